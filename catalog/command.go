@@ -1,0 +1,263 @@
+package catalog
+
+import "encoding/json"
+
+// Kind names a command.
+type Kind string
+
+// The commands of level 1.
+const (
+	Found         Kind = "cluster.found"  // Founding: only on an empty state
+	RaiseLevel    Kind = "cluster.level"  // LevelChange
+	RaiseEpoch    Kind = "cluster.epoch"  // EpochChange, by recovery only
+	SetReplica    Kind = "replica.set"    // Replica
+	SetCollection Kind = "collection.set" // Collection
+	CreateToken   Kind = "token.create"   // JoinToken
+	RevokeToken   Kind = "token.revoke"   // Named
+	JoinMember    Kind = "member.join"    // Joining
+	UpdateMember  Kind = "member.update"  // MemberChange
+	RemoveMember  Kind = "member.remove"  // MemberRemoval
+	AssignShards  Kind = "shard.assign"   // Assignment
+	SwitchShard   Kind = "shard.switch"   // Switch
+	AddFiles      Kind = "file.add"       // Additions, at most MaxItems
+	ReportCopies  Kind = "copy.report"    // CopyReports, at most MaxItems
+	ReleaseFiles  Kind = "file.release"   // Releases, at most MaxItems
+	RemoveFile    Kind = "file.remove"    // FileRemoval
+	FindCopies    Kind = "audit.findings" // Findings, at most MaxItems
+	PassShard     Kind = "audit.pass"     // ShardPass
+	JudgeCopies   Kind = "audit.verdict"  // Verdicts, at most MaxItems
+	CreateJob     Kind = "job.create"     // JobCreation
+	SubmitJob     Kind = "job.submit"     // JobRef
+	ClaimJob      Kind = "job.claim"      // JobRef: exactly one node wins
+	StartJob      Kind = "job.start"      // JobRef
+	FinishJob     Kind = "job.finish"     // JobEnd: DONE or FAILED, fenced by attempt
+	LoseJob       Kind = "job.lose"       // JobEnd: its node was not heard from for lease and margin: NEW again
+	WishJob       Kind = "job.wish"       // JobWishing
+	CreateAccess  Kind = "access.create"  // AccessToken
+	RevokeAccess  Kind = "access.revoke"  // Named
+)
+
+// MaxItems bounds the items of one command; MaxBytes its encoded size.
+const (
+	MaxItems = 100
+	MaxBytes = 512 << 10
+)
+
+// Command is one change asked of the catalog. Node, Boot and Seq identify the request, so that a retry of
+// it is applied once; a command without Node is applied each time it is seen.
+type Command struct {
+	Version int             `json:"v"` // of the encoding, 1
+	Kind    Kind            `json:"k"`
+	At      Time            `json:"at"`              // stamped by the leader
+	Actor   string          `json:"actor,omitempty"` // who asked, for the audit trail
+	Node    NodeID          `json:"node,omitempty"`
+	Boot    uint64          `json:"boot,omitempty"` // grows with each start of the node
+	Seq     uint64          `json:"seq,omitempty"`  // grows by one with each request of a boot
+	Body    json.RawMessage `json:"body"`
+}
+
+// Code says why a command was refused.
+type Code string
+
+// The codes.
+const (
+	Invalid        Code = "invalid"         // the command makes no sense, whatever the state
+	NotFound       Code = "not-found"       // what it names is not there
+	Conflict       Code = "conflict"        // the state has moved on, or says otherwise
+	Denied         Code = "denied"          // a token that is wrong, expired, used or revoked
+	Unsafe         Code = "unsafe"          // it would lose the last good copy or an unreleased file
+	OutcomeUnknown Code = "outcome-unknown" // a retry below the window: it may or may not have been applied
+	Unsupported    Code = "unsupported"     // an unknown command or one above the cluster's level
+)
+
+// Refusal is the answer to a command that changed nothing.
+type Refusal struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+}
+
+// Error returns the refusal's message.
+func (r *Refusal) Error() string { return r.Message }
+
+// Result is the answer to a command: a refusal, or a value whose type follows from the command.
+type Result struct {
+	Refusal *Refusal        `json:"refusal,omitempty"`
+	Value   json.RawMessage `json:"value,omitempty"` // CreateJob: the Job; ClaimJob: the Job; JoinMember: the Member; AddFiles, ReportCopies, ReleaseFiles: []ItemResult
+}
+
+// ItemResult is the answer to one item of a command with many; Refusal is nil when it was carried out.
+type ItemResult struct {
+	Name    FileName `json:"name"`
+	Refusal *Refusal `json:"refusal,omitempty"`
+}
+
+// Founding makes an empty state a cluster with its first member.
+type Founding struct {
+	Cluster     Cluster      `json:"cluster"`
+	Replicas    []Replica    `json:"replicas"`
+	Collections []Collection `json:"collections"`
+	Member      Member       `json:"member"`
+	Access      *AccessToken `json:"access,omitempty"` // the first administrator's token
+}
+
+// LevelChange raises the cluster's level; refused while a member does not support it.
+type LevelChange struct {
+	Level int `json:"level"`
+}
+
+// EpochChange raises the epoch after a lost majority, naming the members that stay.
+type EpochChange struct {
+	Epoch  uint64 `json:"epoch"`
+	Reason string `json:"reason"`
+}
+
+// Named names a token to revoke.
+type Named struct {
+	ID string `json:"id"`
+}
+
+// Joining uses up a join token and binds the joiner's key to it: the same key may repeat it, no other may.
+type Joining struct {
+	Token  string `json:"token"`  // the token's id
+	Secret []byte `json:"secret"` // hashed and compared
+	Member Member `json:"member"`
+}
+
+// MemberChange changes what is given of a member; nil fields stay.
+type MemberChange struct {
+	ID        NodeID    `json:"id"`
+	Name      *string   `json:"name,omitempty"`
+	Addresses *[]string `json:"addresses,omitempty"`
+	OutOnly   *bool     `json:"outOnly,omitempty"`
+	Weight    *int      `json:"weight,omitempty"`
+	Draining  *bool     `json:"draining,omitempty"`
+	Level     *int      `json:"level,omitempty"`
+}
+
+// MemberRemoval removes a member; refused while it holds shards or unreleased files, unless Lost says that its
+// bytes are gone for good: then its shards are without a holder and its replica's copies in them are owed.
+type MemberRemoval struct {
+	ID     NodeID `json:"id"`
+	Lost   bool   `json:"lost,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// Assignment sets the holder of shards that have none, or the next node of shards that move.
+type Assignment struct {
+	Replica ReplicaName `json:"replica"`
+	Shards  []Shard     `json:"shards"` // at most 512
+	Node    NodeID      `json:"node"`
+}
+
+// Switch makes next the holder of a shard; refused unless the root it proves is the catalog's.
+type Switch struct {
+	Replica ReplicaName `json:"replica"`
+	Shard   Shard       `json:"shard"`
+	Node    NodeID      `json:"node"`
+	Root    Root        `json:"root"`
+}
+
+// Addition is one file that enters the archive.
+type Addition struct {
+	Name       FileName       `json:"name"`
+	Size       int64          `json:"size"`
+	SHA256     Digest         `json:"sha256"`
+	Collection CollectionName `json:"collection"`
+	Source     NodeID         `json:"source"`
+	Job        uint64         `json:"job,omitempty"`
+	Attempt    int            `json:"attempt,omitempty"`
+}
+
+// Additions lets files enter. Adding the same name, size and digest again is carried out without change; the
+// same name with other content is refused.
+type Additions struct {
+	Files []Addition `json:"files"`
+}
+
+// CopyReport says how a node stands with its replica's copy of a file.
+type CopyReport struct {
+	Name   FileName   `json:"name"`
+	State  StoreState `json:"state"`
+	SHA256 Digest     `json:"sha256,omitzero"` // what was computed from the bytes; must agree for UPLOAD_COMPLETED
+	Reason string     `json:"reason,omitempty"`
+}
+
+// CopyReports is accepted from the holder or next of each file's shard in the node's replica.
+type CopyReports struct {
+	Node   NodeID       `json:"node"`
+	Copies []CopyReport `json:"copies"`
+}
+
+// Releases asks that a node may delete its bytes of files: as their source, or because it no longer holds
+// their shard. Refused for a file that is not verified wherever it is required.
+type Releases struct {
+	Node  NodeID     `json:"node"`
+	Files []FileName `json:"files"`
+}
+
+// FileRemoval makes a file's entry a tombstone.
+type FileRemoval struct {
+	Name   FileName `json:"name"`
+	SHA256 Digest   `json:"sha256"` // must agree, against mistakes
+	Reason string   `json:"reason"`
+}
+
+// Finding is what an audit found wrong with a copy, or right again.
+type Finding struct {
+	Name     FileName       `json:"name"`
+	FileList FileListStatus `json:"fileList"`
+	Checksum ChecksumStatus `json:"checksum"`
+	Found    Digest         `json:"found,omitzero"`
+}
+
+// Findings are exceptions of an audit; each disputes a copy until a verdict.
+type Findings struct {
+	Node  NodeID    `json:"node"`
+	Files []Finding `json:"files"`
+}
+
+// Verdict decides a disputed copy.
+type Verdict struct {
+	Name    FileName    `json:"name"`
+	Replica ReplicaName `json:"replica"`
+	Bad     bool        `json:"bad"` // the copy is set aside and owed again; otherwise it is good
+	Votes   string      `json:"votes"`
+}
+
+// Verdicts are the leader's; a verdict on a copy that is not disputed is refused.
+type Verdicts struct {
+	Copies []Verdict `json:"copies"`
+}
+
+// JobCreation asks for a job; its state becomes NEW.
+type JobCreation struct {
+	Harvest    string          `json:"harvest"`
+	Collection CollectionName  `json:"collection"`
+	Channel    string          `json:"channel,omitempty"`
+	Spec       json.RawMessage `json:"spec"` // harvest.Job
+	Submit     bool            `json:"submit,omitempty"`
+}
+
+// JobRef names a job, and for a claim or start the node and attempt.
+type JobRef struct {
+	ID      uint64 `json:"id"`
+	Node    NodeID `json:"node,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+}
+
+// JobEnd ends an attempt. It is refused when the job has moved on to another attempt.
+type JobEnd struct {
+	ID      uint64   `json:"id"`
+	Node    NodeID   `json:"node"`
+	Attempt int      `json:"attempt"`
+	Failed  bool     `json:"failed,omitempty"`
+	Reason  string   `json:"reason,omitempty"`
+	Stats   JobStats `json:"stats"`
+}
+
+// JobWishing says what is wanted of a job.
+type JobWishing struct {
+	ID     uint64  `json:"id"`
+	Wish   JobWish `json:"wish"`
+	Reason string  `json:"reason,omitempty"`
+}
