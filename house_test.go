@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// plan is the table of doc/design.md: which rooms a room may import. Inner rooms follow the rule of the room
+// they stand in, and may import that room's other inner rooms.
+var plan = map[string][]string{
+	"":              {"cli"},
+	"access":        {"cdx"},
+	"api":           {"catalog", "harvest", "cdx", "access"},
+	"catalog":       {"harvest", "access"},
+	"cdx":           {},
+	"cli":           {"api", "node", "warc", "cdx", "access", "index", "crawler", "replay", "harvest", "catalog", "demo", "peer", "internal/disk"},
+	"crawler":       {"harvest", "cdx", "warc", "internal/disk"},
+	"demo":          {},
+	"duty":          {"catalog", "harvest"},
+	"gossip":        {"catalog"},
+	"harvest":       {"cdx"},
+	"index":         {"cdx", "warc", "internal/disk"},
+	"internal/disk": {},
+	"node": {"access", "api", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk",
+		"peer", "raft", "replay", "replica", "warc"},
+	"peer":       {"internal/disk"},
+	"raft":       {"catalog", "internal/disk"},
+	"replay":     {"cdx", "warc", "access"},
+	"replica":    {"catalog", "internal/disk"},
+	"systemtest": {"api", "catalog", "harvest", "node", "warc", "demo", "internal/disk", "cdx"},
+	"warc":       {"internal/disk"},
+}
+
+// fences names the libraries that one room alone may know.
+var fences = map[string]string{
+	"github.com/hashicorp/raft":       "raft",
+	"github.com/hashicorp/raft-wal":   "raft",
+	"github.com/hashicorp/memberlist": "gossip",
+	"github.com/quic-go/quic-go":      "peer",
+}
+
+// impure lists what the pure rooms must not import.
+var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
+
+var pure = []string{"cdx", "access", "harvest", "catalog", "duty"}
+
+const maxLines = 500
+
+type source struct {
+	path, dir, room string
+	test            bool
+	imports         []string
+	comment         bool
+	lines           int
+}
+
+func TestArrowsPointDown(t *testing.T) {
+	for _, s := range sources(t) {
+		allowed, known := plan[s.room]
+		if !known {
+			t.Errorf("%s: room %q is not in the plan", s.path, s.room)
+			continue
+		}
+		for _, imp := range s.imports {
+			target, ours := strings.CutPrefix(imp, "holdfast/")
+			if !ours {
+				continue
+			}
+			to := roomOf(target)
+			if to != s.room && !slices.Contains(allowed, to) {
+				t.Errorf("%s imports %s: the plan has no arrow from %q to %q", s.path, imp, s.room, to)
+			}
+		}
+	}
+}
+
+func TestLibrariesStayInTheirRoom(t *testing.T) {
+	for _, s := range sources(t) {
+		for _, imp := range s.imports {
+			for library, room := range fences {
+				if (imp == library || strings.HasPrefix(imp, library+"/")) && s.room != room {
+					t.Errorf("%s imports %s, which only %s may know", s.path, imp, room)
+				}
+			}
+		}
+	}
+}
+
+func TestPureRoomsStayPure(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(pure, s.room) {
+			continue
+		}
+		for _, imp := range s.imports {
+			if slices.Contains(impure, imp) {
+				t.Errorf("%s imports %s, but %s is pure", s.path, imp, s.room)
+			}
+		}
+	}
+}
+
+func TestFilesFitAReader(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.lines > maxLines {
+			t.Errorf("%s has %d lines, at most %d", s.path, s.lines, maxLines)
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	commented := map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.test {
+			commented[s.dir] = commented[s.dir] || s.comment
+		}
+	}
+	for dir, ok := range commented {
+		if !ok {
+			t.Errorf("package in %q has no comment", dir)
+		}
+	}
+}
+
+// roomOf returns the room that a package's folder stands in: its longest prefix in the plan.
+func roomOf(dir string) string {
+	for d := dir; d != "." && d != ""; d = path.Dir(d) {
+		if _, ok := plan[d]; ok {
+			return d
+		}
+	}
+	if dir == "." || dir == "" {
+		return ""
+	}
+	return dir
+}
+
+func sources(t *testing.T) []source {
+	t.Helper()
+	var all []source
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && p != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(p, ".go") {
+			return nil
+		}
+		s, err := read(p)
+		all = append(all, s)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) < 10 {
+		t.Fatalf("found %d Go files: this test looks at the wrong folder", len(all))
+	}
+	return all
+}
+
+func read(p string) (source, error) {
+	text, err := os.ReadFile(p)
+	if err != nil {
+		return source{}, err
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), p, text, parser.ImportsOnly|parser.ParseComments)
+	if err != nil {
+		return source{}, err
+	}
+	dir := filepath.ToSlash(filepath.Dir(p))
+	s := source{path: p, dir: dir, room: roomOf(dir), test: strings.HasSuffix(p, "_test.go"),
+		comment: file.Doc != nil, lines: bytes.Count(text, []byte("\n"))}
+	for _, imp := range file.Imports {
+		name, err := strconv.Unquote(imp.Path.Value)
+		if err != nil {
+			return source{}, err
+		}
+		s.imports = append(s.imports, name)
+	}
+	return s, nil
+}
