@@ -1,0 +1,111 @@
+// Package harvest holds what an archive wants to be crawled: jobs, and the settings that say how.
+//
+// It is pure: values in, values out; no files, network or clock.
+package harvest
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// ErrInvalid is wrapped by every error that says a job or a setting cannot be used as given.
+var ErrInvalid = errors.New("invalid harvest settings")
+
+// Job is one crawl: what to start from and how to go about it.
+type Job struct {
+	Name     string   `json:"name"`
+	Seeds    []string `json:"seeds"`
+	Settings Settings `json:"settings"`
+}
+
+// UnmarshalJSON reads a job; settings that are not given have their defaults,
+// unknown keys are refused.
+func (j *Job) UnmarshalJSON(data []byte) error {
+	type plain Job
+	p := plain{Settings: DefaultSettings()}
+	if err := decodeStrict(data, "job", &p); err != nil {
+		return err
+	}
+	*j = Job(p)
+	return nil
+}
+
+// Validate tells whether the job can be crawled: it has a usable name, seeds, valid settings and,
+// where a seed is not on this machine, an operator's contact. A seed that is no URL is not an
+// error: the crawl logs it.
+func (j Job) Validate() error {
+	if err := validName(j.Name); err != nil {
+		return err
+	}
+	if len(j.Seeds) == 0 {
+		return invalid("seeds", "none", "at least one URL")
+	}
+	if err := j.Settings.Validate(); err != nil {
+		return err
+	}
+	if j.Settings.OperatorContact != "" {
+		return nil
+	}
+	for _, seed := range j.Seeds {
+		if host := seedHost(seed); host != "" && !IsLoopback(host) {
+			return fmt.Errorf("%w: operator_contact: not given, but seed %q is not on this machine; without a contact"+
+				" (an http(s) URL or an e-mail address that site owners can turn to) only loopback addresses are crawled", ErrInvalid, seed)
+		}
+	}
+	return nil
+}
+
+// IsLoopback reports whether host, a name or an address as it stands in a URL, can only mean this machine.
+func IsLoopback(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+func validName(name string) error {
+	if name == "" || len(name) > 100 {
+		return invalid("name", fmt.Sprintf("%q", name), "1 to 100 letters, digits, dots, dashes or underscores")
+	}
+	for _, r := range name {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-", r)) {
+			return invalid("name", fmt.Sprintf("%q", name), "letters, digits, dots, dashes and underscores")
+		}
+	}
+	return nil
+}
+
+// seedHost is the host part of a seed, or "" where there is none to be seen.
+func seedHost(seed string) string {
+	s := strings.TrimSpace(seed)
+	if i := strings.Index(s, "://"); i >= 0 {
+		s = s[i+3:]
+	}
+	if i := strings.IndexAny(s, "/?#\\"); i >= 0 {
+		s = s[:i]
+	}
+	if i := strings.LastIndexByte(s, '@'); i >= 0 {
+		s = s[i+1:]
+	}
+	if strings.HasPrefix(s, "[") {
+		if i := strings.IndexByte(s, ']'); i > 0 {
+			return s[1:i]
+		}
+		return ""
+	}
+	if i := strings.LastIndexByte(s, ':'); i >= 0 {
+		s = s[:i]
+	}
+	if strings.ContainsAny(s, " \t\r\n") {
+		return ""
+	}
+	return s
+}
+
+func invalid(field, given, allowed string) error {
+	return fmt.Errorf("%w: %s: given %s, allowed: %s", ErrInvalid, field, given, allowed)
+}

@@ -1,0 +1,89 @@
+package harvest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// decodeStrict reads one JSON object into the struct into points at. A key the struct does not know is
+// refused with the nearest one it does.
+func decodeStrict(data []byte, what string, into any) error {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(data, &given); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrInvalid, what, err)
+	}
+	known := jsonNames(reflect.TypeOf(into).Elem())
+	for key := range given {
+		if _, ok := known[key]; ok {
+			continue
+		}
+		if near := nearest(key, known); near != "" {
+			return fmt.Errorf("%w: %s: unknown key %q, did you mean %q?", ErrInvalid, what, key, near)
+		}
+		return fmt.Errorf("%w: %s: unknown key %q", ErrInvalid, what, key)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(into); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return invalid(wrong.Field, "a JSON "+wrong.Value, "a "+wrong.Type.String())
+		}
+		if errors.Is(err, ErrInvalid) {
+			return err
+		}
+		return fmt.Errorf("%w: %s: %w", ErrInvalid, what, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%w: %s: more than one JSON value", ErrInvalid, what)
+	}
+	return nil
+}
+
+func jsonNames(t reflect.Type) map[string]struct{} {
+	names := make(map[string]struct{}, t.NumField())
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			names[name] = struct{}{}
+		}
+	}
+	return names
+}
+
+// nearest is the known name with the fewest edits to key, or "" where none is close; of equals the first in order.
+func nearest(key string, known map[string]struct{}) string {
+	best, least := "", max(2, len(key)/3)+1
+	for name := range known {
+		d := edits(strings.ToLower(key), name)
+		if d < least || (d == least && best != "" && name < best) {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// edits is the Levenshtein distance.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
