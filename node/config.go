@@ -1,0 +1,317 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// File is a cluster.toml: one description of a whole cluster, the same on every node.
+type File struct {
+	Cluster     string         `toml:"cluster"`     // the cluster's name, for people
+	Profile     string         `toml:"profile"`     // "lan" or "wan": how patient gossip and Raft are
+	Collections []string       `toml:"collections"` // what files may belong to
+	Settings                   // hold for all nodes
+	Replicas    []ReplicaTable `toml:"replica"`
+	Nodes       []NodeTable    `toml:"node"`
+
+	path string
+}
+
+// ReplicaTable is one [[replica]]: a set of the archive at one place. Its settings override the file's.
+type ReplicaTable struct {
+	Name        string   `toml:"name"`
+	Kind        string   `toml:"kind"`        // "bitarchive" or "checksum"
+	Place       string   `toml:"place"`       // where its nodes stand and fail together; the replica's name if empty
+	Collections []string `toml:"collections"` // those it is meant to hold; none = all
+	Settings
+}
+
+// NodeTable is one [[node]]. Its settings override its replica's.
+type NodeTable struct {
+	Name      string   `toml:"name"`
+	Replica   string   `toml:"replica"`
+	Addresses []string `toml:"addresses"` // host:port at which the others reach its peer port, inside first
+	OutOnly   bool     `toml:"out-only"`  // it can only dial out, and never votes
+	Weight    int      `toml:"weight"`    // its share of its replica's shards against its neighbours, 100 if not given
+	Settings
+}
+
+// Settings can be given for all nodes, for a replica's, or for one; what is nearer to the node holds.
+type Settings struct {
+	Data       *string   `toml:"data"`        // the node's folder; <node> stands for its name
+	Files      []string  `toml:"files"`       // folders for the archive's files, one a disk; <data>/files if not given
+	Peer       *string   `toml:"peer"`        // UDP address of the peer port
+	API        *string   `toml:"api"`         // TCP address of the API
+	Access     *string   `toml:"access"`      // TCP address of replay and CDX
+	Memory     *Bytes    `toml:"memory"`      // what the Go runtime is told to stay under
+	Reserve    *Bytes    `toml:"reserve"`     // bytes to leave free on each disk
+	Bandwidth  *Bytes    `toml:"bandwidth"`   // bytes per second for copying from other nodes; 0 = no limit
+	AuditPace  *Bytes    `toml:"audit-pace"`  // bytes per second that an audit reads; 0 = no limit
+	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
+	Crawls     *int      `toml:"crawls"`      // jobs crawled at once; 0 = this node crawls nothing
+	Lease      *Duration `toml:"lease"`       // how long a job goes on without a leader being heard
+	LogLevel   *string   `toml:"log-level"`   // debug, info, warn or error
+}
+
+// Config is what one node runs with: the settings that hold for it, and the tables it stands in.
+type Config struct {
+	Name    string
+	Data    string // the node's folder
+	Replica ReplicaTable
+	Table   NodeTable
+	File    *File
+	Listen  Listen
+	Files   []string
+	Limits  Limits
+}
+
+// Listen holds the addresses a node listens on.
+type Listen struct {
+	Peer   string // UDP
+	API    string // TCP
+	Access string // TCP
+}
+
+// Limits bound what a node uses.
+type Limits struct {
+	Memory     Bytes    // of the Go runtime
+	Reserve    Bytes    // left free on each disk
+	Bandwidth  Bytes    // per second, 0 = no limit
+	AuditPace  Bytes    // per second, 0 = no limit
+	AuditEvery Duration // 0 = only when asked for
+	Crawls     int      // at once
+	Lease      Duration // of a job
+	LogLevel   string
+}
+
+// ErrConfig reports a cluster.toml that cannot be used; the error's text says where and what was meant.
+var ErrConfig = errors.New("configuration")
+
+// LoadConfig reads and checks a cluster.toml. An unknown key or a bad value is an error that wraps ErrConfig and
+// names the line.
+func LoadConfig(path string) (*File, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	f, err := ParseConfig(path, string(text))
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// ParseConfig reads and checks the text of a cluster.toml; path is only named in errors.
+func ParseConfig(path, text string) (*File, error) {
+	f := &File{path: path}
+	meta, err := toml.Decode(text, f)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrConfig, describe(path, text, err))
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return nil, fmt.Errorf("%w: %s", ErrConfig, unknownKey(path, text, unknown[0]))
+	}
+	if err := f.check(text); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrConfig, path, err)
+	}
+	return f, nil
+}
+
+// Path returns where the file was read from.
+func (f *File) Path() string { return f.path }
+
+func (f *File) check(text string) error {
+	if f.Cluster == "" {
+		return errors.New("cluster: the cluster needs a name, as in: cluster = \"example\"")
+	}
+	if !slices.Contains([]string{"", "lan", "wan"}, f.Profile) {
+		return fmt.Errorf("%sprofile %q: want \"lan\" or \"wan\"", at(text, "profile", f.Profile), f.Profile)
+	}
+	if err := f.checkReplicas(text); err != nil {
+		return err
+	}
+	names := map[string]bool{}
+	for _, n := range f.Nodes {
+		where := at(text, "name", n.Name)
+		switch {
+		case n.Name == "":
+			return errors.New("a [[node]] has no name")
+		case names[n.Name]:
+			return fmt.Errorf("%snode %q is there twice", where, n.Name)
+		case f.replica(n.Replica) == nil:
+			return fmt.Errorf("%snode %s: %s", at(text, "replica", n.Replica), n.Name, suggest("replica", n.Replica, f.replicaNames()))
+		case n.Weight < 0:
+			return fmt.Errorf("%snode %s: weight %d: want 1 or more", where, n.Name, n.Weight)
+		}
+		names[n.Name] = true
+		if _, err := f.Node(n.Name); err != nil {
+			return fmt.Errorf("%snode %s: %w", where, n.Name, err)
+		}
+	}
+	return nil
+}
+
+func (f *File) checkReplicas(text string) error {
+	names := map[string]bool{}
+	for _, r := range f.Replicas {
+		where := at(text, "name", r.Name)
+		switch {
+		case r.Name == "":
+			return errors.New("a [[replica]] has no name")
+		case names[r.Name]:
+			return fmt.Errorf("%sreplica %q is there twice", where, r.Name)
+		case r.Kind != "bitarchive" && r.Kind != "checksum":
+			return fmt.Errorf("%sreplica %s: %s", at(text, "kind", r.Kind), r.Name, suggest("kind", r.Kind, []string{"bitarchive", "checksum"}))
+		}
+		names[r.Name] = true
+		for _, c := range r.Collections {
+			if !slices.Contains(f.collections(), c) {
+				return fmt.Errorf("%sreplica %s: %s", where, r.Name, suggest("collection", c, f.collections()))
+			}
+		}
+	}
+	return nil
+}
+
+// collections returns the collections, "web" when none is given.
+func (f *File) collections() []string {
+	if len(f.Collections) == 0 {
+		return []string{"web"}
+	}
+	return f.Collections
+}
+
+func (f *File) replica(name string) *ReplicaTable {
+	for i := range f.Replicas {
+		if f.Replicas[i].Name == name {
+			return &f.Replicas[i]
+		}
+	}
+	return nil
+}
+
+func (f *File) replicaNames() []string {
+	var names []string
+	for _, r := range f.Replicas {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// NodeNames returns the names of the file's nodes in their order.
+func (f *File) NodeNames() []string {
+	var names []string
+	for _, n := range f.Nodes {
+		names = append(names, n.Name)
+	}
+	return names
+}
+
+// Node returns what the named node runs with.
+func (f *File) Node(name string) (Config, error) {
+	i := slices.IndexFunc(f.Nodes, func(n NodeTable) bool { return n.Name == name })
+	if i < 0 {
+		return Config{}, fmt.Errorf("%w: %s: %s", ErrConfig, f.path, suggest("node", name, f.NodeNames()))
+	}
+	n := f.Nodes[i]
+	r := f.replica(n.Replica)
+	if r == nil {
+		return Config{}, fmt.Errorf("%w: %s: node %s: no replica %q", ErrConfig, f.path, name, n.Replica)
+	}
+	c := Config{Name: name, Replica: *r, Table: n, File: f}
+	if c.Replica.Place == "" {
+		c.Replica.Place = r.Name
+	}
+	c.resolve(DefaultSettings(), f.Settings, r.Settings, n.Settings)
+	if err := c.check(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// resolve applies the layers, the later over the earlier.
+func (c *Config) resolve(layers ...Settings) {
+	for _, s := range layers {
+		set(&c.Data, s.Data)
+		set(&c.Listen.Peer, s.Peer)
+		set(&c.Listen.API, s.API)
+		set(&c.Listen.Access, s.Access)
+		set(&c.Limits.Memory, s.Memory)
+		set(&c.Limits.Reserve, s.Reserve)
+		set(&c.Limits.Bandwidth, s.Bandwidth)
+		set(&c.Limits.AuditPace, s.AuditPace)
+		set(&c.Limits.AuditEvery, s.AuditEvery)
+		set(&c.Limits.Crawls, s.Crawls)
+		set(&c.Limits.Lease, s.Lease)
+		set(&c.Limits.LogLevel, s.LogLevel)
+		if len(s.Files) > 0 {
+			c.Files = s.Files
+		}
+	}
+	c.Data = filepath.Clean(strings.ReplaceAll(c.Data, "<node>", c.Name))
+	if len(c.Files) == 0 {
+		c.Files = []string{filepath.Join(c.Data, "files")}
+	}
+	c.Files = slices.Clone(c.Files)
+	for i := range c.Files {
+		c.Files[i] = strings.ReplaceAll(c.Files[i], "<node>", c.Name)
+	}
+}
+
+func set[T any](to *T, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func (c *Config) check() error {
+	for _, a := range []struct{ key, value string }{{"peer", c.Listen.Peer}, {"api", c.Listen.API}, {"access", c.Listen.Access}} {
+		if err := checkAddress(a.value); err != nil {
+			return fmt.Errorf("%s %q: %w", a.key, a.value, err)
+		}
+	}
+	for _, a := range c.Table.Addresses {
+		if err := checkAddress(a); err != nil {
+			return fmt.Errorf("addresses: %q: %w", a, err)
+		}
+	}
+	if c.Limits.Crawls < 0 {
+		return fmt.Errorf("crawls = %d: want 0 or more", c.Limits.Crawls)
+	}
+	if !slices.Contains(logLevels(), c.Limits.LogLevel) {
+		return errors.New(suggest("log-level", c.Limits.LogLevel, logLevels()))
+	}
+	if c.Limits.Memory < 256<<20 {
+		return fmt.Errorf("memory = %s: want at least 256MiB", c.Limits.Memory)
+	}
+	return nil
+}
+
+// Write writes the settings that hold for the node as TOML, for `config show`.
+func (c Config) Write(w io.Writer) error {
+	shown := struct {
+		Name      string   `toml:"name"`
+		Replica   string   `toml:"replica"`
+		Kind      string   `toml:"kind"`
+		Place     string   `toml:"place"`
+		Data      string   `toml:"data"`
+		Files     []string `toml:"files"`
+		Peer      string   `toml:"peer"`
+		API       string   `toml:"api"`
+		Access    string   `toml:"access"`
+		Addresses []string `toml:"addresses"`
+		Limits    Limits   `toml:"limits"`
+	}{c.Name, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer, c.Listen.API, c.Listen.Access,
+		c.Table.Addresses, c.Limits}
+	if err := toml.NewEncoder(w).Encode(shown); err != nil {
+		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
+	}
+	return nil
+}

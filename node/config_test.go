@@ -1,0 +1,82 @@
+package node
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+const twoNodes = `
+cluster = "example"
+bandwidth = "10MB"
+data = "/tmp/<node>"
+
+[[replica]]
+name = "north"
+kind = "bitarchive"
+bandwidth = "20MB"
+audit-every = "30d"
+
+[[replica]]
+name = "third"
+kind = "checksum"
+
+[[node]]
+name = "north-1"
+replica = "north"
+bandwidth = "30MB"
+
+[[node]]
+name = "north-2"
+replica = "north"
+
+[[node]]
+name = "third-1"
+replica = "third"
+`
+
+func TestSettingsAreInheritedFromClusterToReplicaToNode(t *testing.T) {
+	f, err := ParseConfig("cluster.toml", twoNodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]Bytes{"north-1": 30e6, "north-2": 20e6, "third-1": 10e6} {
+		c, err := f.Node(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Limits.Bandwidth != want || c.Data != "/tmp/"+name {
+			t.Errorf("%s: bandwidth %v data %q, want %v and its own folder", name, c.Limits.Bandwidth, c.Data, want)
+		}
+	}
+	c, _ := f.Node("north-2")
+	if c.Limits.AuditEvery != Duration(30*24*time.Hour) || c.Replica.Place != "north" {
+		t.Errorf("north-2: %+v", c)
+	}
+}
+
+func TestBadConfigurationNamesTheLineAndWhatWasMeant(t *testing.T) {
+	tests := []struct{ name, from, to, want string }{
+		{"unknown key", `bandwidth = "20MB"`, `bandwith = "20MB"`, `cluster.toml:9: unknown key "bandwith", did you mean "bandwidth"?`},
+		{"bad size", `bandwidth = "20MB"`, `bandwidth = "lots"`, `cluster.toml:9: bandwidth: "lots" is not a number of bytes`},
+		{"bad span", `audit-every = "30d"`, `audit-every = "often"`, `cluster.toml:10: audit-every: "often" is not a span of time`},
+		{"wrong type", `bandwidth = "30MB"`, `weight = "heavy"`, `:19:`},
+		{"bad kind", `kind = "checksum"`, `kind = "cheksum"`, `line 14: replica third: unknown kind "cheksum", did you mean "checksum"?`},
+		{"no such replica", `replica = "third"`, `replica = "thrid"`, `line 27: node third-1: unknown replica "thrid", did you mean "third"?`},
+		{"twice", `name = "north-2"`, `name = "north-1"`, `node "north-1" is there twice`},
+		{"not TOML", `kind = "checksum"`, `kind = checksum`, `cluster.toml:14:`},
+		{"bad address", `bandwidth = "30MB"`, `peer = "7480"`, `peer "7480": want host:port`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ParseConfig("cluster.toml", strings.Replace(twoNodes, tt.from, tt.to, 1))
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("error %v, want one with %q", err, tt.want)
+			}
+			if !errors.Is(err, ErrConfig) {
+				t.Errorf("error %v does not wrap ErrConfig", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,215 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/dustin/go-humanize"
+)
+
+// Bytes is a number of bytes; as text "1GiB", "500MB" or a plain number.
+type Bytes int64
+
+// UnmarshalText reads a number of bytes with or without a unit.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	n, err := humanize.ParseBytes(string(text))
+	if err != nil || n > math.MaxInt64 {
+		return fmt.Errorf("%q is not a number of bytes such as \"500MB\" or \"1GiB\"", text)
+	}
+	*b = Bytes(n)
+	return nil
+}
+
+// MarshalText writes the number as String does.
+func (b Bytes) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
+
+// String returns the number with the largest binary unit that divides it.
+func (b Bytes) String() string {
+	for _, u := range []struct {
+		size Bytes
+		name string
+	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if b >= u.size && b%u.size == 0 {
+			return strconv.FormatInt(int64(b/u.size), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
+
+// Duration is a span of time; as text "30d", "6h", "90s".
+type Duration time.Duration
+
+// UnmarshalText reads a span; d stands for 24 hours.
+func (d *Duration) UnmarshalText(text []byte) error {
+	if days, ok := strings.CutSuffix(string(text), "d"); ok {
+		n, err := strconv.ParseFloat(days, 64)
+		if err == nil && n >= 0 && n < 36500 {
+			*d = Duration(n * float64(24*time.Hour))
+			return nil
+		}
+	}
+	v, err := time.ParseDuration(string(text))
+	if err != nil || v < 0 {
+		return fmt.Errorf("%q is not a span of time such as \"30d\", \"6h\" or \"90s\"", text)
+	}
+	*d = Duration(v)
+	return nil
+}
+
+// MarshalText writes the span as String does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// String returns the span, in days where it is whole days.
+func (d Duration) String() string {
+	const day = 24 * time.Hour
+	if v := time.Duration(d); v >= day && v%day == 0 {
+		return strconv.FormatInt(int64(v/day), 10) + "d"
+	}
+	return time.Duration(d).String()
+}
+
+func logLevels() []string { return []string{"debug", "info", "warn", "error"} }
+
+// DefaultSettings returns what holds where cluster.toml says nothing.
+func DefaultSettings() Settings {
+	return Settings{
+		Data:       new("/var/lib/holdfast"),
+		Peer:       new("0.0.0.0:7480"),
+		API:        new("127.0.0.1:7481"),
+		Access:     new("127.0.0.1:7482"),
+		Memory:     new(Bytes(1536 << 20)),
+		Reserve:    new(Bytes(1 << 30)),
+		Bandwidth:  new(Bytes(0)),
+		AuditPace:  new(Bytes(50 << 20)),
+		AuditEvery: new(Duration(90 * 24 * time.Hour)),
+		Crawls:     new(2),
+		Lease:      new(Duration(6 * time.Hour)),
+		LogLevel:   new("info"),
+	}
+}
+
+// checkAddress returns what is wrong with a host:port, or nil.
+func checkAddress(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return errors.New("want host:port, as in \"0.0.0.0:7480\"")
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("port %q: want a number up to 65535", port)
+	}
+	return nil
+}
+
+// describe says where in the text a decoding error stands.
+func describe(path, text string, err error) string {
+	var parse toml.ParseError
+	if !errors.As(err, &parse) {
+		message := strings.TrimPrefix(err.Error(), "toml: ")
+		var line int
+		if n, _ := fmt.Sscanf(message, "line %d", &line); n == 1 {
+			_, message, _ = strings.Cut(message, " ")
+			_, message, _ = strings.Cut(message, " ")
+			return fmt.Sprintf("%s:%d: %s", path, line, message)
+		}
+		return path + ": " + message
+	}
+	message := parse.Message
+	if inner := errors.Unwrap(parse); message == "" && inner != nil {
+		message = inner.Error()
+	}
+	if message == "" {
+		message = strings.TrimPrefix(parse.Error(), "toml: ")
+	}
+	if key := parse.LastKey[strings.LastIndex(parse.LastKey, ".")+1:]; key != "" && !strings.Contains(message, key) {
+		message = key + ": " + message
+	}
+	return fmt.Sprintf("%s:%d: %s", path, parse.Position.Line, message)
+}
+
+// unknownKey says where an unknown key stands and which key was probably meant.
+func unknownKey(path, text string, key toml.Key) string {
+	last, table := key[len(key)-1], ""
+	if len(key) > 1 {
+		table = key[0]
+	}
+	return fmt.Sprintf("%s:%d: %s", path, lineOf(text, last, ""), suggest("key", last, keysOf(table)))
+}
+
+// keysOf returns the keys that a [[replica]], a [[node]] or the top of the file may have.
+func keysOf(table string) []string {
+	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "audit-pace",
+		"audit-every", "crawls", "lease", "log-level"}
+	switch table {
+	case "replica":
+		return append(settings, "name", "kind", "place", "collections")
+	case "node":
+		return append(settings, "name", "replica", "addresses", "out-only", "weight")
+	}
+	return append(settings, "cluster", "profile", "collections", "replica", "node")
+}
+
+// suggest says that a word is unknown and which of the known was probably meant.
+func suggest(what, given string, known []string) string {
+	best, bestDistance := "", len(given)/2+1
+	for _, k := range known {
+		if d := distance(given, k); d < bestDistance {
+			best, bestDistance = k, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf("unknown %s %q, did you mean %q?", what, given, best)
+	}
+	if len(known) == 0 {
+		return fmt.Sprintf("unknown %s %q, and there is none", what, given)
+	}
+	return fmt.Sprintf("unknown %s %q, want one of: %s", what, given, strings.Join(known, ", "))
+}
+
+// distance is the number of single-letter changes that make b of a (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := corner
+			if a[i] != b[j] {
+				cost++
+			}
+			corner = row[j+1]
+			row[j+1] = min(cost, row[j]+1, corner+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// at returns "line N: " for the line that sets the key to the value, or nothing when there is none.
+func at(text, key, value string) string {
+	if n := lineOf(text, key, value); n > 0 {
+		return fmt.Sprintf("line %d: ", n)
+	}
+	return ""
+}
+
+// lineOf returns the number of the first line that sets key, to the value if one is given, or 0.
+func lineOf(text, key, value string) int {
+	for i, line := range strings.Split(text, "\n") {
+		name, rest, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if !ok {
+			name = strings.Trim(name, "[]")
+		}
+		if strings.Trim(strings.TrimSpace(name), `"'`) == key && (value == "" || strings.Contains(rest, `"`+value+`"`)) {
+			return i + 1
+		}
+	}
+	return 0
+}
