@@ -13,11 +13,15 @@ import (
 // It is the key that pywb, cdxj-indexer and the PyPI package surt compute:
 // lower-case, without scheme, www, default port, fragment and session ids,
 // query parameters sorted, escapes undone and written anew. A URL without a
-// host (dns:, urn:) keeps its scheme. A URL without a scheme is taken as http.
+// host (dns:, urn:) keeps its scheme; filedesc: (ARC) stays as it is. A URL
+// without a scheme is taken as http.
 // A key holds only printable ASCII and no space. The error wraps ErrURL.
 func Key(url string) (string, error) {
 	if len(url) > MaxURL {
 		return "", fmt.Errorf("%w: %d bytes long", ErrURL, len(url))
+	}
+	if strings.HasPrefix(url, "filedesc:") {
+		return escape(url), nil
 	}
 	p, err := split(url)
 	if err != nil {
