@@ -27,7 +27,7 @@ const maxLine = 16 * MaxURL
 // AppendCDXJ appends the capture as a CDXJ line, without line end.
 // All values are strings, as pywb and cdxj-indexer write them; what is not known is left out.
 func (c *Capture) AppendCDXJ(b []byte) []byte {
-	b = append(b, escape(c.Key)...)
+	b = append(b, column(c.Key)...)
 	b = append(b, ' ')
 	b = append(b, c.Timestamp...)
 	b = append(b, ' ')
