@@ -1,0 +1,85 @@
+package access
+
+import (
+	"errors"
+	"testing"
+
+	"holdfast/cdx"
+)
+
+func TestDecide(t *testing.T) {
+	policy := Policy{Rules: []Rule{
+		{Prefix: "com,example)/open", Access: Allow},
+		{Prefix: "com,example)/one", Exact: true, Access: Exclude},
+		{Prefix: "com,example", From: "2020", To: "202106", Access: Block, Reason: "contract"},
+		{Prefix: "com,example", From: "2025", Access: Exclude},
+		{Prefix: "org,", Access: Block},
+	}}
+	for _, tt := range []struct {
+		url, timestamp string
+		want           Decision
+	}{
+		{"http://example.com/open/x", "20200101000000", Allow},
+		{"http://example.com/one", "20100101000000", Exclude},
+		{"http://example.com/one/two", "20100101000000", Allow},
+		{"http://example.com/", "20191231235959", Allow},
+		{"http://example.com/", "20200101000000", Block},
+		{"http://example.com/", "20210630235959", Block},
+		{"http://example.com/", "20210701000000", Allow},
+		{"http://www9.sub.example.com/", "20250101000000", Exclude},
+		{"http://example.com:8080/", "20250101000000", Exclude},
+		{"http://examples.com/", "20250101000000", Allow},
+		{"http://any.org/", "20250101000000", Block},
+	} {
+		key, err := cdx.Key(tt.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := policy.Decide(key, tt.timestamp); got != tt.want {
+			t.Errorf("Decide(%s, %s) = %s, want %s", key, tt.timestamp, got, tt.want)
+		}
+	}
+	if _, reason := policy.Decide("com,example)/", "20200101000000"); reason != "contract" {
+		t.Errorf("reason %q", reason)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	if got, _ := (Policy{}).Decide("com,example)/", "20200101000000"); got != Allow {
+		t.Errorf("the zero policy says %s", got)
+	}
+	if got, _ := (Policy{Default: Block}).Decide("com,example)/", "20200101000000"); got != Block {
+		t.Errorf("the default was not used: %s", got)
+	}
+	for _, broken := range []Policy{{Default: "maybe"}, {Rules: []Rule{{Access: "maybe"}}}, {Rules: []Rule{{From: "soon", Access: Allow}}}} {
+		if !errors.Is(broken.Check(), ErrRule) {
+			t.Errorf("%+v passes Check", broken)
+		}
+		if got, _ := broken.Decide("com,example)/", "20200101000000"); got != Exclude {
+			t.Errorf("%+v opens: %s", broken, got)
+		}
+	}
+}
+
+func TestRuleFor(t *testing.T) {
+	for _, tt := range []struct {
+		pattern string
+		want    Rule
+	}{
+		{"*.example.com", Rule{Prefix: "com,example", Access: Block}},
+		{"*.dk", Rule{Prefix: "dk", Access: Block}},
+		{"http://example.com/a*", Rule{Prefix: "com,example)/a", Access: Block}},
+		{"http://www.example.com/a", Rule{Prefix: "com,example)/a", Exact: true, Access: Block}},
+	} {
+		if got, err := RuleFor(tt.pattern, Block); err != nil || got != tt.want {
+			t.Errorf("RuleFor(%q) = %+v, %v", tt.pattern, got, err)
+		}
+	}
+	if _, err := RuleFor("", Block); !errors.Is(err, ErrRule) {
+		t.Errorf("an empty pattern: %v", err)
+	}
+	rule, _ := RuleFor("*.dk", Block)
+	if got, _ := (Policy{Rules: []Rule{rule}}).Decide("dk,netarkivet)/", "20200101000000"); got != Block {
+		t.Errorf("a top level domain's rule says %s", got)
+	}
+}
