@@ -1,0 +1,128 @@
+package replica
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"holdfast/catalog"
+)
+
+// blockSize is the unit of reading and writing; pipeDepth how many blocks one copy has under way.
+const (
+	blockSize = 1 << 20
+	pipeDepth = 4
+)
+
+// errWrite marks an error of the writing side, so that a source is not blamed for it.
+var errWrite = errors.New("write")
+
+// pipe copies from in to out until the end of in; each block is also given to sum (nil: nobody) here while
+// a second goroutine writes it to out. After an error of reading, all that was read has reached both, so
+// that the copy can go on from another source; after errWrite neither is of further use.
+type pipe struct {
+	in    io.Reader
+	out   io.Writer
+	sum   io.Writer
+	limit *limiter
+	count *atomic.Int64 // bytes read so far, for those who watch; nil: nobody
+}
+
+type block struct {
+	bytes *[]byte
+	n     int
+}
+
+func (s *Store) pump(ctx context.Context, p pipe) error {
+	free := make(chan *[]byte, pipeDepth)
+	full := make(chan block, pipeDepth)
+	for range pipeDepth {
+		free <- s.blocks.Get().(*[]byte)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for b := range full {
+			if context.Cause(ctx) == nil || !errors.Is(context.Cause(ctx), errWrite) {
+				if _, err := p.out.Write((*b.bytes)[:b.n]); err != nil {
+					cancel(fmt.Errorf("%w: %w", errWrite, err))
+				}
+			}
+			free <- b.bytes
+		}
+	})
+	err := p.feed(ctx, free, full)
+	close(full)
+	writer.Wait()
+	for range pipeDepth {
+		s.blocks.Put(<-free)
+	}
+	if cause := context.Cause(ctx); errors.Is(cause, errWrite) {
+		return cause
+	}
+	return err
+}
+
+// feed reads blocks, hands them to the writer and sums them meanwhile. The writer gives a block back when
+// it is done with it, and only feed takes it again, after summing.
+func (p pipe) feed(ctx context.Context, free chan *[]byte, full chan<- block) error {
+	for ctx.Err() == nil {
+		b := <-free
+		n, err := io.ReadFull(p.in, *b)
+		if n == 0 {
+			free <- b
+		} else {
+			full <- block{b, n}
+			if p.sum != nil {
+				p.sum.Write((*b)[:n])
+			}
+		}
+		if p.count != nil {
+			p.count.Add(int64(n))
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil // the caller knows how many bytes there had to be
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.limit.wait(ctx, n); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// hashFile reads the file at path from the disk and returns its size and SHA-256.
+func (s *Store) hashFile(ctx context.Context, path string, limit *limiter) (int64, catalog.Digest, error) {
+	b, err := openBytes(path)
+	if err != nil {
+		return 0, catalog.Digest{}, err
+	}
+	defer b.Close()
+	// Advice only: an audit is to see the disk, not what memory remembers of it, nor to fill memory.
+	_ = unix.Fadvise(int(b.Fd()), 0, 0, unix.FADV_DONTNEED)
+	defer unix.Fadvise(int(b.Fd()), 0, 0, unix.FADV_DONTNEED)
+	_ = unix.Fadvise(int(b.Fd()), 0, 0, unix.FADV_SEQUENTIAL)
+	return s.hash(ctx, b, limit, nil)
+}
+
+// hash reads r to its end and returns the number of bytes and their SHA-256.
+func (s *Store) hash(ctx context.Context, r io.Reader, limit *limiter, count *atomic.Int64) (int64, catalog.Digest, error) {
+	sum := sha256.New()
+	if count == nil {
+		count = new(atomic.Int64)
+	}
+	before := count.Load()
+	if err := s.pump(ctx, pipe{in: r, out: sum, limit: limit, count: count}); err != nil {
+		return 0, catalog.Digest{}, err
+	}
+	return count.Load() - before, catalog.Digest(sum.Sum(nil)), nil
+}

@@ -1,0 +1,290 @@
+package replica
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// Ownership says what may still happen to a file that is put.
+type Ownership int
+
+// A Foreign file belongs to somebody who may write to it again: its bytes are copied. An Owned one is
+// finished and never written again: it gets a second name where the file system allows.
+const (
+	Foreign Ownership = iota
+	Owned
+)
+
+// entryMark begins the name of the note beside each file of the outbox; file names never begin with a dot.
+const entryMark = ".entry-"
+
+func (s *Store) outboxPath(name catalog.FileName) string {
+	return filepath.Join(s.cfg.Outbox, string(name))
+}
+
+func (s *Store) notePath(name catalog.FileName) string {
+	return filepath.Join(s.cfg.Outbox, entryMark+string(name))
+}
+
+// Adopt takes the file at path into the outbox under the name that as gives, and returns as completed with
+// size and SHA-256. When Adopt returns nil, bytes and note are on stable storage; the file at path stays
+// as it is in any case. Adopting the same bytes again is no error; other bytes under the name are
+// ErrExists; a file that changes meanwhile is ErrChanged; no room is disk.ErrFull.
+func (s *Store) Adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (catalog.Addition, error) {
+	if err := checkName(as.Name); err != nil {
+		return as, fmt.Errorf("put %s: %w", path, err)
+	}
+	as, err := s.adopt(ctx, path, as, own)
+	if err != nil {
+		return as, fmt.Errorf("put %s as %s: %w", path, as.Name, err)
+	}
+	return as, nil
+}
+
+func (s *Store) adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (catalog.Addition, error) {
+	temporary := s.temporaryName(as.Name)
+	var err error
+	if own == Owned {
+		as, err = s.linkAside(ctx, path, temporary, as)
+	}
+	if own == Foreign || cannotLink(err) {
+		// Another name: creating a file must never empty one that is linked.
+		if err := s.drop(temporary); err != nil {
+			return as, err
+		}
+		temporary = s.temporaryName(as.Name)
+		as, err = s.copyAside(ctx, path, temporary, as)
+	}
+	if err == nil {
+		err = s.enter(temporary, as)
+	}
+	return as, errors.Join(err, s.drop(temporary))
+}
+
+// cannotLink reports that the file system, or the file's permissions, want a copy instead.
+func cannotLink(err error) bool {
+	return errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.ENOTSUP) ||
+		errors.Is(err, fs.ErrPermission)
+}
+
+// drop removes the file at path if there is one.
+func (s *Store) drop(path string) error {
+	if !isFile(path) {
+		return nil
+	}
+	return s.disk.Remove(path)
+}
+
+func (s *Store) temporaryName(name catalog.FileName) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.adopted++
+	return filepath.Join(s.cfg.Outbox, ".put-"+strconv.Itoa(s.adopted)+"-"+string(name))
+}
+
+// copyAside copies the file to a temporary name in the outbox, synced.
+func (s *Store) copyAside(ctx context.Context, path, to string, as catalog.Addition) (catalog.Addition, error) {
+	from, err := openBytes(path)
+	if err != nil {
+		return as, err
+	}
+	defer from.Close()
+	before, err := from.Stat()
+	if err != nil {
+		return as, err
+	}
+	if err := s.roomOutside(before.Size()); err != nil {
+		return as, err
+	}
+	f, err := s.disk.Create(to)
+	if err != nil {
+		return as, err
+	}
+	sum := sha256.New()
+	err = s.pump(ctx, pipe{in: io.LimitReader(from, before.Size()+1), out: f, sum: sum})
+	as.Size = f.Size()
+	if err == nil {
+		err = f.Sync()
+	}
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return as, err
+	}
+	as.SHA256 = catalog.Digest(sum.Sum(nil))
+	return as, unchanged(before, path, as.Size)
+}
+
+// linkAside hashes the file and gives it a temporary name in the outbox.
+func (s *Store) linkAside(ctx context.Context, path, to string, as catalog.Addition) (catalog.Addition, error) {
+	before, err := os.Lstat(path)
+	if err != nil {
+		return as, err
+	}
+	if !before.Mode().IsRegular() {
+		return as, fmt.Errorf("not a regular file")
+	}
+	if err := s.disk.Link(path, to); err != nil {
+		return as, err
+	}
+	f, err := s.disk.Open(to)
+	if err != nil {
+		return as, err
+	}
+	err = f.Sync()
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return as, err
+	}
+	if as.Size, as.SHA256, err = s.hashFile(ctx, to, nil); err != nil {
+		return as, err
+	}
+	if err := unchanged(before, path, as.Size); err != nil {
+		return as, err
+	}
+	return as, unchanged(before, to, as.Size)
+}
+
+// unchanged compares what stands at path with what was there before and with the bytes that were read.
+func unchanged(before fs.FileInfo, path string, size int64) error {
+	after, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrChanged, err)
+	}
+	switch {
+	case !os.SameFile(before, after):
+		return fmt.Errorf("%w: another file has taken its place", ErrChanged)
+	case after.Size() != before.Size() || size != before.Size():
+		return fmt.Errorf("%w: from %d to %d bytes", ErrChanged, before.Size(), max(after.Size(), size))
+	case !after.ModTime().Equal(before.ModTime()):
+		return fmt.Errorf("%w: written at %s", ErrChanged, after.ModTime().UTC())
+	}
+	return nil
+}
+
+// enter gives the bytes at the temporary name their name in the outbox, after their note.
+func (s *Store) enter(temporary string, as catalog.Addition) error {
+	s.outbox.Lock()
+	defer s.outbox.Unlock()
+	final := s.outboxPath(as.Name)
+	if isFile(final) {
+		kept, err := s.note(as.Name)
+		if err != nil {
+			return err
+		}
+		if kept.Size != as.Size || kept.SHA256 != as.SHA256 {
+			return ErrExists
+		}
+		return s.disk.Remove(temporary)
+	}
+	err := s.disk.WriteFile(s.notePath(as.Name), func(w io.Writer) error { return json.NewEncoder(w).Encode(as) })
+	if err != nil {
+		return err
+	}
+	if err := s.disk.Rename(temporary, final); err != nil {
+		return errors.Join(err, s.disk.Remove(s.notePath(as.Name)))
+	}
+	return nil
+}
+
+// note returns the entry of a file in the outbox.
+func (s *Store) note(name catalog.FileName) (catalog.Addition, error) {
+	text, err := os.ReadFile(s.notePath(name))
+	if err != nil {
+		return catalog.Addition{}, fmt.Errorf("read the note of %s: %w", name, err)
+	}
+	var as catalog.Addition
+	if err := json.Unmarshal(text, &as); err != nil {
+		return as, fmt.Errorf("read the note of %s: %w", name, err)
+	}
+	if as.Name != name {
+		return as, fmt.Errorf("read the note of %s: it is about %q", name, string(as.Name))
+	}
+	return as, nil
+}
+
+// Outbox returns the entries of the files in the outbox.
+func (s *Store) Outbox() ([]catalog.Addition, error) {
+	s.outbox.Lock()
+	defer s.outbox.Unlock()
+	entries, err := os.ReadDir(s.cfg.Outbox)
+	if err != nil {
+		return nil, fmt.Errorf("list the outbox: %w", err)
+	}
+	var all []catalog.Addition
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || !e.Type().IsRegular() {
+			continue
+		}
+		as, err := s.note(catalog.FileName(e.Name()))
+		if err != nil {
+			s.log.Error("a file in the outbox has no readable note", "file", e.Name(), "err", err)
+			continue
+		}
+		all = append(all, as)
+	}
+	return all, nil
+}
+
+// Discharge removes a file from the outbox; what is not there is no error. The caller has made sure that
+// the catalog released it, or never knew it.
+func (s *Store) Discharge(name catalog.FileName) error {
+	s.outbox.Lock()
+	defer s.outbox.Unlock()
+	for _, path := range []string{s.outboxPath(name), s.notePath(name)} {
+		if err := s.disk.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("discharge %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// cleanOutbox removes what interrupted calls left: temporary names, and notes without bytes.
+func (s *Store) cleanOutbox() error {
+	if err := s.disk.CleanTemporary(s.cfg.Outbox); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(s.cfg.Outbox)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name, isNote := strings.CutPrefix(e.Name(), entryMark)
+		orphan := isNote && !isFile(s.outboxPath(catalog.FileName(name)))
+		if !orphan && !strings.HasPrefix(e.Name(), ".put-") {
+			continue
+		}
+		if err := s.disk.Remove(filepath.Join(s.cfg.Outbox, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// roomOutside answers disk.ErrFull when the outbox's disk lacks room for size bytes beside the reserve.
+func (s *Store) roomOutside(size int64) error {
+	free, _, err := s.disk.Free(s.cfg.Outbox)
+	if err != nil {
+		return err
+	}
+	if int64(free)-s.cfg.Reserve < size {
+		return fmt.Errorf("%w: %d bytes are free and %d are kept in reserve", disk.ErrFull, free, s.cfg.Reserve)
+	}
+	return nil
+}

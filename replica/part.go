@@ -1,0 +1,154 @@
+package replica
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// partSuffix ends the names in the incoming folders.
+const partSuffix = ".part"
+
+// part is a file that is being received: its bytes so far in the incoming folder, and their hash, which is
+// kept while one source after the other is tried. One goroutine uses it.
+type part struct {
+	store   *Store
+	want    Held
+	path    string
+	file    *disk.File
+	sum     hash.Hash
+	resumed bool   // some bytes are from before this process started, or from another source
+	release func() // gives back the room set aside
+}
+
+// receive opens the part of the wanted file, going on where an earlier one stopped. The answer is
+// disk.ErrFull when the file does not fit beside the reserve. Close or discard it afterwards.
+func (s *Store) receive(ctx context.Context, want Held) (*part, error) {
+	if err := checkName(want.Name); err != nil {
+		return nil, err
+	}
+	root, release, err := s.claim(want.Name.Shard(), want.Size)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{store: s, want: want, release: release}
+	p.path = filepath.Join(root.incoming, string(want.Name)+partSuffix)
+	if p.file, err = s.disk.Open(p.path); err != nil {
+		release()
+		return nil, err
+	}
+	if err := p.recall(ctx); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+// recall hashes what an earlier try left.
+func (p *part) recall(ctx context.Context) error {
+	if p.file.Size() > p.want.Size {
+		return p.restart()
+	}
+	p.sum = sha256.New()
+	p.resumed = p.file.Size() > 0
+	if !p.resumed {
+		return nil
+	}
+	return p.store.pump(ctx, pipe{in: io.NewSectionReader(p.file, 0, p.file.Size()), out: p.sum})
+}
+
+// restart drops all bytes received so far.
+func (p *part) restart() error {
+	p.sum = sha256.New()
+	p.resumed = false
+	return p.file.Truncate(0)
+}
+
+// take appends what r gives, up to one byte more than the file has. After errWrite the part is of no use.
+func (p *part) take(ctx context.Context, r io.Reader, limit *limiter, count *atomic.Int64) error {
+	p.resumed = p.resumed || p.file.Size() > 0
+	in := io.LimitReader(r, p.want.Size-p.file.Size()+1)
+	return p.store.pump(ctx, pipe{in: in, out: p.file, sum: p.sum, limit: limit, count: count})
+}
+
+// complete reports whether all bytes are there; more than all of them is ErrDamaged, and so are other bytes
+// than the wanted ones.
+func (p *part) complete() (bool, error) {
+	if p.file.Size() < p.want.Size {
+		return false, nil
+	}
+	if got := catalog.Digest(p.sum.Sum(nil)); p.file.Size() > p.want.Size || got != p.want.SHA256 {
+		return false, fmt.Errorf("%w: SHA-256 %s of %d bytes", ErrDamaged, got, p.file.Size())
+	}
+	return true, nil
+}
+
+// finish puts a complete part on stable storage and into its place.
+func (p *part) finish() error {
+	defer p.release()
+	if err := p.file.Sync(); err != nil {
+		// What the disk has is unknown from here on, and reading it again may not tell.
+		return errors.Join(err, p.discard())
+	}
+	if err := p.file.Close(); err != nil {
+		return err
+	}
+	return p.store.place(p.want, p.path)
+}
+
+// close keeps the bytes for a later try.
+func (p *part) close() error {
+	p.release()
+	if p.file.Size() == 0 {
+		return p.discard()
+	}
+	return p.file.Close()
+}
+
+// discard drops the bytes.
+func (p *part) discard() error {
+	p.release()
+	return errors.Join(p.file.Close(), p.store.drop(p.path))
+}
+
+// Parts returns the names of the files that are partly received.
+func (s *Store) Parts() ([]catalog.FileName, error) {
+	var names []catalog.FileName
+	seen := make(map[string]bool)
+	for _, r := range s.roots {
+		if seen[r.incoming] {
+			continue
+		}
+		seen[r.incoming] = true
+		entries, err := os.ReadDir(r.incoming)
+		if err != nil {
+			return nil, fmt.Errorf("list what is coming in: %w", err)
+		}
+		for _, e := range entries {
+			name, ok := strings.CutSuffix(e.Name(), partSuffix)
+			if ok && checkName(catalog.FileName(name)) == nil {
+				names = append(names, catalog.FileName(name))
+			}
+		}
+	}
+	return names, nil
+}
+
+// DropPart removes what was received of a file; nothing there is no error.
+func (s *Store) DropPart(name catalog.FileName) error {
+	for _, r := range s.roots {
+		if err := s.drop(filepath.Join(r.incoming, string(name)+partSuffix)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"holdfast/catalog"
+)
+
+// reconcile makes manifests and folders agree after a crash.
+func (s *Store) reconcile() error {
+	for _, r := range s.roots {
+		entries, err := os.ReadDir(r.path)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			n, err := catalog.ParseShard(e.Name())
+			if err != nil || !e.IsDir() || n.String() != e.Name() {
+				continue
+			}
+			if other := s.shards[n].root; other != nil {
+				return fmt.Errorf("shard %s lies under both %s and %s", n, other.path, r.path)
+			}
+			s.shards[n].root = r
+			if err := s.reconcileShard(n); err != nil {
+				return fmt.Errorf("reconcile shard %s: %w", n, err)
+			}
+		}
+	}
+	for _, r := range s.roots {
+		if err := s.finishQuarantine(r); err != nil {
+			return err
+		}
+	}
+	return s.cleanOutbox()
+}
+
+func (s *Store) reconcileShard(n catalog.Shard) error {
+	dir := filepath.Join(s.shards[n].root.path, n.String())
+	path := filepath.Join(dir, ManifestName)
+	m, err := readManifest(path)
+	if err != nil {
+		return err
+	}
+	if m.faults > 0 || m.present && len(m.lines) == 0 {
+		s.log.Warn("manifest repaired", "shard", n, "lines", m.faults)
+		if err := writeManifest(s.disk, path, m); err != nil {
+			return err
+		}
+	}
+	folder, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	found, err := folder.Readdirnames(-1)
+	folder.Close()
+	if err != nil {
+		return err
+	}
+	temporary := false
+	for _, text := range found {
+		name := catalog.FileName(text)
+		switch _, listed := m.lines[name]; {
+		case listed:
+			delete(m.lines, name)
+		case text == ManifestName:
+		case strings.HasPrefix(text, "."):
+			temporary = true
+		case checkName(name) != nil || name.Shard() != n:
+			s.log.Warn("a file that is none of the archive's lies in a shard", "shard", n, "file", text)
+		default:
+			s.log.Info("file without a line in its manifest", "shard", n, "file", text)
+			s.loose[name] = struct{}{}
+		}
+	}
+	for name := range m.lines {
+		s.log.Warn("file is missing", "shard", n, "file", name)
+		s.missing[name] = struct{}{}
+	}
+	if temporary {
+		return s.disk.CleanTemporary(dir)
+	}
+	return nil
+}
+
+// finishQuarantine completes moves whose reason was written and whose bytes stayed behind, and drops
+// reasons without bytes.
+func (s *Store) finishQuarantine(r *root) error {
+	if err := s.disk.CleanTemporary(r.quarantine); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(r.quarantine)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		base, ok := strings.CutSuffix(e.Name(), reasonSuffix)
+		to := filepath.Join(r.quarantine, base)
+		if !ok || isFile(to) {
+			continue
+		}
+		dot := strings.LastIndexByte(base, '.')
+		if dot < 0 {
+			continue
+		}
+		name := catalog.FileName(base[:dot])
+		sh := &s.shards[name.Shard()]
+		if _, loose := s.loose[name]; loose && sh.root == r {
+			if err := s.disk.Rename(sh.path(name), to); err != nil {
+				return err
+			}
+			delete(s.loose, name)
+			continue
+		}
+		if err := s.disk.Remove(to + reasonSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,322 @@
+package replica
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// StoreConfig says where a store keeps its bytes. The folders are made when absent.
+type StoreConfig struct {
+	Roots      []string // <data>/files and further ones on other disks; a shard lies wholly on one
+	Incoming   string   // <data>/incoming: what is being fetched
+	Outbox     string   // <data>/outbox: files that entered the archive here and are not released yet
+	Quarantine string   // <data>/quarantine: bad copies, each with its reason
+	Reserve    int64    // bytes to leave free on each disk; 1 GiB if 0, none if negative
+}
+
+const defaultReserve = 1 << 30
+
+// Store keeps the bytes of a bitarchive replica on this node, and the outbox of any node. A file in it is
+// complete, on stable storage and listed in its shard's manifest, or it is loose: not vouched for. All
+// methods may be called by several goroutines; those that change a file, by one at a time for each name.
+type Store struct {
+	cfg    StoreConfig
+	disk   disk.Disk
+	log    *slog.Logger
+	roots  []*root
+	shards [catalog.Shards]shard
+	blocks sync.Pool // of *[]byte, blockSize each
+
+	mu      sync.Mutex
+	loose   map[catalog.FileName]struct{} // in a shard's folder without a line in its manifest
+	missing map[catalog.FileName]struct{} // with a line, without the file
+	adopted int                           // numbers the temporary names in the outbox
+
+	outbox sync.Mutex // one change of the outbox's names at a time
+}
+
+// root is one disk's part of the store, with folders on the same disk for what comes and what is set aside.
+type root struct {
+	path, incoming, quarantine string
+
+	mu       sync.Mutex
+	promised int64 // bytes that fetches under way have yet to write
+}
+
+// shard is where one shard lies; mu guards its manifest and the names in its folder.
+type shard struct {
+	mu   sync.Mutex
+	root *root
+}
+
+// OpenStore opens the store, finishing or noting what a crash left: torn manifest lines are cut off,
+// files without a line become loose, lines without a file are missing, half-done moves to the quarantine
+// are completed.
+func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
+	if len(cfg.Roots) == 0 {
+		return nil, errors.New("open store: no folder for files is given")
+	}
+	if cfg.Reserve == 0 {
+		cfg.Reserve = defaultReserve
+	}
+	cfg.Reserve = max(cfg.Reserve, 0)
+	s := &Store{
+		cfg: cfg, disk: d, log: log,
+		loose: make(map[catalog.FileName]struct{}), missing: make(map[catalog.FileName]struct{}),
+	}
+	s.blocks.New = func() any { b := make([]byte, blockSize); return &b }
+	for _, dir := range []string{cfg.Incoming, cfg.Outbox, cfg.Quarantine} {
+		if err := d.MkdirAll(dir); err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+	}
+	for _, path := range cfg.Roots {
+		r, err := s.openRoot(path)
+		if err != nil {
+			return nil, fmt.Errorf("open store: %w", err)
+		}
+		s.roots = append(s.roots, r)
+	}
+	if err := s.reconcile(); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return s, nil
+}
+
+// openRoot makes the root's folders. Bytes are renamed into place, so a root on another disk than the
+// incoming folder gets one of its own, and a quarantine likewise.
+func (s *Store) openRoot(path string) (*root, error) {
+	if err := s.disk.MkdirAll(path); err != nil {
+		return nil, err
+	}
+	r := &root{path: path}
+	for _, f := range []struct {
+		folder *string
+		given  string
+	}{{&r.incoming, s.cfg.Incoming}, {&r.quarantine, s.cfg.Quarantine}} {
+		same, err := sameDisk(path, f.given)
+		if err != nil {
+			return nil, err
+		}
+		*f.folder = f.given
+		if !same {
+			*f.folder = filepath.Join(path, filepath.Base(f.given))
+			if err := s.disk.MkdirAll(*f.folder); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return r, nil
+}
+
+func sameDisk(a, b string) (bool, error) {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false, err
+	}
+	y, err := os.Stat(b)
+	if err != nil {
+		return false, err
+	}
+	p, ok1 := x.Sys().(*syscall.Stat_t)
+	q, ok2 := y.Sys().(*syscall.Stat_t)
+	return ok1 && ok2 && p.Dev == q.Dev, nil
+}
+
+// Path returns where the file lies in its shard, whether or not it is held; empty for a shard not used yet.
+func (s *Store) Path(name catalog.FileName) string {
+	sh := &s.shards[name.Shard()]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.path(name)
+}
+
+func (sh *shard) path(name catalog.FileName) string {
+	if sh.root == nil {
+		return ""
+	}
+	return filepath.Join(sh.root.path, name.Shard().String(), string(name))
+}
+
+// Has reports whether the store vouches for the file: it is in place and in its shard's manifest.
+func (s *Store) Has(name catalog.FileName) bool {
+	if checkName(name) != nil || s.isLoose(name) {
+		return false
+	}
+	return isFile(s.Path(name))
+}
+
+func (s *Store) isLoose(name catalog.FileName) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.loose[name]
+	return ok
+}
+
+func (s *Store) setLoose(name catalog.FileName, loose bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if loose {
+		s.loose[name] = struct{}{}
+	} else {
+		delete(s.loose, name)
+	}
+}
+
+// Loose returns the files that lie in a shard's folder without being vouched for.
+func (s *Store) Loose() []catalog.FileName { return s.noted(s.loose) }
+
+// Missing returns the files that a manifest lists and that were not there when the store was opened.
+func (s *Store) Missing() []catalog.FileName { return s.noted(s.missing) }
+
+func (s *Store) noted(set map[catalog.FileName]struct{}) []catalog.FileName {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := manifest{lines: make(map[catalog.FileName]line, len(set))}
+	for name := range set {
+		m.lines[name] = line{}
+	}
+	return m.names()
+}
+
+// Bytes is a file open for reading. It stays readable when the file is removed meanwhile.
+type Bytes struct {
+	*os.File
+	Size int64
+}
+
+// Open opens the file where the store has it: vouched for in its shard, or in the outbox. Else ErrNotHere.
+func (s *Store) Open(name catalog.FileName) (*Bytes, error) {
+	if err := checkName(name); err != nil {
+		return nil, fmt.Errorf("open file: %w: %w", ErrNotHere, err)
+	}
+	if !s.isLoose(name) {
+		if b, err := openBytes(s.Path(name)); !errors.Is(err, fs.ErrNotExist) {
+			return b, err
+		}
+	}
+	b, err := openBytes(s.outboxPath(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open %s: %w", name, ErrNotHere)
+	}
+	return b, err
+}
+
+func openBytes(path string) (*Bytes, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("open %s: not a regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &Bytes{File: f, Size: info.Size()}, nil
+}
+
+// List returns what the store vouches for in the shard, by name, with the digests of the manifest.
+func (s *Store) List(n catalog.Shard) ([]Held, error) {
+	sh := &s.shards[n]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.root == nil {
+		return nil, nil
+	}
+	return listFolder(filepath.Join(sh.root.path, n.String()))
+}
+
+// Shards returns the shards that have a folder here, in order.
+func (s *Store) Shards() []catalog.Shard {
+	var used []catalog.Shard
+	for n := range s.shards {
+		s.shards[n].mu.Lock()
+		if s.shards[n].root != nil {
+			used = append(used, catalog.Shard(n))
+		}
+		s.shards[n].mu.Unlock()
+	}
+	return used
+}
+
+// Free returns the bytes that may still be stored: what the disks have free, less reserve and promises.
+func (s *Store) Free() (int64, error) {
+	var total int64
+	for _, r := range s.roots {
+		free, err := s.room(r)
+		if err != nil {
+			return 0, err
+		}
+		total += max(free, 0)
+	}
+	return total, nil
+}
+
+func (s *Store) room(r *root) (int64, error) {
+	free, _, err := s.disk.Free(r.path)
+	if err != nil {
+		return 0, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return int64(free) - s.cfg.Reserve - r.promised, nil
+}
+
+// claim returns the root that holds the shard, choosing and making its folder at first use: the root with
+// the most room. It sets size bytes aside there until release is called, or answers disk.ErrFull.
+func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err error) {
+	sh := &s.shards[n]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	best := sh.root
+	var room int64
+	for _, candidate := range s.roots {
+		if sh.root != nil && candidate != sh.root {
+			continue
+		}
+		free, err := s.room(candidate)
+		if err != nil {
+			return nil, nil, err
+		}
+		if best == nil || candidate == sh.root || free > room {
+			best, room = candidate, free
+		}
+	}
+	if size > 0 && room < size {
+		return nil, nil, fmt.Errorf("store %d bytes under %s: %w: %d bytes left beside the reserve", size, best.path, disk.ErrFull, max(room, 0))
+	}
+	if sh.root == nil {
+		if err := s.disk.MkdirAll(filepath.Join(best.path, n.String())); err != nil {
+			return nil, nil, err
+		}
+		sh.root = best
+	}
+	best.mu.Lock()
+	best.promised += size
+	best.mu.Unlock()
+	return best, sync.OnceFunc(func() {
+		best.mu.Lock()
+		best.promised -= size
+		best.mu.Unlock()
+	}), nil
+}
+
+func isFile(path string) bool {
+	if path == "" {
+		return false
+	}
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
