@@ -3,19 +3,18 @@ package peer
 import (
 	"context"
 	"crypto/ed25519"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/quic-go/quic-go"
 )
 
-// accept serves connections that others dialled, until the listener is closed.
+// accept serves connections that others dialled, until ctx ends or the Peer is closed.
 func (p *Peer) accept(ctx context.Context) error {
 	for {
 		conn, err := p.listener.Accept(ctx)
 		switch {
-		case ctx.Err() != nil || errors.Is(err, quic.ErrServerClosed) || errors.Is(err, quic.ErrTransportClosed):
+		case err != nil && (ctx.Err() != nil || p.stopped()):
 			return nil
 		case err != nil:
 			return fmt.Errorf("accept on peer port: %w", err)

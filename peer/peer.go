@@ -288,6 +288,12 @@ func (p *Peer) Close() error {
 	return nil
 }
 
+func (p *Peer) stopped() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state == stopped
+}
+
 // follow keeps, for each member, the loops that dial it and send it packets.
 func (p *Peer) follow(ctx context.Context) {
 	loops := make(map[*remote]context.CancelFunc)

@@ -23,8 +23,9 @@ const patience = 20 * time.Second
 // testNode is a Peer under test, with what it was told.
 type testNode struct {
 	*Peer
-	id   Identity
-	stop func()
+	id    Identity
+	stop  func()
+	fails bool // Run is meant to fail
 
 	mu     sync.Mutex
 	events []Event
@@ -82,7 +83,7 @@ func (n *testNode) begin(t testing.TB) *testNode {
 	go func() { done <- n.Run(ctx) }()
 	n.stop = sync.OnceFunc(func() {
 		cancel()
-		if err := <-done; err != nil {
+		if err := <-done; (err != nil) != n.fails {
 			t.Errorf("run: %v", err)
 		}
 	})
@@ -310,4 +311,3 @@ func TestRunAndCloseOnce(t *testing.T) {
 		}
 	}
 }
-

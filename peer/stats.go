@@ -201,4 +201,3 @@ func (g *gate) count() int {
 	defer g.mu.Unlock()
 	return g.visitors
 }
-
