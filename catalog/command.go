@@ -19,6 +19,8 @@ const (
 	RemoveMember  Kind = "member.remove"  // MemberRemoval
 	AssignShards  Kind = "shard.assign"   // Assignment
 	SwitchShard   Kind = "shard.switch"   // Switch
+	LeaveShard    Kind = "shard.leave"    // Leaving
+	FillReplica   Kind = "replica.fill"   // FillStep
 	AddFiles      Kind = "file.add"       // Additions, at most MaxItems
 	ReportCopies  Kind = "copy.report"    // CopyReports, at most MaxItems
 	ReleaseFiles  Kind = "file.release"   // Releases, at most MaxItems
@@ -31,8 +33,10 @@ const (
 	ClaimJob      Kind = "job.claim"      // JobRef: exactly one node wins
 	StartJob      Kind = "job.start"      // JobRef
 	FinishJob     Kind = "job.finish"     // JobEnd: DONE or FAILED, fenced by attempt
-	LoseJob       Kind = "job.lose"       // JobEnd: its node was not heard from for lease and margin: NEW again
+	LoseJob       Kind = "job.lose"       // JobEnd: its node was not heard from for lease and margin: SUBMITTED again
 	WishJob       Kind = "job.wish"       // JobWishing
+	ResubmitJob   Kind = "job.resubmit"   // JobRef: a FAILED job becomes RESUBMITTED, a new one takes over
+	RejectJob     Kind = "job.reject"     // JobRef: a FAILED job becomes FAILED_REJECTED
 	CreateAccess  Kind = "access.create"  // AccessToken
 	RevokeAccess  Kind = "access.revoke"  // Named
 )
@@ -82,13 +86,21 @@ func (r *Refusal) Error() string { return r.Message }
 // Result is the answer to a command: a refusal, or a value whose type follows from the command.
 type Result struct {
 	Refusal *Refusal        `json:"refusal,omitempty"`
-	Value   json.RawMessage `json:"value,omitempty"` // CreateJob: the Job; ClaimJob: the Job; JoinMember: the Member; AddFiles, ReportCopies, ReleaseFiles: []ItemResult
+	Value   json.RawMessage `json:"value,omitempty"` // CreateJob, ClaimJob, ResubmitJob: the Job; JoinMember: the Member; FillReplica: the Fill left to do, none when done; commands with many items: []ItemResult
 }
 
 // ItemResult is the answer to one item of a command with many; Refusal is nil when it was carried out.
 type ItemResult struct {
 	Name    FileName `json:"name"`
 	Refusal *Refusal `json:"refusal,omitempty"`
+}
+
+// LevelOf returns the level a cluster must have for the command, and false when the kind is unknown.
+func LevelOf(kind Kind) (int, bool) {
+	if handlerOf(kind) == nil {
+		return 0, false
+	}
+	return 1, true
 }
 
 // Founding makes an empty state a cluster with its first member.
@@ -105,7 +117,7 @@ type LevelChange struct {
 	Level int `json:"level"`
 }
 
-// EpochChange raises the epoch after a lost majority, naming the members that stay.
+// EpochChange raises the epoch after a lost majority.
 type EpochChange struct {
 	Epoch  uint64 `json:"epoch"`
 	Reason string `json:"reason"`
@@ -157,6 +169,20 @@ type Switch struct {
 	Root    Root        `json:"root"`
 }
 
+// Leaving says that a node has released all it had of the files of a shard that moved away from it.
+type Leaving struct {
+	Node    NodeID      `json:"node"`
+	Replica ReplicaName `json:"replica"`
+	Shard   Shard       `json:"shard"`
+}
+
+// FillStep takes a replica's Fill one chunk further; refused when the Fill is not where the step says.
+type FillStep struct {
+	Replica ReplicaName `json:"replica"`
+	Shard   Shard       `json:"shard"`
+	After   FileName    `json:"after,omitempty"`
+}
+
 // Addition is one file that enters the archive.
 type Addition struct {
 	Name       FileName       `json:"name"`
@@ -168,8 +194,9 @@ type Addition struct {
 	Attempt    int            `json:"attempt,omitempty"`
 }
 
-// Additions lets files enter. Adding the same name, size and digest again is carried out without change; the
-// same name with other content is refused.
+// Additions lets files enter. Adding the same name, size and digest again is carried out without change, but
+// for a file that is not complete and whose source is gone: the new source takes over. The same name with
+// other content is refused.
 type Additions struct {
 	Files []Addition `json:"files"`
 }
@@ -182,14 +209,16 @@ type CopyReport struct {
 	Reason string     `json:"reason,omitempty"`
 }
 
-// CopyReports is accepted from the holder or next of each file's shard in the node's replica.
+// CopyReports is accepted from the holder or next of each file's shard in the node's replica. What next
+// reports changes nothing: its copies count when the shard switches.
 type CopyReports struct {
 	Node   NodeID       `json:"node"`
 	Copies []CopyReport `json:"copies"`
 }
 
 // Releases asks that a node may delete its bytes of files: as their source, or because it no longer holds
-// their shard. Refused for a file that is not verified wherever it is required.
+// their shard. Refused for a file that is not verified wherever it is required, and for a copy that the node
+// is to hold. A source that also holds the file releases only what it kept as the source.
 type Releases struct {
 	Node  NodeID     `json:"node"`
 	Files []FileName `json:"files"`

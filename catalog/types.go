@@ -97,7 +97,11 @@ type Copy struct {
 	FileList FileListStatus `json:"fileList,omitempty"`
 	Checksum ChecksumStatus `json:"checksum,omitempty"`
 	Disputed bool           `json:"disputed,omitempty"` // an audit's finding waits for a verdict
+	Surplus  bool           `json:"surplus,omitempty"`  // no longer required; Node has the bytes until it releases them
 }
+
+// Good reports whether the copy is verified and no audit's finding against it waits for a verdict.
+func (c *Copy) Good() bool { return c.State == UploadCompleted && !c.Disputed }
 
 // File is one file of the archive. Its name, size and digest are fixed at entry and never change.
 type File struct {
@@ -113,10 +117,10 @@ type File struct {
 	Removed    Time           `json:"removed,omitempty"` // a tombstone since then
 	Reason     string         `json:"reason,omitempty"`  // of the removal
 	Version    uint64         `json:"version"`           // counts the changes of this entry
-	Copies     []Copy         `json:"copies"`            // one per replica of its collection, by name
+	Copies     []Copy         `json:"copies,omitempty"`  // one per replica of its collection, by name; of a tombstone, those not yet released
 }
 
-// Copy returns the replica's holding, or nil when the replica is not meant to hold the file.
+// Copy returns the replica's holding, or nil when it has none.
 func (f *File) Copy(replica ReplicaName) *Copy {
 	for i := range f.Copies {
 		if f.Copies[i].Replica == replica {
@@ -126,14 +130,20 @@ func (f *File) Copy(replica ReplicaName) *Copy {
 	return nil
 }
 
-// Complete reports whether every replica of the file's collection has a verified copy.
+// Complete reports whether every replica of the file's collection has a good copy.
 func (f *File) Complete() bool {
+	required := 0
 	for i := range f.Copies {
-		if f.Copies[i].State != UploadCompleted {
+		c := &f.Copies[i]
+		if c.Surplus {
+			continue
+		}
+		if !c.Good() {
 			return false
 		}
+		required++
 	}
-	return len(f.Copies) > 0
+	return required > 0
 }
 
 // Root proves a set of files: their number, their bytes, and the sum modulo 2^256 of
@@ -154,6 +164,16 @@ type ShardPass struct {
 	Ended      Time        `json:"ended"`
 	Root       Root        `json:"root"`
 	Exceptions int         `json:"exceptions"`
+}
+
+// Fill is the walk over a replica's files after what it is to hold changed, or after a node's bytes were lost.
+// It goes on in chunks from Shard and After until every shard has been seen.
+type Fill struct {
+	Replica ReplicaName `json:"replica"`
+	All     bool        `json:"all,omitempty"` // every shard; otherwise those whose holder is no longer a member
+	Shard   Shard       `json:"shard"`
+	After   FileName    `json:"after,omitempty"`
+	Began   Time        `json:"began"`
 }
 
 // JobState is a job's state, NetarchiveSuite's words.
@@ -247,6 +267,7 @@ type AccessToken struct {
 // Event is one entry of the hash-chained audit trail of decisions.
 type Event struct {
 	Seq      uint64 `json:"seq"`
+	Index    uint64 `json:"index"` // of its command in the log
 	At       Time   `json:"at"`
 	Actor    string `json:"actor"` // a node's id, or a person or program by its token's name
 	Act      string `json:"act"`

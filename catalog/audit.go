@@ -1,0 +1,163 @@
+package catalog
+
+func findCopies(s *state, b *Findings) (any, error) {
+	if err := checkItems(len(b.Files)); err != nil {
+		return nil, err
+	}
+	m, err := s.speaker(b.Node)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]ItemResult, len(b.Files))
+	for i := range b.Files {
+		if results[i], err = item(b.Files[i].Name, s.findCopy(&m, &b.Files[i])); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// findCopy disputes a verified copy, or ends the dispute when the copy was found right again.
+func (s *state) findCopy(m *Member, b *Finding) error {
+	if err := checkFinding(b); err != nil {
+		return err
+	}
+	f, c, holder, err := s.kept(m, b.Name)
+	if err != nil {
+		return err
+	}
+	if !holder {
+		return refuse(Conflict, "shard %s of %s is still moving to %s", b.Name.Shard(), m.Replica, m.Name)
+	}
+	if c.State != UploadCompleted {
+		return refuse(Conflict, "the copy of %s is %s and owed", f.Name, c.State)
+	}
+	wrong := b.FileList == FileListMissing || b.Checksum == ChecksumCorrupt
+	if wrong && b.Found == f.SHA256 {
+		return refuse(Invalid, "what was found of %s agrees with the archive", f.Name)
+	}
+	if !s.room(7) {
+		return refuse(Conflict, "the command is full: report file %s again", f.Name)
+	}
+	old, now := edit(f)
+	c = now.Copy(m.Replica)
+	c.Disputed, c.FileList, c.Checksum, c.Found, c.Since = wrong, b.FileList, b.Checksum, b.Found, s.at
+	if !wrong {
+		c.Found = Digest{}
+	}
+	return s.putFile(old, now)
+}
+
+func checkFinding(b *Finding) error {
+	switch b.FileList {
+	case NoFileListStatus, FileListOK, FileListMissing:
+	default:
+		return refuse(Invalid, "file list status %q", clip(string(b.FileList), 40))
+	}
+	switch b.Checksum {
+	case ChecksumUnknown, ChecksumOK, ChecksumCorrupt:
+	default:
+		return refuse(Invalid, "checksum status %q", clip(string(b.Checksum), 40))
+	}
+	if b.FileList != FileListMissing && b.Checksum != ChecksumCorrupt && (b.FileList != FileListOK || b.Checksum != ChecksumOK) {
+		return refuse(Invalid, "finding %s, %s says neither what is wrong nor that all is right", b.FileList, b.Checksum)
+	}
+	return nil
+}
+
+func judgeCopies(s *state, b *Verdicts) (any, error) {
+	if err := checkItems(len(b.Copies)); err != nil {
+		return nil, err
+	}
+	results := make([]ItemResult, len(b.Copies))
+	var err error
+	for i := range b.Copies {
+		if results[i], err = item(b.Copies[i].Name, s.judge(&b.Copies[i])); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// judge ends a dispute: a good copy counts again, a bad one is owed. A copy is not judged bad while nobody has
+// bytes to repair it from.
+func (s *state) judge(v *Verdict) error {
+	f, there, err := s.file(v.Name)
+	if err != nil || !there {
+		return orNotFound(err, "no file %q", clip(string(v.Name), 200))
+	}
+	c := f.Copy(v.Replica)
+	if c == nil || !c.Disputed {
+		return refuse(Conflict, "the copy of %s in %q is not disputed", f.Name, clip(string(v.Replica), 64))
+	}
+	if v.Bad {
+		if ok, err := s.repairable(&f); err != nil || !ok {
+			if err == nil {
+				err = refuse(Unsafe, "file %s has no good copy to repair the one in %s from", f.Name, v.Replica)
+			}
+			return err
+		}
+	}
+	if !s.room(8) {
+		return refuse(Conflict, "the command is full: judge file %s again", f.Name)
+	}
+	old, now := edit(f)
+	c = now.Copy(v.Replica)
+	c.Disputed, c.Since = false, s.at
+	word := "good"
+	if v.Bad {
+		word = "bad"
+		c.State, c.Reason, c.Tries = UploadFailed, clipReason(v.Votes), 0
+	} else {
+		c.FileList, c.Checksum, c.Found = FileListOK, ChecksumOK, Digest{}
+	}
+	if err := s.putFile(old, now); err != nil {
+		return err
+	}
+	return s.event(JudgeCopies, string(f.Name)+"/"+string(v.Replica), "%s filelist=%s checksum=%s votes=%s",
+		word, c.FileList, c.Checksum, clipReason(v.Votes))
+}
+
+// repairable reports whether a member has good bytes of the file: a replica's holder, or the source.
+func (s *state) repairable(f *File) (bool, error) {
+	if !f.Released {
+		if alive, err := s.isMember(f.Source); err != nil || alive {
+			return alive, err
+		}
+	}
+	for i := range f.Copies {
+		node, err := s.keeper(f, &f.Copies[i])
+		if err != nil {
+			return false, err
+		}
+		if node == "" {
+			continue
+		}
+		r, _, err := get[Replica](s, keyReplica(f.Copies[i].Replica))
+		if err != nil || r.Kind == Bitarchive {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// passShard records one finished audit pass. Its times are the node's own, so they are held to be past.
+func passShard(s *state, b *ShardPass) (any, error) {
+	if b.Shard >= Shards {
+		return nil, refuse(Invalid, "shard %d: want 0 to %d", b.Shard, Shards-1)
+	}
+	m, err := s.speaker(b.Node)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.placement(b.Replica, b.Shard)
+	if err != nil {
+		return nil, err
+	}
+	if m.Replica != b.Replica || p.Holder != m.ID {
+		return nil, refuse(Conflict, "%s does not hold shard %s of %q", m.Name, b.Shard, clip(string(b.Replica), 64))
+	}
+	b.Ended = max(0, min(b.Ended, s.at))
+	b.Began = max(0, min(b.Began, b.Ended))
+	return nil, s.set(keyPass(b.Replica, b.Shard), b)
+}

@@ -1,0 +1,195 @@
+package catalog
+
+func reportCopies(s *state, b *CopyReports) (any, error) {
+	if err := checkItems(len(b.Copies)); err != nil {
+		return nil, err
+	}
+	m, err := s.speaker(b.Node)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]ItemResult, len(b.Copies))
+	for i := range b.Copies {
+		if results[i], err = item(b.Copies[i].Name, s.reportCopy(&m, &b.Copies[i])); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// speaker returns the member in whose name the command speaks.
+func (s *state) speaker(node NodeID) (Member, error) {
+	if err := s.speaksFor(node); err != nil {
+		return Member{}, err
+	}
+	m, there, err := s.member(node)
+	if err != nil || !there {
+		return Member{}, orNotFound(err, "no member %q", clip(string(node), 60))
+	}
+	return m, nil
+}
+
+// kept returns the entry of a file that is not removed, and the copy that the node keeps as the holder or next
+// of its shard, with true for the holder.
+func (s *state) kept(m *Member, name FileName) (File, *Copy, bool, error) {
+	f, there, err := s.file(name)
+	if err != nil || !there {
+		return f, nil, false, orNotFound(err, "no file %q", clip(string(name), 200))
+	}
+	if f.Removed != 0 {
+		return f, nil, false, refuse(Conflict, "file %s was removed", name)
+	}
+	c := f.Copy(m.Replica)
+	if c == nil || c.Surplus {
+		return f, nil, false, refuse(Conflict, "replica %s is not to hold file %s", m.Replica, name)
+	}
+	p, err := s.placement(m.Replica, name.Shard())
+	if err != nil {
+		return f, nil, false, err
+	}
+	if p.Holder != m.ID && p.Next != m.ID {
+		return f, nil, false, refuse(Conflict, "%s does not hold shard %s of %s", m.Name, name.Shard(), m.Replica)
+	}
+	return f, c, p.Holder == m.ID, nil
+}
+
+func (s *state) reportCopy(m *Member, r *CopyReport) error {
+	switch r.State {
+	case DataUploaded, UploadCompleted, UploadFailed:
+	default:
+		return refuse(Invalid, "state %q cannot be reported", clip(string(r.State), 40))
+	}
+	f, c, holder, err := s.kept(m, r.Name)
+	if err != nil {
+		return err
+	}
+	if r.State == UploadCompleted && r.SHA256 != f.SHA256 {
+		return refuse(Conflict, "file %s has SHA-256 %s, the copy %s", f.Name, f.SHA256, r.SHA256)
+	}
+	if !holder {
+		return nil
+	}
+	if c.State == UploadCompleted {
+		if c.Disputed || r.State != UploadCompleted {
+			return refuse(Conflict, "the copy of %s is completed: what is wrong with it is a finding", f.Name)
+		}
+		return nil
+	}
+	if r.State == c.State && r.State == DataUploaded {
+		return nil
+	}
+	if !s.room(7) {
+		return refuse(Conflict, "the command is full: report file %s again", f.Name)
+	}
+	old, now := edit(f)
+	c = now.Copy(m.Replica)
+	before := *c
+	c.State, c.Node, c.Since = r.State, m.ID, s.at
+	switch r.State {
+	case UploadFailed:
+		c.Tries++
+		c.Reason, c.Found = clipReason(r.Reason), r.SHA256
+	case UploadCompleted:
+		*c = Copy{Replica: m.Replica, State: UploadCompleted, Node: m.ID, Since: s.at}
+	}
+	if err := s.putFile(old, now); err != nil {
+		return err
+	}
+	if r.State == UploadCompleted && (before.Checksum == ChecksumCorrupt || before.FileList == FileListMissing) {
+		return s.event("copy.repair", string(f.Name)+"/"+string(m.Replica), "node=%s sha256=%s", m.ID, f.SHA256)
+	}
+	return nil
+}
+
+func releaseFiles(s *state, b *Releases) (any, error) {
+	if err := checkItems(len(b.Files)); err != nil {
+		return nil, err
+	}
+	m, err := s.speaker(b.Node)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]ItemResult, len(b.Files))
+	for i, name := range b.Files {
+		if results[i], err = item(name, s.release(&m, name)); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// release allows the node to delete its bytes of the file, but for those it is to hold.
+func (s *state) release(m *Member, name FileName) error {
+	f, there, err := s.file(name)
+	if err != nil || !there {
+		return orNotFound(err, "no file %q", clip(string(name), 200))
+	}
+	if f.Removed == 0 {
+		if err := s.mayRelease(m, &f); err != nil {
+			return err
+		}
+	}
+	if !s.room(8) {
+		return refuse(Conflict, "the command is full: ask for file %s again", f.Name)
+	}
+	old, now := edit(f)
+	changes := false
+	if f.Source == m.ID && !f.Released {
+		now.Released, changes = true, true
+	}
+	if surplusAt(f.Copy(m.Replica)) == m.ID {
+		now.dropCopy(m.Replica)
+		changes = true
+	}
+	if changes {
+		if err := s.putFile(old, now); err != nil {
+			return err
+		}
+	}
+	if due, err := has(s, keyRelease(m.ID, name)); err != nil || !due {
+		return err
+	}
+	s.delete(keyRelease(m.ID, name))
+	return nil
+}
+
+// mayRelease refuses while a required copy is not good, while no member but as a holder has the bytes, and for
+// a copy that the node is to hold and has no other reason to give up.
+func (s *state) mayRelease(m *Member, f *File) error {
+	bytes := 0
+	required := 0
+	for i := range f.Copies {
+		c := &f.Copies[i]
+		if c.Surplus {
+			continue
+		}
+		required++
+		node, err := s.keeper(f, c)
+		if err != nil {
+			return err
+		}
+		if node == "" {
+			return refuse(Unsafe, "file %s is not verified in replica %s", f.Name, c.Replica)
+		}
+		r, _, err := get[Replica](s, keyReplica(c.Replica))
+		if err != nil {
+			return err
+		}
+		if r.Kind == Bitarchive {
+			bytes++
+		}
+	}
+	if required == 0 || bytes == 0 {
+		return refuse(Unsafe, "file %s has no verified copy of its bytes in a replica that is to hold it", f.Name)
+	}
+	if c := f.Copy(m.Replica); c != nil && !c.Surplus && (f.Source != m.ID || f.Released) {
+		p, err := s.placement(m.Replica, f.Name.Shard())
+		if err != nil {
+			return err
+		}
+		if p.Holder == m.ID || p.Next == m.ID {
+			return refuse(Unsafe, "%s is to hold file %s", m.Name, f.Name)
+		}
+	}
+	return nil
+}

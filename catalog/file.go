@@ -1,0 +1,286 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+)
+
+// maxSize bounds a file, so that sums of sizes stay far from overflow.
+const maxSize = 1 << 50
+
+// putFile stores a file's entry and, from the difference to the entry before (nil: none), every key that
+// follows from it: shard, root, owed, disputed, source and release lists, totals.
+func (s *state) putFile(old, now *File) error {
+	now.Version++
+	if err := s.set(keyFile(now.Name), now); err != nil {
+		return err
+	}
+	shard := now.Name.Shard()
+	if old == nil {
+		old = &File{Name: now.Name, Size: now.Size, SHA256: now.SHA256, Collection: now.Collection, Removed: 1, Released: true}
+		s.mark(keyShard(shard, now.Name))
+	}
+	if err := s.putRoot(old, now); err != nil {
+		return err
+	}
+	s.putSource(old, now)
+	for _, replica := range replicasOf(old, now) {
+		was, is := old.Copy(replica), now.Copy(replica)
+		if owed(was) != owed(is) {
+			s.marked(keyOwed(replica, shard, now.Name), owed(is))
+		}
+		if disputed(was) != disputed(is) {
+			s.marked(keyDisputed(now.Name, replica), disputed(is))
+		}
+		if node := surplusAt(was); node != "" && node != surplusAt(is) && node != dueSource(now) {
+			s.delete(keyRelease(node, now.Name))
+		}
+		if node := surplusAt(is); node != "" {
+			s.mark(keyRelease(node, now.Name))
+		}
+		if err := s.putTotals(replica, totalsOf(now.Size, was), totalsOf(now.Size, is)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putRoot keeps the shard's root in step with the entry's coming and going.
+func (s *state) putRoot(old, now *File) error {
+	if (old.Removed == 0) == (now.Removed == 0) {
+		return nil
+	}
+	key := keyRoot(now.Name.Shard(), now.Collection)
+	root, _, err := get[Root](s, key)
+	if err != nil {
+		return err
+	}
+	own := RootOf(now.Name, now.Size, now.SHA256)
+	if now.Removed == 0 {
+		root = root.Add(own)
+	} else {
+		root = root.Sub(own)
+	}
+	if root == (Root{}) {
+		s.delete(key)
+		return nil
+	}
+	return s.set(key, root)
+}
+
+// putSource keeps the lists of what sources keep and of what they may ask to release.
+func (s *state) putSource(old, now *File) {
+	keeps := func(f *File) NodeID {
+		if f.Released {
+			return ""
+		}
+		return f.Source
+	}
+	if was, is := keeps(old), keeps(now); was != is {
+		if was != "" {
+			s.delete(keySource(was, now.Name))
+		}
+		if is != "" {
+			s.mark(keySource(is, now.Name))
+		}
+	}
+	if was, is := dueSource(old), dueSource(now); was != is {
+		if was != "" {
+			s.delete(keyRelease(was, now.Name))
+		}
+		if is != "" {
+			s.mark(keyRelease(is, now.Name))
+		}
+	}
+}
+
+// dueSource returns the source when its release is due.
+func dueSource(f *File) NodeID {
+	if f.Released || f.Removed == 0 && !f.Complete() {
+		return ""
+	}
+	return f.Source
+}
+
+func surplusAt(c *Copy) NodeID {
+	if c == nil || !c.Surplus {
+		return ""
+	}
+	return c.Node
+}
+
+func owed(c *Copy) bool     { return c != nil && !c.Surplus && c.State != UploadCompleted }
+func disputed(c *Copy) bool { return c != nil && c.Disputed }
+
+func replicasOf(old, now *File) []ReplicaName {
+	var names []ReplicaName
+	for _, f := range []*File{old, now} {
+		for i := range f.Copies {
+			names = append(names, f.Copies[i].Replica)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// totalsOf returns what one copy counts.
+func totalsOf(size int64, c *Copy) Totals {
+	if c == nil || c.Surplus {
+		return Totals{}
+	}
+	t := Totals{Files: 1, Bytes: size, Good: 1}
+	if c.State != UploadCompleted {
+		t.Good, t.Owed = 0, 1
+	}
+	if c.Disputed {
+		t.Disputed = 1
+	}
+	return t
+}
+
+func (s *state) putTotals(replica ReplicaName, was, is Totals) error {
+	if was == is {
+		return nil
+	}
+	t, _, err := get[Totals](s, keyTotals(replica))
+	if err != nil {
+		return err
+	}
+	t.Files += is.Files - was.Files
+	t.Bytes += is.Bytes - was.Bytes
+	t.Good += is.Good - was.Good
+	t.Owed += is.Owed - was.Owed
+	t.Disputed += is.Disputed - was.Disputed
+	return s.set(keyTotals(replica), t)
+}
+
+// edit returns the entry twice: as it is, and to change.
+func edit(f File) (old, now *File) {
+	changed := f
+	changed.Copies = slices.Clone(f.Copies)
+	return &f, &changed
+}
+
+// addCopy puts a copy into its place among the entry's copies.
+func (f *File) addCopy(c Copy) {
+	i, _ := slices.BinarySearchFunc(f.Copies, c.Replica, func(c Copy, r ReplicaName) int { return cmp.Compare(c.Replica, r) })
+	f.Copies = slices.Insert(f.Copies, i, c)
+}
+
+func (f *File) dropCopy(replica ReplicaName) {
+	f.Copies = slices.DeleteFunc(f.Copies, func(c Copy) bool { return c.Replica == replica })
+}
+
+func addFiles(s *state, b *Additions) (any, error) {
+	if err := checkItems(len(b.Files)); err != nil {
+		return nil, err
+	}
+	replicas, err := s.replicas()
+	if err != nil {
+		return nil, err
+	}
+	results := make([]ItemResult, len(b.Files))
+	for i := range b.Files {
+		if results[i], err = item(b.Files[i].Name, s.addFile(&b.Files[i], replicas)); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+func (s *state) addFile(a *Addition, replicas []Replica) error {
+	if err := a.Name.Check(); err != nil {
+		return refuse(Invalid, "%v", err)
+	}
+	if a.Size < 0 || a.Size > maxSize || a.SHA256.IsZero() {
+		return refuse(Invalid, "file %s of %d bytes: want a SHA-256 and 0 to %d bytes", a.Name, a.Size, int64(maxSize))
+	}
+	if there, err := has(s, keyCollection(a.Collection)); err != nil || !there {
+		return orNotFound(err, "no collection %q", clip(string(a.Collection), 64))
+	}
+	if there, err := s.isMember(a.Source); err != nil || !there {
+		return orNotFound(err, "no member %q", clip(string(a.Source), 60))
+	}
+	f, there, err := s.file(a.Name)
+	if err != nil {
+		return err
+	}
+	if there {
+		return s.addAgain(a, f)
+	}
+	f = File{Name: a.Name, Size: a.Size, SHA256: a.SHA256, Collection: a.Collection, Source: a.Source, Added: s.at,
+		Job: a.Job, Attempt: a.Attempt}
+	for i := range replicas {
+		if replicas[i].Holds(a.Collection) {
+			f.addCopy(Copy{Replica: replicas[i].Name, State: UploadStarted, Since: s.at})
+		}
+	}
+	if !s.room(4 + 2*len(f.Copies)) {
+		return refuse(Conflict, "the command is full: send file %s again", a.Name)
+	}
+	return s.putFile(nil, &f)
+}
+
+// addAgain handles a file that entered before. When its source is gone or released while a copy is missing,
+// the new source takes over.
+func (s *state) addAgain(a *Addition, f File) error {
+	if f.Size != a.Size || f.SHA256 != a.SHA256 {
+		return refuse(Conflict, "file %s is in the archive with %d bytes, SHA-256 %s", f.Name, f.Size, f.SHA256)
+	}
+	if f.Removed != 0 {
+		return refuse(Conflict, "file %s was removed: %s", f.Name, f.Reason)
+	}
+	if f.Complete() || f.Source == a.Source && !f.Released {
+		return nil
+	}
+	alive, err := s.isMember(f.Source)
+	if err != nil || alive && !f.Released {
+		return err
+	}
+	if !s.room(4) {
+		return refuse(Conflict, "the command is full: send file %s again", a.Name)
+	}
+	old, now := edit(f)
+	now.Source, now.Released = a.Source, false
+	return s.putFile(old, now)
+}
+
+// removeFile makes the entry a tombstone and the release of each copy's bytes due.
+func removeFile(s *state, b *FileRemoval) (any, error) {
+	f, there, err := s.file(b.Name)
+	if err != nil || !there {
+		return nil, orNotFound(err, "no file %q", clip(string(b.Name), 200))
+	}
+	if f.SHA256 != b.SHA256 {
+		return nil, refuse(Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)
+	}
+	if f.Removed != 0 {
+		return nil, nil
+	}
+	old, now := edit(f)
+	now.Removed, now.Reason, now.Copies = max(s.at, 1), clipReason(b.Reason), nil
+	for _, c := range old.Copies {
+		p, err := s.placement(c.Replica, f.Name.Shard())
+		if err != nil {
+			return nil, err
+		}
+		if !c.Surplus {
+			c.Node = p.Holder
+		}
+		if alive, err := s.isMember(c.Node); err != nil {
+			return nil, err
+		} else if alive {
+			c.Surplus, c.Disputed = true, false
+			now.Copies = append(now.Copies, c)
+		}
+		if alive, err := s.isMember(p.Next); err != nil {
+			return nil, err
+		} else if alive {
+			s.mark(keyRelease(p.Next, f.Name))
+		}
+	}
+	if err := s.putFile(old, now); err != nil {
+		return nil, err
+	}
+	return nil, s.event(RemoveFile, string(f.Name), "sha256=%s reason=%s", f.SHA256, now.Reason)
+}

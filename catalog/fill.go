@@ -1,0 +1,230 @@
+package catalog
+
+// fillChunk bounds the files that one step of a Fill looks at.
+const fillChunk = 128
+
+// startFill begins the walk over a replica's files, or begins it anew.
+func (s *state) startFill(replica ReplicaName, all bool) error {
+	f, going, err := get[Fill](s, keyFill(replica))
+	if err != nil {
+		return err
+	}
+	if !going && all {
+		if any, err := hasAny(s, prefixShards); err != nil || !any {
+			return err
+		}
+	}
+	return s.set(keyFill(replica), Fill{Replica: replica, All: all || f.All, Began: s.at})
+}
+
+// fillReplica takes a replica's walk one chunk further: files that it is now to hold become owed, those that
+// it no longer is to hold become surplus, those whose node was lost become owed again; a shard whose files
+// were all seen is taken from its lost node.
+func fillReplica(s *state, b *FillStep) (any, error) {
+	f, going, err := get[Fill](s, keyFill(b.Replica))
+	if err != nil || !going {
+		return nil, orNotFound(err, "nothing is to be filled in replica %q", clip(string(b.Replica), 64))
+	}
+	if f.Shard != b.Shard || f.After != b.After {
+		return nil, refuse(Conflict, "the walk over %s is at shard %s behind %q", f.Replica, f.Shard, f.After)
+	}
+	replica, there, err := get[Replica](s, keyReplica(b.Replica))
+	if err != nil || !there {
+		return nil, orNotFound(err, "no replica %s", b.Replica)
+	}
+	layout, err := s.layout(b.Replica)
+	if err != nil {
+		return nil, err
+	}
+	w := walk{state: s, replica: replica, layout: layout, alive: make(map[NodeID]bool)}
+	cursor, done, err := w.step(Cursor{Shard: f.Shard, After: f.After}, f.All)
+	if err != nil {
+		return nil, err
+	}
+	if done {
+		s.delete(keyFill(b.Replica))
+		return nil, nil
+	}
+	f.Shard, f.After = cursor.Shard, cursor.After
+	return &f, s.set(keyFill(b.Replica), f)
+}
+
+// walk is one step of a Fill.
+type walk struct {
+	*state
+	replica Replica
+	layout  []Placement
+	alive   map[NodeID]bool
+}
+
+func (w *walk) isAlive(node NodeID) (bool, error) {
+	if alive, ok := w.alive[node]; ok {
+		return alive, nil
+	}
+	alive, err := w.isMember(node)
+	w.alive[node] = alive
+	return alive, err
+}
+
+// lost reports whether the shard's holder is no longer a member.
+func (w *walk) lost(shard Shard) (bool, error) {
+	holder := w.layout[shard].Holder
+	if holder == "" {
+		return false, nil
+	}
+	alive, err := w.isAlive(holder)
+	return !alive, err
+}
+
+// step looks at the next files behind the cursor, of every shard or of the lost ones, and returns where the
+// next step begins, with true when nothing is left. It ends when it has seen enough files or used up the
+// command's keys.
+func (w *walk) step(c Cursor, all bool) (Cursor, bool, error) {
+	if all {
+		_, done, err := w.scan(&c, prefixShards, Shards, fillChunk)
+		return c, done, err
+	}
+	for files := fillChunk; files > 0 && w.room(8); {
+		lost, err := w.lost(c.Shard)
+		if err != nil {
+			return c, false, err
+		}
+		var done bool
+		if lost {
+			var seen int
+			seen, done, err = w.scan(&c, PrefixShard(c.Shard), c.Shard+1, files)
+			files -= seen
+		} else {
+			done, err = w.pass(&c)
+		}
+		if done || err != nil {
+			return c, done, err
+		}
+	}
+	return c, false, nil
+}
+
+// scan takes the cursor over at most n files of the shards beneath the prefix, which end before end, and past
+// those shards when it has seen all their files. It returns how many files it saw.
+func (w *walk) scan(c *Cursor, prefix string, end Shard, n int) (int, bool, error) {
+	names, err := w.names(prefix, *c, n)
+	if err != nil {
+		return 0, false, err
+	}
+	for i, name := range names {
+		for c.Shard < name.Shard() && w.room(8) {
+			if _, err := w.pass(c); err != nil {
+				return i, false, err
+			}
+		}
+		if !w.room(8) {
+			return i, false, nil
+		}
+		if err := w.reconcile(name); err != nil {
+			return i, false, err
+		}
+		c.After = name
+	}
+	if len(names) == n {
+		return n, false, nil
+	}
+	for c.Shard < end && w.room(8) {
+		if done, err := w.pass(c); done || err != nil {
+			return len(names), done, err
+		}
+	}
+	return len(names), false, nil
+}
+
+// names returns the next files' names behind the cursor, of the shards beneath the prefix.
+func (w *walk) names(prefix string, c Cursor, n int) ([]FileName, error) {
+	var names []FileName
+	start := []byte(PrefixShard(c.Shard))
+	if c.After != "" {
+		start = []byte(keyShard(c.Shard, c.After) + "\x00")
+	}
+	err := w.Scan([]byte(prefix), start, func(key, _ []byte) bool {
+		names = append(names, FileName(key[len(PrefixShard(0)):]))
+		return len(names) < n
+	})
+	return names, err
+}
+
+// pass ends the cursor's shard: a lost holder gives way to next, a lost next to nobody. It returns true behind
+// the last shard.
+func (w *walk) pass(c *Cursor) (bool, error) {
+	p := w.layout[c.Shard]
+	if p != (Placement{}) {
+		lost, err := w.lost(c.Shard)
+		if err != nil {
+			return false, err
+		}
+		nextAlive, err := w.isAlive(p.Next)
+		if err != nil {
+			return false, err
+		}
+		settled := p
+		if !nextAlive {
+			settled.Next = ""
+		}
+		if lost {
+			settled = Placement{Holder: settled.Next}
+		}
+		if settled != p {
+			w.place(w.replica.Name, c.Shard, settled)
+		}
+	}
+	if c.Shard+1 == Shards {
+		return true, nil
+	}
+	*c = Cursor{Shard: c.Shard + 1}
+	return false, nil
+}
+
+// reconcile makes the replica's copy of one file what it has to be now.
+func (w *walk) reconcile(name FileName) error {
+	f, there, err := w.file(name)
+	if err != nil || !there {
+		return err
+	}
+	lost, err := w.lost(name.Shard())
+	if err != nil {
+		return err
+	}
+	old, now := edit(f)
+	c := now.Copy(w.replica.Name)
+	holder := w.layout[name.Shard()].Holder
+	required := f.Removed == 0 && w.replica.Holds(f.Collection)
+	fresh := Copy{Replica: w.replica.Name, State: UploadStarted, Since: w.at}
+	switch {
+	case c == nil && !required:
+		return nil
+	case c == nil:
+		now.addCopy(fresh)
+	case c.Surplus:
+		alive, err := w.isAlive(c.Node)
+		if err != nil {
+			return err
+		}
+		switch {
+		case required && alive && c.Node == holder && c.State == UploadCompleted:
+			c.Surplus = false
+		case required:
+			*c = fresh
+		case !alive:
+			now.dropCopy(c.Replica)
+		default:
+			return nil
+		}
+	case !required && (holder == "" || lost || c.State != UploadCompleted):
+		now.dropCopy(c.Replica)
+	case !required:
+		c.Surplus, c.Disputed, c.Node = true, false, holder
+	case lost && c.State != UploadStarted:
+		*c = fresh
+		c.Reason = "its node was lost"
+	default:
+		return nil
+	}
+	return w.putFile(old, now)
+}

@@ -1,0 +1,227 @@
+package catalog
+
+import (
+	"encoding/json"
+
+	"holdfast/harvest"
+)
+
+func jobValue(j *Job) (json.RawMessage, error) { return json.Marshal(j) }
+
+// job returns the job, or a refusal when there is none.
+func (s *state) job(id uint64) (*Job, error) {
+	j, there, err := get[Job](s, keyJob(id))
+	if err != nil || !there {
+		return nil, orNotFound(err, "no job %d", id)
+	}
+	return &j, nil
+}
+
+// putJob stores the job and moves it from its old state's list to its own.
+func (s *state) putJob(old JobState, j *Job) error {
+	if old != j.State {
+		if old != "" {
+			s.delete(keyJobState(old, j.ID))
+		}
+		s.mark(keyJobState(j.State, j.ID))
+	}
+	return s.set(keyJob(j.ID), j)
+}
+
+func createJob(s *state, b *JobCreation) (any, error) {
+	if len(b.Harvest) == 0 || len(b.Harvest) > 200 || len(b.Channel) > 64 {
+		return nil, refuse(Invalid, "a job needs a harvest's name of at most 200 bytes and a channel of at most 64")
+	}
+	if there, err := has(s, keyCollection(b.Collection)); err != nil || !there {
+		return nil, orNotFound(err, "no collection %q", clip(string(b.Collection), 64))
+	}
+	j := Job{Harvest: b.Harvest, Collection: b.Collection, Channel: b.Channel, State: JobNew}
+	if err := decodeStrict(b.Spec, &j.Spec); err != nil {
+		return nil, refuse(Invalid, "job: %v", err)
+	}
+	// What is stored must be readable again, whatever the command carried.
+	text, err := json.Marshal(&j.Spec)
+	if err == nil {
+		err = json.Unmarshal(text, new(harvest.Job))
+	}
+	if err != nil {
+		return nil, refuse(Invalid, "job: %v", err)
+	}
+	return s.newJob(&j, b.Submit)
+}
+
+// newJob gives the job the next number and stores it, NEW or SUBMITTED.
+func (s *state) newJob(j *Job, submit bool) (any, error) {
+	last, _, err := get[uint64](s, keyJobs)
+	if err != nil {
+		return nil, err
+	}
+	j.ID, j.Created = last+1, s.at
+	if submit {
+		j.State, j.Submitted = JobSubmitted, s.at
+	}
+	if err := s.set(keyJobs, j.ID); err != nil {
+		return nil, err
+	}
+	return j, s.putJob("", j)
+}
+
+func submitJob(s *state, b *JobRef) (any, error) {
+	j, err := s.job(b.ID)
+	if err != nil || j.State == JobSubmitted {
+		return nil, err
+	}
+	if j.State != JobNew {
+		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+	}
+	j.State, j.Submitted = JobSubmitted, s.at
+	return nil, s.putJob(JobNew, j)
+}
+
+// claimJob gives a submitted job to the first node that asks; the same node may ask again.
+func claimJob(s *state, b *JobRef) (any, error) {
+	if _, err := s.speaker(b.Node); err != nil {
+		return nil, err
+	}
+	j, err := s.job(b.ID)
+	if err != nil {
+		return nil, err
+	}
+	if j.State == JobSubmitted && j.Node == b.Node {
+		return j, nil
+	}
+	if j.State != JobSubmitted || j.Node != "" {
+		return nil, refuse(Conflict, "job %d is %s at %q", j.ID, j.State, j.Node)
+	}
+	if j.Wish != WishRun {
+		return nil, refuse(Conflict, "job %d is to %s", j.ID, j.Wish)
+	}
+	j.Node = b.Node
+	j.Attempt++
+	return j, s.putJob(JobSubmitted, j)
+}
+
+// fenced returns the job when the node's attempt is its present one.
+func (s *state) fenced(id uint64, node NodeID, attempt int) (*Job, error) {
+	j, err := s.job(id)
+	if err != nil {
+		return nil, err
+	}
+	if node == "" || j.Node != node || j.Attempt != attempt {
+		return nil, refuse(Conflict, "job %d is %s with attempt %d at %q, not attempt %d at %q",
+			id, j.State, j.Attempt, j.Node, attempt, clip(string(node), 60))
+	}
+	return j, nil
+}
+
+func startJob(s *state, b *JobRef) (any, error) {
+	if err := s.speaksFor(b.Node); err != nil {
+		return nil, err
+	}
+	j, err := s.fenced(b.ID, b.Node, b.Attempt)
+	if err != nil || j.State == JobStarted {
+		return nil, err
+	}
+	if j.State != JobSubmitted {
+		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+	}
+	j.State, j.Started = JobStarted, s.at
+	return nil, s.putJob(JobSubmitted, j)
+}
+
+func finishJob(s *state, b *JobEnd) (any, error) {
+	if err := s.speaksFor(b.Node); err != nil {
+		return nil, err
+	}
+	j, err := s.fenced(b.ID, b.Node, b.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	end := JobDone
+	if b.Failed {
+		end = JobFailed
+	}
+	if j.State == end {
+		return nil, nil
+	}
+	if j.State != JobStarted && j.State != JobSubmitted {
+		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+	}
+	old := j.State
+	j.State, j.Ended, j.Stats, j.Reason = end, s.at, b.Stats, clipReason(b.Reason)
+	j.Stats.StopReason = clip(j.Stats.StopReason, 64)
+	return nil, s.putJob(old, j)
+}
+
+// loseJob frees the job for another node's claim; one that was to stop fails instead.
+func loseJob(s *state, b *JobEnd) (any, error) {
+	j, err := s.fenced(b.ID, b.Node, b.Attempt)
+	if err != nil {
+		return nil, err
+	}
+	old := j.State
+	if old != JobStarted && old != JobSubmitted {
+		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+	}
+	j.Reason = clipReason(b.Reason)
+	if j.Wish == WishStop {
+		j.State, j.Ended = JobFailed, s.at
+	} else {
+		j.State, j.Node, j.Started = JobSubmitted, "", 0
+	}
+	return nil, s.putJob(old, j)
+}
+
+// wishJob notes what is wanted of the job; a job that no node has is stopped at once.
+func wishJob(s *state, b *JobWishing) (any, error) {
+	switch b.Wish {
+	case WishRun, WishPause, WishStop:
+	default:
+		return nil, refuse(Invalid, "wish %q: want none, pause or stop", clip(string(b.Wish), 40))
+	}
+	j, err := s.job(b.ID)
+	if err != nil {
+		return nil, err
+	}
+	old := j.State
+	if old != JobNew && old != JobSubmitted && old != JobStarted {
+		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+	}
+	j.Wish, j.WishReason = b.Wish, clipReason(b.Reason)
+	if b.Wish == WishStop && j.Node == "" {
+		j.State, j.Ended, j.Reason = JobFailed, s.at, "stopped before a node began it"
+	}
+	return nil, s.putJob(old, j)
+}
+
+// resubmitJob makes a new job of a failed one.
+func resubmitJob(s *state, b *JobRef) (any, error) {
+	old, err := s.job(b.ID)
+	if err != nil {
+		return nil, err
+	}
+	if old.State == JobResubmitted {
+		return s.job(old.Next)
+	}
+	if old.State != JobFailed {
+		return nil, refuse(Conflict, "job %d is %s", old.ID, old.State)
+	}
+	j := Job{Harvest: old.Harvest, Collection: old.Collection, Channel: old.Channel, Spec: old.Spec, State: JobNew}
+	if _, err := s.newJob(&j, true); err != nil {
+		return nil, err
+	}
+	old.State, old.Next = JobResubmitted, j.ID
+	return &j, s.putJob(JobFailed, old)
+}
+
+func rejectJob(s *state, b *JobRef) (any, error) {
+	j, err := s.job(b.ID)
+	if err != nil || j.State == JobFailedRejected {
+		return nil, err
+	}
+	if j.State != JobFailed {
+		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+	}
+	j.State = JobFailedRejected
+	return nil, s.putJob(JobFailed, j)
+}

@@ -1,0 +1,94 @@
+package catalog
+
+import "fmt"
+
+// The prefixes of the catalog's keys, in the order of doc/format/catalog.md. No key begins with a byte
+// below 'a' or with "raft": those are left to whoever stores the state.
+const (
+	keyCluster = "cluster"
+	keyClock   = "clock"
+	keyTrail   = "trailhead"
+	keyJobs    = "jobcount"
+
+	PrefixMembers     = "member/"     // <node>: Member
+	prefixNames       = "name/"       // <member's name>: node
+	PrefixReplicas    = "replica/"    // <replica>: Replica
+	PrefixCollections = "collection/" // <collection>: Collection
+	PrefixLayout      = "layout/"     // <replica>/<shard>: Placement
+	PrefixFills       = "fill/"       // <replica>: Fill
+	PrefixFiles       = "file/"       // <name>: File
+	prefixShards      = "shard/"      // <shard>/<name>: mark
+	prefixRoots       = "root/"       // <shard>/<collection>: Root
+	prefixOwed        = "owed/"       // <replica>/<shard>/<name>: mark
+	prefixSources     = "source/"     // <node>/<name>: mark, while the source keeps its bytes
+	prefixReleases    = "release/"    // <node>/<name>: mark, when its bytes may be asked to go
+	prefixLeft        = "left/"       // <node>/<replica>/<shard>: mark, a whole shard of releases
+	PrefixDisputed    = "disputed/"   // <name>/<replica>: mark
+	prefixPasses      = "pass/"       // <replica>/<shard>: ShardPass
+	prefixTotals      = "totals/"     // <replica>: Totals
+	PrefixJobs        = "job/"        // <id>: Job
+	prefixJobStates   = "jobstate/"   // <state>/<id>: mark
+	PrefixJoinTokens  = "join/"       // <id>: JoinToken
+	PrefixAccess      = "access/"     // <id>: AccessToken
+	PrefixTrail       = "trail/"      // <sequence>: Event
+	prefixWindows     = "window/"     // <node>: window
+	prefixAnswers     = "answer/"     // <node>/<slot>: answer
+)
+
+// PrefixOwed returns the prefix of the keys of what a replica owes: a change beneath it means work for
+// the holder of the shard that follows in the key.
+func PrefixOwed(replica ReplicaName) string { return prefixOwed + string(replica) + "/" }
+
+// PrefixReplicaLayout returns the prefix of a replica's 4096 placements.
+func PrefixReplicaLayout(replica ReplicaName) string { return PrefixLayout + string(replica) + "/" }
+
+// PrefixReleases returns the prefix of the single files that a node may ask to release.
+func PrefixReleases(node NodeID) string { return prefixReleases + string(node) + "/" }
+
+// PrefixLeft returns the prefix of the whole shards whose files a node may ask to release.
+func PrefixLeft(node NodeID) string { return prefixLeft + string(node) + "/" }
+
+// PrefixShard returns the prefix of the names of a shard's files.
+func PrefixShard(shard Shard) string { return prefixShards + shard.String() + "/" }
+
+func prefixSource(node NodeID) string { return prefixSources + string(node) + "/" }
+func prefixAnswer(node NodeID) string { return prefixAnswers + string(node) + "/" }
+
+func keyMember(id NodeID) string                 { return PrefixMembers + string(id) }
+func keyName(name string) string                 { return prefixNames + name }
+func keyReplica(name ReplicaName) string         { return PrefixReplicas + string(name) }
+func keyCollection(name CollectionName) string   { return PrefixCollections + string(name) }
+func keyPlacement(r ReplicaName, s Shard) string { return PrefixReplicaLayout(r) + s.String() }
+func keyFill(r ReplicaName) string               { return PrefixFills + string(r) }
+func keyFile(name FileName) string               { return PrefixFiles + string(name) }
+func keyShard(s Shard, name FileName) string     { return PrefixShard(s) + string(name) }
+func keyRoot(s Shard, c CollectionName) string   { return prefixRoots + s.String() + "/" + string(c) }
+func keySource(n NodeID, name FileName) string   { return prefixSource(n) + string(name) }
+func keyRelease(n NodeID, name FileName) string  { return PrefixReleases(n) + string(name) }
+func keyPass(r ReplicaName, s Shard) string      { return prefixPasses + string(r) + "/" + s.String() }
+func keyTotals(r ReplicaName) string             { return prefixTotals + string(r) }
+func keyJob(id uint64) string                    { return PrefixJobs + hex16(id) }
+func keyJobState(s JobState, id uint64) string   { return prefixJobStates + string(s) + "/" + hex16(id) }
+func keyJoinToken(id string) string              { return PrefixJoinTokens + id }
+func keyAccess(id string) string                 { return PrefixAccess + id }
+func keyEvent(seq uint64) string                 { return PrefixTrail + hex16(seq) }
+func keyWindow(n NodeID) string                  { return prefixWindows + string(n) }
+
+func keyOwed(r ReplicaName, s Shard, name FileName) string {
+	return PrefixOwed(r) + s.String() + "/" + string(name)
+}
+
+func keyLeft(n NodeID, r ReplicaName, s Shard) string {
+	return PrefixLeft(n) + string(r) + "/" + s.String()
+}
+
+func keyDisputed(name FileName, r ReplicaName) string {
+	return PrefixDisputed + string(name) + "/" + string(r)
+}
+
+func keyAnswer(n NodeID, seq uint64) string {
+	return fmt.Sprintf("%s%03x", prefixAnswer(n), seq%WindowSize)
+}
+
+// hex16 writes numbers so that keys sort as numbers do.
+func hex16(n uint64) string { return fmt.Sprintf("%016x", n) }

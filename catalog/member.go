@@ -1,0 +1,275 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"slices"
+)
+
+func createToken(s *state, b *JoinToken) (any, error) {
+	if err := checkName("token", b.ID); err != nil {
+		return nil, err
+	}
+	if there, err := has(s, keyJoinToken(b.ID)); err != nil || there {
+		return nil, orConflict(err, "there is a token %s already", b.ID)
+	}
+	if there, err := has(s, keyReplica(b.Replica)); err != nil || !there {
+		return nil, orNotFound(err, "no replica %q", clip(string(b.Replica), 64))
+	}
+	if b.SecretHash.IsZero() || b.Expires <= s.at {
+		return nil, refuse(Invalid, "a token needs a secret and a time in the future at which it expires")
+	}
+	token := JoinToken{ID: b.ID, SecretHash: b.SecretHash, Replica: b.Replica, Created: s.at, Expires: b.Expires}
+	if err := s.set(keyJoinToken(b.ID), token); err != nil {
+		return nil, err
+	}
+	return nil, s.event(CreateToken, b.ID, "replica=%s", b.Replica)
+}
+
+// orConflict and orNotFound return err, or the refusal when there is none.
+func orConflict(err error, format string, args ...any) error {
+	if err != nil {
+		return err
+	}
+	return refuse(Conflict, format, args...)
+}
+
+func orNotFound(err error, format string, args ...any) error {
+	if err != nil {
+		return err
+	}
+	return refuse(NotFound, format, args...)
+}
+
+func revokeToken(s *state, b *Named) (any, error) {
+	token, there, err := get[JoinToken](s, keyJoinToken(b.ID))
+	if err != nil || !there {
+		return nil, orNotFound(err, "no token %q", clip(b.ID, 64))
+	}
+	if token.Revoked != 0 {
+		return nil, nil
+	}
+	token.Revoked = s.at
+	if err := s.set(keyJoinToken(b.ID), token); err != nil {
+		return nil, err
+	}
+	return nil, s.event(RevokeToken, b.ID, "")
+}
+
+func joinMember(s *state, b *Joining) (any, error) {
+	token, there, err := get[JoinToken](s, keyJoinToken(b.Token))
+	if err != nil {
+		return nil, err
+	}
+	hash := Digest(sha256.Sum256(b.Secret))
+	if !there || subtle.ConstantTimeCompare(hash[:], token.SecretHash[:]) != 1 {
+		return nil, refuse(Denied, "the token is not one of this cluster")
+	}
+	if token.UsedBy != "" {
+		m, there, err := s.member(token.UsedBy)
+		if err != nil {
+			return nil, err
+		}
+		if there && token.UsedBy == b.Member.ID {
+			return &m, nil // a retry
+		}
+		return nil, refuse(Denied, "token %s was used by another machine", token.ID)
+	}
+	if token.Revoked != 0 || token.Expires <= s.at {
+		return nil, refuse(Denied, "token %s is expired or revoked", token.ID)
+	}
+	if b.Member.Replica != "" && b.Member.Replica != token.Replica {
+		return nil, refuse(Denied, "token %s is for replica %s", token.ID, token.Replica)
+	}
+	b.Member.Replica = token.Replica
+	if err := s.admit(&b.Member); err != nil {
+		return nil, err
+	}
+	token.UsedBy, token.Used = b.Member.ID, s.at
+	if err := s.set(keyJoinToken(token.ID), token); err != nil {
+		return nil, err
+	}
+	return &b.Member, s.event(JoinMember, string(b.Member.ID), "name=%s replica=%s token=%s", b.Member.Name, b.Member.Replica, token.ID)
+}
+
+// admit checks and stores a new member.
+func (s *state) admit(m *Member) error {
+	if len(m.Key) != 32 || Fingerprint(m.Key) != m.ID {
+		return refuse(Invalid, "node id %q is not the fingerprint of its key", clip(string(m.ID), 60))
+	}
+	if m.Level < s.cluster.Level {
+		return refuse(Conflict, "the node's program supports level %d, the cluster is at %d", m.Level, s.cluster.Level)
+	}
+	if there, err := s.isMember(m.ID); err != nil || there {
+		return orConflict(err, "node %s is a member already", m.ID)
+	}
+	if there, err := has(s, keyReplica(m.Replica)); err != nil || !there {
+		return orNotFound(err, "no replica %q", clip(string(m.Replica), 64))
+	}
+	layout, err := s.layout(m.Replica)
+	if err != nil {
+		return err
+	}
+	for _, p := range layout {
+		if p.Holder == m.ID || p.Next == m.ID {
+			return refuse(Conflict, "node %s was lost and its shards are still being given up", m.ID)
+		}
+	}
+	if err := s.nameMember(m.Name, m.ID); err != nil {
+		return err
+	}
+	if err := checkMember(m); err != nil {
+		return err
+	}
+	m.Joined = s.at
+	return s.set(keyMember(m.ID), m)
+}
+
+// nameMember gives a free name to the node.
+func (s *state) nameMember(name string, id NodeID) error {
+	if err := checkName("member", name); err != nil {
+		return err
+	}
+	if there, err := has(s, keyName(name)); err != nil || there {
+		return orConflict(err, "there is a member named %s already", name)
+	}
+	return s.set(keyName(name), id)
+}
+
+func checkMember(m *Member) error {
+	if m.Weight < 0 || m.Weight > 1_000_000 {
+		return refuse(Invalid, "weight %d: want 0 to 1000000", m.Weight)
+	}
+	if len(m.Addresses) > 16 {
+		return refuse(Invalid, "%d addresses: at most 16", len(m.Addresses))
+	}
+	if slices.ContainsFunc(m.Addresses, func(a string) bool { return a == "" || len(a) > 300 }) {
+		return refuse(Invalid, "an address is empty or longer than 300 bytes")
+	}
+	return nil
+}
+
+func updateMember(s *state, b *MemberChange) (any, error) {
+	m, there, err := s.member(b.ID)
+	if err != nil || !there {
+		return nil, orNotFound(err, "no member %q", clip(string(b.ID), 60))
+	}
+	if b.Name != nil && *b.Name != m.Name {
+		if err := s.nameMember(*b.Name, m.ID); err != nil {
+			return nil, err
+		}
+		s.delete(keyName(m.Name))
+		m.Name = *b.Name
+	}
+	if b.Level != nil {
+		if *b.Level < s.cluster.Level {
+			return nil, refuse(Conflict, "level %d is below the cluster's, %d", *b.Level, s.cluster.Level)
+		}
+		m.Level = *b.Level
+	}
+	assign(&m.Addresses, b.Addresses)
+	assign(&m.OutOnly, b.OutOnly)
+	assign(&m.Weight, b.Weight)
+	assign(&m.Draining, b.Draining)
+	if err := checkMember(&m); err != nil {
+		return nil, err
+	}
+	if err := s.set(keyMember(m.ID), m); err != nil {
+		return nil, err
+	}
+	return nil, s.event(UpdateMember, string(m.ID), "name=%s weight=%d draining=%t level=%d", m.Name, m.Weight, m.Draining, m.Level)
+}
+
+func assign[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+func removeMember(s *state, b *MemberRemoval) (any, error) {
+	m, there, err := s.member(b.ID)
+	if err != nil || !there {
+		return nil, orNotFound(err, "no member %q", clip(string(b.ID), 60))
+	}
+	members, err := tails(s, PrefixMembers, "", 2)
+	if err != nil {
+		return nil, err
+	}
+	if len(members) < 2 {
+		return nil, refuse(Unsafe, "%s is the only member", m.Name)
+	}
+	holds, err := s.holdsShards(&m)
+	if err != nil {
+		return nil, err
+	}
+	if !b.Lost {
+		if holds {
+			return nil, refuse(Unsafe, "%s holds shards: drain it first", m.Name)
+		}
+		for _, prefix := range []string{prefixSource(m.ID), PrefixReleases(m.ID), PrefixLeft(m.ID)} {
+			if any, err := hasAny(s, prefix); err != nil || any {
+				if err == nil {
+					err = refuse(Unsafe, "%s has files that are not released", m.Name)
+				}
+				return nil, err
+			}
+		}
+	}
+	s.delete(keyMember(m.ID))
+	s.delete(keyName(m.Name))
+	if err := s.forget(m.ID); err != nil {
+		return nil, err
+	}
+	if holds {
+		if err := s.startFill(m.Replica, false); err != nil {
+			return nil, err
+		}
+	}
+	return nil, s.event(RemoveMember, string(m.ID), "name=%s lost=%t reason=%s", m.Name, b.Lost, clipReason(b.Reason))
+}
+
+func (s *state) holdsShards(m *Member) (bool, error) {
+	layout, err := s.layout(m.Replica)
+	return slices.ContainsFunc(layout, func(p Placement) bool { return p.Holder == m.ID || p.Next == m.ID }), err
+}
+
+func createAccess(s *state, b *AccessToken) (any, error) {
+	if err := s.putAccess(b); err != nil {
+		return nil, err
+	}
+	return nil, s.event(CreateAccess, b.ID, "name=%s role=%s", b.Name, b.Role)
+}
+
+func (s *state) putAccess(a *AccessToken) error {
+	if err := checkName("access token", a.ID); err != nil {
+		return err
+	}
+	if there, err := has(s, keyAccess(a.ID)); err != nil || there {
+		return orConflict(err, "there is an access token %s already", a.ID)
+	}
+	switch a.Role {
+	case RoleReader, RoleCurator, RoleOperator, RoleAdmin:
+	default:
+		return refuse(Invalid, "role %q: want reader, curator, operator or admin", clip(string(a.Role), 40))
+	}
+	if a.SecretHash.IsZero() || len(a.Name) > 200 || a.Expires != 0 && a.Expires <= s.at {
+		return refuse(Invalid, "an access token needs a secret, a name of at most 200 bytes, and no expiry in the past")
+	}
+	a.Created, a.Revoked = s.at, 0
+	return s.set(keyAccess(a.ID), a)
+}
+
+func revokeAccess(s *state, b *Named) (any, error) {
+	token, there, err := get[AccessToken](s, keyAccess(b.ID))
+	if err != nil || !there {
+		return nil, orNotFound(err, "no access token %q", clip(b.ID, 64))
+	}
+	if token.Revoked != 0 {
+		return nil, nil
+	}
+	token.Revoked = s.at
+	if err := s.set(keyAccess(b.ID), token); err != nil {
+		return nil, err
+	}
+	return nil, s.event(RevokeAccess, b.ID, "name=%s", token.Name)
+}

@@ -1,0 +1,98 @@
+package catalog
+
+import "slices"
+
+// records reads the catalog's values by what they are about.
+type records struct{ Reader }
+
+func (r records) member(id NodeID) (Member, bool, error) {
+	if id == "" {
+		return Member{}, false, nil
+	}
+	return get[Member](r.Reader, keyMember(id))
+}
+
+func (r records) isMember(id NodeID) (bool, error) {
+	if id == "" {
+		return false, nil
+	}
+	return has(r.Reader, keyMember(id))
+}
+
+func (r records) replicas() ([]Replica, error) { return list[Replica](r.Reader, PrefixReplicas, "", 0) }
+
+func (r records) file(name FileName) (File, bool, error) { return get[File](r.Reader, keyFile(name)) }
+
+func (r records) placement(replica ReplicaName, shard Shard) (Placement, error) {
+	value, err := r.Get([]byte(keyPlacement(replica, shard)))
+	if err != nil || value == nil {
+		return Placement{}, err
+	}
+	return decodePlacement(value)
+}
+
+func (r records) layout(replica ReplicaName) ([]Placement, error) {
+	out := make([]Placement, Shards)
+	prefix := PrefixReplicaLayout(replica)
+	var failed error
+	err := r.Scan([]byte(prefix), nil, func(key, value []byte) bool {
+		var shard Shard
+		if shard, failed = ParseShard(string(key[len(prefix):])); failed != nil {
+			return false
+		}
+		out[shard], failed = decodePlacement(value)
+		return failed == nil
+	})
+	if err == nil {
+		err = failed
+	}
+	return out, err
+}
+
+// root sums the roots of the collections that the replica is meant to hold.
+func (r records) root(replica Replica, shard Shard) (Root, error) {
+	var sum Root
+	prefix := prefixRoots + shard.String() + "/"
+	var failed error
+	err := r.Scan([]byte(prefix), nil, func(key, value []byte) bool {
+		if !replica.Holds(CollectionName(key[len(prefix):])) {
+			return true
+		}
+		var root Root
+		if failed = decodeValue(string(key), value, &root); failed != nil {
+			return false
+		}
+		sum = sum.Add(root)
+		return true
+	})
+	if err == nil {
+		err = failed
+	}
+	return sum, err
+}
+
+// keeper returns the member that has the bytes, or the record, of a good copy; empty when the copy is not good:
+// not verified, disputed, or its node no longer a member.
+func (r records) keeper(f *File, c *Copy) (NodeID, error) {
+	if !c.Good() {
+		return "", nil
+	}
+	node := c.Node
+	if !c.Surplus {
+		place, err := r.placement(c.Replica, f.Name.Shard())
+		if err != nil {
+			return "", err
+		}
+		node = place.Holder
+	}
+	member, err := r.isMember(node)
+	if err != nil || !member {
+		return "", err
+	}
+	return node, nil
+}
+
+// Holds reports whether the replica is meant to hold the collection's files.
+func (r *Replica) Holds(collection CollectionName) bool {
+	return len(r.Collections) == 0 || slices.Contains(r.Collections, collection)
+}

@@ -1,0 +1,99 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ErrTrail reports that the audit trail does not hang together: an event was changed, removed or put in.
+var ErrTrail = errors.New("audit trail is broken")
+
+// head is the trail's last event.
+type head struct {
+	Seq  uint64 `json:"seq"`
+	Hash Digest `json:"hash"`
+}
+
+// event adds a decision to the trail.
+func (s *state) event(act Kind, subject, format string, args ...any) error {
+	h, _, err := get[head](s, keyTrail)
+	if err != nil {
+		return err
+	}
+	e := Event{Seq: h.Seq + 1, Index: s.index, At: s.at, Actor: s.actor, Act: string(act), Subject: subject,
+		Detail: fmt.Sprintf(format, args...), Previous: h.Hash}
+	if e.Hash, err = hashEvent(e); err != nil {
+		return err
+	}
+	if err := s.set(keyEvent(e.Seq), e); err != nil {
+		return err
+	}
+	return s.set(keyTrail, head{Seq: e.Seq, Hash: e.Hash})
+}
+
+func hashEvent(e Event) (Digest, error) {
+	e.Hash = Digest{}
+	text, err := json.Marshal(e)
+	if err != nil {
+		return Digest{}, err
+	}
+	return sha256.Sum256(text), nil
+}
+
+// VerifyEvents checks that the events follow each other and the event whose hash is previous, which is not
+// checked when zero and the first event is not number 1. The error wraps ErrTrail.
+func VerifyEvents(events []Event, previous Digest) error {
+	for i, e := range events {
+		if i > 0 && e.Seq != events[i-1].Seq+1 {
+			return fmt.Errorf("event %d follows event %d: %w", e.Seq, events[i-1].Seq, ErrTrail)
+		}
+		if first := i == 0 && previous.IsZero() && e.Seq > 1; !first && e.Previous != previous {
+			return fmt.Errorf("event %d does not carry the hash of the event before it: %w", e.Seq, ErrTrail)
+		}
+		hash, err := hashEvent(e)
+		if err != nil {
+			return err
+		}
+		if hash != e.Hash {
+			return fmt.Errorf("event %d does not match its hash: %w", e.Seq, ErrTrail)
+		}
+		previous = e.Hash
+	}
+	return nil
+}
+
+// VerifyTrail checks the whole trail and returns the number of events. A trail that was pruned begins with the
+// first event left; an error about its contents wraps ErrTrail.
+func VerifyTrail(r Reader) (int, error) {
+	const page = 1000
+	var last Event
+	for n := 0; ; {
+		after := ""
+		if n > 0 {
+			after = hex16(last.Seq)
+		}
+		events, err := list[Event](r, PrefixTrail, after, page)
+		if err != nil {
+			return n, err
+		}
+		if n > 0 && len(events) > 0 && events[0].Seq != last.Seq+1 {
+			return n, fmt.Errorf("event %d follows event %d: %w", events[0].Seq, last.Seq, ErrTrail)
+		}
+		if err := VerifyEvents(events, last.Hash); err != nil {
+			return n, err
+		}
+		if n += len(events); len(events) > 0 {
+			last = events[len(events)-1]
+		}
+		if len(events) == page {
+			continue
+		}
+		h, _, err := get[head](r, keyTrail)
+		if err == nil && (h.Seq != last.Seq || h.Hash != last.Hash) {
+			err = fmt.Errorf("last event is %d, should be %d: %w", last.Seq, h.Seq, ErrTrail)
+		}
+		return n, err
+	}
+}

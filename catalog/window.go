@@ -1,0 +1,81 @@
+package catalog
+
+// WindowSize is how many requests of a node's present boot are remembered with their answers.
+const WindowSize = 512
+
+// window is what is known of a node's requests: its present boot and the highest sequence seen in it.
+type window struct {
+	Boot uint64 `json:"boot"`
+	Top  uint64 `json:"top"`
+}
+
+// answer is the result of one request. A result whose value is a job keeps the job's id instead: a retry gets
+// the job as it is by then.
+type answer struct {
+	Boot   uint64 `json:"boot"`
+	Seq    uint64 `json:"seq"`
+	Result Result `json:"result"`
+	Job    uint64 `json:"job,omitempty"`
+}
+
+// remembered returns the answer when the request was seen before, an OutcomeUnknown refusal when that can no
+// longer be said, and nil when the request is new.
+func (s *state) remembered(c *Command) (*Result, error) {
+	w, ok, err := get[window](s, keyWindow(c.Node))
+	if err != nil || !ok || c.Boot > w.Boot {
+		return nil, err
+	}
+	unknown := &Result{Refusal: refuse(OutcomeUnknown, "request %d of boot %d is below what is remembered of the node", c.Seq, c.Boot)}
+	if c.Boot < w.Boot || w.Top >= WindowSize && c.Seq <= w.Top-WindowSize {
+		return unknown, nil
+	}
+	old, ok, err := get[answer](s, keyAnswer(c.Node, c.Seq))
+	if err != nil || !ok || old.Boot != c.Boot || old.Seq < c.Seq {
+		return nil, err
+	}
+	if old.Seq > c.Seq {
+		return unknown, nil
+	}
+	if old.Job != 0 {
+		job, _, err := get[Job](s, keyJob(old.Job))
+		if err != nil {
+			return nil, err
+		}
+		if old.Result.Value, err = jobValue(&job); err != nil {
+			return nil, err
+		}
+	}
+	return &old.Result, nil
+}
+
+// remember stages the request's answer.
+func (s *state) remember(c *Command, res Result, job uint64) error {
+	w, _, err := get[window](s, keyWindow(c.Node))
+	if err != nil {
+		return err
+	}
+	if c.Boot != w.Boot {
+		w = window{Boot: c.Boot}
+	}
+	w.Top = max(w.Top, c.Seq)
+	if err := s.set(keyWindow(c.Node), w); err != nil {
+		return err
+	}
+	if job != 0 {
+		res.Value = nil
+	}
+	return s.set(keyAnswer(c.Node, c.Seq), answer{Boot: c.Boot, Seq: c.Seq, Result: res, Job: job})
+}
+
+// forget drops all that is remembered of a node's requests.
+func (s *state) forget(node NodeID) error {
+	slots, err := tails(s, prefixAnswer(node), "", WindowSize)
+	if err != nil {
+		return err
+	}
+	for _, slot := range slots {
+		s.delete(prefixAnswer(node) + slot)
+	}
+	s.delete(keyWindow(node))
+	return nil
+}
