@@ -1,0 +1,207 @@
+package warc
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Record is one record while a Reader stands on it. Its block can be read until the
+// next call of Next; header and fields stay valid.
+type Record struct {
+	Version string // "1.1", "1.0", …; "ARC/1" for a record of an ARC file
+	Type    string
+	Header  Header
+	Offset  int64 // where the record's member starts in the file as stored
+	// Length is the record's length in the file as stored. It is known once the block was
+	// read to its end or Position was called, and stays 0 where several records share a
+	// gzip member.
+	Length int64
+	// Inner is how many decompressed bytes lie before the record in its gzip member: 0
+	// but in files of tools that do not write one member per record. A record with Inner
+	// above 0 cannot be read by its Offset alone.
+	Inner int64
+	// Size is the length of the block as the header declares it.
+	Size int64
+	// Block reads the block and returns io.EOF only if record and compression are whole.
+	Block io.Reader
+
+	head  string // version line and header exactly as read
+	block *block
+	http  *HTTPHead
+}
+
+// TargetURI returns WARC-Target-URI without the brackets that some tools put around it.
+func (r *Record) TargetURI() string { return bare(r.Header.Get("WARC-Target-URI")) }
+
+// bare takes <> off a URI.
+func bare(uri string) string {
+	if strings.HasPrefix(uri, "<") && strings.HasSuffix(uri, ">") {
+		return uri[1 : len(uri)-1]
+	}
+	return uri
+}
+
+// Date returns WARC-Date.
+func (r *Record) Date() (time.Time, error) { return ParseDate(r.Header.Get("WARC-Date")) }
+
+// ID returns WARC-Record-ID with its brackets, "" for records of ARC files.
+func (r *Record) ID() string { return r.Header.Get("WARC-Record-ID") }
+
+// ContentType returns the type of the block.
+func (r *Record) ContentType() string { return r.Header.Get("Content-Type") }
+
+// IsHTTP reports whether the block is an HTTP message by its content type.
+func (r *Record) IsHTTP() bool {
+	ct := r.ContentType()
+	return len(ct) >= len(httpMessage) && strings.EqualFold(ct[:len(httpMessage)], httpMessage)
+}
+
+// Position passes over the rest of the block and returns where the record lies.
+// Length is 0 where records share a gzip member.
+func (r *Record) Position() (Position, error) {
+	err := r.block.skip()
+	return Position{File: r.block.r.name, Offset: r.Offset, Length: r.Length}, err
+}
+
+// block is the block of the record a Reader stands on.
+type block struct {
+	r    *Reader
+	rec  *Record
+	left int64
+	done bool  // the end of the record was read, too
+	err  error // what to answer from now on
+}
+
+// Read implements io.Reader.
+func (b *block) Read(p []byte) (int, error) {
+	if b.left == 0 || b.err != nil {
+		return 0, b.end()
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := b.r.text.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	if err == nil || n > 0 {
+		return n, nil
+	}
+	return 0, b.broken(err)
+}
+
+// WriteTo implements io.WriterTo without a buffer of its own.
+func (b *block) WriteTo(w io.Writer) (int64, error) {
+	var total int64
+	for b.left > 0 && b.err == nil {
+		p, err := b.window(1)
+		if err != nil {
+			return total, err
+		}
+		n, err := w.Write(p)
+		b.take(n)
+		total += int64(n)
+		if err != nil {
+			return total, err
+		}
+	}
+	if err := b.end(); err != io.EOF {
+		return total, err
+	}
+	return total, nil
+}
+
+// window returns what is buffered of the block, at least n bytes unless the block ends before
+// or the buffer is smaller. The bytes stay there until take.
+func (b *block) window(n int) ([]byte, error) {
+	want := min(int64(n), b.left)
+	for int64(b.r.text.Buffered()) < want {
+		p, err := b.r.text.Peek(int(want))
+		if err == nil || len(p) > 0 && int64(len(p)) < want && b.r.text.Buffered() > 0 {
+			break
+		}
+		if err := b.broken(err); err != nil {
+			return nil, err
+		}
+	}
+	return b.r.text.Peek(int(min(b.left, int64(b.r.text.Buffered()))))
+}
+
+// take moves past n bytes that window gave.
+func (b *block) take(n int) {
+	m, _ := b.r.text.Discard(n) // buffered: cannot fail
+	b.left -= int64(m)
+}
+
+// line implements lineReader over the block.
+func (b *block) line() ([]byte, error) {
+	if b.left == 0 {
+		return nil, io.EOF
+	}
+	for n, seen := 1, 0; ; {
+		p, err := b.window(n)
+		if err != nil {
+			return nil, err
+		}
+		for i := seen; i < len(p); i++ {
+			if p[i] == '\n' {
+				b.take(i + 1)
+				return p[:i+1], nil
+			}
+		}
+		if int64(len(p)) == b.left || len(p) < n {
+			b.take(len(p))
+			return p, nil
+		}
+		if len(p) >= MaxLine {
+			return nil, fmt.Errorf("line of more than %d bytes: %w", MaxLine, ErrLimit)
+		}
+		n, seen = len(p)+1, len(p)
+	}
+}
+
+// broken handles the end of a member, or an error, within the block. It returns nil when
+// the block goes on in the next member.
+func (b *block) broken(err error) error {
+	if err == io.EOF {
+		err = b.r.span()
+		if err == nil {
+			return nil
+		}
+	}
+	b.done = true
+	b.err = b.r.fail(b.rec.Offset, fmt.Errorf("%d of %d bytes of the block are missing: %w", b.left, b.rec.Size, err))
+	return b.err
+}
+
+// end reads the end of the record after its block, once.
+func (b *block) end() error {
+	if !b.done {
+		b.done = true
+		b.err = io.EOF
+		if err := b.r.finish(b.rec); err != nil {
+			b.err = err
+		}
+	}
+	return b.err
+}
+
+// skip passes over what is left of the block and the end of the record. An error is told once.
+func (b *block) skip() error {
+	for b.left > 0 && b.err == nil {
+		n, err := b.r.text.Discard(int(min(b.left, 1<<30)))
+		b.left -= int64(n)
+		if err != nil {
+			if err := b.broken(err); err != nil {
+				return err
+			}
+		}
+	}
+	if b.done {
+		return nil
+	}
+	if err := b.end(); err != io.EOF {
+		return err
+	}
+	return nil
+}
