@@ -1,0 +1,164 @@
+// Package api is Holdfast's HTTP API under /api/v1 and its Go client.
+//
+// Handlers translate: a request becomes a query over the catalog, a proposed command, or a call to the node
+// through one of the small interfaces of Backend. What is agreed is answered from the local state, so reading
+// works without a quorum; a change that needs one is answered with 503 and says so. A file or job that lies on
+// another node is reached by the Backend; clients may ask any node.
+//
+// Errors are problem+json (RFC 9457), whose type names the reason (see Code). The description of the API is
+// served at /openapi.json.
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/cdx"
+)
+
+// Errors that a Backend's methods return, wrapped or bare, for answers the client acts on. A *catalog.Refusal
+// anywhere in the chain is answered with the status of its code.
+var (
+	ErrNoQuorum    = errors.New("the cluster has no quorum: nothing can be decided until most of its voters can reach each other")
+	ErrNotFound    = errors.New("not found")
+	ErrUnavailable = errors.New("not available just now") // the node that could answer is not reached, or is busy
+	ErrDigest      = errors.New("the bytes do not match their digest")
+	ErrNoRoom      = errors.New("no room left on the node's disks")
+	ErrInvalid     = errors.New("invalid request")
+)
+
+// Catalog is the agreed state: read from this node, changed through consensus.
+type Catalog interface {
+	View(func(catalog.View) error) error
+	// Linear returns when View sees all that was committed before the call, or ErrNoQuorum.
+	Linear(ctx context.Context) error
+	// Propose returns the command's result, in which a refusal is; ErrNoQuorum within seconds when nobody decides.
+	Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error)
+}
+
+// PutRequest is a file on its way into the archive.
+type PutRequest struct {
+	Name       catalog.FileName
+	Collection catalog.CollectionName // empty: the default collection
+	Size       int64                  // -1: not known before the end
+	SHA256     catalog.Digest         // zero: not known; else the bytes must match it
+	Body       io.Reader              // read once, to its end
+	Actor      string
+}
+
+// Archive puts and gets the archive's files, wherever they lie.
+type Archive interface {
+	// Put returns when the bytes are on stable storage and the file's entry is agreed. The same name and bytes
+	// again are no error. A digest or size that does not match the body is ErrDigest and leaves nothing behind.
+	Put(ctx context.Context, put PutRequest) (catalog.File, error)
+	// Open reads length bytes at the offset of a verified copy.
+	Open(ctx context.Context, name catalog.FileName, offset, length int64) (io.ReadCloser, error)
+	// Verify re-reads every replica's copy where it lies and says what was found.
+	Verify(ctx context.Context, name catalog.FileName) ([]Verification, error)
+}
+
+// Self is the node that answers.
+type Self interface {
+	// Status tells what this node knows of itself and of the others; it needs no quorum.
+	Status(ctx context.Context) NodeStatus
+	// Config returns the node's effective settings, without secrets, as a value that encodes to JSON.
+	Config() any
+}
+
+// Audits reads all copies again, each node its own.
+type Audits interface {
+	Start(ctx context.Context, replica catalog.ReplicaName, actor string) (Audit, error) // replica empty: all
+	List(ctx context.Context) ([]Audit, error)                                           // newest first
+	Show(ctx context.Context, id string) (Audit, error)
+	Wish(ctx context.Context, id string, wish catalog.JobWish, reason, actor string) (Audit, error)
+}
+
+// Crawls tells how the running jobs stand, on whichever node they run.
+type Crawls interface {
+	Progress(ctx context.Context, job catalog.Job) (Progress, error)
+	// Log writes the last tail lines of the job's crawl.log, all of them when tail is 0.
+	Log(ctx context.Context, job catalog.Job, tail int, w io.Writer) error
+}
+
+// Captures finds what was archived, over the nodes that cover the shards, in key order. A *cdx.Incomplete error
+// comes last when some shards could not be asked; what came before it stands.
+type Captures interface {
+	Query(ctx context.Context, query cdx.Query) iter.Seq2[cdx.Capture, error]
+}
+
+// Index tells how the nodes' indexes stand and builds them anew.
+type Index interface {
+	Status(ctx context.Context) ([]IndexStatus, error)
+	Rebuild(ctx context.Context, node catalog.NodeID, actor string) error // node empty: all
+}
+
+// Invites makes join tokens: the text that a new node's operator is given once, and what the catalog keeps.
+type Invites interface {
+	Create(ctx context.Context, replica catalog.ReplicaName, lifetime time.Duration, actor string) (text string, token catalog.JoinToken, err error)
+}
+
+// Backend is what the API needs of its node.
+type Backend struct {
+	Catalog  Catalog
+	Archive  Archive
+	Self     Self
+	Audits   Audits
+	Crawls   Crawls
+	Captures Captures
+	Index    Index
+	Invites  Invites
+	Now      func() time.Time // nil: time.Now
+}
+
+// Limits of requests and answers.
+const (
+	maxBody     = 1 << 20          // of a JSON body
+	maxPage     = 1000             // items of a page
+	requestTime = 30 * time.Second // for an answer that is not a stream
+	idleTime    = time.Minute      // without a byte moved, in a stream
+)
+
+// server carries out the API's operations.
+type server struct {
+	Backend
+	log *slog.Logger
+}
+
+// New returns the handler of /api/v1/, /openapi.json and /health.
+func New(backend Backend, log *slog.Logger) http.Handler {
+	if backend.Now == nil {
+		backend.Now = time.Now
+	}
+	s := &server{Backend: backend, log: log}
+	mux, _ := s.routes()
+	return mux
+}
+
+// Description returns the OpenAPI 3.1 description of the API, as served at /openapi.json.
+func Description() ([]byte, error) {
+	s := &server{log: slog.New(slog.DiscardHandler)}
+	_, description := s.routes()
+	return description, nil
+}
+
+// propose asks for a change in the name of the caller and decodes the command's value into value, unless nil.
+func (s *server) propose(ctx context.Context, kind catalog.Kind, body, value any) error {
+	result, err := s.Catalog.Propose(ctx, kind, body, callerOf(ctx).Name)
+	if err != nil {
+		return err
+	}
+	if result.Refusal != nil {
+		return result.Refusal
+	}
+	if value == nil || len(result.Value) == 0 {
+		return nil
+	}
+	return json.Unmarshal(result.Value, value)
+}

@@ -1,0 +1,300 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/catalog"
+	"holdfast/cdx"
+	"holdfast/harvest"
+)
+
+// status returns the HTTP status of a problem, 0 when there is none.
+func status(err error) int {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Status
+	}
+	return 0
+}
+
+func TestARoleMayDoWhatThoseBeforeItMay(t *testing.T) {
+	_, client := cluster(t)
+	acts := []struct {
+		name string
+		role catalog.Role
+		do   func(c *Client) error
+	}{
+		{"status", catalog.RoleReader, func(c *Client) error { _, err := c.Status(t.Context()); return err }},
+		{"create job", catalog.RoleCurator, func(c *Client) error {
+			_, err := c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
+			return err
+		}},
+		{"audit", catalog.RoleOperator, func(c *Client) error { _, err := c.StartAudit(t.Context(), ""); return err }},
+		{"tokens", catalog.RoleAdmin, func(c *Client) error { _, err := c.AccessTokens(t.Context()); return err }},
+	}
+	for _, role := range []catalog.Role{"", catalog.RoleReader, catalog.RoleCurator, catalog.RoleOperator, catalog.RoleAdmin} {
+		c := client(role)
+		for _, act := range acts {
+			err := act.do(c)
+			switch {
+			case role == "" && status(err) != http.StatusUnauthorized:
+				t.Errorf("nobody: %s: %v", act.name, err)
+			case role != "" && rank(role) < rank(act.role) && status(err) != http.StatusForbidden:
+				t.Errorf("%s: %s: %v", role, act.name, err)
+			case role != "" && rank(role) >= rank(act.role) && err != nil:
+				t.Errorf("%s: %s: %v", role, act.name, err)
+			}
+		}
+	}
+}
+
+func TestARevokedTokenIsRefused(t *testing.T) {
+	_, client := cluster(t)
+	admin := client(catalog.RoleAdmin)
+	made, err := admin.CreateAccessToken(t.Context(), AccessTokenRequest{Name: "visitor", Role: catalog.RoleReader, Lifetime: "1h"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	visitor, err := NewClient(admin.Base(), made.Text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer visitor.Close()
+	if _, err := visitor.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := admin.RevokeAccessToken(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := visitor.Status(t.Context()); status(err) != http.StatusUnauthorized {
+		t.Error(err)
+	}
+	tokens, err := admin.AccessTokens(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range tokens {
+		if token.Text != "" || (token.ID == made.ID) != (token.State == "revoked") {
+			t.Errorf("%+v", token)
+		}
+	}
+}
+
+func TestWithoutAQuorumReadingWorksAndChangesSaySo(t *testing.T) {
+	b, client := cluster(t)
+	c := client(catalog.RoleAdmin)
+	b.noQuorum = true
+	st, err := c.Status(t.Context())
+	if err != nil || st.Healthy || st.Cluster.Quorum || len(st.Problems) == 0 {
+		t.Errorf("%v %+v", err, st)
+	}
+	_, err = c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
+	if !errors.Is(err, ErrNoQuorum) || status(err) != http.StatusServiceUnavailable {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRefusalsAndMistakesAreToldApart(t *testing.T) {
+	_, client := cluster(t)
+	c := client(catalog.RoleAdmin)
+	var refusal *catalog.Refusal
+	if err := c.RevokeJoinToken(t.Context(), "none"); !errors.As(err, &refusal) || refusal.Code != catalog.NotFound || status(err) != http.StatusNotFound {
+		t.Errorf("%v", err)
+	}
+	if _, err := c.File(t.Context(), "none.warc"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	if _, err := c.Audit(t.Context(), "x"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+	if err := c.RebuildIndex(t.Context(), ""); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("%v", err)
+	}
+	if _, err := c.CreateJob(t.Context(), JobRequest{Name: "j"}); status(err) != http.StatusUnprocessableEntity || !strings.Contains(err.Error(), "seeds") {
+		t.Errorf("%v", err)
+	}
+	body := map[string]any{"name": "j", "seeds": []string{"http://127.0.0.1/"}, "settings": map[string]any{"max_hop": 3}}
+	if err := c.call(t.Context(), http.MethodPost, body, nil, nil, "jobs"); status(err)/100 != 4 || !strings.Contains(err.Error(), "max_hops") {
+		t.Errorf("%v", err)
+	}
+	if err := c.call(t.Context(), http.MethodGet, nil, nil, map[string][]string{"limmit": {"3"}}, "files"); status(err) != http.StatusUnprocessableEntity {
+		t.Errorf("%v", err)
+	}
+	big := JobRequest{Name: strings.Repeat("x", maxBody)}
+	if _, err := c.CreateJob(t.Context(), big); status(err) != http.StatusRequestEntityTooLarge {
+		t.Errorf("%v", err)
+	}
+	if err := c.call(t.Context(), http.MethodGet, nil, nil, nil, "nothing"); status(err) != http.StatusNotFound {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestJobsAreListedNewestFirstInPages(t *testing.T) {
+	b, client := cluster(t)
+	c := client(catalog.RoleCurator)
+	settings := &Settings{harvest.DefaultSettings()}
+	settings.MaxObjects = 9
+	for i := range 23 {
+		if _, err := c.CreateJob(t.Context(), JobRequest{Name: fmt.Sprintf("job-%d", i+1), Seeds: []string{"http://127.0.0.1/"}, Settings: settings}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.mu.Lock()
+	jobs, err := newestJobs(catalog.NewView(b.state), 0, 5)
+	b.mu.Unlock()
+	if err != nil || len(jobs) != 5 || jobs[0].ID != 23 || jobs[4].ID != 19 {
+		t.Fatalf("%v %v", err, jobs)
+	}
+	var page Page[Job]
+	var ids []uint64
+	for query := map[string][]string{"limit": {"10"}}; ; query["after"] = []string{page.Next} {
+		page = Page[Job]{}
+		if err := c.call(t.Context(), http.MethodGet, nil, &page, query, "jobs"); err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range page.Items {
+			ids = append(ids, j.ID)
+		}
+		if page.Next == "" {
+			break
+		}
+	}
+	if len(ids) != 23 || ids[0] != 23 || ids[22] != 1 || !slices.IsSortedFunc(ids, func(a, b uint64) int { return int(b) - int(a) }) {
+		t.Errorf("%v", ids)
+	}
+	job, err := c.Job(t.Context(), 23)
+	if err != nil || job.Harvest != "job-23" || job.Collection != "web" || job.Settings.MaxObjects != 9 || job.State != catalog.JobSubmitted {
+		t.Errorf("%v %+v", err, job)
+	}
+	if _, err := c.WishJob(t.Context(), 23, catalog.WishPause, "lunch"); err != nil {
+		t.Error(err)
+	}
+	var log strings.Builder
+	if err := c.JobLog(t.Context(), 23, 10, &log); !errors.Is(err, ErrNotFound) {
+		t.Errorf("%v %q", err, log.String())
+	}
+	b.must(catalog.ClaimJob, catalog.JobRef{ID: 22, Node: self})
+	b.must(catalog.StartJob, catalog.JobRef{ID: 22, Node: self, Attempt: 1})
+	if err := c.JobLog(t.Context(), 22, 10, &log); err != nil || log.String() != "last 10 lines\n" {
+		t.Errorf("%v %q", err, log.String())
+	}
+	if job, err = c.Job(t.Context(), 22); err != nil || job.Progress == nil || job.Progress.Done != 5 || job.NodeName != "north-1" {
+		t.Errorf("%v %+v", err, job)
+	}
+}
+
+func TestNodesReplicasAndTrailAreShown(t *testing.T) {
+	b, client := cluster(t)
+	c := client(catalog.RoleAdmin)
+	for first := 0; first < catalog.Shards; first += 512 {
+		shards := make([]catalog.Shard, 512)
+		for i := range shards {
+			shards[i] = catalog.Shard(first + i)
+		}
+		b.must(catalog.AssignShards, catalog.Assignment{Replica: "north", Shards: shards, Node: self})
+	}
+	node, err := c.Node(t.Context(), "north-1")
+	if err != nil || node.ID != self || node.Shards != catalog.Shards || node.Presence.State != "alive" {
+		t.Errorf("%v %+v", err, node)
+	}
+	if node, err = c.UpdateNode(t.Context(), string(self[:8]), NodeChange{Draining: new(true)}); err != nil || !node.Draining {
+		t.Errorf("%v %+v", err, node)
+	}
+	if err := c.RemoveNode(t.Context(), "north-1", Removal{Reason: "old"}); status(err) != http.StatusConflict {
+		t.Errorf("%v", err)
+	}
+	n := 0
+	for shard, err := range c.Shards(t.Context(), "north") {
+		if err != nil || shard.Shard != catalog.Shard(n).String() || shard.Holder != self {
+			t.Fatalf("%v %+v", err, shard)
+		}
+		n++
+	}
+	if n != catalog.Shards {
+		t.Errorf("%d shards", n)
+	}
+	replicas, err := c.Replicas(t.Context())
+	if err != nil || len(replicas) != 2 || replicas[0].Held != catalog.Shards || replicas[1].Held != 0 {
+		t.Errorf("%v %+v", err, replicas)
+	}
+	if token, err := c.CreateJoinToken(t.Context(), JoinTokenRequest{Replica: "north"}); err != nil || token.Text != "join-text" || token.State != "open" {
+		t.Errorf("%v %+v", err, token)
+	}
+	var acts []string
+	for e, err := range c.Trail(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		acts = append(acts, e.Act)
+	}
+	if len(acts) == 0 || acts[0] != string(catalog.Found) {
+		t.Errorf("%v", acts)
+	}
+}
+
+func TestCapturesStreamAndSayWhatIsMissing(t *testing.T) {
+	b, client := cluster(t)
+	c := client(catalog.RoleReader)
+	for i := range 2500 {
+		b.captures = append(b.captures, cdx.Capture{Key: fmt.Sprintf("org,example)/%04d", i), Timestamp: "20261120000000", URL: "http://example.org/", Status: 200, File: "a.warc.gz", Offset: int64(i)})
+	}
+	b.missing = []int{3, 9}
+	n := 0
+	var incomplete *cdx.Incomplete
+	for capture, err := range c.Captures(t.Context(), cdx.Query{URL: "example.org", Match: cdx.Host}) {
+		if err != nil {
+			if !errors.As(err, &incomplete) || len(incomplete.Shards) != 2 {
+				t.Fatal(err)
+			}
+			break
+		}
+		if capture.Offset != int64(n) {
+			t.Fatalf("%+v", capture)
+		}
+		n++
+	}
+	if n != 2500 || incomplete == nil {
+		t.Errorf("%d captures, %v", n, incomplete)
+	}
+	for _, err := range c.Captures(t.Context(), cdx.Query{URL: "http://", Match: cdx.Exact}) {
+		if status(err) != http.StatusUnprocessableEntity {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAnUnreachedServerIsUnavailable(t *testing.T) {
+	c, err := NewClient("127.0.0.1:1", "holdfast-a-b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Status(t.Context()); !errors.Is(err, ErrUnavailable) {
+		t.Error(err)
+	}
+	if _, err := NewClient("ftp://x", ""); !errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+}
+
+func TestATokensSecretIsNotPrinted(t *testing.T) {
+	token := NewToken()
+	again, err := ParseToken(token.String() + "\n")
+	if err != nil || again != token {
+		t.Error(err)
+	}
+	if text := fmt.Sprintf("%v %+v %s", token, token, token); strings.Contains(text, token.Secret) {
+		t.Error(text)
+	}
+	for _, bad := range []string{"", "holdfast-", "holdfast-a", "holdfast-a-", "token-a-b", strings.Repeat("x", 5000)} {
+		if _, err := ParseToken(bad); !errors.Is(err, ErrToken) {
+			t.Errorf("%.20q: %v", bad, err)
+		}
+	}
+	fmt.Fprint(io.Discard, token)
+}

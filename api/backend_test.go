@@ -1,0 +1,227 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/cdx"
+)
+
+// memory is a transaction over a map; it is the catalog's store in these tests.
+type memory map[string][]byte
+
+func (m memory) Get(key []byte) ([]byte, error) { return bytes.Clone(m[string(key)]), nil }
+func (m memory) Set(key, value []byte) error    { m[string(key)] = bytes.Clone(value); return nil }
+func (m memory) Delete(key []byte) error        { delete(m, string(key)); return nil }
+func (m memory) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
+	var keys []string
+	for key := range m {
+		if strings.HasPrefix(key, string(prefix)) && key >= string(from) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		if !visit([]byte(key), m[key]) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// backend is a node of the tests: the real catalog's rules over a map, and an archive in memory.
+type backend struct {
+	t        *testing.T
+	mu       sync.Mutex
+	state    memory
+	index    uint64
+	noQuorum bool
+	bytes    map[catalog.FileName][]byte
+	breakAt  int // a read breaks after so many bytes, once, when not 0
+	puts     int
+	captures []cdx.Capture
+	missing  []int // shards
+}
+
+var self = catalog.Fingerprint(key())
+
+func key() []byte { return bytes.Repeat([]byte{7}, 32) }
+
+func (b *backend) View(fn func(catalog.View) error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return fn(catalog.NewView(b.state))
+}
+
+func (b *backend) Linear(context.Context) error { return nil }
+
+func (b *backend) Propose(_ context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.noQuorum {
+		return catalog.Result{}, fmt.Errorf("propose %s: %w", kind, ErrNoQuorum)
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	b.index++
+	data, err := json.Marshal(catalog.Command{Version: 1, Kind: kind, At: catalog.At(time.Now()), Actor: actor, Body: text})
+	if err != nil {
+		return catalog.Result{}, err
+	}
+	return catalog.Apply(b.state, b.index, data)
+}
+
+// must proposes what is expected to be carried out.
+func (b *backend) must(kind catalog.Kind, body any) catalog.Result {
+	b.t.Helper()
+	result, err := b.Propose(b.t.Context(), kind, body, "test")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if result.Refusal != nil {
+		b.t.Fatalf("%s: %s", kind, result.Refusal.Message)
+	}
+	return result
+}
+
+func (b *backend) Put(ctx context.Context, put PutRequest) (catalog.File, error) {
+	text, err := io.ReadAll(put.Body)
+	if err != nil {
+		return catalog.File{}, err
+	}
+	sum := catalog.Digest(sha256.Sum256(text))
+	if !put.SHA256.IsZero() && sum != put.SHA256 {
+		return catalog.File{}, fmt.Errorf("put %s: %w", put.Name, ErrDigest)
+	}
+	if put.Collection == "" {
+		put.Collection = "web"
+	}
+	b.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: put.Name, Size: int64(len(text)), SHA256: sum, Collection: put.Collection, Source: self}}})
+	b.mu.Lock()
+	b.puts++
+	b.bytes[put.Name] = text
+	b.mu.Unlock()
+	var f catalog.File
+	err = b.View(func(v catalog.View) (err error) { f, err = v.File(put.Name); return err })
+	return f, err
+}
+
+func (b *backend) Open(_ context.Context, name catalog.FileName, offset, length int64) (io.ReadCloser, error) {
+	text := b.bytes[name][offset : offset+length]
+	if b.breakAt > 0 && b.breakAt < len(text) {
+		text, b.breakAt = text[:b.breakAt], 0
+		return io.NopCloser(io.MultiReader(bytes.NewReader(text), broken{})), nil
+	}
+	return io.NopCloser(bytes.NewReader(text)), nil
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk went away") }
+
+func (b *backend) Verify(context.Context, catalog.FileName) ([]Verification, error) {
+	return []Verification{{Replica: "north", Node: self, State: "ok"}}, nil
+}
+
+func (b *backend) Status(context.Context) NodeStatus {
+	st := NodeStatus{ID: self, Name: "north-1", Version: "test", Ready: true, Role: "leader", Quorum: !b.noQuorum, Leader: self,
+		Presence: map[catalog.NodeID]Presence{self: {State: "alive", Voter: true}}}
+	return st
+}
+
+func (b *backend) Config() any { return map[string]string{"name": "north-1"} }
+
+func (b *backend) Create(ctx context.Context, replica catalog.ReplicaName, lifetime time.Duration, actor string) (string, catalog.JoinToken, error) {
+	token := catalog.JoinToken{ID: "j1", SecretHash: catalog.Digest{1}, Replica: replica, Created: catalog.At(time.Now()), Expires: catalog.At(time.Now().Add(lifetime))}
+	b.must(catalog.CreateToken, token)
+	return "join-text", token, nil
+}
+
+func (b *backend) Query(context.Context, cdx.Query) iter.Seq2[cdx.Capture, error] {
+	return func(yield func(cdx.Capture, error) bool) {
+		for _, c := range b.captures {
+			if !yield(c, nil) {
+				return
+			}
+		}
+		if b.missing != nil {
+			yield(cdx.Capture{}, &cdx.Incomplete{Shards: b.missing})
+		}
+	}
+}
+
+type crawls struct{}
+
+func (crawls) Progress(context.Context, catalog.Job) (Progress, error) { return Progress{Done: 5}, nil }
+func (crawls) Log(_ context.Context, job catalog.Job, tail int, w io.Writer) error {
+	if job.State != catalog.JobStarted {
+		return fmt.Errorf("log of job %d: %w", job.ID, ErrNotFound)
+	}
+	_, err := fmt.Fprintf(w, "last %d lines\n", tail)
+	return err
+}
+
+type audits struct{}
+
+func (audits) Start(_ context.Context, replica catalog.ReplicaName, _ string) (Audit, error) {
+	return Audit{ID: "a1", State: "running", Replicas: []catalog.ReplicaName{replica}, Nodes: []AuditNode{}}, nil
+}
+func (audits) List(context.Context) ([]Audit, error) { return nil, nil }
+func (audits) Show(_ context.Context, id string) (Audit, error) {
+	return Audit{}, fmt.Errorf("audit %s: %w", id, ErrNotFound)
+}
+func (audits) Wish(_ context.Context, id string, wish catalog.JobWish, _, _ string) (Audit, error) {
+	return Audit{ID: id, State: string(wish) + "d", Replicas: []catalog.ReplicaName{}, Nodes: []AuditNode{}}, nil
+}
+
+type indexes struct{}
+
+func (indexes) Status(context.Context) ([]IndexStatus, error) {
+	return []IndexStatus{{Node: self, Captures: 7}}, nil
+}
+func (indexes) Rebuild(context.Context, catalog.NodeID, string) error {
+	return fmt.Errorf("rebuild: %w", ErrUnavailable)
+}
+
+// cluster starts a node with a founded catalog and returns clients for each role.
+func cluster(t *testing.T) (*backend, func(catalog.Role) *Client) {
+	t.Helper()
+	b := &backend{t: t, state: memory{}, bytes: map[catalog.FileName][]byte{}}
+	b.must(catalog.Found, catalog.Founding{
+		Cluster: catalog.Cluster{ID: "c1", Name: "test", Epoch: 1, Level: 1}, Collections: []catalog.Collection{{Name: "web"}},
+		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
+		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: 1},
+	})
+	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Audits: audits{}, Crawls: crawls{}, Captures: b, Index: indexes{}, Invites: b}, slog.New(slog.DiscardHandler)))
+	t.Cleanup(server.Close)
+	return b, func(role catalog.Role) *Client {
+		text := "holdfast-nobody-nothing"
+		if role != "" {
+			token := NewToken()
+			b.must(catalog.CreateAccess, catalog.AccessToken{ID: token.ID, Name: string(role), SecretHash: token.Hash(), Role: role})
+			text = token.String()
+		}
+		c, err := NewClient(server.URL, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+}

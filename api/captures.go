@@ -1,0 +1,116 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"holdfast/catalog"
+	"holdfast/cdx"
+)
+
+// Capture is one archived response at one time; in a stream's last line, instead, the shards not covered.
+type Capture struct {
+	Key             string `json:"urlkey,omitempty"`
+	Timestamp       string `json:"timestamp,omitempty"`
+	URL             string `json:"url,omitempty"`
+	MIME            string `json:"mime,omitempty"`
+	Status          int    `json:"status,omitempty"`
+	Digest          string `json:"digest,omitempty"`
+	Redirect        string `json:"redirect,omitempty"`
+	File            string `json:"filename,omitempty"`
+	Offset          int64  `json:"offset,omitempty"`
+	Length          int64  `json:"length,omitempty"`
+	RefersURL       string `json:"refersTo,omitempty" doc:"of a revisit"`
+	RefersTimestamp string `json:"refersToTimestamp,omitempty"`
+	Incomplete      []int  `json:"incomplete,omitempty" doc:"in the last line only: shards that no node answered for"`
+	Failed          string `json:"failed,omitempty" doc:"in the last line only: why the answer ends early"`
+}
+
+func captureOf(c cdx.Capture) Capture {
+	return Capture{
+		Key: c.Key, Timestamp: c.Timestamp, URL: c.URL, MIME: c.MIME, Status: c.Status, Digest: c.Digest, Redirect: c.Redirect,
+		File: c.File, Offset: c.Offset, Length: c.Length, RefersURL: c.Refers.URL, RefersTimestamp: c.Refers.Timestamp,
+	}
+}
+
+// captureQuery is a query as parameters.
+type captureQuery struct {
+	URL      string   `query:"url" required:"true" maxLength:"32768" doc:"*.host asks for a domain, url* for a prefix"`
+	Match    string   `query:"match" enum:"exact,prefix,host,domain" doc:"default: as the URL is written"`
+	From     string   `query:"from" maxLength:"14" doc:"timestamp of 4 to 14 digits"`
+	To       string   `query:"to" maxLength:"14"`
+	Sort     string   `query:"sort" enum:"reverse,closest"`
+	Closest  string   `query:"closest" maxLength:"14"`
+	Limit    int      `query:"limit" minimum:"0" doc:"0: all there are"`
+	Filters  []string `query:"filter,explode" maxItems:"20" doc:"[!][=|~]field:text; all must hold"`
+	Collapse int      `query:"collapse" minimum:"0" maximum:"14" doc:"keep the first of captures that share so many digits of their time"`
+}
+
+func (in *captureQuery) query() cdx.Query {
+	q := cdx.Query{
+		URL: in.URL, Match: cdx.Scope(in.Match), From: in.From, To: in.To, Sort: cdx.Sort(in.Sort), Closest: in.Closest,
+		Limit: in.Limit, Filters: in.Filters, Collapse: in.Collapse,
+	}
+	if q.Match == "" {
+		q.URL, q.Match = cdx.Pattern(in.URL)
+	}
+	return q
+}
+
+func (s *server) captureRoutes(api huma.API) {
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/captures", id: "capture-list", tag: "captures",
+		summary: "Find captures by URL and time: JSON, one capture a line, in the order of the index", stream: true,
+		adjust: func(op *huma.Operation) {
+			op.Responses = map[string]*huma.Response{"200": {
+				Description: "One capture a line as it is found. A last line with \"incomplete\" names shards that no node answered for.",
+				Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Capture](), true, "Capture")}},
+			}}
+		}},
+		func(ctx context.Context, in *captureQuery) (*huma.StreamResponse, error) {
+			query := in.query()
+			if _, err := query.Compile(); err != nil {
+				return nil, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
+			}
+			next, stop := iter.Pull2(s.Captures.Query(ctx, query))
+			first, err, more := next() // pulled before the answer begins, so that a failure is an error and not an empty list
+			var incomplete *cdx.Incomplete
+			if more && err != nil && !errors.As(err, &incomplete) {
+				stop()
+				return nil, err
+			}
+			return &huma.StreamResponse{Body: func(hc huma.Context) {
+				defer stop()
+				s.sendCaptures(hc, next, first, err, more)
+			}}, nil
+		})
+}
+
+// sendCaptures writes the captures a line each, ending with what could not be covered.
+func (s *server) sendCaptures(hc huma.Context, next func() (cdx.Capture, error, bool), c cdx.Capture, err error, more bool) {
+	_, w := humago.Unwrap(hc)
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.WriteHeader(http.StatusOK)
+	out := json.NewEncoder(&steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)})
+	out.SetEscapeHTML(false)
+	for ; more; c, err, more = next() {
+		line := captureOf(c)
+		var incomplete *cdx.Incomplete
+		switch {
+		case errors.As(err, &incomplete):
+			line = Capture{Incomplete: incomplete.Shards}
+		case err != nil:
+			line = Capture{Failed: s.explain(fmt.Errorf("captures: %w", err)).Detail}
+		}
+		if out.Encode(line) != nil || err != nil {
+			return
+		}
+	}
+}

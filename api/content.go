@@ -1,0 +1,215 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"holdfast/catalog"
+)
+
+// Headers of uploads and downloads beside the standard ones.
+const (
+	digestHeader     = "Holdfast-SHA256"     // the file's SHA-256, 64 hexadecimal digits
+	collectionHeader = "Holdfast-Collection" // the collection that an uploaded file is to belong to
+)
+
+// upload is the input of PUT content. The body is not read before the handler does.
+type upload struct {
+	ByName
+	SHA256     string `header:"Holdfast-SHA256" doc:"what the body's SHA-256 must be; 64 hexadecimal digits"`
+	Collection string `header:"Holdfast-Collection" doc:"default: the cluster's first"`
+	body       io.Reader
+	size       int64
+}
+
+// Resolve takes the body from the request.
+func (u *upload) Resolve(ctx huma.Context) []error {
+	r, w := humago.Unwrap(ctx)
+	u.body = &steadyReader{from: r.Body, control: http.NewResponseController(w)}
+	u.size = r.ContentLength
+	return nil
+}
+
+func (s *server) contentRoutes(api huma.API) {
+	binary := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/files/{name}/content", id: "file-get", tag: "files",
+		summary: "Get a file's bytes from a verified copy; ranges and If-Range as HTTP has them", stream: true,
+		adjust: func(op *huma.Operation) {
+			op.Responses = map[string]*huma.Response{
+				"200": {Description: "The whole file; its ETag and Holdfast-SHA256 are its SHA-256", Content: binary},
+				"206": {Description: "The ranges asked for", Content: binary},
+			}
+		}}, s.download)
+	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPut, path: "/api/v1/files/{name}/content", id: "file-put", tag: "files",
+		summary: "Put a file into the archive; the same name and bytes again are no error", stream: true, status: http.StatusCreated,
+		adjust: func(op *huma.Operation) { op.RequestBody = &huma.RequestBody{Required: true, Content: binary} }},
+		func(ctx context.Context, in *upload) (*answer[File], error) {
+			put := PutRequest{
+				Name: catalog.FileName(in.Name), Collection: catalog.CollectionName(in.Collection), Size: in.size, Body: in.body, Actor: callerOf(ctx).Name,
+			}
+			f, err := s.put(ctx, put, in.SHA256)
+			if err != nil {
+				return nil, err
+			}
+			return &answer[File]{FileOf(f)}, nil
+		})
+}
+
+// put checks what can be checked before a byte is read, so that a refusal is cheap, then reads the body.
+func (s *server) put(ctx context.Context, put PutRequest, digest string) (catalog.File, error) {
+	if err := put.Name.Check(); err != nil {
+		return catalog.File{}, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
+	}
+	if err := put.SHA256.UnmarshalText([]byte(digest)); err != nil {
+		return catalog.File{}, problem(http.StatusUnprocessableEntity, CodeInvalid, digestHeader+": "+err.Error())
+	}
+	there, err := s.file(string(put.Name))
+	switch {
+	case errors.Is(err, ErrNotFound):
+	case err != nil:
+		return catalog.File{}, err
+	case there.Removed != 0:
+		return catalog.File{}, problem(http.StatusConflict, Code(catalog.Conflict), fmt.Sprintf("file %s was removed; a name is used once", put.Name))
+	case !put.SHA256.IsZero() && there.SHA256 == put.SHA256:
+		return there, nil
+	case !put.SHA256.IsZero(), put.Size >= 0 && put.Size != there.Size:
+		return catalog.File{}, problem(http.StatusConflict, Code(catalog.Conflict), fmt.Sprintf("file %s is in the archive with other content, SHA-256 %s", put.Name, there.SHA256))
+	}
+	return s.Archive.Put(ctx, put)
+}
+
+// download answers with the file's bytes as net/http serves content: ranges, conditions, HEAD.
+func (s *server) download(ctx context.Context, in *ByName) (*huma.StreamResponse, error) {
+	f, err := s.file(in.Name)
+	if err != nil {
+		return nil, err
+	}
+	if f.Removed != 0 {
+		return nil, problem(http.StatusGone, CodeNotFound, fmt.Sprintf("file %s was removed: %s", f.Name, f.Reason))
+	}
+	content := &content{ctx: ctx, archive: s.Archive, file: f}
+	if f.Size > 0 {
+		// The first byte is asked for here, so that an archive that cannot answer is an error and not an empty 200.
+		if err := content.open(); err != nil {
+			return nil, err
+		}
+	}
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		defer content.close()
+		r, w := humago.Unwrap(hc)
+		w.Header().Set("Content-Type", "application/octet-stream")
+		w.Header().Set("ETag", `"`+f.SHA256.String()+`"`)
+		w.Header().Set(digestHeader, f.SHA256.String())
+		w.Header().Set("Content-Disposition", `attachment; filename="`+string(f.Name)+`"`)
+		http.ServeContent(&steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)}, r, "", f.Added.Std(), content)
+		if content.failed != nil {
+			s.log.Warn("file not sent to its end", "file", f.Name, "offset", content.offset, "error", content.failed)
+			panic(http.ErrAbortHandler) // the client must see a broken connection, not a short file
+		}
+	}}, nil
+}
+
+// content reads a file of the archive from wherever it is positioned.
+type content struct {
+	ctx     context.Context
+	archive Archive
+	file    catalog.File
+	offset  int64         // where the next Read reads
+	from    io.ReadCloser // open, or nil
+	at      int64         // where from stands
+	failed  error
+}
+
+// open opens the file at the offset.
+func (c *content) open() error {
+	from, err := c.archive.Open(c.ctx, c.file.Name, c.offset, c.file.Size-c.offset)
+	if err != nil {
+		return err
+	}
+	c.from, c.at = from, c.offset
+	return nil
+}
+
+// Read reads on at the offset.
+func (c *content) Read(p []byte) (int, error) {
+	if c.offset >= c.file.Size {
+		return 0, io.EOF
+	}
+	if c.from != nil && c.at != c.offset {
+		c.close()
+	}
+	if c.from == nil {
+		if err := c.open(); err != nil {
+			c.failed = err
+			return 0, err
+		}
+	}
+	n, err := c.from.Read(p)
+	c.at += int64(n)
+	c.offset = c.at
+	if err == io.EOF && c.offset < c.file.Size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil && err != io.EOF {
+		c.failed = err
+	}
+	return n, err
+}
+
+// Seek sets the offset; only a Read elsewhere than where the file stands opens it anew.
+func (c *content) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += c.offset
+	case io.SeekEnd:
+		offset += c.file.Size
+	}
+	if offset < 0 {
+		return 0, fmt.Errorf("seek %s to %d", c.file.Name, offset)
+	}
+	c.offset = offset
+	return offset, nil
+}
+
+func (c *content) close() {
+	if c.from != nil {
+		_ = c.from.Close()
+		c.from = nil
+	}
+}
+
+// steadyReader gives each read of a body its own time, so that a slow upload lives and a silent one ends.
+type steadyReader struct {
+	from    io.Reader
+	control *http.ResponseController
+}
+
+func (r *steadyReader) Read(p []byte) (int, error) {
+	if err := r.control.SetReadDeadline(time.Now().Add(idleTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return r.from.Read(p)
+}
+
+// steadyWriter does the same for an answer.
+type steadyWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (w *steadyWriter) Write(p []byte) (int, error) {
+	if err := w.control.SetWriteDeadline(time.Now().Add(idleTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, err
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap gives net/http the writer itself.
+func (w *steadyWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

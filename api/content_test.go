@@ -1,0 +1,131 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"holdfast/catalog"
+)
+
+func upload1(name string, text []byte) Upload {
+	sum := sha256.Sum256(text)
+	return Upload{Name: name, Size: int64(len(text)), SHA256: hex.EncodeToString(sum[:]),
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }}
+}
+
+func TestAFileGoesInAndComesOut(t *testing.T) {
+	b, client := cluster(t)
+	c := client(catalog.RoleCurator)
+	text := bytes.Repeat([]byte("all that is written is kept. "), 100_000)
+	f, err := c.Put(t.Context(), upload1("a.warc.gz", text))
+	if err != nil || f.Size != int64(len(text)) || len(f.Copies) != 2 || f.Complete {
+		t.Fatalf("%v %+v", err, f)
+	}
+	var out bytes.Buffer
+	content, err := c.Get(t.Context(), "a.warc.gz", 0, &out)
+	if err != nil || !bytes.Equal(out.Bytes(), text) || content.Size != f.Size || content.SHA256.String() != f.SHA256 {
+		t.Errorf("%v %d bytes", err, out.Len())
+	}
+	out.Reset()
+	if content, err = c.Get(t.Context(), "a.warc.gz", 1000, &out); err != nil || !bytes.Equal(out.Bytes(), text[1000:]) || content.Size != f.Size {
+		t.Errorf("%v %d bytes", err, out.Len())
+	}
+	if _, err = c.Put(t.Context(), upload1("a.warc.gz", text)); err != nil || b.puts != 1 {
+		t.Errorf("the same again: %v, %d puts", err, b.puts)
+	}
+	if _, err = c.Put(t.Context(), upload1("a.warc.gz", []byte("other"))); status(err) != http.StatusConflict {
+		t.Errorf("other content: %v", err)
+	}
+	for file, err := range c.Files(t.Context(), "a.") {
+		if err != nil || file.Name != "a.warc.gz" {
+			t.Errorf("%v %+v", err, file)
+		}
+	}
+	if found, err := client(catalog.RoleOperator).VerifyFile(t.Context(), "a.warc.gz"); err != nil || len(found) != 1 {
+		t.Errorf("%v %v", err, found)
+	}
+}
+
+func TestABrokenDownloadGoesOn(t *testing.T) {
+	b, client := cluster(t)
+	c := client(catalog.RoleCurator)
+	text := bytes.Repeat([]byte("0123456789"), 200_000)
+	if _, err := c.Put(t.Context(), upload1("b.warc", text)); err != nil {
+		t.Fatal(err)
+	}
+	b.breakAt = 700_001
+	var out bytes.Buffer
+	if _, err := c.Get(t.Context(), "b.warc", 0, &out); err != nil || !bytes.Equal(out.Bytes(), text) {
+		t.Errorf("%v %d bytes", err, out.Len())
+	}
+}
+
+func TestBytesThatAreNotThoseAnnouncedAreRefused(t *testing.T) {
+	_, client := cluster(t)
+	c := client(catalog.RoleCurator)
+	up := upload1("c.warc", []byte("as announced"))
+	up.Open = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("as delivered")), nil }
+	if _, err := c.Put(t.Context(), up); !errors.Is(err, ErrDigest) {
+		t.Error(err)
+	}
+	up = upload1("../c.warc", nil)
+	if _, err := c.Put(t.Context(), up); status(err) != http.StatusUnprocessableEntity && status(err) != http.StatusNotFound {
+		t.Error(err)
+	}
+	up = upload1("d.warc", []byte("x"))
+	up.SHA256 = "1234"
+	if _, err := c.Put(t.Context(), up); status(err) != http.StatusUnprocessableEntity {
+		t.Error(err)
+	}
+	up = upload1("e.warc", []byte("longer than it is"))
+	up.Open = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("short")), nil }
+	if _, err := c.Put(t.Context(), up); !errors.Is(err, errChanged) {
+		t.Errorf("a short body: %v", err)
+	}
+	if _, err := c.File(t.Context(), "e.warc"); !errors.Is(err, ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func TestRangesAreServedAsHTTPHasThem(t *testing.T) {
+	_, client := cluster(t)
+	c := client(catalog.RoleCurator)
+	text := []byte("0123456789abcdef")
+	f, err := c.Put(t.Context(), upload1("r.warc", text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, header, value, want string
+		status                    int
+	}{
+		{"first bytes", "Range", "bytes=0-3", "0123", 206},
+		{"middle", "Range", "bytes=5-7", "567", 206},
+		{"last", "Range", "bytes=-2", "ef", 206},
+		{"beyond", "Range", "bytes=16-", "", 416},
+		{"unchanged", "If-None-Match", `"` + f.SHA256 + `"`, "", 304},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := c.request(t.Context(), http.MethodGet, nil, nil, "files", "r.warc", "content")
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set(tt.header, tt.value)
+			answer, err := c.http.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer answer.Body.Close()
+			body, err := io.ReadAll(answer.Body)
+			if err != nil || answer.StatusCode != tt.status || tt.want != "" && string(body) != tt.want {
+				t.Errorf("%v %s %q", err, answer.Status, body)
+			}
+		})
+	}
+}

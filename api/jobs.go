@@ -1,0 +1,222 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"holdfast/catalog"
+	"holdfast/harvest"
+)
+
+// Schema describes the settings with none required: what is not given has its default. Unknown keys are left to
+// the settings' own reader, which names the nearest known one.
+func (Settings) Schema(r huma.Registry) *huma.Schema {
+	schema := huma.SchemaFromType(r, reflect.TypeFor[harvest.Settings]())
+	schema.Required = nil
+	schema.AdditionalProperties = true
+	return schema
+}
+
+type ByID struct {
+	ID uint64 `path:"id"`
+}
+
+func (s *server) jobRoutes(api huma.API) {
+	s.jobReadRoutes(api)
+	type create struct{ Body JobRequest }
+	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs", id: "job-create", tag: "jobs",
+		summary: "Create a job and submit it: a node claims it and crawls", status: http.StatusCreated},
+		func(ctx context.Context, in *create) (*answer[Job], error) {
+			job, err := s.createJob(ctx, in.Body)
+			return &answer[Job]{job}, err
+		})
+	type wish struct {
+		ByID
+		Body wishBody
+	}
+	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
+		summary: "Pause a job, let it run on, or stop it"},
+		func(ctx context.Context, in *wish) (*answer[Job], error) {
+			if err := s.propose(ctx, catalog.WishJob, catalog.JobWishing{ID: in.ID, Wish: in.Body.wish(), Reason: in.Body.Reason}, nil); err != nil {
+				return nil, err
+			}
+			job, err := s.showJob(ctx, in.ID)
+			return &answer[Job]{job}, err
+		})
+}
+
+func (s *server) jobReadRoutes(api huma.API) {
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs", id: "job-list", tag: "jobs",
+		summary: "List the jobs, newest first"},
+		func(_ context.Context, in *Paging) (*answer[Page[Job]], error) {
+			page, err := s.jobs(in.After, in.Limit)
+			return &answer[Page[Job]]{page}, err
+		})
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}", id: "job-show", tag: "jobs",
+		summary: "Show a job, with live progress while it runs"},
+		func(ctx context.Context, in *ByID) (*answer[Job], error) {
+			job, err := s.showJob(ctx, in.ID)
+			return &answer[Job]{job}, err
+		})
+	type tail struct {
+		ByID
+		Tail int `query:"tail" default:"100" minimum:"0" maximum:"1000000" doc:"last lines; 0: all"`
+	}
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/log", id: "job-log", tag: "jobs",
+		summary: "The last lines of a job's crawl.log", stream: true,
+		adjust: func(op *huma.Operation) {
+			op.Responses = map[string]*huma.Response{"200": {Description: "The lines, Heritrix's crawl.log",
+				Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+		}},
+		func(ctx context.Context, in *tail) (*huma.StreamResponse, error) {
+			job, _, err := s.job(in.ID)
+			if err != nil {
+				return nil, err
+			}
+			return &huma.StreamResponse{Body: func(hc huma.Context) { s.sendLog(ctx, hc, job, in.Tail) }}, nil
+		})
+}
+
+// sendLog streams the job's log. An error before the first byte is answered as a problem; after it, the connection breaks.
+func (s *server) sendLog(ctx context.Context, hc huma.Context, job catalog.Job, tail int) {
+	_, w := humago.Unwrap(hc)
+	out := &lateWriter{to: &steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)}, kind: "text/plain; charset=utf-8"}
+	err := s.Crawls.Log(ctx, job, tail, out)
+	switch {
+	case err == nil:
+		out.begin()
+	case !out.begun:
+		s.write(nil, hc, s.explain(err))
+	default:
+		s.log.Warn("crawl log not sent to its end", "job", job.ID, "error", err)
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// lateWriter sends the answer's head with the first byte, so that an error before it can still be told.
+type lateWriter struct {
+	to    http.ResponseWriter
+	kind  string
+	begun bool
+}
+
+func (w *lateWriter) begin() {
+	if !w.begun {
+		w.begun = true
+		w.to.Header().Set("Content-Type", w.kind)
+		w.to.WriteHeader(http.StatusOK)
+	}
+}
+
+func (w *lateWriter) Write(p []byte) (int, error) {
+	w.begin()
+	return w.to.Write(p)
+}
+
+func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
+	spec := harvest.Job{Name: in.Name, Seeds: in.Seeds, Settings: harvest.DefaultSettings()}
+	if in.Settings != nil {
+		spec.Settings = in.Settings.Settings
+	}
+	if err := spec.Validate(); err != nil {
+		return Job{}, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return Job{}, fmt.Errorf("encode job %s: %w", in.Name, err)
+	}
+	asked := catalog.JobCreation{Harvest: in.Harvest, Collection: in.Collection, Channel: in.Channel, Spec: text, Submit: true}
+	if asked.Harvest == "" {
+		asked.Harvest = in.Name
+	}
+	if asked.Collection == "" {
+		if err := s.Catalog.View(func(v catalog.View) (err error) {
+			asked.Collection, err = firstCollection(v)
+			return err
+		}); err != nil {
+			return Job{}, err
+		}
+	}
+	var made catalog.Job
+	if err := s.propose(ctx, catalog.CreateJob, asked, &made); err != nil {
+		return Job{}, err
+	}
+	job := jobOf(made, nil)
+	job.Settings = &Settings{made.Spec.Settings}
+	return job, nil
+}
+
+func (s *server) jobs(after string, limit int) (Page[Job], error) {
+	page := Page[Job]{Items: []Job{}}
+	text, err := openCursor(after, "j")
+	if err != nil {
+		return page, err
+	}
+	var before uint64
+	if text != "" {
+		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
+			return page, cursorError
+		}
+	}
+	err = s.Catalog.View(func(v catalog.View) error {
+		names, err := nodeNames(v)
+		if err != nil {
+			return err
+		}
+		jobs, err := newestJobs(v, before, limit+1)
+		if len(jobs) > limit {
+			jobs = jobs[:limit]
+			page.Next = makeCursor("j", strconv.FormatUint(jobs[limit-1].ID, 10))
+		}
+		for _, j := range jobs {
+			page.Items = append(page.Items, jobOf(j, names))
+		}
+		return err
+	})
+	return page, err
+}
+
+// job returns the catalog's job and how the API shows it.
+func (s *server) job(id uint64) (catalog.Job, Job, error) {
+	var found catalog.Job
+	var names map[catalog.NodeID]string
+	err := s.Catalog.View(func(v catalog.View) (err error) {
+		if names, err = nodeNames(v); err != nil {
+			return err
+		}
+		found, err = v.Job(id)
+		return err
+	})
+	if errors.Is(err, catalog.ErrNotFound) {
+		return catalog.Job{}, Job{}, fmt.Errorf("job %d: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return catalog.Job{}, Job{}, err
+	}
+	shown := jobOf(found, names)
+	shown.Settings = &Settings{found.Spec.Settings}
+	return found, shown, nil
+}
+
+// showJob adds live progress while the job runs and its node answers; without it the job is shown as agreed.
+func (s *server) showJob(ctx context.Context, id uint64) (Job, error) {
+	kept, shown, err := s.job(id)
+	if err != nil || kept.State != catalog.JobStarted {
+		return shown, err
+	}
+	progress, err := s.Crawls.Progress(ctx, kept)
+	if err != nil {
+		s.log.Debug("no progress of a running job", "job", id, "node", kept.Node, "error", err)
+		return shown, nil
+	}
+	shown.Progress = &progress
+	return shown, nil
+}

@@ -1,0 +1,165 @@
+package api
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"holdfast/catalog"
+)
+
+// nodesOf lists the members with their shards and what is known of them just now.
+func nodesOf(v catalog.View, presence map[catalog.NodeID]Presence) ([]Node, error) {
+	members, err := v.Members()
+	if err != nil {
+		return nil, err
+	}
+	replicas, err := v.Replicas()
+	if err != nil {
+		return nil, err
+	}
+	shards, places := map[catalog.NodeID]int{}, map[catalog.ReplicaName]string{}
+	for _, r := range replicas {
+		places[r.Name] = r.Place
+		layout, err := v.Layout(r.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range layout {
+			shards[p.Holder]++
+		}
+	}
+	nodes := make([]Node, 0, len(members))
+	for _, m := range members {
+		n := Node{
+			ID: m.ID, Name: m.Name, Replica: m.Replica, Place: places[m.Replica], Addresses: m.Addresses, OutOnly: m.OutOnly,
+			Weight: m.Weight, Draining: m.Draining, Shards: shards[m.ID], Level: m.Level, Joined: std(m.Joined), Presence: presence[m.ID],
+		}
+		if n.Weight == 0 {
+			n.Weight = 100
+		}
+		if n.Presence.State == "" {
+			n.Presence.State = "unknown"
+		}
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b Node) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return nodes, nil
+}
+
+// nodeNames maps the members' ids to their names.
+func nodeNames(v catalog.View) (map[catalog.NodeID]string, error) {
+	members, err := v.Members()
+	names := make(map[catalog.NodeID]string, len(members))
+	for _, m := range members {
+		names[m.ID] = m.Name
+	}
+	return names, err
+}
+
+// replicasOf lists the replicas with their totals and how many shards are held and move.
+func replicasOf(v catalog.View) ([]Replica, error) {
+	replicas, err := v.Replicas()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Replica, 0, len(replicas))
+	for _, r := range replicas {
+		totals, err := v.Totals(r.Name)
+		if err != nil {
+			return nil, err
+		}
+		layout, err := v.Layout(r.Name)
+		if err != nil {
+			return nil, err
+		}
+		shown := Replica{
+			Name: r.Name, Kind: r.Kind, Place: r.Place, Collections: r.Collections, Created: std(r.Created), Files: totals.Files,
+			Bytes: totals.Bytes, Good: totals.Good, Owed: totals.Owed, Disputed: totals.Disputed,
+		}
+		for _, p := range layout {
+			if p.Holder != "" {
+				shown.Held++
+			}
+			if p.Next != "" {
+				shown.Moving++
+			}
+		}
+		out = append(out, shown)
+	}
+	return out, nil
+}
+
+// newestJobs returns at most n jobs with ids below before (0: all), highest first.
+func newestJobs(v catalog.View, before uint64, n int) ([]catalog.Job, error) {
+	if before == 0 {
+		last, err := lastJob(v)
+		if err != nil {
+			return nil, err
+		}
+		before = last + 1
+	}
+	var out []catalog.Job
+	for before > 1 && len(out) < n {
+		first := uint64(1)
+		if window := uint64(n); before > window {
+			first = before - window
+		}
+		jobs, err := v.Jobs("", first-1, int(before-first))
+		if err != nil {
+			return nil, err
+		}
+		slices.Reverse(jobs)
+		for _, j := range jobs {
+			if j.ID < before && len(out) < n {
+				out = append(out, j)
+			}
+		}
+		before = first
+	}
+	return out, nil
+}
+
+// lastJob returns the highest job id, 0 when there is no job, by looking at few of them.
+func lastJob(v catalog.View) (uint64, error) {
+	behind := func(id uint64) (uint64, error) { // the first job behind id, 0 when there is none
+		jobs, err := v.Jobs("", id, 1)
+		if err != nil || len(jobs) == 0 {
+			return 0, err
+		}
+		return jobs[0].ID, nil
+	}
+	last := uint64(0) // the highest known to be there
+	for step := uint64(1); step > 0; {
+		id, err := behind(last + step - 1)
+		switch {
+		case err != nil:
+			return 0, err
+		case id != 0:
+			last, step = id, step*2
+		default:
+			step /= 2
+		}
+		if step > 1<<62 {
+			return 0, fmt.Errorf("job %d: no such number of jobs", last)
+		}
+	}
+	return last, nil
+}
+
+// firstCollection is where files and jobs go when nothing else is said.
+func firstCollection(v catalog.View) (catalog.CollectionName, error) {
+	collections, err := v.Collections()
+	if err != nil {
+		return "", err
+	}
+	if len(collections) == 0 {
+		return "", errors.New("the cluster has no collection")
+	}
+	return collections[0].Name, nil
+}

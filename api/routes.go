@@ -1,0 +1,157 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"holdfast/catalog"
+)
+
+const description = `The HTTP API of Holdfast, a web archive that several libraries run together.
+Every node serves it and answers for the whole cluster. Reading works on a node that is cut off; a change then
+gets 503 with the type urn:holdfast:problem:no-quorum. Times are RFC 3339 in UTC. Lists are paged: give "next" of
+a page as "after" of the next request.`
+
+// route is an operation to be registered: who may call it and what it is called.
+type route struct {
+	role    catalog.Role // empty: anyone
+	method  string
+	path    string
+	id      string
+	summary string
+	tag     string
+	status  int                   // of success, 200 if 0
+	stream  bool                  // moves bytes for as long as they move; else the answer has requestTime
+	adjust  func(*huma.Operation) // nil: nothing to add
+}
+
+// routes builds the handler and the description of all operations.
+func (s *server) routes() (*http.ServeMux, []byte) {
+	config := huma.DefaultConfig("Holdfast", "1")
+	config.CreateHooks = nil
+	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
+	config.RejectUnknownQueryParameters = true
+	config.Info.Description = description
+	config.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
+	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
+		"token": {Type: "http", Scheme: "bearer", Description: "An access token, holdfast-ID-SECRET, with a role: reader, curator, operator or admin."},
+	}
+	mux := http.NewServeMux()
+	api := humago.New(mux, config)
+	for _, add := range []func(huma.API){s.statusRoutes, s.nodeRoutes, s.replicaRoutes, s.tokenRoutes, s.fileRoutes,
+		s.contentRoutes, s.auditRoutes, s.jobRoutes, s.indexRoutes, s.captureRoutes, s.trailRoutes} {
+		add(api)
+	}
+	text := describe(api.OpenAPI())
+	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/openapi+json")
+		if _, err := w.Write(text); err != nil {
+			s.log.Debug("answer not sent", "error", err)
+		}
+	})
+	mux.HandleFunc("/", s.unknown)
+	return mux, text
+}
+
+// describe encodes the description, indented, with a line's end.
+func describe(o *huma.OpenAPI) []byte {
+	compact, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // the description is made of this package's types only
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, compact, "", "  "); err != nil {
+		panic(err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes()
+}
+
+// unknown answers what no operation does.
+func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
+	p := problem(http.StatusNotFound, CodeNotFound, "no such resource; /openapi.json describes what there is")
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.WriteHeader(p.Status)
+	if err := json.NewEncoder(w).Encode(p); err != nil {
+		s.log.Debug("answer not sent", "path", r.URL.Path, "error", err)
+	}
+}
+
+// handle registers an operation: admission by role, limits of size and time, errors as problems.
+func handle[I, O any](s *server, api huma.API, r route, do func(context.Context, *I) (*O, error)) {
+	op := huma.Operation{
+		OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Tags: []string{r.tag},
+		DefaultStatus: r.status, MaxBodyBytes: maxBody, BodyReadTimeout: requestTime,
+		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
+	}
+	if r.role != "" {
+		op.Security = []map[string][]string{{"token": {string(r.role)}}}
+		op.Description = "Needs the role " + string(r.role) + "."
+		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
+		op.Middlewares = huma.Middlewares{s.admit(api, r.role)}
+	}
+	if r.adjust != nil {
+		r.adjust(&op)
+	}
+	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
+		if !r.stream {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, requestTime)
+			defer cancel()
+		}
+		out, err := do(ctx, in)
+		if err != nil {
+			return nil, s.explain(err)
+		}
+		return out, nil
+	})
+}
+
+// answer is an operation's output: a body of JSON.
+type answer[T any] struct {
+	Body T
+}
+
+// Paging is the input of a list.
+type Paging struct {
+	After string `query:"after" doc:"cursor: next of the page before"`
+	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
+}
+
+// ByName is the input of an act on one thing that is known by name or id.
+type ByName struct {
+	Name string `path:"name" maxLength:"200"`
+}
+
+// wishInput is the input of pause, resume and stop.
+type wishBody struct {
+	Wish   string `json:"wish" enum:"run,pause,stop"`
+	Reason string `json:"reason,omitempty" maxLength:"500"`
+}
+
+// wish is what the catalog calls the wish.
+func (w wishBody) wish() catalog.JobWish {
+	if w.Wish == "run" {
+		return catalog.WishRun
+	}
+	return catalog.JobWish(w.Wish)
+}
+
+// lifetime reads a token's lifetime; empty is the default given.
+func lifetime(text string, otherwise time.Duration) (time.Duration, error) {
+	if strings.TrimSpace(text) == "" {
+		return otherwise, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, problem(http.StatusUnprocessableEntity, CodeInvalid, "lifetime "+text+": want a time such as 24h or 30m")
+	}
+	return d, nil
+}

@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"holdfast/catalog"
+)
+
+// Health says whether the node is up, for supervisors; it needs no token.
+type Health struct {
+	Ready  bool `json:"ready"`
+	Quorum bool `json:"quorum"`
+}
+
+func (s *server) statusRoutes(api huma.API) {
+	handle(s, api, route{method: http.MethodGet, path: "/health", id: "health", tag: "status",
+		summary: "Whether this node is up"},
+		func(ctx context.Context, _ *struct{}) (*answer[Health], error) {
+			self := s.Self.Status(ctx)
+			return &answer[Health]{Health{Ready: self.Ready, Quorum: self.Quorum}}, nil
+		})
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/status", id: "status", tag: "status",
+		summary: "How the cluster stands, as this node sees it"},
+		func(ctx context.Context, _ *struct{}) (*answer[Status], error) {
+			status, err := s.status(ctx)
+			return &answer[Status]{status}, err
+		})
+	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodGet, path: "/api/v1/config", id: "config", tag: "status",
+		summary: "This node's effective settings, without secrets"},
+		func(context.Context, *struct{}) (*answer[any], error) {
+			return &answer[any]{s.Self.Config()}, nil
+		})
+}
+
+// status puts together what is agreed and what this node knows of the others just now.
+func (s *server) status(ctx context.Context) (Status, error) {
+	self := s.Self.Status(ctx)
+	st := Status{Node: self, Jobs: map[catalog.JobState]int{}, Problems: []string{}}
+	if st.Node.Running == nil {
+		st.Node.Running = []uint64{}
+	}
+	if st.Node.Disks == nil {
+		st.Node.Disks = []Disk{}
+	}
+	err := s.Catalog.View(func(v catalog.View) error {
+		cluster, err := v.Cluster()
+		if err != nil {
+			return err
+		}
+		st.Cluster = Cluster{
+			ID: cluster.ID, Name: cluster.Name, Epoch: cluster.Epoch, Level: cluster.Level, Founded: std(cluster.Founded),
+			Quorum: self.Quorum, Leader: self.Leader,
+		}
+		if st.Nodes, err = nodesOf(v, self.Presence); err != nil {
+			return err
+		}
+		if st.Replicas, err = replicasOf(v); err != nil {
+			return err
+		}
+		jobs, err := newestJobs(v, 0, maxPage)
+		for _, j := range jobs {
+			st.Jobs[j.State]++
+		}
+		return err
+	})
+	if err != nil {
+		return Status{}, fmt.Errorf("read the state: %w", err)
+	}
+	for _, n := range st.Nodes {
+		if n.ID == self.Leader {
+			st.Cluster.LeaderName = n.Name
+		}
+	}
+	st.Problems = append(st.Problems, problemsOf(st)...)
+	st.Healthy = len(st.Problems) == 0
+	return st, nil
+}
+
+// problemsOf lists what is not as it should be, worst first.
+func problemsOf(st Status) []string {
+	var out []string
+	if !st.Cluster.Quorum {
+		out = append(out, "no quorum: nothing can be decided until most of the cluster's voters can reach each other; reading and crawls under lease go on")
+	}
+	for _, n := range st.Nodes {
+		if state := n.Presence.State; state != "alive" {
+			out = append(out, fmt.Sprintf("node %s is %s", n.Name, state))
+		}
+	}
+	for _, r := range st.Replicas {
+		if r.Disputed > 0 {
+			out = append(out, fmt.Sprintf("replica %s: %d copies are disputed and wait for a verdict", r.Name, r.Disputed))
+		}
+		if r.Files > 0 && r.Held < catalog.Shards {
+			out = append(out, fmt.Sprintf("replica %s: %d shards have no holder", r.Name, catalog.Shards-r.Held))
+		}
+	}
+	return append(out, st.Node.Problems...)
+}

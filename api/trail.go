@@ -1,0 +1,41 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"holdfast/catalog"
+)
+
+func (s *server) trailRoutes(api huma.API) {
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/trail", id: "trail-list", tag: "trail",
+		summary: "The hash-chained audit trail of decisions, oldest first"},
+		func(_ context.Context, in *Paging) (*answer[Page[Event]], error) {
+			page := Page[Event]{Items: []Event{}}
+			text, err := openCursor(in.After, "e")
+			if err != nil {
+				return nil, err
+			}
+			var after uint64
+			if text != "" {
+				if after, err = strconv.ParseUint(text, 10, 64); err != nil {
+					return nil, cursorError
+				}
+			}
+			err = s.Catalog.View(func(v catalog.View) error {
+				events, err := v.Trail(after, in.Limit+1)
+				if len(events) > in.Limit {
+					events = events[:in.Limit]
+					page.Next = makeCursor("e", strconv.FormatUint(events[in.Limit-1].Seq, 10))
+				}
+				for _, e := range events {
+					page.Items = append(page.Items, eventOf(e))
+				}
+				return err
+			})
+			return &answer[Page[Event]]{page}, err
+		})
+}
