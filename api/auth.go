@@ -55,6 +55,9 @@ func (s *server) authenticate(authorization string) (caller, error) {
 	}); err != nil {
 		return caller{}, fmt.Errorf("look up access token %s: %w", token.ID, err)
 	}
+	if s.Local.ID == token.ID && !s.Local.SecretHash.IsZero() {
+		found = s.Local
+	}
 	hash := token.Hash()
 	same := subtle.ConstantTimeCompare(hash[:], found.SecretHash[:]) == 1
 	if !same || found.ID != token.ID || !usable(found, catalog.At(s.Now())) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-var cursorError = errors.New("after: not a cursor of this list")
+var errCursor = errors.New("after: not a cursor of this list")
 
 // makeCursor turns a position in a list of a kind into text that clients hand back and do not read.
 func makeCursor(kind, position string) string {
@@ -21,11 +21,11 @@ func openCursor(cursor, kind string) (string, error) {
 	}
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", cursorError, err)
+		return "", fmt.Errorf("%w: %w", errCursor, err)
 	}
 	position, ok := strings.CutPrefix(string(text), kind+":")
 	if !ok {
-		return "", cursorError
+		return "", errCursor
 	}
 	return position, nil
 }

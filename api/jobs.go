@@ -163,7 +163,7 @@ func (s *server) jobs(after string, limit int) (Page[Job], error) {
 	var before uint64
 	if text != "" {
 		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
-			return page, cursorError
+			return page, errCursor
 		}
 	}
 	err = s.Catalog.View(func(v catalog.View) error {

@@ -74,7 +74,7 @@ func (s *server) explain(err error) *huma.ErrorModel {
 		return problem(http.StatusNotFound, CodeNotFound, err.Error())
 	case errors.Is(err, ErrDigest):
 		return problem(http.StatusUnprocessableEntity, CodeDigest, err.Error())
-	case errors.Is(err, ErrInvalid), errors.Is(err, cursorError):
+	case errors.Is(err, ErrInvalid), errors.Is(err, errCursor):
 		return problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
 	case errors.Is(err, ErrNoRoom):
 		return problem(http.StatusInsufficientStorage, CodeNoRoom, err.Error())

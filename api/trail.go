@@ -22,7 +22,7 @@ func (s *server) trailRoutes(api huma.API) {
 			var after uint64
 			if text != "" {
 				if after, err = strconv.ParseUint(text, 10, 64); err != nil {
-					return nil, cursorError
+					return nil, errCursor
 				}
 			}
 			err = s.Catalog.View(func(v catalog.View) error {
