@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -188,40 +189,34 @@ func (p *Peer) dialMember(ctx context.Context, r *remote, class Class) (*link, e
 func introduce(ctx context.Context, conn *quic.Conn, h hello, to ID) (meta *quic.Stream, a answer, clock time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, greetTime)
 	defer cancel()
-	fail := func(err error) (*quic.Stream, answer, time.Duration, error) {
+	meta, err = conn.OpenStreamSync(ctx)
+	if err == nil {
+		a, clock, err = greet(ctx, meta, h)
+	}
+	if err == nil && a.refusal != Welcome {
+		err = &RefusedError{By: to, Refusal: a.refusal, Reason: a.reason, Epoch: a.epoch}
+	}
+	if err != nil {
 		return nil, answer{}, 0, fmt.Errorf("greet node %s: %w", to.Short(), refusedBy(to, err))
 	}
-	if meta, err = conn.OpenStreamSync(ctx); err != nil {
-		return fail(err)
-	}
+	return meta, a, clock, nil
+}
+
+// greet sends h and reads the answer, if it comes before ctx ends.
+func greet(ctx context.Context, meta *quic.Stream, h hello) (a answer, clock time.Duration, err error) {
 	unhook := context.AfterFunc(ctx, func() { meta.CancelRead(streamClosed) })
 	defer unhook()
 	h.clock = time.Now()
 	if err := writeFrame(meta, h.encode()); err != nil {
-		return fail(err)
+		return answer{}, 0, err
 	}
 	frame, err := readFrame(meta, maxHello)
-	if err != nil {
-		return fail(cmpErr(ctx.Err(), err))
-	}
 	took := time.Since(h.clock)
-	if a, err = parseAnswer(frame); err != nil {
-		return fail(err)
+	if err != nil {
+		return answer{}, 0, cmp.Or(ctx.Err(), err)
 	}
-	if a.refusal != Welcome {
-		return fail(&RefusedError{By: to, Refusal: a.refusal, Reason: a.reason, Epoch: a.epoch})
-	}
-	return meta, a, a.clock.Sub(h.clock.Add(took / 2)), nil
-}
-
-// cmpErr returns the first error that is one.
-func cmpErr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	a, err = parseAnswer(frame)
+	return a, a.clock.Sub(h.clock.Add(took / 2)), err
 }
 
 // target is an address and the node that must answer there.
