@@ -28,6 +28,7 @@ type Faulty struct {
 	kept    int
 	ops     int
 	failAt  int
+	once    bool
 	failure error
 	era     uint64
 	files   map[inode]*content
@@ -74,7 +75,18 @@ func (t *Faulty) Ops() int {
 func (t *Faulty) FailAt(n int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.failAt, t.failure = 0, err
+	t.arrange(n, err, false)
+}
+
+// FailOnce is FailAt for the n-th operation only; the disk is well again after it.
+func (t *Faulty) FailOnce(n int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.arrange(n, err, true)
+}
+
+func (t *Faulty) arrange(n int, err error, once bool) {
+	t.failAt, t.failure, t.once = 0, err, once
 	if n > 0 {
 		t.failAt = t.ops + n
 	}
@@ -165,10 +177,13 @@ func (t *Faulty) now() uint64 {
 // step counts an operation and tells whether it has to fail. The caller holds mu.
 func (t *Faulty) step() error {
 	t.ops++
-	if t.failAt > 0 && t.ops >= t.failAt {
-		return t.failure
+	if t.failAt == 0 || t.ops < t.failAt {
+		return nil
 	}
-	return nil
+	if t.once {
+		t.failAt = 0
+	}
+	return t.failure
 }
 
 // keep gives the file at path a spare name in the scratch folder.
