@@ -41,6 +41,7 @@ type Files struct {
 	disk     disk.Disk
 	format   Format
 	finished func(Finished) error
+	exact    string // the path of a writer of one file
 	encoders sync.Pool
 
 	mu      sync.Mutex
@@ -235,8 +236,8 @@ func (f *Files) back(start int64, mark hash.Hash, err error) error {
 func (f *Files) open() error {
 	now := f.cfg.Now().UTC()
 	stamp := strings.Replace(now.Format("20060102150405.000"), ".", "", 1)
-	path := ""
-	for ; ; f.serial++ {
+	path := f.exact
+	for ; f.exact == ""; f.serial++ {
 		path = filepath.Join(f.cfg.Dir, fmt.Sprintf("%s-%s-%05d-%s%s", f.cfg.Prefix, stamp, f.serial, f.cfg.Node, f.cfg.Compression.Suffix()))
 		if !exists(path) && !exists(path+openSuffix) {
 			break
