@@ -288,3 +288,21 @@ func (s *Store) roomOutside(size int64) error {
 	}
 	return nil
 }
+
+// Reject sets a file of the outbox aside in the quarantine, with the reason.
+func (s *Store) Reject(name catalog.FileName, reason string) error {
+	s.outbox.Lock()
+	defer s.outbox.Unlock()
+	from := s.outboxPath(name)
+	if !isFile(from) {
+		return nil
+	}
+	to := s.aside(s.cfg.Quarantine, name)
+	if err := s.writeReason(to, reason); err != nil {
+		return fmt.Errorf("set %s aside: %w", name, err)
+	}
+	if err := s.disk.Rename(from, to); err != nil {
+		return errors.Join(fmt.Errorf("set %s aside: %w", name, err), s.disk.Remove(to+reasonSuffix))
+	}
+	return s.drop(s.notePath(name))
+}

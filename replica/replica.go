@@ -11,6 +11,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
+	"sync"
+	"time"
 
 	"holdfast/catalog"
 )
@@ -32,14 +35,167 @@ var (
 	ErrPending = errors.New("the catalog has not agreed yet")
 	// ErrRange reports a range that does not lie within the file.
 	ErrRange = errors.New("range is outside the file")
+	// ErrUnknown reports a file that the catalog does not have, or an audit that this node does not have.
+	ErrUnknown = errors.New("not known")
 )
 
-// Peers reaches the same package on other nodes. Each call answers ErrBusy, ErrNotHere or another error.
+// Peers reaches the same package on other nodes. A call answers ErrBusy or ErrNotHere as the node
+// answered, or an error of the connection; it ends when its context does.
 type Peers interface {
-	// Fetch returns the file's bytes from offset to the end.
+	// Sources returns the nodes that have a good copy of the file, nearest first, this one left out.
+	Sources(file catalog.File) ([]catalog.NodeID, error)
+	// Fetch returns the file's bytes from offset to the end, for a new copy.
 	Fetch(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset int64) (io.ReadCloser, error)
-	// Read returns length bytes of the file from offset.
+	// Read returns length bytes of the file from offset, for a reader who waits.
 	Read(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64) (io.ReadCloser, error)
 	// Checksum makes the node read its bytes of the file at rest and returns their size and digest.
 	Checksum(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error)
+}
+
+// Catalog is the agreed state.
+type Catalog interface {
+	// View calls see with one consistent state.
+	View(see func(catalog.View) error) error
+	// Propose carries a command through consensus; a refusal is in the result.
+	Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error)
+	// Watch returns a channel that receives after changes to files, copies or placements, and its end.
+	Watch() (changed <-chan struct{}, stop func())
+}
+
+// Fetch is one copy that this node owes, with the nodes to ask for it in order; this one may be among them,
+// as the file's source.
+type Fetch struct {
+	File    catalog.File
+	Sources []catalog.NodeID
+}
+
+// Moves are the shards that come to this node or went away from it.
+type Moves struct {
+	In  []catalog.Shard // this node is next
+	Out []catalog.Shard // it was the holder, and releases what it still has of them
+}
+
+// Duties says what this node owes, decided from the catalog.
+type Duties interface {
+	// Fetches returns about n owed copies behind the cursor, and the cursor behind them; the zero cursor
+	// when there are no more. Copies that failed and whose pause is not over may be left out.
+	Fetches(after catalog.Cursor, n int) ([]Fetch, catalog.Cursor, error)
+	// Releases returns at most n names behind the given one whose bytes this node may ask to release.
+	Releases(after catalog.FileName, n int) ([]catalog.FileName, error)
+	// Moves returns the shards on the move.
+	Moves() (Moves, error)
+	// Audits returns the shards of this node whose next audit is due, the longest due first.
+	Audits() ([]catalog.Shard, error)
+}
+
+// Config says who this node is and how much it does at once.
+type Config struct {
+	Self      catalog.NodeID
+	Replica   catalog.ReplicaName
+	Audits    string // folder for the state of audits, <data>/audits
+	Pulls     int    // fetches at once, 4 if 0
+	Serves    int    // copies that others may read here at once, 4 if 0
+	Bandwidth int64  // bytes/s that all fetches together may take, no limit if 0
+	AuditRate int64  // bytes/s at which audits read, no limit if 0
+}
+
+// Replica carries out what its node owes to the archive.
+type Replica struct {
+	cfg     Config
+	store   *Store
+	sums    *Checksums // of a node of a checksum replica; else nil
+	peers   Peers
+	catalog Catalog
+	duties  Duties
+	log     *slog.Logger
+
+	bulk, reads, hashes slots    // admission of others
+	bandwidth, pace     *limiter // of fetches, and of audits
+	sources             *sources
+	pulls               *pulls
+	reports             *reporter
+	pending             *pending
+	audits              *audits
+}
+
+// New returns the replica of a node; Run makes it work. sums is nil but for a node of a checksum replica,
+// which records checksums instead of keeping bytes; it has a store all the same, for its outbox. The
+// state of audits is read from cfg.Audits.
+func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, duties Duties, log *slog.Logger) (*Replica, error) {
+	if cfg.Pulls <= 0 {
+		cfg.Pulls = 4
+	}
+	if cfg.Serves <= 0 {
+		cfg.Serves = 4
+	}
+	r := &Replica{
+		cfg: cfg, store: store, sums: sums, peers: peers, catalog: cat, duties: duties, log: log,
+		bulk: make(slots, cfg.Serves), reads: make(slots, 16*cfg.Serves), hashes: make(slots, cfg.Serves),
+		bandwidth: newLimiter(cfg.Bandwidth), pace: newLimiter(cfg.AuditRate),
+		sources: newSources(), pulls: newPulls(), pending: newPending(),
+	}
+	r.reports = newReporter(r.proposeReports, log)
+	var err error
+	if r.audits, err = openAudits(cfg.Audits, store.disk); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Run does the node's duties until the context ends; it returns nil then, and leaves nothing running.
+func (r *Replica) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var all sync.WaitGroup
+	for _, part := range []func(context.Context) error{
+		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits,
+	} {
+		all.Go(func() {
+			if err := part(ctx); err != nil && ctx.Err() == nil {
+				cancel(err)
+			}
+		})
+	}
+	all.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	return nil
+}
+
+// eachChange calls do at once, then after each change of the catalog, whenever wake receives, and when again
+// is over; do returns the pause until it wants to be called in any case (0: never). Changes in quick
+// succession are one.
+func (r *Replica) eachChange(ctx context.Context, wake <-chan struct{}, do func(context.Context) (again time.Duration, err error)) error {
+	changed, stop := r.catalog.Watch()
+	defer stop()
+	for {
+		began := time.Now()
+		again, err := do(ctx)
+		if err != nil {
+			return err
+		}
+		if err := sleep(ctx, min(max(2*time.Since(began), 10*time.Millisecond), 5*time.Second)); err != nil {
+			return err
+		}
+		var timeout <-chan time.Time
+		var timer *time.Timer
+		if again > 0 {
+			timer = time.NewTimer(again)
+			timeout = timer.C
+		}
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-changed:
+		case <-wake:
+		case <-timeout:
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

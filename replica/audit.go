@@ -1,0 +1,265 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// AuditState is how an audit stands.
+type AuditState string
+
+// The states. An audit that is to run waits for those begun before it.
+const (
+	AuditRunning AuditState = "running"
+	AuditPaused  AuditState = "paused"
+	AuditStopped AuditState = "stopped"
+	AuditDone    AuditState = "done"
+)
+
+// Audit is one audit of shards of this node, with its progress. It survives a restart of the node.
+type Audit struct {
+	ID         string             `json:"id"`
+	State      AuditState         `json:"state"`
+	Scheduled  bool               `json:"scheduled,omitempty"` // begun because it was due
+	Shards     []catalog.Shard    `json:"shards"`
+	Passed     int                `json:"passed"` // shards done
+	Began      time.Time          `json:"began"`
+	Ended      time.Time          `json:"ended,omitzero"`
+	TotalFiles int64              `json:"totalFiles"` // as the catalog had it when the audit began
+	TotalBytes int64              `json:"totalBytes"`
+	Files      int64              `json:"files"` // checked
+	Bytes      int64              `json:"bytes"`
+	Exceptions []catalog.Finding  `json:"exceptions,omitempty"` // the first of them
+	Excepted   int                `json:"excepted"`             // how many there are
+	Unknown    []catalog.FileName `json:"unknown,omitempty"`    // the first files on disk that the catalog does not know
+	Unknowns   int                `json:"unknowns"`
+	Pass       *Pass              `json:"pass,omitempty"` // the shard under way
+}
+
+// Pass is how far the audit of one shard has come.
+type Pass struct {
+	Began      catalog.Time     `json:"began"`
+	After      catalog.FileName `json:"after,omitempty"` // the last file checked
+	Root       catalog.Root     `json:"root"`            // of the files found right
+	Exceptions int              `json:"exceptions"`
+}
+
+// Of the exceptions and unknown files of an audit this many are listed; of ended audits this many are kept.
+const (
+	listed = 100
+	kept   = 100
+)
+
+// audits is this node's audits and their state on disk, <id>.json each.
+type audits struct {
+	dir  string
+	disk disk.Disk
+	wake chan struct{}
+
+	mu   sync.Mutex
+	all  []*Audit // by id, and so by their beginning
+	stop context.CancelFunc
+	now  string // the one being carried out
+}
+
+func openAudits(dir string, d disk.Disk) (*audits, error) {
+	a := &audits{dir: dir, disk: d, wake: make(chan struct{}, 1)}
+	if err := d.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("open audits: %w", err)
+	}
+	if err := d.CleanTemporary(dir); err != nil {
+		return nil, fmt.Errorf("open audits: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open audits: %w", err)
+	}
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("open audits: %w", err)
+		}
+		var one Audit
+		if err := json.Unmarshal(text, &one); err != nil || one.ID != id || one.Passed < 0 || one.Passed > len(one.Shards) {
+			return nil, fmt.Errorf("open audits: %s is damaged; remove it: %w", filepath.Join(dir, e.Name()), err)
+		}
+		a.all = append(a.all, &one)
+	}
+	return a, nil
+}
+
+// save writes the audit's state. The caller holds mu.
+func (a *audits) save(one *Audit) error {
+	err := a.disk.WriteFile(filepath.Join(a.dir, one.ID+".json"), func(w io.Writer) error {
+		return json.NewEncoder(w).Encode(one)
+	})
+	if err != nil {
+		return fmt.Errorf("save audit %s: %w", one.ID, err)
+	}
+	return nil
+}
+
+// change applies do to the audit, saves it and wakes the one who carries audits out.
+func (a *audits) change(id string, do func(*Audit) error) (Audit, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range a.all {
+		if one.ID != id {
+			continue
+		}
+		if err := do(one); err != nil {
+			return one.copy(), err
+		}
+		if one.State != AuditRunning && a.now == id {
+			a.stop()
+		}
+		a.poke()
+		return one.copy(), a.save(one)
+	}
+	return Audit{}, fmt.Errorf("audit %q: %w", id, ErrUnknown)
+}
+
+func (a *audits) poke() {
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// copy returns the audit as it stands, for others.
+func (one *Audit) copy() Audit {
+	c := *one
+	c.Exceptions, c.Unknown = slices.Clone(one.Exceptions), slices.Clone(one.Unknown)
+	if one.Pass != nil {
+		pass := *one.Pass
+		c.Pass = &pass
+	}
+	return c
+}
+
+// add begins an audit and forgets the oldest ended ones.
+func (a *audits) add(one *Audit) (Audit, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := one.Began
+	for taken := true; taken; at = at.Add(time.Millisecond) {
+		stamp := at.UTC().Format("20060102150405.000")
+		one.ID = stamp[:14] + stamp[15:]
+		taken = slices.ContainsFunc(a.all, func(b *Audit) bool { return b.ID >= one.ID })
+	}
+	if err := a.save(one); err != nil {
+		return Audit{}, err
+	}
+	a.all = append(a.all, one)
+	for i := 0; len(a.all) > kept && i < len(a.all); {
+		if s := a.all[i].State; s == AuditRunning || s == AuditPaused {
+			i++
+			continue
+		}
+		if err := a.disk.Remove(filepath.Join(a.dir, a.all[i].ID+".json")); err != nil {
+			return Audit{}, err
+		}
+		a.all = slices.Delete(a.all, i, i+1)
+	}
+	a.poke()
+	return one.copy(), nil
+}
+
+// StartAudit begins an audit of the shards, of all that this node holds when none are given. It is carried
+// out while Run runs, one audit after the other.
+func (r *Replica) StartAudit(shards []catalog.Shard) (Audit, error) {
+	return r.startAudit(shards, false)
+}
+
+func (r *Replica) startAudit(shards []catalog.Shard, scheduled bool) (Audit, error) {
+	one := &Audit{State: AuditRunning, Scheduled: scheduled, Began: time.Now()}
+	err := r.catalog.View(func(v catalog.View) error {
+		layout, err := v.Layout(r.cfg.Replica)
+		if err != nil {
+			return err
+		}
+		for n, p := range layout {
+			shard := catalog.Shard(n)
+			if p.Holder != r.cfg.Self || len(shards) > 0 && !slices.Contains(shards, shard) {
+				continue
+			}
+			root, err := v.Root(r.cfg.Replica, shard)
+			if err != nil {
+				return err
+			}
+			one.Shards = append(one.Shards, shard)
+			one.TotalFiles += root.Files
+			one.TotalBytes += root.Bytes
+		}
+		return nil
+	})
+	if err != nil {
+		return Audit{}, fmt.Errorf("start audit: %w", err)
+	}
+	if scheduled { // as they are due
+		slices.SortFunc(one.Shards, func(a, b catalog.Shard) int { return slices.Index(shards, a) - slices.Index(shards, b) })
+	}
+	return r.audits.add(one)
+}
+
+// Audits returns this node's audits, the oldest first.
+func (r *Replica) Audits() []Audit {
+	r.audits.mu.Lock()
+	defer r.audits.mu.Unlock()
+	list := make([]Audit, 0, len(r.audits.all))
+	for _, one := range r.audits.all {
+		list = append(list, one.copy())
+	}
+	return list
+}
+
+// Audit returns the audit as it stands, or ErrUnknown.
+func (r *Replica) Audit(id string) (Audit, error) {
+	for _, one := range r.Audits() {
+		if one.ID == id {
+			return one, nil
+		}
+	}
+	return Audit{}, fmt.Errorf("audit %q: %w", id, ErrUnknown)
+}
+
+// errEnded refuses to change an audit that has ended.
+var errEnded = errors.New("the audit has ended")
+
+// PauseAudit lets the audit rest where it is until it is resumed.
+func (r *Replica) PauseAudit(id string) (Audit, error) { return r.audits.turn(id, AuditPaused) }
+
+// ResumeAudit lets a paused audit go on.
+func (r *Replica) ResumeAudit(id string) (Audit, error) { return r.audits.turn(id, AuditRunning) }
+
+// StopAudit ends the audit where it is, for good.
+func (r *Replica) StopAudit(id string) (Audit, error) { return r.audits.turn(id, AuditStopped) }
+
+func (a *audits) turn(id string, to AuditState) (Audit, error) {
+	return a.change(id, func(one *Audit) error {
+		if one.State == AuditDone || one.State == AuditStopped {
+			return fmt.Errorf("audit %s is %s: %w", id, one.State, errEnded)
+		}
+		one.State = to
+		if to == AuditStopped {
+			one.Ended = time.Now()
+		}
+		return nil
+	})
+}

@@ -1,0 +1,134 @@
+package replica
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// Checksums is what a node of a checksum replica holds: for each file of its shards a recorded size and
+// SHA-256, in checksums/<shard>/manifest-sha256.txt. The manifests are in the form of sha256sum, so that
+// they check any folder that has the files; the sizes are comments between the lines. The methods may be
+// called by several goroutines.
+type Checksums struct {
+	dir    string
+	disk   disk.Disk
+	shards [catalog.Shards]sync.Mutex
+}
+
+// OpenChecksums opens the records under dir, cutting off what a crash left torn.
+func OpenChecksums(dir string, d disk.Disk, log *slog.Logger) (*Checksums, error) {
+	if err := d.MkdirAll(dir); err != nil {
+		return nil, fmt.Errorf("open checksums: %w", err)
+	}
+	c := &Checksums{dir: dir, disk: d}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open checksums: %w", err)
+	}
+	for _, e := range entries {
+		n, err := catalog.ParseShard(e.Name())
+		if err != nil || n.String() != e.Name() {
+			continue
+		}
+		if err := d.CleanTemporary(filepath.Join(dir, e.Name())); err != nil {
+			return nil, fmt.Errorf("open checksums: %w", err)
+		}
+		m, err := readManifest(c.path(n))
+		if err != nil {
+			return nil, fmt.Errorf("open checksums: %w", err)
+		}
+		if m.faults == 0 {
+			continue
+		}
+		log.Warn("manifest repaired", "shard", n, "lines", m.faults)
+		if err := writeManifest(d, c.path(n), m); err != nil {
+			return nil, fmt.Errorf("open checksums: %w", err)
+		}
+	}
+	return c, nil
+}
+
+func (c *Checksums) path(n catalog.Shard) string {
+	return filepath.Join(c.dir, n.String(), ManifestName)
+}
+
+// Record keeps the size and digest of a file, in place of an earlier record of other ones. When it returns
+// nil they are on stable storage.
+func (c *Checksums) Record(h Held) error {
+	if err := checkName(h.Name); err != nil {
+		return fmt.Errorf("record checksum: %w", err)
+	}
+	n := h.Name.Shard()
+	c.shards[n].Lock()
+	defer c.shards[n].Unlock()
+	if err := c.record(n, h); err != nil {
+		return fmt.Errorf("record the checksum of %s: %w", h.Name, err)
+	}
+	return nil
+}
+
+func (c *Checksums) record(n catalog.Shard, h Held) error {
+	path := c.path(n)
+	m, err := readManifest(path)
+	if err != nil {
+		return err
+	}
+	now := line{digest: h.SHA256, size: h.Size}
+	before, there := m.lines[h.Name]
+	switch {
+	case there && before == now:
+		return nil
+	case there:
+		m.lines[h.Name] = now
+		return writeManifest(c.disk, path, m)
+	}
+	if err := c.disk.MkdirAll(filepath.Dir(path)); err != nil {
+		return err
+	}
+	return addLine(c.disk, path, h.Name, now)
+}
+
+// Forget removes the record of a file; what is not there is no error.
+func (c *Checksums) Forget(name catalog.FileName) error {
+	n := name.Shard()
+	c.shards[n].Lock()
+	defer c.shards[n].Unlock()
+	if err := dropLine(c.disk, c.path(n), name); err != nil {
+		return fmt.Errorf("forget the checksum of %s: %w", name, err)
+	}
+	return nil
+}
+
+// Lookup returns the record of a file, and whether there is a readable one.
+func (c *Checksums) Lookup(name catalog.FileName) (Held, bool) {
+	n := name.Shard()
+	c.shards[n].Lock()
+	defer c.shards[n].Unlock()
+	m, err := readManifest(c.path(n))
+	if err != nil {
+		return Held{}, false
+	}
+	l, ok := m.lines[name]
+	return Held{Name: name, Size: l.size, SHA256: l.digest}, ok
+}
+
+// List returns the records of the shard, by name. Size is -1 where a record lost it.
+func (c *Checksums) List(n catalog.Shard) ([]Held, error) {
+	c.shards[n].Lock()
+	defer c.shards[n].Unlock()
+	m, err := readManifest(c.path(n))
+	if err != nil {
+		return nil, err
+	}
+	held := make([]Held, 0, len(m.lines))
+	for _, name := range m.names() {
+		held = append(held, Held{Name: name, Size: m.lines[name].size, SHA256: m.lines[name].digest})
+	}
+	return held, nil
+}

@@ -1,0 +1,210 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// walkMoving hands out what is missing of the shards that move here, and proposes the switch of each that
+// is complete. What next has is not in the catalog: the disk tells, and the root proves it.
+func (r *Replica) walkMoving(ctx context.Context, work chan<- task) (rested time.Time, err error) {
+	moves, err := r.duties.Moves()
+	if err != nil {
+		return rested, err
+	}
+	for _, shard := range moves.In {
+		at, err := r.walkShard(ctx, shard, work)
+		if err != nil {
+			return rested, err
+		}
+		rested = earlier(rested, at)
+	}
+	return rested, nil
+}
+
+// walkShard compares one shard that moves here with what is on disk. What has another digest than the archive's
+// file of its name is set aside.
+func (r *Replica) walkShard(ctx context.Context, shard catalog.Shard, work chan<- task) (rested time.Time, err error) {
+	held, err := r.list(shard)
+	if err != nil {
+		return rested, err
+	}
+	onDisk := make(map[catalog.FileName]Held, len(held))
+	for _, h := range held {
+		onDisk[h.Name] = h
+	}
+	var root catalog.Root
+	missing := 0
+	for f, err := range r.meant(shard, "") {
+		if err != nil {
+			return rested, err
+		}
+		h, ok := onDisk[f.Name]
+		if ok && h == heldAs(f) {
+			root = root.Add(catalog.RootOf(h.Name, h.Size, h.SHA256))
+			continue
+		}
+		if ok {
+			if err := r.setAside(h); err != nil {
+				return rested, err
+			}
+		}
+		missing++
+		from, err := r.peers.Sources(f)
+		if err != nil {
+			return rested, err
+		}
+		at, err := r.offer(ctx, work, Fetch{File: f, Sources: from}, true)
+		if err != nil {
+			return rested, err
+		}
+		rested = earlier(rested, at)
+	}
+	if missing > 0 {
+		return rested, nil
+	}
+	return r.switchShard(ctx, shard, root)
+}
+
+// setAside takes away what lies under a file's name and is not that file.
+func (r *Replica) setAside(h Held) error {
+	if r.sums != nil {
+		return r.sums.Forget(h.Name)
+	}
+	return r.store.Quarantine(h.Name, fmt.Sprintf("not the archive's file: %d bytes, SHA-256 %s", h.Size, h.SHA256))
+}
+
+// meant walks the files of the shard that this replica is meant to hold, by name behind after, in pages of one
+// view each.
+func (r *Replica) meant(shard catalog.Shard, after catalog.FileName) iter.Seq2[catalog.File, error] {
+	return func(yield func(catalog.File, error) bool) {
+		for {
+			var files []catalog.File
+			err := r.catalog.View(func(v catalog.View) (err error) {
+				files, err = v.ShardFiles(shard, after, 10*page)
+				return err
+			})
+			if err != nil {
+				yield(catalog.File{}, fmt.Errorf("read the files of shard %s: %w", shard, err))
+				return
+			}
+			if len(files) == 0 {
+				return
+			}
+			for _, f := range files {
+				if c := f.Copy(r.cfg.Replica); f.Removed != 0 || c == nil || c.Surplus {
+					continue
+				}
+				if !yield(f, nil) {
+					return
+				}
+			}
+			after = files[len(files)-1].Name
+		}
+	}
+}
+
+// switchShard proves by the root of what is on disk that the shard is complete, so that this node becomes its
+// holder. It returns when to try again.
+func (r *Replica) switchShard(ctx context.Context, shard catalog.Shard, root catalog.Root) (again time.Time, err error) {
+	body := catalog.Switch{Replica: r.cfg.Replica, Shard: shard, Node: r.cfg.Self, Root: root}
+	res, err := r.catalog.Propose(ctx, catalog.SwitchShard, body, string(r.cfg.Self))
+	again = time.Now().Add(10 * time.Second) // by then it shows here
+	switch {
+	case err != nil:
+		r.log.Warn("shard could not be switched", "shard", shard, "err", err)
+	case res.Refusal != nil: // files came or went meanwhile
+		r.log.Info("switch refused", "shard", shard, "err", res.Refusal)
+		again = time.Now().Add(time.Second)
+	default:
+		r.log.Info("shard has moved here", "shard", shard, "files", root.Files)
+	}
+	return again, ctx.Err()
+}
+
+// list returns what this node holds of the shard.
+func (r *Replica) list(shard catalog.Shard) ([]Held, error) {
+	if r.sums != nil {
+		return r.sums.List(shard)
+	}
+	return r.store.List(shard)
+}
+
+// mend deals with what the store found when it was opened: loose files are read again and listed when they
+// are the archive's, missing ones are reported.
+func (r *Replica) mend(ctx context.Context) error {
+	if r.sums != nil {
+		return nil
+	}
+	reported := make(map[catalog.FileName]bool)
+	return r.eachChange(ctx, nil, func(ctx context.Context) (time.Duration, error) {
+		left := 0
+		for _, name := range r.store.Loose() {
+			if err := r.mendLoose(ctx, name); err != nil {
+				left++
+				r.log.Warn("loose file", "file", name, "err", err)
+			}
+		}
+		for _, name := range r.store.Missing() {
+			if reported[name] {
+				continue
+			}
+			if err := r.doubt(ctx, name, missingFinding(name)); err != nil {
+				left++
+				r.log.Warn("missing file", "file", name, "err", err)
+				continue
+			}
+			reported[name] = true
+		}
+		if left > 0 {
+			return time.Minute, ctx.Err()
+		}
+		<-ctx.Done()
+		return 0, ctx.Err()
+	})
+}
+
+// mendLoose lists a loose file if the catalog says that this node has a verified copy of it, and its bytes are
+// the right ones. What is owed the pull road takes up; the rest stays where it is.
+func (r *Replica) mendLoose(ctx context.Context, name catalog.FileName) error {
+	f, mine, err := r.mine(name)
+	if err != nil || !mine {
+		return err
+	}
+	p := r.pulls.start(f, false)
+	if p == nil {
+		return nil
+	}
+	defer r.pulls.end(name)
+	err = r.store.Vouch(ctx, heldAs(f))
+	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotHere) {
+		return err
+	}
+	return r.doubt(ctx, name, missingFinding(name))
+}
+
+// mine returns the file's entry and whether this node is said to have a good copy of it.
+func (r *Replica) mine(name catalog.FileName) (f catalog.File, good bool, err error) {
+	err = r.catalog.View(func(v catalog.View) error {
+		var err error
+		if f, err = v.File(name); err != nil {
+			return err
+		}
+		p, err := v.Placement(r.cfg.Replica, name.Shard())
+		if err != nil {
+			return err
+		}
+		c := f.Copy(r.cfg.Replica)
+		good = f.Removed == 0 && c != nil && !c.Surplus && c.Good() && p.Holder == r.cfg.Self
+		return nil
+	})
+	if err != nil {
+		return f, false, fmt.Errorf("look at %s: %w", name, err)
+	}
+	return f, good, nil
+}

@@ -1,0 +1,410 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"syscall"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// How often it is asked whether an audit is due, how often a pass under way is saved, and how long
+// findings wait for others.
+const (
+	auditEvery    = time.Minute
+	saveEvery     = 10 * time.Second
+	findingLinger = 3 * time.Second
+)
+
+// runAudits carries out the audits that are to run, the oldest first, and begins those that are due.
+func (r *Replica) runAudits(ctx context.Context) error {
+	var asked time.Time
+	for tries := 0; ; {
+		one := r.audits.next()
+		if one == nil && time.Since(asked) >= auditEvery {
+			asked = time.Now()
+			due, err := r.duties.Audits()
+			if err == nil && len(due) > 0 {
+				_, err = r.startAudit(due, true)
+			}
+			if err != nil {
+				r.log.Error("due audits cannot be begun", "err", err)
+			}
+			one = r.audits.next()
+		}
+		pause := auditEvery
+		if one != nil {
+			if err := r.audit(ctx, one); err != nil && ctx.Err() == nil {
+				tries++
+				pause = backoff(tries, time.Second, auditEvery)
+				r.log.Warn("audit waits", "audit", one.ID, "err", err)
+			} else {
+				tries = 0
+				continue
+			}
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-r.audits.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// next returns the oldest audit that is to run.
+func (a *audits) next() *Audit {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range a.all {
+		if one.State == AuditRunning {
+			return one
+		}
+	}
+	return nil
+}
+
+// audit carries the audit on until it ends, is paused, or the context ends.
+func (r *Replica) audit(parent context.Context, one *Audit) error {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	a := r.audits
+	a.mu.Lock()
+	a.now, a.stop = one.ID, cancel
+	running := one.State == AuditRunning
+	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		a.now = ""
+		a.mu.Unlock()
+	}()
+	for running && one.Passed < len(one.Shards) {
+		err := r.passShard(ctx, one, one.Shards[one.Passed])
+		if ctx.Err() != nil && parent.Err() == nil {
+			return r.audits.keep(one) // paused or stopped
+		}
+		if err != nil {
+			return errors.Join(err, r.audits.keep(one))
+		}
+	}
+	if !running {
+		return nil
+	}
+	_, err := a.change(one.ID, func(one *Audit) error {
+		if one.State == AuditRunning {
+			one.State, one.Ended = AuditDone, time.Now()
+		}
+		return nil
+	})
+	r.log.Info("audit has ended", "audit", one.ID, "files", one.Files, "exceptions", one.Excepted)
+	return err
+}
+
+func (a *audits) keep(one *Audit) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.save(one)
+}
+
+// passShard checks every verified copy of the shard from where the pass stands, reports the exceptions, and
+// records the pass.
+func (r *Replica) passShard(ctx context.Context, one *Audit, shard catalog.Shard) error {
+	p := &passing{Replica: r, audit: one, shard: shard, saved: time.Now()}
+	r.audits.update(func() {
+		if one.Pass == nil {
+			one.Pass = &Pass{Began: catalog.At(time.Now())}
+		}
+	})
+	if err := p.walk(ctx); err != nil {
+		p.rewind()
+		return err
+	}
+	body := catalog.ShardPass{Replica: r.cfg.Replica, Shard: shard, Node: r.cfg.Self, Began: one.Pass.Began,
+		Ended: catalog.At(time.Now()), Root: one.Pass.Root, Exceptions: one.Pass.Exceptions}
+	res, err := r.catalog.Propose(ctx, catalog.PassShard, body, string(r.cfg.Self))
+	if err != nil {
+		return fmt.Errorf("record the pass of shard %s: %w", shard, err)
+	}
+	if res.Refusal != nil {
+		r.log.Info("pass refused", "shard", shard, "err", res.Refusal)
+	}
+	r.audits.update(func() {
+		one.Pass = nil
+		one.Passed++
+	})
+	return p.save(false)
+}
+
+// walk checks the shard's files and reports what it finds.
+func (p *passing) walk(ctx context.Context) error {
+	if err := p.survey(); err != nil {
+		return err
+	}
+	for f, err := range p.meant(p.shard, p.audit.Pass.After) {
+		if err != nil {
+			return err
+		}
+		if err := p.check(ctx, f); err != nil {
+			return err
+		}
+	}
+	return p.flush(ctx)
+}
+
+// rewind takes the audit back to before the first finding that was not reported, so that it is found again.
+func (p *passing) rewind() {
+	if len(p.findings) == 0 {
+		return
+	}
+	p.audits.update(func() {
+		one, was := p.audit, p.before
+		one.Pass, one.Files, one.Bytes = was.Pass, was.Files, was.Bytes
+		one.Exceptions, one.Excepted = was.Exceptions, was.Excepted
+	})
+}
+
+// update changes an audit that others may be looking at.
+func (a *audits) update(do func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	do()
+}
+
+// passing is one pass over one shard.
+type passing struct {
+	*Replica
+	audit    *Audit
+	shard    catalog.Shard
+	held     map[catalog.FileName]Held // of a checksum replica
+	findings []catalog.Finding
+	since    time.Time // of the oldest finding not reported
+	before   Audit     // as it stood then
+	saved    time.Time
+}
+
+// survey lists what is on disk and notes what the catalog does not know.
+func (p *passing) survey() error {
+	held, err := p.list(p.shard)
+	if err != nil {
+		return err
+	}
+	p.held = make(map[catalog.FileName]Held, len(held))
+	var names []catalog.FileName
+	for _, h := range held {
+		p.held[h.Name] = h
+		names = append(names, h.Name)
+	}
+	for _, name := range p.store.Loose() {
+		if name.Shard() == p.shard {
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		_, err := p.entry(name)
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, catalog.ErrNotFound) {
+			return err
+		}
+		p.log.Warn("a file that the catalog does not know", "shard", p.shard, "file", name)
+		p.audits.update(func() {
+			p.audit.note(name)
+		})
+	}
+	return nil
+}
+
+// note adds an unknown file, once.
+func (one *Audit) note(name catalog.FileName) {
+	if slices.Contains(one.Unknown, name) {
+		return
+	}
+	one.Unknowns++
+	if len(one.Unknown) < listed {
+		one.Unknown = append(one.Unknown, name)
+	}
+}
+
+// check compares one copy with the catalog.
+func (p *passing) check(ctx context.Context, f catalog.File) error {
+	c := f.Copy(p.cfg.Replica)
+	if c.State != catalog.UploadCompleted {
+		p.advance(f, nil, false)
+		return nil
+	}
+	finding, err := p.examine(ctx, f)
+	if err != nil {
+		return err
+	}
+	if finding == nil {
+		if c.Disputed {
+			p.find(catalog.Finding{Name: f.Name, FileList: catalog.FileListOK, Checksum: catalog.ChecksumOK, Found: f.SHA256})
+		}
+		p.advance(f, nil, true)
+		return p.tend(ctx)
+	}
+	still, err := p.stillMine(f.Name)
+	if err != nil {
+		return err
+	}
+	if !still {
+		p.advance(f, nil, false)
+		return nil
+	}
+	p.log.Warn("audit found a bad copy", "file", f.Name, "list", finding.FileList, "checksum", finding.Checksum, "sha256", finding.Found)
+	p.find(*finding)
+	p.advance(f, finding, false)
+	return p.tend(ctx)
+}
+
+func (p *passing) stillMine(name catalog.FileName) (bool, error) {
+	f, good, err := p.mine(name)
+	if err != nil {
+		return false, err
+	}
+	c := f.Copy(p.cfg.Replica)
+	return good || c != nil && c.Disputed, nil
+}
+
+// examine returns what is wrong with the copy, or nil.
+func (p *passing) examine(ctx context.Context, f catalog.File) (*catalog.Finding, error) {
+	want := heldAs(f)
+	if p.sums != nil {
+		got, ok := p.held[f.Name]
+		return compare(want, got, ok), nil
+	}
+	if !p.store.Has(f.Name) {
+		return compare(want, Held{}, false), nil
+	}
+	got := Held{Name: f.Name}
+	var err error
+	got.Size, got.SHA256, err = p.store.hashFile(ctx, p.store.Path(f.Name), p.pace)
+	switch {
+	case errors.Is(err, syscall.EIO): // the disk has lost it
+		got.SHA256 = catalog.Digest{}
+	case err != nil && !p.store.Has(f.Name):
+		return compare(want, got, false), nil
+	case err != nil:
+		return nil, fmt.Errorf("audit %s: %w", f.Name, err)
+	}
+	return compare(want, got, true), nil
+}
+
+// compare returns what is wrong with a copy that was found, or not, as got.
+func compare(want, got Held, found bool) *catalog.Finding {
+	switch {
+	case !found:
+		f := missingFinding(want.Name)
+		return &f
+	case got.SHA256 == want.SHA256 && got.Size != want.Size: // a record that lost its size
+		f := corruptFinding(want.Name, catalog.Digest{})
+		return &f
+	case got != want:
+		f := corruptFinding(want.Name, got.SHA256)
+		return &f
+	}
+	return nil
+}
+
+func missingFinding(name catalog.FileName) catalog.Finding {
+	return catalog.Finding{Name: name, FileList: catalog.FileListMissing, Checksum: catalog.ChecksumUnknown}
+}
+
+func corruptFinding(name catalog.FileName, found catalog.Digest) catalog.Finding {
+	return catalog.Finding{Name: name, FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: found}
+}
+
+// advance notes that the file has been dealt with.
+func (p *passing) advance(f catalog.File, bad *catalog.Finding, right bool) {
+	p.audits.update(func() {
+		one := p.audit
+		one.Files++
+		one.Bytes += f.Size
+		one.Pass.After = f.Name
+		if right {
+			one.Pass.Root = one.Pass.Root.Add(catalog.RootOf(f.Name, f.Size, f.SHA256))
+		}
+		if bad == nil {
+			return
+		}
+		one.Pass.Exceptions++
+		one.Excepted++
+		if len(one.Exceptions) < listed {
+			one.Exceptions = append(one.Exceptions, *bad)
+		}
+	})
+}
+
+// find keeps a finding for the next report, and the audit as it was before the first of them.
+func (p *passing) find(f catalog.Finding) {
+	if len(p.findings) == 0 {
+		p.since = time.Now()
+		p.audits.update(func() { p.before = p.audit.copy() })
+	}
+	p.findings = append(p.findings, f)
+}
+
+// tend reports findings that have waited, and saves the pass now and then. What a saved pass is past has been
+// reported.
+func (p *passing) tend(ctx context.Context) error {
+	if len(p.findings) >= catalog.MaxItems || len(p.findings) > 0 && time.Since(p.since) > findingLinger {
+		if err := p.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return p.save(true)
+}
+
+func (p *passing) save(pass bool) error {
+	if pass && (time.Since(p.saved) < saveEvery || len(p.findings) > 0) {
+		return nil
+	}
+	p.saved = time.Now()
+	return p.audits.keep(p.audit)
+}
+
+func (p *passing) flush(ctx context.Context) error {
+	if len(p.findings) == 0 {
+		return nil
+	}
+	if err := p.report(ctx, p.findings); err != nil {
+		return err
+	}
+	p.findings = p.findings[:0]
+	return nil
+}
+
+// report tells the catalog of findings.
+func (r *Replica) report(ctx context.Context, findings []catalog.Finding) error {
+	body := catalog.Findings{Node: r.cfg.Self, Files: findings}
+	results, err := r.proposeItems(ctx, catalog.FindCopies, body, len(findings))
+	if err != nil {
+		return err
+	}
+	for _, res := range results {
+		if res.Refusal != nil {
+			r.log.Info("finding refused", "file", res.Name, "err", res.Refusal)
+		}
+	}
+	return nil
+}
+
+// doubt reports a finding on one copy, if the catalog takes it for a good one of this node.
+func (r *Replica) doubt(ctx context.Context, name catalog.FileName, finding catalog.Finding) error {
+	_, good, err := r.mine(name)
+	if errors.Is(err, catalog.ErrNotFound) || err == nil && !good {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.report(ctx, []catalog.Finding{finding})
+}

@@ -1,0 +1,347 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// page is how many owed copies are looked at in one go.
+const page = 64
+
+// Pauses of one file after a try that failed for its own sake, of all pulling after a full disk, and of a
+// file just reported, until this node's own catalog has caught up.
+const (
+	filePause    = 2 * time.Second
+	longestFile  = 10 * time.Minute
+	fullPause    = 30 * time.Second
+	longestFull  = 10 * time.Minute
+	settledPause = 2 * time.Second
+)
+
+// reportAfter is the number of failed tries in a row after which the catalog is told.
+const reportAfter = 3
+
+// pulls is what the pull road is doing and what it has put off.
+type pulls struct {
+	mu     sync.Mutex
+	active map[catalog.FileName]*pull
+	later  map[catalog.FileName]delay
+	full   delay         // of everything, while the disk is full
+	wake   chan struct{} // receives when a pull ended without a change of the catalog
+}
+
+// delay is when something may be tried again, and how often it has failed in a row.
+type delay struct {
+	until time.Time
+	tries int
+}
+
+// pull is one copy being made, until the catalog has answered its report.
+type pull struct {
+	file   catalog.File
+	moving bool
+	began  time.Time
+	from   atomic.Pointer[catalog.NodeID]
+	done   atomic.Int64
+}
+
+// Pull tells how one copy stands that is being made.
+type Pull struct {
+	Name  catalog.FileName `json:"name"`
+	Size  int64            `json:"size"`
+	Done  int64            `json:"done"`
+	From  catalog.NodeID   `json:"from,omitempty"`
+	Began time.Time        `json:"began"`
+}
+
+func newPulls() *pulls {
+	return &pulls{active: make(map[catalog.FileName]*pull), later: make(map[catalog.FileName]delay), wake: make(chan struct{}, 1)}
+}
+
+// Pulls returns the copies being made, by name.
+func (r *Replica) Pulls() []Pull {
+	r.pulls.mu.Lock()
+	defer r.pulls.mu.Unlock()
+	var list []Pull
+	for name, p := range r.pulls.active {
+		q := Pull{Name: name, Size: p.file.Size, Done: p.done.Load(), Began: p.began}
+		if from := p.from.Load(); from != nil {
+			q.From = *from
+		}
+		list = append(list, q)
+	}
+	slices.SortFunc(list, func(a, b Pull) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+// start takes the file up, unless it is being pulled or put off; then it returns nil.
+func (p *pulls) start(f catalog.File, moving bool) *pull {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if p.active[f.Name] != nil || now.Before(p.later[f.Name].until) || now.Before(p.full.until) {
+		return nil
+	}
+	q := &pull{file: f, moving: moving, began: now}
+	p.active[f.Name] = q
+	return q
+}
+
+// end takes the file off the list of those being pulled, and lets the walk begin again.
+func (p *pulls) end(name catalog.FileName) {
+	p.mu.Lock()
+	delete(p.active, name)
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// putOff lets the file rest after another failed try, and returns the number of tries.
+func (p *pulls) putOff(name catalog.FileName) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d := p.later[name]
+	d.tries++
+	d.until = time.Now().Add(backoff(d.tries, filePause, longestFile))
+	p.later[name] = d
+	return d.tries
+}
+
+// settle lets the file rest until the catalog here shows what was reported.
+func (p *pulls) settle(name catalog.FileName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.later[name] = delay{until: time.Now().Add(settledPause)}
+}
+
+// fullDisk lets everything rest after the disk was found full.
+func (p *pulls) fullDisk() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.full.tries++
+	p.full.until = time.Now().Add(backoff(p.full.tries, fullPause, longestFull))
+}
+
+func (p *pulls) roomAgain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.full = delay{}
+}
+
+// next forgets what was put off long ago and returns the time until the first of the others is due; 0: none.
+func (p *pulls) next() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	var first time.Duration
+	sooner := func(t time.Time) {
+		if d := t.Sub(now); d > 0 && (first == 0 || d < first) {
+			first = d
+		}
+	}
+	for name, d := range p.later {
+		if now.After(d.until.Add(longestFile)) || d.tries == 0 && now.After(d.until) {
+			delete(p.later, name)
+			continue
+		}
+		sooner(d.until)
+	}
+	sooner(p.full.until)
+	return first
+}
+
+// pull walks what is owed, again after each change, and keeps the workers busy with it.
+func (r *Replica) pull(ctx context.Context) error {
+	work := make(chan task)
+	var workers sync.WaitGroup
+	for range r.cfg.Pulls {
+		workers.Go(func() {
+			for t := range work {
+				r.carry(ctx, t)
+			}
+		})
+	}
+	defer workers.Wait()
+	defer close(work)
+	return r.eachChange(ctx, r.pulls.wake, func(ctx context.Context) (time.Duration, error) {
+		rested, err := r.walkOwed(ctx, work)
+		if err == nil {
+			var at time.Time
+			at, err = r.walkMoving(ctx, work)
+			rested = earlier(rested, at)
+		}
+		if err != nil && ctx.Err() == nil {
+			r.log.Error("what is owed cannot be read", "err", err)
+			return time.Minute, nil
+		}
+		next := r.pulls.next()
+		if !rested.IsZero() {
+			if d := max(time.Until(rested), time.Millisecond); next == 0 || d < next {
+				next = d
+			}
+		}
+		return next, ctx.Err()
+	})
+}
+
+// task is a pull with the sources to try.
+type task struct {
+	*pull
+	sources []catalog.NodeID
+}
+
+// walkOwed hands out everything that is owed and can be tried now. It returns the earliest time at which a
+// source is to be asked again for something that was passed over.
+func (r *Replica) walkOwed(ctx context.Context, work chan<- task) (rested time.Time, err error) {
+	for cursor := (catalog.Cursor{}); ; {
+		fetches, next, err := r.duties.Fetches(cursor, page)
+		if err != nil {
+			return rested, err
+		}
+		for _, f := range fetches {
+			at, err := r.offer(ctx, work, f, false)
+			if err != nil {
+				return rested, err
+			}
+			rested = earlier(rested, at)
+		}
+		if next == (catalog.Cursor{}) {
+			return rested, nil
+		}
+		cursor = next
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// offer hands one fetch to a worker, waiting for a free one. When all its sources rest, it returns when
+// the first is ready instead; when there is none, nothing can be done until the catalog changes.
+func (r *Replica) offer(ctx context.Context, work chan<- task, f Fetch, moving bool) (time.Time, error) {
+	ready, earliest := r.sources.order(f.Sources)
+	if len(ready) == 0 && !r.onDisk(f.File.Name) {
+		return earliest, nil
+	}
+	p := r.pulls.start(f.File, moving)
+	if p == nil {
+		return time.Time{}, nil
+	}
+	select {
+	case work <- task{p, ready}:
+		return time.Time{}, nil
+	case <-ctx.Done():
+		r.pulls.end(f.File.Name)
+		return time.Time{}, ctx.Err()
+	}
+}
+
+// onDisk reports whether there is something under the name that may serve without a source.
+func (r *Replica) onDisk(name catalog.FileName) bool {
+	return r.sums == nil && isFile(r.store.Path(name))
+}
+
+// carry makes one copy and reports it.
+func (r *Replica) carry(ctx context.Context, t task) {
+	name := t.file.Name
+	err := r.owes(t)
+	if err == nil {
+		if r.sums != nil {
+			err = r.record(ctx, t)
+		} else {
+			err = r.copyFile(ctx, t)
+		}
+	}
+	rep := catalog.CopyReport{Name: name}
+	switch {
+	case ctx.Err() != nil, errors.Is(err, errNotOwed):
+		r.pulls.end(name)
+		return
+	case err == nil:
+		r.pulls.roomAgain()
+		rep.State, rep.SHA256 = catalog.UploadCompleted, t.file.SHA256
+	case errors.Is(err, ErrBusy):
+		r.pulls.end(name)
+		return
+	case errors.Is(err, ErrNotHere):
+		r.pulls.putOff(name)
+		r.pulls.end(name)
+		return
+	default:
+		tries := r.pulls.putOff(name)
+		if errors.Is(err, disk.ErrFull) {
+			r.pulls.fullDisk()
+			tries = reportAfter
+		}
+		r.log.Warn("copy failed", "file", name, "tries", tries, "err", err)
+		if tries < reportAfter {
+			r.pulls.end(name)
+			return
+		}
+		rep.State, rep.Reason = catalog.UploadFailed, err.Error()
+	}
+	if t.moving {
+		r.pulls.end(name)
+		return
+	}
+	if r.reports.send(ctx, report{rep, func(refusal *catalog.Refusal) { r.settled(rep, refusal) }}) != nil {
+		r.pulls.end(name)
+	}
+}
+
+// settled ends a pull after the catalog has answered its report.
+func (r *Replica) settled(rep catalog.CopyReport, refusal *catalog.Refusal) {
+	if refusal != nil {
+		r.log.Info("report refused", "file", rep.Name, "state", rep.State, "err", refusal)
+		r.pulls.putOff(rep.Name)
+	} else if rep.State == catalog.UploadCompleted {
+		r.pulls.settle(rep.Name)
+	}
+	r.pulls.end(rep.Name)
+}
+
+// errNotOwed ends a pull that the catalog no longer asks for.
+var errNotOwed = errors.New("copy is not owed any more")
+
+// owes looks at the catalog once more before work is done.
+func (r *Replica) owes(t task) error {
+	return r.catalog.View(func(v catalog.View) error {
+		f, err := v.File(t.file.Name)
+		if errors.Is(err, catalog.ErrNotFound) {
+			return errNotOwed
+		}
+		if err != nil {
+			return fmt.Errorf("look at %s: %w", t.file.Name, err)
+		}
+		c := f.Copy(r.cfg.Replica)
+		if f.Removed != 0 || c == nil || c.Surplus || !t.moving && c.State == catalog.UploadCompleted {
+			return errNotOwed
+		}
+		p, err := v.Placement(r.cfg.Replica, f.Name.Shard())
+		if err != nil {
+			return fmt.Errorf("look at %s: %w", t.file.Name, err)
+		}
+		if p.Holder != r.cfg.Self && p.Next != r.cfg.Self || t.moving && p.Next != r.cfg.Self {
+			return errNotOwed
+		}
+		return nil
+	})
+}

@@ -1,0 +1,346 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// pending are files in the outbox that the catalog has not agreed to yet, or that it does not tell this
+// node to keep.
+type pending struct {
+	mu    sync.Mutex
+	names map[catalog.FileName]struct{}
+	wake  chan struct{}
+}
+
+func newPending() *pending {
+	return &pending{names: make(map[catalog.FileName]struct{}), wake: make(chan struct{}, 1)}
+}
+
+func (p *pending) add(name catalog.FileName) {
+	p.mu.Lock()
+	p.names[name] = struct{}{}
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (p *pending) remove(name catalog.FileName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.names, name)
+}
+
+func (p *pending) list() []catalog.FileName {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := manifest{lines: make(map[catalog.FileName]line, len(p.names))}
+	for name := range p.names {
+		m.lines[name] = line{}
+	}
+	return m.names()
+}
+
+// Put lets the file at path enter the archive under the name, collection and job that as gives, and returns
+// the whole entry. When Put returns nil the catalog has agreed and the bytes are safe here until every
+// replica has them; ErrPending says that the bytes are safe and the catalog will be asked again. A refusal
+// is returned as a *catalog.Refusal. The file at path stays as it is.
+func (r *Replica) Put(ctx context.Context, path string, as catalog.Addition, own Ownership) (catalog.Addition, error) {
+	as.Source = r.cfg.Self
+	as, err := r.store.Adopt(ctx, path, as, own)
+	if err != nil {
+		return as, err
+	}
+	results, err := r.proposeItems(ctx, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{as}}, 1)
+	if err != nil {
+		r.pending.add(as.Name)
+		return as, fmt.Errorf("put %s: %w: %w", as.Name, ErrPending, err)
+	}
+	if refusal := results[0].Refusal; refusal != nil {
+		return as, errors.Join(fmt.Errorf("put %s: %w", as.Name, refusal), r.withdraw(as))
+	}
+	return as, nil
+}
+
+// withdraw takes a refused file out of the outbox, unless the catalog counts on the bytes from an earlier put.
+func (r *Replica) withdraw(as catalog.Addition) error {
+	f, err := r.entry(as.Name)
+	if err == nil && f.Source == r.cfg.Self && !f.Released && f.SHA256 == as.SHA256 {
+		return nil
+	}
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+		return err
+	}
+	return r.store.Discharge(as.Name)
+}
+
+func (r *Replica) entry(name catalog.FileName) (f catalog.File, err error) {
+	err = r.catalog.View(func(v catalog.View) (err error) {
+		f, err = v.File(name)
+		return err
+	})
+	return f, err
+}
+
+// runOutbox proposes what a crash or a lost quorum left in the outbox without an entry.
+func (r *Replica) runOutbox(ctx context.Context) error {
+	kept, err := r.store.Outbox()
+	if err != nil {
+		return err
+	}
+	for _, as := range kept {
+		r.pending.add(as.Name)
+	}
+	tries := 0
+	for {
+		tries++
+		if r.settlePending(ctx) == 0 {
+			tries = 0
+		}
+		var timeout <-chan time.Time
+		if tries > 0 {
+			timeout = time.After(backoff(tries, proposePause, longestPropose))
+		}
+		select {
+		case <-r.pending.wake:
+		case <-timeout:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// settlePending looks after each pending file and returns how many stay pending.
+func (r *Replica) settlePending(ctx context.Context) (left int) {
+	for _, name := range r.pending.list() {
+		done, err := r.settleOne(ctx, name)
+		if err != nil {
+			r.log.Warn("file waits in the outbox", "file", name, "err", err)
+		}
+		if !done || err != nil {
+			left++
+			continue
+		}
+		r.pending.remove(name)
+	}
+	return left
+}
+
+// settleOne proposes a file that the catalog does not know; of one that it knows, it makes sure that the
+// bytes are kept for a reason, and otherwise asks to release them.
+func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bool, err error) {
+	as, err := r.store.note(name)
+	if err != nil {
+		return !isFile(r.store.outboxPath(name)), err
+	}
+	f, err := r.entry(name)
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+	case err != nil:
+		return false, err
+	case f.SHA256 == as.SHA256 && f.Source == r.cfg.Self && !f.Released:
+		return true, nil
+	case f.SHA256 == as.SHA256 && (f.Complete() || f.Removed != 0 || f.Released):
+		_, err := r.release(ctx, []catalog.FileName{name})
+		return err == nil && !isFile(r.store.outboxPath(name)), err
+	}
+	as.Source = r.cfg.Self
+	results, err := r.proposeItems(ctx, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{as}}, 1)
+	if err != nil {
+		return false, err
+	}
+	refusal := results[0].Refusal
+	if refusal == nil || refusal.Code != catalog.Conflict && refusal.Code != catalog.Invalid {
+		return false, errors.Join(refusalError(refusal)) // looked at once more, when the entry is seen here
+	}
+	r.log.Error("file in the outbox is refused by the catalog and set aside", "file", name, "err", refusal)
+	return true, r.store.Reject(name, "refused by the catalog: "+refusal.Message)
+}
+
+func refusalError(r *catalog.Refusal) error {
+	if r == nil {
+		return nil
+	}
+	return r
+}
+
+// runReleases asks for the releases that are due and deletes bytes whose release has applied.
+func (r *Replica) runReleases(ctx context.Context) error {
+	return r.eachChange(ctx, nil, func(ctx context.Context) (time.Duration, error) {
+		again, err := r.releaseDue(ctx)
+		if err == nil {
+			var later time.Duration
+			later, err = r.leaveShards(ctx)
+			again = max(again, later)
+		}
+		if err != nil && ctx.Err() == nil {
+			r.log.Warn("releases wait", "err", err)
+			return time.Minute, nil
+		}
+		return again, ctx.Err()
+	})
+}
+
+func (r *Replica) releaseDue(ctx context.Context) (again time.Duration, err error) {
+	for after := catalog.FileName(""); ; {
+		names, err := r.duties.Releases(after, catalog.MaxItems)
+		if err != nil || len(names) == 0 {
+			return again, err
+		}
+		left, err := r.release(ctx, names)
+		if err != nil {
+			return again, err
+		}
+		if left > 0 {
+			again = 10 * time.Second
+		}
+		after = names[len(names)-1]
+	}
+}
+
+// release proposes the release of the files and deletes the bytes of those whose release has applied here.
+// It returns how many are left, refused or not yet seen here.
+func (r *Replica) release(ctx context.Context, names []catalog.FileName) (left int, err error) {
+	body := catalog.Releases{Node: r.cfg.Self, Files: names}
+	results, err := r.proposeItems(ctx, catalog.ReleaseFiles, body, len(names))
+	if err != nil {
+		return len(names), err
+	}
+	for i, name := range names {
+		if refusal := results[i].Refusal; refusal != nil {
+			r.log.Info("release refused", "file", name, "err", refusal)
+			left++
+			continue
+		}
+		applied, err := r.awaitRelease(ctx, name)
+		if err != nil {
+			return left, err
+		}
+		if !applied {
+			left++
+		}
+	}
+	return left, nil
+}
+
+// appliedWithin is how long this node's own catalog may be behind an answer before a release is left for later.
+const appliedWithin = 5 * time.Second
+
+// awaitRelease deletes the bytes as soon as the catalog here shows that they are released.
+func (r *Replica) awaitRelease(ctx context.Context, name catalog.FileName) (bool, error) {
+	for waited := 20 * time.Millisecond; ; waited *= 2 {
+		done, err := r.deleteReleased(name)
+		if done || err != nil || waited > appliedWithin {
+			return done, err
+		}
+		if err := sleep(ctx, waited); err != nil {
+			return false, err
+		}
+	}
+}
+
+// deleteReleased deletes this node's bytes of the file as far as the catalog here no longer counts on them. It
+// is called after a release of them was carried out, and reports whether that shows.
+func (r *Replica) deleteReleased(name catalog.FileName) (bool, error) {
+	var f catalog.File
+	var p catalog.Placement
+	err := r.catalog.View(func(v catalog.View) (err error) {
+		if f, err = v.File(name); err != nil {
+			return err
+		}
+		p, err = v.Placement(r.cfg.Replica, name.Shard())
+		return err
+	})
+	if errors.Is(err, catalog.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("release %s: %w", name, err)
+	}
+	c := f.Copy(r.cfg.Replica)
+	sourced := f.Source == r.cfg.Self && !f.Released
+	surplus := c != nil && c.Surplus && c.Node == r.cfg.Self
+	if sourced || surplus {
+		return false, nil
+	}
+	if err := r.store.Discharge(name); err != nil {
+		return false, err
+	}
+	keeper := p.Holder == r.cfg.Self || p.Next == r.cfg.Self
+	if f.Removed == 0 && c != nil && !c.Surplus && keeper {
+		return true, nil
+	}
+	if r.sums != nil {
+		if err := r.sums.Forget(name); err != nil {
+			return false, err
+		}
+	}
+	return true, errors.Join(r.store.Delete(name), r.store.DropPart(name))
+}
+
+// leaveShards releases what this node still has of shards that went away, and says so when nothing is left.
+func (r *Replica) leaveShards(ctx context.Context) (again time.Duration, err error) {
+	moves, err := r.duties.Moves()
+	if err != nil {
+		return 0, err
+	}
+	for _, shard := range moves.Out {
+		names, err := r.names(shard)
+		if err != nil {
+			return 0, err
+		}
+		left := 0
+		for len(names) > 0 {
+			n := min(len(names), catalog.MaxItems)
+			some, err := r.release(ctx, names[:n])
+			if err != nil {
+				return 0, err
+			}
+			left += some
+			names = names[n:]
+		}
+		if left > 0 {
+			again = 10 * time.Second
+			continue
+		}
+		body := catalog.Leaving{Node: r.cfg.Self, Replica: r.cfg.Replica, Shard: shard}
+		if _, err := r.catalog.Propose(ctx, catalog.LeaveShard, body, string(r.cfg.Self)); err != nil {
+			return 0, err
+		}
+	}
+	return again, nil
+}
+
+// names returns all that lies here of a shard, vouched for or not, that the catalog knows.
+func (r *Replica) names(shard catalog.Shard) ([]catalog.FileName, error) {
+	held, err := r.list(shard)
+	if err != nil {
+		return nil, err
+	}
+	var all []catalog.FileName
+	for _, h := range held {
+		all = append(all, h.Name)
+	}
+	for _, name := range r.store.Loose() {
+		if name.Shard() == shard {
+			all = append(all, name)
+		}
+	}
+	var known []catalog.FileName
+	for _, name := range all {
+		switch _, err := r.entry(name); {
+		case err == nil:
+			known = append(known, name)
+		case !errors.Is(err, catalog.ErrNotFound):
+			return nil, err
+		}
+	}
+	return known, nil
+}

@@ -1,0 +1,131 @@
+package replica
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// Reports wait for others this long, so that one command carries many.
+const reportLinger = 100 * time.Millisecond
+
+// Pauses before a command that found no quorum is proposed again.
+const (
+	proposePause   = time.Second
+	longestPropose = time.Minute
+)
+
+// report is one copy's standing on its way to the catalog; settled is called once with the catalog's
+// answer: a refusal, or nil.
+type report struct {
+	catalog.CopyReport
+	settled func(*catalog.Refusal)
+}
+
+// reporter sends reports in batches, again and again until the catalog has answered.
+type reporter struct {
+	in      chan report
+	propose func(context.Context, []catalog.CopyReport) ([]catalog.ItemResult, error)
+	log     *slog.Logger
+}
+
+func newReporter(propose func(context.Context, []catalog.CopyReport) ([]catalog.ItemResult, error), log *slog.Logger) *reporter {
+	return &reporter{in: make(chan report), propose: propose, log: log}
+}
+
+// send hands a report over; it blocks while earlier ones cannot be sent.
+func (p *reporter) send(ctx context.Context, r report) error {
+	select {
+	case p.in <- r:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *reporter) run(ctx context.Context) error {
+	for {
+		batch, err := p.collect(ctx)
+		if err != nil {
+			return err
+		}
+		if err := p.deliver(ctx, batch); err != nil {
+			return err
+		}
+	}
+}
+
+// collect waits for a report and then for others, a short while.
+func (p *reporter) collect(ctx context.Context) ([]report, error) {
+	var batch []report
+	select {
+	case r := <-p.in:
+		batch = append(batch, r)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	linger := time.NewTimer(reportLinger)
+	defer linger.Stop()
+	for len(batch) < catalog.MaxItems {
+		select {
+		case r := <-p.in:
+			batch = append(batch, r)
+		case <-linger.C:
+			return batch, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return batch, nil
+}
+
+// deliver proposes the batch until the catalog answers.
+func (p *reporter) deliver(ctx context.Context, batch []report) error {
+	copies := make([]catalog.CopyReport, len(batch))
+	for i := range batch {
+		copies[i] = batch[i].CopyReport
+	}
+	for tries := 1; ; tries++ {
+		results, err := p.propose(ctx, copies)
+		if err == nil {
+			for i := range batch {
+				batch[i].settled(results[i].Refusal)
+			}
+			return nil
+		}
+		p.log.Warn("copies could not be reported", "copies", len(copies), "err", err)
+		if err := sleep(ctx, backoff(tries, proposePause, longestPropose)); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Replica) proposeReports(ctx context.Context, copies []catalog.CopyReport) ([]catalog.ItemResult, error) {
+	body := catalog.CopyReports{Node: r.cfg.Self, Copies: copies}
+	return r.proposeItems(ctx, catalog.ReportCopies, body, len(copies))
+}
+
+// proposeItems proposes a command of n items and returns the answer to each. A refusal of the whole is the
+// answer to each of them.
+func (r *Replica) proposeItems(ctx context.Context, kind catalog.Kind, body any, n int) ([]catalog.ItemResult, error) {
+	res, err := r.catalog.Propose(ctx, kind, body, string(r.cfg.Self))
+	if err != nil {
+		return nil, fmt.Errorf("propose %s: %w", kind, err)
+	}
+	results := make([]catalog.ItemResult, n)
+	if res.Refusal != nil {
+		for i := range results {
+			results[i].Refusal = res.Refusal
+		}
+		return results, nil
+	}
+	var answers []catalog.ItemResult
+	if err := json.Unmarshal(res.Value, &answers); err != nil || len(answers) != n {
+		return nil, fmt.Errorf("propose %s: %d answers to %d items: %w", kind, len(answers), n, err)
+	}
+	return answers, nil
+}

@@ -1,0 +1,112 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"holdfast/catalog"
+)
+
+// Serve writes the file's bytes from offset to the end to w, for the node from that makes a copy. It admits a
+// few at a time and answers ErrBusy beyond, ErrNotHere without the bytes, ErrRange for an offset outside.
+func (r *Replica) Serve(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset int64, w io.Writer) error {
+	release, ok := r.bulk.take()
+	if !ok {
+		return ErrBusy
+	}
+	defer release()
+	return r.serve(ctx, from, name, offset, -1, w)
+}
+
+// ServeRange writes length bytes of the file from offset to w, for a reader who waits; it admits more of them
+// than Serve does copies.
+func (r *Replica) ServeRange(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64, w io.Writer) error {
+	if length < 0 {
+		return fmt.Errorf("serve %s to %s: %w", name, from, ErrRange)
+	}
+	release, ok := r.reads.take()
+	if !ok {
+		return ErrBusy
+	}
+	defer release()
+	return r.serve(ctx, from, name, offset, length, w)
+}
+
+func (r *Replica) serve(ctx context.Context, to catalog.NodeID, name catalog.FileName, offset, length int64, w io.Writer) error {
+	b, err := r.store.Open(name)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	part, err := b.part(offset, length)
+	if err != nil {
+		return fmt.Errorf("serve %s to %s: %w", name, to, err)
+	}
+	block := r.store.blocks.Get().(*[]byte)
+	defer r.store.blocks.Put(block)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := part.Read(*block)
+		if n > 0 {
+			if _, err := w.Write((*block)[:n]); err != nil {
+				return fmt.Errorf("serve %s to %s: %w", name, to, err)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("serve %s to %s: %w", name, to, err)
+		}
+	}
+}
+
+// part returns length bytes from offset, or all from there when length is negative.
+func (b *Bytes) part(offset, length int64) (*io.SectionReader, error) {
+	if offset < 0 || offset > b.Size || length > b.Size-offset {
+		return nil, fmt.Errorf("%w: %d bytes from %d of %d", ErrRange, length, offset, b.Size)
+	}
+	if length < 0 {
+		length = b.Size - offset
+	}
+	return io.NewSectionReader(b, offset, length), nil
+}
+
+// Checksum reads this node's bytes of the file at rest, for the node from, and returns their size and digest.
+// Bytes that turn out wrong are reported to the catalog besides. A few at a time, else ErrBusy.
+func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error) {
+	release, ok := r.hashes.take()
+	if !ok {
+		return Held{}, ErrBusy
+	}
+	defer release()
+	h := Held{Name: name}
+	path := r.store.Path(name)
+	if !r.store.Has(name) {
+		if path = r.store.outboxPath(name); checkName(name) != nil || !isFile(path) {
+			return h, ErrNotHere
+		}
+	}
+	var err error
+	if h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil); err != nil {
+		return h, fmt.Errorf("checksum of %s for %s: %w", name, from, err)
+	}
+	f, good, err := r.mine(name)
+	if err != nil || !good || h == heldAs(f) || !r.store.Has(name) {
+		return h, nil
+	}
+	if err := r.doubt(ctx, name, corruptFinding(name, h.SHA256)); err != nil {
+		r.log.Warn("bad copy could not be reported", "file", name, "err", err)
+	}
+	return h, nil
+}
+
+// Verify reads this node's copy of the file again and reports what it finds, right or wrong, to the catalog
+// if that is news. It returns what was found.
+func (r *Replica) Verify(ctx context.Context, name catalog.FileName) (Held, error) {
+	return r.Checksum(ctx, r.cfg.Self, name)
+}
