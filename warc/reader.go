@@ -251,6 +251,10 @@ func (r *Reader) readHeader(rec *Record) error {
 		return err
 	}
 	version, ok := versionLine(first)
+	if !bytes.HasSuffix(first, []byte("\n")) {
+		r.tell("truncated-header", "")
+		return fmt.Errorf("header: %w", ErrTruncated)
+	}
 	if !ok {
 		r.tell("bad-version-line", fmt.Sprintf("%.60q", first))
 		return fmt.Errorf("no version line but %.60q: %w", first, ErrHeader)
@@ -324,7 +328,7 @@ func (r *Reader) finish(rec *Record) error {
 		if r.pack == nil {
 			rec.Length = r.src.offset() - rec.Offset
 		}
-		if bytes.EqualFold(b, []byte("WARC/")) {
+		if strings.EqualFold(string(b), "WARC/"[:len(b)]) { // or what a torn file has of it
 			return nil
 		}
 		r.tell("resync", fmt.Sprintf("no record follows but %q", b))

@@ -143,18 +143,19 @@ func (b *block) line() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		p = p[:min(len(p), MaxLine)]
 		for i := seen; i < len(p); i++ {
 			if p[i] == '\n' {
 				b.take(i + 1)
 				return p[:i+1], nil
 			}
 		}
+		if len(p) >= MaxLine {
+			return nil, fmt.Errorf("line of more than %d bytes: %w", MaxLine, ErrLimit)
+		}
 		if int64(len(p)) == b.left || len(p) < n {
 			b.take(len(p))
 			return p, nil
-		}
-		if len(p) >= MaxLine {
-			return nil, fmt.Errorf("line of more than %d bytes: %w", MaxLine, ErrLimit)
 		}
 		n, seen = len(p)+1, len(p)
 	}
