@@ -150,8 +150,7 @@ func (p *Peer) serveLink(ctx context.Context, conn *quic.Conn, meta *quic.Stream
 		conn: conn, meta: meta, boot: h.boot, epoch: h.epoch,
 		clock: time.Until(h.clock), since: time.Now(), out: make(chan []byte, 2),
 	}
-	r, refusal := p.register(l)
-	if refusal != Welcome {
+	if refusal := p.register(l); refusal != Welcome {
 		p.turnAway(conn, meta, from, answer{refusal: refusal, clock: time.Now(), reason: "the member list has changed"})
 		return
 	}
@@ -159,7 +158,7 @@ func (p *Peer) serveLink(ctx context.Context, conn *quic.Conn, meta *quic.Stream
 	if err := sendAnswer(meta, a); err != nil {
 		closeConn(conn, Malformed, "hello could not be answered")
 	}
-	p.runLink(ctx, r, l)
+	p.runLink(ctx, l)
 }
 
 func (p *Peer) serveJoin(ctx context.Context, conn *quic.Conn, meta *quic.Stream, key ed25519.PublicKey) {

@@ -60,7 +60,7 @@ func (p *Peer) keepDialled(ctx context.Context, r *remote, class Class) {
 	var last, made time.Time // end of the last attempt; when the last connection was made
 	for ctx.Err() == nil {
 		p.mu.Lock()
-		wait, urgent, dial := p.due(r, class, failures)
+		wait, _, dial := p.due(r, class, failures)
 		changed := r.changed
 		p.mu.Unlock()
 		if !dial {
@@ -78,12 +78,12 @@ func (p *Peer) keepDialled(ctx context.Context, r *remote, class Class) {
 			made = time.Time{}
 			continue
 		}
-		if !p.pauseBefore(ctx, r, class, wait, urgent, last) {
+		if !p.pauseBefore(ctx, r, class, wait, last) {
 			continue
 		}
 		l, err := p.dialMember(ctx, r, class)
 		if err == nil {
-			p.tasks.Go(func() { p.runLink(ctx, r, l) })
+			p.tasks.Go(func() { p.runLink(ctx, l) })
 			made = time.Now()
 		} else {
 			failures++
@@ -97,26 +97,19 @@ func (p *Peer) keepDialled(ctx context.Context, r *remote, class Class) {
 
 // pauseBefore waits before an attempt to dial, shorter when a caller of Open waits. It
 // returns false when the attempt has become needless meanwhile.
-func (p *Peer) pauseBefore(ctx context.Context, r *remote, class Class, wait time.Duration, urgent bool, last time.Time) bool {
+func (p *Peer) pauseBefore(ctx context.Context, r *remote, class Class, wait time.Duration, last time.Time) bool {
 	begin := time.Now()
 	for {
+		p.mu.Lock()
+		_, urgent, dial := p.due(r, class, 0)
+		changed := r.changed
+		p.mu.Unlock()
 		rest := time.Until(begin.Add(wait))
 		if urgent {
 			rest = min(rest, time.Until(last.Add(leastPause)))
 		}
-		if rest <= 0 {
-			return ctx.Err() == nil
-		}
-		p.mu.Lock()
-		_, now, dial := p.due(r, class, 0)
-		urgent = now
-		changed := r.changed
-		p.mu.Unlock()
-		if !dial {
-			return false
-		}
-		if urgent {
-			rest = min(rest, max(0, time.Until(last.Add(leastPause))))
+		if !dial || rest <= 0 {
+			return dial
 		}
 		timer := time.NewTimer(rest)
 		select {
@@ -177,7 +170,7 @@ func (p *Peer) dialMember(ctx context.Context, r *remote, class Class) (*link, e
 		peer: m.ID, class: class, dialler: p.self, address: to.address, conn: conn, meta: meta,
 		boot: a.boot, epoch: epoch, clock: clock, since: time.Now(), out: make(chan []byte, 2),
 	}
-	if _, refusal := p.register(l); refusal != Welcome {
+	if refusal := p.register(l); refusal != Welcome {
 		closeConn(conn, refusal, "the member list has changed")
 		return nil, fmt.Errorf("%w: the member list has changed", ErrNotMember)
 	}

@@ -26,6 +26,7 @@ type link struct {
 	epoch   uint64
 	clock   time.Duration // other side's clock less ours, when it was made
 	since   time.Time
+	remote  *remote // set, with order, by register
 	order   uint64
 	out     chan []byte // frames for meta: at most one retire and one done
 
@@ -137,11 +138,11 @@ func (l *link) step() {
 }
 
 // runLink serves a registered connection until it ends.
-func (p *Peer) runLink(ctx context.Context, r *remote, l *link) {
+func (p *Peer) runLink(ctx context.Context, l *link) {
 	unhook := context.AfterFunc(ctx, func() { closeConn(l.conn, Stopping, "node is stopping") })
 	defer unhook()
 	var readers sync.WaitGroup
-	readers.Go(func() { p.readMeta(r, l) })
+	readers.Go(func() { p.readMeta(l) })
 	readers.Go(func() { writeMeta(l) })
 	if l.class == Control {
 		readers.Go(func() { p.receivePackets(l) })
@@ -159,12 +160,12 @@ func (p *Peer) runLink(ctx context.Context, r *remote, l *link) {
 		err = cause
 	}
 	closeConn(l.conn, Malformed, "connection failed")
-	p.unregister(r, l, ending(err))
+	p.unregister(l, ending(err))
 	p.learn(l.peer, l.address, refusedBy(l.peer, err))
 	readers.Wait()
 }
 
-func (p *Peer) readMeta(r *remote, l *link) {
+func (p *Peer) readMeta(l *link) {
 	for {
 		frame, err := readFrame(l.meta, maxMeta)
 		if err != nil {
@@ -175,7 +176,7 @@ func (p *Peer) readMeta(r *remote, l *link) {
 			break
 		}
 		l.heard(kind, opened)
-		p.retired(r)
+		p.retired(l.remote)
 	}
 	closeConn(l.conn, Malformed, "first stream ended")
 }

@@ -116,22 +116,22 @@ func (p *Peer) SetMembers(epoch uint64, members []Member) {
 
 // register makes a greeted connection part of its pair, unless the node has ceased to be
 // trusted since, and settles which connection of the class is used from now on.
-func (p *Peer) register(l *link) (*remote, Refusal) {
+func (p *Peer) register(l *link) Refusal {
 	p.mu.Lock()
 	r := p.remotes[l.peer]
 	switch {
 	case p.state != running:
 		p.mu.Unlock()
-		return nil, Stopping
+		return Stopping
 	case r == nil:
 		p.mu.Unlock()
-		return nil, Removed
+		return Removed
 	case l.epoch != p.epoch:
 		p.mu.Unlock()
-		return nil, OlderEpoch
+		return OlderEpoch
 	}
 	p.order++
-	l.order = p.order
+	l.order, l.remote = p.order, r
 	first := r.usable(Control) == nil && l.class == Control
 	var dead []*link
 	keep := r.links[:0:0]
@@ -167,15 +167,15 @@ func (p *Peer) register(l *link) (*remote, Refusal) {
 	if first {
 		p.onEvent(Event{Kind: EventConnected, Peer: l.peer, Address: l.address, Epoch: l.epoch})
 	}
-	return r, Welcome
+	return Welcome
 }
 
 // unregister takes an ended connection out of its pair.
-func (p *Peer) unregister(r *remote, l *link, reason string) {
+func (p *Peer) unregister(l *link, reason string) {
+	r := l.remote
 	p.mu.Lock()
-	had := r.usable(Control) != nil || l.class == Control
 	r.links = slices.DeleteFunc(r.links, func(other *link) bool { return other == l })
-	lost := had && l.class == Control && r.usable(Control) == nil
+	lost := l.class == Control && r.usable(Control) == nil
 	r.signal()
 	p.mu.Unlock()
 	p.windows.forget(l.conn)

@@ -112,7 +112,7 @@ func TestRetiredConnectionKeepsItsStreams(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.tasks.Go(func() { b.runLink(context.Background(), r, l) })
+	b.tasks.Go(func() { b.runLink(context.Background(), l) })
 	eventually(t, "the first connection is retired", func() bool {
 		links := a.Stats().Links
 		return len(links) == 2 && (links[0].Retiring || links[1].Retiring)

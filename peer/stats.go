@@ -84,7 +84,7 @@ func (c *counters) refuse(why Refusal) {
 		c.refusedEpoch.Add(1)
 	case Busy:
 		c.refusedBusy.Add(1)
-	default:
+	case Malformed, OldProtocol:
 		c.refusedMalformed.Add(1)
 	}
 }
