@@ -223,6 +223,8 @@ func (x *Index) Purge(ctx context.Context) error {
 		return err
 	}
 	defer x.gate.leave()
+	x.purging.Lock()
+	defer x.purging.Unlock()
 	dead, err := x.files.dead()
 	if err != nil || len(dead) == 0 {
 		return err

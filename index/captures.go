@@ -3,6 +3,7 @@ package index
 import (
 	"crypto/sha1"
 	"encoding/base32"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -19,7 +20,8 @@ import (
 // revisit, resource, and metadata that is a document rather than fields about
 // another record. A record whose URL has no key, or whose date cannot be read,
 // is passed over. What is wrong with the file's bytes comes as an *warc.Error
-// between the captures; the captures that can be read go on after it.
+// between the captures; the captures that can be read go on after it. A capture
+// whose block is whole counts as read, whatever follows the block.
 func Captures(r *warc.Reader, file string) iter.Seq2[cdx.Capture, error] {
 	return func(yield func(cdx.Capture, error) bool) {
 		for {
@@ -38,13 +40,11 @@ func Captures(r *warc.Reader, file string) iter.Seq2[cdx.Capture, error] {
 				continue
 			}
 			c.File = file
-			if err := finish(rec, &c); err != nil {
-				if !yield(cdx.Capture{}, err) {
-					return
-				}
-				continue
+			err = finish(rec, &c)
+			if (err == nil || errors.Is(err, warc.ErrTrailer)) && !yield(c, nil) {
+				return
 			}
-			if !yield(c, nil) {
+			if err != nil && !yield(cdx.Capture{}, err) {
 				return
 			}
 		}
@@ -87,6 +87,7 @@ func describe(rec *warc.Record) (cdx.Capture, bool) {
 		}
 	}
 	c.Digest = tidyDigest(rec.Header.Get("WARC-Payload-Digest"))
+	c.Offset = rec.Offset
 	return c, true
 }
 
@@ -105,17 +106,14 @@ func isCapture(rec *warc.Record) bool {
 func finish(rec *warc.Record, c *cdx.Capture) error {
 	if c.Digest == "" && rec.Type != warc.TypeRevisit {
 		sum := sha1.New()
-		if _, err := io.Copy(sum, rec.Block); err != nil {
+		if _, err := io.Copy(sum, rec.Block); err != nil && !errors.Is(err, warc.ErrTrailer) {
 			return err
 		}
 		c.Digest = "sha1:" + base32.StdEncoding.EncodeToString(sum.Sum(nil))
 	}
 	at, err := rec.Position()
-	if err != nil {
-		return err
-	}
 	c.Offset, c.Length = at.Offset, at.Length
-	return nil
+	return err
 }
 
 // tidyDigest writes a digest the one way that our indexes compare.

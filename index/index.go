@@ -40,15 +40,16 @@ type Config struct {
 
 // Index is an open index. Its methods may be called concurrently.
 type Index struct {
-	cfg   Config
-	log   *slog.Logger
-	db    *badger.DB
-	gate  gate
-	files files
-	wake  chan struct{} // tells the purger that there is work
-	stop  context.CancelFunc
-	ctx   context.Context // of the index as a whole: done when Close begins
-	done  sync.WaitGroup  // the purger
+	cfg     Config
+	log     *slog.Logger
+	db      *badger.DB
+	gate    gate
+	files   files
+	wake    chan struct{} // tells the purger that there is work
+	purging sync.Mutex    // one pass at a time
+	stop    context.CancelFunc
+	ctx     context.Context // of the index as a whole: done when Close begins
+	done    sync.WaitGroup  // the purger
 }
 
 // loadMarker is the file that says a Load has begun and not ended.
