@@ -70,7 +70,7 @@ func joinMember(s *state, b *Joining) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if there && token.UsedBy == b.Member.ID {
+		if there && token.UsedBy == b.Member.ID && token.UsedBy == Fingerprint(b.Member.Key) {
 			return &m, nil // a retry
 		}
 		return nil, refuse(Denied, "token %s was used by another machine", token.ID)

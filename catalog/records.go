@@ -1,6 +1,9 @@
 package catalog
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // records reads the catalog's values by what they are about.
 type records struct{ Reader }
@@ -69,6 +72,27 @@ func (r records) root(replica Replica, shard Shard) (Root, error) {
 		err = failed
 	}
 	return sum, err
+}
+
+// roots returns the root of each of the replica's shards.
+func (r records) roots(replica Replica) ([]Root, error) {
+	out := make([]Root, Shards)
+	var failed error
+	err := r.Scan([]byte(prefixRoots), nil, func(key, value []byte) bool {
+		text, collection, _ := strings.Cut(string(key[len(prefixRoots):]), "/")
+		var shard Shard
+		if shard, failed = ParseShard(text); failed != nil || !replica.Holds(CollectionName(collection)) {
+			return failed == nil
+		}
+		var root Root
+		failed = decodeValue(string(key), value, &root)
+		out[shard] = out[shard].Add(root)
+		return failed == nil
+	})
+	if err == nil {
+		err = failed
+	}
+	return out, err
 }
 
 // keeper returns the member that has the bytes, or the record, of a good copy; empty when the copy is not good:

@@ -87,6 +87,15 @@ func (v View) Root(replica ReplicaName, shard Shard) (Root, error) {
 	return v.rec.root(r, shard)
 }
 
+// Roots returns the root of each of the replica's 4096 shards.
+func (v View) Roots(replica ReplicaName) ([]Root, error) {
+	r, err := v.Replica(replica)
+	if err != nil {
+		return nil, err
+	}
+	return v.rec.roots(r)
+}
+
 // Totals counts what the replica holds.
 func (v View) Totals(replica ReplicaName) (Totals, error) {
 	t, _, err := get[Totals](v.rec, keyTotals(replica))

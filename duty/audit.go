@@ -1,0 +1,41 @@
+package duty
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// AuditsDue lists at most n shards with files that node self holds and whose last pass ended longer ago than
+// every: those never passed first, then the oldest.
+func AuditsDue(view catalog.View, self catalog.NodeID, now catalog.Time, every time.Duration, n int) ([]catalog.Shard, error) {
+	h, err := holderOf(view, self)
+	if err != nil {
+		return nil, err
+	}
+	passes, err := view.Passes(h.replica.Name)
+	if err != nil {
+		return nil, err
+	}
+	roots, err := view.Roots(h.replica.Name)
+	if err != nil {
+		return nil, err
+	}
+	ended := make(map[catalog.Shard]catalog.Time, len(passes))
+	for _, p := range passes {
+		if p.Node == self { // a new holder looks for itself
+			ended[p.Shard] = p.Ended
+		}
+	}
+	var out []catalog.Shard
+	for s := range catalog.Shard(catalog.Shards) {
+		last, passed := ended[s]
+		if h.holds(s) && roots[s].Files > 0 && (!passed || last+catalog.Time(every.Milliseconds()) <= now) {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b catalog.Shard) int { return cmp.Compare(ended[a], ended[b]) })
+	return out[:min(n, len(out))], nil
+}

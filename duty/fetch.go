@@ -1,0 +1,243 @@
+package duty
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"holdfast/catalog"
+)
+
+const (
+	// firstPause and longestPause bound the pause after failed tries, which doubles with each.
+	firstPause   = 5 * time.Second
+	longestPause = time.Hour
+	// turn and turnPerMiB are how long a replica waits for each one that begins before it with a new file.
+	turn        = 250 * time.Millisecond
+	turnPerMiB  = 15 * time.Millisecond
+	longestTurn = time.Minute
+)
+
+// Fetch is one file that a node owes a copy of.
+type Fetch struct {
+	File    catalog.File
+	Sources []catalog.Holding // living nodes that have good bytes, nearest first; empty for a record
+	Record  bool              // of a checksum replica: the name, size and digest are recorded, no bytes are fetched
+}
+
+// Page is one page of Fetches.
+type Page struct {
+	Fetches []Fetch
+	Next    catalog.Cursor // behind what was looked at
+	Done    bool           // nothing is left behind Next
+	Wake    catalog.Time   // when the first of those that wait for their turn or a pause is due; 0: none waits
+	Stuck   int            // files looked at that no living node has good bytes of
+}
+
+// wait notes that something is due at the time.
+func (p *Page) wait(at catalog.Time) {
+	if p.Wake == 0 || at < p.Wake {
+		p.Wake = at
+	}
+}
+
+// holder is a node with what it needs to judge distances.
+type holder struct {
+	self    catalog.Member
+	replica catalog.Replica
+	layout  []catalog.Placement
+}
+
+func holderOf(view catalog.View, self catalog.NodeID) (holder, error) {
+	m, err := view.Member(self)
+	if err != nil {
+		return holder{}, err
+	}
+	r, err := view.Replica(m.Replica)
+	if err != nil {
+		return holder{}, err
+	}
+	layout, err := view.Layout(m.Replica)
+	return holder{self: m, replica: r, layout: layout}, err
+}
+
+func (h *holder) holds(s catalog.Shard) bool  { return h.layout[s].Holder == h.self.ID }
+func (h *holder) isNext(s catalog.Shard) bool { return h.layout[s].Next == h.self.ID }
+
+// Fetches looks at the next n files behind the cursor that node self, a holder of a bitarchive replica, owes a
+// copy of, and lists those whose turn it is and that a living node has, its nearest first: self (the file is
+// its own as the source), its replica, its place, other places. A file that is here already (a crash came
+// before the report) is listed as any other: it needs only to be verified and reported.
+func Fetches(view catalog.View, self catalog.NodeID, alive Alive, now catalog.Time, after catalog.Cursor, n int) (Page, error) {
+	h, err := holderOf(view, self)
+	if err != nil || h.replica.Kind != catalog.Bitarchive {
+		return Page{Next: after, Done: true}, err
+	}
+	files, next, err := view.Owed(h.replica.Name, h.holds, after, n)
+	page := Page{Next: next, Done: len(files) < n}
+	for i := range files {
+		if err != nil {
+			break
+		}
+		err = h.consider(view, &page, &files[i], alive, now)
+	}
+	return page, err
+}
+
+// consider lists one owed file, or notes why not.
+func (h *holder) consider(view catalog.View, page *Page, f *catalog.File, alive Alive, now catalog.Time) error {
+	c := f.Copy(h.replica.Name)
+	if c == nil {
+		return nil
+	}
+	sources, err := h.sources(view, f, alive)
+	if err != nil {
+		return err
+	}
+	if len(sources) == 0 {
+		page.Stuck++
+		return nil
+	}
+	due := c.Since + catalog.Time(Pause(c.Tries).Milliseconds())
+	if c.Tries == 0 {
+		due = 0
+		if h.onlyFar(sources) {
+			if due, err = h.turn(view, f); err != nil {
+				return err
+			}
+		}
+	}
+	if due > now {
+		page.wait(due)
+		return nil
+	}
+	page.Fetches = append(page.Fetches, Fetch{File: *f, Sources: sources})
+	return nil
+}
+
+// Pause returns how long a copy rests after so many failed tries: 5 s, 10 s, 20 s, … up to an hour.
+func Pause(tries int) time.Duration {
+	if tries <= 0 {
+		return 0
+	}
+	if tries > 10 {
+		return longestPause
+	}
+	return min(firstPause<<(tries-1), longestPause)
+}
+
+// onlyFar reports whether the file's source, at another place, is all there is to fetch from.
+func (h *holder) onlyFar(sources []catalog.Holding) bool {
+	return !slices.ContainsFunc(sources, func(s catalog.Holding) bool {
+		return !s.Source || s.Place == h.replica.Place
+	})
+}
+
+// turn returns when the replica may begin to fetch a new file from its source: the replicas begin one after
+// the other, in an order that differs per file, so that those behind find a copy nearer than the source.
+func (h *holder) turn(view catalog.View, f *catalog.File) (catalog.Time, error) {
+	own := rank(string(f.Name), string(h.replica.Name))
+	before := 0
+	for i := range f.Copies {
+		c := &f.Copies[i]
+		if c.Surplus || c.Replica == h.replica.Name || rank(string(f.Name), string(c.Replica)) >= own {
+			continue
+		}
+		r, err := view.Replica(c.Replica)
+		if err != nil {
+			return 0, err
+		}
+		if r.Kind == catalog.Bitarchive && c.Tries == 0 {
+			before++
+		}
+	}
+	each := turn + time.Duration(f.Size>>20)*turnPerMiB
+	return f.Added + catalog.Time(time.Duration(before)*min(each, longestTurn)/time.Millisecond), nil
+}
+
+// sources returns the living nodes that have good bytes of the file, nearest first.
+func (h *holder) sources(view catalog.View, f *catalog.File, alive Alive) ([]catalog.Holding, error) {
+	all, err := view.CoveringFile(f)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(s catalog.Holding) bool { return s.Node != h.self.ID && !alive(s.Node) })
+	slices.SortStableFunc(all, func(a, b catalog.Holding) int {
+		return cmp.Or(cmp.Compare(h.distance(a), h.distance(b)),
+			cmp.Compare(rank(string(f.Name), string(a.Node)), rank(string(f.Name), string(b.Node))))
+	})
+	return all, nil
+}
+
+// distance puts nodes in order: this one, its replica, its place, other places; at the same distance a holder
+// before a source, which has other work.
+func (h *holder) distance(s catalog.Holding) int {
+	d := 6
+	switch {
+	case s.Node == h.self.ID:
+		d = 0
+	case s.Replica == h.replica.Name:
+		d = 2
+	case s.Place == h.replica.Place && s.Place != "":
+		d = 4
+	}
+	if s.Source {
+		d++
+	}
+	return d
+}
+
+// Nearest returns the living nodes that have good bytes of the file, nearest to node self first: where to read
+// it from.
+func Nearest(view catalog.View, self catalog.NodeID, f *catalog.File, alive Alive) ([]catalog.Holding, error) {
+	m, err := view.Member(self)
+	if err != nil {
+		return nil, err
+	}
+	r, err := view.Replica(m.Replica)
+	if err != nil {
+		return nil, err
+	}
+	h := holder{self: m, replica: r}
+	return h.sources(view, f, alive)
+}
+
+// ChecksumFetches looks at the next n files behind the cursor that node self, a holder of a checksum replica,
+// owes a record of. A file is recorded once a bitarchive replica has verified it, so that the record is not
+// its source's word alone.
+func ChecksumFetches(view catalog.View, self catalog.NodeID, now catalog.Time, after catalog.Cursor, n int) (Page, error) {
+	h, err := holderOf(view, self)
+	if err != nil || h.replica.Kind != catalog.Checksum {
+		return Page{Next: after, Done: true}, err
+	}
+	files, next, err := view.Owed(h.replica.Name, h.holds, after, n)
+	page := Page{Next: next, Done: len(files) < n}
+	for i := range files {
+		if err != nil {
+			break
+		}
+		err = h.considerRecord(view, &page, &files[i], now)
+	}
+	return page, err
+}
+
+func (h *holder) considerRecord(view catalog.View, page *Page, f *catalog.File, now catalog.Time) error {
+	c := f.Copy(h.replica.Name)
+	if c == nil {
+		return nil
+	}
+	holdings, err := view.CoveringFile(f)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(holdings, func(s catalog.Holding) bool { return !s.Source }) {
+		page.Stuck++
+		return nil
+	}
+	if due := c.Since + catalog.Time(Pause(c.Tries).Milliseconds()); c.Tries > 0 && due > now {
+		page.wait(due)
+		return nil
+	}
+	page.Fetches = append(page.Fetches, Fetch{File: *f, Record: true})
+	return nil
+}

@@ -1,0 +1,95 @@
+package duty
+
+import (
+	"fmt"
+	"strings"
+
+	"holdfast/catalog"
+)
+
+// Undecided is a disputed copy that is left to an operator.
+type Undecided struct {
+	Name    catalog.FileName
+	Replica catalog.ReplicaName
+	Why     string
+}
+
+// Judgement is what the votes gave on a page of disputed files.
+type Judgement struct {
+	Verdicts  []catalog.Verdict // at most catalog.MaxItems of them fit into one command
+	Undecided []Undecided
+	Next      catalog.FileName // the last file looked at
+	Done      bool             // no disputed file is behind Next
+}
+
+// Verdicts judges the disputed copies of the next n files behind after. For each digest vote the catalog's
+// entry, every replica with a good copy or record, and every disputed copy whose bytes could be read; a copy
+// that is missing or unreadable has no vote. A copy is bad when more than half of the votes are for the
+// entry's digest and a node has good bytes to repair it from. A tie, a majority against the catalog, and a
+// file without good bytes are left to an operator.
+func Verdicts(view catalog.View, after catalog.FileName, n int) (Judgement, error) {
+	files, err := view.Disputed(after, n)
+	out := Judgement{Next: after, Done: len(files) < n}
+	for i := range files {
+		if err != nil {
+			break
+		}
+		err = out.judge(view, &files[i])
+		out.Next = files[i].Name
+	}
+	return out, err
+}
+
+func (j *Judgement) judge(view catalog.View, f *catalog.File) error {
+	sources, err := view.CoveringFile(f)
+	if err != nil {
+		return err
+	}
+	count := map[catalog.Digest]int{f.SHA256: 1}
+	total := 1
+	words := []string{"catalog=" + short(f.SHA256)}
+	for i := range f.Copies {
+		c := &f.Copies[i]
+		vote, word := f.SHA256, short(f.SHA256)
+		switch {
+		case c.State != catalog.UploadCompleted:
+			continue
+		case !c.Disputed:
+		case c.FileList == catalog.FileListMissing || c.Found.IsZero():
+			words = append(words, string(c.Replica)+"=-")
+			continue
+		default:
+			vote, word = c.Found, short(c.Found)
+		}
+		count[vote]++
+		total++
+		words = append(words, string(c.Replica)+"="+word)
+	}
+	votes := fmt.Sprintf("%d of %d for the catalog's digest (%s)", count[f.SHA256], total, strings.Join(words, " "))
+	why := ""
+	switch {
+	case 2*count[f.SHA256] <= total:
+		why = "no majority: " + votes
+		for i := range f.Copies { // the same digest everywhere but in the catalog?
+			if d := f.Copies[i].Found; !d.IsZero() && 2*count[d] > total {
+				why = "the replicas outvote the catalog: " + votes
+			}
+		}
+	case len(sources) == 0:
+		why = "no node has good bytes to repair it from: " + votes
+	}
+	for i := range f.Copies {
+		c := &f.Copies[i]
+		switch {
+		case !c.Disputed:
+		case why != "":
+			j.Undecided = append(j.Undecided, Undecided{Name: f.Name, Replica: c.Replica, Why: why})
+		default:
+			j.Verdicts = append(j.Verdicts, catalog.Verdict{Name: f.Name, Replica: c.Replica, Bad: true, Votes: votes})
+		}
+	}
+	return nil
+}
+
+// short returns the digest's first digits, enough to tell digests apart by eye.
+func short(d catalog.Digest) string { return d.String()[:8] }
