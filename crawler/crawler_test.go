@@ -1,0 +1,64 @@
+package crawler
+
+import (
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// smallSite has pages, images, a style sheet, redirects, a 404, robots.txt and a page that robots.txt forbids.
+func smallSite(t testing.TB) *site {
+	s := newSite(t)
+	s.html("/{$}", `<link rel=stylesheet href=/s.css><a href=/a>a</a> <a href="/b?x=1&amp;y=2">b</a> <a href=/private/p>p</a> <img src=/i.png>`)
+	s.html("/a", `<a href=/>home</a> <a href=/old>old</a> <a href=/missing>gone</a> <a href="http://elsewhere.example/">out</a>`)
+	s.html("/b", `<a href=/a>a</a>`)
+	s.html("/new", `<p>moved here`)
+	s.html("/private/p", `never`)
+	s.file("/s.css", "text/css", `body{background:url(bg.png)}`)
+	s.file("/i.png", "image/png", "i")
+	s.file("/bg.png", "image/png", "bg")
+	s.file("/robots.txt", "text/plain", "User-agent: *\nDisallow: /private/\n")
+	s.mux.HandleFunc("/old", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/new", http.StatusMovedPermanently) })
+	return s
+}
+
+func TestCrawlOfASmallSite(t *testing.T) {
+	s := smallSite(t)
+	dir := t.TempDir()
+	sum := run(t, dir, newJob(s.URL+"/"))
+	if sum.Reason != "completed" || sum.State != Finished || sum.Resumable {
+		t.Errorf("summary %+v", sum)
+	}
+	want := []string{"/", "/a", "/b?x=1&y=2", "/bg.png", "/i.png", "/missing", "/new", "/old", "/robots.txt", "/s.css"}
+	got := s.counts()
+	if paths := slices.Sorted(maps.Keys(got)); !slices.Equal(paths, want) {
+		t.Errorf("the server saw %q, want %q", paths, want)
+	}
+	seen := captures(t, dir)
+	for _, p := range want {
+		if got[p] != 1 || seen[s.URL+p] != 1 {
+			t.Errorf("%s: fetched %d times, recorded %d times", p, got[p], seen[s.URL+p])
+		}
+	}
+	for uri, status := range map[string]string{"/": "200", "/missing": "404", "/old": "301", "/private/p": "-9998"} {
+		if got, _ := logged(t, dir, s.URL+uri); got != status {
+			t.Errorf("%s: status %s, want %s", uri, got, status)
+		}
+	}
+	if c := sum.Counters; c.Succeeded != 10 || c.Disregarded != 1 || c.Failed != 0 || c.Discovered != 11 || c.Queued != 0 {
+		t.Errorf("counters %+v", c)
+	}
+	for _, r := range []string{"crawl", "hosts", "mimetype", "responsecode", "seeds"} {
+		if data, err := os.ReadFile(filepath.Join(dir, "reports", r+"-report.txt")); err != nil || len(data) == 0 {
+			t.Errorf("%s report: %v", r, err)
+		}
+	}
+	seeds, _ := os.ReadFile(filepath.Join(dir, "reports", "seeds-report.txt"))
+	if !strings.Contains(string(seeds), "200 CRAWLED "+s.URL+"/\n") {
+		t.Errorf("seeds report:\n%s", seeds)
+	}
+}

@@ -1,0 +1,124 @@
+package fetch
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// maxFields is how many header fields are looked at.
+const maxFields = 1000
+
+// Head is the status line and fields of a response.
+type Head struct {
+	Status  int
+	minor11 bool // HTTP/1.1 or later
+	fields  []field
+}
+
+type field struct{ name, value []byte }
+
+// Get returns the value of the first field of that name, "" if there is none.
+func (h Head) Get(name string) string {
+	for _, f := range h.fields {
+		if len(f.name) == len(name) && strings.EqualFold(string(f.name), name) {
+			return string(f.value)
+		}
+	}
+	return ""
+}
+
+// each calls do with the value of each field of that name.
+func (h Head) each(name string, do func(value string)) {
+	for _, f := range h.fields {
+		if len(f.name) == len(name) && strings.EqualFold(string(f.name), name) {
+			do(string(f.value))
+		}
+	}
+}
+
+// headEnd is the length of the head in b up to and with its blank line, 0 if that has not come yet.
+// The first from bytes are known to hold no end.
+func headEnd(b []byte, from int) int {
+	i := max(0, from-3)
+	for {
+		j := bytes.IndexByte(b[i:], '\n')
+		if j < 0 {
+			return 0
+		}
+		i += j + 1
+		if i < len(b) && b[i] == '\n' {
+			return i + 1
+		}
+		if i+1 < len(b) && b[i] == '\r' && b[i+1] == '\n' {
+			return i + 2
+		}
+	}
+}
+
+// parseHead reads a head that headEnd found. It copies what it keeps.
+func parseHead(raw []byte) (Head, bool) {
+	b := bytes.Clone(raw)
+	line, b := cutLine(b)
+	h, ok := parseStatus(line)
+	if !ok {
+		return Head{}, false
+	}
+	h.fields = make([]field, 0, 16)
+	for len(b) > 0 && len(h.fields) < maxFields {
+		line, b = cutLine(b)
+		if len(line) == 0 {
+			break
+		}
+		if (line[0] == ' ' || line[0] == '\t') && len(h.fields) > 0 {
+			f := &h.fields[len(h.fields)-1]
+			f.value = append(append(f.value[:len(f.value):len(f.value)], ' '), bytes.TrimSpace(line)...)
+			continue
+		}
+		name, value, ok := bytes.Cut(line, []byte{':'})
+		if !ok {
+			continue
+		}
+		h.fields = append(h.fields, field{bytes.TrimSpace(name), bytes.TrimSpace(value)})
+	}
+	return h, true
+}
+
+// parseStatus reads "HTTP/1.1 200 OK"; the reason may be missing.
+func parseStatus(line []byte) (Head, bool) {
+	rest, ok := bytes.CutPrefix(line, []byte("HTTP/"))
+	if !ok {
+		return Head{}, false
+	}
+	version, rest, ok := bytes.Cut(rest, []byte{' '})
+	if !ok || len(rest) < 3 || len(rest) > 3 && rest[3] != ' ' {
+		return Head{}, false
+	}
+	major, minor, _ := strings.Cut(string(version), ".")
+	if len(major) != 1 || len(minor) > 1 || !digits(major+minor) || !digits(string(rest[:3])) {
+		return Head{}, false
+	}
+	status, err := strconv.Atoi(string(rest[:3]))
+	if err != nil || status < 100 {
+		return Head{}, false
+	}
+	return Head{Status: status, minor11: major > "1" || major == "1" && minor >= "1"}, true
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// cutLine takes the first line off b; line ends are removed.
+func cutLine(b []byte) (line, rest []byte) {
+	i := bytes.IndexByte(b, '\n')
+	if i < 0 {
+		return bytes.TrimSuffix(b, []byte{'\r'}), nil
+	}
+	return bytes.TrimSuffix(b[:i], []byte{'\r'}), b[i+1:]
+}

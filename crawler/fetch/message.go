@@ -1,0 +1,233 @@
+package fetch
+
+import (
+	"context"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// errCut reports that a body was longer than is kept.
+var errCut = errors.New("body cut at the limit")
+
+// How a body ends.
+type framing int
+
+const (
+	noBody framing = iota
+	byLength
+	byChunks
+	byClose
+)
+
+// message receives one response into a recording.
+type message struct {
+	rec      *Recording
+	maxBody  int64
+	head     Head // Status 0 until the head is whole
+	framing  framing
+	length   int64 // byLength: as declared
+	chunks   chunkReader
+	bodySize int64 // as sent
+	done     bool
+	excess   bool // bytes came after the end
+	note     string
+}
+
+// receive reads with read until the response is whole, or cannot become so: then it says why.
+func (m *message) receive(read func([]byte) (int, error)) error {
+	scanned, interim := 0, 0
+	for m.head.Status == 0 {
+		space := m.rec.space()
+		n, err := read(space)
+		if n > 0 && m.head.Status == 0 {
+			m.rec.mem = m.rec.mem[:len(m.rec.mem)+n]
+			m.rec.size = int64(len(m.rec.mem))
+		}
+	again:
+		end := headEnd(m.rec.mem, scanned)
+		if end == 0 {
+			scanned = len(m.rec.mem)
+			if scanned > maxHead {
+				m.note = "headerTrunc"
+				return fmt.Errorf("%w: head longer than %d bytes", errHead, maxHead)
+			}
+			if err != nil {
+				return noEOF(err)
+			}
+			continue
+		}
+		h, ok := parseHead(m.rec.mem[:end])
+		if !ok {
+			m.note = "badStatusLine"
+			return fmt.Errorf("%w: it begins %.40q", errHead, m.rec.mem[:min(end, 40)])
+		}
+		if h.Status < 200 && h.Status != 101 {
+			if interim++; interim > maxInterim {
+				m.note = "endlessInterim"
+				return fmt.Errorf("%w: more than %d interim responses", errHead, maxInterim)
+			}
+			m.rec.dropFirst(end)
+			scanned = 0
+			goto again
+		}
+		m.begin(h, end)
+		rest := m.rec.mem[end:]
+		m.rec.mem, m.rec.size = m.rec.mem[:end], int64(end)
+		m.rec.block.Write(m.rec.mem)
+		if kept := m.body(rest); kept.err != nil || m.done {
+			return kept.err
+		}
+		if err != nil {
+			return m.ended(err)
+		}
+	}
+	for {
+		space := m.rec.space()
+		n, err := read(space)
+		if n > 0 {
+			if kept := m.body(space[:n]); kept.err != nil || m.done {
+				return kept.err
+			}
+		}
+		if err != nil {
+			return m.ended(err)
+		}
+	}
+}
+
+// begin takes the head and works out how the body ends.
+func (m *message) begin(h Head, end int) {
+	m.head, m.rec.headLen = h, end
+	m.framing, m.length = byClose, -1
+	te := strings.ToLower(h.Get("Transfer-Encoding"))
+	switch {
+	case h.Status == 204 || h.Status == 304 || h.Status == 101:
+		m.framing, m.done = noBody, true
+	case te != "":
+		if te == "chunked" || strings.HasSuffix(te, "chunked") {
+			m.framing = byChunks
+			m.rec.body = sha1.New()
+		}
+	default:
+		h.each("Content-Length", func(v string) {
+			n, err := strconv.ParseInt(v, 10, 64)
+			switch {
+			case err != nil || n < 0 || m.length >= 0 && n != m.length:
+				m.framing, m.length = byClose, max(m.length, 0)
+				m.note = "contradictingLength"
+			case m.note == "":
+				m.framing, m.length = byLength, n
+			}
+		})
+		m.done = m.framing == byLength && m.length == 0
+	}
+	m.rec.whole = m.framing != byChunks
+}
+
+type kept struct{ err error }
+
+// body takes the next bytes after the head; p is the start of what space returned, or what followed the head there.
+func (m *message) body(p []byte) kept {
+	if m.done {
+		m.excess = m.excess || len(p) > 0
+		return kept{}
+	}
+	if len(p) == 0 {
+		return kept{}
+	}
+	var cut error
+	if m.maxBody > 0 && m.bodySize+int64(len(p)) > m.maxBody {
+		p, cut = p[:m.maxBody-m.bodySize], errCut
+	}
+	n := len(p)
+	switch m.framing {
+	case byLength:
+		if left := m.length - m.bodySize; int64(n) >= left {
+			m.done, m.excess = true, int64(n) > left
+			n, cut = int(left), nil
+		}
+		m.rec.payload.Write(p[:n])
+	case byChunks:
+		used, err := m.chunks.feed(p, m.rec.payload)
+		m.done = m.chunks.ended
+		m.rec.whole = m.done
+		if err != nil {
+			cut = err
+		} else if m.done {
+			m.excess = used < n
+			n, cut = used, nil
+		}
+		m.rec.body.Write(p[:n])
+	default:
+		m.rec.payload.Write(p)
+	}
+	m.bodySize += int64(n)
+	if err := m.rec.keep(p[:n]); err != nil {
+		return kept{err}
+	}
+	return kept{cut}
+}
+
+// ended says what an end of the connection means at this point.
+func (m *message) ended(err error) error {
+	if m.framing == byClose && errors.Is(err, io.EOF) {
+		m.done = true
+		return nil
+	}
+	return noEOF(err)
+}
+
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// reusable tells whether another request can go over the same connection.
+func (m *message) reusable() bool {
+	if !m.done || m.excess || m.framing == byClose || m.head.Status == 101 {
+		return false
+	}
+	keep := m.head.minor11
+	m.head.each("Connection", func(v string) {
+		v = strings.ToLower(v)
+		if strings.Contains(v, "close") {
+			keep = false
+		} else if strings.Contains(v, "keep-alive") {
+			keep = true
+		}
+	})
+	return keep
+}
+
+// truncation is the reason, in WARC's words, why a response is not whole; "" where it is.
+func (m *message) truncation(err error) string {
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errCut):
+		m.note = "lenTrunc"
+		return "length"
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		m.note = "timeTrunc"
+		return "time"
+	case errors.Is(err, errChunk):
+		m.note = "badChunk"
+		return "unspecified"
+	case err != nil:
+		m.note = "midFetchTrunc"
+		return "disconnect"
+	case m.note != "": // lengths that contradict each other
+		return "unspecified"
+	}
+	if m.excess {
+		m.note = "bodyExcess"
+	}
+	return ""
+}

@@ -1,0 +1,180 @@
+package crawler
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"holdfast/crawler/extract"
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
+	"holdfast/crawler/report"
+	"holdfast/crawler/scope"
+	"holdfast/warc"
+)
+
+// outcome is what the commit needs to know of a URI that is finished.
+type outcome struct {
+	line     report.Line
+	records  []warc.Position
+	seed     bool
+	redirect string // a seed's
+}
+
+// postProcess ends a visit: what was learnt of servers is kept, links that the scope accepts are queued, the URI is finished.
+func (w *worker) postProcess(v *visit) error {
+	if err := w.learn(v); err != nil {
+		return err
+	}
+	u := v.uri
+	w.found = w.accepted(w.found[:0], u, v.links.Links)
+	o := frontier.Outcome{Status: v.status, Kind: kindOf(v.status), Robots: v.status == codePrecluded, Wait: w.politeness(v)}
+	line := report.Line{Logged: time.Now(), Status: v.status, Size: -1, URI: u.URL, Path: u.Path, Via: u.Via, Worker: w.number,
+		Digest: v.digest, Source: u.Source, Annotations: v.annotations()}
+	line.Begin, line.Duration = v.times()
+	switch {
+	case v.answer != nil && v.status == fetch.CodeDNSOK:
+		line.Size, line.MIME = int64(len(v.answer.Text)), "text/dns"
+	case v.exchange != nil && v.exchange.Response != nil:
+		line.Size, line.MIME = v.exchange.BodySize, v.exchange.Head.Get("Content-Type")
+		o.Fetched, o.Bytes = true, v.exchange.Response.Size()
+	}
+	out := &outcome{line: line, records: v.records, seed: u.Via == ""}
+	if out.seed && v.exchange != nil && v.status >= 300 && v.status < 400 && len(v.links.Links) > 0 {
+		out.redirect = v.links.Links[0].URL
+	}
+	o.Attach = out
+	if o.Fetched && !isPrerequisite(u) {
+		w.objects.Add(1)
+	}
+	if _, err := w.frontier.Finish(u, o, w.found); err != nil {
+		return err
+	}
+	w.checkLimits()
+	return nil
+}
+
+// accepted appends the links that belong to the crawl as URIs to queue.
+func (c *Crawl) accepted(out []frontier.URI, u *frontier.URI, links []extract.Link) []frontier.URI {
+	var paths [256]string
+	for _, l := range links {
+		path := paths[l.Hop]
+		if path == "" {
+			path = u.Path + string(rune(l.Hop))
+			paths[l.Hop] = path
+		}
+		if c.scope.Decide(l.URL, path) != scope.Accept {
+			continue
+		}
+		t, err := fetch.ParseTarget(l.URL)
+		if err != nil {
+			continue
+		}
+		priority := byte(frontier.Normal)
+		switch l.Hop {
+		case extract.Embed:
+			priority = frontier.Medium
+		case extract.Redirect:
+			priority = frontier.High
+		}
+		out = append(out, frontier.URI{URL: l.URL, Path: path, Via: u.URL, Source: u.Source, Queue: t.Authority, Priority: priority})
+	}
+	return out
+}
+
+// kindOf sorts a status for the counters.
+func kindOf(status int) frontier.Kind {
+	switch {
+	case status > 0:
+		return frontier.Succeeded
+	case status == codePrecluded, status <= -4000 && status > -7000:
+		return frontier.Disregarded
+	}
+	return frontier.Failed
+}
+
+// learn takes in the answers of prerequisites.
+func (w *worker) learn(v *visit) error {
+	switch {
+	case v.answer != nil:
+		return w.servers.learnAnswer(v.host, v.answer)
+	case v.target.URL == "" || !isRobots(v.target) || v.status == codePrecluded:
+		return nil
+	case v.exchange == nil && !isPrerequisite(v.uri):
+		return nil // refused before it was asked for
+	}
+	status, body := v.status, v.robotsBody()
+	if status >= 300 && status < 400 && len(v.links.Links) > 0 {
+		var err error
+		if status, body, err = w.followRobots(v, v.links.Links[0].URL); err != nil {
+			return err
+		}
+	}
+	return w.servers.learnSite(v.target.Scheme, v.target.Authority, status, body)
+}
+
+// maxRobotsRedirects is how many redirects of a robots.txt are followed (RFC 9309 asks for five).
+const maxRobotsRedirects = 5
+
+// followRobots fetches what a robots.txt redirects to, at once and each as a URI of its own. Where that cannot
+// be had, the answer is 404: the site has no rules.
+func (w *worker) followRobots(v *visit, url string) (status int, body []byte, err error) {
+	const none = 404
+	from := v.uri
+	for range maxRobotsRedirects {
+		t, err := fetch.ParseTarget(url)
+		if err != nil {
+			return none, nil, nil
+		}
+		u, err := w.frontier.Claim(frontier.URI{URL: url, Path: from.Path + "R", Via: from.URL, Source: from.Source, Queue: t.Authority, Priority: frontier.Prerequisite})
+		if err != nil || u == nil {
+			return none, nil, err
+		}
+		hop := &visit{uri: u, target: t}
+		url = ""
+		err = w.fetchNow(hop)
+		if err == nil {
+			status, body = hop.status, append([]byte(nil), hop.robotsBody()...)
+			if len(hop.links.Links) > 0 && status >= 300 && status < 400 {
+				url = hop.links.Links[0].URL
+			}
+			hop.target = fetch.Target{URL: t.URL, Path: "redirected"} // its answer is for the site that sent us here
+			hop.links.Links = nil
+			err = w.postProcess(hop)
+		}
+		if hop.exchange != nil {
+			hop.exchange.Release()
+		}
+		if err != nil || url == "" {
+			return max(status, 0), body, err
+		}
+		from = u
+	}
+	return none, nil, nil
+}
+
+// fetchNow takes a visit through fetching, extraction and recording without waiting for anything.
+func (w *worker) fetchNow(v *visit) error {
+	ctx, cancel := context.WithTimeout(context.Background(), min(w.settings.FetchTimeout.Std(), time.Minute))
+	defer cancel()
+	if addr, err := netip.ParseAddr(v.target.Host); err == nil {
+		v.addrs = []netip.Addr{addr}
+	} else {
+		a := w.resolver.Lookup(ctx, v.target.Host)
+		v.addrs = a.Addrs
+		if len(a.Addrs) == 0 {
+			v.status = codeNoDomain
+			return nil
+		}
+	}
+	x := w.client.Fetch(ctx, fetch.Request{Target: v.target, Addrs: v.addrs})
+	v.exchange, v.status, v.notes = x, x.Status, append(v.notes, x.Notes...)
+	if x.Status <= 0 {
+		return nil
+	}
+	if _, err := w.extract(ctx, v); err != nil {
+		return err
+	}
+	_, err := w.record(ctx, v)
+	return err
+}

@@ -1,0 +1,365 @@
+package crawler
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"holdfast/crawler/extract"
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
+	"holdfast/crawler/report"
+	"holdfast/crawler/scope"
+	"holdfast/warc"
+)
+
+// recover brings log and WARC files into line with the frontier: the log is cut to what was committed; a torn file is cut after
+// the last URI that is whole in it and finished; URIs in the files that the frontier does
+// not know as finished are accounted for, as if they had just been fetched.
+func (c *Crawl) recover() error {
+	size, err := c.number(valueLog)
+	if err != nil {
+		return err
+	}
+	if c.crawlLog, err = report.OpenLog(c.disk, filepath.Join(c.cfg.Dir, "logs", "crawl.log"), size); err != nil {
+		return err
+	}
+	c.stats = report.NewStats()
+	data, err := c.frontier.Value(valueStats)
+	if err == nil && len(data) > 0 {
+		err = json.Unmarshal(data, c.stats)
+	}
+	if err != nil {
+		return fmt.Errorf("read figures: %w", err)
+	}
+	c.elapsed = c.stats.Elapsed
+	c.objects.Store(c.stats.Objects)
+	dir := filepath.Join(c.cfg.Dir, "warcs")
+	torn, err := filepath.Glob(filepath.Join(dir, "*.warc.gz.open"))
+	if err != nil {
+		return fmt.Errorf("look for torn files: %w", err)
+	}
+	for _, path := range torn {
+		if err := c.salvage(path); err != nil {
+			return fmt.Errorf("salvage %s: %w", path, err)
+		}
+	}
+	whole, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
+	if err != nil {
+		return fmt.Errorf("look for WARC files: %w", err)
+	}
+	slices.SortFunc(whole, func(a, b string) int { return strings.Compare(serial(a)+a, serial(b)+b) })
+	for _, path := range whole {
+		if err := c.replay(path); err != nil {
+			return fmt.Errorf("account for %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// serial is the part of a file's name that tells the order of writing.
+func serial(path string) string {
+	parts := strings.Split(filepath.Base(path), "-")
+	for i := len(parts) - 2; i > 0; i-- {
+		if len(parts[i]) >= 5 && len(parts[i-1]) == 17 {
+			return parts[i-1]
+		}
+	}
+	return ""
+}
+
+func (c *Crawl) number(name string) (int64, error) {
+	v, err := c.frontier.Value(name)
+	if err != nil || len(v) == 0 {
+		return 0, err
+	}
+	n, err := strconv.ParseInt(string(v), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("read %s from the frontier: %w", name, err)
+	}
+	return n, nil
+}
+
+// salvage cuts a torn file after its last whole URI and finishes it; a file without one is removed.
+func (c *Crawl) salvage(path string) error {
+	end := int64(0)
+	err := eachGroup(path, 0, func(g *group) error {
+		end = g.end
+		return nil
+	})
+	var damage *warc.Error
+	if err != nil && !errors.As(err, &damage) {
+		return err
+	}
+	c.log.Info("salvage a WARC file that was being written", "file", filepath.Base(path), "whole", end)
+	if end == 0 {
+		return c.disk.Remove(path)
+	}
+	f, err := c.disk.Open(path)
+	if err != nil {
+		return err
+	}
+	err = f.Truncate(end)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	_, err = warc.SalvageOn(c.disk, path)
+	return err
+}
+
+// replay accounts for the URIs of a finished file that lie after what was committed of it, and hands it over.
+func (c *Crawl) replay(path string) error {
+	name := filepath.Base(path)
+	from, err := c.number(valueWARC + name)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if from < info.Size() {
+		n := 0
+		err := eachGroup(path, from, func(g *group) error {
+			if n++; n%500 == 0 {
+				if err := c.commit(); err != nil {
+					return err
+				}
+			}
+			return c.replayGroup(g)
+		})
+		if err != nil {
+			return err
+		}
+		if err := c.commit(); err != nil {
+			return err
+		}
+	}
+	given, err := c.frontier.Value(valueHanded + name)
+	if err != nil || len(given) > 0 {
+		return err
+	}
+	f, err := describe(path)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.unhanded[name] = &handover{records: f.Records, finished: &f}
+	c.mu.Unlock()
+	return nil
+}
+
+// describe reads a finished file to tell its size, checksum and number of records.
+func describe(path string) (warc.Finished, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return warc.Finished{}, err
+	}
+	defer f.Close()
+	out := warc.Finished{Path: path}
+	sum := sha256.New()
+	if out.Size, err = io.Copy(sum, f); err != nil {
+		return out, err
+	}
+	sum.Sum(out.SHA256[:0])
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return out, err
+	}
+	r, err := warc.NewReader(f, path)
+	for err == nil {
+		if _, err = r.Next(); err == nil {
+			out.Records++
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return out, err
+}
+
+// group is the records of one URI: response, perhaps request, metadata.
+type group struct {
+	uri, mime   string
+	date        time.Time
+	status      int // HTTP; 1 for DNS
+	robots      []byte
+	location    string
+	blockSize   int64
+	bodySize    int64
+	digest      string
+	fields      warc.Header
+	links       []extract.Link
+	file        string
+	offset, end int64
+	hasResponse bool
+}
+
+// eachGroup reads a file from an offset and calls do for each URI whose records are whole.
+func eachGroup(path string, from int64, do func(*group) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return err
+	}
+	r, err := warc.NewReader(bufio.NewReaderSize(f, 256<<10), path)
+	if err != nil {
+		return err
+	}
+	g := &group{}
+	for {
+		rec, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := g.take(rec); err != nil {
+			return err
+		}
+		p, err := rec.Position()
+		if err != nil {
+			return err
+		}
+		if rec.Type != warc.TypeMetadata || !g.hasResponse {
+			continue
+		}
+		g.file = strings.TrimSuffix(filepath.Base(path), ".open")
+		g.offset, g.end = from+p.Offset, from+p.Offset+p.Length
+		if err := do(g); err != nil {
+			return err
+		}
+		g = &group{}
+	}
+}
+
+// take reads one record into the group.
+func (g *group) take(rec *warc.Record) error {
+	switch rec.Type {
+	case warc.TypeResponse:
+		g.hasResponse, g.uri, g.blockSize = true, rec.TargetURI(), rec.Size
+		g.digest = rec.Header.Get("WARC-Payload-Digest")
+		var err error
+		if g.date, err = rec.Date(); err != nil {
+			return err
+		}
+		if !rec.IsHTTP() {
+			g.status, g.mime, g.bodySize = fetch.CodeDNSOK, "text/dns", rec.Size
+			g.robots, err = io.ReadAll(io.LimitReader(rec.Block, 1<<20))
+			return err
+		}
+		head, err := rec.HTTP()
+		if err != nil {
+			return err
+		}
+		g.status, g.mime, g.location = head.Status, head.Header.Get("Content-Type"), head.Header.Get("Location")
+		g.bodySize = rec.Size - int64(len(head.Raw))
+		if t, err := fetch.ParseTarget(g.uri); err == nil && isRobots(t) {
+			content, err := rec.Content()
+			if err != nil {
+				return nil // it cannot be decoded, and says nothing
+			}
+			g.robots, err = io.ReadAll(io.LimitReader(content, scope.MaxRobots))
+			return errors.Join(err, content.Close())
+		}
+	case warc.TypeMetadata:
+		text, err := io.ReadAll(io.LimitReader(rec.Block, 64<<20))
+		if err != nil {
+			return err
+		}
+		g.metadata(string(text))
+	}
+	return nil
+}
+
+func (g *group) metadata(text string) {
+	for line := range strings.SplitSeq(text, "\r\n") {
+		name, value, ok := strings.Cut(line, ": ")
+		if !ok {
+			continue
+		}
+		if name != fieldOutlink {
+			g.fields.Add(name, value)
+			continue
+		}
+		words := strings.SplitN(value, " ", 3)
+		if len(words) == 3 && len(words[1]) == 1 {
+			g.links = append(g.links, extract.Link{URL: words[0], Hop: words[1][0], Context: words[2]})
+		}
+	}
+}
+
+// replayGroup finishes a URI whose records are on disk, unless the frontier knows it as finished.
+func (c *Crawl) replayGroup(g *group) error {
+	queue := g.uri
+	if t, err := fetch.ParseTarget(g.uri); err == nil {
+		queue = t.Authority
+	}
+	asked := frontier.URI{URL: g.uri, Path: g.fields.Get(fieldHops), Via: g.fields.Get(fieldVia), Source: g.fields.Get(fieldSource), Queue: queue}
+	u, err := c.frontier.Claim(asked)
+	if err != nil || u == nil {
+		return err
+	}
+	u.Path, u.Via, u.Source = asked.Path, asked.Via, asked.Source
+	if err := c.relearn(g); err != nil {
+		return err
+	}
+	took, _ := strconv.ParseInt(g.fields.Get(fieldFetchTime), 10, 64)
+	worker, _ := strconv.Atoi(g.fields.Get(fieldWorker))
+	took = max(took, 0)
+	line := report.Line{Logged: time.Now(), Status: g.status, Size: g.bodySize, URI: u.URL, Path: u.Path, Via: u.Via, MIME: g.mime, Worker: worker,
+		Begin: g.date, Duration: time.Duration(took) * time.Millisecond, Digest: g.digest, Source: u.Source}
+	if notes := g.fields.Get(fieldAnnotation); notes != "" {
+		line.Annotations = strings.Split(notes, ",")
+	}
+	out := &outcome{line: line, seed: u.Via == "", records: []warc.Position{{File: g.file, Offset: g.offset, Length: g.end - g.offset}}}
+	if out.seed && g.location != "" && len(g.links) > 0 {
+		out.redirect = g.links[0].URL
+	}
+	o := frontier.Outcome{Status: g.status, Kind: kindOf(g.status), Attach: out, Fetched: g.mime != "text/dns" || g.status != fetch.CodeDNSOK}
+	if o.Fetched {
+		o.Bytes = g.blockSize
+	}
+	if o.Fetched && !isPrerequisite(u) {
+		c.objects.Add(1)
+	}
+	_, err = c.frontier.Finish(u, o, c.accepted(nil, u, g.links))
+	return err
+}
+
+// relearn keeps what a replayed answer said of a server.
+func (c *Crawl) relearn(g *group) error {
+	if host, ok := strings.CutPrefix(g.uri, "dns:"); ok {
+		var addrs []netip.Addr
+		for line := range strings.Lines(string(g.robots)) {
+			words := strings.Fields(line)
+			if len(words) == 5 && (words[3] == "A" || words[3] == "AAAA") {
+				if addr, err := netip.ParseAddr(words[4]); err == nil {
+					addrs = append(addrs, addr)
+				}
+			}
+		}
+		return c.servers.learnHost(host, addrs, failureLifetime)
+	}
+	t, err := fetch.ParseTarget(g.uri)
+	if err != nil || !isRobots(t) || g.status >= 300 && g.status < 400 {
+		return nil // where a redirect led is asked again
+	}
+	return c.servers.learnSite(t.Scheme, t.Authority, g.status, g.robots)
+}
