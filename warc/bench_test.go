@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,9 @@ func pages() (blocks [][]byte, heads []int) {
 	return blocks, heads
 }
 
+// getRequest is the request beside each response.
+const getRequest = "GET /page HTTP/1.1\r\nHost: example.com\r\nUser-Agent: Mozilla/5.0 (compatible; bench/1.0; +http://example.com/)\r\nAccept: text/html,*/*;q=0.8\r\nAccept-Encoding: gzip\r\nConnection: close\r\n\r\n"
+
 func total(blocks [][]byte) (n int64) {
 	for _, b := range blocks {
 		n += int64(len(b))
@@ -87,9 +91,11 @@ func writePages(b testing.TB, dir string, blocks [][]byte, level int) string {
 		b.Fatal(err)
 	}
 	for i, block := range blocks {
+		request := warc.Draft{Type: warc.TypeRequest, TargetURI: fmt.Sprintf("http://example.com/page/%d", i), Date: benchmarkDate(),
+			ContentType: "application/http; msgtype=request", Block: strings.NewReader(getRequest), Size: int64(len(getRequest))}
 		_, err := f.Write(warc.Draft{Type: warc.TypeResponse, TargetURI: fmt.Sprintf("http://example.com/page/%d", i), Date: benchmarkDate(),
 			ContentType: "application/http; msgtype=response", Fields: []warc.Field{{Name: "WARC-IP-Address", Value: "192.0.2.1"}},
-			Block: bytes.NewReader(block), Size: int64(len(block))})
+			Block: bytes.NewReader(block), Size: int64(len(block))}, request)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -131,20 +137,27 @@ func plainWrite(b testing.TB, dir string, blocks [][]byte, heads []int, level in
 		b.Fatal(err)
 	}
 	h := sha1.New()
-	for i, block := range blocks {
+	put := func(block, payload []byte) {
 		h.Reset()
 		h.Write(block)
-		whole := h.Sum(nil)
-		h.Reset()
-		h.Write(block[heads[i]:])
+		whole, entity := h.Sum(nil), []byte(nil)
+		if payload != nil {
+			h.Reset()
+			h.Write(payload)
+			entity = h.Sum(nil)
+		}
 		z.Reset(out)
-		fmt.Fprintf(z, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Date: 2026-01-02T03:04:05.000Z\r\nWARC-Block-Digest: sha1:%x\r\nWARC-Payload-Digest: sha1:%x\r\nContent-Length: %d\r\n\r\n",
-			whole, h.Sum(nil), len(block))
+		fmt.Fprintf(z, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:%x>\r\nWARC-Date: 2026-01-02T03:04:05.000Z\r\nWARC-Target-URI: http://example.com/page\r\n"+
+			"WARC-Block-Digest: sha1:%x\r\nWARC-Payload-Digest: sha1:%x\r\nContent-Length: %d\r\n\r\n", whole[:16], whole, entity, len(block))
 		z.Write(block)
 		io.WriteString(z, "\r\n\r\n")
 		if err := z.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+	for i, block := range blocks {
+		put(block, block[heads[i]:])
+		put([]byte(getRequest), nil)
 	}
 	if err := out.Flush(); err != nil {
 		b.Fatal(err)

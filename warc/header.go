@@ -61,49 +61,64 @@ func blank(l []byte) bool { return len(bytes.TrimRight(l, "\r\n")) == 0 }
 
 // parseFields cuts the lines of text, which ends with an empty one, into fields that share its memory.
 func parseFields(text string, say note) Header {
+	if say == nil {
+		say = func(string, string) {}
+	}
 	h := make(Header, 0, strings.Count(text, "\n"))
 	for len(text) > 0 {
-		line := text
-		if i := strings.IndexByte(text, '\n'); i >= 0 {
-			line, text = text[:i+1], text[i+1:]
-		} else {
-			text = ""
-		}
-		if say != nil && !strings.HasSuffix(line, "\r\n") {
-			say("lf-line-end", fmt.Sprintf("%.60q", line))
-		}
-		line = strings.TrimRight(line, "\r\n")
+		var line string
+		line, text = cutLine(text, say)
 		if line == "" {
 			continue
 		}
-		if line[0] == ' ' || line[0] == '\t' {
-			if len(h) > 0 {
-				last := &h[len(h)-1].Value
-				*last = strings.TrimSpace(*last + " " + strings.TrimSpace(line))
-			} else if say != nil {
-				say("stray-continuation", fmt.Sprintf("%.60q", line))
-			}
+		if folded(line) {
+			say("stray-continuation", fmt.Sprintf("%.60q", line))
 			continue
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			if say != nil {
-				say("header-no-colon", fmt.Sprintf("%.60q", line))
-			}
+			say("header-no-colon", fmt.Sprintf("%.60q", line))
 			continue
 		}
 		value = strings.TrimSpace(value)
-		if say != nil {
-			if !token(name) {
-				say("header-name", fmt.Sprintf("%.60q", name))
-			}
-			if !utf8.ValidString(value) {
-				say("header-not-utf8", fmt.Sprintf("%.60q", value))
-			}
+		if folded(text) {
+			value, text = unfold(value, text, say)
+		}
+		if !token(name) {
+			say("header-name", fmt.Sprintf("%.60q", name))
+		}
+		if !utf8.ValidString(value) {
+			say("header-not-utf8", fmt.Sprintf("%.60q", value))
 		}
 		h = append(h, Field{strings.TrimSpace(name), value})
 	}
 	return h
+}
+
+// cutLine takes the first line off text, without its end.
+func cutLine(text string, say note) (line, rest string) {
+	line = text
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		line, rest = text[:i+1], text[i+1:]
+	}
+	if !strings.HasSuffix(line, "\r\n") {
+		say("lf-line-end", fmt.Sprintf("%.60q", line))
+	}
+	return strings.TrimRight(line, "\r\n"), rest
+}
+
+// folded reports whether a line goes on with the one before.
+func folded(line string) bool { return line != "" && (line[0] == ' ' || line[0] == '\t') }
+
+// unfold adds the lines that text begins with and that go on with value.
+func unfold(value, text string, say note) (whole, rest string) {
+	parts := []string{value}
+	for folded(text) {
+		var line string
+		line, text = cutLine(text, say)
+		parts = append(parts, strings.TrimSpace(line))
+	}
+	return strings.TrimSpace(strings.Join(parts, " ")), text
 }
 
 // token reports whether s can be a field name.
