@@ -50,6 +50,7 @@ type Audit struct {
 
 // Pass is how far the audit of one shard has come.
 type Pass struct {
+	Shard      catalog.Shard    `json:"shard"`
 	Began      catalog.Time     `json:"began"`
 	After      catalog.FileName `json:"after,omitempty"` // the last file checked
 	Root       catalog.Root     `json:"root"`            // of the files found right

@@ -11,135 +11,28 @@ import (
 	"holdfast/catalog"
 )
 
-// How often it is asked whether an audit is due, how often a pass under way is saved, and how long
-// findings wait for others.
-const (
-	auditEvery    = time.Minute
-	saveEvery     = 10 * time.Second
-	findingLinger = 3 * time.Second
-)
-
-// runAudits carries out the audits that are to run, the oldest first, and begins those that are due.
-func (r *Replica) runAudits(ctx context.Context) error {
-	var asked time.Time
-	for tries := 0; ; {
-		one := r.audits.next()
-		if one == nil && time.Since(asked) >= auditEvery {
-			asked = time.Now()
-			due, err := r.duties.Audits()
-			if err == nil && len(due) > 0 {
-				_, err = r.startAudit(due, true)
-			}
-			if err != nil {
-				r.log.Error("due audits cannot be begun", "err", err)
-			}
-			one = r.audits.next()
-		}
-		pause := auditEvery
-		if one != nil {
-			if err := r.audit(ctx, one); err != nil && ctx.Err() == nil {
-				tries++
-				pause = backoff(tries, time.Second, auditEvery)
-				r.log.Warn("audit waits", "audit", one.ID, "err", err)
-			} else {
-				tries = 0
-				continue
-			}
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-r.audits.wake:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-}
-
-// next returns the oldest audit that is to run.
-func (a *audits) next() *Audit {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, one := range a.all {
-		if one.State == AuditRunning {
-			return one
-		}
-	}
-	return nil
-}
-
-// audit carries the audit on until it ends, is paused, or the context ends.
-func (r *Replica) audit(parent context.Context, one *Audit) error {
-	ctx, cancel := context.WithCancel(parent)
-	defer cancel()
-	a := r.audits
-	a.mu.Lock()
-	a.now, a.stop = one.ID, cancel
-	running := one.State == AuditRunning
-	a.mu.Unlock()
-	defer func() {
-		a.mu.Lock()
-		a.now = ""
-		a.mu.Unlock()
-	}()
-	for running && one.Passed < len(one.Shards) {
-		err := r.passShard(ctx, one, one.Shards[one.Passed])
-		if ctx.Err() != nil && parent.Err() == nil {
-			return r.audits.keep(one) // paused or stopped
-		}
-		if err != nil {
-			return errors.Join(err, r.audits.keep(one))
-		}
-	}
-	if !running {
-		return nil
-	}
-	_, err := a.change(one.ID, func(one *Audit) error {
-		if one.State == AuditRunning {
-			one.State, one.Ended = AuditDone, time.Now()
-		}
-		return nil
-	})
-	r.log.Info("audit has ended", "audit", one.ID, "files", one.Files, "exceptions", one.Excepted)
-	return err
-}
-
-func (a *audits) keep(one *Audit) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.save(one)
-}
+// findingLinger is how long a finding waits for others to be reported with.
+const findingLinger = 3 * time.Second
 
 // passShard checks every verified copy of the shard from where the pass stands, reports the exceptions, and
-// records the pass.
-func (r *Replica) passShard(ctx context.Context, one *Audit, shard catalog.Shard) error {
+// returns the record of the pass.
+func (r *Replica) passShard(ctx context.Context, one *Audit, shard catalog.Shard) (catalog.ShardPass, error) {
 	p := &passing{Replica: r, audit: one, shard: shard, saved: time.Now()}
 	r.audits.update(func() {
-		if one.Pass == nil {
-			one.Pass = &Pass{Began: catalog.At(time.Now())}
+		if one.Pass == nil || one.Pass.Shard != shard {
+			one.Pass = &Pass{Shard: shard, Began: catalog.At(time.Now())}
 		}
 	})
 	if err := p.walk(ctx); err != nil {
-		p.rewind()
-		return err
+		if len(p.findings) > 0 { // found again next time
+			r.audits.update(func() { one.goBack(p.before) })
+		}
+		return catalog.ShardPass{}, err
 	}
-	body := catalog.ShardPass{Replica: r.cfg.Replica, Shard: shard, Node: r.cfg.Self, Began: one.Pass.Began,
+	pass := catalog.ShardPass{Replica: r.cfg.Replica, Shard: shard, Node: r.cfg.Self, Began: one.Pass.Began,
 		Ended: catalog.At(time.Now()), Root: one.Pass.Root, Exceptions: one.Pass.Exceptions}
-	res, err := r.catalog.Propose(ctx, catalog.PassShard, body, string(r.cfg.Self))
-	if err != nil {
-		return fmt.Errorf("record the pass of shard %s: %w", shard, err)
-	}
-	if res.Refusal != nil {
-		r.log.Info("pass refused", "shard", shard, "err", res.Refusal)
-	}
-	r.audits.update(func() {
-		one.Pass = nil
-		one.Passed++
-	})
-	return p.save(false)
+	r.audits.update(func() { one.Pass = nil })
+	return pass, nil
 }
 
 // walk checks the shard's files and reports what it finds.
@@ -156,18 +49,6 @@ func (p *passing) walk(ctx context.Context) error {
 		}
 	}
 	return p.flush(ctx)
-}
-
-// rewind takes the audit back to before the first finding that was not reported, so that it is found again.
-func (p *passing) rewind() {
-	if len(p.findings) == 0 {
-		return
-	}
-	p.audits.update(func() {
-		one, was := p.audit, p.before
-		one.Pass, one.Files, one.Bytes = was.Pass, was.Files, was.Bytes
-		one.Exceptions, one.Excepted = was.Exceptions, was.Excepted
-	})
 }
 
 // update changes an audit that others may be looking at.
@@ -360,11 +241,12 @@ func (p *passing) tend(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.save(true)
+	return p.save()
 }
 
-func (p *passing) save(pass bool) error {
-	if pass && (time.Since(p.saved) < saveEvery || len(p.findings) > 0) {
+// save writes the state now and then, when all that was found has been reported.
+func (p *passing) save() error {
+	if time.Since(p.saved) < saveEvery || len(p.findings) > 0 {
 		return nil
 	}
 	p.saved = time.Now()

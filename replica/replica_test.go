@@ -1,0 +1,275 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// sourceFile writes n bytes to a file of the test and returns its path.
+func sourceFile(t *testing.T, seed uint64, n int) (string, []byte) {
+	t.Helper()
+	b := content(seed, n)
+	path := filepath.Join(t.TempDir(), "source")
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path, b
+}
+
+func (n *node) put(name catalog.FileName, seed uint64, size int) []byte {
+	n.t.Helper()
+	path, b := sourceFile(n.t, seed, size)
+	if _, err := n.r.Put(context.Background(), path, catalog.Addition{Name: name, Collection: "web"}, Foreign); err != nil {
+		n.t.Fatal(err)
+	}
+	return b
+}
+
+func (n *node) get(name catalog.FileName) []byte {
+	n.t.Helper()
+	var b bytes.Buffer
+	if err := n.r.Get(context.Background(), name, 0, -1, &b); err != nil {
+		n.t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// TestFilesBecomeVerifiedCopies puts files on one node, and follows them to two replicas with bytes and one
+// with checksums, and out of the outbox.
+func TestFilesBecomeVerifiedCopies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "sums-1")
+		stop := c.run("north-1", "south-1", "sums-1")
+		defer stop()
+		north, south, sums := c.node("north-1"), c.node("south-1"), c.node("sums-1")
+		var names []catalog.FileName
+		var bodies [][]byte
+		for i := range 20 {
+			names = append(names, fileName(i))
+			bodies = append(bodies, []*node{north, sums}[i%2].put(fileName(i), uint64(i), i*200_000))
+		}
+		c.complete(names...)
+		synctest.Wait()
+		for i, name := range names {
+			for _, n := range []*node{north, south} {
+				if !bytes.Equal(read(t, n.r.store, string(name)), bodies[i]) {
+					t.Fatalf("%s has other bytes of %s", n.replica, name)
+				}
+			}
+			if h, ok := sums.r.sums.Lookup(name); !ok || h != heldOf(string(name), bodies[i]) {
+				t.Fatalf("recorded for %s: %v, %v", name, h, ok)
+			}
+			if !bytes.Equal(sums.get(name), bodies[i]) {
+				t.Fatalf("the checksum replica's node gets other bytes of %s", name)
+			}
+		}
+		for _, n := range []*node{north, sums} {
+			if left, err := n.r.store.Outbox(); err != nil || len(left) > 0 {
+				t.Fatalf("outbox: %v, %v", left, err)
+			}
+		}
+		checkManifests(t, north.r.store)
+		checkManifests(t, south.r.store)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if n := c.counts[catalog.ReportCopies]; n > 20 {
+			t.Fatalf("%d reports of 60 copies", n)
+		}
+	})
+}
+
+// TestAnAuditRepairsACopy breaks three copies in three ways; the audit finds them, the verdict is spoken, and
+// the pull road brings them back.
+func TestAnAuditRepairsACopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "sums-1")
+		stop := c.run("north-1", "south-1", "sums-1")
+		defer stop()
+		north, south, sums := c.node("north-1"), c.node("south-1"), c.node("sums-1")
+		var names []catalog.FileName
+		for i := range 4 {
+			names = append(names, fileName(i))
+			north.put(fileName(i), uint64(i), 5000)
+		}
+		c.complete(names...)
+		synctest.Wait()
+		flip(t, south.r.store.Path(names[0]))
+		if err := os.Remove(south.r.store.Path(names[1])); err != nil {
+			t.Fatal(err)
+		}
+		if err := sums.r.sums.Record(Held{Name: names[2], Size: 5000, SHA256: catalog.Digest{1}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range []*node{north, south, sums} {
+			if _, err := n.r.StartAudit(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wrong := map[catalog.FileName]catalog.ReplicaName{names[0]: "south", names[1]: "south", names[2]: "sums"}
+		c.until("the three copies are disputed", func(v catalog.View) bool {
+			for name, replica := range wrong {
+				if f, err := v.File(name); err != nil || !f.Copy(replica).Disputed {
+					return false
+				}
+			}
+			return true
+		})
+		for name, replica := range wrong {
+			c.must(catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{{Name: name, Replica: replica, Bad: true, Votes: "2:1"}}})
+		}
+		c.complete(names...)
+		for range 10 { // the audits go on to their end
+			sleep(t.Context(), time.Second)
+		}
+		for _, n := range []*node{north, south, sums} {
+			a := n.r.Audits()[0]
+			if a.State != AuditDone || a.Files != 4 || a.Passed != catalog.Shards {
+				t.Fatalf("%s: audit %+v", n.replica, a.State)
+			}
+		}
+		if a := south.r.Audits()[0]; a.Excepted != 2 {
+			t.Fatalf("south: %d exceptions", a.Excepted)
+		}
+		set, err := filepath.Glob(filepath.Join(south.dir, "quarantine", "*.reason"))
+		if err != nil || len(set) != 1 {
+			t.Fatalf("quarantine: %v, %v", set, err)
+		}
+		for i, name := range names {
+			if !bytes.Equal(read(t, south.r.store, string(name)), content(uint64(i), 5000)) {
+				t.Fatalf("%s is not repaired", name)
+			}
+			f, err := south.r.entry(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.View(func(v catalog.View) error { f, err = v.Audited(f); return err })
+			if err != nil || f.Copy("north").Checksum != catalog.ChecksumOK {
+				t.Fatalf("%s in north: %+v, %v", name, f.Copy("north"), err)
+			}
+		}
+		if h, ok := sums.r.sums.Lookup(names[2]); !ok || h != heldOf(string(names[2]), content(2, 5000)) {
+			t.Fatalf("the record is not repaired: %v", h)
+		}
+		checkManifests(t, south.r.store)
+	})
+}
+
+// flip changes one bit of the file at path.
+func flip(t *testing.T, path string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 4
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestShardsMove gives all shards of north to a second node, which fetches and proves them; the first one
+// then deletes what it had.
+func TestShardsMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "north-2", "sums-1", "sums-2")
+		stop := c.run("north-1", "south-1", "north-2", "sums-1", "sums-2")
+		defer stop()
+		first, second := c.node("north-1"), c.node("north-2")
+		var names []catalog.FileName
+		for i := range 6 {
+			names = append(names, fileName(i))
+			first.put(fileName(i), uint64(i), 3000)
+		}
+		c.complete(names...)
+		c.assign("north", "north-2", 0, catalog.Shards)
+		c.assign("sums", "sums-2", 0, catalog.Shards)
+		c.until("the shards are north-2's and nothing is left to release", func(v catalog.View) bool {
+			for _, move := range [][2]string{{"north-1", "north-2"}, {"sums-1", "sums-2"}} {
+				layout, err := v.Layout(member(move[0]).Replica)
+				if err != nil {
+					return false
+				}
+				for _, p := range layout {
+					if p.Holder != nodeID(move[1]) {
+						return false
+					}
+				}
+				if left, err := v.Left(nodeID(move[0])); err != nil || len(left) > 0 {
+					return false
+				}
+			}
+			return true
+		})
+		for i, name := range names {
+			if !bytes.Equal(read(t, second.r.store, string(name)), content(uint64(i), 3000)) {
+				t.Fatalf("north-2 has other bytes of %s", name)
+			}
+			if _, err := first.r.store.Open(name); !errors.Is(err, ErrNotHere) {
+				t.Fatalf("north-1 still has %s: %v", name, err)
+			}
+			if _, ok := c.node("sums-1").r.sums.Lookup(name); ok {
+				t.Fatalf("sums-1 still has a record of %s", name)
+			}
+		}
+		c.complete(names...)
+	})
+}
+
+// TestRemovedFilesGo removes a file from the archive.
+func TestRemovedFilesGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "sums-1")
+		stop := c.run("north-1", "south-1", "sums-1")
+		defer stop()
+		b := c.node("north-1").put(fileName(0), 0, 100)
+		c.complete(fileName(0))
+		c.must(catalog.RemoveFile, catalog.FileRemoval{Name: fileName(0), SHA256: heldOf("x", b).SHA256, Reason: "a test"})
+		c.until("all copies are released", func(v catalog.View) bool {
+			f, err := v.File(fileName(0))
+			return err == nil && len(f.Copies) == 0
+		})
+		sleep(t.Context(), time.Minute)
+		for _, name := range []string{"north-1", "south-1"} {
+			if _, err := c.node(name).r.store.Open(fileName(0)); !errors.Is(err, ErrNotHere) {
+				t.Fatalf("%s still has the file: %v", name, err)
+			}
+		}
+		if _, ok := c.node("sums-1").r.sums.Lookup(fileName(0)); ok {
+			t.Fatal("the record is still there")
+		}
+		if err := c.node("south-1").r.Get(t.Context(), fileName(0), 0, -1, io.Discard); !errors.Is(err, ErrUnknown) {
+			t.Fatalf("Get: %v", err)
+		}
+	})
+}
+
+// TestPutWaitsForAQuorum puts a file while nothing can be agreed, and restarts the node before it can.
+func TestPutWaitsForAQuorum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1")
+		north := c.node("north-1")
+		c.cut = true
+		path, _ := sourceFile(t, 1, 1000)
+		_, err := north.r.Put(t.Context(), path, catalog.Addition{Name: fileName(1), Collection: "web"}, Owned)
+		if !errors.Is(err, ErrPending) || !errors.Is(err, errNoQuorum) {
+			t.Fatalf("Put: %v", err)
+		}
+		north.open()
+		stop := c.run("north-1", "south-1")
+		defer stop()
+		sleep(t.Context(), 10*time.Second)
+		c.mu.Lock()
+		c.cut = false
+		c.mu.Unlock()
+		c.complete(fileName(1))
+	})
+}

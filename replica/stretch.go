@@ -1,0 +1,195 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// How often it is asked whether an audit is due, and how often one under way is saved.
+const (
+	auditEvery = time.Minute
+	saveEvery  = 10 * time.Second
+)
+
+// runAudits carries out the audits that are to run, the oldest first, and begins those that are due.
+func (r *Replica) runAudits(ctx context.Context) error {
+	var asked time.Time
+	for tries := 0; ; {
+		one := r.audits.next()
+		if one == nil && time.Since(asked) >= auditEvery {
+			asked = time.Now()
+			due, err := r.duties.Audits()
+			if err == nil && len(due) > 0 {
+				_, err = r.startAudit(due, true)
+			}
+			if err != nil {
+				r.log.Error("due audits cannot be begun", "err", err)
+			}
+			one = r.audits.next()
+		}
+		pause := auditEvery
+		if one != nil {
+			if err := r.audit(ctx, one); err != nil && ctx.Err() == nil {
+				tries++
+				pause = backoff(tries, time.Second, auditEvery)
+				r.log.Warn("audit waits", "audit", one.ID, "err", err)
+			} else {
+				tries = 0
+				continue
+			}
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-r.audits.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// next returns the oldest audit that is to run.
+func (a *audits) next() *Audit {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, one := range a.all {
+		if one.State == AuditRunning {
+			return one
+		}
+	}
+	return nil
+}
+
+// audit carries the audit on until it ends, is paused, or the context ends.
+func (r *Replica) audit(parent context.Context, one *Audit) error {
+	ctx, cancel := context.WithCancel(parent)
+	defer cancel()
+	a := r.audits
+	running := false
+	a.update(func() {
+		a.now, a.stop = one.ID, cancel
+		running = one.State == AuditRunning
+	})
+	defer a.update(func() { a.now = "" })
+	saved := time.Now()
+	for running && one.Passed < len(one.Shards) {
+		if err := r.stretch(ctx, one); err != nil {
+			if ctx.Err() != nil && parent.Err() == nil {
+				err = nil // paused or stopped
+			}
+			return errors.Join(err, a.keep(one))
+		}
+		if time.Since(saved) < saveEvery {
+			continue
+		}
+		if err := a.keep(one); err != nil {
+			return err
+		}
+		saved = time.Now()
+	}
+	if !running {
+		return nil
+	}
+	_, err := a.change(one.ID, func(one *Audit) error {
+		if one.State == AuditRunning {
+			one.State, one.Ended = AuditDone, time.Now()
+			r.log.Info("audit has ended", "audit", one.ID, "files", one.Files, "exceptions", one.Excepted)
+		}
+		return nil
+	})
+	return err
+}
+
+func (a *audits) keep(one *Audit) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.save(one)
+}
+
+// A stretch is the passes that are recorded at the same time: so many shards, so much work, but a shard with
+// more bytes than smallShard is not begun behind others.
+const (
+	stretchShards = 64
+	stretchTime   = 2 * time.Second
+	smallShard    = 64 << 20
+)
+
+// stretch passes the next shards and records the passes side by side. When that fails, the audit is where it
+// was before, but for a first shard that is half done.
+func (r *Replica) stretch(ctx context.Context, one *Audit) error {
+	var passes []catalog.ShardPass
+	var before Audit
+	began := time.Now()
+	for i := one.Passed; i < len(one.Shards) && len(passes) < stretchShards && time.Since(began) < stretchTime; i++ {
+		if len(passes) > 0 {
+			if small, err := r.isSmall(one.Shards[i]); err != nil || !small {
+				break
+			}
+		}
+		pass, err := r.passShard(ctx, one, one.Shards[i])
+		if err != nil {
+			if len(passes) > 0 {
+				r.audits.update(func() { one.goBack(before) })
+			}
+			return err
+		}
+		passes = append(passes, pass)
+		if len(passes) == 1 {
+			r.audits.update(func() { before = one.copy() })
+			before.Pass = &Pass{Shard: pass.Shard, Began: pass.Began, After: lastName, Root: pass.Root, Exceptions: pass.Exceptions}
+		}
+	}
+	if err := r.recordPasses(ctx, passes); err != nil {
+		r.audits.update(func() { one.goBack(before) })
+		return err
+	}
+	r.audits.update(func() { one.Passed += len(passes) })
+	return nil
+}
+
+// lastName is behind every name: nothing of a shard is left to check.
+const lastName catalog.FileName = "\xff"
+
+func (one *Audit) goBack(to Audit) {
+	one.Pass, one.Files, one.Bytes = to.Pass, to.Files, to.Bytes
+	one.Exceptions, one.Excepted = to.Exceptions, to.Excepted
+}
+
+func (r *Replica) isSmall(shard catalog.Shard) (small bool, err error) {
+	err = r.catalog.View(func(v catalog.View) error {
+		root, err := v.Root(r.cfg.Replica, shard)
+		small = root.Bytes <= smallShard
+		return err
+	})
+	return small, err
+}
+
+func (r *Replica) recordPasses(ctx context.Context, passes []catalog.ShardPass) error {
+	failed := make([]error, len(passes))
+	var all sync.WaitGroup
+	for i, pass := range passes {
+		all.Go(func() {
+			res, err := r.catalog.Propose(ctx, catalog.PassShard, pass, string(r.cfg.Self))
+			if err != nil {
+				failed[i] = fmt.Errorf("record the pass of shard %s: %w", pass.Shard, err)
+			} else if res.Refusal != nil {
+				r.log.Info("pass refused", "shard", pass.Shard, "err", res.Refusal)
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
