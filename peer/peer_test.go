@@ -231,6 +231,34 @@ func TestStreamIsANetConn(t *testing.T) {
 	}
 }
 
+func TestCloseWriteAfterTheOtherSideHasClosed(t *testing.T) {
+	a, b := prepare(t, Config{}, newTestIdentity(t)), prepare(t, Config{}, newTestIdentity(t))
+	for _, n := range []*testNode{a, b} {
+		n.Handle("hasty", Control, func(_ context.Context, _ ID, s net.Conn) { _ = s.Close() })
+		n.begin(t)
+	}
+	acquaint(1, a, b)
+	opened, err := a.Open(within(t), b.ID(), "hasty")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := opened.(*stream)
+	eventually(t, "the other side reads no more", func() bool { return s.quic.Context().Err() != nil })
+	if err := s.CloseWrite(); err != nil {
+		t.Errorf("close of our direction: %v", err)
+	}
+	if _, err := s.Write([]byte("x")); !errors.Is(err, ErrDisconnected) {
+		t.Errorf("write: %v", err)
+	}
+	if _, err := s.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("read: %v", err)
+	}
+	_ = s.Close()
+	if err := s.CloseWrite(); err != nil && !errors.Is(err, net.ErrClosed) {
+		t.Errorf("close of our direction after Close: %v", err)
+	}
+}
+
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }

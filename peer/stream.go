@@ -47,11 +47,20 @@ func (s *stream) Write(b []byte) (int, error) {
 	return n, translate(err)
 }
 
-// CloseWrite ends our direction: the other side reads the end of file after what was written.
+// CloseWrite ends our direction: the other side reads the end of file after what was
+// written. If the other side has ended it already, by reading no more, that is no error.
 func (s *stream) CloseWrite() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	return translate(s.quic.Close())
+	err := s.quic.Close()
+	if err == nil {
+		return nil
+	}
+	var ended *quic.StreamError
+	if cause := context.Cause(s.quic.Context()); errors.As(cause, &ended) && ended.Remote {
+		return nil
+	}
+	return net.ErrClosed
 }
 
 // Close ends the stream. What was written before is still delivered, unless a Write is
