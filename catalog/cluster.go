@@ -112,6 +112,9 @@ func setReplica(s *state, b *Replica) (any, error) {
 	if there {
 		word = "changed"
 		b.Created = old.Created
+		if old.Place == b.Place && slices.Equal(old.Collections, b.Collections) {
+			return nil, s.set(keyReplica(b.Name), old)
+		}
 		if err := s.set(keyReplica(b.Name), b); err != nil {
 			return nil, err
 		}

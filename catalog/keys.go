@@ -6,6 +6,8 @@ import "fmt"
 // below 'a' or with "raft": those are left to whoever stores the state.
 const (
 	keyCluster = "cluster"
+
+	PrefixCluster = keyCluster // the cluster's own record
 	keyClock   = "clock"
 	keyTrail   = "trailhead"
 	keyJobs    = "jobcount"

@@ -3,6 +3,7 @@ package catalog
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"reflect"
 	"slices"
 )
 
@@ -154,6 +155,7 @@ func updateMember(s *state, b *MemberChange) (any, error) {
 	if err != nil || !there {
 		return nil, orNotFound(err, "no member %q", clip(string(b.ID), 60))
 	}
+	old := m
 	if b.Name != nil && *b.Name != m.Name {
 		if err := s.nameMember(*b.Name, m.ID); err != nil {
 			return nil, err
@@ -171,7 +173,7 @@ func updateMember(s *state, b *MemberChange) (any, error) {
 	assign(&m.OutOnly, b.OutOnly)
 	assign(&m.Weight, b.Weight)
 	assign(&m.Draining, b.Draining)
-	if err := checkMember(&m); err != nil {
+	if err := checkMember(&m); err != nil || reflect.DeepEqual(m, old) {
 		return nil, err
 	}
 	if err := s.set(keyMember(m.ID), m); err != nil {

@@ -1,0 +1,220 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"holdfast/catalog"
+
+	"pgregory.net/rapid"
+)
+
+// hostile draws well-formed commands of every kind whose fields are plausible, extreme or wrong.
+type hostile struct{ t *rapid.T }
+
+func pick[T any](h hostile, label string, of ...T) T { return rapid.SampledFrom(of).Draw(h.t, label) }
+
+func (h hostile) node() catalog.NodeID {
+	return pick(h, "node", id("north-1"), id("north-1"), id("south-1"), id("south-1"), id("sums-1"), id("north-2"), "", "a/b")
+}
+
+func (h hostile) file() catalog.FileName {
+	return pick[catalog.FileName](h, "file", "f1", "f1", "f2", "f2", "f3", "", ".x", "a/b")
+}
+
+func (h hostile) shard() catalog.Shard {
+	return pick[catalog.Shard](h, "shard", catalog.FileName("f1").Shard(), catalog.FileName("f2").Shard(), catalog.FileName("f3").Shard(), 0, 4095, 4096, 65535)
+}
+
+func (h hostile) replica() catalog.ReplicaName {
+	return pick[catalog.ReplicaName](h, "replica", "north", "north", "south", "sums", "east", "", "a/b")
+}
+
+func (h hostile) digest(of catalog.FileName) catalog.Digest {
+	return pick(h, "digest", digest(string(of)), digest(string(of)), digest(string(of)), digest("other"), catalog.Digest{})
+}
+
+func (h hostile) time() catalog.Time { return pick[catalog.Time](h, "time", 0, -1, 1, 5000, 1<<40, 1<<62) }
+
+func (h hostile) text() string {
+	return pick(h, "text", "", "x", "web", "radio", "a/b", "\x00\xff", string(make([]byte, 3000)))
+}
+
+func (h hostile) collections() []catalog.CollectionName {
+	return pick(h, "collections", nil, []catalog.CollectionName{"web"}, []catalog.CollectionName{"radio", "radio"}, []catalog.CollectionName{"tv"})
+}
+
+func (h hostile) number() int { return pick(h, "number", 1, 1, 2, 2, 3, 0, -1, 1<<62) }
+
+// layout draws a command about members, replicas and shards.
+func (h hostile) layout() (catalog.Kind, any) {
+	switch rapid.IntRange(0, 11).Draw(h.t, "layout") {
+	case 0:
+		return catalog.SetReplica, catalog.Replica{Name: h.replica(), Kind: pick(h, "kind", catalog.Bitarchive, catalog.Checksum, "x"), Place: h.text(), Collections: h.collections()}
+	case 1:
+		return catalog.RemoveMember, catalog.MemberRemoval{ID: h.node(), Lost: rapid.Bool().Draw(h.t, "lost"), Reason: h.text()}
+	case 2:
+		draining, weight := rapid.Bool().Draw(h.t, "draining"), h.number()
+		return catalog.UpdateMember, catalog.MemberChange{ID: h.node(), Draining: &draining, Weight: &weight}
+	case 3, 4, 5:
+		return catalog.AssignShards, catalog.Assignment{Replica: h.replica(), Shards: []catalog.Shard{h.shard(), h.shard()}, Node: h.node()}
+	case 6:
+		return catalog.SwitchShard, catalog.Switch{Replica: h.replica(), Shard: h.shard(), Node: h.node()}
+	case 7:
+		return catalog.LeaveShard, catalog.Leaving{Replica: h.replica(), Shard: h.shard(), Node: h.node()}
+	case 8:
+		return catalog.FillReplica, catalog.FillStep{Replica: h.replica(), Shard: h.shard(), After: h.file()}
+	case 9:
+		return catalog.PassShard, catalog.ShardPass{Replica: h.replica(), Shard: h.shard(), Node: h.node(), Began: h.time(), Ended: h.time()}
+	case 10:
+		return catalog.JoinMember, catalog.Joining{Token: h.text(), Secret: []byte(h.text()), Member: member("south-2")}
+	}
+	return catalog.CreateToken, catalog.JoinToken{ID: h.text(), SecretHash: digest("x"), Replica: h.replica(), Expires: h.time()}
+}
+
+// files draws a command about files and their copies.
+func (h hostile) files() (catalog.Kind, any) {
+	name := h.file()
+	switch rapid.IntRange(0, 8).Draw(h.t, "files") {
+	case 0, 1:
+		return catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: name, Size: int64(h.number()), SHA256: h.digest(name),
+			Collection: pick[catalog.CollectionName](h, "collection", "web", "web", "radio", "tv"), Source: h.node()}}}
+	case 2, 3, 4:
+		r := catalog.CopyReport{Name: name, SHA256: h.digest(name), Reason: h.text(),
+			State: pick(h, "state", catalog.UploadCompleted, catalog.UploadCompleted, catalog.UploadFailed, catalog.DataUploaded, "X")}
+		return catalog.ReportCopies, catalog.CopyReports{Node: h.node(), Copies: []catalog.CopyReport{r, r}}
+	case 5:
+		return catalog.ReleaseFiles, catalog.Releases{Node: h.node(), Files: []catalog.FileName{name, h.file()}}
+	case 6:
+		return catalog.FindCopies, catalog.Findings{Node: h.node(), Files: []catalog.Finding{{Name: name, Found: h.digest(name),
+			FileList: pick(h, "list", catalog.FileListOK, catalog.FileListMissing, "X"), Checksum: pick(h, "sum", catalog.ChecksumOK, catalog.ChecksumCorrupt, "")}}}
+	case 7:
+		return catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{{Name: name, Replica: h.replica(), Bad: rapid.Bool().Draw(h.t, "bad"), Votes: h.text()}}}
+	}
+	return catalog.RemoveFile, catalog.FileRemoval{Name: name, SHA256: h.digest(name), Reason: h.text()}
+}
+
+// jobs draws a command about jobs or the cluster.
+func (h hostile) jobs() (catalog.Kind, any) {
+	ref := catalog.JobRef{ID: uint64(h.number()), Node: h.node(), Attempt: h.number()}
+	end := catalog.JobEnd{ID: ref.ID, Node: ref.Node, Attempt: ref.Attempt, Failed: rapid.Bool().Draw(h.t, "failed"), Reason: h.text()}
+	switch kind := pick(h, "job", catalog.CreateJob, catalog.SubmitJob, catalog.ClaimJob, catalog.StartJob, catalog.FinishJob, catalog.LoseJob,
+		catalog.WishJob, catalog.ResubmitJob, catalog.RejectJob, catalog.RaiseEpoch, catalog.RaiseLevel); kind {
+	case catalog.CreateJob:
+		return kind, catalog.JobCreation{Harvest: h.text(), Collection: catalog.CollectionName(h.text()), Channel: h.text(),
+			Spec: json.RawMessage(pick(h, "spec", `{}`, `null`, `[]`, `{"name":"j","seeds":["\u0000"]}`, `{"settings":{}}`))}
+	case catalog.FinishJob, catalog.LoseJob:
+		return kind, end
+	case catalog.WishJob:
+		return kind, catalog.JobWishing{ID: ref.ID, Wish: pick(h, "wish", catalog.WishRun, catalog.WishPause, catalog.WishStop, "x"), Reason: h.text()}
+	case catalog.RaiseEpoch:
+		return kind, catalog.EpochChange{Epoch: uint64(h.number()), Reason: h.text()}
+	case catalog.RaiseLevel:
+		return kind, catalog.LevelChange{Level: h.number()}
+	default:
+		return kind, ref
+	}
+}
+
+// TestHostile plays well-formed but senseless commands. Whatever they say, the lists stay true to the entries
+// and a release never goes through without a verified copy of the bytes elsewhere than at a source.
+func TestHostile(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		c := emptyCluster(rt)
+		c.join(rt, "south-1")
+		c.join(rt, "sums-1")
+		h := hostile{rt}
+		for range rapid.IntRange(1, 60).Draw(rt, "commands") {
+			kind, body := rapid.SampledFrom([]func() (catalog.Kind, any){h.layout, h.files, h.files, h.files, h.jobs}).Draw(rt, "about")()
+			asks := pick(h, "asks", "", "", id("north-1"))
+			if kind == catalog.ReleaseFiles {
+				asks = "" // so that the answer is not an old one
+			}
+			res := c.send(rt, catalog.Command{Kind: kind, Node: asks, Boot: uint64(h.number()), Seq: uint64(h.number()), At: h.time()}, body)
+			if kind == catalog.ReleaseFiles {
+				releasedSafely(rt, c, res)
+			}
+			stepFills(rt, c)
+		}
+		settled(rt, c)
+		readAll(t, c)
+	})
+}
+
+// settled ends all walks and fails unless every replica then has a copy of exactly the files it is to hold,
+// and no copy or shard counts on a node that is not a member.
+func settled(t *rapid.T, c *cluster) {
+	v := c.view()
+	for {
+		fills, err := v.Fills()
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		if len(fills) == 0 {
+			break
+		}
+		c.must(t, catalog.FillReplica, catalog.FillStep{Replica: fills[0].Replica, Shard: fills[0].Shard, After: fills[0].After})
+	}
+	replicas, err := v.Replicas()
+	files, err2 := v.Files("", "", 0)
+	if err != nil || err2 != nil {
+		t.Fatalf("%v %v", err, err2)
+	}
+	for _, r := range replicas {
+		layout, err := v.Layout(r.Name)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		for shard, p := range layout {
+			for _, node := range []catalog.NodeID{p.Holder, p.Next} {
+				if _, err := v.Member(node); node != "" && err != nil {
+					t.Fatalf("shard %d of %s is at %s: %v", shard, r.Name, node, err)
+				}
+			}
+		}
+		for _, f := range files {
+			cp := f.Copy(r.Name)
+			required := f.Removed == 0 && r.Holds(f.Collection)
+			if required != (cp != nil && !cp.Surplus) {
+				t.Fatalf("%s is required of %s: %t, its copy is %+v", f.Name, r.Name, required, cp)
+			}
+			if required && cp.State == catalog.UploadCompleted && layout[f.Name.Shard()].Holder == "" {
+				t.Fatalf("%s is completed in %s, where nobody holds its shard", f.Name, r.Name)
+			}
+		}
+	}
+}
+
+// releasedSafely fails when a file was released of which no holder has verified bytes.
+func releasedSafely(t *rapid.T, c *cluster, res catalog.Result) {
+	for _, r := range items(res) {
+		f, err := c.view().File(r.Name)
+		if r.Refusal != nil || err != nil || f.Removed != 0 {
+			continue
+		}
+		holdings, err := c.view().CoveringFile(&f)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		safe := false
+		for _, h := range holdings {
+			safe = safe || !h.Source
+		}
+		if !safe {
+			t.Fatalf("%s was released, but only %+v have it", r.Name, holdings)
+		}
+	}
+}
+
+// stepFills takes each walk a step further, sometimes.
+func stepFills(t *rapid.T, c *cluster) {
+	fills, err := c.view().Fills()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	for _, f := range fills {
+		if rapid.Bool().Draw(t, "fill") {
+			c.must(t, catalog.FillReplica, catalog.FillStep{Replica: f.Replica, Shard: f.Shard, After: f.After})
+		}
+	}
+}
