@@ -31,6 +31,7 @@ const (
 // Audit is one audit of shards of this node, with its progress. It survives a restart of the node.
 type Audit struct {
 	ID         string             `json:"id"`
+	Group      string             `json:"group,omitempty"` // what it was begun with, on several nodes alike
 	State      AuditState         `json:"state"`
 	Scheduled  bool               `json:"scheduled,omitempty"` // begun because it was due
 	Shards     []catalog.Shard    `json:"shards"`
@@ -182,14 +183,14 @@ func (a *audits) add(one *Audit) (Audit, error) {
 	return one.copy(), nil
 }
 
-// StartAudit begins an audit of the shards, of all that this node holds when none are given. It is carried
-// out while Run runs, one audit after the other.
-func (r *Replica) StartAudit(shards []catalog.Shard) (Audit, error) {
-	return r.startAudit(shards, false)
+// StartAudit begins an audit of the shards, of all that this node holds when none are given, as part of a group
+// of audits on several nodes unless group is empty. It is carried out while Run runs, one audit after the other.
+func (r *Replica) StartAudit(group string, shards []catalog.Shard) (Audit, error) {
+	return r.startAudit(shards, &Audit{Group: group})
 }
 
-func (r *Replica) startAudit(shards []catalog.Shard, scheduled bool) (Audit, error) {
-	one := &Audit{State: AuditRunning, Scheduled: scheduled, Began: time.Now()}
+func (r *Replica) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) {
+	one.State, one.Began = AuditRunning, time.Now()
 	err := r.catalog.View(func(v catalog.View) error {
 		layout, err := v.Layout(r.cfg.Replica)
 		if err != nil {
@@ -213,7 +214,7 @@ func (r *Replica) startAudit(shards []catalog.Shard, scheduled bool) (Audit, err
 	if err != nil {
 		return Audit{}, fmt.Errorf("start audit: %w", err)
 	}
-	if scheduled { // as they are due
+	if one.Scheduled { // as they are due
 		slices.SortFunc(one.Shards, func(a, b catalog.Shard) int { return slices.Index(shards, a) - slices.Index(shards, b) })
 	}
 	return r.audits.add(one)

@@ -374,7 +374,7 @@ func TestAuditsPauseAndSurvive(t *testing.T) {
 			t.Fatal(err)
 		}
 		flip(t, south.r.store.Path(catalog.FileName(names[1])))
-		a, err := south.r.StartAudit([]catalog.Shard{shard})
+		a, err := south.r.StartAudit("", []catalog.Shard{shard})
 		if err != nil || a.TotalFiles != 6 || a.TotalBytes != 6<<20 {
 			t.Fatalf("StartAudit: %+v, %v", a, err)
 		}

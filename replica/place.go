@@ -61,9 +61,10 @@ func (s *Store) vouch(sh *shard, h Held) error {
 		return fmt.Errorf("list %s in its manifest: %w", h.Name, err)
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	delete(s.loose, h.Name)
 	delete(s.missing, h.Name)
+	s.mu.Unlock()
+	s.cfg.Kept(h.Name)
 	return nil
 }
 
@@ -137,6 +138,7 @@ func (s *Store) unlist(sh *shard, name catalog.FileName) error {
 	s.mu.Lock()
 	delete(s.missing, name)
 	s.mu.Unlock()
+	s.cfg.Gone(name)
 	return nil
 }
 

@@ -237,6 +237,12 @@ func earlier(a, b time.Time) time.Time {
 // offer hands one fetch to a worker, waiting for a free one. When all its sources rest, it returns when
 // the first is ready instead; when there is none, nothing can be done until the catalog changes.
 func (r *Replica) offer(ctx context.Context, work chan<- task, f Fetch, moving bool) (time.Time, error) {
+	if len(f.Sources) == 0 && r.sums != nil { // any node with good bytes may read them for a record
+		var err error
+		if f.Sources, err = r.peers.Sources(f.File); err != nil {
+			return time.Time{}, err
+		}
+	}
 	ready, earliest := r.sources.order(f.Sources)
 	if len(ready) == 0 && !r.onDisk(f.File.Name) {
 		return earliest, nil

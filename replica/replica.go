@@ -63,7 +63,7 @@ type Catalog interface {
 }
 
 // Fetch is one copy that this node owes, with the nodes to ask for it in order; this one may be among them,
-// as the file's source.
+// as the file's source. A checksum replica's may have none: then Peers.Sources names them.
 type Fetch struct {
 	File    catalog.File
 	Sources []catalog.NodeID

@@ -110,7 +110,7 @@ func TestAnAuditRepairsACopy(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, n := range []*node{north, south, sums} {
-			if _, err := n.r.StartAudit(nil); err != nil {
+			if _, err := n.r.StartAudit("", nil); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -21,6 +21,9 @@ type StoreConfig struct {
 	Outbox     string   // <data>/outbox: files that entered the archive here and are not released yet
 	Quarantine string   // <data>/quarantine: bad copies, each with its reason
 	Reserve    int64    // bytes to leave free on each disk; 1 GiB if 0, none if negative
+
+	Kept func(catalog.FileName) // told of each file that is kept from now on; must not block or call the store
+	Gone func(catalog.FileName) // told of each file that is kept no longer; as Kept
 }
 
 const defaultReserve = 1 << 30
@@ -69,6 +72,12 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 		cfg.Reserve = defaultReserve
 	}
 	cfg.Reserve = max(cfg.Reserve, 0)
+	if cfg.Kept == nil {
+		cfg.Kept = func(catalog.FileName) {}
+	}
+	if cfg.Gone == nil {
+		cfg.Gone = func(catalog.FileName) {}
+	}
 	s := &Store{
 		cfg: cfg, disk: d, log: log,
 		loose: make(map[catalog.FileName]struct{}), missing: make(map[catalog.FileName]struct{}),

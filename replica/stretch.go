@@ -25,7 +25,7 @@ func (r *Replica) runAudits(ctx context.Context) error {
 			asked = time.Now()
 			due, err := r.duties.Audits()
 			if err == nil && len(due) > 0 {
-				_, err = r.startAudit(due, true)
+				_, err = r.startAudit(due, &Audit{Scheduled: true})
 			}
 			if err != nil {
 				r.log.Error("due audits cannot be begun", "err", err)
