@@ -1,0 +1,179 @@
+package raft
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	hraft "github.com/hashicorp/raft"
+
+	"holdfast/catalog"
+)
+
+// Machine is the state machine that consensus carries commands to: the catalog.
+type Machine interface {
+	// Apply carries out one command and answers with a result or a refusal; an error is the transaction's.
+	Apply(tx catalog.Tx, index uint64, data []byte) (catalog.Result, error)
+	// Members returns the nodes the state trusts, with what matters for the choice of voters.
+	Members(r catalog.Reader) ([]Candidate, error)
+	// Epoch returns the cluster's epoch.
+	Epoch(r catalog.Reader) (uint64, error)
+}
+
+// outcome is what applying one log entry gave.
+type outcome struct {
+	result catalog.Result
+	err    error // the node's state failed
+}
+
+// fsm applies log entries to the state. Raft calls it from one goroutine.
+type fsm struct {
+	state     *state
+	snapshots *snapshots
+	machine   Machine
+	fail      func(error) // told once when the state cannot be written any more
+
+	mu     sync.Mutex
+	failed error
+	count  uint64 // entries applied since start
+}
+
+// Apply applies one entry.
+func (f *fsm) Apply(l *hraft.Log) any { return f.ApplyBatch([]*hraft.Log{l})[0] }
+
+// StoreConfiguration keeps a committed configuration.
+func (f *fsm) StoreConfiguration(index uint64, c hraft.Configuration) {
+	f.ApplyBatch([]*hraft.Log{{Index: index, Type: hraft.LogConfiguration, Data: hraft.EncodeConfiguration(c)}})
+}
+
+// ApplyBatch applies entries in one transaction, or in several when one would be too big. Entries at or
+// below the state's own index were applied before and are left out.
+func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
+	out := make([]any, len(logs))
+	if err := f.failure(); err != nil {
+		for i := range out {
+			out[i] = outcome{err: err}
+		}
+		return out
+	}
+	st := f.state.store()
+	for done := 0; done < len(logs); {
+		n, err := f.applySome(st, logs[done:], out[done:])
+		if err != nil {
+			f.stop(err)
+			for i := done; i < len(out); i++ {
+				out[i] = outcome{err: err}
+			}
+			return out
+		}
+		done += n
+	}
+	return out
+}
+
+// applySome applies as many entries as fit one transaction and commits them.
+func (f *fsm) applySome(st *store, logs []*hraft.Log, out []any) (n int, err error) {
+	at := st.applied.Load()
+	txn := st.db.NewTransactionAt(at, false)
+	defer txn.Discard()
+	w := newOverlay(txn)
+	pos := position{Index: at, Previous: at}
+	var conf *configuration
+	var applied uint64
+	for ; n < len(logs) && w.fits(st); n++ {
+		l := logs[n]
+		if l.Index <= at {
+			out[n] = outcome{}
+			continue
+		}
+		switch l.Type {
+		case hraft.LogConfiguration:
+			c := configurationOf(l.Index, hraft.DecodeConfiguration(l.Data))
+			conf = &c
+			out[n] = outcome{}
+		case hraft.LogCommand:
+			result, err := f.machine.Apply(w, l.Index, l.Data)
+			if err != nil {
+				return n, fmt.Errorf("apply the command at index %d: %w", l.Index, err)
+			}
+			out[n] = outcome{result: result}
+		}
+		pos.Index, pos.Term = l.Index, l.Term
+		applied++
+	}
+	if pos.Index == at {
+		return n, nil
+	}
+	if err := st.commit(w, pos, conf); err != nil {
+		return n, err
+	}
+	f.mu.Lock()
+	f.count += applied
+	f.mu.Unlock()
+	f.state.changed.announce()
+	f.state.watches.written(w)
+	return n, nil
+}
+
+// fits reports whether one more command of the largest size fits the transaction.
+func (o *overlay) fits(st *store) bool {
+	return int64(o.changes.Len()) < st.db.MaxBatchCount()/2 && int64(o.bytes) < st.db.MaxBatchSize()/2
+}
+
+// Snapshot returns a marker at the state's present place.
+func (f *fsm) Snapshot() (hraft.FSMSnapshot, error) {
+	if err := f.failure(); err != nil {
+		return nil, err
+	}
+	return markerSnapshot{}, nil
+}
+
+// markerSnapshot is a Raft snapshot without content.
+type markerSnapshot struct{}
+
+// Persist syncs the state and writes the marker.
+func (markerSnapshot) Persist(to hraft.SnapshotSink) error {
+	k, ok := to.(*sink)
+	if !ok {
+		return fmt.Errorf("a marker needs the state's own snapshot store, not %T", to)
+	}
+	return k.mark()
+}
+
+// Release has nothing to let go.
+func (markerSnapshot) Release() {}
+
+// Restore adopts the store that was installed under the id that r holds.
+func (f *fsm) Restore(r io.ReadCloser) error {
+	id, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("adopt an installed state: %w", err)
+	}
+	next := f.snapshots.take(string(id))
+	if next == nil {
+		return fmt.Errorf("adopt an installed state: %q has not arrived", id)
+	}
+	f.state.adopt(next)
+	return f.state.step("install adopted")
+}
+
+// entries returns how many entries were applied since start.
+func (f *fsm) entries() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.count
+}
+
+func (f *fsm) failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.failed
+}
+
+// stop makes every later application fail and tells the node.
+func (f *fsm) stop(err error) {
+	f.mu.Lock()
+	f.failed = err
+	f.mu.Unlock()
+	f.fail(err)
+}

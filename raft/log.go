@@ -1,0 +1,92 @@
+package raft
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+
+	hraft "github.com/hashicorp/raft"
+	wal "github.com/hashicorp/raft-wal"
+)
+
+// entryOverhead is about what the log adds to an entry's own bytes.
+const entryOverhead = 48
+
+// logStore is the Raft log and stable store. It keeps count of the entries' size.
+type logStore struct {
+	*wal.WAL
+	entries, bytes atomic.Uint64
+}
+
+// openLog opens the log in dir and takes the size of its latest entries as a sample.
+func openLog(dir string, log *slog.Logger) (*logStore, error) {
+	w, err := wal.Open(dir, wal.WithLogger(libraryLog{log: log}))
+	if err != nil {
+		return nil, fmt.Errorf("open the raft log in %s: %w", dir, err)
+	}
+	s := &logStore{WAL: w}
+	if err := s.sample(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), w.Close())
+	}
+	return s, nil
+}
+
+func (s *logStore) sample() error {
+	first, err := s.FirstIndex()
+	if err != nil {
+		return err
+	}
+	last, err := s.LastIndex()
+	if err != nil {
+		return err
+	}
+	for i := max(first, last-min(last, 255)); last > 0 && i <= last; i++ {
+		var entry hraft.Log
+		if err := s.GetLog(i, &entry); err != nil {
+			return fmt.Errorf("entry %d: %w", i, err)
+		}
+		s.count(&entry)
+	}
+	return nil
+}
+
+func (s *logStore) count(l *hraft.Log) {
+	s.entries.Add(1)
+	s.bytes.Add(uint64(len(l.Data)+len(l.Extensions)) + entryOverhead)
+}
+
+// StoreLog appends one entry.
+func (s *logStore) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l}) }
+
+// StoreLogs appends entries.
+func (s *logStore) StoreLogs(logs []*hraft.Log) error {
+	if err := s.WAL.StoreLogs(logs); err != nil {
+		return err
+	}
+	for _, l := range logs {
+		s.count(l)
+	}
+	return nil
+}
+
+// mean returns the mean size of an entry, or a guess before there are enough of them.
+func (s *logStore) mean() uint64 {
+	if n := s.entries.Load(); n >= 64 {
+		return max(64, s.bytes.Load()/n)
+	}
+	return 512
+}
+
+// size returns about how many bytes the log holds.
+func (s *logStore) size() (int64, error) {
+	first, err := s.FirstIndex()
+	if err != nil {
+		return 0, err
+	}
+	last, err := s.LastIndex()
+	if err != nil || last == 0 {
+		return 0, err
+	}
+	return int64((last - first + 1) * s.mean()), nil
+}

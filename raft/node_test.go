@@ -1,0 +1,174 @@
+package raft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"holdfast/catalog"
+)
+
+func TestSingleNodeRestartsWithoutReplay(t *testing.T) {
+	c := newCluster(t)
+	a := c.found("a", "north")
+	for range 20 {
+		c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
+	}
+	boot := a.boot
+	c.stop("a")
+	a = c.start("a")
+	if got := count(t, a.Node, "x"); got != 20 {
+		t.Errorf("after a restart the counter is %d, want 20", got)
+	}
+	if a.boot != boot+1 {
+		t.Errorf("boot %d after %d", a.boot, boot)
+	}
+	if err := a.Linear(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Status().Replayed; got != 0 {
+		t.Errorf("%d entries were applied again", got)
+	}
+	if err := a.Bootstrap(context.Background(), catalog.Command{Kind: catalog.Found}); !errors.Is(err, ErrFounded) {
+		t.Errorf("founding twice: %v", err)
+	}
+}
+
+func TestThreeNodesAgree(t *testing.T) {
+	c := newCluster(t)
+	a, b, d := three(t, c)
+	watch := d.Watch("count/y")
+	defer watch.Close()
+	other := d.Watch("count/z")
+	defer other.Close()
+	for i, n := range []*running{a, b, d} {
+		result := c.propose(n, addKind, tinyAdd{Key: "y", N: 1})
+		if string(result.Value) != string(rune('1'+i)) {
+			t.Errorf("add %d answered %s", i, result.Value)
+		}
+		for _, reader := range []*running{a, b, d} {
+			if err := reader.Linear(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			if got := count(t, reader.Node, "y"); got != i+1 {
+				t.Errorf("%s reads %d after %d adds", reader.cfg.Self, got, i+1)
+			}
+		}
+	}
+	<-watch.C
+	select {
+	case <-other.C:
+		t.Error("a watch was signalled for a key it does not watch")
+	default:
+	}
+}
+
+func TestLeaderIsReplaced(t *testing.T) {
+	c := newCluster(t)
+	three(t, c)
+	old := c.leader()
+	c.propose(old, addKind, tinyAdd{Key: "x", N: 1})
+	id := old.cfg.Self
+	c.kill(id)
+	next := c.leader()
+	c.propose(next, addKind, tinyAdd{Key: "x", N: 1})
+	back := c.start(id)
+	c.propose(back, addKind, tinyAdd{Key: "x", N: 1})
+	c.eventually("the old leader caught up", func() bool { return count(t, back.Node, "x") == 3 })
+}
+
+func TestStoppingHandsTheLeadershipOver(t *testing.T) {
+	c := newCluster(t)
+	three(t, c)
+	c.timing.heartbeat = time.Minute
+	old := c.leader()
+	term := old.Status().Term
+	c.stop(old.cfg.Self)
+	next := c.leader()
+	if got := next.Status().Term; got != term+1 {
+		t.Errorf("term %d after %d: there was an election in between", got, term)
+	}
+}
+
+func TestMinoritySaysSoAndHeals(t *testing.T) {
+	c := newCluster(t)
+	c.timing.quorum = 2 * time.Second
+	three(t, c)
+	old := c.leader()
+	var others []catalog.NodeID
+	for id := range c.nodes {
+		if id != old.cfg.Self {
+			others = append(others, id)
+		}
+	}
+	c.propose(old, addKind, tinyAdd{Key: "x", N: 1})
+	c.hub.cut([]catalog.NodeID{old.cfg.Self}, others)
+	began := time.Now()
+	if _, err := old.Propose(context.Background(), addKind, tinyAdd{Key: "x", N: 10}, ""); !errors.Is(err, ErrNoQuorum) {
+		t.Errorf("the minority answered %v", err)
+	}
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("the minority took %v to say so", took)
+	}
+	if err := old.Linear(context.Background()); !errors.Is(err, ErrNoQuorum) {
+		t.Errorf("a linear read in the minority: %v", err)
+	}
+	if got := count(t, old.Node, "x"); got != 1 {
+		t.Errorf("the minority reads %d locally", got)
+	}
+	if s := old.Status(); s.Quorum || s.Role == Leader {
+		t.Errorf("the minority's status says %+v", s)
+	}
+	c.propose(c.nodes[others[0]], addKind, tinyAdd{Key: "x", N: 1})
+	c.hub.heal()
+	c.eventually("healed", func() bool { return count(t, old.Node, "x") >= 2 && old.Status().Quorum })
+	c.propose(old, addKind, tinyAdd{Key: "x", N: 1})
+	if got := count(t, c.leader().Node, "x"); got != 3 && got != 13 {
+		t.Errorf("after healing the counter is %d", got)
+	}
+}
+
+func TestRetryAppliesOnce(t *testing.T) {
+	c := newCluster(t)
+	three(t, c)
+	leader := c.leader()
+	var follower *running
+	for _, n := range c.nodes {
+		if n != leader {
+			follower = n
+		}
+	}
+	lost := 0
+	c.hub.mu.Lock()
+	c.hub.calls = func(_ catalog.NodeID, response []byte) error {
+		if lost++; lost <= 3 && len(response) > 1 {
+			return errApart // the answer is lost on its way, after the command was applied
+		}
+		return nil
+	}
+	c.hub.mu.Unlock()
+	result := c.propose(follower, addKind, tinyAdd{Key: "x", N: 1})
+	if string(result.Value) != "1" || lost < 4 {
+		t.Errorf("after %d calls the answer is %s", lost, result.Value)
+	}
+	if got := count(t, leader.Node, "x"); got != 1 {
+		t.Errorf("a retried add counts %d times", got)
+	}
+}
+
+func TestServeRefusesForeignNames(t *testing.T) {
+	c := newCluster(t)
+	a := c.found("a", "north")
+	text, err := json.Marshal(catalog.Command{Version: 1, Kind: addKind, Node: "b", Body: []byte(`{}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Serve(context.Background(), "x", encodeProposal([][]byte{text})); !errors.Is(err, errWire) {
+		t.Errorf("a proposal in another's name: %v", err)
+	}
+	if _, err := a.Propose(context.Background(), addKind, tinyAdd{Pad: make([]byte, 600<<10)}, ""); !errors.Is(err, ErrTooBig) {
+		t.Errorf("a command of 800 KiB: %v", err)
+	}
+}

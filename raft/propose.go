@@ -1,0 +1,187 @@
+package raft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"holdfast/catalog"
+)
+
+// errAgain says that a request met no leader, or one that lost its place meanwhile: it may be repeated.
+var errAgain = errors.New("the leader changed")
+
+// maxOpen is how many requests of this node may be open between the oldest and the newest, so that none
+// falls below the window that the catalog remembers before it is applied.
+const maxOpen = catalog.WindowSize / 2
+
+// answer is what became of one command.
+type answer struct {
+	result catalog.Result
+	err    error // errAgain: may be repeated
+}
+
+// requests numbers this node's requests.
+type requests struct {
+	mu     sync.Mutex
+	seq    uint64
+	open   map[uint64]struct{}
+	closed *notice
+}
+
+func (q *requests) init() {
+	q.open = make(map[uint64]struct{})
+	q.closed = newNotice()
+}
+
+// begin returns the next sequence number, once it is not too far above the oldest open one.
+func (q *requests) begin(ctx context.Context) (seq uint64, err error) {
+	err = q.closed.wait(ctx, func() bool {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		oldest := q.seq + 1
+		if len(q.open) > 0 {
+			for open := range q.open {
+				oldest = min(oldest, open)
+			}
+		}
+		if q.seq+1-oldest >= maxOpen {
+			return false
+		}
+		q.seq++
+		seq = q.seq
+		q.open[seq] = struct{}{}
+		return true
+	})
+	return seq, err
+}
+
+func (q *requests) end(seq uint64) {
+	q.mu.Lock()
+	delete(q.open, seq)
+	q.mu.Unlock()
+	q.closed.announce()
+}
+
+// Propose has a command applied, exactly once, and returns the answer; a refusal is in the result. It may be
+// called on any node. When no leader with a majority is found within seconds it returns ErrNoQuorum, and then,
+// as when ctx ends, the command may or may not be applied.
+func (n *Node) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return catalog.Result{}, fmt.Errorf("encode the command %s: %w", kind, err)
+	}
+	seq, err := n.requests.begin(ctx)
+	if err != nil {
+		return catalog.Result{}, fmt.Errorf("propose %s: %w", kind, err)
+	}
+	defer n.requests.end(seq)
+	c := catalog.Command{Version: 1, Kind: kind, Actor: actor, Node: n.cfg.Self, Boot: n.boot, Seq: seq, Body: raw}
+	if _, err := command(c); err != nil {
+		return catalog.Result{}, err
+	}
+	var result catalog.Result
+	err = n.withLeader(ctx, func(ctx context.Context, leader catalog.NodeID) error {
+		var a answer
+		if leader == n.cfg.Self {
+			a = n.submit([]catalog.Command{c})[0]
+		} else {
+			a = n.relay.send(ctx, n, leader, c)
+		}
+		result = a.result
+		return a.err
+	})
+	if err != nil {
+		return catalog.Result{}, fmt.Errorf("propose %s: %w", kind, err)
+	}
+	return result, nil
+}
+
+// withLeader calls try with the leader until it answers something else than errAgain. Without a leader for
+// the quorum time, or after twice that time in all, it gives up.
+func (n *Node) withLeader(ctx context.Context, try func(context.Context, catalog.NodeID) error) error {
+	limited, cancel := context.WithTimeoutCause(ctx, 2*n.timing.quorum, ErrNoQuorum)
+	defer cancel()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		leader, err := n.findLeader(limited)
+		if err == nil {
+			err = try(limited, leader)
+		}
+		if err == nil || !errors.Is(err, errAgain) {
+			if limited.Err() != nil && ctx.Err() == nil && err != nil {
+				return ErrNoQuorum
+			}
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-limited.Done():
+			timer.Stop()
+			return context.Cause(limited)
+		}
+	}
+}
+
+// findLeader returns the leader as soon as this node knows of one.
+func (n *Node) findLeader(ctx context.Context) (leader catalog.NodeID, err error) {
+	limited, cancel := context.WithTimeoutCause(ctx, n.timing.quorum, ErrNoQuorum)
+	defer cancel()
+	err = n.changed.wait(limited, func() bool {
+		if r := n.raft.Load(); r != nil {
+			_, id := r.LeaderWithID()
+			leader = catalog.NodeID(id)
+		}
+		return leader != ""
+	})
+	return leader, err
+}
+
+// submit has commands applied by this node, the leader, and returns what became of each.
+func (n *Node) submit(commands []catalog.Command) []answer {
+	answers := make([]answer, len(commands))
+	if len(commands) == 1 {
+		answers[0] = n.submitOne(commands[0])
+		return answers
+	}
+	// Raft writes together what is offered to it at the same time.
+	var all sync.WaitGroup
+	for i, c := range commands {
+		all.Go(func() { answers[i] = n.submitOne(c) })
+	}
+	all.Wait()
+	return answers
+}
+
+func (n *Node) submitOne(c catalog.Command) answer {
+	if !n.gate.enter() {
+		return answer{err: errAgain}
+	}
+	defer n.gate.leave()
+	c.At = catalog.At(time.Now())
+	data, err := command(c)
+	if err != nil {
+		return answer{err: err}
+	}
+	return answerOf(n.raft.Load().Apply(data, n.timing.quorum))
+}
+
+// answerOf waits for an entry to be applied or refused by Raft.
+func answerOf(f hraft.ApplyFuture) answer {
+	if err := f.Error(); err != nil {
+		return answer{err: fmt.Errorf("%w: %w", errAgain, err)}
+	}
+	o, ok := f.Response().(outcome)
+	switch {
+	case !ok:
+		return answer{err: fmt.Errorf("the state machine answered %T", f.Response())}
+	case o.err != nil:
+		return answer{err: fmt.Errorf("%w: %w", errAgain, o.err)} // another node will lead
+	}
+	return answer{result: o.result}
+}

@@ -1,0 +1,300 @@
+// Package raft carries the catalog's commands through consensus (hashicorp/raft) and keeps the agreed state
+// on this node's disk. The state is a Badger database in managed mode whose commit versions are Raft
+// indexes; it holds its own index, term and configuration, so that a restart replays only what the state
+// lacks. A Raft snapshot is a marker in it, streamed when a node that is far behind needs it.
+//
+// Every node applies the catalog and reads locally. A command proposed on any node goes to the leader with
+// the node's boot and sequence number and is applied once, however often it had to be tried. The leader
+// stamps the time on commands and chooses the voters.
+package raft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// Answers that a caller acts on.
+var (
+	// ErrNoQuorum reports that no leader with a majority was found in time. A command that was on its way
+	// may or may not have been applied.
+	ErrNoQuorum = errors.New("no quorum: too few voters of the cluster can be reached")
+	// ErrStopped reports that the node is not running.
+	ErrStopped = errors.New("the node's consensus is stopped")
+	// ErrDamaged reports a state, log or stream that is not what this program wrote.
+	ErrDamaged = errors.New("damaged agreed state")
+	// ErrFounded reports that the node belongs to a cluster already.
+	ErrFounded = errors.New("the node has an agreed state already")
+	// ErrTooBig reports a command above the size bound.
+	ErrTooBig = errors.New("command too big")
+)
+
+// Config is what a Node needs to know. Dir and Self are required.
+type Config struct {
+	Dir         string                         // data folder; the node uses raft/ and catalog/ in it
+	Self        catalog.NodeID                 // this node
+	Profile     string                         // "lan" (default) or "wan": timeouts for the distance between voters
+	MemoryMiB   int                            // cache for the state's blocks, 16 by default
+	Grace       time.Duration                  // how long a voter may be lost before it is replaced, 2 min by default
+	TrailingMiB int                            // Raft log kept behind a marker, 1024 by default
+	Alive       func() map[catalog.NodeID]bool // who gossip thinks is alive; advice; nil: everyone
+	Skew        func() time.Duration           // this clock against the members' median; nil: none
+}
+
+// timing are the times a node goes by.
+type timing struct {
+	heartbeat, election, lease, commit time.Duration
+	network                            time.Duration // of one exchange
+	quorum                             time.Duration // how long a caller waits for a leader
+	tick                               time.Duration // of the leader's loop
+	snapshotEvery                      time.Duration // between looks at whether to take a marker
+	snapshotAfter                      uint64        // entries since the last marker
+}
+
+func timingOf(profile string) (timing, error) {
+	t := timing{
+		heartbeat: time.Second, election: time.Second, lease: 500 * time.Millisecond, commit: 50 * time.Millisecond,
+		network: 10 * time.Second, quorum: 5 * time.Second, tick: time.Second,
+		snapshotEvery: time.Minute, snapshotAfter: 8192,
+	}
+	switch profile {
+	case "", "lan":
+	case "wan":
+		t.heartbeat, t.election, t.lease, t.commit = 3*time.Second, 3*time.Second, 2*time.Second, 100*time.Millisecond
+		t.network, t.quorum = 30*time.Second, 10*time.Second
+	default:
+		return timing{}, fmt.Errorf("profile %q: want lan or wan", profile)
+	}
+	return t, nil
+}
+
+// Node is this node's part in consensus.
+type Node struct {
+	cfg     Config
+	timing  timing
+	disk    disk.Disk
+	forward Forwarder
+	machine Machine
+	log     *slog.Logger
+
+	state     *state
+	snapshots *snapshots
+	fsm       *fsm
+	wal       *logStore
+	layer     *layer
+	boot      uint64
+	opened    time.Time
+
+	raft    atomic.Pointer[hraft.Raft] // nil before Run and after
+	changed *notice                    // the leader, or whether raft runs, changed
+	fatal   chan error
+	trail   atomic.Uint64 // entries of the log to keep behind a marker
+
+	gate     gate
+	ready    ready
+	requests requests
+	relay    relay
+	contacts contacts
+	leading  chan bool
+	running  sync.Mutex
+}
+
+// parts are what tests of this room put in the place of the usual.
+type parts struct {
+	machine Machine
+	timing  *timing
+	step    func(name string) error
+}
+
+// Open opens the node's state and log and makes them agree: an unfinished install is dropped, lost batches
+// are found, an outdated log is removed. Run starts consensus; until then only View and Watch answer.
+func Open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog.Logger) (*Node, error) {
+	return open(cfg, d, carrier, forward, log, parts{})
+}
+
+func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog.Logger, p parts) (n *Node, err error) {
+	t, err := timingOf(cfg.Profile)
+	if err != nil {
+		return nil, err
+	}
+	if p.timing != nil {
+		t = *p.timing
+	}
+	if p.machine == nil {
+		p.machine = theCatalog{}
+	}
+	if p.step == nil {
+		p.step = func(string) error { return nil }
+	}
+	n = &Node{
+		cfg: cfg.withDefaults(), timing: t, disk: d, forward: forward, machine: p.machine, log: log,
+		opened: time.Now(), changed: newNotice(), fatal: make(chan error, 1), leading: make(chan bool, 1),
+	}
+	n.requests.init()
+	n.contacts.init()
+	if err := n.openStorage(p.step); err != nil {
+		return nil, err
+	}
+	n.snapshots = newSnapshots(n.state, n.setTrail)
+	n.fsm = &fsm{state: n.state, snapshots: n.snapshots, machine: p.machine, fail: n.fail}
+	n.layer = newLayer(cfg.Self, carrier)
+	return n, nil
+}
+
+func (c Config) withDefaults() Config {
+	if c.MemoryMiB <= 0 {
+		c.MemoryMiB = 16
+	}
+	if c.Grace <= 0 {
+		c.Grace = 2 * time.Minute
+	}
+	if c.TrailingMiB <= 0 {
+		c.TrailingMiB = 1024
+	}
+	return c
+}
+
+// openStorage opens log and state.
+func (n *Node) openStorage(step func(string) error) (err error) {
+	raftDir := filepath.Join(n.cfg.Dir, "raft")
+	if err := n.disk.MkdirAll(raftDir); err != nil {
+		return err
+	}
+	if n.boot, err = nextBoot(n.disk, raftDir); err != nil {
+		return err
+	}
+	if err := step("boot"); err != nil {
+		return err
+	}
+	if n.wal, err = openLog(raftDir, n.log); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.wal.Close())
+		}
+	}()
+	used, err := hraft.HasExistingState(n.wal, n.wal, hraft.NewDiscardSnapshotStore())
+	if err != nil {
+		return fmt.Errorf("open the raft log in %s: %w", raftDir, err)
+	}
+	if err := step("log opened"); err != nil {
+		return err
+	}
+	n.state, err = openState(filepath.Join(n.cfg.Dir, "catalog"), n.disk, n.cfg.MemoryMiB, !used, step, n.log)
+	if err != nil {
+		return err
+	}
+	if err = n.agree(step); err != nil {
+		return errors.Join(err, n.state.close())
+	}
+	return nil
+}
+
+// agree removes a log that an install has made obsolete: one that ends before the state, or that holds
+// another entry at the state's place.
+func (n *Node) agree(step func(string) error) error {
+	st := n.state.store()
+	first, err := n.wal.FirstIndex()
+	if err != nil {
+		return fmt.Errorf("open the raft log: %w", err)
+	}
+	last, err := n.wal.LastIndex()
+	if err != nil {
+		return fmt.Errorf("open the raft log: %w", err)
+	}
+	m := st.marker
+	if last == 0 {
+		return nil
+	}
+	if first > m.Index+1 {
+		return fmt.Errorf("%w: the raft log begins at index %d, the state stands at %d", ErrDamaged, first, m.Index)
+	}
+	obsolete := last < m.Index
+	if !obsolete && first <= m.Index {
+		var entry hraft.Log
+		if err := n.wal.GetLog(m.Index, &entry); err != nil {
+			return fmt.Errorf("read the raft log at index %d: %w", m.Index, err)
+		}
+		obsolete = entry.Term != m.Term
+	}
+	if !obsolete {
+		return nil
+	}
+	if err := step("log obsolete"); err != nil {
+		return err
+	}
+	n.log.Info("the raft log before an installed state is removed", "from", first, "to", last, "state", m.Index)
+	if err := n.wal.DeleteRange(first, last); err != nil {
+		return fmt.Errorf("remove the raft log: %w", err)
+	}
+	return nil
+}
+
+// nextBoot returns the number of this start, one more than that of the last.
+func nextBoot(d disk.Disk, dir string) (uint64, error) {
+	path := filepath.Join(dir, "boot")
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("count the starts: %w", err)
+	}
+	var boot uint64
+	if err == nil {
+		if boot, err = strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err != nil {
+			return 0, fmt.Errorf("%w: %s says %.20q", ErrDamaged, path, text)
+		}
+	}
+	boot++
+	return boot, d.WriteFile(path, writeBytes([]byte(strconv.FormatUint(boot, 10)+"\n")))
+}
+
+// fail stops the node.
+func (n *Node) fail(err error) {
+	select {
+	case n.fatal <- err:
+	default:
+	}
+}
+
+// Stream hands in a stream for Raft that another node opened.
+func (n *Node) Stream(from catalog.NodeID, c net.Conn) { n.layer.hand(from, c) }
+
+// View calls fn with one consistent version of this node's state, which may lag behind the leader's. The
+// view is valid only during the call.
+func (n *Node) View(fn func(catalog.View) error) error {
+	return n.state.view(func(r reader) error { return fn(catalog.NewView(r)) })
+}
+
+// command encodes a command as it stands in the log.
+func command(c catalog.Command) ([]byte, error) {
+	data, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("encode the command %s: %w", c.Kind, err)
+	}
+	if len(data) > catalog.MaxBytes {
+		return nil, fmt.Errorf("%w: %s of %d bytes", ErrTooBig, c.Kind, len(data))
+	}
+	return data, nil
+}
+
+// Forwarder carries small requests to other nodes. Those that others send are handed to Node.Serve.
+type Forwarder interface {
+	// Call sends the request to the node and returns its answer.
+	Call(ctx context.Context, to catalog.NodeID, request []byte) ([]byte, error)
+}

@@ -1,0 +1,237 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"holdfast/catalog"
+)
+
+// maxEntries is how many log entries go in one exchange, and so at most in one batch.
+const maxEntries = 256
+
+// Run takes part in consensus until ctx is done or the state cannot be written any more. It hands over the
+// leadership first, and when it returns, log and state are closed and nothing of the node runs.
+func (n *Node) Run(ctx context.Context) error {
+	n.running.Lock()
+	defer n.running.Unlock()
+	r, trans, notify, err := n.start()
+	if err != nil {
+		return errors.Join(err, n.Close())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// Observations block Raft until they are taken, so that none is lost: follow outlives Raft.
+	following, unfollow := context.WithCancel(context.WithoutCancel(ctx))
+	events := make(chan hraft.Observation, 64)
+	observer := hraft.NewObserver(events, true, observed)
+	r.RegisterObserver(observer)
+	n.raft.Store(r)
+	n.changed.announce()
+	var follower, leader sync.WaitGroup
+	follower.Go(func() { n.follow(following, events, notify) })
+	leader.Go(func() { n.lead(ctx, r) })
+	n.gate.open()
+
+	select {
+	case <-ctx.Done():
+		n.handOver(r)
+	case err = <-n.fatal:
+	}
+	cancel()
+	// Raft forgets to answer what it is asked while it shuts down: first let all be answered.
+	n.gate.close()
+	leader.Wait()
+	n.raft.Store(nil)
+	n.changed.announce()
+	close(n.snapshots.closing)
+	n.layer.Close()
+	stopped := r.Shutdown().Error()
+	r.DeregisterObserver(observer)
+	unfollow()
+	follower.Wait()
+	n.relay.wait()
+	return errors.Join(err, stopped, trans.Close(), n.Close())
+}
+
+// Close closes a node that was opened and will not be run. Run closes what it ran.
+func (n *Node) Close() error {
+	n.layer.Close()
+	return errors.Join(n.snapshots.close(), n.state.close(), n.wal.Close())
+}
+
+// start starts Raft on what was opened.
+func (n *Node) start() (*hraft.Raft, *hraft.NetworkTransport, chan bool, error) {
+	if err := n.state.step("start"); err != nil {
+		return nil, nil, nil, err
+	}
+	trans := newTransport(n.layer, n.timing, n.log)
+	notify := make(chan bool, 64)
+	conf := configure(n.cfg.Self, n.timing, n.log)
+	conf.NotifyCh = notify
+	n.setTrailFirst(conf)
+	r, err := hraft.NewRaft(conf, n.fsm, n.wal, n.wal, n.snapshots, trans)
+	if err != nil {
+		return nil, nil, nil, errors.Join(fmt.Errorf("start raft: %w", err), trans.Close())
+	}
+	return r, trans, notify, nil
+}
+
+// handOver gives the leadership to another voter, if there is one to take it.
+func (n *Node) handOver(r *hraft.Raft) {
+	if r.State() != hraft.Leader || len(n.voters(r)) < 2 {
+		return
+	}
+	if err := r.LeadershipTransfer().Error(); err != nil {
+		n.log.Info("the leadership was not handed over before stopping", "error", err)
+	}
+}
+
+// observed picks the observations that follow handles.
+func observed(o *hraft.Observation) bool {
+	switch o.Data.(type) {
+	case hraft.LeaderObservation, hraft.FailedHeartbeatObservation, hraft.ResumedHeartbeatObservation:
+		return true
+	}
+	return false
+}
+
+// follow keeps up with who leads and whom the leader hears.
+func (n *Node) follow(ctx context.Context, events <-chan hraft.Observation, notify <-chan bool) {
+	for {
+		select {
+		case <-ctx.Done():
+			n.tellLeading(false)
+			return
+		case leads := <-notify:
+			n.contacts.clear()
+			n.tellLeading(leads)
+			n.changed.announce()
+		case o := <-events:
+			switch data := o.Data.(type) {
+			case hraft.LeaderObservation:
+				n.changed.announce()
+			case hraft.FailedHeartbeatObservation:
+				n.contacts.lost(catalog.NodeID(data.PeerID), data.LastContact)
+			case hraft.ResumedHeartbeatObservation:
+				n.contacts.heard(catalog.NodeID(data.PeerID))
+			}
+		}
+	}
+}
+
+// tellLeading puts the latest word into the channel that Leading returns.
+func (n *Node) tellLeading(leads bool) {
+	select {
+	case <-n.leading:
+	default:
+	}
+	select {
+	case n.leading <- leads:
+	default:
+	}
+}
+
+// Leading returns a channel that holds the latest change: true when this node became leader, false when it
+// ceased to be. One reader.
+func (n *Node) Leading() <-chan bool { return n.leading }
+
+// IsLeader reports whether this node thinks it leads.
+func (n *Node) IsLeader() bool {
+	r := n.raft.Load()
+	return r != nil && r.State() == hraft.Leader
+}
+
+// setTrailFirst sets how much log stays before the log's mean entry is known to Raft.
+func (n *Node) setTrailFirst(conf *hraft.Config) {
+	conf.TrailingLogs = n.trailing()
+	n.trail.Store(conf.TrailingLogs)
+}
+
+// setTrail tells Raft how many entries make up the log that is to stay behind a marker.
+func (n *Node) setTrail() {
+	r := n.raft.Load()
+	if r == nil {
+		return
+	}
+	trailing := n.trailing()
+	if n.trail.Swap(trailing) == trailing {
+		return
+	}
+	conf := r.ReloadableConfig()
+	conf.TrailingLogs = trailing
+	if err := r.ReloadConfig(conf); err != nil {
+		n.log.Error("the length of the raft log could not be set", "entries", trailing, "error", err)
+	}
+}
+
+// trailing returns how many entries of the present mean size fill TrailingMiB.
+func (n *Node) trailing() uint64 {
+	return max(1, uint64(n.cfg.TrailingMiB)<<20/n.wal.mean())
+}
+
+// configure returns the library's settings.
+func configure(self catalog.NodeID, t timing, log *slog.Logger) *hraft.Config {
+	conf := hraft.DefaultConfig()
+	conf.LocalID = hraft.ServerID(self)
+	conf.HeartbeatTimeout = t.heartbeat
+	conf.ElectionTimeout = t.election
+	conf.LeaderLeaseTimeout = t.lease
+	conf.CommitTimeout = t.commit
+	conf.MaxAppendEntries = maxEntries
+	conf.SnapshotInterval = t.snapshotEvery
+	conf.SnapshotThreshold = t.snapshotAfter
+	conf.NoSnapshotRestoreOnStart = true
+	conf.NoLegacyTelemetry = true
+	conf.ShutdownOnRemove = false
+	conf.Logger = libraryLog{log: log}
+	return conf
+}
+
+func newTransport(l *layer, t timing, log *slog.Logger) *hraft.NetworkTransport {
+	return hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
+		Stream: l, MaxPool: 3, Timeout: t.network, Logger: libraryLog{log: log},
+	})
+}
+
+// contacts is what the leader knows of the nodes it has not heard of late.
+type contacts struct {
+	mu     sync.Mutex
+	silent map[catalog.NodeID]time.Time
+}
+
+func (c *contacts) init() { c.silent = make(map[catalog.NodeID]time.Time) }
+
+func (c *contacts) lost(id catalog.NodeID, last time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.silent[id] = last
+}
+
+func (c *contacts) heard(id catalog.NodeID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.silent, id)
+}
+
+func (c *contacts) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.silent)
+}
+
+// since returns how long the node has been silent, 0 when it was heard within a heartbeat.
+func (c *contacts) since(id catalog.NodeID) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last, ok := c.silent[id]; ok {
+		return time.Since(last)
+	}
+	return 0
+}

@@ -1,0 +1,112 @@
+package raft
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	hraft "github.com/hashicorp/raft"
+
+	"holdfast/catalog"
+)
+
+// Serve answers a request that another node sent with its Forwarder.
+func (n *Node) Serve(ctx context.Context, from catalog.NodeID, request []byte) ([]byte, error) {
+	if len(request) < 2 || request[0] != wireVersion {
+		return nil, fmt.Errorf("%w: from %s: not version %d", errWire, from, wireVersion)
+	}
+	switch request[1] {
+	case askPropose:
+		commands, err := decodeProposal(request[2:])
+		if err != nil {
+			return nil, fmt.Errorf("proposal from %s: %w", from, err)
+		}
+		for _, c := range commands {
+			if c.Node != from {
+				return nil, fmt.Errorf("%w: %s proposes in the name of %.60q", errWire, from, string(c.Node))
+			}
+		}
+		if !n.IsLeader() {
+			return encodeUnable(errAgain), nil
+		}
+		return encodeAnswers(n.submit(commands))
+	case askReadIndex:
+		index, err := n.readIndex()
+		if err != nil {
+			return encodeUnable(err), nil
+		}
+		return encodeIndex(index), nil
+	case askApplied:
+		return encodeIndex(n.state.store().applied.Load()), nil
+	}
+	return nil, fmt.Errorf("%w: from %s: request %d", errWire, from, request[1])
+}
+
+// Linear returns when the state that View reads on this node holds everything that was committed before the
+// call. It returns ErrNoQuorum when no leader is found within seconds.
+func (n *Node) Linear(ctx context.Context) error {
+	err := n.withLeader(ctx, func(ctx context.Context, leader catalog.NodeID) error {
+		if leader == n.cfg.Self {
+			_, err := n.readIndex()
+			return err
+		}
+		asking, cancel := context.WithCancel(ctx)
+		defer n.endsWithLeader(asking, leader, cancel)()
+		response, err := n.forward.Call(asking, leader, []byte{wireVersion, askReadIndex})
+		if err != nil {
+			return fmt.Errorf("%w: %w", errAgain, err)
+		}
+		index, err := decodeIndex(response)
+		if err != nil {
+			return err
+		}
+		return n.state.changed.wait(ctx, func() bool { return n.state.store().applied.Load() >= index })
+	})
+	if err != nil {
+		return fmt.Errorf("linear read: %w", err)
+	}
+	return nil
+}
+
+// ready remembers the term of which this leader knows that everything before it is applied here.
+type ready struct {
+	mu   sync.Mutex
+	term uint64
+}
+
+// readIndex returns, on the leader, an index such that a state at it holds all that was acknowledged before
+// the call.
+func (n *Node) readIndex() (uint64, error) {
+	if !n.gate.enter() {
+		return 0, errAgain
+	}
+	defer n.gate.leave()
+	r := n.raft.Load()
+	if r.State() != hraft.Leader {
+		return 0, errAgain
+	}
+	term := r.CurrentTerm()
+	n.ready.mu.Lock()
+	if n.ready.term != term {
+		// What earlier leaders acknowledged must be applied here first.
+		if err := r.Barrier(n.timing.quorum).Error(); err != nil {
+			n.ready.mu.Unlock()
+			return 0, fmt.Errorf("%w: %w", errAgain, err)
+		}
+		n.ready.term = term
+	}
+	n.ready.mu.Unlock()
+	// What this leader acknowledged is applied here. That it led at this place is verified after.
+	index := n.state.store().applied.Load()
+	if err := r.VerifyLeader().Error(); err != nil || r.CurrentTerm() != term {
+		return 0, fmt.Errorf("%w: %w", errAgain, orChanged(err))
+	}
+	return index, nil
+}
+
+func orChanged(err error) error {
+	if err == nil {
+		return hraft.ErrLeadershipLost
+	}
+	return err
+}

@@ -1,0 +1,106 @@
+package raft
+
+import (
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"holdfast/catalog"
+)
+
+// Role is a node's part in consensus.
+type Role string
+
+// The roles.
+const (
+	Leader    Role = "leader"
+	Follower  Role = "follower"
+	Candidacy Role = "candidate"
+	NonVoter  Role = "non-voter"
+	Outside   Role = "outside" // not yet, or no longer, taking part
+)
+
+// Status is how a node stands in consensus.
+type Status struct {
+	Role        Role             `json:"role"`
+	Leader      catalog.NodeID   `json:"leader,omitempty"` // as this node knows
+	Quorum      bool             `json:"quorum"`           // a leader with a majority was heard of late
+	Term        uint64           `json:"term"`
+	Applied     uint64           `json:"applied"`     // index at which the state stands
+	Commit      uint64           `json:"commit"`      // index known to be committed
+	Marker      uint64           `json:"marker"`      // index of the Raft snapshot marker
+	LogBytes    int64            `json:"logBytes"`    // about, of the Raft log
+	LastContact time.Duration    `json:"lastContact"` // since a leader was heard; 0 on the leader
+	Voters      []catalog.NodeID `json:"voters"`
+	Boot        uint64           `json:"boot"`     // this start of the node
+	Replayed    uint64           `json:"replayed"` // log entries applied since start
+}
+
+// Status returns how this node stands.
+func (n *Node) Status() Status {
+	st := n.state.store()
+	s := Status{Role: Outside, Applied: st.applied.Load(), Marker: st.marked(), Boot: n.boot, Replayed: n.fsm.entries()}
+	r := n.raft.Load()
+	if r == nil {
+		return s
+	}
+	if size, err := n.wal.size(); err == nil {
+		s.LogBytes = size
+	}
+	_, leader := r.LeaderWithID()
+	s.Leader, s.Term, s.Commit, s.Voters = catalog.NodeID(leader), r.CurrentTerm(), r.CommitIndex(), n.voters(r)
+	s.LastContact, s.Quorum = n.Heard()
+	s.Quorum = s.Quorum && leader != "" && s.LastContact < 3*n.timing.heartbeat
+	in, voter := configurationOf(0, r.GetConfiguration().Configuration()).has(n.cfg.Self)
+	switch {
+	case r.State() == hraft.Leader:
+		s.Role = Leader
+	case !in:
+		s.Role = Outside
+	case !voter:
+		s.Role = NonVoter
+	case r.State() == hraft.Candidate:
+		s.Role = Candidacy
+	default:
+		s.Role = Follower
+	}
+	return s
+}
+
+// Heard returns how long ago this node last heard a leader, by the monotonic clock, and false when it has
+// heard none since it was opened: then the time since that. On a leader that holds its lease it is 0.
+func (n *Node) Heard() (time.Duration, bool) {
+	r := n.raft.Load()
+	if r == nil {
+		return time.Since(n.opened), false
+	}
+	if r.State() == hraft.Leader {
+		return 0, true
+	}
+	last := r.LastContact()
+	if last.IsZero() {
+		return time.Since(n.opened), false
+	}
+	return time.Since(last), true
+}
+
+// Contacts returns, on the leader, how long each node that takes part has been silent: 0 for one that answers
+// its heartbeats. It is counted anew when the leader changes, and nil on other nodes.
+func (n *Node) Contacts() map[catalog.NodeID]time.Duration {
+	r := n.raft.Load()
+	if r == nil || r.State() != hraft.Leader {
+		return nil
+	}
+	out := make(map[catalog.NodeID]time.Duration)
+	for _, s := range r.GetConfiguration().Configuration().Servers {
+		out[catalog.NodeID(s.ID)] = n.contacts.since(catalog.NodeID(s.ID))
+	}
+	return out
+}
+
+// marked returns the index of the store's marker.
+func (s *store) marked() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.marker.Index
+}

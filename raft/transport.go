@@ -1,0 +1,136 @@
+package raft
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"holdfast/catalog"
+)
+
+// Carrier opens streams to other nodes. Streams that others open are handed in with Node.Stream.
+type Carrier interface {
+	// Dial opens a stream for Raft to the node.
+	Dial(ctx context.Context, to catalog.NodeID) (net.Conn, error)
+}
+
+// layer is Raft's stream layer over a Carrier. Addresses are node ids.
+type layer struct {
+	self     catalog.NodeID
+	carrier  Carrier
+	incoming chan net.Conn
+	closed   chan struct{}
+
+	mu    sync.Mutex
+	conns map[*conn]struct{} // nil once closed
+}
+
+func newLayer(self catalog.NodeID, carrier Carrier) *layer {
+	return &layer{
+		self:     self,
+		carrier:  carrier,
+		incoming: make(chan net.Conn, 16),
+		closed:   make(chan struct{}),
+		conns:    make(map[*conn]struct{}),
+	}
+}
+
+// conn is a stream that the layer can close when the node stops.
+type conn struct {
+	net.Conn
+	layer *layer
+	peer  catalog.NodeID
+}
+
+// RemoteAddr returns the other node's id.
+func (c *conn) RemoteAddr() net.Addr { return address(c.peer) }
+
+// Close closes the stream.
+func (c *conn) Close() error {
+	c.layer.mu.Lock()
+	delete(c.layer.conns, c)
+	c.layer.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// address is a node id as a net.Addr.
+type address string
+
+// Network names the kind of address.
+func (a address) Network() string { return "node" }
+
+// String returns the node id.
+func (a address) String() string { return string(a) }
+
+// keep remembers a stream, or closes it when the layer is closed.
+func (l *layer) keep(c net.Conn, peer catalog.NodeID) (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conns == nil {
+		c.Close()
+		return nil, ErrStopped
+	}
+	kept := &conn{Conn: c, layer: l, peer: peer}
+	l.conns[kept] = struct{}{}
+	return kept, nil
+}
+
+// Dial opens a stream to the node with that address.
+func (l *layer) Dial(to hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	peer := catalog.NodeID(to)
+	c, err := l.carrier.Dial(ctx, peer)
+	if err != nil {
+		return nil, fmt.Errorf("dial %s for raft: %w", to, err)
+	}
+	return l.keep(c, peer)
+}
+
+// Accept returns the next stream that another node opened.
+func (l *layer) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.incoming:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// hand gives Raft a stream that another node opened.
+func (l *layer) hand(from catalog.NodeID, c net.Conn) {
+	kept, err := l.keep(c, from)
+	if err != nil {
+		return
+	}
+	select {
+	case l.incoming <- kept:
+	case <-l.closed:
+		kept.Close()
+	default:
+		kept.Close() // nobody accepts: the other side tries again
+	}
+}
+
+// Close closes the layer and every stream.
+func (l *layer) Close() error {
+	l.mu.Lock()
+	conns := l.conns
+	l.conns = nil
+	l.mu.Unlock()
+	if conns == nil {
+		return nil
+	}
+	close(l.closed)
+	for c := range conns {
+		c.Conn.Close()
+	}
+	return nil
+}
+
+// Addr returns this node's id.
+func (l *layer) Addr() net.Addr { return address(l.self) }
