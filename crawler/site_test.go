@@ -29,6 +29,8 @@ type site struct {
 	mux *http.ServeMux
 	mu  sync.Mutex
 	log []request
+	// seen, if set, is called with the number of requests so far.
+	seen func(n int)
 }
 
 func newSite(t testing.TB) *site {
@@ -36,6 +38,9 @@ func newSite(t testing.TB) *site {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.log = append(s.log, request{r.URL.RequestURI(), r.UserAgent(), time.Now()})
+		if s.seen != nil {
+			s.seen(len(s.log))
+		}
 		s.mu.Unlock()
 		s.mux.ServeHTTP(w, r)
 	}))

@@ -1,0 +1,184 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/harvest"
+)
+
+// Environment of the process that TestKill starts and kills.
+const (
+	envKillDir  = "HOLDFAST_TEST_KILL_DIR"
+	envKillSeed = "HOLDFAST_TEST_KILL_SEED"
+)
+
+// TestMain lets the test binary be the crawl that is killed.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(envKillDir); dir != "" {
+		if err := crawlToBeKilled(dir, os.Getenv(envKillSeed)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func killJob(seed string) harvest.Job {
+	job := newJob(seed)
+	job.Settings.WARCBytes = 100 << 10
+	return job
+}
+
+func crawlToBeKilled(dir, seed string) error {
+	c, err := New(Config{Dir: dir, Job: killJob(seed), Node: "node1"})
+	if err != nil {
+		return err
+	}
+	_, err = c.Run(context.Background())
+	return err
+}
+
+const killPages = 1500
+
+// bigSite has pages that link to a few others each, so that all are found bit by bit; each takes a moment.
+func bigSite(t testing.TB) *site {
+	s := newSite(t)
+	s.mux.HandleFunc("/p/", func(w http.ResponseWriter, r *http.Request) {
+		n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/p/"))
+		if err != nil || n >= killPages {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		for i := 1; i <= 3; i++ {
+			fmt.Fprintf(w, "<a href=/p/%d>next</a> ", min(3*n+i, killPages-1))
+		}
+		fmt.Fprint(w, strings.Repeat("text of the page "+strconv.Itoa(n)+" ", 40))
+	})
+	s.file("/robots.txt", "text/plain", "User-agent: *\nDisallow: /private\n")
+	return s
+}
+
+// A crawl that is killed again and again ends with every URI recorded once, in valid files, and logged once.
+func TestKill(t *testing.T) {
+	kills := 12
+	if testing.Short() {
+		kills = 4
+	}
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	s := bigSite(t)
+	dir := t.TempDir()
+	finished, killed := false, 0
+	for i := 0; i < kills && !finished; i++ {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), envKillDir+"="+dir, envKillSeed+"="+s.URL+"/p/0")
+		var said strings.Builder
+		cmd.Stderr = &said
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		timer := time.NewTimer(time.Duration(50+rnd.IntN(400)) * time.Millisecond)
+		select {
+		case <-timer.C:
+			if err := cmd.Process.Kill(); err != nil {
+				t.Log(err)
+			}
+			<-ended
+			killed++
+		case err := <-ended:
+			if err != nil {
+				t.Fatalf("after %d kills: %v\n%s", i, err, said.String())
+			}
+			finished = true
+		}
+		timer.Stop()
+	}
+	t.Logf("killed %d times, the last after %d requests", killed, len(s.requests()))
+	sum := run(t, dir, killJob(s.URL+"/p/0"))
+	if sum.Reason != "completed" {
+		t.Errorf("summary %+v", sum)
+	}
+	checkOnce(t, s, dir, sum)
+}
+
+// checkOnce checks that every page is recorded, logged and counted exactly once.
+func checkOnce(t *testing.T, s *site, dir string, sum Summary) {
+	t.Helper()
+	seen := captures(t, dir)
+	for uri, n := range seen {
+		if n != 1 {
+			t.Errorf("%s is recorded %d times", uri, n)
+		}
+	}
+	want := killPages + 1 // and robots.txt
+	if len(seen) != want {
+		t.Errorf("%d URIs are recorded, want %d", len(seen), want)
+	}
+	lines := map[string]int{}
+	for _, l := range logLines(t, dir) {
+		if lines[l[3]]++; lines[l[3]] > 1 {
+			t.Errorf("%s is logged %d times", l[3], lines[l[3]])
+		}
+		if seen[l[3]] == 0 {
+			t.Errorf("%s is logged but not recorded", l[3])
+		}
+	}
+	if len(lines) != want {
+		t.Errorf("%d URIs are logged, want %d", len(lines), want)
+	}
+	if c := sum.Counters; c.Succeeded != int64(want) || c.Discovered != int64(want) || c.Queued != 0 {
+		t.Errorf("counters %+v, want %d", c, want)
+	}
+	twice := 0
+	for _, n := range s.counts() {
+		twice += n - 1
+	}
+	t.Logf("%d fetches beyond one per URI", twice)
+}
+
+// A crawl that is cancelled can be opened again and completes.
+func TestCancelAndResume(t *testing.T) {
+	s := bigSite(t)
+	dir := t.TempDir()
+	for range 3 {
+		ctx, cancel := context.WithCancel(t.Context())
+		c, err := New(Config{Dir: dir, Job: killJob(s.URL + "/p/0"), Node: "node1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.mu.Lock()
+		enough := len(s.log) + 150
+		s.seen = func(n int) {
+			if n == enough {
+				cancel()
+			}
+		}
+		s.mu.Unlock()
+		sum, err := c.Run(ctx)
+		cancel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum.Reason != "unfinished" || !sum.Resumable {
+			t.Fatalf("summary %+v", sum)
+		}
+	}
+	s.mu.Lock()
+	s.seen = nil
+	s.mu.Unlock()
+	checkOnce(t, s, dir, run(t, dir, killJob(s.URL+"/p/0")))
+}
