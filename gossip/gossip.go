@@ -191,7 +191,8 @@ func (g *Gossip) Packet(from string, packet []byte) { g.wire.packet(from, packet
 func (g *Gossip) Stream(from string, c net.Conn) { g.wire.stream(c) }
 
 // Run talks until ctx ends, then says goodbye, so that others see this node as left and
-// not as failed. A Gossip runs once.
+// not as failed. A Gossip runs once. A probe that memberlist has under way may wait a few
+// seconds longer for an answer; it can neither send nor dial any more.
 func (g *Gossip) Run(ctx context.Context) error {
 	list, err := memberlist.Create(g.list)
 	if err != nil {

@@ -70,8 +70,11 @@ func (w *wire) WriteTo([]byte, string) (time.Time, error) { return time.Time{}, 
 
 // WriteToAddress never fails for want of a path: a packet may be lost, as anywhere.
 func (w *wire) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
-	if to.Name == "" {
+	switch {
+	case to.Name == "":
 		return time.Time{}, errNoName
+	case w.stopped():
+		return time.Time{}, net.ErrClosed
 	}
 	w.carrier.Send(to.Name, b)
 	return time.Now(), nil
@@ -80,8 +83,11 @@ func (w *wire) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error
 func (w *wire) DialTimeout(string, time.Duration) (net.Conn, error) { return nil, errNoName }
 
 func (w *wire) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (net.Conn, error) {
-	if to.Name == "" {
+	switch {
+	case to.Name == "":
 		return nil, errNoName
+	case w.stopped():
+		return nil, net.ErrClosed
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -97,6 +103,15 @@ func (w *wire) DialAddressTimeout(to memberlist.Address, timeout time.Duration) 
 	return w.carrier.Dial(ctx, to.Name)
 }
 
+func (w *wire) stopped() bool {
+	select {
+	case <-w.done:
+		return true
+	default:
+		return false
+	}
+}
+
 func (w *wire) PacketCh() <-chan *memberlist.Packet { return w.packets }
 func (w *wire) StreamCh() <-chan net.Conn           { return w.streams }
 
@@ -104,10 +119,8 @@ func (w *wire) StreamCh() <-chan net.Conn           { return w.streams }
 func (w *wire) Shutdown() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	select {
-	case <-w.done:
+	if w.stopped() {
 		return nil
-	default:
 	}
 	close(w.done)
 	var errs []error
@@ -141,10 +154,8 @@ func (w *wire) stream(c net.Conn) {
 func (w *wire) offer(c net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	select {
-	case <-w.done:
+	if w.stopped() {
 		return false
-	default:
 	}
 	select {
 	case w.streams <- c:
