@@ -113,7 +113,7 @@ func New(cfg Config) (crawl *Crawl, err error) {
 		return nil, err
 	}
 	c.servers = newServers(c.frontier)
-	c.resolver = fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Timeout: 5 * time.Second}
+	c.resolver = fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Server: c.settings.Nameserver, Timeout: 5 * time.Second}
 	c.client = fetch.New(fetch.Config{UserAgent: c.settings.Agent(), From: c.settings.From(), Timeout: c.settings.FetchTimeout.Std(),
 		Idle: c.settings.IdleTimeout.Std(), MaxBody: c.settings.MaxDocumentBytes, SpillDir: filepath.Join(cfg.Dir, "state", "spill"),
 		Allowed: c.allowed, MaxIdle: 2 * c.settings.Workers})

@@ -72,6 +72,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"warc_level", func(s *Settings) { s.WARCLevel = 12 }},
 		{"user_agent", func(s *Settings) { s.UserAgent = "a\r\nX: y" }},
 		{"operator_contact", func(s *Settings) { s.OperatorContact = "me" }},
+		{"nameserver", func(s *Settings) { s.Nameserver = "localhost:53" }},
 		{"fetch_timeout", func(s *Settings) { s.FetchTimeout = 0 }},
 	}
 	for _, tt := range tests {

@@ -2,6 +2,7 @@ package harvest
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -58,6 +59,8 @@ type Settings struct {
 	Robots RobotsPolicy `json:"robots"`
 	// AllowPrivate lets the crawl reach private, loopback and link-local addresses. Default false.
 	AllowPrivate bool `json:"allow_private"`
+	// Nameserver is asked for names instead of the machine's own name servers: an address and a port, as 192.0.2.1:53. Default none.
+	Nameserver string `json:"nameserver,omitempty"`
 	// UserAgent is sent with every request; {contact} stands for OperatorContact.
 	// Default "Mozilla/5.0 (compatible; holdfast/1.0; +{contact})".
 	UserAgent string `json:"user_agent"`
@@ -156,6 +159,11 @@ func (s Settings) Validate() error {
 	}
 	if err := s.validateText(); err != nil {
 		return err
+	}
+	if s.Nameserver != "" {
+		if at, err := netip.ParseAddrPort(s.Nameserver); err != nil || at.Port() == 0 {
+			return invalid("nameserver", strconv.Quote(s.Nameserver), "an address and a port, as 192.0.2.1:53")
+		}
 	}
 	if s.MinDelay > s.MaxDelay {
 		return invalid("min_delay", s.MinDelay.String(), "at most max_delay ("+s.MaxDelay.String()+")")

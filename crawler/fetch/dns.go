@@ -26,6 +26,7 @@ const (
 type Resolver struct {
 	Hosts   string // path of the hosts file
 	Config  string // path of resolv.conf
+	Server  string // address and port of a name server to ask instead of those of Config
 	Timeout time.Duration
 }
 
@@ -59,7 +60,7 @@ func (r Resolver) Lookup(ctx context.Context, host string) Answer {
 		a.Code, a.Addrs, a.TTL, a.Text = CodeDNSOK, addrs, hostsTTL, []byte(text)
 		return a
 	}
-	cfg, err := dns.ClientConfigFromFile(r.Config)
+	cfg, err := r.servers()
 	if err != nil || len(cfg.Servers) == 0 {
 		a.Err = fmt.Errorf("look up %s: no name server in %s: %w", host, r.Config, err)
 		return a
@@ -96,6 +97,15 @@ func (r Resolver) Lookup(ctx context.Context, host string) Answer {
 	}
 	a.Code, a.Err, a.TTL, a.Text = CodeDNSOK, nil, max(ttl, minTTL), []byte(text)
 	return a
+}
+
+// servers returns the name servers to ask.
+func (r Resolver) servers() (*dns.ClientConfig, error) {
+	if r.Server == "" {
+		return dns.ClientConfigFromFile(r.Config)
+	}
+	host, port, err := net.SplitHostPort(r.Server)
+	return &dns.ClientConfig{Servers: []string{host}, Port: port}, err
 }
 
 func address(rr dns.RR) (netip.Addr, bool) {
