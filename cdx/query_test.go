@@ -174,6 +174,7 @@ func TestArrange(t *testing.T) {
 		{"closest", Query{Sort: Closest, Closest: "20220301"}, "34521"},
 		{"closest, limit", Query{Sort: Closest, Closest: "20220301", Limit: 2}, "34"},
 		{"closest, earlier of two", Query{Sort: Closest, Closest: "20220702120000", Limit: 1}, "3"},
+		{"closest to the end of time", Query{Sort: Closest, Closest: "9999", Limit: 2}, "54"},
 		{"collapse", Query{Collapse: 4}, "1234"},
 		{"collapse, then reverse", Query{Collapse: 4, Sort: Reverse, Limit: 2}, "43"},
 	} {

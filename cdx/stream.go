@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"time"
 )
@@ -227,17 +228,18 @@ func closest(q Query, captures iter.Seq2[Capture, error]) iter.Seq2[Capture, err
 	}
 }
 
-func distance(timestamp string, target time.Time) time.Duration {
+// distance counts seconds; a time.Duration would not reach from end to end.
+func distance(timestamp string, target time.Time) int64 {
 	t, err := ParseTimestamp(timestamp, Low)
 	if err != nil {
-		return 1<<63 - 1
+		return math.MaxInt64
 	}
-	return t.Sub(target).Abs()
+	return max(t.Unix()-target.Unix(), target.Unix()-t.Unix())
 }
 
 type distant struct {
 	Capture
-	far   time.Duration
+	far   int64
 	order int
 }
 

@@ -1,0 +1,251 @@
+package replay
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"holdfast/access"
+	"holdfast/cdx"
+)
+
+//go:embed pages/*.html
+var templates embed.FS
+
+//go:embed static/style.css
+var styleSheet []byte
+
+// ownPolicy is for the handler's own pages: no script at all.
+const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+
+// pages are the handler's own pages.
+type pages struct{ all map[string]*template.Template }
+
+// newPages parses the templates: each page stands in the same frame.
+func newPages() (*pages, error) {
+	p := &pages{all: map[string]*template.Template{}}
+	for _, name := range []string{"start", "calendar", "prefix", "message"} {
+		t, err := template.New("frame.html").Funcs(template.FuncMap{
+			"when":  func(ts string) string { return timeOf(ts).Format("2 January 2006, 15:04:05") },
+			"iso":   func(ts string) string { return timeOf(ts).Format("2006-01-02T15:04:05Z") },
+			"clock": func(ts string) string { return timeOf(ts).Format("15:04:05") },
+			"day":   func(ts string) string { return timeOf(ts).Format("2 January 2006") },
+			"bytes": sizeText,
+			"path":  linkSafe,
+		}).ParseFS(templates, "pages/frame.html", "pages/"+name+".html")
+		if err != nil {
+			return nil, fmt.Errorf("parse page %s: %w", name, err)
+		}
+		p.all[name] = t
+	}
+	return p, nil
+}
+
+// view is what a page shows. Each page uses the fields it needs.
+type view struct {
+	Archive, Heading, URL string
+	Message               string
+	Incomplete            int // shards that could not be asked
+	Calendar              *calendar
+	Addresses             []address
+	More                  bool // there are more addresses
+	Home                  bool // the frame's small form is not needed
+}
+
+// show writes one of the handler's pages.
+func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, page string, v view) {
+	v.Archive = h.cfg.Title
+	var b bytes.Buffer
+	if err := h.pages.all[page].Execute(&b, v); err != nil {
+		h.log.Error("write page", "page", page, "error", err)
+		http.Error(w, "the page could not be made", http.StatusInternalServerError)
+		return
+	}
+	header := w.Header()
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Security-Policy", ownPolicy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Length", fmt.Sprint(b.Len()))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(b.Bytes())
+	}
+}
+
+func (h *Handler) style(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/css; charset=utf-8")
+	w.Header().Set("Cache-Control", "max-age=3600")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(styleSheet))
+}
+
+// start answers the start page, or goes to the captures of the URL typed there.
+func (h *Handler) start(w http.ResponseWriter, r *http.Request) {
+	typed := strings.TrimSpace(r.URL.Query().Get("url"))
+	if typed == "" {
+		h.show(w, r, http.StatusOK, "start", view{Home: true})
+		return
+	}
+	address, scope := cdx.Pattern(typed)
+	if _, err := cdx.Key(address); err != nil {
+		h.show(w, r, http.StatusBadRequest, "start", view{Home: true, URL: typed, Message: "That is not a web address."})
+		return
+	}
+	to := "/web/*/" + linkSafe(strings.ReplaceAll(repairURL(address), "#", "%23"))
+	if scope == cdx.Domain {
+		to = "/web/*/*." + linkSafe(address)
+	} else if scope == cdx.Prefix {
+		to += "*"
+	}
+	redirect(w, to, http.StatusSeeOther)
+}
+
+// fail answers with a page that says what is wrong.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, status int, message string) {
+	h.show(w, r, status, "message", view{Heading: http.StatusText(status), Message: message})
+}
+
+// refuse answers for a capture that may not be seen.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
+	message := "This page is in the archive, but it may not be shown."
+	if why.reason != "" {
+		message += " " + why.reason
+	}
+	h.show(w, r, http.StatusUnavailableForLegalReasons, "message", view{Heading: "Not available", Message: message})
+}
+
+// broken answers when captures or their content cannot be read.
+func (h *Handler) broken(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return
+	}
+	if errors.Is(err, errNoOriginal) {
+		h.fail(w, r, http.StatusNotFound, "This capture says that the page had not changed, but the capture it refers to is not in this archive.")
+		return
+	}
+	h.log.Error("replay", "path", r.URL.Path, "error", err)
+	h.fail(w, r, http.StatusServiceUnavailable, "The archive holds this page, but cannot read it at the moment.")
+}
+
+// notFound answers for a URL without captures, with addresses near it.
+func (h *Handler) notFound(w http.ResponseWriter, r *http.Request, t target, incomplete *cdx.Incomplete) {
+	v := view{Heading: "Not in the archive", URL: t.url, Message: "The archive has no capture of this address."}
+	if incomplete != nil {
+		v.Incomplete = len(incomplete.Shards)
+	}
+	for _, q := range nearby(t.url) {
+		if v.Addresses, v.More, _ = h.addresses(r, q, 12); len(v.Addresses) > 0 {
+			break
+		}
+	}
+	h.show(w, r, http.StatusNotFound, "message", v)
+}
+
+// nearby returns queries for addresses like one that was not found, nearest first.
+func nearby(address string) []cdx.Query {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return nil
+	}
+	u.RawQuery, u.Fragment = "", ""
+	var queries []cdx.Query
+	for range 4 {
+		if u.Path == "" || u.Path == "/" {
+			break
+		}
+		u.Path = u.Path[:strings.LastIndexByte(strings.TrimSuffix(u.Path, "/"), '/')+1]
+		u.RawPath = ""
+		queries = append(queries, cdx.Query{URL: u.String(), Match: cdx.Prefix})
+	}
+	return append(queries, cdx.Query{URL: u.Scheme + "://" + u.Host + "/", Match: cdx.Host},
+		cdx.Query{URL: u.Scheme + "://" + u.Host + "/", Match: cdx.Domain})
+}
+
+// address is a URL with captures.
+type address struct {
+	URL         string
+	Captures    int
+	First, Last string
+}
+
+// maxScanned bounds the captures looked at for one list of addresses.
+const maxScanned = 50_000
+
+// addresses lists the first distinct URLs of a query. more reports that there are others.
+func (h *Handler) addresses(r *http.Request, q cdx.Query, n int) (list []address, more bool, missing int) {
+	q.Limit = maxScanned
+	rules := h.cfg.Policy()
+	scanned, lastKey := 0, ""
+	for c, err := range h.captures.Query(r.Context(), q) {
+		var incomplete *cdx.Incomplete
+		if errors.As(err, &incomplete) {
+			missing = len(incomplete.Shards)
+			continue
+		}
+		if err != nil {
+			h.log.Warn("list of addresses ended early", "url", q.URL, "error", err)
+			return list, more, missing
+		}
+		if scanned++; scanned > maxScanned {
+			return list, true, missing
+		}
+		if decision, _ := rules.Decide(c.Key, c.Timestamp); decision == access.Exclude {
+			continue
+		}
+		if c.Key != lastKey {
+			if len(list) == n {
+				return list, true, missing
+			}
+			lastKey = c.Key
+			list = append(list, address{URL: c.URL, First: c.Timestamp})
+		}
+		last := &list[len(list)-1]
+		last.Captures++
+		last.Last = c.Timestamp
+	}
+	return list, scanned >= maxScanned, missing
+}
+
+// list answers /web/*/<url>: a calendar, or addresses for a pattern.
+func (h *Handler) list(w http.ResponseWriter, r *http.Request, t target) {
+	address, scope := cdx.Pattern(t.url)
+	if rest, ok := strings.CutPrefix(t.url, "http://*."); ok {
+		address, scope = strings.TrimSuffix(strings.TrimSuffix(rest, "/*"), "/"), cdx.Domain
+	}
+	q := cdx.Query{URL: address, Match: scope}
+	if _, err := q.Compile(); err != nil {
+		h.fail(w, r, http.StatusBadRequest, "That is not a URL that could have been archived.")
+		return
+	}
+	if scope == cdx.Exact {
+		h.calendar(w, r, q, t)
+		return
+	}
+	v := view{URL: t.url, Heading: "Archived addresses"}
+	v.Addresses, v.More, v.Incomplete = h.addresses(r, q, 500)
+	status := http.StatusOK
+	if len(v.Addresses) == 0 {
+		status, v.Message = http.StatusNotFound, "The archive has no capture of an address like this."
+	}
+	h.show(w, r, status, "prefix", v)
+}
+
+// sizeText writes a number of bytes for people.
+func sizeText(n int64) string {
+	switch {
+	case n <= 0:
+		return ""
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	case n < 1_000_000_000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
+}

@@ -1,0 +1,209 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"holdfast/cdx"
+	"holdfast/warc"
+)
+
+// errNoRecord reports that a capture's record is not where the index says.
+var errNoRecord = errors.New("no such record")
+
+// errNoOriginal reports a revisit whose content was not found.
+var errNoOriginal = errors.New("the capture that this one repeats is not here")
+
+// document is an archived answer: status and header as the server sent them,
+// and its payload as recorded.
+type document struct {
+	capture cdx.Capture
+	status  int
+	header  warc.Header
+	payload io.Reader // transfer coding removed, content coding kept
+	size    int64     // of the payload, -1 if unknown
+	closer  io.Closer
+}
+
+func (d *document) Close() error { return d.closer.Close() }
+
+// open reads a capture's record, and that of the content if it is a revisit.
+func (h *Handler) open(ctx context.Context, c cdx.Capture) (*document, error) {
+	rec, closer, err := h.record(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if rec.Type != warc.TypeRevisit {
+		d, err := newDocument(c, rec, closer)
+		if err != nil {
+			closer.Close()
+			return nil, err
+		}
+		return d, nil
+	}
+	var own *warc.HTTPHead
+	if rec.IsHTTP() {
+		own, _ = rec.HTTP() // a revisit may do without
+	}
+	closer.Close()
+	original, err := h.original(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	rec, closer, err = h.record(ctx, original)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDocument(c, rec, closer)
+	if err != nil {
+		closer.Close()
+		return nil, err
+	}
+	if own != nil && own.Status != 304 && own.Status >= 200 {
+		d.status = own.Status
+		d.header = framed(own.Header, d.header)
+	}
+	return d, nil
+}
+
+// framed is a revisit's header, with the fields that say how the bytes are to
+// be read from the record that holds them.
+func framed(own, original warc.Header) warc.Header {
+	var out warc.Header
+	for _, f := range own {
+		if !isFraming(f.Name) {
+			out = append(out, f)
+		}
+	}
+	for _, f := range original {
+		if isFraming(f.Name) {
+			out = append(out, f)
+		}
+	}
+	if !out.Has("Content-Type") && original.Has("Content-Type") {
+		out.Set("Content-Type", original.Get("Content-Type"))
+	}
+	return out
+}
+
+func isFraming(name string) bool {
+	return strings.EqualFold(name, "Content-Encoding") || strings.EqualFold(name, "Transfer-Encoding") ||
+		strings.EqualFold(name, "Content-Length")
+}
+
+// record opens the record of a capture.
+func (h *Handler) record(ctx context.Context, c cdx.Capture) (*warc.Record, io.Closer, error) {
+	in, err := h.records.Open(ctx, c.File, c.Offset, c.Length)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open record in %s at %d: %w", c.File, c.Offset, err)
+	}
+	rec, err := findRecord(in, c)
+	if err != nil {
+		in.Close()
+		return nil, nil, fmt.Errorf("read record in %s at %d: %w", c.File, c.Offset, err)
+	}
+	return rec, in, nil
+}
+
+// maxShared is how many records of one gzip member are looked through.
+const maxShared = 10_000
+
+// findRecord reads on to the capture's record: the first, but in files of tools
+// that pack several into one gzip member.
+func findRecord(in io.Reader, c cdx.Capture) (*warc.Record, error) {
+	r, err := warc.NewReader(in, c.File)
+	if err != nil {
+		return nil, err
+	}
+	for range maxShared {
+		rec, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if rec.Offset > 0 {
+			break // the next member: not ours
+		}
+		date, err := rec.Date()
+		if err != nil || cdx.Timestamp(date) != c.Timestamp {
+			continue
+		}
+		if key, err := cdx.Key(rec.TargetURI()); err == nil && key == c.Key && isContent(rec.Type) {
+			return rec, nil
+		}
+	}
+	return nil, errNoRecord
+}
+
+func isContent(kind string) bool {
+	switch kind {
+	case warc.TypeResponse, warc.TypeRevisit, warc.TypeResource, warc.TypeMetadata, warc.TypeConversion:
+		return true
+	}
+	return false
+}
+
+func newDocument(c cdx.Capture, rec *warc.Record, closer io.Closer) (*document, error) {
+	d := &document{capture: c, closer: closer, status: 200, size: rec.Size, payload: rec.Block}
+	if !rec.IsHTTP() {
+		d.header.Set("Content-Type", rec.ContentType())
+		return d, nil
+	}
+	head, err := rec.HTTP()
+	if err != nil {
+		return nil, err
+	}
+	d.status, d.header = head.Status, head.Header
+	d.size = rec.Size - int64(len(head.Raw))
+	for _, coding := range head.Header.Values("Transfer-Encoding") {
+		if strings.Contains(strings.ToLower(coding), "chunked") {
+			d.payload, d.size = dechunk(rec.Block), -1
+			break
+		}
+	}
+	return d, nil
+}
+
+// original finds the capture that a revisit repeats: by the URL and date it
+// names, else by digest under the same URL, else by digest anywhere.
+func (h *Handler) original(ctx context.Context, c cdx.Capture) (cdx.Capture, error) {
+	for _, try := range []struct {
+		url, timestamp string
+		same           bool // the time must be the very one
+	}{{c.Refers.URL, c.Refers.Timestamp, true}, {c.Refers.URL, c.Timestamp, false}, {c.URL, c.Timestamp, false}} {
+		if try.url == "" || try.timestamp == "" {
+			continue
+		}
+		q := cdx.Query{URL: try.url, Sort: cdx.Closest, Closest: try.timestamp, Limit: 20, Filters: []string{"!=mime:" + cdx.RevisitMIME}}
+		if c.Digest != "" && !try.same {
+			q.Filters = append(q.Filters, "=digest:"+c.Digest)
+		}
+		for found, err := range cdx.Arrange(q, h.captures.Query(ctx, q)) {
+			if err != nil {
+				break // what is missing may be found by digest
+			}
+			if try.same && (found.Timestamp != try.timestamp || c.Digest != "" && found.Digest != "" && c.Digest != found.Digest) {
+				continue
+			}
+			if c.Digest == "" && found.Timestamp > c.Timestamp {
+				continue
+			}
+			return found, nil
+		}
+	}
+	if c.Digest != "" {
+		found, ok, err := h.captures.Digest(ctx, c.Digest)
+		if err != nil {
+			return cdx.Capture{}, fmt.Errorf("look up %s: %w", c.Digest, err)
+		}
+		if ok {
+			return found, nil
+		}
+	}
+	return cdx.Capture{}, errNoOriginal
+}

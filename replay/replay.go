@@ -1,0 +1,243 @@
+// Package replay shows archived pages: a URL and a time become a page as it was.
+//
+// It serves what the wayback machines of the field serve (replay under /web/,
+// Memento, a CDX server) over two small interfaces. Archived pages are hostile:
+// the handler belongs on a port of its own, sets no cookies, and tells the
+// browser to reach nothing but this port.
+package replay
+
+import (
+	"context"
+	"io"
+	"iter"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"holdfast/access"
+	"holdfast/cdx"
+)
+
+// Captures finds captures.
+type Captures interface {
+	// Query yields matching captures in order of key, then time, all that the
+	// arranged answer may hold. An answer that lacks shards ends in a *cdx.Incomplete.
+	Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error]
+	// Digest returns the earliest capture with that payload; false if there is none.
+	Digest(ctx context.Context, digest string) (cdx.Capture, bool, error)
+}
+
+// Records reads the archive's files.
+type Records interface {
+	// Open reads a record's bytes as stored, from an offset of a file; with
+	// length 0, which is not known, to the end of the file.
+	Open(ctx context.Context, file string, offset, length int64) (io.ReadCloser, error)
+}
+
+// Config says how the archive is shown.
+type Config struct {
+	Title      string               // of the archive, on its pages; default "Holdfast"
+	Policy     func() access.Policy // asked for every answer; default: everything may be seen
+	BaseURL    string               // where readers reach the handler, as http://host; default: the request's host
+	MaxDecoded int64                // bytes that a compressed page may unpack to; default 256 MiB
+	NoBanner   bool                 // leave pages without the bar that says what they are
+}
+
+// Handler answers HTTP requests for archived pages. It may be used concurrently.
+type Handler struct {
+	cfg      Config
+	captures Captures
+	records  Records
+	log      *slog.Logger
+	pages    *pages
+}
+
+// New returns a handler over captures and records.
+func New(cfg Config, captures Captures, records Records, log *slog.Logger) (*Handler, error) {
+	if cfg.Title == "" {
+		cfg.Title = "Holdfast"
+	}
+	if cfg.Policy == nil {
+		cfg.Policy = func() access.Policy { return access.Policy{} }
+	}
+	if cfg.MaxDecoded <= 0 {
+		cfg.MaxDecoded = 256 << 20
+	}
+	cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, "/")
+	p, err := newPages()
+	if err != nil {
+		return nil, err
+	}
+	return &Handler{cfg: cfg, captures: captures, records: records, log: log, pages: p}, nil
+}
+
+// ServeHTTP implements http.Handler. It routes by hand: a ServeMux would tidy
+// the URLs that stand in the paths.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Referrer-Policy", "same-origin")
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		h.fail(w, r, http.StatusMethodNotAllowed, "An archive can only be read.")
+		return
+	}
+	path := r.URL.EscapedPath()
+	switch {
+	case path == "/":
+		h.start(w, r)
+	case path == "/_/style.css":
+		h.style(w, r)
+	case path == "/cdx" || path == "/cdx/":
+		h.cdxServer(w, r)
+	case strings.HasPrefix(path, "/timemap/"):
+		h.timeMap(w, r, withQuery(path[len("/timemap/"):], r))
+	case path == "/web" || path == "/web/":
+		http.Redirect(w, r, "/", http.StatusFound)
+	case strings.HasPrefix(path, "/web/"):
+		h.web(w, r, withQuery(path[len("/web/"):], r))
+	default:
+		h.stray(w, r)
+	}
+}
+
+// withQuery puts back the query that belongs to the archived URL in a path.
+func withQuery(path string, r *http.Request) string {
+	if r.URL.RawQuery != "" || r.URL.ForceQuery {
+		return path + "?" + r.URL.RawQuery
+	}
+	return path
+}
+
+// target is what a replay path asks for.
+type target struct {
+	timestamp string // as asked, 1 to 14 digits; empty: the latest
+	modifier  string // mp_, id_, …; empty: a page
+	url       string
+	list      bool // of captures, instead of one
+}
+
+// parseTarget reads <timestamp><modifier>/<url>, */<url>, or a bare URL.
+func parseTarget(path string) target {
+	first, rest, found := strings.Cut(path, "/")
+	if !found {
+		return target{url: repairURL(path)}
+	}
+	if first == "*" {
+		return target{list: true, url: repairURL(rest)}
+	}
+	digits := len(first) - len(strings.TrimLeft(first, "0123456789"))
+	if list, ok := strings.CutSuffix(first, "*"); ok && digits == len(list) && digits <= 14 {
+		return target{list: true, timestamp: list, url: repairURL(rest)}
+	}
+	modifier := first[digits:]
+	if digits <= 14 && (modifier == "" && digits > 0 || isModifier(modifier)) {
+		return target{timestamp: first[:digits], modifier: modifier, url: repairURL(rest)}
+	}
+	return target{url: repairURL(path)}
+}
+
+func isModifier(s string) bool {
+	switch s {
+	case "mp_", "id_", "ir_", "bn_", "tf_", "js_", "cs_", "im_", "oe_", "if_", "fr_", "wkr_", "wkrf_", "sw_":
+		return true
+	}
+	return false
+}
+
+// repairURL adds a missing scheme, and the slash that some proxies and browsers drop.
+func repairURL(url string) string {
+	for _, scheme := range []string{"http", "https", "ftp"} {
+		rest, ok := strings.CutPrefix(url, scheme+":/")
+		if ok && !strings.HasPrefix(rest, "/") {
+			return scheme + "://" + rest
+		}
+	}
+	if !hasScheme(url) {
+		return "http://" + url
+	}
+	return url
+}
+
+// hasScheme tells a scheme from a host with a port.
+func hasScheme(url string) bool {
+	i := strings.IndexAny(url, ":/?#")
+	if i <= 0 || url[i] != ':' {
+		return false
+	}
+	if strings.HasPrefix(url[i+1:], "//") {
+		return true
+	}
+	switch strings.ToLower(url[:i]) {
+	case "dns", "urn", "whois", "mailto", "data", "filedesc", "screenshot", "metadata":
+		return true
+	}
+	return false
+}
+
+// web answers everything under /web/.
+func (h *Handler) web(w http.ResponseWriter, r *http.Request, path string) {
+	t := parseTarget(path)
+	if t.list {
+		h.list(w, r, t)
+		return
+	}
+	if _, err := cdx.Key(t.url); err != nil {
+		h.fail(w, r, http.StatusBadRequest, "That is not a URL that could have been archived.")
+		return
+	}
+	if t.timestamp == "" && t.modifier == "" {
+		w.Header().Add("Vary", "Accept-Datetime")
+		if when := r.Header.Get("Accept-Datetime"); when != "" {
+			at, err := http.ParseTime(when)
+			if err != nil {
+				h.fail(w, r, http.StatusBadRequest, "Accept-Datetime is not a date of the form Thu, 31 May 2007 20:35:00 GMT.")
+				return
+			}
+			t.timestamp = cdx.Timestamp(at)
+		}
+		h.memento(w, r, t, true)
+		return
+	}
+	h.memento(w, r, t, false)
+}
+
+// stray answers a path that no page of ours has: most likely a link that a
+// script of an archived page made. The page it came from tells what was meant.
+func (h *Handler) stray(w http.ResponseWriter, r *http.Request) {
+	_, from, ok := strings.Cut(r.Referer(), "//"+r.Host+"/web/")
+	if ok {
+		t := parseTarget(from)
+		if to, ok := resolve(t.url, withQuery(r.URL.EscapedPath(), r)); ok && t.timestamp != "" && !t.list {
+			w.Header().Set("Vary", "Referer")
+			redirect(w, "/web/"+t.timestamp+t.modifier+"/"+to, http.StatusTemporaryRedirect)
+			return
+		}
+	}
+	h.fail(w, r, http.StatusNotFound, "There is no such page here.")
+}
+
+// redirect sends the browser to a path without tidying the URL in it.
+func redirect(w http.ResponseWriter, path string, status int) {
+	w.Header().Set("Location", path)
+	w.WriteHeader(status)
+}
+
+// base returns where the handler is reached, as http://host.
+func (h *Handler) base(r *http.Request) string {
+	if h.cfg.BaseURL != "" {
+		return h.cfg.BaseURL
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// timeOf reads a capture's timestamp; the zero time if it is none.
+func timeOf(timestamp string) time.Time {
+	t, err := cdx.ParseTimestamp(timestamp, cdx.Low)
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}

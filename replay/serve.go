@@ -1,0 +1,363 @@
+package replay
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/html/charset"
+	"golang.org/x/net/http/httpguts"
+	"golang.org/x/text/transform"
+
+	"holdfast/access"
+	"holdfast/cdx"
+	"holdfast/warc"
+)
+
+// policy is what a browser is told about archived pages: their scripts may run,
+// but nothing may be fetched, sent or framed from beyond this port.
+const policy = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; worker-src blob:; " +
+	"base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+
+// candidates is how many captures are tried when the nearest cannot be shown.
+const candidates = 24
+
+// latest is later than any capture.
+const latest = "99991231235959"
+
+// memento answers with the capture nearest to a time.
+func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target, negotiated bool) {
+	found, blocked, incomplete, err := h.nearest(r.Context(), t)
+	if err != nil {
+		h.broken(w, r, err)
+		return
+	}
+	if incomplete != nil {
+		w.Header().Set("X-Archive-Incomplete", fmt.Sprintf("%d shards not covered", len(incomplete.Shards)))
+	}
+	h.linkHeader(w, r, t, found)
+	if len(found) == 0 {
+		if blocked != nil {
+			h.refuse(w, r, *blocked)
+			return
+		}
+		h.notFound(w, r, t, incomplete)
+		return
+	}
+	var failed error
+	for _, c := range found {
+		d, err := h.open(r.Context(), c)
+		if err != nil {
+			h.log.Warn("capture cannot be replayed", "url", c.URL, "time", c.Timestamp, "file", c.File, "offset", c.Offset, "error", err)
+			failed = err
+			continue
+		}
+		defer d.Close()
+		h.answer(w, r, t, d, negotiated)
+		return
+	}
+	h.broken(w, r, failed)
+}
+
+// refusal says why a capture may not be seen.
+type refusal struct{ reason string }
+
+// nearest returns captures to try, nearest first, that the policy lets be seen.
+func (h *Handler) nearest(ctx context.Context, t target) (found []cdx.Capture, blocked *refusal, incomplete *cdx.Incomplete, err error) {
+	q := cdx.Query{URL: t.url, Sort: cdx.Closest, Closest: t.timestamp, Limit: candidates}
+	if t.timestamp == "" {
+		q.Closest = latest
+	}
+	if _, err := cdx.ParseTimestamp(q.Closest, cdx.Low); err != nil {
+		q.Closest = latest
+	}
+	rules := h.cfg.Policy()
+	for c, err := range cdx.Arrange(q, h.captures.Query(ctx, q)) {
+		if errors.As(err, &incomplete) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		switch decision, reason := rules.Decide(c.Key, c.Timestamp); decision {
+		case access.Allow:
+			found = append(found, c)
+		case access.Block:
+			if blocked == nil {
+				blocked = &refusal{reason}
+			}
+		}
+	}
+	if t.modifier != "id_" && t.modifier != "ir_" {
+		// A redirect that leads to its own key (http to https, or to www) is no answer when there is another.
+		slices.SortStableFunc(found, func(a, b cdx.Capture) int { return boolInt(redirectsToItself(a)) - boolInt(redirectsToItself(b)) })
+	} else {
+		// The very URL comes first among captures of one key and time.
+		slices.SortStableFunc(found, func(a, b cdx.Capture) int {
+			if a.Timestamp != b.Timestamp {
+				return 0
+			}
+			return boolInt(a.URL != t.url) - boolInt(b.URL != t.url)
+		})
+	}
+	return found, blocked, incomplete, nil
+}
+
+func redirectsToItself(c cdx.Capture) bool {
+	if c.Redirect == "" {
+		return false
+	}
+	key, err := cdx.Key(c.Redirect)
+	return err == nil && key == c.Key
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// linkHeader sets Memento's Link, as far as it can be said.
+func (h *Handler) linkHeader(w http.ResponseWriter, r *http.Request, t target, found []cdx.Capture) {
+	base, url := h.base(r), t.url
+	var links []string
+	if len(found) > 0 {
+		url = found[0].URL
+		links = append(links, fmt.Sprintf(`<%s/web/%s/%s>; rel="memento"; datetime="%s"`,
+			base, found[0].Timestamp, linkSafe(url), timeOf(found[0].Timestamp).Format(http.TimeFormat)))
+	}
+	links = append([]string{
+		fmt.Sprintf(`<%s>; rel="original"`, linkSafe(url)),
+		fmt.Sprintf(`<%s/web/%s>; rel="timegate"`, base, linkSafe(url)),
+		fmt.Sprintf(`<%s/timemap/link/%s>; rel="timemap"; type="application/link-format"`, base, linkSafe(url)),
+	}, links...)
+	w.Header().Set("Link", strings.Join(links, ", "))
+}
+
+// linkSafe makes a URL fit to stand between < and > in a header.
+func linkSafe(url string) string {
+	var b strings.Builder
+	for i := range len(url) {
+		if c := url[i]; c <= ' ' || c >= 0x7f || c == '<' || c == '>' || c == '"' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// answer writes a capture: redirected to its exact place, rewritten, or as it is.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t target, d *document, negotiated bool) {
+	c := d.capture
+	exact := "/web/" + c.Timestamp + t.modifier + "/" + c.URL
+	isPage := t.modifier == "" || t.modifier == "mp_"
+	if isPage && (t.timestamp != c.Timestamp || t.url != c.URL) {
+		if !negotiated {
+			w.Header().Del("Memento-Datetime")
+		}
+		redirect(w, linkSafe(exact), http.StatusFound)
+		return
+	}
+	header := w.Header()
+	header.Set("Memento-Datetime", timeOf(c.Timestamp).Format(http.TimeFormat))
+	header.Set("Content-Location", linkSafe(exact))
+	header.Set("Content-Security-Policy", policy)
+	raw := t.modifier == "id_" || t.modifier == "ir_"
+	if strings.Contains(r.Header.Get("Prefer"), "original-content") || strings.Contains(r.Header.Get("Prefer"), "raw") {
+		raw = true
+		header.Set("Preference-Applied", "original-content")
+	}
+	for _, f := range d.header {
+		if httpguts.ValidHeaderFieldName(f.Name) && httpguts.ValidHeaderFieldValue(f.Value) {
+			header.Add("X-Archive-Orig-"+f.Name, f.Value)
+		}
+	}
+	for _, name := range []string{"Content-Type", "Content-Language", "Content-Disposition", "Content-Range"} {
+		if v := d.header.Get(name); v != "" && httpguts.ValidHeaderFieldValue(v) {
+			header.Set(name, v)
+		}
+	}
+	l := &links{timestamp: c.Timestamp, base: c.URL}
+	if t.timestamp != "" && len(t.timestamp) == 14 {
+		l.timestamp = t.timestamp
+	}
+	if location := d.header.Get("Location"); location != "" && d.status >= 300 && d.status < 400 {
+		modifier := t.modifier
+		if to, ok := l.rewrite(location, modifier); ok {
+			header.Set("Location", linkSafe(to))
+		}
+	}
+	if raw {
+		h.pass(w, r, d)
+		return
+	}
+	h.render(w, r, t, d, l)
+}
+
+// statusOf is the status to answer with: the archived one, if a server may answer with it.
+func statusOf(d *document) int {
+	if d.status < 200 || d.status > 599 {
+		return http.StatusOK
+	}
+	return d.status
+}
+
+func hasBody(r *http.Request, status int) bool {
+	return r.Method != http.MethodHead && status != http.StatusNoContent && status != http.StatusNotModified
+}
+
+// pass writes the payload as the server sent it, content coding and all.
+func (h *Handler) pass(w http.ResponseWriter, r *http.Request, d *document) {
+	for _, encoding := range d.header.Values("Content-Encoding") {
+		if httpguts.ValidHeaderFieldValue(encoding) {
+			w.Header().Add("Content-Encoding", encoding)
+		}
+	}
+	if w.Header().Get("Content-Type") == "" {
+		w.Header()["Content-Type"] = nil // no sniffing: the server did not say
+	}
+	status := statusOf(d)
+	if d.size >= 0 && status != http.StatusNoContent && status != http.StatusNotModified {
+		w.Header().Set("Content-Length", strconv.FormatInt(d.size, 10))
+	}
+	w.WriteHeader(status)
+	if hasBody(r, status) {
+		h.copied(d, copyTo(w, d.payload))
+	}
+}
+
+func copyTo(w io.Writer, r io.Reader) error {
+	_, err := io.Copy(w, r)
+	return err
+}
+
+// copied logs why a page ended early. The reader's browser is told by a broken
+// connection, since the status is sent already.
+func (h *Handler) copied(d *document, err error) {
+	if err == nil {
+		return
+	}
+	var damaged *warc.Error
+	if errors.As(err, &damaged) || errors.Is(err, errTooLarge) {
+		h.log.Warn("replay ended early", "url", d.capture.URL, "time", d.capture.Timestamp, "file", d.capture.File, "error", err)
+		return
+	}
+	h.log.Debug("replay ended early", "url", d.capture.URL, "time", d.capture.Timestamp, "error", err)
+}
+
+// render writes a page or style sheet rewritten, and anything else as it is.
+func (h *Handler) render(w http.ResponseWriter, r *http.Request, t target, d *document, l *links) {
+	status := statusOf(d)
+	kind := kindOf(t.modifier, d.header.Get("Content-Type"))
+	if kind == kindOther || !hasBody(r, status) {
+		h.pass(w, r, d)
+		return
+	}
+	unpacked, done, ok := decode(d.payload, d.header.Values("Content-Encoding"), h.cfg.MaxDecoded)
+	if !ok {
+		h.pass(w, r, d)
+		return
+	}
+	defer done()
+	in := bufio.NewReaderSize(unpacked, 4<<10)
+	if kind == kindUnknown {
+		head, _ := in.Peek(512)
+		if d.header.Get("Content-Type") == "" && len(head) > 0 {
+			w.Header().Set("Content-Type", http.DetectContentType(head))
+		}
+		if !looksLikeHTML(head) {
+			w.WriteHeader(status)
+			h.copied(d, copyTo(w, in))
+			return
+		}
+		kind = kindHTML
+	}
+	if kind == kindCSS {
+		w.WriteHeader(status)
+		h.copied(d, rewriteCSS(w, in, l))
+		return
+	}
+	rewriter := &htmlRewriter{out: w, links: l}
+	page := h.sniff(w, in, rewriter)
+	if !h.cfg.NoBanner && (t.modifier == "" || t.modifier == "mp_") {
+		rewriter.banner = h.banner(d.capture)
+	}
+	w.WriteHeader(status)
+	h.copied(d, rewriter.run(page))
+}
+
+// sniff finds the page's charset. A charset in which < is not the byte < is turned into UTF-8.
+func (h *Handler) sniff(w http.ResponseWriter, in *bufio.Reader, rewriter *htmlRewriter) io.Reader {
+	head, _ := in.Peek(1024)
+	contentType := w.Header().Get("Content-Type")
+	found, name, certain := charset.DetermineEncoding(head, contentType)
+	switch {
+	case strings.HasPrefix(name, "utf-16") || name == "iso-2022-jp" || name == "replacement":
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		return transform.NewReader(in, found.NewDecoder())
+	case name != "utf-8":
+		rewriter.charset = found
+		if !certain && isUTF8(head) {
+			rewriter.charset = nil
+		}
+	}
+	return in
+}
+
+type kind int
+
+const (
+	kindOther kind = iota
+	kindHTML
+	kindCSS
+	kindUnknown
+)
+
+// kindOf tells what a payload is, from how it is used and what the server said.
+func kindOf(modifier, contentType string) kind {
+	mime, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	mime = strings.TrimSpace(mime)
+	switch {
+	case modifier == "cs_":
+		return kindCSS
+	case modifier == "js_" || modifier == "wkr_" || modifier == "sw_" || modifier == "wkrf_":
+		return kindOther
+	case mime == "text/html" || mime == "application/xhtml+xml" || mime == "application/vnd.wap.xhtml+xml":
+		return kindHTML
+	case mime == "text/css":
+		return kindCSS
+	case mime == "" || mime == "unk":
+		return kindUnknown
+	}
+	return kindOther
+}
+
+func looksLikeHTML(head []byte) bool {
+	lower := bytes.ToLower(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n"))
+	for _, start := range []string{"<!doctype html", "<html", "<head", "<body", "<title", "<!--"} {
+		if bytes.HasPrefix(lower, []byte(start)) {
+			return true
+		}
+	}
+	return false
+}
+
+// banner is the bar that says what the reader looks at.
+func (h *Handler) banner(c cdx.Capture) string {
+	at := timeOf(c.Timestamp)
+	return `<div style="all:initial;display:block;position:relative;z-index:2147483647;background:#16324f;color:#fff;` +
+		`font:14px/1.5 system-ui,sans-serif;padding:6px 14px;text-align:left" role="note" aria-label="Archived page" lang="en">` +
+		`<b style="all:unset;font-weight:600">` + html.EscapeString(h.cfg.Title) + `</b> · archived ` +
+		`<time style="all:unset" datetime="` + at.Format("2006-01-02T15:04:05Z") + `">` + at.Format("2 January 2006, 15:04:05") + ` UTC</time> · ` +
+		`<a style="all:unset;color:#ffd479;text-decoration:underline;cursor:pointer" href="/web/*/` + html.EscapeString(linkSafe(c.URL)) + `">all captures</a></div>`
+}
