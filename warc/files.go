@@ -56,7 +56,7 @@ type Files struct {
 
 // NewFiles returns a writer of WARC/1.1 files. It calls finished, if not nil, for each
 // file once it is finished, from within Write, Finish or Close; its error is returned
-// there, and the file stays finished.
+// there, and the file stays finished. finished must not call methods of the Files.
 func NewFiles(cfg FilesConfig, finished func(Finished) error) (*Files, error) {
 	return NewFilesOn(disk.New(), Format{}, cfg, finished)
 }
