@@ -237,6 +237,9 @@ func (f *Files) open() error {
 	now := f.cfg.Now().UTC()
 	stamp := strings.Replace(now.Format("20060102150405.000"), ".", "", 1)
 	path := f.exact
+	if path != "" && exists(path) { // a finished file never changes
+		return fmt.Errorf("write %s: %w", path, fs.ErrExist)
+	}
 	for ; f.exact == ""; f.serial++ {
 		path = filepath.Join(f.cfg.Dir, fmt.Sprintf("%s-%s-%05d-%s%s", f.cfg.Prefix, stamp, f.serial, f.cfg.Node, f.cfg.Compression.Suffix()))
 		if !exists(path) && !exists(path+openSuffix) {

@@ -32,6 +32,20 @@ func TestNewFileWritesOneFileOfThatName(t *testing.T) {
 	if _, err := Check(path, func(f Finding) { t.Errorf("%+v", f) }); err != nil {
 		t.Fatal(err)
 	}
+	late, err := NewFile(disk.New(), filepath.Join(t.TempDir(), "x.warc"), FilesConfig{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := Draft{Type: TypeMetadata, ContentType: "text/plain"}
+	if _, err := late.Write(last); err != nil {
+		t.Fatal(err)
+	}
+	if err := late.Finish(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := late.Write(last); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a write after the one file was finished: %v", err)
+	}
 	if _, err := NewFile(disk.New(), path, FilesConfig{}, nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second writer: %v", err)
 	}
