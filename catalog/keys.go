@@ -6,12 +6,11 @@ import "fmt"
 // below 'a' or with "raft": those are left to whoever stores the state.
 const (
 	keyCluster = "cluster"
-
-	PrefixCluster = keyCluster // the cluster's own record
 	keyClock   = "clock"
 	keyTrail   = "trailhead"
 	keyJobs    = "jobcount"
 
+	PrefixCluster     = keyCluster    // Cluster: one key
 	PrefixMembers     = "member/"     // <node>: Member
 	prefixNames       = "name/"       // <member's name>: node
 	PrefixReplicas    = "replica/"    // <replica>: Replica

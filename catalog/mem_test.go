@@ -70,6 +70,7 @@ type cluster struct {
 	*mem
 	index uint64
 	now   catalog.Time
+	log   [][]byte // the commands sent
 }
 
 func key(name string) []byte {
@@ -101,6 +102,7 @@ func (c *cluster) send(t interface{ Fatalf(string, ...any) }, cmd catalog.Comman
 	if err != nil {
 		t.Fatalf("encode command: %v", err)
 	}
+	c.log = append(c.log, data)
 	c.written, c.bytes = 0, 0
 	res, err := catalog.Apply(c, c.index, data)
 	if err != nil {

@@ -13,7 +13,7 @@ const jobPage = 100
 // Contacts is what the leader knows of when nodes were heard from.
 type Contacts struct {
 	Since time.Time                    // it leads since then: leases are counted anew from here
-	Heard map[catalog.NodeID]time.Time // when a node last acknowledged it
+	Heard map[catalog.NodeID]time.Time // when a node last acknowledged it; its own node is to be among them
 }
 
 // LostJobs lists the attempts whose nodes were not heard from for lease and margin: until then a node that is

@@ -1,0 +1,102 @@
+package duty_test
+
+import (
+	"fmt"
+	"testing"
+
+	"holdfast/catalog"
+	"holdfast/duty"
+
+	"pgregory.net/rapid"
+)
+
+// settle carries out what Place says, switching every moved shard, until it says nothing more. It returns how
+// many shards moved.
+func (s *script) settle(t *rapid.T, replica catalog.ReplicaName, max int) int {
+	moved := 0
+	for round := 0; ; round++ {
+		assignments, err := duty.Place(s.view(), replica, s.rooms(), max)
+		if err != nil || round > 200 {
+			t.Fatalf("round %d: %v", round, err)
+		}
+		if len(assignments) == 0 {
+			return moved
+		}
+		begun := 0
+		for _, a := range assignments {
+			s.apply(catalog.AssignShards, a)
+		}
+		for _, name := range s.names {
+			due, err := duty.MovesDue(s.view(), id(name), func(catalog.Shard) catalog.Root { return catalog.Root{} })
+			s.check(err)
+			for _, d := range due {
+				s.apply(catalog.SwitchShard, d)
+				begun++
+			}
+		}
+		if begun > max {
+			t.Fatalf("%d shards moved at a time, at most %d", begun, max)
+		}
+		moved += begun
+	}
+}
+
+func (s *script) holds(name string) int {
+	layout, err := s.view().Layout(replicaOf(name))
+	s.check(err)
+	n := 0
+	for _, p := range layout {
+		if p.Holder == id(name) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestPlaceSettles joins and drains nodes: the shards come to lie by weight and room, a joining node causes no
+// other moves than to itself, and a drained one no others than from itself.
+func TestPlaceSettles(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		s := newScript(t)
+		s.replica("other", nil)
+		s.replica("north", nil)
+		n := rapid.IntRange(1, 5).Draw(rt, "nodes")
+		sum := 0
+		weights := map[string]int{}
+		add := func(name string) {
+			w := rapid.IntRange(1, 9).Draw(rt, "weight")
+			s.node(name, map[string]string{"idle": "", "weight": fmt.Sprint(w), "free": "1000"})
+			weights[name] = w
+			sum += w
+		}
+		balanced := func() {
+			for name, w := range weights {
+				want := catalog.Shards * w / sum
+				if got := s.holds(name); got < want-max(5, want/20+1) || got > want+max(5, want/20+1) {
+					rt.Fatalf("%s holds %d shards, its share is %d", name, got, want)
+				}
+			}
+		}
+		for i := range n {
+			add(fmt.Sprintf("north-%d", i))
+		}
+		if moved := s.settle(rt, "north", 600); moved != 0 {
+			rt.Fatalf("%d shards moved at the start", moved)
+		}
+		balanced()
+		add("north-new")
+		moved := s.settle(rt, "north", 600)
+		balanced()
+		if got := s.holds("north-new"); moved != got {
+			rt.Fatalf("%d shards moved so that a new node gets %d", moved, got)
+		}
+		s.apply(catalog.UpdateMember, map[string]any{"id": id("north-0"), "draining": true})
+		had := s.holds("north-0")
+		sum -= weights["north-0"]
+		delete(weights, "north-0")
+		if moved := s.settle(rt, "north", 600); moved != had || s.holds("north-0") != 0 {
+			rt.Fatalf("%d shards moved off a node that had %d and has %d", moved, had, s.holds("north-0"))
+		}
+		balanced()
+	})
+}
