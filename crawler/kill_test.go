@@ -91,21 +91,41 @@ func TestKill(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		timer := time.NewTimer(time.Duration(50+rnd.IntN(400)) * time.Millisecond)
+		// Two of three are killed after some more requests, the third after a moment, which may be while it recovers.
+		reached := make(chan struct{})
+		patience := time.Duration(1+rnd.IntN(150)) * time.Millisecond
+		if i%3 != 2 {
+			patience = time.Minute
+			s.mu.Lock()
+			target := len(s.log) + 1 + rnd.IntN(2*killPages/kills)
+			s.seen = func(n int) {
+				if n == target {
+					close(reached)
+				}
+			}
+			s.mu.Unlock()
+		}
+		timer := time.NewTimer(patience)
 		select {
+		case <-reached:
 		case <-timer.C:
+		case err := <-ended:
+			if err != nil {
+				t.Fatalf("after %d kills: %v\n%s", killed, err, said.String())
+			}
+			finished = true
+		}
+		timer.Stop()
+		if !finished {
 			if err := cmd.Process.Kill(); err != nil {
 				t.Log(err)
 			}
 			<-ended
 			killed++
-		case err := <-ended:
-			if err != nil {
-				t.Fatalf("after %d kills: %v\n%s", i, err, said.String())
-			}
-			finished = true
 		}
-		timer.Stop()
+		s.mu.Lock()
+		s.seen = nil
+		s.mu.Unlock()
 	}
 	t.Logf("killed %d times, the last after %d requests", killed, len(s.requests()))
 	sum := run(t, dir, killJob(s.URL+"/p/0"))

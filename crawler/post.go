@@ -22,8 +22,8 @@ type outcome struct {
 }
 
 // postProcess ends a visit: what was learnt of servers is kept, links that the scope accepts are queued, the URI is finished.
-func (w *worker) postProcess(v *visit) error {
-	if err := w.learn(v); err != nil {
+func (w *worker) postProcess(ctx context.Context, v *visit) error {
+	if err := w.learn(ctx, v); err != nil {
 		return err
 	}
 	u := v.uri
@@ -94,7 +94,7 @@ func kindOf(status int) frontier.Kind {
 }
 
 // learn takes in the answers of prerequisites.
-func (w *worker) learn(v *visit) error {
+func (w *worker) learn(ctx context.Context, v *visit) error {
 	switch {
 	case v.answer != nil:
 		return w.servers.learnAnswer(v.host, v.answer)
@@ -106,8 +106,9 @@ func (w *worker) learn(v *visit) error {
 	status, body := v.status, v.robotsBody()
 	if status >= 300 && status < 400 && len(v.links.Links) > 0 {
 		var err error
-		if status, body, err = w.followRobots(v, v.links.Links[0].URL); err != nil {
-			return err
+		status, body, err = w.followRobots(ctx, v, v.links.Links[0].URL)
+		if err != nil || ctx.Err() != nil {
+			return err // cut off, nothing is learnt: it will be asked again
 		}
 	}
 	return w.servers.learnSite(v.target.Scheme, v.target.Authority, status, body)
@@ -118,10 +119,13 @@ const maxRobotsRedirects = 5
 
 // followRobots fetches what a robots.txt redirects to, at once and each as a URI of its own. Where that cannot
 // be had, the answer is 404: the site has no rules.
-func (w *worker) followRobots(v *visit, url string) (status int, body []byte, err error) {
+func (w *worker) followRobots(ctx context.Context, v *visit, url string) (status int, body []byte, err error) {
 	const none = 404
-	from := v.uri
+	from, wait := v.uri, w.politeness(v)
 	for range maxRobotsRedirects {
+		if !pause(ctx, wait) {
+			return none, nil, nil
+		}
 		t, err := fetch.ParseTarget(url)
 		if err != nil {
 			return none, nil, nil
@@ -132,15 +136,20 @@ func (w *worker) followRobots(v *visit, url string) (status int, body []byte, er
 		}
 		hop := &visit{uri: u, target: t}
 		url = ""
-		err = w.fetchNow(hop)
+		err = w.fetchNow(ctx, hop)
+		if ctx.Err() != nil && len(hop.records) == 0 {
+			w.frontier.Return(u, 0)
+			return none, nil, err
+		}
 		if err == nil {
+			wait = w.politeness(hop)
 			status, body = hop.status, append([]byte(nil), hop.robotsBody()...)
 			if len(hop.links.Links) > 0 && status >= 300 && status < 400 {
 				url = hop.links.Links[0].URL
 			}
 			hop.target = fetch.Target{URL: t.URL, Path: "redirected"} // its answer is for the site that sent us here
 			hop.links.Links = nil
-			err = w.postProcess(hop)
+			err = w.postProcess(ctx, hop)
 		}
 		if hop.exchange != nil {
 			hop.exchange.Release()
@@ -153,10 +162,23 @@ func (w *worker) followRobots(v *visit, url string) (status int, body []byte, er
 	return none, nil, nil
 }
 
+// pause waits, and reports false if ctx ended first.
+func pause(ctx context.Context, wait time.Duration) bool {
+	if wait <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // fetchNow takes a visit through fetching, extraction and recording without waiting for anything.
-func (w *worker) fetchNow(v *visit) error {
-	ctx, cancel := context.WithTimeout(context.Background(), min(w.settings.FetchTimeout.Std(), time.Minute))
-	defer cancel()
+func (w *worker) fetchNow(ctx context.Context, v *visit) error {
 	if addr, err := netip.ParseAddr(v.target.Host); err == nil {
 		v.addrs = []netip.Addr{addr}
 	} else {

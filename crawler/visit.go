@@ -80,7 +80,7 @@ func (w *worker) visit(ctx context.Context, u *frontier.URI) error {
 			break
 		}
 	}
-	return w.postProcess(v)
+	return w.postProcess(ctx, v)
 }
 
 // preFetch decides whether the URI is to be fetched at all and whether something else has to be known first.

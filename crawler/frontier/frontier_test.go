@@ -1,0 +1,381 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+func open(t testing.TB, dir string) *Frontier {
+	t.Helper()
+	f, err := Open(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func uri(queue string, n int) URI {
+	return URI{URL: fmt.Sprintf("http://%s/%d", queue, n), Path: "L", Via: "http://" + queue + "/", Source: "http://" + queue + "/", Queue: queue, Priority: Normal}
+}
+
+func add(t testing.TB, f *Frontier, u URI) bool {
+	t.Helper()
+	isNew, err := f.Add(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return isNew
+}
+
+func commit(t testing.TB, f *Frontier) {
+	t.Helper()
+	if b := f.Take(); b != nil {
+		if err := f.Commit(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func take(t testing.TB, f *Frontier) *URI {
+	t.Helper()
+	u, err := f.next(f.cfg.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func TestOrderAndSeen(t *testing.T) {
+	f := open(t, t.TempDir())
+	defer f.Close()
+	a, b, c := uri("h", 1), uri("h", 2), uri("h", 3)
+	b.Priority = Medium
+	c.Priority = High
+	for _, u := range []URI{a, b, c} {
+		if !add(t, f, u) {
+			t.Errorf("%s was known", u.URL)
+		}
+		if add(t, f, u) {
+			t.Errorf("%s was added twice", u.URL)
+		}
+	}
+	for _, want := range []URI{c, b, a} {
+		u := take(t, f)
+		if u == nil || u.URL != want.URL || u.Via != want.Via || u.Path != want.Path {
+			t.Fatalf("got %+v, want %+v", u, want)
+		}
+		if other := take(t, f); other != nil {
+			t.Fatalf("%s while %s is in flight", other.URL, u.URL)
+		}
+		if _, err := f.Finish(u, Outcome{Status: 200}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Next(t.Context()); !errors.Is(err, ErrEmpty) {
+		t.Errorf("error %v, want ErrEmpty", err)
+	}
+	if n := f.Counters(); n.Discovered != 3 || n.Finished != 3 || n.Succeeded != 3 || n.Queued != 0 {
+		t.Errorf("counters %+v", n)
+	}
+}
+
+// Whatever is committed or lost, and whenever: each URI comes out until it is finished in a commit, and never again after it.
+func TestCrashesLoseAndRepeatNothing(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 2))
+	dir := t.TempDir()
+	f := open(t, dir)
+	const total = 3000
+	done := map[string]bool{}    // in a commit
+	pending := map[string]bool{} // finished since
+	for i := range 10 {
+		add(t, f, uri(fmt.Sprintf("h%d", i%3), i))
+	}
+	commit(t, f)
+	for steps := 0; len(done) < total; steps++ {
+		if steps > 100*total {
+			t.Fatalf("%d of %d done, counters %+v", len(done), total, f.Counters())
+		}
+		u, err := f.next(time.Now())
+		if err != nil && !errors.Is(err, ErrEmpty) {
+			t.Fatal(err)
+		}
+		switch {
+		case u == nil || rnd.IntN(50) == 0:
+			if u != nil {
+				f.Return(u, 0)
+			}
+			commit(t, f)
+			for url := range pending {
+				done[url] = true
+			}
+			clear(pending)
+			continue
+		case rnd.IntN(400) == 0: // power cut
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			f = open(t, dir)
+			clear(pending)
+			continue
+		case rnd.IntN(20) == 0:
+			f.Retry(u, 0, 0, rnd.IntN(2) == 0)
+			continue
+		}
+		if done[u.URL] || pending[u.URL] {
+			t.Fatalf("%s came again", u.URL)
+		}
+		// Each URI leads to others by its number, so that those found in what is lost are found again.
+		var more []URI
+		var n int
+		fmt.Sscanf(u.URL[len("http://hX/"):], "%d", &n)
+		for k := range 10 {
+			if m := 10*n + k; m >= 10 && m < total {
+				v := uri(fmt.Sprintf("h%d", m%3), m)
+				v.Priority = byte(1 + m%3)
+				more = append(more, v)
+			}
+		}
+		if _, err := f.Finish(u, Outcome{Status: 200}, more); err != nil {
+			t.Fatal(err)
+		}
+		pending[u.URL] = true
+	}
+	if u, err := f.next(time.Now()); u != nil || !errors.Is(err, ErrEmpty) {
+		t.Errorf("%v is left, %v", u, err)
+	}
+	if n := f.Counters(); n.Queued != 0 || n.Succeeded != total || n.Discovered != total {
+		t.Errorf("counters %+v", n)
+	}
+	f.Close()
+}
+
+func TestPrerequisiteComesFirst(t *testing.T) {
+	f := open(t, t.TempDir())
+	defer f.Close()
+	robots := URI{URL: "http://h/robots.txt", Queue: "h", Priority: Normal}
+	add(t, f, uri("h", 1))
+	add(t, f, robots) // found as a link before
+	u := take(t, f)
+	if err := f.Defer(u, URI{URL: robots.URL, Path: "P", Via: u.URL}); err != nil {
+		t.Fatal(err)
+	}
+	first := take(t, f)
+	if first.URL != robots.URL || first.Path != "P" {
+		t.Fatalf("%+v comes first", first)
+	}
+	if _, err := f.Finish(first, Outcome{Status: 200}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if again := take(t, f); again == nil || again.URL != u.URL || again.Tries != 0 {
+		t.Fatalf("then %+v", again)
+	}
+	if n := f.Counters(); n.Discovered != 2 || n.Queued != 1 {
+		t.Errorf("counters %+v", n)
+	}
+}
+
+// A queue longer than its head in memory gives all its URIs, in order, committed or not.
+func TestLongQueue(t *testing.T) {
+	f := open(t, t.TempDir())
+	defer f.Close()
+	const n = 5 * headMax
+	for i := range n {
+		add(t, f, uri("h", i))
+		if i == n/2 {
+			commit(t, f)
+		}
+	}
+	for i := 0; i < n; i++ {
+		u := take(t, f)
+		if u == nil {
+			commit(t, f)
+			u = take(t, f)
+		}
+		if want := uri("h", i).URL; u == nil || u.URL != want {
+			t.Fatalf("got %v, want %s", u, want)
+		}
+		if _, err := f.Finish(u, Outcome{Status: 200}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(f.queues["h"].head) != 0 || f.heads != 0 {
+		t.Errorf("%d in the head, %d counted", len(f.queues["h"].head), f.heads)
+	}
+}
+
+// The pause of a queue, and the delay of a URI to be tried again, by the clock.
+func TestPauses(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, dir)
+		defer f.Close()
+		begin := time.Now()
+		at := func(want time.Duration, url string) *URI {
+			t.Helper()
+			u, err := f.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := time.Since(begin).Round(time.Millisecond); got != want || u.URL != url {
+				t.Fatalf("%s after %v, want %s after %v", u.URL, got, url, want)
+			}
+			return u
+		}
+		one, two, other := uri("h", 1), uri("h", 2), uri("o", 1)
+		for _, u := range []URI{one, two, other} {
+			add(t, f, u)
+		}
+		a := at(0, one.URL)
+		b := at(0, other.URL)
+		f.Retry(a, time.Minute, 3*time.Second, false) // this URI later, its queue sooner
+		f.Retry(b, 10*time.Second, 0, true)           // the whole queue later
+		c := at(3*time.Second, two.URL)
+		if _, err := f.Finish(c, Outcome{Status: 200, Wait: 2 * time.Second}, nil); err != nil {
+			t.Fatal(err)
+		}
+		b = at(10*time.Second, other.URL)
+		if b.Tries != 1 {
+			t.Errorf("%d tries", b.Tries)
+		}
+		if _, err := f.Finish(b, Outcome{Status: 200}, nil); err != nil {
+			t.Fatal(err)
+		}
+		a = at(time.Minute, one.URL)
+		if _, err := f.Finish(a, Outcome{Status: -4, Kind: Failed}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Next(t.Context()); !errors.Is(err, ErrEmpty) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+func TestPauseStopAndContext(t *testing.T) {
+	f := open(t, t.TempDir())
+	defer f.Close()
+	add(t, f, uri("h", 1))
+	f.Pause()
+	ctx, cancel := context.WithCancel(t.Context())
+	answers := make(chan error)
+	go func() { _, err := f.Next(ctx); answers <- err }()
+	cancel()
+	if err := <-answers; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	f.Resume()
+	if u, err := f.Next(t.Context()); err != nil || u == nil {
+		t.Errorf("%v, %v", u, err)
+	}
+	f.Stop()
+	if _, err := f.Next(t.Context()); !errors.Is(err, ErrStopped) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestValuesAreCommittedWithTheBatch(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	f.SetValue("a/1", []byte("one"))
+	commit(t, f)
+	f.SetValue("a/2", []byte("two"))
+	f.Close()
+	f = open(t, dir)
+	defer f.Close()
+	if v, err := f.Value("a/1"); err != nil || string(v) != "one" {
+		t.Errorf("%q, %v", v, err)
+	}
+	if v, err := f.Value("a/2"); err != nil || v != nil {
+		t.Errorf("%q, %v", v, err)
+	}
+}
+
+// A batch too large for one transaction of the database is written all the same.
+func TestLargeBatch(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	const n = 20000
+	for i := range n {
+		add(t, f, uri(fmt.Sprintf("host%d.example", i%50), i))
+	}
+	commit(t, f)
+	f.Close()
+	f = open(t, dir)
+	defer f.Close()
+	if c := f.Counters(); c.Queued != n || c.Discovered != n {
+		t.Errorf("counters %+v", c)
+	}
+	if add(t, f, uri("host1.example", 1)) {
+		t.Error("a URI was forgotten")
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	u := uri("h", 1)
+	f.Add([]byte(queueKey("h", 1, 1)), encodeURI(&u))
+	f.Add([]byte("q"), encodeQueuedState(&u))
+	f.Fuzz(func(t *testing.T, key, value []byte) {
+		if u, err := decodeURI(key, value); err == nil && u == nil {
+			t.Fatal("nothing and no error")
+		}
+		_, _ = decodeState(value)
+		_, _ = decodeHost(value)
+		_, _, _ = decodeCounters(value)
+	})
+}
+
+// BenchmarkFrontier is a URI's whole way: found, queued, taken, finished, committed by the thousand.
+func BenchmarkFrontier(b *testing.B) {
+	f := open(b, b.TempDir())
+	defer f.Close()
+	n := 0
+	for ; n < 100; n++ {
+		add(b, f, uri(fmt.Sprintf("h%d", n), n))
+	}
+	for i := 0; b.Loop(); i++ {
+		u := take(b, f)
+		if u == nil || i%1000 == 999 {
+			commit(b, f)
+			if u == nil {
+				u = take(b, f)
+			}
+		}
+		n++
+		if _, err := f.Finish(u, Outcome{Status: 200, Attach: n}, []URI{uri(fmt.Sprintf("h%d", n%100), n)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkFrontierBaseline is the database alone writing what a URI needs: two entries and a deletion, by the thousand.
+func BenchmarkFrontierBaseline(b *testing.B) {
+	db, err := badger.Open(badger.DefaultOptions(b.TempDir()).WithSyncWrites(true).WithLogger(nil).WithDetectConflicts(false))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	txn := db.NewTransaction(true)
+	for i := 0; b.Loop(); i++ {
+		u := uri("h", i)
+		if err := errors.Join(txn.Set([]byte(queueKey(u.Queue, 1, uint64(i))), encodeURI(&u)),
+			txn.Set([]byte(seenKey(fingerprint(u.URL))), encodeDoneState(200, time.Now())),
+			txn.Delete([]byte(queueKey(u.Queue, 1, uint64(i))))); err != nil {
+			b.Fatal(err)
+		}
+		if i%1000 == 999 {
+			if err := txn.Commit(); err != nil {
+				b.Fatal(err)
+			}
+			txn = db.NewTransaction(true)
+		}
+	}
+	txn.Discard()
+}
