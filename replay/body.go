@@ -89,13 +89,18 @@ func (c *chunked) next() {
 }
 
 // decode removes content codings, the last applied first. Content that only
-// claims to be packed passes as it is. ok is false for a coding not known here.
+// claims to be packed passes as it is. ok is false for a coding not known here;
+// then nothing was read.
 func decode(r io.Reader, encodings []string, limit int64) (out io.Reader, closer func(), ok bool) {
 	var names []string
 	for _, list := range encodings {
 		for name := range strings.SplitSeq(list, ",") {
-			if name = strings.ToLower(strings.TrimSpace(name)); name != "" && name != "identity" && name != "none" {
+			switch name = strings.ToLower(strings.TrimSpace(name)); name {
+			case "", "identity", "none":
+			case "gzip", "x-gzip", "deflate", "br", "zstd":
 				names = append(names, name)
+			default:
+				return nil, nil, false
 			}
 		}
 	}
@@ -127,8 +132,6 @@ func decode(r io.Reader, encodings []string, limit int64) (out io.Reader, closer
 					r, closer = z, z.Close
 				}
 			}
-		default:
-			return nil, nil, false
 		}
 		if err != nil {
 			r = in

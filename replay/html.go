@@ -146,7 +146,7 @@ func (h *htmlRewriter) attribute(element string, a *attr, all []attr) (name, val
 		}
 		return "data-archived-" + name, escapeBytes(a.value), true
 	case "style":
-		text := html.UnescapeString(string(a.value))
+		text := unescape(string(a.value))
 		if to := rewriteStyle(text, h.links); to != text {
 			return name, html.EscapeString(to), true
 		}
@@ -156,7 +156,7 @@ func (h *htmlRewriter) attribute(element string, a *attr, all []attr) (name, val
 		return name, html.EscapeString(to), ok
 	case "srcdoc":
 		if element == "iframe" && h.depth < 2 {
-			to, ok := h.document(html.UnescapeString(string(a.value)))
+			to, ok := h.document(unescape(string(a.value)))
 			return name, html.EscapeString(to), ok
 		}
 		return name, "", false
@@ -266,7 +266,7 @@ func (h *htmlRewriter) decode(value []byte) string {
 	if hasQuery {
 		s += "?" + asUTF8(string(query))
 	}
-	return asUTF8(html.UnescapeString(s))
+	return asUTF8(unescape(s))
 }
 
 // srcset rewrites the candidates of a srcset.
@@ -322,6 +322,43 @@ func (h *htmlRewriter) refresh(content string) (string, bool) {
 	to, ok := h.links.rewrite(strings.Trim(rest, " \t\r\n'\""), "")
 	return content[:at] + "url=" + to, ok
 }
+
+// unescape undoes the character references of an attribute's value, where, unlike
+// in text, &copy=1 and &copyright are no references.
+func unescape(s string) string {
+	if !strings.Contains(s, "&") {
+		return s
+	}
+	var b strings.Builder
+	for s != "" {
+		at := strings.IndexByte(s, '&')
+		if at < 0 {
+			b.WriteString(s)
+			break
+		}
+		b.WriteString(s[:at])
+		s = s[at:]
+		n := 1
+		for n < len(s) && (isAlnum(s[n]) || n == 1 && s[n] == '#') {
+			n++
+		}
+		switch ref := s[:n]; {
+		case n < len(s) && s[n] == ';':
+			n++
+			b.WriteString(html.UnescapeString(s[:n]))
+		case strings.HasPrefix(ref, "&#"):
+			b.WriteString(html.UnescapeString(ref))
+		case n < len(s) && s[n] == '=' || html.UnescapeString(ref) != html.UnescapeString(ref+";"):
+			b.WriteString(ref)
+		default:
+			b.WriteString(html.UnescapeString(ref))
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+func isAlnum(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' }
 
 // document rewrites the HTML in a srcdoc.
 func (h *htmlRewriter) document(text string) (string, bool) {

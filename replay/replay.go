@@ -195,10 +195,8 @@ func (h *Handler) web(w http.ResponseWriter, r *http.Request, path string) {
 			}
 			t.timestamp = cdx.Timestamp(at)
 		}
-		h.memento(w, r, t, true)
-		return
-	}
-	h.memento(w, r, t, false)
+		}
+	h.memento(w, r, t)
 }
 
 // stray answers a path that no page of ours has: most likely a link that a

@@ -34,7 +34,7 @@ const candidates = 24
 const latest = "99991231235959"
 
 // memento answers with the capture nearest to a time.
-func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target, negotiated bool) {
+func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target) {
 	found, blocked, incomplete, err := h.nearest(r.Context(), t)
 	if err != nil {
 		h.broken(w, r, err)
@@ -61,7 +61,7 @@ func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target, nego
 			continue
 		}
 		defer d.Close()
-		h.answer(w, r, t, d, negotiated)
+		h.answer(w, r, t, d)
 		return
 	}
 	h.broken(w, r, failed)
@@ -157,14 +157,12 @@ func linkSafe(url string) string {
 }
 
 // answer writes a capture: redirected to its exact place, rewritten, or as it is.
-func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t target, d *document, negotiated bool) {
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t target, d *document) {
 	c := d.capture
-	exact := "/web/" + c.Timestamp + t.modifier + "/" + c.URL
+	address, _, _ := strings.Cut(c.URL, "#")
+	exact := "/web/" + c.Timestamp + t.modifier + "/" + address
 	isPage := t.modifier == "" || t.modifier == "mp_"
-	if isPage && (t.timestamp != c.Timestamp || t.url != c.URL) {
-		if !negotiated {
-			w.Header().Del("Memento-Datetime")
-		}
+	if isPage && (t.timestamp != c.Timestamp || !sameURL(t.url, address)) {
 		redirect(w, linkSafe(exact), http.StatusFound)
 		return
 	}
@@ -202,6 +200,16 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t target, d *do
 		return
 	}
 	h.render(w, r, t, d, l)
+}
+
+// sameURL reports whether two spellings ask a server for the same.
+func sameURL(a, b string) bool {
+	if linkSafe(a) == linkSafe(b) {
+		return true
+	}
+	normalA, errA := cdx.Normalize(repairURL(a))
+	normalB, errB := cdx.Normalize(repairURL(b))
+	return errA == nil && errB == nil && normalA == normalB
 }
 
 // statusOf is the status to answer with: the archived one, if a server may answer with it.
