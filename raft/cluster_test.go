@@ -215,7 +215,7 @@ func quick() timing {
 	return timing{
 		heartbeat: 300 * time.Millisecond, election: 300 * time.Millisecond, lease: 300 * time.Millisecond,
 		commit: 5 * time.Millisecond, network: 5 * time.Second, quorum: 10 * time.Second,
-		tick: 20 * time.Millisecond, snapshotEvery: time.Hour, snapshotAfter: 1 << 30,
+		tick: 20 * time.Millisecond, snapshotEvery: time.Hour, snapshotAfter: 1 << 30, segment: 256 << 10,
 	}
 }
 
@@ -227,6 +227,7 @@ type cluster struct {
 	timing  timing
 	config  func(*Config)
 	machine Machine
+	carrier func(catalog.NodeID) Carrier // nil: the hub
 	nodes   map[catalog.NodeID]*running
 }
 
@@ -258,7 +259,11 @@ func (c *cluster) configOf(id catalog.NodeID) Config {
 func (c *cluster) open(id catalog.NodeID) *Node {
 	c.t.Helper()
 	p := port{hub: c.hub, self: id}
-	n, err := open(c.configOf(id), disk.New(), p, p, quiet(), parts{machine: c.machine, timing: &c.timing})
+	carrier := Carrier(p)
+	if c.carrier != nil {
+		carrier = c.carrier(id)
+	}
+	n, err := open(c.configOf(id), disk.New(), carrier, p, quiet(), parts{machine: c.machine, timing: &c.timing})
 	if err != nil {
 		c.t.Fatalf("open %s: %v", id, err)
 	}
@@ -382,6 +387,8 @@ func three(t testing.TB, c *cluster) (a, b, d *running) {
 	a = c.found("a", "north")
 	b = c.grow(a, "b", "south")
 	d = c.grow(a, "c", "west")
-	c.eventually("three voters", func() bool { return len(a.Status().Voters) == 3 && b.Status().Role == Follower && d.Status().Role == Follower })
+	c.eventually("three voters", func() bool {
+		return len(a.Status().Voters) == 3 && b.Status().Role == Follower && d.Status().Role == Follower
+	})
 	return a, b, d
 }

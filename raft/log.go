@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"sync/atomic"
 
+	"github.com/gofrs/flock"
 	hraft "github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
+	"github.com/hashicorp/raft-wal/metadb"
 )
 
 // entryOverhead is about what the log adds to an entry's own bytes.
@@ -16,20 +19,36 @@ const entryOverhead = 48
 // logStore is the Raft log and stable store. It keeps count of the entries' size.
 type logStore struct {
 	*wal.WAL
+	meta           *metadb.BoltMetaDB
+	lock           *flock.Flock
 	entries, bytes atomic.Uint64
 }
 
-// openLog opens the log in dir and takes the size of its latest entries as a sample.
-func openLog(dir string, log *slog.Logger) (*logStore, error) {
-	w, err := wal.Open(dir, wal.WithLogger(libraryLog{log: log}))
+// openLog opens the log in dir, kept in files of segment bytes, and takes the size of its latest entries as a sample.
+func openLog(dir string, segment int, log *slog.Logger) (*logStore, error) {
+	lock := flock.New(filepath.Join(dir, "lock"))
+	free, err := lock.TryLock() // the log's own lock would wait for ever
+	if err == nil && !free {
+		err = errors.New("another process has it open")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open the raft log in %s: %w", dir, err)
 	}
-	s := &logStore{WAL: w}
+	meta := &metadb.BoltMetaDB{}
+	w, err := wal.Open(dir, wal.WithLogger(libraryLog{log: log}), wal.WithMetaStore(meta), wal.WithSegmentSize(segment))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), meta.Close(), lock.Close())
+	}
+	s := &logStore{WAL: w, meta: meta, lock: lock}
 	if err := s.sample(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), w.Close())
+		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), s.Close())
 	}
 	return s, nil
+}
+
+// Close closes the log. The library leaves its own metadata open.
+func (s *logStore) Close() error {
+	return errors.Join(s.WAL.Close(), s.meta.Close(), s.lock.Close())
 }
 
 func (s *logStore) sample() error {

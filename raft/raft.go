@@ -57,7 +57,7 @@ type Config struct {
 	Skew        func() time.Duration           // this clock against the members' median; nil: none
 }
 
-// timing are the times a node goes by.
+// timing are the times and amounts a node goes by.
 type timing struct {
 	heartbeat, election, lease, commit time.Duration
 	network                            time.Duration // of one exchange
@@ -65,13 +65,14 @@ type timing struct {
 	tick                               time.Duration // of the leader's loop
 	snapshotEvery                      time.Duration // between looks at whether to take a marker
 	snapshotAfter                      uint64        // entries since the last marker
+	segment                            int           // bytes of one file of the log
 }
 
 func timingOf(profile string) (timing, error) {
 	t := timing{
 		heartbeat: time.Second, election: time.Second, lease: 500 * time.Millisecond, commit: 50 * time.Millisecond,
 		network: 10 * time.Second, quorum: 5 * time.Second, tick: time.Second,
-		snapshotEvery: time.Minute, snapshotAfter: 8192,
+		snapshotEvery: time.Minute, snapshotAfter: 8192, segment: 64 << 20,
 	}
 	switch profile {
 	case "", "lan":
@@ -182,7 +183,7 @@ func (n *Node) openStorage(step func(string) error) (err error) {
 	if err := step("boot"); err != nil {
 		return err
 	}
-	if n.wal, err = openLog(raftDir, n.log); err != nil {
+	if n.wal, err = openLog(raftDir, n.timing.segment, n.log); err != nil {
 		return err
 	}
 	defer func() {

@@ -47,9 +47,12 @@ func openState(dir string, d disk.Disk, cacheMiB int, fresh bool, step func(stri
 		return nil, err
 	}
 	number, err := s.pointer()
-	if errors.Is(err, fs.ErrNotExist) && fresh {
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && fresh:
 		number = 0
-	} else if err != nil {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: there is a raft log: %w", ErrDamaged, err)
+	case err != nil:
 		return nil, err
 	}
 	if err := s.tidy(number); err != nil {
