@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"holdfast/api"
+	"holdfast/catalog"
+)
+
+type auditCmd struct {
+	Run_   auditRunCmd    `cmd:"" name:"run" help:"Read all copies again and compare them with the catalog."`
+	List   auditListCmd   `cmd:"" help:"List the audits, newest first."`
+	Show   auditShowCmd   `cmd:"" help:"Show an audit and how far each node is."`
+	Pause  auditPauseCmd  `cmd:"" help:"Pause an audit."`
+	Resume auditResumeCmd `cmd:"" help:"Let a paused audit go on."`
+	Stop   auditStopCmd   `cmd:"" help:"Stop an audit."`
+}
+
+type auditRunCmd struct {
+	Replica string `help:"Only this replica."`
+	Wait    bool   `help:"Wait for its end."`
+}
+
+func (auditRunCmd) exits() []string {
+	return []string{"0   started; with --wait: every copy is right", "1   with --wait: copies are missing or corrupt, or a node did not finish"}
+}
+
+func (c auditRunCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		audit, err := client.StartAudit(ctx, catalog.ReplicaName(c.Replica))
+		if err != nil {
+			return err
+		}
+		if c.Wait {
+			if audit, err = waitAudit(ctx, a, client, audit); err != nil {
+				return err
+			}
+		}
+		if err := showAudit(a, audit); err != nil {
+			return err
+		}
+		if c.Wait && (audit.State != "done" || audit.Missing+audit.Corrupt > 0) {
+			return errNo
+		}
+		return nil
+	})
+}
+
+// waitAudit shows the audit's progress until it has ended.
+func waitAudit(ctx context.Context, a *app, client *api.Client, audit api.Audit) (api.Audit, error) {
+	progress := a.bars()
+	defer progress.wait()
+	shown := progress.count("audit "+audit.ID, audit.Total)
+	err := every(ctx, 200*time.Millisecond, func() (bool, error) {
+		now, err := client.Audit(ctx, audit.ID)
+		if err != nil {
+			return false, err
+		}
+		audit = now
+		shown.set(audit.Files, audit.Total)
+		return audit.State == "done" || audit.State == "stopped", nil
+	})
+	shown.end(err == nil)
+	return audit, err
+}
+
+func showAudit(a *app, audit api.Audit) error {
+	return a.answer(audit, func() error {
+		if err := auditTable(a, []api.Audit{audit}); err != nil {
+			return err
+		}
+		fmt.Fprintln(a.stdout)
+		rows := make([]table.Row, len(audit.Nodes))
+		for i, n := range audit.Nodes {
+			rows[i] = table.Row{n.Name, n.State, fmt.Sprintf("%d/%d", n.Files, n.Total), size(n.Bytes), n.Missing, n.Corrupt, n.Detail}
+		}
+		return a.table(table.Row{"Node", "State", "Files", "Read", "Missing", "Corrupt", "Detail"}, rows)
+	})
+}
+
+func auditTable(a *app, audits []api.Audit) error {
+	rows := make([]table.Row, len(audits))
+	for i, u := range audits {
+		names := make([]string, len(u.Replicas))
+		for k, r := range u.Replicas {
+			names[k] = string(r)
+		}
+		rows[i] = table.Row{u.ID, strings.Join(names, ", "), u.State, when(u.Began), when(u.Ended), fmt.Sprintf("%d/%d", u.Files, u.Total), size(u.Bytes), u.Missing, u.Corrupt}
+	}
+	return a.table(table.Row{"Audit", "Replicas", "State", "Began", "Ended", "Files", "Read", "Missing", "Corrupt"}, rows)
+}
+
+type auditListCmd struct{}
+
+func (auditListCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, c *api.Client) error {
+		audits, err := c.Audits(ctx)
+		if err != nil {
+			return err
+		}
+		return a.answer(items[api.Audit]{audits}, func() error { return auditTable(a, audits) })
+	})
+}
+
+type auditShowCmd struct {
+	ID string `arg:"" name:"id" help:"As audit list prints it."`
+}
+
+func (c auditShowCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		audit, err := client.Audit(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		return showAudit(a, audit)
+	})
+}
+
+// auditWish are the arguments of pause, resume and stop.
+type auditWish struct {
+	ID     string `arg:"" name:"id" help:"As audit list prints it."`
+	Reason string `help:"For the audit trail."`
+}
+
+func (w auditWish) wish(a *app, wish catalog.JobWish) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		audit, err := client.WishAudit(ctx, w.ID, wish, w.Reason)
+		if err != nil {
+			return err
+		}
+		return showAudit(a, audit)
+	})
+}
+
+type (
+	auditPauseCmd  struct{ auditWish }
+	auditResumeCmd struct{ auditWish }
+	auditStopCmd   struct{ auditWish }
+)
+
+func (c auditPauseCmd) Run(a *app) error  { return c.wish(a, catalog.WishPause) }
+func (c auditResumeCmd) Run(a *app) error { return c.wish(a, catalog.WishRun) }
+func (c auditStopCmd) Run(a *app) error   { return c.wish(a, catalog.WishStop) }

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"holdfast/api"
+	"holdfast/cdx"
+)
+
+type captureCmd struct {
+	List captureListCmd `cmd:"" help:"Find captures by URL and time."`
+}
+
+type captureListCmd struct {
+	URL      string   `arg:"" name:"url" help:"*.example.org asks for a domain, example.org/news/* for a prefix."`
+	From     string   `help:"Timestamp of 4 to 14 digits."`
+	To       string   `help:"Timestamp of 4 to 14 digits."`
+	Closest  string   `help:"Nearest to this timestamp first."`
+	Reverse  bool     `help:"Newest first."`
+	Limit    int      `help:"At most so many."`
+	Filter   []string `sep:"none" placeholder:"[!][=|~]FIELD:TEXT" help:"As the CDX server has them; all must hold."`
+	Collapse int      `help:"Keep the first of captures that share so many digits of their time."`
+}
+
+func (captureListCmd) Help() string { return "With --json, one JSON object a line, as they are found." }
+
+func (captureListCmd) exits() []string {
+	return []string{"0   done", "1   failed, or some shards could not be asked; stderr says how many"}
+}
+
+func (c captureListCmd) Run(a *app) error {
+	q := cdx.Query{From: c.From, To: c.To, Limit: c.Limit, Filters: c.Filter, Collapse: c.Collapse}
+	q.URL, q.Match = cdx.Pattern(c.URL)
+	switch {
+	case c.Closest != "":
+		q.Sort, q.Closest = cdx.Closest, c.Closest
+	case c.Reverse:
+		q.Sort = cdx.Reverse
+	}
+	if _, err := q.Compile(); err != nil {
+		return exitError{exitUsage, err}
+	}
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		err := stream(a, client.Captures(ctx, q), func(w io.Writer, c api.Capture) error {
+			status := "-"
+			if c.Status > 0 {
+				status = fmt.Sprint(c.Status)
+			}
+			_, err := fmt.Fprintf(w, "%s %-3s %-24s %s  %s@%d\n", c.Timestamp, status, c.MIME, c.URL, c.File, c.Offset)
+			return err
+		})
+		var incomplete *cdx.Incomplete
+		if errors.As(err, &incomplete) {
+			return fmt.Errorf("the answer is not complete: %w", err)
+		}
+		return err
+	})
+}
+
+type indexCmd struct {
+	Status  indexStatusCmd  `cmd:"" help:"How the nodes' indexes stand."`
+	Rebuild indexRebuildCmd `cmd:"" help:"Build the index anew from the files."`
+}
+
+type indexStatusCmd struct{}
+
+func (indexStatusCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, c *api.Client) error {
+		all, err := c.Indexes(ctx)
+		if err != nil {
+			return err
+		}
+		return list(a, all, table.Row{"Node", "Files", "Waiting", "Captures", "On disk", "Rebuilding", "Detail"}, func(i api.IndexStatus) table.Row {
+			return table.Row{i.Name, i.Files, i.Pending, i.Captures, size(i.Bytes), yes(i.Rebuilding), i.Detail}
+		})
+	})
+}
+
+type indexRebuildCmd struct {
+	Name string `arg:"" name:"node" optional:"" help:"Default: every node's."`
+}
+
+func (c indexRebuildCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		if err := client.RebuildIndex(ctx, c.Name); err != nil {
+			return err
+		}
+		what := c.Name
+		if what == "" {
+			what = "every node's index"
+		}
+		return a.done("rebuilding", what)
+	})
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"holdfast/api"
+	"holdfast/catalog"
+)
+
+type catalogCmd struct {
+	Check catalogCheckCmd `cmd:"" help:"Check that the catalog agrees with itself: the audit trail's chain, the files and the totals."`
+	Trail catalogTrailCmd `cmd:"" help:"Print the audit trail of decisions."`
+}
+
+type catalogCheckCmd struct{}
+
+func (catalogCheckCmd) exits() []string { return []string{"0   it agrees", "1   it does not"} }
+
+// catalogReport is what catalog check found.
+type catalogReport struct {
+	Events   int      `json:"events"`
+	Files    int      `json:"files"`
+	Removed  int      `json:"removed"`
+	Problems []string `json:"problems"`
+}
+
+func (catalogCheckCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, c *api.Client) error {
+		report := catalogReport{Problems: []string{}}
+		if err := report.trail(ctx, c); err != nil {
+			return err
+		}
+		if err := report.files(ctx, c); err != nil {
+			return err
+		}
+		if err := a.answer(report, func() error {
+			for _, p := range report.Problems {
+				fmt.Fprintln(a.stdout, p)
+			}
+			_, err := fmt.Fprintf(a.stdout, "%d events, %d files and %d removed ones, %d problems\n", report.Events, report.Files, report.Removed, len(report.Problems))
+			return err
+		}); err != nil {
+			return err
+		}
+		if len(report.Problems) > 0 {
+			return errNo
+		}
+		return nil
+	})
+}
+
+// trail follows the chain of hashes from the first event.
+func (r *catalogReport) trail(ctx context.Context, c *api.Client) error {
+	var previous catalog.Digest
+	broken := false
+	for e, err := range c.Trail(ctx) {
+		if err != nil {
+			return err
+		}
+		r.Events++
+		event := catalog.Event{Seq: e.Seq, At: catalog.At(e.At), Actor: e.Actor, Act: e.Act, Subject: e.Subject, Detail: e.Detail}
+		if err := event.Previous.UnmarshalText([]byte(e.Previous)); err != nil {
+			return fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		if err := event.Hash.UnmarshalText([]byte(e.Hash)); err != nil {
+			return fmt.Errorf("event %d: %w", e.Seq, err)
+		}
+		if err := catalog.VerifyEvents([]catalog.Event{event}, previous); err != nil && !broken {
+			broken = true
+			r.Problems = append(r.Problems, "audit trail: "+err.Error())
+		}
+		previous = event.Hash
+	}
+	return nil
+}
+
+// files counts the files of each replica and compares with its totals. Files that enter meanwhile are counted again.
+func (r *catalogReport) files(ctx context.Context, c *api.Client) error {
+	var problems []string
+	for range 3 {
+		before, err := c.Replicas(ctx)
+		if err != nil {
+			return err
+		}
+		counted := map[catalog.ReplicaName]api.Replica{}
+		r.Files, r.Removed = 0, 0
+		for f, err := range c.Files(ctx, "") {
+			if err != nil {
+				return err
+			}
+			if !f.Removed.IsZero() {
+				r.Removed++
+				continue
+			}
+			r.Files++
+			for _, held := range f.Copies {
+				n := counted[held.Replica]
+				n.Files++
+				n.Bytes += f.Size
+				if held.State == catalog.UploadCompleted {
+					n.Good++
+				}
+				counted[held.Replica] = n
+			}
+		}
+		problems = nil
+		for _, want := range before {
+			if got := counted[want.Name]; got.Files != want.Files || got.Bytes != want.Bytes {
+				problems = append(problems, fmt.Sprintf("replica %s: the totals say %d files of %d bytes, the entries %d of %d", want.Name, want.Files, want.Bytes, got.Files, got.Bytes))
+			}
+		}
+		if problems == nil {
+			break
+		}
+	}
+	r.Problems = append(r.Problems, problems...)
+	return nil
+}
+
+type catalogTrailCmd struct{}
+
+func (catalogTrailCmd) Help() string { return "With --json, one JSON object a line, oldest first." }
+
+func (catalogTrailCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, c *api.Client) error {
+		return stream(a, c.Trail(ctx), showEvent)
+	})
+}
+
+func showEvent(w io.Writer, e api.Event) error {
+	_, err := fmt.Fprintf(w, "%6d %s %-16s %s %s by %s\n", e.Seq, when(e.At), e.Act, e.Subject, e.Detail, e.Actor)
+	return err
+}

@@ -1,0 +1,228 @@
+// Package cli is the command line: one struct for each command, whose fields are its arguments and whose Run does
+// it. Answers go to stdout, as tables or with --json as stable JSON; everything else goes to stderr.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"holdfast/api"
+	"holdfast/harvest"
+	"holdfast/node"
+)
+
+// Exit codes. 1 and 2 may mean more for a command; its --help says what.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUnreadable  = 2
+	exitUsage       = 64 // EX_USAGE
+	exitUnavailable = 69 // EX_UNAVAILABLE: no node reached, or no quorum
+	exitConfig      = 78 // EX_CONFIG
+	exitInterrupted = 130
+)
+
+// errNo is returned by a command whose answer is no: it was carried out, and what it looked at is not as it should be.
+var errNo = errors.New("not as it should be")
+
+// exitError ends a command with a code of its own. The error, if any, is printed.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e exitError) Error() string {
+	if e.err == nil {
+		return "exit"
+	}
+	return e.err.Error()
+}
+
+func (e exitError) Unwrap() error { return e.err }
+
+// global are the flags that every command has.
+type global struct {
+	JSON    bool   `name:"json" help:"Answer with JSON."`
+	Verbose bool   `short:"v" help:"Log what is done, to stderr."`
+	Server  string `env:"HOLDFAST_SERVER" placeholder:"URL" help:"The node to ask, such as http://127.0.0.1:7481."`
+	Token   string `env:"HOLDFAST_TOKEN" placeholder:"TEXT" help:"The access token to ask with; @FILE reads it from a file."`
+	Config  string `env:"HOLDFAST_CONFIG" placeholder:"FILE" help:"The cluster.toml; with --node, instead of --server and --token."`
+	Node    string `env:"HOLDFAST_NODE" placeholder:"NAME" help:"Which node of the cluster.toml."`
+}
+
+// grammar is the whole command line.
+type grammar struct {
+	global
+
+	Demo     demoCmd    `cmd:"" help:"Try everything: three nodes on this machine harvest a small website, copy, break, repair, and show it."`
+	Up       upCmd      `cmd:"" help:"Archive web pages with one node and all defaults, and browse them."`
+	Crawl    crawlCmd   `cmd:"" help:"Crawl web pages into WARC files, without a cluster."`
+	Replay   replayCmd  `cmd:"" help:"Browse WARC files, without a cluster."`
+	WARC     warcCmd    `cmd:"" name:"warc" help:"Check, list, print and convert WARC files."`
+	CDX      cdxCmd     `cmd:"" name:"cdx" help:"Print the index of WARC files."`
+	Init     initCmd    `cmd:"" help:"Found a cluster; this node is its first."`
+	Start    startCmd   `cmd:"" help:"Run a node."`
+	Join     joinCmd    `cmd:"" help:"Make this node a member, with a join token."`
+	Tokens   tokenCmd   `cmd:"" name:"token" help:"Join tokens: by one, one machine becomes a member."`
+	User     userCmd    `cmd:"" help:"Access tokens of people and programs."`
+	Peer     peerCmd    `cmd:"" help:"The paths between the nodes."`
+	Settings configCmd  `cmd:"" name:"config" help:"The cluster.toml."`
+	Status   statusCmd  `cmd:"" help:"How the cluster stands."`
+	Nodes    nodeCmd    `cmd:"" name:"node" help:"The cluster's nodes."`
+	Replica  replicaCmd `cmd:"" help:"The sets of the archive."`
+	Shard    shardCmd   `cmd:"" help:"The parts of the replicas."`
+	Cluster  clusterCmd `cmd:"" help:"The cluster as a whole."`
+	File     fileCmd    `cmd:"" help:"The archive's files."`
+	Audit    auditCmd   `cmd:"" help:"Check the copies."`
+	Job      jobCmd     `cmd:"" help:"Crawls."`
+	Capture  captureCmd `cmd:"" help:"What was archived."`
+	Index    indexCmd   `cmd:"" help:"The index of the captures."`
+	Catalog  catalogCmd `cmd:"" help:"What the nodes agreed on."`
+	Version  versionCmd `cmd:"" help:"Print the version."`
+}
+
+// app is what a command works with.
+type app struct {
+	global
+	ctx    context.Context
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	log    *slog.Logger
+}
+
+// exit carries an exit code out of kong, which asks to exit from within its parser.
+type exit int
+
+// Main runs the command line args, without the program's name, and returns the exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case exit:
+			code = int(e)
+		default:
+			panic(e)
+		}
+	}()
+	var g grammar
+	parser, err := kong.New(&g, kong.Name("holdfast"), kong.Description("A web archive that several libraries run together."),
+		kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exit(code)) }), kong.Help(help),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
+		kong.Vars{"version": node.Version()})
+	if err != nil {
+		fmt.Fprintln(stderr, "holdfast:", err)
+		return exitUsage
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintln(stderr, "holdfast:", err)
+		fmt.Fprintln(stderr, "holdfast --help lists the commands; holdfast COMMAND --help explains one.")
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	level := slog.LevelWarn
+	if g.Verbose {
+		level = slog.LevelDebug
+	}
+	a := &app{global: g.global, ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr,
+		log: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))}
+	return a.end(command.Run(a))
+}
+
+// end prints the error, if there is one to print, and returns its exit code.
+func (a *app) end(err error) int {
+	if err == nil {
+		return exitOK
+	}
+	code := codeOf(err)
+	if a.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		code = exitInterrupted
+	}
+	var e exitError
+	if errors.Is(err, errNo) || errors.As(err, &e) && e.err == nil {
+		return code
+	}
+	fmt.Fprintln(a.stderr, "holdfast:", err)
+	return code
+}
+
+// codeOf is the exit code that stands for an error.
+func codeOf(err error) int {
+	var e exitError
+	switch {
+	case errors.As(err, &e):
+		return e.code
+	case errors.Is(err, errUsage), errors.Is(err, harvest.ErrInvalid):
+		return exitUsage
+	case errors.Is(err, node.ErrConfig):
+		return exitConfig
+	case errors.Is(err, api.ErrUnavailable), errors.Is(err, api.ErrNoQuorum):
+		return exitUnavailable
+	}
+	return exitFailed
+}
+
+// errUsage reports arguments that do not go together.
+var errUsage = errors.New("usage")
+
+// usage says what is wrong with the arguments.
+func usage(format string, args ...any) error {
+	return exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// exits is implemented by commands whose exit codes mean more than the usual ones.
+type exits interface{ exits() []string }
+
+// help prints kong's help and then the exit codes.
+func help(options kong.HelpOptions, ctx *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
+		return err
+	}
+	selected := ctx.Selected()
+	if selected == nil || !selected.Leaf() {
+		return nil
+	}
+	codes := []string{"0   done", "1   failed, or refused; the reason is on stderr"}
+	if e, ok := selected.Target.Addr().Interface().(exits); ok {
+		codes = e.exits()
+	}
+	codes = append(codes, "64  wrong usage", "69  no node is reached, or the cluster has no quorum", "78  the configuration cannot be used", "130 interrupted")
+	fmt.Fprintln(ctx.Stdout, "\nExit codes:")
+	for _, line := range codes {
+		fmt.Fprintln(ctx.Stdout, "  "+line)
+	}
+	return nil
+}
+
+// readText returns what a flag says: the text, or with @FILE the file's content.
+func readText(flag string) (string, error) {
+	if len(flag) < 2 || flag[0] != '@' {
+		return flag, nil
+	}
+	text, err := os.ReadFile(flag[1:])
+	var missing *fs.PathError
+	if errors.As(err, &missing) {
+		return "", fmt.Errorf("read %s: %w", flag[1:], missing.Err)
+	}
+	return string(text), err
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(a *app) error {
+	return a.answer(map[string]string{"version": node.Version()}, func() error {
+		_, err := fmt.Fprintln(a.stdout, "holdfast", node.Version())
+		return err
+	})
+}

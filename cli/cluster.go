@@ -1,0 +1,262 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"holdfast/api"
+	"holdfast/node"
+)
+
+type statusCmd struct{}
+
+func (statusCmd) exits() []string {
+	return []string{"0   healthy", "1   something is not as it should be; the answer says what"}
+}
+
+func (statusCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, c *api.Client) error {
+		st, err := c.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if err := a.answer(st, func() error { return showStatus(a, st) }); err != nil {
+			return err
+		}
+		if !st.Healthy {
+			return errNo
+		}
+		return nil
+	})
+}
+
+func showStatus(a *app, st api.Status) error {
+	quorum := "no quorum"
+	if st.Cluster.Quorum {
+		quorum = "led by " + st.Cluster.LeaderName
+	}
+	fmt.Fprintf(a.stdout, "Cluster %s (%s), epoch %d: %s. Answered by %s.\n\n", st.Cluster.Name, short2(st.Cluster.ID), st.Cluster.Epoch, quorum, st.Node.Name)
+	if err := nodeTable(a, st.Nodes); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout)
+	if err := replicaTable(a, st.Replicas); err != nil {
+		return err
+	}
+	var jobs []string
+	for _, state := range []string{"NEW", "SUBMITTED", "STARTED", "DONE", "FAILED", "RESUBMITTED", "FAILED_REJECTED"} {
+		for s, n := range st.Jobs {
+			if string(s) == state {
+				jobs = append(jobs, fmt.Sprintf("%d %s", n, state))
+			}
+		}
+	}
+	if len(jobs) > 0 {
+		fmt.Fprintf(a.stdout, "\nJobs: %s\n", strings.Join(jobs, ", "))
+	}
+	for _, d := range st.Node.Disks {
+		fmt.Fprintf(a.stdout, "\nDisk of %s at %s: %s of %s free\n", st.Node.Name, d.Path, size(d.Free), size(d.Total))
+	}
+	if st.Healthy {
+		_, err := fmt.Fprintln(a.stdout, "\nHealthy.")
+		return err
+	}
+	fmt.Fprintln(a.stdout, "\nNot healthy:")
+	for _, p := range st.Problems {
+		fmt.Fprintln(a.stdout, "  "+p)
+	}
+	return nil
+}
+
+func short2(id string) string { return id[:min(len(id), 8)] }
+
+func nodeTable(a *app, nodes []api.Node) error {
+	rows := make([]table.Row, len(nodes))
+	for i, n := range nodes {
+		state := n.Presence.State
+		if n.Draining {
+			state += ", draining"
+		}
+		rows[i] = table.Row{n.Name, short(n.ID), n.Replica, n.Place, state, yes(n.Presence.Voter), n.Shards, size(n.Presence.Free), n.Presence.Jobs, n.Presence.Version}
+	}
+	return a.table(table.Row{"Node", "Id", "Replica", "Place", "State", "Voter", "Shards", "Free", "Jobs", "Version"}, rows)
+}
+
+func replicaTable(a *app, replicas []api.Replica) error {
+	rows := make([]table.Row, len(replicas))
+	for i, r := range replicas {
+		rows[i] = table.Row{r.Name, r.Kind, r.Place, r.Files, size(r.Bytes), r.Good, r.Owed, r.Disputed, fmt.Sprintf("%d/4096", r.Held), r.Moving}
+	}
+	return a.table(table.Row{"Replica", "Kind", "Place", "Files", "Bytes", "Good", "Owed", "Disputed", "Shards", "Moving"}, rows)
+}
+
+type nodeCmd struct {
+	List   nodeListCmd   `cmd:"" help:"List the nodes."`
+	Show   nodeShowCmd   `cmd:"" help:"Show a node."`
+	Drain  nodeDrainCmd  `cmd:"" help:"Move a node's shards to the other nodes of its replica."`
+	Weight nodeWeightCmd `cmd:"" help:"Change a node's share of its replica's shards."`
+	Remove nodeRemoveCmd `cmd:"" help:"Remove a node from the cluster."`
+}
+
+type nodeListCmd struct{}
+
+func (nodeListCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, c *api.Client) error {
+		nodes, err := c.Nodes(ctx)
+		if err != nil {
+			return err
+		}
+		return a.answer(items[api.Node]{nodes}, func() error { return nodeTable(a, nodes) })
+	})
+}
+
+type nodeShowCmd struct {
+	Name string `arg:"" help:"Name, id, or the beginning of an id."`
+}
+
+func (c nodeShowCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		n, err := client.Node(ctx, c.Name)
+		return showNode(a, n, err)
+	})
+}
+
+func showNode(a *app, n api.Node, err error) error {
+	if err != nil {
+		return err
+	}
+	return a.answer(n, func() error {
+		return a.table(nil, []table.Row{{"name", n.Name}, {"id", n.ID}, {"replica", n.Replica}, {"place", n.Place},
+			{"addresses", strings.Join(n.Addresses, ", ")}, {"state", n.Presence.State}, {"voter", yes(n.Presence.Voter)},
+			{"draining", yes(n.Draining)}, {"weight", n.Weight}, {"shards", n.Shards}, {"free", size(n.Presence.Free)},
+			{"jobs", n.Presence.Jobs}, {"version", n.Presence.Version}, {"joined", when(n.Joined)}})
+	})
+}
+
+type nodeDrainCmd struct {
+	Name string `arg:"" help:"Name, id, or the beginning of an id."`
+	Undo bool   `help:"Let it hold shards again."`
+}
+
+func (c nodeDrainCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		draining := !c.Undo
+		n, err := client.UpdateNode(ctx, c.Name, api.NodeChange{Draining: &draining})
+		return showNode(a, n, err)
+	})
+}
+
+type nodeWeightCmd struct {
+	Name   string `arg:"" help:"Name, id, or the beginning of an id."`
+	Weight int    `arg:"" help:"100 is usual."`
+}
+
+func (c nodeWeightCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		n, err := client.UpdateNode(ctx, c.Name, api.NodeChange{Weight: &c.Weight})
+		return showNode(a, n, err)
+	})
+}
+
+type nodeRemoveCmd struct {
+	Name   string `arg:"" help:"Name, id, or the beginning of an id."`
+	Lost   bool   `help:"Its bytes are gone for good: do not wait for its shards to move."`
+	Reason string `required:"" help:"For the audit trail."`
+}
+
+func (c nodeRemoveCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		if err := client.RemoveNode(ctx, c.Name, api.Removal{Lost: c.Lost, Reason: c.Reason}); err != nil {
+			return err
+		}
+		return a.done("removed", c.Name)
+	})
+}
+
+// done says that an act without an answer of its own was carried out.
+func (a *app) done(act, what string) error {
+	return a.answer(map[string]string{act: what}, func() error {
+		_, err := fmt.Fprintln(a.stdout, act, what)
+		return err
+	})
+}
+
+type replicaCmd struct {
+	List replicaListCmd `cmd:"" help:"List the replicas and how their copies stand."`
+}
+
+type replicaListCmd struct{}
+
+func (replicaListCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, c *api.Client) error {
+		replicas, err := c.Replicas(ctx)
+		if err != nil {
+			return err
+		}
+		return a.answer(items[api.Replica]{replicas}, func() error { return replicaTable(a, replicas) })
+	})
+}
+
+type shardCmd struct {
+	List shardListCmd `cmd:"" help:"List a replica's shards with holder and next."`
+}
+
+type shardListCmd struct {
+	Replica string `arg:"" help:"A replica's name."`
+	Moving  bool   `help:"Only those that move."`
+}
+
+func (s shardListCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, c *api.Client) error {
+		shards, err := collect(c.Shards(ctx, s.Replica))
+		if err != nil {
+			return err
+		}
+		if s.Moving {
+			var moving []api.Shard
+			for _, shard := range shards {
+				if shard.Next != "" {
+					moving = append(moving, shard)
+				}
+			}
+			shards = moving
+		}
+		return list(a, shards, table.Row{"Shard", "Holder", "Next"}, func(s api.Shard) table.Row {
+			return table.Row{s.Shard, short(s.Holder), short(s.Next)}
+		})
+	})
+}
+
+type clusterCmd struct {
+	Recover clusterRecoverCmd `cmd:"" help:"Go on with this node alone when most voters are lost for good."`
+}
+
+type clusterRecoverCmd struct {
+	Reason string `required:"" help:"For the audit trail."`
+	Yes    bool   `help:"Do it. The other nodes' state of the cluster is refused from then on."`
+}
+
+func (clusterRecoverCmd) Help() string {
+	return "Stop the node first. It becomes the only voter under a higher epoch; members that come back with the older\nepoch are refused until they join anew, so that no second cluster can live on."
+}
+
+func (c clusterRecoverCmd) Run(a *app) error {
+	cfg, err := a.nodeConfig()
+	if err != nil {
+		return err
+	}
+	if !c.Yes {
+		return usage("most voters lost for good? Members that come back are refused from then on. If so, say --yes")
+	}
+	cluster, err := node.Recover(a.ctx, cfg, c.Reason, a.log)
+	if err != nil {
+		return err
+	}
+	return a.answer(map[string]any{"cluster": cluster.ID, "name": cluster.Name, "epoch": cluster.Epoch}, func() error {
+		_, err := fmt.Fprintf(a.stdout, "cluster %s goes on with %s as its only voter, epoch %d; start the node\n", cluster.Name, cfg.Name, cluster.Epoch)
+		return err
+	})
+}

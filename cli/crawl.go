@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"holdfast/crawler"
+	"holdfast/harvest"
+)
+
+type crawlCmd struct {
+	crawlFlags
+	Out   string   `required:"" placeholder:"DIR" help:"Gets warcs/, logs/ and reports/. A crawl that was interrupted there is gone on with."`
+	Name  string   `default:"crawl" help:"What the job is called."`
+	Seeds []string `arg:"" name:"url" help:"Where to start."`
+}
+
+func (crawlCmd) exits() []string {
+	return []string{"0   ended: completed, or a limit was reached", "1   failed", "130 interrupted; the same command goes on with it"}
+}
+
+// crawled is what crawl answers.
+type crawled struct {
+	Dir        string   `json:"dir"`
+	Stop       string   `json:"stopReason"`
+	Discovered int64    `json:"discovered"`
+	Fetched    int64    `json:"fetched"`
+	Failed     int64    `json:"failed"`
+	Queued     int64    `json:"queued"`
+	Bytes      int64    `json:"bytes"`
+	Seconds    float64  `json:"seconds"`
+	Files      []string `json:"files"`
+}
+
+func (c crawlCmd) Run(a *app) error {
+	settings, err := c.settings()
+	if err != nil {
+		return err
+	}
+	job := harvest.Job{Name: c.Name, Seeds: c.Seeds, Settings: settings}
+	if err := job.Validate(); err != nil {
+		return err
+	}
+	done, err := crawl(a, c.Out, job)
+	if err != nil {
+		return err
+	}
+	if err := a.answer(done, func() error {
+		return a.table(nil, []table.Row{{"ended", done.Stop}, {"found", done.Discovered}, {"fetched", done.Fetched}, {"failed", done.Failed},
+			{"left", done.Queued}, {"bytes", size(done.Bytes)}, {"time", time.Duration(done.Seconds * float64(time.Second)).Round(time.Millisecond)},
+			{"files", fmt.Sprintf("%d in %s", len(done.Files), filepath.Join(done.Dir, "warcs"))}})
+	}); err != nil {
+		return err
+	}
+	return a.ctx.Err()
+}
+
+// crawl runs the job in the folder, showing its progress.
+func crawl(a *app, dir string, job harvest.Job) (crawled, error) {
+	log := a.log
+	if !a.Verbose {
+		log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+	run, err := crawler.New(crawler.Config{Dir: dir, Job: job, Log: log})
+	if err != nil {
+		return crawled{}, err
+	}
+	ctx, stop := context.WithCancel(a.ctx)
+	progress := a.bars()
+	shown := make(chan struct{})
+	go func() {
+		defer close(shown)
+		bar := progress.count("crawl", 0)
+		_ = every(ctx, 200*time.Millisecond, func() (bool, error) { // ends with ctx
+			p := run.Progress()
+			bar.set(p.Finished, p.Discovered)
+			return false, nil
+		})
+		bar.end(true)
+	}()
+	summary, err := run.Run(a.ctx)
+	stop()
+	<-shown
+	progress.wait()
+	if err != nil {
+		return crawled{}, err
+	}
+	n := summary.Counters
+	done := crawled{Dir: dir, Stop: summary.Reason, Discovered: n.Discovered, Fetched: n.Succeeded, Failed: n.Failed, Queued: n.Queued, Bytes: n.Bytes,
+		Seconds: summary.Elapsed.Seconds(), Files: []string{}}
+	entries, err := os.ReadDir(filepath.Join(dir, "warcs"))
+	for _, e := range entries {
+		done.Files = append(done.Files, e.Name())
+	}
+	return done, err
+}

@@ -1,0 +1,333 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+type fileCmd struct {
+	Put    filePutCmd    `cmd:"" help:"Put files into the archive."`
+	Get    fileGetCmd    `cmd:"" help:"Get a file."`
+	List   fileListCmd   `cmd:"" help:"List files by name."`
+	Show   fileShowCmd   `cmd:"" help:"Show a file and its copies."`
+	Verify fileVerifyCmd `cmd:"" help:"Re-read every copy of a file where it lies."`
+	Remove fileRemoveCmd `cmd:"" help:"Remove a file for ever; its name stays as a tombstone."`
+}
+
+type filePutCmd struct {
+	Paths      []string      `arg:"" name:"path" help:"Files; each keeps its base name."`
+	Collection string        `help:"What they belong to; default: the cluster's first collection."`
+	Wait       time.Duration `help:"Wait so long until every replica has a verified copy." placeholder:"TIME"`
+}
+
+func (filePutCmd) exits() []string {
+	return []string{"0   all are in the archive", "1   a file could not be read, was refused, or is not everywhere after --wait; the others are in"}
+}
+
+func (c filePutCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		var files []api.File
+		var failures []error
+		for _, path := range c.Paths {
+			f, err := c.put(ctx, a, client, path)
+			if err != nil {
+				failures = append(failures, fmt.Errorf("put %s: %w", path, err))
+				if errors.Is(err, api.ErrUnavailable) || errors.Is(err, api.ErrNoQuorum) || ctx.Err() != nil {
+					break
+				}
+				continue
+			}
+			files = append(files, f)
+		}
+		if c.Wait > 0 {
+			ctx, cancel := context.WithTimeout(ctx, c.Wait)
+			defer cancel()
+			for i := range files {
+				if err := every(ctx, 200*time.Millisecond, func() (done bool, err error) {
+					files[i], err = client.File(ctx, string(files[i].Name))
+					return files[i].Complete, err
+				}); err != nil {
+					failures = append(failures, fmt.Errorf("wait for %s: %w", files[i].Name, err))
+					break
+				}
+			}
+		}
+		return errors.Join(append(failures, fileTable(a, files))...)
+	})
+}
+
+// put hashes the file first, so that the archive refuses it if it changes on the way.
+func (c filePutCmd) put(ctx context.Context, a *app, client *api.Client, path string) (api.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return api.File{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return api.File{}, err
+	}
+	if !info.Mode().IsRegular() {
+		return api.File{}, errors.New("not a regular file")
+	}
+	progress := a.bars()
+	defer progress.wait()
+	hashing := progress.bytes("hash "+filepath.Base(path), info.Size())
+	h := sha256.New()
+	n, err := io.Copy(h, hashing.reader(&interruptible{ctx, f}))
+	hashing.end(err == nil)
+	if err != nil {
+		return api.File{}, err
+	}
+	sending := progress.bytes("send "+filepath.Base(path), n)
+	put, err := client.Put(ctx, api.Upload{Name: filepath.Base(path), Collection: c.Collection, Size: n, SHA256: fmt.Sprintf("%x", h.Sum(nil)),
+		Open: func() (io.ReadCloser, error) {
+			sending.set(0, n)
+			again, err := os.Open(path)
+			if err != nil {
+				return nil, err
+			}
+			return struct {
+				io.Reader
+				io.Closer
+			}{sending.reader(again), again}, nil
+		}})
+	sending.end(err == nil)
+	return put, err
+}
+
+// interruptible ends reading when the context ends.
+type interruptible struct {
+	ctx  context.Context
+	from io.Reader
+}
+
+func (r *interruptible) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.from.Read(p)
+}
+
+func fileTable(a *app, files []api.File) error {
+	return list(a, files, table.Row{"Name", "Size", "Added", "Collection", "Copies", "State"}, func(f api.File) table.Row {
+		good := 0
+		for _, c := range f.Copies {
+			if c.State == catalog.UploadCompleted {
+				good++
+			}
+		}
+		return table.Row{f.Name, size(f.Size), when(f.Added), f.Collection, fmt.Sprintf("%d/%d", good, len(f.Copies)), stateOf(f)}
+	})
+}
+
+// stateOf is how a file stands, in a word or two.
+func stateOf(f api.File) string {
+	switch {
+	case !f.Removed.IsZero():
+		return "removed"
+	case f.Complete:
+		return "complete"
+	}
+	for _, c := range f.Copies {
+		if c.Disputed {
+			return "disputed"
+		}
+		if c.State == catalog.UploadFailed {
+			return "failing at " + string(c.Replica)
+		}
+	}
+	return "copying"
+}
+
+type fileGetCmd struct {
+	Name string `arg:"" help:"A file's name."`
+	Out  string `short:"o" placeholder:"PATH" help:"Where to; - is stdout. Default: the name, here. A PATH.part that was begun is gone on with."`
+}
+
+func (c fileGetCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		if c.Out == "-" {
+			h := sha256.New()
+			content, err := client.Get(ctx, c.Name, 0, io.MultiWriter(a.stdout, h))
+			if err != nil {
+				return err
+			}
+			return same(content, h)
+		}
+		out := c.Out
+		if out == "" {
+			out = filepath.Base(c.Name)
+		}
+		if info, err := os.Stat(out); err == nil && info.IsDir() {
+			out = filepath.Join(out, filepath.Base(c.Name))
+		}
+		content, err := c.save(ctx, a, client, out)
+		if err != nil {
+			return err
+		}
+		return a.answer(map[string]any{"name": c.Name, "path": out, "size": content.Size, "sha256": content.SHA256.String()}, func() error {
+			_, err := fmt.Fprintf(a.stdout, "%s: %s, SHA-256 %s\n", out, size(content.Size), content.SHA256)
+			return err
+		})
+	})
+}
+
+// save writes to out.part, going on with what is there, and renames it when the bytes are those of the archive.
+func (c fileGetCmd) save(ctx context.Context, a *app, client *api.Client, out string) (api.Content, error) {
+	file, err := client.File(ctx, c.Name)
+	if err != nil {
+		return api.Content{}, err
+	}
+	d := disk.New()
+	part, err := d.Open(out + ".part")
+	if err != nil {
+		return api.Content{}, err
+	}
+	defer part.Close()
+	h, begun := sha256.New(), part.Size()
+	if begun > file.Size {
+		begun = 0
+		err = part.Truncate(0)
+	} else {
+		_, err = io.Copy(h, io.NewSectionReader(part, 0, begun))
+	}
+	if err != nil {
+		return api.Content{}, err
+	}
+	progress := a.bars()
+	defer progress.wait()
+	getting := progress.bytes("get "+c.Name, file.Size)
+	getting.set(begun, file.Size)
+	content := api.Content{Size: file.Size}
+	if err = content.SHA256.UnmarshalText([]byte(file.SHA256)); err == nil && begun < file.Size {
+		writers := []io.Writer{part, h}
+		if getting != nil {
+			writers = append(writers, counter{getting})
+		}
+		content, err = client.Get(ctx, c.Name, begun, io.MultiWriter(writers...))
+	}
+	getting.end(err == nil)
+	if err != nil {
+		return content, err // what was fetched stays for the next try
+	}
+	if err := same(content, h); err != nil {
+		return content, errors.Join(err, d.Remove(out+".part"))
+	}
+	if err := part.Sync(); err != nil {
+		return content, err
+	}
+	return content, d.Rename(out+".part", out)
+}
+
+// same compares what was hashed with what the archive says.
+func same(content api.Content, h hash.Hash) error {
+	if !bytes.Equal(h.Sum(nil), content.SHA256[:]) {
+		return fmt.Errorf("%w: got %x, the archive has %s", api.ErrDigest, h.Sum(nil), content.SHA256)
+	}
+	return nil
+}
+
+type fileListCmd struct {
+	Prefix string `arg:"" optional:"" help:"Of the names."`
+}
+
+func (c fileListCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		files, err := collect(client.Files(ctx, c.Prefix))
+		if err != nil {
+			return err
+		}
+		return fileTable(a, files)
+	})
+}
+
+type fileShowCmd struct {
+	Name string `arg:"" help:"A file's name."`
+}
+
+func (c fileShowCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		f, err := client.File(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		return a.answer(f, func() error {
+			rows := []table.Row{{"name", f.Name}, {"size", fmt.Sprintf("%d (%s)", f.Size, size(f.Size))}, {"sha256", f.SHA256}, {"shard", f.Shard},
+				{"collection", f.Collection}, {"added", when(f.Added)}, {"source", short(f.Source)}, {"released", yes(f.Released)}, {"state", stateOf(f)}}
+			if f.Job != 0 {
+				rows = append(rows, table.Row{"job", fmt.Sprintf("%d, attempt %d", f.Job, f.Attempt)})
+			}
+			if f.Reason != "" {
+				rows = append(rows, table.Row{"removed", when(f.Removed) + ": " + f.Reason})
+			}
+			if err := a.table(nil, rows); err != nil {
+				return err
+			}
+			fmt.Fprintln(a.stdout)
+			copies := make([]table.Row, len(f.Copies))
+			for i, c := range f.Copies {
+				copies[i] = table.Row{c.Replica, c.State, c.FileList, c.Checksum, when(c.Since), short(c.Node), c.Reason}
+			}
+			return a.table(table.Row{"Replica", "State", "File list", "Checksum", "Since", "Node", "Reason"}, copies)
+		})
+	})
+}
+
+type fileVerifyCmd struct {
+	Name string `arg:"" help:"A file's name."`
+}
+
+func (fileVerifyCmd) exits() []string {
+	return []string{"0   every copy is right", "1   a copy is not"}
+}
+
+func (c fileVerifyCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		found, err := client.VerifyFile(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		if err := list(a, found, table.Row{"Replica", "Node", "State", "SHA-256", "Detail"}, func(v api.Verification) table.Row {
+			return table.Row{v.Replica, short(v.Node), v.State, v.SHA256, v.Detail}
+		}); err != nil {
+			return err
+		}
+		for _, v := range found {
+			if v.State != "ok" {
+				return errNo
+			}
+		}
+		return nil
+	})
+}
+
+type fileRemoveCmd struct {
+	Name   string `arg:"" help:"A file's name."`
+	SHA256 string `name:"sha256" required:"" help:"The file's, against mistakes."`
+	Reason string `required:"" help:"For the audit trail."`
+}
+
+func (c fileRemoveCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		if err := client.RemoveFile(ctx, c.Name, api.FileRemoval{SHA256: strings.ToLower(c.SHA256), Reason: c.Reason}); err != nil {
+			return err
+		}
+		return a.done("removed", c.Name)
+	})
+}

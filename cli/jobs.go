@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/harvest"
+)
+
+type jobCmd struct {
+	Create jobCreateCmd `cmd:"" help:"Create a crawl; a node with a free slot takes it."`
+	List   jobListCmd   `cmd:"" help:"List the jobs, newest first."`
+	Show   jobShowCmd   `cmd:"" help:"Show a job, with live progress while it runs."`
+	Log    jobLogCmd    `cmd:"" help:"Print the end of a job's crawl.log."`
+	Pause  jobPauseCmd  `cmd:"" help:"Pause a job."`
+	Resume jobResumeCmd `cmd:"" help:"Let a paused job go on."`
+	Stop   jobStopCmd   `cmd:"" help:"Stop a job; what it has is kept."`
+}
+
+// crawlFlags are the crawl settings that a command line can give; a template can give all.
+type crawlFlags struct {
+	Template     string        `placeholder:"FILE" help:"Crawl settings as JSON, as job show --json prints them; the flags here go over it."`
+	Scope        string        `placeholder:"host" help:"Which links belong to the crawl: path, host, domain or any."`
+	MaxHops      *int          `placeholder:"20" help:"Links followed from a seed."`
+	MaxObjects   *int64        `placeholder:"N" help:"End after so many documents."`
+	MaxTime      time.Duration `placeholder:"TIME" help:"End after so long."`
+	MinDelay     time.Duration `placeholder:"3s" default:"-1s" help:"The least pause between two fetches from a host."`
+	Workers      *int          `placeholder:"25" help:"URIs worked on at once."`
+	AllowPrivate bool          `help:"Reach private and loopback addresses too."`
+	Nameserver   string        `placeholder:"ADDR:PORT" help:"Ask this name server instead of the machine's own."`
+	IgnoreRobots bool          `help:"Do not ask for robots.txt."`
+	Contact      string        `env:"HOLDFAST_CONTACT" placeholder:"URL" help:"A page or e-mail address that site owners can turn to; needed for any site that is not on this machine."`
+}
+
+// settings are the defaults, the template over them, and the flags over that.
+func (f crawlFlags) settings() (harvest.Settings, error) {
+	s := harvest.DefaultSettings()
+	if f.Template != "" {
+		text, err := os.ReadFile(f.Template)
+		if err != nil {
+			return s, fmt.Errorf("read the template: %w", err)
+		}
+		if s, err = harvest.ParseSettings(text); err != nil {
+			return s, fmt.Errorf("%s: %w", f.Template, err)
+		}
+	}
+	if f.Scope != "" {
+		s.Scope = harvest.ScopeMode(f.Scope)
+	}
+	if f.MaxHops != nil {
+		s.MaxHops = *f.MaxHops
+	}
+	if f.MaxObjects != nil {
+		s.MaxObjects = *f.MaxObjects
+	}
+	if f.MaxTime > 0 {
+		s.MaxTime = harvest.Duration(f.MaxTime)
+	}
+	if f.MinDelay >= 0 {
+		s.MinDelay = harvest.Duration(f.MinDelay)
+		s.MaxDelay = max(s.MaxDelay, s.MinDelay)
+		if f.MinDelay == 0 {
+			s.DelayFactor = 0
+		}
+	}
+	if f.Workers != nil {
+		s.Workers = *f.Workers
+	}
+	if f.IgnoreRobots {
+		s.Robots = harvest.RobotsIgnore
+	}
+	if f.Nameserver != "" {
+		s.Nameserver = f.Nameserver
+	}
+	if f.Contact != "" {
+		s.OperatorContact = f.Contact
+	}
+	s.AllowPrivate = s.AllowPrivate || f.AllowPrivate
+	return s, s.Validate()
+}
+
+type jobCreateCmd struct {
+	crawlFlags
+	Name       string   `required:"" help:"What the job is called."`
+	Collection string   `help:"Default: the cluster's first."`
+	Wait       bool     `help:"Wait for its end."`
+	Seeds      []string `arg:"" name:"url" help:"Where to start."`
+}
+
+func (jobCreateCmd) exits() []string {
+	return []string{"0   created; with --wait: done", "1   refused; with --wait: the job failed"}
+}
+
+func (c jobCreateCmd) Run(a *app) error {
+	settings, err := c.settings()
+	if err != nil {
+		return err
+	}
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		job, err := client.CreateJob(ctx, api.JobRequest{Name: c.Name, Collection: catalog.CollectionName(c.Collection), Seeds: c.Seeds, Settings: &api.Settings{Settings: settings}})
+		if err != nil {
+			return err
+		}
+		if c.Wait {
+			if job, err = waitJob(ctx, a, client, job.ID); err != nil {
+				return err
+			}
+		}
+		if err := showJob(a, job); err != nil {
+			return err
+		}
+		if c.Wait && job.State != catalog.JobDone {
+			return errNo
+		}
+		return nil
+	})
+}
+
+// waitJob shows the job's progress until it has ended.
+func waitJob(ctx context.Context, a *app, client *api.Client, id uint64) (job api.Job, err error) {
+	progress := a.bars()
+	defer progress.wait()
+	shown := progress.count(fmt.Sprintf("job %d", id), 0)
+	err = every(ctx, 200*time.Millisecond, func() (bool, error) {
+		if job, err = client.Job(ctx, id); err != nil {
+			return false, err
+		}
+		if p := job.Progress; p != nil {
+			shown.set(p.Done+p.Failed, p.Discovered)
+		}
+		return ended(job), nil
+	})
+	if err == nil {
+		shown.set(job.Stats.Objects+job.Stats.Failed, job.Stats.Objects+job.Stats.Failed)
+	}
+	shown.end(err == nil)
+	return job, err
+}
+
+func ended(job api.Job) bool {
+	return job.State == catalog.JobDone || job.State == catalog.JobFailed || job.State == catalog.JobResubmitted || job.State == catalog.JobFailedRejected
+}
+
+func showJob(a *app, j api.Job) error {
+	return a.answer(j, func() error {
+		rows := []table.Row{{"id", j.ID}, {"harvest", j.Harvest}, {"collection", j.Collection}, {"state", j.State}, {"attempt", j.Attempt},
+			{"node", j.NodeName}, {"created", when(j.Created)}, {"started", when(j.Started)}, {"ended", when(j.Ended)}}
+		if j.Wish != "" {
+			rows = append(rows, table.Row{"wish", string(j.Wish) + " " + j.WishReason})
+		}
+		if j.Reason != "" {
+			rows = append(rows, table.Row{"reason", j.Reason})
+		}
+		if p := j.Progress; p != nil {
+			rows = append(rows, table.Row{"done", fmt.Sprintf("%d of %d found, %d failed, %s, %.1f a second", p.Done, p.Discovered, p.Failed, size(p.Bytes), p.Rate)})
+		} else if ended(j) {
+			rows = append(rows, table.Row{"done", fmt.Sprintf("%d objects, %s, %d failed, %d files, %s", j.Stats.Objects, size(j.Stats.Bytes), j.Stats.Failed, j.Stats.Files, j.Stats.StopReason)})
+		}
+		for i, seed := range j.Seeds {
+			if i == 10 {
+				rows = append(rows, table.Row{"", fmt.Sprintf("and %d more", len(j.Seeds)-i)})
+				break
+			}
+			rows = append(rows, table.Row{map[bool]string{true: "seeds"}[i == 0], seed})
+		}
+		return a.table(nil, rows)
+	})
+}
+
+type jobListCmd struct {
+	Limit int `default:"50" help:"The newest; 0: all."`
+}
+
+func (c jobListCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		var jobs []api.Job
+		for j, err := range client.Jobs(ctx) {
+			if err != nil {
+				return err
+			}
+			if jobs = append(jobs, j); len(jobs) == c.Limit {
+				break
+			}
+		}
+		return list(a, jobs, table.Row{"Job", "Harvest", "State", "Node", "Created", "Ended", "Objects", "Bytes", "Files"}, func(j api.Job) table.Row {
+			return table.Row{j.ID, j.Harvest, j.State, j.NodeName, when(j.Created), when(j.Ended), j.Stats.Objects, size(j.Stats.Bytes), j.Stats.Files}
+		})
+	})
+}
+
+type jobShowCmd struct {
+	ID uint64 `arg:"" name:"job" help:"The job's number."`
+}
+
+func (c jobShowCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		job, err := client.Job(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		return showJob(a, job)
+	})
+}
+
+type jobLogCmd struct {
+	ID   uint64 `arg:"" name:"job" help:"The job's number."`
+	Tail int    `default:"100" help:"The last lines; 0: all."`
+}
+
+func (jobLogCmd) Help() string {
+	return "With --json, each line is a JSON string; the lines are those of Heritrix's crawl.log."
+}
+
+func (c jobLogCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		if !a.JSON {
+			return client.JobLog(ctx, c.ID, c.Tail, a.stdout)
+		}
+		out := &jsonLines{to: json.NewEncoder(a.stdout)}
+		if err := client.JobLog(ctx, c.ID, c.Tail, out); err != nil {
+			return err
+		}
+		return out.end()
+	})
+}
+
+// jsonLines writes each line of text as a JSON string.
+type jsonLines struct {
+	to   *json.Encoder
+	rest []byte
+}
+
+func (j *jsonLines) Write(p []byte) (int, error) {
+	for _, c := range p {
+		if c != '\n' {
+			j.rest = append(j.rest, c)
+			continue
+		}
+		if err := j.to.Encode(string(j.rest)); err != nil {
+			return 0, err
+		}
+		j.rest = j.rest[:0]
+	}
+	return len(p), nil
+}
+
+func (j *jsonLines) end() error {
+	if len(j.rest) == 0 {
+		return nil
+	}
+	return j.to.Encode(string(j.rest))
+}
+
+// jobWish are the arguments of pause, resume and stop.
+type jobWish struct {
+	ID     uint64 `arg:"" name:"job" help:"The job's number."`
+	Reason string `help:"For the audit trail."`
+}
+
+func (w jobWish) wish(a *app, wish catalog.JobWish) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		job, err := client.WishJob(ctx, w.ID, wish, w.Reason)
+		if err != nil {
+			return err
+		}
+		return showJob(a, job)
+	})
+}
+
+type (
+	jobPauseCmd  struct{ jobWish }
+	jobResumeCmd struct{ jobWish }
+	jobStopCmd   struct{ jobWish }
+)
+
+func (c jobPauseCmd) Run(a *app) error  { return c.wish(a, catalog.WishPause) }
+func (c jobResumeCmd) Run(a *app) error { return c.wish(a, catalog.WishRun) }
+func (c jobStopCmd) Run(a *app) error   { return c.wish(a, catalog.WishStop) }

@@ -1,0 +1,204 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"holdfast/catalog"
+)
+
+// answer prints the value as JSON when that was asked for, and lets show print it for people otherwise.
+func (a *app) answer(value any, show func() error) error {
+	if !a.JSON {
+		return show()
+	}
+	out := json.NewEncoder(a.stdout)
+	out.SetIndent("", "  ")
+	out.SetEscapeHTML(false)
+	return out.Encode(value)
+}
+
+// items is a list as JSON.
+type items[T any] struct {
+	Items []T `json:"items"`
+}
+
+// list prints the items as {"items": …} or as a table with the head, a row for each.
+func list[T any](a *app, all []T, head table.Row, row func(T) table.Row) error {
+	if all == nil {
+		all = []T{}
+	}
+	return a.answer(items[T]{all}, func() error {
+		rows := make([]table.Row, len(all))
+		for i, item := range all {
+			rows[i] = row(item)
+		}
+		return a.table(head, rows)
+	})
+}
+
+// table prints rows in columns, numbers to the right.
+func (a *app) table(head table.Row, rows []table.Row) error {
+	t := table.NewWriter()
+	style := table.StyleDefault
+	style.Options = table.OptionsNoBordersAndSeparators
+	style.Format.Header = text.FormatDefault
+	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
+	t.SetStyle(style)
+	t.SuppressTrailingSpaces()
+	if head != nil {
+		t.AppendHeader(head)
+	}
+	t.AppendRows(rows)
+	_, err := fmt.Fprintln(a.stdout, t.Render())
+	return err
+}
+
+// collect reads a list from its pages.
+func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
+	var out []T
+	for item, err := range all {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, item)
+	}
+	return out, nil
+}
+
+// stream prints values one a line, as JSON or as show writes them, without keeping them.
+func stream[T any](a *app, all iter.Seq2[T, error], show func(io.Writer, T) error) error {
+	out := bufio.NewWriter(a.stdout)
+	encode := json.NewEncoder(out)
+	encode.SetEscapeHTML(false)
+	for item, err := range all {
+		if err == nil && a.JSON {
+			err = encode.Encode(item)
+		} else if err == nil {
+			err = show(out, item)
+		}
+		if err != nil {
+			_ = out.Flush() // what came before stands; the error is told
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// when is a time for people.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04:05")
+}
+
+// size is a number of bytes for people, with three digits.
+func size(n int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	f := float64(n)
+	for i, unit := range units {
+		if f < 1024 || i == len(units)-1 {
+			if i == 0 {
+				return strconv.FormatInt(n, 10) + " B"
+			}
+			return strconv.FormatFloat(f, 'f', 1, 64) + " " + unit
+		}
+		f /= 1024
+	}
+	return ""
+}
+
+// short is a node's id as tables show it.
+func short(id catalog.NodeID) string { return string(id[:min(len(id), 10)]) }
+
+// yes is a fact for people.
+func yes(fact bool) string {
+	if fact {
+		return "yes"
+	}
+	return "no"
+}
+
+// bars are progress bars on stderr, on a terminal; elsewhere there are none.
+type bars struct{ progress *mpb.Progress }
+
+func (a *app) bars() bars {
+	f, ok := a.stderr.(*os.File)
+	if !ok || a.JSON || !term.IsTerminal(int(f.Fd())) {
+		return bars{}
+	}
+	return bars{mpb.NewWithContext(a.ctx, mpb.WithOutput(a.stderr), mpb.WithWidth(40))}
+}
+
+// bar is one bar; a nil bar takes all calls and shows nothing.
+type bar struct{ bar *mpb.Bar }
+
+// bytes adds a bar that counts bytes; count one that counts things.
+func (b bars) bytes(name string, total int64) *bar {
+	return b.add(name, total, decor.Counters(decor.SizeB1024(0), "% .1f / % .1f"))
+}
+
+func (b bars) count(name string, total int64) *bar {
+	return b.add(name, total, decor.CountersNoUnit("%d / %d"))
+}
+
+func (b bars) add(name string, total int64, counters decor.Decorator) *bar {
+	if b.progress == nil {
+		return nil
+	}
+	return &bar{b.progress.AddBar(total, mpb.PrependDecorators(decor.Name(name+" ")), mpb.AppendDecorators(counters))}
+}
+
+// set moves the bar.
+func (b *bar) set(done, total int64) {
+	if b != nil {
+		b.bar.SetTotal(max(total, done+1), false)
+		b.bar.SetCurrent(done)
+	}
+}
+
+// end completes the bar; without success it is left as it is.
+func (b *bar) end(done bool) {
+	switch {
+	case b == nil:
+	case done:
+		b.bar.SetTotal(b.bar.Current(), true)
+	default:
+		b.bar.Abort(false)
+	}
+}
+
+// reader counts what is read on the bar.
+func (b *bar) reader(r io.Reader) io.Reader {
+	if b == nil {
+		return r
+	}
+	return io.TeeReader(r, counter{b})
+}
+
+type counter struct{ bar *bar }
+
+func (c counter) Write(p []byte) (int, error) {
+	c.bar.bar.IncrBy(len(p))
+	return len(p), nil
+}
+
+// wait lets the last state be drawn.
+func (b bars) wait() {
+	if b.progress != nil {
+		b.progress.Wait()
+	}
+}

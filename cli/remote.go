@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"holdfast/api"
+	"holdfast/node"
+)
+
+// client returns a client of the node that the flags name: --server with --token, or --config with --node, whose
+// address is in the cluster.toml and whose local token is in its data folder.
+func (a *app) client() (*api.Client, error) {
+	token, err := readText(a.Token)
+	if err != nil {
+		return nil, err
+	}
+	token = strings.TrimSpace(token)
+	server := a.Server
+	if server == "" {
+		if a.Config == "" {
+			return nil, usage("which node? give --server URL and --token TEXT, or --config cluster.toml and --node NAME")
+		}
+		cfg, err := a.nodeConfig()
+		if err != nil {
+			return nil, err
+		}
+		if server, err = serverOf(cfg); err != nil {
+			return nil, err
+		}
+		if token == "" {
+			if token, err = localToken(cfg); err != nil {
+				return nil, err
+			}
+		}
+	}
+	c, err := api.NewClient(server, token)
+	if err != nil {
+		return nil, exitError{exitUsage, err}
+	}
+	return c, nil
+}
+
+// nodeConfig reads the cluster.toml and returns the settings of the node. With one node in the file, --node may be left out.
+func (a *app) nodeConfig() (node.Config, error) {
+	if a.Config == "" {
+		return node.Config{}, usage("which node? give --config cluster.toml and --node NAME")
+	}
+	file, err := node.LoadConfig(a.Config)
+	if err != nil {
+		return node.Config{}, exitError{exitConfig, err}
+	}
+	name := a.Node
+	if name == "" {
+		names := file.NodeNames()
+		if len(names) != 1 {
+			return node.Config{}, usage("which node? give --node with one of: %s", strings.Join(names, ", "))
+		}
+		name = names[0]
+	}
+	cfg, err := file.Node(name)
+	if err != nil {
+		return node.Config{}, exitError{exitConfig, err}
+	}
+	return cfg, nil
+}
+
+// serverOf is the URL of a node's API as seen from its own machine.
+func serverOf(cfg node.Config) (string, error) { return urlOf(cfg.Listen.API) }
+
+// urlOf is the URL of a listening address as seen from its own machine.
+func urlOf(listen string) (string, error) {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return "", exitError{exitConfig, fmt.Errorf("address %s: %w", listen, err)}
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port), nil
+}
+
+// localToken is the token that a node keeps for its own machine's operator.
+func localToken(cfg node.Config) (string, error) {
+	text, err := os.ReadFile(cfg.TokenPath())
+	if err != nil {
+		return "", fmt.Errorf("the local access token of %s: %w; give --token", cfg.Name, err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// remote runs an act with a client.
+func (a *app) remote(act func(ctx context.Context, c *api.Client) error) error {
+	c, err := a.client()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return act(a.ctx, c)
+}
+
+// every calls look at once and then again and again until it says that it is done, fails, or the context ends.
+func every(ctx context.Context, pause time.Duration, look func() (done bool, err error)) error {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		done, err := look()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

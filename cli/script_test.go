@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"holdfast/api"
+	"holdfast/demo"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"holdfast": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+	})
+}
+
+// TestScripts plays testdata/script/*.txtar: each is one promise of the command line.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: false,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"site": site, "ports": ports, "ready": ready, "status": status, "has": has, "fetch": fetch, "flip": flipBit,
+		},
+	})
+}
+
+// site serves the demo site until the script ends: $NAMESERVER, $LIBRARY, $PRESS, $CITY.
+func site(ts *testscript.TestScript, neg bool, args []string) {
+	s, err := demo.Serve(context.Background())
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(s.Close()) })
+	ts.Setenv("NAMESERVER", s.Nameserver)
+	for i, name := range []string{"LIBRARY", "PRESS", "CITY"} {
+		ts.Setenv(name, s.Seeds[i])
+	}
+}
+
+// ports sets $<NAME>_PEER, $<NAME>_API and $<NAME>_ACCESS to free addresses for each name, and replaces them in the files
+// of the work folder that end in .toml.
+func ports(ts *testscript.TestScript, neg bool, args []string) {
+	var pairs []string
+	for _, name := range args {
+		found, err := freePorts()
+		ts.Check(err)
+		for i, kind := range []string{"PEER", "API", "ACCESS"} {
+			ts.Setenv(name+"_"+kind, found[i])
+			pairs = append(pairs, "$"+name+"_"+kind, found[i])
+		}
+	}
+	pairs = append(pairs, "$WORK", ts.Getenv("WORK"))
+	files, err := filepath.Glob(filepath.Join(ts.Getenv("WORK"), "*.toml"))
+	ts.Check(err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		ts.Check(err)
+		ts.Check(os.WriteFile(file, []byte(strings.NewReplacer(pairs...).Replace(string(text))), 0o644))
+	}
+}
+
+// ready waits until a node's API says so: ready ADDRESS.
+func ready(ts *testscript.TestScript, neg bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	ts.Check(every(ctx, 50*time.Millisecond, func() (bool, error) {
+		answer, err := http.Get("http://" + args[0] + "/health")
+		if err != nil {
+			return false, nil
+		}
+		defer answer.Body.Close()
+		var h api.Health
+		err = json.NewDecoder(answer.Body).Decode(&h)
+		return h.Ready && h.Quorum, err
+	}))
+}
+
+// status runs a command that must end with the exit code: status CODE COMMAND…
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	if err != nil {
+		code = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if code != args[0] {
+		ts.Fatalf("exit code %s, want %s", code, args[0])
+	}
+}
+
+// has checks that a file is JSON whose value at the path is as given: has FILE path.to.value VALUE.
+func has(ts *testscript.TestScript, neg bool, args []string) {
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &v))
+	for _, name := range strings.Split(args[1], ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[name]
+		case []any:
+			var i int
+			_, err := fmt.Sscan(name, &i)
+			ts.Check(err)
+			if i >= len(at) {
+				ts.Fatalf("%s: only %d items", args[1], len(at))
+			}
+			v = at[i]
+		}
+	}
+	if got := fmt.Sprint(v); (got == args[2]) == neg {
+		ts.Fatalf("%s is %q, not %q", args[1], got, args[2])
+	}
+}
+
+// fetch gets a URL until it answers 200 and contains the text: fetch URL TEXT.
+func fetch(ts *testscript.TestScript, neg bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	ts.Check(every(ctx, 50*time.Millisecond, func() (bool, error) {
+		answer, err := http.Get(args[0])
+		if err != nil {
+			return false, nil
+		}
+		defer answer.Body.Close()
+		var body bytes.Buffer
+		_, err = body.ReadFrom(answer.Body)
+		return answer.StatusCode == http.StatusOK && strings.Contains(body.String(), args[1]), err
+	}))
+}
+
+// flipBit turns a bit in the middle of the file.
+func flipBit(ts *testscript.TestScript, neg bool, args []string) {
+	path := ts.MkAbs(args[0])
+	info, err := os.Stat(path)
+	ts.Check(err)
+	ts.Check(flip(path, info.Size()/2))
+}

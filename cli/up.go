@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/node"
+)
+
+type upCmd struct {
+	crawlFlags
+	Data   string   `default:"holdfast-data" help:"Where everything is kept. Started there again, the archive is as it was."`
+	Peer   string   `default:"127.0.0.1:7480" help:"UDP address of the peer port."`
+	API    string   `name:"api" default:"127.0.0.1:7481" help:"Address of the API."`
+	Access string   `default:"127.0.0.1:7482" help:"Address to browse."`
+	Once   bool     `help:"End when the pages are archived, instead of serving them."`
+	Seeds  []string `arg:"" optional:"" name:"url" help:"Pages to archive, with what belongs to them on their hosts."`
+}
+
+func (upCmd) Help() string {
+	return "One node with all defaults founds a cluster of its own in --data, archives the pages, and serves them until it is\ninterrupted."
+}
+
+func (upCmd) exits() []string {
+	return []string{"0   interrupted, or with --once done", "1   failed; with --once, also when the crawl failed"}
+}
+
+// upAnswer is what up says when the pages can be browsed.
+type upAnswer struct {
+	Browse string   `json:"browse"`
+	API    string   `json:"api"`
+	Token  string   `json:"tokenFile"`
+	Job    *api.Job `json:"job,omitempty"`
+}
+
+func (c upCmd) Run(a *app) error {
+	settings, err := c.settings()
+	if err != nil {
+		return err
+	}
+	data, err := filepath.Abs(c.Data)
+	if err != nil {
+		return err
+	}
+	cfg, err := node.Single(data, node.Listen{Peer: c.Peer, API: c.API, Access: c.Access})
+	if err != nil {
+		return exitError{exitConfig, err}
+	}
+	if _, err := node.Init(a.ctx, cfg, a.log); err != nil && !errors.Is(err, node.ErrFounded) {
+		return err
+	}
+	log, err := a.nodeLog(cfg)
+	if err != nil {
+		return err
+	}
+	n, err := node.New(cfg, log)
+	if err != nil {
+		return err
+	}
+	var request *api.JobRequest
+	if len(c.Seeds) > 0 {
+		request = &api.JobRequest{Name: "up", Seeds: c.Seeds, Settings: &api.Settings{Settings: settings}}
+	}
+	ctx, stop := context.WithCancel(a.ctx)
+	defer stop()
+	inner := *a
+	inner.ctx = ctx
+	return inner.run(n, func() error {
+		err := c.archive(&inner, cfg, request)
+		if c.Once || err != nil {
+			stop()
+		}
+		return err
+	})
+}
+
+// archive lets the node crawl the request, waits until the files are stored and indexed, and says where to browse.
+func (c upCmd) archive(a *app, cfg node.Config, request *api.JobRequest) error {
+	server, err := serverOf(cfg)
+	if err != nil {
+		return err
+	}
+	token, err := localToken(cfg)
+	if err != nil {
+		return err
+	}
+	client, err := api.NewClient(server, token)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	answer := upAnswer{API: server, Token: cfg.TokenPath()}
+	if answer.Browse, err = urlOf(cfg.Listen.Access); err != nil {
+		return err
+	}
+	if request != nil {
+		job, err := client.CreateJob(a.ctx, *request)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stderr, "Archiving into %s; browse what is stored at %s\n", cfg.Data, answer.Browse)
+		if job, err = waitJob(a.ctx, a, client, job.ID); err != nil {
+			return err
+		}
+		answer.Job = &job
+		if err := settled(a.ctx, client, job.ID); err != nil {
+			return err
+		}
+	}
+	if err := a.answer(answer, func() error {
+		if j := answer.Job; j != nil {
+			fmt.Fprintf(a.stdout, "Archived %d documents, %s (%s).\n", j.Stats.Objects, size(j.Stats.Bytes), j.Stats.StopReason)
+		}
+		_, err := fmt.Fprintf(a.stdout, "Browse: %s/\nAPI:    %s (token in %s)\n", answer.Browse, answer.API, answer.Token)
+		return err
+	}); err != nil {
+		return err
+	}
+	if j := answer.Job; c.Once && j != nil && j.State != catalog.JobDone {
+		return fmt.Errorf("job %d: %s: %s", j.ID, j.State, j.Reason)
+	}
+	return nil
+}
+
+// settled waits until all of the job's files are complete everywhere and no node has files left to index.
+func settled(ctx context.Context, client *api.Client, job uint64) error {
+	return every(ctx, 100*time.Millisecond, func() (bool, error) {
+		for f, err := range client.Files(ctx, fmt.Sprintf("%d-", job)) {
+			if err != nil || !f.Complete {
+				return false, err
+			}
+		}
+		indexes, err := client.Indexes(ctx)
+		for _, i := range indexes {
+			if i.Pending > 0 || i.Rebuilding {
+				return false, err
+			}
+		}
+		return err == nil, err
+	})
+}
