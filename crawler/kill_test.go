@@ -15,16 +15,17 @@ import (
 	"holdfast/harvest"
 )
 
-// Environment of the process that TestKill starts and kills.
+// Environment of a crawl that runs as a process of its own: to be killed, or to have its CPU time told.
 const (
-	envKillDir  = "HOLDFAST_TEST_KILL_DIR"
-	envKillSeed = "HOLDFAST_TEST_KILL_SEED"
+	envCrawlDir   = "HOLDFAST_TEST_CRAWL_DIR"
+	envCrawlSeed  = "HOLDFAST_TEST_CRAWL_SEED"
+	envCrawlBytes = "HOLDFAST_TEST_CRAWL_WARC_BYTES"
 )
 
 // TestMain lets the test binary be the crawl that is killed.
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(envKillDir); dir != "" {
-		if err := crawlToBeKilled(dir, os.Getenv(envKillSeed)); err != nil {
+	if dir := os.Getenv(envCrawlDir); dir != "" {
+		if err := crawlHere(dir, os.Getenv(envCrawlSeed), os.Getenv(envCrawlBytes)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -33,14 +34,22 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// killBytes is the size of WARC files, small so that some are finished while the crawl runs.
+const killBytes = 100 << 10
+
 func killJob(seed string) harvest.Job {
 	job := newJob(seed)
-	job.Settings.WARCBytes = 100 << 10
+	job.Settings.WARCBytes = killBytes
 	return job
 }
 
-func crawlToBeKilled(dir, seed string) error {
-	c, err := New(Config{Dir: dir, Job: killJob(seed), Node: "node1"})
+func crawlHere(dir, seed, warcBytes string) error {
+	job := newJob(seed)
+	var err error
+	if job.Settings.WARCBytes, err = strconv.ParseInt(warcBytes, 10, 64); err != nil {
+		return err
+	}
+	c, err := New(Config{Dir: dir, Job: job, Node: "node1"})
 	if err != nil {
 		return err
 	}
@@ -83,7 +92,7 @@ func TestKill(t *testing.T) {
 	finished, killed := false, 0
 	for i := 0; i < kills && !finished; i++ {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), envKillDir+"="+dir, envKillSeed+"="+s.URL+"/p/0")
+		cmd.Env = append(os.Environ(), envCrawlDir+"="+dir, envCrawlSeed+"="+s.URL+"/p/0", envCrawlBytes+"="+strconv.Itoa(killBytes))
 		var said strings.Builder
 		cmd.Stderr = &said
 		if err := cmd.Start(); err != nil {

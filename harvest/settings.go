@@ -86,8 +86,8 @@ type Settings struct {
 
 	// WARCBytes is the size at which a WARC file is finished and the next begun. Default 1 000 000 000.
 	WARCBytes int64 `json:"warc_bytes"`
-	// WARCLevel is the gzip level of WARC records, 1 (fast) to 9 (small). Default 4: about
-	// three times the speed of level 9 for some 5 % more bytes.
+	// WARCLevel is the gzip level of WARC records, 1 (fast) to 9 (small). Default 2: a crawl's
+	// whole CPU time is a quarter less than at level 6, its files are a tenth larger.
 	WARCLevel int `json:"warc_level"`
 }
 
@@ -100,7 +100,7 @@ func DefaultSettings() Settings {
 		Robots: RobotsObey, UserAgent: "Mozilla/5.0 (compatible; holdfast/1.0; +{contact})",
 		MaxDocumentBytes: 1_000_000_000, FetchTimeout: Duration(20 * time.Minute), IdleTimeout: Duration(20 * time.Second),
 		MaxRetries: 30, RetryDelay: Duration(15 * time.Minute),
-		WARCBytes: 1_000_000_000, WARCLevel: 4,
+		WARCBytes: 1_000_000_000, WARCLevel: 2,
 	}
 }
 
