@@ -106,7 +106,13 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 }
 
 // Verify reads this node's copy of the file again and reports what it finds, right or wrong, to the catalog
-// if that is news. It returns what was found.
+// if that is news. It returns what was found; on a node of a checksum replica, what is recorded.
 func (r *Replica) Verify(ctx context.Context, name catalog.FileName) (Held, error) {
+	if r.sums != nil {
+		if h, there := r.sums.Lookup(name); there {
+			return h, nil
+		}
+		return Held{Name: name}, ErrNotHere
+	}
 	return r.Checksum(ctx, r.cfg.Self, name)
 }
