@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -48,7 +49,9 @@ func (s *server) status(ctx context.Context) (Status, error) {
 	}
 	err := s.Catalog.View(func(v catalog.View) error {
 		cluster, err := v.Cluster()
-		if err != nil {
+		if errors.Is(err, catalog.ErrNotFound) {
+			st.Problems = append(st.Problems, "this node has not received the catalog yet")
+		} else if err != nil {
 			return err
 		}
 		st.Cluster = Cluster{
