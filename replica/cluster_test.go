@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -153,7 +152,7 @@ func (c *cluster) assign(replica catalog.ReplicaName, name string, from, to int)
 // open opens the node's store anew, as after a restart.
 func (n *node) open() {
 	n.t.Helper()
-	log := slog.New(slog.DiscardHandler)
+	log := discard()
 	store, err := OpenStore(storeConfig(n.dir), n.disk, log)
 	if err != nil {
 		n.t.Fatal(err)

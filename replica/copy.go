@@ -9,15 +9,15 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sys/unix"
-
 	"holdfast/catalog"
 )
 
-// blockSize is the unit of reading and writing; pipeDepth how many blocks one copy has under way.
+// blockSize is the unit of reading and writing, pipeDepth how many blocks one copy has under way: as many as
+// stay in a processor's cache while they are written and hashed. hashBlock is the unit of hashing alone.
 const (
-	blockSize = 1 << 20
+	blockSize = 256 << 10
 	pipeDepth = 4
+	hashBlock = 64 << 10
 )
 
 // errWrite marks an error of the writing side, so that a source is not blamed for it.
@@ -107,22 +107,32 @@ func (s *Store) hashFile(ctx context.Context, path string, limit *limiter) (int6
 		return 0, catalog.Digest{}, err
 	}
 	defer b.Close()
-	// Advice only: an audit is to see the disk, not what memory remembers of it, nor to fill memory.
-	_ = unix.Fadvise(int(b.Fd()), 0, 0, unix.FADV_DONTNEED)
-	defer unix.Fadvise(int(b.Fd()), 0, 0, unix.FADV_DONTNEED)
-	_ = unix.Fadvise(int(b.Fd()), 0, 0, unix.FADV_SEQUENTIAL)
-	return s.hash(ctx, b, limit, nil)
+	adviseCold(b.File)
+	defer adviseDone(b.File)
+	return s.hash(ctx, b, limit)
 }
 
-// hash reads r to its end and returns the number of bytes and their SHA-256.
-func (s *Store) hash(ctx context.Context, r io.Reader, limit *limiter, count *atomic.Int64) (int64, catalog.Digest, error) {
+// hash reads r to its end and returns the number of bytes and their SHA-256. It does not hash beside reading:
+// the system reads ahead, and another processor would only get the bytes later.
+func (s *Store) hash(ctx context.Context, r io.Reader, limit *limiter) (int64, catalog.Digest, error) {
+	b := s.blocks.Get().(*[]byte)
+	defer s.blocks.Put(b)
 	sum := sha256.New()
-	if count == nil {
-		count = new(atomic.Int64)
+	for size := int64(0); ; {
+		if err := ctx.Err(); err != nil {
+			return 0, catalog.Digest{}, err
+		}
+		n, err := r.Read((*b)[:hashBlock])
+		sum.Write((*b)[:n])
+		size += int64(n)
+		if errors.Is(err, io.EOF) {
+			return size, catalog.Digest(sum.Sum(nil)), nil
+		}
+		if err == nil {
+			err = limit.wait(ctx, n)
+		}
+		if err != nil {
+			return 0, catalog.Digest{}, err
+		}
 	}
-	before := count.Load()
-	if err := s.pump(ctx, pipe{in: r, out: sum, limit: limit, count: count}); err != nil {
-		return 0, catalog.Digest{}, err
-	}
-	return count.Load() - before, catalog.Digest(sum.Sum(nil)), nil
 }

@@ -26,6 +26,7 @@ type part struct {
 	want    Held
 	path    string
 	file    *disk.File
+	early   *os.File // the same file, for advice
 	sum     hash.Hash
 	resumed bool   // some bytes are from before this process started, or from another source
 	release func() // gives back the room set aside
@@ -46,6 +47,10 @@ func (s *Store) receive(ctx context.Context, want Held) (*part, error) {
 	if p.file, err = s.disk.Open(p.path); err != nil {
 		release()
 		return nil, err
+	}
+	if p.early, err = os.Open(p.path); err != nil {
+		release()
+		return nil, errors.Join(err, p.file.Close())
 	}
 	if err := p.recall(ctx); err != nil {
 		return nil, errors.Join(err, p.close())
@@ -77,7 +82,7 @@ func (p *part) restart() error {
 func (p *part) take(ctx context.Context, r io.Reader, limit *limiter, count *atomic.Int64) error {
 	p.resumed = p.resumed || p.file.Size() > 0
 	in := io.LimitReader(r, p.want.Size-p.file.Size()+1)
-	return p.store.pump(ctx, pipe{in: in, out: p.file, sum: p.sum, limit: limit, count: count})
+	return p.store.pump(ctx, pipe{in: in, out: &eager{part: p, begun: p.file.Size()}, sum: p.sum, limit: limit, count: count})
 }
 
 // complete reports whether all bytes are there; more than all of them is ErrDamaged, and so are other bytes
@@ -95,9 +100,10 @@ func (p *part) complete() (bool, error) {
 // finish puts a complete part on stable storage and into its place.
 func (p *part) finish() error {
 	defer p.release()
+	defer p.early.Close()
 	if err := p.file.Sync(); err != nil {
 		// What the disk has is unknown from here on, and reading it again may not tell.
-		return errors.Join(err, p.discard())
+		return errors.Join(err, p.file.Close(), p.store.drop(p.path))
 	}
 	if err := p.file.Close(); err != nil {
 		return err
@@ -111,13 +117,31 @@ func (p *part) close() error {
 	if p.file.Size() == 0 {
 		return p.discard()
 	}
-	return p.file.Close()
+	return errors.Join(p.early.Close(), p.file.Close())
 }
 
 // discard drops the bytes.
 func (p *part) discard() error {
 	p.release()
-	return errors.Join(p.file.Close(), p.store.drop(p.path))
+	return errors.Join(p.early.Close(), p.file.Close(), p.store.drop(p.path))
+}
+
+// eagerStep is how many bytes are written before the disk is set to work on them.
+const eagerStep = 16 << 20
+
+// eager writes to a part and lets the disk begin with what was written, while more is coming.
+type eager struct {
+	*part
+	begun int64
+}
+
+func (e *eager) Write(b []byte) (int, error) {
+	n, err := e.file.Write(b)
+	if size := e.file.Size(); size-e.begun >= eagerStep {
+		adviseWrite(e.early, e.begun, size-e.begun)
+		e.begun = size
+	}
+	return n, err
 }
 
 // Parts returns the names of the files that are partly received.

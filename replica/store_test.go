@@ -55,7 +55,7 @@ func storeConfig(dir string) StoreConfig {
 
 func openStore(t *testing.T, dir string, d disk.Disk) *Store {
 	t.Helper()
-	s, err := OpenStore(storeConfig(dir), d, slog.New(slog.DiscardHandler))
+	s, err := OpenStore(storeConfig(dir), d, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestStoreSurvivesFaults(t *testing.T) {
 			dir := filepath.Join(base, "data")
 			acked := make(map[string]bool)
 			twin.FailAt(n, nil)
-			s, err := OpenStore(storeConfig(dir), twin.Disk(), slog.New(slog.DiscardHandler))
+			s, err := OpenStore(storeConfig(dir), twin.Disk(), discard())
 			if err == nil {
 				err = day(s, acked)
 			}
@@ -277,7 +277,7 @@ func TestOpenStoreRepairsManifests(t *testing.T) {
 func TestStoreIsFull(t *testing.T) {
 	cfg := storeConfig(t.TempDir())
 	cfg.Reserve = 1 << 60
-	s, err := OpenStore(cfg, disk.New(), slog.New(slog.DiscardHandler))
+	s, err := OpenStore(cfg, disk.New(), discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +297,7 @@ func TestStoreUsesTheRoomiestDisk(t *testing.T) {
 	dir := t.TempDir()
 	cfg := storeConfig(dir)
 	cfg.Roots = append(cfg.Roots, filepath.Join(dir, "more"))
-	s, err := OpenStore(cfg, disk.New(), slog.New(slog.DiscardHandler))
+	s, err := OpenStore(cfg, disk.New(), discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,13 +312,13 @@ func TestStoreUsesTheRoomiestDisk(t *testing.T) {
 		}
 		s.roots[0].promised, s.roots[1].promised = 0, 1<<20
 	}
-	if s, err = OpenStore(cfg, disk.New(), slog.New(slog.DiscardHandler)); err != nil || !s.Has(catalog.FileName(names[1])) {
+	if s, err = OpenStore(cfg, disk.New(), discard()); err != nil || !s.Has(catalog.FileName(names[1])) {
 		t.Fatalf("after opening again: %v", err)
 	}
 	if err := os.Mkdir(filepath.Join(cfg.Roots[0], catalog.FileName(names[0]).Shard().String()), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenStore(cfg, disk.New(), slog.New(slog.DiscardHandler)); err == nil {
+	if _, err := OpenStore(cfg, disk.New(), discard()); err == nil {
 		t.Fatal("a shard on two disks was accepted")
 	}
 }
@@ -346,3 +346,5 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
