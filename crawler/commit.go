@@ -21,6 +21,8 @@ const (
 	valueWARC   = "warc/"  // + file name: up to where its records are accounted for
 	valueHanded = "given/" // + file name: it was given to Config.Finished
 	valueSeed   = "seed/"  // + seed: how it ended
+	// + URL: a seed redirects there, and it widens the scope
+	valueAdmitted = "admitted/"
 )
 
 // handover is a WARC file that was not given to Config.Finished yet.

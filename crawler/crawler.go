@@ -288,8 +288,10 @@ func (c *Crawl) end(failure error) (Summary, error) {
 	if failure == nil {
 		failure = c.files.Close()
 	}
-	if failure == nil {
-		failure = c.commit()
+	for range 2 { // the second time that files were handed over
+		if failure == nil {
+			failure = c.commit()
+		}
 	}
 	counters := c.frontier.Counters()
 	c.mu.Lock()

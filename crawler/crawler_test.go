@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"holdfast/warc"
 )
 
 // smallSite has pages, images, a style sheet, redirects, a 404, robots.txt and a page that robots.txt forbids.
@@ -60,5 +62,59 @@ func TestCrawlOfASmallSite(t *testing.T) {
 	seeds, _ := os.ReadFile(filepath.Join(dir, "reports", "seeds-report.txt"))
 	if !strings.Contains(string(seeds), "200 CRAWLED "+s.URL+"/\n") {
 		t.Errorf("seeds report:\n%s", seeds)
+	}
+}
+
+// A seed that redirects to another host takes the scope there, also after a restart.
+func TestRedirectedSeed(t *testing.T) {
+	there := smallSite(t)
+	here := newSite(t)
+	here.mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, there.URL+"/", http.StatusFound) })
+	job := newJob(here.URL + "/")
+	job.Settings.MaxObjects = 2
+	job.Settings.Workers = 1
+	dir := t.TempDir()
+	run(t, dir, job)
+	job.Settings.MaxObjects = 0
+	run(t, dir, job)
+	if n := captures(t, dir); n[there.URL+"/a"] != 1 || n[there.URL+"/new"] != 1 {
+		t.Errorf("captures %v", n)
+	}
+	seeds, _ := os.ReadFile(filepath.Join(dir, "reports", "seeds-report.txt"))
+	if !strings.Contains(string(seeds), "302 CRAWLED "+here.URL+"/ "+there.URL+"/\n") {
+		t.Errorf("seeds report:\n%s", seeds)
+	}
+}
+
+// Files are handed over once each, when all in them is accounted for, and again only if that was not noted.
+func TestHandOver(t *testing.T) {
+	s := smallSite(t)
+	dir := t.TempDir()
+	job := newJob(s.URL + "/")
+	job.Settings.WARCBytes = 2048
+	given := map[string]int{}
+	open := func() *Crawl {
+		c, err := New(Config{Dir: dir, Job: job, Node: "node1", Finished: func(f warc.Finished) error {
+			given[filepath.Base(f.Path)]++
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	for range 2 {
+		if _, err := open().Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := warcFiles(t, dir)
+	if len(files) < 2 || len(given) != len(files) {
+		t.Errorf("%d files, %d given", len(files), len(given))
+	}
+	for f, n := range given {
+		if n != 1 {
+			t.Errorf("%s was given %d times", f, n)
+		}
 	}
 }

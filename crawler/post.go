@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"net/netip"
+	"strings"
 	"time"
 
 	"holdfast/crawler/extract"
@@ -40,8 +41,8 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 		o.Fetched, o.Bytes = true, v.exchange.Response.Size()
 	}
 	out := &outcome{line: line, records: v.records, seed: u.Via == ""}
-	if out.seed && v.exchange != nil && v.status >= 300 && v.status < 400 && len(v.links.Links) > 0 {
-		out.redirect = v.links.Links[0].URL
+	if out.seed && redirects(v.status) {
+		out.redirect = v.links.Target()
 	}
 	o.Attach = out
 	if o.Fetched && !isPrerequisite(u) {
@@ -54,10 +55,25 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 	return nil
 }
 
+func redirects(status int) bool { return status >= 300 && status < 400 }
+
+// maxSeedRedirects is how many redirects from a seed lead to what counts as a seed, too.
+const maxSeedRedirects = 5
+
+// admit widens the scope by where a seed redirects to, as if that were a seed.
+func (c *Crawl) admit(url string) {
+	if c.scope.Admit(url) {
+		c.frontier.SetValue(valueAdmitted+url, []byte("1"))
+	}
+}
+
 // accepted appends the links that belong to the crawl as URIs to queue.
 func (c *Crawl) accepted(out []frontier.URI, u *frontier.URI, links []extract.Link) []frontier.URI {
 	var paths [256]string
 	for _, l := range links {
+		if l.Hop == extract.Redirect && strings.Trim(u.Path, "R") == "" && len(u.Path) < maxSeedRedirects {
+			c.admit(l.URL)
+		}
 		path := paths[l.Hop]
 		if path == "" {
 			path = u.Path + string(rune(l.Hop))
@@ -104,9 +120,9 @@ func (w *worker) learn(ctx context.Context, v *visit) error {
 		return nil // refused before it was asked for
 	}
 	status, body := v.status, v.robotsBody()
-	if status >= 300 && status < 400 && len(v.links.Links) > 0 {
+	if to := v.links.Target(); redirects(status) && to != "" {
 		var err error
-		status, body, err = w.followRobots(ctx, v, v.links.Links[0].URL)
+		status, body, err = w.followRobots(ctx, v, to)
 		if err != nil || ctx.Err() != nil {
 			return err // cut off, nothing is learnt: it will be asked again
 		}
@@ -144,8 +160,8 @@ func (w *worker) followRobots(ctx context.Context, v *visit, url string) (status
 		if err == nil {
 			wait = w.politeness(hop)
 			status, body = hop.status, append([]byte(nil), hop.robotsBody()...)
-			if len(hop.links.Links) > 0 && status >= 300 && status < 400 {
-				url = hop.links.Links[0].URL
+			if redirects(status) {
+				url = hop.links.Target()
 			}
 			hop.target = fetch.Target{URL: t.URL, Path: "redirected"} // its answer is for the site that sent us here
 			hop.links.Links = nil

@@ -44,6 +44,12 @@ func (c *Crawl) recover() error {
 	}
 	c.elapsed = c.stats.Elapsed
 	c.objects.Store(c.stats.Objects)
+	if err := c.frontier.Values(valueAdmitted, func(name string, _ []byte) error {
+		c.scope.Admit(strings.TrimPrefix(name, valueAdmitted))
+		return nil
+	}); err != nil {
+		return fmt.Errorf("read redirected seeds: %w", err)
+	}
 	dir := filepath.Join(c.cfg.Dir, "warcs")
 	torn, err := filepath.Glob(filepath.Join(dir, "*.warc.gz.open"))
 	if err != nil {
@@ -196,7 +202,6 @@ type group struct {
 	date        time.Time
 	status      int // HTTP; 1 for DNS
 	robots      []byte
-	location    string
 	blockSize   int64
 	bodySize    int64
 	digest      string
@@ -268,7 +273,7 @@ func (g *group) take(rec *warc.Record) error {
 		if err != nil {
 			return err
 		}
-		g.status, g.mime, g.location = head.Status, head.Header.Get("Content-Type"), head.Header.Get("Location")
+		g.status, g.mime = head.Status, head.Header.Get("Content-Type")
 		g.bodySize = rec.Size - int64(len(head.Raw))
 		if t, err := fetch.ParseTarget(g.uri); err == nil && isRobots(t) {
 			content, err := rec.Content()
@@ -329,8 +334,8 @@ func (c *Crawl) replayGroup(g *group) error {
 		line.Annotations = strings.Split(notes, ",")
 	}
 	out := &outcome{line: line, seed: u.Via == "", records: []warc.Position{{File: g.file, Offset: g.offset, Length: g.end - g.offset}}}
-	if out.seed && g.location != "" && len(g.links) > 0 {
-		out.redirect = g.links[0].URL
+	if out.seed && redirects(g.status) {
+		out.redirect = extract.Result{Links: g.links}.Target()
 	}
 	o := frontier.Outcome{Status: g.status, Kind: kindOf(g.status), Attach: out, Fetched: g.mime != "text/dns" || g.status != fetch.CodeDNSOK}
 	if o.Fetched {
@@ -358,7 +363,7 @@ func (c *Crawl) relearn(g *group) error {
 		return c.servers.learnHost(host, addrs, failureLifetime)
 	}
 	t, err := fetch.ParseTarget(g.uri)
-	if err != nil || !isRobots(t) || g.status >= 300 && g.status < 400 {
+	if err != nil || !isRobots(t) || redirects(g.status) {
 		return nil // where a redirect led is asked again
 	}
 	return c.servers.learnSite(t.Scheme, t.Authority, g.status, g.robots)

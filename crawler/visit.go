@@ -27,7 +27,6 @@ type visit struct {
 	notes    []string        // annotations
 
 	links   extract.Result
-	found   []frontier.URI  // links that the scope accepts
 	records []warc.Position // where it was written
 	digest  string
 }

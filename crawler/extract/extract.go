@@ -20,6 +20,17 @@ const (
 	Navlink  = 'L'
 )
 
+// Target is where a response redirects to, "" if nowhere.
+func (r Result) Target() string {
+	if len(r.Links) > 0 && r.Links[0].Hop == Redirect && r.Links[0].Context == location {
+		return r.Links[0].URL
+	}
+	return ""
+}
+
+// location is the context of a link from a Location header.
+const location = "Location:"
+
 // MaxLinks is how many links of one document are kept; the rest is counted.
 const MaxLinks = 6000
 
@@ -46,7 +57,6 @@ type Extractor struct {
 	refs    map[string]int32 // reference as written -> index of its link, or -1
 	urls    map[string]int32 // resolved -> index of its link
 	dropped int
-	scratch []byte
 	charset string
 }
 
@@ -72,7 +82,7 @@ func (x *Extractor) Links(doc Document) Result {
 		return Result{}
 	}
 	if doc.Location != "" {
-		x.add([]byte(doc.Location), Redirect, "Location:")
+		x.add([]byte(doc.Location), Redirect, location)
 	}
 	if doc.Refresh != "" {
 		x.refresh([]byte(doc.Refresh), "Refresh:")

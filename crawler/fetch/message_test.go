@@ -144,6 +144,9 @@ func FuzzReceive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte, piece int) {
 		whole, errWhole := receive(bytes.NewReader(in), 1000)
 		pieces, errPieces := receive(&inPieces{in, max(1, piece&63)}, 1000)
+		if errors.Is(errWhole, errChunk) && errors.Is(errPieces, errChunk) {
+			return // how much came before the break was seen depends on the pieces
+		}
 		if whole.head.Status != pieces.head.Status || !bytes.Equal(whole.rec.mem, pieces.rec.mem) && whole.head.Status != 0 {
 			t.Fatalf("at once: %d %q %v\nin pieces: %d %q %v", whole.head.Status, whole.rec.mem, errWhole, pieces.head.Status, pieces.rec.mem, errPieces)
 		}

@@ -12,7 +12,8 @@ import (
 // Batch is what changed since the last commit.
 type Batch struct {
 	Attached []any // what outcomes had attached, in the order they finished
-	ops      map[string]op
+	ops      map[string]op     // not changed any more once the batch is taken
+	values   map[string][]byte // set on a batch that was taken
 	touched  map[*queue]struct{}
 	counters []byte
 }
@@ -23,7 +24,7 @@ type op struct {
 	fresh bool // the key is not in the database
 }
 
-func newBatch() *Batch { return &Batch{ops: map[string]op{}, touched: map[*queue]struct{}{}} }
+func newBatch() *Batch { return &Batch{ops: map[string]op{}, values: map[string][]byte{}, touched: map[*queue]struct{}{}} }
 
 func (b *Batch) set(key string, value []byte) {
 	b.ops[key] = op{value: value, fresh: b.ops[key].fresh}
@@ -40,8 +41,8 @@ func (b *Batch) delete(key string) {
 	b.ops[key] = op{}
 }
 
-// Set adds one of the caller's own values to a batch that was taken.
-func (b *Batch) Set(name string, value []byte) { b.ops["x"+name] = op{value: value} }
+// Set adds one of the caller's own values to a batch that was taken. Value tells it once it is committed.
+func (b *Batch) Set(name string, value []byte) { b.values["x"+name] = value }
 
 // Take begins a commit: it returns what changed since the last one, or nil if nothing did. Commit
 // or nothing must follow; only one batch may be out at a time.
@@ -96,6 +97,9 @@ func (f *Frontier) write(b *Batch) error {
 			last = append(last, key)
 		}
 	}
+	for key, value := range b.values {
+		size += len(key) + len(value) + 64
+	}
 	w := writer{db: f.db, txn: f.db.NewTransaction(true)}
 	defer func() { w.txn.Discard() }()
 	// A queue entry without its state would be found again; a state without its entry would be lost.
@@ -104,13 +108,18 @@ func (f *Frontier) write(b *Batch) error {
 			return err
 		}
 	}
-	if int64(size) > f.db.MaxBatchSize()/2 || int64(len(b.ops)) > f.db.MaxBatchCount()/2 {
+	if int64(size) > f.db.MaxBatchSize()/2 || int64(len(b.ops)+len(b.values)) > f.db.MaxBatchCount()/2 {
 		if err := w.next(); err != nil {
 			return err
 		}
 	}
 	for _, key := range last {
 		if err := w.put(key, b.ops[key].value); err != nil {
+			return err
+		}
+	}
+	for key, value := range b.values {
+		if err := w.put(key, value); err != nil {
 			return err
 		}
 	}

@@ -127,6 +127,9 @@ func Open(cfg Config) (*Frontier, error) {
 		WithBaseTableSize(4 << 20).WithValueLogFileSize(16 << 20).WithValueThreshold(768 << 10).
 		WithNumCompactors(2).WithCompression(0).WithBlockCacheSize(0).WithIndexCacheSize(0).
 		WithMetricsEnabled(false).WithLogger(nil)
+	if err := removeUnbegun(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("open frontier %s: %w", cfg.Dir, err)
+	}
 	db, err := badger.Open(opts)
 	if err != nil {
 		return nil, fmt.Errorf("open frontier %s: %w", cfg.Dir, err)

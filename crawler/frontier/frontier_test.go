@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -315,6 +317,25 @@ func TestLargeBatch(t *testing.T) {
 	}
 	if add(t, f, uri("host1.example", 1)) {
 		t.Error("a URI was forgotten")
+	}
+}
+
+// A process killed while the database made its next log file leaves an empty one.
+func TestUnbegunLogFiles(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	add(t, f, uri("h", 1))
+	commit(t, f)
+	f.Close()
+	for _, name := range []string{"000099.vlog", "00099.mem"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f = open(t, dir)
+	defer f.Close()
+	if n := f.Counters().Queued; n != 1 {
+		t.Errorf("%d queued", n)
 	}
 }
 

@@ -261,12 +261,12 @@ func (f *Frontier) fill(q *queue) error {
 
 // current is the value of a database entry as the next commit will leave it, nil if that deletes it.
 func (f *Frontier) current(item *badger.Item) ([]byte, error) {
-	key := string(item.Key())
+	key := item.Key()
 	for _, b := range []*Batch{f.batch, f.committing} {
 		if b == nil {
 			continue
 		}
-		if op, ok := b.ops[key]; ok {
+		if op, ok := b.ops[string(key)]; ok {
 			return op.value, nil
 		}
 	}

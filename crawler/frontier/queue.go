@@ -21,7 +21,6 @@ type queue struct {
 	wakeAt   time.Time
 	listed   bool // in a list
 	host     Host
-	index    int // in the heap of snoozed queues
 }
 
 // before is the order within a queue.

@@ -3,7 +3,9 @@ package scope
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/publicsuffix"
 
@@ -38,9 +40,10 @@ func (v Verdict) Status() int {
 	return 0
 }
 
-// Scope is the rules of a crawl, worked out from its settings and seeds. It never changes.
+// Scope is the rules of a crawl, worked out from its settings and seeds. It is safe for concurrent use.
 type Scope struct {
 	mode     harvest.ScopeMode
+	mu       sync.RWMutex
 	hosts    map[string]struct{} // authorities, or registered domains
 	paths    []string            // path: URL prefixes
 	prefixes []surtPrefix
@@ -69,18 +72,34 @@ func New(s harvest.Settings, seeds []string) (*Scope, error) {
 		sc.prefixes = append(sc.prefixes, surtPrefix{prefix, p[0] == '+'})
 	}
 	for _, seed := range seeds {
-		authority, path := split(seed)
-		switch s.Scope {
-		case harvest.ScopeHost:
-			sc.hosts[authority] = struct{}{}
-		case harvest.ScopeDomain:
-			sc.hosts[domain(authority)] = struct{}{}
-		case harvest.ScopePath:
-			path, _, _ = strings.Cut(path, "?")
-			sc.paths = append(sc.paths, authority+path[:strings.LastIndexByte(path, '/')+1])
-		}
+		sc.Admit(seed)
 	}
 	return sc, nil
+}
+
+// Admit widens the scope by another seed, a URL in normal form, and reports whether that changed it.
+func (s *Scope) Admit(seed string) bool {
+	authority, path := split(seed)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := authority
+	switch s.mode {
+	case harvest.ScopeAny:
+		return false
+	case harvest.ScopePath:
+		path, _, _ = strings.Cut(path, "?")
+		key = authority + path[:strings.LastIndexByte(path, '/')+1]
+		if slices.Contains(s.paths, key) {
+			return false
+		}
+		s.paths = append(s.paths, key)
+		return true
+	case harvest.ScopeDomain:
+		key = domain(authority)
+	}
+	_, known := s.hosts[key]
+	s.hosts[key] = struct{}{}
+	return !known
 }
 
 // Decide tells whether a URI found by that path of hops belongs to the crawl. The path
@@ -135,6 +154,8 @@ func (s *Scope) within(url string) bool {
 		return true
 	}
 	authority, path := split(url)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	switch s.mode {
 	case harvest.ScopeDomain:
 		_, ok := s.hosts[domain(authority)]
