@@ -47,8 +47,11 @@ func (n *Node) Serve(ctx context.Context, from catalog.NodeID, request []byte) (
 func (n *Node) Linear(ctx context.Context) error {
 	err := n.withLeader(ctx, func(ctx context.Context, leader catalog.NodeID) error {
 		if leader == n.cfg.Self {
-			_, err := n.readIndex()
-			return err
+			index, err := n.readIndex()
+			if err != nil {
+				return err
+			}
+			return n.reach(ctx, index)
 		}
 		asking, cancel := context.WithCancel(ctx)
 		defer n.endsWithLeader(asking, leader, cancel)()
@@ -60,12 +63,17 @@ func (n *Node) Linear(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return n.state.changed.wait(ctx, func() bool { return n.state.store().applied.Load() >= index })
+		return n.reach(ctx, index)
 	})
 	if err != nil {
 		return fmt.Errorf("linear read: %w", err)
 	}
 	return nil
+}
+
+// reach returns when this node's state stands at index or later.
+func (n *Node) reach(ctx context.Context, index uint64) error {
+	return n.state.changed.wait(ctx, func() bool { return n.state.store().applied.Load() >= index })
 }
 
 // ready remembers the term of which this leader knows that everything before it is applied here.
@@ -96,12 +104,33 @@ func (n *Node) readIndex() (uint64, error) {
 		n.ready.term = term
 	}
 	n.ready.mu.Unlock()
-	// What this leader acknowledged is applied here. That it led at this place is verified after.
-	index := n.state.store().applied.Load()
+
+	// Every state that anyone has seen is at or below what is committed now. The state of this node may lag
+	// behind that of another, so what it has applied would be too low. That this node led at this place is
+	// verified after.
+	index, err := n.lastTouching(r.CommitIndex())
+	if err != nil {
+		return 0, err
+	}
 	if err := r.VerifyLeader().Error(); err != nil || r.CurrentTerm() != term {
 		return 0, fmt.Errorf("%w: %w", errAgain, orChanged(err))
 	}
 	return index, nil
+}
+
+// lastTouching returns the last entry up to index that changes the state's position; Raft's own entries, which
+// mark the begin of a term, do not.
+func (n *Node) lastTouching(index uint64) (uint64, error) {
+	for ; index > n.state.store().marked(); index-- {
+		var entry hraft.Log
+		if err := n.wal.GetLog(index, &entry); err != nil {
+			return 0, fmt.Errorf("%w: read the raft log at index %d: %w", errAgain, index, err) // cut off by a new leader
+		}
+		if entry.Type == hraft.LogCommand || entry.Type == hraft.LogConfiguration {
+			return index, nil
+		}
+	}
+	return n.state.store().syncedTo(), nil
 }
 
 func orChanged(err error) error {

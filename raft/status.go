@@ -104,3 +104,10 @@ func (s *store) marked() uint64 {
 	defer s.mu.Unlock()
 	return s.marker.Index
 }
+
+// syncedTo returns the position up to which the store was synced for its marker.
+func (s *store) syncedTo() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.marker.Synced
+}
