@@ -2,3 +2,282 @@
 // order, connects mechanisms that do not know each other, and carries out what duty decides. It is the only
 // room where mechanisms meet, and decides nothing itself.
 package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/gossip"
+	"holdfast/index"
+	"holdfast/internal/disk"
+	"holdfast/peer"
+	"holdfast/raft"
+	"holdfast/replay"
+	"holdfast/replica"
+)
+
+// Node is one running node of a cluster.
+type Node struct {
+	cfg     Config
+	log     *slog.Logger
+	disk    disk.Disk
+	id      catalog.NodeID
+	started time.Time
+	ready   chan struct{}
+
+	peer    *peer.Peer
+	raft    *raft.Node
+	gossip  *gossip.Gossip
+	replica *replica.Replica
+	indexer *indexer // nil on a node of a checksum replica
+	crawls  *crawls
+	local   catalog.AccessToken
+
+	known    atomic.Pointer[known]
+	others   atomic.Pointer[[]string]
+	coverage atomic.Pointer[coverage]
+	bell     *bell    // rings when something is due that the catalog does not tell
+	changed  *changes // gossip has news
+	closers  []func() error
+}
+
+// ErrRunning reports that another process runs on the node's folder.
+var ErrRunning = errors.New("another process runs on this folder")
+
+// New opens all that the node has on disk. It needs a configuration whose node has founded or joined a cluster, and
+// is to be followed by Run, which closes what New opened.
+func New(cfg Config, log *slog.Logger) (n *Node, err error) {
+	n = &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: disk.New(), started: time.Now(), ready: make(chan struct{}),
+		bell: newBell(), changed: newChanges()}
+	k, err := cfg.loadKnown()
+	if err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(cfg.Data, "lock"))
+	if got, err := lock.TryLock(); err != nil || !got {
+		return nil, fmt.Errorf("%s: %w", cfg.Data, errors.Join(ErrRunning, err))
+	}
+	n.closers = append(n.closers, lock.Unlock)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.close())
+		}
+	}()
+	debug.SetMemoryLimit(int64(cfg.Limits.Memory))
+	n.known.Store(&k)
+	n.coverage.Store(&coverage{})
+	if err := n.openPeer(k); err != nil {
+		return nil, err
+	}
+	if err := n.openState(); err != nil {
+		return nil, err
+	}
+	if err := n.openReplica(); err != nil {
+		return nil, err
+	}
+	n.crawls = newCrawls(n)
+	n.handle()
+	return n, nil
+}
+
+func (n *Node) close() error {
+	var err error
+	for i := len(n.closers) - 1; i >= 0; i-- {
+		err = errors.Join(err, n.closers[i]())
+	}
+	n.closers = nil
+	return err
+}
+
+func (n *Node) openPeer(k known) error {
+	id, err := peer.LoadOrCreateIdentity(n.cfg.identityDir(), n.disk)
+	if err != nil {
+		return err
+	}
+	n.id = catalog.NodeID(id.ID())
+	token, err := n.cfg.localToken(n.disk)
+	if err != nil {
+		return err
+	}
+	secret := token[strings.LastIndexByte(token, '-')+1:]
+	n.local = catalog.AccessToken{ID: "local", Name: "local:" + n.cfg.Name, Role: catalog.RoleAdmin, SecretHash: sha256.Sum256([]byte(secret))}
+	n.peer, err = peer.New(peer.Config{Listen: n.cfg.Listen.Peer, Cluster: k.Cluster.ID, Epoch: k.Cluster.Epoch}, id, n.log)
+	if err != nil {
+		return err
+	}
+	n.closers = append(n.closers, n.peer.Close)
+	n.setTrusted(k)
+	return nil
+}
+
+func (n *Node) openState() error {
+	cfg := n.cfg.raft(n.id)
+	cfg.Alive = n.alive
+	carrier := raftCarrier{n.peer}
+	var err error
+	if n.raft, err = raft.Open(cfg, n.disk, carrier, carrier, n.log); err != nil {
+		return err
+	}
+	n.closers = append(n.closers, n.raft.Close)
+	n.gossip, err = gossip.New(gossip.Config{Profile: n.cfg.File.Profile}, n.facts(), gossipCarrier{n.peer}, n.log)
+	if err != nil {
+		return err
+	}
+	n.gossip.Events(n.onGossip)
+	return nil
+}
+
+func (n *Node) openReplica() error {
+	in := func(name string) string { return filepath.Join(n.cfg.Data, name) }
+	reserve := int64(n.cfg.Limits.Reserve)
+	if reserve == 0 {
+		reserve = -1
+	}
+	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"), Quarantine: in("quarantine"),
+		Reserve: reserve, Kept: n.fileKept, Gone: n.fileGone}
+	store, err := replica.OpenStore(files, n.disk, n.log)
+	if err != nil {
+		return err
+	}
+	kind := catalog.ReplicaKind(n.cfg.Replica.Kind)
+	var sums *replica.Checksums
+	if kind == catalog.Checksum {
+		if sums, err = replica.OpenChecksums(in("checksums"), n.disk, n.log); err != nil {
+			return err
+		}
+	} else {
+		x, err := index.Open(index.Config{Dir: in("index"), MemoryMiB: int(n.cfg.Limits.Memory >> 20 / 24), Disk: n.disk}, n.log)
+		if err != nil {
+			return err
+		}
+		n.closers = append(n.closers, x.Close)
+		n.indexer = newIndexer(x, store, n.log)
+	}
+	n.replica, err = replica.New(replica.Config{
+		Self: n.id, Replica: catalog.ReplicaName(n.cfg.Replica.Name), Audits: in("audits"),
+		Bandwidth: int64(n.cfg.Limits.Bandwidth), AuditRate: int64(n.cfg.Limits.AuditPace),
+	}, store, sums, replicaPeers{n}, replicaCatalog{n}, &duties{n: n, kind: kind}, n.log)
+	return err
+}
+
+func (n *Node) fileKept(name catalog.FileName) {
+	if n.indexer != nil {
+		n.indexer.stored(name)
+	}
+}
+
+func (n *Node) fileGone(name catalog.FileName) {
+	if n.indexer != nil {
+		n.indexer.gone(name)
+	}
+}
+
+// handle names who answers which streams, calls and packets of other nodes.
+func (n *Node) handle() {
+	p := n.peer
+	p.HandleJoin(n.welcome)
+	p.Handle(raftStream, peer.Control, func(_ context.Context, from peer.ID, s net.Conn) { n.raft.Stream(catalog.NodeID(from), s) })
+	p.HandleCall(raftCall, func(ctx context.Context, from peer.ID, request []byte) ([]byte, error) {
+		return n.raft.Serve(ctx, catalog.NodeID(from), request)
+	})
+	p.Handle(gossipStream, peer.Control, func(_ context.Context, from peer.ID, s net.Conn) { n.gossip.Stream(string(from), s) })
+	p.Packets(func(from peer.ID, packet []byte) { n.gossip.Packet(string(from), packet) })
+	p.Handle(fileStream, peer.Bulk, n.serveFile)
+	p.Handle(capturesStream, peer.Control, captures{n}.serve)
+	p.Handle(logStream, peer.Control, n.serveLog)
+	answer(p, checksumCall, n.serveChecksum)
+	answer(p, verifyCall, n.serveVerify)
+	answer(p, progressCall, n.serveProgress)
+	answer(p, auditCall, n.serveAudit)
+	answer(p, indexCall, n.serveIndex)
+	answer(p, digestCall, n.serveDigest)
+}
+
+// Ready is closed when all parts of the node run.
+func (n *Node) Ready() <-chan struct{} { return n.ready }
+
+func (n *Node) isReady() bool {
+	select {
+	case <-n.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// Run runs the node until ctx ends or a part of it fails. It returns when everything is stopped and closed.
+func (n *Node) Run(ctx context.Context) error {
+	front, err := n.listen()
+	if err != nil {
+		return errors.Join(err, n.close())
+	}
+	parts := []part{
+		{"peer", n.peer.Run},
+		{"raft", n.raft.Run},
+		{"gossip", n.gossip.Run},
+		{"trust", n.trust},
+		{"news", n.news},
+		{"cover", n.cover},
+	}
+	if n.indexer != nil {
+		parts = append(parts, part{"index", n.indexer.Run})
+	}
+	parts = append(parts,
+		part{"replica", n.replica.Run},
+		part{"leader", n.lead},
+		part{"crawls", n.crawls.Run},
+		part{"api", front.api},
+		part{"access", front.access},
+	)
+	err = runParts(ctx, n.log, func() {
+		close(n.ready)
+		n.log.Info("node runs", "id", n.id, "replica", n.cfg.Replica.Name, "peer", n.peer.Addr(), "api", front.apiAddr, "access", front.accessAddr)
+	}, parts...)
+	return errors.Join(err, n.close())
+}
+
+// backend is the node as the API sees it.
+func (n *Node) backend() api.Backend {
+	return api.Backend{
+		Catalog: apiCatalog{n}, Archive: archive{n}, Self: self{n}, Audits: audits{n}, Crawls: crawlsAPI{n},
+		Captures: arranged{captures{n}}, Index: indexAPI{n}, Invites: invites{n}, Local: n.local,
+	}
+}
+
+// apiCatalog is the catalog as the API sees it.
+type apiCatalog struct{ n *Node }
+
+func (c apiCatalog) View(see func(catalog.View) error) error { return c.n.raft.View(see) }
+
+func (c apiCatalog) Linear(ctx context.Context) error { return quorum(c.n.raft.Linear(ctx)) }
+
+func (c apiCatalog) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	result, err := c.n.raft.Propose(ctx, kind, body, actor)
+	return result, quorum(err)
+}
+
+// quorum turns Raft's answer into the API's.
+func quorum(err error) error {
+	if errors.Is(err, raft.ErrNoQuorum) {
+		return fmt.Errorf("%w (%w)", api.ErrNoQuorum, err)
+	}
+	return err
+}
+
+// replayHandler is the handler of the access port.
+func (n *Node) replayHandler() (*replay.Handler, error) {
+	return replay.New(replay.Config{Title: n.known.Load().Cluster.Name}, captures{n}, replayRecords{n}, n.log)
+}

@@ -1,0 +1,180 @@
+package node
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+	"holdfast/replica"
+)
+
+// archive puts and gets files for the API.
+type archive struct{ n *Node }
+
+// Put receives the body into the outbox's disk, then lets the file enter the archive.
+func (a archive) Put(ctx context.Context, put api.PutRequest) (catalog.File, error) {
+	if err := put.Name.Check(); err != nil {
+		return catalog.File{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)
+	}
+	path, err := a.receive(put)
+	if path != "" {
+		defer func() { _ = os.Remove(path) }()
+	}
+	if err != nil {
+		return catalog.File{}, err
+	}
+	if put.Collection == "" {
+		put.Collection = catalog.CollectionName(a.n.cfg.File.collections()[0])
+	}
+	as := catalog.Addition{Name: put.Name, Collection: put.Collection, Source: a.n.id, Size: put.Size, SHA256: put.SHA256}
+	as, err = a.n.enter(ctx, path, as)
+	switch {
+	case errors.Is(err, replica.ErrPending):
+		return catalog.File{}, fmt.Errorf("%s is safe on this node and will enter the archive: %w", put.Name, api.ErrNoQuorum)
+	case err != nil:
+		return catalog.File{}, a.explain(err)
+	}
+	var file catalog.File
+	err = a.n.raft.View(func(v catalog.View) (err error) { file, err = v.File(as.Name); return err })
+	return file, err
+}
+
+// receive writes the body to a temporary file and checks what was promised of it.
+func (a archive) receive(put api.PutRequest) (path string, err error) {
+	dir := filepath.Join(a.n.cfg.Data, "incoming")
+	f, err := os.CreateTemp(dir, ".put-*")
+	if err != nil {
+		return "", fmt.Errorf("receive %s: %w", put.Name, err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	sum := sha256.New()
+	size, err := io.Copy(io.MultiWriter(f, sum), put.Body)
+	switch {
+	case err != nil:
+		return f.Name(), a.explain(fmt.Errorf("receive %s: %w", put.Name, err))
+	case put.Size >= 0 && size != put.Size:
+		return f.Name(), fmt.Errorf("%w: %s has %d bytes, %d were announced", api.ErrDigest, put.Name, size, put.Size)
+	}
+	if got := catalog.Digest(sum.Sum(nil)); !put.SHA256.IsZero() && got != put.SHA256 {
+		return f.Name(), fmt.Errorf("%w: %s has SHA-256 %s, %s was announced", api.ErrDigest, put.Name, got, put.SHA256)
+	}
+	if err := f.Sync(); err != nil {
+		return f.Name(), a.explain(fmt.Errorf("receive %s: %w", put.Name, err))
+	}
+	return f.Name(), nil
+}
+
+// Open reads a part of a file from the copy here or the nearest good one.
+func (a archive) Open(ctx context.Context, name catalog.FileName, offset, length int64) (io.ReadCloser, error) {
+	body, err := a.n.replica.OpenRange(ctx, name, offset, length)
+	if err != nil {
+		return nil, a.explain(err)
+	}
+	return body, nil
+}
+
+// Verify makes each replica's holder read its copy again.
+func (a archive) Verify(ctx context.Context, name catalog.FileName) ([]api.Verification, error) {
+	var file catalog.File
+	keepers := map[catalog.ReplicaName]catalog.NodeID{}
+	err := a.n.raft.View(func(v catalog.View) (err error) {
+		if file, err = v.File(name); err != nil {
+			return err
+		}
+		for _, c := range file.Copies {
+			p, err := v.Placement(c.Replica, name.Shard())
+			if err != nil {
+				return err
+			}
+			keepers[c.Replica] = p.Holder
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, a.explain(err)
+	}
+	out := make([]api.Verification, len(file.Copies))
+	var all sync.WaitGroup
+	for i, c := range file.Copies {
+		out[i] = api.Verification{Replica: c.Replica, Node: keepers[c.Replica]}
+		all.Go(func() { a.verify(ctx, file, &out[i]) })
+	}
+	all.Wait()
+	return out, nil
+}
+
+func (a archive) verify(ctx context.Context, file catalog.File, out *api.Verification) {
+	var held replica.Held
+	var err error
+	switch out.Node {
+	case "":
+		err = errors.New("the shard has no holder yet")
+	case a.n.id:
+		held, err = a.n.replica.Verify(ctx, file.Name)
+	default:
+		held, err = ask[replica.Held](ctx, a.n.peer, out.Node, verifyCall, file.Name)
+	}
+	if code := remoteCode(err); code == "not-here" {
+		err = replica.ErrNotHere
+	}
+	switch {
+	case errors.Is(err, replica.ErrNotHere):
+		out.State = "missing"
+	case err != nil:
+		out.State, out.Detail = "unreachable", err.Error()
+	case held.SHA256 == file.SHA256 && held.Size == file.Size:
+		out.State, out.SHA256 = "ok", held.SHA256.String()
+	default:
+		out.State, out.SHA256 = "corrupt", held.SHA256.String()
+	}
+}
+
+// explain turns what the replica answers into what the API answers.
+func (a archive) explain(err error) error {
+	switch {
+	case errors.Is(err, replica.ErrUnknown), errors.Is(err, catalog.ErrNotFound):
+		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
+	case errors.Is(err, replica.ErrBusy), errors.Is(err, replica.ErrNotHere):
+		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	case errors.Is(err, replica.ErrRange):
+		return fmt.Errorf("%w: %w", api.ErrInvalid, err)
+	case errors.Is(err, disk.ErrFull), errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("%w: %w", api.ErrNoRoom, err)
+	}
+	return err
+}
+
+// enter lets a finished file of this node enter the archive. ErrPending means that its bytes are safe and the catalog
+// will be told.
+func (n *Node) enter(ctx context.Context, path string, as catalog.Addition) (catalog.Addition, error) {
+	return n.replica.Put(ctx, path, as, replica.Owned)
+}
+
+// retryPause is the pause between tries of a command that must not be lost.
+const retryPause = 2 * time.Second
+
+// insist proposes a command until it is decided or ctx ends, and returns the refusal if there is one.
+func (n *Node) insist(ctx context.Context, kind catalog.Kind, body any) (*catalog.Refusal, error) {
+	for {
+		result, err := n.raft.Propose(ctx, kind, body, string(n.id))
+		if err == nil {
+			return result.Refusal, nil
+		}
+		n.log.Warn("command waits", "kind", kind, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(retryPause):
+		}
+	}
+}

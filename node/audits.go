@@ -1,0 +1,237 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/replica"
+)
+
+// audits starts and follows audits over all nodes for the API. An audit asked for is a group of one audit on each
+// node, all under one id; one that a node began because it was due is alone, under the node's name.
+type audits struct{ n *Node }
+
+// auditRequest asks a node about its audits, or for a change of the one named.
+type auditRequest struct {
+	Act string `json:"act"` // list, start, pause, resume, stop
+	ID  string `json:"id,omitempty"`
+}
+
+// Start begins an audit on every living node of the replica, or of all.
+func (a audits) Start(ctx context.Context, name catalog.ReplicaName, actor string) (api.Audit, error) {
+	members, err := a.members(name)
+	if err != nil {
+		return api.Audit{}, err
+	}
+	id := time.Now().UTC().Format("20060102150405.000")
+	id = strings.Replace(id, ".", "", 1) + "-" + a.n.cfg.Name
+	a.n.log.Info("audit starts", "audit", id, "replica", name, "by", actor)
+	begun := 0
+	for _, part := range a.ask(ctx, members, auditRequest{Act: "start", ID: id}) {
+		if part.err == nil {
+			begun++
+		} else if err == nil {
+			err = part.err
+		}
+	}
+	if begun == 0 {
+		return api.Audit{}, fmt.Errorf("%w: no node began the audit: %w", api.ErrUnavailable, err)
+	}
+	return a.Show(ctx, id)
+}
+
+// List returns the audits that the nodes know of, the newest first.
+func (a audits) List(ctx context.Context) ([]api.Audit, error) {
+	members, err := a.members("")
+	if err != nil {
+		return nil, err
+	}
+	byID := map[string]*api.Audit{}
+	for _, part := range a.ask(ctx, members, auditRequest{Act: "list"}) {
+		for _, one := range part.audits {
+			add(byID, part.member, one)
+		}
+	}
+	out := make([]api.Audit, 0, len(byID))
+	for _, one := range byID {
+		conclude(one)
+		out = append(out, *one)
+	}
+	slices.SortFunc(out, func(x, y api.Audit) int { return y.Began.Compare(x.Began) })
+	return out, nil
+}
+
+// Show returns one audit.
+func (a audits) Show(ctx context.Context, id string) (api.Audit, error) {
+	all, err := a.List(ctx)
+	if err != nil {
+		return api.Audit{}, err
+	}
+	for _, one := range all {
+		if one.ID == id {
+			return one, nil
+		}
+	}
+	return api.Audit{}, fmt.Errorf("audit %q: %w", id, api.ErrNotFound)
+}
+
+// Wish pauses, resumes or stops an audit on every node that has a part in it.
+func (a audits) Wish(ctx context.Context, id string, wish catalog.JobWish, reason, actor string) (api.Audit, error) {
+	act := map[catalog.JobWish]string{catalog.WishPause: "pause", catalog.WishRun: "resume", catalog.WishStop: "stop"}[wish]
+	if act == "" {
+		return api.Audit{}, fmt.Errorf("%w: wish %q", api.ErrInvalid, wish)
+	}
+	if _, err := a.Show(ctx, id); err != nil {
+		return api.Audit{}, err
+	}
+	members, err := a.members("")
+	if err != nil {
+		return api.Audit{}, err
+	}
+	a.n.log.Info("audit changes", "audit", id, "wish", act, "reason", reason, "by", actor)
+	for _, part := range a.ask(ctx, members, auditRequest{Act: act, ID: id}) {
+		if part.err != nil {
+			a.n.log.Warn("a node's part of the audit does not change", "audit", id, "node", part.member.Name, "error", part.err)
+		}
+	}
+	return a.Show(ctx, id)
+}
+
+// members returns the members of the replica, or all.
+func (a audits) members(name catalog.ReplicaName) (out []catalog.Member, err error) {
+	err = a.n.raft.View(func(v catalog.View) error {
+		members, err := v.Members()
+		for _, m := range members {
+			if name == "" || m.Replica == name {
+				out = append(out, m)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the member list: %w", err)
+	}
+	return out, nil
+}
+
+type auditPart struct {
+	member catalog.Member
+	audits []replica.Audit
+	err    error
+}
+
+// askLimit is how long another node may take to answer for its part.
+const askLimit = 5 * time.Second
+
+func (a audits) ask(ctx context.Context, members []catalog.Member, r auditRequest) []auditPart {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	out := make([]auditPart, len(members))
+	var all sync.WaitGroup
+	for i, m := range members {
+		out[i].member = m
+		all.Go(func() {
+			if m.ID == a.n.id {
+				out[i].audits, out[i].err = a.n.serveAudit(ctx, m.ID, r)
+				return
+			}
+			out[i].audits, out[i].err = ask[[]replica.Audit](ctx, a.n.peer, m.ID, auditCall, r)
+		})
+	}
+	all.Wait()
+	return out
+}
+
+// serveAudit answers another node about the audits here; the answer holds those the request is about.
+func (n *Node) serveAudit(_ context.Context, _ catalog.NodeID, r auditRequest) ([]replica.Audit, error) {
+	if r.Act == "list" {
+		return n.replica.Audits(), nil
+	}
+	if r.Act == "start" {
+		one, err := n.replica.StartAudit(r.ID, nil)
+		return []replica.Audit{one}, err
+	}
+	change := map[string]func(string) (replica.Audit, error){
+		"pause": n.replica.PauseAudit, "resume": n.replica.ResumeAudit, "stop": n.replica.StopAudit,
+	}[r.Act]
+	if change == nil {
+		return nil, fmt.Errorf("audit request %q is not known", r.Act)
+	}
+	var out []replica.Audit
+	var failed error
+	for _, one := range n.replica.Audits() {
+		if auditID(n.cfg.Name, one) != r.ID || one.State == replica.AuditDone || one.State == replica.AuditStopped {
+			continue
+		}
+		changed, err := change(one.ID)
+		failed = errors.Join(failed, err)
+		out = append(out, changed)
+	}
+	return out, failed
+}
+
+// auditID is the id under which the API knows a node's audit.
+func auditID(node string, one replica.Audit) string {
+	if one.Group != "" {
+		return one.Group
+	}
+	return one.ID + "-" + node
+}
+
+// add makes a node's audit part of the API's.
+func add(byID map[string]*api.Audit, m catalog.Member, one replica.Audit) {
+	id := auditID(m.Name, one)
+	whole := byID[id]
+	if whole == nil {
+		whole = &api.Audit{ID: id, Began: one.Began}
+		byID[id] = whole
+	}
+	if !slices.Contains(whole.Replicas, m.Replica) {
+		whole.Replicas = append(whole.Replicas, m.Replica)
+	}
+	part := api.AuditNode{Node: m.ID, Name: m.Name, State: string(one.State), Files: one.Files, Bytes: one.Bytes, Total: one.TotalFiles}
+	for _, e := range one.Exceptions {
+		if e.FileList == catalog.FileListMissing {
+			part.Missing++
+		} else if e.Checksum == catalog.ChecksumCorrupt {
+			part.Corrupt++
+		}
+	}
+	if one.Unknowns > 0 {
+		part.Detail = fmt.Sprintf("%d files on disk are not in the catalog", one.Unknowns)
+	}
+	whole.Nodes = append(whole.Nodes, part)
+	whole.Files += one.Files
+	whole.Bytes += one.Bytes
+	whole.Total += one.TotalFiles
+	whole.Missing += part.Missing
+	whole.Corrupt += part.Corrupt
+	if one.Began.Before(whole.Began) {
+		whole.Began = one.Began
+	}
+	if one.Ended.After(whole.Ended) {
+		whole.Ended = one.Ended
+	}
+}
+
+// conclude sets the state that follows from the parts: running while one runs.
+func conclude(a *api.Audit) {
+	slices.Sort(a.Replicas)
+	slices.SortFunc(a.Nodes, func(x, y api.AuditNode) int { return strings.Compare(x.Name, y.Name) })
+	for _, state := range []replica.AuditState{replica.AuditRunning, replica.AuditPaused, replica.AuditStopped, replica.AuditDone} {
+		if slices.ContainsFunc(a.Nodes, func(p api.AuditNode) bool { return p.State == string(state) }) {
+			a.State = string(state)
+			break
+		}
+	}
+	if a.State == string(replica.AuditRunning) || a.State == string(replica.AuditPaused) {
+		a.Ended = time.Time{}
+	}
+}

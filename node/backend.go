@@ -1,0 +1,216 @@
+package node
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/peer"
+)
+
+// crawlsAPI tells how jobs stand, wherever they run.
+type crawlsAPI struct{ n *Node }
+
+// Progress asks the job's node.
+func (c crawlsAPI) Progress(ctx context.Context, job catalog.Job) (api.Progress, error) {
+	if job.Node == "" {
+		return api.Progress{}, fmt.Errorf("job %d has not begun: %w", job.ID, api.ErrNotFound)
+	}
+	if job.Node == c.n.id {
+		return c.n.serveProgress(ctx, c.n.id, job.ID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	p, err := ask[api.Progress](ctx, c.n.peer, job.Node, progressCall, job.ID)
+	if remoteCode(err) == "not-running" {
+		return p, fmt.Errorf("job %d does not run: %w", job.ID, api.ErrNotFound)
+	}
+	if err != nil {
+		return p, fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	}
+	return p, nil
+}
+
+func (n *Node) serveProgress(_ context.Context, _ catalog.NodeID, id uint64) (api.Progress, error) {
+	p, ok := n.crawls.progress(id)
+	if !ok {
+		return api.Progress{}, &peer.RemoteError{Code: "not-running", Message: fmt.Sprintf("job %d does not run here", id)}
+	}
+	return progressOf(p), nil
+}
+
+// logRequest asks for the end of a job's crawl.log.
+type logRequest struct {
+	Job  catalog.Job `json:"job"`
+	Tail int         `json:"tail"`
+}
+
+// Log writes the last lines of the job's crawl.log, from the node that ran it.
+func (c crawlsAPI) Log(ctx context.Context, job catalog.Job, tail int, w io.Writer) error {
+	if job.Node == "" {
+		return fmt.Errorf("job %d has not begun: %w", job.ID, api.ErrNotFound)
+	}
+	if job.Node == c.n.id {
+		return c.n.writeLog(job, tail, w)
+	}
+	s, err := c.n.peer.Open(ctx, peer.ID(job.Node), logStream)
+	if err != nil {
+		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	}
+	defer func() { _ = s.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) })()
+	if err := json.NewEncoder(s).Encode(logRequest{job, tail}); err != nil {
+		return fmt.Errorf("ask %s for the log of job %d: %w", job.Node, job.ID, err)
+	}
+	if _, err := io.Copy(w, s); err != nil {
+		return fmt.Errorf("read the log of job %d from %s: %w", job.ID, job.Node, err)
+	}
+	return nil
+}
+
+func (n *Node) serveLog(_ context.Context, _ peer.ID, s net.Conn) {
+	defer func() { _ = s.Close() }()
+	_ = s.SetReadDeadline(time.Now().Add(openLimit))
+	var r logRequest
+	if json.NewDecoder(io.LimitReader(s, peer.MaxMessage)).Decode(&r) != nil {
+		return
+	}
+	if err := n.writeLog(r.Job, r.Tail, s); err != nil {
+		n.log.Debug("log not sent", "job", r.Job.ID, "error", err)
+	}
+}
+
+// writeLog writes the last tail lines of the log, all of them when tail is 0, reading it from its end.
+func (n *Node) writeLog(job catalog.Job, tail int, w io.Writer) error {
+	dir := n.crawls.find(job)
+	if dir == "" {
+		return fmt.Errorf("job %d has no log on node %s: %w", job.ID, n.cfg.Name, api.ErrNotFound)
+	}
+	f, err := os.Open(filepath.Join(dir, "logs", "crawl.log"))
+	if err != nil {
+		return fmt.Errorf("job %d: %w: %w", job.ID, api.ErrNotFound, err)
+	}
+	defer func() { _ = f.Close() }()
+	if tail > 0 {
+		if err := seekLines(f, tail); err != nil {
+			return err
+		}
+	}
+	_, err = io.Copy(w, bufio.NewReader(f))
+	return err
+}
+
+// seekLines moves f to the beginning of its last n lines.
+func seekLines(f *os.File, n int) error {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return err
+	}
+	block := make([]byte, 64<<10)
+	for at, first := end, true; at > 0; first = false {
+		size := min(at, int64(len(block)))
+		at -= size
+		if _, err := f.ReadAt(block[:size], at); err != nil {
+			return err
+		}
+		i := size - 1
+		if first {
+			i-- // the last line's own end
+		}
+		for ; i >= 0; i-- {
+			if block[i] != '\n' {
+				continue
+			}
+			if n--; n == 0 {
+				_, err := f.Seek(at+i+1, io.SeekStart)
+				return err
+			}
+		}
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	return err
+}
+
+// indexAPI tells how the nodes' indexes stand.
+type indexAPI struct{ n *Node }
+
+type indexRequest struct {
+	Rebuild bool `json:"rebuild,omitempty"`
+}
+
+// Status asks every member.
+func (x indexAPI) Status(ctx context.Context) ([]api.IndexStatus, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	members := x.n.known.Load().Members
+	out := make([]api.IndexStatus, len(members))
+	var all sync.WaitGroup
+	for i, m := range members {
+		all.Go(func() {
+			var err error
+			if m.ID == x.n.id {
+				out[i], err = x.n.serveIndex(ctx, m.ID, indexRequest{})
+			} else {
+				out[i], err = ask[api.IndexStatus](ctx, x.n.peer, m.ID, indexCall, indexRequest{})
+			}
+			out[i].Node, out[i].Name = m.ID, m.Name
+			if err != nil {
+				out[i].Detail = err.Error()
+			}
+		})
+	}
+	all.Wait()
+	return out, nil
+}
+
+// Rebuild makes one node, or all, read their files again.
+func (x indexAPI) Rebuild(ctx context.Context, node catalog.NodeID, actor string) error {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	for _, m := range x.n.known.Load().Members {
+		if node != "" && m.ID != node {
+			continue
+		}
+		x.n.log.Info("index is rebuilt", "node", m.Name, "by", actor)
+		var err error
+		if m.ID == x.n.id {
+			_, err = x.n.serveIndex(ctx, m.ID, indexRequest{Rebuild: true})
+		} else {
+			_, err = ask[api.IndexStatus](ctx, x.n.peer, m.ID, indexCall, indexRequest{Rebuild: true})
+		}
+		if err != nil {
+			return fmt.Errorf("%w: rebuild the index of %s: %w", api.ErrUnavailable, m.Name, err)
+		}
+	}
+	return nil
+}
+
+func (n *Node) serveIndex(_ context.Context, _ catalog.NodeID, r indexRequest) (api.IndexStatus, error) {
+	out := api.IndexStatus{Node: n.id, Name: n.cfg.Name}
+	if n.indexer == nil {
+		out.Detail = "a checksum replica holds no captures"
+		return out, nil
+	}
+	if r.Rebuild {
+		if err := n.indexer.rebuild(); err != nil {
+			return out, err
+		}
+	}
+	waiting, failed, building := n.indexer.status()
+	s := n.indexer.index.Status()
+	out.Files, out.Captures, out.Pending, out.Rebuilding = int64(s.Files), s.Captures, int64(waiting), building
+	for name, why := range failed {
+		out.Detail = fmt.Sprintf("%d files could not be indexed, among them %s: %s", len(failed), name, why)
+		break
+	}
+	return out, nil
+}

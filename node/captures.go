@@ -1,0 +1,292 @@
+package node
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net"
+	"slices"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/cdx"
+	"holdfast/peer"
+)
+
+// captures answers queries over the whole archive: each shard from one node that has it indexed, merged in key order.
+type captures struct{ n *Node }
+
+// capturesRequest asks a node for the captures of some shards; capturesHead begins its answer, one capture a line
+// follow, and a line with End.
+type capturesRequest struct {
+	Query  cdx.Query       `json:"query"`
+	Shards []catalog.Shard `json:"shards"`
+}
+
+type capturesLine struct {
+	Without []catalog.Shard `json:"without,omitempty"` // first line: shards asked for that are not indexed there
+	Capture *cdx.Capture    `json:"c,omitempty"`
+	End     bool            `json:"end,omitempty"`
+	Error   string          `json:"error,omitempty"`
+}
+
+// openLimit is how long a node may take to begin its answer before another is asked.
+const openLimit = 3 * time.Second
+
+// Query returns the captures that the query's answer may hold, in key order, for cdx.Arrange. A *cdx.Incomplete comes
+// last when shards could not be covered.
+func (c captures) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error] {
+	return func(yield func(cdx.Capture, error) bool) {
+		if _, err := q.Compile(); err != nil {
+			yield(cdx.Capture{}, err)
+			return
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		streams, missing := c.open(ctx, q)
+		for capture, err := range cdx.Merge(streams...) {
+			if !yield(capture, err) || err != nil {
+				return
+			}
+		}
+		if len(missing) > 0 {
+			yield(cdx.Capture{}, &cdx.Incomplete{Shards: missing})
+		}
+	}
+}
+
+// open asks nodes until each shard is covered or nobody is left who could, and returns their answers.
+func (c captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cdx.Capture, error], missing []int) {
+	cover := c.n.coverage.Load()
+	open := make([]catalog.Shard, 0, catalog.Shards)
+	for s := range catalog.Shards {
+		open = append(open, catalog.Shard(s))
+	}
+	for round := 0; len(open) > 0; round++ {
+		asks := map[catalog.NodeID][]catalog.Shard{}
+		for _, s := range open {
+			if round < len(cover.holders[s]) {
+				asks[cover.holders[s][round]] = append(asks[cover.holders[s][round]], s)
+			} else if len(cover.holders[s]) > 0 {
+				missing = append(missing, int(s))
+			}
+		}
+		open = nil
+		type opened struct {
+			stream  iter.Seq2[cdx.Capture, error]
+			without []catalog.Shard
+		}
+		answers := make(chan opened, len(asks))
+		for node, shards := range asks {
+			go func() {
+				stream, without, err := c.ask(ctx, node, q, shards)
+				if err != nil {
+					c.n.log.Debug("node does not answer for its captures", "node", node, "error", err)
+					without = shards
+				}
+				answers <- opened{stream, without}
+			}()
+		}
+		for range len(asks) {
+			a := <-answers
+			if a.stream != nil {
+				streams = append(streams, a.stream)
+			}
+			open = append(open, a.without...)
+		}
+	}
+	slices.Sort(missing)
+	return streams, missing
+}
+
+// ask opens one node's answer: this node's own index, or a stream from another. The stream leaves out the shards
+// in without.
+func (c captures) ask(ctx context.Context, node catalog.NodeID, q cdx.Query, shards []catalog.Shard) (iter.Seq2[cdx.Capture, error], []catalog.Shard, error) {
+	if node == c.n.id {
+		stream, without := c.local(ctx, q, shards)
+		return stream, without, nil
+	}
+	opening, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+	s, err := c.n.peer.Open(opening, peer.ID(node), capturesStream)
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+	fail := func(err error) (iter.Seq2[cdx.Capture, error], []catalog.Shard, error) {
+		stop()
+		_ = s.Close()
+		return nil, nil, err
+	}
+	_ = s.SetReadDeadline(time.Now().Add(openLimit))
+	if err := json.NewEncoder(s).Encode(capturesRequest{q, shards}); err != nil {
+		return fail(err)
+	}
+	lines := json.NewDecoder(bufio.NewReaderSize(s, 64<<10))
+	var head capturesLine
+	if err := lines.Decode(&head); err != nil {
+		return fail(err)
+	}
+	if head.Error != "" {
+		return fail(errors.New(head.Error))
+	}
+	_ = s.SetReadDeadline(time.Time{})
+	return func(yield func(cdx.Capture, error) bool) {
+		defer func() { stop(); _ = s.Close() }()
+		for {
+			var line capturesLine
+			err := lines.Decode(&line)
+			if err == nil && line.Error != "" {
+				err = errors.New(line.Error)
+			}
+			switch {
+			case err != nil:
+				yield(cdx.Capture{}, fmt.Errorf("captures from %s: %w", node, err))
+				return
+			case line.End:
+				return
+			case line.Capture != nil:
+				if !yield(*line.Capture, nil) {
+					return
+				}
+			}
+		}
+	}, head.Without, nil
+}
+
+// local queries this node's index over the shards that it has indexed wholly.
+func (c captures) local(ctx context.Context, q cdx.Query, shards []catalog.Shard) (iter.Seq2[cdx.Capture, error], []catalog.Shard) {
+	if c.n.indexer == nil {
+		return nil, shards
+	}
+	var wanted [catalog.Shards]bool
+	var without []catalog.Shard
+	for _, s := range shards {
+		if c.n.indexer.ready(s) {
+			wanted[s] = true
+		} else {
+			without = append(without, s)
+		}
+	}
+	return c.n.indexer.index.Query(ctx, q, func(file string) bool { return wanted[catalog.FileName(file).Shard()] }), without
+}
+
+// serve answers another node's request on one stream.
+func (c captures) serve(ctx context.Context, from peer.ID, s net.Conn) {
+	defer func() { _ = s.Close() }()
+	_ = s.SetReadDeadline(time.Now().Add(openLimit))
+	var r capturesRequest
+	out := bufio.NewWriterSize(s, 64<<10)
+	lines := json.NewEncoder(out)
+	if err := json.NewDecoder(io.LimitReader(s, peer.MaxMessage)).Decode(&r); err != nil {
+		_ = lines.Encode(capturesLine{Error: "the request cannot be read"})
+		_ = out.Flush()
+		return
+	}
+	stream, without := c.local(ctx, r.Query, r.Shards)
+	if lines.Encode(capturesLine{Without: without}) != nil || out.Flush() != nil {
+		return
+	}
+	if stream != nil {
+		for capture, err := range stream {
+			if err != nil {
+				c.n.log.Warn("captures could not be read", "for", from, "error", err)
+				_ = lines.Encode(capturesLine{Error: err.Error()})
+				_ = out.Flush()
+				return
+			}
+			if lines.Encode(capturesLine{Capture: &capture}) != nil {
+				return
+			}
+		}
+	}
+	_ = lines.Encode(capturesLine{End: true})
+	_ = out.Flush()
+}
+
+// arranged answers the API's queries, in the order that they ask for.
+type arranged struct{ captures }
+
+func (a arranged) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error] {
+	return cdx.Arrange(q, a.captures.Query(ctx, q))
+}
+
+// coverage says for each shard which nodes have it, the one to ask first first.
+type coverage struct {
+	holders [catalog.Shards][]catalog.NodeID
+}
+
+// cover keeps the coverage as the catalog and gossip say.
+func (n *Node) cover(ctx context.Context) error {
+	watch := n.raft.Watch(catalog.PrefixLayout, catalog.PrefixMembers, catalog.PrefixReplicas)
+	defer watch.Close()
+	for {
+		news := n.changed.C()
+		if err := n.findCover(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-watch.C:
+		case <-news:
+		}
+	}
+}
+
+func (n *Node) findCover() error {
+	type holding struct {
+		node catalog.NodeID
+		rank int
+	}
+	var all [catalog.Shards][]holding
+	alive := n.alive()
+	rank := func(node catalog.NodeID, place string) int {
+		switch {
+		case node == n.id:
+			return 0
+		case !alive[node]:
+			return 3
+		case place == n.cfg.Replica.Place:
+			return 1
+		}
+		return 2
+	}
+	err := n.raft.View(func(v catalog.View) error {
+		replicas, err := v.Replicas()
+		if err != nil {
+			return err
+		}
+		for _, r := range replicas {
+			if r.Kind != catalog.Bitarchive {
+				continue
+			}
+			layout, err := v.Layout(r.Name)
+			if err != nil {
+				return err
+			}
+			for s, p := range layout {
+				if p.Holder != "" {
+					all[s] = append(all[s], holding{p.Holder, rank(p.Holder, r.Place)})
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("find who covers the shards: %w", err)
+	}
+	next := &coverage{}
+	for s := range all {
+		slices.SortStableFunc(all[s], func(a, b holding) int { return a.rank - b.rank })
+		for _, h := range all[s] {
+			next.holders[s] = append(next.holders[s], h.node)
+		}
+	}
+	n.coverage.Store(next)
+	return nil
+}

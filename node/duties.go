@@ -1,0 +1,147 @@
+package node
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/duty"
+	"holdfast/replica"
+)
+
+// duties decides for the replica what this node owes, from the catalog, who is alive, and the time.
+type duties struct {
+	n    *Node
+	kind catalog.ReplicaKind
+
+	mu    sync.Mutex
+	timer *time.Timer // rings when the first of the copies that wait for their turn is due
+}
+
+// Fetches returns the copies behind the cursor whose turn it is. When others wait, the replica's watch is signalled as
+// soon as the first of them is due.
+func (d *duties) Fetches(after catalog.Cursor, n int) ([]replica.Fetch, catalog.Cursor, error) {
+	var page duty.Page
+	err := d.n.raft.View(func(v catalog.View) (err error) {
+		now := catalog.At(time.Now())
+		if d.kind == catalog.Checksum {
+			page, err = duty.ChecksumFetches(v, d.n.id, now, after, n)
+		} else {
+			page, err = duty.Fetches(v, d.n.id, d.n.isAlive, now, after, n)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, after, fmt.Errorf("find owed copies: %w", err)
+	}
+	if page.Wake != 0 {
+		d.wakeAt(page.Wake.Std())
+	}
+	out := make([]replica.Fetch, 0, len(page.Fetches))
+	for _, f := range page.Fetches {
+		g := replica.Fetch{File: f.File}
+		for _, s := range f.Sources {
+			g.Sources = append(g.Sources, s.Node)
+		}
+		out = append(out, g)
+	}
+	if page.Done {
+		return out, catalog.Cursor{}, nil
+	}
+	return out, page.Next, nil
+}
+
+func (d *duties) wakeAt(at time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	d.timer = time.AfterFunc(max(time.Until(at), 50*time.Millisecond), d.n.bell.ring)
+}
+
+// Releases returns names behind the given one whose bytes this node may ask to release.
+func (d *duties) Releases(after catalog.FileName, n int) (names []catalog.FileName, err error) {
+	err = d.n.raft.View(func(v catalog.View) error {
+		names, _, err = duty.ReleasesDue(v, d.n.id, after, n)
+		return err
+	})
+	return names, err
+}
+
+// Moves returns the shards that come to this node or went away from it.
+func (d *duties) Moves() (replica.Moves, error) {
+	var m replica.Moves
+	name := catalog.ReplicaName(d.n.cfg.Replica.Name)
+	err := d.n.raft.View(func(v catalog.View) error {
+		layout, err := v.Layout(name)
+		if err != nil {
+			return err
+		}
+		for s, p := range layout {
+			if p.Next == d.n.id {
+				m.In = append(m.In, catalog.Shard(s))
+			}
+		}
+		left, err := v.Left(d.n.id)
+		for _, l := range left {
+			if l.Replica == name {
+				m.Out = append(m.Out, l.Shard)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return m, fmt.Errorf("find moving shards: %w", err)
+	}
+	return m, nil
+}
+
+// auditPage is how many shards of an audit are looked for at a time.
+const auditPage = 64
+
+// Audits returns the shards whose next audit is due.
+func (d *duties) Audits() (shards []catalog.Shard, err error) {
+	every := time.Duration(d.n.cfg.Limits.AuditEvery)
+	if every == 0 {
+		return nil, nil
+	}
+	err = d.n.raft.View(func(v catalog.View) error {
+		shards, err = duty.AuditsDue(v, d.n.id, catalog.At(time.Now()), every, auditPage)
+		return err
+	})
+	return shards, err
+}
+
+// bell signals all who listen; a listener that has not heard the last signal yet hears one.
+type bell struct {
+	mu        sync.Mutex
+	listeners map[chan struct{}]struct{}
+}
+
+func newBell() *bell { return &bell{listeners: map[chan struct{}]struct{}{}} }
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c := range b.listeners {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// listen returns a channel that receives after each ring, and what ends it.
+func (b *bell) listen() (<-chan struct{}, func()) {
+	c := make(chan struct{}, 1)
+	b.mu.Lock()
+	b.listeners[c] = struct{}{}
+	b.mu.Unlock()
+	return c, func() {
+		b.mu.Lock()
+		delete(b.listeners, c)
+		b.mu.Unlock()
+	}
+}

@@ -1,0 +1,158 @@
+package node
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+	"holdfast/peer"
+)
+
+// ErrNotFounded reports a node that neither founded nor joined a cluster yet.
+var ErrNotFounded = errors.New("this node belongs to no cluster yet: found one with `holdfast init`, or join one with `holdfast join`")
+
+// known is what a node keeps in its identity folder of the cluster it belongs to, so that it can reach the others
+// before it has the catalog, or when the catalog is lost.
+type known struct {
+	Cluster catalog.Cluster  `json:"cluster"`
+	Members []catalog.Member `json:"members"`
+}
+
+func (c Config) identityDir() string { return filepath.Join(c.Data, "identity") }
+func (c Config) knownPath() string   { return filepath.Join(c.identityDir(), "members.json") }
+
+// TokenPath returns where the node keeps the token with which commands on its machine use its API.
+func (c Config) TokenPath() string { return filepath.Join(c.identityDir(), "api-token") }
+
+func (c Config) loadKnown() (known, error) {
+	var k known
+	text, err := os.ReadFile(c.knownPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return k, ErrNotFounded
+	}
+	if err != nil {
+		return k, fmt.Errorf("read the member list: %w", err)
+	}
+	if err := json.Unmarshal(text, &k); err != nil {
+		return k, fmt.Errorf("read the member list %s: %w", c.knownPath(), err)
+	}
+	return k, nil
+}
+
+func (c Config) saveKnown(d disk.Disk, k known) error {
+	return d.WriteFile(c.knownPath(), func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(k)
+	})
+}
+
+// localToken reads the node's own API token, or makes one; it is readable by the node's user alone.
+func (c Config) localToken(d disk.Disk) (string, error) {
+	text, err := os.ReadFile(c.TokenPath())
+	if err == nil {
+		return strings.TrimSpace(string(text)), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read the API token: %w", err)
+	}
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret)
+	token := "holdfast-local-" + hex.EncodeToString(secret)
+	err = d.WriteFileMode(c.TokenPath(), 0o600, func(w io.Writer) error {
+		_, err := io.WriteString(w, token+"\n")
+		return err
+	})
+	return token, err
+}
+
+// member returns how the node presents itself to a cluster.
+func (c Config) member(id peer.Identity) catalog.Member {
+	m := catalog.Member{
+		ID: catalog.NodeID(id.ID()), Name: c.Name, Key: id.Public(), Replica: catalog.ReplicaName(c.Replica.Name),
+		Addresses: c.Table.Addresses, OutOnly: c.Table.OutOnly, Weight: c.Table.Weight, Level: catalog.Level,
+	}
+	if len(m.Addresses) == 0 && !m.OutOnly && !strings.HasPrefix(c.Listen.Peer, "0.0.0.0:") && !strings.HasPrefix(c.Listen.Peer, "[::]:") {
+		m.Addresses = []string{c.Listen.Peer}
+	}
+	return m
+}
+
+// trust keeps the peers' list of who is trusted, and its copy on disk, as the catalog says.
+func (n *Node) trust(ctx context.Context) error {
+	watch := n.raft.Watch(catalog.PrefixMembers, catalog.PrefixCluster)
+	defer watch.Close()
+	for {
+		if err := n.applyTrust(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-watch.C:
+		}
+	}
+}
+
+// applyTrust hands the catalog's member list to peers and gossip. A catalog that is still empty, as on a node that has
+// just joined, says nothing: the list that came with the join stands.
+func (n *Node) applyTrust() error {
+	var k known
+	err := n.raft.View(func(v catalog.View) (err error) {
+		if k.Cluster, err = v.Cluster(); err != nil {
+			return err
+		}
+		k.Members, err = v.Members()
+		return err
+	})
+	if errors.Is(err, catalog.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the member list: %w", err)
+	}
+	if k.Cluster.ID == "" || k.Cluster.Epoch < n.known.Load().Cluster.Epoch {
+		return nil
+	}
+	if sameKnown(*n.known.Load(), k) {
+		return nil
+	}
+	if err := n.cfg.saveKnown(n.disk, k); err != nil {
+		return fmt.Errorf("keep the member list: %w", err)
+	}
+	n.known.Store(&k)
+	n.setTrusted(k)
+	return nil
+}
+
+func sameKnown(a, b known) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && slices.Equal(x, y)
+}
+
+func (n *Node) setTrusted(k known) {
+	members := make([]peer.Member, 0, len(k.Members))
+	for _, m := range k.Members {
+		members = append(members, peer.Member{ID: peer.ID(m.ID), Name: m.Name, Key: m.Key, Addresses: m.Addresses, OutOnly: m.OutOnly})
+	}
+	n.peer.SetMembers(k.Cluster.Epoch, members)
+	var others []string
+	for _, m := range k.Members {
+		if m.ID != n.id {
+			others = append(others, string(m.ID))
+		}
+	}
+	n.others.Store(&others)
+}

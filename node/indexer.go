@@ -1,0 +1,179 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	"holdfast/catalog"
+	"holdfast/index"
+	"holdfast/replica"
+)
+
+// indexer keeps the index in step with the files that lie on this node. Its queue is rebuilt from the files at each
+// start, so that a crash loses nothing.
+type indexer struct {
+	index *index.Index
+	store *replica.Store
+	log   *slog.Logger
+	wake  chan struct{}
+
+	mu       sync.Mutex
+	queue    []catalog.FileName
+	pending  map[catalog.FileName]bool
+	open     [catalog.Shards]int // files of the shard that wait to be indexed
+	scanned  bool                // the start's walk over the files has ended
+	failed   map[catalog.FileName]string
+	building bool
+}
+
+func newIndexer(x *index.Index, store *replica.Store, log *slog.Logger) *indexer {
+	return &indexer{index: x, store: store, log: log.With("room", "index"), wake: make(chan struct{}, 1),
+		pending: map[catalog.FileName]bool{}, failed: map[catalog.FileName]string{}}
+}
+
+// ready reports whether all of the shard's files that lie here are indexed.
+func (x *indexer) ready(s catalog.Shard) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.scanned && x.open[s] == 0
+}
+
+// stored tells the indexer that a file is kept on this node from now on.
+func (x *indexer) stored(name catalog.FileName) {
+	x.mu.Lock()
+	if !x.pending[name] {
+		x.pending[name] = true
+		x.open[name.Shard()]++
+		x.queue = append(x.queue, name)
+	}
+	x.mu.Unlock()
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// gone tells the indexer that a file is no longer kept on this node.
+func (x *indexer) gone(name catalog.FileName) {
+	if err := x.index.Remove(string(name)); err != nil {
+		x.log.Error("file stays in the index", "file", name, "error", err)
+	}
+}
+
+// Run indexes what waits until ctx ends.
+func (x *indexer) Run(ctx context.Context) error {
+	if err := x.scan(ctx); err != nil {
+		return err
+	}
+	for {
+		name, some := x.next()
+		if some {
+			err := x.add(ctx, name)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			x.settle(name, err)
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-x.wake:
+		}
+	}
+}
+
+// scan queues every file here that the index lacks, and drops from the index what is here no longer.
+func (x *indexer) scan(ctx context.Context) error {
+	for f, err := range x.index.Files(ctx) {
+		if err != nil {
+			return fmt.Errorf("list the files of the index: %w", err)
+		}
+		if !x.store.Has(catalog.FileName(f.Name)) {
+			x.gone(catalog.FileName(f.Name))
+		}
+	}
+	for _, shard := range x.store.Shards() {
+		held, err := x.store.List(shard)
+		if err != nil {
+			return fmt.Errorf("list shard %s for the index: %w", shard, err)
+		}
+		for _, h := range held {
+			if !x.index.Has(string(h.Name)) {
+				x.stored(h.Name)
+			}
+		}
+	}
+	x.mu.Lock()
+	x.scanned = true
+	x.mu.Unlock()
+	return nil
+}
+
+func (x *indexer) next() (catalog.FileName, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.queue) == 0 {
+		x.building = false
+		return "", false
+	}
+	name := x.queue[0]
+	x.queue = x.queue[1:]
+	return name, true
+}
+
+func (x *indexer) add(ctx context.Context, name catalog.FileName) error {
+	if !x.store.Has(name) {
+		return nil
+	}
+	return x.index.Add(ctx, string(name), func() (io.ReadCloser, error) { return os.Open(x.store.Path(name)) })
+}
+
+// settle takes a file off the waiting list. One that cannot be read as an archive file is noted and left: its bytes
+// are kept all the same.
+func (x *indexer) settle(name catalog.FileName, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.pending, name)
+	x.open[name.Shard()]--
+	delete(x.failed, name)
+	if err != nil {
+		x.failed[name] = err.Error()
+		x.log.Warn("file not indexed", "file", name, "error", err)
+	}
+}
+
+// rebuild reads every file on this node again.
+func (x *indexer) rebuild() error {
+	x.mu.Lock()
+	x.building = true
+	x.mu.Unlock()
+	for _, shard := range x.store.Shards() {
+		held, err := x.store.List(shard)
+		if err != nil {
+			return fmt.Errorf("list shard %s for the index: %w", shard, err)
+		}
+		for _, h := range held {
+			if err := x.index.Remove(string(h.Name)); err != nil {
+				return err
+			}
+			x.stored(h.Name)
+		}
+	}
+	return nil
+}
+
+// status returns how many files wait and what went wrong with some.
+func (x *indexer) status() (waiting int, failed map[catalog.FileName]string, building bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	failed = make(map[catalog.FileName]string, len(x.failed))
+	for name, why := range x.failed {
+		failed[name] = why
+	}
+	return len(x.pending), failed, x.building
+}

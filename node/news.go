@@ -1,0 +1,80 @@
+package node
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/gossip"
+)
+
+// factsEvery is how often this node tells the others anew how it stands.
+const factsEvery = 10 * time.Second
+
+// news joins the gossip, keeps this node's facts fresh in it, and tells when somebody comes or goes.
+func (n *Node) news(ctx context.Context) error {
+	tick := time.NewTicker(factsEvery)
+	defer tick.Stop()
+	var asked *[]string
+	for {
+		news := n.changed.C()
+		if others := n.others.Load(); others != asked {
+			asked = others
+			n.gossip.Join(*others)
+		}
+		if err := n.gossip.SetFacts(n.facts()); err != nil {
+			n.log.Warn("facts not told", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		case <-news:
+		}
+	}
+}
+
+// onGossip is told of every change that gossip sees.
+func (n *Node) onGossip(e gossip.Event) {
+	if e.Kind != gossip.NodeUpdated {
+		n.log.Info("gossip", "event", string(e.Kind), "about", e.Facts.Name, "id", e.Facts.ID)
+	}
+	n.changed.tell()
+}
+
+// alive returns who gossip believes alive, this node among them.
+func (n *Node) alive() map[catalog.NodeID]bool {
+	out := map[catalog.NodeID]bool{n.id: true}
+	if n.gossip == nil {
+		return out
+	}
+	for _, f := range n.gossip.Alive() {
+		out[catalog.NodeID(f.ID)] = true
+	}
+	return out
+}
+
+func (n *Node) isAlive(id catalog.NodeID) bool { return n.alive()[id] }
+
+// changes lets many wait for the next change.
+type changes struct {
+	mu   sync.Mutex
+	next chan struct{}
+}
+
+func newChanges() *changes { return &changes{next: make(chan struct{})} }
+
+// C returns a channel that is closed at the next change.
+func (c *changes) C() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.next
+}
+
+func (c *changes) tell() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.next)
+	c.next = make(chan struct{})
+}

@@ -1,0 +1,121 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/crawler"
+	"holdfast/gossip"
+	"holdfast/raft"
+)
+
+// Version is the program's version as the build knows it.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "development"
+	}
+	return info.Main.Version
+}
+
+// self tells the API what this node knows.
+type self struct{ n *Node }
+
+// Config returns the node's settings.
+func (s self) Config() any {
+	c := s.n.cfg
+	return map[string]any{
+		"name": c.Name, "replica": c.Replica.Name, "kind": c.Replica.Kind, "place": c.Replica.Place, "data": c.Data, "files": c.Files,
+		"peer": c.Listen.Peer, "api": c.Listen.API, "access": c.Listen.Access, "profile": c.File.Profile, "limits": c.Limits,
+	}
+}
+
+// Status tells how this node stands; it asks nobody.
+func (s self) Status(context.Context) api.NodeStatus {
+	n := s.n
+	r := n.raft.Status()
+	out := api.NodeStatus{
+		ID: n.id, Name: n.cfg.Name, Version: Version(), Started: n.started, Ready: n.isReady(), Role: roleOf(r, n.id), Quorum: r.Quorum,
+		Leader: r.Leader, Term: r.Term, Applied: r.Applied,
+		Listen:  api.Listen{Peer: n.peer.Addr().String(), API: n.cfg.Listen.API, Access: n.cfg.Listen.Access},
+		Running: n.crawls.list(), Presence: map[catalog.NodeID]api.Presence{},
+	}
+	for _, path := range n.cfg.Files {
+		free, total, err := n.disk.Free(path)
+		if err != nil {
+			out.Problems = append(out.Problems, fmt.Sprintf("disk %s: %v", path, err))
+			continue
+		}
+		out.Disks = append(out.Disks, api.Disk{Path: path, Free: int64(free), Total: int64(total)})
+		if free < uint64(n.cfg.Limits.Reserve) {
+			out.Problems = append(out.Problems, fmt.Sprintf("disk %s has %d bytes left, less than the reserve", path, free))
+		}
+	}
+	if !r.Quorum {
+		out.Problems = append(out.Problems, "no quorum: the cluster can decide nothing until most of its voters reach each other")
+	}
+	if n.indexer != nil {
+		if _, failed, _ := n.indexer.status(); len(failed) > 0 {
+			out.Problems = append(out.Problems, fmt.Sprintf("%d files could not be indexed: see index status", len(failed)))
+		}
+	}
+	s.presence(out.Presence, r)
+	return out
+}
+
+func (s self) presence(out map[catalog.NodeID]api.Presence, r raft.Status) {
+	voters := map[catalog.NodeID]bool{}
+	for _, v := range r.Voters {
+		voters[v] = true
+	}
+	for _, m := range s.n.known.Load().Members {
+		out[m.ID] = api.Presence{State: "unknown", Voter: voters[m.ID]}
+	}
+	for _, f := range s.n.gossip.Nodes() {
+		id := catalog.NodeID(f.Facts.ID)
+		if _, member := out[id]; !member {
+			continue
+		}
+		out[id] = api.Presence{State: string(f.State), Voter: voters[id], Version: f.Facts.Version,
+			Free: int64(f.Facts.Free), Jobs: f.Facts.Jobs}
+	}
+	me := out[s.n.id]
+	me.State, me.Version, me.Jobs, me.LastHeard = "alive", Version(), len(s.n.crawls.list()), time.Now()
+	out[s.n.id] = me
+}
+
+func roleOf(r raft.Status, id catalog.NodeID) string {
+	if r.Leader == id {
+		return "leader"
+	}
+	return string(r.Role)
+}
+
+// facts is what this node tells the others by gossip.
+func (n *Node) facts() gossip.Facts {
+	f := gossip.Facts{ID: string(n.id), Name: n.cfg.Name, Replica: n.cfg.Replica.Name, Place: n.cfg.Replica.Place,
+		Addresses: n.cfg.Table.Addresses, Version: Version()}
+	if n.crawls != nil {
+		f.Jobs = len(n.crawls.list())
+	}
+	if n.raft != nil {
+		f.Raft = string(n.raft.Status().Leader)
+	}
+	for _, path := range n.cfg.Files {
+		if free, total, err := n.disk.Free(path); err == nil {
+			f.Free += free - min(free, uint64(n.cfg.Limits.Reserve))
+			f.Total += total
+		}
+	}
+	return f
+}
+
+// progressOf translates what the crawler counts.
+func progressOf(p crawler.Progress) api.Progress {
+	return api.Progress{Discovered: p.Discovered, Queued: p.Queued, Done: p.Succeeded, Failed: p.Failed, Bytes: p.Bytes,
+		Rate: p.URIsPerSecond, Seconds: p.Elapsed.Seconds()}
+}

@@ -1,0 +1,281 @@
+// Package systemtest runs clusters of real processes: the built program, its configuration file, its commands.
+// Its tests (build tag e2e) kill nodes, cut networks, fill disks, flip bits, and check what an archive must keep.
+package systemtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Spec describes one node of a cluster under test.
+type Spec struct {
+	Name    string
+	Replica string
+	Kind    string   // of its replica: bitarchive or checksum
+	IP      string   // the address its ports are on
+	Prefix  []string // words before the program, such as: ip netns exec NAME
+	Extra   string   // further lines of its [[node]] table
+}
+
+// Cluster is a set of nodes that one test owns. Close ends every process and removes the folder.
+type Cluster struct {
+	Dir     string
+	Program string
+	Config  string
+
+	mu    sync.Mutex
+	nodes map[string]*running
+	specs []Spec
+}
+
+type running struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// Three returns the valid minimum: two bitarchive replicas and a checksum replica, one node each.
+func Three(ip func(i int) string) []Spec {
+	return []Spec{
+		{Name: "north-1", Replica: "north", Kind: "bitarchive", IP: ip(1)},
+		{Name: "south-1", Replica: "south", Kind: "bitarchive", IP: ip(2)},
+		{Name: "third-1", Replica: "third", Kind: "checksum", IP: ip(3)},
+	}
+}
+
+// NewCluster writes a cluster.toml for the nodes into dir. top holds further lines of the file's top.
+func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
+	c := &Cluster{Dir: dir, Program: program, Config: filepath.Join(dir, "cluster.toml"), nodes: map[string]*running{}, specs: specs}
+	var text strings.Builder
+	fmt.Fprintf(&text, "cluster = \"test\"\ndata = %q\naudit-pace = \"0\"\nreserve = \"1MiB\"\n%s\n", filepath.Join(dir, "<node>"), top)
+	seen := map[string]bool{}
+	for _, s := range specs {
+		if !seen[s.Replica] {
+			fmt.Fprintf(&text, "[[replica]]\nname = %q\nkind = %q\nplace = %q\n\n", s.Replica, s.Kind, s.Replica+"-place")
+		}
+		seen[s.Replica] = true
+	}
+	for _, s := range specs {
+		ports, err := freePorts(s.IP, 3)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&text, "[[node]]\nname = %q\nreplica = %q\npeer = \"%s:%d\"\napi = \"%s:%d\"\naccess = \"%s:%d\"\n%s\n\n",
+			s.Name, s.Replica, s.IP, ports[0], s.IP, ports[1], s.IP, ports[2], s.Extra)
+	}
+	return c, os.WriteFile(c.Config, []byte(text.String()), 0o644)
+}
+
+// freePorts returns n ports that are free on the address for both TCP and UDP, or fixed ones where the address is
+// not this machine's (a namespace of its own).
+func freePorts(ip string, n int) ([]int, error) {
+	var ports []int
+	for len(ports) < n {
+		l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
+		if errors.Is(err, syscall.EADDRNOTAVAIL) {
+			return []int{7480, 7481, 7482}[:n], nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("find a free port on %s: %w", ip, err)
+		}
+		defer func() { _ = l.Close() }()
+		port := l.Addr().(*net.TCPAddr).Port
+		u, err := net.ListenPacket("udp", net.JoinHostPort(ip, fmt.Sprint(port)))
+		if err != nil {
+			continue
+		}
+		_ = u.Close()
+		ports = append(ports, port)
+	}
+	return ports, nil
+}
+
+// Found runs init on the first node, starts it, and lets the others join and start.
+func (c *Cluster) Found(ctx context.Context) error {
+	first := c.specs[0].Name
+	if _, err := c.Do(ctx, first, "init"); err != nil {
+		return err
+	}
+	if err := c.Start(first); err != nil {
+		return err
+	}
+	for _, s := range c.specs[1:] {
+		var made struct {
+			Token string `json:"token"`
+		}
+		err := Eventually(ctx, 30*time.Second, func() error {
+			return c.JSON(ctx, &made, first, "token", "create", "--replica", s.Replica)
+		})
+		if err != nil {
+			return fmt.Errorf("token for %s: %w", s.Name, err)
+		}
+		if _, err := c.Do(ctx, s.Name, "join", "--token", made.Token); err != nil {
+			return err
+		}
+		if err := c.Start(s.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// command returns the program's command line for a node.
+func (c *Cluster) command(ctx context.Context, node string, args ...string) *exec.Cmd {
+	var prefix []string
+	for _, s := range c.specs {
+		if s.Name == node {
+			prefix = s.Prefix
+		}
+	}
+	words := append(append([]string{}, prefix...), c.Program)
+	words = append(words, args...)
+	words = append(words, "--config", c.Config, "--node", node)
+	return exec.CommandContext(ctx, words[0], words[1:]...)
+}
+
+// Do runs one command against a node and returns what it answered.
+func (c *Cluster) Do(ctx context.Context, node string, args ...string) ([]byte, error) {
+	cmd := c.command(ctx, node, args...)
+	var out, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problems
+	if err := cmd.Run(); err != nil {
+		return out.Bytes(), fmt.Errorf("%s on %s: %w: %s", strings.Join(args, " "), node, err, bytes.TrimSpace(problems.Bytes()))
+	}
+	return out.Bytes(), nil
+}
+
+// JSON runs one command with --json and reads its answer into v.
+func (c *Cluster) JSON(ctx context.Context, v any, node string, args ...string) error {
+	out, err := c.Do(ctx, node, append(args, "--json")...)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(out, v); err != nil {
+		return fmt.Errorf("%s on %s: answer %q: %w", strings.Join(args, " "), node, out, err)
+	}
+	return nil
+}
+
+// Start starts a node's process; its log goes to <node>.log in the cluster's folder.
+func (c *Cluster) Start(node string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.nodes[node] != nil {
+		return fmt.Errorf("%s runs already", node)
+	}
+	log, err := os.OpenFile(filepath.Join(c.Dir, node+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	cmd := c.command(context.Background(), node, "start")
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", node, err)
+	}
+	r := &running{cmd: cmd, done: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(r.done)
+	}()
+	c.nodes[node] = r
+	return nil
+}
+
+// PID returns the process id of a node, 0 when it does not run.
+func (c *Cluster) PID(node string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.nodes[node]; r != nil {
+		return r.cmd.Process.Pid
+	}
+	return 0
+}
+
+// Running reports whether the node's process has not ended by itself.
+func (c *Cluster) Running(node string) bool {
+	c.mu.Lock()
+	r := c.nodes[node]
+	c.mu.Unlock()
+	if r == nil {
+		return false
+	}
+	select {
+	case <-r.done:
+		return false
+	default:
+		return true
+	}
+}
+
+// Kill ends a node at once, as a power failure of the process would.
+func (c *Cluster) Kill(node string) { c.end(node, syscall.SIGKILL) }
+
+// Stop ends a node in order.
+func (c *Cluster) Stop(node string) { c.end(node, syscall.SIGTERM) }
+
+func (c *Cluster) end(node string, signal syscall.Signal) {
+	c.mu.Lock()
+	r := c.nodes[node]
+	delete(c.nodes, node)
+	c.mu.Unlock()
+	if r == nil {
+		return
+	}
+	_ = r.cmd.Process.Signal(signal)
+	select {
+	case <-r.done:
+	case <-time.After(30 * time.Second):
+		_ = r.cmd.Process.Kill()
+		<-r.done
+	}
+}
+
+// Close kills every node that still runs.
+func (c *Cluster) Close() {
+	for _, s := range c.specs {
+		c.Kill(s.Name)
+	}
+}
+
+// Address returns what the node's table gives for key: peer, api or access.
+func (c *Cluster) Address(node, key string) string {
+	text, err := os.ReadFile(c.Config)
+	if err != nil {
+		return ""
+	}
+	_, table, _ := strings.Cut(string(text), fmt.Sprintf("[[node]]\nname = %q", node))
+	_, rest, _ := strings.Cut(table, key+" = \"")
+	address, _, _ := strings.Cut(rest, "\"")
+	return address
+}
+
+// Eventually calls check until it returns nil, at most for limit, and returns its last error.
+func Eventually(ctx context.Context, limit time.Duration, check func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("after %v: %w", limit, err)
+		case <-tick.C:
+		}
+	}
+}
