@@ -1,22 +1,204 @@
 package index
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"fmt"
+	"io"
 	"log/slog"
+	"sync"
 	"testing"
+
+	"github.com/dgraph-io/badger/v4"
+	"github.com/dgraph-io/badger/v4/pb"
+	"github.com/dgraph-io/ristretto/v2/z"
+
+	"holdfast/cdx"
 )
+
+const benchCaptures = 400_000
 
 // BenchmarkLoad is the sorted bulk load; the goal is 200 000 captures a second.
 func BenchmarkLoad(b *testing.B) {
-	const n = 500_000
 	for b.Loop() {
+		b.StopTimer()
 		x := openBench(b)
-		if err := x.Load(context.Background(), synthetic(n)); err != nil {
+		b.StartTimer()
+		if err := x.Load(context.Background(), synthetic(benchCaptures)); err != nil {
 			b.Fatal(err)
 		}
+		b.StopTimer()
 		x.Close()
+		b.StartTimer()
 	}
-	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "captures/s")
+	perSecond(b, benchCaptures)
+}
+
+// BenchmarkLoadBaseline writes the same captures, as CDX lines, through a bare
+// StreamWriter: one key each and no digests.
+func BenchmarkLoadBaseline(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		db := openBadger(b)
+		b.StartTimer()
+		out := db.NewStreamWriter()
+		if err := out.Prepare(); err != nil {
+			b.Fatal(err)
+		}
+		buf := z.NewBuffer(2*packet, "baseline")
+		for c := range synthetic(benchCaptures) {
+			badger.KVToBuffer(&pb.KV{Key: []byte(c.Key + c.Timestamp), Value: c.AppendCDXJ(nil), Version: 1, StreamId: 1}, buf)
+			if buf.LenNoPadding() > packet {
+				if err := out.Write(buf); err != nil {
+					b.Fatal(err)
+				}
+				buf.Reset()
+			}
+		}
+		if err := out.Write(buf); err != nil {
+			b.Fatal(err)
+		}
+		if err := out.Flush(); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		buf.Release()
+		db.Close()
+		b.StartTimer()
+	}
+	perSecond(b, benchCaptures)
+}
+
+const (
+	benchFiles  = 12
+	benchPages  = 10_000
+	benchAtOnce = 3
+)
+
+// BenchmarkAdd reads WARC files into the index, a few at once, so that one is read
+// while another waits for the disk; the goal is 40 000 captures a second.
+func BenchmarkAdd(b *testing.B) {
+	files := make([][]byte, benchFiles)
+	for i := range files {
+		files[i] = benchFile(i)
+	}
+	for b.Loop() {
+		b.StopTimer()
+		x := openBench(b)
+		b.StartTimer()
+		var adds sync.WaitGroup
+		for start := range benchAtOnce {
+			adds.Go(func() {
+				for i := start; i < len(files); i += benchAtOnce {
+					open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(files[i])), nil }
+					if err := x.Add(context.Background(), fmt.Sprintf("file-%d.warc.gz", i), open); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+		}
+		adds.Wait()
+		b.StopTimer()
+		x.Close()
+		b.StartTimer()
+	}
+	perSecond(b, benchFiles*benchPages)
+}
+
+// BenchmarkAddBaseline writes as many captures, as CDX lines, through a bare
+// WriteBatch: no WARC to read, one key each and no digests.
+func BenchmarkAddBaseline(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		db := openBadger(b)
+		b.StartTimer()
+		batch := db.NewWriteBatch()
+		for i := range benchFiles * benchPages {
+			c := syntheticCapture(i * 7919 % benchCaptures)
+			if err := batch.Set([]byte(c.Key+c.Timestamp), c.AppendCDXJ(nil)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := batch.Flush(); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		db.Close()
+		b.StartTimer()
+	}
+	perSecond(b, benchFiles*benchPages)
+}
+
+// BenchmarkLookup asks for the capture of a URL nearest to a time.
+func BenchmarkLookup(b *testing.B) {
+	x := openBench(b)
+	defer x.Close()
+	if err := x.Load(context.Background(), synthetic(benchCaptures)); err != nil {
+		b.Fatal(err)
+	}
+	i := 0
+	for b.Loop() {
+		want := syntheticCapture(i * 7919 % benchCaptures)
+		i++
+		q := cdx.Query{URL: "http://" + unsurt(want.Key), Sort: cdx.Closest, Closest: want.Timestamp, Limit: 1}
+		found := ""
+		for c, err := range cdx.Arrange(q, x.Query(context.Background(), q, nil)) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			found = c.Digest
+		}
+		if found != want.Digest {
+			b.Fatalf("found %s for %+v", found, want)
+		}
+	}
+}
+
+// BenchmarkLookupBaseline gets single keys from a bare Badger of as many.
+func BenchmarkLookupBaseline(b *testing.B) {
+	x := openBench(b)
+	defer x.Close()
+	if err := x.Load(context.Background(), synthetic(benchCaptures)); err != nil {
+		b.Fatal(err)
+	}
+	i := 0
+	for b.Loop() {
+		n := i * 7919 % benchCaptures
+		i++
+		c := syntheticCapture(n)
+		key, _, _, _ := entry(&c, uint32(n/20000%64+1))
+		err := x.db.View(func(txn *badger.Txn) error {
+			item, err := txn.Get(key)
+			if err != nil {
+				return err
+			}
+			return item.Value(func([]byte) error { return nil })
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// benchFile is a WARC file of small pages.
+func benchFile(n int) []byte {
+	var out bytes.Buffer
+	zip, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	for i := range benchPages {
+		zip.Reset(&out)
+		c := syntheticCapture((n*benchPages + i) * 7919 % benchCaptures)
+		block := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nServer: x\r\n\r\n<p>page %d of %d</p>", i, n)
+		fmt.Fprintf(zip, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-%012d>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"+
+			"WARC-Target-URI: %s\r\nWARC-Payload-Digest: %s\r\nContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
+			i, c.URL, c.Digest, len(block), block)
+		zip.Close()
+	}
+	return out.Bytes()
+}
+
+func perSecond(b *testing.B, captures int) {
+	b.ReportMetric(float64(captures*b.N)/b.Elapsed().Seconds(), "captures/s")
 }
 
 func openBench(b *testing.B) *Index {
@@ -25,4 +207,12 @@ func openBench(b *testing.B) *Index {
 		b.Fatal(err)
 	}
 	return x
+}
+
+func openBadger(b *testing.B) *badger.DB {
+	db, err := badger.Open(badgerOptions(Config{Dir: b.TempDir(), MemoryMiB: 64}, slog.New(slog.DiscardHandler)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return db
 }

@@ -1,0 +1,145 @@
+package index
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/cdx"
+	"holdfast/warc"
+)
+
+func TestCaptures(t *testing.T) {
+	var a archive
+	message := "Content-Type: application/http; msgtype=response\n"
+	a.record("warcinfo", "2026-01-01T00:00:00Z", "", "Content-Type: application/warc-fields", "software: x\r\n")
+	a.record("request", "2026-01-01T00:00:00Z", "http://example.com/", "Content-Type: application/http;msgtype=request", "GET / HTTP/1.1\r\n\r\n")
+	a.record("response", "2026-01-01T00:00:00.123Z", "<http://www.example.com/A?b=2&a=1>", message+"WARC-Payload-Digest: sha1:b2ltwwpuoyah7uipq7zupq4vmbsvc36a",
+		"HTTP/1.1 200 OK\r\nContent-Type: Text/HTML; charset=x\r\n\r\nbody")
+	a.record("response", "2026-01-01T00:00:01Z", "http://example.com/moved", message, "HTTP/1.1 301 Moved\r\nLocation: ../new?x#y\r\n\r\n")
+	a.record("response", "2026-01-01T00:00:02Z", "http://example.com/odd", message, "not HTTP at all\r\n\r\n")
+	a.record("revisit", "2026-02-01T00:00:00Z", "http://example.com/a",
+		message+"WARC-Payload-Digest: sha1:B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A\nWARC-Refers-To-Target-URI: <http://example.com/A>\nWARC-Refers-To-Date: 2026-01-01T00:00:00Z",
+		"HTTP/1.1 200 OK\r\n\r\n")
+	a.record("response", "2026-01-01T00:00:03Z", "dns:example.com", "Content-Type: text/dns", "20260101\nexample.com. 60 IN A 1.2.3.4\n")
+	a.record("resource", "2026-01-01T00:00:04Z", "metadata://example.org/crawl/logs/crawl.log?jobid=1", "Content-Type: text/plain", "log")
+	a.record("metadata", "2026-01-01T00:00:05Z", "http://example.com/", "Content-Type: application/warc-fields", "outlink: x\r\n")
+	a.record("response", "2026-01-01T00:00:06Z", "http://bad host:99999/", message, "HTTP/1.1 200 OK\r\n\r\n")
+	a.record("response", "whenever", "http://example.com/undated", message, "HTTP/1.1 200 OK\r\n\r\n")
+
+	r, err := warc.NewReader(bytes.NewReader(a.Bytes()), "x.warc.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	var refers cdx.Refers
+	for c, err := range Captures(r, "x.warc.gz") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Revisit() {
+			refers = c.Refers
+		}
+		if c.Length <= 0 || c.File != "x.warc.gz" {
+			t.Errorf("no place: %+v", c)
+		}
+		at, length := c.Offset, c.Length
+		if rec, err := warc.ReadAt(bytes.NewReader(a.Bytes()), "x", at, length); err != nil || rec.TargetURI() != c.URL {
+			t.Errorf("no record of %s there: %v", c.URL, err)
+		}
+		c.Offset, c.Length = 0, 0
+		got.Write(append(c.AppendCDX11(nil), '\n'))
+	}
+	want := `com,example)/a?a=1&b=2 20260101000000 http://www.example.com/A?b=2&a=1 text/html 200 B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A - - - 0 x.warc.gz
+com,example)/moved 20260101000001 http://example.com/moved - 301 3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ http://example.com/new?x#y - - 0 x.warc.gz
+com,example)/odd 20260101000002 http://example.com/odd - - `
+	if !strings.HasPrefix(got.String(), want) {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+	rest := strings.SplitN(got.String(), "\n", 4)[3]
+	want = `com,example)/a 20260201000000 http://example.com/a warc/revisit - B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A - - - 0 x.warc.gz
+dns:example.com 20260101000003 dns:example.com text/dns - `
+	if !strings.HasPrefix(rest, want) || strings.Count(rest, "\n") != 3 || !strings.Contains(rest, "org,example)/crawl/logs/crawl.log?jobid=1 20260101000004") {
+		t.Errorf("got\n%s\nwant\n%s…", rest, want)
+	}
+	if refers != (cdx.Refers{URL: "http://example.com/A", Timestamp: "20260101000000"}) {
+		t.Errorf("the revisit refers to %+v", refers)
+	}
+}
+
+// Files of other tools, good and broken: read, or refused with file and offset.
+func TestCapturesOfForeignFiles(t *testing.T) {
+	files, _ := filepath.Glob("../../shared/samples/*/*arc*") // absent in some checkouts: then there is nothing to read
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			r, err := warc.NewReader(f, filepath.Base(path))
+			if err != nil {
+				checkDamage(t, err)
+				return
+			}
+			for c, err := range Captures(r, "x") {
+				if err != nil {
+					checkDamage(t, err)
+				} else if _, _, _, ok := entry(&c, 1); !ok {
+					t.Errorf("capture cannot be held: %+v", c)
+				}
+			}
+		})
+	}
+}
+
+func checkDamage(t *testing.T, err error) {
+	t.Helper()
+	var where *warc.Error
+	if !errors.As(err, &where) || where.File == "" {
+		t.Errorf("error without file and offset: %v", err)
+	}
+}
+
+func TestEntries(t *testing.T) {
+	for _, c := range []cdx.Capture{
+		{Key: "com,example)/a", URL: "http://example.com/a", MIME: "text/html", Status: 200, Digest: "sha1:B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A", Length: 9, Offset: 1 << 40},
+		{Key: "com,example)/a", URL: "https://www.example.com/a/", MIME: "odd/type", Digest: "sha256:" + strings.Repeat("ab", 32)},
+		{Key: "com,example:8080)/a?b", URL: "http://example.com:8080/a?b", Digest: "md5:zz", Redirect: "http://x/", Status: 301},
+		{Key: "com,example)/a", URL: "http://example.com/A", Digest: "sha1:b2ltwwpuoyah7uipq7zupq4vmbsvc36a"},
+		{Key: "dns:example.com", URL: "dns:example.com", MIME: "text/dns"},
+		{Key: "com,example)/a", URL: "http://example.com/a", MIME: cdx.RevisitMIME, Refers: cdx.Refers{URL: "http://b/", Timestamp: "20200101000000"}},
+		{Key: "x", URL: ""},
+	} {
+		c.Timestamp = "20260102030405"
+		key, value, _, ok := entry(&c, 7)
+		if !ok {
+			t.Fatalf("%+v cannot be held", c)
+		}
+		if back, err := decodeCapture(key, value); err != nil || back != c {
+			t.Errorf("%+v became %+v, %v", c, back, err)
+		}
+	}
+	for _, c := range []cdx.Capture{{Key: "", Timestamp: "20260102030405"}, {Key: "a\x00b", Timestamp: "20260102030405"}, {Key: "a", Timestamp: "2026"},
+		{Key: "a", Timestamp: "20260102030405", Offset: -1}, {Key: "a", Timestamp: "20260102030405", URL: strings.Repeat("x", maxValue)}} {
+		if _, _, _, ok := entry(&c, 7); ok {
+			t.Errorf("%.100q is held", c.Key)
+		}
+	}
+}
+
+func FuzzDecodeCapture(f *testing.F) {
+	c := cdx.Capture{Key: "com,example)/a", Timestamp: "20260102030405", URL: "http://example.com/A", MIME: "odd/type", Digest: "md5:zz", Redirect: "x"}
+	key, value, _, _ := entry(&c, 7)
+	f.Add(key, value)
+	f.Add([]byte("c\x00"), []byte{0xff, 0xff})
+	f.Fuzz(func(t *testing.T, key, value []byte) {
+		if c, err := decodeCapture(key, value); err == nil && c.Key == "" {
+			t.Errorf("%q %q: a capture without key", key, value)
+		}
+		new(File).decode(value)
+	})
+}
