@@ -53,7 +53,7 @@ func jobOf(j catalog.Job, names map[catalog.NodeID]string) Job {
 
 func eventOf(e catalog.Event) Event {
 	return Event{
-		Seq: e.Seq, At: std(e.At), Actor: e.Actor, Act: e.Act, Subject: e.Subject, Detail: e.Detail,
+		Seq: e.Seq, Index: e.Index, At: std(e.At), Actor: e.Actor, Act: e.Act, Subject: e.Subject, Detail: e.Detail,
 		Previous: hexOf(e.Previous), Hash: hexOf(e.Hash),
 	}
 }

@@ -279,6 +279,7 @@ type IndexStatus struct {
 // Event is one entry of the hash-chained audit trail.
 type Event struct {
 	Seq      uint64    `json:"seq"`
+	Index    uint64    `json:"index" doc:"of its command in the log"`
 	At       time.Time `json:"at"`
 	Actor    string    `json:"actor"`
 	Act      string    `json:"act"`

@@ -60,7 +60,7 @@ func (r *catalogReport) trail(ctx context.Context, c *api.Client) error {
 			return err
 		}
 		r.Events++
-		event := catalog.Event{Seq: e.Seq, At: catalog.At(e.At), Actor: e.Actor, Act: e.Act, Subject: e.Subject, Detail: e.Detail}
+		event := catalog.Event{Seq: e.Seq, Index: e.Index, At: catalog.At(e.At), Actor: e.Actor, Act: e.Act, Subject: e.Subject, Detail: e.Detail}
 		if err := event.Previous.UnmarshalText([]byte(e.Previous)); err != nil {
 			return fmt.Errorf("event %d: %w", e.Seq, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
 
 	"holdfast/demo"
 )
@@ -91,7 +92,8 @@ func showOutcome(a *app, out outcome) error {
 		rows[i] = table.Row{held, f.Name, f.Detail, fmt.Sprintf("%.1f s", f.At)}
 	}
 	fmt.Fprintln(a.stdout)
-	if err := a.table(table.Row{"", "What happened", "", "After"}, rows); err != nil {
+	if err := a.table(table.Row{"", "What happened", "", "After"}, rows,
+		table.ColumnConfig{Number: 3, WidthMax: 76, WidthMaxEnforcer: text.WrapSoft}); err != nil {
 		return err
 	}
 	if out.Held {
@@ -142,10 +144,10 @@ func (t *trial) show(ctx context.Context) outcome {
 // logs prints the end of each node's log, to see why something did not hold.
 func (t *trial) logs() {
 	for _, n := range t.nodes {
-		text, err := os.ReadFile(n.log)
+		end, err := os.ReadFile(n.log)
 		if err != nil {
 			continue
 		}
-		fmt.Fprintf(t.app.stderr, "--- the end of %s\n%s\n", n.log, text[max(0, len(text)-4000):])
+		fmt.Fprintf(t.app.stderr, "--- the end of %s\n%s\n", n.log, end[max(0, len(end)-4000):])
 	}
 }

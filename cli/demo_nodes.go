@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"holdfast/api"
@@ -43,7 +42,6 @@ type child struct {
 	out     *os.File
 	ended   chan struct{}
 	err     error // valid once ended is closed
-	once    sync.Once
 }
 
 // form writes the cluster.toml, founds the cluster with the first node and lets the others join.

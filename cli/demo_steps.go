@@ -9,11 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/cdx"
-	"holdfast/demo"
 	"holdfast/harvest"
 )
 
@@ -158,7 +158,7 @@ func (t *trial) repaired(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("after the repair the copy of %s is %s %s", v.Replica, v.State, v.Detail)
 		}
 	}
-	return fmt.Sprintf("in %s at %s; %s; the bad copy is in quarantine", victim.Name, south.name, verdict), nil
+	return fmt.Sprintf("%s of %s: %s; set aside in quarantine, fetched again, verified", south.name, victim.Name, verdict), nil
 }
 
 // flip turns one bit of a file.
@@ -201,12 +201,8 @@ func (t *trial) survive(ctx context.Context) (string, error) {
 		return "", err
 	}
 	page := t.site.Seeds[1]
-	want := demo.Page{}
-	for _, p := range t.site.URLs() {
-		if p.URL == page {
-			want = p
-		}
-	}
+	killed := time.Now()
+	var after []string
 	for _, n := range []*child{south, third} {
 		err := t.until(ctx, n, func(*api.Client) (bool, error) {
 			status, body, err := n.page(ctx, "/web/id_/"+page)
@@ -217,8 +213,9 @@ func (t *trial) survive(ctx context.Context) (string, error) {
 			return status == 200 && bytes.Contains(body, []byte("The Lindhaven Courier")), err
 		})
 		if err != nil {
-			return "", fmt.Errorf("%s from %s: %w", want.URL, n.name, err)
+			return "", fmt.Errorf("%s from %s: %w", page, n.name, err)
 		}
+		after = append(after, fmt.Sprintf("%s after %.1f s", n.name, time.Since(killed).Seconds()))
 	}
 	base, err := urlOf(south.cfg.Listen.Access)
 	if err != nil {
@@ -228,5 +225,5 @@ func (t *trial) survive(ctx context.Context) (string, error) {
 	if status, body, err := south.page(ctx, "/web/"+cdx.Timestamp(t.began)+"/"+page); err == nil && status == 200 && bytes.Contains(body, []byte("/web/")) {
 		t.browse = base + "/web/" + cdx.Timestamp(t.began) + "/" + page
 	}
-	return fmt.Sprintf("%s was killed; %s and %s still show %s", north.name, south.name, third.name, page), nil
+	return fmt.Sprintf("%s was killed; %s is shown by %s", north.name, page, strings.Join(after, ", by ")), nil
 }

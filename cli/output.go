@@ -49,9 +49,10 @@ func list[T any](a *app, all []T, head table.Row, row func(T) table.Row) error {
 	})
 }
 
-// table prints rows in columns, numbers to the right.
-func (a *app) table(head table.Row, rows []table.Row) error {
+// table prints rows in columns, numbers to the right. A column of longer texts is wrapped when its width is given.
+func (a *app) table(head table.Row, rows []table.Row, widths ...table.ColumnConfig) error {
 	t := table.NewWriter()
+	t.SetColumnConfigs(widths)
 	style := table.StyleDefault
 	style.Options = table.OptionsNoBordersAndSeparators
 	style.Format.Header = text.FormatDefault
