@@ -11,7 +11,7 @@ import (
 
 // Batch is what changed since the last commit.
 type Batch struct {
-	Attached []any // what outcomes had attached, in the order they finished
+	Attached []any             // what outcomes had attached, in the order they finished
 	ops      map[string]op     // not changed any more once the batch is taken
 	values   map[string][]byte // set on a batch that was taken
 	touched  map[*queue]struct{}
@@ -24,7 +24,9 @@ type op struct {
 	fresh bool // the key is not in the database
 }
 
-func newBatch() *Batch { return &Batch{ops: map[string]op{}, values: map[string][]byte{}, touched: map[*queue]struct{}{}} }
+func newBatch() *Batch {
+	return &Batch{ops: map[string]op{}, values: map[string][]byte{}, touched: map[*queue]struct{}{}}
+}
 
 func (b *Batch) set(key string, value []byte) {
 	b.ops[key] = op{value: value, fresh: b.ops[key].fresh}
