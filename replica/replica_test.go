@@ -273,3 +273,28 @@ func TestPutWaitsForAQuorum(t *testing.T) {
 		c.complete(fileName(1))
 	})
 }
+
+// TestCopyingGoesOnWithoutAQuorum lets south make all its copies while nothing can be agreed.
+func TestCopyingGoesOnWithoutAQuorum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1")
+		var names []catalog.FileName
+		for i := range 3 * 4 {
+			names = append(names, fileName(i))
+			c.node("north-1").put(fileName(i), uint64(i), 1000)
+		}
+		c.cut = true
+		stop := c.run("north-1", "south-1")
+		defer stop()
+		sleep(t.Context(), 10*time.Second)
+		for _, name := range names {
+			if !c.node("south-1").r.store.Has(name) {
+				t.Fatalf("south has no copy of %s", name)
+			}
+		}
+		c.mu.Lock()
+		c.cut = false
+		c.mu.Unlock()
+		c.complete(names...)
+	})
+}

@@ -13,6 +13,9 @@ import (
 // Reports wait for others this long, so that one command carries many.
 const reportLinger = 100 * time.Millisecond
 
+// So many copies may wait to be reported while there is no quorum; copying goes on until then.
+const reportBacklog = 10_000
+
 // Pauses before a command that found no quorum is proposed again.
 const (
 	proposePause   = time.Second
@@ -34,10 +37,10 @@ type reporter struct {
 }
 
 func newReporter(propose func(context.Context, []catalog.CopyReport) ([]catalog.ItemResult, error), log *slog.Logger) *reporter {
-	return &reporter{in: make(chan report), propose: propose, log: log}
+	return &reporter{in: make(chan report, reportBacklog), propose: propose, log: log}
 }
 
-// send hands a report over; it blocks while earlier ones cannot be sent.
+// send hands a report over; it blocks only when very many earlier ones could not be sent.
 func (p *reporter) send(ctx context.Context, r report) error {
 	select {
 	case p.in <- r:
