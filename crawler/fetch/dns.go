@@ -61,8 +61,12 @@ func (r Resolver) Lookup(ctx context.Context, host string) Answer {
 		return a
 	}
 	cfg, err := r.servers()
-	if err != nil || len(cfg.Servers) == 0 {
-		a.Err = fmt.Errorf("look up %s: no name server in %s: %w", host, r.Config, err)
+	if err != nil {
+		a.Err = fmt.Errorf("look up %s: %w", host, err)
+		return a
+	}
+	if len(cfg.Servers) == 0 {
+		a.Err = fmt.Errorf("look up %s: no name server in %s", host, r.Config)
 		return a
 	}
 	if _, ok := dns.IsDomainName(name); !ok || len(name) > 254 {
@@ -91,7 +95,7 @@ func (r Resolver) Lookup(ctx context.Context, host string) Answer {
 	}
 	if len(a.Addrs) == 0 {
 		if a.Err == nil {
-			a.Err = fmt.Errorf("look up %s: no address", host)
+			a.Err, a.Permanent = fmt.Errorf("look up %s: no address", host), true
 		}
 		return a
 	}

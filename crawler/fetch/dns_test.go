@@ -51,15 +51,19 @@ func records(t *testing.T, lines ...string) (out []dns.RR) {
 }
 
 func TestLookup(t *testing.T) {
-	host, port, _ := net.SplitHostPort(nameServer(t))
-	cfg := &dns.ClientConfig{Servers: []string{host}, Port: port}
-	r := Resolver{Timeout: time.Second}
-	reply, server, err := r.ask(t.Context(), cfg, "a.test.", dns.TypeA)
-	if err != nil || server != netip.MustParseAddr("127.0.0.1") || len(reply.Answer) != 3 {
-		t.Fatalf("%v from %v, %v", reply, server, err)
+	r := Resolver{Server: nameServer(t), Timeout: time.Second}
+	a := r.Lookup(t.Context(), "A.test")
+	if a.Code != CodeDNSOK || a.Err != nil || len(a.Addrs) != 3 || a.TTL != 2*time.Minute || a.Server != netip.MustParseAddr("127.0.0.1") {
+		t.Errorf("%+v", a)
 	}
-	if reply, _, err := r.ask(t.Context(), cfg, "none.test.", dns.TypeA); err != nil || reply.Rcode != dns.RcodeNameError {
-		t.Errorf("%v, %v", reply, err)
+	lines := strings.Split(string(a.Text), "\n")
+	if len(lines) != 6 || lines[0] != a.Begin.UTC().Format("20060102150405") || lines[1] != "a.test.\t300\tIN\tCNAME\tb.test." || lines[2] != "b.test.\t120\tIN\tA\t192.0.2.1" {
+		t.Errorf("archived as %q", a.Text)
+	}
+	for _, name := range []string{"none.test", "empty.test", strings.Repeat("a", 300), "a..b"} {
+		if a := r.Lookup(t.Context(), name); a.Code != CodeDNSFailed || a.Err == nil || !a.Permanent {
+			t.Errorf("%.20s: %+v", name, a)
+		}
 	}
 }
 
