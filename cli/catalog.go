@@ -10,8 +10,9 @@ import (
 )
 
 type catalogCmd struct {
-	Check catalogCheckCmd `cmd:"" help:"Check that the catalog agrees with itself: the audit trail's chain, the files and the totals."`
-	Trail catalogTrailCmd `cmd:"" help:"Print the audit trail of decisions."`
+	Check   catalogCheckCmd   `cmd:"" help:"Check that the catalog agrees with itself: the audit trail's chain, the files and the totals."`
+	Rebuild catalogRebuildCmd `cmd:"" help:"Make the catalog anew from this node's files, after it was lost."`
+	Trail   catalogTrailCmd   `cmd:"" help:"Print the audit trail of decisions."`
 }
 
 type catalogCheckCmd struct{}
