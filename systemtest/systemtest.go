@@ -66,14 +66,20 @@ func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
 		seen[s.Replica] = true
 	}
 	for _, s := range specs {
-		ports, err := freePorts(s.IP, 3)
+		table, err := nodeTable(s)
 		if err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(&text, "[[node]]\nname = %q\nreplica = %q\npeer = \"%s:%d\"\napi = \"%s:%d\"\naccess = \"%s:%d\"\n%s\n\n",
-			s.Name, s.Replica, s.IP, ports[0], s.IP, ports[1], s.IP, ports[2], s.Extra)
+		text.WriteString(table)
 	}
 	return c, os.WriteFile(c.Config, []byte(text.String()), 0o644)
+}
+
+// nodeTable returns a node's [[node]] table, with free ports on its address.
+func nodeTable(s Spec) (string, error) {
+	ports, err := freePorts(s.IP, 3)
+	return fmt.Sprintf("[[node]]\nname = %q\nreplica = %q\npeer = \"%s:%d\"\napi = \"%s:%d\"\naccess = \"%s:%d\"\n%s\n\n",
+		s.Name, s.Replica, s.IP, ports[0], s.IP, ports[1], s.IP, ports[2], s.Extra), err
 }
 
 // freePorts returns n ports that are free on the address for both TCP and UDP, or fixed ones where the address is
@@ -83,7 +89,7 @@ func freePorts(ip string, n int) ([]int, error) {
 	for len(ports) < n {
 		l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
 		if errors.Is(err, syscall.EADDRNOTAVAIL) {
-			return []int{7480, 7481, 7482}[:n], nil
+			return []int{7480, 7481, 7482}, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("find a free port on %s: %w", ip, err)
@@ -100,6 +106,18 @@ func freePorts(ip string, n int) ([]int, error) {
 	return ports, nil
 }
 
+// Program returns the program under test: $HOLDFAST_PROGRAM, or what make built.
+func Program() (string, error) {
+	path := os.Getenv("HOLDFAST_PROGRAM")
+	if path == "" {
+		path = filepath.Join("..", "bin", "holdfast")
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("no program to test, run make build: %w", err)
+	}
+	return filepath.Abs(path)
+}
+
 // Found runs init on the first node, starts it, and lets the others join and start.
 func (c *Cluster) Found(ctx context.Context) error {
 	first := c.specs[0].Name
@@ -110,23 +128,57 @@ func (c *Cluster) Found(ctx context.Context) error {
 		return err
 	}
 	for _, s := range c.specs[1:] {
-		var made struct {
-			Token string `json:"token"`
-		}
-		err := Eventually(ctx, 30*time.Second, func() error {
-			return c.JSON(ctx, &made, first, "token", "create", "--replica", s.Replica)
-		})
-		if err != nil {
-			return fmt.Errorf("token for %s: %w", s.Name, err)
-		}
-		if _, err := c.Do(ctx, s.Name, "join", "--token", made.Token); err != nil {
-			return err
-		}
-		if err := c.Start(s.Name); err != nil {
+		if err := c.Join(ctx, first, s.Name); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Add writes one more node into the cluster.toml; Join makes it a member.
+func (c *Cluster) Add(s Spec) error {
+	text, err := os.ReadFile(c.Config)
+	if err != nil {
+		return err
+	}
+	table, err := nodeTable(s)
+	if err != nil {
+		return err
+	}
+	c.specs = append(c.specs, s)
+	return os.WriteFile(c.Config, append(text, table...), 0o644)
+}
+
+// Join makes a node a member with a token from another node, and starts it.
+func (c *Cluster) Join(ctx context.Context, by, node string) error {
+	text, err := c.Token(ctx, by, node)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Do(ctx, node, "join", text); err != nil {
+		return err
+	}
+	return c.Start(node)
+}
+
+// Token makes a join token for the replica of a node, with further flags of token create.
+func (c *Cluster) Token(ctx context.Context, by, node string, flags ...string) (string, error) {
+	var replica string
+	for _, s := range c.specs {
+		if s.Name == node {
+			replica = s.Replica
+		}
+	}
+	var made struct {
+		Text string `json:"text"`
+	}
+	err := Eventually(ctx, 30*time.Second, func() error {
+		return c.JSON(ctx, &made, by, append([]string{"token", "create", "--replica", replica}, flags...)...)
+	})
+	if err != nil {
+		return "", fmt.Errorf("token for %s: %w", node, err)
+	}
+	return made.Text, nil
 }
 
 // command returns the program's command line for a node.
