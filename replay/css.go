@@ -16,7 +16,7 @@ import (
 func rewriteCSS(w io.Writer, r io.Reader, l *links) error {
 	s := &cssRewriter{in: bufio.NewReaderSize(r, 1<<16), out: bufio.NewWriter(w), links: l}
 	err := s.run()
-	if flushed := s.out.Flush(); err == nil || err == io.EOF {
+	if flushed := s.out.Flush(); err == io.EOF {
 		err = flushed
 	}
 	return err
@@ -59,7 +59,9 @@ func (s *cssRewriter) run() error {
 		case c == '\\':
 			err = s.escaped()
 		default:
-			err = s.out.WriteByte(c)
+			if err := s.out.WriteByte(c); err != nil {
+				return err
+			}
 			s.name(c)
 			continue
 		}

@@ -195,7 +195,7 @@ func (h *Handler) web(w http.ResponseWriter, r *http.Request, path string) {
 			}
 			t.timestamp = cdx.Timestamp(at)
 		}
-		}
+	}
 	h.memento(w, r, t)
 }
 
