@@ -47,7 +47,7 @@ func (x *Index) Load(ctx context.Context, captures iter.Seq2[cdx.Capture, error]
 	if err := x.cfg.Disk.WriteFile(marker, note); err != nil {
 		return fmt.Errorf("mark load: %w", err)
 	}
-	l := &loader{ctx: ctx, x: x, out: x.db.NewStreamWriter(), ids: map[string]uint32{}, digests: newSorter(x.cfg.Dir)}
+	l := &loader{ctx: ctx, x: x, out: x.db.NewStreamWriter(), ids: map[string]uint32{}, digests: newSorter(x.cfg.Dir, x.cfg.MemoryMiB<<20/3)}
 	defer l.digests.close()
 	if err := l.out.Prepare(); err != nil {
 		return fmt.Errorf("prepare load: %w", err)

@@ -18,6 +18,7 @@ import (
 // These files need not survive anything.
 type sorter struct {
 	dir   string
+	room  int // bytes that a run may take in memory
 	arena []byte
 	ends  []uint32 // of each entry in the arena
 	runs  []*os.File
@@ -26,21 +27,18 @@ type sorter struct {
 // digestEntry is one entry: its key has a fixed length, its value is a URL key.
 type digestEntry struct{ key, value []byte }
 
-const (
-	digestKeyLen = 1 + hashLen + tailLen
-	maxArena     = 24 << 20
-)
+const digestKeyLen = 1 + hashLen + tailLen
 
-func newSorter(dir string) *sorter { return &sorter{dir: dir} }
+func newSorter(dir string, room int) *sorter { return &sorter{dir: dir, room: room} }
 
 func (s *sorter) add(key []byte, value string) error {
-	if len(s.arena)+len(key)+len(value) > maxArena {
+	if len(s.arena)+len(key)+len(value) > s.room {
 		if err := s.spill(); err != nil {
 			return err
 		}
 	}
 	if s.arena == nil {
-		s.arena = make([]byte, 0, maxArena)
+		s.arena = make([]byte, 0, s.room)
 	}
 	s.arena = append(append(s.arena, key...), value...)
 	s.ends = append(s.ends, uint32(len(s.arena)))
