@@ -101,6 +101,9 @@ func readProblem(answer *http.Response) error {
 		}
 	}
 	for _, field := range p.Errors {
+		if field == nil {
+			continue
+		}
 		if text := strings.TrimSpace(strings.TrimPrefix(field.Location+": ", ": ") + field.Message); text != "" {
 			e.Fields = append(e.Fields, text)
 		}
