@@ -79,10 +79,18 @@ func (l *layer) keep(c net.Conn, peer catalog.NodeID) (net.Conn, error) {
 	return kept, nil
 }
 
-// Dial opens a stream to the node with that address.
+// Dial opens a stream to the node with that address. It ends when the layer is closed, so that a node that stops
+// does not wait for one that is gone.
 func (l *layer) Dial(to hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
+	go func() {
+		select {
+		case <-l.closed:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	peer := catalog.NodeID(to)
 	c, err := l.carrier.Dial(ctx, peer)
 	if err != nil {
