@@ -31,6 +31,7 @@ type fsm struct {
 	state     *state
 	snapshots *snapshots
 	machine   Machine
+	cache     cache
 	fail      func(error) // told once when the state cannot be written any more
 
 	mu     sync.Mutex
@@ -76,7 +77,9 @@ func (f *fsm) applySome(st *store, logs []*hraft.Log, out []any) (n int, err err
 	at := st.applied.Load()
 	txn := st.db.NewTransactionAt(at, false)
 	defer txn.Discard()
+	f.cache.of(st)
 	w := newOverlay(txn)
+	w.cache = &f.cache
 	pos := position{Index: at, Previous: at}
 	var conf *configuration
 	var applied uint64
@@ -107,6 +110,7 @@ func (f *fsm) applySome(st *store, logs []*hraft.Log, out []any) (n int, err err
 	if err := st.commit(w, pos, conf); err != nil {
 		return n, err
 	}
+	f.cache.committed(w)
 	f.mu.Lock()
 	f.count += applied
 	f.mu.Unlock()

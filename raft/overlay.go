@@ -90,6 +90,7 @@ func reserved(key []byte) bool { return len(key) == 0 || key[0] == 0 }
 // overlay is a catalog.Tx: the state at one version with changes on top of it that are not yet written.
 type overlay struct {
 	reader
+	cache   *cache // of the state below; nil: none
 	changes *btree.BTreeG[change]
 	bytes   int // of the changed keys and values
 }
@@ -114,7 +115,17 @@ func (o *overlay) Get(key []byte) ([]byte, error) {
 		}
 		return append([]byte{}, c.value...), nil
 	}
-	return o.reader.Get(key)
+	if o.cache == nil {
+		return o.reader.Get(key)
+	}
+	if value, ok := o.cache.values[string(key)]; ok {
+		return append([]byte{}, value...), nil
+	}
+	value, err := o.reader.Get(key)
+	if err == nil {
+		o.cache.keep(key, value)
+	}
+	return value, err
 }
 
 // Set makes value the value of key. The overlay keeps copies.
@@ -166,6 +177,9 @@ func (o *overlay) next(key []byte) (found change, ok bool) {
 // Scan calls visit for the keys with the prefix from the given key on, in order, until it returns false. A
 // visit may change the overlay; changes behind the scan's place are not seen.
 func (o *overlay) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
+	if o.cache != nil && len(prefix) > 0 && bytes.Compare(from, prefix) <= 0 && !reserved(prefix) && !o.touches(prefix) {
+		return o.cache.scan(o.reader, prefix, visit)
+	}
 	it := o.iterate(prefix, from)
 	defer it.Close()
 	at := start(prefix, from)

@@ -82,9 +82,6 @@ func (n *Node) Propose(ctx context.Context, kind catalog.Kind, body any, actor s
 	}
 	defer n.requests.end(seq)
 	c := catalog.Command{Version: 1, Kind: kind, Actor: actor, Node: n.cfg.Self, Boot: n.boot, Seq: seq, Body: raw}
-	if _, err := command(c); err != nil {
-		return catalog.Result{}, err
-	}
 	var result catalog.Result
 	err = n.withLeader(ctx, func(ctx context.Context, leader catalog.NodeID) error {
 		var a answer

@@ -285,13 +285,7 @@ func (s *store) writeMarker(m marker) error {
 	return nil
 }
 
-// view calls fn with the state at the present version.
-func (s *store) view(fn func(reader) error) error {
-	version := s.pin()
-	defer s.unpin(version)
-	return s.viewAt(version, fn)
-}
-
+// viewAt calls fn with the state at a version that is pinned or the writer's own.
 func (s *store) viewAt(version uint64, fn func(reader) error) error {
 	txn := s.db.NewTransactionAt(version, false)
 	defer txn.Discard()
