@@ -210,7 +210,7 @@ func openBench(b *testing.B) *Index {
 }
 
 func openBadger(b *testing.B) *badger.DB {
-	db, err := badger.Open(badgerOptions(Config{Dir: b.TempDir(), MemoryMiB: 64}, slog.New(slog.DiscardHandler)))
+	db, err := badger.Open(badgerOptions(Config{Dir: b.TempDir(), MemoryMiB: 64}).WithLogger(nil))
 	if err != nil {
 		b.Fatal(err)
 	}

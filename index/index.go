@@ -20,6 +20,7 @@ import (
 	"github.com/dgraph-io/badger/v4/options"
 
 	"holdfast/internal/disk"
+	"holdfast/internal/kv"
 )
 
 // ErrClosed reports the use of an index after Close.
@@ -75,7 +76,7 @@ func Open(cfg Config, log *slog.Logger) (*Index, error) {
 	if err := cfg.Disk.MkdirAll(filepath.Join(cfg.Dir, "badger")); err != nil {
 		return nil, fmt.Errorf("make index folder %s: %w", cfg.Dir, err)
 	}
-	db, err := badger.Open(badgerOptions(cfg, log))
+	db, err := kv.Open(badgerOptions(cfg), log)
 	if err != nil {
 		return nil, fmt.Errorf("open index %s: %w", cfg.Dir, err)
 	}
@@ -91,10 +92,9 @@ func Open(cfg Config, log *slog.Logger) (*Index, error) {
 }
 
 // badgerOptions divides the memory: write buffers (three at most at once), then caches.
-func badgerOptions(cfg Config, log *slog.Logger) badger.Options {
+func badgerOptions(cfg Config) badger.Options {
 	memory := int64(cfg.MemoryMiB) << 20
 	return badger.DefaultOptions(filepath.Join(cfg.Dir, "badger")).
-		WithLogger(badgerLog{log}).
 		WithMetricsEnabled(false).
 		WithDetectConflicts(false).
 		WithSyncWrites(true).
@@ -206,16 +206,6 @@ func (g *gate) close(stop func()) bool {
 	}
 	return true
 }
-
-// badgerLog passes Badger's messages on: errors and warnings as they are, the rest as debug.
-type badgerLog struct{ log *slog.Logger }
-
-func (l badgerLog) Errorf(f string, a ...any) { l.log.Error("badger", "message", fmt.Sprintf(f, a...)) }
-func (l badgerLog) Warningf(f string, a ...any) {
-	l.log.Warn("badger", "message", fmt.Sprintf(f, a...))
-}
-func (l badgerLog) Infof(f string, a ...any) { l.log.Debug("badger", "message", fmt.Sprintf(f, a...)) }
-func (l badgerLog) Debugf(string, ...any)    {}
 
 // uint32Key returns prefix and number as a key.
 func uint32Key(prefix byte, n uint32) []byte {

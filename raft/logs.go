@@ -107,17 +107,3 @@ func (l lineLog) Write(p []byte) (int, error) {
 	libraryLog(l).Log(hclog.Info, strings.TrimSpace(string(p)))
 	return len(p), nil
 }
-
-// badgerLog takes the state's database's messages, one level down like Raft's.
-type badgerLog struct{ log *slog.Logger }
-
-func (b badgerLog) write(level slog.Level, format string, args []any) {
-	if b.log.Enabled(context.Background(), level) {
-		b.log.Log(context.Background(), level, "state database", "says", message(format, args))
-	}
-}
-
-func (b badgerLog) Errorf(format string, args ...any)   { b.write(slog.LevelWarn, format, args) }
-func (b badgerLog) Warningf(format string, args ...any) { b.write(slog.LevelInfo, format, args) }
-func (b badgerLog) Infof(format string, args ...any)    { b.write(slog.LevelDebug, format, args) }
-func (b badgerLog) Debugf(format string, args ...any)   { b.write(slog.LevelDebug-4, format, args) }

@@ -17,6 +17,7 @@ import (
 	"github.com/dgraph-io/badger/v4/options"
 
 	"holdfast/internal/disk"
+	"holdfast/internal/kv"
 )
 
 // The state's own keys begin with a zero byte, which no catalog key does.
@@ -60,9 +61,8 @@ type store struct {
 	written       int64      // bytes since the room on the disk was last asked for
 }
 
-func badgerOptions(dir string, cacheMiB int, log *slog.Logger) badger.Options {
+func badgerOptions(dir string, cacheMiB int) badger.Options {
 	return badger.DefaultOptions(dir).
-		WithLogger(badgerLog{log}).
 		WithMemTableSize(memtableBytes).
 		WithNumMemtables(2).
 		WithNumLevelZeroTables(3).
@@ -82,7 +82,7 @@ func openStore(dir string, d disk.Disk, cacheMiB int, log *slog.Logger) (*store,
 	if err := d.MkdirAll(dir); err != nil {
 		return nil, err
 	}
-	db, err := badger.OpenManaged(badgerOptions(dir, cacheMiB, log))
+	db, err := kv.OpenManaged(badgerOptions(dir, cacheMiB), log)
 	if err != nil {
 		return nil, fmt.Errorf("open the state in %s: %w", dir, err)
 	}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"holdfast/internal/kv"
 )
 
 // Answers a worker acts on.
@@ -126,11 +128,8 @@ func Open(cfg Config) (*Frontier, error) {
 		WithMemTableSize(8 << 20).WithNumMemtables(2).WithNumLevelZeroTables(4).WithNumLevelZeroTablesStall(8).
 		WithBaseTableSize(4 << 20).WithValueLogFileSize(16 << 20).WithValueThreshold(768 << 10).
 		WithNumCompactors(2).WithCompression(0).WithBlockCacheSize(0).WithIndexCacheSize(0).
-		WithMetricsEnabled(false).WithLogger(nil)
-	if err := removeUnbegun(cfg.Dir); err != nil {
-		return nil, fmt.Errorf("open frontier %s: %w", cfg.Dir, err)
-	}
-	db, err := badger.Open(opts)
+		WithMetricsEnabled(false)
+	db, err := kv.Open(opts, cfg.Log)
 	if err != nil {
 		return nil, fmt.Errorf("open frontier %s: %w", cfg.Dir, err)
 	}

@@ -5,36 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 )
 
 // errStored reports an entry of the database that cannot be read.
 var errStored = errors.New("damaged frontier entry")
-
-// removeUnbegun removes log files of the database that a killed process had made but not yet given a size: there
-// is nothing in them, and the database refuses to open with them.
-func removeUnbegun(dir string) error {
-	for _, pattern := range []string{"*.vlog", "*.mem"} {
-		paths, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			return err
-		}
-		for _, path := range paths {
-			info, err := os.Stat(path)
-			if err != nil {
-				return err
-			}
-			if info.Size() == 0 {
-				if err := os.Remove(path); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
 
 // fingerprintBytes stand for a URI: the first half of its SHA-256.
 type fingerprintBytes [16]byte
