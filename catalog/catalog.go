@@ -104,6 +104,9 @@ func (f FileName) Check() error {
 	if f[0] == '.' {
 		return fmt.Errorf("file name %q begins with a dot", string(f))
 	}
+	if f == "manifest-sha256.txt" {
+		return fmt.Errorf("file name %q is that of the manifests", string(f))
+	}
 	for i := range len(f) {
 		if !nameByte(f[i]) {
 			return fmt.Errorf("file name %q: byte %d (%q) is not a letter, a digit or one of ._-~+,=@", string(f), i, f[i])

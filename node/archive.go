@@ -44,6 +44,7 @@ func (a archive) Put(ctx context.Context, put api.PutRequest) (catalog.File, err
 	case err != nil:
 		return catalog.File{}, a.explain(err)
 	}
+	a.n.catchUp(ctx)
 	var file catalog.File
 	err = a.n.raft.View(func(v catalog.View) (err error) { file, err = v.File(as.Name); return err })
 	return file, err

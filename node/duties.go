@@ -64,7 +64,10 @@ func (d *duties) wakeAt(at time.Time) {
 // Releases returns names behind the given one whose bytes this node may ask to release.
 func (d *duties) Releases(after catalog.FileName, n int) (names []catalog.FileName, err error) {
 	err = d.n.raft.View(func(v catalog.View) error {
-		names, _, err = duty.ReleasesDue(v, d.n.id, after, n)
+		for more := true; more && len(names) == 0; {
+			names, after, err = duty.ReleasesDue(v, d.n.id, after, n)
+			more = err == nil && after != ""
+		}
 		return err
 	})
 	return names, err
@@ -98,9 +101,6 @@ func (d *duties) Moves() (replica.Moves, error) {
 	return m, nil
 }
 
-// auditPage is how many shards of an audit are looked for at a time.
-const auditPage = 64
-
 // Audits returns the shards whose next audit is due.
 func (d *duties) Audits() (shards []catalog.Shard, err error) {
 	every := time.Duration(d.n.cfg.Limits.AuditEvery)
@@ -108,7 +108,7 @@ func (d *duties) Audits() (shards []catalog.Shard, err error) {
 		return nil, nil
 	}
 	err = d.n.raft.View(func(v catalog.View) error {
-		shards, err = duty.AuditsDue(v, d.n.id, catalog.At(time.Now()), every, auditPage)
+		shards, err = duty.AuditsDue(v, d.n.id, catalog.At(time.Now()), every, catalog.Shards)
 		return err
 	})
 	return shards, err

@@ -266,7 +266,21 @@ func (c apiCatalog) Linear(ctx context.Context) error { return quorum(c.n.raft.L
 
 func (c apiCatalog) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
 	result, err := c.n.raft.Propose(ctx, kind, body, actor)
+	if err == nil {
+		c.n.catchUp(ctx)
+	}
 	return result, quorum(err)
+}
+
+// catchUp waits until this node's own state shows what the cluster has just decided, so that who asked finds what he
+// changed. That a leader is lost meanwhile does not undo the decision.
+func (n *Node) catchUp(ctx context.Context) {
+	if n.raft.IsLeader() {
+		return
+	}
+	if err := n.raft.Linear(ctx); err != nil {
+		n.log.Debug("a decision is not seen here yet", "error", err)
+	}
 }
 
 // quorum turns Raft's answer into the API's.

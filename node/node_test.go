@@ -50,7 +50,7 @@ peer = "127.0.0.1:%[4]d"
 `
 
 // eventually waits until check returns nil, and fails the test when it does not in time.
-func eventually(t *testing.T, what string, check func() error) {
+func eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
 	deadline := time.Now().Add(60 * time.Second)
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -68,7 +68,7 @@ func eventually(t *testing.T, what string, check func() error) {
 }
 
 // startNodes founds a cluster of the three nodes and starts them; they stop with the test.
-func startNodes(t *testing.T, f *File) []*Node {
+func startNodes(t testing.TB, f *File) []*Node {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(testLog{t}, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -112,7 +112,7 @@ func startNodes(t *testing.T, f *File) []*Node {
 	return nodes
 }
 
-type testLog struct{ t *testing.T }
+type testLog struct{ t testing.TB }
 
 func (l testLog) Write(b []byte) (int, error) {
 	if os.Getenv("HOLDFAST_TEST_LOG") != "" {

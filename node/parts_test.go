@@ -47,7 +47,7 @@ func TestAPartThatFailsEndsTheNode(t *testing.T) {
 }
 
 // freeUDP returns ports of loopback that nobody has.
-func freeUDP(t *testing.T, n int) []int {
+func freeUDP(t testing.TB, n int) []int {
 	t.Helper()
 	var out []int
 	for range n {
