@@ -229,7 +229,7 @@ func (g *Gossip) watch(ctx context.Context) {
 			g.log.Warn("gossip cannot read its own state", "reason", err.Error())
 		default:
 			for _, e := range g.update(states) {
-				g.log.Info("node "+string(e.Kind), "node", e.Facts.ID, "name", e.Facts.Name)
+				g.log.Debug("node "+string(e.Kind), "node", e.Facts.ID, "name", e.Facts.Name)
 				g.onEvent(e)
 			}
 		}

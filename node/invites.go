@@ -36,7 +36,7 @@ func (i invites) Create(ctx context.Context, replica catalog.ReplicaName, lifeti
 	}
 	kept := catalog.JoinToken{ID: token.ID, SecretHash: catalog.Digest(token.SecretHash()), Replica: replica,
 		Created: catalog.At(now), Expires: catalog.At(token.Expires)}
-	result, err := i.n.raft.Propose(ctx, catalog.CreateToken, kept, actor)
+	result, err := apiCatalog(i).Propose(ctx, catalog.CreateToken, kept, actor)
 	if err != nil {
 		return "", catalog.JoinToken{}, err
 	}

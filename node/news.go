@@ -17,20 +17,24 @@ func (n *Node) news(ctx context.Context) error {
 	tick := time.NewTicker(factsEvery)
 	defer tick.Stop()
 	var asked *[]string
-	for {
+	for fresh := false; ; {
 		news := n.changed.C()
 		if others := n.others.Load(); others != asked {
 			asked = others
 			n.gossip.Join(*others)
 		}
-		if err := n.gossip.SetFacts(n.facts()); err != nil {
-			n.log.Warn("facts not told", "error", err)
+		if !fresh {
+			if err := n.gossip.SetFacts(n.facts()); err != nil {
+				n.log.Warn("facts not told", "error", err)
+			}
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-tick.C:
-		case <-news:
+			fresh = false
+		case <-news: // not answered with news of this node's own, or the nodes would keep each other talking
+			fresh = true
 		}
 	}
 }
