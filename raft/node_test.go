@@ -1,11 +1,14 @@
 package raft
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 
 	"holdfast/catalog"
 )
@@ -170,5 +173,44 @@ func TestServeRefusesForeignNames(t *testing.T) {
 	}
 	if _, err := a.Propose(context.Background(), addKind, tinyAdd{Pad: make([]byte, 600<<10)}, ""); !errors.Is(err, ErrTooBig) {
 		t.Errorf("a command of 800 KiB: %v", err)
+	}
+}
+
+func TestNothingIsLeftRunning(t *testing.T) {
+	ignore := goleak.IgnoreCurrent()
+	c := newCluster(t)
+	a, _, _ := three(t, c)
+	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
+	for _, id := range []catalog.NodeID{"c", "b", "a"} {
+		c.stop(id)
+	}
+	if _, err := a.Propose(context.Background(), addKind, tinyAdd{Key: "x", N: 1}, ""); !errors.Is(err, ErrStopped) {
+		t.Errorf("a stopped node answered %v", err)
+	}
+	if err := a.state.view(func(reader) error { return nil }); !errors.Is(err, ErrStopped) {
+		t.Errorf("a stopped node's state answered %v", err)
+	}
+	goleak.VerifyNone(t, ignore)
+}
+
+func TestBackup(t *testing.T) {
+	c := newCluster(t)
+	a := c.found("a", "north")
+	c.propose(a, fillKind, tinyAdd{Key: "f", N: 50, Pad: []byte("pad")})
+	var out bytes.Buffer
+	index, err := a.Backup(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, keys, err := CheckBackup(bytes.NewReader(out.Bytes()))
+	if err != nil || got != index || keys < 50 {
+		t.Errorf("a backup of index %d checks as index %d with %d keys, %v", index, got, keys, err)
+	}
+	out.Bytes()[out.Len()/2] ^= 1
+	if _, _, err := CheckBackup(&out); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a damaged backup: %v", err)
+	}
+	if err := a.Check(); err != nil {
+		t.Error(err)
 	}
 }

@@ -134,8 +134,11 @@ func (n *Node) findLeader(ctx context.Context) (leader catalog.NodeID, err error
 			_, id := r.LeaderWithID()
 			leader = catalog.NodeID(id)
 		}
-		return leader != ""
+		return leader != "" || n.stopped.Load()
 	})
+	if n.stopped.Load() {
+		return "", ErrStopped
+	}
 	return leader, err
 }
 

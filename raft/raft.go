@@ -104,6 +104,7 @@ type Node struct {
 
 	raft    atomic.Pointer[hraft.Raft] // nil before Run and after
 	changed *notice                    // the leader, or whether raft runs, changed
+	stopped atomic.Bool                // Run is ending
 	fatal   chan error
 	trail   atomic.Uint64 // entries of the log to keep behind a marker
 

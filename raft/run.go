@@ -45,6 +45,8 @@ func (n *Node) Run(ctx context.Context) error {
 	case err = <-n.fatal:
 	}
 	cancel()
+	n.stopped.Store(true)
+	n.changed.announce()
 	// Raft forgets to answer what it is asked while it shuts down: first let all be answered.
 	n.gate.close()
 	leader.Wait()

@@ -30,6 +30,7 @@ type state struct {
 	mu      sync.RWMutex
 	current *store
 	number  int // of the highest folder in use
+	closed  bool
 
 	retiring sync.WaitGroup // stores that wait for their last reader
 	changed  *notice        // announces each commit and install
@@ -226,11 +227,14 @@ func (s *state) store() *store {
 	return s.current
 }
 
-// pin returns the valid store with its present version pinned.
-func (s *state) pin() (*store, uint64) {
+// pin returns the valid store with its present version pinned, or ErrStopped.
+func (s *state) pin() (*store, uint64, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.current, s.current.pin()
+	if s.closed {
+		return nil, 0, ErrStopped
+	}
+	return s.current, s.current.pin(), nil
 }
 
 // pinMarker returns the valid store with its marker's version pinned.
@@ -243,13 +247,19 @@ func (s *state) pinMarker() (*store, marker, configuration) {
 
 // view calls fn with one consistent version of the state.
 func (s *state) view(fn func(reader) error) error {
-	st, version := s.pin()
+	st, version, err := s.pin()
+	if err != nil {
+		return err
+	}
 	defer st.unpin(version)
 	return st.viewAt(version, fn)
 }
 
 // close waits for all readers and closes the state.
 func (s *state) close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
 	s.retiring.Wait()
 	return s.store().close()
 }

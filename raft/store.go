@@ -72,6 +72,7 @@ func badgerOptions(dir string, cacheMiB int) badger.Options {
 		WithValueLogFileSize(16 << 20).
 		WithCompression(options.Snappy).
 		WithBlockCacheSize(int64(cacheMiB) << 20).
+		WithChecksumVerificationMode(options.OnBlockRead).
 		WithDetectConflicts(false).
 		WithMetricsEnabled(false).
 		WithNumGoroutines(2)
