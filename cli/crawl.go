@@ -73,20 +73,21 @@ func crawl(a *app, dir string, job harvest.Job) (crawled, error) {
 	}
 	ctx, stop := context.WithCancel(a.ctx)
 	progress := a.bars()
+	bar := progress.count("crawl", 0)
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)
-		bar := progress.count("crawl", 0)
 		_ = every(ctx, 200*time.Millisecond, func() (bool, error) { // ends with ctx
 			p := run.Progress()
 			bar.set(p.Finished, p.Discovered)
 			return false, nil
 		})
-		bar.end(true)
 	}()
 	summary, err := run.Run(a.ctx)
 	stop()
 	<-shown
+	bar.set(summary.Counters.Finished, summary.Counters.Finished)
+	bar.end(err == nil)
 	progress.wait()
 	if err != nil {
 		return crawled{}, err
