@@ -218,6 +218,24 @@ func (c *Cluster) JSON(ctx context.Context, v any, node string, args ...string) 
 	return nil
 }
 
+// Answer is JSON for commands whose exit code 1 is an answer too, such as status.
+func (c *Cluster) Answer(ctx context.Context, v any, node string, args ...string) error {
+	out, err := c.Do(ctx, node, append(args, "--json")...)
+	if err != nil && (ExitCode(err) != 1 || json.Unmarshal(out, v) != nil) {
+		return err
+	}
+	return json.Unmarshal(out, v)
+}
+
+// ExitCode returns the exit code of the command that failed with the error, -1 if that is not what the error tells.
+func ExitCode(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode()
+	}
+	return -1
+}
+
 // Start starts a node's process; its log goes to <node>.log in the cluster's folder.
 func (c *Cluster) Start(node string) error {
 	c.mu.Lock()
