@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -88,7 +89,7 @@ func captureKey(key string, timestamp uint64, id uint32, offset int64) []byte {
 // urlKeyOf returns the URL key in a capture key; false if it is none.
 func urlKeyOf(key []byte) (string, bool) {
 	end := len(key) - tailLen - 1
-	if end < 1 || key[0] != prefixCapture || key[end] != 0 {
+	if end < 2 || key[0] != prefixCapture || key[end] != 0 {
 		return "", false
 	}
 	return string(key[1:end]), true
@@ -112,7 +113,7 @@ func digestHash(digest string) []byte {
 // entry returns the entry of a capture: key, value, and whether it can be held at all.
 func entry(c *cdx.Capture, id uint32) (key, value []byte, timestamp uint64, ok bool) {
 	timestamp, err := strconv.ParseUint(c.Timestamp, 10, 64)
-	if err != nil || len(c.Timestamp) != 14 || c.Key == "" || len(c.Key) > cdx.MaxURL ||
+	if err != nil || len(c.Timestamp) != 14 || c.Status < 0 || c.Status > 999 || c.Key == "" || len(c.Key) > cdx.MaxURL ||
 		strings.IndexByte(c.Key, 0) >= 0 || c.Offset < 0 || c.Offset >= 1<<48 {
 		return nil, nil, 0, false
 	}
@@ -281,8 +282,11 @@ func decodeCapture(key, value []byte) (cdx.Capture, error) {
 	c := cdx.Capture{Key: urlKey, Timestamp: fmt.Sprintf("%014d", timestamp), Offset: offset}
 	d := decoder{rest: value[1:]}
 	flags := value[0]
-	c.Status = int(d.number())
-	c.Length = int64(d.number())
+	status, length := d.number(), d.number()
+	if status > 999 || length > math.MaxInt64 {
+		return cdx.Capture{}, errDamagedEntry
+	}
+	c.Status, c.Length = int(status), int64(length)
 	if code := int(d.take(1)[0]); code == 0xff {
 		c.MIME = d.text()
 	} else if known := mimes(); code < len(known) {
