@@ -223,10 +223,31 @@ func (c replicaCatalog) Propose(ctx context.Context, kind catalog.Kind, body any
 	return c.n.raft.Propose(ctx, kind, body, actor)
 }
 
+// Watch signals after changes of the catalog that may mean work here, and when what waited for its turn is due.
 func (c replicaCatalog) Watch() (<-chan struct{}, func()) {
 	w := c.n.raft.Watch(catalog.PrefixFiles, catalog.PrefixLayout, catalog.PrefixReleases(c.n.id), catalog.PrefixLeft(c.n.id),
 		catalog.PrefixOwed(catalog.ReplicaName(c.n.cfg.Replica.Name)), catalog.PrefixMembers)
-	return w.C, w.Close
+	due, deaf := c.n.bell.listen()
+	both, done := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-w.C:
+			case <-due:
+			}
+			select {
+			case both <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return both, func() {
+		close(done)
+		deaf()
+		w.Close()
+	}
 }
 
 // replayRecords opens records for replay by file and position, from the copy here or the nearest good one.
