@@ -113,7 +113,7 @@ func digestHash(digest string) []byte {
 // entry returns the entry of a capture: key, value, and whether it can be held at all.
 func entry(c *cdx.Capture, id uint32) (key, value []byte, timestamp uint64, ok bool) {
 	timestamp, err := strconv.ParseUint(c.Timestamp, 10, 64)
-	if err != nil || len(c.Timestamp) != 14 || c.Status < 0 || c.Status > 999 || c.Key == "" || len(c.Key) > cdx.MaxURL ||
+	if err != nil || len(c.Timestamp) != 14 || c.Status < 0 || c.Status > math.MaxUint16 || c.Key == "" || len(c.Key) > cdx.MaxURL ||
 		strings.IndexByte(c.Key, 0) >= 0 || c.Offset < 0 || c.Offset >= 1<<48 {
 		return nil, nil, 0, false
 	}
@@ -283,7 +283,7 @@ func decodeCapture(key, value []byte) (cdx.Capture, error) {
 	d := decoder{rest: value[1:]}
 	flags := value[0]
 	status, length := d.number(), d.number()
-	if status > 999 || length > math.MaxInt64 {
+	if status > math.MaxUint16 || length > math.MaxInt64 {
 		return cdx.Capture{}, errDamagedEntry
 	}
 	c.Status, c.Length = int(status), int64(length)
