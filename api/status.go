@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -98,7 +99,9 @@ func problemsOf(st Status) []string {
 		if r.Disputed > 0 {
 			out = append(out, fmt.Sprintf("replica %s: %d copies are disputed and wait for a verdict", r.Name, r.Disputed))
 		}
-		if r.Files > 0 && r.Held < catalog.Shards {
+		if !slices.ContainsFunc(st.Nodes, func(n Node) bool { return n.Replica == r.Name }) {
+			out = append(out, fmt.Sprintf("replica %s has no node: nothing keeps its copies", r.Name))
+		} else if r.Files > 0 && r.Held < catalog.Shards {
 			out = append(out, fmt.Sprintf("replica %s: %d shards have no holder", r.Name, catalog.Shards-r.Held))
 		}
 	}

@@ -31,7 +31,7 @@ type indexer struct {
 }
 
 func newIndexer(x *index.Index, store *replica.Store, log *slog.Logger) *indexer {
-	return &indexer{index: x, store: store, log: log.With("room", "index"), wake: make(chan struct{}, 1),
+	return &indexer{index: x, store: store, log: log.With("room", "index"), wake: make(chan struct{}, indexAtOnce),
 		pending: map[catalog.FileName]bool{}, failed: map[catalog.FileName]string{}}
 }
 
@@ -64,24 +64,37 @@ func (x *indexer) gone(name catalog.FileName) {
 	}
 }
 
+// indexAtOnce is how many files are read into the index at once: while one waits for the disk another is parsed.
+const indexAtOnce = 3
+
 // Run indexes what waits until ctx ends.
 func (x *indexer) Run(ctx context.Context) error {
 	if err := x.scan(ctx); err != nil {
 		return err
 	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	for range indexAtOnce {
+		all.Go(func() { x.work(ctx) })
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (x *indexer) work(ctx context.Context) {
 	for {
 		name, some := x.next()
 		if some {
 			err := x.add(ctx, name)
 			if ctx.Err() != nil {
-				return ctx.Err()
+				return
 			}
 			x.settle(name, err)
 			continue
 		}
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return
 		case <-x.wake:
 		}
 	}

@@ -125,7 +125,7 @@ func (n *Node) openPeer(k known) error {
 
 func (n *Node) openState() error {
 	cfg := n.cfg.raft(n.id)
-	cfg.Alive = n.alive
+	cfg.Alive, cfg.Skew = n.alive, n.skew
 	carrier := raftCarrier{n.peer}
 	var err error
 	if n.raft, err = raft.Open(cfg, n.disk, carrier, carrier, n.log); err != nil {

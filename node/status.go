@@ -13,6 +13,9 @@ import (
 	"holdfast/raft"
 )
 
+// maxSkew is how far a clock may be off before a human is told; Raft does not let such a node lead.
+const maxSkew = 30 * time.Second
+
 // Version is the program's version as the build knows it.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
@@ -57,6 +60,9 @@ func (s self) Status(context.Context) api.NodeStatus {
 	}
 	if !r.Quorum {
 		out.Problems = append(out.Problems, "no quorum: the cluster can decide nothing until most of its voters reach each other")
+	}
+	if off := n.skew(); off.Abs() > maxSkew {
+		out.Problems = append(out.Problems, fmt.Sprintf("the clock is %v off the members' median: this node does not lead until it is set", off.Round(time.Second)))
 	}
 	if n.indexer != nil {
 		if _, failed, _ := n.indexer.status(); len(failed) > 0 {
