@@ -205,3 +205,25 @@ func spoil(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 }
+
+func TestTheMemberListFollowsTheConfiguration(t *testing.T) {
+	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), 7001, 7002, 7003))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := f.Node("south-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &Node{cfg: cfg, id: "south"}
+	same := catalog.Member{ID: "south", Name: "south-1", Addresses: []string{"127.0.0.1:7002"}, Weight: 50, Level: catalog.Level}
+	if change, due := n.differs(same); due {
+		t.Errorf("nothing differs, yet %+v", change)
+	}
+	moved := same
+	moved.Addresses, moved.Level = []string{"old.example.org:7480"}, 0
+	change, due := n.differs(moved)
+	if !due || change.Level == nil || change.Weight != nil || change.Addresses == nil || (*change.Addresses)[0] != "127.0.0.1:7002" {
+		t.Errorf("change %+v, due %v", change, due)
+	}
+}
