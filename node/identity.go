@@ -27,6 +27,7 @@ var ErrNotFounded = errors.New("this node belongs to no cluster yet: found one w
 type known struct {
 	Cluster catalog.Cluster  `json:"cluster"`
 	Members []catalog.Member `json:"members"`
+	Index   uint64           `json:"index,omitempty"` // of a command after which the list stood so
 }
 
 func (c Config) identityDir() string { return filepath.Join(c.Data, "identity") }
@@ -79,8 +80,14 @@ func (c Config) localToken(d disk.Disk) (string, error) {
 
 // member returns how the node presents itself to a cluster.
 func (c Config) member(id peer.Identity) catalog.Member {
+	return c.describe(catalog.NodeID(id.ID()), id.Public())
+}
+
+// describe returns what cluster.toml and the program say of the node. Without addresses in the file, the address it
+// listens on is where others find it, unless that is every address of the machine.
+func (c Config) describe(id catalog.NodeID, key []byte) catalog.Member {
 	m := catalog.Member{
-		ID: catalog.NodeID(id.ID()), Name: c.Name, Key: id.Public(), Replica: catalog.ReplicaName(c.Replica.Name),
+		ID: id, Name: c.Name, Key: key, Replica: catalog.ReplicaName(c.Replica.Name),
 		Addresses: c.Table.Addresses, OutOnly: c.Table.OutOnly, Weight: c.Table.Weight, Level: catalog.Level,
 	}
 	if len(m.Addresses) == 0 && !m.OutOnly && !strings.HasPrefix(c.Listen.Peer, "0.0.0.0:") && !strings.HasPrefix(c.Listen.Peer, "[::]:") {
@@ -105,10 +112,11 @@ func (n *Node) trust(ctx context.Context) error {
 	}
 }
 
-// applyTrust hands the catalog's member list to peers and gossip. A catalog that is still empty, as on a node that has
-// just joined, says nothing: the list that came with the join stands.
+// applyTrust hands the catalog's member list to peers and gossip. A catalog that has not come as far as the list that
+// this node knows, as on one that has just joined, says nothing: the members that it lacks yet are those to hear it from.
 func (n *Node) applyTrust() error {
 	var k known
+	applied := n.raft.Status().Applied
 	err := n.raft.View(func(v catalog.View) (err error) {
 		if k.Cluster, err = v.Cluster(); err != nil {
 			return err
@@ -122,10 +130,9 @@ func (n *Node) applyTrust() error {
 	if err != nil {
 		return fmt.Errorf("read the member list: %w", err)
 	}
-	if k.Cluster.ID == "" || k.Cluster.Epoch < n.known.Load().Cluster.Epoch {
-		return nil
-	}
-	if sameKnown(*n.known.Load(), k) {
+	k.Index = n.raft.Status().Applied
+	old := *n.known.Load()
+	if k.Cluster.ID == "" || older(k.Cluster.Epoch, applied, old) || sameKnown(old, k) {
 		return nil
 	}
 	if err := n.cfg.saveKnown(n.disk, k); err != nil {
@@ -136,7 +143,13 @@ func (n *Node) applyTrust() error {
 	return nil
 }
 
+// older reports whether the catalog at the epoch and index is older than what is known.
+func older(epoch, index uint64, k known) bool {
+	return epoch < k.Cluster.Epoch || epoch == k.Cluster.Epoch && index < k.Index
+}
+
 func sameKnown(a, b known) bool {
+	a.Index, b.Index = 0, 0
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && slices.Equal(x, y)

@@ -229,6 +229,7 @@ func (n *Node) Run(ctx context.Context) error {
 		{"raft", n.raft.Run},
 		{"gossip", n.gossip.Run},
 		{"trust", n.trust},
+		{"announce", n.announce},
 		{"news", n.news},
 		{"cover", n.cover},
 	}
