@@ -59,7 +59,11 @@ func (a archive) receive(put api.PutRequest) (path string, err error) {
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	sum := sha256.New()
-	size, err := io.Copy(io.MultiWriter(f, sum), put.Body)
+	room := &roomWriter{to: f, free: func() (int64, error) { return a.n.room(dir) }}
+	if err := room.need(put.Size); err != nil {
+		return f.Name(), a.explain(fmt.Errorf("receive %s: %w", put.Name, err))
+	}
+	size, err := io.Copy(io.MultiWriter(room, sum), put.Body)
 	switch {
 	case err != nil:
 		return f.Name(), a.explain(fmt.Errorf("receive %s: %w", put.Name, err))

@@ -182,6 +182,7 @@ func Recover(_ context.Context, cfg Config, reason string, log *slog.Logger) (ca
 	if err != nil {
 		return catalog.Cluster{}, fmt.Errorf("recover %s: %w", cfg.Name, err)
 	}
+	k.Index = 0 // of the old epoch
 	return k.Cluster, cfg.saveKnown(d, k)
 }
 

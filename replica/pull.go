@@ -16,7 +16,7 @@ import (
 // page is how many owed copies are looked at in one go.
 const page = 64
 
-// Pauses of one file after a try that failed for its own sake, of all pulling after a full disk, and of a
+// Pauses of one file after a try that failed for its own sake, of large files after a full disk, and of a
 // file just reported, until this node's own catalog has caught up.
 const (
 	filePause    = 2 * time.Second
@@ -34,8 +34,10 @@ type pulls struct {
 	mu     sync.Mutex
 	active map[catalog.FileName]*pull
 	later  map[catalog.FileName]delay
-	full   delay         // of everything, while the disk is full
 	wake   chan struct{} // receives when a pull ended without a change of the catalog
+
+	full     delay // of files of the smallest size that the disk had no room for, and of larger ones
+	smallest int64
 }
 
 // delay is when something may be tried again, and how often it has failed in a row.
@@ -92,7 +94,7 @@ func (p *pulls) start(f catalog.File, moving bool) *pull {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if p.active[f.Name] != nil || now.Before(p.later[f.Name].until) || now.Before(p.full.until) {
+	if p.active[f.Name] != nil || now.Before(p.later[f.Name].until) || now.Before(p.full.until) && f.Size >= p.smallest {
 		return nil
 	}
 	q := &pull{file: f, moving: moving, began: now}
@@ -129,18 +131,25 @@ func (p *pulls) settle(name catalog.FileName) {
 	p.later[name] = delay{until: time.Now().Add(settledPause)}
 }
 
-// fullDisk lets everything rest after the disk was found full.
-func (p *pulls) fullDisk() {
+// fullDisk lets files of the size and larger ones rest after the disk was found too full for one.
+func (p *pulls) fullDisk(size int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	now := time.Now()
+	if !now.Before(p.full.until) || size < p.smallest {
+		p.smallest = size
+	}
 	p.full.tries++
-	p.full.until = time.Now().Add(backoff(p.full.tries, fullPause, longestFull))
+	p.full.until = now.Add(backoff(p.full.tries, fullPause, longestFull))
 }
 
-func (p *pulls) roomAgain() {
+// roomAgain ends that rest after there was room for a file of the size.
+func (p *pulls) roomAgain(size int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.full = delay{}
+	if size >= p.smallest {
+		p.full = delay{}
+	}
 }
 
 // next forgets what was put off long ago and returns the time until the first of the others is due; 0: none.
@@ -282,7 +291,7 @@ func (r *Replica) carry(ctx context.Context, t task) {
 		r.pulls.end(name)
 		return
 	case err == nil:
-		r.pulls.roomAgain()
+		r.pulls.roomAgain(t.file.Size)
 		rep.State, rep.SHA256 = catalog.UploadCompleted, t.file.SHA256
 	case errors.Is(err, ErrBusy):
 		r.pulls.end(name)
@@ -294,7 +303,7 @@ func (r *Replica) carry(ctx context.Context, t task) {
 	default:
 		tries := r.pulls.putOff(name)
 		if errors.Is(err, disk.ErrFull) {
-			r.pulls.fullDisk()
+			r.pulls.fullDisk(t.file.Size)
 			tries = reportAfter
 		}
 		r.log.Warn("copy failed", "file", name, "tries", tries, "err", err)

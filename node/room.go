@@ -1,0 +1,46 @@
+package node
+
+import (
+	"fmt"
+	"io"
+
+	"holdfast/internal/disk"
+)
+
+// room returns how many bytes may still be written to the disk of a folder beside the reserve.
+func (n *Node) room(dir string) (int64, error) {
+	free, _, err := n.disk.Free(dir)
+	if err != nil {
+		return 0, fmt.Errorf("look at the disk of %s: %w", dir, err)
+	}
+	return int64(free) - int64(n.cfg.Limits.Reserve), nil
+}
+
+// roomEvery is after how many bytes a roomWriter looks again: others write to the disk too.
+const roomEvery = 16 << 20
+
+// roomWriter writes as long as there is room beside the reserve, and then answers disk.ErrFull.
+type roomWriter struct {
+	to    io.Writer
+	free  func() (int64, error)
+	since int // bytes since it looked last
+}
+
+// need answers disk.ErrFull when there is no room for so many bytes.
+func (w *roomWriter) need(n int64) error {
+	free, err := w.free()
+	if err == nil && free < max(n, 0) {
+		err = fmt.Errorf("%w: %d bytes are left beside the reserve", disk.ErrFull, max(free, 0))
+	}
+	return err
+}
+
+func (w *roomWriter) Write(b []byte) (int, error) {
+	if w.since += len(b); w.since > roomEvery {
+		w.since = 0
+		if err := w.need(int64(len(b))); err != nil {
+			return 0, err
+		}
+	}
+	return w.to.Write(b)
+}
