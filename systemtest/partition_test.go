@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -353,4 +355,37 @@ func get(ctx context.Context, client *http.Client, url string) (string, error) {
 		err = fmt.Errorf("%s: %s", url, answer.Status)
 	}
 	return string(text), err
+}
+
+// sound checks every file on the nodes' disks: its manifest with sha256sum, and WARC files with warc check.
+func sound(ctx context.Context, c *Cluster, nodes ...string) error {
+	for _, node := range nodes {
+		manifests, err := filepath.Glob(filepath.Join(c.Dir, node, "files", "*", "manifest-sha256.txt"))
+		if err != nil || len(manifests) == 0 {
+			return fmt.Errorf("%s has no manifests: %w", node, err)
+		}
+		for _, m := range manifests {
+			sums := exec.CommandContext(ctx, "sha256sum", "-c", "--quiet", filepath.Base(m))
+			sums.Dir = filepath.Dir(m)
+			if out, err := sums.CombinedOutput(); err != nil {
+				return fmt.Errorf("%s: %w: %s", m, err, out)
+			}
+		}
+		files, err := filepath.Glob(filepath.Join(c.Dir, node, "files", "*", "*.warc.gz"))
+		if err != nil || len(files) == 0 {
+			continue
+		}
+		if _, err := c.Do(ctx, node, append([]string{"warc", "check"}, files...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serve serves on loopback until the test ends, and returns the URL.
+func serve(t *testing.T, handler http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
 }
