@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ type crawls struct {
 
 	mu      sync.Mutex
 	running map[uint64]*crawling
+	begun   map[uint64]int // the attempts begun by this process, until the catalog here shows that they ended
 }
 
 // crawling is one attempt of a job on this node.
@@ -35,14 +37,15 @@ type crawling struct {
 	dir   string
 	crawl *crawler.Crawl // nil until it is opened
 	wish  catalog.JobWish
-	alone bool // paused because no leader was heard for the lease
+	held  string // why this node pauses it by itself
 }
 
-// leasePoll is how often a running job's lease and wish are looked at beside each change of the catalog.
-const leasePoll = 10 * time.Second
+// leasePoll is how often a running job's lease, its wish, and the room on the disk are looked at beside each change of
+// the catalog.
+const leasePoll = 2 * time.Second
 
 func newCrawls(n *Node) *crawls {
-	return &crawls{n: n, slots: n.cfg.Limits.Crawls, log: n.log.With("room", "crawls"), running: map[uint64]*crawling{}}
+	return &crawls{n: n, slots: n.cfg.Limits.Crawls, log: n.log.With("room", "crawls"), running: map[uint64]*crawling{}, begun: map[uint64]int{}}
 }
 
 // Run works until ctx ends; the crawls under way are then paused where they are, to be resumed by the next Run.
@@ -73,7 +76,9 @@ func (c *crawls) Run(ctx context.Context) error {
 			return err
 		}
 		for _, job := range jobs {
-			start(job)
+			if c.begin(job) {
+				start(job)
+			}
 		}
 		c.heed()
 		select {
@@ -93,9 +98,15 @@ func (c *crawls) due(ctx context.Context) ([]catalog.Job, error) {
 		if mine, err = duty.Running(v, c.n.id); err != nil {
 			return err
 		}
+		if err = c.forget(v.Job); err != nil {
+			return err
+		}
 		c.mu.Lock()
 		free := c.slots - len(c.running)
 		c.mu.Unlock()
+		if c.noRoom() != "" {
+			free = 0
+		}
 		claims, err = duty.Claims(v, c.n.id, free, nil)
 		return err
 	})
@@ -125,12 +136,45 @@ func (c *crawls) due(ctx context.Context) ([]catalog.Job, error) {
 	return out, nil
 }
 
-// heed carries the catalog's wishes and the lease to the running crawls.
-func (c *crawls) heed() {
+// begin reports whether the job's attempt was not begun by this process before, and notes that it is now. The catalog
+// here lags behind the leader's: a job that was just claimed may still look free, one that just ended may look open.
+func (c *crawls) begin(job catalog.Job) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	silent, _ := c.n.raft.Heard()
-	cutOff := silent > time.Duration(c.n.cfg.Limits.Lease)
+	if c.begun[job.ID] >= job.Attempt {
+		return false
+	}
+	c.begun[job.ID] = job.Attempt
+	return true
+}
+
+// forget drops what begin has noted of attempts that the catalog here shows as ended.
+func (c *crawls) forget(job func(uint64) (catalog.Job, error)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, attempt := range c.begun {
+		if c.running[id] != nil {
+			continue
+		}
+		now, err := job(id)
+		if err != nil {
+			return err
+		}
+		if now.Attempt > attempt || now.State != catalog.JobSubmitted && now.State != catalog.JobStarted {
+			delete(c.begun, id)
+		}
+	}
+	return nil
+}
+
+// heed carries the catalog's wishes and the lease to the running crawls.
+func (c *crawls) heed() {
+	held := c.noRoom()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if silent, _ := c.n.raft.Heard(); silent > time.Duration(c.n.cfg.Limits.Lease) {
+		held = "no leader was heard for as long as the job's lease"
+	}
 	for id, r := range c.running {
 		if r.crawl == nil {
 			continue
@@ -144,11 +188,39 @@ func (c *crawls) heed() {
 			r.crawl.Stop("the job was given to another attempt")
 			continue
 		}
-		if now.Wish != r.wish || cutOff != r.alone {
-			r.wish, r.alone = now.Wish, cutOff
+		if now.Wish != r.wish || held != r.held {
+			r.wish, r.held = now.Wish, held
 			r.obey(now.WishReason)
+			if held != "" {
+				c.log.Warn("job waits", "job", id, "why", held)
+			}
 		}
 	}
+}
+
+// noRoom says that the disk of the crawls' folders has no room beside the reserve, or nothing.
+func (c *crawls) noRoom() string {
+	room, err := c.n.room(c.n.cfg.Data)
+	if err != nil {
+		return err.Error()
+	}
+	if room <= 0 {
+		return "there is no room beside the reserve on the disk of " + c.n.cfg.Data
+	}
+	return ""
+}
+
+// problems says which jobs this node holds up, and why.
+func (c *crawls) problems() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, r := range c.running {
+		if r.held != "" {
+			all = append(all, fmt.Sprintf("job %d waits: %s", id, r.held))
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 func (r *crawling) obey(reason string) {
@@ -157,8 +229,8 @@ func (r *crawling) obey(reason string) {
 		r.crawl.Stop(reason)
 	case r.wish == catalog.WishPause:
 		r.crawl.Pause(reason)
-	case r.alone:
-		r.crawl.Pause("no leader was heard for as long as the job's lease")
+	case r.held != "":
+		r.crawl.Pause(r.held)
 	default:
 		r.crawl.Resume()
 	}
