@@ -35,7 +35,7 @@ type capturesLine struct {
 }
 
 // openLimit is how long a node may take to begin its answer before another is asked.
-const openLimit = 3 * time.Second
+const openLimit = 2 * time.Second
 
 // Query returns the captures that the query's answer may hold, in key order, for cdx.Arrange. A *cdx.Incomplete comes
 // last when shards could not be covered.
@@ -62,6 +62,7 @@ func (c captures) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture,
 // open asks nodes until each shard is covered or nobody is left who could, and returns their answers.
 func (c captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cdx.Capture, error], missing []int) {
 	cover := c.n.coverage.Load()
+	var order [catalog.Shards][]catalog.NodeID
 	open := make([]catalog.Shard, 0, catalog.Shards)
 	for s := range catalog.Shards {
 		open = append(open, catalog.Shard(s))
@@ -69,9 +70,12 @@ func (c captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cd
 	for round := 0; len(open) > 0; round++ {
 		asks := map[catalog.NodeID][]catalog.Shard{}
 		for _, s := range open {
-			if round < len(cover.holders[s]) {
-				asks[cover.holders[s][round]] = append(asks[cover.holders[s][round]], s)
-			} else if len(cover.holders[s]) > 0 {
+			if round == 0 {
+				order[s] = c.n.doubts.last(cover.holders[s])
+			}
+			if round < len(order[s]) {
+				asks[order[s][round]] = append(asks[order[s][round]], s)
+			} else if len(order[s]) > 0 {
 				missing = append(missing, int(s))
 			}
 		}
@@ -87,6 +91,9 @@ func (c captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cd
 				if err != nil {
 					c.n.log.Debug("node does not answer for its captures", "node", node, "error", err)
 					without = shards
+					if ctx.Err() == nil {
+						c.n.doubts.add(node)
+					}
 				}
 				answers <- opened{stream, without}
 			}()
@@ -135,6 +142,7 @@ func (c captures) ask(ctx context.Context, node catalog.NodeID, q cdx.Query, sha
 		return fail(errors.New(head.Error))
 	}
 	_ = s.SetReadDeadline(time.Time{})
+	c.n.doubts.clear(node)
 	return func(yield func(cdx.Capture, error) bool) {
 		defer func() { stop(); _ = s.Close() }()
 		for {

@@ -37,8 +37,12 @@ const (
 	fileFailed  byte = 4
 )
 
-// fileAnswerLimit is how long a node may take to begin its answer.
-const fileAnswerLimit = 30 * time.Second
+// How long a node may take to begin its answer: to another that makes a copy, and to a reader who waits, for whom the
+// next copy may be a better choice.
+const (
+	fileAnswerLimit   = 30 * time.Second
+	readerAnswerLimit = 2 * time.Second
+)
 
 // Sources returns the other nodes that have a good copy, nearest first.
 func (p replicaPeers) Sources(file catalog.File) ([]catalog.NodeID, error) {
@@ -53,7 +57,7 @@ func (p replicaPeers) Sources(file catalog.File) ([]catalog.NodeID, error) {
 	alive := p.n.alive()
 	rank := func(h catalog.Holding) int {
 		switch {
-		case !alive[h.Node]:
+		case !alive[h.Node] || p.n.doubts.has(h.Node):
 			return 2
 		case h.Place == p.n.cfg.Replica.Place:
 			return 0
@@ -81,12 +85,21 @@ func (p replicaPeers) Read(ctx context.Context, from catalog.NodeID, name catalo
 }
 
 func (p replicaPeers) request(ctx context.Context, from catalog.NodeID, r fileRequest) (io.ReadCloser, error) {
-	s, err := p.n.peer.Open(ctx, peer.ID(from), fileStream)
+	limit := fileAnswerLimit
+	if r.Reader {
+		limit = readerAnswerLimit
+	}
+	opening, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	s, err := p.n.peer.Open(opening, peer.ID(from), fileStream)
 	if err != nil {
+		if ctx.Err() == nil {
+			p.n.doubts.add(from)
+		}
 		return nil, fmt.Errorf("ask %s for %s: %w", from, r.Name, err)
 	}
 	out := &answeredStream{s: s, stop: context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) })}
-	_ = s.SetReadDeadline(time.Now().Add(fileAnswerLimit))
+	_ = s.SetReadDeadline(time.Now().Add(limit))
 	status := []byte{fileFailed}
 	err = json.NewEncoder(s).Encode(r)
 	if err == nil {
@@ -94,12 +107,15 @@ func (p replicaPeers) request(ctx context.Context, from catalog.NodeID, r fileRe
 	}
 	if err == nil && status[0] == fileFollows {
 		_ = s.SetReadDeadline(time.Time{})
+		p.n.doubts.clear(from)
 		if ctx.Err() == nil {
 			return out, nil
 		}
 		err = ctx.Err()
 	} else if err == nil {
 		err = fileError(status[0], s)
+	} else if ctx.Err() == nil {
+		p.n.doubts.add(from)
 	}
 	_ = out.Close()
 	return nil, fmt.Errorf("ask %s for %s: %w", from, r.Name, err)

@@ -51,6 +51,7 @@ type Node struct {
 	coverage atomic.Pointer[coverage]
 	bell     *bell    // rings when something is due that the catalog does not tell
 	changed  *changes // gossip has news
+	doubts   *doubts
 	closers  []func() error
 }
 
@@ -61,7 +62,7 @@ var ErrRunning = errors.New("another process runs on this folder")
 // is to be followed by Run, which closes what New opened.
 func New(cfg Config, log *slog.Logger) (n *Node, err error) {
 	n = &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: disk.New(), started: time.Now(), ready: make(chan struct{}),
-		bell: newBell(), changed: newChanges()}
+		bell: newBell(), changed: newChanges(), doubts: newDoubts()}
 	k, err := cfg.loadKnown()
 	if err != nil {
 		return nil, err

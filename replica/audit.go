@@ -191,6 +191,10 @@ func (r *Replica) StartAudit(group string, shards []catalog.Shard) (Audit, error
 
 func (r *Replica) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) {
 	one.State, one.Began = AuditRunning, time.Now()
+	present := map[catalog.Shard]bool{}
+	for _, shard := range r.store.Shards() {
+		present[shard] = true
+	}
 	err := r.catalog.View(func(v catalog.View) error {
 		layout, err := v.Layout(r.cfg.Replica)
 		if err != nil {
@@ -204,6 +208,9 @@ func (r *Replica) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) 
 			root, err := v.Root(r.cfg.Replica, shard)
 			if err != nil {
 				return err
+			}
+			if root.Files == 0 && len(shards) == 0 && !present[shard] {
+				continue // nothing is to be there, and nothing is
 			}
 			one.Shards = append(one.Shards, shard)
 			one.TotalFiles += root.Files

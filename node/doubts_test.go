@@ -1,0 +1,29 @@
+package node
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/catalog"
+)
+
+func TestADoubtEndsByAnAnswerOrByTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoubts()
+		d.add("north")
+		d.add("south")
+		d.clear("south")
+		if !d.has("north") || d.has("south") || d.has("third") {
+			t.Fatal("who did not answer is doubted, and nobody else")
+		}
+		if got := d.last([]catalog.NodeID{"north", "south", "third"}); !slices.Equal(got, []catalog.NodeID{"south", "third", "north"}) {
+			t.Fatalf("asked in the order %v", got)
+		}
+		<-time.After(doubtTime)
+		if d.has("north") {
+			t.Fatal("the doubt outlives its time")
+		}
+	})
+}
