@@ -1,7 +1,7 @@
 # The project's checks. `make test` needs Go only; `make e2e` needs what .ci/run installs, and root for namespaces.
 GO      ?= go
 FUZZ    ?= 10s
-BENCH   ?= 1x
+BENCH   ?=
 
 .PHONY: all build test lint unit e2e bench fuzz clean
 
@@ -24,7 +24,7 @@ e2e: build
 	$(GO) test -tags e2e -count=1 -timeout 30m ./systemtest/...
 
 bench:
-	@sh systemtest/bench.sh
+	@$(GO) run ./systemtest/benchtable $(BENCH)
 
 fuzz:
 	@FUZZ=$(FUZZ) sh systemtest/fuzz.sh

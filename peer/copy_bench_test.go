@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -113,6 +115,35 @@ func fetchFile(b *testing.B, conn *quic.Conn, path string) []byte {
 		b.Fatal(err)
 	}
 	return sum.Sum(nil)
+}
+
+// BenchmarkRoundTripBare sends a short request over a new stream of QUIC alone and reads the answer. It is the baseline
+// of package node's BenchmarkLookupThreeNodes.
+func BenchmarkRoundTripBare(b *testing.B) {
+	conn := bare(b, func(s *quic.Stream) { _, _ = io.Copy(s, s) })
+	request := bytes.Repeat([]byte("request "), 100)
+	took := make([]time.Duration, 0, 1<<16)
+	for b.Loop() {
+		begin := time.Now()
+		s, err := conn.OpenStreamSync(context.Background())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := s.Write(request); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.ReadAll(s); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(begin))
+	}
+	slices.Sort(took)
+	for _, p := range []int{50, 99} {
+		b.ReportMetric(float64(took[len(took)*p/100].Microseconds())/1000, fmt.Sprintf("p%d-ms", p))
+	}
 }
 
 // processorTime returns what this program has used.

@@ -1,0 +1,63 @@
+package main
+
+// bench is one Go benchmark of a package and the metric of it that counts.
+type bench struct {
+	pkg, name string
+	metric    string // as the benchmark prints it: MB/s, cpu-s/op, captures/s
+	times     string // -benchtime
+}
+
+// row is one line of the table: a figure, what it is compared with, and the goal.
+type row struct {
+	name       string
+	ours, base bench
+	lower      bool    // less is better, so the ratio is the baseline's figure to ours
+	ratio      float64 // goal of the ratio, 0 = none
+	figure     float64 // goal of our own figure, 0 = none
+	unit       unit
+	note       string
+}
+
+// unit turns a metric into what the table shows.
+type unit struct {
+	factor float64
+	text   string
+}
+
+func rows() []row {
+	cpu := "processor time"
+	ms := unit{1e-6, "ms"}
+	seconds, perSecond := unit{1, "s"}, unit{1, "/s"}
+	warc := func(name, b, level string, goal float64) row {
+		return row{name: name, lower: true, ratio: goal, unit: ms, note: cpu,
+			ours: bench{"warc", "Benchmark" + b + level, "cpu-ns/op", "1s"}, base: bench{"warc", "Benchmark" + b + "Baseline" + level, "cpu-ns/op", "1s"}}
+	}
+	index := func(name, b string, goal float64) row {
+		return row{name: name, figure: goal, unit: perSecond, note: "baseline: bare Badger, one key each",
+			ours: bench{"index", b, "captures/s", "2x"}, base: bench{"index", b + "Baseline", "captures/s", "2x"}}
+	}
+	crawl := func(name, base, metric string, lower bool, u unit, note string) row {
+		return row{name: name, lower: lower, unit: u, note: note,
+			ours: bench{"crawler", "BenchmarkCrawl", metric, "2x"}, base: bench{"crawler", base, metric, "2x"}}
+	}
+	return []row{
+		warc("WARC write, gzip 6", "Write", "/level=0", 0.90),
+		warc("WARC write, gzip 1", "Write", "/level=1", 0.90),
+		warc("WARC read", "Read", "", 0.85),
+		{name: "hash a stored file of 1 GiB", lower: true, ratio: 0.90, unit: seconds, note: cpu + "; baseline: openssl",
+			ours: bench{"replica", "BenchmarkHash", "cpu-s/op", "2x"}, base: bench{"replica", "BenchmarkHashBaseline", "cpu-s/op", "2x"}},
+		{name: "copy 1 GiB node to node", ratio: 0.90, unit: unit{1, "MB/s"}, note: "baseline: bare QUIC, hash, write, sync",
+			ours: bench{"node", "BenchmarkCopy", "MB/s", "3x"}, base: bench{"peer", "BenchmarkCopyBare", "MB/s", "3x"}},
+		{name: "copy 1 GiB, both ends", lower: true, unit: seconds, note: cpu + " of the same",
+			ours: bench{"node", "BenchmarkCopy", "cpu-s/op", "3x"}, base: bench{"peer", "BenchmarkCopyBare", "cpu-s/op", "3x"}},
+		{name: "catalog commands, 3 nodes, 64 callers", ratio: 0.40, unit: perSecond, note: "baseline: bare Raft, empty state machine",
+			ours: bench{"raft", "BenchmarkCatalogCommands", "commands/s", "5000x"}, base: bench{"raft", "BenchmarkCatalogCommandsBaseline", "commands/s", "5000x"}},
+		index("index, sorted load of captures", "BenchmarkLoad", 200_000),
+		index("index, captures of new files", "BenchmarkAdd", 40_000),
+		{name: "lookup over 3 nodes, p99", lower: true, figure: 5, unit: unit{1, "ms"}, note: "baseline: p99 of one bare QUIC call",
+			ours: bench{"node", "BenchmarkLookupThreeNodes", "p99-ms", "3000x"}, base: bench{"peer", "BenchmarkRoundTripBare", "p99-ms", "3000x"}},
+		crawl("crawl 1 000 made pages beside wget", "BenchmarkCrawlWget", "pages/s", false, perSecond, "pages"),
+		crawl("  processor time, 1 000 pages", "BenchmarkCrawlWget", "cpu-s/1000pages", true, seconds, "baseline: wget"),
+		crawl("  processor time, 1 000 pages", "BenchmarkCrawlFloor", "cpu-s/1000pages", true, seconds, "baseline: only digests, gzip, tokenizing"),
+	}
+}
