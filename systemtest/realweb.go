@@ -15,7 +15,8 @@ import (
 // RealWeb serves documentation sites from Debian packages on loopback, with the project's neighbour tools.
 type RealWeb struct {
 	Tools string // the folder with realweb.sh and linkcheck.py
-	Dir   string // where packages, configuration and logs lie
+	Dir   string // for configuration and logs, a folder of its own
+	Debs  string // where the packages lie, unpacked; they are fetched when they are not there
 	Port  string
 }
 
@@ -39,8 +40,15 @@ func (w RealWeb) script(ctx context.Context, args ...string) error {
 
 // Start fetches the packages unless they are there, and serves them.
 func (w RealWeb) Start(ctx context.Context) error {
-	if _, err := os.Stat(filepath.Join(w.Dir, "run", "packages.txt")); err != nil {
-		if err := w.script(ctx, "fetch"); err != nil {
+	if _, err := os.Stat(filepath.Join(w.Debs, "run", "packages.txt")); err != nil {
+		fetch := w
+		fetch.Dir = w.Debs
+		if err := fetch.script(ctx, "fetch"); err != nil {
+			return err
+		}
+	}
+	for _, part := range []string{"root", "debs"} {
+		if err := os.Symlink(filepath.Join(w.Debs, part), filepath.Join(w.Dir, part)); err != nil {
 			return err
 		}
 	}
