@@ -69,6 +69,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 			out.Problems = append(out.Problems, fmt.Sprintf("%d files could not be indexed: see index status", len(failed)))
 		}
 	}
+	out.Problems = append(out.Problems, n.crawls.problems()...)
 	s.presence(out.Presence, r)
 	return out
 }
