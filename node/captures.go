@@ -23,15 +23,15 @@ type captures struct{ n *Node }
 // capturesRequest asks a node for the captures of some shards; capturesHead begins its answer, one capture a line
 // follow, and a line with End.
 type capturesRequest struct {
-	Query  cdx.Query       `json:"query"`
-	Shards []catalog.Shard `json:"shards"`
+	Query  cdx.Query `json:"query"`
+	Shards shardList `json:"shards"`
 }
 
 type capturesLine struct {
-	Without []catalog.Shard `json:"without,omitempty"` // first line: shards asked for that are not indexed there
-	Capture *cdx.Capture    `json:"c,omitempty"`
-	End     bool            `json:"end,omitempty"`
-	Error   string          `json:"error,omitempty"`
+	Without shardList    `json:"without,omitempty"` // first line: shards asked for that are not indexed there
+	Capture *cdx.Capture `json:"c,omitempty"`
+	End     bool         `json:"end,omitempty"`
+	Error   string       `json:"error,omitempty"`
 }
 
 // openLimit is how long a node may take to begin its answer before another is asked.
