@@ -32,8 +32,9 @@ func (c *cdxCmd) Run(a *app) error {
 			return err
 		}
 	}
+	var damaged error
 	for _, path := range c.Files {
-		if err := readCaptures(path, func(capture cdx.Capture) error {
+		err := readCaptures(path, func(capture cdx.Capture) error {
 			if c.Sort {
 				all = append(all, capture)
 				return nil
@@ -41,9 +42,8 @@ func (c *cdxCmd) Run(a *app) error {
 			line = c.line(a, line[:0], &capture)
 			_, err := out.Write(line)
 			return err
-		}); err != nil {
-			return errors.Join(err, out.Flush())
-		}
+		})
+		damaged = errors.Join(damaged, err) // what can be read of it is printed all the same
 	}
 	slices.SortFunc(all, func(x, y cdx.Capture) int { return x.Compare(&y) })
 	for i := range all {
@@ -52,7 +52,7 @@ func (c *cdxCmd) Run(a *app) error {
 			return err
 		}
 	}
-	return out.Flush()
+	return errors.Join(damaged, out.Flush())
 }
 
 func (c *cdxCmd) line(a *app, b []byte, capture *cdx.Capture) []byte {

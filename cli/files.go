@@ -108,6 +108,9 @@ func (c filePutCmd) put(ctx context.Context, a *app, client *api.Client, path st
 			}{sending.reader(again), again}, nil
 		}})
 	sending.end(err == nil)
+	if errors.Is(err, api.ErrDigest) {
+		err = fmt.Errorf("the file changed while it was put: %w", err)
+	}
 	return put, err
 }
 

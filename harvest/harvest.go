@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
+
+	"holdfast/cdx"
 )
 
 // ErrInvalid is wrapped by every error that says a job or a setting cannot be used as given.
@@ -33,14 +36,17 @@ func (j *Job) UnmarshalJSON(data []byte) error {
 }
 
 // Validate tells whether the job can be crawled: it has a usable name, seeds, valid settings and,
-// where a seed is not on this machine, an operator's contact. A seed that is no URL is not an
-// error: the crawl logs it.
+// where a seed is not on this machine, an operator's contact. A seed that is no URL, among others
+// that are, is not an error: the crawl logs it.
 func (j Job) Validate() error {
 	if err := validName(j.Name); err != nil {
 		return err
 	}
 	if len(j.Seeds) == 0 {
 		return invalid("seeds", "none", "at least one URL")
+	}
+	if !slices.ContainsFunc(j.Seeds, isURL) {
+		return invalid("seeds", fmt.Sprintf("%.100q", j.Seeds[0]), "a URL such as http://www.example.org/")
 	}
 	if err := j.Settings.Validate(); err != nil {
 		return err
@@ -55,6 +61,13 @@ func (j Job) Validate() error {
 		}
 	}
 	return nil
+}
+
+// isURL reports whether a seed is a URL that can be crawled. One that is not, among others that are, is recorded as such
+// by the crawl.
+func isURL(seed string) bool {
+	normal, err := cdx.Normalize(seed)
+	return err == nil && (strings.HasPrefix(normal, "http://") || strings.HasPrefix(normal, "https://")) && seedHost(normal) != ""
 }
 
 // IsLoopback reports whether host, a name or an address as it stands in a URL, can only mean this machine.

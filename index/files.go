@@ -307,6 +307,23 @@ func scanFiles(txn *badger.Txn) iter.Seq2[File, error] {
 	}
 }
 
+// File returns what is known of the file of that name, false when its captures do not answer.
+func (x *Index) File(name string) (File, bool) {
+	if x.gate.enter() != nil {
+		return File{}, false
+	}
+	defer x.gate.leave()
+	var file *File
+	err := x.db.View(func(txn *badger.Txn) (err error) {
+		_, file, err = getFile(txn, name)
+		return err
+	})
+	if err != nil || file == nil {
+		return File{}, false
+	}
+	return *file, true
+}
+
 // Has reports whether the captures of the file of that name answer.
 func (x *Index) Has(name string) bool {
 	if x.gate.enter() != nil {

@@ -6,9 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -205,12 +208,18 @@ func (n *Node) serveIndex(_ context.Context, _ catalog.NodeID, r indexRequest) (
 			return out, err
 		}
 	}
-	waiting, failed, building := n.indexer.status()
+	waiting, failed, damaged, building := n.indexer.status()
 	s := n.indexer.index.Status()
 	out.Files, out.Captures, out.Pending, out.Rebuilding = int64(s.Files), s.Captures, int64(waiting), building
-	for name, why := range failed {
-		out.Detail = fmt.Sprintf("%d files could not be indexed, among them %s: %s", len(failed), name, why)
-		break
-	}
+	out.Detail = strings.Join(append(some("could not be indexed", failed), some("are damaged and indexed as far as they can be read", damaged)...), "; ")
 	return out, nil
+}
+
+// some says what is wrong with how many files, and names one.
+func some(what string, files map[catalog.FileName]string) []string {
+	if len(files) == 0 {
+		return nil
+	}
+	name := slices.Min(slices.Collect(maps.Keys(files)))
+	return []string{fmt.Sprintf("%d files %s, among them %s: %s", len(files), what, name, files[name])}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"sync"
 
@@ -27,12 +28,14 @@ type indexer struct {
 	open     [catalog.Shards]int // files of the shard that wait to be indexed
 	scanned  bool                // the start's walk over the files has ended
 	failed   map[catalog.FileName]string
+	damaged  map[catalog.FileName]string // indexed as far as they can be read
 	building bool
 }
 
 func newIndexer(x *index.Index, store *replica.Store, log *slog.Logger) *indexer {
 	return &indexer{index: x, store: store, log: log.With("room", "index"), wake: make(chan struct{}, indexAtOnce),
-		pending: map[catalog.FileName]bool{}, failed: map[catalog.FileName]string{}}
+		pending: map[catalog.FileName]bool{}, failed: map[catalog.FileName]string{},
+		damaged: map[catalog.FileName]string{}}
 }
 
 // ready reports whether all of the shard's files that lie here are indexed.
@@ -61,6 +64,17 @@ func (x *indexer) stored(name catalog.FileName) {
 func (x *indexer) gone(name catalog.FileName) {
 	if err := x.index.Remove(string(name)); err != nil {
 		x.log.Error("file stays in the index", "file", name, "error", err)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.failed, name)
+	delete(x.damaged, name)
+}
+
+// noteDamage keeps what was wrong with an indexed file, if anything was. The caller holds the lock.
+func (x *indexer) noteDamage(f index.File) {
+	if f.Damage != "" {
+		x.damaged[catalog.FileName(f.Name)] = f.Damage
 	}
 }
 
@@ -108,7 +122,11 @@ func (x *indexer) scan(ctx context.Context) error {
 		}
 		if !x.store.Has(catalog.FileName(f.Name)) {
 			x.gone(catalog.FileName(f.Name))
+			continue
 		}
+		x.mu.Lock()
+		x.noteDamage(f)
+		x.mu.Unlock()
 	}
 	for _, shard := range x.store.Shards() {
 		held, err := x.store.List(shard)
@@ -149,11 +167,14 @@ func (x *indexer) add(ctx context.Context, name catalog.FileName) error {
 // settle takes a file off the waiting list. One that cannot be read as an archive file is noted and left: its bytes
 // are kept all the same.
 func (x *indexer) settle(name catalog.FileName, err error) {
+	file, _ := x.index.File(string(name))
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	delete(x.pending, name)
 	x.open[name.Shard()]--
 	delete(x.failed, name)
+	delete(x.damaged, name)
+	x.noteDamage(file)
 	if err != nil {
 		x.failed[name] = err.Error()
 		x.log.Warn("file not indexed", "file", name, "error", err)
@@ -180,13 +201,9 @@ func (x *indexer) rebuild() error {
 	return nil
 }
 
-// status returns how many files wait and what went wrong with some.
-func (x *indexer) status() (waiting int, failed map[catalog.FileName]string, building bool) {
+// status returns how many files wait, and those that could not be indexed whole.
+func (x *indexer) status() (waiting int, failed, damaged map[catalog.FileName]string, building bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	failed = make(map[catalog.FileName]string, len(x.failed))
-	for name, why := range x.failed {
-		failed[name] = why
-	}
-	return len(x.pending), failed, x.building
+	return len(x.pending), maps.Clone(x.failed), maps.Clone(x.damaged), x.building
 }

@@ -60,8 +60,8 @@ var ErrRunning = errors.New("another process runs on this folder")
 
 // New opens all that the node has on disk. It needs a configuration whose node has founded or joined a cluster, and
 // is to be followed by Run, which closes what New opened.
-func New(cfg Config, log *slog.Logger) (n *Node, err error) {
-	n = &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: disk.New(), started: time.Now(), ready: make(chan struct{}),
+func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
+	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: disk.New(), started: time.Now(), ready: make(chan struct{}),
 		bell: newBell(), changed: newChanges(), doubts: newDoubts()}
 	k, err := cfg.loadKnown()
 	if err != nil {
@@ -151,6 +151,9 @@ func (n *Node) openReplica() error {
 		Reserve: reserve, Kept: n.fileKept, Gone: n.fileGone}
 	store, err := replica.OpenStore(files, n.disk, n.log)
 	if err != nil {
+		return err
+	}
+	if err := n.dropReceived(); err != nil {
 		return err
 	}
 	kind := catalog.ReplicaKind(n.cfg.Replica.Kind)
