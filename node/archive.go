@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -50,10 +51,30 @@ func (a archive) Put(ctx context.Context, put api.PutRequest) (catalog.File, err
 	return file, err
 }
 
+// receivedMark begins the names of bodies while they are received.
+const receivedMark = ".put-"
+
+// dropReceived removes what a crash left of bodies that were being received. Nobody was told that they are safe.
+func (n *Node) dropReceived() error {
+	dir := filepath.Join(n.cfg.Data, "incoming")
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("clean %s: %w", dir, err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), receivedMark) {
+			if err := n.disk.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // receive writes the body to a temporary file and checks what was promised of it.
 func (a archive) receive(put api.PutRequest) (path string, err error) {
 	dir := filepath.Join(a.n.cfg.Data, "incoming")
-	f, err := os.CreateTemp(dir, ".put-*")
+	f, err := os.CreateTemp(dir, receivedMark+"*")
 	if err != nil {
 		return "", fmt.Errorf("receive %s: %w", put.Name, err)
 	}
