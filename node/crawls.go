@@ -2,22 +2,15 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"holdfast/catalog"
-	"holdfast/cdx"
 	"holdfast/crawler"
 	"holdfast/duty"
-	"holdfast/warc"
 )
 
 // crawls claims jobs for this node's free slots and runs them; after a restart it goes on with those it had.
@@ -70,7 +63,9 @@ func (c *crawls) Run(ctx context.Context) error {
 			c.mu.Unlock()
 		})
 	}
+	c.leftovers(ctx, &under)
 	for {
+		c.heed()
 		jobs, err := c.due(ctx)
 		if err != nil {
 			return err
@@ -80,7 +75,6 @@ func (c *crawls) Run(ctx context.Context) error {
 				start(job)
 			}
 		}
-		c.heed()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -123,6 +117,12 @@ func (c *crawls) due(ctx context.Context) ([]catalog.Job, error) {
 		}
 	}
 	for _, claim := range claims {
+		c.mu.Lock()
+		_, runs := c.running[claim.ID]
+		c.mu.Unlock()
+		if runs {
+			continue // an earlier attempt of it has not ended here
+		}
 		result, err := c.n.raft.Propose(ctx, catalog.ClaimJob, claim, string(c.n.id))
 		if err != nil || result.Refusal != nil {
 			continue // another node won, or nobody can decide now
@@ -184,7 +184,10 @@ func (c *crawls) heed() {
 		if err != nil {
 			continue
 		}
-		if now.Node != c.n.id || now.Attempt != r.job.Attempt {
+		if now.Attempt < r.job.Attempt {
+			continue // the catalog here does not show the claim yet
+		}
+		if now.Node != c.n.id || now.Attempt > r.job.Attempt {
 			r.crawl.Stop("the job was given to another attempt")
 			continue
 		}
@@ -236,109 +239,6 @@ func (r *crawling) obey(reason string) {
 	}
 }
 
-// run crawls one attempt to its end and tells the catalog. It returns early, leaving all as it is, when ctx ends.
-func (c *crawls) run(ctx context.Context, r *crawling) error {
-	log := c.log.With("job", r.job.ID, "attempt", r.job.Attempt)
-	if r.job.State == catalog.JobSubmitted {
-		ref := catalog.JobRef{ID: r.job.ID, Node: c.n.id, Attempt: r.job.Attempt}
-		if refusal, err := c.n.insist(ctx, catalog.StartJob, ref); err != nil || refusal != nil {
-			return errors.Join(err, refusedError(refusal))
-		}
-	}
-	summary, err := c.crawl(ctx, r, log)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	end := catalog.JobEnd{ID: r.job.ID, Node: c.n.id, Attempt: r.job.Attempt}
-	if err != nil {
-		log.Error("crawl failed", "error", err)
-		end.Failed, end.Reason = true, err.Error()
-	}
-	end.Stats = statsOf(summary)
-	files, err := c.documentation(ctx, r, log)
-	if err != nil && ctx.Err() == nil {
-		log.Error("metadata file not written", "error", err)
-	}
-	end.Stats.Files += files
-	refusal, err := c.n.insist(ctx, catalog.FinishJob, end)
-	if err != nil {
-		return err
-	}
-	if refusal != nil {
-		log.Warn("end of job refused", "reason", refusal.Message)
-	}
-	log.Info("job ended", "objects", end.Stats.Objects, "bytes", end.Stats.Bytes, "stop", end.Stats.StopReason)
-	return c.tidy(r.dir)
-}
-
-func (c *crawls) crawl(ctx context.Context, r *crawling, log *slog.Logger) (crawler.Summary, error) {
-	dir, err := c.folder(r.job)
-	if err != nil {
-		return crawler.Summary{}, err
-	}
-	spec := r.job.Spec
-	r.dir = dir
-	crawl, err := crawler.New(crawler.Config{
-		Dir: dir, Job: spec, Prefix: fmt.Sprintf("%d-%s", r.job.ID, fileWord(r.job.Harvest)), Node: c.n.cfg.Name,
-		Disk: &c.n.disk, Log: log,
-		Finished: func(f warc.Finished) error { return c.enter(ctx, r.job, f) },
-	})
-	if err != nil {
-		return crawler.Summary{}, err
-	}
-	c.mu.Lock()
-	r.crawl = crawl
-	c.mu.Unlock()
-	c.heed()
-	log.Info("job starts", "dir", dir, "harvest", r.job.Harvest)
-	return crawl.Run(ctx)
-}
-
-// enter puts a finished WARC file into the archive. A catalog that cannot be told now is told later.
-func (c *crawls) enter(ctx context.Context, job catalog.Job, f warc.Finished) error {
-	_, err := c.n.enter(ctx, f.Path, catalog.Addition{
-		Name: catalog.FileName(filepath.Base(f.Path)), Size: f.Size, SHA256: f.SHA256,
-		Collection: job.Collection, Source: c.n.id, Job: job.ID, Attempt: job.Attempt,
-	})
-	return err
-}
-
-// folder returns <data>/jobs/<job>_<timestamp>, that of the job if there is one.
-func (c *crawls) folder(job catalog.Job) (string, error) {
-	base := filepath.Join(c.n.cfg.Data, "jobs")
-	if dir := c.find(job); dir != "" {
-		return dir, nil
-	}
-	dir := filepath.Join(base, fmt.Sprintf("%d_%s", job.ID, cdx.Timestamp(job.Started.Std())))
-	if job.Started == 0 {
-		dir = filepath.Join(base, fmt.Sprintf("%d_%s", job.ID, cdx.Timestamp(job.Created.Std())))
-	}
-	return dir, c.n.disk.MkdirAll(dir)
-}
-
-// find returns the folder of a job on this node, or nothing.
-func (c *crawls) find(job catalog.Job) string {
-	base := filepath.Join(c.n.cfg.Data, "jobs")
-	entries, err := os.ReadDir(base)
-	if err != nil {
-		return ""
-	}
-	for _, e := range entries {
-		if id, _, ok := strings.Cut(e.Name(), "_"); ok && e.IsDir() && id == strconv.FormatUint(job.ID, 10) {
-			return filepath.Join(base, e.Name())
-		}
-	}
-	return ""
-}
-
-// tidy removes what an ended job no longer needs: its frontier, and its files, which are in the archive.
-func (c *crawls) tidy(dir string) error {
-	if dir == "" {
-		return nil
-	}
-	return errors.Join(c.n.disk.RemoveAll(filepath.Join(dir, "state")), c.n.disk.RemoveAll(filepath.Join(dir, "warcs")))
-}
-
 // list returns the ids of the jobs that crawl here.
 func (c *crawls) list() []uint64 {
 	c.mu.Lock()
@@ -359,23 +259,4 @@ func (c *crawls) progress(id uint64) (crawler.Progress, bool) {
 		return crawler.Progress{}, false
 	}
 	return r.crawl.Progress(), true
-}
-
-// fileWord makes a harvest's name fit for a file's name.
-func fileWord(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '_':
-			return r
-		}
-		return '_'
-	}, name)
-}
-
-// refusedError returns the refusal as an error, nil when there is none.
-func refusedError(r *catalog.Refusal) error {
-	if r == nil {
-		return nil
-	}
-	return r
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,12 +20,12 @@ const organization = "holdfast"
 
 // documentation writes the attempt's metadata file, <job>-metadata-<attempt>.warc.gz, with its settings, reports and
 // logs under the URIs that NetarchiveSuite's tools read, and lets it enter the archive. It returns the number of files.
-func (c *crawls) documentation(ctx context.Context, r *crawling, log *slog.Logger) (int, error) {
-	if r.dir == "" {
-		return 0, nil
-	}
+func (c *crawls) documentation(ctx context.Context, r *crawling) (int, error) {
 	name := fmt.Sprintf("%d-metadata-%d.warc.gz", r.job.ID, r.job.Attempt)
 	path := filepath.Join(r.dir, name)
+	if c.n.archived(catalog.FileName(name)) {
+		return 1, nil
+	}
 	if err := c.n.disk.RemoveAll(path); err != nil {
 		return 0, err
 	}
@@ -43,12 +42,10 @@ func (c *crawls) documentation(ctx context.Context, r *crawling, log *slog.Logge
 	if err := errors.Join(c.writeDocumentation(w, r), w.Close()); err != nil {
 		return 0, fmt.Errorf("write %s: %w", path, err)
 	}
-	_, err = c.n.enter(ctx, path, catalog.Addition{Name: catalog.FileName(name), Size: -1, Collection: r.job.Collection, Source: c.n.id,
-		Job: r.job.ID, Attempt: r.job.Attempt})
-	if err != nil {
-		log.Warn("metadata file waits", "file", name, "error", err)
+	if err := c.enter(ctx, r.job, path, -1, catalog.Digest{}); err != nil {
+		return 0, err
 	}
-	return 1, nil
+	return 1, c.n.disk.Remove(path)
 }
 
 func (c *crawls) writeDocumentation(w *warc.Files, r *crawling) error {

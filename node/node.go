@@ -41,6 +41,7 @@ type Node struct {
 	peer    *peer.Peer
 	raft    *raft.Node
 	gossip  *gossip.Gossip
+	store   *replica.Store
 	replica *replica.Replica
 	indexer *indexer // nil on a node of a checksum replica
 	crawls  *crawls
@@ -153,6 +154,7 @@ func (n *Node) openReplica() error {
 	if err != nil {
 		return err
 	}
+	n.store = store
 	if err := n.dropReceived(); err != nil {
 		return err
 	}
