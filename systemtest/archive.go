@@ -86,7 +86,7 @@ func (c *Cluster) Stored(ctx context.Context, node string, limit time.Duration) 
 		}
 		for _, x := range indexes.Items {
 			indexed := !slices.ContainsFunc(c.specs, func(s Spec) bool { return s.Name == x.Name && s.Kind == "checksum" })
-			if indexed && (x.Pending > 0 || x.Rebuilding || x.Detail != "") {
+			if indexed && (x.Pending > 0 || x.Rebuilding || x.Files == 0 && len(files) > 0) {
 				return fmt.Errorf("index of %s: %d files wait, %s", x.Name, x.Pending, x.Detail)
 			}
 		}

@@ -67,7 +67,7 @@ func TestRealSites(t *testing.T) {
 	check(t, err)
 	audited(t, c, "south-1")
 	step("%d objects in %d files, stored, audited and indexed", objects, len(files))
-	intact(t, c, files)
+	intact(t, c, files, files)
 	step("files valid, manifests hold")
 	for _, pair := range [][2]string{{"north-1", "south-1"}, {"third-1", "north-1"}} {
 		compareReplay(t, c, site, pair)
@@ -112,7 +112,7 @@ func demoWeb(t *testing.T) web {
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, network, "127.0.0.1:"+port)
 	}
-	w := web{seeds: [][]string{s.Seeds}, flags: []string{"--nameserver", s.Nameserver}, moody: map[string]bool{},
+	w := web{seeds: [][]string{s.Seeds}, flags: []string{"--contact", "e2e@demo.test", "--nameserver", s.Nameserver}, moody: map[string]bool{},
 		live: (&http.Transport{DisableCompression: true, DialContext: dial}).RoundTrip}
 	for _, p := range s.URLs() {
 		w.truth = append(w.truth, Truth{Status: p.Status, Type: p.Type, URL: p.URL})
@@ -137,8 +137,8 @@ func audited(t *testing.T, c *Cluster, node string) []api.File {
 	return files
 }
 
-// intact checks all files with the validators, and the folders of both bitarchive nodes with sha256sum.
-func intact(t *testing.T, c *Cluster, files []api.File) {
+// intact checks the folders of both bitarchive nodes with sha256sum, and the crawled files with the validators.
+func intact(t *testing.T, c *Cluster, files, crawled []api.File) {
 	t.Helper()
 	for _, node := range []string{"north-1", "south-1"} {
 		n, err := c.Manifests(t.Context(), node)
@@ -150,7 +150,7 @@ func intact(t *testing.T, c *Cluster, files []api.File) {
 	paths, err := c.Paths("south-1")
 	check(t, err)
 	var warcs []string
-	for _, f := range files {
+	for _, f := range crawled {
 		if path := paths[string(f.Name)]; path == "" {
 			t.Errorf("%s is not on south-1", f.Name)
 		} else if IsWARC(path) {
@@ -165,6 +165,7 @@ func intact(t *testing.T, c *Cluster, files []api.File) {
 func compareReplay(t *testing.T, c *Cluster, w web, nodes [2]string) {
 	t.Helper()
 	captured := map[string][]api.Capture{}
+	loosely := map[string]bool{}
 	for _, seeds := range w.seeds {
 		for _, seed := range seeds {
 			host, _, _ := strings.Cut(strings.TrimPrefix(seed, "http://"), "/")
@@ -172,12 +173,13 @@ func compareReplay(t *testing.T, c *Cluster, w web, nodes [2]string) {
 			check(t, err)
 			for _, one := range found {
 				captured[one.URL] = append(captured[one.URL], one)
+				loosely[loose(one.URL)] = true
 			}
 		}
 	}
 	var missing []string
 	for _, u := range w.truth {
-		if u.Status != 0 && len(captured[u.URL]) == 0 {
+		if u.Status != 0 && len(captured[u.URL]) == 0 && !loosely[loose(u.URL)] {
 			missing = append(missing, u.URL)
 		}
 	}
@@ -213,6 +215,17 @@ func compareReplay(t *testing.T, c *Cluster, w web, nodes [2]string) {
 		t.Errorf("%d of %d URLs replay otherwise than the server sent them: %v", len(wrong), len(urls), errors.Join(wrong[:min(10, len(wrong))]...))
 	}
 	t.Logf("%s, %s: %d URLs captured, %d in the ground truth", nodes[0], nodes[1], len(urls), len(w.truth))
+}
+
+// loose returns a URL as the link checker would write it: it joins slashes that follow each other, and keeps a
+// backslash, which is a slash to browsers and to the crawler.
+func loose(url string) string {
+	scheme, rest, _ := strings.Cut(url, "://")
+	rest = strings.ReplaceAll(rest, "%5C", "/")
+	for strings.Contains(rest, "//") {
+		rest = strings.ReplaceAll(rest, "//", "/")
+	}
+	return scheme + "://" + rest
 }
 
 // sameReplay compares what two nodes replay for each capture of one URL with what its server sends.
