@@ -22,10 +22,15 @@ import (
 var ErrFounded = errors.New("this node belongs to a cluster already")
 
 // Init founds a cluster whose first member is the configured node. When it returns nil the founding is agreed and on
-// stable storage, and the node can be started. It returns the new cluster's record.
+// stable storage, and the node can be started. It returns the new cluster's record. One that was cut off may be repeated.
 func Init(ctx context.Context, cfg Config, log *slog.Logger) (catalog.Cluster, error) {
 	d := disk.New()
-	id, err := cfg.prepare(d)
+	_, there := cfg.loadKnown()
+	k, err := cfg.recall(d, log)
+	if err == nil && errors.Is(there, ErrNotFounded) && k.Index <= 1 {
+		return k.Cluster, nil // an earlier founding ended before the member list was written
+	}
+	id, err := cfg.prepare(d, log)
 	if err != nil {
 		return catalog.Cluster{}, err
 	}
@@ -75,8 +80,8 @@ func found(ctx context.Context, cfg Config, d disk.Disk, id peer.Identity, found
 }
 
 // prepare makes the node's folders and key. It fails with ErrFounded when the node belongs to a cluster.
-func (c Config) prepare(d disk.Disk) (peer.Identity, error) {
-	if k, err := c.loadKnown(); err == nil {
+func (c Config) prepare(d disk.Disk, log *slog.Logger) (peer.Identity, error) {
+	if k, err := c.recall(d, log); err == nil {
 		return peer.Identity{}, fmt.Errorf("%w: %s (%s)", ErrFounded, k.Cluster.Name, c.Data)
 	} else if !errors.Is(err, ErrNotFounded) {
 		return peer.Identity{}, err
@@ -106,7 +111,7 @@ type joinReply struct {
 
 // Join makes the configured node a member, by a token that a member made. It may be repeated by the same node until
 // it succeeds. When it returns nil the node can be started.
-func Join(ctx context.Context, cfg Config, text string, _ *slog.Logger) (catalog.Cluster, error) {
+func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (catalog.Cluster, error) {
 	token, err := peer.ParseToken(text)
 	if err != nil {
 		return catalog.Cluster{}, err
@@ -116,7 +121,7 @@ func Join(ctx context.Context, cfg Config, text string, _ *slog.Logger) (catalog
 			ErrConfig, token.Replica, cfg.Name, cfg.Replica.Name)
 	}
 	d := disk.New()
-	id, err := cfg.prepare(d)
+	id, err := cfg.prepare(d, log)
 	if err != nil {
 		return catalog.Cluster{}, err
 	}

@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/gossip"
@@ -64,15 +62,15 @@ var ErrRunning = errors.New("another process runs on this folder")
 func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
 	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: disk.New(), started: time.Now(), ready: make(chan struct{}),
 		bell: newBell(), changed: newChanges(), doubts: newDoubts()}
-	k, err := cfg.loadKnown()
+	k, err := cfg.recall(n.disk, log)
 	if err != nil {
 		return nil, err
 	}
-	lock := flock.New(filepath.Join(cfg.Data, "lock"))
-	if got, err := lock.TryLock(); err != nil || !got {
-		return nil, fmt.Errorf("%s: %w", cfg.Data, errors.Join(ErrRunning, err))
+	unlock, err := cfg.lock()
+	if err != nil {
+		return nil, err
 	}
-	n.closers = append(n.closers, lock.Unlock)
+	n.closers = append(n.closers, unlock)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.close())
