@@ -61,6 +61,7 @@ type NodeStatus struct {
 	Listen   Listen                      `json:"listen"`
 	Disks    []Disk                      `json:"disks"`
 	Running  []uint64                    `json:"running" doc:"jobs crawling here"`
+	Refused  map[string]uint64           `json:"refused,omitempty" doc:"connections and joins turned away since the node started, by what was wrong: strangers, removed, clusters, epochs, malformed, joins"`
 	Problems []string                    `json:"problems,omitempty" doc:"what a human should look at"`
 	Presence map[catalog.NodeID]Presence `json:"-"` // of every member, this node too
 }

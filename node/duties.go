@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -32,6 +33,9 @@ func (d *duties) Fetches(after catalog.Cursor, n int) ([]replica.Fetch, catalog.
 		}
 		return err
 	})
+	if errors.Is(err, catalog.ErrNotFound) { // a node that has just joined does not see itself in the catalog yet
+		return nil, catalog.Cursor{}, nil
+	}
 	if err != nil {
 		return nil, after, fmt.Errorf("find owed copies: %w", err)
 	}
@@ -111,6 +115,9 @@ func (d *duties) Audits() (shards []catalog.Shard, err error) {
 		shards, err = duty.AuditsDue(v, d.n.id, catalog.At(time.Now()), every, catalog.Shards)
 		return err
 	})
+	if errors.Is(err, catalog.ErrNotFound) {
+		return nil, nil
+	}
 	return shards, err
 }
 

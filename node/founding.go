@@ -105,8 +105,7 @@ type joinRequest struct {
 }
 
 type joinReply struct {
-	Refused string `json:"refused,omitempty"`
-	Known   known  `json:"known"`
+	Known known `json:"known"`
 }
 
 // Join makes the configured node a member, by a token that a member made. It may be repeated by the same node until
@@ -130,15 +129,16 @@ func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (catal
 		return catalog.Cluster{}, fmt.Errorf("encode the join request: %w", err)
 	}
 	answer, err := peer.Join(ctx, token, id, request)
+	var refused *peer.RemoteError
+	if errors.As(err, &refused) && refused.Code != peer.CodeInternal {
+		return catalog.Cluster{}, fmt.Errorf("join the cluster: %w: %s", ErrRefused, refused.Message)
+	}
 	if err != nil {
 		return catalog.Cluster{}, fmt.Errorf("join the cluster: %w", err)
 	}
 	var reply joinReply
 	if err := json.Unmarshal(answer, &reply); err != nil {
 		return catalog.Cluster{}, fmt.Errorf("read the answer to the join request: %w", err)
-	}
-	if reply.Refused != "" {
-		return catalog.Cluster{}, fmt.Errorf("join the cluster: %w: %s", ErrRefused, reply.Refused)
 	}
 	return reply.Known.Cluster, cfg.saveKnown(d, reply.Known)
 }
@@ -150,7 +150,7 @@ var ErrRefused = errors.New("refused")
 func (n *Node) welcome(ctx context.Context, key ed25519.PublicKey, request []byte) ([]byte, error) {
 	var r joinRequest
 	if err := json.Unmarshal(request, &r); err != nil {
-		return json.Marshal(joinReply{Refused: "the request cannot be read"})
+		return nil, &peer.RemoteError{Code: peer.CodeJoinRefused, Message: "the request cannot be read"}
 	}
 	r.Member.Key, r.Member.ID = key, catalog.NodeID(peer.Fingerprint(key))
 	result, err := n.raft.Propose(ctx, catalog.JoinMember, catalog.Joining{Token: r.Token, Secret: r.Secret, Member: r.Member}, string(n.id))
@@ -158,8 +158,7 @@ func (n *Node) welcome(ctx context.Context, key ed25519.PublicKey, request []byt
 		return nil, fmt.Errorf("admit %s: %w", r.Member.Name, err)
 	}
 	if result.Refusal != nil {
-		n.log.Warn("join refused", "node", r.Member.ID, "name", r.Member.Name, "reason", result.Refusal.Message)
-		return json.Marshal(joinReply{Refused: result.Refusal.Message})
+		return nil, &peer.RemoteError{Code: peer.CodeJoinRefused, Message: result.Refusal.Message}
 	}
 	if err := n.raft.Linear(ctx); err != nil {
 		return nil, err

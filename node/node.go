@@ -51,6 +51,7 @@ type Node struct {
 	bell     *bell    // rings when something is due that the catalog does not tell
 	changed  *changes // gossip has news
 	doubts   *doubts
+	newer    chan uint64 // a higher epoch that a member told of
 	closers  []func() error
 }
 
@@ -61,8 +62,11 @@ var ErrRunning = errors.New("another process runs on this folder")
 // is to be followed by Run, which closes what New opened.
 func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
 	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: disk.New(), started: time.Now(), ready: make(chan struct{}),
-		bell: newBell(), changed: newChanges(), doubts: newDoubts()}
+		bell: newBell(), changed: newChanges(), doubts: newDoubts(), newer: make(chan uint64, 1)}
 	k, err := cfg.recall(n.disk, log)
+	if err == nil {
+		err = cfg.checkSuperseded()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -119,6 +123,7 @@ func (n *Node) openPeer(k known) error {
 		return err
 	}
 	n.closers = append(n.closers, n.peer.Close)
+	n.peer.Events(n.onPeer)
 	n.setTrusted(k)
 	return nil
 }
@@ -233,6 +238,7 @@ func (n *Node) Run(ctx context.Context) error {
 		{"raft", n.raft.Run},
 		{"gossip", n.gossip.Run},
 		{"trust", n.trust},
+		{"epoch", n.yield},
 		{"announce", n.announce},
 		{"news", n.news},
 		{"cover", n.cover},

@@ -10,6 +10,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/crawler"
 	"holdfast/gossip"
+	"holdfast/peer"
 	"holdfast/raft"
 )
 
@@ -45,7 +46,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 		ID: n.id, Name: n.cfg.Name, Version: Version(), Started: n.started, Ready: n.isReady(), Role: roleOf(r, n.id), Quorum: r.Quorum,
 		Leader: r.Leader, Term: r.Term, Applied: r.Applied,
 		Listen:  api.Listen{Peer: n.peer.Addr().String(), API: n.cfg.Listen.API, Access: n.cfg.Listen.Access},
-		Running: n.crawls.list(), Presence: map[catalog.NodeID]api.Presence{},
+		Running: n.crawls.list(), Presence: map[catalog.NodeID]api.Presence{}, Refused: refusals(n.peer.Stats()),
 	}
 	for _, path := range n.cfg.Files {
 		free, total, err := n.disk.Free(path)
@@ -71,6 +72,18 @@ func (s self) Status(context.Context) api.NodeStatus {
 	}
 	out.Problems = append(out.Problems, n.crawls.problems()...)
 	s.presence(out.Presence, r)
+	return out
+}
+
+// refusals counts those that this node turned away, by what was wrong with them.
+func refusals(s peer.Stats) map[string]uint64 {
+	out := map[string]uint64{}
+	for what, count := range map[string]uint64{"strangers": s.RefusedStrangers, "removed": s.RefusedRemoved, "clusters": s.RefusedOtherCluster,
+		"epochs": s.RefusedEpoch, "malformed": s.RefusedMalformed, "joins": s.JoinsRefused} {
+		if count > 0 {
+			out[what] = count
+		}
+	}
 	return out
 }
 

@@ -52,6 +52,10 @@ func Join(ctx context.Context, token Token, id Identity, request []byte) ([]byte
 
 // final reports whether no other member would answer a join differently.
 func final(err error) bool {
+	var remote *RemoteError
+	if errors.As(err, &remote) && remote.Code == CodeJoinRefused {
+		return true
+	}
 	return errors.Is(err, ErrTokenUnknown) || errors.Is(err, ErrTokenExpired) || errors.Is(err, ErrTokenUsed)
 }
 

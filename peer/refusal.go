@@ -77,6 +77,7 @@ const (
 	CodeTokenUnknown = "token-unknown"
 	CodeTokenExpired = "token-expired"
 	CodeTokenUsed    = "token-used"
+	CodeJoinRefused  = "join-refused" // for another reason that every member would give
 )
 
 func (e *RemoteError) Error() string { return e.Message }
