@@ -62,7 +62,7 @@ var rules = []rule{
 // Names that are looked at otherwise than by a rule.
 var (
 	otherTags       = []string{"base", "meta", "form", "style", "title", "textarea", "xmp", "plaintext"}
-	otherAttributes = []string{"http-equiv", "content", "property", "name", "itemprop", "action", "method"}
+	otherAttributes = []string{"http-equiv", "content", "property", "name", "itemprop", "action", "method", "rel"}
 )
 
 var tagNames, attributeNames, ruleOf = func() (tags, attrs map[string]string, of map[string][]taggedRule) {
@@ -129,11 +129,31 @@ func (x *Extractor) element(e *element, depth int) {
 	for _, a := range e.attrs {
 		for _, r := range ruleOf[a.name] {
 			if r.holds(e.name) {
+				if e.name == "link" && a.name == "href" && !partOfPage(e.get("rel")) {
+					r.hop = Navlink
+				}
 				x.value(r.rule, unescape(a.value), r.contexts[e.name], depth)
 				break
 			}
 		}
 	}
+}
+
+// pageParts are the words of a link element's rel that make what it names a part of the page; a canonical, next or
+// alternate page is another page, and in the scope only if its URL is.
+var pageParts = []string{"stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon",
+	"fluid-icon", "image_src", "manifest", "preload", "modulepreload", "import"}
+
+// partOfPage reports whether a link element with that rel names a part of its page.
+func partOfPage(rel []byte) bool {
+	for word := range bytes.FieldsSeq(rel) {
+		for _, part := range pageParts {
+			if len(word) == len(part) && hasPrefixFold(word, part) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (x *Extractor) value(r rule, v []byte, context string, depth int) {

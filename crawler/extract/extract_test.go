@@ -38,6 +38,8 @@ func TestHTMLLinks(t *testing.T) {
 		{"embed outranks link", `<a href=i.png><img src=i.png></a>`, []string{"E /d/i.png"}},
 		{"base", `<base href="/o/"><a href=x><base href="/z/"><a href=y>`, []string{"L /o/x", "L /o/y"}},
 		{"link and script", `<link rel=stylesheet href=s.css><script src=j.js>"<a href=no>"</script><a href=yes>`, []string{"E /d/s.css", "E /d/j.js", "L /d/yes"}},
+		{"link to another page", `<link rel="canonical" href=http://o.test/c><link href=n rel=next><link rel="Shortcut ICON" href=f.ico><link href=x>`,
+			[]string{"L http://o.test/c", "L /d/n", "E /d/f.ico", "L /d/x"}},
 		{"comment", `<!-- <a href=no> --><a href=yes>`, []string{"L /d/yes"}},
 		{"short comments", `<!--><a href=1><!---><a href=2><!--x--!><a href=3>`, []string{"L /d/1", "L /d/2", "L /d/3"}},
 		{"doctype", `<!DOCTYPE html><a href=yes>`, []string{"L /d/yes"}},
