@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -103,8 +104,7 @@ func (c *Crawl) salvage(path string) error {
 		end = g.end
 		return nil
 	})
-	var damage *warc.Error
-	if err != nil && !errors.As(err, &damage) {
+	if err != nil && !damaged(err) {
 		return err
 	}
 	c.log.Info("salvage a WARC file that was being written", "file", filepath.Base(path), "whole", end)
@@ -124,6 +124,13 @@ func (c *Crawl) salvage(path string) error {
 	}
 	_, err = warc.SalvageOn(c.disk, path)
 	return err
+}
+
+// damaged reports whether err says that the bytes of a file are wrong, rather than that they could not be read.
+func damaged(err error) bool {
+	var damage *warc.Error
+	var reading *fs.PathError
+	return errors.As(err, &damage) && !errors.As(err, &reading)
 }
 
 // replay accounts for the URIs of a finished file that lie after what was committed of it, and hands it over.
@@ -200,7 +207,7 @@ func describe(path string) (warc.Finished, error) {
 type group struct {
 	uri, mime   string
 	date        time.Time
-	status      int // HTTP; 1 for DNS
+	status      int // HTTP; 1 for DNS; 0 if its head cannot be read
 	robots      []byte
 	blockSize   int64
 	bodySize    int64
@@ -270,6 +277,9 @@ func (g *group) take(rec *warc.Record) error {
 			return err
 		}
 		head, err := rec.HTTP()
+		if errors.Is(err, warc.ErrHTTP) || errors.Is(err, warc.ErrLimit) {
+			return nil // the record is whole; what the answer was cannot be told
+		}
 		if err != nil {
 			return err
 		}
@@ -281,7 +291,9 @@ func (g *group) take(rec *warc.Record) error {
 				return nil // it cannot be decoded, and says nothing
 			}
 			g.robots, err = io.ReadAll(io.LimitReader(content, scope.MaxRobots))
-			return errors.Join(err, content.Close())
+			if err = errors.Join(err, content.Close()); damaged(err) {
+				return err
+			}
 		}
 	case warc.TypeMetadata:
 		text, err := io.ReadAll(io.LimitReader(rec.Block, 64<<20))

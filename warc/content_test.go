@@ -137,7 +137,9 @@ func TestHTTP(t *testing.T) {
 		{name: "not HTTP", kind: "response", block: "<html>\r\n\r\n", err: warc.ErrHTTP},
 		{name: "status of four digits", kind: "response", block: "HTTP/1.1 2000 OK\r\n\r\n", err: warc.ErrHTTP},
 		{name: "empty", kind: "response", block: "\r\n\r\n", err: warc.ErrHTTP},
-		{name: "endless line", kind: "response", block: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 1<<17), err: warc.ErrLimit},
+		{name: "long line", kind: "response", block: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 400<<10) + "\r\n\r\nbody", status: 200, body: "body"},
+		{name: "many lines", kind: "response", block: "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", 50_000) + "\r\nbody", status: 200, body: "body"},
+		{name: "endless line", kind: "response", block: "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 1<<20), err: warc.ErrLimit},
 		{name: "endless header", kind: "response", block: "HTTP/1.1 200 OK\r\n" + strings.Repeat("A: b\r\n", 1<<17), err: warc.ErrLimit},
 	}
 	for _, tt := range tests {

@@ -14,16 +14,11 @@ import (
 // note receives what is wrong with a file though reading can go on.
 type note func(code, message string)
 
-// lineReader gives the lines of a header.
-type lineReader interface {
-	// line returns the next line with its line end, valid until the next call; at the
-	// end of the input it returns what is left, then io.EOF. A line over MaxLine is ErrLimit.
-	line() ([]byte, error)
-}
-
 // bufferedLines reads lines off a bufio.Reader whose buffer is at least MaxLine long.
 type bufferedLines struct{ *bufio.Reader }
 
+// line returns the next line with its line end, valid until the next call; at the
+// end of the input it returns what is left, then io.EOF. A line over MaxLine is ErrLimit.
 func (b bufferedLines) line() ([]byte, error) {
 	l, err := b.ReadSlice('\n')
 	switch {
@@ -37,7 +32,7 @@ func (b bufferedLines) line() ([]byte, error) {
 
 // readLines gathers the lines up to and with the empty one behind what text already holds.
 // It returns io.ErrUnexpectedEOF when the input ends before.
-func readLines(in lineReader, text []byte) ([]byte, error) {
+func readLines(in bufferedLines, text []byte) ([]byte, error) {
 	for n := 0; ; n++ {
 		l, err := in.line()
 		if err == io.EOF {

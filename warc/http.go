@@ -1,9 +1,7 @@
 package warc
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 )
@@ -24,7 +22,7 @@ type HTTPHead struct {
 
 // HTTP reads start line and header off the block of an application/http record. The
 // payload, as recorded, is what Block has left. A second call returns the same head.
-// The error wraps ErrHTTP when the block is no HTTP message.
+// The error wraps ErrHTTP when the block is no HTTP message, ErrLimit when the head is too long to be read.
 func (r *Record) HTTP() (*HTTPHead, error) {
 	if r.http != nil {
 		return r.http, nil
@@ -47,9 +45,8 @@ func (r *Record) HTTP() (*HTTPHead, error) {
 
 // readHTTP is HTTP for messages with whatever start line. It keeps the head in the record.
 func (r *Record) readHTTP() (*HTTPHead, error) {
-	text, err := readLines(r.block, nil)
-	ended := err == nil
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+	text, ended, err := r.block.head()
+	if err != nil {
 		return nil, err
 	}
 	r.http = parseHTTPHead(string(text), ended)

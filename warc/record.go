@@ -1,6 +1,7 @@
 package warc
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -133,32 +134,33 @@ func (b *block) take(n int) {
 	b.left -= int64(m)
 }
 
-// line implements lineReader over the block.
-func (b *block) line() ([]byte, error) {
-	if b.left == 0 {
-		return nil, io.EOF
-	}
-	for n, seen := 1, 0; ; {
-		p, err := b.window(n)
+// head takes what the block begins with up to and with an empty line, and tells whether there was one. A
+// line may be as long as the whole: that is bounded by MaxHeader, beyond which it is ErrLimit.
+func (b *block) head() (text []byte, ended bool, err error) {
+	start := 0 // of the last line in text
+	for b.left > 0 {
+		p, err := b.window(1)
 		if err != nil {
-			return nil, err
+			return text, false, err
 		}
-		p = p[:min(len(p), MaxLine)]
-		for i := seen; i < len(p); i++ {
-			if p[i] == '\n' {
-				b.take(i + 1)
-				return p[:i+1], nil
-			}
+		i := bytes.IndexByte(p, '\n')
+		if i >= 0 {
+			p = p[:i+1]
 		}
-		if len(p) >= MaxLine {
-			return nil, fmt.Errorf("line of more than %d bytes: %w", MaxLine, ErrLimit)
+		if len(text)+len(p) > MaxHeader {
+			return text, false, fmt.Errorf("HTTP header of more than %d bytes: %w", MaxHeader, ErrLimit)
 		}
-		if int64(len(p)) == b.left || len(p) < n {
-			b.take(len(p))
-			return p, nil
+		text = append(text, p...)
+		b.take(len(p))
+		if i < 0 {
+			continue
 		}
-		n, seen = len(p)+1, len(p)
+		if blank(text[start:]) {
+			return text, true, nil
+		}
+		start = len(text)
 	}
+	return text, false, nil
 }
 
 // broken handles the end of a member, or an error, within the block. It returns nil when

@@ -32,9 +32,9 @@ const (
 
 // Limits on what a reader takes in one piece.
 const (
-	MaxLine     = 64 << 10  // bytes in one header line
+	MaxLine     = 64 << 10  // bytes in one line of a record header
 	MaxHeader   = 512 << 10 // bytes in one record header or HTTP header
-	MaxFields   = 1000      // fields in one header
+	MaxFields   = 1000      // fields in one record header
 	openSuffix  = ".open"
 	httpMessage = "application/http"
 	fieldsType  = "application/warc-fields"
@@ -46,7 +46,7 @@ var (
 	ErrNotArchive = errors.New("neither WARC nor ARC")
 	// ErrHeader reports a record header that cannot be used.
 	ErrHeader = errors.New("malformed record header")
-	// ErrLimit reports a header line too long, or a header with too many lines.
+	// ErrLimit reports a header or one of its lines too long, or a record header with too many lines.
 	ErrLimit = errors.New("header exceeds the limit")
 	// ErrTruncated reports that the file ends within a record.
 	ErrTruncated = errors.New("record is cut short")

@@ -51,12 +51,12 @@ func (m *message) receive(read func([]byte) (int, error)) error {
 		}
 	again:
 		end := headEnd(m.rec.mem, scanned)
+		if end > maxHead || end == 0 && len(m.rec.mem) > maxHead {
+			m.note = "headerTrunc"
+			return fmt.Errorf("%w: head longer than %d bytes", errHead, maxHead)
+		}
 		if end == 0 {
 			scanned = len(m.rec.mem)
-			if scanned > maxHead {
-				m.note = "headerTrunc"
-				return fmt.Errorf("%w: head longer than %d bytes", errHead, maxHead)
-			}
 			if err != nil {
 				return noEOF(err)
 			}
