@@ -23,6 +23,11 @@ func (x *Index) Add(ctx context.Context, file string, open func() (io.ReadCloser
 	return x.add(ctx, file, open, false)
 }
 
+// Renew is Add that reads the file again though the index has it: the new captures answer in place of the old ones.
+func (x *Index) Renew(ctx context.Context, file string, open func() (io.ReadCloser, error)) error {
+	return x.add(ctx, file, open, true)
+}
+
 // Rebuild reads every file anew, and lets its new captures answer in place of
 // its old ones, one file after the other. Files that are not in the list are
 // removed. Queries go on meanwhile.

@@ -23,8 +23,9 @@ type captures struct{ n *Node }
 // capturesRequest asks a node for the captures of some shards; capturesHead begins its answer, one capture a line
 // follow, and a line with End.
 type capturesRequest struct {
-	Query  cdx.Query `json:"query"`
-	Shards shardList `json:"shards"`
+	Query   cdx.Query `json:"query"`
+	Shards  shardList `json:"shards"`
+	Partial bool      `json:"partial,omitempty"` // answer for shards that are not indexed wholly, too
 }
 
 type capturesLine struct {
@@ -59,62 +60,80 @@ func (c captures) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture,
 	}
 }
 
-// open asks nodes until each shard is covered or nobody is left who could, and returns their answers.
+// open asks nodes until each shard is covered or nobody is left who could, and returns their answers. Of a shard that no
+// node has indexed wholly, what the first of its holders has is in the answer; it is missing all the same.
 func (c captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cdx.Capture, error], missing []int) {
 	cover := c.n.coverage.Load()
 	var order [catalog.Shards][]catalog.NodeID
 	open := make([]catalog.Shard, 0, catalog.Shards)
 	for s := range catalog.Shards {
-		open = append(open, catalog.Shard(s))
+		order[s] = c.n.doubts.last(cover.holders[s])
+		if len(order[s]) > 0 {
+			open = append(open, catalog.Shard(s))
+		} else if cover.unkept[s] {
+			missing = append(missing, s)
+		}
 	}
+	partial := map[catalog.NodeID][]catalog.Shard{}
 	for round := 0; len(open) > 0; round++ {
 		asks := map[catalog.NodeID][]catalog.Shard{}
 		for _, s := range open {
-			if round == 0 {
-				order[s] = c.n.doubts.last(cover.holders[s])
-			}
 			if round < len(order[s]) {
 				asks[order[s][round]] = append(asks[order[s][round]], s)
-			} else if len(order[s]) > 0 {
-				missing = append(missing, int(s))
+				continue
 			}
+			missing = append(missing, int(s))
+			partial[order[s][0]] = append(partial[order[s][0]], s)
 		}
-		open = nil
-		type opened struct {
-			stream  iter.Seq2[cdx.Capture, error]
-			without []catalog.Shard
-		}
-		answers := make(chan opened, len(asks))
-		for node, shards := range asks {
-			go func() {
-				stream, without, err := c.ask(ctx, node, q, shards)
-				if err != nil {
-					c.n.log.Debug("node does not answer for its captures", "node", node, "error", err)
-					without = shards
-					if ctx.Err() == nil {
-						c.n.doubts.add(node)
-					}
-				}
-				answers <- opened{stream, without}
-			}()
-		}
-		for range len(asks) {
-			a := <-answers
-			if a.stream != nil {
-				streams = append(streams, a.stream)
-			}
-			open = append(open, a.without...)
-		}
+		var some []iter.Seq2[cdx.Capture, error]
+		some, open = c.askAll(ctx, q, asks, false)
+		streams = append(streams, some...)
+	}
+	if len(partial) > 0 {
+		some, _ := c.askAll(ctx, q, partial, true)
+		streams = append(streams, some...)
 	}
 	slices.Sort(missing)
 	return streams, missing
 }
 
+// askAll asks several nodes at once and returns their answers, and the shards that are not in them.
+func (c captures) askAll(ctx context.Context, q cdx.Query, asks map[catalog.NodeID][]catalog.Shard, partial bool) ([]iter.Seq2[cdx.Capture, error], []catalog.Shard) {
+	type opened struct {
+		stream  iter.Seq2[cdx.Capture, error]
+		without []catalog.Shard
+	}
+	answers := make(chan opened, len(asks))
+	for node, shards := range asks {
+		go func() {
+			stream, without, err := c.ask(ctx, node, capturesRequest{q, shards, partial})
+			if err != nil {
+				c.n.log.Debug("node does not answer for its captures", "node", node, "error", err)
+				without = shards
+				if ctx.Err() == nil {
+					c.n.doubts.add(node)
+				}
+			}
+			answers <- opened{stream, without}
+		}()
+	}
+	var streams []iter.Seq2[cdx.Capture, error]
+	var without []catalog.Shard
+	for range len(asks) {
+		a := <-answers
+		if a.stream != nil {
+			streams = append(streams, a.stream)
+		}
+		without = append(without, a.without...)
+	}
+	return streams, without
+}
+
 // ask opens one node's answer: this node's own index, or a stream from another. The stream leaves out the shards
 // in without.
-func (c captures) ask(ctx context.Context, node catalog.NodeID, q cdx.Query, shards []catalog.Shard) (iter.Seq2[cdx.Capture, error], []catalog.Shard, error) {
+func (c captures) ask(ctx context.Context, node catalog.NodeID, r capturesRequest) (iter.Seq2[cdx.Capture, error], []catalog.Shard, error) {
 	if node == c.n.id {
-		stream, without := c.local(ctx, q, shards)
+		stream, without := c.local(ctx, r)
 		return stream, without, nil
 	}
 	opening, cancel := context.WithTimeout(ctx, openLimit)
@@ -130,7 +149,7 @@ func (c captures) ask(ctx context.Context, node catalog.NodeID, q cdx.Query, sha
 		return nil, nil, err
 	}
 	_ = s.SetReadDeadline(time.Now().Add(openLimit))
-	if err := json.NewEncoder(s).Encode(capturesRequest{q, shards}); err != nil {
+	if err := json.NewEncoder(s).Encode(r); err != nil {
 		return fail(err)
 	}
 	lines := json.NewDecoder(bufio.NewReaderSize(s, 64<<10))
@@ -167,20 +186,20 @@ func (c captures) ask(ctx context.Context, node catalog.NodeID, q cdx.Query, sha
 }
 
 // local queries this node's index over the shards that it has indexed wholly.
-func (c captures) local(ctx context.Context, q cdx.Query, shards []catalog.Shard) (iter.Seq2[cdx.Capture, error], []catalog.Shard) {
+func (c captures) local(ctx context.Context, r capturesRequest) (iter.Seq2[cdx.Capture, error], []catalog.Shard) {
 	if c.n.indexer == nil {
-		return nil, shards
+		return nil, r.Shards
 	}
 	var wanted [catalog.Shards]bool
 	var without []catalog.Shard
-	for _, s := range shards {
-		if c.n.indexer.ready(s) {
+	for _, s := range r.Shards {
+		if r.Partial || c.n.indexer.ready(s) {
 			wanted[s] = true
 		} else {
 			without = append(without, s)
 		}
 	}
-	return c.n.indexer.index.Query(ctx, q, func(file string) bool { return wanted[catalog.FileName(file).Shard()] }), without
+	return c.n.indexer.index.Query(ctx, r.Query, func(file string) bool { return wanted[catalog.FileName(file).Shard()] }), without
 }
 
 // serve answers another node's request on one stream.
@@ -195,7 +214,7 @@ func (c captures) serve(ctx context.Context, from peer.ID, s net.Conn) {
 		_ = out.Flush()
 		return
 	}
-	stream, without := c.local(ctx, r.Query, r.Shards)
+	stream, without := c.local(ctx, r)
 	if lines.Encode(capturesLine{Without: without}) != nil || out.Flush() != nil {
 		return
 	}
@@ -226,6 +245,7 @@ func (a arranged) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture,
 // coverage says for each shard which nodes have it, the one to ask first first.
 type coverage struct {
 	holders [catalog.Shards][]catalog.NodeID
+	unkept  [catalog.Shards]bool // files are meant to be there, but no node is
 }
 
 // cover keeps the coverage as the catalog and gossip say.
@@ -251,6 +271,7 @@ func (n *Node) findCover() error {
 		node catalog.NodeID
 		rank int
 	}
+	next := &coverage{}
 	var all [catalog.Shards][]holding
 	alive := n.alive()
 	rank := func(node catalog.NodeID, place string) int {
@@ -277,10 +298,15 @@ func (n *Node) findCover() error {
 			if err != nil {
 				return err
 			}
+			roots, err := v.Roots(r.Name)
+			if err != nil {
+				return err
+			}
 			for s, p := range layout {
 				if p.Holder != "" {
 					all[s] = append(all[s], holding{p.Holder, rank(p.Holder, r.Place)})
 				}
+				next.unkept[s] = next.unkept[s] || roots[s].Files > 0
 			}
 		}
 		return nil
@@ -288,8 +314,8 @@ func (n *Node) findCover() error {
 	if err != nil {
 		return fmt.Errorf("find who covers the shards: %w", err)
 	}
-	next := &coverage{}
 	for s := range all {
+		next.unkept[s] = next.unkept[s] && len(all[s]) == 0
 		slices.SortStableFunc(all[s], func(a, b holding) int { return a.rank - b.rank })
 		for _, h := range all[s] {
 			next.holders[s] = append(next.holders[s], h.node)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"sync"
+	"time"
 
 	"holdfast/catalog"
 	"holdfast/index"
@@ -22,27 +23,46 @@ type indexer struct {
 	log   *slog.Logger
 	wake  chan struct{}
 
-	mu       sync.Mutex
-	queue    []catalog.FileName
-	pending  map[catalog.FileName]bool
-	open     [catalog.Shards]int // files of the shard that wait to be indexed
-	scanned  bool                // the start's walk over the files has ended
-	failed   map[catalog.FileName]string
-	damaged  map[catalog.FileName]string // indexed as far as they can be read
-	building bool
+	mu      sync.Mutex
+	queue   []catalog.FileName
+	pending map[catalog.FileName]bool
+	open    [catalog.Shards]int // files of the shard that wait to be indexed
+	scanned bool                // the start's walk over the files has ended
+	failed  map[catalog.FileName]trouble
+	damaged map[catalog.FileName]string // indexed as far as they can be read
+	anew    map[catalog.FileName]bool   // to be read again though they are indexed
+	lacking [catalog.Shards]bool        // files that are meant to be here are not
+}
+
+// trouble is why a file could not be indexed, and how often that was tried.
+type trouble struct {
+	why   string
+	tries int
 }
 
 func newIndexer(x *index.Index, store *replica.Store, log *slog.Logger) *indexer {
 	return &indexer{index: x, store: store, log: log.With("room", "index"), wake: make(chan struct{}, indexAtOnce),
-		pending: map[catalog.FileName]bool{}, failed: map[catalog.FileName]string{},
+		pending: map[catalog.FileName]bool{}, failed: map[catalog.FileName]trouble{}, anew: map[catalog.FileName]bool{},
 		damaged: map[catalog.FileName]string{}}
 }
 
-// ready reports whether all of the shard's files that lie here are indexed.
+// ready reports whether all files of the shard that are meant to be here are, and are indexed.
 func (x *indexer) ready(s catalog.Shard) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.scanned && x.open[s] == 0
+	return x.scanned && x.open[s] == 0 && !x.lacking[s]
+}
+
+// setLacking says of which shards files are meant to be here that are not.
+func (x *indexer) setLacking(lacking [catalog.Shards]bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.lacking = lacking
+	for _, names := range [][]catalog.FileName{x.store.Missing(), x.store.Loose()} {
+		for _, name := range names {
+			x.lacking[name.Shard()] = true
+		}
+	}
 }
 
 // stored tells the indexer that a file is kept on this node from now on.
@@ -54,6 +74,10 @@ func (x *indexer) stored(name catalog.FileName) {
 		x.queue = append(x.queue, name)
 	}
 	x.mu.Unlock()
+	x.poke()
+}
+
+func (x *indexer) poke() {
 	select {
 	case x.wake <- struct{}{}:
 	default:
@@ -149,7 +173,6 @@ func (x *indexer) next() (catalog.FileName, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.queue) == 0 {
-		x.building = false
 		return "", false
 	}
 	name := x.queue[0]
@@ -161,49 +184,78 @@ func (x *indexer) add(ctx context.Context, name catalog.FileName) error {
 	if !x.store.Has(name) {
 		return nil
 	}
-	return x.index.Add(ctx, string(name), func() (io.ReadCloser, error) { return os.Open(x.store.Path(name)) })
+	open := func() (io.ReadCloser, error) { return os.Open(x.store.Path(name)) }
+	x.mu.Lock()
+	anew := x.anew[name]
+	x.mu.Unlock()
+	if anew {
+		return x.index.Renew(ctx, string(name), open)
+	}
+	return x.index.Add(ctx, string(name), open)
 }
 
-// settle takes a file off the waiting list. One that cannot be read as an archive file is noted and left: its bytes
-// are kept all the same.
+// The pauses before a file that could not be indexed is tried again.
+const (
+	indexPause    = 5 * time.Second
+	indexLongest  = 10 * time.Minute
+	indexDoubling = 8
+)
+
+// settle takes an indexed file off the waiting list. One that could not be read stays on it, so that its shard is
+// answered by others, and is tried again after a while.
 func (x *indexer) settle(name catalog.FileName, err error) {
 	file, _ := x.index.File(string(name))
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	delete(x.pending, name)
-	x.open[name.Shard()]--
-	delete(x.failed, name)
-	delete(x.damaged, name)
-	x.noteDamage(file)
-	if err != nil {
-		x.failed[name] = err.Error()
-		x.log.Warn("file not indexed", "file", name, "error", err)
+	if err == nil {
+		if !x.anew[name] {
+			x.open[name.Shard()]--
+		}
+		delete(x.pending, name)
+		delete(x.failed, name)
+		delete(x.anew, name)
+		delete(x.damaged, name)
+		x.noteDamage(file)
+		return
 	}
+	tries := x.failed[name].tries
+	x.failed[name] = trouble{err.Error(), tries + 1}
+	x.log.Warn("file not indexed yet", "file", name, "error", err)
+	time.AfterFunc(min(indexPause<<min(tries, indexDoubling), indexLongest), func() {
+		x.mu.Lock()
+		x.queue = append(x.queue, name)
+		x.mu.Unlock()
+		x.poke()
+	})
 }
 
-// rebuild reads every file on this node again.
+// rebuild reads every file on this node again; what was indexed answers until the new captures do.
 func (x *indexer) rebuild() error {
-	x.mu.Lock()
-	x.building = true
-	x.mu.Unlock()
 	for _, shard := range x.store.Shards() {
 		held, err := x.store.List(shard)
 		if err != nil {
 			return fmt.Errorf("list shard %s for the index: %w", shard, err)
 		}
 		for _, h := range held {
-			if err := x.index.Remove(string(h.Name)); err != nil {
-				return err
+			x.mu.Lock()
+			if !x.pending[h.Name] {
+				x.pending[h.Name], x.anew[h.Name] = true, true
+				x.queue = append(x.queue, h.Name)
 			}
-			x.stored(h.Name)
+			x.mu.Unlock()
+			x.poke()
 		}
 	}
 	return nil
 }
 
-// status returns how many files wait, and those that could not be indexed whole.
+// status returns how many files wait, those that could not be indexed whole, and whether files are read anew.
 func (x *indexer) status() (waiting int, failed, damaged map[catalog.FileName]string, building bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return len(x.pending), maps.Clone(x.failed), maps.Clone(x.damaged), x.building
+	failed = make(map[catalog.FileName]string, len(x.failed))
+	for name, t := range x.failed {
+		failed[name] = t.why
+	}
+	return len(x.pending), failed, maps.Clone(x.damaged), len(x.anew) > 0
 }

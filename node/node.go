@@ -244,7 +244,7 @@ func (n *Node) Run(ctx context.Context) error {
 		{"cover", n.cover},
 	}
 	if n.indexer != nil {
-		parts = append(parts, part{"index", n.indexer.Run})
+		parts = append(parts, part{"index", n.indexer.Run}, part{"lack", n.lack})
 	}
 	parts = append(parts,
 		part{"replica", n.replica.Run},
