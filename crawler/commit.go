@@ -1,7 +1,9 @@
 package crawler
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -25,10 +27,19 @@ const (
 	valueAdmitted = "admitted/"
 )
 
-// handover is a WARC file that was not given to Config.Finished yet.
+// Pauses before a file that was not taken is given to Config.Finished again.
+const (
+	firstHandOver   = 100 * time.Millisecond
+	longestHandOver = time.Minute
+	lastHandOvers   = 5 // so often at most when the run ends
+)
+
+// handover is a WARC file that Config.Finished has not taken yet.
 type handover struct {
 	records  int // accounted for
 	finished *warc.Finished
+	pause    time.Duration // after the last try that failed
+	next     time.Time     // not to be tried again before
 }
 
 // commitLoop commits from time to time, and when a queue needs it, until done and once more then.
@@ -50,13 +61,28 @@ func (c *Crawl) commitLoop(done <-chan struct{}) error {
 	}
 }
 
-// commit makes durable what happened since the last commit: first the WARC records, then the lines of the
-// log, then, at once, all that the frontier has to know. A crash before the last leaves records that recover
-// accounts for, and lines that it cuts off.
+// commit makes durable what happened since the last commit and hands over the files that are due. After an error
+// nothing more is committed: what came later must not be known without what came before. A file that is not taken
+// is no error; it is given again.
 func (c *Crawl) commit() error {
+	if c.uncommitted == nil {
+		c.uncommitted = c.commitBatch()
+	}
+	if c.uncommitted != nil {
+		return c.uncommitted
+	}
+	if err := c.handOver(false); err != nil {
+		c.log.Warn("WARC files wait to be handed over", "err", err)
+	}
+	return nil
+}
+
+// commitBatch commits: first the WARC records, then the lines of the log, then, at once, all that the frontier has to
+// know. A crash before the last leaves records that recover accounts for, and lines that it cuts off.
+func (c *Crawl) commitBatch() error {
 	b := c.frontier.Take()
 	if b == nil {
-		return c.handOver()
+		return nil
 	}
 	if c.files != nil {
 		if err := c.files.Sync(); err != nil {
@@ -102,11 +128,11 @@ func (c *Crawl) commit() error {
 		return err
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	for file, n := range records {
 		c.pending(file).records += n
 	}
-	c.mu.Unlock()
-	return c.handOver()
+	return nil
 }
 
 // seedEnd is how a seed ended.
@@ -149,23 +175,52 @@ func (c *Crawl) fileFinished(f warc.Finished) error {
 	return nil
 }
 
-// handOver gives finished files to their taker, once every record in them (the warcinfo apart) is accounted for.
-func (c *Crawl) handOver() error {
-	var ready []warc.Finished
+// handOver gives finished files to their taker, once every record in them (the warcinfo apart) is accounted for and
+// no pause after an earlier try is on. When all is set it gives every finished file at once, as the run ends. A file that
+// is not taken stays to be given again.
+func (c *Crawl) handOver(all bool) error {
+	now := time.Now()
+	ready := map[*handover]warc.Finished{}
 	c.mu.Lock()
-	for file, h := range c.unhanded {
-		if h.finished != nil && h.records+1 >= h.finished.Records {
-			ready = append(ready, *h.finished)
-			delete(c.unhanded, file)
+	for _, h := range c.unhanded {
+		due := h.finished != nil && h.records+1 >= h.finished.Records && !now.Before(h.next)
+		if due || all && h.finished != nil {
+			ready[h] = *h.finished
 		}
 	}
 	c.mu.Unlock()
-	for _, f := range ready {
+	var errs []error
+	for h, f := range ready {
 		if err := c.cfg.Finished(f); err != nil {
-			return fmt.Errorf("hand over %s: %w", f.Path, err)
+			h.pause = min(max(2*h.pause, firstHandOver), longestHandOver)
+			h.next = time.Now().Add(h.pause)
+			errs = append(errs, fmt.Errorf("hand over %s: %w", f.Path, err))
+			continue
 		}
-		c.log.Info("WARC file is complete", "file", filepath.Base(f.Path), "bytes", f.Size, "records", f.Records)
-		c.frontier.SetValue(valueHanded+filepath.Base(f.Path), []byte("1"))
+		file := filepath.Base(f.Path)
+		c.log.Info("WARC file is complete", "file", file, "bytes", f.Size, "records", f.Records)
+		c.frontier.SetValue(valueHanded+file, []byte("1"))
+		c.mu.Lock()
+		delete(c.unhanded, file)
+		c.mu.Unlock()
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// handOverAll gives every finished file to its taker, some times with pauses between while ctx lasts. The error
+// says what was not taken; it is given again when the crawl is opened again.
+func (c *Crawl) handOverAll(ctx context.Context) error {
+	for try, pause := 1, firstHandOver; ; try, pause = try+1, 2*pause {
+		err := c.handOver(true)
+		if err == nil || try == lastHandOvers {
+			return err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
 }

@@ -39,7 +39,7 @@ type Config struct {
 	Info     []warc.Field              // further lines of each warcinfo record: provenance
 	Disk     *disk.Disk                // default: the operating system's
 	Log      *slog.Logger              // default: none
-	Finished func(warc.Finished) error // called for each WARC file that is complete, once all in it is accounted for; may be called again after a crash
+	Finished func(warc.Finished) error // takes each WARC file that is complete; see Crawl.Run
 }
 
 // Crawl is a crawl that was opened. Its methods may be called by several goroutines.
@@ -56,6 +56,8 @@ type Crawl struct {
 	servers  *servers
 	files    *warc.Files
 	crawlLog *report.Log
+
+	uncommitted error // why nothing can be committed any more; of the one who commits
 
 	mu       sync.Mutex
 	state    State
@@ -75,7 +77,7 @@ type Summary struct {
 	Reason     string // why it ended: "completed", "object-limit", "size-limit", "time-limit", what Stop said, or "unfinished"
 	Counters   frontier.Counters
 	Elapsed    time.Duration // of all runs, pauses not counted
-	Resumable  bool          // New and Run would go on
+	Resumable  bool          // New and Run would go on, be it only to hand over files or write reports
 	StopLimits bool          // a limit of the job ended it
 }
 
@@ -220,8 +222,12 @@ func (c *Crawl) allowed(addr netip.Addr) bool {
 }
 
 // Run crawls until the frontier is empty, a limit is reached, Stop is called or ctx ends. It returns nil in all
-// those cases; an error means that the crawl cannot go on, as when the disk is full. When Run
-// returns all is closed. A crawl runs once; to go on with it, open it again.
+// those cases; an error means that the crawl cannot go on, as when the disk is full, or that files were not taken.
+// When Run returns all is closed. A crawl runs once; to go on with it, open it again.
+//
+// Config.Finished is called for each WARC file that is complete, once all in it is accounted for or the run ends, be
+// it with an error. A file for which it fails is given to it again: later, at the end of the run, and
+// when the crawl is opened again, as after a crash. It may see a file twice.
 func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	c.mu.Lock()
 	if c.ran {
@@ -233,6 +239,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 		c.setState(Running)
 	}
 	c.mu.Unlock()
+	given := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
@@ -263,7 +270,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	if errors.Is(failure, context.Canceled) || errors.Is(failure, context.DeadlineExceeded) {
 		failure = nil
 	}
-	return c.end(failure)
+	return c.end(given, failure)
 }
 
 // work is one worker: it takes URIs through the chain until there are none.
@@ -283,16 +290,18 @@ func (c *Crawl) work(ctx context.Context, number int) error {
 	}
 }
 
-// end commits, finishes files and writes the reports.
-func (c *Crawl) end(failure error) (Summary, error) {
-	if failure == nil {
-		failure = c.files.Close()
-	}
-	for range 2 { // the second time that files were handed over
-		if failure == nil {
-			failure = c.commit()
+// end finishes files, commits, hands over and writes the reports, after a failure as far as that can be done.
+func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
+	failed := func(err error) {
+		if err != nil && !errors.Is(failure, err) {
+			failure = errors.Join(failure, err)
 		}
 	}
+	failed(c.files.Close())
+	failed(c.commit())
+	failed(c.handOverAll(ctx))
+	failed(c.commit()) // that files were handed over
+	c.files = nil
 	counters := c.frontier.Counters()
 	c.mu.Lock()
 	c.setState(Finished)
@@ -302,13 +311,16 @@ func (c *Crawl) end(failure error) (Summary, error) {
 			c.reason = "completed"
 		}
 	}
-	s := Summary{State: c.state, Reason: c.reason, Counters: counters, Elapsed: c.elapsed, Resumable: counters.Queued > 0,
+	s := Summary{State: c.state, Reason: c.reason, Counters: counters, Elapsed: c.elapsed,
+		Resumable:  counters.Queued > 0 || len(c.unhanded) > 0,
 		StopLimits: c.reason == reasonObjects || c.reason == reasonBytes || c.reason == reasonTime}
 	c.mu.Unlock()
 	if failure == nil {
 		failure = c.writeReports(s)
 	}
-	return s, errors.Join(failure, c.close())
+	failure = errors.Join(failure, c.close())
+	s.Resumable = s.Resumable || failure != nil
+	return s, failure
 }
 
 // close closes what is open.

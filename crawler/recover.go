@@ -162,8 +162,14 @@ func (c *Crawl) replay(path string) error {
 		}
 	}
 	given, err := c.frontier.Value(valueHanded + name)
-	if err != nil || len(given) > 0 {
+	if err != nil {
 		return err
+	}
+	if len(given) > 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.unhanded, name)
+		return nil
 	}
 	f, err := describe(path)
 	if err != nil {
