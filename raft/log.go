@@ -35,7 +35,8 @@ func openLog(dir string, segment int, log *slog.Logger) (*logStore, error) {
 		return nil, fmt.Errorf("open the raft log in %s: %w", dir, err)
 	}
 	meta := &metadb.BoltMetaDB{}
-	w, err := wal.Open(dir, wal.WithLogger(libraryLog{log: log}), wal.WithMetaStore(meta), wal.WithSegmentSize(segment))
+	w, err := wal.Open(dir, wal.WithLogger(libraryLog{log: log}), wal.WithMetaStore(meta), wal.WithSegmentSize(segment),
+		wal.WithSegmentFiler(newSegments(dir)))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), meta.Close(), lock.Close())
 	}
