@@ -129,6 +129,9 @@ func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
 	if err := spec.Validate(); err != nil {
 		return Job{}, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
 	}
+	if err := mayReach(callerOf(ctx).Role, spec.Settings); err != nil {
+		return Job{}, err
+	}
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return Job{}, fmt.Errorf("encode job %s: %w", in.Name, err)
@@ -152,6 +155,23 @@ func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
 	job := jobOf(made, nil)
 	job.Settings = &Settings{made.Spec.Settings}
 	return job, nil
+}
+
+// mayReach refuses a curator settings by which a crawl could reach what is meant for the nodes' own network alone.
+func mayReach(role catalog.Role, settings harvest.Settings) error {
+	var setting string
+	switch {
+	case rank(role) >= rank(catalog.RoleOperator):
+		return nil
+	case settings.AllowPrivate:
+		setting = "allow_private"
+	case settings.Nameserver != "":
+		setting = "nameserver"
+	default:
+		return nil
+	}
+	return problem(http.StatusForbidden, CodeForbidden,
+		"a job with "+setting+" can reach services on the nodes' own network: it needs the role operator, the token has "+string(role))
 }
 
 func (s *server) jobs(after string, limit int) (Page[Job], error) {
