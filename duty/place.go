@@ -31,8 +31,8 @@ type share struct {
 // first shards without a holder, then those of draining nodes, then those of nodes with more than their share
 // by a margin. A node's share follows from its weight times the room it has, what it holds counted in. Only
 // living, known nodes are given shards; a node that is not heard from keeps what it holds. At most max shards
-// move at a time, those under way counted; shards without a holder do not count. No assignment has more than
-// 512 shards.
+// move at a time, those under way counted, and more begin when half of them have ended; shards without a holder
+// do not count. No assignment has more than 512 shards.
 func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int) ([]catalog.Assignment, error) {
 	layout, err := view.Layout(replica)
 	if err != nil {
@@ -46,7 +46,7 @@ func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int
 	if err != nil {
 		return nil, err
 	}
-	p := placing{layout: layout, given: map[catalog.NodeID][]catalog.Shard{}, moves: max}
+	p := placing{layout: layout, given: map[catalog.NodeID][]catalog.Shard{}, most: max, moves: max}
 	p.shares = sharesOf(replica, members, nodes, layout, totals.Bytes)
 	if !slices.ContainsFunc(p.shares, func(s share) bool { return s.takes }) {
 		return nil, nil
@@ -61,6 +61,7 @@ type placing struct {
 	layout []catalog.Placement
 	shares []share
 	given  map[catalog.NodeID][]catalog.Shard
+	most   int // moves at a time
 	moves  int // that may still begin
 }
 
@@ -150,6 +151,9 @@ func (p *placing) run() {
 		} else if at.Next != "" {
 			p.moves--
 		}
+	}
+	if p.moves < p.most/2 {
+		p.moves = 0
 	}
 	for i, at := range p.layout { // draining nodes, as holders and as next
 		from, next := p.share(at.Holder), p.share(at.Next)

@@ -2,6 +2,7 @@ package replica
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -74,4 +75,20 @@ func (s slots) take() (release func(), ok bool) {
 	default:
 		return nil, false
 	}
+}
+
+// together calls do for all items, n at a time, and returns what failed when all have ended.
+func together[T any](items []T, n int, do func(T) error) error {
+	errs := make([]error, len(items))
+	slot := make(chan struct{}, n)
+	var all sync.WaitGroup
+	for i, item := range items {
+		slot <- struct{}{}
+		all.Go(func() {
+			errs[i] = do(item)
+			<-slot
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"holdfast/catalog"
 )
+
+// switchesAtOnce is how many shards are switched or left at once: Raft writes together what it is offered together.
+const switchesAtOnce = 32
 
 // walkMoving hands out what is missing of the shards that move here, and proposes the switch of each that
 // is complete. What next has is not in the catalog: the disk tells, and the root proves it.
@@ -17,32 +21,47 @@ func (r *Replica) walkMoving(ctx context.Context, work chan<- task) (rested time
 	if err != nil {
 		return rested, err
 	}
+	type proof struct {
+		shard catalog.Shard
+		root  catalog.Root
+	}
+	var proofs []proof
 	for _, shard := range moves.In {
-		at, err := r.walkShard(ctx, shard, work)
+		root, complete, at, err := r.walkShard(ctx, shard, work)
 		if err != nil {
 			return rested, err
 		}
 		rested = earlier(rested, at)
+		if complete {
+			proofs = append(proofs, proof{shard, root})
+		}
 	}
-	return rested, nil
+	var mu sync.Mutex
+	err = together(proofs, switchesAtOnce, func(p proof) error {
+		at, err := r.switchShard(ctx, p.shard, p.root)
+		mu.Lock()
+		defer mu.Unlock()
+		rested = earlier(rested, at)
+		return err
+	})
+	return rested, err
 }
 
-// walkShard compares one shard that moves here with what is on disk. What has another digest than the archive's
-// file of its name is set aside.
-func (r *Replica) walkShard(ctx context.Context, shard catalog.Shard, work chan<- task) (rested time.Time, err error) {
+// walkShard compares one shard that moves here with what is on disk, and returns the root of the files when none is
+// missing. What has another digest than the archive's file of its name is set aside.
+func (r *Replica) walkShard(ctx context.Context, shard catalog.Shard, work chan<- task) (root catalog.Root, complete bool, rested time.Time, err error) {
 	held, err := r.list(shard)
 	if err != nil {
-		return rested, err
+		return root, false, rested, err
 	}
 	onDisk := make(map[catalog.FileName]Held, len(held))
 	for _, h := range held {
 		onDisk[h.Name] = h
 	}
-	var root catalog.Root
-	missing := 0
+	complete = true
 	for f, err := range r.meant(shard, "") {
 		if err != nil {
-			return rested, err
+			return root, false, rested, err
 		}
 		h, ok := onDisk[f.Name]
 		if ok && h == heldAs(f) {
@@ -51,24 +70,21 @@ func (r *Replica) walkShard(ctx context.Context, shard catalog.Shard, work chan<
 		}
 		if ok {
 			if err := r.setAside(h); err != nil {
-				return rested, err
+				return root, false, rested, err
 			}
 		}
-		missing++
+		complete = false
 		from, err := r.peers.Sources(f)
 		if err != nil {
-			return rested, err
+			return root, false, rested, err
 		}
 		at, err := r.offer(ctx, work, Fetch{File: f, Sources: from}, true)
 		if err != nil {
-			return rested, err
+			return root, false, rested, err
 		}
 		rested = earlier(rested, at)
 	}
-	if missing > 0 {
-		return rested, nil
-	}
-	return r.switchShard(ctx, shard, root)
+	return root, complete, rested, nil
 }
 
 // setAside takes away what lies under a file's name and is not that file.

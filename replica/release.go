@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/catalog"
@@ -291,31 +292,43 @@ func (r *Replica) leaveShards(ctx context.Context) (again time.Duration, err err
 	if err != nil {
 		return 0, err
 	}
-	for _, shard := range moves.Out {
-		names, err := r.names(shard)
-		if err != nil {
-			return 0, err
+	var waits atomic.Bool
+	if err := together(moves.Out, switchesAtOnce, func(shard catalog.Shard) error {
+		left, err := r.leaveShard(ctx, shard)
+		if left {
+			waits.Store(true)
 		}
-		left := 0
-		for len(names) > 0 {
-			n := min(len(names), catalog.MaxItems)
-			some, err := r.release(ctx, names[:n])
-			if err != nil {
-				return 0, err
-			}
-			left += some
-			names = names[n:]
-		}
-		if left > 0 {
-			again = 10 * time.Second
-			continue
-		}
-		body := catalog.Leaving{Node: r.cfg.Self, Replica: r.cfg.Replica, Shard: shard}
-		if _, err := r.catalog.Propose(ctx, catalog.LeaveShard, body, string(r.cfg.Self)); err != nil {
-			return 0, err
-		}
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	if waits.Load() {
+		again = 10 * time.Second
 	}
 	return again, nil
+}
+
+// leaveShard releases what this node has of a shard and reports whether something of it has to stay yet.
+func (r *Replica) leaveShard(ctx context.Context, shard catalog.Shard) (left bool, err error) {
+	names, err := r.names(shard)
+	if err != nil {
+		return false, err
+	}
+	for len(names) > 0 {
+		n := min(len(names), catalog.MaxItems)
+		some, err := r.release(ctx, names[:n])
+		if err != nil {
+			return false, err
+		}
+		left = left || some > 0
+		names = names[n:]
+	}
+	if left {
+		return true, nil
+	}
+	body := catalog.Leaving{Node: r.cfg.Self, Replica: r.cfg.Replica, Shard: shard}
+	_, err = r.catalog.Propose(ctx, catalog.LeaveShard, body, string(r.cfg.Self))
+	return false, err
 }
 
 // names returns all that lies here of a shard, vouched for or not, that the catalog knows.
