@@ -17,7 +17,7 @@ func TestOnlyAnOperatorLetsACrawlReachTheNodesOwnNetwork(t *testing.T) {
 	} {
 		settings := &Settings{harvest.DefaultSettings()}
 		change(&settings.Settings)
-		asked := JobRequest{Name: "j", Seeds: []string{"http://example.org/"}, Settings: settings}
+		asked := JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}, Settings: settings}
 		if _, err := client(catalog.RoleCurator).CreateJob(t.Context(), asked); status(err) != http.StatusForbidden ||
 			!strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "operator") {
 			t.Errorf("%s: a curator gets %v", name, err)
