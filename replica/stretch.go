@@ -38,7 +38,7 @@ func (r *Replica) runAudits(ctx context.Context) error {
 				tries++
 				pause = backoff(tries, time.Second, auditEvery)
 				r.log.Warn("audit waits", "audit", one.ID, "err", err)
-			} else {
+			} else if ctx.Err() == nil {
 				tries = 0
 				continue
 			}
