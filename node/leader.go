@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -49,12 +50,17 @@ func (n *Node) lead(ctx context.Context) error {
 
 // leaderRound does each duty once; what is left is done in the next round.
 func (n *Node) leaderRound(ctx context.Context, since time.Time) error {
-	for _, do := range []func(context.Context) error{n.placeShards, n.fillReplicas, n.judge} {
-		if err := do(ctx); err != nil {
-			return err
-		}
+	lose := func(ctx context.Context) error { return n.loseJobs(ctx, since) }
+	return inTurn(ctx, n.placeShards, n.fillReplicas, n.judge, lose)
+}
+
+// inTurn does each duty, whether or not those before it could be done.
+func inTurn(ctx context.Context, duties ...func(context.Context) error) error {
+	var failed error
+	for _, do := range duties {
+		failed = errors.Join(failed, do(ctx))
 	}
-	return n.loseJobs(ctx, since)
+	return failed
 }
 
 func (n *Node) placeShards(ctx context.Context) error {
@@ -125,8 +131,30 @@ func (n *Node) fillReplicas(ctx context.Context) error {
 	return nil
 }
 
+// maxUndecided bounds how many undecided copies are remembered as told.
+const maxUndecided = 1000
+
+// fresh returns those of the undecided that were not told of, and all of them as those told of by now.
+func fresh(told map[duty.Undecided]bool, undecided []duty.Undecided) (unheard []duty.Undecided, now map[duty.Undecided]bool) {
+	now = make(map[duty.Undecided]bool, len(undecided))
+	for _, u := range undecided {
+		if now[u] = true; !told[u] {
+			unheard = append(unheard, u)
+		}
+	}
+	return unheard, now
+}
+
 // judge decides disputed copies by vote; those that no majority decides are left for an operator.
 func (n *Node) judge(ctx context.Context) error {
+	var undecided []duty.Undecided
+	defer func() {
+		var unheard []duty.Undecided
+		unheard, n.told = fresh(n.told, undecided)
+		for _, u := range unheard {
+			n.log.Error("a disputed copy needs an operator", "file", u.Name, "replica", u.Replica, "why", u.Why)
+		}
+	}()
 	for after := catalog.FileName(""); ; {
 		var j duty.Judgement
 		err := n.raft.View(func(v catalog.View) (err error) {
@@ -136,9 +164,7 @@ func (n *Node) judge(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("judge disputed copies: %w", err)
 		}
-		for _, u := range j.Undecided {
-			n.log.Error("a disputed copy needs an operator", "file", u.Name, "replica", u.Replica, "why", u.Why)
-		}
+		undecided = append(undecided, j.Undecided[:min(len(j.Undecided), maxUndecided-len(undecided))]...)
 		for chunk := range chunks(j.Verdicts, catalog.MaxItems) {
 			if err := n.propose(ctx, catalog.JudgeCopies, catalog.Verdicts{Copies: chunk}); err != nil {
 				return err

@@ -18,6 +18,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/duty"
 	"holdfast/gossip"
 	"holdfast/index"
 	"holdfast/internal/disk"
@@ -51,7 +52,8 @@ type Node struct {
 	bell     *bell    // rings when something is due that the catalog does not tell
 	changed  *changes // gossip has news
 	doubts   *doubts
-	newer    chan uint64 // a higher epoch that a member told of
+	told     map[duty.Undecided]bool // by the leader's part alone: disputed copies that were logged as undecided
+	newer    chan uint64             // a higher epoch that a member told of
 	closers  []func() error
 }
 
