@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -55,6 +56,7 @@ func fanOut(b *testing.B, do func() error) {
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	var all sync.WaitGroup
+	used := processorTime(b)
 	b.ResetTimer()
 	for range callers {
 		all.Go(func() {
@@ -69,6 +71,16 @@ func fanOut(b *testing.B, do func() error) {
 	all.Wait()
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commands/s")
+	b.ReportMetric(float64((processorTime(b)-used).Microseconds())/float64(b.N), "cpu-us/command")
+}
+
+// processorTime returns what this program, and so all three nodes, has used.
+func processorTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func addition(self catalog.NodeID, i int64) catalog.Command {
