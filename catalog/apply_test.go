@@ -148,6 +148,45 @@ func TestJoinBindsTheKey(t *testing.T) {
 	}
 }
 
+func TestAMemberJoinsAgainWithItsKey(t *testing.T) {
+	c := emptyCluster(t)
+	c.join(t, "south-1")
+	before, err := c.view().MemberByName("south-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	draining := true
+	c.must(t, catalog.UpdateMember, catalog.MemberChange{ID: before.ID, Draining: &draining})
+	for i, tt := range []struct {
+		replica catalog.ReplicaName
+		name    string
+		want    catalog.Code
+	}{{"south", "south-1", ""}, {"south", "south-9", ""}, {"north", "south-9", catalog.Conflict}, {"south", "north-1", catalog.Conflict}} {
+		id := fmt.Sprintf("again-%d", i)
+		c.must(t, catalog.CreateToken, catalog.JoinToken{ID: id, SecretHash: digest("secret"), Replica: tt.replica, Expires: c.now + 1e6})
+		m := member("south-1")
+		m.Replica, m.Name = "", tt.name
+		r := c.apply(t, catalog.JoinMember, catalog.Joining{Token: id, Secret: []byte("secret"), Member: m})
+		if code := refusalOf(r); code != tt.want {
+			t.Errorf("join %s as %s: %q, want %q", tt.replica, tt.name, code, tt.want)
+		}
+	}
+	after, err := c.view().MemberByName("south-9")
+	if err != nil || after.ID != before.ID || after.Joined != before.Joined || !after.Draining {
+		t.Errorf("member is %+v, %v; was %+v", after, err, before)
+	}
+	if _, err := c.view().MemberByName("south-1"); err == nil {
+		t.Error("the old name is taken still")
+	}
+}
+
+func refusalOf(r catalog.Result) catalog.Code {
+	if r.Refusal == nil {
+		return ""
+	}
+	return r.Refusal.Code
+}
+
 func TestTimeNeverRunsBack(t *testing.T) {
 	c := emptyCluster(t)
 	before, _ := c.view().Clock()

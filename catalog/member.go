@@ -83,7 +83,13 @@ func joinMember(s *state, b *Joining) (any, error) {
 		return nil, refuse(Denied, "token %s is for replica %s", token.ID, token.Replica)
 	}
 	b.Member.Replica = token.Replica
-	if err := s.admit(&b.Member); err != nil {
+	old, there, err := s.member(b.Member.ID)
+	if err == nil && there {
+		err = s.readmit(&b.Member, &old)
+	} else if err == nil {
+		err = s.admit(&b.Member)
+	}
+	if err != nil {
 		return nil, err
 	}
 	token.UsedBy, token.Used = b.Member.ID, s.at
@@ -123,6 +129,33 @@ func (s *state) admit(m *Member) error {
 		return err
 	}
 	m.Joined = s.at
+	return s.set(keyMember(m.ID), m)
+}
+
+// readmit lets a member that has lost its state join again with the same key: it keeps what the cluster says of it.
+func (s *state) readmit(m, old *Member) error {
+	if len(m.Key) != 32 || Fingerprint(m.Key) != m.ID {
+		return refuse(Invalid, "node id %q is not the fingerprint of its key", clip(string(m.ID), 60))
+	}
+	if m.Level < s.cluster.Level {
+		return refuse(Conflict, "the node's program supports level %d, the cluster is at %d", m.Level, s.cluster.Level)
+	}
+	if m.Replica != old.Replica {
+		return refuse(Conflict, "node %s is a member already, of replica %s", m.ID, old.Replica)
+	}
+	if m.Name != old.Name {
+		if err := s.nameMember(m.Name, m.ID); err != nil {
+			return err
+		}
+		s.delete(keyName(old.Name))
+	}
+	m.Joined, m.Draining = old.Joined, old.Draining
+	if m.Weight == 0 {
+		m.Weight = old.Weight
+	}
+	if err := checkMember(m); err != nil {
+		return err
+	}
 	return s.set(keyMember(m.ID), m)
 }
 

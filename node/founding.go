@@ -86,15 +86,7 @@ func (c Config) prepare(d disk.Disk, log *slog.Logger) (peer.Identity, error) {
 	} else if !errors.Is(err, ErrNotFounded) {
 		return peer.Identity{}, err
 	}
-	if err := d.MkdirAll(c.identityDir()); err != nil {
-		return peer.Identity{}, err
-	}
-	id, err := peer.LoadOrCreateIdentity(c.identityDir(), d)
-	if err != nil {
-		return peer.Identity{}, err
-	}
-	_, err = c.localToken(d)
-	return id, err
+	return c.identity(d)
 }
 
 // joinRequest and joinReply travel between a machine that joins and the member it reached.
@@ -109,8 +101,9 @@ type joinReply struct {
 }
 
 // Join makes the configured node a member, by a token that a member made. It may be repeated by the same node until
-// it succeeds. When it returns nil the node can be started.
-func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (catalog.Cluster, error) {
+// it succeeds. A node without which the cluster was recovered, or which was removed, joins again with its key and its
+// files; what it had agreed on before is removed. When Join returns nil the node can be started.
+func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (_ catalog.Cluster, err error) {
 	token, err := peer.ParseToken(text)
 	if err != nil {
 		return catalog.Cluster{}, err
@@ -120,7 +113,12 @@ func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (catal
 			ErrConfig, token.Replica, cfg.Name, cfg.Replica.Name)
 	}
 	d := disk.New()
-	id, err := cfg.prepare(d, log)
+	old, release, err := cfg.reopen(d, token.Cluster, log)
+	if err != nil {
+		return catalog.Cluster{}, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	id, err := cfg.identity(d)
 	if err != nil {
 		return catalog.Cluster{}, err
 	}
@@ -139,6 +137,9 @@ func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (catal
 	var reply joinReply
 	if err := json.Unmarshal(answer, &reply); err != nil {
 		return catalog.Cluster{}, fmt.Errorf("read the answer to the join request: %w", err)
+	}
+	if err := cfg.drop(d, old, reply.Known, catalog.NodeID(id.ID())); err != nil {
+		return catalog.Cluster{}, err
 	}
 	return reply.Known.Cluster, cfg.saveKnown(d, reply.Known)
 }

@@ -16,7 +16,7 @@ import (
 
 // ErrSuperseded reports that the cluster was recovered without this node: it went on under a higher epoch. The node
 // would only keep a second cluster alive, together with others that were left behind.
-var ErrSuperseded = errors.New("the cluster was recovered without this node; move the node's folder away and let it join anew")
+var ErrSuperseded = errors.New("the cluster was recovered without this node; let it join anew with a token")
 
 func (c Config) supersededPath() string { return filepath.Join(c.identityDir(), "superseded") }
 

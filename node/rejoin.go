@@ -1,0 +1,91 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+	"holdfast/peer"
+)
+
+// reopen readies a folder for joining: a new one, or that of a node which belonged to the token's cluster before. It
+// keeps other processes off a folder of the second sort until release is called, and returns what the node knew.
+// ErrFounded when the node belongs to another cluster.
+func (c Config) reopen(d disk.Disk, cluster string, log *slog.Logger) (old known, release func() error, err error) {
+	release = func() error { return nil }
+	if old, err = c.recall(d, log); errors.Is(err, ErrNotFounded) {
+		return old, release, nil
+	}
+	if err == nil && old.Cluster.ID != cluster {
+		err = fmt.Errorf("%w: %s (%s)", ErrFounded, old.Cluster.Name, c.Data)
+	}
+	if err == nil {
+		release, err = c.lock()
+	}
+	return old, release, err
+}
+
+// drop removes what the node had agreed on in a membership that has ended, so that it is given the cluster's state anew.
+// Its key and the archive's files stay, and the count of its starts, by which the cluster knows its requests apart.
+// ErrFounded, and nothing is removed, when the membership goes on: a voter that forgot its log could undo decisions.
+func (c Config) drop(d disk.Disk, old, now known, self catalog.NodeID) error {
+	if old.Cluster.ID == "" {
+		return nil
+	}
+	if !ended(old, now, self) {
+		return fmt.Errorf("%w: %s (%s), and is a member still; start it", ErrFounded, old.Cluster.Name, c.Data)
+	}
+	if err := d.RemoveAll(filepath.Join(c.Data, "catalog")); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Join(c.Data, "raft"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the raft log: %w", err)
+	}
+	for _, e := range entries {
+		if e.Name() == "boot" {
+			continue
+		}
+		if err := d.RemoveAll(filepath.Join(c.Data, "raft", e.Name())); err != nil {
+			return err
+		}
+	}
+	return d.RemoveAll(c.supersededPath())
+}
+
+// ended reports whether the membership that the node knew of has ended: the cluster was recovered without it, or it was
+// removed and has now been admitted anew.
+func ended(old, now known, self catalog.NodeID) bool {
+	if now.Cluster.Epoch != old.Cluster.Epoch {
+		return now.Cluster.Epoch > old.Cluster.Epoch
+	}
+	return joined(old, self) != joined(now, self)
+}
+
+// joined returns when the node became a member, 0 when it is none.
+func joined(k known, id catalog.NodeID) catalog.Time {
+	i := slices.IndexFunc(k.Members, func(m catalog.Member) bool { return m.ID == id })
+	if i < 0 {
+		return 0
+	}
+	return k.Members[i].Joined
+}
+
+// identity makes the node's folder for what it is, or reads it.
+func (c Config) identity(d disk.Disk) (peer.Identity, error) {
+	if err := d.MkdirAll(c.identityDir()); err != nil {
+		return peer.Identity{}, err
+	}
+	id, err := peer.LoadOrCreateIdentity(c.identityDir(), d)
+	if err != nil {
+		return peer.Identity{}, err
+	}
+	_, err = c.localToken(d)
+	return id, err
+}

@@ -1,0 +1,165 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+)
+
+// running is a node of a test that can be stopped.
+type running struct {
+	*Node
+	stop context.CancelFunc
+	end  chan error
+}
+
+// start runs the founded or joined node; it stops with the test at the latest.
+func start(t *testing.T, cfg Config) running {
+	t.Helper()
+	n, err := New(cfg, slog.New(slog.NewTextHandler(testLog{t}, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	r := running{Node: n, stop: stop, end: make(chan error, 1)}
+	done := make(chan struct{})
+	go func() { r.end <- n.Run(ctx); close(done) }()
+	t.Cleanup(func() { stop(); <-done })
+	<-n.Ready()
+	return r
+}
+
+// halt stops the node in order.
+func (r running) halt(t *testing.T) {
+	t.Helper()
+	r.stop()
+	if err := <-r.end; err != nil {
+		t.Errorf("%s: %v", r.cfg.Name, err)
+	}
+}
+
+// joinBy lets a member make a token and the configured node join with it.
+func joinBy(t *testing.T, member running, cfg Config) error {
+	t.Helper()
+	var text string
+	eventually(t, "make a token", func() (err error) {
+		text, _, err = invites{member.Node}.Create(t.Context(), catalog.ReplicaName(cfg.Replica.Name), time.Hour, "test")
+		return err
+	})
+	_, err := Join(t.Context(), cfg, text, slog.New(slog.NewTextHandler(testLog{t}, nil)))
+	return err
+}
+
+func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
+	ports := freeUDP(t, 3)
+	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), ports[0], ports[1], ports[2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfgs := make([]Config, 3)
+	for i, name := range f.NodeNames() {
+		if cfgs[i], err = f.Node(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
+	if _, err := Init(t.Context(), cfgs[0], log); err != nil {
+		t.Fatal(err)
+	}
+	nodes := []running{start(t, cfgs[0])}
+	for _, cfg := range cfgs[1:] {
+		if err := joinBy(t, nodes[0], cfg); err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, start(t, cfg))
+	}
+	name := putWhole(t, nodes[1], "before.bin", nodes)
+	for _, n := range nodes {
+		n.halt(t)
+	}
+	if _, err := Recover(t.Context(), cfgs[0], "fire", log); err != nil {
+		t.Fatal(err)
+	}
+	first := start(t, cfgs[0])
+	putWhole(t, first, "alone.bin", nil)
+
+	left := start(t, cfgs[1])
+	if err := <-left.end; !errors.Is(err, ErrSuperseded) {
+		t.Fatalf("a node that was left behind goes on: %v", err)
+	}
+	if err := joinBy(t, first, cfgs[1]); err != nil {
+		t.Fatal(err)
+	}
+	back := start(t, cfgs[1])
+	if back.id != left.id {
+		t.Errorf("the node is %s now, was %s", back.id, left.id)
+	}
+	if err := joinBy(t, first, cfgs[2]); err != nil {
+		t.Fatal(err)
+	}
+	third := start(t, cfgs[2])
+	putWhole(t, third, "after.bin", []running{first, back, third})
+	r, err := archive{back.Node}.Open(t.Context(), name, 0, 100_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(r); err != nil || len(text) != 100_000 {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	eventually(t, "all vote again", func() error {
+		voters := first.raft.Status().Voters
+		if !slices.Contains(voters, back.id) || !slices.Contains(voters, third.id) {
+			return fmt.Errorf("voters %v", voters)
+		}
+		return nil
+	})
+	back.halt(t)
+	if err := joinBy(t, first, cfgs[1]); !errors.Is(err, ErrFounded) {
+		t.Errorf("a member that takes part is let forget what it voted for: %v", err)
+	}
+
+	// One that was removed comes back by the same door.
+	third.halt(t)
+	start(t, cfgs[1])
+	eventually(t, "remove it", func() error {
+		refusal, err := first.insist(t.Context(), catalog.RemoveMember, catalog.MemberRemoval{ID: third.id, Lost: true})
+		if err == nil && refusal != nil && refusal.Code != catalog.NotFound {
+			err = refusal
+		}
+		return err
+	})
+	eventually(t, "it joins anew", func() error { return joinBy(t, first, cfgs[2]) })
+	third = start(t, cfgs[2])
+	putWhole(t, third, "last.bin", []running{first, third})
+}
+
+// putWhole puts a file through the node and waits until it is complete on all the nodes.
+func putWhole(t *testing.T, by running, name catalog.FileName, on []running) catalog.FileName {
+	t.Helper()
+	body := bytes.Repeat([]byte(name[:1]), 100_000)
+	eventually(t, "put "+string(name), func() error {
+		_, err := archive{by.Node}.Put(t.Context(), api.PutRequest{Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
+		return err
+	})
+	for _, n := range on {
+		eventually(t, string(name)+" is complete on "+n.cfg.Name, func() error {
+			return n.raft.View(func(v catalog.View) error {
+				f, err := v.File(name)
+				if err == nil && !f.Complete() {
+					err = fmt.Errorf("%+v", f.Copies)
+				}
+				return err
+			})
+		})
+	}
+	return name
+}
