@@ -147,8 +147,8 @@ func (f *File) check(text string) error {
 			return fmt.Errorf("%snode %q is there twice", where, n.Name)
 		case f.replica(n.Replica) == nil:
 			return fmt.Errorf("%snode %s: %s", at(text, "replica", n.Replica), n.Name, suggest("replica", n.Replica, f.replicaNames()))
-		case n.Weight < 0:
-			return fmt.Errorf("%snode %s: weight %d: want 1 or more", where, n.Name, n.Weight)
+		case n.Weight < 0 || n.Weight > maxWeight:
+			return fmt.Errorf("%snode %s: weight %d: want 1 to %d", at(text, "weight", ""), n.Name, n.Weight, maxWeight)
 		}
 		names[n.Name] = true
 		if _, err := f.Node(n.Name); err != nil {
@@ -269,29 +269,6 @@ func set[T any](to *T, from *T) {
 	if from != nil {
 		*to = *from
 	}
-}
-
-func (c *Config) check() error {
-	for _, a := range []struct{ key, value string }{{"peer", c.Listen.Peer}, {"api", c.Listen.API}, {"access", c.Listen.Access}} {
-		if err := checkAddress(a.value); err != nil {
-			return fmt.Errorf("%s %q: %w", a.key, a.value, err)
-		}
-	}
-	for _, a := range c.Table.Addresses {
-		if err := checkAddress(a); err != nil {
-			return fmt.Errorf("addresses: %q: %w", a, err)
-		}
-	}
-	if c.Limits.Crawls < 0 {
-		return fmt.Errorf("crawls = %d: want 0 or more", c.Limits.Crawls)
-	}
-	if !slices.Contains(logLevels(), c.Limits.LogLevel) {
-		return errors.New(suggest("log-level", c.Limits.LogLevel, logLevels()))
-	}
-	if c.Limits.Memory < 256<<20 {
-		return fmt.Errorf("memory = %s: want at least 256MiB", c.Limits.Memory)
-	}
-	return nil
 }
 
 // Write writes the settings that hold for the node as TOML, for `config show`.

@@ -66,6 +66,16 @@ func TestBadConfigurationNamesTheLineAndWhatWasMeant(t *testing.T) {
 		{"no such replica", `replica = "third"`, `replica = "thrid"`, `line 27: node third-1: unknown replica "thrid", did you mean "third"?`},
 		{"twice", `name = "north-2"`, `name = "north-1"`, `node "north-1" is there twice`},
 		{"not TOML", `kind = "checksum"`, `kind = checksum`, `cluster.toml:14:`},
+		{"short lease", `bandwidth = "30MB"`, `lease = "30s"`, `lease = "30s": want at least 1m`},
+		{"too much weight", `bandwidth = "30MB"`, `weight = 2000000`, `line 19: node north-1: weight 2000000: want 1 to 1000000`},
+		{"a disk twice", `bandwidth = "30MB"`, `files = ["/disk1/a", "/disk2", "/disk1//a/"]`, `files: "/disk1//a/" is there twice`},
+		{"relative data", `data = "/tmp/<node>"`, `data = "tmp/<node>"`, `data = "tmp/north-1": want a path from the root`},
+		{"relative files", `bandwidth = "30MB"`, `files = ["disk1"]`, `files: "disk1": want a path from the root`},
+		{"address without host", `bandwidth = "30MB"`, `addresses = [":7480"]`, `addresses: ":7480": want the host and port`},
+		{"address that is all", `bandwidth = "30MB"`, `addresses = ["[::]:7480"]`, `addresses: "[::]:7480": want the host and port`},
+		{"address without port", `bandwidth = "30MB"`, `addresses = ["a.example:0"]`, `addresses: "a.example:0": want the host and port`},
+		{"one port for two", `bandwidth = "30MB"`, `access = "127.0.0.1:7481"`, `api "127.0.0.1:7481" and access "127.0.0.1:7481": one address cannot serve both`},
+		{"one port of all", `bandwidth = "30MB"`, `access = ":7481"`, `access ":7481": one address cannot serve both`},
 		{"bad address", `bandwidth = "30MB"`, `peer = "7480"`, `peer "7480": want host:port`},
 	}
 	for _, tt := range tests {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -90,7 +91,7 @@ func (c Config) describe(id catalog.NodeID, key []byte) catalog.Member {
 		ID: id, Name: c.Name, Key: key, Replica: catalog.ReplicaName(c.Replica.Name),
 		Addresses: c.Table.Addresses, OutOnly: c.Table.OutOnly, Weight: c.Table.Weight, Level: catalog.Level,
 	}
-	if len(m.Addresses) == 0 && !m.OutOnly && !strings.HasPrefix(c.Listen.Peer, "0.0.0.0:") && !strings.HasPrefix(c.Listen.Peer, "[::]:") {
+	if host, _, _ := net.SplitHostPort(c.Listen.Peer); len(m.Addresses) == 0 && !m.OutOnly && !everywhere(host) {
 		m.Addresses = []string{c.Listen.Peer}
 	}
 	return m

@@ -1,0 +1,91 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+const (
+	maxWeight   = 1_000_000 // that the catalog takes
+	leastLease  = Duration(time.Minute)
+	leastMemory = 256 << 20
+)
+
+// check returns what is wrong with the settings that hold for the node, or nil.
+func (c *Config) check() error {
+	if err := c.checkAddresses(); err != nil {
+		return err
+	}
+	if err := c.checkFolders(); err != nil {
+		return err
+	}
+	if c.Limits.Crawls < 0 {
+		return fmt.Errorf("crawls = %d: want 0 or more", c.Limits.Crawls)
+	}
+	if c.Limits.Lease < leastLease {
+		return fmt.Errorf("lease = %q: want at least 1m, or crawls are given away while a leader is elected", c.Limits.Lease)
+	}
+	if !slices.Contains(logLevels(), c.Limits.LogLevel) {
+		return errors.New(suggest("log-level", c.Limits.LogLevel, logLevels()))
+	}
+	if c.Limits.Memory < leastMemory {
+		return fmt.Errorf("memory = %s: want at least 256MiB", c.Limits.Memory)
+	}
+	return nil
+}
+
+func (c *Config) checkAddresses() error {
+	for _, a := range []struct{ key, value string }{{"peer", c.Listen.Peer}, {"api", c.Listen.API}, {"access", c.Listen.Access}} {
+		if err := checkAddress(a.value); err != nil {
+			return fmt.Errorf("%s %q: %w", a.key, a.value, err)
+		}
+	}
+	if collide(c.Listen.API, c.Listen.Access) {
+		return fmt.Errorf("api %q and access %q: one address cannot serve both", c.Listen.API, c.Listen.Access)
+	}
+	for _, a := range c.Table.Addresses {
+		if err := checkAddress(a); err != nil {
+			return fmt.Errorf("addresses: %q: %w", a, err)
+		}
+		if host, port, _ := net.SplitHostPort(a); everywhere(host) || port == "0" {
+			return fmt.Errorf("addresses: %q: want the host and port at which the other nodes reach this one", a)
+		}
+	}
+	return nil
+}
+
+// collide reports whether two addresses to listen on with TCP are in each other's way.
+func collide(a, b string) bool {
+	hostA, portA, _ := net.SplitHostPort(a)
+	hostB, portB, _ := net.SplitHostPort(b)
+	return portA == portB && portA != "0" && (hostA == hostB || everywhere(hostA) || everywhere(hostB))
+}
+
+// everywhere reports whether the host of an address to listen on stands for all addresses of the machine.
+func everywhere(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "" || err == nil && ip.IsUnspecified()
+}
+
+func (c *Config) checkFolders() error {
+	if !filepath.IsAbs(c.Data) {
+		return fmt.Errorf("data = %q: want a path from the root, as in \"/var/lib/holdfast\"", c.Data)
+	}
+	seen := map[string]bool{}
+	for _, dir := range c.Files {
+		clean := filepath.Clean(dir)
+		switch {
+		case !filepath.IsAbs(dir):
+			return fmt.Errorf("files: %q: want a path from the root, as in \"/disk1/holdfast\"", dir)
+		case seen[clean]:
+			return fmt.Errorf("files: %q is there twice", dir)
+		}
+		seen[clean] = true
+	}
+	return nil
+}
