@@ -7,19 +7,20 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -170,52 +171,51 @@ func showsTorn(t *testing.T, torn, base string) {
 	}
 }
 
-// TestFilesChangeWhileTheyArePut puts files that are being written.
+// TestFilesChangeWhileTheyArePut changes files when they have been hashed and are about to be sent.
 func TestFilesChangeWhileTheyArePut(t *testing.T) {
 	c := alone(t)
+	node, err := url.Parse("http://" + c.Address("north-1", "api"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var change func() error
+	pass := httputil.NewSingleHostReverseProxy(node)
+	pass.ErrorLog = log.New(io.Discard, "", 0) // a broken transfer is what is wanted
+	between := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut { // the client sends the bytes when they are asked for
+			if err := change(); err != nil {
+				t.Error(err)
+			}
+		}
+		pass.ServeHTTP(w, r)
+	}))
 	for _, tt := range []struct {
 		name   string
-		change func(f *os.File, n uint64) error
+		change func(f *os.File) error
 	}{
-		{"overwritten.bin", func(f *os.File, n uint64) error {
-			_, err := f.WriteAt(binary.BigEndian.AppendUint64(nil, n), 60*mib)
-			return err
-		}},
-		{"growing.bin", func(f *os.File, n uint64) error { return f.Truncate(64*mib + int64(n)) }},
-		{"shrinking.bin", func(f *os.File, n uint64) error { return f.Truncate(max(0, 64*mib-int64(n))) }},
+		{"overwritten.bin", func(f *os.File) error { _, err := f.WriteAt([]byte{0}, 7*mib); return err }},
+		{"growing.bin", func(f *os.File) error { return f.Truncate(9 * mib) }},
+		{"shrinking.bin", func(f *os.File) error { return f.Truncate(5 * mib) }},
 	} {
-		path := write(t, tt.name, 64*mib)
-		f, err := os.OpenFile(path, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stop, begun := make(chan struct{}), make(chan struct{})
-		var writing sync.WaitGroup
-		writing.Go(func() {
-			for n := uint64(1); ; n++ {
-				if err := tt.change(f, n); err != nil {
-					t.Error(err)
-				}
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				if n == 1 {
-					close(begun)
-				}
+		path := write(t, tt.name, 8*mib)
+		change = func() error {
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				return err
 			}
-		})
-		<-begun
-		refusedBy(t, c, 1, []string{tt.name, "changed"}, "file", "put", path)
-		close(stop)
-		writing.Wait()
-		_ = f.Close()
+			return errors.Join(tt.change(f), f.Close())
+		}
+		got := run(t, "file", "put", path, "--server", between, "--token", "@"+filepath.Join(c.Dir, "north-1", "identity", "api-token"))
+		refuses(t, "put "+tt.name, got, 1, tt.name, "changed")
 		refusedBy(t, c, 1, []string{tt.name, "not found"}, "file", "show", tt.name)
 	}
-	if left, err := filepath.Glob(filepath.Join(c.Dir, "north-1", "incoming", "*")); err != nil || len(left) > 0 {
-		t.Errorf("left over: %v %v", left, err)
-	}
+	must(t, 10*time.Second, "nothing is left over", func() error {
+		left, err := filepath.Glob(filepath.Join(c.Dir, "north-1", "incoming", "*"))
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("%v", left)
+		}
+		return err
+	})
 }
 
 // TestRefusals are mistakes that a user makes, each with an answer that says what is wrong.
