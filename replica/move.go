@@ -152,54 +152,71 @@ func (r *Replica) list(shard catalog.Shard) ([]Held, error) {
 }
 
 // mend deals with what the store found when it was opened: loose files are read again and listed when they
-// are the archive's, missing ones are reported.
+// are the archive's, missing ones are reported. The catalog here may be behind at first, so it looks again
+// after each change until all is listed, fetched anew or reported.
 func (r *Replica) mend(ctx context.Context) error {
 	if r.sums != nil {
 		return nil
 	}
 	reported := make(map[catalog.FileName]bool)
 	return r.eachChange(ctx, nil, func(ctx context.Context) (time.Duration, error) {
-		left := 0
-		for _, name := range r.store.Loose() {
-			if err := r.mendLoose(ctx, name); err != nil {
-				left++
-				r.log.Warn("loose file", "file", name, "err", err)
+		r.mendOnce(ctx, reported)
+		for _, names := range [][]catalog.FileName{r.store.Loose(), r.store.Missing()} {
+			for _, name := range names {
+				if !reported[name] {
+					return time.Minute, ctx.Err()
+				}
 			}
-		}
-		for _, name := range r.store.Missing() {
-			if reported[name] {
-				continue
-			}
-			if err := r.doubt(ctx, name, missingFinding(name)); err != nil {
-				left++
-				r.log.Warn("missing file", "file", name, "err", err)
-				continue
-			}
-			reported[name] = true
-		}
-		if left > 0 {
-			return time.Minute, ctx.Err()
 		}
 		<-ctx.Done()
 		return 0, ctx.Err()
 	})
 }
 
+// mendOnce looks once at each loose and each missing file that was not reported, and notes what it reports.
+func (r *Replica) mendOnce(ctx context.Context, reported map[catalog.FileName]bool) {
+	for _, name := range r.store.Loose() {
+		if reported[name] || ctx.Err() != nil {
+			continue
+		}
+		bad, err := r.mendLoose(ctx, name)
+		if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+			r.log.Warn("loose file", "file", name, "err", err)
+		}
+		if bad {
+			reported[name] = true
+		}
+	}
+	for _, name := range r.store.Missing() {
+		if reported[name] || ctx.Err() != nil {
+			continue
+		}
+		told, err := r.doubt(ctx, name, missingFinding(name))
+		if err != nil {
+			r.log.Warn("missing file", "file", name, "err", err)
+		}
+		if told {
+			reported[name] = true
+		}
+	}
+}
+
 // mendLoose lists a loose file if the catalog says that this node has a verified copy of it, and its bytes are
-// the right ones. What is owed the pull road takes up; the rest stays where it is.
-func (r *Replica) mendLoose(ctx context.Context, name catalog.FileName) error {
+// the right ones; if they are not, it reports that and tells so. What is owed the pull road takes up; the rest stays
+// where it is.
+func (r *Replica) mendLoose(ctx context.Context, name catalog.FileName) (reported bool, err error) {
 	f, mine, err := r.mine(name)
 	if err != nil || !mine {
-		return err
+		return false, err
 	}
 	p := r.pulls.start(f, false)
 	if p == nil {
-		return nil
+		return false, nil
 	}
 	defer r.pulls.end(name)
 	err = r.store.Vouch(ctx, heldAs(f))
 	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotHere) {
-		return err
+		return false, err
 	}
 	return r.doubt(ctx, name, missingFinding(name))
 }

@@ -257,36 +257,39 @@ func (p *passing) flush(ctx context.Context) error {
 	if len(p.findings) == 0 {
 		return nil
 	}
-	if err := p.report(ctx, p.findings); err != nil {
+	if _, err := p.report(ctx, p.findings); err != nil {
 		return err
 	}
 	p.findings = p.findings[:0]
 	return nil
 }
 
-// report tells the catalog of findings.
-func (r *Replica) report(ctx context.Context, findings []catalog.Finding) error {
+// report tells the catalog of findings and returns how many it refused.
+func (r *Replica) report(ctx context.Context, findings []catalog.Finding) (refused int, err error) {
 	body := catalog.Findings{Node: r.cfg.Self, Files: findings}
 	results, err := r.proposeItems(ctx, catalog.FindCopies, body, len(findings))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, res := range results {
 		if res.Refusal != nil {
+			refused++
 			r.log.Info("finding refused", "file", res.Name, "err", res.Refusal)
 		}
 	}
-	return nil
+	return refused, nil
 }
 
-// doubt reports a finding on one copy, if the catalog takes it for a good one of this node.
-func (r *Replica) doubt(ctx context.Context, name catalog.FileName, finding catalog.Finding) error {
+// doubt reports a finding on one copy, if the catalog as it shows here takes it for a good one of this node. It
+// tells whether the finding was reported and taken.
+func (r *Replica) doubt(ctx context.Context, name catalog.FileName, finding catalog.Finding) (reported bool, err error) {
 	_, good, err := r.mine(name)
 	if errors.Is(err, catalog.ErrNotFound) || err == nil && !good {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	return r.report(ctx, []catalog.Finding{finding})
+	refused, err := r.report(ctx, []catalog.Finding{finding})
+	return err == nil && refused == 0, err
 }

@@ -99,7 +99,7 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 	if err != nil || !good || h == heldAs(f) || !r.store.Has(name) {
 		return h, nil
 	}
-	if err := r.doubt(ctx, name, corruptFinding(name, h.SHA256)); err != nil {
+	if _, err := r.doubt(ctx, name, corruptFinding(name, h.SHA256)); err != nil {
 		r.log.Warn("bad copy could not be reported", "file", name, "err", err)
 	}
 	return h, nil
