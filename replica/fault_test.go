@@ -187,7 +187,7 @@ func TestPutSurvivesFaults(t *testing.T) {
 			s := openStore(t, dir, twin.Disk())
 			as := catalog.Addition{Name: "p.warc.gz", Collection: "web"}
 			twin.FailAt(n, nil)
-			_, err := s.Adopt(t.Context(), path, as, own)
+			_, _, err := s.Adopt(t.Context(), path, as, own)
 			fault := err != nil
 			twin.FailAt(0, nil)
 			if n%2 == 0 {
@@ -200,7 +200,7 @@ func TestPutSurvivesFaults(t *testing.T) {
 			if err != nil || !fault && len(left) != 1 {
 				t.Fatalf("fault %d: outbox %v, %v", n, left, err)
 			}
-			got, err := s.Adopt(t.Context(), path, as, own)
+			got, _, err := s.Adopt(t.Context(), path, as, own)
 			if err != nil || got.SHA256 != heldOf("", b).SHA256 || got.Size != 5000 {
 				t.Fatalf("fault %d: then Adopt: %v, %v", n, got, err)
 			}
@@ -224,7 +224,7 @@ func TestAdoptRefuses(t *testing.T) {
 	s := openStore(t, t.TempDir(), disk.New())
 	path, _ := sourceFile(t, 1, 3<<20)
 	put := func(name string, own Ownership) error {
-		_, err := s.Adopt(t.Context(), path, catalog.Addition{Name: catalog.FileName(name)}, own)
+		_, _, err := s.Adopt(t.Context(), path, catalog.Addition{Name: catalog.FileName(name)}, own)
 		return err
 	}
 	for _, name := range []string{"", ".hidden", "a/b", ManifestName} {
@@ -243,10 +243,10 @@ func TestAdoptRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Adopt(ctx, path, catalog.Addition{Name: "b"}, Foreign); !errors.Is(err, context.Canceled) {
+	if _, _, err := s.Adopt(ctx, path, catalog.Addition{Name: "b"}, Foreign); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := s.Adopt(t.Context(), t.TempDir(), catalog.Addition{Name: "b"}, Owned); err == nil {
+	if _, _, err := s.Adopt(t.Context(), t.TempDir(), catalog.Addition{Name: "b"}, Owned); err == nil {
 		t.Error("a folder was taken")
 	}
 }

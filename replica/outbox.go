@@ -41,37 +41,36 @@ func (s *Store) notePath(name catalog.FileName) string {
 
 // Adopt takes the file at path into the outbox under the name that as gives, and returns as completed with
 // size and SHA-256. When Adopt returns nil, bytes and note are on stable storage; the file at path stays
-// as it is in any case. Adopting the same bytes again is no error; other bytes under the name are
-// ErrExists; a file that changes meanwhile is ErrChanged; no room is disk.ErrFull.
-func (s *Store) Adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (catalog.Addition, error) {
+// as it is in any case. Adopting the same bytes again is no error, and placed is false; other bytes under the name
+// are ErrExists; a file that changes meanwhile is ErrChanged; no room is disk.ErrFull.
+func (s *Store) Adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (entry catalog.Addition, placed bool, err error) {
 	if err := checkName(as.Name); err != nil {
-		return as, fmt.Errorf("put %s: %w", path, err)
+		return as, false, fmt.Errorf("put %s: %w", path, err)
 	}
-	as, err := s.adopt(ctx, path, as, own)
+	entry, placed, err = s.adopt(ctx, path, as, own)
 	if err != nil {
-		return as, fmt.Errorf("put %s as %s: %w", path, as.Name, err)
+		return entry, placed, fmt.Errorf("put %s as %s: %w", path, as.Name, err)
 	}
-	return as, nil
+	return entry, placed, nil
 }
 
-func (s *Store) adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (catalog.Addition, error) {
+func (s *Store) adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (_ catalog.Addition, placed bool, err error) {
 	temporary := s.temporaryName(as.Name)
-	var err error
 	if own == Owned {
 		as, err = s.linkAside(ctx, path, temporary, as)
 	}
 	if own == Foreign || cannotLink(err) {
 		// Another name: creating a file must never empty one that is linked.
 		if err := s.drop(temporary); err != nil {
-			return as, err
+			return as, false, err
 		}
 		temporary = s.temporaryName(as.Name)
 		as, err = s.copyAside(ctx, path, temporary, as)
 	}
 	if err == nil {
-		err = s.enter(temporary, as)
+		placed, err = s.enter(temporary, as)
 	}
-	return as, errors.Join(err, s.drop(temporary))
+	return as, placed, errors.Join(err, s.drop(temporary))
 }
 
 // cannotLink reports that the file system, or the file's permissions, want a copy instead.
@@ -178,29 +177,30 @@ func unchanged(before fs.FileInfo, path string, size int64) error {
 	return nil
 }
 
-// enter gives the bytes at the temporary name their name in the outbox, after their note.
-func (s *Store) enter(temporary string, as catalog.Addition) error {
+// enter gives the bytes at the temporary name their name in the outbox, after their note; placed is false when the
+// same bytes were there already.
+func (s *Store) enter(temporary string, as catalog.Addition) (placed bool, err error) {
 	s.outbox.Lock()
 	defer s.outbox.Unlock()
 	final := s.outboxPath(as.Name)
 	if isFile(final) {
 		kept, err := s.note(as.Name)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if kept.Size != as.Size || kept.SHA256 != as.SHA256 {
-			return ErrExists
+			return false, ErrExists
 		}
-		return s.disk.Remove(temporary)
+		return false, s.disk.Remove(temporary)
 	}
-	err := s.disk.WriteFile(s.notePath(as.Name), func(w io.Writer) error { return json.NewEncoder(w).Encode(as) })
+	err = s.disk.WriteFile(s.notePath(as.Name), func(w io.Writer) error { return json.NewEncoder(w).Encode(as) })
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := s.disk.Rename(temporary, final); err != nil {
-		return errors.Join(err, s.disk.Remove(s.notePath(as.Name)))
+		return false, errors.Join(err, s.disk.Remove(s.notePath(as.Name)))
 	}
-	return nil
+	return true, nil
 }
 
 // note returns the entry of a file in the outbox.

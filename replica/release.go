@@ -11,26 +11,67 @@ import (
 	"holdfast/catalog"
 )
 
-// pending are files in the outbox that the catalog has not agreed to yet, or that it does not tell this
-// node to keep.
+// pending are files in the outbox that this node has to look after: the catalog has not agreed to them yet, or it is
+// not seen here that it counts on them. A name is put or looked after by one at a time.
 type pending struct {
 	mu    sync.Mutex
-	names map[catalog.FileName]struct{}
+	names map[catalog.FileName]bool // true: the catalog has agreed, and that has to show here
+	busy  map[catalog.FileName]chan struct{}
 	wake  chan struct{}
 }
 
 func newPending() *pending {
-	return &pending{names: make(map[catalog.FileName]struct{}), wake: make(chan struct{}, 1)}
+	return &pending{names: make(map[catalog.FileName]bool), busy: make(map[catalog.FileName]chan struct{}), wake: make(chan struct{}, 1)}
 }
 
-func (p *pending) add(name catalog.FileName) {
+func (p *pending) add(name catalog.FileName, agreed bool) {
 	p.mu.Lock()
-	p.names[name] = struct{}{}
+	p.names[name] = agreed
 	p.mu.Unlock()
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
+}
+
+// has reports whether the name is pending, and whether the catalog has agreed.
+func (p *pending) has(name catalog.FileName) (there, agreed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	agreed, there = p.names[name]
+	return there, agreed
+}
+
+// begin waits until nothing else is done about the name; end must be called when this is over.
+func (p *pending) begin(ctx context.Context, name catalog.FileName) (end func(), err error) {
+	for {
+		end, other := p.try(name)
+		if end != nil {
+			return end, nil
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// try is begin without waiting; when end is nil, other is closed when what is done is over.
+func (p *pending) try(name catalog.FileName) (end func(), other <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if other := p.busy[name]; other != nil {
+		return nil, other
+	}
+	over := make(chan struct{})
+	p.busy[name] = over
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.busy, name)
+		close(over)
+	}, nil
 }
 
 func (p *pending) remove(name catalog.FileName) {
@@ -52,34 +93,60 @@ func (p *pending) list() []catalog.FileName {
 // Put lets the file at path enter the archive under the name, collection and job that as gives, and returns
 // the whole entry. When Put returns nil the catalog has agreed and the bytes are safe here until every
 // replica has them; ErrPending says that the bytes are safe and the catalog will be asked again. A refusal
-// is returned as a *catalog.Refusal. The file at path stays as it is.
+// is returned as a *catalog.Refusal, and leaves bytes that an earlier put brought. The file at path stays as it is.
 func (r *Replica) Put(ctx context.Context, path string, as catalog.Addition, own Ownership) (catalog.Addition, error) {
+	end, err := r.pending.begin(ctx, as.Name)
+	if err != nil {
+		return as, fmt.Errorf("put %s: %w", as.Name, err)
+	}
+	defer end()
 	as.Source = r.cfg.Self
-	as, err := r.store.Adopt(ctx, path, as, own)
+	as, placed, err := r.store.Adopt(ctx, path, as, own)
 	if err != nil {
 		return as, err
 	}
 	results, err := r.proposeItems(ctx, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{as}}, 1)
 	if err != nil {
-		r.pending.add(as.Name)
+		r.pending.add(as.Name, false)
 		return as, fmt.Errorf("put %s: %w: %w", as.Name, ErrPending, err)
 	}
 	if refusal := results[0].Refusal; refusal != nil {
-		return as, errors.Join(fmt.Errorf("put %s: %w", as.Name, refusal), r.withdraw(as))
+		err := fmt.Errorf("put %s: %w", as.Name, refusal)
+		if waits, _ := r.pending.has(as.Name); placed && !waits {
+			err = errors.Join(err, r.withdraw(ctx, as, refusal))
+		}
+		return as, err
+	}
+	if f, err := r.entry(as.Name); err != nil || !r.countsOn(f, as) {
+		r.pending.add(as.Name, true) // it is behind, or counts on another source's bytes and not on these
 	}
 	return as, nil
 }
 
-// withdraw takes a refused file out of the outbox, unless the catalog counts on the bytes from an earlier put.
-func (r *Replica) withdraw(as catalog.Addition) error {
+// countsOn reports whether the catalog counts on this node's bytes of the file as its source.
+func (r *Replica) countsOn(f catalog.File, as catalog.Addition) bool {
+	return f.SHA256 == as.SHA256 && f.Source == r.cfg.Self && !f.Released
+}
+
+// withdraw takes a file that a refused put has brought to the outbox out again, when the catalog does not count on
+// the bytes. The state here may be behind; so of a file that is not known here the catalog is asked.
+func (r *Replica) withdraw(ctx context.Context, as catalog.Addition, why *catalog.Refusal) error {
 	f, err := r.entry(as.Name)
-	if err == nil && f.Source == r.cfg.Self && !f.Released && f.SHA256 == as.SHA256 {
+	switch {
+	case err == nil && r.countsOn(f, as):
 		return nil
-	}
-	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+	case err == nil, why.Code == catalog.Conflict, why.Code == catalog.Invalid: // it has other bytes, or from elsewhere
+		return r.store.Discharge(as.Name)
+	case !errors.Is(err, catalog.ErrNotFound):
+		r.pending.add(as.Name, false)
 		return err
 	}
-	return r.store.Discharge(as.Name)
+	results, err := r.proposeItems(ctx, catalog.ReleaseFiles, catalog.Releases{Node: r.cfg.Self, Files: []catalog.FileName{as.Name}}, 1)
+	if err == nil && results[0].Name == as.Name && results[0].Refusal != nil && results[0].Refusal.Code == catalog.NotFound {
+		return r.store.Discharge(as.Name)
+	}
+	r.pending.add(as.Name, false)
+	return err
 }
 
 func (r *Replica) entry(name catalog.FileName) (f catalog.File, err error) {
@@ -97,7 +164,7 @@ func (r *Replica) runOutbox(ctx context.Context) error {
 		return err
 	}
 	for _, as := range kept {
-		r.pending.add(as.Name)
+		r.pending.add(as.Name, false)
 	}
 	tries := 0
 	for {
@@ -121,15 +188,21 @@ func (r *Replica) runOutbox(ctx context.Context) error {
 // settlePending looks after each pending file and returns how many stay pending.
 func (r *Replica) settlePending(ctx context.Context) (left int) {
 	for _, name := range r.pending.list() {
-		done, err := r.settleOne(ctx, name)
-		if err != nil {
-			r.log.Warn("file waits in the outbox", "file", name, "err", err)
-		}
-		if !done || err != nil {
+		end, _ := r.pending.try(name)
+		if end == nil { // it is being put
 			left++
 			continue
 		}
-		r.pending.remove(name)
+		done, err := r.settleOne(ctx, name)
+		if err != nil && ctx.Err() == nil {
+			r.log.Warn("file waits in the outbox", "file", name, "err", err)
+		}
+		if done && err == nil {
+			r.pending.remove(name)
+		} else {
+			left++
+		}
+		end()
 	}
 	return left
 }
@@ -139,15 +212,23 @@ func (r *Replica) settlePending(ctx context.Context) (left int) {
 func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bool, err error) {
 	as, err := r.store.note(name)
 	if err != nil {
-		return !isFile(r.store.outboxPath(name)), err
+		if !isFile(r.store.outboxPath(name)) {
+			return true, nil // released meanwhile
+		}
+		return false, err
 	}
 	f, err := r.entry(name)
+	_, agreed := r.pending.has(name)
 	switch {
+	case errors.Is(err, catalog.ErrNotFound) && agreed:
+		return false, nil
 	case errors.Is(err, catalog.ErrNotFound):
 	case err != nil:
 		return false, err
-	case f.SHA256 == as.SHA256 && f.Source == r.cfg.Self && !f.Released:
+	case r.countsOn(f, as):
 		return true, nil
+	case f.SHA256 == as.SHA256 && f.Complete() && r.keeps(name):
+		return true, r.store.Discharge(name)
 	case f.SHA256 == as.SHA256 && (f.Complete() || f.Removed != 0 || f.Released):
 		_, err := r.release(ctx, []catalog.FileName{name})
 		return err == nil && !isFile(r.store.outboxPath(name)), err
@@ -163,6 +244,12 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 	}
 	r.log.Error("file in the outbox is refused by the catalog and set aside", "file", name, "err", refusal)
 	return true, r.store.Reject(name, "refused by the catalog: "+refusal.Message)
+}
+
+// keeps reports whether this node keeps the bytes of the file as a replica's good copy.
+func (r *Replica) keeps(name catalog.FileName) bool {
+	_, good, err := r.mine(name)
+	return err == nil && good && r.sums == nil && r.store.Has(name)
 }
 
 func refusalError(r *catalog.Refusal) error {

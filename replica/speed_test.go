@@ -44,7 +44,7 @@ func benchStore(b *testing.B) (*Store, Held) {
 	if err := f.Close(); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.Adopt(b.Context(), path, catalog.Addition{Name: "made"}, Owned); err != nil {
+	if _, _, err := s.Adopt(b.Context(), path, catalog.Addition{Name: "made"}, Owned); err != nil {
 		b.Fatal(err)
 	}
 	return s, Held{Name: "made", Size: copySize, SHA256: catalog.Digest(sum.Sum(nil))}

@@ -288,7 +288,7 @@ func TestStoreIsFull(t *testing.T) {
 	if err := os.WriteFile(path, []byte("y"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Adopt(context.Background(), path, catalog.Addition{Name: "b.warc"}, Foreign); !errors.Is(err, disk.ErrFull) {
+	if _, _, err := s.Adopt(context.Background(), path, catalog.Addition{Name: "b.warc"}, Foreign); !errors.Is(err, disk.ErrFull) {
 		t.Fatalf("Adopt: %v", err)
 	}
 }

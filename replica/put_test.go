@@ -1,0 +1,214 @@
+package replica
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// lagging is a node's catalog whose own state stays behind until catchUp. Of additions, those to a collection that
+// there is not take a second.
+type lagging struct {
+	*cluster
+	mu  sync.Mutex
+	old *memory
+}
+
+func (c *cluster) lag() *lagging {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return &lagging{cluster: c, old: &memory{keys: slices.Clone(c.state.keys), values: maps.Clone(c.state.values)}}
+}
+
+func (l *lagging) View(see func(catalog.View) error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.old != nil {
+		return see(catalog.NewView(l.old))
+	}
+	return l.cluster.View(see)
+}
+
+func (l *lagging) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	if a, ok := body.(catalog.Additions); ok && a.Files[0].Collection == "none" {
+		if err := sleep(ctx, time.Second); err != nil {
+			return catalog.Result{}, err
+		}
+	}
+	return l.cluster.Propose(ctx, kind, body, actor)
+}
+
+func (l *lagging) catchUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.old = nil
+}
+
+// putInto puts the file at path into a collection; into "none" it must be refused.
+func (n *node) putInto(collection catalog.CollectionName, name catalog.FileName, path string) {
+	n.t.Helper()
+	_, err := n.r.Put(context.Background(), path, catalog.Addition{Name: name, Collection: collection}, Owned)
+	var refusal *catalog.Refusal
+	if refused := errors.As(err, &refusal); refused != (collection == "none") || err != nil && !refused {
+		n.t.Errorf("put into %s: %v", collection, err)
+	}
+}
+
+func (n *node) inOutbox(name catalog.FileName) bool { return isFile(n.r.store.outboxPath(name)) }
+
+// TestARefusedPutLeavesNothing puts a file that the catalog refuses and does not know.
+func TestARefusedPutLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1")
+		north := c.node("north-1")
+		path, _ := sourceFile(t, 1, 1000)
+		north.putInto("none", fileName(1), path)
+		if names, err := os.ReadDir(filepath.Join(north.dir, "outbox")); err != nil || len(names) > 0 {
+			t.Fatalf("outbox: %v, %v", names, err)
+		}
+	})
+}
+
+// TestARefusedPutKeepsPendingBytes puts a file while nothing can be agreed, and the same again where it is refused.
+func TestARefusedPutKeepsPendingBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1")
+		north := c.node("north-1")
+		c.cut = true
+		path, _ := sourceFile(t, 1, 1000)
+		_, err := north.r.Put(t.Context(), path, catalog.Addition{Name: fileName(1), Collection: "web"}, Owned)
+		if !errors.Is(err, ErrPending) {
+			t.Fatalf("Put: %v", err)
+		}
+		c.cut = false
+		north.putInto("none", fileName(1), path)
+		if !north.inOutbox(fileName(1)) {
+			t.Fatal("the bytes that Put has called safe are gone")
+		}
+		stop := c.run("north-1", "south-1")
+		defer stop()
+		c.complete(fileName(1))
+	})
+}
+
+// TestARefusedPutKeepsAcceptedBytes lets two puts of a file run side by side, of which one is refused, while the
+// state here shows neither.
+func TestARefusedPutKeepsAcceptedBytes(t *testing.T) {
+	for _, order := range [][]catalog.CollectionName{{"web", "none"}, {"none", "web"}} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, "north-1", "south-1")
+			north := c.node("north-1")
+			l := c.lag()
+			north.r.catalog = l
+			path, _ := sourceFile(t, 1, 1000)
+			var puts sync.WaitGroup
+			for _, collection := range order {
+				puts.Go(func() { north.putInto(collection, fileName(1), path) })
+				synctest.Wait()
+			}
+			puts.Wait()
+			if !north.inOutbox(fileName(1)) {
+				t.Fatalf("order %v: the bytes that were accepted are gone", order)
+			}
+			l.catchUp()
+			stop := c.run("north-1", "south-1")
+			defer stop()
+			c.complete(fileName(1))
+		})
+	}
+}
+
+// TestASecondSourceIsNotKept puts a file that the archive has from another node, on a node that holds a copy and
+// on one that does not.
+func TestASecondSourceIsNotKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "north-2", "south-1")
+		stop := c.run("north-1", "north-2", "south-1")
+		defer stop()
+		c.node("south-1").put(fileName(1), 1, 1000)
+		c.complete(fileName(1))
+		for _, name := range []string{"north-1", "north-2"} {
+			c.node(name).put(fileName(1), 1, 1000)
+		}
+		sleep(t.Context(), 5*time.Minute)
+		for _, name := range []string{"north-1", "north-2"} {
+			n := c.node(name)
+			if n.inOutbox(fileName(1)) || len(n.r.pending.list()) > 0 {
+				t.Errorf("%s: the second copy is still in the outbox", name)
+			}
+			if len(n.get(fileName(1))) != 1000 {
+				t.Errorf("%s cannot read the file", name)
+			}
+		}
+	})
+}
+
+// TestAReleasedFileIsPendingNoMore looks after a pending file whose bytes were released meanwhile.
+func TestAReleasedFileIsPendingNoMore(t *testing.T) {
+	c := newCluster(t, "north-1", "south-1")
+	r := c.node("north-1").r
+	var said bytes.Buffer
+	r.log = slog.New(slog.NewTextHandler(&said, nil))
+	r.pending.add(fileName(1), false)
+	if left := r.settlePending(t.Context()); left > 0 || len(r.pending.list()) > 0 || strings.Contains(said.String(), "WARN") {
+		t.Errorf("%d left\n%s", left, said.String())
+	}
+}
+
+// TestAMissingFileIsReportedOnceItIsKnown loses a copy, and restarts its node with a state from before there was
+// the file. Another file lost its line, not its bytes.
+func TestAMissingFileIsReportedOnceItIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1")
+		l := c.lag()
+		stop := c.run("north-1", "south-1")
+		north := c.node("north-1")
+		north.put(fileName(1), 1, 1000)
+		north.put(fileName(2), 2, 1000)
+		c.complete(fileName(1), fileName(2))
+		sleep(t.Context(), time.Minute)
+		stop()
+		if err := os.Remove(north.r.store.Path(fileName(1))); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(filepath.Dir(north.r.store.Path(fileName(2))), ManifestName)); err != nil {
+			t.Fatal(err)
+		}
+		north.open()
+		if n := len(north.r.store.Missing()) + len(north.r.store.Loose()); n != 2 {
+			t.Fatalf("%d files are missing or loose", n)
+		}
+		north.r.catalog = l
+		stop = c.run("north-1", "south-1")
+		defer stop()
+		sleep(t.Context(), 10*time.Minute)
+		l.catchUp()
+		c.node("south-1").put(fileName(3), 3, 1000)
+		c.until("the loss is reported", func(v catalog.View) bool {
+			f, err := v.File(fileName(1))
+			return err == nil && f.Copy("north").FileList == catalog.FileListMissing && f.Copy("north").Disputed
+		})
+		c.must(catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{{Name: fileName(1), Replica: "north", Bad: true, Votes: "2:1"}}})
+		sleep(t.Context(), 10*time.Minute)
+		if left := append(north.r.store.Missing(), north.r.store.Loose()...); len(left) > 0 {
+			t.Errorf("still missing or loose: %v", left)
+		}
+		for i := 1; i <= 2; i++ {
+			if !north.r.store.Has(fileName(i)) {
+				t.Errorf("the copy of %s was not mended", fileName(i))
+			}
+		}
+	})
+}
