@@ -130,20 +130,20 @@ func TestARefusedPutKeepsAcceptedBytes(t *testing.T) {
 	}
 }
 
-// TestASecondSourceIsNotKept puts a file that the archive has from another node, on a node that holds a copy and
-// on one that does not.
+// TestASecondSourceIsNotKept puts a file that the archive has from another node, on a node that holds a copy, on
+// one that does not, and on one that holds its checksum.
 func TestASecondSourceIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, "north-1", "north-2", "south-1")
-		stop := c.run("north-1", "north-2", "south-1")
+		c := newCluster(t, "north-1", "north-2", "south-1", "sums-1")
+		stop := c.run("north-1", "north-2", "south-1", "sums-1")
 		defer stop()
 		c.node("south-1").put(fileName(1), 1, 1000)
 		c.complete(fileName(1))
-		for _, name := range []string{"north-1", "north-2"} {
+		for _, name := range []string{"north-1", "north-2", "sums-1"} {
 			c.node(name).put(fileName(1), 1, 1000)
 		}
 		sleep(t.Context(), 5*time.Minute)
-		for _, name := range []string{"north-1", "north-2"} {
+		for _, name := range []string{"north-1", "north-2", "sums-1"} {
 			n := c.node(name)
 			if n.inOutbox(fileName(1)) || len(n.r.pending.list()) > 0 {
 				t.Errorf("%s: the second copy is still in the outbox", name)

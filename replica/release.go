@@ -246,10 +246,11 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 	return true, r.store.Reject(name, "refused by the catalog: "+refusal.Message)
 }
 
-// keeps reports whether this node keeps the bytes of the file as a replica's good copy.
+// keeps reports whether this node has a replica's good copy of the file beside the outbox: its bytes, or its checksum
+// in a checksum replica, whose nodes' bytes nobody counts on unless they are the file's source.
 func (r *Replica) keeps(name catalog.FileName) bool {
 	_, good, err := r.mine(name)
-	return err == nil && good && r.sums == nil && r.store.Has(name)
+	return err == nil && good && (r.sums != nil || r.store.Has(name))
 }
 
 func refusalError(r *catalog.Refusal) error {
