@@ -66,6 +66,22 @@ func (c *Client) Replica(ctx context.Context, name string) (Replica, error) {
 	return get[Replica](ctx, c, "replicas", name)
 }
 
+// AddReplica adds a replica.
+func (c *Client) AddReplica(ctx context.Context, in ReplicaRequest) (Replica, error) {
+	return post[Replica](ctx, c, in, "replicas")
+}
+
+// Collections lists the collections.
+func (c *Client) Collections(ctx context.Context) ([]Collection, error) {
+	page, err := get[Page[Collection]](ctx, c, "collections")
+	return page.Items, err
+}
+
+// AddCollection adds a collection.
+func (c *Client) AddCollection(ctx context.Context, name catalog.CollectionName) (Collection, error) {
+	return post[Collection](ctx, c, CollectionRequest{Name: name}, "collections")
+}
+
 // Shards yields a replica's shards in order.
 func (c *Client) Shards(ctx context.Context, replica string) iter.Seq2[Shard, error] {
 	return all[Shard](ctx, c, nil, "replicas", replica, "shards")
@@ -163,6 +179,16 @@ func (c *Client) Job(ctx context.Context, id uint64) (Job, error) {
 // WishJob pauses a job, lets it run on, or stops it.
 func (c *Client) WishJob(ctx context.Context, id uint64, wish catalog.JobWish, reason string) (Job, error) {
 	return post[Job](ctx, c, bodyOf(wish, reason), "jobs", strconv.FormatUint(id, 10), "wish")
+}
+
+// ResubmitJob makes a new job of a failed one.
+func (c *Client) ResubmitJob(ctx context.Context, id uint64) (Job, error) {
+	return post[Job](ctx, c, nil, "jobs", strconv.FormatUint(id, 10), "resubmit")
+}
+
+// RejectJob says that a failed job is not to be tried again.
+func (c *Client) RejectJob(ctx context.Context, id uint64) (Job, error) {
+	return post[Job](ctx, c, nil, "jobs", strconv.FormatUint(id, 10), "reject")
 }
 
 // JobLog writes the last tail lines of a job's crawl.log to w, all of them when tail is 0.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -31,6 +33,7 @@ type ByID struct {
 
 func (s *server) jobRoutes(api huma.API) {
 	s.jobReadRoutes(api)
+	s.jobEndRoutes(api)
 	type create struct{ Body JobRequest }
 	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs", id: "job-create", tag: "jobs",
 		summary: "Create a job and submit it: a node claims it and crawls", status: http.StatusCreated},
@@ -48,9 +51,64 @@ func (s *server) jobRoutes(api huma.API) {
 			if err := s.propose(ctx, catalog.WishJob, catalog.JobWishing{ID: in.ID, Wish: in.Body.wish(), Reason: in.Body.Reason}, nil); err != nil {
 				return nil, err
 			}
+			if err := s.Catalog.Linear(ctx); err != nil {
+				return nil, err
+			}
 			job, err := s.showJob(ctx, in.ID)
 			return &answer[Job]{job}, err
 		})
+}
+
+// jobEndRoutes decide what becomes of a failed job.
+func (s *server) jobEndRoutes(api huma.API) {
+	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
+		summary: "Make a new job of a failed one; the new one is answered"},
+		func(ctx context.Context, in *ByID) (*answer[Job], error) {
+			kept, _, err := s.job(in.ID)
+			if err == nil {
+				err = mayReach(callerOf(ctx).Role, kept.Spec.Settings)
+			}
+			if err != nil {
+				return nil, err
+			}
+			var made catalog.Job
+			if err := s.propose(ctx, catalog.ResubmitJob, catalog.JobRef{ID: in.ID}, &made); err != nil {
+				return nil, err
+			}
+			job := jobOf(made, nil)
+			job.Settings = &Settings{made.Spec.Settings}
+			return &answer[Job]{job}, nil
+		})
+	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
+		summary: "Leave a failed job as it is: it is not to be tried again"},
+		func(ctx context.Context, in *ByID) (*answer[Job], error) {
+			if err := s.propose(ctx, catalog.RejectJob, catalog.JobRef{ID: in.ID}, nil); err != nil {
+				return nil, err
+			}
+			if err := s.Catalog.Linear(ctx); err != nil {
+				return nil, err
+			}
+			job, err := s.showJob(ctx, in.ID)
+			return &answer[Job]{job}, err
+		})
+}
+
+// waits says what a wish for the job waits for when the job's node is not heard.
+func waits(job catalog.Job, name string, self NodeStatus) string {
+	what := map[catalog.JobWish]string{catalog.WishStop: "stops", catalog.WishPause: "pauses"}[job.Wish]
+	at := self.Presence[job.Node]
+	if what == "" || job.Node == "" || at.State == "alive" || job.State != catalog.JobSubmitted && job.State != catalog.JobStarted {
+		return ""
+	}
+	text := fmt.Sprintf("node %s is not heard: the job %s when it answers", cmp.Or(name, string(job.Node)), what)
+	if job.Wish == catalog.WishStop && self.Lease > 0 {
+		text += ", or fails when its lease ends"
+		if at.LastHeard.IsZero() {
+			return text + fmt.Sprintf(", %v after the node was last heard", self.Lease)
+		}
+		text += ", about " + at.LastHeard.Add(self.Lease).UTC().Format(time.RFC3339)
+	}
+	return text
 }
 
 func (s *server) jobReadRoutes(api huma.API) {
@@ -229,6 +287,9 @@ func (s *server) job(id uint64) (catalog.Job, Job, error) {
 // showJob adds live progress while the job runs and its node answers; without it the job is shown as agreed.
 func (s *server) showJob(ctx context.Context, id uint64) (Job, error) {
 	kept, shown, err := s.job(id)
+	if err == nil && kept.Wish != catalog.WishRun {
+		shown.Note = waits(kept, shown.NodeName, s.Self.Status(ctx))
+	}
 	if err != nil || kept.State != catalog.JobStarted {
 		return shown, err
 	}

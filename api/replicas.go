@@ -1,8 +1,11 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -22,6 +25,14 @@ func (s *server) replicaRoutes(api huma.API) {
 			replica, err := s.replica(in.Name)
 			return &answer[Replica]{replica}, err
 		})
+	type add struct{ Body ReplicaRequest }
+	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/replicas", id: "replica-add", tag: "replicas",
+		summary: "Add a replica; nodes join it with join tokens, and are then given what it is to hold", status: http.StatusCreated},
+		func(ctx context.Context, in *add) (*answer[Replica], error) {
+			replica, err := s.addReplica(ctx, in.Body)
+			return &answer[Replica]{replica}, err
+		})
+	s.collectionRoutes(api)
 	type shards struct {
 		ByName
 		After string `query:"after" doc:"the last shard of the page before"`
@@ -33,6 +44,74 @@ func (s *server) replicaRoutes(api huma.API) {
 			page, err := s.shards(in.Name, in.After, in.Limit)
 			return &answer[Page[Shard]]{page}, err
 		})
+}
+
+func (s *server) collectionRoutes(api huma.API) {
+	list := func() ([]Collection, error) {
+		out := []Collection{}
+		err := s.Catalog.View(func(v catalog.View) error {
+			collections, err := v.Collections()
+			for _, c := range collections {
+				out = append(out, Collection{Name: c.Name, Created: std(c.Created)})
+			}
+			return err
+		})
+		return out, err
+	}
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/collections", id: "collection-list", tag: "replicas",
+		summary: "List the collections"},
+		func(context.Context, *struct{}) (*answer[Page[Collection]], error) {
+			collections, err := list()
+			return &answer[Page[Collection]]{Page[Collection]{Items: collections}}, err
+		})
+	type add struct{ Body CollectionRequest }
+	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/collections", id: "collection-add", tag: "replicas",
+		summary: "Add a collection; one that is there stays as it is", status: http.StatusCreated},
+		func(ctx context.Context, in *add) (*answer[Collection], error) {
+			if err := s.propose(ctx, catalog.SetCollection, catalog.Collection{Name: in.Body.Name}, nil); err != nil {
+				return nil, err
+			}
+			if err := s.Catalog.Linear(ctx); err != nil {
+				return nil, err
+			}
+			collections, err := list()
+			i := slices.IndexFunc(collections, func(c Collection) bool { return c.Name == in.Body.Name })
+			if err == nil && i < 0 {
+				err = ErrUnavailable
+			}
+			if err != nil {
+				return nil, err
+			}
+			return &answer[Collection]{collections[i]}, nil
+		})
+}
+
+// addReplica adds a replica. The same again is no error; another one of the name is not changed.
+func (s *server) addReplica(ctx context.Context, in ReplicaRequest) (Replica, error) {
+	want := catalog.Replica{Name: in.Name, Kind: in.Kind, Place: cmp.Or(in.Place, string(in.Name)), Collections: slices.Sorted(slices.Values(in.Collections))}
+	if err := s.Catalog.Linear(ctx); err != nil {
+		return Replica{}, err
+	}
+	err := s.Catalog.View(func(v catalog.View) error {
+		old, err := v.Replica(in.Name)
+		if errors.Is(err, catalog.ErrNotFound) {
+			return nil
+		}
+		if err == nil && (old.Kind != want.Kind || old.Place != want.Place || !slices.Equal(old.Collections, slices.Compact(want.Collections))) {
+			err = problem(http.StatusConflict, Code(catalog.Conflict), "there is another replica "+string(in.Name)+" already")
+		}
+		return err
+	})
+	if err != nil {
+		return Replica{}, err
+	}
+	if err := s.propose(ctx, catalog.SetReplica, want, nil); err != nil {
+		return Replica{}, err
+	}
+	if err := s.Catalog.Linear(ctx); err != nil {
+		return Replica{}, err
+	}
+	return s.replica(string(in.Name))
 }
 
 func (s *server) replicas() ([]Replica, error) {

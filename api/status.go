@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -69,6 +70,9 @@ func (s *server) status(ctx context.Context) (Status, error) {
 		for _, j := range jobs {
 			st.Jobs[j.State]++
 		}
+		if text := failedSince(jobs, catalog.At(s.Now().Add(-24*time.Hour))); text != "" {
+			st.Problems = append(st.Problems, text)
+		}
 		return err
 	})
 	if err != nil {
@@ -84,6 +88,37 @@ func (s *server) status(ctx context.Context) (Status, error) {
 	return st, nil
 }
 
+// failedSince says which of the jobs have failed of late and wait for somebody to decide what becomes of them.
+func failedSince(jobs []catalog.Job, since catalog.Time) string {
+	failed := slices.DeleteFunc(slices.Clone(jobs), func(j catalog.Job) bool {
+		return j.State != catalog.JobFailed || j.Wish == catalog.WishStop || j.Ended < since
+	})
+	if len(failed) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d jobs failed in the last day, the last of them job %d: %s; resubmit or reject them", len(failed), failed[0].ID, failed[0].Reason)
+}
+
+// majorityAt returns the place with which the majority of voters would be lost although there are three places, or "".
+func majorityAt(nodes []Node) string {
+	places, voters, all := map[string]bool{}, map[string]int{}, 0
+	for _, n := range nodes {
+		if !n.OutOnly {
+			places[n.Place] = true
+		}
+		if n.Presence.Voter {
+			voters[n.Place]++
+			all++
+		}
+	}
+	for place, count := range voters {
+		if len(places) >= 3 && all > 1 && 2*count > all {
+			return place
+		}
+	}
+	return ""
+}
+
 // problemsOf lists what is not as it should be, worst first.
 func problemsOf(st Status) []string {
 	var out []string
@@ -94,6 +129,9 @@ func problemsOf(st Status) []string {
 		if state := n.Presence.State; state != "alive" {
 			out = append(out, fmt.Sprintf("node %s is %s", n.Name, state))
 		}
+	}
+	if place := majorityAt(st.Nodes); place != "" {
+		out = append(out, fmt.Sprintf("place %s has most of the voters: without it nothing can be decided, although there are three places", place))
 	}
 	for _, r := range st.Replicas {
 		if r.Disputed > 0 {

@@ -61,9 +61,11 @@ type NodeStatus struct {
 	Listen   Listen                      `json:"listen"`
 	Disks    []Disk                      `json:"disks"`
 	Running  []uint64                    `json:"running" doc:"jobs crawling here"`
+	Outbox   int                         `json:"outbox" doc:"files in the node's outbox: it keeps them until every replica has its copy"`
 	Refused  map[string]uint64           `json:"refused,omitempty" doc:"connections and joins turned away since the node started, by what was wrong: strangers, removed, clusters, epochs, malformed, joins"`
 	Problems []string                    `json:"problems,omitempty" doc:"what a human should look at"`
 	Presence map[catalog.NodeID]Presence `json:"-"` // of every member, this node too
+	Lease    time.Duration               `json:"-"` // after so long without a word a node's jobs are taken from it
 }
 
 // Listen are the addresses that a node serves.
@@ -242,7 +244,27 @@ type Job struct {
 	Next       uint64                 `json:"next,omitempty" doc:"the job that took over"`
 	Seeds      []string               `json:"seeds"`
 	Settings   *Settings              `json:"settings,omitempty" doc:"given when one job is shown"`
+	Note       string                 `json:"note,omitempty" doc:"given when one job is shown whose wish waits for its node"`
 	Progress   *Progress              `json:"progress,omitempty" doc:"given when one running job is shown and its node answers"`
+}
+
+// Collection is what a file and a harvest belong to.
+type Collection struct {
+	Name    catalog.CollectionName `json:"name"`
+	Created time.Time              `json:"created"`
+}
+
+// CollectionRequest asks for a new collection.
+type CollectionRequest struct {
+	Name catalog.CollectionName `json:"name" minLength:"1" maxLength:"64"`
+}
+
+// ReplicaRequest asks for a new replica.
+type ReplicaRequest struct {
+	Name        catalog.ReplicaName      `json:"name" minLength:"1" maxLength:"64"`
+	Kind        catalog.ReplicaKind      `json:"kind" enum:"bitarchive,checksum"`
+	Place       string                   `json:"place,omitempty" maxLength:"64" doc:"where its nodes stand and fail together; default: its name"`
+	Collections []catalog.CollectionName `json:"collections,omitempty" doc:"those it is to hold; default: all"`
 }
 
 // JobRequest asks for a crawl.

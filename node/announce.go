@@ -20,6 +20,7 @@ func (n *Node) announce(ctx context.Context) error {
 			return err
 		}
 		if listed != nil {
+			n.compare()
 			if change, due := n.differs(*listed); due {
 				refusal, err := n.insist(ctx, catalog.UpdateMember, change)
 				if err != nil {
@@ -37,6 +38,18 @@ func (n *Node) announce(ctx context.Context) error {
 			return ctx.Err()
 		case <-watch.C:
 		}
+	}
+}
+
+// compare logs what cluster.toml has and the catalog has not.
+func (n *Node) compare() {
+	var missing []string
+	err := n.raft.View(func(v catalog.View) (err error) { missing, err = unlisted(n.cfg.File, v); return err })
+	if err != nil {
+		n.log.Warn("cluster.toml is not compared with the catalog", "error", err)
+	}
+	for _, m := range missing {
+		n.log.Warn(m)
 	}
 }
 

@@ -47,6 +47,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 		Leader: r.Leader, Term: r.Term, Applied: r.Applied,
 		Listen:  api.Listen{Peer: n.peer.Addr().String(), API: n.cfg.Listen.API, Access: n.cfg.Listen.Access},
 		Running: n.crawls.list(), Presence: map[catalog.NodeID]api.Presence{}, Refused: refusals(n.peer.Stats()),
+		Lease: time.Duration(n.cfg.Limits.Lease) + loseMargin,
 	}
 	for _, path := range n.cfg.Files {
 		free, total, err := n.disk.Free(path)
@@ -71,6 +72,8 @@ func (s self) Status(context.Context) api.NodeStatus {
 		}
 	}
 	out.Problems = append(out.Problems, n.crawls.problems()...)
+	problems, outbox := n.look()
+	out.Problems, out.Outbox = append(out.Problems, problems...), outbox
 	s.presence(out.Presence, r)
 	return out
 }

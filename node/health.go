@@ -1,0 +1,162 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/duty"
+)
+
+const (
+	healthEvery = 2 * time.Second // a look at the catalog answers all who ask within this time
+	healthPage  = 1000            // of each sort, things looked at
+	enterTime   = time.Minute     // that a file may lie in the outbox before it has entered the archive
+)
+
+// health is what a look at the catalog and the outbox found.
+type health struct {
+	mu       sync.Mutex
+	at       time.Time
+	problems []string
+	outbox   int
+}
+
+// look returns what a human should know of this node's copies, and how many files wait in its outbox. What it looks at
+// is bounded, and it looks anew only after a while.
+func (n *Node) look() (problems []string, outbox int) {
+	h := &n.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if time.Since(h.at) < healthEvery {
+		return h.problems, h.outbox
+	}
+	var late int
+	h.outbox, late = n.lookAtOutbox(time.Now())
+	h.problems = nil
+	if late > 0 {
+		h.problems = append(h.problems, fmt.Sprintf("%d files wait in the outbox to enter the archive", late))
+	}
+	alive := n.alive()
+	err := n.raft.View(func(v catalog.View) error {
+		found, err := ailing(v, n.id, func(id catalog.NodeID) bool { return alive[id] }, catalog.At(time.Now()))
+		if err != nil {
+			return err
+		}
+		lacking, err := unlisted(n.cfg.File, v)
+		h.problems = append(append(h.problems, found...), lacking...)
+		return err
+	})
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) { // one that has just joined does not see itself yet
+		h.problems = append(h.problems, "the catalog cannot be read: "+err.Error())
+	}
+	h.problems = append(h.problems, n.refused.problems(n.nameOf)...)
+	h.at = time.Now()
+	return h.problems, h.outbox
+}
+
+// ailing says which of the copies that the node owes come to nothing, and which disputes nobody but a human decides.
+func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, now catalog.Time) ([]string, error) {
+	m, err := v.Member(self)
+	if err != nil {
+		return nil, err
+	}
+	layout, err := v.Layout(m.Replica)
+	if err != nil {
+		return nil, err
+	}
+	owed, _, err := v.Owed(m.Replica, func(s catalog.Shard) bool { return layout[s].Holder == self }, catalog.Cursor{}, healthPage)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	failed := slices.DeleteFunc(owed, func(f catalog.File) bool {
+		c := f.Copy(m.Replica)
+		return c == nil || c.State != catalog.UploadFailed
+	})
+	if len(failed) > 0 {
+		f := &failed[0]
+		out = append(out, fmt.Sprintf("%d copies owed here have failed and are tried again, among them %s: %s", len(failed), f.Name, f.Copy(m.Replica).Reason))
+	}
+	page, err := duty.Fetches(v, self, alive, now, catalog.Cursor{}, healthPage)
+	if err != nil {
+		return nil, err
+	}
+	if page.Stuck > 0 {
+		out = append(out, fmt.Sprintf("%d copies owed here are stuck: no node that is alive has good bytes of them", page.Stuck))
+	}
+	verdicts, err := duty.Verdicts(v, "", healthPage)
+	if u := verdicts.Undecided; err == nil && len(u) > 0 {
+		out = append(out, fmt.Sprintf("%d disputed copies need an operator, among them %s in %s: %s", len(u), u[0].Name, u[0].Replica, u[0].Why))
+	}
+	return out, err
+}
+
+// lookAtOutbox counts the files in the outbox, and those of the first that the archive should know by now but does not.
+func (n *Node) lookAtOutbox(now time.Time) (all, late int) {
+	entries, err := os.ReadDir(filepath.Join(n.cfg.Data, "outbox"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		n.log.Warn("the outbox cannot be listed", "error", err)
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") || !e.Type().IsRegular() {
+			continue
+		}
+		if all++; all > healthPage {
+			continue
+		}
+		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > enterTime && !n.archived(catalog.FileName(e.Name())) {
+			late++
+		}
+	}
+	return all, late
+}
+
+// nameOf returns what a member is called, its id when it is none.
+func (n *Node) nameOf(id catalog.NodeID) string {
+	for _, m := range n.known.Load().Members {
+		if m.ID == id {
+			return m.Name
+		}
+	}
+	return string(id)
+}
+
+// unlisted says which replicas and collections of cluster.toml the cluster does not know, and how it is told of them.
+func unlisted(f *File, v catalog.View) ([]string, error) {
+	collections, err := v.Collections()
+	if err != nil {
+		return nil, err
+	}
+	replicas, err := v.Replicas()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range f.collections() {
+		if !slices.ContainsFunc(collections, func(c catalog.Collection) bool { return string(c.Name) == name }) {
+			out = append(out, fmt.Sprintf("collection %s of cluster.toml is not the cluster's yet: holdfast collection add %s", name, name))
+		}
+	}
+	for _, r := range f.Replicas {
+		if slices.ContainsFunc(replicas, func(known catalog.Replica) bool { return string(known.Name) == r.Name }) {
+			continue
+		}
+		command := fmt.Sprintf("holdfast replica add %s --kind %s", r.Name, r.Kind)
+		if r.Place != "" {
+			command += " --place " + r.Place
+		}
+		for _, c := range r.Collections {
+			command += " --collection " + c
+		}
+		out = append(out, fmt.Sprintf("replica %s of cluster.toml is not the cluster's yet: %s", r.Name, command))
+	}
+	return out, nil
+}

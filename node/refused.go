@@ -1,0 +1,51 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"holdfast/catalog"
+	"holdfast/peer"
+)
+
+// refused remembers which nodes turn this one away, and why.
+type refused struct {
+	mu sync.Mutex
+	by map[peer.ID]peer.Event
+}
+
+// note is told what happens to the connections.
+func (r *refused) note(e peer.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch e.Kind {
+	case peer.EventRefused:
+		if r.by == nil {
+			r.by = map[peer.ID]peer.Event{}
+		}
+		r.by[e.Peer] = e
+	case peer.EventConnected:
+		delete(r.by, e.Peer)
+	}
+}
+
+// problems says who refuses this node and what helps.
+func (r *refused) problems(name func(catalog.NodeID) string) (out []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, e := range r.by {
+		why := e.Reason
+		switch e.Refusal {
+		case peer.OlderEpoch:
+			why = "the cluster was recovered without this node: join it anew with a token"
+		case peer.Removed:
+			why = "this node was removed from the cluster: join it anew with a token"
+		case peer.Stranger:
+			why = "this node is not in its member list: join it anew with a token, unless it has just joined"
+		}
+		out = append(out, fmt.Sprintf("refused by %s: %s", name(catalog.NodeID(id)), why))
+	}
+	slices.Sort(out)
+	return out
+}
