@@ -54,6 +54,8 @@ type Node struct {
 	doubts   *doubts
 	told     map[duty.Undecided]bool // by the leader's part alone: disputed copies that were logged as undecided
 	newer    chan uint64             // a higher epoch that a member told of
+	refused  refused
+	health   health
 	closers  []func() error
 }
 
