@@ -47,6 +47,9 @@ func (n *Node) onGossip(e gossip.Event) {
 		n.log.Info("gossip", "event", string(e.Kind), "about", e.Facts.Name, "id", e.Facts.ID)
 	}
 	n.changed.tell()
+	if e.Kind != gossip.NodeUpdated {
+		n.bell.ring() // what is owed may have found a source
+	}
 }
 
 // alive returns who gossip believes alive, this node among them.

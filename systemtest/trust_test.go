@@ -203,11 +203,15 @@ func TestRecover(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(t, 120*time.Second, "the new nodes are filled", func() error { return complete(ctx, c, "south-2") })
 	for _, name := range []string{"before.bin", "alone.bin"} {
-		if _, err := c.Do(ctx, "third-2", "file", "verify", name); err != nil {
-			t.Error(err)
-		}
+		must(t, 120*time.Second, "the new nodes have "+name, func() error {
+			out, err := c.Do(ctx, "north-1", "file", "verify", name)
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, out)
+			}
+			return err
+		})
+		must(t, 30*time.Second, "and know it", func() error { return isComplete(ctx, c, "third-2", name) })
 	}
 	must(t, 60*time.Second, "the new nodes vote", func() error {
 		st, err := statusOf(ctx, c, "third-2")
