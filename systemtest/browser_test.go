@@ -165,6 +165,7 @@ func newBrowser(ctx context.Context, t *testing.T) *browser {
 	check(t, err)
 	answers, says, err := os.Pipe()
 	check(t, err)
+	cmd.Env = append(os.Environ(), "TMPDIR="+profile)
 	cmd.ExtraFiles = []*os.File{theirs, says} // descriptors 3 and 4
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
