@@ -63,31 +63,32 @@ type global struct {
 type grammar struct {
 	global
 
-	Demo     demoCmd    `cmd:"" help:"Try everything: three nodes on this machine harvest a small website, copy, break, repair, and show it."`
-	Up       upCmd      `cmd:"" help:"Archive web pages with one node and all defaults, and browse them."`
-	Crawl    crawlCmd   `cmd:"" help:"Crawl web pages into WARC files, without a cluster."`
-	Replay   replayCmd  `cmd:"" help:"Browse WARC files, without a cluster."`
-	WARC     warcCmd    `cmd:"" name:"warc" help:"Check, list, print and convert WARC files."`
-	CDX      cdxCmd     `cmd:"" name:"cdx" help:"Print the index of WARC files."`
-	Init     initCmd    `cmd:"" help:"Found a cluster; this node is its first."`
-	Start    startCmd   `cmd:"" help:"Run a node."`
-	Join     joinCmd    `cmd:"" help:"Make this node a member, with a join token."`
-	Tokens   tokenCmd   `cmd:"" name:"token" help:"Join tokens: by one, one machine becomes a member."`
-	User     userCmd    `cmd:"" help:"Access tokens of people and programs."`
-	Peer     peerCmd    `cmd:"" help:"The paths between the nodes."`
-	Settings configCmd  `cmd:"" name:"config" help:"The cluster.toml."`
-	Status   statusCmd  `cmd:"" help:"How the cluster stands."`
-	Nodes    nodeCmd    `cmd:"" name:"node" help:"The cluster's nodes."`
-	Replica  replicaCmd `cmd:"" help:"The sets of the archive."`
-	Shard    shardCmd   `cmd:"" help:"The parts of the replicas."`
-	Cluster  clusterCmd `cmd:"" help:"The cluster as a whole."`
-	File     fileCmd    `cmd:"" help:"The archive's files."`
-	Audit    auditCmd   `cmd:"" help:"Check the copies."`
-	Job      jobCmd     `cmd:"" help:"Crawls."`
-	Capture  captureCmd `cmd:"" help:"What was archived."`
-	Index    indexCmd   `cmd:"" help:"The index of the captures."`
-	Catalog  catalogCmd `cmd:"" help:"What the nodes agreed on."`
-	Version  versionCmd `cmd:"" help:"Print the version."`
+	Demo     demoCmd       `cmd:"" help:"Try everything: three nodes on this machine harvest a small website, copy, break, repair, and show it."`
+	Up       upCmd         `cmd:"" help:"Archive web pages with one node and all defaults, and browse them."`
+	Crawl    crawlCmd      `cmd:"" help:"Crawl web pages into WARC files, without a cluster."`
+	Replay   replayCmd     `cmd:"" help:"Browse WARC files, without a cluster."`
+	WARC     warcCmd       `cmd:"" name:"warc" help:"Check, list, print and convert WARC files."`
+	CDX      cdxCmd        `cmd:"" name:"cdx" help:"Print the index of WARC files."`
+	Init     initCmd       `cmd:"" help:"Found a cluster; this node is its first."`
+	Start    startCmd      `cmd:"" help:"Run a node."`
+	Join     joinCmd       `cmd:"" help:"Make this node a member, with a join token."`
+	Tokens   tokenCmd      `cmd:"" name:"token" help:"Join tokens: by one, one machine becomes a member."`
+	User     userCmd       `cmd:"" help:"Access tokens of people and programs."`
+	Peer     peerCmd       `cmd:"" help:"The paths between the nodes."`
+	Settings configCmd     `cmd:"" name:"config" help:"The cluster.toml."`
+	Status   statusCmd     `cmd:"" help:"How the cluster stands."`
+	Nodes    nodeCmd       `cmd:"" name:"node" help:"The cluster's nodes."`
+	Replica  replicaCmd    `cmd:"" help:"The sets of the archive."`
+	Collects collectionCmd `cmd:"" name:"collection" help:"What files and harvests belong to."`
+	Shard    shardCmd      `cmd:"" help:"The parts of the replicas."`
+	Cluster  clusterCmd    `cmd:"" help:"The cluster as a whole."`
+	File     fileCmd       `cmd:"" help:"The archive's files."`
+	Audit    auditCmd      `cmd:"" help:"Check the copies."`
+	Job      jobCmd        `cmd:"" help:"Crawls."`
+	Capture  captureCmd    `cmd:"" help:"What was archived."`
+	Index    indexCmd      `cmd:"" help:"The index of the captures."`
+	Catalog  catalogCmd    `cmd:"" help:"What the nodes agreed on."`
+	Version  versionCmd    `cmd:"" help:"Print the version."`
 }
 
 // app is what a command works with.

@@ -8,6 +8,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"holdfast/api"
+	"holdfast/catalog"
 	"holdfast/node"
 )
 
@@ -186,6 +187,7 @@ func (a *app) done(act, what string) error {
 
 type replicaCmd struct {
 	List replicaListCmd `cmd:"" help:"List the replicas and how their copies stand."`
+	Add  replicaAddCmd  `cmd:"" help:"Add a replica; nodes join it with join tokens."`
 }
 
 type replicaListCmd struct{}
@@ -197,6 +199,27 @@ func (replicaListCmd) Run(a *app) error {
 			return err
 		}
 		return a.answer(items[api.Replica]{replicas}, func() error { return replicaTable(a, replicas) })
+	})
+}
+
+type replicaAddCmd struct {
+	Name       string   `arg:"" help:"What the replica is called, as in cluster.toml."`
+	Kind       string   `required:"" enum:"bitarchive,checksum" help:"bitarchive holds the files, checksum their checksums."`
+	Place      string   `help:"Where its nodes stand and fail together; default: its name."`
+	Collection []string `placeholder:"NAME" help:"What it is to hold; may be repeated. Default: all."`
+}
+
+func (c replicaAddCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		in := api.ReplicaRequest{Name: catalog.ReplicaName(c.Name), Kind: catalog.ReplicaKind(c.Kind), Place: c.Place}
+		for _, name := range c.Collection {
+			in.Collections = append(in.Collections, catalog.CollectionName(name))
+		}
+		r, err := client.AddReplica(ctx, in)
+		if err != nil {
+			return err
+		}
+		return a.answer(r, func() error { return replicaTable(a, []api.Replica{r}) })
 	})
 }
 
@@ -240,7 +263,7 @@ type clusterRecoverCmd struct {
 }
 
 func (clusterRecoverCmd) Help() string {
-	return "Stop the node first. It becomes the only voter under a higher epoch; members that come back with the older\nepoch are refused until they join anew, so that no second cluster can live on."
+	return "Stop the node first. It becomes the only voter under a higher epoch; members that come back with the older\nepoch are refused and stop, so that no second cluster can live on. Each joins anew from its own folder with a join\ntoken, and keeps its key and its files; those that are gone for good are taken out with node remove --lost."
 }
 
 func (c clusterRecoverCmd) Run(a *app) error {

@@ -22,6 +22,8 @@ type jobCmd struct {
 	Pause  jobPauseCmd  `cmd:"" help:"Pause a job."`
 	Resume jobResumeCmd `cmd:"" help:"Let a paused job go on."`
 	Stop   jobStopCmd   `cmd:"" help:"Stop a job; what it has is kept."`
+	Again  jobAgainCmd  `cmd:"" name:"resubmit" help:"Make a new job of a failed one."`
+	Reject jobRejectCmd `cmd:"" help:"Leave a failed job as it is: it is not to be tried again."`
 }
 
 // crawlFlags are the crawl settings that a command line can give; a template can give all.
@@ -155,6 +157,9 @@ func showJob(a *app, j api.Job) error {
 		if j.Wish != "" {
 			rows = append(rows, table.Row{"wish", string(j.Wish) + " " + j.WishReason})
 		}
+		if j.Note != "" {
+			rows = append(rows, table.Row{"note", j.Note})
+		}
 		if j.Reason != "" {
 			rows = append(rows, table.Row{"reason", j.Reason})
 		}
@@ -283,3 +288,33 @@ type (
 func (c jobPauseCmd) Run(a *app) error  { return c.wish(a, catalog.WishPause) }
 func (c jobResumeCmd) Run(a *app) error { return c.wish(a, catalog.WishRun) }
 func (c jobStopCmd) Run(a *app) error   { return c.wish(a, catalog.WishStop) }
+
+// jobEnd is the argument of resubmit and reject.
+type jobEnd struct {
+	ID uint64 `arg:"" name:"job" help:"The number of a job that failed."`
+}
+
+type (
+	jobAgainCmd  struct{ jobEnd }
+	jobRejectCmd struct{ jobEnd }
+)
+
+func (c jobAgainCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		job, err := client.ResubmitJob(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		return showJob(a, job)
+	})
+}
+
+func (c jobRejectCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		job, err := client.RejectJob(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		return showJob(a, job)
+	})
+}
