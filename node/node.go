@@ -210,7 +210,7 @@ func (n *Node) handle() {
 	p.Packets(func(from peer.ID, packet []byte) { n.gossip.Packet(string(from), packet) })
 	p.Handle(fileStream, peer.Bulk, n.serveFile)
 	p.Handle(capturesStream, peer.Control, captures{n}.serve)
-	p.Handle(logStream, peer.Control, n.serveLog)
+	p.Handle(logStream, peer.Bulk, n.serveLog)
 	answer(p, checksumCall, n.serveChecksum)
 	answer(p, verifyCall, n.serveVerify)
 	answer(p, progressCall, n.serveProgress)
