@@ -22,10 +22,12 @@ type running struct {
 	end  chan error
 }
 
+func slogOf(t *testing.T) *slog.Logger { return slog.New(slog.NewTextHandler(testLog{t}, nil)) }
+
 // start runs the founded or joined node; it stops with the test at the latest.
 func start(t *testing.T, cfg Config) running {
 	t.Helper()
-	n, err := New(cfg, slog.New(slog.NewTextHandler(testLog{t}, nil)))
+	n, err := New(cfg, slogOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,7 @@ func joinBy(t *testing.T, member running, cfg Config) error {
 		text, _, err = invites{member.Node}.Create(t.Context(), catalog.ReplicaName(cfg.Replica.Name), time.Hour, "test")
 		return err
 	})
-	_, err := Join(t.Context(), cfg, text, slog.New(slog.NewTextHandler(testLog{t}, nil)))
+	_, err := Join(t.Context(), cfg, text, slogOf(t))
 	return err
 }
 
@@ -71,7 +73,7 @@ func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
+	log := slogOf(t)
 	if _, err := Init(t.Context(), cfgs[0], log); err != nil {
 		t.Fatal(err)
 	}
