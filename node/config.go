@@ -57,6 +57,7 @@ type Settings struct {
 	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
 	Crawls     *int      `toml:"crawls"`      // jobs crawled at once; 0 = this node crawls nothing
 	Lease      *Duration `toml:"lease"`       // how long a job goes on without a leader being heard
+	RaftLog    *Bytes    `toml:"raft-log"`    // of decisions kept for members that were away; beyond, they get the whole state
 	LogLevel   *string   `toml:"log-level"`   // debug, info, warn or error
 }
 
@@ -88,6 +89,7 @@ type Limits struct {
 	AuditEvery Duration // 0 = only when asked for
 	Crawls     int      // at once
 	Lease      Duration // of a job
+	RaftLog    Bytes    // of the Raft log, kept behind a marker
 	LogLevel   string
 }
 
@@ -250,6 +252,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.AuditEvery, s.AuditEvery)
 		set(&c.Limits.Crawls, s.Crawls)
 		set(&c.Limits.Lease, s.Lease)
+		set(&c.Limits.RaftLog, s.RaftLog)
 		set(&c.Limits.LogLevel, s.LogLevel)
 		if len(s.Files) > 0 {
 			c.Files = s.Files

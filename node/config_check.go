@@ -36,6 +36,9 @@ func (c *Config) check() error {
 	if c.Limits.Memory < leastMemory {
 		return fmt.Errorf("memory = %s: want at least 256MiB", c.Limits.Memory)
 	}
+	if c.Limits.RaftLog < 1<<20 {
+		return fmt.Errorf("raft-log = %s: want at least 1MiB", c.Limits.RaftLog)
+	}
 	return nil
 }
 

@@ -192,7 +192,8 @@ func Recover(_ context.Context, cfg Config, reason string, log *slog.Logger) (ca
 }
 
 func (c Config) raft(self catalog.NodeID) raft.Config {
-	return raft.Config{Dir: c.Data, Self: self, Profile: c.File.Profile, MemoryMiB: int(c.Limits.Memory >> 20 / 64)}
+	return raft.Config{Dir: c.Data, Self: self, Profile: c.File.Profile, MemoryMiB: int(c.Limits.Memory >> 20 / 64),
+		TrailingMiB: int(c.Limits.RaftLog >> 20)}
 }
 
 // Single returns the configuration of an archive of one node with all defaults, its folder being data.

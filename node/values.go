@@ -90,6 +90,7 @@ func DefaultSettings() Settings {
 		AuditEvery: new(Duration(90 * 24 * time.Hour)),
 		Crawls:     new(2),
 		Lease:      new(Duration(6 * time.Hour)),
+		RaftLog:    new(Bytes(1 << 30)),
 		LogLevel:   new("info"),
 	}
 }
@@ -144,7 +145,7 @@ func unknownKey(path, text string, key toml.Key) string {
 // keysOf returns the keys that a [[replica]], a [[node]] or the top of the file may have.
 func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "audit-pace",
-		"audit-every", "crawls", "lease", "log-level"}
+		"audit-every", "crawls", "lease", "raft-log", "log-level"}
 	switch table {
 	case "replica":
 		return append(settings, "name", "kind", "place", "collections")

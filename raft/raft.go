@@ -85,6 +85,16 @@ func timingOf(profile string) (timing, error) {
 	return t, nil
 }
 
+// cutting makes markers come as often as a log of so many MiB behind them asks for, and its files as small, for the log is
+// cut by whole files: a short log is cut often.
+func (t timing) cutting(trailingMiB int) timing {
+	part := func(whole, least int64) int64 { return max(whole*min(int64(trailingMiB), 1024)/1024, least) }
+	t.snapshotEvery = time.Duration(part(int64(t.snapshotEvery), int64(2*time.Second)))
+	t.snapshotAfter = uint64(part(int64(t.snapshotAfter), 256))
+	t.segment = int(part(int64(t.segment), 1<<20))
+	return t
+}
+
 // Node is this node's part in consensus.
 type Node struct {
 	cfg     Config
@@ -135,6 +145,7 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 	if err != nil {
 		return nil, err
 	}
+	t = t.cutting(cfg.withDefaults().TrailingMiB)
 	if p.timing != nil {
 		t = *p.timing
 	}
