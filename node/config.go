@@ -52,7 +52,7 @@ type Settings struct {
 	Access     *string   `toml:"access"`      // TCP address of replay and CDX
 	Memory     *Bytes    `toml:"memory"`      // what the Go runtime is told to stay under
 	Reserve    *Bytes    `toml:"reserve"`     // bytes to leave free on each disk
-	Bandwidth  *Bytes    `toml:"bandwidth"`   // bytes per second for copying from other nodes; 0 = no limit
+	Bandwidth  *Bytes    `toml:"bandwidth"`   // bytes per second of a replica (given for a node: of the node) for copying from others; 0 = no limit
 	AuditPace  *Bytes    `toml:"audit-pace"`  // bytes per second that an audit reads; 0 = no limit
 	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
 	Crawls     *int      `toml:"crawls"`      // jobs crawled at once; 0 = this node crawls nothing
@@ -84,7 +84,7 @@ type Listen struct {
 type Limits struct {
 	Memory     Bytes    // of the Go runtime
 	Reserve    Bytes    // left free on each disk
-	Bandwidth  Bytes    // per second, 0 = no limit
+	Bandwidth  Bytes    // per second, of this node, 0 = no limit
 	AuditPace  Bytes    // per second, 0 = no limit
 	AuditEvery Duration // 0 = only when asked for
 	Crawls     int      // at once
@@ -207,6 +207,17 @@ func (f *File) replicaNames() []string {
 	return names
 }
 
+// nodesOf returns how many nodes the replica has in the file.
+func (f *File) nodesOf(replica string) int {
+	count := 0
+	for _, n := range f.Nodes {
+		if n.Replica == replica {
+			count++
+		}
+	}
+	return count
+}
+
 // NodeNames returns the names of the file's nodes in their order.
 func (f *File) NodeNames() []string {
 	var names []string
@@ -232,6 +243,9 @@ func (f *File) Node(name string) (Config, error) {
 		c.Replica.Place = r.Name
 	}
 	c.resolve(DefaultSettings(), f.Settings, r.Settings, n.Settings)
+	if n.Bandwidth == nil {
+		c.Limits.Bandwidth /= Bytes(f.nodesOf(r.Name)) // the replica's nodes share what it is given
+	}
 	if err := c.check(); err != nil {
 		return Config{}, err
 	}
