@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"holdfast/catalog"
 	"holdfast/cdx"
@@ -87,6 +88,9 @@ func (c *crawls) crawl(ctx context.Context, r *crawling, log *slog.Logger) (craw
 // enter lets a finished file of a job enter the archive. When it returns nil the bytes are safe in the outbox; a
 // catalog that cannot be told now is told later.
 func (c *crawls) enter(ctx context.Context, job catalog.Job, path string, size int64, sum catalog.Digest) error {
+	if c.n.entered(ctx, catalog.FileName(filepath.Base(path))) {
+		return nil // before a restart; its bytes are kept for as long as the archive needs them
+	}
 	_, err := c.n.enter(ctx, path, catalog.Addition{
 		Name: catalog.FileName(filepath.Base(path)), Size: size, SHA256: sum,
 		Collection: job.Collection, Source: c.n.id, Job: job.ID, Attempt: job.Attempt,
@@ -122,13 +126,23 @@ func (c *crawls) bringIn(ctx context.Context, r *crawling, log *slog.Logger) (fi
 			path = saved.Finished.Path
 		}
 		files++
-		if c.n.archived(catalog.FileName(filepath.Base(path))) {
-			continue
-		}
 		failed = errors.Join(failed, c.enter(ctx, r.job, path, -1, catalog.Digest{}))
 	}
 	written, err := c.documentation(ctx, r)
 	return files + written, errors.Join(failed, err)
+}
+
+// enteredLimit is how long a file waits for this node to be sure whether the archive has it already.
+const enteredLimit = 3 * time.Second
+
+// entered reports whether the archive has the name, as far as a quorum that answers soon can tell.
+func (n *Node) entered(ctx context.Context, name catalog.FileName) bool {
+	if n.archived(name) {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(ctx, enteredLimit)
+	defer cancel()
+	return n.raft.Linear(ctx) == nil && n.archived(name)
 }
 
 // archived reports whether the catalog here knows the name.

@@ -35,7 +35,7 @@ type crawling struct {
 
 // leasePoll is how often a running job's lease, its wish, and the room on the disk are looked at beside each change of
 // the catalog.
-const leasePoll = 2 * time.Second
+const leasePoll = 500 * time.Millisecond
 
 func newCrawls(n *Node) *crawls {
 	return &crawls{n: n, slots: n.cfg.Limits.Crawls, log: n.log.With("room", "crawls"), running: map[uint64]*crawling{}, begun: map[uint64]int{}}
