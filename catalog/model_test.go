@@ -175,7 +175,7 @@ func (k *machine) Judge(t *rapid.T) {
 
 func (k *machine) Remove(t *rapid.T) {
 	if rapid.IntRange(0, 9).Draw(t, "seldom") != 0 {
-		t.Skip()
+		t.Skip("removals are drawn seldom, or no file would live long; rapid draws another action")
 	}
 	name, _, _ := draw(t)
 	res := k.apply(t, catalog.RemoveFile, catalog.FileRemoval{Name: name, SHA256: digest(string(name))})
