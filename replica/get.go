@@ -26,8 +26,12 @@ func (r *Replica) OpenRange(ctx context.Context, name catalog.FileName, offset, 
 	if offset < 0 || length < 0 || length > f.Size-offset {
 		return nil, fmt.Errorf("open %s: %w: %d bytes from %d of %d", name, ErrRange, length, offset, f.Size)
 	}
-	if in, err := r.openHere(f, offset, length); !errors.Is(err, ErrNotHere) {
-		return in, err
+	in, err := r.openHere(f, offset, length)
+	if err == nil {
+		return in, nil
+	}
+	if !errors.Is(err, ErrNotHere) {
+		r.log.Error("the copy here cannot be read; another is", "file", name, "err", err)
 	}
 	return r.openThere(ctx, f, offset, length)
 }

@@ -298,3 +298,23 @@ func TestCopyingGoesOnWithoutAQuorum(t *testing.T) {
 		c.complete(names...)
 	})
 }
+
+// TestACopyThatCannotBeOpenedIsReadElsewhere puts something else in the place of a copy.
+func TestACopyThatCannotBeOpenedIsReadElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1")
+		stop := c.run("north-1", "south-1")
+		defer stop()
+		north := c.node("north-1")
+		north.put(fileName(1), 1, 1000)
+		c.complete(fileName(1))
+		sleep(t.Context(), time.Minute)
+		path := north.r.store.Path(fileName(1))
+		if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		if len(north.get(fileName(1))) != 1000 {
+			t.Error("the file cannot be read")
+		}
+	})
+}
