@@ -44,6 +44,9 @@ func (n *Node) look() (problems []string, outbox int) {
 	if late > 0 {
 		h.problems = append(h.problems, fmt.Sprintf("%d files wait in the outbox to enter the archive", late))
 	}
+	if gone := n.store.Mounted(); gone != nil {
+		h.problems = append(h.problems, strings.Split(gone.Error(), "\n")...)
+	}
 	alive := n.alive()
 	err := n.raft.View(func(v catalog.View) error {
 		found, err := ailing(v, n.id, func(id catalog.NodeID) bool { return alive[id] }, catalog.At(time.Now()))

@@ -156,7 +156,7 @@ func (n *Node) openReplica() error {
 		reserve = -1
 	}
 	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"), Quarantine: in("quarantine"),
-		Reserve: reserve, Kept: n.fileKept, Gone: n.fileGone}
+		Reserve: reserve, Known: in("roots"), Kept: n.fileKept, Gone: n.fileGone}
 	store, err := replica.OpenStore(files, n.disk, n.log)
 	if err != nil {
 		return err

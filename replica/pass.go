@@ -264,8 +264,16 @@ func (p *passing) flush(ctx context.Context) error {
 	return nil
 }
 
-// report tells the catalog of findings and returns how many it refused.
+// report tells the catalog of findings and returns how many it refused. Of a disk that has gone away nothing is told.
 func (r *Replica) report(ctx context.Context, findings []catalog.Finding) (refused int, err error) {
+	for _, f := range findings {
+		if f.FileList != catalog.FileListMissing {
+			continue
+		}
+		if err := r.store.reachable(f.Name); err != nil {
+			return 0, err
+		}
+	}
 	body := catalog.Findings{Node: r.cfg.Self, Files: findings}
 	results, err := r.proposeItems(ctx, catalog.FindCopies, body, len(findings))
 	if err != nil {

@@ -21,6 +21,7 @@ type StoreConfig struct {
 	Outbox     string   // <data>/outbox: files that entered the archive here and are not released yet
 	Quarantine string   // <data>/quarantine: bad copies, each with its reason
 	Reserve    int64    // bytes to leave free on each disk; 1 GiB if 0, none if negative
+	Known      string   // <data>/roots: list of the roots used so far, by which one that is not mounted is noticed; none if empty
 
 	Kept func(catalog.FileName) // told of each file that is kept from now on; must not block or call the store
 	Gone func(catalog.FileName) // told of each file that is kept no longer; as Kept
@@ -50,6 +51,7 @@ type Store struct {
 // root is one disk's part of the store, with folders on the same disk for what comes and what is set aside.
 type root struct {
 	path, incoming, quarantine string
+	mark                       string // by which the disk is known
 
 	mu       sync.Mutex
 	promised int64 // bytes that fetches under way have yet to write
@@ -63,7 +65,7 @@ type shard struct {
 
 // OpenStore opens the store, finishing or noting what a crash left: torn manifest lines are cut off,
 // files without a line become loose, lines without a file are missing, half-done moves to the quarantine
-// are completed.
+// are completed. ErrNotMounted when a root is not there that was used before.
 func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 	if len(cfg.Roots) == 0 {
 		return nil, errors.New("open store: no folder for files is given")
@@ -88,12 +90,8 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 			return nil, fmt.Errorf("open store: %w", err)
 		}
 	}
-	for _, path := range cfg.Roots {
-		r, err := s.openRoot(path)
-		if err != nil {
-			return nil, fmt.Errorf("open store: %w", err)
-		}
-		s.roots = append(s.roots, r)
+	if err := s.openRoots(); err != nil {
+		return nil, fmt.Errorf("open store: %w", err)
 	}
 	if err := s.reconcile(); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
@@ -305,6 +303,9 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 	}
 	if size > 0 && room < size {
 		return nil, nil, fmt.Errorf("store %d bytes under %s: %w: %d bytes left beside the reserve", size, best.path, disk.ErrFull, max(room, 0))
+	}
+	if err := best.mounted(); err != nil {
+		return nil, nil, err
 	}
 	if sh.root == nil {
 		if err := s.disk.MkdirAll(filepath.Join(best.path, n.String())); err != nil {

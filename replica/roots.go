@@ -1,0 +1,187 @@
+package replica
+
+import (
+	"bufio"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"holdfast/catalog"
+)
+
+// ErrNotMounted reports a root whose disk is not there. What lies on it is not lost: it is not to be seen.
+var ErrNotMounted = errors.New("the disk is not mounted")
+
+// MarkName is the file that tells a root from the empty folder on which its disk is mounted.
+const MarkName = ".holdfast-root"
+
+const markText = "# A disk of a Holdfast archive. This file belongs to it: without it, the node takes the disk for one that is\n" +
+	"# not mounted, and does not start.\n"
+
+// openRoots opens the roots, after all that this node has used are seen to be there. New ones are marked.
+func (s *Store) openRoots() error {
+	known, err := readKnown(s.cfg.Known)
+	if err != nil {
+		return err
+	}
+	there := make(map[string]string, len(s.cfg.Roots)) // path by mark
+	for _, path := range s.cfg.Roots {
+		mark, err := readMark(path)
+		if err != nil {
+			return err
+		}
+		if other := there[mark]; other != "" {
+			return fmt.Errorf("%s and %s carry the same mark (%s)", other, path, MarkName)
+		}
+		if mark != "" {
+			there[mark] = path
+		}
+	}
+	for mark, path := range known {
+		if there[mark] != "" {
+			continue
+		}
+		if slices.Contains(s.cfg.Roots, path) {
+			return fmt.Errorf("%s: %w: its mark (%s) is not there. Mount it; if it is lost for good, take its line out of %s "+
+				"and run an audit, and its copies are made anew", path, ErrNotMounted, MarkName, s.cfg.Known)
+		}
+		return fmt.Errorf("%s: %w under any folder for files of the settings. Name it there again; if it is lost for good, "+
+			"take its line out of %s and run an audit, and its copies are made anew", path, ErrNotMounted, s.cfg.Known)
+	}
+	for _, path := range s.cfg.Roots {
+		r, err := s.openRoot(path)
+		if err != nil {
+			return err
+		}
+		if r.mark, err = s.markRoot(path); err != nil {
+			return err
+		}
+		there[r.mark] = path
+		s.roots = append(s.roots, r)
+	}
+	return s.writeKnown(known, there)
+}
+
+// readMark returns the mark of the root at path, "" when there is none.
+func readMark(path string) (string, error) {
+	f, err := os.Open(filepath.Join(path, MarkName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("look whether %s is mounted: %w", path, err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(io.LimitReader(f, 4<<10))
+	for lines.Scan() {
+		if text := strings.TrimSpace(lines.Text()); text != "" && !strings.HasPrefix(text, "#") {
+			return text, nil
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return "", fmt.Errorf("look whether %s is mounted: %w", path, err)
+	}
+	return "", fmt.Errorf("%s holds no mark", f.Name())
+}
+
+// markRoot returns the root's mark, giving it one if it has none.
+func (s *Store) markRoot(path string) (string, error) {
+	if mark, err := readMark(path); mark != "" || err != nil {
+		return mark, err
+	}
+	random := make([]byte, 8)
+	_, _ = rand.Read(random)
+	mark := hex.EncodeToString(random)
+	return mark, s.disk.WriteFile(filepath.Join(path, MarkName), func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s%s\n", markText, mark)
+		return err
+	})
+}
+
+// readKnown reads the list of roots that this node has used: where each was mounted last, by its mark.
+func readKnown(path string) (map[string]string, error) {
+	known := make(map[string]string)
+	if path == "" {
+		return known, nil
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return known, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of roots: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		mark, root, ok := strings.Cut(line, " ")
+		if !ok {
+			return nil, fmt.Errorf("read the list of roots: %s: want a mark and a folder, not %q", path, line)
+		}
+		known[mark] = root
+	}
+	return known, nil
+}
+
+// writeKnown keeps the list, if it says anything new.
+func (s *Store) writeKnown(was, is map[string]string) error {
+	if s.cfg.Known == "" {
+		return nil
+	}
+	var lines []string
+	same := len(was) == len(is)
+	for mark, path := range is {
+		same = same && was[mark] == path
+		lines = append(lines, mark+" "+path+"\n")
+	}
+	if same {
+		return nil
+	}
+	slices.Sort(lines)
+	return s.disk.WriteFile(s.cfg.Known, func(w io.Writer) error {
+		_, err := io.WriteString(w, "# The folders for files that this node has used, each by the mark in its "+MarkName+".\n"+strings.Join(lines, ""))
+		return err
+	})
+}
+
+// mounted answers ErrNotMounted when the root's disk has gone away since the store was opened.
+func (r *root) mounted() error {
+	mark, err := readMark(r.path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrNotMounted, err)
+	}
+	if mark != r.mark {
+		return fmt.Errorf("%s: %w: its mark (%s) is not there", r.path, ErrNotMounted, MarkName)
+	}
+	return nil
+}
+
+// Mounted answers ErrNotMounted, naming the roots, when disks have gone away since the store was opened.
+func (s *Store) Mounted() error {
+	var gone error
+	for _, r := range s.roots {
+		gone = errors.Join(gone, r.mounted())
+	}
+	return gone
+}
+
+// reachable answers ErrNotMounted when the file's shard lies on a disk that has gone away.
+func (s *Store) reachable(name catalog.FileName) error {
+	sh := &s.shards[name.Shard()]
+	sh.mu.Lock()
+	r := sh.root
+	sh.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	return r.mounted()
+}
