@@ -1,12 +1,111 @@
 package harvest
 
 import (
-	"fmt"
-	"net/netip"
-	"strconv"
+	"encoding/json"
 	"strings"
 	"time"
 )
+
+// Settings say how a job is crawled. Reference describes each: what it means, its unit, default and limits, and whether
+// it may differ by URI (Sheet) or be changed while the crawl runs. The JSON names are stable. DefaultSettings holds
+// the defaults; the zero value is not valid.
+type Settings struct {
+	// Which URIs belong to the crawl.
+	Scope              ScopeMode `json:"scope"`
+	SURTPrefixes       []string  `json:"surt_prefixes,omitempty"`
+	MaxHops            int       `json:"max_hops"`
+	MaxTransHops       int       `json:"max_trans_hops"`
+	MaxSpeculativeHops int       `json:"max_speculative_hops"`
+	MaxPathSegments    int       `json:"max_path_segments"`
+	MaxRepetitions     int       `json:"max_repetitions"`
+	Rules              []Rule    `json:"rules,omitempty"`
+	RulesOnly          bool      `json:"rules_only"`
+	Traps              []string  `json:"traps,omitempty"`
+	TrapHeuristics     bool      `json:"trap_heuristics"`
+	Canonicalization   []string  `json:"canonicalization"`
+
+	// Queues and politeness.
+	QueueBy         string   `json:"queue_by"`
+	QueueName       string   `json:"queue_name,omitempty"`
+	HostValence     int      `json:"host_valence"`
+	DelayFactor     float64  `json:"delay_factor"`
+	MinDelay        Duration `json:"min_delay"`
+	MaxDelay        Duration `json:"max_delay"`
+	MaxCrawlDelay   Duration `json:"max_crawl_delay"`
+	MaxRetryAfter   Duration `json:"max_retry_after"`
+	HostBandwidth   int64    `json:"host_bandwidth"`
+	Bandwidth       int64    `json:"bandwidth"`
+	MaxRetries      int      `json:"max_retries"`
+	RetryDelay      Duration `json:"retry_delay"`
+	CostPolicy      string   `json:"cost_policy"`
+	SessionBudget   int64    `json:"session_budget"`
+	TotalBudget     int64    `json:"total_budget"`
+	Precedence      int      `json:"precedence"`
+	MaxActiveQueues int      `json:"max_active_queues"`
+	Workers         int      `json:"workers"`
+
+	// Who asks, and what may be asked.
+	UserAgent       string       `json:"user_agent"`
+	OperatorContact string       `json:"operator_contact"`
+	Operator        string       `json:"operator,omitempty"`
+	Robots          RobotsPolicy `json:"robots"`
+	RobotsText      string       `json:"robots_text,omitempty"`
+	RobotsPaths     []string     `json:"robots_paths,omitempty"`
+	MetaRobots      string       `json:"meta_robots"`
+	AllowPrivate    bool         `json:"allow_private"`
+
+	// The way to the server.
+	Nameserver      string       `json:"nameserver,omitempty"`
+	MaxDNSTTL       Duration     `json:"max_dns_ttl"`
+	Proxies         []Route      `json:"proxies,omitempty"`
+	SourceAddresses []Route      `json:"source_addresses,omitempty"`
+	HTTP2           string       `json:"http2"`
+	Compression     bool         `json:"compression"`
+	Headers         []string     `json:"headers,omitempty"`
+	Cookies         bool         `json:"cookies"`
+	Credentials     []Credential `json:"credentials,omitempty"`
+	FetchTimeout    Duration     `json:"fetch_timeout"`
+	IdleTimeout     Duration     `json:"idle_timeout"`
+
+	// How much.
+	MaxObjects           int64    `json:"max_objects"`
+	MaxBytes             int64    `json:"max_bytes"`
+	MaxTime              Duration `json:"max_time"`
+	MaxDomainObjects     int64    `json:"max_domain_objects"`
+	MaxDomainBytes       int64    `json:"max_domain_bytes"`
+	HarvestDomainObjects int64    `json:"harvest_domain_objects"`
+	HarvestDomainBytes   int64    `json:"harvest_domain_bytes"`
+	MaxDocumentBytes     int64    `json:"max_document_bytes"`
+	MinFreeDisk          int64    `json:"min_free_disk"`
+
+	// What is kept of what came.
+	MidFetchRules    []Rule   `json:"mid_fetch_rules,omitempty"`
+	KeepTypes        []string `json:"keep_types,omitempty"`
+	DiscardTypes     []string `json:"discard_types,omitempty"`
+	DiscardIf        string   `json:"discard_if,omitempty"`
+	Extractors       []string `json:"extractors"`
+	MaxLinks         int      `json:"max_links"`
+	Deduplicate      string   `json:"deduplicate"`
+	DeduplicateTypes []string `json:"deduplicate_types"`
+	Conditional      bool     `json:"conditional"`
+	Incremental      bool     `json:"incremental"`
+
+	// Pages loaded in a browser.
+	BrowserRules      []Rule   `json:"browser_rules,omitempty"`
+	BrowserTime       Duration `json:"browser_time"`
+	BrowserQuiet      Duration `json:"browser_quiet"`
+	BrowserMemory     int64    `json:"browser_memory"`
+	BrowserScreenshot bool     `json:"browser_screenshot"`
+
+	// The files.
+	WARCBytes   int64 `json:"warc_bytes"`
+	WARCLevel   int   `json:"warc_level"`
+	WARCWriters int   `json:"warc_writers"`
+	LogExtra    bool  `json:"log_extra"`
+
+	// Other settings for some URIs.
+	Sheets []Sheet `json:"sheets,omitempty"`
+}
 
 // ScopeMode says which URIs, seen from the seeds, belong to a crawl.
 type ScopeMode string
@@ -26,82 +125,78 @@ type RobotsPolicy string
 const (
 	RobotsObey   RobotsPolicy = "obey"   // fetch, record and obey
 	RobotsIgnore RobotsPolicy = "ignore" // do not fetch, do not obey
+	RobotsCustom RobotsPolicy = "custom" // fetch and record, obey robots_text instead
+	RobotsSome   RobotsPolicy = "some"   // fetch, record, and obey for the paths of robots_paths alone
 )
 
 // Product is the name robots.txt knows this crawler by.
 const Product = "holdfast"
 
-// Settings say how a job is crawled. The JSON names are stable.
-// DefaultSettings holds the defaults named here; the zero value is not valid.
-type Settings struct {
-	// Scope is which URIs belong to the crawl. Default host.
-	Scope ScopeMode `json:"scope"`
-	// SURTPrefixes widen or narrow the scope: "+http://(org,example," accepts, "-http://(org,example,)/private" rejects;
-	// the last that matches wins over Scope. Default none.
-	SURTPrefixes []string `json:"surt_prefixes,omitempty"`
-	// MaxHops is the number of links followed from a seed, embeds and redirects not counted. Default 20.
-	MaxHops int `json:"max_hops"`
-	// MaxTransHops is how many embeds and redirects in a row are followed out of the scope. Default 2.
-	MaxTransHops int `json:"max_trans_hops"`
+// Rule is one decide rule: it says Decision to the URIs it matches and nothing to the others. Of a sequence, the
+// last that speaks decides. The rules, by name, are those of the crawl engine (doc/scope.md).
+type Rule struct {
+	Rule       string   `json:"rule"`                 // its name, as "surt_prefixed"
+	Decision   string   `json:"decision,omitempty"`   // "accept" or "reject"; default: what the rule is for
+	Values     []string `json:"values,omitempty"`     // prefixes, hosts, domains, expressions, types, schemes, codes: as the rule says
+	Min        int64    `json:"min,omitempty"`        // least number matched
+	Max        int64    `json:"max,omitempty"`        // largest number matched or tolerated, as the rule says
+	Expression string   `json:"expression,omitempty"` // CEL, of the rule "expression"
+	Comment    string   `json:"comment,omitempty"`    // why it is there
+}
 
-	// DelayFactor times the duration of a fetch is the pause before the next from the same host. Default 5.
-	DelayFactor float64 `json:"delay_factor"`
-	// MinDelay is the least such pause. Default 3s.
-	MinDelay Duration `json:"min_delay"`
-	// MaxDelay is the longest such pause. Default 30s.
-	MaxDelay Duration `json:"max_delay"`
-	// MaxCrawlDelay is the longest Crawl-delay of a robots.txt that is respected in full. Default 5m.
-	MaxCrawlDelay Duration `json:"max_crawl_delay"`
-	// Workers is how many URIs are worked on at once. Default 25.
-	Workers int `json:"workers"`
+// Sheet is other settings for the URIs, and the times, that all its conditions hold for. Where several sheets set the
+// same setting, the most specific wins: the longest SURT prefix, then the most conditions, then the later.
+type Sheet struct {
+	Name     string                     `json:"name"`
+	Prefixes []string                   `json:"surt_prefixes,omitempty"` // any of these, as "http://(org,example,"
+	Regex    string                     `json:"regex,omitempty"`         // found in the URI
+	Ports    []int                      `json:"ports,omitempty"`
+	Days     []string                   `json:"days,omitempty"`  // "mon" to "sun"
+	From     string                     `json:"from,omitempty"`  // time of day, as "22:00"
+	Until    string                     `json:"until,omitempty"` // time of day, not included; before From: of the next day
+	Zone     string                     `json:"zone,omitempty"`  // IANA time zone; default UTC
+	Settings map[string]json.RawMessage `json:"settings"`        // settings that may differ by URI
+}
 
-	// Robots is what robots.txt means. Default obey.
-	Robots RobotsPolicy `json:"robots"`
-	// AllowPrivate lets the crawl reach private, loopback and link-local addresses. Default false.
-	AllowPrivate bool `json:"allow_private"`
-	// Nameserver is asked for names instead of the machine's own name servers: an address and a port, as 192.0.2.1:53. Default none.
-	Nameserver string `json:"nameserver,omitempty"`
-	// UserAgent is sent with every request; {contact} stands for OperatorContact.
-	// Default "Mozilla/5.0 (compatible; holdfast/1.0; +{contact})".
-	UserAgent string `json:"user_agent"`
-	// OperatorContact is an http(s) URL or e-mail address for site owners. Default none: only loopback is crawled.
-	OperatorContact string `json:"operator_contact"`
+// Credential lets the crawl in where a login is asked for. Secrets appear in no log, record or report.
+type Credential struct {
+	Domain   string            `json:"domain"`             // host, or domain with its subdomains
+	Kind     string            `json:"kind"`               // "basic", "digest" or "form"
+	Realm    string            `json:"realm,omitempty"`    // basic and digest: for this realm alone
+	User     string            `json:"user,omitempty"`     // basic and digest
+	Password string            `json:"password,omitempty"` // basic and digest
+	URL      string            `json:"url,omitempty"`      // form: where to send it, before anything else of the domain
+	Method   string            `json:"method,omitempty"`   // form: POST (default) or GET
+	Fields   map[string]string `json:"fields,omitempty"`   // form: what to send
+}
 
-	// MaxObjects ends the crawl after so many documents; 0 is no limit. Default 0.
-	MaxObjects int64 `json:"max_objects"`
-	// MaxBytes ends the crawl after so many bytes received; 0 is no limit. Default 0.
-	MaxBytes int64 `json:"max_bytes"`
-	// MaxTime ends the crawl after so long, pauses not counted; 0 is no limit. Default 0.
-	MaxTime Duration `json:"max_time"`
-	// MaxDocumentBytes is where a single response is cut off; 0 is no limit. Default 1 000 000 000.
-	MaxDocumentBytes int64 `json:"max_document_bytes"`
-	// FetchTimeout is where a single fetch is cut off. Default 20m.
-	FetchTimeout Duration `json:"fetch_timeout"`
-	// IdleTimeout is how long a server may take to connect, or say nothing. Default 20s.
-	IdleTimeout Duration `json:"idle_timeout"`
-	// MaxRetries is how often a failed fetch is tried again. Default 30.
-	MaxRetries int `json:"max_retries"`
-	// RetryDelay is the pause before that. Default 15m.
-	RetryDelay Duration `json:"retry_delay"`
-
-	// WARCBytes is the size at which a WARC file is finished and the next begun. Default 1 000 000 000.
-	WARCBytes int64 `json:"warc_bytes"`
-	// WARCLevel is the gzip level of WARC records, 1 (fast) to 9 (small). Default 2: a crawl's
-	// whole CPU time is a quarter less than at level 6, its files are a tenth larger.
-	WARCLevel int `json:"warc_level"`
+// Route is a way to some hosts: through a proxy, or from an address of this machine.
+type Route struct {
+	Hosts []string `json:"hosts"` // patterns with *, as "*.example.org"; "*" is all
+	Via   string   `json:"via"`   // proxy: http://host:port or socks5://host:port; source: an IP address; "direct"
 }
 
 // DefaultSettings are the settings of a crawl for which nothing was said.
 func DefaultSettings() Settings {
 	return Settings{
-		Scope: ScopeHost, MaxHops: 20, MaxTransHops: 2,
-		DelayFactor: 5, MinDelay: Duration(3 * time.Second), MaxDelay: Duration(30 * time.Second),
-		MaxCrawlDelay: Duration(5 * time.Minute), Workers: 25,
-		Robots: RobotsObey, UserAgent: "Mozilla/5.0 (compatible; holdfast/1.0; +{contact})",
-		MaxDocumentBytes: 1_000_000_000, FetchTimeout: Duration(20 * time.Minute), IdleTimeout: Duration(20 * time.Second),
-		MaxRetries: 30, RetryDelay: Duration(15 * time.Minute),
-		WARCBytes: 1_000_000_000, WARCLevel: 2,
+		Scope: ScopeHost, MaxHops: 20, MaxTransHops: 2, MaxSpeculativeHops: 1, MaxPathSegments: 20, MaxRepetitions: 2, TrapHeuristics: true,
+		Canonicalization: []string{"strip_userinfo", "strip_session_ids", "strip_session_cfids", "fixup_query"},
+		QueueBy:          "host", HostValence: 1, DelayFactor: 5, MinDelay: Duration(3 * time.Second), MaxDelay: Duration(30 * time.Second),
+		MaxCrawlDelay: Duration(5 * time.Minute), MaxRetryAfter: Duration(time.Hour), MaxRetries: 30, RetryDelay: Duration(15 * time.Minute),
+		CostPolicy: "unit", SessionBudget: 3000, Precedence: 3, MaxActiveQueues: 20_000, Workers: 25,
+		UserAgent: "Mozilla/5.0 (compatible; holdfast/1.0; +{contact})", Robots: RobotsObey, MetaRobots: "ignore",
+		MaxDNSTTL: Duration(24 * time.Hour), HTTP2: "insisted", Compression: true, Cookies: true,
+		FetchTimeout: Duration(20 * time.Minute), IdleTimeout: Duration(20 * time.Second),
+		MaxDocumentBytes: 1_000_000_000, MinFreeDisk: 1_000_000_000,
+		Extractors: ExtractorNames(), MaxLinks: 6000, Deduplicate: "none", DeduplicateTypes: []string{"!text/*"},
+		BrowserTime: Duration(2 * time.Minute), BrowserQuiet: Duration(2 * time.Second), BrowserMemory: 1 << 30, BrowserScreenshot: true,
+		WARCBytes: 1_000_000_000, WARCLevel: 2, WARCWriters: 1,
 	}
+}
+
+// ExtractorNames are the kinds of documents that links are looked for in.
+func ExtractorNames() []string {
+	return []string{"http", "html", "css", "js", "json", "xml", "feed", "sitemap", "robots", "pdf", "svg", "m3u8", "dash", "office"}
 }
 
 // ParseSettings reads settings from JSON: what is not given has its default, an unknown key is
@@ -140,97 +235,4 @@ func (s Settings) From() string {
 		return s.OperatorContact
 	}
 	return ""
-}
-
-// Validate tells whether the settings can be used; the error names the setting, what was given and what is allowed.
-func (s Settings) Validate() error {
-	switch s.Scope {
-	case ScopePath, ScopeHost, ScopeDomain, ScopeAny:
-	default:
-		return invalid("scope", strconv.Quote(string(s.Scope)), "path, host, domain or any")
-	}
-	if s.Robots != RobotsObey && s.Robots != RobotsIgnore {
-		return invalid("robots", strconv.Quote(string(s.Robots)), "obey or ignore")
-	}
-	for _, p := range s.SURTPrefixes {
-		if len(p) < 2 || (p[0] != '+' && p[0] != '-') {
-			return invalid("surt_prefixes", strconv.Quote(p), "+ or - and a SURT prefix, as +http://(org,example,")
-		}
-	}
-	if err := s.validateText(); err != nil {
-		return err
-	}
-	if s.Nameserver != "" {
-		if at, err := netip.ParseAddrPort(s.Nameserver); err != nil || at.Port() == 0 {
-			return invalid("nameserver", strconv.Quote(s.Nameserver), "an address and a port, as 192.0.2.1:53")
-		}
-	}
-	if s.MinDelay > s.MaxDelay {
-		return invalid("min_delay", s.MinDelay.String(), "at most max_delay ("+s.MaxDelay.String()+")")
-	}
-	return s.validateNumbers()
-}
-
-func (s Settings) validateNumbers() error {
-	if !(s.DelayFactor >= 0 && s.DelayFactor <= 1000) {
-		return invalid("delay_factor", fmt.Sprint(s.DelayFactor), "0 to 1000")
-	}
-	const day, huge = int64(24 * time.Hour), int64(1) << 60
-	for _, r := range []struct {
-		name          string
-		value, lo, hi int64
-		isTime        bool
-	}{
-		{"max_hops", int64(s.MaxHops), 0, 10_000, false},
-		{"max_trans_hops", int64(s.MaxTransHops), 0, 1000, false},
-		{"min_delay", int64(s.MinDelay), 0, day, true},
-		{"max_delay", int64(s.MaxDelay), 0, day, true},
-		{"max_crawl_delay", int64(s.MaxCrawlDelay), 0, day, true},
-		{"workers", int64(s.Workers), 1, 10_000, false},
-		{"max_objects", s.MaxObjects, 0, huge, false},
-		{"max_bytes", s.MaxBytes, 0, huge, false},
-		{"max_time", int64(s.MaxTime), 0, 3650 * day, true},
-		{"max_document_bytes", s.MaxDocumentBytes, 0, huge, false},
-		{"fetch_timeout", int64(s.FetchTimeout), int64(time.Millisecond), 30 * day, true},
-		{"idle_timeout", int64(s.IdleTimeout), int64(time.Millisecond), day, true},
-		{"max_retries", int64(s.MaxRetries), 0, 10_000, false},
-		{"retry_delay", int64(s.RetryDelay), 0, 30 * day, true},
-		{"warc_bytes", s.WARCBytes, 1 << 10, huge, false},
-		{"warc_level", int64(s.WARCLevel), 1, 9, false},
-	} {
-		if r.value >= r.lo && r.value <= r.hi {
-			continue
-		}
-		if r.isTime {
-			return invalid(r.name, Duration(r.value).String(), Duration(r.lo).String()+" to "+Duration(r.hi).String())
-		}
-		return invalid(r.name, strconv.FormatInt(r.value, 10), fmt.Sprintf("%d to %d", r.lo, r.hi))
-	}
-	return nil
-}
-
-func (s Settings) validateText() error {
-	if s.UserAgent == "" || !printable(s.UserAgent) {
-		return invalid("user_agent", strconv.Quote(s.UserAgent), "printable ASCII text")
-	}
-	c := s.OperatorContact
-	if c == "" {
-		return nil
-	}
-	isURL := strings.HasPrefix(c, "http://") || strings.HasPrefix(c, "https://")
-	at := strings.IndexByte(c, '@')
-	isMail := at > 0 && at < len(c)-1 && !strings.Contains(c, "://")
-	if !printable(c) || strings.Contains(c, " ") || !(isURL || isMail) {
-		return invalid("operator_contact", strconv.Quote(c), "an http(s) URL or an e-mail address")
-	}
-	return nil
-}
-
-func printable(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < 0x20 || s[i] > 0x7e {
-			return false
-		}
-	}
-	return true
 }

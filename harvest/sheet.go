@@ -1,0 +1,315 @@
+package harvest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Context is what a sheet's conditions look at.
+type Context struct {
+	URL  string
+	SURT string // of the URL, as "http://(org,example,)/path"
+	Port int
+	Now  time.Time
+}
+
+// Origin is where a setting in effect comes from: "default", "job" or a sheet.
+type Origin struct {
+	Value json.RawMessage `json:"value"`
+	From  string          `json:"from"`
+}
+
+// Sheets finds the settings in effect for a URI. It is safe for concurrent use.
+type Sheets struct {
+	base   *Settings
+	sheets []compiledSheet
+
+	mu     sync.RWMutex
+	merged map[string]*Settings // by the numbers of the sheets that hold, most specific last
+}
+
+type compiledSheet struct {
+	Sheet
+	regex       *regexp.Regexp
+	zone        *time.Location
+	from, until int // minutes of the day; both 0: all day
+	conditions  int
+}
+
+// maxMerged bounds the combinations of sheets that are remembered.
+const maxMerged = 4096
+
+// NewSheets prepares settings that are valid.
+func NewSheets(s Settings) (*Sheets, error) {
+	out := &Sheets{base: &s, merged: map[string]*Settings{}}
+	for _, sheet := range s.Sheets {
+		c, err := sheet.compile()
+		if err != nil {
+			return nil, err
+		}
+		out.sheets = append(out.sheets, c)
+	}
+	return out, nil
+}
+
+// Timed reports whether what holds for a URI may change with the clock.
+func (s *Sheets) Timed() bool {
+	return slices.ContainsFunc(s.sheets, func(c compiledSheet) bool { return c.from != c.until || len(c.Days) > 0 })
+}
+
+// Empty reports whether the same settings hold for all.
+func (s *Sheets) Empty() bool { return len(s.sheets) == 0 }
+
+// Base is the job's own settings, not to be changed.
+func (s *Sheets) Base() *Settings { return s.base }
+
+// For returns the settings in effect. They are shared: not to be changed.
+func (s *Sheets) For(c Context) *Settings {
+	if len(s.sheets) == 0 {
+		return s.base
+	}
+	order := s.matching(c)
+	if len(order) == 0 {
+		return s.base
+	}
+	key := fmt.Sprint(order)
+	s.mu.RLock()
+	out := s.merged[key]
+	s.mu.RUnlock()
+	if out != nil {
+		return out
+	}
+	merged := *s.base
+	for _, i := range order {
+		for name, value := range s.sheets[i].Settings {
+			// Checked when the sheet was compiled.
+			if err := merged.set(name, value); err != nil {
+				continue
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.merged) >= maxMerged {
+		clear(s.merged)
+	}
+	s.merged[key] = &merged
+	return &merged
+}
+
+// Explain tells for every setting its value in effect and where it comes from.
+func (s *Sheets) Explain(c Context) map[string]Origin {
+	out := map[string]Origin{}
+	given := reflect.ValueOf(*s.base)
+	for _, r := range Reference() {
+		for i := range given.NumField() {
+			if name, _, _ := strings.Cut(given.Type().Field(i).Tag.Get("json"), ","); name != r.Name {
+				continue
+			}
+			value, err := json.Marshal(given.Field(i).Interface())
+			if err != nil {
+				continue
+			}
+			o := Origin{Value: value, From: "job"}
+			if bytes.Equal(value, r.Default) {
+				o.From = "default"
+			}
+			out[r.Name] = o
+		}
+	}
+	for _, i := range s.matching(c) {
+		for name, value := range s.sheets[i].Settings {
+			out[name] = Origin{Value: value, From: "sheet " + s.sheets[i].Name}
+		}
+	}
+	return out
+}
+
+// matching returns the sheets that hold, the most specific last.
+func (s *Sheets) matching(c Context) []int {
+	type match struct{ sheet, prefix int }
+	var found []match
+	for i := range s.sheets {
+		if prefix, ok := s.sheets[i].holds(c); ok {
+			found = append(found, match{i, prefix})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b match) int {
+		return cmp.Or(cmp.Compare(a.prefix, b.prefix), cmp.Compare(s.sheets[a.sheet].conditions, s.sheets[b.sheet].conditions))
+	})
+	order := make([]int, len(found))
+	for i, m := range found {
+		order[i] = m.sheet
+	}
+	return order
+}
+
+// holds tells whether all conditions hold, and the length of the prefix that did.
+func (s *compiledSheet) holds(c Context) (prefix int, ok bool) {
+	if len(s.Prefixes) > 0 {
+		prefix = -1
+		for _, p := range s.Prefixes {
+			if strings.HasPrefix(c.SURT, p) {
+				prefix = max(prefix, len(p))
+			}
+		}
+		if prefix < 0 {
+			return 0, false
+		}
+	}
+	if len(s.Ports) > 0 && !slices.Contains(s.Ports, c.Port) || s.regex != nil && !s.regex.MatchString(c.URL) {
+		return 0, false
+	}
+	if len(s.Days) == 0 && s.from == s.until {
+		return prefix, true
+	}
+	now := c.Now.In(s.zone)
+	minute := now.Hour()*60 + now.Minute()
+	if s.from > s.until && minute < s.until {
+		now = now.AddDate(0, 0, -1) // the night belongs to the day on which it began
+	}
+	if len(s.Days) > 0 && !slices.Contains(s.Days, strings.ToLower(now.Weekday().String()[:3])) {
+		return 0, false
+	}
+	switch {
+	case s.from < s.until:
+		ok = minute >= s.from && minute < s.until
+	case s.from > s.until:
+		ok = minute >= s.from || minute < s.until
+	default:
+		ok = true
+	}
+	return prefix, ok
+}
+
+func (s Sheet) compile() (c compiledSheet, err error) {
+	c = compiledSheet{Sheet: s, zone: time.UTC}
+	wrong := func(what, given, allowed string) error { return invalid("sheets: "+s.Name+": "+what, given, allowed) }
+	if s.Name == "" {
+		return c, invalid("sheets", "a sheet without a name", "a name for each")
+	}
+	if s.Regex != "" {
+		if c.regex, err = regexp.Compile(s.Regex); err != nil {
+			return c, wrong("regex", strconv.Quote(s.Regex), "a regular expression ("+err.Error()+")")
+		}
+	}
+	if s.Zone != "" {
+		if c.zone, err = time.LoadLocation(s.Zone); err != nil {
+			return c, wrong("zone", strconv.Quote(s.Zone), "an IANA time zone, as Europe/Copenhagen")
+		}
+	}
+	for _, d := range s.Days {
+		if !slices.Contains([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, d) {
+			return c, wrong("days", strconv.Quote(d), "mon to sun")
+		}
+	}
+	if (s.From == "") != (s.Until == "") {
+		return c, wrong("from", strconv.Quote(s.From), "from and until, or neither")
+	}
+	for _, at := range []struct {
+		name, text string
+		into       *int
+	}{{"from", s.From, &c.from}, {"until", s.Until, &c.until}} {
+		if at.text == "" {
+			continue
+		}
+		t, err := time.Parse("15:04", at.text)
+		if err != nil {
+			return c, wrong(at.name, strconv.Quote(at.text), "a time of day, as 22:00")
+		}
+		*at.into = t.Hour()*60 + t.Minute()
+	}
+	for _, p := range s.Prefixes {
+		if !strings.Contains(p, "://(") {
+			return c, wrong("surt_prefixes", strconv.Quote(p), "SURT prefixes, as http://(org,example,")
+		}
+	}
+	for _, given := range []bool{len(s.Prefixes) > 0, s.Regex != "", len(s.Ports) > 0, len(s.Days) > 0, s.From != ""} {
+		if given {
+			c.conditions++
+		}
+	}
+	return c, nil
+}
+
+// validate tells whether a sheet can be laid over the settings it belongs to.
+func (s Sheet) validate(base Settings) error {
+	if _, err := s.compile(); err != nil {
+		return err
+	}
+	known := map[string]Level{}
+	for _, group := range settingGroups() {
+		for _, r := range group.settings {
+			known[r.Name] = r.Level
+		}
+	}
+	base.Sheets = nil
+	for name, value := range s.Settings {
+		level, ok := known[name]
+		switch {
+		case !ok:
+			names := map[string]struct{}{}
+			for n := range known {
+				names[n] = struct{}{}
+			}
+			return invalid("sheets: "+s.Name, strconv.Quote(name), "a setting; did you mean "+strconv.Quote(nearest(name, names))+"?")
+		case level != OfURI:
+			return invalid("sheets: "+s.Name, name, "settings that may differ by URI; "+name+" holds for the whole job")
+		}
+		if err := base.set(name, value); err != nil {
+			return fmt.Errorf("sheets: %s: %w", s.Name, err)
+		}
+	}
+	if err := base.Validate(); err != nil {
+		return fmt.Errorf("sheets: %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// set gives one setting a value.
+func (s *Settings) set(name string, value json.RawMessage) error {
+	data, err := json.Marshal(map[string]json.RawMessage{name: value})
+	if err != nil {
+		return invalid(name, string(value), "JSON")
+	}
+	fresh := *s
+	t := reflect.TypeOf(fresh)
+	for i := range t.NumField() { // a list replaces, it is not written over the list that others share
+		if n, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); n == name && t.Field(i).Type.Kind() == reflect.Slice {
+			reflect.ValueOf(&fresh).Elem().Field(i).SetZero()
+		}
+	}
+	if err := fresh.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	*s = fresh
+	return nil
+}
+
+// Change returns the settings with some of them changed while a crawl runs. A setting that cannot be changed then is refused.
+func (s Settings) Change(patch map[string]json.RawMessage) (Settings, error) {
+	live := map[string]bool{}
+	for _, group := range settingGroups() {
+		for _, r := range group.settings {
+			live[r.Name] = r.Live
+		}
+	}
+	for name, value := range patch {
+		if ok, known := live[name]; known && !ok {
+			return s, invalid(name, "a change", "no change while the crawl runs")
+		}
+		if err := s.set(name, value); err != nil {
+			return s, err
+		}
+	}
+	return s, s.Validate()
+}

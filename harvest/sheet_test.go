@@ -1,0 +1,187 @@
+package harvest
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestReferenceNamesEverySettingOnce(t *testing.T) {
+	want := map[string]int{}
+	for name := range jsonNames(reflect.TypeFor[Settings]()) {
+		want[name]++
+	}
+	for _, r := range Reference() {
+		want[r.Name]--
+		if r.Help == "" || r.Type == "" || len(r.Default) == 0 || r.Level == "" {
+			t.Errorf("%s is not described: %+v", r.Name, r)
+		}
+	}
+	for name, n := range want {
+		if n != 0 {
+			t.Errorf("%s: described %d times too few", name, n)
+		}
+	}
+}
+
+// TestReferenceDocument keeps doc/settings.md in step; -update writes it.
+func TestReferenceDocument(t *testing.T) {
+	const file = "../doc/settings.md"
+	var b strings.Builder
+	b.WriteString("# Settings of a crawl\n\nGenerated from the code (`go test ./harvest -update`). Level `uri`: may differ by URI, in a sheet. Live: may be changed while the crawl runs.\n")
+	group := ""
+	for _, r := range Reference() {
+		if r.Group != group {
+			group = r.Group
+			fmt.Fprintf(&b, "\n## %s\n\n| setting | type | default | level | live | meaning |\n|---|---|---|---|---|---|\n", strings.ToUpper(group[:1])+group[1:])
+		}
+		kind, live := r.Type, "no"
+		if r.Unit != "" {
+			kind = r.Unit
+		}
+		if r.Live {
+			live = "yes"
+		}
+		help := r.Help
+		if len(r.Allowed) > 0 {
+			help += " Allowed: " + words(r.Allowed) + "."
+		}
+		value := string(r.Default)
+		if len(value) > 90 || value == "null" {
+			value = map[bool]string{true: "none", false: "all"}[value == "null"]
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.Name, kind, strings.ReplaceAll(value, "|", "\\|"), r.Level, live, help)
+	}
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(file)
+	if err != nil || string(have) != b.String() {
+		t.Errorf("%s is not in step with the code (%v): go test ./harvest -update", file, err)
+	}
+}
+
+var _ = flag.Bool("update", false, "write doc/settings.md")
+
+func sheets(t *testing.T, list ...Sheet) *Sheets {
+	t.Helper()
+	s := DefaultSettings()
+	s.Sheets = list
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := NewSheets(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func set(pairs ...string) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for i := 0; i < len(pairs); i += 2 {
+		out[pairs[i]] = json.RawMessage(pairs[i+1])
+	}
+	return out
+}
+
+func TestTheMostSpecificSheetWins(t *testing.T) {
+	s := sheets(t,
+		Sheet{Name: "page", Prefixes: []string{"http://(org,example,)/a"}, Settings: set("max_hops", "3")},
+		Sheet{Name: "domain", Prefixes: []string{"http://(org,example,"}, Settings: set("max_hops", "2", "robots", `"ignore"`)},
+		Sheet{Name: "pdf", Regex: `\.pdf$`, Settings: set("max_hops", "1", "traps", `["x"]`)},
+		Sheet{Name: "port", Regex: `\.pdf$`, Ports: []int{8080}, Settings: set("max_hops", "9")},
+	)
+	tests := []struct {
+		url, surt string
+		port      int
+		hops      int
+		robots    RobotsPolicy
+		from      string
+	}{
+		{"http://example.org/a", "http://(org,example,)/a", 80, 3, RobotsIgnore, "sheet page"},
+		{"http://example.org/b.pdf", "http://(org,example,)/b.pdf", 80, 2, RobotsIgnore, "sheet domain"},
+		{"http://example.net/b.pdf", "http://(net,example,)/b.pdf", 80, 1, RobotsObey, "sheet pdf"},
+		{"http://example.net:8080/b.pdf", "http://(net,example,:8080)/b.pdf", 8080, 9, RobotsObey, "sheet port"},
+		{"http://example.net/", "http://(net,example,)/", 80, 20, RobotsObey, "default"},
+	}
+	for _, tt := range tests {
+		c := Context{URL: tt.url, SURT: tt.surt, Port: tt.port}
+		got := s.For(c)
+		if got.MaxHops != tt.hops || got.Robots != tt.robots {
+			t.Errorf("%s: max_hops %d robots %s, want %d %s", tt.url, got.MaxHops, got.Robots, tt.hops, tt.robots)
+		}
+		if from := s.Explain(c)["max_hops"].From; from != tt.from {
+			t.Errorf("%s: max_hops comes from %s, want %s", tt.url, from, tt.from)
+		}
+	}
+	if len(s.Base().Traps) != 0 {
+		t.Error("a sheet changed the job's own settings")
+	}
+}
+
+func TestSheetsOfATime(t *testing.T) {
+	s := sheets(t, Sheet{Name: "night", From: "22:00", Until: "06:00", Days: []string{"fri"}, Zone: "Europe/Copenhagen", Settings: set("min_delay", `"100ms"`)})
+	if !s.Timed() {
+		t.Error("it is not seen that time counts")
+	}
+	for at, night := range map[string]bool{
+		"2026-11-20T20:59:00Z": false, // a Friday, 21:59 there
+		"2026-11-20T21:00:00Z": true,
+		"2026-11-21T04:59:00Z": true, // Saturday morning belongs to Friday's night
+		"2026-11-21T05:00:00Z": false,
+		"2026-11-20T04:59:00Z": false, // Friday morning belongs to Thursday's
+	} {
+		now, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.For(Context{Now: now}).MinDelay == Duration(100*time.Millisecond); got != night {
+			t.Errorf("%s: night %v, want %v", at, got, night)
+		}
+	}
+}
+
+func TestSheetsThatCannotBe(t *testing.T) {
+	for want, sheet := range map[string]Sheet{
+		"a name for each":                {Settings: set("max_hops", "1")},
+		"holds for the whole job":        {Name: "a", Settings: set("workers", "1")},
+		`did you mean "max_hops"`:        {Name: "a", Settings: set("max_hop", "1")},
+		"max_hops: given -1":             {Name: "a", Settings: set("max_hops", "-1")},
+		"allowed: a time of day":         {Name: "a", From: "25:00", Until: "01:00", Settings: set("max_hops", "1")},
+		"SURT prefixes":                  {Name: "a", Prefixes: []string{"example.org"}, Settings: set("max_hops", "1")},
+		"a regular expression":           {Name: "a", Regex: "(", Settings: set("max_hops", "1")},
+		"an IANA time zone":              {Name: "a", Zone: "Moon/Tycho", Settings: set("max_hops", "1")},
+		`"friday", allowed: mon to sun`:  {Name: "a", Days: []string{"friday"}, Settings: set("max_hops", "1")},
+		"from and until, or neither":     {Name: "a", From: "10:00", Settings: set("max_hops", "1")},
+		"min_delay: given 10m0s":         {Name: "a", Settings: set("min_delay", `"10m"`)},
+		`extractors: given "flash", all`: {Name: "a", Settings: set("extractors", `["flash"]`)},
+	} {
+		s := DefaultSettings()
+		s.Sheets = []Sheet{sheet}
+		if err := s.Validate(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+			t.Errorf("sheet %+v: %v, want %q", sheet, err, want)
+		}
+	}
+}
+
+func TestChange(t *testing.T) {
+	s := DefaultSettings()
+	changed, err := s.Change(set("min_delay", `"1s"`, "workers", "3"))
+	if err != nil || changed.Workers != 3 || changed.MinDelay != Duration(time.Second) || s.Workers == 3 {
+		t.Fatalf("%+v, %v", changed, err)
+	}
+	for _, wrong := range []map[string]json.RawMessage{set("warc_bytes", "5000"), set("nothing", "1"), set("workers", "0")} {
+		if _, err := s.Change(wrong); !errors.Is(err, ErrInvalid) {
+			t.Errorf("change %s: %v", wrong, err)
+		}
+	}
+}
