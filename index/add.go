@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -132,6 +133,7 @@ func (x *Index) read(ctx context.Context, id uint32, name string, open func() (i
 }
 
 func (x *Index) write(batch *badger.WriteBatch, id uint32, file *File, note func(error), in *source, captures iter.Seq2[cdx.Capture, error]) error {
+	e := newEncoder()
 	for c, err := range captures {
 		if in.err != nil {
 			return in.err
@@ -140,15 +142,14 @@ func (x *Index) write(batch *badger.WriteBatch, id uint32, file *File, note func
 			note(err)
 			continue
 		}
-		key, value, timestamp, ok := entry(&c, id)
-		if !ok {
+		if !e.encode(&c, id) {
 			continue
 		}
-		if err := batch.Set(key, value); err != nil {
+		if err := batch.Set(bytes.Clone(e.key), bytes.Clone(e.value)); err != nil {
 			return err
 		}
-		if c.Digest != "" && !c.Revisit() {
-			if err := batch.Set(digestKey(c.Digest, timestamp, id, c.Offset), []byte(c.Key)); err != nil {
+		if len(e.digest) > 0 {
+			if err := batch.Set(bytes.Clone(e.digest), []byte(c.Key)); err != nil {
 				return err
 			}
 		}
@@ -215,7 +216,7 @@ func (x *Index) purger() {
 			return
 		case <-x.wake:
 		}
-		if err := x.Purge(x.ctx); err != nil && x.ctx.Err() == nil {
+		if err := x.Purge(x.ctx); err != nil && !errors.Is(err, ErrLoading) && x.ctx.Err() == nil {
 			x.log.Error("purge index", "error", err)
 		}
 	}

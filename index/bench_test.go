@@ -168,14 +168,15 @@ func BenchmarkLookupBaseline(b *testing.B) {
 	if err := x.Load(context.Background(), synthetic(benchCaptures)); err != nil {
 		b.Fatal(err)
 	}
+	e := newEncoder()
 	i := 0
 	for b.Loop() {
 		n := i * 7919 % benchCaptures
 		i++
 		c := syntheticCapture(n)
-		key, _, _, _ := entry(&c, uint32(n/20000%64+1))
+		e.encode(&c, uint32(n/20000%64+1))
 		err := x.db.View(func(txn *badger.Txn) error {
-			item, err := txn.Get(key)
+			item, err := txn.Get(e.key)
 			if err != nil {
 				return err
 			}

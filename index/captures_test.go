@@ -88,7 +88,7 @@ func TestCapturesOfForeignFiles(t *testing.T) {
 			for c, err := range Captures(r, "x") {
 				if err != nil {
 					checkDamage(t, err)
-				} else if _, _, _, ok := entry(&c, 1); !ok {
+				} else if !newEncoder().encode(&c, 1) {
 					t.Errorf("capture cannot be held: %+v", c)
 				}
 			}
@@ -105,6 +105,7 @@ func checkDamage(t *testing.T, err error) {
 }
 
 func TestEntries(t *testing.T) {
+	e := newEncoder()
 	for _, c := range []cdx.Capture{
 		{Key: "com,example)/a", URL: "http://example.com/a", MIME: "text/html", Status: 200, Digest: "sha1:B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A", Length: 9, Offset: 1 << 40},
 		{Key: "com,example)/a", URL: "https://www.example.com/a/", MIME: "odd/type", Digest: "sha256:" + strings.Repeat("ab", 32)},
@@ -115,17 +116,16 @@ func TestEntries(t *testing.T) {
 		{Key: "x", URL: ""},
 	} {
 		c.Timestamp = "20260102030405"
-		key, value, _, ok := entry(&c, 7)
-		if !ok {
+		if !e.encode(&c, 7) {
 			t.Fatalf("%+v cannot be held", c)
 		}
-		if back, err := decodeCapture(key, value); err != nil || back != c {
+		if back, err := decodeCapture(e.key, e.value); err != nil || back != c {
 			t.Errorf("%+v became %+v, %v", c, back, err)
 		}
 	}
 	for _, c := range []cdx.Capture{{Key: "", Timestamp: "20260102030405"}, {Key: "a\x00b", Timestamp: "20260102030405"}, {Key: "a", Timestamp: "2026"},
 		{Key: "a", Timestamp: "20260102030405", Offset: -1}, {Key: "a", Timestamp: "20260102030405", URL: strings.Repeat("x", maxValue)}} {
-		if _, _, _, ok := entry(&c, 7); ok {
+		if e.encode(&c, 7) {
 			t.Errorf("%.100q is held", c.Key)
 		}
 	}
@@ -133,8 +133,9 @@ func TestEntries(t *testing.T) {
 
 func FuzzDecodeCapture(f *testing.F) {
 	c := cdx.Capture{Key: "com,example)/a", Timestamp: "20260102030405", URL: "http://example.com/A", MIME: "odd/type", Digest: "md5:zz", Redirect: "x"}
-	key, value, _, _ := entry(&c, 7)
-	f.Add(key, value)
+	e := newEncoder()
+	e.encode(&c, 7)
+	f.Add(e.key, e.value)
 	f.Add([]byte("c\x00"), []byte{0xff, 0xff})
 	f.Fuzz(func(t *testing.T, key, value []byte) {
 		if c, err := decodeCapture(key, value); err == nil && c.Key == "" {

@@ -1,14 +1,12 @@
 package index
 
 import (
-	"crypto/sha256"
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"holdfast/cdx"
@@ -79,7 +77,10 @@ func tailOf(key []byte) (timestamp uint64, id uint32, offset int64) {
 
 // captureKey is 'c' key 0 tail.
 func captureKey(key string, timestamp uint64, id uint32, offset int64) []byte {
-	b := make([]byte, 0, len(key)+2+tailLen)
+	return appendCaptureKey(make([]byte, 0, len(key)+2+tailLen), key, timestamp, id, offset)
+}
+
+func appendCaptureKey(b []byte, key string, timestamp uint64, id uint32, offset int64) []byte {
 	b = append(b, prefixCapture)
 	b = append(b, key...)
 	b = append(b, 0)
@@ -95,33 +96,10 @@ func urlKeyOf(key []byte) (string, bool) {
 	return string(key[1:end]), true
 }
 
-// digestKey is 'd' hash tail; the value is the URL key.
-func digestKey(digest string, timestamp uint64, id uint32, offset int64) []byte {
-	b := append(make([]byte, 0, 1+hashLen+tailLen), prefixDigest)
-	return appendTail(append(b, digestHash(digest)...), timestamp, id, offset)
-}
-
-// digestHash is the first bytes of a SHA-1, or of the SHA-256 of any other digest's text.
-func digestHash(digest string) []byte {
-	if sum, ok := sha1Of(digest); ok {
-		return sum[:hashLen]
-	}
-	sum := sha256.Sum256([]byte(digest))
-	return sum[:hashLen]
-}
-
-// entry returns the entry of a capture: key, value, and whether it can be held at all.
-func entry(c *cdx.Capture, id uint32) (key, value []byte, timestamp uint64, ok bool) {
-	timestamp, err := strconv.ParseUint(c.Timestamp, 10, 64)
-	if err != nil || len(c.Timestamp) != 14 || c.Status < 0 || c.Status > math.MaxUint16 || c.Key == "" || len(c.Key) > cdx.MaxURL ||
-		strings.IndexByte(c.Key, 0) >= 0 || c.Offset < 0 || c.Offset >= 1<<48 {
-		return nil, nil, 0, false
-	}
-	value = appendCapture(make([]byte, 0, 64), c)
-	if len(value) > maxValue {
-		return nil, nil, 0, false
-	}
-	return captureKey(c.Key, timestamp, id, c.Offset), value, timestamp, true
+// appendDigestKey appends 'd' hash tail; the value is the URL key.
+func appendDigestKey(b, hash []byte, timestamp uint64, id uint32, offset int64) []byte {
+	b = append(b, prefixDigest)
+	return appendTail(append(b, hash...), timestamp, id, offset)
 }
 
 const maxValue = 256 << 10
@@ -152,72 +130,6 @@ func mimes() []string {
 		"application/rss+xml", "application/atom+xml", "video/mp4", "audio/mpeg", "application/xhtml+xml", "unk"}
 }
 
-// mimeCode returns the place of a media type in mimes, -1 if it has none.
-func mimeCode(mime string) int {
-	for i, m := range mimes() {
-		if m == mime {
-			return i
-		}
-	}
-	return -1
-}
-
-// appendCapture appends what the key does not say.
-func appendCapture(b []byte, c *cdx.Capture) []byte {
-	form, slash := urlForm(c)
-	flags := byte(form)
-	if slash {
-		flags |= withSlash
-	}
-	if c.Redirect != "" {
-		flags |= withRedirect
-	}
-	if c.Refers != (cdx.Refers{}) {
-		flags |= withRefers
-	}
-	kind, digest := packDigest(c.Digest)
-	b = append(b, flags|kind<<digestShift)
-	b = binary.AppendUvarint(b, uint64(c.Status))
-	b = binary.AppendUvarint(b, uint64(max(c.Length, 0)))
-	if code := mimeCode(c.MIME); code >= 0 {
-		b = append(b, byte(code))
-	} else {
-		b = appendString(append(b, 0xff), c.MIME)
-	}
-	if kind == digestText {
-		b = binary.AppendUvarint(b, uint64(len(digest)))
-	}
-	b = append(b, digest...)
-	if form == 0 {
-		b = appendString(b, c.URL)
-	}
-	if c.Redirect != "" {
-		b = appendString(b, c.Redirect)
-	}
-	if flags&withRefers != 0 {
-		b = appendString(b, c.Refers.URL)
-		b = appendString(b, c.Refers.Timestamp)
-	}
-	return b
-}
-
-// urlForm finds how the URL follows from its key.
-func urlForm(c *cdx.Capture) (form int, slash bool) {
-	for i, start := range urlForms() {
-		rest, ok := strings.CutPrefix(c.URL, start)
-		if !ok {
-			continue
-		}
-		switch plain := unsurt(c.Key); {
-		case rest == plain:
-			return i + 1, false
-		case len(rest) == len(plain)+1 && rest[:len(plain)] == plain && rest[len(plain)] == '/':
-			return i + 1, true
-		}
-	}
-	return 0, false
-}
-
 // unsurt turns com,example)/path into example.com/path.
 func unsurt(key string) string {
 	host, path, ok := strings.Cut(key, ")")
@@ -241,35 +153,6 @@ func unsurt(key string) string {
 	}
 	b.WriteString(path)
 	return b.String()
-}
-
-func packDigest(digest string) (kind byte, packed []byte) {
-	if digest == "" {
-		return digestNone, nil
-	}
-	if sum, ok := sha1Of(digest); ok {
-		return digestSHA1, sum
-	}
-	if text, ok := strings.CutPrefix(digest, "sha256:"); ok && len(text) == 64 {
-		if sum, err := hex.DecodeString(text); err == nil && hex.EncodeToString(sum) == text {
-			return digestSHA256, sum
-		}
-	}
-	return digestText, []byte(digest)
-}
-
-// sha1Of returns the bytes of a digest written sha1:BASE32.
-func sha1Of(digest string) ([]byte, bool) {
-	text, ok := strings.CutPrefix(digest, "sha1:")
-	if !ok || len(text) != 32 {
-		return nil, false
-	}
-	sum, err := base32.StdEncoding.DecodeString(text)
-	return sum, err == nil
-}
-
-func appendString(b []byte, s string) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
 // decodeCapture makes the capture again from its entry; the file's name is left to the caller.

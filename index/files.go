@@ -40,6 +40,8 @@ const maxNames = 1 << 14
 
 // init counts what the index holds.
 func (f *files) init(db *badger.DB) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.db = db
 	f.names = map[uint32]fileRef{}
 	f.adding = map[string]chan struct{}{}

@@ -56,6 +56,9 @@ type Index struct {
 // loadMarker is the file that says a Load has begun and not ended.
 const loadMarker = "LOADING"
 
+// databaseDir is the folder of the database.
+const databaseDir = "badger"
+
 // Open opens the index in cfg.Dir, or makes it. What an interrupted Add left is
 // purged in the background; an interrupted Load leaves an empty index.
 func Open(cfg Config, log *slog.Logger) (*Index, error) {
@@ -66,14 +69,14 @@ func Open(cfg Config, log *slog.Logger) (*Index, error) {
 	marker := filepath.Join(cfg.Dir, loadMarker)
 	if _, err := os.Stat(marker); err == nil {
 		log.Warn("index load was interrupted; starting empty", "dir", cfg.Dir)
-		if err := cfg.Disk.RemoveAll(filepath.Join(cfg.Dir, "badger")); err != nil {
+		if err := cfg.Disk.RemoveAll(filepath.Join(cfg.Dir, databaseDir)); err != nil {
 			return nil, fmt.Errorf("drop half-loaded index %s: %w", cfg.Dir, err)
 		}
 		if err := cfg.Disk.Remove(marker); err != nil {
 			return nil, fmt.Errorf("drop marker of half-loaded index %s: %w", cfg.Dir, err)
 		}
 	}
-	if err := cfg.Disk.MkdirAll(filepath.Join(cfg.Dir, "badger")); err != nil {
+	if err := cfg.Disk.MkdirAll(filepath.Join(cfg.Dir, databaseDir)); err != nil {
 		return nil, fmt.Errorf("make index folder %s: %w", cfg.Dir, err)
 	}
 	db, err := kv.Open(badgerOptions(cfg), log)
@@ -94,7 +97,7 @@ func Open(cfg Config, log *slog.Logger) (*Index, error) {
 // badgerOptions divides the memory: write buffers (three at most at once), then caches.
 func badgerOptions(cfg Config) badger.Options {
 	memory := int64(cfg.MemoryMiB) << 20
-	return badger.DefaultOptions(filepath.Join(cfg.Dir, "badger")).
+	return badger.DefaultOptions(filepath.Join(cfg.Dir, databaseDir)).
 		WithMetricsEnabled(false).
 		WithDetectConflicts(false).
 		WithSyncWrites(true).
@@ -139,6 +142,7 @@ type gate struct {
 	active    int
 	closed    bool
 	exclusive bool
+	failed    error // why there is no database any more, nil if there is
 }
 
 func (g *gate) init() { g.idle = sync.NewCond(&g.mu) }
@@ -149,6 +153,8 @@ func (g *gate) enter() error {
 	switch {
 	case g.closed:
 		return ErrClosed
+	case g.failed != nil:
+		return g.failed
 	case g.exclusive:
 		return ErrLoading
 	}
@@ -161,6 +167,13 @@ func (g *gate) leave() {
 	defer g.mu.Unlock()
 	g.active--
 	g.idle.Broadcast()
+}
+
+// fail lets every call from now on end with that error.
+func (g *gate) fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.failed = err
 }
 
 func (g *gate) leaveAlone() {
@@ -177,6 +190,8 @@ func (g *gate) enterAlone() error {
 	switch {
 	case g.closed:
 		return ErrClosed
+	case g.failed != nil:
+		return g.failed
 	case g.exclusive:
 		return ErrLoading
 	}

@@ -3,6 +3,7 @@ package index
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +13,10 @@ import (
 	"strings"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/dgraph-io/badger/v4/pb"
 	"github.com/dgraph-io/ristretto/v2/z"
 
 	"holdfast/cdx"
+	"holdfast/internal/kv"
 )
 
 // ErrUnsorted reports captures given to Load that are not in order of their keys and times.
@@ -31,7 +32,7 @@ const (
 // Load fills an empty index from captures in order of key, then time: several
 // times as fast as Add. Their files answer when Load returns nil, and nothing
 // does when it fails. Calls during a load are refused with ErrLoading.
-func (x *Index) Load(ctx context.Context, captures iter.Seq2[cdx.Capture, error]) (err error) {
+func (x *Index) Load(ctx context.Context, captures iter.Seq2[cdx.Capture, error]) error {
 	if err := x.gate.enterAlone(); err != nil {
 		return err
 	}
@@ -47,25 +48,74 @@ func (x *Index) Load(ctx context.Context, captures iter.Seq2[cdx.Capture, error]
 	if err := x.cfg.Disk.WriteFile(marker, note); err != nil {
 		return fmt.Errorf("mark load: %w", err)
 	}
-	l := &loader{ctx: ctx, x: x, out: x.db.NewStreamWriter(), ids: map[string]uint32{}, digests: newSorter(x.cfg.Dir, x.cfg.MemoryMiB<<20/3)}
-	defer l.digests.close()
-	if err := l.out.Prepare(); err != nil {
-		return fmt.Errorf("prepare load: %w", err)
-	}
-	if err = l.run(captures); err == nil {
-		err = l.out.Flush()
+	err := x.db.Close()
+	if err == nil {
+		err = x.fill(ctx, captures)
 	}
 	if err != nil {
-		l.out.Cancel()
-		err = errors.Join(fmt.Errorf("load index: %w", err), x.db.DropAll())
+		err = fmt.Errorf("load index: %w", err)
 	}
-	if err := x.files.init(x.db); err != nil {
-		return fmt.Errorf("count loaded files: %w", err)
+	if again := x.reopen(err == nil); again != nil {
+		x.gate.fail(again)
+		return errors.Join(err, again)
 	}
 	if gone := x.cfg.Disk.Remove(marker); gone != nil {
 		return errors.Join(err, fmt.Errorf("unmark load: %w", gone))
 	}
 	return err
+}
+
+// fill makes a new database in place of the closed one. When it returns nil all of it is on stable storage.
+func (x *Index) fill(ctx context.Context, captures iter.Seq2[cdx.Capture, error]) (err error) {
+	dir := filepath.Join(x.cfg.Dir, databaseDir)
+	if err := errors.Join(x.cfg.Disk.RemoveAll(dir), x.cfg.Disk.MkdirAll(dir)); err != nil {
+		return err
+	}
+	db, err := kv.Open(loadOptions(x.cfg), x.log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	l := &loader{ctx: ctx, x: x, out: db.NewStreamWriter(), ids: map[string]uint32{}, digests: newSorter(x.cfg.Dir, x.cfg.MemoryMiB<<20/3)}
+	defer l.digests.close()
+	if err = l.out.Prepare(); err == nil {
+		err = l.run(captures)
+	}
+	if err != nil {
+		l.out.Cancel()
+		return err
+	}
+	return l.out.Flush()
+}
+
+// reopen opens the database that a load has closed; emptied, unless the load went well.
+func (x *Index) reopen(whole bool) error {
+	if !whole {
+		dir := filepath.Join(x.cfg.Dir, databaseDir)
+		if err := errors.Join(x.cfg.Disk.RemoveAll(dir), x.cfg.Disk.MkdirAll(dir)); err != nil {
+			return fmt.Errorf("drop half-loaded index %s: %w", x.cfg.Dir, err)
+		}
+	}
+	db, err := kv.Open(badgerOptions(x.cfg), x.log)
+	if err != nil {
+		return fmt.Errorf("open index %s after a load: %w", x.cfg.Dir, err)
+	}
+	x.db = db
+	if err := x.files.init(db); err != nil {
+		return fmt.Errorf("count files of index %s after a load: %w", x.cfg.Dir, err)
+	}
+	return nil
+}
+
+// loadOptions are those of the database while it is filled. Badger syncs each table that it writes and the list of
+// them, whatever SyncWrites says; that would sync the value log, which stays empty, for every packet. Tables of the
+// last level are 32 times the base size; small ones are written while the next are made, and each takes twice its
+// size in memory.
+func loadOptions(cfg Config) badger.Options {
+	return badgerOptions(cfg).
+		WithSyncWrites(false).
+		WithMemTableSize(4 << 20). // stays empty
+		WithBaseTableSize(256 << 10)
 }
 
 type loader struct {
@@ -99,7 +149,8 @@ func (p pair) compare(o pair) int { return bytes.Compare(p.key, o.key) }
 // writeCaptures writes the captures. Those of one URL and time may come in any
 // order of their places, so they are held until the last of them was seen.
 func (l *loader) writeCaptures(out *flow, captures iter.Seq2[cdx.Capture, error]) error {
-	var group []pair
+	var group []pair // its buffers are used again
+	e, n := newEncoder(), 0
 	for c, err := range captures {
 		if err == nil {
 			err = errors.Join(l.ctx.Err(), l.x.ctx.Err())
@@ -108,29 +159,33 @@ func (l *loader) writeCaptures(out *flow, captures iter.Seq2[cdx.Capture, error]
 			return err
 		}
 		id := l.number(c.File)
-		key, value, timestamp, ok := entry(&c, id)
-		if !ok {
+		if !e.encode(&c, id) {
 			continue
 		}
-		if len(group) > 0 {
+		if n > 0 {
 			last := group[0].key
-			order := bytes.Compare(last[:len(last)-placeLen], key[:len(key)-placeLen])
+			order := bytes.Compare(last[:len(last)-placeLen], e.key[:len(e.key)-placeLen])
 			if order > 0 {
 				return fmt.Errorf("%w: %.200s %s", ErrUnsorted, c.Key, c.Timestamp)
 			}
 			if order < 0 {
-				group = out.writeSorted(group)
+				out.writeSorted(group[:n])
+				n = 0
 			}
 		}
-		group = append(group, pair{key, value})
+		if n == len(group) {
+			group = append(group, pair{})
+		}
+		group[n] = pair{append(group[n].key[:0], e.key...), append(group[n].value[:0], e.value...)}
+		n++
 		l.files[id-1].Captures++
-		if c.Digest != "" && !c.Revisit() {
-			if err := l.digests.add(digestKey(c.Digest, timestamp, id, c.Offset), c.Key); err != nil {
+		if len(e.digest) > 0 {
+			if err := l.digests.add(e.digest, c.Key); err != nil {
 				return err
 			}
 		}
 	}
-	out.writeSorted(group)
+	out.writeSorted(group[:n])
 	return nil
 }
 
@@ -176,8 +231,8 @@ func (l *loader) writeFiles() error {
 // flow hands sorted entries of one stream to Badger in packets, while the next is filled.
 type flow struct {
 	out    *badger.StreamWriter
-	stream uint32
-	kv     pb.KV
+	stream byte
+	entry  []byte // the one being written
 	buf    *z.Buffer
 	full   chan *z.Buffer
 	empty  chan *z.Buffer
@@ -186,7 +241,7 @@ type flow struct {
 
 const packet = 1 << 20
 
-func newFlow(out *badger.StreamWriter, stream uint32) *flow {
+func newFlow(out *badger.StreamWriter, stream byte) *flow {
 	f := &flow{out: out, stream: stream, full: make(chan *z.Buffer), empty: make(chan *z.Buffer, 2), result: make(chan error, 1)}
 	for range 2 {
 		f.empty <- z.NewBuffer(packet+packet/4, "index load")
@@ -206,8 +261,8 @@ func newFlow(out *badger.StreamWriter, stream uint32) *flow {
 	return f
 }
 
-// writeSorted writes entries in order, each key once, and returns the emptied list.
-func (f *flow) writeSorted(pairs []pair) []pair {
+// writeSorted writes entries in order, each key once.
+func (f *flow) writeSorted(pairs []pair) {
 	if len(pairs) > 1 {
 		slices.SortStableFunc(pairs, pair.compare)
 	}
@@ -216,13 +271,26 @@ func (f *flow) writeSorted(pairs []pair) []pair {
 			f.write(p.key, p.value)
 		}
 	}
-	return pairs[:0]
 }
 
-// write writes one entry; close tells whether that went well.
+// Fields of Badger's pb.KV, as Protocol Buffers tag them.
+const (
+	tagKey     = 1<<3 | 2
+	tagValue   = 2<<3 | 2
+	tagVersion = 4 << 3
+	tagStream  = 10 << 3
+)
+
+// write writes one entry; close tells whether that went well. It does what badger.KVToBuffer does, which is slow.
 func (f *flow) write(key, value []byte) {
-	f.kv.Key, f.kv.Value, f.kv.Version, f.kv.StreamId = key, value, 1, f.stream
-	badger.KVToBuffer(&f.kv, f.buf)
+	b := append(f.entry[:0], tagKey)
+	b = binary.AppendUvarint(b, uint64(len(key)))
+	b = append(b, key...)
+	b = append(b, tagValue)
+	b = binary.AppendUvarint(b, uint64(len(value)))
+	b = append(b, value...)
+	f.entry = append(b, tagVersion, 1, tagStream, f.stream)
+	f.buf.WriteSlice(f.entry)
 	if f.buf.LenNoPadding() >= packet {
 		f.full <- f.buf
 		f.buf = <-f.empty

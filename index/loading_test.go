@@ -132,7 +132,7 @@ func TestSorterSpills(t *testing.T) {
 	defer s.close()
 	const n = 20_000
 	for i := range n {
-		if err := s.add(digestKey(syntheticDigest(i), 1, 1, int64(i)), fmt.Sprint("a rather long key of a page, number ", i)); err != nil {
+		if err := s.add(appendDigestKey(nil, digestHash(syntheticDigest(i)), 1, 1, int64(i)), fmt.Sprint("a rather long key of a page, number ", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
