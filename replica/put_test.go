@@ -212,3 +212,41 @@ func TestAMissingFileIsReportedOnceItIsKnown(t *testing.T) {
 		}
 	})
 }
+
+// TestAReleaseSparesWhatIsPutMeanwhile puts a file again while its release is not seen here yet. Its other copy has
+// gone bad by then, so that the archive counts on what the second put brings.
+func TestAReleaseSparesWhatIsPutMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "north-2", "south-1")
+		stop := c.run("north-1", "south-1")
+		defer stop()
+		source, name := c.node("north-2"), fileName(1)
+		path, _ := sourceFile(t, 1, 1000)
+		source.putInto("web", name, path)
+		c.until("complete", func(v catalog.View) bool { f, err := v.File(name); return err == nil && f.Complete() })
+		l := c.lag()
+		source.r.catalog = l
+		var both sync.WaitGroup
+		both.Go(func() {
+			if _, err := source.r.release(t.Context(), []catalog.FileName{name}); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait() // the release is agreed, and does not show here
+		released := c.lag()
+		c.must(catalog.FindCopies, catalog.Findings{Node: nodeID("south-1"), Files: []catalog.Finding{missingFinding(name)}})
+		c.must(catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{{Name: name, Replica: "south", Bad: true, Votes: "2:1"}}})
+		both.Go(func() { source.putInto("web", name, path) })
+		synctest.Wait()
+		l.mu.Lock()
+		l.old = released.old
+		l.mu.Unlock()
+		both.Wait()
+		if f, err := source.r.entry(name); err != nil || !f.Released {
+			t.Fatalf("the release does not show: %+v, %v", f, err)
+		}
+		if !source.inOutbox(name) {
+			t.Error("the bytes that a put was told are safe are gone")
+		}
+	})
+}

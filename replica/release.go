@@ -230,7 +230,7 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 	case f.SHA256 == as.SHA256 && f.Complete() && r.keeps(name):
 		return true, r.store.Discharge(name)
 	case f.SHA256 == as.SHA256 && (f.Complete() || f.Removed != 0 || f.Released):
-		_, err := r.release(ctx, []catalog.FileName{name})
+		_, err := r.releaseHeld(ctx, []catalog.FileName{name})
 		return err == nil && !isFile(r.store.outboxPath(name)), err
 	}
 	as.Source = r.cfg.Self
@@ -294,9 +294,27 @@ func (r *Replica) releaseDue(ctx context.Context) (again time.Duration, err erro
 	}
 }
 
-// release proposes the release of the files and deletes the bytes of those whose release has applied here.
-// It returns how many are left, refused or not yet seen here.
+// release releases those of the files that nothing else is done about meanwhile, as releaseHeld does. It returns how
+// many are left, for whatever reason.
 func (r *Replica) release(ctx context.Context, names []catalog.FileName) (left int, err error) {
+	held := make([]catalog.FileName, 0, len(names))
+	for _, name := range names {
+		if end, _ := r.pending.try(name); end != nil {
+			defer end()
+			held = append(held, name)
+		}
+	}
+	if len(held) == 0 {
+		return len(names), nil
+	}
+	left, err = r.releaseHeld(ctx, held)
+	return left + len(names) - len(held), err
+}
+
+// releaseHeld proposes the release of the files and deletes the bytes of those whose release has applied here.
+// It returns how many are left, refused or not yet seen here. The caller keeps others off the names: bytes that a put
+// brings between the release and the deletion are not those that were released.
+func (r *Replica) releaseHeld(ctx context.Context, names []catalog.FileName) (left int, err error) {
 	body := catalog.Releases{Node: r.cfg.Self, Files: names}
 	results, err := r.proposeItems(ctx, catalog.ReleaseFiles, body, len(names))
 	if err != nil {
