@@ -96,15 +96,18 @@ func fileHandler(kind Kind) handler {
 	return nil
 }
 
-// with decodes a command's body for its handler. Unknown fields are refused: they come from a level that
+// with decodes a command's body for its handler, unless that is done. Unknown fields are refused: they come from a level that
 // this cluster does not have.
 func with[B any](do func(*state, *B) (any, error)) handler {
 	return func(s *state, raw json.RawMessage) (any, error) {
-		var body B
-		if err := decodeStrict(raw, &body); err != nil {
-			return nil, refuse(Invalid, "body: %v", err)
+		body, read := s.body.(*B)
+		if !read {
+			body = new(B)
+			if err := decodeStrict(raw, body); err != nil {
+				return nil, refuse(Invalid, "body: %v", err)
+			}
 		}
-		return do(s, &body)
+		return do(s, body)
 	}
 }
 
@@ -131,11 +134,12 @@ func Apply(tx Tx, index uint64, data []byte) (Result, error) {
 	if len(data) > MaxBytes {
 		return Result{Refusal: refuse(Invalid, "command of %d bytes: at most %d", len(data), MaxBytes)}, nil
 	}
-	var c Command
-	if err := decodeStrict(data, &c); err != nil {
+	c, body, err := readCommand(data)
+	if err != nil {
 		return Result{Refusal: refuse(Invalid, "command: %v", err)}, nil
 	}
 	s := newState(tx, index)
+	s.body = body
 	res, err := s.apply(&c)
 	if err != nil {
 		return Result{}, fmt.Errorf("apply %q: %w", string(c.Kind), err)
@@ -197,7 +201,7 @@ func (s *state) carryOut(c *Command) (Result, uint64, error) {
 	}
 	var res Result
 	if value != nil {
-		if res.Value, err = json.Marshal(value); err != nil {
+		if res.Value, err = appendJSON(nil, value); err != nil {
 			return Result{}, 0, err
 		}
 	}

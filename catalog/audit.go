@@ -8,7 +8,7 @@ func findCopies(s *state, b *Findings) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := make([]ItemResult, len(b.Files))
+	results := make(itemResults, len(b.Files))
 	for i := range b.Files {
 		if results[i], err = item(b.Files[i].Name, s.findCopy(&m, &b.Files[i])); err != nil {
 			return nil, err
@@ -69,7 +69,7 @@ func judgeCopies(s *state, b *Verdicts) (any, error) {
 	if err := checkItems(len(b.Copies)); err != nil {
 		return nil, err
 	}
-	results := make([]ItemResult, len(b.Copies))
+	results := make(itemResults, len(b.Copies))
 	var err error
 	for i := range b.Copies {
 		if results[i], err = item(b.Copies[i].Name, s.judge(&b.Copies[i])); err != nil {

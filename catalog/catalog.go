@@ -66,7 +66,22 @@ func (f FileName) Shard() Shard {
 }
 
 // String returns the shard as three lower-case hexadecimal digits.
-func (s Shard) String() string { return fmt.Sprintf("%03x", uint16(s)) }
+func (s Shard) String() string {
+	if s >= Shards {
+		return fmt.Sprintf("%03x", uint16(s))
+	}
+	return hexDigits(uint64(s), 3)
+}
+
+// hexDigits returns the last digits of n in hexadecimal.
+func hexDigits(n uint64, digits int) string {
+	var text [16]byte
+	for i := digits - 1; i >= 0; i-- {
+		text[i] = "0123456789abcdef"[n&15]
+		n >>= 4
+	}
+	return string(text[:digits])
+}
 
 // ParseShard reads three hexadecimal digits.
 func ParseShard(text string) (Shard, error) {

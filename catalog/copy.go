@@ -8,7 +8,7 @@ func reportCopies(s *state, b *CopyReports) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := make([]ItemResult, len(b.Copies))
+	results := make(itemResults, len(b.Copies))
 	for i := range b.Copies {
 		if results[i], err = item(b.Copies[i].Name, s.reportCopy(&m, &b.Copies[i])); err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ func releaseFiles(s *state, b *Releases) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := make([]ItemResult, len(b.Files))
+	results := make(itemResults, len(b.Files))
 	for i, name := range b.Files {
 		if results[i], err = item(name, s.release(&m, name)); err != nil {
 			return nil, err

@@ -179,7 +179,7 @@ func addFiles(s *state, b *Additions) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := make([]ItemResult, len(b.Files))
+	results := make(itemResults, len(b.Files))
 	for i := range b.Files {
 		if results[i], err = item(b.Files[i].Name, s.addFile(&b.Files[i], replicas)); err != nil {
 			return nil, err

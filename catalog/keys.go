@@ -1,7 +1,5 @@
 package catalog
 
-import "fmt"
-
 // The prefixes of the catalog's keys, in the order of doc/format/catalog.md. No key begins with a byte
 // below 'a' or with "raft": those are left to whoever stores the state.
 const (
@@ -88,8 +86,8 @@ func keyDisputed(name FileName, r ReplicaName) string {
 }
 
 func keyAnswer(n NodeID, seq uint64) string {
-	return fmt.Sprintf("%s%03x", prefixAnswer(n), seq%WindowSize)
+	return prefixAnswer(n) + hexDigits(seq%WindowSize, 3)
 }
 
 // hex16 writes numbers so that keys sort as numbers do.
-func hex16(n uint64) string { return fmt.Sprintf("%016x", n) }
+func hex16(n uint64) string { return hexDigits(n, 16) }

@@ -62,7 +62,7 @@ func (r records) root(replica Replica, shard Shard) (Root, error) {
 			return true
 		}
 		var root Root
-		if failed = decodeValue(string(key), value, &root); failed != nil {
+		if failed = decodeValue(key, value, &root); failed != nil {
 			return false
 		}
 		sum = sum.Add(root)
@@ -85,7 +85,7 @@ func (r records) roots(replica Replica) ([]Root, error) {
 			return failed == nil
 		}
 		var root Root
-		failed = decodeValue(string(key), value, &root)
+		failed = decodeValue(key, value, &root)
 		out[shard] = out[shard].Add(root)
 		return failed == nil
 	})

@@ -17,6 +17,8 @@ type state struct {
 	actor   string
 	node    NodeID // who asks; empty when not said
 	cluster Cluster
+	body    any    // of the command, when it is decoded
+	buffer  []byte // values are written into
 }
 
 func newState(tx Tx, index uint64) *state {
@@ -71,11 +73,15 @@ func (s *state) Scan(prefix, from []byte, visit func(key, value []byte) bool) er
 }
 
 func (s *state) set(key string, v any) error {
-	value, err := encodeValue(v)
+	if cap(s.buffer)-len(s.buffer) < 768 {
+		s.buffer = make([]byte, 0, 2048)
+	}
+	out, err := encodeValue(s.buffer, v)
 	if err != nil {
 		return err
 	}
-	s.changed[key] = value
+	s.changed[key] = out[len(s.buffer):len(out):len(out)]
+	s.buffer = out
 	return nil
 }
 

@@ -12,18 +12,22 @@ const valueVersion = 1
 // mark is the value of a key that says all by being there.
 func mark() []byte { return []byte{valueVersion} }
 
-func encodeValue(v any) ([]byte, error) {
-	text, err := json.Marshal(v)
+// encodeValue appends the value as it is stored.
+func encodeValue(out []byte, v any) ([]byte, error) {
+	out, err := appendJSON(append(out, valueVersion), v)
 	if err != nil {
 		return nil, fmt.Errorf("encode %T: %w", v, err)
 	}
-	out := make([]byte, 0, len(text)+1)
-	return append(append(out, valueVersion), text...), nil
+	return out, nil
 }
 
-func decodeValue(key string, value []byte, into any) error {
+// decodeValue reads a stored value into an empty one.
+func decodeValue[K string | []byte](key K, value []byte, into any) error {
 	if len(value) < 2 || value[0] != valueVersion {
 		return fmt.Errorf("catalog key %q: value of %d bytes is not of version %d", key, len(value), valueVersion)
+	}
+	if p, ok := into.(parser); ok && p.parse(value[1:]) {
+		return nil
 	}
 	if err := json.Unmarshal(value[1:], into); err != nil {
 		return fmt.Errorf("catalog key %q: %w", key, err)
@@ -84,7 +88,7 @@ func list[T any](r Reader, prefix, after string, n int) ([]T, error) {
 	var failed error
 	err := r.Scan([]byte(prefix), from(prefix, after), func(key, value []byte) bool {
 		var v T
-		if failed = decodeValue(string(key), value, &v); failed != nil {
+		if failed = decodeValue(key, value, &v); failed != nil {
 			return false
 		}
 		out = append(out, v)

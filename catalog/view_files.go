@@ -52,7 +52,7 @@ func (v View) Files(prefix string, after FileName, n int) ([]File, error) {
 	var failed error
 	err := v.rec.Scan([]byte(PrefixFiles+prefix), start, func(key, value []byte) bool {
 		var f File
-		if failed = decodeValue(string(key), value, &f); failed != nil {
+		if failed = decodeValue(key, value, &f); failed != nil {
 			return false
 		}
 		out = append(out, dress(f))

@@ -18,6 +18,12 @@ type answer struct {
 	Job    uint64 `json:"job,omitempty"`
 }
 
+// asked is the request that an answer is of: what an answer begins with.
+type asked struct {
+	Boot uint64 `json:"boot"`
+	Seq  uint64 `json:"seq"`
+}
+
 // remembered returns the answer when the request was seen before, an OutcomeUnknown refusal when that can no
 // longer be said, and nil when the request is new.
 func (s *state) remembered(c *Command) (*Result, error) {
@@ -29,12 +35,16 @@ func (s *state) remembered(c *Command) (*Result, error) {
 	if c.Boot < w.Boot || w.Top >= WindowSize && c.Seq <= w.Top-WindowSize {
 		return unknown, nil
 	}
-	old, ok, err := get[answer](s, keyAnswer(c.Node, c.Seq))
-	if err != nil || !ok || old.Boot != c.Boot || old.Seq < c.Seq {
+	of, ok, err := get[asked](s, keyAnswer(c.Node, c.Seq))
+	if err != nil || !ok || of.Boot != c.Boot || of.Seq < c.Seq {
 		return nil, err
 	}
-	if old.Seq > c.Seq {
+	if of.Seq > c.Seq {
 		return unknown, nil
+	}
+	old, _, err := get[answer](s, keyAnswer(c.Node, c.Seq))
+	if err != nil {
+		return nil, err
 	}
 	if old.Job != 0 {
 		job, _, err := get[Job](s, keyJob(old.Job))
