@@ -1,0 +1,296 @@
+package pace
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Homes reaches the homes of other nodes.
+type Homes interface {
+	// Ask gives the asks to a node's Home and returns its answers, one for each. It may take as long as ctx allows.
+	Ask(ctx context.Context, node string, asks []Ask) ([]Answer, error)
+}
+
+// Config is what a Pacer needs.
+type Config struct {
+	Self  string // this node
+	Home  *Home  // of this node
+	Homes Homes  // of the others
+	Log   *slog.Logger
+}
+
+// Pacer leases hosts for the jobs of one node. It is safe for concurrent use.
+type Pacer struct {
+	cfg   Config
+	alone *Home // among the jobs of this node, where a host's home cannot be reached
+	kick  chan struct{}
+
+	mu     sync.Mutex
+	living []string
+	cutOff int
+	held   map[held]*turn
+}
+
+// held names a lease: which job has which host.
+type held struct{ job, host string }
+
+// turn is a lease as its holder sees it.
+type turn struct {
+	until    time.Time // granted so long
+	giveBack bool
+	wanted   time.Time // last asked for by a worker
+	asked    time.Time // last asked for at the home
+	retry    time.Time // no use in asking before
+	lost     bool      // the home did not answer: the job goes on at a fraction of the pace
+	alone    bool      // it asks the host so now
+	inFlight int
+	rest     time.Time // the host rests until then
+}
+
+// Grant is a worker's answer from Admit.
+type Grant struct {
+	Wait   time.Duration // more than 0: not yet, try again then
+	Factor int           // pauses are to be so many times as long
+}
+
+// New makes a Pacer.
+func New(cfg Config) *Pacer {
+	return &Pacer{cfg: cfg, alone: NewHome(cfg.Self), kick: make(chan struct{}, 1), living: []string{cfg.Self}, held: map[held]*turn{}}
+}
+
+// SetLiving takes in which nodes live, this one among them, and how many others are cut off and may be crawling all the same.
+func (p *Pacer) SetLiving(living []string, cutOff int, now time.Time) {
+	p.cfg.Home.SetLiving(living, now)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.living, p.cutOff = slices.Clone(living), cutOff
+}
+
+// tryAgain is when a worker looks again for a lease that is on its way.
+const tryAgain = 100 * time.Millisecond
+
+// Admit tells whether the job may ask the host now. If so it counts as asking until Done.
+func (p *Pacer) Admit(job, host string) Grant {
+	now := time.Now()
+	key := held{job, host}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.held[key]
+	if t == nil {
+		t = &turn{}
+		p.held[key] = t
+	}
+	t.wanted = now
+	if home := HomeOf(host, p.living); home == p.cfg.Self && !now.Before(t.until) && !now.Before(t.retry) {
+		p.apply(t, p.cfg.Home.Serve([]Ask{{Host: host, Holder: p.holder(key)}}, now)[0], now)
+	}
+	switch {
+	case now.Before(t.until) && !t.giveBack:
+		t.inFlight++
+		return Grant{Factor: 1 + p.cutOff}
+	case t.lost && t.inFlight == 0:
+		a := p.alone.Serve([]Ask{{Host: host, Holder: job}}, now)[0]
+		if !a.Granted {
+			return Grant{Wait: a.Wait}
+		}
+		t.inFlight, t.alone = 1, true
+		return Grant{Factor: max(len(p.living), 1) + p.cutOff}
+	case now.Before(t.retry):
+		return Grant{Wait: max(t.retry.Sub(now), time.Millisecond)}
+	}
+	p.wakeUp()
+	return Grant{Wait: tryAgain}
+}
+
+// Done ends one asking; the host rests for so long after it.
+func (p *Pacer) Done(job, host string, rest time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.held[held{job, host}]
+	if t == nil {
+		return
+	}
+	t.inFlight = max(t.inFlight-1, 0)
+	if at := time.Now().Add(rest); at.After(t.rest) {
+		t.rest = at
+	}
+	if t.alone {
+		t.alone = false
+		p.alone.Serve([]Ask{{Host: host, Holder: job, Return: true, Rest: rest}}, time.Now())
+	}
+	if t.inFlight == 0 && t.giveBack {
+		p.wakeUp()
+	}
+}
+
+// Leave gives back all that a job has.
+func (p *Pacer) Leave(job string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, t := range p.held {
+		if key.job == job {
+			t.giveBack, t.inFlight = true, 0
+		}
+	}
+	p.wakeUp()
+}
+
+func (p *Pacer) holder(key held) string { return p.cfg.Self + "/" + key.job }
+
+func (p *Pacer) wakeUp() {
+	select {
+	case p.kick <- struct{}{}:
+	default:
+	}
+}
+
+// apply takes in an answer to what was asked at a time. The caller holds mu.
+func (p *Pacer) apply(t *turn, a Answer, asked time.Time) {
+	t.asked, t.lost = asked, false
+	switch {
+	case a.Granted:
+		t.until, t.retry = asked.Add(a.For), time.Time{}
+		t.giveBack = t.giveBack || a.GiveBack
+	case a.Moved:
+		t.until, t.retry = time.Time{}, asked.Add(tryAgain)
+	default:
+		t.until, t.retry = time.Time{}, asked.Add(a.Wait)
+	}
+}
+
+// request is an ask on its way, with the turn it is for.
+type request struct {
+	key held
+	Ask
+}
+
+// Run renews, asks and gives back until ctx ends; then it gives back all there is.
+func (p *Pacer) Run(ctx context.Context) error {
+	timer := time.NewTimer(renewal)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			p.farewell()
+			return nil
+		case <-timer.C:
+		case <-p.kick:
+		}
+		p.round(ctx)
+		timer.Reset(p.pause())
+	}
+}
+
+// pause is until the next round is due.
+func (p *Pacer) pause() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, next := time.Now(), renewal
+	for _, t := range p.held {
+		if !now.Before(t.until) && !t.giveBack { // wanted: as soon as it makes sense
+			next = min(next, max(t.retry.Sub(now), tryAgain/2))
+		}
+	}
+	return next
+}
+
+// round asks each home once for all there is to ask.
+func (p *Pacer) round(ctx context.Context) {
+	var wg sync.WaitGroup
+	for home, requests := range p.due(time.Now()) {
+		wg.Go(func() { p.ask(ctx, home, requests) })
+	}
+	wg.Wait()
+}
+
+// maxAsks is how many hosts are asked for in one message.
+const maxAsks = 2000
+
+// due collects what is to be asked, by home, and forgets what nobody wants any more.
+func (p *Pacer) due(now time.Time) map[string][]request {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := map[string][]request{}
+	for key, t := range p.held {
+		a := Ask{Host: key.host, Holder: p.holder(key)}
+		granted := now.Before(t.until)
+		idle := t.inFlight == 0 && now.Sub(t.wanted) > Length
+		switch {
+		case t.inFlight == 0 && (t.giveBack || idle):
+			delete(p.held, key)
+			if !granted {
+				if !now.Before(t.rest) {
+					continue
+				}
+			}
+			a.Return, a.Rest = true, max(t.rest.Sub(now), 0)
+		case granted || t.inFlight > 0:
+			if now.Sub(t.asked) < renewal {
+				continue
+			}
+			a.Held = true
+		case now.Before(t.retry):
+			continue
+		}
+		home := HomeOf(key.host, p.living)
+		if len(out[home]) < maxAsks {
+			out[home] = append(out[home], request{key, a})
+		} else {
+			p.wakeUp()
+		}
+	}
+	return out
+}
+
+// askTimeout bounds a message to a home.
+const askTimeout = 2 * time.Second
+
+// ask gives requests to a home and takes in the answers.
+func (p *Pacer) ask(ctx context.Context, home string, requests []request) {
+	asks := make([]Ask, len(requests))
+	for i, r := range requests {
+		asks[i] = r.Ask
+	}
+	asked := time.Now()
+	var answers []Answer
+	var err error
+	if home == p.cfg.Self {
+		answers = p.cfg.Home.Serve(asks, asked)
+	} else {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		answers, err = p.cfg.Homes.Ask(ctx, home, asks)
+		cancel()
+		if err == nil && len(answers) != len(asks) {
+			answers = nil
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.cfg.Log.Debug("home of hosts does not answer", "node", home, "hosts", len(asks), "err", err)
+	}
+	for i, r := range requests {
+		t := p.held[r.key]
+		switch {
+		case t == nil:
+		case answers == nil:
+			t.asked, t.retry = asked, asked.Add(renewal)
+			t.lost = !asked.Before(t.until)
+		default:
+			p.apply(t, answers[i], asked)
+		}
+	}
+}
+
+// farewell gives all leases back, as far as their homes can be reached.
+func (p *Pacer) farewell() {
+	p.mu.Lock()
+	for _, t := range p.held {
+		t.giveBack, t.inFlight = true, 0
+	}
+	p.mu.Unlock()
+	p.round(context.Background())
+}
