@@ -61,7 +61,7 @@ func (c captures) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture,
 }
 
 // open asks nodes until each shard is covered or nobody is left who could, and returns their answers. Of a shard that no
-// node has indexed wholly, what the first of its holders has is in the answer; it is missing all the same.
+// node has indexed wholly, what the first of its holders that answer has is in the answer; it is missing all the same.
 func (c captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cdx.Capture, error], missing []int) {
 	cover := c.n.coverage.Load()
 	var order [catalog.Shards][]catalog.NodeID
@@ -83,7 +83,8 @@ func (c captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cd
 				continue
 			}
 			missing = append(missing, int(s))
-			partial[order[s][0]] = append(partial[order[s][0]], s)
+			first := c.n.doubts.last(order[s])[0] // not one that has just failed to answer
+			partial[first] = append(partial[first], s)
 		}
 		var some []iter.Seq2[cdx.Capture, error]
 		some, open = c.askAll(ctx, q, asks, false)
