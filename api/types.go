@@ -62,7 +62,7 @@ type NodeStatus struct {
 	Disks    []Disk                      `json:"disks"`
 	Running  []uint64                    `json:"running" doc:"jobs crawling here"`
 	Outbox   int                         `json:"outbox" doc:"files in the node's outbox: it keeps them until every replica has its copy"`
-	Refused  map[string]uint64           `json:"refused,omitempty" doc:"connections and joins turned away since the node started, by what was wrong: strangers, removed, clusters, epochs, malformed, joins"`
+	Refused  map[string]uint64           `json:"refused,omitempty" doc:"connections and joins turned away since the node started, by what was wrong: strangers, removed, clusters, epochs, malformed, busy, joins; and joins also by unknown-tokens, expired-tokens, used-tokens"`
 	Problems []string                    `json:"problems,omitempty" doc:"what a human should look at"`
 	Presence map[catalog.NodeID]Presence `json:"-"` // of every member, this node too
 	Lease    time.Duration               `json:"-"` // after so long without a word a node's jobs are taken from it

@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -87,88 +86,6 @@ func (c Config) prepare(d disk.Disk, log *slog.Logger) (peer.Identity, error) {
 		return peer.Identity{}, err
 	}
 	return c.identity(d)
-}
-
-// joinRequest and joinReply travel between a machine that joins and the member it reached.
-type joinRequest struct {
-	Token  string         `json:"token"`
-	Secret []byte         `json:"secret"`
-	Member catalog.Member `json:"member"`
-}
-
-type joinReply struct {
-	Known known `json:"known"`
-}
-
-// Join makes the configured node a member, by a token that a member made. It may be repeated by the same node until
-// it succeeds. A node without which the cluster was recovered, or which was removed, joins again with its key and its
-// files; what it had agreed on before is removed. When Join returns nil the node can be started.
-func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (_ catalog.Cluster, err error) {
-	token, err := peer.ParseToken(text)
-	if err != nil {
-		return catalog.Cluster{}, err
-	}
-	if token.Replica != cfg.Replica.Name {
-		return catalog.Cluster{}, fmt.Errorf("%w: the token is for replica %q, but node %s is configured for replica %q",
-			ErrConfig, token.Replica, cfg.Name, cfg.Replica.Name)
-	}
-	d := disk.New()
-	old, release, err := cfg.reopen(d, token.Cluster, log)
-	if err != nil {
-		return catalog.Cluster{}, err
-	}
-	defer func() { err = errors.Join(err, release()) }()
-	id, err := cfg.identity(d)
-	if err != nil {
-		return catalog.Cluster{}, err
-	}
-	request, err := json.Marshal(joinRequest{Token: token.ID, Secret: token.Secret, Member: cfg.member(id)})
-	if err != nil {
-		return catalog.Cluster{}, fmt.Errorf("encode the join request: %w", err)
-	}
-	answer, err := peer.Join(ctx, token, id, request)
-	var refused *peer.RemoteError
-	if errors.As(err, &refused) && refused.Code != peer.CodeInternal {
-		return catalog.Cluster{}, fmt.Errorf("join the cluster: %w: %s", ErrRefused, refused.Message)
-	}
-	if err != nil {
-		return catalog.Cluster{}, fmt.Errorf("join the cluster: %w", err)
-	}
-	var reply joinReply
-	if err := json.Unmarshal(answer, &reply); err != nil {
-		return catalog.Cluster{}, fmt.Errorf("read the answer to the join request: %w", err)
-	}
-	if err := cfg.drop(d, old, reply.Known, catalog.NodeID(id.ID())); err != nil {
-		return catalog.Cluster{}, err
-	}
-	return reply.Known.Cluster, cfg.saveKnown(d, reply.Known)
-}
-
-// ErrRefused reports that the cluster turned a machine away; the text says why.
-var ErrRefused = errors.New("refused")
-
-// welcome answers a machine that wants to join.
-func (n *Node) welcome(ctx context.Context, key ed25519.PublicKey, request []byte) ([]byte, error) {
-	var r joinRequest
-	if err := json.Unmarshal(request, &r); err != nil {
-		return nil, &peer.RemoteError{Code: peer.CodeJoinRefused, Message: "the request cannot be read"}
-	}
-	r.Member.Key, r.Member.ID = key, catalog.NodeID(peer.Fingerprint(key))
-	result, err := n.raft.Propose(ctx, catalog.JoinMember, catalog.Joining{Token: r.Token, Secret: r.Secret, Member: r.Member}, string(n.id))
-	if err != nil {
-		return nil, fmt.Errorf("admit %s: %w", r.Member.Name, err)
-	}
-	if result.Refusal != nil {
-		return nil, &peer.RemoteError{Code: peer.CodeJoinRefused, Message: result.Refusal.Message}
-	}
-	if err := n.raft.Linear(ctx); err != nil {
-		return nil, err
-	}
-	if err := n.applyTrust(); err != nil {
-		return nil, err
-	}
-	n.log.Info("node joined", "node", r.Member.ID, "name", r.Member.Name, "replica", r.Member.Replica)
-	return json.Marshal(joinReply{Known: *n.known.Load()})
 }
 
 // Recover makes the configured node the only voter of its cluster under a higher epoch, when the majority of voters

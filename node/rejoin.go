@@ -39,7 +39,7 @@ func (c Config) drop(d disk.Disk, old, now known, self catalog.NodeID) error {
 		return nil
 	}
 	if !ended(old, now, self) {
-		return fmt.Errorf("%w: %s (%s), and is a member still; start it", ErrFounded, old.Cluster.Name, c.Data)
+		return c.memberStill(old)
 	}
 	if err := d.RemoveAll(filepath.Join(c.Data, "catalog")); err != nil {
 		return err
@@ -57,6 +57,11 @@ func (c Config) drop(d disk.Disk, old, now known, self catalog.NodeID) error {
 		}
 	}
 	return d.RemoveAll(c.supersededPath())
+}
+
+// memberStill refuses to join anew while the membership goes on.
+func (c Config) memberStill(old known) error {
+	return fmt.Errorf("%w: %s (%s), and is a member still; start it", ErrFounded, old.Cluster.Name, c.Data)
 }
 
 // ended reports whether the membership that the node knew of has ended: the cluster was recovered without it, or it was

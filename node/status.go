@@ -82,7 +82,8 @@ func (s self) Status(context.Context) api.NodeStatus {
 func refusals(s peer.Stats) map[string]uint64 {
 	out := map[string]uint64{}
 	for what, count := range map[string]uint64{"strangers": s.RefusedStrangers, "removed": s.RefusedRemoved, "clusters": s.RefusedOtherCluster,
-		"epochs": s.RefusedEpoch, "malformed": s.RefusedMalformed, "joins": s.JoinsRefused} {
+		"epochs": s.RefusedEpoch, "malformed": s.RefusedMalformed, "busy": s.RefusedBusy, "joins": s.JoinsRefused,
+		"unknown-tokens": s.TokensUnknown, "expired-tokens": s.TokensExpired, "used-tokens": s.TokensUsed} {
 		if count > 0 {
 			out[what] = count
 		}

@@ -1,0 +1,155 @@
+package node
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+	"holdfast/peer"
+)
+
+// joinRequest and joinReply travel between a machine that joins and the member it reached.
+type joinRequest struct {
+	Token  string         `json:"token"`
+	Secret []byte         `json:"secret"`
+	Member catalog.Member `json:"member"`
+	Epoch  uint64         `json:"epoch,omitempty"`  // of the membership that the machine knows of, if any
+	Joined catalog.Time   `json:"joined,omitempty"` // when that began
+}
+
+type joinReply struct {
+	Known known `json:"known"`
+}
+
+// Join makes the configured node a member, by a token that a member made. It may be repeated by the same node until
+// it succeeds. A node without which the cluster was recovered, or which was removed, joins again with its key and its
+// files; what it had agreed on before is removed. When Join returns nil the node can be started.
+func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (_ catalog.Cluster, err error) {
+	token, err := peer.ParseToken(text)
+	if err != nil {
+		return catalog.Cluster{}, err
+	}
+	if token.Replica != cfg.Replica.Name {
+		return catalog.Cluster{}, fmt.Errorf("%w: the token is for replica %q, but node %s is configured for replica %q",
+			ErrConfig, token.Replica, cfg.Name, cfg.Replica.Name)
+	}
+	d := disk.New()
+	old, release, err := cfg.reopen(d, token.Cluster, log)
+	if err != nil {
+		return catalog.Cluster{}, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	id, err := cfg.identity(d)
+	if err != nil {
+		return catalog.Cluster{}, err
+	}
+	request, err := json.Marshal(joinRequest{Token: token.ID, Secret: token.Secret, Member: cfg.member(id),
+		Epoch: old.Cluster.Epoch, Joined: joined(old, catalog.NodeID(id.ID()))})
+	if err != nil {
+		return catalog.Cluster{}, fmt.Errorf("encode the join request: %w", err)
+	}
+	answer, err := peer.Join(ctx, token, id, request)
+	var refused *peer.RemoteError
+	if errors.As(err, &refused) && refused.Code == codeMember {
+		return catalog.Cluster{}, cfg.memberStill(old)
+	}
+	if errors.As(err, &refused) && refused.Code != peer.CodeInternal {
+		return catalog.Cluster{}, fmt.Errorf("join the cluster: %w: %s", ErrRefused, refused.Message)
+	}
+	if err != nil {
+		return catalog.Cluster{}, fmt.Errorf("join the cluster: %w", err)
+	}
+	var reply joinReply
+	if err := json.Unmarshal(answer, &reply); err != nil {
+		return catalog.Cluster{}, fmt.Errorf("read the answer to the join request: %w", err)
+	}
+	if err := cfg.drop(d, old, reply.Known, catalog.NodeID(id.ID())); err != nil {
+		return catalog.Cluster{}, err
+	}
+	return reply.Known.Cluster, cfg.saveKnown(d, reply.Known)
+}
+
+// ErrRefused reports that the cluster turned a machine away; the text says why.
+var ErrRefused = errors.New("refused")
+
+// welcome answers a machine that wants to join.
+func (n *Node) welcome(ctx context.Context, key ed25519.PublicKey, request []byte) ([]byte, error) {
+	var r joinRequest
+	if err := json.Unmarshal(request, &r); err != nil {
+		return nil, &peer.RemoteError{Code: peer.CodeJoinRefused, Message: "the request cannot be read"}
+	}
+	r.Member.Key, r.Member.ID = key, catalog.NodeID(peer.Fingerprint(key))
+	if err := n.checkEnded(ctx, r); err != nil {
+		return nil, err
+	}
+	result, err := n.raft.Propose(ctx, catalog.JoinMember, catalog.Joining{Token: r.Token, Secret: r.Secret, Member: r.Member}, string(n.id))
+	if err != nil {
+		return nil, fmt.Errorf("admit %s: %w", r.Member.Name, err)
+	}
+	if result.Refusal != nil {
+		return nil, n.turnedAway(ctx, r, result.Refusal)
+	}
+	if err := n.raft.Linear(ctx); err != nil {
+		return nil, err
+	}
+	if err := n.applyTrust(); err != nil {
+		return nil, err
+	}
+	n.log.Info("node joined", "node", r.Member.ID, "name", r.Member.Name, "replica", r.Member.Replica)
+	return json.Marshal(joinReply{Known: *n.known.Load()})
+}
+
+// codeMember answers a machine whose membership goes on. Its token is not used up.
+const codeMember = "member"
+
+// checkEnded turns away a machine that is a member still as the cluster sees it, before its token is used up.
+func (n *Node) checkEnded(ctx context.Context, r joinRequest) error {
+	if r.Joined == 0 {
+		return nil
+	}
+	if err := n.raft.Linear(ctx); err != nil {
+		return fmt.Errorf("admit %s: %w", r.Member.Name, err)
+	}
+	if err := n.applyTrust(); err != nil {
+		return err
+	}
+	now := n.known.Load()
+	if now.Cluster.Epoch == r.Epoch && joined(*now, r.Member.ID) == r.Joined {
+		return &peer.RemoteError{Code: codeMember, Message: r.Member.Name + " is a member already"}
+	}
+	return nil
+}
+
+// turnedAway answers a machine whose token the catalog refused, in a way that is counted by what was wrong with it.
+func (n *Node) turnedAway(ctx context.Context, r joinRequest, why *catalog.Refusal) error {
+	n.catchUp(ctx)
+	code := peer.CodeJoinRefused
+	err := n.raft.View(func(v catalog.View) error {
+		token, err := v.JoinToken(r.Token)
+		hash := sha256.Sum256(r.Secret)
+		switch {
+		case why.Code != catalog.Denied:
+		case errors.Is(err, catalog.ErrNotFound), err == nil && subtle.ConstantTimeCompare(hash[:], token.SecretHash[:]) != 1:
+			code = peer.CodeTokenUnknown
+		case err != nil:
+			return err
+		case token.UsedBy != "":
+			code = peer.CodeTokenUsed
+		case token.Revoked != 0 || token.Expires <= catalog.At(time.Now()):
+			code = peer.CodeTokenExpired
+		}
+		return nil
+	})
+	if err != nil {
+		n.log.Warn("join token cannot be looked at", "error", err)
+	}
+	return &peer.RemoteError{Code: code, Message: why.Message}
+}
