@@ -41,6 +41,8 @@ func (n *Node) lead(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-n.raft.Leading(): // also when this node has led again so soon that nothing was seen of it
+			since = time.Time{}
 		case <-watch.C:
 		case <-news:
 		case <-tick.C:
