@@ -19,7 +19,7 @@ import (
 
 // Reader reads the agreed state's keys.
 type Reader interface {
-	// Get returns the value of key, or nil when there is none. The value is the caller's.
+	// Get returns the value of key, or nil when there is none. The value must not be changed.
 	Get(key []byte) ([]byte, error)
 	// Scan calls visit for each key that has the prefix, in ascending order, starting at the first key
 	// greater than or equal to from (from may be nil: the prefix's start), until visit returns false.
@@ -27,7 +27,8 @@ type Reader interface {
 	Scan(prefix, from []byte, visit func(key, value []byte) bool) error
 }
 
-// Tx is a Reader whose writes are seen by its own later reads and become durable together.
+// Tx is a Reader whose writes are seen by its own later reads and become durable together. It may keep
+// the slices it is given: they are not changed afterwards.
 type Tx interface {
 	Reader
 	Set(key, value []byte) error

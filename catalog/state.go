@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 )
@@ -30,7 +29,7 @@ func newState(tx Tx, index uint64) *state {
 // Get returns the value as this command left it.
 func (s *state) Get(key []byte) ([]byte, error) {
 	if value, ok := s.changed[string(key)]; ok {
-		return bytes.Clone(value), nil
+		return value, nil
 	}
 	return s.tx.Get(key)
 }

@@ -36,15 +36,14 @@ func (c *cache) keep(key, value []byte) {
 
 // committed follows a commit.
 func (c *cache) committed(o *overlay) {
-	o.changes.Ascend(func(w change) bool {
+	for _, w := range o.changes {
 		if _, known := c.values[string(w.key)]; known {
 			delete(c.values, string(w.key))
 			if !w.deleted {
 				c.keep(w.key, w.value)
 			}
 		}
-		return true
-	})
+	}
 	for prefix := range c.scans {
 		if o.touches([]byte(prefix)) {
 			delete(c.scans, prefix)

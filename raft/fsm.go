@@ -121,7 +121,7 @@ func (f *fsm) applySome(st *store, logs []*hraft.Log, out []any) (n int, err err
 
 // fits reports whether one more command of the largest size fits the transaction.
 func (o *overlay) fits(st *store) bool {
-	return int64(o.changes.Len()) < st.db.MaxBatchCount()/2 && int64(o.bytes) < st.db.MaxBatchSize()/2
+	return int64(len(o.changes)) < st.db.MaxBatchCount()/2 && int64(o.bytes) < st.db.MaxBatchSize()/2
 }
 
 // Snapshot returns a marker at the state's present place.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dgraph-io/badger/v4"
-	"github.com/google/btree"
 )
 
 // reader reads the catalog's keys at one version. It is a catalog.Reader.
@@ -90,8 +90,11 @@ func reserved(key []byte) bool { return len(key) == 0 || key[0] == 0 }
 // overlay is a catalog.Tx: the state at one version with changes on top of it that are not yet written.
 type overlay struct {
 	reader
-	cache   *cache // of the state below; nil: none
-	changes *btree.BTreeG[change]
+	cache   *cache         // of the state below; nil: none
+	changes []change       // in the order in which their keys were first changed
+	places  map[string]int // of the changes
+	order   []int          // places in the order of the keys; not of the latest changes
+	kinds   map[string]struct{}
 	bytes   int // of the changed keys and values
 }
 
@@ -101,25 +104,22 @@ type change struct {
 }
 
 func newOverlay(txn *badger.Txn) *overlay {
-	return &overlay{
-		reader:  reader{txn: txn},
-		changes: btree.NewG(32, func(a, b change) bool { return bytes.Compare(a.key, b.key) < 0 }),
-	}
+	return &overlay{reader: reader{txn: txn}, places: make(map[string]int), kinds: make(map[string]struct{})}
 }
+
+// kindOf returns the key's first part with its slash, or nothing when there is no slash.
+func kindOf(key []byte) []byte { return key[:bytes.IndexByte(key, '/')+1] }
 
 // Get returns the value of key, or nil when there is none.
 func (o *overlay) Get(key []byte) ([]byte, error) {
-	if c, ok := o.changes.Get(change{key: key}); ok {
-		if c.deleted {
-			return nil, nil
-		}
-		return append([]byte{}, c.value...), nil
+	if i, ok := o.places[string(key)]; ok {
+		return o.changes[i].value, nil
 	}
 	if o.cache == nil {
 		return o.reader.Get(key)
 	}
 	if value, ok := o.cache.values[string(key)]; ok {
-		return append([]byte{}, value...), nil
+		return value, nil
 	}
 	value, err := o.reader.Get(key)
 	if err == nil {
@@ -128,50 +128,80 @@ func (o *overlay) Get(key []byte) ([]byte, error) {
 	return value, err
 }
 
-// Set makes value the value of key. The overlay keeps copies.
+// Set makes value the value of key. The overlay keeps both.
 func (o *overlay) Set(key, value []byte) error {
-	return o.put(change{key: bytes.Clone(key), value: bytes.Clone(value)})
+	if value == nil {
+		value = []byte{}
+	}
+	return o.put(change{key: key, value: value})
 }
 
 // Delete removes key.
-func (o *overlay) Delete(key []byte) error {
-	return o.put(change{key: bytes.Clone(key), deleted: true})
-}
+func (o *overlay) Delete(key []byte) error { return o.put(change{key: key, deleted: true}) }
 
 func (o *overlay) put(c change) error {
 	if reserved(c.key) {
 		return fmt.Errorf("write the state: key %q is reserved", c.key)
 	}
-	old, replaced := o.changes.ReplaceOrInsert(c)
 	o.bytes += len(c.key) + len(c.value)
-	if replaced {
-		o.bytes -= len(old.key) + len(old.value)
+	if i, ok := o.places[string(c.key)]; ok {
+		o.bytes -= len(c.key) + len(o.changes[i].value)
+		o.changes[i] = c
+		return nil
+	}
+	o.places[string(c.key)] = len(o.changes)
+	o.changes = append(o.changes, c)
+	if kind := kindOf(c.key); len(kind) > 0 {
+		if _, known := o.kinds[string(kind)]; !known {
+			o.kinds[string(kind)] = struct{}{}
+		}
 	}
 	return nil
 }
 
-// each calls fn for every change in the order of the keys.
-func (o *overlay) each(fn func(key, value []byte, deleted bool) error) (err error) {
-	o.changes.Ascend(func(c change) bool {
-		err = fn(c.key, c.value, c.deleted)
-		return err == nil
-	})
-	return err
-}
-
 // touches reports whether a changed key has the prefix.
 func (o *overlay) touches(prefix []byte) bool {
+	if kind := kindOf(prefix); len(kind) > 0 {
+		if _, known := o.kinds[string(kind)]; !known {
+			return false
+		}
+	}
 	c, ok := o.next(prefix)
 	return ok && bytes.HasPrefix(c.key, prefix)
 }
 
 // next returns the first change at or after key.
 func (o *overlay) next(key []byte) (found change, ok bool) {
-	o.changes.AscendGreaterOrEqual(change{key: key}, func(c change) bool {
-		found, ok = c, true
-		return false
-	})
-	return found, ok
+	o.sort()
+	i, _ := slices.BinarySearchFunc(o.order, key, func(place int, key []byte) int { return bytes.Compare(o.changes[place].key, key) })
+	if i == len(o.order) {
+		return change{}, false
+	}
+	return o.changes[o.order[i]], true
+}
+
+// sort brings the order up to date: it sorts the latest changes and merges them with those sorted before.
+func (o *overlay) sort() {
+	old := o.order
+	if len(old) == len(o.changes) {
+		return
+	}
+	latest := make([]int, 0, len(o.changes)-len(old))
+	for i := len(old); i < len(o.changes); i++ {
+		latest = append(latest, i)
+	}
+	compare := func(a, b int) int { return bytes.Compare(o.changes[a].key, o.changes[b].key) }
+	slices.SortFunc(latest, compare)
+	o.order = make([]int, 0, len(o.changes))
+	for len(old) > 0 && len(latest) > 0 {
+		from := &old
+		if compare(latest[0], old[0]) < 0 {
+			from = &latest
+		}
+		o.order = append(o.order, (*from)[0])
+		*from = (*from)[1:]
+	}
+	o.order = append(append(o.order, old...), latest...)
 }
 
 // Scan calls visit for the keys with the prefix from the given key on, in order, until it returns false. A

@@ -139,12 +139,14 @@ func (s *store) commit(w *overlay, pos position, conf *configuration) error {
 	}
 	txn := s.db.NewTransactionAt(s.applied.Load(), true)
 	defer txn.Discard()
-	err := w.each(func(key, value []byte, deleted bool) error {
-		if deleted {
-			return txn.Delete(key)
+	var err error
+	for i := 0; i < len(w.changes) && err == nil; i++ {
+		if c := &w.changes[i]; c.deleted {
+			err = txn.Delete(c.key)
+		} else {
+			err = txn.Set(c.key, c.value)
 		}
-		return txn.Set(key, value)
-	})
+	}
 	if err == nil && conf != nil {
 		err = txn.Set([]byte(configurationKey), conf.encode())
 	}
