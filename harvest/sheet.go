@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -261,7 +262,7 @@ func (s Sheet) validate(base Settings) error {
 			for n := range known {
 				names[n] = struct{}{}
 			}
-			return invalid("sheets: "+s.Name, strconv.Quote(name), "a setting; did you mean "+strconv.Quote(nearest(name, names))+"?")
+			return invalid("sheets: "+s.Name, strconv.Quote(name), "a setting; did you mean "+strconv.Quote(Nearest(name, maps.Keys(names)))+"?")
 		case level != OfURI:
 			return invalid("sheets: "+s.Name, name, "settings that may differ by URI; "+name+" holds for the whole job")
 		}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
 	"reflect"
 	"strings"
 )
@@ -22,7 +24,7 @@ func decodeStrict(data []byte, what string, into any) error {
 		if _, ok := known[key]; ok {
 			continue
 		}
-		if near := nearest(key, known); near != "" {
+		if near := Nearest(key, maps.Keys(known)); near != "" {
 			return fmt.Errorf("%w: %s: unknown key %q, did you mean %q?", ErrInvalid, what, key, near)
 		}
 		return fmt.Errorf("%w: %s: unknown key %q", ErrInvalid, what, key)
@@ -55,8 +57,8 @@ func jsonNames(t reflect.Type) map[string]struct{} {
 	return names
 }
 
-// nearest is the known name with the fewest edits to key, or "" where none is close; of equals the first in order.
-func nearest(key string, known map[string]struct{}) string {
+// Nearest is the known name with the fewest edits to key, or "" where none is close; of equals the first in order.
+func Nearest(key string, known iter.Seq[string]) string {
 	best, least := "", max(2, len(key)/3)+1
 	for name := range known {
 		d := edits(strings.ToLower(key), name)

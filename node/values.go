@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/BurntSushi/toml"
 	"github.com/dustin/go-humanize"
+
+	"holdfast/harvest"
 )
 
 // Bytes is a number of bytes; as text "1GiB", "500MB" or a plain number.
@@ -157,12 +160,7 @@ func keysOf(table string) []string {
 
 // suggest says that a word is unknown and which of the known was probably meant.
 func suggest(what, given string, known []string) string {
-	best, bestDistance := "", len(given)/2+1
-	for _, k := range known {
-		if d := distance(given, k); d < bestDistance {
-			best, bestDistance = k, d
-		}
-	}
+	best := harvest.Nearest(given, slices.Values(known))
 	if best != "" {
 		return fmt.Sprintf("unknown %s %q, did you mean %q?", what, given, best)
 	}
@@ -170,27 +168,6 @@ func suggest(what, given string, known []string) string {
 		return fmt.Sprintf("unknown %s %q, and there is none", what, given)
 	}
 	return fmt.Sprintf("unknown %s %q, want one of: %s", what, given, strings.Join(known, ", "))
-}
-
-// distance is the number of single-letter changes that make b of a (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := corner
-			if a[i] != b[j] {
-				cost++
-			}
-			corner = row[j+1]
-			row[j+1] = min(cost, row[j]+1, corner+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // at returns "line N: " for the line that sets the key to the value, or nothing when there is none.
