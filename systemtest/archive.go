@@ -155,7 +155,7 @@ func (c *Cluster) Captures(ctx context.Context, node, pattern string) ([]api.Cap
 func (c *Cluster) Paths(node string) (map[string]string, error) {
 	paths := map[string]string{}
 	err := filepath.WalkDir(filepath.Join(c.Dir, node, "files"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && d.Name() != manifest {
+		if err == nil && d.Type().IsRegular() && d.Name() != manifest && d.Name() != rootMark {
 			paths[d.Name()] = path
 		}
 		return err
@@ -163,7 +163,11 @@ func (c *Cluster) Paths(node string) (map[string]string, error) {
 	return paths, err
 }
 
-const manifest = "manifest-sha256.txt"
+// The files in the folders for files that are none of the archive's.
+const (
+	manifest = "manifest-sha256.txt"
+	rootMark = ".holdfast-root"
+)
 
 // Manifests checks every shard folder of a node with sha256sum, and that its manifest lists every file in it. It
 // returns how many files were checked.
