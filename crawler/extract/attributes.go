@@ -1,19 +1,20 @@
 package extract
 
-import (
-	"bytes"
-	"strings"
-)
+import "strings"
 
 // What an attribute's value is.
 type valueKind int
 
 const (
-	oneURL valueKind = iota + 1
-	spacedURLs
-	sourceSet
-	styleText
-	document
+	oneURL       valueKind = iota + 1
+	spacedURLs             // several, with spaces between them
+	sourceSet              // image candidates
+	styleText              // declarations of CSS
+	document               // HTML
+	handler                // JavaScript
+	maybeURL               // of the author's own: a URL, JSON, or anything else
+	pairs                  // name=value&name=value, some of the values URLs
+	ofItsElement           // looked at with its element, not alone
 )
 
 // rule says what to make of an attribute.
@@ -27,73 +28,82 @@ type rule struct {
 // rules are all attributes that carry a URL. The first that fits tag and attribute decides.
 var rules = []rule{
 	{"href", oneURL, Navlink, "a area"},
-	{"href", oneURL, Embed, "link image use feimage script mpath pattern lineargradient radialgradient filter textpath"},
+	{"href", ofItsElement, 0, "base link"},
+	{"href", oneURL, Embed, "image use feimage script mpath pattern lineargradient radialgradient filter textpath"},
 	{"href", oneURL, Navlink, ""},
 	{"xlink:href", oneURL, Navlink, "a"},
 	{"xlink:href", oneURL, Embed, ""},
 	{"src", oneURL, Embed, ""},
 	{"srcset", sourceSet, Embed, ""},
 	{"imagesrcset", sourceSet, Embed, ""},
-	{"data-srcset", sourceSet, Embed, ""},
-	{"data-lazy-srcset", sourceSet, Embed, ""},
 	{"data-src", oneURL, Embed, ""},
+	{"data-srcset", sourceSet, Embed, ""},
+	{"data-src-small", oneURL, Embed, ""},
+	{"data-src-medium", oneURL, Embed, ""},
+	{"data-full-src", oneURL, Embed, ""},
+	{"data-full-srcset", sourceSet, Embed, ""},
+	{"data-lazy", oneURL, Embed, ""},
 	{"data-lazy-src", oneURL, Embed, ""},
-	{"data-original", oneURL, Embed, "img iframe source video audio"},
-	{"data", oneURL, Embed, "object"},
-	{"codebase", oneURL, Embed, "object applet"},
-	{"classid", oneURL, Embed, "object"},
-	{"code", oneURL, Embed, "applet"},
-	{"archive", oneURL, Embed, "applet object"},
+	{"data-lazy-srcset", sourceSet, Embed, ""},
+	{"data-lazyload", oneURL, Embed, ""},
+	{"data-original", oneURL, Embed, ""},
+	{"data-original-set", sourceSet, Embed, ""},
+	{"data-bg", oneURL, Embed, ""},
+	{"data-background", oneURL, Embed, ""},
+	{"data-background-image", oneURL, Embed, ""},
+	{"data-bgset", sourceSet, Embed, ""},
+	{"data-poster", oneURL, Embed, ""},
+	{"data", ofItsElement, 0, "object"},
+	{"codebase", ofItsElement, 0, "object applet"},
+	{"classid", ofItsElement, 0, "object"},
+	{"code", ofItsElement, 0, "applet"},
+	{"archive", ofItsElement, 0, "applet object"},
+	{"pluginspage", oneURL, Navlink, ""},
+	{"flashvars", pairs, Speculative, ""},
 	{"poster", oneURL, Embed, ""},
 	{"background", oneURL, Embed, ""},
 	{"lowsrc", oneURL, Embed, ""},
 	{"dynsrc", oneURL, Embed, ""},
+	{"usemap", oneURL, Embed, ""},
+	{"altimg", oneURL, Embed, "math"},
 	{"icon", oneURL, Embed, "menuitem command"},
 	{"manifest", oneURL, Embed, "html"},
 	{"profile", oneURL, Navlink, "head"},
 	{"longdesc", oneURL, Navlink, ""},
 	{"cite", oneURL, Navlink, "blockquote q del ins"},
 	{"ping", spacedURLs, Navlink, "a area"},
-	{"formaction", oneURL, Navlink, "button input"},
+	{"action", ofItsElement, 0, "form"},
+	{"formaction", ofItsElement, 0, "button input"},
 	{"style", styleText, Embed, ""},
+	{"fill", styleText, Embed, ""},
+	{"stroke", styleText, Embed, ""},
+	{"filter", styleText, Embed, ""},
+	{"mask", styleText, Embed, ""},
+	{"clip-path", styleText, Embed, ""},
+	{"cursor", styleText, Embed, ""},
+	{"marker-start", styleText, Embed, ""},
+	{"marker-mid", styleText, Embed, ""},
+	{"marker-end", styleText, Embed, ""},
 	{"srcdoc", document, Embed, "iframe"},
+	{"value", maybeURL, Speculative, "option input button li"},
+	{"data-*", maybeURL, Speculative, ""},
+	{"on*", handler, Speculative, ""},
 }
 
-// Names that are looked at otherwise than by a rule.
-var (
-	otherTags       = []string{"base", "meta", "form", "style", "title", "textarea", "xmp", "plaintext"}
-	otherAttributes = []string{"http-equiv", "content", "property", "name", "itemprop", "action", "method", "rel"}
+// Names that are looked at otherwise than by a rule, and tags whose contexts are made in advance.
+const (
+	otherTags = "base meta form select option textarea button param style script title xmp plaintext svg math frame iframe embed track input img source " +
+		"video audio body table td th tr div p span html head section object applet portal amp-img amp-anim amp-video amp-audio amp-iframe amp-list " +
+		"amp-state noscript li"
+	otherAttributes = "http-equiv content property name itemprop method rel type checked selected disabled multiple formmethod charset"
 )
 
-var tagNames, attributeNames, ruleOf = func() (tags, attrs map[string]string, of map[string][]taggedRule) {
-	tags, attrs, of = map[string]string{}, map[string]string{}, map[string][]taggedRule{}
-	for _, r := range rules {
-		attrs[r.attr] = r.attr
-		t := taggedRule{rule: r, contexts: map[string]string{}}
-		for _, tag := range strings.Fields(r.tags) {
-			tags[tag] = tag
-		}
-		of[r.attr] = append(of[r.attr], t)
-	}
-	for _, n := range otherTags {
-		tags[n] = n
-	}
-	for _, n := range otherAttributes {
-		attrs[n] = n
-	}
-	for _, n := range []string{"frame", "embed", "track", "input", "body", "table", "td", "th", "tr"} {
-		tags[n] = n
-	}
-	for attr, rs := range of {
-		for _, r := range rs {
-			r.contexts[""] = "*/@" + attr
-			for tag := range tags {
-				r.contexts[tag] = tag + "/@" + attr
-			}
-		}
-	}
-	return tags, attrs, of
-}()
+// attributeName is what is known of an attribute.
+type attributeName struct {
+	name   string
+	family bool // of a whole family of names, data-* or on*
+	rules  []taggedRule
+}
 
 // taggedRule is a rule with the contexts of its links made in advance, by tag.
 type taggedRule struct {
@@ -101,157 +111,116 @@ type taggedRule struct {
 	contexts map[string]string
 }
 
-func (r rule) holds(tag string) bool {
-	for rest := r.tags; ; {
+func (r *taggedRule) holds(tag string) bool {
+	if r.tags == "" {
+		return true
+	}
+	for rest := r.tags; rest != ""; {
 		var t string
 		if t, rest, _ = strings.Cut(rest, " "); t == tag && t != "" {
 			return true
-		}
-		if rest == "" {
-			return r.tags == ""
-		}
-	}
-}
-
-// element takes the links out of a start tag.
-func (x *Extractor) element(e *element, depth int) {
-	switch e.name {
-	case "base":
-		return
-	case "meta":
-		x.meta(e)
-	case "form":
-		method := e.get("method")
-		if action := e.get("action"); action != nil && (len(method) == 0 || bytes.EqualFold(trim(method), []byte("get"))) {
-			x.add(unescape(action), Navlink, "form/@action")
-		}
-	}
-	for _, a := range e.attrs {
-		for _, r := range ruleOf[a.name] {
-			if r.holds(e.name) {
-				if e.name == "link" && a.name == "href" && !partOfPage(e.get("rel")) {
-					r.hop = Navlink
-				}
-				x.value(r.rule, unescape(a.value), r.contexts[e.name], depth)
-				break
-			}
-		}
-	}
-}
-
-// pageParts are the words of a link element's rel that make what it names a part of the page; a canonical, next or
-// alternate page is another page, and in the scope only if its URL is.
-var pageParts = []string{"stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon",
-	"fluid-icon", "image_src", "manifest", "preload", "modulepreload", "import"}
-
-// partOfPage reports whether a link element with that rel names a part of its page.
-func partOfPage(rel []byte) bool {
-	for word := range bytes.FieldsSeq(rel) {
-		for _, part := range pageParts {
-			if len(word) == len(part) && hasPrefixFold(word, part) {
-				return true
-			}
 		}
 	}
 	return false
 }
 
-func (x *Extractor) value(r rule, v []byte, context string, depth int) {
-	switch r.kind {
-	case oneURL:
-		x.add(v, r.hop, context)
-	case spacedURLs:
-		for _, u := range bytes.Fields(v) {
-			x.add(u, r.hop, context)
-		}
-	case sourceSet:
-		x.srcset(v, context)
-	case styleText:
-		x.css(v, context)
-	case document:
-		if depth < maxNesting {
-			x.html(v, depth+1)
-		}
-	}
+// names finds what is known of a name, in any case. Most names of most pages are not known, and
+// told by their length and first letter.
+type names[T any] struct {
+	known    map[string]T
+	initials [maxName + 1]uint32 // by length: a bit for each first letter
 }
 
-// srcset reads image candidates: a URL, then descriptors up to a comma outside parentheses.
-func (x *Extractor) srcset(v []byte, context string) {
-	for i := 0; i < len(v); {
-		for i < len(v) && (isSpace(v[i]) || v[i] == ',') {
-			i++
-		}
-		start := i
-		for i < len(v) && !isSpace(v[i]) {
-			i++
-		}
-		url := v[start:i]
-		if trimmed := bytes.TrimRight(url, ","); len(trimmed) < len(url) {
-			x.add(trimmed, Embed, context)
-			continue
-		}
-		x.add(url, Embed, context)
-		for depth := 0; i < len(v) && (v[i] != ',' || depth > 0); i++ {
-			switch v[i] {
-			case '(':
-				depth++
-			case ')':
-				depth--
-			}
-		}
-	}
+const maxName = 24
+
+func (n *names[T]) add(name string, v T) {
+	n.known[name] = v
+	n.initials[len(name)] |= 1 << (name[0] & 31)
 }
 
-// meta reads a refresh, and the images, players and addresses of Open Graph and its like.
-func (x *Extractor) meta(e *element) {
-	content := e.get("content")
-	if content == nil {
-		return
+// find does not allocate.
+func (n *names[T]) find(name []byte) (v T) {
+	if len(name) > maxName || len(name) == 0 || n.initials[len(name)]&(1<<(name[0]&31)) == 0 {
+		return v
 	}
-	if bytes.EqualFold(trim(e.get("http-equiv")), []byte("refresh")) {
-		x.refresh(unescape(content), "meta/@refresh")
-		return
-	}
-	for _, key := range []string{"property", "name", "itemprop"} {
-		v := string(bytes.ToLower(trim(e.get(key))))
-		switch v {
-		case "og:image", "og:image:url", "og:image:secure_url", "og:video", "og:video:url", "og:video:secure_url", "og:audio",
-			"twitter:image", "twitter:image:src", "twitter:player", "image", "thumbnailurl", "msapplication-tileimage", "msapplication-config":
-			x.add(unescape(content), Embed, "meta/@content")
-			return
-		case "og:url", "twitter:url":
-			x.add(unescape(content), Navlink, "meta/@content")
-			return
+	var lower [maxName]byte
+	for i, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
 		}
+		lower[i] = c
 	}
+	return n.known[string(lower[:len(name)])]
 }
 
-// refresh reads "5; url=next.html".
-func (x *Extractor) refresh(v []byte, context string) {
-	v = trim(v)
-	i := 0
-	for i < len(v) && (v[i] >= '0' && v[i] <= '9' || v[i] == '.') {
-		i++
+// attributeTable is the names of attributes, and the two families.
+type attributeTable struct {
+	names[*attributeName]
+	data, on *attributeName
+}
+
+func (t *attributeTable) find(name []byte) *attributeName {
+	if n := t.names.find(name); n != nil {
+		return n
 	}
-	if i == 0 {
-		return
-	}
-	rest := trim(v[i:])
-	if len(rest) == 0 || rest[0] != ';' && rest[0] != ',' {
-		return
-	}
-	rest = trim(rest[1:])
-	if hasPrefixFold(rest, "url") {
-		if after := trim(rest[3:]); len(after) > 0 && after[0] == '=' {
-			rest = trim(after[1:])
+	switch name[0] | 0x20 {
+	case 'o':
+		if len(name) > 3 && name[1]|0x20 == 'n' && isLetter(name[2]) {
+			return t.on
+		}
+	case 'd':
+		if len(name) > 5 && name[4] == '-' && hasPrefixFold(name, "data") {
+			return t.data
 		}
 	}
-	if len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
-		q := rest[0]
-		rest = rest[1:]
-		if j := bytes.IndexByte(rest, q); j >= 0 {
-			rest = rest[:j]
+	return nil
+}
+
+var tagNames, attributeNames = func() (tags *names[string], attrs *attributeTable) {
+	tags = &names[string]{known: map[string]string{}}
+	attrs = &attributeTable{names: names[*attributeName]{known: map[string]*attributeName{}}}
+	for _, tag := range strings.Fields(otherTags) {
+		tags.add(tag, tag)
+	}
+	for _, r := range rules {
+		for _, tag := range strings.Fields(r.tags) {
+			tags.add(tag, tag)
 		}
 	}
-	x.add(rest, Redirect, context)
+	for _, name := range strings.Fields(otherAttributes) {
+		attrs.add(name, &attributeName{name: name})
+	}
+	for _, r := range rules {
+		n := attrs.known[r.attr]
+		if n == nil {
+			n = &attributeName{name: r.attr}
+			attrs.add(r.attr, n)
+		}
+		t := taggedRule{rule: r, contexts: map[string]string{}}
+		for tag := range tags.known {
+			t.contexts[tag] = tag + "/@" + r.attr
+		}
+		n.rules = append(n.rules, t)
+	}
+	attrs.data, attrs.on = attrs.known["data-*"], attrs.known["on*"]
+	attrs.data.family, attrs.on.family = true, true
+	return tags, attrs
+}()
+
+// context is where a link stands that an attribute holds.
+func (r *taggedRule) context(e *element, a *attribute) string {
+	if e.name != "" && !a.family {
+		return r.contexts[e.name]
+	}
+	return nameOf(e.written) + "/@" + nameOf(a.written)
+}
+
+// nameOf is a name in lower case, and "*" for one that no author writes.
+func nameOf(written []byte) string {
+	for _, c := range written {
+		if !isNameByte(c) && c != ':' && c != '.' {
+			return "*"
+		}
+	}
+	return strings.ToLower(string(written[:min(len(written), 64)]))
 }

@@ -2,10 +2,23 @@ package extract
 
 import "bytes"
 
-// css scans a style sheet, or a style attribute, for url() and @import.
-func (x *Extractor) css(b []byte, context string) {
+// cssWord marks the bytes that something may begin with.
+var cssWord = func() (t [256]bool) {
+	for _, c := range []byte("/uU@\"'\\iI") {
+		t[c] = true
+	}
+	return t
+}()
+
+// css scans a style sheet, or a style attribute, for url(), @import and image-set().
+func (x *Extractor) css(b []byte) {
 	for i := 0; i < len(b); {
-		switch c := b[i]; c {
+		c := b[i]
+		if !cssWord[c] {
+			i++
+			continue
+		}
+		switch c {
 		case '/':
 			i++
 			if i < len(b) && b[i] == '*' {
@@ -21,42 +34,97 @@ func (x *Extractor) css(b []byte, context string) {
 				continue
 			}
 			var ref []byte
-			ref, i = cssURL(b, i+4)
-			x.add(ref, Embed, context)
-		case '@':
-			i++
-			if !hasPrefixFold(b[i:], "import") {
+			ref, i = x.cssURL(b, i+4)
+			x.add(ref, Embed, styleReference)
+		case 'i', 'I':
+			if !hasPrefixFold(b[i:], "image-set(") || i > 0 && isNameByte(b[i-1]) && b[i-1] != '-' {
+				i++
 				continue
 			}
-			j := i + len("import")
-			for j < len(b) && isSpace(b[j]) {
-				j++
-			}
-			if j < len(b) && (b[j] == '"' || b[j] == '\'') {
-				var ref []byte
-				ref, i = cssString(b, j)
-				x.add(cssUnescape(ref), Embed, context)
-			} else {
-				i = j
-			}
+			i = x.imageSet(b, i+len("image-set("))
+		case '@':
+			i = x.atRule(b, i+1)
 		case '"', '\'':
 			_, i = cssString(b, i)
 		case '\\':
 			i += 2
-		default:
-			i++
 		}
 	}
 }
 
-// cssURL reads what stands in url( ), from just after the parenthesis, and returns it and where it ends.
-func cssURL(b []byte, i int) ([]byte, int) {
+// atRule reads what follows an '@' and is a reference, or is certainly none, and returns where to go on.
+func (x *Extractor) atRule(b []byte, i int) int {
+	switch {
+	case hasPrefixFold(b[i:], "import"):
+		i += len("import")
+		for i < len(b) && isSpace(b[i]) {
+			i++
+		}
+		if i < len(b) && (b[i] == '"' || b[i] == '\'') {
+			var ref []byte
+			ref, i = cssString(b, i)
+			x.add(x.cssUnescape(ref), Embed, styleReference)
+		}
+	case hasPrefixFold(b[i:], "namespace"):
+		for i < len(b) && b[i] != ';' && b[i] != '{' && b[i] != '}' {
+			i++
+		}
+	case hasPrefixFold(b[i:], "document"), hasPrefixFold(b[i:], "-moz-document"):
+		for i < len(b) && b[i] != '{' && b[i] != ';' && b[i] != '}' {
+			i++
+		}
+	}
+	return i
+}
+
+// imageSet reads the images of image-set( ), from just after the parenthesis, and returns where it ends.
+func (x *Extractor) imageSet(b []byte, i int) int {
+	for depth := 1; i < len(b) && depth > 0; {
+		switch b[i] {
+		case '"', '\'':
+			var ref []byte
+			ref, i = cssString(b, i)
+			if depth == 1 { // in type("image/avif") it is none
+				x.add(x.cssUnescape(ref), Embed, styleReference)
+			}
+		case 'u', 'U':
+			if depth == 1 && hasPrefixFold(b[i:], "url(") {
+				var ref []byte
+				ref, i = x.cssURL(b, i+4)
+				x.add(ref, Embed, styleReference)
+				if i < len(b) && b[i] == ')' {
+					i++
+				}
+				continue
+			}
+			i++
+		case '(':
+			depth++
+			i++
+		case ')':
+			depth--
+			i++
+		case ';', '{', '}':
+			return i
+		default:
+			i++
+		}
+	}
+	return i
+}
+
+// cssURL reads what stands in url( ), from just after the parenthesis, and returns it and where it ends: at or
+// before the closing parenthesis.
+func (x *Extractor) cssURL(b []byte, i int) ([]byte, int) {
 	for i < len(b) && isSpace(b[i]) {
 		i++
 	}
 	if i < len(b) && (b[i] == '"' || b[i] == '\'') {
 		ref, end := cssString(b, i)
-		return cssUnescape(ref), end
+		for end < len(b) && isSpace(b[end]) {
+			end++
+		}
+		return x.cssUnescape(ref), end
 	}
 	start := i
 	for i < len(b) && b[i] != ')' && !isSpace(b[i]) {
@@ -67,7 +135,11 @@ func cssURL(b []byte, i int) ([]byte, int) {
 		}
 	}
 	i = min(i, len(b))
-	return cssUnescape(b[start:i]), i
+	ref := b[start:i]
+	for i < len(b) && isSpace(b[i]) {
+		i++
+	}
+	return x.cssUnescape(ref), i
 }
 
 // skipEscape is where the escape that begins at i ends, the space that ends a hex escape included.
@@ -98,12 +170,13 @@ func cssString(b []byte, i int) ([]byte, int) {
 	return b[start:i], min(i+1, len(b))
 }
 
-// cssUnescape removes the escapes of CSS: up to six hex digits and a space, or a character as it is.
-func cssUnescape(v []byte) []byte {
+// cssUnescape removes the escapes of CSS: up to six hex digits and a space, or a character as it is. What
+// it returns is valid until the next call.
+func (x *Extractor) cssUnescape(v []byte) []byte {
 	if bytes.IndexByte(v, '\\') < 0 {
 		return v
 	}
-	out := make([]byte, 0, len(v))
+	out := x.scratch[:0]
 	for i := 0; i < len(v); i++ {
 		if v[i] != '\\' {
 			out = append(out, v[i])
@@ -128,6 +201,7 @@ func cssUnescape(v []byte) []byte {
 			}
 		}
 	}
+	x.scratch = out
 	return out
 }
 

@@ -1,24 +1,98 @@
-// Package extract finds the links of a document: in HTTP headers, HTML and CSS.
+// Package extract finds the links of a document: in HTTP headers, HTML, CSS, JavaScript, JSON, XML, feeds, sitemaps,
+// robots.txt, PDF, SVG, playlists of media, and Office documents. doc/extractors.md lists every construct.
 //
-// The scanners read bytes once, front to back, keep no tree, and never fail:
-// whatever a document holds, the links that can be seen in it come out.
+// The scanners read bytes once, front to back, keep no tree, and never fail: whatever a document holds, the links that
+// can be seen in it come out. A link is what its format says is one; what merely looks like one (a string in a
+// script, an attribute of the author's own) has the hop Speculative and can be switched off.
+//
+// A document is bytes in memory, as many as the caller is willing to hold: of a longer one, the beginning. Packed
+// formats are unpacked piece by piece, within bounds that hold however small the packed bytes are: of a PDF's object
+// streams maxStream each and maxUnpacked together, of an Office document's parts likewise, of a packed sitemap a
+// window at a time. No format needs its end, so that a beginning gives the links that are in it: PDF and Office
+// documents are read by what stands in them, not by the table at their end.
 package extract
 
 import (
-	"bytes"
-	"mime"
-	"strings"
-	"unicode/utf8"
+	"hash/maphash"
+	"strconv"
 
-	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding"
 )
 
 // Hops by which a URI is found, as Heritrix writes them into a discovery path.
 const (
-	Redirect = 'R'
-	Embed    = 'E'
-	Navlink  = 'L'
+	Redirect    = 'R'
+	Embed       = 'E'
+	Navlink     = 'L'
+	Speculative = 'X' // a string that looks like a URL
+	Manifest    = 'M' // listed by a robots.txt or a sitemap
+	Submit      = 'S' // a form sent with its default values
+	Inferred    = 'I' // not referred to, but known to be there
 )
+
+// Contexts of links that have no element and attribute to name, as Heritrix writes them.
+const (
+	location        = "Location:"
+	scriptString    = "=JS_MISC"
+	styleReference  = "=EMBED_MISC"
+	navigation      = "=NAVLINK_MISC"
+	manifestEntry   = "=MANIFEST_MISC"
+	speculativeText = "=SPECULATIVE_MISC"
+	inferredURL     = "=INFERRED_MISC"
+)
+
+// MaxLinks is how many links of one document are kept unless the options say otherwise; the rest is counted.
+const MaxLinks = 6000
+
+// MaxSitemap is how many links of a sitemap are kept at least: as many as one may list.
+const MaxSitemap = 50000
+
+// Options says what is looked for.
+type Options struct {
+	Speculative bool  // strings that look like URLs, too
+	Forms       bool  // GET forms sent with their default values, too
+	Types       Types // the formats that are looked into; 0 for all
+	MaxLinks    int   // links kept of one document; 0 for MaxLinks
+	Depth       int   // documents within documents (srcdoc, HTML in a feed, a template in a script); 0 for 3, less for none
+}
+
+// Defaults is everything.
+func Defaults() Options {
+	return Options{Speculative: true, Forms: true, Types: AllTypes, MaxLinks: MaxLinks, Depth: 3}
+}
+
+// Link is a URI that a document refers to.
+type Link struct {
+	URL     string // absolute, normal form, http or https
+	Hop     byte   // one of the hops above
+	Context string // where it stood, as "a/@href"; no spaces
+}
+
+// Document is what was fetched.
+type Document struct {
+	URL             string
+	Via             string   // the page it was found on, or "": what a script's strings are relative to
+	Manifest        bool     // it was found by the hop Manifest: if it is text, it is a list of URLs
+	ContentType     string   // the header's value
+	Location        string   // the Location header's value, or ""
+	ContentLocation string   // the Content-Location header's value, or ""
+	Refresh         string   // the Refresh header's value, or ""
+	Link            []string // the Link headers' values
+	RobotsTag       []string // the X-Robots-Tag headers' values
+	Body            []byte   // the payload, content coding removed
+}
+
+// Result is what an Extractor found.
+type Result struct {
+	Links       []Link        // in document order, each URL once; valid until the extractor's next document
+	Dropped     int           // links beyond the bound
+	Base        string        // what references were relative to, the document's URL unless it says otherwise
+	Charset     string        // the character set that was decoded, "" for UTF-8
+	CharsetFrom CharsetSource // how it was found
+	Declared    string        // the character set that the document itself declares where no header does, as written, or ""
+	Robots      Robots        // what the document asks of robots; nothing of it has been applied
+	Title       string        // of an HTML page, at most maxTitle bytes of it
+}
 
 // Target is where a response redirects to, "" if nowhere.
 func (r Result) Target() string {
@@ -28,48 +102,56 @@ func (r Result) Target() string {
 	return ""
 }
 
-// location is the context of a link from a Location header.
-const location = "Location:"
-
-// MaxLinks is how many links of one document are kept; the rest is counted.
-const MaxLinks = 6000
-
-// Link is a URI that a document refers to.
-type Link struct {
-	URL     string // absolute, normal form, http or https
-	Hop     byte   // Redirect, Embed or Navlink
-	Context string // where it stood, as "a/@href"
-}
-
-// Document is what was fetched.
-type Document struct {
-	URL         string
-	ContentType string // the header's value
-	Location    string // the Location header's value, or ""
-	Refresh     string // the Refresh header's value, or ""
-	Body        []byte // the payload, content coding removed
+// Annotations are the words for crawl.log: what was dropped, and which character set the document had its way with.
+func (r Result) Annotations() []string {
+	var out []string
+	if r.Dropped > 0 {
+		out = append(out, "dol:"+strconv.Itoa(r.Dropped))
+	}
+	if a := r.charsetAnnotation(); a != "" {
+		out = append(out, a)
+	}
+	return out
 }
 
 // Extractor finds links. It keeps its buffers from one document to the next; one goroutine may use it at a time.
 type Extractor struct {
-	base    base
-	links   []Link
-	refs    map[string]int32 // reference as written -> index of its link, or -1
-	urls    map[string]int32 // resolved -> index of its link
-	dropped int
-	charset string
+	options  Options
+	seed     maphash.Seed
+	base     base
+	self     base // the document's own URL, where base is another's
+	links    []Link
+	refs     map[uint64]int32 // hash of a reference as written -> index of its link, or -1
+	urls     map[string]int32 // resolved -> index of its link
+	limit    int
+	result   Result
+	encoding encoding.Encoding // of the document's queries, nil for UTF-8
+	xml      bool              // the markup is XML
+	guessing bool              // the markup is a template: whatever is found in it is speculative
+	form     form
+	decoded  []byte // a document in UTF-8
+	scratch  []byte // a string without its escapes
+	stream   []byte // a piece unpacked
+	tags     [maxNested]element
 }
 
-// New makes an Extractor.
-func New() *Extractor {
-	return &Extractor{refs: map[string]int32{}, urls: map[string]int32{}}
-}
-
-// Result is what an Extractor found.
-type Result struct {
-	Links   []Link // in document order, each URL once; valid until the extractor's next document
-	Dropped int    // links beyond MaxLinks
-	Charset string // the character set that was decoded, "" for UTF-8
+// New makes an Extractor with the options, or with Defaults.
+func New(options ...Options) *Extractor {
+	o := Defaults()
+	if len(options) > 0 {
+		o = options[0]
+		if o.Types == 0 {
+			o.Types = AllTypes
+		}
+		if o.MaxLinks <= 0 {
+			o.MaxLinks = MaxLinks
+		}
+		if o.Depth == 0 {
+			o.Depth = Defaults().Depth
+		}
+		o.Depth = min(o.Depth, maxNested-1)
+	}
+	return &Extractor{options: o, limit: o.MaxLinks, seed: maphash.MakeSeed(), refs: map[uint64]int32{}, urls: map[string]int32{}}
 }
 
 // Links returns the links of a document.
@@ -77,111 +159,201 @@ func (x *Extractor) Links(doc Document) Result {
 	x.links = x.links[:0]
 	clear(x.refs)
 	clear(x.urls)
-	x.dropped, x.charset = 0, ""
+	x.limit, x.result, x.encoding = x.options.MaxLinks, Result{}, nil
+	x.xml, x.guessing = false, false
+	x.form = form{query: x.form.query[:0]}
 	if !x.base.set(doc.URL) {
 		return Result{}
 	}
-	if doc.Location != "" {
-		x.add([]byte(doc.Location), Redirect, location)
+	x.self = x.base
+	if x.options.Types&HTTP != 0 {
+		x.headers(&doc)
 	}
-	if doc.Refresh != "" {
-		x.refresh([]byte(doc.Refresh), "Refresh:")
+	if k := kindOf(&doc); k.types()&^x.options.Types == 0 {
+		x.body(k, &doc)
 	}
-	switch kind(doc.ContentType, doc.Body) {
+	x.result.Links, x.result.Base = x.links, x.base.url
+	x.trimBuffers()
+	return x.result
+}
+
+// Wants reports whether a document of that type and URL may hold links, so that its body is worth reading. It
+// looks at the type and the URL's path alone; manifest as in Document.
+func (x *Extractor) Wants(contentType, url string, manifest bool) bool {
+	k := kindOf(&Document{URL: url, ContentType: contentType, Manifest: manifest})
+	may := k.types()
+	switch k {
+	case kindOther:
+		return false
+	case kindUnknown:
+		return true
+	case kindXML: // its root element may say more
+		may |= HTML | SVG | Feed | Sitemap | DASH
+	case kindJSON:
+		may |= Feed
+	}
+	return may&x.options.Types != 0
+}
+
+// body looks through the payload. What is text is decoded first.
+func (x *Extractor) body(k documentKind, doc *Document) {
+	switch k {
+	case kindPDF:
+		x.pdf(doc.Body)
+		return
+	case kindOffice:
+		x.office(doc.Body)
+		return
+	case kindPacked:
+		x.limit = max(x.limit, MaxSitemap)
+		x.packedSitemap(doc.Body)
+		return
+	case kindOther, kindUnknown:
+		return
+	}
+	b := x.utf8(doc.Body, doc.ContentType, k)
+	switch k {
 	case kindHTML:
-		x.html(x.utf8(doc.Body, doc.ContentType), 0)
+		x.page(b)
+	case kindXHTML, kindSVG:
+		x.xml = true
+		x.page(b)
 	case kindCSS:
-		x.css(x.utf8(doc.Body, doc.ContentType), "css")
+		x.css(b)
+	case kindJS, kindJSON:
+		x.runsOn(doc.Via)
+		x.script(b)
+	case kindWebManifest, kindJSONFeed:
+		x.jsonDocument(b, k)
+	case kindLD:
+		x.linkedData(b)
+	case kindXML:
+		x.genericXML(b)
+	case kindFeed:
+		x.feed(b)
+	case kindSitemap:
+		x.limit = max(x.limit, MaxSitemap)
+		x.sitemap(b)
+	case kindSitemapText:
+		x.limit = max(x.limit, MaxSitemap)
+		x.sitemapText(b)
+	case kindRobots:
+		x.robotsTxt(b)
+	case kindM3U8:
+		x.playlist(b)
+	case kindDASH:
+		x.dash(b)
 	}
-	return Result{Links: x.links, Dropped: x.dropped, Charset: x.charset}
 }
 
-type documentKind int
-
-const (
-	kindOther documentKind = iota
-	kindHTML
-	kindCSS
-)
-
-// kind tells by the declared type, and by a look at the body where nothing is declared.
-func kind(contentType string, body []byte) documentKind {
-	mt := MediaType(contentType)
-	switch mt {
-	case "text/html", "application/xhtml+xml", "image/svg+xml", "application/vnd.wap.xhtml+xml":
-		return kindHTML
-	case "text/css":
-		return kindCSS
-	case "":
-		head := bytes.TrimLeft(body[:min(len(body), 512)], "\xef\xbb\xbf \t\r\n")
-		if len(head) > 1 && head[0] == '<' && (head[1] == '!' || bytes.Contains(bytes.ToLower(head), []byte("<html"))) {
-			return kindHTML
-		}
+// runsOn makes references relative to the page that a script runs on.
+func (x *Extractor) runsOn(via string) {
+	if via != "" && isHTTP([]byte(via)) {
+		x.base.set(via)
 	}
-	return kindOther
 }
 
-// MediaType is the type of a Content-Type header in lower case, without parameters.
-func MediaType(contentType string) string {
-	mt, _, _ := strings.Cut(contentType, ";")
-	return strings.ToLower(strings.TrimSpace(mt))
-}
-
-// utf8 returns the body in UTF-8, decoded from the character set that it, or its header, declares.
-// A body that is valid UTF-8 is returned as it is.
-func (x *Extractor) utf8(body []byte, contentType string) []byte {
-	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-	wide := len(body) >= 2 && (body[0] == 0xff && body[1] == 0xfe || body[0] == 0xfe && body[1] == 0xff)
-	if !wide && utf8.Valid(body) {
-		if _, params, err := mime.ParseMediaType(contentType); err != nil || !strings.HasPrefix(strings.ToLower(params["charset"]), "utf-16") {
-			return body
-		}
-	}
-	enc, name, _ := charset.DetermineEncoding(body[:min(len(body), 4096)], contentType)
-	if name == "utf-8" || enc == nil {
-		return body
-	}
-	decoded, err := enc.NewDecoder().Bytes(body)
-	if err != nil {
-		return body
-	}
-	x.charset = name
-	return decoded
-}
-
-// add resolves a reference and keeps it, once per document. An embed outranks a navigational link.
+// add resolves a reference and keeps it, once per document. What is certain outranks what is guessed, and a part of
+// the page what is only linked.
 func (x *Extractor) add(ref []byte, hop byte, context string) {
 	ref = trim(ref)
 	if len(ref) == 0 || ref[0] == '#' || len(ref) > maxURL {
 		return
 	}
-	if i, ok := x.refs[string(ref)]; ok {
+	if x.guessing {
+		hop = Speculative
+		if !templateSafe(ref) {
+			return
+		}
+	}
+	if hop == Speculative && !x.options.Speculative {
+		return
+	}
+	key := maphash.Bytes(x.seed, ref)
+	if i, ok := x.refs[key]; ok {
 		x.promote(i, hop, context)
 		return
 	}
-	url, ok := x.base.resolve(ref)
+	if i, kept := x.keep(&x.base, ref, hop, context); kept {
+		x.refs[key] = i
+	}
+}
+
+// keep resolves a reference against a base and keeps it; it answers its index, -1 if it is no URL that is followed,
+// and false if there is no room for it.
+func (x *Extractor) keep(b *base, ref []byte, hop byte, context string) (int32, bool) {
+	if x.encoding != nil {
+		ref = x.encodeQuery(ref)
+	}
+	url, ok := b.resolve(ref)
 	if !ok {
-		x.refs[string(ref)] = -1
-		return
+		return -1, true
 	}
 	i, known := x.urls[url]
 	switch {
 	case known:
 		x.promote(i, hop, context)
-	case len(x.links) >= MaxLinks:
-		x.dropped++
-		return
+	case len(x.links) >= x.limit:
+		x.result.Dropped++
+		return -1, false
 	default:
 		i = int32(len(x.links))
 		x.links = append(x.links, Link{URL: url, Hop: hop, Context: context})
 		x.urls[url] = i
 	}
-	x.refs[string(ref)] = i
+	return i, true
+}
+
+// addTo is add for a reference that is relative to another base.
+func (x *Extractor) addTo(b *base, ref []byte, hop byte, context string) {
+	ref = trim(ref)
+	if len(ref) == 0 || ref[0] == '#' || len(ref) > maxURL || hop == Speculative && !x.options.Speculative {
+		return
+	}
+	x.keep(b, ref, hop, context)
 }
 
 func (x *Extractor) promote(i int32, hop byte, context string) {
-	if i >= 0 && hop == Embed && x.links[i].Hop == Navlink {
+	if i >= 0 && rank(hop) > rank(x.links[i].Hop) {
 		x.links[i].Hop, x.links[i].Context = hop, context
+	}
+}
+
+// rank orders hops by how sure they are and how close to the page.
+func rank(hop byte) int {
+	switch hop {
+	case Redirect:
+		return 6
+	case Embed:
+		return 5
+	case Manifest:
+		return 4
+	case Navlink:
+		return 3
+	case Inferred:
+		return 2
+	case Submit:
+		return 1
+	}
+	return 0
+}
+
+// maxKept is the size up to which a buffer is kept for the next document.
+const maxKept = 1 << 20
+
+// trimBuffers lets go of what one uncommonly large document needed.
+func (x *Extractor) trimBuffers() {
+	if cap(x.decoded) > maxKept {
+		x.decoded = nil
+	}
+	if cap(x.scratch) > maxKept {
+		x.scratch = nil
+	}
+	if cap(x.stream) > maxKept {
+		x.stream = nil
+	}
+	if len(x.links) > 4*MaxLinks {
+		x.refs, x.urls = map[uint64]int32{}, map[string]int32{}
 	}
 }
 

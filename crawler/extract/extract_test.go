@@ -49,7 +49,7 @@ func TestHTMLLinks(t *testing.T) {
 		{"refresh without url", `<meta http-equiv=refresh content="5">`, nil},
 		{"open graph", `<meta property="og:image" content="http://h.test/og.png">`, []string{"E /og.png"}},
 		{"svg", `<svg><use xlink:href="u.svg#a"/><image href=m.png /></svg>`, []string{"E /d/u.svg", "E /d/m.png"}},
-		{"object and applet", `<object data=d codebase=c classid=k></object><applet code=x archive=y>`, []string{"E /d/d", "E /d/c", "E /d/k", "E /d/x", "E /d/y"}},
+		{"object and applet", `<object data=d codebase=c/ classid=k></object><applet code=a.x archive=y,z>`, []string{"L /d/c/", "E /d/c/d", "E /d/c/k", "E /d/y", "E /d/z", "E /d/a/x.class"}},
 		{"ping, cite, form", `<a ping="p1 p2"><q cite=c><form action=f><form method=post action=no>`, []string{"L /d/p1", "L /d/p2", "L /d/c", "L /d/f"}},
 		{"srcdoc", `<iframe srcdoc="&lt;img src=s.png&gt;">`, []string{"E /d/s.png"}},
 		{"first attribute wins", `<a href=one href=two>`, []string{"L /d/one"}},

@@ -1,17 +1,25 @@
 package extract
 
-import (
-	"bytes"
-)
+import "bytes"
 
-// maxNesting bounds documents within documents (iframe srcdoc).
-const maxNesting = 3
+// maxNested bounds documents within documents, whatever the options say.
+const maxNested = 8
+
+// maxTitle is how much of a title is kept, in bytes.
+const maxTitle = 256
+
+// page scans a whole HTML, XHTML or SVG document.
+func (x *Extractor) page(b []byte) {
+	x.html(b, 0)
+	x.endForm()
+}
 
 // html scans HTML, XHTML or SVG. It follows the standard's tokenizer in what is a tag, a comment, raw text and an
 // attribute, and builds no tree.
 func (x *Extractor) html(b []byte, depth int) {
-	var tag element
+	tag := &x.tags[depth]
 	based := depth > 0
+	foreign := x.xml // what closes itself has no text
 	for {
 		i := bytes.IndexByte(b, '<')
 		if i < 0 || i+1 >= len(b) {
@@ -26,14 +34,29 @@ func (x *Extractor) html(b []byte, depth int) {
 					based = x.rebase(v)
 				}
 			}
-			x.element(&tag, depth)
-			b = x.rawText(tag.name, b)
+			x.element(tag, b, depth)
+			if tag.name == "svg" || tag.name == "math" {
+				foreign = true
+			}
+			if !foreign || !tag.empty {
+				b = x.rawText(tag, b, depth)
+			}
 		case c == '!':
-			b = skipDeclaration(b)
+			b = skipMarkup(b, foreign)
 		case c == '/' || c == '?':
 			j := bytes.IndexByte(b, '>')
 			if j < 0 {
 				return
+			}
+			switch {
+			case c == '?':
+				x.instruction(b[1:j])
+			case x.form.open && !x.guessing && hasPrefixFold(b[1:j], "form"):
+				x.endForm()
+			case x.form.open && hasPrefixFold(b[1:j], "select"):
+				x.form.endSelect(x)
+			case foreign && !x.xml && (hasPrefixFold(b[1:j], "svg") || hasPrefixFold(b[1:j], "math")):
+				foreign = false
 			}
 			b = b[j+1:]
 		}
@@ -46,24 +69,48 @@ func (x *Extractor) rebase(href []byte) bool {
 	if !ok || !x.base.set(url) {
 		return false
 	}
+	x.self = x.base // what the page's own modules are relative to
 	clear(x.refs)
 	return true
 }
 
-// rawText passes over the text of elements that hold no markup; style sheets are scanned.
-func (x *Extractor) rawText(name string, b []byte) []byte {
-	switch name {
+// rawText passes over the text of elements that hold no markup; style sheets and scripts are scanned.
+func (x *Extractor) rawText(tag *element, b []byte, depth int) []byte {
+	switch tag.name {
 	case "script", "style", "textarea", "title", "xmp":
 	case "plaintext":
 		return nil
 	default:
 		return b
 	}
-	end := closing(b, name)
-	if name == "style" {
-		x.css(b[:end], "style/text")
+	end := closing(b, tag.name)
+	text := b[:end]
+	switch tag.name {
+	case "style":
+		if x.options.Types&CSS != 0 {
+			x.css(text)
+		}
+	case "script":
+		x.scriptElement(tag, text, depth)
+	case "title":
+		if x.result.Title == "" && depth == 0 {
+			x.result.Title = title(text)
+		}
+	case "textarea":
+		if x.form.open {
+			x.form.field(x, tag.get("name"), bytes.TrimPrefix(text, []byte("\n")))
+		}
 	}
 	return b[end:]
+}
+
+// title is text with single spaces, cut at a bound.
+func title(text []byte) string {
+	out := bytes.Join(bytes.Fields(unescape(text[:min(len(text), 8*maxTitle)])), []byte{' '})
+	if len(out) > maxTitle {
+		out = out[:maxTitle]
+	}
+	return string(bytes.ToValidUTF8(out, nil))
 }
 
 // closing is where "</name" begins, or len(b).
@@ -82,6 +129,23 @@ func closing(b []byte, name string) int {
 	}
 }
 
+// skipMarkup passes over a declaration; b begins at '!'. What stands in a conditional comment is a part of the page, and
+// so is what stands in a CDATA section of HTML, where there is no such thing.
+func skipMarkup(b []byte, foreign bool) []byte {
+	if bytes.HasPrefix(b, []byte("!--[if")) || bytes.HasPrefix(b, []byte("!--[IF")) {
+		if j := bytes.Index(b[:min(len(b), 256)], []byte("]>")); j > 0 && !bytes.Contains(b[:j], []byte("-->")) {
+			return b[j+2:]
+		}
+	}
+	if foreign && bytes.HasPrefix(b, []byte("![CDATA[")) {
+		if j := bytes.Index(b, []byte("]]>")); j >= 0 {
+			return b[j+3:]
+		}
+		return nil
+	}
+	return skipDeclaration(b)
+}
+
 // skipDeclaration passes over a comment, a doctype or the like; b begins at '!'.
 func skipDeclaration(b []byte) []byte {
 	if bytes.HasPrefix(b, []byte("!-->")) {
@@ -91,15 +155,7 @@ func skipDeclaration(b []byte) []byte {
 		return b[5:]
 	}
 	if bytes.HasPrefix(b, []byte("!--")) {
-		b = b[3:]
-		end, skip := bytes.Index(b, []byte("-->")), 3
-		if bang := bytes.Index(b, []byte("--!>")); bang >= 0 && (end < 0 || bang < end) {
-			end, skip = bang, 4
-		}
-		if end < 0 {
-			return nil
-		}
-		return b[end+skip:]
+		return skipComment(b[3:])
 	}
 	j := bytes.IndexByte(b, '>')
 	if j < 0 {
@@ -108,22 +164,45 @@ func skipDeclaration(b []byte) []byte {
 	return b[j+1:]
 }
 
+// skipComment passes over a comment from its inside on. It ends with "-->" or "--!>".
+func skipComment(b []byte) []byte {
+	for {
+		j := bytes.Index(b, []byte("--"))
+		if j < 0 {
+			return nil
+		}
+		b = b[j+2:]
+		switch {
+		case len(b) > 0 && b[0] == '>':
+			return b[1:]
+		case len(b) > 1 && b[0] == '!' && b[1] == '>':
+			return b[2:]
+		case len(b) > 1 && b[0] == '-' && b[1] == '>':
+			return b[2:]
+		}
+	}
+}
+
 // attribute is one of a tag, as written.
 type attribute struct {
-	name  string // lower case, of the table of names; others are not kept
-	value []byte
+	*attributeName
+	written []byte // its name, where that is one of a family
+	value   []byte // never nil
 }
 
 // element is a start tag. Its attributes are those of the table of names, the first of each name.
 type element struct {
-	name  string // lower case, of the table of names, or ""
-	attrs []attribute
+	name    string // lower case, of the table of names, or ""
+	written []byte // the name as written
+	attrs   []attribute
+	empty   bool // it ends with "/>"
 }
 
+// get is an attribute's value, nil if there is none.
 func (e *element) get(name string) []byte {
-	for _, a := range e.attrs {
-		if a.name == name {
-			return a.value
+	for i := range e.attrs {
+		if e.attrs[i].name == name {
+			return e.attrs[i].value
 		}
 	}
 	return nil
@@ -135,7 +214,8 @@ func (e *element) read(b []byte) []byte {
 	for i < len(b) && !isSpace(b[i]) && b[i] != '/' && b[i] != '>' {
 		i++
 	}
-	e.name = lookup(tagNames, b[:i])
+	e.written = b[:i]
+	e.name = tagNames.find(e.written)
 	e.attrs = e.attrs[:0]
 	for {
 		for i < len(b) && (isSpace(b[i]) || b[i] == '/') {
@@ -145,6 +225,7 @@ func (e *element) read(b []byte) []byte {
 			return nil
 		}
 		if b[i] == '>' {
+			e.empty = b[i-1] == '/'
 			return b[i+1:]
 		}
 		start := i
@@ -156,14 +237,26 @@ func (e *element) read(b []byte) []byte {
 		for i < len(b) && isSpace(b[i]) {
 			i++
 		}
-		var value []byte
+		value := b[start:start]
 		if i < len(b) && b[i] == '=' {
 			value, i = attributeValue(b, i+1)
 		}
-		if n := lookup(attributeNames, name); n != "" && value != nil && e.get(n) == nil {
-			e.attrs = append(e.attrs, attribute{name: n, value: value})
+		if n := attributeNames.find(name); n != nil && value != nil && (n.family || !e.has(n)) && len(e.attrs) < maxAttributes {
+			e.attrs = append(e.attrs, attribute{attributeName: n, written: name, value: value})
 		}
 	}
+}
+
+// maxAttributes is how many attributes of one tag are looked at.
+const maxAttributes = 64
+
+func (e *element) has(n *attributeName) bool {
+	for i := range e.attrs {
+		if e.attrs[i].attributeName == n {
+			return true
+		}
+	}
+	return false
 }
 
 // attributeValue reads a value that begins at or after i, and returns it and where it ends.
@@ -188,22 +281,7 @@ func attributeValue(b []byte, i int) ([]byte, int) {
 	return b[start:i], i
 }
 
-// lookup returns the table's string that equals name but for case, or "". It does not allocate.
-func lookup(table map[string]string, name []byte) string {
-	if len(name) > 24 {
-		return ""
-	}
-	var lower [24]byte
-	for i, c := range name {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		lower[i] = c
-	}
-	return table[string(lower[:len(name)])]
-}
-
-func hasPrefixFold(b []byte, lower string) bool {
+func hasPrefixFold[T []byte | string](b T, lower string) bool {
 	if len(b) < len(lower) {
 		return false
 	}
@@ -219,6 +297,11 @@ func hasPrefixFold(b []byte, lower string) bool {
 	return true
 }
 
+// equalFold reports whether b is a lower case word, whatever its case.
+func equalFold(b []byte, lower string) bool { return len(b) == len(lower) && hasPrefixFold(b, lower) }
+
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' }

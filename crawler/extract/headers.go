@@ -1,0 +1,162 @@
+package extract
+
+import (
+	"bytes"
+	"strings"
+)
+
+// headers takes the links out of the HTTP headers, and what they ask of robots.
+func (x *Extractor) headers(doc *Document) {
+	if doc.Location != "" {
+		x.add([]byte(doc.Location), Redirect, location)
+	}
+	if doc.Refresh != "" {
+		x.refresh([]byte(doc.Refresh), "Refresh:")
+	}
+	if doc.ContentLocation != "" {
+		x.add([]byte(doc.ContentLocation), Inferred, inferredURL)
+	}
+	for _, v := range doc.Link {
+		x.linkHeader([]byte(v))
+	}
+	for _, v := range doc.RobotsTag {
+		x.robotsTag(v)
+	}
+}
+
+// linkHeader reads `<next.html>; rel=next, <s.css>; rel="preload stylesheet"` (RFC 8288).
+func (x *Extractor) linkHeader(v []byte) {
+	for {
+		open := bytes.IndexByte(v, '<')
+		if open < 0 {
+			return
+		}
+		length := bytes.IndexByte(v[open:], '>')
+		if length < 0 {
+			return
+		}
+		ref := v[open+1 : open+length]
+		v = v[open+length+1:]
+		var rel []byte
+		rel, v = linkParameters(v)
+		if hop, _ := relation(rel); hop != 0 {
+			x.add(ref, hop, "Link:")
+		}
+	}
+}
+
+// linkParameters reads `; name=value` as often as it comes, and returns the value of rel and what follows.
+func linkParameters(v []byte) (rel, rest []byte) {
+	for {
+		v = trim(v)
+		if len(v) == 0 || v[0] != ';' {
+			return rel, v
+		}
+		v = trim(v[1:])
+		i := bytes.IndexAny(v, "=;,")
+		if i < 0 {
+			return rel, nil
+		}
+		name := trim(v[:i])
+		v = v[i:]
+		if v[0] != '=' {
+			continue
+		}
+		v = trim(v[1:])
+		var value []byte
+		if len(v) > 0 && v[0] == '"' {
+			end := bytes.IndexByte(v[1:], '"')
+			if end < 0 {
+				return rel, nil
+			}
+			value, v = v[1:end+1], v[end+2:]
+		} else {
+			end := bytes.IndexAny(v, ";,")
+			if end < 0 {
+				end = len(v)
+			}
+			value, v = v[:end], v[end:]
+		}
+		if rel == nil && len(name) == 3 && hasPrefixFold(name, "rel") {
+			rel = value
+		}
+	}
+}
+
+// refresh reads "5; url=next.html".
+func (x *Extractor) refresh(v []byte, context string) {
+	v = trim(v)
+	i := 0
+	for i < len(v) && (v[i] >= '0' && v[i] <= '9' || v[i] == '.') {
+		i++
+	}
+	if i == 0 {
+		return
+	}
+	rest := trim(v[i:])
+	if len(rest) == 0 || rest[0] != ';' && rest[0] != ',' {
+		return
+	}
+	rest = trim(rest[1:])
+	if hasPrefixFold(rest, "url") {
+		if after := trim(rest[3:]); len(after) > 0 && after[0] == '=' {
+			rest = trim(after[1:])
+		}
+	}
+	if len(rest) > 0 && (rest[0] == '"' || rest[0] == '\'') {
+		q := rest[0]
+		rest = rest[1:]
+		if j := bytes.IndexByte(rest, q); j >= 0 {
+			rest = rest[:j]
+		}
+	}
+	x.add(rest, Redirect, context)
+}
+
+// Robots is what a document asks of robots: a set of the directives below.
+type Robots uint8
+
+// Directives of a meta robots element or an X-Robots-Tag header. "none" is NoIndex and NoFollow.
+const (
+	NoIndex Robots = 1 << iota
+	NoFollow
+	NoArchive
+	NoImageIndex
+	NoSnippet
+)
+
+var directives = [...]struct {
+	word string
+	set  Robots
+}{{"noindex", NoIndex}, {"nofollow", NoFollow}, {"none", NoIndex | NoFollow}, {"noarchive", NoArchive}, {"noimageindex", NoImageIndex}, {"nosnippet", NoSnippet}}
+
+// String names the directives, with commas between them.
+func (r Robots) String() string {
+	var words []string
+	for _, d := range directives {
+		if d.word != "none" && r&d.set != 0 {
+			words = append(words, d.word)
+		}
+	}
+	return strings.Join(words, ",")
+}
+
+// robotsTag reads an X-Robots-Tag header. What it says to one named robot is not for us.
+func (x *Extractor) robotsTag(v string) {
+	if name, _, ok := strings.Cut(v, ":"); ok && !strings.ContainsAny(name, ", ") && !strings.EqualFold(name, "unavailable_after") {
+		return
+	}
+	x.robots([]byte(v))
+}
+
+// robots reads directives with commas between them.
+func (x *Extractor) robots(v []byte) {
+	for word := range bytes.SplitSeq(v, []byte{','}) {
+		word = trim(word)
+		for _, d := range directives {
+			if len(word) == len(d.word) && hasPrefixFold(word, d.word) {
+				x.result.Robots |= d.set
+			}
+		}
+	}
+}
