@@ -76,15 +76,15 @@ func TestKill(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	state := map[string]string{} // what was last said of each file
 	for range 4 {
-		runVictim(t, dir, 2+random.IntN(12), time.Duration(random.IntN(4000))*time.Microsecond, state)
+		runVictim(t, "TestCrashVictim", dir, 2+random.IntN(12), time.Duration(random.IntN(4000))*time.Microsecond, state)
 		checkAfterKill(t, dir, state)
 	}
 }
 
 // runVictim lets the victim say some lines, then go on a little, and kills it.
-func runVictim(t *testing.T, dir string, lines int, more time.Duration, state map[string]string) {
+func runVictim(t *testing.T, test, dir string, lines int, more time.Duration, state map[string]string) {
 	t.Helper()
-	victim := exec.Command(os.Args[0], "-test.run=^TestCrashVictim$")
+	victim := exec.Command(os.Args[0], "-test.run=^"+test+"$")
 	victim.Env = append(os.Environ(), crashDir+"="+dir)
 	out, err := victim.StdoutPipe()
 	if err != nil {
@@ -99,7 +99,7 @@ func runVictim(t *testing.T, dir string, lines int, more time.Duration, state ma
 		if what == "error" {
 			t.Error(said.Text())
 		}
-		if strings.HasPrefix(name, "file-") {
+		if strings.HasPrefix(name, "file-") || what == "loaded" {
 			state[name] = what
 		}
 		if n == lines {

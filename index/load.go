@@ -31,7 +31,9 @@ const (
 
 // Load fills an empty index from captures in order of key, then time: several
 // times as fast as Add. Their files answer when Load returns nil, and nothing
-// does when it fails. Calls during a load are refused with ErrLoading.
+// does when it fails; where a disk fails so that not even an empty index can be
+// had, every later call fails until the index is opened again. Calls during a
+// load are refused with ErrLoading.
 func (x *Index) Load(ctx context.Context, captures iter.Seq2[cdx.Capture, error]) error {
 	if err := x.gate.enterAlone(); err != nil {
 		return err
@@ -55,14 +57,16 @@ func (x *Index) Load(ctx context.Context, captures iter.Seq2[cdx.Capture, error]
 	if err != nil {
 		err = fmt.Errorf("load index: %w", err)
 	}
-	if again := x.reopen(err == nil); again != nil {
+	again := x.reopen(err == nil)
+	if again == nil {
+		if again = x.cfg.Disk.Remove(marker); again != nil {
+			again = fmt.Errorf("unmark load: %w", again)
+		}
+	}
+	if again != nil { // the next Open will find the marker, or all of the load
 		x.gate.fail(again)
-		return errors.Join(err, again)
 	}
-	if gone := x.cfg.Disk.Remove(marker); gone != nil {
-		return errors.Join(err, fmt.Errorf("unmark load: %w", gone))
-	}
-	return err
+	return errors.Join(err, again)
 }
 
 // fill makes a new database in place of the closed one. When it returns nil all of it is on stable storage.
@@ -76,7 +80,7 @@ func (x *Index) fill(ctx context.Context, captures iter.Seq2[cdx.Capture, error]
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	l := &loader{ctx: ctx, x: x, out: db.NewStreamWriter(), ids: map[string]uint32{}, digests: newSorter(x.cfg.Dir, x.cfg.MemoryMiB<<20/3)}
+	l := &loader{ctx: ctx, x: x, out: db.NewStreamWriter(), ids: map[string]uint32{}, digests: newSorter(dir, x.cfg.MemoryMiB<<20/3)}
 	defer l.digests.close()
 	if err = l.out.Prepare(); err == nil {
 		err = l.run(captures)
