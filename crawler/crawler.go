@@ -40,6 +40,7 @@ type Config struct {
 	Disk     *disk.Disk                // default: the operating system's
 	Log      *slog.Logger              // default: none
 	Finished func(warc.Finished) error // takes each WARC file that is complete; see Crawl.Run
+	Pacer    Pacer                     // keeps it polite together with other crawls; default: it is alone
 }
 
 // Crawl is a crawl that was opened. Its methods may be called by several goroutines.
@@ -47,8 +48,9 @@ type Crawl struct {
 	cfg      Config
 	disk     disk.Disk
 	log      *slog.Logger
-	settings harvest.Settings
-	seeds    []string // in normal form
+	plan     atomic.Pointer[plan]
+	changing sync.Mutex // of those who change the settings
+	seeds    []string   // in normal form
 	scope    *scope.Scope
 	frontier *frontier.Frontier
 	client   *fetch.Client
@@ -91,8 +93,10 @@ func New(cfg Config) (crawl *Crawl, err error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, settings: cfg.Job.Settings, state: Preparing,
-		unhanded: map[string]*handover{}, kick: make(chan struct{}, 1)}
+	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, state: Preparing, unhanded: map[string]*handover{}, kick: make(chan struct{}, 1)}
+	if err := c.follow(cfg.Job.Settings); err != nil {
+		return nil, err
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close())
@@ -103,27 +107,27 @@ func New(cfg Config) (crawl *Crawl, err error) {
 			return nil, err
 		}
 	}
-	if err := c.writeSettings(); err != nil {
-		return nil, err
-	}
-	bad := c.readSeeds()
-	if c.scope, err = scope.New(c.settings, c.seeds); err != nil {
-		return nil, err
-	}
-	c.frontier, err = frontier.Open(frontier.Config{Dir: filepath.Join(cfg.Dir, "state", "frontier"), Resume: c.settings.MinDelay.Std(), Log: c.log})
+	c.frontier, err = frontier.Open(frontier.Config{Dir: filepath.Join(cfg.Dir, "state", "frontier"), Resume: cfg.Job.Settings.MinDelay.Std(), Log: c.log})
 	if err != nil {
 		return nil, err
 	}
+	if err := errors.Join(c.recall(), c.writeSettings()); err != nil {
+		return nil, err
+	}
+	bad := c.readSeeds()
+	if c.scope, err = scope.New(*c.base(), c.seeds); err != nil {
+		return nil, err
+	}
 	c.servers = newServers(c.frontier)
-	c.resolver = fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Server: c.settings.Nameserver, Timeout: 5 * time.Second}
-	c.client = fetch.New(fetch.Config{UserAgent: c.settings.Agent(), From: c.settings.From(), Timeout: c.settings.FetchTimeout.Std(),
-		Idle: c.settings.IdleTimeout.Std(), MaxBody: c.settings.MaxDocumentBytes, SpillDir: filepath.Join(cfg.Dir, "state", "spill"),
-		Allowed: c.allowed, MaxIdle: 2 * c.settings.Workers})
+	c.resolver = fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Server: c.base().Nameserver, Timeout: 5 * time.Second}
+	c.client = fetch.New(fetch.Config{UserAgent: c.base().Agent(), From: c.base().From(), Timeout: c.base().FetchTimeout.Std(),
+		Idle: c.base().IdleTimeout.Std(), MaxBody: c.base().MaxDocumentBytes, SpillDir: filepath.Join(cfg.Dir, "state", "spill"),
+		Allowed: c.allowed, MaxIdle: 2 * c.base().Workers})
 	if err := c.recover(); err != nil {
 		return nil, err
 	}
 	c.files, err = warc.NewFilesOn(c.disk, warc.Format{}, warc.FilesConfig{Dir: filepath.Join(cfg.Dir, "warcs"), Prefix: cfg.Prefix, Node: cfg.Node,
-		MaxBytes: c.settings.WARCBytes, Compression: warc.Gzip, Level: c.settings.WARCLevel, Info: c.info()}, c.fileFinished)
+		MaxBytes: c.base().WARCBytes, Compression: warc.Gzip, Level: c.base().WARCLevel, Info: c.info()}, c.fileFinished)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +162,9 @@ func (cfg *Config) complete() error {
 }
 
 func (c *Crawl) writeSettings() error {
-	data, err := json.MarshalIndent(c.cfg.Job, "", "  ")
+	job := c.cfg.Job
+	job.Settings = *c.base()
+	data, err := json.MarshalIndent(job, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write settings of job %s: %w", c.cfg.Job.Name, err)
 	}
@@ -215,10 +221,10 @@ func (c *Crawl) addSeeds(bad []string) error {
 
 // allowed tells whether an address may be reached.
 func (c *Crawl) allowed(addr netip.Addr) bool {
-	if c.settings.OperatorContact == "" && !addr.Unmap().IsLoopback() {
+	if c.base().OperatorContact == "" && !addr.Unmap().IsLoopback() {
 		return false
 	}
-	return c.settings.AllowPrivate || fetch.Public(addr)
+	return c.base().AllowPrivate || fetch.Public(addr)
 }
 
 // Run crawls until the frontier is empty, a limit is reached, Stop is called or ctx ends. It returns nil in all
@@ -255,7 +261,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	go func() { defer close(watched); c.watchTime(workersDone) }()
 
 	var workers sync.WaitGroup
-	for i := range c.settings.Workers {
+	for i := range c.base().Workers {
 		workers.Go(func() {
 			if err := c.work(ctx, i+1); err != nil {
 				cancel(err)

@@ -150,7 +150,7 @@ func (w *worker) followRobots(ctx context.Context, v *visit, url string) (status
 		if err != nil || u == nil {
 			return none, nil, err
 		}
-		hop := &visit{uri: u, target: t}
+		hop := &visit{uri: u, target: t, set: w.settingsOf(t)}
 		url = ""
 		err = w.fetchNow(ctx, hop)
 		if ctx.Err() != nil && len(hop.records) == 0 {
@@ -167,6 +167,7 @@ func (w *worker) followRobots(ctx context.Context, v *visit, url string) (status
 			hop.links.Links = nil
 			err = w.postProcess(ctx, hop)
 		}
+		w.endTurn(hop)
 		if hop.exchange != nil {
 			hop.exchange.Release()
 		}
@@ -202,6 +203,15 @@ func (w *worker) fetchNow(ctx context.Context, v *visit) error {
 		v.addrs = a.Addrs
 		if len(a.Addrs) == 0 {
 			v.status = codeNoDomain
+			return nil
+		}
+	}
+	for {
+		to, wait := w.turn(v)
+		if to {
+			break
+		}
+		if !pause(ctx, wait) {
 			return nil
 		}
 	}

@@ -103,7 +103,7 @@ func (c *Crawl) running() time.Duration {
 
 // checkLimits stops a crawl that has all it may have.
 func (c *Crawl) checkLimits() {
-	s := c.settings
+	s := c.base()
 	if s.MaxObjects > 0 && c.objects.Load() >= s.MaxObjects {
 		c.Stop(reasonObjects)
 	}
@@ -114,7 +114,7 @@ func (c *Crawl) checkLimits() {
 
 // watchTime stops the crawl when its time is over.
 func (c *Crawl) watchTime(done <-chan struct{}) {
-	limit := c.settings.MaxTime.Std()
+	limit := c.base().MaxTime.Std()
 	for limit > 0 {
 		c.mu.Lock()
 		left := limit - c.running()

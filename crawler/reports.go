@@ -15,7 +15,7 @@ import (
 
 // info is the provenance in each warcinfo record.
 func (c *Crawl) info() []warc.Field {
-	s := c.settings
+	s := c.base()
 	info := []warc.Field{
 		{Name: "software", Value: "Holdfast/1.0"},
 		{Name: "hostname", Value: c.cfg.Node},

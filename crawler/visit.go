@@ -17,8 +17,10 @@ import (
 // visit is a URI on its way through the chain: what the frontier knew of it, and what each stage found out.
 type visit struct {
 	uri    *frontier.URI
-	target fetch.Target // zero for dns:
-	host   string       // of a dns: URI
+	set    *harvest.Settings // in effect for it
+	factor int               // by which its host's rests are longer; 0: its host was not asked for
+	target fetch.Target      // zero for dns:
+	host   string            // of a dns: URI
 	addrs  []netip.Addr
 
 	answer   *fetch.Answer   // of a DNS look-up
@@ -55,14 +57,15 @@ type worker struct {
 
 func newWorker(c *Crawl, number int) *worker {
 	w := &worker{Crawl: c, number: number, extractor: extract.New()}
-	w.chain = []stage{w.preFetch, w.fetch, w.extract, w.record}
+	w.chain = []stage{w.preFetch, w.takeTurn, w.fetch, w.extract, w.record}
 	return w
 }
 
 // visit takes one URI through the chain. An error means that the crawl cannot go on.
 func (w *worker) visit(ctx context.Context, u *frontier.URI) error {
-	v := &visit{uri: u}
+	v := &visit{uri: u, set: w.base()}
 	defer func() {
+		w.endTurn(v)
 		if v.exchange != nil {
 			v.exchange.Release()
 		}
@@ -94,7 +97,7 @@ func (w *worker) preFetch(_ context.Context, v *visit) (step, error) {
 		v.status = fetch.CodeUnfetchable
 		return over, nil
 	}
-	v.target = target
+	v.target, v.set = target, w.settingsOf(target)
 	if verdict := w.scope.Decide(u.URL, u.Path); verdict != scope.Accept {
 		v.status = verdict.Status()
 		return over, nil
@@ -102,7 +105,7 @@ func (w *worker) preFetch(_ context.Context, v *visit) (step, error) {
 	if to, err := w.addresses(v); to != next || err != nil {
 		return to, err
 	}
-	if w.settings.Robots == harvest.RobotsIgnore || isPrerequisite(u) {
+	if v.set.Robots == harvest.RobotsIgnore || isPrerequisite(u) {
 		return next, nil
 	}
 	return w.robots(v)
@@ -196,11 +199,11 @@ func (w *worker) failed(ctx context.Context, v *visit, cause error, permanent bo
 		return again, nil
 	}
 	w.log.Debug("fetch failed", "uri", v.uri.URL, "status", v.status, "tries", v.uri.Tries+1, "error", cause)
-	if permanent || v.uri.Tries >= w.settings.MaxRetries {
+	if permanent || v.uri.Tries >= v.set.MaxRetries {
 		return over, nil
 	}
 	hostDown := v.status == fetch.CodeDNSFailed || v.status == fetch.CodeConnectFailed
-	w.frontier.Retry(v.uri, w.settings.RetryDelay.Std(), w.politeness(v), hostDown || isPrerequisite(v.uri))
+	w.frontier.Retry(v.uri, v.set.RetryDelay.Std(), w.politeness(v), hostDown || isPrerequisite(v.uri))
 	return again, nil
 }
 
@@ -216,11 +219,11 @@ func (c *Crawl) politeness(v *visit) time.Duration {
 	if v.exchange == nil {
 		return 0
 	}
-	s := c.settings
+	s := v.set
 	wait := time.Duration(float64(v.exchange.Duration) * s.DelayFactor)
 	wait = min(max(wait, s.MinDelay.Std()), s.MaxDelay.Std())
 	if s.Robots == harvest.RobotsObey {
 		wait = max(wait, min(c.servers.delay(v.target.Scheme, v.target.Authority), s.MaxCrawlDelay.Std()))
 	}
-	return wait
+	return wait * time.Duration(max(v.factor, 1))
 }

@@ -69,9 +69,11 @@ func (c *crawls) crawl(ctx context.Context, r *crawling, log *slog.Logger) (craw
 		return crawler.Summary{}, err
 	}
 	r.dir = dir
+	turns := jobPace{c.n.pacer, fmt.Sprintf("%d.%d", r.job.ID, r.job.Attempt)}
+	defer c.n.pacer.Leave(turns.job)
 	crawl, err := crawler.New(crawler.Config{
 		Dir: dir, Job: r.job.Spec, Prefix: fmt.Sprintf("%d-%s", r.job.ID, fileWord(r.job.Harvest)), Node: c.n.cfg.Name,
-		Disk: &c.n.disk, Log: log,
+		Disk: &c.n.disk, Log: log, Pacer: turns,
 		Finished: func(f warc.Finished) error { return c.enter(ctx, r.job, f.Path, f.Size, f.SHA256) },
 	})
 	if err != nil {

@@ -25,6 +25,7 @@ const (
 	auditCall      = "audit"
 	indexCall      = "index"
 	digestCall     = "captures.digest"
+	paceCall       = "pace"
 )
 
 // raftCarrier lets Raft dial through the peers' port.

@@ -18,6 +18,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/crawler/pace"
 	"holdfast/duty"
 	"holdfast/gossip"
 	"holdfast/index"
@@ -44,8 +45,10 @@ type Node struct {
 	replica *replica.Replica
 	indexer *indexer // nil on a node of a checksum replica
 	crawls  *crawls
+	pacer   *pace.Pacer
 	local   catalog.AccessToken
 
+	paceHome *pace.Home
 	known    atomic.Pointer[known]
 	others   atomic.Pointer[[]string]
 	coverage atomic.Pointer[coverage]
@@ -96,6 +99,8 @@ func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
 	if err := n.openReplica(); err != nil {
 		return nil, err
 	}
+	n.paceHome = pace.NewHome(string(n.id))
+	n.pacer = pace.New(pace.Config{Self: string(n.id), Home: n.paceHome, Homes: paceHomes{n.peer}, Log: n.log.With("room", "pace")})
 	n.crawls = newCrawls(n)
 	n.handle()
 	return n, nil
@@ -217,6 +222,7 @@ func (n *Node) handle() {
 	answer(p, auditCall, n.serveAudit)
 	answer(p, indexCall, n.serveIndex)
 	answer(p, digestCall, n.serveDigest)
+	answer(p, paceCall, n.servePace)
 }
 
 // Ready is closed when all parts of the node run.
@@ -253,6 +259,7 @@ func (n *Node) Run(ctx context.Context) error {
 	parts = append(parts,
 		part{"replica", n.replica.Run},
 		part{"leader", n.lead},
+		part{"pace", n.pace},
 		part{"crawls", n.crawls.Run},
 		part{"api", front.api},
 		part{"access", front.access},

@@ -1,0 +1,105 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/crawler/pace"
+	"holdfast/peer"
+)
+
+// Every so often it is looked who lives; in the first moments of a process, all members are thought to.
+const (
+	paceEvery  = 2 * time.Second
+	paceUnsure = 10 * time.Second
+)
+
+// paceHomes reaches the homes of hosts on other nodes.
+type paceHomes struct{ peer *peer.Peer }
+
+func (h paceHomes) Ask(ctx context.Context, node string, asks []pace.Ask) ([]pace.Answer, error) {
+	return ask[[]pace.Answer](ctx, h.peer, catalog.NodeID(node), paceCall, asks)
+}
+
+func (n *Node) servePace(_ context.Context, _ catalog.NodeID, asks []pace.Ask) ([]pace.Answer, error) {
+	return n.paceHome.Serve(asks, time.Now()), nil
+}
+
+// pace keeps this node's jobs polite together with those of the others.
+func (n *Node) pace(ctx context.Context) error {
+	ended := make(chan error, 1)
+	go func() { ended <- n.pacer.Run(ctx) }()
+	tick := time.NewTicker(paceEvery)
+	defer tick.Stop()
+	for {
+		news := n.changed.C()
+		living, cutOff, err := n.crawlingNodes()
+		if err != nil {
+			n.log.Warn("who crawls is not known", "error", err)
+		} else {
+			n.pacer.SetLiving(living, cutOff, time.Now())
+		}
+		select {
+		case err := <-ended:
+			return err
+		case <-tick.C:
+		case <-news:
+		}
+	}
+}
+
+// crawlingNodes returns who lives, and how many nodes that do not seem to have a job and may be crawling it, cut off.
+func (n *Node) crawlingNodes() (living []string, cutOff int, err error) {
+	alive := n.alive()
+	err = n.raft.View(func(v catalog.View) error {
+		members, err := v.Members()
+		if err != nil {
+			return err
+		}
+		listed := map[catalog.NodeID]bool{n.id: true}
+		for _, m := range members {
+			if alive[m.ID] || time.Since(n.started) < paceUnsure {
+				listed[m.ID] = true
+			}
+		}
+		for id := range listed {
+			living = append(living, string(id))
+		}
+		slices.Sort(living)
+		cut := map[catalog.NodeID]bool{}
+		for after := uint64(0); ; {
+			jobs, err := v.Jobs(catalog.JobStarted, after, 100)
+			if err != nil {
+				return err
+			}
+			if len(jobs) == 0 {
+				break
+			}
+			for _, job := range jobs {
+				after = job.ID
+				if job.Node != "" && !listed[job.Node] {
+					cut[job.Node] = true
+				}
+			}
+		}
+		cutOff = len(cut)
+		return nil
+	})
+	if err != nil {
+		return nil, 0, fmt.Errorf("look who crawls: %w", err)
+	}
+	return living, cutOff, nil
+}
+
+// jobPace is one attempt's part in it.
+type jobPace struct {
+	pacer *pace.Pacer
+	job   string
+}
+
+func (p jobPace) Admit(host string) pace.Grant { return p.pacer.Admit(p.job, host) }
+
+func (p jobPace) Done(host string, rest time.Duration) { p.pacer.Done(p.job, host, rest) }
