@@ -38,6 +38,7 @@ type crawlFlags struct {
 	AllowPrivate bool          `help:"Reach private and loopback addresses too."`
 	Nameserver   string        `placeholder:"ADDR:PORT" help:"Ask this name server instead of the machine's own."`
 	IgnoreRobots bool          `help:"Do not ask for robots.txt."`
+	Set          []string      `placeholder:"NAME=VALUE" sep:"none" help:"Any setting (holdfast settings lists them), as max_path_segments=10 or 'traps=[\".*calendar.*\"]'; may be repeated."`
 	Contact      string        `env:"HOLDFAST_CONTACT" placeholder:"URL" help:"A page or e-mail address that site owners can turn to; needed for any site that is not on this machine."`
 }
 
@@ -85,6 +86,13 @@ func (f crawlFlags) settings() (harvest.Settings, error) {
 		s.OperatorContact = f.Contact
 	}
 	s.AllowPrivate = s.AllowPrivate || f.AllowPrivate
+	patch, err := harvest.ParsePatch(f.Set)
+	if err == nil {
+		err = s.Lay(patch)
+	}
+	if err != nil {
+		return s, err
+	}
 	return s, s.Validate()
 }
 

@@ -185,3 +185,26 @@ func TestChange(t *testing.T) {
 		}
 	}
 }
+
+func TestPatchOfACommandLine(t *testing.T) {
+	patch, err := ParsePatch([]string{"max_hops=3", "min_delay=250ms", "traps=.*calendar.*", `headers=["Accept-Language: da","X-A: b"]`, "cookies=false", "user_agent=x 1", "operator=7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := DefaultSettings()
+	if err := s.Lay(patch); err != nil {
+		t.Fatal(err)
+	}
+	if s.MaxHops != 3 || s.MinDelay != Duration(250*time.Millisecond) || len(s.Traps) != 1 || len(s.Headers) != 2 || s.Cookies || s.UserAgent != "x 1" || s.Operator != "7" {
+		t.Errorf("%+v", s)
+	}
+	for _, wrong := range []string{"max_hops", "max_hop=1", "max_hops=many"} {
+		patch, err := ParsePatch([]string{wrong})
+		if err == nil {
+			err = s.Lay(patch)
+		}
+		if !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}

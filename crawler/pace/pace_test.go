@@ -234,6 +234,7 @@ func TestHomesAreSpreadAndMoveLittle(t *testing.T) {
 
 func BenchmarkAdmit(b *testing.B) {
 	p := New(Config{Self: "a", Home: NewHome("a"), Log: slog.New(slog.DiscardHandler)})
+	p.SetLiving([]string{"a"}, 0, time.Now())
 	for b.Loop() {
 		p.Admit("job", "host")
 		p.Done("job", "host", 0)

@@ -58,7 +58,7 @@ type Grant struct {
 
 // New makes a Pacer.
 func New(cfg Config) *Pacer {
-	return &Pacer{cfg: cfg, alone: NewHome(cfg.Self), kick: make(chan struct{}, 1), living: []string{cfg.Self}, held: map[held]*turn{}}
+	return &Pacer{cfg: cfg, alone: NewHome(cfg.Self), kick: make(chan struct{}, 1), held: map[held]*turn{}}
 }
 
 // SetLiving takes in which nodes live, this one among them, and how many others are cut off and may be crawling all the same.
@@ -72,12 +72,15 @@ func (p *Pacer) SetLiving(living []string, cutOff int, now time.Time) {
 // tryAgain is when a worker looks again for a lease that is on its way.
 const tryAgain = 100 * time.Millisecond
 
-// Admit tells whether the job may ask the host now. If so it counts as asking until Done.
+// Admit tells whether the job may ask the host now. If so it counts as asking until Done. Before the first SetLiving, nobody may.
 func (p *Pacer) Admit(job, host string) Grant {
 	now := time.Now()
 	key := held{job, host}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.living) == 0 {
+		return Grant{Wait: tryAgain}
+	}
 	t := p.held[key]
 	if t == nil {
 		t = &turn{}

@@ -1,0 +1,89 @@
+package harvest
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// set gives one setting a value.
+func (s *Settings) set(name string, value json.RawMessage) error {
+	data, err := json.Marshal(map[string]json.RawMessage{name: value})
+	if err != nil {
+		return invalid(name, string(value), "JSON")
+	}
+	fresh := *s
+	t := reflect.TypeOf(fresh)
+	for i := range t.NumField() { // a list replaces, it is not written over the list that others share
+		if n, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); n == name && t.Field(i).Type.Kind() == reflect.Slice {
+			reflect.ValueOf(&fresh).Elem().Field(i).SetZero()
+		}
+	}
+	if err := fresh.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	*s = fresh
+	return nil
+}
+
+// Lay gives settings values, by name. What results is to be checked with Validate.
+func (s *Settings) Lay(patch map[string]json.RawMessage) error {
+	for name, value := range patch {
+		if err := s.set(name, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ParsePatch reads settings as a command line gives them, each as "name=value". A value is JSON, or else text: durations, words
+// and lone expressions need no quotes.
+func ParsePatch(given []string) (map[string]json.RawMessage, error) {
+	patch := make(map[string]json.RawMessage, len(given))
+	kinds := map[string]string{}
+	for _, r := range Reference() {
+		kinds[r.Name] = r.Type
+	}
+	for _, g := range given {
+		name, value, ok := strings.Cut(g, "=")
+		if !ok {
+			return nil, invalid("set", strconv.Quote(g), "a setting and its value, as max_hops=3")
+		}
+		name = strings.TrimSpace(name)
+		kind := kinds[name]
+		if kind == "text" || kind == "duration" || !json.Valid([]byte(value)) {
+			if !strings.HasPrefix(value, `"`) {
+				quoted, err := json.Marshal(value)
+				if err != nil {
+					return nil, invalid(name, strconv.Quote(value), "text")
+				}
+				value = string(quoted)
+			}
+			if strings.HasPrefix(kind, "list of text") {
+				value = "[" + value + "]"
+			}
+		}
+		patch[name] = json.RawMessage(value)
+	}
+	return patch, nil
+}
+
+// Change returns the settings with some of them changed while a crawl runs. A setting that cannot be changed then is refused.
+func (s Settings) Change(patch map[string]json.RawMessage) (Settings, error) {
+	live := map[string]bool{}
+	for _, group := range settingGroups() {
+		for _, r := range group.settings {
+			live[r.Name] = r.Live
+		}
+	}
+	for name, value := range patch {
+		if ok, known := live[name]; known && !ok {
+			return s, invalid(name, "a change", "no change while the crawl runs")
+		}
+		if err := s.set(name, value); err != nil {
+			return s, err
+		}
+	}
+	return s, s.Validate()
+}
