@@ -209,7 +209,7 @@ func (s *state) addFile(a *Addition, replicas []Replica) error {
 		return s.addAgain(a, f)
 	}
 	f = File{Name: a.Name, Size: a.Size, SHA256: a.SHA256, Collection: a.Collection, Source: a.Source, Added: s.at,
-		Job: a.Job, Attempt: a.Attempt}
+		Job: a.Job, Attempt: a.Attempt, Copies: make([]Copy, 0, len(replicas))}
 	for i := range replicas {
 		if replicas[i].Holds(a.Collection) {
 			f.addCopy(Copy{Replica: replicas[i].Name, State: UploadStarted, Since: s.at})

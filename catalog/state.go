@@ -21,7 +21,7 @@ type state struct {
 }
 
 func newState(tx Tx, index uint64) *state {
-	s := &state{tx: tx, changed: make(map[string][]byte), index: index}
+	s := &state{tx: tx, changed: make(map[string][]byte, 16), index: index}
 	s.records = records{s}
 	return s
 }

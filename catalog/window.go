@@ -31,16 +31,15 @@ func (s *state) remembered(c *Command) (*Result, error) {
 	if err != nil || !ok || c.Boot > w.Boot {
 		return nil, err
 	}
-	unknown := &Result{Refusal: refuse(OutcomeUnknown, "request %d of boot %d is below what is remembered of the node", c.Seq, c.Boot)}
 	if c.Boot < w.Boot || w.Top >= WindowSize && c.Seq <= w.Top-WindowSize {
-		return unknown, nil
+		return forgotten(c), nil
 	}
 	of, ok, err := get[asked](s, keyAnswer(c.Node, c.Seq))
 	if err != nil || !ok || of.Boot != c.Boot || of.Seq < c.Seq {
 		return nil, err
 	}
 	if of.Seq > c.Seq {
-		return unknown, nil
+		return forgotten(c), nil
 	}
 	old, _, err := get[answer](s, keyAnswer(c.Node, c.Seq))
 	if err != nil {
@@ -56,6 +55,11 @@ func (s *state) remembered(c *Command) (*Result, error) {
 		}
 	}
 	return &old.Result, nil
+}
+
+// forgotten is the answer to a request that may or may not have been carried out.
+func forgotten(c *Command) *Result {
+	return &Result{Refusal: refuse(OutcomeUnknown, "request %d of boot %d is below what is remembered of the node", c.Seq, c.Boot)}
 }
 
 // remember stages the request's answer.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gofrs/flock"
@@ -13,12 +14,20 @@ import (
 	"github.com/hashicorp/raft-wal/metadb"
 )
 
+// What is kept of the log's end in memory.
+const (
+	recentEntries = 512
+	recentBytes   = 16 << 10 // of the largest entry kept
+)
+
 // entryOverhead is about what the log adds to an entry's own bytes.
 const entryOverhead = 48
 
-// logStore is the Raft log and stable store. It keeps count of the entries' size.
+// logStore is the Raft log and stable store. It keeps count of the entries' size, and the latest entries in memory:
+// each is soon read again, to be sent and to be applied.
 type logStore struct {
 	*wal.WAL
+	recent         recent
 	meta           *metadb.BoltMetaDB
 	lock           *flock.Flock
 	entries, bytes atomic.Uint64
@@ -87,7 +96,57 @@ func (s *logStore) StoreLogs(logs []*hraft.Log) error {
 	for _, l := range logs {
 		s.count(l)
 	}
+	s.recent.keep(logs)
 	return nil
+}
+
+// GetLog reads the entry at the index into l.
+func (s *logStore) GetLog(index uint64, l *hraft.Log) error {
+	if s.recent.get(index, l) {
+		return nil
+	}
+	return s.WAL.GetLog(index, l)
+}
+
+// DeleteRange removes the entries from first to last.
+func (s *logStore) DeleteRange(first, last uint64) error {
+	s.recent.clear()
+	return s.WAL.DeleteRange(first, last)
+}
+
+// recent holds stored entries by their index modulo their number.
+type recent struct {
+	mu      sync.RWMutex
+	entries [recentEntries]hraft.Log // Index 0: none
+}
+
+func (r *recent) keep(logs []*hraft.Log) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range logs {
+		place := &r.entries[l.Index%recentEntries]
+		*place = hraft.Log{}
+		if len(l.Data)+len(l.Extensions) <= recentBytes {
+			*place = *l
+		}
+	}
+}
+
+func (r *recent) get(index uint64, l *hraft.Log) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	place := &r.entries[index%recentEntries]
+	if index == 0 || place.Index != index {
+		return false
+	}
+	*l = *place
+	return true
+}
+
+func (r *recent) clear() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.entries = [recentEntries]hraft.Log{}
 }
 
 // mean returns the mean size of an entry, or a guess before there are enough of them.
