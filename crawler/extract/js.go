@@ -50,6 +50,8 @@ func (x *Extractor) candidate(b []byte, open, end int) {
 		if c[0] == '.' || c[0] == '/' || isHTTP(c) {
 			x.addTo(&x.self, c, x.certain(), "script/import")
 		}
+	case importScript:
+		x.addTo(&x.self, c, x.certain(), "script/import")
 	case importRelative:
 		x.addTo(&x.self, c, Speculative, scriptString)
 	default:
@@ -69,7 +71,8 @@ type importKind int
 
 const (
 	importNone     importKind = iota
-	importModule              // import … from "x", import "x", import("x"), export … from "x", importScripts("x")
+	importModule              // import … from "x", import "x", import("x"), export … from "x"
+	importScript              // importScripts("x")
 	importRelative            // new URL("x", import.meta.url)
 )
 
@@ -89,23 +92,23 @@ func imported(before, after []byte) importKind {
 	}
 	word := lastWord(b)
 	b = b[:len(b)-len(word)]
+	kind := importNone
 	switch string(word) {
 	case "importScripts":
-		if !call {
-			return importNone
+		if call {
+			kind = importScript
 		}
 	case "import":
+		kind = importModule
 	case "from":
-		if before := trimRight(b); call || !bindings(before) {
-			return importNone
+		if !call && bindings(trimRight(b)) {
+			kind = importModule
 		}
-	default:
+	}
+	if kind == importNone || len(b) > 0 && (b[len(b)-1] == '.' || quoteClass[b[len(b)-1]]) || commented(b) {
 		return importNone
 	}
-	if len(b) > 0 && (b[len(b)-1] == '.' || quoteClass[b[len(b)-1]]) || commented(b) {
-		return importNone
-	}
-	return importModule
+	return kind
 }
 
 // bindings reports whether b ends with what stands between import or export and from.
@@ -131,7 +134,11 @@ func bindings(b []byte) bool {
 // commented reports whether b ends within a comment of one line, or of the usual form of several.
 func commented(b []byte) bool {
 	line := trim(b[bytes.LastIndexByte(b, '\n')+1:])
-	return bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("*")) || bytes.HasPrefix(line, []byte("/*"))
+	if bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("*")) || bytes.HasPrefix(line, []byte("/*")) {
+		return true
+	}
+	i := bytes.LastIndex(line, []byte("//"))
+	return i > 0 && (isSpace(line[i-1]) || line[i-1] == ';')
 }
 
 func lastWord(b []byte) []byte {

@@ -1,6 +1,9 @@
 package extract
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // maxVariables bounds what a playlist defines.
 const maxVariables = 32
@@ -31,7 +34,7 @@ func (x *Extractor) playlist(b []byte) {
 		default:
 			for _, name := range [...]string{"URI", "X-ASSET-URI", "X-ASSET-LIST", "SERVER-URI"} {
 				if v := playlistAttribute(attrs, name); len(v) > 0 {
-					x.add(substitute(v, variables), Embed, "m3u8/"+string(tag[1:min(len(tag), 40)])+"/@"+name)
+					x.add(substitute(v, variables), Embed, "m3u8/"+strings.ToUpper(nameOf(tag[1:]))+"/@"+name)
 				}
 			}
 		}
