@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/crawler/frontier"
+	"holdfast/crawler/report"
 	"holdfast/warc"
 )
 
@@ -97,6 +98,9 @@ func (c *Crawl) commitBatch() error {
 		if !ok {
 			return fmt.Errorf("commit: unknown outcome %T", a)
 		}
+		if c.settings.LogExtra {
+			o.line.Extra = o.extra()
+		}
 		lines = o.line.AppendTo(lines)
 		if err := c.account(b, o); err != nil {
 			return err
@@ -135,6 +139,14 @@ func (c *Crawl) commitBatch() error {
 	return nil
 }
 
+// extra is the last column of the log: where the first record of the URI is.
+func (o *outcome) extra() string {
+	if len(o.records) == 0 {
+		return "{}"
+	}
+	return string(report.AppendExtra(nil, max(o.line.Size, 0), o.records[0].File, o.records[0].Offset))
+}
+
 // seedEnd is how a seed ended.
 type seedEnd struct {
 	Status   int    `json:"status"`
@@ -144,7 +156,7 @@ type seedEnd struct {
 // account takes an outcome into the figures.
 func (c *Crawl) account(b *frontier.Batch, o *outcome) error {
 	c.mu.Lock()
-	c.stats.Add(o.line)
+	c.stats.Add(&o.line)
 	c.mu.Unlock()
 	if !o.seed {
 		return nil

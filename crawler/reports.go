@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"holdfast/cdx"
 	"holdfast/crawler/fetch"
@@ -43,12 +44,12 @@ func (c *Crawl) writeReports(s Summary) error {
 		return err
 	}
 	n := s.Counters
-	head := report.Crawl{Name: c.cfg.Job.Name, Status: string(s.State), Reason: s.Reason, Elapsed: s.Elapsed,
+	head := report.Crawl{Name: c.cfg.Job.Name, Status: report.ExitStatus(s.Reason, false), Reason: s.Reason, Elapsed: s.Elapsed, Captures: c.stats.Captures,
 		SeedsCrawled: crawled, SeedsNotCrawled: len(seeds) - crawled, Hosts: len(hosts), Discovered: n.Discovered, Queued: n.Queued,
 		Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes}
 	for name, write := range map[string]func(io.Writer) error{
 		"crawl-report.txt":        func(w io.Writer) error { return report.WriteCrawl(w, head) },
-		"hosts-report.txt":        func(w io.Writer) error { return report.WriteHosts(w, hosts) },
+		"hosts-report.txt":        func(w io.Writer) error { return report.WriteHosts(w, slices.Values(hosts)) },
 		"mimetype-report.txt":     func(w io.Writer) error { return report.WriteTypes(w, c.stats) },
 		"responsecode-report.txt": func(w io.Writer) error { return report.WriteStatuses(w, c.stats) },
 		"seeds-report.txt":        func(w io.Writer) error { return report.WriteSeeds(w, seeds) },

@@ -181,7 +181,7 @@ func logLines(t testing.TB, dir string) [][]string {
 	var lines [][]string
 	for line := range strings.Lines(string(data)) {
 		columns := strings.Fields(line)
-		if len(columns) != 13 {
+		if len(columns) != 12 {
 			t.Fatalf("%d columns in %q", len(columns), line)
 		}
 		lines = append(lines, columns)

@@ -1,116 +1,28 @@
-// Package report writes what a crawl has to say for itself: the crawl log and the reports, in Heritrix's columns.
 package report
 
 import (
+	"errors"
 	"fmt"
-	"strconv"
-	"strings"
-	"time"
+	"os"
+	"sync"
 
 	"holdfast/internal/disk"
 )
 
-// Line is one line of crawl.log: a URI and how it ended.
-type Line struct {
-	Logged      time.Time
-	Status      int
-	Size        int64 // of the content; negative: unknown
-	URI         string
-	Path        string // hops; "" for a seed
-	Via         string
-	MIME        string
-	Worker      int
-	Begin       time.Time // zero: never fetched
-	Duration    time.Duration
-	Digest      string // with its algorithm
-	Source      string
-	Annotations []string
-	Extra       string // JSON of the 13th column, "" for {}
-}
+// writeAt is how many bytes of lines a log gathers before it writes them.
+const writeAt = 256 << 10
 
-// AppendTo appends the line, its end included, to b.
-func (l *Line) AppendTo(b []byte) []byte {
-	b = l.Logged.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
-	b = append(b, ' ')
-	b = pad(b, strconv.Itoa(l.Status), 5)
-	b = append(b, ' ')
-	size := "-"
-	if l.Size >= 0 {
-		size = strconv.FormatInt(l.Size, 10)
-	}
-	b = pad(b, size, 10)
-	b = word(append(b, ' '), l.URI)
-	b = word(append(b, ' '), shortPath(l.Path))
-	b = word(append(b, ' '), l.Via)
-	mime, _, _ := strings.Cut(l.MIME, ";")
-	if mime = strings.TrimSpace(mime); mime == "" {
-		mime = "no-type"
-	}
-	b = word(append(b, ' '), mime)
-	b = append(b, " #"...)
-	if n := strconv.Itoa(l.Worker); len(n) < 3 {
-		b = append(append(b, "000"[:3-len(n)]...), n...)
-	} else {
-		b = append(b, n...)
-	}
-	b = append(b, ' ')
-	if l.Begin.IsZero() {
-		b = append(b, '-')
-	} else {
-		b = append(b, Timestamp17(l.Begin)...)
-		b = append(b, '+')
-		b = strconv.AppendInt(b, l.Duration.Milliseconds(), 10)
-	}
-	b = word(append(b, ' '), l.Digest)
-	b = word(append(b, ' '), l.Source)
-	b = word(append(b, ' '), strings.Join(l.Annotations, ","))
-	extra := l.Extra
-	if extra == "" {
-		extra = "{}"
-	}
-	b = append(append(b, ' '), extra...)
-	return append(b, '\n')
-}
+// Log is an append-only file of lines that can be taken back to an earlier size. Its methods may be called by several goroutines.
+type Log struct {
+	mu      sync.Mutex // of pending
+	pending []byte
 
-// Timestamp17 writes a time as 17 digits, down to the millisecond.
-func Timestamp17(t time.Time) string {
-	t = t.UTC()
-	return t.Format("20060102150405") + fmt.Sprintf("%03d", t.Nanosecond()/1e6)
+	file  sync.Mutex // of all below; taken before mu
+	out   *disk.File
+	spare []byte
+	dirty bool // written to, not synced
+	err   error
 }
-
-// shortPath writes more than 50 hops as their number and the last 50.
-func shortPath(path string) string {
-	if len(path) <= 50 {
-		return path
-	}
-	return strconv.Itoa(len(path)-50) + "+" + path[len(path)-50:]
-}
-
-func pad(b []byte, s string, width int) []byte {
-	for range width - len(s) {
-		b = append(b, ' ')
-	}
-	return append(b, s...)
-}
-
-// word appends s as one column: "-" if empty, white space and control characters escaped.
-func word(b []byte, s string) []byte {
-	if s == "" {
-		return append(b, '-')
-	}
-	const hex = "0123456789ABCDEF"
-	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c == 0x7f {
-			b = append(b, '%', hex[c>>4], hex[c&15])
-		} else {
-			b = append(b, c)
-		}
-	}
-	return b
-}
-
-// Log is an append-only file of lines that can be taken back to an earlier size.
-type Log struct{ file *disk.File }
 
 // OpenLog opens the log at path and cuts it to size, what it had at the last commit.
 func OpenLog(d disk.Disk, path string, size int64) (*Log, error) {
@@ -120,26 +32,108 @@ func OpenLog(d disk.Disk, path string, size int64) (*Log, error) {
 	}
 	if f.Size() > size {
 		if err := f.Truncate(size); err != nil {
-			f.Close()
-			return nil, err
+			return nil, errors.Join(err, f.Close())
 		}
 	}
-	return &Log{f}, nil
+	return &Log{out: f}, nil
 }
 
-// Append adds whole lines and returns the log's size. When it returns nil they are on stable storage.
+// OpenWholeLog opens the log at path and cuts off what follows its last whole line, as a crash may leave it. It is for
+// logs whose lines are true whether or not what happened beside them was committed.
+func OpenWholeLog(d disk.Disk, path string) (*Log, error) {
+	end, err := endOfLines(path)
+	if err != nil {
+		return nil, fmt.Errorf("open log %s: %w", path, err)
+	}
+	return OpenLog(d, path, end)
+}
+
+// endOfLines is the offset after the last newline of the file at path, 0 if there is none.
+func endOfLines(path string) (int64, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	size := info.Size()
+	if size == 0 {
+		return 0, nil
+	}
+	last := make([]byte, 1)
+	if _, err := f.ReadAt(last, size-1); err != nil {
+		return 0, err
+	}
+	if last[0] == '\n' {
+		return size, nil
+	}
+	r := backward{file: f, at: size}
+	_, at, err := r.next()
+	return at, err
+}
+
+// Add gathers lines: add appends whole lines to what it is given and returns that. They are written when there are
+// many, or by Flush. What fails is told by Flush.
+func (l *Log) Add(add func([]byte) []byte) {
+	l.mu.Lock()
+	l.pending = add(l.pending)
+	full := len(l.pending) >= writeAt
+	l.mu.Unlock()
+	if full {
+		l.file.Lock()
+		l.write()
+		l.file.Unlock()
+	}
+}
+
+// Flush puts all lines on stable storage and returns the log's size. After an error the log takes no more.
+func (l *Log) Flush() (int64, error) {
+	l.file.Lock()
+	defer l.file.Unlock()
+	l.write()
+	if l.err == nil && l.dirty {
+		l.err = l.out.Sync()
+		l.dirty = l.err != nil
+	}
+	return l.out.Size(), l.err
+}
+
+// write writes the pending lines. The caller holds file.
+func (l *Log) write() {
+	l.mu.Lock()
+	lines := l.pending
+	l.pending = l.spare[:0]
+	l.mu.Unlock()
+	if len(lines) > 0 && l.err == nil {
+		l.dirty = true
+		_, l.err = l.out.Write(lines)
+	}
+	if l.spare = lines[:0]; cap(lines) > 4*writeAt {
+		l.spare = nil
+	}
+}
+
+// Append adds whole lines and returns the log's size. When it returns nil they are on stable storage, and so
+// are those that were given to Add before.
 func (l *Log) Append(lines []byte) (int64, error) {
-	if len(lines) == 0 {
-		return l.file.Size(), nil
-	}
-	if _, err := l.file.Write(lines); err != nil {
-		return 0, err
-	}
-	if err := l.file.Sync(); err != nil {
-		return 0, err
-	}
-	return l.file.Size(), nil
+	l.Add(func(b []byte) []byte { return append(b, lines...) })
+	return l.Flush()
 }
 
-// Close closes the log.
-func (l *Log) Close() error { return l.file.Close() }
+// Close writes what is pending, without making it durable, and closes the log.
+func (l *Log) Close() error {
+	l.file.Lock()
+	defer l.file.Unlock()
+	l.write()
+	err := errors.Join(l.err, l.out.Close())
+	if l.err == nil {
+		l.err = os.ErrClosed
+	}
+	return err
+}

@@ -1,0 +1,197 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ProgressLegend is the line over the columns of progress-statistics.log.
+const ProgressLegend = "           timestamp  discovered      queued   downloaded       doc/s(avg)  KB/s(avg)   dl-failures   busy-thread" +
+	"   mem-use-KB  heap-size-KB   congestion   max-depth   avg-depth"
+
+// ProgressEvery is how often a line of progress-statistics.log is due.
+const ProgressEvery = 20 * time.Second
+
+// Progress is a line of progress-statistics.log: where the crawl stands.
+type Progress struct {
+	At                           time.Time
+	Discovered, Queued           int64
+	Downloaded, Failures         int64
+	DocsPerSecond, AverageDocs   float64 // since the last line, and over all
+	KBPerSecond, AverageKB       int64
+	Busy                         int // workers at work
+	MemoryKB, HeapKB             int64
+	Congestion                   float64 // queues that could be worked on, for each worker that there is; see Heritrix
+	DeepestQueue, AverageOfQueue int64   // URIs in the longest queue, and in a queue on average
+}
+
+// AppendTo appends the line, its end included, to b.
+func (p *Progress) AppendTo(b []byte) []byte {
+	at := len(b)
+	b = appendSeconds(b, p.At)
+	right := func(col int, s string) {
+		for len(b)-at < col-len(s) {
+			b = append(b, ' ')
+		}
+		b = append(b, s...)
+	}
+	number := func(col int, n int64) { right(col, strconv.FormatInt(n, 10)) }
+	number(32, p.Discovered)
+	number(44, p.Queued)
+	number(57, p.Downloaded)
+	right(74, decimal(p.DocsPerSecond)+"("+decimal(p.AverageDocs)+")")
+	right(85, strconv.FormatInt(p.KBPerSecond, 10)+"("+strconv.FormatInt(p.AverageKB, 10)+")")
+	number(99, p.Failures)
+	number(113, int64(p.Busy))
+	number(126, p.MemoryKB)
+	number(140, p.HeapKB)
+	right(153, decimal(p.Congestion))
+	number(165, p.DeepestQueue)
+	number(177, p.AverageOfQueue)
+	return append(b, '\n')
+}
+
+// decimal writes at most two digits after the point, and commas between thousands, as Java does for the United States.
+func decimal(f float64) string {
+	s := grouped(f, 2)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}
+
+// grouped writes so many digits after the point, and commas between thousands.
+func grouped(f float64, precision int) string {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return "0"
+	}
+	s := strconv.FormatFloat(f, 'f', precision, 64)
+	sign := ""
+	if strings.HasPrefix(s, "-") {
+		sign, s = "-", s[1:]
+	}
+	whole, fraction, _ := strings.Cut(s, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	return sign + whole
+}
+
+// ParseProgress reads a line of figures of progress-statistics.log. The legend and notes are ErrLine.
+func ParseProgress(line []byte) (Progress, error) {
+	f := bytes.Fields(line)
+	bad := func(err error) (Progress, error) {
+		return Progress{}, fmt.Errorf("%w: progress-statistics.log: %.200q: %w", ErrLine, line, err)
+	}
+	if len(f) != 13 {
+		return bad(fmt.Errorf("%d columns", len(f)))
+	}
+	var p Progress
+	var err error
+	if p.At, err = time.Parse(time.RFC3339, string(f[0])); err != nil {
+		return bad(err)
+	}
+	var busy int64
+	for col, to := range map[int]*int64{1: &p.Discovered, 2: &p.Queued, 3: &p.Downloaded, 6: &p.Failures, 7: &busy, 8: &p.MemoryKB, 9: &p.HeapKB,
+		11: &p.DeepestQueue, 12: &p.AverageOfQueue} {
+		if *to, err = strconv.ParseInt(string(f[col]), 10, 64); err != nil {
+			return bad(err)
+		}
+	}
+	p.Busy = int(busy)
+	if p.DocsPerSecond, p.AverageDocs, err = pair(string(f[4])); err != nil {
+		return bad(err)
+	}
+	now, average, err := pair(string(f[5]))
+	if err != nil {
+		return bad(err)
+	}
+	p.KBPerSecond, p.AverageKB = int64(now), int64(average)
+	if p.Congestion, err = parseDecimal(string(f[10])); err != nil {
+		return bad(err)
+	}
+	return p, nil
+}
+
+// pair reads "0.9(2.31)".
+func pair(s string) (a, b float64, err error) {
+	left, right, ok := strings.Cut(strings.TrimSuffix(s, ")"), "(")
+	if !ok {
+		return 0, 0, fmt.Errorf("no average: %q", s)
+	}
+	if a, err = parseDecimal(left); err != nil {
+		return 0, 0, err
+	}
+	b, err = parseDecimal(right)
+	return a, b, err
+}
+
+func parseDecimal(s string) (float64, error) {
+	return strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
+}
+
+// AppendNote appends to b a line of progress-statistics.log that tells of a change: "2026-03-04T05:06:07Z CRAWL RUNNING - Preparing".
+func AppendNote(b []byte, at time.Time, change, message string) []byte {
+	b = append(appendSeconds(b, at), " CRAWL "...)
+	b = oneLine(b, change)
+	if message != "" {
+		b = append(b, " - "...)
+		b = oneLine(b, message)
+	}
+	return append(b, '\n')
+}
+
+// Changes of a crawl's state, for AppendNote, with the messages that Heritrix gives them.
+const (
+	NoteRunning    = "RUNNING" // "Preparing", then "Running"
+	NoteWaiting    = "WAITING" // "Pausing - Waiting for threads to finish"
+	NotePaused     = "PAUSED"  // "Paused"
+	NoteEmpty      = "EMPTY"   // "Running"
+	NoteEnding     = "ENDING"  // see ExitStatus
+	NoteEnded      = "ENDED"
+	NoteCheckpoint = "CHECKPOINTING TO " // and the checkpoint's name; no message
+)
+
+// RunProgress writes the legend, a line at once and one every ProgressEvery, until ctx ends. sample is asked for each.
+func RunProgress(ctx context.Context, log *Log, sample func() Progress) {
+	log.Add(func(b []byte) []byte { return append(append(b, ProgressLegend...), '\n') })
+	tick := time.NewTicker(ProgressEvery)
+	defer tick.Stop()
+	for {
+		p := sample()
+		log.Add(p.AppendTo)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// ExitStatus is how Heritrix describes the end of a crawl that ended for reason.
+func ExitStatus(reason string, failed bool) string {
+	switch {
+	case failed:
+		return "Finished - Abnormal exit from crawling"
+	case reason == "completed":
+		return "Finished"
+	case reason == "time-limit":
+		return "Finished - Timelimit hit"
+	case reason == "size-limit":
+		return "Finished - Maximum amount of data limit hit"
+	case reason == "object-limit":
+		return "Finished - Maximum number of documents limit hit"
+	}
+	return "Finished - Ended by operator"
+}

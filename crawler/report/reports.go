@@ -1,0 +1,215 @@
+package report
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Seed is a line of the seeds report.
+type Seed struct {
+	URL      string
+	Status   int // 0: not tried
+	Redirect string
+}
+
+// Crawl is what the crawl report says.
+type Crawl struct {
+	Name                                               string
+	Status                                             string // see ExitStatus; of a crawl that goes on, "Running - Active"
+	Reason                                             string // in our words
+	Elapsed                                            time.Duration
+	SeedsCrawled, SeedsNotCrawled, Hosts               int
+	Discovered, Queued, Succeeded, Failed, Disregarded int64
+	Bytes                                              int64
+	Captures                                           Captures
+}
+
+// WriteCrawl writes crawl-report.txt: Heritrix's lines, then those it has not.
+func WriteCrawl(w io.Writer, c Crawl) error {
+	b := bufio.NewWriter(w)
+	line := func(format string, args ...any) { _, _ = fmt.Fprintf(b, format+"\n", args...) }
+	seconds := max(c.Elapsed.Seconds(), 0.001)
+	line("crawl name: %s", oneLine(nil, c.Name))
+	line("crawl status: %s", oneLine(nil, c.Status))
+	line("duration: %s\n", Conventional(c.Elapsed))
+	line("seeds crawled: %d\nseeds uncrawled: %d\n", c.SeedsCrawled, c.SeedsNotCrawled)
+	line("hosts visited: %d\n", c.Hosts)
+	line("URIs processed: %d", c.Succeeded+c.Failed+c.Disregarded)
+	line("URI successes: %d\nURI failures: %d\nURI disregards: %d\n", c.Succeeded, c.Failed, c.Disregarded)
+	n, d, m := c.Captures.Novel, c.Captures.DupByHash, c.Captures.NotModified
+	line("novel URIs: %d", n.URLs)
+	if d.URLs > 0 {
+		line("duplicate-by-hash URIs: %d", d.URLs)
+	}
+	if m.URLs > 0 {
+		line("not-modified URIs: %d", m.URLs)
+	}
+	line("\ntotal crawled bytes: %d (%s) ", c.Bytes, displayBytes(c.Bytes))
+	line("novel crawled bytes: %d (%s)", n.Bytes, displayBytes(n.Bytes))
+	if d.URLs > 0 {
+		line("duplicate-by-hash crawled bytes: %d (%s) ", d.Bytes, displayBytes(d.Bytes))
+	}
+	if m.URLs > 0 {
+		line("not-modified crawled bytes: %d (%s) ", m.Bytes, displayBytes(m.Bytes))
+	}
+	line("\nURIs/sec: %s\nKB/sec: %d", decimal(float64(c.Succeeded)/seconds), int64(float64(c.Bytes)/1024/seconds))
+	line("\nstop reason: %s\nURIs discovered: %d\nURIs queued: %d", oneLine(nil, c.Reason), c.Discovered, c.Queued)
+	return b.Flush()
+}
+
+// Host is a line of the hosts report.
+type Host struct {
+	Name                           string
+	URLs, Bytes, Robots, Remaining int64
+	Captures                       Captures // zero: all is novel
+}
+
+const hostsLegend = "[#urls] [#bytes] [host] [#robots] [#remaining] [#novel-urls] [#novel-bytes] [#dup-by-hash-urls] [#dup-by-hash-bytes]" +
+	" [#not-modified-urls] [#not-modified-bytes]\n"
+
+// maxSorted is up to how many hosts the hosts report is sorted.
+const maxSorted = 200_000
+
+// WriteHosts writes hosts-report.txt, the host with the most URIs first; of more than 200 000 hosts in the order given,
+// so that memory stays bounded. Each line ends with a blank, as Heritrix's does.
+func WriteHosts(w io.Writer, hosts iter.Seq[Host]) error {
+	out := bufio.NewWriter(w)
+	_, _ = out.WriteString(hostsLegend)
+	var line []byte
+	write := func(h *Host) {
+		line = h.appendTo(line[:0])
+		_, _ = out.Write(line)
+	}
+	var kept []Host
+	many := false
+	for h := range hosts {
+		switch {
+		case many:
+			write(&h)
+		case len(kept) == maxSorted:
+			for i := range kept {
+				write(&kept[i])
+			}
+			write(&h)
+			many, kept = true, nil
+		default:
+			kept = append(kept, h)
+		}
+	}
+	slices.SortFunc(kept, func(a, b Host) int { return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Name, b.Name)) })
+	for i := range kept {
+		write(&kept[i])
+	}
+	return out.Flush()
+}
+
+func (h *Host) appendTo(b []byte) []byte {
+	c := h.Captures
+	if c == (Captures{}) {
+		c.Novel = Count{h.URLs, h.Bytes}
+	}
+	for i, n := range []int64{h.URLs, h.Bytes, h.Robots, h.Remaining, c.Novel.URLs, c.Novel.Bytes, c.DupByHash.URLs, c.DupByHash.Bytes,
+		c.NotModified.URLs, c.NotModified.Bytes} {
+		if i == 2 {
+			b = append(word(b, h.Name), ' ')
+		}
+		b = append(strconv.AppendInt(b, n, 10), ' ')
+	}
+	return append(b, '\n')
+}
+
+// WriteTypes writes mimetype-report.txt.
+func WriteTypes(w io.Writer, s *Stats) error {
+	out := bufio.NewWriter(w)
+	_, _ = out.WriteString("[#urls] [#bytes] [mime-types]\n")
+	types, _ := s.TopTypes(len(s.Types))
+	for _, t := range types {
+		_, _ = fmt.Fprintf(out, "%d %d %s\n", t.URLs, t.Bytes, word(nil, t.Type))
+	}
+	return out.Flush()
+}
+
+// WriteStatuses writes responsecode-report.txt: the codes of URIs that were answered, as Heritrix has it.
+func WriteStatuses(w io.Writer, s *Stats) error {
+	out := bufio.NewWriter(w)
+	_, _ = out.WriteString("[#urls] [rescode]\n")
+	statuses, _ := s.TopStatuses(len(s.Statuses))
+	for _, c := range statuses {
+		if c.Status > 0 {
+			_, _ = fmt.Fprintf(out, "%d %d\n", c.URLs, c.Status)
+		}
+	}
+	return out.Flush()
+}
+
+// WriteSeeds writes seeds-report.txt, in Heritrix's order: first what was not crawled, from code 0 down, then from the
+// highest code to the lowest.
+func WriteSeeds(w io.Writer, seeds []Seed) error {
+	out := bufio.NewWriter(w)
+	_, _ = out.WriteString("[code] [status] [seed] [redirect]\n")
+	sorted := slices.Clone(seeds)
+	slices.SortStableFunc(sorted, func(a, b Seed) int {
+		if (a.Status > 0) != (b.Status > 0) {
+			return cmp.Compare(min(a.Status, 1), min(b.Status, 1))
+		}
+		return cmp.Compare(b.Status, a.Status)
+	})
+	for _, s := range sorted {
+		status := "NOTCRAWLED"
+		if s.Status > 0 {
+			status = "CRAWLED"
+		}
+		_, _ = fmt.Fprintf(out, "%d %s %s", s.Status, status, word(nil, s.URL))
+		if s.Redirect != "" {
+			_, _ = fmt.Fprintf(out, " %s", word(nil, s.Redirect))
+		}
+		_ = out.WriteByte('\n')
+	}
+	return out.Flush()
+}
+
+// Conventional writes a duration as Heritrix does: "1h33m38s651ms".
+func Conventional(d time.Duration) string {
+	if d < 0 {
+		return "-" + Conventional(-d)
+	}
+	ms := d.Milliseconds()
+	var b []byte
+	for _, u := range []struct {
+		ms   int64
+		name string
+	}{{86_400_000, "d"}, {3_600_000, "h"}, {60_000, "m"}, {1000, "s"}, {1, "ms"}} {
+		if n := ms / u.ms; n > 0 {
+			b = append(strconv.AppendInt(b, n, 10), u.name...)
+			ms %= u.ms
+		}
+	}
+	if len(b) == 0 {
+		return "0ms"
+	}
+	return string(b)
+}
+
+// displayBytes writes a number of bytes as Heritrix does: "23 MiB", "4.2 KiB".
+func displayBytes(n int64) string {
+	if n <= 0 {
+		return "0 B"
+	}
+	f, unit := float64(n), 0
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	for f >= 1024 && unit < len(units)-1 {
+		f /= 1024
+		unit++
+	}
+	precision := 0
+	if f < 10 {
+		precision = 1
+	}
+	return grouped(f, precision) + " " + units[unit]
+}
