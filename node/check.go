@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 
-	"holdfast/internal/disk"
 	"holdfast/peer"
 )
 
@@ -15,7 +14,7 @@ func CheckPeers(ctx context.Context, cfg Config) (peer.Report, error) {
 	if err != nil {
 		return peer.Report{}, err
 	}
-	id, err := peer.LoadOrCreateIdentity(cfg.identityDir(), disk.New())
+	id, err := cfg.ownIdentity()
 	if err != nil {
 		return peer.Report{}, err
 	}

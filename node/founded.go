@@ -12,7 +12,6 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/internal/disk"
-	"holdfast/peer"
 	"holdfast/raft"
 )
 
@@ -44,7 +43,7 @@ func (c Config) recall(d disk.Disk, log *slog.Logger) (k known, err error) {
 
 // readAgreed reads what the stopped node's catalog says of its cluster, ErrNotFounded when it says nothing.
 func (c Config) readAgreed(d disk.Disk, log *slog.Logger) (k known, err error) {
-	id, err := peer.LoadOrCreateIdentity(c.identityDir(), d)
+	id, err := c.ownIdentity()
 	if err != nil {
 		return k, err
 	}

@@ -96,7 +96,7 @@ func Recover(_ context.Context, cfg Config, reason string, log *slog.Logger) (ca
 		return catalog.Cluster{}, err
 	}
 	d := disk.New()
-	id, err := peer.LoadOrCreateIdentity(cfg.identityDir(), d)
+	id, err := cfg.ownIdentity()
 	if err != nil {
 		return catalog.Cluster{}, err
 	}

@@ -70,6 +70,9 @@ var ErrRunning = errors.New("another process runs on this folder")
 func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
 	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: disk.New(), started: time.Now(), ready: make(chan struct{}),
 		bell: newBell(), changed: newChanges(), doubts: newDoubts(), newer: make(chan uint64, 1)}
+	if err := cfg.checkAgreed(); err != nil {
+		return nil, err
+	}
 	k, err := cfg.recall(n.disk, log)
 	if err == nil {
 		err = cfg.checkSuperseded()
@@ -116,7 +119,7 @@ func (n *Node) close() error {
 }
 
 func (n *Node) openPeer(k known) error {
-	id, err := peer.LoadOrCreateIdentity(n.cfg.identityDir(), n.disk)
+	id, err := n.cfg.ownIdentity()
 	if err != nil {
 		return err
 	}
@@ -146,6 +149,9 @@ func (n *Node) openState() error {
 		return err
 	}
 	n.closers = append(n.closers, n.raft.Close)
+	if err := n.cfg.noteAgreed(n.disk); err != nil {
+		return err
+	}
 	n.gossip, err = gossip.New(gossip.Config{Profile: n.cfg.File.Profile}, n.facts(), gossipCarrier{n.peer}, n.log)
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func (c Config) drop(d disk.Disk, old, now known, self catalog.NodeID) error {
 	if !ended(old, now, self) {
 		return c.memberStill(old)
 	}
-	if err := d.RemoveAll(filepath.Join(c.Data, "catalog")); err != nil {
+	if err := errors.Join(d.RemoveAll(c.agreedPath()), d.RemoveAll(filepath.Join(c.Data, "catalog"))); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(filepath.Join(c.Data, "raft"))

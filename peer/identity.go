@@ -79,19 +79,25 @@ func NewIdentity() (Identity, error) {
 	return Identity{Key: key}, nil
 }
 
+// LoadIdentity reads the node key in dir; one that is not there is an fs.ErrNotExist.
+func LoadIdentity(dir string) (Identity, error) {
+	path := filepath.Join(dir, keyFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Identity{}, fmt.Errorf("read node key: %w", err)
+	}
+	return parseIdentity(path, data)
+}
+
 // LoadOrCreateIdentity reads the node key in dir, or makes one if there is none.
 // When it returns nil the key is on stable storage, readable by its owner alone.
 // A key that is there but cannot be read is an error: it is never replaced.
 func LoadOrCreateIdentity(dir string, d disk.Disk) (Identity, error) {
-	path := filepath.Join(dir, keyFile)
-	data, err := os.ReadFile(path)
-	switch {
-	case err == nil:
-		return parseIdentity(path, data)
-	case !errors.Is(err, fs.ErrNotExist):
-		return Identity{}, fmt.Errorf("read node key: %w", err)
+	id, err := LoadIdentity(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return id, err
 	}
-	id, err := NewIdentity()
+	id, err = NewIdentity()
 	if err != nil {
 		return Identity{}, err
 	}
@@ -102,7 +108,7 @@ func LoadOrCreateIdentity(dir string, d disk.Disk) (Identity, error) {
 	if err := d.MkdirAll(dir); err != nil {
 		return Identity{}, err
 	}
-	err = d.WriteFileMode(path, 0o600, func(w io.Writer) error {
+	err = d.WriteFileMode(filepath.Join(dir, keyFile), 0o600, func(w io.Writer) error {
 		return pem.Encode(w, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	})
 	if err != nil {

@@ -1,0 +1,59 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"holdfast/internal/disk"
+	"holdfast/peer"
+)
+
+// ErrStateLost reports that a node which has taken part in decisions lacks its log or its state. A voter that forgot
+// what it agreed to could undo decisions, and requests that it numbers anew would be taken for earlier ones.
+var ErrStateLost = errors.New("what this node has agreed on with the others is gone: restore it; or, on another node, " +
+	"run `holdfast node remove --lost` for it, then let it join anew with a token: its files stay")
+
+// ErrNoKey reports a member's folder without the node's key.
+var ErrNoKey = errors.New("the node's key is gone: restore it; or, on another node, run `holdfast node remove --lost` for it, " +
+	"then let it join as a new one: its files stay")
+
+// agreedPath is a file that is there once the node has opened its log and its state.
+func (c Config) agreedPath() string { return filepath.Join(c.identityDir(), "agreed") }
+
+// agreed returns the files without which the log and the state are not there.
+func (c Config) agreed() []string {
+	return []string{filepath.Join(c.Data, "raft", "boot"), filepath.Join(c.Data, "catalog", "current")}
+}
+
+// checkAgreed fails with ErrStateLost when the node has had a log and a state, and has them no more.
+func (c Config) checkAgreed() error {
+	if !exists(c.agreedPath()) {
+		return nil
+	}
+	for _, path := range c.agreed() {
+		if !exists(path) {
+			return fmt.Errorf("%w (%s)", ErrStateLost, path)
+		}
+	}
+	return nil
+}
+
+// noteAgreed keeps for later starts that the node has a log and a state.
+func (c Config) noteAgreed(d disk.Disk) error {
+	if exists(c.agreedPath()) {
+		return nil
+	}
+	return d.WriteFile(c.agreedPath(), func(io.Writer) error { return nil })
+}
+
+// ownIdentity reads the key of a node that is a member, or was.
+func (c Config) ownIdentity() (peer.Identity, error) {
+	id, err := peer.LoadIdentity(c.identityDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w (%s)", ErrNoKey, c.identityDir())
+	}
+	return id, err
+}

@@ -1,0 +1,64 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"holdfast/catalog"
+)
+
+// TestANodeThatLostItsStateOrKeyDoesNotTakePart takes away what a member needs to remember, one after the other, and
+// lets it come back by the front door in the end.
+func TestANodeThatLostItsStateOrKeyDoesNotTakePart(t *testing.T) {
+	ports := freeUDP(t, 4)
+	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), ports[0], ports[1], ports[2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	nodes := startNodes(t, f)
+	cfg, err := f.Node("south-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Name, cfg.Data, cfg.Listen.Peer = "south-2", t.TempDir(), fmt.Sprintf("127.0.0.1:%d", ports[3])
+	member := running{Node: nodes[0]}
+	if err := joinBy(t, member, cfg); err != nil {
+		t.Fatal(err)
+	}
+	south := start(t, cfg)
+	south.halt(t)
+	for _, lost := range []struct {
+		path string
+		want error
+	}{{"raft", ErrStateLost}, {"catalog", ErrStateLost}, {"raft/boot", ErrStateLost}, {"identity/node.key", ErrNoKey}} {
+		path := filepath.Join(cfg.Data, lost.path)
+		if err := os.Rename(path, path+"-away"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(cfg, slogOf(t)); !errors.Is(err, lost.want) {
+			t.Errorf("without %s: %v", lost.path, err)
+		}
+		if exists(path) {
+			t.Errorf("%s was made anew", lost.path)
+		}
+		if err := os.Rename(path+"-away", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Join(cfg.Data, "raft")), os.RemoveAll(filepath.Join(cfg.Data, "catalog"))); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "remove it", func() error {
+		refusal, err := nodes[0].insist(t.Context(), catalog.RemoveMember, catalog.MemberRemoval{ID: south.id, Lost: true})
+		if err == nil && refusal != nil && refusal.Code != catalog.NotFound {
+			err = refusal
+		}
+		return err
+	})
+	eventually(t, "it joins anew", func() error { return joinBy(t, member, cfg) })
+	back := start(t, cfg)
+	putWhole(t, back, "after.bin", []running{back})
+}
