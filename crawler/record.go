@@ -81,7 +81,7 @@ func responseDraft(v *visit, id string) warc.Draft {
 	x := v.exchange
 	v.digest = x.Response.PayloadDigest()
 	d := warc.Draft{Type: warc.TypeResponse, TargetURI: v.uri.URL, ContentType: "application/http; msgtype=response", ID: id, Date: x.Begin,
-		Fields: []warc.Field{{Name: "WARC-IP-Address", Value: x.IP.String()}},
+		Fields: wireFields(x),
 		Block:  x.Response.Reader(), Size: x.Response.Size(), BlockDigest: x.Response.BlockDigest(), PayloadDigest: v.digest}
 	if x.Truncated != "" {
 		d.Fields = append(d.Fields, warc.Field{Name: "WARC-Truncated", Value: x.Truncated})
@@ -89,10 +89,25 @@ func responseDraft(v *visit, id string) warc.Draft {
 	return d
 }
 
+// wireFields say how the server was reached: its address, unless a proxy stood before it, the protocols and the cipher.
+func wireFields(x *fetch.Exchange) []warc.Field {
+	fields := make([]warc.Field, 0, 6)
+	if x.IP.IsValid() {
+		fields = append(fields, warc.Field{Name: "WARC-IP-Address", Value: x.IP.String()})
+	}
+	for _, p := range x.Protocols {
+		fields = append(fields, warc.Field{Name: "WARC-Protocol", Value: p})
+	}
+	if x.TLS != nil {
+		fields = append(fields, warc.Field{Name: "WARC-Cipher-Suite", Value: x.TLS.Cipher})
+	}
+	return fields
+}
+
 func requestDraft(v *visit, concurrent string) warc.Draft {
 	x := v.exchange
 	return warc.Draft{Type: warc.TypeRequest, TargetURI: v.uri.URL, ContentType: "application/http; msgtype=request", Date: x.Begin,
-		Fields: []warc.Field{{Name: "WARC-IP-Address", Value: x.IP.String()}, {Name: "WARC-Concurrent-To", Value: concurrent}},
+		Fields: append(wireFields(x), warc.Field{Name: "WARC-Concurrent-To", Value: concurrent}),
 		Block:  bytes.NewReader(x.Request), Size: int64(len(x.Request))}
 }
 

@@ -2,45 +2,80 @@ package fetch
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
 // maxAddrs is how many addresses of a host are tried in one fetch.
 const maxAddrs = 4
 
-// idleTime is how long a connection is kept for a next request.
-const idleTime = 15 * time.Second
+// minConnect is the least time an address gets, where several share the time there is.
+const minConnect = 2 * time.Second
 
 // conn is a connection to a server.
 type conn struct {
 	net.Conn
-	addr  netip.Addr
-	notes []string // of the TLS handshake
-	idle  time.Time
+	addr      netip.Addr // not valid behind a proxy
+	facts     *TLS
+	protocols []string
+	notes     []string // of the TLS handshake
+	proxied   bool     // requests go to an HTTP proxy
+	plainALPN bool     // TLS, but the server chose no protocol
+	h2        *h2conn  // where HTTP/2 was agreed on
+	idle      time.Time
+	received  bool // anything, ever
 }
 
-// dial connects to the first address that is allowed and answers. The address is checked once more on the
-// connection itself, so that no name can lead elsewhere in between.
-func (c *Client) dial(ctx context.Context, r Request) (*conn, error) {
-	var failed error
-	tried := 0
-	for _, addr := range r.Addrs {
-		addr = addr.Unmap()
-		if !c.cfg.Allowed(addr) {
-			failed = errors.Join(failed, fmt.Errorf("%s at %s: %w", r.Target.Host, addr, ErrForbidden))
+// connect makes a connection that the request can go over: by the way given, with TLS where the scheme says so.
+func (c *Client) connect(ctx context.Context, r *Request) (*conn, error) {
+	for {
+		nc, addr, err := c.reach(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		if r.Target.Scheme != "https" {
+			return &conn{Conn: nc, addr: addr, protocols: []string{"http/1.1"}, proxied: r.absolute()}, nil
+		}
+		protos := c.speaks.offer(r)
+		out, err := c.secure(ctx, nc, r, protos)
+		if err == nil {
+			out.addr = addr
+			return out, nil
+		}
+		nc.Close()
+		// A server that speaks HTTP/2 alone refuses an offer without it.
+		if r.HTTP2 != HTTP2Never && protos[0] != protoH2 && ctx.Err() == nil && strings.Contains(err.Error(), "no application protocol") {
+			c.speaks.learn(r.Target, true)
 			continue
 		}
-		if tried++; tried > maxAddrs {
-			break
-		}
-		d := net.Dialer{Timeout: c.cfg.Idle}
+		return nil, err
+	}
+}
+
+// reach connects by TCP: to the proxy, or to the first address that is allowed and answers.
+func (c *Client) reach(ctx context.Context, r *Request) (net.Conn, netip.Addr, error) {
+	addrs, err := c.allowed(r)
+	if err != nil {
+		return nil, netip.Addr{}, err
+	}
+	if r.Way.Proxy != nil {
+		nc, err := r.Way.throughProxy(ctx, r, addrs)
+		return nc, netip.Addr{}, err
+	}
+	if len(addrs) == 0 {
+		return nil, netip.Addr{}, fmt.Errorf("connect to %s: no address", r.Target.Authority)
+	}
+	var failed error
+	each := max(r.Idle/time.Duration(len(addrs)), min(minConnect, r.Idle))
+	for _, addr := range addrs {
+		d := r.Way.dialer(each)
 		nc, err := d.DialContext(ctx, "tcp", net.JoinHostPort(addr.String(), r.Target.Port))
 		if err != nil {
 			failed = errors.Join(failed, fmt.Errorf("connect to %s: %w", r.Target.Authority, err))
@@ -49,132 +84,167 @@ func (c *Client) dial(ctx context.Context, r Request) (*conn, error) {
 		remote, ok := nc.RemoteAddr().(*net.TCPAddr)
 		if !ok || !c.cfg.Allowed(remote.AddrPort().Addr().Unmap()) {
 			nc.Close()
-			return nil, fmt.Errorf("%s at %s: %w", r.Target.Host, nc.RemoteAddr(), ErrForbidden)
+			return nil, netip.Addr{}, fmt.Errorf("%s at %s: %w", r.Target.Host, nc.RemoteAddr(), ErrForbidden)
 		}
-		if r.Target.Scheme != "https" {
-			return &conn{Conn: nc, addr: addr}, nil
-		}
-		secured, err := c.secure(ctx, nc, r.Target.Host)
-		if err != nil {
-			nc.Close()
-			return nil, err
-		}
-		secured.addr = addr
-		return secured, nil
+		return nc, addr, nil
 	}
-	if failed == nil {
-		failed = fmt.Errorf("connect to %s: no address", r.Target.Authority)
-	}
-	if tried > 0 && errors.Is(failed, ErrForbidden) {
-		failed = fmt.Errorf("connect to %s: no allowed address answers", r.Target.Authority)
-	}
-	return nil, failed
+	return nil, netip.Addr{}, failed
 }
 
-// secure does the TLS handshake. A certificate that does not hold is noted, not refused.
-func (c *Client) secure(ctx context.Context, nc net.Conn, host string) (*conn, error) {
-	cfg := c.tls.Clone()
-	cfg.ServerName = host
-	ctx, cancel := context.WithTimeout(ctx, c.cfg.Idle)
-	defer cancel()
-	tc := tls.Client(nc, cfg)
-	if err := tc.HandshakeContext(ctx); err != nil {
-		return nil, fmt.Errorf("TLS with %s: %w", host, err)
+// allowed returns the request's addresses that may be reached, of both families in turn, at most maxAddrs. Where a proxy looks names up
+// by itself there may be none, but a literal address in the URL is judged there, too.
+func (c *Client) allowed(r *Request) ([]netip.Addr, error) {
+	given := r.Addrs
+	if literal, err := netip.ParseAddr(r.Target.Host); err == nil {
+		given = []netip.Addr{literal}
 	}
-	out := &conn{Conn: tc}
-	state := tc.ConnectionState()
-	if len(state.PeerCertificates) > 0 {
-		opts := x509.VerifyOptions{DNSName: host, Intermediates: x509.NewCertPool()}
-		for _, cert := range state.PeerCertificates[1:] {
-			opts.Intermediates.AddCert(cert)
-		}
-		if _, err := state.PeerCertificates[0].Verify(opts); err != nil {
-			out.notes = append(out.notes, "tlsUnverified")
+	var first, second []netip.Addr
+	for _, addr := range given {
+		addr = addr.Unmap()
+		switch {
+		case addr.Zone() != "" || !c.cfg.Allowed(addr):
+		case r.Way.Source.IsValid() && r.Way.Proxy == nil && addr.Is4() != r.Way.Source.Is4():
+		case len(first) == 0 || first[0].Is4() == addr.Is4():
+			first = append(first, addr)
+		default:
+			second = append(second, addr)
 		}
 	}
-	return out, nil
+	if len(first) == 0 && len(given) > 0 {
+		return nil, fmt.Errorf("%s at %s: %w", r.Target.Host, given[0], ErrForbidden)
+	}
+	if len(second) == 0 || len(first) == 0 {
+		return first[:min(len(first), maxAddrs)], nil
+	}
+	mixed := make([]netip.Addr, 0, maxAddrs)
+	for i := 0; len(mixed) < maxAddrs && (i < len(first) || i < len(second)); i++ {
+		if i < len(first) {
+			mixed = append(mixed, first[i])
+		}
+		if i < len(second) && len(mixed) < maxAddrs {
+			mixed = append(mixed, second[i])
+		}
+	}
+	return mixed, nil
 }
 
-// pool keeps idle connections, by scheme and authority, the most recently used first.
-type pool struct {
+// send writes the request.
+func (c *conn) send(ctx context.Context, wire []byte, idle time.Duration) error {
+	c.SetWriteDeadline(time.Now().Add(idle))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	_, err := c.Write(wire)
+	return err
+}
+
+// reader returns how to read from the connection: within the idle time, and no faster than the limiters allow.
+func (c *conn) reader(ctx context.Context, r *Request) func([]byte) (int, error) {
+	idle, limiters := r.Idle, r.Limiters
+	return func(p []byte) (int, error) {
+		if err := c.SetReadDeadline(time.Now().Add(idle)); err != nil {
+			return 0, err
+		}
+		if ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
+		for _, l := range limiters {
+			p = p[:l.piece(len(p))]
+		}
+		n, err := c.Read(p)
+		c.received = c.received || n > 0
+		for _, l := range limiters {
+			if late := l.take(ctx, n); late != nil && err == nil {
+				err = late
+			}
+		}
+		return n, err
+	}
+}
+
+// connectNote says in a word for the log why there is no connection.
+func connectNote(err error) string {
+	var refusal *proxyRefusal
+	var handshake *handshakeError
+	switch {
+	case errors.As(err, &handshake):
+		return "tlsFailed:" + word(handshake.cause.Error())
+	case errors.As(err, &refusal):
+		return fmt.Sprintf("proxyRefused:%d", refusal.status)
+	case errors.Is(err, errProxy):
+		return "proxyFailed"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connectRefused"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "unreachable"
+	}
+	var timeout net.Error
+	if errors.As(err, &timeout) && timeout.Timeout() {
+		return "connectTimeout"
+	}
+	return "connectFailed"
+}
+
+// word makes an annotation of a text: letters, digits and hyphens, not long.
+func word(text string) string {
+	var b strings.Builder
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.'
+	}) {
+		if b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		b.WriteString(part)
+		if b.Len() > 60 {
+			break
+		}
+	}
+	return b.String()[:min(b.Len(), 80)]
+}
+
+// errorsEOF tells whether the other side ended the connection.
+func errorsEOF(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// tongues remembers which servers speak HTTP/2 alone, and which want HTTP/1.1. It holds a bounded number.
+type tongues struct {
 	mu    sync.Mutex
-	max   int
-	count int
-	conns map[string][]*conn
+	known map[[2]string]bool // by scheme and authority: HTTP/2
 }
 
-func newPool(max int) *pool { return &pool{max: max, conns: map[string][]*conn{}} }
+const maxTongues = 10_000
 
-func (t Target) server() string { return t.Scheme + "://" + t.Authority }
+func newTongues() *tongues { return &tongues{known: map[[2]string]bool{}} }
 
-func (p *pool) take(t Target) *conn {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	key := t.server()
-	list := p.conns[key]
-	for len(list) > 0 {
-		c := list[len(list)-1]
-		list = list[:len(list)-1]
-		p.count--
-		if len(list) == 0 {
-			delete(p.conns, key)
-		} else {
-			p.conns[key] = list
+func (t *tongues) learn(target Target, h2 bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for old := range t.known {
+		if len(t.known) < maxTongues {
+			break
 		}
-		if time.Since(c.idle) < idleTime {
-			return c
-		}
-		c.Close()
+		delete(t.known, old)
 	}
-	return nil
+	t.known[[2]string{target.Scheme, target.Authority}] = h2
 }
 
-func (p *pool) put(t Target, c *conn) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.count >= p.max {
-		p.evict()
-	}
-	if p.count >= p.max {
-		c.Close()
-		return
-	}
-	c.idle = time.Now()
-	key := t.server()
-	p.conns[key] = append(p.conns[key], c)
-	p.count++
-}
+// The protocols' names in ALPN.
+const (
+	protoHTTP1 = "http/1.1"
+	protoH2    = "h2"
+)
 
-// evict closes the connection that has been idle longest.
-func (p *pool) evict() {
-	var oldest string
-	var since time.Time
-	for key, list := range p.conns {
-		if oldest == "" || list[0].idle.Before(since) {
-			oldest, since = key, list[0].idle
-		}
+// offer is what to offer a server, the preferred first.
+func (t *tongues) offer(r *Request) []string {
+	if r.HTTP2 == HTTP2Never {
+		return []string{protoHTTP1}
 	}
-	list := p.conns[oldest]
-	if len(list) == 0 {
-		return
+	t.mu.Lock()
+	h2, known := t.known[[2]string{r.Target.Scheme, r.Target.Authority}]
+	t.mu.Unlock()
+	if known && h2 || !known && r.HTTP2 == HTTP2Preferred {
+		return []string{protoH2, protoHTTP1}
 	}
-	list[0].Close()
-	p.count--
-	if len(list) == 1 {
-		delete(p.conns, oldest)
-		return
-	}
-	p.conns[oldest] = list[1:]
-}
-
-func (p *pool) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for key, list := range p.conns {
-		for _, c := range list {
-			c.Close()
-		}
-		delete(p.conns, key)
-	}
-	p.count, p.max = 0, 0
+	return []string{protoHTTP1}
 }

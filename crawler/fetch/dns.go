@@ -3,8 +3,8 @@ package fetch
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -16,18 +16,26 @@ import (
 
 // Limits on a DNS answer.
 const (
-	maxAnswers = 64
-	minTTL     = time.Minute
-	maxTTL     = 24 * time.Hour
-	hostsTTL   = time.Hour
+	maxAnswers  = 64 // addresses
+	maxAliases  = 16 // from one name to the next
+	maxQueries  = 2 * 8
+	maxServers  = 4 // that are asked in turn
+	minTTL      = time.Minute
+	defaultTTL  = 24 * time.Hour // the longest, unless the Resolver says so
+	negativeTTL = time.Hour      // the longest of an answer that there is nothing
+	hostsTTL    = time.Hour
+	maxHosts    = 16 << 20 // bytes of a hosts file
 )
 
-// Resolver asks the system's name servers, and its hosts file before them.
+var errAliases = fmt.Errorf("more than %d aliases", maxAliases)
+
+// Resolver asks the system's name servers, and its hosts file before them. It does not remember what it learnt.
 type Resolver struct {
-	Hosts   string // path of the hosts file
-	Config  string // path of resolv.conf
-	Server  string // address and port of a name server to ask instead of those of Config
-	Timeout time.Duration
+	Hosts   string        // path of the hosts file
+	Config  string        // path of resolv.conf
+	Server  string        // name servers to ask instead of those of Config: address and port, several by comma
+	Timeout time.Duration // of one question to one server; 0: 5 s. A look-up takes ten times that at most
+	MaxTTL  time.Duration // the longest that an answer may hold; 0: 24 h
 }
 
 // Answer is what was found out about a name.
@@ -43,114 +51,84 @@ type Answer struct {
 	Permanent bool // the name does not exist
 }
 
-// Lookup finds the addresses of a host. It always returns an Answer.
+// Lookup finds the addresses of a host. It always returns an Answer; where there is none, TTL is for how long that holds.
 func (r Resolver) Lookup(ctx context.Context, host string) Answer {
-	a := Answer{Code: CodeDNSFailed, Begin: time.Now(), TTL: minTTL}
+	if r.Timeout == 0 {
+		r.Timeout = 5 * time.Second
+	}
+	if r.MaxTTL == 0 {
+		r.MaxTTL = defaultTTL
+	}
+	a := Answer{Code: CodeDNSFailed, Begin: time.Now(), TTL: min(minTTL, r.MaxTTL)}
 	defer func() { a.Duration = time.Since(a.Begin) }()
 	name := dns.Fqdn(strings.ToLower(host))
-	text := a.Begin.UTC().Format("20060102150405") + "\n"
+	stamp := a.Begin.UTC().Format("20060102150405") + "\n"
 	if addrs := r.fromHosts(strings.TrimSuffix(name, ".")); len(addrs) > 0 {
-		for _, addr := range addrs {
-			kind := "A"
-			if addr.Is6() {
-				kind = "AAAA"
-			}
-			text += fmt.Sprintf("%s\t%d\tIN\t%s\t%s\n", name, int(hostsTTL.Seconds()), kind, addr)
-		}
-		a.Code, a.Addrs, a.TTL, a.Text = CodeDNSOK, addrs, hostsTTL, []byte(text)
-		return a
-	}
-	cfg, err := r.servers()
-	if err != nil {
-		a.Err = fmt.Errorf("look up %s: %w", host, err)
-		return a
-	}
-	if len(cfg.Servers) == 0 {
-		a.Err = fmt.Errorf("look up %s: no name server in %s", host, r.Config)
+		a.Code, a.Addrs, a.TTL, a.Text = CodeDNSOK, addrs, min(hostsTTL, r.MaxTTL), []byte(stamp+hostsText(name, addrs))
 		return a
 	}
 	if _, ok := dns.IsDomainName(name); !ok || len(name) > 254 {
 		a.Err, a.Permanent = fmt.Errorf("look up %.100q: not a name", host), true
 		return a
 	}
-	ttl := maxTTL
-	for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA} {
-		reply, server, err := r.ask(ctx, cfg, name, kind)
-		if err != nil {
-			a.Err = errors.Join(a.Err, err)
-			continue
-		}
-		a.Server = server
-		a.Permanent = reply.Rcode == dns.RcodeNameError
-		for _, rr := range reply.Answer[:min(len(reply.Answer), maxAnswers)] {
-			text += rr.String() + "\n"
-			ttl = min(ttl, time.Duration(rr.Header().Ttl)*time.Second)
-			if addr, ok := address(rr); ok {
-				a.Addrs = append(a.Addrs, addr)
-			}
-		}
-		if a.Permanent {
-			break
-		}
-	}
-	if len(a.Addrs) == 0 {
-		if a.Err == nil {
-			a.Err, a.Permanent = fmt.Errorf("look up %s: no address", host), true
-		}
+	servers, err := r.servers()
+	if err != nil {
+		a.Err = fmt.Errorf("look up %s: %w", host, err)
 		return a
 	}
-	a.Code, a.Err, a.TTL, a.Text = CodeDNSOK, nil, max(ttl, minTTL), []byte(text)
+	ctx, cancel := context.WithTimeout(ctx, 10*r.Timeout)
+	defer cancel()
+	l := lookup{resolver: r, servers: servers, chain: map[string]bool{name: true}, last: name, ttl: r.MaxTTL, negative: min(negativeTTL, r.MaxTTL)}
+	err = l.run(ctx)
+	a.Server = l.server
+	if len(l.addrs) == 0 {
+		a.Err, a.Permanent, a.TTL = fmt.Errorf("look up %s: %w", host, err), l.permanent, max(l.negative, min(minTTL, r.MaxTTL))
+		return a
+	}
+	a.Code, a.Addrs, a.TTL, a.Text = CodeDNSOK, l.addrs, max(l.ttl, min(minTTL, r.MaxTTL)), []byte(stamp+l.text.String())
 	return a
 }
 
-// servers returns the name servers to ask.
-func (r Resolver) servers() (*dns.ClientConfig, error) {
-	if r.Server == "" {
-		return dns.ClientConfigFromFile(r.Config)
-	}
-	host, port, err := net.SplitHostPort(r.Server)
-	return &dns.ClientConfig{Servers: []string{host}, Port: port}, err
-}
-
-func address(rr dns.RR) (netip.Addr, bool) {
-	switch rr := rr.(type) {
-	case *dns.A:
-		addr, ok := netip.AddrFromSlice(rr.A.To4())
-		return addr, ok
-	case *dns.AAAA:
-		addr, ok := netip.AddrFromSlice(rr.AAAA)
-		return addr, ok
-	}
-	return netip.Addr{}, false
-}
-
-// ask puts one question to the servers in turn, by UDP and, where the answer is cut, by TCP.
-func (r Resolver) ask(ctx context.Context, cfg *dns.ClientConfig, name string, kind uint16) (*dns.Msg, netip.Addr, error) {
-	q := new(dns.Msg)
-	q.SetQuestion(name, kind)
-	q.SetEdns0(1232, false)
-	var failed error
-	for _, server := range cfg.Servers {
-		at := net.JoinHostPort(server, cfg.Port)
-		var reply *dns.Msg
-		var err error
-		for _, network := range []string{"udp", "udp", "tcp"} {
-			client := dns.Client{Net: network, Timeout: r.Timeout}
-			reply, _, err = client.ExchangeContext(ctx, q, at)
-			if err == nil && !reply.Truncated {
-				break
+// servers returns the name servers to ask, each an address and a port.
+func (r Resolver) servers() ([]string, error) {
+	if r.Server != "" {
+		var out []string
+		for at := range strings.SplitSeq(r.Server, ",") {
+			if at = strings.TrimSpace(at); at == "" {
+				continue
 			}
+			if _, _, err := net.SplitHostPort(at); err != nil {
+				at = net.JoinHostPort(strings.Trim(at, "[]"), "53")
+			}
+			out = append(out, at)
 		}
-		if err == nil && (reply.Rcode == dns.RcodeSuccess || reply.Rcode == dns.RcodeNameError) {
-			addr, _ := netip.ParseAddr(server)
-			return reply, addr, nil
-		}
-		if err == nil {
-			err = errors.New(dns.RcodeToString[reply.Rcode])
-		}
-		failed = errors.Join(failed, fmt.Errorf("ask %s for %s: %w", server, name, err))
+		return out[:min(len(out), maxServers)], nil
 	}
-	return nil, netip.Addr{}, failed
+	cfg, err := dns.ClientConfigFromFile(r.Config)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, s := range cfg.Servers[:min(len(cfg.Servers), maxServers)] {
+		out = append(out, net.JoinHostPort(s, cfg.Port))
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no name server in %s", r.Config)
+	}
+	return out, nil
+}
+
+// hostsText is an answer of the hosts file as it is archived.
+func hostsText(name string, addrs []netip.Addr) string {
+	text := ""
+	for _, addr := range addrs {
+		kind := "A"
+		if addr.Is6() {
+			kind = "AAAA"
+		}
+		text += fmt.Sprintf("%s\t%d\tIN\t%s\t%s\n", name, int(hostsTTL.Seconds()), kind, addr)
+	}
+	return text
 }
 
 // fromHosts reads the hosts file; localhost is this machine even where the file does not say so.
@@ -158,7 +136,7 @@ func (r Resolver) fromHosts(name string) []netip.Addr {
 	var addrs []netip.Addr
 	if f, err := os.Open(r.Hosts); err == nil {
 		defer f.Close()
-		for sc := bufio.NewScanner(f); sc.Scan(); {
+		for sc := bufio.NewScanner(io.LimitReader(f, maxHosts)); sc.Scan(); {
 			line, _, _ := strings.Cut(sc.Text(), "#")
 			words := strings.Fields(line)
 			if len(words) < 2 {

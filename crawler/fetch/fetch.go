@@ -1,7 +1,8 @@
 // Package fetch gets a URI from the web and keeps the exact bytes that were on the wire.
 //
 // It speaks HTTP/1.1 over its own connections, because what is archived is what
-// was sent and received, not what a library makes of it. Servers
+// was sent and received, not what a library makes of it; where a server insists, HTTP/2, which is recorded
+// as the HTTP/1.1 messages of the same meaning (doc/fetching.md). Servers, proxies and name servers
 // are taken to be hostile: heads, bodies, times and addresses all have limits.
 package fetch
 
@@ -13,7 +14,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -40,7 +40,7 @@ var ErrForbidden = errors.New("address not allowed")
 // errHead reports a response that does not begin as HTTP does.
 var errHead = errors.New("not an HTTP response")
 
-// Config says how to fetch. Idle and Timeout must be set.
+// Config says how to fetch where a Request says nothing else. Idle and Timeout must be set.
 type Config struct {
 	UserAgent string                // User-Agent header
 	From      string                // From header, "" for none
@@ -54,10 +54,11 @@ type Config struct {
 
 // Client fetches. It is safe for concurrent use.
 type Client struct {
-	cfg   Config
-	conns *pool
-	mem   chan []byte
-	tls   *tls.Config
+	cfg    Config
+	conns  *pool
+	mem    chan []byte
+	tls    *tls.Config
+	speaks *tongues
 }
 
 // New makes a Client. Close it to close its connections.
@@ -68,35 +69,29 @@ func New(cfg Config) *Client {
 	if cfg.Allowed == nil {
 		cfg.Allowed = func(netip.Addr) bool { return true }
 	}
-	// Archives keep what is served, whoever vouches for it: certificates are checked, the finding is noted, the fetch goes on.
-	return &Client{cfg: cfg, conns: newPool(cfg.MaxIdle), mem: make(chan []byte, 64),
-		tls: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, NextProtos: []string{"http/1.1"}}}
+	return &Client{cfg: cfg, conns: newPool(cfg.MaxIdle), mem: make(chan []byte, 64), tls: tlsConfig(), speaks: newTongues()}
 }
 
 // Close closes the connections that are idle.
 func (c *Client) Close() { c.conns.close() }
 
-// Request is what to fetch.
-type Request struct {
-	Target  Target
-	Addrs   []netip.Addr // where the host is, in order of preference
-	Referer string
-}
-
 // Exchange is one fetch: what was sent, what came back, and how it ended. Release it after use.
 type Exchange struct {
-	Status    int // HTTP status, or a code
-	Begin     time.Time
-	Duration  time.Duration
-	IP        netip.Addr
-	Request   []byte     // exact bytes sent
-	Response  *Recording // exact bytes received; nil where there is no whole head
-	Head      Head
-	BodySize  int64
-	Truncated string   // "", or the reason in WARC-Truncated's words
-	Notes     []string // annotations for the log
-	Err       error    // why Status is negative
-	Permanent bool     // trying again will not help
+	Status     int // HTTP status, or a code
+	Begin      time.Time
+	Duration   time.Duration
+	IP         netip.Addr // of the server; not valid where a proxy stands before it
+	Request    []byte     // as it is to be recorded: the bytes sent, but for secrets and what was for a proxy alone
+	Response   *Recording // exact bytes received; nil where there is no whole head
+	Head       Head
+	BodySize   int64
+	Protocols  []string      // WARC-Protocol's values, as "http/1.1", "tls/1.3"
+	TLS        *TLS          // nil without TLS
+	RetryAfter time.Duration // as the response says; 0: it does not
+	Truncated  string        // "", or the reason in WARC-Truncated's words
+	Notes      []string      // annotations for the log
+	Err        error         // why Status is negative; without secrets
+	Permanent  bool          // trying again will not help
 }
 
 // Release gives the recording's memory and file back.
@@ -106,79 +101,72 @@ func (x *Exchange) Release() {
 	}
 }
 
-// Target is a URL taken apart as far as a fetch needs it.
-type Target struct {
-	URL, Scheme, Host, Port string
-	Authority               string // host, and port where it is not the scheme's own
-	Path                    string // path and query, as sent
-}
+// How an attempt at an exchange ended.
+type attempt int
 
-// ParseTarget takes an http(s) URL in normal form apart.
-func ParseTarget(url string) (Target, error) {
-	scheme, rest, ok := strings.Cut(url, "://")
-	if !ok || (scheme != "http" && scheme != "https") {
-		return Target{}, fmt.Errorf("target %.200q: not http or https", url)
-	}
-	slash := strings.IndexAny(rest, "/?#")
-	path := "/"
-	authority := rest
-	if slash >= 0 {
-		authority, path = rest[:slash], rest[slash:]
-	}
-	if i := strings.IndexByte(path, '#'); i >= 0 {
-		path = path[:i]
-	}
-	if path == "" || path[0] != '/' {
-		path = "/" + path
-	}
-	authority = authority[strings.LastIndexByte(authority, '@')+1:]
-	t := Target{URL: url, Scheme: scheme, Authority: authority, Path: path, Host: authority, Port: "80"}
-	if scheme == "https" {
-		t.Port = "443"
-	}
-	if i := strings.LastIndexByte(authority, ':'); i > strings.LastIndexByte(authority, ']') {
-		t.Host, t.Port = authority[:i], authority[i+1:]
-	}
-	t.Host = strings.Trim(t.Host, "[]")
-	if t.Host == "" || strings.ContainsAny(authority+path, " \t\r\n\x00") {
-		return Target{}, fmt.Errorf("target %.200q: no usable host or path", url)
-	}
-	return t, nil
-}
+const (
+	settled    attempt = iota
+	stale              // the server had closed the kept connection before it saw the request
+	needsH2            // the server speaks nothing but HTTP/2
+	needsHTTP1         // the server wants HTTP/1.1 for this
+)
+
+// maxAttempts is how many connections one fetch takes at most.
+const maxAttempts = 4
 
 // Fetch gets the target. It always returns an Exchange; what went wrong stands in it. When ctx ends, the fetch
 // ends at once and Err is the context's error.
 func (c *Client) Fetch(ctx context.Context, r Request) *Exchange {
-	x := &Exchange{Begin: time.Now(), Request: c.request(r)}
-	ctx, cancel := context.WithDeadline(ctx, x.Begin.Add(c.cfg.Timeout))
+	x := &Exchange{Begin: time.Now()}
+	defer func() { x.Duration = time.Since(x.Begin) }()
+	c.complete(&r)
+	if err := r.check(); err != nil {
+		x.Status, x.Err, x.Permanent = CodeUnfetchable, err, true
+		return x
+	}
+	wire := r.bytes(onWire)
+	x.Request = wire
+	if r.secret() {
+		x.Request = r.bytes(inRecord)
+	}
+	ctx, cancel := context.WithDeadline(ctx, x.Begin.Add(r.Timeout))
 	defer cancel()
-	conn := c.conns.take(r.Target)
+	var conn *conn
+	if r.Method == "GET" || r.Method == "HEAD" {
+		conn = c.conns.take(r.server(), r.HTTP2 != HTTP2Never)
+	}
 	reused := conn != nil
-	for {
+	for range maxAttempts {
 		if conn == nil {
 			var err error
-			if conn, err = c.dial(ctx, r); err != nil {
-				x.fail(ctx, err, CodeConnectFailed)
-				break
+			if conn, err = c.connect(ctx, &r); err != nil {
+				x.failedToConnect(ctx, err)
+				return x
 			}
 		}
-		x.IP = conn.addr
-		x.Notes = append(x.Notes[:0], conn.notes...)
-		again, keep := c.exchange(ctx, conn, x, r.Target)
+		x.reset(conn)
+		how, keep := c.exchange(ctx, conn, x, &r, wire)
 		if keep {
-			c.conns.put(r.Target, conn)
+			c.conns.put(r.server(), conn)
 		} else {
 			conn.Close()
 		}
-		if !again || !reused {
+		if how == settled || how == stale && !reused || how == needsH2 && r.HTTP2 == HTTP2Never {
 			break
 		}
-		// The server closed a kept connection before it saw the request.
+		if how != stale {
+			c.speaks.learn(r.Target, how == needsH2)
+		}
 		conn, reused = nil, false
-		x.Err, x.Status = nil, 0
 	}
-	x.Duration = time.Since(x.Begin)
 	return x
+}
+
+// reset makes x ready for an attempt over conn.
+func (x *Exchange) reset(conn *conn) {
+	x.Status, x.Err, x.Permanent = 0, nil, false
+	x.IP, x.TLS, x.Protocols = conn.addr, conn.facts, conn.protocols
+	x.Notes = append(x.Notes[:0], conn.notes...)
 }
 
 // fail notes why a fetch brought nothing.
@@ -197,70 +185,77 @@ func (x *Exchange) fail(ctx context.Context, err error, code int) {
 	x.Status, x.Err = code, err
 }
 
-func (c *Client) request(r Request) []byte {
-	b := make([]byte, 0, 512)
-	b = append(b, "GET "...)
-	b = append(b, r.Target.Path...)
-	b = append(b, " HTTP/1.1\r\nHost: "...)
-	b = append(b, r.Target.Authority...)
-	b = append(b, "\r\nUser-Agent: "...)
-	b = append(b, c.cfg.UserAgent...)
-	if c.cfg.From != "" {
-		b = append(b, "\r\nFrom: "...)
-		b = append(b, c.cfg.From...)
+// failedToConnect notes why there is no connection, for the log too.
+func (x *Exchange) failedToConnect(ctx context.Context, err error) {
+	x.fail(ctx, err, CodeConnectFailed)
+	if x.Notes = x.Notes[:0]; x.Status == CodeConnectFailed && ctx.Err() == nil {
+		x.Notes = append(x.Notes, connectNote(err))
 	}
-	if r.Referer != "" && !(strings.HasPrefix(r.Referer, "https:") && r.Target.Scheme == "http") {
-		b = append(b, "\r\nReferer: "...)
-		b = append(b, r.Referer...)
-	}
-	return append(b, "\r\nAccept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n\r\n"...)
 }
 
-// exchange sends the request and receives the response. again: nothing came and the connection was already closed
-// by the other side; keep: the connection can serve another request.
-func (c *Client) exchange(ctx context.Context, conn *conn, x *Exchange, t Target) (again, keep bool) {
+// exchange sends the request and receives the response over conn. keep: the connection can serve another request.
+func (c *Client) exchange(ctx context.Context, conn *conn, x *Exchange, r *Request, wire []byte) (how attempt, keep bool) {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer func() { keep = stop() && keep }()
-	conn.SetWriteDeadline(time.Now().Add(c.cfg.Idle))
-	if _, err := conn.Write(x.Request); err != nil {
-		x.fail(ctx, fmt.Errorf("send to %s: %w", t.Authority, err), CodeConnectLost)
-		return ctx.Err() == nil, false
+	m := message{rec: newRecording(c.takeMemory(), c.cfg.SpillDir, c.giveMemory), maxBody: r.MaxBody, headOnly: r.Method == "HEAD", midFetch: r.MidFetch}
+	if conn.h2 != nil {
+		err := conn.h2.exchange(ctx, conn.reader(ctx, r), &m, r, wire)
+		x.Notes = append(x.Notes, "h2")
+		return c.take(ctx, x, r, &m, conn, err)
 	}
-	rec := newRecording(c.takeMemory(), c.cfg.SpillDir, c.giveMemory)
-	m := message{rec: rec, maxBody: c.cfg.MaxBody}
-	err := m.receive(func(p []byte) (int, error) {
-		if err := conn.SetReadDeadline(time.Now().Add(c.cfg.Idle)); err != nil {
-			return 0, err
-		}
+	if err := conn.send(ctx, wire, r.Idle); err != nil {
+		m.rec.release()
+		x.fail(ctx, fmt.Errorf("send to %s: %w", r.Target.Authority, err), CodeConnectLost)
 		if ctx.Err() != nil {
-			return 0, ctx.Err()
+			return settled, false
 		}
-		return conn.Read(p)
-	})
+		return stale, false
+	}
+	return c.take(ctx, x, r, &m, conn, m.receive(conn.reader(ctx, r)))
+}
+
+// take puts what was received into x.
+func (c *Client) take(ctx context.Context, x *Exchange, r *Request, m *message, conn *conn, err error) (how attempt, keep bool) {
 	if m.head.Status == 0 {
-		received := rec.size
-		rec.release()
+		how = m.tongue(conn, err)
+		m.rec.release()
 		if errors.Is(err, errHead) {
 			x.Permanent = true
 			x.Notes = append(x.Notes, m.note)
 		}
-		x.fail(ctx, fmt.Errorf("response of %s: %w", t.Authority, err), CodeConnectLost)
-		return received == 0 && x.Status == CodeConnectLost && ctx.Err() == nil, false
+		x.fail(ctx, fmt.Errorf("response of %s: %w", r.Target.Authority, err), CodeConnectLost)
+		if x.Status == CodeForbidden || ctx.Err() != nil {
+			how = settled
+		}
+		return how, false
 	}
 	if errors.Is(ctx.Err(), context.Canceled) || errors.Is(err, errSpill) {
-		rec.release()
+		m.rec.release()
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
 		x.Status, x.Err = CodeConnectLost, err
-		return false, false
+		return settled, false
 	}
-	x.Status, x.Head, x.Response, x.BodySize = m.head.Status, m.head, rec, m.bodySize
+	if conn.proxied && m.head.Status == 407 {
+		m.rec.release()
+		x.fail(ctx, fmt.Errorf("%s: %w", r.Way.Proxy, &proxyRefusal{407}), CodeConnectFailed)
+		x.Notes = append(x.Notes, connectNote(x.Err))
+		return settled, false
+	}
+	x.Status, x.Head, x.Response, x.BodySize = m.head.Status, m.head, m.rec, m.bodySize
+	x.RetryAfter = m.head.RetryAfter(x.Begin)
+	if !m.head.minor11 && conn.h2 == nil {
+		x.Protocols = append([]string{"http/1.0"}, conn.protocols[1:]...)
+	}
 	x.Truncated = m.truncation(err)
 	if m.note != "" {
 		x.Notes = append(x.Notes, m.note)
 	}
-	return false, m.reusable() && err == nil
+	if conn.h2 != nil {
+		return settled, m.done && err == nil && conn.h2.usable()
+	}
+	return settled, m.reusable() && err == nil
 }
 
 func (c *Client) takeMemory() []byte {

@@ -12,8 +12,10 @@ import (
 	"strings"
 )
 
-// errCut reports that a body was longer than is kept.
-var errCut = errors.New("body cut at the limit")
+var (
+	errCut      = errors.New("body cut at the limit")     // it was longer than is kept
+	errMidFetch = errors.New("broken off after the head") // as MidFetch wanted
+)
 
 // How a body ends.
 type framing int
@@ -37,6 +39,10 @@ type message struct {
 	done     bool
 	excess   bool // bytes came after the end
 	note     string
+
+	headOnly  bool // the answer to HEAD
+	midFetch  func(Head, int64) bool
+	brokenOff bool // midFetch said so
 }
 
 // receive reads with read until the response is whole, or cannot become so: then it says why.
@@ -80,8 +86,12 @@ func (m *message) receive(read func([]byte) (int, error)) error {
 		rest := m.rec.mem[end:]
 		m.rec.mem, m.rec.size = m.rec.mem[:end], int64(end)
 		m.rec.block.Write(m.rec.mem)
+		broken := m.goOn(m.length, m.done)
 		if kept := m.body(rest); kept.err != nil || m.done {
 			return kept.err
+		}
+		if broken != nil {
+			return broken
 		}
 		if err != nil {
 			return m.ended(err)
@@ -107,7 +117,7 @@ func (m *message) begin(h Head, end int) {
 	m.framing, m.length = byClose, -1
 	te := strings.ToLower(h.Get("Transfer-Encoding"))
 	switch {
-	case h.Status == 204 || h.Status == 304 || h.Status == 101:
+	case m.headOnly || h.Status == 204 || h.Status == 304 || h.Status == 101:
 		m.framing, m.done = noBody, true
 	case te != "":
 		if te == "chunked" || strings.HasSuffix(te, "chunked") {
@@ -128,6 +138,37 @@ func (m *message) begin(h Head, end int) {
 		m.done = m.framing == byLength && m.length == 0
 	}
 	m.rec.whole = m.framing != byChunks
+}
+
+// goOn asks, once the head is there, whether the rest is wanted. Where nothing is to come the answer is but noted.
+func (m *message) goOn(length int64, whole bool) error {
+	if m.midFetch == nil || m.midFetch(m.head, length) {
+		return nil
+	}
+	m.brokenOff = true
+	if whole {
+		return nil
+	}
+	return errMidFetch
+}
+
+// tongue says, of a response that has no head, whether the request should be sent again in another way.
+func (m *message) tongue(conn *conn, err error) attempt {
+	received := m.rec.mem
+	var timeout net.Error
+	switch {
+	case errors.Is(err, errNeedsHTTP1):
+		return needsHTTP1
+	case errors.Is(err, errRefused):
+		return stale
+	case conn.h2 == nil && conn.facts != nil && len(received) >= 9 && string(received[3:9]) == "\x04\x00\x00\x00\x00\x00":
+		return needsH2 // these are HTTP/2's settings
+	case len(received) > 0, errors.Is(err, errHead), errors.As(err, &timeout) && timeout.Timeout():
+		return settled
+	case conn.plainALPN && !conn.received:
+		return needsH2
+	}
+	return stale
 }
 
 type kept struct{ err error }
@@ -211,6 +252,12 @@ func (m *message) reusable() bool {
 func (m *message) truncation(err error) string {
 	var timeout net.Error
 	switch {
+	case m.brokenOff:
+		m.note = "midFetchTrunc"
+		if m.done {
+			return ""
+		}
+		return "unspecified"
 	case errors.Is(err, errCut):
 		m.note = "lenTrunc"
 		return "length"
@@ -219,6 +266,9 @@ func (m *message) truncation(err error) string {
 		return "time"
 	case errors.Is(err, errChunk):
 		m.note = "badChunk"
+		return "unspecified"
+	case errors.Is(err, errFrames):
+		m.note = "badFrames"
 		return "unspecified"
 	case err != nil:
 		m.note = "midFetchTrunc"

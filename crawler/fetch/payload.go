@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"strings"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
@@ -22,7 +22,7 @@ func (x *Exchange) Payload(limit int64) ([]byte, error) {
 	if r == nil {
 		return nil, nil
 	}
-	coding := strings.ToLower(strings.TrimSpace(x.Head.Get("Content-Encoding")))
+	coding := x.Head.codings()
 	if r.file == nil && r.body == nil && (coding == "" || coding == "identity") {
 		body := r.mem[r.headLen:]
 		return body[:min(int64(len(body)), limit)], nil
@@ -35,31 +35,68 @@ func (x *Exchange) Payload(limit int64) ([]byte, error) {
 	if r.body != nil {
 		plain = &dechunker{from: body}
 	}
-	decoded, err := decode(coding, plain)
+	decoded, done, err := decode(coding, plain)
+	defer done()
 	if err != nil {
-		return nil, fmt.Errorf("decode %s: %w", x.Head.Get("Content-Encoding"), err)
+		return nil, fmt.Errorf("decode %.100q: %w", coding, err)
 	}
 	var out bytes.Buffer
 	_, err = io.Copy(&out, io.LimitReader(decoded, limit))
 	return out.Bytes(), err
 }
 
-func decode(coding string, r io.Reader) (io.Reader, error) {
-	switch coding {
-	case "", "identity":
-		return r, nil
-	case "gzip", "x-gzip":
-		return gzip.NewReader(r)
-	case "zstd":
-		return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(64<<20), zstd.WithDecoderLowmem(true))
-	case "deflate":
-		var head bytes.Buffer
-		if z, err := zlib.NewReader(io.TeeReader(r, &head)); err == nil {
-			return z, nil
+// Limits on what content is coded with.
+const (
+	maxCodings = 4
+	maxWindow  = 8 << 20 // of zstd, as RFC 9659 has it
+)
+
+var errCoding = errors.New("unknown content coding")
+
+// decode takes the codings off, given in the order they were put on. done frees what they take; it can always be called.
+func decode(codings string, r io.Reader) (plain io.Reader, done func(), err error) {
+	var close []func()
+	done = func() {
+		for _, f := range close {
+			f()
 		}
-		return flate.NewReader(io.MultiReader(&head, r)), nil
 	}
-	return nil, errors.New("unknown content coding")
+	list := strings.Split(codings, ",")
+	if len(list) > maxCodings {
+		return nil, done, fmt.Errorf("%d codings: %w", len(list), errCoding)
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		switch strings.TrimSpace(list[i]) {
+		case "", "identity":
+		case "gzip", "x-gzip":
+			r, err = gzip.NewReader(r)
+		case "br":
+			r = brotli.NewReader(r)
+		case "zstd":
+			var z *zstd.Decoder
+			z, err = zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(8*maxWindow), zstd.WithDecoderLowmem(true))
+			if err == nil {
+				r, close = z, append(close, z.Close)
+			}
+		case "deflate":
+			r = inflate(r)
+		default:
+			err = errCoding
+		}
+		if err != nil {
+			return nil, done, err
+		}
+	}
+	return r, done, nil
+}
+
+// inflate reads deflate with its zlib wrapping, or without, as some servers send it.
+func inflate(r io.Reader) io.Reader {
+	var head bytes.Buffer
+	if z, err := zlib.NewReader(io.TeeReader(r, &head)); err == nil {
+		return z
+	}
+	return flate.NewReader(io.MultiReader(&head, r))
 }
 
 // dechunker reads the data of a chunked body.
@@ -86,34 +123,4 @@ func (d *dechunker) Read(p []byte) (int, error) {
 		}
 	}
 	return d.ready.Read(p)
-}
-
-// Public reports whether an address is one of the public Internet: not loopback, private, link-local, multicast or reserved.
-func Public(addr netip.Addr) bool {
-	addr = addr.Unmap()
-	if !addr.IsValid() || addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() {
-		return false
-	}
-	if addr.Is4() {
-		b := addr.As4()
-		switch {
-		case b[0] == 0, b[0] >= 240, // this network, reserved
-			b[0] == 100 && b[1]&0xc0 == 64,           // shared by carriers
-			b[0] == 192 && b[1] == 0 && b[2] == 0,    // protocol assignments
-			b[0] == 198 && b[1]&0xfe == 18,           // benchmarks
-			b[0] == 192 && b[1] == 0 && b[2] == 2,    // documentation
-			b[0] == 198 && b[1] == 51 && b[2] == 100, // documentation
-			b[0] == 203 && b[1] == 0 && b[2] == 113:  // documentation
-			return false
-		}
-		return true
-	}
-	b := addr.As16()
-	switch {
-	case b[0] == 0 && b[1] == 0x64 && b[2] == 0xff && b[3] == 0x9b: // NAT64: judge the address within
-		return Public(netip.AddrFrom4([4]byte(b[12:])))
-	case b[0] == 0x20 && b[1] == 0x02: // 6to4: likewise
-		return Public(netip.AddrFrom4([4]byte(b[2:6])))
-	}
-	return b[0]&0xe0 == 0x20 // global unicast
 }

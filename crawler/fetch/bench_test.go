@@ -1,0 +1,92 @@
+package fetch
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// smallPage is what most pages of the web are to a crawler: a few kilobytes behind a dozen header fields.
+func smallPage() []byte {
+	body := strings.Repeat("<p>some <a href=\"/x\">text</a> of a page</p>\n", 100)
+	return fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nDate: Sat, 21 Nov 2026 01:00:00 GMT\r\nServer: Apache\r\nLast-Modified: Fri, 20 Nov 2026 10:00:00 GMT\r\n"+
+		"ETag: \"3a-5e\"\r\nAccept-Ranges: bytes\r\nVary: Accept-Encoding\r\nCache-Control: max-age=60\r\nX-Frame-Options: DENY\r\n"+
+		"Content-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+// pageServer answers every request with the same bytes.
+func pageServer(b *testing.B, answer []byte) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				for r := bufio.NewReader(c); ; {
+					for {
+						line, err := r.ReadSlice('\n')
+						if err != nil {
+							return
+						}
+						if len(line) == 2 {
+							break
+						}
+					}
+					if _, err := c.Write(answer); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String() + "/"
+}
+
+func BenchmarkSmallPage(b *testing.B) {
+	t, err := ParseTarget(pageServer(b, smallPage()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	c := New(Config{UserAgent: "bench", Timeout: time.Minute, Idle: time.Second})
+	defer c.Close()
+	r := Request{Target: t, Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}
+	b.ReportAllocs()
+	for b.Loop() {
+		x := c.Fetch(b.Context(), r)
+		if x.Status != 200 {
+			b.Fatal(x.Err)
+		}
+		x.Release()
+	}
+}
+
+// BenchmarkSmallPageNetHTTP is the standard library's client, which digests and records nothing.
+func BenchmarkSmallPageNetHTTP(b *testing.B) {
+	url := pageServer(b, smallPage())
+	c := http.Client{Transport: &http.Transport{DisableCompression: true}}
+	defer c.CloseIdleConnections()
+	b.ReportAllocs()
+	for b.Loop() {
+		resp, err := c.Get(url)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			b.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+}
