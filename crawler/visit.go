@@ -96,11 +96,18 @@ func (w *worker) preFetch(_ context.Context, v *visit) (step, error) {
 	target, err := fetch.ParseTarget(u.URL)
 	if err != nil {
 		v.status = fetch.CodeUnfetchable
+		if errors.Is(err, fetch.ErrScheme) {
+			v.notes = append(v.notes, "unsupportedScheme")
+		}
 		return over, nil
 	}
 	v.target, v.set = target, w.settingsOf(target)
-	if verdict := w.scope.Decide(u.URL, u.Path); verdict != scope.Accept {
-		v.status = verdict.Status()
+	subject := &scope.Subject{URL: u.URL, Path: u.Path, Via: u.Via, Source: u.Source, Queue: u.Queue, Now: time.Now(), Settings: v.set}
+	if verdict := w.scope.Decide(subject); !verdict.Accepted() {
+		v.status = verdict.Status
+		if verdict.Note != "" {
+			v.notes = append(v.notes, verdict.Note)
+		}
 		return over, nil
 	}
 	if to, err := w.addresses(v); to != next || err != nil {
