@@ -115,7 +115,7 @@ func New(cfg Config) (crawl *Crawl, err error) {
 		return nil, err
 	}
 	bad := c.readSeeds()
-	if c.scope, err = scope.New(*c.base(), c.seeds); err != nil {
+	if c.scope, err = scope.New(c.plan.Load().sheets, c.seeds, c.log); err != nil {
 		return nil, err
 	}
 	c.servers = newServers(c.frontier)

@@ -70,6 +70,7 @@ func (c *Crawl) admit(url string) {
 // accepted appends the links that belong to the crawl as URIs to queue.
 func (c *Crawl) accepted(out []frontier.URI, u *frontier.URI, links []extract.Link) []frontier.URI {
 	var paths [256]string
+	subject := scope.Subject{Via: u.URL, Source: u.Source, Now: time.Now()}
 	for _, l := range links {
 		if l.Hop == extract.Redirect && strings.Trim(u.Path, "R") == "" && len(u.Path) < maxSeedRedirects {
 			c.admit(l.URL)
@@ -79,7 +80,8 @@ func (c *Crawl) accepted(out []frontier.URI, u *frontier.URI, links []extract.Li
 			path = u.Path + string(rune(l.Hop))
 			paths[l.Hop] = path
 		}
-		if c.scope.Decide(l.URL, path) != scope.Accept {
+		subject.URL, subject.Path = l.URL, path
+		if !c.scope.Decide(&subject).Accepted() {
 			continue
 		}
 		t, err := fetch.ParseTarget(l.URL)

@@ -2,24 +2,31 @@ package scope
 
 import (
 	"bytes"
+	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf16"
+
+	"holdfast/harvest"
 )
 
 // Limits on a robots.txt (RFC 9309 asks for at least 500 KiB).
 const (
-	MaxRobots     = 512 << 10
-	maxRules      = 20_000
-	maxRuleLength = 4 << 10
+	MaxRobots   = 512 << 10
+	maxRules    = 20_000
+	maxLine     = 16 << 10 // the rest of a line does not count
+	maxSitemaps = 1000
 )
 
 // Robots is what a robots.txt says to us. The zero value allows everything.
 type Robots struct {
-	denyAll bool
-	rules   []robotsRule
-	delay   time.Duration
+	denyAll  bool
+	rules    []robotsRule // longest first; of equals those that allow
+	delay    time.Duration
+	sitemaps []string
 }
 
 type robotsRule struct {
@@ -31,13 +38,56 @@ type robotsRule struct {
 func DenyAll() *Robots { return &Robots{denyAll: true} }
 
 // ParseRobots reads a robots.txt by RFC 9309 for the crawler of that product name: the rules of all groups that
-// name it, or of all groups for "*" where none does. What is not understood is passed over.
+// name it, or of all groups for "*" where none does. What is not understood is passed over, and so is what stands beyond
+// MaxRobots.
 func ParseRobots(body []byte, product string) *Robots {
+	return parseRobots(robotsText(body), strings.ToLower(product), false)
+}
+
+// parseOwnRobots reads a robots.txt that an operator gave, whose rules may stand without a group.
+func parseOwnRobots(text string) *Robots {
+	return parseRobots([]byte(text), harvest.Product, true)
+}
+
+// parsePaths makes of paths, as in a robots.txt, the Robots that allows all others.
+func parsePaths(paths []string) *Robots {
+	r := &Robots{}
+	for _, p := range paths {
+		r.rule(false, p)
+	}
+	r.order()
+	return r
+}
+
+// robotsText is the text of a body in UTF-8: cut to size, without byte order mark.
+func robotsText(body []byte) []byte {
 	body = body[:min(len(body), MaxRobots)]
-	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
-	product = strings.ToLower(product)
+	little, big := bytes.HasPrefix(body, []byte{0xff, 0xfe}), bytes.HasPrefix(body, []byte{0xfe, 0xff})
+	if !little && !big {
+		return bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	}
+	units := make([]uint16, 0, len(body)/2)
+	for i := 2; i+1 < len(body); i += 2 {
+		unit := uint16(body[i])<<8 | uint16(body[i+1])
+		if little {
+			unit = unit>>8 | unit<<8
+		}
+		units = append(units, unit)
+	}
+	return []byte(string(utf16.Decode(units)))
+}
+
+// group is what is being read.
+type robotsGroup struct {
+	ours, everyones bool // who the lines are for
+	inRules         bool // the next user-agent line begins another group
+}
+
+func parseRobots(body []byte, product string, anyones bool) *Robots {
 	own, others := &Robots{}, &Robots{}
-	named, forUs, forAll, inRules := false, false, false, true
+	g := robotsGroup{inRules: true, everyones: anyones}
+	named := false
+	var sitemaps []string
 	for len(body) > 0 {
 		var line []byte
 		if i := bytes.IndexAny(body, "\r\n"); i >= 0 {
@@ -50,39 +100,76 @@ func ParseRobots(body []byte, product string) *Robots {
 			continue
 		}
 		switch key {
-		case "user-agent", "useragent", "user agent":
-			if inRules {
-				forUs, forAll, inRules = false, false, false
+		case "user-agent":
+			if g.inRules {
+				g = robotsGroup{}
 			}
-			agent := strings.ToLower(productToken(value))
-			forUs = forUs || agent == product
-			forAll = forAll || strings.HasPrefix(strings.TrimSpace(value), "*")
-			named = named || forUs
-		case "allow", "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw", "crawl-delay", "crawldelay":
-			inRules = true
-			if forUs {
-				own.rule(key, value)
-			}
-			if forAll {
-				others.rule(key, value)
+			g.ours = g.ours || strings.EqualFold(productToken(value), product)
+			g.everyones = g.everyones || value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t")
+			named = named || g.ours
+		case "allow", "disallow":
+			g.inRules = true
+			g.each(own, others, func(r *Robots) { r.rule(key == "allow", value) })
+		case "crawl-delay": // does not end a group's names, as RFC 9309 has it of lines it does not know
+			g.each(own, others, func(r *Robots) { r.crawlDelay(value) })
+		case "sitemap":
+			if len(sitemaps) < maxSitemaps && value != "" {
+				sitemaps = append(sitemaps, value)
 			}
 		}
 	}
+	r := others
 	if named {
-		return own
+		r = own
 	}
-	return others
+	r.sitemaps = sitemaps
+	r.order()
+	return r
 }
 
+func (g *robotsGroup) each(own, others *Robots, do func(*Robots)) {
+	if g.ours {
+		do(own)
+	}
+	if g.everyones {
+		do(others)
+	}
+}
+
+// robotsLine takes a line into its key, one of those known and in small letters, and its value. The colon may be missing
+// where there are two words.
 func robotsLine(line []byte) (key, value string, ok bool) {
+	line = line[:min(len(line), maxLine)]
 	if i := bytes.IndexByte(line, '#'); i >= 0 {
 		line = line[:i]
 	}
-	k, v, ok := strings.Cut(string(bytes.TrimSpace(line)), ":")
+	text := strings.TrimSpace(string(line))
+	if strings.IndexByte(text, 0) >= 0 {
+		text = strings.TrimSpace(strings.ReplaceAll(text, "\x00", ""))
+	}
+	key, value, ok = strings.Cut(text, ":")
 	if !ok {
+		words := strings.Fields(text)
+		if len(words) != 2 {
+			return "", "", false
+		}
+		key, value = words[0], words[1]
+	}
+	key = strings.ToLower(strings.TrimSpace(key))
+	switch key {
+	case "user-agent", "useragent", "user agent":
+		key = "user-agent"
+	case "allow", "sitemap":
+	case "site-map":
+		key = "sitemap"
+	case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
+		key = "disallow"
+	case "crawl-delay", "crawldelay":
+		key = "crawl-delay"
+	default:
 		return "", "", false
 	}
-	return strings.ToLower(strings.TrimSpace(k)), strings.TrimSpace(v), true
+	return key, strings.TrimSpace(value), true
 }
 
 // productToken is the letters, dashes and underscores that a user-agent line begins with.
@@ -96,15 +183,14 @@ func productToken(s string) string {
 	return s
 }
 
-func (r *Robots) rule(key, value string) {
-	if strings.HasPrefix(key, "crawl") {
-		seconds, err := strconv.ParseFloat(value, 64)
-		if err == nil && seconds > 0 && !math.IsInf(seconds, 0) {
-			r.delay = time.Duration(min(seconds, 1e6) * float64(time.Second))
-		}
-		return
+func (r *Robots) crawlDelay(value string) {
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && !math.IsInf(seconds, 0) {
+		r.delay = time.Duration(min(seconds, 1e6) * float64(time.Second))
 	}
-	if value == "" || len(value) > maxRuleLength || len(r.rules) >= maxRules {
+}
+
+func (r *Robots) rule(allow bool, value string) {
+	if value == "" || len(r.rules) >= maxRules {
 		return
 	}
 	if value[0] != '/' && value[0] != '*' {
@@ -113,115 +199,89 @@ func (r *Robots) rule(key, value string) {
 	for strings.Contains(value, "**") {
 		value = strings.ReplaceAll(value, "**", "*")
 	}
-	r.rules = append(r.rules, robotsRule{pattern: canonicalPath(value), allow: key == "allow"})
+	r.rules = append(r.rules, robotsRule{pattern: canonicalPath(value, true), allow: allow})
+}
+
+func (r *Robots) order() {
+	slices.SortStableFunc(r.rules, func(a, b robotsRule) int {
+		if c := cmp.Compare(len(b.pattern), len(a.pattern)); c != 0 || a.allow == b.allow {
+			return c
+		}
+		if a.allow {
+			return -1
+		}
+		return 1
+	})
 }
 
 // Delay is the Crawl-delay, 0 if there is none.
 func (r *Robots) Delay() time.Duration { return r.delay }
 
+// Sitemaps are the sitemaps it names, as they are written; they are for all crawlers.
+func (r *Robots) Sitemaps() []string { return r.sitemaps }
+
 // Allowed tells whether a path, with its query, may be fetched: the longest rule that matches decides, and
 // of equals the one that allows.
 func (r *Robots) Allowed(path string) bool {
-	if strings.HasPrefix(path, "/robots.txt") && (len(path) == len("/robots.txt") || path[len("/robots.txt")] == '?') {
-		return true
-	}
-	if r.denyAll {
-		return false
-	}
-	if len(r.rules) == 0 {
-		return true
-	}
-	path = canonicalPath(path)
-	allowed, longest := true, -1
-	for _, rule := range r.rules {
-		if n := len(rule.pattern); (n > longest || n == longest && rule.allow) && matches(rule.pattern, path) {
-			allowed, longest = rule.allow, n
-		}
-	}
+	allowed, _ := r.Explain(path)
 	return allowed
 }
 
-// matches tells whether a pattern, in which * stands for any characters and a last $ for the end, matches the start of path.
-// It takes time in proportion to both lengths multiplied at worst.
-func matches(pattern, path string) bool {
-	anchored := strings.HasSuffix(pattern, "$")
-	if anchored {
-		pattern = pattern[:len(pattern)-1]
-	} else {
-		pattern += "*"
+// Explain is Allowed, and the line that says so, "" where none does.
+func (r *Robots) Explain(path string) (allowed bool, line string) {
+	const robots = "/robots.txt"
+	if strings.HasPrefix(path, robots) && (len(path) == len(robots) || path[len(robots)] == '?') {
+		return true, ""
 	}
-	p, s, star, mark := 0, 0, -1, 0
-	for s < len(path) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			if p == len(pattern)-1 {
-				return true
-			}
-			star, mark = p, s
-			p++
-		case p < len(pattern) && pattern[p] == path[s]:
-			p++
-			s++
-		case star >= 0:
-			mark++
-			p, s = star+1, mark
-		default:
+	if r.denyAll {
+		return false, "robots.txt cannot be had"
+	}
+	rule := r.match(path)
+	switch {
+	case rule == nil:
+		return true, ""
+	case rule.allow:
+		return true, "Allow: " + rule.pattern
+	}
+	return false, "Disallow: " + rule.pattern
+}
+
+func (r *Robots) match(path string) *robotsRule {
+	if len(r.rules) == 0 {
+		return nil
+	}
+	if path == "" || path[0] != '/' {
+		path = "/" + path
+	}
+	path = canonicalPath(path, false)
+	for i := range r.rules {
+		if robotsMatch(r.rules[i].pattern, path) {
+			return &r.rules[i]
+		}
+	}
+	return nil
+}
+
+// robotsMatch tells whether a pattern, in which * stands for any characters and a last $ for the end, matches the start of
+// path. Its time grows with both lengths added.
+func robotsMatch(pattern, path string) bool {
+	if rest, ok := strings.CutSuffix(pattern, "$"); ok {
+		return glob(rest, path)
+	}
+	for {
+		piece, rest, more := strings.Cut(pattern, "*")
+		if !more {
+			return strings.HasPrefix(path, piece)
+		}
+		if !strings.HasPrefix(path, piece) {
 			return false
 		}
-	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
-}
-
-// canonicalPath writes escapes one way: bytes beyond ASCII escaped, escaped letters, digits and -._~ plain, hex digits in capitals.
-func canonicalPath(path string) string {
-	plain := true
-	for i := range len(path) {
-		if path[i] == '%' || path[i] > 0x7e || path[i] <= ' ' {
-			plain = false
-			break
+		path, pattern = path[len(piece):], rest
+		next, _, _ := strings.Cut(rest, "*")
+		i := strings.Index(path, next)
+		if i < 0 {
+			return false
 		}
+		path = path[i:]
 	}
-	if plain {
-		return path
-	}
-	const hex = "0123456789ABCDEF"
-	b := make([]byte, 0, len(path)+16)
-	for i := 0; i < len(path); i++ {
-		c := path[i]
-		if c == '%' && i+2 < len(path) {
-			hi, lo := unhex(path[i+1]), unhex(path[i+2])
-			if hi >= 0 && lo >= 0 {
-				if d := byte(hi<<4 | lo); unreserved(d) {
-					b = append(b, d)
-				} else {
-					b = append(b, '%', hex[hi], hex[lo])
-				}
-				i += 2
-				continue
-			}
-		}
-		if c > 0x7e || c <= ' ' {
-			b = append(b, '%', hex[c>>4], hex[c&15])
-			continue
-		}
-		b = append(b, c)
-	}
-	return string(b)
-}
-
-func unhex(c byte) int {
-	switch {
-	case c >= '0' && c <= '9':
-		return int(c - '0')
-	case c|0x20 >= 'a' && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
-}
-
-func unreserved(c byte) bool {
-	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
 }

@@ -1,219 +1,277 @@
-// Package scope decides which URIs belong to a crawl, and what a site's robots.txt lets it have.
+// Package scope decides which URIs belong to a crawl and says why: by decide rules, the plain settings that stand for such
+// rules, crawler traps, block lists, limits of domains, and robots.txt. It also knows when two URIs are the same
+// page (Canonicalizer) and what is kept of what was fetched.
 package scope
 
 import (
 	"fmt"
-	"slices"
+	"log/slog"
 	"strings"
 	"sync"
 
-	"golang.org/x/net/publicsuffix"
-
-	"holdfast/cdx"
 	"holdfast/harvest"
 )
 
-// maxChain is how many embeds and redirects in a row are followed within the scope.
-const maxChain = 20
-
-// Verdict is what a scope says to a URI.
-type Verdict int
-
-// Verdicts.
+// Status codes of URIs that a scope turns away, as Heritrix numbers them.
 const (
-	Accept Verdict = iota
-	OutOfScope
-	TooManyHops
-	TooManyEmbeds
+	codeTooManyHops   = -4001
+	codeTooManyEmbeds = -4002
+	codeOutOfScope    = -5000
+	codeBlocked       = -5001
+	codeMidFetch      = -5002
+	codeQuota         = -5003
 )
 
-// Status is the code that crawl.log has for a verdict, 0 for Accept.
-func (v Verdict) Status() int {
-	switch v {
-	case OutOfScope:
-		return -5000
-	case TooManyHops:
-		return -4001
-	case TooManyEmbeds:
-		return -4002
-	}
-	return 0
+// maxCompiled bounds the settings whose rules are kept ready.
+const maxCompiled = 4096
+
+// Verdict is what a scope says to a URI.
+type Verdict struct {
+	Status int    // 0: accepted; else the code that crawl.log has
+	Rule   string // the rule by which the decision stands
+	Note   string // an annotation for the log, as "trap:calendar", or ""
 }
+
+// Accepted reports whether the URI belongs to the crawl.
+func (v Verdict) Accepted() bool { return v.Status == 0 }
 
 // Scope is the rules of a crawl, worked out from its settings and seeds. It is safe for concurrent use.
 type Scope struct {
-	mode     harvest.ScopeMode
+	log    *slog.Logger
+	blocks blockList
+	traps  *Traps
+
 	mu       sync.RWMutex
-	hosts    map[string]struct{} // authorities, or registered domains
-	paths    []string            // path: URL prefixes
-	prefixes []surtPrefix
-	hops     int
-	embeds   int
+	sheets   *harvest.Sheets
+	base     *compiled
+	compiled map[*harvest.Settings]*compiled
+	seeds    []string
+	within   area
 }
 
-type surtPrefix struct {
-	prefix string
-	accept bool
-}
-
-// New makes the scope of settings and seeds, which are URLs in normal form.
-func New(s harvest.Settings, seeds []string) (*Scope, error) {
-	sc := &Scope{mode: s.Scope, hosts: map[string]struct{}{}, hops: s.MaxHops, embeds: s.MaxTransHops}
-	for _, p := range s.SURTPrefixes {
-		prefix := strings.ToLower(p[1:])
-		if !strings.Contains(prefix, "(") { // a URL is as good
-			surt, err := cdx.SURT(p[1:])
-			if err != nil {
-				return nil, fmt.Errorf("surt_prefixes: %q: %w", p, err)
-			}
-			prefix = surt
-		}
-		prefix = strings.Replace(prefix, "https://", "http://", 1)
-		sc.prefixes = append(sc.prefixes, surtPrefix{prefix, p[0] == '+'})
+// New makes the scope of settings and seeds, which are URLs in normal form. The error wraps harvest.ErrInvalid.
+func New(sheets *harvest.Sheets, seeds []string, log *slog.Logger) (*Scope, error) {
+	s := &Scope{log: log, traps: NewTraps(), within: newArea(sheets.Base().Scope)}
+	if err := s.Update(sheets); err != nil {
+		return nil, err
 	}
 	for _, seed := range seeds {
-		sc.Admit(seed)
+		s.Admit(seed)
 	}
-	return sc, nil
+	return s, nil
+}
+
+// Update puts other settings in place of those that hold, while the scope is in use. On error nothing changed; it
+// wraps harvest.ErrInvalid.
+func (s *Scope) Update(sheets *harvest.Sheets) error {
+	base, err := s.compile(sheets.Base())
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if mode := sheets.Base().Scope; mode != s.within.mode {
+		s.within = newArea(mode)
+		for _, seed := range s.seeds {
+			s.within.admit(seed)
+		}
+	}
+	s.sheets, s.base, s.compiled = sheets, base, map[*harvest.Settings]*compiled{}
+	return nil
 }
 
 // Admit widens the scope by another seed, a URL in normal form, and reports whether that changed it.
 func (s *Scope) Admit(seed string) bool {
-	authority, path := split(seed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := authority
-	switch s.mode {
-	case harvest.ScopeAny:
+	if !s.within.admit(seed) {
 		return false
+	}
+	s.seeds = append(s.seeds, seed)
+	return true
+}
+
+// Decide tells whether a URI belongs to the crawl, and by which rule.
+func (s *Scope) Decide(u *Subject) Verdict {
+	if what := s.blocks.find(u); what != "" {
+		return Verdict{Status: codeBlocked, Rule: "blocked"}
+	}
+	c := s.effective(u)
+	word, by := Reject, -1
+	for i := range c.steps {
+		st := &c.steps[i]
+		if st.can&^word == 0 {
+			continue // it could only say the same again
+		}
+		if said := st.says(u); said != Pass && said != word {
+			word, by = said, i
+		}
+	}
+	return c.verdict(u, word, by)
+}
+
+// verdict is the outcome of a sequence: the word, and the step that it stands by, -1 for none.
+func (c *compiled) verdict(u *Subject, word Decision, by int) Verdict {
+	if word == Accept {
+		return Verdict{Rule: c.steps[by].name}
+	}
+	if by < 0 {
+		status := codeOutOfScope
+		if h := u.hop(); h.chain > 0 && !c.settings.RulesOnly {
+			status = codeTooManyEmbeds
+		}
+		return Verdict{Status: status, Rule: nothingAccepted}
+	}
+	v := Verdict{Status: c.steps[by].status, Rule: c.steps[by].name}
+	if v.Status == 0 {
+		v.Status = codeOutOfScope
+	}
+	if v.Rule == trapHeuristics {
+		v.Note = trapNote(u.trap)
+	}
+	return v
+}
+
+// Explain tells what each rule of the sequence says to a URI, in order, and which one the decision stands by.
+func (s *Scope) Explain(u *Subject) []Word {
+	blocked := s.blocks.find(u)
+	c := s.effective(u)
+	words := make([]Word, 0, len(c.steps)+2)
+	words = append(words, Word{Rule: nothingAccepted, Decision: Reject, Why: "what no rule accepts is rejected"})
+	word, by := Reject, 0
+	for i := range c.steps {
+		w := c.steps[i].word(u)
+		if w.Decision != Pass && w.Decision != word {
+			word, by = w.Decision, i+1
+		}
+		words = append(words, w)
+	}
+	if blocked != "" {
+		by = len(words)
+		words = append(words, Word{Rule: "blocked", Decision: Reject, Why: "blocked by an operator: " + blocked})
+	}
+	words[by].Decided = true
+	return words
+}
+
+// effective returns the rules of the settings in effect.
+func (s *Scope) effective(u *Subject) *compiled {
+	s.mu.RLock()
+	settings := u.Settings
+	if settings == nil {
+		settings = s.base.settings
+		if !s.sheets.Empty() {
+			settings = s.sheets.For(harvest.Context{URL: u.URL, SURT: u.SURT(), Port: u.port(), Now: u.Now})
+		}
+	}
+	c := s.base
+	if settings != s.base.settings {
+		c = s.compiled[settings]
+	}
+	s.mu.RUnlock()
+	if c != nil {
+		return c
+	}
+	c, err := s.compile(settings)
+	if err != nil {
+		// Check refuses such settings before a crawl begins.
+		s.log.Error("settings for some URIs cannot be used; the job's own hold", "uri", u.URL, "error", err)
+		s.mu.RLock()
+		defer s.mu.RUnlock()
+		return s.base
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.compiled) >= maxCompiled {
+		clear(s.compiled)
+	}
+	s.compiled[settings] = c
+	return c
+}
+
+// area is what the seeds say belongs to the crawl.
+type area struct {
+	mode  harvest.ScopeMode
+	hosts hostSet             // authorities, or registered domains
+	paths map[string][]string // path: by authority, the folders
+}
+
+func newArea(mode harvest.ScopeMode) area {
+	return area{mode: mode, hosts: hostSet{}, paths: map[string][]string{}}
+}
+
+func (a *area) admit(seed string) bool {
+	var p parts
+	p.read(seed)
+	switch a.mode {
 	case harvest.ScopePath:
-		path, _, _ = strings.Cut(path, "?")
-		key = authority + path[:strings.LastIndexByte(path, '/')+1]
-		if slices.Contains(s.paths, key) {
+		folder := p.path[:strings.LastIndexByte(p.path, '/')+1]
+		if a.below(p.authority, folder) != "" {
 			return false
 		}
-		s.paths = append(s.paths, key)
+		a.paths[p.authority] = append(a.paths[p.authority], folder)
 		return true
 	case harvest.ScopeDomain:
-		key = domain(authority)
+		_, known := a.hosts[p.registered()]
+		a.hosts[p.registered()] = struct{}{}
+		return !known
 	}
-	_, known := s.hosts[key]
-	s.hosts[key] = struct{}{}
-	return !known
+	_, known := a.hosts[p.authority]
+	a.hosts[p.authority] = struct{}{}
+	return !known && a.mode == harvest.ScopeHost
 }
 
-// Decide tells whether a URI found by that path of hops belongs to the crawl. The path
-// ends with the hop that led to the URI.
-func (s *Scope) Decide(url, path string) Verdict {
-	links, tail := hops(path)
-	if links > s.hops {
-		return TooManyHops
-	}
-	if tail > maxChain {
-		return TooManyEmbeds
-	}
-	if path == "" || path[len(path)-1] == 'P' {
-		return Accept
-	}
-	if len(s.prefixes) > 0 {
-		surt, err := cdx.SURT(url)
-		if err != nil {
-			return OutOfScope
-		}
-		if v, ok := s.prefixed(surt); ok {
-			return v
+func (a *area) below(authority, path string) string {
+	for _, folder := range a.paths[authority] {
+		if strings.HasPrefix(path, folder) {
+			return folder
 		}
 	}
-	if s.within(url) {
-		return Accept
-	}
-	switch {
-	case tail == 0:
-		return OutOfScope
-	case tail > s.embeds:
-		return TooManyEmbeds
-	}
-	return Accept
+	return ""
 }
 
-// prefixed is the word of the last prefix that matches.
-func (s *Scope) prefixed(surt string) (Verdict, bool) {
-	for i := len(s.prefixes) - 1; i >= 0; i-- {
-		if strings.HasPrefix(surt, s.prefixes[i].prefix) {
-			if s.prefixes[i].accept {
-				return Accept, true
-			}
-			return OutOfScope, true
-		}
-	}
-	return Accept, false
-}
-
-func (s *Scope) within(url string) bool {
-	if s.mode == harvest.ScopeAny {
+func (a *area) holds(p *parts) bool {
+	switch a.mode {
+	case harvest.ScopeAny:
 		return true
-	}
-	authority, path := split(url)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	switch s.mode {
 	case harvest.ScopeDomain:
-		_, ok := s.hosts[domain(authority)]
+		_, ok := a.hosts[p.registered()]
 		return ok
 	case harvest.ScopePath:
-		for _, p := range s.paths {
-			if strings.HasPrefix(authority+path, p) {
-				return true
-			}
-		}
-		return false
+		return a.below(p.authority, p.path) != ""
 	}
-	_, ok := s.hosts[authority]
-	return ok
+	return a.hosts.onHost(p.authority)
 }
 
-// hops counts the links of a path, and the embeds and redirects at its end.
-func hops(path string) (links, tail int) {
-	for i := range len(path) {
-		switch path[i] {
-		case 'P':
-		case 'L', 'S', 'M':
-			links++
-			tail = 0
-		default:
-			tail++
-		}
+func (s *Scope) inArea(u *Subject) bool {
+	if u.isSeed() {
+		return true
 	}
-	return links, tail
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.within.holds(u.parts())
 }
 
-// split takes a URL in normal form into host (and port) and the rest from the first slash.
-func split(url string) (authority, path string) {
-	_, rest, _ := strings.Cut(url, "://")
-	i := strings.IndexAny(rest, "/?#")
-	if i < 0 {
-		return rest, "/"
+func (s *Scope) areaFact(u *Subject) string {
+	s.mu.RLock()
+	mode := s.within.mode
+	s.mu.RUnlock()
+	in := s.inArea(u)
+	switch {
+	case u.isSeed():
+		return "a seed"
+	case mode == harvest.ScopeAny:
+		return "everything belongs to the crawl"
+	case mode == harvest.ScopeDomain && in:
+		return "domain " + u.Domain() + " is a seed's"
+	case mode == harvest.ScopeDomain:
+		return "domain " + u.Domain() + " is no seed's"
+	case mode == harvest.ScopePath && in:
+		return "below a seed's folder on " + u.Authority()
+	case mode == harvest.ScopePath:
+		return "not below a seed's folder"
+	case in:
+		return "host " + u.Authority() + " is a seed's"
 	}
-	authority = rest[:i]
-	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
-		authority = authority[at+1:]
-	}
-	return authority, rest[i:]
-}
-
-// domain is the registered domain of a host; of an address, or where there is none, the host itself.
-func domain(authority string) string {
-	host := authority
-	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		host = host[:i]
-	}
-	host = strings.TrimSuffix(host, ".")
-	if host == "" || host[0] == '[' || host[len(host)-1] >= '0' && host[len(host)-1] <= '9' {
-		return host
-	}
-	d, err := publicsuffix.EffectiveTLDPlusOne(host)
-	if err != nil {
-		return host
-	}
-	return d
+	return fmt.Sprintf("host %s is no seed's", u.Authority())
 }

@@ -1,14 +1,29 @@
 package scope
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/temoto/robotstxt"
-
 	"holdfast/harvest"
 )
+
+func newScope(t testing.TB, s harvest.Settings, seeds ...string) *Scope {
+	t.Helper()
+	if err := Check(s); err != nil {
+		t.Fatal(err)
+	}
+	sheets, err := harvest.NewSheets(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := New(sheets, seeds, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
 
 func TestDecide(t *testing.T) {
 	tests := []struct {
@@ -17,127 +32,65 @@ func TestDecide(t *testing.T) {
 		prefixes []string
 		url      string
 		path     string
-		want     Verdict
+		want     int
 	}{
-		{"seed", "host", nil, "http://www.example.org/", "", Accept},
-		{"same host", "host", nil, "http://www.example.org/x", "L", Accept},
-		{"https too", "host", nil, "https://www.example.org/x", "L", Accept},
-		{"other host", "host", nil, "http://other.org/x", "L", OutOfScope},
-		{"other port", "host", nil, "http://www.example.org:81/x", "L", OutOfScope},
-		{"embed of another", "host", nil, "http://cdn.net/x.png", "LE", Accept},
-		{"embed of an embed", "host", nil, "http://cdn.net/x.png", "LEE", Accept},
-		{"three embeds", "host", nil, "http://cdn.net/x.png", "LEEE", TooManyEmbeds},
-		{"redirect out", "host", nil, "http://cdn.net/", "LR", Accept},
-		{"prerequisite", "host", nil, "http://cdn.net/robots.txt", "LEP", Accept},
-		{"domain", "domain", nil, "http://a.b.example.org/x", "L", Accept},
-		{"other domain", "domain", nil, "http://example.com/x", "L", OutOfScope},
-		{"path", "path", nil, "http://www.example.org/dir/y", "L", Accept},
-		{"other path", "path", nil, "http://www.example.org/dirt", "L", OutOfScope},
-		{"any", "any", nil, "http://x.y/", "L", Accept},
-		{"too many hops", "any", nil, "http://x.y/", strings.Repeat("L", 21), TooManyHops},
-		{"endless redirects", "any", nil, "http://x.y/", strings.Repeat("R", 21), TooManyEmbeds},
-		{"accepted prefix", "host", []string{"+http://(net,cdn,"}, "http://img.cdn.net/x", "L", Accept},
-		{"rejected prefix", "any", []string{"-http://(net,cdn,)/private"}, "http://cdn.net/private/x", "L", OutOfScope},
-		{"last prefix wins", "any", []string{"-http://(net,cdn,", "+http://(net,cdn,)/ok"}, "https://cdn.net/ok/x", "L", Accept},
-		{"prefix as URL", "host", []string{"+http://cdn.net/ok/"}, "http://cdn.net/ok/x", "L", Accept},
+		{"seed", "host", nil, "http://www.example.org/", "", 0},
+		{"same host", "host", nil, "http://www.example.org/x", "L", 0},
+		{"https too", "host", nil, "https://www.example.org/x", "L", 0},
+		{"other host", "host", nil, "http://other.org/x", "L", codeOutOfScope},
+		{"other port", "host", nil, "http://www.example.org:81/x", "L", codeOutOfScope},
+		{"embed of another", "host", nil, "http://cdn.net/x.png", "LE", 0},
+		{"embed of an embed", "host", nil, "http://cdn.net/x.png", "LEE", 0},
+		{"three embeds", "host", nil, "http://cdn.net/x.png", "LEEE", codeTooManyEmbeds},
+		{"redirect out", "host", nil, "http://cdn.net/", "LR", 0},
+		{"prerequisite", "host", nil, "http://cdn.net/robots.txt", "LEP", 0},
+		{"domain", "domain", nil, "http://a.b.example.org/x", "L", 0},
+		{"other domain", "domain", nil, "http://example.com/x", "L", codeOutOfScope},
+		{"path", "path", nil, "http://www.example.org/dir/y", "L", 0},
+		{"other path", "path", nil, "http://www.example.org/dirt", "L", codeOutOfScope},
+		{"any", "any", nil, "http://x.y/", "L", 0},
+		{"too many hops", "any", nil, "http://x.y/", strings.Repeat("L", 21), codeTooManyHops},
+		{"endless redirects", "any", nil, "http://x.y/", strings.Repeat("R", 21), codeTooManyEmbeds},
+		{"accepted prefix", "host", []string{"+http://(net,cdn,"}, "http://img.cdn.net/x", "L", 0},
+		{"rejected prefix", "any", []string{"-http://(net,cdn,)/private"}, "http://cdn.net/private/x", "L", codeOutOfScope},
+		{"last prefix wins", "any", []string{"-http://(net,cdn,", "+http://(net,cdn,)/ok"}, "https://cdn.net/ok/x", "L", 0},
+		{"prefix as URL", "host", []string{"+http://cdn.net/ok/"}, "http://cdn.net/ok/x", "L", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := harvest.DefaultSettings()
 			s.Scope, s.SURTPrefixes = tt.scope, tt.prefixes
-			sc, err := New(s, []string{"http://www.example.org/dir/start.html?q=/z"})
-			if err != nil {
-				t.Fatal(err)
+			sc := newScope(t, s, "http://www.example.org/dir/start.html?q=/z")
+			u := &Subject{URL: tt.url, Path: tt.path, Via: "http://www.example.org/dir/", Now: now()}
+			got := sc.Decide(u)
+			if got.Status != tt.want {
+				t.Errorf("%+v, want %v", got, tt.want)
 			}
-			if got := sc.Decide(tt.url, tt.path); got != tt.want {
-				t.Errorf("%v, want %v", got, tt.want)
-			}
+			agrees(t, sc, u, got)
 		})
 	}
 }
 
-func TestRobots(t *testing.T) {
-	tests := []struct {
-		name, txt string
-		allowed   []string
-		forbidden []string
-	}{
-		{"empty", "", []string{"/", "/x"}, nil},
-		{"all", "User-agent: *\nDisallow: /", []string{"/robots.txt"}, []string{"/", "/x"}},
-		{"nothing", "User-agent: *\nDisallow:", []string{"/x"}, nil},
-		{"longest wins", "User-agent: *\nDisallow: /a\nAllow: /a/b\n", []string{"/a/b/c", "/c"}, []string{"/a", "/a/c"}},
-		{"equal: allow", "User-agent: *\nDisallow: /a\nAllow: /a\n", []string{"/a"}, nil},
-		{"wildcards", "User-agent: *\nDisallow: /*.gif$\nDisallow: /x*y\n", []string{"/a.gif?z", "/xz"}, []string{"/a.gif", "/d/a.gif", "/xzy", "/xyy/z"}},
-		{"own group only", "User-agent: *\nDisallow: /\n\nUser-agent: Holdfast/2.0\nDisallow: /p\n", []string{"/x"}, []string{"/p"}},
-		{"groups merge", "User-agent: holdfast\nDisallow: /a\nUser-agent: other\nDisallow: /b\nUser-agent: HOLDFAST\nDisallow: /c\n", []string{"/b"}, []string{"/a", "/c"}},
-		{"shared group", "User-agent: other\nUser-agent: holdfast\nDisallow: /a\n", []string{"/b"}, []string{"/a"}},
-		{"a longer name is not ours", "User-agent: holdfastbot\nDisallow: /\n", []string{"/a"}, nil},
-		{"escapes", "User-agent: *\nDisallow: /caf%C3%A9\nDisallow: /é\nDisallow: /a%7eb\n", nil, []string{"/caf%c3%a9", "/café", "/%C3%A9", "/a~b", "/a%7Eb"}},
-		{"mark, CRLF, comments, case", "\xef\xbb\xbfUSER-AGENT : * # all\r\nDISALLOW :/a#b\r\n", []string{"/b"}, []string{"/a"}},
-		{"carriage returns alone", "User-agent: *\rDisallow: /a\r", nil, []string{"/a"}},
-		{"without slash", "User-agent: *\nDisallow: a\n", []string{"/b"}, []string{"/a"}},
-		{"query", "User-agent: *\nDisallow: /*?\n", []string{"/a"}, []string{"/a?b"}},
-		{"rules of nobody", "Disallow: /a\nUser-agent: *\nDisallow: /b\n", []string{"/a"}, []string{"/b"}},
-		{"not robots at all", "<html>User-agent: *</html>", []string{"/a"}, nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			r := ParseRobots([]byte(tt.txt), harvest.Product)
-			for _, p := range tt.allowed {
-				if !r.Allowed(p) {
-					t.Errorf("%s is forbidden", p)
-				}
-			}
-			for _, p := range tt.forbidden {
-				if r.Allowed(p) {
-					t.Errorf("%s is allowed", p)
-				}
-			}
-		})
-	}
-	if d := ParseRobots([]byte("User-agent: *\nCrawl-delay: 2.5\n"), "x").Delay(); d != 2500*time.Millisecond {
-		t.Errorf("delay %v", d)
-	}
-	if DenyAll().Allowed("/x") || !DenyAll().Allowed("/robots.txt") {
-		t.Error("DenyAll")
-	}
-}
 
-// A robots.txt made to be slow is not.
-func TestRobotsIsBounded(t *testing.T) {
-	hostile := "User-agent: *\n" + strings.Repeat("Disallow: /"+strings.Repeat("*a", 100)+"b\n", 2000)
-	begin := time.Now()
-	ParseRobots([]byte(hostile), "x").Allowed("/" + strings.Repeat("a", 2000))
-	if took := time.Since(begin); took > 10*time.Second {
-		t.Errorf("took %v", took)
-	}
-}
+func now() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
 
-// Where rules are plain, the field's library and we say the same.
-func FuzzRobots(f *testing.F) {
-	f.Add("User-agent: *\nDisallow: /a*b$\nAllow: /a\n", "/axb")
-	f.Add("user-agent:x\n\nuser-agent: holdfast\ncrawl-delay: 1e9\ndisallow: %", "/%")
-	f.Fuzz(func(t *testing.T, txt, path string) {
-		ParseRobots([]byte(txt), harvest.Product).Allowed(path)
-		if len(path) == 0 || path[0] != '/' || strings.ContainsAny(txt+path, "%\x00*$?\ufeff\r#") || !simple(txt) || !simple(path) || strings.HasPrefix(path, "/robots.txt") {
-			return
+// agrees holds an explanation against the verdict.
+func agrees(t testing.TB, sc *Scope, u *Subject, v Verdict) {
+	t.Helper()
+	decided := 0
+	for _, w := range sc.Explain(u) {
+		if w.Why == "" {
+			t.Errorf("%s: %s says nothing of why", u.URL, w.Rule)
 		}
-		body := "User-agent: *\nDisallow: /" + strings.ReplaceAll(strings.ReplaceAll(txt, "\n", ""), ":", "") + "\n"
-		lib, err := robotstxt.FromBytes([]byte(body))
-		if err != nil {
-			return
+		if !w.Decided {
+			continue
 		}
-		if got := ParseRobots([]byte(body), harvest.Product).Allowed(path); got != lib.TestAgent(path, harvest.Product) {
-			t.Fatalf("%q for %q: %v, the library says otherwise", body, path, got)
-		}
-	})
-}
-
-func simple(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c != '\n' && (c <= ' ' || c > 0x7e) {
-			return false
+		decided++
+		if (w.Decision == Accept) != v.Accepted() || w.Rule != v.Rule {
+			t.Errorf("%s: explained %+v, decided %+v", u.URL, w, v)
 		}
 	}
-	return true
+	if decided != 1 {
+		t.Errorf("%s: %d rules decided", u.URL, decided)
+	}
 }

@@ -1,0 +1,155 @@
+package scope
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"holdfast/cdx"
+)
+
+// hostSet finds hosts, or domains with what is below them.
+type hostSet map[string]struct{}
+
+// onHost tells whether an authority, host and port, is in the set.
+func (h hostSet) onHost(authority string) bool {
+	_, ok := h[authority]
+	return ok
+}
+
+// onDomain returns the domain of the set that a host is, or is below.
+func (h hostSet) onDomain(host string) (string, bool) {
+	for rest := strings.TrimSuffix(host, "."); rest != ""; {
+		if _, ok := h[rest]; ok {
+			return rest, true
+		}
+		_, below, found := strings.Cut(rest, ".")
+		if !found {
+			break
+		}
+		rest = below
+	}
+	return "", false
+}
+
+// hostOf reads a host, and port, from what people write for one: example.org, a URL, or a SURT prefix.
+func hostOf(given string) (authority string, err error) {
+	text := strings.ToLower(strings.TrimSpace(given))
+	if _, rest, ok := strings.Cut(text, "("); ok {
+		rest, _, _ = strings.Cut(rest, ")")
+		labels, port, hasPort := strings.Cut(rest, ":")
+		list := strings.Split(strings.Trim(labels, ","), ",")
+		slices.Reverse(list)
+		authority = strings.Join(list, ".")
+		if hasPort {
+			authority += ":" + port
+		}
+	} else {
+		if !strings.Contains(text, "://") {
+			text = "http://" + strings.TrimPrefix(text, "*.")
+		}
+		normal, err := cdx.Normalize(text)
+		if err != nil {
+			return "", err
+		}
+		var p parts
+		p.read(normal)
+		authority = p.authority
+	}
+	if authority == "" || strings.ContainsAny(authority, " /") {
+		return "", fmt.Errorf("%q is not a host", given)
+	}
+	return authority, nil
+}
+
+// prefixSet finds, of many SURT prefixes, the one that was given last among those that a SURT begins with.
+type prefixSet struct {
+	byPrefix map[string]int // place in the list given
+	lengths  []int          // of the prefixes, each once
+}
+
+func newPrefixSet(prefixes []string) prefixSet {
+	set := prefixSet{byPrefix: make(map[string]int, len(prefixes))}
+	for i, p := range prefixes {
+		set.byPrefix[p] = i
+		if !slices.Contains(set.lengths, len(p)) {
+			set.lengths = append(set.lengths, len(p))
+		}
+	}
+	slices.Sort(set.lengths)
+	return set
+}
+
+// last returns the place of that prefix, -1 where there is none.
+func (s *prefixSet) last(surt []byte) int {
+	found := -1
+	for _, n := range s.lengths {
+		if n > len(surt) {
+			break
+		}
+		if i, ok := s.byPrefix[string(surt[:n])]; ok && i > found {
+			found = i
+		}
+	}
+	return found
+}
+
+// surtPrefix reads a SURT prefix, or makes one of a URL or host as Heritrix does: a host without a path stands for what is
+// below it as well, and the last part of a path is cut off, but where whole is true.
+func surtPrefix(given string, whole bool) (string, error) {
+	text := strings.TrimSpace(given)
+	if text == "" {
+		return "", fmt.Errorf("%w: empty", cdx.ErrURL)
+	}
+	if strings.Contains(text, "(") {
+		return http(strings.ToLower(text)), nil
+	}
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	surt, err := cdx.SURT(text)
+	if err != nil {
+		return "", err
+	}
+	_, afterScheme, _ := strings.Cut(text, "://")
+	if !strings.Contains(afterScheme, "/") {
+		cut, _, _ := strings.Cut(surt, ")")
+		return cut, nil
+	}
+	if whole {
+		return surt, nil
+	}
+	return surt[:strings.LastIndexByte(surt, '/')+1], nil
+}
+
+func http(surt string) string {
+	if rest, ok := strings.CutPrefix(surt, "https://"); ok {
+		return "http://" + rest
+	}
+	return surt
+}
+
+// ReadPrefixes reads a file of SURT prefixes as Heritrix keeps them: a line is "+" or "-" and a SURT prefix or URL, or a URL
+// alone, which counts as +; # begins a comment. The answer is for the setting surt_prefixes.
+func ReadPrefixes(text string) ([]string, error) {
+	var out []string
+	for i, line := range strings.Split(text, "\n") {
+		if at := strings.IndexByte(line, '#'); at == 0 || at > 0 && (line[at-1] == ' ' || line[at-1] == '\t') {
+			line = line[:at]
+		}
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		sign := "+"
+		if line[0] == '+' || line[0] == '-' {
+			sign, line = line[:1], line[1:]
+		}
+		prefix, err := surtPrefix(line, sign == "-")
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		out = append(out, sign+prefix)
+	}
+	return out, nil
+}

@@ -1,0 +1,250 @@
+package scope
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+
+	"holdfast/harvest"
+)
+
+// Decision is the word of a rule.
+type Decision byte
+
+// The decisions.
+const (
+	Pass   Decision = 0 // says nothing
+	Accept Decision = 1
+	Reject Decision = 2
+)
+
+// String is ACCEPT, REJECT or PASS.
+func (d Decision) String() string {
+	switch d {
+	case Accept:
+		return "ACCEPT"
+	case Reject:
+		return "REJECT"
+	}
+	return "PASS"
+}
+
+// MarshalText writes the decision as String does.
+func (d Decision) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// Word is what one rule said to a URI.
+type Word struct {
+	Rule     string   `json:"rule"`
+	Decision Decision `json:"decision"`
+	Why      string   `json:"why"`
+	Decided  bool     `json:"decided"` // the decision stands by this rule
+}
+
+// step is a rule ready for use.
+type step struct {
+	name   string
+	can    Decision // all it may say, as bits
+	status int      // of a URI that it rejects
+	says   func(*Subject) Decision
+	why    func(*Subject) string
+}
+
+// Rules is a sequence of decide rules of which the last that speaks decides. It is safe for concurrent use.
+type Rules struct {
+	steps []step
+}
+
+// NewRules compiles rules; the error wraps harvest.ErrInvalid and names rule, place, what was given and what is allowed.
+// Expressions that fail while they are used are told to the log.
+func NewRules(list []harvest.Rule, log *slog.Logger) (*Rules, error) {
+	steps, err := compileRules("rules", list, log)
+	if err != nil {
+		return nil, err
+	}
+	return &Rules{steps}, nil
+}
+
+// Empty reports whether there are no rules, which say PASS to all.
+func (r *Rules) Empty() bool { return r == nil || len(r.steps) == 0 }
+
+// Decide returns the word of the last rule that spoke, and its name; Pass where none did.
+func (r *Rules) Decide(u *Subject) (Decision, string) {
+	if r == nil {
+		return Pass, ""
+	}
+	for i := len(r.steps) - 1; i >= 0; i-- {
+		if word := r.steps[i].says(u); word != Pass {
+			return word, r.steps[i].name
+		}
+	}
+	return Pass, ""
+}
+
+// Explain tells what each rule says, in order.
+func (r *Rules) Explain(u *Subject) []Word {
+	if r == nil {
+		return nil
+	}
+	words := make([]Word, 0, len(r.steps))
+	decided := -1
+	for i := range r.steps {
+		words = append(words, r.steps[i].word(u))
+		if words[i].Decision != Pass {
+			decided = i
+		}
+	}
+	if decided >= 0 {
+		words[decided].Decided = true
+	}
+	return words
+}
+
+func (s *step) word(u *Subject) Word {
+	return Word{Rule: s.name, Decision: s.says(u), Why: s.why(u)}
+}
+
+// test is what most rules are: something that holds or does not, and the fact that it looks at.
+type test struct {
+	holds func(*Subject) bool
+	fact  func(*Subject) string
+	needs need
+}
+
+// need says what has to be known of a URI for a rule to say anything.
+type need byte
+
+const (
+	needsNothing need = iota
+	needsFetch
+	needsAddress
+)
+
+func (n need) missing(u *Subject) string {
+	switch {
+	case n == needsFetch && !u.Fetched:
+		return "not fetched yet"
+	case n == needsAddress && !u.IP.IsValid():
+		return "no address known yet"
+	}
+	return ""
+}
+
+// step makes a rule of a test: it says decision where the test holds, or where it does not.
+func (t test) step(name string, decision Decision, negated bool) step {
+	return step{
+		name: name, can: decision,
+		says: func(u *Subject) Decision {
+			if t.needs != needsNothing && t.needs.missing(u) != "" || t.holds(u) == negated {
+				return Pass
+			}
+			return decision
+		},
+		why: func(u *Subject) string {
+			if m := t.needs.missing(u); m != "" {
+				return m
+			}
+			return t.fact(u)
+		},
+	}
+}
+
+// compileRules makes steps of the rules of a setting.
+func compileRules(setting string, list []harvest.Rule, log *slog.Logger) ([]step, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	known := definitions()
+	steps := make([]step, 0, len(list))
+	for i, r := range list {
+		at := place{setting: setting, index: i, rule: r.Rule}
+		d, negated, ok := find(known, r.Rule)
+		if !ok {
+			return nil, at.wrong("rule", strconv.Quote(r.Rule), "a rule of doc/scope.md"+suggestion(r.Rule, known))
+		}
+		s, err := d.compile(at, r, negated, log)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, s)
+	}
+	return steps, nil
+}
+
+// place says where a rule stands, for errors.
+type place struct {
+	setting string
+	index   int
+	rule    string
+}
+
+func (p place) name() string { return p.setting + "[" + strconv.Itoa(p.index) + "] " + p.rule }
+
+func (p place) wrong(field, given, allowed string) error {
+	return fmt.Errorf("%w: %s: %s: given %s, allowed: %s", harvest.ErrInvalid, p.name(), field, given, allowed)
+}
+
+func find(known []definition, name string) (d *definition, negated, ok bool) {
+	for i := range known {
+		switch name {
+		case known[i].name:
+			return &known[i], false, true
+		case known[i].opposite:
+			return &known[i], name != "", name != ""
+		}
+	}
+	return nil, false, false
+}
+
+func suggestion(name string, known []definition) string {
+	best, least := "", max(2, len(name)/3)+1
+	for i := range known {
+		for _, k := range []string{known[i].name, known[i].opposite} {
+			if d := edits(strings.ToLower(name), k); k != "" && d < least {
+				best, least = k, d
+			}
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + strconv.Quote(best) + "?"
+}
+
+// edits is the Levenshtein distance.
+func edits(a, b string) int {
+	if len(a) > 100 {
+		return len(a)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// RuleNames lists the names of all rules, sorted.
+func RuleNames() []string {
+	var names []string
+	for _, d := range definitions() {
+		names = append(names, d.name)
+		if d.opposite != "" {
+			names = append(names, d.opposite)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
