@@ -181,7 +181,7 @@ func TestBombs(t *testing.T) {
 // Bytes at random, and documents cut anywhere, are no trouble.
 func TestCutAnywhere(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	noise := make([]byte, 4096)
+	noise := make([]byte, 1024)
 	for i := range noise {
 		noise[i] = byte(random.Uint32())
 	}

@@ -102,10 +102,23 @@ func (x *Extractor) charset(body []byte, contentType string, k documentKind) (en
 		}
 	}
 	x.result.CharsetFrom = CharsetDetected
-	if utf8.Valid(body) && bytes.IndexByte(head, 0x1b) < 0 {
+	if validUTF8(body) && bytes.IndexByte(head, 0x1b) < 0 {
 		return nil, "utf-8"
 	}
 	return charset.Lookup(guessCharset(body))
+}
+
+// validUTF8 reports whether b is UTF-8, but for a character that its end may have cut.
+func validUTF8(b []byte) bool {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if c := b[len(b)-n]; utf8.RuneStart(c) {
+			if c >= utf8.RuneSelf && !utf8.FullRune(b[len(b)-n:]) {
+				b = b[:len(b)-n]
+			}
+			break
+		}
+	}
+	return utf8.Valid(b)
 }
 
 // lookupCharset is charset.Lookup, with a short way for nearly all there is.

@@ -149,25 +149,6 @@ func FuzzResolve(f *testing.F) {
 	})
 }
 
-func FuzzHTML(f *testing.F) {
-	f.Add([]byte(`<base href=/x><a href="y&amp;z"><style>url(q)</style><!--x--><iframe srcdoc="<a href=1>">`))
-	f.Add([]byte("<a \x00 = href='"))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		for _, l := range New().Links(Document{URL: "http://h.test/d/", ContentType: "text/html", Body: body}).Links {
-			if !strings.HasPrefix(l.URL, "http") || strings.ContainsAny(l.URL, " \r\n#") {
-				t.Fatalf("link %q", l.URL)
-			}
-		}
-	})
-}
-
-func FuzzCSS(f *testing.F) {
-	f.Add([]byte(`@import "a"; b{c:url('d\65 ')} /* */ url(`))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		New().Links(Document{URL: "http://h.test/d/", ContentType: "text/css", Body: body})
-	})
-}
-
 // Every href that the reference tokenizer sees on an <a>, we see too.
 func FuzzAgainstTokenizer(f *testing.F) {
 	f.Add([]byte(`<a href=x/y class="b"><A  HREF = 'q"' ><p><a/href=z>`))

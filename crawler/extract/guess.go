@@ -5,10 +5,14 @@ import "bytes"
 // maxGuess is how many bytes beyond ASCII a guess is made from.
 const maxGuess = 16 << 10
 
+// maxGuessed is how far into a document a guess looks.
+const maxGuessed = 1 << 20
+
 // guessCharset tells the character set of text that nothing declares and that is not UTF-8: by which pairs of
 // bytes are well formed in each of the multi-byte sets and common in its languages, then by how letters beyond ASCII
 // follow each other. Where nothing speaks for another, it is windows-1252, as the HTML standard has it.
 func guessCharset(b []byte) string {
+	b = b[:min(len(b), maxGuessed)]
 	if i := bytes.IndexByte(b, 0x1b); i >= 0 && isISO2022JP(b) {
 		return "iso-2022-jp"
 	}
@@ -117,7 +121,9 @@ func (m *multi) score(b []byte) float64 {
 			sum += 0.2
 			pairs++
 		default:
-			broken++
+			if broken++; broken > 64+pairs/50 {
+				return 0
+			}
 		}
 	}
 	if pairs < 4 || broken > pairs/50 {

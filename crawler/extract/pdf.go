@@ -16,12 +16,16 @@ const (
 // maxPDFString is the longest string that is read, in bytes as written.
 const maxPDFString = 3 * maxURL
 
+// maxEndless is how many strings without an end a document may have.
+const maxEndless = 500
+
 // pdfReader reads a PDF document.
 type pdfReader struct {
 	x         *Extractor
 	encrypted bool
 	inflate   io.ReadCloser // kept from stream to stream
 	left      int           // bytes that may still be unpacked
+	endless   int           // strings without an end
 }
 
 // pdf finds the links of a PDF document: its URI actions, remote files named by URL, and the strings of its scripts. It looks
@@ -114,33 +118,53 @@ func (x *Extractor) unpackFrom(from io.Reader, limit int) []byte {
 
 // objects looks at objects, which may be anything.
 func (r *pdfReader) objects(b []byte) {
-	eachKey(b, "/URI", func(rest []byte) {
-		if text, ok := pdfString(rest); ok {
+	eachKey(b, "/URI", func(rest []byte) int {
+		text, n := r.text(rest)
+		if text != nil {
 			r.add(text)
 		} else if base, found := bytes.CutPrefix(rest, []byte("<<")); found {
 			if base, found = bytes.CutPrefix(trim(base[:min(len(base), maxPDFString)]), []byte("/Base")); found {
-				if text, ok = pdfString(trim(base)); ok && isHTTP(text) {
+				if text, _ = r.text(trim(base)); isHTTP(text) {
 					r.x.rebase(text)
 				}
 			}
 		}
+		return n
 	})
-	eachKey(b, "/FS", func(rest []byte) {
+	eachKey(b, "/FS", func(rest []byte) int {
 		if !bytes.HasPrefix(rest, []byte("/URL")) {
-			return
+			return 0
 		}
-		rest = rest[:min(len(rest), maxPDFString)]
-		eachKey(rest[:max(bytes.Index(rest, []byte(">>")), 0)], "/F", func(rest []byte) {
-			if text, ok := pdfString(rest); ok {
+		rest = rest[:min(len(rest), maxURL)]
+		eachKey(rest[:max(bytes.Index(rest, []byte(">>")), 0)], "/F", func(rest []byte) int {
+			text, n := r.text(rest)
+			if text != nil {
 				r.add(text)
 			}
+			return n
 		})
+		return len("/URL")
 	})
-	eachKey(b, "/JS", func(rest []byte) {
-		if text, ok := pdfString(rest); ok && !r.encrypted {
+	eachKey(b, "/JS", func(rest []byte) int {
+		text, n := r.text(rest)
+		if text != nil && !r.encrypted {
 			r.x.script(text)
 		}
+		return n
 	})
+}
+
+// text reads the string that b begins with, and its length; nil if there is none. A document with many strings that
+// have no end is one to be read no further.
+func (r *pdfReader) text(b []byte) ([]byte, int) {
+	if r.endless > maxEndless || len(b) == 0 || b[0] != '(' && b[0] != '<' {
+		return nil, 0
+	}
+	text, n := pdfString(b)
+	if text == nil {
+		r.endless++
+	}
+	return text, n
 }
 
 // add keeps a URI. In an encrypted document only what can be read is one.
@@ -150,8 +174,8 @@ func (r *pdfReader) add(text []byte) {
 	}
 }
 
-// eachKey calls f with what follows each standing of a name, white space aside.
-func eachKey(b []byte, name string, f func(rest []byte)) {
+// eachKey calls f with what follows each standing of a name, white space aside, and goes on behind as much as f has read.
+func eachKey(b []byte, name string, f func(rest []byte) int) {
 	for {
 		i := bytes.Index(b, []byte(name))
 		if i < 0 {
@@ -165,43 +189,44 @@ func eachKey(b []byte, name string, f func(rest []byte)) {
 		for len(rest) > 0 && rest[0] <= ' ' && len(b)-len(rest) < 64 {
 			rest = rest[1:]
 		}
-		f(rest)
+		b = rest[f(rest):]
 	}
 }
 
-// pdfString reads the string that b begins with, in parentheses or in hex.
-func pdfString(b []byte) ([]byte, bool) {
+// pdfString reads the string that b begins with, in parentheses or in hex, and its length.
+func pdfString(b []byte) ([]byte, int) {
 	b = b[:min(len(b), maxPDFString)]
 	var out []byte
+	n := 0
 	switch {
 	case len(b) < 2:
-		return nil, false
+		return nil, 0
 	case b[0] == '(':
-		out = literalString(b[1:])
+		out, n = literalString(b)
 	case b[0] == '<' && b[1] != '<':
-		out = hexString(b[1:])
+		out, n = hexString(b)
 	}
 	if bytes.HasPrefix(out, []byte("\xfe\xff")) { // UTF-16; a URI's is ASCII
 		out = bytes.ReplaceAll(out[2:], []byte{0}, nil)
 	}
-	return out, out != nil
+	return out, n
 }
 
-// literalString reads up to the parenthesis that closes; nil if none does.
-func literalString(b []byte) []byte {
+// literalString reads from a parenthesis up to the one that closes it; nil if none does.
+func literalString(b []byte) ([]byte, int) {
 	out := make([]byte, 0, 128)
 	depth := 1
-	for i := 0; i < len(b); i++ {
+	for i := 1; i < len(b); i++ {
 		switch c := b[i]; c {
 		case '(':
 			depth++
 		case ')':
 			if depth--; depth == 0 {
-				return out
+				return out, i + 1
 			}
 		case '\\':
 			if i++; i == len(b) {
-				return nil
+				return nil, 0
 			}
 			if b[i] == '\n' || b[i] == '\r' {
 				if b[i] == '\r' && i+1 < len(b) && b[i+1] == '\n' {
@@ -209,17 +234,14 @@ func literalString(b []byte) []byte {
 				}
 				continue
 			}
-			var n int
-			var e byte
-			if e, n = pdfEscape(b[i:]); n > 1 {
-				i += n - 1
-			}
+			e, n := pdfEscape(b[i:])
+			i += n - 1
 			out = append(out, e)
 			continue
 		}
 		out = append(out, b[i])
 	}
-	return nil
+	return nil, 0
 }
 
 // pdfEscape is the byte that an escape stands for, and the length of what follows its backslash.
@@ -238,21 +260,21 @@ func pdfEscape(b []byte) (byte, int) {
 	return byte(code), n
 }
 
-// hexString reads up to '>'; nil if there is none.
-func hexString(b []byte) []byte {
+// hexString reads from '<' up to '>'; nil if there is none.
+func hexString(b []byte) ([]byte, int) {
 	out := make([]byte, 0, 128)
 	half, high := false, 0
-	for _, c := range b {
-		d := hexDigit(c)
+	for i := 1; i < len(b); i++ {
+		d := hexDigit(b[i])
 		switch {
-		case c == '>':
+		case b[i] == '>':
 			if half {
 				out = append(out, byte(high<<4))
 			}
-			return out
+			return out, i + 1
 		case d < 0:
-			if c > ' ' {
-				return nil
+			if b[i] > ' ' {
+				return nil, 0
 			}
 		case half:
 			out, half = append(out, byte(high<<4|d)), false
@@ -260,7 +282,7 @@ func hexString(b []byte) []byte {
 			high, half = d, true
 		}
 	}
-	return nil
+	return nil, 0
 }
 
 // unpredict undoes the predictors of PNG, in place, where the dictionary names one.
