@@ -18,6 +18,7 @@ type duties struct {
 
 	mu    sync.Mutex
 	timer *time.Timer // rings when the first of the copies that wait for their turn is due
+	due   time.Time   // when it rings
 }
 
 // Fetches returns the copies behind the cursor whose turn it is. When others wait, the replica's watch is signalled as
@@ -56,13 +57,19 @@ func (d *duties) Fetches(after catalog.Cursor, n int) ([]replica.Fetch, catalog.
 	return out, page.Next, nil
 }
 
+// wakeAt rings at the time, or sooner when it was to ring sooner: what is owed is asked for in pages, each with a time
+// of its own, and all of it anew after a ring.
 func (d *duties) wakeAt(at time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.timer != nil {
+	if d.timer != nil && d.due.After(time.Now()) {
+		if d.due.Before(at) {
+			return
+		}
 		d.timer.Stop()
 	}
-	d.timer = time.AfterFunc(max(time.Until(at), 50*time.Millisecond), d.n.bell.ring)
+	pause := max(time.Until(at), 50*time.Millisecond)
+	d.due, d.timer = time.Now().Add(pause), time.AfterFunc(pause, d.n.bell.ring)
 }
 
 // Releases returns names behind the given one whose bytes this node may ask to release.
