@@ -243,8 +243,8 @@ func (f *File) Node(name string) (Config, error) {
 		c.Replica.Place = r.Name
 	}
 	c.resolve(DefaultSettings(), f.Settings, r.Settings, n.Settings)
-	if n.Bandwidth == nil {
-		c.Limits.Bandwidth /= Bytes(f.nodesOf(r.Name)) // the replica's nodes share what it is given
+	if n.Bandwidth == nil && c.Limits.Bandwidth > 0 { // the replica's nodes share what it is given; 0 would be no limit
+		c.Limits.Bandwidth = max(1, c.Limits.Bandwidth/Bytes(f.nodesOf(r.Name)))
 	}
 	if err := c.check(); err != nil {
 		return Config{}, err

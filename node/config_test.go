@@ -50,6 +50,13 @@ func TestSettingsAreInheritedFromClusterToReplicaToNode(t *testing.T) {
 			t.Errorf("%s: bandwidth %v data %q, want %v and its own folder", name, c.Limits.Bandwidth, c.Data, want)
 		}
 	}
+	tiny, err := ParseConfig("cluster.toml", strings.Replace(twoNodes, `bandwidth = "20MB"`, `bandwidth = "1B"`, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := tiny.Node("north-2"); err != nil || c.Limits.Bandwidth != 1 {
+		t.Errorf("half a byte is %v, error %v; 0 is no limit", c.Limits.Bandwidth, err)
+	}
 	c, _ := f.Node("north-2")
 	if c.Limits.AuditEvery != Duration(30*24*time.Hour) || c.Replica.Place != "north" {
 		t.Errorf("north-2: %+v", c)
