@@ -1,14 +1,13 @@
 // Package frontier keeps the URIs of a crawl: which are known, which wait, in which order and when each host may be asked again.
 //
-// It is a Badger database with a thin layer in memory: of each host's queue only the next few
-// URIs, and what changed since the last commit. What a batch holds (URIs finished, URIs found, counters, the caller's own values)
-// becomes durable at once or not at all, so that after a crash
+// It is a Badger database with a layer in memory: the queues that take part (at most Config.MaxActive), of each the next few
+// URIs, some records of other queues, and what changed since the last commit. What a batch holds (URIs finished, URIs
+// found, counters, the caller's own values) becomes durable at once or not at all, so that after a crash
 // the frontier is as it was at some commit. One process may have it open.
 package frontier
 
 import (
 	"bytes"
-	"container/heap"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,10 +19,13 @@ import (
 	"holdfast/internal/kv"
 )
 
-// Answers a worker acts on.
+// Answers a caller acts on.
 var (
-	ErrEmpty   = errors.New("frontier is empty")
-	ErrStopped = errors.New("frontier is stopped")
+	ErrEmpty     = errors.New("frontier is empty")
+	ErrStopped   = errors.New("frontier is stopped")
+	ErrInFlight  = errors.New("URI is being fetched")
+	ErrNotQueued = errors.New("URI is not queued")
+	ErrVersion   = errors.New("frontier has the form of another version of Holdfast: finish the crawl with that, or remove the frontier's folder to begin anew")
 )
 
 // Priorities within a queue, most urgent first.
@@ -35,24 +37,30 @@ const (
 	priorities   = 4
 )
 
-// Limits on what is held in memory.
-const (
-	headMax  = 256    // of one queue
-	headsMax = 200000 // of all queues
-)
-
 // URI is one URI to crawl and how it was found.
 type URI struct {
 	URL      string
+	Key      string // by which it is known; "": URL
 	Path     string // hops from the seed, one letter each
 	Via      string // the URI it was found in, "" for a seed
 	Source   string // the seed
 	Queue    string // whose politeness it is under
+	Host     string // for the reports; "": as Queue
 	Priority byte
-	Tries    int // fetches that failed so far
+	Cost     int64 // what a fetch takes of its queue's budgets
+	Tries    int   // fetches that failed so far
+	Status   int   // of the last of them, if the caller says so before Retry; told of the queue, not kept
 
 	seq       uint64
 	notBefore int64 // Unix milliseconds; 0: at once
+}
+
+// key is what the URI is known by.
+func (u *URI) key() string {
+	if u.Key != "" {
+		return u.Key
+	}
+	return u.URL
 }
 
 // Outcome is how a URI ended.
@@ -61,9 +69,11 @@ type Outcome struct {
 	Kind    Kind
 	Bytes   int64         // received
 	Robots  bool          // refused by robots.txt
-	Wait    time.Duration // until its queue may be asked again
+	Wait    time.Duration // until its slot of the queue may be used again
 	Attach  any           // handed back with the batch
 	Fetched bool          // it was a document, not a refusal: counts for the host
+	Dedup   Dedup         // of a document
+	Record  []byte        // kept with the URI, if not nil: what the next crawl has to know of it
 }
 
 // Kind sorts outcomes for the counters.
@@ -73,38 +83,70 @@ type Kind int
 const (
 	Succeeded Kind = iota
 	Failed
-	Disregarded
+	Disregarded // costs nothing
+)
+
+// Dedup says whether a document was new.
+type Dedup int
+
+// Kinds of documents.
+const (
+	Novel Dedup = iota
+	Duplicate
+	NotModified
 )
 
 // Counters are the frontier's seven figures. Discovered = Queued + Finished; Finished = Succeeded + Failed + Disregarded.
+// A URI that is fetched again counts again.
 type Counters struct {
 	Discovered, Queued, Finished, Succeeded, Failed, Disregarded, Bytes int64
 }
 
-// Config says where the frontier is.
-type Config struct {
-	Dir    string
-	Now    func() time.Time // default time.Now
-	Resume time.Duration    // pause of every queue after opening a frontier that has been used before
-	Log    *slog.Logger
+// Policy is what holds for one queue.
+type Policy struct {
+	Valence       int   // URIs in flight at a time; 0 is one
+	SessionBudget int64 // cost after which the queue makes room for one that waits; 0: no limit
+	TotalBudget   int64 // cost after which the queue is retired; 0: no limit
+	Precedence    int   // 0 to 100; lower comes first among queues that wait
 }
+
+// Config says where the frontier is and how it treats its queues. Policy and Admit are called with the
+// frontier locked: they must not block nor call the frontier.
+type Config struct {
+	Dir       string
+	Now       func() time.Time // default time.Now
+	Resume    time.Duration    // pause of every queue after opening a frontier that has been used before
+	MaxActive int              // queues that take part at a time; default 20 000
+	Policy    func(queue string) Policy
+	Admit     func(queue string, now time.Time) (wait time.Duration) // asked before a URI is given out; 0 gives it, else the queue rests so long
+	Log       *slog.Logger
+}
+
+// defaultActive is Config.MaxActive's.
+const defaultActive = 20_000
 
 // Frontier is safe for concurrent use.
 type Frontier struct {
 	cfg Config
 	db  *badger.DB
 
-	mu         sync.Mutex
-	queues     map[string]*queue
-	ready      fifo
-	snoozed    wakeHeap
-	delayed    delayHeap
-	starved    []*queue // their URIs are not committed yet
-	heads      int      // URIs in all queues' heads
-	inFlight   int
+	mu       sync.Mutex
+	queues   map[string]*queue // active, or with URIs in flight
+	cache    cache             // records of other queues
+	ready    fifo
+	snoozed  wakeHeap
+	starved  []*queue // their URIs are not committed yet
+	heads    int      // URIs in all queues' heads
+	inFlight int
+	index    index
+	policies uint64    // raised by Repolicy
+	swept    time.Time // when queues were last put to sleep
+
 	seq        uint64
 	counters   Counters
+	known      int64 // queues there ever were
 	seen       *seenCache
+	stored     totals // as of the last Take
 	batch      *Batch
 	committing *Batch
 	paused     bool
@@ -112,9 +154,10 @@ type Frontier struct {
 	resumeAt   time.Time
 	broken     error
 
-	keeper time.Time     // when the waiter that watches the clock wakes up
-	wake   chan struct{} // something became ready
-	hungry chan struct{} // a commit would help
+	keeper    time.Time     // when the waiter that watches the clock wakes up
+	wake      chan struct{} // something became ready
+	hungry    chan struct{} // a commit would help
+	committed chan struct{} // closed and made anew with every commit
 }
 
 // Open opens the frontier in cfg.Dir, or makes one.
@@ -122,23 +165,34 @@ func Open(cfg Config) (*Frontier, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	opts := badger.DefaultOptions(cfg.Dir).
-		WithSyncWrites(true). // each commit is one transaction, or a few
-		WithDetectConflicts(false).
-		WithMemTableSize(8 << 20).WithNumMemtables(2).WithNumLevelZeroTables(4).WithNumLevelZeroTablesStall(8).
-		WithBaseTableSize(4 << 20).WithValueLogFileSize(16 << 20).WithValueThreshold(768 << 10).
-		WithNumCompactors(2).WithCompression(0).WithBlockCacheSize(0).WithIndexCacheSize(0).
-		WithMetricsEnabled(false)
-	db, err := kv.Open(opts, cfg.Log)
+	if cfg.MaxActive <= 0 {
+		cfg.MaxActive = defaultActive
+	}
+	if cfg.Policy == nil {
+		cfg.Policy = func(string) Policy { return Policy{} }
+	}
+	db, err := openDatabase(cfg.Dir, cfg.Log)
 	if err != nil {
 		return nil, fmt.Errorf("open frontier %s: %w", cfg.Dir, err)
 	}
-	f := &Frontier{cfg: cfg, db: db, queues: map[string]*queue{}, seen: newSeenCache(1 << 18), batch: newBatch(),
-		wake: make(chan struct{}, 1), hungry: make(chan struct{}, 1)}
+	f := &Frontier{cfg: cfg, db: db, queues: map[string]*queue{}, cache: newCache(), seen: newSeenCache(1 << 18), batch: newBatch(), policies: 1,
+		wake: make(chan struct{}, 1), hungry: make(chan struct{}, 1), committed: make(chan struct{})}
 	if err := f.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open frontier %s: %w", cfg.Dir, err), db.Close())
 	}
 	return f, nil
+}
+
+// openDatabase opens the database. A transaction has room for a sixth of a memory table, which bounds what is finished in one commit.
+func openDatabase(dir string, log *slog.Logger) (*badger.DB, error) {
+	opts := badger.DefaultOptions(dir).
+		WithSyncWrites(true). // each commit is one transaction, or a few
+		WithDetectConflicts(false).
+		WithMemTableSize(32 << 20).WithNumMemtables(2).WithNumLevelZeroTables(4).WithNumLevelZeroTablesStall(8).
+		WithBaseTableSize(8 << 20).WithBaseLevelSize(64 << 20).WithValueLogFileSize(16 << 20).WithValueThreshold(768 << 10).
+		WithNumCompactors(2).WithCompression(0).WithBlockCacheSize(0).WithIndexCacheSize(0).
+		WithMetricsEnabled(false)
+	return kv.Open(opts, log)
 }
 
 // Close closes the database. What was not committed is lost.
@@ -149,58 +203,27 @@ func (f *Frontier) Close() error {
 	return nil
 }
 
-// Add puts a URI into its queue unless it is known already, and reports whether it did.
-func (f *Frontier) Add(u URI) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.add(u, fingerprint(u.URL))
-}
-
-func (f *Frontier) add(u URI, fp fingerprintBytes) (bool, error) {
-	if f.seen.has(fp) {
-		return false, nil
-	}
-	_, known, err := f.state(fp)
-	if err != nil || known {
-		f.seen.put(fp)
-		return false, err
-	}
-	f.seen.put(fp)
-	f.counters.Discovered++
-	f.enqueue(&u, fp)
-	return true, nil
-}
-
-// enqueue gives u its place in its queue.
-func (f *Frontier) enqueue(u *URI, fp fingerprintBytes) {
-	f.seq++
-	u.seq = f.seq
-	f.counters.Queued++
-	f.batch.set(seenKey(fp), encodeQueuedState(u))
-	f.batch.setFresh(queueKey(u.Queue, u.Priority, u.seq), encodeURI(u))
-	q := f.queue(u.Queue)
-	q.count++
-	f.insert(q, u)
-	f.activate(q)
-}
-
-// insert adds u to its queue's head if it belongs there: the head is whole, or u comes before its last.
-func (f *Frontier) insert(q *queue, u *URI) {
-	whole := len(q.head)+q.waiting == q.count-1
-	if whole && len(q.head) < headMax && f.heads < headsMax || len(q.head) > 0 && before(u, q.head[len(q.head)-1]) {
-		q.push(u)
-		f.heads++
-	}
-}
-
-// state reads what is known of a URI: from what is not committed yet, then from the database.
-func (f *Frontier) state(fp fingerprintBytes) (seenState, bool, error) {
-	v, ok, err := f.get(seenKey(fp))
-	if err != nil || !ok {
-		return seenState{}, false, err
-	}
-	s, err := decodeState(v)
-	return s, err == nil, err
+// load reads counters and the index of queues.
+func (f *Frontier) load() error {
+	return f.db.View(func(txn *badger.Txn) error {
+		item, err := txn.Get([]byte(countersKey))
+		if errors.Is(err, badger.ErrKeyNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		f.resumeAt = f.cfg.Now().Add(f.cfg.Resume)
+		if err := item.Value(func(v []byte) (err error) {
+			f.stored, err = decodeTotals(v)
+			return err
+		}); err != nil {
+			return err
+		}
+		f.counters, f.seq, f.known = f.stored.Counters, f.stored.seq, f.stored.queues
+		f.index.turn, f.index.committed = f.stored.turn, f.stored.turn
+		return f.index.load(txn)
+	})
 }
 
 // get reads a key as the next commit will leave it.
@@ -231,206 +254,14 @@ func (f *Frontier) get(key string) ([]byte, bool, error) {
 	return value, true, nil
 }
 
-// Finish ends a URI that Next or Claim gave, and adds those that were found in it. It reports which were new.
-func (f *Frontier) Finish(u *URI, o Outcome, found []URI) (added int, err error) {
-	prints := make([]fingerprintBytes, len(found))
-	for i := range found {
-		prints[i] = fingerprint(found[i].URL)
-	}
-	fp := fingerprint(u.URL)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	q := f.queue(u.Queue)
-	for i, n := range found {
-		isNew, err := f.add(n, prints[i])
-		if err != nil {
-			return added, err
-		}
-		if isNew {
-			added++
-		}
-	}
-	f.batch.delete(queueKey(u.Queue, u.Priority, u.seq))
-	f.batch.set(seenKey(fp), encodeDoneState(o.Status, f.cfg.Now()))
-	f.count(q, o)
-	if o.Attach != nil {
-		f.batch.Attached = append(f.batch.Attached, o.Attach)
-	}
-	f.leave(q, u, o.Wait)
-	return added, nil
-}
-
-func (f *Frontier) count(q *queue, o Outcome) {
-	f.counters.Queued--
-	f.counters.Finished++
-	f.counters.Bytes += o.Bytes
-	switch o.Kind {
-	case Succeeded:
-		f.counters.Succeeded++
-	case Failed:
-		f.counters.Failed++
-	default:
-		f.counters.Disregarded++
-	}
-	if o.Fetched {
-		q.host.URLs++
-		q.host.Bytes += o.Bytes
-	}
-	if o.Robots {
-		q.host.Robots++
-	}
-	q.touch(f.batch)
-}
-
-// leave ends u's being in flight; its queue rests for wait.
-func (f *Frontier) leave(q *queue, u *URI, wait time.Duration) {
-	delete(q.inFlight, u.seq)
-	f.inFlight--
-	q.wakeAt = f.cfg.Now().Add(max(wait, 0))
-	f.activate(q)
-	f.signal()
-}
-
-// Retry puts a URI that Next gave back, to be tried again after delay. If whole, the host itself does
-// not answer and the whole queue waits; else only the URI does, and the queue goes on after wait.
-func (f *Frontier) Retry(u *URI, delay, wait time.Duration, whole bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	q := f.queue(u.Queue)
-	u.Tries++
-	u.notBefore = 0
-	if !whole && delay > 0 {
-		u.notBefore = f.cfg.Now().Add(delay).UnixMilli()
-	}
-	f.batch.set(queueKey(u.Queue, u.Priority, u.seq), encodeURI(u))
-	q.count++
-	f.putBack(q, u)
-	if whole {
-		wait = max(wait, delay)
-	}
-	f.leave(q, u, wait)
-}
-
-// Return puts a URI that Next gave back as it was: it was not tried.
-func (f *Frontier) Return(u *URI, wait time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	q := f.queue(u.Queue)
-	q.count++
-	f.putBack(q, u)
-	f.leave(q, u, wait)
-}
-
-func (f *Frontier) putBack(q *queue, u *URI) {
-	if u.notBefore > f.cfg.Now().UnixMilli() {
-		q.waiting++
-		heap.Push(&f.delayed, delayedURI{u, q})
-		return
-	}
-	q.push(u)
-	f.heads++
-}
-
-// Defer puts a URI that Next gave back until another has been fetched: that goes to the front of the same queue,
-// even if it was fetched before. Where it is on its way in another queue, this queue waits a little and asks again.
-func (f *Frontier) Defer(u *URI, first URI) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	q := f.queue(u.Queue)
-	first.Queue, first.Priority = u.Queue, Prerequisite
-	fp := fingerprint(first.URL)
-	s, known, err := f.state(fp)
-	if err != nil {
-		return err
-	}
-	q.count++
-	f.putBack(q, u)
-	wait := time.Duration(0)
-	switch {
-	case known && s.queued && s.queue != u.Queue:
-		wait = deferWait
-	case known && s.queued && s.priority != Prerequisite:
-		if old, err := f.withdraw(fp, s); err != nil {
-			return err
-		} else if old != nil {
-			first.Tries = old.Tries
-			f.enqueue(&first, fp)
-		}
-	case known && s.queued:
-	default:
-		f.counters.Discovered++
-		f.seen.put(fp)
-		f.enqueue(&first, fp)
-	}
-	f.leave(q, u, wait)
-	return nil
-}
-
-// deferWait is how long a queue waits for a prerequisite that another queue has.
-const deferWait = 200 * time.Millisecond
-
-// withdraw takes a queued URI out of its queue, or returns nil if it is in flight.
-func (f *Frontier) withdraw(fp fingerprintBytes, s seenState) (*URI, error) {
-	q := f.queue(s.queue)
-	if _, busy := q.inFlight[s.seq]; busy {
-		return nil, nil
-	}
-	key := queueKey(s.queue, s.priority, s.seq)
-	v, ok, err := f.get(key)
+// state reads what is known of a URI: from what is not committed yet, then from the database.
+func (f *Frontier) state(fp fingerprintBytes) (seenState, bool, error) {
+	v, ok, err := f.get(seenKey(fp))
 	if err != nil || !ok {
-		return nil, err
+		return seenState{}, false, err
 	}
-	u, err := decodeURI([]byte(key), v)
-	if err != nil {
-		return nil, err
-	}
-	f.batch.delete(key)
-	f.counters.Queued--
-	q.count--
-	if q.remove(s.seq) {
-		f.heads--
-	}
-	return u, nil
-}
-
-// Claim takes a URI out of its queue as Next would, wherever it stands, adding it first if it is not known.
-// It returns nil if the URI is finished. It is for recovery, when no worker runs.
-func (f *Frontier) Claim(u URI) (*URI, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	fp := fingerprint(u.URL)
-	s, known, err := f.state(fp)
-	if err != nil {
-		return nil, err
-	}
-	if known && !s.queued {
-		return nil, nil
-	}
-	if !known {
-		if _, err := f.add(u, fp); err != nil {
-			return nil, err
-		}
-		if s, _, err = f.state(fp); err != nil {
-			return nil, err
-		}
-	}
-	key := queueKey(s.queue, s.priority, s.seq)
-	v, ok, err := f.get(key)
-	if err != nil || !ok {
-		return nil, errors.Join(err, fmt.Errorf("frontier has no entry for queued %s", u.URL))
-	}
-	out, err := decodeURI([]byte(key), v)
-	if err != nil {
-		return nil, err
-	}
-	q := f.queue(s.queue)
-	if q.remove(s.seq) {
-		f.heads--
-	}
-	q.count--
-	q.inFlight[s.seq] = struct{}{}
-	f.inFlight++
-	return out, nil
+	s, err := decodeState(v)
+	return s, err == nil, err
 }
 
 // Counters are the figures now, committed or not.
@@ -440,12 +271,18 @@ func (f *Frontier) Counters() Counters {
 	return f.counters
 }
 
-// Done reports the status a URI ended with.
-func (f *Frontier) Done(url string) (status int, done bool, err error) {
+// Done reports the status that the URI known by key ended with.
+func (f *Frontier) Done(key string) (status int, done bool, err error) {
+	_, status, done, err = f.Record(key)
+	return status, done, err
+}
+
+// Record returns what was kept with the outcome of the URI known by key, nil if nothing was, and its status.
+func (f *Frontier) Record(key string) (record []byte, status int, done bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, known, err := f.state(fingerprint(url))
-	return s.status, known && !s.queued, err
+	s, known, err := f.state(fingerprint(key))
+	return bytes.Clone(s.record), s.status, known && !s.queued, err
 }
 
 // Value reads one of the caller's own values.
@@ -456,7 +293,8 @@ func (f *Frontier) Value(name string) ([]byte, error) {
 	return bytes.Clone(v), err
 }
 
-// SetValue sets one of the caller's own values with the next commit.
+// SetValue sets one of the caller's own values with the next commit; of a large commit perhaps before what it
+// finishes. What must not be known without that is set on the batch.
 func (f *Frontier) SetValue(name string, value []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

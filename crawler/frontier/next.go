@@ -9,7 +9,7 @@ import (
 )
 
 // Next returns the next URI that may be fetched now, and waits for it if need be. It answers ErrEmpty once
-// nothing is queued or in flight, ErrStopped after Stop, and the context's error.
+// nothing is in flight and nothing queued but in retired queues, ErrStopped after Stop, and the context's error.
 func (f *Frontier) Next(ctx context.Context) (*URI, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -67,51 +67,94 @@ func (f *Frontier) next(now time.Time) (*URI, error) {
 	if f.paused {
 		return nil, nil
 	}
-	if len(f.batch.Attached) >= maxUncommitted {
+	if f.full() {
 		f.hunger()
 		return nil, nil
 	}
 	f.awaken(now)
-	for {
+	err := f.rouse(now)
+	if err == nil {
+		err = f.refill()
+	}
+	for err == nil {
 		q := f.ready.pop()
 		if q == nil {
 			break
 		}
-		q.listed = false
-		if len(q.head) == 0 {
-			if err := f.fill(q); err != nil {
-				f.broken = err
-				return nil, err
-			}
+		var u *URI
+		if u, err = f.give(q, now); u != nil {
+			return u, nil
 		}
-		if len(q.head) == 0 {
-			if q.count > q.waiting {
-				f.starve(q)
-			}
-			continue
-		}
-		u := q.pop()
-		f.heads--
-		q.count--
-		q.inFlight[u.seq] = struct{}{}
-		f.inFlight++
-		return u, nil
 	}
-	if f.counters.Queued == 0 && f.inFlight == 0 {
+	if err != nil {
+		f.broken = err
+		return nil, err
+	}
+	if f.index.live() == 0 && f.inFlight == 0 {
 		return nil, ErrEmpty
 	}
 	return nil, nil
 }
 
+// give takes the next URI of a queue that was ready, if it still is.
+func (f *Frontier) give(q *queue, now time.Time) (*URI, error) {
+	f.ask(q)
+	f.settle(q) // its policy may be another
+	if f.heads += q.due(now); !q.active {
+		return nil, nil
+	}
+	if at, ok := q.next(now); !ok || at.After(now) || f.over(q) {
+		f.schedule(q)
+		return nil, nil
+	}
+	if len(q.head) == 0 {
+		if err := f.fill(q); err != nil {
+			return nil, err
+		}
+	}
+	if len(q.head) == 0 {
+		if q.queued() > len(q.late) {
+			f.starve(q)
+		} else {
+			f.schedule(q)
+		}
+		return nil, nil
+	}
+	if f.cfg.Admit != nil {
+		if wait := f.cfg.Admit(q.name, now); wait > 0 {
+			q.wakeAt = now.Add(wait)
+			f.schedule(q)
+			return nil, nil
+		}
+	}
+	u := q.pop()
+	f.heads--
+	f.take(q, u)
+	q.start(now)
+	f.schedule(q)
+	return u, nil
+}
+
 // starve sets a queue aside until the next commit, which it needs, and asks for that.
 func (f *Frontier) starve(q *queue) {
-	q.listed = true
+	q.list = inStarved
 	f.starved = append(f.starved, q)
 	f.hunger()
 }
 
-// maxUncommitted is how many outcomes may wait for a commit; Next waits with them.
-const maxUncommitted = 2048
+// Limits on what one commit finishes: all that has to be in one transaction.
+const (
+	maxUncommitted = 2048    // outcomes; Next waits for a commit then
+	maxWeight      = 24_000  // entries
+	weightInFlight = 6       // entries that the end of a URI may change
+	maxLastBytes   = 2 << 20 // of entries
+)
+
+// full reports whether a commit has to come before anything else.
+func (f *Frontier) full() bool {
+	b := f.batch
+	return len(b.Attached) >= maxUncommitted || b.weight+weightInFlight*f.inFlight >= maxWeight || b.bytes >= maxLastBytes
+}
 
 func (f *Frontier) hunger() {
 	select {
@@ -122,46 +165,72 @@ func (f *Frontier) hunger() {
 
 // awaken moves to the ready list what has rested long enough.
 func (f *Frontier) awaken(now time.Time) {
-	for len(f.delayed) > 0 && f.delayed[0].u.notBefore <= now.UnixMilli() {
-		d := heap.Pop(&f.delayed).(delayedURI)
-		d.u.notBefore = 0
-		d.q.waiting--
-		d.q.push(d.u)
-		f.heads++
-		f.activate(d.q)
-	}
-	for len(f.snoozed) > 0 && !f.snoozed[0].wakeAt.After(now) {
-		q := heap.Pop(&f.snoozed).(*queue)
-		f.ready.push(q)
+	for len(f.snoozed) > 0 && !f.snoozed[0].at.After(now) {
+		f.ready.push(heap.Pop(&f.snoozed).(*queue))
 	}
 }
 
-// activate lists a queue that has URIs and nothing in flight.
-func (f *Frontier) activate(q *queue) {
-	if q.listed || len(q.inFlight) > 0 || q.count <= q.waiting {
+// schedule lists an active queue by when it may give a URI out.
+func (f *Frontier) schedule(q *queue) {
+	if !q.active || q.list == inStarved {
 		return
 	}
-	q.listed = true
-	if q.wakeAt.After(f.cfg.Now()) {
-		heap.Push(&f.snoozed, q)
-	} else {
-		f.ready.push(q)
+	if f.over(q) {
+		if f.unlist(q); len(q.inFlight) == 0 {
+			f.demote(q)
+		}
+		return
+	}
+	now := f.cfg.Now()
+	at, ok := q.next(now)
+	switch {
+	case !ok:
+		f.unlist(q)
+		return
+	case !at.After(now):
+		if q.list != inReady {
+			f.unlist(q)
+			f.ready.push(q)
+		}
+	case at.Sub(now) > longRest && f.index.inactive() > 0 && len(q.inFlight) == 0:
+		f.sleep(q, at)
+	default:
+		if q.list == inReady {
+			q.list = nowhere
+		}
+		f.snoozed.put(q, at)
 	}
 	f.signal()
+}
+
+// unlist takes a queue out of the list it is in.
+func (f *Frontier) unlist(q *queue) {
+	switch q.list {
+	case inSnoozed:
+		f.snoozed.remove(q)
+	case inStarved:
+		for i, s := range f.starved {
+			if s == q {
+				f.starved = append(f.starved[:i], f.starved[i+1:]...)
+				break
+			}
+		}
+	}
+	q.list = nowhere
 }
 
 // nextWake is when something that rests becomes ready.
 func (f *Frontier) nextWake() (time.Time, bool) {
 	var at time.Time
-	if f.paused || len(f.batch.Attached) >= maxUncommitted {
+	if f.paused || f.full() {
 		return at, false
 	}
 	if len(f.snoozed) > 0 {
-		at = f.snoozed[0].wakeAt
+		at = f.snoozed[0].at
 	}
-	if len(f.delayed) > 0 {
-		if due := time.UnixMilli(f.delayed[0].u.notBefore); at.IsZero() || due.Before(at) {
-			at = due
+	if next := f.index.sleepNext; next != 0 {
+		if t := time.UnixMilli(int64(next)); at.IsZero() || t.Before(at) {
+			at = t
 		}
 	}
 	return at, !at.IsZero()
@@ -193,24 +262,16 @@ func (f *Frontier) set(change func()) {
 	f.signal()
 }
 
-// queue returns the queue of that name, made if need be.
-func (f *Frontier) queue(name string) *queue {
-	q := f.queues[name]
-	if q == nil {
-		q = &queue{name: name, inFlight: map[uint64]struct{}{}, wakeAt: f.resumeAt}
-		f.queues[name] = q
-	}
-	return q
-}
-
-// fill reads the next URIs of a queue from the database into its empty head. What is in flight, delayed or
+// fill reads the next URIs of an active queue from the database into its empty head. What is in flight, delayed or
 // finished but not committed is passed over; what is not committed yet is not seen.
 func (f *Frontier) fill(q *queue) error {
+	limit := headMax / 2
+	if f.heads > headsMax {
+		limit = headMax / 16
+	}
 	skip := map[uint64]struct{}{}
-	for _, d := range f.delayed {
-		if d.q == q {
-			skip[d.u.seq] = struct{}{}
-		}
+	for _, u := range q.late {
+		skip[u.seq] = struct{}{}
 	}
 	now := f.cfg.Now().UnixMilli()
 	return f.db.View(func(txn *badger.Txn) error {
@@ -219,18 +280,18 @@ func (f *Frontier) fill(q *queue) error {
 		opts.Prefix = []byte(queuePrefix(q.name))
 		it := txn.NewIterator(opts)
 		defer it.Close()
-		for p := byte(0); p < priorities && len(q.head) < headMax/2; p++ {
+		for p := byte(0); p < priorities && len(q.head) < limit; p++ {
 			end := []byte(queueKey(q.name, p+1, 0))
-			for it.Seek([]byte(queueKey(q.name, p, q.cursor[p]+1))); it.Valid() && len(q.head) < headMax/2; it.Next() {
+			for it.Seek([]byte(queueKey(q.name, p, q.cursor[p]+1))); it.Valid() && len(q.head) < limit; it.Next() {
 				item := it.Item()
 				if string(item.Key()) >= string(end) {
 					break
 				}
 				value, err := f.current(item)
-				if err != nil || value == nil {
-					if err != nil {
-						return err
-					}
+				if err != nil {
+					return err
+				}
+				if value == nil {
 					continue
 				}
 				u, err := decodeURI(item.Key(), value)
@@ -240,19 +301,16 @@ func (f *Frontier) fill(q *queue) error {
 				if f.committing == nil { // else entries with lower numbers may still appear
 					q.cursor[p] = max(q.cursor[p], u.seq)
 				}
-				if _, busy := q.inFlight[u.seq]; busy {
-					continue
+				_, busy := q.inFlight[u.seq]
+				_, late := skip[u.seq]
+				switch {
+				case busy || late:
+				case u.notBefore > now:
+					q.delay(u)
+				default:
+					q.push(u)
+					f.heads++
 				}
-				if _, late := skip[u.seq]; late {
-					continue
-				}
-				if u.notBefore > now {
-					q.waiting++
-					heap.Push(&f.delayed, delayedURI{u, q})
-					continue
-				}
-				q.push(u)
-				f.heads++
 			}
 		}
 		return nil
@@ -261,12 +319,11 @@ func (f *Frontier) fill(q *queue) error {
 
 // current is the value of a database entry as the next commit will leave it, nil if that deletes it.
 func (f *Frontier) current(item *badger.Item) ([]byte, error) {
-	key := item.Key()
 	for _, b := range []*Batch{f.batch, f.committing} {
 		if b == nil {
 			continue
 		}
-		if op, ok := b.ops[string(key)]; ok {
+		if op, ok := b.ops[string(item.Key())]; ok {
 			return op.value, nil
 		}
 	}

@@ -1,27 +1,85 @@
 package frontier
 
 import (
+	"container/heap"
 	"slices"
+	"sort"
 	"time"
 )
 
-// Host is what a queue has seen, for the reports.
+// Host is what was fetched from a host, for the reports.
 type Host struct {
-	URLs, Bytes, Robots int64
+	URLs, Bytes, Robots               int64
+	NovelURLs, NovelBytes             int64
+	DuplicateURLs, DuplicateBytes     int64 // same content as an earlier capture
+	NotModifiedURLs, NotModifiedBytes int64 // the server said so
 }
 
-// queue is the URIs of one host. It is in at most one of the lists ready, snoozed and starved.
-type queue struct {
-	name     string
-	head     []*URI // the next URIs, in order; more may lie in the database
-	count    int    // URIs queued: head, delayed and in the database, not in flight
-	waiting  int    // of them, delayed
-	cursor   [priorities]uint64
-	inFlight map[uint64]struct{}
-	wakeAt   time.Time
-	listed   bool // in a list
-	host     Host
+func (h *Host) count(o Outcome) {
+	if o.Robots {
+		h.Robots++
+	}
+	if !o.Fetched {
+		return
+	}
+	h.URLs++
+	h.Bytes += o.Bytes
+	switch o.Dedup {
+	case Duplicate:
+		h.DuplicateURLs++
+		h.DuplicateBytes += o.Bytes
+	case NotModified:
+		h.NotModifiedURLs++
+		h.NotModifiedBytes += o.Bytes
+	default:
+		h.NovelURLs++
+		h.NovelBytes += o.Bytes
+	}
 }
+
+func (h *Host) fields() []*int64 {
+	return []*int64{&h.URLs, &h.Bytes, &h.Robots, &h.NovelURLs, &h.NovelBytes, &h.DuplicateURLs, &h.DuplicateBytes, &h.NotModifiedURLs, &h.NotModifiedBytes}
+}
+
+// listed says in which list a queue is.
+type listed byte
+
+const (
+	nowhere listed = iota
+	inReady
+	inSnoozed
+	inStarved
+)
+
+// queue is the URIs of one host. Only an active one gives URIs out.
+type queue struct {
+	record
+	name     string
+	active   bool
+	head     []*URI             // the next URIs, in order; more may lie in the database
+	late     []*URI             // to be tried again later, the first to be so first
+	cursor   [priorities]uint64 // up to where the database's entries were read
+	inFlight map[uint64]byte    // numbers and priorities
+	rests    []time.Time        // until when slots rest that had a URI, in order
+	wakeAt   time.Time          // nothing is given out before
+	spaced   time.Time          // the next start, where slots would start together
+	wait     time.Duration      // the last that a slot had to keep
+	paced    bool               // a wait is known
+	session  int64              // spent since it became active
+	policy   Policy
+	asked    uint64 // the policy's turn when that was asked for
+	list     listed
+	slot     int       // in snoozed
+	at       time.Time // its time there
+
+	dirty *Batch // that is going to write it
+	hard  bool   // more than its count changed
+	fresh bool   // its record is not in the database
+	gone  bool   // it dropped out of memory, its record is in the batch
+}
+
+// queued is how many URIs wait, delayed ones too.
+func (q *queue) queued() int { return int(q.count) - len(q.inFlight) }
 
 // before is the order within a queue.
 func before(a, b *URI) bool {
@@ -58,39 +116,123 @@ func (q *queue) pop() *URI {
 	return u
 }
 
-// remove takes the URI with that number out of the head, if it is there.
-func (q *queue) remove(seq uint64) bool {
-	i := slices.IndexFunc(q.head, func(u *URI) bool { return u.seq == seq })
-	if i < 0 {
-		return false
-	}
-	q.head = slices.Delete(q.head, i, i+1)
-	return true
+// delay puts u among the URIs that are to be tried again later.
+func (q *queue) delay(u *URI) {
+	i := sort.Search(len(q.late), func(i int) bool { return q.late[i].notBefore > u.notBefore })
+	q.late = slices.Insert(q.late, i, u)
 }
 
-// touch marks the queue's record to be written with the batch.
-func (q *queue) touch(b *Batch) { b.touched[q] = struct{}{} }
+// remove takes the URI with that number out of memory and reports whether it was in the head.
+func (q *queue) remove(seq uint64) bool {
+	is := func(u *URI) bool { return u.seq == seq }
+	if i := slices.IndexFunc(q.head, is); i >= 0 {
+		q.head = slices.Delete(q.head, i, i+1)
+		return true
+	}
+	q.late = slices.DeleteFunc(q.late, is)
+	return false
+}
 
-// fifo is the queues that are ready, first come first served.
+func (q *queue) spend(cost int64) {
+	q.spent += cost
+	q.session += cost
+}
+
+// rest lets a slot rest for wait.
+func (q *queue) rest(now time.Time, wait time.Duration) {
+	q.rests = slices.DeleteFunc(q.rests, func(t time.Time) bool { return !t.After(now) })
+	if wait <= 0 {
+		return
+	}
+	q.wait = wait
+	at := now.Add(wait)
+	i := sort.Search(len(q.rests), func(i int) bool { return q.rests[i].After(at) })
+	q.rests = slices.Insert(q.rests, i, at)
+}
+
+// rested is when all rests are over.
+func (q *queue) rested() time.Time {
+	at := q.wakeAt
+	if n := len(q.rests); n > 0 && q.rests[n-1].After(at) {
+		at = q.rests[n-1]
+	}
+	return at
+}
+
+// start marks that a slot begins. The next begins when this one's pause, shared among all slots, is over.
+func (q *queue) start(now time.Time) {
+	if v := q.policy.Valence; v > 1 {
+		q.spaced = now.Add(q.wait / time.Duration(v))
+	}
+}
+
+// next is when the queue may give a URI out, or false if that depends on something else than time.
+// While no pause is known only one slot is used.
+func (q *queue) next(now time.Time) (time.Time, bool) {
+	slots := max(q.policy.Valence, 1)
+	if !q.paced {
+		slots = 1
+	}
+	free := slots - len(q.inFlight)
+	if q.queued() <= 0 || free <= 0 {
+		return time.Time{}, false
+	}
+	at := q.wakeAt
+	later := func(t time.Time) {
+		if t.After(at) {
+			at = t
+		}
+	}
+	if n := len(q.rests) - free; n >= 0 {
+		later(q.rests[n])
+	}
+	if slots > 1 {
+		later(q.spaced)
+	}
+	if len(q.head) == 0 && q.queued() == len(q.late) {
+		later(time.UnixMilli(q.late[0].notBefore))
+	}
+	return at, true
+}
+
+// due moves to the head what is to be tried again by now, and returns how many those are.
+func (q *queue) due(now time.Time) (n int) {
+	for len(q.late) > 0 && q.late[0].notBefore <= now.UnixMilli() {
+		u := q.late[0]
+		q.late = q.late[1:]
+		u.notBefore = 0
+		q.push(u)
+		n++
+	}
+	return n
+}
+
+// fifo is the queues that are ready, first come first served. One whose list is another by now has left it.
 type fifo struct {
 	list []*queue
 	from int
 }
 
-func (l *fifo) push(q *queue) { l.list = append(l.list, q) }
+func (l *fifo) push(q *queue) {
+	q.list = inReady
+	l.list = append(l.list, q)
+}
 
 func (l *fifo) pop() *queue {
-	if l.from == len(l.list) {
-		return nil
+	for l.from < len(l.list) {
+		q := l.list[l.from]
+		l.list[l.from] = nil
+		l.from++
+		if l.from > 1024 && l.from*2 > len(l.list) {
+			l.list = append(l.list[:0], l.list[l.from:]...)
+			l.from = 0
+		}
+		if q.list == inReady {
+			q.list = nowhere
+			return q
+		}
 	}
-	q := l.list[l.from]
-	l.list[l.from] = nil
-	l.from++
-	if l.from > 1024 && l.from*2 > len(l.list) {
-		l.list = append(l.list[:0], l.list[l.from:]...)
-		l.from = 0
-	}
-	return q
+	return nil
 }
 
 func (l *fifo) len() int { return len(l.list) - l.from }
@@ -99,9 +241,16 @@ func (l *fifo) len() int { return len(l.list) - l.from }
 type wakeHeap []*queue
 
 func (h wakeHeap) Len() int           { return len(h) }
-func (h wakeHeap) Less(i, j int) bool { return h[i].wakeAt.Before(h[j].wakeAt) }
-func (h wakeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *wakeHeap) Push(x any)        { *h = append(*h, x.(*queue)) }
+func (h wakeHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h wakeHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].slot, h[j].slot = i, j
+}
+func (h *wakeHeap) Push(x any) {
+	q := x.(*queue)
+	q.slot = len(*h)
+	*h = append(*h, q)
+}
 func (h *wakeHeap) Pop() any {
 	old := *h
 	q := old[len(old)-1]
@@ -110,22 +259,21 @@ func (h *wakeHeap) Pop() any {
 	return q
 }
 
-// delayedURI is a URI that is to be tried again later.
-type delayedURI struct {
-	u *URI
-	q *queue
+// put puts q in, to wake up at that time, or changes its time.
+func (h *wakeHeap) put(q *queue, at time.Time) {
+	if q.list == inSnoozed {
+		if q.at.Equal(at) {
+			return
+		}
+		q.at = at
+		heap.Fix(h, q.slot)
+		return
+	}
+	q.list, q.at = inSnoozed, at
+	heap.Push(h, q)
 }
 
-type delayHeap []delayedURI
-
-func (h delayHeap) Len() int           { return len(h) }
-func (h delayHeap) Less(i, j int) bool { return h[i].u.notBefore < h[j].u.notBefore }
-func (h delayHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *delayHeap) Push(x any)        { *h = append(*h, x.(delayedURI)) }
-func (h *delayHeap) Pop() any {
-	old := *h
-	d := old[len(old)-1]
-	old[len(old)-1] = delayedURI{}
-	*h = old[:len(old)-1]
-	return d
+func (h *wakeHeap) remove(q *queue) {
+	heap.Remove(h, q.slot)
+	q.list = nowhere
 }

@@ -41,3 +41,12 @@ func (c *seenCache) put(fp fingerprintBytes) {
 	c.turn++
 	set[c.turn%ways] = fp
 }
+
+func (c *seenCache) remove(fp fingerprintBytes) {
+	set := c.set(fp)
+	for i := range set {
+		if set[i] == fp {
+			set[i] = fingerprintBytes{}
+		}
+	}
+}

@@ -3,19 +3,22 @@ package frontier
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
-// errStored reports an entry of the database that cannot be read.
-var errStored = errors.New("damaged frontier entry")
+// version begins every value.
+const version = 2
 
-// fingerprintBytes stand for a URI: the first half of its SHA-256.
+// countersKey has the totals.
+const countersKey = "mcounters"
+
+// fingerprintBytes stand for a URI: the first half of the SHA-256 of its key.
 type fingerprintBytes [16]byte
 
-func fingerprint(url string) fingerprintBytes {
-	sum := sha256.Sum256([]byte(url))
+func fingerprint(key string) fingerprintBytes {
+	sum := sha256.Sum256([]byte(key))
 	return fingerprintBytes(sum[:16])
 }
 
@@ -30,21 +33,29 @@ func queueKey(queue string, priority byte, seq uint64) string {
 	return string(binary.BigEndian.AppendUint64(b, seq))
 }
 
+// queueOf is the queue of an entry's key.
+func queueOf(key string) string { return strings.Clone(key[1 : len(key)-10]) }
+
+func appendText(b []byte, s string) []byte {
+	b = binary.AppendUvarint(b, uint64(len(s)))
+	return append(b, s...)
+}
+
 // encodeURI writes a queue entry's value.
 func encodeURI(u *URI) []byte {
-	b := make([]byte, 0, 16+len(u.URL)+len(u.Path)+len(u.Via)+len(u.Source))
-	b = append(b, 1)
+	b := make([]byte, 0, 24+len(u.URL)+len(u.Path)+len(u.Via)+len(u.Source)+len(u.Key)+len(u.Host))
+	b = append(b, version)
 	b = binary.AppendUvarint(b, uint64(u.Tries))
 	b = binary.AppendUvarint(b, uint64(u.notBefore))
-	for _, s := range []string{u.URL, u.Path, u.Via, u.Source} {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-		b = append(b, s...)
+	b = binary.AppendUvarint(b, uint64(u.Cost))
+	for _, s := range []string{u.URL, u.Path, u.Via, u.Source, u.Key, u.Host} {
+		b = appendText(b, s)
 	}
 	return b
 }
 
 func decodeURI(key, v []byte) (*URI, error) {
-	if len(key) < 11 || key[0] != 'q' || key[len(key)-10] != 0 {
+	if len(key) < 11 || key[0] != 'q' || key[len(key)-10] != 0 || key[len(key)-9] >= priorities {
 		return nil, fmt.Errorf("queue key %q: %w", key, errStored)
 	}
 	u := &URI{Queue: string(key[1 : len(key)-10]), Priority: key[len(key)-9], seq: binary.BigEndian.Uint64(key[len(key)-8:])}
@@ -52,7 +63,17 @@ func decodeURI(key, v []byte) (*URI, error) {
 	r.version()
 	u.Tries = int(r.uvarint())
 	u.notBefore = int64(r.uvarint())
-	u.URL, u.Path, u.Via, u.Source = r.text(), r.text(), r.text(), r.text()
+	u.Cost = int64(r.uvarint())
+	// One string holds all texts: they live and die together.
+	rest := string(r.b)
+	for _, s := range []*string{&u.URL, &u.Path, &u.Via, &u.Source, &u.Key, &u.Host} {
+		n := r.uvarint()
+		from := len(rest) - len(r.b)
+		if r.skip(n); r.bad {
+			break
+		}
+		*s = rest[from : from+int(n)]
+	}
 	return u, r.failed("queue entry")
 }
 
@@ -64,6 +85,7 @@ type seenState struct {
 	queue    string
 	status   int
 	at       time.Time
+	record   []byte
 }
 
 const (
@@ -72,16 +94,16 @@ const (
 )
 
 func encodeQueuedState(u *URI) []byte {
-	b := append(make([]byte, 0, 12+len(u.Queue)), 1, stateQueued, u.Priority)
+	b := append(make([]byte, 0, 12+len(u.Queue)), version, stateQueued, u.Priority)
 	b = binary.AppendUvarint(b, u.seq)
-	b = binary.AppendUvarint(b, uint64(len(u.Queue)))
-	return append(b, u.Queue...)
+	return appendText(b, u.Queue)
 }
 
-func encodeDoneState(status int, at time.Time) []byte {
-	b := append(make([]byte, 0, 12), 1, stateDone)
+func encodeDoneState(status int, at time.Time, record []byte) []byte {
+	b := append(make([]byte, 0, 12+len(record)), version, stateDone)
 	b = binary.AppendVarint(b, int64(status))
-	return binary.AppendUvarint(b, uint64(max(at.Unix(), 0)))
+	b = binary.AppendUvarint(b, uint64(max(at.Unix(), 0)))
+	return append(b, record...)
 }
 
 func isDone(v []byte) bool { return len(v) > 1 && v[1] == stateDone }
@@ -96,86 +118,50 @@ func decodeState(v []byte) (seenState, error) {
 		s.priority = r.byte()
 		s.seq = r.uvarint()
 		s.queue = r.text()
+		r.bad = r.bad || s.priority >= priorities
 	case stateDone:
 		s.status = int(r.varint())
 		s.at = time.Unix(int64(r.uvarint()), 0)
+		if len(r.b) > 0 {
+			s.record = r.b
+		}
 	default:
 		r.bad = true
 	}
 	return s, r.failed("state of a URI")
 }
 
-func encodeHost(h Host) []byte {
-	b := []byte{1}
-	for _, n := range []int64{h.URLs, h.Bytes, h.Robots} {
-		b = binary.AppendUvarint(b, uint64(n))
+// totals are the figures of the whole frontier.
+type totals struct {
+	Counters
+	seq    uint64 // the last number of a URI
+	turn   uint64 // of the index
+	queues int64  // there ever were
+}
+
+func (t *totals) fields() []*int64 {
+	c := &t.Counters
+	return []*int64{&t.queues, &c.Discovered, &c.Queued, &c.Finished, &c.Succeeded, &c.Failed, &c.Disregarded, &c.Bytes}
+}
+
+func encodeTotals(t totals) []byte {
+	b := binary.AppendUvarint([]byte{version}, t.seq)
+	b = binary.AppendUvarint(b, t.turn)
+	for _, n := range t.fields() {
+		b = binary.AppendUvarint(b, uint64(*n))
 	}
 	return b
 }
 
-func decodeHost(v []byte) (Host, error) {
+func decodeTotals(v []byte) (t totals, err error) {
+	if len(v) > 0 && v[0] != version {
+		return t, fmt.Errorf("form %d, not %d: %w", v[0], version, ErrVersion)
+	}
 	r := reader{b: v}
 	r.version()
-	h := Host{URLs: int64(r.uvarint()), Bytes: int64(r.uvarint()), Robots: int64(r.uvarint())}
-	return h, r.failed("queue")
-}
-
-// reader takes a value apart; after the first thing that is wrong all it returns is zero.
-type reader struct {
-	b   []byte
-	bad bool
-}
-
-func (r *reader) version() {
-	if r.byte() != 1 {
-		r.bad = true
+	t.seq, t.turn = r.uvarint(), r.uvarint()
+	for _, n := range t.fields() {
+		*n = int64(r.uvarint())
 	}
-}
-
-func (r *reader) byte() byte {
-	if r.bad || len(r.b) == 0 {
-		r.bad = true
-		return 0
-	}
-	c := r.b[0]
-	r.b = r.b[1:]
-	return c
-}
-
-func (r *reader) uvarint() uint64 {
-	n, size := binary.Uvarint(r.b)
-	if r.bad || size <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.b = r.b[size:]
-	return n
-}
-
-func (r *reader) varint() int64 {
-	n, size := binary.Varint(r.b)
-	if r.bad || size <= 0 {
-		r.bad = true
-		return 0
-	}
-	r.b = r.b[size:]
-	return n
-}
-
-func (r *reader) text() string {
-	n := r.uvarint()
-	if r.bad || n > uint64(len(r.b)) {
-		r.bad = true
-		return ""
-	}
-	s := string(r.b[:n])
-	r.b = r.b[n:]
-	return s
-}
-
-func (r *reader) failed(what string) error {
-	if r.bad {
-		return fmt.Errorf("%s: %w", what, errStored)
-	}
-	return nil
+	return t, r.failed("counters")
 }

@@ -1,0 +1,301 @@
+package frontier
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// longRest is the rest from which on a queue makes room for one that waits.
+const longRest = time.Minute
+
+// lookup returns the queue of that name, made if need be.
+func (f *Frontier) lookup(name string) (*queue, error) {
+	if q := f.queues[name]; q != nil {
+		return q, nil
+	}
+	if q := f.cache.get(name); q != nil {
+		return q, nil
+	}
+	q := &queue{name: name, wakeAt: f.resumeAt, fresh: true}
+	v, ok, err := f.get("h" + name)
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		if q.record, err = decodeRecord(v); err != nil {
+			return nil, fmt.Errorf("queue %s: %w", name, err)
+		}
+		q.fresh = false
+		if at := time.UnixMilli(q.wake); at.After(q.wakeAt) {
+			q.wakeAt = at
+		}
+	} else {
+		f.known++
+	}
+	f.remember(q)
+	return q, nil
+}
+
+// remember puts a queue into the cache. What drops out for it and is to be written becomes part of the batch.
+func (f *Frontier) remember(q *queue) {
+	for _, old := range f.cache.put(q) {
+		if old.dirty == f.batch {
+			f.batch.record(old, f.cfg.Now())
+			old.gone = true
+		}
+	}
+}
+
+// touch marks the queue's record to be written with the batch.
+func (f *Frontier) touch(q *queue, hard bool) {
+	if q.dirty != f.batch {
+		q.dirty, q.hard = f.batch, false
+		f.batch.touched = append(f.batch.touched, q)
+	}
+	if hard && !q.hard {
+		q.hard = true
+		f.batch.weight += 3
+	}
+}
+
+// pin keeps a queue in memory.
+func (f *Frontier) pin(q *queue) {
+	if f.queues[q.name] == nil {
+		f.queues[q.name] = q
+		f.cache.remove(q.name)
+	}
+}
+
+// unpin lets go of a queue that is not active, once nothing of it is in flight.
+func (f *Frontier) unpin(q *queue) {
+	if !q.active && len(q.inFlight) == 0 && f.queues[q.name] != nil {
+		delete(f.queues, q.name)
+		f.remember(q)
+	}
+}
+
+// ask brings a queue's policy up to date.
+func (f *Frontier) ask(q *queue) {
+	if q.asked == f.policies {
+		return
+	}
+	q.asked = f.policies
+	q.policy = f.cfg.Policy(q.name)
+	q.policy.Precedence = min(max(q.policy.Precedence, 0), worstPrecedence)
+	if q.ownSession {
+		q.policy.SessionBudget = q.sessionBudget
+	}
+	if q.ownTotal {
+		q.policy.TotalBudget = q.totalBudget
+	}
+}
+
+// retires reports whether nothing more may be spent.
+func (q *queue) retires() bool {
+	return q.retired || q.policy.TotalBudget > 0 && q.spent >= q.policy.TotalBudget
+}
+
+// over reports whether an active queue has to make room for one that waits.
+func (f *Frontier) over(q *queue) bool {
+	return q.policy.SessionBudget > 0 && q.session >= q.policy.SessionBudget && f.index.inactive() > 0
+}
+
+// settle brings a queue to the place that follows from what it holds and is allowed.
+func (f *Frontier) settle(q *queue) {
+	if q.count == 0 {
+		f.deactivate(q)
+		f.unplace(q)
+		return
+	}
+	f.ask(q)
+	switch {
+	case q.frozen:
+		f.move(q, placeFrozen)
+	case q.retires():
+		f.move(q, placeRetired)
+	case q.num != 0 && q.place <= worstPrecedence:
+	case q.num != 0 && q.place == placeSleeping && q.rested().After(f.cfg.Now()):
+	default:
+		f.move(q, byte(q.policy.Precedence))
+	}
+	// Where others wait, too, the turn is by the index.
+	if q.place <= worstPrecedence && !q.active && int(f.index.active) < f.cfg.MaxActive && f.index.inactive() == 1 {
+		f.activate(q)
+	}
+}
+
+// move gives a queue the last turn at a place, unless it is there.
+func (f *Frontier) move(q *queue, place byte) {
+	if q.num != 0 && q.place == place {
+		return
+	}
+	f.requeue(q, place)
+}
+
+func (f *Frontier) requeue(q *queue, place byte) {
+	if place > worstPrecedence {
+		f.deactivate(q)
+	}
+	f.unplace(q)
+	f.index.turn++
+	f.put(q, place, f.index.turn)
+}
+
+func (f *Frontier) put(q *queue, place byte, num uint64) {
+	q.place, q.num = place, num
+	f.index.add(place, 1)
+	f.batch.ops[indexKey(place, num, q.name)] = op{value: []byte{version}, fresh: place != placeSleeping} // a time may come twice
+	f.touch(q, false)
+}
+
+func (f *Frontier) unplace(q *queue) {
+	if q.num == 0 {
+		return
+	}
+	f.batch.delete(indexKey(q.place, q.num, q.name))
+	f.index.add(q.place, -1)
+	q.place, q.num = 0, 0
+	f.touch(q, true)
+}
+
+// activate lets a queue that waits take part.
+func (f *Frontier) activate(q *queue) {
+	f.pin(q)
+	q.active, q.session, q.cursor = true, 0, q.low
+	f.index.active++
+	f.schedule(q)
+}
+
+// deactivate ends that. What it holds in memory lies in the database, too.
+func (f *Frontier) deactivate(q *queue) {
+	if !q.active {
+		return
+	}
+	q.active = false
+	f.index.active--
+	f.unlist(q)
+	q.low = q.cursor
+	lower := func(priority byte, seq uint64) { q.low[priority] = min(q.low[priority], seq-1) }
+	for _, list := range [][]*URI{q.head, q.late} {
+		for _, u := range list {
+			lower(u.Priority, u.seq)
+		}
+	}
+	for seq, priority := range q.inFlight {
+		lower(priority, seq)
+	}
+	f.heads -= len(q.head)
+	q.head, q.late = nil, nil
+	f.touch(q, true)
+	f.unpin(q)
+}
+
+// demote sends an active queue to the back of those that wait.
+func (f *Frontier) demote(q *queue) {
+	f.deactivate(q)
+	f.requeue(q, byte(q.policy.Precedence))
+}
+
+// sleep lets an active queue make room until then.
+func (f *Frontier) sleep(q *queue, until time.Time) {
+	f.deactivate(q)
+	f.unplace(q)
+	num := uint64(until.UnixMilli())
+	f.put(q, placeSleeping, num)
+	f.batch.sleeper(num)
+	if x := &f.index; x.sleepNext == 0 || num < x.sleepNext {
+		x.sleepNext = num
+	}
+	f.index.sleepFrom = min(f.index.sleepFrom, num)
+}
+
+// refill makes queues active that wait, while there is room.
+func (f *Frontier) refill() error {
+	const atATime = 64
+	f.sweep()
+	for int(f.index.active) < f.cfg.MaxActive && f.index.inactive() > 0 && !f.index.exhausted {
+		var found []indexed
+		err := f.db.View(func(txn *badger.Txn) (err error) {
+			found, err = f.index.nextWaiting(txn, min(atATime, f.cfg.MaxActive-int(f.index.active)))
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			f.index.exhausted = true
+			f.hunger()
+		}
+		for _, e := range found {
+			q, err := f.lookup(e.name)
+			if err != nil {
+				return err
+			}
+			if q.num != e.num || q.place != e.place || q.active {
+				continue // it has another place by now
+			}
+			f.ask(q)
+			if f.settle(q); !q.active && q.place == e.place {
+				f.activate(q)
+			}
+		}
+		if f.ready.len() > 0 {
+			return nil // the rest at the next time
+		}
+	}
+	return nil
+}
+
+// sweep puts active queues to sleep that rest for long while others wait. Once in a while will do.
+func (f *Frontier) sweep() {
+	now := f.cfg.Now()
+	if int(f.index.active) < f.cfg.MaxActive || f.index.inactive() == 0 || now.Sub(f.swept) < longRest {
+		return
+	}
+	f.swept = now
+	for _, q := range slices.Clone(f.snoozed) {
+		if len(q.inFlight) == 0 && q.at.Sub(now) > longRest {
+			f.sleep(q, q.at)
+		}
+	}
+}
+
+// rouse sends sleepers that are due to those that wait.
+func (f *Frontier) rouse(now time.Time) error {
+	const atATime = 256
+	at := uint64(now.UnixMilli())
+	if next := f.index.sleepNext; next == 0 || next > at {
+		return nil
+	}
+	pending := f.batch.firstSleeper
+	if c := f.committing; c != nil && c.firstSleeper != 0 && (pending == 0 || c.firstSleeper < pending) {
+		pending = c.firstSleeper
+	}
+	var due []indexed
+	err := f.db.View(func(txn *badger.Txn) (err error) {
+		due, err = f.index.awake(txn, at, pending, atATime)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, e := range due {
+		q, err := f.lookup(e.name)
+		if err != nil {
+			return err
+		}
+		if q.num == e.num && q.place == placeSleeping {
+			f.ask(q)
+			f.requeue(q, byte(q.policy.Precedence))
+			f.settle(q)
+		}
+	}
+	if len(due) == 0 && f.index.sleepNext != 0 && f.index.sleepNext <= at {
+		f.hunger() // it is not committed yet
+		f.index.sleepNext = at + 100
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package frontier
+
+// Limits on what is held in memory.
+const (
+	headMax  = 256    // of one queue
+	headsMax = 200000 // of all queues
+)
+
+// Add puts a URI into its queue unless it is known already, and reports whether it did.
+func (f *Frontier) Add(u URI) (bool, error) {
+	u.tidy()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.add(u, fingerprint(u.key()))
+}
+
+// Force puts a URI into its queue although it may be known: one that is finished is fetched again, one that is queued
+// moves up to the priority given if that is more urgent. It reports whether it did either. A URI in flight stays as it is.
+func (f *Frontier) Force(u URI) (bool, error) {
+	u.tidy()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fp := fingerprint(u.key())
+	s, known, err := f.state(fp)
+	if err != nil {
+		return false, err
+	}
+	if known && s.queued {
+		if s.priority <= u.Priority {
+			return false, nil
+		}
+		return f.raise(fp, s, u.Priority)
+	}
+	q, err := f.lookup(u.Queue)
+	if err != nil {
+		return false, err
+	}
+	f.discover(q, &u, fp)
+	return true, nil
+}
+
+// tidy brings the fields with a default into one form.
+func (u *URI) tidy() {
+	if u.Key == u.URL {
+		u.Key = ""
+	}
+	if u.Host == u.Queue {
+		u.Host = ""
+	}
+	u.Cost, u.Priority = max(u.Cost, 0), min(u.Priority, Normal)
+}
+
+func (f *Frontier) add(u URI, fp fingerprintBytes) (bool, error) {
+	if f.seen.has(fp) {
+		return false, nil
+	}
+	_, known, err := f.state(fp)
+	if err != nil {
+		return false, err
+	}
+	if known {
+		f.seen.put(fp)
+		return false, nil
+	}
+	q, err := f.lookup(u.Queue)
+	if err != nil {
+		return false, err
+	}
+	f.discover(q, &u, fp)
+	return true, nil
+}
+
+// discover queues a URI that counts as new.
+func (f *Frontier) discover(q *queue, u *URI, fp fingerprintBytes) {
+	f.seen.put(fp)
+	f.counters.Discovered++
+	f.counters.Queued++
+	f.enqueue(q, u, fp, "")
+}
+
+// enqueue gives u its place in its queue. Where it moves from another place, replaced is the key of that.
+func (f *Frontier) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced string) {
+	f.seq++
+	u.seq = f.seq
+	seen := seenKey(fp)
+	f.batch.set(seen, encodeQueuedState(u))
+	f.batch.ops[queueKey(u.Queue, u.Priority, u.seq)] = op{value: encodeURI(u), fresh: true, seen: seen, host: u.Host, replaces: replaced}
+	q.count++
+	if u.Host != "" {
+		q.hosted++
+		f.batch.host(u.Host).remaining++
+	}
+	f.touch(q, replaced != "")
+	f.settle(q)
+	if q.active {
+		f.insert(q, u)
+		f.schedule(q)
+	}
+}
+
+// insert adds u to its queue's head if it belongs there: the head is whole, or u comes before its last.
+func (f *Frontier) insert(q *queue, u *URI) {
+	whole := len(q.head)+len(q.late) == q.queued()-1
+	if whole && len(q.head) < headMax && f.heads < headsMax || len(q.head) > 0 && before(u, q.head[len(q.head)-1]) {
+		q.push(u)
+		f.heads++
+	}
+}
+
+// raise moves a queued URI to a more urgent priority and reports whether it did: one in flight stays.
+func (f *Frontier) raise(fp fingerprintBytes, s seenState, priority byte) (bool, error) {
+	q, err := f.lookup(s.queue)
+	if err != nil {
+		return false, err
+	}
+	u, key, err := f.withdraw(q, s)
+	if u == nil || err != nil {
+		return false, err
+	}
+	u.Priority, u.notBefore = priority, 0
+	f.enqueue(q, u, fp, key)
+	return true, nil
+}
+
+// withdraw takes a queued URI out of its queue, or returns nil if it is in flight. Its state and the counters are
+// the caller's to change, and then to settle the queue. The key is that of its entry in the database, if it has one.
+func (f *Frontier) withdraw(q *queue, s seenState) (*URI, string, error) {
+	if _, busy := q.inFlight[s.seq]; busy {
+		return nil, "", nil
+	}
+	u, key, err := f.entry(s)
+	if err != nil {
+		return nil, "", err
+	}
+	if old, cancelled := f.batch.delete(key); cancelled {
+		key = old.replaces
+	}
+	f.uncount(q, u)
+	if q.remove(s.seq) {
+		f.heads--
+	}
+	return u, key, nil
+}
+
+// entry reads the entry of a queued URI.
+func (f *Frontier) entry(s seenState) (*URI, string, error) {
+	key := queueKey(s.queue, s.priority, s.seq)
+	v, ok, err := f.get(key)
+	if err != nil {
+		return nil, "", err
+	}
+	if !ok {
+		return nil, "", missing(key)
+	}
+	u, err := decodeURI([]byte(key), v)
+	return u, key, err
+}
+
+// uncount takes a URI out of its queue's and host's counts.
+func (f *Frontier) uncount(q *queue, u *URI) {
+	q.count--
+	if u.Host != "" {
+		q.hosted--
+		f.batch.host(u.Host).remaining--
+	}
+	f.touch(q, true)
+}
