@@ -35,6 +35,7 @@ func (p *Progress) AppendTo(b []byte) []byte {
 	at := len(b)
 	b = appendSeconds(b, p.At)
 	right := func(col int, s string) {
+		b = append(b, ' ') // Heritrix runs columns together that are too wide; scripts could not cut them apart
 		for len(b)-at < col-len(s) {
 			b = append(b, ' ')
 		}

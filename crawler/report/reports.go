@@ -128,7 +128,10 @@ func (h *Host) appendTo(b []byte) []byte {
 func WriteTypes(w io.Writer, s *Stats) error {
 	out := bufio.NewWriter(w)
 	_, _ = out.WriteString("[#urls] [#bytes] [mime-types]\n")
-	types, _ := s.TopTypes(len(s.Types))
+	types, rest := s.TopTypes(len(s.Types))
+	if rest.URLs > 0 {
+		types = append(types, TypeCount{otherTypes, rest})
+	}
 	for _, t := range types {
 		_, _ = fmt.Fprintf(out, "%d %d %s\n", t.URLs, t.Bytes, word(nil, t.Type))
 	}

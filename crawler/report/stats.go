@@ -115,8 +115,11 @@ type StatusCount struct {
 // TopTypes are the n types with the most URIs, and the sum of the rest.
 func (s *Stats) TopTypes(n int) (top []TypeCount, rest Count) {
 	for t, c := range s.Types {
-		top = append(top, TypeCount{t, c})
+		if t != otherTypes {
+			top = append(top, TypeCount{t, c})
+		}
 	}
+	rest = s.Types[otherTypes]
 	slices.SortFunc(top, func(a, b TypeCount) int { return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Type, b.Type)) })
 	for _, c := range top[min(n, len(top)):] {
 		rest.URLs += c.URLs
@@ -128,8 +131,11 @@ func (s *Stats) TopTypes(n int) (top []TypeCount, rest Count) {
 // TopStatuses are the n statuses with the most URIs, and the sum of the rest.
 func (s *Stats) TopStatuses(n int) (top []StatusCount, rest int64) {
 	for code, urls := range s.Statuses {
-		top = append(top, StatusCount{code, urls})
+		if code != otherStatuses {
+			top = append(top, StatusCount{code, urls})
+		}
 	}
+	rest = s.Statuses[otherStatuses]
 	slices.SortFunc(top, func(a, b StatusCount) int {
 		return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Status, b.Status))
 	})

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func writeLog(t testing.TB, data string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "crawl.log")
+	if err := os.WriteFile(path, []byte(data), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// bigLog is a crawl.log of several blocks, with a line longer than one, and a torn last line.
+func bigLog() string {
+	var b []byte
+	for i := range 3000 {
+		l := Line{Logged: noon, Status: []int{200, 404, -2, 301}[i%4], Size: int64(i), URI: fmt.Sprintf("http://www.h%d.example.org/p/%d", i%7, i),
+			MIME: []string{"text/html", "text/css", "image/png"}[i%3], Worker: i % 25, Via: strings.Repeat("v", i%90)}
+		if i == 1500 {
+			l.URI += strings.Repeat("long", maxKept)
+		}
+		b = l.AppendTo(b)
+	}
+	return string(b) + "2026-03-04T12:00:00.123Z   200  "
+}
+
+// naive is what a search must find.
+func naive(log string, q Query, from, end int64) (hits []Hit) {
+	q.complete()
+	at := int64(0)
+	for line := range strings.Lines(log) {
+		l := strings.TrimRight(line, "\n")
+		if len(line) > maxKept {
+			l = line[:maxKept]
+		}
+		if at >= from && at < end && q.matches([]byte(l)) && (q.Newest || strings.HasSuffix(line, "\n")) {
+			hits = append(hits, Hit{at, l})
+		}
+		at += int64(len(line))
+	}
+	if q.Newest {
+		slices.Reverse(hits)
+	}
+	return hits
+}
+
+func TestSearchFindsAllThatMatches(t *testing.T) {
+	log := bigLog()
+	path := writeLog(t, log)
+	for name, q := range map[string]Query{
+		"all":        {},
+		"status":     {MinStatus: 400, MaxStatus: 499},
+		"negative":   {MinStatus: -9999, MaxStatus: -1},
+		"type":       {MIME: "Text/*"},
+		"host":       {Host: "www.h3.example.org"},
+		"domain":     {Host: ".example.org", MIME: "image/png"},
+		"uri":        {URI: regexp.MustCompile(`/p/\d*7$`)},
+		"expression": {Expr: regexp.MustCompile(`#01[0-3] `), MinStatus: 200, MaxStatus: 200},
+		"none":       {Host: "nowhere"},
+	} {
+		for _, newest := range []bool{false, true} {
+			for _, limit := range []int{29, 100000} {
+				t.Run(fmt.Sprint(name, newest, limit), func(t *testing.T) {
+					q.Newest, q.Limit, q.Scan, q.After = newest, limit, 90_000, 0
+					var got []Hit
+					for rounds := 0; ; rounds++ {
+						a, err := Search(t.Context(), path, q)
+						if err != nil {
+							t.Fatal(err)
+						}
+						if len(a.Hits) > limit {
+							t.Fatalf("%d hits, asked for %d", len(a.Hits), limit)
+						}
+						got = append(got, a.Hits...)
+						if a.Next < 0 || a.Next == q.After || rounds > 5000 {
+							break
+						}
+						q.After = a.Next
+					}
+					if want := naive(log, q, 0, int64(len(log))); !slices.Equal(got, want) {
+						t.Errorf("%d hits, want %d", len(got), len(want))
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestSearchStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, newest := range []bool{false, true} {
+		if _, err := Search(ctx, writeLog(t, bigLog()), Query{Newest: newest}); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if _, err := Search(t.Context(), filepath.Join(t.TempDir(), "none"), Query{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTailFollowsALog(t *testing.T) {
+	log := bigLog()
+	path := writeLog(t, log)
+	for _, limit := range []int{100, 1000, 70_000, 1 << 20} {
+		var got []byte
+		at := int64(0)
+		for {
+			c, err := Tail(path, at, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(c.Data) > limit || c.From != at || c.Next != at+int64(len(c.Data)) {
+				t.Fatalf("%d bytes from %d to %d, asked for %d from %d", len(c.Data), c.From, c.Next, limit, at)
+			}
+			if len(c.Data) == 0 {
+				break
+			}
+			got, at = append(got, c.Data...), c.Next
+		}
+		if want := log[:strings.LastIndexByte(log, '\n')+1]; string(got) != want {
+			t.Errorf("limit %d: %d bytes, want %d", limit, len(got), len(want))
+		}
+	}
+}
+
+func TestTailFromTheEnd(t *testing.T) {
+	path := writeLog(t, "one\ntwo\nthree\n")
+	for _, tt := range []struct {
+		from  int64
+		limit int
+		want  string
+		at    int64
+	}{
+		{-6, 100, "three\n", 8}, {-7, 100, "three\n", 8}, {-10, 100, "two\nthree\n", 4}, {-100, 100, "one\ntwo\nthree\n", 0}, {-14, 5, "one\n", 0},
+		{-1, 100, "", 14}, {99, 100, "", 14}, {14, 100, "", 14}, {8, 3, "thr", 8}, {0, 0, "", 0}, {-13, 2, "", 3},
+	} {
+		c, err := Tail(path, tt.from, tt.limit)
+		if err != nil || string(c.Data) != tt.want || c.From != tt.at || c.Size != 14 {
+			t.Errorf("%d, %d: %q at %d, %v", tt.from, tt.limit, c.Data, c.From, err)
+		}
+	}
+}
+
+func TestLastLines(t *testing.T) {
+	log := bigLog()
+	lines := slices.Collect(strings.Lines(log))
+	path := writeLog(t, log)
+	for _, n := range []int{0, 1, 2, 700, 10_000} {
+		c, err := LastLines(t.Context(), path, n, 10<<20)
+		if want := strings.Join(lines[max(0, len(lines)-n):], ""); err != nil || string(c.Data) != want {
+			t.Errorf("%d lines: %d bytes, want %d, %v", n, len(c.Data), len(want), err)
+		}
+	}
+	if c, err := LastLines(t.Context(), path, 100, 1000); err != nil || len(c.Data) > 1000 || !bytes.HasPrefix(c.Data, []byte("2026-")) {
+		t.Errorf("%q %v", c.Data, err)
+	}
+}
