@@ -85,7 +85,7 @@ var rules = []rule{
 	{"marker-mid", styleText, Embed, ""},
 	{"marker-end", styleText, Embed, ""},
 	{"srcdoc", document, Embed, "iframe"},
-	{"value", maybeURL, Speculative, "option input button li"},
+	{"value", maybeURL, Speculative, "option input button"},
 	{"data-*", maybeURL, Speculative, ""},
 	{"on*", handler, Speculative, ""},
 }
@@ -93,8 +93,7 @@ var rules = []rule{
 // Names that are looked at otherwise than by a rule, and tags whose contexts are made in advance.
 const (
 	otherTags = "base meta form select option textarea button param style script title xmp plaintext svg math frame iframe embed track input img source " +
-		"video audio body table td th tr div p span html head section object applet portal amp-img amp-anim amp-video amp-audio amp-iframe amp-list " +
-		"amp-state noscript li"
+		"video audio body object applet portal amp-img amp-anim amp-video amp-audio amp-iframe amp-list"
 	otherAttributes = "http-equiv content property name itemprop method rel type checked selected disabled multiple formmethod charset"
 )
 

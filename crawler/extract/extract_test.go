@@ -177,3 +177,14 @@ func FuzzAgainstTokenizer(f *testing.F) {
 		}
 	})
 }
+
+func TestHosts(t *testing.T) {
+	var b base
+	b.set("http://h.test/")
+	for ref, want := range map[string]bool{"http://[::1]/": true, "http://[2001:db8::1]:8080/": true, "//bücher.test/": true, "http://a_b.test/": true, "http://127.1/": true,
+		"http://a\"/": false, "http://a'b/": false, "http://a,b/": false, "http://$x/": false, "http:///": false, "http://": false} {
+		if url, ok := b.resolve([]byte(ref)); ok != want {
+			t.Errorf("%s: %q %v", ref, url, ok)
+		}
+	}
+}

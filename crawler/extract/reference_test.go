@@ -1,9 +1,9 @@
 package extract
 
 import (
-	"bytes"
-	"fmt"
 	"hash/maphash"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,41 +30,72 @@ func checkSeen(t *testing.T, x *Extractor, ref string) {
 	}
 }
 
-// page is a document of about 20 kB as documentation sites have them: menus, text, a few images.
-func page() []byte {
-	var b strings.Builder
-	b.WriteString("<!DOCTYPE html><html><head><title>A page</title><link rel=stylesheet href=\"../_static/style.css\"><script src=\"../_static/s.js\"></script></head><body>\n")
-	for i := range 90 {
-		fmt.Fprintf(&b, "<li class=\"toctree-l1 item\" id=\"i%d\"><a class=\"reference internal\" href=\"section-%d.html#part\">Section number %d</a></li>\n", i, i, i)
-		if i%3 == 0 {
-			b.WriteString("<p>Some words of text that a page has between its links, with <em>markup</em> and <code class=\"docutils literal\">code</code> in it.</p>\n")
+// plainAttributes are those whose value is one URL and no more, by the tags they hold for; "" is any.
+var plainAttributes = map[string][]string{
+	"href": {"a", "area", "image", "use", "my-card", "math", "mi"}, "src": {""}, "poster": {""}, "background": {""}, "lowsrc": {""}, "longdesc": {""},
+	"cite": {"blockquote", "q", "ins", "del"}, "data-src": {""}, "data-original": {""}, "manifest": {"html"}, "profile": {"head"}, "icon": {"command", "menuitem"},
+	"pluginspage": {""}, "usemap": {""}, "xlink:href": {""},
+}
+
+// treeLinks are the links of a page by a parser that builds its tree.
+func treeLinks(t *testing.T, page, url string) map[string]bool {
+	t.Helper()
+	root, err := html.ParseWithOptions(strings.NewReader(page), html.ParseOptionEnableScripting(false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, base := map[string]bool{}, ""
+	for n := range root.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		for _, a := range n.Attr {
+			key := a.Key
+			if a.Namespace != "" {
+				key = a.Namespace + ":" + a.Key
+			}
+			if n.Data == "base" && key == "href" && base == "" {
+				base = a.Val
+				url, _ = resolveSlowly(url, a.Val)
+			}
+			tags, plain := plainAttributes[key]
+			value := strings.TrimSpace(a.Val)
+			if !plain || tags[0] != "" && !slices.Contains(tags, n.Data) || value == "" || value[0] == '#' {
+				continue
+			}
+			if u, ok := resolveSlowly(url, value); ok && strings.HasPrefix(u, "http") {
+				found[n.Data+"/@"+key+" "+u] = true
+			}
 		}
 	}
-	b.WriteString("<img src=\"../_images/figure.png\" alt=\"a figure\"></body></html>")
-	return []byte(b.String())
+	return found
 }
 
-func BenchmarkHTML(b *testing.B) {
-	body := page()
-	x := New()
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		x.Links(Document{URL: "http://h.test/doc/p.html", ContentType: "text/html", Body: body})
+// What a parser that builds a tree finds in plain attributes, the scanner finds; what the scanner says it found in them, is there.
+func TestAgainstTree(t *testing.T) {
+	hidden := map[string]bool{ // what is in the page without being in its tree
+		"iframe srcdoc": true, "conditional comments": true, "template in a script": true, "frames": true,
+		"unknown elements": true, // names that are written otherwise in contexts
 	}
-}
-
-// BenchmarkHTMLBaseline is the reference tokenizer reading the same tags and attributes, resolving nothing.
-func BenchmarkHTMLBaseline(b *testing.B) {
-	body := page()
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
-		z := html.NewTokenizer(bytes.NewReader(body))
-		for z.Next() != html.ErrorToken {
-			_, more := z.TagName()
-			for more {
-				_, _, more = z.TagAttr()
+	cases := readBed(t, "testdata/bed/html.txt")
+	cases = append(cases, bedCase{name: "page", body: string(page())}, bedCase{name: "rich page", body: string(richPage())})
+	for _, c := range cases {
+		doc := c.document()
+		tree, scanned := treeLinks(t, c.body, doc.URL), map[string]bool{}
+		for _, l := range New(Options{}).Links(doc).Links {
+			tag, attr, ok := strings.Cut(l.Context, "/@")
+			if tags, plain := plainAttributes[attr]; ok && plain && (tags[0] == "" || slices.Contains(tags, tag)) {
+				scanned[l.Context+" "+l.URL] = true
+			}
+		}
+		for link := range maps.Keys(tree) {
+			if !scanned[link] && !hidden[c.name] {
+				t.Errorf("%s: %s is in the tree alone", c.name, link)
+			}
+		}
+		for link := range maps.Keys(scanned) {
+			if !tree[link] && !hidden[c.name] {
+				t.Errorf("%s: %s is not in the tree", c.name, link)
 			}
 		}
 	}

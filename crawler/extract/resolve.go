@@ -42,18 +42,29 @@ func (b *base) set(url string) bool {
 }
 
 // resolve makes ref absolute by the WHATWG rules, without its fragment. It answers false for
-// what is not http(s), and for what is not a URL. References of plain
+// what is not http(s), and for what is not a URL or has no host that can be. References of plain
 // characters, nearly all there are, are joined without the full parser.
 func (b *base) resolve(ref []byte) (string, bool) {
 	if url, ok := b.join(ref); ok {
 		return url, len(url) <= maxURL
 	}
 	u, err := whatwg.ParseRef(b.url, string(ref))
-	if err != nil || (u.Scheme() != "http" && u.Scheme() != "https") || u.Hostname() == "" {
+	if err != nil || (u.Scheme() != "http" && u.Scheme() != "https") || !plainHost(u.Hostname()) {
 		return "", false
 	}
 	url := u.Href(true)
 	return url, len(url) <= maxURL
+}
+
+// plainHost tells whether a host, in normal form, is an address or a name as the DNS has them. The rules
+// let many another character stand in one.
+func plainHost(host string) bool {
+	for i := range len(host) {
+		if c := host[i]; !isNameByte(c) && c != '.' && (c != ':' && c != '[' && c != ']' || host[0] != '[') {
+			return false
+		}
+	}
+	return host != ""
 }
 
 // join is resolve for references of plain characters; false means: ask the full parser.
