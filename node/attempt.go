@@ -58,7 +58,7 @@ func (c *crawls) run(ctx context.Context, r *crawling) error {
 	}
 	log.Info("job ended", "objects", end.Stats.Objects, "bytes", end.Stats.Bytes, "files", end.Stats.Files, "stop", end.Stats.StopReason)
 	if end.Failed || r.dir == "" {
-		return nil // what is left in the folder is brought in at the next start
+		return nil // what is left in the folder is brought in later
 	}
 	return c.tidy(r)
 }
@@ -185,7 +185,7 @@ func (c *crawls) find(job catalog.Job) string {
 		return ""
 	}
 	for _, dir := range dirs {
-		if had, err := readAttempt(dir); err == nil && had.ID == job.ID && had.Attempt == job.Attempt {
+		if had, err := readAttempt(dir); err == nil && sameAttempt(had, job) {
 			return dir
 		}
 	}

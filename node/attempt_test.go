@@ -40,3 +40,16 @@ func TestEachAttemptHasItsOwnFolder(t *testing.T) {
 		t.Errorf("a torn note hides another attempt's folder: %q", dir)
 	}
 }
+
+func TestAJobWhoseNumberIsGivenAgainHasItsOwnFolder(t *testing.T) {
+	c := newCrawls(&Node{cfg: Config{Data: t.TempDir()}, log: quiet()})
+	lost := catalog.Job{ID: 7, Attempt: 1, Created: 1_700_000_000_000}
+	dir, err := c.folder(lost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := catalog.Job{ID: 7, Attempt: 1, Created: 1_700_000_500_000}
+	if other, err := c.folder(again); err != nil || other == dir {
+		t.Errorf("the new job goes on with the frontier of the old one, in %s, %v", other, err)
+	}
+}

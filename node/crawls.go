@@ -21,7 +21,8 @@ type crawls struct {
 
 	mu      sync.Mutex
 	running map[uint64]*crawling
-	begun   map[uint64]int // the attempts begun by this process, until the catalog here shows that they ended
+	begun   map[uint64]int    // the attempts begun by this process, until the catalog here shows that they ended
+	left    map[string]string // folders of earlier attempts that are not all in the archive, and why
 }
 
 // crawling is one attempt of a job on this node.
@@ -63,7 +64,7 @@ func (c *crawls) Run(ctx context.Context) error {
 			c.mu.Unlock()
 		})
 	}
-	c.leftovers(ctx, &under)
+	under.Go(func() { c.leftovers(ctx) })
 	for {
 		c.heed()
 		jobs, err := c.due(ctx)
@@ -213,7 +214,7 @@ func (c *crawls) noRoom() string {
 	return ""
 }
 
-// problems says which jobs this node holds up, and why.
+// problems says which jobs this node holds up, which harvests are not all in the archive, and why.
 func (c *crawls) problems() (all []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -221,6 +222,9 @@ func (c *crawls) problems() (all []string) {
 		if r.held != "" {
 			all = append(all, fmt.Sprintf("job %d waits: %s", id, r.held))
 		}
+	}
+	for dir, why := range c.left {
+		all = append(all, fmt.Sprintf("not all of %s is in the archive: %s", dir, why))
 	}
 	slices.Sort(all)
 	return all

@@ -2,57 +2,90 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
+	"slices"
 	"time"
 
 	"holdfast/catalog"
 )
 
-// leftovers brings in what earlier attempts left in their folders: those that another node took over while this one was
-// away, those that failed, and those whose end was told just before a crash. It works beside the crawls until it is
-// done or ctx ends.
-func (c *crawls) leftovers(ctx context.Context, under *sync.WaitGroup) {
-	dirs, err := filepath.Glob(filepath.Join(c.n.cfg.Data, "jobs", "*_*"))
-	if err != nil || len(dirs) == 0 {
-		return
+// leftoverEvery is the pause between two looks for what attempts have left in their folders.
+const leftoverEvery = 10 * time.Minute
+
+// leftovers brings in what attempts that are over left in their folders: those that another node took over while this
+// one was away, those that failed, as for want of room, and those whose end was told just before a crash. What cannot
+// be brought in is tried again. It works beside the crawls until ctx ends.
+func (c *crawls) leftovers(ctx context.Context) {
+	for ctx.Err() == nil {
+		c.bringLeftovers(ctx)
+		select {
+		case <-ctx.Done():
+		case <-time.After(leftoverEvery):
+		}
 	}
-	under.Go(func() {
-		for c.n.raft.Linear(ctx) != nil { // whose attempt is the present one must be known for sure
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(retryPause):
-			}
-		}
-		for _, dir := range dirs {
-			if err := c.leftover(ctx, dir); err != nil && ctx.Err() == nil {
-				c.log.Error("what an earlier attempt left is not all in the archive", "dir", dir, "error", err)
-			}
-		}
-	})
 }
 
-// leftover brings in one folder, unless it is that of an attempt under way here or nothing is left in it.
-func (c *crawls) leftover(ctx context.Context, dir string) error {
-	if exists(tidiedPath(dir)) || !exists(attemptPath(dir)) {
-		return nil
+// bringLeftovers looks at each folder once, and keeps what is wrong with those that are not all in the archive.
+func (c *crawls) bringLeftovers(ctx context.Context) {
+	dirs, err := filepath.Glob(filepath.Join(c.n.cfg.Data, "jobs", "*_*"))
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return exists(tidiedPath(dir)) || !exists(attemptPath(dir)) })
+	if err != nil || len(dirs) == 0 {
+		c.setLeft(nil)
+		return
 	}
+	for c.n.raft.Linear(ctx) != nil { // whose attempt is the present one must be known for sure
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(retryPause):
+		}
+	}
+	left := map[string]string{}
+	for _, dir := range dirs {
+		if err := c.leftover(ctx, dir); err != nil && ctx.Err() == nil {
+			left[dir] = err.Error()
+		}
+	}
+	c.setLeft(left)
+}
+
+// setLeft keeps which folders are not all in the archive, and logs those of which that is news.
+func (c *crawls) setLeft(left map[string]string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for dir, why := range left {
+		if c.left[dir] != why {
+			c.log.Error("what an earlier attempt left is not all in the archive", "dir", dir, "error", why)
+		}
+	}
+	c.left = left
+}
+
+// leftover brings in one folder, unless it is that of an attempt under way here. A job that the catalog does not know,
+// because the cluster was recovered from before it, is over.
+func (c *crawls) leftover(ctx context.Context, dir string) error {
 	had, err := readAttempt(dir)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", attemptPath(dir), err)
 	}
+	c.mu.Lock()
+	r := c.running[had.ID]
+	c.mu.Unlock()
+	if r != nil && sameAttempt(r.job, had) {
+		return nil
+	}
 	var now catalog.Job
 	err = c.n.raft.View(func(v catalog.View) (err error) { now, err = v.Job(had.ID); return err })
-	if err != nil {
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 		return err
 	}
 	ended := now.State != catalog.JobSubmitted && now.State != catalog.JobStarted
-	if now.Attempt == had.Attempt && now.Node == c.n.id && !ended {
+	if sameAttempt(now, had) && now.Node == c.n.id && !ended {
 		return nil
 	}
-	r := &crawling{job: had, dir: dir}
+	r = &crawling{job: had, dir: dir}
 	log := c.log.With("job", had.ID, "attempt", had.Attempt)
 	files, err := c.bringIn(ctx, r, log)
 	if err != nil {
@@ -60,4 +93,10 @@ func (c *crawls) leftover(ctx context.Context, dir string) error {
 	}
 	log.Info("what an earlier attempt left is in the archive", "dir", dir, "files", files)
 	return c.tidy(r)
+}
+
+// sameAttempt reports whether both are the same attempt of the same job. Numbers that were given after the state from
+// which a cluster was recovered are given again: the time of its creation tells such a job from the one before.
+func sameAttempt(a, b catalog.Job) bool {
+	return a.ID == b.ID && a.Attempt == b.Attempt && a.Created == b.Created
 }
