@@ -193,7 +193,7 @@ func (s *state) carryOut(c *Command) (Result, uint64, error) {
 	value, err := s.attempt(c)
 	var refusal *Refusal
 	if errors.As(err, &refusal) {
-		clear(s.changed)
+		s.changed.clear()
 		return Result{Refusal: refusal}, 0, nil
 	}
 	if err != nil {
@@ -246,9 +246,9 @@ func (s *state) attempt(c *Command) (any, error) {
 			return nil, err
 		}
 	}
-	if len(s.changed) > maxKeys-2 || s.size() > MaxBytes {
+	if len(s.changed.all) > maxKeys-2 || s.changed.size() > MaxBytes {
 		return nil, refuse(Invalid, "it would write %d keys and %d bytes: at most %d and %d",
-			len(s.changed), s.size(), maxKeys-2, MaxBytes)
+			len(s.changed.all), s.changed.size(), maxKeys-2, MaxBytes)
 	}
 	return value, nil
 }

@@ -69,7 +69,7 @@ func (s *state) place(replica ReplicaName, shard Shard, p Placement) {
 		s.delete(keyPlacement(replica, shard))
 		return
 	}
-	s.changed[keyPlacement(replica, shard)] = encodePlacement(p)
+	s.changed.put(keyPlacement(replica, shard), encodePlacement(p))
 }
 
 // leave makes the node's release of a whole shard due, when it is still a member.

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -10,8 +11,8 @@ import (
 type state struct {
 	records
 	tx      Tx
-	changed map[string][]byte // nil: deleted
-	at      Time              // never before the clock
+	changed staged
+	at      Time // never before the clock
 	index   uint64
 	actor   string
 	node    NodeID // who asks; empty when not said
@@ -21,14 +22,14 @@ type state struct {
 }
 
 func newState(tx Tx, index uint64) *state {
-	s := &state{tx: tx, changed: make(map[string][]byte, 16), index: index}
+	s := &state{tx: tx, index: index}
 	s.records = records{s}
 	return s
 }
 
 // Get returns the value as this command left it.
 func (s *state) Get(key []byte) ([]byte, error) {
-	if value, ok := s.changed[string(key)]; ok {
+	if value, ok := s.changed.get(key); ok {
 		return value, nil
 	}
 	return s.tx.Get(key)
@@ -36,29 +37,30 @@ func (s *state) Get(key []byte) ([]byte, error) {
 
 // Scan visits the keys as this command left them.
 func (s *state) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
-	var own []string
-	for key := range s.changed {
-		if strings.HasPrefix(key, string(prefix)) && key >= string(from) {
-			own = append(own, key)
+	var own []int // places of the changes, in the order of their keys
+	at := func(place int) string { return s.changed.all[place].key }
+	for i, c := range s.changed.all {
+		if strings.HasPrefix(c.key, string(prefix)) && c.key >= string(from) {
+			own = append(own, i)
 		}
 	}
-	slices.Sort(own)
+	slices.SortFunc(own, func(a, b int) int { return cmp.Compare(at(a), at(b)) })
 	stopped := false
 	next := func() { // visits the first of the command's own keys
-		key := own[0]
+		c := s.changed.all[own[0]]
 		own = own[1:]
-		if value := s.changed[key]; value != nil {
-			stopped = !visit([]byte(key), value)
+		if c.value != nil {
+			stopped = !visit([]byte(c.key), c.value)
 		}
 	}
 	err := s.tx.Scan(prefix, from, func(key, value []byte) bool {
-		for !stopped && len(own) > 0 && own[0] < string(key) {
+		for !stopped && len(own) > 0 && at(own[0]) < string(key) {
 			next()
 		}
 		if stopped {
 			return false
 		}
-		if len(own) > 0 && own[0] == string(key) {
+		if len(own) > 0 && at(own[0]) == string(key) {
 			next()
 		} else {
 			stopped = !visit(key, value)
@@ -79,13 +81,13 @@ func (s *state) set(key string, v any) error {
 	if err != nil {
 		return err
 	}
-	s.changed[key] = out[len(s.buffer):len(out):len(out)]
+	s.changed.put(key, out[len(s.buffer):len(out):len(out)])
 	s.buffer = out
 	return nil
 }
 
-func (s *state) mark(key string)   { s.changed[key] = mark() }
-func (s *state) delete(key string) { s.changed[key] = nil }
+func (s *state) mark(key string)   { s.changed.put(key, mark()) }
+func (s *state) delete(key string) { s.changed.put(key, nil) }
 
 // marked sets or deletes a mark.
 func (s *state) marked(key string, there bool) {
@@ -97,35 +99,21 @@ func (s *state) marked(key string, there bool) {
 }
 
 // room reports whether the command may still change so many keys.
-func (s *state) room(keys int) bool { return len(s.changed)+keys <= maxKeys-ownKeys }
+func (s *state) room(keys int) bool { return len(s.changed.all)+keys <= maxKeys-ownKeys }
 
-// size returns the bytes of keys and values that the command would write.
-func (s *state) size() int {
-	total := 0
-	for key, value := range s.changed {
-		total += len(key) + len(value)
-	}
-	return total
-}
-
-// flush hands the changes to the transaction in the order of their keys.
+// flush hands the changes to the transaction.
 func (s *state) flush() error {
-	keys := make([]string, 0, len(s.changed))
-	for key := range s.changed {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
+	for _, c := range s.changed.all {
 		var err error
-		if value := s.changed[key]; value == nil {
-			err = s.tx.Delete([]byte(key))
+		if c.value == nil {
+			err = s.tx.Delete([]byte(c.key))
 		} else {
-			err = s.tx.Set([]byte(key), value)
+			err = s.tx.Set([]byte(c.key), c.value)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	clear(s.changed)
+	s.changed.clear()
 	return nil
 }

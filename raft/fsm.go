@@ -32,6 +32,7 @@ type fsm struct {
 	snapshots *snapshots
 	machine   Machine
 	cache     cache
+	last      *overlay    // of the latest batch, for its memory
 	fail      func(error) // told once when the state cannot be written any more
 
 	mu     sync.Mutex
@@ -78,8 +79,8 @@ func (f *fsm) applySome(st *store, logs []*hraft.Log, out []any) (n int, err err
 	txn := st.db.NewTransactionAt(at, false)
 	defer txn.Discard()
 	f.cache.of(st)
-	w := newOverlay(txn)
-	w.cache = &f.cache
+	w := f.last.reuse(txn)
+	w.cache, f.last = &f.cache, w
 	pos := position{Index: at, Previous: at}
 	var conf *configuration
 	var applied uint64

@@ -107,6 +107,17 @@ func newOverlay(txn *badger.Txn) *overlay {
 	return &overlay{reader: reader{txn: txn}, places: make(map[string]int), kinds: make(map[string]struct{})}
 }
 
+// reuse returns an overlay without changes that takes over the old one's memory, unless that is much.
+func (o *overlay) reuse(txn *badger.Txn) *overlay {
+	if o == nil || cap(o.changes) > 4096 {
+		return newOverlay(txn)
+	}
+	clear(o.changes)
+	clear(o.places)
+	clear(o.kinds)
+	return &overlay{reader: reader{txn: txn}, changes: o.changes[:0], places: o.places, kinds: o.kinds}
+}
+
 // kindOf returns the key's first part with its slash, or nothing when there is no slash.
 func kindOf(key []byte) []byte { return key[:bytes.IndexByte(key, '/')+1] }
 
