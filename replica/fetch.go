@@ -204,9 +204,7 @@ func (r *Replica) read(ctx context.Context, t task, p *part, from catalog.NodeID
 func (r *Replica) blame(ctx context.Context, from catalog.NodeID, want Held) {
 	r.log.Warn("source gave wrong bytes", "file", want.Name, "from", from)
 	r.sources.failed(from)
-	ctx, cancel := context.WithTimeout(ctx, checksumTime(want.Size))
-	defer cancel()
-	got, err := r.peers.Checksum(ctx, from, want.Name)
+	got, err := r.checksumFrom(ctx, from, want)
 	if err != nil {
 		r.log.Warn("source could not read its copy again", "file", want.Name, "from", from, "err", err)
 		return

@@ -318,3 +318,39 @@ func TestACopyThatCannotBeOpenedIsReadElsewhere(t *testing.T) {
 		}
 	})
 }
+
+// TestAReaderFindsADamagedCopy reads a whole file whose copy has a flipped bit, here and from another node; the copy is
+// reported, and the next reader is given the file.
+func TestAReaderFindsADamagedCopy(t *testing.T) {
+	for _, reader := range []string{"north-1", "sums-1"} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCluster(t, "north-1", "south-1", "sums-1")
+			stop := c.run("north-1", "south-1", "sums-1")
+			defer stop()
+			name := fileName(1)
+			body := c.node("north-1").put(name, 1, 1_000_000)
+			c.complete(name)
+			sleep(t.Context(), time.Minute)
+			path := c.node("north-1").r.store.Path(name)
+			bad := bytes.Clone(body)
+			bad[10] ^= 1
+			if err := os.WriteFile(path, bad, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			for tries := range 2 {
+				in, err := c.node(reader).r.OpenRange(t.Context(), name, 0, -1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := io.ReadAll(in)
+				in.Close()
+				if tries == 0 && (!errors.Is(err, ErrDamaged) || len(got) >= len(body)) {
+					t.Errorf("%s: %d bytes, %v", reader, len(got), err)
+				}
+				if tries == 1 && (err != nil || !bytes.Equal(got, body)) {
+					t.Errorf("%s, after the damage was found: %d bytes, %v", reader, len(got), err)
+				}
+			}
+		})
+	}
+}
