@@ -136,10 +136,14 @@ func (j *Jar) put(c *cookie, gone, secure bool, now time.Time) {
 	}
 	j.changes++
 	if i := slices.IndexFunc(d.cookies, c.same); i >= 0 {
-		c.Created = d.cookies[i].Created
-		j.remove(d, i)
-	}
-	if !gone {
+		c.Created, c.used = d.cookies[i].Created, now
+		if gone {
+			j.remove(d, i)
+		} else {
+			j.bytes += c.size() - d.cookies[i].size()
+			d.cookies[i] = c
+		}
+	} else if !gone {
 		if len(d.cookies) >= maxPerDomain {
 			j.remove(d, worst(d.cookies, now))
 		}

@@ -145,7 +145,7 @@ func TestHTTP2WithoutWords(t *testing.T) {
 			if err := tc.Handshake(); err != nil || silent && tc.ConnectionState().NegotiatedProtocol == "" {
 				return
 			}
-			(&http2.Server{}).ServeConn(tc, &http2.ServeConnOpts{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "x") })})
+			(&http2.Server{}).ServeConn(tc, &http2.ServeConnOpts{BaseConfig: &http.Server{ErrorLog: log.New(io.Discard, "", 0)}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "x") })})
 		})
 		x := client(t).Fetch(t.Context(), Request{Target: target(t, "https://"+at+"/"), Addrs: loopback})
 		if x.Status != 200 || x.Protocols[0] != "h2" {
