@@ -67,6 +67,9 @@ func (c filePutCmd) Run(a *app) error {
 				}
 			}
 		}
+		if len(files) == 0 && !a.JSON {
+			return errors.Join(failures...)
+		}
 		return errors.Join(append(failures, fileTable(a, files))...)
 	})
 }
@@ -230,7 +233,10 @@ func (c fileGetCmd) save(ctx context.Context, a *app, client *api.Client, out st
 		return content, err // what was fetched stays for the next try
 	}
 	if err := same(content, h); err != nil {
-		return content, errors.Join(err, d.Remove(out+".part"))
+		if gone := d.Remove(out + ".part"); gone != nil || begun == 0 {
+			return content, errors.Join(err, gone)
+		}
+		return c.save(ctx, a, client, out) // what was begun was not of this file
 	}
 	if err := part.Sync(); err != nil {
 		return content, err
