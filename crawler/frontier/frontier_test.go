@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -86,78 +85,6 @@ func TestOrderAndSeen(t *testing.T) {
 	if n := f.Counters(); n.Discovered != 3 || n.Finished != 3 || n.Succeeded != 3 || n.Queued != 0 {
 		t.Errorf("counters %+v", n)
 	}
-}
-
-// Whatever is committed or lost, and whenever: each URI comes out until it is finished in a commit, and never again after it.
-func TestCrashesLoseAndRepeatNothing(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 2))
-	dir := t.TempDir()
-	f := open(t, dir)
-	const total = 3000
-	done := map[string]bool{}    // in a commit
-	pending := map[string]bool{} // finished since
-	for i := range 10 {
-		add(t, f, uri(fmt.Sprintf("h%d", i%3), i))
-	}
-	commit(t, f)
-	for steps := 0; len(done) < total; steps++ {
-		if steps > 100*total {
-			t.Fatalf("%d of %d done, counters %+v", len(done), total, f.Counters())
-		}
-		u, err := f.next(time.Now())
-		if err != nil && !errors.Is(err, ErrEmpty) {
-			t.Fatal(err)
-		}
-		switch {
-		case u == nil || rnd.IntN(50) == 0:
-			if u != nil {
-				f.Return(u, 0)
-			}
-			commit(t, f)
-			for url := range pending {
-				done[url] = true
-			}
-			clear(pending)
-			continue
-		case rnd.IntN(400) == 0: // power cut
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
-			}
-			f = open(t, dir)
-			clear(pending)
-			continue
-		case rnd.IntN(20) == 0:
-			f.Retry(u, 0, 0, rnd.IntN(2) == 0)
-			continue
-		}
-		if done[u.URL] || pending[u.URL] {
-			t.Fatalf("%s came again", u.URL)
-		}
-		// Each URI leads to others by its number, so that those found in what is lost are found again.
-		var more []URI
-		var n int
-		fmt.Sscanf(u.URL[len("http://hX/"):], "%d", &n)
-		for k := range 10 {
-			if m := 10*n + k; m >= 10 && m < total {
-				v := uri(fmt.Sprintf("h%d", m%3), m)
-				v.Priority = byte(1 + m%3)
-				more = append(more, v)
-			}
-		}
-		if _, err := f.Finish(u, Outcome{Status: 200}, more); err != nil {
-			t.Fatal(err)
-		}
-		pending[u.URL] = true
-	}
-	if u, err := f.next(time.Now()); u != nil || !errors.Is(err, ErrEmpty) {
-		t.Errorf("%v is left, %v", u, err)
-	}
-	if n := f.Counters(); n.Queued != 0 || n.Succeeded != total || n.Discovered != total {
-		t.Errorf("counters %+v", n)
-	}
-	f.Close()
 }
 
 func TestPrerequisiteComesFirst(t *testing.T) {

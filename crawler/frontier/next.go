@@ -99,19 +99,19 @@ func (f *Frontier) next(now time.Time) (*URI, error) {
 // give takes the next URI of a queue that was ready, if it still is.
 func (f *Frontier) give(q *queue, now time.Time) (*URI, error) {
 	f.ask(q)
-	f.settle(q) // its policy may be another
-	if f.heads += q.due(now); !q.active {
+	if f.settle(q); !q.active { // its policy may be another
 		return nil, nil
 	}
 	if at, ok := q.next(now); !ok || at.After(now) || f.over(q) {
 		f.schedule(q)
 		return nil, nil
 	}
-	if len(q.head) == 0 {
+	if len(q.head) == 0 && q.queued() > len(q.late) {
 		if err := f.fill(q); err != nil {
 			return nil, err
 		}
 	}
+	f.heads += q.due(now)
 	if len(q.head) == 0 {
 		if q.queued() > len(q.late) {
 			f.starve(q)
@@ -144,7 +144,7 @@ func (f *Frontier) starve(q *queue) {
 
 // Limits on what one commit finishes: all that has to be in one transaction.
 const (
-	maxUncommitted = 2048    // outcomes; Next waits for a commit then
+	maxUncommitted = 4096    // outcomes; Next waits for a commit then
 	maxWeight      = 24_000  // entries
 	weightInFlight = 6       // entries that the end of a URI may change
 	maxLastBytes   = 2 << 20 // of entries

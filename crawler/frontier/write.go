@@ -11,6 +11,10 @@ import (
 // write puts a batch into the database: in one transaction if it fits, else first, in as many as it takes, what was found.
 // Each of those leaves the database whole: entries with their states, counts, the index and the counters.
 func (f *Frontier) write(b *Batch) error {
+	return f.writeBy(&writer{db: f.db, commit: (*badger.Txn).Commit, maxSize: f.db.MaxBatchSize() / 4 * 3, maxCount: f.db.MaxBatchCount() / 4 * 3}, b)
+}
+
+func (f *Frontier) writeBy(w *writer, b *Batch) error {
 	size, n := int64(0), int64(len(b.ops)+len(b.values)+len(b.hosts))
 	for key, o := range b.ops {
 		size += cost(key, o.value)
@@ -18,7 +22,6 @@ func (f *Frontier) write(b *Batch) error {
 	for key, value := range b.values {
 		size += cost(key, value)
 	}
-	w := &writer{db: f.db, maxSize: f.db.MaxBatchSize() / 4 * 3, maxCount: f.db.MaxBatchCount() / 4 * 3}
 	w.begin()
 	defer func() { w.txn.Discard() }()
 	early := size > w.maxSize || n > w.maxCount
@@ -31,7 +34,7 @@ func (f *Frontier) write(b *Batch) error {
 	if err := writeRest(w, b, early, hosts); err != nil {
 		return err
 	}
-	return w.txn.Commit()
+	return w.commit(w.txn)
 }
 
 // found is what one queue's part of the early transactions has.
@@ -232,6 +235,7 @@ func writeRest(w *writer, b *Batch, early bool, hosts map[string]int64) error {
 type writer struct {
 	db                *badger.DB
 	txn               *badger.Txn
+	commit            func(*badger.Txn) error
 	size, count       int64
 	maxSize, maxCount int64
 }
@@ -267,7 +271,7 @@ func (w *writer) try(key string, value []byte) error {
 }
 
 func (w *writer) next() error {
-	if err := w.txn.Commit(); err != nil {
+	if err := w.commit(w.txn); err != nil {
 		return err
 	}
 	w.begin()

@@ -1,0 +1,213 @@
+package frontier
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"holdfast/internal/disk"
+)
+
+// ErrDamaged reports a checkpoint that is not what was written.
+var ErrDamaged = errors.New("checkpoint is damaged")
+
+// Files of a checkpoint.
+const (
+	checkpointData = "frontier.backup"
+	checkpointInfo = "checkpoint.json"
+)
+
+// CheckpointInfo says what a checkpoint holds.
+type CheckpointInfo struct {
+	Version  int       `json:"version"` // of the values
+	Time     time.Time `json:"time"`
+	Size     int64     `json:"size"`
+	SHA256   string    `json:"sha256"`
+	Counters Counters  `json:"counters"`
+}
+
+// Checkpoint writes the frontier, as some commit left it, into the new folder dir, while the crawl goes on. The folder
+// appears, whole and durable, when Checkpoint returns nil; after an error there is none.
+func (f *Frontier) Checkpoint(ctx context.Context, dir string) error {
+	if err := f.checkpoint(ctx, dir); err != nil {
+		return fmt.Errorf("checkpoint %s: %w", dir, err)
+	}
+	return nil
+}
+
+func (f *Frontier) checkpoint(ctx context.Context, dir string) (err error) {
+	if err := absent(dir); err != nil {
+		return err
+	}
+	d := disk.New()
+	temporary := dir + ".new"
+	if err := d.RemoveAll(temporary); err != nil {
+		return err
+	}
+	if err := d.MkdirAll(temporary); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.RemoveAll(temporary))
+		}
+	}()
+	info := CheckpointInfo{Version: version, Time: f.cfg.Now().UTC()}
+	hash := sha256.New()
+	if err := d.WriteFile(filepath.Join(temporary, checkpointData), func(w io.Writer) error {
+		out := &stoppable{ctx: ctx, w: io.MultiWriter(w, hash)}
+		s := f.db.NewStream()
+		s.NumGo, s.MaxSize, s.LogPrefix = 2, 4<<20, "Checkpoint"
+		if _, err := s.Backup(out, 0); err != nil {
+			return err
+		}
+		info.Size = out.n
+		return nil
+	}); err != nil {
+		return err
+	}
+	info.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	f.mu.Lock()
+	info.Counters = f.counters
+	f.mu.Unlock()
+	if err := d.WriteFile(filepath.Join(temporary, checkpointInfo), func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(info)
+	}); err != nil {
+		return err
+	}
+	return d.Rename(temporary, dir)
+}
+
+// absent answers fs.ErrExist if there is something at path, unless that is an empty folder.
+func absent(path string) error {
+	entries, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("%s: %w", path, fs.ErrExist)
+	}
+	return err
+}
+
+// stoppable counts what is written, and fails when its context ends.
+type stoppable struct {
+	ctx context.Context
+	w   io.Writer
+	n   int64
+}
+
+func (s *stoppable) Write(b []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := s.w.Write(b)
+	s.n += int64(n)
+	return n, err
+}
+
+// ReadCheckpoint reads what the checkpoint in dir says of itself.
+func ReadCheckpoint(dir string) (info CheckpointInfo, err error) {
+	data, err := os.ReadFile(filepath.Join(dir, checkpointInfo))
+	if err != nil {
+		return info, fmt.Errorf("read checkpoint: %w", err)
+	}
+	if err := json.Unmarshal(data, &info); err != nil {
+		return info, fmt.Errorf("read checkpoint %s: %w: %w", dir, ErrDamaged, err)
+	}
+	if info.Version != version {
+		return info, fmt.Errorf("read checkpoint %s: form %d, not %d: %w", dir, info.Version, version, ErrVersion)
+	}
+	return info, nil
+}
+
+// Restore makes the folder of a frontier from the checkpoint in dir, once that is verified. There must be none yet at frontierDir, or an
+// empty one. After an error there is none.
+func Restore(ctx context.Context, dir, frontierDir string) error {
+	info, err := ReadCheckpoint(dir)
+	if err != nil {
+		return err
+	}
+	if err := restore(ctx, dir, frontierDir, info); err != nil {
+		return fmt.Errorf("restore frontier from %s: %w", dir, err)
+	}
+	return nil
+}
+
+func restore(ctx context.Context, dir, to string, info CheckpointInfo) (err error) {
+	if err := absent(to); err != nil {
+		return err
+	}
+	in, err := os.Open(filepath.Join(dir, checkpointData))
+	if err != nil {
+		return err
+	}
+	defer in.Close() // only read
+	hash := sha256.New()
+	n, err := io.Copy(hash, &readable{ctx, in})
+	if err != nil {
+		return err
+	}
+	if n != info.Size || hex.EncodeToString(hash.Sum(nil)) != info.SHA256 {
+		return ErrDamaged
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	d := disk.New()
+	temporary := to + ".new"
+	if err := d.RemoveAll(temporary); err != nil {
+		return err
+	}
+	if err := d.MkdirAll(temporary); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.RemoveAll(temporary))
+		}
+	}()
+	if err := loadInto(temporary, bufio.NewReaderSize(&readable{ctx, in}, 1<<20)); err != nil {
+		return err
+	}
+	if err := d.SyncDir(temporary); err != nil {
+		return err
+	}
+	if err := d.RemoveAll(to); err != nil {
+		return err
+	}
+	return d.Rename(temporary, to)
+}
+
+func loadInto(dir string, r io.Reader) (err error) {
+	db, err := openDatabase(dir, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return db.Load(r, 8)
+}
+
+// readable fails when its context ends.
+type readable struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r *readable) Read(b []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(b)
+}

@@ -1,0 +1,223 @@
+package frontier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/dgraph-io/badger/v4"
+)
+
+// verify checks all that has to agree in the database, as after a crash.
+func verify(t testing.TB, f *Frontier) {
+	t.Helper()
+	entries, hosts, queues, places := map[string]int64{}, map[string]int64{}, map[string]record{}, map[string]int{}
+	total := int64(0)
+	each := func(prefix string, do func(key, value []byte)) {
+		err := f.db.View(func(txn *badger.Txn) error {
+			opts := badger.DefaultIteratorOptions
+			opts.Prefix = []byte(prefix)
+			it := txn.NewIterator(opts)
+			defer it.Close()
+			for it.Rewind(); it.Valid(); it.Next() {
+				v, err := it.Item().ValueCopy(nil)
+				if err != nil {
+					return err
+				}
+				do(it.Item().KeyCopy(nil), v)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	each("h", func(key, v []byte) {
+		r, err := decodeRecord(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queues[string(key[1:])] = r
+	})
+	each("q", func(key, v []byte) {
+		u, err := decodeURI(key, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total++
+		entries[u.Queue]++
+		if u.Host != "" {
+			hosts[u.Host]++
+		}
+		if r := queues[u.Queue]; u.seq <= r.low[u.Priority] {
+			t.Errorf("%s has number %d, the queue reads from %d", u.URL, u.seq, r.low[u.Priority])
+		}
+		if s, _, err := f.state(fingerprint(u.key())); err != nil || !s.queued || s.seq != u.seq || s.queue != u.Queue || s.priority != u.Priority {
+			t.Errorf("entry %+v has state %+v, %v", u, s, err)
+		}
+	})
+	each("u", func(_, v []byte) {
+		s, err := decodeState(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.queued {
+			if _, _, err := f.entry(s); err != nil {
+				t.Errorf("state %+v: %v", s, err)
+			}
+		}
+	})
+	each("i", func(key, _ []byte) {
+		place, num, name, err := parseIndexKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		places[name]++
+		if r := queues[name]; r.place != place || r.num != num {
+			t.Errorf("index has %s at %d/%d, the record %d/%d", name, place, num, r.place, r.num)
+		}
+	})
+	for name, r := range queues {
+		if want := min(r.count, 1); r.count != entries[name] || places[name] != int(want) {
+			t.Errorf("queue %s has %d entries, %d places, record %+v", name, entries[name], places[name], r)
+		}
+	}
+	each("s", func(key, v []byte) {
+		h, err := decodeHost(v)
+		if err != nil || h.remaining != hosts[string(key[1:])] {
+			t.Errorf("host %s has %d entries, record %+v, %v", key[1:], hosts[string(key[1:])], h, err)
+		}
+	})
+	if c := f.stored; c.Queued != total || c.Discovered != c.Queued+c.Finished || c.queues != int64(len(queues)) {
+		t.Errorf("%d entries, %d queues, counters %+v", total, len(queues), c)
+	}
+}
+
+// partly commits as if the power failed at the n-th transaction, with transactions of a few entries.
+func partly(f *Frontier, n int) error {
+	b := f.Take()
+	if b == nil {
+		return nil
+	}
+	return f.writeBy(&writer{db: f.db, maxSize: 1 << 20, maxCount: 5, commit: func(txn *badger.Txn) error {
+		if n--; n < 0 {
+			return context.Canceled
+		}
+		return txn.Commit()
+	}}, b)
+}
+
+// Whatever is committed, in part or not at all, and whenever: each URI comes out until it is finished in a
+// commit, and never again after it; and what the database holds agrees.
+func TestCrashesLoseAndRepeatNothing(t *testing.T) {
+	for _, active := range []int{2, 1000} {
+		t.Run(fmt.Sprint(active, " active"), func(t *testing.T) { testCrashes(t, active) })
+	}
+}
+
+func testCrashes(t *testing.T, active int) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	rnd := rand.New(rand.NewPCG(seed, 2))
+	cfg := Config{Dir: t.TempDir(), MaxActive: active, Policy: func(queue string) Policy {
+		return Policy{SessionBudget: 20, Precedence: int(queue[1]) % 2, Valence: 1 + int(queue[1])%3}
+	}}
+	f, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	make := func(n int) URI {
+		u := uri(fmt.Sprintf("h%d", n%7), n)
+		u.Priority, u.Cost = byte(1+n%3), 1
+		if n%5 == 0 {
+			u.Host = fmt.Sprintf("other%d", n%10)
+		}
+		return u
+	}
+	const total = 3000
+	done := map[string]bool{}    // in a commit
+	pending := map[string]bool{} // finished since
+	for i := range 10 {
+		add(t, f, make(i))
+	}
+	commit(t, f)
+	for steps := 0; len(done) < total; steps++ {
+		if steps > 100*total {
+			t.Fatalf("%d of %d done, counters %+v", len(done), total, f.Counters())
+		}
+		u, err := f.next(time.Now())
+		if err != nil && !errors.Is(err, ErrEmpty) {
+			t.Fatal(err)
+		}
+		switch {
+		case rnd.IntN(400) == 0: // power cut
+			if rnd.IntN(2) == 0 {
+				if err := partly(f, rnd.IntN(20)); err == nil {
+					for url := range pending {
+						done[url] = true
+					}
+				}
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if f, err = Open(cfg); err != nil {
+				t.Fatal(err)
+			}
+			verify(t, f)
+			if clear(pending); t.Failed() {
+				t.FailNow()
+			}
+			continue
+		case u == nil || rnd.IntN(50) == 0:
+			if u != nil {
+				f.Return(u, 0)
+			}
+			commit(t, f)
+			for url := range pending {
+				done[url] = true
+			}
+			clear(pending)
+			continue
+		case rnd.IntN(20) == 0:
+			f.Retry(u, 0, 0, rnd.IntN(2) == 0)
+			continue
+		}
+		if done[u.URL] || pending[u.URL] {
+			t.Fatalf("%s came again", u.URL)
+		}
+		// Each URI leads to others by its number, so that those found in what is lost are found again.
+		var more []URI
+		var n int
+		fmt.Sscanf(u.URL[len("http://hX/"):], "%d", &n)
+		for k := range 10 {
+			if m := 10*n + k; m >= 10 && m < total {
+				more = append(more, make(m))
+			}
+		}
+		if _, err := f.Finish(u, Outcome{Status: 200, Fetched: true, Bytes: 1}, more); err != nil {
+			t.Fatal(err)
+		}
+		pending[u.URL] = true
+	}
+	if u, err := f.next(time.Now()); u != nil || !errors.Is(err, ErrEmpty) {
+		t.Errorf("%v is left, %v", u, err)
+	}
+	if n := f.Counters(); n.Queued != 0 || n.Succeeded != total || n.Discovered != total {
+		t.Errorf("counters %+v", n)
+	}
+	fetched, remaining := int64(0), 0
+	if err := f.Hosts(func(_ string, h Host, n int) {
+		fetched += h.NovelURLs
+		remaining += n
+	}); err != nil || fetched != total || remaining != 0 {
+		t.Errorf("hosts have %d fetched, %d remaining, %v", fetched, remaining, err)
+	}
+	verify(t, f)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
