@@ -98,6 +98,9 @@ func Parse(line []byte) (Event, error) {
 		return bad(fmt.Errorf("%d columns", len(cols)))
 	}
 	at, err := time.Parse(time.RFC3339, string(cols[0]))
+	if at = at.UTC(); err == nil && (at.Year() < 0 || at.Year() > 9999) {
+		err = errors.New("no time")
+	}
 	if err != nil {
 		return bad(err)
 	}

@@ -134,7 +134,7 @@ func (h *Hub) Since(after uint64, max int) Page {
 	if oldest := at(0).Number; after >= oldest {
 		from = int(after - oldest + 1) // numbers in the ring have no gaps
 	} else {
-		p.Missed = after+1 < oldest && oldest != 1
+		p.Missed = after+1 < oldest
 	}
 	for i := from; i < n && len(p.Events) < max; i++ {
 		p.Events = append(p.Events, *at(i))

@@ -40,7 +40,7 @@ func (e *URIError) AppendTo(b []byte) []byte {
 func ParseURIError(line []byte) (URIError, error) {
 	line = bytes.TrimRight(line, "\r\n")
 	col, rest := column(line)
-	at, err := time.Parse(time.RFC3339, string(col))
+	at, err := parseTime(string(col))
 	found, rest := column(rest)
 	problem, text, ok := bytes.Cut(bytes.TrimPrefix(rest, []byte{'"'}), []byte(`" `))
 	if err != nil || len(found) == 0 || len(rest) == 0 || rest[0] != '"' || !ok {

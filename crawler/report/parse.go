@@ -42,7 +42,7 @@ func ParseLine(line []byte) (Line, error) {
 		l.MIME = ""
 	}
 	var err [5]error
-	l.Logged, err[0] = time.Parse(time.RFC3339, cols[0])
+	l.Logged, err[0] = parseTime(cols[0])
 	l.Status, err[1] = strconv.Atoi(cols[1])
 	l.Size = -1
 	if cols[2] != "-" {
@@ -54,6 +54,15 @@ func ParseLine(line []byte) (Line, error) {
 		return Line{}, fmt.Errorf("%w: %.200q: %w", ErrLine, line, err)
 	}
 	return l, nil
+}
+
+// parseTime reads a log's first column.
+func parseTime(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if t = t.UTC(); err == nil && (t.Year() < 0 || t.Year() > 9999) {
+		err = fmt.Errorf("no time: %q", s)
+	}
+	return t, err
 }
 
 // maxDuration is the longest fetch that is believed, in milliseconds.

@@ -100,7 +100,7 @@ func ParseProgress(line []byte) (Progress, error) {
 	}
 	var p Progress
 	var err error
-	if p.At, err = time.Parse(time.RFC3339, string(f[0])); err != nil {
+	if p.At, err = parseTime(string(f[0])); err != nil {
 		return bad(err)
 	}
 	var busy int64
