@@ -69,6 +69,8 @@ func TestBadConfigurationNamesTheLineAndWhatWasMeant(t *testing.T) {
 		{"bad size", `bandwidth = "20MB"`, `bandwidth = "lots"`, `cluster.toml:9: bandwidth: "lots" is not a number of bytes`},
 		{"bad span", `audit-every = "30d"`, `audit-every = "often"`, `cluster.toml:10: audit-every: "often" is not a span of time`},
 		{"wrong type", `bandwidth = "30MB"`, `weight = "heavy"`, `:19:`},
+		{"no list", `bandwidth = "30MB"`, `files = "/disk1"`, `cluster.toml:19: files: want a list, as in ["a", "b"], not a text in quotes`},
+		{"no number", `bandwidth = "30MB"`, `weight = "heavy"`, `cluster.toml:19: weight: want a whole number, not a text in quotes`},
 		{"bad kind", `kind = "checksum"`, `kind = "cheksum"`, `line 14: replica third: unknown kind "cheksum", did you mean "checksum"?`},
 		{"no such replica", `replica = "third"`, `replica = "thrid"`, `line 27: node third-1: unknown replica "thrid", did you mean "third"?`},
 		{"twice", `name = "north-2"`, `name = "north-1"`, `node "north-1" is there twice`},

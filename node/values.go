@@ -119,7 +119,7 @@ func describe(path, text string, err error) string {
 		if n, _ := fmt.Sscanf(message, "line %d", &line); n == 1 {
 			_, message, _ = strings.Cut(message, " ")
 			_, message, _ = strings.Cut(message, " ")
-			return fmt.Sprintf("%s:%d: %s", path, line, message)
+			return fmt.Sprintf("%s:%d: %s", path, line, plainly(message))
 		}
 		return path + ": " + message
 	}
@@ -134,6 +134,24 @@ func describe(path, text string, err error) string {
 		message = key + ": " + message
 	}
 	return fmt.Sprintf("%s:%d: %s", path, parse.Position.Line, message)
+}
+
+// plainly says of a value of another type than the key's what was wanted.
+func plainly(message string) string {
+	key, types, ok := strings.Cut(message, `"): incompatible types: TOML value has type `)
+	if !ok {
+		return message
+	}
+	given, want, _ := strings.Cut(types, "; destination has type ")
+	words := map[string]string{"slice": `a list, as in ["a", "b"]`, "string": "a text in quotes", "bool": "true or false", "boolean": "true or false",
+		"integer": "a whole number", "int": "a whole number", "int64": "a whole number", "float": "a number", "array": "a list"}
+	for _, word := range []*string{&given, &want} {
+		if plain, ok := words[strings.TrimSpace(*word)]; ok {
+			*word = plain
+		}
+	}
+	key = strings.TrimPrefix(key, `(last key "`)
+	return fmt.Sprintf("%s: want %s, not %s", key[strings.LastIndex(key, ".")+1:], want, given)
 }
 
 // unknownKey says where an unknown key stands and which key was probably meant.
