@@ -163,6 +163,8 @@ func (n *Node) submitOne(c catalog.Command) answer {
 		return answer{err: errAgain}
 	}
 	defer n.gate.leave()
+	n.turnstile.enter()
+	defer n.turnstile.leave()
 	c.At = catalog.At(time.Now())
 	data, err := command(c)
 	if err != nil {

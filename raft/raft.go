@@ -118,13 +118,14 @@ type Node struct {
 	fatal   chan error
 	trail   atomic.Uint64 // entries of the log to keep behind a marker
 
-	gate     gate
-	ready    ready
-	requests requests
-	relay    relay
-	contacts contacts
-	leading  chan bool
-	running  sync.Mutex
+	gate      gate
+	turnstile turnstile
+	ready     ready
+	requests  requests
+	relay     relay
+	contacts  contacts
+	leading   chan bool
+	running   sync.Mutex
 }
 
 // parts are what tests of this room put in the place of the usual.
