@@ -11,6 +11,8 @@ import (
 const (
 	maxChunkLine = 4 << 10
 	maxTrailer   = 64 << 10
+	maxFraming   = 1 << 20 // of all that is not data,
+	perByte      = 16      // and as much more for each byte of data
 )
 
 var errChunk = errors.New("broken chunked coding")
@@ -31,6 +33,8 @@ type chunkReader struct {
 	left    int64  // of the chunk's data
 	line    []byte // of a line that is not whole
 	trailer int
+	framing int64 // bytes of lines so far
+	data    int64 // bytes of data so far
 	ended   bool
 }
 
@@ -46,6 +50,7 @@ func (c *chunkReader) feed(p []byte, payload io.Writer) (int, error) {
 				return i, err
 			}
 			c.left -= int64(n)
+			c.data += int64(n)
 			i += n
 			if c.left == 0 {
 				c.state = chunkDataEnd
@@ -66,6 +71,9 @@ func (c *chunkReader) feed(p []byte, payload io.Writer) (int, error) {
 			line = c.line
 		}
 		i += j + 1
+		if c.framing += int64(len(line)); c.framing-perByte*c.data > maxFraming {
+			return len(p), fmt.Errorf("%w: more than %d bytes around the data", errChunk, maxFraming)
+		}
 		err := c.oneLine(bytes.TrimSuffix(line, []byte{'\r'}))
 		c.line = c.line[:0]
 		if err != nil {

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -65,6 +66,149 @@ func TestLookup(t *testing.T) {
 			t.Errorf("%.20s: %+v", name, a)
 		}
 	}
+}
+
+// questions starts a name server at one port of UDP and TCP that answers with do.
+func questions(t *testing.T, do func(q *dns.Msg, tcp bool) *dns.Msg) (addr string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pc, err := net.ListenPacket("udp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*dns.Server{{PacketConn: pc}, {Listener: l}} {
+		tcp := s.Listener != nil
+		s.Handler = dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+			if m := do(q, tcp); m != nil {
+				w.WriteMsg(m)
+			}
+		})
+		go s.ActivateAndServe()
+		t.Cleanup(func() { s.Shutdown() })
+	}
+	return l.Addr().String()
+}
+
+func TestNameServersThatLie(t *testing.T) {
+	name := func(q *dns.Msg) string { return q.Question[0].Name }
+	reply := func(q *dns.Msg, lines ...string) *dns.Msg {
+		m := new(dns.Msg).SetReply(q)
+		m.Answer = records(t, lines...)
+		return m
+	}
+	n := 0
+	tests := []struct {
+		name string
+		do   func(q *dns.Msg, tcp bool) *dns.Msg
+		want int // addresses
+	}{
+		{"endless aliases", func(q *dns.Msg, _ bool) *dns.Msg {
+			n++
+			return reply(q, fmt.Sprintf("%s 60 IN CNAME a%d.test.", name(q), n))
+		}, 0},
+		{"many aliases at once", func(q *dns.Msg, _ bool) *dns.Msg {
+			m := reply(q, name(q)+" 60 IN CNAME a0.test.")
+			for i := range 100 {
+				m.Answer = append(m.Answer, records(t, fmt.Sprintf("a%d.test. 60 IN CNAME a%d.test.", i, i+1))...)
+			}
+			return m
+		}, 0},
+		{"aliases in a circle", func(q *dns.Msg, _ bool) *dns.Msg {
+			return reply(q, name(q)+" 60 IN CNAME b.test.", "b.test. 60 IN CNAME "+name(q))
+		}, 0},
+		{"an alias to be asked for", func(q *dns.Msg, _ bool) *dns.Msg {
+			if name(q) == "b.test." && q.Question[0].Qtype == dns.TypeA {
+				return reply(q, "b.test. 60 IN A 192.0.2.1")
+			}
+			return reply(q, name(q)+" 60 IN CNAME b.test.")
+		}, 1},
+		{"another name's address", func(q *dns.Msg, _ bool) *dns.Msg { return reply(q, "bank.test. 60 IN A 192.0.2.1") }, 0},
+		{"another question", func(q *dns.Msg, _ bool) *dns.Msg {
+			m := reply(q, name(q)+" 60 IN A 192.0.2.1")
+			m.Question[0].Name = "other.test."
+			return m
+		}, 0},
+		{"very many addresses", func(q *dns.Msg, tcp bool) *dns.Msg {
+			m := reply(q)
+			if m.Truncated = !tcp; tcp {
+				for i := range 1000 {
+					m.Answer = append(m.Answer, records(t, fmt.Sprintf("%s 60 IN A 192.0.%d.%d", name(q), i/250, i%250))...)
+				}
+			}
+			return m
+		}, maxAnswers},
+		{"no EDNS", func(q *dns.Msg, _ bool) *dns.Msg {
+			if len(q.Extra) > 0 {
+				return new(dns.Msg).SetRcode(q, dns.RcodeFormatError)
+			}
+			return reply(q, name(q)+" 60 IN A 192.0.2.1")
+		}, 1},
+	}
+	for _, tt := range tests {
+		r := Resolver{Server: questions(t, tt.do), Timeout: 2 * time.Second}
+		a := r.Lookup(t.Context(), "a.test")
+		if len(a.Addrs) != tt.want || (a.Err == nil) != (tt.want > 0) || a.TTL < minTTL || len(a.Text) > 64<<10 {
+			t.Errorf("%s: %d addresses, TTL %s, %v", tt.name, len(a.Addrs), a.TTL, a.Err)
+		}
+	}
+}
+
+// Where one name server fails the next is asked; that there is nothing holds for as long as the zone says.
+func TestSeveralNameServers(t *testing.T) {
+	bad := questions(t, func(q *dns.Msg, _ bool) *dns.Msg { return new(dns.Msg).SetRcode(q, dns.RcodeServerFailure) })
+	good := questions(t, func(q *dns.Msg, _ bool) *dns.Msg {
+		m := new(dns.Msg).SetReply(q)
+		if m.Rcode = dns.RcodeNameError; q.Question[0].Name == "a.test." {
+			m.Rcode, m.Answer = dns.RcodeSuccess, records(t, "a.test. 999999 IN A 192.0.2.1")
+		}
+		m.Ns = records(t, "test. 600 IN SOA ns.test. me.test. 1 2 3 4 300")
+		return m
+	})
+	r := Resolver{Server: bad + ", " + good, Timeout: 2 * time.Second, MaxTTL: time.Hour}
+	if a := r.Lookup(t.Context(), "a.test"); a.Code != CodeDNSOK || a.TTL != time.Hour {
+		t.Errorf("%+v", a)
+	}
+	if a := r.Lookup(t.Context(), "none.test"); !a.Permanent || a.TTL != 5*time.Minute {
+		t.Errorf("%+v", a)
+	}
+	r.Server = bad
+	if a := r.Lookup(t.Context(), "a.test"); a.Permanent || a.Err == nil {
+		t.Errorf("%+v", a)
+	}
+}
+
+func FuzzDNSReply(f *testing.F) {
+	m := new(dns.Msg).SetQuestion("a.test.", dns.TypeA)
+	m.Response = true
+	for _, line := range []string{"a.test. 60 IN CNAME b.test.", "b.test. 60 IN A 192.0.2.1", "b.test. 60 IN TXT \"x\""} {
+		rr, err := dns.NewRR(line)
+		if err != nil {
+			f.Fatal(err)
+		}
+		m.Answer = append(m.Answer, rr)
+	}
+	seed, err := m.Pack()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seed)
+	f.Fuzz(func(t *testing.T, in []byte) {
+		reply := new(dns.Msg)
+		if reply.Unpack(in) != nil {
+			return
+		}
+		l := &lookup{chain: map[string]bool{"a.test.": true}, last: "a.test.", seen: map[string]bool{}, ttl: time.Hour, negative: time.Hour}
+		if answers(reply, new(dns.Msg).SetQuestion("a.test.", dns.TypeA)) != nil {
+			reply.Question = nil
+		}
+		l.take(reply)
+		text := l.text.String()
+		if len(l.addrs) > maxAnswers || len(l.chain) > maxAliases+1 || strings.Count(text, "\n") != len(l.seen) || strings.ContainsAny(text, "\r\x00") {
+			t.Fatalf("%d addresses, %d aliases, %q", len(l.addrs), len(l.chain), text)
+		}
+	})
 }
 
 func TestHostsFile(t *testing.T) {
