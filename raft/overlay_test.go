@@ -14,14 +14,19 @@ import (
 func TestOverlayIsAMap(t *testing.T) {
 	s := filled(t)
 	base := map[string]string{"one": "one at 2", "two": "two at 2", "three": "three at 2"}
+	var last *overlay
 	rapid.Check(t, func(t *rapid.T) {
 		st := s.store()
 		txn := st.db.NewTransactionAt(st.applied.Load(), false)
 		defer txn.Discard()
-		w, model := newOverlay(txn), maps.Clone(base)
+		w, model := last.reuse(txn), maps.Clone(base)
+		last = w
 		keys := rapid.SampledFrom([]string{"a", "o", "on", "one", "one/x", "t", "three", "two", "two\xff", "z"})
 		for range rapid.IntRange(0, 20).Draw(t, "changes") {
 			key := keys.Draw(t, "key")
+			if rapid.Bool().Draw(t, "look") {
+				w.touches([]byte("o")) // sorts what is changed so far
+			}
 			if rapid.Bool().Draw(t, "delete") {
 				delete(model, key)
 				if err := w.Delete([]byte(key)); err != nil {
