@@ -2,6 +2,8 @@ package fetch
 
 import (
 	"bufio"
+	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -77,6 +79,52 @@ func BenchmarkSmallPage(b *testing.B) {
 func BenchmarkSmallPageNetHTTP(b *testing.B) {
 	url := pageServer(b, smallPage())
 	c := http.Client{Transport: &http.Transport{DisableCompression: true}}
+	defer c.CloseIdleConnections()
+	b.ReportAllocs()
+	for b.Loop() {
+		resp, err := c.Get(url)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			b.Fatal(err)
+		}
+		resp.Body.Close()
+	}
+}
+
+// securePage is a server of small pages over TLS that speaks HTTP/1.1 and HTTP/2.
+func securePage(b *testing.B) string {
+	page := smallPage()
+	body := page[bytes.Index(page, []byte("\r\n\r\n"))+4:]
+	s := secureServer(b, nil, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.Write(body)
+	})
+	return s.URL + "/"
+}
+
+func benchFetch(b *testing.B, url string, mode HTTP2) {
+	c := New(Config{UserAgent: "bench", Timeout: time.Minute, Idle: 10 * time.Second})
+	defer c.Close()
+	r := Request{Target: target(b, url), Addrs: loopback, HTTP2: mode}
+	b.ReportAllocs()
+	for b.Loop() {
+		x := c.Fetch(b.Context(), r)
+		if x.Status != 200 {
+			b.Fatal(x.Err)
+		}
+		x.Release()
+	}
+}
+
+func BenchmarkSmallPageTLS(b *testing.B) { benchFetch(b, securePage(b), HTTP2Never) }
+func BenchmarkSmallPageH2(b *testing.B)  { benchFetch(b, securePage(b), HTTP2Preferred) }
+
+// BenchmarkSmallPageH2NetHTTP is the standard library's client over HTTP/2.
+func BenchmarkSmallPageH2NetHTTP(b *testing.B) {
+	url := securePage(b)
+	c := http.Client{Transport: &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer c.CloseIdleConnections()
 	b.ReportAllocs()
 	for b.Loop() {

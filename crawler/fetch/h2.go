@@ -126,6 +126,7 @@ func (h *h2conn) exchange(ctx context.Context, read func([]byte) (int, error), m
 
 // request sends the head, and of the body what may be sent at once.
 func (s *h2stream) request(ctx context.Context, r *Request, wire []byte) error {
+	s.nc.SetWriteDeadline(time.Now().Add(r.Idle))
 	if s.id == 1 {
 		s.out.WriteString(http2.ClientPreface)
 		s.framer.WriteSettings(http2.Setting{ID: http2.SettingEnablePush, Val: 0}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: h2Window},
@@ -176,6 +177,9 @@ func (s *h2stream) encodeHead(r *Request, head []byte) {
 
 // push sends of the body what flow control allows, and all that was written so far.
 func (s *h2stream) push(idle time.Duration) error {
+	if len(s.body) > 0 || s.out.Buffered() > 0 {
+		s.nc.SetWriteDeadline(time.Now().Add(idle))
+	}
 	for len(s.body) > 0 {
 		n := min(int64(len(s.body)), s.window, s.h2conn.window, h2Frame)
 		if n <= 0 {
@@ -191,7 +195,6 @@ func (s *h2stream) push(idle time.Duration) error {
 	if s.out.Buffered() == 0 {
 		return nil
 	}
-	s.nc.SetWriteDeadline(time.Now().Add(idle))
 	if err := s.out.Flush(); err != nil {
 		return fmt.Errorf("send: %w", err)
 	}

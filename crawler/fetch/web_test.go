@@ -130,6 +130,9 @@ func TestHTTP2Modes(t *testing.T) {
 				if got, err := x.Payload(100); string(got) != "307200" {
 					t.Errorf("posted %q, %v, %v", got, err, x.Err)
 				}
+				if x.TLS.Problem == "" { // though the session is an earlier one's
+					t.Error("the certificate was taken for good")
+				}
 				x.Release()
 			}
 		})
@@ -332,4 +335,25 @@ func TestLimiter(t *testing.T) {
 			t.Error("no limit limits")
 		}
 	}
+}
+
+// What is received counts against the limiter, and a wait for it does not count as the server's silence.
+func TestReadingAtARate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer here.Close()
+		go func() {
+			defer there.Close()
+			io.WriteString(there, "HTTP/1.1 200 OK\r\n\r\n"+strings.Repeat("x", 20_000))
+		}()
+		m := &message{rec: newRecording(make([]byte, 0, 64<<10), "", func([]byte) {})}
+		r := &Request{Idle: 100 * time.Millisecond, Limiters: [2]*Limiter{nil, NewLimiter(1000)}}
+		begin := time.Now()
+		if err := m.receive((&conn{Conn: here}).reader(t.Context(), r)); err != nil || m.bodySize != 20_000 {
+			t.Errorf("%d bytes, %v", m.bodySize, err)
+		}
+		if took := time.Since(begin); took < 18*time.Second || took > 21*time.Second {
+			t.Errorf("took %s", took)
+		}
+	})
 }
