@@ -13,7 +13,7 @@ type definition struct {
 	name     string
 	opposite string // the name under which it speaks where its test does not hold
 	help     string
-	decision Decision // where none is given
+	decision Decision // where none is given; Pass: one has to be given
 	fixed    bool     // it can say nothing else
 	values   string   // what the values are; "": takes none
 	optional bool     // values may be left out
@@ -27,6 +27,9 @@ type definition struct {
 // compile makes a step of a rule given, and refuses what the rule does not take.
 func (d *definition) compile(at place, r harvest.Rule, negated bool, log *slog.Logger) (step, error) {
 	decision := d.decision
+	if negated {
+		decision = Pass
+	}
 	switch r.Decision {
 	case "":
 	case "accept":
@@ -42,6 +45,14 @@ func (d *definition) compile(at place, r harvest.Rule, negated bool, log *slog.L
 	if err := d.takes(at, r); err != nil {
 		return step{}, err
 	}
+	made, err := d.make(at, r, decision, negated, log)
+	if err == nil && decision == Pass && !d.fixed {
+		err = at.wrong("decision", "none", "accept or reject")
+	}
+	return made, err
+}
+
+func (d *definition) make(at place, r harvest.Rule, decision Decision, negated bool, log *slog.Logger) (step, error) {
 	if d.special != nil {
 		return d.special(at, r, decision, log)
 	}
@@ -94,6 +105,6 @@ func wordRules() []definition {
 		{name: "accept", help: "Accepts every URI.", decision: Accept, fixed: true, build: always},
 		{name: "reject", help: "Rejects every URI.", decision: Reject, fixed: true, build: always},
 		{name: "expression", help: "Speaks where the expression is true. One that fails says nothing, which is told in the log.",
-			decision: Reject, express: "a CEL expression", special: expressionStep},
+			express: "a CEL expression", special: expressionStep},
 	}
 }

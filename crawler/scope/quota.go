@@ -20,7 +20,7 @@ const (
 )
 
 // quotaNames are the limits in the order in which they are looked at, and numbered in the state.
-func quotaNames() [4]string {
+func quotaNames() [quotaLimits]string {
 	return [4]string{ConfigObjects, ConfigBytes, HarvestObjects, HarvestBytes}
 }
 
@@ -41,7 +41,7 @@ func (q *Quota) Add(bytes int64) {
 // Stop returns the limit of the settings that the domain is at, "" where there is none, and remembers it. A domain whose
 // limit was raised since goes on.
 func (q *Quota) Stop(s *harvest.Settings) string {
-	limits := [4]struct{ most, used int64 }{
+	limits := [quotaLimits]struct{ most, used int64 }{
 		{s.MaxDomainObjects, q.Objects}, {s.MaxDomainBytes, q.Bytes}, {s.HarvestDomainObjects, q.Objects}, {s.HarvestDomainBytes, q.Bytes},
 	}
 	names := quotaNames()
@@ -76,7 +76,10 @@ func (q *Quota) Verdict(s *harvest.Settings) Verdict {
 	return Verdict{}
 }
 
-const quotaVersion = 1
+const (
+	quotaVersion = 1
+	quotaLimits  = 4
+)
 
 // Append appends the state, for Parse to read: a byte 1, the number of the limit that stopped the domain (0: none), and
 // objects and bytes as unsigned varints.
@@ -88,7 +91,7 @@ func (q *Quota) Append(b []byte) []byte {
 
 // ParseQuota reads a state. The error wraps ErrQuota.
 func ParseQuota(b []byte) (Quota, error) {
-	if len(b) < 2 || b[0] != quotaVersion || int(b[1]) > len(quotaNames()) {
+	if len(b) < 2 || b[0] != quotaVersion || b[1] > quotaLimits {
 		return Quota{}, fmt.Errorf("%w: % .20x", ErrQuota, b)
 	}
 	objects, n := binary.Uvarint(b[2:])

@@ -20,7 +20,7 @@ func originRules() []definition {
 		{name: "prerequisite_accept", decision: Accept, help: "The URI is a prerequisite: robots.txt or an address that another URI needs.", build: func(harvest.Rule) (test, error) {
 			return fact((*Subject).isPrerequisite, "a prerequisite", "not a prerequisite"), nil
 		}},
-		{name: "has_via", opposite: "has_no_via", decision: Accept, help: "The URI was found at another.", build: func(harvest.Rule) (test, error) {
+		{name: "has_via", opposite: "has_no_via", help: "The URI was found at another.", build: func(harvest.Rule) (test, error) {
 			return test{
 				holds: func(u *Subject) bool { return u.Via != "" },
 				fact: func(u *Subject) string {
@@ -31,7 +31,7 @@ func originRules() []definition {
 				},
 			}, nil
 		}},
-		{name: "source_seed", opposite: "not_source_seed", decision: Accept, values: "seeds", help: "The URI comes from one of these seeds.", build: func(r harvest.Rule) (test, error) {
+		{name: "source_seed", opposite: "not_source_seed", values: "seeds", help: "The URI comes from one of these seeds.", build: func(r harvest.Rule) (test, error) {
 			return test{
 				holds: func(u *Subject) bool { return slices.Contains(r.Values, u.Source) },
 				fact:  func(u *Subject) string { return "comes from seed " + u.Source },
@@ -83,17 +83,17 @@ func addressSet(r harvest.Rule) (test, error) {
 func answerRules() []definition {
 	status := func(u *Subject) string { return strconv.Itoa(u.Status) }
 	return []definition{
-		{name: "fetch_status", opposite: "not_fetch_status", decision: Accept, values: "status codes", help: "The fetch's status is one of these.", build: fetchStatus},
-		{name: "fetch_status_matches_regex", opposite: "fetch_status_not_matches_regex", decision: Reject, values: "expressions",
+		{name: "fetch_status", opposite: "not_fetch_status", values: "status codes", help: "The fetch's status is one of these.", build: fetchStatus},
+		{name: "fetch_status_matches_regex", opposite: "fetch_status_not_matches_regex", values: "expressions",
 			help: "The fetch's status, as text, matches one of these expressions as a whole.", build: matching(status, "status ", needsFetch)},
-		{name: "matches_status_code", opposite: "not_matches_status_code", decision: Accept, min: "least status", max: "largest status (default 600)",
+		{name: "matches_status_code", opposite: "not_matches_status_code", min: "least status", max: "largest status (default 600)",
 			help: "The fetch's status is from min to max, both included.", build: func(r harvest.Rule) (test, error) {
 				most := or(r.Max, 600)
 				return test{needs: needsFetch,
 					holds: func(u *Subject) bool { return int64(u.Status) >= r.Min && int64(u.Status) <= most },
 					fact:  func(u *Subject) string { return fmt.Sprintf("status %d, asked for %d to %d", u.Status, r.Min, most) }}, nil
 			}},
-		{name: "content_type_matches_regex", opposite: "content_type_not_matches_regex", decision: Reject, values: "expressions",
+		{name: "content_type_matches_regex", opposite: "content_type_not_matches_regex", values: "expressions",
 			help:  "The answer's Content-Type, as sent, matches one of these expressions as a whole.",
 			build: matching(func(u *Subject) string { return u.ContentType }, "type ", needsFetch)},
 		{name: "identical_digest", opposite: "not_identical_digest", decision: Reject, help: "The content was archived before: it is a revisit by identical digest.", build: func(harvest.Rule) (test, error) {
@@ -121,13 +121,13 @@ func fetchStatus(r harvest.Rule) (test, error) {
 func contentRules() []definition {
 	return []definition{
 		{name: "content_length", fixed: true, max: "bytes", help: "Accepts what is shorter than max bytes, by its declared length or else as received, and rejects the rest.", special: contentLength},
-		{name: "resource_longer_than", opposite: "resource_no_longer_than", decision: Reject, max: "bytes",
+		{name: "resource_longer_than", opposite: "resource_no_longer_than", max: "bytes",
 			help: "The declared length, or else the length received, is more than max bytes.", build: func(r harvest.Rule) (test, error) {
 				return test{needs: needsFetch,
 					holds: func(u *Subject) bool { return u.length() > r.Max },
 					fact:  func(u *Subject) string { return fmt.Sprintf("%d bytes long, compared with %d", u.length(), r.Max) }}, nil
 			}},
-		{name: "response_content_length", opposite: "not_response_content_length", decision: Accept, min: "least bytes", max: "most bytes (default: no limit)",
+		{name: "response_content_length", opposite: "not_response_content_length", min: "least bytes", max: "most bytes (default: no limit)",
 			help: "The length received is from min to max bytes, both included.", build: func(r harvest.Rule) (test, error) {
 				most := or(r.Max, math.MaxInt64)
 				return test{needs: needsFetch,

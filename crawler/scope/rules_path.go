@@ -29,10 +29,10 @@ func hopRules() []definition {
 			help: "More than max hops lead from the seed to the URI.", build: tooManyHops},
 		{name: "transclusion", decision: Accept, max: "most embeds in a row (default 2)", min: "most speculative hops among them (default 1)",
 			help: "The path ends with embeds or redirects: at most max hops, redirects not counted, and at most min speculative ones (X), since the last link (L, S or M).", build: transclusion},
-		{name: "hops_path_matches_regex", opposite: "hops_path_not_matches_regex", decision: Reject, values: "expressions",
+		{name: "hops_path_matches_regex", opposite: "hops_path_not_matches_regex", values: "expressions",
 			help:  "The path of hops, as LLE, matches one of these expressions as a whole.",
 			build: matching(func(u *Subject) string { return u.Path }, "hops ", needsNothing)},
-		{name: "hop_crosses_assignment_level_domain", decision: Reject,
+		{name: "hop_crosses_assignment_level_domain",
 			help:  "The URI is on another registered domain than the one it was found at.",
 			build: crossesDomain},
 	}
@@ -85,12 +85,12 @@ func transcluded(most, guesses int) test {
 
 func crossesDomain(harvest.Rule) (test, error) {
 	return test{
-		holds: func(u *Subject) bool { return u.Via != "" && u.Domain() != u.viaParts().registered() },
+		holds: func(u *Subject) bool { return u.Via != "" && u.Domain() != registered(u.viaParts().host) },
 		fact: func(u *Subject) string {
 			if u.Via == "" {
 				return "a seed"
 			}
-			return "from " + u.viaParts().registered() + " to " + u.Domain()
+			return "from " + registered(u.viaParts().host) + " to " + u.Domain()
 		},
 	}, nil
 }
@@ -129,11 +129,11 @@ func pathological(most int) test {
 func textRules() []definition {
 	uri := func(u *Subject) string { return u.URL }
 	return []definition{
-		{name: "matches_regex", opposite: "not_matches_regex", decision: Reject, values: "expressions",
+		{name: "matches_regex", opposite: "not_matches_regex", values: "expressions",
 			help: "The URI matches one of these expressions as a whole.", build: matching(uri, "", needsNothing)},
-		{name: "matches_list_regex", opposite: "not_matches_list_regex", decision: Reject, values: "expressions", optional: true, min: "how many have to match (default 1)",
+		{name: "matches_list_regex", opposite: "not_matches_list_regex", values: "expressions", optional: true, min: "how many have to match (default 1)",
 			help: "The URI matches at least min of these expressions as a whole; as many as there are: all.", build: matching(uri, "", needsNothing)},
-		{name: "matches_file_pattern", opposite: "not_matches_file_pattern", decision: Reject, values: "images, audio, video, misc, all or custom (default all)", optional: true,
+		{name: "matches_file_pattern", opposite: "not_matches_file_pattern", values: "images, audio, video, misc, all or custom (default all)", optional: true,
 			express: "an expression, for custom", help: "The URI ends with one of these kinds' file names; with custom, it matches the expression.", build: filePattern},
 	}
 }

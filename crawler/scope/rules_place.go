@@ -15,9 +15,9 @@ func hostRules() []definition {
 			help: "The host, and port, is one of these.", build: onHosts},
 		{name: "scheme_not_in_set", opposite: "scheme_in_set", decision: Reject, values: "schemes", optional: true,
 			help: "The URI's scheme is none of these; where none are given, of http, https, ftp, sftp, dns and whois.", build: schemeNotInSet},
-		{name: "ip_address_set", opposite: "not_ip_address_set", decision: Reject, values: "addresses or ranges, as 192.0.2.0/24",
+		{name: "ip_address_set", opposite: "not_ip_address_set", values: "addresses or ranges, as 192.0.2.0/24",
 			help: "The address that the URI is, or would be, fetched from is one of these.", build: addressSet},
-		{name: "class_key_matches_regex", opposite: "class_key_not_matches_regex", decision: Reject, values: "expressions",
+		{name: "class_key_matches_regex", opposite: "class_key_not_matches_regex", values: "expressions",
 			help:  "The name of the URI's queue matches one of these expressions as a whole.",
 			build: matching(func(u *Subject) string { return u.Queue }, "queue ", needsNothing)},
 	}
@@ -99,7 +99,7 @@ func surtRules() []definition {
 	return []definition{
 		{name: "surt_prefixed", decision: Accept, values: takes + "; each may have + (accept) or - (reject) before it", special: signedPrefixes,
 			help: "The URI's SURT form begins with one of these. Where several match, the last counts: its sign decides, or else the rule's decision."},
-		{name: "not_surt_prefixed", decision: Reject, values: takes, help: "The URI's SURT form begins with none of these.",
+		{name: "not_surt_prefixed", values: takes, help: "The URI's SURT form begins with none of these.",
 			build: func(r harvest.Rule) (test, error) {
 				t, err := prefixed(r, "", (*Subject).surtBytes)
 				return t.not(), err

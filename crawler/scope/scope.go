@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"holdfast/harvest"
 )
@@ -18,7 +19,6 @@ const (
 	codeTooManyEmbeds = -4002
 	codeOutOfScope    = -5000
 	codeBlocked       = -5001
-	codeMidFetch      = -5002
 	codeQuota         = -5003
 )
 
@@ -41,12 +41,20 @@ type Scope struct {
 	blocks blockList
 	traps  *Traps
 
-	mu       sync.RWMutex
-	sheets   *harvest.Sheets
-	base     *compiled
-	compiled map[*harvest.Settings]*compiled
-	seeds    []string
-	within   area
+	rules atomic.Pointer[ruleSet]
+
+	mu     sync.RWMutex
+	seeds  []string
+	within area
+}
+
+// ruleSet is the rules of all settings that hold: the job's own, and those of sheets as they are met.
+type ruleSet struct {
+	sheets *harvest.Sheets
+	base   *compiled
+
+	mu    sync.RWMutex
+	other map[*harvest.Settings]*compiled
 }
 
 // New makes the scope of settings and seeds, which are URLs in normal form. The error wraps harvest.ErrInvalid.
@@ -76,7 +84,7 @@ func (s *Scope) Update(sheets *harvest.Sheets) error {
 			s.within.admit(seed)
 		}
 	}
-	s.sheets, s.base, s.compiled = sheets, base, map[*harvest.Settings]*compiled{}
+	s.rules.Store(&ruleSet{sheets: sheets, base: base, other: map[*harvest.Settings]*compiled{}})
 	return nil
 }
 
@@ -127,7 +135,7 @@ func (c *compiled) verdict(u *Subject, word Decision, by int) Verdict {
 		v.Status = codeOutOfScope
 	}
 	if v.Rule == trapHeuristics {
-		v.Note = trapNote(u.trap)
+		v.Note = u.trap
 	}
 	return v
 }
@@ -156,19 +164,20 @@ func (s *Scope) Explain(u *Subject) []Word {
 
 // effective returns the rules of the settings in effect.
 func (s *Scope) effective(u *Subject) *compiled {
-	s.mu.RLock()
+	set := s.rules.Load()
 	settings := u.Settings
 	if settings == nil {
-		settings = s.base.settings
-		if !s.sheets.Empty() {
-			settings = s.sheets.For(harvest.Context{URL: u.URL, SURT: u.SURT(), Port: u.port(), Now: u.Now})
+		if set.sheets.Empty() {
+			return set.base
 		}
+		settings = set.sheets.For(harvest.Context{URL: u.URL, SURT: u.SURT(), Port: u.port(), Now: u.Now})
 	}
-	c := s.base
-	if settings != s.base.settings {
-		c = s.compiled[settings]
+	if settings == set.base.settings {
+		return set.base
 	}
-	s.mu.RUnlock()
+	set.mu.RLock()
+	c := set.other[settings]
+	set.mu.RUnlock()
 	if c != nil {
 		return c
 	}
@@ -176,16 +185,14 @@ func (s *Scope) effective(u *Subject) *compiled {
 	if err != nil {
 		// Check refuses such settings before a crawl begins.
 		s.log.Error("settings for some URIs cannot be used; the job's own hold", "uri", u.URL, "error", err)
-		s.mu.RLock()
-		defer s.mu.RUnlock()
-		return s.base
+		return set.base
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.compiled) >= maxCompiled {
-		clear(s.compiled)
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if len(set.other) >= maxCompiled {
+		clear(set.other)
 	}
-	s.compiled[settings] = c
+	set.other[settings] = c
 	return c
 }
 
@@ -212,8 +219,9 @@ func (a *area) admit(seed string) bool {
 		a.paths[p.authority] = append(a.paths[p.authority], folder)
 		return true
 	case harvest.ScopeDomain:
-		_, known := a.hosts[p.registered()]
-		a.hosts[p.registered()] = struct{}{}
+		domain := registered(p.host)
+		_, known := a.hosts[domain]
+		a.hosts[domain] = struct{}{}
 		return !known
 	}
 	_, known := a.hosts[p.authority]
@@ -230,13 +238,15 @@ func (a *area) below(authority, path string) string {
 	return ""
 }
 
-func (a *area) holds(p *parts) bool {
+func (a *area) holds(u *Subject) bool {
+	p := u.parts()
 	switch a.mode {
 	case harvest.ScopeAny:
 		return true
 	case harvest.ScopeDomain:
-		_, ok := a.hosts[p.registered()]
-		return ok
+		// What is below no seed's domain need not be looked up in the list of public suffixes.
+		d, ok := a.hosts.onDomain(p.host)
+		return ok && (d == p.host || d == u.Domain())
 	case harvest.ScopePath:
 		return a.below(p.authority, p.path) != ""
 	}
@@ -249,7 +259,7 @@ func (s *Scope) inArea(u *Subject) bool {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.within.holds(u.parts())
+	return s.within.holds(u)
 }
 
 func (s *Scope) areaFact(u *Subject) string {

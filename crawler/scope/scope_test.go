@@ -71,7 +71,6 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-
 func now() time.Time { return time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC) }
 
 // agrees holds an explanation against the verdict.

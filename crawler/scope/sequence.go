@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"holdfast/harvest"
 )
@@ -204,20 +203,12 @@ func (s *Scope) heuristicStep() step {
 		},
 		fact: func(u *Subject) string {
 			if what := s.traps.Caught(u); what != "" {
-				return trapNote(what) + ": " + trapHelp(what)
+				return what + ": " + trapHelp(what)
 			}
 			return "no trap known"
 		},
 	}
 	return t.unlessSeed().step(trapHeuristics, Reject, false)
-}
-
-// trapNote is the annotation for what the heuristics caught.
-func trapNote(what string) string {
-	if what == "" || strings.HasPrefix(what, "trap:") {
-		return what
-	}
-	return "trap:" + what
 }
 
 // MidFetch tells, of a URI whose head has come, whether the rest is to be fetched: false, and the rule that says so.

@@ -40,6 +40,8 @@ type Subject struct {
 	counted         string
 	hops            hopCount
 	surt, surtVia   surtForm
+	domainOf        string
+	domain          string // of the host domainOf
 	trap            string // what the heuristics caught
 }
 
@@ -50,7 +52,12 @@ func (u *Subject) Host() string { return u.parts().host }
 func (u *Subject) Authority() string { return u.parts().authority }
 
 // Domain is the registered domain of the host; of an address, or where there is none, the host itself.
-func (u *Subject) Domain() string { return u.parts().registered() }
+func (u *Subject) Domain() string {
+	if host := u.parts().host; u.domainOf != host || host == "" {
+		u.domainOf, u.domain = host, registered(host)
+	}
+	return u.domain
+}
 
 // SURT is the URI in Heritrix's form for scopes, as http://(org,example,)/path.
 func (u *Subject) SURT() string { return string(u.surt.of(u.URL, u.parts())) }
@@ -123,7 +130,6 @@ type parts struct {
 	path      string
 	query     string
 	user      bool
-	domain    string
 }
 
 func (p *parts) read(url string) {
@@ -142,8 +148,11 @@ func (p *parts) read(url string) {
 		rest = rest[:i]
 	}
 	p.rest = "/"
-	if i := strings.IndexAny(rest, "/?"); i >= 0 {
-		rest, p.rest = rest[:i], rest[i:]
+	for i := range len(rest) {
+		if rest[i] == '/' || rest[i] == '?' {
+			rest, p.rest = rest[:i], rest[i:]
+			break
+		}
 	}
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		p.user, rest = true, rest[at+1:]
@@ -153,13 +162,6 @@ func (p *parts) read(url string) {
 		p.host, p.port = rest[:i], rest[i+1:]
 	}
 	p.path, p.query, _ = strings.Cut(p.rest, "?")
-}
-
-func (p *parts) registered() string {
-	if p.domain == "" {
-		p.domain = registered(p.host)
-	}
-	return p.domain
 }
 
 // registered is the registered domain of a host; of an address, or where there is none, the host itself.

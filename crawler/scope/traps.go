@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -51,6 +52,7 @@ const (
 
 // Traps notices crawler traps by what was fetched. It is safe for concurrent use; what it knows is only in memory.
 type Traps struct {
+	armed   atomic.Bool // there may be something to catch
 	mu      sync.RWMutex
 	hosts   map[string]*hostTraps
 	entries int
@@ -60,9 +62,15 @@ type hostTraps struct {
 	patterns    map[uint64]*trapPattern
 	folders     map[uint64]*trapFolder // by first segment
 	equivalents map[uint64]equivalent
-	sessions    int // pairs seen that differ by session id alone
-	permuted    int // or by order
+	sessions    pairs // that differ by session id alone
+	permuted    pairs // or by the order of their queries
 }
+
+// pairs counts pairs of URIs, and those of them that led to nearly as many bytes.
+type pairs struct{ seen, equal int }
+
+// enough tells whether such URIs are the same.
+func (p pairs) enough() bool { return p.equal >= leastEqual && p.equal*10 >= p.seen*9 }
 
 // trapPattern sums up the URIs of one form: digits and values left out.
 type trapPattern struct {
@@ -100,6 +108,9 @@ func (t *Traps) Caught(u *Subject) string {
 	if what := staticTrap(u, p); what != "" {
 		return what
 	}
+	if !t.armed.Load() {
+		return ""
+	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	h := t.hosts[p.authority]
@@ -117,12 +128,12 @@ func (t *Traps) Caught(u *Subject) string {
 	if folder := h.folders[firstSegment(p.path)]; folder.deep(segments(p.path)) {
 		return trapDeeper
 	}
-	if h.sessions >= leastEqual {
+	if h.sessions.enough() {
 		if stripped, token := sessionHash(p); token != 0 && h.differs(stripped, token) {
 			return trapSession
 		}
 	}
-	if h.permuted >= leastEqual {
+	if h.permuted.enough() {
 		if set, order := queryHash(p); order != 0 && h.differs(set, order) {
 			return trapPermutation
 		}
@@ -137,7 +148,7 @@ func (h *hostTraps) differs(key, variant uint64) bool {
 
 func (f *trapFolder) deep(depth int) bool {
 	return f != nil && f.same >= 8 && bits.OnesCount64(f.depths) >= leastDepths && uint64(f.same)*10 >= uint64(f.seen)*8 &&
-		depth > bits.TrailingZeros64(f.depths)+2
+		depth > bits.TrailingZeros64(f.depths)+2 // more than two below where it was first
 }
 
 // staticTrap is what can be told from the URI alone.
@@ -169,10 +180,13 @@ func (t *Traps) Observe(u *Subject) {
 	t.observePattern(h, u, p, digest)
 	t.observeFolder(h, p, digest)
 	if stripped, token := sessionHash(p); token != 0 {
-		h.sessions += t.observeEquivalent(h, stripped, token, u.Size)
+		t.observeEquivalent(h, &h.sessions, stripped, token, u.Size)
 	}
 	if set, order := queryHash(p); order != 0 {
-		h.permuted += t.observeEquivalent(h, set, order, u.Size)
+		t.observeEquivalent(h, &h.permuted, set, order, u.Size)
+	}
+	if h.sessions.enough() || h.permuted.enough() {
+		t.armed.Store(true)
 	}
 }
 
@@ -196,6 +210,9 @@ func (t *Traps) observePattern(h *hostTraps, u *Subject, p *parts, digest uint64
 		t.entries++
 	}
 	pattern.observe(u, p, digest, key)
+	if pattern.caught != "" || pattern.later || pattern.earlier {
+		t.armed.Store(true)
+	}
 }
 
 func (n *trapPattern) observe(u *Subject, p *parts, digest, key uint64) {
@@ -279,25 +296,27 @@ func (t *Traps) observeFolder(h *hostTraps, p *parts, digest uint64) {
 	case f.same <= 1:
 		f.digest, f.same, f.depths = digest, 1, 1<<min(depth, 63)
 	}
+	if f.deep(64) {
+		t.armed.Store(true)
+	}
 	if f.seen >= 4096 {
 		f.seen, f.same = f.seen/2, f.same/2
 	}
 }
 
-// observeEquivalent returns 1 where another URI that should be the same was of nearly the same size.
-func (t *Traps) observeEquivalent(h *hostTraps, key, variant uint64, size int64) int {
+// observeEquivalent compares a URI with the first that should be the same.
+func (t *Traps) observeEquivalent(h *hostTraps, p *pairs, key, variant uint64, size int64) {
 	known, ok := h.equivalents[key]
-	if !ok {
-		if t.room(len(h.equivalents), maxEquivalents) {
-			h.equivalents[key] = equivalent{variant, size}
-			t.entries++
+	switch {
+	case !ok && t.room(len(h.equivalents), maxEquivalents):
+		h.equivalents[key] = equivalent{variant, size}
+		t.entries++
+	case ok && known.variant != variant:
+		p.seen++
+		if nearly(known.size, size) {
+			p.equal++
 		}
-		return 0
 	}
-	if known.variant != variant && nearly(known.size, size) {
-		return 1
-	}
-	return 0
 }
 
 // room tells whether a host may have another entry.

@@ -1,0 +1,247 @@
+package scope
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"holdfast/harvest"
+)
+
+// visitor crawls a made-up site: each URI that is not caught is fetched.
+type visitor struct {
+	t       *testing.T
+	scope   *Scope
+	subject Subject
+	caught  map[string]int
+	fetched int
+}
+
+func newVisitor(t *testing.T) *visitor {
+	s := harvest.DefaultSettings()
+	s.MaxHops, s.MaxPathSegments, s.MaxRepetitions = 10_000, 0, 0
+	return &visitor{t: t, scope: newScope(t, s, "http://www.example.org/"), caught: map[string]int{}}
+}
+
+// visit fetches a page with that content, unless it is caught, and reports whether it was.
+func (v *visitor) visit(path, via, digest string, size int64) bool {
+	v.subject.URL, v.subject.Via = "http://www.example.org"+path, "http://www.example.org"+via
+	v.subject.Path, v.subject.Now, v.subject.Fetched = "LL", now(), false
+	if verdict := v.scope.Decide(&v.subject); !verdict.Accepted() {
+		v.caught[verdict.Note]++
+		return false
+	}
+	v.subject.Fetched, v.subject.Status, v.subject.ContentType = true, 200, "text/html; charset=utf-8"
+	v.subject.Digest, v.subject.Size = digest, size
+	v.scope.Observe(&v.subject)
+	v.fetched++
+	return true
+}
+
+func TestTrapsAreCaught(t *testing.T) {
+	tests := []struct {
+		name, want string
+		most       int // pages fetched before it is caught
+		pages      int
+		page       func(i int) (path, via, digest string, size int64)
+	}{
+		{"calendar to come", trapCalendar, 40, 1200, func(i int) (string, string, string, int64) {
+			return fmt.Sprintf("/calendar/%d/%02d", 2026+i/12, i%12+1), "/calendar", fmt.Sprint(i), 5000 + int64(i%9)
+		}},
+		{"calendar in the query", trapCalendar, 40, 1200, func(i int) (string, string, string, int64) {
+			return fmt.Sprintf("/cal.php?month=%d&year=%d", i%12+1, 2026+i/12), "/cal.php", fmt.Sprint(i), 5000 + int64(i%9)
+		}},
+		{"calendar of the past", trapCalendar, 420, 5000, func(i int) (string, string, string, int64) {
+			m := 2026*12 - i
+			return fmt.Sprintf("/events/%04d-%02d", m/12, m%12+1), "/events", fmt.Sprint(i), 5000 + int64(i%9)
+		}},
+		{"a date far away", trapCalendar, 0, 3, func(i int) (string, string, string, int64) {
+			return fmt.Sprintf("/events?date=20%d5-01-01", 7+i), "/", fmt.Sprint(i), int64(i * 1000)
+		}},
+		{"session ids", trapSession, 20, 500, func(i int) (string, string, string, int64) {
+			return fmt.Sprintf("/page%d?sid2=1&sessionid=%032x", i%10, i*7919+1), "/", fmt.Sprint(i), 9000 + int64(i%10)*1000
+		}},
+		{"session ids in the path", trapSession, 20, 500, func(i int) (string, string, string, int64) {
+			return fmt.Sprintf("/shop/(S(a1b2c3d4e5f6%07d))/item%d.aspx", i, i%10), "/", fmt.Sprint(i), 9000 + int64(i%10)*1000
+		}},
+		{"order of a query", trapPermutation, 120, 600, func(i int) (string, string, string, int64) {
+			keys := [3]int{i % 3, (i/3)%2 + 1, 0}
+			keys[2] = 3 - keys[0]%3 - (keys[0]+keys[1])%3
+			a, b, c := keys[0], (keys[0]+keys[1])%3, keys[2]
+			q := [3]string{"color=red", "size=" + fmt.Sprint(i/6), "sort=up"}
+			return "/list?" + q[a] + "&" + q[b] + "&" + q[c], "/", fmt.Sprint(i), 9000 + int64(i/6)*300
+		}},
+		{"one content under all URIs of a form", trapDuplicate, 70, 10_000, func(i int) (string, string, string, int64) {
+			return fmt.Sprintf("/a?x=%d", i), "/a", "same", 5000
+		}},
+		{"one content under all names of a folder", trapDuplicate, 70, 1000, func(i int) (string, string, string, int64) {
+			return "/users/" + letters(i), "/users/", "login", 5000
+		}},
+		{"a page that leads to itself", trapVariants, 1100, 10_000, func(i int) (string, string, string, int64) {
+			return fmt.Sprintf("/a?x=%d", i), fmt.Sprintf("/a?x=%d", i-1), fmt.Sprint(i), 5000 + int64(i%10)
+		}},
+		{"ever deeper", trapDeeper, 10, 60, func(i int) (string, string, string, int64) {
+			path := "/docs"
+			for j := range i + 1 {
+				path += "/" + letters(j)
+			}
+			return path + "/", "/docs/", "same", 5000
+		}},
+		{"back to the same folder", trapDeeper, 3, 4, func(i int) (string, string, string, int64) {
+			return "/" + []string{"img", "img/css/img", "img/css/img/js/img", "img/css/img/js/img/x/img/"}[i], "/", fmt.Sprint(i), int64(i * 1000)
+		}},
+		{"a parameter again and again", trapRepeated, 3, 4, func(i int) (string, string, string, int64) {
+			return "/x?" + "back=1&back=1&back=1&back=1"[:7*(i+1)-1], "/", fmt.Sprint(i), int64(i * 1000)
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v := newVisitor(t)
+			for i := range tt.pages {
+				v.visit(tt.page(i))
+			}
+			if v.fetched > tt.most || v.caught[tt.want] == 0 || len(v.caught) != 1 {
+				t.Errorf("%d fetched, caught %v; want at most %d, and %s", v.fetched, v.caught, tt.most, tt.want)
+			}
+			last, _, _, _ := tt.page(tt.pages - 1)
+			u := &Subject{URL: "http://www.example.org" + last, Path: "LL", Now: now()}
+			agrees(t, v.scope, u, v.scope.Decide(u))
+		})
+	}
+}
+
+func letters(i int) string {
+	word := ""
+	for range 5 {
+		word += string(rune('a' + i%26))
+		i = i/26*7 + i%26 + 3
+	}
+	return word + string(rune('a'+i%26))
+}
+
+// What looks like a trap but is an archive's daily bread is left alone.
+func TestArchivesAreNoTraps(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	any := func(least, most int) int64 { return int64(least + r.IntN(most-least)) }
+	tests := []struct {
+		name  string
+		pages int
+		page  func(i int) (path, via string, size int64)
+	}{
+		{"posts by date", 8000, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/%d/%02d/%02d/%s-%d", 1998+i/300, i%12+1, i%28+1, letters(i), i), "/", any(3000, 90000)
+		}},
+		{"months of a blog", 340, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/archive/%d/%02d/", 1998+i/12, i%12+1), fmt.Sprintf("/archive/%d/%02d/", 1998+(i+1)/12, (i+1)%12+1), any(20000, 21000)
+		}},
+		{"a newspaper of long ago", 20000, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/paper/%d-%02d-%02d/page/%d", 1850+i/360, i/30%12+1, i%28+1, i%8), "/paper", any(2000, 80000)
+		}},
+		{"events of next year", 300, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/events/2027/%02d/%s", i%11+1, letters(i)), "/events", any(4000, 9000)
+		}},
+		{"reports that name years to come", 30, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/climate/%d-outlook-%s", 2030+i, letters(i)), "/climate", any(4000, 90000)
+		}},
+		{"500 pages of results", 500, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/list?page=%d&sort=date", i), fmt.Sprintf("/list?page=%d&sort=date", i-1), any(30000, 30500)
+		}},
+		{"500 folders of results", 500, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/category/news/page/%d/", i), fmt.Sprintf("/category/news/page/%d/", i-1), any(30000, 30500)
+		}},
+		{"a wiki", 20000, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/w/index.php?title=%s&action=%s&oldid=%d", letters(i/3), []string{"view", "history", "edit"}[i%3], i), "/w/index.php?title=Main&action=view&oldid=1", any(8000, 60000)
+		}},
+		{"a forum", 20000, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/viewtopic.php?f=%d&t=%d&start=%d", i%20, i/4, i%4*25), fmt.Sprintf("/viewtopic.php?f=%d&t=%d&start=0", i%20, i/4-1), any(8000, 160000)
+		}},
+		{"items by number", 20000, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/item/%d/%d", 100000+i, i%12), "/items", any(5000, 20000)
+		}},
+		{"documents with long ids", 5000, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/doc?sid=%032x&lang=da", uint64(i)*2654435761), "/docs", any(1000, 200000)
+		}},
+		{"a manual", 2000, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/manual/en/%s/%s/%s/%s.html", letters(i%7), letters(i%31), letters(i%97), letters(i)), "/manual", any(2000, 40000)
+		}},
+		{"tiles of a map", 2000, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/tiles/%d/%d/%d/1/1/1/1/1.html", i%18, i%512, i/18), "/map", any(900, 9000)
+		}},
+		{"a form's boxes", 100, func(i int) (string, string, int64) {
+			return fmt.Sprintf("/search?f[]=1&f[]=2&f[]=3&f[]=4&x=&x=&x=&x=&q=%d", i), "/search", any(900, 90000)
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v := newVisitor(t)
+			for i := range tt.pages {
+				path, via, size := tt.page(i)
+				if !v.visit(path, via, fmt.Sprint(i), size) {
+					t.Fatalf("page %d, %s, is caught: %v", i, path, v.caught)
+				}
+			}
+		})
+	}
+}
+
+// What is remembered has a bound.
+func TestTrapsForget(t *testing.T) {
+	traps := NewTraps()
+	u := &Subject{Fetched: true, Status: 200, ContentType: "text/html", Now: now()}
+	for i := range 30_000 {
+		u.URL = fmt.Sprintf("http://h%d.example/%s/a1?b%d=1&c=2", i, letters(i), i)
+		traps.Observe(u)
+	}
+	for i := range 100_000 {
+		u.URL = fmt.Sprintf("http://one.example/%s/1?b%d=1&c=%d", letters(i), i, i)
+		traps.Observe(u)
+	}
+	have := 0
+	for _, h := range traps.hosts {
+		have += len(h.patterns) + len(h.folders) + len(h.equivalents)
+		if len(h.patterns) > maxTrapPatterns || len(h.equivalents) > maxEquivalents {
+			t.Fatal(len(h.patterns), len(h.equivalents))
+		}
+	}
+	if len(traps.hosts) > maxTrapHosts || have != traps.entries || have > maxTrapEntries {
+		t.Errorf("%d hosts, %d entries, counted %d", len(traps.hosts), have, traps.entries)
+	}
+}
+
+// Prerequisites, errors and other than pages teach nothing, and seeds are never caught.
+func TestTrapsKeepToPages(t *testing.T) {
+	v := newVisitor(t)
+	for i := range 200 {
+		u := &Subject{URL: fmt.Sprintf("http://www.example.org/thumb?id=%d", i), Path: "LE", Fetched: true, Status: 200, ContentType: "image/gif", Digest: "same", Now: now()}
+		v.scope.Observe(u)
+		u.Status, u.ContentType = 404, "text/html"
+		v.scope.Observe(u)
+		u.Status, u.Path = 200, "LP"
+		v.scope.Observe(u)
+	}
+	if !v.visit("/thumb?id=777", "/", "x", 1) {
+		t.Error(v.caught)
+	}
+	seed := &Subject{URL: "http://www.example.org/calendar?date=2099-01-01", Now: now()}
+	if got := v.scope.Decide(seed); !got.Accepted() {
+		t.Error(got)
+	}
+	seed.Path = "L"
+	if got := v.scope.Decide(seed); got.Note != trapCalendar || got.Status != -5000 || got.Rule != "trap_heuristics" {
+		t.Error(got)
+	}
+}
+
+func FuzzTraps(f *testing.F) {
+	f.Add("http://h/calendar/2099/01?year=9&month=2;jsessionid=AAAAAAAAAAAA11", "x")
+	f.Add("http://h/(S(abcdefabcdef12))/a?x=1&x=1&x=1&x=1", "")
+	f.Fuzz(func(t *testing.T, url, via string) {
+		traps := NewTraps()
+		u := &Subject{URL: url, Via: via, Path: "L", Fetched: true, Status: 200, Digest: "d", Now: now()}
+		for range 60 {
+			traps.Observe(u)
+		}
+		traps.Caught(u)
+		_ = u.SURT()
+	})
+}
