@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"strings"
@@ -200,11 +199,6 @@ func word(text string) string {
 		}
 	}
 	return b.String()[:min(b.Len(), 80)]
-}
-
-// errorsEOF tells whether the other side ended the connection.
-func errorsEOF(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // tongues remembers which servers speak HTTP/2 alone, and which want HTTP/1.1. It holds a bounded number.

@@ -148,7 +148,14 @@ func TestHTTP2WithoutWords(t *testing.T) {
 			if err := tc.Handshake(); err != nil || silent && tc.ConnectionState().NegotiatedProtocol == "" {
 				return
 			}
-			(&http2.Server{}).ServeConn(tc, &http2.ServeConnOpts{BaseConfig: &http.Server{ErrorLog: log.New(io.Discard, "", 0)}, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "x") })})
+			preface := make([]byte, len(http2.ClientPreface))
+			tc.Write(newFrames().Bytes()) // its settings, whoever is there
+			if io.ReadFull(tc, preface); string(preface) != http2.ClientPreface {
+				return
+			}
+			page := newFrames().head(false, ":status", "200").body(true, "x")
+			tc.Write(page.Bytes())
+			io.Copy(io.Discard, tc)
 		})
 		x := client(t).Fetch(t.Context(), Request{Target: target(t, "https://"+at+"/"), Addrs: loopback})
 		if x.Status != 200 || x.Protocols[0] != "h2" {
@@ -344,7 +351,7 @@ func TestReadingAtARate(t *testing.T) {
 		defer here.Close()
 		go func() {
 			defer there.Close()
-			io.WriteString(there, "HTTP/1.1 200 OK\r\n\r\n"+strings.Repeat("x", 20_000))
+			io.WriteString(there, "HTTP/1.1 200 OK\r\nContent-Length: 20000\r\n\r\n"+strings.Repeat("x", 20_000))
 		}()
 		m := &message{rec: newRecording(make([]byte, 0, 64<<10), "", func([]byte) {})}
 		r := &Request{Idle: 100 * time.Millisecond, Limiters: [2]*Limiter{nil, NewLimiter(1000)}}
