@@ -186,3 +186,26 @@ func TestBedByTypes(t *testing.T) {
 		}
 	}
 }
+
+// doc/extractors.md names the context of every link of the bed, by its element or as any element's.
+func TestDocumentNamesEveryContext(t *testing.T) {
+	text, err := os.ReadFile("../../doc/extractors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := New()
+	for _, path := range bedFiles(t) {
+		for _, c := range readBed(t, path) {
+			for _, l := range x.Links(c.document()).Links {
+				tag, attr, _ := strings.Cut(l.Context, "/@")
+				if i := strings.Index(tag, "[rel="); i >= 0 {
+					tag = tag[:i] + "[rel='…']"
+				}
+				if !bytes.Contains(text, []byte("`"+l.Context+"`")) && !bytes.Contains(text, []byte("`*/@"+attr+"`")) && !bytes.Contains(text, []byte("`"+tag+"/@"+attr+"`")) &&
+					!strings.HasPrefix(attr, "data-") {
+					t.Errorf("%s: %s is not in the document", c.name, l.Context)
+				}
+			}
+		}
+	}
+}
