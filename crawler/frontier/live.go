@@ -239,10 +239,10 @@ func (f *Frontier) pages(ctx context.Context, prefix, after string, do func(keys
 		if len(keys) == 0 {
 			return nil
 		}
+		after = keys[len(keys)-1]
 		if more, err := do(keys, values); err != nil || !more {
 			return err
 		}
-		after = keys[len(keys)-1]
 	}
 }
 
