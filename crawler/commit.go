@@ -98,7 +98,7 @@ func (c *Crawl) commitBatch() error {
 		if !ok {
 			return fmt.Errorf("commit: unknown outcome %T", a)
 		}
-		if c.settings.LogExtra {
+		if c.base().LogExtra {
 			o.line.Extra = o.extra()
 		}
 		lines = o.line.AppendTo(lines)
