@@ -94,7 +94,10 @@ func digestAnswer(cred harvest.Credential, ch Challenge, method, uri string, cou
 		b.WriteString(", opaque=" + quoted(o))
 	}
 	if qop != "" {
-		fmt.Fprintf(&b, ", qop=auth, nc=%s, cnonce=\"%s\"", nc, cnonce)
+		fmt.Fprintf(&b, ", qop=auth, nc=%s", nc)
+	}
+	if qop != "" || session {
+		fmt.Fprintf(&b, ", cnonce=\"%s\"", cnonce)
 	}
 	if hashed {
 		b.WriteString(", userhash=true")

@@ -98,16 +98,21 @@ func (c *Client) allowed(r *Request) ([]netip.Addr, error) {
 		given = []netip.Addr{literal}
 	}
 	var first, second []netip.Addr
+	other := false // than the source address's family
 	for _, addr := range given {
 		addr = addr.Unmap()
 		switch {
 		case addr.Zone() != "" || !c.cfg.Allowed(addr):
 		case r.Way.Source.IsValid() && r.Way.Proxy == nil && addr.Is4() != r.Way.Source.Is4():
+			other = true
 		case len(first) == 0 || first[0].Is4() == addr.Is4():
 			first = append(first, addr)
 		default:
 			second = append(second, addr)
 		}
+	}
+	if len(first) == 0 && other {
+		return nil, fmt.Errorf("connect to %s from %s: no address of that family", r.Target.Authority, r.Way.Source)
 	}
 	if len(first) == 0 && len(given) > 0 {
 		return nil, fmt.Errorf("%s at %s: %w", r.Target.Host, given[0], ErrForbidden)

@@ -15,6 +15,8 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
+
+	"holdfast/harvest"
 )
 
 func TestRequestBytes(t *testing.T) {
@@ -216,5 +218,19 @@ func TestChunkExtensions(t *testing.T) {
 			t.Errorf("%s: %v after %d bytes", name, err, from.sent)
 		}
 		m.rec.release()
+	}
+}
+
+func TestConfigure(t *testing.T) {
+	s := harvest.DefaultSettings()
+	s.OperatorContact, s.HTTP2, s.Headers, s.MaxDocumentBytes = "me@test", "never", []string{"X: y"}, 0
+	r := Request{Target: target(t, "http://h.test/")}
+	r.Configure(&s)
+	New(Config{}).complete(&r)
+	if r.Timeout != s.FetchTimeout.Std() || r.Idle != s.IdleTimeout.Std() || r.MaxBody != -1 || r.HTTP2 != HTTP2Never {
+		t.Errorf("%+v", r)
+	}
+	if got := string(r.bytes(onWire)); !strings.Contains(got, "+me@test)\r\n") || !strings.Contains(got, "Accept-Encoding: "+acceptEncoding) || !strings.Contains(got, "\r\nX: y\r\n") {
+		t.Errorf("%q", got)
 	}
 }
