@@ -116,6 +116,8 @@ func (n *Node) trust(ctx context.Context) error {
 // applyTrust hands the catalog's member list to peers and gossip. A catalog that has not come as far as the list that
 // this node knows, as on one that has just joined, says nothing: the members that it lacks yet are those to hear it from.
 func (n *Node) applyTrust() error {
+	n.trusting.Lock()
+	defer n.trusting.Unlock()
 	var k known
 	applied := n.raft.Status().Applied
 	err := n.raft.View(func(v catalog.View) (err error) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +50,7 @@ type Node struct {
 	local   catalog.AccessToken
 
 	paceHome *pace.Home
+	trusting sync.Mutex // one change of what is known at a time
 	known    atomic.Pointer[known]
 	others   atomic.Pointer[[]string]
 	coverage atomic.Pointer[coverage]
@@ -228,6 +230,7 @@ func (n *Node) handle() {
 	answer(p, auditCall, n.serveAudit)
 	answer(p, indexCall, n.serveIndex)
 	answer(p, digestCall, n.serveDigest)
+	answer(p, membersCall, n.serveMembers)
 	answer(p, paceCall, n.servePace)
 }
 
@@ -254,6 +257,7 @@ func (n *Node) Run(ctx context.Context) error {
 		{"raft", n.raft.Run},
 		{"gossip", n.gossip.Run},
 		{"trust", n.trust},
+		{"acquaint", n.acquaint},
 		{"epoch", n.yield},
 		{"announce", n.announce},
 		{"news", n.news},
