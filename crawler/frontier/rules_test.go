@@ -154,21 +154,21 @@ func TestValence(t *testing.T) {
 					f.mu.Lock()
 					starts = append(starts, time.Since(begin))
 					f.mu.Unlock()
-					time.Sleep(time.Second)
+					<-time.After(time.Second)
 					if _, err := f.Finish(u, Outcome{Status: 200, Fetched: true, Wait: 4 * time.Second}, nil); err != nil {
 						t.Error(err)
 					}
 				}
 			}()
 		}
-		time.Sleep(32 * time.Second)
+		<-time.After(32 * time.Second)
 		f.Stop()
 		synctest.Wait()
 		want := "[0s 1s 5s 7s 10s 12s 15s 17s 20s 22s 25s 27s 30s 32s]"
 		if got := fmt.Sprint(starts); got != want && got != want[:len(want)-5]+"]" {
 			t.Errorf("starts %s, want %s", got, want)
 		}
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second) // the last one ends
 	})
 }
 
