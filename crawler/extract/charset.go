@@ -26,17 +26,23 @@ const maxPrescan = 4096
 
 // charsetAnnotation says what Heritrix says of a document's own declaration where no header overrules it.
 func (r Result) charsetAnnotation() string {
+	word := ""
 	switch {
-	case r.Declared == "" || r.CharsetFrom == CharsetHeader:
-		return ""
+	case r.Declared == "":
 	case r.CharsetFrom == CharsetDocument:
-		return "usingCharsetInHTML:" + r.Declared
+		word = "usingCharset"
 	case r.CharsetFrom == CharsetBOM && !sameCharset(r.Declared, r.Charset):
-		return "inconsistentCharsetInHTML:" + r.Declared
+		word = "inconsistentCharset"
 	case r.CharsetFrom == CharsetDetected:
-		return "unsatisfiableCharsetInHTML:" + r.Declared
+		word = "unsatisfiableCharset"
 	}
-	return ""
+	switch {
+	case word == "":
+		return ""
+	case r.xml:
+		return word + "InXML:" + nameOf([]byte(r.Declared))
+	}
+	return word + "InHTML:" + nameOf([]byte(r.Declared))
 }
 
 func sameCharset(declared, used string) bool {

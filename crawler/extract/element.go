@@ -82,7 +82,7 @@ func (x *Extractor) reference(v []byte, hop byte, context string) {
 
 // script looks for URLs in the strings of JavaScript.
 func (x *Extractor) script(b []byte) {
-	if x.options.Types&(JS|JSON) != 0 {
+	if x.options.Types&JS != 0 {
 		x.js(b)
 	}
 }
@@ -96,7 +96,9 @@ func (x *Extractor) maybe(v []byte, r *taggedRule, e *element, a *attribute) {
 	switch {
 	case len(v) == 0:
 	case v[0] == '{' || v[0] == '[':
-		x.script(v)
+		if x.options.Types&JSON != 0 {
+			x.js(v)
+		}
 	case likelyURL(v):
 		x.add(v, Speculative, r.context(e, a))
 	}

@@ -92,6 +92,7 @@ type Result struct {
 	Declared    string        // the character set that the document itself declares where no header does, as written, or ""
 	Robots      Robots        // what the document asks of robots; nothing of it has been applied
 	Title       string        // of an HTML page, at most maxTitle bytes of it
+	xml         bool          // the declaration was XML's
 }
 
 // Target is where a response redirects to, "" if nowhere.
@@ -161,7 +162,6 @@ func (x *Extractor) Links(doc Document) Result {
 	clear(x.urls)
 	x.limit, x.result, x.encoding = x.options.MaxLinks, Result{}, nil
 	x.xml, x.guessing = false, false
-	x.form = form{query: x.form.query[:0]}
 	if !x.base.set(doc.URL) {
 		return Result{}
 	}
@@ -173,7 +173,7 @@ func (x *Extractor) Links(doc Document) Result {
 		x.body(k, &doc)
 	}
 	x.result.Links, x.result.Base = x.links, x.base.url
-	x.trimBuffers()
+	x.release()
 	return x.result
 }
 
@@ -212,6 +212,7 @@ func (x *Extractor) body(k documentKind, doc *Document) {
 		return
 	}
 	b := x.utf8(doc.Body, doc.ContentType, k)
+	x.result.xml = k == kindXML || k == kindFeed || k == kindSitemap || k == kindDASH
 	switch k {
 	case kindHTML:
 		x.page(b)
@@ -222,7 +223,7 @@ func (x *Extractor) body(k documentKind, doc *Document) {
 		x.css(b)
 	case kindJS, kindJSON:
 		x.runsOn(doc.Via)
-		x.script(b)
+		x.js(b)
 	case kindWebManifest, kindJSONFeed:
 		x.jsonDocument(b, k)
 	case kindLD:
@@ -341,8 +342,14 @@ func rank(hop byte) int {
 // maxKept is the size up to which a buffer is kept for the next document.
 const maxKept = 1 << 20
 
-// trimBuffers lets go of what one uncommonly large document needed.
-func (x *Extractor) trimBuffers() {
+// release lets go of the document, and of what one uncommonly large document needed.
+func (x *Extractor) release() {
+	x.form = form{query: x.form.query[:0]}
+	for i := range x.tags {
+		t := &x.tags[i]
+		clear(t.attrs[:cap(t.attrs)])
+		t.written = nil
+	}
 	if cap(x.decoded) > maxKept {
 		x.decoded = nil
 	}

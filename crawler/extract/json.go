@@ -205,7 +205,9 @@ func (x *Extractor) jsonDocument(b []byte, k documentKind) {
 	for v, ok := s.next(); ok; v, ok = s.next() {
 		name := string(s.name(0))
 		if k == kindJSONFeed && name == "content_html" {
-			x.html(jsonText(v), 1)
+			if x.options.Depth > 0 {
+				x.html(jsonText(v), 1)
+			}
 			continue
 		}
 		hop, known := members[string(s.name(1))+"/"+name]

@@ -231,5 +231,5 @@ func unpercent(c []byte) []byte {
 
 // templateSafe reports whether a reference in a template is one as it stands, with nothing to be filled in.
 func templateSafe(ref []byte) bool {
-	return bytes.IndexAny(ref, "{}<>$[]|`") < 0 && !bytes.Contains(ref, []byte("%=")) && !bytes.HasPrefix(ref, []byte("%"))
+	return !bytes.ContainsAny(ref, "{}<>$[]|`") && !bytes.Contains(ref, []byte("%=")) && !bytes.HasPrefix(ref, []byte("%"))
 }
