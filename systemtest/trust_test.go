@@ -4,6 +4,9 @@ package systemtest
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -53,6 +56,20 @@ func counts(ctx context.Context, c *Cluster, node, kind string) error {
 	return err
 }
 
+// newKey returns a node key as a node keeps it.
+func newKey(t *testing.T) []byte {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+}
+
 // TestTrust lets in who has a good token, once, and nobody else.
 func TestTrust(t *testing.T) {
 	ctx := t.Context()
@@ -97,8 +114,9 @@ func TestTrust(t *testing.T) {
 	// A stranger knows all that a member knows but has a key of its own.
 	known, err := os.ReadFile(filepath.Join(c.Dir, "north-1", "identity", "members.json"))
 	if err == nil {
-		err = errors.Join(os.MkdirAll(filepath.Join(c.Dir, "stranger-1", "identity"), 0o755),
-			os.WriteFile(filepath.Join(c.Dir, "stranger-1", "identity", "members.json"), known, 0o644), c.Start("stranger-1"))
+		own := filepath.Join(c.Dir, "stranger-1", "identity")
+		err = errors.Join(os.MkdirAll(own, 0o755), os.WriteFile(filepath.Join(own, "node.key"), newKey(t), 0o600),
+			os.WriteFile(filepath.Join(own, "members.json"), known, 0o644), c.Start("stranger-1"))
 	}
 	if err != nil {
 		t.Fatal(err)
