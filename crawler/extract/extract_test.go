@@ -188,3 +188,75 @@ func TestHosts(t *testing.T) {
 		}
 	}
 }
+
+func TestWants(t *testing.T) {
+	tests := []struct {
+		contentType, url string
+		manifest, want   bool
+	}{
+		{"text/html", "http://h.test/x.png", false, true},
+		{"", "http://h.test/", false, true},
+		{"image/png", "http://h.test/x.html", false, false},
+		{"image/svg+xml", "http://h.test/x", false, true},
+		{"video/mp4", "http://h.test/x", false, false},
+		{"Application/JavaScript; charset=utf-8", "http://h.test/x", false, true},
+		{"application/problem+json", "http://h.test/x", false, true},
+		{"text/plain", "http://h.test/robots.txt", false, true},
+		{"text/plain", "http://h.test/a/robots.txt", false, false},
+		{"text/plain", "http://h.test/list", true, true},
+		{"text/plain", "http://h.test/site.js?v=1", false, true},
+		{"application/octet-stream", "http://h.test/a.pdf#x", false, true},
+		{"application/octet-stream", "http://h.test/a.bin", false, false},
+		{"application/gzip", "http://h.test/sitemap.xml.gz", false, true},
+		{"application/gzip", "http://h.test/a.tar.gz", false, false},
+		{"application/vnd.ms-excel.sheet.macroenabled.12", "http://h.test/a", false, true},
+		{"application/vnd.ms-excel", "http://h.test/a", false, false},
+		{"application/xml", "http://h.test/a", false, true},
+	}
+	x := New()
+	for _, tt := range tests {
+		if got := x.Wants(tt.contentType, tt.url, tt.manifest); got != tt.want {
+			t.Errorf("%q %s: %v", tt.contentType, tt.url, got)
+		}
+	}
+	feeds := New(Options{Types: Feed})
+	if !feeds.Wants("text/xml", "http://h.test/", false) || feeds.Wants("text/html", "http://h.test/", false) {
+		t.Error("feeds alone")
+	}
+}
+
+// What a format holds of another is looked into if that is switched on, too.
+func TestTypesWithin(t *testing.T) {
+	body := []byte(`<a href=1><style>a{b:url(2)}</style><p style="a:url(3)" onclick="go('/4.html')"><script>"/5.html"</script><script type=application/ld+json>{"url":"/6.html"}</script>`)
+	for types, want := range map[Types]string{
+		HTML: "/1", HTML | CSS: "/1 /2 /3", HTML | JS: "/1 /4.html /5.html", HTML | JSON: "/1 /6.html", CSS | JS | JSON: "",
+	} {
+		var got []string
+		for _, l := range New(Options{Speculative: true, Types: types}).Links(Document{URL: "http://h.test/", ContentType: "text/html", Body: body}).Links {
+			got = append(got, strings.TrimPrefix(l.URL, "http://h.test"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: got %q, want %q", types, got, want)
+		}
+	}
+}
+
+func TestTypeNames(t *testing.T) {
+	all, err := ParseTypes(strings.Split(AllTypes.String(), ","))
+	if err != nil || all != AllTypes || strings.Count(AllTypes.String(), ",") != 13 {
+		t.Errorf("%s: %s, %v", AllTypes, all, err)
+	}
+	if _, err := ParseTypes([]string{"html", "flash"}); err == nil {
+		t.Error("flash was taken")
+	}
+}
+
+// Documents within documents end where the options say.
+func TestDepth(t *testing.T) {
+	body := []byte(`<a href=0><iframe srcdoc="<a href=1><iframe srcdoc='<a href=2>'>">`)
+	for depth, want := range map[int]int{-1: 1, 1: 2, 0: 3, 100: 3} {
+		if got := len(New(Options{Depth: depth}).Links(Document{URL: "http://h.test/", ContentType: "text/html", Body: body}).Links); got != want {
+			t.Errorf("depth %d: %d links", depth, got)
+		}
+	}
+}

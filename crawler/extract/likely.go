@@ -185,12 +185,12 @@ func fileExtension(path []byte) bool {
 	if !webExtensions[string(lower[:len(name)-i-1])] {
 		return false
 	}
-	// A word and an extension with nothing else may as well be an object and its property.
+	// With nothing else before it, it may as well be an object and its property, or a title.
 	return len(name) < len(path) || !propertyLike[string(lower[:len(name)-i-1])]
 }
 
 // propertyLike are extensions that are names of properties and methods, too.
-var propertyLike = map[string]bool{"do": true, "action": true, "map": true, "class": true, "ts": true, "md": true, "pl": true, "ps": true, "obj": true, "exe": true}
+var propertyLike = map[string]bool{"do": true, "action": true, "map": true, "class": true, "ts": true, "md": true, "pl": true, "ps": true, "obj": true, "exe": true, "txt": true}
 
 // fixUp makes a URL of what is nearly one: with its ampersands escaped, with its scheme escaped, or beginning
 // with "www.". Else it returns c.
