@@ -48,7 +48,8 @@ func (x *Exchange) Payload(limit int64) ([]byte, error) {
 // Limits on what content is coded with.
 const (
 	maxCodings = 4
-	maxWindow  = 8 << 20 // of zstd, as RFC 9659 has it
+	maxWindow  = 8 << 20  // of zstd, as RFC 9659 has it
+	maxBetween = 64 << 20 // bytes from one coding to the next, which may come to nothing there
 )
 
 var errCoding = errors.New("unknown content coding")
@@ -65,7 +66,12 @@ func decode(codings string, r io.Reader) (plain io.Reader, done func(), err erro
 	if len(list) > maxCodings {
 		return nil, done, fmt.Errorf("%d codings: %w", len(list), errCoding)
 	}
+	unpacked := false
 	for i := len(list) - 1; i >= 0; i-- {
+		if unpacked {
+			r = io.LimitReader(r, maxBetween)
+		}
+		unpacked = true
 		switch strings.TrimSpace(list[i]) {
 		case "", "identity":
 		case "gzip", "x-gzip":

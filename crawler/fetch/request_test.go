@@ -174,6 +174,16 @@ func TestPayloadCodings(t *testing.T) {
 			x.Release()
 		}
 	}
+	// What unpacks to gigabytes that unpack to nothing is given up.
+	empty := bytes.Repeat([]byte{0, 0, 0, 0xff, 0xff}, 14<<20)
+	m, err := receive(strings.NewReader("HTTP/1.1 200 OK\r\nContent-Encoding: deflate, gzip\r\n\r\n"+string(packed(t, "gzip", empty))), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := Exchange{Response: m.rec, Head: m.head}
+	if got, err := x.Payload(100); err == nil || len(got) > 0 {
+		t.Errorf("a bomb in a bomb: %d bytes, %v", len(got), err)
+	}
 	for _, codings := range []string{"rot13", "gzip,gzip,gzip,gzip,gzip", "gzip"} {
 		m, err := receive(strings.NewReader("HTTP/1.1 200 OK\r\nContent-Encoding: "+codings+"\r\n\r\nnot packed"), 0)
 		if err != nil {
