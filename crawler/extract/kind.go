@@ -121,6 +121,12 @@ func kindOf(doc *Document) documentKind {
 	mt := MediaType(doc.ContentType)
 	name, extension := fileName(doc.URL)
 	if k := kindByType[mt]; k == kindHTML { // most of what there is
+		if !bytes.HasPrefix(doc.Body, []byte("<?xml")) {
+			return k
+		}
+		if x := xmlKind(doc.Body[:min(len(doc.Body), 1024)]); x == kindFeed || x == kindSitemap || x == kindDASH {
+			return x // many servers call a feed a page
+		}
 		return k
 	}
 	head := bytes.TrimLeft(doc.Body[:min(len(doc.Body), 1024)], "\xef\xbb\xbf \t\r\n")
