@@ -26,7 +26,8 @@ type conn struct {
 	protocols []string
 	notes     []string // of the TLS handshake
 	proxied   bool     // requests go to an HTTP proxy
-	plainALPN bool     // TLS, but the server chose no protocol
+	unasked   bool     // over TLS, HTTP/2 was not offered
+	silent    bool     // over TLS, the server chose no protocol
 	h2        *h2conn  // where HTTP/2 was agreed on
 	idle      time.Time
 	received  bool // anything, ever

@@ -161,11 +161,11 @@ func (m *message) tongue(conn *conn, err error) attempt {
 		return needsHTTP1
 	case errors.Is(err, errRefused):
 		return stale
-	case conn.h2 == nil && conn.facts != nil && len(received) >= 9 && string(received[3:9]) == "\x04\x00\x00\x00\x00\x00":
+	case conn.unasked && len(received) >= 9 && string(received[3:9]) == "\x04\x00\x00\x00\x00\x00":
 		return needsH2 // these are HTTP/2's settings
 	case len(received) > 0, errors.Is(err, errHead), errors.As(err, &timeout) && timeout.Timeout():
 		return settled
-	case conn.plainALPN && !conn.received:
+	case conn.unasked && conn.silent && !conn.received:
 		return needsH2
 	}
 	return stale

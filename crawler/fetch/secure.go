@@ -51,7 +51,7 @@ func (c *Client) secure(ctx context.Context, nc net.Conn, r *Request, protos []s
 		return nil, &handshakeError{host, err}
 	}
 	state := tc.ConnectionState()
-	out := &conn{Conn: tc, facts: &TLS{Version: tlsVersion(state.Version), Cipher: tls.CipherSuiteName(state.CipherSuite)}, plainALPN: state.NegotiatedProtocol == ""}
+	out := &conn{Conn: tc, facts: &TLS{Version: tlsVersion(state.Version), Cipher: tls.CipherSuiteName(state.CipherSuite)}, unasked: protos[0] != protoH2, silent: state.NegotiatedProtocol == ""}
 	if err := verify(state.PeerCertificates, cfg.ServerName); err != nil {
 		out.facts.Problem = err.Error()
 		out.notes = append(out.notes, "tlsUnverified:"+problemWord(err))
