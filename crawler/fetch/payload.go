@@ -49,7 +49,7 @@ func (x *Exchange) Payload(limit int64) ([]byte, error) {
 const (
 	maxCodings = 4
 	maxWindow  = 8 << 20  // of zstd, as RFC 9659 has it
-	maxBetween = 64 << 20 // bytes from one coding to the next, which may come to nothing there
+	maxBetween = 32 << 20 // bytes from one coding to the next, which may come to nothing there
 )
 
 var errCoding = errors.New("unknown content coding")
