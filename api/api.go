@@ -21,6 +21,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/cdx"
+	"holdfast/harvest"
 )
 
 // Errors that a Backend's methods return, wrapped or bare, for answers the client acts on. A *catalog.Refusal
@@ -85,6 +86,10 @@ type Crawls interface {
 	Progress(ctx context.Context, job catalog.Job) (Progress, error)
 	// Log writes the last tail lines of the job's crawl.log, all of them when tail is 0.
 	Log(ctx context.Context, job catalog.Job, tail int, w io.Writer) error
+	// Order lets the job's crawl carry out an order that is valid. harvest.ErrInvalid: the crawl cannot do that.
+	Order(ctx context.Context, job catalog.Job, o harvest.Order) (harvest.Reply, error)
+	// Check tells whether a job can be crawled: its rules and expressions are understood, what it needs is there.
+	Check(job harvest.Job) error
 }
 
 // Captures finds what was archived, over the nodes that cover the shards, in key order. A *cdx.Incomplete error

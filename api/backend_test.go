@@ -19,6 +19,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/cdx"
+	"holdfast/harvest"
 )
 
 // memory is a transaction over a map; it is the catalog's store in these tests.
@@ -169,6 +170,23 @@ func (b *backend) Query(context.Context, cdx.Query) iter.Seq2[cdx.Capture, error
 type crawls struct{}
 
 func (crawls) Progress(context.Context, catalog.Job) (Progress, error) { return Progress{Done: 5}, nil }
+func (crawls) Check(job harvest.Job) error {
+	if len(job.Settings.Rules) > 0 && job.Settings.Rules[0].Rule == "unknown" {
+		return fmt.Errorf("%w: rules: no such rule", harvest.ErrInvalid)
+	}
+	return nil
+}
+
+func (crawls) Order(_ context.Context, job catalog.Job, o harvest.Order) (harvest.Reply, error) {
+	switch {
+	case job.State != catalog.JobStarted:
+		return harvest.Reply{}, fmt.Errorf("job %d does not run: %w", job.ID, ErrNotFound)
+	case o.Act == harvest.ActFreeze && o.Queue != "a":
+		return harvest.Reply{}, fmt.Errorf("%w: queue: none matches", harvest.ErrInvalid)
+	}
+	return harvest.Reply{Count: 1, Live: &harvest.Live{State: string(o.Act)}}, nil
+}
+
 func (crawls) Log(_ context.Context, job catalog.Job, tail int, w io.Writer) error {
 	if job.State != catalog.JobStarted {
 		return fmt.Errorf("log of job %d: %w", job.ID, ErrNotFound)

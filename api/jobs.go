@@ -184,7 +184,7 @@ func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
 	if in.Settings != nil {
 		spec.Settings = in.Settings.Settings
 	}
-	if err := spec.Validate(); err != nil {
+	if err := errors.Join(spec.Validate(), s.Crawls.Check(spec)); err != nil {
 		return Job{}, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
 	}
 	if err := mayReach(callerOf(ctx).Role, spec.Settings); err != nil {
@@ -225,6 +225,10 @@ func mayReach(role catalog.Role, settings harvest.Settings) error {
 		setting = "allow_private"
 	case settings.Nameserver != "":
 		setting = "nameserver"
+	case len(settings.Proxies) > 0:
+		setting = "proxies"
+	case len(settings.SourceAddresses) > 0:
+		setting = "source_addresses"
 	default:
 		return nil
 	}

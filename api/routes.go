@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -28,7 +29,8 @@ type route struct {
 	summary string
 	tag     string
 	status  int                   // of success, 200 if 0
-	stream  bool                  // moves bytes for as long as they move; else the answer has requestTime
+	stream  bool                  // moves bytes for as long as they move; else the answer has limit
+	limit   time.Duration         // 0: requestTime
 	adjust  func(*huma.Operation) // nil: nothing to add
 }
 
@@ -46,7 +48,7 @@ func (s *server) routes() (*http.ServeMux, []byte) {
 	mux := http.NewServeMux()
 	api := humago.New(mux, config)
 	for _, add := range []func(huma.API){s.statusRoutes, s.nodeRoutes, s.replicaRoutes, s.tokenRoutes, s.fileRoutes,
-		s.contentRoutes, s.auditRoutes, s.jobRoutes, s.indexRoutes, s.captureRoutes, s.trailRoutes} {
+		s.contentRoutes, s.auditRoutes, s.jobRoutes, s.orderRoutes, s.indexRoutes, s.captureRoutes, s.trailRoutes} {
 		add(api)
 	}
 	text := describe(api.OpenAPI())
@@ -103,7 +105,7 @@ func handle[I, O any](s *server, api huma.API, r route, do func(context.Context,
 	huma.Register(api, op, func(ctx context.Context, in *I) (*O, error) {
 		if !r.stream {
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, requestTime)
+			ctx, cancel = context.WithTimeout(ctx, cmp.Or(r.limit, requestTime))
 			defer cancel()
 		}
 		out, err := do(ctx, in)

@@ -85,6 +85,7 @@ type grammar struct {
 	File     fileCmd       `cmd:"" help:"The archive's files."`
 	Audit    auditCmd      `cmd:"" help:"Check the copies."`
 	Job      jobCmd        `cmd:"" help:"Crawls."`
+	Crawling settingsCmd   `cmd:"" name:"settings" help:"List the settings of a crawl."`
 	Capture  captureCmd    `cmd:"" help:"What was archived."`
 	Index    indexCmd      `cmd:"" help:"The index of the captures."`
 	Catalog  catalogCmd    `cmd:"" help:"What the nodes agreed on."`

@@ -18,6 +18,7 @@ type crawlCmd struct {
 	crawlFlags
 	Out   string   `required:"" placeholder:"DIR" help:"Gets warcs/, logs/ and reports/. A crawl that was interrupted there is gone on with."`
 	Name  string   `default:"crawl" help:"What the job is called."`
+	From  string   `name:"checkpoint" placeholder:"NAME" help:"Start from this checkpoint of the crawl in DIR again."`
 	Seeds []string `arg:"" name:"url" help:"Where to start."`
 }
 
@@ -36,6 +37,8 @@ type crawled struct {
 	Bytes      int64    `json:"bytes"`
 	Seconds    float64  `json:"seconds"`
 	Files      []string `json:"files"`
+
+	restore string
 }
 
 func (c crawlCmd) Run(a *app) error {
@@ -47,7 +50,10 @@ func (c crawlCmd) Run(a *app) error {
 	if err := job.Validate(); err != nil {
 		return err
 	}
-	done, err := crawl(a, c.Out, job)
+	done, err := crawl(a, c.Out, c.From, job)
+	for err == nil && done.restore != "" {
+		done, err = crawl(a, c.Out, done.restore, job)
+	}
 	if err != nil {
 		return err
 	}
@@ -62,16 +68,22 @@ func (c crawlCmd) Run(a *app) error {
 }
 
 // crawl runs the job in the folder, showing its progress.
-func crawl(a *app, dir string, job harvest.Job) (crawled, error) {
+func crawl(a *app, dir, from string, job harvest.Job) (crawled, error) {
 	log := a.log
 	if !a.Verbose {
 		log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	run, err := crawler.New(crawler.Config{Dir: dir, Job: job, Log: log})
+	run, err := crawler.New(crawler.Config{Dir: dir, Job: job, Log: log, From: from})
 	if err != nil {
 		return crawled{}, err
 	}
 	ctx, stop := context.WithCancel(a.ctx)
+	deaf, err := serveControl(ctx, dir, run)
+	if err != nil {
+		a.log.Warn("the crawl takes no orders", "error", err)
+		deaf = func() {}
+	}
+	defer deaf()
 	progress := a.bars()
 	bar := progress.count("crawl", 0)
 	shown := make(chan struct{})
@@ -94,7 +106,7 @@ func crawl(a *app, dir string, job harvest.Job) (crawled, error) {
 	}
 	n := summary.Counters
 	done := crawled{Dir: dir, Stop: summary.Reason, Discovered: n.Discovered, Fetched: n.Succeeded, Failed: n.Failed, Queued: n.Queued, Bytes: n.Bytes,
-		Seconds: summary.Elapsed.Seconds(), Files: []string{}}
+		Seconds: summary.Elapsed.Seconds(), Files: []string{}, restore: summary.Restore}
 	entries, err := os.ReadDir(filepath.Join(dir, "warcs"))
 	for _, e := range entries {
 		done.Files = append(done.Files, e.Name())

@@ -24,6 +24,7 @@ type jobCmd struct {
 	Stop   jobStopCmd   `cmd:"" help:"Stop a job; what it has is kept."`
 	Again  jobAgainCmd  `cmd:"" name:"resubmit" help:"Make a new job of a failed one."`
 	Reject jobRejectCmd `cmd:"" help:"Leave a failed job as it is: it is not to be tried again."`
+	controlCmds
 }
 
 // crawlFlags are the crawl settings that a command line can give; a template can give all.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"holdfast/crawler/events"
 	"holdfast/crawler/frontier"
 	"holdfast/crawler/report"
 	"holdfast/warc"
@@ -24,8 +25,14 @@ const (
 	valueWARC   = "warc/"  // + file name: up to where its records are accounted for
 	valueHanded = "given/" // + file name: it was given to Config.Finished
 	valueSeed   = "seed/"  // + seed: how it ended
-	// + URL: a seed redirects there, and it widens the scope
+	// + URL: a seed redirects there, or it is one that was added, and it widens the scope
 	valueAdmitted = "admitted/"
+	valueAdded    = "added/"   // + URL: a seed added while the crawl ran
+	valueBlocked  = "blocked/" // + what is blocked
+	valueQuota    = "quota/"   // + domain: what was fetched of it
+	valueLogin    = "login/"   // + URL: the form was sent
+	valueDigest   = "digest/"  // + digest: the first record with that content, JSON
+	valueCookies  = "cookies"
 )
 
 // Pauses before a file that was not taken is given to Config.Finished again.
@@ -85,12 +92,12 @@ func (c *Crawl) commitBatch() error {
 	if b == nil {
 		return nil
 	}
-	if c.files != nil {
-		if err := c.files.Sync(); err != nil {
+	for _, f := range c.files {
+		if err := f.Sync(); err != nil {
 			return err
 		}
 	}
-	var lines []byte
+	now := time.Now()
 	ends := map[string]int64{}
 	records := map[string]int{}
 	for _, a := range b.Attached {
@@ -101,7 +108,8 @@ func (c *Crawl) commitBatch() error {
 		if c.base().LogExtra {
 			o.line.Extra = o.extra()
 		}
-		lines = o.line.AppendTo(lines)
+		c.logs.Crawl.Add(o.line.AppendTo)
+		c.live.Add(&o.line, now)
 		if err := c.account(b, o); err != nil {
 			return err
 		}
@@ -112,11 +120,14 @@ func (c *Crawl) commitBatch() error {
 			records[o.records[0].File] += len(o.records)
 		}
 	}
-	size, err := c.crawlLog.Append(lines)
+	sizes, err := c.logs.Flush()
 	if err != nil {
 		return err
 	}
-	b.Set(valueLog, strconv.AppendInt(nil, size, 10))
+	b.Set(valueLog, []byte(sizes.String()))
+	if err := c.keepCookies(b, now); err != nil {
+		return err
+	}
 	for file, end := range ends {
 		b.Set(valueWARC+file, strconv.AppendInt(nil, end, 10))
 	}
@@ -146,6 +157,27 @@ func (o *outcome) extra() string {
 	}
 	return string(report.AppendExtra(nil, max(o.line.Size, 0), o.records[0].File, o.records[0].Offset))
 }
+
+// cookiesEvery is how long cookies may wait to become durable: a crash takes them back that far.
+const cookiesEvery = 5 * time.Second
+
+// keepCookies keeps the cookies with the commit, if they changed and are due.
+func (c *Crawl) keepCookies(b *frontier.Batch, now time.Time) error {
+	changes := c.jar.Changes()
+	if changes == c.cookies.kept || now.Sub(c.cookies.at) < cookiesEvery && !c.ending() {
+		return nil
+	}
+	data, err := c.jar.Export()
+	if err != nil {
+		return fmt.Errorf("keep cookies: %w", err)
+	}
+	b.Set(valueCookies, data)
+	c.cookies.kept, c.cookies.at = changes, now
+	return nil
+}
+
+// ending tells whether the workers have ended.
+func (c *Crawl) ending() bool { return c.workers.busy() == 0 }
 
 // seedEnd is how a seed ended.
 type seedEnd struct {
@@ -210,6 +242,7 @@ func (c *Crawl) handOver(all bool) error {
 			continue
 		}
 		file := filepath.Base(f.Path)
+		c.publish(events.Event{Kind: events.FileFinished, Name: file, Count: f.Size})
 		c.log.Info("WARC file is complete", "file", file, "bytes", f.Size, "records", f.Records)
 		c.frontier.SetValue(valueHanded+file, []byte("1"))
 		c.mu.Lock()

@@ -16,11 +16,12 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"holdfast/cdx"
+	"holdfast/crawler/events"
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
 	"holdfast/crawler/report"
@@ -41,36 +42,56 @@ type Config struct {
 	Log      *slog.Logger              // default: none
 	Finished func(warc.Finished) error // takes each WARC file that is complete; see Crawl.Run
 	Pacer    Pacer                     // keeps it polite together with other crawls; default: it is alone
+	Earlier  Earlier                   // what earlier jobs archived; default: nothing
+	From     string                    // a checkpoint of this crawl, to start from again; default: as the crawl stands
 }
 
 // Crawl is a crawl that was opened. Its methods may be called by several goroutines.
 type Crawl struct {
-	cfg      Config
-	disk     disk.Disk
-	log      *slog.Logger
-	plan     atomic.Pointer[plan]
-	changing sync.Mutex // of those who change the settings
-	seeds    []string   // in normal form
-	scope    *scope.Scope
-	frontier *frontier.Frontier
-	client   *fetch.Client
-	resolver fetch.Resolver
-	servers  *servers
-	files    *warc.Files
-	crawlLog *report.Log
+	cfg          Config
+	disk         disk.Disk
+	log          *slog.Logger
+	plan         atomic.Pointer[plan]
+	changing     sync.Mutex // of those who change the settings
+	seeds        []string   // in normal form
+	scope        *scope.Scope
+	canon        *scope.Canonicalizer
+	frontier     *frontier.Frontier
+	client       *fetch.Client
+	resolver     fetch.Resolver
+	jar          *fetch.Jar
+	logins       *fetch.Logins
+	bandwidth    *fetch.Limiter
+	limiters     *limiters
+	addressTurns addressTurns
+	servers      *servers
+	quotas       *quotas
+	files        []*warc.Files
+	logs         *report.Logs
+	board        *report.Board
+	live         *report.Live
+	events       *events.Hub
+	workers      *workers
 
-	uncommitted error // why nothing can be committed any more; of the one who commits
+	uncommitted error    // why nothing can be committed any more; of the one who commits
+	cookies     struct { // as they were kept last; of the one who commits
+		kept uint64
+		at   time.Time
+	}
 
-	mu       sync.Mutex
-	state    State
-	reason   string
-	stats    *report.Stats
-	unhanded map[string]*handover // WARC files not yet given to Finished
-	elapsed  time.Duration        // of earlier runs and before the last pause
-	since    time.Time            // of running; zero while it does not
-	ran      bool
-	kick     chan struct{}
-	objects  atomic.Int64
+	mu        sync.Mutex
+	state     State
+	reason    string
+	stats     *report.Stats
+	unhanded  map[string]*handover // WARC files not yet given to Finished
+	elapsed   time.Duration        // of earlier runs and before the last pause
+	since     time.Time            // of running; zero while it does not
+	ran       bool
+	cut       context.CancelCauseFunc // ends what is in flight
+	until     time.Time               // when a pause ends by itself, or what is in flight is cut off
+	pauses    int                     // counts pauses and ends of pauses
+	restoreTo string                  // the checkpoint that an operator wants the crawl to be started from
+	objects   atomic.Int64
 }
 
 // Summary is how a run ended.
@@ -81,19 +102,21 @@ type Summary struct {
 	Elapsed    time.Duration // of all runs, pauses not counted
 	Resumable  bool          // New and Run would go on, be it only to hand over files or write reports
 	StopLimits bool          // a limit of the job ended it
+	Restore    string        // an operator wants the crawl opened again with this as Config.From
 }
 
 // New opens the crawl in cfg.Dir, or begins it. What a killed process left is put in order: torn WARC
-// files are salvaged, what they hold is accounted for, the log is cut to match. After an
+// files are salvaged, what they hold is accounted for, the logs are cut to match. After an
 // error nothing stays open.
 func New(cfg Config) (crawl *Crawl, err error) {
-	if err := cfg.Job.Validate(); err != nil {
+	if err := errors.Join(cfg.Job.Validate(), Check(cfg.Job)); err != nil {
 		return nil, err
 	}
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, state: Preparing, unhanded: map[string]*handover{}, kick: make(chan struct{}, 1)}
+	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, state: Preparing, unhanded: map[string]*handover{},
+		jar: fetch.NewJar(0), logins: fetch.NewLogins(cfg.Job.Settings.Credentials), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers()}
 	if err := c.follow(cfg.Job.Settings); err != nil {
 		return nil, err
 	}
@@ -102,36 +125,88 @@ func New(cfg Config) (crawl *Crawl, err error) {
 			err = errors.Join(err, c.close())
 		}
 	}()
-	for _, dir := range []string{"warcs", "logs", "reports", "settings", "state/frontier", "state/spill"} {
+	for _, dir := range []string{"warcs", "logs", "reports", "settings", "state/frontier", "state/spill", "state/checkpoints"} {
 		if err := c.disk.MkdirAll(filepath.Join(cfg.Dir, dir)); err != nil {
 			return nil, err
 		}
 	}
-	c.frontier, err = frontier.Open(frontier.Config{Dir: filepath.Join(cfg.Dir, "state", "frontier"), Resume: cfg.Job.Settings.MinDelay.Std(), Log: c.log})
-	if err != nil {
+	if err := c.takeBack(); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.recall(), c.writeSettings()); err != nil {
+	if err := c.openFrontier(); err != nil {
 		return nil, err
 	}
 	bad := c.readSeeds()
-	if c.scope, err = scope.New(c.plan.Load().sheets, c.seeds, c.log); err != nil {
+	if err := c.openRules(); err != nil {
 		return nil, err
 	}
-	c.servers = newServers(c.frontier)
-	c.resolver = fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Server: c.base().Nameserver, Timeout: 5 * time.Second}
-	c.client = fetch.New(fetch.Config{UserAgent: c.base().Agent(), From: c.base().From(), Timeout: c.base().FetchTimeout.Std(),
-		Idle: c.base().IdleTimeout.Std(), MaxBody: c.base().MaxDocumentBytes, SpillDir: filepath.Join(cfg.Dir, "state", "spill"),
-		Allowed: c.allowed, MaxIdle: 2 * c.base().Workers})
+	c.openClient()
 	if err := c.recover(); err != nil {
 		return nil, err
 	}
-	c.files, err = warc.NewFilesOn(c.disk, warc.Format{}, warc.FilesConfig{Dir: filepath.Join(cfg.Dir, "warcs"), Prefix: cfg.Prefix, Node: cfg.Node,
-		MaxBytes: c.base().WARCBytes, Compression: warc.Gzip, Level: c.base().WARCLevel, Info: c.info()}, c.fileFinished)
-	if err != nil {
+	if err := c.openFiles(); err != nil {
 		return nil, err
 	}
 	return c, c.addSeeds(bad)
+}
+
+// Check tells whether a job that is valid can be crawled here: its rules and expressions are understood, and what it needs is
+// there. The error wraps harvest.ErrInvalid.
+func Check(job harvest.Job) error { return scope.Check(job.Settings) }
+
+// openFrontier opens the frontier, and lays over the settings what was changed while the crawl ran before.
+func (c *Crawl) openFrontier() (err error) {
+	s := c.cfg.Job.Settings
+	c.frontier, err = frontier.Open(frontier.Config{Dir: filepath.Join(c.cfg.Dir, "state", "frontier"), Resume: s.MinDelay.Std(),
+		MaxActive: s.MaxActiveQueues, Policy: c.policy, Log: c.log})
+	if err != nil {
+		return err
+	}
+	return errors.Join(c.recall(), c.writeSettings())
+}
+
+// openRules makes the scope, of settings and seeds and of what was blocked before.
+func (c *Crawl) openRules() (err error) {
+	if c.scope, err = scope.New(c.plan.Load().sheets, c.seeds, c.log); err != nil {
+		return err
+	}
+	if c.canon, err = scope.NewCanonicalizer(c.base().Canonicalization); err != nil {
+		return err
+	}
+	return c.frontier.Values(valueBlocked, func(name string, _ []byte) error {
+		return c.scope.Block(strings.TrimPrefix(name, valueBlocked))
+	})
+}
+
+// openClient prepares what asks servers.
+func (c *Crawl) openClient() {
+	s := c.base()
+	c.servers = newServers(c.frontier)
+	c.quotas = newQuotas(c.frontier)
+	c.bandwidth = fetch.NewLimiter(s.Bandwidth)
+	c.limiters = newLimiters()
+	c.resolver = fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Server: s.Nameserver, Timeout: 5 * time.Second, MaxTTL: s.MaxDNSTTL.Std()}
+	c.client = fetch.New(fetch.Config{UserAgent: s.Agent(), From: s.From(), Timeout: s.FetchTimeout.Std(),
+		Idle: s.IdleTimeout.Std(), MaxBody: s.MaxDocumentBytes, SpillDir: filepath.Join(c.cfg.Dir, "state", "spill"),
+		Allowed: c.allowed, MaxIdle: 2 * s.Workers})
+}
+
+// openFiles prepares the writers of WARC files.
+func (c *Crawl) openFiles() error {
+	s := c.base()
+	for i := range s.WARCWriters {
+		node := c.cfg.Node
+		if i > 0 { // no two writers may come upon the same name
+			node = fmt.Sprintf("%s~%d", node, i+1)
+		}
+		f, err := warc.NewFilesOn(c.disk, warc.Format{}, warc.FilesConfig{Dir: filepath.Join(c.cfg.Dir, "warcs"), Prefix: c.cfg.Prefix, Node: node,
+			MaxBytes: s.WARCBytes, Compression: warc.Gzip, Level: s.WARCLevel, Info: c.info()}, c.fileFinished)
+		if err != nil {
+			return err
+		}
+		c.files = append(c.files, f)
+	}
+	return nil
 }
 
 func (cfg *Config) complete() error {
@@ -163,7 +238,7 @@ func (cfg *Config) complete() error {
 
 func (c *Crawl) writeSettings() error {
 	job := c.cfg.Job
-	job.Settings = *c.base()
+	job.Settings = c.base().Redacted()
 	data, err := json.MarshalIndent(job, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write settings of job %s: %w", c.cfg.Job.Name, err)
@@ -172,51 +247,6 @@ func (c *Crawl) writeSettings() error {
 		_, err := w.Write(append(data, '\n'))
 		return err
 	})
-}
-
-// readSeeds brings the seeds into normal form and returns those that are no URLs of the web.
-func (c *Crawl) readSeeds() (bad []string) {
-	for _, seed := range c.cfg.Job.Seeds {
-		url, err := cdx.Normalize(seed)
-		if err == nil {
-			_, err = fetch.ParseTarget(url)
-		}
-		if err != nil {
-			bad = append(bad, seed)
-			continue
-		}
-		c.seeds = append(c.seeds, url)
-	}
-	return bad
-}
-
-// addSeeds queues the seeds that the frontier does not know, and logs the bad ones.
-func (c *Crawl) addSeeds(bad []string) error {
-	for _, seed := range bad {
-		c.log.Info("seed is no URL of the web", "seed", seed)
-		u, err := c.frontier.Claim(frontier.URI{URL: seed, Source: seed, Queue: "malformed"})
-		if err != nil {
-			return err
-		}
-		if u == nil {
-			continue
-		}
-		line := report.Line{Logged: time.Now(), Status: fetch.CodeUnfetchable, Size: -1, URI: seed, Source: seed, Annotations: []string{"malformedSeed"}}
-		o := &outcome{line: line, seed: true}
-		if _, err := c.frontier.Finish(u, frontier.Outcome{Status: line.Status, Kind: frontier.Failed, Attach: o}, nil); err != nil {
-			return err
-		}
-	}
-	for _, seed := range c.seeds {
-		t, err := fetch.ParseTarget(seed)
-		if err != nil {
-			return err
-		}
-		if _, err := c.frontier.Add(frontier.URI{URL: seed, Source: seed, Queue: t.Authority, Priority: frontier.High}); err != nil {
-			return err
-		}
-	}
-	return c.commit()
 }
 
 // allowed tells whether an address may be reached.
@@ -257,21 +287,23 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 			cancel(err)
 		}
 	}()
-	watched := make(chan struct{})
-	go func() { defer close(watched); c.watchTime(workersDone) }()
+	var watched sync.WaitGroup
+	watched.Go(func() { c.watchTime(workersDone) })
+	watched.Go(func() { c.watchDisk(workersDone) })
+	watched.Go(func() { c.watchProgress(workersDone) })
+	c.mu.Lock()
+	c.cut = cancel
+	c.mu.Unlock()
 
-	var workers sync.WaitGroup
-	for i := range c.base().Workers {
-		workers.Go(func() {
-			if err := c.work(ctx, i+1); err != nil {
-				cancel(err)
-			}
-		})
-	}
-	workers.Wait()
+	c.publish(events.Event{Kind: events.Started})
+	c.workers.run(ctx, c.base().Workers, func(idle context.Context, number int) {
+		if err := c.work(ctx, idle, number); err != nil {
+			cancel(err)
+		}
+	})
 	close(workersDone)
 	<-committed
-	<-watched
+	watched.Wait()
 	failure := context.Cause(ctx)
 	if errors.Is(failure, context.Canceled) || errors.Is(failure, context.DeadlineExceeded) {
 		failure = nil
@@ -279,13 +311,14 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	return c.end(given, failure)
 }
 
-// work is one worker: it takes URIs through the chain until there are none.
-func (c *Crawl) work(ctx context.Context, number int) error {
+// work is one worker: it takes URIs through the chain until there are none, or idle ends.
+func (c *Crawl) work(ctx, idle context.Context, number int) error {
 	w := newWorker(c, number)
+	defer w.place.Leave()
 	for {
-		u, err := c.frontier.Next(ctx)
+		u, err := c.frontier.Next(idle)
 		switch {
-		case errors.Is(err, frontier.ErrEmpty), errors.Is(err, frontier.ErrStopped), ctx.Err() != nil:
+		case errors.Is(err, frontier.ErrEmpty), errors.Is(err, frontier.ErrStopped), idle.Err() != nil:
 			return nil
 		case err != nil:
 			return err
@@ -303,7 +336,9 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 			failure = errors.Join(failure, err)
 		}
 	}
-	failed(c.files.Close())
+	for _, f := range c.files {
+		failed(f.Close())
+	}
 	failed(c.commit())
 	failed(c.handOverAll(ctx))
 	failed(c.commit()) // that files were handed over
@@ -318,11 +353,11 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 		}
 	}
 	s := Summary{State: c.state, Reason: c.reason, Counters: counters, Elapsed: c.elapsed,
-		Resumable:  counters.Queued > 0 || len(c.unhanded) > 0,
-		StopLimits: c.reason == reasonObjects || c.reason == reasonBytes || c.reason == reasonTime}
+		Resumable: counters.Queued > 0 || len(c.unhanded) > 0,
+		Restore:   c.restoreTo, StopLimits: c.reason == reasonObjects || c.reason == reasonBytes || c.reason == reasonTime}
 	c.mu.Unlock()
 	if failure == nil {
-		failure = c.writeReports(s)
+		failure = c.writeReports(context.WithoutCancel(ctx), s)
 	}
 	failure = errors.Join(failure, c.close())
 	s.Resumable = s.Resumable || failure != nil
@@ -335,11 +370,14 @@ func (c *Crawl) close() error {
 	if c.client != nil {
 		c.client.Close()
 	}
-	if c.files != nil {
-		errs = append(errs, c.files.Close())
+	for _, f := range c.files {
+		errs = append(errs, f.Close())
 	}
-	if c.crawlLog != nil {
-		errs = append(errs, c.crawlLog.Close())
+	if c.events != nil {
+		c.events.Close()
+	}
+	if c.logs != nil {
+		errs = append(errs, c.logs.Close())
 	}
 	if c.frontier != nil {
 		errs = append(errs, c.frontier.Close())

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // plan is the settings as they are followed now. It is not changed: a change of settings is another plan.
 type plan struct {
 	sheets *harvest.Sheets
+	routes *fetch.Routes
 }
 
 func newPlan(s harvest.Settings) (*plan, error) {
@@ -22,7 +24,11 @@ func newPlan(s harvest.Settings) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plan{sheets: sheets}, nil
+	routes, err := fetch.NewRoutes(s.Proxies, s.SourceAddresses)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", harvest.ErrInvalid, err)
+	}
+	return &plan{sheets: sheets, routes: routes}, nil
 }
 
 // base is the job's own settings now.
@@ -80,7 +86,7 @@ func (c *Crawl) Change(patch map[string]json.RawMessage) error {
 	for name, value := range patch {
 		changes[name] = changed{To: value, Over: given[name]}
 	}
-	if err := c.follow(settings); err != nil {
+	if err := c.apply(settings); err != nil {
 		return err
 	}
 	data, err := json.Marshal(changes)
@@ -89,6 +95,27 @@ func (c *Crawl) Change(patch map[string]json.RawMessage) error {
 	}
 	c.frontier.SetValue(valueChanges, data)
 	return c.writeSettings()
+}
+
+// apply makes settings the plan of a crawl that runs.
+func (c *Crawl) apply(s harvest.Settings) error {
+	p, err := newPlan(s)
+	if err != nil {
+		return err
+	}
+	if err := c.scope.Update(p.sheets); err != nil {
+		return err
+	}
+	before := c.base()
+	c.plan.Store(p)
+	c.bandwidth.SetRate(s.Bandwidth)
+	if !reflect.DeepEqual(before.Credentials, s.Credentials) {
+		c.logins.Set(s.Credentials)
+	}
+	if before.Workers != s.Workers {
+		c.workers.want(s.Workers)
+	}
+	return nil
 }
 
 // follow makes settings the plan.

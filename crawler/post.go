@@ -2,10 +2,13 @@ package crawler
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/netip"
 	"strings"
 	"time"
 
+	"holdfast/crawler/events"
 	"holdfast/crawler/extract"
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
@@ -28,8 +31,54 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 		return err
 	}
 	u := v.uri
-	w.found = w.accepted(w.found[:0], u, v.links.Links)
-	o := frontier.Outcome{Status: v.status, Kind: kindOf(v.status), Robots: v.status == codePrecluded, Wait: w.politeness(v)}
+	w.found = w.accepted(w.found[:0], u, v.links.Links, &w.link)
+	o := frontier.Outcome{Status: v.status, Kind: kindOf(v.status), Robots: v.status == codePrecluded, Wait: w.politeness(v), Dedup: v.dedup}
+	if v.exchange != nil && v.exchange.Response != nil {
+		o.Fetched, o.Bytes = true, v.exchange.Response.Size()
+	}
+	w.tell(v)
+	out := &outcome{line: w.line(v), records: v.records, seed: u.Via == ""}
+	if out.seed && redirects(v.status) {
+		out.redirect = v.links.Target()
+	}
+	o.Attach = out
+	if o.Fetched && !isPrerequisite(u) {
+		if err := w.count(v, &o); err != nil {
+			return err
+		}
+	}
+	if _, err := w.frontier.Finish(u, o, w.found); err != nil {
+		return err
+	}
+	if w.events.Wanted() {
+		w.events.Publish(events.Event{Kind: events.URIFinished, URI: u.URL, Status: v.status, Count: o.Bytes})
+	}
+	w.checkLimits()
+	return nil
+}
+
+// count takes a document into the limits, the trap heuristics and, for an incremental crawl, its URI's record.
+func (w *worker) count(v *visit, o *frontier.Outcome) error {
+	w.objects.Add(1)
+	if err := w.quotas.add(v.subject.Domain(), o.Bytes, v.set); err != nil {
+		return err
+	}
+	if v.set.TrapHeuristics && v.status == 200 {
+		w.scope.Observe(v.subject)
+	}
+	if w.base().Incremental && len(v.records) > 0 && v.status != 304 {
+		record, err := json.Marshal(w.capture(v, v.recordID))
+		if err != nil {
+			return fmt.Errorf("keep the record of %s: %w", v.uri.URL, err)
+		}
+		o.Record = record
+	}
+	return nil
+}
+
+// line is how the visit stands in the log.
+func (w *worker) line(v *visit) report.Line {
+	u := v.uri
 	line := report.Line{Logged: time.Now(), Status: v.status, Size: -1, URI: u.URL, Path: u.Path, Via: u.Via, Worker: w.number,
 		Digest: v.digest, Source: u.Source, Annotations: v.annotations()}
 	line.Begin, line.Duration = v.times()
@@ -38,21 +87,8 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 		line.Size, line.MIME = int64(len(v.answer.Text)), "text/dns"
 	case v.exchange != nil && v.exchange.Response != nil:
 		line.Size, line.MIME = v.exchange.BodySize, v.exchange.Head.Get("Content-Type")
-		o.Fetched, o.Bytes = true, v.exchange.Response.Size()
 	}
-	out := &outcome{line: line, records: v.records, seed: u.Via == ""}
-	if out.seed && redirects(v.status) {
-		out.redirect = v.links.Target()
-	}
-	o.Attach = out
-	if o.Fetched && !isPrerequisite(u) {
-		w.objects.Add(1)
-	}
-	if _, err := w.frontier.Finish(u, o, w.found); err != nil {
-		return err
-	}
-	w.checkLimits()
-	return nil
+	return line
 }
 
 func redirects(status int) bool { return status >= 300 && status < 400 }
@@ -67,10 +103,11 @@ func (c *Crawl) admit(url string) {
 	}
 }
 
-// accepted appends the links that belong to the crawl as URIs to queue.
-func (c *Crawl) accepted(out []frontier.URI, u *frontier.URI, links []extract.Link) []frontier.URI {
+// accepted appends the links that belong to the crawl as URIs to queue. The subject is for it to use.
+func (c *Crawl) accepted(out []frontier.URI, u *frontier.URI, links []extract.Link, subject *scope.Subject) []frontier.URI {
 	var paths [256]string
-	subject := scope.Subject{Via: u.URL, Source: u.Source, Now: time.Now()}
+	sheets := c.plan.Load().sheets
+	*subject = scope.Subject{Via: u.URL, Source: u.Source, Now: time.Now()}
 	for _, l := range links {
 		if l.Hop == extract.Redirect && strings.Trim(u.Path, "R") == "" && len(u.Path) < maxSeedRedirects {
 			c.admit(l.URL)
@@ -80,24 +117,45 @@ func (c *Crawl) accepted(out []frontier.URI, u *frontier.URI, links []extract.Li
 			path = u.Path + string(rune(l.Hop))
 			paths[l.Hop] = path
 		}
-		subject.URL, subject.Path = l.URL, path
-		if !c.scope.Decide(&subject).Accepted() {
+		subject.URL, subject.Path, subject.Settings = l.URL, path, sheets.Base()
+		var t fetch.Target
+		var err error
+		if !sheets.Empty() {
+			if t, err = fetch.ParseTarget(l.URL); err != nil {
+				continue
+			}
+			subject.Settings = sheets.For(contextOf(t))
+		}
+		if !c.scope.Decide(subject).Accepted() {
 			continue
 		}
-		t, err := fetch.ParseTarget(l.URL)
-		if err != nil {
-			continue
+		if t.URL == "" {
+			if t, err = fetch.ParseTarget(l.URL); err != nil {
+				continue
+			}
 		}
-		priority := byte(frontier.Normal)
+		n := c.entry(l.URL, t, subject.Settings)
+		n.Path, n.Via, n.Source, n.Priority = path, u.URL, u.Source, frontier.Normal
 		switch l.Hop {
 		case extract.Embed:
-			priority = frontier.Medium
+			n.Priority = frontier.Medium
 		case extract.Redirect:
-			priority = frontier.High
+			n.Priority = frontier.High
 		}
-		out = append(out, frontier.URI{URL: l.URL, Path: path, Via: u.URL, Source: u.Source, Queue: t.Authority, Priority: priority})
+		if l.Hop == extract.Redirect && n.Key != "" && n.Key == keyOf(u) {
+			n.Key = l.URL // a site that adds www or a session to its own address is not lost
+		}
+		out = append(out, n)
 	}
 	return out
+}
+
+// keyOf is what a URI is known by.
+func keyOf(u *frontier.URI) string {
+	if u.Key != "" {
+		return u.Key
+	}
+	return u.URL
 }
 
 // kindOf sorts a status for the counters.
@@ -116,6 +174,8 @@ func (w *worker) learn(ctx context.Context, v *visit) error {
 	switch {
 	case v.answer != nil:
 		return w.servers.learnAnswer(v.host, v.answer)
+	case v.detour:
+		return nil
 	case v.target.URL == "" || !isRobots(v.target) || v.status == codePrecluded:
 		return nil
 	case v.exchange == nil && !isPrerequisite(v.uri):
@@ -148,13 +208,16 @@ func (w *worker) followRobots(ctx context.Context, v *visit, url string) (status
 		if err != nil {
 			return none, nil, nil
 		}
-		u, err := w.frontier.Claim(frontier.URI{URL: url, Path: from.Path + "R", Via: from.URL, Source: from.Source, Queue: t.Authority, Priority: frontier.Prerequisite})
+		set := w.settingsOf(t)
+		asked := w.entry(url, t, set)
+		asked.Path, asked.Via, asked.Source, asked.Priority = from.Path+"R", from.URL, from.Source, frontier.Prerequisite
+		u, err := w.frontier.Claim(asked)
 		if err != nil || u == nil {
 			return none, nil, err
 		}
-		hop := &visit{uri: u, target: t, set: w.settingsOf(t)}
+		hop := &visit{uri: u, target: t, set: set, subject: &scope.Subject{URL: url, Path: u.Path, Via: u.Via, Source: u.Source, Settings: set}, detour: true}
 		url = ""
-		err = w.fetchNow(ctx, hop)
+		err = w.fetchNow(ctx, hop, fetch.Request{Target: t})
 		if ctx.Err() != nil && len(hop.records) == 0 {
 			w.frontier.Return(u, 0)
 			return none, nil, err
@@ -165,14 +228,10 @@ func (w *worker) followRobots(ctx context.Context, v *visit, url string) (status
 			if redirects(status) {
 				url = hop.links.Target()
 			}
-			hop.target = fetch.Target{URL: t.URL, Path: "redirected"} // its answer is for the site that sent us here
 			hop.links.Links = nil
 			err = w.postProcess(ctx, hop)
 		}
-		w.endTurn(hop)
-		if hop.exchange != nil {
-			hop.exchange.Release()
-		}
+		w.release(hop)
 		if err != nil || url == "" {
 			return max(status, 0), body, err
 		}
@@ -196,11 +255,12 @@ func pause(ctx context.Context, wait time.Duration) bool {
 	}
 }
 
-// fetchNow takes a visit through fetching, extraction and recording without waiting for anything.
-func (w *worker) fetchNow(ctx context.Context, v *visit) error {
+// fetchNow takes a visit through fetching, extraction and recording at once, with the request's target, method and form. It waits for
+// nothing but its turn at the host.
+func (w *worker) fetchNow(ctx context.Context, v *visit, r fetch.Request) error {
 	if addr, err := netip.ParseAddr(v.target.Host); err == nil {
 		v.addrs = []netip.Addr{addr}
-	} else {
+	} else if w.plan.Load().routes.Way(v.target.Host).Proxy == nil {
 		a := w.resolver.Lookup(ctx, v.target.Host)
 		v.addrs = a.Addrs
 		if len(a.Addrs) == 0 {
@@ -209,22 +269,30 @@ func (w *worker) fetchNow(ctx context.Context, v *visit) error {
 		}
 	}
 	for {
-		to, wait := w.turn(v)
-		if to {
+		ok, wait := w.turn(v)
+		if ok {
 			break
 		}
 		if !pause(ctx, wait) {
 			return nil
 		}
 	}
-	x := w.client.Fetch(ctx, fetch.Request{Target: v.target, Addrs: v.addrs})
+	full, err := w.request(ctx, v)
+	if err != nil {
+		return err
+	}
+	full.Method, full.Form, full.Referer = r.Method, r.Form, ""
+	x := w.client.Fetch(ctx, full)
 	v.exchange, v.status, v.notes = x, x.Status, append(v.notes, x.Notes...)
 	if x.Status <= 0 {
 		return nil
 	}
+	if v.set.Cookies {
+		w.jar.Store(v.target, x.Head, time.Now())
+	}
 	if _, err := w.extract(ctx, v); err != nil {
 		return err
 	}
-	_, err := w.record(ctx, v)
+	_, err = w.record(ctx, v)
 	return err
 }

@@ -1,9 +1,12 @@
 package crawler
 
 import (
+	"context"
 	"time"
 
+	"holdfast/crawler/events"
 	"holdfast/crawler/frontier"
+	"holdfast/crawler/report"
 )
 
 // State is where a crawl stands, in Heritrix's words.
@@ -46,42 +49,93 @@ func (c *Crawl) Progress() Progress {
 	return p
 }
 
-// Pause lets URIs in flight end and begins no more, until Resume.
-func (c *Crawl) Pause(reason string) {
+// Pause lets URIs in flight end and begins no more, until Resume. A pause is not idleness: no limit of time runs on.
+func (c *Crawl) Pause(reason string) { c.pauseFor(reason, 0, "") }
+
+// pauseFor pauses; with a length of time, the crawl goes on by itself after that.
+func (c *Crawl) pauseFor(reason string, length time.Duration, by string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state == Running || c.state == Preparing {
-		c.setState(Paused)
-		c.reason = reason
-		c.frontier.Pause()
+	if c.state != Running && c.state != Preparing && c.state != Paused {
+		return
 	}
+	if c.state != Paused {
+		c.note(report.NotePaused, reason)
+	}
+	c.setState(Paused)
+	c.reason = reason
+	c.frontier.Pause()
+	e := events.Event{Kind: events.Paused, Reason: reason, By: by}
+	c.until = time.Time{}
+	if length > 0 {
+		c.until = time.Now().Add(length)
+		e.Deadline = &c.until
+		pause := c.pauses + 1
+		time.AfterFunc(length, func() { c.resume("", pause) })
+	}
+	c.pauses++
+	c.publish(e)
 }
 
 // Resume ends a pause.
-func (c *Crawl) Resume() {
+func (c *Crawl) Resume() { c.resume("", 0) }
+
+// resume ends a pause: the one with the number given, or, with 0, any.
+func (c *Crawl) resume(by string, pause int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state != Paused {
+	if c.state != Paused || pause != 0 && pause != c.pauses {
 		return
 	}
 	c.setState(Preparing)
 	if c.ran {
 		c.setState(Running)
 	}
-	c.reason = ""
+	c.pauses++
+	c.reason, c.until = "", time.Time{}
 	c.frontier.Resume()
+	c.note(report.NoteRunning, "Running")
+	c.publish(events.Event{Kind: events.Resumed, By: by})
 }
 
 // Stop lets URIs in flight end and ends the crawl; Run then returns. The first reason counts.
-func (c *Crawl) Stop(reason string) {
+func (c *Crawl) Stop(reason string) { c.stopFor(reason, 0, "") }
+
+// stopFor stops; with a length of time, what is still in flight after that is cut off, to be fetched when the crawl is opened again.
+func (c *Crawl) stopFor(reason string, length time.Duration, by string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if length > 0 && c.cut != nil {
+		cut := c.cut
+		c.until = time.Now().Add(length)
+		time.AfterFunc(length, func() { cut(context.Canceled) })
+	}
 	if c.state == Stopping || c.state == Finished {
 		return
 	}
 	c.setState(Stopping)
 	c.reason = reason
 	c.frontier.Stop()
+	e := events.Event{Kind: events.Stopping, Reason: reason, By: by}
+	if length > 0 {
+		e.Deadline = &c.until
+	}
+	c.note(report.NoteEnding, report.ExitStatus(reason, false))
+	c.publish(e)
+}
+
+// publish tells whoever listens what happened.
+func (c *Crawl) publish(e events.Event) {
+	if c.events != nil {
+		c.events.Publish(e)
+	}
+}
+
+// note writes a change of state into the progress log.
+func (c *Crawl) note(change, message string) {
+	if c.logs != nil {
+		c.logs.Progress.Add(func(b []byte) []byte { return report.AppendNote(b, time.Now(), change, message) })
+	}
 }
 
 // setState changes the state and keeps the clock of running time. The caller holds mu.
@@ -99,36 +153,4 @@ func (c *Crawl) running() time.Duration {
 		return c.elapsed
 	}
 	return c.elapsed + time.Since(c.since)
-}
-
-// checkLimits stops a crawl that has all it may have.
-func (c *Crawl) checkLimits() {
-	s := c.base()
-	if s.MaxObjects > 0 && c.objects.Load() >= s.MaxObjects {
-		c.Stop(reasonObjects)
-	}
-	if s.MaxBytes > 0 && c.frontier.Counters().Bytes >= s.MaxBytes {
-		c.Stop(reasonBytes)
-	}
-}
-
-// watchTime stops the crawl when its time is over.
-func (c *Crawl) watchTime(done <-chan struct{}) {
-	limit := c.base().MaxTime.Std()
-	for limit > 0 {
-		c.mu.Lock()
-		left := limit - c.running()
-		c.mu.Unlock()
-		if left <= 0 {
-			c.Stop(reasonTime)
-			return
-		}
-		timer := time.NewTimer(left)
-		select {
-		case <-timer.C:
-		case <-done:
-			timer.Stop()
-			return
-		}
-	}
 }

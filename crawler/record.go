@@ -14,57 +14,64 @@ import (
 	"holdfast/warc"
 )
 
-// maxExtract is how much of a document is looked through for links, unpacked.
-const maxExtract = 10 << 20
-
-// extract finds the links of what was fetched.
-func (w *worker) extract(_ context.Context, v *visit) (step, error) {
-	x := v.exchange
-	if x == nil {
-		return next, nil
-	}
-	doc := extract.Document{URL: v.uri.URL, ContentType: x.Head.Get("Content-Type"), Location: x.Head.Get("Location"), Refresh: x.Head.Get("Refresh")}
-	if wantsBody(doc.ContentType) && x.BodySize > 0 {
-		body, err := x.Payload(maxExtract)
-		if err != nil {
-			v.notes = append(v.notes, "undecodable")
-		}
-		doc.Body = body
-	}
-	v.links = w.extractor.Links(doc)
-	if v.links.Dropped > 0 {
-		v.notes = append(v.notes, "dol:"+strconv.Itoa(v.links.Dropped))
-	}
-	if v.links.Charset != "" {
-		v.notes = append(v.notes, "usingCharsetInHTML:"+v.links.Charset)
-	}
-	return next, nil
-}
-
-// wantsBody spares reading bodies that hold no links.
-func wantsBody(contentType string) bool {
-	mt := extract.MediaType(contentType)
-	return mt == "" || strings.HasPrefix(mt, "text/") || strings.Contains(mt, "xml") || strings.Contains(mt, "html")
-}
-
 // record writes response, request and metadata into one WARC file, one after another; the metadata record
-// comes last, so that records up to a metadata record are all there is of a URI.
-func (w *worker) record(_ context.Context, v *visit) (step, error) {
+// comes last, so that records up to a metadata record are all there is of a URI. What the settings do not keep is not written.
+func (w *worker) record(ctx context.Context, v *visit) (step, error) {
 	var drafts []warc.Draft
 	id := warc.NewID()
 	if v.answer != nil {
 		drafts = append(drafts, dnsDraft(v, id))
 	} else {
-		drafts = append(drafts, responseDraft(v, id), requestDraft(v, id))
+		v.digest = v.exchange.Response.PayloadDigest()
+		w.fetched(v)
+		if !w.keeps(v) {
+			return next, nil
+		}
+		original, err := w.original(ctx, v)
+		if err != nil {
+			return over, err
+		}
+		if original != nil {
+			drafts = append(drafts, revisitDraft(v, id, original), requestDraft(v, id))
+		} else {
+			drafts = append(drafts, responseDraft(v, id), requestDraft(v, id))
+		}
 	}
 	drafts = append(drafts, w.metadataDraft(v, id))
-	positions, err := w.files.Write(drafts...)
+	positions, err := w.files[w.number%len(w.files)].Write(drafts...)
 	if err != nil {
 		return over, fmt.Errorf("record: %w", err)
 	}
-	v.records = positions
+	v.records, v.recordID = positions, id
+	w.remember(v, id)
 	return next, nil
 }
+
+// fetched puts what was fetched into the URI's subject.
+func (w *worker) fetched(v *visit) {
+	x := v.exchange
+	answered(v.subject, x.Head, -1)
+	v.subject.Size, v.subject.Digest, v.subject.IP = x.BodySize, v.digest, x.IP
+}
+
+// keeps tells whether what was fetched is to be recorded. Prerequisites always are.
+func (w *worker) keeps(v *visit) bool {
+	if isPrerequisite(v.uri) {
+		return true
+	}
+	if v.set.MetaRobots == metaObey && v.links.Robots&extract.NoIndex != 0 {
+		v.notes = append(v.notes, "discarded:noindex")
+		return false
+	}
+	keep, why := w.scope.Keep(v.subject)
+	if !keep {
+		v.notes = append(v.notes, "discarded:"+why)
+	}
+	return keep
+}
+
+// metaObey is the value of meta_robots that obeys.
+const metaObey = "obey"
 
 func dnsDraft(v *visit, id string) warc.Draft {
 	a := v.answer
@@ -79,7 +86,6 @@ func dnsDraft(v *visit, id string) warc.Draft {
 
 func responseDraft(v *visit, id string) warc.Draft {
 	x := v.exchange
-	v.digest = x.Response.PayloadDigest()
 	d := warc.Draft{Type: warc.TypeResponse, TargetURI: v.uri.URL, ContentType: "application/http; msgtype=response", ID: id, Date: x.Begin,
 		Fields: wireFields(x),
 		Block:  x.Response.Reader(), Size: x.Response.Size(), BlockDigest: x.Response.BlockDigest(), PayloadDigest: v.digest}
@@ -122,6 +128,7 @@ const (
 	fieldAnnotation = "annotations"
 	fieldWorker     = "workerNumber"
 	fieldOutlink    = "outlink"
+	fieldKey        = "frontierKey" // by which the frontier knows the URI, where that is not the URI
 )
 
 // metadataDraft writes down how the URI was found and what was found in it. From it, after a
@@ -148,6 +155,9 @@ func (w *worker) metadataDraft(v *visit, concurrent string) warc.Draft {
 	if v.links.Charset != "" {
 		line(fieldCharset, v.links.Charset)
 	}
+	if u.Key != "" {
+		line(fieldKey, u.Key)
+	}
 	if notes := v.annotations(); len(notes) > 0 {
 		line(fieldAnnotation, strings.Join(notes, ","))
 	}
@@ -172,14 +182,6 @@ func (v *visit) times() (begin time.Time, took time.Duration) {
 		return v.answer.Begin, v.answer.Duration
 	}
 	return time.Time{}, 0
-}
-
-// annotations are the notes, and the number of tries if it took more than one.
-func (v *visit) annotations() []string {
-	if v.uri.Tries > 0 {
-		return append([]string{strconv.Itoa(v.uri.Tries+1) + "t"}, v.notes...)
-	}
-	return v.notes
 }
 
 // robotsBody is the part of a robots.txt that is read.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/crawler/events"
 	"holdfast/crawler/extract"
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
@@ -28,11 +30,7 @@ import (
 // the last URI that is whole in it and finished; URIs in the files that the frontier does
 // not know as finished are accounted for, as if they had just been fetched.
 func (c *Crawl) recover() error {
-	size, err := c.number(valueLog)
-	if err != nil {
-		return err
-	}
-	if c.crawlLog, err = report.OpenLog(c.disk, filepath.Join(c.cfg.Dir, "logs", "crawl.log"), size); err != nil {
+	if err := c.openLogs(); err != nil {
 		return err
 	}
 	c.stats = report.NewStats()
@@ -51,6 +49,13 @@ func (c *Crawl) recover() error {
 	}); err != nil {
 		return fmt.Errorf("read redirected seeds: %w", err)
 	}
+	cookies, err := c.frontier.Value(valueCookies)
+	if err == nil && len(cookies) > 0 {
+		err = c.jar.Import(cookies, time.Now())
+	}
+	if err != nil {
+		return fmt.Errorf("read cookies: %w", err)
+	}
 	dir := filepath.Join(c.cfg.Dir, "warcs")
 	torn, err := filepath.Glob(filepath.Join(dir, "*.warc.gz.open"))
 	if err != nil {
@@ -66,11 +71,40 @@ func (c *Crawl) recover() error {
 		return fmt.Errorf("look for WARC files: %w", err)
 	}
 	slices.SortFunc(whole, func(a, b string) int { return strings.Compare(serial(a)+a, serial(b)+b) })
+	if err := c.setAside(whole); err != nil {
+		return err
+	}
 	for _, path := range whole {
 		if err := c.replay(path); err != nil {
 			return fmt.Errorf("account for %s: %w", path, err)
 		}
 	}
+	return nil
+}
+
+// openLogs opens the logs as they were at the last commit.
+func (c *Crawl) openLogs() error {
+	text, err := c.frontier.Value(valueLog)
+	if err != nil {
+		return err
+	}
+	sizes, err := report.ParseSizes(string(text))
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(c.cfg.Dir, "logs")
+	last, err := events.LastNumber(filepath.Join(dir, report.JobLog))
+	if err != nil {
+		return err
+	}
+	if c.logs, err = report.OpenLogs(c.disk, dir, sizes); err != nil {
+		return err
+	}
+	job := c.logs.Job
+	c.events = events.NewHub(events.Config{Last: last, Write: func(line []byte) {
+		job.Add(func(b []byte) []byte { return append(b, line...) })
+	}})
+	c.log = slog.New(report.NewAlerts(c.log.Handler(), c.logs.Alerts, "crawler"))
 	return nil
 }
 
@@ -223,6 +257,7 @@ type group struct {
 	file        string
 	offset, end int64
 	hasResponse bool
+	dedup       frontier.Dedup
 }
 
 // eachGroup reads a file from an offset and calls do for each URI whose records are whole.
@@ -270,7 +305,13 @@ func eachGroup(path string, from int64, do func(*group) error) error {
 // take reads one record into the group.
 func (g *group) take(rec *warc.Record) error {
 	switch rec.Type {
-	case warc.TypeResponse:
+	case warc.TypeResponse, warc.TypeRevisit:
+		if rec.Type == warc.TypeRevisit {
+			g.dedup = frontier.Duplicate
+			if rec.Header.Get("WARC-Profile") == notModified {
+				g.dedup = frontier.NotModified
+			}
+		}
 		g.hasResponse, g.uri, g.blockSize = true, rec.TargetURI(), rec.Size
 		g.digest = rec.Header.Get("WARC-Payload-Digest")
 		var err error
@@ -330,11 +371,16 @@ func (g *group) metadata(text string) {
 
 // replayGroup finishes a URI whose records are on disk, unless the frontier knows it as finished.
 func (c *Crawl) replayGroup(g *group) error {
-	queue := g.uri
+	asked := frontier.URI{URL: g.uri, Queue: g.uri}
+	set := c.base()
 	if t, err := fetch.ParseTarget(g.uri); err == nil {
-		queue = t.Authority
+		set = c.settingsOf(t)
+		asked = c.entry(g.uri, t, set)
 	}
-	asked := frontier.URI{URL: g.uri, Path: g.fields.Get(fieldHops), Via: g.fields.Get(fieldVia), Source: g.fields.Get(fieldSource), Queue: queue}
+	asked.Path, asked.Via, asked.Source = g.fields.Get(fieldHops), g.fields.Get(fieldVia), g.fields.Get(fieldSource)
+	if key := g.fields.Get(fieldKey); key != "" {
+		asked.Key = key
+	}
 	u, err := c.frontier.Claim(asked)
 	if err != nil || u == nil {
 		return err
@@ -359,10 +405,16 @@ func (c *Crawl) replayGroup(g *group) error {
 	if o.Fetched {
 		o.Bytes = g.blockSize
 	}
+	var subject scope.Subject
 	if o.Fetched && !isPrerequisite(u) {
 		c.objects.Add(1)
+		subject.URL = g.uri
+		if err := c.quotas.add(subject.Domain(), o.Bytes, set); err != nil {
+			return err
+		}
 	}
-	_, err = c.frontier.Finish(u, o, c.accepted(nil, u, g.links))
+	o.Dedup = g.dedup
+	_, err = c.frontier.Finish(u, o, c.accepted(nil, u, g.links, &subject))
 	return err
 }
 

@@ -1,11 +1,16 @@
 package crawler
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"iter"
+	"os"
 	"path/filepath"
-	"slices"
+	"time"
 
 	"holdfast/cdx"
 	"holdfast/crawler/fetch"
@@ -24,8 +29,11 @@ func (c *Crawl) info() []warc.Field {
 		{Name: "robots", Value: string(s.Robots)},
 		{Name: "http-header-user-agent", Value: s.Agent()},
 	}
-	if s.OperatorContact != "" {
-		info = append(info, warc.Field{Name: "operator", Value: s.OperatorContact})
+	if operator := s.Operator; operator != "" || s.OperatorContact != "" {
+		if operator != "" && s.OperatorContact != "" {
+			operator += ", "
+		}
+		info = append(info, warc.Field{Name: "operator", Value: operator + s.OperatorContact})
 	}
 	if s.From() != "" {
 		info = append(info, warc.Field{Name: "http-header-from", Value: s.From()})
@@ -34,25 +42,31 @@ func (c *Crawl) info() []warc.Field {
 }
 
 // writeReports writes the reports as they stand at the end of a run.
-func (c *Crawl) writeReports(s Summary) error {
-	var hosts []report.Host
-	c.frontier.Hosts(func(name string, h frontier.Host, remaining int) {
-		hosts = append(hosts, report.Host{Name: name, URLs: h.URLs, Bytes: h.Bytes, Robots: h.Robots, Remaining: int64(remaining)})
-	})
+func (c *Crawl) writeReports(ctx context.Context, s Summary) error {
+	now := time.Now()
+	hosts := 0
+	if err := c.frontier.Hosts(func(string, frontier.Host, int) { hosts++ }); err != nil {
+		return err
+	}
 	seeds, crawled, err := c.seedEnds()
 	if err != nil {
 		return err
 	}
 	n := s.Counters
 	head := report.Crawl{Name: c.cfg.Job.Name, Status: report.ExitStatus(s.Reason, false), Reason: s.Reason, Elapsed: s.Elapsed, Captures: c.stats.Captures,
-		SeedsCrawled: crawled, SeedsNotCrawled: len(seeds) - crawled, Hosts: len(hosts), Discovered: n.Discovered, Queued: n.Queued,
+		SeedsCrawled: crawled, SeedsNotCrawled: len(seeds) - crawled, Hosts: hosts, Discovered: n.Discovered, Queued: n.Queued,
 		Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes}
 	for name, write := range map[string]func(io.Writer) error{
-		"crawl-report.txt":        func(w io.Writer) error { return report.WriteCrawl(w, head) },
-		"hosts-report.txt":        func(w io.Writer) error { return report.WriteHosts(w, slices.Values(hosts)) },
-		"mimetype-report.txt":     func(w io.Writer) error { return report.WriteTypes(w, c.stats) },
-		"responsecode-report.txt": func(w io.Writer) error { return report.WriteStatuses(w, c.stats) },
-		"seeds-report.txt":        func(w io.Writer) error { return report.WriteSeeds(w, seeds) },
+		"crawl-report.txt":             func(w io.Writer) error { return report.WriteCrawl(w, head) },
+		"hosts-report.txt":             c.writeHosts,
+		"mimetype-report.txt":          func(w io.Writer) error { return report.WriteTypes(w, c.stats) },
+		"responsecode-report.txt":      func(w io.Writer) error { return report.WriteStatuses(w, c.stats) },
+		"seeds-report.txt":             func(w io.Writer) error { return report.WriteSeeds(w, seeds) },
+		"source-report.txt":            func(w io.Writer) error { return c.writeSources(ctx, w) },
+		"processors-report.txt":        func(w io.Writer) error { return c.writeProcessors(w, now) },
+		"frontier-summary-report.txt":  func(w io.Writer) error { return report.WriteFrontierSummary(w, c.frontierSummary(s), now) },
+		"frontier-nonempty-report.txt": func(w io.Writer) error { return c.writeNonempty(ctx, w, now) },
+		"threads-report.txt":           func(w io.Writer) error { return report.WriteThreads(w, c.cfg.Job.Name, c.board.Workers(), now) },
 	} {
 		if err := c.disk.WriteFile(filepath.Join(c.cfg.Dir, "reports", name), write); err != nil {
 			return err
@@ -61,9 +75,101 @@ func (c *Crawl) writeReports(s Summary) error {
 	return nil
 }
 
+// writeHosts writes the hosts report.
+func (c *Crawl) writeHosts(w io.Writer) error {
+	var failed error
+	err := report.WriteHosts(w, func(yield func(report.Host) bool) {
+		on := true
+		failed = c.frontier.Hosts(func(name string, h frontier.Host, remaining int) {
+			on = on && yield(report.Host{Name: name, URLs: h.URLs, Bytes: h.Bytes, Robots: h.Robots, Remaining: int64(remaining), Captures: report.Captures{
+				Novel:       report.Count{URLs: h.NovelURLs, Bytes: h.NovelBytes},
+				DupByHash:   report.Count{URLs: h.DuplicateURLs, Bytes: h.DuplicateBytes},
+				NotModified: report.Count{URLs: h.NotModifiedURLs, Bytes: h.NotModifiedBytes}}})
+		})
+	})
+	return errors.Join(err, failed)
+}
+
+// writeSources writes the source report, from the log.
+func (c *Crawl) writeSources(ctx context.Context, w io.Writer) (err error) {
+	f, err := os.Open(filepath.Join(c.cfg.Dir, "logs", report.CrawlLog))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read crawl.log for the source report: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return report.WriteSources(ctx, w, f, filepath.Join(c.cfg.Dir, "state", "spill"))
+}
+
+func (c *Crawl) writeProcessors(w io.Writer, now time.Time) error {
+	does := map[string]string{postProcess: "Take in what was learnt, queue links, finish the URI"}
+	for _, s := range stages() {
+		does[s.name] = s.does
+	}
+	var all []report.Processor
+	for _, s := range c.board.Stages() {
+		all = append(all, report.Processor{StageCount: s, Function: does[s.Stage]})
+	}
+	return report.WriteProcessors(w, "Crawl", all, now)
+}
+
+// longest is how many queues the frontier's summary names.
+const longest = 10
+
+func (c *Crawl) frontierSummary(s Summary) report.FrontierSummary {
+	n, f := s.Counters, c.frontier.Summary()
+	out := report.FrontierSummary{Job: c.cfg.Job.Name, State: "FINISH", Discovered: n.Discovered, Queued: n.Queued, Finished: n.Finished, Succeeded: n.Succeeded,
+		Failed: n.Failed, Ignore: n.Disregarded, Included: n.Discovered, InProcess: f.States[frontier.Busy], Ready: f.States[frontier.Ready],
+		Snoozed: f.States[frontier.Snoozed], Retired: f.States[frontier.Retired], Frozen: f.States[frontier.Frozen], Exhausted: f.States[frontier.Empty],
+		Inactive: map[int]int64{c.base().Precedence: f.States[frontier.Inactive]}}
+	found, err := c.frontier.Queues(context.Background(), frontier.QueueFilter{Sort: frontier.ByRemaining, Limit: longest})
+	if err != nil {
+		c.log.Warn("longest queues are not known", "error", err)
+	}
+	for _, q := range found {
+		out.Longest = append(out.Longest, reportQueue(q))
+	}
+	return out
+}
+
+// reportStates are the reports' words for the states of queues.
+func reportStates() map[frontier.State]report.QueueState {
+	return map[frontier.State]report.QueueState{frontier.Busy: report.InProcess, frontier.Ready: report.Ready, frontier.Snoozed: report.Snoozed,
+		frontier.Inactive: report.Inactive, frontier.Retired: report.Retired, frontier.Frozen: report.Frozen, frontier.Empty: report.Exhausted}
+}
+
+func reportQueue(q frontier.QueueInfo) report.Queue {
+	budget := q.TotalBudget
+	if budget == 0 {
+		budget = -1
+	}
+	return report.Queue{Name: q.Name, State: reportStates()[q.State], Precedence: q.Precedence, Count: q.Remaining, Enqueued: q.Remaining + q.URLs,
+		SessionBalance: q.SessionBudget - q.SessionSpent, Spent: q.Spent, Budget: budget, Wakes: q.WakeAt, Succeeded: q.URLs, Bytes: q.Bytes}
+}
+
+func (c *Crawl) writeNonempty(ctx context.Context, w io.Writer, now time.Time) error {
+	var failed error
+	err := report.WriteFrontierNonempty(w, func(state report.QueueState) iter.Seq[report.Queue] {
+		return func(yield func(report.Queue) bool) {
+			err := c.frontier.Nonempty(ctx, func(q frontier.QueueInfo) bool {
+				r := reportQueue(q)
+				return r.State != state || yield(r)
+			})
+			failed = errors.Join(failed, err)
+		}
+	}, now)
+	return errors.Join(err, failed)
+}
+
 // seedEnds tells how each seed ended.
 func (c *Crawl) seedEnds() (seeds []report.Seed, crawled int, err error) {
-	for _, given := range c.cfg.Job.Seeds {
+	all, err := c.allSeeds()
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, given := range all {
 		url := given
 		if normal, err := cdx.Normalize(given); err == nil {
 			if _, err := fetch.ParseTarget(normal); err == nil {

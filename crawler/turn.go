@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"holdfast/crawler/pace"
@@ -29,21 +30,89 @@ func (w *worker) takeTurn(_ context.Context, v *visit) (step, error) {
 
 // turn asks for the host once. A crawl whose politeness is off does not take part.
 func (w *worker) turn(v *visit) (ok bool, wait time.Duration) {
-	if w.cfg.Pacer == nil || v.set.MinDelay == 0 && v.set.DelayFactor == 0 {
+	if v.set.MinDelay == 0 && v.set.DelayFactor == 0 {
+		return true, 0
+	}
+	if v.set.QueueBy == queueByIP && len(v.addrs) > 0 {
+		address := v.addrs[0].String()
+		if wait := w.addressTurns.admit(address, v.set.HostValence, time.Now()); wait > 0 {
+			return false, wait
+		}
+		v.address = address
+	}
+	v.factor = 1
+	if w.cfg.Pacer == nil {
 		return true, 0
 	}
 	g := w.cfg.Pacer.Admit(v.target.Authority)
 	if g.Wait > 0 {
+		w.endTurn(v)
 		return false, g.Wait
 	}
-	v.factor = max(g.Factor, 1)
+	v.factor, v.turnAt = max(g.Factor, 1), v.target.Authority
 	return true, 0
 }
 
 // endTurn gives the host back, to rest as the settings ask for.
 func (w *worker) endTurn(v *visit) {
-	if v.factor > 0 {
-		w.cfg.Pacer.Done(v.target.Authority, w.politeness(v))
-		v.factor = 0
+	rest := w.politeness(v)
+	if v.turnAt != "" {
+		w.cfg.Pacer.Done(v.turnAt, rest)
+	}
+	if v.address != "" {
+		w.addressTurns.done(v.address, time.Now().Add(rest))
+	}
+	v.turnAt, v.address = "", ""
+}
+
+// addressTurns keeps the hosts at one address polite together.
+type addressTurns struct {
+	mu sync.Mutex
+	at map[string]*addressTurn
+}
+
+type addressTurn struct {
+	asked int // fetches under way
+	rest  time.Time
+}
+
+// maxAddresses is from when addresses that need no rest are forgotten.
+const maxAddresses = 10_000
+
+// admit counts a fetch at the address, or tells how long to wait.
+func (a *addressTurns) admit(address string, valence int, now time.Time) (wait time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	t := a.at[address]
+	if t == nil {
+		if a.at == nil {
+			a.at = map[string]*addressTurn{}
+		}
+		for name, old := range a.at {
+			if len(a.at) >= maxAddresses && old.asked == 0 && now.After(old.rest) {
+				delete(a.at, name)
+			}
+		}
+		t = &addressTurn{}
+		a.at[address] = t
+	}
+	switch {
+	case now.Before(t.rest):
+		return t.rest.Sub(now)
+	case t.asked >= max(valence, 1):
+		return 50 * time.Millisecond
+	}
+	t.asked++
+	return 0
+}
+
+func (a *addressTurns) done(address string, rest time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t := a.at[address]; t != nil {
+		t.asked--
+		if rest.After(t.rest) {
+			t.rest = rest
+		}
 	}
 }

@@ -3,13 +3,15 @@ package crawler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
-	"strings"
+	"slices"
 	"time"
 
 	"holdfast/crawler/extract"
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
+	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
 	"holdfast/warc"
@@ -17,21 +19,29 @@ import (
 
 // visit is a URI on its way through the chain: what the frontier knew of it, and what each stage found out.
 type visit struct {
-	uri    *frontier.URI
-	set    *harvest.Settings // in effect for it
-	factor int               // by which its host's rests are longer; 0: its host was not asked for
-	target fetch.Target      // zero for dns:
-	host   string            // of a dns: URI
-	addrs  []netip.Addr
+	uri     *frontier.URI
+	set     *harvest.Settings // in effect for it
+	subject *scope.Subject    // it, to be judged
+	factor  int               // by which its host's rests are longer; 0: its host was not asked for
+	target  fetch.Target      // zero for dns:
+	turnAt  string            // the host that it has a turn at
+	address string            // the address that it has a turn at
+	host    string            // of a dns: URI
+	detour  bool              // its answer tells nothing of its own site
+	addrs   []netip.Addr
 
 	answer   *fetch.Answer   // of a DNS look-up
 	exchange *fetch.Exchange // of an HTTP fetch
+	earlier  *Capture        // that it was asked to differ from
 	status   int             // as the log has it
 	notes    []string        // annotations
 
-	links   extract.Result
-	records []warc.Position // where it was written
-	digest  string
+	links    extract.Result
+	records  []warc.Position // where it was written
+	digest   string
+	recordID string
+	dedup    frontier.Dedup
+	problem  error // for the log of errors that do not stop a crawl
 }
 
 // Where a stage sends a URI.
@@ -44,35 +54,65 @@ const (
 )
 
 // stage is one station of the chain.
-type stage func(ctx context.Context, v *visit) (step, error)
+type stage struct {
+	name string
+	does string // for the processors report
+	run  func(w *worker, ctx context.Context, v *visit) (step, error)
+}
+
+// stages are the chain, in order. Post-processing follows for whatever does not go back to the frontier.
+func stages() []stage {
+	return []stage{
+		{"preFetch", "Scope again, limits, address, robots.txt, login", (*worker).preFetch},
+		{"turn", "Wait for this crawl's turn at the host", (*worker).takeTurn},
+		{"fetch", "Fetch DNS and HTTP URIs", (*worker).fetch},
+		{"extract", "Extract links from what was fetched", (*worker).extract},
+		{"record", "Write WARC records", (*worker).record},
+	}
+}
+
+// postProcess is the name of the last stage.
+const postProcess = "postProcess"
+
+func stageNames() (names []string) {
+	for _, s := range stages() {
+		names = append(names, s.name)
+	}
+	return append(names, postProcess)
+}
 
 // worker takes URIs through the chain, one at a time.
 type worker struct {
 	*Crawl
-	number    int
-	chain     []stage
-	extractor *extract.Extractor
-	found     []frontier.URI
-	outlinks  []byte
+	number     int
+	place      *report.Worker
+	chain      []stage
+	extractors map[extract.Options]*extract.Extractor
+	subject    scope.Subject // of the visit under way
+	link       scope.Subject // of the links found in it
+	found      []frontier.URI
+	outlinks   []byte
 }
 
 func newWorker(c *Crawl, number int) *worker {
-	w := &worker{Crawl: c, number: number, extractor: extract.New()}
-	w.chain = []stage{w.preFetch, w.takeTurn, w.fetch, w.extract, w.record}
-	return w
+	return &worker{Crawl: c, number: number, place: c.board.Worker(number), chain: stages(), extractors: map[extract.Options]*extract.Extractor{}}
 }
 
 // visit takes one URI through the chain. An error means that the crawl cannot go on.
 func (w *worker) visit(ctx context.Context, u *frontier.URI) error {
-	v := &visit{uri: u, set: w.base()}
+	ctx, cancel := context.WithCancelCause(ctx)
+	w.workers.begin(w.number, u.URL, cancel)
+	w.place.Begin(u.URL, u.Path, u.Via, u.Tries)
+	v := w.newVisit(u)
 	defer func() {
-		w.endTurn(v)
-		if v.exchange != nil {
-			v.exchange.Release()
-		}
+		w.workers.end(w.number)
+		w.place.End()
+		cancel(nil)
+		w.release(v)
 	}()
-	for _, s := range w.chain {
-		to, err := s(ctx, v)
+	for i, s := range w.chain {
+		w.place.Stage(i)
+		to, err := s.run(w, ctx, v)
 		if err != nil {
 			return err
 		}
@@ -83,103 +123,22 @@ func (w *worker) visit(ctx context.Context, u *frontier.URI) error {
 			break
 		}
 	}
+	w.place.Stage(len(w.chain))
 	return w.postProcess(ctx, v)
 }
 
-// preFetch decides whether the URI is to be fetched at all and whether something else has to be known first.
-func (w *worker) preFetch(_ context.Context, v *visit) (step, error) {
-	u := v.uri
-	if host, ok := strings.CutPrefix(u.URL, "dns:"); ok {
-		v.host = host
-		return next, nil
-	}
-	target, err := fetch.ParseTarget(u.URL)
-	if err != nil {
-		v.status = fetch.CodeUnfetchable
-		if errors.Is(err, fetch.ErrScheme) {
-			v.notes = append(v.notes, "unsupportedScheme")
-		}
-		return over, nil
-	}
-	v.target, v.set = target, w.settingsOf(target)
-	subject := &scope.Subject{URL: u.URL, Path: u.Path, Via: u.Via, Source: u.Source, Queue: u.Queue, Now: time.Now(), Settings: v.set}
-	if verdict := w.scope.Decide(subject); !verdict.Accepted() {
-		v.status = verdict.Status
-		if verdict.Note != "" {
-			v.notes = append(v.notes, verdict.Note)
-		}
-		return over, nil
-	}
-	if to, err := w.addresses(v); to != next || err != nil {
-		return to, err
-	}
-	if v.set.Robots == harvest.RobotsIgnore || isPrerequisite(u) {
-		return next, nil
-	}
-	return w.robots(v)
+func (w *worker) newVisit(u *frontier.URI) *visit {
+	w.subject = scope.Subject{URL: u.URL, Path: u.Path, Via: u.Via, Source: u.Source, Queue: u.Queue, Now: time.Now()}
+	return &visit{uri: u, set: w.base(), subject: &w.subject}
 }
 
-// addresses finds where the host is; its name has to be looked up first, as a URI of its own.
-func (w *worker) addresses(v *visit) (step, error) {
-	if addr, err := netip.ParseAddr(v.target.Host); err == nil {
-		v.addrs = []netip.Addr{addr}
-	} else {
-		facts, err := w.servers.host(v.target.Host, time.Now())
-		switch {
-		case err != nil:
-			return over, err
-		case facts == nil:
-			return again, w.frontier.Defer(v.uri, w.prerequisite(v.uri, "dns:"+v.target.Host))
-		case len(facts.Addrs) == 0:
-			v.status = codeNoDomain
-			return over, nil
-		}
-		v.addrs = facts.Addrs
+// release gives back what a visit holds.
+func (w *worker) release(v *visit) {
+	w.endTurn(v)
+	if v.exchange != nil {
+		v.exchange.Release()
 	}
-	for _, a := range v.addrs {
-		if w.allowed(a) {
-			return next, nil
-		}
-	}
-	v.status = fetch.CodeForbidden
-	v.notes = append(v.notes, "privateAddress")
-	return over, nil
 }
-
-// robots asks the site's robots.txt, which has to be fetched first.
-func (w *worker) robots(v *visit) (step, error) {
-	facts, err := w.servers.site(v.target.Scheme, v.target.Authority, time.Now())
-	switch {
-	case err != nil:
-		return over, err
-	case facts == nil:
-		return again, w.frontier.Defer(v.uri, w.prerequisite(v.uri, robotsURL(v.target)))
-	case facts.Unreachable:
-		v.status = codeNoRobots
-		return over, nil
-	case !facts.rules.Allowed(v.target.Path):
-		v.status = codePrecluded
-		return over, nil
-	}
-	return next, nil
-}
-
-// Codes of URIs that were not fetched, as Heritrix numbers them.
-const (
-	codeNoDomain  = -6
-	codeNoRobots  = -61
-	codePrecluded = -9998
-)
-
-func (w *worker) prerequisite(u *frontier.URI, url string) frontier.URI {
-	return frontier.URI{URL: url, Path: u.Path + "P", Via: u.URL, Source: u.Source, Queue: u.Queue}
-}
-
-func isPrerequisite(u *frontier.URI) bool { return strings.HasSuffix(u.Path, "P") }
-
-func robotsURL(t fetch.Target) string { return t.Scheme + "://" + t.Authority + "/robots.txt" }
-
-func isRobots(t fetch.Target) bool { return t.Path == "/robots.txt" }
 
 // fetch gets the URI. What failed for now goes back to the frontier.
 func (w *worker) fetch(ctx context.Context, v *visit) (step, error) {
@@ -191,32 +150,149 @@ func (w *worker) fetch(ctx context.Context, v *visit) (step, error) {
 		}
 		return w.failed(ctx, v, a.Err, a.Permanent)
 	}
-	x := w.client.Fetch(ctx, fetch.Request{Target: v.target, Addrs: v.addrs, Referer: v.referer()})
-	v.exchange, v.status = x, x.Status
-	v.notes = append(v.notes, x.Notes...)
-	if x.Status > 0 {
-		return next, nil
+	if err := w.ask(ctx, v); err != nil {
+		return over, err
 	}
-	return w.failed(ctx, v, x.Err, x.Permanent)
+	if x := v.exchange; x.Status <= 0 {
+		return w.failed(ctx, v, x.Err, x.Permanent)
+	}
+	if to, given := w.tooMany(v); given {
+		return to, nil
+	}
+	return next, nil
 }
+
+// ask sends the request, a second time if the server wants to know who is there and there is an answer.
+func (w *worker) ask(ctx context.Context, v *visit) error {
+	r, err := w.request(ctx, v)
+	if err != nil {
+		return err
+	}
+	for {
+		x := w.client.Fetch(ctx, r)
+		v.exchange, v.status = x, x.Status
+		v.notes = append(v.notes, x.Notes...)
+		if x.Status <= 0 {
+			return nil
+		}
+		if v.set.Cookies {
+			w.jar.Store(v.target, x.Head, time.Now())
+		}
+		if x.Status != 401 && r.Authorization == "" || !w.logins.Challenged(v.target, x.Head, r.Authorization) || !pause(ctx, w.politeness(v)) {
+			return nil
+		}
+		r.Authorization = w.logins.Authorization(v.target, "GET")
+		if v.set.Cookies {
+			r.Cookie = w.jar.Cookie(v.target, time.Now())
+		}
+		x.Release()
+		v.exchange, v.notes = nil, append(v.notes[:len(v.notes)-len(x.Notes)], "login")
+	}
+}
+
+// request is what to ask for the URI.
+func (w *worker) request(ctx context.Context, v *visit) (fetch.Request, error) {
+	s := v.set
+	r := fetch.Request{Target: v.target, Addrs: v.addrs, Referer: v.referer(), UserAgent: s.Agent(), Headers: s.Headers, Compression: s.Compression,
+		Authorization: w.logins.Authorization(v.target, "GET"), Timeout: s.FetchTimeout.Std(), Idle: s.IdleTimeout.Std(), MaxBody: s.MaxDocumentBytes,
+		Way: w.plan.Load().routes.Way(v.target.Host), HTTP2: fetch.HTTP2(s.HTTP2), Limiters: [2]*fetch.Limiter{w.limiters.get(v.uri.Queue, s.HostBandwidth), w.bandwidth}}
+	if r.MaxBody == 0 {
+		r.MaxBody = -1
+	}
+	if s.Cookies {
+		r.Cookie = w.jar.Cookie(v.target, time.Now())
+	}
+	if s.Conditional && !isPrerequisite(v.uri) {
+		if err := w.validate(ctx, v, &r); err != nil {
+			return r, err
+		}
+	}
+	if len(s.MidFetchRules) > 0 && !isPrerequisite(v.uri) {
+		r.MidFetch = func(head fetch.Head, length int64) bool {
+			subject := *v.subject
+			answered(&subject, head, length)
+			proceed, _ := w.scope.MidFetch(&subject)
+			return proceed
+		}
+	}
+	return r, nil
+}
+
+// validate asks only for what differs from an earlier capture, if the server gave that a validator. A document that may hold
+// links is always asked for as a whole: they are followed.
+func (w *worker) validate(ctx context.Context, v *visit, r *fetch.Request) error {
+	earlier, err := w.earlierOf(ctx, v)
+	if err != nil || earlier == nil || earlier.ETag == "" && earlier.LastModified == "" {
+		return err
+	}
+	x, err := w.extractor(v.set)
+	if err != nil || x.Wants(earlier.Type, v.uri.URL, false) {
+		return err
+	}
+	v.earlier, r.ETag, r.LastModified = earlier, earlier.ETag, earlier.LastModified
+	return nil
+}
+
+// answered puts what a response's head says into a subject.
+func answered(subject *scope.Subject, head fetch.Head, length int64) {
+	subject.Fetched, subject.Status, subject.ContentType = true, head.Status, head.Get("Content-Type")
+	subject.Length, subject.Header = length, head.Get
+}
+
+// tooMany gives a URI back whose server wants to be left alone for a while.
+func (w *worker) tooMany(v *visit) (step, bool) {
+	x := v.exchange
+	if x.Status != 429 && x.Status != 503 || x.RetryAfter <= 0 || v.uri.Tries >= v.set.MaxRetries || isPrerequisite(v.uri) {
+		return next, false
+	}
+	rest := min(x.RetryAfter, v.set.MaxRetryAfter.Std())
+	if rest <= 0 {
+		return next, false
+	}
+	w.log.Debug("server asks to be left alone", "uri", v.uri.URL, "status", x.Status, "for", rest)
+	v.uri.Status = x.Status
+	w.frontier.Retry(v.uri, rest, max(rest, w.politeness(v)), true)
+	return again, true
+}
+
+// codeKilled is how a URI ends whose fetch an operator broke off.
+const codeKilled = -7000
 
 // failed decides whether a fetch that brought nothing is tried again.
 func (w *worker) failed(ctx context.Context, v *visit, cause error, permanent bool) (step, error) {
+	if errors.Is(context.Cause(ctx), errKilled) {
+		v.status = codeKilled
+		return over, nil
+	}
 	if ctx.Err() != nil {
 		w.frontier.Return(v.uri, 0)
 		return again, nil
 	}
 	w.log.Debug("fetch failed", "uri", v.uri.URL, "status", v.status, "tries", v.uri.Tries+1, "error", cause)
+	if cause != nil {
+		v.problem = cause
+	}
 	if permanent || v.uri.Tries >= v.set.MaxRetries {
 		return over, nil
 	}
 	hostDown := v.status == fetch.CodeDNSFailed || v.status == fetch.CodeConnectFailed
+	v.uri.Status = v.status
+	w.tell(v)
 	w.frontier.Retry(v.uri, v.set.RetryDelay.Std(), w.politeness(v), hostDown || isPrerequisite(v.uri))
 	return again, nil
 }
 
+// tell notes in the log of errors that do not stop a crawl what went wrong with a URI.
+func (w *worker) tell(v *visit) {
+	if v.problem == nil {
+		return
+	}
+	line := w.line(v)
+	w.logs.Nonfatal.Add(func(b []byte) []byte { return report.AppendError(b, &line, v.problem.Error()) })
+}
+
 func (v *visit) referer() string {
-	if isPrerequisite(v.uri) || strings.HasPrefix(v.uri.Via, "dns:") || strings.Contains(v.uri.Via, "@") {
+	if isPrerequisite(v.uri) || len(v.uri.Via) > 4 && v.uri.Via[:4] == "dns:" || slices.Contains([]byte(v.uri.Via), '@') {
 		return ""
 	}
 	return v.uri.Via
@@ -230,8 +306,19 @@ func (c *Crawl) politeness(v *visit) time.Duration {
 	s := v.set
 	wait := time.Duration(float64(v.exchange.Duration) * s.DelayFactor)
 	wait = min(max(wait, s.MinDelay.Std()), s.MaxDelay.Std())
-	if s.Robots == harvest.RobotsObey {
+	if s.Robots == harvest.RobotsObey || s.Robots == harvest.RobotsSome {
 		wait = max(wait, min(c.servers.delay(v.target.Scheme, v.target.Authority), s.MaxCrawlDelay.Std()))
 	}
+	if after := v.exchange.RetryAfter; after > 0 && (v.status == 429 || v.status == 503) {
+		wait = max(wait, min(after, s.MaxRetryAfter.Std()))
+	}
 	return wait * time.Duration(max(v.factor, 1))
+}
+
+// annotations are the notes, and the number of tries if it took more than one.
+func (v *visit) annotations() []string {
+	if v.uri.Tries > 0 {
+		return append([]string{fmt.Sprintf("%dt", v.uri.Tries+1)}, v.notes...)
+	}
+	return v.notes
 }

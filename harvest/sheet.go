@@ -107,10 +107,10 @@ func (s *Sheets) For(c Context) *Settings {
 	return &merged
 }
 
-// Explain tells for every setting its value in effect and where it comes from.
+// Explain tells for every setting its value in effect and where it comes from. Secrets are left out.
 func (s *Sheets) Explain(c Context) map[string]Origin {
 	out := map[string]Origin{}
-	given := reflect.ValueOf(*s.base)
+	given := reflect.ValueOf(s.base.Redacted())
 	for _, r := range Reference() {
 		for i := range given.NumField() {
 			if name, _, _ := strings.Cut(given.Type().Field(i).Tag.Get("json"), ","); name != r.Name {
@@ -129,7 +129,7 @@ func (s *Sheets) Explain(c Context) map[string]Origin {
 	}
 	for _, i := range s.matching(c) {
 		for name, value := range s.sheets[i].Settings {
-			out[name] = Origin{Value: value, From: "sheet " + s.sheets[i].Name}
+			out[name] = Origin{Value: redactedSetting(name, value), From: "sheet " + s.sheets[i].Name}
 		}
 	}
 	return out

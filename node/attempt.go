@@ -71,9 +71,22 @@ func (c *crawls) crawl(ctx context.Context, r *crawling, log *slog.Logger) (craw
 	r.dir = dir
 	turns := jobPace{c.n.pacer, fmt.Sprintf("%d.%d", r.job.ID, r.job.Attempt)}
 	defer c.n.pacer.Leave(turns.job)
+	from := ""
+	for {
+		summary, err := c.crawlFrom(ctx, r, turns, dir, from, log)
+		if err != nil || summary.Restore == "" || ctx.Err() != nil {
+			return summary, err
+		}
+		log.Info("job starts from a checkpoint again", "checkpoint", summary.Restore)
+		from = summary.Restore
+	}
+}
+
+// crawlFrom crawls in the folder as the crawl stands there, or from a checkpoint.
+func (c *crawls) crawlFrom(ctx context.Context, r *crawling, turns jobPace, dir, from string, log *slog.Logger) (crawler.Summary, error) {
 	crawl, err := crawler.New(crawler.Config{
 		Dir: dir, Job: r.job.Spec, Prefix: fmt.Sprintf("%d-%s", r.job.ID, fileWord(r.job.Harvest)), Node: c.n.cfg.Name,
-		Disk: &c.n.disk, Log: log, Pacer: turns,
+		Disk: &c.n.disk, Log: log, Pacer: turns, Earlier: earlier{c.n}, From: from,
 		Finished: func(f warc.Finished) error { return c.enter(ctx, r.job, f.Path, f.Size, f.SHA256) },
 	})
 	if err != nil {

@@ -26,6 +26,7 @@ const (
 	indexCall      = "index"
 	digestCall     = "captures.digest"
 	paceCall       = "pace"
+	orderCall      = "job.order"
 )
 
 // raftCarrier lets Raft dial through the peers' port.

@@ -232,6 +232,7 @@ func (n *Node) handle() {
 	answer(p, digestCall, n.serveDigest)
 	answer(p, membersCall, n.serveMembers)
 	answer(p, paceCall, n.servePace)
+	answer(p, orderCall, n.serveOrder)
 }
 
 // Ready is closed when all parts of the node run.

@@ -28,6 +28,12 @@ func (h Head) Get(name string) string {
 	return ""
 }
 
+// All returns the values of all fields of that name.
+func (h Head) All(name string) (values []string) {
+	h.each(name, func(v string) { values = append(values, v) })
+	return values
+}
+
 // each calls do with the value of each field of that name.
 func (h Head) each(name string, do func(value string)) {
 	for _, f := range h.fields {

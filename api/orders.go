@@ -1,0 +1,100 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"holdfast/catalog"
+	"holdfast/harvest"
+)
+
+// orderTime is how long an order may take: deleting URIs and taking a checkpoint go through the whole frontier.
+const orderTime = 10 * time.Minute
+
+// orderRoutes are the live control of running crawls.
+func (s *server) orderRoutes(api huma.API) {
+	type order struct {
+		ByID
+		Body harvest.Order
+	}
+	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/orders", id: "job-order", tag: "jobs",
+		summary: "Control a crawl that runs: its queues, URIs, seeds, settings, checkpoints", limit: orderTime},
+		func(ctx context.Context, in *order) (*answer[harvest.Reply], error) {
+			if err := mayOrder(callerOf(ctx).Role, in.Body); err != nil {
+				return nil, err
+			}
+			in.Body.By = callerOf(ctx).Name
+			reply, err := s.order(ctx, in.ID, in.Body)
+			return &answer[harvest.Reply]{reply}, err
+		})
+	type look struct {
+		ByID
+		Act     string `path:"act" enum:"live,queues,uris,explain,checkpoints,events,search"`
+		URL     string `query:"url" doc:"explain: of which URI"`
+		Path    string `query:"path" doc:"explain: the hops it was found by"`
+		Via     string `query:"via" doc:"explain: the URI it was found in"`
+		Queue   string `query:"queue" doc:"queues, uris: an expression of queue names"`
+		Pattern string `query:"pattern" doc:"uris, search: an expression of URIs, or of lines"`
+		State   string `query:"state" doc:"queues: in this state"`
+		Sort    string `query:"sort" doc:"queues: name, queued or spent"`
+		Log     string `query:"log" doc:"search: which log; default crawl.log"`
+		After   string `query:"after"`
+		Limit   int    `query:"limit" minimum:"0" maximum:"10000"`
+	}
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/crawl/{act}", id: "job-look", tag: "jobs",
+		summary: "Look at a crawl that runs: figures, workers, queues, URIs, events, why a URI is in or out"},
+		func(ctx context.Context, in *look) (*answer[harvest.Reply], error) {
+			reply, err := s.order(ctx, in.ID, harvest.Order{Act: harvest.Act(in.Act), URL: in.URL, Path: in.Path, Via: in.Via, Queue: in.Queue,
+				Pattern: in.Pattern, State: in.State, Sort: in.Sort, Log: in.Log, After: in.After, Limit: in.Limit})
+			return &answer[harvest.Reply]{reply}, err
+		})
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/settings", id: "settings-list", tag: "jobs",
+		summary: "Describe every setting of a crawl"},
+		func(context.Context, *struct{}) (*answer[Page[harvest.Setting]], error) {
+			return &answer[Page[harvest.Setting]]{Page[harvest.Setting]{Items: harvest.Reference()}}, nil
+		})
+}
+
+// order lets the job's crawl carry out an order, on whichever node it runs.
+func (s *server) order(ctx context.Context, id uint64, o harvest.Order) (harvest.Reply, error) {
+	if err := o.Validate(); err != nil {
+		return harvest.Reply{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	job, _, err := s.job(id)
+	if err != nil {
+		return harvest.Reply{}, err
+	}
+	reply, err := s.Crawls.Order(ctx, job, o)
+	if errors.Is(err, harvest.ErrInvalid) {
+		err = fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return reply, err
+}
+
+// mayOrder tells whether the role may give the order: what lets a crawl reach the nodes' own network takes an operator.
+func mayOrder(role catalog.Role, o harvest.Order) error {
+	if o.Act != harvest.ActChange {
+		return nil
+	}
+	settings := harvest.DefaultSettings()
+	if err := settings.Lay(o.Settings); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return mayReach(role, settings)
+}
+
+// Order gives an order to the job's crawl.
+func (c *Client) Order(ctx context.Context, id uint64, o harvest.Order) (harvest.Reply, error) {
+	return post[harvest.Reply](ctx, c, o, "jobs", fmt.Sprint(id), "orders")
+}
+
+// Settings describes every setting of a crawl.
+func (c *Client) Settings(ctx context.Context) ([]harvest.Setting, error) {
+	page, err := get[Page[harvest.Setting]](ctx, c, "settings")
+	return page.Items, err
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"holdfast/api"
+	"holdfast/harvest"
+)
+
+// A crawl without a cluster takes orders on a socket in its folder, from whoever may write there.
+
+// controlSocket is where, in the crawl's folder.
+const controlSocket = "state/control.sock"
+
+// socketPath is a name for the socket that is short enough for the operating system; done ends its validity.
+func socketPath(dir string) (path string, done func(), err error) {
+	path = filepath.Join(dir, controlSocket)
+	if len(path) < 100 {
+		return path, func() {}, nil
+	}
+	f, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("/proc/self/fd/%d/%s", f.Fd(), filepath.Base(path)), func() { _ = f.Close() }, nil
+}
+
+// obeyer carries out orders.
+type obeyer interface {
+	Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error)
+}
+
+// serveControl takes orders for a crawl until ctx ends.
+func serveControl(ctx context.Context, dir string, crawl obeyer) (stop func(), err error) {
+	path, done, err := socketPath(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(filepath.Join(dir, controlSocket)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		done()
+		return nil, err
+	}
+	listener, err := net.Listen("unix", path)
+	if err == nil {
+		err = os.Chmod(path, 0o600)
+	}
+	if err != nil {
+		done()
+		return nil, fmt.Errorf("listen on %s: %w", controlSocket, err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { control(w, r, crawl) })}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = server.Serve(listener) }() // ends with Close
+	return func() {
+		_ = server.Close()
+		<-ended
+		done()
+	}, nil
+}
+
+// maxOrder bounds an order's text: seeds may be many.
+const maxOrder = 64 << 20
+
+// control answers one order.
+func control(w http.ResponseWriter, r *http.Request, crawl obeyer) {
+	var o harvest.Order
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&o)
+	if err == nil {
+		err = o.Validate()
+	}
+	var reply harvest.Reply
+	if err == nil {
+		reply, err = crawl.Obey(r.Context(), o)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(reply) // who asked went away
+}
+
+// order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine.
+func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err error) {
+	if err := o.Validate(); err != nil {
+		return reply, exitError{exitUsage, err}
+	}
+	if id, err := strconv.ParseUint(target, 10, 64); err == nil {
+		err = a.remote(func(ctx context.Context, client *api.Client) (err error) {
+			reply, err = client.Order(ctx, id, o)
+			return err
+		})
+		return reply, err
+	}
+	path, done, err := socketPath(target)
+	if err != nil {
+		return reply, fmt.Errorf("%s: no job's number, and no folder of a crawl: %w", target, err)
+	}
+	defer done()
+	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", path)
+	}}}
+	defer client.CloseIdleConnections()
+	text, err := json.Marshal(o)
+	if err != nil {
+		return reply, fmt.Errorf("encode the order: %w", err)
+	}
+	request, err := http.NewRequestWithContext(a.ctx, http.MethodPost, "http://crawl/orders", bytes.NewReader(text))
+	if err != nil {
+		return reply, fmt.Errorf("give the order: %w", err)
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return reply, fmt.Errorf("no crawl runs in %s: %w", target, err)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		why, err := io.ReadAll(io.LimitReader(answer.Body, 1<<16))
+		if err != nil {
+			return reply, fmt.Errorf("crawl in %s: %w", target, err)
+		}
+		return reply, errors.New(string(bytes.TrimSpace(why)))
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&reply); err != nil {
+		return reply, fmt.Errorf("read the answer of the crawl in %s: %w", target, err)
+	}
+	return reply, nil
+}

@@ -1,0 +1,383 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"holdfast/harvest"
+)
+
+// controlCmds are the commands over a crawl that runs.
+type controlCmds struct {
+	Live        liveCmd        `cmd:"" help:"Show what a crawl is doing this moment: rates, workers, slow hosts."`
+	Queues      queuesCmd      `cmd:"" help:"List the queues."`
+	URIs        urisCmd        `cmd:"" name:"uris" help:"List queued URIs."`
+	Delete      deleteCmd      `cmd:"" help:"Delete queued URIs."`
+	Freeze      freezeCmd      `cmd:"" help:"Freeze queues: nothing of theirs is fetched until they are thawed."`
+	Thaw        thawCmd        `cmd:"" help:"Let frozen queues go on."`
+	Retire      retireCmd      `cmd:"" help:"Retire queues, as if their budget were spent."`
+	Budget      budgetCmd      `cmd:"" help:"Give queues other budgets; retired ones come back."`
+	Block       blockCmd       `cmd:"" help:"Ask a host, or what begins with a SURT prefix, for nothing any more."`
+	Unblock     unblockCmd     `cmd:"" help:"End a block."`
+	Forget      forgetCmd      `cmd:"" help:"Forget that a URI was seen: it is taken when found again."`
+	Never       neverCmd       `cmd:"" help:"Never fetch a URI."`
+	Seeds       seedsCmd       `cmd:"" help:"Add seeds."`
+	Set         setCmd         `cmd:"" help:"Change settings."`
+	Explain     explainCmd     `cmd:"" help:"Tell which settings hold for a URI, and what each rule says to it."`
+	Kill        killCmd        `cmd:"" help:"Break off one fetch."`
+	Checkpoint  checkpointCmd  `cmd:"" help:"Take a checkpoint, to start from again."`
+	Checkpoints checkpointsCmd `cmd:"" help:"List the checkpoints."`
+	Restore     restoreCmd     `cmd:"" help:"Start a crawl from a checkpoint again."`
+	Events      eventsCmd      `cmd:"" help:"Tell what happened."`
+	Search      searchCmd      `cmd:"" help:"Search a log."`
+}
+
+// target is the crawl that an order is for.
+type target struct {
+	Crawl string `arg:"" name:"job" help:"A job's number, or the folder of a crawl that runs on this machine."`
+}
+
+// give gives the order and shows how much it changed.
+func (t target) give(a *app, o harvest.Order) error {
+	reply, err := a.order(t.Crawl, o)
+	if err != nil {
+		return err
+	}
+	return a.answer(reply, func() error {
+		_, err := fmt.Fprintf(a.stdout, "%d\n", reply.Count)
+		return err
+	})
+}
+
+type liveCmd struct{ target }
+
+func (c liveCmd) Run(a *app) error {
+	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActLive})
+	if err != nil || reply.Live == nil {
+		return err
+	}
+	return a.answer(reply.Live, func() error { return showLive(a, reply.Live) })
+}
+
+func showLive(a *app, l *harvest.Live) error {
+	rows := []table.Row{{"state", strings.TrimSpace(l.State + " " + l.Reason)}, {"time", l.Elapsed.Std().Round(time.Second)},
+		{"URIs", fmt.Sprintf("%d found, %d queued, %d fetched, %d failed, %d left out", l.Discovered, l.Queued, l.Succeeded, l.Failed, l.Disregard)},
+		{"rate", fmt.Sprintf("%.1f URIs and %s a second; %.1f since the beginning", l.Rate, size(int64(l.ByteRate)), l.Average)}}
+	for what, counts := range map[string]map[string]int64{"statuses": l.Statuses, "types": l.Types, "queues": l.QueueStates} {
+		names := slices.SortedFunc(maps.Keys(counts), func(x, y string) int { return int(counts[y] - counts[x]) })
+		var parts []string
+		for _, name := range names[:min(len(names), 8)] {
+			parts = append(parts, fmt.Sprintf("%d %s", counts[name], name))
+		}
+		rows = append(rows, table.Row{what, strings.Join(parts, ", ")})
+	}
+	for _, h := range l.Slowest {
+		rows = append(rows, table.Row{"slow host", fmt.Sprintf("%s: %v on average of %d", h.Host, h.Mean.Std().Round(time.Millisecond), h.URIs)})
+	}
+	for _, w := range l.Workers {
+		if w.URL != "" {
+			rows = append(rows, table.Row{fmt.Sprint("worker ", w.Number), fmt.Sprintf("%s for %v: %s", w.Stage, w.For.Std().Round(10*time.Millisecond), w.URL)})
+		}
+	}
+	return a.table(nil, rows)
+}
+
+type queuesCmd struct {
+	target
+	Match string `help:"An expression of their names."`
+	State string `enum:",ready,snoozed,busy,empty,inactive,retired,frozen" default:"" help:"ready, snoozed, busy, empty, inactive, retired or frozen."`
+	Sort  string `enum:"queued,spent,name" default:"queued" help:"queued, spent or name."`
+	Limit int    `default:"50" help:"So many."`
+}
+
+func (c queuesCmd) Run(a *app) error {
+	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActQueues, Queue: c.Match, State: c.State, Sort: c.Sort, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	return list(a, reply.Queues, table.Row{"Queue", "State", "Queued", "Fetched", "Bytes", "Spent", "Budget", "Wakes"}, func(q harvest.Queue) table.Row {
+		wake := ""
+		if q.Wake != nil {
+			wake = q.Wake.Format("15:04:05")
+		}
+		return table.Row{q.Name, q.State, q.Queued, q.Fetched, size(q.Bytes), q.Spent, q.Total, wake}
+	})
+}
+
+type urisCmd struct {
+	target
+	Match string `help:"An expression of the URIs."`
+	Queue string `help:"An expression of queue names."`
+	After string `help:"What the page before ended with."`
+	Limit int    `default:"100" help:"So many."`
+}
+
+func (c urisCmd) Run(a *app) error {
+	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActURIs, Pattern: c.Match, Queue: c.Queue, After: c.After, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	if reply.Next != "" && !a.JSON {
+		defer func() { _, _ = fmt.Fprintf(a.stderr, "more with --after %s\n", reply.Next) }()
+	}
+	return list(a, reply.URIs, table.Row{"URI", "Queue", "Path", "Via", "Tries"}, func(u harvest.QueuedURI) table.Row {
+		return table.Row{u.URL, u.Queue, u.Path, u.Via, u.Tries}
+	})
+}
+
+type deleteCmd struct {
+	target
+	Match string `help:"An expression of the URIs."`
+	Queue string `help:"An expression of queue names."`
+}
+
+func (c deleteCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActDelete, Pattern: c.Match, Queue: c.Queue})
+}
+
+// ofQueues are the arguments of what is done to queues.
+type ofQueues struct {
+	target
+	Match string `arg:"" help:"An expression of their names."`
+}
+
+type (
+	freezeCmd struct{ ofQueues }
+	thawCmd   struct{ ofQueues }
+	retireCmd struct{ ofQueues }
+	budgetCmd struct {
+		ofQueues
+		Session *int64 `help:"What a queue may spend before it makes room; 0 is no limit."`
+		Total   *int64 `help:"What a queue may spend at all; 0 is no limit."`
+	}
+)
+
+func (c freezeCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActFreeze, Queue: c.Match})
+}
+
+func (c thawCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActUnfreeze, Queue: c.Match})
+}
+
+func (c retireCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActRetire, Queue: c.Match})
+}
+
+func (c budgetCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActBudget, Queue: c.Match, Session: c.Session, Total: c.Total})
+}
+
+// ofURL are the arguments of what is done to a URI.
+type ofURL struct {
+	target
+	URL string `arg:"" name:"url" help:"Which."`
+}
+
+type (
+	blockCmd struct {
+		ofURL
+		Reason string `help:"For the job's log."`
+	}
+	unblockCmd struct{ ofURL }
+	forgetCmd  struct{ ofURL }
+	neverCmd   struct{ ofURL }
+)
+
+func (c blockCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActBlock, URL: c.URL, Reason: c.Reason})
+}
+
+func (c unblockCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActUnblock, URL: c.URL})
+}
+
+func (c forgetCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActForget, URL: c.URL})
+}
+
+func (c neverCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActNever, URL: c.URL})
+}
+
+type seedsCmd struct {
+	target
+	File string   `placeholder:"FILE" help:"Seeds, one a line; # begins a comment."`
+	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
+}
+
+func (c seedsCmd) Run(a *app) error {
+	seeds := c.URLs
+	if c.File != "" {
+		more, err := readSeeds(c.File)
+		if err != nil {
+			return err
+		}
+		seeds = append(seeds, more...)
+	}
+	return c.give(a, harvest.Order{Act: harvest.ActSeeds, Seeds: seeds})
+}
+
+// readSeeds reads a file of seeds.
+func readSeeds(path string) (seeds []string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read seeds: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(strings.TrimSpace(line), " #")
+		if line != "" && line[0] != '#' {
+			seeds = append(seeds, strings.TrimSpace(line))
+		}
+	}
+	return seeds, nil
+}
+
+type setCmd struct {
+	target
+	Settings []string `arg:"" name:"name=value" help:"As min_delay=500ms; holdfast settings lists them."`
+}
+
+func (c setCmd) Run(a *app) error {
+	patch, err := harvest.ParsePatch(c.Settings)
+	if err != nil {
+		return exitError{exitUsage, err}
+	}
+	return c.give(a, harvest.Order{Act: harvest.ActChange, Settings: patch})
+}
+
+type explainCmd struct {
+	ofURL
+	Path string `help:"The hops it was found by, as LLE."`
+	Via  string `help:"The URI it was found in."`
+	All  bool   `help:"Show the settings that have their defaults too."`
+}
+
+func (c explainCmd) Run(a *app) error {
+	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActExplain, URL: c.URL, Path: c.Path, Via: c.Via})
+	if err != nil || reply.Explained == nil {
+		return err
+	}
+	e := reply.Explained
+	return a.answer(e, func() error {
+		rows := []table.Row{{"URI", e.URL}, {"counts as", e.Canonical}, {"known", e.Known}, {"robots.txt", e.Robots},
+			{"decision", strings.TrimSpace(e.Decision + ", by " + e.DecidedBy)}}
+		for _, w := range e.Words {
+			rows = append(rows, table.Row{w.Rule, strings.TrimSpace(w.Decision + " " + w.Why)})
+		}
+		for _, name := range slices.Sorted(maps.Keys(e.Settings)) {
+			if o := e.Settings[name]; c.All || o.From != "default" {
+				rows = append(rows, table.Row{name, fmt.Sprintf("%s (%s)", o.Value, o.From)})
+			}
+		}
+		return a.table(nil, rows)
+	})
+}
+
+type killCmd struct {
+	target
+	URL    string `arg:"" optional:"" name:"url" help:"What is being fetched."`
+	Worker int    `help:"Or which worker."`
+}
+
+func (c killCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActKill, URL: c.URL, Worker: c.Worker})
+}
+
+type checkpointCmd struct {
+	target
+	Name string `help:"Default: the time."`
+}
+
+func (c checkpointCmd) Run(a *app) error {
+	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActCheckpoint, Name: c.Name})
+	if err != nil {
+		return err
+	}
+	return showCheckpoints(a, reply.Checkpoints)
+}
+
+type checkpointsCmd struct{ target }
+
+func (c checkpointsCmd) Run(a *app) error {
+	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActCheckpoints})
+	if err != nil {
+		return err
+	}
+	return showCheckpoints(a, reply.Checkpoints)
+}
+
+type restoreCmd struct {
+	target
+	Name string `arg:"" help:"Which checkpoint."`
+}
+
+func (c restoreCmd) Run(a *app) error {
+	return c.give(a, harvest.Order{Act: harvest.ActRestore, Name: c.Name})
+}
+
+func showCheckpoints(a *app, all []harvest.Checkpoint) error {
+	return list(a, all, table.Row{"Checkpoint", "Taken", "Queued", "Bytes"}, func(c harvest.Checkpoint) table.Row {
+		return table.Row{c.Name, c.Taken.UTC().Format(time.RFC3339), c.Queued, size(c.Bytes)}
+	})
+}
+
+type eventsCmd struct {
+	target
+	After string `help:"Those after this number."`
+	Limit int    `default:"100" help:"So many."`
+}
+
+func (c eventsCmd) Run(a *app) error {
+	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActEvents, After: c.After, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	out := json.NewEncoder(a.stdout)
+	for _, e := range reply.Events {
+		if err := out.Encode(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type searchCmd struct {
+	target
+	Match string `arg:"" help:"An expression of lines."`
+	Log   string `default:"crawl.log" help:"Which log."`
+	After string `help:"What the page before ended with."`
+	Limit int    `default:"100" help:"So many, newest first."`
+}
+
+func (c searchCmd) Run(a *app) error {
+	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActSearch, Pattern: c.Match, Log: c.Log, After: c.After, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	return a.answer(reply, func() error {
+		_, err := fmt.Fprintln(a.stdout, strings.Join(reply.Lines, "\n"))
+		return err
+	})
+}
+
+type settingsCmd struct{}
+
+func (settingsCmd) Help() string { return "With --json, all that is known of each, as forms need it." }
+
+func (settingsCmd) Run(a *app) error {
+	return list(a, harvest.Reference(), table.Row{"Setting", "Default", "Meaning"}, func(s harvest.Setting) table.Row {
+		value := string(s.Default)
+		if len(value) > 40 {
+			value = value[:37] + "…"
+		}
+		return table.Row{s.Name, value, s.Help}
+	})
+}

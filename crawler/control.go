@@ -1,0 +1,252 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"holdfast/cdx"
+	"holdfast/crawler/events"
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
+	"holdfast/crawler/report"
+	"holdfast/harvest"
+)
+
+// codeBlocked is how a URI ends that an operator does not want.
+const codeBlocked = -5001
+
+// Obey carries out an order that is valid, while the crawl goes on. What cannot be done is refused with harvest.ErrInvalid.
+func (c *Crawl) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
+	if err := o.Validate(); err != nil {
+		return harvest.Reply{}, err
+	}
+	c.mu.Lock()
+	finished := c.state == Finished
+	c.mu.Unlock()
+	if finished {
+		return harvest.Reply{}, refused("act", string(o.Act), "a crawl that runs; this one has ended")
+	}
+	if o.Reads() {
+		return c.look(ctx, o)
+	}
+	n, err := c.act(ctx, o)
+	if o.Act == harvest.ActCheckpoint && err == nil {
+		all, err := c.checkpoints()
+		return harvest.Reply{Checkpoints: all}, err
+	}
+	return harvest.Reply{Count: n}, err
+}
+
+// act changes something, and returns how many URIs or queues that were.
+func (c *Crawl) act(ctx context.Context, o harvest.Order) (int64, error) {
+	switch o.Act {
+	case harvest.ActPause:
+		c.pauseFor(o.Reason, o.For.Std(), o.By)
+	case harvest.ActResume:
+		c.resume(o.By, 0)
+	case harvest.ActStop:
+		reason := o.Reason
+		if reason == "" {
+			reason = "stopped"
+		}
+		c.stopFor(reason, o.For.Std(), o.By)
+	case harvest.ActKill:
+		if n := c.workers.kill(o.URL, o.Worker); n > 0 {
+			return n, nil
+		}
+		return 0, refused("url", o.URL, "what a worker is fetching")
+	case harvest.ActSeeds:
+		return c.AddSeeds(o.Seeds, o.By)
+	case harvest.ActChange:
+		return int64(len(o.Settings)), c.change(ctx, o.Settings, o.By)
+	case harvest.ActBlock, harvest.ActUnblock:
+		return 1, c.block(o)
+	case harvest.ActForget, harvest.ActNever:
+		return c.single(o)
+	case harvest.ActCheckpoint:
+		return 1, c.checkpoint(ctx, o.Name)
+	case harvest.ActRestore:
+		return 1, c.restore(o.Name, o.By)
+	case harvest.ActDelete:
+		return c.delete(ctx, o)
+	default:
+		return c.steer(ctx, o)
+	}
+	return 1, nil
+}
+
+// steer is what is done to queues.
+func (c *Crawl) steer(ctx context.Context, o harvest.Order) (n int64, err error) {
+	filter := frontier.QueueFilter{Pattern: whole(o.Queue)}
+	kind := events.QueueBudget
+	switch o.Act {
+	case harvest.ActFreeze:
+		kind = events.QueueFrozen
+		n, err = c.frontier.Freeze(ctx, filter)
+	case harvest.ActUnfreeze:
+		kind = events.QueueThawed
+		n, err = c.frontier.Unfreeze(ctx, filter)
+	case harvest.ActRetire:
+		kind = events.QueueRetired
+		n, err = c.frontier.Retire(ctx, filter)
+	case harvest.ActBudget:
+		n, err = c.frontier.Rebudget(ctx, filter, frontier.Budgets{Session: o.Session, Total: o.Total})
+		if err == nil {
+			back, unretired := c.frontier.Unretire(ctx, filter)
+			n, err = max(n, back), unretired
+		}
+	default:
+		return 0, refused("act", string(o.Act), "an act of this crawl")
+	}
+	if err == nil && n == 0 {
+		return 0, refused("queue", o.Queue, "an expression that a queue's whole name matches")
+	}
+	if err == nil {
+		c.publish(events.Event{Kind: kind, Queue: o.Queue, Reason: o.Reason, Count: n, By: o.By})
+	}
+	return n, err
+}
+
+// whole is an expression that has to match a whole name; nil for none.
+func whole(expression string) *regexp.Regexp {
+	if expression == "" {
+		return nil
+	}
+	x, err := regexp.Compile("^(?:" + expression + ")$")
+	if err != nil {
+		return nil // Validate has compiled it
+	}
+	return x
+}
+
+// part is an expression that is looked for; nil for none.
+func part(expression string) *regexp.Regexp {
+	x, err := regexp.Compile(expression)
+	if err != nil || expression == "" {
+		return nil
+	}
+	return x
+}
+
+// delete ends queued URIs; each stands in the log.
+func (c *Crawl) delete(ctx context.Context, o harvest.Order) (int64, error) {
+	now := time.Now()
+	n, err := c.frontier.Delete(ctx, frontier.URIFilter{Queue: whole(o.Queue), URI: part(o.Pattern)}, func(u frontier.URI) any {
+		return &outcome{line: report.Line{Logged: now, Status: frontier.StatusDeleted, Size: -1, URI: u.URL, Path: u.Path, Via: u.Via, Source: u.Source}, seed: u.Via == ""}
+	})
+	c.publish(events.Event{Kind: events.URIsDeleted, Count: n, Reason: o.Queue + " " + o.Pattern, By: o.By})
+	return n, err
+}
+
+// block keeps what begins so from being fetched, or lets it be again. It holds for the rest of the crawl.
+func (c *Crawl) block(o harvest.Order) error {
+	act, value := c.scope.Block, []byte("1")
+	if o.Act == harvest.ActUnblock {
+		act, value = c.scope.Unblock, nil
+	}
+	if err := act(o.URL); err != nil {
+		return err
+	}
+	c.frontier.SetValue(valueBlocked+o.URL, value)
+	c.publish(events.Event{Kind: events.HostBlocked, Host: o.URL, Reason: string(o.Act) + " " + o.Reason, By: o.By})
+	return nil
+}
+
+// single is what is done to one URI.
+func (c *Crawl) single(o harvest.Order) (int64, error) {
+	url, err := cdx.Normalize(o.URL)
+	if err != nil {
+		return 0, refused("url", o.URL, "a URL")
+	}
+	key := c.canon.Canonical(url)
+	if o.Act == harvest.ActForget {
+		err = c.frontier.Forget(key)
+	} else {
+		line := report.Line{Logged: time.Now(), Status: codeBlocked, Size: -1, URI: url, Annotations: []string{"never"}}
+		err = c.frontier.Never(key, codeBlocked, &outcome{line: line})
+	}
+	if errors.Is(err, frontier.ErrInFlight) {
+		return 0, refused("url", url, "one that is not being fetched this moment; kill the fetch first")
+	}
+	return 1, err
+}
+
+// change changes settings and lets what they hold for know.
+func (c *Crawl) change(ctx context.Context, patch map[string]rawJSON, by string) error {
+	if err := c.Change(patch); err != nil {
+		return err
+	}
+	names := []string{}
+	for name := range patch {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	c.publish(events.Event{Kind: events.SettingsChanged, Names: names, By: by})
+	return c.frontier.Repolicy(ctx)
+}
+
+// look tells something.
+func (c *Crawl) look(ctx context.Context, o harvest.Order) (r harvest.Reply, err error) {
+	switch o.Act {
+	case harvest.ActLive:
+		r.Live = c.liveFigures()
+	case harvest.ActExplain:
+		r.Explained, err = c.Explain(o.URL, o.Path, o.Via)
+	case harvest.ActQueues:
+		r.Queues, err = c.queues(ctx, o)
+	case harvest.ActURIs:
+		r.URIs, r.Next, err = c.uris(ctx, o)
+	case harvest.ActCheckpoints:
+		r.Checkpoints, err = c.checkpoints()
+	case harvest.ActEvents:
+		r.Events, r.Next, err = c.eventsAfter(o.After, o.Limit)
+	case harvest.ActSearch:
+		r.Lines, r.Next, err = c.search(ctx, o)
+	}
+	return r, err
+}
+
+// refused says that an order cannot be carried out.
+func refused(field, given, allowed string) error {
+	return fmt.Errorf("%w: %s: given %q, allowed: %s", harvest.ErrInvalid, field, given, allowed)
+}
+
+// Explain tells which settings hold for a URI, and what each rule says to it as found by the path in the via.
+func (c *Crawl) Explain(given, path, via string) (*harvest.Explained, error) {
+	url, err := cdx.Normalize(given)
+	if err != nil {
+		return nil, refused("url", given, "a URL")
+	}
+	t, err := fetch.ParseTarget(url)
+	if err != nil {
+		return nil, refused("url", given, "an http or https URL")
+	}
+	sheets := c.plan.Load().sheets
+	out := &harvest.Explained{URL: url, Canonical: c.canon.Canonical(url)}
+	subject := explained(url, path, via, c.settingsOf(t))
+	verdict := c.scope.Decide(subject)
+	out.Decision, out.DecidedBy, out.Status = "accept", verdict.Rule, verdict.Status
+	if !verdict.Accepted() {
+		out.Decision = "reject"
+	}
+	for _, w := range c.scope.Explain(subject) {
+		out.Words = append(out.Words, harvest.Word{Rule: w.Rule, Decision: w.Decision.String(), Why: w.Why})
+	}
+	if out.Robots, err = c.explainRobots(t, subject); err != nil {
+		return nil, err
+	}
+	out.Known = "new"
+	_, status, done, err := c.frontier.Record(out.Canonical)
+	if err != nil {
+		return nil, err
+	}
+	if done {
+		out.Known = fmt.Sprintf("finished with status %d", status)
+	}
+	out.Settings = sheets.Explain(contextOf(t))
+	return out, nil
+}

@@ -1,0 +1,85 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"holdfast/crawler/extract"
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/report"
+	"holdfast/harvest"
+)
+
+// maxExtract is how much of a document is looked through for links, unpacked.
+const maxExtract = 10 << 20
+
+// extract finds the links of what was fetched.
+func (w *worker) extract(_ context.Context, v *visit) (step, error) {
+	x := v.exchange
+	if x == nil || x.Status == 304 {
+		return next, nil
+	}
+	h := x.Head
+	doc := extract.Document{URL: v.uri.URL, Via: v.referer(), Manifest: strings.HasSuffix(v.uri.Path, "M"), ContentType: h.Get("Content-Type"),
+		Location: h.Get("Location"), ContentLocation: h.Get("Content-Location"), Refresh: h.Get("Refresh"), Link: h.All("Link"), RobotsTag: h.All("X-Robots-Tag")}
+	extractor, err := w.extractor(v.set)
+	if err != nil {
+		return over, err
+	}
+	if x.BodySize > 0 && extractor.Wants(doc.ContentType, v.uri.URL, doc.Manifest) {
+		if doc.Body, err = x.Payload(maxExtract); err != nil {
+			v.notes = append(v.notes, "undecodable")
+			v.problem = err
+		}
+	}
+	if !w.links(v, extractor, doc) {
+		clear(w.extractors) // who knows how it was left
+		return next, nil
+	}
+	v.notes = append(v.notes, v.links.Annotations()...)
+	if v.set.MetaRobots == metaObey && v.links.Robots&extract.NoFollow != 0 {
+		v.notes = append(v.notes, "nofollow")
+		v.links.Links = redirectsOf(v.links.Links, x)
+	}
+	return next, nil
+}
+
+// links finds the links. A fault in an extractor costs the links of one document, not the crawl: it stands in runtime-errors.log.
+func (w *worker) links(v *visit, x *extract.Extractor, doc extract.Document) (ok bool) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			w.log.Error("extractor failed", "uri", v.uri.URL, "fault", fault)
+			line := w.line(v)
+			what := fmt.Sprintf("%v\n%s", fault, debug.Stack())
+			w.logs.RuntimeErrors.Add(func(b []byte) []byte { return report.AppendError(b, &line, what) })
+			v.notes = append(v.notes, "err=extractor")
+		}
+	}()
+	v.links = x.Links(doc)
+	return true
+}
+
+// redirectsOf keeps of the links where the response itself leads.
+func redirectsOf(links []extract.Link, x *fetch.Exchange) []extract.Link {
+	if redirects(x.Status) && len(links) > 0 && links[0].Hop == extract.Redirect {
+		return links[:1]
+	}
+	return nil
+}
+
+// extractor returns this worker's extractor for the settings.
+func (w *worker) extractor(s *harvest.Settings) (*extract.Extractor, error) {
+	types, err := extract.ParseTypes(s.Extractors)
+	if err != nil {
+		return nil, err
+	}
+	options := extract.Options{Speculative: s.MaxSpeculativeHops > 0, Forms: true, Types: types, MaxLinks: s.MaxLinks}
+	x := w.extractors[options]
+	if x == nil {
+		x = extract.New(options)
+		w.extractors[options] = x
+	}
+	return x, nil
+}

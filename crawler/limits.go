@@ -1,0 +1,131 @@
+package crawler
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"holdfast/crawler/frontier"
+	"holdfast/crawler/report"
+)
+
+// checkLimits stops a crawl that has all it may have.
+func (c *Crawl) checkLimits() {
+	s := c.base()
+	if s.MaxObjects > 0 && c.objects.Load() >= s.MaxObjects {
+		c.Stop(reasonObjects)
+	}
+	if s.MaxBytes > 0 && c.frontier.Counters().Bytes >= s.MaxBytes {
+		c.Stop(reasonBytes)
+	}
+}
+
+// limitPoll is how often limits are looked at that no fetch runs into: the settings may have changed.
+const limitPoll = time.Second
+
+// watch calls look every so often until done.
+func watch(done <-chan struct{}, every time.Duration, look func()) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			look()
+		case <-done:
+			return
+		}
+	}
+}
+
+// watchTime stops the crawl when its time is over.
+func (c *Crawl) watchTime(done <-chan struct{}) {
+	for {
+		wait := limitPoll
+		if limit := c.base().MaxTime.Std(); limit > 0 {
+			c.mu.Lock()
+			left := limit - c.running()
+			c.mu.Unlock()
+			if left <= 0 {
+				c.Stop(reasonTime)
+				return
+			}
+			wait = min(wait, left)
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-done:
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// watchDisk pauses the crawl while its disk has less room than it is to leave.
+func (c *Crawl) watchDisk(done <-chan struct{}) {
+	paused := 0
+	look := func() {
+		least := c.base().MinFreeDisk
+		free, _, err := c.disk.Free(c.cfg.Dir)
+		if err != nil {
+			c.log.Warn("room on the disk is not known", "error", err)
+			return
+		}
+		full := least > 0 && free < uint64(least)
+		c.mu.Lock()
+		state, pauses := c.state, c.pauses
+		c.mu.Unlock()
+		switch {
+		case full && state == Running:
+			c.Pause(fmt.Sprintf("the disk has %d bytes free, min_free_disk is %d", free, least))
+			c.log.Warn("crawl pauses", "free", free, "min_free_disk", least)
+			c.mu.Lock()
+			paused = c.pauses
+			c.mu.Unlock()
+		case !full && state == Paused && paused == pauses:
+			c.resume("", paused)
+		}
+	}
+	look()
+	watch(done, limitPoll, look)
+}
+
+// watchProgress writes the progress log.
+func (c *Crawl) watchProgress(done <-chan struct{}) {
+	var before report.Progress
+	write := func() {
+		p := c.sample(before)
+		before = p
+		c.logs.Progress.Add(p.AppendTo)
+	}
+	c.logs.Progress.Add(func(b []byte) []byte { return append(append(b, report.ProgressLegend...), '\n') })
+	write()
+	watch(done, report.ProgressEvery, write)
+	write()
+}
+
+// sample is how the crawl stands, and how fast it went since the last sample.
+func (c *Crawl) sample(before report.Progress) report.Progress {
+	counters := c.frontier.Counters()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	c.mu.Lock()
+	elapsed := c.running()
+	c.mu.Unlock()
+	p := report.Progress{At: time.Now(), Discovered: counters.Discovered, Queued: counters.Queued, Downloaded: counters.Succeeded,
+		Failures: counters.Failed, Busy: c.workers.busy(), MemoryKB: int64(m.HeapAlloc >> 10), HeapKB: int64(m.HeapSys >> 10)}
+	rates := c.live.Rates(p.At, elapsed, report.Count{URLs: counters.Succeeded, Bytes: counters.Bytes})
+	p.DocsPerSecond, p.AverageDocs = rates.URIs, rates.AverageURIs
+	p.KBPerSecond, p.AverageKB = int64(rates.Bytes)>>10, int64(rates.AverageBytes)>>10
+	summary := c.frontier.Summary()
+	if n := summary.Queues; n > 0 {
+		p.AverageOfQueue = counters.Queued / n
+	}
+	p.Congestion = congestion(summary.States, c.base().Workers)
+	return p
+}
+
+// congestion is how many queues could be worked on for each worker.
+func congestion(states map[frontier.State]int64, workers int) float64 {
+	return float64(states[frontier.Ready]+states[frontier.Busy]) / float64(max(workers, 1))
+}

@@ -1,0 +1,188 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"strings"
+	"time"
+
+	"holdfast/crawler/events"
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
+	"holdfast/harvest"
+)
+
+// Codes of URIs that were not fetched, as Heritrix numbers them.
+const (
+	codeNoDomain  = -6
+	codeNoRobots  = -61
+	codePrecluded = -9998
+)
+
+// preFetch decides whether the URI is to be fetched at all and whether something else has to be known first.
+func (w *worker) preFetch(ctx context.Context, v *visit) (step, error) {
+	u := v.uri
+	if host, ok := strings.CutPrefix(u.URL, "dns:"); ok {
+		v.host = host
+		return next, nil
+	}
+	target, err := fetch.ParseTarget(u.URL)
+	if err != nil {
+		v.status = fetch.CodeUnfetchable
+		if errors.Is(err, fetch.ErrScheme) {
+			v.notes = append(v.notes, "unsupportedScheme")
+		}
+		return over, nil
+	}
+	v.target, v.set = target, w.settingsOf(target)
+	v.subject.Settings = v.set
+	if to, err := w.judge(v); to != next || err != nil {
+		return to, err
+	}
+	if to, err := w.addresses(v); to != next || err != nil {
+		return to, err
+	}
+	if isPrerequisite(u) {
+		return next, nil
+	}
+	if v.set.Robots != harvest.RobotsIgnore {
+		if to, err := w.robots(v); to != next || err != nil {
+			return to, err
+		}
+	}
+	return w.login(ctx, v)
+}
+
+// judge asks the scope again, as settings may have changed since the URI was found, and the limits of its domain.
+func (w *worker) judge(v *visit) (step, error) {
+	verdict := w.scope.Decide(v.subject)
+	if verdict.Accepted() && !isPrerequisite(v.uri) {
+		var err error
+		if verdict, err = w.quotas.verdict(v.subject.Domain(), v.set); err != nil {
+			return over, err
+		}
+	}
+	if verdict.Accepted() {
+		return next, nil
+	}
+	v.status = verdict.Status
+	if verdict.Note != "" {
+		v.notes = append(v.notes, verdict.Note)
+		if strings.HasPrefix(verdict.Note, "trap:") {
+			w.publish(events.Event{Kind: events.TrapCaught, URI: v.uri.URL, Reason: verdict.Note})
+		}
+	}
+	return over, nil
+}
+
+// addresses finds where the host is; its name has to be looked up first, as a URI of its own. A proxy looks for itself.
+func (w *worker) addresses(v *visit) (step, error) {
+	if w.plan.Load().routes.Way(v.target.Host).Proxy != nil {
+		return next, nil
+	}
+	if addr, err := netip.ParseAddr(v.target.Host); err == nil {
+		v.addrs = []netip.Addr{addr}
+	} else {
+		facts, err := w.servers.host(v.target.Host, time.Now())
+		switch {
+		case err != nil:
+			return over, err
+		case facts == nil:
+			return again, w.frontier.Defer(v.uri, w.prerequisite(v.uri, "dns:"+v.target.Host))
+		case len(facts.Addrs) == 0:
+			v.status = codeNoDomain
+			return over, nil
+		}
+		v.addrs = facts.Addrs
+	}
+	for _, a := range v.addrs {
+		if w.allowed(a) {
+			return next, nil
+		}
+	}
+	v.status = fetch.CodeForbidden
+	v.notes = append(v.notes, "privateAddress")
+	return over, nil
+}
+
+// robots asks the site's robots.txt, which has to be fetched first.
+func (w *worker) robots(v *visit) (step, error) {
+	facts, err := w.servers.site(v.target.Scheme, v.target.Authority, time.Now())
+	switch {
+	case err != nil:
+		return over, err
+	case facts == nil:
+		return again, w.frontier.Defer(v.uri, w.prerequisite(v.uri, robotsURL(v.target)))
+	case facts.Unreachable && v.set.Robots != harvest.RobotsCustom:
+		v.status = codeNoRobots
+		return over, nil
+	}
+	if precluded, _ := w.scope.Precluded(v.subject, facts.rules); precluded {
+		v.status = codePrecluded
+		return over, nil
+	}
+	return next, nil
+}
+
+func (w *worker) prerequisite(u *frontier.URI, url string) frontier.URI {
+	return frontier.URI{URL: url, Path: u.Path + "P", Via: u.URL, Source: u.Source, Queue: u.Queue, Host: u.Host}
+}
+
+func isPrerequisite(u *frontier.URI) bool { return strings.HasSuffix(u.Path, "P") }
+
+func robotsURL(t fetch.Target) string { return t.Scheme + "://" + t.Authority + "/robots.txt" }
+
+func isRobots(t fetch.Target) bool { return t.Path == "/robots.txt" }
+
+// login sends the form logins that the host's credentials ask for, before anything else of it is fetched.
+func (w *worker) login(ctx context.Context, v *visit) (step, error) {
+	for _, cred := range w.logins.Forms(v.target.Host) {
+		done, err := w.frontier.Value(valueLogin + cred.URL)
+		if err != nil {
+			return over, err
+		}
+		if len(done) > 0 {
+			continue
+		}
+		if err := w.sendForm(ctx, v, cred); err != nil {
+			return over, err
+		}
+		if ctx.Err() != nil {
+			w.frontier.Return(v.uri, 0)
+			return again, nil
+		}
+	}
+	return next, nil
+}
+
+// sendForm sends one form login and records it, as a URI of its own beside what may be fetched from the same address.
+func (w *worker) sendForm(ctx context.Context, v *visit, cred harvest.Credential) error {
+	r, err := fetch.FormRequest(cred)
+	if err != nil {
+		w.log.Warn("login cannot be sent", "url", cred.URL, "error", err)
+		w.frontier.SetValue(valueLogin+cred.URL, []byte("0"))
+		return nil
+	}
+	form := w.prerequisite(v.uri, cred.URL)
+	form.Key, form.Priority = "login "+cred.URL, frontier.Prerequisite
+	u, err := w.frontier.Claim(form)
+	if err != nil || u == nil {
+		return err
+	}
+	hop := &visit{uri: u, target: r.Target, set: v.set, subject: v.subject, detour: true}
+	defer w.release(hop)
+	if err := w.fetchNow(ctx, hop, r); err != nil {
+		return err
+	}
+	if ctx.Err() != nil && len(hop.records) == 0 {
+		w.frontier.Return(u, 0)
+		return nil
+	}
+	w.frontier.SetValue(valueLogin+cred.URL, []byte("1"))
+	if err := w.postProcess(ctx, hop); err != nil {
+		return err
+	}
+	pause(ctx, w.politeness(hop))
+	return nil
+}

@@ -1,0 +1,105 @@
+package crawler
+
+import (
+	"strings"
+	"sync"
+
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
+	"holdfast/crawler/scope"
+	"holdfast/harvest"
+)
+
+// What queues are by.
+const (
+	queueByIP     = "ip"
+	queueByDomain = "domain"
+)
+
+// entry is a URI as the frontier takes it: by what it is known, in which queue it stands, and what it costs.
+func (c *Crawl) entry(url string, t fetch.Target, s *harvest.Settings) frontier.URI {
+	u := frontier.URI{URL: url, Queue: queueOf(t, s), Cost: cost(t, s)}
+	if key := c.canon.Canonical(url); key != url {
+		u.Key = key
+	}
+	if u.Queue != t.Authority {
+		u.Host = t.Authority
+	}
+	return u
+}
+
+// queueOf names the queue of a URI. Queues by address are by host, too: it is their turns at a host that are by address,
+// as a host may have another address tomorrow.
+func queueOf(t fetch.Target, s *harvest.Settings) string {
+	switch {
+	case s.QueueName != "":
+		return s.QueueName
+	case s.QueueBy == queueByDomain:
+		subject := scope.Subject{URL: t.URL}
+		return subject.Domain()
+	}
+	return t.Authority
+}
+
+// longPath is from where a path costs more.
+const longPath = 100
+
+// cost is what a fetch takes of its queue's budgets.
+func cost(t fetch.Target, s *harvest.Settings) int64 {
+	switch s.CostPolicy {
+	case "zero":
+		return 0
+	case "wag":
+		n := int64(1)
+		if strings.Contains(t.Path, "?") {
+			n++
+		}
+		if len(t.Path) > longPath {
+			n++
+		}
+		return n
+	}
+	return 1
+}
+
+// policy tells the frontier how to treat a queue. The settings are those of the root of the host it is named for.
+func (c *Crawl) policy(queue string) frontier.Policy {
+	s := c.base()
+	if t, err := fetch.ParseTarget("http://" + queue + "/"); err == nil {
+		s = c.settingsOf(t)
+	}
+	return frontier.Policy{Valence: s.HostValence, SessionBudget: s.SessionBudget, TotalBudget: s.TotalBudget, Precedence: s.Precedence}
+}
+
+// limiters are the bandwidth limits of the queues that have one.
+type limiters struct {
+	mu sync.Mutex
+	of map[string]*fetch.Limiter
+}
+
+// maxLimiters is how many queues' limits are kept; one that was pushed out begins anew.
+const maxLimiters = 20_000
+
+func newLimiters() *limiters { return &limiters{of: map[string]*fetch.Limiter{}} }
+
+// get returns a queue's limiter at the rate, nil for none.
+func (l *limiters) get(queue string, rate int64) *fetch.Limiter {
+	if rate <= 0 {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limiter := l.of[queue]
+	if limiter == nil {
+		for old := range l.of {
+			if len(l.of) < maxLimiters {
+				break
+			}
+			delete(l.of, old)
+		}
+		limiter = fetch.NewLimiter(rate)
+		l.of[queue] = limiter
+	}
+	limiter.SetRate(rate)
+	return limiter
+}

@@ -1,0 +1,108 @@
+package crawler
+
+import (
+	"strings"
+	"time"
+
+	"holdfast/cdx"
+	"holdfast/crawler/events"
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
+	"holdfast/crawler/report"
+)
+
+// readSeeds brings the seeds into normal form and returns those that are no URLs of the web.
+func (c *Crawl) readSeeds() (bad []string) {
+	c.seeds, bad = normalSeeds(c.cfg.Job.Seeds)
+	return bad
+}
+
+func normalSeeds(given []string) (seeds, bad []string) {
+	for _, seed := range given {
+		url, err := cdx.Normalize(seed)
+		if err == nil {
+			_, err = fetch.ParseTarget(url)
+		}
+		if err != nil {
+			bad = append(bad, seed)
+			continue
+		}
+		seeds = append(seeds, url)
+	}
+	return seeds, bad
+}
+
+// addSeeds queues the seeds that the frontier does not know, and logs the bad ones.
+func (c *Crawl) addSeeds(bad []string) error {
+	if _, err := c.queueSeeds(c.seeds, bad, false); err != nil {
+		return err
+	}
+	return c.commit()
+}
+
+// queueSeeds queues seeds and returns how many that changed. Those that are known already are only taken again by force.
+func (c *Crawl) queueSeeds(seeds, bad []string, force bool) (n int64, err error) {
+	for _, seed := range bad {
+		c.log.Info("seed is no URL of the web", "seed", seed)
+		u, err := c.frontier.Claim(frontier.URI{URL: seed, Source: seed, Queue: "malformed"})
+		if err != nil {
+			return n, err
+		}
+		if u == nil {
+			continue
+		}
+		wrong := report.URIError{Logged: time.Now(), Problem: "no URL of the web", Text: seed}
+		c.logs.URIErrors.Add(wrong.AppendTo)
+		line := report.Line{Logged: time.Now(), Status: fetch.CodeUnfetchable, Size: -1, URI: seed, Source: seed, Annotations: []string{"malformedSeed"}}
+		o := &outcome{line: line, seed: true}
+		if _, err := c.frontier.Finish(u, frontier.Outcome{Status: line.Status, Kind: frontier.Failed, Attach: o}, nil); err != nil {
+			return n, err
+		}
+	}
+	for _, seed := range seeds {
+		t, err := fetch.ParseTarget(seed)
+		if err != nil {
+			return n, err
+		}
+		u := c.entry(seed, t, c.settingsOf(t))
+		u.Source, u.Priority = seed, frontier.High
+		add := c.frontier.Add
+		if force {
+			add = c.frontier.Force
+		}
+		added, err := add(u)
+		if err != nil {
+			return n, err
+		}
+		if added {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// AddSeeds adds seeds to a crawl that runs: they widen the scope and are fetched, also if they were before. It returns how many
+// were queued; what is no URL of the web is logged as such.
+func (c *Crawl) AddSeeds(given []string, by string) (int64, error) {
+	seeds, bad := normalSeeds(given)
+	for _, seed := range seeds {
+		c.scope.Admit(seed)
+		c.frontier.SetValue(valueAdmitted+seed, []byte("1"))
+		c.frontier.SetValue(valueAdded+seed, []byte("1"))
+	}
+	n, err := c.queueSeeds(seeds, bad, true)
+	if err == nil {
+		c.publish(events.Event{Kind: events.SeedsAdded, Count: n, By: by})
+	}
+	return n, err
+}
+
+// allSeeds are the job's seeds as given, and those added while it ran.
+func (c *Crawl) allSeeds() ([]string, error) {
+	all := append([]string(nil), c.cfg.Job.Seeds...)
+	err := c.frontier.Values(valueAdded, func(name string, _ []byte) error {
+		all = append(all, strings.TrimPrefix(name, valueAdded))
+		return nil
+	})
+	return all, err
+}

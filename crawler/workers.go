@@ -1,0 +1,101 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// errKilled ends one fetch.
+var errKilled = errors.New("killed by the operator")
+
+// workers are as many as the settings ask for, also when that changes.
+type workers struct {
+	mu     sync.Mutex
+	start  func(number int) // nil while the crawl does not run
+	wanted int
+	idle   map[int]context.CancelFunc // ends a worker once it has no URI
+	doing  map[int]task
+	group  sync.WaitGroup
+}
+
+// task is what a worker is at.
+type task struct {
+	url    string
+	cancel context.CancelCauseFunc
+}
+
+func newWorkers() *workers {
+	return &workers{idle: map[int]context.CancelFunc{}, doing: map[int]task{}}
+}
+
+// run lets n workers work, each by its number from 1, until all have ended. A worker is to end when ctx does.
+func (w *workers) run(ctx context.Context, n int, work func(ctx context.Context, number int)) {
+	w.mu.Lock()
+	w.start = func(number int) {
+		idle, cancel := context.WithCancel(ctx)
+		w.idle[number] = cancel
+		w.group.Go(func() {
+			work(idle, number)
+			cancel()
+			w.mu.Lock()
+			delete(w.idle, number)
+			w.mu.Unlock()
+		})
+	}
+	w.mu.Unlock()
+	w.want(n)
+	w.group.Wait()
+	w.mu.Lock()
+	w.start = nil
+	w.mu.Unlock()
+}
+
+// want changes how many there are: those with the highest numbers end after their URI.
+func (w *workers) want(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wanted = n
+	for number, cancel := range w.idle {
+		if number > n {
+			cancel()
+		}
+	}
+	for number := 1; w.start != nil && number <= n; number++ {
+		if w.idle[number] == nil {
+			w.start(number)
+		}
+	}
+}
+
+func (w *workers) begin(number int, url string, cancel context.CancelCauseFunc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doing[number] = task{url, cancel}
+}
+
+func (w *workers) end(number int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.doing, number)
+}
+
+// kill breaks off the fetch of a URL, or what a worker is at, and reports how many that were.
+func (w *workers) kill(url string, number int) (n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, t := range w.doing {
+		if url != "" && t.url == url || number != 0 && i == number {
+			t.cancel(errKilled)
+			n++
+		}
+	}
+	return n
+}
+
+// busy is how many are at a URI.
+func (w *workers) busy() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.doing)
+}

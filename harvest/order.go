@@ -1,0 +1,228 @@
+package harvest
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Act is what an Order asks of a crawl that runs.
+type Act string
+
+// The acts. Each names the fields of Order that it reads.
+const (
+	ActLive        Act = "live"        // counts, rates, slowest hosts, workers; reads nothing
+	ActPause       Act = "pause"       // Reason, For: resume by itself after that
+	ActResume      Act = "resume"      //
+	ActStop        Act = "stop"        // Reason, For: what is in flight may take so long yet
+	ActKill        Act = "kill"        // URL or Worker: break off one fetch; the URI ends with status -7000
+	ActSeeds       Act = "seeds"       // Seeds: add them
+	ActChange      Act = "change"      // Settings
+	ActExplain     Act = "explain"     // URL, Path, Via: which settings hold for it, and what each rule says
+	ActQueues      Act = "queues"      // Queue, State, Sort, Limit: list queues
+	ActURIs        Act = "uris"        // Queue, Pattern, After, Limit: list queued URIs
+	ActDelete      Act = "delete"      // Queue, Pattern: end queued URIs with status -6000
+	ActFreeze      Act = "freeze"      // Queue
+	ActUnfreeze    Act = "unfreeze"    // Queue
+	ActRetire      Act = "retire"      // Queue
+	ActBudget      Act = "budget"      // Queue, Session, Total: give queues other budgets; retired ones come back
+	ActBlock       Act = "block"       // URL, or a SURT prefix, or a host: ask for nothing there any more
+	ActUnblock     Act = "unblock"     // the same
+	ActForget      Act = "forget"      // URL: as if it had never been seen; it is taken when found again
+	ActNever       Act = "never"       // URL: it ends with status -5001 and is not taken again
+	ActCheckpoint  Act = "checkpoint"  // Name: default a time
+	ActCheckpoints Act = "checkpoints" //
+	ActRestore     Act = "restore"     // Name: start from that checkpoint again
+	ActEvents      Act = "events"      // After, Limit: what happened
+	ActSearch      Act = "search"      // Log, Pattern, After, Limit: lines of a log, newest first
+)
+
+// Order is one act of live control. All by which URIs and queues are chosen are regular expressions (RE2).
+type Order struct {
+	Act      Act                        `json:"act"`
+	By       string                     `json:"by,omitempty"` // who gives it
+	Reason   string                     `json:"reason,omitempty"`
+	For      Duration                   `json:"for,omitempty"`
+	URL      string                     `json:"url,omitempty"`
+	Path     string                     `json:"path,omitempty"` // hops
+	Via      string                     `json:"via,omitempty"`
+	Worker   int                        `json:"worker,omitempty"`
+	Seeds    []string                   `json:"seeds,omitempty"`
+	Settings map[string]json.RawMessage `json:"settings,omitempty"`
+	Queue    string                     `json:"queue,omitempty"`   // expression
+	Pattern  string                     `json:"pattern,omitempty"` // expression
+	State    string                     `json:"state,omitempty"`
+	Sort     string                     `json:"sort,omitempty"`
+	Session  *int64                     `json:"session_budget,omitempty"`
+	Total    *int64                     `json:"total_budget,omitempty"`
+	Name     string                     `json:"name,omitempty"`
+	Log      string                     `json:"log,omitempty"`
+	After    string                     `json:"after,omitempty"`
+	Limit    int                        `json:"limit,omitempty"`
+}
+
+// Reply is what an order brought; only what the act has to tell is there.
+type Reply struct {
+	Count       int64             `json:"count,omitempty"` // URIs or queues that were changed
+	Live        *Live             `json:"live,omitempty"`
+	Queues      []Queue           `json:"queues,omitempty"`
+	URIs        []QueuedURI       `json:"uris,omitempty"`
+	Explained   *Explained        `json:"explained,omitempty"`
+	Checkpoints []Checkpoint      `json:"checkpoints,omitempty"`
+	Events      []json.RawMessage `json:"events,omitempty"`
+	Lines       []string          `json:"lines,omitempty"`
+	Next        string            `json:"next,omitempty"` // give it as After for more; "" at the end
+}
+
+// Live is how a crawl stands this moment.
+type Live struct {
+	State       string           `json:"state"`
+	Reason      string           `json:"reason,omitempty"`
+	Until       *time.Time       `json:"until,omitempty"` // of a pause or stop
+	Elapsed     Duration         `json:"elapsed"`
+	Discovered  int64            `json:"discovered"`
+	Queued      int64            `json:"queued"`
+	Finished    int64            `json:"finished"`
+	Succeeded   int64            `json:"succeeded"`
+	Failed      int64            `json:"failed"`
+	Disregard   int64            `json:"disregarded"`
+	Bytes       int64            `json:"bytes"`
+	Rate        float64          `json:"rate"`         // URIs finished per second, lately
+	Average     float64          `json:"average"`      // since the beginning
+	ByteRate    float64          `json:"byte_rate"`    // per second, lately
+	Types       map[string]int64 `json:"types"`        // documents by media type
+	Statuses    map[string]int64 `json:"statuses"`     // URIs by status
+	QueueStates map[string]int64 `json:"queue_states"` // queues by state
+	Slowest     []SlowHost       `json:"slowest"`
+	Workers     []Worker         `json:"workers"`
+}
+
+// SlowHost is a host whose answers take long.
+type SlowHost struct {
+	Host string   `json:"host"`
+	Mean Duration `json:"mean"`
+	URIs int64    `json:"uris"`
+}
+
+// Worker is what one worker is doing.
+type Worker struct {
+	Number int      `json:"number"`
+	Stage  string   `json:"stage"` // "idle", or of the chain
+	URL    string   `json:"url,omitempty"`
+	For    Duration `json:"for"` // so long it has been at this URI
+}
+
+// Queue is one queue of the frontier.
+type Queue struct {
+	Name       string     `json:"name"`
+	State      string     `json:"state"`
+	Queued     int64      `json:"queued"`
+	InFlight   int        `json:"in_flight"`
+	Spent      int64      `json:"spent"`
+	Session    int64      `json:"session_budget"`
+	Total      int64      `json:"total_budget"`
+	Precedence int        `json:"precedence"`
+	Wake       *time.Time `json:"wake,omitempty"`
+	Bytes      int64      `json:"bytes"`
+	Fetched    int64      `json:"fetched"`
+}
+
+// QueuedURI is a URI that waits.
+type QueuedURI struct {
+	URL      string `json:"url"`
+	Queue    string `json:"queue"`
+	Path     string `json:"path"`
+	Via      string `json:"via,omitempty"`
+	Source   string `json:"source,omitempty"`
+	Priority int    `json:"priority"`
+	Tries    int    `json:"tries,omitempty"`
+}
+
+// Explained tells what is done about a URI, and why.
+type Explained struct {
+	URL       string            `json:"url"`
+	Canonical string            `json:"canonical"`
+	Known     string            `json:"known"` // "new", "queued", "finished with status 200"
+	Decision  string            `json:"decision"`
+	DecidedBy string            `json:"decided_by"`
+	Status    int               `json:"status,omitempty"` // it would end with, when rejected
+	Words     []Word            `json:"words"`
+	Robots    string            `json:"robots,omitempty"`
+	Settings  map[string]Origin `json:"settings"`
+}
+
+// Word is what one rule says to a URI.
+type Word struct {
+	Rule     string `json:"rule"`
+	Decision string `json:"decision"` // "accept", "reject" or "pass"
+	Why      string `json:"why,omitempty"`
+}
+
+// Checkpoint is a state that the crawl can be started from again.
+type Checkpoint struct {
+	Name   string    `json:"name"`
+	Taken  time.Time `json:"taken"`
+	Queued int64     `json:"queued"`
+	Bytes  int64     `json:"bytes"` // on disk
+}
+
+// Orders with what they need.
+func (o Order) needs() []string {
+	switch o.Act {
+	case ActExplain, ActBlock, ActUnblock, ActForget, ActNever:
+		return []string{"url"}
+	case ActSeeds:
+		return []string{"seeds"}
+	case ActChange:
+		return []string{"settings"}
+	case ActDelete:
+		return []string{"pattern"}
+	case ActFreeze, ActUnfreeze, ActRetire, ActBudget:
+		return []string{"queue"}
+	case ActRestore:
+		return []string{"name"}
+	}
+	return nil
+}
+
+// MaxListed is how many entries one Reply lists.
+const MaxListed = 10_000
+
+// Validate tells whether the order can be carried out; the error names the field, what was given and what is allowed.
+func (o Order) Validate() error {
+	known := []Act{ActLive, ActPause, ActResume, ActStop, ActKill, ActSeeds, ActChange, ActExplain, ActQueues, ActURIs, ActDelete, ActFreeze,
+		ActUnfreeze, ActRetire, ActBudget, ActBlock, ActUnblock, ActForget, ActNever, ActCheckpoint, ActCheckpoints, ActRestore, ActEvents, ActSearch}
+	if !slices.Contains(known, o.Act) {
+		return invalid("act", strconv.Quote(string(o.Act)), strings.Trim(fmt.Sprint(known), "[]"))
+	}
+	given := map[string]bool{"url": o.URL != "", "seeds": len(o.Seeds) > 0, "settings": len(o.Settings) > 0, "pattern": o.Pattern != "" || o.Queue != "", "queue": o.Queue != "", "name": o.Name != ""}
+	for _, name := range o.needs() {
+		if !given[name] {
+			return invalid(name, "nothing", "what "+string(o.Act)+" is for")
+		}
+	}
+	if o.Act == ActKill && o.URL == "" && o.Worker == 0 {
+		return invalid("url", "nothing", "a URL, or a worker's number")
+	}
+	for name, text := range map[string]string{"queue": o.Queue, "pattern": o.Pattern} {
+		if _, err := regexp.Compile(text); err != nil {
+			return invalid(name, strconv.Quote(text), "a regular expression ("+err.Error()+")")
+		}
+	}
+	if o.Limit < 0 || o.Limit > MaxListed {
+		return invalid("limit", strconv.Itoa(o.Limit), fmt.Sprintf("0 to %d", MaxListed))
+	}
+	if o.For < 0 {
+		return invalid("for", o.For.String(), "a length of time")
+	}
+	return nil
+}
+
+// Reads reports whether the order changes nothing.
+func (o Order) Reads() bool {
+	return slices.Contains([]Act{ActLive, ActExplain, ActQueues, ActURIs, ActCheckpoints, ActEvents, ActSearch}, o.Act)
+}
