@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/dgraph-io/badger/v4"
 )
 
 // longRest is the rest from which on a queue makes room for one that waits.
@@ -42,7 +40,7 @@ func (f *Frontier) lookup(name string) (*queue, error) {
 // remember puts a queue into the cache. What drops out for it and is to be written becomes part of the batch.
 func (f *Frontier) remember(q *queue) {
 	for _, old := range f.cache.put(q) {
-		if old.dirty == f.batch {
+		if old.dirty == f.batch.number {
 			f.batch.record(old, f.cfg.Now())
 			old.gone = true
 		}
@@ -51,8 +49,8 @@ func (f *Frontier) remember(q *queue) {
 
 // touch marks the queue's record to be written with the batch.
 func (f *Frontier) touch(q *queue, hard bool) {
-	if q.dirty != f.batch {
-		q.dirty, q.hard = f.batch, false
+	if q.dirty != f.batch.number {
+		q.dirty, q.hard = f.batch.number, false
 		f.batch.touched = append(f.batch.touched, q)
 	}
 	if hard && !q.hard {
@@ -217,11 +215,7 @@ func (f *Frontier) refill() error {
 	const atATime = 64
 	f.sweep()
 	for int(f.index.active) < f.cfg.MaxActive && f.index.inactive() > 0 && !f.index.exhausted {
-		var found []indexed
-		err := f.db.View(func(txn *badger.Txn) (err error) {
-			found, err = f.index.nextWaiting(txn, min(atATime, f.cfg.MaxActive-int(f.index.active)))
-			return err
-		})
+		found, err := f.index.nextWaiting(f.view, min(atATime, f.cfg.MaxActive-int(f.index.active)))
 		if err != nil {
 			return err
 		}
@@ -274,11 +268,7 @@ func (f *Frontier) rouse(now time.Time) error {
 	if c := f.committing; c != nil && c.firstSleeper != 0 && (pending == 0 || c.firstSleeper < pending) {
 		pending = c.firstSleeper
 	}
-	var due []indexed
-	err := f.db.View(func(txn *badger.Txn) (err error) {
-		due, err = f.index.awake(txn, at, pending, atATime)
-		return err
-	})
+	due, err := f.index.awake(f.view, at, pending, atATime)
 	if err != nil {
 		return err
 	}

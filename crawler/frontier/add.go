@@ -84,7 +84,8 @@ func (f *Frontier) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced strin
 	u.seq = f.seq
 	seen := seenKey(fp)
 	f.batch.set(seen, encodeQueuedState(u))
-	f.batch.ops[queueKey(u.Queue, u.Priority, u.seq)] = op{value: encodeURI(u), fresh: true, seen: seen, host: u.Host, replaces: replaced}
+	f.batch.ops[queueKey(u.Queue, u.Priority, u.seq)] = op{value: encodeURI(u), fresh: true,
+		entry: &entry{seen: seen, host: u.Host, replaces: replaced}}
 	q.count++
 	if u.Host != "" {
 		q.hosted++
@@ -133,7 +134,7 @@ func (f *Frontier) withdraw(q *queue, s seenState) (*URI, string, error) {
 		return nil, "", err
 	}
 	if old, cancelled := f.batch.delete(key); cancelled {
-		key = old.replaces
+		key = old.entry.replaces
 	}
 	f.uncount(q, u)
 	if q.remove(s.seq) {

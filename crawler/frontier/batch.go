@@ -11,6 +11,7 @@ type Batch struct {
 	ops      map[string]op     // not changed any more once the batch is taken
 	values   map[string][]byte // set on a batch that was taken
 	touched  []*queue
+	number   uint64
 	hosts    map[string]*hostChange // hosts that are not their queue's
 	before   totals                 // as of the last commit
 	after    totals
@@ -25,14 +26,17 @@ type op struct {
 	value []byte
 
 	// Of an entry of a queue:
-	fresh    bool   // the key is not in the database
+	fresh bool // of an entry: the key is not in the database
+	hard  bool // of a queue's record: more changed than follows from new entries
+	born  bool // of a queue's record: it is not in the database
+	entry *entry
+}
+
+// entry is of a new entry of a queue.
+type entry struct {
 	seen     string // key of the URI's state
 	host     string
 	replaces string // key of the entry that it stands for now
-
-	// Of a queue's record:
-	hard bool // more changed than follows from new entries
-	born bool // the record is not in the database
 }
 
 // hostChange is added to a host's record.
@@ -41,8 +45,8 @@ type hostChange struct {
 	remaining int64
 }
 
-func newBatch() *Batch {
-	return &Batch{ops: map[string]op{}, values: map[string][]byte{}, hosts: map[string]*hostChange{}}
+func newBatch(number uint64) *Batch {
+	return &Batch{number: number, ops: map[string]op{}, values: map[string][]byte{}, hosts: map[string]*hostChange{}}
 }
 
 func (b *Batch) set(key string, value []byte) {
@@ -118,7 +122,7 @@ func (f *Frontier) Take() *Batch {
 	b.before = f.stored
 	b.after = totals{Counters: f.counters, seq: f.seq, turn: f.index.turn, queues: f.known}
 	f.stored = b.after
-	f.committing, f.batch = b, newBatch()
+	f.committing, f.batch = b, newBatch(b.number+1)
 	return b
 }
 
@@ -136,6 +140,8 @@ func (f *Frontier) Commit(b *Batch) error {
 		f.signal()
 		return f.broken
 	}
+	f.view.Discard()
+	f.view = f.db.NewTransaction(false)
 	f.index.committed = b.after.turn
 	f.index.exhausted = false
 	starved := f.starved

@@ -131,6 +131,7 @@ type Frontier struct {
 	db  *badger.DB
 
 	mu       sync.Mutex
+	view     *badger.Txn       // reads the last commit; a new one would wait for the commit under way
 	queues   map[string]*queue // active, or with URIs in flight
 	cache    cache             // records of other queues
 	ready    fifo
@@ -175,10 +176,11 @@ func Open(cfg Config) (*Frontier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open frontier %s: %w", cfg.Dir, err)
 	}
-	f := &Frontier{cfg: cfg, db: db, queues: map[string]*queue{}, cache: newCache(), seen: newSeenCache(1 << 18), batch: newBatch(), policies: 1,
+	f := &Frontier{cfg: cfg, db: db, queues: map[string]*queue{}, cache: newCache(), seen: newSeenCache(1 << 18), batch: newBatch(1), policies: 1,
 		wake: make(chan struct{}, 1), hungry: make(chan struct{}, 1), committed: make(chan struct{})}
+	f.view = db.NewTransaction(false)
 	if err := f.load(); err != nil {
-		return nil, errors.Join(fmt.Errorf("open frontier %s: %w", cfg.Dir, err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open frontier %s: %w", cfg.Dir, err), f.Close())
 	}
 	return f, nil
 }
@@ -197,6 +199,9 @@ func openDatabase(dir string, log *slog.Logger) (*badger.DB, error) {
 
 // Close closes the database. What was not committed is lost.
 func (f *Frontier) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.view.Discard()
 	if err := f.db.Close(); err != nil {
 		return fmt.Errorf("close frontier %s: %w", f.cfg.Dir, err)
 	}
@@ -205,25 +210,23 @@ func (f *Frontier) Close() error {
 
 // load reads counters and the index of queues.
 func (f *Frontier) load() error {
-	return f.db.View(func(txn *badger.Txn) error {
-		item, err := txn.Get([]byte(countersKey))
-		if errors.Is(err, badger.ErrKeyNotFound) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		f.resumeAt = f.cfg.Now().Add(f.cfg.Resume)
-		if err := item.Value(func(v []byte) (err error) {
-			f.stored, err = decodeTotals(v)
-			return err
-		}); err != nil {
-			return err
-		}
-		f.counters, f.seq, f.known = f.stored.Counters, f.stored.seq, f.stored.queues
-		f.index.turn, f.index.committed = f.stored.turn, f.stored.turn
-		return f.index.load(txn)
-	})
+	item, err := f.view.Get([]byte(countersKey))
+	if errors.Is(err, badger.ErrKeyNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.resumeAt = f.cfg.Now().Add(f.cfg.Resume)
+	if err := item.Value(func(v []byte) (err error) {
+		f.stored, err = decodeTotals(v)
+		return err
+	}); err != nil {
+		return err
+	}
+	f.counters, f.seq, f.known = f.stored.Counters, f.stored.seq, f.stored.queues
+	f.index.turn, f.index.committed = f.stored.turn, f.stored.turn
+	return f.index.load(f.view)
 }
 
 // get reads a key as the next commit will leave it.
@@ -236,17 +239,13 @@ func (f *Frontier) get(key string) ([]byte, bool, error) {
 			return op.value, op.value != nil, nil
 		}
 	}
-	var value []byte
-	err := f.db.View(func(txn *badger.Txn) error {
-		item, err := txn.Get([]byte(key))
-		if err != nil {
-			return err
-		}
-		value, err = item.ValueCopy(nil)
-		return err
-	})
+	item, err := f.view.Get([]byte(key))
 	if errors.Is(err, badger.ErrKeyNotFound) {
 		return nil, false, nil
+	}
+	var value []byte
+	if err == nil {
+		value, err = item.ValueCopy(nil)
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("read frontier: %w", err)

@@ -46,11 +46,18 @@ func commit(t testing.TB, f *Frontier) {
 
 func take(t testing.TB, f *Frontier) *URI {
 	t.Helper()
-	u, err := f.next(f.cfg.Now())
+	u, err := nextNow(f)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return u
+}
+
+// nextNow is Next without waiting.
+func nextNow(f *Frontier) (*URI, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.next(f.cfg.Now())
 }
 
 func TestOrderAndSeen(t *testing.T) {

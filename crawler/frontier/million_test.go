@@ -182,7 +182,7 @@ func crawlWorld(t testing.TB, f *Frontier, w *world, now *time.Time, m *meter) (
 		}
 	}
 	for {
-		u, err := f.next(f.cfg.Now())
+		u, err := nextNow(f)
 		switch {
 		case errors.Is(err, ErrEmpty):
 			settle()

@@ -274,47 +274,43 @@ func (f *Frontier) fill(q *queue) error {
 		skip[u.seq] = struct{}{}
 	}
 	now := f.cfg.Now().UnixMilli()
-	return f.db.View(func(txn *badger.Txn) error {
-		opts := badger.DefaultIteratorOptions
-		opts.PrefetchValues = false
-		opts.Prefix = []byte(queuePrefix(q.name))
-		it := txn.NewIterator(opts)
-		defer it.Close()
-		for p := byte(0); p < priorities && len(q.head) < limit; p++ {
-			end := []byte(queueKey(q.name, p+1, 0))
-			for it.Seek([]byte(queueKey(q.name, p, q.cursor[p]+1))); it.Valid() && len(q.head) < limit; it.Next() {
-				item := it.Item()
-				if string(item.Key()) >= string(end) {
-					break
-				}
-				value, err := f.current(item)
-				if err != nil {
-					return err
-				}
-				if value == nil {
-					continue
-				}
-				u, err := decodeURI(item.Key(), value)
-				if err != nil {
-					return err
-				}
-				if f.committing == nil { // else entries with lower numbers may still appear
-					q.cursor[p] = max(q.cursor[p], u.seq)
-				}
-				_, busy := q.inFlight[u.seq]
-				_, late := skip[u.seq]
-				switch {
-				case busy || late:
-				case u.notBefore > now:
-					q.delay(u)
-				default:
-					q.push(u)
-					f.heads++
-				}
+	opts := badger.DefaultIteratorOptions
+	opts.PrefetchValues = false
+	opts.Prefix = []byte(queuePrefix(q.name))
+	it := f.view.NewIterator(opts)
+	defer it.Close()
+	for p := byte(0); p < priorities && len(q.head) < limit; p++ {
+		end := []byte(queueKey(q.name, p+1, 0))
+		for it.Seek([]byte(queueKey(q.name, p, q.cursor[p]+1))); it.Valid() && len(q.head) < limit; it.Next() {
+			item := it.Item()
+			if string(item.Key()) >= string(end) {
+				break
+			}
+			value, err := f.current(item)
+			if err != nil {
+				return err
+			}
+			if value == nil {
+				continue
+			}
+			u, err := decodeURI(item.Key(), value)
+			if err != nil {
+				return err
+			}
+			q.cursor[p] = max(q.cursor[p], u.seq) // what is not seen yet has higher numbers
+			_, busy := q.inFlight[u.seq]
+			_, late := skip[u.seq]
+			switch {
+			case busy || late:
+			case u.notBefore > now:
+				q.delay(u)
+			default:
+				q.push(u)
+				f.heads++
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // current is the value of a database entry as the next commit will leave it, nil if that deletes it.

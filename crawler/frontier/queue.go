@@ -72,7 +72,7 @@ type queue struct {
 	slot     int       // in snoozed
 	at       time.Time // its time there
 
-	dirty *Batch // that is going to write it
+	dirty uint64 // number of the batch that is going to write it
 	hard  bool   // more than its count changed
 	fresh bool   // its record is not in the database
 	gone  bool   // it dropped out of memory, its record is in the batch

@@ -47,7 +47,7 @@ func fillQueues(t testing.TB, f *Frontier, queues string, n int) {
 func drain(t testing.TB, f *Frontier) (order string) {
 	t.Helper()
 	for {
-		u, err := f.next(f.cfg.Now())
+		u, err := nextNow(f)
 		if errors.Is(err, ErrEmpty) {
 			return order
 		}

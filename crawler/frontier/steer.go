@@ -138,7 +138,7 @@ func (f *Frontier) inMemory() []string {
 	var names []string
 	for _, m := range []map[string]*queue{f.queues, f.cache.young, f.cache.old} {
 		for name, q := range m {
-			if q.fresh || q.dirty == f.committing && q.dirty != nil {
+			if q.fresh || f.committing != nil && q.dirty == f.committing.number {
 				names = append(names, name)
 			}
 		}

@@ -64,7 +64,7 @@ func writeFound(w *writer, b *Batch, hosts map[string]int64) error {
 			q.keys = append(q.keys, key)
 			if o.counts() {
 				q.fresh++
-				if o.host != "" {
+				if o.entry.host != "" {
 					q.other++
 				}
 			}
@@ -81,7 +81,7 @@ func writeFound(w *writer, b *Batch, hosts map[string]int64) error {
 }
 
 // counts reports whether an entry is one more in its queue.
-func (o *op) counts() bool { return o.fresh && o.replaces == "" }
+func (o *op) counts() bool { return o.fresh && o.entry != nil && o.entry.replaces == "" }
 
 // early writes what was found.
 type early struct {
@@ -122,9 +122,9 @@ func (e *early) queue(name string, q *found) error {
 			e.totals.Discovered++
 			e.totals.Queued++
 			r.count++
-			if o.host != "" {
+			if host := o.entry.host; host != "" {
 				r.hosted++
-				e.fresh[o.host]++
+				e.fresh[host]++
 			}
 		}
 		if e.writer.filled() {
@@ -144,13 +144,16 @@ func (e *early) entry(key string, o op) error {
 	if err := e.put(key, o.value); err != nil {
 		return err
 	}
-	if s, ok := e.batch.ops[o.seen]; ok && o.seen != "" {
-		if err := e.put(o.seen, s.value); err != nil {
+	if o.entry == nil {
+		return nil
+	}
+	if s, ok := e.batch.ops[o.entry.seen]; ok {
+		if err := e.put(o.entry.seen, s.value); err != nil {
 			return err
 		}
 	}
-	if o.replaces != "" {
-		return e.put(o.replaces, nil)
+	if o.entry.replaces != "" {
+		return e.put(o.entry.replaces, nil)
 	}
 	return nil
 }
