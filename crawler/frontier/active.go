@@ -30,8 +30,6 @@ func (f *Frontier) lookup(name string) (*queue, error) {
 		if at := time.UnixMilli(q.wake); at.After(q.wakeAt) {
 			q.wakeAt = at
 		}
-	} else {
-		f.known++
 	}
 	f.remember(q)
 	return q, nil
@@ -49,6 +47,10 @@ func (f *Frontier) remember(q *queue) {
 
 // touch marks the queue's record to be written with the batch.
 func (f *Frontier) touch(q *queue, hard bool) {
+	if q.fresh && !q.counted {
+		q.counted = true
+		f.known++
+	}
 	if q.dirty != f.batch.number {
 		q.dirty, q.hard = f.batch.number, false
 		f.batch.touched = append(f.batch.touched, q)

@@ -73,10 +73,10 @@ func (f *Frontier) next(now time.Time) (*URI, error) {
 	}
 	f.awaken(now)
 	err := f.rouse(now)
-	if err == nil {
-		err = f.refill()
-	}
 	for err == nil {
+		if err = f.refill(); err != nil { // again when a queue made room
+			break
+		}
 		q := f.ready.pop()
 		if q == nil {
 			break

@@ -72,10 +72,11 @@ type queue struct {
 	slot     int       // in snoozed
 	at       time.Time // its time there
 
-	dirty uint64 // number of the batch that is going to write it
-	hard  bool   // more than its count changed
-	fresh bool   // its record is not in the database
-	gone  bool   // it dropped out of memory, its record is in the batch
+	dirty   uint64 // number of the batch that is going to write it
+	hard    bool   // more than its count changed
+	fresh   bool   // its record is not in the database
+	counted bool   // among all queues, while fresh
+	gone    bool   // it dropped out of memory, its record is in the batch
 }
 
 // queued is how many URIs wait, delayed ones too.
