@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -274,13 +275,19 @@ func (j *jsonLines) end() error {
 
 // jobWish are the arguments of pause, resume and stop.
 type jobWish struct {
-	ID     uint64 `arg:"" name:"job" help:"The job's number."`
-	Reason string `help:"For the audit trail."`
+	target
+	Reason string `help:"For the audit trail, and the job's log."`
 }
 
-func (w jobWish) wish(a *app, wish catalog.JobWish) error {
+// wish tells the cluster what is wished of a job, and so holds over restarts; a length of time, and what is wished of a crawl in a folder,
+// is for the crawl itself.
+func (w jobWish) wish(a *app, wish catalog.JobWish, act harvest.Act, length time.Duration) error {
+	id, err := strconv.ParseUint(w.Crawl, 10, 64)
+	if err != nil || length > 0 {
+		return w.give(a, harvest.Order{Act: act, Reason: w.Reason, For: harvest.Duration(length)})
+	}
 	return a.remote(func(ctx context.Context, client *api.Client) error {
-		job, err := client.WishJob(ctx, w.ID, wish, w.Reason)
+		job, err := client.WishJob(ctx, id, wish, w.Reason)
 		if err != nil {
 			return err
 		}
@@ -289,14 +296,20 @@ func (w jobWish) wish(a *app, wish catalog.JobWish) error {
 }
 
 type (
-	jobPauseCmd  struct{ jobWish }
+	jobPauseCmd struct {
+		jobWish
+		For time.Duration `placeholder:"TIME" help:"It goes on by itself after that."`
+	}
 	jobResumeCmd struct{ jobWish }
-	jobStopCmd   struct{ jobWish }
+	jobStopCmd   struct {
+		jobWish
+		For time.Duration `placeholder:"TIME" help:"What is in flight may take so long; then it is cut off."`
+	}
 )
 
-func (c jobPauseCmd) Run(a *app) error  { return c.wish(a, catalog.WishPause) }
-func (c jobResumeCmd) Run(a *app) error { return c.wish(a, catalog.WishRun) }
-func (c jobStopCmd) Run(a *app) error   { return c.wish(a, catalog.WishStop) }
+func (c jobPauseCmd) Run(a *app) error  { return c.wish(a, catalog.WishPause, harvest.ActPause, c.For) }
+func (c jobResumeCmd) Run(a *app) error { return c.wish(a, catalog.WishRun, harvest.ActResume, 0) }
+func (c jobStopCmd) Run(a *app) error   { return c.wish(a, catalog.WishStop, harvest.ActStop, c.For) }
 
 // jobEnd is the argument of resubmit and reject.
 type jobEnd struct {
