@@ -98,8 +98,11 @@ func (q *queue) retires() bool {
 	return q.retired || q.policy.TotalBudget > 0 && q.spent >= q.policy.TotalBudget
 }
 
-// over reports whether an active queue has to make room for one that waits.
+// over reports whether an active queue has to make room.
 func (f *Frontier) over(q *queue) bool {
+	if int(f.index.active) > f.cfg.MaxActive {
+		return true
+	}
 	return q.policy.SessionBudget > 0 && q.session >= q.policy.SessionBudget && f.index.inactive() > 0
 }
 

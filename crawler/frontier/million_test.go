@@ -126,15 +126,17 @@ func processorTime(t testing.TB) time.Duration {
 
 // A crawl of many hosts keeps its pace and its memory from first to last, and fetches every page once.
 func TestMillionHosts(t *testing.T) {
-	hosts := 3000
+	hosts := 5000
+	if testing.Short() {
+		hosts = 1000
+	}
 	if s := os.Getenv(envHosts); s != "" {
 		var err error
 		if hosts, err = strconv.Atoi(s); err != nil {
 			t.Fatal(err)
 		}
 	}
-	large := hosts >= 20_000
-	if large {
+	if hosts >= 20_000 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(1400 << 20))
 	}
 	w := &world{hosts: hosts, perHost: 20, rnd: 1}
@@ -159,7 +161,7 @@ func TestMillionHosts(t *testing.T) {
 	if s := f.Summary(); s.Queues != int64(hosts) || s.States[Empty] != int64(hosts) {
 		t.Errorf("summary %+v, want %d queues", s, hosts)
 	}
-	m.check(large)
+	m.check(hosts >= 5000)
 }
 
 // crawlWorld fetches until there is nothing left, with one commit under way at a time, and returns how many pages that were.

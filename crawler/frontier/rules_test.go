@@ -94,6 +94,22 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// How many queues take part can be changed while the crawl runs.
+func TestSetMaxActive(t *testing.T) {
+	f := openWith(t, Config{MaxActive: 3})
+	defer f.Close()
+	fillQueues(t, f, "abc", 4)
+	for range 3 {
+		finish(t, f, take(t, f), Outcome{})
+	}
+	commit(t, f)
+	f.SetMaxActive(1)
+	order := drain(t, f)
+	if order != "cccaaabbb" && order != "aaabbbccc" || f.index.active != 0 {
+		t.Errorf("order %s, %d active", order, f.index.active)
+	}
+}
+
 // A queue that has spent its total budget is retired: its URIs stay, the crawl ends without them; with more budget they come back.
 func TestTotalBudget(t *testing.T) {
 	cfg := Config{Dir: t.TempDir(), Policy: func(string) Policy { return Policy{TotalBudget: 3} }}

@@ -93,6 +93,11 @@ func (f *Frontier) Repolicy(ctx context.Context) error {
 	return err
 }
 
+// SetMaxActive changes how many queues take part. Those beyond it make room when what they have in flight ends.
+func (f *Frontier) SetMaxActive(n int) {
+	f.set(func() { f.cfg.MaxActive = max(n, 1) })
+}
+
 // steer calls do for each queue that the filter chooses, page by page, and settles those that it changed. Between pages it waits
 // for a commit when there is too much for one.
 func (f *Frontier) steer(ctx context.Context, filter QueueFilter, do func(q *queue) bool) (n int64, err error) {
