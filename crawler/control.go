@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/cdx"
@@ -24,12 +25,11 @@ func (c *Crawl) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error
 	if err := o.Validate(); err != nil {
 		return harvest.Reply{}, err
 	}
-	c.mu.Lock()
-	finished := c.state == Finished
-	c.mu.Unlock()
-	if finished {
+	ctx, done, ok := c.listen(ctx)
+	if !ok {
 		return harvest.Reply{}, refused("act", string(o.Act), "a crawl that runs; this one has ended")
 	}
+	defer done()
 	if o.Reads() {
 		return c.look(ctx, o)
 	}
@@ -39,6 +39,26 @@ func (c *Crawl) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error
 		return harvest.Reply{Checkpoints: all}, err
 	}
 	return harvest.Reply{Count: n}, err
+}
+
+// listen keeps the crawl open until done is called, if it still takes orders. The context ends when the crawl is cut off.
+func (c *Crawl) listen(ctx context.Context) (during context.Context, done func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.deaf {
+		return nil, nil, false
+	}
+	c.obeying.Add(1)
+	during, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		select {
+		case <-c.halted:
+			cancel()
+		case <-over:
+		}
+	}()
+	return during, func() { close(over); cancel(); c.obeying.Done() }, true
 }
 
 // act changes something, and returns how many URIs or queues that were.
@@ -144,15 +164,28 @@ func (c *Crawl) delete(ctx context.Context, o harvest.Order) (int64, error) {
 
 // block keeps what begins so from being fetched, or lets it be again. It holds for the rest of the crawl.
 func (c *Crawl) block(o harvest.Order) error {
-	act, value := c.scope.Block, []byte("1")
+	c.changing.Lock()
+	defer c.changing.Unlock()
+	before := c.scope.Blocked()
+	act := c.scope.Block
 	if o.Act == harvest.ActUnblock {
-		act, value = c.scope.Unblock, nil
+		act = c.scope.Unblock
 	}
 	if err := act(o.URL); err != nil {
 		return err
 	}
-	c.frontier.SetValue(valueBlocked+o.URL, value)
-	c.publish(events.Event{Kind: events.HostBlocked, Host: o.URL, Reason: string(o.Act) + " " + o.Reason, By: o.By})
+	now := c.scope.Blocked()
+	for _, what := range before {
+		if !slices.Contains(now, what) {
+			c.frontier.SetValue(valueBlocked+what, nil)
+		}
+	}
+	for _, what := range now {
+		if !slices.Contains(before, what) {
+			c.frontier.SetValue(valueBlocked+what, []byte("1"))
+		}
+	}
+	c.publish(events.Event{Kind: events.HostBlocked, Host: o.URL, Reason: strings.TrimSpace(string(o.Act) + " " + o.Reason), By: o.By})
 	return nil
 }
 
@@ -195,7 +228,7 @@ func (c *Crawl) look(ctx context.Context, o harvest.Order) (r harvest.Reply, err
 	case harvest.ActLive:
 		r.Live = c.liveFigures()
 	case harvest.ActExplain:
-		r.Explained, err = c.Explain(o.URL, o.Path, o.Via)
+		r.Explained, err = c.Explain(ctx, o.URL, o.Path, o.Via)
 	case harvest.ActQueues:
 		r.Queues, err = c.queues(ctx, o)
 	case harvest.ActURIs:
@@ -216,7 +249,7 @@ func refused(field, given, allowed string) error {
 }
 
 // Explain tells which settings hold for a URI, and what each rule says to it as found by the path in the via.
-func (c *Crawl) Explain(given, path, via string) (*harvest.Explained, error) {
+func (c *Crawl) Explain(ctx context.Context, given, path, via string) (*harvest.Explained, error) {
 	url, err := cdx.Normalize(given)
 	if err != nil {
 		return nil, refused("url", given, "a URL")
@@ -246,6 +279,10 @@ func (c *Crawl) Explain(given, path, via string) (*harvest.Explained, error) {
 	}
 	if done {
 		out.Known = fmt.Sprintf("finished with status %d", status)
+	} else if queued, _, err := c.frontier.URIs(ctx, frontier.URIFilter{Name: queueOf(t, subject.Settings), URI: whole(regexp.QuoteMeta(url)), Limit: 1}); err != nil {
+		return nil, err
+	} else if len(queued) > 0 {
+		out.Known = "queued"
 	}
 	out.Settings = sheets.Explain(contextOf(t))
 	return out, nil

@@ -89,9 +89,14 @@ type Crawl struct {
 	ran       bool
 	cut       context.CancelCauseFunc // ends what is in flight
 	until     time.Time               // when a pause ends by itself, or what is in flight is cut off
+	alarm     *time.Timer             // for that
 	pauses    int                     // counts pauses and ends of pauses
 	restoreTo string                  // the checkpoint that an operator wants the crawl to be started from
 	objects   atomic.Int64
+
+	deaf    bool           // takes no orders any more
+	obeying sync.WaitGroup // orders that are carried out
+	halted  chan struct{}  // closed when the run is cut off: nothing may be committed any more
 }
 
 // Summary is how a run ended.
@@ -116,7 +121,7 @@ func New(cfg Config) (crawl *Crawl, err error) {
 		return nil, err
 	}
 	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, state: Preparing, unhanded: map[string]*handover{},
-		jar: fetch.NewJar(0), logins: fetch.NewLogins(cfg.Job.Settings.Credentials), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers()}
+		jar: fetch.NewJar(0), logins: fetch.NewLogins(cfg.Job.Settings.Credentials), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers(), halted: make(chan struct{})}
 	if err := c.follow(cfg.Job.Settings); err != nil {
 		return nil, err
 	}
@@ -278,6 +283,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	given := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	context.AfterFunc(ctx, func() { close(c.halted) })
 
 	committed := make(chan struct{})
 	workersDone := make(chan struct{})
@@ -301,6 +307,10 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 			cancel(err)
 		}
 	})
+	c.mu.Lock()
+	c.deaf = true
+	c.mu.Unlock()
+	c.obeying.Wait() // with commits, which orders may wait for
 	close(workersDone)
 	<-committed
 	watched.Wait()
@@ -318,7 +328,7 @@ func (c *Crawl) work(ctx, idle context.Context, number int) error {
 	for {
 		u, err := c.frontier.Next(idle)
 		switch {
-		case errors.Is(err, frontier.ErrEmpty), errors.Is(err, frontier.ErrStopped), idle.Err() != nil:
+		case errors.Is(err, frontier.ErrEmpty), errors.Is(err, frontier.ErrStopped), err != nil && idle.Err() != nil:
 			return nil
 		case err != nil:
 			return err
@@ -345,6 +355,7 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 	c.files = nil
 	counters := c.frontier.Counters()
 	c.mu.Lock()
+	c.setAlarm(0, nil)
 	c.setState(Finished)
 	if c.reason == "" {
 		c.reason = "unfinished"
@@ -352,6 +363,7 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 			c.reason = "completed"
 		}
 	}
+	c.publish(events.Event{Kind: events.Finished, Reason: c.reason})
 	s := Summary{State: c.state, Reason: c.reason, Counters: counters, Elapsed: c.elapsed,
 		Resumable: counters.Queued > 0 || len(c.unhanded) > 0,
 		Restore:   c.restoreTo, StopLimits: c.reason == reasonObjects || c.reason == reasonBytes || c.reason == reasonTime}

@@ -43,13 +43,15 @@ func (c *Crawl) watchTime(done <-chan struct{}) {
 		wait := limitPoll
 		if limit := c.base().MaxTime.Std(); limit > 0 {
 			c.mu.Lock()
-			left := limit - c.running()
+			left, runs := limit-c.running(), !c.since.IsZero()
 			c.mu.Unlock()
 			if left <= 0 {
 				c.Stop(reasonTime)
 				return
 			}
-			wait = min(wait, left)
+			if runs {
+				wait = min(wait, left)
+			}
 		}
 		timer := time.NewTimer(wait)
 		select {

@@ -65,16 +65,26 @@ func (c *Crawl) pauseFor(reason string, length time.Duration, by string) {
 	c.setState(Paused)
 	c.reason = reason
 	c.frontier.Pause()
-	e := events.Event{Kind: events.Paused, Reason: reason, By: by}
-	c.until = time.Time{}
-	if length > 0 {
-		c.until = time.Now().Add(length)
-		e.Deadline = &c.until
-		pause := c.pauses + 1
-		time.AfterFunc(length, func() { c.resume("", pause) })
-	}
 	c.pauses++
-	c.publish(e)
+	pause := c.pauses
+	deadline := c.setAlarm(length, func() { c.resume("", pause) })
+	c.publish(events.Event{Kind: events.Paused, Reason: reason, By: by, Deadline: deadline})
+}
+
+// setAlarm has act called after a length of time, if there is one, instead of what was to be called before. It returns when that
+// will be. The caller holds mu.
+func (c *Crawl) setAlarm(length time.Duration, act func()) *time.Time {
+	if c.alarm != nil {
+		c.alarm.Stop()
+	}
+	c.alarm, c.until = nil, time.Time{}
+	if length <= 0 {
+		return nil
+	}
+	c.alarm = time.AfterFunc(length, act)
+	c.until = time.Now().Add(length)
+	until := c.until
+	return &until
 }
 
 // Resume ends a pause.
@@ -92,7 +102,8 @@ func (c *Crawl) resume(by string, pause int) {
 		c.setState(Running)
 	}
 	c.pauses++
-	c.reason, c.until = "", time.Time{}
+	c.reason = ""
+	c.setAlarm(0, nil)
 	c.frontier.Resume()
 	c.note(report.NoteRunning, "Running")
 	c.publish(events.Event{Kind: events.Resumed, By: by})
@@ -101,27 +112,32 @@ func (c *Crawl) resume(by string, pause int) {
 // Stop lets URIs in flight end and ends the crawl; Run then returns. The first reason counts.
 func (c *Crawl) Stop(reason string) { c.stopFor(reason, 0, "") }
 
-// stopFor stops; with a length of time, what is still in flight after that is cut off, to be fetched when the crawl is opened again.
+// stopFor stops; with a length of time, what is still in flight after that is cut off, to be fetched when the crawl is opened again. A
+// crawl that stops already may be given another length.
 func (c *Crawl) stopFor(reason string, length time.Duration, by string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if length > 0 && c.cut != nil {
-		cut := c.cut
-		c.until = time.Now().Add(length)
-		time.AfterFunc(length, func() { cut(context.Canceled) })
+	if c.state == Finished || c.state == Stopping && length <= 0 {
+		return
 	}
-	if c.state == Stopping || c.state == Finished {
+	deadline := c.setAlarm(length, func() { c.cutOff() })
+	if c.state == Stopping {
 		return
 	}
 	c.setState(Stopping)
 	c.reason = reason
 	c.frontier.Stop()
-	e := events.Event{Kind: events.Stopping, Reason: reason, By: by}
-	if length > 0 {
-		e.Deadline = &c.until
-	}
 	c.note(report.NoteEnding, report.ExitStatus(reason, false))
-	c.publish(e)
+	c.publish(events.Event{Kind: events.Stopping, Reason: reason, By: by, Deadline: deadline})
+}
+
+// cutOff ends what is in flight.
+func (c *Crawl) cutOff() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut != nil {
+		c.cut(context.Canceled)
+	}
 }
 
 // publish tells whoever listens what happened.

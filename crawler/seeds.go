@@ -90,6 +90,9 @@ func (c *Crawl) AddSeeds(given []string, by string) (int64, error) {
 		c.frontier.SetValue(valueAdmitted+seed, []byte("1"))
 		c.frontier.SetValue(valueAdded+seed, []byte("1"))
 	}
+	for _, seed := range bad {
+		c.frontier.SetValue(valueAdded+seed, []byte("1"))
+	}
 	n, err := c.queueSeeds(seeds, bad, true)
 	if err == nil {
 		c.publish(events.Event{Kind: events.SeedsAdded, Count: n, By: by})
@@ -100,8 +103,14 @@ func (c *Crawl) AddSeeds(given []string, by string) (int64, error) {
 // allSeeds are the job's seeds as given, and those added while it ran.
 func (c *Crawl) allSeeds() ([]string, error) {
 	all := append([]string(nil), c.cfg.Job.Seeds...)
+	have := map[string]bool{}
+	for _, seed := range append(all, c.seeds...) {
+		have[seed] = true
+	}
 	err := c.frontier.Values(valueAdded, func(name string, _ []byte) error {
-		all = append(all, strings.TrimPrefix(name, valueAdded))
+		if seed := strings.TrimPrefix(name, valueAdded); !have[seed] {
+			all = append(all, seed)
+		}
 		return nil
 	})
 	return all, err

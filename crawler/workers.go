@@ -16,7 +16,7 @@ type workers struct {
 	wanted int
 	idle   map[int]context.CancelFunc // ends a worker once it has no URI
 	doing  map[int]task
-	group  sync.WaitGroup
+	ended  chan struct{} // closed when none is left
 }
 
 // task is what a worker is at.
@@ -26,42 +26,52 @@ type task struct {
 }
 
 func newWorkers() *workers {
-	return &workers{idle: map[int]context.CancelFunc{}, doing: map[int]task{}}
+	return &workers{idle: map[int]context.CancelFunc{}, doing: map[int]task{}, ended: make(chan struct{})}
 }
 
-// run lets n workers work, each by its number from 1, until all have ended. A worker is to end when ctx does.
+// run lets n workers work, each by its number from 1, until all have ended. A worker is to end when its ctx does, or when there
+// is nothing to do for any of them. It can be called once.
 func (w *workers) run(ctx context.Context, n int, work func(ctx context.Context, number int)) {
 	w.mu.Lock()
 	w.start = func(number int) {
 		idle, cancel := context.WithCancel(ctx)
 		w.idle[number] = cancel
-		w.group.Go(func() {
+		go func() {
 			work(idle, number)
+			w.leave(number, idle.Err() != nil && ctx.Err() == nil)
 			cancel()
-			w.mu.Lock()
-			delete(w.idle, number)
-			w.mu.Unlock()
-		})
+		}()
 	}
 	w.mu.Unlock()
 	w.want(n)
-	w.group.Wait()
-	w.mu.Lock()
-	w.start = nil
-	w.mu.Unlock()
+	<-w.ended
 }
 
-// want changes how many there are: those with the highest numbers end after their URI.
+// leave ends a worker. One that was sent away and is wanted again by now is followed by another.
+func (w *workers) leave(number int, sent bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.idle, number)
+	if sent && number <= w.wanted {
+		w.start(number)
+	}
+	if len(w.idle) == 0 {
+		w.start = nil
+		close(w.ended)
+	}
+}
+
+// want changes how many there are, at least one: those with the highest numbers end after their URI.
 func (w *workers) want(n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.wanted = n
+	w.wanted = max(n, 1)
 	for number, cancel := range w.idle {
-		if number > n {
+		if number > w.wanted {
 			cancel()
 		}
 	}
-	for number := 1; w.start != nil && number <= n; number++ {
+	for number := 1; w.start != nil && number <= w.wanted; number++ {
 		if w.idle[number] == nil {
 			w.start(number)
 		}
