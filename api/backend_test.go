@@ -183,6 +183,12 @@ func (crawls) Order(_ context.Context, job catalog.Job, o harvest.Order) (harves
 		return harvest.Reply{}, fmt.Errorf("job %d does not run: %w", job.ID, ErrNotFound)
 	case o.Act == harvest.ActFreeze && o.Queue != "a":
 		return harvest.Reply{}, fmt.Errorf("%w: queue: none matches", harvest.ErrInvalid)
+	case o.Act == harvest.ActEvents && o.After == "":
+		return harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":1}`), []byte(`{"number":2}`)}, Next: "2"}, nil
+	case o.Act == harvest.ActEvents && o.After == "2":
+		return harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":3}`)}, Next: "3"}, nil
+	case o.Act == harvest.ActEvents:
+		return harvest.Reply{}, fmt.Errorf("job %d does not run: %w", job.ID, ErrNotFound)
 	}
 	return harvest.Reply{Count: 1, Live: &harvest.Live{State: string(o.Act)}}, nil
 }

@@ -1,0 +1,111 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"holdfast/catalog"
+	"holdfast/harvest"
+)
+
+// Events are asked for so often, and so many at a time; a comment is sent where none came for a while, so that a connection that
+// broke is noticed.
+const (
+	eventPoll  = 500 * time.Millisecond
+	eventBatch = 1000
+	eventQuiet = 15 * time.Second
+)
+
+// eventRoutes are the stream of what happens in a crawl.
+func (s *server) eventRoutes(api huma.API) {
+	type follow struct {
+		ByID
+		After string `query:"after" doc:"the number of the last event that is known; a client that comes back sends Last-Event-ID instead"`
+		Last  string `header:"Last-Event-ID"`
+	}
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
+		summary: "Follow what happens in a crawl, until it ends: server-sent events", stream: true,
+		adjust: func(op *huma.Operation) {
+			op.Responses = map[string]*huma.Response{"200": {Description: "An event each: id its number, data its JSON. The last is named end.",
+				Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+		}},
+		func(ctx context.Context, in *follow) (*huma.StreamResponse, error) {
+			job, _, err := s.job(in.ID)
+			if err != nil {
+				return nil, err
+			}
+			after := in.After
+			if in.Last != "" {
+				after = in.Last
+			}
+			first, err := s.Crawls.Order(ctx, job, harvest.Order{Act: harvest.ActEvents, After: after, Limit: eventBatch})
+			if err != nil {
+				return nil, err
+			}
+			return &huma.StreamResponse{Body: func(hc huma.Context) { s.sendEvents(ctx, hc, job, after, first) }}, nil
+		})
+}
+
+// sendEvents sends events as they come, until the crawl ends or the client goes.
+func (s *server) sendEvents(ctx context.Context, hc huma.Context, job catalog.Job, after string, page harvest.Reply) {
+	_, w := humago.Unwrap(hc)
+	out := &steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	tick := time.NewTicker(eventPoll)
+	defer tick.Stop()
+	sent := time.Now()
+	for {
+		text := ""
+		for _, e := range page.Events {
+			text += fmt.Sprintf("id: %s\ndata: %s\n\n", numberOf(e), e)
+		}
+		if page.Next != "" {
+			after = page.Next
+		}
+		if text == "" && time.Since(sent) > eventQuiet {
+			text = ": nothing happened\n\n"
+		}
+		if text != "" {
+			sent = time.Now()
+			if _, err := out.Write([]byte(text)); err != nil || out.control.Flush() != nil {
+				return
+			}
+		}
+		if len(page.Events) < eventBatch {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+		var err error
+		page, err = s.Crawls.Order(ctx, job, harvest.Order{Act: harvest.ActEvents, After: after, Limit: eventBatch})
+		if err != nil {
+			if !errors.Is(err, ErrNotFound) {
+				s.log.Debug("events end", "job", job.ID, "error", err)
+			}
+			_, _ = out.Write([]byte("event: end\ndata: {}\n\n")) // the client may have gone
+			return
+		}
+	}
+}
+
+// numberOf is an event's number, as text.
+func numberOf(event json.RawMessage) string {
+	var e struct {
+		Number json.Number `json:"number"`
+	}
+	if json.Unmarshal(event, &e) != nil {
+		return ""
+	}
+	return e.Number.String()
+}
