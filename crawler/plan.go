@@ -62,7 +62,7 @@ const valueChanges = "changes"
 // changed is a setting that was changed: to what, and over what the job had said.
 type changed struct {
 	To   json.RawMessage `json:"to"`
-	Over json.RawMessage `json:"over"`
+	Over json.RawMessage `json:"over"` // null: it did not give it
 }
 
 // Change changes settings while the crawl runs, at once and for the rest of the crawl, also after it is opened again. Scope
@@ -154,7 +154,11 @@ func (c *Crawl) recall() error {
 	}
 	patch := map[string]json.RawMessage{}
 	for name, ch := range changes {
-		if bytes.Equal(ch.Over, given[name]) {
+		over := given[name]
+		if over == nil {
+			over = json.RawMessage("null")
+		}
+		if bytes.Equal(ch.Over, over) {
 			patch[name] = ch.To
 		}
 	}

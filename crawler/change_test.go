@@ -1,0 +1,200 @@
+package crawler
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/harvest"
+)
+
+// Settings that are changed hold at once, for URIs that wait, too, and still when the crawl is opened again, unless
+// the job then says otherwise than it did before. What cannot be changed is refused as a whole.
+func TestSettingsAreChanged(t *testing.T) {
+	s, gate := heldSite(t)
+	job := newJob(s.URL + "/")
+	job.Settings.MaxHops, job.Settings.Workers, job.Settings.HostValence = 1, 1, 8
+	job.Settings.Credentials = []harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", User: "u", Password: "verysecret"}}
+	dir := t.TempDir()
+	l := start(t, Config{Dir: dir, Job: job})
+	fetching := func(n int) {
+		t.Helper()
+		until(t, fmt.Sprint(n, " are fetched at a time"), func() bool { return l.workers.busy() == n })
+	}
+	until(t, "forty pages wait", func() bool { return len(l.queued("/p/")) == 40 })
+	fetching(1)
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 5)})
+	fetching(5)
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 2)})
+	for range 3 {
+		gate <- struct{}{}
+	}
+	fetching(2)
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 6)})
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 1)})
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 4)})
+	fetching(4)
+	for _, bad := range []map[string]json.RawMessage{patch("min_delay", "1s", "max_hops", -1), patch("warc_writers", 3), patch("no_such", 1),
+		patch("rules", []harvest.Rule{{Rule: "matches_regex", Values: []string{"("}}})} {
+		if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActChange, Settings: bad}); !errors.Is(err, harvest.ErrInvalid) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("rules", []harvest.Rule{{Rule: "matches_regex", Decision: "reject", Values: []string{`.*/p/3\d`}}})})
+	e := l.obey(harvest.Order{Act: harvest.ActExplain, URL: s.URL + "/p/33", Path: "L", Via: s.URL + "/"}).Explained
+	if e.Decision != "reject" || e.Status != -5000 || e.Settings["min_delay"].From != "job" || string(e.Settings["min_delay"].Value) != `"0s"` ||
+		e.Settings["max_retry_after"].From != "default" {
+		t.Errorf("explained: %+v", e)
+	}
+	if text, _ := json.Marshal(e); strings.Contains(string(text), "verysecret") || len(e.Words) == 0 {
+		t.Errorf("explained: %s", text)
+	}
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("min_delay", "40ms", "max_delay", "40ms", "host_valence", 1), By: "anna"})
+	close(gate)
+	begun := len(s.requests())
+	l.end()
+	log := s.requests()
+	for i := begun + 1; i < len(log); i++ {
+		if gap := log[i].at.Sub(log[i-1].at); gap < 40*time.Millisecond {
+			t.Errorf("%s came %v after the one before, with min_delay of 40ms", log[i].path, gap)
+		}
+	}
+	got := s.counts()
+	for i := range 40 {
+		path := fmt.Sprint("/p/", i)
+		if status, _ := logged(t, dir, s.URL+path); i >= 30 && (status != "-5000" || got[path] != 0) || i < 30 && status != "200" {
+			t.Errorf("%s: status %s, %d requests", path, status, got[path])
+		}
+	}
+	settings, err := os.ReadFile(filepath.Join(dir, "settings", "job.json"))
+	if err != nil || !strings.Contains(string(settings), `"min_delay": "40ms"`) || strings.Contains(string(settings), "verysecret") {
+		t.Errorf("%v %s", err, settings)
+	}
+
+	job.Settings.Workers = 7 // was 1: the job has changed its mind since
+	c, err := New(Config{Dir: dir, Job: job, Node: "node1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := c.base(); b.MinDelay.Std() != 40*time.Millisecond || len(b.Rules) != 1 || b.Workers != 7 {
+		t.Errorf("after it was opened again: min_delay %v, rules %v, %d workers", b.MinDelay, b.Rules, b.Workers)
+	}
+	if _, err := c.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	checkFiles(t, dir)
+}
+
+// A pause with a deadline ends by itself, and the time limit does not run meanwhile; one with a stop's deadline cuts off what hangs.
+func TestDeadlines(t *testing.T) {
+	s, _ := heldSite(t)
+	job := newJob(s.URL + "/")
+	job.Settings.MaxTime, job.Settings.HostValence = harvest.Duration(2*time.Second), 4
+	job.Settings.FetchTimeout, job.Settings.IdleTimeout = harvest.Duration(time.Minute), harvest.Duration(time.Minute)
+	dir := t.TempDir()
+	l := startPaused(t, Config{Dir: dir, Job: job})
+	l.obey(harvest.Order{Act: harvest.ActPause, Reason: "lunch", For: harvest.Duration(2500 * time.Millisecond), By: "anna"})
+	if v := l.obey(harvest.Order{Act: harvest.ActLive}).Live; v.State != "PAUSED" || v.Reason != "lunch" || v.Until == nil {
+		t.Errorf("live %+v", v)
+	}
+	until(t, "it goes on", func() bool { return l.workers.busy() == 4 })
+	if v := l.obey(harvest.Order{Act: harvest.ActLive}).Live; v.State != "RUNNING" || v.Until != nil || v.Elapsed.Std() > time.Second {
+		t.Errorf("live %+v", v)
+	}
+	began := time.Now()
+	l.obey(harvest.Order{Act: harvest.ActStop, Reason: "enough", For: harvest.Duration(200 * time.Millisecond)})
+	sum := l.end()
+	if took := time.Since(began); took > 5*time.Second || sum.Reason != "enough" || !sum.Resumable || sum.Counters.Queued != 40 {
+		t.Errorf("after %v: %+v", took, sum)
+	}
+	if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActLive}); !errors.Is(err, harvest.ErrInvalid) {
+		t.Errorf("a crawl that has ended: %v", err)
+	}
+	for _, line := range logLines(t, dir) {
+		if strings.Contains(line[3], "/p/") {
+			t.Errorf("what was cut off is logged: %s", line)
+		}
+	}
+}
+
+// What happens can be read as events since a number, which grow across restarts, and is kept in job.log.
+func TestEvents(t *testing.T) {
+	s := smallSite(t)
+	dir := t.TempDir()
+	job := newJob(s.URL + "/")
+	last := ""
+	for range 2 {
+		l := startPaused(t, Config{Dir: dir, Job: job})
+		l.obey(harvest.Order{Act: harvest.ActPause, Reason: "lunch", By: "anna"})
+		l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("max_hops", 7, "max_trans_hops", 1), By: "anna"})
+		all := l.obey(harvest.Order{Act: harvest.ActEvents, After: last})
+		text := string(fmt.Append(nil, all.Events))
+		var kinds []string
+		for _, e := range all.Events {
+			var v struct{ Kind string }
+			if err := json.Unmarshal(e, &v); err != nil {
+				t.Fatal(err)
+			}
+			kinds = append(kinds, v.Kind)
+		}
+		if got := strings.Join(kinds, " "); !strings.Contains(got, "paused") || !strings.HasSuffix(got, "settings-changed") || all.Next == "" {
+			t.Errorf("events %s, next %q, %s", got, all.Next, text)
+		}
+		last = all.Next
+		if more := l.obey(harvest.Order{Act: harvest.ActEvents, After: last}); len(more.Events) != 0 {
+			t.Errorf("after the last: %s", more.Events)
+		}
+		l.obey(harvest.Order{Act: harvest.ActResume, By: "anna"})
+		l.end()
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "logs", "job.log"))
+	if err != nil || strings.Count(string(log), ` paused {"reason":"lunch","by":"anna"}`) != 2 || strings.Count(string(log), " finished {") != 2 {
+		t.Errorf("%v\n%s", err, log)
+	}
+}
+
+// A fetch that hangs is broken off by its worker's number; the others go on.
+func TestKillAFetch(t *testing.T) {
+	s := smallSite(t)
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	s.mux.HandleFunc("/hangs", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<a href=/b>b</a>")
+		w.(http.Flusher).Flush()
+		select {
+		case <-r.Context().Done():
+		case <-hang:
+		}
+	})
+	job := newJob(s.URL+"/", s.URL+"/hangs")
+	job.Settings.FetchTimeout, job.Settings.IdleTimeout = harvest.Duration(time.Hour), harvest.Duration(time.Hour)
+	job.Settings.HostValence = 2
+	dir := t.TempDir()
+	l := start(t, Config{Dir: dir, Job: job})
+	number := 0
+	until(t, "only what hangs is left", func() bool {
+		v := l.obey(harvest.Order{Act: harvest.ActLive}).Live
+		for _, w := range v.Workers {
+			if strings.HasSuffix(w.URL, "/hangs") && w.Stage == "fetch" {
+				number = w.Number
+			}
+		}
+		return number != 0 && v.Queued == 1
+	})
+	if n := l.obey(harvest.Order{Act: harvest.ActKill, Worker: number}).Count; n != 1 {
+		t.Errorf("%d killed", n)
+	}
+	l.end()
+	status, notes := logged(t, dir, s.URL+"/hangs")
+	if status != "-7000" {
+		t.Errorf("status %s, annotations %s", status, notes)
+	}
+	checkFiles(t, dir)
+}
