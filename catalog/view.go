@@ -178,6 +178,12 @@ func (v View) Left(node NodeID) ([]ReplicaShard, error) {
 	return out, err
 }
 
+// Boot returns the node's boot from which the latest request was remembered, 0 when none is.
+func (v View) Boot(node NodeID) (uint64, error) {
+	w, _, err := get[window](v.rec, keyWindow(node))
+	return w.Boot, err
+}
+
 // ReplicaShard is one shard of one replica.
 type ReplicaShard struct {
 	Replica ReplicaName `json:"replica"`

@@ -44,7 +44,7 @@ func (tiny) Apply(tx catalog.Tx, _ uint64, data []byte) (catalog.Result, error) 
 	}
 	value, err := tinyDo(tx, c)
 	if err == nil && c.Node != "" {
-		err = tx.Set(seen, value)
+		err = errors.Join(tx.Set(seen, value), tx.Set([]byte("boot/"+c.Node), fmt.Append(nil, c.Boot)))
 	}
 	return catalog.Result{Value: value}, err
 }
@@ -107,6 +107,14 @@ func (tiny) Members(r catalog.Reader) (out []Candidate, err error) {
 
 func (tiny) Epoch(r catalog.Reader) (n uint64, err error) {
 	value, err := r.Get([]byte("epoch"))
+	if err != nil || value == nil {
+		return 0, err
+	}
+	return n, json.Unmarshal(value, &n)
+}
+
+func (tiny) Boot(r catalog.Reader, node catalog.NodeID) (n uint64, err error) {
+	value, err := r.Get([]byte("boot/" + node))
 	if err != nil || value == nil {
 		return 0, err
 	}

@@ -18,6 +18,8 @@ type Machine interface {
 	Members(r catalog.Reader) ([]Candidate, error)
 	// Epoch returns the cluster's epoch.
 	Epoch(r catalog.Reader) (uint64, error)
+	// Boot returns the last of the node's boots that a request was numbered by, 0 when none is known.
+	Boot(r catalog.Reader, node catalog.NodeID) (uint64, error)
 }
 
 // outcome is what applying one log entry gave.

@@ -243,3 +243,8 @@ func (theCatalog) Epoch(r catalog.Reader) (uint64, error) {
 	}
 	return cluster.Epoch, err
 }
+
+// Boot returns the last boot of the node from which the catalog has seen a request.
+func (theCatalog) Boot(r catalog.Reader, node catalog.NodeID) (uint64, error) {
+	return catalog.NewView(r).Boot(node)
+}

@@ -13,13 +13,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -190,12 +186,6 @@ func (n *Node) openStorage(step func(string) error) (err error) {
 	if err := n.disk.MkdirAll(raftDir); err != nil {
 		return err
 	}
-	if n.boot, err = nextBoot(n.disk, raftDir); err != nil {
-		return err
-	}
-	if err := step("boot"); err != nil {
-		return err
-	}
 	if n.wal, err = openLog(raftDir, n.timing.segment, n.log); err != nil {
 		return err
 	}
@@ -215,7 +205,13 @@ func (n *Node) openStorage(step func(string) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = n.agree(step); err != nil {
+	if err = n.agree(step); err == nil {
+		n.boot, err = n.countStart(raftDir)
+	}
+	if err == nil {
+		err = step("boot")
+	}
+	if err != nil {
 		return errors.Join(err, n.state.close())
 	}
 	return nil
@@ -259,23 +255,6 @@ func (n *Node) agree(step func(string) error) error {
 		return fmt.Errorf("remove the raft log: %w", err)
 	}
 	return nil
-}
-
-// nextBoot returns the number of this start, one more than that of the last.
-func nextBoot(d disk.Disk, dir string) (uint64, error) {
-	path := filepath.Join(dir, "boot")
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("count the starts: %w", err)
-	}
-	var boot uint64
-	if err == nil {
-		if boot, err = strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err != nil {
-			return 0, fmt.Errorf("%w: %s says %.20q", ErrDamaged, path, text)
-		}
-	}
-	boot++
-	return boot, d.WriteFile(path, writeBytes([]byte(strconv.FormatUint(boot, 10)+"\n")))
 }
 
 // fail stops the node.
