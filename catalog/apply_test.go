@@ -180,6 +180,31 @@ func TestAMemberJoinsAgainWithItsKey(t *testing.T) {
 	}
 }
 
+// TestRecoveryLeavesJobNumbersOut raises the epoch: no later job gets a number that those outside may have given.
+func TestRecoveryLeavesJobNumbersOut(t *testing.T) {
+	c := emptyCluster(t)
+	create := func() uint64 {
+		var j catalog.Job
+		res := c.must(t, catalog.CreateJob, catalog.JobCreation{Harvest: "h", Collection: "web", Spec: json.RawMessage(`{"name":"j","seeds":["http://example.org/"]}`)})
+		if err := json.Unmarshal(res.Value, &j); err != nil {
+			t.Fatal(err)
+		}
+		return j.ID
+	}
+	last := create()
+	for epoch := range uint64(2) {
+		c.must(t, catalog.RaiseEpoch, catalog.EpochChange{Epoch: epoch + 2, Reason: "fire"})
+		next := create()
+		if next < last+100_000 {
+			t.Errorf("job %d follows job %d", next, last)
+		}
+		if again := create(); again != next+1 {
+			t.Errorf("job %d follows job %d", again, next)
+		}
+		last = next + 1
+	}
+}
+
 func refusalOf(r catalog.Result) catalog.Code {
 	if r.Refusal == nil {
 		return ""

@@ -65,6 +65,12 @@ func raiseLevel(s *state, b *LevelChange) (any, error) {
 	return nil, s.event(RaiseLevel, s.cluster.ID, "from=%d to=%d", old, b.Level)
 }
 
+// jobsApart is how many job numbers are left out when the epoch is raised: more than a lost majority can have given to
+// jobs that the state from which the cluster goes on has never seen.
+const jobsApart = 100_000
+
+// raiseEpoch begins the epoch of a recovered cluster. The number of a job that only those outside have seen is not given
+// again, for the files of its attempts bear it in their names.
 func raiseEpoch(s *state, b *EpochChange) (any, error) {
 	if b.Epoch <= s.cluster.Epoch {
 		return nil, refuse(Conflict, "epoch is %d already", s.cluster.Epoch)
@@ -72,6 +78,13 @@ func raiseEpoch(s *state, b *EpochChange) (any, error) {
 	old := s.cluster.Epoch
 	s.cluster.Epoch = b.Epoch
 	if err := s.set(keyCluster, s.cluster); err != nil {
+		return nil, err
+	}
+	last, _, err := get[uint64](s, keyJobs)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.set(keyJobs, (last/jobsApart+2)*jobsApart); err != nil {
 		return nil, err
 	}
 	return nil, s.event(RaiseEpoch, s.cluster.ID, "from=%d to=%d reason=%s", old, b.Epoch, clipReason(b.Reason))
