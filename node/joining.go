@@ -107,14 +107,15 @@ func (n *Node) welcome(ctx context.Context, key ed25519.PublicKey, request []byt
 	return json.Marshal(joinReply{Known: *n.known.Load()})
 }
 
-// codeMember answers a machine whose membership goes on. Its token is not used up.
-const codeMember = "member"
+// Codes that answer a machine before its token is used up: its membership goes on, or its vote does.
+const (
+	codeMember = "member"
+	codeVoter  = "voter"
+)
 
-// checkEnded turns away a machine that is a member still as the cluster sees it, before its token is used up.
+// checkEnded turns away a machine that is a member still as the cluster sees it, before its token is used up, and one that
+// has forgotten its membership as long as its vote counts: a voter without its log could undo decisions.
 func (n *Node) checkEnded(ctx context.Context, r joinRequest) error {
-	if r.Joined == 0 {
-		return nil
-	}
 	if err := n.raft.Linear(ctx); err != nil {
 		return fmt.Errorf("admit %s: %w", r.Member.Name, err)
 	}
@@ -122,10 +123,17 @@ func (n *Node) checkEnded(ctx context.Context, r joinRequest) error {
 		return err
 	}
 	now := n.known.Load()
-	if now.Cluster.Epoch == r.Epoch && joined(*now, r.Member.ID) == r.Joined {
+	since := joined(*now, r.Member.ID)
+	switch {
+	case r.Joined != 0 && now.Cluster.Epoch == r.Epoch && since == r.Joined:
 		return &peer.RemoteError{Code: codeMember, Message: r.Member.Name + " is a member already"}
+	case !n.raft.Votes(r.Member.ID):
+		return nil
+	case since == 0:
+		return &peer.RemoteError{Code: codeVoter, Message: r.Member.Name + " was removed, but its vote counts still: try again in a moment"}
 	}
-	return nil
+	return &peer.RemoteError{Code: codeVoter, Message: n.nameOf(r.Member.ID) + " is a voter of the cluster and has forgotten it: " +
+		"on another node, run `holdfast node remove --lost` for it, then let it join again: its files stay"}
 }
 
 // turnedAway answers a machine whose token the catalog refused, in a way that is counted by what was wrong with it.

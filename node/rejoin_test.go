@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -142,6 +144,60 @@ func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
 	eventually(t, "it joins anew", func() error { return joinBy(t, first, cfgs[2]) })
 	third = start(t, cfgs[2])
 	putWhole(t, third, "last.bin", []running{first, third})
+}
+
+// TestAVoterThatForgotDoesNotKeepItsVote wipes all that a voter knows but its key and its files. It is let in again only
+// when its vote is gone: with it and without its log it could undo decisions.
+func TestAVoterThatForgotDoesNotKeepItsVote(t *testing.T) {
+	ports := freeUDP(t, 3)
+	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), ports[0], ports[1], ports[2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nodes []running
+	for _, name := range f.NodeNames() {
+		cfg, err := f.Node(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(nodes) == 0 {
+			_, err = Init(t.Context(), cfg, slogOf(t))
+		} else {
+			err = joinBy(t, nodes[0], cfg)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes = append(nodes, start(t, cfg))
+	}
+	first, lost := nodes[0], nodes[2]
+	eventually(t, "all vote", func() error {
+		if !first.raft.Votes(lost.id) {
+			return errors.New("it does not vote yet")
+		}
+		return nil
+	})
+	lost.halt(t)
+	for _, path := range []string{filepath.Join(lost.cfg.Data, "raft"), filepath.Join(lost.cfg.Data, "catalog"), lost.cfg.knownPath(), lost.cfg.agreedPath()} {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := joinBy(t, first, lost.cfg); !errors.Is(err, ErrRefused) {
+		t.Fatalf("a voter without its log joins: %v", err)
+	}
+	eventually(t, "remove it", func() error {
+		refusal, err := first.insist(t.Context(), catalog.RemoveMember, catalog.MemberRemoval{ID: lost.id, Lost: true})
+		if err == nil && refusal != nil && refusal.Code != catalog.NotFound {
+			err = refusal
+		}
+		return err
+	})
+	eventually(t, "it joins anew", func() error { return joinBy(t, first, lost.cfg) })
+	if first.raft.Votes(lost.id) {
+		t.Error("it votes before it knows anything")
+	}
+	putWhole(t, start(t, lost.cfg), "after.bin", nodes[:2])
 }
 
 // putWhole puts a file through the node and waits until it is complete on all the nodes.

@@ -67,6 +67,18 @@ func (n *Node) Status() Status {
 	return s
 }
 
+// Votes reports whether the node has a vote as far as is known here: by what was agreed, or by what is being agreed now.
+func (n *Node) Votes(id catalog.NodeID) bool {
+	st := n.state.store()
+	st.mu.Lock()
+	_, voter := st.configuration.has(id)
+	st.mu.Unlock()
+	if r := n.raft.Load(); r != nil && !voter {
+		_, voter = configurationOf(0, r.GetConfiguration().Configuration()).has(id)
+	}
+	return voter
+}
+
 // Heard returns how long ago this node last heard a leader, by the monotonic clock, and false when it has
 // heard none since it was opened: then the time since that. On a leader that holds its lease it is 0.
 func (n *Node) Heard() (time.Duration, bool) {
