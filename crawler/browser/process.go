@@ -1,0 +1,229 @@
+package browser
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// nobody is the user that Chromium runs as where this process is root's.
+const nobody = 65534
+
+// waitDelay is how long the pipe of a process that ended is waited for: its children may hold it.
+const waitDelay = time.Second
+
+// process is a running Chromium: the leader of a group of processes.
+type process struct {
+	cmd     *exec.Cmd
+	to      *os.File // what it reads
+	from    *os.File // what it says
+	profile string
+	errors  *tail
+	exited  chan struct{}
+	once    sync.Once
+}
+
+// startProcess starts Chromium with a profile of its own. It dies with this process. Root's runs as nobody.
+func startProcess(cfg Config, args []string) (p *process, err error) {
+	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	dir := cfg.Dir
+	if os.Getuid() == 0 {
+		attr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
+		if !open(dir) {
+			dir = os.TempDir()
+		}
+	}
+	profile, err := os.MkdirTemp(dir, "browser-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(profile))
+		}
+	}()
+	if attr.Credential != nil {
+		if err := os.Chown(profile, nobody, nobody); err != nil {
+			return nil, err
+		}
+	}
+	theirIn, to, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	from, theirOut, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, theirIn.Close(), to.Close())
+	}
+	p = &process{to: to, from: from, profile: profile, errors: &tail{}, exited: make(chan struct{})}
+	p.cmd = exec.Command(cfg.Program, append(args, "--user-data-dir="+filepath.Join(profile, "data"))...)
+	p.cmd.Dir = profile
+	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + profile, "TMPDIR=" + profile, "XDG_CONFIG_HOME=" + profile, "XDG_CACHE_HOME=" + profile,
+		"LANG=C.UTF-8", "TZ=UTC", "DBUS_SESSION_BUS_ADDRESS=disabled:"}
+	p.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // descriptors 3 and 4, by Chromium's convention
+	p.cmd.Stderr = p.errors
+	p.cmd.SysProcAttr = attr
+	p.cmd.WaitDelay = waitDelay
+	err = p.cmd.Start()
+	closed := errors.Join(theirIn.Close(), theirOut.Close())
+	if err = errors.Join(err, closed); err != nil {
+		return nil, errors.Join(err, to.Close(), from.Close())
+	}
+	go func() {
+		_ = p.cmd.Wait() // how it ended does not matter: all that it was asked for is answered over the pipe
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// open tells whether any user can get to what is in a folder.
+func open(dir string) bool {
+	dir, err := filepath.Abs(dir)
+	for ; err == nil; dir = filepath.Dir(dir) {
+		info, statErr := os.Stat(dir)
+		if statErr != nil || info.Mode().Perm()&1 == 0 {
+			return false
+		}
+		if dir == filepath.Dir(dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *process) pid() int { return p.cmd.Process.Pid }
+
+// kill ends the group at once. It can be called again.
+func (p *process) kill() {
+	select {
+	case <-p.exited: // its number may be another's by now
+	default:
+		_ = syscall.Kill(-p.pid(), syscall.SIGKILL)
+	}
+}
+
+// end kills the group, waits for it and removes the profile.
+func (p *process) end() {
+	p.once.Do(func() {
+		rest := p.family()
+		p.kill()
+		<-p.exited
+		for _, pid := range rest { // those that left the group
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		_ = p.to.Close()
+		_ = p.from.Close()
+		_ = os.RemoveAll(p.profile)
+	})
+}
+
+// said tells whether the process said something on its way out.
+func (p *process) said(what string) bool { return strings.Contains(p.errors.String(), what) }
+
+// lastWords is the end of what the process said.
+func (p *process) lastWords() string {
+	text := strings.TrimSpace(p.errors.String())
+	return text[max(0, len(text)-500):]
+}
+
+// family lists the processes that descend from the browser, itself included.
+func (p *process) family() []int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	parents, groups := map[int]int{}, map[int]int{}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		parent, group, ok := stat(pid)
+		if ok {
+			parents[pid], groups[pid] = parent, group
+		}
+	}
+	root := p.pid()
+	var out []int
+	for pid := range parents {
+		for at, depth := pid, 0; at > 1 && depth < 64; at, depth = parents[at], depth+1 {
+			if at == root || groups[at] == root {
+				out = append(out, pid)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// stat reads a process's parent and group.
+func stat(pid int) (parent, group int, ok bool) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, 0, false
+	}
+	words := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
+	if len(words) < 3 {
+		return 0, 0, false
+	}
+	parent, err = strconv.Atoi(string(words[1]))
+	if err != nil {
+		return 0, 0, false
+	}
+	group, err = strconv.Atoi(string(words[2]))
+	return parent, group, err == nil
+}
+
+// memory is what the processes take of memory that is not backed by files: what they share of the program counts for none.
+func (p *process) memory() (total int64) {
+	for _, pid := range p.family() {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			name, value, _ := strings.Cut(line, ":")
+			if name != "RssAnon" && name != "RssShmem" {
+				continue
+			}
+			kb, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+			if err == nil {
+				total += kb << 10
+			}
+		}
+	}
+	return total
+}
+
+// tail keeps the last of what is written to it.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// maxTail is how much of it.
+const maxTail = 16 << 10
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	if len(t.text) > 2*maxTail {
+		t.text = append(t.text[:0], t.text[len(t.text)-maxTail:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return string(t.text)
+}
