@@ -38,6 +38,9 @@ func (c *Crawl) checkpoint(ctx context.Context, name string) error {
 	if !isCheckpointName(name) {
 		return refused("name", name, "letters, digits, dots, dashes and underscores")
 	}
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
 	err := c.frontier.Checkpoint(ctx, filepath.Join(checkpointDir(c.cfg.Dir), name))
 	if errors.Is(err, fs.ErrExist) {
 		return refused("name", name, "one that no checkpoint has")
@@ -91,9 +94,17 @@ func (c *Crawl) restore(name, by string) error {
 	return nil
 }
 
-// takeBack puts the checkpoint Config.From in place of the frontier. What was logged since is kept under another name.
+// takeBack puts the checkpoint Config.From in place of the frontier. What was logged since is kept under another name. What
+// a crash broke off is begun anew, whatever Config.From says: until the mark is gone, nothing was crawled.
 func (c *Crawl) takeBack() error {
 	name, dir := c.cfg.From, c.cfg.Dir
+	begun, err := os.ReadFile(restoredMark(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look whether the crawl was taken back: %w", err)
+	}
+	if name == "" {
+		name = strings.TrimSpace(string(begun))
+	}
 	if name == "" {
 		return nil
 	}
@@ -109,8 +120,10 @@ func (c *Crawl) takeBack() error {
 	if err := frontier.Restore(context.Background(), filepath.Join(checkpointDir(dir), name), fresh); err != nil {
 		return fmt.Errorf("start from checkpoint %s: %w", name, err)
 	}
-	if err := c.keepLogs(cdx.Timestamp(time.Now())); err != nil {
-		return err
+	if begun == nil {
+		if err := c.keepLogs(cdx.Timestamp(time.Now())); err != nil {
+			return err
+		}
 	}
 	if err := c.disk.WriteFile(restoredMark(dir), func(w io.Writer) error {
 		_, err := io.WriteString(w, name+"\n")
@@ -165,6 +178,6 @@ func (c *Crawl) setAside(files []string) error {
 	if err := c.commit(); err != nil {
 		return err
 	}
-	c.log.Info("crawl starts from a checkpoint", "checkpoint", strings.TrimSpace(c.cfg.From), "files kept", len(files))
+	c.log.Info("crawl starts from a checkpoint", "files kept", len(files))
 	return c.disk.Remove(restoredMark(c.cfg.Dir))
 }

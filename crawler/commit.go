@@ -56,16 +56,43 @@ func (c *Crawl) commitLoop(done <-chan struct{}) error {
 	defer timer.Stop()
 	for {
 		last := false
+		var wish chan struct{}
 		select {
 		case <-timer.C:
 		case <-c.frontier.Hungry():
+		case wish = <-c.wishes:
 		case <-done:
 			last = true
 		}
 		if err := c.commit(); err != nil || last {
 			return err
 		}
+		if wish != nil {
+			close(wish)
+		}
 		timer.Reset(commitEvery)
+	}
+}
+
+// settle waits until what happened so far is durable. A crawl that does not run yet has nothing to settle.
+func (c *Crawl) settle(ctx context.Context) error {
+	c.mu.Lock()
+	runs := c.ran
+	c.mu.Unlock()
+	if !runs {
+		return nil
+	}
+	wish := make(chan struct{})
+	select {
+	case c.wishes <- wish:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-wish:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

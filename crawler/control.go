@@ -154,6 +154,9 @@ func part(expression string) *regexp.Regexp {
 
 // delete ends queued URIs; each stands in the log.
 func (c *Crawl) delete(ctx context.Context, o harvest.Order) (int64, error) {
+	if err := c.settle(ctx); err != nil {
+		return 0, err
+	}
 	now := time.Now()
 	n, err := c.frontier.Delete(ctx, frontier.URIFilter{Queue: whole(o.Queue), URI: part(o.Pattern)}, func(u frontier.URI) any {
 		return &outcome{line: report.Line{Logged: now, Status: frontier.StatusDeleted, Size: -1, URI: u.URL, Path: u.Path, Via: u.Via, Source: u.Source}, seed: u.Via == ""}

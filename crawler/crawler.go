@@ -73,8 +73,9 @@ type Crawl struct {
 	events       *events.Hub
 	workers      *workers
 
-	uncommitted error    // why nothing can be committed any more; of the one who commits
-	cookies     struct { // as they were kept last; of the one who commits
+	wishes      chan chan struct{} // for a commit; each is closed after it
+	uncommitted error              // why nothing can be committed any more; of the one who commits
+	cookies     struct {           // as they were kept last; of the one who commits
 		kept uint64
 		at   time.Time
 	}
@@ -121,7 +122,7 @@ func New(cfg Config) (crawl *Crawl, err error) {
 		return nil, err
 	}
 	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, state: Preparing, unhanded: map[string]*handover{},
-		jar: fetch.NewJar(0), logins: fetch.NewLogins(cfg.Job.Settings.Credentials), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers(), halted: make(chan struct{})}
+		jar: fetch.NewJar(0), logins: fetch.NewLogins(cfg.Job.Settings.Credentials), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers(), halted: make(chan struct{}), wishes: make(chan chan struct{})}
 	if err := c.follow(cfg.Job.Settings); err != nil {
 		return nil, err
 	}
