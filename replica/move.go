@@ -48,8 +48,9 @@ func (r *Replica) walkMoving(ctx context.Context, work chan<- task) (rested time
 }
 
 // walkShard compares one shard that moves here with what is on disk, and returns the root of the files when none is
-// missing. What has another digest than the archive's file of its name is set aside.
+// missing. What has another digest than the archive's file of its name is set aside. This node is the shard's next.
 func (r *Replica) walkShard(ctx context.Context, shard catalog.Shard, work chan<- task) (root catalog.Root, complete bool, rested time.Time, err error) {
+	r.leaving.pass(shard)
 	held, err := r.list(shard)
 	if err != nil {
 		return root, false, rested, err

@@ -279,6 +279,7 @@ func (r *Replica) carry(ctx context.Context, t task) {
 	name := t.file.Name
 	err := r.owes(t)
 	if err == nil {
+		r.leaving.pass(name.Shard())
 		if r.sums != nil {
 			err = r.record(ctx, t)
 		} else {

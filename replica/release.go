@@ -356,6 +356,7 @@ func (r *Replica) awaitRelease(ctx context.Context, name catalog.FileName) (bool
 // deleteReleased deletes this node's bytes of the file as far as the catalog here no longer counts on them. It
 // is called after a release of them was carried out, and reports whether that shows.
 func (r *Replica) deleteReleased(name catalog.FileName) (bool, error) {
+	defer r.leaving.begin(name.Shard())()
 	var f catalog.File
 	var p catalog.Placement
 	err := r.catalog.View(func(v catalog.View) (err error) {

@@ -1,0 +1,101 @@
+package replica
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// overtaken is a catalog that goes on behind a look at it: after is called once, when the look is over and its caller has
+// not acted on it yet.
+type overtaken struct {
+	*cluster
+	after func()
+}
+
+func (o *overtaken) View(see func(catalog.View) error) error {
+	err := o.cluster.View(see)
+	if after := o.after; after != nil {
+		o.after = nil
+		after()
+	}
+	return err
+}
+
+// TestAShardThatComesStraightBackKeepsItsFiles lets a shard come back to a node while the node deletes what it had of it.
+// Bytes on their way out must not be taken for a copy, neither for the proof of a whole shard nor by a pull.
+func TestAShardThatComesStraightBackKeepsItsFiles(t *testing.T) {
+	for name, comeBack := range map[string]func(*node, catalog.FileName) bool{"as its next": provesAgain, "as its holder": pullsAgain} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, "north-1", "south-1", "north-2", "sums-1")
+			first, file := c.node("north-1"), fileName(1)
+			stop := c.run("north-1", "south-1", "sums-1")
+			c.node("south-1").put(file, 1, 3000)
+			c.complete(file)
+			stop()
+			c.assign("north", "north-2", int(file.Shard()), int(file.Shard())+1)
+			stop = c.run("north-2")
+			c.until("the shard is north-2's", func(v catalog.View) bool {
+				p, err := v.Placement("north", file.Shard())
+				return err == nil && p.Holder == nodeID("north-2")
+			})
+			stop()
+
+			counted := make(chan bool, 1)
+			first.r.catalog = &overtaken{cluster: c, after: func() {
+				go func() { counted <- comeBack(first, file) }()
+				select {
+				case is := <-counted:
+					counted <- is
+				case <-time.After(200 * time.Millisecond): // it waits for the deletion
+				}
+			}}
+			if _, err := first.r.releaseHeld(t.Context(), []catalog.FileName{file}); err != nil {
+				t.Fatal(err)
+			}
+			if <-counted && !first.r.store.Has(file) {
+				t.Error("bytes were deleted that count as a copy")
+			}
+		})
+	}
+}
+
+// provesAgain moves the shard back and reports whether the node would prove that it has all of it.
+func provesAgain(n *node, file catalog.FileName) bool {
+	n.assign("north", "north-1", int(file.Shard()), int(file.Shard())+1)
+	_, complete, _, err := n.r.walkShard(n.t.Context(), file.Shard(), make(chan task, 1))
+	if err != nil {
+		n.t.Error(err)
+	}
+	return complete
+}
+
+// pullsAgain loses the shard's holder, lets the node be that again, and reports whether it vouches for the file then.
+func pullsAgain(n *node, file catalog.FileName) bool {
+	n.must(catalog.RemoveMember, catalog.MemberRemoval{ID: nodeID("north-2"), Lost: true})
+	step := &catalog.Fill{Replica: "north"}
+	for step != nil {
+		res, err := n.Propose(n.t.Context(), catalog.FillReplica, catalog.FillStep{Replica: "north", Shard: step.Shard, After: step.After}, "test")
+		if err != nil || res.Refusal != nil {
+			n.t.Errorf("fill: %v, %v", res.Refusal, err)
+			return false
+		}
+		step = nil
+		if res.Value != nil {
+			if err := json.Unmarshal(res.Value, &step); err != nil {
+				n.t.Error(err)
+			}
+		}
+	}
+	n.must(catalog.AssignShards, catalog.Assignment{Replica: "north", Shards: []catalog.Shard{file.Shard()}, Node: n.id})
+	owed, _, err := n.Fetches(catalog.Cursor{}, 1)
+	if err != nil || len(owed) != 1 {
+		n.t.Errorf("owed: %v, %v", owed, err)
+		return false
+	}
+	delete(n.r.pulls.later, file) // its pause since the first copy
+	n.r.carry(n.t.Context(), task{n.r.pulls.start(owed[0].File, false), owed[0].Sources})
+	return len(n.r.reports.in) > 0
+}
