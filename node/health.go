@@ -53,8 +53,12 @@ func (n *Node) look() (problems []string, outbox int) {
 		if err != nil {
 			return err
 		}
+		strangers, err := nobodys(v, n.store.Loose())
+		if err != nil {
+			return err
+		}
 		lacking, err := unlisted(n.cfg.File, v)
-		h.problems = append(append(h.problems, found...), lacking...)
+		h.problems = slices.Concat(h.problems, found, strangers, lacking)
 		return err
 	})
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) { // one that has just joined does not see itself yet

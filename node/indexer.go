@@ -58,11 +58,6 @@ func (x *indexer) setLacking(lacking [catalog.Shards]bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.lacking = lacking
-	for _, names := range [][]catalog.FileName{x.store.Missing(), x.store.Loose()} {
-		for _, name := range names {
-			x.lacking[name.Shard()] = true
-		}
-	}
 }
 
 // stored tells the indexer that a file is kept on this node from now on.
