@@ -221,6 +221,13 @@ func (c *crawls) problems() (all []string) {
 	for id, r := range c.running {
 		if r.held != "" {
 			all = append(all, fmt.Sprintf("job %d waits: %s", id, r.held))
+			continue
+		}
+		if r.crawl == nil || r.wish != catalog.WishRun {
+			continue
+		}
+		if p := r.crawl.Progress(); p.State == crawler.Paused { // by itself, or by an order to the crawl alone
+			all = append(all, fmt.Sprintf("job %d is paused: %s", id, p.Reason))
 		}
 	}
 	for dir, why := range c.left {

@@ -150,6 +150,16 @@ func TestCrawlOnAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	must(t, 60*time.Second, "the crawl leaves the room that its settings ask for", func() error {
+		st, err := statusOf(ctx, c, "south-1")
+		if err != nil || !strings.Contains(strings.Join(st.Problems, "\n"), "min_free_disk") {
+			return fmt.Errorf("%v %w", st.Problems, err)
+		}
+		return nil
+	})
+	if _, err := c.Do(ctx, "north-1", "job", "set", fmt.Sprint(job.ID), "min_free_disk=0"); err != nil {
+		t.Fatal(err)
+	}
 	must(t, 60*time.Second, "the node says that the job waits for room", func() error {
 		st, err := statusOf(ctx, c, "south-1")
 		if err != nil || !strings.Contains(strings.Join(st.Problems, "\n"), "room") {
