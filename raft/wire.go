@@ -32,6 +32,9 @@ const (
 	maxRequestBytes = 2 << 20
 )
 
+// maxAnswerBytes is how much the answers to one proposal are together, but for the last: less than what may be sent.
+const maxAnswerBytes = 4 << 20
+
 var errWire = errors.New("malformed message between nodes")
 
 // encodeProposal makes the request that carries commands to the leader: version, kind, number of commands,
@@ -70,7 +73,8 @@ func decodeProposal(b []byte) ([]catalog.Command, error) {
 	return out, nil
 }
 
-// encodeAnswers makes the answer to a proposal: for each command a byte, and the result when that says yes.
+// encodeAnswers makes the answer to a proposal: for each command a byte, and the result when that says yes. Results that
+// would make it too long are left for the next try, which finds them in the state: large ones do not keep others back.
 func encodeAnswers(answers []answer) ([]byte, error) {
 	b := []byte{saidYes}
 	for _, a := range answers {
@@ -79,6 +83,10 @@ func encodeAnswers(answers []answer) ([]byte, error) {
 			text, err := json.Marshal(a.result)
 			if err != nil {
 				return nil, fmt.Errorf("encode a result: %w", err)
+			}
+			if len(b) > maxAnswerBytes {
+				b = append(b, saidNotLeader)
+				continue
 			}
 			b = append(b, saidYes)
 			b = binary.AppendUvarint(b, uint64(len(text)))
