@@ -64,6 +64,7 @@ type Crawl struct {
 	bandwidth    *fetch.Limiter
 	limiters     *limiters
 	addressTurns addressTurns
+	browsers     *browsers
 	servers      *servers
 	quotas       *quotas
 	files        []*warc.Files
@@ -122,7 +123,7 @@ func New(cfg Config) (crawl *Crawl, err error) {
 		return nil, err
 	}
 	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, state: Preparing, unhanded: map[string]*handover{},
-		jar: fetch.NewJar(0), logins: fetch.NewLogins(cfg.Job.Settings.Credentials), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers(), halted: make(chan struct{}), wishes: make(chan chan struct{})}
+		jar: fetch.NewJar(0), logins: fetch.NewLogins(cfg.Job.Settings.Credentials), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers(), browsers: newBrowsers(cfg.Dir), halted: make(chan struct{}), wishes: make(chan chan struct{})}
 	if err := c.follow(cfg.Job.Settings); err != nil {
 		return nil, err
 	}
@@ -158,7 +159,9 @@ func New(cfg Config) (crawl *Crawl, err error) {
 
 // Check tells whether a job that is valid can be crawled here: its rules and expressions are understood, and what it needs is
 // there. The error wraps harvest.ErrInvalid.
-func Check(job harvest.Job) error { return scope.Check(job.Settings) }
+func Check(job harvest.Job) error {
+	return errors.Join(scope.Check(job.Settings), checkBrowser(&job.Settings))
+}
 
 // openFrontier opens the frontier, and lays over the settings what was changed while the crawl ran before.
 func (c *Crawl) openFrontier() (err error) {
@@ -380,6 +383,7 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 // close closes what is open.
 func (c *Crawl) close() error {
 	var errs []error
+	errs = append(errs, c.browsers.close())
 	if c.client != nil {
 		c.client.Close()
 	}

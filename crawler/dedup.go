@@ -10,6 +10,8 @@ import (
 
 	"holdfast/cdx"
 	"holdfast/crawler/frontier"
+	"holdfast/crawler/scope"
+	"holdfast/harvest"
 	"holdfast/warc"
 )
 
@@ -52,8 +54,11 @@ const (
 func (w *worker) original(ctx context.Context, v *visit) (*Capture, error) {
 	if v.status == 304 && v.earlier != nil {
 		v.dedup = frontier.NotModified
-		v.notes = append(v.notes, "duplicate:server-not-modified", deduplicated(v.earlier))
+		v.duplicates("server-not-modified", v.earlier)
 		return v.earlier, nil
+	}
+	if v.part.again {
+		return w.recordedBefore(v)
 	}
 	if !w.deduplicates(v) {
 		return nil, nil
@@ -63,20 +68,26 @@ func (w *worker) original(ctx context.Context, v *visit) (*Capture, error) {
 		return nil, err
 	}
 	v.dedup, v.subject.Identical = frontier.Duplicate, true
-	v.notes = append(v.notes, "duplicate:digest", deduplicated(found))
+	v.duplicates("digest", found)
 	return found, nil
 }
 
 // deduplicates tells whether the document is one that is compared with earlier ones.
 func (w *worker) deduplicates(v *visit) bool {
-	x := v.exchange
-	return v.set.Deduplicate != dedupNone && x.Status >= 200 && x.Status < 300 && x.Truncated == "" && x.BodySize > 0 && !isPrerequisite(v.uri) &&
-		w.scope.Deduplicates(v.subject)
+	return v.exchange.Truncated == "" && !isPrerequisite(v.uri) && w.comparable(v.subject, v.set, v.exchange.BodySize)
 }
 
-// deduplicated is the annotation that NetarchiveSuite's tools read.
-func deduplicated(c *Capture) string {
-	return fmt.Sprintf("deduplicate:\"%s,%d,%s\"", c.File, c.Offset, cdx.Timestamp(c.Date))
+// comparable tells whether a whole document that was fetched is one of those that are compared.
+func (c *Crawl) comparable(subject *scope.Subject, set *harvest.Settings, size int64) bool {
+	return set.Deduplicate != dedupNone && subject.Status >= 200 && subject.Status < 300 && size > 0 && c.scope.Deduplicates(subject)
+}
+
+// duplicates notes of which record the document is a duplicate, in three forms: as NetarchiveSuite's tools read it, at the beginning of the
+// column and with more after it; as Heritrix; and as NetarchiveSuite's documents say.
+func (v *visit) duplicates(by string, of *Capture) {
+	where := fmt.Sprintf("duplicate:\"%s,%d,%s\"", of.File, of.Offset, cdx.Timestamp(of.Date))
+	v.notes = append([]string{where, "duplicate:" + by}, v.notes...)
+	v.notes = append(v.notes, "de"+where)
 }
 
 // duplicate finds an earlier record of the same content: in this job, then in earlier ones.
@@ -151,8 +162,11 @@ func (w *worker) earlierOf(ctx context.Context, v *visit) (*Capture, error) {
 
 // remember keeps what was recorded, for later URIs with the same content.
 func (w *worker) remember(v *visit, id string) {
-	if v.exchange == nil || v.dedup != frontier.Novel || !w.deduplicates(v) || v.set.Deduplicate == dedupURL {
+	if v.exchange == nil || v.dedup != frontier.Novel || v.exchange.Truncated != "" {
 		return
+	}
+	if !browses(w.base()) && (!w.deduplicates(v) || v.set.Deduplicate == dedupURL) {
+		return // pages in a browser may ask for anything again
 	}
 	data, err := json.Marshal(w.capture(v, id))
 	if err != nil {

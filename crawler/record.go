@@ -37,7 +37,9 @@ func (w *worker) record(ctx context.Context, v *visit) (step, error) {
 			drafts = append(drafts, responseDraft(v, id), requestDraft(v, id))
 		}
 	}
+	drafts = append(drafts, v.renderedDrafts(id)...)
 	drafts = append(drafts, w.metadataDraft(v, id))
+	v.markPage(drafts)
 	positions, err := w.files[w.number%len(w.files)].Write(drafts...)
 	if err != nil {
 		return over, fmt.Errorf("record: %w", err)

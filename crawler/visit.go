@@ -41,7 +41,8 @@ type visit struct {
 	digest   string
 	recordID string
 	dedup    frontier.Dedup
-	problem  error // for the log of errors that do not stop a crawl
+	problem  error    // for the log of errors that do not stop a crawl
+	part     pagePart // in a page that is loaded in a browser
 }
 
 // Where a stage sends a URI.
@@ -64,9 +65,11 @@ type stage struct {
 func stages() []stage {
 	return []stage{
 		{"preFetch", "Scope again, limits, address, robots.txt, login", (*worker).preFetch},
+		{"browserSeat", "Wait for a browser, for pages that need one", (*worker).browserSeat},
 		{"turn", "Wait for this crawl's turn at the host", (*worker).takeTurn},
 		{"fetch", "Fetch DNS and HTTP URIs", (*worker).fetch},
-		{"extract", "Extract links from what was fetched", (*worker).extract},
+		{"browse", "Load pages in a browser", (*worker).browse},
+		{"extract", "Extract links from what was fetched", (*worker).extractPage},
 		{"record", "Write WARC records", (*worker).record},
 	}
 }
@@ -135,6 +138,9 @@ func (w *worker) newVisit(u *frontier.URI) *visit {
 // release gives back what a visit holds.
 func (w *worker) release(v *visit) {
 	w.endTurn(v)
+	if v.part.seat {
+		w.browsers.leave()
+	}
 	if v.exchange != nil {
 		v.exchange.Release()
 	}
@@ -317,8 +323,12 @@ func (c *Crawl) politeness(v *visit) time.Duration {
 
 // annotations are the notes, and the number of tries if it took more than one.
 func (v *visit) annotations() []string {
-	if v.uri.Tries > 0 {
-		return append([]string{fmt.Sprintf("%dt", v.uri.Tries+1)}, v.notes...)
+	if v.uri.Tries == 0 {
+		return v.notes
 	}
-	return v.notes
+	tries := fmt.Sprintf("%dt", v.uri.Tries+1)
+	if v.dedup != frontier.Novel { // which has to come first
+		return append(slices.Clone(v.notes), tries)
+	}
+	return append([]string{tries}, v.notes...)
 }

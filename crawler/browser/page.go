@@ -39,12 +39,13 @@ type Rendered struct {
 
 // Bounds of a page beside those that are asked for.
 const (
-	callTime     = 30 * time.Second // for Chromium to do one thing
-	overtime     = 10               // so many times its time a page may take with all waits
-	maxScrolls   = 60
-	maxPicture   = 12_000 // pixels of height
-	watchEvery   = 250 * time.Millisecond
-	scrollSettle = 150 * time.Millisecond
+	callTime      = 30 * time.Second // for Chromium to do one thing; no more than the page may take,
+	leastCallTime = 5 * time.Second  // but so long
+	overtime      = 10               // so many times its time a page may take with all waits
+	maxScrolls    = 60
+	maxPicture    = 12_000 // pixels of height
+	watchEvery    = 250 * time.Millisecond
+	scrollSettle  = 150 * time.Millisecond
 )
 
 // Load loads a page. After an error the browser is of no more use: Close it. The errors are ErrCrashed, ErrHung, ErrMemory, or the
@@ -168,7 +169,7 @@ const scriptBefore = `(() => { try { delete Navigator.prototype.serviceWorker; }
 
 // call tells Chromium to do something for this tab.
 func (t *tab) call(ctx context.Context, method string, params map[string]any, result any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+	ctx, cancel := context.WithTimeout(ctx, min(callTime, max(t.page.Time, leastCallTime)))
 	defer cancel()
 	var given any
 	if params != nil {

@@ -27,7 +27,7 @@ type Request struct {
 	Addrs   []netip.Addr // where the host is, in order of preference; may be empty where a proxy looks for itself
 	Referer string
 
-	Method        string   // GET (default), HEAD or POST
+	Method        string   // GET (default), HEAD, POST or OPTIONS
 	Form          []Field  // what a form asks for: sent in the query with GET, as the body with POST; recorded without the values
 	Body          []byte   // of a POST without a form
 	ContentType   string   // of Body
@@ -88,7 +88,7 @@ func (c *Client) complete(r *Request) {
 
 // check refuses what cannot be sent.
 func (r *Request) check() error {
-	if r.Method != "GET" && r.Method != "HEAD" && r.Method != "POST" {
+	if r.Method != "GET" && r.Method != "HEAD" && r.Method != "POST" && r.Method != "OPTIONS" {
 		return fmt.Errorf("request of %s: method %.20q", r.Target.Authority, r.Method)
 	}
 	if r.Target.Host == "" {

@@ -1,0 +1,166 @@
+package crawler
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/crawler/browser"
+	"holdfast/crawler/fetch"
+)
+
+// fetch sends a page's request, once more if the server wants to know who is there and there is an answer.
+func (p *pageLoad) fetch(ctx context.Context, w *worker, v *visit, r *browser.Request) error {
+	full, err := w.request(ctx, v)
+	if err != nil {
+		return err
+	}
+	v.earlier, full.ETag, full.LastModified = nil, "", "" // the browser needs the answer itself
+	full.Method, full.Body, full.ContentType, full.Referer = r.Method, r.Body, r.Header.Get("Content-Type"), r.Header.Get("Referer")
+	full.Timeout = min(full.Timeout, v.set.BrowserTime.Std())
+	full.Headers = append(slices.Clone(full.Headers), p.headers(r, full)...)
+	for {
+		if v.set.Cookies {
+			full.Cookie = joinCookies(w.jar.Cookie(v.target, time.Now()), r.Header.Get("Cookie"))
+		}
+		x := w.client.Fetch(ctx, full)
+		v.exchange, v.status = x, x.Status
+		if x.Status <= 0 {
+			v.notes = append(v.notes, x.Notes...)
+			return nil
+		}
+		if v.set.Cookies {
+			w.jar.Store(v.target, x.Head, time.Now())
+		}
+		if x.Status != 401 && full.Authorization == "" || !w.logins.Challenged(v.target, x.Head, full.Authorization) || !pause(ctx, w.politeness(v)) {
+			v.notes = append(v.notes, x.Notes...)
+			return nil
+		}
+		full.Authorization = w.logins.Authorization(v.target, r.Method)
+		x.Release()
+		v.exchange, v.notes = nil, append(v.notes, "login")
+	}
+}
+
+// notForwarded are the headers of a browser that are the crawl's own business, or would have a server send less than all.
+var notForwarded = [...]string{"Accept-Encoding", "Authorization", "Connection", "Content-Length", "Content-Type", "Cookie", "Host", "If-Modified-Since", "If-None-Match",
+	"If-Range", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Range", "Referer", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent"}
+
+// headers are the lines of the browser's request that are sent on, in a fixed order.
+func (p *pageLoad) headers(r *browser.Request, full fetch.Request) (lines []string) {
+	set := map[string]bool{}
+	for _, h := range full.Headers {
+		name, _, _ := strings.Cut(h, ":")
+		set[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
+	}
+	for name, values := range r.Header {
+		forwarded := !slices.Contains(notForwarded[:], name) || name == "Authorization" && full.Authorization == ""
+		if !forwarded || set[name] {
+			continue
+		}
+		for _, value := range values {
+			lines = append(lines, name+": "+value)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// joinCookies joins the crawl's cookies and the browser's: of those of the same name the browser's count, as a script may have set them.
+func joinCookies(ours, browsers string) string {
+	if ours == "" || browsers == "" {
+		return ours + browsers
+	}
+	theirs := map[string]bool{}
+	for c := range strings.SplitSeq(browsers, ";") {
+		name, _, _ := strings.Cut(strings.TrimSpace(c), "=")
+		theirs[name] = true
+	}
+	var out []string
+	for c := range strings.SplitSeq(ours, ";") {
+		if name, _, _ := strings.Cut(strings.TrimSpace(c), "="); !theirs[name] {
+			out = append(out, strings.TrimSpace(c))
+		}
+	}
+	return strings.Join(append(out, browsers), "; ")
+}
+
+// finish records what was fetched for a page and ends its URI. It returns the visit if there is something to answer with.
+func (p *pageLoad) finish(ctx context.Context, w *worker, v *visit, r *browser.Request) (*visit, error) {
+	x := v.exchange
+	separate := strings.HasPrefix(v.uri.Key, apart)
+	if x.Status <= 0 {
+		if separate {
+			return nil, w.postProcess(ctx, v)
+		}
+		to, err := w.failed(ctx, v, x.Err, x.Permanent)
+		if to == over && err == nil {
+			err = w.postProcess(ctx, v)
+		}
+		return nil, err
+	}
+	ctx = context.WithoutCancel(ctx) // what was fetched is recorded, also where the page has no use for it any more
+	if _, err := w.extract(ctx, v); err != nil {
+		return nil, err
+	}
+	if r.Method == http.MethodGet || r.Method == http.MethodPost {
+		if _, err := w.record(ctx, v); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.postProcess(ctx, v); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// hopByHop are the headers of a response that are about the connection, or that a browser is not to remember.
+var hopByHop = [...]string{"Alt-Svc", "Connection", "Content-Length", "Keep-Alive", "Nel", "Proxy-Authenticate", "Proxy-Connection", "Public-Key-Pins", "Report-To",
+	"Strict-Transport-Security", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+
+// answerOf is what was fetched as a browser is given it: without transfer coding and, where that is needed, content coding. body is
+// the whole of it where it is in memory anyway. The answer is good until the exchange is released.
+func answerOf(x *fetch.Exchange) (a *browser.Answer, body []byte, err error) {
+	head := make([]byte, x.Response.HeadSize())
+	if _, err := x.Response.ReadAt(head, 0); err != nil && err != io.EOF {
+		return nil, nil, err
+	}
+	a = &browser.Answer{Status: x.Status, Header: headerOf(head)}
+	coding := strings.ToLower(x.Head.Get("Content-Encoding"))
+	if x.Head.Get("Transfer-Encoding") == "" && (coding == "" || coding == "identity") {
+		all := x.Response.Reader()
+		if _, err := all.Seek(x.Response.HeadSize(), io.SeekStart); err != nil {
+			return nil, nil, err
+		}
+		a.Body, a.Size = all, x.Response.Size()-x.Response.HeadSize()
+		return a, nil, nil
+	}
+	body, err = x.Payload(maxDecoded)
+	if err != nil && len(body) == 0 && x.BodySize > 0 {
+		return nil, nil, err
+	}
+	a.Header.Del("Content-Encoding")
+	a.Body, a.Size = bytes.NewReader(body), int64(len(body))
+	return a, body, nil
+}
+
+// headerOf are the fields of a response's head that a browser is to see.
+func headerOf(head []byte) http.Header {
+	h := http.Header{}
+	_, rest, _ := bytes.Cut(head, []byte{'\n'})
+	for line := range bytes.Lines(rest) {
+		name, value, ok := bytes.Cut(line, []byte{':'})
+		if !ok || len(name) == 0 || name[0] == ' ' || name[0] == '\t' {
+			continue
+		}
+		h.Add(string(bytes.TrimSpace(name)), string(bytes.TrimSpace(value)))
+	}
+	for _, name := range hopByHop {
+		h.Del(name)
+	}
+	return h
+}
