@@ -33,6 +33,7 @@ const (
 	valueLogin    = "login/"   // + URL: the form was sent
 	valueDigest   = "digest/"  // + digest: the first record with that content, JSON
 	valueCookies  = "cookies"
+	valuePolicy   = "policy" // the settings that queues were treated by
 )
 
 // Pauses before a file that was not taken is given to Config.Finished again.
@@ -185,13 +186,13 @@ func (o *outcome) extra() string {
 	return string(report.AppendExtra(nil, max(o.line.Size, 0), o.records[0].File, o.records[0].Offset))
 }
 
-// cookiesEvery is how long cookies may wait to become durable: a crash takes them back that far.
+// cookiesEvery is how long cookies may wait to become durable: a crash takes them back that far. Those of a login do not wait.
 const cookiesEvery = 5 * time.Second
 
 // keepCookies keeps the cookies with the commit, if they changed and are due.
 func (c *Crawl) keepCookies(b *frontier.Batch, now time.Time) error {
 	changes := c.jar.Changes()
-	if changes == c.cookies.kept || now.Sub(c.cookies.at) < cookiesEvery && !c.ending() {
+	if due := c.cookies.due.Swap(false); changes == c.cookies.kept || now.Sub(c.cookies.at) < cookiesEvery && !due && !c.ending() {
 		return nil
 	}
 	data, err := c.jar.Export()

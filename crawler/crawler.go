@@ -79,6 +79,7 @@ type Crawl struct {
 	cookies     struct {           // as they were kept last; of the one who commits
 		kept uint64
 		at   time.Time
+		due  atomic.Bool
 	}
 
 	mu        sync.Mutex
@@ -306,6 +307,9 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	c.mu.Unlock()
 
 	c.publish(events.Event{Kind: events.Started})
+	if err := c.repolicy(ctx); err != nil {
+		cancel(err)
+	}
 	c.workers.run(ctx, c.base().Workers, func(idle context.Context, number int) {
 		if err := c.work(ctx, idle, number); err != nil {
 			cancel(err)

@@ -199,7 +199,9 @@ func TestQueuesUnderControl(t *testing.T) {
 		t.Errorf("frozen queues %+v", q)
 	}
 	gate <- struct{}{} // what was in flight
-	until(t, "it ended", func() bool { return l.obey(harvest.Order{Act: harvest.ActQueues, State: "frozen"}).Queues[0].InFlight == 0 })
+	until(t, "it ended", func() bool {
+		return l.obey(harvest.Order{Act: harvest.ActQueues, State: "frozen"}).Queues[0].InFlight == 0
+	})
 	before := s.counts()
 	l.obey(harvest.Order{Act: harvest.ActBlock, URL: other.host(), Reason: "their wish"})
 	l.obey(harvest.Order{Act: harvest.ActKill, URL: other.URL + "/p/0"})

@@ -145,44 +145,57 @@ func (w *worker) login(ctx context.Context, v *visit) (step, error) {
 		if len(done) > 0 {
 			continue
 		}
-		if err := w.sendForm(ctx, v, cred); err != nil {
+		sent, err := w.sendForm(ctx, v, cred)
+		if err != nil {
 			return over, err
 		}
-		if ctx.Err() != nil {
-			w.frontier.Return(v.uri, 0)
+		if !sent || ctx.Err() != nil {
+			w.frontier.Return(v.uri, loginWait)
 			return again, nil
 		}
 	}
 	return next, nil
 }
 
-// sendForm sends one form login and records it, as a URI of its own beside what may be fetched from the same address.
-func (w *worker) sendForm(ctx context.Context, v *visit, cred harvest.Credential) error {
+// loginKey begins what the frontier knows a login by.
+const loginKey = "login "
+
+// loginWait is how long a URI waits for a login that another worker is sending.
+const loginWait = 200 * time.Millisecond
+
+// sendForm sends one form login and records it, as a URI of its own beside what may be fetched from the same address. It reports false
+// where another worker is at it.
+func (w *worker) sendForm(ctx context.Context, v *visit, cred harvest.Credential) (sent bool, err error) {
 	r, err := fetch.FormRequest(cred)
 	if err != nil {
 		w.log.Warn("login cannot be sent", "url", cred.URL, "error", err)
 		w.frontier.SetValue(valueLogin+cred.URL, []byte("0"))
-		return nil
+		return true, nil
 	}
 	form := w.prerequisite(v.uri, cred.URL)
-	form.Key, form.Priority = "login "+cred.URL, frontier.Prerequisite
+	form.Key, form.Priority = loginKey+cred.URL, frontier.Prerequisite
 	u, err := w.frontier.Claim(form)
-	if err != nil || u == nil {
-		return err
+	if err != nil {
+		return false, err
+	}
+	if u == nil {
+		_, sent, err = w.frontier.Done(form.Key)
+		return sent, err
 	}
 	hop := &visit{uri: u, target: r.Target, set: v.set, subject: v.subject, detour: true}
 	defer w.release(hop)
 	if err := w.fetchNow(ctx, hop, r); err != nil {
-		return err
+		return false, err
 	}
 	if ctx.Err() != nil && len(hop.records) == 0 {
 		w.frontier.Return(u, 0)
-		return nil
+		return false, nil
 	}
 	w.frontier.SetValue(valueLogin+cred.URL, []byte("1"))
+	w.cookies.due.Store(true)
 	if err := w.postProcess(ctx, hop); err != nil {
-		return err
+		return false, err
 	}
 	pause(ctx, w.politeness(hop))
-	return nil
+	return true, nil
 }

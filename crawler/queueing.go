@@ -1,6 +1,10 @@
 package crawler
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -69,6 +73,24 @@ func (c *Crawl) policy(queue string) frontier.Policy {
 		s = c.settingsOf(t)
 	}
 	return frontier.Policy{Valence: s.HostValence, SessionBudget: s.SessionBudget, TotalBudget: s.TotalBudget, Precedence: s.Precedence}
+}
+
+// repolicy has the frontier treat its queues by other budgets and precedences than when the crawl ran before.
+func (c *Crawl) repolicy(ctx context.Context) error {
+	s := c.base()
+	now, err := json.Marshal([]any{s.HostValence, s.SessionBudget, s.TotalBudget, s.Precedence, s.Redacted().Sheets})
+	if err != nil {
+		return fmt.Errorf("tell how queues are treated: %w", err)
+	}
+	before, err := c.frontier.Value(valuePolicy)
+	if err != nil || bytes.Equal(before, now) {
+		return err
+	}
+	c.frontier.SetValue(valuePolicy, now)
+	if before == nil {
+		return nil // a new crawl
+	}
+	return c.frontier.Repolicy(ctx)
 }
 
 // limiters are the bandwidth limits of the queues that have one.

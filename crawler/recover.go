@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -255,9 +254,12 @@ type group struct {
 	fields      warc.Header
 	links       []extract.Link
 	file        string
-	offset, end int64
+	offset, end int64 // of the response's record, and of the last one
 	hasResponse bool
 	dedup       frontier.Dedup
+	recordID    string
+	truncated   string
+	head        fetch.Head // of HTTP
 }
 
 // eachGroup reads a file from an offset and calls do for each URI whose records are whole.
@@ -290,11 +292,14 @@ func eachGroup(path string, from int64, do func(*group) error) error {
 		if err != nil {
 			return err
 		}
+		if rec.Type == warc.TypeResponse || rec.Type == warc.TypeRevisit {
+			g.offset = from + p.Offset
+		}
 		if rec.Type != warc.TypeMetadata || !g.hasResponse {
 			continue
 		}
 		g.file = strings.TrimSuffix(filepath.Base(path), ".open")
-		g.offset, g.end = from+p.Offset, from+p.Offset+p.Length
+		g.end = from + p.Offset + p.Length
 		if err := do(g); err != nil {
 			return err
 		}
@@ -313,7 +318,7 @@ func (g *group) take(rec *warc.Record) error {
 			}
 		}
 		g.hasResponse, g.uri, g.blockSize = true, rec.TargetURI(), rec.Size
-		g.digest = rec.Header.Get("WARC-Payload-Digest")
+		g.digest, g.recordID, g.truncated = rec.Header.Get("WARC-Payload-Digest"), rec.Header.Get("WARC-Record-ID"), rec.Header.Get("WARC-Truncated")
 		var err error
 		if g.date, err = rec.Date(); err != nil {
 			return err
@@ -331,6 +336,7 @@ func (g *group) take(rec *warc.Record) error {
 			return err
 		}
 		g.status, g.mime = head.Status, head.Header.Get("Content-Type")
+		g.head, _ = fetch.ParseHead(head.Raw)
 		g.bodySize = rec.Size - int64(len(head.Raw))
 		if t, err := fetch.ParseTarget(g.uri); err == nil && isRobots(t) {
 			content, err := rec.Content()
@@ -367,74 +373,4 @@ func (g *group) metadata(text string) {
 			g.links = append(g.links, extract.Link{URL: words[0], Hop: words[1][0], Context: words[2]})
 		}
 	}
-}
-
-// replayGroup finishes a URI whose records are on disk, unless the frontier knows it as finished.
-func (c *Crawl) replayGroup(g *group) error {
-	asked := frontier.URI{URL: g.uri, Queue: g.uri}
-	set := c.base()
-	if t, err := fetch.ParseTarget(g.uri); err == nil {
-		set = c.settingsOf(t)
-		asked = c.entry(g.uri, t, set)
-	}
-	asked.Path, asked.Via, asked.Source = g.fields.Get(fieldHops), g.fields.Get(fieldVia), g.fields.Get(fieldSource)
-	if key := g.fields.Get(fieldKey); key != "" {
-		asked.Key = key
-	}
-	u, err := c.frontier.Claim(asked)
-	if err != nil || u == nil {
-		return err
-	}
-	u.Path, u.Via, u.Source = asked.Path, asked.Via, asked.Source
-	if err := c.relearn(g); err != nil {
-		return err
-	}
-	took, _ := strconv.ParseInt(g.fields.Get(fieldFetchTime), 10, 64)
-	worker, _ := strconv.Atoi(g.fields.Get(fieldWorker))
-	took = max(took, 0)
-	line := report.Line{Logged: time.Now(), Status: g.status, Size: g.bodySize, URI: u.URL, Path: u.Path, Via: u.Via, MIME: g.mime, Worker: worker,
-		Begin: g.date, Duration: time.Duration(took) * time.Millisecond, Digest: g.digest, Source: u.Source}
-	if notes := g.fields.Get(fieldAnnotation); notes != "" {
-		line.Annotations = strings.Split(notes, ",")
-	}
-	out := &outcome{line: line, seed: u.Via == "", records: []warc.Position{{File: g.file, Offset: g.offset, Length: g.end - g.offset}}}
-	if out.seed && redirects(g.status) {
-		out.redirect = extract.Result{Links: g.links}.Target()
-	}
-	o := frontier.Outcome{Status: g.status, Kind: kindOf(g.status), Attach: out, Fetched: g.mime != "text/dns" || g.status != fetch.CodeDNSOK}
-	if o.Fetched {
-		o.Bytes = g.blockSize
-	}
-	var subject scope.Subject
-	if o.Fetched && !isPrerequisite(u) {
-		c.objects.Add(1)
-		subject.URL = g.uri
-		if err := c.quotas.add(subject.Domain(), o.Bytes, set); err != nil {
-			return err
-		}
-	}
-	o.Dedup = g.dedup
-	_, err = c.frontier.Finish(u, o, c.accepted(nil, u, g.links, &subject))
-	return err
-}
-
-// relearn keeps what a replayed answer said of a server.
-func (c *Crawl) relearn(g *group) error {
-	if host, ok := strings.CutPrefix(g.uri, "dns:"); ok {
-		var addrs []netip.Addr
-		for line := range strings.Lines(string(g.robots)) {
-			words := strings.Fields(line)
-			if len(words) == 5 && (words[3] == "A" || words[3] == "AAAA") {
-				if addr, err := netip.ParseAddr(words[4]); err == nil {
-					addrs = append(addrs, addr)
-				}
-			}
-		}
-		return c.servers.learnHost(host, addrs, failureLifetime)
-	}
-	t, err := fetch.ParseTarget(g.uri)
-	if err != nil || !isRobots(t) || redirects(g.status) {
-		return nil // where a redirect led is asked again
-	}
-	return c.servers.learnSite(t.Scheme, t.Authority, g.status, g.robots)
 }

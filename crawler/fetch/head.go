@@ -74,6 +74,9 @@ func headEnd(b []byte, from int) int {
 	}
 }
 
+// ParseHead reads a status line and fields, up to and with the blank line, as they were recorded.
+func ParseHead(raw string) (Head, bool) { return parseHead([]byte(raw)) }
+
 // parseHead reads a head that headEnd found. It copies what it keeps.
 func parseHead(raw []byte) (Head, bool) {
 	b := bytes.Clone(raw)

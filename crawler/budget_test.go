@@ -1,0 +1,134 @@
+package crawler
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/harvest"
+)
+
+// A queue that has spent its total budget is retired: the crawl ends, its URIs stay. A session budget with nobody waiting is no limit.
+func TestBudgets(t *testing.T) {
+	s := pages(t, 20, hello)
+	job := newJob(s.URL + "/")
+	job.Settings.TotalBudget, job.Settings.SessionBudget = 6, 2
+	dir := t.TempDir()
+	sum := run(t, dir, job)
+	if n := len(s.requests()); n < 6 || n > 6+4 || sum.Counters.Queued != int64(22-n) || !sum.Resumable {
+		t.Errorf("%d requests, %+v", n, sum)
+	}
+	report, err := os.ReadFile(filepath.Join(dir, "reports", "frontier-summary-report.txt"))
+	if err != nil || !strings.Contains(string(report), "Retired queues: 1") {
+		t.Errorf("%v\n%s", err, report)
+	}
+	job.Settings.TotalBudget = 0
+	if sum := run(t, dir, job); sum.Reason != "completed" || len(s.requests()) != 22 {
+		t.Errorf("%d requests, %+v", len(s.requests()), sum)
+	}
+
+	a, b := pages(t, 12, hello), pages(t, 12, hello)
+	job = newJob(a.URL+"/", b.URL+"/")
+	job.Settings.SessionBudget, job.Settings.MaxActiveQueues, job.Settings.Workers = 3, 1, 1
+	if sum := run(t, t.TempDir(), job); sum.Reason != "completed" || len(a.requests()) != 14 || len(b.requests()) != 14 {
+		t.Errorf("%d and %d requests, %+v", len(a.requests()), len(b.requests()), sum)
+	}
+	if first, last := a.requests(), b.requests(); first[13].at.Before(last[0].at) || last[13].at.Before(first[0].at) {
+		t.Error("one queue waited until the other was done")
+	}
+}
+
+// No more bytes a second than host_bandwidth of one host, nor than bandwidth of all, as the servers see them go.
+func TestBandwidth(t *testing.T) {
+	big := func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/octet-stream")
+		_, _ = w.Write(make([]byte, 600_000))
+	}
+	for _, tt := range []struct {
+		name string
+		set  func(*harvest.Settings)
+		took time.Duration // at least, both
+	}{
+		{"of each host", func(s *harvest.Settings) { s.HostBandwidth = 800_000 }, 1300 * time.Millisecond},
+		{"of all", func(s *harvest.Settings) { s.Bandwidth = 1_600_000 }, 1300 * time.Millisecond},
+	} {
+		a, b := pages(t, 2, big), pages(t, 2, big)
+		job := newJob(a.URL+"/", b.URL+"/")
+		tt.set(&job.Settings)
+		began := time.Now()
+		run(t, t.TempDir(), job)
+		if took := time.Since(began); took < tt.took || took > 4*tt.took {
+			t.Errorf("%s: 2.4 MB took %v", tt.name, took)
+		}
+	}
+}
+
+// A disk without the room that is to be left makes the crawl wait, and go on when there is more; the time limit does not run meanwhile.
+func TestFullDiskPauses(t *testing.T) {
+	s := pages(t, 5, hello)
+	job := newJob(s.URL + "/")
+	job.Settings.MinFreeDisk, job.Settings.MaxTime = 1<<60, harvest.Duration(time.Minute)
+	dir := t.TempDir()
+	l := start(t, Config{Dir: dir, Job: job})
+	until(t, "it waits", func() bool { return l.obey(harvest.Order{Act: harvest.ActLive}).Live.State == "PAUSED" })
+	if v := l.obey(harvest.Order{Act: harvest.ActLive}).Live; !strings.Contains(v.Reason, "min_free_disk") {
+		t.Errorf("reason %q", v.Reason)
+	}
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("min_free_disk", 0)})
+	if sum := l.end(); sum.Reason != "completed" || sum.Counters.Succeeded != 7 {
+		t.Errorf("summary %+v", sum)
+	}
+	alerts, err := os.ReadFile(filepath.Join(dir, "logs", "alerts.log"))
+	if err != nil || !strings.Contains(string(alerts), "min_free_disk") {
+		t.Errorf("%v alerts %s", err, alerts)
+	}
+}
+
+// tunnel is an HTTP proxy that counts what it is asked for.
+func tunnel(t *testing.T, asked chan<- string) string {
+	return strings.TrimPrefix(rawServer(t, func(c net.Conn) {
+		r, err := http.ReadRequest(bufio.NewReader(c))
+		if err != nil {
+			return
+		}
+		asked <- r.Method + " " + r.RequestURI
+		fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\nConnection: close\r\n\r\nproxy")
+	}), "http://")
+}
+
+// Hosts that a pattern names are asked through its proxy, names that nobody knows among them; others are not.
+func TestProxies(t *testing.T) {
+	asked := make(chan string, 10)
+	s := pages(t, 1, hello)
+	job := newJob("http://no-such-name.example/", s.URL+"/")
+	job.Settings.Robots = harvest.RobotsIgnore
+	job.Settings.OperatorContact = "https://library.example/crawls"
+	job.Settings.Proxies = []harvest.Route{{Hosts: []string{"*.example"}, Via: "http://user:verysecret@" + tunnel(t, asked)}}
+	dir := t.TempDir()
+	run(t, dir, job)
+	if got := <-asked; got != "GET http://no-such-name.example/" {
+		t.Errorf("the proxy was asked for %s", got)
+	}
+	if n := captures(t, dir); n["http://no-such-name.example/"] != 1 || n[s.URL+"/p/0"] != 1 || len(asked) != 0 {
+		t.Errorf("captures %v", n)
+	}
+	noSecrets(t, dir, "verysecret")
+}
+
+// A source address is what the server sees.
+func TestSourceAddresses(t *testing.T) {
+	seen := make(chan string, 10)
+	s := pages(t, 1, func(w http.ResponseWriter, r *http.Request) { seen <- r.RemoteAddr; hello(w, r) })
+	job := newJob(s.URL + "/")
+	job.Settings.SourceAddresses = []harvest.Route{{Hosts: []string{"127.0.0.1"}, Via: "127.0.0.9"}}
+	run(t, t.TempDir(), job)
+	if from := <-seen; !strings.HasPrefix(from, "127.0.0.9:") {
+		t.Errorf("asked from %s", from)
+	}
+}
