@@ -108,7 +108,7 @@ func (b *browsers) prepare() error {
 	if b.clean {
 		return nil
 	}
-	if err := os.RemoveAll(b.dir); err != nil {
+	if err := browser.Clean(b.dir); err != nil {
 		return err
 	}
 	b.clean = true
@@ -160,5 +160,5 @@ func (b *browsers) close() error {
 	if !clean {
 		return nil
 	}
-	return os.RemoveAll(b.dir)
+	return browser.Clean(b.dir)
 }

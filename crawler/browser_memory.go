@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"holdfast/crawler/browser"
 )
@@ -13,6 +14,7 @@ import (
 const (
 	maxRemembered = 64 << 20
 	maxEach       = 2 << 20
+	memoryTime    = time.Hour
 )
 
 // webMemory keeps what was fetched for pages, so that what many pages share is asked for once. It is safe for concurrent use.
@@ -24,6 +26,7 @@ type webMemory struct {
 }
 
 type remembered struct {
+	at     time.Time
 	status int
 	header http.Header
 	body   []byte
@@ -56,7 +59,7 @@ func has(h http.Header, name string, words ...string) bool {
 func (m *webMemory) begin(key string) (*browser.Answer, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r := m.have[key]; r != nil {
+	if r := m.have[key]; r != nil && time.Since(r.at) < memoryTime {
 		return &browser.Answer{Status: r.status, Header: r.header, Body: bytes.NewReader(r.body), Size: int64(len(r.body))}, nil
 	}
 	if c := m.flights[key]; c != nil {
@@ -86,7 +89,7 @@ func (m *webMemory) keep(key string, status int, header http.Header, body []byte
 	if old := m.have[key]; old != nil {
 		m.size -= len(old.body)
 	}
-	m.have[key] = &remembered{status: status, header: h, body: bytes.Clone(body)}
+	m.have[key] = &remembered{at: time.Now(), status: status, header: h, body: bytes.Clone(body)}
 	m.size += len(body)
 	for other, r := range m.have {
 		if m.size <= maxRemembered {

@@ -20,6 +20,8 @@ const (
 	envCrawlDir   = "HOLDFAST_TEST_CRAWL_DIR"
 	envCrawlSeed  = "HOLDFAST_TEST_CRAWL_SEED"
 	envCrawlBytes = "HOLDFAST_TEST_CRAWL_WARC_BYTES"
+
+	envCrawlBrowser = "HOLDFAST_TEST_CRAWL_BROWSER"
 )
 
 // TestMain lets the test binary be the crawl that is killed.
@@ -45,6 +47,9 @@ func killJob(seed string) harvest.Job {
 
 func crawlHere(dir, seed, warcBytes string) error {
 	job := newJob(seed)
+	if os.Getenv(envCrawlBrowser) != "" {
+		job = browserJob(seed)
+	}
 	var err error
 	if job.Settings.WARCBytes, err = strconv.ParseInt(warcBytes, 10, 64); err != nil {
 		return err

@@ -2,11 +2,14 @@ package browser
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -38,7 +41,9 @@ func startProcess(cfg Config, args []string) (p *process, err error) {
 	if os.Getuid() == 0 {
 		attr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 		if !open(dir) {
-			dir = os.TempDir()
+			if dir, err = elsewhere(dir); err != nil {
+				return nil, err
+			}
 		}
 	}
 	profile, err := os.MkdirTemp(dir, "browser-")
@@ -72,16 +77,51 @@ func startProcess(cfg Config, args []string) (p *process, err error) {
 	p.cmd.Stderr = p.errors
 	p.cmd.SysProcAttr = attr
 	p.cmd.WaitDelay = waitDelay
-	err = p.cmd.Start()
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // the kernel ends the browser when the thread ends that started it
+		defer runtime.UnlockOSThread()
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait() // how it ended does not matter: all that it was asked for is answered over the pipe
+			close(p.exited)
+		}
+	}()
+	err = <-started
 	closed := errors.Join(theirIn.Close(), theirOut.Close())
 	if err = errors.Join(err, closed); err != nil {
 		return nil, errors.Join(err, to.Close(), from.Close())
 	}
-	go func() {
-		_ = p.cmd.Wait() // how it ended does not matter: all that it was asked for is answered over the pipe
-		close(p.exited)
-	}()
 	return p, nil
+}
+
+// Clean removes what a killed process left of the browsers whose profiles were in dir.
+func Clean(dir string) error {
+	return errors.Join(os.RemoveAll(dir), os.RemoveAll(elsewhereOf(dir)))
+}
+
+// elsewhereOf is where profiles are made that nobody could reach in dir.
+func elsewhereOf(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("holdfast-browser-%x", sum[:8]))
+}
+
+// elsewhere makes that folder. One that another user made is not used.
+func elsewhere(dir string) (string, error) {
+	dir = elsewhereOf(dir)
+	err := os.Mkdir(dir, 0o755)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	if sys, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(sys.Uid) != os.Getuid() {
+		return "", fmt.Errorf("%s is not ours", dir)
+	}
+	return dir, nil
 }
 
 // open tells whether any user can get to what is in a folder.

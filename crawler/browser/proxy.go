@@ -193,7 +193,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, scheme, authority 
 		refuse(w, http.StatusRequestEntityTooLarge)
 		return
 	}
-	url := scheme + "://" + strings.ToLower(authority) + r.URL.RequestURI()
+	url := scheme + "://" + strings.ToLower(authority) + pathOf(r.RequestURI)
 	a := l.web.Answer(l.ctx, &Request{Method: r.Method, URL: url, Header: r.Header, Body: body, Page: r.Method == http.MethodGet && l.is(url), load: l})
 	if a == nil || a.Status < 200 || a.Status > 599 {
 		refuse(w, http.StatusForbidden)
@@ -203,6 +203,21 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, scheme, authority 
 		defer a.Done()
 	}
 	a.write(w)
+}
+
+// pathOf is path and query of a request's target as it was sent, be it the whole URL.
+func pathOf(target string) string {
+	if _, rest, ok := strings.Cut(target, "://"); ok && target[0] != '/' {
+		if i := strings.IndexAny(rest, "/?"); i >= 0 {
+			target = rest[i:]
+		} else {
+			target = ""
+		}
+	}
+	if target == "" || target[0] != '/' {
+		target = "/" + target
+	}
+	return target
 }
 
 // write sends the answer. The browser may have gone away meanwhile.
