@@ -25,7 +25,7 @@ const manyCaptures = 50
 func (e earlier) Latest(ctx context.Context, url string) (*crawler.Capture, error) {
 	ctx, cancel := context.WithTimeout(ctx, earlierLimit)
 	defer cancel()
-	for c, err := range (captures{e.n}).Query(ctx, cdx.Query{URL: url, Match: cdx.Exact, Sort: cdx.Reverse, Limit: manyCaptures}) {
+	for c, err := range captures(e).Query(ctx, cdx.Query{URL: url, Match: cdx.Exact, Sort: cdx.Reverse, Limit: manyCaptures}) {
 		var part *cdx.Incomplete
 		switch {
 		case errors.As(err, &part):
@@ -46,7 +46,7 @@ func (e earlier) Latest(ctx context.Context, url string) (*crawler.Capture, erro
 func (e earlier) Content(ctx context.Context, digest string) (*crawler.Capture, error) {
 	ctx, cancel := context.WithTimeout(ctx, earlierLimit)
 	defer cancel()
-	c, found, err := captures{e.n}.Digest(ctx, digest)
+	c, found, err := captures(e).Digest(ctx, digest)
 	if err != nil || !found || c.Revisit() {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (e earlier) Content(ctx context.Context, digest string) (*crawler.Capture, 
 
 // read reads of a capture's record what the index does not have. A record that cannot be read is none.
 func (e earlier) read(ctx context.Context, c cdx.Capture) (*crawler.Capture, error) {
-	body, err := replayRecords{e.n}.Open(ctx, c.File, c.Offset, c.Length)
+	body, err := replayRecords(e).Open(ctx, c.File, c.Offset, c.Length)
 	if err != nil {
 		e.n.log.Debug("earlier record is not here to be read", "file", c.File, "error", err)
 		return nil, nil
