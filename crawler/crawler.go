@@ -56,6 +56,7 @@ type Crawl struct {
 	seeds        []string   // in normal form
 	scope        *scope.Scope
 	canon        *scope.Canonicalizer
+	known        *knownLinks
 	frontier     *frontier.Frontier
 	client       *fetch.Client
 	resolver     fetch.Resolver
@@ -123,7 +124,7 @@ func New(cfg Config) (crawl *Crawl, err error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, state: Preparing, unhanded: map[string]*handover{},
+	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, state: Preparing, unhanded: map[string]*handover{}, known: newKnownLinks(),
 		jar: fetch.NewJar(0), logins: fetch.NewLogins(cfg.Job.Settings.Credentials), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers(), browsers: newBrowsers(cfg.Dir), halted: make(chan struct{}), wishes: make(chan chan struct{})}
 	if err := c.follow(cfg.Job.Settings); err != nil {
 		return nil, err

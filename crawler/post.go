@@ -31,6 +31,7 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 		return err
 	}
 	u := v.uri
+	forgotten := w.frontier.Forgotten()
 	w.found = w.accepted(w.found[:0], u, v.links.Links, &w.link)
 	o := frontier.Outcome{Status: v.status, Kind: kindOf(v.status), Robots: v.status == codePrecluded, Wait: w.politeness(v), Dedup: v.dedup}
 	if v.exchange != nil && v.exchange.Response != nil {
@@ -49,6 +50,9 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 	}
 	if _, err := w.frontier.Finish(u, o, w.found); err != nil {
 		return err
+	}
+	for i := range w.found {
+		w.known.add(w.found[i].URL, forgotten)
 	}
 	if w.events.Wanted() {
 		w.events.Publish(events.Event{Kind: events.URIFinished, URI: u.URL, Status: v.status, Count: o.Bytes})
@@ -103,14 +107,17 @@ func (c *Crawl) admit(url string) {
 	}
 }
 
-// accepted appends the links that belong to the crawl as URIs to queue. The subject is for it to use.
+// accepted appends the links that belong to the crawl as URIs to queue, except such as are known to be in the frontier. The subject is for it to use.
 func (c *Crawl) accepted(out []frontier.URI, u *frontier.URI, links []extract.Link, subject *scope.Subject) []frontier.URI {
 	var paths [256]string
-	sheets := c.plan.Load().sheets
+	sheets, forgotten := c.plan.Load().sheets, c.frontier.Forgotten()
 	*subject = scope.Subject{Via: u.URL, Source: u.Source, Now: time.Now()}
 	for _, l := range links {
 		if l.Hop == extract.Redirect && strings.Trim(u.Path, "R") == "" && len(u.Path) < maxSeedRedirects {
 			c.admit(l.URL)
+		}
+		if l.Hop != extract.Redirect && c.known.has(l.URL, forgotten) {
+			continue // to decide on it would change nothing: it is queued or finished
 		}
 		path := paths[l.Hop]
 		if path == "" {

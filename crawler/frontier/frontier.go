@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -146,6 +147,7 @@ type Frontier struct {
 	seq        uint64
 	counters   Counters
 	known      int64 // queues there ever were
+	forgotten  atomic.Uint64
 	seen       *seenCache
 	stored     totals // as of the last Take
 	batch      *Batch

@@ -304,9 +304,14 @@ func (f *Frontier) Forget(key string) error {
 	f.seen.remove(fp)
 	f.batch.delete(seenKey(fp))
 	f.batch.weight++
+	f.forgotten.Add(1) // last: who read the number before may have added the URI before
 	f.signal()
 	return nil
 }
+
+// Forgotten is how many URIs were forgotten since the frontier was opened. A URI that was added after the number was read is
+// known to the frontier as long as the number is the same.
+func (f *Frontier) Forgotten() uint64 { return f.forgotten.Load() }
 
 // Never finishes the URI known by key with a status, without fetching it: it leaves its queue, and is not taken when it is found. How it ended
 // already stays. It answers ErrInFlight while it is being fetched.
