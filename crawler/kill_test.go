@@ -85,7 +85,7 @@ func bigSite(t testing.TB) *site {
 
 // A crawl that is killed again and again ends with every URI recorded once, in valid files, and logged once.
 func TestKill(t *testing.T) {
-	kills := 12
+	kills := 20
 	if testing.Short() {
 		kills = 4
 	}

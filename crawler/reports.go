@@ -45,7 +45,14 @@ func (c *Crawl) info() []warc.Field {
 func (c *Crawl) writeReports(ctx context.Context, s Summary) error {
 	now := time.Now()
 	hosts := 0
-	if err := c.frontier.Hosts(func(string, frontier.Host, int) { hosts++ }); err != nil {
+	var all report.Captures
+	if err := c.frontier.Hosts(func(_ string, h frontier.Host, _ int) {
+		hosts++
+		one := captured(h)
+		for _, n := range [][2]*report.Count{{&all.Novel, &one.Novel}, {&all.DupByHash, &one.DupByHash}, {&all.NotModified, &one.NotModified}} {
+			n[0].URLs, n[0].Bytes = n[0].URLs+n[1].URLs, n[0].Bytes+n[1].Bytes
+		}
+	}); err != nil {
 		return err
 	}
 	seeds, crawled, err := c.seedEnds()
@@ -53,7 +60,7 @@ func (c *Crawl) writeReports(ctx context.Context, s Summary) error {
 		return err
 	}
 	n := s.Counters
-	head := report.Crawl{Name: c.cfg.Job.Name, Status: report.ExitStatus(s.Reason, false), Reason: s.Reason, Elapsed: s.Elapsed, Captures: c.stats.Captures,
+	head := report.Crawl{Name: c.cfg.Job.Name, Status: report.ExitStatus(s.Reason, false), Reason: s.Reason, Elapsed: s.Elapsed, Captures: all,
 		SeedsCrawled: crawled, SeedsNotCrawled: len(seeds) - crawled, Hosts: hosts, Discovered: n.Discovered, Queued: n.Queued,
 		Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes}
 	for name, write := range map[string]func(io.Writer) error{
@@ -81,13 +88,16 @@ func (c *Crawl) writeHosts(w io.Writer) error {
 	err := report.WriteHosts(w, func(yield func(report.Host) bool) {
 		on := true
 		failed = c.frontier.Hosts(func(name string, h frontier.Host, remaining int) {
-			on = on && yield(report.Host{Name: name, URLs: h.URLs, Bytes: h.Bytes, Robots: h.Robots, Remaining: int64(remaining), Captures: report.Captures{
-				Novel:       report.Count{URLs: h.NovelURLs, Bytes: h.NovelBytes},
-				DupByHash:   report.Count{URLs: h.DuplicateURLs, Bytes: h.DuplicateBytes},
-				NotModified: report.Count{URLs: h.NotModifiedURLs, Bytes: h.NotModifiedBytes}}})
+			on = on && yield(report.Host{Name: name, URLs: h.URLs, Bytes: h.Bytes, Robots: h.Robots, Remaining: int64(remaining), Captures: captured(h)})
 		})
 	})
 	return errors.Join(err, failed)
+}
+
+// captured tells what was recorded of a host, and how.
+func captured(h frontier.Host) report.Captures {
+	return report.Captures{Novel: report.Count{URLs: h.NovelURLs, Bytes: h.NovelBytes}, DupByHash: report.Count{URLs: h.DuplicateURLs, Bytes: h.DuplicateBytes},
+		NotModified: report.Count{URLs: h.NotModifiedURLs, Bytes: h.NotModifiedBytes}}
 }
 
 // writeSources writes the source report, from the log.
