@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"holdfast/api"
@@ -126,22 +129,31 @@ func (t *trial) configure() error {
 	return nil
 }
 
-// freePorts are three addresses on loopback that were free just now: UDP, TCP, TCP.
-func freePorts() ([3]string, error) {
-	var out [3]string
-	packets, err := net.ListenPacket("udp", "127.0.0.1:0")
-	if err != nil {
-		return out, err
-	}
-	defer packets.Close()
-	out[0] = packets.LocalAddr().String()
-	for i := 1; i < 3; i++ {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+// Ports are taken from below those that the operating system gives to connections on their way out, or one of
+// these might have it before the node does.
+const lowestPort, highestPort = 10_240, 32_767
+
+// freePorts are three addresses on loopback that were free just now, for TCP and UDP.
+func freePorts() (out [3]string, err error) {
+	for i := 0; i < len(out); {
+		out[i] = net.JoinHostPort("127.0.0.1", strconv.Itoa(lowestPort+rand.IntN(highestPort-lowestPort+1)))
+		var packets net.PacketConn
+		var l net.Listener
+		if packets, err = net.ListenPacket("udp", out[i]); err != nil {
+			if errors.Is(err, syscall.EADDRINUSE) {
+				continue
+			}
+			return out, err
+		}
+		defer packets.Close()
+		if l, err = net.Listen("tcp", out[i]); err != nil {
+			if errors.Is(err, syscall.EADDRINUSE) {
+				continue
+			}
 			return out, err
 		}
 		defer l.Close()
-		out[i] = l.Addr().String()
+		i++
 	}
 	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -87,15 +88,19 @@ func nodeTable(s Spec) (string, error) {
 func freePorts(ip string, n int) ([]int, error) {
 	var ports []int
 	for len(ports) < n {
-		l, err := net.Listen("tcp", net.JoinHostPort(ip, "0"))
-		if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		// From below the ports of connections on their way out: one of these might have it before the node does, or
+		// while the node is down.
+		port := 10_240 + rand.IntN(32_768-10_240)
+		l, err := net.Listen("tcp", net.JoinHostPort(ip, fmt.Sprint(port)))
+		switch {
+		case errors.Is(err, syscall.EADDRNOTAVAIL):
 			return []int{7480, 7481, 7482}, nil
-		}
-		if err != nil {
+		case errors.Is(err, syscall.EADDRINUSE):
+			continue
+		case err != nil:
 			return nil, fmt.Errorf("find a free port on %s: %w", ip, err)
 		}
 		defer func() { _ = l.Close() }()
-		port := l.Addr().(*net.TCPAddr).Port
 		u, err := net.ListenPacket("udp", net.JoinHostPort(ip, fmt.Sprint(port)))
 		if err != nil {
 			continue
