@@ -3,12 +3,14 @@ package api
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/harvest"
 )
 
 func TestEventsAreFollowedUntilTheCrawlEnds(t *testing.T) {
@@ -47,5 +49,26 @@ func TestEventsAreFollowedUntilTheCrawlEnds(t *testing.T) {
 	}
 	if got := strings.Join(ids, " "); got != "1 2 3" {
 		t.Errorf("events %q, want 1 2 3 and the end", got)
+	}
+}
+
+func TestNobodyReadsTheSecretsOfAJob(t *testing.T) {
+	_, client := cluster(t)
+	c := client(catalog.RoleCurator)
+	settings := &Settings{harvest.DefaultSettings()}
+	settings.Credentials = []harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", User: "reader", Password: "s3cret-word"}}
+	made, err := c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}, Settings: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := c.Job(t.Context(), made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, job := range map[string]Job{"creating it": made, "showing it": shown} {
+		text, err := json.Marshal(job)
+		if err != nil || strings.Contains(string(text), "s3cret") || !strings.Contains(string(text), harvest.Redaction) {
+			t.Errorf("%s answers %s %v", what, text, err)
+		}
 	}
 }

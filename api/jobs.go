@@ -76,7 +76,7 @@ func (s *server) jobEndRoutes(api huma.API) {
 				return nil, err
 			}
 			job := jobOf(made, nil)
-			job.Settings = &Settings{made.Spec.Settings}
+			job.Settings = &Settings{made.Spec.Settings.Redacted()}
 			return &answer[Job]{job}, nil
 		})
 	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
@@ -211,7 +211,7 @@ func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
 		return Job{}, err
 	}
 	job := jobOf(made, nil)
-	job.Settings = &Settings{made.Spec.Settings}
+	job.Settings = &Settings{made.Spec.Settings.Redacted()}
 	return job, nil
 }
 
@@ -284,7 +284,7 @@ func (s *server) job(id uint64) (catalog.Job, Job, error) {
 		return catalog.Job{}, Job{}, err
 	}
 	shown := jobOf(found, names)
-	shown.Settings = &Settings{found.Spec.Settings}
+	shown.Settings = &Settings{found.Spec.Settings.Redacted()}
 	return found, shown, nil
 }
 

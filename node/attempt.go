@@ -185,10 +185,12 @@ func (c *crawls) folder(job catalog.Job) (string, error) {
 	if _, err := os.Lstat(dir); err == nil { // an earlier attempt's
 		dir += fmt.Sprintf("-%d", job.Attempt)
 	}
+	kept := job // what lies in settings/ enters the archive
+	kept.Spec.Settings = job.Spec.Settings.Redacted()
 	if err := c.n.disk.MkdirAll(filepath.Join(dir, "settings")); err != nil {
 		return "", err
 	}
-	return dir, c.n.disk.WriteFile(attemptPath(dir), func(w io.Writer) error { return json.NewEncoder(w).Encode(job) })
+	return dir, c.n.disk.WriteFile(attemptPath(dir), func(w io.Writer) error { return json.NewEncoder(w).Encode(kept) })
 }
 
 // find returns the folder of the job's present attempt on this node, or nothing.
