@@ -177,6 +177,11 @@ func (c *Crawl) block(o harvest.Order) error {
 	if err := act(o.URL); err != nil {
 		return err
 	}
+	if o.Act == harvest.ActUnblock {
+		if err := c.servers.forgetUnreachable(); err != nil {
+			return err
+		}
+	}
 	now := c.scope.Blocked()
 	for _, what := range before {
 		if !slices.Contains(now, what) {

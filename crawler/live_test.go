@@ -262,3 +262,25 @@ func startPaused(t testing.TB, cfg Config) *live {
 	c.Pause("before it starts")
 	return begin(t, c)
 }
+
+// A robots.txt that was blocked is asked for again once the block has ended.
+func TestUnblockedRobots(t *testing.T) {
+	s := smallSite(t)
+	job := newJob(s.URL + "/")
+	dir := t.TempDir()
+	l := startPaused(t, Config{Dir: dir, Job: job})
+	l.obey(harvest.Order{Act: harvest.ActBlock, URL: s.URL + "/robots.txt"})
+	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.end()
+	if status, _ := logged(t, dir, s.URL+"/"); status != "-61" || len(s.requests()) != 0 {
+		t.Errorf("status %s, %d requests", status, len(s.requests()))
+	}
+	l = startPaused(t, Config{Dir: dir, Job: job})
+	l.obey(harvest.Order{Act: harvest.ActUnblock, URL: s.URL + "/robots.txt"})
+	l.obey(harvest.Order{Act: harvest.ActSeeds, Seeds: []string{s.URL + "/a"}})
+	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.end()
+	if n := s.counts(); n["/robots.txt"] != 1 || n["/a"] != 1 {
+		t.Errorf("requests %v", n)
+	}
+}

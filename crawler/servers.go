@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -129,6 +130,30 @@ func (s *servers) learnSite(scheme, authority string, status int, body []byte) e
 	name := scheme + "://" + authority
 	keep(s.sites, name, f)
 	return s.store("robots/"+name, f)
+}
+
+// forgetUnreachable has robots.txt asked for again where it could not be had: it may have been blocked.
+func (s *servers) forgetUnreachable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var gone []string
+	if err := s.frontier.Values("robots/", func(name string, data []byte) error {
+		f := siteFacts{}
+		if err := json.Unmarshal(data, &f); err != nil {
+			return fmt.Errorf("read %s from the frontier: %w", name, err)
+		}
+		if f.Unreachable {
+			gone = append(gone, name)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, name := range gone {
+		s.frontier.SetValue(name, nil)
+		delete(s.sites, strings.TrimPrefix(name, "robots/"))
+	}
+	return nil
 }
 
 func (s *servers) load(name string, into any) (bool, error) {
