@@ -54,13 +54,15 @@ func (f *Frontier) add(u URI, fp fingerprintBytes) (bool, error) {
 	if f.seen.has(fp) {
 		return false, nil
 	}
-	_, known, err := f.state(fp)
-	if err != nil {
-		return false, err
-	}
-	if known {
-		f.seen.put(fp)
-		return false, nil
+	if !f.filter.isNew(fp) {
+		_, known, err := f.state(fp)
+		if err != nil {
+			return false, err
+		}
+		if known {
+			f.seen.put(fp)
+			return false, nil
+		}
 	}
 	q, err := f.lookup(u.Queue)
 	if err != nil {
@@ -70,9 +72,15 @@ func (f *Frontier) add(u URI, fp fingerprintBytes) (bool, error) {
 	return true, nil
 }
 
+// know marks a URI as known. Whatever gives a URI that was not known a state has to call it.
+func (f *Frontier) know(fp fingerprintBytes) {
+	f.seen.put(fp)
+	f.filter.put(fp)
+}
+
 // discover queues a URI that counts as new.
 func (f *Frontier) discover(q *queue, u *URI, fp fingerprintBytes) {
-	f.seen.put(fp)
+	f.know(fp)
 	f.counters.Discovered++
 	f.counters.Queued++
 	f.enqueue(q, u, fp, "")

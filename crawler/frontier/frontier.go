@@ -8,6 +8,7 @@ package frontier
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -149,6 +150,7 @@ type Frontier struct {
 	known      int64 // queues there ever were
 	forgotten  atomic.Uint64
 	seen       *seenCache
+	filter     filter
 	stored     totals // as of the last Take
 	batch      *Batch
 	committing *Batch
@@ -156,6 +158,9 @@ type Frontier struct {
 	stopped    bool
 	resumeAt   time.Time
 	broken     error
+
+	cancel   context.CancelFunc // ends scanning
+	scanning sync.WaitGroup     // reads the filter from the database
 
 	keeper    time.Time     // when the waiter that watches the clock wakes up
 	wake      chan struct{} // something became ready
@@ -178,12 +183,16 @@ func Open(cfg Config) (*Frontier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open frontier %s: %w", cfg.Dir, err)
 	}
-	f := &Frontier{cfg: cfg, db: db, queues: map[string]*queue{}, cache: newCache(), seen: newSeenCache(1 << 18), batch: newBatch(1), policies: 1,
+	f := &Frontier{cfg: cfg, db: db, queues: map[string]*queue{}, cache: newCache(), seen: newSeenCache(seenSlots), batch: newBatch(1), policies: 1,
 		wake: make(chan struct{}, 1), hungry: make(chan struct{}, 1), committed: make(chan struct{})}
 	f.view = db.NewTransaction(false)
+	ctx, cancel := context.WithCancel(context.Background())
+	f.cancel = cancel
 	if err := f.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open frontier %s: %w", cfg.Dir, err), f.Close())
 	}
+	txn := db.NewTransaction(false)
+	f.scanning.Go(func() { f.scan(ctx, txn) })
 	return f, nil
 }
 
@@ -201,6 +210,8 @@ func openDatabase(dir string, log *slog.Logger) (*badger.DB, error) {
 
 // Close closes the database. What was not committed is lost.
 func (f *Frontier) Close() error {
+	f.cancel()
+	f.scanning.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.view.Discard()

@@ -332,7 +332,7 @@ func (f *Frontier) Never(key string, status int, attach any) error {
 		return err
 	}
 	f.batch.finish(seenKey(fp), encodeDoneState(status, f.cfg.Now(), nil))
-	f.seen.put(fp)
+	f.know(fp)
 	f.counters.Discovered++
 	f.counters.Finished++
 	f.counters.Disregarded++

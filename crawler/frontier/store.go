@@ -9,17 +9,36 @@ import (
 )
 
 // version begins every value.
-const version = 2
+const version = 3
 
 // countersKey has the totals.
 const countersKey = "mcounters"
 
-// fingerprintBytes stand for a URI: the first half of the SHA-256 of its key.
+// fingerprintBytes stand for a URI: a hash of its key's host, then the beginning of the SHA-256 of the key. So a host's URIs
+// lie side by side in the database, and what is looked up while a host is crawled is in a few blocks.
 type fingerprintBytes [16]byte
 
-func fingerprint(key string) fingerprintBytes {
+// hostBytes are those of the host.
+const hostBytes = 5
+
+func fingerprint(key string) (fp fingerprintBytes) {
+	var host [8]byte
+	binary.BigEndian.PutUint64(host[:], hostHash(key))
+	copy(fp[:hostBytes], host[:])
 	sum := sha256.Sum256([]byte(key))
-	return fingerprintBytes(sum[:16])
+	copy(fp[hostBytes:], sum[:])
+	return fp
+}
+
+// hostHash is 64-bit FNV-1a, spread over its upper bits, of what is between the first "//" of a key and the next "/", "?" or "#"; it is the
+// same for all keys without that.
+func hostHash(key string) uint64 {
+	h := uint64(14695981039346656037)
+	_, rest, _ := strings.Cut(key, "//")
+	for i := 0; i < len(rest) && rest[i] != '/' && rest[i] != '?' && rest[i] != '#'; i++ {
+		h = (h ^ uint64(rest[i])) * 1099511628211
+	}
+	return h * 0x9e3779b97f4a7c15
 }
 
 func seenKey(fp fingerprintBytes) string { return "u" + string(fp[:]) }

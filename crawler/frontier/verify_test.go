@@ -59,7 +59,11 @@ func verify(t testing.TB, f *Frontier) {
 			t.Errorf("entry %+v has state %+v, %v", u, s, err)
 		}
 	})
-	each("u", func(_, v []byte) {
+	f.scanning.Wait()
+	each("u", func(key, v []byte) {
+		if f.filter.isNew(fingerprintBytes(key[1:])) {
+			t.Errorf("filter has not %x", key)
+		}
 		s, err := decodeState(v)
 		if err != nil {
 			t.Fatal(err)
