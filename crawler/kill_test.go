@@ -39,9 +39,12 @@ func TestMain(m *testing.M) {
 // killBytes is the size of WARC files, small so that some are finished while the crawl runs.
 const killBytes = 100 << 10
 
+// killWriters write at a time.
+const killWriters = 3
+
 func killJob(seed string) harvest.Job {
 	job := newJob(seed)
-	job.Settings.WARCBytes = killBytes
+	job.Settings.WARCBytes, job.Settings.WARCWriters = killBytes, killWriters
 	return job
 }
 
@@ -53,6 +56,9 @@ func crawlHere(dir, seed, warcBytes string) error {
 	var err error
 	if job.Settings.WARCBytes, err = strconv.ParseInt(warcBytes, 10, 64); err != nil {
 		return err
+	}
+	if job.Settings.WARCBytes == killBytes {
+		job.Settings.WARCWriters = killWriters
 	}
 	c, err := New(Config{Dir: dir, Job: job, Node: "node1"})
 	if err != nil {

@@ -2,11 +2,13 @@ package crawler
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,5 +80,43 @@ func TestTLS(t *testing.T) {
 	}
 	if pages != 2 {
 		t.Errorf("%d pages in the WARC files, want 2", pages)
+	}
+}
+
+// A server that speaks nothing but HTTP/2 is recorded, with what was spoken.
+func TestHTTP2Only(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			w.WriteHeader(http.StatusHTTPVersionNotSupported)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<a href=/next>next</a>")
+	}))
+	s.EnableHTTP2 = true
+	s.TLS = &tls.Config{}
+	s.TLS.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		protocol := "h2"
+		if !slices.Contains(hello.SupportedProtos, protocol) {
+			protocol = "none" // Go's servers would let HTTP/1.1 in
+		}
+		return &tls.Config{Certificates: s.TLS.Certificates, NextProtos: []string{protocol}}, nil
+	}
+	s.StartTLS()
+	defer s.Close()
+	dir := t.TempDir()
+	run(t, dir, newJob(s.URL+"/"))
+	spoken := map[string]bool{}
+	for _, path := range warcFiles(t, dir) {
+		eachRecord(t, path, func(r *warc.Record) {
+			if r.Type == warc.TypeResponse {
+				spoken[r.TargetURI()] = strings.Contains(fmt.Sprint(r.Header), "h2")
+			}
+		})
+	}
+	for _, path := range []string{"/", "/next"} {
+		if status, notes := logged(t, dir, s.URL+path); status != "200" || !strings.Contains(notes, "h2") || !spoken[s.URL+path] {
+			t.Errorf("%s: status %s, %s, HTTP/2: %v", path, status, notes, spoken)
+		}
 	}
 }
