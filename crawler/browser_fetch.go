@@ -3,6 +3,7 @@ package crawler
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"holdfast/crawler/browser"
 	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
 )
 
 // fetch sends a page's request, once more if the server wants to know who is there and there is an answer.
@@ -94,7 +96,10 @@ func (p *pageLoad) finish(ctx context.Context, w *worker, v *visit, r *browser.R
 	x := v.exchange
 	separate := strings.HasPrefix(v.uri.Key, apart)
 	if x.Status <= 0 {
-		if separate {
+		switch {
+		case separate && ctx.Err() != nil: // the page is done without it
+			return nil, w.drop(v.uri)
+		case separate:
 			return nil, w.postProcess(ctx, v)
 		}
 		to, err := w.failed(ctx, v, x.Err, x.Permanent)
@@ -102,6 +107,11 @@ func (p *pageLoad) finish(ctx context.Context, w *worker, v *visit, r *browser.R
 			err = w.postProcess(ctx, v)
 		}
 		return nil, err
+	}
+	if aside := v.part.own; aside != nil && !isPage(x) {
+		if err := p.settle(w, v, *aside); err != nil {
+			return nil, err
+		}
 	}
 	ctx = context.WithoutCancel(ctx) // what was fetched is recorded, also where the page has no use for it any more
 	if _, err := w.extract(ctx, v); err != nil {
@@ -116,6 +126,43 @@ func (p *pageLoad) finish(ctx context.Context, w *worker, v *visit, r *browser.R
 		return nil, err
 	}
 	return v, nil
+}
+
+// framed tells whether a request is that of a document in a frame.
+func framed(r *browser.Request) bool {
+	return strings.HasSuffix(r.Header.Get("Sec-Fetch-Dest"), "frame") || r.Header.Get("Upgrade-Insecure-Requests") != ""
+}
+
+// mayBePage tells whether a script may be fetching a page, as to have it ready: by the request no more can be told.
+func mayBePage(r *browser.Request) bool {
+	if framed(r) {
+		return false
+	}
+	if to := r.Header.Get("Sec-Fetch-Dest"); to != "" {
+		return to == "empty" || to == "document"
+	}
+	accept := r.Header.Get("Accept")
+	return !strings.HasPrefix(accept, "image/") && !strings.HasPrefix(accept, "text/css")
+}
+
+// settle makes a fetch apart one of the URI itself, as it proved to be no page for the browser.
+func (p *pageLoad) settle(w *worker, v *visit, own frontier.URI) error {
+	u, err := w.frontier.Claim(own)
+	if err != nil || u == nil {
+		return err
+	}
+	aside := v.uri
+	v.uri, v.part.again = u, false
+	return w.drop(aside)
+}
+
+// drop takes what was fetched apart, or is left over of a page that was not finished, out of the frontier. No other way leads to it.
+func (w *worker) drop(u *frontier.URI) error {
+	w.frontier.Return(u, 0)
+	if err := w.frontier.Forget(keyOf(u)); err != nil && !errors.Is(err, frontier.ErrInFlight) {
+		return err
+	}
+	return nil // a worker that has taken it meanwhile drops it, too
 }
 
 // hopByHop are the headers of a response that are about the connection, or that a browser is not to remember.

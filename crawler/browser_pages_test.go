@@ -161,6 +161,47 @@ func TestBrowserTrouble(t *testing.T) {
 	}
 }
 
+// A page that another's script fetched before is loaded in the browser all the same, and recorded once; what is framed is no page of
+// its own.
+func TestBrowserPrefetch(t *testing.T) {
+	if !browserInstalled(t) {
+		return
+	}
+	s := newSite(t)
+	s.html("/{$}", `<p>first</p><a href=/next>next</a><iframe src=/frame></iframe><script>fetch('/next'); fetch('/frag' + 'ment')</script>`)
+	s.html("/next", `<p>next</p><script>document.body.append('by script')</script>`)
+	s.html("/frame", `<p>frame</p>`)
+	s.html("/fragment", `<p>fragment</p>`)
+	dir := t.TempDir()
+	sum := run(t, dir, browserJob(s.URL+"/"))
+	if sum.Reason != "completed" || sum.Counters.Queued != 0 {
+		t.Errorf("%+v", sum)
+	}
+	for uri, n := range captures(t, dir) {
+		if n != 1 {
+			t.Errorf("%s is recorded %d times", uri, n)
+		}
+	}
+	texts := map[string]string{}
+	for _, f := range warcFiles(t, dir) {
+		eachRecord(t, f, func(r *warc.Record) {
+			if strings.HasPrefix(r.TargetURI(), "urn:text:") {
+				block, err := io.ReadAll(r.Block)
+				if err != nil {
+					t.Fatal(err)
+				}
+				texts[strings.TrimPrefix(r.TargetURI(), "urn:text:"+s.URL)] = string(block)
+			}
+		})
+	}
+	if len(texts) != 2 || !strings.Contains(texts["/"], "frame") || !strings.Contains(texts["/next"], "by script") {
+		t.Errorf("texts %q", texts)
+	}
+	if n := s.counts(); n["/next"] != 2 || n["/frame"] != 1 || n["/fragment"] != 1 {
+		t.Errorf("requests %v", n)
+	}
+}
+
 // Pages over TLS with a certificate that nobody signed are loaded as they are fetched.
 func TestBrowserTLS(t *testing.T) {
 	if !browserInstalled(t) {

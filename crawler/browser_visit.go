@@ -10,6 +10,7 @@ import (
 	"holdfast/cdx"
 	"holdfast/crawler/browser"
 	"holdfast/crawler/extract"
+	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
 	"holdfast/warc"
 )
@@ -19,7 +20,8 @@ type pagePart struct {
 	id       string            // the page's, which all records of it bear
 	seat     bool              // the visit may use a browser
 	rendered *browser.Rendered // what became of the page
-	again    bool              // the URI was recorded before, and is fetched once more for a page
+	again    bool              // the URI may have been recorded before in this crawl
+	own      *frontier.URI     // as which the frontier is to know it, if it proves to be no page
 	admitted string            // the queue that it has a turn of browserTurns at
 }
 
@@ -43,9 +45,8 @@ func (w *worker) browserSeat(_ context.Context, v *visit) (step, error) {
 	case v.host != "" || isPrerequisite(v.uri):
 		return next, nil
 	case strings.HasPrefix(v.uri.Key, apart): // left over from a page that was not finished: that is loaded again
-		v.status = codeBlocked
-		return over, nil
-	case !w.scope.InBrowser(v.subject):
+		return again, w.drop(v.uri)
+	case embedded(v.uri.Path) || !w.scope.InBrowser(v.subject):
 		return next, nil
 	case !w.browsers.reserve(w.base().Workers):
 		w.frontier.Return(v.uri, seatWait)
@@ -55,13 +56,24 @@ func (w *worker) browserSeat(_ context.Context, v *visit) (step, error) {
 	return next, nil
 }
 
+// embedded tells whether a URI was found as a part of another, which is no page.
+func embedded(path string) bool {
+	return strings.HasSuffix(strings.TrimRight(path, string(rune(extract.Redirect))), string(rune(extract.Embed)))
+}
+
+// isPage tells whether what was fetched is a document that a browser shows.
+func isPage(x *fetch.Exchange) bool {
+	kind := x.Head.MediaType()
+	return x.Status >= 200 && x.Status <= 299 && x.BodySize > 0 && (kind == "text/html" || kind == "application/xhtml+xml")
+}
+
 // browse loads a page that was fetched in a browser, to which the bytes fetched are given, and all else that it asks for. A
 // browser that fails costs what it would have found; the page is recorded as it was fetched.
 func (w *worker) browse(ctx context.Context, v *visit) (step, error) {
-	x := v.exchange
-	if !v.part.seat || x.Status < 200 || x.Status > 299 || x.BodySize == 0 || !strings.HasSuffix(x.Head.MediaType(), "html") && x.Head.MediaType() != "application/xhtml+xml" {
+	if !v.part.seat || !isPage(v.exchange) {
 		return next, nil
 	}
+	v.part.again = true // a page may have asked for it before
 	v.part.id = strings.TrimSuffix(strings.TrimPrefix(warc.NewID(), "<urn:uuid:"), ">")
 	w.browsers.turns.hold(v.uri.Queue, time.Now().Add(w.politeness(v)))
 	defer w.browsers.turns.drop(v.uri.Queue)

@@ -151,7 +151,7 @@ func (p *pageLoad) visit(ctx context.Context, w *worker, r *browser.Request) (*v
 		return nil, err
 	}
 	defer w.rest(v)
-	if ok, err := p.claim(w, v, r.Method == http.MethodGet); !ok || err != nil {
+	if ok, err := p.claim(w, v, r); !ok || err != nil {
 		return nil, err
 	}
 	if err := p.fetch(ctx, w, v, r); err != nil {
@@ -314,17 +314,19 @@ func (p *pageLoad) refuse(ctx context.Context, w *worker, v *visit, status int) 
 }
 
 // claim makes the visit one that the frontier knows to be under way: of the URI itself or, where that was fetched before, of another
-// fetch of it.
-func (p *pageLoad) claim(w *worker, v *visit, get bool) (bool, error) {
-	asked := *v.uri
-	for n := range maxAgain + 1 {
+// fetch of it. What may be a page that is to be loaded in a browser itself is left alone.
+func (p *pageLoad) claim(w *worker, v *visit, r *browser.Request) (bool, error) {
+	asked, first, kind := *v.uri, 0, "again"
+	if r.Method != http.MethodGet {
+		kind = strings.TrimPrefix(v.uri.Key, apart)
+	} else if mayBePage(r) && w.scope.InBrowser(v.subject) {
+		own := asked
+		first, v.part.own = 1, &own
+	}
+	for n := first; n <= maxAgain; n++ {
 		if n > 0 {
 			v.part.again = true
-			kind := "again"
-			if !get {
-				kind = v.uri.Key
-			}
-			asked.Key = fmt.Sprintf("%s%s %d %s %s", apart, strings.TrimPrefix(kind, apart), n, p.page.uri.URL, asked.URL)
+			asked.Key = fmt.Sprintf("%s%s %d %s %s", apart, kind, n, p.page.uri.URL, asked.URL)
 		}
 		u, err := w.frontier.Claim(asked)
 		if err != nil {

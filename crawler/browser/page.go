@@ -45,6 +45,7 @@ const (
 	maxScrolls    = 60
 	maxPicture    = 12_000 // pixels of height
 	watchEvery    = 250 * time.Millisecond
+	beforeScroll  = 500 * time.Millisecond
 	scrollSettle  = 150 * time.Millisecond
 )
 
@@ -267,10 +268,12 @@ func (t *tab) paused(m message) {
 
 // behave lets the page load, scrolls through it and waits until it is quiet.
 func (t *tab) behave(ctx context.Context) error {
-	quiet := func() bool {
-		return t.has(func() bool { return t.loaded }) && t.load.quiet(time.Now()) >= t.page.Quiet
+	quiet := func(long time.Duration) func() bool {
+		return func() bool {
+			return t.has(func() bool { return t.loaded }) && t.load.quiet(time.Now()) >= long
+		}
 	}
-	if err := t.await(ctx, quiet); err != nil {
+	if err := t.await(ctx, quiet(min(beforeScroll, t.page.Quiet))); err != nil {
 		return err
 	}
 	if err := t.newWorld(ctx); err != nil {
@@ -293,7 +296,7 @@ func (t *tab) behave(ctx context.Context) error {
 			break
 		}
 	}
-	if err := t.await(ctx, quiet); err != nil {
+	if err := t.await(ctx, quiet(t.page.Quiet)); err != nil {
 		return err
 	}
 	return t.run(ctx, scriptTop, nil)
