@@ -198,3 +198,18 @@ func TestKillAFetch(t *testing.T) {
 	}
 	checkFiles(t, dir)
 }
+
+// More queues take part at once when max_active_queues is raised.
+func TestMoreActiveQueues(t *testing.T) {
+	a, gate := heldSite(t)
+	b, other := heldSite(t)
+	job := newJob(a.URL+"/p/0", b.URL+"/p/0")
+	job.Settings.MaxActiveQueues, job.Settings.Robots, job.Settings.MaxHops = 1, harvest.RobotsIgnore, 0
+	l := start(t, Config{Dir: t.TempDir(), Job: job})
+	until(t, "one is asked", func() bool { return len(a.requests())+len(b.requests()) == 1 && l.workers.busy() == 1 })
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("max_active_queues", 5)})
+	until(t, "both are asked", func() bool { return len(a.requests()) == 1 && len(b.requests()) == 1 })
+	close(gate)
+	close(other)
+	l.end()
+}

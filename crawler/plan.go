@@ -112,6 +112,9 @@ func (c *Crawl) apply(s harvest.Settings) error {
 	if !reflect.DeepEqual(before.Credentials, s.Credentials) {
 		c.logins.Set(s.Credentials)
 	}
+	if before.MaxActiveQueues != s.MaxActiveQueues {
+		c.frontier.SetMaxActive(s.MaxActiveQueues)
+	}
 	if before.Workers != s.Workers {
 		c.workers.want(s.Workers)
 	}
