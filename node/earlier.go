@@ -34,7 +34,11 @@ func (e earlier) Latest(ctx context.Context, url string) (*crawler.Capture, erro
 			return nil, fmt.Errorf("find captures of %s: %w", url, err)
 		case c.URL != url || c.Digest == "":
 		case c.Revisit():
-			return e.Content(ctx, c.Digest)
+			found, err := e.Content(ctx, c.Digest)
+			if found != nil && found.URL != url { // validators are a URL's own
+				found.ETag, found.LastModified = "", ""
+			}
+			return found, err
 		case c.Status == 200:
 			return e.read(ctx, c)
 		}
