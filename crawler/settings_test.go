@@ -248,3 +248,40 @@ func TestWhatIsPoliteTogether(t *testing.T) {
 		})
 	}
 }
+
+// A pause is as long as the fetch took, times the factor, from min_delay up to max_delay, by the server's clock; a sheet may say otherwise
+// at some times.
+func TestDelays(t *testing.T) {
+	const took = 60 * time.Millisecond
+	for _, tt := range []struct {
+		name       string
+		set        func(*harvest.Settings)
+		from, upTo time.Duration // between one answer's end and the next request
+	}{
+		{"factor", func(s *harvest.Settings) { s.DelayFactor, s.MaxDelay = 3, harvest.Duration(time.Minute) }, 3 * took, 5 * time.Second},
+		{"at most", func(s *harvest.Settings) { s.DelayFactor, s.MaxDelay = 100, harvest.Duration(2*took) }, 2 * took, 5 * time.Second},
+		{"now", func(s *harvest.Settings) {
+			s.MaxDelay = harvest.Duration(time.Minute)
+			s.Sheets = []harvest.Sheet{{Name: "all day", From: "00:00", Until: "00:00", Settings: patch("min_delay", "200ms")}}
+		}, 200 * time.Millisecond, 5 * time.Second},
+		{"not today", func(s *harvest.Settings) {
+			day := strings.ToLower(time.Now().UTC().AddDate(0, 0, 3).Weekday().String()[:3])
+			s.MaxDelay = harvest.Duration(time.Minute)
+			s.Sheets = []harvest.Sheet{{Name: "another day", Days: []string{day}, Settings: patch("min_delay", "30s")}}
+		}, 0, 10 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := pages(t, 4, func(w http.ResponseWriter, r *http.Request) { <-time.After(took); hello(w, r) })
+			job := newJob(s.URL + "/")
+			tt.set(&job.Settings)
+			run(t, t.TempDir(), job)
+			log := s.requests()[2:]
+			for i := 1; i < len(log); i++ {
+				if gap := log[i].at.Sub(log[i-1].at) - took; gap < tt.from || gap > tt.upTo {
+					t.Errorf("%s came %v after the one before had its answer, want %v to %v", log[i].path, gap, tt.from, tt.upTo)
+				}
+			}
+		})
+	}
+}
