@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"holdfast/crawler/browser"
 	"holdfast/warc"
 )
 
@@ -118,14 +120,17 @@ func TestBrowserKill(t *testing.T) {
 			}
 		}
 	}
-	if left, err := os.ReadDir(filepath.Join(dir, "state", "browser")); err == nil {
-		t.Errorf("left: %v", left)
+	for _, place := range browser.Places(filepath.Join(dir, "state", "browser")) {
+		if left, err := os.ReadDir(place); err == nil {
+			t.Errorf("left in %s: %v", place, left)
+		}
 	}
 }
 
-// noProcessOf waits until no process has a folder in its arguments.
+// noProcessOf waits until no process has a folder of the crawl's browsers in its arguments.
 func noProcessOf(t *testing.T, dir string) {
 	t.Helper()
+	places := browser.Places(filepath.Join(dir, "state", "browser"))
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for range 500 {
@@ -135,7 +140,7 @@ func noProcessOf(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 		for _, f := range files {
-			if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte(dir)) {
+			if text, err := os.ReadFile(f); err == nil && slices.ContainsFunc(places, func(p string) bool { return bytes.Contains(text, []byte(p)) }) {
 				left++
 			}
 		}

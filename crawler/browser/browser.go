@@ -117,7 +117,7 @@ func (b *Browser) launch(ctx context.Context, sandbox bool) error {
 }
 
 // errSandbox reports that the kernel does not let Chromium make its sandbox.
-var errSandbox = errors.New("Chromium has no sandbox here, as the kernel refuses it user namespaces; run the crawl as root, which starts it as another user")
+var errSandbox = errors.New("no sandbox for Chromium here, as the kernel refuses it user namespaces; run the crawl as root, which starts it as another user")
 
 // Size of the window that pages are loaded in.
 const (

@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -61,7 +62,14 @@ func (p *pages) has(what string) bool {
 // start starts a browser, where there is one: .ci/run installs it.
 func start(t *testing.T, cfg Config) *Browser {
 	t.Helper()
-	cfg.Dir = t.TempDir()
+	if cfg.Dir == "" {
+		cfg.Dir = t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := Clean(cfg.Dir); err != nil {
+			t.Error(err)
+		}
+	})
 	b, err := Start(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -215,6 +223,26 @@ func TestTrouble(t *testing.T) {
 				t.Error("a browser that ended loads a page")
 			}
 		})
+	}
+}
+
+// A browser starts wherever a crawl may lie: the path may be long, and closed to others.
+func TestPlaces(t *testing.T) {
+	if !installed(t) {
+		return
+	}
+	long := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
+	closed := filepath.Join(t.TempDir(), "closed")
+	for dir, mode := range map[string]os.FileMode{long: 0o755, closed: 0o700} {
+		if err := os.MkdirAll(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		b := start(t, Config{Dir: dir})
+		w := &pages{have: map[string]string{"http://fine.test/": "<p>fine"}}
+		r, err := b.Load(t.Context(), Page{URL: "http://fine.test/", Web: w, Time: 10 * time.Second, Quiet: 100 * time.Millisecond})
+		if err != nil || r.Text != "fine" {
+			t.Errorf("%s: %+v, %v", dir, r, err)
+		}
 	}
 }
 

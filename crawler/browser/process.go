@@ -20,6 +20,9 @@ import (
 // nobody is the user that Chromium runs as where this process is root's.
 const nobody = 65534
 
+// maxPath is the longest path of a folder that profiles can be made in: Chromium makes a socket below it, and the kernel has room for 107 bytes.
+const maxPath = 46
+
 // waitDelay is how long the pipe of a process that ended is waited for: its children may hold it.
 const waitDelay = time.Second
 
@@ -37,16 +40,19 @@ type process struct {
 // startProcess starts Chromium with a profile of its own. It dies with this process. Root's runs as nobody.
 func startProcess(cfg Config, args []string) (p *process, err error) {
 	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	dir := cfg.Dir
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
 	if os.Getuid() == 0 {
 		attr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
-		if !open(dir) {
-			if dir, err = elsewhere(dir); err != nil {
-				return nil, err
-			}
+	}
+	if len(dir) > maxPath || attr.Credential != nil && !open(dir) {
+		if dir, err = elsewhere(dir); err != nil {
+			return nil, err
 		}
 	}
-	profile, err := os.MkdirTemp(dir, "browser-")
+	profile, err := os.MkdirTemp(dir, "b-")
 	if err != nil {
 		return nil, err
 	}
@@ -98,10 +104,23 @@ func startProcess(cfg Config, args []string) (p *process, err error) {
 
 // Clean removes what a killed process left of the browsers whose profiles were in dir.
 func Clean(dir string) error {
-	return errors.Join(os.RemoveAll(dir), os.RemoveAll(elsewhereOf(dir)))
+	var errs []error
+	for _, place := range Places(dir) {
+		errs = append(errs, os.RemoveAll(place))
+	}
+	return errors.Join(errs...)
 }
 
-// elsewhereOf is where profiles are made that nobody could reach in dir.
+// Places are the folders in which the profiles of browsers with that Config.Dir may be.
+func Places(dir string) []string {
+	whole, err := filepath.Abs(dir)
+	if err != nil { // Start fails for the same reason
+		whole = dir
+	}
+	return []string{whole, elsewhereOf(whole)}
+}
+
+// elsewhereOf is where profiles are made whose path would be too long in dir, or that nobody could reach there.
 func elsewhereOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return filepath.Join(os.TempDir(), fmt.Sprintf("holdfast-browser-%x", sum[:8]))
@@ -126,17 +145,15 @@ func elsewhere(dir string) (string, error) {
 
 // open tells whether any user can get to what is in a folder.
 func open(dir string) bool {
-	dir, err := filepath.Abs(dir)
-	for ; err == nil; dir = filepath.Dir(dir) {
-		info, statErr := os.Stat(dir)
-		if statErr != nil || info.Mode().Perm()&1 == 0 {
+	for ; ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode().Perm()&1 == 0 {
 			return false
 		}
 		if dir == filepath.Dir(dir) {
 			return true
 		}
 	}
-	return false
 }
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
