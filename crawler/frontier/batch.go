@@ -130,6 +130,7 @@ func (f *Frontier) Take() *Batch {
 // last and together, so that a crash in between finishes nothing. After an error the frontier is of no more use.
 func (f *Frontier) Commit(b *Batch) error {
 	err := f.write(b)
+	defer f.advise()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.committing = nil
@@ -152,4 +153,18 @@ func (f *Frontier) Commit(b *Batch) error {
 	}
 	f.signal()
 	return nil
+}
+
+// adviseEvery is how often tables that were made since are told how they are read.
+const adviseEvery = 5 * time.Second
+
+// advise does that, but not before the filter was read: for that they are read from their beginnings to their ends.
+func (f *Frontier) advise() {
+	f.mu.Lock()
+	ready := f.filter.complete
+	f.mu.Unlock()
+	if now := time.Now(); ready && now.Sub(f.advised) >= adviseEvery {
+		f.advised = now
+		adviseTables(f.cfg.Dir)
+	}
 }

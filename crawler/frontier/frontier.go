@@ -159,6 +159,7 @@ type Frontier struct {
 	resumeAt   time.Time
 	broken     error
 
+	advised  time.Time          // when the system was told how tables are read; Commit has it
 	cancel   context.CancelFunc // ends scanning
 	scanning sync.WaitGroup     // reads the filter from the database
 

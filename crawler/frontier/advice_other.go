@@ -1,0 +1,6 @@
+//go:build !linux
+
+package frontier
+
+// adviseTables is for Linux only.
+func adviseTables(string) {}
