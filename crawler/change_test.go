@@ -18,7 +18,7 @@ import (
 // the job then says otherwise than it did before. What cannot be changed is refused as a whole.
 func TestSettingsAreChanged(t *testing.T) {
 	s, gate := heldSite(t)
-	job := newJob(s.URL + "/")
+	job := heldJob(s.URL + "/")
 	job.Settings.MaxHops, job.Settings.Workers, job.Settings.HostValence = 1, 1, 8
 	job.Settings.Credentials = []harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", User: "u", Password: "verysecret"}}
 	dir := t.TempDir()
@@ -27,19 +27,29 @@ func TestSettingsAreChanged(t *testing.T) {
 		t.Helper()
 		until(t, fmt.Sprint(n, " are fetched at a time"), func() bool { return l.workers.busy() == n })
 	}
+	settling := func(n int) { // while the gate lets through what those fetch who are to end
+		t.Helper()
+		until(t, fmt.Sprint(n, " are fetched at a time"), func() bool {
+			if l.workers.busy() == n {
+				return true
+			}
+			select {
+			case gate <- struct{}{}:
+			default:
+			}
+			return false
+		})
+	}
 	until(t, "forty pages wait", func() bool { return len(l.queued("/p/")) == 40 })
 	fetching(1)
 	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 5)})
 	fetching(5)
 	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 2)})
-	for range 3 {
-		gate <- struct{}{}
-	}
-	fetching(2)
+	settling(2)
 	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 6)})
 	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 1)})
 	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 4)})
-	fetching(4)
+	settling(4)
 	for _, bad := range []map[string]json.RawMessage{patch("min_delay", "1s", "max_hops", -1), patch("warc_writers", 3), patch("no_such", 1),
 		patch("rules", []harvest.Rule{{Rule: "matches_regex", Values: []string{"("}}})} {
 		if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActChange, Settings: bad}); !errors.Is(err, harvest.ErrInvalid) {
@@ -94,7 +104,7 @@ func TestSettingsAreChanged(t *testing.T) {
 // A pause with a deadline ends by itself, and the time limit does not run meanwhile; one with a stop's deadline cuts off what hangs.
 func TestDeadlines(t *testing.T) {
 	s, _ := heldSite(t)
-	job := newJob(s.URL + "/")
+	job := heldJob(s.URL + "/")
 	job.Settings.MaxTime, job.Settings.HostValence = harvest.Duration(2*time.Second), 4
 	job.Settings.FetchTimeout, job.Settings.IdleTimeout = harvest.Duration(time.Minute), harvest.Duration(time.Minute)
 	dir := t.TempDir()
@@ -203,7 +213,7 @@ func TestKillAFetch(t *testing.T) {
 func TestMoreActiveQueues(t *testing.T) {
 	a, gate := heldSite(t)
 	b, other := heldSite(t)
-	job := newJob(a.URL+"/p/0", b.URL+"/p/0")
+	job := heldJob(a.URL+"/p/0", b.URL+"/p/0")
 	job.Settings.MaxActiveQueues, job.Settings.Robots, job.Settings.MaxHops = 1, harvest.RobotsIgnore, 0
 	l := start(t, Config{Dir: t.TempDir(), Job: job})
 	until(t, "one is asked", func() bool { return len(a.requests())+len(b.requests()) == 1 && l.workers.busy() == 1 })

@@ -55,7 +55,7 @@ func afterCheckpoint(t *testing.T, dir string, job harvest.Job, gate chan struct
 // log of that time are kept, and the files handed over.
 func TestCheckpoint(t *testing.T) {
 	s, gate := heldSite(t)
-	job := newJob(s.URL + "/")
+	job := heldJob(s.URL + "/")
 	job.Settings.MaxHops, job.Settings.Workers, job.Settings.WARCBytes = 1, 1, 2048
 	dir := t.TempDir()
 	k := newTaker(0)
@@ -110,7 +110,7 @@ func TestCheckpoint(t *testing.T) {
 // A crash while a crawl is taken back to a checkpoint leaves it as it was or, when it is opened again, at the checkpoint.
 func TestCrashWhileTakenBack(t *testing.T) {
 	s, gate := heldSite(t)
-	job := newJob(s.URL + "/")
+	job := heldJob(s.URL + "/")
 	job.Settings.MaxHops, job.Settings.Workers, job.Settings.WARCBytes = 1, 1, 2048
 	dir := t.TempDir()
 	afterCheckpoint(t, dir, job, gate, false, newTaker(0))

@@ -122,10 +122,17 @@ func heldSite(t testing.TB) (s *site, gate chan struct{}) {
 	return s, gate
 }
 
+// heldJob is a job for held sites: no fetch runs out of time.
+func heldJob(seeds ...string) harvest.Job {
+	job := newJob(seeds...)
+	job.Settings.FetchTimeout, job.Settings.IdleTimeout = harvest.Duration(time.Hour), harvest.Duration(time.Hour)
+	return job
+}
+
 // What an operator deletes, forgets or never wants is not fetched, and each act has its own trace.
 func TestURIsUnderControl(t *testing.T) {
 	s, gate := heldSite(t)
-	job := newJob(s.URL + "/")
+	job := heldJob(s.URL + "/")
 	job.Settings.MaxHops = 1
 	job.Settings.Workers = 1
 	dir := t.TempDir()
@@ -184,7 +191,7 @@ func TestURIsUnderControl(t *testing.T) {
 func TestQueuesUnderControl(t *testing.T) {
 	s, gate := heldSite(t)
 	other, otherGate := heldSite(t)
-	job := newJob(s.URL+"/", other.URL+"/")
+	job := heldJob(s.URL+"/", other.URL+"/")
 	job.Settings.MaxHops = 1
 	job.Settings.Workers = 4
 	dir := t.TempDir()

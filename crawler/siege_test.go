@@ -74,8 +74,11 @@ func heapPeak(do func()) uint64 {
 	return <-out
 }
 
-// One crawl of all that a server can do to a crawler: it ends, its memory stays bounded, and the log has each with its reason.
-func TestSiege(t *testing.T) {
+// hostile is a server to be crawled, and what the log has to say of it.
+type hostile struct{ url, want string }
+
+// hostiles are servers that do what they can to a crawler; self counts the links of one to itself.
+func hostiles(t *testing.T, self *atomic.Int64) map[string]hostile {
 	bomb := &bytes.Buffer{}
 	z := gzip.NewWriter(bomb)
 	endless(z, strings.Repeat("<p>spaces and spaces ", 1<<15), 300<<20)
@@ -83,14 +86,13 @@ func TestSiege(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := func(answer func(net.Conn)) string { return rawServer(t, reading(answer)) + "/" }
-	var self atomic.Int64
 	site := func(set func(mux *http.ServeMux)) string {
 		s := newSite(t)
 		set(s.mux)
 		return s.URL + "/"
 	}
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-	hostile := map[string]struct{ url, want string }{
+	return map[string]hostile{
 		"a header of 1 GiB": {page(func(c net.Conn) {
 			io.WriteString(c, head)
 			endless(c, "X-Filler: "+strings.Repeat("a", 8000)+"\r\n", 1<<30)
@@ -136,8 +138,14 @@ func TestSiege(t *testing.T) {
 		}), "200 "},
 		"endless aliases": {"http://aliased.test/", "-6 "},
 	}
+}
+
+// One crawl of all that a server can do to a crawler: it ends, its memory stays bounded, and the log has each with its reason.
+func TestSiege(t *testing.T) {
+	var self atomic.Int64
+	all := hostiles(t, &self)
 	job := newJob()
-	for _, h := range hostile {
+	for _, h := range all {
 		job.Seeds = append(job.Seeds, h.url)
 	}
 	job.Settings.OperatorContact = "https://library.example/crawls"
@@ -148,7 +156,7 @@ func TestSiege(t *testing.T) {
 	// What answers everything in one way answers robots.txt so, too.
 	job.Settings.Sheets = nil
 	job.Settings.Robots = harvest.RobotsObey
-	for name, h := range hostile {
+	for name, h := range all {
 		if strings.Contains(name, "header") || strings.Contains(name, "body") || strings.Contains(name, "drip") || strings.Contains(name, "length") || name == "a bomb" {
 			var port int
 			fmt.Sscan(regexp.MustCompile(`:(\d+)/`).FindStringSubmatch(h.url)[1], &port)
@@ -165,7 +173,7 @@ func TestSiege(t *testing.T) {
 	if sum.Reason != "completed" {
 		t.Errorf("summary %+v", sum)
 	}
-	for name, h := range hostile {
+	for name, h := range all {
 		status, notes := logged(t, dir, h.url)
 		if got := status + " " + notes; !strings.HasPrefix(got, h.want) {
 			t.Errorf("%s: %s, want %s", name, got, h.want)
@@ -196,7 +204,7 @@ func TestNothingIsLeft(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for i := range 4 {
 		ctx, cancel := context.WithCancel(t.Context())
-		c, err := New(Config{Dir: t.TempDir(), Job: newJob(s.URL + "/"), Node: "node1"})
+		c, err := New(Config{Dir: t.TempDir(), Job: heldJob(s.URL + "/"), Node: "node1"})
 		if err != nil {
 			t.Fatal(err)
 		}
