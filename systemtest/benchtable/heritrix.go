@@ -54,7 +54,8 @@ func (m *measurer) heritrix(ctx context.Context, home string, seeds []string) (t
 		return t, fmt.Errorf("heritrix: %w: %s", err, out[max(0, len(out)-500):])
 	}
 	t.worked = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	pages, err := readPages(filepath.Join(job, "*", "warcs", "*.warc.gz"))
+	// Beside the launch's folder lies a link to it.
+	pages, err := readPages(filepath.Join(job, "[0-9]*", "warcs", "*.warc.gz"))
 	t.pages = len(pages)
 	if err == nil && t.pages == 0 {
 		err = fmt.Errorf("heritrix wrote nothing: %s", out[max(0, len(out)-500):])
