@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"image/png"
 	"io"
@@ -136,14 +137,17 @@ func TestBrowserTrouble(t *testing.T) {
 	s := newSite(t)
 	s.html("/{$}", `<a href=/hangs>1</a><a href=/grows>2</a><a href=/busy>3</a><a href=/fine>4</a>`)
 	s.html("/hangs", `<p>hangs</p><script>setTimeout(() => { for (;;); }, 100)</script>`)
-	s.html("/grows", `<p>grows</p><script>setInterval(() => fetch('/tick', {cache: 'no-store'}), 100);window.k = []; setInterval(() => { for (let i = 0; i < 30; i++) { const b = new Uint8Array(1 << 20); for (let j = 0; j < b.length; j += 4096) b[j] = 1; k.push(b); } }, 20)</script>`)
+	s.html("/grows", `<p>grows</p><script>fetch('/never');window.k = []; setInterval(() => { for (let i = 0; i < 30; i++) { const b = new Uint8Array(1 << 20); for (let j = 0; j < b.length; j += 4096) b[j] = 1; k.push(b); } }, 20)</script>`)
 	s.html("/busy", `<p>busy</p><script>let n = 0; setInterval(() => fetch('/tick?' + (n++ % 5)), 100)</script>`)
 	s.html("/fine", `<p>fine</p><script>document.body.innerHTML += '<a href=/found>x</a>'</script>`)
 	s.html("/found", `found`)
 	s.file("/tick", "text/plain", "tick")
+	s.mux.HandleFunc("/never", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	job := browserJob(s.URL + "/")
 	job.Settings.BrowserTime = harvest.Duration(3 * time.Second)
 	job.Settings.BrowserMemory = 600 << 20
+	job.Settings.Sheets = []harvest.Sheet{{Name: "growing takes its time on a busy machine", Regex: "/(grows|never)$",
+		Settings: map[string]json.RawMessage{"browser_time": []byte(`"2m"`)}}}
 	dir := t.TempDir()
 	sum := run(t, dir, job)
 	if sum.Reason != "completed" {
