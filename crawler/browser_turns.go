@@ -16,8 +16,9 @@ type browserTurns struct {
 
 // browserTurn is one queue's.
 type browserTurn struct {
-	pages int // being loaded, each of which has a slot of the queue and does not use it
-	asked int // requests under way
+	pages int // being loaded
+	asked int // requests of pages under way
+	own   int // fetches of the queue's own URIs under way
 	rest  time.Time
 }
 
@@ -53,11 +54,11 @@ func (b *browserTurns) tidy(queue string, t *browserTurn) {
 		if len(b.of) < maxAddresses {
 			break
 		}
-		if old.pages == 0 && old.asked == 0 && time.Now().After(old.rest) {
+		if old.pages+old.asked+old.own == 0 && time.Now().After(old.rest) {
 			delete(b.of, name)
 		}
 	}
-	if t.pages == 0 && t.asked == 0 && time.Now().After(t.rest) {
+	if t.pages+t.asked+t.own == 0 && time.Now().After(t.rest) {
 		delete(b.of, queue)
 	}
 }
@@ -71,20 +72,48 @@ func (t *browserTurn) until(rest time.Time) {
 // turnPoll is how often a host is looked at again that is busy.
 const turnPoll = 50 * time.Millisecond
 
-// admit counts a request, or tells how long to wait at least. busy is how many fetches of the queue the frontier knows of.
-func (b *browserTurns) admit(queue string, valence, busy int, now time.Time) (wait time.Duration) {
+// admit counts a page's request, or tells how long to wait at least.
+func (b *browserTurns) admit(queue string, valence int, now time.Time) (wait time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.get(queue)
-	others := max(busy-t.pages-t.asked, 0)
+	if wait = t.wait(valence, now); wait == 0 {
+		t.asked++
+	}
+	return wait
+}
+
+// enter counts a fetch of one of the queue's own URIs, or tells how long to wait at least: a page may be asking its host.
+func (b *browserTurns) enter(queue string, valence int, now time.Time) (wait time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.get(queue)
+	if wait = t.wait(valence, now); wait == 0 {
+		t.own++
+	}
+	return wait
+}
+
+func (t *browserTurn) wait(valence int, now time.Time) time.Duration {
 	switch {
 	case now.Before(t.rest):
 		return t.rest.Sub(now)
-	case others+t.asked >= max(valence, 1):
+	case t.own+t.asked >= max(valence, 1):
 		return turnPoll
 	}
-	t.asked++
 	return 0
+}
+
+// exit ends what enter counted. With one slot the host rests until then; several rest each by itself, as the frontier has it.
+func (b *browserTurns) exit(queue string, valence int, rest time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.get(queue)
+	t.own--
+	if valence <= 1 {
+		t.until(rest)
+	}
+	b.tidy(queue, t)
 }
 
 // done ends a request, after which the host rests.
@@ -106,14 +135,13 @@ func (p *pageLoad) await(ctx context.Context, w *worker, v *visit) (bool, error)
 		if err != nil {
 			return false, err
 		}
-		busy, wait := 0, time.Duration(0)
+		wait := time.Duration(0)
 		now := time.Now()
 		if len(found) > 0 {
 			q := found[0]
 			if q.State == frontier.Frozen || q.State == frontier.Retired && q.Name != p.page.uri.Queue {
 				return false, nil
 			}
-			busy = q.InFlight
 			if q.WakeAt.After(now) && q.Name != p.page.uri.Queue { // the page's own queue rests as browserTurns has it
 				wait = q.WakeAt.Sub(now)
 			}
@@ -122,12 +150,13 @@ func (p *pageLoad) await(ctx context.Context, w *worker, v *visit) (bool, error)
 			return true, nil
 		}
 		if wait == 0 {
-			if wait = w.browsers.turns.admit(v.uri.Queue, v.set.HostValence, busy, now); wait == 0 {
+			if wait = w.browsers.turns.admit(v.uri.Queue, v.set.HostValence, now); wait == 0 {
+				v.part.admitted = v.uri.Queue
 				ok, other := w.turn(v)
 				if ok {
-					v.part.admitted = v.uri.Queue
 					return true, nil
 				}
+				v.part.admitted = ""
 				w.browsers.turns.done(v.uri.Queue, now)
 				wait = other
 			}

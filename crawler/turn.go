@@ -33,9 +33,16 @@ func (w *worker) turn(v *visit) (ok bool, wait time.Duration) {
 	if v.set.MinDelay == 0 && v.set.DelayFactor == 0 {
 		return true, 0
 	}
+	if v.part.admitted == "" && w.mayBrowse() {
+		if wait := w.browsers.turns.enter(v.uri.Queue, v.set.HostValence, time.Now()); wait > 0 {
+			return false, wait
+		}
+		v.entered = v.uri.Queue
+	}
 	if v.set.QueueBy == queueByIP && len(v.addrs) > 0 {
 		address := v.addrs[0].String()
 		if wait := w.addressTurns.admit(address, v.set.HostValence, time.Now()); wait > 0 {
+			w.endTurn(v)
 			return false, wait
 		}
 		v.address = address
@@ -62,7 +69,16 @@ func (w *worker) endTurn(v *visit) {
 	if v.address != "" {
 		w.addressTurns.done(v.address, time.Now().Add(rest))
 	}
-	v.turnAt, v.address = "", ""
+	if v.entered != "" {
+		w.browsers.turns.exit(v.entered, v.set.HostValence, time.Now().Add(rest))
+	}
+	v.turnAt, v.address, v.entered = "", "", ""
+}
+
+// mayBrowse tells whether pages may be loaded in a browser, whose requests share the hosts with the queues.
+func (c *Crawl) mayBrowse() bool {
+	sheets := c.plan.Load().sheets
+	return len(sheets.Base().BrowserRules) > 0 || !sheets.Empty()
 }
 
 // addressTurns keeps the hosts at one address polite together.

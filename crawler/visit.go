@@ -26,6 +26,7 @@ type visit struct {
 	target  fetch.Target      // zero for dns:
 	turnAt  string            // the host that it has a turn at
 	address string            // the address that it has a turn at
+	entered string            // the queue that it is counted in, where pages may ask the same host
 	host    string            // of a dns: URI
 	detour  bool              // its answer tells nothing of its own site
 	addrs   []netip.Addr
