@@ -37,9 +37,10 @@ func (n *Node) pace(ctx context.Context) error {
 	for {
 		news := n.changed.C()
 		living, cutOff, err := n.crawlingNodes()
-		if err != nil {
+		switch {
+		case err != nil:
 			n.log.Warn("who crawls is not known", "error", err)
-		} else {
+		case len(living) > 0:
 			n.pacer.SetLiving(living, cutOff, time.Now())
 		}
 		select {
@@ -51,7 +52,8 @@ func (n *Node) pace(ctx context.Context) error {
 	}
 }
 
-// crawlingNodes returns who lives, and how many nodes that do not seem to have a job and may be crawling it, cut off.
+// crawlingNodes returns who lives, and how many nodes that do not seem to have a job and may be crawling it, cut off. It returns
+// nobody while the catalog here does not show this node itself: there may be others that it does not show either.
 func (n *Node) crawlingNodes() (living []string, cutOff int, err error) {
 	alive := n.alive()
 	err = n.raft.View(func(v catalog.View) error {
@@ -60,6 +62,9 @@ func (n *Node) crawlingNodes() (living []string, cutOff int, err error) {
 			return err
 		}
 		listed := map[catalog.NodeID]bool{n.id: true}
+		if !slices.ContainsFunc(members, func(m catalog.Member) bool { return m.ID == n.id }) {
+			return nil
+		}
 		for _, m := range members {
 			if alive[m.ID] || time.Since(n.started) < paceUnsure {
 				listed[m.ID] = true

@@ -37,12 +37,13 @@ type waiter struct {
 	asked  time.Time
 }
 
-// NewHome makes the home of node self, alone.
+// NewHome makes the home of node self. It grants nothing before the first SetLiving.
 func NewHome(self string) *Home {
-	return &Home{self: self, living: []string{self}, hosts: map[string]*lease{}}
+	return &Home{self: self, hosts: map[string]*lease{}}
 }
 
-// SetLiving takes in who lives. What is granted stays granted; hosts that have another home now are granted no more.
+// SetLiving takes in who lives. What is granted stays granted; hosts that have another home now are granted no more. A home that
+// begins among others does not know who was the hosts' home before: it settles for all of them.
 func (h *Home) SetLiving(living []string, now time.Time) {
 	sorted := slices.Clone(living)
 	slices.Sort(sorted)
@@ -51,7 +52,9 @@ func (h *Home) SetLiving(living []string, now time.Time) {
 	if slices.Equal(sorted, h.living) {
 		return
 	}
-	h.past = slices.Insert(h.past, 0, view{h.living, now})
+	if len(h.living) > 0 || len(sorted) > 1 {
+		h.past = slices.Insert(h.past, 0, view{h.living, now})
+	}
 	h.past = slices.DeleteFunc(h.past, func(v view) bool { return now.Sub(v.until) > settling })
 	h.living = sorted
 }

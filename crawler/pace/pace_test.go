@@ -198,6 +198,7 @@ func TestAHomeThatCannotBeReachedSlowsDown(t *testing.T) {
 func TestAHolderThatDiesIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHome("a")
+		h.SetLiving([]string{"a"}, time.Now())
 		ask := func(holder string) Answer { return h.Serve([]Ask{{Host: "x", Holder: holder}}, time.Now())[0] }
 		if !ask("dies").Granted {
 			t.Fatal("a free host is not granted")
@@ -210,6 +211,33 @@ func TestAHolderThatDiesIsFollowed(t *testing.T) {
 			t.Errorf("it took %v until the lease was free, want %v", took, Length)
 		}
 	})
+}
+
+// A node that joins does not grant what the others, who have not heard of it yet, may have granted just before.
+func TestAHomeThatBeginsSettles(t *testing.T) {
+	now := time.Now()
+	h := NewHome("a")
+	ask := Ask{Host: "x", Holder: "b/1"}
+	if h.Serve([]Ask{ask}, now)[0].Granted {
+		t.Error("granted before it was known who lives")
+	}
+	host := "x"
+	for i := 0; HomeOf(host, []string{"a", "b"}) != "a"; i++ {
+		host = fmt.Sprint("x", i)
+	}
+	ask.Host = host
+	h.SetLiving([]string{"a", "b"}, now)
+	if h.Serve([]Ask{ask}, now.Add(settling-time.Millisecond))[0].Granted {
+		t.Error("granted while another home may have granted it, too")
+	}
+	held := ask
+	held.Holder, held.Held = "b/2", true
+	if !h.Serve([]Ask{held}, now.Add(time.Second))[0].Granted {
+		t.Error("what is held is not granted on")
+	}
+	if ask.Holder = "b/3"; h.Serve([]Ask{ask}, now.Add(2*time.Second))[0].Granted {
+		t.Error("granted twice")
+	}
 }
 
 func TestHomesAreSpreadAndMoveLittle(t *testing.T) {

@@ -58,7 +58,9 @@ type Grant struct {
 
 // New makes a Pacer.
 func New(cfg Config) *Pacer {
-	return &Pacer{cfg: cfg, alone: NewHome(cfg.Self), kick: make(chan struct{}, 1), held: map[held]*turn{}}
+	alone := NewHome(cfg.Self)
+	alone.SetLiving([]string{cfg.Self}, time.Time{})
+	return &Pacer{cfg: cfg, alone: alone, kick: make(chan struct{}, 1), held: map[held]*turn{}}
 }
 
 // SetLiving takes in which nodes live, this one among them, and how many others are cut off and may be crawling all the same.
