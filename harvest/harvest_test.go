@@ -3,6 +3,7 @@ package harvest
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -125,6 +126,16 @@ func TestJobJSON(t *testing.T) {
 	err := json.Unmarshal([]byte(`{"name":"a","seed":[]}`), &j)
 	if err == nil || !strings.Contains(err.Error(), `did you mean "seeds"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	long := strings.Repeat("s", 101)
+	known := slices.Values([]string{"workers", "max_hops", "min_delay", long})
+	for key, want := range map[string]string{"Max_hop": `; did you mean "max_hops"?`, "zzz": "", long[:100] + "x": ""} {
+		if got := DidYouMean(key, known); got != want {
+			t.Errorf("%.20s: %q, want %q", key, got, want)
+		}
 	}
 }
 

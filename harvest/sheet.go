@@ -258,11 +258,7 @@ func (s Sheet) validate(base Settings) error {
 		level, ok := known[name]
 		switch {
 		case !ok:
-			names := map[string]struct{}{}
-			for n := range known {
-				names[n] = struct{}{}
-			}
-			return invalid("sheets: "+s.Name, strconv.Quote(name), "a setting; did you mean "+strconv.Quote(Nearest(name, maps.Keys(names)))+"?")
+			return invalid("sheets: "+s.Name, strconv.Quote(name), "a setting"+DidYouMean(name, maps.Keys(known)))
 		case level != OfURI:
 			return invalid("sheets: "+s.Name, name, "settings that may differ by URI; "+name+" holds for the whole job")
 		}

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"maps"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
@@ -57,8 +58,21 @@ func jsonNames(t reflect.Type) map[string]struct{} {
 	return names
 }
 
-// Nearest is the known name with the fewest edits to key, or "" where none is close; of equals the first in order.
+// DidYouMean ends a message about an unknown key with the nearest known name, or is empty where none is close.
+func DidYouMean(key string, known iter.Seq[string]) string {
+	near := Nearest(key, known)
+	if near == "" {
+		return ""
+	}
+	return "; did you mean " + strconv.Quote(near) + "?"
+}
+
+// Nearest is the known name with the fewest edits to key, or "" where none is close; of equals the first in order. A key of
+// more than 100 bytes is close to none.
 func Nearest(key string, known iter.Seq[string]) string {
+	if len(key) > 100 {
+		return ""
+	}
 	best, least := "", max(2, len(key)/3)+1
 	for name := range known {
 		d := edits(strings.ToLower(key), name)

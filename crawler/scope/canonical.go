@@ -3,6 +3,7 @@ package scope
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -53,7 +54,7 @@ next:
 				all[j] = k.name
 			}
 			return nil, fmt.Errorf("%w: canonicalization[%d]: given %s, allowed: %s or regex:EXPRESSION=>REPLACEMENT%s",
-				harvest.ErrInvalid, i, strconv.Quote(name), strings.Join(all, ", "), nearestOf(name, all))
+				harvest.ErrInvalid, i, strconv.Quote(name), strings.Join(all, ", "), harvest.DidYouMean(name, slices.Values(all)))
 		}
 		rule, err := regexRule(expression)
 		if err != nil {
@@ -62,19 +63,6 @@ next:
 		c.rules = append(c.rules, rule)
 	}
 	return c, nil
-}
-
-func nearestOf(name string, known []string) string {
-	best, least := "", max(2, len(name)/3)+1
-	for _, k := range known {
-		if d := edits(strings.ToLower(name), k); d < least {
-			best, least = k, d
-		}
-	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + strconv.Quote(best) + "?"
 }
 
 // Canonical is the form of a URI by which it counts as seen. It shares the URI's memory where nothing has to change.

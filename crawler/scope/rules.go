@@ -2,10 +2,9 @@ package scope
 
 import (
 	"fmt"
+	"iter"
 	"log/slog"
-	"slices"
 	"strconv"
-	"strings"
 
 	"holdfast/harvest"
 )
@@ -161,7 +160,7 @@ func compileRules(setting string, list []harvest.Rule, log *slog.Logger) ([]step
 		at := place{setting: setting, index: i, rule: r.Rule}
 		d, negated, ok := find(known, r.Rule)
 		if !ok {
-			return nil, at.wrong("rule", strconv.Quote(r.Rule), "a rule of doc/scope.md"+suggestion(r.Rule, known))
+			return nil, at.wrong("rule", strconv.Quote(r.Rule), "a rule of doc/scope.md"+harvest.DidYouMean(r.Rule, ruleNames(known)))
 		}
 		s, err := d.compile(at, r, negated, log)
 		if err != nil {
@@ -197,54 +196,13 @@ func find(known []definition, name string) (d *definition, negated, ok bool) {
 	return nil, false, false
 }
 
-func suggestion(name string, known []definition) string {
-	best, least := "", max(2, len(name)/3)+1
-	for i := range known {
-		for _, k := range []string{known[i].name, known[i].opposite} {
-			if d := edits(strings.ToLower(name), k); k != "" && d < least {
-				best, least = k, d
+// ruleNames lists the names of rules and of their opposites.
+func ruleNames(known []definition) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range known {
+			if !yield(known[i].name) || known[i].opposite != "" && !yield(known[i].opposite) {
+				return
 			}
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return "; did you mean " + strconv.Quote(best) + "?"
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	if len(a) > 100 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
-// RuleNames lists the names of all rules, sorted.
-func RuleNames() []string {
-	var names []string
-	for _, d := range definitions() {
-		names = append(names, d.name)
-		if d.opposite != "" {
-			names = append(names, d.opposite)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
