@@ -128,28 +128,3 @@ func http(surt string) string {
 	}
 	return surt
 }
-
-// ReadPrefixes reads a file of SURT prefixes as Heritrix keeps them: a line is "+" or "-" and a SURT prefix or URL, or a URL
-// alone, which counts as +; # begins a comment. The answer is for the setting surt_prefixes.
-func ReadPrefixes(text string) ([]string, error) {
-	var out []string
-	for i, line := range strings.Split(text, "\n") {
-		if at := strings.IndexByte(line, '#'); at == 0 || at > 0 && (line[at-1] == ' ' || line[at-1] == '\t') {
-			line = line[:at]
-		}
-		line = strings.TrimSpace(line)
-		if line == "" {
-			continue
-		}
-		sign := "+"
-		if line[0] == '+' || line[0] == '-' {
-			sign, line = line[:1], line[1:]
-		}
-		prefix, err := surtPrefix(line, sign == "-")
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", i+1, err)
-		}
-		out = append(out, sign+prefix)
-	}
-	return out, nil
-}

@@ -2,7 +2,6 @@ package scope
 
 import (
 	"errors"
-	"slices"
 	"testing"
 
 	"holdfast/harvest"
@@ -171,16 +170,5 @@ func TestFilter(t *testing.T) {
 	sc := newScope(t, harvest.DefaultSettings())
 	if !sc.Deduplicates(fetched()) || sc.Deduplicates(&Subject{ContentType: "text/html"}) {
 		t.Error("deduplicate_types")
-	}
-}
-
-func TestReadPrefixes(t *testing.T) {
-	got, err := ReadPrefixes("# a list\n+http://(org,example,\n-https://www.example.org/private/x # no\n\nexample.net\r\nhttp://a.example/dir/page\n")
-	want := []string{"+http://(org,example,", "-http://(org,example,www,)/private/x", "+http://(net,example,", "+http://(example,a,)/dir/"}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%q, %v", got, err)
-	}
-	if _, err := ReadPrefixes("a\nhttp://[\n"); err == nil {
-		t.Error("no error")
 	}
 }

@@ -55,10 +55,10 @@ type Rules struct {
 	steps []step
 }
 
-// NewRules compiles rules; the error wraps harvest.ErrInvalid and names rule, place, what was given and what is allowed.
-// Expressions that fail while they are used are told to the log.
-func NewRules(list []harvest.Rule, log *slog.Logger) (*Rules, error) {
-	steps, err := compileRules("rules", list, log)
+// newRules compiles the rules of a setting; the error wraps harvest.ErrInvalid and names rule, place, what was given and what
+// is allowed. Expressions that fail while they are used are told to the log.
+func newRules(setting string, list []harvest.Rule, log *slog.Logger) (*Rules, error) {
+	steps, err := compileRules(setting, list, log)
 	if err != nil {
 		return nil, err
 	}

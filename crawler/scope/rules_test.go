@@ -119,10 +119,10 @@ func TestRules(t *testing.T) {
 	for _, tt := range tests {
 		r := rule(t, tt.rule)
 		used[r.Rule] = true
-		rules, err := NewRules([]harvest.Rule{r}, slog.New(slog.DiscardHandler))
+		rules, err := newRules("rules", []harvest.Rule{r}, slog.New(slog.DiscardHandler))
 		if err != nil && strings.Contains(err.Error(), "decision: given none, allowed: accept or reject") {
 			r.Decision, tt.want = "reject", tt.want&^Accept|(tt.want&Accept)<<1
-			rules, err = NewRules([]harvest.Rule{r}, slog.New(slog.DiscardHandler))
+			rules, err = newRules("rules", []harvest.Rule{r}, slog.New(slog.DiscardHandler))
 		}
 		if err != nil {
 			t.Errorf("%s: %v", tt.rule, err)
@@ -152,7 +152,7 @@ func TestRulesBeforeTheFetch(t *testing.T) {
 	for _, text := range []string{`{"rule":"fetch_status","values":["0"],"decision":"accept"}`, `{"rule":"content_length","max":1}`, `{"rule":"resource_no_longer_than","max":1,"decision":"reject"}`,
 		`{"rule":"content_type_not_matches_regex","values":["x"],"decision":"reject"}`, `{"rule":"not_matches_status_code","min":200,"max":299,"decision":"reject"}`,
 		`{"rule":"not_ip_address_set","values":["10.0.0.0/8"],"decision":"reject"}`} {
-		rules, err := NewRules([]harvest.Rule{rule(t, text)}, nil)
+		rules, err := newRules("rules", []harvest.Rule{rule(t, text)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func FuzzRules(f *testing.F) {
 		if json.Unmarshal(data, &list) != nil {
 			return
 		}
-		rules, err := NewRules(list, slog.New(slog.DiscardHandler))
+		rules, err := newRules("rules", list, slog.New(slog.DiscardHandler))
 		if err != nil {
 			if !errors.Is(err, harvest.ErrInvalid) {
 				t.Fatal(err)

@@ -99,15 +99,13 @@ func (s *Scope) compile(settings *harvest.Settings) (*compiled, error) {
 
 // compileRest makes ready what decides after a fetch, and about robots.txt.
 func (c *compiled) compileRest(settings *harvest.Settings, log *slog.Logger) error {
-	midFetch, err := compileRules("mid_fetch_rules", settings.MidFetchRules, log)
-	if err != nil {
+	var err error
+	if c.midFetch, err = newRules("mid_fetch_rules", settings.MidFetchRules, log); err != nil {
 		return err
 	}
-	browser, err := compileRules("browser_rules", settings.BrowserRules, log)
-	if err != nil {
+	if c.browser, err = newRules("browser_rules", settings.BrowserRules, log); err != nil {
 		return err
 	}
-	c.midFetch, c.browser = &Rules{midFetch}, &Rules{browser}
 	if c.filter, err = NewFilter(settings, log); err != nil {
 		return err
 	}
