@@ -28,6 +28,19 @@ func TestBudgets(t *testing.T) {
 	if err != nil || !strings.Contains(string(report), "Retired queues: 1") {
 		t.Errorf("%v\n%s", err, report)
 	}
+	retired := func(what string, want int) {
+		t.Helper()
+		log, err := os.ReadFile(filepath.Join(dir, "logs", "job.log"))
+		if n := strings.Count(string(log), fmt.Sprintf(` queue-retired {"reason":"its total budget is spent","queue":%q}`, s.host())); err != nil || n != want {
+			t.Errorf("%s: %v, %d times in\n%s", what, err, n, log)
+		}
+	}
+	retired("told", 1)
+	run(t, dir, job)
+	retired("opened again", 1)
+	job.Settings.TotalBudget = int64(len(s.requests()) + 2)
+	run(t, dir, job)
+	retired("with more budget", 2)
 	job.Settings.TotalBudget = 0
 	if sum := run(t, dir, job); sum.Reason != "completed" || len(s.requests()) != 22 {
 		t.Errorf("%d requests, %+v", len(s.requests()), sum)

@@ -36,6 +36,9 @@ const (
 	valuePolicy   = "policy" // the settings that queues were treated by
 )
 
+// reasonBudget is why the frontier retires a queue by itself.
+const reasonBudget = "its total budget is spent"
+
 // Pauses before a file that was not taken is given to Config.Finished again.
 const (
 	firstHandOver   = 100 * time.Millisecond
@@ -169,6 +172,9 @@ func (c *Crawl) commitBatch() error {
 	b.Set(valueStats, stats)
 	if err := c.frontier.Commit(b); err != nil {
 		return err
+	}
+	for _, queue := range b.Retired {
+		c.publish(events.Event{Kind: events.QueueRetired, Queue: queue, Reason: reasonBudget})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

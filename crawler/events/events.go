@@ -21,7 +21,7 @@ const (
 	Resumed         Kind = "resumed"          // By
 	Stopping        Kind = "stopping"         // Reason, Deadline, By
 	Finished        Kind = "finished"         // Reason
-	QueueRetired    Kind = "queue-retired"    // Queue, Reason: its budget is spent, or By retired it
+	QueueRetired    Kind = "queue-retired"    // Queue, Reason: the crawl itself did as its total budget is spent, or an operator: Queue is an expression then, Count, By
 	QueueFrozen     Kind = "queue-frozen"     // Queue, By
 	QueueThawed     Kind = "queue-thawed"     // Queue, By
 	QueueBudget     Kind = "queue-budget"     // Queue, Count: its new budget, By

@@ -114,6 +114,7 @@ func (f *Frontier) settle(q *queue) {
 		return
 	}
 	f.ask(q)
+	f.tell(q)
 	switch {
 	case q.frozen:
 		f.move(q, placeFrozen)
@@ -128,6 +129,19 @@ func (f *Frontier) settle(q *queue) {
 	if q.place <= worstPrecedence && !q.active && int(f.index.active) < f.cfg.MaxActive && f.index.inactive() == 1 {
 		f.activate(q)
 	}
+}
+
+// tell has the batch name a queue that its budget retires, once until the budget lets it go on.
+func (f *Frontier) tell(q *queue) {
+	over := q.retires()
+	switch {
+	case over == q.told, over && (q.frozen || q.retired):
+		return
+	case over:
+		f.batch.Retired = append(f.batch.Retired, q.name)
+	}
+	q.told = over
+	f.touch(q, true)
 }
 
 // move gives a queue the last turn at a place, unless it is there.

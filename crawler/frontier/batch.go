@@ -8,6 +8,7 @@ import (
 // Batch is what changed since the last commit.
 type Batch struct {
 	Attached []any             // what outcomes had attached, in the order they finished
+	Retired  []string          // queues that have URIs left and spent their total budget; each once until it may spend more
 	ops      map[string]op     // not changed any more once the batch is taken
 	values   map[string][]byte // set on a batch that was taken
 	touched  []*queue

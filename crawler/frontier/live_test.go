@@ -306,7 +306,7 @@ func TestEncodings(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	r := record{count: 5, hosted: 2, spent: 1 << 40, place: placeSleeping, num: 1 << 50, wake: 9, status: -4, low: [priorities]uint64{1, 2, 3, 4}, frozen: true,
-		ownTotal: true, totalBudget: 8, host: Host{URLs: 1, NovelBytes: 3, NotModifiedBytes: 4}, otherURLs: 6, otherBytes: 7}
+		told: true, ownTotal: true, totalBudget: 8, host: Host{URLs: 1, NovelBytes: 3, NotModifiedBytes: 4}, otherURLs: 6, otherBytes: 7}
 	if got, err := decodeRecord(encodeRecord(&r)); err != nil || got != r {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -17,6 +17,7 @@ type record struct {
 	low    [priorities]uint64 // no entry has a number up to this
 
 	frozen, retired            bool // by an operator
+	told                       bool // it was told of as retired by its budget, and that lets it spend nothing yet
 	ownSession, ownTotal       bool // budgets given by an operator
 	sessionBudget, totalBudget int64
 
@@ -31,6 +32,7 @@ const (
 	flagSession
 	flagTotal
 	flagOthers // hosted, otherURLs and otherBytes follow
+	flagTold
 )
 
 func flag(set bool, bit byte) byte {
@@ -42,7 +44,7 @@ func flag(set bool, bit byte) byte {
 
 func encodeRecord(r *record) []byte {
 	flags := flag(r.frozen, flagFrozen) | flag(r.retired, flagRetired) | flag(r.ownSession, flagSession) | flag(r.ownTotal, flagTotal) |
-		flag(r.hosted != 0 || r.otherURLs != 0 || r.otherBytes != 0, flagOthers)
+		flag(r.hosted != 0 || r.otherURLs != 0 || r.otherBytes != 0, flagOthers) | flag(r.told, flagTold)
 	b := append(make([]byte, 0, 48), version, flags, r.place)
 	b = binary.AppendUvarint(b, r.num)
 	b = binary.AppendVarint(b, int64(r.status))
@@ -73,7 +75,8 @@ func decodeRecord(v []byte) (record, error) {
 	r := reader{b: v}
 	r.version()
 	flags := r.byte()
-	q := record{frozen: flags&flagFrozen != 0, retired: flags&flagRetired != 0, ownSession: flags&flagSession != 0, ownTotal: flags&flagTotal != 0}
+	q := record{frozen: flags&flagFrozen != 0, retired: flags&flagRetired != 0, ownSession: flags&flagSession != 0, ownTotal: flags&flagTotal != 0,
+		told: flags&flagTold != 0}
 	q.place = r.byte()
 	q.num = r.uvarint()
 	q.status = int(r.varint())

@@ -1,8 +1,10 @@
 package frontier
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -146,6 +148,65 @@ func TestTotalBudget(t *testing.T) {
 	if got := drain(t, f); got != "aa" {
 		t.Errorf("without a budget: %s", got)
 	}
+}
+
+// A queue that its budget retires is named with one commit: not again when the frontier is opened anew, thawed, or an operator takes back
+// what he did; again when it may have spent more. One that has nothing left is not retired, nor is what an operator retires named.
+func TestRetiredQueuesAreNamed(t *testing.T) {
+	cfg := Config{Dir: t.TempDir(), Policy: func(queue string) Policy { return Policy{TotalBudget: map[string]int64{"a": 3, "b": 5}[queue]} }}
+	f := openWith(t, cfg)
+	defer func() { f.Close() }()
+	fillQueues(t, f, "abc", 5)
+	step := func(what string, do func() error, want ...string) {
+		t.Helper()
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		var named []string
+		for {
+			if b := f.Take(); b != nil {
+				named = append(named, b.Retired...)
+				if err := f.Commit(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			u, err := nextNow(f)
+			if err != nil || u == nil {
+				break
+			}
+			finish(t, f, u, Outcome{})
+		}
+		if !slices.Equal(named, want) {
+			t.Errorf("%s: named %q, want %q", what, named, want)
+		}
+	}
+	steer := func(do func(context.Context, QueueFilter) (int64, error), queue string) func() error {
+		return func() error {
+			_, err := do(t.Context(), QueueFilter{Name: queue})
+			return err
+		}
+	}
+	more := func(queue string, total int64) func() error {
+		return func() error {
+			_, err := f.Rebudget(t.Context(), QueueFilter{Name: queue}, Budgets{Total: &total})
+			return err
+		}
+	}
+	nothing := func() error { return nil }
+	step("an operator retires c", steer(f.Retire, "c"), "a")
+	step("the same goes on", nothing)
+	step("frozen", steer(f.Freeze, "a"))
+	step("thawed", steer(f.Unfreeze, "a"))
+	step("retired by an operator, too", steer(f.Retire, "a"))
+	step("that taken back", steer(f.Unretire, "a"))
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f = openWith(t, cfg)
+	step("opened again", func() error { return f.Repolicy(t.Context()) })
+	step("one more", more("a", 4), "a")
+	step("all it needs", more("a", 0))
+	step("one of c", func() error { return errors.Join(steer(f.Unretire, "c")(), more("c", 1)()) }, "c")
 }
 
 // Each slot of a queue has a pause of its own, and they never start together.
