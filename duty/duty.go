@@ -1,5 +1,5 @@
 // Package duty decides what is owed next: by the leader (shards to place, replicas to fill, verdicts, lost
-// jobs) and by a node (files to fetch, bytes to release, shards to take over, jobs to claim, audits).
+// jobs) and by a node (files to fetch, bytes to release, jobs to claim, audits).
 //
 // Each duty is a pure function of the catalog's view, of who is alive and of the time: the same arguments give
 // the same answer. A duty only says what to do; carrying it out is a command, which the catalog checks again,
@@ -16,9 +16,6 @@ import (
 
 // Alive says whether a node can be reached, as far as is known.
 type Alive func(catalog.NodeID) bool
-
-// Have says whether this node has the bytes (in a checksum replica: the record) of a file in its store.
-type Have func(catalog.FileName) bool
 
 // rank is a number that spreads pairs evenly and is the same everywhere.
 func rank(a, b string) uint64 {

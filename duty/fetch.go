@@ -61,8 +61,7 @@ func holderOf(view catalog.View, self catalog.NodeID) (holder, error) {
 	return holder{self: m, replica: r, layout: layout}, err
 }
 
-func (h *holder) holds(s catalog.Shard) bool  { return h.layout[s].Holder == h.self.ID }
-func (h *holder) isNext(s catalog.Shard) bool { return h.layout[s].Next == h.self.ID }
+func (h *holder) holds(s catalog.Shard) bool { return h.layout[s].Holder == h.self.ID }
 
 // Fetches looks at the next n files behind the cursor that node self, a holder of a bitarchive replica, owes a
 // copy of, and lists those whose turn it is and that a living node has, its nearest first: self (the file is
@@ -185,21 +184,6 @@ func (h *holder) distance(s catalog.Holding) int {
 		d++
 	}
 	return d
-}
-
-// Nearest returns the living nodes that have good bytes of the file, nearest to node self first: where to read
-// it from.
-func Nearest(view catalog.View, self catalog.NodeID, f *catalog.File, alive Alive) ([]catalog.Holding, error) {
-	m, err := view.Member(self)
-	if err != nil {
-		return nil, err
-	}
-	r, err := view.Replica(m.Replica)
-	if err != nil {
-		return nil, err
-	}
-	h := holder{self: m, replica: r}
-	return h.sources(view, f, alive)
 }
 
 // ChecksumFetches looks at the next n files behind the cursor that node self, a holder of a checksum replica,

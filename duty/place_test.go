@@ -26,11 +26,11 @@ func (s *script) settle(t *rapid.T, replica catalog.ReplicaName, max int) int {
 		for _, a := range assignments {
 			s.apply(catalog.AssignShards, a)
 		}
-		for _, name := range s.names {
-			due, err := duty.MovesDue(s.view(), id(name), func(catalog.Shard) catalog.Root { return catalog.Root{} })
-			s.check(err)
-			for _, d := range due {
-				s.apply(catalog.SwitchShard, d)
+		layout, err := s.view().Layout(replica)
+		s.check(err)
+		for i, p := range layout {
+			if p.Next != "" {
+				s.apply(catalog.SwitchShard, catalog.Switch{Replica: replica, Shard: catalog.Shard(i), Node: p.Next})
 				begun++
 			}
 		}

@@ -107,25 +107,10 @@ func (s *script) ask(args []string) []string {
 	case "records":
 		page, err := duty.ChecksumFetches(v, id(args[1]), s.stamp(), catalog.Cursor{}, 100)
 		return s.page(page, err)
-	case "movefetches":
-		page, err := duty.MoveFetches(v, id(args[1]), s.alive, s.have(args[1]), catalog.Cursor{}, 100)
-		return s.page(page, err)
-	case "nearest":
-		f, err := v.File(catalog.FileName(args[1]))
-		s.check(err)
-		all, err := duty.Nearest(v, id(args[2]), &f, s.alive)
-		s.check(err)
-		return []string{"nearest" + from(all)}
-	case "moves":
-		return s.moves(args[1])
 	case "releases":
 		names, _, err := duty.ReleasesDue(v, id(args[1]), "", 100)
 		s.check(err)
 		return []string{fmt.Sprint("release ", names)}
-	case "leaves":
-		leave, err := duty.LeavesDue(v, id(args[1]), s.have(args[1]), catalog.Cursor{}, count(args, 2))
-		s.check(err)
-		return []string{fmt.Sprintf("release %v empty=%d done=%t", leave.Files, len(leave.Empty), leave.Done)}
 	case "claims": // claims NODE FREE CHANNEL...
 		refs, err := duty.Claims(v, id(args[1]), count(args, 2), args[3:])
 		s.check(err)
@@ -208,25 +193,6 @@ func (s *script) page(page duty.Page, err error) []string {
 	}
 	if len(out) == 0 {
 		out = []string{"nothing"}
-	}
-	return out
-}
-
-func (s *script) moves(node string) []string {
-	roots := map[catalog.Shard]catalog.Root{}
-	files, err := s.view().Files("", "", 0)
-	s.check(err)
-	for _, f := range files {
-		if f.Removed == 0 && s.have(node)(f.Name) {
-			roots[f.Name.Shard()] = roots[f.Name.Shard()].Add(catalog.RootOf(f.Name, f.Size, f.SHA256))
-		}
-	}
-	due, err := duty.MovesDue(s.view(), id(node), func(shard catalog.Shard) catalog.Root { return roots[shard] })
-	s.check(err)
-	out := []string{fmt.Sprintf("%d to switch", len(due))}
-	for _, d := range due {
-		s.apply(catalog.SwitchShard, d)
-		out = append(out, fmt.Sprintf("switch %s/%s with %d files", d.Replica, d.Shard, d.Root.Files))
 	}
 	return out
 }

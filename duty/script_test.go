@@ -96,13 +96,12 @@ type script struct {
 	names []string                     // of nodes
 	dead  map[string]bool              //
 	free  map[string]int64             //
-	has   map[string]bool              // "node file": is in the node's store
 	heard map[catalog.NodeID]time.Time // by the leader
 }
 
 func newScript(t *testing.T) *script {
 	return &script{mem: &mem{values: map[string][]byte{}}, t: t, now: time.UnixMilli(1_000_000), dead: map[string]bool{},
-		free: map[string]int64{}, has: map[string]bool{}, heard: map[catalog.NodeID]time.Time{}}
+		free: map[string]int64{}, heard: map[catalog.NodeID]time.Time{}}
 }
 
 func key(name string) []byte {
@@ -180,18 +179,12 @@ func (s *script) line(line string) []string {
 		s.apply(catalog.RemoveFile, catalog.FileRemoval{Name: catalog.FileName(args[1]), SHA256: digest(args[1])})
 	case "job":
 		s.job(settings)
-	case "has":
-		s.has[args[1]+" "+args[2]] = true
-	case "lacks":
-		delete(s.has, args[1]+" "+args[2])
 	case "dead", "alive":
 		s.dead[args[1]] = args[0] == "dead"
 	case "drain":
 		s.apply(catalog.UpdateMember, map[string]any{"id": id(args[1]), "draining": true})
 	case "lose":
 		s.apply(catalog.RemoveMember, catalog.MemberRemoval{ID: id(args[1]), Lost: true})
-	case "move":
-		s.apply(catalog.AssignShards, catalog.Assignment{Replica: replicaOf(args[2]), Shards: []catalog.Shard{catalog.FileName(args[1]).Shard()}, Node: id(args[2])})
 	case "pass":
 		s.apply(catalog.PassShard, catalog.ShardPass{Replica: replicaOf(args[2]), Shard: catalog.FileName(args[1]).Shard(), Node: id(args[2]), Ended: catalog.At(s.now)})
 	case "hear":
@@ -273,9 +266,5 @@ func (s *script) rooms() []duty.Room {
 }
 
 func (s *script) stamp() catalog.Time { return catalog.At(s.now) }
-
-func (s *script) have(node string) duty.Have {
-	return func(f catalog.FileName) bool { return s.has[node+" "+string(f)] }
-}
 
 func since(now time.Time, at catalog.Time) string { return fmt.Sprint(at.Std().Sub(now)) }
