@@ -18,6 +18,7 @@ import (
 type controlCmds struct {
 	Live        liveCmd        `cmd:"" help:"Show what a crawl is doing this moment: rates, workers, slow hosts."`
 	Queues      queuesCmd      `cmd:"" help:"List the queues."`
+	Domains     domainsCmd     `cmd:"" help:"List what was fetched of each domain, and which limit stopped it."`
 	URIs        urisCmd        `cmd:"" name:"uris" help:"List queued URIs."`
 	Delete      deleteCmd      `cmd:"" help:"Delete queued URIs."`
 	Freeze      freezeCmd      `cmd:"" help:"Freeze queues: nothing of theirs is fetched until they are thawed."`
@@ -108,6 +109,31 @@ func (c queuesCmd) Run(a *app) error {
 			wake = q.Wake.Format("15:04:05")
 		}
 		return table.Row{q.Name, q.State, q.Queued, q.Fetched, size(q.Bytes), q.Spent, q.Total, wake}
+	})
+}
+
+type domainsCmd struct {
+	target
+	Match   string `help:"An expression of their names."`
+	Stopped bool   `help:"Only those that a limit stopped."`
+	After   string `help:"What the page before ended with."`
+	Limit   int    `default:"100" help:"So many."`
+}
+
+func (c domainsCmd) Run(a *app) error {
+	o := harvest.Order{Act: harvest.ActDomains, Pattern: c.Match, After: c.After, Limit: c.Limit}
+	if c.Stopped {
+		o.State = harvest.DomainsStopped
+	}
+	reply, err := a.order(c.Crawl, o)
+	if err != nil {
+		return err
+	}
+	if reply.Next != "" && !a.JSON {
+		defer func() { _, _ = fmt.Fprintf(a.stderr, "more with --after %s\n", reply.Next) }()
+	}
+	return list(a, reply.Domains, table.Row{"Domain", "Objects", "Bytes", "Stopped by"}, func(d harvest.DomainCount) table.Row {
+		return table.Row{d.Domain, d.Objects, size(d.Bytes), d.Stopped}
 	})
 }
 

@@ -29,7 +29,7 @@ const (
 	valueAdmitted = "admitted/"
 	valueAdded    = "added/"   // + URL: a seed added while the crawl ran
 	valueBlocked  = "blocked/" // + what is blocked
-	valueQuota    = "quota/"   // + domain: what was fetched of it
+	valueQuota    = "quota/"   // + domain: what was fetched of it, and which limit stopped it
 	valueLogin    = "login/"   // + URL: the form was sent
 	valueDigest   = "digest/"  // + digest: the first record with that content, JSON
 	valueCookies  = "cookies"
@@ -170,9 +170,11 @@ func (c *Crawl) commitBatch() error {
 		return fmt.Errorf("commit figures: %w", err)
 	}
 	b.Set(valueStats, stats)
+	c.quotas.keep(b)
 	if err := c.frontier.Commit(b); err != nil {
 		return err
 	}
+	c.quotas.committed()
 	for _, queue := range b.Retired {
 		c.publish(events.Event{Kind: events.QueueRetired, Queue: queue, Reason: reasonBudget})
 	}
@@ -224,6 +226,9 @@ func (c *Crawl) account(b *frontier.Batch, o *outcome) error {
 	c.mu.Lock()
 	c.stats.Add(&o.line)
 	c.mu.Unlock()
+	if o.domain != "" {
+		c.quotas.take(o.domain, o.bytes)
+	}
 	if !o.seed {
 		return nil
 	}

@@ -239,6 +239,8 @@ func (c *Crawl) look(ctx context.Context, o harvest.Order) (r harvest.Reply, err
 		r.Explained, err = c.Explain(ctx, o.URL, o.Path, o.Via)
 	case harvest.ActQueues:
 		r.Queues, err = c.queues(ctx, o)
+	case harvest.ActDomains:
+		r.Domains, r.Next, err = c.listDomains(ctx, o)
 	case harvest.ActURIs:
 		r.URIs, r.Next, err = c.uris(ctx, o)
 	case harvest.ActCheckpoints:

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -182,6 +183,10 @@ func checkOnce(t *testing.T, s *site, dir string, sum Summary) {
 	}
 	if c := sum.Counters; c.Succeeded != int64(want) || c.Discovered != int64(want) || c.Queued != 0 {
 		t.Errorf("counters %+v, want %d", c, want)
+	}
+	report, err := os.ReadFile(filepath.Join(dir, "reports", "domains-report.txt"))
+	if lines := strings.Fields(string(report)); err != nil || len(lines) != 8 || lines[4] != strconv.Itoa(killPages) || lines[6] != "127.0.0.1" {
+		t.Errorf("domains: %v\n%s", err, report)
 	}
 	twice := 0
 	for _, n := range s.counts() {

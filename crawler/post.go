@@ -23,6 +23,8 @@ type outcome struct {
 	records  []warc.Position
 	seed     bool
 	redirect string // a seed's
+	domain   string // which a document counts for
+	bytes    int64  // so much
 }
 
 // postProcess ends a visit: what was learnt of servers is kept, links that the scope accepts are queued, the URI is finished.
@@ -47,6 +49,7 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 		if err := w.count(v, &o); err != nil {
 			return err
 		}
+		out.domain, out.bytes = v.subject.Domain(), o.Bytes
 	}
 	if _, err := w.frontier.Finish(u, o, w.found); err != nil {
 		return err
@@ -64,7 +67,7 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 // count takes a document into the limits, the trap heuristics and, for an incremental crawl, its URI's record.
 func (w *worker) count(v *visit, o *frontier.Outcome) error {
 	w.objects.Add(1)
-	if err := w.quotas.add(v.subject.Domain(), o.Bytes, v.set); err != nil {
+	if err := w.quotas.add(v.subject.Domain(), o.Bytes); err != nil {
 		return err
 	}
 	if v.set.TrapHeuristics && v.status == 200 {

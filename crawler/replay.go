@@ -57,7 +57,8 @@ func (c *Crawl) replayGroup(g *group) error {
 	if o.Fetched && !isPrerequisite(u) {
 		c.objects.Add(1)
 		subject.URL = g.uri
-		if err := c.quotas.add(subject.Domain(), o.Bytes, set); err != nil {
+		out.domain, out.bytes = subject.Domain(), o.Bytes
+		if err := c.quotas.add(out.domain, out.bytes); err != nil {
 			return err
 		}
 		if o.Record, err = c.rememberGroup(g, set); err != nil {

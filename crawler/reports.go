@@ -66,6 +66,7 @@ func (c *Crawl) writeReports(ctx context.Context, s Summary) error {
 	for name, write := range map[string]func(io.Writer) error{
 		"crawl-report.txt":             func(w io.Writer) error { return report.WriteCrawl(w, head) },
 		"hosts-report.txt":             c.writeHosts,
+		"domains-report.txt":           func(w io.Writer) error { return c.writeDomains(ctx, w) },
 		"mimetype-report.txt":          func(w io.Writer) error { return report.WriteTypes(w, c.stats) },
 		"responsecode-report.txt":      func(w io.Writer) error { return report.WriteStatuses(w, c.stats) },
 		"seeds-report.txt":             func(w io.Writer) error { return report.WriteSeeds(w, seeds) },

@@ -24,6 +24,7 @@ const (
 	ActChange      Act = "change"      // Settings
 	ActExplain     Act = "explain"     // URL, Path, Via: which settings hold for it, and what each rule says
 	ActQueues      Act = "queues"      // Queue, State, Sort, Limit: list queues
+	ActDomains     Act = "domains"     // Pattern, State, After, Limit: what was fetched of each registered domain
 	ActURIs        Act = "uris"        // Queue, Pattern, After, Limit: list queued URIs
 	ActDelete      Act = "delete"      // Queue, Pattern: end queued URIs with status -6000
 	ActFreeze      Act = "freeze"      // Queue
@@ -70,6 +71,7 @@ type Reply struct {
 	Count       int64             `json:"count,omitempty"` // URIs or queues that were changed
 	Live        *Live             `json:"live,omitempty"`
 	Queues      []Queue           `json:"queues,omitempty"`
+	Domains     []DomainCount     `json:"domains,omitempty"`
 	URIs        []QueuedURI       `json:"uris,omitempty"`
 	Explained   *Explained        `json:"explained,omitempty"`
 	Checkpoints []Checkpoint      `json:"checkpoints,omitempty"`
@@ -129,6 +131,17 @@ type Queue struct {
 	Wake       *time.Time `json:"wake,omitempty"`
 	Bytes      int64      `json:"bytes"`
 	Fetched    int64      `json:"fetched"`
+}
+
+// DomainsStopped is the Order.State of domains that are at a limit.
+const DomainsStopped = "stopped"
+
+// DomainCount is what a crawl fetched of one registered domain, as its limits count it: documents, without robots.txt and DNS.
+type DomainCount struct {
+	Domain  string `json:"domain"`
+	Objects int64  `json:"objects"`
+	Bytes   int64  `json:"bytes"`
+	Stopped string `json:"stopped_by,omitempty"` // the limit: config-object, config-size, harvest-object or harvest-size
 }
 
 // QueuedURI is a URI that waits.
@@ -194,7 +207,7 @@ const MaxListed = 10_000
 
 // Validate tells whether the order can be carried out; the error names the field, what was given and what is allowed.
 func (o Order) Validate() error {
-	known := []Act{ActLive, ActPause, ActResume, ActStop, ActKill, ActSeeds, ActChange, ActExplain, ActQueues, ActURIs, ActDelete, ActFreeze,
+	known := []Act{ActLive, ActPause, ActResume, ActStop, ActKill, ActSeeds, ActChange, ActExplain, ActQueues, ActDomains, ActURIs, ActDelete, ActFreeze,
 		ActUnfreeze, ActRetire, ActBudget, ActBlock, ActUnblock, ActForget, ActNever, ActCheckpoint, ActCheckpoints, ActRestore, ActEvents, ActSearch}
 	if !slices.Contains(known, o.Act) {
 		return invalid("act", strconv.Quote(string(o.Act)), strings.Trim(fmt.Sprint(known), "[]"))
@@ -224,5 +237,5 @@ func (o Order) Validate() error {
 
 // Reads reports whether the order changes nothing.
 func (o Order) Reads() bool {
-	return slices.Contains([]Act{ActLive, ActExplain, ActQueues, ActURIs, ActCheckpoints, ActEvents, ActSearch}, o.Act)
+	return slices.Contains([]Act{ActLive, ActExplain, ActQueues, ActDomains, ActURIs, ActCheckpoints, ActEvents, ActSearch}, o.Act)
 }

@@ -110,6 +110,13 @@ func steer(t *testing.T, order ordered, job string, g *gated, host, other string
 	if live.State != "RUNNING" || live.Discovered < 62 {
 		t.Errorf("live %+v", live)
 	}
+	var domains struct {
+		Items []harvest.DomainCount `json:"items"`
+	}
+	check(t, order(t.Context(), &domains, "domains", job))
+	if len(domains.Items) != 2 || domains.Items[0].Objects < 1 || domains.Items[0].Stopped != "" {
+		t.Errorf("domains %+v", domains.Items)
+	}
 	var why harvest.Explained
 	check(t, order(t.Context(), &why, "explain", job, "http://"+other+"/p/3"))
 	if why.Decision != "reject" || why.Status != -5001 {

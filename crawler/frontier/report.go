@@ -108,6 +108,23 @@ func (f *Frontier) Values(prefix string, do func(name string, value []byte) erro
 	})
 }
 
+// ValuesAfter is Values for names after prefix and that rest of a name, a page at a time so that the crawl goes on meanwhile, until do
+// returns false.
+func (f *Frontier) ValuesAfter(ctx context.Context, prefix, after string, do func(name string, value []byte) bool) error {
+	prefix = "x" + prefix
+	if after != "" {
+		after = prefix + after
+	}
+	return f.pages(ctx, prefix, after, func(keys []string, values [][]byte) (bool, error) {
+		for i, key := range keys {
+			if !do(key[1:], values[i]) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
 // Summary is how the whole frontier stands.
 type Summary struct {
 	Counters

@@ -77,6 +77,12 @@ func TestReportsAreHeritrixs(t *testing.T) {
 	})
 }
 
+func TestDomainsReport(t *testing.T) {
+	golden(t, "domains-report.txt", func(w io.Writer) error {
+		return WriteDomains(w, slices.Values([]Domain{{"a b.org", 1, 2, ""}, {"example.org", 1337, 23_877_316, "harvest-size"}}))
+	})
+}
+
 func TestSourceReportIsHeritrixs(t *testing.T) {
 	log := someLog()
 	for _, room := range []int{1000, 2, 1} { // in memory, and in ever more files

@@ -124,6 +124,28 @@ func (h *Host) appendTo(b []byte) []byte {
 	return append(b, '\n')
 }
 
+// Domain is a line of the domains report.
+type Domain struct {
+	Name           string
+	Objects, Bytes int64
+	Stopped        string // the limit that stopped it, as in crawl.log without its Q:; "": none
+}
+
+// WriteDomains writes domains-report.txt, in the order given.
+func WriteDomains(w io.Writer, domains iter.Seq[Domain]) error {
+	out := bufio.NewWriter(w)
+	_, _ = out.WriteString("[#objects] [#bytes] [domain] [stopped-by]\n")
+	var line []byte
+	for d := range domains {
+		line = append(strconv.AppendInt(line[:0], d.Objects, 10), ' ')
+		line = append(strconv.AppendInt(line, d.Bytes, 10), ' ')
+		line = append(word(line, d.Name), ' ')
+		line = append(word(line, d.Stopped), '\n')
+		_, _ = out.Write(line)
+	}
+	return out.Flush()
+}
+
 // WriteTypes writes mimetype-report.txt.
 func WriteTypes(w io.Writer, s *Stats) error {
 	out := bufio.NewWriter(w)

@@ -1,0 +1,155 @@
+package crawler
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"holdfast/crawler/frontier"
+	"holdfast/harvest"
+)
+
+// domainLines are the lines of the domains report but the first, each with the bytes left out.
+func domainLines(t *testing.T, dir string) (lines []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "reports", "domains-report.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		c := strings.Fields(line)
+		lines = append(lines, c[0]+" "+c[2]+" "+c[3])
+	}
+	return lines[1:]
+}
+
+// A crawl tells what it fetched of each domain, by the same count as its limits, and which limit stopped it: in its report, and to
+// whoever asks, also when it is opened again. A domain whose limit was raised is stopped no more.
+func TestDomains(t *testing.T) {
+	s := pages(t, 10, hello)
+	named := strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
+	job := newJob(s.URL+"/", named+"/")
+	job.Settings.Workers = 1
+	job.Settings.HarvestDomainBytes = 1100
+	job.Settings.Sheets = []harvest.Sheet{{Name: "named", Regex: "^http://localhost", Settings: patch("max_domain_objects", 4, "harvest_domain_bytes", 0)}}
+	dir := t.TempDir()
+	run(t, dir, job)
+	n := 0
+	for _, line := range logLines(t, dir) {
+		if strings.HasPrefix(line[3], s.URL) && line[1] == "200" && !strings.HasSuffix(line[3], "/robots.txt") {
+			n++
+		}
+	}
+	if got := strings.Join(domainLines(t, dir), ", "); got != fmt.Sprintf("%d 127.0.0.1 harvest-size, 4 localhost config-object", n) || n < 3 || n > 9 {
+		t.Errorf("%s, %d fetched of the first", got, n)
+	}
+
+	job.Settings.Sheets[0].Settings = patch("max_domain_objects", 6, "harvest_domain_bytes", 0)
+	job.Seeds = append(job.Seeds, named+"/more")
+	l := startPaused(t, Config{Dir: dir, Job: job})
+	ask := func(o harvest.Order) (names []string, next string) {
+		o.Act = harvest.ActDomains
+		r := l.obey(o)
+		for _, d := range r.Domains {
+			if d.Bytes < 100*d.Objects {
+				t.Errorf("%+v", d)
+			}
+			names = append(names, fmt.Sprint(d.Domain, " ", d.Objects, " ", d.Stopped))
+		}
+		return names, r.Next
+	}
+	first := fmt.Sprintf("127.0.0.1 %d harvest-size", n)
+	if got, next := ask(harvest.Order{Limit: 1}); len(got) != 1 || got[0] != first || next != "127.0.0.1" {
+		t.Errorf("the first page is %q, then %q", got, next)
+	}
+	if got, next := ask(harvest.Order{After: "127.0.0.1"}); len(got) != 1 || got[0] != "localhost 4 config-object" || next != "" {
+		t.Errorf("the second is %q, then %q", got, next)
+	}
+	if got, _ := ask(harvest.Order{Pattern: "^local"}); len(got) != 1 {
+		t.Errorf("by name: %q", got)
+	}
+	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.end()
+	if got := domainLines(t, dir); len(got) != 2 || got[1] != "5 localhost -" {
+		t.Errorf("with a higher limit: %q", got)
+	}
+	l = startPaused(t, Config{Dir: dir, Job: job})
+	if got, _ := ask(harvest.Order{State: harvest.DomainsStopped}); len(got) != 1 || got[0] != first {
+		t.Errorf("stopped: %q", got)
+	}
+	if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActDomains, State: "ready"}); err == nil {
+		t.Error("a state that domains do not have is accepted")
+	}
+	l.obey(harvest.Order{Act: harvest.ActStop})
+	l.end()
+}
+
+// Of more domains than are kept in memory none is miscounted, and what is not finished yet is not durable.
+func TestDomainsInMemory(t *testing.T) {
+	f, err := frontier.Open(frontier.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	q := newQuotas(f)
+	name := func(i int) string { return fmt.Sprintf("d%d.example", i) }
+	add := func(domain string) {
+		t.Helper()
+		if err := q.add(domain, 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	commit := func(domains ...string) {
+		t.Helper()
+		f.SetValue("something", []byte("1"))
+		b := f.Take()
+		for _, domain := range domains {
+			q.take(domain, 10)
+		}
+		q.keep(b)
+		if err := f.Commit(b); err != nil {
+			t.Fatal(err)
+		}
+		q.committed()
+	}
+	add("late.example")
+	add("late.example")
+	const page = 5000
+	for from := 0; from < maxServers+2*page; from += page {
+		var domains []string
+		for i := range page {
+			domains = append(domains, name(from+i), name(i))
+			add(name(from + i))
+			add(name(i))
+		}
+		commit(domains...)
+		if len(q.domains) > maxServers {
+			t.Fatalf("%d domains in memory", len(q.domains))
+		}
+	}
+	count := func(domain string) (objects, bytes int64) {
+		t.Helper()
+		found, _, err := (&Crawl{quotas: q}).listDomains(t.Context(), harvest.Order{Pattern: "^" + domain + "$"})
+		if err != nil || len(found) > 1 {
+			t.Fatalf("%+v, %v", found, err)
+		}
+		if len(found) == 0 {
+			return 0, 0
+		}
+		return found[0].Objects, found[0].Bytes
+	}
+	if n, _ := count("late.example"); n != 0 {
+		t.Errorf("%d documents are durable that are not finished", n)
+	}
+	commit("late.example")
+	for domain, want := range map[string]int64{"late.example": 1, name(0): 7, name(page - 1): 7, name(page): 1, name(maxServers + 2*page - 1): 1} {
+		if n, bytes := count(domain); n != want || bytes != 10*want {
+			t.Errorf("%s: %d documents, %d bytes, want %d", domain, n, bytes, want)
+		}
+	}
+	if q.domains["late.example"].Objects != 2 {
+		t.Errorf("for the limits %+v", q.domains["late.example"])
+	}
+}
