@@ -3,6 +3,7 @@ package node
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"holdfast/catalog"
@@ -51,5 +52,28 @@ func TestAJobWhoseNumberIsGivenAgainHasItsOwnFolder(t *testing.T) {
 	again := catalog.Job{ID: 7, Attempt: 1, Created: 1_700_000_500_000}
 	if other, err := c.folder(again); err != nil || other == dir {
 		t.Errorf("the new job goes on with the frontier of the old one, in %s, %v", other, err)
+	}
+}
+
+func TestTheEndOfAJobsLog(t *testing.T) {
+	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
+	n.crawls = newCrawls(n)
+	job := catalog.Job{ID: 7, Attempt: 1}
+	dir, err := n.crawls.folder(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := filepath.Join(dir, "logs")
+	if err := os.MkdirAll(logs, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(logs, "crawl.log"), []byte("one\ntwo\nthree\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for tail, want := range map[int]string{0: "one\ntwo\nthree\n", 2: "two\nthree\n", 9: "one\ntwo\nthree\n"} {
+		var got strings.Builder
+		if err := n.writeLog(job, tail, &got); err != nil || got.String() != want {
+			t.Errorf("the last %d lines: %q, %v", tail, got.String(), err)
+		}
 	}
 }

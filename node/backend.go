@@ -17,6 +17,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/crawler/report"
 	"holdfast/peer"
 )
 
@@ -104,42 +105,19 @@ func (n *Node) writeLog(job catalog.Job, tail int, w io.Writer) error {
 	}
 	defer func() { _ = f.Close() }()
 	if tail > 0 {
-		if err := seekLines(f, tail); err != nil {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		from, err := report.LastLines(f, info.Size(), tail)
+		if err != nil {
+			return err
+		}
+		if _, err := f.Seek(from, io.SeekStart); err != nil {
 			return err
 		}
 	}
 	_, err = io.Copy(w, bufio.NewReader(f))
-	return err
-}
-
-// seekLines moves f to the beginning of its last n lines.
-func seekLines(f *os.File, n int) error {
-	end, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return err
-	}
-	block := make([]byte, 64<<10)
-	for at, first := end, true; at > 0; first = false {
-		size := min(at, int64(len(block)))
-		at -= size
-		if _, err := f.ReadAt(block[:size], at); err != nil {
-			return err
-		}
-		i := size - 1
-		if first {
-			i-- // the last line's own end
-		}
-		for ; i >= 0; i-- {
-			if block[i] != '\n' {
-				continue
-			}
-			if n--; n == 0 {
-				_, err := f.Seek(at+i+1, io.SeekStart)
-				return err
-			}
-		}
-	}
-	_, err = f.Seek(0, io.SeekStart)
 	return err
 }
 

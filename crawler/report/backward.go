@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 )
 
@@ -10,6 +11,19 @@ const blockSize = 64 << 10
 
 // maxKept is how much of a line is kept; the rest of a longer one is passed over.
 const maxKept = 64 << 10
+
+// LastLines returns where the last n lines of a log of so many bytes begin.
+func LastLines(log io.ReaderAt, size int64, n int) (int64, error) {
+	r := backward{file: log, at: size}
+	for range n {
+		if _, _, err := r.next(); err == io.EOF {
+			break
+		} else if err != nil {
+			return 0, fmt.Errorf("find the last lines of a log: %w", err)
+		}
+	}
+	return r.at, nil
+}
 
 // backward reads the lines of a file from its end. It keeps two blocks and a line in memory.
 type backward struct {

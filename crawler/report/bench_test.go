@@ -44,18 +44,6 @@ func BenchmarkLinePrintf(b *testing.B) {
 	b.SetBytes(int64(buf.Len()))
 }
 
-// BenchmarkParseLine reads a line in all its columns.
-func BenchmarkParseLine(b *testing.B) {
-	line := benchLine().AppendTo(nil)
-	b.SetBytes(int64(len(line)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := ParseLine(line); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // BenchmarkStatsAndLive is what counting a line costs.
 func BenchmarkStatsAndLive(b *testing.B) {
 	s, v, l := NewStats(), NewLive(), benchLine()
@@ -120,22 +108,6 @@ func BenchmarkSearchNewest(b *testing.B) {
 	for b.Loop() {
 		if a, err := Search(b.Context(), path, Query{Host: "nowhere.org", MinStatus: 200, MaxStatus: 299, Newest: true}); err != nil || len(a.Hits) > 0 {
 			b.Fatal(a, err)
-		}
-	}
-}
-
-func BenchmarkSearchCount(b *testing.B) {
-	path, size := benchLog(b)
-	b.SetBytes(size)
-	for b.Loop() {
-		for at := int64(0); ; {
-			c, err := Tail(path, at, 1<<20)
-			if err != nil || bytes.Count(c.Data, []byte("\n")) < 0 {
-				b.Fatal(err)
-			}
-			if at = c.Next; len(c.Data) == 0 {
-				break
-			}
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"fmt"
 	"strings"
 	"time"
 )
@@ -34,23 +32,6 @@ func (e *URIError) AppendTo(b []byte) []byte {
 	b = append(b, `" `...)
 	b = oneLine(b, clip(e.Text, maxBadURI))
 	return append(b, '\n')
-}
-
-// ParseURIError reads a line of uri-errors.log, with or without its end.
-func ParseURIError(line []byte) (URIError, error) {
-	line = bytes.TrimRight(line, "\r\n")
-	col, rest := column(line)
-	at, err := parseTime(string(col))
-	found, rest := column(rest)
-	problem, text, ok := bytes.Cut(bytes.TrimPrefix(rest, []byte{'"'}), []byte(`" `))
-	if err != nil || len(found) == 0 || len(rest) == 0 || rest[0] != '"' || !ok {
-		return URIError{}, fmt.Errorf("%w: uri-errors.log: %.200q", ErrLine, line)
-	}
-	e := URIError{Logged: at, Found: string(found), Problem: string(problem), Text: string(text)}
-	if e.Found == "n/a" {
-		e.Found = ""
-	}
-	return e, nil
 }
 
 // AppendError appends to b an entry of runtime-errors.log or nonfatal-errors.log: the URI's line as crawl.log has it, and on

@@ -147,9 +147,6 @@ func mediaType(s string) string {
 	return s
 }
 
-// Timestamp17 writes a time as 17 digits, down to the millisecond.
-func Timestamp17(t time.Time) string { return string(appendTimestamp17(nil, t)) }
-
 func appendTimestamp17(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	year, month, day := t.Date()

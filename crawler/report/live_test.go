@@ -2,11 +2,9 @@ package report
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -114,36 +112,6 @@ func TestHostsReportOfVeryManyHosts(t *testing.T) {
 	if err != nil || strings.Count(out.String(), "\n") != maxSorted+11 || !strings.HasSuffix(out.String(), fmt.Sprintf(" h%d 0 0 %d 0 0 0 0 0 \n", maxSorted+9, maxSorted+9)) {
 		t.Errorf("%d lines, %v", strings.Count(out.String(), "\n"), err)
 	}
-}
-
-func TestProgressEveryTwentySeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), ProgressLog)
-		l := openLog(t, path, 0)
-		done := make(chan struct{})
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			defer close(done)
-			n := int64(0)
-			RunProgress(ctx, l, func() Progress { n++; return Progress{At: time.Now(), Discovered: n} })
-		}()
-		<-time.After(61 * time.Second)
-		cancel()
-		<-done
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		c, err := Tail(path, 0, 1<<20)
-		lines := strings.Split(strings.TrimSuffix(string(c.Data), "\n"), "\n")
-		if err != nil || len(lines) != 5 || lines[0] != ProgressLegend {
-			t.Fatalf("%q %v", lines, err)
-		}
-		first, _ := ParseProgress([]byte(lines[1]))
-		last, err := ParseProgress([]byte(lines[4]))
-		if err != nil || last.Discovered != 4 || last.At.Sub(first.At) != time.Minute {
-			t.Errorf("last %+v %v", last, err)
-		}
-	})
 }
 
 func TestBoardShowsAndAddsUp(t *testing.T) {

@@ -20,7 +20,7 @@ const (
 
 func TestHeritrixsLinesComeBackAsTheyWere(t *testing.T) {
 	for _, want := range []string{heritrixCrawl, heritrixDup} {
-		l, err := ParseLine([]byte(want))
+		l, err := parseLine([]byte(want))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,16 +28,16 @@ func TestHeritrixsLinesComeBackAsTheyWere(t *testing.T) {
 			t.Errorf("got  %swant %s", got, want)
 		}
 	}
-	if p, err := ParseProgress([]byte(heritrixProgress)); err != nil || string(p.AppendTo(nil)) != heritrixProgress {
+	if p, err := parseProgress([]byte(heritrixProgress)); err != nil || string(p.AppendTo(nil)) != heritrixProgress {
 		t.Errorf("%v\ngot  %swant %s", err, p.AppendTo(nil), heritrixProgress)
 	}
-	if e, err := ParseURIError([]byte(heritrixURIError)); err != nil || string(e.AppendTo(nil)) != heritrixURIError {
+	if e, err := parseURIError([]byte(heritrixURIError)); err != nil || string(e.AppendTo(nil)) != heritrixURIError {
 		t.Errorf("%v\ngot  %swant %s", err, e.AppendTo(nil), heritrixURIError)
 	}
 }
 
 func TestParsedLine(t *testing.T) {
-	l, err := ParseLine([]byte(heritrixDup))
+	l, err := parseLine([]byte(heritrixDup))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +45,12 @@ func TestParsedLine(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	l = Line{Logged: noon, Status: 200, Size: 5, URI: "http://h/", Worker: 1, Extra: string(AppendExtra(nil, 68, "WEB-2.warc.gz", 1234))}
-	back, err := ParseLine(l.AppendTo(nil))
+	back, err := parseLine(l.AppendTo(nil))
 	if err != nil || back.Extra != `{"contentSize":68,"warcFilename":"WEB-2.warc.gz","warcFileOffset":1234}` {
 		t.Errorf("%q %v", back.Extra, err)
 	}
 	for _, bad := range []string{"", "x", strings.Repeat("- ", 12), "2009-06-01T15:36:39.373Z 200 - u - - - #1 2009060115363923+133 - - -"} {
-		if l, err := ParseLine([]byte(bad)); err == nil {
+		if l, err := parseLine([]byte(bad)); err == nil {
 			t.Errorf("%q was taken for %+v", bad, l)
 		}
 	}
@@ -69,7 +69,7 @@ func FuzzLine(f *testing.F) {
 		if extra != "" {
 			return // foreign text may look like anything
 		}
-		back, err := ParseLine(line)
+		back, err := parseLine(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,17 +84,17 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if l, err := ParseLine(data); err == nil {
+		if l, err := parseLine(data); err == nil {
 			_ = l.AppendTo(nil)
 		}
-		if p, err := ParseProgress(data); err == nil {
-			if again, err := ParseProgress(p.AppendTo(nil)); err != nil {
+		if p, err := parseProgress(data); err == nil {
+			if again, err := parseProgress(p.AppendTo(nil)); err != nil {
 				t.Errorf("%+v came back as %+v: %v", p, again, err)
 			}
 		}
-		if e, err := ParseURIError(data); err == nil {
+		if e, err := parseURIError(data); err == nil {
 			line := e.AppendTo(nil)
-			if back, err := ParseURIError(line); err != nil || !bytes.Equal(back.AppendTo(nil), line) {
+			if back, err := parseURIError(line); err != nil || !bytes.Equal(back.AppendTo(nil), line) {
 				t.Errorf("%q came back as %+v: %v", line, back, err)
 			}
 		}

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"bytes"
-	"context"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -89,59 +86,6 @@ func grouped(f float64, precision int) string {
 	return sign + whole
 }
 
-// ParseProgress reads a line of figures of progress-statistics.log. The legend and notes are ErrLine.
-func ParseProgress(line []byte) (Progress, error) {
-	f := bytes.Fields(line)
-	bad := func(err error) (Progress, error) {
-		return Progress{}, fmt.Errorf("%w: progress-statistics.log: %.200q: %w", ErrLine, line, err)
-	}
-	if len(f) != 13 {
-		return bad(fmt.Errorf("%d columns", len(f)))
-	}
-	var p Progress
-	var err error
-	if p.At, err = parseTime(string(f[0])); err != nil {
-		return bad(err)
-	}
-	var busy int64
-	for col, to := range map[int]*int64{1: &p.Discovered, 2: &p.Queued, 3: &p.Downloaded, 6: &p.Failures, 7: &busy, 8: &p.MemoryKB, 9: &p.HeapKB,
-		11: &p.DeepestQueue, 12: &p.AverageOfQueue} {
-		if *to, err = strconv.ParseInt(string(f[col]), 10, 64); err != nil {
-			return bad(err)
-		}
-	}
-	p.Busy = int(busy)
-	if p.DocsPerSecond, p.AverageDocs, err = pair(string(f[4])); err != nil {
-		return bad(err)
-	}
-	now, average, err := pair(string(f[5]))
-	if err != nil {
-		return bad(err)
-	}
-	p.KBPerSecond, p.AverageKB = int64(now), int64(average)
-	if p.Congestion, err = parseDecimal(string(f[10])); err != nil {
-		return bad(err)
-	}
-	return p, nil
-}
-
-// pair reads "0.9(2.31)".
-func pair(s string) (a, b float64, err error) {
-	left, right, ok := strings.Cut(strings.TrimSuffix(s, ")"), "(")
-	if !ok {
-		return 0, 0, fmt.Errorf("no average: %q", s)
-	}
-	if a, err = parseDecimal(left); err != nil {
-		return 0, 0, err
-	}
-	b, err = parseDecimal(right)
-	return a, b, err
-}
-
-func parseDecimal(s string) (float64, error) {
-	return strconv.ParseFloat(strings.ReplaceAll(s, ",", ""), 64)
-}
-
 // AppendNote appends to b a line of progress-statistics.log that tells of a change: "2026-03-04T05:06:07Z CRAWL RUNNING - Preparing".
 func AppendNote(b []byte, at time.Time, change, message string) []byte {
 	b = append(appendSeconds(b, at), " CRAWL "...)
@@ -156,29 +100,11 @@ func AppendNote(b []byte, at time.Time, change, message string) []byte {
 // Changes of a crawl's state, for AppendNote, with the messages that Heritrix gives them.
 const (
 	NoteRunning    = "RUNNING" // "Preparing", then "Running"
-	NoteWaiting    = "WAITING" // "Pausing - Waiting for threads to finish"
 	NotePaused     = "PAUSED"  // "Paused"
-	NoteEmpty      = "EMPTY"   // "Running"
 	NoteEnding     = "ENDING"  // see ExitStatus
 	NoteEnded      = "ENDED"
 	NoteCheckpoint = "CHECKPOINTING TO " // and the checkpoint's name; no message
 )
-
-// RunProgress writes the legend, a line at once and one every ProgressEvery, until ctx ends. sample is asked for each.
-func RunProgress(ctx context.Context, log *Log, sample func() Progress) {
-	log.Add(func(b []byte) []byte { return append(append(b, ProgressLegend...), '\n') })
-	tick := time.NewTicker(ProgressEvery)
-	defer tick.Stop()
-	for {
-		p := sample()
-		log.Add(p.AppendTo)
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
 
 // ExitStatus is how Heritrix describes the end of a crawl that ended for reason.
 func ExitStatus(reason string, failed bool) string {

@@ -205,3 +205,14 @@ func matchHost(host, want string) bool {
 	}
 	return host == want
 }
+
+// column cuts the next column off line: what stands before the next blanks.
+func column(line []byte) (col, rest []byte) {
+	for len(line) > 0 && line[0] == ' ' {
+		line = line[1:]
+	}
+	if i := bytes.IndexByte(line, ' '); i >= 0 {
+		return line[:i], line[i+1:]
+	}
+	return line, nil
+}

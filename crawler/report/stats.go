@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -91,13 +90,6 @@ func (s *Stats) Add(l *Line) {
 	}
 	c.add(l.Size)
 	s.Types[mime] = c
-}
-
-// Clone returns a copy that shares nothing.
-func (s *Stats) Clone() *Stats {
-	c := *s
-	c.Statuses, c.Types = maps.Clone(s.Statuses), maps.Clone(s.Types)
-	return &c
 }
 
 // TypeCount is how much there was of a media type.
