@@ -57,11 +57,8 @@ func (c *warcCheckCmd) Run(a *app) error {
 	results := []checked{}
 	for _, path := range c.Files {
 		r := checked{File: path, Findings: []finding{}}
-		errs := 0
 		summary, err := warc.Check(path, func(f warc.Finding) {
-			if f.Severity != warc.Warning {
-				errs++
-			} else if c.Quiet {
+			if f.Severity == warc.Warning && c.Quiet {
 				return
 			}
 			if len(r.Findings) < maxFindings {
@@ -71,17 +68,17 @@ func (c *warcCheckCmd) Run(a *app) error {
 				fmt.Fprintf(a.stdout, "%s: %s\n", path, f)
 			}
 		})
-		r.Records, r.Valid = summary.Records, errs == 0 && err == nil
+		r.Records, r.Valid = summary.Records, summary.Errors == 0 && err == nil
 		switch {
 		case err != nil:
 			r.Error = err.Error()
 			fmt.Fprintln(a.stderr, "holdfast:", err)
 			code = exitUnreadable
-		case errs > 0:
+		case summary.Errors > 0:
 			code = max(code, exitFailed)
 		}
 		if !a.JSON && err == nil {
-			fmt.Fprintf(a.stdout, "%s: %s, %d records, %d errors\n", path, map[bool]string{true: "valid", false: "NOT valid"}[r.Valid], r.Records, errs)
+			fmt.Fprintf(a.stdout, "%s: %s, %d records, %d errors\n", path, map[bool]string{true: "valid", false: "NOT valid"}[r.Valid], r.Records, summary.Errors)
 		}
 		results = append(results, r)
 		if a.ctx.Err() != nil {

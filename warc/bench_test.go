@@ -253,22 +253,6 @@ func BenchmarkReadBaseline(b *testing.B) {
 	}
 }
 
-// BenchmarkScan finds the captures of a file, as an index does.
-func BenchmarkScan(b *testing.B) {
-	blocks, _ := pages()
-	data := load(b, writePages(b, b.TempDir(), blocks, 0))
-	b.SetBytes(total(blocks))
-	b.ReportAllocs()
-	defer cpu(b)()
-	for b.Loop() {
-		n := 0
-		err := warc.Scan(bytes.NewReader(data), "bench.warc.gz", func(*warc.Capture) error { n++; return nil })
-		if err != nil || n != len(blocks) {
-			b.Fatalf("%d captures, %v", n, err)
-		}
-	}
-}
-
 func load(b testing.TB, path string) []byte {
 	b.Helper()
 	data, err := os.ReadFile(path)

@@ -53,9 +53,6 @@ type Summary struct {
 	Unresolved       int // WARC-Concurrent-To and the like that name a record of another file
 }
 
-// Valid reports whether there was no breach of the standard.
-func (s Summary) Valid() bool { return s.Errors == 0 }
-
 // maxTracked is how many record IDs and payloads Check remembers for what spans records.
 const maxTracked = 4 << 20
 

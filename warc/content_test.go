@@ -162,33 +162,3 @@ func TestHTTP(t *testing.T) {
 		})
 	}
 }
-
-func TestScan(t *testing.T) {
-	file := member(info()) + member(page("http://a.example/", "hello")) +
-		member(record("resource", "urn:x", "text/plain; charset=utf-8", "hello", "WARC-Payload-Digest: sha1:GIVEN")) +
-		member(record("request", "http://a.example/", "application/http; msgtype=request", "GET / HTTP/1.1\r\n\r\n")) +
-		member(record("revisit", "http://a.example/", "application/http; msgtype=response", "HTTP/1.1 304 Not Modified\r\n\r\n")) +
-		member(record("response", "dns:a.example", "text/dns", "A 192.0.2.1"))
-	var got []string
-	err := warc.Scan(strings.NewReader(file+"junk"), "f.warc.gz", func(c *warc.Capture) error {
-		rec, err := warc.ReadAt(strings.NewReader(file), "f.warc.gz", c.Position.Offset, c.Position.Length)
-		if err != nil || rec.TargetURI() != c.Record.TargetURI() {
-			t.Errorf("at %v: %v", c.Position, err)
-		}
-		got = append(got, strings.Join([]string{c.Record.Type, c.MIME, c.PayloadDigest}, " "))
-		return nil
-	})
-	var where *warc.Error
-	if !errors.As(err, &where) || where.Offset != int64(len(file)) {
-		t.Errorf("error is %v, want one at offset %d", err, len(file))
-	}
-	want := []string{"response text/plain sha1:VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N", "resource text/plain sha1:GIVEN", "revisit  ",
-		"response text/dns sha1:WM6I6NE6NOJUJFMWOJLWQFKVFWR6GLYT"}
-	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] || !strings.HasPrefix(got[3], "response text/dns sha1:") {
-		t.Errorf("captures %q, want %q", got, want)
-	}
-	stop := errors.New("enough")
-	if err := warc.Scan(strings.NewReader(file), "f", func(*warc.Capture) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("error is %v, want the visitor's own", err)
-	}
-}
