@@ -194,13 +194,22 @@ func (o *outcome) extra() string {
 	return string(report.AppendExtra(nil, max(o.line.Size, 0), o.records[0].File, o.records[0].Offset))
 }
 
-// cookiesEvery is how long cookies may wait to become durable: a crash takes them back that far. Those of a login do not wait.
-const cookiesEvery = 5 * time.Second
+// All cookies are written when any changed. A few, and those of a login, are durable with the answer that set them; many wait
+// so that they do not take the disk, and a crash takes them back that far.
+const (
+	fewCookies   = 32 << 10  // bytes
+	cookieRate   = 256 << 10 // bytes a second of more
+	cookiesEvery = 5 * time.Second
+)
 
 // keepCookies keeps the cookies with the commit, if they changed and are due.
 func (c *Crawl) keepCookies(b *frontier.Batch, now time.Time) error {
 	changes := c.jar.Changes()
-	if due := c.cookies.due.Swap(false); changes == c.cookies.kept || now.Sub(c.cookies.at) < cookiesEvery && !due && !c.ending() {
+	wait := time.Duration(0)
+	if size := c.cookies.size; size > fewCookies {
+		wait = min(time.Duration(size)*time.Second/cookieRate, cookiesEvery)
+	}
+	if due := c.cookies.due.Swap(false); changes == c.cookies.kept || now.Sub(c.cookies.at) < wait && !due && !c.ending() {
 		return nil
 	}
 	data, err := c.jar.Export()
@@ -208,7 +217,7 @@ func (c *Crawl) keepCookies(b *frontier.Batch, now time.Time) error {
 		return fmt.Errorf("keep cookies: %w", err)
 	}
 	b.Set(valueCookies, data)
-	c.cookies.kept, c.cookies.at = changes, now
+	c.cookies.kept, c.cookies.at, c.cookies.size = changes, now, len(data)
 	return nil
 }
 

@@ -80,6 +80,7 @@ type Crawl struct {
 	cookies     struct {           // as they were kept last; of the one who commits
 		kept uint64
 		at   time.Time
+		size int
 		due  atomic.Bool
 	}
 
@@ -210,7 +211,7 @@ func (c *Crawl) openFiles() error {
 		if i > 0 { // no two writers may come upon the same name
 			node = fmt.Sprintf("%s~%d", node, i+1)
 		}
-		f, err := warc.NewFilesOn(c.disk, warc.Format{}, warc.FilesConfig{Dir: filepath.Join(c.cfg.Dir, "warcs"), Prefix: c.cfg.Prefix, Node: node,
+		f, err := warc.NewFiles(c.disk, warc.FilesConfig{Dir: filepath.Join(c.cfg.Dir, "warcs"), Prefix: c.cfg.Prefix, Node: node,
 			MaxBytes: s.WARCBytes, Compression: warc.Gzip, Level: s.WARCLevel, Info: c.info()}, c.fileFinished)
 		if err != nil {
 			return err
