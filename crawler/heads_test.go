@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/internal/disk"
 	"holdfast/warc"
 )
 
@@ -95,7 +96,7 @@ func TestUnreadableHeads(t *testing.T) {
 	s := newSite(t)
 	s.html("/{$}", "never asked for")
 	dir := t.TempDir()
-	files, err := warc.NewFiles(warc.FilesConfig{Dir: filepath.Join(dir, "made", "warcs"), Prefix: "test", Node: "node1"}, nil)
+	files, err := warc.NewFiles(disk.New(), warc.FilesConfig{Dir: filepath.Join(dir, "made", "warcs"), Prefix: "test", Node: "node1"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

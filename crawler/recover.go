@@ -155,7 +155,7 @@ func (c *Crawl) salvage(path string) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	_, err = warc.SalvageOn(c.disk, path)
+	_, err = warc.Salvage(c.disk, path)
 	return err
 }
 

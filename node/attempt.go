@@ -129,7 +129,7 @@ func (c *crawls) bringIn(ctx context.Context, r *crawling, log *slog.Logger) (fi
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if strings.HasSuffix(path, ".open") {
-			saved, err := warc.SalvageOn(c.n.disk, path)
+			saved, err := warc.Salvage(c.n.disk, path)
 			if errors.Is(err, warc.ErrNothing) {
 				continue
 			}

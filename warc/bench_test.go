@@ -17,6 +17,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
+	"holdfast/internal/disk"
 	"holdfast/warc"
 )
 
@@ -99,7 +100,7 @@ func BenchmarkWrite(b *testing.B) {
 
 func writePages(b testing.TB, dir string, blocks [][]byte, level int) string {
 	var path string
-	f, err := warc.NewFiles(warc.FilesConfig{Dir: dir, Prefix: "bench", Node: "n", Level: level}, func(d warc.Finished) error {
+	f, err := warc.NewFiles(disk.New(), warc.FilesConfig{Dir: dir, Prefix: "bench", Node: "n", Level: level}, func(d warc.Finished) error {
 		path = d.Path
 		return nil
 	})

@@ -18,6 +18,7 @@ import (
 // FilesConfig says where and how a series of WARC files is written.
 type FilesConfig struct {
 	Dir, Prefix, Node string
+	Format            Format      // default WARC/1.1 with SHA-1
 	MaxBytes          int64       // a file is finished once it has this many; default 1 GiB
 	Compression       Compression // default Gzip
 	Level             int         // of Compression; 0: its default
@@ -39,7 +40,6 @@ type Finished struct {
 type Files struct {
 	cfg      FilesConfig
 	disk     disk.Disk
-	format   Format
 	finished func(Finished) error
 	exact    string // the path of a writer of one file
 	encoders sync.Pool
@@ -54,15 +54,10 @@ type Files struct {
 	closed  bool
 }
 
-// NewFiles returns a writer of WARC/1.1 files. It calls finished, if not nil, for each
+// NewFiles returns a writer of WARC files on d. It calls finished, if not nil, for each
 // file once it is finished, from within Write, Finish or Close; its error is returned
 // there, and the file stays finished. finished must not call methods of the Files.
-func NewFiles(cfg FilesConfig, finished func(Finished) error) (*Files, error) {
-	return NewFilesOn(disk.New(), Format{}, cfg, finished)
-}
-
-// NewFilesOn is NewFiles on a given disk and with a given version and digest.
-func NewFilesOn(d disk.Disk, format Format, cfg FilesConfig, finished func(Finished) error) (*Files, error) {
+func NewFiles(d disk.Disk, cfg FilesConfig, finished func(Finished) error) (*Files, error) {
 	if cfg.MaxBytes <= 0 {
 		cfg.MaxBytes = 1 << 30
 	}
@@ -72,19 +67,19 @@ func NewFilesOn(d disk.Disk, format Format, cfg FilesConfig, finished func(Finis
 	if finished == nil {
 		finished = func(Finished) error { return nil }
 	}
-	if v := format.version(); v != "1.0" && v != "1.1" {
+	if v := cfg.Format.version(); v != "1.0" && v != "1.1" {
 		return nil, fmt.Errorf("WARC version %q: %w", v, ErrDraft)
 	}
 	if strings.ContainsAny(cfg.Prefix+cfg.Node, "/\x00\r\n") {
 		return nil, fmt.Errorf("prefix %q or node %q cannot be in a file name", cfg.Prefix, cfg.Node)
 	}
-	first, err := newEncoder(format, cfg.Compression, cfg.Level)
+	first, err := newEncoder(cfg.Format, cfg.Compression, cfg.Level)
 	if err != nil {
 		return nil, err
 	}
-	f := &Files{cfg: cfg, disk: d, format: format, finished: finished}
+	f := &Files{cfg: cfg, disk: d, finished: finished}
 	f.encoders.New = func() any {
-		e, err := newEncoder(format, cfg.Compression, cfg.Level)
+		e, err := newEncoder(cfg.Format, cfg.Compression, cfg.Level)
 		if err != nil { // the same settings worked above
 			return err
 		}
@@ -277,8 +272,8 @@ func exists(path string) bool {
 // info drafts the warcinfo record of the file name.
 func (f *Files) info(name string, now time.Time) Draft {
 	lines := Header{{"software", "holdfast"}}
-	lines.Add("format", "WARC File Format "+f.format.version())
-	lines.Add("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-"+f.format.version()+"/")
+	lines.Add("format", "WARC File Format "+f.cfg.Format.version())
+	lines.Add("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-"+f.cfg.Format.version()+"/")
 	for _, i := range f.cfg.Info {
 		lines.Set(i.Name, i.Value)
 	}

@@ -36,7 +36,7 @@ func TestFiles(t *testing.T) {
 			t.Run(fmt.Sprintf("%v %v", c, format), func(t *testing.T) {
 				dir := t.TempDir()
 				var done []warc.Finished
-				f, err := warc.NewFilesOn(disk.New(), format, warc.FilesConfig{Dir: dir, Prefix: "p", Node: "node1", MaxBytes: 3000, Compression: c,
+				f, err := warc.NewFiles(disk.New(), warc.FilesConfig{Format: format, Dir: dir, Prefix: "p", Node: "node1", MaxBytes: 3000, Compression: c,
 					Info: []warc.Field{{Name: "operator", Value: "x\r\ny"}}, Now: clock}, func(d warc.Finished) error {
 					done = append(done, d)
 					return nil
@@ -122,7 +122,7 @@ func TestFilesConcurrently(t *testing.T) {
 	var mu sync.Mutex
 	var done []warc.Finished
 	dir := t.TempDir()
-	f, err := warc.NewFiles(warc.FilesConfig{Dir: dir, Prefix: "p", Node: "n", MaxBytes: 20000}, func(d warc.Finished) error {
+	f, err := warc.NewFiles(disk.New(), warc.FilesConfig{Dir: dir, Prefix: "p", Node: "n", MaxBytes: 20000}, func(d warc.Finished) error {
 		mu.Lock()
 		defer mu.Unlock()
 		done = append(done, d)
@@ -164,7 +164,7 @@ func TestFilesConcurrently(t *testing.T) {
 }
 
 func TestDraftsThatAreRefused(t *testing.T) {
-	f, err := warc.NewFiles(warc.FilesConfig{Dir: t.TempDir(), Prefix: "p", Node: "n"}, nil)
+	f, err := warc.NewFiles(disk.New(), warc.FilesConfig{Dir: t.TempDir(), Prefix: "p", Node: "n"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestDraftsThatAreRefused(t *testing.T) {
 func TestFailedWriteLeavesTheFileWhole(t *testing.T) {
 	twin := disk.NewFaulty(t.TempDir())
 	var done warc.Finished
-	f, err := warc.NewFilesOn(twin.Disk(), warc.Format{}, warc.FilesConfig{Dir: t.TempDir(), Prefix: "p", Node: "n", Now: clock}, func(d warc.Finished) error {
+	f, err := warc.NewFiles(twin.Disk(), warc.FilesConfig{Dir: t.TempDir(), Prefix: "p", Node: "n", Now: clock}, func(d warc.Finished) error {
 		done = d
 		return nil
 	})

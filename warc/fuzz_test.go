@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/internal/disk"
 	"holdfast/warc"
 )
 
@@ -120,7 +121,7 @@ func FuzzSalvage(f *testing.F) {
 		if err := os.WriteFile(path, b, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		s, err := warc.Salvage(path)
+		s, err := warc.Salvage(disk.New(), path)
 		if err != nil {
 			if kept, err := os.ReadFile(path); err != nil || !bytes.Equal(kept, b) {
 				t.Fatalf("the torn file was not left alone: %v", err)

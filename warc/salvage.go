@@ -27,10 +27,7 @@ type Salvaged struct {
 // path the whole records are copied to a new file "….salvaged.warc.gz" beside it. The
 // error is ErrNothing, and the file untouched, when there is not one whole record, and
 // fs.ErrExist when the finished file is there already.
-func Salvage(path string) (Salvaged, error) { return SalvageOn(disk.New(), path) }
-
-// SalvageOn is Salvage on a given disk.
-func SalvageOn(d disk.Disk, path string) (Salvaged, error) {
+func Salvage(d disk.Disk, path string) (Salvaged, error) {
 	final, torn := strings.CutSuffix(path, openSuffix)
 	if !torn {
 		base, ending := path, ""

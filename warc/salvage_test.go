@@ -34,7 +34,7 @@ func TestSalvageAtEveryLength(t *testing.T) {
 						want, end = want+1, p.Offset+p.Length
 					}
 				}
-				s, err := warc.SalvageOn(d, torn)
+				s, err := warc.Salvage(d, torn)
 				if want == 0 {
 					if !errors.Is(err, warc.ErrNothing) || len(load(t, torn)) != n {
 						t.Fatalf("cut at %d: %v, want ErrNothing and the file left alone", n, err)
@@ -57,7 +57,7 @@ func TestSalvageAtEveryLength(t *testing.T) {
 func written(t *testing.T, c warc.Compression) (string, []warc.Position) {
 	t.Helper()
 	path := ""
-	f, err := warc.NewFiles(warc.FilesConfig{Dir: t.TempDir(), Prefix: "p", Node: "n", Compression: c}, func(d warc.Finished) error {
+	f, err := warc.NewFiles(disk.New(), warc.FilesConfig{Dir: t.TempDir(), Prefix: "p", Node: "n", Compression: c}, func(d warc.Finished) error {
 		path = d.Path
 		return nil
 	})
@@ -90,7 +90,7 @@ func TestSalvageForeignFiles(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := warc.Salvage(filepath.Join(dir, tt.name))
+			s, err := warc.Salvage(disk.New(), filepath.Join(dir, tt.name))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,11 +104,11 @@ func TestSalvageForeignFiles(t *testing.T) {
 			}
 		})
 	}
-	if _, err := warc.Salvage(filepath.Join(dir, "zeros.warc.gz")); !errors.Is(err, fs.ErrExist) {
+	if _, err := warc.Salvage(disk.New(), filepath.Join(dir, "zeros.warc.gz")); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("salvaged twice: %v, want fs.ErrExist", err)
 	}
 	var where *warc.Error
-	if _, err := warc.Salvage(filepath.Join(dir, "html.warc")); !errors.Is(err, warc.ErrNothing) || !errors.As(err, &where) {
+	if _, err := warc.Salvage(disk.New(), filepath.Join(dir, "html.warc")); !errors.Is(err, warc.ErrNothing) || !errors.As(err, &where) {
 		t.Errorf("no archive: %v, want ErrNothing", err)
 	}
 }
@@ -121,7 +121,7 @@ func TestSalvageSharedMember(t *testing.T) {
 	if err := os.WriteFile(path, []byte(packed[:len(packed)-20]), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s, err := warc.Salvage(path)
+	s, err := warc.Salvage(disk.New(), path)
 	if err != nil || s.Finished.Records != 2 || s.Reason == nil {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -147,7 +147,7 @@ func TestCrashKeepsWhatWasSynced(t *testing.T) {
 			t.Fatal(globbing)
 		}
 		for _, path := range open {
-			if _, err := warc.Salvage(path); err != nil && !errors.Is(err, warc.ErrNothing) {
+			if _, err := warc.Salvage(disk.New(), path); err != nil && !errors.Is(err, warc.ErrNothing) {
 				t.Fatalf("op %d: %v", n, err)
 			}
 		}
@@ -165,7 +165,7 @@ func TestCrashKeepsWhatWasSynced(t *testing.T) {
 
 // crawl writes records to several files and returns the positions of those acknowledged.
 func crawl(d disk.Disk, dir string) (safe []warc.Position, err error) {
-	f, err := warc.NewFilesOn(d, warc.Format{}, warc.FilesConfig{Dir: dir, Prefix: "p", Node: "n", MaxBytes: 1500, Now: clock}, nil)
+	f, err := warc.NewFiles(d, warc.FilesConfig{Dir: dir, Prefix: "p", Node: "n", MaxBytes: 1500, Now: clock}, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func TestErrorsOfTheDiskAreNotDamage(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil { // reading a folder fails as a bad disk does
 		t.Fatal(err)
 	}
-	if _, err := warc.Salvage(dir); err == nil || errors.Is(err, warc.ErrNothing) {
+	if _, err := warc.Salvage(disk.New(), dir); err == nil || errors.Is(err, warc.ErrNothing) {
 		t.Errorf("error is %v", err)
 	}
 	if _, err := warc.Check(dir, func(warc.Finding) {}); err == nil {

@@ -33,7 +33,7 @@ func NewFile(d disk.Disk, path string, cfg FilesConfig, finished func(Finished) 
 			return nil, err
 		}
 	}
-	f, err := NewFilesOn(d, Format{}, cfg, finished)
+	f, err := NewFiles(d, cfg, finished)
 	if err != nil {
 		return nil, err
 	}
