@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,7 +33,8 @@ func TestCookiesSurviveKill(t *testing.T) {
 		}
 	}
 	var refused atomic.Int64
-	gate := make(chan struct{})
+	var reach sync.Once
+	reached := make(chan struct{})
 	s.mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "visitor", Value: "1", Path: "/"})
 	})
@@ -59,11 +61,10 @@ func TestCookiesSurviveKill(t *testing.T) {
 			waits(r, logged("/login"))
 		case 1: // the commit of /login is over once there is another in the log
 			waits(r, logged("/in/0"))
-			select {
-			case gate <- struct{}{}:
+			reach.Do(func() {
+				close(reached)
 				<-r.Context().Done()
-			case <-gate:
-			}
+			})
 		}
 		w.Header().Set("Content-Type", "text/html")
 		if n < 5 {
@@ -78,7 +79,7 @@ func TestCookiesSurviveKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	select {
-	case <-gate:
+	case <-reached:
 	case <-time.After(time.Minute):
 		t.Errorf("the crawl did not get in: %v", s.requests())
 	}
@@ -86,7 +87,6 @@ func TestCookiesSurviveKill(t *testing.T) {
 		t.Error(err)
 	}
 	_ = cmd.Wait() // it was killed
-	close(gate)
 	sum := run(t, dir, killJob(s.URL+"/front"))
 	if n := s.counts(); sum.Reason != "completed" || n["/login"] != 1 || n["/in/5"] != 1 || refused.Load() != 0 {
 		t.Errorf("%+v, requests %v, %d refused; the first crawl said %s", sum, n, refused.Load(), said.String())
