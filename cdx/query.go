@@ -150,9 +150,6 @@ func (p *Plan) Match(c *Capture) bool {
 	return true
 }
 
-// Filtered reports whether the query looks at more than key and time.
-func (p *Plan) Filtered() bool { return len(p.filters) > 0 }
-
 // filter is one of pywb's: the modifiers come before the field.
 type filter struct {
 	field string // empty: the whole line
