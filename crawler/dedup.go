@@ -44,12 +44,6 @@ const (
 	dedupEquivalent = "equivalent"
 )
 
-// Profiles of revisit records (WARC 1.1, 6.7).
-const (
-	identicalDigest = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
-	notModified     = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
-)
-
 // original is the record that has what was fetched, if it is recorded as a revisit of that; else nil.
 func (w *worker) original(ctx context.Context, v *visit) (*Capture, error) {
 	if v.status == 304 && v.earlier != nil {
@@ -185,9 +179,9 @@ func (w *worker) capture(v *visit, id string) Capture {
 // revisitDraft records that what was fetched is what another record has: its head alone is written.
 func revisitDraft(v *visit, id string, original *Capture) warc.Draft {
 	x := v.exchange
-	profile, digest := identicalDigest, v.digest
+	profile, digest := warc.ProfileIdenticalDigest, v.digest
 	if v.dedup == frontier.NotModified {
-		profile, digest = notModified, original.Digest
+		profile, digest = warc.ProfileNotModified, original.Digest
 	}
 	head := make([]byte, x.Response.HeadSize())
 	if _, err := x.Response.ReadAt(head, 0); err != nil && err != io.EOF {

@@ -192,7 +192,7 @@ func TestDeduplicationAgainstEarlierJobs(t *testing.T) {
 		c304, _ := logged(t, dir, s.URL+"/c.png")
 		page, _ := logged(t, dir, s.URL+"/page")
 		profile := revisits(t, dir)[s.URL+"/c.png"].Get("WARC-Profile")
-		if tt.conditional && (c304 != "304" || profile != notModified) || !tt.conditional && (c304 != "200" || profile != identicalDigest) || page != "200" {
+		if tt.conditional && (c304 != "304" || profile != warc.ProfileNotModified) || !tt.conditional && (c304 != "200" || profile != warc.ProfileIdenticalDigest) || page != "200" {
 			t.Errorf("%+v: statuses %s and %s, profile %s", tt, c304, page, profile)
 		}
 		hosts, err := os.ReadFile(filepath.Join(dir, "reports", "hosts-report.txt"))

@@ -313,7 +313,7 @@ func (g *group) take(rec *warc.Record) error {
 	case warc.TypeResponse, warc.TypeRevisit:
 		if rec.Type == warc.TypeRevisit {
 			g.dedup = frontier.Duplicate
-			if rec.Header.Get("WARC-Profile") == notModified {
+			if rec.Header.Get("WARC-Profile") == warc.ProfileNotModified {
 				g.dedup = frontier.NotModified
 			}
 		}

@@ -200,12 +200,9 @@ func (w *worker) ask(ctx context.Context, v *visit) error {
 // request is what to ask for the URI.
 func (w *worker) request(ctx context.Context, v *visit) (fetch.Request, error) {
 	s := v.set
-	r := fetch.Request{Target: v.target, Addrs: v.addrs, Referer: v.referer(), UserAgent: s.Agent(), Headers: s.Headers, Compression: s.Compression,
-		Authorization: w.logins.Authorization(v.target, "GET"), Timeout: s.FetchTimeout.Std(), Idle: s.IdleTimeout.Std(), MaxBody: s.MaxDocumentBytes,
-		Way: w.plan.Load().routes.Way(v.target.Host), HTTP2: fetch.HTTP2(s.HTTP2), Limiters: [2]*fetch.Limiter{w.limiters.get(v.uri.Queue, s.HostBandwidth), w.bandwidth}}
-	if r.MaxBody == 0 {
-		r.MaxBody = -1
-	}
+	r := fetch.Request{Target: v.target, Addrs: v.addrs, Referer: v.referer(), Authorization: w.logins.Authorization(v.target, "GET"),
+		Way: w.plan.Load().routes.Way(v.target.Host), Limiters: [2]*fetch.Limiter{w.limiters.get(v.uri.Queue, s.HostBandwidth), w.bandwidth}}
+	r.Configure(s)
 	if s.Cookies {
 		r.Cookie = w.jar.Cookie(v.target, time.Now())
 	}
