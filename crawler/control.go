@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -217,7 +218,7 @@ func (c *Crawl) single(o harvest.Order) (int64, error) {
 }
 
 // change changes settings and lets what they hold for know.
-func (c *Crawl) change(ctx context.Context, patch map[string]rawJSON, by string) error {
+func (c *Crawl) change(ctx context.Context, patch map[string]json.RawMessage, by string) error {
 	if err := c.Change(patch); err != nil {
 		return err
 	}

@@ -14,9 +14,6 @@ import (
 	"holdfast/harvest"
 )
 
-// rawJSON is a setting's value as it was given.
-type rawJSON = json.RawMessage
-
 // How much is listed where nothing is said, and of what is told beside.
 const (
 	defaultListed = 100
