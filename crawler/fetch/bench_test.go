@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -24,73 +23,30 @@ func smallPage() []byte {
 
 // pageServer answers every request with the same bytes.
 func pageServer(b *testing.B, answer []byte) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
+	at := listen(b, func(c net.Conn) {
+		for r := bufio.NewReader(c); ; {
+			for {
+				line, err := r.ReadSlice('\n')
+				if err != nil {
+					return
+				}
+				if len(line) == 2 {
+					break
+				}
+			}
+			if _, err := c.Write(answer); err != nil {
 				return
 			}
-			go func() {
-				defer c.Close()
-				for r := bufio.NewReader(c); ; {
-					for {
-						line, err := r.ReadSlice('\n')
-						if err != nil {
-							return
-						}
-						if len(line) == 2 {
-							break
-						}
-					}
-					if _, err := c.Write(answer); err != nil {
-						return
-					}
-				}
-			}()
 		}
-	}()
-	return "http://" + l.Addr().String() + "/"
+	})
+	return "http://" + at + "/"
 }
 
-func BenchmarkSmallPage(b *testing.B) {
-	t, err := ParseTarget(pageServer(b, smallPage()))
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := New(Config{UserAgent: "bench", Timeout: time.Minute, Idle: time.Second})
-	defer c.Close()
-	r := Request{Target: t, Addrs: []netip.Addr{netip.MustParseAddr("127.0.0.1")}}
-	b.ReportAllocs()
-	for b.Loop() {
-		x := c.Fetch(b.Context(), r)
-		if x.Status != 200 {
-			b.Fatal(x.Err)
-		}
-		x.Release()
-	}
-}
+func BenchmarkSmallPage(b *testing.B) { benchFetch(b, pageServer(b, smallPage()), "") }
 
 // BenchmarkSmallPageNetHTTP is the standard library's client, which digests and records nothing.
 func BenchmarkSmallPageNetHTTP(b *testing.B) {
-	url := pageServer(b, smallPage())
-	c := http.Client{Transport: &http.Transport{DisableCompression: true}}
-	defer c.CloseIdleConnections()
-	b.ReportAllocs()
-	for b.Loop() {
-		resp, err := c.Get(url)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-			b.Fatal(err)
-		}
-		resp.Body.Close()
-	}
+	benchGet(b, pageServer(b, smallPage()), &http.Transport{DisableCompression: true})
 }
 
 // securePage is a server of small pages over TLS that speaks HTTP/1.1 and HTTP/2.
@@ -123,8 +79,11 @@ func BenchmarkSmallPageH2(b *testing.B)  { benchFetch(b, securePage(b), HTTP2Pre
 
 // BenchmarkSmallPageH2NetHTTP is the standard library's client over HTTP/2.
 func BenchmarkSmallPageH2NetHTTP(b *testing.B) {
-	url := securePage(b)
-	c := http.Client{Transport: &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	benchGet(b, securePage(b), &http.Transport{DisableCompression: true, ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}})
+}
+
+func benchGet(b *testing.B, url string, by *http.Transport) {
+	c := http.Client{Transport: by}
 	defer c.CloseIdleConnections()
 	b.ReportAllocs()
 	for b.Loop() {

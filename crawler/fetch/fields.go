@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,29 +14,6 @@ const maxRetryAfter = 365 * 24 * time.Hour
 func (h Head) MediaType() string {
 	v, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.ToLower(strings.TrimSpace(v))
-}
-
-// Charset is the charset that Content-Type declares, in lower case; "" where it does not.
-func (h Head) Charset() string {
-	_, params, _ := strings.Cut(h.Get("Content-Type"), ";")
-	for params != "" {
-		var param string
-		param, params, _ = strings.Cut(params, ";")
-		if name, value, ok := strings.Cut(param, "="); ok && strings.EqualFold(strings.TrimSpace(name), "charset") {
-			return strings.ToLower(strings.Trim(strings.TrimSpace(value), `"'`))
-		}
-	}
-	return ""
-}
-
-// FileName is the name that Content-Disposition gives the content; "" where it does not.
-func (h Head) FileName() string {
-	if v := h.Get("Content-Disposition"); v != "" {
-		if _, params, err := mime.ParseMediaType(v); err == nil {
-			return params["filename"]
-		}
-	}
-	return ""
 }
 
 // ETag is the validator for If-None-Match; "" where there is none.

@@ -260,7 +260,7 @@ func TestProxiesThatLie(t *testing.T) {
 	}
 }
 
-// socksServer lets in who has the right password, and connects to wherever it is told.
+// A SOCKS proxy connects to wherever it is told.
 func TestSOCKS(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "by socks") }))
 	defer s.Close()
