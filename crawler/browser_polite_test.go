@@ -3,6 +3,7 @@ package crawler
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,5 +77,61 @@ func TestBrowserFences(t *testing.T) {
 	}
 	if n := s.counts()["/trap/x"]; n > 0 {
 		t.Errorf("a trap was asked for %d times", n)
+	}
+}
+
+// With queue_by ip, what pages ask for and the URIs of all queues at one address take turns, by the servers' own logs together; another
+// address is asked meanwhile.
+func TestBrowserPoliteByAddress(t *testing.T) {
+	if !browserInstalled(t) {
+		return
+	}
+	const rest = 400 * time.Millisecond
+	pictures := func(of *site) { of.file("/pic/", "image/svg+xml", redDot) }
+	elsewhere := newSiteAt(t, "127.0.0.2")
+	pictures(elsewhere)
+	one, two := newSite(t), newSite(t)
+	for n, s := range []*site{one, two} {
+		pictures(s)
+		s.html("/{$}", fmt.Sprintf(`<a href=/a>a</a><a href=/b>b</a><script>for (let i = 0; i < 3; i++) for (const from of ['%s', '%s', '%s']) {
+			const img = document.createElement('img'); img.src = from + '/pic/%d' + i; document.documentElement.append(img); }</script>`,
+			one.URL, two.URL, elsewhere.URL, n))
+		s.file("/a", "text/plain", "a")
+		s.file("/b", "text/plain", "b")
+	}
+	job := browserJob(one.URL+"/", two.URL+"/")
+	job.Settings.QueueBy = queueByIP
+	job.Settings.MinDelay, job.Settings.MaxDelay = harvest.Duration(rest), harvest.Duration(rest)
+	job.Settings.BrowserTime = harvest.Duration(2 * time.Second) // waits do not count
+	dir := t.TempDir()
+	run(t, dir, job)
+	for _, s := range []*site{one, two} {
+		if status, notes := logged(t, dir, s.URL+"/"); status != "200" || !strings.Contains(notes, noteBrowser) || strings.Contains(notes, noteTimedOut) {
+			t.Errorf("page: %s %s", status, notes)
+		}
+	}
+	for _, s := range []*site{one, two, elsewhere} {
+		counts := s.counts()
+		for _, path := range []string{"/pic/00", "/pic/01", "/pic/02", "/pic/10", "/pic/11", "/pic/12"} {
+			if counts[path] != 1 {
+				t.Errorf("%s%s was asked for %d times", s.URL, path, counts[path])
+			}
+		}
+	}
+	log := append(one.requests(), two.requests()...)
+	slices.SortFunc(log, func(a, b request) int { return a.at.Compare(b.at) })
+	between := 0
+	for i := 1; i < len(log); i++ {
+		if gap := log[i].at.Sub(log[i-1].at); gap < rest-10*time.Millisecond {
+			t.Errorf("%s came %v after %s", log[i].path, gap, log[i-1].path)
+		}
+		for _, r := range elsewhere.requests() {
+			if r.at.After(log[i-1].at) && r.at.Before(log[i].at) {
+				between++
+			}
+		}
+	}
+	if between == 0 {
+		t.Error("another address waited, too")
 	}
 }

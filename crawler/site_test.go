@@ -33,9 +33,17 @@ type site struct {
 	seen func(n int)
 }
 
-func newSite(t testing.TB) *site {
+func newSite(t testing.TB) *site { return newSiteAt(t, "127.0.0.1") }
+
+// newSiteAt is a site at an address of loopback.
+func newSiteAt(t testing.TB, address string) *site {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := &site{mux: http.NewServeMux()}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
 		s.log = append(s.log, request{r.URL.RequestURI(), r.UserAgent(), time.Now()})
 		if s.seen != nil {
@@ -44,6 +52,9 @@ func newSite(t testing.TB) *site {
 		s.mu.Unlock()
 		s.mux.ServeHTTP(w, r)
 	}))
+	_ = s.Listener.Close()
+	s.Listener = l
+	s.Start()
 	t.Cleanup(s.Close)
 	return s
 }
