@@ -3,10 +3,8 @@
 package systemtest
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -146,26 +144,13 @@ func showsTorn(t *testing.T, torn, base string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	cmd := exec.CommandContext(ctx, program, "replay", "--listen", "127.0.0.1:0", torn)
 	var problems bytes.Buffer
-	cmd.Stderr = &problems
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	_, address, _ := strings.Cut(line, "http://")
-	address, _, _ = strings.Cut(strings.Fields(address + " .")[0], "/")
-	page, err := get(ctx, http.DefaultClient, "http://"+address+"/web/2026id_/"+base+"/page/2")
+	origin, stop := replayed(t, program, &problems, torn)
+	page, err := get(t.Context(), http.DefaultClient, "http://"+origin+"/web/2026id_/"+base+"/page/2")
 	if err != nil || !strings.Contains(page, chainText(2)) {
-		t.Errorf("replay (%q): %q %v", line, page, err)
+		t.Errorf("replay: %q %v", page, err)
 	}
 	stop()
-	_ = cmd.Wait()
 	if !strings.Contains(problems.String(), "torn.warc.gz is damaged") {
 		t.Errorf("replay says: %s", problems.String())
 	}

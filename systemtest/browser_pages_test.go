@@ -4,16 +4,12 @@ package systemtest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -60,43 +56,17 @@ func TestBrowserPages(t *testing.T) {
 		t.Errorf("warc check: %v: %s", err, out)
 	}
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	origin := l.Addr().String()
-	check(t, l.Close())
-	replay := exec.Command(program, append([]string{"replay", "--listen", origin}, files...)...)
-	replay.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	check(t, replay.Start())
-	defer func() {
-		check(t, replay.Process.Signal(syscall.SIGTERM))
-		_ = replay.Wait()
-	}()
-	check(t, Eventually(ctx, 30*time.Second, func() error {
-		answer, err := http.Get("http://" + origin + "/")
-		if err == nil {
-			err = answer.Body.Close()
-		}
-		return err
-	}))
+	origin, stop := replayed(t, program, nil, files...)
+	defer stop()
 	b := newBrowser(ctx, t)
 	b.call("Page.navigate", map[string]any{"url": "http://" + origin + "/web/2/" + page})
 	check(t, Eventually(ctx, 30*time.Second, func() error {
-		var answer struct {
-			Result struct {
-				Value string `json:"value"`
-			} `json:"result"`
-		}
-		check(t, json.Unmarshal(b.call("Runtime.evaluate", map[string]any{"expression": shown}), &answer))
-		if answer.Result.Value != "made by script 30" {
-			return fmt.Errorf("the archived page shows %q; it asked for %v", answer.Result.Value, b.requests)
+		if text := b.evaluate(shown); text != "made by script 30" {
+			return fmt.Errorf("the archived page shows %q; it asked for %v", text, b.requests)
 		}
 		return nil
 	}))
-	for _, url := range b.requests {
-		if !strings.HasPrefix(url, "http://"+origin+"/") && !strings.HasPrefix(url, "data:") {
-			t.Errorf("the archived page asks for %s", url)
-		}
-	}
+	b.outside(origin, "the archived page")
 	t.Logf("%d requests to the site, %d to the archive", asked.Load(), len(b.requests))
 }
 

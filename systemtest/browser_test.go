@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,25 +39,8 @@ func TestBrowser(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(dir, "warcs", "*.warc.gz"))
 	check(t, err)
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	origin := l.Addr().String()
-	check(t, l.Close())
-	replay := exec.Command(program, append([]string{"replay", "--listen", origin}, files...)...)
-	replay.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	check(t, replay.Start())
-	defer func() {
-		check(t, replay.Process.Signal(syscall.SIGTERM))
-		_ = replay.Wait()
-	}()
-	check(t, Eventually(ctx, 30*time.Second, func() error {
-		answer, err := http.Get("http://" + origin + "/")
-		if err == nil {
-			err = answer.Body.Close()
-		}
-		return err
-	}))
-
+	origin, stop := replayed(t, program, nil, files...)
+	defer stop()
 	b := newBrowser(ctx, t)
 	for _, seed := range site.Seeds {
 		b.looksRight(origin, "http://"+origin+"/web/2/"+seed)
@@ -67,6 +48,30 @@ func TestBrowser(t *testing.T) {
 	for _, seed := range site.Seeds[:1] {
 		b.looksRight(origin, "http://"+origin+"/web/2/"+seed+"collections/")
 	}
+}
+
+// replayed serves the files, as holdfast replay does, until stop is called, and returns where. What it complains about goes to
+// problems.
+func replayed(t *testing.T, program string, problems io.Writer, files ...string) (origin string, stop func()) {
+	t.Helper()
+	replay := exec.Command(program, append([]string{"replay", "--listen", "127.0.0.1:0"}, files...)...)
+	replay.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	replay.Stderr = problems
+	out, err := replay.StdoutPipe()
+	check(t, err)
+	check(t, replay.Start())
+	stop = func() {
+		check(t, replay.Process.Signal(syscall.SIGTERM))
+		_ = replay.Wait()
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	_, address, found := strings.Cut(line, "http://")
+	if err != nil || !found {
+		stop()
+		t.Fatalf("replay says %q, %v", line, err)
+	}
+	address, _, _ = strings.Cut(strings.Fields(address)[0], "/")
+	return address, stop
 }
 
 // seen is what a page looks like from inside.
@@ -98,26 +103,25 @@ func (b *browser) looksRight(origin, page string) {
 	b.call("Page.navigate", map[string]any{"url": page})
 	var s seen
 	check(b.t, Eventually(b.t.Context(), 30*time.Second, func() error {
-		var answer struct {
-			Result struct {
-				Value string `json:"value"`
-			} `json:"result"`
-		}
-		check(b.t, json.Unmarshal(b.call("Runtime.evaluate", map[string]any{"expression": look}), &answer))
 		s = seen{}
-		if err := json.Unmarshal([]byte(answer.Result.Value), &s); err != nil {
+		if err := json.Unmarshal([]byte(b.evaluate(look)), &s); err != nil {
 			return err
 		}
 		return s.right(origin)
 	}))
-	outside := 0
+	b.t.Logf("%s: %d images, %d style rules, header %s; %d requests, %d of them elsewhere", s.Title, len(s.Images), s.Rules, s.Header, len(b.requests), b.outside(origin, page))
+}
+
+// outside complains of the page's requests that went elsewhere than to origin, and counts them.
+func (b *browser) outside(origin, page string) (n int) {
+	b.t.Helper()
 	for _, url := range b.requests {
 		if !strings.HasPrefix(url, "http://"+origin+"/") && !strings.HasPrefix(url, "data:") {
 			b.t.Errorf("%s asks for %s", page, url)
-			outside++
+			n++
 		}
 	}
-	b.t.Logf("%s: %d images, %d style rules, header %s; %d requests, %d of them elsewhere", s.Title, len(s.Images), s.Rules, s.Header, len(b.requests), outside)
+	return n
 }
 
 // right reports what is missing of a page whose parts all come from the archive.
@@ -184,6 +188,18 @@ func newBrowser(ctx context.Context, t *testing.T) *browser {
 	b.call("Network.enable", nil)
 	b.call("Page.enable", nil)
 	return b
+}
+
+// evaluate returns what an expression is in the page, which must be a text.
+func (b *browser) evaluate(expression string) string {
+	b.t.Helper()
+	var answer struct {
+		Result struct {
+			Value string `json:"value"`
+		} `json:"result"`
+	}
+	check(b.t, json.Unmarshal(b.call("Runtime.evaluate", map[string]any{"expression": expression}), &answer))
+	return answer.Result.Value
 }
 
 // call sends one command and returns its result; the requests that the page makes meanwhile are noted.
