@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -108,7 +109,7 @@ func (b *Browser) launch(ctx context.Context, sandbox bool) error {
 	if err != nil {
 		p.end()
 		b.pipe.close()
-		if p.said("No usable sandbox") {
+		if slices.ContainsFunc(refusals[:], p.said) {
 			return fmt.Errorf("%w: %w", ErrUnavailable, errSandbox)
 		}
 		return fmt.Errorf("%w; it said: %s", err, p.lastWords())
@@ -118,6 +119,9 @@ func (b *Browser) launch(ctx context.Context, sandbox bool) error {
 
 // errSandbox reports that the kernel does not let Chromium make its sandbox.
 var errSandbox = errors.New("no sandbox for Chromium here, as the kernel refuses it user namespaces; run the crawl as root, which starts it as another user")
+
+// refusals are what Chromium says then: by itself, and with Debian's package chromium-sandbox, as in a container.
+var refusals = [...]string{"No usable sandbox", "Failed to move to new namespace"}
 
 // Size of the window that pages are loaded in.
 const (
