@@ -97,9 +97,10 @@ func TestFullDiskPauses(t *testing.T) {
 	if sum := l.end(); sum.Reason != "completed" || sum.Counters.Succeeded != 7 {
 		t.Errorf("summary %+v", sum)
 	}
-	alerts, err := os.ReadFile(filepath.Join(dir, "logs", "alerts.log"))
-	if err != nil || !strings.Contains(string(alerts), "min_free_disk") {
-		t.Errorf("%v alerts %s", err, alerts)
+	for log, want := range map[string]string{"alerts.log": "min_free_disk", "job.log": ` alert {"reason":"WARNING: crawl pauses free=`} {
+		if text, err := os.ReadFile(filepath.Join(dir, "logs", log)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v, %s:\n%s", err, log, text)
+		}
 	}
 }
 

@@ -103,7 +103,9 @@ func (c *Crawl) openLogs() error {
 	c.events = events.NewHub(events.Config{Last: last, Write: func(line []byte) {
 		job.Add(func(b []byte) []byte { return append(b, line...) })
 	}})
-	c.log = slog.New(report.NewAlerts(c.log.Handler(), c.logs.Alerts, "crawler"))
+	c.log = slog.New(report.NewAlerts(c.log.Handler(), c.logs.Alerts, "crawler", func(alert string) {
+		c.publish(events.Event{Kind: events.Alert, Reason: alert})
+	}))
 	return nil
 }
 

@@ -33,7 +33,7 @@ const (
 	FileFinished    Kind = "file-finished"    // Name, Count: bytes
 	TrapCaught      Kind = "trap-caught"      // URI, Reason: the heuristic
 	URIFinished     Kind = "uri-finished"     // URI, Status, Count: bytes; a sample, not written to job.log
-	Alert           Kind = "alert"            // Reason
+	Alert           Kind = "alert"            // Reason: as in alerts.log
 )
 
 // Event is something that happened. Of the fields after Kind, those named at the kind are set.

@@ -3,25 +3,21 @@ package report
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
 )
 
-// Alerts is a slog.Handler that writes what is a warning or worse to alerts.log, and hands everything on.
+// Alerts is a slog.Handler that writes what is a warning or worse to alerts.log and tells of it, and hands everything on.
 type Alerts struct {
 	next  slog.Handler
 	log   *Log
 	from  string
+	tell  func(alert string)
 	attrs []slog.Attr
-	count *atomic.Int64
 }
 
-// NewAlerts hands records on to next; from stands in each alert.
-func NewAlerts(next slog.Handler, log *Log, from string) *Alerts {
-	return &Alerts{next: next, log: log, from: from, count: &atomic.Int64{}}
+// NewAlerts hands records on to next; from stands in each alert, and tell is given each, as "WARNING: what": it must not log.
+func NewAlerts(next slog.Handler, log *Log, from string, tell func(alert string)) *Alerts {
+	return &Alerts{next: next, log: log, from: from, tell: tell}
 }
-
-// Count is how many alerts there were.
-func (a *Alerts) Count() int64 { return a.count.Load() }
 
 // Enabled implements slog.Handler.
 func (a *Alerts) Enabled(ctx context.Context, level slog.Level) bool {
@@ -31,7 +27,6 @@ func (a *Alerts) Enabled(ctx context.Context, level slog.Level) bool {
 // Handle implements slog.Handler.
 func (a *Alerts) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
-		a.count.Add(1)
 		level := "WARNING"
 		if r.Level >= slog.LevelError {
 			level = "SEVERE"
@@ -47,6 +42,7 @@ func (a *Alerts) Handle(ctx context.Context, r slog.Record) error {
 		}
 		r.Attrs(add)
 		a.log.Add(func(b []byte) []byte { return AppendAlert(b, r.Time, a.from, level, string(message)) })
+		a.tell(level + ": " + string(message))
 	}
 	if !a.next.Enabled(ctx, r.Level) {
 		return nil
