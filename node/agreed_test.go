@@ -13,18 +13,11 @@ import (
 // TestANodeThatLostItsStateOrKeyDoesNotTakePart takes away what a member needs to remember, one after the other, and
 // lets it come back by the front door in the end.
 func TestANodeThatLostItsStateOrKeyDoesNotTakePart(t *testing.T) {
-	ports := freeUDP(t, 4)
-	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), ports[0], ports[1], ports[2]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	nodes := startNodes(t, f)
-	cfg, err := f.Node("south-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Name, cfg.Data, cfg.Listen.Peer = "south-2", t.TempDir(), fmt.Sprintf("127.0.0.1:%d", ports[3])
-	member := running{Node: nodes[0]}
+	cfgs := threeConfigs(t, "")
+	nodes := startNodes(t, cfgs)
+	cfg := cfgs[1]
+	cfg.Name, cfg.Data, cfg.Listen.Peer = "south-2", t.TempDir(), fmt.Sprintf("127.0.0.1:%d", freeUDP(t, 1)[0])
+	member := nodes[0]
 	if err := joinBy(t, member, cfg); err != nil {
 		t.Fatal(err)
 	}

@@ -21,14 +21,9 @@ import (
 const copySize = 1 << 30
 
 // benchNodes runs a cluster of two bitarchive nodes and a checksum node that hold the shards of their replicas.
-func benchNodes(b *testing.B) []*Node {
+func benchNodes(b *testing.B) []running {
 	b.Helper()
-	ports := freeUDP(b, 3)
-	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, b.TempDir(), ports[0], ports[1], ports[2]))
-	if err != nil {
-		b.Fatal(err)
-	}
-	nodes := startNodes(b, f)
+	nodes := startNodes(b, threeConfigs(b, ""))
 	for _, n := range nodes {
 		eventually(b, "shards placed", func() error {
 			for s, holders := range n.coverage.Load().holders {
@@ -56,7 +51,7 @@ func processorTime(b *testing.B) time.Duration {
 // pull until the catalog has the copy as completed.
 func BenchmarkCopy(b *testing.B) {
 	nodes := benchNodes(b)
-	north, south := nodes[0], nodes[1]
+	north, south := nodes[0].Node, nodes[1].Node
 	body := io.LimitReader(rand.NewChaCha8([32]byte{1}), copySize)
 	file, err := archive{north}.Put(b.Context(), api.PutRequest{Name: "copied.bin", Size: copySize, Body: body, Actor: "test"})
 	if err != nil {
@@ -179,7 +174,7 @@ func BenchmarkLookupThreeNodes(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		want := lookupCapture(i * 3 * 7919 % lookupCaptures)
 		begin := time.Now()
-		got, err := lookup(b.Context(), nodes[2], want.URL)
+		got, err := lookup(b.Context(), nodes[2].Node, want.URL)
 		took = append(took, time.Since(begin))
 		if err != nil || len(got) != 3 || got[0].Digest != want.Digest {
 			b.Fatalf("%s: %d captures %+v, error %v, want 3 and the first %+v", want.URL, len(got), got, err, want)

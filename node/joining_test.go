@@ -2,7 +2,6 @@ package node
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -13,30 +12,16 @@ import (
 // TestATokenIsUsedUpByNewMembersOnly lets a member join by mistake, and then others with tokens that are good for
 // nothing, which are counted by what is wrong with them.
 func TestATokenIsUsedUpByNewMembersOnly(t *testing.T) {
-	ports := freeUDP(t, 3)
-	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), ports[0], ports[1], ports[2])+
-		"[[node]]\nname = \"third-2\"\nreplica = \"third\"\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfgs := map[string]Config{}
-	for _, name := range f.NodeNames() {
-		if cfgs[name], err = f.Node(name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := Init(t.Context(), cfgs["north-1"], slogOf(t)); err != nil {
-		t.Fatal(err)
-	}
-	first := start(t, cfgs["north-1"])
-	if err := joinBy(t, first, cfgs["third-1"]); err != nil {
+	cfgs := threeConfigs(t, "[[node]]\nname = \"third-2\"\nreplica = \"third\"\n")
+	first := startNodes(t, cfgs[:1])[0]
+	if err := joinBy(t, first, cfgs[2]); err != nil {
 		t.Fatal(err)
 	}
 	text, kept, err := invites{first.Node}.Create(t.Context(), "third", time.Hour, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), cfgs["third-1"], text, slogOf(t)); !errors.Is(err, ErrFounded) {
+	if _, err := Join(t.Context(), cfgs[2], text, slogOf(t)); !errors.Is(err, ErrFounded) {
 		t.Errorf("a member joins: %v", err)
 	}
 	if err := first.raft.View(func(v catalog.View) (err error) { kept, err = v.JoinToken(kept.ID); return err }); err != nil || kept.UsedBy != "" {
@@ -51,14 +36,14 @@ func TestATokenIsUsedUpByNewMembersOnly(t *testing.T) {
 		return token.Encode()
 	}
 	for _, bad := range []string{altered(func(k *peer.Token) { k.Secret[0]++ }), altered(func(k *peer.Token) { k.ID = "0123456789ab" })} {
-		if _, err := Join(t.Context(), cfgs["third-2"], bad, slogOf(t)); !errors.Is(err, ErrRefused) {
+		if _, err := Join(t.Context(), cfgs[3], bad, slogOf(t)); !errors.Is(err, ErrRefused) {
 			t.Errorf("an unknown token: %v", err)
 		}
 	}
-	if _, err := Join(t.Context(), cfgs["third-2"], text, slogOf(t)); err != nil {
+	if _, err := Join(t.Context(), cfgs[3], text, slogOf(t)); err != nil {
 		t.Fatal(err)
 	}
-	cfg := cfgs["third-2"]
+	cfg := cfgs[3]
 	cfg.Data = t.TempDir()
 	if _, err := Join(t.Context(), cfg, text, slogOf(t)); !errors.Is(err, ErrRefused) {
 		t.Errorf("a used token: %v", err)

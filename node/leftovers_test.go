@@ -35,15 +35,7 @@ func leave(t *testing.T, data string, job catalog.Job, name, content string) (di
 // TestWhatAttemptsLeftIsBroughtIn starts a node with a folder of a job that a recovery forgot. A folder that is left
 // while it runs is brought in too, and one that cannot be is told.
 func TestWhatAttemptsLeftIsBroughtIn(t *testing.T) {
-	ports := freeUDP(t, 3)
-	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), ports[0], ports[1], ports[2]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := f.Node("north-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := threeConfigs(t, "")[0]
 	if _, err := Init(t.Context(), cfg, slogOf(t)); err != nil {
 		t.Fatal(err)
 	}

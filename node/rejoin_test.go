@@ -2,95 +2,26 @@ package node
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
 )
 
-// running is a node of a test that can be stopped.
-type running struct {
-	*Node
-	stop context.CancelFunc
-	end  chan error
-}
-
-func slogOf(t *testing.T) *slog.Logger { return slog.New(slog.NewTextHandler(testLog{t}, nil)) }
-
-// start runs the founded or joined node; it stops with the test at the latest.
-func start(t *testing.T, cfg Config) running {
-	t.Helper()
-	n, err := New(cfg, slogOf(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	r := running{Node: n, stop: stop, end: make(chan error, 1)}
-	done := make(chan struct{})
-	go func() { r.end <- n.Run(ctx); close(done) }()
-	t.Cleanup(func() { stop(); <-done })
-	<-n.Ready()
-	return r
-}
-
-// halt stops the node in order.
-func (r running) halt(t *testing.T) {
-	t.Helper()
-	r.stop()
-	if err := <-r.end; err != nil {
-		t.Errorf("%s: %v", r.cfg.Name, err)
-	}
-}
-
-// joinBy lets a member make a token and the configured node join with it.
-func joinBy(t *testing.T, member running, cfg Config) error {
-	t.Helper()
-	var text string
-	eventually(t, "make a token", func() (err error) {
-		text, _, err = invites{member.Node}.Create(t.Context(), catalog.ReplicaName(cfg.Replica.Name), time.Hour, "test")
-		return err
-	})
-	_, err := Join(t.Context(), cfg, text, slogOf(t))
-	return err
-}
-
 func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
-	ports := freeUDP(t, 3)
-	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), ports[0], ports[1], ports[2]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfgs := make([]Config, 3)
-	for i, name := range f.NodeNames() {
-		if cfgs[i], err = f.Node(name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	log := slogOf(t)
-	if _, err := Init(t.Context(), cfgs[0], log); err != nil {
-		t.Fatal(err)
-	}
-	nodes := []running{start(t, cfgs[0])}
-	for _, cfg := range cfgs[1:] {
-		if err := joinBy(t, nodes[0], cfg); err != nil {
-			t.Fatal(err)
-		}
-		nodes = append(nodes, start(t, cfg))
-	}
+	cfgs := threeConfigs(t, "")
+	nodes := startNodes(t, cfgs)
 	name := putWhole(t, nodes[1], "before.bin", nodes)
 	for _, n := range nodes {
 		n.halt(t)
 	}
-	if _, err := Recover(t.Context(), cfgs[0], "fire", log); err != nil {
+	if _, err := Recover(t.Context(), cfgs[0], "fire", slogOf(t)); err != nil {
 		t.Fatal(err)
 	}
 	first := start(t, cfgs[0])
@@ -149,27 +80,7 @@ func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
 // TestAVoterThatForgotDoesNotKeepItsVote wipes all that a voter knows but its key and its files. It is let in again only
 // when its vote is gone: with it and without its log it could undo decisions.
 func TestAVoterThatForgotDoesNotKeepItsVote(t *testing.T) {
-	ports := freeUDP(t, 3)
-	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), ports[0], ports[1], ports[2]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var nodes []running
-	for _, name := range f.NodeNames() {
-		cfg, err := f.Node(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(nodes) == 0 {
-			_, err = Init(t.Context(), cfg, slogOf(t))
-		} else {
-			err = joinBy(t, nodes[0], cfg)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		nodes = append(nodes, start(t, cfg))
-	}
+	nodes := startNodes(t, threeConfigs(t, ""))
 	first, lost := nodes[0], nodes[2]
 	eventually(t, "all vote", func() error {
 		if !first.raft.Votes(lost.id) {
