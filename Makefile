@@ -1,7 +1,9 @@
 # The project's checks. `make test` needs Go only; `make e2e` needs what .ci/run installs, and root for namespaces.
-GO      ?= go
-FUZZ    ?= 10s
-BENCH   ?=
+GO       ?= go
+FUZZ     ?= 10s
+JOBS     ?= 1
+PACKAGES ?= ./...
+BENCH    ?=
 
 .PHONY: all build test lint unit e2e bench fuzz clean
 
@@ -29,7 +31,7 @@ bench:
 	@$(GO) run ./systemtest/benchtable $(BENCH)
 
 fuzz:
-	@FUZZ=$(FUZZ) sh systemtest/fuzz.sh
+	@FUZZ=$(FUZZ) JOBS=$(JOBS) PACKAGES="$(PACKAGES)" sh systemtest/fuzz.sh
 
 clean:
 	rm -rf bin bench-out

@@ -1,27 +1,40 @@
 #!/bin/sh
-# Runs every fuzz target of the project for $FUZZ (default 10s), and names those that found something.
+# Runs every fuzz target of the project for $FUZZ (default 10s), $JOBS at a time (default 1), and names those that found something.
+# With PACKAGES only the targets of those: PACKAGES='./warc ./crawler/...'. With JOBS over 1 each target has one worker.
 set -eu
-FUZZ=${FUZZ:-10s}
-out=$(mktemp)
-trap 'rm -f "$out"' EXIT
-failed=
-for dir in $(go list -f '{{.Dir}}' ./...); do
+FUZZ=${FUZZ:-10s} JOBS=${JOBS:-1}
+
+# One target: what it printed comes out in one piece, what it found is noted in $found.
+if [ $# = 3 ]; then
+  dir=$1 name=$2 target=$3
+  [ "$JOBS" -gt 1 ] && workers=-parallel=1 || workers=
+  out=$(mktemp)
+  trap 'rm -f "$out"' EXIT
+  # shellcheck disable=SC2086
+  if (cd "$dir" && go test -run '^$' -fuzz "^$target\$" -fuzztime "$FUZZ" $workers .) </dev/null >"$out" 2>&1; then
+    printf '== %s %s\n%s\n' "$name" "$target" "$(tail -n 2 "$out")"
+    exit
+  fi
+  # On a busy machine Go calls it a failure when its own clock ends a run; a finding is written to a file.
+  if grep -q '^ *context deadline exceeded$' "$out" && ! grep -q 'Failing input written to' "$out"; then
+    printf '== %s %s\n%s\nended by the clock, nothing found\n' "$name" "$target" "$(cat "$out")"
+    exit
+  fi
+  printf '== %s %s\n%s\n' "$name" "$target" "$(cat "$out")"
+  echo " $name/$target" >>"$found"
+  exit
+fi
+
+found=$(mktemp)
+trap 'rm -f "$found"' EXIT
+export FUZZ JOBS found
+# shellcheck disable=SC2046,SC2086
+for dir in $(go list -f '{{.Dir}}' ${PACKAGES:-./...}); do
   for target in $(grep -ho '^func Fuzz[A-Za-z0-9_]*' "$dir"/*_test.go 2>/dev/null | sed 's/^func //'); do
-    echo "== $(basename "$dir") $target"
-    if (cd "$dir" && go test -run '^$' -fuzz "^$target\$" -fuzztime "$FUZZ" .) </dev/null >"$out" 2>&1; then
-      tail -n 2 "$out"
-      continue
-    fi
-    cat "$out"
-    # On a busy machine Go calls it a failure when its own clock ends a run; a finding is written to a file.
-    if grep -q '^ *context deadline exceeded$' "$out" && ! grep -q 'Failing input written to' "$out"; then
-      echo "ended by the clock, nothing found"
-      continue
-    fi
-    failed="$failed $(basename "$dir")/$target"
+    echo "$dir $(basename "$dir") $target"
   done
-done
-if [ -n "$failed" ]; then
-  echo "found something:$failed"
+done | xargs -P "$JOBS" -n 3 sh "$0"
+if [ -s "$found" ]; then
+  echo "found something:$(tr -d '\n' <"$found")"
   exit 1
 fi

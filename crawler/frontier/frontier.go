@@ -206,6 +206,7 @@ func openDatabase(dir string, log *slog.Logger) (*badger.DB, error) {
 		WithBaseTableSize(8 << 20).WithBaseLevelSize(64 << 20).WithValueLogFileSize(16 << 20).WithValueThreshold(768 << 10).
 		WithNumCompactors(2).WithCompression(0).WithBlockCacheSize(0).WithIndexCacheSize(0).
 		WithMetricsEnabled(false)
+	opts.TableSizeMultiplier = 1 // a compaction holds a dozen tables that are being built: large ones would be hundreds of MiB
 	return kv.Open(opts, log)
 }
 
