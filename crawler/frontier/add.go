@@ -21,7 +21,7 @@ func (f *Frontier) Force(u URI) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fp := fingerprint(u.key())
-	s, known, err := f.state(fp)
+	s, known, err := f.state(fp, u.key())
 	if err != nil {
 		return false, err
 	}
@@ -55,7 +55,7 @@ func (f *Frontier) add(u URI, fp fingerprintBytes) (bool, error) {
 		return false, nil
 	}
 	if !f.filter.isNew(fp) {
-		_, known, err := f.state(fp)
+		_, known, err := f.state(fp, u.key())
 		if err != nil {
 			return false, err
 		}

@@ -134,7 +134,7 @@ func (f *Frontier) Defer(u *URI, first URI) error {
 	first.Queue, first.Priority = u.Queue, Prerequisite
 	first.tidy()
 	fp := fingerprint(first.key())
-	s, known, err := f.state(fp)
+	s, known, err := f.state(fp, first.key())
 	if err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func (f *Frontier) Claim(u URI) (*URI, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fp := fingerprint(u.key())
-	s, known, err := f.state(fp)
+	s, known, err := f.state(fp, u.key())
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (f *Frontier) Claim(u URI) (*URI, error) {
 		if _, err := f.add(u, fp); err != nil {
 			return nil, err
 		}
-		if s, _, err = f.state(fp); err != nil {
+		if s, _, err = f.state(fp, u.key()); err != nil {
 			return nil, err
 		}
 	}

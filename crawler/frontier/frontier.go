@@ -269,12 +269,12 @@ func (f *Frontier) get(key string) ([]byte, bool, error) {
 }
 
 // state reads what is known of a URI: from what is not committed yet, then from the database.
-func (f *Frontier) state(fp fingerprintBytes) (seenState, bool, error) {
+func (f *Frontier) state(fp fingerprintBytes, key string) (seenState, bool, error) {
 	v, ok, err := f.get(seenKey(fp))
 	if err != nil || !ok {
 		return seenState{}, false, err
 	}
-	s, err := decodeState(v)
+	s, err := decodeState(v, key)
 	return s, err == nil, err
 }
 
@@ -295,7 +295,7 @@ func (f *Frontier) Done(key string) (status int, done bool, err error) {
 func (f *Frontier) Record(key string) (record []byte, status int, done bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s, known, err := f.state(fingerprint(key))
+	s, known, err := f.state(fingerprint(key), key)
 	return bytes.Clone(s.record), s.status, known && !s.queued, err
 }
 

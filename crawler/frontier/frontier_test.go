@@ -273,6 +273,34 @@ func TestUnbegunLogFiles(t *testing.T) {
 	}
 }
 
+// What an entry's texts have in common with one another is not stored, and comes back.
+func TestEntryTexts(t *testing.T) {
+	for _, u := range []URI{
+		{},
+		{URL: "http://example.org/", Queue: "example.org"},
+		{URL: "https://example.org/a/b?c", Queue: "example.org", Key: "http://example.org/a/b", Via: "https://example.org/a/", Source: "https://example.org/", Path: "LLE", Host: "other.example"},
+		{URL: "https://example.org:8443/", Queue: "example.org:8443", Via: "https://example.org:8443/", Source: "https://example.org:8443/", Path: "h"},
+		{URL: "dns:example.org", Queue: "example.org", Via: "http://example.org/", Path: "http", Host: "h"},
+		{URL: "http://a.example/", Queue: "192.0.2.1", Host: "a.example", Source: "http://b.example/ü"},
+		{URL: "https://", Queue: ""},
+		{URL: "http", Queue: "example.org", Key: "http", Via: "h"},
+	} {
+		u.Priority, u.Cost, u.Tries, u.seq, u.notBefore = Medium, 7, 2, 1<<40, 99
+		got, err := decodeURI([]byte(queueKey(u.Queue, u.Priority, u.seq)), encodeURI(&u))
+		if err != nil || *got != u {
+			t.Errorf("%+v, %v\nwant %+v", got, err, u)
+		}
+		s, err := decodeState(encodeQueuedState(&u), u.key())
+		if err != nil || s.queue != u.Queue || s.seq != u.seq || s.priority != u.Priority || !s.queued {
+			t.Errorf("state %+v, %v, want %+v", s, err, u)
+		}
+	}
+	u := URI{URL: "http://example.org/a", Queue: "example.org", Via: "http://example.org/", Source: "http://example.org/", Path: "L", Cost: 1}
+	if n := len(encodeURI(&u)); n > 25 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	u := uri("h", 1)
 	f.Add([]byte(queueKey("h", 1, 1)), encodeURI(&u))
@@ -281,7 +309,7 @@ func FuzzDecode(f *testing.F) {
 		if u, err := decodeURI(key, value); err == nil && u == nil {
 			t.Fatal("nothing and no error")
 		}
-		_, _ = decodeState(value)
+		_, _ = decodeState(value, "http://h/")
 		_, _ = decodeHost(value)
 		_, _ = decodeRecord(value)
 		_, _ = decodeTotals(value)

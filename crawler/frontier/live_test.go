@@ -310,7 +310,7 @@ func TestEncodings(t *testing.T) {
 	if got, err := decodeRecord(encodeRecord(&r)); err != nil || got != r {
 		t.Errorf("%+v, %v", got, err)
 	}
-	s, err := decodeState(encodeDoneState(-9998, time.Unix(1e9, 0), []byte("r")))
+	s, err := decodeState(encodeDoneState(-9998, time.Unix(1e9, 0), []byte("r")), "")
 	if err != nil || s.status != -9998 || s.queued || s.at.Unix() != 1e9 || !bytes.Equal(s.record, []byte("r")) {
 		t.Errorf("%+v, %v", s, err)
 	}

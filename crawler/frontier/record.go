@@ -201,6 +201,28 @@ func (r *reader) text() string {
 	return string(text[:from])
 }
 
+// span is a part of a text.
+type span struct{ from, end int }
+
+func (s span) of(text string) string { return text[s.from:s.end] }
+
+// after reads what appendAfter wrote after the text that is in other of texts, and puts it at the end of texts.
+func (r *reader) after(texts []byte, other span) ([]byte, span) {
+	from, shared := len(texts), r.uvarint()
+	if shared > uint64(other.end-other.from) {
+		r.bad = true
+		return texts, span{}
+	}
+	texts = append(texts, texts[other.from:other.from+int(shared)]...)
+	rest := r.uvarint()
+	text := r.b
+	if r.skip(rest); r.bad {
+		return texts, span{}
+	}
+	texts = append(texts, text[:rest]...)
+	return texts, span{from, len(texts)}
+}
+
 func (r *reader) failed(what string) error {
 	if r.bad {
 		return fmt.Errorf("%s: %w", what, errStored)

@@ -243,7 +243,7 @@ func (f *Frontier) Delete(ctx context.Context, filter URIFilter, attach func(URI
 // drop finishes a queued URI as deleted, unless it is in flight or has another place by now.
 func (f *Frontier) drop(u *URI, attach func(URI) any) (bool, error) {
 	fp := fingerprint(u.key())
-	s, known, err := f.state(fp)
+	s, known, err := f.state(fp, u.key())
 	if err != nil || !known || !s.queued || s.seq != u.seq || s.queue != u.Queue {
 		return false, err
 	}
@@ -280,7 +280,7 @@ func (f *Frontier) Forget(key string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fp := fingerprint(key)
-	s, known, err := f.state(fp)
+	s, known, err := f.state(fp, key)
 	if err != nil || !known {
 		return err
 	}
@@ -320,7 +320,7 @@ func (f *Frontier) Never(key string, status int, attach any) error {
 	defer f.mu.Unlock()
 	defer f.signal()
 	fp := fingerprint(key)
-	s, known, err := f.state(fp)
+	s, known, err := f.state(fp, key)
 	switch {
 	case err != nil || known && !s.queued:
 		return err
@@ -348,7 +348,7 @@ func (f *Frontier) Promote(key string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fp := fingerprint(key)
-	s, known, err := f.state(fp)
+	s, known, err := f.state(fp, key)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // version begins every value.
-const version = 3
+const version = 4
 
 // countersKey has the totals.
 const countersKey = "mcounters"
@@ -30,15 +30,22 @@ func fingerprint(key string) (fp fingerprintBytes) {
 	return fp
 }
 
-// hostHash is 64-bit FNV-1a, spread over its upper bits, of what is between the first "//" of a key and the next "/", "?" or "#"; it is the
-// same for all keys without that.
+// hostHash is 64-bit FNV-1a, spread over its upper bits, of a key's host.
 func hostHash(key string) uint64 {
 	h := uint64(14695981039346656037)
-	_, rest, _ := strings.Cut(key, "//")
-	for i := 0; i < len(rest) && rest[i] != '/' && rest[i] != '?' && rest[i] != '#'; i++ {
-		h = (h ^ uint64(rest[i])) * 1099511628211
+	for _, c := range []byte(hostOf(key)) {
+		h = (h ^ uint64(c)) * 1099511628211
 	}
 	return h * 0x9e3779b97f4a7c15
+}
+
+// hostOf is what is between the first "//" of a key and the next "/", "?" or "#"; it is empty where there is no "//".
+func hostOf(key string) string {
+	_, rest, _ := strings.Cut(key, "//")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	return rest
 }
 
 func seenKey(fp fingerprintBytes) string { return "u" + string(fp[:]) }
@@ -60,39 +67,69 @@ func appendText(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// encodeURI writes a queue entry's value.
+// appendAfter writes s as how much of its beginning it has from another text, and what follows.
+func appendAfter(b []byte, other, s string) []byte {
+	n := 0
+	for n < len(s) && n < len(other) && s[n] == other[n] {
+		n++
+	}
+	return appendText(binary.AppendUvarint(b, uint64(n)), s[n:])
+}
+
+// Texts that a URI mostly begins with, before the name of its queue.
+const (
+	plain  = "http://"
+	secure = "https://"
+)
+
+// encodeURI writes a queue entry's value. Of its texts each has what it begins with in common with one before it.
 func encodeURI(u *URI) []byte {
-	b := make([]byte, 0, 24+len(u.URL)+len(u.Path)+len(u.Via)+len(u.Source)+len(u.Key)+len(u.Host))
+	b := make([]byte, 0, 40+len(u.URL)+len(u.Path)+len(u.Via)+len(u.Source)+len(u.Key)+len(u.Host))
 	b = append(b, version)
 	b = binary.AppendUvarint(b, uint64(u.Tries))
 	b = binary.AppendUvarint(b, uint64(u.notBefore))
 	b = binary.AppendUvarint(b, uint64(u.Cost))
-	for _, s := range []string{u.URL, u.Path, u.Via, u.Source, u.Key, u.Host} {
-		b = appendText(b, s)
+	scheme := plain
+	if strings.HasPrefix(u.URL, secure) {
+		scheme = secure
 	}
-	return b
+	b = append(b, byte(len(scheme)))
+	b = appendAfter(b, scheme+u.Queue, u.URL)
+	b = appendAfter(b, u.URL, u.Via)
+	b = appendAfter(b, u.Via, u.Source)
+	b = appendAfter(b, u.URL, u.Key)
+	b = appendAfter(b, u.Via, u.Path)
+	return appendAfter(b, u.Path, u.Host)
 }
 
 func decodeURI(key, v []byte) (*URI, error) {
 	if len(key) < 11 || key[0] != 'q' || key[len(key)-10] != 0 || key[len(key)-9] >= priorities {
 		return nil, fmt.Errorf("queue key %q: %w", key, errStored)
 	}
-	u := &URI{Queue: string(key[1 : len(key)-10]), Priority: key[len(key)-9], seq: binary.BigEndian.Uint64(key[len(key)-8:])}
+	queue, number := key[1:len(key)-10], key[len(key)-8:]
+	u := &URI{Priority: key[len(key)-9], seq: binary.BigEndian.Uint64(number)}
 	r := reader{b: v}
 	r.version()
 	u.Tries = int(r.uvarint())
 	u.notBefore = int64(r.uvarint())
 	u.Cost = int64(r.uvarint())
-	// One string holds all texts: they live and die together.
-	rest := string(r.b)
-	for _, s := range []*string{&u.URL, &u.Path, &u.Via, &u.Source, &u.Key, &u.Host} {
-		n := r.uvarint()
-		from := len(rest) - len(r.b)
-		if r.skip(n); r.bad {
-			break
-		}
-		*s = rest[from : from+int(n)]
+	scheme := plain
+	if r.byte() == byte(len(secure)) {
+		scheme = secure
 	}
+	// One string holds all texts: they live and die together.
+	var room [512]byte
+	texts := append(append(room[:0], scheme...), queue...)
+	begin := span{0, len(texts)}
+	texts, url := r.after(texts, begin)
+	texts, via := r.after(texts, url)
+	texts, source := r.after(texts, via)
+	texts, known := r.after(texts, url)
+	texts, path := r.after(texts, via)
+	texts, host := r.after(texts, path)
+	all := string(texts)
+	u.Queue = all[len(scheme):begin.end]
+	u.URL, u.Via, u.Source, u.Key, u.Path, u.Host = url.of(all), via.of(all), source.of(all), known.of(all), path.of(all), host.of(all)
 	return u, r.failed("queue entry")
 }
 
@@ -109,10 +146,14 @@ type seenState struct {
 
 const (
 	stateQueued = 'q'
+	stateOwn    = 'o' // queued, and the queue has the name of the key's host
 	stateDone   = 'd'
 )
 
 func encodeQueuedState(u *URI) []byte {
+	if u.Queue == hostOf(u.key()) {
+		return binary.AppendUvarint(append(make([]byte, 0, 8), version, stateOwn, u.Priority), u.seq)
+	}
 	b := append(make([]byte, 0, 12+len(u.Queue)), version, stateQueued, u.Priority)
 	b = binary.AppendUvarint(b, u.seq)
 	return appendText(b, u.Queue)
@@ -127,16 +168,19 @@ func encodeDoneState(status int, at time.Time, record []byte) []byte {
 
 func isDone(v []byte) bool { return len(v) > 1 && v[1] == stateDone }
 
-func decodeState(v []byte) (seenState, error) {
+// decodeState reads the state of the URI that is known by key.
+func decodeState(v []byte, key string) (seenState, error) {
 	r := reader{b: v}
 	r.version()
 	var s seenState
 	switch kind := r.byte(); kind {
-	case stateQueued:
+	case stateQueued, stateOwn:
 		s.queued = true
 		s.priority = r.byte()
 		s.seq = r.uvarint()
-		s.queue = r.text()
+		if s.queue = hostOf(key); kind == stateQueued {
+			s.queue = r.text()
+		}
 		r.bad = r.bad || s.priority >= priorities
 	case stateDone:
 		s.status = int(r.varint())
