@@ -38,18 +38,20 @@ type CheckpointInfo struct {
 // Checkpoint writes the frontier, as some commit left it, into the new folder dir, while the crawl goes on. The folder
 // appears, whole and durable, when Checkpoint returns nil; after an error there is none.
 func (f *Frontier) Checkpoint(ctx context.Context, dir string) error {
-	if err := f.checkpoint(ctx, dir); err != nil {
+	if err := fillNew(dir, func(temporary string) error { return f.checkpoint(ctx, temporary) }); err != nil {
 		return fmt.Errorf("checkpoint %s: %w", dir, err)
 	}
 	return nil
 }
 
-func (f *Frontier) checkpoint(ctx context.Context, dir string) (err error) {
-	if err := absent(dir); err != nil {
+// fillNew makes a folder: what fill puts into a temporary one is at path, durable, when fillNew returns nil. Where something is at
+// path already, unless it is an empty folder, the answer is fs.ErrExist; after an error nothing was made.
+func fillNew(path string, fill func(temporary string) error) (err error) {
+	if err := absent(path); err != nil {
 		return err
 	}
 	d := disk.New()
-	temporary := dir + ".new"
+	temporary := path + ".new"
 	if err := d.RemoveAll(temporary); err != nil {
 		return err
 	}
@@ -61,9 +63,23 @@ func (f *Frontier) checkpoint(ctx context.Context, dir string) (err error) {
 			err = errors.Join(err, d.RemoveAll(temporary))
 		}
 	}()
+	if err := fill(temporary); err != nil {
+		return err
+	}
+	if err := d.SyncDir(temporary); err != nil {
+		return err
+	}
+	if err := d.RemoveAll(path); err != nil {
+		return err
+	}
+	return d.Rename(temporary, path)
+}
+
+func (f *Frontier) checkpoint(ctx context.Context, into string) error {
+	d := disk.New()
 	info := CheckpointInfo{Version: version, Time: f.cfg.Now().UTC()}
 	hash := sha256.New()
-	if err := d.WriteFile(filepath.Join(temporary, checkpointData), func(w io.Writer) error {
+	if err := d.WriteFile(filepath.Join(into, checkpointData), func(w io.Writer) error {
 		out := &stoppable{ctx: ctx, w: io.MultiWriter(w, hash)}
 		s := f.db.NewStream()
 		s.NumGo, s.MaxSize, s.LogPrefix = 2, 4<<20, "Checkpoint"
@@ -79,14 +95,11 @@ func (f *Frontier) checkpoint(ctx context.Context, dir string) (err error) {
 	f.mu.Lock()
 	info.Counters = f.counters
 	f.mu.Unlock()
-	if err := d.WriteFile(filepath.Join(temporary, checkpointInfo), func(w io.Writer) error {
+	return d.WriteFile(filepath.Join(into, checkpointInfo), func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(info)
-	}); err != nil {
-		return err
-	}
-	return d.Rename(temporary, dir)
+	})
 }
 
 // absent answers fs.ErrExist if there is something at path, unless that is an empty folder.
@@ -139,16 +152,13 @@ func Restore(ctx context.Context, dir, frontierDir string) error {
 	if err != nil {
 		return err
 	}
-	if err := restore(ctx, dir, frontierDir, info); err != nil {
+	if err := fillNew(frontierDir, func(temporary string) error { return restore(ctx, dir, temporary, info) }); err != nil {
 		return fmt.Errorf("restore frontier from %s: %w", dir, err)
 	}
 	return nil
 }
 
-func restore(ctx context.Context, dir, to string, info CheckpointInfo) (err error) {
-	if err := absent(to); err != nil {
-		return err
-	}
+func restore(ctx context.Context, dir, into string, info CheckpointInfo) error {
 	in, err := os.Open(filepath.Join(dir, checkpointData))
 	if err != nil {
 		return err
@@ -165,29 +175,7 @@ func restore(ctx context.Context, dir, to string, info CheckpointInfo) (err erro
 	if _, err := in.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	d := disk.New()
-	temporary := to + ".new"
-	if err := d.RemoveAll(temporary); err != nil {
-		return err
-	}
-	if err := d.MkdirAll(temporary); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, d.RemoveAll(temporary))
-		}
-	}()
-	if err := loadInto(temporary, bufio.NewReaderSize(&readable{ctx, in}, 1<<20)); err != nil {
-		return err
-	}
-	if err := d.SyncDir(temporary); err != nil {
-		return err
-	}
-	if err := d.RemoveAll(to); err != nil {
-		return err
-	}
-	return d.Rename(temporary, to)
+	return loadInto(into, bufio.NewReaderSize(&readable{ctx, in}, 1<<20))
 }
 
 func loadInto(dir string, r io.Reader) (err error) {
