@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 
 	"holdfast/catalog"
@@ -142,29 +141,6 @@ func (e *eager) Write(b []byte) (int, error) {
 		e.begun = size
 	}
 	return n, err
-}
-
-// Parts returns the names of the files that are partly received.
-func (s *Store) Parts() ([]catalog.FileName, error) {
-	var names []catalog.FileName
-	seen := make(map[string]bool)
-	for _, r := range s.roots {
-		if seen[r.incoming] {
-			continue
-		}
-		seen[r.incoming] = true
-		entries, err := os.ReadDir(r.incoming)
-		if err != nil {
-			return nil, fmt.Errorf("list what is coming in: %w", err)
-		}
-		for _, e := range entries {
-			name, ok := strings.CutSuffix(e.Name(), partSuffix)
-			if ok && checkName(catalog.FileName(name)) == nil {
-				names = append(names, catalog.FileName(name))
-			}
-		}
-	}
-	return names, nil
 }
 
 // DropPart removes what was received of a file; nothing there is no error.

@@ -215,22 +215,3 @@ func listFolder(dir string) ([]Held, error) {
 	}
 	return held, nil
 }
-
-// WalkManifests visits every file that the manifests under the roots vouch for, shard by shard and by name:
-// what a lost catalog is rebuilt from. It reads only, and needs no open store.
-func WalkManifests(roots []string, visit func(Held) error) error {
-	for n := range catalog.Shard(catalog.Shards) {
-		for _, root := range roots {
-			held, err := listFolder(filepath.Join(root, n.String()))
-			if err != nil {
-				return fmt.Errorf("walk the manifests of %s: %w", root, err)
-			}
-			for _, h := range held {
-				if err := visit(h); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}

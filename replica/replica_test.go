@@ -36,11 +36,16 @@ func (n *node) put(name catalog.FileName, seed uint64, size int) []byte {
 
 func (n *node) get(name catalog.FileName) []byte {
 	n.t.Helper()
-	var b bytes.Buffer
-	if err := n.r.Get(context.Background(), name, 0, -1, &b); err != nil {
+	in, err := n.r.OpenRange(context.Background(), name, 0, -1)
+	if err != nil {
 		n.t.Fatal(err)
 	}
-	return b.Bytes()
+	defer in.Close()
+	b, err := io.ReadAll(in)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return b
 }
 
 // TestFilesBecomeVerifiedCopies puts files on one node, and follows them to two replicas with bytes and one
@@ -246,8 +251,8 @@ func TestRemovedFilesGo(t *testing.T) {
 		if _, ok := c.node("sums-1").r.sums.Lookup(fileName(0)); ok {
 			t.Fatal("the record is still there")
 		}
-		if err := c.node("south-1").r.Get(t.Context(), fileName(0), 0, -1, io.Discard); !errors.Is(err, ErrUnknown) {
-			t.Fatalf("Get: %v", err)
+		if _, err := c.node("south-1").r.OpenRange(t.Context(), fileName(0), 0, -1); !errors.Is(err, ErrUnknown) {
+			t.Fatalf("OpenRange: %v", err)
 		}
 	})
 }

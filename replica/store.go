@@ -258,19 +258,6 @@ func (s *Store) Shards() []catalog.Shard {
 	return used
 }
 
-// Free returns the bytes that may still be stored: what the disks have free, less reserve and promises.
-func (s *Store) Free() (int64, error) {
-	var total int64
-	for _, r := range s.roots {
-		free, err := s.room(r)
-		if err != nil {
-			return 0, err
-		}
-		total += max(free, 0)
-	}
-	return total, nil
-}
-
 func (s *Store) room(r *root) (int64, error) {
 	free, _, err := s.disk.Free(r.path)
 	if err != nil {
