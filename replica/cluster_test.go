@@ -190,6 +190,14 @@ func (c *cluster) run(names ...string) (stop func()) {
 	}
 }
 
+// runCluster is newCluster with all its nodes running until the end of the test.
+func runCluster(t *testing.T, names ...string) *cluster {
+	t.Helper()
+	c := newCluster(t, names...)
+	t.Cleanup(c.run(names...))
+	return c
+}
+
 func (c *cluster) node(name string) *node { return c.nodes[nodeID(name)] }
 
 // View, Propose and Watch are the catalog's.

@@ -112,8 +112,7 @@ func TestSourcesMisbehave(t *testing.T) {
 					}
 					return answered(in)
 				}
-				stop := c.run("north-1", "south-1")
-				defer stop()
+				defer c.run("north-1", "south-1")()
 				c.node("north-1").put("a.warc.gz", 7, size)
 				c.complete("a.warc.gz")
 				if !bytes.Equal(read(t, c.node("south-1").r.store, "a.warc.gz"), good) {
@@ -184,7 +183,7 @@ func TestPutSurvivesFaults(t *testing.T) {
 			path, b := sourceFile(t, 3, 5000)
 			dir := t.TempDir()
 			twin := disk.NewFaulty(t.TempDir())
-			s := openStore(t, dir, twin.Disk())
+			s := openStore(t, storeConfig(dir), twin.Disk())
 			as := catalog.Addition{Name: "p.warc.gz", Collection: "web"}
 			twin.FailAt(n, nil)
 			_, _, err := s.Adopt(t.Context(), path, as, own)
@@ -195,7 +194,7 @@ func TestPutSurvivesFaults(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			s = openStore(t, dir, twin.Disk())
+			s = openStore(t, storeConfig(dir), twin.Disk())
 			left, err := s.Outbox()
 			if err != nil || !fault && len(left) != 1 {
 				t.Fatalf("fault %d: outbox %v, %v", n, left, err)
@@ -221,7 +220,7 @@ func TestPutSurvivesFaults(t *testing.T) {
 }
 
 func TestAdoptRefuses(t *testing.T) {
-	s := openStore(t, t.TempDir(), disk.New())
+	s := openStore(t, storeConfig(t.TempDir()), disk.New())
 	path, _ := sourceFile(t, 1, 3<<20)
 	put := func(name string, own Ownership) error {
 		_, _, err := s.Adopt(t.Context(), path, catalog.Addition{Name: catalog.FileName(name)}, own)
@@ -294,8 +293,7 @@ func TestAFullDiskIsReported(t *testing.T) {
 		south.open()
 		twin.FailAt(6, disk.ErrFull)
 		c.node("north-1").put("a.warc.gz", 1, 5<<20)
-		stop := c.run("north-1", "south-1")
-		defer stop()
+		defer c.run("north-1", "south-1")()
 		c.until("the failure is in the catalog", func(v catalog.View) bool {
 			f, err := v.File("a.warc.gz")
 			return err == nil && f.Copy("south").State == catalog.UploadFailed && f.Copy("south").Reason != ""

@@ -97,8 +97,7 @@ func TestARefusedPutKeepsPendingBytes(t *testing.T) {
 		if !north.inOutbox(fileName(1)) {
 			t.Fatal("the bytes that Put has called safe are gone")
 		}
-		stop := c.run("north-1", "south-1")
-		defer stop()
+		defer c.run("north-1", "south-1")()
 		c.complete(fileName(1))
 	})
 }
@@ -123,8 +122,7 @@ func TestARefusedPutKeepsAcceptedBytes(t *testing.T) {
 				t.Fatalf("order %v: the bytes that were accepted are gone", order)
 			}
 			l.catchUp()
-			stop := c.run("north-1", "south-1")
-			defer stop()
+			defer c.run("north-1", "south-1")()
 			c.complete(fileName(1))
 		})
 	}
@@ -134,9 +132,7 @@ func TestARefusedPutKeepsAcceptedBytes(t *testing.T) {
 // one that does not, and on one that holds its checksum.
 func TestASecondSourceIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, "north-1", "north-2", "south-1", "sums-1")
-		stop := c.run("north-1", "north-2", "south-1", "sums-1")
-		defer stop()
+		c := runCluster(t, "north-1", "north-2", "south-1", "sums-1")
 		c.node("south-1").put(fileName(1), 1, 1000)
 		c.complete(fileName(1))
 		for _, name := range []string{"north-1", "north-2", "sums-1"} {
@@ -218,8 +214,7 @@ func TestAMissingFileIsReportedOnceItIsKnown(t *testing.T) {
 func TestAReleaseSparesWhatIsPutMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "north-2", "south-1")
-		stop := c.run("north-1", "south-1")
-		defer stop()
+		defer c.run("north-1", "south-1")()
 		source, name := c.node("north-2"), fileName(1)
 		path, _ := sourceFile(t, 1, 1000)
 		source.putInto("web", name, path)

@@ -34,6 +34,16 @@ func (n *node) put(name catalog.FileName, seed uint64, size int) []byte {
 	return b
 }
 
+// putSome puts so many files.
+func (n *node) putSome(count, size int) (names []catalog.FileName) {
+	n.t.Helper()
+	for i := range count {
+		names = append(names, fileName(i))
+		n.put(fileName(i), uint64(i), size)
+	}
+	return names
+}
+
 func (n *node) get(name catalog.FileName) []byte {
 	n.t.Helper()
 	in, err := n.r.OpenRange(context.Background(), name, 0, -1)
@@ -52,9 +62,7 @@ func (n *node) get(name catalog.FileName) []byte {
 // with checksums, and out of the outbox.
 func TestFilesBecomeVerifiedCopies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, "north-1", "south-1", "sums-1")
-		stop := c.run("north-1", "south-1", "sums-1")
-		defer stop()
+		c := runCluster(t, "north-1", "south-1", "sums-1")
 		north, south, sums := c.node("north-1"), c.node("south-1"), c.node("sums-1")
 		var names []catalog.FileName
 		var bodies [][]byte
@@ -96,15 +104,9 @@ func TestFilesBecomeVerifiedCopies(t *testing.T) {
 // the pull road brings them back.
 func TestAnAuditRepairsACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, "north-1", "south-1", "sums-1")
-		stop := c.run("north-1", "south-1", "sums-1")
-		defer stop()
+		c := runCluster(t, "north-1", "south-1", "sums-1")
 		north, south, sums := c.node("north-1"), c.node("south-1"), c.node("sums-1")
-		var names []catalog.FileName
-		for i := range 4 {
-			names = append(names, fileName(i))
-			north.put(fileName(i), uint64(i), 5000)
-		}
+		names := north.putSome(4, 5000)
 		c.complete(names...)
 		synctest.Wait()
 		flip(t, south.r.store.Path(names[0]))
@@ -185,15 +187,9 @@ func flip(t *testing.T, path string) {
 // then deletes what it had.
 func TestShardsMove(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, "north-1", "south-1", "north-2", "sums-1", "sums-2")
-		stop := c.run("north-1", "south-1", "north-2", "sums-1", "sums-2")
-		defer stop()
+		c := runCluster(t, "north-1", "south-1", "north-2", "sums-1", "sums-2")
 		first, second := c.node("north-1"), c.node("north-2")
-		var names []catalog.FileName
-		for i := range 6 {
-			names = append(names, fileName(i))
-			first.put(fileName(i), uint64(i), 3000)
-		}
+		names := first.putSome(6, 3000)
 		c.complete(names...)
 		c.assign("north", "north-2", 0, catalog.Shards)
 		c.assign("sums", "sums-2", 0, catalog.Shards)
@@ -232,9 +228,7 @@ func TestShardsMove(t *testing.T) {
 // TestRemovedFilesGo removes a file from the archive.
 func TestRemovedFilesGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, "north-1", "south-1", "sums-1")
-		stop := c.run("north-1", "south-1", "sums-1")
-		defer stop()
+		c := runCluster(t, "north-1", "south-1", "sums-1")
 		b := c.node("north-1").put(fileName(0), 0, 100)
 		c.complete(fileName(0))
 		c.must(catalog.RemoveFile, catalog.FileRemoval{Name: fileName(0), SHA256: heldOf("x", b).SHA256, Reason: "a test"})
@@ -269,8 +263,7 @@ func TestPutWaitsForAQuorum(t *testing.T) {
 			t.Fatalf("Put: %v", err)
 		}
 		north.open()
-		stop := c.run("north-1", "south-1")
-		defer stop()
+		defer c.run("north-1", "south-1")()
 		sleep(t.Context(), 10*time.Second)
 		c.mu.Lock()
 		c.cut = false
@@ -283,14 +276,9 @@ func TestPutWaitsForAQuorum(t *testing.T) {
 func TestCopyingGoesOnWithoutAQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "south-1")
-		var names []catalog.FileName
-		for i := range 3 * 4 {
-			names = append(names, fileName(i))
-			c.node("north-1").put(fileName(i), uint64(i), 1000)
-		}
+		names := c.node("north-1").putSome(3*4, 1000)
 		c.cut = true
-		stop := c.run("north-1", "south-1")
-		defer stop()
+		defer c.run("north-1", "south-1")()
 		sleep(t.Context(), 10*time.Second)
 		for _, name := range names {
 			if !c.node("south-1").r.store.Has(name) {
@@ -307,9 +295,7 @@ func TestCopyingGoesOnWithoutAQuorum(t *testing.T) {
 // TestACopyThatCannotBeOpenedIsReadElsewhere puts something else in the place of a copy.
 func TestACopyThatCannotBeOpenedIsReadElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, "north-1", "south-1")
-		stop := c.run("north-1", "south-1")
-		defer stop()
+		c := runCluster(t, "north-1", "south-1")
 		north := c.node("north-1")
 		north.put(fileName(1), 1, 1000)
 		c.complete(fileName(1))
@@ -329,9 +315,7 @@ func TestACopyThatCannotBeOpenedIsReadElsewhere(t *testing.T) {
 func TestAReaderFindsADamagedCopy(t *testing.T) {
 	for _, reader := range []string{"north-1", "sums-1"} {
 		synctest.Test(t, func(t *testing.T) {
-			c := newCluster(t, "north-1", "south-1", "sums-1")
-			stop := c.run("north-1", "south-1", "sums-1")
-			defer stop()
+			c := runCluster(t, "north-1", "south-1", "sums-1")
 			name := fileName(1)
 			body := c.node("north-1").put(name, 1, 1_000_000)
 			c.complete(name)

@@ -46,10 +46,7 @@ func twoRoots(dir string) StoreConfig {
 // one under another name, and with one given up.
 func TestARootThatIsNotMountedIsRefused(t *testing.T) {
 	cfg := twoRoots(t.TempDir())
-	s, err := OpenStore(cfg, disk.New(), discard())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openStore(t, cfg, disk.New())
 	s.roots[0].promised = 1 << 50
 	if err := keep(s, "a.warc", []byte("bytes")); err != nil {
 		t.Fatal(err)
@@ -134,9 +131,7 @@ func TestARootIsMarkedWhateverFails(t *testing.T) {
 // TestADiskThatGoesAwayIsNotLoss audits while the disk is away, puts a further file, reads, and mounts the disk again.
 func TestADiskThatGoesAwayIsNotLoss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newCluster(t, "north-1", "south-1")
-		stop := c.run("north-1", "south-1")
-		defer stop()
+		c := runCluster(t, "north-1", "south-1")
 		north := c.node("north-1")
 		north.put(fileName(1), 1, 1000)
 		c.complete(fileName(1))

@@ -23,10 +23,7 @@ const copySize = 1 << 30
 func benchStore(b *testing.B) (*Store, Held) {
 	b.Helper()
 	dir := b.TempDir()
-	s, err := OpenStore(storeConfig(dir), disk.New(), discard())
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := openStore(b, storeConfig(dir), disk.New())
 	path := filepath.Join(dir, "made")
 	f, err := os.Create(path)
 	if err != nil {
@@ -101,10 +98,7 @@ func processorTime(b *testing.B) func() {
 func BenchmarkCopy(b *testing.B) {
 	from, held := benchStore(b)
 	dial := loopback(b, from)
-	to, err := OpenStore(storeConfig(b.TempDir()), disk.New(), discard())
-	if err != nil {
-		b.Fatal(err)
-	}
+	to := openStore(b, storeConfig(b.TempDir()), disk.New())
 	b.SetBytes(copySize)
 	defer processorTime(b)()
 	for b.Loop() {

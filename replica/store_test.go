@@ -53,9 +53,9 @@ func storeConfig(dir string) StoreConfig {
 	}
 }
 
-func openStore(t *testing.T, dir string, d disk.Disk) *Store {
+func openStore(t testing.TB, cfg StoreConfig, d disk.Disk) *Store {
 	t.Helper()
-	s, err := OpenStore(storeConfig(dir), d, discard())
+	s, err := OpenStore(cfg, d, discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,6 +78,16 @@ func keep(s *Store, name string, b []byte) error {
 		return fmt.Errorf("complete: %v, %w", ok, err)
 	}
 	return p.finish()
+}
+
+// keepAll stores size bytes under each name, which depend on its place in the list.
+func keepAll(t *testing.T, s *Store, names []string, size int) {
+	t.Helper()
+	for i, name := range names {
+		if err := keep(s, name, content(uint64(i), size)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // checkManifests runs sha256sum -c in every shard and demands that every file it does not know is loose.
@@ -125,20 +135,16 @@ func read(t *testing.T, s *Store, name string) []byte {
 
 func TestStoreKeepsListsAndForgets(t *testing.T) {
 	dir := t.TempDir()
-	s := openStore(t, dir, disk.New())
+	s := openStore(t, storeConfig(dir), disk.New())
 	names := siblings(3)
-	for i, name := range names {
-		if err := keep(s, name, content(uint64(i), 3000+i)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	keepAll(t, s, names, 3000)
 	checkManifests(t, s)
-	s = openStore(t, dir, disk.New())
+	s = openStore(t, storeConfig(dir), disk.New())
 	held, err := s.List(catalog.FileName(names[0]).Shard())
 	if err != nil || len(held) != 3 {
 		t.Fatalf("List: %v, %v", held, err)
 	}
-	if !bytes.Equal(read(t, s, names[1]), content(1, 3001)) {
+	if !bytes.Equal(read(t, s, names[1]), content(1, 3000)) {
 		t.Fatal("other bytes came back")
 	}
 	if err := s.Quarantine(held[0].Name, "bit rot"); err != nil {
@@ -210,7 +216,7 @@ func TestStoreSurvivesFaults(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			s = openStore(t, dir, twin.Disk())
+			s = openStore(t, storeConfig(dir), twin.Disk())
 			checkManifests(t, s)
 			for name, ok := range acked {
 				if ok && !s.Has(catalog.FileName(name)) {
@@ -234,13 +240,9 @@ func TestStoreSurvivesFaults(t *testing.T) {
 
 func TestOpenStoreRepairsManifests(t *testing.T) {
 	dir := t.TempDir()
-	s := openStore(t, dir, disk.New())
+	s := openStore(t, storeConfig(dir), disk.New())
 	names := siblings(3)
-	for i, name := range names {
-		if err := keep(s, name, content(uint64(i), 100)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	keepAll(t, s, names, 100)
 	folder := filepath.Dir(s.Path(catalog.FileName(names[0])))
 	path := filepath.Join(folder, ManifestName)
 	text, err := os.ReadFile(path)
@@ -254,7 +256,7 @@ func TestOpenStoreRepairsManifests(t *testing.T) {
 	if err := os.Remove(filepath.Join(folder, names[0])); err != nil {
 		t.Fatal(err)
 	}
-	s = openStore(t, dir, disk.New())
+	s = openStore(t, storeConfig(dir), disk.New())
 	if got := fmt.Sprint(s.Loose(), s.Missing()); got != fmt.Sprintf("[%s] [%s]", names[2], names[0]) {
 		t.Fatalf("loose and missing: %s", got)
 	}
@@ -273,10 +275,7 @@ func TestOpenStoreRepairsManifests(t *testing.T) {
 func TestStoreIsFull(t *testing.T) {
 	cfg := storeConfig(t.TempDir())
 	cfg.Reserve = 1 << 60
-	s, err := OpenStore(cfg, disk.New(), discard())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openStore(t, cfg, disk.New())
 	if err := keep(s, "a.warc", []byte("x")); !errors.Is(err, disk.ErrFull) {
 		t.Fatalf("keep: %v", err)
 	}
@@ -293,10 +292,7 @@ func TestStoreUsesTheRoomiestDisk(t *testing.T) {
 	dir := t.TempDir()
 	cfg := storeConfig(dir)
 	cfg.Roots = append(cfg.Roots, filepath.Join(dir, "more"))
-	s, err := OpenStore(cfg, disk.New(), discard())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openStore(t, cfg, disk.New())
 	s.roots[0].promised = 1 << 30
 	names := siblings(2)
 	for i, name := range names {
@@ -308,8 +304,8 @@ func TestStoreUsesTheRoomiestDisk(t *testing.T) {
 		}
 		s.roots[0].promised, s.roots[1].promised = 0, 1<<20
 	}
-	if s, err = OpenStore(cfg, disk.New(), discard()); err != nil || !s.Has(catalog.FileName(names[1])) {
-		t.Fatalf("after opening again: %v", err)
+	if s = openStore(t, cfg, disk.New()); !s.Has(catalog.FileName(names[1])) {
+		t.Fatal("opened again, it lacks a file")
 	}
 	if err := os.Mkdir(filepath.Join(cfg.Roots[0], catalog.FileName(names[0]).Shard().String()), 0o755); err != nil {
 		t.Fatal(err)
