@@ -63,37 +63,3 @@ func VerifyEvents(events []Event, previous Digest) error {
 	}
 	return nil
 }
-
-// VerifyTrail checks the whole trail and returns the number of events. A trail that was pruned begins with the
-// first event left; an error about its contents wraps ErrTrail.
-func VerifyTrail(r Reader) (int, error) {
-	const page = 1000
-	var last Event
-	for n := 0; ; {
-		after := ""
-		if n > 0 {
-			after = hex16(last.Seq)
-		}
-		events, err := list[Event](r, PrefixTrail, after, page)
-		if err != nil {
-			return n, err
-		}
-		if n > 0 && len(events) > 0 && events[0].Seq != last.Seq+1 {
-			return n, fmt.Errorf("event %d follows event %d: %w", events[0].Seq, last.Seq, ErrTrail)
-		}
-		if err := VerifyEvents(events, last.Hash); err != nil {
-			return n, err
-		}
-		if n += len(events); len(events) > 0 {
-			last = events[len(events)-1]
-		}
-		if len(events) == page {
-			continue
-		}
-		h, _, err := get[head](r, keyTrail)
-		if err == nil && (h.Seq != last.Seq || h.Hash != last.Hash) {
-			err = fmt.Errorf("last event is %d, should be %d: %w", last.Seq, h.Seq, ErrTrail)
-		}
-		return n, err
-	}
-}

@@ -33,26 +33,11 @@ func found1[T any](v T, there bool, err error) (T, error) {
 // Cluster returns the cluster's own record; ErrNotFound before it was founded.
 func (v View) Cluster() (Cluster, error) { return found1(get[Cluster](v.rec, keyCluster)) }
 
-// Clock returns the time of the last command.
-func (v View) Clock() (Time, error) {
-	t, _, err := get[Time](v.rec, keyClock)
-	return t, err
-}
-
 // Members returns all members by id.
 func (v View) Members() ([]Member, error) { return list[Member](v.rec, PrefixMembers, "", 0) }
 
 // Member returns the member, or ErrNotFound.
 func (v View) Member(id NodeID) (Member, error) { return found1(v.rec.member(id)) }
-
-// MemberByName returns the member of that name, or ErrNotFound.
-func (v View) MemberByName(name string) (Member, error) {
-	id, err := found1(get[NodeID](v.rec, keyName(name)))
-	if err != nil {
-		return Member{}, err
-	}
-	return v.Member(id)
-}
 
 // Replicas returns all replicas by name.
 func (v View) Replicas() ([]Replica, error) { return v.rec.replicas() }

@@ -134,11 +134,6 @@ func (v View) Releases(node NodeID, after FileName, n int) ([]File, error) {
 	return v.entries(tails(v.rec, PrefixReleases(node), string(after), n))
 }
 
-// Sourced returns at most n files behind after whose bytes the node keeps as their source.
-func (v View) Sourced(node NodeID, after FileName, n int) ([]File, error) {
-	return v.entries(tails(v.rec, prefixSource(node), string(after), n))
-}
-
 // Disputed returns at most n files behind after that have a disputed copy.
 func (v View) Disputed(after FileName, n int) ([]File, error) {
 	behind := ""
@@ -159,38 +154,12 @@ func (v View) Disputed(after FileName, n int) ([]File, error) {
 	return v.entries(names, err)
 }
 
-// Holding is a node that has the bytes of a file or shard.
+// Holding is a node that has the bytes of a file.
 type Holding struct {
 	Node    NodeID      `json:"node"`
 	Replica ReplicaName `json:"replica"`
 	Place   string      `json:"place"`            // of the replica
 	Source  bool        `json:"source,omitempty"` // keeps the bytes of a file only until it may release them
-}
-
-// CoveringShard returns the members that hold the shard in the bitarchive replicas, by replica.
-func (v View) CoveringShard(shard Shard) ([]Holding, error) {
-	replicas, err := v.rec.replicas()
-	if err != nil {
-		return nil, err
-	}
-	var out []Holding
-	for _, r := range replicas {
-		if r.Kind != Bitarchive {
-			continue
-		}
-		p, err := v.rec.placement(r.Name, shard)
-		if err != nil {
-			return nil, err
-		}
-		alive, err := v.rec.isMember(p.Holder)
-		if err != nil {
-			return nil, err
-		}
-		if alive {
-			out = append(out, Holding{Node: p.Holder, Replica: r.Name, Place: r.Place})
-		}
-	}
-	return out, nil
 }
 
 // CoveringFile returns the members that have good bytes of the file: the holders of good copies by replica,

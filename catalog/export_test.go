@@ -1,0 +1,59 @@
+package catalog
+
+import "fmt"
+
+// What only the tests look at.
+
+// Clock returns the time of the last command.
+func (v View) Clock() (Time, error) {
+	t, _, err := get[Time](v.rec, keyClock)
+	return t, err
+}
+
+// MemberByName returns the member of that name, or ErrNotFound.
+func (v View) MemberByName(name string) (Member, error) {
+	id, err := found1(get[NodeID](v.rec, keyName(name)))
+	if err != nil {
+		return Member{}, err
+	}
+	return v.Member(id)
+}
+
+// Sourced returns at most n files behind after whose bytes the node keeps as their source.
+func (v View) Sourced(node NodeID, after FileName, n int) ([]File, error) {
+	return v.entries(tails(v.rec, prefixSource(node), string(after), n))
+}
+
+// VerifyTrail checks the whole trail and returns the number of events. A trail that was pruned begins with the
+// first event left; an error about its contents wraps ErrTrail.
+func VerifyTrail(r Reader) (int, error) {
+	const page = 1000
+	var last Event
+	for n := 0; ; {
+		after := ""
+		if n > 0 {
+			after = hex16(last.Seq)
+		}
+		events, err := list[Event](r, PrefixTrail, after, page)
+		if err != nil {
+			return n, err
+		}
+		if n > 0 && len(events) > 0 && events[0].Seq != last.Seq+1 {
+			return n, fmt.Errorf("event %d follows event %d: %w", events[0].Seq, last.Seq, ErrTrail)
+		}
+		if err := VerifyEvents(events, last.Hash); err != nil {
+			return n, err
+		}
+		if n += len(events); len(events) > 0 {
+			last = events[len(events)-1]
+		}
+		if len(events) == page {
+			continue
+		}
+		h, _, err := get[head](r, keyTrail)
+		if err == nil && (h.Seq != last.Seq || h.Hash != last.Hash) {
+			err = fmt.Errorf("last event is %d, should be %d: %w", last.Seq, h.Seq, ErrTrail)
+		}
+		return n, err
+	}
+}
