@@ -56,6 +56,7 @@ type backend struct {
 	puts     int
 	captures []cdx.Capture
 	missing  []int // shards
+	orders   []harvest.Act
 }
 
 var self = catalog.Fingerprint(key())
@@ -167,7 +168,7 @@ func (b *backend) Query(context.Context, cdx.Query) iter.Seq2[cdx.Capture, error
 	}
 }
 
-type crawls struct{}
+type crawls struct{ b *backend }
 
 func (crawls) Progress(context.Context, catalog.Job) (Progress, error) { return Progress{Done: 5}, nil }
 func (crawls) Check(job harvest.Job) error {
@@ -177,7 +178,10 @@ func (crawls) Check(job harvest.Job) error {
 	return nil
 }
 
-func (crawls) Order(_ context.Context, job catalog.Job, o harvest.Order) (harvest.Reply, error) {
+func (c crawls) Order(_ context.Context, job catalog.Job, o harvest.Order) (harvest.Reply, error) {
+	c.b.mu.Lock()
+	c.b.orders = append(c.b.orders, o.Act)
+	c.b.mu.Unlock()
 	switch {
 	case job.State != catalog.JobStarted:
 		return harvest.Reply{}, fmt.Errorf("job %d does not run: %w", job.ID, ErrNotFound)
@@ -232,7 +236,7 @@ func cluster(t *testing.T) (*backend, func(catalog.Role) *Client) {
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: 1},
 	})
-	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Audits: audits{}, Crawls: crawls{}, Captures: b, Index: indexes{}, Invites: b}, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Audits: audits{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	return b, func(role catalog.Role) *Client {
 		text := "holdfast-nobody-nothing"

@@ -54,9 +54,25 @@ func (s *server) jobRoutes(api huma.API) {
 			if err := s.Catalog.Linear(ctx); err != nil {
 				return nil, err
 			}
+			if err := s.endPause(ctx, in.ID, in.Body.wish()); err != nil {
+				return nil, err
+			}
 			job, err := s.showJob(ctx, in.ID)
 			return &answer[Job]{job}, err
 		})
+}
+
+// endPause ends the pause that an order gave to the crawl of a job that is to run on: it is the crawl's own, the catalog does not know it.
+func (s *server) endPause(ctx context.Context, id uint64, wish catalog.JobWish) error {
+	job, _, err := s.job(id)
+	if err != nil || wish != catalog.WishRun || job.State != catalog.JobStarted {
+		return err
+	}
+	_, err = s.order(ctx, id, harvest.Order{Act: harvest.ActResume, By: callerOf(ctx).Name})
+	if errors.Is(err, ErrNotFound) { // no crawl of it is open
+		return nil
+	}
+	return err
 }
 
 // jobEndRoutes decide what becomes of a failed job.

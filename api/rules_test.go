@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -91,6 +92,29 @@ func TestAFailedJobIsToldOfUntilItIsDecided(t *testing.T) {
 	if told() {
 		t.Error("what was decided is told of still")
 	}
+}
+
+// Who lets a job run on ends an order's pause too, which the catalog does not know of; a job that no node crawls needs no order.
+func TestRunningOnEndsAnOrdersPause(t *testing.T) {
+	b, client := cluster(t)
+	c := client(catalog.RoleCurator)
+	job, err := c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wish := func(w catalog.JobWish, want ...harvest.Act) {
+		t.Helper()
+		b.orders = nil
+		if got, err := c.WishJob(t.Context(), job.ID, w, "a reason"); err != nil || got.Wish != w || !slices.Equal(b.orders, want) {
+			t.Errorf("%s: %+v %v, orders %v, want %v", w, got, err, b.orders, want)
+		}
+	}
+	wish(catalog.WishRun)
+	b.must(catalog.ClaimJob, catalog.JobRef{ID: job.ID, Node: self})
+	b.must(catalog.StartJob, catalog.JobRef{ID: job.ID, Node: self, Attempt: 1})
+	wish(catalog.WishRun, harvest.ActResume)
+	wish(catalog.WishPause)
+	wish(catalog.WishRun, harvest.ActResume)
 }
 
 func TestAStopSaysWhatItWaitsFor(t *testing.T) {

@@ -45,16 +45,29 @@ type target struct {
 	Crawl string `arg:"" name:"job" help:"A job's number, or the folder of a crawl that runs on this machine."`
 }
 
-// give gives the order and shows how much it changed.
+// give gives the order and shows how much it changed, or how the crawl stands now.
 func (t target) give(a *app, o harvest.Order) error {
 	reply, err := a.order(t.Crawl, o)
 	if err != nil {
 		return err
 	}
 	return a.answer(reply, func() error {
+		if reply.Live != nil {
+			_, err := fmt.Fprintln(a.stdout, standing(reply.Live))
+			return err
+		}
 		_, err := fmt.Fprintf(a.stdout, "%d\n", reply.Count)
 		return err
 	})
+}
+
+// standing is a crawl's state, why, and until when.
+func standing(l *harvest.Live) string {
+	text := strings.TrimSpace(l.State + " " + l.Reason)
+	if l.Until != nil {
+		text += " until " + l.Until.UTC().Format(time.RFC3339)
+	}
+	return text
 }
 
 type liveCmd struct{ target }
@@ -68,7 +81,7 @@ func (c liveCmd) Run(a *app) error {
 }
 
 func showLive(a *app, l *harvest.Live) error {
-	rows := []table.Row{{"state", strings.TrimSpace(l.State + " " + l.Reason)}, {"time", l.Elapsed.Std().Round(time.Second)},
+	rows := []table.Row{{"state", standing(l)}, {"time", l.Elapsed.Std().Round(time.Second)},
 		{"URIs", fmt.Sprintf("%d found, %d queued, %d fetched, %d failed, %d left out", l.Discovered, l.Queued, l.Succeeded, l.Failed, l.Disregard)},
 		{"rate", fmt.Sprintf("%.1f URIs and %s a second; %.1f since the beginning", l.Rate, size(int64(l.ByteRate)), l.Average)}}
 	for what, counts := range map[string]map[string]int64{"statuses": l.Statuses, "types": l.Types, "queues": l.QueueStates} {

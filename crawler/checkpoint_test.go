@@ -71,7 +71,7 @@ func TestCheckpoint(t *testing.T) {
 	if n := c.frontier.Counters(); n.Queued != 30 || n.Succeeded != 12 || c.objects.Load() != 11 { // the front page, robots.txt
 		t.Errorf("counters %+v, %d objects", n, c.objects.Load())
 	}
-	c.Pause("to look")
+	c.pause(forOperator, hold{reason: "to look"}, 0)
 	l := begin(t, c)
 	if now := l.queued("/p/"); !slices.Equal(now, queued) {
 		t.Errorf("%d are queued: %v\nat the checkpoint: %v", len(now), now, queued)

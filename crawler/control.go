@@ -39,7 +39,11 @@ func (c *Crawl) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error
 		all, err := c.checkpoints()
 		return harvest.Reply{Checkpoints: all}, err
 	}
-	return harvest.Reply{Count: n}, err
+	reply := harvest.Reply{Count: n}
+	if err == nil && slices.Contains([]harvest.Act{harvest.ActPause, harvest.ActResume, harvest.ActStop}, o.Act) {
+		reply.Live = c.liveFigures() // it may have more than one reason to wait
+	}
+	return reply, err
 }
 
 // listen keeps the crawl open until done is called, if it still takes orders. The context ends when the crawl is cut off.
@@ -66,9 +70,9 @@ func (c *Crawl) listen(ctx context.Context) (during context.Context, done func()
 func (c *Crawl) act(ctx context.Context, o harvest.Order) (int64, error) {
 	switch o.Act {
 	case harvest.ActPause:
-		c.pauseFor(o.Reason, o.For.Std(), o.By)
+		c.pause(forOperator, hold{reason: o.Reason, by: o.By}, o.For.Std())
 	case harvest.ActResume:
-		c.resume(o.By, 0)
+		c.resume(forOperator, o.By, nil)
 	case harvest.ActStop:
 		reason := o.Reason
 		if reason == "" {

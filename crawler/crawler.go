@@ -95,7 +95,7 @@ type Crawl struct {
 	cut       context.CancelCauseFunc // ends what is in flight
 	until     time.Time               // when a pause ends by itself, or what is in flight is cut off
 	alarm     *time.Timer             // for that
-	pauses    int                     // counts pauses and ends of pauses
+	holds     [holders]*hold          // why it is paused
 	restoreTo string                  // the checkpoint that an operator wants the crawl to be started from
 	objects   atomic.Int64
 

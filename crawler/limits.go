@@ -65,7 +65,7 @@ func (c *Crawl) watchTime(done <-chan struct{}) {
 
 // watchDisk pauses the crawl while its disk has less room than it is to leave.
 func (c *Crawl) watchDisk(done <-chan struct{}) {
-	paused := 0
+	full := false
 	look := func() {
 		least := c.base().MinFreeDisk
 		free, _, err := c.disk.Free(c.cfg.Dir)
@@ -73,19 +73,14 @@ func (c *Crawl) watchDisk(done <-chan struct{}) {
 			c.log.Warn("room on the disk is not known", "error", err)
 			return
 		}
-		full := least > 0 && free < uint64(least)
-		c.mu.Lock()
-		state, pauses := c.state, c.pauses
-		c.mu.Unlock()
+		before := full
+		full = least > 0 && free < uint64(least)
 		switch {
-		case full && state == Running:
-			c.Pause(fmt.Sprintf("the disk has %d bytes free, min_free_disk is %d", free, least))
+		case full && !before:
+			c.pause(forDisk, hold{reason: fmt.Sprintf("the disk has %d bytes free, min_free_disk is %d", free, least)}, 0)
 			c.log.Warn("crawl pauses", "free", free, "min_free_disk", least)
-			c.mu.Lock()
-			paused = c.pauses
-			c.mu.Unlock()
-		case !full && state == Paused && paused == pauses:
-			c.resume("", paused)
+		case before && !full:
+			c.resume(forDisk, "", nil)
 		}
 	}
 	look()

@@ -266,7 +266,7 @@ func startPaused(t testing.TB, cfg Config) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Pause("before it starts")
+	c.pause(forOperator, hold{reason: "before it starts"}, 0)
 	return begin(t, c)
 }
 

@@ -49,26 +49,51 @@ func (c *Crawl) Progress() Progress {
 	return p
 }
 
-// Pause lets URIs in flight end and begins no more, until Resume. A pause is not idleness: no limit of time runs on.
-func (c *Crawl) Pause(reason string) { c.pauseFor(reason, 0, "") }
+// holder is on whose behalf a crawl is paused. Each has a pause of its own, and the crawl goes on when there is none.
+type holder int
 
-// pauseFor pauses; with a length of time, the crawl goes on by itself after that.
-func (c *Crawl) pauseFor(reason string, length time.Duration, by string) {
+const (
+	forOperator holder = iota // an order
+	forRunner                 // whoever runs the crawl: Pause and Resume
+	forDisk
+	holders
+)
+
+// hold is a pause.
+type hold struct{ reason, by string }
+
+// Pause lets URIs in flight end and begins no more, until Resume. A pause is not idleness: no limit of time runs on.
+func (c *Crawl) Pause(reason string) { c.pause(forRunner, hold{reason: reason}, 0) }
+
+// pause pauses; with a length of time, an operator's pause ends by itself after that.
+func (c *Crawl) pause(who holder, why hold, length time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state != Running && c.state != Preparing && c.state != Paused {
 		return
 	}
 	if c.state != Paused {
-		c.note(report.NotePaused, reason)
+		c.note(report.NotePaused, why.reason)
+		c.setState(Paused)
+		c.frontier.Pause()
 	}
-	c.setState(Paused)
-	c.reason = reason
-	c.frontier.Pause()
-	c.pauses++
-	pause := c.pauses
-	deadline := c.setAlarm(length, func() { c.resume("", pause) })
-	c.publish(events.Event{Kind: events.Paused, Reason: reason, By: by, Deadline: deadline})
+	c.holds[who] = &why
+	var deadline *time.Time
+	if who == forOperator {
+		deadline = c.setAlarm(length, func() { c.resume(who, "", &why) })
+	}
+	c.reason = c.whyPaused().reason
+	c.publish(events.Event{Kind: events.Paused, Reason: why.reason, By: why.by, Deadline: deadline})
+}
+
+// whyPaused is the first of the pauses, nil if there is none. The caller holds mu.
+func (c *Crawl) whyPaused() *hold {
+	for _, h := range c.holds {
+		if h != nil {
+			return h
+		}
+	}
+	return nil
 }
 
 // setAlarm has act called after a length of time, if there is one, instead of what was to be called before. It returns when that
@@ -87,23 +112,30 @@ func (c *Crawl) setAlarm(length time.Duration, act func()) *time.Time {
 	return &until
 }
 
-// Resume ends a pause.
-func (c *Crawl) Resume() { c.resume("", 0) }
+// Resume ends what Pause began. A pause by an operator's order, or for want of room on the disk, goes on.
+func (c *Crawl) Resume() { c.resume(forRunner, "", nil) }
 
-// resume ends a pause: the one with the number given, or, with 0, any.
-func (c *Crawl) resume(by string, pause int) {
+// resume ends the pause of who, if there is one; and only if it is this one, unless that is nil.
+func (c *Crawl) resume(who holder, by string, only *hold) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.state != Paused || pause != 0 && pause != c.pauses {
+	if h := c.holds[who]; c.state != Paused || h == nil || only != nil && only != h {
+		return
+	}
+	c.holds[who] = nil
+	if who == forOperator {
+		c.setAlarm(0, nil)
+	}
+	if h := c.whyPaused(); h != nil {
+		c.reason = h.reason
+		c.publish(events.Event{Kind: events.Paused, Reason: h.reason, By: h.by})
 		return
 	}
 	c.setState(Preparing)
 	if c.ran {
 		c.setState(Running)
 	}
-	c.pauses++
 	c.reason = ""
-	c.setAlarm(0, nil)
 	c.frontier.Resume()
 	c.note(report.NoteRunning, "Running")
 	c.publish(events.Event{Kind: events.Resumed, By: by})

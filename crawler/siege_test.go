@@ -208,7 +208,7 @@ func TestNothingIsLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.pauseFor("lunch", time.Hour, "anna")
+		c.pause(forOperator, hold{"lunch", "anna"}, time.Hour)
 		l := &live{Crawl: c, t: t, ended: make(chan struct{})}
 		go func() {
 			defer close(l.ended)

@@ -1,0 +1,68 @@
+package crawler
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/harvest"
+)
+
+// Who pauses a crawl ends no one else's pause: an operator's order, whoever runs the crawl and a full disk each have one of their own.
+func TestPausesAreSeparate(t *testing.T) {
+	s := pages(t, 5, hello)
+	job := newJob(s.URL + "/")
+	job.Settings.MinFreeDisk = 1 << 60
+	l := startPaused(t, Config{Dir: t.TempDir(), Job: job})
+	now := func() *harvest.Live { return l.obey(harvest.Order{Act: harvest.ActLive}).Live }
+	reason := func(part string) {
+		t.Helper()
+		until(t, part, func() bool { v := now(); return v.State == "PAUSED" && strings.Contains(v.Reason, part) })
+	}
+	reason("before it starts")
+	until(t, "the disk has no room", func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.holds[forDisk] != nil })
+	l.Pause("the lease")
+	l.obey(harvest.Order{Act: harvest.ActResume})
+	reason("the lease")
+	if v := l.obey(harvest.Order{Act: harvest.ActPause, Reason: "lunch", For: harvest.Duration(time.Hour)}).Live; v.State != "PAUSED" || v.Reason != "lunch" || v.Until == nil {
+		t.Errorf("%+v", v)
+	}
+	l.Resume()
+	reason("lunch")
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("min_free_disk", 0)})
+	until(t, "the disk has room", func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.holds[forDisk] == nil })
+	reason("lunch")
+	if len(s.requests()) != 0 {
+		t.Errorf("a paused crawl asked: %v", s.requests())
+	}
+	l.Pause("the lease")
+	if v := l.obey(harvest.Order{Act: harvest.ActResume}).Live; v.State != "PAUSED" || v.Reason != "the lease" || v.Until != nil {
+		t.Errorf("%+v", v)
+	}
+	l.Resume()
+	if sum := l.end(); sum.Reason != "completed" || sum.Counters.Succeeded != 7 {
+		t.Errorf("summary %+v", sum)
+	}
+}
+
+// A pause with a length ends by itself; one that took its place does not end with it.
+func TestPauseEndsByItself(t *testing.T) {
+	s := pages(t, 5, hello)
+	l := startPaused(t, Config{Dir: t.TempDir(), Job: newJob(s.URL + "/")})
+	l.obey(harvest.Order{Act: harvest.ActPause, Reason: "short", For: harvest.Duration(time.Millisecond)})
+	if sum := l.end(); sum.Reason != "completed" {
+		t.Errorf("summary %+v", sum)
+	}
+	l = startPaused(t, Config{Dir: t.TempDir(), Job: newJob(s.URL + "/")})
+	l.obey(harvest.Order{Act: harvest.ActPause, Reason: "first", For: harvest.Duration(time.Hour)})
+	l.mu.Lock()
+	first := l.holds[forOperator]
+	l.mu.Unlock()
+	l.obey(harvest.Order{Act: harvest.ActPause, Reason: "second"})
+	l.resume(forOperator, "", first) // as the first one's clock would
+	if v := l.obey(harvest.Order{Act: harvest.ActLive}).Live; v.State != "PAUSED" || v.Reason != "second" || v.Until != nil {
+		t.Errorf("%+v", v)
+	}
+	l.Stop("enough")
+	l.end()
+}
