@@ -138,9 +138,6 @@ func (e *Expression) holds(u *Subject) bool {
 	return false
 }
 
-// Failures counts the uses in which the expression failed.
-func (e *Expression) Failures() uint64 { return e.failed.Load() }
-
 func expressionStep(at place, r harvest.Rule, decision Decision, log *slog.Logger) (step, error) {
 	if r.Expression == "" {
 		return step{}, at.wrong("expression", "none", "a CEL expression")

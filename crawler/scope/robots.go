@@ -15,18 +15,16 @@ import (
 
 // Limits on a robots.txt (RFC 9309 asks for at least 500 KiB).
 const (
-	MaxRobots   = 512 << 10
-	maxRules    = 20_000
-	maxLine     = 16 << 10 // the rest of a line does not count
-	maxSitemaps = 1000
+	MaxRobots = 512 << 10
+	maxRules  = 20_000
+	maxLine   = 16 << 10 // the rest of a line does not count
 )
 
 // Robots is what a robots.txt says to us. The zero value allows everything.
 type Robots struct {
-	denyAll  bool
-	rules    []robotsRule // longest first; of equals those that allow
-	delay    time.Duration
-	sitemaps []string
+	denyAll bool
+	rules   []robotsRule // longest first; of equals those that allow
+	delay   time.Duration
 }
 
 type robotsRule struct {
@@ -87,7 +85,6 @@ func parseRobots(body []byte, product string, anyones bool) *Robots {
 	own, others := &Robots{}, &Robots{}
 	g := robotsGroup{inRules: true, everyones: anyones}
 	named := false
-	var sitemaps []string
 	for len(body) > 0 {
 		var line []byte
 		if i := bytes.IndexAny(body, "\r\n"); i >= 0 {
@@ -112,17 +109,12 @@ func parseRobots(body []byte, product string, anyones bool) *Robots {
 			g.each(own, others, func(r *Robots) { r.rule(key == "allow", value) })
 		case "crawl-delay": // does not end a group's names, as RFC 9309 has it of lines it does not know
 			g.each(own, others, func(r *Robots) { r.crawlDelay(value) })
-		case "sitemap":
-			if len(sitemaps) < maxSitemaps && value != "" {
-				sitemaps = append(sitemaps, value)
-			}
 		}
 	}
 	r := others
 	if named {
 		r = own
 	}
-	r.sitemaps = sitemaps
 	r.order()
 	return r
 }
@@ -159,9 +151,7 @@ func robotsLine(line []byte) (key, value string, ok bool) {
 	switch key {
 	case "user-agent", "useragent", "user agent":
 		key = "user-agent"
-	case "allow", "sitemap":
-	case "site-map":
-		key = "sitemap"
+	case "allow":
 	case "disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw":
 		key = "disallow"
 	case "crawl-delay", "crawldelay":
@@ -217,17 +207,8 @@ func (r *Robots) order() {
 // Delay is the Crawl-delay, 0 if there is none.
 func (r *Robots) Delay() time.Duration { return r.delay }
 
-// Sitemaps are the sitemaps it names, as they are written; they are for all crawlers.
-func (r *Robots) Sitemaps() []string { return r.sitemaps }
-
-// Allowed tells whether a path, with its query, may be fetched: the longest rule that matches decides, and
-// of equals the one that allows.
-func (r *Robots) Allowed(path string) bool {
-	allowed, _ := r.Explain(path)
-	return allowed
-}
-
-// Explain is Allowed, and the line that says so, "" where none does.
+// Explain tells whether a path, with its query, may be fetched, and the line that says so, "" where none does: the longest
+// rule that matches decides, and of equals the one that allows.
 func (r *Robots) Explain(path string) (allowed bool, line string) {
 	const robots = "/robots.txt"
 	if strings.HasPrefix(path, robots) && (len(path) == len(robots) || path[len(robots)] == '?') {

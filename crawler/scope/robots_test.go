@@ -95,3 +95,9 @@ func simple(s string) bool {
 	}
 	return true
 }
+
+// Allowed is what Explain says first.
+func (r *Robots) Allowed(path string) bool {
+	allowed, _ := r.Explain(path)
+	return allowed
+}

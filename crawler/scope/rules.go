@@ -65,9 +65,6 @@ func newRules(setting string, list []harvest.Rule, log *slog.Logger) (*Rules, er
 	return &Rules{steps}, nil
 }
 
-// Empty reports whether there are no rules, which say PASS to all.
-func (r *Rules) Empty() bool { return r == nil || len(r.steps) == 0 }
-
 // Decide returns the word of the last rule that spoke, and its name; Pass where none did.
 func (r *Rules) Decide(u *Subject) (Decision, string) {
 	if r == nil {
@@ -79,25 +76,6 @@ func (r *Rules) Decide(u *Subject) (Decision, string) {
 		}
 	}
 	return Pass, ""
-}
-
-// Explain tells what each rule says, in order.
-func (r *Rules) Explain(u *Subject) []Word {
-	if r == nil {
-		return nil
-	}
-	words := make([]Word, 0, len(r.steps))
-	decided := -1
-	for i := range r.steps {
-		words = append(words, r.steps[i].word(u))
-		if words[i].Decision != Pass {
-			decided = i
-		}
-	}
-	if decided >= 0 {
-		words[decided].Decided = true
-	}
-	return words
 }
 
 func (s *step) word(u *Subject) Word {
