@@ -62,11 +62,6 @@ func NewSheets(s Settings) (*Sheets, error) {
 	return out, nil
 }
 
-// Timed reports whether what holds for a URI may change with the clock.
-func (s *Sheets) Timed() bool {
-	return slices.ContainsFunc(s.sheets, func(c compiledSheet) bool { return c.from != c.until || len(c.Days) > 0 })
-}
-
 // Empty reports whether the same settings hold for all.
 func (s *Sheets) Empty() bool { return len(s.sheets) == 0 }
 

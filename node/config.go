@@ -126,9 +126,6 @@ func ParseConfig(path, text string) (*File, error) {
 	return f, nil
 }
 
-// Path returns where the file was read from.
-func (f *File) Path() string { return f.path }
-
 func (f *File) check(text string) error {
 	if f.Cluster == "" {
 		return errors.New("cluster: the cluster needs a name, as in: cluster = \"example\"")

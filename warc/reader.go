@@ -170,14 +170,6 @@ func (r *Reader) here() int64 {
 	return r.member
 }
 
-// Position passes over the rest of the current record and returns where it lies.
-func (r *Reader) Position() (Position, error) {
-	if r.cur == nil {
-		return Position{File: r.name, Offset: r.src.offset()}, nil
-	}
-	return r.cur.Position()
-}
-
 // start goes to where the next record begins, over members that end and blank lines.
 func (r *Reader) start() error {
 	blanks := 0
