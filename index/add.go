@@ -29,36 +29,6 @@ func (x *Index) Renew(ctx context.Context, file string, open func() (io.ReadClos
 	return x.add(ctx, file, open, true)
 }
 
-// Rebuild reads every file anew, and lets its new captures answer in place of
-// its old ones, one file after the other. Files that are not in the list are
-// removed. Queries go on meanwhile.
-func (x *Index) Rebuild(ctx context.Context, names []string, open func(file string) (io.ReadCloser, error)) error {
-	keep := make(map[string]bool, len(names))
-	for _, name := range names {
-		keep[name] = true
-	}
-	var gone []string
-	for file, err := range x.Files(ctx) {
-		if err != nil {
-			return err
-		}
-		if !keep[file.Name] {
-			gone = append(gone, file.Name)
-		}
-	}
-	for _, name := range gone {
-		if err := x.Remove(name); err != nil {
-			return err
-		}
-	}
-	for _, name := range names {
-		if err := x.add(ctx, name, func() (io.ReadCloser, error) { return open(name) }, true); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (x *Index) add(ctx context.Context, name string, open func() (io.ReadCloser, error), again bool) error {
 	if err := x.gate.enter(); err != nil {
 		return err

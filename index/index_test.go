@@ -247,13 +247,15 @@ func TestConcurrentAdds(t *testing.T) {
 	}
 }
 
-func TestRebuild(t *testing.T) {
+func TestRenew(t *testing.T) {
 	x := openIndex(t, t.TempDir())
 	twoFiles(t, x)
 	var a archive
 	a.page("2026-05-01T00:00:00Z", "http://example.com/", "new reading")
-	err := x.Rebuild(context.Background(), []string{"a.warc.gz"}, func(string) (io.ReadCloser, error) { return a.open() })
-	if err != nil {
+	if err := x.Remove("b.warc.gz"); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Renew(context.Background(), "a.warc.gz", func() (io.ReadCloser, error) { return a.open() }); err != nil {
 		t.Fatal(err)
 	}
 	got := ask(t, x, cdx.Query{URL: "example.com", Match: cdx.Domain}, nil)
