@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -19,6 +20,7 @@ type crawlCmd struct {
 	Out   string   `required:"" placeholder:"DIR" help:"Gets warcs/, logs/ and reports/. A crawl that was interrupted there is gone on with."`
 	Name  string   `default:"crawl" help:"What the job is called."`
 	From  string   `name:"checkpoint" placeholder:"NAME" help:"Start from this checkpoint of the crawl in DIR again."`
+	Prior []string `name:"earlier" placeholder:"PATH" help:"WARC files of earlier crawls, or folders of them: what they have already is recorded as a revisit, as the settings deduplicate and conditional say; may be repeated."`
 	Seeds []string `arg:"" name:"url" help:"Where to start."`
 }
 
@@ -41,7 +43,7 @@ type crawled struct {
 	restore string
 }
 
-func (c crawlCmd) Run(a *app) error {
+func (c crawlCmd) Run(a *app) (err error) {
 	settings, err := c.settings()
 	if err != nil {
 		return err
@@ -50,9 +52,22 @@ func (c crawlCmd) Run(a *app) error {
 	if err := job.Validate(); err != nil {
 		return err
 	}
-	done, err := crawl(a, c.Out, c.From, job)
+	run := crawler.Config{Dir: c.Out, Job: job, From: c.From}
+	if len(c.Prior) > 0 {
+		if settings.Deduplicate == "none" && !settings.Conditional && len(settings.Sheets) == 0 {
+			return errors.New("--earlier changes nothing while deduplicate is none and conditional is false: give --set deduplicate=url, digest or equivalent, or --set conditional=true")
+		}
+		earlier, failed := openShelf(a, filepath.Join(c.Out, "state", "earlier"), c.Prior)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, earlier.index.Close()) }()
+		run.Earlier = crawler.Archived{Captures: earlier, Records: earlier, Log: a.log}
+	}
+	done, err := crawl(a, run)
 	for err == nil && done.restore != "" {
-		done, err = crawl(a, c.Out, done.restore, job)
+		run.From = done.restore
+		done, err = crawl(a, run)
 	}
 	if err != nil {
 		return err
@@ -67,18 +82,18 @@ func (c crawlCmd) Run(a *app) error {
 	return a.ctx.Err()
 }
 
-// crawl runs the job in the folder, showing its progress.
-func crawl(a *app, dir, from string, job harvest.Job) (crawled, error) {
-	log := a.log
+// crawl runs a crawl, showing its progress.
+func crawl(a *app, cfg crawler.Config) (crawled, error) {
+	cfg.Log = a.log
 	if !a.Verbose {
-		log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		cfg.Log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	run, err := crawler.New(crawler.Config{Dir: dir, Job: job, Log: log, From: from})
+	run, err := crawler.New(cfg)
 	if err != nil {
 		return crawled{}, err
 	}
 	ctx, stop := context.WithCancel(a.ctx)
-	deaf, err := serveControl(ctx, dir, run)
+	deaf, err := serveControl(ctx, cfg.Dir, run)
 	if err != nil {
 		a.log.Warn("the crawl takes no orders", "error", err)
 		deaf = func() {}
@@ -105,9 +120,9 @@ func crawl(a *app, dir, from string, job harvest.Job) (crawled, error) {
 		return crawled{}, err
 	}
 	n := summary.Counters
-	done := crawled{Dir: dir, Stop: summary.Reason, Discovered: n.Discovered, Fetched: n.Succeeded, Failed: n.Failed, Queued: n.Queued, Bytes: n.Bytes,
+	done := crawled{Dir: cfg.Dir, Stop: summary.Reason, Discovered: n.Discovered, Fetched: n.Succeeded, Failed: n.Failed, Queued: n.Queued, Bytes: n.Bytes,
 		Seconds: summary.Elapsed.Seconds(), Files: []string{}, restore: summary.Restore}
-	entries, err := os.ReadDir(filepath.Join(dir, "warcs"))
+	entries, err := os.ReadDir(filepath.Join(cfg.Dir, "warcs"))
 	for _, e := range entries {
 		done.Files = append(done.Files, e.Name())
 	}

@@ -86,7 +86,7 @@ func (c *crawls) crawl(ctx context.Context, r *crawling, log *slog.Logger) (craw
 func (c *crawls) crawlFrom(ctx context.Context, r *crawling, turns jobPace, dir, from string, log *slog.Logger) (crawler.Summary, error) {
 	crawl, err := crawler.New(crawler.Config{
 		Dir: dir, Job: r.job.Spec, Prefix: fmt.Sprintf("%d-%s", r.job.ID, fileWord(r.job.Harvest)), Node: c.n.cfg.Name,
-		Disk: &c.n.disk, Log: log, Pacer: turns, Earlier: earlier{c.n}, From: from,
+		Disk: &c.n.disk, Log: log, Pacer: turns, Earlier: crawler.Archived{Captures: captures{c.n}, Records: replayRecords{c.n}, Log: log}, From: from,
 		Finished: func(f warc.Finished) error { return c.enter(ctx, r.job, f.Path, f.Size, f.SHA256) },
 	})
 	if err != nil {
