@@ -149,13 +149,6 @@ func New(backend Backend, log *slog.Logger) http.Handler {
 	return mux
 }
 
-// Description returns the OpenAPI 3.1 description of the API, as served at /openapi.json.
-func Description() ([]byte, error) {
-	s := &server{log: slog.New(slog.DiscardHandler)}
-	_, description := s.routes()
-	return description, nil
-}
-
 // propose asks for a change in the name of the caller and decodes the command's value into value, unless nil.
 func (s *server) propose(ctx context.Context, kind catalog.Kind, body, value any) error {
 	result, err := s.Catalog.Propose(ctx, kind, body, callerOf(ctx).Name)

@@ -17,27 +17,24 @@ type AuditRequest struct {
 func (s *server) auditRoutes(api huma.API) {
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/audits", id: "audit-list", tag: "audits",
 		summary: "List the audits, newest first"},
-		func(ctx context.Context, _ *struct{}) (*answer[Page[Audit]], error) {
-			audits, err := s.Audits.List(ctx)
-			return &answer[Page[Audit]]{Page[Audit]{Items: append([]Audit{}, audits...)}}, err
+		func(ctx context.Context, _ *struct{}) (Page[Audit], error) {
+			return whole(s.Audits.List(ctx))
 		})
 	type start struct{ Body AuditRequest }
 	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/audits", id: "audit-run", tag: "audits",
 		summary: "Read all copies again and compare them with the catalog", status: http.StatusCreated},
-		func(ctx context.Context, in *start) (*answer[Audit], error) {
+		func(ctx context.Context, in *start) (Audit, error) {
 			if name := in.Body.Replica; name != "" {
 				if _, err := s.replica(string(name)); err != nil {
-					return nil, err
+					return Audit{}, err
 				}
 			}
-			audit, err := s.Audits.Start(ctx, in.Body.Replica, callerOf(ctx).Name)
-			return &answer[Audit]{audit}, err
+			return s.Audits.Start(ctx, in.Body.Replica, callerOf(ctx).Name)
 		})
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/audits/{name}", id: "audit-show", tag: "audits",
 		summary: "Show an audit and how far each node is"},
-		func(ctx context.Context, in *ByName) (*answer[Audit], error) {
-			audit, err := s.Audits.Show(ctx, in.Name)
-			return &answer[Audit]{audit}, err
+		func(ctx context.Context, in *ByName) (Audit, error) {
+			return s.Audits.Show(ctx, in.Name)
 		})
 	type wish struct {
 		ByName
@@ -45,8 +42,7 @@ func (s *server) auditRoutes(api huma.API) {
 	}
 	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/audits/{name}/wish", id: "audit-wish", tag: "audits",
 		summary: "Pause an audit, let it run on, or stop it"},
-		func(ctx context.Context, in *wish) (*answer[Audit], error) {
-			audit, err := s.Audits.Wish(ctx, in.Name, in.Body.wish(), in.Body.Reason, callerOf(ctx).Name)
-			return &answer[Audit]{audit}, err
+		func(ctx context.Context, in *wish) (Audit, error) {
+			return s.Audits.Wish(ctx, in.Name, in.Body.wish(), in.Body.Reason, callerOf(ctx).Name)
 		})
 }

@@ -30,7 +30,7 @@ func (s *server) eventRoutes(api huma.API) {
 		After string `query:"after" doc:"the number of the last event that is known; a client that comes back sends Last-Event-ID instead"`
 		Last  string `header:"Last-Event-ID"`
 	}
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
+	register(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
 		summary: "Follow what happens in a crawl, until it ends: server-sent events", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {Description: "An event each: id its number, data its JSON. The last is named end.",

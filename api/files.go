@@ -24,37 +24,32 @@ func (s *server) fileRoutes(api huma.API) {
 	}
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/files", id: "file-list", tag: "files",
 		summary: "List the files whose name has the prefix, by name"},
-		func(_ context.Context, in *list) (*answer[Page[File]], error) {
-			page, err := s.files(in.Prefix, in.After, in.Limit)
-			return &answer[Page[File]]{page}, err
+		func(_ context.Context, in *list) (Page[File], error) {
+			return s.files(in.Prefix, in.After, in.Limit)
 		})
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/files/{name}", id: "file-show", tag: "files",
 		summary: "Show a file and its copies"},
-		func(_ context.Context, in *ByName) (*answer[File], error) {
+		func(_ context.Context, in *ByName) (File, error) {
 			f, err := s.file(in.Name)
 			if err != nil {
-				return nil, err
+				return File{}, err
 			}
-			return &answer[File]{FileOf(f)}, nil
+			return FileOf(f), nil
 		})
 	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/files/{name}/verify", id: "file-verify", tag: "files",
 		summary: "Re-read every copy of a file where it lies", stream: true},
-		func(ctx context.Context, in *ByName) (*answer[Page[Verification]], error) {
+		func(ctx context.Context, in *ByName) (Page[Verification], error) {
 			f, err := s.file(in.Name)
 			if err != nil {
-				return nil, err
+				return Page[Verification]{}, err
 			}
-			found, err := s.Archive.Verify(ctx, f.Name)
-			if err != nil {
-				return nil, err
-			}
-			return &answer[Page[Verification]]{Page[Verification]{Items: append([]Verification{}, found...)}}, nil
+			return whole(s.Archive.Verify(ctx, f.Name))
 		})
 	type removal struct {
 		ByName
 		Body FileRemoval
 	}
-	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/files/{name}/remove", id: "file-remove", tag: "files",
+	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/files/{name}/remove", id: "file-remove", tag: "files",
 		summary: "Remove a file: its entry stays as a tombstone, for ever", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			var digest catalog.Digest

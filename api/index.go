@@ -17,12 +17,11 @@ type IndexRebuild struct {
 func (s *server) indexRoutes(api huma.API) {
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/index", id: "index-status", tag: "index",
 		summary: "How the nodes' indexes stand"},
-		func(ctx context.Context, _ *struct{}) (*answer[Page[IndexStatus]], error) {
-			list, err := s.Index.Status(ctx)
-			return &answer[Page[IndexStatus]]{Page[IndexStatus]{Items: append([]IndexStatus{}, list...)}}, err
+		func(ctx context.Context, _ *struct{}) (Page[IndexStatus], error) {
+			return whole(s.Index.Status(ctx))
 		})
 	type rebuild struct{ Body IndexRebuild }
-	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/index/rebuild", id: "index-rebuild", tag: "index",
+	register(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/index/rebuild", id: "index-rebuild", tag: "index",
 		summary: "Build the index anew from the files", status: http.StatusAccepted},
 		func(ctx context.Context, in *rebuild) (*struct{}, error) {
 			var id catalog.NodeID

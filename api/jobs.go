@@ -37,9 +37,8 @@ func (s *server) jobRoutes(api huma.API) {
 	type create struct{ Body JobRequest }
 	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs", id: "job-create", tag: "jobs",
 		summary: "Create a job and submit it: a node claims it and crawls", status: http.StatusCreated},
-		func(ctx context.Context, in *create) (*answer[Job], error) {
-			job, err := s.createJob(ctx, in.Body)
-			return &answer[Job]{job}, err
+		func(ctx context.Context, in *create) (Job, error) {
+			return s.createJob(ctx, in.Body)
 		})
 	type wish struct {
 		ByID
@@ -47,18 +46,17 @@ func (s *server) jobRoutes(api huma.API) {
 	}
 	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
 		summary: "Pause a job, let it run on, or stop it"},
-		func(ctx context.Context, in *wish) (*answer[Job], error) {
+		func(ctx context.Context, in *wish) (Job, error) {
 			if err := s.propose(ctx, catalog.WishJob, catalog.JobWishing{ID: in.ID, Wish: in.Body.wish(), Reason: in.Body.Reason}, nil); err != nil {
-				return nil, err
+				return Job{}, err
 			}
 			if err := s.Catalog.Linear(ctx); err != nil {
-				return nil, err
+				return Job{}, err
 			}
 			if err := s.endPause(ctx, in.ID, in.Body.wish()); err != nil {
-				return nil, err
+				return Job{}, err
 			}
-			job, err := s.showJob(ctx, in.ID)
-			return &answer[Job]{job}, err
+			return s.showJob(ctx, in.ID)
 		})
 }
 
@@ -79,33 +77,32 @@ func (s *server) endPause(ctx context.Context, id uint64, wish catalog.JobWish) 
 func (s *server) jobEndRoutes(api huma.API) {
 	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
 		summary: "Make a new job of a failed one; the new one is answered"},
-		func(ctx context.Context, in *ByID) (*answer[Job], error) {
+		func(ctx context.Context, in *ByID) (Job, error) {
 			kept, _, err := s.job(in.ID)
 			if err == nil {
 				err = mayReach(callerOf(ctx).Role, kept.Spec.Settings)
 			}
 			if err != nil {
-				return nil, err
+				return Job{}, err
 			}
 			var made catalog.Job
 			if err := s.propose(ctx, catalog.ResubmitJob, catalog.JobRef{ID: in.ID}, &made); err != nil {
-				return nil, err
+				return Job{}, err
 			}
 			job := jobOf(made, nil)
 			job.Settings = &Settings{made.Spec.Settings.Redacted()}
-			return &answer[Job]{job}, nil
+			return job, nil
 		})
 	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
 		summary: "Leave a failed job as it is: it is not to be tried again"},
-		func(ctx context.Context, in *ByID) (*answer[Job], error) {
+		func(ctx context.Context, in *ByID) (Job, error) {
 			if err := s.propose(ctx, catalog.RejectJob, catalog.JobRef{ID: in.ID}, nil); err != nil {
-				return nil, err
+				return Job{}, err
 			}
 			if err := s.Catalog.Linear(ctx); err != nil {
-				return nil, err
+				return Job{}, err
 			}
-			job, err := s.showJob(ctx, in.ID)
-			return &answer[Job]{job}, err
+			return s.showJob(ctx, in.ID)
 		})
 }
 
@@ -130,21 +127,19 @@ func waits(job catalog.Job, name string, self NodeStatus) string {
 func (s *server) jobReadRoutes(api huma.API) {
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs", id: "job-list", tag: "jobs",
 		summary: "List the jobs, newest first"},
-		func(_ context.Context, in *Paging) (*answer[Page[Job]], error) {
-			page, err := s.jobs(in.After, in.Limit)
-			return &answer[Page[Job]]{page}, err
+		func(_ context.Context, in *Paging) (Page[Job], error) {
+			return s.jobs(in.After, in.Limit)
 		})
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}", id: "job-show", tag: "jobs",
 		summary: "Show a job, with live progress while it runs"},
-		func(ctx context.Context, in *ByID) (*answer[Job], error) {
-			job, err := s.showJob(ctx, in.ID)
-			return &answer[Job]{job}, err
+		func(ctx context.Context, in *ByID) (Job, error) {
+			return s.showJob(ctx, in.ID)
 		})
 	type tail struct {
 		ByID
 		Tail int `query:"tail" default:"100" minimum:"0" maximum:"1000000" doc:"last lines; 0: all"`
 	}
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/log", id: "job-log", tag: "jobs",
+	register(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/log", id: "job-log", tag: "jobs",
 		summary: "The last lines of a job's crawl.log", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {Description: "The lines, Heritrix's crawl.log",

@@ -24,15 +24,13 @@ type Removal struct {
 func (s *server) nodeRoutes(api huma.API) {
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/nodes", id: "node-list", tag: "nodes",
 		summary: "List the nodes"},
-		func(ctx context.Context, _ *struct{}) (*answer[Page[Node]], error) {
-			nodes, err := s.nodes(ctx)
-			return &answer[Page[Node]]{Page[Node]{Items: nodes}}, err
+		func(ctx context.Context, _ *struct{}) (Page[Node], error) {
+			return whole(s.nodes(ctx))
 		})
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/nodes/{name}", id: "node-show", tag: "nodes",
 		summary: "Show a node, by name or id"},
-		func(ctx context.Context, in *ByName) (*answer[Node], error) {
-			node, err := s.node(ctx, in.Name)
-			return &answer[Node]{node}, err
+		func(ctx context.Context, in *ByName) (Node, error) {
+			return s.node(ctx, in.Name)
 		})
 	type change struct {
 		ByName
@@ -40,23 +38,22 @@ func (s *server) nodeRoutes(api huma.API) {
 	}
 	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPatch, path: "/api/v1/nodes/{name}", id: "node-update", tag: "nodes",
 		summary: "Change a node's weight, or drain it"},
-		func(ctx context.Context, in *change) (*answer[Node], error) {
+		func(ctx context.Context, in *change) (Node, error) {
 			node, err := s.node(ctx, in.Name)
 			if err != nil {
-				return nil, err
+				return Node{}, err
 			}
 			asked := catalog.MemberChange{ID: node.ID, Weight: in.Body.Weight, Draining: in.Body.Draining}
 			if err := s.propose(ctx, catalog.UpdateMember, asked, nil); err != nil {
-				return nil, err
+				return Node{}, err
 			}
-			node, err = s.node(ctx, string(node.ID))
-			return &answer[Node]{node}, err
+			return s.node(ctx, string(node.ID))
 		})
 	type removal struct {
 		ByName
 		Body Removal
 	}
-	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/nodes/{name}/remove", id: "node-remove", tag: "nodes",
+	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/nodes/{name}/remove", id: "node-remove", tag: "nodes",
 		summary: "Remove a node; refused while it holds shards, unless it is lost", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			node, err := s.node(ctx, in.Name)

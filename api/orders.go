@@ -24,13 +24,12 @@ func (s *server) orderRoutes(api huma.API) {
 	}
 	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/orders", id: "job-order", tag: "jobs",
 		summary: "Control a crawl that runs: its queues, URIs, seeds, settings, checkpoints", limit: orderTime},
-		func(ctx context.Context, in *order) (*answer[harvest.Reply], error) {
+		func(ctx context.Context, in *order) (harvest.Reply, error) {
 			if err := mayOrder(callerOf(ctx).Role, in.Body); err != nil {
-				return nil, err
+				return harvest.Reply{}, err
 			}
 			in.Body.By = callerOf(ctx).Name
-			reply, err := s.order(ctx, in.ID, in.Body)
-			return &answer[harvest.Reply]{reply}, err
+			return s.order(ctx, in.ID, in.Body)
 		})
 	type look struct {
 		ByID
@@ -48,15 +47,14 @@ func (s *server) orderRoutes(api huma.API) {
 	}
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/crawl/{act}", id: "job-look", tag: "jobs",
 		summary: "Look at a crawl that runs: figures, workers, queues, domains, URIs, events, why a URI is in or out"},
-		func(ctx context.Context, in *look) (*answer[harvest.Reply], error) {
-			reply, err := s.order(ctx, in.ID, harvest.Order{Act: harvest.Act(in.Act), URL: in.URL, Path: in.Path, Via: in.Via, Queue: in.Queue,
+		func(ctx context.Context, in *look) (harvest.Reply, error) {
+			return s.order(ctx, in.ID, harvest.Order{Act: harvest.Act(in.Act), URL: in.URL, Path: in.Path, Via: in.Via, Queue: in.Queue,
 				Pattern: in.Pattern, State: in.State, Sort: in.Sort, Log: in.Log, After: in.After, Limit: in.Limit})
-			return &answer[harvest.Reply]{reply}, err
 		})
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/settings", id: "settings-list", tag: "jobs",
 		summary: "Describe every setting of a crawl"},
-		func(context.Context, *struct{}) (*answer[Page[harvest.Setting]], error) {
-			return &answer[Page[harvest.Setting]]{Page[harvest.Setting]{Items: harvest.Reference()}}, nil
+		func(context.Context, *struct{}) (Page[harvest.Setting], error) {
+			return Page[harvest.Setting]{Items: harvest.Reference()}, nil
 		})
 }
 

@@ -15,22 +15,19 @@ import (
 func (s *server) replicaRoutes(api huma.API) {
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/replicas", id: "replica-list", tag: "replicas",
 		summary: "List the replicas and how their copies stand"},
-		func(context.Context, *struct{}) (*answer[Page[Replica]], error) {
-			replicas, err := s.replicas()
-			return &answer[Page[Replica]]{Page[Replica]{Items: replicas}}, err
+		func(context.Context, *struct{}) (Page[Replica], error) {
+			return whole(s.replicas())
 		})
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/replicas/{name}", id: "replica-show", tag: "replicas",
 		summary: "Show a replica"},
-		func(_ context.Context, in *ByName) (*answer[Replica], error) {
-			replica, err := s.replica(in.Name)
-			return &answer[Replica]{replica}, err
+		func(_ context.Context, in *ByName) (Replica, error) {
+			return s.replica(in.Name)
 		})
 	type add struct{ Body ReplicaRequest }
 	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/replicas", id: "replica-add", tag: "replicas",
 		summary: "Add a replica; nodes join it with join tokens, and are then given what it is to hold", status: http.StatusCreated},
-		func(ctx context.Context, in *add) (*answer[Replica], error) {
-			replica, err := s.addReplica(ctx, in.Body)
-			return &answer[Replica]{replica}, err
+		func(ctx context.Context, in *add) (Replica, error) {
+			return s.addReplica(ctx, in.Body)
 		})
 	s.collectionRoutes(api)
 	type shards struct {
@@ -40,9 +37,8 @@ func (s *server) replicaRoutes(api huma.API) {
 	}
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/replicas/{name}/shards", id: "shard-list", tag: "replicas",
 		summary: "List a replica's shards with holder and next"},
-		func(_ context.Context, in *shards) (*answer[Page[Shard]], error) {
-			page, err := s.shards(in.Name, in.After, in.Limit)
-			return &answer[Page[Shard]]{page}, err
+		func(_ context.Context, in *shards) (Page[Shard], error) {
+			return s.shards(in.Name, in.After, in.Limit)
 		})
 }
 
@@ -60,19 +56,18 @@ func (s *server) collectionRoutes(api huma.API) {
 	}
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/collections", id: "collection-list", tag: "replicas",
 		summary: "List the collections"},
-		func(context.Context, *struct{}) (*answer[Page[Collection]], error) {
-			collections, err := list()
-			return &answer[Page[Collection]]{Page[Collection]{Items: collections}}, err
+		func(context.Context, *struct{}) (Page[Collection], error) {
+			return whole(list())
 		})
 	type add struct{ Body CollectionRequest }
 	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/collections", id: "collection-add", tag: "replicas",
 		summary: "Add a collection; one that is there stays as it is", status: http.StatusCreated},
-		func(ctx context.Context, in *add) (*answer[Collection], error) {
+		func(ctx context.Context, in *add) (Collection, error) {
 			if err := s.propose(ctx, catalog.SetCollection, catalog.Collection{Name: in.Body.Name}, nil); err != nil {
-				return nil, err
+				return Collection{}, err
 			}
 			if err := s.Catalog.Linear(ctx); err != nil {
-				return nil, err
+				return Collection{}, err
 			}
 			collections, err := list()
 			i := slices.IndexFunc(collections, func(c Collection) bool { return c.Name == in.Body.Name })
@@ -80,9 +75,9 @@ func (s *server) collectionRoutes(api huma.API) {
 				err = ErrUnavailable
 			}
 			if err != nil {
-				return nil, err
+				return Collection{}, err
 			}
-			return &answer[Collection]{collections[i]}, nil
+			return collections[i], nil
 		})
 }
 

@@ -86,8 +86,16 @@ func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// handle registers an operation: admission by role, limits of size and time, errors as problems.
-func handle[I, O any](s *server, api huma.API, r route, do func(context.Context, *I) (*O, error)) {
+// handle registers an operation that answers a value, as a body of JSON; for what answers nothing, or writes by itself, see register.
+func handle[I, T any](s *server, api huma.API, r route, do func(context.Context, *I) (T, error)) {
+	register(s, api, r, func(ctx context.Context, in *I) (*answer[T], error) {
+		value, err := do(ctx, in)
+		return &answer[T]{value}, err
+	})
+}
+
+// register registers an operation: admission by role, limits of size and time, errors as problems.
+func register[I, O any](s *server, api huma.API, r route, do func(context.Context, *I) (*O, error)) {
 	op := huma.Operation{
 		OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Tags: []string{r.tag},
 		DefaultStatus: r.status, MaxBodyBytes: maxBody, BodyReadTimeout: requestTime,
@@ -121,6 +129,11 @@ type answer[T any] struct {
 	Body T
 }
 
+// whole is a list in one page.
+func whole[T any](items []T, err error) (Page[T], error) {
+	return Page[T]{Items: append([]T{}, items...)}, err
+}
+
 // Paging is the input of a list.
 type Paging struct {
 	After string `query:"after" doc:"cursor: next of the page before"`
@@ -132,7 +145,7 @@ type ByName struct {
 	Name string `path:"name" maxLength:"200"`
 }
 
-// wishInput is the input of pause, resume and stop.
+// wishBody is the input of pause, resume and stop.
 type wishBody struct {
 	Wish   string `json:"wish" enum:"run,pause,stop"`
 	Reason string `json:"reason,omitempty" maxLength:"500"`

@@ -22,20 +22,19 @@ type Health struct {
 func (s *server) statusRoutes(api huma.API) {
 	handle(s, api, route{method: http.MethodGet, path: "/health", id: "health", tag: "status",
 		summary: "Whether this node is up"},
-		func(ctx context.Context, _ *struct{}) (*answer[Health], error) {
+		func(ctx context.Context, _ *struct{}) (Health, error) {
 			self := s.Self.Status(ctx)
-			return &answer[Health]{Health{Ready: self.Ready, Quorum: self.Quorum}}, nil
+			return Health{Ready: self.Ready, Quorum: self.Quorum}, nil
 		})
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/status", id: "status", tag: "status",
 		summary: "How the cluster stands, as this node sees it"},
-		func(ctx context.Context, _ *struct{}) (*answer[Status], error) {
-			status, err := s.status(ctx)
-			return &answer[Status]{status}, err
+		func(ctx context.Context, _ *struct{}) (Status, error) {
+			return s.status(ctx)
 		})
 	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodGet, path: "/api/v1/config", id: "config", tag: "status",
 		summary: "This node's effective settings, without secrets"},
-		func(context.Context, *struct{}) (*answer[any], error) {
-			return &answer[any]{s.Self.Config()}, nil
+		func(context.Context, *struct{}) (any, error) {
+			return s.Self.Config(), nil
 		})
 }
 

@@ -31,7 +31,7 @@ func (s *server) tokenRoutes(api huma.API) {
 func (s *server) joinTokenRoutes(api huma.API) {
 	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodGet, path: "/api/v1/join-tokens", id: "join-token-list", tag: "tokens",
 		summary: "List the join tokens"},
-		func(context.Context, *struct{}) (*answer[Page[JoinToken]], error) {
+		func(context.Context, *struct{}) (Page[JoinToken], error) {
 			page := Page[JoinToken]{Items: []JoinToken{}}
 			err := s.Catalog.View(func(v catalog.View) error {
 				tokens, err := v.JoinTokens()
@@ -40,25 +40,25 @@ func (s *server) joinTokenRoutes(api huma.API) {
 				}
 				return err
 			})
-			return &answer[Page[JoinToken]]{page}, err
+			return page, err
 		})
 	type create struct{ Body JoinTokenRequest }
 	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/join-tokens", id: "join-token-create", tag: "tokens",
 		summary: "Create a join token; its text is shown once", status: http.StatusCreated},
-		func(ctx context.Context, in *create) (*answer[JoinToken], error) {
+		func(ctx context.Context, in *create) (JoinToken, error) {
 			valid, err := lifetime(in.Body.Lifetime, 24*time.Hour)
 			if err != nil {
-				return nil, err
+				return JoinToken{}, err
 			}
 			text, token, err := s.Invites.Create(ctx, in.Body.Replica, valid, callerOf(ctx).Name)
 			if err != nil {
-				return nil, err
+				return JoinToken{}, err
 			}
 			shown := joinTokenOf(token, catalog.At(s.Now()))
 			shown.Text = text
-			return &answer[JoinToken]{shown}, nil
+			return shown, nil
 		})
-	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodDelete, path: "/api/v1/join-tokens/{name}", id: "join-token-revoke", tag: "tokens",
+	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodDelete, path: "/api/v1/join-tokens/{name}", id: "join-token-revoke", tag: "tokens",
 		summary: "Revoke a join token", status: http.StatusNoContent},
 		func(ctx context.Context, in *ByName) (*struct{}, error) {
 			return nil, s.propose(ctx, catalog.RevokeToken, catalog.Named{ID: in.Name}, nil)
@@ -68,7 +68,7 @@ func (s *server) joinTokenRoutes(api huma.API) {
 func (s *server) accessTokenRoutes(api huma.API) {
 	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodGet, path: "/api/v1/access-tokens", id: "access-token-list", tag: "tokens",
 		summary: "List the access tokens"},
-		func(context.Context, *struct{}) (*answer[Page[AccessToken]], error) {
+		func(context.Context, *struct{}) (Page[AccessToken], error) {
 			page := Page[AccessToken]{Items: []AccessToken{}}
 			err := s.Catalog.View(func(v catalog.View) error {
 				tokens, err := v.AccessTokens()
@@ -77,15 +77,15 @@ func (s *server) accessTokenRoutes(api huma.API) {
 				}
 				return err
 			})
-			return &answer[Page[AccessToken]]{page}, err
+			return page, err
 		})
 	type create struct{ Body AccessTokenRequest }
 	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/access-tokens", id: "access-token-create", tag: "tokens",
 		summary: "Create an access token; its text is shown once", status: http.StatusCreated},
-		func(ctx context.Context, in *create) (*answer[AccessToken], error) {
+		func(ctx context.Context, in *create) (AccessToken, error) {
 			valid, err := lifetime(in.Body.Lifetime, 0)
 			if err != nil {
-				return nil, err
+				return AccessToken{}, err
 			}
 			secret, now := NewToken(), s.Now()
 			kept := catalog.AccessToken{ID: secret.ID, Name: in.Body.Name, SecretHash: secret.Hash(), Role: in.Body.Role, Created: catalog.At(now)}
@@ -93,13 +93,13 @@ func (s *server) accessTokenRoutes(api huma.API) {
 				kept.Expires = catalog.At(now.Add(valid))
 			}
 			if err := s.propose(ctx, catalog.CreateAccess, kept, nil); err != nil {
-				return nil, err
+				return AccessToken{}, err
 			}
 			shown := accessTokenOf(kept, catalog.At(now))
 			shown.Text = secret.String()
-			return &answer[AccessToken]{shown}, nil
+			return shown, nil
 		})
-	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodDelete, path: "/api/v1/access-tokens/{name}", id: "access-token-revoke", tag: "tokens",
+	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodDelete, path: "/api/v1/access-tokens/{name}", id: "access-token-revoke", tag: "tokens",
 		summary: "Revoke an access token", status: http.StatusNoContent},
 		func(ctx context.Context, in *ByName) (*struct{}, error) {
 			return nil, s.propose(ctx, catalog.RevokeAccess, catalog.Named{ID: in.Name}, nil)

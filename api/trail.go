@@ -13,16 +13,16 @@ import (
 func (s *server) trailRoutes(api huma.API) {
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/trail", id: "trail-list", tag: "trail",
 		summary: "The hash-chained audit trail of decisions, oldest first"},
-		func(_ context.Context, in *Paging) (*answer[Page[Event]], error) {
+		func(_ context.Context, in *Paging) (Page[Event], error) {
 			page := Page[Event]{Items: []Event{}}
 			text, err := openCursor(in.After, "e")
 			if err != nil {
-				return nil, err
+				return Page[Event]{}, err
 			}
 			var after uint64
 			if text != "" {
 				if after, err = strconv.ParseUint(text, 10, 64); err != nil {
-					return nil, errCursor
+					return Page[Event]{}, errCursor
 				}
 			}
 			err = s.Catalog.View(func(v catalog.View) error {
@@ -36,6 +36,6 @@ func (s *server) trailRoutes(api huma.API) {
 				}
 				return err
 			})
-			return &answer[Page[Event]]{page}, err
+			return page, err
 		})
 }
