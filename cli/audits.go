@@ -98,13 +98,7 @@ func auditTable(a *app, audits []api.Audit) error {
 type auditListCmd struct{}
 
 func (auditListCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
-		audits, err := c.Audits(ctx)
-		if err != nil {
-			return err
-		}
-		return a.answer(items[api.Audit]{audits}, func() error { return auditTable(a, audits) })
-	})
+	return ask(a, showAll(auditTable), func(ctx context.Context, c *api.Client) ([]api.Audit, error) { return c.Audits(ctx) })
 }
 
 type auditShowCmd struct {
@@ -112,12 +106,8 @@ type auditShowCmd struct {
 }
 
 func (c auditShowCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		audit, err := client.Audit(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		return showAudit(a, audit)
+	return ask(a, showAudit, func(ctx context.Context, client *api.Client) (api.Audit, error) {
+		return client.Audit(ctx, c.ID)
 	})
 }
 
@@ -128,12 +118,8 @@ type auditWish struct {
 }
 
 func (w auditWish) wish(a *app, wish catalog.JobWish) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		audit, err := client.WishAudit(ctx, w.ID, wish, w.Reason)
-		if err != nil {
-			return err
-		}
-		return showAudit(a, audit)
+	return ask(a, showAudit, func(ctx context.Context, client *api.Client) (api.Audit, error) {
+		return client.WishAudit(ctx, w.ID, wish, w.Reason)
 	})
 }
 

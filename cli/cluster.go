@@ -105,13 +105,7 @@ type nodeCmd struct {
 type nodeListCmd struct{}
 
 func (nodeListCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
-		nodes, err := c.Nodes(ctx)
-		if err != nil {
-			return err
-		}
-		return a.answer(items[api.Node]{nodes}, func() error { return nodeTable(a, nodes) })
-	})
+	return ask(a, showAll(nodeTable), func(ctx context.Context, c *api.Client) ([]api.Node, error) { return c.Nodes(ctx) })
 }
 
 type nodeShowCmd struct {
@@ -119,16 +113,12 @@ type nodeShowCmd struct {
 }
 
 func (c nodeShowCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		n, err := client.Node(ctx, c.Name)
-		return showNode(a, n, err)
+	return ask(a, showNode, func(ctx context.Context, client *api.Client) (api.Node, error) {
+		return client.Node(ctx, c.Name)
 	})
 }
 
-func showNode(a *app, n api.Node, err error) error {
-	if err != nil {
-		return err
-	}
+func showNode(a *app, n api.Node) error {
 	return a.answer(n, func() error {
 		return a.table(nil, []table.Row{{"name", n.Name}, {"id", n.ID}, {"replica", n.Replica}, {"place", n.Place},
 			{"addresses", strings.Join(n.Addresses, ", ")}, {"state", n.Presence.State}, {"voter", yes(n.Presence.Voter)},
@@ -143,10 +133,9 @@ type nodeDrainCmd struct {
 }
 
 func (c nodeDrainCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		draining := !c.Undo
-		n, err := client.UpdateNode(ctx, c.Name, api.NodeChange{Draining: &draining})
-		return showNode(a, n, err)
+	draining := !c.Undo
+	return ask(a, showNode, func(ctx context.Context, client *api.Client) (api.Node, error) {
+		return client.UpdateNode(ctx, c.Name, api.NodeChange{Draining: &draining})
 	})
 }
 
@@ -156,9 +145,8 @@ type nodeWeightCmd struct {
 }
 
 func (c nodeWeightCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		n, err := client.UpdateNode(ctx, c.Name, api.NodeChange{Weight: &c.Weight})
-		return showNode(a, n, err)
+	return ask(a, showNode, func(ctx context.Context, client *api.Client) (api.Node, error) {
+		return client.UpdateNode(ctx, c.Name, api.NodeChange{Weight: &c.Weight})
 	})
 }
 
@@ -193,13 +181,7 @@ type replicaCmd struct {
 type replicaListCmd struct{}
 
 func (replicaListCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
-		replicas, err := c.Replicas(ctx)
-		if err != nil {
-			return err
-		}
-		return a.answer(items[api.Replica]{replicas}, func() error { return replicaTable(a, replicas) })
-	})
+	return ask(a, showAll(replicaTable), func(ctx context.Context, c *api.Client) ([]api.Replica, error) { return c.Replicas(ctx) })
 }
 
 type replicaAddCmd struct {

@@ -17,10 +17,7 @@ type collectionCmd struct {
 type collectionListCmd struct{}
 
 func (collectionListCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
-		all, err := c.Collections(ctx)
-		return showCollections(a, all, err)
-	})
+	return ask(a, showCollections, func(ctx context.Context, c *api.Client) ([]api.Collection, error) { return c.Collections(ctx) })
 }
 
 type collectionAddCmd struct {
@@ -28,16 +25,13 @@ type collectionAddCmd struct {
 }
 
 func (c collectionAddCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
+	return ask(a, showCollections, func(ctx context.Context, client *api.Client) ([]api.Collection, error) {
 		made, err := client.AddCollection(ctx, catalog.CollectionName(c.Name))
-		return showCollections(a, []api.Collection{made}, err)
+		return []api.Collection{made}, err
 	})
 }
 
-func showCollections(a *app, all []api.Collection, err error) error {
-	if err != nil {
-		return err
-	}
+func showCollections(a *app, all []api.Collection) error {
 	return list(a, all, table.Row{"Collection", "Created"}, func(c api.Collection) table.Row {
 		return table.Row{c.Name, when(c.Created)}
 	})

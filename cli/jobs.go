@@ -215,12 +215,8 @@ type jobShowCmd struct {
 }
 
 func (c jobShowCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		job, err := client.Job(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		return showJob(a, job)
+	return ask(a, showJob, func(ctx context.Context, client *api.Client) (api.Job, error) {
+		return client.Job(ctx, c.ID)
 	})
 }
 
@@ -286,12 +282,8 @@ func (w jobWish) wish(a *app, wish catalog.JobWish, act harvest.Act, length time
 	if err != nil || length > 0 {
 		return w.give(a, harvest.Order{Act: act, Reason: w.Reason, For: harvest.Duration(length)})
 	}
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		job, err := client.WishJob(ctx, id, wish, w.Reason)
-		if err != nil {
-			return err
-		}
-		return showJob(a, job)
+	return ask(a, showJob, func(ctx context.Context, client *api.Client) (api.Job, error) {
+		return client.WishJob(ctx, id, wish, w.Reason)
 	})
 }
 
@@ -322,21 +314,13 @@ type (
 )
 
 func (c jobAgainCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		job, err := client.ResubmitJob(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		return showJob(a, job)
+	return ask(a, showJob, func(ctx context.Context, client *api.Client) (api.Job, error) {
+		return client.ResubmitJob(ctx, c.ID)
 	})
 }
 
 func (c jobRejectCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		job, err := client.RejectJob(ctx, c.ID)
-		if err != nil {
-			return err
-		}
-		return showJob(a, job)
+	return ask(a, showJob, func(ctx context.Context, client *api.Client) (api.Job, error) {
+		return client.RejectJob(ctx, c.ID)
 	})
 }

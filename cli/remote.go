@@ -103,6 +103,24 @@ func (a *app) remote(act func(ctx context.Context, c *api.Client) error) error {
 	return act(a.ctx, c)
 }
 
+// ask shows what a question to the cluster is answered.
+func ask[T any](a *app, show func(*app, T) error, question func(context.Context, *api.Client) (T, error)) error {
+	return a.remote(func(ctx context.Context, c *api.Client) error {
+		answer, err := question(ctx, c)
+		if err != nil {
+			return err
+		}
+		return show(a, answer)
+	})
+}
+
+// showAll shows a list: its items in JSON, a table to people.
+func showAll[T any](table func(*app, []T) error) func(*app, []T) error {
+	return func(a *app, all []T) error {
+		return a.answer(items[T]{all}, func() error { return table(a, all) })
+	}
+}
+
 // every calls look at once and then again and again until it says that it is done, fails, or the context ends.
 func every(ctx context.Context, pause time.Duration, look func() (done bool, err error)) error {
 	tick := time.NewTicker(pause)
