@@ -54,7 +54,7 @@ func (t *trial) form(ctx context.Context) (string, error) {
 		return "", err
 	}
 	first := t.nodes[0]
-	if _, err := t.command(ctx, first, "init"); err != nil {
+	if err := t.command(ctx, first, "init"); err != nil {
 		return "", err
 	}
 	if err := t.start(ctx, first); err != nil {
@@ -65,7 +65,7 @@ func (t *trial) form(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if _, err := t.command(ctx, n, "join", token.Text); err != nil {
+		if err := t.command(ctx, n, "join", token.Text); err != nil {
 			return "", err
 		}
 		if err := t.start(ctx, n); err != nil {
@@ -170,18 +170,17 @@ func (t *trial) arguments(ctx context.Context, n *child, args ...string) (*exec.
 }
 
 // command runs a command to its end.
-func (t *trial) command(ctx context.Context, n *child, args ...string) (string, error) {
+func (t *trial) command(ctx context.Context, n *child, args ...string) error {
 	cmd, err := t.arguments(ctx, n, args...)
 	if err != nil {
-		return "", err
+		return err
 	}
 	var problem bytes.Buffer
 	cmd.Stderr = &problem
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("holdfast %s for %s: %w: %s", args[0], n.name, err, strings.TrimSpace(problem.String()))
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("holdfast %s for %s: %w: %s", args[0], n.name, err, strings.TrimSpace(problem.String()))
 	}
-	return string(out), nil
+	return nil
 }
 
 // start starts the node's process, its log in a file, and waits until its API answers.

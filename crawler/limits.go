@@ -89,10 +89,8 @@ func (c *Crawl) watchDisk(done <-chan struct{}) {
 
 // watchProgress writes the progress log.
 func (c *Crawl) watchProgress(done <-chan struct{}) {
-	var before report.Progress
 	write := func() {
-		p := c.sample(before)
-		before = p
+		p := c.sample()
 		c.logs.Progress.Add(p.AppendTo)
 	}
 	c.logs.Progress.Add(func(b []byte) []byte { return append(append(b, report.ProgressLegend...), '\n') })
@@ -101,8 +99,8 @@ func (c *Crawl) watchProgress(done <-chan struct{}) {
 	write()
 }
 
-// sample is how the crawl stands, and how fast it went since the last sample.
-func (c *Crawl) sample(before report.Progress) report.Progress {
+// sample is how the crawl stands, and how fast it goes.
+func (c *Crawl) sample() report.Progress {
 	counters := c.frontier.Counters()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -115,7 +115,7 @@ func ParseConfig(path, text string) (*File, error) {
 	f := &File{path: path}
 	meta, err := toml.Decode(text, f)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s", ErrConfig, describe(path, text, err))
+		return nil, fmt.Errorf("%w: %s", ErrConfig, describe(path, err))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		return nil, fmt.Errorf("%w: %s", ErrConfig, unknownKey(path, text, unknown[0]))

@@ -110,8 +110,8 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// describe says where in the text a decoding error stands.
-func describe(path, text string, err error) string {
+// describe says where in the file a decoding error stands.
+func describe(path string, err error) string {
 	var parse toml.ParseError
 	if !errors.As(err, &parse) {
 		message := strings.TrimPrefix(err.Error(), "toml: ")

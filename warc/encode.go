@@ -76,10 +76,10 @@ func (e *encoder) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// record packs one record and returns it as it was written, ID and digests filled in.
-func (e *encoder) record(d Draft) (Draft, error) {
+// record packs one record, ID and digests filled in.
+func (e *encoder) record(d Draft) error {
 	if err := d.valid(); err != nil {
-		return d, err
+		return err
 	}
 	if d.ID == "" {
 		d.ID = NewID()
@@ -90,29 +90,29 @@ func (e *encoder) record(d Draft) (Draft, error) {
 		small = e.block[:d.Size]
 		if d.Size > 0 {
 			if n, err := io.ReadFull(d.Block, small); err != nil {
-				return d, fmt.Errorf("block of %d bytes ends after %d: %w", d.Size, n, err)
+				return fmt.Errorf("block of %d bytes ends after %d: %w", d.Size, n, err)
 			}
 		}
 		d.digest(small, e.format.Digest)
 	} else if s, ok := d.Block.(io.ReadSeeker); ok && (d.BlockDigest == "" || d.wantsPayloadDigest()) {
 		e.block = slices.Grow(e.block[:0], smallBlock)
 		if err := d.digestSeeker(s, e.format.Digest, e.block[:smallBlock]); err != nil {
-			return d, err
+			return err
 		}
 	}
 	e.head = d.appendHeader(e.head[:0], e.format.version())
 	e.pack.Reset(e)
 	if _, err := e.pack.Write(e.head); err != nil {
-		return d, err
+		return err
 	}
 	if small != nil {
 		if _, err := e.pack.Write(small); err != nil {
-			return d, err
+			return err
 		}
 	} else if err := e.stream(d.Block, d.Size); err != nil {
-		return d, err
+		return err
 	}
-	return d, e.end()
+	return e.end()
 }
 
 // verbatim packs a record whose header is written as it was read.

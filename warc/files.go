@@ -113,7 +113,7 @@ func (f *Files) Write(drafts ...Draft) ([]Position, error) {
 		if d.Size > smallBlock {
 			return f.writeLarge(e, drafts, i, ends, now)
 		}
-		if _, err := e.record(d); err != nil {
+		if err := e.record(d); err != nil {
 			return nil, fmt.Errorf("write %s record of %s: %w", d.Type, d.TargetURI, err)
 		}
 		ends = append(ends, int64(len(e.out)))
@@ -145,7 +145,7 @@ func (f *Files) writeLarge(e *encoder, drafts []Draft, i int, ends []int64, now 
 		if d.Date.IsZero() {
 			d.Date = now
 		}
-		if _, err := e.record(d); err != nil {
+		if err := e.record(d); err != nil {
 			return nil, f.back(start, mark, fmt.Errorf("write %s record of %s: %w", d.Type, d.TargetURI, err))
 		}
 		ends = append(ends, f.file.Size()+int64(len(e.out))-start)
@@ -247,7 +247,7 @@ func (f *Files) open() error {
 	}
 	defer f.encoders.Put(e)
 	e.out, e.spill = e.out[:0], nil
-	if _, err := e.record(f.info(filepath.Base(path), now)); err != nil {
+	if err := e.record(f.info(filepath.Base(path), now)); err != nil {
 		return fmt.Errorf("write warcinfo of %s: %w", path, err)
 	}
 	file, err := f.disk.Create(path + openSuffix)
