@@ -159,7 +159,7 @@ func (f *Frontier) inform(name string, stored []byte) (*QueueInfo, error) {
 	info := &QueueInfo{Name: name, State: f.stateOf(q, now), Remaining: q.count, InFlight: len(q.inFlight), Spent: q.spent, SessionSpent: q.session,
 		SessionBudget: q.policy.SessionBudget, TotalBudget: q.policy.TotalBudget, Precedence: q.policy.Precedence, Status: q.status,
 		URLs: q.host.URLs + q.otherURLs, Bytes: q.host.Bytes + q.otherBytes}
-	if at, ok := q.next(now); ok && at.After(now) {
+	if at, ok := q.next(); ok && at.After(now) {
 		info.WakeAt = at
 	} else if at := q.rested(); at.After(now) {
 		info.WakeAt = at
@@ -196,7 +196,7 @@ func (f *Frontier) stateOf(q *queue, now time.Time) State {
 	case !q.active:
 		return Inactive
 	}
-	at, ok := q.next(now)
+	at, ok := q.next()
 	switch {
 	case !ok:
 		return Busy

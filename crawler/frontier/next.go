@@ -102,7 +102,7 @@ func (f *Frontier) give(q *queue, now time.Time) (*URI, error) {
 	if f.settle(q); !q.active { // its policy may be another
 		return nil, nil
 	}
-	if at, ok := q.next(now); !ok || at.After(now) || f.over(q) {
+	if at, ok := q.next(); !ok || at.After(now) || f.over(q) {
 		f.schedule(q)
 		return nil, nil
 	}
@@ -182,7 +182,7 @@ func (f *Frontier) schedule(q *queue) {
 		return
 	}
 	now := f.cfg.Now()
-	at, ok := q.next(now)
+	at, ok := q.next()
 	switch {
 	case !ok:
 		f.unlist(q)

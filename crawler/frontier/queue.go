@@ -169,7 +169,7 @@ func (q *queue) start(now time.Time) {
 
 // next is when the queue may give a URI out, or false if that depends on something else than time.
 // While no pause is known only one slot is used.
-func (q *queue) next(now time.Time) (time.Time, bool) {
+func (q *queue) next() (time.Time, bool) {
 	slots := max(q.policy.Valence, 1)
 	if !q.paced {
 		slots = 1
