@@ -201,27 +201,24 @@ func (s *store) unbroken() (uint64, error) {
 }
 
 // configurationAt returns the configuration the store had at an earlier version.
-func (s *store) configurationAt(version uint64) (conf configuration, err error) {
-	err = s.viewAt(version, func(r reader) error {
-		value, err := r.own(configurationKey)
-		if err != nil || value == nil {
-			return err
-		}
-		conf, err = decodeConfiguration(value)
-		return err
-	})
-	return conf, err
+func (s *store) configurationAt(version uint64) (configuration, error) {
+	return ownAt(s, version, configurationKey, decodeConfiguration)
 }
 
 // positionAt returns the position the store had at an earlier version.
-func (s *store) positionAt(version uint64) (pos position, err error) {
+func (s *store) positionAt(version uint64) (position, error) {
+	return ownAt(s, version, positionKey, decodePosition)
+}
+
+// ownAt returns one of the store's own values as it was at an earlier version, the zero value where there was none.
+func ownAt[T any](s *store, version uint64, key string, decode func([]byte) (T, error)) (value T, err error) {
 	err = s.viewAt(version, func(r reader) error {
-		value, err := r.own(positionKey)
-		if err != nil || value == nil {
+		raw, err := r.own(key)
+		if err != nil || raw == nil {
 			return err
 		}
-		pos, err = decodePosition(value)
+		value, err = decode(raw)
 		return err
 	})
-	return pos, err
+	return value, err
 }
