@@ -22,7 +22,7 @@ import (
 
 func loopback(int) string { return "127.0.0.1" }
 
-// joins tries to make a node a member and wants to be refused with the words.
+// joinRefused tries to make a node a member and wants to be refused with the words.
 func joinRefused(t *testing.T, c *Cluster, node, token string, code int, words ...string) {
 	t.Helper()
 	_, err := c.Do(t.Context(), node, "join", token)

@@ -75,7 +75,7 @@ func robotsText(body []byte) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-// group is what is being read.
+// robotsGroup is the group that is being read.
 type robotsGroup struct {
 	ours, everyones bool // who the lines are for
 	inRules         bool // the next user-agent line begins another group

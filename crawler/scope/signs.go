@@ -70,7 +70,7 @@ func queryHash(p *parts) (set, order uint64) {
 	return hashText(set, p.path), hashText(hashSeed, p.query)
 }
 
-// sessionNames are the parameters that carry session ids.
+// isSessionName tells the parameters that carry session ids.
 func isSessionName(name string) bool {
 	if len(name) > 20 {
 		return len(name) == 20 && strings.EqualFold(name[:12], "aspsessionid")
