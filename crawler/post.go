@@ -35,6 +35,7 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 	u := v.uri
 	forgotten := w.frontier.Forgotten()
 	w.found = w.accepted(w.found[:0], u, v.links.Links, &w.link)
+	w.tellTraps()
 	o := frontier.Outcome{Status: v.status, Kind: kindOf(v.status), Robots: v.status == codePrecluded, Wait: w.politeness(v), Dedup: v.dedup}
 	if v.exchange != nil && v.exchange.Response != nil {
 		o.Fetched, o.Bytes = true, v.exchange.Response.Size()
@@ -70,9 +71,7 @@ func (w *worker) count(v *visit, o *frontier.Outcome) error {
 	if err := w.quotas.add(v.subject.Domain(), o.Bytes); err != nil {
 		return err
 	}
-	if v.set.TrapHeuristics && v.status == 200 {
-		w.scope.Observe(v.subject)
-	}
+	w.observe(v)
 	if w.base().Incremental && len(v.records) > 0 && v.status != 304 {
 		record, err := json.Marshal(w.capture(v, v.recordID))
 		if err != nil {

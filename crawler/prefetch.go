@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/crawler/events"
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
 	"holdfast/harvest"
@@ -69,9 +68,6 @@ func (w *worker) judge(v *visit) (step, error) {
 	v.status = verdict.Status
 	if verdict.Note != "" {
 		v.notes = append(v.notes, verdict.Note)
-		if strings.HasPrefix(verdict.Note, "trap:") {
-			w.publish(events.Event{Kind: events.TrapCaught, URI: v.uri.URL, Reason: verdict.Note})
-		}
 	}
 	return over, nil
 }

@@ -74,6 +74,7 @@ func (c *Crawl) writeReports(ctx context.Context, s Summary) error {
 		"processors-report.txt":        func(w io.Writer) error { return c.writeProcessors(w, now) },
 		"frontier-summary-report.txt":  func(w io.Writer) error { return report.WriteFrontierSummary(w, c.frontierSummary(s), now) },
 		"frontier-nonempty-report.txt": func(w io.Writer) error { return c.writeNonempty(ctx, w, now) },
+		"traps-report.txt":             c.writeTraps,
 		"threads-report.txt":           func(w io.Writer) error { return report.WriteThreads(w, c.cfg.Job.Name, c.board.Workers(), now) },
 	} {
 		if err := c.disk.WriteFile(filepath.Join(c.cfg.Dir, "reports", name), write); err != nil {

@@ -31,7 +31,7 @@ const (
 	URIsDeleted     Kind = "uris-deleted"     // Count, Reason: the expression, By
 	Checkpoint      Kind = "checkpoint"       // Name
 	FileFinished    Kind = "file-finished"    // Name, Count: bytes
-	TrapCaught      Kind = "trap-caught"      // URI, Reason: the heuristic
+	TrapCaught      Kind = "trap-caught"      // once for each form of URIs: URI, the first that is turned away, Host, Reason: the heuristic, Count: pages that showed it
 	URIFinished     Kind = "uri-finished"     // URI, Status, Count: bytes; a sample, not written to job.log
 	Alert           Kind = "alert"            // Reason: as in alerts.log
 )

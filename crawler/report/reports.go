@@ -146,6 +146,28 @@ func WriteDomains(w io.Writer, domains iter.Seq[Domain]) error {
 	return out.Flush()
 }
 
+// Trap is a line of the traps report.
+type Trap struct {
+	Away      int64 // times that a URI was turned away
+	Pages     int   // that showed it to be a trap
+	Name      string
+	Host, URL string // the first that was turned away
+	Since     time.Time
+}
+
+// WriteTraps writes traps-report.txt, in the order given, and at the end how often others were turned away.
+func WriteTraps(w io.Writer, traps []Trap, others int64) error {
+	out := bufio.NewWriter(w)
+	_, _ = out.WriteString("[#turned-away] [#pages] [trap] [since] [host] [first-uri]\n")
+	for _, t := range traps {
+		_, _ = fmt.Fprintf(out, "%d %d %s %s %s %s\n", t.Away, t.Pages, word(nil, t.Name), t.Since.UTC().Format(time.RFC3339), word(nil, t.Host), word(nil, t.URL))
+	}
+	if others > 0 {
+		_, _ = fmt.Fprintf(out, "%d 0 others - - -\n", others)
+	}
+	return out.Flush()
+}
+
 // WriteTypes writes mimetype-report.txt.
 func WriteTypes(w io.Writer, s *Stats) error {
 	out := bufio.NewWriter(w)

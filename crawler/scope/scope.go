@@ -99,8 +99,17 @@ func (s *Scope) Admit(seed string) bool {
 	return true
 }
 
-// Decide tells whether a URI belongs to the crawl, and by which rule.
+// Decide tells whether a URI belongs to the crawl, and by which rule. What the trap heuristics turn away is counted.
 func (s *Scope) Decide(u *Subject) Verdict {
+	v := s.Judge(u)
+	if v.Note != "" && v.Rule == trapHeuristics {
+		s.traps.ledger.note(u)
+	}
+	return v
+}
+
+// Judge tells what Decide would, and counts nothing.
+func (s *Scope) Judge(u *Subject) Verdict {
 	if what := s.blocks.find(u); what != "" {
 		return Verdict{Status: codeBlocked, Rule: "blocked"}
 	}

@@ -196,11 +196,11 @@ func trapStep(traps patterns) step {
 func (s *Scope) heuristicStep() step {
 	t := test{
 		holds: func(u *Subject) bool {
-			u.trap = s.traps.Caught(u)
+			u.trap, u.trapPages = s.traps.Caught(u)
 			return u.trap != ""
 		},
 		fact: func(u *Subject) string {
-			if what := s.traps.Caught(u); what != "" {
+			if what, _ := s.traps.Caught(u); what != "" {
 				return what + ": " + trapHelp(what)
 			}
 			return "no trap known"
@@ -228,8 +228,11 @@ func (s *Scope) Keep(u *Subject) (keep bool, why string) { return s.effective(u)
 func (s *Scope) Deduplicates(u *Subject) bool { return s.effective(u).dedup.Has(u.ContentType) }
 
 // Observe takes in what came of a fetch, for the trap heuristics.
-func (s *Scope) Observe(u *Subject) {
+func (s *Scope) Observe(u *Subject, page Page) {
 	if s.effective(u).settings.TrapHeuristics {
-		s.traps.Observe(u)
+		s.traps.Observe(u, page)
 	}
 }
+
+// Traps tells what the heuristics caught.
+func (s *Scope) Traps() *Traps { return s.traps }

@@ -43,6 +43,7 @@ type Subject struct {
 	domainOf        string
 	domain          string // of the host domainOf
 	trap            string // what the heuristics caught
+	trapPages       int    // and how many pages showed it
 }
 
 // Host is the host of the URI, without port.

@@ -44,11 +44,14 @@ const (
 const (
 	leastSame    = 50   // documents with content that their pattern had before
 	leastVariant = 1000 // self-made variants of nearly the same size in a row
-	leastFuture  = 10   // pages dated more than a year ahead
-	leastPast    = 40   // pages of nearly the same size in a row, dated more than 30 years back
+	leastFuture  = 10   // pages dated more than a year ahead in a row, found at one another, that brought nothing new
+	leastPast    = 40   // such pages dated more than 30 years back
 	leastEqual   = 5    // pairs that were the same but for session id or order
 	leastDepths  = 6    // depths at which the same content was
 )
+
+// suspectVariant is from how many variants on it is looked at whether they bring anything new.
+const suspectVariant = leastVariant / 10
 
 // Traps notices crawler traps by what was fetched. It is safe for concurrent use; what it knows is only in memory.
 type Traps struct {
@@ -56,6 +59,7 @@ type Traps struct {
 	mu      sync.RWMutex
 	hosts   map[string]*hostTraps
 	entries int
+	ledger  ledger
 }
 
 type hostTraps struct {
@@ -66,7 +70,18 @@ type hostTraps struct {
 	permuted    pairs // or by the order of their queries
 }
 
-// pairs counts pairs of URIs, and those of them that led to nearly as many bytes.
+// size is how many entries it is.
+func (h *hostTraps) size() int {
+	n := len(h.patterns) + len(h.folders) + len(h.equivalents)
+	for _, p := range h.patterns {
+		if p.read != nil {
+			n += filters
+		}
+	}
+	return n
+}
+
+// pairs counts pairs of URIs, and those of them that led to the same text.
 type pairs struct{ seen, equal int }
 
 // enough tells whether such URIs are the same.
@@ -80,7 +95,10 @@ type trapPattern struct {
 	size        int64
 	near        uint32 // documents in a row of nearly the same size
 	self        uint32 // of these, found at another of the pattern
-	future, old uint32
+	looked      uint32 // of these, looked into
+	idle        uint32 // of these, that brought nothing new
+	future, old uint32 // dated pages in a row that brought nothing new
+	read        *readBefore
 	caught      string
 	later       bool // pages more than a year ahead are caught
 	earlier     bool // pages more than 30 years back are caught
@@ -97,48 +115,66 @@ type trapFolder struct {
 type equivalent struct {
 	variant uint64
 	size    int64
+	text    uint64
 }
 
 // NewTraps returns heuristics that know nothing yet.
 func NewTraps() *Traps { return &Traps{hosts: map[string]*hostTraps{}} }
 
-// Caught returns the annotation for the trap that a URI is part of, or "".
-func (t *Traps) Caught(u *Subject) string {
+// Caught returns the annotation for the trap that a URI is part of, or "", and how many pages showed it to be one.
+func (t *Traps) Caught(u *Subject) (what string, pages int) {
 	p := u.parts()
 	if what := staticTrap(u, p); what != "" {
-		return what
+		return what, 0
 	}
 	if !t.armed.Load() {
-		return ""
+		return "", 0
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	h := t.hosts[p.authority]
 	if h == nil {
-		return ""
+		return "", 0
 	}
-	if pattern := h.patterns[patternHash(p)]; pattern != nil && (pattern.caught != "" || pattern.later || pattern.earlier) {
-		if pattern.caught != "" {
-			return pattern.caught
-		}
-		if d := dateOf(p); pattern.later && d.after(u.Now, 1) || pattern.earlier && d.before(u.Now, 30) {
-			return trapCalendar
-		}
+	if what, pages := h.patterns[patternHash(p)].catches(p, u.Now); what != "" {
+		return what, pages
 	}
 	if folder := h.folders[firstSegment(p.path)]; folder.deep(segments(p.path)) {
-		return trapDeeper
+		return trapDeeper, int(folder.same)
 	}
 	if h.sessions.enough() {
 		if stripped, token := sessionHash(p); token != 0 && h.differs(stripped, token) {
-			return trapSession
+			return trapSession, h.sessions.equal
 		}
 	}
 	if h.permuted.enough() {
 		if set, order := queryHash(p); order != 0 && h.differs(set, order) {
-			return trapPermutation
+			return trapPermutation, h.permuted.equal
 		}
 	}
-	return ""
+	return "", 0
+}
+
+// catches tells whether a URI of the pattern is part of a trap.
+func (n *trapPattern) catches(p *parts, now time.Time) (what string, pages int) {
+	switch {
+	case n == nil:
+		return "", 0
+	case n.caught == trapVariants:
+		return n.caught, leastVariant
+	case n.caught != "":
+		return n.caught, leastSame
+	case !n.later && !n.earlier:
+		return "", 0
+	}
+	d := dateOf(p)
+	if n.later && d.after(now, 1) {
+		return trapCalendar, leastFuture
+	}
+	if n.earlier && d.before(now, 30) {
+		return trapCalendar, leastPast
+	}
+	return "", 0
 }
 
 func (h *hostTraps) differs(key, variant uint64) bool {
@@ -164,30 +200,97 @@ func staticTrap(u *Subject, p *parts) string {
 	return ""
 }
 
-// Observe takes in what a fetch brought: of pages, the content's digest and size.
-func (t *Traps) Observe(u *Subject) {
+// Observe takes in what a fetch brought.
+func (t *Traps) Observe(u *Subject, page Page) {
 	if !u.Fetched || u.Status < 200 || u.Status > 299 || u.isPrerequisite() || !isPage(u.ContentType) {
 		return
 	}
 	p := u.parts()
+	seen := sighting{digest: hashText(hashSeed, u.Digest), key: patternHash(p), size: u.Size, date: dateOf(p), now: u.Now}
+	if u.Digest == "" {
+		seen.digest = 0
+	}
+	via := u.viaParts()
+	seen.self = via.authority == p.authority && via.of != p.of && patternHash(via) == seen.key
+	stripped, token := sessionHash(p)
+	set, order := queryHash(p)
+	suspect := t.suspects(p, &seen)
+	if doc := page.text(suspect || token != 0 || order != 0); len(doc) > 0 {
+		seen.passages, seen.suspect = passages(doc), suspect
+		seen.idle = suspect && !page.leadsOn(p, seen.key)
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	h := t.host(p.authority)
-	digest := hashText(hashSeed, u.Digest)
-	if u.Digest == "" {
-		digest = 0
+	t.observePattern(h, p, &seen)
+	t.observeFolder(h, p, seen.digest)
+	if token != 0 {
+		t.observeEquivalent(h, &h.sessions, stripped, token, &seen)
 	}
-	t.observePattern(h, u, p, digest)
-	t.observeFolder(h, p, digest)
-	if stripped, token := sessionHash(p); token != 0 {
-		t.observeEquivalent(h, &h.sessions, stripped, token, u.Size)
-	}
-	if set, order := queryHash(p); order != 0 {
-		t.observeEquivalent(h, &h.permuted, set, order, u.Size)
+	if order != 0 {
+		t.observeEquivalent(h, &h.permuted, set, order, &seen)
 	}
 	if h.sessions.enough() || h.permuted.enough() {
 		t.armed.Store(true)
 	}
+}
+
+// sighting is what there is to know of a page that was fetched.
+type sighting struct {
+	digest, key uint64
+	size        int64
+	date        date
+	now         time.Time
+	self        bool // found at another page of its pattern
+	passages    []uint64
+	suspect     bool // it is to be told whether the page brought anything new
+	idle        bool // it leads to nothing new but its like
+}
+
+func (s *sighting) ahead() bool { return s.date.after(s.now, 1) }
+
+func (s *sighting) past() bool { return s.date.before(s.now, 30) }
+
+// suspects tells whether it has to be known if the page brings anything new.
+func (t *Traps) suspects(p *parts, seen *sighting) bool {
+	if !seen.self {
+		return false
+	}
+	if seen.ahead() || seen.past() {
+		return true
+	}
+	if p.query == "" {
+		return false
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	h := t.hosts[p.authority]
+	if h == nil {
+		return false
+	}
+	pattern := h.patterns[seen.key]
+	return pattern != nil && pattern.near >= suspectVariant
+}
+
+func (page Page) text(wanted bool) []byte {
+	if !wanted || page.Text == nil {
+		return nil
+	}
+	return page.Text()
+}
+
+// leadsOn tells whether a page led to something new other than pages of its own pattern.
+func (page Page) leadsOn(p *parts, pattern uint64) bool {
+	if page.Found == nil {
+		return true
+	}
+	var q parts
+	for url, embedded := range page.Found {
+		if q.read(url); embedded || q.authority != p.authority || patternHash(&q) != pattern {
+			return true
+		}
+	}
+	return false
 }
 
 func isPage(contentType string) bool {
@@ -198,60 +301,82 @@ func isPage(contentType string) bool {
 	return false
 }
 
-func (t *Traps) observePattern(h *hostTraps, u *Subject, p *parts, digest uint64) {
-	key := patternHash(p)
-	pattern := h.patterns[key]
+func (t *Traps) observePattern(h *hostTraps, p *parts, seen *sighting) {
+	pattern := h.patterns[seen.key]
 	if pattern == nil {
 		if !t.room(len(h.patterns), maxTrapPatterns) {
 			return
 		}
 		pattern = &trapPattern{}
-		h.patterns[key] = pattern
+		h.patterns[seen.key] = pattern
 		t.entries++
 	}
-	pattern.observe(u, p, digest, key)
+	if seen.suspect && pattern.read == nil && t.entries+filters <= maxTrapEntries {
+		pattern.read = &readBefore{}
+		t.entries += filters
+	}
+	pattern.observe(p, seen)
 	if pattern.caught != "" || pattern.later || pattern.earlier {
 		t.armed.Store(true)
 	}
 }
 
-func (n *trapPattern) observe(u *Subject, p *parts, digest, key uint64) {
+func (n *trapPattern) observe(p *parts, seen *sighting) {
 	n.seen++
-	if digest != 0 {
-		if containsHash(&n.recent, digest) {
+	if seen.digest != 0 {
+		if containsHash(&n.recent, seen.digest) {
 			n.same++
 		} else {
-			n.recent[n.at%8] = digest
+			n.recent[n.at%8] = seen.digest
 			n.at++
 		}
 	}
-	if nearly(n.size, u.Size) {
-		n.near++
-	} else {
-		n.near, n.self, n.old = 0, 0, 0
-	}
-	n.size = u.Size
-	if via := u.viaParts(); via.authority == p.authority && p.query != "" && patternHash(via) == key {
-		n.self++
-	}
-	if d := dateOf(p); d.year > 0 && !u.Now.IsZero() {
-		switch {
-		case d.after(u.Now, 1):
-			n.future++
-		case d.before(u.Now, 30):
-			n.old++
-		}
+	idle := seen.suspect && n.read != nil && !n.read.takeIn(seen.passages) && seen.idle
+	n.row(p, seen, idle)
+	switch {
+	case !seen.self:
+	case seen.ahead():
+		n.future = inRow(n.future, idle)
+	case seen.past():
+		n.old = inRow(n.old, idle)
 	}
 	switch {
 	case n.same >= leastSame && uint64(n.same)*10 >= uint64(n.seen)*9:
 		n.caught = trapDuplicate
-	case n.near >= leastVariant && uint64(n.self)*10 >= uint64(n.near)*9:
+	case n.near >= leastVariant && uint64(n.self)*10 >= uint64(n.near)*9 && n.looked >= leastVariant/2 && uint64(n.idle)*10 >= uint64(n.looked)*9:
 		n.caught = trapVariants
 	}
 	n.later = n.later || n.future >= leastFuture
 	n.earlier = n.earlier || n.old >= leastPast
 	if n.seen >= 4096 {
 		n.seen, n.same = n.seen/2, n.same/2
+	}
+}
+
+func inRow(n uint32, more bool) uint32 {
+	if !more {
+		return 0
+	}
+	return n + 1
+}
+
+// row takes a page into those of nearly the same size in a row.
+func (n *trapPattern) row(p *parts, seen *sighting, idle bool) {
+	if nearly(n.size, seen.size) {
+		n.near++
+	} else {
+		n.near, n.self, n.looked, n.idle = 0, 0, 0, 0
+	}
+	n.size = seen.size
+	if !seen.self || p.query == "" {
+		return
+	}
+	n.self++
+	if n.near > suspectVariant {
+		n.looked++
+		if idle {
+			n.idle++
+		}
 	}
 }
 
@@ -304,16 +429,17 @@ func (t *Traps) observeFolder(h *hostTraps, p *parts, digest uint64) {
 	}
 }
 
-// observeEquivalent compares a URI with the first that should be the same.
-func (t *Traps) observeEquivalent(h *hostTraps, p *pairs, key, variant uint64, size int64) {
+// observeEquivalent compares a page with the first that should be the same.
+func (t *Traps) observeEquivalent(h *hostTraps, p *pairs, key, variant uint64, seen *sighting) {
 	known, ok := h.equivalents[key]
+	text := textOf(seen.passages)
 	switch {
 	case !ok && t.room(len(h.equivalents), maxEquivalents):
-		h.equivalents[key] = equivalent{variant, size}
+		h.equivalents[key] = equivalent{variant, seen.size, text}
 		t.entries++
 	case ok && known.variant != variant:
 		p.seen++
-		if nearly(known.size, size) {
+		if nearly(known.size, seen.size) && text != 0 && text == known.text {
 			p.equal++
 		}
 	}
@@ -331,7 +457,7 @@ func (t *Traps) host(authority string) *hostTraps {
 		if len(t.hosts) < maxTrapHosts && t.entries < maxTrapEntries {
 			break
 		}
-		t.entries -= len(other.patterns) + len(other.folders) + len(other.equivalents)
+		t.entries -= other.size()
 		delete(t.hosts, name)
 	}
 	h := &hostTraps{patterns: map[uint64]*trapPattern{}, folders: map[uint64]*trapFolder{}, equivalents: map[uint64]equivalent{}}

@@ -3,7 +3,9 @@ package scope
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"holdfast/harvest"
 )
@@ -23,8 +25,13 @@ func newVisitor(t *testing.T) *visitor {
 	return &visitor{t: t, scope: newScope(t, s, "http://www.example.org/"), caught: map[string]int{}}
 }
 
-// visit fetches a page with that content, unless it is caught, and reports whether it was.
+// visit fetches a page with that content, unless it is caught, and reports whether it was. It has no text but its path.
 func (v *visitor) visit(path, via, digest string, size int64) bool {
+	return v.read(path, via, digest, size, `<title>Page `+digest+`</title><a href="`+path+`">The page after this</a>`)
+}
+
+// read is visit, with that text and such new links.
+func (v *visitor) read(path, via, digest string, size int64, text string, found ...string) bool {
 	v.subject.URL, v.subject.Via = "http://www.example.org"+path, "http://www.example.org"+via
 	v.subject.Path, v.subject.Now, v.subject.Fetched = "LL", now(), false
 	if verdict := v.scope.Decide(&v.subject); !verdict.Accepted() {
@@ -33,9 +40,23 @@ func (v *visitor) visit(path, via, digest string, size int64) bool {
 	}
 	v.subject.Fetched, v.subject.Status, v.subject.ContentType = true, 200, "text/html; charset=utf-8"
 	v.subject.Digest, v.subject.Size = digest, size
-	v.scope.Observe(&v.subject)
+	v.scope.Observe(&v.subject, page(text, found...))
 	v.fetched++
 	return true
+}
+
+// page is one with a text and new links, of which those to pictures are parts of it.
+func page(text string, found ...string) Page {
+	return Page{
+		Text: func() []byte { return []byte(text) },
+		Found: func(yield func(string, bool) bool) {
+			for _, path := range found {
+				if !yield("http://www.example.org"+path, strings.HasSuffix(path, ".jpg")) {
+					return
+				}
+			}
+		},
+	}
 }
 
 func TestTrapsAreCaught(t *testing.T) {
@@ -46,14 +67,14 @@ func TestTrapsAreCaught(t *testing.T) {
 		page       func(i int) (path, via, digest string, size int64)
 	}{
 		{"calendar to come", trapCalendar, 40, 1200, func(i int) (string, string, string, int64) {
-			return fmt.Sprintf("/calendar/%d/%02d", 2026+i/12, i%12+1), "/calendar", fmt.Sprint(i), 5000 + int64(i%9)
+			return fmt.Sprintf("/calendar/%d/%02d", 2026+i/12, i%12+1), fmt.Sprintf("/calendar/%d/%02d", 2026+(i-1)/12, (i+11)%12+1), fmt.Sprint(i), 5000 + int64(i%9)
 		}},
 		{"calendar in the query", trapCalendar, 40, 1200, func(i int) (string, string, string, int64) {
-			return fmt.Sprintf("/cal.php?month=%d&year=%d", i%12+1, 2026+i/12), "/cal.php", fmt.Sprint(i), 5000 + int64(i%9)
+			return fmt.Sprintf("/cal.php?month=%d&year=%d", i%12+1, 2026+i/12), fmt.Sprintf("/cal.php?month=%d&year=%d", (i+11)%12+1, 2026+(i-1)/12), fmt.Sprint(i), 5000 + int64(i%9)
 		}},
 		{"calendar of the past", trapCalendar, 420, 5000, func(i int) (string, string, string, int64) {
 			m := 2026*12 - i
-			return fmt.Sprintf("/events/%04d-%02d", m/12, m%12+1), "/events", fmt.Sprint(i), 5000 + int64(i%9)
+			return fmt.Sprintf("/events/%04d-%02d", m/12, m%12+1), fmt.Sprintf("/events/%04d-%02d", (m+1)/12, (m+1)%12+1), fmt.Sprint(i), 5000 + int64(i%9)
 		}},
 		{"a date far away", trapCalendar, 0, 3, func(i int) (string, string, string, int64) {
 			return fmt.Sprintf("/events?date=20%d5-01-01", 7+i), "/", fmt.Sprint(i), int64(i * 1000)
@@ -176,11 +197,87 @@ func TestArchivesAreNoTraps(t *testing.T) {
 			v := newVisitor(t)
 			for i := range tt.pages {
 				path, via, size := tt.page(i)
-				if !v.visit(path, via, fmt.Sprint(i), size) {
+				if !v.read(path, via, fmt.Sprint(i), size, fmt.Sprintf("<h1>Page %d</h1> Of %s, and of others.", i, letters(i))) {
 					t.Fatalf("page %d, %s, is caught: %v", i, path, v.caught)
 				}
 			}
 		})
+	}
+}
+
+// Pages of nearly the same size, found at one another and dated long ago, or only numbered, are an archive as long as each brings
+// something: a text, a picture, links to elsewhere.
+func TestDigitisedWorksAreNoTraps(t *testing.T) {
+	day := func(i int) string {
+		return time.Date(1895, 1, 1+i, 0, 0, 0, 0, time.UTC).Format("/paper/2006-01-02/")
+	}
+	leaf := func(i int) string { return fmt.Sprintf("/view?id=7&page=%d", i) }
+	text := func(i int) string {
+		return fmt.Sprintf("<p>Page %d <a href=/x%d>next</a> tells of %s.", i, i+1, letters(i))
+	}
+	numbered := func(i int) string { return fmt.Sprintf("<p>Page %d <a href=/x%d>next</a>", i, i+1) }
+	for _, tt := range []struct {
+		name  string
+		pages int
+		path  func(int) string
+		text  func(int) string
+		found func(int) []string
+	}{
+		{"a newspaper's texts", 2000, day, text, func(i int) []string { return []string{day(i + 1)} }},
+		{"a newspaper's pictures", 2000, day, numbered, func(i int) []string { return []string{day(i + 1), fmt.Sprintf("/scan/%d.jpg", i)} }},
+		{"a newspaper's pages", 2000, day, numbered, func(i int) []string { return []string{day(i + 1), day(i) + "1", day(i) + "2"} }},
+		{"a book's texts", 3000, leaf, text, func(i int) []string { return []string{leaf(i + 1)} }},
+		{"a book's pictures", 3000, leaf, numbered, func(i int) []string { return []string{leaf(i + 1), fmt.Sprintf("/scan/%d.jpg", i)} }},
+		{"a book in its scripts", 3000, leaf, func(i int) string {
+			return fmt.Sprintf(`<p>Page %d<script>show("tells of %s")</script>`, i, letters(i))
+		}, func(i int) []string { return []string{leaf(i + 1)} }},
+		{"a book in its attributes", 3000, leaf, func(i int) string {
+			return fmt.Sprintf(`<p>Page %d<div data-page='{"text": "tells of %s"}'>`, i, letters(i))
+		}, func(i int) []string { return []string{leaf(i + 1)} }},
+		{"documents by sid", 500, func(i int) string { return fmt.Sprintf("/doc?sid=%032x", i*7919) }, text, func(i int) []string { return []string{fmt.Sprintf("/doc?sid=%032x", (i+1)*7919)} }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := newVisitor(t)
+			for i := range tt.pages {
+				if !v.read(tt.path(i), tt.path(i-1), fmt.Sprint(i), 5000+int64(i%9), tt.text(i), tt.found(i)...) {
+					t.Fatalf("page %d is caught: %v", i, v.caught)
+				}
+			}
+			if forms, others := v.scope.Traps().All(); len(forms) > 0 || others > 0 {
+				t.Errorf("turned away: %+v, %d", forms, others)
+			}
+		})
+	}
+}
+
+// A form of which URIs begin to be turned away is told once, and how often they were is counted. An explanation does not count.
+func TestTrapsAreTold(t *testing.T) {
+	v := newVisitor(t)
+	for i := range 100 {
+		v.visit(fmt.Sprintf("/a?x=%d", i), "/a", "same", 5000)
+	}
+	u := &Subject{URL: "http://www.example.org/a?x=1000", Path: "LL", Now: now()}
+	v.scope.Judge(u)
+	v.scope.Explain(u)
+	told := v.scope.Traps().Fresh()
+	if len(told) != 1 || told[0].What != trapDuplicate || told[0].Pages != leastSame || told[0].Host != "www.example.org" || told[0].Why() == "" ||
+		told[0].URL != fmt.Sprintf("http://www.example.org/a?x=%d", v.fetched) || !told[0].Since.Equal(now()) {
+		t.Errorf("told: %+v", told)
+	}
+	v.visit("/b/cal?date=2099-01-01", "/", "x", 1)
+	v.visit("/b/cal?date=2099-01-02", "/", "x", 1)
+	if told := v.scope.Traps().Fresh(); len(told) != 1 || told[0].What != trapCalendar {
+		t.Errorf("told next: %+v", told)
+	}
+	forms, others := v.scope.Traps().All()
+	if len(forms) != 2 || forms[0].Away != int64(100-v.fetched) || forms[1].Away != 2 || others != 0 {
+		t.Errorf("%+v, %d", forms, others)
+	}
+	for i := range 2 * maxTrapForms {
+		v.visit("/b/"+letters(i)+"/cal?date=2099-01-01", "/", "x", 1)
+	}
+	if forms, others := v.scope.Traps().All(); len(forms) != maxTrapForms || others == 0 {
+		t.Errorf("%d forms, and %d others", len(forms), others)
 	}
 }
 
@@ -190,15 +287,15 @@ func TestTrapsForget(t *testing.T) {
 	u := &Subject{Fetched: true, Status: 200, ContentType: "text/html", Now: now()}
 	for i := range 30_000 {
 		u.URL = fmt.Sprintf("http://h%d.example/%s/a1?b%d=1&c=2", i, letters(i), i)
-		traps.Observe(u)
+		traps.Observe(u, page("a b c"))
 	}
 	for i := range 100_000 {
 		u.URL = fmt.Sprintf("http://one.example/%s/1?b%d=1&c=%d", letters(i), i, i)
-		traps.Observe(u)
+		traps.Observe(u, page("a b c"))
 	}
 	have := 0
 	for _, h := range traps.hosts {
-		have += len(h.patterns) + len(h.folders) + len(h.equivalents)
+		have += h.size()
 		if len(h.patterns) > maxTrapPatterns || len(h.equivalents) > maxEquivalents {
 			t.Fatal(len(h.patterns), len(h.equivalents))
 		}
@@ -213,11 +310,11 @@ func TestTrapsKeepToPages(t *testing.T) {
 	v := newVisitor(t)
 	for i := range 200 {
 		u := &Subject{URL: fmt.Sprintf("http://www.example.org/thumb?id=%d", i), Path: "LE", Fetched: true, Status: 200, ContentType: "image/gif", Digest: "same", Now: now()}
-		v.scope.Observe(u)
+		v.scope.Observe(u, page("a b c"))
 		u.Status, u.ContentType = 404, "text/html"
-		v.scope.Observe(u)
+		v.scope.Observe(u, page("a b c"))
 		u.Status, u.Path = 200, "LP"
-		v.scope.Observe(u)
+		v.scope.Observe(u, page("a b c"))
 	}
 	if !v.visit("/thumb?id=777", "/", "x", 1) {
 		t.Error(v.caught)
@@ -239,7 +336,7 @@ func FuzzTraps(f *testing.F) {
 		traps := NewTraps()
 		u := &Subject{URL: url, Via: via, Path: "L", Fetched: true, Status: 200, Digest: "d", Now: now()}
 		for range 60 {
-			traps.Observe(u)
+			traps.Observe(u, page("a b c"))
 		}
 		traps.Caught(u)
 		_ = u.SURT()
