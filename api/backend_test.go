@@ -190,9 +190,11 @@ func (c crawls) Order(_ context.Context, job catalog.Job, o harvest.Order) (harv
 	case o.Act == harvest.ActEvents && o.After == "":
 		return harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":1}`), []byte(`{"number":2}`)}, Next: "2"}, nil
 	case o.Act == harvest.ActEvents && o.After == "2":
-		return harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":3}`)}, Next: "3"}, nil
+		return harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":5}`)}, Next: "5", Missed: true}, nil
+	case o.Act == harvest.ActEvents && o.After == "5":
+		return harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":6}`)}, Next: "6", Ended: true}, nil
 	case o.Act == harvest.ActEvents:
-		return harvest.Reply{}, fmt.Errorf("job %d does not run: %w", job.ID, ErrNotFound)
+		return harvest.Reply{}, fmt.Errorf("node of job %d: %w", job.ID, ErrUnavailable)
 	}
 	return harvest.Reply{Count: 1, Live: &harvest.Live{State: string(o.Act)}}, nil
 }

@@ -23,6 +23,9 @@ const (
 	eventQuiet = 15 * time.Second
 )
 
+// endOfEvents is the last that a client gets: it need not come back.
+const endOfEvents = "event: end\ndata: {}\n\n"
+
 // eventRoutes are the stream of what happens in a crawl.
 func (s *server) eventRoutes(api huma.API) {
 	type follow struct {
@@ -33,7 +36,8 @@ func (s *server) eventRoutes(api huma.API) {
 	register(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
 		summary: "Follow what happens in a crawl, until it ends: server-sent events", stream: true,
 		adjust: func(op *huma.Operation) {
-			op.Responses = map[string]*huma.Response{"200": {Description: "An event each: id its number, data its JSON. The last is named end.",
+			op.Responses = map[string]*huma.Response{"200": {Description: "An event each: id its number, data its JSON. One named missed stands where events that are " +
+				"kept no more should be; the last is named end. Without that, as when the crawl's node is not heard, come back with Last-Event-ID.",
 				Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
 		}},
 		func(ctx context.Context, in *follow) (*huma.StreamResponse, error) {
@@ -65,11 +69,17 @@ func (s *server) sendEvents(ctx context.Context, hc huma.Context, job catalog.Jo
 	sent := time.Now()
 	for {
 		text := ""
+		if page.Missed {
+			text = "event: missed\ndata: {}\n\n"
+		}
 		for _, e := range page.Events {
 			text += fmt.Sprintf("id: %s\ndata: %s\n\n", numberOf(e), e)
 		}
 		if page.Next != "" {
 			after = page.Next
+		}
+		if page.Ended {
+			text += endOfEvents
 		}
 		if text == "" && time.Since(sent) > eventQuiet {
 			text = ": nothing happened\n\n"
@@ -80,6 +90,9 @@ func (s *server) sendEvents(ctx context.Context, hc huma.Context, job catalog.Jo
 				return
 			}
 		}
+		if page.Ended {
+			return
+		}
 		if len(page.Events) < eventBatch {
 			select {
 			case <-ctx.Done():
@@ -87,13 +100,16 @@ func (s *server) sendEvents(ctx context.Context, hc huma.Context, job catalog.Jo
 			case <-tick.C:
 			}
 		}
-		var err error
+		now, _, err := s.job(job.ID) // another node may have it by now
+		if err == nil {
+			job = now
+		}
 		page, err = s.Crawls.Order(ctx, job, harvest.Order{Act: harvest.ActEvents, After: after, Limit: eventBatch})
 		if err != nil {
-			if !errors.Is(err, ErrNotFound) {
-				s.log.Debug("events end", "job", job.ID, "error", err)
+			s.log.Debug("events are followed no more", "job", job.ID, "error", err)
+			if errors.Is(err, ErrNotFound) {
+				_, _ = out.Write([]byte(endOfEvents)) // the client may have gone
 			}
-			_, _ = out.Write([]byte("event: end\ndata: {}\n\n")) // the client may have gone
 			return
 		}
 	}

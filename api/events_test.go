@@ -2,12 +2,16 @@ package api
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"holdfast/catalog"
 	"holdfast/harvest"
@@ -23,12 +27,21 @@ func TestEventsAreFollowedUntilTheCrawlEnds(t *testing.T) {
 	b.must(catalog.ClaimJob, catalog.JobRef{ID: job.ID, Node: self})
 	b.must(catalog.StartJob, catalog.JobRef{ID: job.ID, Node: self, Attempt: 1})
 	id := strconv.FormatUint(job.ID, 10)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	r, err := c.request(ctx, http.MethodGet, nil, nil, "jobs", id, "events")
+	for after, want := range map[string]string{"": "1 2 missed 5 6 end", "5": "6 end", "2": "missed 5 6 end"} {
+		if got := followed(t, c, id, after); got != want {
+			t.Errorf("after %q: %s, want %s", after, got, want)
+		}
+	}
+}
+
+// followed are the numbers of the events that a client gets, and the names of what else it gets.
+func followed(t *testing.T, c *Client, job, after string) string {
+	t.Helper()
+	r, err := c.request(t.Context(), http.MethodGet, nil, nil, "jobs", job, "events")
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Header.Set("Last-Event-ID", after)
 	answer, err := c.do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -37,18 +50,26 @@ func TestEventsAreFollowedUntilTheCrawlEnds(t *testing.T) {
 	if kind := answer.Header.Get("Content-Type"); kind != "text/event-stream" {
 		t.Errorf("content type %s", kind)
 	}
-	var ids []string
-	lines := bufio.NewScanner(answer.Body)
-	for lines.Scan() {
-		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
-			ids = append(ids, id)
-		}
-		if lines.Text() == "event: end" {
-			break
+	var got []string
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		for _, field := range []string{"id: ", "event: "} {
+			if value, ok := strings.CutPrefix(lines.Text(), field); ok {
+				got = append(got, value)
+			}
 		}
 	}
-	if got := strings.Join(ids, " "); got != "1 2 3" {
-		t.Errorf("events %q, want 1 2 3 and the end", got)
+	return strings.Join(got, " ")
+}
+
+// A client whose stream breaks off without an end knows that it has to come back.
+func TestStreamOfANodeThatIsNotHeardHasNoEnd(t *testing.T) {
+	s := &server{Backend: Backend{Crawls: crawls{&backend{t: t}}}, log: slog.New(slog.DiscardHandler)}
+	s.Catalog = s.Crawls.(crawls).b
+	w := httptest.NewRecorder()
+	hc := humago.NewContext(&huma.Operation{}, httptest.NewRequest(http.MethodGet, "/", nil), w)
+	s.sendEvents(t.Context(), hc, catalog.Job{ID: 1, State: catalog.JobStarted}, "", harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":9}`)}, Next: "9"})
+	if text := w.Body.String(); !strings.Contains(text, "id: 9\n") || strings.Contains(text, "event: end") {
+		t.Errorf("got %q", text)
 	}
 }
 

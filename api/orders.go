@@ -33,23 +33,24 @@ func (s *server) orderRoutes(api huma.API) {
 		})
 	type look struct {
 		ByID
-		Act     string `path:"act" enum:"live,queues,domains,uris,explain,checkpoints,events,search"`
+		Act     string `path:"act" enum:"live,queues,domains,uris,explain,checkpoints,events,search,report"`
 		URL     string `query:"url" doc:"explain: of which URI"`
 		Path    string `query:"path" doc:"explain: the hops it was found by"`
 		Via     string `query:"via" doc:"explain: the URI it was found in"`
 		Queue   string `query:"queue" doc:"queues, uris: an expression of queue names"`
-		Pattern string `query:"pattern" doc:"domains, uris, search: an expression of domains, URIs or lines"`
+		Pattern string `query:"pattern" doc:"domains, uris, search, report: an expression of domains, URIs or lines"`
 		State   string `query:"state" doc:"queues: in this state; domains: stopped, for those at a limit"`
 		Sort    string `query:"sort" doc:"queues: name, queued or spent"`
+		Name    string `query:"name" doc:"report: which, as hosts"`
 		Log     string `query:"log" doc:"search: which log; default crawl.log"`
 		After   string `query:"after"`
 		Limit   int    `query:"limit" minimum:"0" maximum:"10000"`
 	}
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/crawl/{act}", id: "job-look", tag: "jobs",
-		summary: "Look at a crawl that runs: figures, workers, queues, domains, URIs, events, why a URI is in or out"},
+		summary: "Look at a crawl that runs: figures, workers, queues, domains, URIs, why a URI is in or out; and, of one that ended too, at events, logs and reports"},
 		func(ctx context.Context, in *look) (harvest.Reply, error) {
 			return s.order(ctx, in.ID, harvest.Order{Act: harvest.Act(in.Act), URL: in.URL, Path: in.Path, Via: in.Via, Queue: in.Queue,
-				Pattern: in.Pattern, State: in.State, Sort: in.Sort, Log: in.Log, After: in.After, Limit: in.Limit})
+				Pattern: in.Pattern, State: in.State, Sort: in.Sort, Name: in.Name, Log: in.Log, After: in.After, Limit: in.Limit})
 		})
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/settings", id: "settings-list", tag: "jobs",
 		summary: "Describe every setting of a crawl"},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"holdfast/api"
+	"holdfast/crawler"
 	"holdfast/harvest"
 )
 
@@ -92,7 +94,8 @@ func control(w http.ResponseWriter, r *http.Request, crawl obeyer) {
 	_ = json.NewEncoder(w).Encode(reply) // who asked went away
 }
 
-// order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine.
+// order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine. What it reads of one that
+// does not run is in the folder.
 func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err error) {
 	if err := o.Validate(); err != nil {
 		return reply, exitError{exitUsage, err}
@@ -123,6 +126,11 @@ func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err er
 		return reply, fmt.Errorf("give the order: %w", err)
 	}
 	answer, err := client.Do(request)
+	if err != nil && o.Kept() {
+		if reply, err := crawler.Past(a.ctx, target, o); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return reply, err
+		}
+	}
 	if err != nil {
 		return reply, fmt.Errorf("no crawl runs in %s: %w", target, err)
 	}

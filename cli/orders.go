@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -36,8 +35,9 @@ type controlCmds struct {
 	Checkpoint  checkpointCmd  `cmd:"" help:"Take a checkpoint, to start from again."`
 	Checkpoints checkpointsCmd `cmd:"" help:"List the checkpoints."`
 	Restore     restoreCmd     `cmd:"" help:"Start a crawl from a checkpoint again."`
-	Events      eventsCmd      `cmd:"" help:"Tell what happened."`
-	Search      searchCmd      `cmd:"" help:"Search a log."`
+	Events      eventsCmd      `cmd:"" help:"Tell what happened, also in a crawl that has ended."`
+	Search      searchCmd      `cmd:"" help:"Search a log, also of a crawl that has ended."`
+	Report      reportCmd      `cmd:"" help:"Print a report as the crawl stands now, or as it ended."`
 }
 
 // target is the crawl that an order is for.
@@ -365,45 +365,6 @@ func (c restoreCmd) Run(a *app) error {
 func showCheckpoints(a *app, all []harvest.Checkpoint) error {
 	return list(a, all, table.Row{"Checkpoint", "Taken", "Queued", "Bytes"}, func(c harvest.Checkpoint) table.Row {
 		return table.Row{c.Name, c.Taken.UTC().Format(time.RFC3339), c.Queued, size(c.Bytes)}
-	})
-}
-
-type eventsCmd struct {
-	target
-	After string `help:"Those after this number."`
-	Limit int    `default:"100" help:"So many."`
-}
-
-func (c eventsCmd) Run(a *app) error {
-	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActEvents, After: c.After, Limit: c.Limit})
-	if err != nil {
-		return err
-	}
-	out := json.NewEncoder(a.stdout)
-	for _, e := range reply.Events {
-		if err := out.Encode(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-type searchCmd struct {
-	target
-	Match string `arg:"" help:"An expression of lines."`
-	Log   string `default:"crawl.log" help:"Which log."`
-	After string `help:"What the page before ended with."`
-	Limit int    `default:"100" help:"So many, newest first."`
-}
-
-func (c searchCmd) Run(a *app) error {
-	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActSearch, Pattern: c.Match, Log: c.Log, After: c.After, Limit: c.Limit})
-	if err != nil {
-		return err
-	}
-	return a.answer(reply, func() error {
-		_, err := fmt.Fprintln(a.stdout, strings.Join(reply.Lines, "\n"))
-		return err
 	})
 }
 

@@ -26,11 +26,15 @@ func (c *Crawl) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error
 	if err := o.Validate(); err != nil {
 		return harvest.Reply{}, err
 	}
-	ctx, done, ok := c.listen(ctx)
+	if o.Act == harvest.ActEvents { // its end is told when it takes no orders any more
+		return c.eventsAfter(o)
+	}
+	during, done, ok := c.listen(ctx)
 	if !ok {
-		return harvest.Reply{}, refused("act", string(o.Act), "a crawl that runs; this one has ended")
+		return Past(ctx, c.cfg.Dir, o)
 	}
 	defer done()
+	ctx = during
 	if o.Reads() {
 		return c.look(ctx, o)
 	}
@@ -250,10 +254,10 @@ func (c *Crawl) look(ctx context.Context, o harvest.Order) (r harvest.Reply, err
 		r.URIs, r.Next, err = c.uris(ctx, o)
 	case harvest.ActCheckpoints:
 		r.Checkpoints, err = c.checkpoints()
-	case harvest.ActEvents:
-		r.Events, r.Next, err = c.eventsAfter(o.After, o.Limit)
 	case harvest.ActSearch:
-		r.Lines, r.Next, err = c.search(ctx, o)
+		return search(ctx, c.cfg.Dir, o)
+	case harvest.ActReport:
+		return c.report(ctx, o)
 	}
 	return r, err
 }

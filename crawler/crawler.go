@@ -84,6 +84,8 @@ type Crawl struct {
 		due  atomic.Bool
 	}
 
+	reporting sync.Mutex // of those who write reports
+
 	mu        sync.Mutex
 	state     State
 	reason    string

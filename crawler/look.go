@@ -2,8 +2,6 @@ package crawler
 
 import (
 	"context"
-	"encoding/json"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -114,54 +112,4 @@ func (c *Crawl) uris(ctx context.Context, o harvest.Order) (out []harvest.Queued
 		out = append(out, harvest.QueuedURI{URL: u.URL, Queue: u.Queue, Path: u.Path, Via: u.Via, Source: u.Source, Priority: int(u.Priority), Tries: u.Tries})
 	}
 	return out, next, err
-}
-
-func (c *Crawl) eventsAfter(after string, limit int) (out []json.RawMessage, next string, err error) {
-	number := uint64(0)
-	if after != "" {
-		if number, err = strconv.ParseUint(after, 10, 64); err != nil {
-			return nil, "", refused("after", after, "the number of an event")
-		}
-	}
-	page := c.events.Since(number, listed(limit))
-	for _, e := range page.Events {
-		data, err := json.Marshal(e)
-		if err != nil {
-			return nil, "", err
-		}
-		out, next = append(out, data), strconv.FormatUint(e.Number, 10)
-	}
-	return out, next, nil
-}
-
-// maxSearched is how much of a log one search reads.
-const maxSearched = 256 << 20
-
-// search looks through a log, from its end.
-func (c *Crawl) search(ctx context.Context, o harvest.Order) (lines []string, next string, err error) {
-	name := o.Log
-	switch name {
-	case "":
-		name = report.CrawlLog
-	case report.CrawlLog, report.URIErrorsLog, report.RuntimeErrorsLog, report.NonfatalLog, report.ProgressLog, report.AlertsLog, report.JobLog:
-	default:
-		return nil, "", refused("log", name, "crawl.log, uri-errors.log, runtime-errors.log, nonfatal-errors.log, progress-statistics.log, alerts.log or job.log")
-	}
-	q := report.Query{Expr: part(o.Pattern), Newest: true, Limit: listed(o.Limit), Scan: maxSearched}
-	if o.After != "" {
-		if q.After, err = strconv.ParseInt(o.After, 10, 64); err != nil {
-			return nil, "", refused("after", o.After, "what the page before ended with")
-		}
-	}
-	answer, err := report.Search(ctx, filepath.Join(c.cfg.Dir, "logs", name), q)
-	if err != nil {
-		return nil, "", err
-	}
-	for _, h := range answer.Hits {
-		lines = append(lines, h.Line)
-	}
-	if answer.Next >= 0 {
-		next = strconv.FormatInt(answer.Next, 10)
-	}
-	return lines, next, nil
 }

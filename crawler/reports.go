@@ -43,7 +43,68 @@ func (c *Crawl) info() []warc.Field {
 
 // writeReports writes the reports as they stand at the end of a run.
 func (c *Crawl) writeReports(ctx context.Context, s Summary) error {
+	for _, name := range report.Names() {
+		if err := c.writeReport(ctx, name, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeReport writes one report.
+func (c *Crawl) writeReport(ctx context.Context, name string, s Summary) error {
 	now := time.Now()
+	write := map[string]func(io.Writer) error{
+		report.OfCrawl:      func(w io.Writer) error { return c.writeCrawl(w, s) },
+		report.OfHosts:      c.writeHosts,
+		report.OfDomains:    func(w io.Writer) error { return c.writeDomains(ctx, w) },
+		report.OfTypes:      func(w io.Writer) error { return report.WriteTypes(w, c.figures()) },
+		report.OfStatuses:   func(w io.Writer) error { return report.WriteStatuses(w, c.figures()) },
+		report.OfSeeds:      c.writeSeeds,
+		report.OfSources:    func(w io.Writer) error { return c.writeSources(ctx, w) },
+		report.OfProcessors: func(w io.Writer) error { return c.writeProcessors(w, now) },
+		report.OfFrontier:   func(w io.Writer) error { return report.WriteFrontierSummary(w, c.frontierSummary(s), now) },
+		report.OfQueues:     func(w io.Writer) error { return c.writeNonempty(ctx, w, now) },
+		report.OfTraps:      c.writeTraps,
+		report.OfThreads:    func(w io.Writer) error { return report.WriteThreads(w, c.cfg.Job.Name, c.board.Workers(), now) },
+	}[name]
+	c.reporting.Lock()
+	defer c.reporting.Unlock()
+	return c.disk.WriteFile(filepath.Join(c.cfg.Dir, "reports", name+report.Suffix), write)
+}
+
+// standing is how the crawl stands, as the summary of a run that ended now.
+func (c *Crawl) standing() Summary {
+	counters := c.frontier.Counters()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Summary{State: c.state, Reason: c.reason, Counters: counters, Elapsed: c.running()}
+}
+
+// figures are a copy of the figures for reports.
+func (c *Crawl) figures() *report.Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stats.Clone()
+}
+
+// statusOf is what Heritrix calls how a crawl stands or ended.
+func statusOf(s Summary) string {
+	switch s.State {
+	case Preparing:
+		return "Preparing"
+	case Running:
+		return "Running - Active"
+	case Paused:
+		return "Paused"
+	case Stopping:
+		return "Stopping"
+	}
+	return report.ExitStatus(s.Reason, false)
+}
+
+// writeCrawl writes the crawl report.
+func (c *Crawl) writeCrawl(w io.Writer, s Summary) error {
 	hosts := 0
 	var all report.Captures
 	if err := c.frontier.Hosts(func(_ string, h frontier.Host, _ int) {
@@ -60,28 +121,18 @@ func (c *Crawl) writeReports(ctx context.Context, s Summary) error {
 		return err
 	}
 	n := s.Counters
-	head := report.Crawl{Name: c.cfg.Job.Name, Status: report.ExitStatus(s.Reason, false), Reason: s.Reason, Elapsed: s.Elapsed, Captures: all,
+	return report.WriteCrawl(w, report.Crawl{Name: c.cfg.Job.Name, Status: statusOf(s), Reason: s.Reason, Elapsed: s.Elapsed, Captures: all,
 		SeedsCrawled: crawled, SeedsNotCrawled: len(seeds) - crawled, Hosts: hosts, Discovered: n.Discovered, Queued: n.Queued,
-		Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes}
-	for name, write := range map[string]func(io.Writer) error{
-		"crawl-report.txt":             func(w io.Writer) error { return report.WriteCrawl(w, head) },
-		"hosts-report.txt":             c.writeHosts,
-		"domains-report.txt":           func(w io.Writer) error { return c.writeDomains(ctx, w) },
-		"mimetype-report.txt":          func(w io.Writer) error { return report.WriteTypes(w, c.stats) },
-		"responsecode-report.txt":      func(w io.Writer) error { return report.WriteStatuses(w, c.stats) },
-		"seeds-report.txt":             func(w io.Writer) error { return report.WriteSeeds(w, seeds) },
-		"source-report.txt":            func(w io.Writer) error { return c.writeSources(ctx, w) },
-		"processors-report.txt":        func(w io.Writer) error { return c.writeProcessors(w, now) },
-		"frontier-summary-report.txt":  func(w io.Writer) error { return report.WriteFrontierSummary(w, c.frontierSummary(s), now) },
-		"frontier-nonempty-report.txt": func(w io.Writer) error { return c.writeNonempty(ctx, w, now) },
-		"traps-report.txt":             c.writeTraps,
-		"threads-report.txt":           func(w io.Writer) error { return report.WriteThreads(w, c.cfg.Job.Name, c.board.Workers(), now) },
-	} {
-		if err := c.disk.WriteFile(filepath.Join(c.cfg.Dir, "reports", name), write); err != nil {
-			return err
-		}
+		Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes})
+}
+
+// writeSeeds writes the seeds report.
+func (c *Crawl) writeSeeds(w io.Writer) error {
+	seeds, _, err := c.seedEnds()
+	if err != nil {
+		return err
 	}
-	return nil
+	return report.WriteSeeds(w, seeds)
 }
 
 // writeHosts writes the hosts report.
@@ -132,7 +183,7 @@ const longest = 10
 
 func (c *Crawl) frontierSummary(s Summary) report.FrontierSummary {
 	n, f := s.Counters, c.frontier.Summary()
-	out := report.FrontierSummary{Job: c.cfg.Job.Name, State: "FINISH", Discovered: n.Discovered, Queued: n.Queued, Finished: n.Finished, Succeeded: n.Succeeded,
+	out := report.FrontierSummary{Job: c.cfg.Job.Name, State: frontierState(s.State), Discovered: n.Discovered, Queued: n.Queued, Finished: n.Finished, Succeeded: n.Succeeded,
 		Failed: n.Failed, Ignore: n.Disregarded, Included: n.Discovered, InProcess: f.States[frontier.Busy], Ready: f.States[frontier.Ready],
 		Snoozed: f.States[frontier.Snoozed], Retired: f.States[frontier.Retired], Frozen: f.States[frontier.Frozen], Exhausted: f.States[frontier.Empty],
 		Inactive: map[int]int64{c.base().Precedence: f.States[frontier.Inactive]}}
@@ -144,6 +195,17 @@ func (c *Crawl) frontierSummary(s Summary) report.FrontierSummary {
 		out.Longest = append(out.Longest, reportQueue(q))
 	}
 	return out
+}
+
+// frontierState is what Heritrix calls the state of a frontier.
+func frontierState(s State) string {
+	switch s {
+	case Preparing, Paused:
+		return "PAUSE"
+	case Running:
+		return "RUN"
+	}
+	return "FINISH"
 }
 
 // reportStates are the reports' words for the states of queues.

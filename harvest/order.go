@@ -40,6 +40,7 @@ const (
 	ActRestore     Act = "restore"     // Name: start from that checkpoint again
 	ActEvents      Act = "events"      // After, Limit: what happened
 	ActSearch      Act = "search"      // Log, Pattern, After, Limit: lines of a log, newest first
+	ActReport      Act = "report"      // Name, Pattern, After, Limit: lines of a report; without After it is written anew
 )
 
 // Order is one act of live control. All by which URIs and queues are chosen are regular expressions (RE2).
@@ -77,7 +78,9 @@ type Reply struct {
 	Checkpoints []Checkpoint      `json:"checkpoints,omitempty"`
 	Events      []json.RawMessage `json:"events,omitempty"`
 	Lines       []string          `json:"lines,omitempty"`
-	Next        string            `json:"next,omitempty"` // give it as After for more; "" at the end
+	Next        string            `json:"next,omitempty"`   // give it as After for more; "" at the end
+	Missed      bool              `json:"missed,omitempty"` // there were events after the one asked for that are kept no more
+	Ended       bool              `json:"ended,omitempty"`  // of events: there will be no more
 }
 
 // Live is how a crawl stands this moment.
@@ -196,7 +199,7 @@ func (o Order) needs() []string {
 		return []string{"pattern"}
 	case ActFreeze, ActUnfreeze, ActRetire, ActBudget:
 		return []string{"queue"}
-	case ActRestore:
+	case ActRestore, ActReport:
 		return []string{"name"}
 	}
 	return nil
@@ -208,7 +211,7 @@ const MaxListed = 10_000
 // Validate tells whether the order can be carried out; the error names the field, what was given and what is allowed.
 func (o Order) Validate() error {
 	known := []Act{ActLive, ActPause, ActResume, ActStop, ActKill, ActSeeds, ActChange, ActExplain, ActQueues, ActDomains, ActURIs, ActDelete, ActFreeze,
-		ActUnfreeze, ActRetire, ActBudget, ActBlock, ActUnblock, ActForget, ActNever, ActCheckpoint, ActCheckpoints, ActRestore, ActEvents, ActSearch}
+		ActUnfreeze, ActRetire, ActBudget, ActBlock, ActUnblock, ActForget, ActNever, ActCheckpoint, ActCheckpoints, ActRestore, ActEvents, ActSearch, ActReport}
 	if !slices.Contains(known, o.Act) {
 		return invalid("act", strconv.Quote(string(o.Act)), strings.Trim(fmt.Sprint(known), "[]"))
 	}
@@ -237,5 +240,8 @@ func (o Order) Validate() error {
 
 // Reads reports whether the order changes nothing.
 func (o Order) Reads() bool {
-	return slices.Contains([]Act{ActLive, ActExplain, ActQueues, ActDomains, ActURIs, ActCheckpoints, ActEvents, ActSearch}, o.Act)
+	return slices.Contains([]Act{ActLive, ActExplain, ActQueues, ActDomains, ActURIs, ActCheckpoints, ActEvents, ActSearch, ActReport}, o.Act)
 }
+
+// Kept reports whether the order reads what a crawl wrote into its folder, which is there when the crawl has ended, too.
+func (o Order) Kept() bool { return slices.Contains([]Act{ActEvents, ActSearch, ActReport}, o.Act) }

@@ -3,10 +3,12 @@ package node
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/harvest"
 )
 
 func TestEachAttemptHasItsOwnFolder(t *testing.T) {
@@ -75,5 +77,49 @@ func TestTheEndOfAJobsLog(t *testing.T) {
 		if err := n.writeLog(job, tail, &got); err != nil || got.String() != want {
 			t.Errorf("the last %d lines: %q, %v", tail, got.String(), err)
 		}
+	}
+}
+
+// What happened in a crawl is told when it runs no more; that nothing will follow is said when the job has ended.
+func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
+	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
+	n.crawls = newCrawls(n)
+	job := catalog.Job{ID: 7, Attempt: 1, State: catalog.JobStarted}
+	events := harvest.Order{Act: harvest.ActEvents, After: "1"}
+	if _, err := n.obey(t.Context(), job, events); remoteCode(err) != codeNotRunning {
+		t.Errorf("without a folder: %v", err)
+	}
+	dir, err := n.crawls.folder(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"logs/job.log": "2026-03-04T12:00:00.123Z 1 started {}\n2026-03-04T12:00:01.123Z 2 finished {\"reason\":\"completed\"}\n",
+		"logs/crawl.log": "one\ntwo\n", "reports/hosts-report.txt": "legend\nh\n"} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for state, ended := range map[catalog.JobState]bool{catalog.JobStarted: false, catalog.JobDone: true, catalog.JobFailed: true} {
+		job.State = state
+		r, err := n.obey(t.Context(), job, events)
+		if err != nil || len(r.Events) != 1 || !strings.Contains(string(r.Events[0]), "completed") || r.Next != "2" || r.Ended != ended || r.Missed {
+			t.Errorf("events of a job that is %s: %+v %v", state, r, err)
+		}
+	}
+	if r, err := n.obey(t.Context(), job, harvest.Order{Act: harvest.ActSearch, Pattern: "tw"}); err != nil || !slices.Equal(r.Lines, []string{"two"}) {
+		t.Errorf("search: %+v %v", r, err)
+	}
+	if r, err := n.obey(t.Context(), job, harvest.Order{Act: harvest.ActReport, Name: "hosts"}); err != nil || !slices.Equal(r.Lines, []string{"legend", "h"}) {
+		t.Errorf("report: %+v %v", r, err)
+	}
+	if _, err := n.obey(t.Context(), job, harvest.Order{Act: harvest.ActReport, Name: "../settings/job.json"}); remoteCode(err) != codeRefused {
+		t.Errorf("what is no report: %v", err)
+	}
+	if _, err := n.obey(t.Context(), job, harvest.Order{Act: harvest.ActPause}); remoteCode(err) != codeNotRunning {
+		t.Errorf("pause: %v", err)
 	}
 }

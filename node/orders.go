@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"holdfast/api"
@@ -60,14 +61,36 @@ func orderError(job uint64, err error) error {
 
 // serveOrder lets a crawl of this node carry out an order.
 func (n *Node) serveOrder(ctx context.Context, _ catalog.NodeID, r orderRequest) (harvest.Reply, error) {
-	crawl := n.crawls.under(r.Job)
-	if crawl == nil {
-		return harvest.Reply{}, &peer.RemoteError{Code: codeNotRunning, Message: fmt.Sprintf("job %d does not run here", r.Job)}
+	var job catalog.Job
+	err := n.raft.View(func(v catalog.View) (err error) { job, err = v.Job(r.Job); return err })
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+		return harvest.Reply{}, err
 	}
-	reply, err := crawl.Obey(ctx, r.Order)
-	if errors.Is(err, harvest.ErrInvalid) {
+	job.ID = r.Job
+	return n.obey(ctx, job, r.Order)
+}
+
+// obey carries out an order for a job as the catalog has it. What an order reads of a crawl that does not run is in its folder.
+func (n *Node) obey(ctx context.Context, job catalog.Job, o harvest.Order) (reply harvest.Reply, err error) {
+	crawl, dir := n.crawls.under(job.ID), ""
+	if crawl == nil && o.Kept() {
+		dir = n.crawls.find(job)
+	}
+	switch {
+	case crawl != nil:
+		reply, err = crawl.Obey(ctx, o)
+	case dir != "":
+		reply, err = crawler.Past(ctx, dir, o)
+	default:
+		err = fs.ErrNotExist
+	}
+	switch {
+	case errors.Is(err, harvest.ErrInvalid):
 		return reply, &peer.RemoteError{Code: codeRefused, Message: err.Error()}
+	case crawl == nil && errors.Is(err, fs.ErrNotExist):
+		return reply, &peer.RemoteError{Code: codeNotRunning, Message: fmt.Sprintf("job %d does not run here", job.ID)}
 	}
+	reply.Ended = reply.Ended && job.State != catalog.JobSubmitted && job.State != catalog.JobStarted // else another run may follow
 	return reply, err
 }
 

@@ -118,15 +118,17 @@ type Page struct {
 	Events []Event
 	Last   uint64 // number of the last event there is
 	Missed bool   // events after the one asked for are kept no more
+	Ended  bool   // the hub is closed: there will be no more
 }
 
 // Since returns the events after the number, the oldest at most max of them.
 func (h *Hub) Since(after uint64, max int) Page {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := Page{Last: h.last}
+	p := Page{Last: h.last, Ended: h.closed}
 	n := len(h.ring)
 	if n == 0 || after >= h.last {
+		p.Missed = after < h.last // of a run before
 		return p
 	}
 	at := func(i int) *Event { return &h.ring[(h.next+i)%n] }

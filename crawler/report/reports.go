@@ -11,6 +11,30 @@ import (
 	"time"
 )
 
+// Suffix is what the names of the files of all reports end with, after the name of the report.
+const Suffix = "-report.txt"
+
+// Names of the reports.
+const (
+	OfCrawl      = "crawl"
+	OfSeeds      = "seeds"
+	OfHosts      = "hosts"
+	OfDomains    = "domains"
+	OfSources    = "source"
+	OfTypes      = "mimetype"
+	OfStatuses   = "responsecode"
+	OfProcessors = "processors"
+	OfFrontier   = "frontier-summary"
+	OfQueues     = "frontier-nonempty"
+	OfTraps      = "traps"
+	OfThreads    = "threads"
+)
+
+// Names lists the reports.
+func Names() []string {
+	return []string{OfCrawl, OfSeeds, OfHosts, OfDomains, OfSources, OfTypes, OfStatuses, OfProcessors, OfFrontier, OfQueues, OfTraps, OfThreads}
+}
+
 // Seed is a line of the seeds report.
 type Seed struct {
 	URL      string

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -63,6 +64,13 @@ type Stats struct {
 // NewStats are the figures of a crawl that has just begun.
 func NewStats() *Stats {
 	return &Stats{Started: time.Now().UTC(), Statuses: map[int]int64{}, Types: map[string]Count{}}
+}
+
+// Clone returns a copy.
+func (s *Stats) Clone() *Stats {
+	out := *s
+	out.Statuses, out.Types = maps.Clone(s.Statuses), maps.Clone(s.Types)
+	return &out
 }
 
 // Add takes in a line of the log.

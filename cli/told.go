@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/harvest"
+)
+
+// What a crawl says of itself is told while it runs and afterwards.
+
+type eventsCmd struct {
+	target
+	After  string `help:"Those after this number."`
+	Limit  int    `default:"100" help:"So many."`
+	Follow bool   `short:"f" help:"All of them, and those to come, until the crawl ends."`
+}
+
+// followEvery is how often a crawl that is followed is asked for what happened.
+const followEvery = 500 * time.Millisecond
+
+func (c eventsCmd) Run(a *app) error {
+	after, most := c.After, c.Limit
+	if c.Follow {
+		most = harvest.MaxListed
+	}
+	out := json.NewEncoder(a.stdout)
+	return every(a.ctx, followEvery, func() (bool, error) {
+		reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActEvents, After: after, Limit: most})
+		if err != nil {
+			return false, err
+		}
+		if reply.Missed {
+			_, _ = fmt.Fprintln(a.stderr, "events before these are kept no more")
+		}
+		for _, e := range reply.Events {
+			if err := out.Encode(e); err != nil {
+				return false, err
+			}
+		}
+		if reply.Next != "" {
+			after = reply.Next
+		}
+		return !c.Follow || reply.Ended, nil
+	})
+}
+
+type reportCmd struct {
+	target
+	Name  string `arg:"" help:"Which: crawl, seeds, hosts, domains, source, mimetype, responsecode, processors, frontier-summary, frontier-nonempty, traps or threads."`
+	Match string `help:"An expression of lines."`
+}
+
+func (reportCmd) Help() string { return "With --json, each line is a JSON string." }
+
+func (c reportCmd) Run(a *app) error {
+	out := json.NewEncoder(a.stdout)
+	for after := ""; ; {
+		reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActReport, Name: c.Name, Pattern: c.Match, After: after, Limit: harvest.MaxListed})
+		if err != nil {
+			return err
+		}
+		for _, line := range reply.Lines {
+			if a.JSON {
+				err = out.Encode(line)
+			} else {
+				_, err = fmt.Fprintln(a.stdout, line)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if after = reply.Next; after == "" {
+			return nil
+		}
+	}
+}
+
+type searchCmd struct {
+	target
+	Match string `arg:"" help:"An expression of lines."`
+	Log   string `default:"crawl.log" help:"Which log."`
+	After string `help:"What the page before ended with."`
+	Limit int    `default:"100" help:"So many, newest first."`
+}
+
+func (c searchCmd) Run(a *app) error {
+	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActSearch, Pattern: c.Match, Log: c.Log, After: c.After, Limit: c.Limit})
+	if err != nil {
+		return err
+	}
+	return a.answer(reply, func() error {
+		_, err := fmt.Fprintln(a.stdout, strings.Join(reply.Lines, "\n"))
+		return err
+	})
+}
