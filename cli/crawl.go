@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -39,6 +40,8 @@ type crawled struct {
 	Bytes      int64    `json:"bytes"`
 	Seconds    float64  `json:"seconds"`
 	Files      []string `json:"files"`
+	Damaged    []string `json:"damagedFiles,omitempty"` // kept as they were found
+	Again      int      `json:"fetchedAgain,omitempty"` // URIs whose records were lost with them
 
 	restore string
 }
@@ -73,9 +76,13 @@ func (c crawlCmd) Run(a *app) (err error) {
 		return err
 	}
 	if err := a.answer(done, func() error {
-		return a.table(nil, []table.Row{{"ended", done.Stop}, {"found", done.Discovered}, {"fetched", done.Fetched}, {"failed", done.Failed},
+		rows := []table.Row{{"ended", done.Stop}, {"found", done.Discovered}, {"fetched", done.Fetched}, {"failed", done.Failed},
 			{"left", done.Queued}, {"bytes", size(done.Bytes)}, {"time", time.Duration(done.Seconds * float64(time.Second)).Round(time.Millisecond)},
-			{"files", fmt.Sprintf("%d in %s", len(done.Files), filepath.Join(done.Dir, "warcs"))}})
+			{"files", fmt.Sprintf("%d in %s", len(done.Files), filepath.Join(done.Dir, "warcs"))}}
+		if len(done.Damaged) > 0 {
+			rows = append(rows, table.Row{"damaged", fmt.Sprintf("%s; %d URIs queued again", strings.Join(done.Damaged, ", "), done.Again)})
+		}
+		return a.table(nil, rows)
 	}); err != nil {
 		return err
 	}
@@ -121,10 +128,12 @@ func crawl(a *app, cfg crawler.Config) (crawled, error) {
 	}
 	n := summary.Counters
 	done := crawled{Dir: cfg.Dir, Stop: summary.Reason, Discovered: n.Discovered, Fetched: n.Succeeded, Failed: n.Failed, Queued: n.Queued, Bytes: n.Bytes,
-		Seconds: summary.Elapsed.Seconds(), Files: []string{}, restore: summary.Restore}
+		Seconds: summary.Elapsed.Seconds(), Files: []string{}, Damaged: summary.Damage.Files, Again: summary.Damage.URIs, restore: summary.Restore}
 	entries, err := os.ReadDir(filepath.Join(cfg.Dir, "warcs"))
 	for _, e := range entries {
-		done.Files = append(done.Files, e.Name())
+		if !strings.Contains(e.Name(), ".damaged") {
+			done.Files = append(done.Files, e.Name())
+		}
 	}
 	return done, err
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -162,22 +161,44 @@ func (c *Crawl) keepLogs(stamp string) error {
 // setAside takes what is in the WARC files as it is, after the frontier was taken back to a checkpoint: what was fetched since is kept,
 // but the crawl does not know of it.
 func (c *Crawl) setAside(files []string) error {
-	if _, err := os.Lstat(restoredMark(c.cfg.Dir)); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return fmt.Errorf("look whether the crawl was taken back: %w", err)
+	if back, err := c.takenBack(); err != nil || !back {
+		return err
 	}
 	for _, path := range files {
 		stat, err := os.Stat(path)
 		if err != nil {
 			return fmt.Errorf("set %s aside: %w", filepath.Base(path), err)
 		}
-		c.frontier.SetValue(valueWARC+filepath.Base(path), strconv.AppendInt(nil, stat.Size(), 10))
+		c.frontier.SetValue(valueWARC+filepath.Base(path), accounted{end: stat.Size()}.bytes())
 	}
 	if err := c.commit(); err != nil {
 		return err
 	}
 	c.log.Info("crawl starts from a checkpoint", "files kept", len(files))
 	return c.disk.Remove(restoredMark(c.cfg.Dir))
+}
+
+// leaveDamaged takes damaged files as mended, after the frontier was taken back to a checkpoint: what was lost with them was queued again
+// before that, or is not known any more.
+func (c *Crawl) leaveDamaged() error {
+	if back, err := c.takenBack(); err != nil || !back {
+		return err
+	}
+	paths, err := c.damagedFiles()
+	for _, path := range paths {
+		c.frontier.SetValue(valueMended+filepath.Base(path), []byte("1"))
+	}
+	return err
+}
+
+// takenBack tells whether the frontier was taken back to a checkpoint, and the WARC files were not set aside yet.
+func (c *Crawl) takenBack() (bool, error) {
+	_, err := os.Lstat(restoredMark(c.cfg.Dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look whether the crawl was taken back: %w", err)
+	}
+	return true, nil
 }

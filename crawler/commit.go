@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"holdfast/crawler/events"
@@ -20,11 +19,12 @@ const commitEvery = 200 * time.Millisecond
 
 // Names of the crawl's own values in the frontier.
 const (
-	valueLog    = "log"    // size of crawl.log
-	valueStats  = "stats"  // figures for the reports
-	valueWARC   = "warc/"  // + file name: up to where its records are accounted for
-	valueHanded = "given/" // + file name: it was given to Config.Finished
-	valueSeed   = "seed/"  // + seed: how it ended
+	valueLog    = "log"     // size of crawl.log
+	valueStats  = "stats"   // figures for the reports
+	valueWARC   = "warc/"   // + file name: what is accounted for of its records
+	valueMended = "mended/" // + name of a damaged file that was kept: what was lost with it was queued again
+	valueHanded = "given/"  // + file name: it was given to Config.Finished
+	valueSeed   = "seed/"   // + seed: how it ended
 	// + URL: a seed redirects there, or it is one that was added, and it widens the scope
 	valueAdmitted = "admitted/"
 	valueAdded    = "added/"   // + URL: a seed added while the crawl ran
@@ -160,8 +160,11 @@ func (c *Crawl) commitBatch() error {
 		return err
 	}
 	for file, end := range ends {
-		b.Set(valueWARC+file, strconv.AppendInt(nil, end, 10))
+		if err := c.accountFor(b, file, end, c.logged, sizes.Crawl); err != nil {
+			return err
+		}
 	}
+	c.logged = sizes.Crawl
 	c.mu.Lock()
 	c.stats.Elapsed = c.running()
 	stats, err := json.Marshal(c.stats)

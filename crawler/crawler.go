@@ -77,6 +77,8 @@ type Crawl struct {
 
 	wishes      chan chan struct{} // for a commit; each is closed after it
 	uncommitted error              // why nothing can be committed any more; of the one who commits
+	damage      Damage             // that New found
+	logged      int64              // size of crawl.log at the last commit; of the one who commits
 	cookies     struct {           // as they were kept last; of the one who commits
 		kept uint64
 		at   time.Time
@@ -115,6 +117,7 @@ type Summary struct {
 	Resumable  bool          // New and Run would go on, be it only to hand over files or write reports
 	StopLimits bool          // a limit of the job ended it
 	Restore    string        // an operator wants the crawl opened again with this as Config.From
+	Damage     Damage        // what New found
 }
 
 // New opens the crawl in cfg.Dir, or begins it. What a killed process left is put in order: torn WARC
@@ -377,8 +380,8 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 	}
 	c.publish(events.Event{Kind: events.Finished, Reason: c.reason})
 	s := Summary{State: c.state, Reason: c.reason, Counters: counters, Elapsed: c.elapsed,
-		Resumable: counters.Queued > 0 || len(c.unhanded) > 0,
-		Restore:   c.restoreTo, StopLimits: c.reason == reasonObjects || c.reason == reasonBytes || c.reason == reasonTime}
+		Resumable: counters.Queued > 0 || len(c.unhanded) > 0, Damage: c.damage,
+		Restore: c.restoreTo, StopLimits: c.reason == reasonObjects || c.reason == reasonBytes || c.reason == reasonTime}
 	c.mu.Unlock()
 	if failure == nil {
 		failure = c.writeReports(context.WithoutCancel(ctx), s)

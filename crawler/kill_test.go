@@ -23,6 +23,7 @@ const (
 	envCrawlBytes = "HOLDFAST_TEST_CRAWL_WARC_BYTES"
 
 	envCrawlBrowser = "HOLDFAST_TEST_CRAWL_BROWSER"
+	envCrawlAlike   = "HOLDFAST_TEST_CRAWL_ALIKE"
 )
 
 // TestMain lets the test binary be the crawl that is killed.
@@ -53,6 +54,9 @@ func crawlHere(dir, seed, warcBytes string) error {
 	job := newJob(seed)
 	if os.Getenv(envCrawlBrowser) != "" {
 		job = browserJob(seed)
+	}
+	if os.Getenv(envCrawlAlike) != "" {
+		job = alikeJob(seed)
 	}
 	var err error
 	if job.Settings.WARCBytes, err = strconv.ParseInt(warcBytes, 10, 64); err != nil {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -55,7 +54,14 @@ func (c *Crawl) recover() error {
 	if err != nil {
 		return fmt.Errorf("read cookies: %w", err)
 	}
-	dir := filepath.Join(c.cfg.Dir, "warcs")
+	return c.recoverFiles(filepath.Join(c.cfg.Dir, "warcs"))
+}
+
+// recoverFiles puts the WARC files in order and accounts for what is in them.
+func (c *Crawl) recoverFiles(dir string) error {
+	if err := c.leaveDamaged(); err != nil {
+		return err
+	}
 	torn, err := filepath.Glob(filepath.Join(dir, "*.warc.gz.open"))
 	if err != nil {
 		return fmt.Errorf("look for torn files: %w", err)
@@ -64,6 +70,13 @@ func (c *Crawl) recover() error {
 		if err := c.salvage(path); err != nil {
 			return fmt.Errorf("salvage %s: %w", path, err)
 		}
+	}
+	described, err := c.examine(dir)
+	if err != nil {
+		return err
+	}
+	if err := c.mend(); err != nil {
+		return fmt.Errorf("mend damaged files: %w", err)
 	}
 	whole, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
 	if err != nil {
@@ -74,11 +87,39 @@ func (c *Crawl) recover() error {
 		return err
 	}
 	for _, path := range whole {
-		if err := c.replay(path); err != nil {
+		if err := c.replay(path, described[filepath.Base(path)]); err != nil {
 			return fmt.Errorf("account for %s: %w", path, err)
 		}
 	}
 	return nil
+}
+
+// examine reads the finished files that were not handed over. One that is damaged is kept under another name.
+func (c *Crawl) examine(dir string) (map[string]warc.Finished, error) {
+	whole, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
+	if err != nil {
+		return nil, fmt.Errorf("look for WARC files: %w", err)
+	}
+	described := map[string]warc.Finished{}
+	for _, path := range whole {
+		name := filepath.Base(path)
+		if given, err := c.frontier.Value(valueHanded + name); err != nil || len(given) > 0 {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		f, err := describe(path)
+		if damaged(err) {
+			err = c.keepDamaged(path)
+		} else if err == nil {
+			described[name] = f
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+	}
+	return described, nil
 }
 
 // openLogs opens the logs as they were at the last commit.
@@ -96,6 +137,7 @@ func (c *Crawl) openLogs() error {
 	if err != nil {
 		return err
 	}
+	c.logged = sizes.Crawl
 	if c.logs, err = report.OpenLogs(c.disk, dir, sizes); err != nil {
 		return err
 	}
@@ -120,19 +162,8 @@ func serial(path string) string {
 	return ""
 }
 
-func (c *Crawl) number(name string) (int64, error) {
-	v, err := c.frontier.Value(name)
-	if err != nil || len(v) == 0 {
-		return 0, err
-	}
-	n, err := strconv.ParseInt(string(v), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("read %s from the frontier: %w", name, err)
-	}
-	return n, nil
-}
-
-// salvage cuts a torn file after its last whole URI and finishes it; a file without one is removed.
+// salvage cuts a torn file after its last whole URI and finishes it; a file without one is removed. One that is damaged before what was
+// committed of it is kept under another name.
 func (c *Crawl) salvage(path string) error {
 	end := int64(0)
 	err := eachGroup(path, 0, func(g *group) error {
@@ -141,6 +172,13 @@ func (c *Crawl) salvage(path string) error {
 	})
 	if err != nil && !damaged(err) {
 		return err
+	}
+	committed, err := c.accounted(strings.TrimSuffix(filepath.Base(path), ".open"))
+	if err != nil {
+		return err
+	}
+	if end < committed.end {
+		return c.keepDamaged(path)
 	}
 	c.log.Info("salvage a WARC file that was being written", "file", filepath.Base(path), "whole", end)
 	if end == 0 {
@@ -168,13 +206,15 @@ func damaged(err error) bool {
 	return errors.As(err, &damage) && !errors.As(err, &reading)
 }
 
-// replay accounts for the URIs of a finished file that lie after what was committed of it, and hands it over.
-func (c *Crawl) replay(path string) error {
+// replay accounts for the URIs of a finished file that lie after what was committed of it, and hands it over. The file is as
+// described, if it was.
+func (c *Crawl) replay(path string, f warc.Finished) error {
 	name := filepath.Base(path)
-	from, err := c.number(valueWARC + name)
+	committed, err := c.accounted(name)
 	if err != nil {
 		return err
 	}
+	from := committed.end
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
@@ -206,9 +246,10 @@ func (c *Crawl) replay(path string) error {
 		delete(c.unhanded, name)
 		return nil
 	}
-	f, err := describe(path)
-	if err != nil {
-		return err
+	if f.Path == "" {
+		if f, err = describe(path); err != nil {
+			return err
+		}
 	}
 	c.mu.Lock()
 	c.unhanded[name] = &handover{records: f.Records, finished: &f}
@@ -297,7 +338,11 @@ func eachGroup(path string, from int64, do func(*group) error) error {
 		if rec.Type == warc.TypeResponse || rec.Type == warc.TypeRevisit {
 			g.offset = from + p.Offset
 		}
-		if rec.Type != warc.TypeMetadata || !g.hasResponse {
+		if rec.Type != warc.TypeMetadata {
+			continue
+		}
+		if !g.hasResponse || rec.TargetURI() != g.uri { // what it belongs to is lost
+			g = &group{}
 			continue
 		}
 		g.file = strings.TrimSuffix(filepath.Base(path), ".open")

@@ -20,7 +20,7 @@ const (
 
 func TestHeritrixsLinesComeBackAsTheyWere(t *testing.T) {
 	for _, want := range []string{heritrixCrawl, heritrixDup} {
-		l, err := parseLine([]byte(want))
+		l, err := ParseLine([]byte(want))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestHeritrixsLinesComeBackAsTheyWere(t *testing.T) {
 }
 
 func TestParsedLine(t *testing.T) {
-	l, err := parseLine([]byte(heritrixDup))
+	l, err := ParseLine([]byte(heritrixDup))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +45,12 @@ func TestParsedLine(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	l = Line{Logged: noon, Status: 200, Size: 5, URI: "http://h/", Worker: 1, Extra: string(AppendExtra(nil, 68, "WEB-2.warc.gz", 1234))}
-	back, err := parseLine(l.AppendTo(nil))
+	back, err := ParseLine(l.AppendTo(nil))
 	if err != nil || back.Extra != `{"contentSize":68,"warcFilename":"WEB-2.warc.gz","warcFileOffset":1234}` {
 		t.Errorf("%q %v", back.Extra, err)
 	}
 	for _, bad := range []string{"", "x", strings.Repeat("- ", 12), "2009-06-01T15:36:39.373Z 200 - u - - - #1 2009060115363923+133 - - -"} {
-		if l, err := parseLine([]byte(bad)); err == nil {
+		if l, err := ParseLine([]byte(bad)); err == nil {
 			t.Errorf("%q was taken for %+v", bad, l)
 		}
 	}
@@ -69,7 +69,7 @@ func FuzzLine(f *testing.F) {
 		if extra != "" {
 			return // foreign text may look like anything
 		}
-		back, err := parseLine(line)
+		back, err := ParseLine(line)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if l, err := parseLine(data); err == nil {
+		if l, err := ParseLine(data); err == nil {
 			_ = l.AppendTo(nil)
 		}
 		if p, err := parseProgress(data); err == nil {

@@ -1,0 +1,182 @@
+package crawler
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/harvest"
+	"holdfast/warc"
+)
+
+// killAfter runs a crawl as a process and kills it after so many requests, of which the first half at least is committed. It returns
+// the WARC file that was being written.
+func killAfter(t *testing.T, s *site, dir, seed string, requests int) string {
+	t.Helper()
+	reached := make(chan struct{})
+	s.mu.Lock()
+	half, target, size := len(s.log)+requests/2, len(s.log)+requests, int64(0)
+	s.seen = func(n int) {
+		if n != half && n != target {
+			return
+		}
+		// A commit that follows another shows that the one before is durable.
+		until(t, "there was another commit", func() bool {
+			info, err := os.Stat(filepath.Join(dir, "logs", "crawl.log"))
+			grown := err == nil && info.Size() > size
+			if grown {
+				size = info.Size()
+			}
+			return grown
+		})
+		if n == target {
+			close(reached)
+		}
+	}
+	s.mu.Unlock()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), envCrawlDir+"="+dir, envCrawlSeed+"="+seed, envCrawlBytes+"="+strconv.Itoa(1<<30), envCrawlAlike+"=1")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-reached:
+	case <-time.After(time.Minute):
+		t.Error("the crawl does not get that far")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // says that it was killed
+	s.mu.Lock()
+	s.seen = nil
+	s.mu.Unlock()
+	open, err := filepath.Glob(filepath.Join(dir, "warcs", "*.warc.gz.open"))
+	if err != nil || len(open) != 1 {
+		t.Fatalf("%v, files that are written: %v", err, open)
+	}
+	return open[0]
+}
+
+// alikeJob is a job that records what is alike once.
+func alikeJob(seed string) harvest.Job {
+	job := newJob(seed)
+	job.Settings.Deduplicate, job.Settings.DeduplicateTypes = "digest", nil
+	return job
+}
+
+// alikeSite has pages that link on, and pages of the same content.
+func alikeSite(t testing.TB) *site {
+	s := newSite(t)
+	s.mux.HandleFunc("/p/", func(w http.ResponseWriter, r *http.Request) {
+		n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/p/"))
+		if err != nil || n >= 400 {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html")
+		for i := 1; i <= 3; i++ {
+			fmt.Fprintf(w, "<a href=/p/%d>next</a> <a href=/twin/%d>", min(3*n+i, 399), n%40)
+		}
+		fmt.Fprint(w, strings.Repeat("text of the page "+strconv.Itoa(n)+" ", 40))
+	})
+	s.mux.HandleFunc("/twin/", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<p>all of these are alike")
+	})
+	s.file("/robots.txt", "text/plain", "User-agent: *\nDisallow: /private\n")
+	return s
+}
+
+// A WARC file that is damaged before what was committed is kept, what is whole in it is in a valid file, and what is lost is fetched again.
+func TestDamagedFile(t *testing.T) {
+	for name, hurt := range map[string]func(b []byte) []byte{
+		"early": func(b []byte) []byte { return scramble(b, 600, 40) },
+		"start":/* of the file, which tells of itself there */ func(b []byte) []byte { return scramble(b, 0, 2) },
+		"middle":    func(b []byte) []byte { return scramble(b, len(b)*2/5, 3000) },
+		"scattered": func(b []byte) []byte { return scramble(scramble(scramble(b, 900, 1), len(b)/4, 5000), len(b)*2/5, 1) },
+		"cut":       func(b []byte) []byte { return b[:len(b)/4] },
+		"all":       func(b []byte) []byte { return scramble(b, 0, len(b)) },
+		"empty":     func(b []byte) []byte { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := alikeSite(t)
+			dir := t.TempDir()
+			seed := s.URL + "/p/0"
+			open := killAfter(t, s, dir, seed, 250)
+			whole, err := os.ReadFile(open)
+			if err != nil {
+				t.Fatal(err)
+			}
+			damaged := hurt(bytes.Clone(whole))
+			if err := os.WriteFile(open, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			sum := run(t, dir, alikeJob(seed))
+			if sum.Reason != "completed" || len(sum.Damage.Files) != 1 || (sum.Damage.URIs == 0) != (name == "start") {
+				t.Errorf("summary %+v", sum)
+			}
+			kept, err := os.ReadFile(strings.TrimSuffix(open, ".open") + ".damaged")
+			if err != nil || !bytes.Equal(kept, damaged) {
+				t.Errorf("the damaged file is not kept as it was: %v, %d bytes of %d", err, len(kept), len(damaged))
+			}
+			checkMended(t, dir)
+			if alerts, _ := os.ReadFile(filepath.Join(dir, "logs", "alerts.log")); !strings.Contains(string(alerts), "a WARC file is damaged") {
+				t.Errorf("alerts: %s", alerts)
+			}
+			if again := run(t, dir, alikeJob(seed)); len(again.Damage.Files) != 0 || again.Damage.URIs != 0 {
+				t.Errorf("mended twice: %+v", again)
+			}
+		})
+	}
+}
+
+// scramble overwrites n bytes from an offset on.
+func scramble(b []byte, at, n int) []byte {
+	rnd := rand.New(rand.NewPCG(1, uint64(at)))
+	for i := at; i < min(at+n, len(b)); i++ {
+		b[i] ^= byte(1 + rnd.IntN(255))
+	}
+	return b
+}
+
+// checkMended checks that every URI in the log is recorded, and every revisit refers to a record that is there.
+func checkMended(t *testing.T, dir string) {
+	t.Helper()
+	recorded, ids, refers := map[string]int{}, map[string]bool{}, map[string]string{}
+	for _, path := range warcFiles(t, dir) {
+		eachRecord(t, path, func(r *warc.Record) {
+			switch r.Type {
+			case warc.TypeRevisit:
+				refers[r.TargetURI()] = r.Header.Get("WARC-Refers-To")
+				recorded[r.TargetURI()]++
+			case warc.TypeResponse:
+				ids[r.Header.Get("WARC-Record-ID")] = true
+				delete(refers, r.TargetURI()) // recorded anew
+				recorded[r.TargetURI()]++
+			}
+		})
+	}
+	lines := map[string]bool{}
+	for _, l := range logLines(t, dir) {
+		if lines[l[3]] = true; recorded[l[3]] == 0 {
+			t.Errorf("%s is logged but not recorded", l[3])
+		}
+	}
+	if want := 400 + 40 + 1; len(lines) != want {
+		t.Errorf("%d URIs are logged, want %d", len(lines), want)
+	}
+	for uri, id := range refers {
+		if !ids[id] {
+			t.Errorf("%s refers to %s, which is not there", uri, id)
+		}
+	}
+}
