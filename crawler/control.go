@@ -303,6 +303,6 @@ func (c *Crawl) Explain(ctx context.Context, given, path, via string) (*harvest.
 	} else if len(queued) > 0 {
 		out.Known = "queued"
 	}
-	out.Settings = sheets.Explain(contextOf(t))
+	out.Settings = sheets.Explain(c.contextOf(t))
 	return out, nil
 }

@@ -51,6 +51,7 @@ type Crawl struct {
 	cfg          Config
 	disk         disk.Disk
 	log          *slog.Logger
+	now          func() time.Time // what the windows of sheets are seen by
 	plan         atomic.Pointer[plan]
 	changing     sync.Mutex // of those who change the settings
 	seeds        []string   // in normal form
@@ -130,7 +131,7 @@ func New(cfg Config) (crawl *Crawl, err error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, state: Preparing, unhanded: map[string]*handover{}, known: newKnownLinks(),
+	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, now: time.Now, state: Preparing, unhanded: map[string]*handover{}, known: newKnownLinks(),
 		jar: fetch.NewJar(0), logins: fetch.NewLogins(cfg.Job.Settings.Credentials), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers(), browsers: newBrowsers(cfg.Dir), halted: make(chan struct{}), wishes: make(chan chan struct{})}
 	if err := c.follow(cfg.Job.Settings); err != nil {
 		return nil, err
@@ -309,6 +310,11 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	watched.Go(func() { c.watchTime(workersDone) })
 	watched.Go(func() { c.watchDisk(workersDone) })
 	watched.Go(func() { c.watchProgress(workersDone) })
+	watched.Go(func() {
+		if err := c.watchWindows(ctx, workersDone); err != nil {
+			cancel(err)
+		}
+	})
 	c.mu.Lock()
 	c.cut = cancel
 	c.mu.Unlock()

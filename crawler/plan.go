@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
-	"time"
 
 	"holdfast/cdx"
 	"holdfast/crawler/fetch"
@@ -40,11 +39,11 @@ func (c *Crawl) settingsOf(t fetch.Target) *harvest.Settings {
 	if sheets.Empty() {
 		return sheets.Base()
 	}
-	return sheets.For(contextOf(t))
+	return sheets.For(c.contextOf(t))
 }
 
 // contextOf is what sheets look at.
-func contextOf(t fetch.Target) harvest.Context {
+func (c *Crawl) contextOf(t fetch.Target) harvest.Context {
 	port, err := strconv.Atoi(t.Port)
 	if err != nil {
 		port = 0
@@ -53,7 +52,7 @@ func contextOf(t fetch.Target) harvest.Context {
 	if err != nil {
 		surt = ""
 	}
-	return harvest.Context{URL: t.URL, SURT: surt, Port: port, Now: time.Now()}
+	return harvest.Context{URL: t.URL, SURT: surt, Port: port, Now: c.now()}
 }
 
 // valueChanges is where settings that were changed while the crawl ran are kept.

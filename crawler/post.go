@@ -133,7 +133,7 @@ func (c *Crawl) accepted(out []frontier.URI, u *frontier.URI, links []extract.Li
 			if t, err = fetch.ParseTarget(l.URL); err != nil {
 				continue
 			}
-			subject.Settings = sheets.For(contextOf(t))
+			subject.Settings = sheets.For(c.contextOf(t))
 		}
 		if !c.scope.Decide(subject).Accepted() {
 			continue

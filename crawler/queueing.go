@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -66,21 +67,51 @@ func cost(t fetch.Target, s *harvest.Settings) int64 {
 	return 1
 }
 
-// policy tells the frontier how to treat a queue. The settings are those of the root of the host it is named for.
-func (c *Crawl) policy(queue string) frontier.Policy {
+// policy tells the frontier how to treat a queue, of which uri gives a URI.
+func (c *Crawl) policy(queue string, uri func() string) frontier.Policy {
 	s := c.base()
-	if t, err := fetch.ParseTarget("http://" + queue + "/"); err == nil {
-		s = c.settingsOf(t)
+	if !c.plan.Load().sheets.Empty() {
+		s = c.settingsOfQueue(queue, uri())
 	}
 	return frontier.Policy{Valence: s.HostValence, SessionBudget: s.SessionBudget, TotalBudget: s.TotalBudget, Precedence: s.Precedence}
 }
 
-// repolicy has the frontier treat its queues by other budgets and precedences than when the crawl ran before.
-func (c *Crawl) repolicy(ctx context.Context) error {
-	s := c.base()
-	now, err := json.Marshal([]any{s.HostValence, s.SessionBudget, s.TotalBudget, s.Precedence, s.Redacted().Sheets})
+// settingsOfQueue are the settings in effect for a queue of which uri is one: those of the root of its site, as a queue is of a whole site
+// or more; of a queue that a sheet names, those of the URI that has that name.
+func (c *Crawl) settingsOfQueue(queue, uri string) *harvest.Settings {
+	t, err := fetch.ParseTarget(uri)
+	if err == nil {
+		if s := c.settingsOf(t); s.QueueName == queue {
+			return s
+		}
+		queue = t.Authority
+	}
+	scheme := "http"
+	if t.Scheme != "" {
+		scheme = t.Scheme
+	}
+	if t, err = fetch.ParseTarget(scheme + "://" + queue + "/"); err != nil {
+		return c.base()
+	}
+	return c.settingsOf(t)
+}
+
+// treatment is what decides how queues are treated now.
+func (c *Crawl) treatment() ([]byte, error) {
+	sheets := c.plan.Load().sheets
+	s := sheets.Base()
+	now, err := json.Marshal([]any{s.HostValence, s.SessionBudget, s.TotalBudget, s.Precedence, s.Redacted().Sheets, sheets.Windows(c.now())})
 	if err != nil {
-		return fmt.Errorf("tell how queues are treated: %w", err)
+		return nil, fmt.Errorf("tell how queues are treated: %w", err)
+	}
+	return now, nil
+}
+
+// repolicy has the frontier treat its queues otherwise than when the crawl ran before, if they are to be.
+func (c *Crawl) repolicy(ctx context.Context) error {
+	now, err := c.treatment()
+	if err != nil {
+		return err
 	}
 	before, err := c.frontier.Value(valuePolicy)
 	if err != nil || bytes.Equal(before, now) {
@@ -91,6 +122,21 @@ func (c *Crawl) repolicy(ctx context.Context) error {
 		return nil // a new crawl
 	}
 	return c.frontier.Repolicy(ctx)
+}
+
+// watchWindows has the queues treated anew when the window of a sheet begins or ends.
+func (c *Crawl) watchWindows(ctx context.Context, done <-chan struct{}) (err error) {
+	open := func() []string { return c.plan.Load().sheets.Windows(c.now()) }
+	before := open()
+	watch(done, limitPoll, func() {
+		if now := open(); err == nil && !slices.Equal(now, before) {
+			before, err = now, c.repolicy(ctx)
+		}
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // limiters are the bandwidth limits of the queues that have one.

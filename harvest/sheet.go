@@ -62,6 +62,16 @@ func NewSheets(s Settings) (*Sheets, error) {
 	return out, nil
 }
 
+// Windows names the sheets that hold at some times only and do now. While it stays the same, so does what holds for a URI.
+func (s *Sheets) Windows(now time.Time) (open []string) {
+	for i := range s.sheets {
+		if c := &s.sheets[i]; c.timed() && c.inTime(now) {
+			open = append(open, c.Name)
+		}
+	}
+	return open
+}
+
 // Empty reports whether the same settings hold for all.
 func (s *Sheets) Empty() bool { return len(s.sheets) == 0 }
 
@@ -165,26 +175,32 @@ func (s *compiledSheet) holds(c Context) (prefix int, ok bool) {
 	if len(s.Ports) > 0 && !slices.Contains(s.Ports, c.Port) || s.regex != nil && !s.regex.MatchString(c.URL) {
 		return 0, false
 	}
-	if len(s.Days) == 0 && s.from == s.until {
-		return prefix, true
+	return prefix, s.inTime(c.Now)
+}
+
+// timed reports whether the sheet holds at some times only.
+func (s *compiledSheet) timed() bool { return len(s.Days) > 0 || s.from != s.until }
+
+// inTime reports whether the time is one at which the sheet holds.
+func (s *compiledSheet) inTime(now time.Time) bool {
+	if !s.timed() {
+		return true
 	}
-	now := c.Now.In(s.zone)
+	now = now.In(s.zone)
 	minute := now.Hour()*60 + now.Minute()
 	if s.from > s.until && minute < s.until {
 		now = now.AddDate(0, 0, -1) // the night belongs to the day on which it began
 	}
 	if len(s.Days) > 0 && !slices.Contains(s.Days, strings.ToLower(now.Weekday().String()[:3])) {
-		return 0, false
+		return false
 	}
 	switch {
 	case s.from < s.until:
-		ok = minute >= s.from && minute < s.until
+		return minute >= s.from && minute < s.until
 	case s.from > s.until:
-		ok = minute >= s.from || minute < s.until
-	default:
-		ok = true
+		return minute >= s.from || minute < s.until
 	}
-	return prefix, ok
+	return true
 }
 
 func (s Sheet) compile() (c compiledSheet, err error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,7 +130,7 @@ func TestTheMostSpecificSheetWins(t *testing.T) {
 }
 
 func TestSheetsOfATime(t *testing.T) {
-	s := sheets(t, Sheet{Name: "night", From: "22:00", Until: "06:00", Days: []string{"fri"}, Zone: "Europe/Copenhagen", Settings: set("min_delay", `"100ms"`)})
+	s := sheets(t, Sheet{Name: "all", Settings: set("max_hops", "3")}, Sheet{Name: "night", From: "22:00", Until: "06:00", Days: []string{"fri"}, Zone: "Europe/Copenhagen", Settings: set("min_delay", `"100ms"`)})
 	for at, night := range map[string]bool{
 		"2026-11-20T20:59:00Z": false, // a Friday, 21:59 there
 		"2026-11-20T21:00:00Z": true,
@@ -143,6 +144,9 @@ func TestSheetsOfATime(t *testing.T) {
 		}
 		if got := s.For(Context{Now: now}).MinDelay == Duration(100*time.Millisecond); got != night {
 			t.Errorf("%s: night %v, want %v", at, got, night)
+		}
+		if open := slices.Equal(s.Windows(now), []string{"night"}); open != night {
+			t.Errorf("%s: open windows %q", at, s.Windows(now))
 		}
 	}
 }

@@ -77,22 +77,6 @@ func (f *Frontier) unpin(q *queue) {
 	}
 }
 
-// ask brings a queue's policy up to date.
-func (f *Frontier) ask(q *queue) {
-	if q.asked == f.policies {
-		return
-	}
-	q.asked = f.policies
-	q.policy = f.cfg.Policy(q.name)
-	q.policy.Precedence = min(max(q.policy.Precedence, 0), worstPrecedence)
-	if q.ownSession {
-		q.policy.SessionBudget = q.sessionBudget
-	}
-	if q.ownTotal {
-		q.policy.TotalBudget = q.totalBudget
-	}
-}
-
 // retires reports whether nothing more may be spent.
 func (q *queue) retires() bool {
 	return q.retired || q.policy.TotalBudget > 0 && q.spent >= q.policy.TotalBudget

@@ -99,6 +99,9 @@ func (f *Frontier) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced strin
 		q.hosted++
 		f.batch.host(u.Host).remaining++
 	}
+	if u.Priority != Prerequisite && q.some == "" {
+		q.some = u.URL
+	}
 	f.touch(q, replaced != "")
 	f.settle(q)
 	if q.active {

@@ -104,22 +104,15 @@ type Counters struct {
 	Discovered, Queued, Finished, Succeeded, Failed, Disregarded, Bytes int64
 }
 
-// Policy is what holds for one queue.
-type Policy struct {
-	Valence       int   // URIs in flight at a time; 0 is one
-	SessionBudget int64 // cost after which the queue makes room for one that waits; 0: no limit
-	TotalBudget   int64 // cost after which the queue is retired; 0: no limit
-	Precedence    int   // 0 to 100; lower comes first among queues that wait
-}
-
 // Config says where the frontier is and how it treats its queues. Policy and Admit are called with the
-// frontier locked: they must not block nor call the frontier.
+// frontier locked: they must not block nor call the frontier. If Policy asks for a URI of the queue, it is asked again
+// when another site's turn comes; the URI is "" where none is known.
 type Config struct {
 	Dir       string
 	Now       func() time.Time // default time.Now
 	Resume    time.Duration    // pause of every queue after opening a frontier that has been used before
 	MaxActive int              // queues that take part at a time; default 20 000
-	Policy    func(queue string) Policy
+	Policy    func(queue string, uri func() string) Policy
 	Admit     func(queue string, now time.Time) (wait time.Duration) // asked before a URI is given out; 0 gives it, else the queue rests so long
 	Log       *slog.Logger
 }
@@ -178,7 +171,7 @@ func Open(cfg Config) (*Frontier, error) {
 		cfg.MaxActive = defaultActive
 	}
 	if cfg.Policy == nil {
-		cfg.Policy = func(string) Policy { return Policy{} }
+		cfg.Policy = func(string, func() string) Policy { return Policy{} }
 	}
 	db, err := openDatabase(cfg.Dir, cfg.Log)
 	if err != nil {

@@ -144,7 +144,7 @@ func TestMillionHosts(t *testing.T) {
 	active := min(20_000, hosts/10)
 	now := time.Now() // the clock of the crawl: it moves on when nothing is ready
 	f, err := Open(Config{Dir: t.TempDir(), MaxActive: active, Now: func() time.Time { return now },
-		Policy: func(string) Policy { return Policy{SessionBudget: 30, Precedence: 3} }})
+		Policy: func(string, func() string) Policy { return Policy{SessionBudget: 30, Precedence: 3} }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -304,7 +304,7 @@ func runModel(t *testing.T, active int, rnd *rand.Rand) {
 	for i := range 6 {
 		m.queues[fmt.Sprintf("h%d", i)] = &modelQueue{uris: map[string]*modelURI{}, valence: 1 + i%3}
 	}
-	m.cfg = Config{Dir: t.TempDir(), MaxActive: active, Now: func() time.Time { return m.now }, Policy: func(queue string) Policy {
+	m.cfg = Config{Dir: t.TempDir(), MaxActive: active, Now: func() time.Time { return m.now }, Policy: func(queue string, _ func() string) Policy {
 		return Policy{SessionBudget: 5, Precedence: int(queue[1]) % 2, Valence: m.queues[queue].valence}
 	}}
 	var err error

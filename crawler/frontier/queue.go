@@ -68,6 +68,8 @@ type queue struct {
 	session  int64              // spent since it became active
 	policy   Policy
 	asked    uint64 // the policy's turn when that was asked for
+	site     string // that it was asked for; "": it depends on none
+	some     string // a URI of it, if one is known
 	list     listed
 	slot     int       // in snoozed
 	at       time.Time // its time there

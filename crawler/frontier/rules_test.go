@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,7 +81,7 @@ func TestTurns(t *testing.T) {
 		{"precedence", 1, Policy{SessionBudget: 2}, "b", "aabbbbbccaaccac"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := openWith(t, Config{MaxActive: tt.maxActive, Policy: func(queue string) Policy {
+			f := openWith(t, Config{MaxActive: tt.maxActive, Policy: func(queue string, _ func() string) Policy {
 				p := tt.policy
 				if p.Precedence = 5; queue == tt.first {
 					p.Precedence = 1
@@ -114,7 +115,7 @@ func TestSetMaxActive(t *testing.T) {
 
 // A queue that has spent its total budget is retired: its URIs stay, the crawl ends without them; with more budget they come back.
 func TestTotalBudget(t *testing.T) {
-	cfg := Config{Dir: t.TempDir(), Policy: func(string) Policy { return Policy{TotalBudget: 3} }}
+	cfg := Config{Dir: t.TempDir(), Policy: func(string, func() string) Policy { return Policy{TotalBudget: 3} }}
 	f := openWith(t, cfg)
 	fillQueues(t, f, "ab", 5)
 	if got := drain(t, f); got != "ababab" {
@@ -140,7 +141,7 @@ func TestTotalBudget(t *testing.T) {
 	if err != nil || len(infos) != 2 || infos[0].Name != "a" || infos[1].Remaining != 1 || infos[1].TotalBudget != 4 || infos[1].Spent != 4 {
 		t.Errorf("queues %+v, %v", infos, err)
 	}
-	cfg.Policy = func(string) Policy { return Policy{} }
+	cfg.Policy = func(string, func() string) Policy { return Policy{} }
 	f.cfg.Policy = cfg.Policy
 	if err := f.Repolicy(t.Context()); err != nil {
 		t.Fatal(err)
@@ -153,7 +154,9 @@ func TestTotalBudget(t *testing.T) {
 // A queue that its budget retires is named with one commit: not again when the frontier is opened anew, thawed, or an operator takes back
 // what he did; again when it may have spent more. One that has nothing left is not retired, nor is what an operator retires named.
 func TestRetiredQueuesAreNamed(t *testing.T) {
-	cfg := Config{Dir: t.TempDir(), Policy: func(queue string) Policy { return Policy{TotalBudget: map[string]int64{"a": 3, "b": 5}[queue]} }}
+	cfg := Config{Dir: t.TempDir(), Policy: func(queue string, _ func() string) Policy {
+		return Policy{TotalBudget: map[string]int64{"a": 3, "b": 5}[queue]}
+	}}
 	f := openWith(t, cfg)
 	defer func() { f.Close() }()
 	fillQueues(t, f, "abc", 5)
@@ -213,7 +216,7 @@ func TestRetiredQueuesAreNamed(t *testing.T) {
 func TestValence(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f := openWith(t, Config{Dir: dir, Policy: func(string) Policy { return Policy{Valence: 2} }})
+		f := openWith(t, Config{Dir: dir, Policy: func(string, func() string) Policy { return Policy{Valence: 2} }})
 		defer f.Close()
 		for i := range 20 {
 			add(t, f, uri("h", i))
@@ -351,4 +354,52 @@ func TestFreezeAndRetire(t *testing.T) {
 	if got := drain(t, f); got != "aa" {
 		t.Errorf("order %s", got)
 	}
+}
+
+// A policy that depends on the URI is asked for with one of the queue's, again when another site's turn comes, and also when the queue is read
+// from disk or its policy is to be another; a prerequisite says nothing.
+func TestPolicyIsAskedForASite(t *testing.T) {
+	var asked []string
+	cfg := Config{Dir: t.TempDir(), Policy: func(queue string, uri func() string) Policy {
+		url := uri()
+		asked = append(asked, url)
+		if strings.HasPrefix(url, "https:") {
+			return Policy{Valence: 2}
+		}
+		return Policy{}
+	}}
+	f := openWith(t, cfg)
+	want := func(when string, urls ...string) {
+		t.Helper()
+		if !slices.Equal(slices.Compact(asked), urls) {
+			t.Errorf("%s: asked with %q, want %q", when, asked, urls)
+		}
+		asked = nil
+	}
+	add(t, f, URI{URL: "dns:h", Queue: "h", Priority: Prerequisite})
+	for _, url := range []string{"http://h/", "https://h/1", "https://h/2", "https://h/3"} {
+		add(t, f, URI{URL: url, Queue: "h", Priority: Normal})
+	}
+	commit(t, f)
+	finish(t, f, take(t, f), Outcome{})
+	finish(t, f, take(t, f), Outcome{})
+	finish(t, f, take(t, f), Outcome{})
+	if take(t, f).URL != "https://h/2" || take(t, f).URL != "https://h/3" {
+		t.Error("the valence of https does not hold")
+	}
+	want("at first", "", "http://h/", "https://h/1")
+	commit(t, f)
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f = openWith(t, cfg)
+	defer f.Close()
+	if u := take(t, f); u.URL != "https://h/2" {
+		t.Errorf("%+v", u)
+	}
+	want("from disk", "https://h/2")
+	if err := f.Repolicy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want("again", "https://h/3")
 }

@@ -127,7 +127,7 @@ func testCrashes(t *testing.T, active int) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 2))
-	cfg := Config{Dir: t.TempDir(), MaxActive: active, Policy: func(queue string) Policy {
+	cfg := Config{Dir: t.TempDir(), MaxActive: active, Policy: func(queue string, _ func() string) Policy {
 		return Policy{SessionBudget: 20, Precedence: int(queue[1]) % 2, Valence: 1 + int(queue[1])%3}
 	}}
 	f, err := Open(cfg)

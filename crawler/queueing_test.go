@@ -1,0 +1,96 @@
+package crawler
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"holdfast/harvest"
+)
+
+// When the window of a sheet begins or ends, queues are treated otherwise at once, also one that is at work; so they are after a restart.
+func TestWindowsOfSheetsReachTheQueues(t *testing.T) {
+	s, gate := heldSite(t)
+	job := heldJob(s.URL + "/")
+	job.Settings.MaxHops, job.Settings.Workers = 1, 8
+	job.Settings.Sheets = []harvest.Sheet{{Name: "night", From: "22:00", Until: "06:00", Settings: patch("host_valence", 4, "total_budget", 1000, "precedence", 1)}}
+	dir := t.TempDir()
+	var clock atomic.Pointer[time.Time]
+	set := func(hour int) { clock.Store(new(time.Date(2026, 3, 4, hour, 0, 0, 0, time.UTC))) }
+	open := func(seeded bool) *live {
+		c, err := New(Config{Dir: dir, Job: job, Node: "node1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.now = func() time.Time { return *clock.Load() }
+		if seeded { // by the real time
+			if err := c.frontier.Repolicy(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return begin(t, c)
+	}
+	set(21)
+	l := open(true)
+	shown := func() string {
+		q := l.obey(harvest.Order{Act: harvest.ActQueues}).Queues[0]
+		return fmt.Sprint(q.InFlight, " ", q.Total, " ", q.Precedence)
+	}
+	reaches := func(want string) {
+		t.Helper()
+		until(t, "in flight, total budget and precedence are "+want, func() bool { return shown() == want })
+	}
+	until(t, "forty pages wait", func() bool { return len(l.queued("/p/")) == 40 })
+	reaches("1 0 3")
+	set(22)
+	reaches("4 1000 1")
+	set(6)
+	reaches("4 0 3") // what is in flight ends first
+	until(t, "one is fetched at a time", func() bool {
+		if shown() == "1 0 3" {
+			return true
+		}
+		select {
+		case gate <- struct{}{}:
+		default:
+		}
+		return false
+	})
+	l.obey(harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Millisecond)})
+	l.end()
+	set(23)
+	l = open(false)
+	reaches("1 1000 1") // one slot, until it is known how long it has to rest
+	close(gate)
+	l.end()
+}
+
+// What holds for a site's own scheme and port holds for its queue; for a queue that a sheet names, what the sheet says.
+func TestPolicyIsThatOfTheSite(t *testing.T) {
+	job := newJob("http://127.0.0.1/")
+	job.Settings.Sheets = []harvest.Sheet{
+		{Name: "secure", Ports: []int{443}, Settings: patch("host_valence", 2)},
+		{Name: "regex", Regex: `^https://r\.test/`, Settings: patch("total_budget", 7)},
+		{Name: "deep", Prefixes: []string{"http://(test,h,)/deep/"}, Settings: patch("host_valence", 9)},
+		{Name: "shop", Prefixes: []string{"http://(test,h,)/shop/"}, Settings: patch("queue_name", "shop", "host_valence", 3)},
+	}
+	c, err := New(Config{Dir: t.TempDir(), Job: job, Node: "node1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		queue, uri string
+		valence    int
+		total      int64
+	}{{"h.test", "http://h.test/a", 1, 0}, {"h.test", "https://h.test/a", 2, 0}, {"h.test:8443", "https://h.test:8443/a", 1, 0}, {"r.test", "https://r.test/a/b", 2, 7},
+		{"r.test", "http://r.test/", 1, 0}, {"h.test", "http://h.test/deep/x", 1, 0}, {"shop", "http://h.test/shop/x", 3, 0}, {"h.test", "", 1, 0}, {"r.test", "", 1, 0}} {
+		p := c.policy(tt.queue, func() string { return tt.uri })
+		if p.Valence != tt.valence || p.TotalBudget != tt.total {
+			t.Errorf("%s of %s: %+v, want valence %d, budget %d", tt.queue, tt.uri, p, tt.valence, tt.total)
+		}
+	}
+	if err := c.close(); err != nil {
+		t.Fatal(err)
+	}
+}
