@@ -177,7 +177,7 @@ func (p *pageLoad) wanted(w *worker, r *browser.Request) *visit {
 		u.Key = apart + r.Method + " " + fetch.Digest(r.Body) + " " + url
 	}
 	v := &visit{uri: &u, target: t, set: set, detour: true, notes: []string{noteSubresource},
-		subject: &scope.Subject{URL: url, Path: u.Path, Via: u.Via, Source: u.Source, Queue: u.Queue, Now: time.Now(), Settings: set}}
+		subject: &scope.Subject{URL: url, Path: u.Path, Via: u.Via, Source: u.Source, Queue: u.Queue, Now: time.Now(), Settings: set, Unresolved: w.looksUp(t)}}
 	v.part.id = p.page.part.id
 	if to, err := w.judge(v); err != nil {
 		p.fail(err)
@@ -192,6 +192,9 @@ func (p *pageLoad) wanted(w *worker, r *browser.Request) *visit {
 func (p *pageLoad) allowed(ctx context.Context, w *worker, v *visit, r *browser.Request) (bool, error) {
 	if ok, err := p.locate(ctx, w, v, r); !ok || err != nil {
 		return false, err
+	}
+	if !w.judgeAddresses(v) {
+		return false, p.refuse(ctx, w, v, v.status)
 	}
 	if v.set.Robots != harvest.RobotsIgnore {
 		facts, err := p.site(ctx, w, v, r)
@@ -210,7 +213,7 @@ func (p *pageLoad) allowed(ctx context.Context, w *worker, v *visit, r *browser.
 
 // locate finds the addresses of the visit's host, one of which may be reached.
 func (p *pageLoad) locate(ctx context.Context, w *worker, v *visit, r *browser.Request) (bool, error) {
-	if w.plan.Load().routes.Way(v.target.Host).Proxy != nil {
+	if !w.looksUp(v.target) {
 		return true, nil
 	}
 	if addr, err := netip.ParseAddr(v.target.Host); err == nil {

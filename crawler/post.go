@@ -113,7 +113,7 @@ func (c *Crawl) admit(url string) {
 func (c *Crawl) accepted(out []frontier.URI, u *frontier.URI, links []extract.Link, subject *scope.Subject) []frontier.URI {
 	var paths [256]string
 	sheets, forgotten := c.plan.Load().sheets, c.frontier.Forgotten()
-	*subject = scope.Subject{Via: u.URL, Source: u.Source, Now: time.Now()}
+	*subject = scope.Subject{Via: u.URL, Source: u.Source, Now: time.Now(), Unresolved: true}
 	for _, l := range links {
 		if l.Hop == extract.Redirect && strings.Trim(u.Path, "R") == "" && len(u.Path) < maxSeedRedirects {
 			c.admit(l.URL)
@@ -269,7 +269,7 @@ func pause(ctx context.Context, wait time.Duration) bool {
 func (w *worker) fetchNow(ctx context.Context, v *visit, r fetch.Request) error {
 	if addr, err := netip.ParseAddr(v.target.Host); err == nil {
 		v.addrs = []netip.Addr{addr}
-	} else if w.plan.Load().routes.Way(v.target.Host).Proxy == nil {
+	} else if v.addrs == nil && w.plan.Load().routes.Way(v.target.Host).Proxy == nil {
 		a := w.resolver.Lookup(ctx, v.target.Host)
 		v.addrs = a.Addrs
 		if len(a.Addrs) == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
+	"holdfast/crawler/scope"
 	"holdfast/harvest"
 )
 
@@ -36,11 +37,15 @@ func (w *worker) preFetch(ctx context.Context, v *visit) (step, error) {
 	}
 	v.target, v.set = target, w.settingsOf(target)
 	v.subject.Settings = v.set
+	v.subject.Unresolved = w.looksUp(target)
 	if to, err := w.judge(v); to != next || err != nil {
 		return to, err
 	}
 	if to, err := w.addresses(v); to != next || err != nil {
 		return to, err
+	}
+	if !w.judgeAddresses(v) {
+		return over, nil
 	}
 	if isPrerequisite(u) {
 		return next, nil
@@ -65,16 +70,71 @@ func (w *worker) judge(v *visit) (step, error) {
 	if verdict.Accepted() {
 		return next, nil
 	}
+	v.reject(verdict)
+	return over, nil
+}
+
+func (v *visit) reject(verdict scope.Verdict) {
 	v.status = verdict.Status
 	if verdict.Note != "" {
 		v.notes = append(v.notes, verdict.Note)
 	}
-	return over, nil
+}
+
+// looksUp tells whether the crawl itself finds the address of a URI's host: a proxy does that for those that are asked through it.
+func (c *Crawl) looksUp(t fetch.Target) bool { return c.plan.Load().routes.Way(t.Host).Proxy == nil }
+
+// needing is the URI that a prerequisite was found at, nil where that cannot be judged.
+func (w *worker) needing(v *visit) *scope.Subject {
+	t, err := fetch.ParseTarget(v.uri.Via)
+	if err != nil {
+		return nil
+	}
+	return &scope.Subject{URL: v.uri.Via, Path: strings.TrimSuffix(v.uri.Path, "P"), Source: v.uri.Source, Queue: v.uri.Queue, Now: time.Now(), Settings: w.settingsOf(t)}
+}
+
+// judgeAddresses asks the scope once more when the addresses of a host are known, and keeps those that it lets the URI be fetched from;
+// of a robots.txt, those that it lets the URI be fetched from that needs it. It reports false where there is none.
+func (w *worker) judgeAddresses(v *visit) bool {
+	v.subject.Unresolved = false
+	if len(v.addrs) == 0 {
+		return true
+	}
+	v.subject.IP = v.addrs[0]
+	judged := v.subject
+	if isPrerequisite(v.uri) {
+		judged = w.needing(v)
+	}
+	if judged == nil || !w.scope.ByAddress(judged) {
+		return true
+	}
+	var good []netip.Addr
+	var verdict scope.Verdict
+	for _, a := range v.addrs {
+		if !w.allowed(a) {
+			continue
+		}
+		judged.IP = a
+		if said := w.scope.Decide(judged); said.Accepted() {
+			good = append(good, a)
+		} else {
+			verdict = said
+		}
+	}
+	if len(good) == 0 && judged != v.subject {
+		return true // that URI is not fetched
+	}
+	if len(good) == 0 {
+		v.reject(verdict)
+		return false
+	}
+	v.addrs, v.subject.IP = good, good[0]
+	return true
 }
 
 // addresses finds where the host is; its name has to be looked up first, as a URI of its own. A proxy looks for itself.
 func (w *worker) addresses(v *visit) (step, error) {
-	if w.plan.Load().routes.Way(v.target.Host).Proxy != nil {
+	if !w.looksUp(v.target) {
 		return next, nil
 	}
 	if addr, err := netip.ParseAddr(v.target.Host); err == nil {

@@ -18,7 +18,7 @@ import (
 // What queues are by.
 const (
 	queueByIP     = "ip"
-	queueByDomain = "domain"
+	queueByDomain = scope.QueueByDomain
 )
 
 // entry is a URI as the frontier takes it: by what it is known, in which queue it stands, and what it costs.
@@ -36,14 +36,10 @@ func (c *Crawl) entry(url string, t fetch.Target, s *harvest.Settings) frontier.
 // queueOf names the queue of a URI. Queues by address are by host, too: it is their turns at a host that are by address,
 // as a host may have another address tomorrow.
 func queueOf(t fetch.Target, s *harvest.Settings) string {
-	switch {
-	case s.QueueName != "":
-		return s.QueueName
-	case s.QueueBy == queueByDomain:
+	return scope.QueueName(s, t.Authority, func() string {
 		subject := scope.Subject{URL: t.URL}
 		return subject.Domain()
-	}
-	return t.Authority
+	})
 }
 
 // longPath is from where a path costs more.

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -134,6 +135,10 @@ func (c *Client) Fetch(ctx context.Context, r Request) *Exchange {
 	var conn *conn
 	if r.Method == "GET" || r.Method == "HEAD" {
 		conn = c.conns.take(r.server(), r.HTTP2 != HTTP2Never)
+	}
+	if conn != nil && len(r.Addrs) > 0 && conn.addr.IsValid() && !slices.ContainsFunc(r.Addrs, func(a netip.Addr) bool { return a.Unmap() == conn.addr }) {
+		conn.Close() // the host is not to be asked there, or not any more
+		conn = nil
 	}
 	reused := conn != nil
 	for range maxAttempts {

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 	"cel.dev/cel-go/ext"
 
 	"holdfast/harvest"
@@ -24,6 +26,7 @@ const (
 type Expression struct {
 	text    string
 	program cel.Program
+	partial cel.Program // for subjects whose address is not known yet; nil where it does not matter
 	values  map[string]func(*Subject) any
 	log     *slog.Logger
 	failed  atomic.Uint64
@@ -50,22 +53,25 @@ func variables() []variable {
 		{"via", "string", "the URI it was found at", func(u *Subject) any { return u.Via }},
 		{"source", "string", "the seed it comes from", func(u *Subject) any { return u.Source }},
 		{"seed", "bool", "it is a seed", func(u *Subject) any { return u.isSeed() }},
-		{"queue", "string", "its queue", func(u *Subject) any { return u.Queue }},
+		{"queue", "string", "its queue", func(u *Subject) any { return u.queue() }},
 		{"status", "int", "after a fetch: its status, else 0", func(u *Subject) any { return u.Status }},
 		{"type", "string", "after a fetch: the media type, in lower case, without parameters", func(u *Subject) any { return mediaType(u.ContentType) }},
 		{"length", "int", "after a fetch: the declared length, -1 where none is", func(u *Subject) any { return u.Length }},
 		{"size", "int", "after a fetch: the length received", func(u *Subject) any { return u.Size }},
 		{"digest", "string", "after a fetch: the content's digest", func(u *Subject) any { return u.Digest }},
-		{"ip", "string", "the address, where it is known", func(u *Subject) any { return u.address() }},
+		{addressVariable, "string", "the address, where it is known, else \"\"", func(u *Subject) any { return u.addressText() }},
 		{"headers", "map", `after a fetch: headers["name"], "" where there is none; "name" in headers`, func(u *Subject) any { return headers{u.Header} }},
 	}
 }
 
-func (u *Subject) address() string {
-	if !u.IP.IsValid() {
-		return ""
+// addressVariable is the name of the address in expressions.
+const addressVariable = "ip"
+
+func (u *Subject) addressText() string {
+	if a := u.address(); a.IsValid() {
+		return a.Unmap().WithZone("").String()
 	}
-	return u.IP.String()
+	return ""
 }
 
 func (u *Subject) port() int {
@@ -106,36 +112,76 @@ func NewExpression(text string, log *slog.Logger) (*Expression, error) {
 	if tree.OutputType() != cel.BoolType {
 		return nil, fmt.Errorf("it answers %s, not true or false", tree.OutputType())
 	}
-	program, err := env.Program(tree, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize))
-	if err != nil {
+	e := &Expression{text: text, values: values, log: log}
+	if e.program, err = env.Program(tree, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize)); err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
-	return &Expression{text: text, program: program, values: values, log: log}, nil
+	for _, used := range tree.NativeRep().ReferenceMap() {
+		if used.Name == addressVariable && e.partial == nil {
+			if e.partial, err = env.Program(tree, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval)); err != nil {
+				return nil, fmt.Errorf("prepare: %w", err)
+			}
+		}
+	}
+	return e, nil
 }
 
 // Eval answers the expression for a subject.
 func (e *Expression) Eval(u *Subject) (bool, error) {
-	out, _, err := e.program.Eval(&activation{u, e.values})
+	yes, _, err := e.eval(u)
+	return yes, err
+}
+
+// eval answers the expression, or that the answer depends on the subject's address, which is not known yet.
+func (e *Expression) eval(u *Subject) (yes, later bool, err error) {
+	var out ref.Val
+	if e.partial != nil && u.Unresolved && !u.address().IsValid() {
+		var facts cel.PartialActivation
+		if facts, err = cel.PartialVars(&activation{u, e.values}, cel.AttributePattern(addressVariable)); err == nil {
+			out, _, err = e.partial.Eval(facts)
+		}
+	} else {
+		out, _, err = e.program.Eval(&activation{u, e.values})
+	}
 	if err != nil {
-		return false, fmt.Errorf("expression %q: %w", e.text, err)
+		return false, false, fmt.Errorf("expression %q: %w", e.text, err)
+	}
+	if types.IsUnknown(out) {
+		return false, true, nil
 	}
 	yes, ok := out.Value().(bool)
 	if !ok {
-		return false, fmt.Errorf("expression %q: it answers %s", e.text, out.Type().TypeName())
+		return false, false, fmt.Errorf("expression %q: it answers %s", e.text, out.Type().TypeName())
 	}
-	return yes, nil
+	return yes, false, nil
+}
+
+// needs is what has to be known for the answer.
+func (e *Expression) needs() need {
+	if e.partial != nil {
+		return needsAddress
+	}
+	return needsNothing
 }
 
 // holds is Eval, with an error told and taken as no.
-func (e *Expression) holds(u *Subject) bool {
-	yes, err := e.Eval(u)
-	if err == nil {
-		return yes
+func (e *Expression) holds(u *Subject) bool { return e.says(u, Reject) == Reject }
+
+// says is the word of a rule that says decision where the expression is true.
+func (e *Expression) says(u *Subject, decision Decision) Decision {
+	yes, later, err := e.eval(u)
+	switch {
+	case later:
+		return needsAddress.untold(u, decision)
+	case yes:
+		return decision
+	case err == nil:
+		return Pass
 	}
 	if n := e.failed.Add(1); e.log != nil && bits.OnesCount64(n) == 1 { // the first, and ever more rarely
 		e.log.Warn("an expression failed and says nothing", "uri", u.URL, "failures", n, "error", err)
 	}
-	return false
+	return Pass
 }
 
 func expressionStep(at place, r harvest.Rule, decision Decision, log *slog.Logger) (step, error) {
@@ -146,16 +192,21 @@ func expressionStep(at place, r harvest.Rule, decision Decision, log *slog.Logge
 	if err != nil {
 		return step{}, at.wrong("expression", strconv.Quote(r.Expression), "a CEL expression ("+err.Error()+")")
 	}
-	t := test{holds: e.holds, fact: func(u *Subject) string {
-		switch yes, err := e.Eval(u); {
-		case err != nil:
-			return err.Error()
-		case yes:
-			return e.text + " is true"
-		}
-		return e.text + " is false"
-	}}
-	return t.step(at.name(), decision, false), nil
+	return step{
+		name: at.name(), can: decision, needs: e.needs(),
+		says: func(u *Subject) Decision { return e.says(u, decision) },
+		why: func(u *Subject) string {
+			switch yes, later, err := e.eval(u); {
+			case err != nil:
+				return err.Error()
+			case later:
+				return e.text + ": " + needsAddress.missing(u)
+			case yes:
+				return e.text + " is true"
+			}
+			return e.text + " is false"
+		},
+	}, nil
 }
 
 // activation gives an expression the facts of a subject, each when it is asked for.

@@ -46,6 +46,7 @@ type step struct {
 	name   string
 	can    Decision // all it may say, as bits
 	status int      // of a URI that it rejects
+	needs  need     // to say anything
 	says   func(*Subject) Decision
 	why    func(*Subject) string
 }
@@ -102,18 +103,33 @@ func (n need) missing(u *Subject) string {
 	switch {
 	case n == needsFetch && !u.Fetched:
 		return "not fetched yet"
-	case n == needsAddress && !u.IP.IsValid():
-		return "no address known yet"
+	case n == needsAddress && !u.address().IsValid():
+		if u.Unresolved {
+			return "no address known yet; it is judged by that when its turn comes"
+		}
+		return "no address known"
 	}
 	return ""
+}
+
+// untold is the word of a rule to a URI of which that is missing: of one whose address will be looked up, it lets in what it may accept
+// then, and turns nothing away.
+func (n need) untold(u *Subject, decision Decision) Decision {
+	if n == needsAddress && u.Unresolved && decision == Accept {
+		return Accept
+	}
+	return Pass
 }
 
 // step makes a rule of a test: it says decision where the test holds, or where it does not.
 func (t test) step(name string, decision Decision, negated bool) step {
 	return step{
-		name: name, can: decision,
+		name: name, can: decision, needs: t.needs,
 		says: func(u *Subject) Decision {
-			if t.needs != needsNothing && t.needs.missing(u) != "" || t.holds(u) == negated {
+			if t.needs != needsNothing && t.needs.missing(u) != "" {
+				return t.needs.untold(u, decision)
+			}
+			if t.holds(u) == negated {
 				return Pass
 			}
 			return decision

@@ -65,7 +65,7 @@ func addressSet(r harvest.Rule) (test, error) {
 		ranges = append(ranges, p.Masked())
 	}
 	within := func(u *Subject) int {
-		a := u.IP.Unmap().WithZone("")
+		a := u.address().Unmap().WithZone("")
 		return slices.IndexFunc(ranges, func(p netip.Prefix) bool { return p.Contains(a) })
 	}
 	return test{
@@ -73,9 +73,9 @@ func addressSet(r harvest.Rule) (test, error) {
 		holds: func(u *Subject) bool { return within(u) >= 0 },
 		fact: func(u *Subject) string {
 			if i := within(u); i >= 0 {
-				return u.IP.String() + " is in " + ranges[i].String()
+				return u.address().String() + " is in " + ranges[i].String()
 			}
-			return u.IP.String() + " is in none of " + count(len(ranges), "range")
+			return u.address().String() + " is in none of " + count(len(ranges), "range")
 		},
 	}, nil
 }

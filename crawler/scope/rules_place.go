@@ -19,7 +19,7 @@ func hostRules() []definition {
 			help: "The address that the URI is, or would be, fetched from is one of these.", build: addressSet},
 		{name: "class_key_matches_regex", opposite: "class_key_not_matches_regex", values: "expressions",
 			help:  "The name of the URI's queue matches one of these expressions as a whole.",
-			build: matching(func(u *Subject) string { return u.Queue }, "queue ", needsNothing)},
+			build: matching((*Subject).queue, "queue ", needsNothing)},
 	}
 }
 

@@ -127,6 +127,9 @@ func (s *Scope) Judge(u *Subject) Verdict {
 	return c.verdict(u, word, by)
 }
 
+// ByAddress tells whether the decision depends on the address of the URI's host.
+func (s *Scope) ByAddress(u *Subject) bool { return s.effective(u).address }
+
 // verdict is the outcome of a sequence: the word, and the step that it stands by, -1 for none.
 func (c *compiled) verdict(u *Subject, word Decision, by int) Verdict {
 	if word == Accept {

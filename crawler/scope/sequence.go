@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"holdfast/harvest"
 )
@@ -21,6 +22,7 @@ const maxChain = 20
 type compiled struct {
 	settings *harvest.Settings
 	steps    []step
+	address  bool // there are rules among them by the address
 	midFetch *Rules
 	browser  *Rules
 	filter   *Filter
@@ -79,6 +81,7 @@ func (s *Scope) compile(settings *harvest.Settings) (*compiled, error) {
 		}
 	}
 	c.steps = append(c.steps, rules...)
+	c.address = slices.ContainsFunc(rules, func(s step) bool { return s.needs == needsAddress })
 	if len(settings.Traps) > 0 {
 		traps, err := compilePatterns(settings.Traps)
 		if err != nil {

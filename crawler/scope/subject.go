@@ -19,12 +19,16 @@ type Subject struct {
 	Path   string    // the hops from the seed, the last of which led here; empty: a seed
 	Via    string    // the URI it was found at
 	Source string    // the seed it comes from
-	Queue  string    // the queue it is, or would be, in
+	Queue  string    // the queue it is in; empty: that which it would be put in by its settings
 	Seed   bool      // it counts as a seed though the path is not empty
 	Now    time.Time // zero: no sheet of a time holds, and no date is far away
 
 	// Settings are those in effect; nil: the scope finds them.
 	Settings *harvest.Settings
+
+	// Unresolved: its host's address was not looked up yet, but will be before it is fetched, and it is judged again then.
+	Unresolved bool
+	IP         netip.Addr // of its host, where it is known; one that is written in the URI always is
 
 	Fetched     bool // the facts below are known
 	Status      int
@@ -32,8 +36,7 @@ type Subject struct {
 	Length      int64 // as the server declared it, -1: not declared
 	Size        int64 // as received
 	Digest      string
-	Identical   bool // a revisit by identical digest
-	IP          netip.Addr
+	Identical   bool                     // a revisit by identical digest
 	Header      func(name string) string // may be nil
 
 	split, splitVia parts
@@ -58,6 +61,47 @@ func (u *Subject) Domain() string {
 		u.domainOf, u.domain = host, registered(host)
 	}
 	return u.domain
+}
+
+// address is where the URI is fetched from, as far as that is known.
+func (u *Subject) address() netip.Addr {
+	if u.IP.IsValid() {
+		return u.IP
+	}
+	host := u.parts().host
+	if n := len(host); n == 0 || host[n-1] != ']' && (host[n-1] < '0' || host[n-1] > '9') {
+		return netip.Addr{}
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if err != nil {
+		return netip.Addr{}
+	}
+	return addr
+}
+
+// QueueByDomain is the value of queue_by for a queue of each registered domain.
+const QueueByDomain = "domain"
+
+// QueueName names the queue that a URI is put in by its settings.
+func QueueName(s *harvest.Settings, authority string, domain func() string) string {
+	switch {
+	case s.QueueName != "":
+		return s.QueueName
+	case s.QueueBy == QueueByDomain:
+		return domain()
+	}
+	return authority
+}
+
+// queue is the queue that the URI is in, or would be put in.
+func (u *Subject) queue() string {
+	switch {
+	case u.Queue != "":
+		return u.Queue
+	case u.Settings == nil:
+		return u.Authority()
+	}
+	return QueueName(u.Settings, u.Authority(), u.Domain)
 }
 
 // SURT is the URI in Heritrix's form for scopes, as http://(org,example,)/path.
