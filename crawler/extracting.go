@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 	"holdfast/harvest"
 )
 
-// maxExtract is how much of a document is looked through for links, unpacked.
+// maxExtract is how much of a document is looked through for links, unpacked; of a sitemap, how much is held in memory.
 const maxExtract = 10 << 20
 
 // extract finds the links of what was fetched.
@@ -22,16 +23,22 @@ func (w *worker) extract(_ context.Context, v *visit) (step, error) {
 		return next, nil
 	}
 	h := x.Head
-	doc := extract.Document{URL: v.uri.URL, Via: v.referer(), Manifest: strings.HasSuffix(v.uri.Path, "M"), ContentType: h.Get("Content-Type"),
+	doc := extract.Document{URL: v.uri.URL, Via: v.referer(), Manifest: strings.HasSuffix(strings.TrimRight(v.uri.Path, "R"), "M"), ContentType: h.Get("Content-Type"),
 		Location: h.Get("Location"), ContentLocation: h.Get("Content-Location"), Refresh: h.Get("Refresh"), Link: h.All("Link"), RobotsTag: h.All("X-Robots-Tag")}
 	extractor, err := w.extractor(v.set)
 	if err != nil {
 		return over, err
 	}
 	if x.BodySize > 0 && extractor.Wants(doc.ContentType, v.uri.URL, doc.Manifest) {
-		if doc.Body, err = x.Payload(maxExtract); err != nil {
+		if doc.Body, err = x.Payload(maxExtract + 1); err != nil {
 			v.notes = append(v.notes, "undecodable")
 			v.problem = err
+		}
+		if len(doc.Body) > maxExtract {
+			doc.Body = doc.Body[:maxExtract]
+			rest := &rest{of: x, from: maxExtract}
+			defer rest.close()
+			doc.Rest = rest
 		}
 	}
 	if !w.links(v, extractor, doc) {
@@ -82,4 +89,31 @@ func (w *worker) extractor(s *harvest.Settings) (*extract.Extractor, error) {
 		w.extractors[options] = x
 	}
 	return x, nil
+}
+
+// rest reads what follows the beginning of a payload. Nothing is opened before it is read.
+type rest struct {
+	of   *fetch.Exchange
+	from int64
+	in   io.ReadCloser
+}
+
+func (r *rest) Read(p []byte) (int, error) {
+	if r.in == nil {
+		in, err := r.of.Content()
+		if err != nil {
+			return 0, err
+		}
+		r.in = in
+		if _, err := io.CopyN(io.Discard, in, r.from); err != nil {
+			return 0, err
+		}
+	}
+	return r.in.Read(p)
+}
+
+func (r *rest) close() {
+	if r.in != nil {
+		_ = r.in.Close() // of what is read
+	}
 }

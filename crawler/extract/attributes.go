@@ -10,6 +10,7 @@ const (
 	spacedURLs             // several, with spaces between them
 	sourceSet              // image candidates
 	styleText              // declarations of CSS
+	urlOrStyle             // a URL, or a value of CSS with url() in it
 	document               // HTML
 	handler                // JavaScript
 	maybeURL               // of the author's own: a URL, JSON, or anything else
@@ -48,9 +49,9 @@ var rules = []rule{
 	{"data-lazyload", oneURL, Embed, ""},
 	{"data-original", oneURL, Embed, ""},
 	{"data-original-set", sourceSet, Embed, ""},
-	{"data-bg", oneURL, Embed, ""},
-	{"data-background", oneURL, Embed, ""},
-	{"data-background-image", oneURL, Embed, ""},
+	{"data-bg", urlOrStyle, Embed, ""},
+	{"data-background", urlOrStyle, Embed, ""},
+	{"data-background-image", urlOrStyle, Embed, ""},
 	{"data-bgset", sourceSet, Embed, ""},
 	{"data-poster", oneURL, Embed, ""},
 	{"data", ofItsElement, 0, "object"},

@@ -47,6 +47,13 @@ func (x *Extractor) value(r *taggedRule, e *element, a *attribute, depth int) {
 	switch r.kind {
 	case oneURL:
 		x.reference(v, r.hop, r.context(e, a))
+	case urlOrStyle:
+		switch {
+		case !holdsURLFunction(v):
+			x.reference(v, r.hop, r.context(e, a))
+		case x.options.Types&CSS != 0:
+			x.css(v)
+		}
 	case spacedURLs:
 		for u := range bytes.FieldsSeq(v) {
 			x.add(u, r.hop, r.context(e, a))
@@ -68,6 +75,16 @@ func (x *Extractor) value(r *taggedRule, e *element, a *attribute, depth int) {
 	case pairs:
 		x.pairs(v, r.context(e, a))
 	}
+}
+
+// holdsURLFunction tells a value of CSS with url() in it.
+func holdsURLFunction(v []byte) bool {
+	for i := range v {
+		if hasPrefixFold(v[i:], "url(") && (i == 0 || !isNameByte(v[i-1]) && v[i-1] != '/') {
+			return true
+		}
+	}
+	return false
 }
 
 // reference is add for a value that may be a script instead of a URL.

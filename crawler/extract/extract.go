@@ -5,7 +5,8 @@
 // can be seen in it come out. A link is what its format says is one; what merely looks like one (a string in a
 // script, an attribute of the author's own) has the hop Speculative and can be switched off.
 //
-// A document is bytes in memory, as many as the caller is willing to hold: of a longer one, the beginning. Packed
+// A document is bytes in memory, as many as the caller is willing to hold: of a longer one, the beginning; a sitemap is read
+// on from there. Packed
 // formats are unpacked piece by piece, within bounds that hold however small the packed bytes are: of a PDF's object
 // streams maxStream each and maxUnpacked together, of an Office document's parts likewise, of a packed sitemap a
 // window at a time. No format needs its end, so that a beginning gives the links that are in it: PDF and Office
@@ -13,7 +14,9 @@
 package extract
 
 import (
+	"bytes"
 	"hash/maphash"
+	"io"
 	"strconv"
 
 	"golang.org/x/text/encoding"
@@ -71,15 +74,16 @@ type Link struct {
 // Document is what was fetched.
 type Document struct {
 	URL             string
-	Via             string   // the page it was found on, or "": what a script's strings are relative to
-	Manifest        bool     // it was found by the hop Manifest: if it is text, it is a list of URLs
-	ContentType     string   // the header's value
-	Location        string   // the Location header's value, or ""
-	ContentLocation string   // the Content-Location header's value, or ""
-	Refresh         string   // the Refresh header's value, or ""
-	Link            []string // the Link headers' values
-	RobotsTag       []string // the X-Robots-Tag headers' values
-	Body            []byte   // the payload, content coding removed
+	Via             string    // the page it was found on, or "": what a script's strings are relative to
+	Manifest        bool      // it was found by the hop Manifest: if it is text, it is a list of URLs
+	ContentType     string    // the header's value
+	Location        string    // the Location header's value, or ""
+	ContentLocation string    // the Content-Location header's value, or ""
+	Refresh         string    // the Refresh header's value, or ""
+	Link            []string  // the Link headers' values
+	RobotsTag       []string  // the X-Robots-Tag headers' values
+	Body            []byte    // the payload, content coding removed
+	Rest            io.Reader // what follows Body, of a payload that is longer; else nil. It is read of sitemaps only
 }
 
 // Result is what an Extractor found.
@@ -91,6 +95,7 @@ type Result struct {
 	CharsetFrom CharsetSource // how it was found
 	Declared    string        // the character set that the document itself declares where no header does, as written, or ""
 	Robots      Robots        // what the document asks of robots; nothing of it has been applied
+	Cut         bool          // the document goes on beyond what was looked through
 	Title       string        // of an HTML page, at most maxTitle bytes of it
 	xml         bool          // the declaration was XML's
 }
@@ -103,11 +108,14 @@ func (r Result) Target() string {
 	return ""
 }
 
-// Annotations are the words for crawl.log: what was dropped, and which character set the document had its way with.
+// Annotations are the words for crawl.log: what was dropped, whether the document was read to its end, and which character set the document had its way with.
 func (r Result) Annotations() []string {
 	var out []string
 	if r.Dropped > 0 {
 		out = append(out, "dol:"+strconv.Itoa(r.Dropped))
+	}
+	if r.Cut {
+		out = append(out, "extractTrunc")
 	}
 	if a := r.charsetAnnotation(); a != "" {
 		out = append(out, a)
@@ -170,6 +178,7 @@ func (x *Extractor) Links(doc Document) Result {
 		x.headers(&doc)
 	}
 	if k := kindOf(&doc); k.types()&^x.options.Types == 0 {
+		x.result.Cut = doc.Rest != nil && k != kindOther && k != kindUnknown && k != kindSitemap && k != kindSitemapText && k != kindPacked
 		x.body(k, &doc)
 	}
 	x.result.Links, x.result.Base = x.links, x.base.url
@@ -182,9 +191,10 @@ func (x *Extractor) Links(doc Document) Result {
 func (x *Extractor) Wants(contentType, url string, manifest bool) bool {
 	k := kindOf(&Document{URL: url, ContentType: contentType, Manifest: manifest})
 	may := k.types()
+	if mayBeSitemap(contentType, url, manifest) {
+		may |= Sitemap
+	}
 	switch k {
-	case kindOther:
-		return false
 	case kindUnknown:
 		return true
 	case kindXML: // its root element may say more
@@ -206,8 +216,19 @@ func (x *Extractor) body(k documentKind, doc *Document) {
 		return
 	case kindPacked:
 		x.limit = max(x.limit, MaxSitemap)
-		x.packedSitemap(doc.Body)
+		r := io.Reader(bytes.NewReader(doc.Body))
+		if doc.Rest != nil {
+			r = io.MultiReader(r, doc.Rest)
+		}
+		x.packedSitemap(r)
 		return
+	case kindSitemap, kindSitemapText:
+		x.limit = max(x.limit, MaxSitemap)
+		if doc.Rest != nil {
+			x.result.xml = k == kindSitemap
+			x.longSitemap(doc, k)
+			return
+		}
 	case kindOther, kindUnknown:
 		return
 	}
@@ -233,10 +254,8 @@ func (x *Extractor) body(k documentKind, doc *Document) {
 	case kindFeed:
 		x.feed(b)
 	case kindSitemap:
-		x.limit = max(x.limit, MaxSitemap)
 		x.sitemap(b)
 	case kindSitemapText:
-		x.limit = max(x.limit, MaxSitemap)
 		x.sitemapText(b)
 	case kindRobots:
 		x.robotsTxt(b)

@@ -260,3 +260,27 @@ func TestDepth(t *testing.T) {
 		}
 	}
 }
+
+// What a header has beyond ASCII, and not in UTF-8, is asked for as it was sent.
+func TestHeadersInLatin1(t *testing.T) {
+	r := New().Links(Document{URL: "http://h.test/d/", Location: "/p\xe6th?\xff=%20", ContentLocation: "b\xf8k", Link: []string{"<s\xe5.css>; rel=stylesheet"}, Refresh: "1; url=/\xd8"})
+	var got []string
+	for _, l := range r.Links {
+		got = append(got, l.URL)
+	}
+	if want := "http://h.test/p%E6th?%FF=%20 http://h.test/%D8 http://h.test/d/b%F8k http://h.test/d/s%E5.css"; strings.Join(got, " ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, " "), want)
+	}
+}
+
+// A type that is given twice is that type.
+func TestMediaType(t *testing.T) {
+	for in, want := range map[string]string{"text/html, text/html": "text/html", "Text/HTML ; charset=x": "text/html", "": "", "text/html;charset=utf-8,text/plain": "text/html"} {
+		if got := MediaType(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+	if r := New().Links(Document{URL: "http://h.test/", ContentType: "text/html, text/html", Body: []byte("<a href=x>")}); len(r.Links) != 1 {
+		t.Errorf("%v", r.Links)
+	}
+}

@@ -2,26 +2,44 @@ package extract
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // headers takes the links out of the HTTP headers, and what they ask of robots.
 func (x *Extractor) headers(doc *Document) {
 	if doc.Location != "" {
-		x.add([]byte(doc.Location), Redirect, location)
+		x.add(asSent(doc.Location), Redirect, location)
 	}
 	if doc.Refresh != "" {
-		x.refresh([]byte(doc.Refresh), "Refresh:")
+		x.refresh(asSent(doc.Refresh), "Refresh:")
 	}
 	if doc.ContentLocation != "" {
-		x.add([]byte(doc.ContentLocation), Inferred, inferredURL)
+		x.add(asSent(doc.ContentLocation), Inferred, inferredURL)
 	}
 	for _, v := range doc.Link {
-		x.linkHeader([]byte(v))
+		x.linkHeader(asSent(v))
 	}
 	for _, v := range doc.RobotsTag {
 		x.robotsTag(v)
 	}
+}
+
+// asSent is a header's value with URLs in it. Where it is not UTF-8, what is beyond ASCII stands for itself: a browser asks for these bytes.
+func asSent(v string) []byte {
+	if utf8.ValidString(v) {
+		return []byte(v)
+	}
+	var out []byte
+	for i := range len(v) {
+		if v[i] < utf8.RuneSelf {
+			out = append(out, v[i])
+		} else {
+			out = fmt.Appendf(out, "%%%02X", v[i])
+		}
+	}
+	return out
 }
 
 // linkHeader reads `<next.html>; rel=next, <s.css>; rel="preload stylesheet"` (RFC 8288).

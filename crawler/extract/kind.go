@@ -120,6 +120,9 @@ var kindByExtension = map[string]documentKind{
 func kindOf(doc *Document) documentKind {
 	mt := MediaType(doc.ContentType)
 	name, extension := fileName(doc.URL)
+	if k := sniffed(doc, name, extension); k != kindOther {
+		return k
+	}
 	if k := kindByType[mt]; k == kindHTML { // most of what there is
 		if !bytes.HasPrefix(doc.Body, []byte("<?xml")) {
 			return k
@@ -152,6 +155,44 @@ func kindOf(doc *Document) documentKind {
 		return kindOther
 	}
 	return undeclared(doc, mt, name, extension, head)
+}
+
+// sniffed knows a sitemap by its beginning, whatever its server calls it: where a robots.txt or a sitemap lists it, or it is named like one.
+func sniffed(doc *Document, name, extension string) documentKind {
+	if len(doc.Body) < 3 || !listed(doc.Manifest, name, extension) {
+		return kindOther
+	}
+	if doc.Body[0] == 0x1f && doc.Body[1] == 0x8b {
+		return kindPacked
+	}
+	head := bytes.TrimLeft(doc.Body[:min(len(doc.Body), 1024)], "\xef\xbb\xbf \t\r\n")
+	if len(head) > 0 && head[0] == '<' && xmlKind(head) == kindSitemap {
+		return kindSitemap
+	}
+	if packedType(doc.ContentType, extension) && isHTTP(head) {
+		return kindSitemapText // it was packed once, for its transfer
+	}
+	return kindOther
+}
+
+// listed tells whether a document may be a sitemap by how it was found, or by its name.
+func listed(manifest bool, name, extension string) bool {
+	return manifest || extension == "gz" && (strings.HasSuffix(name, ".xml.gz") || strings.HasSuffix(name, ".txt.gz") || strings.Contains(name, "sitemap"))
+}
+
+// packedType tells whether a document is said to be packed.
+func packedType(contentType, extension string) bool {
+	return extension == "gz" || kindByType[MediaType(contentType)] == kindPacked
+}
+
+// mayBeSitemap tells whether only the beginning of a document can say that it is no sitemap.
+func mayBeSitemap(contentType, url string, manifest bool) bool {
+	name, extension := fileName(url)
+	if !listed(manifest, name, extension) {
+		return false
+	}
+	major, _, _ := strings.Cut(MediaType(contentType), "/")
+	return major != "image" && major != "video" && major != "audio" && major != "font"
 }
 
 // undeclared tells a document whose media type says little or nothing.
@@ -203,10 +244,13 @@ func jsonKind(name, extension string, head []byte) documentKind {
 
 // packedKind tells a packed sitemap from other packed files.
 func packedKind(doc *Document, name, extension string) documentKind {
-	if doc.Manifest || extension == "gz" && (strings.HasSuffix(name, ".xml.gz") || strings.HasSuffix(name, ".txt.gz") || strings.Contains(name, "sitemap")) {
-		return kindPacked
+	switch head := bytes.TrimLeft(doc.Body[:min(len(doc.Body), 1024)], "\xef\xbb\xbf \t\r\n"); {
+	case !listed(doc.Manifest, name, extension):
+		return kindOther
+	case len(head) > 0 && head[0] == '<': // likewise
+		return xmlKind(head)
 	}
-	return kindOther
+	return kindPacked
 }
 
 // xmlKind tells by the root element.
@@ -251,8 +295,10 @@ func fileName(url string) (name, extension string) {
 	return name, extension
 }
 
-// MediaType is the type of a Content-Type header in lower case, without parameters.
+// MediaType is the type of a Content-Type header in lower case, without parameters; of several, the first.
 func MediaType(contentType string) string {
-	mt, _, _ := strings.Cut(contentType, ";")
-	return strings.ToLower(strings.TrimSpace(mt))
+	if i := strings.IndexAny(contentType, ";,"); i >= 0 {
+		contentType = contentType[:i]
+	}
+	return strings.ToLower(strings.TrimSpace(contentType))
 }

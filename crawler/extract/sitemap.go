@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/gzip"
+	"golang.org/x/text/transform"
 )
 
 // sitemap reads a sitemap or an index of sitemaps, with the extensions for images, videos and languages.
@@ -48,34 +49,53 @@ func (x *Extractor) sitemapText(b []byte) {
 	}
 }
 
-// Bounds of a packed sitemap.
+// Bounds of a sitemap that is read piece by piece.
 const (
 	sitemapWindow   = 1 << 20
 	maxSitemapBytes = 50 << 20 // unpacked, by the sitemaps' protocol
 )
 
-// packedSitemap unpacks a sitemap window by window; each is read up to the last whole entry in it.
-func (x *Extractor) packedSitemap(b []byte) {
-	z, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
-		return
+// packedSitemap unpacks a sitemap window by window.
+func (x *Extractor) packedSitemap(r io.Reader) {
+	if z, err := gzip.NewReader(r); err == nil {
+		x.windows(z, x.sitemapPart)
 	}
+}
+
+// longSitemap reads a sitemap that does not fit into the body of its document.
+func (x *Extractor) longSitemap(doc *Document, k documentKind) {
+	enc, name := x.charset(doc.Body, doc.ContentType, k)
+	r := io.MultiReader(bytes.NewReader(bytes.TrimPrefix(doc.Body, []byte("\xef\xbb\xbf"))), doc.Rest)
+	if enc != nil && name != "utf-8" && name != "replacement" {
+		r = transform.NewReader(r, enc.NewDecoder())
+		x.result.Charset, x.encoding = name, enc
+	}
+	if k == kindSitemapText {
+		x.windows(r, x.sitemapText)
+	} else {
+		x.windows(r, x.sitemap)
+	}
+}
+
+// windows has a sitemap read window by window, each up to the last whole entry in it.
+func (x *Extractor) windows(r io.Reader, read func([]byte)) {
 	if cap(x.stream) < sitemapWindow {
 		x.stream = make([]byte, sitemapWindow)
 	}
 	window, kept := x.stream[:sitemapWindow], 0
-	for total := 0; total < maxSitemapBytes; {
-		n, err := io.ReadFull(z, window[kept:])
+	for total := 0; total <= maxSitemapBytes; {
+		n, err := io.ReadFull(r, window[kept:])
 		total += n
 		all := window[:kept+n]
 		if err != nil {
-			x.sitemapPart(all)
+			read(all)
 			return
 		}
 		cut := lastEntry(all)
-		x.sitemapPart(all[:cut])
+		read(all[:cut])
 		kept = copy(window, all[cut:])
 	}
+	x.result.Cut = true
 }
 
 func (x *Extractor) sitemapPart(b []byte) {
@@ -88,7 +108,7 @@ func (x *Extractor) sitemapPart(b []byte) {
 
 // lastEntry is where the last whole entry of a sitemap ends; len(b) if there is none.
 func lastEntry(b []byte) int {
-	for _, end := range []string{"</url>", "</sitemap>", "\n"} {
+	for _, end := range []string{"</url>", "</sitemap>", ":url>", ":sitemap>", "\n"} {
 		if i := bytes.LastIndex(b, []byte(end)); i >= 0 {
 			return i + len(end)
 		}

@@ -10,9 +10,12 @@ import (
 // maxRetryAfter is the longest Retry-After that is told; what is more is as good as for ever.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// MediaType is the media type in lower case, without parameters; "" where there is none.
+// MediaType is the media type in lower case, without parameters; of several, the first; "" where there is none.
 func (h Head) MediaType() string {
-	v, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	v := h.Get("Content-Type")
+	if i := strings.IndexAny(v, ";,"); i >= 0 {
+		v = v[:i]
+	}
 	return strings.ToLower(strings.TrimSpace(v))
 }
 

@@ -115,12 +115,12 @@ func (m *message) receive(read func([]byte) (int, error)) error {
 func (m *message) begin(h Head, end int) {
 	m.head, m.rec.headLen = h, end
 	m.framing, m.length = byClose, -1
-	te := strings.ToLower(h.Get("Transfer-Encoding"))
+	te := transferCodings(h)
 	switch {
 	case m.headOnly || h.Status == 204 || h.Status == 304 || h.Status == 101:
 		m.framing, m.done = noBody, true
-	case te != "":
-		if te == "chunked" || strings.HasSuffix(te, "chunked") {
+	case len(te) > 0:
+		if te[len(te)-1] == "chunked" {
 			m.framing = byChunks
 			m.rec.body = sha1.New()
 		}
@@ -138,6 +138,16 @@ func (m *message) begin(h Head, end int) {
 		m.done = m.framing == byLength && m.length == 0
 	}
 	m.rec.whole = m.framing != byChunks
+}
+
+// transferCodings are those that change the body, in the order they were put on; identity, of earlier days, does not.
+func transferCodings(h Head) (codings []string) {
+	for c := range strings.SplitSeq(strings.ToLower(strings.Join(h.All("Transfer-Encoding"), ",")), ",") {
+		if c = strings.TrimSpace(c); c != "" && c != "identity" {
+			codings = append(codings, c)
+		}
+	}
+	return codings
 }
 
 // goOn asks, once the head is there, whether the rest is wanted. Where nothing is to come the answer is but noted.

@@ -26,6 +26,8 @@ func TestReceive(t *testing.T) {
 		{"no body", "HTTP/1.1 304 Not Modified\r\nContent-Length: 3\r\n\r\n", "", "", "", 304, true},
 		{"until the end", "HTTP/1.1 200 OK\r\n\r\nabc", "abc", "", "", 200, false},
 		{"chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x\r\nde\r\n0\r\n\r\n", "abcde", "", "", 200, true},
+		{"no coding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 3\r\n\r\nabc", "abc", "", "", 200, true},
+		{"no coding but chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: Identity, Chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "abc", "", "", 200, true},
 		{"bare line ends", "HTTP/1.0 200\nContent-Length: 1\n\na", "a", "", "", 200, false},
 		{"told to close", "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", "", "", "", 200, false},
 		{"old but kept", "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 0\r\n\r\n", "", "", "", 200, true},
