@@ -21,6 +21,7 @@ type crawlCmd struct {
 	Out   string   `required:"" placeholder:"DIR" help:"Gets warcs/, logs/ and reports/. A crawl that was interrupted there is gone on with."`
 	Name  string   `default:"crawl" help:"What the job is called."`
 	From  string   `name:"checkpoint" placeholder:"NAME" help:"Start from this checkpoint of the crawl in DIR again."`
+	Anew  bool     `name:"forget-changes" help:"Forget what settings were changed to while the crawl in DIR ran; otherwise that holds where the settings given here are those it was begun with."`
 	Prior []string `name:"earlier" placeholder:"PATH" help:"WARC files of earlier crawls, or folders of them: what they have already is recorded as a revisit, as the settings deduplicate and conditional say; may be repeated."`
 	Seeds []string `arg:"" name:"url" help:"Where to start."`
 }
@@ -55,7 +56,7 @@ func (c crawlCmd) Run(a *app) (err error) {
 	if err := job.Validate(); err != nil {
 		return err
 	}
-	run := crawler.Config{Dir: c.Out, Job: job, From: c.From}
+	run := crawler.Config{Dir: c.Out, Job: job, From: c.From, Forget: c.Anew}
 	if len(c.Prior) > 0 {
 		if settings.Deduplicate == "none" && !settings.Conditional && len(settings.Sheets) == 0 {
 			return errors.New("--earlier changes nothing while deduplicate is none and conditional is false: give --set deduplicate=url, digest or equivalent, or --set conditional=true")
@@ -69,7 +70,7 @@ func (c crawlCmd) Run(a *app) (err error) {
 	}
 	done, err := crawl(a, run)
 	for err == nil && done.restore != "" {
-		run.From = done.restore
+		run.From, run.Forget = done.restore, false
 		done, err = crawl(a, run)
 	}
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"holdfast/harvest"
+	"holdfast/warc"
 )
 
 // Settings that are changed hold at once, for URIs that wait, too, and still when the crawl is opened again, unless
@@ -99,6 +101,111 @@ func TestSettingsAreChanged(t *testing.T) {
 		t.Error(err)
 	}
 	checkFiles(t, dir)
+}
+
+// What was changed while the crawl ran holds when it is opened again: for logins, for the queues that take part and for how long all rest first. WARC files
+// that are begun later tell of it.
+func TestChangesHoldAfterARestart(t *testing.T) {
+	s := newSite(t)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if _, password, _ := r.BasicAuth(); password != "pw" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	job := newJob(s.URL + "/a")
+	job.Settings.Robots = harvest.RobotsIgnore
+	dir := t.TempDir()
+	l := startPaused(t, Config{Dir: dir, Job: job})
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("credentials", []harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", User: "u", Password: "pw"}},
+		"user_agent", "Changed/2", "min_delay", "300ms", "max_delay", "300ms")})
+	l.Stop("enough")
+	l.end()
+	began := time.Now()
+	l = startPaused(t, Config{Dir: dir, Job: job})
+	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.end()
+	if status, _ := logged(t, dir, s.URL+"/a"); status != "200" {
+		t.Errorf("status %s with a password that was given while the crawl ran before", status)
+	}
+	if first := s.requests()[0].at; first.Sub(began) < 300*time.Millisecond {
+		t.Errorf("asked %v after it was opened again, with min_delay of 300ms", first.Sub(began))
+	}
+	agents := map[string]bool{}
+	for _, path := range warcFiles(t, dir) {
+		eachRecord(t, path, func(r *warc.Record) {
+			if text, err := io.ReadAll(r.Block); err == nil && r.Type == warc.TypeWarcinfo {
+				agents[path] = strings.Contains(string(text), "Changed/2")
+			}
+		})
+	}
+	if len(agents) != 1 {
+		t.Errorf("warcinfo of %v", agents)
+	}
+	for path, ok := range agents {
+		if !ok {
+			t.Errorf("%s does not tell of the agent", path)
+		}
+	}
+}
+
+// A file that is begun after a change tells of it.
+func TestWarcinfoAfterAChange(t *testing.T) {
+	s := smallSite(t)
+	dir := t.TempDir()
+	l := startPaused(t, Config{Dir: dir, Job: newJob(s.URL + "/")})
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("user_agent", "Changed/2", "robots", "ignore")})
+	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.end()
+	for _, path := range warcFiles(t, dir) {
+		eachRecord(t, path, func(r *warc.Record) {
+			text, err := io.ReadAll(r.Block)
+			if r.Type == warc.TypeWarcinfo && (err != nil || !strings.Contains(string(text), "Changed/2") || !strings.Contains(string(text), "robots: ignore")) {
+				t.Errorf("%s %v", text, err)
+			}
+		})
+	}
+}
+
+// A change that does not fit the settings that the job is opened with later is forgotten, the others hold; all are forgotten by wish.
+func TestChangesThatDoNotFit(t *testing.T) {
+	s := smallSite(t)
+	dir := t.TempDir()
+	job := newJob(s.URL + "/")
+	l := startPaused(t, Config{Dir: dir, Job: job})
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("min_delay", "20s", "max_delay", "40s", "max_hops", 7)})
+	l.Stop("enough")
+	l.end()
+	now := func(cfg Config) string {
+		t.Helper()
+		cfg.Dir, cfg.Node = dir, "node1"
+		c, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := c.base()
+		if err := errors.Join(c.commit(), c.close()); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(b.MinDelay, b.MaxDelay, b.MaxHops)
+	}
+	if got := now(Config{Job: job}); got != "20s 40s 7" {
+		t.Errorf("opened as before: %s", got)
+	}
+	job.Settings.MaxDelay = harvest.Duration(10 * time.Second)
+	if got := now(Config{Job: job}); got != "0s 10s 7" {
+		t.Errorf("opened with another max_delay: %s", got)
+	}
+	job.Settings.MaxDelay = 0
+	if got := now(Config{Job: job}); got != "0s 40s 7" {
+		t.Errorf("what was forgotten comes back: %s", got)
+	}
+	if got := now(Config{Job: job, Forget: true}); got != "0s 0s "+fmt.Sprint(job.Settings.MaxHops) {
+		t.Errorf("all is to be forgotten: %s", got)
+	}
+	if got := now(Config{Job: job}); got != "0s 0s "+fmt.Sprint(job.Settings.MaxHops) {
+		t.Errorf("all was forgotten: %s", got)
+	}
 }
 
 // A pause with a deadline ends by itself, and the time limit does not run meanwhile; one with a stop's deadline cuts off what hangs.

@@ -43,6 +43,7 @@ type Config struct {
 	Finished func(warc.Finished) error // takes each WARC file that is complete; see Crawl.Run
 	Pacer    Pacer                     // keeps it polite together with other crawls; default: it is alone
 	Earlier  Earlier                   // what earlier jobs archived; default: nothing
+	Forget   bool                      // what settings were changed to while the crawl ran; default: that holds
 	From     string                    // a checkpoint of this crawl, to start from again; default: as the crawl stands
 }
 
@@ -132,7 +133,7 @@ func New(cfg Config) (crawl *Crawl, err error) {
 		return nil, err
 	}
 	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, now: time.Now, state: Preparing, unhanded: map[string]*handover{}, known: newKnownLinks(),
-		jar: fetch.NewJar(0), logins: fetch.NewLogins(cfg.Job.Settings.Credentials), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers(), browsers: newBrowsers(cfg.Dir), halted: make(chan struct{}), wishes: make(chan chan struct{})}
+		jar: fetch.NewJar(0), logins: fetch.NewLogins(nil), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers(), browsers: newBrowsers(cfg.Dir), halted: make(chan struct{}), wishes: make(chan chan struct{})}
 	if err := c.follow(cfg.Job.Settings); err != nil {
 		return nil, err
 	}
@@ -174,13 +175,18 @@ func Check(job harvest.Job) error {
 
 // openFrontier opens the frontier, and lays over the settings what was changed while the crawl ran before.
 func (c *Crawl) openFrontier() (err error) {
-	s := c.cfg.Job.Settings
-	c.frontier, err = frontier.Open(frontier.Config{Dir: filepath.Join(c.cfg.Dir, "state", "frontier"), Resume: s.MinDelay.Std(),
-		MaxActive: s.MaxActiveQueues, Policy: c.policy, Log: c.log})
+	c.frontier, err = frontier.Open(frontier.Config{Dir: filepath.Join(c.cfg.Dir, "state", "frontier"), Policy: c.policy, Log: c.log})
 	if err != nil {
 		return err
 	}
-	return errors.Join(c.recall(), c.writeSettings())
+	if err := c.recall(); err != nil {
+		return err
+	}
+	now := c.base()
+	c.logins.Set(now.Credentials)
+	c.frontier.SetMaxActive(now.MaxActiveQueues)
+	c.frontier.Rest(now.MinDelay.Std())
+	return c.writeSettings()
 }
 
 // openRules makes the scope, of settings and seeds and of what was blocked before.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"holdfast/cdx"
@@ -88,11 +90,9 @@ func (c *Crawl) Change(patch map[string]json.RawMessage) error {
 	if err := c.apply(settings); err != nil {
 		return err
 	}
-	data, err := json.Marshal(changes)
-	if err != nil {
-		return fmt.Errorf("keep changed settings: %w", err)
+	if err := c.keepChanges(changes); err != nil {
+		return err
 	}
-	c.frontier.SetValue(valueChanges, data)
 	return c.writeSettings()
 }
 
@@ -107,6 +107,9 @@ func (c *Crawl) apply(s harvest.Settings) error {
 	}
 	before := c.base()
 	c.plan.Store(p)
+	for _, f := range c.files {
+		f.SetInfo(c.info())
+	}
 	c.bandwidth.SetRate(s.Bandwidth)
 	if !reflect.DeepEqual(before.Credentials, s.Credentials) {
 		c.logins.Set(s.Credentials)
@@ -144,7 +147,8 @@ func (c *Crawl) changes() (map[string]changed, error) {
 }
 
 // recall lays the changes made while the crawl ran over the job's settings. A setting that the job gives otherwise now
-// than it did then is taken as the job gives it.
+// than it did then is taken as the job gives it. A change that does not fit what the job gives now, as a least pause longer than the longest, is
+// forgotten, as all are if Config.Forget says so.
 func (c *Crawl) recall() error {
 	changes, err := c.changes()
 	if err != nil || len(changes) == 0 {
@@ -164,11 +168,50 @@ func (c *Crawl) recall() error {
 			patch[name] = ch.To
 		}
 	}
-	settings, err := c.cfg.Job.Settings.Change(patch)
-	if err != nil {
-		return fmt.Errorf("settings that were changed while the crawl ran: %w", err)
+	settings, unfit := c.cfg.Job.Settings, slices.Sorted(maps.Keys(changes))
+	if !c.cfg.Forget {
+		settings, unfit = fitting(settings, patch)
+	}
+	for _, name := range unfit {
+		c.log.Warn("a setting that was changed while the crawl ran is forgotten", "setting", name, "forget", c.cfg.Forget)
+		delete(changes, name)
+	}
+	if len(unfit) > 0 {
+		if err := c.keepChanges(changes); err != nil {
+			return err
+		}
 	}
 	return c.follow(settings)
+}
+
+// fitting are the settings with as many of the changes as fit them, and the names of the others.
+func fitting(s harvest.Settings, patch map[string]json.RawMessage) (harvest.Settings, []string) {
+	if all, err := s.Change(patch); err == nil {
+		return all, nil
+	}
+	left := slices.Sorted(maps.Keys(patch))
+	for again := true; again; { // one may fit only after another
+		again = false
+		left = slices.DeleteFunc(left, func(name string) bool {
+			with, err := s.Change(map[string]json.RawMessage{name: patch[name]})
+			if err != nil {
+				return false
+			}
+			s, again = with, true
+			return true
+		})
+	}
+	return s, left
+}
+
+// keepChanges keeps what was changed while the crawl ran.
+func (c *Crawl) keepChanges(changes map[string]changed) error {
+	data, err := json.Marshal(changes)
+	if err != nil {
+		return fmt.Errorf("keep changed settings: %w", err)
+	}
+	c.frontier.SetValue(valueChanges, data)
+	return nil
 }
 
 // fields are the settings by name.

@@ -269,6 +269,13 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// SetInfo changes the lines of the warcinfo records of files that are begun from now on.
+func (f *Files) SetInfo(info []Field) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cfg.Info = info
+}
+
 // info drafts the warcinfo record of the file name.
 func (f *Files) info(name string, now time.Time) Draft {
 	lines := Header{{"software", "holdfast"}}

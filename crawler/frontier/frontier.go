@@ -110,7 +110,6 @@ type Counters struct {
 type Config struct {
 	Dir       string
 	Now       func() time.Time // default time.Now
-	Resume    time.Duration    // pause of every queue after opening a frontier that has been used before
 	MaxActive int              // queues that take part at a time; default 20 000
 	Policy    func(queue string, uri func() string) Policy
 	Admit     func(queue string, now time.Time) (wait time.Duration) // asked before a URI is given out; 0 gives it, else the queue rests so long
@@ -190,6 +189,15 @@ func Open(cfg Config) (*Frontier, error) {
 	return f, nil
 }
 
+// Rest lets every queue of a frontier that was used before rest for so long from now on. No queue may have been looked at yet.
+func (f *Frontier) Rest(length time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.resumeAt.IsZero() {
+		f.resumeAt = f.cfg.Now().Add(length)
+	}
+}
+
 // openDatabase opens the database. A transaction has room for a sixth of a memory table, which bounds what is finished in one commit.
 func openDatabase(dir string, log *slog.Logger) (*badger.DB, error) {
 	opts := badger.DefaultOptions(dir).
@@ -225,7 +233,7 @@ func (f *Frontier) load() error {
 	if err != nil {
 		return err
 	}
-	f.resumeAt = f.cfg.Now().Add(f.cfg.Resume)
+	f.resumeAt = f.cfg.Now()
 	if err := item.Value(func(v []byte) (err error) {
 		f.stored, err = decodeTotals(v)
 		return err
