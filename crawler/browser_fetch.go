@@ -159,7 +159,7 @@ func (p *pageLoad) settle(w *worker, v *visit, own frontier.URI) error {
 // drop takes what was fetched apart, or is left over of a page that was not finished, out of the frontier. No other way leads to it.
 func (w *worker) drop(u *frontier.URI) error {
 	w.frontier.Return(u, 0)
-	if err := w.frontier.Forget(keyOf(u)); err != nil && !errors.Is(err, frontier.ErrInFlight) {
+	if _, err := w.frontier.Forget(keyOf(u)); err != nil && !errors.Is(err, frontier.ErrInFlight) {
 		return err
 	}
 	return nil // a worker that has taken it meanwhile drops it, too

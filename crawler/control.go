@@ -93,7 +93,7 @@ func (c *Crawl) act(ctx context.Context, o harvest.Order) (int64, error) {
 	case harvest.ActChange:
 		return int64(len(o.Settings)), c.change(ctx, o.Settings, o.By)
 	case harvest.ActBlock, harvest.ActUnblock:
-		return 1, c.block(o)
+		return c.block(o)
 	case harvest.ActForget, harvest.ActNever:
 		return c.single(o)
 	case harvest.ActCheckpoint:
@@ -174,8 +174,9 @@ func (c *Crawl) delete(ctx context.Context, o harvest.Order) (int64, error) {
 	return n, err
 }
 
-// block keeps what begins so from being fetched, or lets it be again. It holds for the rest of the crawl.
-func (c *Crawl) block(o harvest.Order) error {
+// block keeps what begins so from being fetched, or lets it be again, and returns how many blocks that adds or ends. It holds for the rest
+// of the crawl.
+func (c *Crawl) block(o harvest.Order) (n int64, err error) {
 	c.changing.Lock()
 	defer c.changing.Unlock()
 	before := c.scope.Blocked()
@@ -184,26 +185,31 @@ func (c *Crawl) block(o harvest.Order) error {
 		act = c.scope.Unblock
 	}
 	if err := act(o.URL); err != nil {
-		return err
+		return 0, err
 	}
 	if o.Act == harvest.ActUnblock {
 		if err := c.servers.forgetUnreachable(); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	now := c.scope.Blocked()
 	for _, what := range before {
 		if !slices.Contains(now, what) {
 			c.frontier.SetValue(valueBlocked+what, nil)
+			n++
 		}
 	}
 	for _, what := range now {
 		if !slices.Contains(before, what) {
 			c.frontier.SetValue(valueBlocked+what, []byte("1"))
+			n++
 		}
 	}
+	if n == 0 {
+		return 0, nil
+	}
 	c.publish(events.Event{Kind: events.HostBlocked, Host: o.URL, Reason: strings.TrimSpace(string(o.Act) + " " + o.Reason), By: o.By})
-	return nil
+	return n, nil
 }
 
 // single is what is done to one URI.
@@ -213,8 +219,12 @@ func (c *Crawl) single(o harvest.Order) (int64, error) {
 		return 0, refused("url", o.URL, "a URL")
 	}
 	key := c.canon.Canonical(url)
+	n := int64(1)
 	if o.Act == harvest.ActForget {
-		err = c.frontier.Forget(key)
+		var known bool
+		if known, err = c.frontier.Forget(key); !known {
+			n = 0
+		}
 	} else {
 		line := report.Line{Logged: time.Now(), Status: codeBlocked, Size: -1, URI: url, Annotations: []string{"never"}}
 		err = c.frontier.Never(key, codeBlocked, &outcome{line: line})
@@ -222,7 +232,10 @@ func (c *Crawl) single(o harvest.Order) (int64, error) {
 	if errors.Is(err, frontier.ErrInFlight) {
 		return 0, refused("url", url, "one that is not being fetched this moment; kill the fetch first")
 	}
-	return 1, err
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
 }
 
 // change changes settings and lets what they hold for know.

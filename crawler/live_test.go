@@ -283,7 +283,14 @@ func TestUnblockedRobots(t *testing.T) {
 		t.Errorf("status %s, %d requests", status, len(s.requests()))
 	}
 	l = startPaused(t, Config{Dir: dir, Job: job})
-	l.obey(harvest.Order{Act: harvest.ActUnblock, URL: s.URL + "/robots.txt"})
+	for _, want := range []int64{1, 0} { // the second time there is nothing to end
+		if n := l.obey(harvest.Order{Act: harvest.ActUnblock, URL: s.URL + "/robots.txt"}).Count; n != want {
+			t.Errorf("%d blocks ended, want %d", n, want)
+		}
+	}
+	if n := l.obey(harvest.Order{Act: harvest.ActForget, URL: s.URL + "/never/seen"}).Count; n != 0 {
+		t.Errorf("%d URIs forgotten of none", n)
+	}
 	l.obey(harvest.Order{Act: harvest.ActSeeds, Seeds: []string{s.URL + "/a"}})
 	l.obey(harvest.Order{Act: harvest.ActResume})
 	l.end()

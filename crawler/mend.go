@@ -461,7 +461,8 @@ func (m *mending) queueAgain(l *report.Line) (bool, error) {
 			}
 			if len(login) > 0 {
 				m.frontier.SetValue(valueLogin+l.URI, nil)
-				return false, m.frontier.Forget(loginKey + l.URI)
+				_, err := m.frontier.Forget(loginKey + l.URI)
+				return false, err
 			}
 		}
 	}

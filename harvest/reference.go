@@ -156,7 +156,7 @@ func fetchSettings() []Setting {
 		{Name: "source_addresses", Level: OfJob, Live: true, Help: "Which hosts are asked from which of this machine's addresses; the first that matches counts."},
 		{Name: "http2", Level: OfURI, Live: true, Allowed: []string{"never", "insisted", "preferred"}, Help: "When HTTP/2 is spoken: never; where a server speaks nothing else; or wherever a server can."},
 		{Name: "compression", Level: OfURI, Live: true, Help: "Ask for compressed answers; they are stored as they were sent."},
-		{Name: "headers", Level: OfURI, Live: true, Help: `Further request headers, as "Accept-Language: da".`},
+		{Name: "headers", Level: OfURI, Live: true, Help: `Further request headers, as "Accept-Language: da". They are recorded as they are sent: a key or token stands in every request record of the WARC files, though job.json and pages leave it out.`},
 		{Name: "cookies", Level: OfURI, Live: true, Help: "Keep cookies and send them back, within the job."},
 		{Name: "credentials", Level: OfJob, Live: true, Help: "Logins. Secrets are not recorded."},
 		{Name: "fetch_timeout", Level: OfURI, Live: true, Min: 1e6, Max: 30 * day, Help: "Where a single fetch is cut off."},

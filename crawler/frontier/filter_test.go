@@ -78,7 +78,7 @@ func TestFilterIsReadFromTheDatabase(t *testing.T) {
 	if !add(t, f, lost) {
 		t.Error("what was not committed is known")
 	}
-	if err := f.Forget(lost.key()); err != nil {
+	if _, err := f.Forget(lost.key()); err != nil {
 		t.Fatal(err)
 	}
 	if !add(t, f, lost) {

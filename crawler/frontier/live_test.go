@@ -99,12 +99,19 @@ func TestForgetNeverPromote(t *testing.T) {
 	}
 	commit(t, f)
 	u := take(t, f)
-	for name, err := range map[string]error{"forget": f.Forget(u.URL), "never": f.Never(u.URL, -5001, nil)} {
+	_, forgotten := f.Forget(u.URL)
+	for name, err := range map[string]error{"forget": forgotten, "never": f.Never(u.URL, -5001, nil)} {
 		if !errors.Is(err, ErrInFlight) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := errors.Join(f.Forget(uri("h", 1).URL), f.Never(uri("h", 2).URL, -5001, "gone"), f.Never(uri("x", 1).URL, -5001, nil), f.Promote(uri("h", 3).URL)); err != nil {
+	if known, err := f.Forget(uri("h", 1).URL); !known || err != nil {
+		t.Fatalf("a queued URI: known %v, %v", known, err)
+	}
+	if known, err := f.Forget(uri("h", 99).URL); known || err != nil {
+		t.Fatalf("a URI that never was: known %v, %v", known, err)
+	}
+	if err := errors.Join(f.Never(uri("h", 2).URL, -5001, "gone"), f.Never(uri("x", 1).URL, -5001, nil), f.Promote(uri("h", 3).URL)); err != nil {
 		t.Error(err)
 	}
 	if err := f.Promote("http://unknown/"); !errors.Is(err, ErrNotQueued) {
@@ -121,7 +128,7 @@ func TestForgetNeverPromote(t *testing.T) {
 		t.Errorf("%d, %v, %v", status, done, err)
 	}
 	finish(t, f, u, Outcome{})
-	if err := f.Forget(u.URL); err != nil || !add(t, f, uri("h", 0)) {
+	if _, err := f.Forget(u.URL); err != nil || !add(t, f, uri("h", 0)) {
 		t.Errorf("a finished URI is not forgotten: %v", err)
 	}
 	for _, n := range []int{3, 1, 0} {

@@ -251,7 +251,7 @@ func (m *model) steer() {
 		if u == nil {
 			return
 		}
-		if err = m.f.Forget(u.URL); u.flying && errors.Is(err, ErrInFlight) {
+		if _, err = m.f.Forget(u.URL); u.flying && errors.Is(err, ErrInFlight) {
 			return
 		}
 		delete(q.uris, u.URL)

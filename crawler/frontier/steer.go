@@ -274,27 +274,27 @@ func (f *Frontier) end(fp fingerprintBytes, s seenState, status int, attach any)
 	return true, nil
 }
 
-// Forget lets the URI known by key be as if it had never been seen: it leaves its queue, and is taken when it is found again.
-// It answers ErrInFlight while it is being fetched.
-func (f *Frontier) Forget(key string) error {
+// Forget lets the URI known by key be as if it had never been seen: it leaves its queue, and is taken when it is found again. It tells
+// whether there was one. It answers ErrInFlight while it is being fetched.
+func (f *Frontier) Forget(key string) (known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fp := fingerprint(key)
 	s, known, err := f.state(fp, key)
 	if err != nil || !known {
-		return err
+		return false, err
 	}
 	if s.queued {
 		q, err := f.lookup(s.queue)
 		if err != nil {
-			return err
+			return false, err
 		}
 		u, _, err := f.withdraw(q, s)
 		if err != nil {
-			return err
+			return false, err
 		}
 		if u == nil {
-			return fmt.Errorf("forget %s: %w", key, ErrInFlight)
+			return false, fmt.Errorf("forget %s: %w", key, ErrInFlight)
 		}
 		f.counters.Discovered--
 		f.counters.Queued--
@@ -306,7 +306,7 @@ func (f *Frontier) Forget(key string) error {
 	f.batch.weight++
 	f.forgotten.Add(1) // last: who read the number before may have added the URI before
 	f.signal()
-	return nil
+	return true, nil
 }
 
 // Forgotten is how many URIs were forgotten since the frontier was opened. A URI that was added after the number was read is
