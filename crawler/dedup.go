@@ -193,6 +193,9 @@ func revisitDraft(v *visit, id string, original *Capture) warc.Draft {
 	if original.RecordID != "" {
 		fields = append(fields, warc.Field{Name: "WARC-Refers-To", Value: original.RecordID})
 	}
+	if profile == warc.ProfileIdenticalDigest { // the body that was received is not in it
+		fields = append(fields, warc.Field{Name: "WARC-Truncated", Value: "length"})
+	}
 	return warc.Draft{Type: warc.TypeRevisit, TargetURI: v.uri.URL, ContentType: "application/http; msgtype=response", ID: id, Date: x.Begin,
 		Fields: fields, Block: bytes.NewReader(head), Size: int64(len(head)), PayloadDigest: digest}
 }

@@ -191,7 +191,13 @@ func TestDeduplicationAgainstEarlierJobs(t *testing.T) {
 		checkRevisits(t, dir, earlier, want)
 		c304, _ := logged(t, dir, s.URL+"/c.png")
 		page, _ := logged(t, dir, s.URL+"/page")
-		profile := revisits(t, dir)[s.URL+"/c.png"].Get("WARC-Profile")
+		all := revisits(t, dir)
+		profile := all[s.URL+"/c.png"].Get("WARC-Profile")
+		for uri, h := range all {
+			if cut := map[string]string{warc.ProfileIdenticalDigest: "length"}[h.Get("WARC-Profile")]; h.Get("WARC-Truncated") != cut || len(h.Get("WARC-Payload-Digest")) == 0 {
+				t.Errorf("revisit of %s: %v", uri, h)
+			}
+		}
 		if tt.conditional && (c304 != "304" || profile != warc.ProfileNotModified) || !tt.conditional && (c304 != "200" || profile != warc.ProfileIdenticalDigest) || page != "200" {
 			t.Errorf("%+v: statuses %s and %s, profile %s", tt, c304, page, profile)
 		}
