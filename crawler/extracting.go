@@ -6,6 +6,7 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"holdfast/crawler/extract"
 	"holdfast/crawler/fetch"
@@ -65,6 +66,10 @@ func (w *worker) links(v *visit, x *extract.Extractor, doc extract.Document) (ok
 		}
 	}()
 	v.links = x.Links(doc)
+	for _, bad := range v.links.Bad {
+		wrong := report.URIError{Logged: time.Now(), Found: v.uri.URL, Problem: bad.Problem, Text: bad.Text}
+		w.logs.URIErrors.Add(wrong.AppendTo)
+	}
 	return true
 }
 

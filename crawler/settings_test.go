@@ -3,6 +3,8 @@ package crawler
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -201,6 +203,11 @@ func TestRetryAfter(t *testing.T) {
 		}
 		if got, notes := logged(t, dir, s.URL+"/p/0"); got != "200" || notes != "2t" {
 			t.Errorf("%d: status %s, %s", status, got, notes)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "logs", "nonfatal-errors.log"))
+		if lines := strings.Split(string(text), "\n"); err != nil || len(lines) != 3 || !strings.Contains(lines[0], fmt.Sprint("   ", status, " ")) ||
+			!strings.Contains(lines[0], s.URL+"/p/0 L ") || !strings.Contains(lines[1], "to be left alone for 1h0m0s") {
+			t.Errorf("%d: nonfatal-errors.log %v:\n%s", status, err, text)
 		}
 	}
 }

@@ -253,7 +253,8 @@ func (w *worker) tooMany(v *visit) (step, bool) {
 	if rest <= 0 {
 		return next, false
 	}
-	w.log.Debug("server asks to be left alone", "uri", v.uri.URL, "status", x.Status, "for", rest)
+	v.problem = fmt.Errorf("the server asks to be left alone for %v; to be tried again", x.RetryAfter)
+	w.tell(v)
 	v.uri.Status = x.Status
 	w.frontier.Retry(v.uri, rest, max(rest, w.politeness(v)), true)
 	return again, true

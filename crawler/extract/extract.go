@@ -90,6 +90,7 @@ type Document struct {
 type Result struct {
 	Links       []Link        // in document order, each URL once; valid until the extractor's next document
 	Dropped     int           // links beyond the bound
+	Bad         []BadURI      // references of which no URL could be made, at most maxBad
 	Base        string        // what references were relative to, the document's URL unless it says otherwise
 	Charset     string        // the character set that was decoded, "" for UTF-8
 	CharsetFrom CharsetSource // how it was found
@@ -99,6 +100,15 @@ type Result struct {
 	Title       string        // of an HTML page, at most maxTitle bytes of it
 	xml         bool          // the declaration was XML's
 }
+
+// BadURI is a reference of which no URL could be made.
+type BadURI struct {
+	Text    string // its first maxURL bytes
+	Problem string
+}
+
+// maxBad is how many references that are no URLs are told of a document.
+const maxBad = 20
 
 // Target is where a response redirects to, "" if nowhere.
 func (r Result) Target() string {
@@ -277,7 +287,11 @@ func (x *Extractor) runsOn(via string) {
 // the page what is only linked.
 func (x *Extractor) add(ref []byte, hop byte, context string) {
 	ref = trim(ref)
-	if len(ref) == 0 || ref[0] == '#' || len(ref) > maxURL {
+	if len(ref) == 0 || ref[0] == '#' {
+		return
+	}
+	if len(ref) > maxURL {
+		x.bad(&x.base, ref, hop)
 		return
 	}
 	if x.guessing {
@@ -307,6 +321,7 @@ func (x *Extractor) keep(b *base, ref []byte, hop byte, context string) (int32, 
 	}
 	url, ok := b.resolve(ref)
 	if !ok {
+		x.bad(b, ref, hop)
 		return -1, true
 	}
 	i, known := x.urls[url]
@@ -322,6 +337,16 @@ func (x *Extractor) keep(b *base, ref []byte, hop byte, context string) (int32, 
 		x.urls[url] = i
 	}
 	return i, true
+}
+
+// bad notes a reference of which no URL could be made, unless it was a guess or means something else than the web.
+func (x *Extractor) bad(b *base, ref []byte, hop byte) {
+	if hop == Speculative || len(x.result.Bad) >= maxBad {
+		return
+	}
+	if problem := b.problem(ref); problem != "" {
+		x.result.Bad = append(x.result.Bad, BadURI{string(ref[:min(len(ref), maxURL)]), problem})
+	}
 }
 
 // addTo is add for a reference that is relative to another base.

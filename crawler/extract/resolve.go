@@ -2,6 +2,7 @@ package extract
 
 import (
 	"bytes"
+	"strconv"
 	"strings"
 
 	whatwg "github.com/nlnwa/whatwg-url/url"
@@ -54,6 +55,27 @@ func (b *base) resolve(ref []byte) (string, bool) {
 	}
 	url := u.Href(true)
 	return url, len(url) <= maxURL
+}
+
+// problem says why resolve makes no URL of a reference; "" where it is one of another scheme.
+func (b *base) problem(ref []byte) string {
+	if len(ref) > maxURL {
+		if !isHTTP(ref) {
+			return "" // data, or a script
+		}
+		return "longer than " + strconv.Itoa(maxURL) + " bytes"
+	}
+	u, err := whatwg.ParseRef(b.url, string(ref))
+	switch {
+	case err != nil:
+		why, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "Error: "), " Url:") // it stands beside it
+		return "no URL: " + why
+	case u.Scheme() != "http" && u.Scheme() != "https":
+		return ""
+	case !plainHost(u.Hostname()):
+		return "no host that can be: " + u.Hostname()
+	}
+	return "longer than " + strconv.Itoa(maxURL) + " bytes"
 }
 
 // plainHost tells whether a host, in normal form, is an address or a name as the DNS has them. The rules
