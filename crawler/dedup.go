@@ -46,8 +46,8 @@ const (
 
 // original is the record that has what was fetched, if it is recorded as a revisit of that; else nil.
 func (w *worker) original(ctx context.Context, v *visit) (*Capture, error) {
-	if v.status == 304 && v.earlier != nil {
-		v.dedup = frontier.NotModified
+	if (v.status == 304 || v.unchanged) && v.earlier != nil {
+		v.dedup, v.digest = frontier.NotModified, digestOf(v)
 		v.duplicates("server-not-modified", v.earlier)
 		return v.earlier, nil
 	}
@@ -64,6 +64,14 @@ func (w *worker) original(ctx context.Context, v *visit) (*Capture, error) {
 	v.dedup, v.subject.Identical = frontier.Duplicate, true
 	v.duplicates("digest", found)
 	return found, nil
+}
+
+// digestOf is that of what the URI has: where the rest was not fetched as it did not change, that of the earlier capture.
+func digestOf(v *visit) string {
+	if v.unchanged {
+		return v.earlier.Digest
+	}
+	return v.digest
 }
 
 // deduplicates tells whether the document is one that is compared with earlier ones.

@@ -72,7 +72,7 @@ func (w *worker) count(v *visit, o *frontier.Outcome) error {
 		return err
 	}
 	w.observe(v)
-	if w.base().Incremental && len(v.records) > 0 && v.status != 304 {
+	if w.base().Incremental && len(v.records) > 0 && v.dedup != frontier.NotModified {
 		record, err := json.Marshal(w.capture(v, v.recordID))
 		if err != nil {
 			return fmt.Errorf("keep the record of %s: %w", v.uri.URL, err)

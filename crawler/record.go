@@ -10,6 +10,7 @@ import (
 
 	"holdfast/crawler/extract"
 	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
 	"holdfast/crawler/scope"
 	"holdfast/warc"
 )
@@ -23,13 +24,17 @@ func (w *worker) record(ctx context.Context, v *visit) (step, error) {
 		drafts = append(drafts, dnsDraft(v, id))
 	} else {
 		v.digest = v.exchange.Response.PayloadDigest()
-		w.fetched(v)
-		if !w.keeps(v) {
+		w.fetched(ctx, v)
+		if !w.keepsType(v) {
 			return next, nil
 		}
+		notes := v.notes
 		original, err := w.original(ctx, v)
 		if err != nil {
 			return over, err
+		}
+		if !w.keeps(v, notes) {
+			return next, nil
 		}
 		if original != nil {
 			drafts = append(drafts, revisitDraft(v, id, original), requestDraft(v, id))
@@ -50,14 +55,38 @@ func (w *worker) record(ctx context.Context, v *visit) (step, error) {
 }
 
 // fetched puts what was fetched into the URI's subject.
-func (w *worker) fetched(v *visit) {
+func (w *worker) fetched(ctx context.Context, v *visit) {
 	x := v.exchange
-	answered(v.subject, x.Head, -1)
-	v.subject.Size, v.subject.Digest, v.subject.IP = x.BodySize, v.digest, x.IP
+	answered(v.subject, x.Head, declared(x.Head))
+	v.subject.Received, v.subject.Size, v.subject.Digest, v.subject.IP = true, x.BodySize, v.digest, x.IP
+	var earlier *Capture
+	v.subject.Earlier = w.validators(ctx, v, &earlier)
 }
 
-// keeps tells whether what was fetched is to be recorded. Prerequisites always are.
-func (w *worker) keeps(v *visit) bool {
+// declared is the length that a head declares, -1: none.
+func declared(head fetch.Head) int64 {
+	n, err := strconv.ParseInt(head.Get("Content-Length"), 10, 64)
+	if err != nil || n < 0 || head.Get("Transfer-Encoding") != "" {
+		return -1
+	}
+	return n
+}
+
+// keeps tells whether what was fetched is to be recorded, also by what it is a duplicate of; if not, notes are those from before that was
+// known. Prerequisites always are.
+func (w *worker) keeps(v *visit, notes []string) bool {
+	if isPrerequisite(v.uri) {
+		return true
+	}
+	keep, why := w.scope.Keep(v.subject)
+	if !keep {
+		v.notes, v.dedup = append(notes, "discarded:"+why), frontier.Novel
+	}
+	return keep
+}
+
+// keepsType tells whether such documents as that which was fetched are to be recorded.
+func (w *worker) keepsType(v *visit) bool {
 	if isPrerequisite(v.uri) {
 		return true
 	}
@@ -65,7 +94,7 @@ func (w *worker) keeps(v *visit) bool {
 		v.notes = append(v.notes, "discarded:noindex")
 		return false
 	}
-	keep, why := w.scope.Keep(v.subject)
+	keep, why := w.scope.KeepsType(v.subject)
 	if !keep {
 		v.notes = append(v.notes, "discarded:"+why)
 	}

@@ -113,7 +113,7 @@ func (c *Crawl) rememberGroup(g *group, set *harvest.Settings) ([]byte, error) {
 	if g.dedup == frontier.Novel && g.truncated == "" && (browses(c.base()) || set.Deduplicate != dedupURL && c.comparable(&subject, set, g.bodySize)) {
 		c.frontier.SetValue(valueDigest+g.digest, text)
 	}
-	if !c.base().Incremental || g.status == 304 {
+	if !c.base().Incremental || g.dedup == frontier.NotModified {
 		return nil, nil
 	}
 	return text, nil

@@ -2,17 +2,21 @@ package crawler
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/miekg/dns"
 
 	"holdfast/harvest"
+	"holdfast/warc"
 )
 
 // What rules say by the address that a host has shows in a crawl, whether the address is written in the URI or has to be looked up. What
@@ -155,5 +159,92 @@ func TestRulesChooseAddresses(t *testing.T) {
 		if got := status + " " + notes; got != want {
 			t.Errorf("/%s: %s, want %s", path, got, want)
 		}
+	}
+}
+
+// What an answer's head says breaks a fetch off, and what all of it says keeps it from being recorded; nothing is lost of what is not.
+func TestRulesOverAnAnswer(t *testing.T) {
+	const size = 300_000
+	whole := strings.Repeat("x", size)
+	for _, tt := range []struct {
+		name     string
+		set      func(*harvest.Settings)
+		want     map[string]string // status and annotations, as they begin
+		recorded string
+	}{
+		{"none", func(*harvest.Settings) {}, map[string]string{"/1.png": "200 -", "/same.bin": "200 -", "/chunked": "200 -"}, "/1.png /chunked /new.bin /same.bin"},
+		{"digest", func(s *harvest.Settings) { s.RecordRules = []harvest.Rule{{Rule: "identical_digest"}} },
+			map[string]string{"/1.png": "200 -", "/2.png": "200 discarded:record_rules"}, "/1.png /chunked /new.bin /same.bin"},
+		{"digest by expression", func(s *harvest.Settings) { s.DiscardIf = `identical && type == "image/png"` },
+			map[string]string{"/1.png": "200 -", "/2.png": "200 discarded:discard_if"}, "/1.png /chunked /new.bin /same.bin"},
+		{"length received", func(s *harvest.Settings) {
+			s.RecordRules = []harvest.Rule{{Rule: "response_content_length", Decision: "reject", Min: new(int64(1000))}}
+		}, map[string]string{"/1.png": "200 -", "/chunked": "200 discarded:record_rules", "/same.bin": "200 discarded:record_rules"}, "/1.png"},
+		{"length declared", func(s *harvest.Settings) {
+			s.MidFetchRules = []harvest.Rule{{Rule: "resource_longer_than", Decision: "reject", Max: new(int64(1000))}}
+		}, map[string]string{"/chunked": "200 -", "/new.bin": "200 midFetchTrunc", "/same.bin": "200 duplicate:"}, "/1.png /chunked /new.bin"},
+		{"length declared, discarded", func(s *harvest.Settings) { s.DiscardIf = "length == 300000" },
+			map[string]string{"/chunked": "200 -", "/same.bin": "200 discarded:discard_if"}, "/1.png /chunked"},
+		{"validators", func(s *harvest.Settings) { s.MidFetchRules = []harvest.Rule{{Rule: "same_validators"}} },
+			map[string]string{"/same.bin": "200 duplicate:", "/new.bin": "200 -", "/1.png": "200 -"}, "/1.png /chunked /new.bin"},
+		{"validators by expression", func(s *harvest.Settings) {
+			s.MidFetchRules = []harvest.Rule{{Rule: "expression", Decision: "reject", Expression: "unchanged && length > 1000"}}
+		}, map[string]string{"/same.bin": "200 duplicate:", "/new.bin": "200 -", "/1.png": "200 -"}, "/1.png /chunked /new.bin"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.html("/{$}", "<img src=/1.png><a href=/2.png>2</a><a href=/same.bin>s</a><a href=/new.bin>n</a><a href=/chunked>c</a>")
+			s.file("/1.png", "image/png", "picture")
+			s.file("/2.png", "image/png", "picture")
+			s.file("/chunked", "text/x-long", whole)
+			for path, etag := range map[string]string{"/same.bin": `"one"`, "/new.bin": `"two"`} {
+				s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+					w.Header().Set("ETag", etag)
+					w.Header().Set("Content-Type", "application/x-large")
+					w.Header().Set("Content-Length", strconv.Itoa(size))
+					fmt.Fprint(w, whole[len(path):]+path)
+				})
+			}
+			job := newJob(s.URL + "/")
+			job.Settings.Workers, job.Settings.Conditional, job.Settings.Deduplicate = 1, false, "digest"
+			job.Settings.DeduplicateTypes = []string{"image/*"}
+			tt.set(&job.Settings)
+			earlier := &archive{urls: map[string]*Capture{}, digests: map[string]*Capture{}}
+			for _, path := range []string{"/same.bin", "/new.bin"} {
+				earlier.urls[s.URL+path] = &Capture{URL: s.URL + path, Date: time.Now().Add(-time.Hour), RecordID: "<urn:uuid:1b4e28ba-2fa1-11d2-883f-0016d3cca427>",
+					Digest: "sha1:" + strings.Repeat("A", 32), Type: "application/x-large", File: "earlier.warc.gz", ETag: `"one"`}
+			}
+			dir := t.TempDir()
+			c, err := New(Config{Dir: dir, Job: job, Node: "node1", Earlier: earlier})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			checkFiles(t, dir)
+			for path, want := range tt.want {
+				status, notes := logged(t, dir, s.URL+path)
+				if got := status + " " + notes; !strings.HasPrefix(got, want) {
+					t.Errorf("%s: %s, want %s", path, got, want)
+				}
+			}
+			seen := []string{}
+			for url := range captures(t, dir) {
+				if path := strings.TrimPrefix(url, s.URL); path != "/" && path != "/robots.txt" {
+					seen = append(seen, path)
+				}
+			}
+			slices.Sort(seen)
+			if got := strings.Join(seen, " "); got != tt.recorded {
+				t.Errorf("recorded %s, want %s", got, tt.recorded)
+			}
+			same := revisits(t, dir)[s.URL+"/same.bin"]
+			if want := strings.HasPrefix(tt.want["/same.bin"], "200 duplicate:"); (same.Get("WARC-Profile") == warc.ProfileNotModified) != want ||
+				want && same.Get("WARC-Payload-Digest") != earlier.urls[s.URL+"/same.bin"].Digest {
+				t.Errorf("revisit of what is unchanged: %v", same)
+			}
+		})
 	}
 }

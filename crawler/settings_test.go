@@ -53,7 +53,7 @@ func TestSettingsDecideWhatIsKept(t *testing.T) {
 			s.MidFetchRules = []harvest.Rule{{Rule: "content_type_matches_regex", Decision: "reject", Values: []string{"application/.*"}}}
 		}, map[string]string{"/doc.pdf": "200 midFetchTrunc", "/page": "200 -"}, nil},
 		{"mid_fetch_rules by length", func(s *harvest.Settings) {
-			s.MidFetchRules = []harvest.Rule{{Rule: "content_length", Max: 4000}}
+			s.MidFetchRules = []harvest.Rule{{Rule: "content_length", Max: new(int64(4000))}}
 		}, map[string]string{"/doc.pdf": "200 midFetchTrunc", "/page": "200 -"}, nil},
 		{"robots obey", func(*harvest.Settings) {}, map[string]string{"/private/x": "-9998 ", "/open/y": "-9998 ", "/secret/below": "200 -"}, []string{"/private/x"}},
 		{"robots ignore", func(s *harvest.Settings) { s.Robots = harvest.RobotsIgnore }, map[string]string{"/private/x": "200 -", "/open/y": "200 -"}, []string{"/robots.txt"}},

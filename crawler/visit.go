@@ -33,9 +33,11 @@ type visit struct {
 
 	answer   *fetch.Answer   // of a DNS look-up
 	exchange *fetch.Exchange // of an HTTP fetch
-	earlier  *Capture        // that it was asked to differ from
-	status   int             // as the log has it
-	notes    []string        // annotations
+	earlier  *Capture        // that it was asked, or proved, not to differ from
+	// unchanged: broken off after its head by a rule, and by its validators what the earlier capture is.
+	unchanged bool
+	status    int      // as the log has it
+	notes     []string // annotations
 
 	links    extract.Result
 	records  []warc.Position // where it was written
@@ -212,14 +214,41 @@ func (w *worker) request(ctx context.Context, v *visit) (fetch.Request, error) {
 		}
 	}
 	if len(s.MidFetchRules) > 0 && !isPrerequisite(v.uri) {
-		r.MidFetch = func(head fetch.Head, length int64) bool {
-			subject := *v.subject
-			answered(&subject, head, length)
-			proceed, _ := w.scope.MidFetch(&subject)
-			return proceed
-		}
+		r.MidFetch = func(head fetch.Head, length int64) bool { return w.midFetch(ctx, v, head, length) }
 	}
 	return r, nil
+}
+
+// midFetch tells whether the rest of an answer is to be fetched.
+func (w *worker) midFetch(ctx context.Context, v *visit, head fetch.Head, length int64) bool {
+	subject := *v.subject
+	answered(&subject, head, length)
+	var earlier *Capture
+	subject.Earlier = w.validators(ctx, v, &earlier)
+	proceed, _ := w.scope.MidFetch(&subject)
+	if v.unchanged = !proceed && subject.Unchanged(); v.unchanged {
+		v.earlier = earlier
+	}
+	return proceed
+}
+
+// validators asks for those of the latest capture, at most once, which it puts into earlier.
+func (w *worker) validators(ctx context.Context, v *visit, earlier **Capture) func() (etag, modified string) {
+	asked := false
+	return func() (etag, modified string) {
+		if !asked {
+			asked = true
+			found, err := w.earlierOf(ctx, v)
+			if err != nil {
+				w.log.Warn("the latest capture is not known", "uri", v.uri.URL, "error", err)
+			}
+			*earlier = found
+		}
+		if *earlier == nil {
+			return "", ""
+		}
+		return (*earlier).ETag, (*earlier).LastModified
+	}
 }
 
 // validate asks only for what differs from an earlier capture, if the server gave that a validator. A document that may hold

@@ -181,6 +181,7 @@ func limitSettings() []Setting {
 func keepSettings() []Setting {
 	return []Setting{
 		{Name: "mid_fetch_rules", Level: OfURI, Live: true, Help: "Decide rules over the head of a response: where they reject, the rest is not fetched."},
+		{Name: "record_rules", Level: OfURI, Live: true, Help: "Decide rules over all that came, by its digest and length too: where they reject, the document is not recorded."},
 		{Name: "keep_types", Level: OfURI, Live: true, Help: "Media types, * allowed, that are recorded; others are fetched for their links and not recorded. Empty: all."},
 		{Name: "discard_types", Level: OfURI, Live: true, Help: "Media types, * allowed, that are fetched for their links and not recorded."},
 		{Name: "discard_if", Level: OfURI, Live: true, Help: "An expression (CEL) over what was fetched; where it is true, the document is not recorded."},

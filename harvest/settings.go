@@ -80,6 +80,7 @@ type Settings struct {
 
 	// What is kept of what came.
 	MidFetchRules    []Rule   `json:"mid_fetch_rules,omitempty"`
+	RecordRules      []Rule   `json:"record_rules,omitempty"`
 	KeepTypes        []string `json:"keep_types,omitempty"`
 	DiscardTypes     []string `json:"discard_types,omitempty"`
 	DiscardIf        string   `json:"discard_if,omitempty"`
@@ -138,8 +139,8 @@ type Rule struct {
 	Rule       string   `json:"rule"`                 // its name, as "surt_prefixed"
 	Decision   string   `json:"decision,omitempty"`   // "accept" or "reject"; default: what the rule is for
 	Values     []string `json:"values,omitempty"`     // prefixes, hosts, domains, expressions, types, schemes, codes: as the rule says
-	Min        int64    `json:"min,omitempty"`        // least number matched
-	Max        int64    `json:"max,omitempty"`        // largest number matched or tolerated, as the rule says
+	Min        *int64   `json:"min,omitempty"`        // least number matched; nil: the rule's own
+	Max        *int64   `json:"max,omitempty"`        // largest number matched or tolerated, as the rule says; nil: the rule's own
 	Expression string   `json:"expression,omitempty"` // CEL, of the rule "expression"
 	Comment    string   `json:"comment,omitempty"`    // why it is there
 }

@@ -24,6 +24,9 @@ type definition struct {
 	special func(at place, r harvest.Rule, decision Decision, log *slog.Logger) (step, error) // instead of build
 }
 
+// onlyBytes says what the number of a rule is that has to be given.
+const onlyBytes = "bytes"
+
 // compile makes a step of a rule given, and refuses what the rule does not take.
 func (d *definition) compile(at place, r harvest.Rule, negated bool, log *slog.Logger) (step, error) {
 	decision := d.decision
@@ -69,14 +72,16 @@ func (d *definition) takes(at place, r harvest.Rule) error {
 		return at.wrong("values", strconv.Quote(r.Values[0]), "none")
 	case d.values != "" && !d.optional && len(r.Values) == 0:
 		return at.wrong("values", "none", d.values)
-	case r.Min != 0 && d.min == "":
-		return at.wrong("min", strconv.FormatInt(r.Min, 10), "none")
-	case r.Max != 0 && d.max == "":
-		return at.wrong("max", strconv.FormatInt(r.Max, 10), "none")
-	case r.Min < 0:
-		return at.wrong("min", strconv.FormatInt(r.Min, 10), d.min+", not negative")
-	case r.Max < 0:
-		return at.wrong("max", strconv.FormatInt(r.Max, 10), d.max+", not negative")
+	case r.Min != nil && d.min == "":
+		return at.wrong("min", strconv.FormatInt(*r.Min, 10), "none")
+	case r.Max != nil && d.max == "":
+		return at.wrong("max", strconv.FormatInt(*r.Max, 10), "none")
+	case r.Min != nil && *r.Min < 0:
+		return at.wrong("min", strconv.FormatInt(*r.Min, 10), d.min+", not negative")
+	case r.Max != nil && *r.Max < 0:
+		return at.wrong("max", strconv.FormatInt(*r.Max, 10), d.max+", not negative")
+	case r.Max == nil && d.max == onlyBytes:
+		return at.wrong("max", "none", "a number of bytes")
 	case r.Expression != "" && d.express == "":
 		return at.wrong("expression", strconv.Quote(r.Expression), "none")
 	}

@@ -28,6 +28,7 @@ type Expression struct {
 	program cel.Program
 	partial cel.Program // for subjects whose address is not known yet; nil where it does not matter
 	values  map[string]func(*Subject) any
+	needs   need // to be known for the answer
 	log     *slog.Logger
 	failed  atomic.Uint64
 }
@@ -36,31 +37,34 @@ type Expression struct {
 type variable struct {
 	name, kind, help string
 	value            func(*Subject) any
+	needs            need
 }
 
 func variables() []variable {
 	return []variable{
-		{"url", "string", "the URI", func(u *Subject) any { return u.URL }},
-		{"scheme", "string", "its scheme", func(u *Subject) any { return u.parts().scheme }},
-		{"host", "string", "its host", func(u *Subject) any { return u.Host() }},
-		{"port", "int", "its port, that of the scheme where none is written", func(u *Subject) any { return u.port() }},
-		{"domain", "string", "the host's registered domain", func(u *Subject) any { return u.Domain() }},
-		{"surt", "string", "its SURT form", func(u *Subject) any { return u.SURT() }},
-		{"path", "string", "its path", func(u *Subject) any { return u.parts().path }},
-		{"query", "string", "its query, without question mark", func(u *Subject) any { return u.parts().query }},
-		{"hops", "string", "the hops that led to it", func(u *Subject) any { return u.Path }},
-		{"depth", "int", "how many of them are links", func(u *Subject) any { return u.hop().links }},
-		{"via", "string", "the URI it was found at", func(u *Subject) any { return u.Via }},
-		{"source", "string", "the seed it comes from", func(u *Subject) any { return u.Source }},
-		{"seed", "bool", "it is a seed", func(u *Subject) any { return u.isSeed() }},
-		{"queue", "string", "its queue", func(u *Subject) any { return u.queue() }},
-		{"status", "int", "after a fetch: its status, else 0", func(u *Subject) any { return u.Status }},
-		{"type", "string", "after a fetch: the media type, in lower case, without parameters", func(u *Subject) any { return mediaType(u.ContentType) }},
-		{"length", "int", "after a fetch: the declared length, -1 where none is", func(u *Subject) any { return u.Length }},
-		{"size", "int", "after a fetch: the length received", func(u *Subject) any { return u.Size }},
-		{"digest", "string", "after a fetch: the content's digest", func(u *Subject) any { return u.Digest }},
-		{addressVariable, "string", "the address, where it is known, else \"\"", func(u *Subject) any { return u.addressText() }},
-		{"headers", "map", `after a fetch: headers["name"], "" where there is none; "name" in headers`, func(u *Subject) any { return headers{u.Header} }},
+		{"url", "string", "the URI", func(u *Subject) any { return u.URL }, needsNothing},
+		{"scheme", "string", "its scheme", func(u *Subject) any { return u.parts().scheme }, needsNothing},
+		{"host", "string", "its host", func(u *Subject) any { return u.Host() }, needsNothing},
+		{"port", "int", "its port, that of the scheme where none is written", func(u *Subject) any { return u.port() }, needsNothing},
+		{"domain", "string", "the host's registered domain", func(u *Subject) any { return u.Domain() }, needsNothing},
+		{"surt", "string", "its SURT form", func(u *Subject) any { return u.SURT() }, needsNothing},
+		{"path", "string", "its path", func(u *Subject) any { return u.parts().path }, needsNothing},
+		{"query", "string", "its query, without question mark", func(u *Subject) any { return u.parts().query }, needsNothing},
+		{"hops", "string", "the hops that led to it", func(u *Subject) any { return u.Path }, needsNothing},
+		{"depth", "int", "how many of them are links", func(u *Subject) any { return u.hop().links }, needsNothing},
+		{"via", "string", "the URI it was found at", func(u *Subject) any { return u.Via }, needsNothing},
+		{"source", "string", "the seed it comes from", func(u *Subject) any { return u.Source }, needsNothing},
+		{"seed", "bool", "it is a seed", func(u *Subject) any { return u.isSeed() }, needsNothing},
+		{"queue", "string", "its queue", func(u *Subject) any { return u.queue() }, needsNothing},
+		{"status", "int", "of an answer: its status", func(u *Subject) any { return u.Status }, needsHead},
+		{"type", "string", "of an answer: the media type, in lower case, without parameters", func(u *Subject) any { return mediaType(u.ContentType) }, needsHead},
+		{"length", "int", "of an answer: the declared length, -1 where none is", func(u *Subject) any { return u.Length }, needsHead},
+		{"size", "int", "of all that came: the length received", func(u *Subject) any { return u.Size }, needsBody},
+		{"digest", "string", "of all that came: the content's digest", func(u *Subject) any { return u.Digest }, needsBody},
+		{"identical", "bool", "of all that came: it was archived before, by its digest, as the rule `identical_digest` has it", func(u *Subject) any { return u.Identical }, needsBody},
+		{"unchanged", "bool", "of an answer: it has the validators of the latest capture, as the rule `same_validators` has it", func(u *Subject) any { return u.Unchanged() }, needsHead},
+		{addressVariable, "string", "the address, where it is known, else \"\"", func(u *Subject) any { return u.addressText() }, needsAddress},
+		{"headers", "map", `of an answer: headers["name"], "" where there is none; "name" in headers`, func(u *Subject) any { return headers{u.Header} }, needsHead},
 	}
 }
 
@@ -95,9 +99,9 @@ func NewExpression(text string, log *slog.Logger) (*Expression, error) {
 		return nil, fmt.Errorf("%d bytes long, at most %d", len(text), maxExpression)
 	}
 	options := []cel.EnvOption{ext.Strings(), cel.ParserExpressionSizeLimit(maxExpression), cel.ParserRecursionLimit(100)}
-	values := map[string]func(*Subject) any{}
+	values, needs := map[string]func(*Subject) any{}, map[string]need{}
 	for _, v := range variables() {
-		values[v.name] = v.value
+		values[v.name], needs[v.name] = v.value, v.needs
 		kind := map[string]*cel.Type{"string": cel.StringType, "int": cel.IntType, "bool": cel.BoolType, "map": cel.MapType(cel.StringType, cel.StringType)}[v.kind]
 		options = append(options, cel.Variable(v.name, kind))
 	}
@@ -117,6 +121,7 @@ func NewExpression(text string, log *slog.Logger) (*Expression, error) {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
 	for _, used := range tree.NativeRep().ReferenceMap() {
+		e.needs = max(e.needs, needs[used.Name])
 		if used.Name == addressVariable && e.partial == nil {
 			if e.partial, err = env.Program(tree, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval)); err != nil {
 				return nil, fmt.Errorf("prepare: %w", err)
@@ -156,14 +161,6 @@ func (e *Expression) eval(u *Subject) (yes, later bool, err error) {
 	return yes, false, nil
 }
 
-// needs is what has to be known for the answer.
-func (e *Expression) needs() need {
-	if e.partial != nil {
-		return needsAddress
-	}
-	return needsNothing
-}
-
 // holds is Eval, with an error told and taken as no.
 func (e *Expression) holds(u *Subject) bool { return e.says(u, Reject) == Reject }
 
@@ -193,7 +190,7 @@ func expressionStep(at place, r harvest.Rule, decision Decision, log *slog.Logge
 		return step{}, at.wrong("expression", strconv.Quote(r.Expression), "a CEL expression ("+err.Error()+")")
 	}
 	return step{
-		name: at.name(), can: decision, needs: e.needs(),
+		name: at.name(), can: decision, needs: e.needs,
 		says: func(u *Subject) Decision { return e.says(u, decision) },
 		why: func(u *Subject) string {
 			switch yes, later, err := e.eval(u); {

@@ -112,16 +112,19 @@ func NewFilter(s *harvest.Settings, log *slog.Logger) (*Filter, error) {
 	return f, nil
 }
 
-// Keep tells whether a document is to be recorded, and if not, by which setting: keep_types, discard_types or discard_if.
-// An expression that fails discards nothing.
-func (f *Filter) Keep(u *Subject) (keep bool, why string) {
+// discardIf is the name of that setting.
+const discardIf = "discard_if"
+
+// Keep tells whether a document is to be recorded, by discard_if. An expression that fails discards nothing.
+func (f *Filter) Keep(u *Subject) bool { return f.discardIf == nil || !f.discardIf.holds(u) }
+
+// KeepsType tells whether documents of that type are recorded, and if not, by which setting: keep_types or discard_types.
+func (f *Filter) KeepsType(u *Subject) (keep bool, why string) {
 	switch {
 	case !f.keep.Empty() && !f.keep.Has(u.ContentType):
 		return false, "keep_types"
 	case !f.discard.Empty() && f.discard.Has(u.ContentType):
 		return false, "discard_types"
-	case f.discardIf != nil && f.discardIf.holds(u):
-		return false, "discard_if"
 	}
 	return true, ""
 }

@@ -162,7 +162,11 @@ func TestFilter(t *testing.T) {
 	for _, tt := range tests {
 		s := harvest.DefaultSettings()
 		s.KeepTypes, s.DiscardTypes, s.DiscardIf = tt.keep, tt.discard, tt.discardIf
-		keep, why := newScope(t, s).Keep(fetched())
+		sc := newScope(t, s)
+		keep, why := sc.KeepsType(fetched())
+		if keep {
+			keep, why = sc.Keep(fetched())
+		}
 		if why != tt.want || keep != (tt.want == "") {
 			t.Errorf("%+v: %v %q", tt, keep, why)
 		}

@@ -95,14 +95,37 @@ type need byte
 
 const (
 	needsNothing need = iota
-	needsFetch
 	needsAddress
+	needsHead   // of an answer
+	needsLength // as declared, or received
+	needsBody   // all that came
 )
+
+// knownIn is what is known at most when the rules of a setting are asked.
+func knownIn(setting string) need {
+	switch setting {
+	case midFetchRules:
+		return needsLength
+	case recordRules:
+		return needsBody
+	}
+	return needsAddress
+}
+
+// askable is what rules of a setting may ask for, and where else to ask for more.
+func askable(setting string) string {
+	if setting == midFetchRules {
+		return "what is known when the head of an answer has come; more is known to " + recordRules
+	}
+	return "what is known before a fetch; more is known to " + midFetchRules + " and " + recordRules
+}
 
 func (n need) missing(u *Subject) string {
 	switch {
-	case n == needsFetch && !u.Fetched:
+	case n >= needsHead && !u.Fetched:
 		return "not fetched yet"
+	case n == needsLength && u.Length < 0 && !u.Received, n == needsBody && !u.Received:
+		return "not received yet"
 	case n == needsAddress && !u.address().IsValid():
 		if u.Unresolved {
 			return "no address known yet; it is judged by that when its turn comes"
@@ -159,6 +182,12 @@ func compileRules(setting string, list []harvest.Rule, log *slog.Logger) ([]step
 		s, err := d.compile(at, r, negated, log)
 		if err != nil {
 			return nil, err
+		}
+		if s.needs > knownIn(setting) {
+			if r.Expression != "" {
+				return nil, at.wrong("expression", strconv.Quote(r.Expression), askable(setting))
+			}
+			return nil, at.wrong("rule", strconv.Quote(r.Rule), "rules over "+askable(setting))
 		}
 		steps = append(steps, s)
 	}

@@ -85,22 +85,28 @@ func answerRules() []definition {
 	return []definition{
 		{name: "fetch_status", opposite: "not_fetch_status", values: "status codes", help: "The fetch's status is one of these.", build: fetchStatus},
 		{name: "fetch_status_matches_regex", opposite: "fetch_status_not_matches_regex", values: "expressions",
-			help: "The fetch's status, as text, matches one of these expressions as a whole.", build: matching(status, "status ", needsFetch)},
+			help: "The fetch's status, as text, matches one of these expressions as a whole.", build: matching(status, "status ", needsHead)},
 		{name: "matches_status_code", opposite: "not_matches_status_code", min: "least status", max: "largest status (default 600)",
 			help: "The fetch's status is from min to max, both included.", build: func(r harvest.Rule) (test, error) {
-				most := or(r.Max, 600)
-				return test{needs: needsFetch,
-					holds: func(u *Subject) bool { return int64(u.Status) >= r.Min && int64(u.Status) <= most },
-					fact:  func(u *Subject) string { return fmt.Sprintf("status %d, asked for %d to %d", u.Status, r.Min, most) }}, nil
+				least, most := or(r.Min, 0), or(r.Max, 600)
+				return test{needs: needsHead,
+					holds: func(u *Subject) bool { return int64(u.Status) >= least && int64(u.Status) <= most },
+					fact:  func(u *Subject) string { return fmt.Sprintf("status %d, asked for %d to %d", u.Status, least, most) }}, nil
 			}},
 		{name: "content_type_matches_regex", opposite: "content_type_not_matches_regex", values: "expressions",
 			help:  "The answer's Content-Type, as sent, matches one of these expressions as a whole.",
-			build: matching(func(u *Subject) string { return u.ContentType }, "type ", needsFetch)},
+			build: matching(func(u *Subject) string { return u.ContentType }, "type ", needsHead)},
 		{name: "identical_digest", opposite: "not_identical_digest", decision: Reject, help: "The content was archived before: it is a revisit by identical digest.", build: func(harvest.Rule) (test, error) {
 			t := fact(func(u *Subject) bool { return u.Identical }, "archived before", "not known to be archived before")
-			t.needs = needsFetch
+			t.needs = needsBody
 			return t, nil
 		}},
+		{name: "same_validators", opposite: "other_validators", decision: Reject,
+			help: "The answer, of status 200, has the ETag or, where neither has one, the Last-Modified of the latest capture of the URI.", build: func(harvest.Rule) (test, error) {
+				t := fact((*Subject).Unchanged, "validators as those of the latest capture", "not known to have the validators of the latest capture")
+				t.needs = needsHead
+				return t, nil
+			}},
 	}
 }
 
@@ -113,27 +119,28 @@ func fetchStatus(r harvest.Rule) (test, error) {
 		}
 		codes[i] = n
 	}
-	return test{needs: needsFetch,
+	return test{needs: needsHead,
 		holds: func(u *Subject) bool { return slices.Contains(codes, u.Status) },
 		fact:  func(u *Subject) string { return fmt.Sprintf("status %d, asked for %v", u.Status, codes) }}, nil
 }
 
 func contentRules() []definition {
 	return []definition{
-		{name: "content_length", fixed: true, max: "bytes", help: "Accepts what is shorter than max bytes, by its declared length or else as received, and rejects the rest.", special: contentLength},
-		{name: "resource_longer_than", opposite: "resource_no_longer_than", max: "bytes",
+		{name: "content_length", fixed: true, max: onlyBytes, help: "Accepts what is shorter than max bytes, by its declared length or else as received, and rejects the rest.", special: contentLength},
+		{name: "resource_longer_than", opposite: "resource_no_longer_than", max: onlyBytes,
 			help: "The declared length, or else the length received, is more than max bytes.", build: func(r harvest.Rule) (test, error) {
-				return test{needs: needsFetch,
-					holds: func(u *Subject) bool { return u.length() > r.Max },
-					fact:  func(u *Subject) string { return fmt.Sprintf("%d bytes long, compared with %d", u.length(), r.Max) }}, nil
+				most := *r.Max
+				return test{needs: needsLength,
+					holds: func(u *Subject) bool { return u.length() > most },
+					fact:  func(u *Subject) string { return fmt.Sprintf("%d bytes long, compared with %d", u.length(), most) }}, nil
 			}},
 		{name: "response_content_length", opposite: "not_response_content_length", min: "least bytes", max: "most bytes (default: no limit)",
 			help: "The length received is from min to max bytes, both included.", build: func(r harvest.Rule) (test, error) {
-				most := or(r.Max, math.MaxInt64)
-				return test{needs: needsFetch,
-					holds: func(u *Subject) bool { return u.Size >= r.Min && u.Size <= most },
+				least, most := or(r.Min, 0), or(r.Max, math.MaxInt64)
+				return test{needs: needsBody,
+					holds: func(u *Subject) bool { return u.Size >= least && u.Size <= most },
 					fact: func(u *Subject) string {
-						return fmt.Sprintf("%d bytes received, asked for %d to %d", u.Size, r.Min, most)
+						return fmt.Sprintf("%d bytes received, asked for %d to %d", u.Size, least, most)
 					}}, nil
 			}},
 	}
@@ -148,25 +155,23 @@ func (u *Subject) length() int64 {
 }
 
 func contentLength(at place, r harvest.Rule, _ Decision, _ *slog.Logger) (step, error) {
-	if r.Max == 0 {
-		return step{}, at.wrong("max", "none", "a number of bytes")
-	}
+	most := *r.Max
 	return step{
-		name: at.name(), can: Accept | Reject,
+		name: at.name(), can: Accept | Reject, needs: needsLength,
 		says: func(u *Subject) Decision {
 			switch {
-			case !u.Fetched:
+			case needsLength.missing(u) != "":
 				return Pass
-			case u.length() < r.Max:
+			case u.length() < most:
 				return Accept
 			}
 			return Reject
 		},
 		why: func(u *Subject) string {
-			if m := needsFetch.missing(u); m != "" {
+			if m := needsLength.missing(u); m != "" {
 				return m
 			}
-			return fmt.Sprintf("%d bytes long, less than %d asked for", u.length(), r.Max)
+			return fmt.Sprintf("%d bytes long, less than %d asked for", u.length(), most)
 		},
 	}, nil
 }

@@ -16,11 +16,11 @@ const (
 	defaultRepetitions = 2
 )
 
-func or(n, otherwise int64) int64 {
-	if n == 0 {
+func or(n *int64, otherwise int64) int64 {
+	if n == nil {
 		return otherwise
 	}
-	return n
+	return *n
 }
 
 func hopRules() []definition {
@@ -100,8 +100,14 @@ func pathRules() []definition {
 		{name: "too_many_path_segments", decision: Reject, max: "most segments (default 20)", help: "The path has more than max slashes.",
 			build: func(r harvest.Rule) (test, error) { return tooManySegments(int(or(r.Max, defaultSegments))), nil }},
 		{name: "pathological_path", decision: Reject, max: "most repetitions (default 2)",
-			help:  "After a slash, a group of segments is followed by itself max times or more: with 2, /a/a/a/ and /a/b/a/b/a/b/.",
-			build: func(r harvest.Rule) (test, error) { return pathological(int(or(r.Max, defaultRepetitions))), nil }},
+			help: "After a slash, a group of segments is followed by itself max times or more: with 2, /a/a/a/ and /a/b/a/b/a/b/.",
+			build: func(r harvest.Rule) (test, error) {
+				most := or(r.Max, defaultRepetitions)
+				if most == 0 {
+					return test{}, given("max", "0", "1 or more")
+				}
+				return pathological(int(most)), nil
+			}},
 	}
 }
 
@@ -145,10 +151,13 @@ func matching(text func(*Subject) string, what string, needs need) func(harvest.
 		if err != nil {
 			return test{}, given("values", err.Error(), "regular expressions (RE2)")
 		}
-		if int(r.Min) > len(list) {
-			return test{}, given("min", strconv.FormatInt(r.Min, 10), "at most as many as there are expressions")
-		}
 		least := int(or(r.Min, 1))
+		switch {
+		case least == 0:
+			return test{}, given("min", "0", "1 or more")
+		case r.Min != nil && least > len(list):
+			return test{}, given("min", strconv.Itoa(least), "at most as many as there are expressions")
+		}
 		return test{
 			needs: needs,
 			holds: func(u *Subject) bool { return list.atLeast(least, text(u)) },

@@ -25,8 +25,11 @@ func rule(t testing.TB, text string) harvest.Rule {
 
 func fetched() *Subject {
 	return &Subject{URL: "https://www.example.org/a/b.PDF?x=1", Path: "LLE", Via: "http://blog.example.net/post", Source: "http://seed.example/", Queue: "www.example.org",
-		Fetched: true, Status: 200, ContentType: "Application/PDF; x=y", Length: 5000, Size: 4000, Digest: "sha1:ABC", IP: netip.MustParseAddr("192.0.2.7"),
-		Header: func(name string) string { return map[string]string{"server": "nginx"}[strings.ToLower(name)] }}
+		Fetched: true, Status: 200, ContentType: "Application/PDF; x=y", Length: 5000, Received: true, Size: 4000, Digest: "sha1:ABC",
+		Earlier: func() (string, string) { return "", "Sun, 01 Nov 2026 12:00:00 GMT" }, IP: netip.MustParseAddr("192.0.2.7"),
+		Header: func(name string) string {
+			return map[string]string{"server": "nginx", "last-modified": "Sun, 01 Nov 2026 12:00:00 GMT"}[strings.ToLower(name)]
+		}}
 }
 
 // Each rule where it speaks and where it does not. The subject is that of fetched.
@@ -67,6 +70,12 @@ func TestRules(t *testing.T) {
 		{`{"rule":"too_many_hops","max":3}`, Pass},
 		{`{"rule":"too_many_hops","max":2,"values":["L"]}`, Pass},
 		{`{"rule":"too_many_hops"}`, Pass},
+		{`{"rule":"too_many_hops","max":0}`, Reject},
+		{`{"rule":"transclusion","max":0}`, Pass},
+		{`{"rule":"too_many_path_segments","max":0}`, Reject},
+		{`{"rule":"matches_status_code","max":0}`, Pass},
+		{`{"rule":"response_content_length","max":0}`, Pass},
+		{`{"rule":"resource_longer_than","max":0}`, Reject},
 		{`{"rule":"transclusion"}`, Accept},
 		{`{"rule":"hops_path_matches_regex","values":["L+E"]}`, Reject},
 		{`{"rule":"hops_path_matches_regex","values":["L"]}`, Pass},
@@ -101,6 +110,8 @@ func TestRules(t *testing.T) {
 		{`{"rule":"content_type_not_matches_regex","values":["text/.*"]}`, Reject},
 		{`{"rule":"identical_digest"}`, Pass},
 		{`{"rule":"not_identical_digest","decision":"accept"}`, Accept},
+		{`{"rule":"same_validators"}`, Reject},
+		{`{"rule":"other_validators","decision":"accept"}`, Pass},
 		{`{"rule":"content_length","max":5001}`, Accept},
 		{`{"rule":"content_length","max":5000}`, Reject},
 		{`{"rule":"resource_longer_than","max":4999}`, Reject},
@@ -119,17 +130,17 @@ func TestRules(t *testing.T) {
 	for _, tt := range tests {
 		r := rule(t, tt.rule)
 		used[r.Rule] = true
-		rules, err := newRules("rules", []harvest.Rule{r}, slog.New(slog.DiscardHandler))
+		rules, err := newRules(recordRules, []harvest.Rule{r}, slog.New(slog.DiscardHandler))
 		if err != nil && strings.Contains(err.Error(), "decision: given none, allowed: accept or reject") {
 			r.Decision, tt.want = "reject", tt.want&^Accept|(tt.want&Accept)<<1
-			rules, err = newRules("rules", []harvest.Rule{r}, slog.New(slog.DiscardHandler))
+			rules, err = newRules(recordRules, []harvest.Rule{r}, slog.New(slog.DiscardHandler))
 		}
 		if err != nil {
 			t.Errorf("%s: %v", tt.rule, err)
 			continue
 		}
 		got, name := rules.Decide(fetched())
-		if got != tt.want || got != Pass && name != "rules[0] "+r.Rule {
+		if got != tt.want || got != Pass && name != "record_rules[0] "+r.Rule {
 			t.Errorf("%s: %v by %q, want %v", tt.rule, got, name, tt.want)
 		}
 		if w := rules.steps[0].word(fetched()); len(rules.steps) != 1 || w.Decision != got || w.Why == "" {
@@ -151,7 +162,7 @@ func TestRulesBeforeTheFetch(t *testing.T) {
 	for _, text := range []string{`{"rule":"fetch_status","values":["0"],"decision":"accept"}`, `{"rule":"content_length","max":1}`, `{"rule":"resource_no_longer_than","max":1,"decision":"reject"}`,
 		`{"rule":"content_type_not_matches_regex","values":["x"],"decision":"reject"}`, `{"rule":"not_matches_status_code","min":200,"max":299,"decision":"reject"}`,
 		`{"rule":"not_ip_address_set","values":["10.0.0.0/8"],"decision":"reject"}`} {
-		rules, err := newRules("rules", []harvest.Rule{rule(t, text)}, nil)
+		rules, err := newRules(recordRules, []harvest.Rule{rule(t, text)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,6 +227,10 @@ func TestRulesThatCannotBe(t *testing.T) {
 		`{"rule":"matches_regex","values":["a"]}`:                      `decision: given none, allowed: accept or reject`,
 		`{"rule":"not_on_hosts","values":["a"]}`:                       `decision: given none`,
 		`{"rule":"content_length"}`:                                    `max: given none`,
+		`{"rule":"resource_longer_than"}`:                              `max: given none`,
+		`{"rule":"pathological_path","max":0}`:                         `max: given 0, allowed: 1 or more`,
+		`{"rule":"matches_list_regex","values":["a"],"min":0}`:         `min: given 0, allowed: 1 or more`,
+		`{"rule":"seed_accept","max":0}`:                               `max: given 0, allowed: none`,
 		`{"rule":"on_hosts","values":["h"],"expression":"1 == 1"}`:     `expression: given "1 == 1", allowed: none`,
 		`{"rule":"class_key_matches_regex","values":["` + "(a" + `"]}`: `class_key_matches_regex`,
 	} {
@@ -321,7 +336,7 @@ func FuzzRules(f *testing.F) {
 		if json.Unmarshal(data, &list) != nil {
 			return
 		}
-		rules, err := newRules("rules", list, slog.New(slog.DiscardHandler))
+		rules, err := newRules(recordRules, list, slog.New(slog.DiscardHandler))
 		if err != nil {
 			if !errors.Is(err, harvest.ErrInvalid) {
 				t.Fatal(err)

@@ -15,6 +15,12 @@ const (
 	trapHeuristics  = "trap_heuristics"
 )
 
+// Settings with rules over an answer.
+const (
+	midFetchRules = "mid_fetch_rules"
+	recordRules   = "record_rules"
+)
+
 // maxChain is how many embeds and redirects in a row are followed at all.
 const maxChain = 20
 
@@ -25,6 +31,7 @@ type compiled struct {
 	address  bool // there are rules among them by the address
 	midFetch *Rules
 	browser  *Rules
+	record   *Rules
 	filter   *Filter
 	dedup    TypeSet
 	robots   *Robots // the operator's own
@@ -65,7 +72,7 @@ func Check(settings harvest.Settings) error {
 
 // scopeSettings are the settings that a sheet may set and that are compiled.
 func scopeSettings() []string {
-	return []string{"rules", "mid_fetch_rules", "browser_rules", "traps", "keep_types", "discard_types", "discard_if", "deduplicate_types", "robots", "robots_text", "robots_paths"}
+	return []string{"rules", midFetchRules, recordRules, "browser_rules", "traps", "keep_types", "discard_types", "discard_if", "deduplicate_types", "robots", "robots_text", "robots_paths"}
 }
 
 // compile makes ready what settings say.
@@ -103,7 +110,10 @@ func (s *Scope) compile(settings *harvest.Settings) (*compiled, error) {
 // compileRest makes ready what decides after a fetch, and about robots.txt.
 func (c *compiled) compileRest(settings *harvest.Settings, log *slog.Logger) error {
 	var err error
-	if c.midFetch, err = newRules("mid_fetch_rules", settings.MidFetchRules, log); err != nil {
+	if c.midFetch, err = newRules(midFetchRules, settings.MidFetchRules, log); err != nil {
+		return err
+	}
+	if c.record, err = newRules(recordRules, settings.RecordRules, log); err != nil {
 		return err
 	}
 	if c.browser, err = newRules("browser_rules", settings.BrowserRules, log); err != nil {
@@ -224,8 +234,22 @@ func (s *Scope) InBrowser(u *Subject) bool {
 	return word == Accept
 }
 
-// Keep tells whether a document that came is to be recorded, and if not, why, in a word for the log.
-func (s *Scope) Keep(u *Subject) (keep bool, why string) { return s.effective(u).filter.Keep(u) }
+// KeepsType tells whether a document of such a media type is to be recorded, and if not, why, in a word for the log.
+func (s *Scope) KeepsType(u *Subject) (keep bool, why string) {
+	return s.effective(u).filter.KeepsType(u)
+}
+
+// Keep tells whether a document of which all came is to be recorded, and if not, why, in a word for the log.
+func (s *Scope) Keep(u *Subject) (keep bool, why string) {
+	c := s.effective(u)
+	if !c.filter.Keep(u) {
+		return false, discardIf
+	}
+	if word, _ := c.record.Decide(u); word == Reject {
+		return false, recordRules
+	}
+	return true, ""
+}
 
 // Deduplicates tells whether documents of that media type are to be deduplicated.
 func (s *Scope) Deduplicates(u *Subject) bool { return s.effective(u).dedup.Has(u.ContentType) }

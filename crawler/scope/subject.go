@@ -30,14 +30,19 @@ type Subject struct {
 	Unresolved bool
 	IP         netip.Addr // of its host, where it is known; one that is written in the URI always is
 
-	Fetched     bool // the facts below are known
+	Fetched     bool // the head of an answer has come: what follows is known
 	Status      int
 	ContentType string
 	Length      int64 // as the server declared it, -1: not declared
-	Size        int64 // as received
-	Digest      string
-	Identical   bool                     // a revisit by identical digest
-	Header      func(name string) string // may be nil
+
+	Received  bool // the rest has, too
+	Size      int64
+	Digest    string
+	Identical bool // a revisit by identical digest
+
+	// Earlier tells the validators of the latest capture; nil: there is none.
+	Earlier func() (etag, lastModified string)
+	Header  func(name string) string // may be nil
 
 	split, splitVia parts
 	counted         string
@@ -47,6 +52,18 @@ type Subject struct {
 	domain          string // of the host domainOf
 	trap            string // what the heuristics caught
 	trapPages       int    // and how many pages showed it
+}
+
+// Unchanged tells whether what is answered is, by its validators, what was captured last.
+func (u *Subject) Unchanged() bool {
+	if u.Status != 200 || u.Earlier == nil || u.Header == nil {
+		return false
+	}
+	etag, modified := u.Earlier()
+	if now := u.Header("ETag"); now != "" || etag != "" {
+		return now == etag
+	}
+	return modified != "" && u.Header("Last-Modified") == modified
 }
 
 // Host is the host of the URI, without port.
