@@ -70,6 +70,10 @@ func TestSettingsDecideWhatIsKept(t *testing.T) {
 			s.Sheets = []harvest.Sheet{{Name: "here", Prefixes: []string{"http://(127.0.0.1"}, Settings: patch("robots", "ignore")},
 				{Name: "never", Prefixes: []string{"http://(org,example,"}, Settings: patch("discard_types", []string{"*"})}}
 		}, map[string]string{"/private/x": "200 -"}, nil},
+		{"sheet by a prefix of https", func(s *harvest.Settings) {
+			s.Sheets = []harvest.Sheet{{Name: "here", Prefixes: []string{"HTTPS://(127.0.0.1"}, Settings: patch("robots", "ignore")}}
+		}, map[string]string{"/private/x": "200 -"}, nil},
+		{"prefix without a scheme", func(s *harvest.Settings) { s.SURTPrefixes = []string{"-(127.0.0.1"} }, map[string]string{"/": "-5000 "}, []string{"/"}},
 		{"three writers", func(s *harvest.Settings) { s.WARCWriters, s.WARCBytes, s.HostValence = 3, 1024, 4 }, map[string]string{"/page": "200 -"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -240,9 +240,10 @@ func (s Sheet) compile() (c compiledSheet, err error) {
 		}
 		*at.into = t.Hour()*60 + t.Minute()
 	}
-	for _, p := range s.Prefixes {
-		if !strings.Contains(p, "://(") {
-			return c, wrong("surt_prefixes", strconv.Quote(p), "SURT prefixes, as http://(org,example,")
+	c.Prefixes = make([]string, len(s.Prefixes))
+	for i, p := range s.Prefixes {
+		if c.Prefixes[i], err = SURTPrefix(p); err != nil {
+			return c, wrong("surt_prefixes", strconv.Quote(p), "SURT prefixes, as http://(org,example, ("+err.Error()+")")
 		}
 	}
 	for _, given := range []bool{len(s.Prefixes) > 0, s.Regex != "", len(s.Ports) > 0, len(s.Days) > 0, s.From != ""} {

@@ -65,7 +65,11 @@ func (l *blockList) change(what string, do func(m map[string]struct{}, key strin
 	}
 	switch {
 	case strings.Contains(what, "("):
-		do(next.prefixes, http(strings.ToLower(what)))
+		prefix, err := harvest.SURTPrefix(what)
+		if err != nil {
+			return fmt.Errorf("%w: block: %w", harvest.ErrInvalid, err)
+		}
+		do(next.prefixes, prefix)
 	case strings.Contains(what, "://"):
 		url, err := cdx.Normalize(what)
 		if err != nil {

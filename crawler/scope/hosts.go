@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/cdx"
+	"holdfast/harvest"
 )
 
 // hostSet finds hosts, or domains with what is below them.
@@ -102,7 +103,7 @@ func surtPrefix(given string, whole bool) (string, error) {
 		return "", fmt.Errorf("%w: empty", cdx.ErrURL)
 	}
 	if strings.Contains(text, "(") {
-		return http(strings.ToLower(text)), nil
+		return harvest.SURTPrefix(text)
 	}
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -120,11 +121,4 @@ func surtPrefix(given string, whole bool) (string, error) {
 		return surt, nil
 	}
 	return surt[:strings.LastIndexByte(surt, '/')+1], nil
-}
-
-func http(surt string) string {
-	if rest, ok := strings.CutPrefix(surt, "https://"); ok {
-		return "http://" + rest
-	}
-	return surt
 }

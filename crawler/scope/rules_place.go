@@ -122,7 +122,7 @@ func readPrefixes(values []string, whole bool) ([]string, error) {
 	for i, v := range values {
 		p, err := surtPrefix(v, whole)
 		if err != nil {
-			return nil, given("values", strconv.Quote(v), "a SURT prefix or a URL")
+			return nil, given("values", strconv.Quote(v), "a SURT prefix or a URL ("+err.Error()+")")
 		}
 		out[i] = p
 	}
