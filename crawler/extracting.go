@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -31,7 +32,10 @@ func (w *worker) extract(_ context.Context, v *visit) (step, error) {
 		return over, err
 	}
 	if x.BodySize > 0 && extractor.Wants(doc.ContentType, v.uri.URL, doc.Manifest) {
-		if doc.Body, err = x.Payload(maxExtract + 1); err != nil {
+		switch doc.Body, err = x.Payload(maxExtract + 1); {
+		case errors.Is(err, fetch.ErrCoding):
+			v.notes = append(v.notes, "untrueCoding")
+		case err != nil:
 			v.notes = append(v.notes, "undecodable")
 			v.problem = err
 		}

@@ -184,14 +184,50 @@ func TestPayloadCodings(t *testing.T) {
 	if got, err := x.Payload(100); err == nil || len(got) > 0 {
 		t.Errorf("a bomb in a bomb: %d bytes, %v", len(got), err)
 	}
-	for _, codings := range []string{"rot13", "gzip,gzip,gzip,gzip,gzip", "gzip"} {
-		m, err := receive(strings.NewReader("HTTP/1.1 200 OK\r\nContent-Encoding: "+codings+"\r\n\r\nnot packed"), 0)
-		if err != nil {
-			t.Fatal(err)
+	if got, err := payloadOf(t, "gzip,gzip,gzip,gzip,gzip", []byte("not packed")); err == nil || errors.Is(err, ErrCoding) || len(got) > 0 {
+		t.Errorf("five codings: %q, %v", got, err)
+	}
+}
+
+// payloadOf is the payload of a body that is said to be coded so.
+func payloadOf(t *testing.T, codings string, body []byte) ([]byte, error) {
+	t.Helper()
+	m, err := receive(io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\nContent-Encoding: "+codings+"\r\n\r\n"), bytes.NewReader(body)), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := Exchange{Response: m.rec, Head: m.head}
+	defer x.Release()
+	got, err := x.Payload(1 << 20)
+	return bytes.Clone(got), err
+}
+
+// What is not coded as its head says is taken as it came, and the caller is told.
+func TestUntrueCodings(t *testing.T) {
+	long := strings.Repeat("User-agent: *\nDisallow: /privé\n", 1000)
+	for _, text := range []string{"User-agent: *\nDisallow: /private\n", "<a href=/x>x</a>", "x", "", long} {
+		for _, codings := range []string{"UTF-8", "rot13", "none", "text/html", "gzip", "x-gzip", "deflate", "br", "zstd", "gzip, gzip", "utf-8, identity, br"} {
+			if text == "" && codings == "br" {
+				continue // nothing is what an empty stream of it is
+			}
+			if got, err := payloadOf(t, codings, []byte(text)); string(got) != text || !errors.Is(err, ErrCoding) {
+				t.Errorf("%q said to be %s: %.60q, %v", text[:min(len(text), 60)], codings, got, err)
+			}
 		}
-		x := Exchange{Response: m.rec, Head: m.head}
-		if _, err := x.Payload(100); err == nil {
-			t.Errorf("%s: no error", codings)
+		if got, err := payloadOf(t, "UTF-8, gzip", packed(t, "gzip", []byte(text))); string(got) != text || !errors.Is(err, ErrCoding) {
+			t.Errorf("%.60q packed, and said to be more: %.60q, %v", text, got, err)
+		}
+		for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
+			if got, err := payloadOf(t, coding, packed(t, coding, []byte(text))); string(got) != text || err != nil {
+				t.Errorf("%.60q in %s: %.60q, %v", text, coding, got, err)
+			}
+		}
+	}
+	// What is coded and broken says so.
+	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
+		broken := packed(t, coding, []byte(long))
+		if got, err := payloadOf(t, coding, broken[:len(broken)*2/3]); err == nil || errors.Is(err, ErrCoding) || !strings.HasPrefix(long, string(got)) {
+			t.Errorf("%s cut off: %d bytes, %v", coding, len(got), err)
 		}
 	}
 }
