@@ -91,9 +91,14 @@ func (f *Frontier) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced strin
 	f.seq++
 	u.seq = f.seq
 	seen := seenKey(fp)
-	f.batch.set(seen, encodeQueuedState(u))
-	f.batch.ops[queueKey(u.Queue, u.Priority, u.seq)] = op{value: encodeURI(u), fresh: true,
-		entry: &entry{seen: seen, host: u.Host, replaces: replaced}}
+	late := replaced != "" && queueOf(replaced) != u.Queue
+	f.batch.ops[seen] = op{value: encodeQueuedState(u), late: late}
+	o := op{value: encodeURI(u), fresh: true, late: late, entry: &entry{seen: seen, host: u.Host, replaces: replaced}}
+	f.batch.ops[queueKey(u.Queue, u.Priority, u.seq)] = o
+	if late {
+		f.batch.weight += 3
+		f.batch.bytes += len(o.value)
+	}
 	q.count++
 	if u.Host != "" {
 		q.hosted++

@@ -31,6 +31,7 @@ type op struct {
 	hard  bool // of a queue's record: more changed than follows from new entries
 	born  bool // of a queue's record: it is not in the database
 	entry *entry
+	late  bool // of an entry and its URI's state: it comes from another queue, and is written with all else that has to be at once
 }
 
 // entry is of a new entry of a queue.

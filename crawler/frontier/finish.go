@@ -80,7 +80,10 @@ func (f *Frontier) leave(q *queue, u *URI, wait time.Duration) {
 func (f *Frontier) Retry(u *URI, delay, wait time.Duration, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	q := f.queues[u.Queue]
+	f.retry(f.queues[u.Queue], u, delay, wait, whole)
+}
+
+func (f *Frontier) retry(q *queue, u *URI, delay, wait time.Duration, whole bool) {
 	now := f.cfg.Now()
 	u.Tries++
 	u.notBefore = 0
@@ -142,15 +145,25 @@ func (f *Frontier) Defer(u *URI, first URI) error {
 	wait := time.Duration(0)
 	_, busy := q.inFlight[s.seq]
 	switch {
-	case known && s.queued && (s.queue != u.Queue || busy):
-		wait = deferWait
 	case known && s.queued && s.priority != Prerequisite:
-		old, key, err := f.withdraw(q, s)
+		from, err := f.lookup(s.queue)
 		if err != nil {
 			return err
 		}
-		first.Tries, first.Host = old.Tries, old.Host
+		old, key, err := f.withdraw(from, s)
+		if err != nil {
+			return err
+		}
+		if old == nil {
+			wait = deferWait
+			break
+		}
+		first.Tries = old.Tries
 		f.enqueue(q, &first, fp, key)
+		f.settle(from)
+		f.schedule(from)
+	case known && s.queued && (s.queue != u.Queue || busy):
+		wait = deferWait
 	case known && s.queued:
 	default:
 		f.discover(q, &first, fp)

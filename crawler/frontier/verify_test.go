@@ -190,6 +190,23 @@ func testCrashes(t *testing.T, active int) {
 		case rnd.IntN(20) == 0:
 			f.Retry(u, 0, 0, rnd.IntN(2) == 0)
 			continue
+		case rnd.IntN(20) == 0:
+			if err := f.Move(u, fmt.Sprintf("h%d", rnd.IntN(7))); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		case rnd.IntN(20) == 0:
+			if _, err := f.RetryApart(u, fmt.Sprintf("h%d", rnd.IntN(7)), "http://nobody/", 0, 0); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		case rnd.IntN(20) == 0: // another has to come first, from whatever queue
+			if first := make(rnd.IntN(total)); !done[first.URL] && !pending[first.URL] {
+				if err := f.Defer(u, first); err != nil {
+					t.Fatal(err)
+				}
+				continue
+			}
 		}
 		if done[u.URL] || pending[u.URL] {
 			t.Fatalf("%s came again", u.URL)

@@ -49,7 +49,7 @@ func writeFound(w *writer, b *Batch, hosts map[string]int64) error {
 	queues := map[string]*found{}
 	for key, o := range b.ops {
 		switch {
-		case o.value == nil:
+		case o.value == nil || o.late:
 		case key[0] == 'x':
 			if err := w.put(key, o.value); err != nil {
 				return err
@@ -194,7 +194,7 @@ func (e *early) flush() error {
 // writeRest writes all of a batch, or what writeFound left.
 func writeRest(w *writer, b *Batch, early bool, hosts map[string]int64) error {
 	for key, o := range b.ops {
-		if early && o.value != nil {
+		if early && o.value != nil && !o.late {
 			switch key[0] {
 			case 'q', 'x':
 				continue
