@@ -24,7 +24,6 @@ const (
 type browsers struct {
 	dir string // of profiles
 
-	turns  browserTurns
 	memory *webMemory
 
 	mu    sync.Mutex
@@ -39,7 +38,7 @@ type idleBrowser struct {
 }
 
 func newBrowsers(dir string) *browsers {
-	return &browsers{dir: filepath.Join(dir, "state", "browser"), memory: newWebMemory(), turns: browserTurns{of: map[string]*browserTurn{}}}
+	return &browsers{dir: filepath.Join(dir, "state", "browser"), memory: newWebMemory()}
 }
 
 // browses tells whether any rule may send a page to a browser.

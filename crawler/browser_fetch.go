@@ -15,6 +15,41 @@ import (
 	"holdfast/crawler/frontier"
 )
 
+// await waits for a request's turn at its host, as its queue's URIs do. It answers false where ctx ends first, or the queue may
+// not be asked: it is frozen, or its budget is spent.
+func (p *pageLoad) await(ctx context.Context, w *worker, v *visit) (bool, error) {
+	for {
+		found, err := w.frontier.Queues(ctx, frontier.QueueFilter{Name: v.uri.Queue})
+		if err != nil {
+			return false, err
+		}
+		wait := time.Duration(0)
+		now := time.Now()
+		if len(found) > 0 {
+			q := found[0]
+			if q.State == frontier.Frozen || q.State == frontier.Retired && q.Name != p.page.uri.Queue {
+				return false, nil
+			}
+			if q.WakeAt.After(now) && q.Name != p.page.uri.Queue { // the page itself is a URI of its own queue
+				wait = q.WakeAt.Sub(now)
+			}
+		}
+		if !polite(v) {
+			return true, nil
+		}
+		if wait == 0 {
+			ok, other := w.turn(v)
+			if ok {
+				return true, nil
+			}
+			wait = other
+		}
+		if !pause(ctx, min(wait, time.Second)) {
+			return false, nil
+		}
+	}
+}
+
 // fetch sends a page's request, once more if the server wants to know who is there and there is an answer.
 func (p *pageLoad) fetch(ctx context.Context, w *worker, v *visit, r *browser.Request) error {
 	full, err := w.request(ctx, v)

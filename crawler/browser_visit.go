@@ -22,7 +22,6 @@ type pagePart struct {
 	rendered *browser.Rendered // what became of the page
 	again    bool              // the URI may have been recorded before in this crawl
 	own      *frontier.URI     // as which the frontier is to know it, if it proves to be no page
-	admitted string            // the queue that it has a turn of browserTurns at
 }
 
 // Annotations of pages in a browser.
@@ -75,9 +74,7 @@ func (w *worker) browse(ctx context.Context, v *visit) (step, error) {
 	}
 	v.part.again = true // a page may have asked for it before
 	v.part.id = strings.TrimSuffix(strings.TrimPrefix(warc.NewID(), "<urn:uuid:"), ">")
-	w.browsers.turns.hold(v.uri.Queue, time.Now().Add(w.politeness(v)))
-	defer w.browsers.turns.drop(v.uri.Queue)
-	w.endTurn(v)
+	w.endTurn(v) // what the page asks for takes turns of its own
 	load := newPageLoad(w, v)
 	one, err := w.browsers.take(ctx, browser.Config{UserAgent: v.set.Agent(), MaxMemory: w.base().BrowserMemory, Log: w.log})
 	if err == nil {

@@ -150,7 +150,7 @@ func (p *pageLoad) visit(ctx context.Context, w *worker, r *browser.Request) (*v
 	if !ok || err != nil {
 		return nil, err
 	}
-	defer w.rest(v)
+	defer w.endTurn(v)
 	if ok, err := p.claim(w, v, r); !ok || err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (p *pageLoad) allowed(ctx context.Context, w *worker, v *visit, r *browser.
 		case facts.Unreachable && v.set.Robots != harvest.RobotsCustom:
 			return false, p.refuse(ctx, w, v, codeNoRobots)
 		}
-		if precluded, _ := w.scope.Precluded(v.subject, facts.rules); precluded {
+		if precluded, _ := w.scope.Precluded(v.subject, facts.rulesFor(v.set.RobotsAgent())); precluded {
 			return false, p.refuse(ctx, w, v, codePrecluded)
 		}
 	}
@@ -248,11 +248,11 @@ func (p *pageLoad) locate(ctx context.Context, w *worker, v *visit, r *browser.R
 // site is what the robots.txt of the visit's site says; nil where ctx ended before that is known.
 func (p *pageLoad) site(ctx context.Context, w *worker, v *visit, r *browser.Request) (*siteFacts, error) {
 	for {
-		facts, err := w.servers.site(v.target.Scheme, v.target.Authority, time.Now())
+		facts, first, err := w.servers.site(v.target, time.Now())
 		if err != nil || facts != nil {
 			return facts, err
 		}
-		if ok, err := p.first(ctx, w, v, robotsURL(v.target), r); !ok || err != nil {
+		if ok, err := p.first(ctx, w, v, first, r); !ok || err != nil {
 			return nil, err
 		}
 	}
@@ -262,7 +262,7 @@ func (p *pageLoad) site(ctx context.Context, w *worker, v *visit, r *browser.Req
 func (p *pageLoad) first(ctx context.Context, w *worker, v *visit, url string, r *browser.Request) (bool, error) {
 	pre := w.prerequisite(v.uri, url)
 	pre.Priority = frontier.Prerequisite
-	if _, done, err := w.frontier.Done(url); err != nil {
+	if _, done, err := w.frontier.Done(keyOf(&pre)); err != nil {
 		return false, err
 	} else if done { // what it said does not hold any more
 		if _, err := w.frontier.Force(pre); err != nil {
@@ -287,8 +287,9 @@ func (p *pageLoad) first(ctx context.Context, w *worker, v *visit, url string, r
 			_, err = w.record(ctx, hop)
 		}
 	} else {
-		hop.target, hop.addrs, hop.uri = v.target, v.addrs, u
-		hop.target.URL, hop.target.Path = url, "/robots.txt"
+		if hop.target, err = fetch.ParseTarget(url); err != nil {
+			return false, err
+		}
 		r.Waits(true)
 		err = w.fetchNow(ctx, hop, fetch.Request{Target: hop.target})
 		r.Waits(false)

@@ -32,6 +32,7 @@ const (
 	valueQuota    = "quota/"   // + domain: what was fetched of it, and which limit stopped it
 	valueLogin    = "login/"   // + URL: the form was sent
 	valueDigest   = "digest/"  // + digest: the first record with that content, JSON
+	valueAside    = "aside/"   // + site: it has a queue of its own, as it did not answer
 	valueCookies  = "cookies"
 	valuePolicy   = "policy" // the settings that queues were treated by
 )

@@ -49,33 +49,34 @@ type Config struct {
 
 // Crawl is a crawl that was opened. Its methods may be called by several goroutines.
 type Crawl struct {
-	cfg          Config
-	disk         disk.Disk
-	log          *slog.Logger
-	now          func() time.Time // what the windows of sheets are seen by
-	plan         atomic.Pointer[plan]
-	changing     sync.Mutex // of those who change the settings
-	seeds        []string   // in normal form
-	scope        *scope.Scope
-	canon        *scope.Canonicalizer
-	known        *knownLinks
-	frontier     *frontier.Frontier
-	client       *fetch.Client
-	resolver     fetch.Resolver
-	jar          *fetch.Jar
-	logins       *fetch.Logins
-	bandwidth    *fetch.Limiter
-	limiters     *limiters
-	addressTurns addressTurns
-	browsers     *browsers
-	servers      *servers
-	quotas       *quotas
-	files        []*warc.Files
-	logs         *report.Logs
-	board        *report.Board
-	live         *report.Live
-	events       *events.Hub
-	workers      *workers
+	cfg       Config
+	disk      disk.Disk
+	log       *slog.Logger
+	now       func() time.Time // what the windows of sheets are seen by
+	plan      atomic.Pointer[plan]
+	changing  sync.Mutex // of those who change the settings
+	seeds     []string   // in normal form
+	scope     *scope.Scope
+	canon     *scope.Canonicalizer
+	known     *knownLinks
+	frontier  *frontier.Frontier
+	client    *fetch.Client
+	resolver  fetch.Resolver
+	jar       *fetch.Jar
+	logins    *fetch.Logins
+	bandwidth *fetch.Limiter
+	limiters  *limiters
+	turns     turns
+	aside     asideSites
+	browsers  *browsers
+	servers   *servers
+	quotas    *quotas
+	files     []*warc.Files
+	logs      *report.Logs
+	board     *report.Board
+	live      *report.Live
+	events    *events.Hub
+	workers   *workers
 
 	wishes      chan chan struct{} // for a commit; each is closed after it
 	uncommitted error              // why nothing can be committed any more; of the one who commits
@@ -186,6 +187,12 @@ func (c *Crawl) openFrontier() (err error) {
 	c.logins.Set(now.Credentials)
 	c.frontier.SetMaxActive(now.MaxActiveQueues)
 	c.frontier.Rest(now.MinDelay.Std())
+	if err := c.frontier.Values(valueAside, func(name string, _ []byte) error {
+		c.aside.add(strings.TrimPrefix(name, valueAside))
+		return nil
+	}); err != nil {
+		return err
+	}
 	return c.writeSettings()
 }
 

@@ -35,11 +35,11 @@ func (c *Crawl) explainRobots(t fetch.Target, subject *scope.Subject) (string, e
 	if subject.Settings.Robots == harvest.RobotsIgnore {
 		return "ignored", nil
 	}
-	facts, err := c.servers.site(t.Scheme, t.Authority, time.Now())
+	facts, _, err := c.servers.site(t, time.Now())
 	if err != nil || facts == nil {
 		return "not known yet", err
 	}
-	precluded, why := c.scope.Precluded(subject, facts.rules)
+	precluded, why := c.scope.Precluded(subject, facts.rulesFor(subject.Settings.RobotsAgent()))
 	if precluded {
 		return "forbids it: " + why, nil
 	}

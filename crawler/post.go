@@ -29,10 +29,13 @@ type outcome struct {
 
 // postProcess ends a visit: what was learnt of servers is kept, links that the scope accepts are queued, the URI is finished.
 func (w *worker) postProcess(ctx context.Context, v *visit) error {
-	if err := w.learn(ctx, v); err != nil {
+	if err := w.learn(v); err != nil {
 		return err
 	}
 	u := v.uri
+	if forRules(u, v.status) {
+		v.links.Links = nil
+	}
 	forgotten := w.frontier.Forgotten()
 	w.found = w.accepted(w.found[:0], u, v.links.Links, &w.link)
 	w.tellTraps()
@@ -52,6 +55,7 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 		}
 		out.domain, out.bytes = v.subject.Domain(), o.Bytes
 	}
+	w.endTurn(v) // before another may be given out
 	if _, err := w.frontier.Finish(u, o, w.found); err != nil {
 		return err
 	}
@@ -95,6 +99,11 @@ func (w *worker) line(v *visit) report.Line {
 		line.Size, line.MIME = v.exchange.BodySize, v.exchange.Head.Get("Content-Type")
 	}
 	return line
+}
+
+// forRules tells whether a URI was fetched for what it says of robots alone: what a robots.txt redirects to, and the redirect.
+func forRules(u *frontier.URI, status int) bool {
+	return strings.HasPrefix(u.Key, robotsKey) || isPrerequisite(u) && redirects(status) && !strings.HasPrefix(u.Key, loginKey)
 }
 
 func redirects(status int) bool { return status >= 300 && status < 400 }
@@ -179,74 +188,23 @@ func kindOf(status int) frontier.Kind {
 }
 
 // learn takes in the answers of prerequisites.
-func (w *worker) learn(ctx context.Context, v *visit) error {
+func (w *worker) learn(v *visit) error {
 	switch {
 	case v.answer != nil:
 		return w.servers.learnAnswer(v.host, v.answer)
-	case v.detour:
-		return nil
-	case v.target.URL == "" || !isRobots(v.target) || v.status == codePrecluded:
+	case v.detour, v.target.URL == "", !isRobots(v.target) && !isPrerequisite(v.uri), v.status == codePrecluded:
 		return nil
 	case v.exchange == nil && !isPrerequisite(v.uri):
 		return nil // refused before it was asked for
 	}
-	status, body := v.status, v.robotsBody()
-	if to := v.links.Target(); redirects(status) && to != "" {
-		var err error
-		status, body, err = w.followRobots(ctx, v, to)
-		if err != nil || ctx.Err() != nil {
-			return err // cut off, nothing is learnt: it will be asked again
+	a := answer{status: v.status}
+	a.body, a.unreadable = v.robotsBody()
+	if redirects(v.status) {
+		if t, err := fetch.ParseTarget(v.links.Target()); err == nil {
+			a.redirect = addressOf(t)
 		}
 	}
-	return w.servers.learnSite(v.target.Scheme, v.target.Authority, status, body)
-}
-
-// maxRobotsRedirects is how many redirects of a robots.txt are followed (RFC 9309 asks for five).
-const maxRobotsRedirects = 5
-
-// followRobots fetches what a robots.txt redirects to, at once and each as a URI of its own. Where that cannot
-// be had, the answer is 404: the site has no rules.
-func (w *worker) followRobots(ctx context.Context, v *visit, url string) (status int, body []byte, err error) {
-	const none = 404
-	from, wait := v.uri, w.politeness(v)
-	for range maxRobotsRedirects {
-		if !pause(ctx, wait) {
-			return none, nil, nil
-		}
-		t, err := fetch.ParseTarget(url)
-		if err != nil {
-			return none, nil, nil
-		}
-		set := w.settingsOf(t)
-		asked := w.entry(url, t, set)
-		asked.Path, asked.Via, asked.Source, asked.Priority = from.Path+"R", from.URL, from.Source, frontier.Prerequisite
-		u, err := w.frontier.Claim(asked)
-		if err != nil || u == nil {
-			return none, nil, err
-		}
-		hop := &visit{uri: u, target: t, set: set, subject: &scope.Subject{URL: url, Path: u.Path, Via: u.Via, Source: u.Source, Settings: set}, detour: true}
-		url = ""
-		err = w.fetchNow(ctx, hop, fetch.Request{Target: t})
-		if ctx.Err() != nil && len(hop.records) == 0 {
-			w.frontier.Return(u, 0)
-			return none, nil, err
-		}
-		if err == nil {
-			wait = w.politeness(hop)
-			status, body = hop.status, append([]byte(nil), hop.robotsBody()...)
-			if redirects(status) {
-				url = hop.links.Target()
-			}
-			hop.links.Links = nil
-			err = w.postProcess(ctx, hop)
-		}
-		w.release(hop)
-		if err != nil || url == "" {
-			return max(status, 0), body, err
-		}
-		from = u
-	}
-	return none, nil, nil
+	return w.servers.learnRobots(v.target, a)
 }
 
 // pause waits, and reports false if ctx ended first.

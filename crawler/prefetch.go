@@ -23,6 +23,9 @@ const (
 // preFetch decides whether the URI is to be fetched at all and whether something else has to be known first.
 func (w *worker) preFetch(ctx context.Context, v *visit) (step, error) {
 	u := v.uri
+	if moved, err := w.setAside(u); moved || err != nil {
+		return again, err
+	}
 	if host, ok := strings.CutPrefix(u.URL, "dns:"); ok {
 		v.host = host
 		return next, nil
@@ -36,7 +39,7 @@ func (w *worker) preFetch(ctx context.Context, v *visit) (step, error) {
 		return over, nil
 	}
 	v.target, v.set = target, w.settingsOf(target)
-	v.subject.Settings = v.set
+	v.subject.Settings, v.subject.Queue = v.set, queueOf(target, v.set)
 	v.subject.Unresolved = w.looksUp(target)
 	if to, err := w.judge(v); to != next || err != nil {
 		return to, err
@@ -162,30 +165,45 @@ func (w *worker) addresses(v *visit) (step, error) {
 	return over, nil
 }
 
-// robots asks the site's robots.txt, which has to be fetched first.
+// robots asks the site's robots.txt, which has to be fetched first, and what it redirects to as well.
 func (w *worker) robots(v *visit) (step, error) {
-	facts, err := w.servers.site(v.target.Scheme, v.target.Authority, time.Now())
+	facts, first, err := w.servers.site(v.target, time.Now())
 	switch {
 	case err != nil:
 		return over, err
 	case facts == nil:
-		return again, w.frontier.Defer(v.uri, w.prerequisite(v.uri, robotsURL(v.target)))
+		return again, w.frontier.Defer(v.uri, w.prerequisite(v.uri, first))
 	case facts.Unreachable && v.set.Robots != harvest.RobotsCustom:
 		v.status = codeNoRobots
 		return over, nil
 	}
-	if precluded, _ := w.scope.Precluded(v.subject, facts.rules); precluded {
+	if precluded, _ := w.scope.Precluded(v.subject, facts.rulesFor(v.set.RobotsAgent())); precluded {
 		v.status = codePrecluded
 		return over, nil
 	}
 	return next, nil
 }
 
+// robotsKey begins what the frontier knows a document by that a robots.txt redirects to and that is none itself: it is fetched beside what
+// may be fetched from the same address, whose links count.
+const robotsKey = "robots "
+
+// prerequisite is a URI that has to be fetched before u, in the same queue.
 func (w *worker) prerequisite(u *frontier.URI, url string) frontier.URI {
-	return frontier.URI{URL: url, Path: u.Path + "P", Via: u.URL, Source: u.Source, Queue: u.Queue, Host: u.Host}
+	first := frontier.URI{URL: url, Path: u.Path + "P", Via: u.URL, Source: u.Source, Queue: u.Queue, Host: u.Host}
+	if t, err := fetch.ParseTarget(url); err == nil {
+		first.Host = t.Authority
+		if !isRobots(t) {
+			first.Key = robotsKey + url
+		}
+	}
+	return first
 }
 
 func isPrerequisite(u *frontier.URI) bool { return strings.HasSuffix(u.Path, "P") }
+
+// addressOf is a URL without what a server is not sent.
+func addressOf(t fetch.Target) string { return t.Scheme + "://" + t.Authority + t.Path }
 
 func robotsURL(t fetch.Target) string { return t.Scheme + "://" + t.Authority + "/robots.txt" }
 
@@ -249,9 +267,5 @@ func (w *worker) sendForm(ctx context.Context, v *visit, cred harvest.Credential
 	}
 	w.frontier.SetValue(valueLogin+cred.URL, []byte("1"))
 	w.cookies.due.Store(true)
-	if err := w.postProcess(ctx, hop); err != nil {
-		return false, err
-	}
-	pause(ctx, w.politeness(hop))
-	return true, nil
+	return true, w.postProcess(ctx, hop)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
@@ -24,6 +25,9 @@ const (
 // entry is a URI as the frontier takes it: by what it is known, in which queue it stands, and what it costs.
 func (c *Crawl) entry(url string, t fetch.Target, s *harvest.Settings) frontier.URI {
 	u := frontier.URI{URL: url, Queue: queueOf(t, s), Cost: cost(t, s)}
+	if site := t.Scheme + "://" + t.Authority; c.aside.has(site) {
+		u.Queue = site
+	}
 	if key := c.canon.Canonical(url); key != url {
 		u.Key = key
 	}
@@ -40,6 +44,76 @@ func queueOf(t fetch.Target, s *harvest.Settings) string {
 		subject := scope.Subject{URL: t.URL}
 		return subject.Domain()
 	})
+}
+
+// asideSites are the sites, as "https://example.org", that have a queue of their own as they did not answer: what shared their queue goes on without
+// them. The queue is a place to wait in alone: turns at the host are those of all its URIs. It is safe for concurrent use.
+type asideSites struct {
+	mu    sync.RWMutex
+	sites map[string]bool
+}
+
+func (a *asideSites) has(site string) bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return a.sites[site]
+}
+
+func (a *asideSites) any() bool {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	return len(a.sites) > 0
+}
+
+func (a *asideSites) add(site string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sites == nil {
+		a.sites = map[string]bool{}
+	}
+	a.sites[site] = true
+}
+
+// siteOf is the site that a URI is for: its own or, of a prerequisite, that of the URI which needs it; "" if there is none.
+func siteOf(u *frontier.URI) string {
+	url := u.URL
+	if isPrerequisite(u) {
+		url = u.Via
+	}
+	t, err := fetch.ParseTarget(url)
+	if err != nil {
+		return ""
+	}
+	return t.Scheme + "://" + t.Authority
+}
+
+// setAside moves a URI of a site that has a queue of its own there, and tells whether it did.
+func (w *worker) setAside(u *frontier.URI) (bool, error) {
+	if !w.aside.any() {
+		return false, nil
+	}
+	site := siteOf(u)
+	if site == "" || u.Queue == site || !w.aside.has(site) {
+		return false, nil
+	}
+	return true, w.frontier.Move(u, site)
+}
+
+// retryApart gives a URI back whose site does not answer, to be tried again after delay. What else is in its queue goes on meanwhile.
+func (w *worker) retryApart(v *visit, delay time.Duration) error {
+	wait := w.politeness(v)
+	w.endTurn(v)
+	site := siteOf(v.uri)
+	if site == "" {
+		w.frontier.Retry(v.uri, delay, wait, true)
+		return nil
+	}
+	moved, err := w.frontier.RetryApart(v.uri, site, site+"/", delay, wait)
+	if moved {
+		w.aside.add(site)
+		w.frontier.SetValue(valueAside+site, []byte("1"))
+	}
+	return err
 }
 
 // longPath is from where a path costs more.

@@ -3,7 +3,9 @@ package crawler
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -215,14 +217,15 @@ func (v *visit) times() (begin time.Time, took time.Duration) {
 	return time.Time{}, 0
 }
 
-// robotsBody is the part of a robots.txt that is read.
-func (v *visit) robotsBody() []byte {
+// robotsBody is the part of a robots.txt that is read, or that it cannot be.
+func (v *visit) robotsBody() (body []byte, unreadable bool) {
 	if v.exchange == nil || v.status < 200 || v.status > 299 {
-		return nil
+		return nil, false
 	}
 	body, err := v.exchange.Payload(scope.MaxRobots)
-	if err != nil && len(body) == 0 {
-		return nil
+	if err == nil || errors.Is(err, fetch.ErrCoding) {
+		return body, false
 	}
-	return body
+	cutOff := v.exchange.Truncated != "" && errors.Is(err, io.ErrUnexpectedEOF) // what came counts
+	return body, !cutOff
 }

@@ -291,6 +291,7 @@ type group struct {
 	date        time.Time
 	status      int // HTTP; 1 for DNS; 0 if its head cannot be read
 	robots      []byte
+	unreadable  bool // robots cannot be decoded
 	blockSize   int64
 	bodySize    int64
 	digest      string
@@ -388,12 +389,14 @@ func (g *group) take(rec *warc.Record) error {
 		if t, err := fetch.ParseTarget(g.uri); err == nil && isRobots(t) {
 			content, err := rec.Content()
 			if err != nil {
-				return nil // it cannot be decoded, and says nothing
+				g.unreadable = true
+				return nil
 			}
 			g.robots, err = io.ReadAll(io.LimitReader(content, scope.MaxRobots))
 			if err = errors.Join(err, content.Close()); damaged(err) {
 				return err
 			}
+			g.unreadable = err != nil
 		}
 	case warc.TypeMetadata:
 		text, err := io.ReadAll(io.LimitReader(rec.Block, 64<<20))

@@ -66,6 +66,9 @@ func (c *Crawl) replayGroup(g *group) error {
 		}
 	}
 	o.Dedup = g.dedup
+	if forRules(u, g.status) {
+		g.links = nil
+	}
 	_, err = c.frontier.Finish(u, o, c.accepted(nil, u, g.links, &subject))
 	return err
 }
@@ -95,10 +98,10 @@ func (c *Crawl) relearn(g *group) error {
 		c.frontier.SetValue(valueLogin+url, []byte("1"))
 		return nil
 	}
-	if !isRobots(t) || redirects(g.status) {
-		return nil // where a redirect led is asked again
+	if !isRobots(t) || redirects(g.status) || g.unreadable {
+		return nil // it is asked for again, as is where a redirect led
 	}
-	return c.servers.learnSite(t.Scheme, t.Authority, g.status, g.robots)
+	return c.servers.learnRobots(t, answer{status: g.status, body: g.robots})
 }
 
 // rememberGroup keeps of a replayed answer what later URIs of this job, and later jobs, may refer to. It returns the URI's record.

@@ -11,7 +11,6 @@ import (
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
 	"holdfast/crawler/scope"
-	"holdfast/harvest"
 )
 
 // How long what was learnt about a server holds.
@@ -19,6 +18,7 @@ const (
 	robotsLifetime  = 24 * time.Hour
 	failureLifetime = time.Hour
 	maxServers      = 20_000 // in memory, of each kind
+	maxNames        = 8      // that a robots.txt is kept read for
 )
 
 // hostFacts are where a host is. No address: its name could not be found.
@@ -27,14 +27,34 @@ type hostFacts struct {
 	Expires time.Time    `json:"expires"`
 }
 
-// siteFacts are what a site's robots.txt said.
+// siteFacts are what a robots.txt said: a site's own, or one that such a one redirects to.
 type siteFacts struct {
 	Body        []byte    `json:"body,omitempty"`
-	DenyAll     bool      `json:"deny_all,omitempty"`    // 5xx
+	Redirect    string    `json:"redirect,omitempty"`    // it stands there
+	DenyAll     bool      `json:"deny_all,omitempty"`    // 5xx, or what it says cannot be read
 	Unreachable bool      `json:"unreachable,omitempty"` // it could not be fetched
 	Expires     time.Time `json:"expires"`
 
-	rules *scope.Robots
+	mu    sync.Mutex
+	rules map[string]*scope.Robots // by the name it is read for
+}
+
+// rulesFor is what it says to the crawler of that name.
+func (f *siteFacts) rulesFor(name string) *scope.Robots {
+	if f.DenyAll {
+		return scope.DenyAll()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.rules[name]
+	if r == nil {
+		if f.rules == nil || len(f.rules) >= maxNames {
+			f.rules = map[string]*scope.Robots{}
+		}
+		r = scope.ParseRobots(f.Body, name)
+		f.rules[name] = r
+	}
+	return r
 }
 
 // servers remembers what was learnt about hosts and sites. All of it is kept in the frontier, some in memory.
@@ -42,7 +62,7 @@ type servers struct {
 	frontier *frontier.Frontier
 	mu       sync.Mutex
 	hosts    map[string]*hostFacts
-	sites    map[string]*siteFacts
+	sites    map[string]*siteFacts // by the URL of the robots.txt
 }
 
 func newServers(f *frontier.Frontier) *servers {
@@ -67,39 +87,51 @@ func (s *servers) host(name string, now time.Time) (*hostFacts, error) {
 	return f, nil
 }
 
-// site returns what is known and still holds of a site's robots.txt, or nil.
-func (s *servers) site(scheme, authority string, now time.Time) (*siteFacts, error) {
+// maxRobotsRedirects is how many redirects of a robots.txt are followed (RFC 9309 asks for five).
+const maxRobotsRedirects = 5
+
+// site returns what is known and still holds of a site's robots.txt, where it redirects of the one that it leads to; or nil and the URL
+// that has to be asked for first. After too many redirects the site has no rules.
+func (s *servers) site(t fetch.Target, now time.Time) (facts *siteFacts, first string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := scheme + "://" + authority
-	f := s.sites[name]
-	if f == nil {
-		f = &siteFacts{}
-		if ok, err := s.load("robots/"+name, f); !ok || err != nil {
-			return nil, err
+	url := robotsURL(t)
+	for range maxRobotsRedirects + 1 {
+		f := s.sites[url]
+		if f == nil {
+			f = &siteFacts{}
+			if ok, err := s.load("robots/"+url, f); err != nil {
+				return nil, "", err
+			} else if !ok {
+				return nil, url, nil
+			}
+			keep(s.sites, url, f)
 		}
-		f.parse()
-		keep(s.sites, name, f)
+		if f.Expires.Before(now) {
+			return nil, url, nil
+		}
+		if f.Redirect == "" {
+			return f, "", nil
+		}
+		url = f.Redirect
 	}
-	if f.Expires.Before(now) {
-		return nil, nil
-	}
-	return f, nil
+	return &siteFacts{}, "", nil
 }
 
-func (f *siteFacts) parse() {
-	f.rules = scope.ParseRobots(f.Body, harvest.Product)
-	if f.DenyAll {
-		f.rules = scope.DenyAll()
-	}
-}
-
-// delay is the Crawl-delay of a site, as far as it is in memory.
-func (s *servers) delay(scheme, authority string) time.Duration {
+// delay is the Crawl-delay of a site for the crawler of that name, as far as it is in memory.
+func (s *servers) delay(t fetch.Target, name string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f := s.sites[scheme+"://"+authority]; f != nil {
-		return f.rules.Delay()
+	url := robotsURL(t)
+	for range maxRobotsRedirects + 1 {
+		f := s.sites[url]
+		switch {
+		case f == nil:
+			return 0
+		case f.Redirect == "":
+			return f.rulesFor(name).Delay()
+		}
+		url = f.Redirect
 	}
 	return 0
 }
@@ -112,24 +144,34 @@ func (s *servers) learnHost(name string, addrs []netip.Addr, lifetime time.Durat
 	return s.store("dns/"+name, f)
 }
 
-// learnSite takes in the answer to a request for robots.txt by RFC 9309: success counts as it says, a
-// client error allows everything, a server error forbids everything, silence leaves the site alone.
-func (s *servers) learnSite(scheme, authority string, status int, body []byte) error {
+// answer is how a request for a robots.txt ended.
+type answer struct {
+	status     int
+	body       []byte // of a success
+	unreadable bool   // what it says cannot be told
+	redirect   string // where it leads, if that may be fetched
+}
+
+// learnRobots takes in the answer to a request for a robots.txt by RFC 9309: success counts as it says, a client error allows everything,
+// a server error or one that cannot be read forbids everything, as does a server that has had too many requests; silence leaves the
+// site alone.
+func (s *servers) learnRobots(t fetch.Target, a answer) error {
 	f := &siteFacts{Expires: time.Now().Add(robotsLifetime)}
 	switch {
-	case status >= 200 && status < 300:
-		f.Body = append([]byte(nil), body[:min(len(body), scope.MaxRobots)]...)
-	case status >= 500:
+	case a.status >= 500 || a.status == 429 || a.unreadable:
 		f.DenyAll, f.Expires = true, time.Now().Add(failureLifetime)
-	case status <= 0:
+	case a.status >= 200 && a.status < 300:
+		f.Body = append([]byte(nil), a.body[:min(len(a.body), scope.MaxRobots)]...)
+	case redirects(a.status):
+		f.Redirect = a.redirect
+	case a.status <= 0:
 		f.Unreachable, f.Expires = true, time.Now().Add(failureLifetime)
 	}
-	f.parse()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := scheme + "://" + authority
-	keep(s.sites, name, f)
-	return s.store("robots/"+name, f)
+	url := addressOf(t)
+	keep(s.sites, url, f)
+	return s.store("robots/"+url, f)
 }
 
 // forgetUnreachable has robots.txt asked for again where it could not be had: it may have been blocked.

@@ -1,9 +1,11 @@
 package crawler
 
 import (
+	"errors"
 	"io"
 
 	"holdfast/crawler/events"
+	"holdfast/crawler/fetch"
 	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
 )
@@ -19,7 +21,7 @@ func (w *worker) observe(v *visit) {
 	w.scope.Observe(v.subject, scope.Page{
 		Text: func() []byte {
 			text, err := v.exchange.Payload(maxTrapText)
-			if err != nil {
+			if err != nil && !errors.Is(err, fetch.ErrCoding) {
 				return nil
 			}
 			return text

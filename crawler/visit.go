@@ -24,9 +24,8 @@ type visit struct {
 	subject *scope.Subject    // it, to be judged
 	factor  int               // by which its host's rests are longer; 0: its host was not asked for
 	target  fetch.Target      // zero for dns:
-	turnAt  string            // the host that it has a turn at
-	address string            // the address that it has a turn at
-	entered string            // the queue that it is counted in, where pages may ask the same host
+	turns   []string          // that it has in this crawl
+	turnAt  string            // the host that it has a turn at among crawls
 	host    string            // of a dns: URI
 	detour  bool              // its answer tells nothing of its own site
 	addrs   []netip.Addr
@@ -165,8 +164,8 @@ func (w *worker) fetch(ctx context.Context, v *visit) (step, error) {
 	if x := v.exchange; x.Status <= 0 {
 		return w.failed(ctx, v, x.Err, x.Permanent)
 	}
-	if to, given := w.tooMany(v); given {
-		return to, nil
+	if to, given, err := w.tooMany(v); given {
+		return to, err
 	}
 	return next, nil
 }
@@ -203,7 +202,7 @@ func (w *worker) ask(ctx context.Context, v *visit) error {
 func (w *worker) request(ctx context.Context, v *visit) (fetch.Request, error) {
 	s := v.set
 	r := fetch.Request{Target: v.target, Addrs: v.addrs, Referer: v.referer(), Authorization: w.logins.Authorization(v.target, "GET"),
-		Way: w.plan.Load().routes.Way(v.target.Host), Limiters: [2]*fetch.Limiter{w.limiters.get(v.uri.Queue, s.HostBandwidth), w.bandwidth}}
+		Way: w.plan.Load().routes.Way(v.target.Host), Limiters: [2]*fetch.Limiter{w.limiters.get(queueOf(v.target, s), s.HostBandwidth), w.bandwidth}}
 	r.Configure(s)
 	if s.Cookies {
 		r.Cookie = w.jar.Cookie(v.target, time.Now())
@@ -272,21 +271,26 @@ func answered(subject *scope.Subject, head fetch.Head, length int64) {
 	subject.Length, subject.Header = length, head.Get
 }
 
-// tooMany gives a URI back whose server wants to be left alone for a while.
-func (w *worker) tooMany(v *visit) (step, bool) {
+// tooMany gives a URI back whose server wants to be left alone for a while, and a robots.txt that it cannot answer for now.
+func (w *worker) tooMany(v *visit) (to step, given bool, err error) {
 	x := v.exchange
-	if x.Status != 429 && x.Status != 503 || x.RetryAfter <= 0 || v.uri.Tries >= v.set.MaxRetries || isPrerequisite(v.uri) {
-		return next, false
-	}
+	busy, rules := x.Status == 429 || x.Status == 503, isPrerequisite(v.uri)
 	rest := min(x.RetryAfter, v.set.MaxRetryAfter.Std())
-	if rest <= 0 {
-		return next, false
+	asked := busy && rest > 0
+	if v.uri.Tries >= v.set.MaxRetries || !asked && !(rules && (busy || x.Status >= 500)) {
+		return next, false, nil
+	}
+	v.uri.Status = x.Status
+	if !asked {
+		v.problem = fmt.Errorf("robots.txt cannot be had for now; to be tried again in %v", v.set.RetryDelay)
+		w.tell(v)
+		return again, true, w.retryApart(v, v.set.RetryDelay.Std())
 	}
 	v.problem = fmt.Errorf("the server asks to be left alone for %v; to be tried again", x.RetryAfter)
 	w.tell(v)
-	v.uri.Status = x.Status
+	w.endTurn(v)
 	w.frontier.Retry(v.uri, rest, max(rest, w.politeness(v)), true)
-	return again, true
+	return again, true, nil
 }
 
 // codeKilled is how a URI ends whose fetch an operator broke off.
@@ -309,10 +313,13 @@ func (w *worker) failed(ctx context.Context, v *visit, cause error, permanent bo
 	if permanent || v.uri.Tries >= v.set.MaxRetries {
 		return over, nil
 	}
-	hostDown := v.status == fetch.CodeDNSFailed || v.status == fetch.CodeConnectFailed
 	v.uri.Status = v.status
 	w.tell(v)
-	w.frontier.Retry(v.uri, v.set.RetryDelay.Std(), w.politeness(v), hostDown || isPrerequisite(v.uri))
+	if v.status == fetch.CodeDNSFailed || v.status == fetch.CodeConnectFailed || isPrerequisite(v.uri) {
+		return again, w.retryApart(v, v.set.RetryDelay.Std())
+	}
+	w.endTurn(v)
+	w.frontier.Retry(v.uri, v.set.RetryDelay.Std(), w.politeness(v), false)
 	return again, nil
 }
 
@@ -341,7 +348,7 @@ func (c *Crawl) politeness(v *visit) time.Duration {
 	wait := time.Duration(float64(v.exchange.Duration) * s.DelayFactor)
 	wait = min(max(wait, s.MinDelay.Std()), s.MaxDelay.Std())
 	if s.Robots == harvest.RobotsObey || s.Robots == harvest.RobotsSome {
-		wait = max(wait, min(c.servers.delay(v.target.Scheme, v.target.Authority), s.MaxCrawlDelay.Std()))
+		wait = max(wait, min(c.servers.delay(v.target, s.RobotsAgent()), s.MaxCrawlDelay.Std()))
 	}
 	if after := v.exchange.RetryAfter; after > 0 && (v.status == 429 || v.status == 503) {
 		wait = max(wait, min(after, s.MaxRetryAfter.Std()))

@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -69,7 +70,8 @@ func ParsePatch(given []string) (map[string]json.RawMessage, error) {
 	return patch, nil
 }
 
-// Change returns the settings with some of them changed while a crawl runs. A setting that cannot be changed then is refused.
+// Change returns the settings with some of them changed while a crawl runs. A setting that cannot be changed then is refused, in a sheet
+// as well; sheets that set such a one stay as they are.
 func (s Settings) Change(patch map[string]json.RawMessage) (Settings, error) {
 	live := map[string]bool{}
 	for _, group := range settingGroups() {
@@ -77,6 +79,7 @@ func (s Settings) Change(patch map[string]json.RawMessage) (Settings, error) {
 			live[r.Name] = r.Live
 		}
 	}
+	before := s.Sheets
 	for name, value := range patch {
 		if ok, known := live[name]; known && !ok {
 			return s, invalid(name, "a change", "no change while the crawl runs")
@@ -85,5 +88,44 @@ func (s Settings) Change(patch map[string]json.RawMessage) (Settings, error) {
 			return s, err
 		}
 	}
-	return s, s.Validate()
+	if err := s.Validate(); err != nil {
+		return s, err
+	}
+	if _, ok := patch["sheets"]; ok {
+		if name, differs := fixedDiffers(before, s.Sheets, live); differs {
+			return s, invalid("sheets: "+name, "a change of a setting that is not live", "no change of such while the crawl runs: the sheets that set them stay, in their order")
+		}
+	}
+	return s, nil
+}
+
+// fixedDiffers tells whether sheets differ in what they set that is not live, and the name of the first that does.
+func fixedDiffers(before, after []Sheet, live map[string]bool) (name string, differs bool) {
+	old, now := fixedParts(before, live), fixedParts(after, live)
+	for i := range max(len(old), len(now)) {
+		switch {
+		case i >= len(now):
+			return old[i].Name, true
+		case i >= len(old) || !reflect.DeepEqual(old[i], now[i]):
+			return now[i].Name, true
+		}
+	}
+	return "", false
+}
+
+// fixedParts are the sheets that set what is not live, with that alone.
+func fixedParts(sheets []Sheet, live map[string]bool) (fixed []Sheet) {
+	for _, sheet := range sheets {
+		part := map[string]json.RawMessage{}
+		for name, value := range sheet.Settings {
+			var plain bytes.Buffer
+			if err := json.Compact(&plain, value); !live[name] && err == nil {
+				part[name] = plain.Bytes()
+			}
+		}
+		if sheet.Settings = part; len(part) > 0 {
+			fixed = append(fixed, sheet)
+		}
+	}
+	return fixed
 }

@@ -113,6 +113,9 @@ func (s Settings) validateText() error {
 	if s.UserAgent == "" || !printable(s.UserAgent) {
 		return invalid("user_agent", strconv.Quote(s.UserAgent), "printable ASCII text")
 	}
+	if productEnd(s.RobotsName) < len(s.RobotsName) {
+		return invalid("robots_name", strconv.Quote(s.RobotsName), "letters, dashes and underscores, as RFC 9309 has it")
+	}
 	if !printable(s.Operator) {
 		return invalid("operator", strconv.Quote(s.Operator), "printable ASCII text")
 	}

@@ -141,6 +141,8 @@ func identitySettings() []Setting {
 		{Name: "operator_contact", Level: OfJob, Help: "An http(s) URL or an e-mail address for site owners. Without one only loopback is crawled."},
 		{Name: "operator", Level: OfJob, Help: "Who crawls, for the warcinfo records."},
 		{Name: "robots", Level: OfURI, Live: true, Allowed: []string{"obey", "ignore", "custom", "some"}, Help: "What robots.txt means: obey it; do not even fetch it; fetch it but obey robots_text; or obey it for robots_paths alone."},
+		{Name: "robots_name", Level: OfURI, Live: true,
+			Help: "The name by which robots.txt speaks to this crawler, of letters, dashes and underscores. Without one it is the product that user_agent names."},
 		{Name: "robots_text", Level: OfURI, Live: true, Help: "A robots.txt of one's own, for robots custom."},
 		{Name: "robots_paths", Level: OfURI, Live: true, Help: "Paths, as in a robots.txt, for which robots some obeys."},
 		{Name: "meta_robots", Level: OfURI, Live: true, Allowed: []string{"ignore", "obey"}, Help: "What nofollow and noindex in meta elements and X-Robots-Tag headers mean: nothing, or do not follow and do not keep."},

@@ -49,6 +49,7 @@ type Settings struct {
 	OperatorContact string       `json:"operator_contact"`
 	Operator        string       `json:"operator,omitempty"`
 	Robots          RobotsPolicy `json:"robots"`
+	RobotsName      string       `json:"robots_name,omitempty"`
 	RobotsText      string       `json:"robots_text,omitempty"`
 	RobotsPaths     []string     `json:"robots_paths,omitempty"`
 	MetaRobots      string       `json:"meta_robots"`
@@ -130,7 +131,7 @@ const (
 	RobotsSome   RobotsPolicy = "some"   // fetch, record, and obey for the paths of robots_paths alone
 )
 
-// Product is the name robots.txt knows this crawler by.
+// Product is the name robots.txt knows this crawler by, unless the settings say otherwise.
 const Product = "holdfast"
 
 // Rule is one decide rule: it says Decision to the URIs it matches and nothing to the others. Of a sequence, the
@@ -228,6 +229,32 @@ func (s Settings) Agent() string {
 		contact = "local-test"
 	}
 	return strings.ReplaceAll(s.UserAgent, "{contact}", contact)
+}
+
+// RobotsAgent is the name by which robots.txt speaks to this crawler: robots_name or else, as far as RFC 9309 allows, the product that
+// user_agent names, in browsers' form the one that is "compatible". It is Product where that names none, or a browser.
+func (s Settings) RobotsAgent() string {
+	if s.RobotsName != "" {
+		return s.RobotsName
+	}
+	agent := s.UserAgent
+	if _, after, ok := strings.Cut(agent, "compatible;"); ok {
+		agent = strings.TrimLeft(after, " ")
+	}
+	if name := agent[:productEnd(agent)]; name != "" && name != "Mozilla" {
+		return name
+	}
+	return Product
+}
+
+// productEnd is how much of s is letters, dashes and underscores, of which RFC 9309 makes a crawler's name.
+func productEnd(s string) int {
+	for i := range len(s) {
+		if c := s[i]; !(c|0x20 >= 'a' && c|0x20 <= 'z' || c == '-' || c == '_') {
+			return i
+		}
+	}
+	return len(s)
 }
 
 // From is the From header's value: the contact where that is an e-mail address, else "".

@@ -259,20 +259,22 @@ func (s Sheet) validate(base Settings) error {
 	if _, err := s.compile(); err != nil {
 		return err
 	}
-	known := map[string]Level{}
+	known := map[string]Setting{}
 	for _, group := range settingGroups() {
 		for _, r := range group.settings {
-			known[r.Name] = r.Level
+			known[r.Name] = r
 		}
 	}
 	base.Sheets = nil
 	for name, value := range s.Settings {
-		level, ok := known[name]
+		setting, ok := known[name]
 		switch {
 		case !ok:
 			return invalid("sheets: "+s.Name, strconv.Quote(name), "a setting"+DidYouMean(name, maps.Keys(known)))
-		case level != OfURI:
+		case setting.Level != OfURI:
 			return invalid("sheets: "+s.Name, name, "settings that may differ by URI; "+name+" holds for the whole job")
+		case !setting.Live && (s.From != s.Until || len(s.Days) > 0):
+			return invalid("sheets: "+s.Name, name, "settings that may change while the crawl runs; the sheet is for a time, and "+name+" may not")
 		}
 		if err := base.set(name, value); err != nil {
 			return fmt.Errorf("sheets: %s: %w", s.Name, err)

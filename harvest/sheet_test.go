@@ -164,6 +164,9 @@ func TestSheetsThatCannotBe(t *testing.T) {
 		`"friday", allowed: mon to sun`:  {Name: "a", Days: []string{"friday"}, Settings: set("max_hops", "1")},
 		"from and until, or neither":     {Name: "a", From: "10:00", Settings: set("max_hops", "1")},
 		"min_delay: given 10m0s":         {Name: "a", Settings: set("min_delay", `"10m"`)},
+		"is for a time":                  {Name: "a", From: "22:00", Until: "06:00", Settings: set("queue_name", `"q"`)},
+		"and queue_name may not":         {Name: "a", Days: []string{"fri"}, Settings: set("queue_name", `"q"`)},
+		"queue_by holds for the whole":   {Name: "a", From: "22:00", Until: "06:00", Settings: set("queue_by", `"ip"`)},
 		`extractors: given "flash", all`: {Name: "a", Settings: set("extractors", `["flash"]`)},
 	} {
 		s := DefaultSettings()
@@ -183,6 +186,72 @@ func TestChange(t *testing.T) {
 	for _, wrong := range []map[string]json.RawMessage{set("warc_bytes", "5000"), set("nothing", "1"), set("workers", "0")} {
 		if _, err := s.Change(wrong); !errors.Is(err, ErrInvalid) {
 			t.Errorf("change %s: %v", wrong, err)
+		}
+	}
+}
+
+// What is not live is not changed by way of a sheet: sheets that set such stay, others may come, go and change.
+func TestChangeOfSheets(t *testing.T) {
+	queue := Sheet{Name: "one server", Prefixes: []string{"http://(org,"}, Settings: set("queue_name", `"q"`, "min_delay", `"4s"`)}
+	other := Sheet{Name: "other", Prefixes: []string{"http://(com,"}, Settings: set("max_hops", "1")}
+	vary := func(change func(*Sheet)) Sheet {
+		s := queue
+		s.Settings = set("queue_name", ` "q"`, "min_delay", `"5s"`)
+		change(&s)
+		return s
+	}
+	for _, tt := range []struct {
+		name          string
+		before, after []Sheet
+		refused       string
+	}{
+		{"a new one", nil, []Sheet{queue}, "sheets: one server"},
+		{"taken away", []Sheet{queue}, []Sheet{other}, "sheets: one server"},
+		{"another value", []Sheet{queue}, []Sheet{vary(func(s *Sheet) { s.Settings["queue_name"] = json.RawMessage(`"r"`) })}, "sheets: one server"},
+		{"elsewhere", []Sheet{queue}, []Sheet{vary(func(s *Sheet) { s.Prefixes = nil })}, "sheets: one server"},
+		{"for a time", []Sheet{queue}, []Sheet{vary(func(s *Sheet) { s.From, s.Until = "10:00", "11:00" })}, "is for a time"},
+		{"other settings of it", []Sheet{queue}, []Sheet{vary(func(*Sheet) {})}, ""},
+		{"another beside it", []Sheet{queue}, []Sheet{other, queue}, ""},
+		{"no more of the others", []Sheet{other, queue}, []Sheet{queue}, ""},
+	} {
+		s := DefaultSettings()
+		s.Sheets = tt.before
+		value, err := json.Marshal(tt.after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Change(set("sheets", string(value)))
+		if tt.refused == "" && err != nil || tt.refused != "" && (!errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), tt.refused)) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.refused)
+		}
+	}
+}
+
+// The name that robots.txt speaks to us by.
+func TestRobotsAgent(t *testing.T) {
+	for _, tt := range []struct{ agent, name, want string }{
+		{DefaultSettings().UserAgent, "", "holdfast"},
+		{"Mozilla/5.0 (compatible; heritrix/3.4.0 +http://archive.example/)", "", "heritrix"},
+		{"Mozilla/5.0 (compatible; Some_Bot; +{contact})", "", "Some_Bot"},
+		{"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; Nice-Bot/2.1; +http://x.test/) Chrome/140.0 Safari/537.36", "", "Nice-Bot"},
+		{"MyBot/1.0 (+http://x.test/)", "", "MyBot"},
+		{"MyBot", "", "MyBot"},
+		{"bot2go/1.0", "", "bot"}, // what stands in a robots.txt is cut there, too
+		{"Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0", "", "holdfast"},
+		{"2bot/1.0", "", "holdfast"},
+		{"MyBot/1.0", "their-archive", "their-archive"},
+	} {
+		s := DefaultSettings()
+		s.UserAgent, s.RobotsName = tt.agent, tt.name
+		if got := s.RobotsAgent(); got != tt.want || s.Validate() != nil {
+			t.Errorf("%s, %q: %s, want %s; %v", tt.agent, tt.name, got, tt.want, s.Validate())
+		}
+	}
+	for _, wrong := range []string{"a b", "bot/1.0", "bot2", "é", "*"} {
+		s := DefaultSettings()
+		s.RobotsName = wrong
+		if err := s.Validate(); !errors.Is(err, ErrInvalid) {
+			t.Errorf("robots_name %q: %v", wrong, err)
 		}
 	}
 }

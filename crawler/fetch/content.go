@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Content returns the content without transfer and content coding, to be read piece by piece and closed before Release.
+// Content returns the content without transfer and content coding, or as it came where it is not coded as its head says, to be read piece by piece and closed before Release.
 func (x *Exchange) Content() (io.ReadCloser, error) {
 	if x.Response == nil {
 		return io.NopCloser(noContent{}), nil
@@ -19,7 +19,7 @@ func (x *Exchange) Content() (io.ReadCloser, error) {
 		plain = &dechunker{from: body}
 	}
 	coding := x.Head.codings()
-	decoded, done, err := decode(coding, plain)
+	decoded, _, done, err := decode(coding, plain)
 	if err != nil {
 		done()
 		return nil, fmt.Errorf("decode %.100q: %w", coding, err)

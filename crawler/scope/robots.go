@@ -9,14 +9,11 @@ import (
 	"strings"
 	"time"
 	"unicode/utf16"
-
-	"holdfast/harvest"
 )
 
 // Limits on a robots.txt (RFC 9309 asks for at least 500 KiB).
 const (
 	MaxRobots = 512 << 10
-	maxRules  = 20_000
 	maxLine   = 16 << 10 // the rest of a line does not count
 )
 
@@ -43,8 +40,8 @@ func ParseRobots(body []byte, product string) *Robots {
 }
 
 // parseOwnRobots reads a robots.txt that an operator gave, whose rules may stand without a group.
-func parseOwnRobots(text string) *Robots {
-	return parseRobots([]byte(text), harvest.Product, true)
+func parseOwnRobots(text, product string) *Robots {
+	return parseRobots([]byte(text), strings.ToLower(product), true)
 }
 
 // parsePaths makes of paths, as in a robots.txt, the Robots that allows all others.
@@ -180,7 +177,7 @@ func (r *Robots) crawlDelay(value string) {
 }
 
 func (r *Robots) rule(allow bool, value string) {
-	if value == "" || len(r.rules) >= maxRules {
+	if value == "" {
 		return
 	}
 	if value[0] != '/' && value[0] != '*' {

@@ -68,6 +68,7 @@ func TestRobotsCases(t *testing.T) {
 		{"line too long is cut", foo + "disallow: /x/" + strings.Repeat("a", 20000) + "\n", "FooBot", []string{"/fux"}, []string{"/x/" + strings.Repeat("a", 17000) + "/fux"}},
 		{"mixed line ends", "User-agent: *\r\n\r\nDisallow: /a\rDisallow: /b\n\rDisallow: /c", "x", []string{"/d"}, []string{"/a", "/b", "/c"}},
 		{"beyond the limit", all + "Disallow: /a\n" + strings.Repeat("#\n", MaxRobots/2) + "Disallow: /b\n", "x", []string{"/b"}, []string{"/a"}},
+		{"many rules", all + strings.Repeat("Disallow: /x\n", 30_000) + "Disallow: /b\n", "x", []string{"/a"}, []string{"/b"}},
 		{"within the limit", all + strings.Repeat("#\n", 500<<9) + "Disallow: /b\n", "x", []string{"/a"}, []string{"/b"}},
 		{"robots.txt itself", all + "Disallow: /\n", "x", []string{"/robots.txt", "/robots.txt?x"}, []string{"/robots.txt2"}},
 	}

@@ -127,7 +127,7 @@ func (c *compiled) compileRest(settings *harvest.Settings, log *slog.Logger) err
 	}
 	switch settings.Robots {
 	case harvest.RobotsCustom:
-		c.robots = parseOwnRobots(settings.RobotsText)
+		c.robots = parseOwnRobots(settings.RobotsText, settings.RobotsAgent())
 	case harvest.RobotsSome:
 		c.some = parsePaths(settings.RobotsPaths)
 	}

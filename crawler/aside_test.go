@@ -1,0 +1,82 @@
+package crawler
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/harvest"
+)
+
+// A site that does not answer holds up nothing but itself, though others share its queue: its URIs wait in a queue of their own, are tried
+// again together, also after the crawl is opened again, and fetched once the site is there.
+func TestDeadSiteWaitsAlone(t *testing.T) {
+	for _, robots := range []harvest.RobotsPolicy{harvest.RobotsObey, harvest.RobotsIgnore} {
+		t.Run(string(robots), func(t *testing.T) {
+			const pages = 30
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			dead := l.Addr().String()
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			s := newSite(t)
+			var links strings.Builder
+			for i := range pages {
+				fmt.Fprintf(&links, "<a href=http://%s/dead/%d>d</a> <a href=/p/%d>p</a> ", dead, i, i)
+			}
+			s.html("/{$}", links.String())
+			s.html("/p/", "page")
+			job := newJob(s.URL + "/")
+			job.Settings.Scope, job.Settings.QueueBy, job.Settings.Robots = harvest.ScopeDomain, queueByDomain, robots
+			job.Settings.MaxRetries, job.Settings.RetryDelay = 1000, harvest.Duration(time.Second)
+			job.Settings.MinDelay, job.Settings.MaxDelay = harvest.Duration(time.Millisecond), harvest.Duration(time.Millisecond)
+			dir := t.TempDir()
+			alive := start(t, Config{Dir: dir, Job: job})
+			until(t, "the others of the queue are fetched", func() bool { return s.counts()[fmt.Sprintf("/p/%d", pages-1)] > 0 })
+			until(t, "those of the dead site have a queue of their own", func() bool {
+				q := alive.obey(harvest.Order{Act: harvest.ActQueues, Queue: "^http://"}).Queues
+				return len(q) == 1 && q[0].Name == "http://"+dead && q[0].State == "snoozed" && len(alive.queued("/dead/")) == pages
+			})
+			for _, u := range alive.obey(harvest.Order{Act: harvest.ActURIs, Pattern: "."}).URIs {
+				if u.Tries > 0 != (u.Priority == 0 || robots == harvest.RobotsIgnore && strings.HasSuffix(u.URL, "/dead/0")) {
+					t.Errorf("%s was tried %d times", u.URL, u.Tries)
+				}
+			}
+			alive.Stop("enough")
+			alive.end()
+
+			if l, err = net.Listen("tcp", dead); err != nil {
+				t.Fatal(err)
+			}
+			late := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasPrefix(r.URL.Path, "/dead/") {
+					fmt.Fprint(w, "late")
+				} else {
+					http.NotFound(w, r)
+				}
+			})}}
+			late.Start()
+			defer late.Close()
+			c, err := New(Config{Dir: dir, Job: job, Node: "node1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := begin(t, c)
+			again.obey(harvest.Order{Act: harvest.ActSeeds, Seeds: []string{"http://" + dead + "/dead/seed"}})
+			again.end()
+			for i := range pages {
+				if status, _ := logged(t, dir, fmt.Sprintf("http://%s/dead/%d", dead, i)); status != "200" {
+					t.Errorf("/dead/%d has status %s", i, status)
+				}
+			}
+			checkFiles(t, dir)
+		})
+	}
+}
