@@ -38,7 +38,7 @@ func rank(role catalog.Role) int {
 func (s *server) authenticate(authorization string) (caller, error) {
 	scheme, text, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return caller{}, problem(http.StatusUnauthorized, CodeUnauthorized, "this needs an access token: Authorization: Bearer holdfast-ID-SECRET")
+		return caller{}, problem(http.StatusUnauthorized, CodeUnauthorized, "this needs an access token, as Authorization: Bearer holdfast-ID-SECRET: holdfast user create makes one, and identity/api-token in a node's data folder is one")
 	}
 	denied := problem(http.StatusUnauthorized, CodeUnauthorized, "the access token is unknown, expired or revoked")
 	token, err := ParseToken(text)

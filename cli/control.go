@@ -25,6 +25,9 @@ import (
 // controlSocket is where, in the crawl's folder.
 const controlSocket = "state/control.sock"
 
+// crawlLog is the log of every crawl.
+const crawlLog = "crawl.log"
+
 // socketPath is a name for the socket that is short enough for the operating system; done ends its validity.
 func socketPath(dir string) (path string, done func(), err error) {
 	path = filepath.Join(dir, controlSocket)
@@ -94,6 +97,17 @@ func control(w http.ResponseWriter, r *http.Request, crawl obeyer) {
 	_ = json.NewEncoder(w).Encode(reply) // who asked went away
 }
 
+// notRunning says that no crawl of the folder answers, and what to do instead.
+func notRunning(dir string, err error) error {
+	if _, failed := os.Stat(filepath.Join(dir, "logs", crawlLog)); failed != nil {
+		return fmt.Errorf("no crawl runs in %s, nor has one: it is no job's number, and no folder that holdfast crawl was given as --out", dir)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("the crawl in %s takes orders from the user alone who runs it: %w", dir, err)
+	}
+	return fmt.Errorf("no crawl runs in %s any more; job show, log, search, events and report tell of it, and holdfast crawl --out %s goes on with it", dir, dir)
+}
+
 // order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine. What it reads of one that
 // does not run is in the folder.
 func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err error) {
@@ -109,7 +123,7 @@ func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err er
 	}
 	path, done, err := socketPath(target)
 	if err != nil {
-		return reply, fmt.Errorf("%s: no job's number, and no folder of a crawl: %w", target, err)
+		return reply, notRunning(target, err)
 	}
 	defer done()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -132,7 +146,7 @@ func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err er
 		}
 	}
 	if err != nil {
-		return reply, fmt.Errorf("no crawl runs in %s: %w", target, err)
+		return reply, notRunning(target, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {

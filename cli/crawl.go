@@ -27,7 +27,7 @@ type crawlCmd struct {
 }
 
 func (crawlCmd) exits() []string {
-	return []string{"0   ended: completed, or a limit was reached", "1   failed", "130 interrupted; the same command goes on with it"}
+	return []string{"0   ended: completed, or a limit was reached", "1   failed, or no seed was captured", "130 interrupted; the same command goes on with it"}
 }
 
 // crawled is what crawl answers.
@@ -45,6 +45,7 @@ type crawled struct {
 	Again      int      `json:"fetchedAgain,omitempty"` // URIs whose records were lost with them
 
 	restore string
+	seeds   crawler.SeedSummary
 }
 
 func (c crawlCmd) Run(a *app) (err error) {
@@ -87,7 +88,10 @@ func (c crawlCmd) Run(a *app) (err error) {
 	}); err != nil {
 		return err
 	}
-	return a.ctx.Err()
+	if a.ctx.Err() != nil {
+		return exitError{exitInterrupted, errors.New("interrupted; the same command goes on with it")}
+	}
+	return a.missed(done.seeds)
 }
 
 // crawl runs a crawl, showing its progress.
@@ -97,6 +101,9 @@ func crawl(a *app, cfg crawler.Config) (crawled, error) {
 		cfg.Log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
 	run, err := crawler.New(cfg)
+	if errors.Is(err, crawler.ErrRuns) {
+		return crawled{}, fmt.Errorf("another process crawls in %s: holdfast job live %s shows it, job pause, stop and set steer it; or give another --out", cfg.Dir, cfg.Dir)
+	}
 	if err != nil {
 		return crawled{}, err
 	}
@@ -129,7 +136,7 @@ func crawl(a *app, cfg crawler.Config) (crawled, error) {
 	}
 	n := summary.Counters
 	done := crawled{Dir: cfg.Dir, Stop: summary.Reason, Discovered: n.Discovered, Fetched: n.Succeeded, Failed: n.Failed, Queued: n.Queued, Bytes: n.Bytes,
-		Seconds: summary.Elapsed.Seconds(), Files: []string{}, Damaged: summary.Damage.Files, Again: summary.Damage.URIs, restore: summary.Restore}
+		Seconds: summary.Elapsed.Seconds(), Files: []string{}, Damaged: summary.Damage.Files, Again: summary.Damage.URIs, restore: summary.Restore, seeds: summary.Seeds}
 	entries, err := os.ReadDir(filepath.Join(cfg.Dir, "warcs"))
 	for _, e := range entries {
 		if !strings.Contains(e.Name(), ".damaged") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"time"
@@ -30,7 +31,7 @@ type jobCmd struct {
 
 // crawlFlags are the crawl settings that a command line can give; a template can give all.
 type crawlFlags struct {
-	Template     string        `placeholder:"FILE" help:"Crawl settings as JSON, as job show --json prints them; the flags here go over it."`
+	Template     string        `placeholder:"FILE" help:"Crawl settings as JSON, or a whole job with them, as job show --json prints and settings/job.json has; the flags here go over it."`
 	Scope        string        `placeholder:"host" help:"Which links belong to the crawl: path, host, domain or any."`
 	MaxHops      *int          `placeholder:"20" help:"Links followed from a seed."`
 	MaxObjects   *int64        `placeholder:"N" help:"End after so many documents."`
@@ -52,7 +53,7 @@ func (f crawlFlags) settings() (harvest.Settings, error) {
 		if err != nil {
 			return s, fmt.Errorf("read the template: %w", err)
 		}
-		if s, err = harvest.ParseSettings(text); err != nil {
+		if s, err = harvest.ParseTemplate(text); err != nil {
 			return s, fmt.Errorf("%s: %w", f.Template, err)
 		}
 	}
@@ -211,18 +212,22 @@ func (c jobListCmd) Run(a *app) error {
 }
 
 type jobShowCmd struct {
-	ID uint64 `arg:"" name:"job" help:"The job's number."`
+	Crawl string `arg:"" name:"job" help:"A job's number, or the folder of a crawl."`
 }
 
 func (c jobShowCmd) Run(a *app) error {
+	id, err := strconv.ParseUint(c.Crawl, 10, 64)
+	if err != nil {
+		return showFolder(a, c.Crawl)
+	}
 	return ask(a, showJob, func(ctx context.Context, client *api.Client) (api.Job, error) {
-		return client.Job(ctx, c.ID)
+		return client.Job(ctx, id)
 	})
 }
 
 type jobLogCmd struct {
-	ID   uint64 `arg:"" name:"job" help:"The job's number."`
-	Tail int    `default:"100" help:"The last lines; 0: all."`
+	Crawl string `arg:"" name:"job" help:"A job's number, or the folder of a crawl."`
+	Tail  int    `default:"100" help:"The last lines; 0: all."`
 }
 
 func (jobLogCmd) Help() string {
@@ -230,16 +235,21 @@ func (jobLogCmd) Help() string {
 }
 
 func (c jobLogCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		if !a.JSON {
-			return client.JobLog(ctx, c.ID, c.Tail, a.stdout)
-		}
-		out := &jsonLines{to: json.NewEncoder(a.stdout)}
-		if err := client.JobLog(ctx, c.ID, c.Tail, out); err != nil {
-			return err
-		}
-		return out.end()
-	})
+	var out io.Writer = a.stdout
+	lines := &jsonLines{to: json.NewEncoder(a.stdout)}
+	if a.JSON {
+		out = lines
+	}
+	id, err := strconv.ParseUint(c.Crawl, 10, 64)
+	if err != nil {
+		err = copyLog(c.Crawl, c.Tail, out)
+	} else {
+		err = a.remote(func(ctx context.Context, client *api.Client) error { return client.JobLog(ctx, id, c.Tail, out) })
+	}
+	if err != nil {
+		return err
+	}
+	return lines.end()
 }
 
 // jsonLines writes each line of text as a JSON string.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"os"
@@ -332,11 +333,30 @@ func (c killCmd) Run(a *app) error {
 
 type checkpointCmd struct {
 	target
-	Name string `help:"Default: the time."`
+	checkpointName
 }
 
+// checkpointName is the name of a checkpoint, with or without the flag.
+type checkpointName struct {
+	Name  string `placeholder:"NAME" help:"The same as the argument."`
+	Given string `arg:"" optional:"" name:"checkpoint" help:"Its name."`
+}
+
+func (n checkpointName) name() (string, error) {
+	if n.Name != "" && n.Given != "" && n.Name != n.Given {
+		return "", usage("two names for one checkpoint: %s and %s", n.Given, n.Name)
+	}
+	return cmp.Or(n.Given, n.Name), nil
+}
+
+func (checkpointCmd) Help() string { return "Without a name, the checkpoint is named for the time." }
+
 func (c checkpointCmd) Run(a *app) error {
-	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActCheckpoint, Name: c.Name})
+	name, err := c.name()
+	if err != nil {
+		return err
+	}
+	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActCheckpoint, Name: name})
 	if err != nil {
 		return err
 	}
@@ -355,29 +375,22 @@ func (c checkpointsCmd) Run(a *app) error {
 
 type restoreCmd struct {
 	target
-	Name string `arg:"" help:"Which checkpoint."`
+	checkpointName
 }
 
 func (c restoreCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActRestore, Name: c.Name})
+	name, err := c.name()
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		return usage("which checkpoint? holdfast job checkpoints %s lists them", c.Crawl)
+	}
+	return c.give(a, harvest.Order{Act: harvest.ActRestore, Name: name})
 }
 
 func showCheckpoints(a *app, all []harvest.Checkpoint) error {
 	return list(a, all, table.Row{"Checkpoint", "Taken", "Queued", "Bytes"}, func(c harvest.Checkpoint) table.Row {
 		return table.Row{c.Name, c.Taken.UTC().Format(time.RFC3339), c.Queued, size(c.Bytes)}
-	})
-}
-
-type settingsCmd struct{}
-
-func (settingsCmd) Help() string { return "With --json, all that is known of each, as forms need it." }
-
-func (settingsCmd) Run(a *app) error {
-	return list(a, harvest.Reference(), table.Row{"Setting", "Default", "Meaning"}, func(s harvest.Setting) table.Row {
-		value := string(s.Default)
-		if len(value) > 40 {
-			value = value[:37] + "…"
-		}
-		return table.Row{s.Name, value, s.Help}
 	})
 }

@@ -98,6 +98,9 @@ func (c upCmd) archive(a *app, cfg node.Config, request *api.JobRequest) error {
 	if answer.Browse, err = urlOf(cfg.Listen.Access); err != nil {
 		return err
 	}
+	if !a.JSON {
+		fmt.Fprintf(a.stderr, "API at %s, with the access token in %s\n", answer.API, answer.Token)
+	}
 	if request != nil {
 		job, err := client.CreateJob(a.ctx, *request)
 		if err != nil {

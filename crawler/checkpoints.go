@@ -42,7 +42,7 @@ func (c *Crawl) checkpoint(ctx context.Context, name string) error {
 	}
 	err := c.frontier.Checkpoint(ctx, filepath.Join(checkpointDir(c.cfg.Dir), name))
 	if errors.Is(err, fs.ErrExist) {
-		return refused("name", name, "one that no checkpoint has")
+		return refused("name", name, "a name that no checkpoint of this crawl has yet")
 	}
 	if err != nil {
 		return err

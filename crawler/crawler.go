@@ -28,6 +28,7 @@ import (
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
 	"holdfast/internal/disk"
+	"holdfast/internal/kv"
 	"holdfast/warc"
 )
 
@@ -121,7 +122,11 @@ type Summary struct {
 	StopLimits bool          // a limit of the job ended it
 	Restore    string        // an operator wants the crawl opened again with this as Config.From
 	Damage     Damage        // what New found
+	Seeds      SeedSummary
 }
+
+// ErrRuns reports that another process crawls in the folder.
+var ErrRuns = errors.New("another process crawls in this folder")
 
 // New opens the crawl in cfg.Dir, or begins it. What a killed process left is put in order: torn WARC
 // files are salvaged, what they hold is accounted for, the logs are cut to match. After an
@@ -177,6 +182,9 @@ func Check(job harvest.Job) error {
 // openFrontier opens the frontier, and lays over the settings what was changed while the crawl ran before.
 func (c *Crawl) openFrontier() (err error) {
 	c.frontier, err = frontier.Open(frontier.Config{Dir: filepath.Join(c.cfg.Dir, "state", "frontier"), Policy: c.policy, Log: c.log})
+	if errors.Is(err, kv.ErrInUse) {
+		return fmt.Errorf("%s: %w", c.cfg.Dir, ErrRuns)
+	}
 	if err != nil {
 		return err
 	}
@@ -402,6 +410,9 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 		Resumable: counters.Queued > 0 || len(c.unhanded) > 0, Damage: c.damage,
 		Restore: c.restoreTo, StopLimits: c.reason == reasonObjects || c.reason == reasonBytes || c.reason == reasonTime}
 	c.mu.Unlock()
+	if failure == nil {
+		s.Seeds, failure = c.seedSummary()
+	}
 	if failure == nil {
 		failure = c.writeReports(context.WithoutCancel(ctx), s)
 	}

@@ -100,6 +100,26 @@ func (c *Crawl) AddSeeds(given []string, by string) (int64, error) {
 	return n, err
 }
 
+// SeedSummary tells how the seeds ended.
+type SeedSummary struct {
+	Total, Captured int
+	Missed          []report.Seed // that were not captured, the first of them
+}
+
+// maxMissed is how many seeds that were not captured a summary names.
+const maxMissed = 10
+
+func (c *Crawl) seedSummary() (s SeedSummary, err error) {
+	seeds, crawled, err := c.seedEnds()
+	s.Total, s.Captured = len(seeds), crawled
+	for _, seed := range seeds {
+		if seed.Status <= 0 && len(s.Missed) < maxMissed {
+			s.Missed = append(s.Missed, seed)
+		}
+	}
+	return s, err
+}
+
 // allSeeds are the job's seeds as given, and those added while it ran.
 func (c *Crawl) allSeeds() ([]string, error) {
 	all := append([]string(nil), c.cfg.Job.Seeds...)

@@ -37,6 +37,9 @@ func (s Settings) Validate() error {
 	if s.MinDelay > s.MaxDelay {
 		return invalid("min_delay", s.MinDelay.String(), "at most max_delay ("+s.MaxDelay.String()+")")
 	}
+	if err := s.whole(); err != nil {
+		return err
+	}
 	for _, c := range s.Credentials {
 		if err := c.validate(); err != nil {
 			return err

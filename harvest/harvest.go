@@ -14,7 +14,7 @@ import (
 )
 
 // ErrInvalid is wrapped by every error that says a job or a setting cannot be used as given.
-var ErrInvalid = errors.New("invalid harvest settings")
+var ErrInvalid = errors.New("not valid")
 
 // Job is one crawl: what to start from and how to go about it.
 type Job struct {

@@ -205,6 +205,12 @@ func (o Order) needs() []string {
 	return nil
 }
 
+// wanted is what an act that needs a field has to be given there.
+func wanted(field string) string {
+	return map[string]string{"url": "the URL it is about", "seeds": "at least one seed", "settings": "at least one setting and its value",
+		"pattern": "an expression of URIs, or of queues", "queue": "an expression of queues' names", "name": "a name"}[field]
+}
+
 // MaxListed is how many entries one Reply lists.
 const MaxListed = 10_000
 
@@ -218,11 +224,15 @@ func (o Order) Validate() error {
 	given := map[string]bool{"url": o.URL != "", "seeds": len(o.Seeds) > 0, "settings": len(o.Settings) > 0, "pattern": o.Pattern != "" || o.Queue != "", "queue": o.Queue != "", "name": o.Name != ""}
 	for _, name := range o.needs() {
 		if !given[name] {
-			return invalid(name, "nothing", "what "+string(o.Act)+" is for")
+			field := string(o.Act) + ": " + name
+			if name == string(o.Act) {
+				field = name
+			}
+			return invalid(field, "nothing", wanted(name))
 		}
 	}
 	if o.Act == ActKill && o.URL == "" && o.Worker == 0 {
-		return invalid("url", "nothing", "a URL, or a worker's number")
+		return invalid("kill: url", "nothing", "a URL, or a worker's number")
 	}
 	for name, text := range map[string]string{"queue": o.Queue, "pattern": o.Pattern} {
 		if _, err := regexp.Compile(text); err != nil {

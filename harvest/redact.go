@@ -2,7 +2,9 @@ package harvest
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -115,4 +117,35 @@ func redactedSetting(name string, raw json.RawMessage) json.RawMessage {
 		return json.RawMessage(`"` + Redaction + `"`)
 	}
 	return data
+}
+
+// whole refuses settings from which secrets were left out: what stands in their place is none.
+func (s Settings) whole() error {
+	left := func(where string) error {
+		return invalid(where, strconv.Quote(Redaction), "the value itself, which was left out where these settings were shown")
+	}
+	for _, h := range s.Headers {
+		if name, value, _ := strings.Cut(h, ":"); strings.TrimSpace(value) == Redaction {
+			return left("headers: " + name)
+		}
+	}
+	for _, c := range s.Credentials {
+		switch {
+		case c.Password == Redaction:
+			return left("credentials: " + c.Domain + ": password")
+		case strings.Contains(c.URL, Redaction+"@"):
+			return left("credentials: " + c.Domain + ": url")
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
+			if c.Fields[name] == Redaction {
+				return left("credentials: " + c.Domain + ": fields: " + name)
+			}
+		}
+	}
+	for _, r := range s.Proxies {
+		if strings.Contains(r.Via, Redaction+"@") {
+			return left("proxies: " + strings.Join(r.Hosts, " ") + ": via")
+		}
+	}
+	return nil
 }

@@ -2,7 +2,9 @@ package harvest
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -57,5 +59,67 @@ func TestRedactedSheetThatCannotBeRead(t *testing.T) {
 	s := Settings{Sheets: []Sheet{{Name: "x", Settings: map[string]json.RawMessage{"headers": json.RawMessage(`{"hunter2":`)}}}}
 	if got := string(s.Redacted().Sheets[0].Settings["headers"]); got != `"[redacted]"` {
 		t.Errorf("got %s", got)
+	}
+}
+
+// A template may be settings, or a whole job; one from which secrets were left out is refused, by name.
+func TestTemplate(t *testing.T) {
+	for _, text := range []string{`{"max_hops": 3}`, `{"name": "j", "seeds": ["http://h/"], "settings": {"max_hops": 3}}`, `{"id": 7, "state": "DONE", "stats": {}, "settings": {"max_hops": 3}}`} {
+		if s, err := ParseTemplate([]byte(text)); err != nil || s.MaxHops != 3 || s.Workers != DefaultSettings().Workers {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{`{"max_hop": 3}`, `{"settings": {"max_hop": 3}}`, `[]`, `{"settings": 3}`} {
+		if _, err := ParseTemplate([]byte(text)); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	full := DefaultSettings()
+	full.Headers = []string{"X-Api-Key: hunter2"}
+	full.Credentials = []Credential{{Domain: "c.test", Kind: "basic", Realm: "r", User: "u", Password: "hunter2"}, {Domain: "f.test", Kind: "form", URL: "http://f.test/in", Fields: map[string]string{"pw": "hunter2"}}}
+	full.Proxies = []Route{{Hosts: []string{"*.p.test"}, Via: "http://u:hunter2@proxy.test:3128"}}
+	if err := full.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for name, keep := range map[string]func(s, redacted *Settings){
+		"headers: X-Api-Key":         func(s, r *Settings) { s.Headers = r.Headers },
+		"credentials: c.test: passw": func(s, r *Settings) { s.Credentials[0] = r.Credentials[0] },
+		"credentials: f.test: field": func(s, r *Settings) { s.Credentials[1] = r.Credentials[1] },
+		"proxies: *.p.test":          func(s, r *Settings) { s.Proxies = r.Proxies },
+		"sheets: night: headers": func(s, r *Settings) {
+			s.Sheets = []Sheet{{Name: "night", Regex: "x", Settings: map[string]json.RawMessage{"headers": json.RawMessage(`["Cookie: [redacted]"]`)}}}
+		},
+	} {
+		s, redacted := full, full.Redacted()
+		s.Credentials = slices.Clone(full.Credentials)
+		keep(&s, &redacted)
+		text, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := ParseTemplate(text)
+		if err == nil {
+			err = parsed.Validate()
+		}
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "[redacted]") || !strings.Contains(strings.ReplaceAll(err.Error(), "not valid: ", ""), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Messages say in words what JSON should be there, and what an act needs.
+func TestMessages(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"max_hops": "three"}`: "max_hops: given a JSON string, allowed: a whole number", `{"traps": 3}`: "traps: given a JSON number, allowed: a list, [text, …]",
+		`{"cookies": "yes"}`: "allowed: true or false", `{"delay_factor": []}`: "allowed: a number",
+	} {
+		if _, err := ParseSettings([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for act, want := range map[Act]string{ActSeeds: "valid: seeds: given nothing, allowed: at least one seed", ActUnblock: "unblock: url: given nothing, allowed: the URL it is about"} {
+		if err := (Order{Act: act}).Validate(); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "harvest settings") {
+			t.Errorf("%s: %v", act, err)
+		}
 	}
 }

@@ -211,6 +211,18 @@ func ParseSettings(data []byte) (Settings, error) {
 	return s, nil
 }
 
+// ParseTemplate reads settings as ParseSettings does, from JSON of settings, or of a whole job that has them as "settings": as
+// settings/job.json, and what is shown of a job.
+func ParseTemplate(data []byte) (Settings, error) {
+	var job struct {
+		Settings json.RawMessage `json:"settings"`
+	}
+	if err := json.Unmarshal(data, &job); err == nil && len(job.Settings) > 0 {
+		data = job.Settings
+	}
+	return ParseSettings(data)
+}
+
 // UnmarshalJSON reads the keys that are given and leaves the other settings as they are.
 func (s *Settings) UnmarshalJSON(data []byte) error {
 	type plain Settings

@@ -34,7 +34,7 @@ func decodeStrict(data []byte, what string, into any) error {
 	if err := dec.Decode(into); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return invalid(wrong.Field, "a JSON "+wrong.Value, "a "+wrong.Type.String())
+			return invalid(wrong.Field, "a JSON "+wrong.Value, inWords(wrong.Type))
 		}
 		if errors.Is(err, ErrInvalid) {
 			return err
@@ -45,6 +45,25 @@ func decodeStrict(data []byte, what string, into any) error {
 		return fmt.Errorf("%w: %s: more than one JSON value", ErrInvalid, what)
 	}
 	return nil
+}
+
+// inWords says what JSON has to have for a type.
+func inWords(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "text"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "a list, [" + inWords(t.Elem()) + ", …]"
+	case reflect.Struct, reflect.Map:
+		return "an object, {…}"
+	case reflect.Pointer:
+		return inWords(t.Elem())
+	}
+	return "a whole number"
 }
 
 func jsonNames(t reflect.Type) map[string]struct{} {

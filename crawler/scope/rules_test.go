@@ -393,7 +393,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := string(text)
-	for _, d := range definitions() {
+	for _, d := range RuleHelps() {
 		if !strings.Contains(doc, ruleLine(&d)) {
 			t.Errorf("doc/scope.md lacks the line\n%s", ruleLine(&d))
 		}
@@ -415,22 +415,10 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-func ruleLine(d *definition) string {
-	name, decision := "`"+d.name+"`", strings.ToLower(d.decision.String())
-	if d.opposite != "" {
-		name += ", `" + d.opposite + "`"
+func ruleLine(r *RuleHelp) string {
+	name := "`" + r.Name + "`"
+	if r.Opposite != "" {
+		name += ", `" + r.Opposite + "`"
 	}
-	switch {
-	case d.name == "content_length":
-		decision = "both"
-	case d.decision == Pass:
-		decision = "to be given"
-	}
-	var takes []string
-	for _, one := range []struct{ field, what string }{{"values", d.values}, {"min", d.min}, {"max", d.max}, {"expression", d.express}} {
-		if one.what != "" {
-			takes = append(takes, "`"+one.field+"`: "+one.what)
-		}
-	}
-	return "| " + name + " | " + decision + " | " + strings.Join(takes, "; ") + " | " + d.help + " |"
+	return "| " + name + " | " + r.Decision + " | " + r.Takes + " | " + r.Help + " |"
 }

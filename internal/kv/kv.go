@@ -4,6 +4,7 @@ package kv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,7 +21,7 @@ func Open(o badger.Options, log *slog.Logger) (*badger.DB, error) {
 	if err := prepare(&o, log); err != nil {
 		return nil, err
 	}
-	return badger.Open(o)
+	return opened(badger.Open(o))
 }
 
 // OpenManaged is Open for a database whose commit versions are the caller's.
@@ -28,7 +29,18 @@ func OpenManaged(o badger.Options, log *slog.Logger) (*badger.DB, error) {
 	if err := prepare(&o, log); err != nil {
 		return nil, err
 	}
-	return badger.OpenManaged(o)
+	return opened(badger.OpenManaged(o))
+}
+
+// ErrInUse reports that another process has the database open.
+var ErrInUse = errors.New("another process has it open")
+
+// opened knows the error of a database that is in use. Badger has but words for it.
+func opened(db *badger.DB, err error) (*badger.DB, error) {
+	if err != nil && strings.Contains(err.Error(), "Another process is using this Badger database") {
+		return nil, ErrInUse
+	}
+	return db, err
 }
 
 func prepare(o *badger.Options, log *slog.Logger) error {

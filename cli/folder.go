@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"holdfast/crawler"
+	"holdfast/crawler/report"
+	"holdfast/harvest"
+)
+
+// The folder of a crawl without a cluster, where a job's number may stand.
+
+// ofFolder is what job show answers of a crawl in a folder.
+type ofFolder struct {
+	Dir    string        `json:"dir"`
+	Runs   bool          `json:"runs"`
+	Live   *harvest.Live `json:"live,omitempty"`   // while it runs
+	Report []string      `json:"report,omitempty"` // lines of its crawl report, else
+}
+
+// showFolder shows how a crawl in a folder stands, or how it ended.
+func showFolder(a *app, dir string) error {
+	reply, err := a.order(dir, harvest.Order{Act: harvest.ActLive})
+	if err == nil && reply.Live != nil {
+		return a.answer(ofFolder{Dir: dir, Runs: true, Live: reply.Live}, func() error { return showLive(a, reply.Live) })
+	}
+	past, failed := crawler.Past(a.ctx, dir, harvest.Order{Act: harvest.ActReport, Name: "crawl"})
+	if errors.Is(failed, fs.ErrNotExist) || failed != nil && err != nil {
+		return err // it says what the folder is
+	}
+	if failed != nil {
+		return failed
+	}
+	return a.answer(ofFolder{Dir: dir, Report: past.Lines}, func() error {
+		for _, line := range past.Lines {
+			if _, err := fmt.Fprintln(a.stdout, line); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// copyLog writes the last lines of the crawl.log in a folder, or all.
+func copyLog(dir string, tail int, out io.Writer) error {
+	f, err := os.Open(filepath.Join(dir, "logs", crawlLog))
+	if errors.Is(err, fs.ErrNotExist) {
+		return notRunning(dir, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if tail > 0 {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		from, err := report.LastLines(f, info.Size(), tail)
+		if err != nil {
+			return err
+		}
+		if _, err := f.Seek(from, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	_, err = io.Copy(out, f)
+	return err
+}
