@@ -295,8 +295,8 @@ func (c setCmd) Run(a *app) error {
 
 type explainCmd struct {
 	ofURL
-	Path string `help:"The hops it was found by, as LLE."`
-	Via  string `help:"The URI it was found in."`
+	Path string `help:"The hops that it is to count as found by, as LLE, rather than those it was found by."`
+	Via  string `help:"The URI that it is to count as found in."`
 	All  bool   `help:"Show the settings that have their defaults too."`
 }
 
@@ -307,7 +307,8 @@ func (c explainCmd) Run(a *app) error {
 	}
 	e := reply.Explained
 	return a.answer(e, func() error {
-		rows := []table.Row{{"URI", e.URL}, {"counts as", e.Canonical}, {"known", e.Known}, {"robots.txt", e.Robots},
+		rows := []table.Row{{"URI", e.URL}, {"counts as", e.Canonical}, {"known", e.Known}, {"log", e.Logged},
+			{"found", e.Found}, {"hops", e.Path}, {"in", e.Via}, {"seed", e.Source}, {"queue", e.Queue}, {"robots.txt", e.Robots}, {"limits", e.Limits},
 			{"decision", strings.TrimSpace(e.Decision + ", by " + e.DecidedBy)}}
 		for _, w := range e.Words {
 			rows = append(rows, table.Row{w.Rule, strings.TrimSpace(w.Decision + " " + w.Why)})

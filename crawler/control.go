@@ -12,7 +12,6 @@ import (
 
 	"holdfast/cdx"
 	"holdfast/crawler/events"
-	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
 	"holdfast/crawler/report"
 	"holdfast/harvest"
@@ -258,7 +257,7 @@ func (c *Crawl) look(ctx context.Context, o harvest.Order) (r harvest.Reply, err
 	case harvest.ActLive:
 		r.Live = c.liveFigures()
 	case harvest.ActExplain:
-		r.Explained, err = c.Explain(ctx, o.URL, o.Path, o.Via)
+		r.Explained, err = c.Explain(ctx, o)
 	case harvest.ActQueues:
 		r.Queues, err = c.queues(ctx, o)
 	case harvest.ActDomains:
@@ -278,44 +277,4 @@ func (c *Crawl) look(ctx context.Context, o harvest.Order) (r harvest.Reply, err
 // refused says that an order cannot be carried out.
 func refused(field, given, allowed string) error {
 	return fmt.Errorf("%w: %s: given %q, allowed: %s", harvest.ErrInvalid, field, given, allowed)
-}
-
-// Explain tells which settings hold for a URI, and what each rule says to it as found by the path in the via.
-func (c *Crawl) Explain(ctx context.Context, given, path, via string) (*harvest.Explained, error) {
-	url, err := cdx.Normalize(given)
-	if err != nil {
-		return nil, refused("url", given, "a URL")
-	}
-	t, err := fetch.ParseTarget(url)
-	if err != nil {
-		return nil, refused("url", given, "an http or https URL")
-	}
-	sheets := c.plan.Load().sheets
-	out := &harvest.Explained{URL: url, Canonical: c.canon.Canonical(url)}
-	subject := explained(url, path, via, c.settingsOf(t))
-	verdict := c.scope.Decide(subject)
-	out.Decision, out.DecidedBy, out.Status = "accept", verdict.Rule, verdict.Status
-	if !verdict.Accepted() {
-		out.Decision = "reject"
-	}
-	for _, w := range c.scope.Explain(subject) {
-		out.Words = append(out.Words, harvest.Word{Rule: w.Rule, Decision: w.Decision.String(), Why: w.Why})
-	}
-	if out.Robots, err = c.explainRobots(t, subject); err != nil {
-		return nil, err
-	}
-	out.Known = "new"
-	_, status, done, err := c.frontier.Record(out.Canonical)
-	if err != nil {
-		return nil, err
-	}
-	if done {
-		out.Known = fmt.Sprintf("finished with status %d", status)
-	} else if queued, _, err := c.frontier.URIs(ctx, frontier.URIFilter{Name: queueOf(t, subject.Settings), URI: whole(regexp.QuoteMeta(url)), Limit: 1}); err != nil {
-		return nil, err
-	} else if len(queued) > 0 {
-		out.Known = "queued"
-	}
-	out.Settings = sheets.Explain(c.contextOf(t))
-	return out, nil
 }

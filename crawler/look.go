@@ -26,10 +26,6 @@ func listed(limit int) int {
 	return min(limit, harvest.MaxListed)
 }
 
-func explained(url, path, via string, s *harvest.Settings) *scope.Subject {
-	return &scope.Subject{URL: url, Path: path, Via: via, Now: time.Now(), Settings: s}
-}
-
 // explainRobots tells what the site's robots.txt says to a URI, as far as it is known.
 func (c *Crawl) explainRobots(t fetch.Target, subject *scope.Subject) (string, error) {
 	if subject.Settings.Robots == harvest.RobotsIgnore {

@@ -15,7 +15,7 @@ import (
 	"holdfast/harvest"
 )
 
-// Past carries out an order that reads what a crawl wrote into the folder, though the crawl is not open: events, search, report. Other
+// Past carries out an order that reads what a crawl wrote into the folder, though the crawl is not open: events, search, report, explain. Other
 // orders are refused with harvest.ErrInvalid; that the folder is no crawl's is fs.ErrNotExist.
 func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, error) {
 	if err := o.Validate(); err != nil {
@@ -37,8 +37,11 @@ func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, erro
 		return search(ctx, dir, o)
 	case harvest.ActReport:
 		return readReport(ctx, dir, o)
+	case harvest.ActExplain:
+		out, err := explainPast(ctx, dir, o)
+		return harvest.Reply{Explained: out, Ended: true}, err
 	}
-	return harvest.Reply{}, refused("act", string(o.Act), "events, search or report: the crawl does not run")
+	return harvest.Reply{}, refused("act", string(o.Act), "events, search, report or explain: the crawl does not run")
 }
 
 func jobLog(dir string) string { return filepath.Join(dir, "logs", report.JobLog) }

@@ -60,6 +60,17 @@ func (q *quotas) verdict(domain string, s *harvest.Settings) (scope.Verdict, err
 	return v, nil
 }
 
+// of returns how a domain stands; to change it changes nothing.
+func (q *quotas) of(domain string) (scope.Quota, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	d, err := q.load(domain)
+	if err != nil {
+		return scope.Quota{}, err
+	}
+	return d.Quota, nil
+}
+
 // add counts a document, whose outcome has to be committed later.
 func (q *quotas) add(domain string, bytes int64) error {
 	q.mu.Lock()

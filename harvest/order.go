@@ -162,12 +162,19 @@ type QueuedURI struct {
 type Explained struct {
 	URL       string            `json:"url"`
 	Canonical string            `json:"canonical"`
-	Known     string            `json:"known"` // "new", "queued", "finished with status 200"
+	Known     string            `json:"known"`            // "new", "queued", "under way: fetch", "finished with status 200"
+	Found     string            `json:"found"`            // where Path, Via and Source are from: its queue, the log, or what is supposed
+	Path      string            `json:"path,omitempty"`   // the hops it was found by; "": a seed
+	Via       string            `json:"via,omitempty"`    // the URI it was found in
+	Source    string            `json:"source,omitempty"` // the seed it comes from
+	Queue     string            `json:"queue"`            // it is in, or would be put in
+	Logged    string            `json:"logged,omitempty"` // its last line in crawl.log
 	Decision  string            `json:"decision"`
 	DecidedBy string            `json:"decided_by"`
 	Status    int               `json:"status,omitempty"` // it would end with, when rejected
 	Words     []Word            `json:"words"`
 	Robots    string            `json:"robots,omitempty"`
+	Limits    string            `json:"limits,omitempty"` // how its domain stands to them
 	Settings  map[string]Origin `json:"settings"`
 }
 
@@ -254,4 +261,6 @@ func (o Order) Reads() bool {
 }
 
 // Kept reports whether the order reads what a crawl wrote into its folder, which is there when the crawl has ended, too.
-func (o Order) Kept() bool { return slices.Contains([]Act{ActEvents, ActSearch, ActReport}, o.Act) }
+func (o Order) Kept() bool {
+	return slices.Contains([]Act{ActEvents, ActSearch, ActReport, ActExplain}, o.Act)
+}
