@@ -176,7 +176,14 @@ func New(cfg Config) (crawl *Crawl, err error) {
 // Check tells whether a job that is valid can be crawled here: its rules and expressions are understood, and what it needs is
 // there. The error wraps harvest.ErrInvalid.
 func Check(job harvest.Job) error {
-	return errors.Join(scope.Check(job.Settings), checkBrowser(&job.Settings))
+	return errors.Join(scope.Check(job.Settings), checkBrowser(&job.Settings), checkCookies(job.Settings.FirstCookies))
+}
+
+func checkCookies(text string) error {
+	if _, err := fetch.NewJar(0).ImportText([]byte(text), time.Now()); err != nil {
+		return fmt.Errorf("%w: first_cookies: %w", harvest.ErrInvalid, err)
+	}
+	return nil
 }
 
 // openFrontier opens the frontier, and lays over the settings what was changed while the crawl ran before.

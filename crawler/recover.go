@@ -50,6 +50,8 @@ func (c *Crawl) recover() error {
 	cookies, err := c.frontier.Value(valueCookies)
 	if err == nil && len(cookies) > 0 {
 		err = c.jar.Import(cookies, time.Now())
+	} else if err == nil {
+		_, err = c.jar.ImportText([]byte(c.cfg.Job.Settings.FirstCookies), time.Now())
 	}
 	if err != nil {
 		return fmt.Errorf("read cookies: %w", err)

@@ -11,7 +11,7 @@ import (
 // Redaction stands where a secret was.
 const Redaction = "[redacted]"
 
-// Redacted returns the settings without what lets one in somewhere: passwords, what forms send, passwords in the addresses
+// Redacted returns the settings without what lets one in somewhere: passwords, cookies, what forms send, passwords in the addresses
 // of proxies and login pages, headers that carry a login; in sheets, too. It shares nothing that it changed with s. For documents, logs and
 // pages; a crawl cannot be run with it.
 func (s Settings) Redacted() Settings {
@@ -21,6 +21,9 @@ func (s Settings) Redacted() Settings {
 	}
 	s.Proxies = redactedRoutes(s.Proxies)
 	s.Headers = redactedHeaders(s.Headers)
+	if s.FirstCookies != "" {
+		s.FirstCookies = Redaction
+	}
 	s.Sheets = slices.Clone(s.Sheets)
 	for i, sheet := range s.Sheets {
 		settings := make(map[string]json.RawMessage, len(sheet.Settings))

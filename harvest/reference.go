@@ -160,6 +160,7 @@ func fetchSettings() []Setting {
 		{Name: "compression", Level: OfURI, Live: true, Help: "Ask for compressed answers; they are stored as they were sent."},
 		{Name: "headers", Level: OfURI, Live: true, Help: `Further request headers, as "Accept-Language: da". They are recorded as they are sent: a key or token stands in every request record of the WARC files, though job.json and pages leave it out.`},
 		{Name: "cookies", Level: OfURI, Live: true, Help: "Keep cookies and send them back, within the job."},
+		{Name: "first_cookies", Level: OfJob, Help: "Cookies that the crawl begins with: the text of a cookies.txt in Netscape's form, seven columns with tabs between. They let one in somewhere, so pages and documents show [redacted]."},
 		{Name: "credentials", Level: OfJob, Live: true, Help: "Logins. Secrets are not recorded."},
 		{Name: "fetch_timeout", Level: OfURI, Live: true, Min: 1e6, Max: 30 * day, Help: "Where a single fetch is cut off."},
 		{Name: "idle_timeout", Level: OfURI, Live: true, Min: 1e6, Max: day, Help: "How long a server may take to connect, or say nothing."},

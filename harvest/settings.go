@@ -64,6 +64,7 @@ type Settings struct {
 	Compression     bool         `json:"compression"`
 	Headers         []string     `json:"headers,omitempty"`
 	Cookies         bool         `json:"cookies"`
+	FirstCookies    string       `json:"first_cookies,omitempty"`
 	Credentials     []Credential `json:"credentials,omitempty"`
 	FetchTimeout    Duration     `json:"fetch_timeout"`
 	IdleTimeout     Duration     `json:"idle_timeout"`
