@@ -412,6 +412,7 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 			c.reason = "completed"
 		}
 	}
+	c.note(report.NoteEnded, report.ExitStatus(c.reason, failure != nil))
 	c.publish(events.Event{Kind: events.Finished, Reason: c.reason})
 	s := Summary{State: c.state, Reason: c.reason, Counters: counters, Elapsed: c.elapsed,
 		Resumable: counters.Queued > 0 || len(c.unhanded) > 0, Damage: c.damage,

@@ -1,6 +1,8 @@
 package crawler
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +15,8 @@ func TestPausesAreSeparate(t *testing.T) {
 	s := pages(t, 5, hello)
 	job := newJob(s.URL + "/")
 	job.Settings.MinFreeDisk = 1 << 60
-	l := startPaused(t, Config{Dir: t.TempDir(), Job: job})
+	dir := t.TempDir()
+	l := startPaused(t, Config{Dir: dir, Job: job})
 	now := func() *harvest.Live { return l.obey(harvest.Order{Act: harvest.ActLive}).Live }
 	reason := func(part string) {
 		t.Helper()
@@ -43,11 +46,21 @@ func TestPausesAreSeparate(t *testing.T) {
 	if sum := l.end(); sum.Reason != "completed" || sum.Counters.Succeeded != 7 {
 		t.Errorf("summary %+v", sum)
 	}
+	log, err := os.ReadFile(filepath.Join(dir, "logs", "progress-statistics.log"))
+	if text := string(log); err != nil || strings.Count(text, " CRAWL PAUSED - ") != 1 || !strings.HasSuffix(text, " CRAWL ENDED - Finished\n") {
+		t.Errorf("%v %s", err, text)
+	}
 }
 
 // A pause with a length ends by itself; one that took its place does not end with it.
 func TestPauseEndsByItself(t *testing.T) {
 	s := pages(t, 5, hello)
+	dir := t.TempDir()
+	run(t, dir, newJob(s.URL+"/"))
+	log, err := os.ReadFile(filepath.Join(dir, "logs", "progress-statistics.log"))
+	if text := string(log); err != nil || strings.Count(text, " CRAWL RUNNING - Preparing\n") != 1 {
+		t.Errorf("%v %s", err, text)
+	}
 	l := startPaused(t, Config{Dir: t.TempDir(), Job: newJob(s.URL + "/")})
 	l.obey(harvest.Order{Act: harvest.ActPause, Reason: "short", For: harvest.Duration(time.Millisecond)})
 	if sum := l.end(); sum.Reason != "completed" {

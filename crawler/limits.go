@@ -94,6 +94,9 @@ func (c *Crawl) watchProgress(done <-chan struct{}) {
 		c.logs.Progress.Add(p.AppendTo)
 	}
 	c.logs.Progress.Add(func(b []byte) []byte { return append(append(b, report.ProgressLegend...), '\n') })
+	if c.Progress().State == Running {
+		c.note(report.NoteRunning, "Preparing")
+	}
 	write()
 	watch(done, report.ProgressEvery, write)
 	write()

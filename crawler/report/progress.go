@@ -102,7 +102,7 @@ const (
 	NoteRunning    = "RUNNING" // "Preparing", then "Running"
 	NotePaused     = "PAUSED"  // "Paused"
 	NoteEnding     = "ENDING"  // see ExitStatus
-	NoteEnded      = "ENDED"
+	NoteEnded      = "ENDED"   // see ExitStatus
 	NoteCheckpoint = "CHECKPOINTING TO " // and the checkpoint's name; no message
 )
 
