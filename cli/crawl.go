@@ -18,12 +18,13 @@ import (
 
 type crawlCmd struct {
 	crawlFlags
+	listFlags
 	Out   string   `required:"" placeholder:"DIR" help:"Gets warcs/, logs/ and reports/. A crawl that was interrupted there is gone on with."`
 	Name  string   `default:"crawl" help:"What the job is called."`
 	From  string   `name:"checkpoint" placeholder:"NAME" help:"Start from this checkpoint of the crawl in DIR again."`
 	Anew  bool     `name:"forget-changes" help:"Forget what settings were changed to while the crawl in DIR ran; otherwise that holds where the settings given here are those it was begun with."`
 	Prior []string `name:"earlier" placeholder:"PATH" help:"WARC files of earlier crawls, or folders of them: what they have already is recorded as a revisit, as the settings deduplicate and conditional say; may be repeated."`
-	Seeds []string `arg:"" name:"url" help:"Where to start."`
+	Seeds []string `arg:"" optional:"" name:"url" help:"Where to start."`
 }
 
 func (crawlCmd) exits() []string {
@@ -53,7 +54,15 @@ func (c crawlCmd) Run(a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	job := harvest.Job{Name: c.Name, Seeds: c.Seeds, Settings: settings}
+	seeds, prefixes, err := c.listFlags.read()
+	if err != nil {
+		return err
+	}
+	settings.SURTPrefixes = append(settings.SURTPrefixes, prefixes...)
+	job := harvest.Job{Name: c.Name, Seeds: append(c.Seeds, seeds...), Settings: settings}
+	if len(job.Seeds) == 0 {
+		return exitError{exitUsage, errors.New("nowhere to start: give URLs, or --seed-file")}
+	}
 	if err := job.Validate(); err != nil {
 		return err
 	}

@@ -41,6 +41,15 @@ func SURTPrefix(given string) (string, error) {
 	return scheme + "://" + rest, nil
 }
 
+// IsSURT tells whether what people wrote is meant as a SURT, and not as a URL or a host.
+func IsSURT(text string) bool {
+	text = strings.TrimSpace(text)
+	if _, rest, ok := strings.Cut(text, "://"); ok {
+		text = rest
+	}
+	return strings.HasPrefix(text, "(")
+}
+
 // orderedHost is a host as it stands in a SURT: the whole of it, or its beginning.
 func orderedHost(host string, whole bool) string {
 	if host == "" || strings.HasPrefix(host, "[") || strings.Trim(host, "0123456789.") == "" {
@@ -58,4 +67,32 @@ func orderedHost(host string, whole bool) string {
 		return host + ","
 	}
 	return host
+}
+
+// ScopePrefix reads a SURT prefix as SURTPrefix does, or makes one of a URL or host as Heritrix does: a host without a path stands for what is
+// below it as well, and the last part of a path is cut off, but where whole is true.
+func ScopePrefix(given string, whole bool) (string, error) {
+	text := strings.TrimSpace(given)
+	if text == "" {
+		return "", fmt.Errorf("%w: empty", cdx.ErrURL)
+	}
+	if IsSURT(text) {
+		return SURTPrefix(text)
+	}
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	surt, err := cdx.SURT(text)
+	if err != nil {
+		return "", err
+	}
+	_, afterScheme, _ := strings.Cut(text, "://")
+	if !strings.Contains(afterScheme, "/") {
+		cut, _, _ := strings.Cut(surt, ")")
+		return cut, nil
+	}
+	if whole {
+		return surt, nil
+	}
+	return surt[:strings.LastIndexByte(surt, '/')+1], nil
 }

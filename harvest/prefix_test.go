@@ -5,6 +5,19 @@ import (
 	"testing"
 )
 
+func TestScopePrefix(t *testing.T) {
+	for given, want := range map[string]string{
+		"example.org": "http://(org,example,", "http://example.org/": "http://(org,example,)/", "https://example.org/a(b)/c": "http://(org,example,)/a(b)/", "(org,example,": "http://(org,example,",
+	} {
+		if got, err := ScopePrefix(given, false); got != want || err != nil {
+			t.Errorf("%q: %q, %v, want %q", given, got, err, want)
+		}
+	}
+	if got, err := ScopePrefix("http://example.org/a/b", true); got != "http://(org,example,)/a/b" || err != nil {
+		t.Errorf("whole: %q, %v", got, err)
+	}
+}
+
 func TestSURTPrefix(t *testing.T) {
 	for given, want := range map[string]string{
 		"http://(org,example,":            "http://(org,example,",

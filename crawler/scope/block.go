@@ -64,7 +64,7 @@ func (l *blockList) change(what string, do func(m map[string]struct{}, key strin
 		next = &blocks{hosts: maps.Clone(b.hosts), domains: maps.Clone(b.domains), uris: maps.Clone(b.uris), prefixes: maps.Clone(b.prefixes)}
 	}
 	switch {
-	case strings.Contains(what, "("):
+	case harvest.IsSURT(what):
 		prefix, err := harvest.SURTPrefix(what)
 		if err != nil {
 			return fmt.Errorf("%w: block: %w", harvest.ErrInvalid, err)

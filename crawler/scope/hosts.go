@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"holdfast/cdx"
-	"holdfast/harvest"
 )
 
 // hostSet finds hosts, or domains with what is below them.
@@ -93,32 +92,4 @@ func (s *prefixSet) last(surt []byte) int {
 		}
 	}
 	return found
-}
-
-// surtPrefix reads a SURT prefix, or makes one of a URL or host as Heritrix does: a host without a path stands for what is
-// below it as well, and the last part of a path is cut off, but where whole is true.
-func surtPrefix(given string, whole bool) (string, error) {
-	text := strings.TrimSpace(given)
-	if text == "" {
-		return "", fmt.Errorf("%w: empty", cdx.ErrURL)
-	}
-	if strings.Contains(text, "(") {
-		return harvest.SURTPrefix(text)
-	}
-	if !strings.Contains(text, "://") {
-		text = "http://" + text
-	}
-	surt, err := cdx.SURT(text)
-	if err != nil {
-		return "", err
-	}
-	_, afterScheme, _ := strings.Cut(text, "://")
-	if !strings.Contains(afterScheme, "/") {
-		cut, _, _ := strings.Cut(surt, ")")
-		return cut, nil
-	}
-	if whole {
-		return surt, nil
-	}
-	return surt[:strings.LastIndexByte(surt, '/')+1], nil
 }

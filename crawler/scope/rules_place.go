@@ -120,7 +120,7 @@ func (t test) not() test {
 func readPrefixes(values []string, whole bool) ([]string, error) {
 	out := make([]string, len(values))
 	for i, v := range values {
-		p, err := surtPrefix(v, whole)
+		p, err := harvest.ScopePrefix(v, whole)
 		if err != nil {
 			return nil, given("values", strconv.Quote(v), "a SURT prefix or a URL ("+err.Error()+")")
 		}
@@ -163,7 +163,7 @@ func prefixStep(name string, values []string, decision Decision) (step, error) {
 			words[i] = map[byte]Decision{'+': Accept, '-': Reject}[v[0]]
 			v = v[1:]
 		}
-		p, err := surtPrefix(v, words[i] == Reject)
+		p, err := harvest.ScopePrefix(v, words[i] == Reject)
 		if err != nil {
 			return step{}, err
 		}
