@@ -26,7 +26,8 @@ func (w *worker) extract(_ context.Context, v *visit) (step, error) {
 	}
 	h := x.Head
 	doc := extract.Document{URL: v.uri.URL, Via: v.referer(), Manifest: strings.HasSuffix(strings.TrimRight(v.uri.Path, "R"), "M"), ContentType: h.Get("Content-Type"),
-		Location: h.Get("Location"), ContentLocation: h.Get("Content-Location"), Refresh: h.Get("Refresh"), Link: h.All("Link"), RobotsTag: h.All("X-Robots-Tag")}
+		Location: h.Get("Location"), ContentLocation: h.Get("Content-Location"), Refresh: h.Get("Refresh"), Link: h.All("Link"), RobotsTag: h.All("X-Robots-Tag"),
+		Robot: v.set.RobotsAgent()}
 	extractor, err := w.extractor(v.set)
 	if err != nil {
 		return over, err

@@ -299,7 +299,7 @@ func (x *Extractor) meta(e *element) {
 			}
 			lower[i] = c
 		}
-		if string(lower[:len(key)]) == "robots" {
+		if string(lower[:len(key)]) == "robots" || isRobot(string(lower[:len(key)]), x.robot) {
 			x.robots(v)
 			return
 		}

@@ -82,6 +82,7 @@ type Document struct {
 	Refresh         string    // the Refresh header's value, or ""
 	Link            []string  // the Link headers' values
 	RobotsTag       []string  // the X-Robots-Tag headers' values
+	Robot           string    // by which name documents speak to this crawl; "": by none
 	Body            []byte    // the payload, content coding removed
 	Rest            io.Reader // what follows Body, of a payload that is longer; else nil. It is read of sitemaps only
 }
@@ -148,6 +149,7 @@ type Extractor struct {
 	xml      bool              // the markup is XML
 	guessing bool              // the markup is a template: whatever is found in it is speculative
 	form     form
+	robot    string // Document.Robot
 	decoded  []byte // a document in UTF-8
 	scratch  []byte // a string without its escapes
 	stream   []byte // a piece unpacked
@@ -179,7 +181,7 @@ func (x *Extractor) Links(doc Document) Result {
 	clear(x.refs)
 	clear(x.urls)
 	x.limit, x.result, x.encoding = x.options.MaxLinks, Result{}, nil
-	x.xml, x.guessing = false, false
+	x.xml, x.guessing, x.robot = false, false, doc.Robot
 	if !x.base.set(doc.URL) {
 		return Result{}
 	}

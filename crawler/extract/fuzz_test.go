@@ -182,7 +182,7 @@ func FuzzHeaders(f *testing.F) {
 			return
 		}
 		x.Wants(contentType, u, false)
-		doc := Document{URL: u, ContentType: contentType, Location: location, ContentLocation: location, Refresh: refresh, Link: []string{link}, RobotsTag: []string{robots}, Body: []byte("<a href=x>")}
+		doc := Document{URL: u, ContentType: contentType, Location: location, ContentLocation: location, Refresh: refresh, Link: []string{link}, RobotsTag: []string{robots}, Robot: "r", Body: []byte("<a href=x>")}
 		checkResult(t, x, x.Links(doc))
 	})
 }

@@ -22,7 +22,7 @@ func (x *Extractor) headers(doc *Document) {
 		x.linkHeader(asSent(v))
 	}
 	for _, v := range doc.RobotsTag {
-		x.robotsTag(v)
+		x.robotsTag(v, doc.Robot)
 	}
 }
 
@@ -159,13 +159,21 @@ func (r Robots) String() string {
 	return strings.Join(words, ",")
 }
 
-// robotsTag reads an X-Robots-Tag header. What it says to one named robot is not for us.
-func (x *Extractor) robotsTag(v string) {
-	if name, _, ok := strings.Cut(v, ":"); ok && !strings.ContainsAny(name, ", ") && !strings.EqualFold(name, "unavailable_after") {
-		return
+// robotsTag reads an X-Robots-Tag header: directives with commas between them. What follows a name is for that robot alone, until the next name.
+func (x *Extractor) robotsTag(v, robot string) {
+	ours := true
+	for part := range strings.SplitSeq(v, ",") {
+		if name, rest, named := strings.Cut(part, ":"); named && !strings.EqualFold(strings.TrimSpace(name), "unavailable_after") {
+			ours, part = isRobot(strings.TrimSpace(name), robot), rest
+		}
+		if ours {
+			x.robots([]byte(part))
+		}
 	}
-	x.robots([]byte(v))
 }
+
+// isRobot reports whether what is said to the robot named is for this crawl's.
+func isRobot(name, robot string) bool { return robot != "" && strings.EqualFold(name, robot) }
 
 // robots reads directives with commas between them.
 func (x *Extractor) robots(v []byte) {

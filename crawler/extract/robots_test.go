@@ -1,0 +1,29 @@
+package extract
+
+import "testing"
+
+// What a document asks of robots counts if it is for all of them or for this crawl's, by name.
+func TestRobotsByName(t *testing.T) {
+	for _, tt := range []struct {
+		robot, tag, body, want string
+	}{
+		{"holdfast", "noindex", "", "noindex"},
+		{"holdfast", "Holdfast: nofollow, noarchive", "", "nofollow,noarchive"},
+		{"holdfast", "otherbot: noindex, nofollow", "", ""},
+		{"holdfast", "otherbot: noindex, holdfast: nofollow", "", "nofollow"},
+		{"holdfast", "noindex, otherbot: nofollow", "", "noindex"},
+		{"holdfast", "unavailable_after: 25 Jun 2010 15:00:00 GMT, nofollow", "", "nofollow"},
+		{"", ": noindex", "", ""},
+		{"mybot", "", "<meta name=MyBot content='NoFollow'>", "nofollow"},
+		{"mybot", "", "<meta name=holdfast content=nofollow><meta name=robots content=noindex>", "noindex"},
+		{"", "", "<meta name='' content=nofollow>", ""},
+	} {
+		doc := Document{URL: "http://h.test/", ContentType: "text/html", Robot: tt.robot, Body: []byte(tt.body)}
+		if tt.tag != "" {
+			doc.RobotsTag = []string{tt.tag}
+		}
+		if got := New().Links(doc).Robots.String(); got != tt.want {
+			t.Errorf("%q, %q %s: %q, want %q", tt.robot, tt.tag, tt.body, got, tt.want)
+		}
+	}
+}
