@@ -49,6 +49,9 @@ func TestDeadSiteWaitsAlone(t *testing.T) {
 					t.Errorf("%s was tried %d times", u.URL, u.Tries)
 				}
 			}
+			if e := alive.obey(harvest.Order{Act: harvest.ActExplain, URL: "http://" + dead + "/dead/1"}).Explained; e.Known != "queued" {
+				t.Errorf("one of them is said to be %s", e.Known)
+			}
 			alive.Stop("enough")
 			alive.end()
 

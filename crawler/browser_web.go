@@ -248,7 +248,7 @@ func (p *pageLoad) locate(ctx context.Context, w *worker, v *visit, r *browser.R
 // site is what the robots.txt of the visit's site says; nil where ctx ended before that is known.
 func (p *pageLoad) site(ctx context.Context, w *worker, v *visit, r *browser.Request) (*siteFacts, error) {
 	for {
-		facts, first, err := w.servers.site(v.target, time.Now())
+		facts, first, err := w.servers.site(v.target, time.Now(), false)
 		if err != nil || facts != nil {
 			return facts, err
 		}

@@ -15,7 +15,6 @@ import (
 
 	"holdfast/cdx"
 	"holdfast/crawler/fetch"
-	"holdfast/crawler/frontier"
 	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
@@ -58,7 +57,7 @@ func (c *Crawl) Explain(ctx context.Context, o harvest.Order) (*harvest.Explaine
 	}
 	set := c.settingsOf(a.target)
 	key := c.canon.Canonical(a.url)
-	w, err := c.whence(ctx, a, key, set)
+	w, err := c.whence(ctx, a, key)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +83,7 @@ func (c *Crawl) Explain(ctx context.Context, o harvest.Order) (*harvest.Explaine
 }
 
 // whence finds out how the URI known by key came into the crawl.
-func (c *Crawl) whence(ctx context.Context, a asked, key string, set *harvest.Settings) (w whence, err error) {
+func (c *Crawl) whence(ctx context.Context, a asked, key string) (w whence, err error) {
 	_, status, done, err := c.frontier.Record(key)
 	if err != nil {
 		return w, err
@@ -102,12 +101,11 @@ func (c *Crawl) whence(ctx context.Context, a asked, key string, set *harvest.Se
 			return w, nil
 		}
 	}
-	queued, _, err := c.frontier.URIs(ctx, frontier.URIFilter{Name: queueOf(a.target, set), URI: whole(regexp.QuoteMeta(a.url)), Limit: 1})
+	u, err := c.frontier.Queued(key)
 	if err != nil {
 		return w, err
 	}
-	if len(queued) > 0 {
-		u := queued[0]
+	if u != nil {
 		return whence{path: u.Path, via: u.Via, source: u.Source, queue: u.Queue, found: "in its queue", known: "queued"}, nil
 	}
 	w.known = "new"

@@ -31,7 +31,7 @@ func (c *Crawl) explainRobots(t fetch.Target, subject *scope.Subject) (string, e
 	if subject.Settings.Robots == harvest.RobotsIgnore {
 		return "ignored", nil
 	}
-	facts, _, err := c.servers.site(t, time.Now())
+	facts, _, err := c.servers.site(t, time.Now(), false)
 	if err != nil || facts == nil {
 		return "not known yet", err
 	}

@@ -197,7 +197,7 @@ func (w *worker) learn(v *visit) error {
 	case v.exchange == nil && !isPrerequisite(v.uri):
 		return nil // refused before it was asked for
 	}
-	a := answer{status: v.status}
+	a := answer{status: v.status, once: v.part.id != ""}
 	a.body, a.unreadable = v.robotsBody()
 	if redirects(v.status) {
 		if t, err := fetch.ParseTarget(v.links.Target()); err == nil {

@@ -167,7 +167,7 @@ func (w *worker) addresses(v *visit) (step, error) {
 
 // robots asks the site's robots.txt, which has to be fetched first, and what it redirects to as well.
 func (w *worker) robots(v *visit) (step, error) {
-	facts, first, err := w.servers.site(v.target, time.Now())
+	facts, first, err := w.servers.site(v.target, time.Now(), true)
 	switch {
 	case err != nil:
 		return over, err

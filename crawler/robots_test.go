@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/fetch"
 	"holdfast/harvest"
 )
 
@@ -183,6 +184,41 @@ func TestRobotsName(t *testing.T) {
 		}
 		if !slices.Equal(forbidden, tt.forbidden) {
 			t.Errorf("%s, %q: forbidden %v, want %v", tt.agent, tt.name, forbidden, tt.forbidden)
+		}
+	}
+}
+
+// What one try failed at counts for a page in a browser, which cannot wait, and not for a URI that can.
+func TestRobotsOfOneTry(t *testing.T) {
+	c, err := New(Config{Dir: t.TempDir(), Job: newJob("http://127.0.0.1/"), Node: "node1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	target, err := fetch.ParseTarget("http://h.example/robots.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		answer        answer
+		waits         bool
+		denied, alone bool
+	}{
+		{answer{status: 503, once: true}, false, true, false},
+		{answer{status: -2, once: true}, false, false, true},
+		{answer{status: 200, once: true}, true, false, false},
+		{answer{status: 503}, true, true, false},
+	} {
+		if err := c.servers.learnRobots(target, tt.answer); err != nil {
+			t.Fatal(err)
+		}
+		now, _, err := c.servers.site(target, time.Now(), false)
+		if err != nil || now == nil || now.DenyAll != tt.denied || now.Unreachable != tt.alone {
+			t.Errorf("%+v: a page is told %+v, %v", tt.answer, now, err)
+		}
+		later, first, err := c.servers.site(target, time.Now(), true)
+		if err != nil || (later != nil) != tt.waits || later == nil && first != target.URL {
+			t.Errorf("%+v: who waits is told %+v, %q, %v", tt.answer, later, first, err)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type siteFacts struct {
 	Redirect    string    `json:"redirect,omitempty"`    // it stands there
 	DenyAll     bool      `json:"deny_all,omitempty"`    // 5xx, or what it says cannot be read
 	Unreachable bool      `json:"unreachable,omitempty"` // it could not be fetched
+	Once        bool      `json:"once,omitempty"`        // either, of one try: whoever can wait asks again
 	Expires     time.Time `json:"expires"`
 
 	mu    sync.Mutex
@@ -91,8 +92,8 @@ func (s *servers) host(name string, now time.Time) (*hostFacts, error) {
 const maxRobotsRedirects = 5
 
 // site returns what is known and still holds of a site's robots.txt, where it redirects of the one that it leads to; or nil and the URL
-// that has to be asked for first. After too many redirects the site has no rules.
-func (s *servers) site(t fetch.Target, now time.Time) (facts *siteFacts, first string, err error) {
+// that has to be asked for first. For one who can wait, a failure of one try is nothing known. After too many redirects the site has no rules.
+func (s *servers) site(t fetch.Target, now time.Time, waits bool) (facts *siteFacts, first string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	url := robotsURL(t)
@@ -107,7 +108,7 @@ func (s *servers) site(t fetch.Target, now time.Time) (facts *siteFacts, first s
 			}
 			keep(s.sites, url, f)
 		}
-		if f.Expires.Before(now) {
+		if f.Expires.Before(now) || waits && f.Once {
 			return nil, url, nil
 		}
 		if f.Redirect == "" {
@@ -150,6 +151,7 @@ type answer struct {
 	body       []byte // of a success
 	unreadable bool   // what it says cannot be told
 	redirect   string // where it leads, if that may be fetched
+	once       bool   // a failure is not the last word
 }
 
 // learnRobots takes in the answer to a request for a robots.txt by RFC 9309: success counts as it says, a client error allows everything,
@@ -167,6 +169,7 @@ func (s *servers) learnRobots(t fetch.Target, a answer) error {
 	case a.status <= 0:
 		f.Unreachable, f.Expires = true, time.Now().Add(failureLifetime)
 	}
+	f.Once = a.once && (f.DenyAll || f.Unreachable)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	url := addressOf(t)

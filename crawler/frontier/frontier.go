@@ -300,6 +300,18 @@ func (f *Frontier) Record(key string) (record []byte, status int, done bool, err
 	return bytes.Clone(s.record), s.status, known && !s.queued, err
 }
 
+// Queued returns the URI known by key as it waits, or is in flight, in whatever queue; nil if it does not.
+func (f *Frontier) Queued(key string) (*URI, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s, known, err := f.state(fingerprint(key), key)
+	if err != nil || !known || !s.queued {
+		return nil, err
+	}
+	u, _, err := f.entry(s)
+	return u, err
+}
+
 // Value reads one of the caller's own values.
 func (f *Frontier) Value(name string) ([]byte, error) {
 	f.mu.Lock()
