@@ -66,6 +66,9 @@ func (c crawlCmd) Run(a *app) (err error) {
 	if err := job.Validate(); err != nil {
 		return err
 	}
+	if _, err := a.order(c.Out, harvest.Order{Act: harvest.ActLive}); c.From != "" && err == nil {
+		return inUse(c.Out) // what runs there would lose its frontier
+	}
 	run := crawler.Config{Dir: c.Out, Job: job, From: c.From, Forget: c.Anew}
 	if len(c.Prior) > 0 {
 		if settings.Deduplicate == "none" && !settings.Conditional && len(settings.Sheets) == 0 {
@@ -103,6 +106,11 @@ func (c crawlCmd) Run(a *app) (err error) {
 	return a.missed(done.seeds)
 }
 
+// inUse says that another process crawls in a folder.
+func inUse(dir string) error {
+	return fmt.Errorf("another process crawls in %s: holdfast job live %s shows it, job pause, stop, set and restore steer it; or give another --out", dir, dir)
+}
+
 // crawl runs a crawl, showing its progress.
 func crawl(a *app, cfg crawler.Config) (crawled, error) {
 	cfg.Log = a.log
@@ -111,7 +119,7 @@ func crawl(a *app, cfg crawler.Config) (crawled, error) {
 	}
 	run, err := crawler.New(cfg)
 	if errors.Is(err, crawler.ErrRuns) {
-		return crawled{}, fmt.Errorf("another process crawls in %s: holdfast job live %s shows it, job pause, stop and set steer it; or give another --out", cfg.Dir, cfg.Dir)
+		return crawled{}, inUse(cfg.Dir)
 	}
 	if err != nil {
 		return crawled{}, err

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/harvest"
+	"holdfast/internal/disk"
 	"holdfast/warc"
 )
 
@@ -136,6 +137,56 @@ func TestDamagedFile(t *testing.T) {
 				t.Errorf("mended twice: %+v", again)
 			}
 		})
+	}
+}
+
+// What was archived may look like records. Where the record around it is damaged, it is not taken for ours.
+func TestDamagedFileWithRecordsWithin(t *testing.T) {
+	within := filepath.Join(t.TempDir(), "within.warc.gz")
+	files, err := warc.NewFile(disk.New(), within, warc.FilesConfig{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const forged = "http://forged.test/"
+	for range 2 {
+		noise := make([]byte, 5000)
+		for i := range noise {
+			noise[i] = byte(rand.Uint32())
+		}
+		if _, err := files.Write(warc.Draft{Type: warc.TypeResponse, TargetURI: forged, ContentType: "text/dns", Block: bytes.NewReader(noise), Size: int64(len(noise))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := files.Close(); err != nil {
+		t.Fatal(err)
+	}
+	body, err := os.ReadFile(within)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := alikeSite(t)
+	s.html("/{$}", "<a href=/p/0><a href=/records.bin>")
+	s.file("/records.bin", "application/octet-stream", string(body))
+	dir := t.TempDir()
+	open := killAfter(t, s, dir, s.URL+"/", 250)
+	written, err := os.ReadFile(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(written, body[10:100]) // stored as it is: it cannot be made smaller
+	if at < 0 {
+		t.Fatal("the records are not found in the file")
+	}
+	start := bytes.LastIndex(written[:at-10], []byte("\x1f\x8b\x08")) // of the member around them
+	if err := os.WriteFile(open, scramble(written, start+30, 5), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if sum := run(t, dir, alikeJob(s.URL+"/")); len(sum.Damage.Files) != 1 || sum.Damage.URIs == 0 {
+		t.Errorf("summary %+v", sum)
+	}
+	found := captures(t, dir)
+	if found[forged] != 0 || found[s.URL+"/records.bin"] != 1 {
+		t.Errorf("forged %d, the file it is in %d", found[forged], found[s.URL+"/records.bin"])
 	}
 }
 
