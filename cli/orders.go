@@ -83,7 +83,7 @@ func (c liveCmd) Run(a *app) error {
 
 func showLive(a *app, l *harvest.Live) error {
 	rows := []table.Row{{"state", standing(l)}, {"time", l.Elapsed.Std().Round(time.Second)},
-		{"URIs", fmt.Sprintf("%d found, %d queued, %d fetched, %d failed, %d left out", l.Discovered, l.Queued, l.Succeeded, l.Failed, l.Disregard)},
+		{"URIs", fmt.Sprintf("%d found, %d queued, %d fetched, %d failed, %d left out; %d documents discarded", l.Discovered, l.Queued, l.Succeeded, l.Failed, l.Disregard, l.Discarded)},
 		{"rate", fmt.Sprintf("%.1f URIs and %s a second; %.1f since the beginning", l.Rate, size(int64(l.ByteRate)), l.Average)}}
 	for what, counts := range map[string]map[string]int64{"statuses": l.Statuses, "types": l.Types, "queues": l.QueueStates} {
 		names := slices.SortedFunc(maps.Keys(counts), func(x, y string) int { return int(counts[y] - counts[x]) })

@@ -116,8 +116,9 @@ func (c *Crawl) sample() report.Progress {
 	p.DocsPerSecond, p.AverageDocs = rates.URIs, rates.AverageURIs
 	p.KBPerSecond, p.AverageKB = int64(rates.Bytes)>>10, int64(rates.AverageBytes)>>10
 	summary := c.frontier.Summary()
-	if n := summary.Queues; n > 0 {
-		p.AverageOfQueue = counters.Queued / n
+	p.DeepestQueue = summary.Longest
+	if s := summary.States; s[frontier.Busy]+s[frontier.Ready]+s[frontier.Snoozed]+s[frontier.Inactive] > 0 {
+		p.AverageOfQueue = counters.Queued / (s[frontier.Busy] + s[frontier.Ready] + s[frontier.Snoozed] + s[frontier.Inactive])
 	}
 	p.Congestion = congestion(summary.States, c.base().Workers)
 	return p

@@ -54,6 +54,7 @@ func (c *Crawl) liveFigures() *harvest.Live {
 		until := c.until
 		out.Until = &until
 	}
+	out.Discarded = c.stats.Discard.URLs
 	types, _ := c.stats.TopTypes(topCounts)
 	statuses, _ := c.stats.TopStatuses(topCounts)
 	c.mu.Unlock()

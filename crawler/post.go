@@ -40,8 +40,11 @@ func (w *worker) postProcess(ctx context.Context, v *visit) error {
 	w.found = w.accepted(w.found[:0], u, v.links.Links, &w.link)
 	w.tellTraps()
 	o := frontier.Outcome{Status: v.status, Kind: kindOf(v.status), Robots: v.status == codePrecluded, Wait: w.politeness(v), Dedup: v.dedup}
-	if v.exchange != nil && v.exchange.Response != nil {
+	switch {
+	case v.exchange != nil && v.exchange.Response != nil:
 		o.Fetched, o.Bytes = true, v.exchange.Response.Size()
+	case v.answer != nil && v.status == fetch.CodeDNSOK:
+		o.Fetched, o.Bytes = true, int64(len(v.answer.Text))
 	}
 	w.tell(v)
 	out := &outcome{line: w.line(v), records: v.records, seed: u.Via == ""}

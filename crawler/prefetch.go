@@ -192,7 +192,7 @@ const robotsKey = "robots "
 func (w *worker) prerequisite(u *frontier.URI, url string) frontier.URI {
 	first := frontier.URI{URL: url, Path: u.Path + "P", Via: u.URL, Source: u.Source, Queue: u.Queue, Host: u.Host}
 	if t, err := fetch.ParseTarget(url); err == nil {
-		first.Host = t.Authority
+		first.Host = hostOf(t)
 		if !isRobots(t) {
 			first.Key = robotsKey + url
 		}

@@ -31,11 +31,12 @@ func (c *Crawl) entry(url string, t fetch.Target, s *harvest.Settings) frontier.
 	if key := c.canon.Canonical(url); key != url {
 		u.Key = key
 	}
-	if u.Queue != t.Authority {
-		u.Host = t.Authority
-	}
+	u.Host = hostOf(t)
 	return u
 }
+
+// hostOf is the host as reports tell of it: without its port, as in Heritrix's.
+func hostOf(t fetch.Target) string { return strings.TrimSuffix(t.Authority, ":"+t.Port) }
 
 // queueOf names the queue of a URI. Queues by address are by host, too: it is their turns at a host that are by address,
 // as a host may have another address tomorrow.
@@ -156,11 +157,13 @@ func (c *Crawl) settingsOfQueue(queue, uri string) *harvest.Settings {
 		}
 		queue = t.Authority
 	}
-	scheme := "http"
-	if t.Scheme != "" {
-		scheme = t.Scheme
+	switch {
+	case t.Scheme != "":
+		queue = t.Scheme + "://" + queue
+	case !strings.Contains(queue, "://"): // else it is named for a site
+		queue = "http://" + queue
 	}
-	if t, err = fetch.ParseTarget(scheme + "://" + queue + "/"); err != nil {
+	if t, err = fetch.ParseTarget(queue + "/"); err != nil {
 		return c.base()
 	}
 	return c.settingsOf(t)

@@ -84,7 +84,7 @@ func TestPolicyIsThatOfTheSite(t *testing.T) {
 		valence    int
 		total      int64
 	}{{"h.test", "http://h.test/a", 1, 0}, {"h.test", "https://h.test/a", 2, 0}, {"h.test:8443", "https://h.test:8443/a", 1, 0}, {"r.test", "https://r.test/a/b", 2, 7},
-		{"r.test", "http://r.test/", 1, 0}, {"h.test", "http://h.test/deep/x", 1, 0}, {"shop", "http://h.test/shop/x", 3, 0}, {"h.test", "", 1, 0}, {"r.test", "", 1, 0}} {
+		{"r.test", "http://r.test/", 1, 0}, {"h.test", "http://h.test/deep/x", 1, 0}, {"shop", "http://h.test/shop/x", 3, 0}, {"h.test", "", 1, 0}, {"r.test", "", 1, 0}, {"https://r.test", "", 2, 7}} {
 		p := c.policy(tt.queue, func() string { return tt.uri })
 		if p.Valence != tt.valence || p.TotalBudget != tt.total {
 			t.Errorf("%s of %s: %+v, want valence %d, budget %d", tt.queue, tt.uri, p, tt.valence, tt.total)

@@ -82,7 +82,8 @@ func (w *worker) keeps(v *visit, notes []string) bool {
 	}
 	keep, why := w.scope.Keep(v.subject)
 	if !keep {
-		v.notes, v.dedup = append(notes, "discarded:"+why), frontier.Novel
+		v.notes = notes
+		v.discard(why)
 	}
 	return keep
 }
@@ -93,14 +94,19 @@ func (w *worker) keepsType(v *visit) bool {
 		return true
 	}
 	if v.set.MetaRobots == metaObey && v.links.Robots&extract.NoIndex != 0 {
-		v.notes = append(v.notes, "discarded:noindex")
+		v.discard("noindex")
 		return false
 	}
 	keep, why := w.scope.KeepsType(v.subject)
 	if !keep {
-		v.notes = append(v.notes, "discarded:"+why)
+		v.discard(why)
 	}
 	return keep
+}
+
+// discard says that what was fetched is not recorded, and why.
+func (v *visit) discard(why string) {
+	v.notes, v.dedup = append(v.notes, "discarded:"+why), frontier.Discarded
 }
 
 // metaObey is the value of meta_robots that obeys.

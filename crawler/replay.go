@@ -49,12 +49,9 @@ func (c *Crawl) replayGroup(g *group) error {
 	if out.seed && redirects(g.status) {
 		out.redirect = extract.Result{Links: g.links}.Target()
 	}
-	o := frontier.Outcome{Status: g.status, Kind: kindOf(g.status), Attach: out, Fetched: g.mime != "text/dns" || g.status != fetch.CodeDNSOK}
-	if o.Fetched {
-		o.Bytes = g.blockSize
-	}
+	o := frontier.Outcome{Status: g.status, Kind: kindOf(g.status), Attach: out, Fetched: true, Bytes: g.blockSize}
 	var subject scope.Subject
-	if o.Fetched && !isPrerequisite(u) {
+	if !isPrerequisite(u) {
 		c.objects.Add(1)
 		subject.URL = g.uri
 		out.domain, out.bytes = subject.Domain(), o.Bytes

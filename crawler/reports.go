@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"holdfast/cdx"
@@ -63,7 +65,7 @@ func (c *Crawl) writeReport(ctx context.Context, name string, s Summary) error {
 		report.OfSeeds:      c.writeSeeds,
 		report.OfSources:    func(w io.Writer) error { return c.writeSources(ctx, w) },
 		report.OfProcessors: func(w io.Writer) error { return c.writeProcessors(w, now) },
-		report.OfFrontier:   func(w io.Writer) error { return report.WriteFrontierSummary(w, c.frontierSummary(s), now) },
+		report.OfFrontier:   func(w io.Writer) error { return c.writeFrontier(ctx, w, s, now) },
 		report.OfQueues:     func(w io.Writer) error { return c.writeNonempty(ctx, w, now) },
 		report.OfTraps:      c.writeTraps,
 		report.OfThreads:    func(w io.Writer) error { return report.WriteThreads(w, c.cfg.Job.Name, c.board.Workers(), now) },
@@ -107,8 +109,10 @@ func statusOf(s Summary) string {
 func (c *Crawl) writeCrawl(w io.Writer, s Summary) error {
 	hosts := 0
 	var all report.Captures
-	if err := c.frontier.Hosts(func(_ string, h frontier.Host, _ int) {
-		hosts++
+	if err := c.frontier.Hosts(func(name string, h frontier.Host, _ int) {
+		if name != frontier.Lookups { // which Heritrix does not count either
+			hosts++
+		}
 		one := captured(h)
 		for _, n := range [][2]*report.Count{{&all.Novel, &one.Novel}, {&all.DupByHash, &one.DupByHash}, {&all.NotModified, &one.NotModified}} {
 			n[0].URLs, n[0].Bytes = n[0].URLs+n[1].URLs, n[0].Bytes+n[1].Bytes
@@ -123,7 +127,7 @@ func (c *Crawl) writeCrawl(w io.Writer, s Summary) error {
 	n := s.Counters
 	return report.WriteCrawl(w, report.Crawl{Name: c.cfg.Job.Name, Status: statusOf(s), Reason: s.Reason, Elapsed: s.Elapsed, Captures: all,
 		SeedsCrawled: crawled, SeedsNotCrawled: len(seeds) - crawled, Hosts: hosts, Discovered: n.Discovered, Queued: n.Queued,
-		Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes})
+		Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes, Discarded: c.figures().Discard})
 }
 
 // writeSeeds writes the seeds report.
@@ -178,23 +182,39 @@ func (c *Crawl) writeProcessors(w io.Writer, now time.Time) error {
 	return report.WriteProcessors(w, "Crawl", all, now)
 }
 
-// longest is how many queues the frontier's summary names.
-const longest = 10
+// How many queues the frontier's summary names: the longest, and so many in each state.
+const (
+	longest      = 10
+	namedQueues  = 2000
+	longestSpare = 1000 // sorted so seldom
+)
 
-func (c *Crawl) frontierSummary(s Summary) report.FrontierSummary {
+// frontierSummary is how the frontier stands, with its queues as of the last commit.
+func (c *Crawl) frontierSummary(ctx context.Context, s Summary) (report.FrontierSummary, error) {
 	n, f := s.Counters, c.frontier.Summary()
 	out := report.FrontierSummary{Job: c.cfg.Job.Name, State: frontierState(s.State), Discovered: n.Discovered, Queued: n.Queued, Finished: n.Finished, Succeeded: n.Succeeded,
 		Failed: n.Failed, Ignore: n.Disregarded, Included: n.Discovered, InProcess: f.States[frontier.Busy], Ready: f.States[frontier.Ready],
 		Snoozed: f.States[frontier.Snoozed], Retired: f.States[frontier.Retired], Frozen: f.States[frontier.Frozen], Exhausted: f.States[frontier.Empty],
-		Inactive: map[int]int64{c.base().Precedence: f.States[frontier.Inactive]}}
-	found, err := c.frontier.Queues(context.Background(), frontier.QueueFilter{Sort: frontier.ByRemaining, Limit: longest})
-	if err != nil {
-		c.log.Warn("longest queues are not known", "error", err)
+		Inactive: map[int]int64{}, Queues: map[report.QueueState][]report.Queue{}}
+	shorten := func() {
+		slices.SortStableFunc(out.Longest, func(a, b report.Queue) int { return cmp.Compare(b.Count, a.Count) })
+		out.Longest = out.Longest[:min(longest, len(out.Longest))]
 	}
-	for _, q := range found {
-		out.Longest = append(out.Longest, reportQueue(q))
-	}
-	return out
+	err := c.frontier.Nonempty(ctx, func(info frontier.QueueInfo) bool {
+		q := reportQueue(info)
+		if q.State == report.Inactive {
+			out.Inactive[q.Precedence]++
+		}
+		if named := out.Queues[q.State]; len(named) < namedQueues {
+			out.Queues[q.State] = append(named, q)
+		}
+		if out.Longest = append(out.Longest, q); len(out.Longest) > longestSpare {
+			shorten()
+		}
+		return true
+	})
+	shorten()
+	return out, err
 }
 
 // frontierState is what Heritrix calls the state of a frontier.
@@ -219,8 +239,17 @@ func reportQueue(q frontier.QueueInfo) report.Queue {
 	if budget == 0 {
 		budget = -1
 	}
-	return report.Queue{Name: q.Name, State: reportStates()[q.State], Precedence: q.Precedence, Count: q.Remaining, Enqueued: q.Remaining + q.URLs,
-		SessionBalance: q.SessionBudget - q.SessionSpent, Spent: q.Spent, Budget: budget, Wakes: q.WakeAt, Succeeded: q.URLs, Bytes: q.Bytes}
+	return report.Queue{Name: q.Name, State: reportStates()[q.State], Precedence: q.Precedence, Count: q.Remaining, Enqueued: q.Remaining + q.URLs + q.Failed + q.Disregarded,
+		SessionBalance: q.SessionBudget - q.SessionSpent, Spent: q.Spent, Budget: budget, Wakes: q.WakeAt, Succeeded: q.URLs, Responses: q.URLs,
+		Bytes: q.Bytes, SuccessBytes: q.Bytes, Failed: q.Failed, Disregarded: q.Disregarded, Robots: q.Robots, NonResponses: q.Unanswered, LastSuccess: q.LastSuccess}
+}
+
+func (c *Crawl) writeFrontier(ctx context.Context, w io.Writer, s Summary, now time.Time) error {
+	f, err := c.frontierSummary(ctx, s)
+	if err != nil {
+		return err
+	}
+	return report.WriteFrontierSummary(w, f, now)
 }
 
 func (c *Crawl) writeNonempty(ctx context.Context, w io.Writer, now time.Time) error {

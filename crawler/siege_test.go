@@ -253,7 +253,7 @@ func TestReports(t *testing.T) {
 	run(t, dir, job)
 	for name, want := range map[string]string{
 		"crawl-report.txt":             `(?s)test.*Finished.*novel URIs: 10\n.*novel crawled bytes: 1\d\d\d `,
-		"hosts-report.txt":             `(?m)^\d+ \d+ ` + regexp.QuoteMeta(s.host()) + ` 1 0 10 `,
+		"hosts-report.txt":             `(?m)^\d+ \d+ 127\.0\.0\.1 1 0 10 `,
 		"domains-report.txt":           `(?m)^9 \d+ 127\.0\.0\.1 -$`,
 		"mimetype-report.txt":          `(?m)^\d+ \d+ text/html`,
 		"responsecode-report.txt":      `(?m)^7 200$|^8 200$`,

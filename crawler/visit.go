@@ -362,7 +362,7 @@ func (v *visit) annotations() []string {
 		return v.notes
 	}
 	tries := fmt.Sprintf("%dt", v.uri.Tries+1)
-	if v.dedup != frontier.Novel { // which has to come first
+	if v.dedup == frontier.Duplicate || v.dedup == frontier.NotModified { // which has to come first
 		return append(slices.Clone(v.notes), tries)
 	}
 	return append([]string{tries}, v.notes...)

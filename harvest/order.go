@@ -96,6 +96,7 @@ type Live struct {
 	Failed      int64            `json:"failed"`
 	Disregard   int64            `json:"disregarded"`
 	Bytes       int64            `json:"bytes"`
+	Discarded   int64            `json:"discarded"`    // documents that were fetched and not kept
 	Rate        float64          `json:"rate"`         // URIs finished per second, lately
 	Average     float64          `json:"average"`      // since the beginning
 	ByteRate    float64          `json:"byte_rate"`    // per second, lately

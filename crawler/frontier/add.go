@@ -1,5 +1,7 @@
 package frontier
 
+import "strings"
+
 // Limits on what is held in memory.
 const (
 	headMax  = 256    // of one queue
@@ -43,6 +45,9 @@ func (f *Frontier) Force(u URI) (bool, error) {
 func (u *URI) tidy() {
 	if u.Key == u.URL {
 		u.Key = ""
+	}
+	if strings.HasPrefix(u.URL, Lookups) {
+		u.Host = Lookups
 	}
 	if u.Host == u.Queue {
 		u.Host = ""
@@ -100,6 +105,7 @@ func (f *Frontier) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced strin
 		f.batch.bytes += len(o.value)
 	}
 	q.count++
+	f.longest.put(q.name, q.count)
 	if u.Host != "" {
 		q.hosted++
 		f.batch.host(u.Host).remaining++
@@ -176,6 +182,7 @@ func (f *Frontier) entry(s seenState) (*URI, string, error) {
 // uncount takes a URI out of its queue's and host's counts.
 func (f *Frontier) uncount(q *queue, u *URI) {
 	q.count--
+	f.longest.put(q.name, q.count)
 	if u.Host != "" {
 		q.hosted--
 		f.batch.host(u.Host).remaining--

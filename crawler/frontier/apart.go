@@ -19,6 +19,9 @@ func (f *Frontier) RetryApart(u *URI, queue, site string, delay, wait time.Durat
 	if u.Status != 0 {
 		q.status = u.Status
 	}
+	if u.Status < 0 {
+		q.ends.unanswered++
+	}
 	q.spend(u.Cost)
 	q.paced = q.paced || wait > 0
 	return true, f.transfer(q, u, queue, delay, wait)

@@ -35,7 +35,7 @@ func (f *Frontier) Finish(u *URI, o Outcome, found []URI) (added int, err error)
 		q.spend(u.Cost)
 	}
 	q.status = o.Status
-	q.paced = q.paced || o.Fetched || o.Wait > 0
+	q.paced = q.paced || o.Fetched && u.Host != Lookups || o.Wait > 0
 	f.leave(q, u, o.Wait)
 	return added, nil
 }
@@ -53,6 +53,7 @@ func (f *Frontier) count(q *queue, u *URI, o Outcome) {
 	default:
 		f.counters.Disregarded++
 	}
+	q.ends.count(o, f.cfg.Now())
 	h := &q.host
 	if u.Host != "" {
 		h = &f.batch.host(u.Host).Host
@@ -94,6 +95,9 @@ func (f *Frontier) retry(q *queue, u *URI, delay, wait time.Duration, whole bool
 	f.batch.set(key, encodeURI(u))
 	if u.Status != 0 {
 		q.status = u.Status
+	}
+	if u.Status < 0 {
+		q.ends.unanswered++
 	}
 	q.spend(u.Cost)
 	q.paced = q.paced || wait > 0

@@ -96,6 +96,7 @@ const (
 	Novel Dedup = iota
 	Duplicate
 	NotModified
+	Discarded // it was not kept
 )
 
 // Counters are the frontier's seven figures. Discovered = Queued + Finished; Finished = Succeeded + Failed + Disregarded.
@@ -134,6 +135,7 @@ type Frontier struct {
 	heads    int      // URIs in all queues' heads
 	inFlight int
 	index    index
+	longest  longest
 	policies uint64    // raised by Repolicy
 	swept    time.Time // when queues were last put to sleep
 
@@ -186,6 +188,7 @@ func Open(cfg Config) (*Frontier, error) {
 	}
 	txn := db.NewTransaction(false)
 	f.scanning.Go(func() { f.scan(ctx, txn) })
+	f.scanning.Go(func() { f.rank(ctx) })
 	return f, nil
 }
 

@@ -59,6 +59,11 @@ type QueueInfo struct {
 	WakeAt        time.Time // zero if it does not rest
 	Status        int       // the last
 	URLs, Bytes   int64     // fetched
+
+	Failed, Disregarded int64     // URIs
+	Robots              int64     // of those disregarded, for robots.txt
+	Unanswered          int64     // tries that brought no answer
+	LastSuccess         time.Time // zero if there was none
 }
 
 // pageSize is how many entries are looked at with the frontier locked.
@@ -159,6 +164,10 @@ func (f *Frontier) inform(name string, stored []byte) (*QueueInfo, error) {
 	info := &QueueInfo{Name: name, State: f.stateOf(q, now), Remaining: q.count, InFlight: len(q.inFlight), Spent: q.spent, SessionSpent: q.session,
 		SessionBudget: q.policy.SessionBudget, TotalBudget: q.policy.TotalBudget, Precedence: q.policy.Precedence, Status: q.status,
 		URLs: q.host.URLs + q.otherURLs, Bytes: q.host.Bytes + q.otherBytes}
+	info.Failed, info.Disregarded, info.Robots, info.Unanswered = q.ends.failed, q.ends.disregarded, q.ends.robots, q.ends.unanswered
+	if q.ends.last > 0 {
+		info.LastSuccess = time.Unix(q.ends.last, 0)
+	}
 	if at, ok := q.next(); ok && at.After(now) {
 		info.WakeAt = at
 	} else if at := q.rested(); at.After(now) {

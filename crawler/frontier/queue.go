@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// Lookups is the host of all look-ups of names, as Heritrix's reports have it, and what their URLs begin with.
+const Lookups = "dns:"
+
 // Host is what was fetched from a host, for the reports.
 type Host struct {
 	URLs, Bytes, Robots               int64
@@ -31,6 +34,7 @@ func (h *Host) count(o Outcome) {
 	case NotModified:
 		h.NotModifiedURLs++
 		h.NotModifiedBytes += o.Bytes
+	case Discarded:
 	default:
 		h.NovelURLs++
 		h.NovelBytes += o.Bytes

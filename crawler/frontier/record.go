@@ -3,6 +3,7 @@ package frontier
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 )
 
 // record is what is stored of a queue.
@@ -21,8 +22,39 @@ type record struct {
 	ownSession, ownTotal       bool // budgets given by an operator
 	sessionBudget, totalBudget int64
 
+	ends ends
+
 	host                  Host // of the URIs whose host has the queue's name
 	otherURLs, otherBytes int64
+}
+
+// ends is how URIs of a queue ended, where that is not told by what was fetched.
+type ends struct {
+	last        int64 // Unix seconds of the last that was answered
+	failed      int64
+	disregarded int64
+	robots      int64 // of these, for robots.txt
+	unanswered  int64 // tries, the last of a URI among them
+}
+
+func (e *ends) fields() []*int64 {
+	return []*int64{&e.last, &e.failed, &e.disregarded, &e.robots, &e.unanswered}
+}
+
+// count takes an outcome in.
+func (e *ends) count(o Outcome, now time.Time) {
+	switch o.Kind {
+	case Succeeded:
+		e.last = now.Unix()
+	case Failed:
+		e.failed++
+		e.unanswered++
+	default:
+		e.disregarded++
+	}
+	if o.Robots {
+		e.robots++
+	}
 }
 
 // Flags of a record.
@@ -33,6 +65,7 @@ const (
 	flagTotal
 	flagOthers // hosted, otherURLs and otherBytes follow
 	flagTold
+	flagEnds // the ends follow the others
 )
 
 func flag(set bool, bit byte) byte {
@@ -44,7 +77,8 @@ func flag(set bool, bit byte) byte {
 
 func encodeRecord(r *record) []byte {
 	flags := flag(r.frozen, flagFrozen) | flag(r.retired, flagRetired) | flag(r.ownSession, flagSession) | flag(r.ownTotal, flagTotal) |
-		flag(r.hosted != 0 || r.otherURLs != 0 || r.otherBytes != 0, flagOthers) | flag(r.told, flagTold)
+		flag(r.hosted != 0 || r.otherURLs != 0 || r.otherBytes != 0, flagOthers) | flag(r.told, flagTold) |
+		flag(r.ends != (ends{}), flagEnds)
 	b := append(make([]byte, 0, 48), version, flags, r.place)
 	b = binary.AppendUvarint(b, r.num)
 	b = binary.AppendVarint(b, int64(r.status))
@@ -60,6 +94,9 @@ func encodeRecord(r *record) []byte {
 	}
 	if flags&flagOthers != 0 {
 		b = appendNumbers(b, r.hosted, r.otherURLs, r.otherBytes)
+	}
+	if flags&flagEnds != 0 {
+		b = appendFields(b, r.ends.fields())
 	}
 	return appendHost(b, &r.host)
 }
@@ -93,13 +130,17 @@ func decodeRecord(v []byte) (record, error) {
 	if flags&flagOthers != 0 {
 		r.numbers(&q.hosted, &q.otherURLs, &q.otherBytes)
 	}
+	if flags&flagEnds != 0 {
+		r.fields(q.ends.fields())
+	}
 	r.host(&q.host)
 	return q, r.failed("queue")
 }
 
-// appendHost writes a host's figures; the zeros at the end are left out.
-func appendHost(b []byte, h *Host) []byte {
-	fields := h.fields()
+func appendHost(b []byte, h *Host) []byte { return appendFields(b, h.fields()) }
+
+// appendFields writes how many figures follow and these; the zeros at the end are left out.
+func appendFields(b []byte, fields []*int64) []byte {
 	n := len(fields)
 	for n > 0 && *fields[n-1] == 0 {
 		n--
@@ -111,8 +152,9 @@ func appendHost(b []byte, h *Host) []byte {
 	return b
 }
 
-func (r *reader) host(h *Host) {
-	fields := h.fields()
+func (r *reader) host(h *Host) { r.fields(h.fields()) }
+
+func (r *reader) fields(fields []*int64) {
 	n := int(r.byte())
 	if n > len(fields) {
 		r.bad = true

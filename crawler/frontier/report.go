@@ -130,6 +130,8 @@ type Summary struct {
 	Counters
 	InFlight int64
 	Queues   int64           // there ever were
+	Longest  int64           // URIs in the longest queue
+	Waiting  map[int]int64   // queues that take part or wait, by precedence
 	States   map[State]int64 // of them
 }
 
@@ -138,7 +140,7 @@ func (f *Frontier) Summary() Summary {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	x := &f.index
-	s := Summary{Counters: f.counters, InFlight: int64(f.inFlight), Queues: f.known, States: map[State]int64{
+	s := Summary{Counters: f.counters, InFlight: int64(f.inFlight), Queues: f.known, Longest: f.longest.most(), Waiting: map[int]int64{}, States: map[State]int64{
 		Inactive: x.inactive(), Snoozed: x.counts[placeSleeping], Frozen: x.counts[placeFrozen], Retired: x.counts[placeRetired]}}
 	now := f.cfg.Now()
 	for _, q := range f.queues {
@@ -146,8 +148,44 @@ func (f *Frontier) Summary() Summary {
 			s.States[f.stateOf(q, now)]++
 		}
 	}
+	for p := range worstPrecedence + 1 {
+		if n := x.counts[p]; n > 0 {
+			s.Waiting[p] = n
+		}
+	}
 	s.States[Empty] = f.known - x.live() - x.counts[placeRetired]
 	return s
+}
+
+// rank looks at how long the queues are that were stored by a run before.
+func (f *Frontier) rank(ctx context.Context) {
+	err := f.pages(ctx, "h", "", func(keys []string, values [][]byte) (bool, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for i, key := range keys {
+			name := key[1:]
+			q := f.queues[name]
+			if q == nil {
+				q = f.cache.peek(name)
+			}
+			if q != nil {
+				f.longest.put(name, q.count)
+				continue
+			}
+			if v, ok := f.uncommitted(key); ok {
+				values[i] = v
+			}
+			r, err := decodeRecord(values[i])
+			if err != nil {
+				return false, fmt.Errorf("queue %s: %w", name, err)
+			}
+			f.longest.put(name, r.count)
+		}
+		return true, nil
+	})
+	if err != nil && ctx.Err() == nil && f.cfg.Log != nil {
+		f.cfg.Log.Warn("longest queues are not known", "error", err)
+	}
 }
 
 // Nonempty calls do for each queue that has URIs, in the order of the index as it was committed last: those that take part or wait by

@@ -53,12 +53,9 @@ type FrontierSummary struct {
 	Included                                                int64 // URIs that are known
 	InProcess, Ready, Snoozed, Retired, Frozen, Exhausted   int64 // numbers of queues
 	Inactive                                                map[int]int64
-	Longest                                                 []Queue                       // the longest queues, longest first
-	Queues                                                  func(QueueState, int) []Queue // so many queues in that state; nil: none
+	Longest                                                 []Queue                // the longest queues, longest first
+	Queues                                                  map[QueueState][]Queue // some of those in each state
 }
-
-// maxQueues is how many queues of a state the summary shows.
-const maxQueues = 2000
 
 // WriteFrontierSummary writes frontier-summary-report.txt.
 func WriteFrontierSummary(w io.Writer, f FrontierSummary, at time.Time) error {
@@ -102,10 +99,7 @@ func WriteFrontierSummary(w io.Writer, f FrontierSummary, at time.Time) error {
 			continue
 		}
 		say("\n -----===== %s QUEUES =====-----\n", s.state)
-		var queues []Queue
-		if f.Queues != nil {
-			queues = f.Queues(s.state, maxQueues)
-		}
+		queues := f.Queues[s.state]
 		for i := range queues {
 			label := string(s.state)
 			if s.state == Inactive {

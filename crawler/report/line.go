@@ -110,7 +110,7 @@ func quoteJSON(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Revisit says what was new about a capture.
+// Revisit says what was new about what was fetched.
 type Revisit int
 
 // Kinds of captures.
@@ -118,9 +118,10 @@ const (
 	Novel       Revisit = iota
 	DupByHash           // its content was archived before
 	NotModified         // the server said so
+	Discarded           // it was not kept
 )
 
-// Revisit tells from the annotations whether the line's capture was a revisit.
+// Revisit tells from the annotations whether the line's capture was a revisit, or none.
 func (l *Line) Revisit() Revisit {
 	for _, a := range l.Annotations {
 		switch {
@@ -128,6 +129,8 @@ func (l *Line) Revisit() Revisit {
 			return NotModified
 		case strings.HasPrefix(a, "duplicate:"), strings.HasPrefix(a, "deduplicate:"):
 			return DupByHash
+		case strings.HasPrefix(a, "discarded:"):
+			return Discarded
 		}
 	}
 	return Novel

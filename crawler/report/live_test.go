@@ -104,7 +104,7 @@ func TestHostsReportOfVeryManyHosts(t *testing.T) {
 	var out bytes.Buffer
 	err := WriteHosts(&out, func(yield func(Host) bool) {
 		for i := range maxSorted + 10 {
-			if !yield(Host{Name: fmt.Sprint("h", i), URLs: int64(i)}) {
+			if !yield(Host{Name: fmt.Sprint("h", i), URLs: int64(i), Captures: Captures{Novel: Count{URLs: int64(i)}}}) {
 				return
 			}
 		}

@@ -75,7 +75,7 @@ func TestStatsAndReports(t *testing.T) {
 	}
 	var types, codes, seeds, hosts strings.Builder
 	for _, err := range []error{WriteTypes(&types, s), WriteStatuses(&codes, s), WriteSeeds(&seeds, []Seed{{"http://a/", 301, "http://b/"}, {"bad seed", -7, ""}}),
-		WriteHosts(&hosts, slices.Values([]Host{{Name: "b", URLs: 1, Bytes: 2}, {Name: "a", URLs: 3, Bytes: 4, Robots: 5, Remaining: 6}}))} {
+		WriteHosts(&hosts, slices.Values([]Host{{Name: "b", URLs: 1, Bytes: 2}, {Name: "a", URLs: 3, Bytes: 4, Robots: 5, Remaining: 6, Captures: Captures{Novel: Count{3, 4}}}}))} {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -52,6 +52,7 @@ type Crawl struct {
 	Discovered, Queued, Succeeded, Failed, Disregarded int64
 	Bytes                                              int64
 	Captures                                           Captures
+	Discarded                                          Count // fetched, not kept
 }
 
 // WriteCrawl writes crawl-report.txt: Heritrix's lines, then those it has not.
@@ -84,6 +85,7 @@ func WriteCrawl(w io.Writer, c Crawl) error {
 	}
 	line("\nURIs/sec: %s\nKB/sec: %d", decimal(float64(c.Succeeded)/seconds), int64(float64(c.Bytes)/1024/seconds))
 	line("\nstop reason: %s\nURIs discovered: %d\nURIs queued: %d", oneLine(nil, c.Reason), c.Discovered, c.Queued)
+	line("documents discarded: %d (%s)", c.Discarded.URLs, displayBytes(c.Discarded.Bytes))
 	return b.Flush()
 }
 
@@ -91,7 +93,7 @@ func WriteCrawl(w io.Writer, c Crawl) error {
 type Host struct {
 	Name                           string
 	URLs, Bytes, Robots, Remaining int64
-	Captures                       Captures // zero: all is novel
+	Captures                       Captures
 }
 
 const hostsLegend = "[#urls] [#bytes] [host] [#robots] [#remaining] [#novel-urls] [#novel-bytes] [#dup-by-hash-urls] [#dup-by-hash-bytes]" +
@@ -135,9 +137,6 @@ func WriteHosts(w io.Writer, hosts iter.Seq[Host]) error {
 
 func (h *Host) appendTo(b []byte) []byte {
 	c := h.Captures
-	if c == (Captures{}) {
-		c.Novel = Count{h.URLs, h.Bytes}
-	}
 	for i, n := range []int64{h.URLs, h.Bytes, h.Robots, h.Remaining, c.Novel.URLs, c.Novel.Bytes, c.DupByHash.URLs, c.DupByHash.Bytes,
 		c.NotModified.URLs, c.NotModified.Bytes} {
 		if i == 2 {

@@ -45,6 +45,7 @@ func (c *Captures) Add(r Revisit, bytes int64) {
 		c.DupByHash.add(bytes)
 	case NotModified:
 		c.NotModified.add(bytes)
+	case Discarded:
 	default:
 		c.Novel.add(bytes)
 	}
@@ -59,6 +60,7 @@ type Stats struct {
 	Statuses map[int]int64    `json:"statuses"`
 	Types    map[string]Count `json:"types"`
 	Captures Captures         `json:"captures"`
+	Discard  Count            `json:"discarded"` // fetched, not kept
 }
 
 // NewStats are the figures of a crawl that has just begun.
@@ -86,7 +88,9 @@ func (s *Stats) Add(l *Line) {
 	if l.Size >= 0 && !strings.HasSuffix(l.Path, "P") {
 		s.Objects++
 	}
-	s.Captures.Add(l.Revisit(), l.Size)
+	if s.Captures.Add(l.Revisit(), l.Size); l.Revisit() == Discarded {
+		s.Discard.add(l.Size)
+	}
 	mime := strings.ToLower(mediaType(l.MIME))
 	if mime == "" {
 		mime = noType
