@@ -99,10 +99,10 @@ func AppendNote(b []byte, at time.Time, change, message string) []byte {
 
 // Changes of a crawl's state, for AppendNote, with the messages that Heritrix gives them.
 const (
-	NoteRunning    = "RUNNING" // "Preparing", then "Running"
-	NotePaused     = "PAUSED"  // "Paused"
-	NoteEnding     = "ENDING"  // see ExitStatus
-	NoteEnded      = "ENDED"   // see ExitStatus
+	NoteRunning    = "RUNNING"           // "Preparing", then "Running"
+	NotePaused     = "PAUSED"            // "Paused"
+	NoteEnding     = "ENDING"            // see ExitStatus
+	NoteEnded      = "ENDED"             // see ExitStatus
 	NoteCheckpoint = "CHECKPOINTING TO " // and the checkpoint's name; no message
 )
 
