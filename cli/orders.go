@@ -310,6 +310,7 @@ func (c explainCmd) Run(a *app) error {
 		rows := []table.Row{{"URI", e.URL}, {"counts as", e.Canonical}, {"known", e.Known}, {"log", e.Logged},
 			{"found", e.Found}, {"hops", e.Path}, {"in", e.Via}, {"seed", e.Source}, {"queue", e.Queue}, {"robots.txt", e.Robots}, {"limits", e.Limits},
 			{"decision", strings.TrimSpace(e.Decision + ", by " + e.DecidedBy)}}
+		rows = slices.DeleteFunc(rows, func(r table.Row) bool { return r[1] == "" })
 		for _, w := range e.Words {
 			rows = append(rows, table.Row{w.Rule, strings.TrimSpace(w.Decision + " " + w.Why)})
 		}
