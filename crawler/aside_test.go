@@ -83,3 +83,29 @@ func TestDeadSiteWaitsAlone(t *testing.T) {
 		})
 	}
 }
+
+// A host whose name cannot be found for now holds up nothing else in its queue.
+func TestUnknownHostWaitsAlone(t *testing.T) {
+	nobody, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nameserver := nobody.LocalAddr().String()
+	if err := nobody.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t)
+	s.html("/{$}", "<a href=http://nowhere.example/1>n</a> <a href=/p/1>p</a> <a href=http://nowhere.example/2>n</a> <a href=/p/2>p</a>")
+	s.html("/p/", "page")
+	job := newJob(s.URL + "/")
+	job.Settings.Scope, job.Settings.QueueName, job.Settings.Nameserver = harvest.ScopeAny, "shared", nameserver
+	job.Settings.MaxRetries, job.Settings.RetryDelay = 3, harvest.Duration(time.Hour)
+	l := start(t, Config{Dir: t.TempDir(), Job: job})
+	until(t, "the others are fetched", func() bool { return s.counts()["/p/1"] == 1 && s.counts()["/p/2"] == 1 })
+	until(t, "the unknown host has a queue of its own", func() bool {
+		q := l.obey(harvest.Order{Act: harvest.ActQueues, Queue: "^http://"}).Queues
+		return len(q) == 1 && q[0].Name == "http://nowhere.example" && q[0].Queued == 3 && q[0].State == "snoozed"
+	})
+	l.Stop("enough")
+	l.end()
+}

@@ -104,3 +104,52 @@ func TestPrerequisiteFromAnotherQueue(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// Who needs a prerequisite that waits in another queue asks again when that may be through with it, not all the time.
+func TestPrerequisiteOfAnotherQueueThatWaits(t *testing.T) {
+	now := time.UnixMilli(time.Now().UnixMilli())
+	f, err := Open(Config{Dir: t.TempDir(), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	first := URI{URL: "http://g/robots.txt", Queue: "g", Path: "P", Priority: Prerequisite}
+	add(t, f, first)
+	u := take(t, f)
+	for _, tt := range []struct {
+		rests, waits time.Duration
+		frozen       bool
+	}{{0, deferWait, false}, {4 * time.Second, 4 * time.Second, false}, {time.Hour, longDeferWait, false}, {0, longDeferWait, true}} {
+		f.Retry(u, tt.rests, 0, true)
+		if tt.frozen {
+			if _, err := f.Freeze(t.Context(), QueueFilter{Name: "g"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		add(t, f, uri("h", int(tt.rests)+int(tt.waits)))
+		needs, err := f.next(now)
+		for err == nil && needs.Queue != "h" { // the other may be ready, too
+			f.Return(needs, 0)
+			needs, err = f.next(now)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Defer(needs, first); err != nil {
+			t.Fatal(err)
+		}
+		q, err := f.Queues(t.Context(), QueueFilter{Name: "h"})
+		if err != nil || len(q) != 1 || q[0].WakeAt.Sub(now) != tt.waits {
+			t.Errorf("%+v: waits as %+v, %v", tt, q, err)
+		}
+		now = now.Add(2 * time.Hour)
+		if tt.frozen {
+			break
+		}
+		for u = take(t, f); u.Queue != "g"; u = take(t, f) {
+			if _, err := f.Finish(u, Outcome{Status: 200}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

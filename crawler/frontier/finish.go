@@ -166,7 +166,15 @@ func (f *Frontier) Defer(u *URI, first URI) error {
 		f.enqueue(q, &first, fp, key)
 		f.settle(from)
 		f.schedule(from)
-	case known && s.queued && (s.queue != u.Queue || busy):
+	case known && s.queued && s.queue != u.Queue:
+		from, err := f.lookup(s.queue)
+		if err != nil {
+			return err
+		}
+		if wait = min(max(from.rested().Sub(f.cfg.Now()), deferWait), longDeferWait); from.frozen || from.retires() {
+			wait = longDeferWait
+		}
+	case known && s.queued && busy:
 		wait = deferWait
 	case known && s.queued:
 	default:
@@ -176,8 +184,11 @@ func (f *Frontier) Defer(u *URI, first URI) error {
 	return nil
 }
 
-// deferWait is how long a slot waits for a prerequisite that is on its way.
-const deferWait = 200 * time.Millisecond
+// How long a slot waits for a prerequisite that is on its way, and at most for one whose queue waits.
+const (
+	deferWait     = 200 * time.Millisecond
+	longDeferWait = 10 * time.Second
+)
 
 // Claim takes a URI out of its queue as Next would, wherever it stands, adding it first if it is not known.
 // It returns nil if the URI is finished, or in flight.
