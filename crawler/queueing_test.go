@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,7 +47,14 @@ func TestWindowsOfSheetsReachTheQueues(t *testing.T) {
 	set(22)
 	reaches("4 1000 1")
 	set(6)
-	reaches("4 0 3") // what is in flight ends first
+	last := ""
+	until(t, "total budget and precedence are those of the day", func() bool { // what is in flight ends first
+		if now := shown(); now != last {
+			t.Log(now)
+			last = now
+		}
+		return strings.HasSuffix(last, " 0 3")
+	})
 	until(t, "one is fetched at a time", func() bool {
 		if shown() == "1 0 3" {
 			return true
