@@ -165,7 +165,7 @@ func (f *Frontier) unplace(q *queue) {
 // activate lets a queue that waits take part.
 func (f *Frontier) activate(q *queue) {
 	f.pin(q)
-	q.active, q.session, q.cursor = true, 0, q.low
+	q.active, q.session, q.cursor, q.edge = true, 0, q.low, edge{}
 	f.index.active++
 	f.schedule(q)
 }

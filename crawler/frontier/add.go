@@ -121,10 +121,21 @@ func (f *Frontier) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced strin
 	}
 }
 
-// insert adds u to its queue's head if it belongs there: the head is whole, or u comes before its last.
+// insert adds u to its queue's head if it belongs there: all that waits is in memory and there is room, or u comes before all that is not.
+// A prerequisite always does: what waits for it may be all that the head has.
 func (f *Frontier) insert(q *queue, u *URI) {
-	whole := len(q.head)+len(q.late) == q.queued()-1
-	if whole && len(q.head) < headMax && f.heads < headsMax || len(q.head) > 0 && before(u, q.head[len(q.head)-1]) {
+	if whole := len(q.head)+len(q.late) == q.queued()-1; whole {
+		if len(q.head) < headMax && f.heads < headsMax {
+			q.push(u)
+			f.heads++
+			return
+		}
+		q.edge = edge{}
+		if n := len(q.head); n > 0 {
+			q.edge = edge{q.head[n-1].Priority, q.head[n-1].seq}
+		}
+	}
+	if u.Priority == Prerequisite || q.edge.has(u) {
 		q.push(u)
 		f.heads++
 	}

@@ -298,6 +298,7 @@ func (f *Frontier) fill(q *queue) error {
 				return err
 			}
 			q.cursor[p] = max(q.cursor[p], u.seq) // what is not seen yet has higher numbers
+			q.edge = edge{p, u.seq}
 			_, busy := q.inFlight[u.seq]
 			_, late := skip[u.seq]
 			switch {

@@ -63,6 +63,7 @@ type queue struct {
 	head     []*URI             // the next URIs, in order; more may lie in the database
 	late     []*URI             // to be tried again later, the first to be so first
 	cursor   [priorities]uint64 // up to where the database's entries were read
+	edge     edge
 	inFlight map[uint64]byte    // numbers and priorities
 	rests    []time.Time        // until when slots rest that had a URI, in order
 	wakeAt   time.Time          // nothing is given out before
@@ -83,6 +84,17 @@ type queue struct {
 	fresh   bool   // its record is not in the database
 	counted bool   // among all queues, while fresh
 	gone    bool   // it dropped out of memory, its record is in the batch
+}
+
+// edge is a place in a queue's order: what waits in the database and not in memory comes after it.
+type edge struct {
+	priority byte
+	seq      uint64
+}
+
+// has reports whether u comes before the edge.
+func (e edge) has(u *URI) bool {
+	return u.Priority < e.priority || u.Priority == e.priority && u.seq < e.seq
 }
 
 // queued is how many URIs wait, delayed ones too.
