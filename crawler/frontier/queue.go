@@ -64,13 +64,13 @@ type queue struct {
 	late     []*URI             // to be tried again later, the first to be so first
 	cursor   [priorities]uint64 // up to where the database's entries were read
 	edge     edge
-	inFlight map[uint64]byte    // numbers and priorities
-	rests    []time.Time        // until when slots rest that had a URI, in order
-	wakeAt   time.Time          // nothing is given out before
-	spaced   time.Time          // the next start, where slots would start together
-	wait     time.Duration      // the last that a slot had to keep
-	paced    bool               // a wait is known
-	session  int64              // spent since it became active
+	inFlight map[uint64]byte // numbers and priorities
+	rests    []time.Time     // until when slots rest that had a URI, in order
+	wakeAt   time.Time       // nothing is given out before
+	spaced   time.Time       // the next start, where slots would start together
+	wait     time.Duration   // the last that a slot had to keep
+	paced    bool            // a wait is known
+	session  int64           // spent since it became active
 	policy   Policy
 	asked    uint64 // the policy's turn when that was asked for
 	site     string // that it was asked for; "": it depends on none
