@@ -3,7 +3,7 @@
 # With PACKAGES only the targets of those: PACKAGES='./warc ./crawler/...'. With JOBS over 1 each target has one worker.
 # By default Go spends up to a minute on making each input smaller that reaches new code, and tries nothing else meanwhile: 20 attempts have to do.
 set -eu
-FUZZ=${FUZZ:-10s} JOBS=${JOBS:-1}
+FUZZ=${FUZZ:-10s} JOBS=${JOBS:-1} PACKAGES=${PACKAGES:-./...}
 
 # One target: what it printed comes out in one piece, what it found is noted in $found.
 if [ $# = 3 ]; then
@@ -26,15 +26,21 @@ if [ $# = 3 ]; then
   exit
 fi
 
-found=$(mktemp)
-trap 'rm -f "$found"' EXIT
-export FUZZ JOBS found
-# shellcheck disable=SC2046,SC2086
-for dir in $(go list -f '{{.Dir}}' ${PACKAGES:-./...}); do
+# shellcheck disable=SC2086
+dirs=$(go list -f '{{.Dir}}' $PACKAGES)
+targets=$(for dir in $dirs; do
   for target in $(grep -ho '^func Fuzz[A-Za-z0-9_]*' "$dir"/*_test.go 2>/dev/null | sed 's/^func //'); do
     echo "$dir $(basename "$dir") $target"
   done
-done | xargs -P "$JOBS" -n 3 sh "$0"
+done)
+if [ -z "$targets" ]; then
+  echo "no fuzz target in $PACKAGES" >&2
+  exit 1
+fi
+found=$(mktemp)
+trap 'rm -f "$found"' EXIT
+export FUZZ JOBS found
+echo "$targets" | xargs -P "$JOBS" -n 3 sh "$0"
 if [ -s "$found" ]; then
   echo "found something:$(tr -d '\n' <"$found")"
   exit 1
