@@ -21,17 +21,21 @@ func Read(path string, after, before uint64, max int) (found []Event, missed boo
 		return nil, false, fmt.Errorf("read events: %w", err)
 	}
 	end := info.Size()
-	if first, _, ok := next(lines(f, 0, end)); ok {
+	first, _, err := next(lines(f, 0, end))
+	if err == nil {
 		missed = first.Number > after+1 && after+1 < before
 	}
-	for r := lines(f, seek(f, end, after), end); len(found) < max; {
-		e, _, ok := next(r)
-		if !ok || e.Number >= before {
+	for r := lines(f, seek(f, end, after), end); err == nil && len(found) < max; {
+		var e Event
+		if e, _, err = next(r); err != nil || e.Number >= before {
 			break
 		}
 		if e.Number > after {
 			found = append(found, e)
 		}
+	}
+	if err != nil && err != io.EOF {
+		return nil, false, fmt.Errorf("read events: %w", err)
 	}
 	return found, missed, nil
 }
@@ -49,8 +53,8 @@ func seek(f io.ReaderAt, end int64, after uint64) int64 {
 		middle := low + (high-low)/2
 		r := lines(f, middle, high)
 		torn, _ := r.ReadBytes('\n') // its length is what counts
-		e, skipped, ok := next(r)
-		if !ok || e.Number > after {
+		e, skipped, err := next(r)
+		if err != nil || e.Number > after {
 			high = middle
 		} else {
 			low = middle + int64(len(torn)) + skipped
@@ -63,15 +67,15 @@ func lines(f io.ReaderAt, from, end int64) *bufio.Reader {
 	return bufio.NewReader(io.NewSectionReader(f, from, end-from))
 }
 
-// next reads the next line that is an event, and how many bytes stood before that. What no line ends is not one.
-func next(r *bufio.Reader) (e Event, skipped int64, ok bool) {
+// next reads the next line that is an event, and how many bytes stood before that; io.EOF after the last. What no line ends is not one.
+func next(r *bufio.Reader) (e Event, skipped int64, err error) {
 	for {
 		line, err := r.ReadBytes('\n')
 		if err != nil {
-			return e, skipped, false
+			return e, skipped, err
 		}
 		if e, err = Parse(line); err == nil {
-			return e, skipped, true
+			return e, skipped, nil
 		}
 		skipped += int64(len(line))
 	}

@@ -17,6 +17,9 @@ func TestEventsAreReadFromTheLog(t *testing.T) {
 	if _, _, err := Read(path, 0, All, 10); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a log: %v", err)
 	}
+	if found, _, err := Read(filepath.Dir(path), 0, All, 10); err == nil {
+		t.Errorf("of what cannot be read: %d events and no error", len(found))
+	}
 	var log []byte
 	var all []uint64
 	for n := uint64(1); n <= 9000; n++ {
