@@ -132,6 +132,9 @@ func (s Settings) whole() error {
 			return left("headers: " + name)
 		}
 	}
+	if s.FirstCookies == Redaction {
+		return left("first_cookies")
+	}
 	for _, c := range s.Credentials {
 		switch {
 		case c.Password == Redaction:

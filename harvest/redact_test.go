@@ -76,6 +76,7 @@ func TestTemplate(t *testing.T) {
 	}
 	full := DefaultSettings()
 	full.Headers = []string{"X-Api-Key: hunter2"}
+	full.FirstCookies = "c.test\tFALSE\t/\tFALSE\t0\ts\thunter2"
 	full.Credentials = []Credential{{Domain: "c.test", Kind: "basic", Realm: "r", User: "u", Password: "hunter2"}, {Domain: "f.test", Kind: "form", URL: "http://f.test/in", Fields: map[string]string{"pw": "hunter2"}}}
 	full.Proxies = []Route{{Hosts: []string{"*.p.test"}, Via: "http://u:hunter2@proxy.test:3128"}}
 	if err := full.Validate(); err != nil {
@@ -83,6 +84,7 @@ func TestTemplate(t *testing.T) {
 	}
 	for name, keep := range map[string]func(s, redacted *Settings){
 		"headers: X-Api-Key":         func(s, r *Settings) { s.Headers = r.Headers },
+		"first_cookies":              func(s, r *Settings) { s.FirstCookies = r.FirstCookies },
 		"credentials: c.test: passw": func(s, r *Settings) { s.Credentials[0] = r.Credentials[0] },
 		"credentials: f.test: field": func(s, r *Settings) { s.Credentials[1] = r.Credentials[1] },
 		"proxies: *.p.test":          func(s, r *Settings) { s.Proxies = r.Proxies },
