@@ -135,29 +135,38 @@ func (filter *QueueFilter) chooses(info *QueueInfo) bool {
 	return (filter.State == "" || info.State == filter.State) && (filter.Pattern == nil || filter.Pattern.MatchString(info.Name))
 }
 
-// inform tells of a queue; stored is its record as it was committed, nil if that is to be read. It returns nil if there is no such queue.
-func (f *Frontier) inform(name string, stored []byte) (*QueueInfo, error) {
-	q := f.queues[name]
-	if q == nil {
-		q = f.cache.peek(name)
+// peek is lookup for one who only looks; stored is the queue's record as it was committed, nil if that is to be read. It returns nil if
+// there is no such queue.
+func (f *Frontier) peek(name string, stored []byte) (*queue, error) {
+	if q := f.queues[name]; q != nil {
+		return q, nil
 	}
-	if q == nil {
-		key := "h" + name
-		v, ok := f.uncommitted(key)
-		if !ok && stored != nil {
-			v, ok = stored, true
+	if q := f.cache.peek(name); q != nil {
+		return q, nil
+	}
+	key := "h" + name
+	v, ok := f.uncommitted(key)
+	if !ok && stored != nil {
+		v, ok = stored, true
+	}
+	if !ok {
+		var err error
+		if v, ok, err = f.get(key); err != nil || !ok {
+			return nil, err
 		}
-		if !ok {
-			var err error
-			if v, ok, err = f.get(key); err != nil || !ok {
-				return nil, err
-			}
-		}
-		r, err := decodeRecord(v)
-		if err != nil {
-			return nil, fmt.Errorf("queue %s: %w", name, err)
-		}
-		q = &queue{name: name, record: r, wakeAt: time.UnixMilli(r.wake)}
+	}
+	r, err := decodeRecord(v)
+	if err != nil {
+		return nil, fmt.Errorf("queue %s: %w", name, err)
+	}
+	return &queue{name: name, record: r, wakeAt: time.UnixMilli(r.wake)}, nil
+}
+
+// inform tells of a queue, as peek finds it; nil if there is none.
+func (f *Frontier) inform(name string, stored []byte) (*QueueInfo, error) {
+	q, err := f.peek(name, stored)
+	if q == nil || err != nil {
+		return nil, err
 	}
 	f.ask(q)
 	now := f.cfg.Now()

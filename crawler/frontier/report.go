@@ -163,23 +163,11 @@ func (f *Frontier) rank(ctx context.Context) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for i, key := range keys {
-			name := key[1:]
-			q := f.queues[name]
-			if q == nil {
-				q = f.cache.peek(name)
-			}
-			if q != nil {
-				f.longest.put(name, q.count)
-				continue
-			}
-			if v, ok := f.uncommitted(key); ok {
-				values[i] = v
-			}
-			r, err := decodeRecord(values[i])
+			q, err := f.peek(key[1:], values[i])
 			if err != nil {
-				return false, fmt.Errorf("queue %s: %w", name, err)
+				return false, err
 			}
-			f.longest.put(name, r.count)
+			f.longest.put(q.name, q.count)
 		}
 		return true, nil
 	})
