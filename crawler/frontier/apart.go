@@ -15,15 +15,7 @@ func (f *Frontier) RetryApart(u *URI, queue, site string, delay, wait time.Durat
 		f.retry(q, u, delay, wait, true)
 		return false, nil
 	}
-	u.Tries++
-	if u.Status != 0 {
-		q.status = u.Status
-	}
-	if u.Status < 0 {
-		q.ends.unanswered++
-	}
-	q.spend(u.Cost)
-	q.paced = q.paced || wait > 0
+	q.tried(u, wait)
 	return true, f.transfer(q, u, queue, delay, wait)
 }
 

@@ -86,13 +86,24 @@ func (f *Frontier) Retry(u *URI, delay, wait time.Duration, whole bool) {
 
 func (f *Frontier) retry(q *queue, u *URI, delay, wait time.Duration, whole bool) {
 	now := f.cfg.Now()
-	u.Tries++
+	q.tried(u, wait)
 	u.notBefore = 0
 	if !whole && delay > 0 {
 		u.notBefore = now.Add(delay).UnixMilli()
 	}
 	key := queueKey(u.Queue, u.Priority, u.seq)
 	f.batch.set(key, encodeURI(u))
+	f.touch(q, true)
+	f.putBack(q, u)
+	if whole && now.Add(delay).After(q.wakeAt) {
+		q.wakeAt = now.Add(delay)
+	}
+	f.leave(q, u, wait)
+}
+
+// tried takes in that a try of u brought nothing and that its slot is to rest for wait.
+func (q *queue) tried(u *URI, wait time.Duration) {
+	u.Tries++
 	if u.Status != 0 {
 		q.status = u.Status
 	}
@@ -101,12 +112,6 @@ func (f *Frontier) retry(q *queue, u *URI, delay, wait time.Duration, whole bool
 	}
 	q.spend(u.Cost)
 	q.paced = q.paced || wait > 0
-	f.touch(q, true)
-	f.putBack(q, u)
-	if whole && now.Add(delay).After(q.wakeAt) {
-		q.wakeAt = now.Add(delay)
-	}
-	f.leave(q, u, wait)
 }
 
 // Return puts a URI that Next gave back as it was: it was not tried.

@@ -80,7 +80,7 @@ func (f *Frontier) sample(q *queue) string {
 	return u.URL
 }
 
-// siteOf is scheme, host and port of a URL, with what follows them.
+// siteOf is how URLs of the same site as url begin: up to the slash after host and port; "" where it has no host.
 func siteOf(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
