@@ -29,19 +29,11 @@ func (x *Exchange) Payload(limit int64) ([]byte, error) {
 		body := r.mem[r.headLen:]
 		return body[:min(int64(len(body)), limit)], nil
 	}
-	body := r.Reader()
-	if _, err := body.Seek(int64(r.headLen), io.SeekStart); err != nil {
+	decoded, untrue, done, err := x.decoded()
+	if err != nil {
 		return nil, err
 	}
-	var plain io.Reader = body
-	if r.body != nil {
-		plain = &dechunker{from: body}
-	}
-	decoded, untrue, done, err := decode(coding, plain)
 	defer done()
-	if err != nil {
-		return nil, fmt.Errorf("decode %.100q: %w", coding, err)
-	}
 	var out bytes.Buffer
 	_, err = io.Copy(&out, io.LimitReader(decoded, limit))
 	if untrue && err == nil {
