@@ -132,7 +132,7 @@ func kindOf(doc *Document) documentKind {
 		}
 		return k
 	}
-	head := bytes.TrimLeft(doc.Body[:min(len(doc.Body), 1024)], "\xef\xbb\xbf \t\r\n")
+	head := beginning(doc.Body)
 	if name == "robots.txt" && strings.Count(doc.URL, "/") == 3 && (len(head) == 0 || head[0] != '<') {
 		return kindRobots
 	}
@@ -140,7 +140,7 @@ func kindOf(doc *Document) documentKind {
 	case k == kindJSON:
 		return jsonKind(name, extension, head)
 	case k == kindPacked:
-		return packedKind(doc, name, extension)
+		return packedKind(doc, name, extension, head)
 	case k != 0:
 		return k
 	case mt == "text/xml" || mt == "application/xml" || strings.HasSuffix(mt, "+xml"):
@@ -157,6 +157,11 @@ func kindOf(doc *Document) documentKind {
 	return undeclared(doc, mt, name, extension, head)
 }
 
+// beginning is as much of a document as tells what it is, from its first character on.
+func beginning(body []byte) []byte {
+	return bytes.TrimLeft(body[:min(len(body), 1024)], "\xef\xbb\xbf \t\r\n")
+}
+
 // sniffed knows a sitemap by its beginning, whatever its server calls it: where a robots.txt or a sitemap lists it, or it is named like one.
 func sniffed(doc *Document, name, extension string) documentKind {
 	if len(doc.Body) < 3 || !listed(doc.Manifest, name, extension) {
@@ -165,7 +170,7 @@ func sniffed(doc *Document, name, extension string) documentKind {
 	if doc.Body[0] == 0x1f && doc.Body[1] == 0x8b {
 		return kindPacked
 	}
-	head := bytes.TrimLeft(doc.Body[:min(len(doc.Body), 1024)], "\xef\xbb\xbf \t\r\n")
+	head := beginning(doc.Body)
 	if len(head) > 0 && head[0] == '<' && xmlKind(head) == kindSitemap {
 		return kindSitemap
 	}
@@ -199,7 +204,7 @@ func mayBeSitemap(contentType, url string, manifest bool) bool {
 func undeclared(doc *Document, mt, name, extension string, head []byte) documentKind {
 	switch k := kindByExtension[extension]; {
 	case k == kindPacked:
-		return packedKind(doc, name, extension)
+		return packedKind(doc, name, extension, head)
 	case k == kindJSON:
 		return jsonKind(name, extension, head)
 	case k == kindHTML && mt != "", k == kindXHTML && mt != "":
@@ -243,11 +248,11 @@ func jsonKind(name, extension string, head []byte) documentKind {
 }
 
 // packedKind tells a packed sitemap from other packed files.
-func packedKind(doc *Document, name, extension string) documentKind {
-	switch head := bytes.TrimLeft(doc.Body[:min(len(doc.Body), 1024)], "\xef\xbb\xbf \t\r\n"); {
+func packedKind(doc *Document, name, extension string, head []byte) documentKind {
+	switch {
 	case !listed(doc.Manifest, name, extension):
 		return kindOther
-	case len(head) > 0 && head[0] == '<': // likewise
+	case len(head) > 0 && head[0] == '<': // it was packed once, for its transfer
 		return xmlKind(head)
 	}
 	return kindPacked

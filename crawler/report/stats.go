@@ -88,7 +88,8 @@ func (s *Stats) Add(l *Line) {
 	if l.Size >= 0 && !strings.HasSuffix(l.Path, "P") {
 		s.Objects++
 	}
-	if s.Captures.Add(l.Revisit(), l.Size); l.Revisit() == Discarded {
+	revisit := l.Revisit()
+	if s.Captures.Add(revisit, l.Size); revisit == Discarded {
 		s.Discard.add(l.Size)
 	}
 	mime := strings.ToLower(mediaType(l.MIME))

@@ -3,6 +3,7 @@ package scope
 import (
 	"bytes"
 	"iter"
+	"slices"
 )
 
 // Page is what a fetch brought, for the trap heuristics, which ask for it where they have a suspicion. Of the zero Page nothing is
@@ -113,8 +114,7 @@ const filters = 6
 
 // takeIn adds a page's passages, and reports whether any of them was new.
 func (f *readBefore) takeIn(passages []uint64) bool {
-	fresh := f.missing(passages)
-	if fresh == 0 {
+	if !slices.ContainsFunc(passages, f.isNew) {
 		return false
 	}
 	if f.set > len(f.bits)*64/2 {
@@ -129,13 +129,9 @@ func (f *readBefore) takeIn(passages []uint64) bool {
 	return true
 }
 
-func (f *readBefore) missing(passages []uint64) (n int) {
-	for _, p := range passages {
-		if word, bit := f.place(p); *word&bit == 0 {
-			n++
-		}
-	}
-	return n
+func (f *readBefore) isNew(p uint64) bool {
+	word, bit := f.place(p)
+	return *word&bit == 0
 }
 
 func (f *readBefore) place(p uint64) (word *uint64, bit uint64) {
