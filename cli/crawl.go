@@ -14,6 +14,7 @@ import (
 
 	"holdfast/crawler"
 	"holdfast/harvest"
+	"holdfast/index"
 )
 
 type crawlCmd struct {
@@ -66,15 +67,15 @@ func (c crawlCmd) Run(a *app) (err error) {
 	if err := job.Validate(); err != nil {
 		return err
 	}
-	if _, err := a.order(c.Out, harvest.Order{Act: harvest.ActLive}); c.From != "" && err == nil {
-		return inUse(c.Out) // what runs there would lose its frontier
-	}
 	run := crawler.Config{Dir: c.Out, Job: job, From: c.From, Forget: c.Anew}
 	if len(c.Prior) > 0 {
 		if settings.Deduplicate == "none" && !settings.Conditional && len(settings.Sheets) == 0 {
 			return errors.New("--earlier changes nothing while deduplicate is none and conditional is false: give --set deduplicate=url, digest or equivalent, or --set conditional=true")
 		}
 		earlier, failed := openShelf(a, filepath.Join(c.Out, "state", "earlier"), c.Prior)
+		if errors.Is(failed, index.ErrInUse) {
+			return inUse(c.Out)
+		}
 		if failed != nil {
 			return failed
 		}

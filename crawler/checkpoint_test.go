@@ -3,10 +3,12 @@ package crawler
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"holdfast/harvest"
@@ -105,6 +107,62 @@ func TestCheckpoint(t *testing.T) {
 	}
 	k.hasAll(t, dir)
 	checkFiles(t, dir)
+}
+
+// A crawl that runs keeps all it has, whoever wants to crawl in its folder meanwhile; when it ended, the folder is free.
+func TestFolderOfCrawlThatRuns(t *testing.T) {
+	s, gate := heldSite(t)
+	job := heldJob(s.URL + "/")
+	job.Settings.Workers = 1
+	dir := t.TempDir()
+	l := start(t, Config{Dir: dir, Job: job})
+	until(t, "forty pages wait", func() bool { return len(l.queued("/p/")) == 40 })
+	l.obey(harvest.Order{Act: harvest.ActCheckpoint, Name: "first"})
+	there := allFiles(t, dir)
+	other := job
+	other.Settings.MaxHops = 7
+	for _, from := range []string{"", "first", "second"} {
+		if _, err := New(Config{Dir: dir, Job: other, Node: "node1", From: from}); !errors.Is(err, ErrRuns) {
+			t.Errorf("from %q: %v", from, err)
+		}
+	}
+	if now := allFiles(t, dir); !slices.Equal(now, there) {
+		t.Errorf("before: %v\nafter: %v", there, now)
+	}
+	close(gate)
+	if sum := l.end(); sum.Reason != "completed" || sum.Counters.Queued != 0 || sum.Counters.Failed != 0 {
+		t.Errorf("summary %+v", sum)
+	}
+	for _, bad := range []string{"second", "first", "first"} { // what New could not open it let go of
+		c, err := New(Config{Dir: dir, Job: job, Node: "node1", From: bad})
+		if (bad == "second") == (err == nil) || errors.Is(err, ErrRuns) {
+			t.Fatalf("from %q: %v", bad, err)
+		}
+		if err == nil {
+			if err := c.close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// allFiles are the files in a crawl's folder, each as the folder knows it.
+func allFiles(t *testing.T, dir string) (all []string) {
+	t.Helper()
+	if err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := os.Stat(filepath.Join(dir, path))
+		if err == nil {
+			inode := info.Sys().(*syscall.Stat_t).Ino
+			all = append(all, fmt.Sprint(path, " ", inode))
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // A crash while a crawl is taken back to a checkpoint leaves it as it was or, when it is opened again, at the checkpoint.

@@ -21,6 +21,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"holdfast/crawler/events"
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
@@ -28,7 +30,6 @@ import (
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
 	"holdfast/internal/disk"
-	"holdfast/internal/kv"
 	"holdfast/warc"
 )
 
@@ -60,6 +61,7 @@ type Crawl struct {
 	scope     *scope.Scope
 	canon     *scope.Canonicalizer
 	known     *knownLinks
+	lock      *flock.Flock // keeps others out of the folder
 	frontier  *frontier.Frontier
 	client    *fetch.Client
 	resolver  fetch.Resolver
@@ -130,7 +132,7 @@ var ErrRuns = errors.New("another process crawls in this folder")
 
 // New opens the crawl in cfg.Dir, or begins it. What a killed process left is put in order: torn WARC
 // files are salvaged, what they hold is accounted for, the logs are cut to match. After an
-// error nothing stays open.
+// error nothing stays open; after ErrRuns the other's crawl is as it was.
 func New(cfg Config) (crawl *Crawl, err error) {
 	if err := errors.Join(cfg.Job.Validate(), Check(cfg.Job)); err != nil {
 		return nil, err
@@ -152,6 +154,9 @@ func New(cfg Config) (crawl *Crawl, err error) {
 		if err := c.disk.MkdirAll(filepath.Join(cfg.Dir, dir)); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.lockFolder(); err != nil {
+		return nil, err
 	}
 	if err := c.takeBack(); err != nil {
 		return nil, err
@@ -186,12 +191,23 @@ func checkCookies(text string) error {
 	return nil
 }
 
+// lockFolder keeps other crawls out of the folder, until close.
+func (c *Crawl) lockFolder() error {
+	lock := flock.New(filepath.Join(c.cfg.Dir, "state", "lock"))
+	free, err := lock.TryLock()
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", c.cfg.Dir, err)
+	}
+	if !free {
+		return fmt.Errorf("%s: %w", c.cfg.Dir, ErrRuns)
+	}
+	c.lock = lock
+	return nil
+}
+
 // openFrontier opens the frontier, and lays over the settings what was changed while the crawl ran before.
 func (c *Crawl) openFrontier() (err error) {
 	c.frontier, err = frontier.Open(frontier.Config{Dir: filepath.Join(c.cfg.Dir, "state", "frontier"), Policy: c.policy, Log: c.log})
-	if errors.Is(err, kv.ErrInUse) {
-		return fmt.Errorf("%s: %w", c.cfg.Dir, ErrRuns)
-	}
 	if err != nil {
 		return err
 	}
@@ -447,6 +463,9 @@ func (c *Crawl) close() error {
 	}
 	if c.frontier != nil {
 		errs = append(errs, c.frontier.Close())
+	}
+	if c.lock != nil {
+		errs = append(errs, c.lock.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -32,6 +32,9 @@ var ErrLoading = errors.New("index is being loaded")
 // ErrNotEmpty reports a Load into an index that already holds files.
 var ErrNotEmpty = errors.New("index is not empty")
 
+// ErrInUse reports that another process has the index open.
+var ErrInUse = kv.ErrInUse
+
 // Config is what an index needs to know.
 type Config struct {
 	Dir       string    // where it lies; made if absent
