@@ -17,6 +17,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/crawler"
+	"holdfast/crawler/report"
 	"holdfast/harvest"
 )
 
@@ -24,9 +25,6 @@ import (
 
 // controlSocket is where, in the crawl's folder.
 const controlSocket = "state/control.sock"
-
-// crawlLog is the log of every crawl.
-const crawlLog = "crawl.log"
 
 // socketPath is a name for the socket that is short enough for the operating system; done ends its validity.
 func socketPath(dir string) (path string, done func(), err error) {
@@ -99,7 +97,7 @@ func control(w http.ResponseWriter, r *http.Request, crawl obeyer) {
 
 // notRunning says that no crawl of the folder answers, and what to do instead.
 func notRunning(dir string, err error) error {
-	if _, failed := os.Stat(filepath.Join(dir, "logs", crawlLog)); failed != nil {
+	if _, failed := os.Stat(filepath.Join(dir, "logs", report.CrawlLog)); failed != nil {
 		return fmt.Errorf("no crawl runs in %s, nor has one: it is no job's number, and no folder that holdfast crawl was given as --out", dir)
 	}
 	if errors.Is(err, fs.ErrPermission) {

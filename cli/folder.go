@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"holdfast/crawler"
@@ -48,27 +47,9 @@ func showFolder(a *app, dir string) error {
 
 // copyLog writes the last lines of the crawl.log in a folder, or all.
 func copyLog(dir string, tail int, out io.Writer) error {
-	f, err := os.Open(filepath.Join(dir, "logs", crawlLog))
+	err := report.CopyTail(out, filepath.Join(dir, "logs", report.CrawlLog), tail)
 	if errors.Is(err, fs.ErrNotExist) {
 		return notRunning(dir, err)
 	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = f.Close() }()
-	if tail > 0 {
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		from, err := report.LastLines(f, info.Size(), tail)
-		if err != nil {
-			return err
-		}
-		if _, err := f.Seek(from, io.SeekStart); err != nil {
-			return err
-		}
-	}
-	_, err = io.Copy(out, f)
 	return err
 }

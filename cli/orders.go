@@ -126,6 +126,15 @@ func (c queuesCmd) Run(a *app) error {
 	})
 }
 
+// page shows a part of a list, and how to have the next.
+func page[T any](a *app, next string, items []T, head table.Row, row func(T) table.Row) error {
+	if err := list(a, items, head, row); err != nil || next == "" || a.JSON {
+		return err
+	}
+	_, err := fmt.Fprintf(a.stderr, "more with --after %s\n", next)
+	return err
+}
+
 type domainsCmd struct {
 	target
 	Match   string `help:"An expression of their names."`
@@ -143,10 +152,7 @@ func (c domainsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if reply.Next != "" && !a.JSON {
-		defer func() { _, _ = fmt.Fprintf(a.stderr, "more with --after %s\n", reply.Next) }()
-	}
-	return list(a, reply.Domains, table.Row{"Domain", "Objects", "Bytes", "Stopped by"}, func(d harvest.DomainCount) table.Row {
+	return page(a, reply.Next, reply.Domains, table.Row{"Domain", "Objects", "Bytes", "Stopped by"}, func(d harvest.DomainCount) table.Row {
 		return table.Row{d.Domain, d.Objects, size(d.Bytes), d.Stopped}
 	})
 }
@@ -164,10 +170,7 @@ func (c urisCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if reply.Next != "" && !a.JSON {
-		defer func() { _, _ = fmt.Fprintf(a.stderr, "more with --after %s\n", reply.Next) }()
-	}
-	return list(a, reply.URIs, table.Row{"URI", "Queue", "Path", "Via", "Tries"}, func(u harvest.QueuedURI) table.Row {
+	return page(a, reply.Next, reply.URIs, table.Row{"URI", "Queue", "Path", "Via", "Tries"}, func(u harvest.QueuedURI) table.Row {
 		return table.Row{u.URL, u.Queue, u.Path, u.Via, u.Tries}
 	})
 }

@@ -1,14 +1,14 @@
 package node
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,31 +93,16 @@ func (n *Node) serveLog(_ context.Context, _ peer.ID, s net.Conn) {
 	}
 }
 
-// writeLog writes the last tail lines of the log, all of them when tail is 0, reading it from its end.
+// writeLog writes the last tail lines of the log, all of them when tail is 0.
 func (n *Node) writeLog(job catalog.Job, tail int, w io.Writer) error {
 	dir := n.crawls.find(job)
 	if dir == "" {
 		return fmt.Errorf("job %d has no log on node %s: %w", job.ID, n.cfg.Name, api.ErrNotFound)
 	}
-	f, err := os.Open(filepath.Join(dir, "logs", "crawl.log"))
-	if err != nil {
+	err := report.CopyTail(w, filepath.Join(dir, "logs", report.CrawlLog), tail)
+	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("job %d: %w: %w", job.ID, api.ErrNotFound, err)
 	}
-	defer func() { _ = f.Close() }()
-	if tail > 0 {
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		from, err := report.LastLines(f, info.Size(), tail)
-		if err != nil {
-			return err
-		}
-		if _, err := f.Seek(from, io.SeekStart); err != nil {
-			return err
-		}
-	}
-	_, err = io.Copy(w, bufio.NewReader(f))
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 )
 
 // blockSize is how much of a log is read at a time.
@@ -12,8 +13,32 @@ const blockSize = 64 << 10
 // maxKept is how much of a line is kept; the rest of a longer one is passed over.
 const maxKept = 64 << 10
 
-// LastLines returns where the last n lines of a log of so many bytes begin.
-func LastLines(log io.ReaderAt, size int64, n int) (int64, error) {
+// CopyTail writes the last n lines of the log at path to out, or with n 0 the whole of it.
+func CopyTail(out io.Writer, path string, n int) error {
+	log, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // only read
+	if n > 0 {
+		info, err := log.Stat()
+		if err != nil {
+			return err
+		}
+		from, err := lastLines(log, info.Size(), n)
+		if err != nil {
+			return err
+		}
+		if _, err := log.Seek(from, io.SeekStart); err != nil {
+			return err
+		}
+	}
+	_, err = io.Copy(out, log)
+	return err
+}
+
+// lastLines returns where the last n lines of a log of so many bytes begin.
+func lastLines(log io.ReaderAt, size int64, n int) (int64, error) {
 	r := backward{file: log, at: size}
 	for range n {
 		if _, _, err := r.next(); err == io.EOF {

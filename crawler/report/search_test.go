@@ -115,12 +115,27 @@ func TestLastLines(t *testing.T) {
 	log := bigLog()
 	lines := slices.Collect(strings.Lines(log))
 	for _, n := range []int{0, 1, 2, 700, 10_000} {
-		at, err := LastLines(strings.NewReader(log), int64(len(log)), n)
+		at, err := lastLines(strings.NewReader(log), int64(len(log)), n)
 		if want := strings.Join(lines[max(0, len(lines)-n):], ""); err != nil || log[at:] != want {
 			t.Errorf("%d lines: %d bytes, want %d, %v", n, len(log)-int(at), len(want), err)
 		}
 	}
-	if _, err := LastLines(strings.NewReader(log), int64(len(log))+1, 1); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := lastLines(strings.NewReader(log), int64(len(log))+1, 1); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("of a log that was cut: %v", err)
+	}
+}
+
+func TestCopyTail(t *testing.T) {
+	log := bigLog()
+	lines := slices.Collect(strings.Lines(log))
+	path := writeLog(t, log)
+	for n, want := range map[int]string{0: log, 1: lines[len(lines)-1], 700: strings.Join(lines[max(0, len(lines)-700):], "")} {
+		var out strings.Builder
+		if err := CopyTail(&out, path, n); err != nil || out.String() != want {
+			t.Errorf("%d lines: %d bytes, want %d, %v", n, out.Len(), len(want), err)
+		}
+	}
+	if err := CopyTail(io.Discard, path+"x", 1); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
 	}
 }
