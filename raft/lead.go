@@ -60,7 +60,7 @@ func (n *Node) skewed(r *hraft.Raft, complained bool) bool {
 	if !complained {
 		n.log.Error("this node's clock is off: it does not lead", "by", skew)
 	}
-	if err := r.LeadershipTransfer().Error(); err != nil {
+	if err := n.resign(r); err != nil {
 		n.log.Info("the leadership could not be handed over yet", "error", err)
 	}
 	return true
@@ -141,7 +141,7 @@ func (n *Node) yield(r *hraft.Raft) error {
 	if len(n.voters(r)) < 2 {
 		return nil
 	}
-	if err := r.LeadershipTransfer().Error(); err != nil {
+	if err := n.resign(r); err != nil {
 		return fmt.Errorf("hand over the leadership: %w", err)
 	}
 	return nil

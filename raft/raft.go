@@ -116,6 +116,7 @@ type Node struct {
 
 	gate      gate
 	turnstile turnstile
+	handover  handover
 	ready     ready
 	requests  requests
 	relay     relay
@@ -155,6 +156,7 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 	n = &Node{
 		cfg: cfg.withDefaults(), timing: t, disk: d, forward: forward, machine: p.machine, log: log,
 		opened: time.Now(), changed: newNotice(), fatal: make(chan error, 1), leading: make(chan bool, 1),
+		handover: handover{pause: 2 * t.network},
 	}
 	n.requests.init()
 	n.contacts.init()

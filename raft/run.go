@@ -69,9 +69,9 @@ func (n *Node) Close() error {
 }
 
 // start starts Raft on what was opened.
-func (n *Node) start() (*hraft.Raft, *hraft.NetworkTransport, chan bool, error) {
+func (n *Node) start() (*hraft.Raft, transport, chan bool, error) {
 	if err := n.state.step("start"); err != nil {
-		return nil, nil, nil, err
+		return nil, transport{}, nil, err
 	}
 	trans := newTransport(n.layer, n.timing, n.log)
 	notify := make(chan bool, 64)
@@ -80,7 +80,7 @@ func (n *Node) start() (*hraft.Raft, *hraft.NetworkTransport, chan bool, error) 
 	n.setTrailFirst(conf)
 	r, err := hraft.NewRaft(conf, n.fsm, n.wal, n.wal, n.snapshots, trans)
 	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("start raft: %w", err), trans.Close())
+		return nil, transport{}, nil, errors.Join(fmt.Errorf("start raft: %w", err), trans.Close())
 	}
 	return r, trans, notify, nil
 }
@@ -90,7 +90,7 @@ func (n *Node) handOver(r *hraft.Raft) {
 	if r.State() != hraft.Leader || len(n.voters(r)) < 2 {
 		return
 	}
-	if err := r.LeadershipTransfer().Error(); err != nil {
+	if err := n.resign(r); err != nil {
 		n.log.Info("the leadership was not handed over before stopping", "error", err)
 	}
 }
@@ -194,12 +194,6 @@ func configure(self catalog.NodeID, t timing, log *slog.Logger) *hraft.Config {
 	conf.ShutdownOnRemove = false
 	conf.Logger = libraryLog{log: log}
 	return conf
-}
-
-func newTransport(l *layer, t timing, log *slog.Logger) *hraft.NetworkTransport {
-	return hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
-		Stream: l, MaxPool: 3, Timeout: t.network, Logger: libraryLog{log: log},
-	})
 }
 
 // contacts is what the leader knows of the nodes it has not heard of late.

@@ -1,0 +1,37 @@
+package raft
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// handover gives the leadership away. After a failure it lets a pause go by: what the failed attempt asked of the replication
+// must have been done before the next one, or Raft, if it loses the leadership meanwhile, thinks for ever that it is handing it
+// over, and as leader refuses every command (hashicorp/raft issue 696).
+type handover struct {
+	pause  time.Duration
+	mu     sync.Mutex
+	failed time.Time
+}
+
+// try calls do, which hands the leadership over, unless it failed of late.
+func (h *handover) try(do func() error) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if since := time.Since(h.failed); since < h.pause {
+		return fmt.Errorf("it failed %v ago, and is tried again after %v", since.Round(time.Millisecond), h.pause)
+	}
+	if err := do(); err != nil {
+		h.failed = time.Now()
+		return err
+	}
+	return nil
+}
+
+// resign hands the leadership to whichever voter is furthest.
+func (n *Node) resign(r *hraft.Raft) error {
+	return n.handover.try(func() error { return r.LeadershipTransfer().Error() })
+}

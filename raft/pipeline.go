@@ -1,0 +1,65 @@
+package raft
+
+import (
+	"log/slog"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// transport is the library's transport over a layer, with pipelines that cannot be stopped up.
+type transport struct{ *hraft.NetworkTransport }
+
+func newTransport(l *layer, t timing, log *slog.Logger) transport {
+	return transport{hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
+		Stream: l, MaxPool: 3, Timeout: t.network, Logger: libraryLog{log: log},
+	})}
+}
+
+// AppendEntriesPipeline returns a pipeline of appends to the node.
+func (t transport) AppendEntriesPipeline(id hraft.ServerID, to hraft.ServerAddress) (hraft.AppendPipeline, error) {
+	p, err := t.NetworkTransport.AppendEntriesPipeline(id, to)
+	if err != nil {
+		return nil, err
+	}
+	out := &pipeline{AppendPipeline: p, answers: make(chan hraft.AppendFuture), closed: make(chan struct{})}
+	go out.carry()
+	return out, nil
+}
+
+// pipeline keeps the answers to appends until they are asked for. Raft ceases to ask at the first append that is refused,
+// and may be sending another then; the library's pipeline, which waits with each answer for it to be taken, would keep the
+// sender for ever, and with it the shutdown and every further entry for that node (hashicorp/raft issue 612).
+type pipeline struct {
+	hraft.AppendPipeline
+	answers chan hraft.AppendFuture
+	closed  chan struct{}
+}
+
+// Consumer returns the channel of the answers.
+func (p *pipeline) Consumer() <-chan hraft.AppendFuture { return p.answers }
+
+// Close ends the pipeline. It is called once.
+func (p *pipeline) Close() error {
+	close(p.closed)
+	return p.AppendPipeline.Close()
+}
+
+// carry takes answers as they come and hands them on until the pipeline is closed.
+func (p *pipeline) carry() {
+	var kept []hraft.AppendFuture
+	for {
+		var out chan hraft.AppendFuture
+		var next hraft.AppendFuture
+		if len(kept) > 0 {
+			out, next = p.answers, kept[0]
+		}
+		select {
+		case answer := <-p.AppendPipeline.Consumer():
+			kept = append(kept, answer)
+		case out <- next:
+			kept = kept[1:]
+		case <-p.closed:
+			return
+		}
+	}
+}
