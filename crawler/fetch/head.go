@@ -93,7 +93,7 @@ func parseHead(raw []byte) (Head, bool) {
 		}
 		if (line[0] == ' ' || line[0] == '\t') && len(h.fields) > 0 {
 			f := &h.fields[len(h.fields)-1]
-			f.value = append(append(f.value[:len(f.value):len(f.value)], ' '), bytes.TrimSpace(line)...)
+			f.value = append(append(f.value, ' '), bytes.TrimSpace(line)...) // where it came from is taken in already
 			continue
 		}
 		name, value, ok := bytes.Cut(line, []byte{':'})

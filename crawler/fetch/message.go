@@ -200,7 +200,7 @@ func (m *message) body(p []byte) kept {
 	switch m.framing {
 	case byLength:
 		if left := m.length - m.bodySize; int64(n) >= left {
-			m.done, m.excess = true, int64(n) > left
+			m.done, m.excess = true, int64(n) > left || cut != nil
 			n, cut = int(left), nil
 		}
 		m.rec.payload.Write(p[:n])
@@ -211,7 +211,7 @@ func (m *message) body(p []byte) kept {
 		if err != nil {
 			cut = err
 		} else if m.done {
-			m.excess = used < n
+			m.excess = used < n || cut != nil
 			n, cut = used, nil
 		}
 		m.rec.body.Write(p[:n])

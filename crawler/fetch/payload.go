@@ -157,7 +157,7 @@ func inflate(in *bufio.Reader) (io.Reader, error) {
 	return flate.NewReader(in), nil
 }
 
-// dechunker reads the data of a chunked body.
+// dechunker reads the data of a chunked body; what follows where that is broken is none, as what did not come.
 type dechunker struct {
 	from   io.Reader
 	chunks chunkReader
@@ -172,9 +172,8 @@ func (d *dechunker) Read(p []byte) (int, error) {
 		piece := make([]byte, 32<<10)
 		n, err := d.from.Read(piece)
 		if n > 0 {
-			if _, broken := d.chunks.feed(piece[:n], &d.ready); broken != nil && d.ready.Len() == 0 {
-				return 0, broken
-			}
+			_, broken := d.chunks.feed(piece[:n], &d.ready)
+			d.chunks.ended = d.chunks.ended || broken != nil
 		}
 		if err != nil && d.ready.Len() == 0 {
 			return 0, err
