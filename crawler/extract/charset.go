@@ -54,12 +54,11 @@ func sameCharset(declared, used string) bool {
 // the one it looks like. A body that is UTF-8 is returned as it is. Later references are encoded for that character set.
 func (x *Extractor) utf8(body []byte, contentType string, k documentKind) []byte {
 	enc, name := x.charset(body, contentType, k)
-	body = bytes.TrimPrefix(body, []byte("\xef\xbb\xbf"))
+	body = unmarked(body)
 	if enc == nil || name == "utf-8" || name == "replacement" {
 		return body
 	}
-	if name != "utf-16le" && name != "utf-16be" { // their queries are UTF-8 by the standard
-		x.encoding = enc
+	if x.queriesIn(enc, name); x.encoding != nil {
 		if name != "iso-2022-jp" && isASCII(body) {
 			x.result.Charset = name
 			return body
@@ -71,6 +70,23 @@ func (x *Extractor) utf8(body []byte, contentType string, k documentKind) []byte
 	}
 	x.result.Charset = name
 	return decoded
+}
+
+// queriesIn has queries encoded for the document's character set; those of UTF-16 are UTF-8, by the standard.
+func (x *Extractor) queriesIn(enc encoding.Encoding, name string) {
+	if name != "utf-16le" && name != "utf-16be" {
+		x.encoding = enc
+	}
+}
+
+// unmarked is a body without its byte order mark.
+func unmarked(body []byte) []byte {
+	for _, mark := range [...]string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(body, []byte(mark)) {
+			return body[len(mark):]
+		}
+	}
+	return body
 }
 
 // charset finds the character set by the order of the HTML standard: byte order mark, header, declaration, guess.

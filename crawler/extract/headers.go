@@ -163,13 +163,22 @@ func (r Robots) String() string {
 func (x *Extractor) robotsTag(v, robot string) {
 	ours := true
 	for part := range strings.SplitSeq(v, ",") {
-		if name, rest, named := strings.Cut(part, ":"); named && !strings.EqualFold(strings.TrimSpace(name), "unavailable_after") {
+		if name, rest, named := strings.Cut(part, ":"); named && namesRobot(strings.TrimSpace(name)) {
 			ours, part = isRobot(strings.TrimSpace(name), robot), rest
 		}
 		if ours {
 			x.robots([]byte(part))
 		}
 	}
+}
+
+// namesRobot tells the name of a robot from that of a directive with a value, and from a piece of a time.
+func namesRobot(name string) bool {
+	switch strings.ToLower(name) {
+	case "unavailable_after", "max-snippet", "max-image-preview", "max-video-preview":
+		return false
+	}
+	return !strings.ContainsAny(name, " \t")
 }
 
 // isRobot reports whether what is said to the robot named is for this crawl's.

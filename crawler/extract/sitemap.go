@@ -65,10 +65,11 @@ func (x *Extractor) packedSitemap(r io.Reader) {
 // longSitemap reads a sitemap that does not fit into the body of its document.
 func (x *Extractor) longSitemap(doc *Document, k documentKind) {
 	enc, name := x.charset(doc.Body, doc.ContentType, k)
-	r := io.MultiReader(bytes.NewReader(bytes.TrimPrefix(doc.Body, []byte("\xef\xbb\xbf"))), doc.Rest)
+	r := io.MultiReader(bytes.NewReader(unmarked(doc.Body)), doc.Rest)
 	if enc != nil && name != "utf-8" && name != "replacement" {
 		r = transform.NewReader(r, enc.NewDecoder())
-		x.result.Charset, x.encoding = name, enc
+		x.result.Charset = name
+		x.queriesIn(enc, name)
 	}
 	if k == kindSitemapText {
 		x.windows(r, x.sitemapText)

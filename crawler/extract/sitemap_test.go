@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"golang.org/x/text/encoding/unicode"
 )
 
 const oneEntry = `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>http://h.test/entry</loc></url></urlset>`
@@ -79,6 +81,16 @@ func TestLongSitemap(t *testing.T) {
 			if len(r.Links) != n || r.Cut || !strings.HasSuffix(r.Links[n-1].URL, "/29999") {
 				t.Errorf("%s, of which %d bytes are held: %d links, cut %v", tt.name, held, len(r.Links), r.Cut)
 			}
+		}
+	}
+	wide, err := unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewEncoder().String("http://h.test/?q=\u00e9\nhttp://h.test/?q=\u00ea\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, held := range []int{40, len(wide)} {
+		r := New().Links(Document{URL: "http://h.test/list", ContentType: "text/plain", Manifest: true, Body: []byte(wide[:held]), Rest: strings.NewReader(wide[held:])})
+		if len(r.Links) != 2 || r.Links[1].URL != "http://h.test/?q=%C3%AA" {
+			t.Errorf("a list in UTF-16, of which %d bytes are held: %v", held, r.Links)
 		}
 	}
 	r := New().Links(Document{URL: "http://h.test/", ContentType: "text/html", Body: []byte("<a href=/1>"), Rest: strings.NewReader("<a href=/2>")})
