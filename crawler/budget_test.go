@@ -57,6 +57,27 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
+// A queue that is retired by a budget set while the crawl ran comes back when that change is forgotten.
+func TestForgottenBudget(t *testing.T) {
+	s := pages(t, 12, hello)
+	job := newJob(s.URL + "/")
+	dir := t.TempDir()
+	l := startPaused(t, Config{Dir: dir, Job: job})
+	until(t, "it is known how queues are treated", func() bool {
+		known, err := l.frontier.Value(valuePolicy)
+		return err == nil && known != nil
+	})
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("total_budget", 4)})
+	l.obey(harvest.Order{Act: harvest.ActResume})
+	if sum := l.end(); sum.Counters.Queued == 0 {
+		t.Fatalf("nothing is left: %+v", sum)
+	}
+	again := start(t, Config{Dir: dir, Job: job, Forget: true})
+	if sum := again.end(); sum.Reason != "completed" || sum.Counters.Queued != 0 {
+		t.Errorf("%d requests, %+v", len(s.requests()), sum)
+	}
+}
+
 // No more bytes a second than host_bandwidth of one host, nor than bandwidth of all, as the servers see them go.
 func TestBandwidth(t *testing.T) {
 	big := func(w http.ResponseWriter, _ *http.Request) {

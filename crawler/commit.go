@@ -34,7 +34,7 @@ const (
 	valueDigest   = "digest/"  // + digest: the first record with that content, JSON
 	valueAside    = "aside/"   // + site: it has a queue of its own, as it did not answer
 	valueCookies  = "cookies"
-	valuePolicy   = "policy" // the settings that queues were treated by
+	valuePolicy   = "policy" // the settings that queues are treated by, or that it is under way to treat them by others
 )
 
 // reasonBudget is why the frontier retires a queue by itself.

@@ -248,7 +248,7 @@ func (c *Crawl) change(ctx context.Context, patch map[string]json.RawMessage, by
 	}
 	slices.Sort(names)
 	c.publish(events.Event{Kind: events.SettingsChanged, Names: names, By: by})
-	return c.frontier.Repolicy(ctx)
+	return c.repolicy(ctx)
 }
 
 // look tells something.

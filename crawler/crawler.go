@@ -57,6 +57,7 @@ type Crawl struct {
 	now       func() time.Time // what the windows of sheets are seen by
 	plan      atomic.Pointer[plan]
 	changing  sync.Mutex // of those who change the settings
+	treating  sync.Mutex // of those who have queues treated by them
 	seeds     []string   // in normal form
 	scope     *scope.Scope
 	canon     *scope.Canonicalizer

@@ -180,8 +180,10 @@ func (c *Crawl) treatment() ([]byte, error) {
 	return now, nil
 }
 
-// repolicy has the frontier treat its queues otherwise than when the crawl ran before, if they are to be.
+// repolicy has the frontier treat its queues otherwise than it does, if they are to be.
 func (c *Crawl) repolicy(ctx context.Context) error {
+	c.treating.Lock()
+	defer c.treating.Unlock()
 	now, err := c.treatment()
 	if err != nil {
 		return err
@@ -190,11 +192,25 @@ func (c *Crawl) repolicy(ctx context.Context) error {
 	if err != nil || bytes.Equal(before, now) {
 		return err
 	}
-	c.frontier.SetValue(valuePolicy, now)
-	if before == nil {
-		return nil // a new crawl
+	c.frontier.SetValue(valuePolicy, []byte("under way")) // begun anew if it is broken off
+	if err := c.frontier.Repolicy(ctx); err != nil {
+		return err
 	}
-	return c.frontier.Repolicy(ctx)
+	c.frontier.SetValue(valuePolicy, now)
+	return nil
+}
+
+// firstPolicy keeps how the queues of a new crawl are treated.
+func (c *Crawl) firstPolicy() error {
+	if before, err := c.frontier.Value(valuePolicy); err != nil || before != nil {
+		return err
+	}
+	now, err := c.treatment()
+	if err != nil {
+		return err
+	}
+	c.frontier.SetValue(valuePolicy, now)
+	return nil
 }
 
 // watchWindows has the queues treated anew when the window of a sheet begins or ends.

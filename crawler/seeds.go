@@ -32,8 +32,11 @@ func normalSeeds(given []string) (seeds, bad []string) {
 	return seeds, bad
 }
 
-// addSeeds queues the seeds that the frontier does not know, and logs the bad ones.
+// addSeeds queues the seeds that the frontier does not know, and logs the bad ones. In a new crawl these have the first queues.
 func (c *Crawl) addSeeds(bad []string) error {
+	if err := c.firstPolicy(); err != nil {
+		return err
+	}
 	if _, err := c.queueSeeds(c.seeds, bad, false); err != nil {
 		return err
 	}
