@@ -57,6 +57,8 @@ type backend struct {
 	captures []cdx.Capture
 	missing  []int // shards
 	orders   []harvest.Act
+	deaf     bool   // crawls take no orders any more
+	lags     func() // what this node learns when it asks the leader
 }
 
 var self = catalog.Fingerprint(key())
@@ -69,7 +71,12 @@ func (b *backend) View(fn func(catalog.View) error) error {
 	return fn(catalog.NewView(b.state))
 }
 
-func (b *backend) Linear(context.Context) error { return nil }
+func (b *backend) Linear(context.Context) error {
+	if b.lags != nil {
+		b.lags()
+	}
+	return nil
+}
 
 func (b *backend) Propose(_ context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
 	b.mu.Lock()
@@ -181,7 +188,11 @@ func (crawls) Check(job harvest.Job) error {
 func (c crawls) Order(_ context.Context, job catalog.Job, o harvest.Order) (harvest.Reply, error) {
 	c.b.mu.Lock()
 	c.b.orders = append(c.b.orders, o.Act)
+	deaf := c.b.deaf
 	c.b.mu.Unlock()
+	if deaf && !o.Kept() {
+		return harvest.Reply{}, fmt.Errorf("%w: the crawl does not run", ErrInvalid)
+	}
 	switch {
 	case job.State != catalog.JobStarted:
 		return harvest.Reply{}, fmt.Errorf("job %d does not run: %w", job.ID, ErrNotFound)

@@ -67,7 +67,7 @@ func (s *server) endPause(ctx context.Context, id uint64, wish catalog.JobWish) 
 		return err
 	}
 	_, err = s.order(ctx, id, harvest.Order{Act: harvest.ActResume, By: callerOf(ctx).Name})
-	if errors.Is(err, ErrNotFound) { // no crawl of it is open
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) { // no crawl of it is open, or it takes no orders any more
 		return nil
 	}
 	return err

@@ -65,7 +65,7 @@ func (s *server) order(ctx context.Context, id uint64, o harvest.Order) (harvest
 		return harvest.Reply{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	job, _, err := s.job(id)
-	if errors.Is(err, catalog.ErrNotFound) || err == nil && job.Node == "" { // this node may lag behind what was just decided
+	if errors.Is(err, ErrNotFound) || err == nil && job.Node == "" { // this node may lag behind what was just decided
 		if err := s.Catalog.Linear(ctx); err != nil {
 			return harvest.Reply{}, err
 		}

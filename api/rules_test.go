@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -94,7 +96,8 @@ func TestAFailedJobIsToldOfUntilItIsDecided(t *testing.T) {
 	}
 }
 
-// Who lets a job run on ends an order's pause too, which the catalog does not know of; a job that no node crawls needs no order.
+// Who lets a job run on ends an order's pause too, which the catalog does not know of; a job that no node crawls needs no order, and one
+// whose crawl just ended takes none.
 func TestRunningOnEndsAnOrdersPause(t *testing.T) {
 	b, client := cluster(t)
 	c := client(catalog.RoleCurator)
@@ -115,6 +118,34 @@ func TestRunningOnEndsAnOrdersPause(t *testing.T) {
 	wish(catalog.WishRun, harvest.ActResume)
 	wish(catalog.WishPause)
 	wish(catalog.WishRun, harvest.ActResume)
+	b.deaf = true
+	wish(catalog.WishRun, harvest.ActResume)
+}
+
+// An order for a job that this node has not heard of yet is not refused before the leader was asked.
+func TestAnOrderForAJobThatWasJustDecided(t *testing.T) {
+	b, client := cluster(t)
+	c := client(catalog.RoleCurator)
+	order := harvest.Order{Act: harvest.ActPause}
+	if _, err := c.Order(t.Context(), 1, order); !errors.Is(err, ErrNotFound) {
+		t.Errorf("of no job: %v", err)
+	}
+	b.lags = func() {
+		b.lags = nil
+		ref := catalog.JobRef{ID: 1, Node: self, Attempt: 1}
+		job := catalog.JobCreation{Harvest: "h", Collection: "web", Submit: true, Spec: []byte(`{"name":"j","seeds":["http://127.0.0.1/"]}`)}
+		for _, c := range []struct {
+			kind catalog.Kind
+			body any
+		}{{catalog.CreateJob, job}, {catalog.ClaimJob, ref}, {catalog.StartJob, ref}} {
+			if result, err := b.Propose(context.Background(), c.kind, c.body, "test"); err != nil || result.Refusal != nil {
+				t.Errorf("%s: %+v %v", c.kind, result.Refusal, err)
+			}
+		}
+	}
+	if r, err := c.Order(t.Context(), 1, order); err != nil || r.Count != 1 {
+		t.Errorf("of a job that this node learns of: %+v %v", r, err)
+	}
 }
 
 func TestAStopSaysWhatItWaitsFor(t *testing.T) {

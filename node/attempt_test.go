@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/crawler"
 	"holdfast/harvest"
 )
 
@@ -121,5 +123,28 @@ func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
 	}
 	if _, err := n.obey(t.Context(), job, harvest.Order{Act: harvest.ActPause}); remoteCode(err) != codeNotRunning {
 		t.Errorf("pause: %v", err)
+	}
+}
+
+// A crawl that has ended, and whose files are being handed over, has written no reports yet.
+func TestACrawlThatEndedHasNoReportsYet(t *testing.T) {
+	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
+	n.crawls = newCrawls(n)
+	dir := t.TempDir()
+	ended, err := crawler.New(crawler.Config{Dir: dir, Job: harvest.Job{Name: "j", Seeds: []string{"http://127.0.0.1:1/"}, Settings: harvest.DefaultSettings()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	if _, err := ended.Run(over); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "reports")); err != nil {
+		t.Fatal(err)
+	}
+	n.crawls.running[7] = &crawling{crawl: ended}
+	if r, err := n.obey(t.Context(), catalog.Job{ID: 7, State: catalog.JobStarted}, harvest.Order{Act: harvest.ActReport, Name: "hosts"}); remoteCode(err) != codeNotRunning {
+		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -87,7 +87,7 @@ func (n *Node) obey(ctx context.Context, job catalog.Job, o harvest.Order) (repl
 	switch {
 	case errors.Is(err, harvest.ErrInvalid):
 		return reply, &peer.RemoteError{Code: codeRefused, Message: err.Error()}
-	case crawl == nil && errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && (crawl == nil || o.Kept()): // or it is not written yet
 		return reply, &peer.RemoteError{Code: codeNotRunning, Message: fmt.Sprintf("job %d does not run here", job.ID)}
 	}
 	reply.Ended = reply.Ended && job.State != catalog.JobSubmitted && job.State != catalog.JobStarted // else another run may follow
