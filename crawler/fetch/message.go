@@ -129,12 +129,14 @@ func (m *message) begin(h Head, end int) {
 			n, err := strconv.ParseInt(v, 10, 64)
 			switch {
 			case err != nil || n < 0 || m.length >= 0 && n != m.length:
-				m.framing, m.length = byClose, max(m.length, 0)
-				m.note = "contradictingLength"
+				m.framing, m.note = byClose, "contradictingLength"
 			case m.note == "":
 				m.framing, m.length = byLength, n
 			}
 		})
+		if m.note != "" {
+			m.length = -1
+		}
 		m.done = m.framing == byLength && m.length == 0
 	}
 	m.rec.whole = m.framing != byChunks

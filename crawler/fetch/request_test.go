@@ -92,6 +92,18 @@ func TestMidFetch(t *testing.T) {
 	}
 }
 
+// Lengths of which no sense can be made are not declared ones.
+func TestMidFetchLength(t *testing.T) {
+	for fields, want := range map[string]int64{"Content-Length: 5": 5, "Content-Length: 5\r\nContent-Length: 5": 5, "Content-Length: 5\r\nContent-Length: 6": -1,
+		"Content-Length: x": -1, "Content-Length: x\r\nContent-Length: 5": -1, "Transfer-Encoding: chunked\r\nContent-Length: 5": -1, "X: y": -1} {
+		got := int64(-2)
+		m := &message{rec: newRecording(make([]byte, 0, 64), "", func([]byte) {}), midFetch: func(_ Head, n int64) bool { got = n; return false }}
+		if err := m.receive(strings.NewReader("HTTP/1.1 200 OK\r\n" + fields + "\r\n\r\n").Read); !errors.Is(err, errMidFetch) || got != want {
+			t.Errorf("%q: length %d, want %d, %v", fields, got, want, err)
+		}
+	}
+}
+
 func TestRefusedTargets(t *testing.T) {
 	for _, bad := range []string{"ftp://h/", "dns:h", "mailto:x@y"} {
 		if _, err := ParseTarget(bad); !errors.Is(err, ErrScheme) {

@@ -59,8 +59,11 @@ func addressSet(r harvest.Rule) (test, error) {
 			if addrErr != nil {
 				return test{}, given("values", strconv.Quote(v), "addresses or ranges, as 192.0.2.0/24 or 2001:db8::/32")
 			}
-			a = a.Unmap().WithZone("")
+			a = a.WithZone("")
 			p = netip.PrefixFrom(a, a.BitLen())
+		}
+		if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 { // a URI's address is never written so
+			p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
 		}
 		ranges = append(ranges, p.Masked())
 	}

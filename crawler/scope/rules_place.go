@@ -3,6 +3,7 @@ package scope
 import (
 	"log/slog"
 	"strconv"
+	"strings"
 
 	"holdfast/harvest"
 )
@@ -130,7 +131,8 @@ func readPrefixes(values []string, whole bool) ([]string, error) {
 }
 
 func prefixed(r harvest.Rule, what string, surt func(*Subject) []byte) (test, error) {
-	list, err := readPrefixes(r.Values, r.Decision == "reject")
+	not := strings.Contains(r.Rule, "not_")
+	list, err := readPrefixes(r.Values, (r.Decision == "reject") != not)
 	if err != nil {
 		return test{}, err
 	}

@@ -113,7 +113,8 @@ func sessionHash(p *parts) (stripped, token uint64) {
 		name, value, _ := strings.Cut(path[i+1:], "=")
 		if value, _, _ = strings.Cut(value, "/"); isSessionName(name) && isSessionValue(value) {
 			token = hashText(hashSeed, value)
-			path = path[:i]
+			stripped = hashText(stripped, path[:i])
+			path = path[i+len(";=")+len(name)+len(value):]
 		}
 	}
 	if i := strings.Index(path, "/(S("); i >= 0 { // ASP.NET's

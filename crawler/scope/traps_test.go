@@ -282,6 +282,21 @@ func TestTrapsAreTold(t *testing.T) {
 }
 
 // What is remembered has a bound.
+// What stands after a session id in a path is part of the URI.
+func TestSessionsWithinPaths(t *testing.T) {
+	hash := func(url string) (uint64, uint64) {
+		var p parts
+		p.read(url)
+		return sessionHash(&p)
+	}
+	plain, none := hash("http://h.test/a/b?x=1")
+	within, token := hash("http://h.test/a;jsessionid=0123456789abcdef/b?x=1")
+	other, _ := hash("http://h.test/a;jsessionid=0123456789abcdef/c?x=1")
+	if none != 0 || token == 0 || within != plain || other == plain {
+		t.Errorf("%x (%x), %x (%x), %x", plain, none, within, token, other)
+	}
+}
+
 func TestTrapsForget(t *testing.T) {
 	traps := NewTraps()
 	u := &Subject{Fetched: true, Status: 200, ContentType: "text/html", Now: now()}
