@@ -47,7 +47,7 @@ func (s *server) orderRoutes(api huma.API) {
 		Limit   int    `query:"limit" minimum:"0" maximum:"10000"`
 	}
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/crawl/{act}", id: "job-look", tag: "jobs",
-		summary: "Look at a crawl that runs: figures, workers, queues, domains, URIs, why a URI is in or out; and, of one that ended too, at events, logs and reports"},
+		summary: "Look at a crawl that runs: figures, workers, queues, domains, URIs, why a URI is in or out; and, of one that ended too, at events, logs, reports and what became of a URI"},
 		func(ctx context.Context, in *look) (harvest.Reply, error) {
 			return s.order(ctx, in.ID, harvest.Order{Act: harvest.Act(in.Act), URL: in.URL, Path: in.Path, Via: in.Via, Queue: in.Queue,
 				Pattern: in.Pattern, State: in.State, Sort: in.Sort, Name: in.Name, Log: in.Log, After: in.After, Limit: in.Limit})

@@ -103,7 +103,7 @@ func notRunning(dir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("the crawl in %s takes orders from the user alone who runs it: %w", dir, err)
 	}
-	return fmt.Errorf("no crawl runs in %s any more; job show, log, search, events and report tell of it, and holdfast crawl --out %s goes on with it", dir, dir)
+	return fmt.Errorf("no crawl runs in %s any more; job show, log, search, events, report and explain tell of it, and holdfast crawl --out %s goes on with it", dir, dir)
 }
 
 // order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine. What it reads of one that

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -24,7 +25,7 @@ type crawlCmd struct {
 	Name  string   `default:"crawl" help:"What the job is called."`
 	From  string   `name:"checkpoint" placeholder:"NAME" help:"Start from this checkpoint of the crawl in DIR again."`
 	Anew  bool     `name:"forget-changes" help:"Forget what settings were changed to while the crawl in DIR ran; otherwise that holds where the settings given here are those it was begun with."`
-	Prior []string `name:"earlier" placeholder:"PATH" help:"WARC files of earlier crawls, or folders of them: what they have already is recorded as a revisit, as the settings deduplicate and conditional say; may be repeated."`
+	Prior []string `name:"earlier" placeholder:"PATH" sep:"none" help:"WARC files of earlier crawls, or folders of them: what they have already is recorded as a revisit, as the settings deduplicate and conditional say; may be repeated."`
 	Seeds []string `arg:"" optional:"" name:"url" help:"Where to start."`
 }
 
@@ -82,11 +83,7 @@ func (c crawlCmd) Run(a *app) (err error) {
 		defer func() { err = errors.Join(err, earlier.index.Close()) }()
 		run.Earlier = crawler.Archived{Captures: earlier, Records: earlier, Log: a.log}
 	}
-	done, err := crawl(a, run)
-	for err == nil && done.restore != "" {
-		run.From, run.Forget = done.restore, false
-		done, err = crawl(a, run)
-	}
+	done, err := crawlAll(a, run)
 	if err != nil {
 		return err
 	}
@@ -112,26 +109,48 @@ func inUse(dir string) error {
 	return fmt.Errorf("another process crawls in %s: holdfast job live %s shows it, job pause, stop, set and restore steer it; or give another --out", dir, dir)
 }
 
-// crawl runs a crawl, showing its progress.
-func crawl(a *app, cfg crawler.Config) (crawled, error) {
+// crawlAll crawls until no operator wants it started from a checkpoint again. It takes orders all the time.
+func crawlAll(a *app, cfg crawler.Config) (crawled, error) {
 	cfg.Log = a.log
 	if !a.Verbose {
 		cfg.Log = slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	}
-	run, err := crawler.New(cfg)
-	if errors.Is(err, crawler.ErrRuns) {
-		return crawled{}, inUse(cfg.Dir)
+	var orders latest
+	deaf := func() {}
+	defer func() { deaf() }()
+	for {
+		run, err := crawler.New(cfg)
+		if errors.Is(err, crawler.ErrRuns) {
+			return crawled{}, inUse(cfg.Dir)
+		}
+		if err != nil {
+			return crawled{}, err
+		}
+		if orders.Swap(run) == nil {
+			if stop, err := serveControl(a.ctx, cfg.Dir, &orders); err == nil {
+				deaf = stop
+			} else {
+				a.log.Warn("the crawl takes no orders", "error", err)
+			}
+		}
+		done, err := crawl(a, cfg.Dir, run)
+		if err != nil || done.restore == "" {
+			return done, err
+		}
+		cfg.From, cfg.Forget = done.restore, false
 	}
-	if err != nil {
-		return crawled{}, err
-	}
+}
+
+// latest is the crawl that was opened last: until the next is, it tells that it does not end for good.
+type latest struct{ atomic.Pointer[crawler.Crawl] }
+
+func (l *latest) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
+	return l.Load().Obey(ctx, o)
+}
+
+// crawl runs a crawl, showing its progress.
+func crawl(a *app, dir string, run *crawler.Crawl) (crawled, error) {
 	ctx, stop := context.WithCancel(a.ctx)
-	deaf, err := serveControl(ctx, cfg.Dir, run)
-	if err != nil {
-		a.log.Warn("the crawl takes no orders", "error", err)
-		deaf = func() {}
-	}
-	defer deaf()
 	progress := a.bars()
 	bar := progress.count("crawl", 0)
 	shown := make(chan struct{})
@@ -153,9 +172,9 @@ func crawl(a *app, cfg crawler.Config) (crawled, error) {
 		return crawled{}, err
 	}
 	n := summary.Counters
-	done := crawled{Dir: cfg.Dir, Stop: summary.Reason, Discovered: n.Discovered, Fetched: n.Succeeded, Failed: n.Failed, Queued: n.Queued, Bytes: n.Bytes,
+	done := crawled{Dir: dir, Stop: summary.Reason, Discovered: n.Discovered, Fetched: n.Succeeded, Failed: n.Failed, Queued: n.Queued, Bytes: n.Bytes,
 		Seconds: summary.Elapsed.Seconds(), Files: []string{}, Damaged: summary.Damage.Files, Again: summary.Damage.URIs, restore: summary.Restore, seeds: summary.Seeds}
-	entries, err := os.ReadDir(filepath.Join(cfg.Dir, "warcs"))
+	entries, err := os.ReadDir(filepath.Join(dir, "warcs"))
 	for _, e := range entries {
 		if !strings.Contains(e.Name(), ".damaged") {
 			done.Files = append(done.Files, e.Name())

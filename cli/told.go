@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"holdfast/harvest"
@@ -91,8 +90,15 @@ func (c searchCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if reply.Next != "" && !a.JSON {
+		defer func() { _, _ = fmt.Fprintf(a.stderr, "more with --after %s\n", reply.Next) }()
+	}
 	return a.answer(reply, func() error {
-		_, err := fmt.Fprintln(a.stdout, strings.Join(reply.Lines, "\n"))
-		return err
+		for _, line := range reply.Lines {
+			if _, err := fmt.Fprintln(a.stdout, line); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
