@@ -138,7 +138,22 @@ func (f *Frontier) insert(q *queue, u *URI) {
 	if u.Priority == Prerequisite || q.edge.has(u) {
 		q.push(u)
 		f.heads++
+		f.trim(q)
 	}
+}
+
+// trim has the last of a head that is too long, to which more urgent ones were added, lie in the database alone.
+func (f *Frontier) trim(q *queue) {
+	n := len(q.head)
+	if n <= headMax || q.head[n-2].Priority == Prerequisite {
+		return
+	}
+	last := q.head[n-1]
+	q.head[n-1] = nil
+	q.head = q.head[:n-1]
+	f.heads--
+	q.cursor[last.Priority] = min(q.cursor[last.Priority], last.seq-1)
+	q.edge = edge{q.head[n-2].Priority, q.head[n-2].seq}
 }
 
 // raise moves a queued URI to a more urgent priority and reports whether it did: one in flight stays.

@@ -153,3 +153,28 @@ func TestPrerequisiteOfAnotherQueueThatWaits(t *testing.T) {
 		}
 	}
 }
+
+// A prerequisite in a queue that gives out nothing any more is brought to the queue that needs it.
+func TestPrerequisiteOfARetiredQueue(t *testing.T) {
+	f := open(t, t.TempDir())
+	defer f.Close()
+	first := URI{URL: "http://g/robots.txt", Queue: "g", Path: "P", Priority: Prerequisite}
+	add(t, f, first)
+	add(t, f, uri("g", 1))
+	if _, err := f.Retire(t.Context(), QueueFilter{Name: "g"}); err != nil {
+		t.Fatal(err)
+	}
+	add(t, f, uri("h", 1))
+	commit(t, f)
+	if err := f.Defer(take(t, f), first); err != nil {
+		t.Fatal(err)
+	}
+	if u := take(t, f); u == nil || u.URL != first.URL || u.Queue != "h" {
+		t.Fatalf("%+v comes first", u)
+	}
+	commit(t, f)
+	verify(t, f)
+	if q, err := f.Queues(t.Context(), QueueFilter{Name: "g"}); err != nil || q[0].Remaining != 1 {
+		t.Errorf("%+v, %v", q, err)
+	}
+}

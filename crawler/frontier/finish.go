@@ -138,7 +138,7 @@ func (f *Frontier) putBack(q *queue, u *URI) {
 }
 
 // Defer puts a URI that Next gave back until another has been fetched: that goes to the front of the same queue,
-// even if it was fetched before. Where it is on its way already, the slot waits a little and asks again.
+// even if it was fetched before, or waits where it would not come. Where it is on its way already, the slot waits a little and asks again.
 func (f *Frontier) Defer(u *URI, first URI) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,10 +154,17 @@ func (f *Frontier) Defer(u *URI, first URI) error {
 	wait := time.Duration(0)
 	_, busy := q.inFlight[s.seq]
 	switch {
-	case known && s.queued && s.priority != Prerequisite:
+	case known && s.queued && (s.priority != Prerequisite || s.queue != u.Queue):
 		from, err := f.lookup(s.queue)
 		if err != nil {
 			return err
+		}
+		f.ask(from)
+		if s.priority == Prerequisite && (from.frozen || !from.retires()) {
+			if wait = min(max(from.rested().Sub(f.cfg.Now()), deferWait), longDeferWait); from.frozen {
+				wait = longDeferWait
+			}
+			break
 		}
 		old, key, err := f.withdraw(from, s)
 		if err != nil {
@@ -171,14 +178,6 @@ func (f *Frontier) Defer(u *URI, first URI) error {
 		f.enqueue(q, &first, fp, key)
 		f.settle(from)
 		f.schedule(from)
-	case known && s.queued && s.queue != u.Queue:
-		from, err := f.lookup(s.queue)
-		if err != nil {
-			return err
-		}
-		if wait = min(max(from.rested().Sub(f.cfg.Now()), deferWait), longDeferWait); from.frozen || from.retires() {
-			wait = longDeferWait
-		}
 	case known && s.queued && busy:
 		wait = deferWait
 	case known && s.queued:

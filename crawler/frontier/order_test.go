@@ -78,3 +78,47 @@ func TestPrerequisiteOfWhatWasGivenBack(t *testing.T) {
 		t.Errorf("%+v came", got)
 	}
 }
+
+// However many more urgent URIs are found than fit into memory, they come in order, and before what waited.
+func TestManyMoreUrgent(t *testing.T) {
+	f := open(t, t.TempDir())
+	defer f.Close()
+	const n = 2 * headMax
+	var want []string
+	for i := range 2 * n {
+		u := uri("h", i)
+		if i >= n {
+			u.Priority = Medium
+			want = append(want, u.URL)
+		}
+		add(t, f, u)
+		if i%100 == 0 {
+			commit(t, f)
+		}
+		if f.heads > headMax {
+			t.Fatalf("%d in memory", f.heads)
+		}
+	}
+	commit(t, f)
+	for i := range n {
+		want = append(want, uri("h", i).URL)
+	}
+	for i := range want {
+		u := take(t, f)
+		if u == nil || u.URL != want[i] {
+			t.Fatalf("%d: got %v, want %s", i, u, want[i])
+		}
+		if i%3 == 0 {
+			f.Return(u, 0)
+			u = take(t, f)
+		}
+		if _, err := f.Finish(u, Outcome{Status: 200}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.heads != 0 || f.Counters().Queued != 0 {
+		t.Errorf("%d in memory, %+v", f.heads, f.Counters())
+	}
+	commit(t, f)
+	verify(t, f)
+}
