@@ -351,12 +351,14 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 			cancel(err)
 		}
 	}()
+	watching, unwatch := context.WithCancel(ctx)
+	defer unwatch()
 	var watched sync.WaitGroup
 	watched.Go(func() { c.watchTime(workersDone) })
 	watched.Go(func() { c.watchDisk(workersDone) })
 	watched.Go(func() { c.watchProgress(workersDone) })
 	watched.Go(func() {
-		if err := c.watchWindows(ctx, workersDone); err != nil {
+		if err := c.watchWindows(watching, workersDone); err != nil {
 			cancel(err)
 		}
 	})
@@ -379,6 +381,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	c.obeying.Wait() // with commits, which orders may wait for
 	close(workersDone)
 	<-committed
+	unwatch() // they wait for no further commit
 	watched.Wait()
 	failure := context.Cause(ctx)
 	if errors.Is(failure, context.Canceled) || errors.Is(failure, context.DeadlineExceeded) {

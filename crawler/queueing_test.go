@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/frontier"
 	"holdfast/harvest"
 )
 
@@ -101,4 +102,70 @@ func TestPolicyIsThatOfTheSite(t *testing.T) {
 	if err := c.close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A crawl that ends while many queues are treated otherwise does not wait for the rest of them: they are when it is opened again.
+func TestEndWhileQueuesAreTreated(t *testing.T) {
+	job := newJob()
+	for i := range 10_000 { // more than one commit takes in
+		job.Seeds = append(job.Seeds, fmt.Sprintf("http://127.0.%d.%d/", i/250, i%250+1))
+	}
+	job.Settings.Sheets = []harvest.Sheet{{Name: "night", From: "22:00", Until: "06:00", Settings: patch("precedence", 7)}}
+	dir := t.TempDir()
+	day, night := time.Date(2026, 3, 4, 21, 0, 0, 0, time.UTC), time.Date(2026, 3, 4, 22, 0, 0, 0, time.UTC)
+	c, err := New(Config{Dir: dir, Job: job, Node: "node1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked, ending := make(chan struct{}), make(chan struct{})
+	var dusk atomic.Bool
+	c.now = func() time.Time {
+		if !dusk.Load() {
+			return day
+		}
+		select {
+		case looked <- struct{}{}:
+		case <-ending:
+		}
+		<-ending
+		return night
+	}
+	c.Pause("none is to be fetched")
+	l := begin(t, c)
+	until(t, "it is known how queues are treated", func() bool {
+		known, err := l.frontier.Value(valuePolicy)
+		return err == nil && strings.HasSuffix(string(known), "null]")
+	})
+	dusk.Store(true)
+	<-looked
+	l.Stop("over")
+	until(t, "no orders are taken", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.deaf
+	})
+	close(ending)
+	if sum := l.end(); sum.Reason != "over" || sum.Counters.Queued != int64(len(job.Seeds)) {
+		t.Errorf("%+v", sum)
+	}
+	if c, err = New(Config{Dir: dir, Job: job, Node: "node1"}); err != nil {
+		t.Fatal(err)
+	}
+	c.now = func() time.Time { return night }
+	c.Pause("none is to be fetched")
+	l = begin(t, c)
+	until(t, "all queues are treated as at night", func() bool {
+		left := 0
+		if err := l.frontier.Nonempty(t.Context(), func(q frontier.QueueInfo) bool {
+			if q.Precedence != 7 {
+				left++
+			}
+			return true
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return left == 0
+	})
+	l.Stop("over")
+	l.end()
 }
