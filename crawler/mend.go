@@ -84,8 +84,8 @@ func (c *Crawl) damagedFiles() (found []string, err error) {
 }
 
 // mend makes files that are whole of those that are damaged, and queues again the URIs whose records are lost. A crash before its end has
-// it begun anew.
-func (c *Crawl) mend() error {
+// it begun anew; what was described of a file that it writes holds no more.
+func (c *Crawl) mend(described map[string]warc.Finished) error {
 	paths, err := c.damagedFiles()
 	if err != nil || len(paths) == 0 {
 		return err
@@ -108,6 +108,7 @@ func (c *Crawl) mend() error {
 		if err := m.survey(f); err != nil {
 			return fmt.Errorf("read %s: %w", f.path, err)
 		}
+		delete(described, f.name)
 		if err := m.patch(f); err != nil {
 			return err
 		}

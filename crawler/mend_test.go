@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -137,6 +138,52 @@ func TestDamagedFile(t *testing.T) {
 				t.Errorf("mended twice: %+v", again)
 			}
 		})
+	}
+}
+
+// A file that is mended once more, as after a crash in the middle of that, is handed over as it is then.
+func TestMendedTwice(t *testing.T) {
+	s := alikeSite(t)
+	dir := t.TempDir()
+	job := alikeJob(s.URL + "/p/0")
+	run(t, dir, job)
+	path := warcFiles(t, dir)[0]
+	name := filepath.Base(path)
+	forget := func(value string) {
+		t.Helper()
+		c, err := New(Config{Dir: dir, Job: job, Node: "node1", Finished: func(warc.Finished) error { return errors.New("not now") }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.frontier.SetValue(value, nil)
+		if err := errors.Join(c.commit(), c.close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forget(valueHanded + name)
+	written, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, scramble(written, len(written)*2/5, 3000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	forget(valueMended + name + damagedSuffix)
+	taken := map[string]warc.Finished{}
+	c, err := New(Config{Dir: dir, Job: job, Node: "node1", Finished: func(f warc.Finished) error {
+		taken[filepath.Base(f.Path)] = f
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := c.Run(t.Context())
+	if err != nil || len(sum.Damage.Files) != 1 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	is, err := describe(path)
+	if given := taken[name]; err != nil || given != is {
+		t.Errorf("handed over as %+v, it is %+v, %v", given, is, err)
 	}
 }
 

@@ -77,7 +77,7 @@ func (c *Crawl) recoverFiles(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.mend(); err != nil {
+	if err := c.mend(described); err != nil {
 		return fmt.Errorf("mend damaged files: %w", err)
 	}
 	whole, err := filepath.Glob(filepath.Join(dir, "*.warc.gz"))
