@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"strings"
 	"time"
@@ -25,6 +26,9 @@ func (w *worker) preFetch(ctx context.Context, v *visit) (step, error) {
 	u := v.uri
 	if moved, err := w.setAside(u); moved || err != nil {
 		return again, err
+	}
+	if strings.HasPrefix(u.Key, loginKey) { // left over from a crash while it was sent
+		return again, w.drop(u)
 	}
 	if host, ok := strings.CutPrefix(u.URL, "dns:"); ok {
 		v.host = host
@@ -209,7 +213,8 @@ func robotsURL(t fetch.Target) string { return t.Scheme + "://" + t.Authority + 
 
 func isRobots(t fetch.Target) bool { return t.Path == "/robots.txt" }
 
-// login sends the form logins that the host's credentials ask for, before anything else of it is fetched.
+// login sends the form logins that the host's credentials ask for, before anything else of it is fetched. One that failed for now is sent
+// again, as a fetch is tried again.
 func (w *worker) login(ctx context.Context, v *visit) (step, error) {
 	for _, cred := range w.logins.Forms(v.target.Host) {
 		done, err := w.frontier.Value(valueLogin + cred.URL)
@@ -220,10 +225,16 @@ func (w *worker) login(ctx context.Context, v *visit) (step, error) {
 			continue
 		}
 		sent, err := w.sendForm(ctx, v, cred)
-		if err != nil {
+		switch {
+		case err != nil:
 			return over, err
-		}
-		if !sent || ctx.Err() != nil {
+		case errors.Is(context.Cause(ctx), errKilled):
+			v.status = codeKilled
+			return over, nil
+		case v.problem != nil:
+			w.tell(v)
+			return again, w.retryApart(v, v.set.RetryDelay.Std())
+		case !sent || ctx.Err() != nil:
 			w.frontier.Return(v.uri, loginWait)
 			return again, nil
 		}
@@ -238,7 +249,7 @@ const loginKey = "login "
 const loginWait = 200 * time.Millisecond
 
 // sendForm sends one form login and records it, as a URI of its own beside what may be fetched from the same address. It reports false
-// where another worker is at it.
+// where another worker is at it, or where it was not sent; then the visit has the problem, if that is one.
 func (w *worker) sendForm(ctx context.Context, v *visit, cred harvest.Credential) (sent bool, err error) {
 	r, err := fetch.FormRequest(cred)
 	if err != nil {
@@ -261,9 +272,19 @@ func (w *worker) sendForm(ctx context.Context, v *visit, cred harvest.Credential
 	if err := w.fetchNow(ctx, hop, r); err != nil {
 		return false, err
 	}
-	if ctx.Err() != nil && len(hop.records) == 0 {
-		w.frontier.Return(u, 0)
-		return false, nil
+	x := hop.exchange
+	switch {
+	case len(hop.records) > 0:
+	case ctx.Err() != nil:
+		return false, w.drop(u)
+	case (x == nil || !x.Permanent) && v.uri.Tries < v.set.MaxRetries:
+		v.uri.Status, v.status, v.problem = hop.status, hop.status, fmt.Errorf("login at %s cannot be sent; to be tried again in %v", cred.URL, v.set.RetryDelay)
+		if x != nil && x.Err != nil {
+			v.problem = fmt.Errorf("%w: %w", v.problem, x.Err)
+		}
+		return false, w.drop(u)
+	default:
+		w.log.Warn("login could not be sent; the crawl goes on without it", "url", cred.URL, "status", hop.status)
 	}
 	w.frontier.SetValue(valueLogin+cred.URL, []byte("1"))
 	w.cookies.due.Store(true)

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"holdfast/harvest"
 )
@@ -167,4 +169,71 @@ func TestFormLogin(t *testing.T) {
 		t.Errorf("%d logins", n["/login"])
 	}
 	noSecrets(t, dir, "formsecret")
+}
+
+// A form whose sending is broken off, or fails, is sent again, as a form, before anything else of the host is asked for.
+func TestFormLoginBrokenOff(t *testing.T) {
+	cut := harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Millisecond)}
+	goOn := func(l *live, from string) { start(l.t, Config{Dir: l.cfg.Dir, Job: l.cfg.Job, From: from}).end() }
+	for name, breakOff := range map[string]func(l *live, drop func()){
+		"stop": func(l *live, _ func()) {
+			l.obey(cut)
+			l.end()
+			goOn(l, "")
+		},
+		"crash": func(l *live, _ func()) {
+			l.obey(harvest.Order{Act: harvest.ActCheckpoint, Name: "then"})
+			l.obey(cut)
+			l.end()
+			goOn(l, "then")
+		},
+		"kill": func(l *live, _ func()) {
+			if n := l.obey(harvest.Order{Act: harvest.ActKill, Worker: 1}).Count; n != 1 {
+				l.t.Errorf("%d fetches killed", n)
+			}
+			l.end()
+		},
+		"lost connection": func(l *live, drop func()) {
+			drop()
+			l.end()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := formSite(t)
+			site := s.mux
+			s.mux = http.NewServeMux()
+			sent, dropped, posts := make(chan struct{}), make(chan struct{}), atomic.Int64{}
+			s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost && posts.Add(1) == 1 {
+					_ = r.ParseForm() // that the end of the connection is seen
+					close(sent)
+					select {
+					case <-r.Context().Done():
+					case <-dropped:
+					}
+					panic(http.ErrAbortHandler)
+				}
+				site.ServeHTTP(w, r)
+			})
+			job := formJob(s)
+			job.Settings.Workers, job.Settings.RetryDelay = 1, harvest.Duration(50*time.Millisecond)
+			dir := t.TempDir()
+			l := start(t, Config{Dir: dir, Job: job})
+			<-sent
+			breakOff(l, func() { close(dropped) })
+			ended := map[string]int{}
+			for _, line := range logLines(t, dir) {
+				if !strings.HasSuffix(line[3], "/robots.txt") {
+					ended[line[1]]++
+				}
+			}
+			want := map[string]int{"200": 32}
+			if name == "kill" {
+				want = map[string]int{"200": 4, "-7000": 1} // the page that has the links
+			}
+			if !maps.Equal(ended, want) || posts.Load() != 2 {
+				t.Errorf("%d forms sent, URIs ended %v, want %v", posts.Load(), ended, want)
+			}
+		})
+	}
 }
