@@ -182,7 +182,14 @@ func New(cfg Config) (crawl *Crawl, err error) {
 // Check tells whether a job that is valid can be crawled here: its rules and expressions are understood, and what it needs is
 // there. The error wraps harvest.ErrInvalid.
 func Check(job harvest.Job) error {
-	return errors.Join(scope.Check(job.Settings), checkBrowser(&job.Settings), checkCookies(job.Settings.FirstCookies))
+	return errors.Join(scope.Check(job.Settings), checkRoutes(&job.Settings), checkBrowser(&job.Settings), checkCookies(job.Settings.FirstCookies))
+}
+
+func checkRoutes(s *harvest.Settings) error {
+	if _, err := fetch.NewRoutes(s.Proxies, s.SourceAddresses); err != nil {
+		return fmt.Errorf("%w: %w", harvest.ErrInvalid, err)
+	}
+	return nil
 }
 
 func checkCookies(text string) error {

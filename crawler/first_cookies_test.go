@@ -46,3 +46,12 @@ func TestFirstCookies(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A proxy at no port is refused before a crawl begins.
+func TestProxyAstray(t *testing.T) {
+	job := newJob("http://127.0.0.1/")
+	job.Settings.Proxies = []harvest.Route{{Hosts: []string{"*"}, Via: "http://127.0.0.1:65536"}}
+	if err := Check(job); !errors.Is(err, harvest.ErrInvalid) || !strings.Contains(err.Error(), "proxy") {
+		t.Errorf("%v", err)
+	}
+}

@@ -112,12 +112,18 @@ func words(list []string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
+// maxQueueName is how long a queue's name may be: it stands before each URI in it.
+const maxQueueName = 250
+
 func (s Settings) validateText() error {
 	if s.UserAgent == "" || !printable(s.UserAgent) {
 		return invalid("user_agent", strconv.Quote(s.UserAgent), "printable ASCII text")
 	}
 	if productEnd(s.RobotsName) < len(s.RobotsName) {
 		return invalid("robots_name", strconv.Quote(s.RobotsName), "letters, dashes and underscores, as RFC 9309 has it")
+	}
+	if !printable(s.QueueName) || len(s.QueueName) > maxQueueName {
+		return invalid("queue_name", strconv.Quote(s.QueueName), "printable ASCII text of at most "+strconv.Itoa(maxQueueName)+" letters")
 	}
 	if !printable(s.Operator) {
 		return invalid("operator", strconv.Quote(s.Operator), "printable ASCII text")

@@ -37,6 +37,10 @@ func TestParseSettings(t *testing.T) {
 		{"one", `{"min_delay":"250ms","scope":"domain"}`, ""},
 		{"misspelt", `{"min_dealy":"1s"}`, `unknown key "min_dealy", did you mean "min_delay"?`},
 		{"far off", `{"zzzzzzzzzzzzzz":1}`, `unknown key "zzzzzzzzzzzzzz"`},
+		{"misspelt within", `{"sheets":[{"name":"a","settings":{}},{"name":"b","surt_prefix":["http://(org,"],"settings":{}}]}`, `sheets[1]: unknown key "surt_prefix", did you mean "surt_prefixes"?`},
+		{"misspelt in a rule", `{"rules":[{"rule":"on_hosts","value":["h.test"]}]}`, `rules[0]: unknown key "value", did you mean "values"?`},
+		{"all known within", `{"credentials":[{"domain":"h.test","kind":"form","url":"http://h.test/in","fields":{"any":"x"}}],"sheets":[{"name":"a","from":"22:00","until":"06:00","settings":{"max_hops":3}}],"rules":null}`, ""},
+		{"wrong type within", `{"sheets":[3]}`, "sheets"},
 		{"number as duration", `{"min_delay":3}`, "min_delay"},
 		{"no unit", `{"min_delay":"3"}`, "with a unit"},
 		{"wrong type", `{"workers":"many"}`, "workers"},
@@ -74,6 +78,9 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"user_agent", func(s *Settings) { s.UserAgent = "a\r\nX: y" }},
 		{"operator_contact", func(s *Settings) { s.OperatorContact = "me" }},
 		{"nameserver", func(s *Settings) { s.Nameserver = "localhost:53" }},
+		{"queue_name", func(s *Settings) { s.QueueName = "a\x00b" }},
+		{"queue_name", func(s *Settings) { s.QueueName = strings.Repeat("a", 251) }},
+		{"ports", func(s *Settings) { s.Sheets = []Sheet{{Name: "a", Ports: []int{0}}} }},
 		{"fetch_timeout", func(s *Settings) { s.FetchTimeout = 0 }},
 	}
 	for _, tt := range tests {

@@ -219,6 +219,11 @@ func (s Sheet) compile() (c compiledSheet, err error) {
 			return c, wrong("zone", strconv.Quote(s.Zone), "an IANA time zone, as Europe/Copenhagen")
 		}
 	}
+	for _, p := range s.Ports {
+		if p < 1 || p > 65535 {
+			return c, wrong("ports", strconv.Itoa(p), "1 to 65535")
+		}
+	}
 	for _, d := range s.Days {
 		if !slices.Contains([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, d) {
 			return c, wrong("days", strconv.Quote(d), "mon to sun")

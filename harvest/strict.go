@@ -13,22 +13,15 @@ import (
 	"strings"
 )
 
-// decodeStrict reads one JSON object into the struct into points at. A key the struct does not know is
+// decodeStrict reads one JSON object into the struct into points at. A key that the struct, or one within it, does not know is
 // refused with the nearest one it does.
 func decodeStrict(data []byte, what string, into any) error {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(data, &given); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrInvalid, what, err)
 	}
-	known := jsonNames(reflect.TypeOf(into).Elem())
-	for key := range given {
-		if _, ok := known[key]; ok {
-			continue
-		}
-		if near := Nearest(key, maps.Keys(known)); near != "" {
-			return fmt.Errorf("%w: %s: unknown key %q, did you mean %q?", ErrInvalid, what, key, near)
-		}
-		return fmt.Errorf("%w: %s: unknown key %q", ErrInvalid, what, key)
+	if err := knownKeys(given, what, reflect.TypeOf(into).Elem()); err != nil {
+		return err
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	if err := dec.Decode(into); err != nil {
@@ -43,6 +36,50 @@ func decodeStrict(data []byte, what string, into any) error {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: %s: more than one JSON value", ErrInvalid, what)
+	}
+	return nil
+}
+
+// knownKeys refuses keys that a struct does not know.
+func knownKeys(given map[string]json.RawMessage, what string, t reflect.Type) error {
+	known := jsonNames(t)
+	for key, value := range given {
+		field, ok := known[key]
+		if ok {
+			if err := knownWithin(value, what+": "+key, field); err != nil {
+				return err
+			}
+			continue
+		}
+		if near := Nearest(key, maps.Keys(known)); near != "" {
+			return fmt.Errorf("%w: %s: unknown key %q, did you mean %q?", ErrInvalid, what, key, near)
+		}
+		return fmt.Errorf("%w: %s: unknown key %q", ErrInvalid, what, key)
+	}
+	return nil
+}
+
+// knownWithin is knownKeys for the structs in a value, but for those that read themselves. What is not of the type is for the decoder to refuse.
+func knownWithin(value json.RawMessage, what string, t reflect.Type) error {
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return nil
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		var given map[string]json.RawMessage
+		if err := json.Unmarshal(value, &given); err == nil {
+			return knownKeys(given, what, t)
+		}
+	case reflect.Slice:
+		var list []json.RawMessage
+		if t.Elem().Kind() != reflect.Struct || json.Unmarshal(value, &list) != nil {
+			return nil
+		}
+		for i, one := range list {
+			if err := knownWithin(one, fmt.Sprintf("%s[%d]", what, i), t.Elem()); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -66,12 +103,13 @@ func inWords(t reflect.Type) string {
 	return "a whole number"
 }
 
-func jsonNames(t reflect.Type) map[string]struct{} {
-	names := make(map[string]struct{}, t.NumField())
+// jsonNames are the keys that a struct knows, and what they hold.
+func jsonNames(t reflect.Type) map[string]reflect.Type {
+	names := make(map[string]reflect.Type, t.NumField())
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		if name != "" && name != "-" {
-			names[name] = struct{}{}
+			names[name] = t.Field(i).Type
 		}
 	}
 	return names

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ func (p *Proxy) String() string { return p.scheme + "://" + p.address }
 // NewProxy reads http://[user:password@]host:port or socks5://….
 func NewProxy(via string) (*Proxy, error) {
 	u, err := url.Parse(via)
-	if err != nil || u.Scheme != "http" && u.Scheme != "socks5" || u.Hostname() == "" || u.Port() == "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "socks5" || u.Hostname() == "" || !isPort(u.Port()) {
 		return nil, fmt.Errorf("proxy: want http://host:port or socks5://host:port") // the text may hold a password
 	}
 	p := &Proxy{scheme: u.Scheme, address: u.Host}
@@ -46,6 +47,11 @@ func NewProxy(via string) (*Proxy, error) {
 		p.password, _ = u.User.Password()
 	}
 	return p, nil
+}
+
+func isPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0
 }
 
 // Routes tells the way to each host. The zero value is the direct way to all.

@@ -236,6 +236,14 @@ func TestProxies(t *testing.T) {
 	}
 }
 
+func TestNoProxies(t *testing.T) {
+	for _, via := range []string{"http://:", "http://:1", "http://h", "http://h:0", "http://h:65536", "http://h:x", "ftp://h:1", "h:1", ""} {
+		if p, err := NewProxy(via); err == nil {
+			t.Errorf("%q is %s", via, p)
+		}
+	}
+}
+
 func TestProxiesThatLie(t *testing.T) {
 	for answer, note := range map[string]string{
 		"HTTP/1.1 407 who?\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n": "proxyRefused:407",
