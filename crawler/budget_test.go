@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -74,6 +75,27 @@ func TestForgottenBudget(t *testing.T) {
 	}
 	again := start(t, Config{Dir: dir, Job: job, Forget: true})
 	if sum := again.end(); sum.Reason != "completed" || sum.Counters.Queued != 0 {
+		t.Errorf("%d requests, %+v", len(s.requests()), sum)
+	}
+}
+
+// A change of settings reaches the queues though whoever gave the order has gone away.
+func TestBudgetChangedByWhomWentAway(t *testing.T) {
+	s := pages(t, 12, hello)
+	job := newJob(s.URL + "/")
+	job.Settings.TotalBudget = 4
+	dir := t.TempDir()
+	if sum := start(t, Config{Dir: dir, Job: job}).end(); sum.Counters.Queued == 0 {
+		t.Fatalf("nothing is left: %+v", sum)
+	}
+	l := startPaused(t, Config{Dir: dir, Job: job})
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := l.Obey(gone, harvest.Order{Act: harvest.ActChange, Settings: patch("total_budget", 0)}); err != nil {
+		t.Error(err)
+	}
+	l.obey(harvest.Order{Act: harvest.ActResume})
+	if sum := l.end(); sum.Reason != "completed" || sum.Counters.Queued != 0 {
 		t.Errorf("%d requests, %+v", len(s.requests()), sum)
 	}
 }

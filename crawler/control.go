@@ -20,13 +20,17 @@ import (
 // codeBlocked is how a URI ends that an operator does not want.
 const codeBlocked = -5001
 
-// Obey carries out an order that is valid, while the crawl goes on. What cannot be done is refused with harvest.ErrInvalid.
+// Obey carries out an order that is valid, while the crawl goes on. What cannot be done is refused with harvest.ErrInvalid. An order that
+// changes something is carried out to its end, or that of the crawl, also where ctx ends before.
 func (c *Crawl) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
 	if err := o.Validate(); err != nil {
 		return harvest.Reply{}, err
 	}
 	if o.Act == harvest.ActEvents { // its end is told when it takes no orders any more
 		return c.eventsAfter(o)
+	}
+	if !o.Reads() {
+		ctx = context.WithoutCancel(ctx)
 	}
 	during, done, ok := c.listen(ctx)
 	if !ok {
