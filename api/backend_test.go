@@ -58,6 +58,7 @@ type backend struct {
 	missing  []int // shards
 	orders   []harvest.Act
 	deaf     bool   // crawls take no orders any more
+	silent   bool   // nodes do not answer
 	lags     func() // what this node learns when it asks the leader
 }
 
@@ -190,6 +191,9 @@ func (c crawls) Order(_ context.Context, job catalog.Job, o harvest.Order) (harv
 	c.b.orders = append(c.b.orders, o.Act)
 	deaf := c.b.deaf
 	c.b.mu.Unlock()
+	if o.Act == harvest.ActResume && c.b.silent {
+		return harvest.Reply{}, fmt.Errorf("call: %w", ErrUnavailable)
+	}
 	if deaf && !o.Kept() {
 		return harvest.Reply{}, fmt.Errorf("%w: the crawl does not run", ErrInvalid)
 	}

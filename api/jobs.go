@@ -70,7 +70,10 @@ func (s *server) endPause(ctx context.Context, id uint64, wish catalog.JobWish) 
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) { // no crawl of it is open, or it takes no orders any more
 		return nil
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("job %d is to run on, but a pause that its crawl itself was given could not be ended; ask again: %w", id, err)
+	}
+	return nil
 }
 
 // jobEndRoutes decide what becomes of a failed job.

@@ -120,6 +120,15 @@ func TestRunningOnEndsAnOrdersPause(t *testing.T) {
 	wish(catalog.WishRun, harvest.ActResume)
 	b.deaf = true
 	wish(catalog.WishRun, harvest.ActResume)
+	wish(catalog.WishPause)
+	b.silent = true
+	_, err = c.WishJob(t.Context(), job.ID, catalog.WishRun, "")
+	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "job 1 is to run on, but") {
+		t.Errorf("with a node that does not answer: %v", err)
+	}
+	if got, err := c.Job(t.Context(), job.ID); err != nil || got.Wish != "" {
+		t.Errorf("wish %q, %v", got.Wish, err)
+	}
 }
 
 // An order for a job that this node has not heard of yet is not refused before the leader was asked.

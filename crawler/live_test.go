@@ -270,6 +270,22 @@ func startPaused(t testing.TB, cfg Config) *live {
 	return begin(t, c)
 }
 
+// What is not understood of an order to list something is refused, and not answered with nothing.
+func TestWhatCannotBeListedIsRefused(t *testing.T) {
+	l := startPaused(t, Config{Dir: t.TempDir(), Job: newJob(smallSite(t).URL + "/")})
+	for _, o := range []harvest.Order{{Act: harvest.ActQueues, State: "idle"}, {Act: harvest.ActQueues, Sort: "size"}, {Act: harvest.ActURIs, After: "a page?"},
+		{Act: harvest.ActDomains, State: "frozen"}, {Act: harvest.ActEvents, After: "x"}, {Act: harvest.ActSearch, After: "x"}, {Act: harvest.ActSearch, Log: "x"}, {Act: harvest.ActReport, Name: "hosts", After: "x"}} {
+		if r, err := l.Obey(t.Context(), o); !errors.Is(err, harvest.ErrInvalid) {
+			t.Errorf("%+v: %+v, %v", o, r, err)
+		}
+	}
+	if q := l.obey(harvest.Order{Act: harvest.ActQueues, State: "ready"}).Queues; len(q) != 1 {
+		t.Errorf("queues that are ready: %+v", q)
+	}
+	l.obey(harvest.Order{Act: harvest.ActStop})
+	l.end()
+}
+
 // A robots.txt that was blocked is asked for again once the block has ended.
 func TestUnblockedRobots(t *testing.T) {
 	s := smallSite(t)

@@ -2,6 +2,8 @@ package crawler
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -90,6 +92,10 @@ func (c *Crawl) queues(ctx context.Context, o harvest.Order) (out []harvest.Queu
 	if !ok {
 		return nil, refused("sort", o.Sort, "queued, spent or name")
 	}
+	states := []frontier.State{"", frontier.Ready, frontier.Snoozed, frontier.Busy, frontier.Empty, frontier.Inactive, frontier.Retired, frontier.Frozen}
+	if !slices.Contains(states, frontier.State(o.State)) {
+		return nil, refused("state", o.State, "ready, snoozed, busy, empty, inactive, retired or frozen")
+	}
 	found, err := c.frontier.Queues(ctx, frontier.QueueFilter{Pattern: part(o.Queue), State: frontier.State(o.State), Sort: sort, Limit: listed(o.Limit)})
 	for _, q := range found {
 		n := harvest.Queue{Name: q.Name, State: string(q.State), Queued: q.Remaining, InFlight: q.InFlight, Spent: q.Spent, Session: q.SessionBudget,
@@ -105,6 +111,9 @@ func (c *Crawl) queues(ctx context.Context, o harvest.Order) (out []harvest.Queu
 
 func (c *Crawl) uris(ctx context.Context, o harvest.Order) (out []harvest.QueuedURI, next string, err error) {
 	found, next, err := c.frontier.URIs(ctx, frontier.URIFilter{Queue: part(o.Queue), URI: part(o.Pattern), After: o.After, Limit: listed(o.Limit)})
+	if errors.Is(err, frontier.ErrCursor) {
+		return nil, "", refused("after", o.After, "what the page before ended with")
+	}
 	for _, u := range found {
 		out = append(out, harvest.QueuedURI{URL: u.URL, Queue: u.Queue, Path: u.Path, Via: u.Via, Source: u.Source, Priority: int(u.Priority), Tries: u.Tries})
 	}

@@ -182,7 +182,7 @@ type Explained struct {
 // Word is what one rule says to a URI.
 type Word struct {
 	Rule     string `json:"rule"`
-	Decision string `json:"decision"` // "accept", "reject" or "pass"
+	Decision string `json:"decision"` // "ACCEPT", "REJECT" or "PASS"
 	Why      string `json:"why,omitempty"`
 }
 

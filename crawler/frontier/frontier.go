@@ -27,6 +27,7 @@ var (
 	ErrStopped   = errors.New("frontier is stopped")
 	ErrInFlight  = errors.New("URI is being fetched")
 	ErrNotQueued = errors.New("URI is not queued")
+	ErrCursor    = errors.New("no list ended there")
 	ErrVersion   = errors.New("frontier has the form of another version of Holdfast: finish the crawl with that, or remove the frontier's folder to begin anew")
 )
 

@@ -300,7 +300,7 @@ func (f *Frontier) entries(ctx context.Context, filter URIFilter, do func(u *URI
 	}
 	after, err := base64.RawURLEncoding.DecodeString(filter.After)
 	if err != nil {
-		return fmt.Errorf("list URIs after %q: %w", filter.After, err)
+		return fmt.Errorf("list URIs after %q: %w", filter.After, ErrCursor)
 	}
 	return f.pages(ctx, prefix, string(after), func(keys []string, values [][]byte) (bool, error) {
 		var chosen []*URI
