@@ -85,7 +85,11 @@ func decode(codings string, r io.Reader) (plain io.Reader, untrue bool, done fun
 		unpacked = true
 		switch coding {
 		case "gzip", "x-gzip":
-			r, err = gzip.NewReader(in)
+			var z *gzip.Reader
+			if z, err = gzip.NewReader(in); err == nil {
+				z.Multistream(false)
+				r = &members{in, z}
+			}
 		case "br":
 			r = brotli.NewReader(in)
 		case "zstd":
@@ -147,6 +151,26 @@ func isText(b []byte) bool {
 // zlibbed tells whether a content begins as one with zlib wrapping.
 func zlibbed(head []byte) bool {
 	return len(head) >= 2 && head[0]&0xf == 8 && (int(head[0])<<8|int(head[1]))%31 == 0
+}
+
+// members reads one member of gzip after the other. What follows and is none, as a blank line, is passed over, as browsers do.
+type members struct {
+	in *bufio.Reader
+	z  *gzip.Reader
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		n, err := m.z.Read(p)
+		if !errors.Is(err, io.EOF) || !coded(m.in, "gzip") {
+			return n, err
+		}
+		err = m.z.Reset(m.in)
+		m.z.Multistream(false)
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
 }
 
 // inflate reads deflate with its zlib wrapping, or without, as some servers send it.

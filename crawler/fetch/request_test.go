@@ -235,6 +235,23 @@ func TestUntrueCodings(t *testing.T) {
 			}
 		}
 	}
+	// What follows is no content, unless it is coded, too.
+	one := packed(t, "gzip", []byte(long))
+	for _, more := range []string{"\n", "x", "<!-- cached -->\n"} {
+		if got, err := payloadOf(t, "gzip", append(bytes.Clone(one), more...)); string(got) != long || err != nil {
+			t.Errorf("gzip, and %q: %d bytes, %v", more, len(got), err)
+		}
+	}
+	if got, err := payloadOf(t, "gzip", append(bytes.Clone(one), one...)); string(got) != long+long || err != nil {
+		t.Errorf("gzip twice: %d bytes, %v", len(got), err)
+	}
+	empty := packed(t, "gzip", bytes.Repeat(packed(t, "gzip", nil), 300))
+	if got, err := payloadOf(t, "gzip, gzip", empty); len(got) > 0 || err != nil {
+		t.Errorf("nothing in gzip, many times: %d bytes, %v", len(got), err)
+	}
+	if got, err := payloadOf(t, "gzip", append(bytes.Clone(one), one[:len(one)-9]...)); !strings.HasPrefix(string(got), long) || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("gzip twice, cut off: %d bytes, %v", len(got), err)
+	}
 	// What is coded and broken says so.
 	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
 		broken := packed(t, coding, []byte(long))
