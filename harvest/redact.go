@@ -80,11 +80,11 @@ func withoutPassword(url string) string {
 
 // redactedHeaders redacts the values of headers whose names say that they carry a login.
 func redactedHeaders(headers []string) []string {
-	secret := []string{"authorization", "cookie", "token", "secret", "password", "api-key", "apikey", "credential", "session"}
+	secret := []string{"authorization", "-auth-", "cookie", "token", "secret", "password", "-key-", "apikey", "credential", "session"}
 	headers = slices.Clone(headers)
 	for i, h := range headers {
 		name, _, _ := strings.Cut(h, ":")
-		lower := strings.ToLower(name)
+		lower := "-" + strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "-") + "-"
 		if slices.ContainsFunc(secret, func(word string) bool { return strings.Contains(lower, word) }) {
 			headers[i] = name + ": " + Redaction
 		}

@@ -16,7 +16,7 @@ func secretSettings() Settings {
 		{Domain: "example.net", Kind: "form", URL: "https://u:hunter2@example.net/login?next=%2F", Fields: map[string]string{"user": "hunter2", "pw": "hunter2"}},
 	}
 	s.Proxies = []Route{{Hosts: []string{"*"}, Via: "http://proxy:hunter2@10.0.0.1:3128"}, {Hosts: []string{"a"}, Via: "direct"}}
-	s.Headers = []string{"Accept-Language: da", "Authorization: Bearer hunter2", "X-Api-Key: hunter2"}
+	s.Headers = []string{"Accept-Language: da", "Authorization: Bearer hunter2", "X-Api-Key: hunter2", "x_auth: hunter2", "Subscription-Key: hunter2", "X-Keywords: of an author"}
 	s.Sheets = []Sheet{{Name: "night", Settings: map[string]json.RawMessage{
 		"headers": json.RawMessage(`["Cookie: hunter2", "Accept: */*"]`), "min_delay": json.RawMessage(`"1s"`)}}}
 	return s
@@ -31,7 +31,7 @@ func TestRedactedTellsNoSecret(t *testing.T) {
 	if strings.Contains(string(data), "hunter2") {
 		t.Errorf("a secret is left in %s", data)
 	}
-	for _, kept := range []string{"anna", "example.net/login?next=", "10.0.0.1:3128", "Accept-Language: da", "Accept: */*", `"user":"[redacted]"`, `"min_delay":"1s"`, "direct"} {
+	for _, kept := range []string{"anna", "example.net/login?next=", "10.0.0.1:3128", "Accept-Language: da", "X-Keywords: of an author", "Accept: */*", `"user":"[redacted]"`, `"min_delay":"1s"`, "direct"} {
 		if !strings.Contains(string(data), kept) {
 			t.Errorf("%s is gone from %s", kept, data)
 		}
