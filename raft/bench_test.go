@@ -186,7 +186,7 @@ func benchBare(b *testing.B) *hraft.Raft {
 	for _, id := range ids {
 		l := newLayer(id, sockets{self: id, ports: ports})
 		go accept(ports[id], func(c net.Conn) { l.hand("", c) })
-		log, err := openLog(b.TempDir(), t.segment, quiet())
+		log, err := openLog(b.TempDir(), t.segment, quiet(), func(err error) { b.Error(err) })
 		if err != nil {
 			b.Fatal(err)
 		}

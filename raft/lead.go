@@ -20,16 +20,20 @@ const maxSkew = 30 * time.Second
 const nearly = 2048
 
 // lead does, while this node leads, what the leader owes the cluster's consensus: members take part, removed
-// ones do not, and the right ones vote. It returns when ctx is done.
-func (n *Node) lead(ctx context.Context, r *hraft.Raft) {
+// ones do not, and the right ones vote. A candidate is kept from blocking the election. It returns when ctx is done.
+func (n *Node) lead(ctx context.Context, r *hraft.Raft, trans hraft.Transport) {
 	ticker := time.NewTicker(n.timing.tick)
 	defer ticker.Stop()
 	complained := false
+	candidate := limbo{wait: 2 * n.timing.election}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		}
+		if _, leader := r.LeaderWithID(); candidate.lasts(r.State() == hraft.Candidate && leader != "") {
+			n.freeOf(leader, trans)
 		}
 		if r.State() != hraft.Leader {
 			complained = false

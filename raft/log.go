@@ -31,10 +31,15 @@ type logStore struct {
 	meta           *metadb.BoltMetaDB
 	lock           *flock.Flock
 	entries, bytes atomic.Uint64
+
+	changing sync.Mutex // of those who store or delete entries
+	cut      bool       // entries were taken off the end, and none was stored since
+	fail     func(error)
 }
 
-// openLog opens the log in dir, kept in files of segment bytes, and takes the size of its latest entries as a sample.
-func openLog(dir string, segment int, log *slog.Logger) (*logStore, error) {
+// openLog opens the log in dir, kept in files of segment bytes, and takes the size of its latest entries as a sample. It calls
+// fail when what Raft believes of the log is true no more.
+func openLog(dir string, segment int, log *slog.Logger, fail func(error)) (*logStore, error) {
 	lock := flock.New(filepath.Join(dir, "lock"))
 	free, err := lock.TryLock() // the log's own lock would wait for ever
 	if err == nil && !free {
@@ -49,7 +54,7 @@ func openLog(dir string, segment int, log *slog.Logger) (*logStore, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), meta.Close(), lock.Close())
 	}
-	s := &logStore{WAL: w, meta: meta, lock: lock}
+	s := &logStore{WAL: w, meta: meta, lock: lock, fail: fail}
 	if err := s.sample(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), s.Close())
 	}
@@ -88,11 +93,18 @@ func (s *logStore) count(l *hraft.Log) {
 // StoreLog appends one entry.
 func (s *logStore) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l}) }
 
-// StoreLogs appends entries.
+// StoreLogs appends entries. Where a follower's entries could not be replaced by its leader's, Raft goes on as if it still had
+// those that it deleted: then the node must not go on.
 func (s *logStore) StoreLogs(logs []*hraft.Log) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	if err := s.WAL.StoreLogs(logs); err != nil {
+		if s.cut {
+			s.fail(fmt.Errorf("replace entries of the raft log: %w", err))
+		}
 		return err
 	}
+	s.cut = false
 	for _, l := range logs {
 		s.count(l)
 	}
@@ -110,9 +122,26 @@ func (s *logStore) GetLog(index uint64, l *hraft.Log) error {
 
 // DeleteRange removes the entries from first to last.
 func (s *logStore) DeleteRange(first, last uint64) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
 	s.recent.clear()
-	return s.WAL.DeleteRange(first, last)
+	end, err := s.LastIndex()
+	if err != nil {
+		return err
+	}
+	if end > 0 {
+		s.settle()
+	}
+	if err := s.WAL.DeleteRange(first, last); err != nil {
+		return err
+	}
+	s.cut = s.cut || last >= end
+	return nil
 }
+
+// settle waits until the library has begun the file that it begins behind the callers' backs once one is full. Entries taken off
+// the end meanwhile would make it begin the wrong one, and drop what is in the first. An append that can only be refused waits for it.
+func (s *logStore) settle() { _ = s.WAL.StoreLogs([]*hraft.Log{{}}) }
 
 // recent holds stored entries by their index modulo their number.
 type recent struct {

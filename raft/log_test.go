@@ -12,7 +12,7 @@ import (
 // those of another leader.
 func TestLogIsTheSameFromMemory(t *testing.T) {
 	dir := t.TempDir()
-	log, err := openLog(dir, 1<<20, quiet())
+	log, err := openLog(dir, 1<<20, quiet(), func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,12 +58,81 @@ func TestLogIsTheSameFromMemory(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if log, err = openLog(dir, 1<<20, quiet()); err != nil {
+	if log, err = openLog(dir, 1<<20, quiet(), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	check(1, 900, 1)
 	check(901, 950, 2)
 	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLogCutWhileAFileBegins takes entries off the end right after one that filled a file, when the library is about to begin
+// the next one by itself.
+func TestLogCutWhileAFileBegins(t *testing.T) {
+	dir := t.TempDir()
+	log, err := openLog(dir, 64<<10, quiet(), func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	terms := []uint64{0} // by index
+	for term := uint64(1); term <= 100; term++ {
+		for _, size := range []int{1, 1, 64 << 10} { // the last one fills a file
+			next := uint64(len(terms))
+			if err := log.StoreLog(&hraft.Log{Index: next, Term: term, Data: make([]byte, size)}); err != nil {
+				t.Fatalf("store %d in term %d: %v", next, term, err)
+			}
+			terms = append(terms, term)
+		}
+		keep := len(terms) - 1 - int(term%2)
+		if err := log.DeleteRange(uint64(keep), uint64(len(terms)-1)); err != nil {
+			t.Fatal(err)
+		}
+		terms = terms[:keep]
+	}
+	for try := range 2 {
+		for i, term := range terms[1:] {
+			var got hraft.Log
+			if err := log.WAL.GetLog(uint64(i+1), &got); err != nil || got.Term != term {
+				t.Fatalf("open %d: entry %d is of term %d, want %d: %v", try, i+1, got.Term, term, err)
+			}
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if log, err = openLog(dir, 64<<10, quiet(), func(err error) { t.Error(err) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLogThatCannotReplace has an append fail after entries were taken off the end, and one that fails without.
+func TestLogThatCannotReplace(t *testing.T) {
+	var failed []error
+	log, err := openLog(t.TempDir(), 1<<20, quiet(), func(err error) { failed = append(failed, err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := func(index uint64) error {
+		return log.StoreLog(&hraft.Log{Index: index, Term: 1, Data: []byte("entry")})
+	}
+	if err := errors.Join(store(1), store(2), store(3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := store(9); err == nil || failed != nil {
+		t.Errorf("an entry out of order: %v, told %v", err, failed)
+	}
+	if err := log.DeleteRange(2, 3); err != nil {
+		t.Fatal(err)
+	}
+	if err := store(4); err == nil || len(failed) != 1 || !errors.Is(failed[0], err) {
+		t.Errorf("an entry after a gap: %v, told %v", err, failed)
+	}
+	if err := errors.Join(store(2), log.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -188,7 +188,7 @@ func (n *Node) openStorage(step func(string) error) (err error) {
 	if err := n.disk.MkdirAll(raftDir); err != nil {
 		return err
 	}
-	if n.wal, err = openLog(raftDir, n.timing.segment, n.log); err != nil {
+	if n.wal, err = openLog(raftDir, n.timing.segment, n.log, n.fail); err != nil {
 		return err
 	}
 	defer func() {

@@ -18,6 +18,7 @@ type relay struct {
 	mu      sync.Mutex
 	waiting []*errand
 	calls   int
+	ended   bool
 	all     sync.WaitGroup
 }
 
@@ -37,6 +38,10 @@ func (y *relay) send(ctx context.Context, n *Node, leader catalog.NodeID, c cata
 	}
 	e := &errand{ctx: ctx, leader: leader, text: text, done: make(chan answer, 1)}
 	y.mu.Lock()
+	if y.ended {
+		y.mu.Unlock()
+		return answer{err: ErrStopped}
+	}
 	y.waiting = append(y.waiting, e)
 	start := y.calls < maxCalls
 	if start {
@@ -52,8 +57,13 @@ func (y *relay) send(ctx context.Context, n *Node, leader catalog.NodeID, c cata
 	}
 }
 
-// wait waits until nothing is under way.
-func (y *relay) wait() { y.all.Wait() }
+// end waits until nothing is under way; nothing is sent any more.
+func (y *relay) end() {
+	y.mu.Lock()
+	y.ended = true
+	y.mu.Unlock()
+	y.all.Wait()
+}
 
 // run sends batches until nothing waits.
 func (y *relay) run(n *Node) {

@@ -36,7 +36,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.changed.announce()
 	var follower, leader sync.WaitGroup
 	follower.Go(func() { n.follow(following, events, notify) })
-	leader.Go(func() { n.lead(ctx, r) })
+	leader.Go(func() { n.lead(ctx, r, trans) })
 	n.gate.open()
 
 	select {
@@ -58,7 +58,7 @@ func (n *Node) Run(ctx context.Context) error {
 	r.DeregisterObserver(observer)
 	unfollow()
 	follower.Wait()
-	n.relay.wait()
+	n.relay.end()
 	return errors.Join(err, stopped, trans.Close(), n.Close())
 }
 

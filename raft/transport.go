@@ -79,7 +79,7 @@ func (l *layer) keep(c net.Conn, peer catalog.NodeID) (net.Conn, error) {
 	return kept, nil
 }
 
-// Dial opens a stream to the node with that address. It ends when the layer is closed, so that a node that stops
+// Dial opens a stream to the node with that address, which may be this one. It ends when the layer is closed, so that a node that stops
 // does not wait for one that is gone.
 func (l *layer) Dial(to hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
@@ -92,6 +92,11 @@ func (l *layer) Dial(to hraft.ServerAddress, timeout time.Duration) (net.Conn, e
 		}
 	}()
 	peer := catalog.NodeID(to)
+	if peer == l.self {
+		ours, theirs := net.Pipe()
+		l.hand(peer, theirs)
+		return l.keep(ours, peer)
+	}
 	c, err := l.carrier.Dial(ctx, peer)
 	if err != nil {
 		return nil, fmt.Errorf("dial %s for raft: %w", to, err)

@@ -1,0 +1,41 @@
+package raft
+
+import (
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// limbo watches for a state that Raft does not leave by itself: a candidate that knows a leader. One comes to be where the
+// leader that hands over is heard once more while this node, to which it does so, stands for election. If the election is lost
+// and that leader is gone, the node refuses its vote to everybody, for it has a leader, and follows none.
+type limbo struct {
+	wait  time.Duration
+	since time.Time
+}
+
+// lasts reports, once in a wait, that the node has been in limbo for so long.
+func (l *limbo) lasts(in bool) bool {
+	now := time.Now()
+	switch {
+	case !in:
+		l.since = time.Time{}
+	case l.since.IsZero():
+		l.since = now
+	case now.Sub(l.since) >= l.wait:
+		l.since = now
+		return true
+	}
+	return false
+}
+
+// freeOf makes Raft forget the leader, as it does when it is asked by one to stand for election.
+func (n *Node) freeOf(leader hraft.ServerID, trans hraft.Transport) {
+	n.log.Warn("raft stands for election and yet holds on to a leader: it is made to forget it", "leader", leader)
+	self := []byte(n.cfg.Self)
+	request := hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: self, Addr: self}}
+	err := trans.TimeoutNow(hraft.ServerID(n.cfg.Self), hraft.ServerAddress(n.cfg.Self), &request, &hraft.TimeoutNowResponse{})
+	if err != nil {
+		n.log.Error("raft could not be made to forget a leader", "leader", leader, "error", err)
+	}
+}
