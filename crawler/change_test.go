@@ -330,3 +330,29 @@ func TestMoreActiveQueues(t *testing.T) {
 	close(other)
 	l.end()
 }
+
+// What an order brings while the last URI ends is still crawled.
+func TestOrderAtTheEnd(t *testing.T) {
+	s := pages(t, 3, hello)
+	s.html("/late", "late")
+	job := newJob(s.URL + "/")
+	job.Settings.Workers = 3
+	dir := t.TempDir()
+	l := start(t, Config{Dir: dir, Job: job})
+	_, done, ok := l.listen(t.Context())
+	if !ok {
+		t.Fatal("it takes no orders")
+	}
+	until(t, "the workers have ended", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.deaf
+	})
+	if _, err := l.AddSeeds([]string{s.URL + "/late"}, ""); err != nil {
+		t.Error(err)
+	}
+	done()
+	if sum := l.end(); sum.Reason != "completed" || sum.Counters.Queued != 0 || s.counts()["/late"] != 1 {
+		t.Errorf("%v, %+v", s.counts(), sum)
+	}
+}

@@ -377,15 +377,17 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	if err := c.repolicy(ctx); err != nil {
 		cancel(err)
 	}
-	c.workers.run(ctx, c.base().Workers, func(idle context.Context, number int) {
-		if err := c.work(ctx, idle, number); err != nil {
-			cancel(err)
-		}
-	})
-	c.mu.Lock()
-	c.deaf = true
-	c.mu.Unlock()
-	c.obeying.Wait() // with commits, which orders may wait for
+	for more := true; more; more = c.hasMore(ctx) {
+		c.workers.run(ctx, c.base().Workers, func(idle context.Context, number int) {
+			if err := c.work(ctx, idle, number); err != nil {
+				cancel(err)
+			}
+		})
+		c.mu.Lock()
+		c.deaf = true
+		c.mu.Unlock()
+		c.obeying.Wait() // with commits, which orders may wait for
+	}
 	close(workersDone)
 	<-committed
 	unwatch() // they wait for no further commit
@@ -395,6 +397,18 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 		failure = nil
 	}
 	return c.end(given, failure)
+}
+
+// hasMore tells whether an order brought something to do while the workers ended, and has the crawl take orders again then.
+func (c *Crawl) hasMore(ctx context.Context) bool {
+	queues := c.frontier.Summary()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ctx.Err() != nil || c.state == Stopping || queues.Queues == queues.States[frontier.Empty]+queues.States[frontier.Retired] {
+		return false
+	}
+	c.deaf = false
+	return true
 }
 
 // work is one worker: it takes URIs through the chain until there are none, or idle ends.

@@ -26,13 +26,15 @@ type task struct {
 }
 
 func newWorkers() *workers {
-	return &workers{idle: map[int]context.CancelFunc{}, doing: map[int]task{}, ended: make(chan struct{})}
+	return &workers{idle: map[int]context.CancelFunc{}, doing: map[int]task{}}
 }
 
 // run lets n workers work, each by its number from 1, until all have ended. A worker is to end when its ctx does, or when there
-// is nothing to do for any of them. It can be called once.
+// is nothing to do for any of them.
 func (w *workers) run(ctx context.Context, n int, work func(ctx context.Context, number int)) {
+	ended := make(chan struct{})
 	w.mu.Lock()
+	w.ended = ended
 	w.start = func(number int) {
 		idle, cancel := context.WithCancel(ctx)
 		w.idle[number] = cancel
@@ -44,7 +46,7 @@ func (w *workers) run(ctx context.Context, n int, work func(ctx context.Context,
 	}
 	w.mu.Unlock()
 	w.want(n)
-	<-w.ended
+	<-ended
 }
 
 // leave ends a worker. One that was sent away and is wanted again by now is followed by another.
