@@ -113,7 +113,11 @@ func start(t testing.TB, cfg Config) running {
 		default: // halt has heard it
 		}
 	})
-	<-n.Ready()
+	select {
+	case <-n.Ready():
+	case <-done:
+		t.Fatalf("%s ended before it was ready", cfg.Name)
+	}
 	return r
 }
 
