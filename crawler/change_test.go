@@ -356,3 +356,41 @@ func TestOrderAtTheEnd(t *testing.T) {
 		t.Errorf("%v, %+v", s.counts(), sum)
 	}
 }
+
+// Where the scope is another than it was, it is still that of all seeds: the job's, those added, and what they redirect to.
+func TestChangedScopeKeepsSeeds(t *testing.T) {
+	s, moved, added := pages(t, 3, hello), pages(t, 3, hello), pages(t, 3, hello)
+	asked := make(chan struct{}, 10)
+	s.mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, moved.URL+"/start", http.StatusFound)
+	})
+	moved.mux.HandleFunc("/start", func(w http.ResponseWriter, r *http.Request) {
+		if asked <- struct{}{}; len(asked) == 1 {
+			<-r.Context().Done()
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<a href=/>")
+	})
+	job := newJob(s.URL+"/moved", s.URL+"/")
+	job.Settings.Scope = harvest.ScopeAny
+	dir := t.TempDir()
+	l := startPaused(t, Config{Dir: dir, Job: job})
+	l.obey(harvest.Order{Act: harvest.ActSeeds, Seeds: []string{added.URL + "/"}})
+	l.obey(harvest.Order{Act: harvest.ActResume})
+	until(t, "where the seed leads is asked", func() bool { return len(asked) == 1 })
+	l.obey(harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Millisecond)})
+	l.end()
+	l = startPaused(t, Config{Dir: dir, Job: job})
+	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("scope", harvest.ScopeHost)})
+	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.end()
+	for _, site := range []*site{s, moved, added} {
+		n := site.counts()
+		for _, path := range []string{"/", "/p/0", "/p/1", "/p/2"} {
+			if n[path] != 1 {
+				t.Errorf("%s%s was fetched %d times", site.URL, path, n[path])
+			}
+		}
+	}
+}

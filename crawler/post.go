@@ -114,7 +114,7 @@ func redirects(status int) bool { return status >= 300 && status < 400 }
 // maxSeedRedirects is how many redirects from a seed lead to what counts as a seed, too.
 const maxSeedRedirects = 5
 
-// admit widens the scope by where a seed redirects to, as if that were a seed.
+// admit has the scope be also that of where a seed redirects to, as if that were a seed.
 func (c *Crawl) admit(url string) {
 	if c.scope.Admit(url) {
 		c.frontier.SetValue(valueAdmitted+url, []byte("1"))

@@ -44,7 +44,7 @@ type Scope struct {
 	rules atomic.Pointer[ruleSet]
 
 	mu     sync.RWMutex
-	seeds  []string
+	seeds  map[string]struct{}
 	within area
 }
 
@@ -59,7 +59,7 @@ type ruleSet struct {
 
 // New makes the scope of settings and seeds, which are URLs in normal form. The error wraps harvest.ErrInvalid.
 func New(sheets *harvest.Sheets, seeds []string, log *slog.Logger) (*Scope, error) {
-	s := &Scope{log: log, traps: NewTraps(), within: newArea(sheets.Base().Scope)}
+	s := &Scope{log: log, traps: NewTraps(), seeds: map[string]struct{}{}, within: newArea(sheets.Base().Scope)}
 	if err := s.Update(sheets); err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *Scope) Update(sheets *harvest.Sheets) error {
 	defer s.mu.Unlock()
 	if mode := sheets.Base().Scope; mode != s.within.mode {
 		s.within = newArea(mode)
-		for _, seed := range s.seeds {
+		for seed := range s.seeds {
 			s.within.admit(seed)
 		}
 	}
@@ -88,14 +88,16 @@ func (s *Scope) Update(sheets *harvest.Sheets) error {
 	return nil
 }
 
-// Admit widens the scope by another seed, a URL in normal form, and reports whether that changed it.
+// Admit widens the scope by another seed, a URL in normal form, and reports whether it was none before: what is within this scope anyway may
+// not be within the next.
 func (s *Scope) Admit(seed string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.within.admit(seed) {
+	if _, known := s.seeds[seed]; known {
 		return false
 	}
-	s.seeds = append(s.seeds, seed)
+	s.seeds[seed] = struct{}{}
+	s.within.admit(seed)
 	return true
 }
 
@@ -219,26 +221,19 @@ func newArea(mode harvest.ScopeMode) area {
 	return area{mode: mode, hosts: hostSet{}, paths: map[string][]string{}}
 }
 
-func (a *area) admit(seed string) bool {
+func (a *area) admit(seed string) {
 	var p parts
 	p.read(seed)
 	switch a.mode {
 	case harvest.ScopePath:
-		folder := p.path[:strings.LastIndexByte(p.path, '/')+1]
-		if a.below(p.authority, folder) != "" {
-			return false
+		if folder := p.path[:strings.LastIndexByte(p.path, '/')+1]; a.below(p.authority, folder) == "" {
+			a.paths[p.authority] = append(a.paths[p.authority], folder)
 		}
-		a.paths[p.authority] = append(a.paths[p.authority], folder)
-		return true
 	case harvest.ScopeDomain:
-		domain := registered(p.host)
-		_, known := a.hosts[domain]
-		a.hosts[domain] = struct{}{}
-		return !known
+		a.hosts[registered(p.host)] = struct{}{}
+	default:
+		a.hosts[p.authority] = struct{}{}
 	}
-	_, known := a.hosts[p.authority]
-	a.hosts[p.authority] = struct{}{}
-	return !known && a.mode == harvest.ScopeHost
 }
 
 func (a *area) below(authority, path string) string {
