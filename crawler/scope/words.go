@@ -112,8 +112,18 @@ type readBefore struct {
 // filters is how many of the entries that are bounded one of these stands for.
 const filters = 6
 
+// mostTaken is how many passages of a page are remembered, roughly: of a longer one some stand for all, the same each time.
+const mostTaken = 1024
+
 // takeIn adds a page's passages, and reports whether any of them was new.
 func (f *readBefore) takeIn(passages []uint64) bool {
+	every := uint64(1)
+	for uint64(len(passages))/every > mostTaken {
+		every *= 2
+	}
+	if every > 1 {
+		passages = slices.DeleteFunc(slices.Clone(passages), func(p uint64) bool { return p*hashPrime>>32%every != 0 })
+	}
 	if !slices.ContainsFunc(passages, f.isNew) {
 		return false
 	}
