@@ -13,9 +13,10 @@ import (
 // maxTrapText is how much of a page is read to tell whether it is one of a trap.
 const maxTrapText = 256 << 10
 
-// observe shows the trap heuristics what came. What a page in a browser shows is not in its document.
+// observe shows the trap heuristics what came. What a page in a browser shows is not in its document, nor all of a page in what came
+// before it was cut off.
 func (w *worker) observe(v *visit) {
-	if !v.set.TrapHeuristics || v.status != 200 || v.part.id != "" {
+	if !v.set.TrapHeuristics || v.status != 200 || v.part.id != "" || v.exchange == nil || v.exchange.Truncated != "" {
 		return
 	}
 	w.scope.Observe(v.subject, scope.Page{
