@@ -228,6 +228,9 @@ func explainPast(ctx context.Context, dir string, o harvest.Order) (*harvest.Exp
 	if err := json.Unmarshal(data, &job); err != nil {
 		return nil, fmt.Errorf("read the settings of the crawl in %s: %w", dir, err)
 	}
+	for i, r := range job.Settings.Proxies { // who asks there makes no difference here
+		job.Settings.Proxies[i].Via = strings.Replace(r.Via, harvest.Redaction+"@", "", 1)
+	}
 	p, err := newPlan(job.Settings)
 	if err != nil {
 		return nil, err

@@ -93,3 +93,16 @@ func TestExplain(t *testing.T) {
 	l.obey(harvest.Order{Act: harvest.ActStop})
 	l.end()
 }
+
+// A crawl that is over is explained also where its folder does not have the password of its proxy.
+func TestExplainPastBehindProxy(t *testing.T) {
+	s := pages(t, 1, hello)
+	job := newJob(s.URL + "/")
+	job.Settings.Proxies = []harvest.Route{{Hosts: []string{"*.example"}, Via: "http://anna:verysecret@127.0.0.1:3128"}}
+	dir := t.TempDir()
+	run(t, dir, job)
+	r, err := Past(t.Context(), dir, harvest.Order{Act: harvest.ActExplain, URL: s.URL + "/p/0"})
+	if err != nil || r.Explained.Decision != "accept" || !strings.HasPrefix(r.Explained.Known, "finished with status 200") {
+		t.Errorf("%+v, %v", r.Explained, err)
+	}
+}
