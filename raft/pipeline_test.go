@@ -6,25 +6,43 @@ import (
 	"net"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	hraft "github.com/hashicorp/raft"
 
 	"holdfast/catalog"
 )
 
-// pipes carries streams straight into another node's layer.
-type pipes map[catalog.NodeID]*layer
+// pipes carries streams straight into another node's layer, at a rate.
+type pipes struct {
+	layers map[catalog.NodeID]*layer
+	rate   int // bytes a second; 0: at once
+}
 
 func (p pipes) Dial(_ context.Context, to catalog.NodeID) (net.Conn, error) {
 	ours, theirs := net.Pipe()
-	p[to].hand("", theirs)
-	return ours, nil
+	p.layers[to].hand("", theirs)
+	return slow{ours, p.rate}, nil
+}
+
+// slow is a stream that writes at a rate.
+type slow struct {
+	net.Conn
+	rate int
+}
+
+func (s slow) Write(p []byte) (int, error) {
+	if s.rate > 0 {
+		<-time.After(time.Duration(len(p)) * time.Second / time.Duration(s.rate))
+	}
+	return s.Conn.Write(p)
 }
 
 // refusing returns the transport to a node that refuses every append, and a function that ends both.
-func refusing(t *testing.T) (hraft.Transport, func()) {
-	to := pipes{}
-	to["a"], to["b"] = newLayer("a", to), newLayer("b", to)
+func refusing(t *testing.T, rate int) (hraft.Transport, func()) {
+	to := map[catalog.NodeID]*layer{}
+	way := pipes{layers: to, rate: rate}
+	to["a"], to["b"] = newLayer("a", way), newLayer("b", way)
 	a, b := newTransport(to["a"], quick(), quiet()), newTransport(to["b"], quick(), quiet())
 	done := make(chan struct{})
 	go func() {
@@ -48,7 +66,7 @@ func refusing(t *testing.T) (hraft.Transport, func()) {
 // Raft ceases to take answers at the first refusal, while it goes on to send for a while.
 func TestPipelineThatNobodyReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		trans, end := refusing(t)
+		trans, end := refusing(t, 0)
 		defer end()
 		p, err := trans.AppendEntriesPipeline("b", "b")
 		if err != nil {
@@ -81,7 +99,7 @@ func TestPipelineThatNobodyReads(t *testing.T) {
 // What is under way when a pipeline is closed keeps nobody.
 func TestPipelineClosedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		trans, end := refusing(t)
+		trans, end := refusing(t, 0)
 		defer end()
 		p, err := trans.AppendEntriesPipeline("b", "b")
 		if err != nil {
@@ -104,4 +122,36 @@ func TestPipelineClosedMeanwhile(t *testing.T) {
 			t.Error("a closed pipeline takes appends")
 		}
 	})
+}
+
+// A message that takes longer than a deadline arrives, as long as its pieces do not; a link that is as good as dead is given up.
+func TestAppendOverASlowLink(t *testing.T) {
+	for rate, arrives := range map[int]bool{100_000: true, 1000: false} {
+		synctest.Test(t, func(t *testing.T) {
+			trans, end := refusing(t, rate)
+			defer end()
+			large := &hraft.AppendEntriesRequest{Term: 1, Entries: []*hraft.Log{{Index: 1, Data: make([]byte, 2<<20)}, {Index: 2, Data: make([]byte, 300)}}}
+			var answer hraft.AppendEntriesResponse
+			began := time.Now()
+			err := trans.AppendEntries("b", "b", large, &answer)
+			if arrives != (err == nil && answer.Term == 1) {
+				t.Errorf("at %d bytes a second: %v after %v", rate, err, time.Since(began))
+			}
+			p, err := trans.AppendEntriesPipeline("b", "b")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.AppendEntries(large, &answer); arrives {
+				err = errors.Join(err, (<-p.Consumer()).Error())
+				if err != nil {
+					t.Errorf("at %d bytes a second in the pipeline: %v", rate, err)
+				}
+			} else if err == nil {
+				t.Errorf("at %d bytes a second in the pipeline: no error", rate)
+			}
+			if err := p.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

@@ -39,11 +39,61 @@ func newLayer(self catalog.NodeID, carrier Carrier) *layer {
 	}
 }
 
-// conn is a stream that the layer can close when the node stops.
+// piece is how many bytes must go within a deadline.
+const piece = 64 << 10
+
+// conn is a stream that the layer can close when the node stops. Raft gives a whole message, which may be large, a deadline; here
+// that is what each piece of it has, so that a slow link is no dead one.
 type conn struct {
 	net.Conn
 	layer *layer
 	peer  catalog.NodeID
+
+	// Of whoever writes.
+	patience time.Duration // 0: for ever
+	both     bool          // the answer's deadline moves with the pieces
+}
+
+// SetDeadline gives each piece that is written, and then the answer, as long as it is until the deadline.
+func (c *conn) SetDeadline(deadline time.Time) error {
+	c.patience, c.both = patience(deadline), true
+	return c.Conn.SetDeadline(deadline)
+}
+
+// SetWriteDeadline gives each piece that is written as long as it is until the deadline.
+func (c *conn) SetWriteDeadline(deadline time.Time) error {
+	c.patience, c.both = patience(deadline), false
+	return c.Conn.SetWriteDeadline(deadline)
+}
+
+func patience(deadline time.Time) time.Duration {
+	if deadline.IsZero() {
+		return 0
+	}
+	return max(1, time.Until(deadline))
+}
+
+// Write writes p piece by piece.
+func (c *conn) Write(p []byte) (n int, err error) {
+	for len(p) > 0 && err == nil {
+		if err = c.extend(); err != nil {
+			break
+		}
+		var more int
+		more, err = c.Conn.Write(p[:min(piece, len(p))])
+		n, p = n+more, p[more:]
+	}
+	return n, err
+}
+
+func (c *conn) extend() error {
+	switch {
+	case c.patience == 0:
+		return nil
+	case c.both:
+		return c.Conn.SetDeadline(time.Now().Add(c.patience))
+	}
+	return c.Conn.SetWriteDeadline(time.Now().Add(c.patience))
 }
 
 // RemoteAddr returns the other node's id.
