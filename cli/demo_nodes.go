@@ -105,11 +105,12 @@ func (t *trial) configure() error {
 	for _, r := range [][2]string{{"north", "bitarchive"}, {"south", "bitarchive"}, {"third", "checksum"}} {
 		fmt.Fprintf(&text, "\n[[replica]]\nname = %q\nkind = %q\n", r[0], r[1])
 	}
-	for _, n := range t.nodes {
-		ports, err := freePorts()
-		if err != nil {
-			return err
-		}
+	free, err := freePorts(3*len(t.nodes), lowestPort, highestPort)
+	if err != nil {
+		return err
+	}
+	for i, n := range t.nodes {
+		ports := free[3*i:]
 		fmt.Fprintf(&text, "\n[[node]]\nname = %q\nreplica = %q\naddresses = [%q]\npeer = %q\napi = %q\naccess = %q\n", n.name, n.replica, ports[0], ports[0], ports[1], ports[2])
 	}
 	t.config = filepath.Join(t.dir, "cluster.toml")
@@ -129,31 +130,32 @@ func (t *trial) configure() error {
 	return nil
 }
 
-// Ports are taken from below those that the operating system gives to connections on their way out, or one of
+// Ports are taken from well below those that the operating system gives to connections on their way out, or one of
 // these might have it before the node does.
-const lowestPort, highestPort = 10_240, 32_767
+const lowestPort, highestPort = 10_240, 21_503
 
-// freePorts are three addresses on loopback that were free just now, for TCP and UDP.
-func freePorts() (out [3]string, err error) {
-	for i := 0; i < len(out); {
-		out[i] = net.JoinHostPort("127.0.0.1", strconv.Itoa(lowestPort+rand.IntN(highestPort-lowestPort+1)))
-		var packets net.PacketConn
-		var l net.Listener
-		if packets, err = net.ListenPacket("udp", out[i]); err != nil {
-			if errors.Is(err, syscall.EADDRINUSE) {
-				continue
-			}
-			return out, err
+// freePorts are n addresses on loopback, with ports from lowest to highest, that were free just now, for TCP and UDP.
+func freePorts(n, lowest, highest int) ([]string, error) {
+	var out []string
+	for len(out) < n { // each is kept until all are found, so that none is found twice
+		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(highest-lowest+1)))
+		packets, err := net.ListenPacket("udp", at)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		defer packets.Close()
-		if l, err = net.Listen("tcp", out[i]); err != nil {
-			if errors.Is(err, syscall.EADDRINUSE) {
-				continue
-			}
-			return out, err
+		l, err := net.Listen("tcp", at)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		defer l.Close()
-		i++
+		out = append(out, at)
 	}
 	return out, nil
 }

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,12 +28,13 @@ func TestMain(m *testing.M) {
 
 // TestScripts plays testdata/script/*.txtar: each is one promise of the command line.
 func TestScripts(t *testing.T) {
+	var given addresses
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: false,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"site": site, "ports": ports, "ready": ready, "status": status, "has": has, "fetch": fetch, "flip": flipBit,
+			"site": site, "ports": given.ports, "ready": ready, "status": status, "has": has, "fetch": fetch, "flip": flipBit,
 		},
 	})
 }
@@ -47,16 +50,44 @@ func site(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// addresses are those that scripts were given. Demos, which scripts run as well, take theirs from other ports.
+type addresses struct {
+	mu    sync.Mutex
+	given map[string]bool
+}
+
+// take returns n free addresses that no script has.
+func (a *addresses) take(n int) ([]string, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.given == nil {
+		a.given = map[string]bool{}
+	}
+	for {
+		found, err := freePorts(n, highestPort+1, 32_767)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(found, func(at string) bool { return a.given[at] }) {
+			continue
+		}
+		for _, at := range found {
+			a.given[at] = true
+		}
+		return found, nil
+	}
+}
+
 // ports sets $<NAME>_PEER, $<NAME>_API and $<NAME>_ACCESS to free addresses for each name, and replaces them in the files
 // of the work folder that end in .toml.
-func ports(ts *testscript.TestScript, neg bool, args []string) {
+func (a *addresses) ports(ts *testscript.TestScript, neg bool, args []string) {
 	var pairs []string
-	for _, name := range args {
-		found, err := freePorts()
-		ts.Check(err)
+	found, err := a.take(3 * len(args))
+	ts.Check(err)
+	for n, name := range args {
 		for i, kind := range []string{"PEER", "API", "ACCESS"} {
-			ts.Setenv(name+"_"+kind, found[i])
-			pairs = append(pairs, "$"+name+"_"+kind, found[i])
+			ts.Setenv(name+"_"+kind, found[3*n+i])
+			pairs = append(pairs, "$"+name+"_"+kind, found[3*n+i])
 		}
 	}
 	pairs = append(pairs, "$WORK", ts.Getenv("WORK"))

@@ -38,6 +38,7 @@ type Cluster struct {
 	mu    sync.Mutex
 	nodes map[string]*running
 	specs []Spec
+	ports map[string]bool // that its nodes were given
 }
 
 type running struct {
@@ -56,7 +57,8 @@ func Three(ip func(i int) string) []Spec {
 
 // NewCluster writes a cluster.toml for the nodes into dir. top holds further lines of the file's top.
 func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
-	c := &Cluster{Dir: dir, Program: program, Config: filepath.Join(dir, "cluster.toml"), nodes: map[string]*running{}, specs: specs}
+	c := &Cluster{Dir: dir, Program: program, Config: filepath.Join(dir, "cluster.toml"), nodes: map[string]*running{}, specs: specs,
+		ports: map[string]bool{}}
 	var text strings.Builder
 	fmt.Fprintf(&text, "cluster = \"test\"\ndata = %q\naudit-pace = \"0\"\nreserve = \"1MiB\"\n%s\n", filepath.Join(dir, "<node>"), top)
 	seen := map[string]bool{}
@@ -67,7 +69,7 @@ func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
 		seen[s.Replica] = true
 	}
 	for _, s := range specs {
-		table, err := nodeTable(s)
+		table, err := c.nodeTable(s)
 		if err != nil {
 			return nil, err
 		}
@@ -77,21 +79,25 @@ func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
 }
 
 // nodeTable returns a node's [[node]] table, with free ports on its address.
-func nodeTable(s Spec) (string, error) {
-	ports, err := freePorts(s.IP, 3)
+func (c *Cluster) nodeTable(s Spec) (string, error) {
+	ports, err := c.freePorts(s.IP, 3)
 	return fmt.Sprintf("[[node]]\nname = %q\nreplica = %q\npeer = \"%s:%d\"\napi = \"%s:%d\"\naccess = \"%s:%d\"\n%s\n\n",
 		s.Name, s.Replica, s.IP, ports[0], s.IP, ports[1], s.IP, ports[2], s.Extra), err
 }
 
-// freePorts returns n ports that are free on the address for both TCP and UDP, or fixed ones where the address is
-// not this machine's (a namespace of its own).
-func freePorts(ip string, n int) ([]int, error) {
+// freePorts returns n ports that are free on the address for both TCP and UDP, and that no other node has, or fixed ones where
+// the address is not this machine's (a namespace of its own).
+func (c *Cluster) freePorts(ip string, n int) ([]int, error) {
 	var ports []int
 	for len(ports) < n {
 		// From below the ports of connections on their way out: one of these might have it before the node does, or
 		// while the node is down.
 		port := 10_240 + rand.IntN(32_768-10_240)
-		l, err := net.Listen("tcp", net.JoinHostPort(ip, fmt.Sprint(port)))
+		at := net.JoinHostPort(ip, fmt.Sprint(port))
+		if c.ports[at] {
+			continue
+		}
+		l, err := net.Listen("tcp", at)
 		switch {
 		case errors.Is(err, syscall.EADDRNOTAVAIL):
 			return []int{7480, 7481, 7482}, nil
@@ -101,11 +107,12 @@ func freePorts(ip string, n int) ([]int, error) {
 			return nil, fmt.Errorf("find a free port on %s: %w", ip, err)
 		}
 		defer func() { _ = l.Close() }()
-		u, err := net.ListenPacket("udp", net.JoinHostPort(ip, fmt.Sprint(port)))
+		u, err := net.ListenPacket("udp", at)
 		if err != nil {
 			continue
 		}
 		_ = u.Close()
+		c.ports[at] = true
 		ports = append(ports, port)
 	}
 	return ports, nil
@@ -146,7 +153,7 @@ func (c *Cluster) Add(s Spec) error {
 	if err != nil {
 		return err
 	}
-	table, err := nodeTable(s)
+	table, err := c.nodeTable(s)
 	if err != nil {
 		return err
 	}
