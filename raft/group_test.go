@@ -157,6 +157,14 @@ func TestGroupsOfCommands(t *testing.T) {
 	if w.tooBig.Load() == 0 || w.ended.Load() == 0 {
 		t.Errorf("%d were too big, %d callers went", w.tooBig.Load(), w.ended.Load())
 	}
+	c.eventually("the nodes' states are the same", func() bool {
+		for _, n := range c.nodes {
+			if count(t, n.Node, "x") != got {
+				return false
+			}
+		}
+		return true
+	})
 	t.Logf("%d acknowledged, %d unknown, %d too big, %d callers gone", acked, unknown, w.tooBig.Load(), w.ended.Load())
 }
 

@@ -6,8 +6,14 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// transport is the library's transport over a layer, with pipelines that cannot be stopped up.
+// transport is the library's transport over a layer, with pipelines that cannot be stopped up, and without its fast path for
+// heartbeats.
 type transport struct{ *hraft.NetworkTransport }
+
+// SetHeartbeatHandler does nothing, so that heartbeats take their turn with all else. Raft would take them in beside whatever its
+// own goroutine does; a leader that hears of a newer term while it takes commands gives them that term, of which another is the
+// leader, and the members' logs and states go apart for good (hashicorp/raft issue 695).
+func (transport) SetHeartbeatHandler(func(hraft.RPC)) {}
 
 func newTransport(l *layer, t timing, log *slog.Logger) transport {
 	return transport{hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{

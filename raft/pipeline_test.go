@@ -155,3 +155,29 @@ func TestAppendOverASlowLink(t *testing.T) {
 		})
 	}
 }
+
+// Heartbeats come the way of all requests, which Raft's own goroutine takes one by one.
+func TestHeartbeatsTakeTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		to := map[catalog.NodeID]*layer{}
+		to["a"], to["b"] = newLayer("a", pipes{layers: to}), newLayer("b", pipes{layers: to})
+		a, b := newTransport(to["a"], quick(), quiet()), newTransport(to["b"], quick(), quiet())
+		var trans hraft.Transport = b
+		trans.SetHeartbeatHandler(func(hraft.RPC) { t.Error("a heartbeat is taken in beside the others") })
+		answered := make(chan error)
+		go func() {
+			beat := hraft.AppendEntriesRequest{RPCHeader: hraft.RPCHeader{Addr: []byte("a")}, Term: 7}
+			answered <- a.AppendEntries("b", "b", &beat, &hraft.AppendEntriesResponse{})
+		}()
+		synctest.Wait()
+		select {
+		case rpc := <-trans.Consumer():
+			rpc.Respond(&hraft.AppendEntriesResponse{Term: 7}, nil)
+		default:
+			t.Fatal("a heartbeat does not wait for its turn")
+		}
+		if err := errors.Join(<-answered, to["a"].Close(), to["b"].Close(), a.Close(), b.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}

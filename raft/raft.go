@@ -66,14 +66,14 @@ type timing struct {
 
 func timingOf(profile string) (timing, error) {
 	t := timing{
-		heartbeat: time.Second, election: time.Second, lease: 500 * time.Millisecond, commit: 50 * time.Millisecond,
+		heartbeat: time.Second, election: time.Second, lease: time.Second, commit: 50 * time.Millisecond,
 		network: 10 * time.Second, quorum: 5 * time.Second, tick: time.Second,
 		snapshotEvery: time.Minute, snapshotAfter: 8192, segment: 64 << 20,
 	}
 	switch profile {
 	case "", "lan":
 	case "wan":
-		t.heartbeat, t.election, t.lease, t.commit = 3*time.Second, 3*time.Second, 2*time.Second, 100*time.Millisecond
+		t.heartbeat, t.election, t.lease, t.commit = 3*time.Second, 3*time.Second, 3*time.Second, 100*time.Millisecond
 		t.network, t.quorum = 30*time.Second, 10*time.Second
 	default:
 		return timing{}, fmt.Errorf("profile %q: want lan or wan", profile)
