@@ -38,40 +38,50 @@ func (s slow) Write(p []byte) (int, error) {
 	return s.Conn.Write(p)
 }
 
-// refusing returns the transport to a node that refuses every append, and a function that ends both.
-func refusing(t *testing.T, rate int) (hraft.Transport, func()) {
+// linked returns the transports of two nodes with a way of that rate between them, and a function that ends both.
+func linked(t *testing.T, rate int) (a, b hraft.Transport, end func()) {
 	to := map[catalog.NodeID]*layer{}
 	way := pipes{layers: to, rate: rate}
 	to["a"], to["b"] = newLayer("a", way), newLayer("b", way)
-	a, b := newTransport(to["a"], quick(), quiet()), newTransport(to["b"], quick(), quiet())
-	done := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case rpc := <-b.Consumer():
-				rpc.Respond(&hraft.AppendEntriesResponse{Term: 1}, nil)
-			case <-done:
-				return
-			}
-		}
-	}()
-	return a, func() {
-		close(done)
-		if err := errors.Join(to["a"].Close(), to["b"].Close(), a.Close(), b.Close()); err != nil {
+	first, second := newTransport(to["a"], quick(), quiet()), newTransport(to["b"], quick(), quiet())
+	return first, second, func() {
+		if err := errors.Join(to["a"].Close(), to["b"].Close(), first.Close(), second.Close()); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// refusing calls try with the transport and a pipeline to a node that refuses every append.
+func refusing(t *testing.T, rate int, try func(*testing.T, hraft.Transport, hraft.AppendPipeline)) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b, end := linked(t, rate)
+		defer end()
+		done := make(chan struct{})
+		defer close(done)
+		go refuse(b, done)
+		p, err := a.AppendEntriesPipeline("b", "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		try(t, a, p)
+	})
+}
+
+// refuse answers all requests with no, until done is closed.
+func refuse(trans hraft.Transport, done <-chan struct{}) {
+	for {
+		select {
+		case rpc := <-trans.Consumer():
+			rpc.Respond(&hraft.AppendEntriesResponse{Term: 1}, nil)
+		case <-done:
+			return
 		}
 	}
 }
 
 // Raft ceases to take answers at the first refusal, while it goes on to send for a while.
 func TestPipelineThatNobodyReads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		trans, end := refusing(t, 0)
-		defer end()
-		p, err := trans.AppendEntriesPipeline("b", "b")
-		if err != nil {
-			t.Fatal(err)
-		}
+	refusing(t, 0, func(t *testing.T, _ hraft.Transport, p hraft.AppendPipeline) {
 		sent := make(chan error)
 		go func() {
 			var errs []error
@@ -98,13 +108,7 @@ func TestPipelineThatNobodyReads(t *testing.T) {
 
 // What is under way when a pipeline is closed keeps nobody.
 func TestPipelineClosedMeanwhile(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		trans, end := refusing(t, 0)
-		defer end()
-		p, err := trans.AppendEntriesPipeline("b", "b")
-		if err != nil {
-			t.Fatal(err)
-		}
+	refusing(t, 0, func(t *testing.T, _ hraft.Transport, p hraft.AppendPipeline) {
 		failed := make(chan error)
 		go func() {
 			for {
@@ -127,19 +131,13 @@ func TestPipelineClosedMeanwhile(t *testing.T) {
 // A message that takes longer than a deadline arrives, as long as its pieces do not; a link that is as good as dead is given up.
 func TestAppendOverASlowLink(t *testing.T) {
 	for rate, arrives := range map[int]bool{30_000: true, 1000: false} {
-		synctest.Test(t, func(t *testing.T) {
-			trans, end := refusing(t, rate)
-			defer end()
+		refusing(t, rate, func(t *testing.T, trans hraft.Transport, p hraft.AppendPipeline) {
 			large := &hraft.AppendEntriesRequest{Term: 1, Entries: []*hraft.Log{{Index: 1, Data: make([]byte, 2<<20)}, {Index: 2, Data: make([]byte, 300)}}}
 			var answer hraft.AppendEntriesResponse
 			began := time.Now()
 			err := trans.AppendEntries("b", "b", large, &answer)
 			if arrives != (err == nil && answer.Term == 1) {
 				t.Errorf("at %d bytes a second: %v after %v", rate, err, time.Since(began))
-			}
-			p, err := trans.AppendEntriesPipeline("b", "b")
-			if err != nil {
-				t.Fatal(err)
 			}
 			if _, err := p.AppendEntries(large, &answer); arrives {
 				err = errors.Join(err, (<-p.Consumer()).Error())
@@ -159,11 +157,9 @@ func TestAppendOverASlowLink(t *testing.T) {
 // Heartbeats come the way of all requests, which Raft's own goroutine takes one by one.
 func TestHeartbeatsTakeTheirTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		to := map[catalog.NodeID]*layer{}
-		to["a"], to["b"] = newLayer("a", pipes{layers: to}), newLayer("b", pipes{layers: to})
-		a, b := newTransport(to["a"], quick(), quiet()), newTransport(to["b"], quick(), quiet())
-		var trans hraft.Transport = b
-		trans.SetHeartbeatHandler(func(hraft.RPC) { t.Error("a heartbeat is taken in beside the others") })
+		a, b, end := linked(t, 0)
+		defer end()
+		b.SetHeartbeatHandler(func(hraft.RPC) { t.Error("a heartbeat is taken in beside the others") })
 		answered := make(chan error)
 		go func() {
 			beat := hraft.AppendEntriesRequest{RPCHeader: hraft.RPCHeader{Addr: []byte("a")}, Term: 7}
@@ -171,12 +167,12 @@ func TestHeartbeatsTakeTheirTurn(t *testing.T) {
 		}()
 		synctest.Wait()
 		select {
-		case rpc := <-trans.Consumer():
+		case rpc := <-b.Consumer():
 			rpc.Respond(&hraft.AppendEntriesResponse{Term: 7}, nil)
 		default:
 			t.Fatal("a heartbeat does not wait for its turn")
 		}
-		if err := errors.Join(<-answered, to["a"].Close(), to["b"].Close(), a.Close(), b.Close()); err != nil {
+		if err := <-answered; err != nil {
 			t.Error(err)
 		}
 	})

@@ -75,17 +75,20 @@ func patience(deadline time.Time) time.Duration {
 
 // Write writes p piece by piece.
 func (c *conn) Write(p []byte) (n int, err error) {
-	for len(p) > 0 && err == nil {
-		if err = c.extend(); err != nil {
-			break
+	for len(p) > 0 {
+		if err := c.extend(); err != nil {
+			return n, err
 		}
-		var more int
-		more, err = c.Conn.Write(p[:min(piece, len(p))])
+		more, err := c.Conn.Write(p[:min(piece, len(p))])
 		n, p = n+more, p[more:]
+		if err != nil {
+			return n, err
+		}
 	}
-	return n, err
+	return n, nil
 }
 
+// extend moves the deadline for the next piece.
 func (c *conn) extend() error {
 	switch {
 	case c.patience == 0:
@@ -129,9 +132,15 @@ func (l *layer) keep(c net.Conn, peer catalog.NodeID) (net.Conn, error) {
 	return kept, nil
 }
 
-// Dial opens a stream to the node with that address, which may be this one. It ends when the layer is closed, so that a node that stops
-// does not wait for one that is gone.
+// Dial opens a stream to the node with that address, which may be this one. It ends when the layer is closed, so that a node
+// that stops does not wait for one that is gone.
 func (l *layer) Dial(to hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	peer := catalog.NodeID(to)
+	if peer == l.self {
+		ours, theirs := net.Pipe()
+		l.hand(peer, theirs)
+		return l.keep(ours, peer)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	go func() {
@@ -141,12 +150,6 @@ func (l *layer) Dial(to hraft.ServerAddress, timeout time.Duration) (net.Conn, e
 		case <-ctx.Done():
 		}
 	}()
-	peer := catalog.NodeID(to)
-	if peer == l.self {
-		ours, theirs := net.Pipe()
-		l.hand(peer, theirs)
-		return l.keep(ours, peer)
-	}
 	c, err := l.carrier.Dial(ctx, peer)
 	if err != nil {
 		return nil, fmt.Errorf("dial %s for raft: %w", to, err)
