@@ -19,7 +19,7 @@ const (
 // handler carries out one kind of command. It returns the result's value, a *Refusal, or the transaction's error.
 type handler func(s *state, body json.RawMessage) (any, error)
 
-// handlerOf returns the handler of a command of level 1, or nil.
+// handlerOf returns the handler of a command, or nil. levelOf says which level it needs.
 func handlerOf(kind Kind) handler {
 	switch kind {
 	case Found:

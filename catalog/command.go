@@ -100,7 +100,15 @@ func LevelOf(kind Kind) (int, bool) {
 	if handlerOf(kind) == nil {
 		return 0, false
 	}
-	return 1, true
+	return levelOf(kind), true
+}
+
+// levelOf returns the level that brought a command. A kind that is not listed came with level 1.
+func levelOf(kind Kind) int {
+	switch kind {
+	default:
+		return 1
+	}
 }
 
 // Founding makes an empty state a cluster with its first member.

@@ -12,7 +12,7 @@ type Cluster struct {
 }
 
 // Level is the highest level this program supports.
-const Level = 1
+const Level = 2
 
 // Member is a node that the cluster trusts.
 type Member struct {
