@@ -32,6 +32,18 @@ func (c *Client) Config(ctx context.Context) (json.RawMessage, error) {
 	return get[json.RawMessage](ctx, c, "config")
 }
 
+// Level shows the cluster's level and what each member supports.
+func (c *Client) Level(ctx context.Context) (Level, error) {
+	return get[Level](ctx, c, "cluster", "level")
+}
+
+// RaiseLevel raises the cluster's level.
+func (c *Client) RaiseLevel(ctx context.Context, level int) (Level, error) {
+	var out Level
+	err := c.call(ctx, http.MethodPut, LevelRequest{Level: level}, &out, nil, "cluster", "level")
+	return out, err
+}
+
 // Nodes lists the nodes.
 func (c *Client) Nodes(ctx context.Context) ([]Node, error) {
 	page, err := get[Page[Node]](ctx, c, "nodes")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -66,6 +67,9 @@ func (s *server) explain(err error) *huma.ErrorModel {
 	switch {
 	case errors.As(err, &model):
 		return model
+	case errors.As(err, &refusal) && refusal.Code == catalog.Unsupported:
+		return problem(refusalStatus(refusal.Code), Code(refusal.Code), refusal.Message+fmt.Sprintf(
+			"; when every member has a program that knows it, raise the level: holdfast cluster level %d", catalog.Level))
 	case errors.As(err, &refusal):
 		return problem(refusalStatus(refusal.Code), Code(refusal.Code), refusal.Message)
 	case errors.Is(err, ErrNoQuorum):

@@ -236,6 +236,7 @@ func (s shardListCmd) Run(a *app) error {
 }
 
 type clusterCmd struct {
+	Level   clusterLevelCmd   `cmd:"" help:"Show the level that gates new commands and changed meanings, or raise it."`
 	Recover clusterRecoverCmd `cmd:"" help:"Go on with this node alone when most voters are lost for good."`
 }
 

@@ -1,0 +1,45 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"holdfast/catalog"
+)
+
+// The level rises only when every member supports it, and a refusal names the member that does not.
+func TestTheLevelRisesWhenEveryMemberSupportsIt(t *testing.T) {
+	b, client := cluster(t)
+	admin := client(catalog.RoleAdmin)
+	now, err := admin.Level(t.Context())
+	if err != nil || now.Level != 1 || now.Supported != 1 || now.Newest != catalog.Level || len(now.Members) != 1 {
+		t.Fatalf("%+v %v", now, err)
+	}
+	_, err = admin.RaiseLevel(t.Context(), 2)
+	if status(err) != http.StatusConflict || !strings.Contains(err.Error(), "north-1 supports level 1") {
+		t.Fatalf("a member supports level 1 only: %v", err)
+	}
+	two := 2
+	b.must(catalog.UpdateMember, catalog.MemberChange{ID: self, Level: &two})
+	if now, err = admin.RaiseLevel(t.Context(), 2); err != nil || now.Level != 2 || now.Supported != 2 {
+		t.Fatalf("%+v %v", now, err)
+	}
+	if now, err = admin.RaiseLevel(t.Context(), 2); err != nil || now.Level != 2 {
+		t.Errorf("the same again is no error: %+v %v", now, err)
+	}
+	if _, err = admin.RaiseLevel(t.Context(), 1); status(err) != http.StatusConflict || !strings.Contains(err.Error(), "never lowered") {
+		t.Errorf("%v", err)
+	}
+	if _, err = client(catalog.RoleOperator).RaiseLevel(t.Context(), 3); status(err) != http.StatusForbidden {
+		t.Errorf("an operator: %v", err)
+	}
+}
+
+// A command above the cluster's level is refused with what to do.
+func TestACommandAboveTheLevelSaysHowToRaiseIt(t *testing.T) {
+	err := (&server{}).explain(&catalog.Refusal{Code: catalog.Unsupported, Message: "command \"x\" is not known at level 1"})
+	if err.Status != http.StatusNotImplemented || !strings.Contains(err.Detail, "holdfast cluster level 2") {
+		t.Error(err)
+	}
+}
