@@ -42,7 +42,8 @@ func (s *Store) notePath(name catalog.FileName) string {
 // Adopt takes the file at path into the outbox under the name that as gives, and returns as completed with
 // size and SHA-256. When Adopt returns nil, bytes and note are on stable storage; the file at path stays
 // as it is in any case. Adopting the same bytes again is no error, and placed is false; other bytes under the name
-// are ErrExists; a file that changes meanwhile is ErrChanged; no room is disk.ErrFull.
+// are ErrExists; a file that changes meanwhile is ErrChanged; bytes that do not match a SHA-256 or a size above 0 that
+// as gives are ErrDamaged; no room is disk.ErrFull.
 func (s *Store) Adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (entry catalog.Addition, placed bool, err error) {
 	if err := checkName(as.Name); err != nil {
 		return as, false, fmt.Errorf("put %s: %w", path, err)
@@ -56,6 +57,7 @@ func (s *Store) Adopt(ctx context.Context, path string, as catalog.Addition, own
 
 func (s *Store) adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (_ catalog.Addition, placed bool, err error) {
 	temporary := s.temporaryName(as.Name)
+	promised := as
 	if own == Owned {
 		as, err = s.linkAside(ctx, path, temporary, as)
 	}
@@ -68,9 +70,23 @@ func (s *Store) adopt(ctx context.Context, path string, as catalog.Addition, own
 		as, err = s.copyAside(ctx, path, temporary, as)
 	}
 	if err == nil {
+		err = keptPromise(promised, as)
+	}
+	if err == nil {
 		placed, err = s.enter(temporary, as)
 	}
 	return as, placed, errors.Join(err, s.drop(temporary))
+}
+
+// keptPromise compares the bytes as they were read with what was said of them when they were written.
+func keptPromise(promised, got catalog.Addition) error {
+	switch {
+	case !promised.SHA256.IsZero() && got.SHA256 != promised.SHA256:
+		return fmt.Errorf("%w: SHA-256 %s was promised, the bytes on the disk have %s", ErrDamaged, promised.SHA256, got.SHA256)
+	case promised.Size > 0 && got.Size != promised.Size:
+		return fmt.Errorf("%w: %d bytes were promised, the disk has %d", ErrDamaged, promised.Size, got.Size)
+	}
+	return nil
 }
 
 // cannotLink reports that the file system, or the file's permissions, want a copy instead.

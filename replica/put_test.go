@@ -245,3 +245,30 @@ func TestAReleaseSparesWhatIsPutMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+// TestPutRefusesBytesThatAreNotThosePromised flips a bit of a file between its writer, who knows its digest, and the
+// outbox. What the disk has now must not become the archive's truth.
+func TestPutRefusesBytesThatAreNotThosePromised(t *testing.T) {
+	c := newCluster(t, "north-1", "south-1")
+	north := c.node("north-1")
+	for _, own := range []Ownership{Foreign, Owned} {
+		for what, promise := range map[string]func([]byte) catalog.Addition{
+			"digest": func(b []byte) catalog.Addition { return catalog.Addition{SHA256: heldOf("", b).SHA256} },
+			"size":   func(b []byte) catalog.Addition { return catalog.Addition{Size: int64(len(b)) + 1} },
+		} {
+			path, b := sourceFile(t, 1, 1000)
+			as := promise(b)
+			as.Name, as.Collection = fileName(1), "web"
+			flip(t, path)
+			if _, err := north.r.Put(t.Context(), path, as, own); !errors.Is(err, ErrDamaged) {
+				t.Errorf("ownership %d: a wrong %s was accepted: %v", own, what, err)
+			}
+			if names, err := os.ReadDir(filepath.Join(north.dir, "outbox")); err != nil || len(names) > 0 {
+				t.Errorf("ownership %d: the outbox keeps %v, %v", own, names, err)
+			}
+			if _, err := north.r.entry(fileName(1)); !errors.Is(err, catalog.ErrNotFound) {
+				t.Errorf("ownership %d: the catalog knows the wrong bytes: %v", own, err)
+			}
+		}
+	}
+}
