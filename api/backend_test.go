@@ -59,6 +59,7 @@ type backend struct {
 	orders   []harvest.Act
 	deaf     bool   // crawls take no orders any more
 	silent   bool   // nodes do not answer
+	absent   bool   // this node is not seen alive
 	lags     func() // what this node learns when it asks the leader
 }
 
@@ -75,6 +76,9 @@ func (b *backend) View(fn func(catalog.View) error) error {
 func (b *backend) Linear(context.Context) error {
 	if b.lags != nil {
 		b.lags()
+	}
+	if b.noQuorum {
+		return ErrNoQuorum
 	}
 	return nil
 }
@@ -108,6 +112,18 @@ func (b *backend) must(kind catalog.Kind, body any) catalog.Result {
 		b.t.Fatalf("%s: %s", kind, result.Refusal.Message)
 	}
 	return result
+}
+
+// holdAll makes the node the holder of all shards of its replica.
+func (b *backend) holdAll() {
+	b.t.Helper()
+	for first := 0; first < catalog.Shards; first += 512 {
+		var shards []catalog.Shard
+		for s := first; s < first+512; s++ {
+			shards = append(shards, catalog.Shard(s))
+		}
+		b.must(catalog.AssignShards, catalog.Assignment{Replica: "north", Shards: shards, Node: self})
+	}
 }
 
 func (b *backend) Put(ctx context.Context, put PutRequest) (catalog.File, error) {
@@ -152,6 +168,9 @@ func (b *backend) Verify(context.Context, catalog.FileName) ([]Verification, err
 func (b *backend) Status(context.Context) NodeStatus {
 	st := NodeStatus{ID: self, Name: "north-1", Version: "test", Ready: true, Role: "leader", Quorum: !b.noQuorum, Leader: self,
 		Presence: map[catalog.NodeID]Presence{self: {State: "alive", Voter: true}}}
+	if b.absent {
+		st.Presence[self] = Presence{State: "failed"}
+	}
 	return st
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -62,7 +63,8 @@ func (s *server) contentRoutes(api huma.API) {
 		})
 }
 
-// put checks what can be checked before a byte is read, so that a refusal is cheap, then reads the body.
+// put checks what can be checked before a byte is read, so that a refusal is cheap, then reads the body. The body of a
+// file that the archive has is read too, unless a verified copy of it stands: it may be the only one.
 func (s *server) put(ctx context.Context, put PutRequest, digest string) (catalog.File, error) {
 	if err := put.Name.Check(); err != nil {
 		return catalog.File{}, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
@@ -78,11 +80,38 @@ func (s *server) put(ctx context.Context, put PutRequest, digest string) (catalo
 	case there.Removed != 0:
 		return catalog.File{}, problem(http.StatusConflict, Code(catalog.Conflict), fmt.Sprintf("file %s was removed; a name is used once", put.Name))
 	case !put.SHA256.IsZero() && there.SHA256 == put.SHA256:
-		return there, nil
+		stands, err := s.verified(ctx, there.Name)
+		if err != nil {
+			return catalog.File{}, err
+		}
+		if stands != nil {
+			return *stands, nil
+		}
 	case !put.SHA256.IsZero(), put.Size >= 0 && put.Size != there.Size:
 		return catalog.File{}, problem(http.StatusConflict, Code(catalog.Conflict), fmt.Sprintf("file %s is in the archive with other content, SHA-256 %s", put.Name, there.SHA256))
 	}
 	return s.Archive.Put(ctx, put)
+}
+
+// verified returns the entry of a file of which a living node has a verified copy of the bytes, or nil. A source alone is
+// no such node: nobody has read its bytes since they came. What cannot be decided now is not verified.
+func (s *server) verified(ctx context.Context, name catalog.FileName) (stands *catalog.File, err error) {
+	if s.Catalog.Linear(ctx) != nil {
+		return nil, nil // the state here may be an old one
+	}
+	presence := s.Self.Status(ctx).Presence
+	err = s.Catalog.View(func(v catalog.View) error {
+		f, err := v.File(name)
+		if err != nil {
+			return err
+		}
+		holders, err := v.CoveringFile(&f)
+		if slices.ContainsFunc(holders, func(h catalog.Holding) bool { return !h.Source && presence[h.Node].State == "alive" }) {
+			stands = &f
+		}
+		return err
+	})
+	return stands, err
 }
 
 // download answers with the file's bytes as net/http serves content: ranges, conditions, HEAD.

@@ -36,8 +36,8 @@ func TestAFileGoesInAndComesOut(t *testing.T) {
 	if content, err = c.Get(t.Context(), "a.warc.gz", 1000, &out); err != nil || !bytes.Equal(out.Bytes(), text[1000:]) || content.Size != f.Size {
 		t.Errorf("%v %d bytes", err, out.Len())
 	}
-	if _, err = c.Put(t.Context(), upload1("a.warc.gz", text)); err != nil || b.puts != 1 {
-		t.Errorf("the same again: %v, %d puts", err, b.puts)
+	if _, err = c.Put(t.Context(), upload1("a.warc.gz", text)); err != nil || b.puts != 2 {
+		t.Errorf("the same again, before any copy was verified: %v, %d puts", err, b.puts)
 	}
 	if _, err = c.Put(t.Context(), upload1("a.warc.gz", []byte("other"))); status(err) != http.StatusConflict {
 		t.Errorf("other content: %v", err)
@@ -50,6 +50,40 @@ func TestAFileGoesInAndComesOut(t *testing.T) {
 	if found, err := client(catalog.RoleOperator).VerifyFile(t.Context(), "a.warc.gz"); err != nil || len(found) != 1 {
 		t.Errorf("%v %v", err, found)
 	}
+}
+
+// TestAPutIsReadUnlessAVerifiedCopyStands puts a file again, whose bytes are nowhere, disputed, at a node that does not
+// answer, and verified. Only the last may be answered without a look at the body.
+func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
+	b, client := cluster(t)
+	c := client(catalog.RoleCurator)
+	b.holdAll()
+	text := []byte("the only bytes that are left")
+	up := upload1("a.warc.gz", text)
+	name := catalog.FileName(up.Name)
+	sum := catalog.Digest(sha256.Sum256(text))
+	b.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: name, Size: up.Size, SHA256: sum, Collection: "web", Source: self}}})
+	put := func(what string, reads int) {
+		t.Helper()
+		before := b.puts
+		f, err := c.Put(t.Context(), up)
+		if err != nil || f.SHA256 != up.SHA256 || b.puts-before != reads {
+			t.Errorf("%s: %v, the body was read %d times", what, err, b.puts-before)
+		}
+	}
+	put("known, and nowhere", 1)
+	report := catalog.CopyReports{Node: self, Copies: []catalog.CopyReport{{Name: name, State: catalog.UploadCompleted, SHA256: sum}}}
+	b.must(catalog.ReportCopies, report)
+	put("verified", 0)
+	b.absent = true
+	put("verified at a node that does not answer", 1)
+	b.absent = false
+	finding := catalog.Finding{Name: name, FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: catalog.Digest{1}}
+	b.lags = func() {
+		b.lags = nil
+		b.must(catalog.FindCopies, catalog.Findings{Node: self, Files: []catalog.Finding{finding}})
+	}
+	put("disputed, which is news here", 1)
 }
 
 func TestABrokenDownloadGoesOn(t *testing.T) {

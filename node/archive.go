@@ -103,10 +103,19 @@ func (a archive) receive(put api.PutRequest) (path string, err error) {
 // Open reads a part of a file from the copy here or the nearest good one.
 func (a archive) Open(ctx context.Context, name catalog.FileName, offset, length int64) (io.ReadCloser, error) {
 	body, err := a.n.replica.OpenRange(ctx, name, offset, length)
-	if err != nil {
-		return nil, a.explain(err)
+	if err == nil {
+		return body, nil
 	}
-	return body, nil
+	return nil, a.explainOpen(ctx, err)
+}
+
+// explainOpen is explain for a reader: whatever kept every copy from being read now may be over later.
+func (a archive) explainOpen(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil, errors.Is(err, replica.ErrUnknown), errors.Is(err, replica.ErrRange):
+		return a.explain(err)
+	}
+	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 }
 
 // Verify makes each replica's holder read its copy again.
@@ -171,6 +180,10 @@ func (a archive) explain(err error) error {
 	case errors.Is(err, replica.ErrUnknown), errors.Is(err, catalog.ErrNotFound):
 		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
 	case errors.Is(err, replica.ErrBusy), errors.Is(err, replica.ErrNotHere):
+		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	case errors.Is(err, replica.ErrExists):
+		return fmt.Errorf("%w: %w", &catalog.Refusal{Code: catalog.Conflict, Message: err.Error()}, err)
+	case errors.Is(err, replica.ErrDamaged):
 		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	case errors.Is(err, replica.ErrRange):
 		return fmt.Errorf("%w: %w", api.ErrInvalid, err)

@@ -1,12 +1,49 @@
 package node
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"holdfast/api"
+	"holdfast/catalog"
 	"holdfast/internal/disk"
+	"holdfast/replica"
 )
+
+// TestFailuresOfFilesHaveTheirAnswers hands what the replica may answer to readers and writers of the API, who must learn
+// whether to try again.
+func TestFailuresOfFilesHaveTheirAnswers(t *testing.T) {
+	var a archive
+	other := a.explain(fmt.Errorf("put a: %w", replica.ErrExists))
+	if refusal := (*catalog.Refusal)(nil); !errors.As(other, &refusal) || refusal.Code != catalog.Conflict {
+		t.Errorf("a put while other bytes are put under the name: %v is no conflict", other)
+	}
+	if err := a.explain(fmt.Errorf("put a: %w", replica.ErrDamaged)); !errors.Is(err, api.ErrUnavailable) {
+		t.Errorf("a put whose bytes this node's disk spoilt: %v", err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, tt := range []struct {
+		what      string
+		ctx       context.Context
+		err, want error
+	}{
+		{"the only source is cut off", t.Context(), fmt.Errorf("open a at n: %w", context.DeadlineExceeded), api.ErrUnavailable},
+		{"the copies cannot be read", t.Context(), errors.New("input/output error"), api.ErrUnavailable},
+		{"the copies are damaged", t.Context(), replica.ErrDamaged, api.ErrUnavailable},
+		{"no such file", t.Context(), replica.ErrUnknown, api.ErrNotFound},
+		{"no such range", t.Context(), replica.ErrRange, api.ErrInvalid},
+		{"the reader has gone away", gone, context.Canceled, context.Canceled},
+	} {
+		if err := a.explainOpen(tt.ctx, tt.err); !errors.Is(err, tt.want) {
+			t.Errorf("a get when %s: %v", tt.what, err)
+		}
+	}
+}
 
 func TestWhatACrashLeftOfAnUploadIsRemoved(t *testing.T) {
 	dir := t.TempDir()

@@ -150,14 +150,34 @@ func (c *crawls) bringIn(ctx context.Context, r *crawling, log *slog.Logger) (fi
 // enteredLimit is how long a file waits for this node to be sure whether the archive has it already.
 const enteredLimit = 3 * time.Second
 
-// entered reports whether the archive has the name, as far as a quorum that answers soon can tell.
+// entered reports whether the archive has the file, as far as a quorum that answers soon can tell: there is a verified
+// copy, or this node's outbox keeps the bytes that it counts on. A name that the archive merely knows is not enough.
 func (n *Node) entered(ctx context.Context, name catalog.FileName) bool {
-	if n.archived(name) {
+	if n.keptSafe(name) {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, enteredLimit)
 	defer cancel()
-	return n.raft.Linear(ctx) == nil && n.archived(name)
+	return n.raft.Linear(ctx) == nil && n.keptSafe(name)
+}
+
+func (n *Node) keptSafe(name catalog.FileName) (safe bool) {
+	err := n.raft.View(func(v catalog.View) error {
+		f, err := v.File(name)
+		if err != nil {
+			return err
+		}
+		if f.Removed != 0 {
+			safe = true // nobody wants its bytes any more
+			return nil
+		}
+		holders, err := v.CoveringFile(&f)
+		for _, h := range holders {
+			safe = safe || !h.Source || h.Node == n.id && n.store.InOutbox(name)
+		}
+		return err
+	})
+	return err == nil && safe
 }
 
 // archived reports whether the catalog here knows the name.

@@ -35,6 +35,11 @@ func (s *Store) outboxPath(name catalog.FileName) string {
 	return filepath.Join(s.cfg.Outbox, string(name))
 }
 
+// InOutbox reports whether the outbox has bytes under the name.
+func (s *Store) InOutbox(name catalog.FileName) bool {
+	return checkName(name) == nil && isFile(s.outboxPath(name))
+}
+
 func (s *Store) notePath(name catalog.FileName) string {
 	return filepath.Join(s.cfg.Outbox, entryMark+string(name))
 }
@@ -193,8 +198,8 @@ func unchanged(before fs.FileInfo, path string, size int64) error {
 	return nil
 }
 
-// enter gives the bytes at the temporary name their name in the outbox, after their note; placed is false when the
-// same bytes were there already.
+// enter gives the bytes at the temporary name their name in the outbox, after their note; placed is false when a file of
+// the same size and digest was there already, whose place they take.
 func (s *Store) enter(temporary string, as catalog.Addition) (placed bool, err error) {
 	s.outbox.Lock()
 	defer s.outbox.Unlock()
@@ -207,7 +212,7 @@ func (s *Store) enter(temporary string, as catalog.Addition) (placed bool, err e
 		if kept.Size != as.Size || kept.SHA256 != as.SHA256 {
 			return false, ErrExists
 		}
-		return false, s.disk.Remove(temporary)
+		return false, s.disk.Rename(temporary, final) // just read, while the disk may have spoilt those from earlier
 	}
 	err = s.disk.WriteFile(s.notePath(as.Name), func(w io.Writer) error { return json.NewEncoder(w).Encode(as) })
 	if err != nil {

@@ -272,3 +272,42 @@ func TestPutRefusesBytesThatAreNotThosePromised(t *testing.T) {
 		}
 	}
 }
+
+// TestAFilePutAgainIsStored loses a file's source before there is a copy, or the bytes that the source keeps, and puts
+// the file again. The name must not be used up.
+func TestAFilePutAgainIsStored(t *testing.T) {
+	name := fileName(1)
+	for what, lose := range map[string]func(c *cluster){
+		"its source is lost": func(c *cluster) {
+			c.must(catalog.RemoveMember, catalog.MemberRemoval{ID: nodeID("sums-1"), Lost: true})
+		},
+		"the bytes at its source are spoilt": func(c *cluster) { flip(c.t, c.node("sums-1").r.store.outboxPath(name)) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, "north-1", "south-1", "sums-1")
+				path, b := sourceFile(t, 1, 1000)
+				again := "north-1"
+				c.node("sums-1").putInto("web", name, path)
+				lose(c)
+				if what != "its source is lost" {
+					again = "sums-1"
+				}
+				running := []string{"north-1", "south-1"}
+				if again == "sums-1" {
+					running = append(running, again)
+				}
+				defer c.run(running...)()
+				fresh := filepath.Join(t.TempDir(), "again")
+				if err := os.WriteFile(fresh, b, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				c.node(again).putInto("web", name, fresh)
+				c.until("both replicas have copies", func(v catalog.View) bool {
+					f, err := v.File(name)
+					return err == nil && f.Copy("north").Good() && f.Copy("south").Good()
+				})
+			})
+		})
+	}
+}
