@@ -65,7 +65,7 @@ func (c crawlCmd) Run(a *app) (err error) {
 	if len(job.Seeds) == 0 {
 		return exitError{exitUsage, errors.New("nowhere to start: give URLs, or --seed-file")}
 	}
-	if err := job.Validate(); err != nil {
+	if err := a.checked(&job); err != nil {
 		return err
 	}
 	run := crawler.Config{Dir: c.Out, Job: job, From: c.From, Forget: c.Anew}

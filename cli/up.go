@@ -9,6 +9,8 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/crawler"
+	"holdfast/harvest"
 	"holdfast/node"
 )
 
@@ -27,7 +29,7 @@ func (upCmd) Help() string {
 }
 
 func (upCmd) exits() []string {
-	return []string{"0   interrupted, or with --once done", "1   failed; with --once, also when the crawl failed"}
+	return []string{"0   interrupted, or with --once done", "1   failed; with --once, also when the crawl failed or captured nothing"}
 }
 
 // upAnswer is what up says when the pages can be browsed.
@@ -39,7 +41,7 @@ type upAnswer struct {
 }
 
 func (c upCmd) Run(a *app) error {
-	settings, err := c.settings()
+	request, err := c.request(a)
 	if err != nil {
 		return err
 	}
@@ -62,10 +64,6 @@ func (c upCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	var request *api.JobRequest
-	if len(c.Seeds) > 0 {
-		request = &api.JobRequest{Name: "up", Seeds: c.Seeds, Settings: &api.Settings{Settings: settings}}
-	}
 	ctx, stop := context.WithCancel(a.ctx)
 	defer stop()
 	inner := *a
@@ -77,6 +75,22 @@ func (c upCmd) Run(a *app) error {
 		}
 		return err
 	})
+}
+
+// request is what to crawl, nil when nothing. It is checked, and what is missing is asked for, before anything is made.
+func (c upCmd) request(a *app) (*api.JobRequest, error) {
+	settings, err := c.settings()
+	if err != nil || len(c.Seeds) == 0 {
+		return nil, err
+	}
+	job := harvest.Job{Name: "up", Seeds: c.Seeds, Settings: settings}
+	if err := a.checked(&job); err != nil {
+		return nil, err
+	}
+	if err := crawler.Check(job); err != nil {
+		return nil, err
+	}
+	return &api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}, nil
 }
 
 // archive lets the node crawl the request, waits until the files are stored and indexed, and says where to browse.
@@ -116,7 +130,9 @@ func (c upCmd) archive(a *app, cfg node.Config, request *api.JobRequest) error {
 		}
 	}
 	if err := a.answer(answer, func() error {
-		if j := answer.Job; j != nil {
+		if j := answer.Job; j != nil && j.State != catalog.JobDone {
+			fmt.Fprintf(a.stdout, "%s: %s\n", broughtIn(*j), j.Reason)
+		} else if j != nil {
 			fmt.Fprintf(a.stdout, "Archived %d documents, %s (%s).\n", j.Stats.Objects, size(j.Stats.Bytes), j.Stats.StopReason)
 		}
 		_, err := fmt.Fprintf(a.stdout, "Browse: %s/\nAPI:    %s (token in %s)\n", answer.Browse, answer.API, answer.Token)
@@ -128,6 +144,14 @@ func (c upCmd) archive(a *app, cfg node.Config, request *api.JobRequest) error {
 		return fmt.Errorf("job %d: %s: %s", j.ID, j.State, j.Reason)
 	}
 	return nil
+}
+
+// broughtIn says what a job that is not done has brought in.
+func broughtIn(j api.Job) string {
+	if j.Stats.Objects == 0 {
+		return "Nothing was archived"
+	}
+	return fmt.Sprintf("The crawl failed after %d documents, %s", j.Stats.Objects, size(j.Stats.Bytes))
 }
 
 // settled waits until all of the job's files are complete everywhere and no node has files left to index.

@@ -1,6 +1,8 @@
 package crawler
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -107,6 +109,27 @@ func (c *Crawl) AddSeeds(given []string, by string) (int64, error) {
 type SeedSummary struct {
 	Total, Captured int
 	Missed          []report.Seed // that were not captured, the first of them
+}
+
+// ErrNothing reports a crawl that captured none of its seeds.
+var ErrNothing = errors.New("no seed was captured")
+
+// Nothing reports whether no seed was captured.
+func (s SeedSummary) Nothing() bool { return s.Total > 0 && s.Captured == 0 }
+
+// Err is ErrNothing with the first seed and why it was not captured, when none was.
+func (s SeedSummary) Err() error {
+	switch {
+	case !s.Nothing():
+		return nil
+	case len(s.Missed) == 0:
+		return ErrNothing
+	}
+	first := fmt.Sprintf("%.200s: %s", s.Missed[0].URL, report.StatusText(s.Missed[0].Status))
+	if s.Total > 1 {
+		first += fmt.Sprintf("; %d seeds in all", s.Total)
+	}
+	return fmt.Errorf("%w: %s", ErrNothing, first)
 }
 
 // maxMissed is how many seeds that were not captured a summary names.

@@ -35,6 +35,9 @@ func (j *Job) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// ErrNoContact reports a job of other people's sites without an operator's contact. It comes with ErrInvalid.
+var ErrNoContact = errors.New("operator_contact: not given")
+
 // Validate tells whether the job can be crawled: it has a usable name, seeds, valid settings and,
 // where a seed is not on this machine, an operator's contact. A seed that is no URL, among others
 // that are, is not an error: the crawl logs it.
@@ -56,8 +59,8 @@ func (j Job) Validate() error {
 	}
 	for _, seed := range j.Seeds {
 		if host := seedHost(seed); host != "" && !IsLoopback(host) {
-			return fmt.Errorf("%w: operator_contact: not given, but seed %q is not on this machine; without a contact"+
-				" (an http(s) URL or an e-mail address that site owners can turn to) only loopback addresses are crawled", ErrInvalid, seed)
+			return fmt.Errorf("%w: %w: seed %.200q is not on this machine, and its owner must have an e-mail address or"+
+				" an http(s) URL to turn to", ErrInvalid, ErrNoContact, seed)
 		}
 	}
 	return nil

@@ -38,6 +38,9 @@ func (c *crawls) run(ctx context.Context, r *crawling) error {
 	if err != nil {
 		log.Error("crawl failed", "error", err)
 		end.Failed, end.Reason = true, err.Error()
+	} else if err := summary.Seeds.Err(); err != nil {
+		log.Warn("crawl captured nothing", "reason", err)
+		end.Failed, end.Reason = true, err.Error()
 	}
 	if r.dir != "" {
 		end.Stats.Files, err = c.bringIn(ctx, r, log)
