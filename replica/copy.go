@@ -100,16 +100,17 @@ func (p pipe) feed(ctx context.Context, free chan *[]byte, full chan<- block) er
 	return context.Cause(ctx)
 }
 
-// hashFile reads the file at path from the disk and returns its size and SHA-256.
+// hashFile reads the file at path from the disk and returns its size and SHA-256, or what readFault makes of the error.
 func (s *Store) hashFile(ctx context.Context, path string, limit *limiter) (int64, catalog.Digest, error) {
-	b, err := openBytes(path)
+	b, err := s.open(path)
 	if err != nil {
-		return 0, catalog.Digest{}, err
+		return 0, catalog.Digest{}, readFault(err)
 	}
 	defer b.Close()
 	adviseCold(b.File)
 	defer adviseDone(b.File)
-	return s.hash(ctx, b, limit)
+	size, digest, err := s.hash(ctx, b, limit)
+	return size, digest, readFault(err)
 }
 
 // hash reads r to its end and returns the number of bytes and their SHA-256. It does not hash beside reading:

@@ -15,7 +15,8 @@ import (
 func heldAs(f catalog.File) Held { return Held{Name: f.Name, Size: f.Size, SHA256: f.SHA256} }
 
 // copyFile makes a verified copy of an owed file in its place: from what lies there, from this node's own
-// outbox, or from other nodes. Bytes that turn out bad are set aside first.
+// outbox, or from other nodes. Bytes that turn out bad are set aside first, and so are bytes that cannot be read, when
+// there is a source for others.
 func (r *Replica) copyFile(ctx context.Context, t task) error {
 	want := heldAs(t.file)
 	if t.moving && r.store.Has(want.Name) {
@@ -26,7 +27,7 @@ func (r *Replica) copyFile(ctx context.Context, t task) error {
 	case err == nil:
 		t.done.Store(want.Size)
 		return nil
-	case errors.Is(err, ErrDamaged):
+	case errors.Is(err, ErrDamaged), r.store.lost(want.Name, err) && len(t.sources) > 0:
 		if err := r.store.Quarantine(want.Name, err.Error()); err != nil {
 			return err
 		}
@@ -40,13 +41,17 @@ func (r *Replica) copyFile(ctx context.Context, t task) error {
 }
 
 // ownCopy places bytes that this node's outbox has, read again from the disk: under a second name, or copied
-// to another disk. Without them, or when they are not the wanted ones, the answer is ErrNotHere.
+// to another disk. Without them, or when they are not the wanted ones or cannot be read, the answer is ErrNotHere.
 func (s *Store) ownCopy(ctx context.Context, want Held) error {
 	path := s.outboxPath(want.Name)
 	if !isFile(path) {
 		return ErrNotHere
 	}
 	size, digest, err := s.hashFile(ctx, path, nil)
+	if errors.Is(err, errUnreadable) {
+		s.log.Error("bytes in the outbox cannot be read", "file", want.Name, "err", err)
+		return ErrNotHere
+	}
 	if err != nil {
 		return fmt.Errorf("copy %s from the outbox: %w", want.Name, err)
 	}
@@ -62,7 +67,7 @@ func (s *Store) ownCopy(ctx context.Context, want Held) error {
 	if err := s.placeLink(want, path); !cannotLink(err) {
 		return err
 	}
-	b, err := openBytes(path)
+	b, err := s.open(path)
 	if err != nil {
 		return err
 	}

@@ -216,6 +216,9 @@ func (r *Replica) mendLoose(ctx context.Context, name catalog.FileName) (reporte
 	}
 	defer r.pulls.end(name)
 	err = r.store.Vouch(ctx, heldAs(f))
+	if r.store.lost(name, err) {
+		return r.doubt(ctx, name, corruptFinding(name, catalog.Digest{}))
+	}
 	if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNotHere) {
 		return false, err
 	}

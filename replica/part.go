@@ -51,9 +51,30 @@ func (s *Store) receive(ctx context.Context, want Held) (*part, error) {
 		release()
 		return nil, errors.Join(err, p.file.Close())
 	}
-	if err := p.recall(ctx); err != nil {
+	if err := p.recall(ctx); err != nil && ctx.Err() != nil {
 		return nil, errors.Join(err, p.close())
+	} else if err != nil { // what an earlier try left is not worth more than a new beginning
+		s.log.Warn("part of a copy cannot be read and is dropped", "file", want.Name, "err", err)
+		return s.receiveAfresh(p)
 	}
+	return p, nil
+}
+
+// receiveAfresh opens the part again without its bytes, in another place of the disk.
+func (s *Store) receiveAfresh(p *part) (_ *part, err error) {
+	err = errors.Join(p.early.Close(), p.file.Close(), s.drop(p.path))
+	if err == nil {
+		p.file, err = s.disk.Open(p.path)
+	}
+	if err != nil {
+		p.release()
+		return nil, err
+	}
+	if p.early, err = os.Open(p.path); err != nil {
+		p.release()
+		return nil, errors.Join(err, p.file.Close())
+	}
+	p.sum, p.resumed = sha256.New(), false
 	return p, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"syscall"
 	"time"
 
 	"holdfast/catalog"
@@ -169,7 +168,8 @@ func (p *passing) examine(ctx context.Context, f catalog.File) (*catalog.Finding
 	var err error
 	got.Size, got.SHA256, err = p.store.hashFile(ctx, p.store.Path(f.Name), p.pace)
 	switch {
-	case errors.Is(err, syscall.EIO): // the disk has lost it
+	case p.store.lost(f.Name, err):
+		p.log.Error("a copy cannot be read", "file", f.Name, "err", err)
 		got.SHA256 = catalog.Digest{}
 	case err != nil && !p.store.Has(f.Name):
 		return compare(want, got, false), nil

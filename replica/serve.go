@@ -93,16 +93,24 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 	}
 	var err error
 	if h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil); err != nil {
+		if r.store.Has(name) && r.store.lost(name, err) {
+			r.doubtful(ctx, corruptFinding(name, catalog.Digest{}))
+		}
 		return h, fmt.Errorf("checksum of %s for %s: %w", name, from, err)
 	}
 	f, good, err := r.mine(name)
 	if err != nil || !good || h == heldAs(f) || !r.store.Has(name) {
 		return h, nil
 	}
-	if _, err := r.doubt(ctx, name, corruptFinding(name, h.SHA256)); err != nil {
-		r.log.Warn("bad copy could not be reported", "file", name, "err", err)
-	}
+	r.doubtful(ctx, corruptFinding(name, h.SHA256))
 	return h, nil
+}
+
+// doubtful reports a finding on this node's copy as well as that can be done now.
+func (r *Replica) doubtful(ctx context.Context, finding catalog.Finding) {
+	if _, err := r.doubt(ctx, finding.Name, finding); err != nil {
+		r.log.Warn("bad copy could not be reported", "file", finding.Name, "err", err)
+	}
 }
 
 // Verify reads this node's copy of the file again and reports what it finds, right or wrong, to the catalog

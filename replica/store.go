@@ -39,6 +39,7 @@ type Store struct {
 	roots  []*root
 	shards [catalog.Shards]shard
 	blocks sync.Pool // of *[]byte, blockSize each
+	open   func(path string) (*Bytes, error)
 
 	mu      sync.Mutex
 	loose   map[catalog.FileName]struct{} // in a shard's folder without a line in its manifest
@@ -84,6 +85,7 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 		cfg: cfg, disk: d, log: log,
 		loose: make(map[catalog.FileName]struct{}), missing: make(map[catalog.FileName]struct{}),
 	}
+	s.open = openBytes
 	s.blocks.New = func() any { b := make([]byte, blockSize); return &b }
 	for _, dir := range []string{cfg.Incoming, cfg.Outbox, cfg.Quarantine} {
 		if err := d.MkdirAll(dir); err != nil {
@@ -207,11 +209,11 @@ func (s *Store) Open(name catalog.FileName) (*Bytes, error) {
 		return nil, fmt.Errorf("open file: %w: %w", ErrNotHere, err)
 	}
 	if !s.isLoose(name) {
-		if b, err := openBytes(s.Path(name)); !errors.Is(err, fs.ErrNotExist) {
+		if b, err := s.open(s.Path(name)); !errors.Is(err, fs.ErrNotExist) {
 			return b, err
 		}
 	}
-	b, err := openBytes(s.outboxPath(name))
+	b, err := s.open(s.outboxPath(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("open %s: %w", name, ErrNotHere)
 	}

@@ -1,0 +1,36 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"holdfast/catalog"
+)
+
+// errUnreadable marks an error of reading a file's own bytes that trying again soon will not mend: the disk has lost
+// them, or keeps them from us. To the archive such a copy is worth what a wrong one is.
+var errUnreadable = errors.New("the bytes cannot be read")
+
+// readFault marks err with errUnreadable if it is about the file's bytes: not if this process or the machine merely ran out
+// of something. A file that is not there has no bytes.
+func readFault(err error) error {
+	if err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnreadable) {
+		return err
+	}
+	for _, other := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EINTR, syscall.EAGAIN, syscall.ETIMEDOUT,
+		context.Canceled, context.DeadlineExceeded, ErrNotMounted} {
+		if errors.Is(err, other) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", errUnreadable, err)
+}
+
+// lost reports whether err, of reading a copy in its shard, is about this copy alone: its bytes cannot be read, while the
+// disk that they lie on is there.
+func (s *Store) lost(name catalog.FileName, err error) bool {
+	return errors.Is(err, errUnreadable) && s.reachable(name) == nil
+}
