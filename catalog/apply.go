@@ -28,6 +28,8 @@ func handlerOf(kind Kind) handler {
 		return with(raiseLevel)
 	case RaiseEpoch:
 		return with(raiseEpoch)
+	case SetClock:
+		return with(setClock)
 	case SetReplica:
 		return with(setReplica)
 	case SetCollection:
@@ -233,7 +235,7 @@ func (s *state) attempt(c *Command) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.at, s.node, s.actor = max(clock, c.At), c.Node, c.Actor
+	s.at, s.stamp, s.node, s.actor = max(clock, c.At), c.At, c.Node, c.Actor
 	if s.actor == "" {
 		s.actor = string(c.Node)
 	}

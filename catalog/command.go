@@ -41,6 +41,11 @@ const (
 	RevokeAccess  Kind = "access.revoke"  // Named
 )
 
+// The commands of level 2 that are about the layout and the clock.
+const (
+	SetClock Kind = "cluster.clock" // ClockChange
+)
+
 // MaxItems bounds the items of one command; MaxBytes its encoded size.
 const (
 	MaxItems = 100
@@ -106,6 +111,8 @@ func LevelOf(kind Kind) (int, bool) {
 // levelOf returns the level that brought a command. A kind that is not listed came with level 1.
 func levelOf(kind Kind) int {
 	switch kind {
+	case SetClock:
+		return 2
 	default:
 		return 1
 	}
@@ -129,6 +136,11 @@ type LevelChange struct {
 type EpochChange struct {
 	Epoch  uint64 `json:"epoch"`
 	Reason string `json:"reason"`
+}
+
+// ClockChange sets the catalog's clock back to the leader's time, after a clock that was wrong has put it far ahead.
+type ClockChange struct {
+	Ahead int64 `json:"ahead"` // how many milliseconds it was ahead when the leader looked
 }
 
 // Named names a token to revoke.

@@ -4,12 +4,6 @@ import "fmt"
 
 // What only the tests look at.
 
-// Clock returns the time of the last command.
-func (v View) Clock() (Time, error) {
-	t, _, err := get[Time](v.rec, keyClock)
-	return t, err
-}
-
 // MemberByName returns the member of that name, or ErrNotFound.
 func (v View) MemberByName(name string) (Member, error) {
 	id, err := found1(get[NodeID](v.rec, keyName(name)))

@@ -13,6 +13,7 @@ type state struct {
 	tx      Tx
 	changed staged
 	at      Time // never before the clock
+	stamp   Time // the leader's, whatever the clock
 	index   uint64
 	actor   string
 	node    NodeID // who asks; empty when not said

@@ -33,6 +33,12 @@ func found1[T any](v T, there bool, err error) (T, error) {
 // Cluster returns the cluster's own record; ErrNotFound before it was founded.
 func (v View) Cluster() (Cluster, error) { return found1(get[Cluster](v.rec, keyCluster)) }
 
+// Clock returns the time of the last command that was carried out.
+func (v View) Clock() (Time, error) {
+	t, _, err := get[Time](v.rec, keyClock)
+	return t, err
+}
+
 // Members returns all members by id.
 func (v View) Members() ([]Member, error) { return list[Member](v.rec, PrefixMembers, "", 0) }
 

@@ -8,8 +8,11 @@ import (
 	"holdfast/catalog"
 )
 
+// aheadMost is how far the stamp of a pass may be ahead of this node's clock: no clock that is trusted is further off.
+const aheadMost = catalog.Time(time.Minute / time.Millisecond)
+
 // AuditsDue lists at most n shards with files that node self holds and whose last pass ended longer ago than
-// every: those never passed first, then the oldest.
+// every: those never passed first, then the oldest. A pass that is to end in the future, by a clock that was wrong, is none.
 func AuditsDue(view catalog.View, self catalog.NodeID, now catalog.Time, every time.Duration, n int) ([]catalog.Shard, error) {
 	h, err := holderOf(view, self)
 	if err != nil {
@@ -25,7 +28,7 @@ func AuditsDue(view catalog.View, self catalog.NodeID, now catalog.Time, every t
 	}
 	ended := make(map[catalog.Shard]catalog.Time, len(passes))
 	for _, p := range passes {
-		if p.Node == self { // a new holder looks for itself
+		if p.Node == self && p.Ended <= now+aheadMost { // a new holder looks for itself
 			ended[p.Shard] = p.Ended
 		}
 	}

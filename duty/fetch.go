@@ -34,6 +34,25 @@ type Page struct {
 	Stuck   int            // files looked at that no living node has good bytes of
 }
 
+// Clock is the time as a duty goes by it.
+type Clock struct {
+	Now catalog.Time
+	// Seen returns when the node first saw a stamp of the file's copy that lies in the future: a clock that was wrong
+	// has made it, and the pause that begins with it is counted from then. nil: such a stamp is taken for long past.
+	Seen func(name catalog.FileName, tries int, stamp catalog.Time) catalog.Time
+}
+
+// began returns when a pause that the stamp begins has begun by this clock.
+func (c Clock) began(name catalog.FileName, tries int, stamp catalog.Time) catalog.Time {
+	switch {
+	case stamp <= c.Now:
+		return stamp
+	case c.Seen == nil:
+		return 0
+	}
+	return min(c.Seen(name, tries, stamp), c.Now)
+}
+
 // wait notes that something is due at the time.
 func (p *Page) wait(at catalog.Time) {
 	if p.Wake == 0 || at < p.Wake {
@@ -67,7 +86,7 @@ func (h *holder) holds(s catalog.Shard) bool { return h.layout[s].Holder == h.se
 // copy of, and lists those whose turn it is and that a living node has, its nearest first: self (the file is
 // its own as the source), its replica, its place, other places. A file that is here already (a crash came
 // before the report) is listed as any other: it needs only to be verified and reported.
-func Fetches(view catalog.View, self catalog.NodeID, alive Alive, now catalog.Time, after catalog.Cursor, n int) (Page, error) {
+func Fetches(view catalog.View, self catalog.NodeID, alive Alive, clock Clock, after catalog.Cursor, n int) (Page, error) {
 	h, err := holderOf(view, self)
 	if err != nil || h.replica.Kind != catalog.Bitarchive {
 		return Page{Next: after, Done: true}, err
@@ -78,13 +97,13 @@ func Fetches(view catalog.View, self catalog.NodeID, alive Alive, now catalog.Ti
 		if err != nil {
 			break
 		}
-		err = h.consider(view, &page, &files[i], alive, now)
+		err = h.consider(view, &page, &files[i], alive, clock)
 	}
 	return page, err
 }
 
 // consider lists one owed file, or notes why not.
-func (h *holder) consider(view catalog.View, page *Page, f *catalog.File, alive Alive, now catalog.Time) error {
+func (h *holder) consider(view catalog.View, page *Page, f *catalog.File, alive Alive, clock Clock) error {
 	c := f.Copy(h.replica.Name)
 	if c == nil {
 		return nil
@@ -97,16 +116,18 @@ func (h *holder) consider(view catalog.View, page *Page, f *catalog.File, alive 
 		page.Stuck++
 		return nil
 	}
-	due := c.Since + catalog.Time(Pause(c.Tries).Milliseconds())
+	due := clock.began(f.Name, c.Tries, c.Since) + catalog.Time(Pause(c.Tries).Milliseconds())
 	if c.Tries == 0 {
 		due = 0
 		if h.onlyFar(sources) {
-			if due, err = h.turn(view, f); err != nil {
+			turn, err := h.turn(view, f)
+			if err != nil {
 				return err
 			}
+			due = clock.began(f.Name, 0, f.Added) + catalog.Time(turn.Milliseconds())
 		}
 	}
-	if due > now {
+	if due > clock.Now {
 		page.wait(due)
 		return nil
 	}
@@ -132,9 +153,9 @@ func (h *holder) onlyFar(sources []catalog.Holding) bool {
 	})
 }
 
-// turn returns when the replica may begin to fetch a new file from its source: the replicas begin one after
-// the other, in an order that differs per file, so that those behind find a copy nearer than the source.
-func (h *holder) turn(view catalog.View, f *catalog.File) (catalog.Time, error) {
+// turn returns how long after a new file's entry the replica may begin to fetch it from its source: the replicas begin one
+// after the other, in an order that differs per file, so that those behind find a copy nearer than the source.
+func (h *holder) turn(view catalog.View, f *catalog.File) (time.Duration, error) {
 	own := rank(string(f.Name), string(h.replica.Name))
 	before := 0
 	for i := range f.Copies {
@@ -151,7 +172,7 @@ func (h *holder) turn(view catalog.View, f *catalog.File) (catalog.Time, error) 
 		}
 	}
 	each := turn + time.Duration(f.Size>>20)*turnPerMiB
-	return f.Added + catalog.Time(time.Duration(before)*min(each, longestTurn)/time.Millisecond), nil
+	return time.Duration(before) * min(each, longestTurn), nil
 }
 
 // sources returns the living nodes that have good bytes of the file, nearest first.
@@ -189,7 +210,7 @@ func (h *holder) distance(s catalog.Holding) int {
 // ChecksumFetches looks at the next n files behind the cursor that node self, a holder of a checksum replica,
 // owes a record of. A file is recorded once a bitarchive replica has verified it, so that the record is not
 // its source's word alone.
-func ChecksumFetches(view catalog.View, self catalog.NodeID, now catalog.Time, after catalog.Cursor, n int) (Page, error) {
+func ChecksumFetches(view catalog.View, self catalog.NodeID, clock Clock, after catalog.Cursor, n int) (Page, error) {
 	h, err := holderOf(view, self)
 	if err != nil || h.replica.Kind != catalog.Checksum {
 		return Page{Next: after, Done: true}, err
@@ -200,12 +221,12 @@ func ChecksumFetches(view catalog.View, self catalog.NodeID, now catalog.Time, a
 		if err != nil {
 			break
 		}
-		err = h.considerRecord(view, &page, &files[i], now)
+		err = h.considerRecord(view, &page, &files[i], clock)
 	}
 	return page, err
 }
 
-func (h *holder) considerRecord(view catalog.View, page *Page, f *catalog.File, now catalog.Time) error {
+func (h *holder) considerRecord(view catalog.View, page *Page, f *catalog.File, clock Clock) error {
 	c := f.Copy(h.replica.Name)
 	if c == nil {
 		return nil
@@ -218,7 +239,8 @@ func (h *holder) considerRecord(view catalog.View, page *Page, f *catalog.File, 
 		page.Stuck++
 		return nil
 	}
-	if due := c.Since + catalog.Time(Pause(c.Tries).Milliseconds()); c.Tries > 0 && due > now {
+	due := clock.began(f.Name, c.Tries, c.Since) + catalog.Time(Pause(c.Tries).Milliseconds())
+	if c.Tries > 0 && due > clock.Now {
 		page.wait(due)
 		return nil
 	}

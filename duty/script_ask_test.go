@@ -102,10 +102,10 @@ func (s *script) ask(args []string) []string {
 	v := s.view()
 	switch args[0] {
 	case "fetches": // fetches NODE [n]
-		page, err := duty.Fetches(v, id(args[1]), s.alive, s.stamp(), catalog.Cursor{}, count(args, 2))
+		page, err := duty.Fetches(v, id(args[1]), s.alive, duty.Clock{Now: s.stamp(), Seen: s.seen}, catalog.Cursor{}, count(args, 2))
 		return s.page(page, err)
 	case "records":
-		page, err := duty.ChecksumFetches(v, id(args[1]), s.stamp(), catalog.Cursor{}, 100)
+		page, err := duty.ChecksumFetches(v, id(args[1]), duty.Clock{Now: s.stamp(), Seen: s.seen}, catalog.Cursor{}, 100)
 		return s.page(page, err)
 	case "releases":
 		names, _, err := duty.ReleasesDue(v, id(args[1]), "", 100)

@@ -97,11 +97,21 @@ type script struct {
 	dead  map[string]bool              //
 	free  map[string]int64             //
 	heard map[catalog.NodeID]time.Time // by the leader
+	saw   map[string]catalog.Time      // stamps in the future, and when they were first seen
 }
 
 func newScript(t *testing.T) *script {
 	return &script{mem: &mem{values: map[string][]byte{}}, t: t, now: time.UnixMilli(1_000_000), dead: map[string]bool{},
-		free: map[string]int64{}, heard: map[catalog.NodeID]time.Time{}}
+		free: map[string]int64{}, heard: map[catalog.NodeID]time.Time{}, saw: map[string]catalog.Time{}}
+}
+
+// seen returns when a stamp in the future was first seen.
+func (s *script) seen(name catalog.FileName, tries int, stamp catalog.Time) catalog.Time {
+	key := fmt.Sprint(name, tries, stamp)
+	if _, there := s.saw[key]; !there {
+		s.saw[key] = s.stamp()
+	}
+	return s.saw[key]
 }
 
 func key(name string) []byte {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,8 +31,7 @@ func (a audits) Start(ctx context.Context, name catalog.ReplicaName, actor strin
 	if err != nil {
 		return api.Audit{}, err
 	}
-	id := time.Now().UTC().Format("20060102150405.000")
-	id = strings.Replace(id, ".", "", 1) + "-" + a.n.cfg.Name
+	id := strings.ToLower(rand.Text()[:12]) + "-" + a.n.cfg.Name // no time: clocks step, and two may ask at once
 	a.n.log.Info("audit starts", "audit", id, "replica", name, "by", actor)
 	begun := 0
 	for _, part := range a.ask(ctx, members, auditRequest{Act: "start", ID: id}) {

@@ -26,11 +26,11 @@ type duties struct {
 func (d *duties) Fetches(after catalog.Cursor, n int) ([]replica.Fetch, catalog.Cursor, error) {
 	var page duty.Page
 	err := d.n.raft.View(func(v catalog.View) (err error) {
-		now := catalog.At(time.Now())
+		clock := d.n.clock()
 		if d.kind == catalog.Checksum {
-			page, err = duty.ChecksumFetches(v, d.n.id, now, after, n)
+			page, err = duty.ChecksumFetches(v, d.n.id, clock, after, n)
 		} else {
-			page, err = duty.Fetches(v, d.n.id, d.n.isAlive, now, after, n)
+			page, err = duty.Fetches(v, d.n.id, d.n.isAlive, clock, after, n)
 		}
 		return err
 	})
@@ -41,7 +41,7 @@ func (d *duties) Fetches(after catalog.Cursor, n int) ([]replica.Fetch, catalog.
 		return nil, after, fmt.Errorf("find owed copies: %w", err)
 	}
 	if page.Wake != 0 {
-		d.wakeAt(page.Wake.Std())
+		d.wakeIn(page.Wake.Std().Sub(d.n.clocks.now()))
 	}
 	out := make([]replica.Fetch, 0, len(page.Fetches))
 	for _, f := range page.Fetches {
@@ -57,19 +57,20 @@ func (d *duties) Fetches(after catalog.Cursor, n int) ([]replica.Fetch, catalog.
 	return out, page.Next, nil
 }
 
-// wakeAt rings at the time, or sooner when it was to ring sooner: what is owed is asked for in pages, each with a time
-// of its own, and all of it anew after a ring.
-func (d *duties) wakeAt(at time.Time) {
+// wakeIn rings after the pause, or sooner when it was to ring sooner: what is owed is asked for in pages, each with a time
+// of its own, and all of it again after a ring.
+func (d *duties) wakeIn(pause time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	pause = max(pause, 50*time.Millisecond)
+	at := time.Now().Add(pause)
 	if d.timer != nil && d.due.After(time.Now()) {
 		if d.due.Before(at) {
 			return
 		}
 		d.timer.Stop()
 	}
-	pause := max(time.Until(at), 50*time.Millisecond)
-	d.due, d.timer = time.Now().Add(pause), time.AfterFunc(pause, d.n.bell.ring)
+	d.due, d.timer = at, time.AfterFunc(pause, d.n.bell.ring)
 }
 
 // Releases returns names behind the given one whose bytes this node may ask to release.
@@ -119,7 +120,7 @@ func (d *duties) Audits() (shards []catalog.Shard, err error) {
 		return nil, nil
 	}
 	err = d.n.raft.View(func(v catalog.View) error {
-		shards, err = duty.AuditsDue(v, d.n.id, catalog.At(time.Now()), every, catalog.Shards)
+		shards, err = duty.AuditsDue(v, d.n.id, catalog.At(d.n.clocks.now()), every, catalog.Shards)
 		return err
 	})
 	if errors.Is(err, catalog.ErrNotFound) {

@@ -15,7 +15,7 @@ func TestTheFirstOfAllPagesWakes(t *testing.T) {
 		for _, pages := range [][]time.Duration{{time.Second, time.Hour}, {time.Hour, time.Second, 2 * time.Second}} {
 			began := time.Now()
 			for _, pause := range pages {
-				d.wakeAt(began.Add(pause))
+				d.wakeIn(pause)
 			}
 			<-rings
 			if took := time.Since(began); took != time.Second {

@@ -49,7 +49,7 @@ func (n *Node) look() (problems []string, outbox int) {
 	}
 	alive := n.alive()
 	err := n.raft.View(func(v catalog.View) error {
-		found, err := ailing(v, n.id, func(id catalog.NodeID) bool { return alive[id] }, catalog.At(time.Now()))
+		found, err := ailing(v, n.id, func(id catalog.NodeID) bool { return alive[id] }, n.clock())
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (n *Node) look() (problems []string, outbox int) {
 }
 
 // ailing says which of the copies that the node owes come to nothing, and which disputes nobody but a human decides.
-func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, now catalog.Time) ([]string, error) {
+func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, clock duty.Clock) ([]string, error) {
 	m, err := v.Member(self)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, now catalog.T
 		f := &failed[0]
 		out = append(out, fmt.Sprintf("%d copies owed here have failed and are tried again, among them %s: %s", len(failed), f.Name, f.Copy(m.Replica).Reason))
 	}
-	page, err := duty.Fetches(v, self, alive, now, catalog.Cursor{}, healthPage)
+	page, err := duty.Fetches(v, self, alive, clock, catalog.Cursor{}, healthPage)
 	if err != nil {
 		return nil, err
 	}

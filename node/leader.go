@@ -28,7 +28,7 @@ func (n *Node) lead(ctx context.Context) error {
 		news := n.changed.C()
 		switch {
 		case !n.raft.IsLeader():
-			since = time.Time{}
+			since, n.clockDuty = time.Time{}, clockDuty{}
 		case since.IsZero():
 			since = time.Now()
 			n.log.Info("this node leads")
@@ -53,7 +53,7 @@ func (n *Node) lead(ctx context.Context) error {
 // leaderRound does each duty once; what is left is done in the next round.
 func (n *Node) leaderRound(ctx context.Context, since time.Time) error {
 	lose := func(ctx context.Context) error { return n.loseJobs(ctx, since) }
-	return inTurn(ctx, n.placeShards, n.fillReplicas, n.judge, lose)
+	return inTurn(ctx, n.keepClock, n.placeShards, n.fillReplicas, n.judge, lose)
 }
 
 // inTurn does each duty, whether or not those before it could be done.

@@ -2,13 +2,11 @@ package node
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
 	"holdfast/catalog"
 	"holdfast/gossip"
-	"holdfast/peer"
 )
 
 // factsEvery is how often this node tells the others anew how it stands.
@@ -65,20 +63,6 @@ func (n *Node) alive() map[catalog.NodeID]bool {
 }
 
 func (n *Node) isAlive(id catalog.NodeID) bool { return n.alive()[id] }
-
-// skew returns how far this node's clock is ahead of the members' median, as the clocks stood when the nodes connected.
-func (n *Node) skew() time.Duration {
-	offsets := []time.Duration{0}
-	heard := map[peer.ID]bool{}
-	for _, l := range n.peer.Stats().Links {
-		if !heard[l.Peer] {
-			heard[l.Peer] = true
-			offsets = append(offsets, l.Clock)
-		}
-	}
-	slices.Sort(offsets)
-	return -offsets[len(offsets)/2]
-}
 
 // changes lets many wait for the next change.
 type changes struct {

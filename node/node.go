@@ -49,19 +49,22 @@ type Node struct {
 	pacer   *pace.Pacer
 	local   catalog.AccessToken
 
-	paceHome *pace.Home
-	trusting sync.Mutex // one change of what is known at a time
-	known    atomic.Pointer[known]
-	others   atomic.Pointer[[]string]
-	coverage atomic.Pointer[coverage]
-	bell     *bell    // rings when something is due that the catalog does not tell
-	changed  *changes // gossip has news
-	doubts   *doubts
-	told     map[duty.Undecided]bool // by the leader's part alone: disputed copies that were logged as undecided
-	newer    chan uint64             // a higher epoch that a member told of
-	refused  refused
-	health   health
-	closers  []func() error
+	paceHome  *pace.Home
+	trusting  sync.Mutex // one change of what is known at a time
+	known     atomic.Pointer[known]
+	others    atomic.Pointer[[]string]
+	coverage  atomic.Pointer[coverage]
+	bell      *bell    // rings when something is due that the catalog does not tell
+	changed   *changes // gossip has news
+	doubts    *doubts
+	clocks    *clocks
+	pauses    *pauses
+	clockDuty clockDuty               // of the leader's part alone
+	told      map[duty.Undecided]bool // by the leader's part alone: disputed copies that were logged as undecided
+	newer     chan uint64             // a higher epoch that a member told of
+	refused   refused
+	health    health
+	closers   []func() error
 }
 
 // ErrRunning reports that another process runs on the node's folder.
@@ -71,7 +74,7 @@ var ErrRunning = errors.New("another process runs on this folder")
 // is to be followed by Run, which closes what New opened.
 func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
 	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: disk.New(), started: time.Now(), ready: make(chan struct{}),
-		bell: newBell(), changed: newChanges(), doubts: newDoubts(), newer: make(chan uint64, 1)}
+		bell: newBell(), changed: newChanges(), doubts: newDoubts(), clocks: newClocks(), pauses: newPauses(), newer: make(chan uint64, 1)}
 	if err := cfg.checkAgreed(); err != nil {
 		return nil, err
 	}
@@ -144,7 +147,7 @@ func (n *Node) openPeer(k known) error {
 
 func (n *Node) openState() error {
 	cfg := n.cfg.raft(n.id)
-	cfg.Alive, cfg.Skew = n.alive, n.skew
+	cfg.Alive, cfg.Skew, cfg.Now = n.alive, n.clocks.skew, n.clocks.wall
 	carrier := raftCarrier{n.peer}
 	var err error
 	if n.raft, err = raft.Open(cfg, n.disk, carrier, carrier, n.log); err != nil {
@@ -231,6 +234,7 @@ func (n *Node) handle() {
 	answer(p, indexCall, n.serveIndex)
 	answer(p, digestCall, n.serveDigest)
 	answer(p, membersCall, n.serveMembers)
+	answer(p, clockCall, n.clocks.serve)
 	answer(p, paceCall, n.servePace)
 	answer(p, orderCall, n.serveOrder)
 }
@@ -259,6 +263,7 @@ func (n *Node) Run(ctx context.Context) error {
 		{"gossip", n.gossip.Run},
 		{"trust", n.trust},
 		{"acquaint", n.acquaint},
+		{"clocks", n.timekeeper().run},
 		{"epoch", n.yield},
 		{"announce", n.announce},
 		{"news", n.news},

@@ -63,8 +63,8 @@ func (s self) Status(context.Context) api.NodeStatus {
 	if !r.Quorum {
 		out.Problems = append(out.Problems, "no quorum: the cluster can decide nothing until most of its voters reach each other")
 	}
-	if off := n.skew(); off.Abs() > maxSkew {
-		out.Problems = append(out.Problems, fmt.Sprintf("the clock is %v off the members' median: this node does not lead until it is set", off.Round(time.Second)))
+	if off := n.clocks.skew(); off.Abs() > maxSkew {
+		out.Problems = append(out.Problems, fmt.Sprintf("the clock is %v ahead of the members' median: this node does not lead until it is set", off.Round(time.Second)))
 	}
 	if n.indexer != nil {
 		if _, failed, _, _ := n.indexer.status(); len(failed) > 0 {

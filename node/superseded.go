@@ -43,6 +43,9 @@ func (c Config) supersede(d disk.Disk, epoch uint64) error {
 // onPeer is told what happens to the connections.
 func (n *Node) onPeer(e peer.Event) {
 	n.refused.note(e)
+	if e.Kind == peer.EventConnected {
+		n.clocks.connected()
+	}
 	if e.Kind == peer.EventNewerEpoch {
 		select {
 		case n.newer <- e.Epoch:

@@ -51,23 +51,29 @@ func (n *Node) lead(ctx context.Context, r *hraft.Raft, trans hraft.Transport) {
 
 // skewed gives the leadership away when this node's clock is too far off, and reports whether it is.
 func (n *Node) skewed(r *hraft.Raft, complained bool) bool {
-	if n.cfg.Skew == nil {
+	off := n.clockOff(r)
+	if off == 0 {
 		return false
-	}
-	skew := n.cfg.Skew()
-	if skew.Abs() <= maxSkew {
-		return false
-	}
-	if len(n.voters(r)) < 2 {
-		return false // nobody else may lead
 	}
 	if !complained {
-		n.log.Error("this node's clock is off: it does not lead", "by", skew)
+		n.log.Error("this node's clock is off: it does not lead", "by", off)
 	}
 	if err := n.resign(r); err != nil {
 		n.log.Info("the leadership could not be handed over yet", "error", err)
 	}
 	return true
+}
+
+// clockOff returns how far this node's clock is from the members' median when that is too far to lead and stamp
+// commands, else 0. An only voter leads whatever its clock says, for nobody else may.
+func (n *Node) clockOff(r *hraft.Raft) time.Duration {
+	if n.cfg.Skew == nil {
+		return 0
+	}
+	if off := n.cfg.Skew(); off.Abs() > maxSkew && len(n.voters(r)) > 1 {
+		return off
+	}
+	return 0
 }
 
 // voters returns who votes by the latest configuration.

@@ -165,12 +165,17 @@ func (n *Node) submitOne(c catalog.Command) answer {
 	defer n.gate.leave()
 	n.turnstile.enter()
 	defer n.turnstile.leave()
-	c.At = catalog.At(time.Now())
+	r := n.raft.Load()
+	c.At = catalog.At(n.cfg.Now())
+	// Behind the stamp: a clock that steps between the two is found out, and one that steps later has done no harm.
+	if off := n.clockOff(r); off != 0 {
+		return answer{err: fmt.Errorf("%w: this node's clock is %v off", errAgain, off)}
+	}
 	data, err := command(c)
 	if err != nil {
 		return answer{err: err}
 	}
-	return answerOf(n.raft.Load().Apply(data, n.timing.quorum))
+	return answerOf(r.Apply(data, n.timing.quorum))
 }
 
 // answerOf waits for an entry to be applied or refused by Raft.

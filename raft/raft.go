@@ -50,7 +50,8 @@ type Config struct {
 	Grace       time.Duration                  // how long a voter may be lost before it is replaced, 2 min by default
 	TrailingMiB int                            // Raft log kept behind a marker, 1024 by default
 	Alive       func() map[catalog.NodeID]bool // who gossip thinks is alive; advice; nil: everyone
-	Skew        func() time.Duration           // this clock against the members' median; nil: none
+	Skew        func() time.Duration           // how far this clock is ahead of the members' median now; nil: none
+	Now         func() time.Time               // the clock that commands are stamped by; nil: the machine's
 }
 
 // timing are the times and amounts a node goes by.
@@ -178,6 +179,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.TrailingMiB <= 0 {
 		c.TrailingMiB = 1024
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	return c
 }

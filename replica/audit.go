@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -155,16 +156,23 @@ func (one *Audit) copy() Audit {
 	return c
 }
 
+// nextID returns a number above all that were given here: ids need no clock. Ids from before were times, and are numbers too.
+// The caller holds mu.
+func (a *audits) nextID() string {
+	last := uint64(0)
+	for _, one := range a.all {
+		if n, err := strconv.ParseUint(one.ID, 10, 64); err == nil {
+			last = max(last, n)
+		}
+	}
+	return fmt.Sprintf("%017d", last+1)
+}
+
 // add begins an audit and forgets the oldest ended ones.
 func (a *audits) add(one *Audit) (Audit, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	at := one.Began
-	for taken := true; taken; at = at.Add(time.Millisecond) {
-		stamp := at.UTC().Format("20060102150405.000")
-		one.ID = stamp[:14] + stamp[15:]
-		taken = slices.ContainsFunc(a.all, func(b *Audit) bool { return b.ID >= one.ID })
-	}
+	one.ID = a.nextID()
 	if err := a.save(one); err != nil {
 		return Audit{}, err
 	}
