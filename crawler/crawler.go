@@ -56,9 +56,10 @@ type Crawl struct {
 	log       *slog.Logger
 	now       func() time.Time // what the windows of sheets are seen by
 	plan      atomic.Pointer[plan]
-	changing  sync.Mutex // of those who change the settings
-	treating  sync.Mutex // of those who have queues treated by them
-	seeds     []string   // in normal form
+	changing  sync.Mutex               // of those who change the settings
+	treating  sync.Mutex               // of those who have queues treated by them
+	windows   atomic.Pointer[[]string] // the windows of sheets that were open when queues were last treated by them
+	seeds     []string                 // in normal form
 	scope     *scope.Scope
 	canon     *scope.Canonicalizer
 	known     *knownLinks
@@ -134,14 +135,17 @@ var ErrRuns = errors.New("another process crawls in this folder")
 // New opens the crawl in cfg.Dir, or begins it. What a killed process left is put in order: torn WARC
 // files are salvaged, what they hold is accounted for, the logs are cut to match. After an
 // error nothing stays open; after ErrRuns the other's crawl is as it was.
-func New(cfg Config) (crawl *Crawl, err error) {
+func New(cfg Config) (crawl *Crawl, err error) { return newAt(cfg, time.Now) }
+
+// newAt is New with the clock that the windows of sheets are seen by.
+func newAt(cfg Config, now func() time.Time) (crawl *Crawl, err error) {
 	if err := errors.Join(cfg.Job.Validate(), Check(cfg.Job)); err != nil {
 		return nil, err
 	}
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, now: time.Now, state: Preparing, unhanded: map[string]*handover{}, known: newKnownLinks(),
+	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, now: now, state: Preparing, unhanded: map[string]*handover{}, known: newKnownLinks(),
 		jar: fetch.NewJar(0), logins: fetch.NewLogins(nil), live: report.NewLive(), board: report.NewBoard(stageNames()...), workers: newWorkers(), browsers: newBrowsers(cfg.Dir), halted: make(chan struct{}), wishes: make(chan chan struct{})}
 	if err := c.follow(cfg.Job.Settings); err != nil {
 		return nil, err

@@ -36,8 +36,16 @@ func start(t testing.TB, cfg Config) *live {
 	return begin(t, c)
 }
 
+// begin lets an opened crawl run. It ends with the test, also after a failure: nothing of it lives on in the next one.
 func begin(t testing.TB, c *Crawl) *live {
 	l := &live{Crawl: c, t: t, ended: make(chan struct{})}
+	t.Cleanup(func() {
+		select {
+		case <-l.ended:
+		case <-time.After(time.Minute):
+			t.Error("the crawl does not end with its test")
+		}
+	})
 	go func() {
 		defer close(l.ended)
 		var err error

@@ -169,28 +169,32 @@ func (c *Crawl) settingsOfQueue(queue, uri string) *harvest.Settings {
 	return c.settingsOf(t)
 }
 
-// treatment is what decides how queues are treated now.
-func (c *Crawl) treatment() ([]byte, error) {
+// treatment is what decides how queues are treated now, and the windows of sheets that are open.
+func (c *Crawl) treatment() (treatment []byte, windows []string, err error) {
 	sheets := c.plan.Load().sheets
-	s := sheets.Base()
-	now, err := json.Marshal([]any{s.HostValence, s.SessionBudget, s.TotalBudget, s.Precedence, s.Redacted().Sheets, sheets.Windows(c.now())})
+	s, windows := sheets.Base(), sheets.Windows(c.now())
+	treatment, err = json.Marshal([]any{s.HostValence, s.SessionBudget, s.TotalBudget, s.Precedence, s.Redacted().Sheets, windows})
 	if err != nil {
-		return nil, fmt.Errorf("tell how queues are treated: %w", err)
+		return nil, nil, fmt.Errorf("tell how queues are treated: %w", err)
 	}
-	return now, nil
+	return treatment, windows, nil
 }
 
 // repolicy has the frontier treat its queues otherwise than it does, if they are to be.
 func (c *Crawl) repolicy(ctx context.Context) error {
 	c.treating.Lock()
 	defer c.treating.Unlock()
-	now, err := c.treatment()
+	now, windows, err := c.treatment()
 	if err != nil {
 		return err
 	}
 	before, err := c.frontier.Value(valuePolicy)
-	if err != nil || bytes.Equal(before, now) {
+	if err != nil {
 		return err
+	}
+	c.windows.Store(&windows)
+	if bytes.Equal(before, now) {
+		return nil
 	}
 	c.frontier.SetValue(valuePolicy, []byte("under way")) // begun anew if it is broken off
 	if err := c.frontier.Repolicy(ctx); err != nil {
@@ -205,7 +209,7 @@ func (c *Crawl) firstPolicy() error {
 	if before, err := c.frontier.Value(valuePolicy); err != nil || before != nil {
 		return err
 	}
-	now, err := c.treatment()
+	now, _, err := c.treatment()
 	if err != nil {
 		return err
 	}
@@ -213,13 +217,13 @@ func (c *Crawl) firstPolicy() error {
 	return nil
 }
 
-// watchWindows has the queues treated anew when the window of a sheet begins or ends.
+// watchWindows re-applies queue policy when a sheet's time window opens or closes. It compares with what the queues were
+// last treated by: a window that changed before the first look is seen, too.
 func (c *Crawl) watchWindows(ctx context.Context, done <-chan struct{}) (err error) {
-	open := func() []string { return c.plan.Load().sheets.Windows(c.now()) }
-	before := open()
 	watch(done, limitPoll, func() {
-		if now := open(); err == nil && !slices.Equal(now, before) {
-			before, err = now, c.repolicy(ctx)
+		treated := c.windows.Load()
+		if err == nil && treated != nil && !slices.Equal(c.plan.Load().sheets.Windows(c.now()), *treated) {
+			err = c.repolicy(ctx)
 		}
 	})
 	if ctx.Err() != nil {

@@ -1,8 +1,10 @@
 package crawler
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,21 +22,15 @@ func TestWindowsOfSheetsReachTheQueues(t *testing.T) {
 	dir := t.TempDir()
 	var clock atomic.Pointer[time.Time]
 	set := func(hour int) { clock.Store(new(time.Date(2026, 3, 4, hour, 0, 0, 0, time.UTC))) }
-	open := func(seeded bool) *live {
-		c, err := New(Config{Dir: dir, Job: job, Node: "node1"})
+	open := func() *live {
+		c, err := newAt(Config{Dir: dir, Job: job, Node: "node1"}, func() time.Time { return *clock.Load() })
 		if err != nil {
 			t.Fatal(err)
-		}
-		c.now = func() time.Time { return *clock.Load() }
-		if seeded { // by the real time
-			if err := c.frontier.Repolicy(t.Context()); err != nil {
-				t.Fatal(err)
-			}
 		}
 		return begin(t, c)
 	}
 	set(21)
-	l := open(true)
+	l := open()
 	shown := func() string {
 		q := l.obey(harvest.Order{Act: harvest.ActQueues}).Queues[0]
 		return fmt.Sprint(q.InFlight, " ", q.Total, " ", q.Precedence)
@@ -69,7 +65,7 @@ func TestWindowsOfSheetsReachTheQueues(t *testing.T) {
 	l.obey(harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Millisecond)})
 	l.end()
 	set(23)
-	l = open(false)
+	l = open()
 	reaches("1 1000 1") // one slot, until it is known how long it has to rest
 	close(gate)
 	l.end()
@@ -113,13 +109,9 @@ func TestEndWhileQueuesAreTreated(t *testing.T) {
 	job.Settings.Sheets = []harvest.Sheet{{Name: "night", From: "22:00", Until: "06:00", Settings: patch("precedence", 7)}}
 	dir := t.TempDir()
 	day, night := time.Date(2026, 3, 4, 21, 0, 0, 0, time.UTC), time.Date(2026, 3, 4, 22, 0, 0, 0, time.UTC)
-	c, err := New(Config{Dir: dir, Job: job, Node: "node1"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	looked, ending := make(chan struct{}), make(chan struct{})
 	var dusk atomic.Bool
-	c.now = func() time.Time {
+	c, err := newAt(Config{Dir: dir, Job: job, Node: "node1"}, func() time.Time {
 		if !dusk.Load() {
 			return day
 		}
@@ -129,13 +121,15 @@ func TestEndWhileQueuesAreTreated(t *testing.T) {
 		}
 		<-ending
 		return night
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	c.Pause("none is to be fetched")
 	l := begin(t, c)
-	until(t, "it is known how queues are treated", func() bool {
-		known, err := l.frontier.Value(valuePolicy)
-		return err == nil && strings.HasSuffix(string(known), "null]")
-	})
+	end := sync.OnceFunc(func() { close(ending) })
+	t.Cleanup(end)
+	until(t, "the queues are treated as by day", func() bool { return c.windows.Load() != nil })
 	dusk.Store(true)
 	<-looked
 	l.Stop("over")
@@ -144,14 +138,13 @@ func TestEndWhileQueuesAreTreated(t *testing.T) {
 		defer l.mu.Unlock()
 		return l.deaf
 	})
-	close(ending)
+	end()
 	if sum := l.end(); sum.Reason != "over" || sum.Counters.Queued != int64(len(job.Seeds)) {
 		t.Errorf("%+v", sum)
 	}
-	if c, err = New(Config{Dir: dir, Job: job, Node: "node1"}); err != nil {
+	if c, err = newAt(Config{Dir: dir, Job: job, Node: "node1"}, func() time.Time { return night }); err != nil {
 		t.Fatal(err)
 	}
-	c.now = func() time.Time { return night }
 	c.Pause("none is to be fetched")
 	l = begin(t, c)
 	until(t, "all queues are treated as at night", func() bool {
@@ -168,4 +161,36 @@ func TestEndWhileQueuesAreTreated(t *testing.T) {
 	})
 	l.Stop("over")
 	l.end()
+}
+
+// A window that opens between the treatment of the queues as the crawl begins and the first look at the clock after it
+// reaches the queues: it is not missed until it closes.
+func TestWindowOpensBeforeTheFirstLook(t *testing.T) {
+	t.Parallel()
+	job := newJob("http://127.0.0.1/")
+	job.Settings.Sheets = []harvest.Sheet{{Name: "night", From: "22:00", Until: "06:00", Settings: patch("precedence", 7)}}
+	var night atomic.Bool
+	c, err := newAt(Config{Dir: t.TempDir(), Job: job, Node: "node1"}, func() time.Time {
+		if night.Load() {
+			return time.Date(2026, 3, 4, 22, 0, 0, 0, time.UTC)
+		}
+		return time.Date(2026, 3, 4, 21, 0, 0, 0, time.UTC)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.repolicy(t.Context()); err != nil { // as Run does
+		t.Fatal(err)
+	}
+	night.Store(true)
+	done, watched := make(chan struct{}), make(chan error)
+	go func() { watched <- c.watchWindows(t.Context(), done) }()
+	until(t, "the queues are treated as at night", func() bool {
+		known, err := c.frontier.Value(valuePolicy)
+		return err == nil && strings.Contains(string(known), `["night"]`)
+	})
+	close(done)
+	if err := errors.Join(<-watched, c.close()); err != nil {
+		t.Error(err)
+	}
 }

@@ -2,8 +2,11 @@ package frontier
 
 import (
 	"errors"
+	cmdline "flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -94,12 +97,13 @@ func (m *model) queue() (string, *modelQueue) {
 	return name, m.queues[name]
 }
 
-// some returns a URI of the queue, or nil.
-func (q *modelQueue) some() *modelURI {
-	for _, u := range q.uris {
-		return u
+// some returns a URI of the queue, or nil. The same seed picks the same one: a map has no order.
+func (m *model) some(q *modelQueue) *modelURI {
+	if len(q.uris) == 0 {
+		return nil
 	}
-	return nil
+	urls := slices.Sorted(maps.Keys(q.uris))
+	return q.uris[urls[m.rnd.IntN(len(urls))]]
 }
 
 func (m *model) must(err error) {
@@ -221,7 +225,7 @@ func (m *model) steer() {
 	filter := QueueFilter{Name: name}
 	ctx := m.t.Context()
 	var err error
-	u := q.some()
+	u := m.some(q)
 	switch m.rnd.IntN(9) {
 	case 0:
 		_, err = m.f.Freeze(ctx, filter)
@@ -286,21 +290,40 @@ func (m *model) reopen() {
 	}
 }
 
+// seeds is how many seeds TestAgainstModel runs, and firstSeed is the first of them.
+var (
+	seeds     = cmdline.Int("seeds", 6, "number of seeds that the frontier is compared with its model for")
+	firstSeed = cmdline.Uint64("seed", 1, "first of these seeds")
+)
+
 // The frontier keeps the rules of a plain model: order, slots and their rests, budgets, states, live operations.
+// A seed repeats a run exactly: go test -run TestAgainstModel -seed N -seeds 1. `make fuzz` takes random ones.
 func TestAgainstModel(t *testing.T) {
-	for _, active := range []int{2, 6} {
-		t.Run(fmt.Sprint(active, " active"), func(t *testing.T) {
-			for round := range 5 {
-				seed := uint64(time.Now().UnixNano())
-				t.Logf("round %d, seed %d", round, seed)
-				runModel(t, active, rand.New(rand.NewPCG(seed, 3)))
-			}
-		})
+	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
+		for _, active := range []int{2, 6} {
+			t.Run(fmt.Sprint("seed ", seed, ", ", active, " active"), func(t *testing.T) {
+				t.Parallel()
+				runModel(t, active, seed)
+			})
+		}
 	}
 }
 
-func runModel(t *testing.T, active int, rnd *rand.Rand) {
-	m := &model{t: t, rnd: rnd, now: time.UnixMilli(time.Now().UnixMilli()), queues: map[string]*modelQueue{}, finished: map[string]bool{}}
+// FuzzAgainstModel compares the frontier with its model for random seeds.
+func FuzzAgainstModel(f *testing.F) {
+	f.Add(uint64(1), false)
+	f.Fuzz(func(t *testing.T, seed uint64, many bool) {
+		active := 2
+		if many {
+			active = 6
+		}
+		runModel(t, active, seed)
+	})
+}
+
+func runModel(t *testing.T, active int, seed uint64) {
+	rnd := rand.New(rand.NewPCG(seed, 3))
+	m := &model{t: t, rnd: rnd, now: time.UnixMilli(1_800_000_000_000), queues: map[string]*modelQueue{}, finished: map[string]bool{}}
 	for i := range 6 {
 		m.queues[fmt.Sprintf("h%d", i)] = &modelQueue{uris: map[string]*modelURI{}, valence: 1 + i%3}
 	}

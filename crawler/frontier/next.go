@@ -196,7 +196,7 @@ func (f *Frontier) schedule(q *queue) {
 		f.sleep(q, at)
 	default:
 		if q.list == inReady {
-			q.list = nowhere
+			f.ready.remove(q)
 		}
 		f.snoozed.put(q, at)
 	}
@@ -206,6 +206,8 @@ func (f *Frontier) schedule(q *queue) {
 // unlist takes a queue out of the list it is in.
 func (f *Frontier) unlist(q *queue) {
 	switch q.list {
+	case inReady:
+		f.ready.remove(q)
 	case inSnoozed:
 		f.snoozed.remove(q)
 	case inStarved:

@@ -2,6 +2,7 @@ package frontier
 
 import (
 	"container/heap"
+	"container/list"
 	"slices"
 	"sort"
 	"time"
@@ -76,8 +77,9 @@ type queue struct {
 	site     string // that it was asked for; "": it depends on none
 	some     string // a URI of it, if one is known
 	list     listed
-	slot     int       // in snoozed
-	at       time.Time // its time there
+	turn     *list.Element // in ready
+	slot     int           // in snoozed
+	at       time.Time     // its time there
 
 	dirty   uint64 // number of the batch that is going to write it
 	hard    bool   // more than its count changed
@@ -226,35 +228,32 @@ func (q *queue) due(now time.Time) (n int) {
 	return n
 }
 
-// fifo is the queues that are ready, first come first served. One whose list is another by now has left it.
-type fifo struct {
-	list []*queue
-	from int
-}
+// fifo is the queues that are ready, first come first served. What leaves it is not in it any more: its length is
+// how many queues are ready.
+type fifo struct{ list list.List }
 
 func (l *fifo) push(q *queue) {
-	q.list = inReady
-	l.list = append(l.list, q)
+	q.list, q.turn = inReady, l.list.PushBack(q)
 }
 
+// remove takes a queue out that is in it.
+func (l *fifo) remove(q *queue) {
+	l.list.Remove(q.turn)
+	q.list, q.turn = nowhere, nil
+}
+
+// pop takes the first one out, nil if there is none.
 func (l *fifo) pop() *queue {
-	for l.from < len(l.list) {
-		q := l.list[l.from]
-		l.list[l.from] = nil
-		l.from++
-		if l.from > 1024 && l.from*2 > len(l.list) {
-			l.list = append(l.list[:0], l.list[l.from:]...)
-			l.from = 0
-		}
-		if q.list == inReady {
-			q.list = nowhere
-			return q
-		}
+	first := l.list.Front()
+	if first == nil {
+		return nil
 	}
-	return nil
+	q := first.Value.(*queue)
+	l.remove(q)
+	return q
 }
 
-func (l *fifo) len() int { return len(l.list) - l.from }
+func (l *fifo) len() int { return l.list.Len() }
 
 // wakeHeap is the queues that rest, the first to wake up first.
 type wakeHeap []*queue
