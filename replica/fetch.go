@@ -19,9 +19,6 @@ func heldAs(f catalog.File) Held { return Held{Name: f.Name, Size: f.Size, SHA25
 // there is a source for others.
 func (r *Replica) copyFile(ctx context.Context, t task) error {
 	want := heldAs(t.file)
-	if t.moving && r.store.Has(want.Name) {
-		return nil
-	}
 	err := r.store.Vouch(ctx, want)
 	switch {
 	case err == nil:

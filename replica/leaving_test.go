@@ -1,8 +1,12 @@
 package replica
 
 import (
+	"bytes"
 	"encoding/json"
+	"path/filepath"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"holdfast/catalog"
@@ -65,7 +69,12 @@ func TestAShardThatComesStraightBackKeepsItsFiles(t *testing.T) {
 // provesAgain moves the shard back and reports whether the node would prove that it has all of it.
 func provesAgain(n *node, file catalog.FileName) bool {
 	n.assign("north", "north-1", int(file.Shard()), int(file.Shard())+1)
-	_, complete, _, err := n.r.walkShard(n.t.Context(), file.Shard(), make(chan task, 1))
+	work := make(chan task, 1)
+	_, complete, _, err := n.r.walkShard(n.t.Context(), file.Shard(), work)
+	if err == nil && len(work) > 0 { // what lies here is read first
+		n.r.carry(n.t.Context(), <-work)
+		_, complete, _, err = n.r.walkShard(n.t.Context(), file.Shard(), work)
+	}
 	if err != nil {
 		n.t.Error(err)
 	}
@@ -98,4 +107,37 @@ func pullsAgain(n *node, file catalog.FileName) bool {
 	delete(n.r.pulls.later, file) // its pause since the first copy
 	n.r.carry(n.t.Context(), task{n.r.pulls.start(owed[0].File, false), owed[0].Sources})
 	return len(n.r.reports.in) > 0
+}
+
+// TestAMoveReadsWhatLayThere moves a shard to a node that has its files from earlier, listed in their manifest, with a bit
+// of one flipped. The good copy must not be given up for it.
+func TestAMoveReadsWhatLayThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := runCluster(t, "north-1", "south-1", "north-2")
+		first, second := c.node("north-1"), c.node("north-2")
+		names := first.putSome(4, 3000)
+		c.complete(names...)
+		for i, name := range names[:2] {
+			if err := keep(second.r.store, string(name), content(uint64(i), 3000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		flip(t, second.r.store.Path(names[0]))
+		c.assign("north", "north-2", 0, catalog.Shards)
+		c.until("the shards are north-2's and nothing is left to release", func(v catalog.View) bool {
+			layout, err := v.Layout("north")
+			left, err2 := v.Left(nodeID("north-1"))
+			return err == nil && err2 == nil && len(left) == 0 &&
+				!slices.ContainsFunc(layout, func(p catalog.Placement) bool { return p.Holder != nodeID("north-2") })
+		})
+		for i, name := range names {
+			if !bytes.Equal(read(t, second.r.store, string(name)), content(uint64(i), 3000)) {
+				t.Errorf("the replica has other bytes of %s, and counts them", name)
+			}
+		}
+		aside, err := filepath.Glob(filepath.Join(second.dir, "quarantine", "*.reason"))
+		if err != nil || len(aside) != 1 {
+			t.Errorf("quarantine: %v, %v", aside, err)
+		}
+	})
 }

@@ -21,6 +21,7 @@ func (r *Replica) walkMoving(ctx context.Context, work chan<- task) (rested time
 	if err != nil {
 		return rested, err
 	}
+	r.proved.keep(moves.In)
 	type proof struct {
 		shard catalog.Shard
 		root  catalog.Root
@@ -48,7 +49,9 @@ func (r *Replica) walkMoving(ctx context.Context, work chan<- task) (rested time
 }
 
 // walkShard compares one shard that moves here with what is on disk, and returns the root of the files when none is
-// missing. What has another digest than the archive's file of its name is set aside. This node is the shard's next.
+// missing and the bytes of all were read. Those that lay here from earlier are handed out to be read, as those that are
+// missing are to be fetched. What has another digest than the archive's file of its name is set aside. This node is the
+// shard's next.
 func (r *Replica) walkShard(ctx context.Context, shard catalog.Shard, work chan<- task) (root catalog.Root, complete bool, rested time.Time, err error) {
 	r.leaving.pass(shard)
 	held, err := r.list(shard)
@@ -65,11 +68,11 @@ func (r *Replica) walkShard(ctx context.Context, shard catalog.Shard, work chan<
 			return root, false, rested, err
 		}
 		h, ok := onDisk[f.Name]
-		if ok && h == heldAs(f) {
+		if ok && h == heldAs(f) && (r.sums != nil || r.proved.has(h)) {
 			root = root.Add(catalog.RootOf(h.Name, h.Size, h.SHA256))
 			continue
 		}
-		if ok {
+		if ok && h != heldAs(f) {
 			if err := r.setAside(h); err != nil {
 				return root, false, rested, err
 			}

@@ -315,6 +315,9 @@ func (r *Replica) carry(ctx context.Context, t task) {
 		rep.State, rep.Reason = catalog.UploadFailed, err.Error()
 	}
 	if t.moving {
+		if err == nil {
+			r.proved.add(heldAs(t.file))
+		}
 		r.pulls.end(name)
 		return
 	}

@@ -117,6 +117,7 @@ type Replica struct {
 	pending             *pending
 	audits              *audits
 	leaving             *leaving
+	proved              *proved
 }
 
 // New returns the replica of a node; Run makes it work. sums is nil but for a node of a checksum replica,
@@ -133,7 +134,7 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 		cfg: cfg, store: store, sums: sums, peers: peers, catalog: cat, duties: duties, log: log,
 		bulk: make(slots, cfg.Serves), reads: make(slots, 16*cfg.Serves), hashes: make(slots, cfg.Serves),
 		bandwidth: newLimiter(cfg.Bandwidth), pace: newLimiter(cfg.AuditRate),
-		sources: newSources(), pulls: newPulls(), pending: newPending(), leaving: new(leaving),
+		sources: newSources(), pulls: newPulls(), pending: newPending(), leaving: new(leaving), proved: newProved(),
 	}
 	r.reports = newReporter(r.proposeReports, log)
 	var err error
