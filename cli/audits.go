@@ -63,10 +63,22 @@ func waitAudit(ctx context.Context, a *app, client *api.Client, audit api.Audit)
 		}
 		audit = now
 		shown.set(audit.Files, audit.Total)
+		shown.on(atWork(audit))
 		return audit.State == "done" || audit.State == "stopped", nil
 	})
 	shown.end(err == nil)
 	return audit, err
+}
+
+// atWork names the nodes that have not finished.
+func atWork(audit api.Audit) string {
+	var names []string
+	for _, n := range audit.Nodes {
+		if n.State == "running" {
+			names = append(names, n.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func showAudit(a *app, audit api.Audit) error {

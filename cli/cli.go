@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -159,7 +160,11 @@ func (a *app) end(err error) int {
 	if errors.Is(err, errNo) || errors.As(err, &e) && e.err == nil {
 		return code
 	}
-	fmt.Fprintln(a.stderr, "holdfast:", err)
+	text := err.Error()
+	if code == exitInterrupted {
+		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
+	}
+	fmt.Fprintln(a.stderr, "holdfast:", text)
 	return code
 }
 

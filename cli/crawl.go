@@ -153,12 +153,17 @@ func crawl(a *app, dir string, run *crawler.Crawl) (crawled, error) {
 	ctx, stop := context.WithCancel(a.ctx)
 	progress := a.bars()
 	bar := progress.count("crawl", 0)
+	begun := run.Progress()
+	bar.from(begun.Finished, begun.Discovered)
 	shown := make(chan struct{})
 	go func() {
 		defer close(shown)
 		_ = every(ctx, 200*time.Millisecond, func() (bool, error) { // ends with ctx
 			p := run.Progress()
 			bar.set(p.Finished, p.Discovered)
+			if bar != nil {
+				bar.on(atNow(run.Obey(ctx, harvest.Order{Act: harvest.ActLive})))
+			}
 			return false, nil
 		})
 	}()

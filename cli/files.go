@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -27,107 +26,6 @@ type fileCmd struct {
 	Show   fileShowCmd   `cmd:"" help:"Show a file and its copies."`
 	Verify fileVerifyCmd `cmd:"" help:"Re-read every copy of a file where it lies."`
 	Remove fileRemoveCmd `cmd:"" help:"Remove a file for ever; its name stays as a tombstone."`
-}
-
-type filePutCmd struct {
-	Paths      []string      `arg:"" name:"path" help:"Files; each keeps its base name."`
-	Collection string        `help:"What they belong to; default: the cluster's first collection."`
-	Wait       time.Duration `help:"Wait so long until every replica has a verified copy." placeholder:"TIME"`
-}
-
-func (filePutCmd) exits() []string {
-	return []string{"0   all are in the archive", "1   a file could not be read, was refused, or is not everywhere after --wait; the others are in"}
-}
-
-func (c filePutCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		var files []api.File
-		var failures []error
-		for _, path := range c.Paths {
-			f, err := c.put(ctx, a, client, path)
-			if err != nil {
-				failures = append(failures, fmt.Errorf("put %s: %w", path, err))
-				if errors.Is(err, api.ErrUnavailable) || errors.Is(err, api.ErrNoQuorum) || ctx.Err() != nil {
-					break
-				}
-				continue
-			}
-			files = append(files, f)
-		}
-		if c.Wait > 0 {
-			ctx, cancel := context.WithTimeout(ctx, c.Wait)
-			defer cancel()
-			for i := range files {
-				if err := every(ctx, 200*time.Millisecond, func() (done bool, err error) {
-					files[i], err = client.File(ctx, string(files[i].Name))
-					return files[i].Complete, err
-				}); err != nil {
-					failures = append(failures, fmt.Errorf("wait for %s: %w", files[i].Name, err))
-					break
-				}
-			}
-		}
-		if len(files) == 0 && !a.JSON {
-			return errors.Join(failures...)
-		}
-		return errors.Join(append(failures, fileTable(a, files))...)
-	})
-}
-
-// put hashes the file first, so that the archive refuses it if it changes on the way.
-func (c filePutCmd) put(ctx context.Context, a *app, client *api.Client, path string) (api.File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return api.File{}, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return api.File{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return api.File{}, errors.New("not a regular file")
-	}
-	progress := a.bars()
-	defer progress.wait()
-	hashing := progress.bytes("hash "+filepath.Base(path), info.Size())
-	h := sha256.New()
-	n, err := io.Copy(h, hashing.reader(&interruptible{ctx, f}))
-	hashing.end(err == nil)
-	if err != nil {
-		return api.File{}, err
-	}
-	sending := progress.bytes("send "+filepath.Base(path), n)
-	put, err := client.Put(ctx, api.Upload{Name: filepath.Base(path), Collection: c.Collection, Size: n, SHA256: fmt.Sprintf("%x", h.Sum(nil)),
-		Open: func() (io.ReadCloser, error) {
-			sending.set(0, n)
-			again, err := os.Open(path)
-			if err != nil {
-				return nil, err
-			}
-			return struct {
-				io.Reader
-				io.Closer
-			}{sending.reader(again), again}, nil
-		}})
-	sending.end(err == nil)
-	if errors.Is(err, api.ErrDigest) {
-		err = fmt.Errorf("the file changed while it was put: %w", err)
-	}
-	return put, err
-}
-
-// interruptible ends reading when the context ends.
-type interruptible struct {
-	ctx  context.Context
-	from io.Reader
-}
-
-func (r *interruptible) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.from.Read(p)
 }
 
 func fileTable(a *app, files []api.File) error {
@@ -219,7 +117,7 @@ func (c fileGetCmd) save(ctx context.Context, a *app, client *api.Client, out st
 	progress := a.bars()
 	defer progress.wait()
 	getting := progress.bytes("get "+c.Name, file.Size)
-	getting.set(begun, file.Size)
+	getting.from(begun, file.Size)
 	content := api.Content{Size: file.Size}
 	if err = content.SHA256.UnmarshalText([]byte(file.SHA256)); err == nil && begun < file.Size {
 		writers := []io.Writer{part, h}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -141,12 +142,17 @@ func waitJob(ctx context.Context, a *app, client *api.Client, id uint64) (job ap
 	progress := a.bars()
 	defer progress.wait()
 	shown := progress.count(fmt.Sprintf("job %d", id), 0)
+	var looked time.Time
 	err = every(ctx, 200*time.Millisecond, func() (bool, error) {
 		if job, err = client.Job(ctx, id); err != nil {
 			return false, err
 		}
 		if p := job.Progress; p != nil {
 			shown.set(p.Done+p.Failed, p.Discovered)
+			if shown != nil && time.Since(looked) > time.Second {
+				looked = time.Now()
+				shown.on(atNow(client.Order(ctx, id, harvest.Order{Act: harvest.ActLive})))
+			}
 		}
 		return ended(job), nil
 	})
@@ -155,6 +161,28 @@ func waitJob(ctx context.Context, a *app, client *api.Client, id uint64) (job ap
 	}
 	shown.end(err == nil)
 	return job, err
+}
+
+// atNow is the URL that a crawl has been at for longest, as far as it tells.
+func atNow(reply harvest.Reply, err error) string {
+	if err != nil || reply.Live == nil {
+		return ""
+	}
+	at, longest := "", harvest.Duration(-1)
+	for _, w := range reply.Live.Workers {
+		if w.URL != "" && w.For > longest {
+			at, longest = w.URL, w.For
+		}
+	}
+	return clip(at, 60)
+}
+
+// clip shortens a text for a line of progress.
+func clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n-1], "") + "…"
 }
 
 func ended(job api.Job) bool {

@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/vbauerster/mpb/v8"
-	"github.com/vbauerster/mpb/v8/decor"
-	"golang.org/x/term"
 
 	"holdfast/catalog"
 )
@@ -131,75 +127,4 @@ func yes(fact bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// bars are progress bars on stderr, on a terminal; elsewhere there are none.
-type bars struct{ progress *mpb.Progress }
-
-func (a *app) bars() bars {
-	f, ok := a.stderr.(*os.File)
-	if !ok || a.JSON || !term.IsTerminal(int(f.Fd())) {
-		return bars{}
-	}
-	return bars{mpb.NewWithContext(a.ctx, mpb.WithOutput(a.stderr), mpb.WithWidth(40))}
-}
-
-// bar is one bar; a nil bar takes all calls and shows nothing.
-type bar struct{ bar *mpb.Bar }
-
-// bytes adds a bar that counts bytes; count one that counts things.
-func (b bars) bytes(name string, total int64) *bar {
-	return b.add(name, total, decor.Counters(decor.SizeB1024(0), "% .1f / % .1f"))
-}
-
-func (b bars) count(name string, total int64) *bar {
-	return b.add(name, total, decor.CountersNoUnit("%d / %d"))
-}
-
-func (b bars) add(name string, total int64, counters decor.Decorator) *bar {
-	if b.progress == nil {
-		return nil
-	}
-	return &bar{b.progress.AddBar(total, mpb.PrependDecorators(decor.Name(name+" ")), mpb.AppendDecorators(counters))}
-}
-
-// set moves the bar.
-func (b *bar) set(done, total int64) {
-	if b != nil {
-		b.bar.SetTotal(max(total, done+1), false)
-		b.bar.SetCurrent(done)
-	}
-}
-
-// end completes the bar; without success it is left as it is.
-func (b *bar) end(done bool) {
-	switch {
-	case b == nil:
-	case done:
-		b.bar.SetTotal(b.bar.Current(), true)
-	default:
-		b.bar.Abort(false)
-	}
-}
-
-// reader counts what is read on the bar.
-func (b *bar) reader(r io.Reader) io.Reader {
-	if b == nil {
-		return r
-	}
-	return io.TeeReader(r, counter{b})
-}
-
-type counter struct{ bar *bar }
-
-func (c counter) Write(p []byte) (int, error) {
-	c.bar.bar.IncrBy(len(p))
-	return len(p), nil
-}
-
-// wait lets the last state be drawn.
-func (b bars) wait() {
-	if b.progress != nil {
-		b.progress.Wait()
-	}
 }

@@ -92,6 +92,7 @@ func (s *shelf) fill(a *app) error {
 	bar := progress.count("index", int64(len(s.paths)))
 	done := int64(0)
 	for name, path := range s.paths {
+		bar.on(name)
 		if err := s.index.Add(a.ctx, name, func() (io.ReadCloser, error) { return os.Open(path) }); err != nil {
 			bar.end(false)
 			return fmt.Errorf("index %s: %w", path, err)

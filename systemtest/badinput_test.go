@@ -119,7 +119,7 @@ func TestTruncatedWARC(t *testing.T) {
 	showsTorn(t, torn, base)
 
 	c := alone(t)
-	if _, err := c.Do(ctx, "north-1", "file", "put", torn); err != nil {
+	if _, err := c.Do(ctx, "north-1", "file", "put", "--copies", "0", torn); err != nil {
 		t.Fatalf("the archive keeps what it is given: %v", err)
 	}
 	must(t, 30*time.Second, "the node says that the file is damaged", func() error {
@@ -190,7 +190,7 @@ func TestFilesChangeWhileTheyArePut(t *testing.T) {
 			}
 			return errors.Join(tt.change(f), f.Close())
 		}
-		got := run(t, "file", "put", path, "--server", between, "--token", "@"+filepath.Join(c.Dir, "north-1", "identity", "api-token"))
+		got := run(t, "file", "put", "--copies", "0", path, "--server", between, "--token", "@"+filepath.Join(c.Dir, "north-1", "identity", "api-token"))
 		refuses(t, "put "+tt.name, got, 1, tt.name, "changed")
 		refusedBy(t, c, 1, []string{tt.name, "not found"}, "file", "show", tt.name)
 	}
@@ -208,7 +208,7 @@ func TestRefusals(t *testing.T) {
 	ctx := t.Context()
 	c := alone(t)
 	refusedBy(t, c, 1, []string{"nothing.warc.gz", "not found"}, "file", "get", "nothing.warc.gz", "-o", filepath.Join(t.TempDir(), "x"))
-	refusedBy(t, c, 1, []string{"no such file"}, "file", "put", filepath.Join(t.TempDir(), "nothing"))
+	refusedBy(t, c, 1, []string{"no such file"}, "file", "put", "--copies", "0", filepath.Join(t.TempDir(), "nothing"))
 	refusedBy(t, c, 1, []string{"another process"}, "start")
 	refuses(t, "wrong token", run(t, "status", "--server", "http://"+c.Address("north-1", "api"), "--token", "holdfast-local-wrong"), 1, "token")
 	refuses(t, "no token", run(t, "status", "--server", "http://"+c.Address("north-1", "api")), 1, "token")

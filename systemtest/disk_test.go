@@ -93,13 +93,13 @@ func TestFullDisk(t *testing.T) {
 	ctx := t.Context()
 	const reserve = 100 * mib
 	c, disk := smallDisk(t, "400M", reserve)
-	if _, err := c.Do(ctx, "north-1", "file", "put", write(t, "begin.bin", 1000)); err != nil {
+	if _, err := c.Do(ctx, "north-1", "file", "put", "--copies", "0", write(t, "begin.bin", 1000)); err != nil {
 		t.Fatal(err)
 	}
 	must(t, 60*time.Second, "a first file is complete", func() error { return isComplete(ctx, c, "north-1", "begin.bin") })
 	room := free(t, disk) - reserve
 	t.Logf("south-1 has room for %d MiB", room/mib)
-	if _, err := c.Do(ctx, "north-1", "file", "put", write(t, "large.bin", int(room+40*mib))); err != nil {
+	if _, err := c.Do(ctx, "north-1", "file", "put", "--copies", "0", write(t, "large.bin", int(room+40*mib))); err != nil {
 		t.Fatal(err)
 	}
 	must(t, 60*time.Second, "the copy fails for a clear reason", func() error {
@@ -114,14 +114,14 @@ func TestFullDisk(t *testing.T) {
 	}
 	for i := range 3 {
 		name := fmt.Sprintf("small-%d.bin", i)
-		if _, err := c.Do(ctx, "north-1", "file", "put", write(t, name, 2*mib)); err != nil {
+		if _, err := c.Do(ctx, "north-1", "file", "put", "--copies", "0", write(t, name, 2*mib)); err != nil {
 			t.Fatal(err)
 		}
 		must(t, 60*time.Second, name+" is complete", func() error { return isComplete(ctx, c, "south-1", name) })
 	}
 	// A file that its own node has no room for is refused at the door.
 	tooLarge := write(t, "refused.bin", int(room+40*mib))
-	if _, err := c.Do(ctx, "south-1", "file", "put", tooLarge); ExitCode(err) != 1 || !strings.Contains(err.Error(), "full") {
+	if _, err := c.Do(ctx, "south-1", "file", "put", "--copies", "0", tooLarge); ExitCode(err) != 1 || !strings.Contains(err.Error(), "full") {
 		t.Errorf("put at the full node: %v", err)
 	}
 	if left := free(t, disk); left < reserve {

@@ -238,7 +238,7 @@ func (s *siege) put(random *rand.Rand, name string, content []byte, begun func(n
 			begun(node, name)
 			s.mu.Unlock()
 		}
-		_, err := s.c.Do(s.t.Context(), node, "file", "put", path)
+		_, err := s.c.Do(s.t.Context(), node, "file", "put", "--copies", "0", path)
 		return err
 	})
 	if err != nil {

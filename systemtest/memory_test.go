@@ -66,7 +66,7 @@ func TestMemory(t *testing.T) {
 	check(t, c.JSON(t.Context(), &job, "south-1", append([]string{"job", "create", "--name", "memory", "--allow-private", "--min-delay", "0",
 		"--contact", "e2e@demo.test", "--nameserver", site.Nameserver}, site.Seeds...)...))
 	began := time.Now()
-	_, err = c.Do(t.Context(), "third-1", "file", "put", path)
+	_, err = c.Do(t.Context(), "third-1", "file", "put", "--copies", "0", path)
 	check(t, err)
 	t.Logf("a gibibyte was put in %.1f s", time.Since(began).Seconds())
 	_, err = c.Done(t.Context(), "north-1", job.ID, 2*time.Minute)

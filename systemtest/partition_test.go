@@ -283,7 +283,7 @@ func (p *partition) cutOff(host int, name string) {
 		t.Errorf("it took %v to say that there is no quorum", spent)
 	}
 	kept := "kept-" + name
-	if _, err := c.Do(ctx, alone, "file", "put", write(t, kept, 1000)); ExitCode(err) != 69 || !strings.Contains(err.Error(), "safe") {
+	if _, err := c.Do(ctx, alone, "file", "put", "--copies", "0", write(t, kept, 1000)); ExitCode(err) != 69 || !strings.Contains(err.Error(), "safe") {
 		t.Errorf("a file put without a quorum is to be kept: %v", err)
 	}
 	must(t, 20*time.Second, "the majority has a leader", func() error { _, err := oneLeader(ctx, c, others...); return err })
@@ -302,7 +302,7 @@ func (p *partition) cutOff(host int, name string) {
 	if alone != "third-1" {
 		p.replays(alone, host, p.site.pages-1)
 	}
-	if _, err := c.Do(ctx, others[0], "file", "put", write(t, name, 300_000)); err != nil {
+	if _, err := c.Do(ctx, others[0], "file", "put", "--copies", "0", write(t, name, 300_000)); err != nil {
 		t.Error(err)
 	}
 	for _, other := range others {

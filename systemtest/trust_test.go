@@ -138,7 +138,7 @@ func TestTrust(t *testing.T) {
 		return err
 	})
 	must(t, 30*time.Second, "it is turned away when it dials", func() error { return counted(ctx, c, "removed", "north-1", "south-1", "third-1") })
-	if _, err := c.Do(ctx, "north-1", "file", "put", write(t, "after.bin", 1000)); err != nil {
+	if _, err := c.Do(ctx, "north-1", "file", "put", "--copies", "0", write(t, "after.bin", 1000)); err != nil {
 		t.Fatal(err)
 	}
 	must(t, 60*time.Second, "the rest works on", func() error { return isComplete(ctx, c, "south-1", "after.bin") })
@@ -163,7 +163,7 @@ func TestRecover(t *testing.T) {
 	c := foundTrial(t, "", Three(loopback))
 	put := func(node, name string) {
 		t.Helper()
-		if _, err := c.Do(ctx, node, "file", "put", write(t, name, 100_000)); err != nil {
+		if _, err := c.Do(ctx, node, "file", "put", "--copies", "0", write(t, name, 100_000)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -251,7 +251,7 @@ func TestOutOnly(t *testing.T) {
 	c := foundTrial(t, "", append(Three(loopback), Spec{Name: "west-1", Replica: "west", Kind: "bitarchive", IP: "127.0.0.1", Extra: "out-only = true"}))
 	for _, node := range []string{"north-1", "west-1"} {
 		name := "from-" + node + ".bin"
-		if _, err := c.Do(ctx, node, "file", "put", write(t, name, 5*mib)); err != nil {
+		if _, err := c.Do(ctx, node, "file", "put", "--copies", "0", write(t, name, 5*mib)); err != nil {
 			t.Fatal(err)
 		}
 		must(t, 60*time.Second, name+" is everywhere", func() error { return isComplete(ctx, c, "south-1", name) })
@@ -275,7 +275,7 @@ func TestOutOnly(t *testing.T) {
 	if err := c.Start("south-1"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Do(ctx, "west-1", "file", "put", write(t, "again.bin", mib)); err != nil {
+	if _, err := c.Do(ctx, "west-1", "file", "put", "--copies", "0", write(t, "again.bin", mib)); err != nil {
 		t.Fatal(err)
 	}
 	must(t, 60*time.Second, "again.bin is everywhere", func() error { return isComplete(ctx, c, "south-1", "again.bin") })
@@ -292,7 +292,7 @@ func TestMovingShards(t *testing.T) {
 	ctx := t.Context()
 	c := foundTrial(t, "", Three(loopback))
 	names := []string{}
-	paths := []string{"file", "put"}
+	paths := []string{"file", "put", "--copies", "0"}
 	for i := range 60 {
 		names = append(names, fmt.Sprintf("moving-%02d.bin", i))
 		paths = append(paths, write(t, names[i], 50_000))
@@ -335,7 +335,7 @@ func TestMovingShards(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := c.Do(ctx, "third-1", "file", "put", write(t, "after.bin", 1000)); err != nil {
+	if _, err := c.Do(ctx, "third-1", "file", "put", "--copies", "0", write(t, "after.bin", 1000)); err != nil {
 		t.Fatal(err)
 	}
 	must(t, 60*time.Second, "and work on", func() error { return isComplete(ctx, c, "third-1", "after.bin") })
