@@ -1,3 +1,5 @@
+//go:build browser
+
 package crawler
 
 import (
@@ -42,9 +44,6 @@ func pictureSite(t *testing.T) *site {
 // A crawl that is killed while pages are in the browser loses nothing when it goes on, and records nothing twice but as a revisit;
 // its browsers die with it.
 func TestBrowserKill(t *testing.T) {
-	if !browserInstalled(t) {
-		return
-	}
 	s := pictureSite(t)
 	dir := t.TempDir()
 	for kill := range 4 {

@@ -1,3 +1,5 @@
+//go:build browser
+
 package crawler
 
 import (
@@ -70,9 +72,6 @@ func (p jobPace) end(l *live) {
 // What a page asks for in a browser takes turns at its host with the jobs of other nodes, one that had the host before and one that comes
 // to want it meanwhile: by the server's own log nobody comes within another's rest.
 func TestBrowserPoliteInCluster(t *testing.T) {
-	if !browserInstalled(t) {
-		return
-	}
 	const rest = 400 * time.Millisecond
 	shared, own := newSite(t), newSite(t)
 	seen := func(s *site, path string) bool { return s.counts()[path] > 0 }

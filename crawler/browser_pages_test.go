@@ -1,3 +1,5 @@
+//go:build browser
+
 package crawler
 
 import (
@@ -12,30 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/crawler/browser"
 	"holdfast/harvest"
 	"holdfast/warc"
 )
-
-// browserInstalled tells whether there is a Chromium: what needs one is tested where there is.
-func browserInstalled(t *testing.T) bool {
-	_, err := browser.Available()
-	if err != nil {
-		t.Log(err)
-	}
-	return err == nil
-}
-
-// browserJob is a job that loads HTML pages in a browser.
-func browserJob(seeds ...string) harvest.Job {
-	job := newJob(seeds...)
-	job.Settings.BrowserRules = []harvest.Rule{{Rule: "accept"}}
-	job.Settings.BrowserQuiet = harvest.Duration(300 * time.Millisecond)
-	job.Settings.BrowserTime = harvest.Duration(15 * time.Second)
-	return job
-}
-
-const redDot = `<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><rect width="10" height="10" fill="red"/></svg>`
 
 // scriptSite has a page all of whose content comes by script.
 func scriptSite(t *testing.T) *site {
@@ -60,9 +41,6 @@ func scriptSite(t *testing.T) *site {
 
 // Pages in a browser: what they make by script is found, fetched once, recorded with the page's id and logged.
 func TestBrowserPage(t *testing.T) {
-	if !browserInstalled(t) {
-		return
-	}
 	s := scriptSite(t)
 	dir := t.TempDir()
 	begin := time.Now()
@@ -131,9 +109,6 @@ func checkPageRecords(t *testing.T, dir, origin string) {
 // A browser that fails costs what it would have found; the page is recorded as it was fetched. Addresses that are not allowed are
 // not reached, whoever asks for them.
 func TestBrowserTrouble(t *testing.T) {
-	if !browserInstalled(t) {
-		return
-	}
 	s := newSite(t)
 	s.html("/{$}", `<a href=/hangs>1</a><a href=/grows>2</a><a href=/busy>3</a><a href=/fine>4</a>`)
 	s.html("/hangs", `<p>hangs</p><script>setTimeout(() => { for (;;); }, 100)</script>`)
@@ -168,9 +143,6 @@ func TestBrowserTrouble(t *testing.T) {
 // A page that another's script fetched before is loaded in the browser all the same, and recorded once; what is framed is no page of
 // its own.
 func TestBrowserPrefetch(t *testing.T) {
-	if !browserInstalled(t) {
-		return
-	}
 	s := newSite(t)
 	s.html("/{$}", `<p>first</p><a href=/next>next</a><iframe src=/frame></iframe><script>fetch('/next'); fetch('/frag' + 'ment')</script>`)
 	s.html("/next", `<p>next</p><script>document.body.append('by script')</script>`)
@@ -208,9 +180,6 @@ func TestBrowserPrefetch(t *testing.T) {
 
 // Pages over TLS with a certificate that nobody signed are loaded as they are fetched.
 func TestBrowserTLS(t *testing.T) {
-	if !browserInstalled(t) {
-		return
-	}
 	mux := http.NewServeMux()
 	secure := httptest.NewTLSServer(mux)
 	t.Cleanup(secure.Close)
@@ -235,19 +204,5 @@ func TestBrowserTLS(t *testing.T) {
 	}
 	if text != "over TLS" {
 		t.Errorf("text %q", text)
-	}
-}
-
-// A job that needs a browser is refused where there is none.
-func TestBrowserMissing(t *testing.T) {
-	job := browserJob("http://example.org/")
-	t.Setenv("PATH", t.TempDir())
-	err := Check(job)
-	if err == nil || !strings.Contains(err.Error(), "chromium") || !strings.Contains(err.Error(), "browser_rules") {
-		t.Errorf("refused with %v", err)
-	}
-	job.Settings.BrowserRules = nil
-	if err := Check(job); err != nil {
-		t.Error(err)
 	}
 }

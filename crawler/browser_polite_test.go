@@ -1,3 +1,5 @@
+//go:build browser
+
 package crawler
 
 import (
@@ -14,9 +16,6 @@ import (
 // What a page asks for waits for its turn like any URI, at its own host and at others that are being crawled meanwhile: by the
 // servers' own logs.
 func TestBrowserPolite(t *testing.T) {
-	if !browserInstalled(t) {
-		return
-	}
 	const rest = 400 * time.Millisecond
 	other := newSite(t)
 	other.mux.HandleFunc("/p/{n}", func(w http.ResponseWriter, r *http.Request) {
@@ -57,9 +56,6 @@ func TestBrowserPolite(t *testing.T) {
 
 // A page in a browser reaches no address that the crawl may not reach, nor what the scope or an operator does not want.
 func TestBrowserFences(t *testing.T) {
-	if !browserInstalled(t) {
-		return
-	}
 	s := newSite(t)
 	blocked := newSite(t)
 	s.html("/{$}", fmt.Sprintf(`<p>fenced</p><script>for (const u of ['http://10.11.12.13/private', '%s/blocked', 'file:///etc/passwd', 'ftp://127.0.0.1/x', '/trap/x'])
@@ -83,9 +79,6 @@ func TestBrowserFences(t *testing.T) {
 // With queue_by ip, what pages ask for and the URIs of all queues at one address take turns, by the servers' own logs together; another
 // address is asked meanwhile.
 func TestBrowserPoliteByAddress(t *testing.T) {
-	if !browserInstalled(t) {
-		return
-	}
 	const rest = 400 * time.Millisecond
 	pictures := func(of *site) { of.file("/pic/", "image/svg+xml", redDot) }
 	elsewhere := newSiteAt(t, "127.0.0.2")

@@ -1,3 +1,5 @@
+//go:build browser
+
 package browser
 
 import (
@@ -59,7 +61,7 @@ func (p *pages) has(what string) bool {
 	return false
 }
 
-// start starts a browser, where there is one: .ci/run installs it.
+// start starts a browser. Where none is installed the test fails: `make browser` needs one.
 func start(t *testing.T, cfg Config) *Browser {
 	t.Helper()
 	if cfg.Dir == "" {
@@ -78,23 +80,11 @@ func start(t *testing.T, cfg Config) *Browser {
 	return b
 }
 
-// installed tells whether there is a Chromium; what needs one is tested where there is.
-func installed(t *testing.T) bool {
-	_, err := Available()
-	if err != nil {
-		t.Log(err)
-	}
-	return err == nil
-}
-
 const dot = `<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><rect width="10" height="10" fill="red"/></svg>`
 
 // What a page makes by script is there afterwards: text, links, images that come with scrolling, frames. Nothing that a page
 // must not do is done.
 func TestPageByScript(t *testing.T) {
-	if !installed(t) {
-		return
-	}
 	b := start(t, Config{UserAgent: "tester/1.0"})
 	for _, origin := range []string{"http://example.test", "https://secure.test"} {
 		w := &pages{have: map[string]string{
@@ -148,9 +138,6 @@ func TestPageByScript(t *testing.T) {
 
 // A page that is never quiet is looked at when its time is over. Waits for turns do not count.
 func TestNeverQuiet(t *testing.T) {
-	if !installed(t) {
-		return
-	}
 	b := start(t, Config{})
 	w := &pages{have: map[string]string{"http://busy.test/": `<p>busy</p><script>setInterval(() => fetch('/tick'), 50)</script>`}}
 	r, err := b.Load(t.Context(), Page{URL: "http://busy.test/", Web: w, Time: 2 * time.Second, Quiet: time.Second})
@@ -178,9 +165,6 @@ func TestNeverQuiet(t *testing.T) {
 
 // What goes wrong in a browser is said, costs no more than its time, and leaves no process.
 func TestTrouble(t *testing.T) {
-	if !installed(t) {
-		return
-	}
 	tests := []struct {
 		name, script string
 		limit        int64
@@ -228,9 +212,6 @@ func TestTrouble(t *testing.T) {
 
 // A browser starts wherever a crawl may lie: the path may be long, and closed to others.
 func TestPlaces(t *testing.T) {
-	if !installed(t) {
-		return
-	}
 	long := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
 	closed := filepath.Join(t.TempDir(), "closed")
 	for dir, mode := range map[string]os.FileMode{long: 0o755, closed: 0o700} {
