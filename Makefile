@@ -1,11 +1,16 @@
-# The project's checks. `make test` needs Go only; `make e2e` needs what .ci/run installs, and root for namespaces.
+# The project's checks. `make test` needs Go and Python 3; the others need what .ci/run installs, and e2e root for namespaces.
 GO       ?= go
 FUZZ     ?= 10s
 JOBS     ?= 1
 PACKAGES ?= ./...
 BENCH    ?=
+SAMPLES  ?=
 
-.PHONY: all build test lint unit e2e bench fuzz clean
+# Packages where goroutines are started are tested with the race detector, the others without: it makes them ten times slower.
+RACE   = $(shell sh systemtest/packages.sh race)
+PLAIN  = $(shell sh systemtest/packages.sh plain)
+
+.PHONY: all build test lint unit long browser samples e2e bench fuzz clean
 
 all: build
 
@@ -16,13 +21,26 @@ test: lint unit
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
-	$(GO) vet ./...
-	$(GO) vet -tags e2e ./systemtest/...
-	$(GO) tool staticcheck ./...
-	$(GO) tool staticcheck -tags e2e ./systemtest/...
+	$(GO) vet -tags e2e,browser,samples ./...
+	$(GO) tool staticcheck -tags e2e,browser,samples ./...
 
+# The unit tests with fixed seeds, and the smaller part of what takes many of them.
 unit:
-	$(GO) test -race -timeout 20m ./...
+	$(GO) test -short -vet=off -timeout 10m $(PLAIN)
+	$(GO) test -short -vet=off -timeout 10m -race -parallel 4 $(RACE)
+
+# All of the unit tests with random seeds: many kills, crashes, models and large inputs. HOLDFAST_SEED=N repeats a run.
+long:
+	$(GO) test -vet=off -count=1 -timeout 20m -parallel 4 ./...
+
+# The tests that need Chromium.
+browser:
+	$(GO) test -tags browser -race -vet=off -count=1 -timeout 10m -run Browser ./crawler
+	$(GO) test -tags browser -race -vet=off -count=1 -timeout 10m ./crawler/browser
+
+# Reads a collection of files that other tools wrote: make samples SAMPLES=/path/to/samples
+samples:
+	HOLDFAST_SAMPLES="$(SAMPLES)" $(GO) test -tags samples -vet=off -count=1 -run TestForeignFiles ./warc
 
 e2e: build
 	$(GO) test -tags e2e -count=1 -timeout 30m ./systemtest/...

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/internal/seed"
 )
 
 // TestScripts plays testdata/*.txt: blocks of commands, a line of four dashes, and what they answered.
@@ -41,8 +42,7 @@ func TestScripts(t *testing.T) {
 
 func TestMain(m *testing.M) {
 	flag.Bool("update", false, "write the scripts' answers anew")
-	flag.Parse()
-	os.Exit(m.Run())
+	os.Exit(seed.Main(m))
 }
 
 type player struct {

@@ -16,7 +16,7 @@ import (
 // What a page asks for waits for its turn like any URI, at its own host and at others that are being crawled meanwhile: by the
 // servers' own logs.
 func TestBrowserPolite(t *testing.T) {
-	const rest = 400 * time.Millisecond
+	const rest = 1500 * time.Millisecond
 	other := newSite(t)
 	other.mux.HandleFunc("/p/{n}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -29,8 +29,8 @@ func TestBrowserPolite(t *testing.T) {
 		const img = document.createElement('img'); img.src = from + '/pic/' + i; document.documentElement.append(img); }</script>`, other.URL))
 	s.file("/pic/", "image/svg+xml", redDot)
 	job := browserJob(s.URL+"/", other.URL+"/")
-	job.Settings.MinDelay, job.Settings.MaxDelay = harvest.Duration(rest), harvest.Duration(time.Second)
-	job.Settings.BrowserTime = harvest.Duration(2 * time.Second) // waits do not count
+	job.Settings.MinDelay, job.Settings.MaxDelay = harvest.Duration(rest), harvest.Duration(rest)
+	job.Settings.BrowserTime = harvest.Duration(8 * time.Second) // less than all waits take: those do not count
 	job.Settings.BrowserRules = []harvest.Rule{{Rule: "on_hosts", Values: []string{s.host()}}}
 	dir := t.TempDir()
 	run(t, dir, job)
@@ -79,7 +79,7 @@ func TestBrowserFences(t *testing.T) {
 // With queue_by ip, what pages ask for and the URIs of all queues at one address take turns, by the servers' own logs together; another
 // address is asked meanwhile.
 func TestBrowserPoliteByAddress(t *testing.T) {
-	const rest = 400 * time.Millisecond
+	const rest = time.Second
 	pictures := func(of *site) { of.file("/pic/", "image/svg+xml", redDot) }
 	elsewhere := newSiteAt(t, "127.0.0.2")
 	pictures(elsewhere)
@@ -95,7 +95,7 @@ func TestBrowserPoliteByAddress(t *testing.T) {
 	job := browserJob(one.URL+"/", two.URL+"/")
 	job.Settings.QueueBy = queueByIP
 	job.Settings.MinDelay, job.Settings.MaxDelay = harvest.Duration(rest), harvest.Duration(rest)
-	job.Settings.BrowserTime = harvest.Duration(2 * time.Second) // waits do not count
+	job.Settings.BrowserTime = harvest.Duration(10 * time.Second) // less than all waits take: those do not count
 	dir := t.TempDir()
 	run(t, dir, job)
 	for _, s := range []*site{one, two} {

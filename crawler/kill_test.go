@@ -3,7 +3,6 @@ package crawler
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"holdfast/harvest"
+	"holdfast/internal/seed"
 )
 
 // Environment of a crawl that runs as a process of its own: to be killed, or to have its CPU time told.
@@ -25,18 +25,6 @@ const (
 	envCrawlBrowser = "HOLDFAST_TEST_CRAWL_BROWSER"
 	envCrawlAlike   = "HOLDFAST_TEST_CRAWL_ALIKE"
 )
-
-// TestMain lets the test binary be the crawl that is killed.
-func TestMain(m *testing.M) {
-	if dir := os.Getenv(envCrawlDir); dir != "" {
-		if err := crawlHere(dir, os.Getenv(envCrawlSeed), os.Getenv(envCrawlBytes)); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
 
 // killBytes is the size of WARC files, small so that some are finished while the crawl runs.
 const killBytes = 100 << 10
@@ -100,9 +88,7 @@ func TestKill(t *testing.T) {
 	if testing.Short() {
 		kills = 4
 	}
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 1))
+	rnd := seed.Rand(t)
 	s := bigSite(t)
 	dir := t.TempDir()
 	finished, killed := false, 0

@@ -17,6 +17,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/duty"
+	"holdfast/internal/seed"
 )
 
 func TestMain(m *testing.M) {
@@ -24,8 +25,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", "10"); err != nil { // each settles whole replicas
 		panic(err)
 	}
-	flag.Parse()
-	os.Exit(m.Run())
+	os.Exit(seed.Main(m))
 }
 
 // TestScripts plays testdata/*.txt: blocks of lines, a line of four dashes, and what the duties answered.

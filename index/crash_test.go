@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/cdx"
+	"holdfast/internal/seed"
 )
 
 const (
@@ -70,9 +70,7 @@ func TestCrashVictim(t *testing.T) {
 // A process killed at any moment leaves each file's captures all there or not
 // at all, those acknowledged there, and nothing that a purge does not find.
 func TestKill(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seed.Rand(t)
 	dir := filepath.Join(t.TempDir(), "index")
 	state := map[string]string{} // what was last said of each file
 	for range 4 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 	"holdfast/cdx"
 	"holdfast/internal/disk"
+	"holdfast/internal/seed"
 )
 
 const loadedInCrash = 60_000 // captures, with several runs of digests
@@ -50,9 +50,7 @@ func TestLoadVictim(t *testing.T) {
 // A process killed at any moment of a load leaves an index that opens empty and can be loaded, or a whole one; a
 // whole one when the load was acknowledged.
 func TestKillLoad(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seed.Rand(t)
 	const lines = loadedInCrash/5_000 + 1 // what the victim says in all
 	for _, kill := range []int{random.IntN(lines - 1), lines - 2, lines - 2, lines - 1} {
 		dir := filepath.Join(t.TempDir(), "index")

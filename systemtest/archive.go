@@ -211,9 +211,9 @@ func Complete(f api.File) error {
 	return nil
 }
 
-// Valid checks WARC files with the program, and with the independent validator where tools has it: no errors, and no
+// Valid checks WARC files with the program, and with an independent validator (warccheck.py): no errors, and no
 // warnings either.
-func (c *Cluster) Valid(ctx context.Context, tools string, paths []string) error {
+func (c *Cluster) Valid(ctx context.Context, validator string, paths []string) error {
 	out, err := exec.CommandContext(ctx, c.Program, append([]string{"warc", "check", "--json"}, paths...)...).Output()
 	if err != nil {
 		return fmt.Errorf("warc check: %w: %s", err, lastLines(out, 20))
@@ -231,10 +231,6 @@ func (c *Cluster) Valid(ctx context.Context, tools string, paths []string) error
 		if len(f.Findings) > 0 {
 			return fmt.Errorf("warc check of %s: %d findings: %s", f.File, len(f.Findings), f.Findings[0])
 		}
-	}
-	validator := filepath.Join(tools, "warccheck.py")
-	if _, err := os.Stat(validator); err != nil {
-		return nil
 	}
 	out, err = exec.CommandContext(ctx, "python3", append([]string{validator, "--json"}, paths...)...).Output()
 	if err != nil {

@@ -182,7 +182,7 @@ func TestControlOverTheSocket(t *testing.T) {
 	finished(t, filepath.Join(dir, "logs", "crawl.log"), g, blocked, host, other)
 	files, err := filepath.Glob(filepath.Join(dir, "warcs", "*"))
 	check(t, err)
-	check(t, (&Cluster{Program: program}).Valid(t.Context(), filepath.Join("..", "..", "shared"), files))
+	check(t, (&Cluster{Program: program}).Valid(t.Context(), validator, files))
 }
 
 // finished looks at the end of the crawl that steer steered: each URI once in the log, with what became of it.

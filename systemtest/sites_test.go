@@ -23,7 +23,8 @@ import (
 	"holdfast/demo"
 )
 
-const tools = "../../shared" // the neighbours' tools, where they are
+// validator checks WARC files and shares no code with this project.
+const validator = "../warc/testdata/warccheck.py"
 
 // web is a website under test and what an archive of it must hold.
 type web struct {
@@ -36,7 +37,8 @@ type web struct {
 
 // TestRealSites crawls documentation sites on a three-process cluster: every URL that an independent link checker
 // finds is captured, every file valid and stored three times, and every capture replays byte for byte.
-// HOLDFAST_SITES=medium takes the larger sites too. Where the tools are not, the demo's site takes their place.
+// The site is the demo's, unless HOLDFAST_REALWEB names the folder with the tools that serve documentation sites;
+// HOLDFAST_SITES=medium takes the larger of these too.
 func TestRealSites(t *testing.T) {
 	began := time.Now()
 	step := func(what string, args ...any) {
@@ -77,8 +79,8 @@ func TestRealSites(t *testing.T) {
 
 // sites returns the documentation sites, or the demo's.
 func sites(t *testing.T) web {
-	script := filepath.Join(tools, "realweb")
-	if _, err := os.Stat(script); err != nil {
+	script := os.Getenv("HOLDFAST_REALWEB")
+	if script == "" {
 		return demoWeb(t)
 	}
 	dir, err := os.MkdirTemp("", "holdfast-realweb-")
@@ -157,7 +159,7 @@ func intact(t *testing.T, c *Cluster, files, crawled []api.File) {
 			warcs = append(warcs, path)
 		}
 	}
-	check(t, c.Valid(t.Context(), tools, warcs))
+	check(t, c.Valid(t.Context(), validator, warcs))
 }
 
 // compareReplay checks that the first node has a capture of each URL of the ground truth, and that both replay each

@@ -16,18 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestForeignFiles reads every file that other tools wrote, good or broken: each is read, or
-// refused with an error that names file and offset. Where the collection is not at hand,
-// files made here in the likeness of its worst take its place.
-func TestForeignFiles(t *testing.T) {
-	dir, golden := filepath.Join("..", "..", "shared", "samples"), "testdata/samples.golden"
-	if _, err := os.Stat(dir); err != nil {
-		dir, golden = fixtures(t), "testdata/fixtures.golden"
-	}
-	compare(t, dir, golden)
-}
-
-// TestFixtures reads the files made here.
+// TestFixtures reads files that are made here in the likeness of what other tools write, good or broken: each is read, or
+// refused with an error that names file and offset. `make samples` does the same with a collection of other tools' own files.
 func TestFixtures(t *testing.T) { compare(t, fixtures(t), "testdata/fixtures.golden") }
 
 func compare(t *testing.T, dir, golden string) {

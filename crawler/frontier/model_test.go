@@ -2,13 +2,14 @@ package frontier
 
 import (
 	"errors"
-	cmdline "flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
+
+	"holdfast/internal/seed"
 )
 
 // modelURI is a URI as the plain model of the queue rules has it.
@@ -290,39 +291,46 @@ func (m *model) reopen() {
 	}
 }
 
-// seeds is how many seeds TestAgainstModel runs, and firstSeed is the first of them.
-var (
-	seeds     = cmdline.Int("seeds", 6, "number of seeds that the frontier is compared with its model for")
-	firstSeed = cmdline.Uint64("seed", 1, "first of these seeds")
-)
-
 // The frontier keeps the rules of a plain model: order, slots and their rests, budgets, states, live operations.
-// A seed repeats a run exactly: go test -run TestAgainstModel -seed N -seeds 1. `make fuzz` takes random ones.
 func TestAgainstModel(t *testing.T) {
-	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
+	t.Parallel()
+	first, many := seed.Of(t), uint64(100)
+	if testing.Short() {
+		many = 6
+	}
+	for n := first; n != first+many; n++ {
 		for _, active := range []int{2, 6} {
-			t.Run(fmt.Sprint("seed ", seed, ", ", active, " active"), func(t *testing.T) {
+			t.Run(fmt.Sprint("seed ", n, ", ", active, " active"), func(t *testing.T) {
 				t.Parallel()
-				runModel(t, active, seed)
+				runModel(t, active, n)
 			})
 		}
+	}
+}
+
+// Seeds for which waiting queues were left alone, as ones that were not ready any more were counted.
+func TestWaitingQueuesAreNotHeldUp(t *testing.T) {
+	t.Parallel()
+	for _, n := range []uint64{636, 701} {
+		t.Run(fmt.Sprint("seed ", n), func(t *testing.T) { runModel(t, 2, n) })
 	}
 }
 
 // FuzzAgainstModel compares the frontier with its model for random seeds.
 func FuzzAgainstModel(f *testing.F) {
 	f.Add(uint64(1), false)
-	f.Fuzz(func(t *testing.T, seed uint64, many bool) {
+	f.Fuzz(func(t *testing.T, n uint64, many bool) {
 		active := 2
 		if many {
 			active = 6
 		}
-		runModel(t, active, seed)
+		runModel(t, active, n)
 	})
 }
 
-func runModel(t *testing.T, active int, seed uint64) {
-	rnd := rand.New(rand.NewPCG(seed, 3))
+// runModel repeats a seed's run exactly.
+func runModel(t *testing.T, active int, n uint64) {
+	rnd := rand.New(rand.NewPCG(n, 3))
 	m := &model{t: t, rnd: rnd, now: time.UnixMilli(1_800_000_000_000), queues: map[string]*modelQueue{}, finished: map[string]bool{}}
 	for i := range 6 {
 		m.queues[fmt.Sprintf("h%d", i)] = &modelQueue{uris: map[string]*modelURI{}, valence: 1 + i%3}

@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"holdfast/internal/seed"
 )
 
 // verify checks all that has to agree in the database, as after a crash.
@@ -124,10 +125,9 @@ func TestCrashesLoseAndRepeatNothing(t *testing.T) {
 }
 
 func testCrashes(t *testing.T, active int) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 2))
-	cfg := Config{Dir: t.TempDir(), MaxActive: active, Policy: func(queue string, _ func() string) Policy {
+	rnd := seed.Rand(t)
+	now := time.UnixMilli(1_800_000_000_000)
+	cfg := Config{Dir: t.TempDir(), MaxActive: active, Now: func() time.Time { return now }, Policy: func(queue string, _ func() string) Policy {
 		return Policy{SessionBudget: 20, Precedence: int(queue[1]) % 2, Valence: 1 + int(queue[1])%3}
 	}}
 	f, err := Open(cfg)
@@ -142,7 +142,10 @@ func testCrashes(t *testing.T, active int) {
 		}
 		return u
 	}
-	const total = 3000
+	total := 3000
+	if testing.Short() {
+		total = 600
+	}
 	done := map[string]bool{}    // in a commit
 	pending := map[string]bool{} // finished since
 	for i := range 10 {
@@ -153,7 +156,8 @@ func testCrashes(t *testing.T, active int) {
 		if steps > 100*total {
 			t.Fatalf("%d of %d done, counters %+v", len(done), total, f.Counters())
 		}
-		u, err := f.next(time.Now())
+		now = now.Add(time.Millisecond)
+		u, err := f.next(now)
 		if err != nil && !errors.Is(err, ErrEmpty) {
 			t.Fatal(err)
 		}
@@ -225,17 +229,17 @@ func testCrashes(t *testing.T, active int) {
 		}
 		pending[u.URL] = true
 	}
-	if u, err := f.next(time.Now()); u != nil || !errors.Is(err, ErrEmpty) {
+	if u, err := f.next(now); u != nil || !errors.Is(err, ErrEmpty) {
 		t.Errorf("%v is left, %v", u, err)
 	}
-	if n := f.Counters(); n.Queued != 0 || n.Succeeded != total || n.Discovered != total {
+	if n := f.Counters(); n.Queued != 0 || n.Succeeded != int64(total) || n.Discovered != int64(total) {
 		t.Errorf("counters %+v", n)
 	}
 	fetched, remaining := int64(0), 0
 	if err := f.Hosts(func(_ string, h Host, n int) {
 		fetched += h.NovelURLs
 		remaining += n
-	}); err != nil || fetched != total || remaining != 0 {
+	}); err != nil || fetched != int64(total) || remaining != 0 {
 		t.Errorf("hosts have %d fetched, %d remaining, %v", fetched, remaining, err)
 	}
 	verify(t, f)
