@@ -18,15 +18,24 @@ import (
 	"holdfast/peer"
 )
 
-type initCmd struct{}
-
-func (initCmd) Help() string {
-	return "Makes the node's key and founds the cluster that the cluster.toml describes. Do this on one node only; the others\njoin. Then run: holdfast start"
+type initCmd struct {
+	Another bool `help:"Found a cluster even though one of that name runs at another address of the cluster.toml."`
 }
 
-func (initCmd) Run(a *app) error {
+func (initCmd) Help() string {
+	return "Makes the node's key and founds the cluster that the cluster.toml describes. Do this on one node only; the others\njoin. Then run: holdfast start\n\nBefore it founds anything, it asks the other addresses of the cluster.toml whether a cluster of that name runs there."
+}
+
+func (initCmd) exits() []string {
+	return []string{"0   founded", "1   failed, or a cluster of that name runs already; stderr says where and how to join it"}
+}
+
+func (c initCmd) Run(a *app) error {
 	cfg, err := a.nodeConfig()
 	if err != nil {
+		return err
+	}
+	if err := c.ask(a, cfg); err != nil {
 		return err
 	}
 	cluster, err := node.Init(a.ctx, cfg, a.log)
@@ -34,6 +43,21 @@ func (initCmd) Run(a *app) error {
 		return err
 	}
 	return a.founded("founded", cluster, cfg)
+}
+
+// ask looks for a cluster of the name, before anything is made. A node that has founded one already says so itself.
+func (c initCmd) ask(a *app, cfg node.Config) error {
+	if c.Another || cfg.Belongs() {
+		return nil
+	}
+	found, err := node.AskNeighbours(a.ctx, cfg)
+	if errors.Is(err, node.ErrRunsAlready) {
+		return fmt.Errorf("%w. To found another cluster all the same, give --another", err)
+	}
+	if err == nil && len(found.Silent) > 0 && !a.JSON {
+		fmt.Fprintf(a.stderr, "nothing answers at %s; if a cluster of that name runs there, join it instead\n", strings.Join(found.Silent, ", "))
+	}
+	return err
 }
 
 type joinCmd struct {

@@ -37,6 +37,12 @@ func (c Config) knownPath() string   { return filepath.Join(c.identityDir(), "me
 // TokenPath returns where the node keeps the token with which commands on its machine use its API.
 func (c Config) TokenPath() string { return filepath.Join(c.identityDir(), "api-token") }
 
+// Belongs reports whether the node keeps a member list: it founded or joined a cluster.
+func (c Config) Belongs() bool {
+	_, err := c.loadKnown()
+	return !errors.Is(err, ErrNotFounded)
+}
+
 func (c Config) loadKnown() (known, error) {
 	var k known
 	text, err := os.ReadFile(c.knownPath())

@@ -135,7 +135,7 @@ func (n *Node) openPeer(k known) error {
 	}
 	secret := token[strings.LastIndexByte(token, '-')+1:]
 	n.local = catalog.AccessToken{ID: "local", Name: "local:" + n.cfg.Name, Role: catalog.RoleAdmin, SecretHash: sha256.Sum256([]byte(secret))}
-	n.peer, err = peer.New(peer.Config{Listen: n.cfg.Listen.Peer, Cluster: k.Cluster.ID, Epoch: k.Cluster.Epoch}, id, n.log)
+	n.peer, err = peer.New(peer.Config{Listen: n.cfg.Listen.Peer, Cluster: k.Cluster.ID, Name: k.Cluster.Name, Epoch: k.Cluster.Epoch}, id, n.log)
 	if err != nil {
 		return err
 	}

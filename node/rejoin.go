@@ -23,7 +23,9 @@ func (c Config) reopen(d disk.Disk, cluster string, log *slog.Logger) (old known
 		return old, release, nil
 	}
 	if err == nil && old.Cluster.ID != cluster {
-		err = fmt.Errorf("%w: %s (%s)", ErrFounded, old.Cluster.Name, c.Data)
+		err = fmt.Errorf("%w: %s, with the id %s; the token is for the cluster with the id %s. If %s was founded by mistake, as by "+
+			"`holdfast init` on a second node: stop the node, move its folder %s away, and join again. Files that are in it are not lost: "+
+			"put them with `holdfast file put`", ErrFounded, old.Cluster.Name, old.Cluster.ID, cluster, old.Cluster.Name, c.Data)
 	}
 	if err == nil {
 		release, err = c.lock()

@@ -51,6 +51,8 @@ func (p *Peer) serve(ctx context.Context, conn *quic.Conn) {
 		p.serveJoin(ctx, conn, meta, key)
 	case checkClass:
 		p.serveCheck(conn, meta, verdict)
+	case whichClass:
+		p.serveWhich(conn, meta, verdict)
 	default:
 		p.serveLink(ctx, conn, meta, h, from, verdict)
 	}
@@ -90,13 +92,14 @@ func (p *Peer) judge(h hello, from ID) answer {
 	switch {
 	case h.version < protocolVersion:
 		return refuse(OldProtocol, "protocol version %d is too old: %d is needed", h.version, protocolVersion)
-	case h.class > checkClass:
+	case h.class > whichClass:
 		return refuse(Malformed, "%s is not known", h.class)
-	case h.cluster != p.cfg.Cluster:
+	case h.class == whichClass && (p.cfg.Name == "" || h.cluster != p.cfg.Name),
+		h.class != whichClass && h.cluster != p.cfg.Cluster:
 		return refuse(OtherCluster, "this node belongs to another cluster")
 	case p.state != running:
 		return refuse(Stopping, "node is stopping")
-	case h.class == joinClass:
+	case h.class == joinClass, h.class == whichClass:
 		return a
 	case p.removed[from]:
 		return refuse(Removed, "your node was removed from the cluster")

@@ -216,6 +216,7 @@ func greet(ctx context.Context, meta *quic.Stream, h hello) (a answer, clock tim
 type target struct {
 	address string
 	id      ID
+	anyone  bool // whoever answers will do; id is not looked at
 }
 
 // dialer makes connections over one UDP port.
@@ -292,9 +293,13 @@ func (d dialer) dial(ctx context.Context, to target) (*quic.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	config := clientTLS(d.cert, to.id)
+	if to.anyone {
+		config = anyTLS(d.cert)
+	}
 	var errs []error
 	for _, address := range addresses {
-		conn, err := d.transport.Dial(ctx, net.UDPAddrFromAddrPort(address), clientTLS(d.cert, to.id), d.config)
+		conn, err := d.transport.Dial(ctx, net.UDPAddrFromAddrPort(address), config, d.config)
 		if err == nil {
 			return conn, nil
 		}

@@ -33,6 +33,7 @@ const (
 
 	joinClass  Class = 2 // a machine that wants to become a member
 	checkClass Class = 3 // a member that measures the path
+	whichClass Class = 4 // anyone who asks for the cluster of a name
 )
 
 func (c Class) String() string {
@@ -45,6 +46,8 @@ func (c Class) String() string {
 		return "join"
 	case checkClass:
 		return "check"
+	case whichClass:
+		return "which"
 	}
 	return fmt.Sprintf("class %d", byte(c))
 }
@@ -53,6 +56,7 @@ func (c Class) String() string {
 type Config struct {
 	Listen     string        // UDP address; ":7480" if empty
 	Cluster    string        // id of the cluster; required
+	Name       string        // of the cluster: who asks for it by name is told the id; empty: nobody is
 	Epoch      uint64        // of the last known member list; SetMembers raises it
 	KeepAlive  time.Duration // between signs of life, so that NAT keeps a path open; 15 s, at most 20 s
 	MaxStreams int           // streams that one node may have open towards us per connection; 512
