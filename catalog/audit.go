@@ -36,7 +36,7 @@ func (s *state) findCopy(m *Member, b *Finding) error {
 	if wrong && b.Found == f.SHA256 {
 		return refuse(Invalid, "what was found of %s agrees with the archive", f.Name)
 	}
-	if !s.room(7) {
+	if !s.roomFor(&f, 7) {
 		return refuse(Conflict, "the command is full: report file %s again", f.Name)
 	}
 	old, now := edit(f)
@@ -98,7 +98,7 @@ func (s *state) judge(v *Verdict) error {
 			return err
 		}
 	}
-	if !s.room(8) {
+	if !s.roomFor(&f, 8) {
 		return refuse(Conflict, "the command is full: judge file %s again", f.Name)
 	}
 	old, now := edit(f)

@@ -7,19 +7,6 @@ import (
 	"holdfast/catalog"
 )
 
-// raise makes it a cluster of level 2.
-func (c *cluster) raise(t *testing.T) {
-	t.Helper()
-	members, err := c.view().Members()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range members {
-		c.must(t, catalog.UpdateMember, map[string]any{"id": m.ID, "level": 2})
-	}
-	c.must(t, catalog.RaiseLevel, catalog.LevelChange{Level: 2})
-}
-
 // TestAClockThatWasPutAheadIsSetBack: one command of a clock that is ten years ahead does not hold for good.
 func TestAClockThatWasPutAheadIsSetBack(t *testing.T) {
 	c := foundCluster(t)

@@ -78,7 +78,7 @@ func (s *state) reportCopy(m *Member, r *CopyReport) error {
 	if r.State == c.State && r.State == DataUploaded {
 		return nil
 	}
-	if !s.room(7) {
+	if !s.roomFor(&f, 7) {
 		return refuse(Conflict, "the command is full: report file %s again", f.Name)
 	}
 	old, now := edit(f)
@@ -129,7 +129,7 @@ func (s *state) release(m *Member, name FileName) error {
 			return err
 		}
 	}
-	if !s.room(8) {
+	if !s.roomFor(&f, 8) {
 		return refuse(Conflict, "the command is full: ask for file %s again", f.Name)
 	}
 	old, now := edit(f)

@@ -9,7 +9,7 @@ import (
 const maxSize = 1 << 50
 
 // putFile stores a file's entry and, from the difference to the entry before (nil: none), every key that
-// follows from it: shard, root, owed, disputed, source and release lists, totals.
+// follows from it: shard, root, owed, needed, disputed, source and release lists, totals.
 func (s *state) putFile(old, now *File) error {
 	now.Version++
 	if err := s.set(keyFile(now.Name), now); err != nil {
@@ -24,6 +24,9 @@ func (s *state) putFile(old, now *File) error {
 		return err
 	}
 	s.putSource(old, now)
+	if err := s.putNeeds(old, now); err != nil {
+		return err
+	}
 	for _, replica := range replicasOf(old, now) {
 		was, is := old.Copy(replica), now.Copy(replica)
 		if owed(was) != owed(is) {
@@ -215,7 +218,7 @@ func (s *state) addFile(a *Addition, replicas []Replica) error {
 			f.addCopy(Copy{Replica: replicas[i].Name, State: UploadStarted, Since: s.at})
 		}
 	}
-	if !s.room(4 + 2*len(f.Copies)) {
+	if !s.roomFor(&f, 4+2*len(f.Copies)) {
 		return refuse(Conflict, "the command is full: send file %s again", a.Name)
 	}
 	return s.putFile(nil, &f)
@@ -237,7 +240,7 @@ func (s *state) addAgain(a *Addition, f File) error {
 	if err != nil || alive && !f.Released {
 		return err
 	}
-	if !s.room(4) {
+	if !s.roomFor(&f, 4) {
 		return refuse(Conflict, "the command is full: send file %s again", a.Name)
 	}
 	old, now := edit(f)

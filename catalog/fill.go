@@ -57,6 +57,14 @@ type walk struct {
 	alive   map[NodeID]bool
 }
 
+// roomForOne reports whether the command may still change one more file.
+func (w *walk) roomForOne() bool {
+	if w.cluster.Level >= 2 {
+		return w.room(8 + maxReplicas)
+	}
+	return w.room(8)
+}
+
 func (w *walk) isAlive(node NodeID) (bool, error) {
 	if alive, ok := w.alive[node]; ok {
 		return alive, nil
@@ -84,7 +92,7 @@ func (w *walk) step(c Cursor, all bool) (Cursor, bool, error) {
 		_, done, err := w.scan(&c, prefixShards, Shards, fillChunk)
 		return c, done, err
 	}
-	for files := fillChunk; files > 0 && w.room(8); {
+	for files := fillChunk; files > 0 && w.roomForOne(); {
 		lost, err := w.lost(c.Shard)
 		if err != nil {
 			return c, false, err
@@ -112,12 +120,12 @@ func (w *walk) scan(c *Cursor, prefix string, end Shard, n int) (int, bool, erro
 		return 0, false, err
 	}
 	for i, name := range names {
-		for c.Shard < name.Shard() && w.room(8) {
+		for c.Shard < name.Shard() && w.roomForOne() {
 			if _, err := w.pass(c); err != nil {
 				return i, false, err
 			}
 		}
-		if !w.room(8) {
+		if !w.roomForOne() {
 			return i, false, nil
 		}
 		if err := w.reconcile(name); err != nil {
@@ -128,7 +136,7 @@ func (w *walk) scan(c *Cursor, prefix string, end Shard, n int) (int, bool, erro
 	if len(names) == n {
 		return n, false, nil
 	}
-	for c.Shard < end && w.room(8) {
+	for c.Shard < end && w.roomForOne() {
 		if done, err := w.pass(c); done || err != nil {
 			return len(names), done, err
 		}

@@ -19,6 +19,7 @@ const (
 	prefixShards      = "shard/"      // <shard>/<name>: mark
 	prefixRoots       = "root/"       // <shard>/<collection>: Root
 	prefixOwed        = "owed/"       // <replica>/<shard>/<name>: mark
+	prefixNeeds       = "need/"       // <replica>/<name>: mark, the owed copies that go before others (level 2)
 	prefixSources     = "source/"     // <node>/<name>: mark, while the source keeps its bytes
 	prefixReleases    = "release/"    // <node>/<name>: mark, when its bytes may be asked to go
 	prefixLeft        = "left/"       // <node>/<replica>/<shard>: mark, a whole shard of releases
@@ -37,6 +38,9 @@ const (
 // PrefixOwed returns the prefix of the keys of what a replica owes: a change beneath it means work for
 // the holder of the shard that follows in the key.
 func PrefixOwed(replica ReplicaName) string { return prefixOwed + string(replica) + "/" }
+
+// PrefixNeeded returns the prefix of the keys of the owed copies of a replica that go before others.
+func PrefixNeeded(replica ReplicaName) string { return prefixNeeds + string(replica) + "/" }
 
 // PrefixReplicaLayout returns the prefix of a replica's 4096 placements.
 func PrefixReplicaLayout(replica ReplicaName) string { return PrefixLayout + string(replica) + "/" }
@@ -76,6 +80,8 @@ func keyWindow(n NodeID) string                  { return prefixWindows + string
 func keyOwed(r ReplicaName, s Shard, name FileName) string {
 	return PrefixOwed(r) + s.String() + "/" + string(name)
 }
+
+func keyNeed(r ReplicaName, name FileName) string { return PrefixNeeded(r) + string(name) }
 
 func keyLeft(n NodeID, r ReplicaName, s Shard) string {
 	return PrefixLeft(n) + string(r) + "/" + s.String()

@@ -204,4 +204,16 @@ func (c *cluster) assignAll(t interface{ Fatalf(string, ...any) }, name string) 
 	}
 }
 
+// raise makes it a cluster of level 2.
+func (c *cluster) raise(t interface{ Fatalf(string, ...any) }) {
+	members, err := c.view().Members()
+	if err != nil {
+		t.Fatalf("read the members: %v", err)
+	}
+	for _, m := range members {
+		c.must(t, catalog.UpdateMember, map[string]any{"id": m.ID, "level": 2})
+	}
+	c.must(t, catalog.RaiseLevel, catalog.LevelChange{Level: 2})
+}
+
 func (c *cluster) view() catalog.View { return catalog.NewView(c) }

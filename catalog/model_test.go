@@ -53,7 +53,22 @@ func newMachine(t *rapid.T) *machine {
 		k.join(t, name)
 		k.m.members[name] = true
 	}
+	if rapid.Bool().Draw(t, "level 2") {
+		k.raise(t)
+	}
 	return k
+}
+
+// needed reports whether a copy that is owed goes before others: of a file whose source keeps it, or with less than two
+// good copies of the bytes.
+func (f *modelFile) needed() bool {
+	good := 0
+	for _, r := range []string{"north", "south"} {
+		if f.copies[r] == "done" {
+			good++
+		}
+	}
+	return !f.released || good < 2
 }
 
 func names() []catalog.FileName { return []catalog.FileName{"f1", "f2", "f3", "f4", "f5"} }
@@ -227,7 +242,7 @@ func (k *machine) Check(t *rapid.T) {
 	var disputed []string
 	for _, replica := range modelReplicas {
 		var totals catalog.Totals
-		var owed []string
+		var owed, needed []string
 		for _, name := range names() {
 			f := k.m.files[name]
 			if f == nil || f.removed {
@@ -241,6 +256,9 @@ func (k *machine) Check(t *rapid.T) {
 			default:
 				totals.Owed++
 				owed = append(owed, string(name))
+				if f.needed() {
+					needed = append(needed, string(name))
+				}
 			}
 			if f.copies[replica] == "disputed" {
 				totals.Disputed++
@@ -251,6 +269,11 @@ func (k *machine) Check(t *rapid.T) {
 		same(t, "totals of "+replica, got, totals)
 		files, _, _ := v.Owed(catalog.ReplicaName(replica), nil, catalog.Cursor{}, 100)
 		sameNames(t, "owed by "+replica, files, owed)
+		if cluster, _ := v.Cluster(); cluster.Level < 2 {
+			needed = nil
+		}
+		files, _ = v.Needed(catalog.ReplicaName(replica), nil, "", 100)
+		sameNames(t, "needed by "+replica, files, needed)
 	}
 	slices.Sort(disputed)
 	files, _ := v.Disputed("", 100)

@@ -18,8 +18,9 @@ type state struct {
 	actor   string
 	node    NodeID // who asks; empty when not said
 	cluster Cluster
-	body    any    // of the command, when it is decoded
-	buffer  []byte // values are written into
+	body    any                         // of the command, when it is decoded
+	buffer  []byte                      // values are written into
+	kinds   map[ReplicaName]ReplicaKind // of all replicas, once they were read
 }
 
 func newState(tx Tx, index uint64) *state {

@@ -23,6 +23,7 @@ type Fetch struct {
 	File    catalog.File
 	Sources []catalog.Holding // living nodes that have good bytes, nearest first; empty for a record
 	Record  bool              // of a checksum replica: the name, size and digest are recorded, no bytes are fetched
+	Good    int               // verified copies of the bytes that the catalog counts, the source's aside
 }
 
 // Page is one page of Fetches.
@@ -131,8 +132,18 @@ func (h *holder) consider(view catalog.View, page *Page, f *catalog.File, alive 
 		page.wait(due)
 		return nil
 	}
-	page.Fetches = append(page.Fetches, Fetch{File: *f, Sources: sources})
+	page.Fetches = append(page.Fetches, Fetch{File: *f, Sources: sources, Good: verified(sources)})
 	return nil
+}
+
+// verified counts the sources that have more than what a file came with.
+func verified(sources []catalog.Holding) (n int) {
+	for _, s := range sources {
+		if !s.Source {
+			n++
+		}
+	}
+	return n
 }
 
 // Pause returns how long a copy rests after so many failed tries: 5 s, 10 s, 20 s, … up to an hour.
@@ -235,7 +246,7 @@ func (h *holder) considerRecord(view catalog.View, page *Page, f *catalog.File, 
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(holdings, func(s catalog.Holding) bool { return !s.Source }) {
+	if verified(holdings) == 0 {
 		page.Stuck++
 		return nil
 	}
@@ -244,6 +255,6 @@ func (h *holder) considerRecord(view catalog.View, page *Page, f *catalog.File, 
 		page.wait(due)
 		return nil
 	}
-	page.Fetches = append(page.Fetches, Fetch{File: *f, Record: true})
+	page.Fetches = append(page.Fetches, Fetch{File: *f, Record: true, Good: verified(holdings)})
 	return nil
 }

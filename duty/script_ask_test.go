@@ -107,6 +107,9 @@ func (s *script) ask(args []string) []string {
 	case "records":
 		page, err := duty.ChecksumFetches(v, id(args[1]), duty.Clock{Now: s.stamp(), Seen: s.seen}, catalog.Cursor{}, 100)
 		return s.page(page, err)
+	case "needed":
+		page, err := duty.Needed(v, id(args[1]), s.alive, duty.Clock{Now: s.stamp(), Seen: s.seen}, 100)
+		return s.page(page, err)
 	case "releases":
 		names, _, err := duty.ReleasesDue(v, id(args[1]), "", 100)
 		s.check(err)

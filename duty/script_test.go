@@ -92,6 +92,7 @@ type script struct {
 	*mem
 	t     *testing.T
 	index uint64
+	level int // of the cluster
 	now   time.Time
 	names []string                     // of nodes
 	dead  map[string]bool              //
@@ -101,7 +102,7 @@ type script struct {
 }
 
 func newScript(t *testing.T) *script {
-	return &script{mem: &mem{values: map[string][]byte{}}, t: t, now: time.UnixMilli(1_000_000), dead: map[string]bool{},
+	return &script{level: 1, mem: &mem{values: map[string][]byte{}}, t: t, now: time.UnixMilli(1_000_000), dead: map[string]bool{},
 		free: map[string]int64{}, heard: map[catalog.NodeID]time.Time{}, saw: map[string]catalog.Time{}}
 }
 
@@ -197,6 +198,12 @@ func (s *script) line(line string) []string {
 		s.apply(catalog.RemoveMember, catalog.MemberRemoval{ID: id(args[1]), Lost: true})
 	case "pass":
 		s.apply(catalog.PassShard, catalog.ShardPass{Replica: replicaOf(args[2]), Shard: catalog.FileName(args[1]).Shard(), Node: id(args[2]), Ended: catalog.At(s.now)})
+	case "level2":
+		for _, name := range s.names {
+			s.apply(catalog.UpdateMember, map[string]any{"id": id(name), "level": 2})
+		}
+		s.apply(catalog.RaiseLevel, catalog.LevelChange{Level: 2})
+		s.level = 2
 	case "hear":
 		s.heard[id(args[1])] = s.now
 	case "wait":
@@ -231,7 +238,7 @@ func (s *script) replica(name catalog.ReplicaName, settings map[string]string) {
 func (s *script) member(name string) catalog.Member {
 	s.names = append(s.names, name)
 	s.free[name] = 1000
-	return catalog.Member{ID: id(name), Name: name, Key: key(name), Replica: replicaOf(name), Level: 1}
+	return catalog.Member{ID: id(name), Name: name, Key: key(name), Replica: replicaOf(name), Level: s.level}
 }
 
 // node joins a node. The first of a replica, whose name ends in -1, holds all of its shards.

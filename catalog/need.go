@@ -1,0 +1,81 @@
+package catalog
+
+// enoughGood is the number of verified copies of a file's bytes below which its owed copies go before others.
+const enoughGood = 2
+
+// needs reports whether the replica's owed copy of the file goes before moves and fills: the file is new, so that its
+// source is to be relieved, or few good copies of its bytes are left.
+func (s *state) needs(f *File, c *Copy) (bool, error) {
+	if !owed(c) || f.Removed != 0 {
+		return false, nil
+	}
+	if !f.Released {
+		return true, nil
+	}
+	good, err := s.goodCopies(f)
+	return good < enoughGood, err
+}
+
+// goodCopies counts the verified copies of the file's bytes.
+func (s *state) goodCopies(f *File) (good int, err error) {
+	if s.kinds == nil {
+		replicas, err := s.replicas()
+		if err != nil {
+			return 0, err
+		}
+		s.kinds = make(map[ReplicaName]ReplicaKind, len(replicas))
+		for i := range replicas {
+			s.kinds[replicas[i].Name] = replicas[i].Kind
+		}
+	}
+	for i := range f.Copies {
+		if c := &f.Copies[i]; c.Good() && s.kinds[c.Replica] == Bitarchive {
+			good++
+		}
+	}
+	return good, nil
+}
+
+// putNeeds keeps the list of what goes before others in step with an entry. A cluster of level 1 has none: its nodes take
+// what is owed by shard.
+func (s *state) putNeeds(old, now *File) error {
+	if s.cluster.Level < 2 {
+		return nil
+	}
+	for _, replica := range replicasOf(old, now) {
+		was, err := s.needs(old, old.Copy(replica))
+		if err != nil {
+			return err
+		}
+		is, err := s.needs(now, now.Copy(replica))
+		if err != nil {
+			return err
+		}
+		if was != is {
+			s.marked(keyNeed(replica, now.Name), is)
+		}
+	}
+	return nil
+}
+
+// roomFor is room for a change of a file's entry, which from level 2 on changes what its replicas need too.
+func (s *state) roomFor(f *File, keys int) bool {
+	if s.cluster.Level >= 2 {
+		keys += len(f.Copies)
+	}
+	return s.room(keys)
+}
+
+// Needed returns at most n files of which the replica owes a copy that goes before others, in shards that wanted accepts
+// (nil: all), by name behind after.
+func (v View) Needed(replica ReplicaName, wanted func(Shard) bool, after FileName, n int) ([]File, error) {
+	prefix := PrefixNeeded(replica)
+	var names []string
+	err := v.rec.Scan([]byte(prefix), from(prefix, string(after)), func(key, _ []byte) bool {
+		if name := FileName(key[len(prefix):]); wanted == nil || wanted(name.Shard()) {
+			names = append(names, string(name))
+		}
+		return n <= 0 || len(names) < n
+	})
+	return v.entries(names, err)
+}
