@@ -21,24 +21,36 @@ type duties struct {
 	due   time.Time   // when it rings
 }
 
-// Fetches returns the copies behind the cursor whose turn it is. When others wait, the replica's watch is signalled as
-// soon as the first of them is due.
+// Needed returns the owed copies that go before all others and whose turn it is.
+func (d *duties) Needed(n int) ([]replica.Fetch, error) {
+	fetches, _, err := d.page(func(v catalog.View) (duty.Page, error) {
+		return duty.Needed(v, d.n.id, d.n.isAlive, d.n.clock(), n)
+	})
+	return fetches, err
+}
+
+// Fetches returns the copies behind the cursor whose turn it is.
 func (d *duties) Fetches(after catalog.Cursor, n int) ([]replica.Fetch, catalog.Cursor, error) {
+	return d.page(func(v catalog.View) (duty.Page, error) {
+		if d.kind == catalog.Checksum {
+			return duty.ChecksumFetches(v, d.n.id, d.n.clock(), after, n)
+		}
+		return duty.Fetches(v, d.n.id, d.n.isAlive, d.n.clock(), after, n)
+	})
+}
+
+// page looks for owed copies. When others wait, the replica's watch is signalled as soon as the first of them is due.
+func (d *duties) page(look func(catalog.View) (duty.Page, error)) ([]replica.Fetch, catalog.Cursor, error) {
 	var page duty.Page
 	err := d.n.raft.View(func(v catalog.View) (err error) {
-		clock := d.n.clock()
-		if d.kind == catalog.Checksum {
-			page, err = duty.ChecksumFetches(v, d.n.id, clock, after, n)
-		} else {
-			page, err = duty.Fetches(v, d.n.id, d.n.isAlive, clock, after, n)
-		}
+		page, err = look(v)
 		return err
 	})
 	if errors.Is(err, catalog.ErrNotFound) { // a node that has just joined does not see itself in the catalog yet
 		return nil, catalog.Cursor{}, nil
 	}
 	if err != nil {
-		return nil, after, fmt.Errorf("find owed copies: %w", err)
+		return nil, catalog.Cursor{}, fmt.Errorf("find owed copies: %w", err)
 	}
 	if page.Wake != 0 {
 		d.wakeIn(page.Wake.Std().Sub(d.n.clocks.now()))

@@ -355,7 +355,26 @@ func answered(in io.ReadCloser) (io.ReadCloser, error) {
 	}{io.MultiReader(bytes.NewReader(first[:n]), in), in}, nil
 }
 
-// Fetches, Releases, Moves and Audits are the duties, straight from the view.
+// Needed, Fetches, Releases, Moves and Audits are the duties, straight from the view.
+func (n *node) Needed(max int) (fetches []Fetch, err error) {
+	err = n.View(func(v catalog.View) error {
+		layout, err := v.Layout(n.replica)
+		if err != nil {
+			return err
+		}
+		files, err := v.Needed(n.replica, func(s catalog.Shard) bool { return layout[s].Holder == n.id }, "", max)
+		for _, f := range files {
+			from := n.sources(v, f)
+			if f.Source == n.id {
+				from = append(from, n.id)
+			}
+			fetches = append(fetches, Fetch{File: f, Sources: from})
+		}
+		return err
+	})
+	return fetches, err
+}
+
 func (n *node) Fetches(after catalog.Cursor, max int) (fetches []Fetch, next catalog.Cursor, err error) {
 	err = n.View(func(v catalog.View) error {
 		layout, err := v.Layout(n.replica)

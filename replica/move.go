@@ -16,7 +16,7 @@ const switchesAtOnce = 32
 
 // walkMoving hands out what is missing of the shards that move here, and proposes the switch of each that
 // is complete. What next has is not in the catalog: the disk tells, and the root proves it.
-func (r *Replica) walkMoving(ctx context.Context, work chan<- task) (rested time.Time, err error) {
+func (r *Replica) walkMoving(ctx context.Context, offer func(Fetch) (time.Time, error)) (rested time.Time, err error) {
 	moves, err := r.duties.Moves()
 	if err != nil {
 		return rested, err
@@ -28,7 +28,7 @@ func (r *Replica) walkMoving(ctx context.Context, work chan<- task) (rested time
 	}
 	var proofs []proof
 	for _, shard := range moves.In {
-		root, complete, at, err := r.walkShard(ctx, shard, work)
+		root, complete, at, err := r.walkShard(shard, offer)
 		if err != nil {
 			return rested, err
 		}
@@ -52,7 +52,7 @@ func (r *Replica) walkMoving(ctx context.Context, work chan<- task) (rested time
 // missing and the bytes of all were read. Those that lay here from earlier are handed out to be read, as those that are
 // missing are to be fetched. What has another digest than the archive's file of its name is set aside. This node is the
 // shard's next.
-func (r *Replica) walkShard(ctx context.Context, shard catalog.Shard, work chan<- task) (root catalog.Root, complete bool, rested time.Time, err error) {
+func (r *Replica) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, error)) (root catalog.Root, complete bool, rested time.Time, err error) {
 	r.leaving.pass(shard)
 	held, err := r.list(shard)
 	if err != nil {
@@ -82,7 +82,7 @@ func (r *Replica) walkShard(ctx context.Context, shard catalog.Shard, work chan<
 		if err != nil {
 			return root, false, rested, err
 		}
-		at, err := r.offer(ctx, work, Fetch{File: f, Sources: from}, true)
+		at, err := offer(Fetch{File: f, Sources: from})
 		if err != nil {
 			return root, false, rested, err
 		}

@@ -94,7 +94,7 @@ func (p *pulls) start(f catalog.File, moving bool) *pull {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if p.active[f.Name] != nil || now.Before(p.later[f.Name].until) || now.Before(p.full.until) && f.Size >= p.smallest {
+	if !p.isFree(f, now) {
 		return nil
 	}
 	q := &pull{file: f, moving: moving, began: now}
@@ -107,10 +107,26 @@ func (p *pulls) end(name catalog.FileName) {
 	p.mu.Lock()
 	delete(p.active, name)
 	p.mu.Unlock()
+	p.poke()
+}
+
+// poke has what is owed looked at again.
+func (p *pulls) poke() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
+}
+
+// free reports whether the file may be taken up now: it is not being pulled and not put off.
+func (p *pulls) free(f catalog.File) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.isFree(f, time.Now())
+}
+
+func (p *pulls) isFree(f catalog.File, now time.Time) bool {
+	return p.active[f.Name] == nil && !now.Before(p.later[f.Name].until) && (!now.Before(p.full.until) || f.Size < p.smallest)
 }
 
 // putOff lets the file rest after another failed try, and returns the number of tries.
@@ -174,26 +190,17 @@ func (p *pulls) next() time.Duration {
 	return first
 }
 
-// pull walks what is owed, again after each change, and keeps the workers busy with it.
+// pull looks at what is owed, again after each change, and keeps the workers busy with it. One worker more than is set is
+// there for what is needed most alone: a new file does not wait until a large one of less need has been copied.
 func (r *Replica) pull(ctx context.Context) error {
-	work := make(chan task)
+	scout := &scout{Replica: r, queue: newQueue(r.pulls.poke)}
 	var workers sync.WaitGroup
-	for range r.cfg.Pulls {
-		workers.Go(func() {
-			for t := range work {
-				r.carry(ctx, t)
-			}
-		})
+	for i := range r.cfg.Pulls + 1 {
+		workers.Go(func() { r.work(ctx, scout.queue, i == 0) })
 	}
 	defer workers.Wait()
-	defer close(work)
 	return r.eachChange(ctx, r.pulls.wake, func(ctx context.Context) (time.Duration, error) {
-		rested, err := r.walkOwed(ctx, work)
-		if err == nil {
-			var at time.Time
-			at, err = r.walkMoving(ctx, work)
-			rested = earlier(rested, at)
-		}
+		rested, err := scout.look(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.log.Error("what is owed cannot be read", "err", err)
 			return time.Minute, nil
@@ -214,25 +221,20 @@ type task struct {
 	sources []catalog.NodeID
 }
 
-// walkOwed hands out everything that is owed and can be tried now. It returns the earliest time at which a
-// source is to be asked again for something that was passed over.
-func (r *Replica) walkOwed(ctx context.Context, work chan<- task) (rested time.Time, err error) {
-	for cursor := (catalog.Cursor{}); ; {
-		fetches, next, err := r.duties.Fetches(cursor, page)
+// work makes one copy after the other until the context ends.
+func (r *Replica) work(ctx context.Context, q *queue, only bool) {
+	for {
+		f, c, err := q.take(ctx, only)
 		if err != nil {
-			return rested, err
+			return
 		}
-		for _, f := range fetches {
-			at, err := r.offer(ctx, work, f, false)
-			if err != nil {
-				return rested, err
-			}
-			rested = earlier(rested, at)
+		ready, _ := r.sources.order(f.Sources) // as it stands by now
+		if len(ready) == 0 && !r.onDisk(f.File.Name) {
+			continue
 		}
-		if next == (catalog.Cursor{}) {
-			return rested, nil
+		if p := r.pulls.start(f.File, c == moving); p != nil {
+			r.carry(ctx, task{p, ready})
 		}
-		cursor = next
 	}
 }
 
@@ -241,32 +243,6 @@ func earlier(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-// offer hands one fetch to a worker, waiting for a free one. When all its sources rest, it returns when
-// the first is ready instead; when there is none, nothing can be done until the catalog changes.
-func (r *Replica) offer(ctx context.Context, work chan<- task, f Fetch, moving bool) (time.Time, error) {
-	if len(f.Sources) == 0 && r.sums != nil { // any node with good bytes may read them for a record
-		var err error
-		if f.Sources, err = r.peers.Sources(f.File); err != nil {
-			return time.Time{}, err
-		}
-	}
-	ready, earliest := r.sources.order(f.Sources)
-	if len(ready) == 0 && !r.onDisk(f.File.Name) {
-		return earliest, nil
-	}
-	p := r.pulls.start(f.File, moving)
-	if p == nil {
-		return time.Time{}, nil
-	}
-	select {
-	case work <- task{p, ready}:
-		return time.Time{}, nil
-	case <-ctx.Done():
-		r.pulls.end(f.File.Name)
-		return time.Time{}, ctx.Err()
-	}
 }
 
 // onDisk reports whether there is something under the name that may serve without a source.

@@ -77,6 +77,9 @@ type Moves struct {
 
 // Duties says what this node owes, decided from the catalog.
 type Duties interface {
+	// Needed returns about n of the owed copies that go before all others, in the order of need. None in a cluster whose
+	// catalog does not list them: then they are found among the Fetches.
+	Needed(n int) ([]Fetch, error)
 	// Fetches returns about n owed copies behind the cursor, and the cursor behind them; the zero cursor
 	// when there are no more. Copies that failed and whose pause is not over may be left out.
 	Fetches(after catalog.Cursor, n int) ([]Fetch, catalog.Cursor, error)

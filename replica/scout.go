@@ -1,0 +1,127 @@
+package replica
+
+import (
+	"context"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// neededMost is how many of the copies that go before others are put in order at a time.
+const neededMost = 1024
+
+// pagesMost is how many pages of all that is owed are looked at in one go.
+const pagesMost = 32
+
+// scout looks at what is owed and offers to the workers what can be copied now, each class on its own. It never waits for
+// a worker, and it looks at no more than they can use soon.
+type scout struct {
+	*Replica
+	queue  *queue
+	cursor catalog.Cursor // of the walk over all that is owed
+
+	walked time.Time     // when the shards that move here were looked at last
+	took   time.Duration // how long that took
+}
+
+// look offers what can be copied now. It returns the earliest time at which a source is to be asked again for something
+// that was passed over.
+func (s *scout) look(ctx context.Context) (rested time.Time, err error) {
+	for _, look := range []func(context.Context) (time.Time, error){s.lookNeeded, s.lookMoving, s.lookOwed} {
+		at, err := look(ctx)
+		if err != nil {
+			return rested, err
+		}
+		rested = earlier(rested, at)
+	}
+	return rested, nil
+}
+
+func (s *scout) lookNeeded(context.Context) (rested time.Time, err error) {
+	fetches, err := s.duties.Needed(neededMost)
+	if err != nil {
+		return rested, err
+	}
+	ready := make([]Fetch, 0, len(fetches))
+	for _, f := range fetches {
+		can, at, err := s.can(&f)
+		if err != nil {
+			return rested, err
+		}
+		if rested = earlier(rested, at); can {
+			ready = append(ready, f)
+		}
+	}
+	s.queue.replace(needed, ready)
+	return rested, nil
+}
+
+// lookMoving looks at the shards that move here, unless enough of them waits for a worker, or it has just done so.
+func (s *scout) lookMoving(ctx context.Context) (rested time.Time, err error) {
+	if s.queue.wants(moving) < offeredMost {
+		return rested, nil
+	}
+	if soon := s.walked.Add(2 * s.took); time.Now().Before(soon) {
+		return soon, nil
+	}
+	began := time.Now()
+	rested, err = s.walkMoving(ctx, s.offerMoving)
+	s.walked = time.Now()
+	s.took = s.walked.Sub(began)
+	return rested, err
+}
+
+// offerMoving offers a copy of a shard that moves here. It returns when to look again if none of its sources is ready.
+func (s *scout) offerMoving(f Fetch) (time.Time, error) {
+	can, rested, err := s.can(&f)
+	if can {
+		s.queue.offer(moving, f)
+	}
+	return rested, err
+}
+
+// lookOwed goes on with the walk over all that is owed until enough of it waits for a worker, or all was seen. After some
+// pages it makes way for a look at what is needed more.
+func (s *scout) lookOwed(context.Context) (rested time.Time, err error) {
+	for pages := 0; s.queue.wants(filling) >= page; pages++ {
+		if pages == pagesMost {
+			return time.Now(), nil
+		}
+		fetches, next, err := s.duties.Fetches(s.cursor, page)
+		if err != nil {
+			return rested, err
+		}
+		for _, f := range fetches {
+			can, at, err := s.can(&f)
+			if err != nil {
+				return rested, err
+			}
+			if rested = earlier(rested, at); can {
+				s.queue.offer(filling, f)
+			}
+		}
+		if s.cursor = next; next == (catalog.Cursor{}) {
+			return rested, nil
+		}
+	}
+	return rested, nil
+}
+
+// can reports whether the copy can be made now; if it waits for a source, also when the first is to be asked again. Any
+// node with good bytes may read them for a record, so its sources are filled in.
+func (s *scout) can(f *Fetch) (bool, time.Time, error) {
+	if !s.pulls.free(f.File) {
+		return false, time.Time{}, nil
+	}
+	if len(f.Sources) == 0 && s.sums != nil {
+		var err error
+		if f.Sources, err = s.peers.Sources(f.File); err != nil {
+			return false, time.Time{}, err
+		}
+	}
+	ready, earliest := s.sources.order(f.Sources)
+	if len(ready) == 0 && !s.onDisk(f.File.Name) {
+		return false, earliest, nil
+	}
+	return true, time.Time{}, nil
+}
