@@ -69,11 +69,17 @@ func TestAShardThatComesStraightBackKeepsItsFiles(t *testing.T) {
 // provesAgain moves the shard back and reports whether the node would prove that it has all of it.
 func provesAgain(n *node, file catalog.FileName) bool {
 	n.assign("north", "north-1", int(file.Shard()), int(file.Shard())+1)
-	work := make(chan task, 1)
-	_, complete, _, err := n.r.walkShard(n.t.Context(), file.Shard(), work)
-	if err == nil && len(work) > 0 { // what lies here is read first
-		n.r.carry(n.t.Context(), <-work)
-		_, complete, _, err = n.r.walkShard(n.t.Context(), file.Shard(), work)
+	var read []task
+	offer := func(f Fetch) (time.Time, error) {
+		if p := n.r.pulls.start(f.File, true); p != nil {
+			read = append(read, task{p, f.Sources})
+		}
+		return time.Time{}, nil
+	}
+	_, complete, _, err := n.r.walkShard(file.Shard(), offer)
+	if err == nil && len(read) > 0 { // what lies here is read first
+		n.r.carry(n.t.Context(), read[0])
+		_, complete, _, err = n.r.walkShard(file.Shard(), offer)
 	}
 	if err != nil {
 		n.t.Error(err)

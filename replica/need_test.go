@@ -38,7 +38,7 @@ func TestANewFileDoesNotWaitForOlderWork(t *testing.T) {
 		c.must(catalog.SetReplica, catalog.Replica{Name: "west", Kind: catalog.Bitarchive, Place: "west", Collections: []catalog.CollectionName{"none"}})
 		old := series("old", 80)
 		for i, name := range old {
-			c.node("north-1").put(name, i, 1<<20)
+			c.node("north-1").put(name, uint64(i), 1<<20)
 		}
 		defer c.run("north-1", "south-1")()
 		c.complete(old...)
