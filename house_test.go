@@ -32,7 +32,8 @@ var plan = map[string][]string{
 	"internal/disk": {},
 	"internal/kv":   {},
 	"internal/seed": {}, // for tests: any room's may import it
-	"node": {"access", "api", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk",
+	"internal/seal": {},
+	"node": {"access", "api", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/seal",
 		"peer", "raft", "replay", "replica", "warc"},
 	"peer":       {"internal/disk"},
 	"raft":       {"catalog", "internal/disk", "internal/kv"},

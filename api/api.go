@@ -92,6 +92,13 @@ type Crawls interface {
 	Check(job harvest.Job) error
 }
 
+// Secrets parts a job from its secrets before the job is agreed: what is agreed lies on every node.
+type Secrets interface {
+	// Seal returns the job without its secrets, and these sealed to the nodes that crawl, nil when it has none. A
+	// *catalog.Refusal or ErrUnavailable when nobody could open them.
+	Seal(job harvest.Job) (harvest.Job, *catalog.Secret, error)
+}
+
 // Captures finds what was archived, over the nodes that cover the shards, in key order. A *cdx.Incomplete error
 // comes last when some shards could not be asked; what came before it stands.
 type Captures interface {
@@ -116,6 +123,7 @@ type Backend struct {
 	Self     Self
 	Audits   Audits
 	Crawls   Crawls
+	Secrets  Secrets
 	Captures Captures
 	Index    Index
 	Invites  Invites

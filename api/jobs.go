@@ -204,11 +204,15 @@ func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
 	if err := mayReach(callerOf(ctx).Role, spec.Settings); err != nil {
 		return Job{}, err
 	}
-	text, err := json.Marshal(spec)
+	open, secret, err := s.Secrets.Seal(spec)
+	if err != nil {
+		return Job{}, err
+	}
+	text, err := json.Marshal(open)
 	if err != nil {
 		return Job{}, fmt.Errorf("encode job %s: %w", in.Name, err)
 	}
-	asked := catalog.JobCreation{Harvest: in.Harvest, Collection: in.Collection, Channel: in.Channel, Spec: text, Submit: true}
+	asked := catalog.JobCreation{Harvest: in.Harvest, Collection: in.Collection, Channel: in.Channel, Spec: text, Submit: true, Secret: secret}
 	if asked.Harvest == "" {
 		asked.Harvest = in.Name
 	}

@@ -94,6 +94,10 @@ func fileHandler(kind Kind) handler {
 		return with(resubmitJob)
 	case RejectJob:
 		return with(rejectJob)
+	case SealOldJobs:
+		return with(sealStep)
+	case SealToNodes:
+		return with(sealAgain)
 	}
 	return nil
 }

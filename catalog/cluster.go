@@ -58,6 +58,11 @@ func raiseLevel(s *state, b *LevelChange) (any, error) {
 		}
 	}
 	old := s.cluster.Level
+	if old < 2 && b.Level >= 2 {
+		if err := s.beginSealing(); err != nil {
+			return nil, err
+		}
+	}
 	s.cluster.Level = b.Level
 	if err := s.set(keyCluster, s.cluster); err != nil {
 		return nil, err

@@ -46,6 +46,12 @@ const (
 	SetClock Kind = "cluster.clock" // ClockChange
 )
 
+// The commands of level 2 that are about secrets.
+const (
+	SealOldJobs Kind = "secret.walk"  // SealStep
+	SealToNodes Kind = "secret.again" // SealAgain
+)
+
 // MaxItems bounds the items of one command; MaxBytes its encoded size.
 const (
 	MaxItems = 100
@@ -113,6 +119,8 @@ func levelOf(kind Kind) int {
 	switch kind {
 	case SetClock:
 		return 2
+	case SealOldJobs, SealToNodes:
+		return 2
 	default:
 		return 1
 	}
@@ -164,6 +172,8 @@ type MemberChange struct {
 	Weight    *int      `json:"weight,omitempty"`
 	Draining  *bool     `json:"draining,omitempty"`
 	Level     *int      `json:"level,omitempty"`
+	Crawls    *bool     `json:"crawls,omitempty"` // since level 2
+	Seal      *SealKey  `json:"seal,omitempty"`   // since level 2; only the member itself may
 }
 
 // MemberRemoval removes a member; refused while it holds shards or unreleased files, unless Lost says that its
@@ -285,6 +295,7 @@ type JobCreation struct {
 	Channel    string          `json:"channel,omitempty"`
 	Spec       json.RawMessage `json:"spec"` // harvest.Job
 	Submit     bool            `json:"submit,omitempty"`
+	Secret     *Secret         `json:"secret,omitempty"` // what the spec refers to; since level 2
 }
 
 // JobRef names a job, and for a claim or start the node and attempt.

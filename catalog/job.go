@@ -35,19 +35,44 @@ func createJob(s *state, b *JobCreation) (any, error) {
 	if there, err := has(s, keyCollection(b.Collection)); err != nil || !there {
 		return nil, orNotFound(err, "no collection %q", clip(string(b.Collection), 64))
 	}
-	j := Job{Harvest: b.Harvest, Collection: b.Collection, Channel: b.Channel, State: JobNew}
-	if err := decodeStrict(b.Spec, &j.Spec); err != nil {
-		return nil, refuse(Invalid, "job: %v", err)
+	if b.Secret != nil && s.cluster.Level < 2 {
+		return nil, s.unknownField("secret")
 	}
-	// What is stored must be readable again, whatever the command carried.
-	text, err := json.Marshal(&j.Spec)
-	if err == nil {
-		err = json.Unmarshal(text, new(harvest.Job))
-	}
+	spec, err := readSpec(b.Spec)
 	if err != nil {
-		return nil, refuse(Invalid, "job: %v", err)
+		return nil, err
+	}
+	j := Job{Harvest: b.Harvest, Collection: b.Collection, Channel: b.Channel, State: JobNew, Spec: spec}
+	if b.Secret != nil {
+		if err := s.checkSecret(b.Secret); err != nil {
+			return nil, err
+		}
+		if err := s.putSecret(b.Secret); err != nil {
+			return nil, err
+		}
+		j.Secret = b.Secret.ID
 	}
 	return s.newJob(&j, b.Submit)
+}
+
+// readSpec reads a job's spec. What is stored must be readable again, whatever the command carried.
+func readSpec(text []byte) (spec harvest.Job, err error) {
+	if err := decodeStrict(text, &spec); err != nil {
+		return spec, refuse(Invalid, "job: %v", err)
+	}
+	stored, err := json.Marshal(&spec)
+	if err == nil {
+		err = json.Unmarshal(stored, new(harvest.Job))
+	}
+	if err != nil {
+		return spec, refuse(Invalid, "job: %v", err)
+	}
+	return spec, nil
+}
+
+// unknownField refuses a field that came with a higher level, in the words of a program that does not know it.
+func (s *state) unknownField(name string) error {
+	return refuse(Invalid, "body: json: unknown field %q", name)
 }
 
 // newJob gives the job the next number and stores it, NEW or SUBMITTED.
@@ -61,6 +86,9 @@ func (s *state) newJob(j *Job, submit bool) (any, error) {
 		j.State, j.Submitted = JobSubmitted, s.at
 	}
 	if err := s.set(keyJobs, j.ID); err != nil {
+		return nil, err
+	}
+	if err := s.sealNewJob(j.ID); err != nil {
 		return nil, err
 	}
 	return j, s.putJob("", j)
@@ -80,7 +108,8 @@ func submitJob(s *state, b *JobRef) (any, error) {
 
 // claimJob gives a submitted job to the first node that asks; the same node may ask again.
 func claimJob(s *state, b *JobRef) (any, error) {
-	if _, err := s.speaker(b.Node); err != nil {
+	node, err := s.speaker(b.Node)
+	if err != nil {
 		return nil, err
 	}
 	j, err := s.job(b.ID)
@@ -95,6 +124,15 @@ func claimJob(s *state, b *JobRef) (any, error) {
 	}
 	if j.Wish != WishRun {
 		return nil, refuse(Conflict, "job %d is to %s", j.ID, j.Wish)
+	}
+	if j.Secret != "" {
+		x, _, err := get[Secret](s, keySecret(j.Secret))
+		if err != nil {
+			return nil, err
+		}
+		if x.Box(&node) == nil {
+			return nil, refuse(Conflict, "job %d has secrets that node %s cannot open", j.ID, node.Name)
+		}
 	}
 	j.Node = b.Node
 	j.Attempt++
@@ -150,6 +188,9 @@ func finishJob(s *state, b *JobEnd) (any, error) {
 	old := j.State
 	j.State, j.Ended, j.Stats, j.Reason = end, s.at, b.Stats, clipReason(b.Reason)
 	j.Stats.StopReason = clip(j.Stats.StopReason, 64)
+	if end == JobDone {
+		s.dropSecret(j)
+	}
 	return nil, s.putJob(old, j)
 }
 
@@ -206,11 +247,11 @@ func resubmitJob(s *state, b *JobRef) (any, error) {
 	if old.State != JobFailed {
 		return nil, refuse(Conflict, "job %d is %s", old.ID, old.State)
 	}
-	j := Job{Harvest: old.Harvest, Collection: old.Collection, Channel: old.Channel, Spec: old.Spec, State: JobNew}
+	j := Job{Harvest: old.Harvest, Collection: old.Collection, Channel: old.Channel, Spec: old.Spec, State: JobNew, Secret: old.Secret}
 	if _, err := s.newJob(&j, true); err != nil {
 		return nil, err
 	}
-	old.State, old.Next = JobResubmitted, j.ID
+	old.State, old.Next, old.Secret = JobResubmitted, j.ID, "" // the secret is the new job's
 	return &j, s.putJob(JobFailed, old)
 }
 
@@ -223,5 +264,6 @@ func rejectJob(s *state, b *JobRef) (any, error) {
 		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
 	}
 	j.State = JobFailedRejected
+	s.dropSecret(j)
 	return nil, s.putJob(JobFailed, j)
 }

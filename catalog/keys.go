@@ -7,6 +7,7 @@ const (
 	keyClock   = "clock"
 	keyTrail   = "trailhead"
 	keyJobs    = "jobcount"
+	keySealing = "sealing"
 
 	PrefixCluster     = keyCluster    // Cluster: one key
 	PrefixMembers     = "member/"     // <node>: Member
@@ -30,6 +31,7 @@ const (
 	prefixJobStates   = "jobstate/"   // <state>/<id>: mark
 	PrefixJoinTokens  = "join/"       // <id>: JoinToken
 	PrefixAccess      = "access/"     // <id>: AccessToken
+	PrefixSecrets     = "secret/"     // <id>: Secret
 	PrefixTrail       = "trail/"      // <sequence>: Event
 	prefixWindows     = "window/"     // <node>: window
 	prefixAnswers     = "answer/"     // <node>/<slot>: answer
@@ -74,6 +76,7 @@ func keyJob(id uint64) string                    { return PrefixJobs + hex16(id)
 func keyJobState(s JobState, id uint64) string   { return prefixJobStates + string(s) + "/" + hex16(id) }
 func keyJoinToken(id string) string              { return PrefixJoinTokens + id }
 func keyAccess(id string) string                 { return PrefixAccess + id }
+func keySecret(id string) string                 { return PrefixSecrets + id }
 func keyEvent(seq uint64) string                 { return PrefixTrail + hex16(seq) }
 func keyWindow(n NodeID) string                  { return prefixWindows + string(n) }
 

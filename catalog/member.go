@@ -3,6 +3,7 @@ package catalog
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"fmt"
 	"reflect"
 	"slices"
 )
@@ -58,6 +59,12 @@ func revokeToken(s *state, b *Named) (any, error) {
 }
 
 func joinMember(s *state, b *Joining) (any, error) {
+	if s.cluster.Level < 2 && b.Member.Crawls {
+		return nil, s.unknownField("crawls")
+	}
+	if s.cluster.Level < 2 && b.Member.Seal != nil {
+		return nil, s.unknownField("seal")
+	}
 	token, there, err := get[JoinToken](s, keyJoinToken(b.Token))
 	if err != nil {
 		return nil, err
@@ -150,6 +157,9 @@ func (s *state) readmit(m, old *Member) error {
 		s.delete(keyName(old.Name))
 	}
 	m.Joined, m.Draining = old.Joined, old.Draining
+	if m.Seal == nil {
+		m.Seal, m.Crawls = old.Seal, old.Crawls
+	}
 	if m.Weight == 0 {
 		m.Weight = old.Weight
 	}
@@ -180,6 +190,28 @@ func checkMember(m *Member) error {
 	if slices.ContainsFunc(m.Addresses, func(a string) bool { return a == "" || len(a) > 300 }) {
 		return refuse(Invalid, "an address is empty or longer than 300 bytes")
 	}
+	if m.Seal != nil && !m.Seal.Proved(m.Key) {
+		return refuse(Invalid, "the key for secrets is not signed by the node's own key")
+	}
+	return nil
+}
+
+// changeSealing changes what is said of a member's secrets, which only the member itself may.
+func (s *state) changeSealing(m *Member, b *MemberChange) error {
+	switch {
+	case b.Crawls == nil && b.Seal == nil:
+		return nil
+	case s.cluster.Level < 2 && b.Crawls != nil:
+		return s.unknownField("crawls")
+	case s.cluster.Level < 2:
+		return s.unknownField("seal")
+	case s.node != m.ID:
+		return refuse(Denied, "only node %s itself says whether it crawls, and with which key it opens secrets", m.Name)
+	}
+	assign(&m.Crawls, b.Crawls)
+	if b.Seal != nil {
+		m.Seal = b.Seal
+	}
 	return nil
 }
 
@@ -206,13 +238,20 @@ func updateMember(s *state, b *MemberChange) (any, error) {
 	assign(&m.OutOnly, b.OutOnly)
 	assign(&m.Weight, b.Weight)
 	assign(&m.Draining, b.Draining)
+	if err := s.changeSealing(&m, b); err != nil {
+		return nil, err
+	}
 	if err := checkMember(&m); err != nil || reflect.DeepEqual(m, old) {
 		return nil, err
 	}
 	if err := s.set(keyMember(m.ID), m); err != nil {
 		return nil, err
 	}
-	return nil, s.event(UpdateMember, string(m.ID), "name=%s weight=%d draining=%t level=%d", m.Name, m.Weight, m.Draining, m.Level)
+	detail := fmt.Sprintf("name=%s weight=%d draining=%t level=%d", m.Name, m.Weight, m.Draining, m.Level)
+	if b.Crawls != nil || b.Seal != nil {
+		detail += fmt.Sprintf(" crawls=%t", m.Crawls)
+	}
+	return nil, s.event(UpdateMember, string(m.ID), "%s", detail)
 }
 
 func assign[T any](to, from *T) {

@@ -26,6 +26,8 @@ type Member struct {
 	Draining  bool        `json:"draining,omitempty"`  // is to hold no shards
 	Level     int         `json:"level"`               // what its program supports
 	Joined    Time        `json:"joined"`
+	Crawls    bool        `json:"crawls,omitempty"` // it crawls jobs, and so opens their secrets; since level 2
+	Seal      *SealKey    `json:"seal,omitempty"`   // its key for secrets; since level 2
 }
 
 // ReplicaKind says what a replica holds.
@@ -228,6 +230,7 @@ type Job struct {
 	Stats      JobStats       `json:"stats"`
 	Reason     string         `json:"reason,omitempty"` // of a failure
 	Next       uint64         `json:"next,omitempty"`   // the job that took over when RESUBMITTED
+	Secret     string         `json:"secret,omitempty"` // the Secret that the spec refers to, while the job may run
 }
 
 // JoinToken lets one machine become a member once.

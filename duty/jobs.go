@@ -43,18 +43,26 @@ func LostJobs(view catalog.View, contacts Contacts, now time.Time, lease, margin
 }
 
 // Claims lists the submitted jobs, the oldest first, that node self may claim for its free slots: those without
-// a channel and those of its channels.
+// a channel and those of its channels, whose secrets it can open.
 func Claims(view catalog.View, self catalog.NodeID, free int, channels []string) ([]catalog.JobRef, error) {
 	var out []catalog.JobRef
 	if free <= 0 {
 		return nil, nil
 	}
+	var failed error
 	err := eachJob(view, catalog.JobSubmitted, func(j *catalog.Job) bool {
-		if j.Node == "" && j.Wish == catalog.WishRun && (j.Channel == "" || slices.Contains(channels, j.Channel)) {
+		if j.Node != "" || j.Wish != catalog.WishRun || j.Channel != "" && !slices.Contains(channels, j.Channel) {
+			return true
+		}
+		var opens bool
+		if opens, failed = CanOpen(view, j, self); opens {
 			out = append(out, catalog.JobRef{ID: j.ID, Node: self})
 		}
-		return len(out) < free
+		return failed == nil && len(out) < free
 	})
+	if err == nil {
+		err = failed
+	}
 	return out, err
 }
 

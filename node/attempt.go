@@ -87,8 +87,12 @@ func (c *crawls) crawl(ctx context.Context, r *crawling, log *slog.Logger) (craw
 
 // crawlFrom crawls in the folder as the crawl stands there, or from a checkpoint.
 func (c *crawls) crawlFrom(ctx context.Context, r *crawling, turns jobPace, dir, from string, log *slog.Logger) (crawler.Summary, error) {
+	spec, err := c.n.vault.open(r.job)
+	if err != nil {
+		return crawler.Summary{}, err
+	}
 	crawl, err := crawler.New(crawler.Config{
-		Dir: dir, Job: r.job.Spec, Prefix: fmt.Sprintf("%d-%s", r.job.ID, fileWord(r.job.Harvest)), Node: c.n.cfg.Name,
+		Dir: dir, Job: spec, Prefix: fmt.Sprintf("%d-%s", r.job.ID, fileWord(r.job.Harvest)), Node: c.n.cfg.Name,
 		Disk: &c.n.disk, Log: log, Pacer: turns, Earlier: crawler.Archived{Captures: captures{c.n}, Records: replayRecords{c.n}, Log: log}, From: from,
 		Finished: func(f warc.Finished) error { return c.enter(ctx, r.job, f.Path, f.Size, f.SHA256) },
 	})

@@ -23,6 +23,11 @@ var ErrFounded = errors.New("this node belongs to a cluster already")
 // Init founds a cluster whose first member is the configured node. When it returns nil the founding is agreed and on
 // stable storage, and the node can be started. It returns the new cluster's record. One that was cut off may be repeated.
 func Init(ctx context.Context, cfg Config, log *slog.Logger) (catalog.Cluster, error) {
+	return initAt(ctx, cfg, catalog.Level, log)
+}
+
+// initAt is Init of a cluster of the level.
+func initAt(ctx context.Context, cfg Config, level int, log *slog.Logger) (catalog.Cluster, error) {
 	d := disk.New()
 	_, there := cfg.loadKnown()
 	k, err := cfg.recall(d, log)
@@ -35,9 +40,16 @@ func Init(ctx context.Context, cfg Config, log *slog.Logger) (catalog.Cluster, e
 	}
 	random := make([]byte, 16)
 	_, _ = rand.Read(random)
-	cluster := catalog.Cluster{ID: hex.EncodeToString(random), Name: cfg.File.Cluster, Epoch: 1, Level: catalog.Level,
+	cluster := catalog.Cluster{ID: hex.EncodeToString(random), Name: cfg.File.Cluster, Epoch: 1, Level: level,
 		Founded: catalog.At(time.Now())}
 	founding := catalog.Founding{Cluster: cluster, Member: cfg.member(id)}
+	key, err := cfg.sealKey(d)
+	if err != nil {
+		return catalog.Cluster{}, err
+	}
+	if level >= sealLevel {
+		founding.Member.Seal, founding.Member.Crawls = proveKey(id, key), cfg.Limits.Crawls > 0
+	}
 	for _, r := range cfg.File.Replicas {
 		founding.Replicas = append(founding.Replicas, replicaOf(r))
 	}

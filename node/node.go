@@ -46,6 +46,7 @@ type Node struct {
 	replica *replica.Replica
 	indexer *indexer // nil on a node of a checksum replica
 	crawls  *crawls
+	vault   *vault
 	pacer   *pace.Pacer
 	local   catalog.AccessToken
 
@@ -109,6 +110,9 @@ func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
 	}
 	n.paceHome = pace.NewHome(string(n.id))
 	n.pacer = pace.New(pace.Config{Self: string(n.id), Home: n.paceHome, Homes: paceHomes{n.peer}, Log: n.log.With("room", "pace")})
+	if err := n.openVault(); err != nil {
+		return nil, err
+	}
 	n.crawls = newCrawls(n)
 	n.handle()
 	return n, nil
@@ -276,6 +280,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"replica", n.replica.Run},
 		part{"leader", n.lead},
 		part{"pace", n.pace},
+		part{"vault", n.seal},
 		part{"crawls", n.crawls.Run},
 		part{"api", front.api},
 		part{"access", front.access},
@@ -290,7 +295,7 @@ func (n *Node) Run(ctx context.Context) error {
 // backend is the node as the API sees it.
 func (n *Node) backend() api.Backend {
 	return api.Backend{
-		Catalog: apiCatalog{n}, Archive: archive{n}, Self: self{n}, Audits: audits{n}, Crawls: crawlsAPI{n},
+		Catalog: apiCatalog{n}, Archive: archive{n}, Self: self{n}, Audits: audits{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
 		Captures: arranged{captures{n}}, Index: indexAPI{n}, Invites: invites{n}, Local: n.local,
 	}
 }

@@ -37,6 +37,8 @@ type fsm struct {
 	last      *overlay    // of the latest batch, for its memory
 	fail      func(error) // told once when the state cannot be written any more
 
+	applying sync.Mutex // of who writes the state, or puts another in its place
+
 	mu     sync.Mutex
 	failed error
 	count  uint64 // entries applied since start
@@ -53,6 +55,8 @@ func (f *fsm) StoreConfiguration(index uint64, c hraft.Configuration) {
 // ApplyBatch applies entries in one transaction, or in several when one would be too big. Entries at or
 // below the state's own index were applied before and are left out.
 func (f *fsm) ApplyBatch(logs []*hraft.Log) []any {
+	f.applying.Lock()
+	defer f.applying.Unlock()
 	out := make([]any, len(logs))
 	if err := f.failure(); err != nil {
 		for i := range out {
@@ -152,6 +156,8 @@ func (markerSnapshot) Release() {}
 
 // Restore adopts the store that was installed under the id that r holds.
 func (f *fsm) Restore(r io.ReadCloser) error {
+	f.applying.Lock()
+	defer f.applying.Unlock()
 	id, err := io.ReadAll(r)
 	if err != nil {
 		return fmt.Errorf("adopt an installed state: %w", err)

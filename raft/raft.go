@@ -115,6 +115,9 @@ type Node struct {
 	fatal   chan error
 	trail   atomic.Uint64 // entries of the log to keep behind a marker
 
+	purging   atomic.Bool   // the log is to be cut at the next marker
+	rewritten atomic.Uint64 // the state was written anew since this index was applied
+
 	gate      gate
 	turnstile turnstile
 	handover  handover

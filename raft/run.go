@@ -175,6 +175,9 @@ func (n *Node) setTrail() {
 
 // trailing returns how many entries of the present mean size fill TrailingMiB.
 func (n *Node) trailing() uint64 {
+	if n.purging.Load() {
+		return 0
+	}
 	return max(1, uint64(n.cfg.TrailingMiB)<<20/n.wal.mean())
 }
 

@@ -188,6 +188,8 @@ func (k *sink) ID() string { return k.id }
 func (k *sink) mark() error {
 	k.marked = true
 	k.snapshots.tune()
+	k.snapshots.state.marking.Lock()
+	defer k.snapshots.state.marking.Unlock()
 	return k.snapshots.state.store().mark(k.index, k.term)
 }
 

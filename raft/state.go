@@ -32,6 +32,7 @@ type state struct {
 	number  int // of the highest folder in use
 	closed  bool
 
+	marking  sync.Mutex     // of who writes a marker, or puts a store in the place of the current one
 	retiring sync.WaitGroup // stores that wait for their last reader
 	changed  *notice        // announces each commit and install
 	watches  *watches

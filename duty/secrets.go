@@ -1,0 +1,78 @@
+package duty
+
+import (
+	"errors"
+
+	"holdfast/catalog"
+)
+
+// Reseal is a secret whose boxes are not those of the nodes that may open it.
+type Reseal struct {
+	Secret catalog.Secret
+	To     []catalog.Member // nodes that crawl and have no box yet; none: only that boxes are to go
+}
+
+const secretPage = 100
+
+// Reseals lists the secrets that node self is to seal to further nodes, because a node joined, began to crawl or has a new key, or
+// to rid of the boxes of nodes that may not open them any more. Of the nodes that can do it, the first that is
+// alive does.
+func Reseals(view catalog.View, self catalog.NodeID, alive func(catalog.NodeID) bool) ([]Reseal, error) {
+	members, err := view.Members()
+	if err != nil {
+		return nil, err
+	}
+	var out []Reseal
+	for after := ""; ; {
+		secrets, err := view.Secrets(after, secretPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range secrets {
+			if r, due := reseal(x, members, self, alive); due {
+				out = append(out, r)
+			}
+		}
+		if len(secrets) < secretPage {
+			return out, nil
+		}
+		after = secrets[len(secrets)-1].ID
+	}
+}
+
+func reseal(x catalog.Secret, members []catalog.Member, self catalog.NodeID, alive func(catalog.NodeID) bool) (Reseal, bool) {
+	out, boxes, first := Reseal{Secret: x}, 0, catalog.NodeID("")
+	for i := range members {
+		m := &members[i]
+		switch {
+		case !m.Crawls || m.Seal == nil:
+		case x.Box(m) == nil:
+			out.To = append(out.To, *m)
+		default:
+			boxes++
+			if first == "" && (m.ID == self || alive(m.ID)) {
+				first = m.ID
+			}
+		}
+	}
+	return out, first == self && self != "" && (len(out.To) > 0 || boxes < len(x.Boxes))
+}
+
+// CanOpen reports whether the node can open the job's secrets, or the job has none.
+func CanOpen(view catalog.View, j *catalog.Job, self catalog.NodeID) (bool, error) {
+	if j.Secret == "" {
+		return true, nil
+	}
+	m, err := view.Member(self)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	x, err := view.Secret(j.Secret)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return false, nil
+	}
+	return x.Box(&m) != nil, err
+}

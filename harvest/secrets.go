@@ -1,0 +1,232 @@
+package harvest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// sealedMark begins what stands in settings where a secret was parted from them: the mark, the secret's name, and a bracket.
+const sealedMark = "[sealed "
+
+// Secrets are the secrets of a job by the names under which its settings refer to them.
+type Secrets map[string]string
+
+// ErrNoSecret reports settings that refer to a secret that is not there.
+var ErrNoSecret = errors.New("a secret of the job is missing")
+
+// Part returns the job with a reference in the place of each secret, and the secrets. The job that is returned can be stored and
+// shown; Join puts the secrets back. A job without secrets is returned as it is, with no secrets.
+func (j Job) Part() (Job, Secrets, error) {
+	secrets := Secrets{}
+	settings, err := j.Settings.eachSecret(func(name, value string) (string, error) {
+		if _, there := reference(value); there || value == Redaction {
+			return value, nil
+		}
+		secrets[name] = value
+		return sealedMark + name + "]", nil
+	})
+	if err != nil {
+		return Job{}, nil, err
+	}
+	j.Settings = settings
+	return j, secrets, nil
+}
+
+// Join returns the job with its secrets where its settings refer to them. ErrNoSecret: one that it refers to is not among them.
+func (j Job) Join(secrets Secrets) (Job, error) {
+	settings, err := j.Settings.eachSecret(func(_, value string) (string, error) {
+		name, there := reference(value)
+		if !there {
+			return value, nil
+		}
+		secret, there := secrets[name]
+		if !there {
+			return "", fmt.Errorf("%w: %s", ErrNoSecret, name)
+		}
+		return secret, nil
+	})
+	if err != nil {
+		return Job{}, err
+	}
+	j.Settings = settings
+	return j, nil
+}
+
+// reference returns the name of the secret that a value stands for.
+func reference(value string) (name string, there bool) {
+	name, there = strings.CutPrefix(value, sealedMark)
+	if !there || !strings.HasSuffix(name, "]") {
+		return "", false
+	}
+	return strings.TrimSuffix(name, "]"), true
+}
+
+// standsIn reports whether a value stands in the place of a secret that is not there.
+func standsIn(value string) bool {
+	_, there := reference(value)
+	return there || value == Redaction
+}
+
+// eachSecret returns the settings with each secret replaced: passwords, cookies, what forms send, logins in the addresses of proxies
+// and login pages, and headers whose names say that they carry a login; in sheets, too. A secret's name says where it
+// stands and is the same each time. The settings that are returned share nothing that differs with s.
+func (s Settings) eachSecret(replace func(name, value string) (string, error)) (_ Settings, err error) {
+	if s.Credentials, err = eachCredential(s.Credentials, "credentials.", replace); err != nil {
+		return s, err
+	}
+	if s.Proxies, err = eachRoute(s.Proxies, "proxies.", replace); err != nil {
+		return s, err
+	}
+	if s.Headers, err = eachHeader(s.Headers, "headers.", replace); err != nil {
+		return s, err
+	}
+	if s.FirstCookies != "" {
+		if s.FirstCookies, err = replace("first_cookies", s.FirstCookies); err != nil {
+			return s, err
+		}
+	}
+	s.Sheets = slices.Clone(s.Sheets)
+	for i, sheet := range s.Sheets {
+		if sheet.Settings == nil {
+			continue
+		}
+		settings := make(map[string]json.RawMessage, len(sheet.Settings))
+		for _, name := range slices.Sorted(maps.Keys(sheet.Settings)) {
+			where := "sheets." + strconv.Itoa(i) + "." + name
+			if settings[name], err = eachInSheet(name, where, sheet.Settings[name], replace); err != nil {
+				return s, err
+			}
+		}
+		s.Sheets[i].Settings = settings
+	}
+	return s, nil
+}
+
+func eachCredential(all []Credential, where string, replace func(name, value string) (string, error)) (_ []Credential, err error) {
+	all = slices.Clone(all)
+	for i := range all {
+		c, at := &all[i], where+strconv.Itoa(i)
+		if c.Password != "" {
+			if c.Password, err = replace(at+".password", c.Password); err != nil {
+				return nil, err
+			}
+		}
+		if c.URL, err = eachLogin(c.URL, at+".url", replace); err != nil {
+			return nil, err
+		}
+		if len(c.Fields) == 0 {
+			continue
+		}
+		fields := make(map[string]string, len(c.Fields))
+		for _, name := range slices.Sorted(maps.Keys(c.Fields)) {
+			if fields[name], err = replace(at+".fields."+name, c.Fields[name]); err != nil {
+				return nil, err
+			}
+		}
+		c.Fields = fields
+	}
+	return all, nil
+}
+
+func eachRoute(routes []Route, where string, replace func(name, value string) (string, error)) (_ []Route, err error) {
+	routes = slices.Clone(routes)
+	for i := range routes {
+		if routes[i].Via, err = eachLogin(routes[i].Via, where+strconv.Itoa(i)+".via", replace); err != nil {
+			return nil, err
+		}
+	}
+	return routes, nil
+}
+
+// eachLogin replaces a URL's user part, where it has one.
+func eachLogin(url, where string, replace func(name, value string) (string, error)) (string, error) {
+	start := strings.Index(url, "://")
+	if start < 0 {
+		start = 0
+	} else {
+		start += len("://")
+	}
+	end := len(url)
+	if i := strings.IndexAny(url[start:], "/?#"); i >= 0 {
+		end = start + i
+	}
+	i := strings.LastIndexByte(url[start:end], '@')
+	if i < 0 {
+		return url, nil
+	}
+	login, err := replace(where, url[start:start+i])
+	return url[:start] + login + url[start+i:], err
+}
+
+// eachHeader replaces the values of headers whose names say that they carry a login.
+func eachHeader(headers []string, where string, replace func(name, value string) (string, error)) (_ []string, err error) {
+	headers = slices.Clone(headers)
+	for i, h := range headers {
+		name, value, _ := strings.Cut(h, ":")
+		if !secretHeader(name) {
+			continue
+		}
+		if value, err = replace(where+strconv.Itoa(i), strings.TrimSpace(value)); err != nil {
+			return nil, err
+		}
+		headers[i] = name + ": " + value
+	}
+	return headers, nil
+}
+
+// secretHeader reports whether a header's name says that it carries a login.
+func secretHeader(name string) bool {
+	secret := []string{"authorization", "-auth-", "cookie", "token", "secret", "password", "-key-", "apikey", "credential", "session"}
+	lower := "-" + strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "-") + "-"
+	return slices.ContainsFunc(secret, func(word string) bool { return strings.Contains(lower, word) })
+}
+
+// eachInSheet replaces the secrets of a sheet's setting. What cannot be read is one secret as a whole.
+func eachInSheet(name, where string, raw json.RawMessage, replace func(name, value string) (string, error)) (_ json.RawMessage, err error) {
+	var headers []string
+	var credentials []Credential
+	var routes []Route
+	var value any
+	where += "."
+	switch name {
+	case "headers":
+		if json.Unmarshal(raw, &headers) == nil {
+			value, err = eachHeader(headers, where, replace)
+		}
+	case "credentials":
+		if json.Unmarshal(raw, &credentials) == nil {
+			value, err = eachCredential(credentials, where, replace)
+		}
+	case "proxies":
+		if json.Unmarshal(raw, &routes) == nil {
+			value, err = eachRoute(routes, where, replace)
+		}
+	default:
+		return raw, nil
+	}
+	if err == nil && value == nil {
+		return eachWhole(where, raw, replace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
+
+// eachWhole replaces a value of JSON by a text, or a text that stands for such a value by that value.
+func eachWhole(where string, raw json.RawMessage, replace func(name, value string) (string, error)) (json.RawMessage, error) {
+	var text string
+	if json.Unmarshal(raw, &text) != nil || !standsIn(text) {
+		text = string(raw)
+	}
+	replaced, err := replace(strings.TrimSuffix(where, "."), text)
+	if err != nil || !standsIn(replaced) {
+		return json.RawMessage(replaced), err
+	}
+	return json.Marshal(replaced)
+}

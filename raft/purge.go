@@ -1,0 +1,231 @@
+package raft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// purgedName is the file in the log's folder that says up to which index nothing is left of what was replaced or deleted.
+const purgedName = "purged"
+
+// ErrNotPurged reports that the log or the state may still hold what was replaced or deleted. Ask again, after a further decision.
+var ErrNotPurged = errors.New("older decisions are still on disk")
+
+// Purge rids this node's disk of what was decided up to the index and then replaced or deleted: the state is written anew without its
+// older versions, and the log is cut behind the index. Both are done while the node goes on. Members that were away
+// for longer get the whole state then. When Purge returns nil, nothing of it is left in raft/ and catalog/.
+func (n *Node) Purge(ctx context.Context, index uint64) error {
+	path := filepath.Join(n.cfg.Dir, "raft", purgedName)
+	done, err := readPurged(path)
+	if err != nil || done >= index {
+		return err
+	}
+	if applied := n.state.store().applied.Load(); applied < index {
+		return fmt.Errorf("%w: index %d is not applied here, but %d", ErrNotPurged, index, applied)
+	}
+	if n.rewritten.Load() < index {
+		if err := n.rewrite(ctx); err != nil {
+			return fmt.Errorf("write the state anew: %w", err)
+		}
+		n.rewritten.Store(index)
+	}
+	if err := n.cutLog(index); err != nil {
+		return err
+	}
+	return n.disk.WriteFile(path, writeBytes([]byte(strconv.FormatUint(index, 10)+"\n")))
+}
+
+func readPurged(path string) (uint64, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read what was purged: %w", err)
+	}
+	index, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s says %.20q", ErrDamaged, path, text)
+	}
+	return index, nil
+}
+
+// cutLog cuts the log at the state's place, and reports ErrNotPurged when a file of it still begins at or before the index.
+func (n *Node) cutLog(index uint64) error {
+	r := n.raft.Load()
+	if r == nil {
+		return ErrStopped
+	}
+	n.purging.Store(true)
+	defer func() {
+		n.purging.Store(false)
+		n.setTrail()
+	}()
+	if err := r.Snapshot().Error(); errors.Is(err, hraft.ErrNothingNewToSnapshot) {
+		return fmt.Errorf("%w: nothing was decided since the node started", ErrNotPurged)
+	} else if err != nil {
+		return fmt.Errorf("cut the raft log: %w", err)
+	}
+	first, err := firstFile(filepath.Join(n.cfg.Dir, "raft"))
+	if err != nil {
+		return err
+	}
+	if first <= index {
+		return fmt.Errorf("%w: a file of the log begins at index %d", ErrNotPurged, first)
+	}
+	return nil
+}
+
+// firstFile returns the index at which the first file of the log begins: it is in the file's name.
+func firstFile(dir string) (uint64, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.wal"))
+	if err != nil || len(paths) == 0 {
+		return 0, errors.Join(fmt.Errorf("%w: no file of the log in %s", ErrDamaged, dir), err)
+	}
+	first := ^uint64(0)
+	for _, path := range paths {
+		text, _, _ := strings.Cut(filepath.Base(path), "-")
+		index, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("%w: a file of the log is called %s", ErrDamaged, path)
+		}
+		first = min(first, index)
+	}
+	return first, nil
+}
+
+// rewrite makes a store with the latest version of each key alone and adopts it. The node goes on meanwhile, but takes no marker:
+// what is applied after the copy began is applied to the copy from the log.
+func (n *Node) rewrite(ctx context.Context) error {
+	s := n.state
+	s.marking.Lock()
+	defer s.marking.Unlock()
+	old, version, err := s.pin()
+	if err != nil {
+		return err
+	}
+	next, number, err := s.copyAt(ctx, old, version)
+	old.unpin(version)
+	if err != nil {
+		return err
+	}
+	drop := func(err error) error {
+		return errors.Join(err, next.close(), s.disk.RemoveAll(next.dir))
+	}
+	apply := &fsm{state: s, snapshots: n.snapshots, machine: n.machine, fail: func(error) {}}
+	for behind := uint64(maxEntries); behind >= maxEntries; behind = old.applied.Load() - next.applied.Load() {
+		if err := n.catchUp(ctx, apply, next, old.applied.Load()); err != nil {
+			return drop(err)
+		}
+	}
+	n.fsm.applying.Lock()
+	defer n.fsm.applying.Unlock()
+	if s.store() != old {
+		return drop(fmt.Errorf("%w: another state was installed meanwhile", ErrNotPurged))
+	}
+	if err := n.catchUp(ctx, apply, next, old.applied.Load()); err != nil {
+		return drop(err)
+	}
+	m := old.markerNow()
+	if next.position.Index > m.Index {
+		m = marker{Index: next.position.Index, Term: next.position.Term}
+	}
+	if err := next.mark(m.Index, m.Term); err != nil {
+		return drop(err)
+	}
+	if err := s.publish(next, number); err != nil {
+		return drop(err)
+	}
+	s.adopt(next)
+	return nil
+}
+
+// copyAt makes a store with the state as it was at the version. Nothing points to it yet.
+func (s *state) copyAt(ctx context.Context, old *store, version uint64) (next *store, number int, err error) {
+	pos, err := old.positionAt(version)
+	if err != nil {
+		return nil, 0, err
+	}
+	s.mu.Lock()
+	s.number++
+	number = s.number
+	s.mu.Unlock()
+	dir := s.folder(number)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.disk.RemoveAll(dir))
+		}
+	}()
+	out, in := io.Pipe()
+	defer context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })()
+	var copying sync.WaitGroup
+	copying.Go(func() { in.CloseWithError(writeStream(in, old, streamHead{Index: version, Term: pos.Term})) })
+	defer func() {
+		out.CloseWithError(io.ErrClosedPipe)
+		copying.Wait()
+	}()
+	stream, err := newStreamReader(out)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := s.fill(dir, stream); err != nil {
+		return nil, 0, err
+	}
+	if next, err = openStore(dir, s.disk, s.cacheMiB, s.log); err != nil {
+		return nil, 0, err
+	}
+	sum := &lastBytes{}
+	if err = writeStream(sum, next, stream.head); err == nil && string(sum.tail) != string(stream.total) {
+		err = fmt.Errorf("%w: the state written in %s reads back differently", ErrDamaged, dir)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, next.close())
+	}
+	return next, number, nil
+}
+
+// catchUp applies the log's entries to the store up to the index.
+func (n *Node) catchUp(ctx context.Context, apply *fsm, next *store, to uint64) error {
+	for at := next.applied.Load(); at < to; at = next.applied.Load() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		logs := make([]*hraft.Log, 0, maxEntries)
+		for i := at + 1; i <= to && len(logs) < maxEntries; i++ {
+			entry := &hraft.Log{}
+			if err := n.wal.GetLog(i, entry); err != nil {
+				return fmt.Errorf("read the raft log at index %d: %w", i, err)
+			}
+			logs = append(logs, entry)
+		}
+		out := make([]any, len(logs))
+		for done := 0; done < len(logs); {
+			some, err := apply.applySome(next, logs[done:], out[done:])
+			if err != nil {
+				return err
+			}
+			if some == 0 {
+				return fmt.Errorf("%w: entry %d cannot be applied", ErrDamaged, logs[done].Index)
+			}
+			done += some
+		}
+	}
+	return nil
+}
+
+// markerNow returns the store's marker.
+func (s *store) markerNow() marker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.marker
+}
