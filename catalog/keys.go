@@ -10,6 +10,7 @@ const (
 	keySealing = "sealing"
 
 	PrefixCluster     = keyCluster    // Cluster: one key
+	PrefixSealing     = keySealing    // Sealing: one key
 	PrefixMembers     = "member/"     // <node>: Member
 	prefixNames       = "name/"       // <member's name>: node
 	PrefixReplicas    = "replica/"    // <replica>: Replica

@@ -304,7 +304,7 @@ func (n *Node) openVault() error {
 
 // seal runs the vault.
 func (n *Node) seal(ctx context.Context) error {
-	watch := n.raft.Watch(catalog.PrefixMembers, catalog.PrefixCluster)
+	watch := n.raft.Watch(catalog.PrefixMembers, catalog.PrefixCluster, catalog.PrefixSealing)
 	defer watch.Close()
 	return n.vault.run(ctx, watch.C)
 }

@@ -87,13 +87,20 @@ func (v *vault) purge(ctx context.Context) error {
 	if err != nil || walk.Done == 0 {
 		return err
 	}
-	err = v.agree.Purge(ctx, walk.Done)
-	if errors.Is(err, raft.ErrNotPurged) { // a further decision lets the log begin a new file
+	for range purgeTries {
+		if err = v.agree.Purge(ctx, walk.Done); !errors.Is(err, raft.ErrNotPurged) {
+			return err
+		}
 		v.log.Info("secrets from before level 2 are not all gone from this node's disk yet", "why", err)
-		return v.decide(ctx, catalog.UpdateMember, catalog.MemberChange{ID: v.self})
+		if err := v.decide(ctx, catalog.UpdateMember, catalog.MemberChange{ID: v.self}); err != nil { // changes nothing, but begins a file of the log
+			return err
+		}
 	}
-	return err
+	return nil
 }
+
+// purgeTries is how often the log is cut in one round.
+const purgeTries = 3
 
 // endedForGood reports whether a job of the state cannot run any more.
 func endedForGood(state catalog.JobState) bool {
