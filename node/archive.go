@@ -48,7 +48,16 @@ func (a archive) Put(ctx context.Context, put api.PutRequest) (catalog.File, err
 	a.n.catchUp(ctx)
 	var file catalog.File
 	err = a.n.raft.View(func(v catalog.View) (err error) { file, err = v.File(as.Name); return err })
-	return file, err
+	return file, notHeard(as.Name, err)
+}
+
+// notHeard is the answer for a file that entered the archive though this node's own state does not show it yet, as
+// when a leader was lost in between. Not found would say that it was refused.
+func notHeard(name catalog.FileName, err error) error {
+	if errors.Is(err, catalog.ErrNotFound) {
+		return fmt.Errorf("%w: %s has entered the archive, but this node has not heard of it yet; put it again", api.ErrUnavailable, name)
+	}
+	return err
 }
 
 // receivedMark begins the names of bodies while they are received.

@@ -65,3 +65,18 @@ func TestWhatACrashLeftOfAnUploadIsRemoved(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
+
+// TestPutThatIsNotHeardOf puts a file whose node lost its leader between the decision and the answer: it was said to be
+// not found, which is a refusal, though it was in the archive.
+func TestPutThatIsNotHeardOf(t *testing.T) {
+	err := notHeard("a.warc", fmt.Errorf("file a.warc: %w", catalog.ErrNotFound))
+	if !errors.Is(err, api.ErrUnavailable) || errors.Is(err, catalog.ErrNotFound) {
+		t.Errorf("the answer is %v", err)
+	}
+	broken := errors.New("disk broken")
+	for _, want := range []error{nil, broken} {
+		if err := notHeard("a.warc", want); err != want {
+			t.Errorf("%v became %v", want, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -22,7 +23,7 @@ type Network struct {
 
 // NewNetwork makes a network of n hosts, numbered from 1. What was made is removed when it fails.
 func NewNetwork(ctx context.Context, n int) (*Network, error) {
-	w := &Network{name: fmt.Sprintf("hft%d-", os.Getpid())}
+	w := &Network{name: fmt.Sprintf("hft%x-", rand.Uint32())}
 	lines := [][]string{
 		{"netns", "add", w.bridge()},
 		{"-n", w.bridge(), "link", "add", "name", "sw", "type", "bridge"},
@@ -75,6 +76,19 @@ func (w *Network) Heal(ctx context.Context, i int) error {
 	return ip(ctx, "-n", w.bridge(), "link", "set", fmt.Sprintf("port%d", i), "master", "sw")
 }
 
+// nowhere is the address of a network card that nobody has.
+const nowhere = "02:00:00:00:00:01"
+
+// Deafen loses what host from sends to host to, without a sign.
+func (w *Network) Deafen(ctx context.Context, from, to int) error {
+	return ip(ctx, "-n", w.Host(from), "neigh", "replace", w.IP(to), "lladdr", nowhere, "dev", "eth0", "nud", "permanent")
+}
+
+// Hear ends what Deafen began.
+func (w *Network) Hear(ctx context.Context, from, to int) error {
+	return ip(ctx, "-n", w.Host(from), "neigh", "delete", w.IP(to), "dev", "eth0")
+}
+
 // Close removes the namespaces, and with them their devices.
 func (w *Network) Close() error {
 	var err error
@@ -94,8 +108,13 @@ func (w *Network) names() (names []string) {
 }
 
 // Listen opens a TCP port on a host for this process.
-func (w *Network) Listen(i, port int) (l net.Listener, err error) {
-	inside := w.within(i, func() { l, err = net.Listen("tcp", fmt.Sprintf("%s:%d", w.IP(i), port)) })
+func (w *Network) Listen(i, port int) (net.Listener, error) { return w.listen(i, w.IP(i), port) }
+
+// ListenLocal opens a TCP port on a host's loopback address for this process.
+func (w *Network) ListenLocal(i, port int) (net.Listener, error) { return w.listen(i, "127.0.0.1", port) }
+
+func (w *Network) listen(i int, address string, port int) (l net.Listener, err error) {
+	inside := w.within(i, func() { l, err = net.Listen("tcp", fmt.Sprintf("%s:%d", address, port)) })
 	return l, errors.Join(inside, err)
 }
 

@@ -4,6 +4,7 @@ package systemtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,8 @@ type Spec struct {
 	Replica string
 	Kind    string   // of its replica: bitarchive or checksum
 	IP      string   // the address its ports are on
+	Local   string   // the address of its TCP ports; IP if empty
+	Program string   // the program it runs; the cluster's if empty
 	Prefix  []string // words before the program, such as: ip netns exec NAME
 	Extra   string   // further lines of its [[node]] table
 }
@@ -43,6 +46,7 @@ type Cluster struct {
 
 type running struct {
 	cmd  *exec.Cmd
+	err  error // how it ended, when done is closed
 	done chan struct{}
 }
 
@@ -81,8 +85,12 @@ func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
 // nodeTable returns a node's [[node]] table, with free ports on its address.
 func (c *Cluster) nodeTable(s Spec) (string, error) {
 	ports, err := c.freePorts(s.IP, 3)
+	if err != nil {
+		return "", err
+	}
+	local := cmp.Or(s.Local, s.IP)
 	return fmt.Sprintf("[[node]]\nname = %q\nreplica = %q\npeer = \"%s:%d\"\napi = \"%s:%d\"\naccess = \"%s:%d\"\n%s\n\n",
-		s.Name, s.Replica, s.IP, ports[0], s.IP, ports[1], s.IP, ports[2], s.Extra), err
+		s.Name, s.Replica, s.IP, ports[0], local, ports[1], local, ports[2], s.Extra), nil
 }
 
 // freePorts returns n ports that are free on the address for both TCP and UDP, and that no other node has, or fixed ones where
@@ -196,12 +204,13 @@ func (c *Cluster) Token(ctx context.Context, by, node string, flags ...string) (
 // command returns the program's command line for a node.
 func (c *Cluster) command(ctx context.Context, node string, args ...string) *exec.Cmd {
 	var prefix []string
+	program := c.Program
 	for _, s := range c.specs {
 		if s.Name == node {
-			prefix = s.Prefix
+			prefix, program = s.Prefix, cmp.Or(s.Program, program)
 		}
 	}
-	words := append(append([]string{}, prefix...), c.Program)
+	words := append(append([]string{}, prefix...), program)
 	words = append(words, args...)
 	words = append(words, "--config", c.Config, "--node", node)
 	return exec.CommandContext(ctx, words[0], words[1:]...)
@@ -268,7 +277,7 @@ func (c *Cluster) Start(node string) error {
 	}
 	r := &running{cmd: cmd, done: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait()
+		r.err = cmd.Wait()
 		close(r.done)
 	}()
 	c.nodes[node] = r
@@ -301,6 +310,21 @@ func (c *Cluster) Running(node string) bool {
 	}
 }
 
+// SetProgram lets a node run another program from its next start on.
+func (c *Cluster) SetProgram(node, program string) {
+	for i := range c.specs {
+		if c.specs[i].Name == node {
+			c.specs[i].Program = program
+		}
+	}
+}
+
+// Halt ends a node in order and returns how its process ended; a process that has not ended within the limit is
+// killed, and that is an error.
+func (c *Cluster) Halt(node string, limit time.Duration) error {
+	return c.finish(node, syscall.SIGTERM, limit)
+}
+
 // Kill ends a node at once, as a power failure of the process would.
 func (c *Cluster) Kill(node string) { c.end(node, syscall.SIGKILL) }
 
@@ -308,19 +332,25 @@ func (c *Cluster) Kill(node string) { c.end(node, syscall.SIGKILL) }
 func (c *Cluster) Stop(node string) { c.end(node, syscall.SIGTERM) }
 
 func (c *Cluster) end(node string, signal syscall.Signal) {
+	_ = c.finish(node, signal, 30*time.Second)
+}
+
+func (c *Cluster) finish(node string, signal syscall.Signal, limit time.Duration) error {
 	c.mu.Lock()
 	r := c.nodes[node]
 	delete(c.nodes, node)
 	c.mu.Unlock()
 	if r == nil {
-		return
+		return nil
 	}
 	_ = r.cmd.Process.Signal(signal)
 	select {
 	case <-r.done:
-	case <-time.After(30 * time.Second):
+		return r.err
+	case <-time.After(limit):
 		_ = r.cmd.Process.Kill()
 		<-r.done
+		return fmt.Errorf("%s had not ended after %v", node, limit)
 	}
 }
 

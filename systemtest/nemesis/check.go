@@ -131,6 +131,7 @@ func needlessConflicts(_ Contents, ops []Op) (bad []Violation) {
 type change struct {
 	act   Act
 	value int64 // of a write or a read; for files the variant, -1 for none
+	maybe bool  // nobody knows whether it happened
 }
 
 // never is later than anything: when the outcome of a change is not known, it may happen until then.
@@ -170,16 +171,16 @@ func histories(c Contents, ops []Op) map[string][]porcupine.Operation {
 		switch o.Act {
 		case Put:
 			subject = "put " + o.Subject
-			step.Input = change{Put, int64(o.Variant)}
+			step.Input = change{act: Put, value: int64(o.Variant), maybe: !o.OK()}
 		case Weight, NewJob, Revoke, Collect:
-			step.Input = change{o.Act, o.Value}
+			step.Input = change{act: o.Act, value: o.Value}
 		case FinalRead:
-			step.Input = change{FinalRead, o.Value}
+			step.Input = change{act: FinalRead, value: o.Value}
 			if by, isFile := variants[o.Subject]; isFile {
 				subject = "put " + o.Subject
-				step.Input = change{FinalRead, -1}
+				step.Input = change{act: FinalRead, value: -1}
 				if v, there := by[o.Digest]; there {
-					step.Input = change{FinalRead, v}
+					step.Input = change{act: FinalRead, value: v}
 				}
 			}
 		default:
@@ -211,6 +212,9 @@ var register = porcupine.Model{
 		in := input.(change)
 		switch in.act {
 		case Put:
+			if in.maybe && state != int64(-1) {
+				return true, state
+			}
 			return state == int64(-1) || state == in.value, in.value
 		case FinalRead:
 			return state == in.value, state

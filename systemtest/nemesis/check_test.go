@@ -84,6 +84,8 @@ func TestCheckHistory(t *testing.T) {
 		{"two contents at once", []Op{at(0, 9, put(name, 0, 201)), at(1, 2, put(name, 1, 201))}, "not linearizable"},
 		{"another content in the end", []Op{at(0, 1, put(name, 0, 201)), at(1, 2, put(name, 1, 503)), at(8, 9, final(name, 1))}, "not linearizable"},
 		{"an unknown put happened", []Op{at(0, 1, put(name, 1, 503)), at(1, 2, put(name, 0, 409)), at(8, 9, final(name, 1))}, ""},
+		{"an unknown put did not happen", []Op{at(0, 1, put(name, 1, 503)), at(1, 2, put(name, 0, 201)), at(8, 9, final(name, 0))}, ""},
+		{"a refused put happened", []Op{at(0, 1, put(name, 1, 404)), at(8, 9, final(name, 1))}, "not linearizable"},
 		{"acknowledged and gone", []Op{at(0, 1, put(name, 0, 201)), at(8, 9, Op{Act: FinalRead, Subject: name, Status: 200})}, "not linearizable"},
 		{"weights", []Op{at(0, 1, weight(10)), at(1, 2, weight(20)), at(8, 9, finally(20))}, ""},
 		{"a weight was lost", []Op{at(0, 1, weight(10)), at(1, 2, weight(20)), at(8, 9, finally(10))}, "not linearizable"},

@@ -107,7 +107,9 @@ func MakePlan(seed uint64, length time.Duration) Plan {
 	}
 	add(interrupts, 5)
 	add(damage, 4)
-	add(moves, random.IntN(2))
+	if p.Rot == "north" {
+		add(moves, random.IntN(2))
+	}
 	slices.SortStableFunc(p.Faults, func(a, b Fault) int { return int(a.At - b.At) })
 	return p
 }

@@ -88,8 +88,14 @@ func lostFiles(ops []Op, f Final) (bad []Violation) {
 
 // catalogsDiffer finds nodes whose catalogs do not say the same.
 func catalogsDiffer(views []View) (bad []Violation) {
+	parts := map[string]bool{}
 	for _, v := range views {
-		for _, part := range slices.Sorted(maps.Keys(v.Parts)) {
+		for part := range v.Parts {
+			parts[part] = true
+		}
+	}
+	for _, v := range views {
+		for _, part := range slices.Sorted(maps.Keys(parts)) {
 			if other := views[0].Parts[part]; v.Parts[part] != other {
 				bad = append(bad, Violation{Kind: "catalogs differ", About: part, Detail: fmt.Sprintf("%s and %s: %s", views[0].Node, v.Node, firstDifference(other, v.Parts[part]))})
 			}

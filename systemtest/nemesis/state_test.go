@@ -42,7 +42,7 @@ func TestCheckFinal(t *testing.T) {
 		{"cut off", func(_ *[]Op, _ *[]Damage, f *Final) { f.Reads[0].Clean = false }, "acknowledged file lost"},
 		{"not read", func(_ *[]Op, _ *[]Damage, f *Final) { f.Reads = f.Reads[:1] }, "acknowledged file not read"},
 		{"another catalog", func(_ *[]Op, _ *[]Damage, f *Final) { f.Views[1].Parts["files"] = "[2]" }, "catalogs differ"},
-		{"a part is missing", func(_ *[]Op, _ *[]Damage, f *Final) { delete(f.Views[1].Parts, "jobs"); f.Views[1].Parts["other"] = "[]" }, "catalogs differ"},
+		{"a part is missing", func(_ *[]Op, _ *[]Damage, f *Final) { delete(f.Views[1].Parts, "jobs") }, "catalogs differ"},
 		{"a forged trail", func(_ *[]Op, _ *[]Damage, f *Final) { f.Views[1].Trail = []catalog.Event{{Seq: 1, Act: "x"}} }, "trail broken"},
 		{"a copy turned bad", func(_ *[]Op, _ *[]Damage, f *Final) { f.Views[0].Trail = []catalog.Event{bad} }, "copy lost without a fault"},
 		{"another file was damaged", func(_ *[]Op, d *[]Damage, f *Final) {
@@ -53,7 +53,9 @@ func TestCheckFinal(t *testing.T) {
 		{"the disk has more", func(_ *[]Op, _ *[]Damage, f *Final) { f.Disks["north-1"].Files["g"] = Sum(nil) }, "bytes nobody asks about"},
 		{"no line", func(_ *[]Op, _ *[]Damage, f *Final) { delete(f.Disks["south-1"].Listed, "f") }, "manifest wrong"},
 		{"sha256sum complains", func(_ *[]Op, _ *[]Damage, f *Final) { f.Disks["south-1"] = with(f.Disks["south-1"], "f: FAILED", "") }, "sha256sum"},
-		{"a part is left", func(_ *[]Op, _ *[]Damage, f *Final) { f.Disks["south-1"] = with(f.Disks["south-1"], "", "incoming/f.part") }, "left over"},
+		{"a part is left", func(_ *[]Op, _ *[]Damage, f *Final) {
+			f.Disks["south-1"] = with(f.Disks["south-1"], "", "incoming/f.part")
+		}, "left over"},
 		{"died", func(_ *[]Op, _ *[]Damage, f *Final) { f.Ends[0].Meant = "" }, "process died"},
 		{"stopped with an error", func(_ *[]Op, _ *[]Damage, f *Final) { f.Ends[1].Code = 70 }, "unclean stop"},
 		{"panic", func(_ *[]Op, _ *[]Damage, f *Final) { f.Logs["north-1"] += "panic: oh\n" }, "crash in the log"},

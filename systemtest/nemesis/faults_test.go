@@ -1,0 +1,308 @@
+//go:build nemesis
+
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/systemtest"
+)
+
+// pause waits for the time, or until the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// carryOut waits for a fault's time, does it, and ends it. What happens to a process has it alone meanwhile.
+func (h *trial) carryOut(ctx context.Context, f Fault) error {
+	pause(ctx, f.At-h.history.Now())
+	switch f.Kind {
+	case Kill, Stop, Pause, LoseState, Lose, Full:
+		h.nodes[f.Node].Lock()
+		defer h.nodes[f.Node].Unlock()
+	}
+	h.died(f.Node)
+	h.say(f, "begins")
+	defer h.say(f, "is over")
+	switch f.Kind {
+	case Kill, LoseState:
+		h.kill(f.Node)
+		pause(ctx, f.For)
+		if f.Kind == LoseState {
+			if err := os.Remove(filepath.Join(h.c.Dir, f.Node, "raft", "wal-meta.db")); err != nil {
+				return errors.Join(err, h.c.Start(f.Node))
+			}
+		}
+		return h.c.Start(f.Node)
+	case Stop:
+		if h.c.PID(f.Node) != 0 {
+			h.ended(f.Node, "stopped", h.c.Halt(f.Node, 30*time.Second))
+		}
+		pause(ctx, f.For)
+		return h.c.Start(f.Node)
+	case Pause:
+		pid := h.c.PID(f.Node)
+		if pid == 0 {
+			return nil
+		}
+		err := syscall.Kill(pid, syscall.SIGSTOP)
+		pause(ctx, f.For)
+		return errors.Join(err, syscall.Kill(pid, syscall.SIGCONT))
+	case Cut, OneWay, Isolate:
+		return h.cut(ctx, f)
+	case Full:
+		return h.fill(ctx, f)
+	case Clock:
+		step := filepath.Join(h.c.Dir, f.Node+".clock")
+		err := setStep(step, f.Amount)
+		pause(ctx, f.For)
+		return errors.Join(err, setStep(step, 0))
+	case Lose:
+		return h.lose(ctx, f)
+	case Drain:
+		err := h.administer(ctx, "draining", func(by string) error { return h.drain(ctx, by, f.Node, true) })
+		pause(ctx, f.For)
+		return errors.Join(err, h.administer(ctx, "not draining", func(by string) error { return h.drain(ctx, by, f.Node, false) }))
+	}
+	return h.spoil(ctx, f)
+}
+
+func (h *trial) kill(node string) {
+	if h.c.PID(node) == 0 {
+		return
+	}
+	h.c.Kill(node)
+	h.ended(node, "killed", nil)
+}
+
+func (h *trial) cut(ctx context.Context, f Fault) error {
+	a, b := host(f.Node), host(f.Peer)
+	var err error
+	switch f.Kind {
+	case Isolate:
+		err = h.network.Cut(ctx, a)
+	case Cut:
+		err = errors.Join(h.network.Deafen(ctx, a, b), h.network.Deafen(ctx, b, a))
+	case OneWay:
+		err = h.network.Deafen(ctx, a, b)
+	}
+	pause(ctx, f.For)
+	switch f.Kind {
+	case Isolate:
+		return errors.Join(err, h.network.Heal(ctx, a))
+	case Cut:
+		return errors.Join(err, h.network.Hear(ctx, a, b), h.network.Hear(ctx, b, a))
+	}
+	return errors.Join(err, h.network.Hear(ctx, a, b))
+}
+
+// fill takes the room of a node's disk but for the amount, and gives it back.
+func (h *trial) fill(ctx context.Context, f Fault) error {
+	var room unix.Statfs_t
+	if err := unix.Statfs(filepath.Join(h.c.Dir, f.Node), &room); err != nil {
+		return err
+	}
+	ballast, err := os.Create(h.ballast(f.Node))
+	if err != nil {
+		return err
+	}
+	want := int64(room.Bavail)*room.Bsize - f.Amount
+	err = unix.Fallocate(int(ballast.Fd()), 0, 0, max(want, 1))
+	h.say(f, "%d MiB of ballast: %v", want>>20, err)
+	if f.Amount == 0 {
+		block := make([]byte, 4096)
+		for n := 0; n < 100_000; n++ { // what was freed meanwhile
+			if _, err := ballast.WriteAt(block, max(want, 1)+int64(n)*4096); err != nil {
+				break
+			}
+		}
+	}
+	pause(ctx, f.For)
+	return errors.Join(ballast.Close(), os.Remove(h.ballast(f.Node)))
+}
+
+// administer tries an act of an administrator at one node after another until it succeeds or is refused for good.
+func (h *trial) administer(ctx context.Context, what string, do func(by string) error) error {
+	nodes := Nodes()
+	i := 0
+	return systemtest.Eventually(ctx, 60*time.Second, func() error {
+		i++
+		if err := do(nodes[i%len(nodes)]); err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		return nil
+	})
+}
+
+func (h *trial) drain(ctx context.Context, by, node string, yes bool) error {
+	_, err := h.call(ctx, by, "PATCH", "/nodes/"+node, api.NodeChange{Draining: &yes}, nil)
+	return err
+}
+
+// lose takes a node for lost, and lets it join again with the folder that it had.
+func (h *trial) lose(ctx context.Context, f Fault) error {
+	h.kill(f.Node)
+	h.damaged(f, "", "it was removed as lost, with all it had")
+	err := h.administer(ctx, "remove", func(by string) error {
+		if by == f.Node {
+			return errors.New("it is down")
+		}
+		a, err := h.call(ctx, by, "POST", "/nodes/"+f.Node+"/remove", h.removal(f.Node), nil)
+		if a.status == 404 {
+			return nil // an earlier try did it
+		}
+		return err
+	})
+	if err != nil {
+		return errors.Join(err, h.c.Start(f.Node))
+	}
+	pause(ctx, f.For)
+	return h.administer(ctx, "join again", func(by string) error {
+		if by == f.Node {
+			return errors.New("it is down")
+		}
+		replica, _, _ := strings.Cut(f.Node, "-")
+		var made api.JoinToken
+		if _, err := h.call(ctx, by, "POST", "/join-tokens", api.JoinTokenRequest{Replica: catalog.ReplicaName(replica)}, &made); err != nil {
+			return err
+		}
+		if _, err := h.c.Do(ctx, f.Node, "join", made.Text); err != nil && !strings.Contains(err.Error(), "is a member still") {
+			return err
+		}
+		return h.c.Start(f.Node)
+	})
+}
+
+// removal is the request that removes a lost node.
+func (h *trial) removal(string) api.Removal {
+	return api.Removal{Lost: true, Reason: "nemesis"}
+}
+
+// spoil damages stored bytes: always only what other replicas have verified copies of.
+func (h *trial) spoil(ctx context.Context, f Fault) error {
+	paths, err := stored(filepath.Join(h.c.Dir, f.Node, "files"))
+	if f.Kind == FlipOut {
+		paths, err = stored(filepath.Join(h.c.Dir, f.Node, "outbox"))
+	}
+	if err != nil {
+		return err
+	}
+	for i := range paths {
+		path := paths[(f.Pick+uint64(i))%uint64(len(paths))]
+		name := filepath.Base(path)
+		if !h.safeElsewhere(ctx, name) {
+			continue
+		}
+		what, err := spoil(f, path)
+		if err == nil {
+			h.damaged(f, name, what)
+		}
+		h.say(f, "%s: %s %v", name, what, err)
+		return nil
+	}
+	h.say(f, "found nothing to damage among %d files", len(paths))
+	return nil
+}
+
+// stored lists the files below a folder, without those that are none of the archive's.
+func stored(dir string) (paths []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && !strings.HasPrefix(d.Name(), ".") && d.Name() != "manifest-sha256.txt" {
+			paths = append(paths, path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	return paths, err
+}
+
+// safeElsewhere reports whether a bitarchive replica whose bytes do not rot has a verified copy.
+func (h *trial) safeElsewhere(ctx context.Context, name string) bool {
+	for _, by := range Nodes() {
+		var file api.File
+		if _, err := h.call(ctx, by, "GET", "/files/"+name, nil, &file); err != nil {
+			continue
+		}
+		return slices.ContainsFunc(file.Copies, func(c api.Copy) bool {
+			return string(c.Replica) != h.plan.Rot && c.Replica != "third" && c.State == catalog.UploadCompleted && !c.Disputed
+		})
+	}
+	return false
+}
+
+// spoil does a fault to the file at path, and says what it did.
+func spoil(f Fault, path string) (string, error) {
+	switch f.Kind {
+	case Vanish:
+		return "it is deleted", os.Remove(path)
+	case Unread:
+		return "a folder has its name", errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
+	case FlipLine:
+		return flipLine(path, f.Pick)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	if info.Size() == 0 {
+		return "it is empty, and is deleted", os.Remove(path)
+	}
+	at := int64(f.Pick>>16) & (1<<40 - 1) % info.Size()
+	if f.Kind == Truncate {
+		return fmt.Sprintf("%d bytes are left of %d", at, info.Size()), os.Truncate(path, at)
+	}
+	return fmt.Sprintf("a bit of byte %d changes", at), overwrite(path, at, func(b byte) byte { return b ^ 1<<(f.Pick>>8&7) })
+}
+
+// flipLine changes a digit of the digest that a manifest gives the file.
+func flipLine(path string, pick uint64) (string, error) {
+	manifest := filepath.Join(filepath.Dir(path), "manifest-sha256.txt")
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		return "", err
+	}
+	at := strings.Index(string(text), "  "+filepath.Base(path)+"\n")
+	if at < 64 {
+		return "", fmt.Errorf("%s has no line in its manifest", path)
+	}
+	digit := int64(at - 64 + int(pick>>16%64))
+	return fmt.Sprintf("a digit of its line changes, byte %d", digit), overwrite(manifest, digit, func(b byte) byte {
+		if b == '0' {
+			return '1'
+		}
+		return '0'
+	})
+}
+
+func overwrite(path string, at int64, change func(byte) byte) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	var b [1]byte
+	if _, err = f.ReadAt(b[:], at); err == nil {
+		b[0] = change(b[0])
+		_, err = f.WriteAt(b[:], at)
+	}
+	return errors.Join(err, f.Close())
+}

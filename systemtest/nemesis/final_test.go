@@ -1,0 +1,375 @@
+//go:build nemesis
+
+package nemesis
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/systemtest"
+)
+
+// How long the cluster has to mend by itself.
+const (
+	settleTime = 100 * time.Second
+	auditTime  = 60 * time.Second
+	sameTime   = 20 * time.Second
+)
+
+// final waits until the cluster is at rest, has it audited, and looks at everything.
+func (h *trial) final(ctx context.Context) Final {
+	var f Final
+	unsettled := errors.Join(systemtest.Eventually(ctx, settleTime, func() error { return h.settled(ctx) }), h.audit(ctx))
+	if unsettled == nil {
+		unsettled = systemtest.Eventually(ctx, settleTime, func() error { return h.settled(ctx) })
+	}
+	if unsettled == nil {
+		unsettled = systemtest.Eventually(ctx, settleTime, func() error { return h.swept() })
+	}
+	if unsettled != nil {
+		f.Unsettled = unsettled.Error()
+	}
+	for _, node := range Nodes() {
+		h.died(node)
+	}
+	f.Views = h.views(ctx)
+	h.finalReads(ctx, &f)
+	f.Disks = map[string]Disk{}
+	for _, node := range Nodes() {
+		if !strings.HasPrefix(node, "third") {
+			f.Disks[node] = h.disk(ctx, node)
+		}
+	}
+	for _, node := range Nodes() {
+		if h.c.PID(node) != 0 {
+			h.ended(node, "stopped", h.c.Halt(node, 30*time.Second))
+		}
+	}
+	f.Ends, f.Logs = h.ends, h.logs()
+	return f
+}
+
+// logs returns what the nodes wrote.
+func (h *trial) logs() map[string]string {
+	all := map[string]string{}
+	for _, node := range Nodes() {
+		text, err := os.ReadFile(filepath.Join(h.c.Dir, node+".log"))
+		if err != nil {
+			h.t.Error(err)
+		}
+		all[node] = string(text)
+	}
+	return all
+}
+
+// settled reports what is not at rest yet, as every node sees it.
+func (h *trial) settled(ctx context.Context) error {
+	for _, node := range Nodes() {
+		if !h.c.Running(node) {
+			return fmt.Errorf("%s does not run", node)
+		}
+		var st api.Status
+		if _, err := h.call(ctx, node, "GET", "/status", nil, &st); err != nil {
+			return err
+		}
+		if !st.Node.Ready || !st.Node.Quorum || len(st.Nodes) != len(Nodes()) {
+			return fmt.Errorf("%s: ready %v, quorum %v, %d nodes", node, st.Node.Ready, st.Node.Quorum, len(st.Nodes))
+		}
+		for _, n := range st.Nodes {
+			if n.Presence.State != "alive" {
+				return fmt.Errorf("%s says that %s is %s", node, n.Name, n.Presence.State)
+			}
+		}
+		for _, r := range st.Replicas {
+			if r.Held < catalog.Shards || r.Moving > 0 || r.Owed > 0 || r.Disputed > 0 || r.Good != r.Files {
+				return fmt.Errorf("%s: replica %s holds %d shards, %d move; %d of %d files are good, %d owed, %d disputed (%s)", node, r.Name, r.Held, r.Moving,
+					r.Good, r.Files, r.Owed, r.Disputed, strings.Join(st.Problems, "; "))
+			}
+		}
+	}
+	return h.jobsEnded(ctx)
+}
+
+// jobsEnded reports jobs that are not done. None of them was stopped.
+func (h *trial) jobsEnded(ctx context.Context) error {
+	jobs, err := list[api.Job](ctx, h, "south-1", "/jobs")
+	for _, j := range jobs {
+		if j.State != catalog.JobDone {
+			return fmt.Errorf("job %d is %s: %s", j.ID, j.State, j.Reason)
+		}
+	}
+	return err
+}
+
+// audit has all copies read again.
+func (h *trial) audit(ctx context.Context) error {
+	var made api.Audit
+	if err := h.administer(ctx, "audit", func(by string) error {
+		_, err := h.call(ctx, by, "POST", "/audits", api.AuditRequest{}, &made)
+		return err
+	}); err != nil {
+		return err
+	}
+	return systemtest.Eventually(ctx, auditTime, func() error {
+		var now api.Audit
+		if _, err := h.call(ctx, "north-1", "GET", "/audits/"+made.ID, nil, &now); err != nil {
+			return err
+		}
+		if now.State != "done" {
+			return fmt.Errorf("audit %s is %s: %+v", now.ID, now.State, now.Nodes)
+		}
+		return nil
+	})
+}
+
+// swept reports files that are left where they only pass through.
+func (h *trial) swept() (err error) {
+	for _, node := range Nodes() {
+		if left := h.leftover(node); len(left) > 0 {
+			err = errors.Join(err, fmt.Errorf("left on %s: %s", node, strings.Join(left, ", ")))
+		}
+	}
+	return err
+}
+
+func (h *trial) leftover(node string) (left []string) {
+	for _, room := range []string{"incoming", "outbox"} {
+		_ = filepath.WalkDir(filepath.Join(h.c.Dir, node, room), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.Type().IsRegular() {
+				left = append(left, filepath.Join(room, d.Name()))
+			}
+			return nil
+		})
+	}
+	return left
+}
+
+// list returns all pages of a list.
+func list[T any](ctx context.Context, h *trial, node, path string) (all []T, err error) {
+	query := url.Values{"limit": {"1000"}}
+	for {
+		var page api.Page[T]
+		if _, err := h.call(ctx, node, "GET", path+"?"+query.Encode(), nil, &page); err != nil {
+			return nil, err
+		}
+		all = append(all, page.Items...)
+		if page.Next == "" {
+			return all, nil
+		}
+		query.Set("after", page.Next)
+	}
+}
+
+// views returns every node's catalog; they have some time to say the same, since a node learns a little later.
+func (h *trial) views(ctx context.Context) (views []View) {
+	_ = systemtest.Eventually(ctx, sameTime, func() error {
+		views = nil
+		for _, node := range Nodes() {
+			v, err := h.view(ctx, node)
+			if err != nil {
+				v.Parts = map[string]string{"error": err.Error()}
+			}
+			views = append(views, v)
+		}
+		if bad := catalogsDiffer(views); len(bad) > 0 {
+			return errors.New(bad[0].String())
+		}
+		return nil
+	})
+	return views
+}
+
+// view reads a node's catalog through its API.
+func (h *trial) view(ctx context.Context, node string) (View, error) {
+	v := View{Node: node, Parts: map[string]string{}}
+	files, err := list[api.File](ctx, h, node, "/files")
+	if err != nil {
+		return v, err
+	}
+	var nodes api.Page[api.Node]
+	if _, err := h.call(ctx, node, "GET", "/nodes", nil, &nodes); err != nil {
+		return v, err
+	}
+	names := map[catalog.NodeID]string{}
+	for i, n := range nodes.Items {
+		names[n.ID] = n.Name
+		nodes.Items[i].Presence = api.Presence{}
+	}
+	v.Parts["files"], v.Parts["nodes"] = text(files), text(nodes)
+	shards := map[string]map[string]string{}
+	for _, replica := range []string{"north", "south", "third"} {
+		all, err := list[api.Shard](ctx, h, node, "/replicas/"+replica+"/shards")
+		if err != nil {
+			return v, err
+		}
+		v.Parts["shards of "+replica] = text(all)
+		shards[replica] = map[string]string{}
+		for _, s := range all {
+			shards[replica][s.Shard] = names[s.Holder]
+		}
+	}
+	for _, f := range files {
+		one := File{Name: string(f.Name), SHA256: f.SHA256, Removed: !f.Removed.IsZero(), Holders: map[string]string{}}
+		for _, c := range f.Copies {
+			if c.State == catalog.UploadCompleted && c.Replica != "third" {
+				one.Holders[string(c.Replica)] = shards[string(c.Replica)][f.Shard]
+			}
+		}
+		v.Files = append(v.Files, one)
+	}
+	return v, h.viewRest(ctx, &v)
+}
+
+// viewRest reads what is short of a node's catalog, and the trail.
+func (h *trial) viewRest(ctx context.Context, v *View) error {
+	for part, path := range map[string]string{"replicas": "/replicas", "collections": "/collections", "join tokens": "/join-tokens", "access tokens": "/access-tokens"} {
+		a, err := h.call(ctx, v.Node, "GET", path, nil, nil)
+		if err != nil {
+			return err
+		}
+		v.Parts[part] = string(a.body)
+	}
+	jobs, err := list[api.Job](ctx, h, v.Node, "/jobs")
+	if err != nil {
+		return err
+	}
+	v.Parts["jobs"] = text(jobs)
+	trail, err := list[api.Event](ctx, h, v.Node, "/trail")
+	if err != nil {
+		return err
+	}
+	v.Parts["trail"] = text(trail)
+	for _, e := range trail {
+		event := catalog.Event{Seq: e.Seq, Index: e.Index, At: catalog.At(e.At), Actor: e.Actor, Act: e.Act, Subject: e.Subject, Detail: e.Detail}
+		if err := errors.Join(event.Previous.UnmarshalText([]byte(e.Previous)), event.Hash.UnmarshalText([]byte(e.Hash))); err != nil {
+			return err
+		}
+		v.Trail = append(v.Trail, event)
+	}
+	return nil
+}
+
+func text(v any) string {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(out)
+}
+
+// finalReads reads every acknowledged file whole from every node, and what the administrator's acts came to.
+func (h *trial) finalReads(ctx context.Context, f *Final) {
+	done := map[string]bool{}
+	for _, o := range h.history.Ops() {
+		if done[o.Subject] {
+			continue
+		}
+		done[o.Subject] = true
+		for i, node := range Nodes() {
+			switch o.Act {
+			case Put:
+				h.finalFile(ctx, node, o.Subject, f.Views[i])
+				if slices.Contains(h.acked, o.Subject) {
+					f.Reads = append(f.Reads, h.finalGet(ctx, node, o.Subject))
+				}
+			case Weight, Collect, Revoke:
+				h.finalAdmin(ctx, node, o)
+			}
+		}
+	}
+}
+
+func (h *trial) finalGet(ctx context.Context, node, name string) Op {
+	o := Op{Node: node, Act: Get, Subject: name, Begin: h.history.Now()}
+	a := h.ask(ctx, node, "api", "GET", "/api/v1/files/"+name+"/content", nil, nil)
+	return h.record(readAnswer(o, a), a)
+}
+
+func (h *trial) finalFile(_ context.Context, node, name string, v View) {
+	o := Op{Node: node, Act: FinalRead, Subject: name, Begin: h.history.Now()}
+	if i := slices.IndexFunc(v.Files, func(f File) bool { return f.Name == name }); i >= 0 {
+		o.Digest = v.Files[i].SHA256
+	}
+	h.record(o, answer{status: 200, clean: v.Parts["error"] == ""})
+}
+
+// finalAdmin reads what an administrator has set: -1 for what is not there.
+func (h *trial) finalAdmin(ctx context.Context, node string, of Op) {
+	o := Op{Node: node, Act: FinalRead, Subject: of.Subject, Begin: h.history.Now(), Value: -1}
+	_, name, _ := strings.Cut(of.Subject, " ")
+	var a answer
+	switch of.Act {
+	case Weight:
+		var n api.Node
+		a, _ = h.call(ctx, node, "GET", "/nodes/"+name, nil, &n)
+		o.Value = int64(n.Weight)
+	case Collect:
+		var all api.Page[api.Collection]
+		a, _ = h.call(ctx, node, "GET", "/collections", nil, &all)
+		if slices.ContainsFunc(all.Items, func(c api.Collection) bool { return string(c.Name) == name }) {
+			o.Value = 1
+		}
+	case Revoke:
+		var all api.Page[api.AccessToken]
+		a, _ = h.call(ctx, node, "GET", "/access-tokens", nil, &all)
+		if slices.ContainsFunc(all.Items, func(t api.AccessToken) bool { return t.ID == name && t.State == "revoked" }) {
+			o.Value = 1
+		}
+	}
+	h.record(o, a)
+}
+
+// disk reads what lies in a node's folders for files, and asks sha256sum.
+func (h *trial) disk(ctx context.Context, node string) Disk {
+	d := Disk{Files: map[string]string{}, Listed: map[string]string{}, Leftover: h.leftover(node)}
+	root := filepath.Join(h.c.Dir, node, "files")
+	paths, err := stored(root)
+	if err != nil {
+		d.Sums = append(d.Sums, err.Error())
+	}
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			d.Sums = append(d.Sums, err.Error())
+		}
+		d.Files[filepath.Base(path)] = Sum(content)
+	}
+	manifests, err := filepath.Glob(filepath.Join(root, "*", "manifest-sha256.txt"))
+	if err != nil {
+		d.Sums = append(d.Sums, err.Error())
+	}
+	for _, m := range manifests {
+		listed, err := os.ReadFile(m)
+		if err != nil {
+			d.Sums = append(d.Sums, err.Error())
+		}
+		for lines := bufio.NewScanner(bytes.NewReader(listed)); lines.Scan(); {
+			if sum, name, ok := strings.Cut(lines.Text(), "  "); ok {
+				d.Listed[name] = sum
+			}
+		}
+		if len(listed) == 0 {
+			continue
+		}
+		sums := exec.CommandContext(ctx, "sha256sum", "-c", "--strict", "--quiet", filepath.Base(m))
+		sums.Dir = filepath.Dir(m)
+		if out, err := sums.CombinedOutput(); err != nil {
+			d.Sums = append(d.Sums, fmt.Sprintf("%s: %v: %s", filepath.Base(filepath.Dir(m)), err, bytes.TrimSpace(out)))
+		}
+	}
+	return d
+}
