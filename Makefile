@@ -5,12 +5,13 @@ JOBS     ?= 1
 PACKAGES ?= ./...
 BENCH    ?=
 SAMPLES  ?=
+SEEDS    ?= 5
 
 # Packages where goroutines are started are tested with the race detector, the others without: it makes them ten times slower.
 RACE   = $(shell sh systemtest/packages.sh race)
 PLAIN  = $(shell sh systemtest/packages.sh plain)
 
-.PHONY: all build test lint unit long browser samples e2e bench fuzz clean
+.PHONY: all build test lint unit long browser samples e2e nemesis bench fuzz clean
 
 all: build
 
@@ -21,8 +22,8 @@ test: lint unit
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
-	$(GO) vet -tags e2e,browser,samples ./...
-	$(GO) tool staticcheck -tags e2e,browser,samples ./...
+	$(GO) vet -tags e2e,browser,samples,nemesis ./...
+	$(GO) tool staticcheck -tags e2e,browser,samples,nemesis ./...
 
 # The unit tests with fixed seeds, and the smaller part of what takes many of them.
 unit:
@@ -44,6 +45,10 @@ samples:
 
 e2e: build
 	$(GO) test -tags e2e -count=1 -timeout 30m ./systemtest/...
+
+# Attacks a cluster under the plans of seeds 1 to SEEDS, two at a time; SEED=n runs the plan of one seed again. Needs root.
+nemesis:
+	SEEDS=$(SEEDS) SEED=$(SEED) $(GO) test -tags nemesis -run TestNemesis -count=1 -parallel 2 -timeout 120m -v ./systemtest/nemesis
 
 bench:
 	@$(GO) run ./systemtest/benchtable $(BENCH)

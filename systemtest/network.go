@@ -111,7 +111,9 @@ func (w *Network) names() (names []string) {
 func (w *Network) Listen(i, port int) (net.Listener, error) { return w.listen(i, w.IP(i), port) }
 
 // ListenLocal opens a TCP port on a host's loopback address for this process.
-func (w *Network) ListenLocal(i, port int) (net.Listener, error) { return w.listen(i, "127.0.0.1", port) }
+func (w *Network) ListenLocal(i, port int) (net.Listener, error) {
+	return w.listen(i, "127.0.0.1", port)
+}
 
 func (w *Network) listen(i int, address string, port int) (l net.Listener, err error) {
 	inside := w.within(i, func() { l, err = net.Listen("tcp", fmt.Sprintf("%s:%d", address, port)) })

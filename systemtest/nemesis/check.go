@@ -161,7 +161,9 @@ func histories(c Contents, ops []Op) map[string][]porcupine.Operation {
 		if o.Act == Put && variants[o.Subject] == nil {
 			variants[o.Subject] = map[string]int64{}
 			for v := range Variants {
-				variants[o.Subject][Sum(c.Bytes(o.Subject, v))] = int64(v)
+				if sum := Sum(c.Bytes(o.Subject, v)); !has(variants[o.Subject], sum) { // variants of no bytes are all the same
+					variants[o.Subject][sum] = int64(v)
+				}
 			}
 		}
 	}
@@ -171,7 +173,7 @@ func histories(c Contents, ops []Op) map[string][]porcupine.Operation {
 		switch o.Act {
 		case Put:
 			subject = "put " + o.Subject
-			step.Input = change{act: Put, value: int64(o.Variant), maybe: !o.OK()}
+			step.Input = change{act: Put, value: variants[o.Subject][Sum(c.Bytes(o.Subject, o.Variant))], maybe: !o.OK()}
 		case Weight, NewJob, Revoke, Collect:
 			step.Input = change{act: o.Act, value: o.Value}
 		case FinalRead:
@@ -203,6 +205,11 @@ func histories(c Contents, ops []Op) map[string][]porcupine.Operation {
 		}
 	}
 	return all
+}
+
+func has(by map[string]int64, sum string) bool {
+	_, there := by[sum]
+	return there
 }
 
 // register is something that is written and read. A file's name is written once: other bytes are refused for ever.

@@ -49,6 +49,15 @@ func large() string {
 	}
 }
 
+// empty returns a name whose file has no bytes.
+func empty() string {
+	for i := 0; ; i++ {
+		if name := fmt.Sprintf("file-%d.bin", i); contents.size(name) == 0 {
+			return name
+		}
+	}
+}
+
 func flipped(b []byte) []byte {
 	b = slices.Clone(b)
 	b[len(b)/2] ^= 4
@@ -87,6 +96,7 @@ func TestCheckHistory(t *testing.T) {
 		{"an unknown put did not happen", []Op{at(0, 1, put(name, 1, 503)), at(1, 2, put(name, 0, 201)), at(8, 9, final(name, 0))}, ""},
 		{"a refused put happened", []Op{at(0, 1, put(name, 1, 404)), at(8, 9, final(name, 1))}, "not linearizable"},
 		{"acknowledged and gone", []Op{at(0, 1, put(name, 0, 201)), at(8, 9, Op{Act: FinalRead, Subject: name, Status: 200})}, "not linearizable"},
+		{"nothing twice", []Op{at(0, 1, put(empty(), 1, 201)), at(1, 2, put(empty(), 0, 201)), at(8, 9, final(empty(), 2))}, ""},
 		{"weights", []Op{at(0, 1, weight(10)), at(1, 2, weight(20)), at(8, 9, finally(20))}, ""},
 		{"a weight was lost", []Op{at(0, 1, weight(10)), at(1, 2, weight(20)), at(8, 9, finally(10))}, "not linearizable"},
 		{"weights at once", []Op{at(0, 2, weight(10)), at(1, 3, weight(20)), at(8, 9, finally(10))}, ""},

@@ -86,7 +86,7 @@ func buildStepped(ctx context.Context, dir string) (string, error) {
 	}
 	program := filepath.Join(dir, "holdfast")
 	args := []string{"build", "-overlay", list, "-o", program}
-	if os.Getenv("RACE") != "" {
+	if os.Getenv("HOLDFAST_RACE") != "" {
 		args = append(args, "-race")
 	}
 	if out, err := exec.CommandContext(ctx, "go", append(args, "holdfast")...).CombinedOutput(); err != nil {

@@ -256,7 +256,8 @@ func spoil(f Fault, path string) (string, error) {
 	case Vanish:
 		return "it is deleted", os.Remove(path)
 	case Unread:
-		return "a folder has its name", errors.Join(os.Remove(path), os.Mkdir(path, 0o755))
+		// Not even root can open a link to itself; like a file on a bad sector, it can be renamed and deleted.
+		return "it cannot be opened", errors.Join(os.Remove(path), os.Symlink(filepath.Base(path), path))
 	case FlipLine:
 		return flipLine(path, f.Pick)
 	}

@@ -101,7 +101,21 @@ func (h *trial) settled(ctx context.Context) error {
 			}
 		}
 	}
-	return h.jobsEnded(ctx)
+	return errors.Join(h.jobsEnded(ctx), h.indexed(ctx))
+}
+
+// indexed reports files that cannot be found by their captures yet.
+func (h *trial) indexed(ctx context.Context) error {
+	var all api.Page[api.IndexStatus]
+	if _, err := h.call(ctx, "north-1", "GET", "/index", nil, &all); err != nil {
+		return err
+	}
+	for _, x := range all.Items {
+		if !strings.HasPrefix(x.Name, "third") && (x.Pending > 0 || x.Rebuilding) {
+			return fmt.Errorf("index of %s: %d files wait, %s", x.Name, x.Pending, x.Detail)
+		}
+	}
+	return nil
 }
 
 // jobsEnded reports jobs that are not done. None of them was stopped.
@@ -283,8 +297,12 @@ func (h *trial) finalReads(ctx context.Context, f *Final) {
 			switch o.Act {
 			case Put:
 				h.finalFile(ctx, node, o.Subject, f.Views[i])
-				if slices.Contains(h.acked, o.Subject) {
-					f.Reads = append(f.Reads, h.finalGet(ctx, node, o.Subject))
+				if !slices.Contains(h.acked, o.Subject) {
+					continue
+				}
+				f.Reads = append(f.Reads, h.finalGet(ctx, node, o.Subject))
+				if IsPages(o.Subject) {
+					f.Reads = append(f.Reads, h.page(ctx, Op{Node: node, Subject: o.Subject, From: int64(o.ID % pagesPerFile)}))
 				}
 			case Weight, Collect, Revoke:
 				h.finalAdmin(ctx, node, o)

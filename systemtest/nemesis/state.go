@@ -59,6 +59,7 @@ func CheckFinal(ops []Op, damage []Damage, f Final) []Violation {
 		all = append(all, Violation{Kind: "does not settle", Detail: f.Unsettled})
 	}
 	all = append(all, lostFiles(ops, f)...)
+	all = append(all, lostPages(f)...)
 	all = append(all, catalogsDiffer(f.Views)...)
 	all = append(all, brokenTrails(f.Views)...)
 	all = append(all, lostCopies(damage, f.Views)...)
@@ -74,13 +75,23 @@ func lostFiles(ops []Op, f Final) (bad []Violation) {
 			continue
 		}
 		for _, v := range f.Views {
-			i := slices.IndexFunc(f.Reads, func(r Op) bool { return r.Node == v.Node && r.Subject == o.Subject })
+			i := slices.IndexFunc(f.Reads, func(r Op) bool { return r.Node == v.Node && r.Subject == o.Subject && r.Act == Get })
 			switch {
 			case i < 0:
 				bad = append(bad, violation("acknowledged file not read", o, "nobody read it from %s", v.Node))
 			case !f.Reads[i].OK() || f.Reads[i].Sum != o.Digest:
 				bad = append(bad, violation("acknowledged file lost", o, "%s answers %v", v.Node, f.Reads[i]))
 			}
+		}
+	}
+	return bad
+}
+
+// lostPages finds pages of acknowledged files that not every node shows.
+func lostPages(f Final) (bad []Violation) {
+	for _, r := range f.Reads {
+		if r.Act == Replay && !r.OK() {
+			bad = append(bad, violation("acknowledged page lost", r, "it is in the archive"))
 		}
 	}
 	return bad
@@ -165,10 +176,10 @@ func disksDiffer(f Final) (bad []Violation) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(meant[node])) {
 			if sum := d.Files[name]; sum != meant[node][name] {
-				say("copy counted, not there", name, "the catalog counts SHA-256 %.12s, the disk has %s", meant[node][name], cmp.Or(fmt.Sprintf("%.12s", sum), "no such file"))
+				say("copy counted, not there", name, "the catalog counts SHA-256 %s, the disk has %s", meant[node][name], cmp.Or(sum, "no such file"))
 			}
 			if sum := d.Listed[name]; sum != meant[node][name] {
-				say("manifest wrong", name, "it should list SHA-256 %.12s, it has %s", meant[node][name], cmp.Or(fmt.Sprintf("%.12s", sum), "no line"))
+				say("manifest wrong", name, "it should list SHA-256 %s, it has %s", meant[node][name], cmp.Or(sum, "no line"))
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(d.Files)) {

@@ -41,6 +41,9 @@ func TestCheckFinal(t *testing.T) {
 		{"given out wrong", func(_ *[]Op, _ *[]Damage, f *Final) { f.Reads[0].Sum = Sum(nil) }, "acknowledged file lost"},
 		{"cut off", func(_ *[]Op, _ *[]Damage, f *Final) { f.Reads[0].Clean = false }, "acknowledged file lost"},
 		{"not read", func(_ *[]Op, _ *[]Damage, f *Final) { f.Reads = f.Reads[:1] }, "acknowledged file not read"},
+		{"a page not shown", func(_ *[]Op, _ *[]Damage, f *Final) {
+			f.Reads = append(f.Reads, at(8, 9, Op{Act: Replay, Subject: "p.warc", Status: 404}))
+		}, "acknowledged page lost"},
 		{"another catalog", func(_ *[]Op, _ *[]Damage, f *Final) { f.Views[1].Parts["files"] = "[2]" }, "catalogs differ"},
 		{"a part is missing", func(_ *[]Op, _ *[]Damage, f *Final) { delete(f.Views[1].Parts, "jobs") }, "catalogs differ"},
 		{"a forged trail", func(_ *[]Op, _ *[]Damage, f *Final) { f.Views[1].Trail = []catalog.Event{{Seq: 1, Act: "x"}} }, "trail broken"},

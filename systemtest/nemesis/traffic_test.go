@@ -167,14 +167,17 @@ func readAnswer(o Op, a answer) Op {
 
 // replay asks for an archived page as it was. One that is not found may not be indexed yet.
 func (c *client) replay(ctx context.Context, name string) {
-	o := c.begin(Replay, name)
-	o.From = c.random.Int64N(pagesPerFile)
-	page := c.contents.Pages(name, 0)[o.From]
-	a := c.ask(ctx, o.Node, "access", "GET", "/web/20260101000000id_/"+page.URL, nil, nil)
+	c.page(ctx, Op{Client: c.id, Node: c.node(), Subject: name, From: c.random.Int64N(pagesPerFile)})
+}
+
+// page asks a node for a page of a file and records what it answered.
+func (h *trial) page(ctx context.Context, o Op) Op {
+	o.Act, o.Begin = Replay, h.history.Now()
+	a := h.ask(ctx, o.Node, "access", "GET", "/web/20260101000000id_/"+h.contents.Pages(o.Subject, 0)[o.From].URL, nil, nil)
 	if a.clean && a.status == 200 {
 		o.Size, o.Sum = int64(len(a.body)), Sum(a.body)
 	}
-	c.record(o, a)
+	return h.record(o, a)
 }
 
 // administer does one act of an administrator.

@@ -78,7 +78,7 @@ func newTrial(t *testing.T, program string, plan Plan) *trial {
 	t.Cleanup(h.c.Close)
 	h.serveSite()
 	check(t, h.c.Found(t.Context()))
-	check(t, h.c.Settled(t.Context(), "north-1", time.Minute))
+	check(t, h.c.Settled(t.Context(), "north-1", 4*time.Minute))
 	return h
 }
 
