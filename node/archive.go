@@ -188,7 +188,7 @@ func (a archive) explain(err error) error {
 	switch {
 	case errors.Is(err, replica.ErrUnknown), errors.Is(err, catalog.ErrNotFound):
 		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
-	case errors.Is(err, replica.ErrBusy), errors.Is(err, replica.ErrNotHere):
+	case errors.Is(err, replica.ErrBusy), errors.Is(err, replica.ErrNotHere), errors.Is(err, replica.ErrNoCopy):
 		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	case errors.Is(err, replica.ErrExists):
 		return fmt.Errorf("%w: %w", &catalog.Refusal{Code: catalog.Conflict, Message: err.Error()}, err)

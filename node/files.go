@@ -266,6 +266,16 @@ func (c replicaCatalog) Watch() (<-chan struct{}, func()) {
 	}
 }
 
+// record is the bytes of a record. Its Doubt is that of the reading, for those who find that they are not what the record
+// says of itself.
+type record struct {
+	*bufio.Reader
+	*replica.Reading
+}
+
+// Read implements io.Reader.
+func (r *record) Read(p []byte) (int, error) { return r.Reader.Read(p) }
+
 // replayRecords opens records for replay by file and position, from the copy here or the nearest good one.
 type replayRecords struct{ n *Node }
 
@@ -277,8 +287,5 @@ func (r replayRecords) Open(ctx context.Context, file string, offset, length int
 	if err != nil {
 		return nil, err
 	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{bufio.NewReaderSize(body, 64<<10), body}, nil
+	return &record{bufio.NewReaderSize(body, 64<<10), body}, nil
 }

@@ -83,6 +83,8 @@ type node struct {
 	// due are the shards whose audit is due; wrap, when set, stands between this node as a source and others.
 	due  []catalog.Shard
 	wrap func(name catalog.FileName, offset int64, in io.ReadCloser) (io.ReadCloser, error)
+	// twist, when set, changes what this node sends to readers.
+	twist func(offset int64, in io.Reader) io.Reader
 }
 
 func nodeID(name string) catalog.NodeID { return catalog.Fingerprint(nodeKey(name)) }
@@ -327,7 +329,11 @@ func (n *node) Fetch(ctx context.Context, from catalog.NodeID, name catalog.File
 
 func (n *node) Read(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64) (io.ReadCloser, error) {
 	peer, _ := n.peer(from)
-	return answered(stream(func(w io.Writer) error { return peer.ServeRange(ctx, n.id, name, offset, length, w) }))
+	in, err := answered(stream(func(w io.Writer) error { return peer.ServeRange(ctx, n.id, name, offset, length, w) }))
+	if twist := n.nodes[from].twist; err == nil && twist != nil {
+		return io.NopCloser(twist(offset, in)), nil
+	}
+	return in, err
 }
 
 func (n *node) Checksum(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error) {

@@ -44,7 +44,7 @@ func (s *Store) ownCopy(ctx context.Context, want Held) error {
 	if !isFile(path) {
 		return ErrNotHere
 	}
-	size, digest, err := s.hashFile(ctx, path, nil)
+	size, digest, err := s.measure(ctx, path, want, nil, false)
 	if errors.Is(err, errUnreadable) {
 		s.log.Error("bytes in the outbox cannot be read", "file", want.Name, "err", err)
 		return ErrNotHere
@@ -62,6 +62,9 @@ func (s *Store) ownCopy(ctx context.Context, want Held) error {
 	}
 	release()
 	if err := s.placeLink(want, path); !cannotLink(err) {
+		if err == nil {
+			s.shareList(path, s.Path(want.Name))
+		}
 		return err
 	}
 	b, err := s.open(path)

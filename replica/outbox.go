@@ -273,7 +273,7 @@ func (s *Store) Discharge(name catalog.FileName) error {
 			return fmt.Errorf("discharge %s: %w", name, err)
 		}
 	}
-	return nil
+	return s.dropList(s.outboxPath(name))
 }
 
 // cleanOutbox removes what interrupted calls left: temporary names, and notes without bytes.
@@ -283,6 +283,9 @@ func (s *Store) cleanOutbox() error {
 	}
 	entries, err := os.ReadDir(s.cfg.Outbox)
 	if err != nil {
+		return err
+	}
+	if err := s.orphanLists(s.cfg.Outbox, namesOf(entries)); err != nil {
 		return err
 	}
 	for _, e := range entries {
@@ -320,6 +323,9 @@ func (s *Store) Reject(name catalog.FileName, reason string) error {
 	}
 	to := s.aside(s.cfg.Quarantine, name)
 	if err := s.writeReason(to, reason); err != nil {
+		return fmt.Errorf("set %s aside: %w", name, err)
+	}
+	if err := s.dropList(from); err != nil {
 		return fmt.Errorf("set %s aside: %w", name, err)
 	}
 	if err := s.disk.Rename(from, to); err != nil {

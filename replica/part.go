@@ -27,8 +27,9 @@ type part struct {
 	file    *disk.File
 	early   *os.File // the same file, for advice
 	sum     hash.Hash
-	resumed bool   // some bytes are from before this process started, or from another source
-	release func() // gives back the room set aside
+	blocks  *blockSum // as sum: of the bytes so far
+	resumed bool      // some bytes are from before this process started, or from another source
+	release func()    // gives back the room set aside
 }
 
 // receive opens the part of the wanted file, going on where an earlier one stopped. The answer is
@@ -83,17 +84,17 @@ func (p *part) recall(ctx context.Context) error {
 	if p.file.Size() > p.want.Size {
 		return p.restart()
 	}
-	p.sum = sha256.New()
+	p.sum, p.blocks = sha256.New(), newBlockSum(p.want.Size)
 	p.resumed = p.file.Size() > 0
 	if !p.resumed {
 		return nil
 	}
-	return p.store.pump(ctx, pipe{in: io.NewSectionReader(p.file, 0, p.file.Size()), out: p.sum})
+	return p.store.pump(ctx, pipe{in: io.NewSectionReader(p.file, 0, p.file.Size()), out: p.blocks, sum: p.sum})
 }
 
 // restart drops all bytes received so far.
 func (p *part) restart() error {
-	p.sum = sha256.New()
+	p.sum, p.blocks = sha256.New(), newBlockSum(p.want.Size)
 	p.resumed = false
 	return p.file.Truncate(0)
 }
@@ -128,6 +129,7 @@ func (p *part) finish() error {
 	if err := p.file.Close(); err != nil {
 		return err
 	}
+	p.store.keepList(p.store.Path(p.want.Name), p.want, p.blocks)
 	return p.store.place(p.want, p.path)
 }
 
@@ -157,6 +159,7 @@ type eager struct {
 
 func (e *eager) Write(b []byte) (int, error) {
 	n, err := e.file.Write(b)
+	e.blocks.Write(b[:n])
 	if size := e.file.Size(); size-e.begun >= eagerStep {
 		adviseWrite(e.early, e.begun, size-e.begun)
 		e.begun = size

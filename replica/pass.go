@@ -166,7 +166,7 @@ func (p *passing) examine(ctx context.Context, f catalog.File) (*catalog.Finding
 	}
 	got := Held{Name: f.Name}
 	var err error
-	got.Size, got.SHA256, err = p.store.hashFile(ctx, p.store.Path(f.Name), p.pace)
+	got.Size, got.SHA256, err = p.store.measure(ctx, p.store.Path(f.Name), want, p.pace, false)
 	switch {
 	case p.store.lost(f.Name, err):
 		p.log.Error("a copy cannot be read", "file", f.Name, "err", err)

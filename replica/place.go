@@ -91,7 +91,7 @@ func (s *Store) Vouch(ctx context.Context, want Held) error {
 	if !isFile(path) {
 		return fmt.Errorf("verify %s: %w", want.Name, ErrNotHere)
 	}
-	size, digest, err := s.hashFile(ctx, path, nil)
+	size, digest, err := s.measure(ctx, path, want, nil, false)
 	if err != nil {
 		return fmt.Errorf("verify %s: %w", want.Name, err)
 	}
@@ -123,6 +123,9 @@ func (s *Store) Delete(name catalog.FileName) error {
 		return fmt.Errorf("delete %s: %w", name, err)
 	}
 	s.setLoose(name, false)
+	if err := s.dropList(sh.path(name)); err != nil {
+		return fmt.Errorf("delete %s: %w", name, err)
+	}
 	return nil
 }
 
@@ -167,6 +170,7 @@ func (s *Store) quarantine(sh *shard, name catalog.FileName, reason string) erro
 	if err := s.writeReason(to, reason); err != nil {
 		return err
 	}
+	s.spoilt.note(name, from)
 	err := s.unlist(sh, name)
 	if err == nil {
 		err = s.disk.Rename(from, to)
@@ -176,7 +180,7 @@ func (s *Store) quarantine(sh *shard, name catalog.FileName, reason string) erro
 	}
 	s.setLoose(name, false)
 	s.log.Warn("copy set aside", "file", name, "reason", reason, "path", to)
-	return nil
+	return s.dropList(from)
 }
 
 const reasonSuffix = ".reason"

@@ -62,6 +62,9 @@ func (s *Store) reconcileShard(n catalog.Shard) error {
 	if err != nil {
 		return err
 	}
+	if err := s.orphanLists(dir, found); err != nil {
+		return err
+	}
 	temporary := false
 	for _, text := range found {
 		name := catalog.FileName(text)
@@ -69,6 +72,7 @@ func (s *Store) reconcileShard(n catalog.Shard) error {
 		case listed:
 			delete(m.lines, name)
 		case text == ManifestName:
+		case strings.HasPrefix(text, blocksMark):
 		case strings.HasPrefix(text, "."):
 			temporary = true
 		case checkName(name) != nil || name.Shard() != n:
@@ -101,14 +105,15 @@ func (s *Store) finishQuarantine(r *root) error {
 	for _, e := range entries {
 		base, ok := strings.CutSuffix(e.Name(), reasonSuffix)
 		to := filepath.Join(r.quarantine, base)
-		if !ok || isFile(to) {
-			continue
-		}
 		dot := strings.LastIndexByte(base, '.')
-		if dot < 0 {
+		if !ok || dot < 0 {
 			continue
 		}
 		name := catalog.FileName(base[:dot])
+		if isFile(to) {
+			s.spoilt.note(name, to) // it may still have its other name, in the outbox
+			continue
+		}
 		sh := &s.shards[name.Shard()]
 		if _, loose := s.loose[name]; loose && sh.root == r {
 			if err := s.disk.Rename(sh.path(name), to); err != nil {

@@ -24,6 +24,8 @@ var (
 	ErrBusy = errors.New("too many copies are being read already")
 	// ErrNotHere reports that a node does not have the file's bytes: look at the catalog again.
 	ErrNotHere = errors.New("file is not here")
+	// ErrNoCopy reports that no copy of a file, of those that can be reached, could be read.
+	ErrNoCopy = errors.New("no copy can be read now")
 	// ErrDamaged reports that bytes do not match the file's digest.
 	ErrDamaged = errors.New("copy does not match its digest")
 	// ErrChanged reports a file that changed while it was put.
@@ -46,7 +48,8 @@ type Peers interface {
 	Sources(file catalog.File) ([]catalog.NodeID, error)
 	// Fetch returns the file's bytes from offset to the end, for a new copy.
 	Fetch(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset int64) (io.ReadCloser, error)
-	// Read returns length bytes of the file from offset, for a reader who waits.
+	// Read returns length bytes of the file from offset, for a reader who waits. The node verifies them before it sends
+	// them, and ends early when they are wrong.
 	Read(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64) (io.ReadCloser, error)
 	// Checksum makes the node read its bytes of the file at rest and returns their size and digest.
 	Checksum(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error)
@@ -121,6 +124,7 @@ type Replica struct {
 	audits              *audits
 	leaving             *leaving
 	proved              *proved
+	checks              *checks
 }
 
 // New returns the replica of a node; Run makes it work. sums is nil but for a node of a checksum replica,
@@ -140,6 +144,7 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 		sources: newSources(), pulls: newPulls(), pending: newPending(), leaving: new(leaving), proved: newProved(),
 	}
 	r.reports = newReporter(r.proposeReports, log)
+	r.checks = newChecks(r.recheck, log)
 	var err error
 	if r.audits, err = openAudits(cfg.Audits, store.disk); err != nil {
 		return nil, err
@@ -153,7 +158,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	defer cancel(nil)
 	var all sync.WaitGroup
 	for _, part := range []func(context.Context) error{
-		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits,
+		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.checks.run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {

@@ -17,30 +17,69 @@ func (r *Replica) Serve(ctx context.Context, from catalog.NodeID, name catalog.F
 		return ErrBusy
 	}
 	defer release()
-	return r.serve(ctx, from, name, offset, -1, w)
+	return r.serve(ctx, from, name, offset, w)
 }
 
 // ServeRange writes length bytes of the file from offset to w, for a reader who waits; it admits more of them
-// than Serve does copies.
+// than Serve does copies. Each block is verified before it is written: an error after the first byte means that no more
+// of this copy is right.
 func (r *Replica) ServeRange(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64, w io.Writer) error {
-	if length < 0 {
-		return fmt.Errorf("serve %s to %s: %w", name, from, ErrRange)
-	}
 	release, ok := r.reads.take()
 	if !ok {
 		return ErrBusy
 	}
 	defer release()
-	return r.serve(ctx, from, name, offset, length, w)
+	f, err := r.entry(name)
+	switch {
+	case errors.Is(err, catalog.ErrNotFound):
+		return ErrNotHere
+	case err != nil:
+		return err
+	case offset < 0 || length < 0 || length > f.Size-offset:
+		return fmt.Errorf("serve %s to %s: %w: %d bytes from %d of %d", name, from, ErrRange, length, offset, f.Size)
+	}
+	in, err := r.store.openSound(ctx, heldAs(f), offset, length, r.doubted(f), f.Size <= listAtOnce)
+	if err == nil {
+		defer in.Close()
+		_, err = io.Copy(w, in)
+	}
+	switch {
+	case err == nil || ctx.Err() != nil || in != nil && !in.broken:
+	case errors.Is(err, errNoList):
+		r.checks.owe(r.cfg.Self, heldAs(f), forList) // makes the list; another node is asked meanwhile
+		return ErrBusy
+	case !errors.Is(err, ErrNotHere):
+		r.log.Error("the copy here cannot be read", "file", name, "err", err)
+		r.checks.owe(r.cfg.Self, heldAs(f), forDamage)
+	}
+	if err != nil {
+		return fmt.Errorf("serve %s to %s: %w", name, from, err)
+	}
+	return nil
 }
 
-func (r *Replica) serve(ctx context.Context, to catalog.NodeID, name catalog.FileName, offset, length int64, w io.Writer) error {
-	b, err := r.store.Open(name)
+// listAtOnce is up to which size a file's block digests are made while another node waits for an answer.
+const listAtOnce = 64 << 20
+
+// doubted reports whether the copy in the shard here is known to be wrong, or is thought to be until a verdict.
+func (r *Replica) doubted(f catalog.File) bool {
+	c := f.Copy(r.cfg.Replica)
+	return c != nil && (c.Disputed || c.Checksum == catalog.ChecksumCorrupt)
+}
+
+// serve writes the file's bytes as they lie on the disk: a node that makes a copy verifies the whole. Bytes known to be
+// wrong are not served.
+func (r *Replica) serve(ctx context.Context, to catalog.NodeID, name catalog.FileName, offset int64, w io.Writer) error {
+	f, err := r.entry(name)
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+		return err
+	}
+	b, err := r.store.openKnown(name, r.doubted(f))
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	part, err := b.part(offset, length)
+	part, err := b.part(offset, -1)
 	if err != nil {
 		return fmt.Errorf("serve %s to %s: %w", name, to, err)
 	}
@@ -91,15 +130,20 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 			return h, ErrNotHere
 		}
 	}
-	var err error
-	if h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil); err != nil {
+	f, good, err := r.mine(name)
+	known := err == nil
+	if known {
+		h.Size, h.SHA256, err = r.store.measure(ctx, path, heldAs(f), nil, true)
+	} else {
+		h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil)
+	}
+	if err != nil {
 		if r.store.Has(name) && r.store.lost(name, err) {
 			r.doubtful(ctx, corruptFinding(name, catalog.Digest{}))
 		}
 		return h, fmt.Errorf("checksum of %s for %s: %w", name, from, err)
 	}
-	f, good, err := r.mine(name)
-	if err != nil || !good || h == heldAs(f) || !r.store.Has(name) {
+	if !known || !good || h == heldAs(f) || !r.store.Has(name) {
 		return h, nil
 	}
 	r.doubtful(ctx, corruptFinding(name, h.SHA256))

@@ -3,7 +3,6 @@ package replica
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -40,6 +39,7 @@ type Store struct {
 	shards [catalog.Shards]shard
 	blocks sync.Pool // of *[]byte, blockSize each
 	open   func(path string) (*Bytes, error)
+	spoilt spoilt
 
 	mu      sync.Mutex
 	loose   map[catalog.FileName]struct{} // in a shard's folder without a line in its manifest
@@ -201,23 +201,6 @@ func (s *Store) noted(set map[catalog.FileName]struct{}) []catalog.FileName {
 type Bytes struct {
 	*os.File
 	Size int64
-}
-
-// Open opens the file where the store has it: vouched for in its shard, or in the outbox. Else ErrNotHere.
-func (s *Store) Open(name catalog.FileName) (*Bytes, error) {
-	if err := checkName(name); err != nil {
-		return nil, fmt.Errorf("open file: %w: %w", ErrNotHere, err)
-	}
-	if !s.isLoose(name) {
-		if b, err := s.open(s.Path(name)); !errors.Is(err, fs.ErrNotExist) {
-			return b, err
-		}
-	}
-	b, err := s.open(s.outboxPath(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("open %s: %w", name, ErrNotHere)
-	}
-	return b, err
 }
 
 func openBytes(path string) (*Bytes, error) {

@@ -111,7 +111,7 @@ func checkManifests(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 		for _, f := range files {
-			name := catalog.FileName(f.Name())
+			name := catalog.FileName(strings.TrimPrefix(f.Name(), blocksMark))
 			if _, listed := m.lines[name]; !listed && f.Name() != ManifestName && !s.isLoose(name) {
 				t.Fatalf("shard %s: %s is not listed and not loose", n, name)
 			}
