@@ -90,3 +90,5 @@ tool (
 	golang.org/x/vuln/cmd/govulncheck
 	honnef.co/go/tools/cmd/staticcheck
 )
+
+replace github.com/dgraph-io/ristretto/v2 => ./third_party/ristretto

@@ -30,7 +30,7 @@ var plan = map[string][]string{
 	"harvest":       {"cdx"},
 	"index":         {"cdx", "warc", "internal/disk", "internal/kv"},
 	"internal/disk": {},
-	"internal/kv":   {},
+	"internal/kv":   {"internal/disk"},
 	"internal/seed": {}, // for tests: any room's may import it
 	"internal/seal": {},
 	"node": {"access", "api", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/seal",
@@ -156,7 +156,7 @@ func sources(t *testing.T) []source {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && p != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
+		if d.IsDir() && p != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "third_party") {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(p, ".go") {

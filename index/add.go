@@ -11,6 +11,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"holdfast/cdx"
+	"holdfast/internal/kv"
 	"holdfast/warc"
 )
 
@@ -65,6 +66,9 @@ func (x *Index) add(ctx context.Context, name string, open func() (io.ReadCloser
 
 // read writes the captures of a file under a number that does not answer yet.
 func (x *Index) read(ctx context.Context, id uint32, name string, open func() (io.ReadCloser, error)) (*File, error) {
+	if err := kv.Reserve(x.db); err != nil {
+		return nil, fmt.Errorf("index %s: %w", name, err)
+	}
 	in, err := open()
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", name, err)

@@ -51,7 +51,7 @@ type Settings struct {
 	API        *string   `toml:"api"`         // TCP address of the API
 	Access     *string   `toml:"access"`      // TCP address of replay and CDX
 	Memory     *Bytes    `toml:"memory"`      // what the Go runtime is told to stay under
-	Reserve    *Bytes    `toml:"reserve"`     // bytes to leave free on each disk
+	Reserve    *Bytes    `toml:"reserve"`     // bytes to leave free on each disk; at least 192MiB are
 	Bandwidth  *Bytes    `toml:"bandwidth"`   // bytes per second of a replica (given for a node: of the node) for copying from others; 0 = no limit
 	AuditPace  *Bytes    `toml:"audit-pace"`  // bytes per second that an audit reads; 0 = no limit
 	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
@@ -243,6 +243,7 @@ func (f *File) Node(name string) (Config, error) {
 	if n.Bandwidth == nil && c.Limits.Bandwidth > 0 { // the replica's nodes share what it is given; 0 would be no limit
 		c.Limits.Bandwidth = max(1, c.Limits.Bandwidth/Bytes(f.nodesOf(r.Name)))
 	}
+	c.Limits.Reserve = max(c.Limits.Reserve, leastReserve)
 	if err := c.check(); err != nil {
 		return Config{}, err
 	}

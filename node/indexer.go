@@ -20,6 +20,7 @@ import (
 type indexer struct {
 	index *index.Index
 	store *replica.Store
+	room  func() (int64, error) // bytes that may still be written
 	log   *slog.Logger
 	wake  chan struct{}
 
@@ -40,8 +41,8 @@ type trouble struct {
 	tries int
 }
 
-func newIndexer(x *index.Index, store *replica.Store, log *slog.Logger) *indexer {
-	return &indexer{index: x, store: store, log: log.With("room", "index"), wake: make(chan struct{}, indexAtOnce),
+func newIndexer(x *index.Index, store *replica.Store, room func() (int64, error), log *slog.Logger) *indexer {
+	return &indexer{index: x, store: store, room: room, log: log.With("room", "index"), wake: make(chan struct{}, indexAtOnce),
 		pending: map[catalog.FileName]bool{}, failed: map[catalog.FileName]trouble{}, anew: map[catalog.FileName]bool{},
 		damaged: map[catalog.FileName]string{}}
 }
@@ -118,6 +119,9 @@ func (x *indexer) work(ctx context.Context) {
 	for {
 		name, some := x.next()
 		if some {
+			if !waitForRoom(ctx, x.room) {
+				return
+			}
 			err := x.add(ctx, name)
 			if ctx.Err() != nil {
 				return

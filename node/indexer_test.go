@@ -30,7 +30,7 @@ func newTestIndexer(t *testing.T) *indexer {
 			t.Error(err)
 		}
 	})
-	return newIndexer(x, store, quiet())
+	return newIndexer(x, store, func() (int64, error) { return 1 << 40, nil }, quiet())
 }
 
 func TestAShardAnswersOnlyWhenAllOfItIsHereAndIndexed(t *testing.T) {

@@ -197,7 +197,7 @@ func (n *Node) openReplica() error {
 			return err
 		}
 		n.closers = append(n.closers, x.Close)
-		n.indexer = newIndexer(x, store, n.log)
+		n.indexer = newIndexer(x, store, func() (int64, error) { return n.room(in("index")) }, n.log)
 	}
 	n.replica, err = replica.New(replica.Config{
 		Self: n.id, Replica: catalog.ReplicaName(n.cfg.Replica.Name), Audits: in("audits"),
@@ -255,7 +255,8 @@ func (n *Node) isReady() bool {
 	}
 }
 
-// Run runs the node until ctx ends or a part of it fails. It returns when everything is stopped and closed.
+// Run runs the node until ctx ends or a part of it fails. It returns when everything is stopped and closed, or with ErrHung when
+// a part does not stop in time: then the process is to end.
 func (n *Node) Run(ctx context.Context) error {
 	front, err := n.listen()
 	if err != nil {
@@ -285,11 +286,15 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"api", front.api},
 		part{"access", front.access},
 	)
-	err = runParts(ctx, n.log, func() {
-		close(n.ready)
-		n.log.Info("node runs", "id", n.id, "replica", n.cfg.Replica.Name, "peer", n.peer.Addr(), "api", front.apiAddr, "access", front.accessAddr)
-	}, parts...)
-	return errors.Join(err, n.close())
+	stop := newStages()
+	return bounded(stop, stopPatience, func() error {
+		err := runParts(ctx, n.log, stop, func() {
+			close(n.ready)
+			n.log.Info("node runs", "id", n.id, "replica", n.cfg.Replica.Name, "peer", n.peer.Addr(), "api", front.apiAddr, "access", front.accessAddr)
+		}, parts...)
+		stop.enter("the node's databases")
+		return errors.Join(err, n.close())
+	})
 }
 
 // backend is the node as the API sees it.
@@ -308,6 +313,9 @@ func (c apiCatalog) View(see func(catalog.View) error) error { return c.n.raft.V
 func (c apiCatalog) Linear(ctx context.Context) error { return quorum(c.n.raft.Linear(ctx)) }
 
 func (c apiCatalog) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	if err := c.n.raft.Room(); err != nil {
+		return catalog.Result{}, fmt.Errorf("%w: %w", api.ErrNoRoom, err)
+	}
 	result, err := c.n.raft.Propose(ctx, kind, body, actor)
 	if err == nil {
 		c.n.catchUp(ctx)
@@ -328,8 +336,11 @@ func (n *Node) catchUp(ctx context.Context) {
 
 // quorum turns Raft's answer into the API's.
 func quorum(err error) error {
-	if errors.Is(err, raft.ErrNoQuorum) {
+	switch {
+	case errors.Is(err, raft.ErrNoQuorum):
 		return fmt.Errorf("%w (%w)", api.ErrNoQuorum, err)
+	case errors.Is(err, raft.ErrNoRoom):
+		return fmt.Errorf("%w: %w", api.ErrNoRoom, err)
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"time"
 )
 
 // part is one thing that runs as long as the node does.
@@ -13,9 +15,64 @@ type part struct {
 	run  func(context.Context) error
 }
 
+// stopPatience is how long one part of the node may take to stop. A disk that has gone away keeps some for ever.
+const stopPatience = 30 * time.Second
+
+// ErrHung reports that a node did not stop in time. Something of it still runs, and ends with the process.
+var ErrHung = errors.New("does not stop")
+
+// stages says which part of a node is being stopped.
+type stages struct {
+	mu   sync.Mutex
+	what string
+	next chan struct{} // closed when another part is stopped
+}
+
+func newStages() *stages { return &stages{next: make(chan struct{})} }
+
+// enter notes that a part is being stopped.
+func (s *stages) enter(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.what = what
+	close(s.next)
+	s.next = make(chan struct{})
+}
+
+func (s *stages) now() (what string, next <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.what, s.next
+}
+
+// bounded returns what run returns, or ErrHung once run has been in one stage of stopping for longer than patience.
+func bounded(s *stages, patience time.Duration, run func() error) error {
+	ended := make(chan error, 1)
+	_, next := s.now() // before anything can be stopped
+	go func() { ended <- run() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-next:
+	}
+	for {
+		what, next := s.now()
+		timer := time.NewTimer(patience)
+		select {
+		case err := <-ended:
+			timer.Stop()
+			return err
+		case <-next:
+			timer.Stop()
+		case <-timer.C:
+			return fmt.Errorf("%s: %w, though it was given %v: is one of the node's disks gone?", what, ErrHung, patience)
+		}
+	}
+}
+
 // runParts starts the parts in their order and returns when the context ends or one of them does. They are then
 // stopped in the reverse order, each one wholly before the next; the first error that is not the context's is returned.
-func runParts(ctx context.Context, log *slog.Logger, started func(), parts ...part) error {
+func runParts(ctx context.Context, log *slog.Logger, stop *stages, started func(), parts ...part) error {
 	type ended struct {
 		name string
 		err  error
@@ -50,6 +107,7 @@ func runParts(ctx context.Context, log *slog.Logger, started func(), parts ...pa
 		log.Error("a part of the node ended", "part", e.name, "error", e.err)
 	}
 	for i := len(up) - 1; i >= 0; i-- {
+		stop.enter(parts[i].name)
 		up[i].cancel()
 		<-up[i].done
 		log.Debug("part stopped", "part", parts[i].name)

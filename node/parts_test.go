@@ -7,8 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 func TestPartsStopInTheReverseOfTheirStart(t *testing.T) {
@@ -23,7 +25,9 @@ func TestPartsStopInTheReverseOfTheirStart(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- runParts(ctx, quiet(), func() {}, wait("state"), wait("peer"), wait("api")) }()
+		go func() {
+			done <- runParts(ctx, quiet(), newStages(), func() {}, wait("state"), wait("peer"), wait("api"))
+		}()
 		synctest.Wait()
 		cancel()
 		if err := <-done; err != nil {
@@ -38,12 +42,46 @@ func TestPartsStopInTheReverseOfTheirStart(t *testing.T) {
 func TestAPartThatFailsEndsTheNode(t *testing.T) {
 	broken := errors.New("disk gone")
 	held := false
-	err := runParts(t.Context(), quiet(), func() {},
+	err := runParts(t.Context(), quiet(), newStages(), func() {},
 		part{"state", func(ctx context.Context) error { <-ctx.Done(); held = true; return nil }},
 		part{"store", func(context.Context) error { return broken }})
 	if !errors.Is(err, broken) || !held {
 		t.Errorf("error %v, the other part stopped: %v", err, held)
 	}
+}
+
+// TestAStopIsBounded stops parts of which one waits for a disk that has gone: the stop ends all the same and names it. One that
+// only takes its time is waited for.
+func TestAStopIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		back := make(chan struct{})
+		lasts := func(name string, d time.Duration) part {
+			return part{name, func(ctx context.Context) error { <-ctx.Done(); <-time.After(d); return ctx.Err() }}
+		}
+		gone := part{"index", func(context.Context) error { <-back; return nil }}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		stop := newStages()
+		began := time.Now()
+		err := bounded(stop, time.Minute, func() error {
+			return runParts(ctx, quiet(), stop, func() {}, gone, lasts("one", 50*time.Second), lasts("two", 50*time.Second))
+		})
+		if !errors.Is(err, ErrHung) || !strings.HasPrefix(err.Error(), "index: ") {
+			t.Errorf("the stop ended with %v", err)
+		}
+		if took := time.Since(began); took != 160*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		close(back)
+		synctest.Wait()
+		again := newStages()
+		err = bounded(again, time.Minute, func() error {
+			return runParts(ctx, quiet(), again, func() {}, lasts("one", 50*time.Second), lasts("two", 50*time.Second))
+		})
+		if err != nil {
+			t.Errorf("a slow stop ended with %v", err)
+		}
+	})
 }
 
 // freeUDP returns ports of loopback that nobody has.

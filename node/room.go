@@ -1,8 +1,10 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"holdfast/internal/disk"
 )
@@ -14,6 +16,27 @@ func (n *Node) room(dir string) (int64, error) {
 		return 0, fmt.Errorf("look at the disk of %s: %w", dir, err)
 	}
 	return int64(free) - int64(n.cfg.Limits.Reserve), nil
+}
+
+// leastReserve is what is left free on a disk whatever the settings say: the databases of the node need it to go on, and files
+// are to stop long before they do.
+const leastReserve = 192 << 20
+
+// roomPause is the pause between looks while something waits for room.
+const roomPause = 5 * time.Second
+
+// waitForRoom waits until there is room beside the reserve. It reports false when ctx ends first.
+func waitForRoom(ctx context.Context, room func() (int64, error)) bool {
+	for {
+		if left, err := room(); err == nil && left > 0 {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(roomPause):
+		}
+	}
 }
 
 // roomEvery is after how many bytes a roomWriter looks again: others write to the disk too.

@@ -60,6 +60,9 @@ func (s self) Status(context.Context) api.NodeStatus {
 			out.Problems = append(out.Problems, fmt.Sprintf("disk %s has %d bytes left, less than the reserve", path, free))
 		}
 	}
+	if err := n.raft.Room(); err != nil {
+		out.Problems = append(out.Problems, err.Error())
+	}
 	if !r.Quorum {
 		out.Problems = append(out.Problems, "no quorum: the cluster can decide nothing until most of its voters reach each other")
 	}

@@ -236,6 +236,7 @@ type cluster struct {
 	config  func(*Config)
 	machine Machine
 	carrier func(catalog.NodeID) Carrier // nil: the hub
+	free    func(catalog.NodeID) func() (uint64, error)
 	nodes   map[catalog.NodeID]*running
 }
 
@@ -271,7 +272,11 @@ func (c *cluster) open(id catalog.NodeID) *Node {
 	if c.carrier != nil {
 		carrier = c.carrier(id)
 	}
-	n, err := open(c.configOf(id), disk.New(), carrier, p, quiet(), parts{machine: c.machine, timing: &c.timing})
+	replaced := parts{machine: c.machine, timing: &c.timing}
+	if c.free != nil {
+		replaced.free = c.free(id)
+	}
+	n, err := open(c.configOf(id), disk.New(), carrier, p, quiet(), replaced)
 	if err != nil {
 		c.t.Fatalf("open %s: %v", id, err)
 	}

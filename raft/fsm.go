@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -33,6 +34,7 @@ type fsm struct {
 	state     *state
 	snapshots *snapshots
 	machine   Machine
+	room      *room
 	cache     cache
 	last      *overlay    // of the latest batch, for its memory
 	fail      func(error) // told once when the state cannot be written any more
@@ -114,6 +116,9 @@ func (f *fsm) applySome(st *store, logs []*hraft.Log, out []any) (n int, err err
 	if pos.Index == at {
 		return n, nil
 	}
+	if err := f.room.wait(func() error { return f.ready(st, w) }); err != nil {
+		return n, err
+	}
 	if err := st.commit(w, pos, conf); err != nil {
 		return n, err
 	}
@@ -124,6 +129,14 @@ func (f *fsm) applySome(st *store, logs []*hraft.Log, out []any) (n int, err err
 	f.state.changed.announce()
 	f.state.watches.written(w)
 	return n, nil
+}
+
+// ready answers an error while the disk has no room for the changes.
+func (f *fsm) ready(st *store, w *overlay) error {
+	if err := f.room.atLeast(roomToWrite); err != nil {
+		return err
+	}
+	return st.ready(w.bytes)
 }
 
 // fits reports whether one more command of the largest size fits the transaction.
@@ -183,10 +196,12 @@ func (f *fsm) failure() error {
 	return f.failed
 }
 
-// stop makes every later application fail and tells the node.
+// stop makes every later application fail and tells the node, unless it stops already.
 func (f *fsm) stop(err error) {
 	f.mu.Lock()
 	f.failed = err
 	f.mu.Unlock()
-	f.fail(err)
+	if !errors.Is(err, ErrStopped) {
+		f.fail(err)
+	}
 }

@@ -40,7 +40,7 @@ func TestBatchesDoNotMatter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &fsm{state: s, machine: tiny{}, fail: func(err error) { t.Error(err) }}
+		f := &fsm{room: roomy(), state: s, machine: tiny{}, fail: func(err error) { t.Error(err) }}
 		var got []string
 		for rest := logs; len(rest) > 0; {
 			n := min(len(rest), 1+random.IntN(most))

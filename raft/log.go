@@ -12,6 +12,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
 	"github.com/hashicorp/raft-wal/metadb"
+
+	"holdfast/internal/disk"
 )
 
 // What is kept of the log's end in memory.
@@ -35,11 +37,13 @@ type logStore struct {
 	changing sync.Mutex // of those who store or delete entries
 	cut      bool       // entries were taken off the end, and none was stored since
 	fail     func(error)
+	spares   *spares
+	room     *room
 }
 
 // openLog opens the log in dir, kept in files of segment bytes, and takes the size of its latest entries as a sample. It calls
 // fail when what Raft believes of the log is true no more.
-func openLog(dir string, segment int, log *slog.Logger, fail func(error)) (*logStore, error) {
+func openLog(dir string, segment int, d disk.Disk, room *room, log *slog.Logger, fail func(error)) (*logStore, error) {
 	lock := flock.New(filepath.Join(dir, "lock"))
 	free, err := lock.TryLock() // the log's own lock would wait for ever
 	if err == nil && !free {
@@ -49,12 +53,16 @@ func openLog(dir string, segment int, log *slog.Logger, fail func(error)) (*logS
 		return nil, fmt.Errorf("open the raft log in %s: %w", dir, err)
 	}
 	meta := &metadb.BoltMetaDB{}
+	files := newSpares(dir, segment, d)
+	if err := files.drop(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), lock.Close())
+	}
 	w, err := wal.Open(dir, wal.WithLogger(libraryLog{log: log}), wal.WithMetaStore(meta), wal.WithSegmentSize(segment),
-		wal.WithSegmentFiler(newSegments(dir)))
+		wal.WithSegmentFiler(newSegments(dir, files)))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), meta.Close(), lock.Close())
 	}
-	s := &logStore{WAL: w, meta: meta, lock: lock, fail: fail}
+	s := &logStore{WAL: w, meta: meta, lock: lock, fail: fail, spares: files, room: room}
 	if err := s.sample(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), s.Close())
 	}
@@ -98,6 +106,9 @@ func (s *logStore) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Lo
 func (s *logStore) StoreLogs(logs []*hraft.Log) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
+	if err := s.ready(); err != nil {
+		return err
+	}
 	if err := s.WAL.StoreLogs(logs); err != nil {
 		if s.cut {
 			s.fail(fmt.Errorf("replace entries of the raft log: %w", err))
@@ -110,6 +121,16 @@ func (s *logStore) StoreLogs(logs []*hraft.Log) error {
 	}
 	s.recent.keep(logs)
 	return nil
+}
+
+// ready answers disk.ErrFull when the log has no room to go on. Entries that replace others wait for it: Raft believes that they
+// are there.
+func (s *logStore) ready() error {
+	err := s.spares.ready()
+	if err == nil || !s.cut {
+		return err
+	}
+	return s.room.wait(s.spares.ready)
 }
 
 // GetLog reads the entry at the index into l.

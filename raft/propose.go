@@ -86,7 +86,7 @@ func (n *Node) Propose(ctx context.Context, kind catalog.Kind, body any, actor s
 	err = n.withLeader(ctx, func(ctx context.Context, leader catalog.NodeID) error {
 		var a answer
 		if leader == n.cfg.Self {
-			a = n.submit([]catalog.Command{c})[0]
+			a = n.submitWithin(ctx, c)
 		} else {
 			a = n.relay.send(ctx, n, leader, c)
 		}
@@ -158,11 +158,26 @@ func (n *Node) submit(commands []catalog.Command) []answer {
 	return answers
 }
 
+// submitWithin is submit for one command. It waits no longer than ctx, as where the disk has no room to apply it.
+func (n *Node) submitWithin(ctx context.Context, c catalog.Command) answer {
+	done := make(chan answer, 1)
+	go func() { done <- n.submitOne(c) }()
+	select {
+	case a := <-done:
+		return a
+	case <-ctx.Done():
+		return answer{err: context.Cause(ctx)}
+	}
+}
+
 func (n *Node) submitOne(c catalog.Command) answer {
 	if !n.gate.enter() {
 		return answer{err: errAgain}
 	}
 	defer n.gate.leave()
+	if err := n.room.atLeast(roomToAccept); err != nil {
+		return answer{err: err}
+	}
 	n.turnstile.enter()
 	defer n.turnstile.leave()
 	r := n.raft.Load()

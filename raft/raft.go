@@ -105,6 +105,7 @@ type Node struct {
 	snapshots *snapshots
 	fsm       *fsm
 	wal       *logStore
+	room      *room
 	layer     *layer
 	boot      uint64
 	opened    time.Time
@@ -134,6 +135,7 @@ type parts struct {
 	machine Machine
 	timing  *timing
 	step    func(name string) error
+	free    func() (uint64, error) // bytes left on the disk
 }
 
 // Open opens the node's state and log and makes them agree: an unfinished install is dropped, lost batches
@@ -162,13 +164,17 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 		opened: time.Now(), changed: newNotice(), fatal: make(chan error, 1), leading: make(chan bool, 1),
 		handover: handover{pause: 2 * t.network},
 	}
+	if p.free == nil {
+		p.free = func() (uint64, error) { free, _, err := d.Free(cfg.Dir); return free, err }
+	}
+	n.room = newRoom(p.free, log)
 	n.requests.init()
 	n.contacts.init()
 	if err := n.openStorage(p.step); err != nil {
 		return nil, err
 	}
 	n.snapshots = newSnapshots(n.state, n.setTrail)
-	n.fsm = &fsm{state: n.state, snapshots: n.snapshots, machine: p.machine, fail: n.fail}
+	n.fsm = &fsm{state: n.state, snapshots: n.snapshots, machine: p.machine, room: n.room, fail: n.fail}
 	n.layer = newLayer(cfg.Self, carrier)
 	return n, nil
 }
@@ -195,7 +201,7 @@ func (n *Node) openStorage(step func(string) error) (err error) {
 	if err := n.disk.MkdirAll(raftDir); err != nil {
 		return err
 	}
-	if n.wal, err = openLog(raftDir, n.timing.segment, n.log, n.fail); err != nil {
+	if n.wal, err = openLog(raftDir, n.timing.segment, n.disk, n.room, n.log, n.fail); err != nil {
 		return err
 	}
 	defer func() {

@@ -29,6 +29,9 @@ func recoverNode(cfg Config, d disk.Disk, reason string, log *slog.Logger, p par
 	if n.state.store().applied.Load() == 0 {
 		return 0, errors.New("recover the cluster: this node has no agreed state")
 	}
+	if err := n.Room(); err != nil {
+		return 0, fmt.Errorf("recover the cluster: %w", err)
+	}
 	if err := n.replay(); err != nil {
 		return 0, fmt.Errorf("recover the cluster: %w", err)
 	}

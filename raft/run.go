@@ -47,6 +47,7 @@ func (n *Node) Run(ctx context.Context) error {
 	cancel()
 	n.stopped.Store(true)
 	n.changed.announce()
+	close(n.room.closing)
 	// Raft forgets to answer what it is asked while it shuts down: first let all be answered.
 	n.gate.close()
 	leader.Wait()

@@ -96,10 +96,9 @@ func (n *Node) readIndex() (uint64, error) {
 	term := r.CurrentTerm()
 	n.ready.mu.Lock()
 	if n.ready.term != term {
-		// What earlier leaders acknowledged must be applied here first.
-		if err := r.Barrier(n.timing.quorum).Error(); err != nil {
+		if err := n.begun(r, term); err != nil {
 			n.ready.mu.Unlock()
-			return 0, fmt.Errorf("%w: %w", errAgain, err)
+			return 0, err
 		}
 		n.ready.term = term
 	}
@@ -116,6 +115,21 @@ func (n *Node) readIndex() (uint64, error) {
 		return 0, fmt.Errorf("%w: %w", errAgain, orChanged(err))
 	}
 	return index, nil
+}
+
+// begun returns when an entry of this leader's term is committed, and with it everything that earlier leaders acknowledged.
+func (n *Node) begun(r *hraft.Raft, term uint64) error {
+	var latest hraft.Log
+	if err := n.wal.GetLog(r.CommitIndex(), &latest); err == nil && latest.Term == term {
+		return nil
+	}
+	if err := n.room.atLeast(roomToWrite); err != nil {
+		return err // nothing is applied, and so the barrier would not come
+	}
+	if err := r.Barrier(n.timing.quorum).Error(); err != nil {
+		return fmt.Errorf("%w: %w", errAgain, err)
+	}
+	return nil
 }
 
 // lastTouching returns the last entry up to index that changes the state's position; Raft's own entries, which

@@ -32,7 +32,7 @@ const markerName = "marker.json"
 // Sizes of a store's parts in memory.
 const (
 	memtableBytes = 16 << 20 // of one memtable; a transaction may hold 15 % of it
-	roomToWrite   = 64 << 20 // free bytes below which nothing more is written
+	reserveEvery  = 1 << 20  // bytes after which it is seen to that the next memtable has its room
 )
 
 // marker is the Raft snapshot marker of a store: everything up to Synced is on stable storage, and between
@@ -58,7 +58,7 @@ type store struct {
 	marker        marker
 	pins          map[uint64]int
 	idle          *sync.Cond // signalled when a pin is taken off
-	written       int64      // bytes since the room on the disk was last asked for
+	written       int64      // bytes until room is set aside again
 }
 
 func badgerOptions(dir string, cacheMiB int) badger.Options {
@@ -134,7 +134,7 @@ func (s *store) load() error {
 // commit writes the pending changes as version pos.Index and makes them what readers see. It need not be
 // durable when it returns: the Raft log is.
 func (s *store) commit(w *overlay, pos position, conf *configuration) error {
-	if err := s.room(w.bytes); err != nil {
+	if err := s.ready(w.bytes); err != nil {
 		return err
 	}
 	txn := s.db.NewTransactionAt(s.applied.Load(), true)
@@ -169,22 +169,19 @@ func (s *store) commit(w *overlay, pos position, conf *configuration) error {
 	return nil
 }
 
-// room asks, once per MiB, whether the disk has room left. Badger writes to mapped files, where a full disk
-// is a fault that ends the process; an error before that ends it in order.
-func (s *store) room(bytes int) error {
+// ready sees to it, once per MiB, that the room for the next memtable is set aside. It answers disk.ErrFull when there is none;
+// nothing is to be written then.
+func (s *store) ready(bytes int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.written -= int64(bytes) + 64; s.written > 0 {
+	if s.written > int64(bytes) {
+		s.written -= int64(bytes) + 64
 		return nil
 	}
-	s.written = 1 << 20
-	free, _, err := s.disk.Free(s.dir)
-	if err != nil {
+	if err := kv.Reserve(s.db); err != nil {
 		return err
 	}
-	if free < roomToWrite {
-		return fmt.Errorf("write the state: %d MiB left: %w", free>>20, disk.ErrFull)
-	}
+	s.written = reserveEvery
 	return nil
 }
 

@@ -24,6 +24,7 @@ const (
 	saidYes       = 0
 	saidNotLeader = 1 // ask the leader
 	saidUnable    = 2 // with a text
+	saidNoRoom    = 3 // ErrNoRoom, with a text
 )
 
 // Bounds of a request.
@@ -93,6 +94,8 @@ func encodeAnswers(answers []answer) ([]byte, error) {
 			b = append(b, text...)
 		case errors.Is(a.err, errAgain):
 			b = append(b, saidNotLeader)
+		case errors.Is(a.err, ErrNoRoom):
+			b = appendText(append(b, saidNoRoom), a.err.Error())
 		default:
 			b = appendText(append(b, saidUnable), a.err.Error())
 		}
@@ -124,12 +127,14 @@ func decodeAnswers(b []byte, count int) ([]answer, error) {
 			}
 		case saidNotLeader:
 			out[i].err = errAgain
-		case saidUnable:
+		case saidUnable, saidNoRoom:
 			var text []byte
 			if text, b, err = cutBytes(b, 4096); err != nil {
 				return nil, err
 			}
-			out[i].err = fmt.Errorf("the leader answered: %s", text)
+			if out[i].err = fmt.Errorf("the leader answered: %s", text); said == saidNoRoom {
+				out[i].err = fmt.Errorf("%w (the leader answered: %s)", ErrNoRoom, text)
+			}
 		default:
 			return nil, fmt.Errorf("%w: answer %d", errWire, said)
 		}

@@ -91,8 +91,8 @@ func smallDisk(t *testing.T, size string, reserve int64) (c *Cluster, disk strin
 // TestFullDisk puts a file that has no room at one replica.
 func TestFullDisk(t *testing.T) {
 	ctx := t.Context()
-	const reserve = 100 * mib
-	c, disk := smallDisk(t, "400M", reserve)
+	const reserve = 200 * mib
+	c, disk := smallDisk(t, "1000M", reserve)
 	if _, err := c.Do(ctx, "north-1", "file", "put", "--copies", "0", write(t, "begin.bin", 1000)); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestFullDisk(t *testing.T) {
 	if !c.Running("south-1") {
 		t.Fatal("south-1 has ended")
 	}
-	if err := mount(t, "-o", "remount,size=800M", disk); err != nil {
+	if err := mount(t, "-o", "remount,size=1800M", disk); err != nil {
 		t.Fatal(err)
 	}
 	must(t, 120*time.Second, "with room made, the file is complete", func() error { return isComplete(ctx, c, "north-1", "large.bin") })
@@ -142,8 +142,8 @@ func TestFullDisk(t *testing.T) {
 // TestCrawlOnAFullDisk crawls more than the disk holds.
 func TestCrawlOnAFullDisk(t *testing.T) {
 	ctx := t.Context()
-	const reserve = 150 * mib
-	c, disk := smallDisk(t, "450M", reserve)
+	const reserve = 200 * mib
+	c, disk := smallDisk(t, "1000M", reserve)
 	base := serve(t, http.HandlerFunc(noise))
 	var job api.Job
 	err := c.JSON(ctx, &job, "north-1", "job", "create", "--name", "endless", "--allow-private", "--ignore-robots", "--min-delay", "0s", "--max-hops", "1000", base+"/1")
@@ -173,7 +173,7 @@ func TestCrawlOnAFullDisk(t *testing.T) {
 	if !c.Running("south-1") {
 		t.Fatal("south-1 has ended")
 	}
-	if err := mount(t, "-o", "remount,size=1000M", disk); err != nil {
+	if err := mount(t, "-o", "remount,size=2000M", disk); err != nil {
 		t.Fatal(err)
 	}
 	var before, now api.Job
