@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -38,6 +39,7 @@ func (c initCmd) Run(a *app) error {
 	if err := c.ask(a, cfg); err != nil {
 		return err
 	}
+	keepPrivate()
 	cluster, err := node.Init(a.ctx, cfg, a.log)
 	if err != nil {
 		return err
@@ -77,6 +79,7 @@ func (c joinCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	keepPrivate()
 	cluster, err := node.Join(a.ctx, cfg, strings.TrimSpace(text), a.log)
 	if err != nil {
 		return err
@@ -102,6 +105,7 @@ func (startCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	keepPrivate()
 	log, err := a.nodeLog(cfg)
 	if err != nil {
 		return err
@@ -302,3 +306,6 @@ func workDir(given, pattern string) (dir string, clean func() error, err error) 
 	dir, err = os.MkdirTemp("", pattern)
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
+
+// keepPrivate makes the files of this process readable by its user alone, where nothing else is said: those that libraries make, too.
+func keepPrivate() { syscall.Umask(0o077) }

@@ -53,6 +53,7 @@ func (c upCmd) Run(a *app) error {
 	if err != nil {
 		return exitError{exitConfig, err}
 	}
+	keepPrivate()
 	if _, err := node.Init(a.ctx, cfg, a.log); err != nil && !errors.Is(err, node.ErrFounded) {
 		return err
 	}

@@ -59,6 +59,7 @@ type Settings struct {
 	Lease      *Duration `toml:"lease"`       // how long a job goes on without a leader being heard
 	RaftLog    *Bytes    `toml:"raft-log"`    // of decisions kept for members that were away; beyond, they get the whole state
 	LogLevel   *string   `toml:"log-level"`   // debug, info, warn or error
+	FilesMode  *FileMode `toml:"files-mode"`  // permissions of the archive's files, in octal
 }
 
 // Config is what one node runs with: the settings that hold for it, and the tables it stands in.
@@ -91,6 +92,7 @@ type Limits struct {
 	Lease      Duration // of a job
 	RaftLog    Bytes    // of the Raft log, kept behind a marker
 	LogLevel   string
+	FilesMode  FileMode // of the archive's files
 }
 
 // ErrConfig reports a cluster.toml that cannot be used; the error's text says where and what was meant.
@@ -266,6 +268,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.Lease, s.Lease)
 		set(&c.Limits.RaftLog, s.RaftLog)
 		set(&c.Limits.LogLevel, s.LogLevel)
+		set(&c.Limits.FilesMode, s.FilesMode)
 		if len(s.Files) > 0 {
 			c.Files = s.Files
 		}

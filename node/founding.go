@@ -28,7 +28,7 @@ func Init(ctx context.Context, cfg Config, log *slog.Logger) (catalog.Cluster, e
 
 // initAt is Init of a cluster of the level.
 func initAt(ctx context.Context, cfg Config, level int, log *slog.Logger) (catalog.Cluster, error) {
-	d := disk.New()
+	d := cfg.privateDisk()
 	_, there := cfg.loadKnown()
 	k, err := cfg.recall(d, log)
 	if err == nil && errors.Is(there, ErrNotFounded) && k.Index <= 1 {
@@ -107,7 +107,7 @@ func Recover(_ context.Context, cfg Config, reason string, log *slog.Logger) (ca
 	if err != nil {
 		return catalog.Cluster{}, err
 	}
-	d := disk.New()
+	d := cfg.privateDisk()
 	id, err := cfg.ownIdentity()
 	if err != nil {
 		return catalog.Cluster{}, err

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"holdfast/catalog"
-	"holdfast/internal/disk"
 	"holdfast/peer"
 )
 
@@ -41,7 +40,7 @@ func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (_ cat
 		return catalog.Cluster{}, fmt.Errorf("%w: the token is for replica %q, but node %s is configured for replica %q",
 			ErrConfig, token.Replica, cfg.Name, cfg.Replica.Name)
 	}
-	d := disk.New()
+	d := cfg.privateDisk()
 	old, release, err := cfg.reopen(d, token.Cluster, log)
 	if err != nil {
 		return catalog.Cluster{}, err

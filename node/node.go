@@ -74,7 +74,7 @@ var ErrRunning = errors.New("another process runs on this folder")
 // New opens all that the node has on disk. It needs a configuration whose node has founded or joined a cluster, and
 // is to be followed by Run, which closes what New opened.
 func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
-	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: disk.New(), started: time.Now(), ready: make(chan struct{}),
+	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.privateDisk(), started: time.Now(), ready: make(chan struct{}),
 		bell: newBell(), changed: newChanges(), doubts: newDoubts(), clocks: newClocks(), pauses: newPauses(), newer: make(chan uint64, 1)}
 	if err := cfg.checkAgreed(); err != nil {
 		return nil, err
@@ -96,6 +96,9 @@ func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
 			err = errors.Join(err, n.close())
 		}
 	}()
+	if err := cfg.guard(n.log); err != nil {
+		return nil, err
+	}
 	debug.SetMemoryLimit(int64(cfg.Limits.Memory))
 	n.known.Store(&k)
 	n.coverage.Store(&coverage{})
@@ -115,7 +118,7 @@ func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
 	}
 	n.crawls = newCrawls(n)
 	n.handle()
-	return n, nil
+	return n, cfg.guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }
 
 func (n *Node) close() error {
@@ -177,7 +180,7 @@ func (n *Node) openReplica() error {
 	}
 	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"), Quarantine: in("quarantine"),
 		Reserve: reserve, Known: in("roots"), Kept: n.fileKept, Gone: n.fileGone}
-	store, err := replica.OpenStore(files, n.disk, n.log)
+	store, err := replica.OpenStore(files, n.cfg.filesDisk(), n.log)
 	if err != nil {
 		return err
 	}
@@ -188,7 +191,7 @@ func (n *Node) openReplica() error {
 	kind := catalog.ReplicaKind(n.cfg.Replica.Kind)
 	var sums *replica.Checksums
 	if kind == catalog.Checksum {
-		if sums, err = replica.OpenChecksums(in("checksums"), n.disk, n.log); err != nil {
+		if sums, err = replica.OpenChecksums(in("checksums"), n.cfg.filesDisk(), n.log); err != nil {
 			return err
 		}
 	} else {

@@ -86,6 +86,9 @@ func joined(k known, id catalog.NodeID) catalog.Time {
 
 // identity makes the node's folder for what it is, or reads it.
 func (c Config) identity(d disk.Disk) (peer.Identity, error) {
+	if err := c.filesDisk().MkdirAll(c.Data); err != nil { // others may have to pass it, to read the archive's files
+		return peer.Identity{}, err
+	}
 	if err := d.MkdirAll(c.identityDir()); err != nil {
 		return peer.Identity{}, err
 	}

@@ -95,6 +95,7 @@ func DefaultSettings() Settings {
 		Lease:      new(Duration(6 * time.Hour)),
 		RaftLog:    new(Bytes(1 << 30)),
 		LogLevel:   new("info"),
+		FilesMode:  new(FileMode(0o644)),
 	}
 }
 

@@ -26,6 +26,29 @@ const temporaryMark = ".holdfast-tmp-"
 // copied and used by several goroutines, but one path has one writer at a time.
 type Disk struct {
 	twin *Faulty
+	mode fs.FileMode // of new files; 0: 0644 and 0755 for folders, less the process's umask
+}
+
+// WithMode returns the disk with permissions for the files that it makes or links, such as 0o600; a folder may be searched by those who
+// may read its files. They hold whatever the process's umask is. WriteFileMode alone overrides them.
+func (d Disk) WithMode(mode fs.FileMode) Disk {
+	d.mode = mode.Perm()
+	return d
+}
+
+// fileMode and folderMode are the permissions of what is made.
+func (d Disk) fileMode() fs.FileMode {
+	if d.mode == 0 {
+		return 0o644
+	}
+	return d.mode
+}
+
+func (d Disk) folderMode() fs.FileMode {
+	if d.mode == 0 {
+		return 0o755
+	}
+	return d.mode | d.mode&0o444>>2
 }
 
 // New returns the operating system's disk, as the zero value is.
@@ -35,7 +58,7 @@ func New() Disk { return Disk{} }
 // When WriteFile returns nil, the new bytes and the name are on stable storage;
 // on error the old file is untouched. At no time does path hold half a file.
 func (d Disk) WriteFile(path string, write func(io.Writer) error) error {
-	return d.WriteFileMode(path, 0o644, write)
+	return d.WriteFileMode(path, d.fileMode(), write)
 }
 
 // WriteFileMode is WriteFile with the permissions of the new file, such as 0o600 for a key.
@@ -136,6 +159,11 @@ func (d Disk) Link(old, new string) error {
 	if err := d.link(old, new); err != nil {
 		return describe("link to "+new, old, err)
 	}
+	if d.mode != 0 {
+		if err := os.Chmod(new, d.mode); err != nil {
+			return describe("set the permissions of", new, err)
+		}
+	}
 	return d.SyncDir(filepath.Dir(new))
 }
 
@@ -176,7 +204,11 @@ func (d Disk) MkdirAll(path string) error {
 			return err
 		}
 	}
-	if err := d.mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
+	err = d.mkdir(path)
+	if err == nil && d.mode != 0 {
+		err = os.Chmod(path, d.folderMode())
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return describe("make folder", path, err)
 	}
 	return d.SyncDir(parent)

@@ -25,12 +25,12 @@ type File struct {
 
 // Create makes the file at path for writing, or empties the one there.
 func (d Disk) Create(path string) (*File, error) {
-	return d.open(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	return d.open(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, d.fileMode())
 }
 
 // Open opens the file at path to go on writing at its end, and makes it when absent.
 func (d Disk) Open(path string) (*File, error) {
-	return d.open(path, os.O_RDWR|os.O_CREATE, 0o644)
+	return d.open(path, os.O_RDWR|os.O_CREATE, d.fileMode())
 }
 
 // temporary makes a new file with a temporary name beside path.
@@ -49,6 +49,9 @@ func (d Disk) open(path string, flag int, mode fs.FileMode) (*File, error) {
 		return nil, describe("open", path, err)
 	}
 	size, err := file.Seek(0, io.SeekEnd)
+	if err == nil && size == 0 && d.mode != 0 {
+		err = file.Chmod(mode)
+	}
 	if err != nil {
 		file.Close()
 		return nil, describe("open", path, err)

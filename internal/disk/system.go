@@ -49,7 +49,7 @@ func (d Disk) mkdir(path string) error {
 	if d.twin != nil {
 		return d.twin.mkdir(path)
 	}
-	return os.Mkdir(path, 0o755)
+	return os.Mkdir(path, d.folderMode())
 }
 
 func (d Disk) syncDir(dir string) error {

@@ -1,0 +1,94 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"holdfast/internal/disk"
+)
+
+// ownerOnly are the permissions of what the node's user alone may read.
+const ownerOnly = 0o600
+
+// FileMode is the permissions of a file; as text "0644".
+type FileMode fs.FileMode
+
+// UnmarshalText reads permissions in octal. The owner must be able to read and write, and nobody may run a file.
+func (m *FileMode) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 8, 32)
+	if err != nil || n&^0o666 != 0 || n&0o600 != 0o600 {
+		return fmt.Errorf("%q is not the permissions of a file, such as \"0640\" or \"0644\"", text)
+	}
+	*m = FileMode(n)
+	return nil
+}
+
+// MarshalText writes the permissions as String does.
+func (m FileMode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// String returns the permissions in octal.
+func (m FileMode) String() string { return fmt.Sprintf("%04o", uint32(m)) }
+
+// guarded are the folders of a node that hold its keys, what the cluster agreed, and the state of crawls.
+func (c Config) guarded() []string {
+	var all []string
+	for _, name := range []string{"identity", "raft", "catalog", "jobs"} {
+		all = append(all, filepath.Join(c.Data, name))
+	}
+	return all
+}
+
+// privateDisk makes files that the node's user alone may read.
+func (c Config) privateDisk() disk.Disk { return disk.New().WithMode(ownerOnly) }
+
+// filesDisk makes files with the permissions of the archive's.
+func (c Config) filesDisk() disk.Disk { return disk.New().WithMode(fs.FileMode(c.Limits.FilesMode)) }
+
+// guard takes from others the permissions that they have in the guarded folders, and says so. A harvested file that has a
+// second name elsewhere is left: it enters the archive.
+func (c Config) guard(log *slog.Logger) error {
+	for _, dir := range c.guarded() {
+		mended := 0
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return gone(err)
+			}
+			info, err := d.Info()
+			if err != nil {
+				return gone(err)
+			}
+			mode := info.Mode()
+			if mode.Perm()&0o077 == 0 || !mode.IsDir() && !mode.IsRegular() || !mode.IsDir() && linked(info) {
+				return nil
+			}
+			mended++
+			return gone(os.Chmod(path, mode.Perm()&0o700))
+		})
+		if err != nil {
+			return fmt.Errorf("keep %s from other users of this machine: %w", dir, err)
+		}
+		if mended > 0 {
+			log.Warn("others on this machine could read what is the node's own; that is mended", "folder", dir, "entries", mended)
+		}
+	}
+	return nil
+}
+
+func linked(info fs.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && s.Nlink > 1
+}
+
+// gone takes it for no error that something is not there any more.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
