@@ -189,7 +189,8 @@ func (w *walk) pass(c *Cursor) (bool, error) {
 	return false, nil
 }
 
-// reconcile makes the replica's copy of one file what it has to be now.
+// reconcile makes the replica's copy of one file what it has to be now. A copy that was surplus and is required again is
+// owed again: no audit has read it meanwhile, so its holder reads it before it counts. (At level 1 it counted at once.)
 func (w *walk) reconcile(name FileName) error {
 	f, there, err := w.file(name)
 	if err != nil || !there {
@@ -215,7 +216,7 @@ func (w *walk) reconcile(name FileName) error {
 			return err
 		}
 		switch {
-		case required && alive && c.Node == holder && c.State == UploadCompleted:
+		case required && alive && c.Node == holder && c.State == UploadCompleted && w.cluster.Level < 2:
 			c.Surplus = false
 		case required:
 			*c = fresh

@@ -21,7 +21,7 @@ const (
 // Fetch is one file that a node owes a copy of.
 type Fetch struct {
 	File    catalog.File
-	Sources []catalog.Holding // living nodes that have good bytes, nearest first; empty for a record
+	Sources []catalog.Holding // living nodes that have good bytes, nearest first; empty for a record, and where there are none
 	Record  bool              // of a checksum replica: the name, size and digest are recorded, no bytes are fetched
 	Good    int               // verified copies of the bytes that the catalog counts, the source's aside
 }
@@ -86,7 +86,8 @@ func (h *holder) holds(s catalog.Shard) bool { return h.layout[s].Holder == h.se
 // Fetches looks at the next n files behind the cursor that node self, a holder of a bitarchive replica, owes a
 // copy of, and lists those whose turn it is and that a living node has, its nearest first: self (the file is
 // its own as the source), its replica, its place, other places. A file that is here already (a crash came
-// before the report) is listed as any other: it needs only to be verified and reported.
+// before the report) is listed as any other: it needs only to be verified and reported. So is a file that no living node
+// has, without sources: the node may have bytes that nobody counts on.
 func Fetches(view catalog.View, self catalog.NodeID, alive Alive, clock Clock, after catalog.Cursor, n int) (Page, error) {
 	h, err := holderOf(view, self)
 	if err != nil || h.replica.Kind != catalog.Bitarchive {
@@ -114,8 +115,7 @@ func (h *holder) consider(view catalog.View, page *Page, f *catalog.File, alive 
 		return err
 	}
 	if len(sources) == 0 {
-		page.Stuck++
-		return nil
+		page.Stuck++ // listed all the same: its bytes may lie with this node, not counted on
 	}
 	due := clock.began(f.Name, c.Tries, c.Since) + catalog.Time(Pause(c.Tries).Milliseconds())
 	if c.Tries == 0 {
