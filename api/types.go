@@ -188,7 +188,7 @@ type Verification struct {
 type Audit struct {
 	ID       string                `json:"id"`
 	Replicas []catalog.ReplicaName `json:"replicas"`
-	State    string                `json:"state" enum:"running,paused,stopped,done"`
+	State    string                `json:"state" enum:"running,paused,stopped,incomplete,done" doc:"incomplete: ended, but some copies were not read; see the nodes"`
 	Began    time.Time             `json:"began"`
 	Ended    time.Time             `json:"ended,omitzero"`
 	Files    int64                 `json:"files" doc:"checked so far"`
@@ -196,6 +196,7 @@ type Audit struct {
 	Total    int64                 `json:"total" doc:"files to check"`
 	Missing  int64                 `json:"missing"`
 	Corrupt  int64                 `json:"corrupt"`
+	Lines    int64                 `json:"lines" doc:"of manifests that were wrong or missing and have been put right"`
 	Nodes    []AuditNode           `json:"nodes"`
 }
 
@@ -203,12 +204,13 @@ type Audit struct {
 type AuditNode struct {
 	Node    catalog.NodeID `json:"node"`
 	Name    string         `json:"name,omitempty"`
-	State   string         `json:"state" enum:"running,paused,stopped,done,unreachable"`
+	State   string         `json:"state" enum:"running,paused,stopped,incomplete,done,unreachable"`
 	Files   int64          `json:"files"`
 	Bytes   int64          `json:"bytes"`
 	Total   int64          `json:"total"`
 	Missing int64          `json:"missing"`
 	Corrupt int64          `json:"corrupt"`
+	Lines   int64          `json:"lines"`
 	Detail  string         `json:"detail,omitempty"`
 }
 

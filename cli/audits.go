@@ -27,7 +27,7 @@ type auditRunCmd struct {
 }
 
 func (auditRunCmd) exits() []string {
-	return []string{"0   started; with --wait: every copy is right", "1   with --wait: copies are missing or corrupt, or a node did not finish"}
+	return []string{"0   started; with --wait: every copy is right", "1   with --wait: copies or lines of manifests were wrong, or not all copies were read"}
 }
 
 func (c auditRunCmd) Run(a *app) error {
@@ -44,18 +44,22 @@ func (c auditRunCmd) Run(a *app) error {
 		if err := showAudit(a, audit); err != nil {
 			return err
 		}
-		if c.Wait && (audit.State != "done" || audit.Missing+audit.Corrupt > 0) {
+		if c.Wait && (audit.State != "done" || audit.Missing+audit.Corrupt+audit.Lines > 0) {
 			return errNo
 		}
 		return nil
 	})
 }
 
+// patience is how long a node may not answer before an audit that waits for it counts as ended.
+const patience = 10 * time.Second
+
 // waitAudit shows the audit's progress until it has ended.
 func waitAudit(ctx context.Context, a *app, client *api.Client, audit api.Audit) (api.Audit, error) {
 	progress := a.bars()
 	defer progress.wait()
 	shown := progress.count("audit "+audit.ID, audit.Total)
+	var lacking time.Time // since when parts are not known
 	err := every(ctx, 200*time.Millisecond, func() (bool, error) {
 		now, err := client.Audit(ctx, audit.ID)
 		if err != nil {
@@ -64,7 +68,12 @@ func waitAudit(ctx context.Context, a *app, client *api.Client, audit api.Audit)
 		audit = now
 		shown.set(audit.Files, audit.Total)
 		shown.on(atWork(audit))
-		return audit.State == "done" || audit.State == "stopped", nil
+		if audit.State != "incomplete" {
+			lacking = time.Time{}
+		} else if lacking.IsZero() {
+			lacking = time.Now()
+		}
+		return audit.State == "done" || audit.State == "stopped" || !lacking.IsZero() && time.Since(lacking) > patience, nil
 	})
 	shown.end(err == nil)
 	return audit, err

@@ -1,11 +1,11 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,9 +23,11 @@ type audits struct{ n *Node }
 type auditRequest struct {
 	Act string `json:"act"` // list, start, pause, resume, stop
 	ID  string `json:"id,omitempty"`
+	// Nodes are all whose copies are to be audited, with a start.
+	Nodes []catalog.NodeID `json:"nodes,omitempty"`
 }
 
-// Start begins an audit on every living node of the replica, or of all.
+// Start begins an audit on every node of the replica, or of all. A node that is not reached is missed at the end.
 func (a audits) Start(ctx context.Context, name catalog.ReplicaName, actor string) (api.Audit, error) {
 	members, err := a.members(name)
 	if err != nil {
@@ -34,11 +36,16 @@ func (a audits) Start(ctx context.Context, name catalog.ReplicaName, actor strin
 	id := strings.ToLower(rand.Text()[:12]) + "-" + a.n.cfg.Name // no time: clocks step, and two may ask at once
 	a.n.log.Info("audit starts", "audit", id, "replica", name, "by", actor)
 	begun := 0
-	for _, part := range a.ask(ctx, members, auditRequest{Act: "start", ID: id}) {
+	start := auditRequest{Act: "start", ID: id}
+	for _, m := range members {
+		start.Nodes = append(start.Nodes, m.ID)
+	}
+	for _, part := range a.ask(ctx, members, start) {
 		if part.err == nil {
 			begun++
-		} else if err == nil {
-			err = part.err
+		} else {
+			a.n.log.Warn("a node does not take part in the audit", "audit", id, "node", part.member.Name, "error", part.err)
+			err = cmp.Or(err, part.err)
 		}
 	}
 	if begun == 0 {
@@ -53,19 +60,7 @@ func (a audits) List(ctx context.Context) ([]api.Audit, error) {
 	if err != nil {
 		return nil, err
 	}
-	byID := map[string]*api.Audit{}
-	for _, part := range a.ask(ctx, members, auditRequest{Act: "list"}) {
-		for _, one := range part.audits {
-			add(byID, part.member, one)
-		}
-	}
-	out := make([]api.Audit, 0, len(byID))
-	for _, one := range byID {
-		conclude(one)
-		out = append(out, *one)
-	}
-	slices.SortFunc(out, func(x, y api.Audit) int { return y.Began.Compare(x.Began) })
-	return out, nil
+	return gatherAudits(a.ask(ctx, members, auditRequest{Act: "list"})), nil
 }
 
 // Show returns one audit.
@@ -155,7 +150,7 @@ func (n *Node) serveAudit(_ context.Context, _ catalog.NodeID, r auditRequest) (
 		return n.replica.Audits(), nil
 	}
 	if r.Act == "start" {
-		one, err := n.replica.StartAudit(r.ID, nil)
+		one, err := n.replica.JoinAudit(r.ID, r.Nodes)
 		return []replica.Audit{one}, err
 	}
 	change := map[string]func(string) (replica.Audit, error){
@@ -167,7 +162,7 @@ func (n *Node) serveAudit(_ context.Context, _ catalog.NodeID, r auditRequest) (
 	var out []replica.Audit
 	var failed error
 	for _, one := range n.replica.Audits() {
-		if auditID(n.cfg.Name, one) != r.ID || one.State == replica.AuditDone || one.State == replica.AuditStopped {
+		if auditID(n.cfg.Name, one) != r.ID || one.State.Ended() {
 			continue
 		}
 		changed, err := change(one.ID)
@@ -175,63 +170,4 @@ func (n *Node) serveAudit(_ context.Context, _ catalog.NodeID, r auditRequest) (
 		out = append(out, changed)
 	}
 	return out, failed
-}
-
-// auditID is the id under which the API knows a node's audit.
-func auditID(node string, one replica.Audit) string {
-	if one.Group != "" {
-		return one.Group
-	}
-	return one.ID + "-" + node
-}
-
-// add makes a node's audit part of the API's.
-func add(byID map[string]*api.Audit, m catalog.Member, one replica.Audit) {
-	id := auditID(m.Name, one)
-	whole := byID[id]
-	if whole == nil {
-		whole = &api.Audit{ID: id, Began: one.Began}
-		byID[id] = whole
-	}
-	if !slices.Contains(whole.Replicas, m.Replica) {
-		whole.Replicas = append(whole.Replicas, m.Replica)
-	}
-	part := api.AuditNode{Node: m.ID, Name: m.Name, State: string(one.State), Files: one.Files, Bytes: one.Bytes, Total: one.TotalFiles}
-	for _, e := range one.Exceptions {
-		if e.FileList == catalog.FileListMissing {
-			part.Missing++
-		} else if e.Checksum == catalog.ChecksumCorrupt {
-			part.Corrupt++
-		}
-	}
-	if one.Unknowns > 0 {
-		part.Detail = fmt.Sprintf("%d files on disk are not in the catalog", one.Unknowns)
-	}
-	whole.Nodes = append(whole.Nodes, part)
-	whole.Files += one.Files
-	whole.Bytes += one.Bytes
-	whole.Total += one.TotalFiles
-	whole.Missing += part.Missing
-	whole.Corrupt += part.Corrupt
-	if one.Began.Before(whole.Began) {
-		whole.Began = one.Began
-	}
-	if one.Ended.After(whole.Ended) {
-		whole.Ended = one.Ended
-	}
-}
-
-// conclude sets the state that follows from the parts: running while one runs.
-func conclude(a *api.Audit) {
-	slices.Sort(a.Replicas)
-	slices.SortFunc(a.Nodes, func(x, y api.AuditNode) int { return strings.Compare(x.Name, y.Name) })
-	for _, state := range []replica.AuditState{replica.AuditRunning, replica.AuditPaused, replica.AuditStopped, replica.AuditDone} {
-		if slices.ContainsFunc(a.Nodes, func(p api.AuditNode) bool { return p.State == string(state) }) {
-			a.State = string(state)
-			break
-		}
-	}
-	if a.State == string(replica.AuditRunning) || a.State == string(replica.AuditPaused) {
-		a.Ended = time.Time{}
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/duty"
+	"holdfast/replica"
 )
 
 const (
@@ -47,6 +48,7 @@ func (n *Node) look() (problems []string, outbox int) {
 	if gone := n.store.Mounted(); gone != nil {
 		h.problems = append(h.problems, strings.Split(gone.Error(), "\n")...)
 	}
+	h.problems = append(h.problems, unaudited(n.replica.Audits())...)
 	alive := n.alive()
 	err := n.raft.View(func(v catalog.View) error {
 		found, err := ailing(v, n.id, func(id catalog.NodeID) bool { return alive[id] }, n.clock())
@@ -67,6 +69,20 @@ func (n *Node) look() (problems []string, outbox int) {
 	h.problems = append(h.problems, n.refused.problems(n.nameOf)...)
 	h.at = time.Now()
 	return h.problems, h.outbox
+}
+
+// unaudited says which shards the latest audit could not read.
+func unaudited(all []replica.Audit) []string {
+	for _, one := range slices.Backward(all) {
+		if one.State == replica.AuditRunning && one.Faulty == 0 || one.State == replica.AuditPaused || one.State == replica.AuditStopped {
+			continue
+		}
+		if one.Faulty == 0 {
+			return nil
+		}
+		return []string{fmt.Sprintf("%d shards here could not be audited, among them %s: %s", one.Faulty, one.Faults[0].Shard, one.Faults[0].Reason)}
+	}
+	return nil
 }
 
 // ailing says which of the copies that the node owes come to nothing, and which disputes nobody but a human decides.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,12 +28,26 @@ const (
 	AuditPaused  AuditState = "paused"
 	AuditStopped AuditState = "stopped"
 	AuditDone    AuditState = "done"
+	// AuditIncomplete is an audit that has ended without having passed all its shards.
+	AuditIncomplete AuditState = "incomplete"
 )
+
+// Ended reports whether nothing more will be done about the audit.
+func (s AuditState) Ended() bool {
+	return s == AuditDone || s == AuditIncomplete || s == AuditStopped
+}
+
+// ShardFault is a shard that an audit could not pass.
+type ShardFault struct {
+	Shard  catalog.Shard `json:"shard"`
+	Reason string        `json:"reason"`
+}
 
 // Audit is one audit of shards of this node, with its progress. It survives a restart of the node.
 type Audit struct {
 	ID         string             `json:"id"`
 	Group      string             `json:"group,omitempty"` // what it was begun with, on several nodes alike
+	Nodes      []catalog.NodeID   `json:"nodes,omitempty"` // of the group: all whose copies were to be audited, this one too
 	State      AuditState         `json:"state"`
 	Scheduled  bool               `json:"scheduled,omitempty"` // begun because it was due
 	Shards     []catalog.Shard    `json:"shards"`
@@ -47,7 +62,10 @@ type Audit struct {
 	Excepted   int                `json:"excepted"`             // how many there are
 	Unknown    []catalog.FileName `json:"unknown,omitempty"`    // the first files on disk that the catalog does not know
 	Unknowns   int                `json:"unknowns"`
-	Pass       *Pass              `json:"pass,omitempty"` // the shard under way
+	Faults     []ShardFault       `json:"faults,omitempty"`   // the first shards that could not be passed
+	Faulty     int                `json:"faulty,omitempty"`   // how many could not
+	Relisted   int                `json:"relisted,omitempty"` // lines of manifests that were wrong or missing, and were put right
+	Pass       *Pass              `json:"pass,omitempty"`     // the shard under way
 }
 
 // Pass is how far the audit of one shard has come.
@@ -74,11 +92,14 @@ type audits struct {
 	mu   sync.Mutex
 	all  []*Audit // by id, and so by their beginning
 	stop context.CancelFunc
-	now  string // the one being carried out
+	now  string                      // the one being carried out
+	rest map[catalog.Shard]time.Time // shards that could not be passed, until when they are left alone
 }
 
-func openAudits(dir string, d disk.Disk) (*audits, error) {
-	a := &audits{dir: dir, disk: d, wake: make(chan struct{}, 1)}
+// openAudits reads the state of the audits. The state of one that is damaged is set aside: its shards are due again, and
+// nothing else depends on it.
+func openAudits(dir string, d disk.Disk, log *slog.Logger) (*audits, error) {
+	a := &audits{dir: dir, disk: d, wake: make(chan struct{}, 1), rest: make(map[catalog.Shard]time.Time)}
 	if err := d.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("open audits: %w", err)
 	}
@@ -95,16 +116,24 @@ func openAudits(dir string, d disk.Disk) (*audits, error) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return nil, fmt.Errorf("open audits: %w", err)
-		}
 		var one Audit
-		if err := json.Unmarshal(text, &one); err != nil || one.ID != id || one.Passed < 0 || one.Passed > len(one.Shards) {
-			return nil, fmt.Errorf("open audits: %s is damaged; remove it: %w", filepath.Join(dir, e.Name()), err)
+		if err == nil {
+			err = json.Unmarshal(text, &one)
+		}
+		if err != nil || one.ID != id || one.Passed < 0 || one.Passed > len(one.Shards) {
+			a.setDamagedAside(filepath.Join(dir, e.Name()), err, log)
+			continue
 		}
 		a.all = append(a.all, &one)
 	}
 	return a, nil
+}
+
+func (a *audits) setDamagedAside(path string, why error, log *slog.Logger) {
+	log.Error("the state of an audit is damaged and was set aside; the audit is not carried on", "file", path, "err", why)
+	if err := a.disk.Rename(path, path+".damaged"); err != nil {
+		log.Error("the state of a damaged audit stays where it is", "file", path, "err", err)
+	}
 }
 
 // save writes the audit's state. The caller holds mu.
@@ -148,7 +177,7 @@ func (a *audits) poke() {
 // copy returns the audit as it stands, for others.
 func (one *Audit) copy() Audit {
 	c := *one
-	c.Exceptions, c.Unknown = slices.Clone(one.Exceptions), slices.Clone(one.Unknown)
+	c.Exceptions, c.Unknown, c.Faults = slices.Clone(one.Exceptions), slices.Clone(one.Unknown), slices.Clone(one.Faults)
 	if one.Pass != nil {
 		pass := *one.Pass
 		c.Pass = &pass
@@ -178,7 +207,7 @@ func (a *audits) add(one *Audit) (Audit, error) {
 	}
 	a.all = append(a.all, one)
 	for i := 0; len(a.all) > kept && i < len(a.all); {
-		if s := a.all[i].State; s == AuditRunning || s == AuditPaused {
+		if !a.all[i].State.Ended() {
 			i++
 			continue
 		}
@@ -195,6 +224,12 @@ func (a *audits) add(one *Audit) (Audit, error) {
 // of audits on several nodes unless group is empty. It is carried out while Run runs, one audit after the other.
 func (r *Replica) StartAudit(group string, shards []catalog.Shard) (Audit, error) {
 	return r.startAudit(shards, &Audit{Group: group})
+}
+
+// JoinAudit begins this node's part of an audit of all that the nodes hold. Each part knows all nodes, so that one which
+// does not take part is missed.
+func (r *Replica) JoinAudit(group string, nodes []catalog.NodeID) (Audit, error) {
+	return r.startAudit(nil, &Audit{Group: group, Nodes: nodes})
 }
 
 func (r *Replica) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) {
@@ -270,7 +305,7 @@ func (r *Replica) StopAudit(id string) (Audit, error) { return r.audits.turn(id,
 
 func (a *audits) turn(id string, to AuditState) (Audit, error) {
 	return a.change(id, func(one *Audit) error {
-		if one.State == AuditDone || one.State == AuditStopped {
+		if one.State.Ended() {
 			return fmt.Errorf("audit %s is %s: %w", id, one.State, errEnded)
 		}
 		one.State = to

@@ -11,7 +11,7 @@ import (
 // would take as many milliseconds' steps, under the lock.
 func TestAuditIDsNeedNoClock(t *testing.T) {
 	dir := t.TempDir()
-	a, err := openAudits(dir, disk.New())
+	a, err := openAudits(dir, disk.New(), discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestAuditIDsNeedNoClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids := []string{"29991231235959999", add(), add()}
-	if a, err = openAudits(dir, disk.New()); err != nil {
+	if a, err = openAudits(dir, disk.New(), discard()); err != nil {
 		t.Fatal(err)
 	}
 	ids = append(ids, add())

@@ -50,8 +50,8 @@ func (r *Replica) walkMoving(ctx context.Context, offer func(Fetch) (time.Time, 
 
 // walkShard compares one shard that moves here with what is on disk, and returns the root of the files when none is
 // missing and the bytes of all were read. Those that lay here from earlier are handed out to be read, as those that are
-// missing are to be fetched. What has another digest than the archive's file of its name is set aside. This node is the
-// shard's next.
+// missing are to be fetched: bytes are judged by what they are, not by their line in a manifest. This node is the shard's
+// next.
 func (r *Replica) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, error)) (root catalog.Root, complete bool, rested time.Time, err error) {
 	r.leaving.pass(shard)
 	held, err := r.list(shard)
@@ -72,8 +72,8 @@ func (r *Replica) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, e
 			root = root.Add(catalog.RootOf(h.Name, h.Size, h.SHA256))
 			continue
 		}
-		if ok && h != heldAs(f) {
-			if err := r.setAside(h); err != nil {
+		if ok && h != heldAs(f) && r.sums != nil {
+			if err := r.sums.Forget(h.Name); err != nil {
 				return root, false, rested, err
 			}
 		}
@@ -89,14 +89,6 @@ func (r *Replica) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, e
 		rested = earlier(rested, at)
 	}
 	return root, complete, rested, nil
-}
-
-// setAside takes away what lies under a file's name and is not that file.
-func (r *Replica) setAside(h Held) error {
-	if r.sums != nil {
-		return r.sums.Forget(h.Name)
-	}
-	return r.store.Quarantine(h.Name, fmt.Sprintf("not the archive's file: %d bytes, SHA-256 %s", h.Size, h.SHA256))
 }
 
 // meant walks the files of the shard that this replica is meant to hold, by name behind after, in pages of one

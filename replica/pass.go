@@ -39,12 +39,19 @@ func (p *passing) walk(ctx context.Context) error {
 	if err := p.survey(); err != nil {
 		return err
 	}
-	for f, err := range p.meant(p.shard, p.audit.Pass.After) {
+	begun := p.audit.Pass.After
+	for f, err := range p.meant(p.shard, begun) {
 		if err != nil {
 			return err
 		}
+		delete(p.stale, f.Name)
 		if err := p.check(ctx, f); err != nil {
 			return err
+		}
+	}
+	for name := range p.stale {
+		if name > begun { // what is before was looked at before the audit was interrupted
+			p.gone = append(p.gone, name)
 		}
 	}
 	return p.flush(ctx)
@@ -63,6 +70,10 @@ type passing struct {
 	audit    *Audit
 	shard    catalog.Shard
 	held     map[catalog.FileName]Held // of a checksum replica
+	lines    map[catalog.FileName]line // of the shard's manifest; nil in a checksum replica, whose manifests are its records
+	stale    map[catalog.FileName]bool // the manifest lists them, and the catalog does not want them here, as far as was looked
+	right    []Held                    // found right, with a line that is wrong or missing
+	gone     []catalog.FileName        // lines of files that are not wanted, to be dropped where there is no file
 	findings []catalog.Finding
 	since    time.Time // of the oldest finding not reported
 	before   Audit     // as it stood then
@@ -71,20 +82,9 @@ type passing struct {
 
 // survey lists what is on disk and notes what the catalog does not know.
 func (p *passing) survey() error {
-	held, err := p.list(p.shard)
+	names, err := p.look()
 	if err != nil {
 		return err
-	}
-	p.held = make(map[catalog.FileName]Held, len(held))
-	var names []catalog.FileName
-	for _, h := range held {
-		p.held[h.Name] = h
-		names = append(names, h.Name)
-	}
-	for _, name := range p.store.Loose() {
-		if name.Shard() == p.shard {
-			names = append(names, name)
-		}
 	}
 	for _, name := range names {
 		_, err := p.entry(name)
@@ -98,6 +98,64 @@ func (p *passing) survey() error {
 		p.audits.update(func() {
 			p.audit.note(name)
 		})
+	}
+	return nil
+}
+
+// look reads what the shard's manifest says and what lies in its folder, and returns the names of that.
+func (p *passing) look() (names []catalog.FileName, err error) {
+	if p.sums == nil {
+		c, err := p.store.contents(p.shard)
+		if err != nil {
+			return nil, err
+		}
+		p.lines, p.stale = c.lines, make(map[catalog.FileName]bool)
+		for name := range c.lines {
+			p.stale[name] = true
+		}
+		if c.faults > 0 {
+			p.log.Warn("a manifest has lines that say nothing or say it twice", "shard", p.shard, "lines", c.faults)
+			p.relisted(c.faults)
+			if _, err := p.store.relist(p.shard, nil, nil); err != nil {
+				return nil, fmt.Errorf("%w: %w", errShard, err)
+			}
+		}
+		return c.files, nil
+	}
+	held, err := p.sums.List(p.shard)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errShard, err)
+	}
+	p.held = make(map[catalog.FileName]Held, len(held))
+	for _, h := range held {
+		p.held[h.Name] = h
+		names = append(names, h.Name)
+	}
+	return names, nil
+}
+
+// relisted counts lines of the manifest that were wrong.
+func (p *passing) relisted(n int) {
+	p.audits.update(func() {
+		p.audit.Relisted += n
+		p.audit.Excepted += n
+		p.audit.Pass.Exceptions += n
+	})
+}
+
+// relist puts the lines right that were found wrong so far.
+func (p *passing) relist() error {
+	if p.sums != nil || len(p.right)+len(p.gone) == 0 {
+		return nil
+	}
+	wrong, err := p.store.relist(p.shard, p.right, p.gone)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errShard, err)
+	}
+	p.right, p.gone = p.right[:0], p.gone[:0]
+	if len(wrong) > 0 {
+		p.log.Warn("lines of a manifest were wrong and have been put right", "shard", p.shard, "lines", len(wrong), "first", wrong[0])
+		p.relisted(len(wrong))
 	}
 	return nil
 }
@@ -129,6 +187,9 @@ func (p *passing) check(ctx context.Context, f catalog.File) error {
 			p.find(catalog.Finding{Name: f.Name, FileList: catalog.FileListOK, Checksum: catalog.ChecksumOK, Found: f.SHA256})
 		}
 		p.advance(f, nil, true)
+		if l, listed := p.lines[f.Name]; p.sums == nil && (!listed || l.digest != f.SHA256) {
+			p.right = append(p.right, heldAs(f))
+		}
 		return p.tend(ctx)
 	}
 	still, err := p.stillMine(f.Name)
@@ -161,7 +222,8 @@ func (p *passing) examine(ctx context.Context, f catalog.File) (*catalog.Finding
 		got, ok := p.held[f.Name]
 		return compare(want, got, ok), nil
 	}
-	if !p.store.Has(f.Name) {
+	if !isFile(p.store.Path(f.Name)) {
+		p.store.noteMissing(f.Name)
 		return compare(want, Held{}, false), nil
 	}
 	got := Held{Name: f.Name}
@@ -171,7 +233,7 @@ func (p *passing) examine(ctx context.Context, f catalog.File) (*catalog.Finding
 	case p.store.lost(f.Name, err):
 		p.log.Error("a copy cannot be read", "file", f.Name, "err", err)
 		got.SHA256 = catalog.Digest{}
-	case err != nil && !p.store.Has(f.Name):
+	case err != nil && !isFile(p.store.Path(f.Name)) && ctx.Err() == nil:
 		return compare(want, got, false), nil
 	case err != nil:
 		return nil, fmt.Errorf("audit %s: %w", f.Name, err)
@@ -249,19 +311,21 @@ func (p *passing) save() error {
 	if time.Since(p.saved) < saveEvery || len(p.findings) > 0 {
 		return nil
 	}
+	if err := p.relist(); err != nil {
+		return err
+	}
 	p.saved = time.Now()
 	return p.audits.keep(p.audit)
 }
 
 func (p *passing) flush(ctx context.Context) error {
-	if len(p.findings) == 0 {
-		return nil
+	if len(p.findings) > 0 {
+		if _, err := p.report(ctx, p.findings); err != nil {
+			return err
+		}
+		p.findings = p.findings[:0]
 	}
-	if _, err := p.report(ctx, p.findings); err != nil {
-		return err
-	}
-	p.findings = p.findings[:0]
-	return nil
+	return p.relist()
 }
 
 // report tells the catalog of findings and returns how many it refused. Of a disk that has gone away nothing is told.

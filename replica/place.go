@@ -83,9 +83,8 @@ func (sh *shard) manifest(n catalog.Shard) string {
 	return filepath.Join(sh.root.path, n.String(), ManifestName)
 }
 
-// Vouch reads a loose file again and lists it in its manifest if its bytes are the wanted ones; else the
-// answer is ErrDamaged, or ErrNotHere when no file is there. For a file vouched for already it only
-// compares the bytes.
+// Vouch reads a file again and lists it in its manifest, if it is not, when its bytes are the wanted ones; else the
+// answer is ErrDamaged, or ErrNotHere when no file is there.
 func (s *Store) Vouch(ctx context.Context, want Held) error {
 	path := s.Path(want.Name)
 	if !isFile(path) {
@@ -98,13 +97,8 @@ func (s *Store) Vouch(ctx context.Context, want Held) error {
 	if size != want.Size || digest != want.SHA256 {
 		return fmt.Errorf("verify %s: %w: %d bytes with SHA-256 %s", want.Name, ErrDamaged, size, digest)
 	}
-	sh := &s.shards[want.Name.Shard()]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if !s.isLoose(want.Name) {
-		return nil
-	}
-	return s.vouch(sh, want)
+	_, err = s.relist(want.Name.Shard(), []Held{want}, nil)
+	return err
 }
 
 // Delete removes the file's bytes and their line; what is not there is no error. The caller has made sure

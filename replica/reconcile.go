@@ -11,7 +11,8 @@ import (
 	"holdfast/catalog"
 )
 
-// reconcile makes manifests and folders agree after a crash.
+// reconcile makes manifests and folders agree after a crash. What is wrong with one shard or one file is said, and keeps
+// nothing else from being there.
 func (s *Store) reconcile() error {
 	for _, r := range s.roots {
 		entries, err := os.ReadDir(r.path)
@@ -27,38 +28,39 @@ func (s *Store) reconcile() error {
 				return fmt.Errorf("shard %s lies under both %s and %s", n, other.path, r.path)
 			}
 			s.shards[n].root = r
-			if err := s.reconcileShard(n); err != nil {
-				return fmt.Errorf("reconcile shard %s: %w", n, err)
+			if err := s.reconcileShard(n); err != nil { // the others are there all the same
+				s.log.Error("a shard cannot be looked at", "shard", n, "err", err)
 			}
 		}
 	}
 	for _, r := range s.roots {
 		if err := s.finishQuarantine(r); err != nil {
-			return err
+			s.log.Error("what a crash left in the quarantine stays there", "folder", r.quarantine, "err", err)
 		}
 	}
-	return s.cleanOutbox()
+	if err := s.cleanOutbox(); err != nil {
+		s.log.Error("what a crash left in the outbox stays there", "err", err)
+	}
+	return nil
 }
 
 func (s *Store) reconcileShard(n catalog.Shard) error {
 	dir := filepath.Join(s.shards[n].root.path, n.String())
 	path := filepath.Join(dir, ManifestName)
 	m, err := readManifest(path)
-	if err != nil {
-		return err
+	if err != nil { // its files are loose then, and listed again once they were read
+		m = manifest{lines: map[catalog.FileName]line{}}
+		if err := s.setManifestAside(&s.shards[n], n, err); err != nil {
+			s.log.Error("a manifest can neither be read nor set aside", "shard", n, "err", err)
+		}
 	}
 	if m.faults > 0 || m.present && len(m.lines) == 0 {
 		s.log.Warn("manifest repaired", "shard", n, "lines", m.faults)
 		if err := writeManifest(s.disk, path, m); err != nil {
-			return err
+			s.log.Error("a manifest with garbled lines stays as it is", "shard", n, "err", err)
 		}
 	}
-	folder, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	found, err := folder.Readdirnames(-1)
-	folder.Close()
+	found, err := folderNames(dir)
 	if err != nil {
 		return err
 	}

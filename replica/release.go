@@ -159,12 +159,18 @@ func (r *Replica) entry(name catalog.FileName) (f catalog.File, err error) {
 
 // runOutbox proposes what a crash or a lost quorum left in the outbox without an entry.
 func (r *Replica) runOutbox(ctx context.Context) error {
-	kept, err := r.store.Outbox()
-	if err != nil {
-		return err
-	}
-	for _, as := range kept {
-		r.pending.add(as.Name, false)
+	for tries := 1; ; tries++ {
+		kept, err := r.store.Outbox()
+		for _, as := range kept {
+			r.pending.add(as.Name, false)
+		}
+		if err == nil {
+			break
+		}
+		r.log.Error("the outbox cannot be listed", "err", err)
+		if err := sleep(ctx, backoff(tries, proposePause, longestPropose)); err != nil {
+			return err
+		}
 	}
 	tries := 0
 	for {

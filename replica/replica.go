@@ -146,7 +146,7 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 	r.reports = newReporter(r.proposeReports, log)
 	r.checks = newChecks(r.recheck, log)
 	var err error
-	if r.audits, err = openAudits(cfg.Audits, store.disk); err != nil {
+	if r.audits, err = openAudits(cfg.Audits, store.disk, log); err != nil {
 		return nil, err
 	}
 	return r, nil

@@ -147,7 +147,8 @@ func TestADiskThatGoesAwayIsNotLoss(t *testing.T) {
 		}
 		c.node("south-1").put(fileName(2), 2, 1000)
 		sleep(t.Context(), 10*time.Minute)
-		if got, err := north.r.Audit(one.ID); err != nil || got.State != AuditRunning || got.Excepted > 0 {
+		if got, err := north.r.Audit(one.ID); err != nil || got.State != AuditIncomplete || got.Excepted > 0 ||
+			got.Faulty != 1 || got.Faults[0].Shard != fileName(1).Shard() || !strings.Contains(got.Faults[0].Reason, root) {
 			t.Errorf("audit: %+v, %v", got, err)
 		}
 		if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
@@ -159,8 +160,8 @@ func TestADiskThatGoesAwayIsNotLoss(t *testing.T) {
 		mount()
 		sleep(t.Context(), 20*time.Minute)
 		c.complete(fileName(2))
-		if got, err := north.r.Audit(one.ID); err != nil || got.State != AuditDone || got.Excepted > 0 {
-			t.Errorf("audit after the disk came back: %+v, %v", got, err)
+		if got := north.audited(); got.State != AuditDone || got.Excepted > 0 || got.Files != 2 {
+			t.Errorf("audit after the disk came back: %+v", got)
 		}
 		c.View(func(v catalog.View) error {
 			f, err := v.File(fileName(1))

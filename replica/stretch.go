@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,7 +25,7 @@ func (r *Replica) runAudits(ctx context.Context) error {
 		if one == nil && time.Since(asked) >= auditEvery {
 			asked = time.Now()
 			due, err := r.duties.Audits()
-			if err == nil && len(due) > 0 {
+			if due = r.audits.rested(due, asked); err == nil && len(due) > 0 {
 				_, err = r.startAudit(due, &Audit{Scheduled: true})
 			}
 			if err != nil {
@@ -99,10 +100,15 @@ func (r *Replica) audit(parent context.Context, one *Audit) error {
 		return nil
 	}
 	_, err := a.change(one.ID, func(one *Audit) error {
-		if one.State == AuditRunning {
-			one.State, one.Ended = AuditDone, time.Now()
-			r.log.Info("audit has ended", "audit", one.ID, "files", one.Files, "exceptions", one.Excepted)
+		if one.State != AuditRunning {
+			return nil
 		}
+		one.State, one.Ended = AuditDone, time.Now()
+		if one.Faulty > 0 {
+			one.State = AuditIncomplete
+		}
+		r.log.Info("audit has ended", "audit", one.ID, "state", one.State, "files", one.Files, "exceptions", one.Excepted,
+			"shards not passed", one.Faulty)
 		return nil
 	})
 	return err
@@ -135,6 +141,13 @@ func (r *Replica) stretch(ctx context.Context, one *Audit) error {
 			}
 		}
 		pass, err := r.passShard(ctx, one, one.Shards[i])
+		if shardFault(err) && ctx.Err() == nil {
+			if len(passes) > 0 {
+				break // its turn comes again when these are recorded
+			}
+			r.skip(one, one.Shards[i], err)
+			return nil
+		}
 		if err != nil {
 			if len(passes) > 0 {
 				r.audits.update(func() { one.goBack(before) })
@@ -155,12 +168,36 @@ func (r *Replica) stretch(ctx context.Context, one *Audit) error {
 	return nil
 }
 
+// restOfShard is how long a shard that could not be passed is left alone by audits that are due.
+const restOfShard = time.Hour
+
+// skip leaves out a shard that cannot be passed. It stays due, and the audit ends incomplete.
+func (r *Replica) skip(one *Audit, shard catalog.Shard, why error) {
+	r.log.Error("a shard cannot be audited", "audit", one.ID, "shard", shard, "err", why)
+	r.audits.update(func() {
+		one.Pass = nil
+		one.Passed++
+		one.Faulty++
+		if len(one.Faults) < listed {
+			one.Faults = append(one.Faults, ShardFault{Shard: shard, Reason: why.Error()})
+		}
+		r.audits.rest[shard] = time.Now().Add(restOfShard)
+	})
+}
+
+// rested leaves out the shards that could not be passed a short while ago.
+func (a *audits) rested(due []catalog.Shard, now time.Time) []catalog.Shard {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.DeleteFunc(due, func(shard catalog.Shard) bool { return now.Before(a.rest[shard]) })
+}
+
 // lastName is behind every name: nothing of a shard is left to check.
 const lastName catalog.FileName = "\xff"
 
 func (one *Audit) goBack(to Audit) {
 	one.Pass, one.Files, one.Bytes = to.Pass, to.Files, to.Bytes
-	one.Exceptions, one.Excepted = to.Exceptions, to.Excepted
+	one.Exceptions, one.Excepted, one.Relisted = to.Exceptions, to.Excepted, to.Relisted
 }
 
 func (r *Replica) isSmall(shard catalog.Shard) (small bool, err error) {

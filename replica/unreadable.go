@@ -14,6 +14,15 @@ import (
 // them, or keeps them from us. To the archive such a copy is worth what a wrong one is.
 var errUnreadable = errors.New("the bytes cannot be read")
 
+// errShard marks an error of reading a shard's folder or of mending its manifest: the shard cannot be passed now, others
+// can.
+var errShard = errors.New("the shard cannot be read")
+
+// shardFault reports whether err keeps an audit from passing one shard, rather than from going on at all.
+func shardFault(err error) bool {
+	return errors.Is(err, errShard) || errors.Is(err, errUnreadable) || errors.Is(err, ErrNotMounted)
+}
+
 // readFault marks err with errUnreadable if it is about the file's bytes: not if this process or the machine merely ran out
 // of something. A file that is not there has no bytes.
 func readFault(err error) error {

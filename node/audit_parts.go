@@ -1,0 +1,131 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/replica"
+)
+
+// unreachable is the state of a node's part that nobody can tell of now, or that the node never began.
+const unreachable = "unreachable"
+
+// auditID is the id under which the API knows a node's audit.
+func auditID(node string, one replica.Audit) string {
+	if one.Group != "" {
+		return one.Group
+	}
+	return one.ID + "-" + node
+}
+
+// gatherAudits makes the API's audits of what each node says of its own, the newest first. An audit of several nodes names
+// those of them that did not say anything.
+func gatherAudits(parts []auditPart) []api.Audit {
+	byID := map[string]*api.Audit{}
+	expected := map[string][]catalog.NodeID{}
+	for _, part := range parts {
+		for _, one := range part.audits {
+			id := auditID(part.member.Name, one)
+			if byID[id] == nil {
+				byID[id] = &api.Audit{ID: id, Began: one.Began}
+			}
+			addPart(byID[id], part.member, one)
+			expected[id] = append(expected[id], one.Nodes...)
+		}
+	}
+	out := make([]api.Audit, 0, len(byID))
+	for id, one := range byID {
+		addMissed(one, expected[id], parts)
+		conclude(one)
+		out = append(out, *one)
+	}
+	slices.SortFunc(out, func(x, y api.Audit) int { return y.Began.Compare(x.Began) })
+	return out
+}
+
+// addPart makes a node's audit part of the API's.
+func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
+	if !slices.Contains(whole.Replicas, m.Replica) {
+		whole.Replicas = append(whole.Replicas, m.Replica)
+	}
+	part := api.AuditNode{Node: m.ID, Name: m.Name, State: string(one.State), Files: one.Files, Bytes: one.Bytes, Total: one.TotalFiles,
+		Lines: int64(one.Relisted)}
+	for _, e := range one.Exceptions {
+		if e.FileList == catalog.FileListMissing {
+			part.Missing++
+		} else if e.Checksum == catalog.ChecksumCorrupt {
+			part.Corrupt++
+		}
+	}
+	var detail []string
+	if one.Faulty > 0 {
+		detail = append(detail, fmt.Sprintf("%d shards could not be read, among them %s: %s", one.Faulty, one.Faults[0].Shard, one.Faults[0].Reason))
+	}
+	if one.Relisted > 0 {
+		detail = append(detail, fmt.Sprintf("%d manifest lines were wrong and have been put right", one.Relisted))
+	}
+	if one.Unknowns > 0 {
+		detail = append(detail, fmt.Sprintf("%d files on disk are not in the catalog", one.Unknowns))
+	}
+	part.Detail = strings.Join(detail, "; ")
+	whole.Nodes = append(whole.Nodes, part)
+	whole.Files += one.Files
+	whole.Bytes += one.Bytes
+	whole.Total += one.TotalFiles
+	whole.Missing += part.Missing
+	whole.Corrupt += part.Corrupt
+	whole.Lines += part.Lines
+	if one.Began.Before(whole.Began) {
+		whole.Began = one.Began
+	}
+	if one.Ended.After(whole.Ended) {
+		whole.Ended = one.Ended
+	}
+}
+
+// addMissed names the nodes that were to take part and of which nothing is known: they do not answer, never began, or are
+// members no more.
+func addMissed(whole *api.Audit, nodes []catalog.NodeID, parts []auditPart) {
+	for _, id := range nodes {
+		if slices.ContainsFunc(whole.Nodes, func(p api.AuditNode) bool { return p.Node == id }) {
+			continue
+		}
+		missed := api.AuditNode{Node: id, Name: string(id), State: unreachable, Detail: "is no member any more"}
+		for _, part := range parts {
+			if part.member.ID != id {
+				continue
+			}
+			missed.Name, missed.Detail = part.member.Name, "was not reached when the audit began: its copies were not read"
+			if part.err != nil {
+				missed.Detail = "does not answer: " + part.err.Error()
+			}
+			if !slices.Contains(whole.Replicas, part.member.Replica) {
+				whole.Replicas = append(whole.Replicas, part.member.Replica)
+			}
+		}
+		whole.Nodes = append(whole.Nodes, missed)
+	}
+}
+
+// conclude sets the state that follows from the parts: running while one runs, done only when all are.
+func conclude(a *api.Audit) {
+	slices.Sort(a.Replicas)
+	slices.SortFunc(a.Nodes, func(x, y api.AuditNode) int { return strings.Compare(x.Name, y.Name) })
+	for _, state := range []string{string(replica.AuditRunning), string(replica.AuditPaused), string(replica.AuditStopped),
+		unreachable, string(replica.AuditIncomplete), string(replica.AuditDone)} {
+		if slices.ContainsFunc(a.Nodes, func(p api.AuditNode) bool { return p.State == state }) {
+			a.State = state
+			break
+		}
+	}
+	switch a.State {
+	case unreachable:
+		a.State = string(replica.AuditIncomplete)
+	case string(replica.AuditRunning), string(replica.AuditPaused):
+		a.Ended = time.Time{}
+	}
+}
