@@ -83,6 +83,16 @@ func (c *Client) AddReplica(ctx context.Context, in ReplicaRequest) (Replica, er
 	return post[Replica](ctx, c, in, "replicas")
 }
 
+// RemoveReplica removes a replica that has no nodes and no verified copies.
+func (c *Client) RemoveReplica(ctx context.Context, name catalog.ReplicaName, reason string) error {
+	return c.call(ctx, http.MethodPost, ReasonRequest{Reason: reason}, nil, nil, "replicas", string(name), "remove")
+}
+
+// RemoveCollection removes a collection that nothing belongs to.
+func (c *Client) RemoveCollection(ctx context.Context, name catalog.CollectionName, reason string) error {
+	return c.call(ctx, http.MethodPost, ReasonRequest{Reason: reason}, nil, nil, "collections", string(name), "remove")
+}
+
 // Collections lists the collections.
 func (c *Client) Collections(ctx context.Context) ([]Collection, error) {
 	page, err := get[Page[Collection]](ctx, c, "collections")

@@ -29,7 +29,18 @@ func (s *server) replicaRoutes(api huma.API) {
 		func(ctx context.Context, in *add) (Replica, error) {
 			return s.addReplica(ctx, in.Body)
 		})
+	type removal struct {
+		ByName
+		Body ReasonRequest
+	}
+	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/replicas/{name}/remove", id: "replica-remove", tag: "replicas",
+		summary: "Remove a replica that has no nodes and no verified copies", status: http.StatusNoContent},
+		func(ctx context.Context, in *removal) (*struct{}, error) {
+			asked := catalog.ReplicaRemoval{Replica: catalog.ReplicaName(in.Name), Reason: in.Body.Reason}
+			return nil, s.propose(ctx, catalog.RemoveReplica, asked, nil)
+		})
 	s.collectionRoutes(api)
+	s.collectionRemoval(api)
 	type shards struct {
 		ByName
 		After string `query:"after" doc:"the last shard of the page before"`
@@ -79,6 +90,24 @@ func (s *server) collectionRoutes(api huma.API) {
 			}
 			return collections[i], nil
 		})
+}
+
+func (s *server) collectionRemoval(api huma.API) {
+	type removal struct {
+		ByName
+		Body ReasonRequest
+	}
+	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/collections/{name}/remove", id: "collection-remove", tag: "replicas",
+		summary: "Remove a collection that no file, job or replica belongs to", status: http.StatusNoContent},
+		func(ctx context.Context, in *removal) (*struct{}, error) {
+			asked := catalog.CollectionRemoval{Collection: catalog.CollectionName(in.Name), Reason: in.Body.Reason}
+			return nil, s.propose(ctx, catalog.RemoveCollection, asked, nil)
+		})
+}
+
+// ReasonRequest says why something is done, for the audit trail.
+type ReasonRequest struct {
+	Reason string `json:"reason" minLength:"1" maxLength:"500"`
 }
 
 // addReplica adds a replica. The same again is no error; another one of the name is not changed.

@@ -50,6 +50,14 @@ func handlerOf(kind Kind) handler {
 		return with(switchShard)
 	case LeaveShard:
 		return with(leaveShard)
+	case SwitchShards:
+		return with(switchShards)
+	case LeaveShards:
+		return with(leaveShards)
+	case RemoveReplica:
+		return with(removeReplica)
+	case RemoveCollection:
+		return with(removeCollection)
 	case FillReplica:
 		return with(fillReplica)
 	case CreateAccess:

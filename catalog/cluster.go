@@ -120,6 +120,9 @@ func setReplica(s *state, b *Replica) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.stays(b.Name); err != nil {
+		return nil, err
+	}
 	if there && old.Kind != b.Kind {
 		return nil, refuse(Conflict, "replica %s is of kind %s, which cannot change", b.Name, old.Kind)
 	}

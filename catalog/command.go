@@ -43,7 +43,12 @@ const (
 
 // The commands of level 2 that are about the layout and the clock.
 const (
-	SetClock Kind = "cluster.clock" // ClockChange
+	SetClock     Kind = "cluster.clock"  // ClockChange
+	SwitchShards Kind = "shard.switches" // Switches, of shards without files
+	LeaveShards  Kind = "shard.leaves"   // Leavings
+
+	RemoveReplica    Kind = "replica.remove"    // ReplicaRemoval
+	RemoveCollection Kind = "collection.remove" // CollectionRemoval
 )
 
 // The commands of level 2 that are about secrets.
@@ -117,7 +122,7 @@ func LevelOf(kind Kind) (int, bool) {
 // levelOf returns the level that brought a command. A kind that is not listed came with level 1.
 func levelOf(kind Kind) int {
 	switch kind {
-	case SetClock:
+	case SetClock, SwitchShards, LeaveShards, RemoveReplica, RemoveCollection:
 		return 2
 	case SealOldJobs, SealToNodes:
 		return 2
@@ -199,6 +204,21 @@ type Switch struct {
 	Root    Root        `json:"root"`
 }
 
+// Switches makes next the holder of all those of the shards that have no files and are moving to it. The others stay as
+// they are, and so do those for which the command has no room: they are asked for again.
+type Switches struct {
+	Replica ReplicaName `json:"replica"`
+	Shards  []Shard     `json:"shards"` // at most 512
+	Node    NodeID      `json:"node"`
+}
+
+// Leavings is Leaving for many shards, of which the node has nothing.
+type Leavings struct {
+	Node    NodeID      `json:"node"`
+	Replica ReplicaName `json:"replica"`
+	Shards  []Shard     `json:"shards"` // at most 512
+}
+
 // Leaving says that a node has released all it had of the files of a shard that moved away from it.
 type Leaving struct {
 	Node    NodeID      `json:"node"`
@@ -211,6 +231,18 @@ type FillStep struct {
 	Replica ReplicaName `json:"replica"`
 	Shard   Shard       `json:"shard"`
 	After   FileName    `json:"after,omitempty"`
+}
+
+// ReplicaRemoval takes out a replica that has no nodes and no verified copies: its owed copies are dropped in a Fill.
+type ReplicaRemoval struct {
+	Replica ReplicaName `json:"replica"`
+	Reason  string      `json:"reason,omitempty"`
+}
+
+// CollectionRemoval takes out a collection that has no files, no jobs under way and no replica that names it.
+type CollectionRemoval struct {
+	Collection CollectionName `json:"collection"`
+	Reason     string         `json:"reason,omitempty"`
 }
 
 // Addition is one file that enters the archive.

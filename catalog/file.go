@@ -178,7 +178,7 @@ func addFiles(s *state, b *Additions) (any, error) {
 	if err := checkItems(len(b.Files)); err != nil {
 		return nil, err
 	}
-	replicas, err := s.replicas()
+	replicas, err := s.staying()
 	if err != nil {
 		return nil, err
 	}

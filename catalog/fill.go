@@ -37,9 +37,17 @@ func fillReplica(s *state, b *FillStep) (any, error) {
 		return nil, err
 	}
 	w := walk{state: s, replica: replica, layout: layout, alive: make(map[NodeID]bool)}
+	if s.cluster.Level >= 2 {
+		if w.removing, err = has(s, keyRemoval(b.Replica)); err != nil {
+			return nil, err
+		}
+	}
 	cursor, done, err := w.step(Cursor{Shard: f.Shard, After: f.After}, f.All)
 	if err != nil {
 		return nil, err
+	}
+	if done && w.removing {
+		return nil, s.dropReplica(b.Replica)
 	}
 	if done {
 		s.delete(keyFill(b.Replica))
@@ -55,6 +63,8 @@ type walk struct {
 	replica Replica
 	layout  []Placement
 	alive   map[NodeID]bool
+	// removing says that the replica is to hold nothing any more.
+	removing bool
 }
 
 // roomForOne reports whether the command may still change one more file.
@@ -203,7 +213,7 @@ func (w *walk) reconcile(name FileName) error {
 	old, now := edit(f)
 	c := now.Copy(w.replica.Name)
 	holder := w.layout[name.Shard()].Holder
-	required := f.Removed == 0 && w.replica.Holds(f.Collection)
+	required := f.Removed == 0 && w.replica.Holds(f.Collection) && !w.removing
 	fresh := Copy{Replica: w.replica.Name, State: UploadStarted, Since: w.at}
 	switch {
 	case c == nil && !required:

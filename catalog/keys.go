@@ -17,6 +17,7 @@ const (
 	PrefixCollections = "collection/" // <collection>: Collection
 	PrefixLayout      = "layout/"     // <replica>/<shard>: Placement
 	PrefixFills       = "fill/"       // <replica>: Fill
+	prefixRemovals    = "removing/"   // <replica>: mark, while its owed copies are dropped (level 2)
 	PrefixFiles       = "file/"       // <name>: File
 	prefixShards      = "shard/"      // <shard>/<name>: mark
 	prefixRoots       = "root/"       // <shard>/<collection>: Root
@@ -65,6 +66,7 @@ func keyName(name string) string                 { return prefixNames + name }
 func keyReplica(name ReplicaName) string         { return PrefixReplicas + string(name) }
 func keyCollection(name CollectionName) string   { return PrefixCollections + string(name) }
 func keyPlacement(r ReplicaName, s Shard) string { return PrefixReplicaLayout(r) + s.String() }
+func keyRemoval(r ReplicaName) string            { return prefixRemovals + string(r) }
 func keyFill(r ReplicaName) string               { return PrefixFills + string(r) }
 func keyFile(name FileName) string               { return PrefixFiles + string(name) }
 func keyShard(s Shard, name FileName) string     { return PrefixShard(s) + string(name) }

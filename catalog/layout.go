@@ -58,10 +58,15 @@ func (s *state) assignShard(m *Member, shard Shard) error {
 	if err := s.unleave(m.ID, m.Replica, shard); err != nil {
 		return err
 	}
-	if old.Next != "" && old.Next != m.ID {
-		return s.leave(old.Next, m.Replica, shard)
+	if old.Next == "" || old.Next == m.ID {
+		return nil
 	}
-	return nil
+	if s.cluster.Level >= 2 { // of a shard that never had files there is nothing to give up
+		if any, err := hasAny(s, PrefixShard(shard)); err != nil || !any {
+			return err
+		}
+	}
+	return s.leave(old.Next, m.Replica, shard)
 }
 
 func (s *state) place(replica ReplicaName, shard Shard, p Placement) {

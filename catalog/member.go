@@ -18,6 +18,9 @@ func createToken(s *state, b *JoinToken) (any, error) {
 	if there, err := has(s, keyReplica(b.Replica)); err != nil || !there {
 		return nil, orNotFound(err, "no replica %q", clip(string(b.Replica), 64))
 	}
+	if err := s.stays(b.Replica); err != nil {
+		return nil, err
+	}
 	if b.SecretHash.IsZero() || b.Expires <= s.at {
 		return nil, refuse(Invalid, "a token needs a secret and a time in the future at which it expires")
 	}
@@ -119,6 +122,9 @@ func (s *state) admit(m *Member) error {
 	}
 	if there, err := has(s, keyReplica(m.Replica)); err != nil || !there {
 		return orNotFound(err, "no replica %q", clip(string(m.Replica), 64))
+	}
+	if err := s.stays(m.Replica); err != nil {
+		return err
 	}
 	layout, err := s.layout(m.Replica)
 	if err != nil {
@@ -244,6 +250,11 @@ func updateMember(s *state, b *MemberChange) (any, error) {
 	if err := checkMember(&m); err != nil || reflect.DeepEqual(m, old) {
 		return nil, err
 	}
+	if m.Draining && !old.Draining && s.cluster.Level >= 2 {
+		if err := s.mayDrain(&m); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.set(keyMember(m.ID), m); err != nil {
 		return nil, err
 	}
@@ -252,6 +263,21 @@ func updateMember(s *state, b *MemberChange) (any, error) {
 		detail += fmt.Sprintf(" crawls=%t", m.Crawls)
 	}
 	return nil, s.event(UpdateMember, string(m.ID), "%s", detail)
+}
+
+// mayDrain refuses a drain that cannot end: no other node of the replica would take the shards.
+func (s *state) mayDrain(m *Member) error {
+	members, err := list[Member](s, PrefixMembers, "", 0)
+	if err != nil {
+		return err
+	}
+	for _, other := range members {
+		if other.ID != m.ID && other.Replica == m.Replica && !other.Draining {
+			return nil
+		}
+	}
+	return refuse(Unsafe, "%s is the only node of replica %s that is not draining: its shards have nowhere to go. Let another node join the replica first",
+		m.Name, m.Replica)
 }
 
 func assign[T any](to, from *T) {

@@ -95,11 +95,12 @@ func replicaTable(a *app, replicas []api.Replica) error {
 }
 
 type nodeCmd struct {
-	List   nodeListCmd   `cmd:"" help:"List the nodes."`
-	Show   nodeShowCmd   `cmd:"" help:"Show a node."`
-	Drain  nodeDrainCmd  `cmd:"" help:"Move a node's shards to the other nodes of its replica."`
-	Weight nodeWeightCmd `cmd:"" help:"Change a node's share of its replica's shards."`
-	Remove nodeRemoveCmd `cmd:"" help:"Remove a node from the cluster."`
+	List    nodeListCmd    `cmd:"" help:"List the nodes."`
+	Show    nodeShowCmd    `cmd:"" help:"Show a node."`
+	Drain   nodeDrainCmd   `cmd:"" help:"Move a node's shards to the other nodes of its replica."`
+	Undrain nodeUndrainCmd `cmd:"" help:"End a drain: the node holds shards again."`
+	Weight  nodeWeightCmd  `cmd:"" help:"Change a node's share of its replica's shards."`
+	Remove  nodeRemoveCmd  `cmd:"" help:"Remove a node from the cluster."`
 }
 
 type nodeListCmd struct{}
@@ -129,7 +130,7 @@ func showNode(a *app, n api.Node) error {
 
 type nodeDrainCmd struct {
 	Name string `arg:"" help:"Name, id, or the beginning of an id."`
-	Undo bool   `help:"Let it hold shards again."`
+	Undo bool   `hidden:"" help:"As node undrain."`
 }
 
 func (c nodeDrainCmd) Run(a *app) error {
@@ -138,6 +139,12 @@ func (c nodeDrainCmd) Run(a *app) error {
 		return client.UpdateNode(ctx, c.Name, api.NodeChange{Draining: &draining})
 	})
 }
+
+type nodeUndrainCmd struct {
+	Name string `arg:"" help:"Name, id, or the beginning of an id."`
+}
+
+func (c nodeUndrainCmd) Run(a *app) error { return nodeDrainCmd{Name: c.Name, Undo: true}.Run(a) }
 
 type nodeWeightCmd struct {
 	Name   string `arg:"" help:"Name, id, or the beginning of an id."`
@@ -174,8 +181,9 @@ func (a *app) done(act, what string) error {
 }
 
 type replicaCmd struct {
-	List replicaListCmd `cmd:"" help:"List the replicas and how their copies stand."`
-	Add  replicaAddCmd  `cmd:"" help:"Add a replica; nodes join it with join tokens."`
+	List   replicaListCmd   `cmd:"" help:"List the replicas and how their copies stand."`
+	Add    replicaAddCmd    `cmd:"" help:"Add a replica; nodes join it with join tokens."`
+	Remove replicaRemoveCmd `cmd:"" help:"Remove a replica that has no nodes and no verified copies."`
 }
 
 type replicaListCmd struct{}
@@ -202,6 +210,20 @@ func (c replicaAddCmd) Run(a *app) error {
 			return err
 		}
 		return a.answer(r, func() error { return replicaTable(a, []api.Replica{r}) })
+	})
+}
+
+type replicaRemoveCmd struct {
+	Name   string `arg:"" help:"A replica's name."`
+	Reason string `required:"" help:"For the audit trail."`
+}
+
+func (c replicaRemoveCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		if err := client.RemoveReplica(ctx, catalog.ReplicaName(c.Name), c.Reason); err != nil {
+			return err
+		}
+		return a.done("removed", c.Name)
 	})
 }
 

@@ -10,8 +10,9 @@ import (
 )
 
 type collectionCmd struct {
-	List collectionListCmd `cmd:"" help:"List the collections."`
-	Add  collectionAddCmd  `cmd:"" help:"Add a collection."`
+	List   collectionListCmd   `cmd:"" help:"List the collections."`
+	Add    collectionAddCmd    `cmd:"" help:"Add a collection."`
+	Remove collectionRemoveCmd `cmd:"" help:"Remove a collection that no file, job or replica belongs to."`
 }
 
 type collectionListCmd struct{}
@@ -28,6 +29,20 @@ func (c collectionAddCmd) Run(a *app) error {
 	return ask(a, showCollections, func(ctx context.Context, client *api.Client) ([]api.Collection, error) {
 		made, err := client.AddCollection(ctx, catalog.CollectionName(c.Name))
 		return []api.Collection{made}, err
+	})
+}
+
+type collectionRemoveCmd struct {
+	Name   string `arg:"" help:"A collection's name."`
+	Reason string `required:"" help:"For the audit trail."`
+}
+
+func (c collectionRemoveCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		if err := client.RemoveCollection(ctx, catalog.CollectionName(c.Name), c.Reason); err != nil {
+			return err
+		}
+		return a.done("removed", c.Name)
 	})
 }
 

@@ -32,7 +32,8 @@ type share struct {
 // by a margin. A node's share follows from its weight times the room it has, what it holds counted in. Only
 // living, known nodes are given shards; a node that is not heard from keeps what it holds. At most max shards
 // move at a time, those under way counted, and more begin when half of them have ended; shards without a holder
-// do not count. No assignment has more than 512 shards.
+// do not count, nor do from level 2 on those without files, which many at a time are switched by one command. No
+// assignment has more than 512 shards.
 func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int) ([]catalog.Assignment, error) {
 	layout, err := view.Layout(replica)
 	if err != nil {
@@ -51,14 +52,32 @@ func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int
 	if !slices.ContainsFunc(p.shares, func(s share) bool { return s.takes }) {
 		return nil, nil
 	}
+	if p.empty, err = withoutFiles(view, replica); err != nil {
+		return nil, err
+	}
 	setTargets(p.shares)
 	p.run()
 	return p.assignments(replica), nil
 }
 
+// withoutFiles returns which of the replica's shards have no files; none in a cluster that switches them one by one.
+func withoutFiles(view catalog.View, replica catalog.ReplicaName) ([]bool, error) {
+	empty := make([]bool, catalog.Shards)
+	cluster, err := view.Cluster()
+	if err != nil || cluster.Level < 2 {
+		return empty, err
+	}
+	roots, err := view.Roots(replica)
+	for i := range roots {
+		empty[i] = roots[i].Files == 0
+	}
+	return empty, err
+}
+
 // placing is one run of Place.
 type placing struct {
 	layout []catalog.Placement
+	empty  []bool // shards whose move costs nothing
 	shares []share
 	given  map[catalog.NodeID][]catalog.Shard
 	most   int // moves at a time
@@ -148,7 +167,7 @@ func (p *placing) run() {
 	for i, at := range p.layout {
 		if at.Holder == "" {
 			p.give(catalog.Shard(i), p.neediest(""))
-		} else if at.Next != "" {
+		} else if at.Next != "" && !p.empty[i] {
 			p.moves--
 		}
 	}
@@ -163,8 +182,7 @@ func (p *placing) run() {
 			p.give(catalog.Shard(i), from) // calls the move off
 		case next != nil && next.drained:
 			p.give(catalog.Shard(i), p.neediest(""))
-		case from.drained && at.Next == "" && p.moves > 0:
-			p.moves--
+		case from.drained && at.Next == "" && p.mayMove(i):
 			p.give(catalog.Shard(i), p.neediest(""))
 		}
 	}
@@ -173,15 +191,26 @@ func (p *placing) run() {
 	}
 	for i, at := range p.layout {
 		from := p.share(at.Holder)
-		if from == nil || !from.takes || at.Next != "" || p.moves <= 0 || from.load <= from.target {
+		if from == nil || !from.takes || at.Next != "" || from.load <= from.target {
 			continue
 		}
-		if to := p.neediest(from.node); to != nil && to.load < to.target {
-			p.moves--
+		if to := p.neediest(from.node); to != nil && to.load < to.target && p.mayMove(i) {
 			from.load--
 			p.give(catalog.Shard(i), to)
 		}
 	}
+}
+
+// mayMove reports whether the shard may begin to move, and counts it.
+func (p *placing) mayMove(shard int) bool {
+	if p.empty[shard] {
+		return true
+	}
+	if p.moves <= 0 {
+		return false
+	}
+	p.moves--
+	return true
 }
 
 // uneven reports whether a node's shards differ from its share by more than a margin: below it, nothing moves.

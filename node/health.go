@@ -55,12 +55,16 @@ func (n *Node) look() (problems []string, outbox int) {
 		if err != nil {
 			return err
 		}
+		drain, err := stuckDrain(v, n.id, func(id catalog.NodeID) bool { return alive[id] })
+		if err != nil {
+			return err
+		}
 		strangers, err := nobodys(v, n.store.Loose())
 		if err != nil {
 			return err
 		}
 		lacking, err := unlisted(n.cfg.File, v)
-		h.problems = slices.Concat(h.problems, found, strangers, lacking)
+		h.problems = slices.Concat(h.problems, found, drain, strangers, lacking)
 		return err
 	})
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) { // one that has just joined does not see itself yet
@@ -120,6 +124,34 @@ func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, clock duty.Cl
 		out = append(out, fmt.Sprintf("%d disputed copies need an operator, among them %s in %s: %s", len(u), u[0].Name, u[0].Replica, u[0].Why))
 	}
 	return out, err
+}
+
+// stuckDrain says why this node's drain cannot end, if so: no other node of its replica is there to take its shards.
+func stuckDrain(v catalog.View, self catalog.NodeID, alive duty.Alive) ([]string, error) {
+	m, err := v.Member(self)
+	if err != nil || !m.Draining {
+		return nil, err
+	}
+	layout, err := v.Layout(m.Replica)
+	if err != nil || !slices.ContainsFunc(layout, func(p catalog.Placement) bool { return p.Holder == self }) {
+		return nil, err
+	}
+	members, err := v.Members()
+	if err != nil {
+		return nil, err
+	}
+	why := "has no other node that is not draining"
+	for _, other := range members {
+		if other.ID == self || other.Replica != m.Replica || other.Draining {
+			continue
+		}
+		if alive(other.ID) {
+			return nil, nil
+		}
+		why = "has no other node that is alive and not draining"
+	}
+	return []string{fmt.Sprintf("the drain of %s cannot end: replica %s %s. Let one join or start it, or run `holdfast node undrain %s`",
+		m.Name, m.Replica, why, m.Name)}, nil
 }
 
 // lookAtOutbox counts the files in the outbox, and those of the first that the archive should know by now but does not.

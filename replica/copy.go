@@ -87,13 +87,11 @@ func (p pipe) feed(ctx context.Context, free chan *[]byte, full chan<- block) er
 		if p.count != nil {
 			p.count.Add(int64(n))
 		}
+		paid := p.limit.wait(ctx, n) // the last block too, or small files would cost nothing
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil // the caller knows how many bytes there had to be
+			return paid // the caller knows how many bytes there had to be
 		}
-		if err != nil {
-			return err
-		}
-		if err := p.limit.wait(ctx, n); err != nil {
+		if err := errors.Join(err, paid); err != nil {
 			return err
 		}
 	}

@@ -21,13 +21,17 @@ func (r *Replica) walkMoving(ctx context.Context, offer func(Fetch) (time.Time, 
 	if err != nil {
 		return rested, err
 	}
-	r.proved.keep(moves.In)
+	moving, rested, err := r.switchEmpty(ctx, moves.In)
+	if err != nil {
+		return rested, err
+	}
+	r.proved.keep(moving)
 	type proof struct {
 		shard catalog.Shard
 		root  catalog.Root
 	}
 	var proofs []proof
-	for _, shard := range moves.In {
+	for _, shard := range moving {
 		root, complete, at, err := r.walkShard(shard, offer)
 		if err != nil {
 			return rested, err

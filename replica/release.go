@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"holdfast/catalog"
@@ -397,51 +396,6 @@ func (r *Replica) deleteReleased(name catalog.FileName) (bool, error) {
 		}
 	}
 	return true, errors.Join(r.store.Delete(name), r.store.DropPart(name))
-}
-
-// leaveShards releases what this node still has of shards that went away, and says so when nothing is left.
-func (r *Replica) leaveShards(ctx context.Context) (again time.Duration, err error) {
-	moves, err := r.duties.Moves()
-	if err != nil {
-		return 0, err
-	}
-	var waits atomic.Bool
-	if err := together(moves.Out, switchesAtOnce, func(shard catalog.Shard) error {
-		left, err := r.leaveShard(ctx, shard)
-		if left {
-			waits.Store(true)
-		}
-		return err
-	}); err != nil {
-		return 0, err
-	}
-	if waits.Load() {
-		again = 10 * time.Second
-	}
-	return again, nil
-}
-
-// leaveShard releases what this node has of a shard and reports whether something of it has to stay yet.
-func (r *Replica) leaveShard(ctx context.Context, shard catalog.Shard) (left bool, err error) {
-	names, err := r.names(shard)
-	if err != nil {
-		return false, err
-	}
-	for len(names) > 0 {
-		n := min(len(names), catalog.MaxItems)
-		some, err := r.release(ctx, names[:n])
-		if err != nil {
-			return false, err
-		}
-		left = left || some > 0
-		names = names[n:]
-	}
-	if left {
-		return true, nil
-	}
-	body := catalog.Leaving{Node: r.cfg.Self, Replica: r.cfg.Replica, Shard: shard}
-	_, err = r.catalog.Propose(ctx, catalog.LeaveShard, body, string(r.cfg.Self))
-	return false, err
 }
 
 // names returns all that lies here of a shard, vouched for or not, that the catalog knows.

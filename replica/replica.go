@@ -123,6 +123,7 @@ type Replica struct {
 	pending             *pending
 	audits              *audits
 	leaving             *leaving
+	emptied             time.Time // until then shards without files are not taken over again; of the pull road alone
 	proved              *proved
 	checks              *checks
 }

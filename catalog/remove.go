@@ -1,0 +1,158 @@
+package catalog
+
+// removeReplica takes out a replica that was added by mistake, or whose nodes are gone and had nothing. A walk over all
+// files drops what it owes; when it ends the replica is no more.
+func removeReplica(s *state, b *ReplicaRemoval) (any, error) {
+	r, there, err := get[Replica](s, keyReplica(b.Replica))
+	if err != nil || !there {
+		return nil, orNotFound(err, "no replica %q", clip(string(b.Replica), 64))
+	}
+	if going, err := has(s, keyRemoval(r.Name)); err != nil || going {
+		return nil, err
+	}
+	if err := s.mayRemove(r); err != nil {
+		return nil, err
+	}
+	if err := s.event(RemoveReplica, string(r.Name), "kind=%s place=%s reason=%s", r.Kind, r.Place, clipReason(b.Reason)); err != nil {
+		return nil, err
+	}
+	s.mark(keyRemoval(r.Name))
+	if any, err := hasAny(s, prefixShards); err != nil || !any {
+		return nil, orErr(err, func() error { return s.dropReplica(r.Name) })
+	}
+	return nil, s.startFill(r.Name, true)
+}
+
+// orErr returns err, or what do returns when there is none.
+func orErr(err error, do func() error) error {
+	if err != nil {
+		return err
+	}
+	return do()
+}
+
+// mayRemove refuses while the replica has nodes or verified copies, and for the last one that can hold bytes.
+func (s *state) mayRemove(r Replica) error {
+	members, err := list[Member](s, PrefixMembers, "", 0)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		if m.Replica == r.Name {
+			return refuse(Unsafe, "replica %s has a node, %s: remove its nodes first", r.Name, m.Name)
+		}
+	}
+	totals, _, err := get[Totals](s, keyTotals(r.Name))
+	if err != nil {
+		return err
+	}
+	if totals.Good > 0 {
+		return refuse(Unsafe, "replica %s has %d verified copies", r.Name, totals.Good)
+	}
+	replicas, err := s.replicas()
+	if err != nil {
+		return err
+	}
+	for _, other := range replicas {
+		if other.Name == r.Name || other.Kind != Bitarchive {
+			continue
+		}
+		if going, err := has(s, keyRemoval(other.Name)); err != nil || !going {
+			return err
+		}
+	}
+	return refuse(Unsafe, "replica %s is the only one that can hold files", r.Name)
+}
+
+// dropReplica deletes what is left of a replica whose copies have been dropped. No member is of it, so it holds no shards.
+func (s *state) dropReplica(name ReplicaName) error {
+	for _, key := range []string{keyReplica(name), keyTotals(name), keyFill(name), keyRemoval(name)} {
+		there, err := has(s, key)
+		if err != nil {
+			return err
+		}
+		if there {
+			s.delete(key)
+		}
+	}
+	return nil
+}
+
+// staying returns the replicas that are not being removed.
+func (s *state) staying() ([]Replica, error) {
+	replicas, err := s.replicas()
+	if err != nil || s.cluster.Level < 2 {
+		return replicas, err
+	}
+	out := replicas[:0]
+	for _, r := range replicas {
+		going, err := has(s, keyRemoval(r.Name))
+		if err != nil {
+			return nil, err
+		}
+		if !going {
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+// stays refuses what is asked of a replica that is being removed.
+func (s *state) stays(name ReplicaName) error {
+	if s.cluster.Level < 2 {
+		return nil
+	}
+	if going, err := has(s, keyRemoval(name)); err != nil || going {
+		return orConflict(err, "replica %s is being removed", name)
+	}
+	return nil
+}
+
+// removeCollection takes out a collection that nothing belongs to.
+func removeCollection(s *state, b *CollectionRemoval) (any, error) {
+	if there, err := has(s, keyCollection(b.Collection)); err != nil || !there {
+		return nil, orNotFound(err, "no collection %q", clip(string(b.Collection), 64))
+	}
+	all, err := tails(s, PrefixCollections, "", 2)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) < 2 {
+		return nil, refuse(Unsafe, "collection %s is the only one", b.Collection)
+	}
+	replicas, err := s.replicas()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range replicas {
+		if len(r.Collections) > 0 && r.Holds(b.Collection) {
+			return nil, refuse(Conflict, "replica %s is to hold collection %s", r.Name, b.Collection)
+		}
+	}
+	for shard := range Shard(Shards) {
+		if there, err := has(s, keyRoot(shard, b.Collection)); err != nil || there {
+			return nil, orConflict(err, "collection %s has files", b.Collection)
+		}
+	}
+	if err := s.noJobs(b.Collection); err != nil {
+		return nil, err
+	}
+	s.delete(keyCollection(b.Collection))
+	return nil, s.event(RemoveCollection, string(b.Collection), "reason=%s", clipReason(b.Reason))
+}
+
+// noJobs refuses while a job of the collection may bring files still.
+func (s *state) noJobs(name CollectionName) error {
+	for _, state := range []JobState{JobNew, JobSubmitted, JobStarted, JobFailed} {
+		jobs, err := View{s.records}.Jobs(state, 0, 0)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			if job.Collection == name {
+				return refuse(Conflict, "job %d of collection %s is %s", job.ID, name, job.State)
+			}
+		}
+	}
+	return nil
+}

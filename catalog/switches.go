@@ -1,0 +1,81 @@
+package catalog
+
+// switchShards lets a node take over shards that have no files, many at a time: there is nothing to prove of them.
+func switchShards(s *state, b *Switches) (any, error) {
+	if err := s.speaksFor(b.Node); err != nil {
+		return nil, err
+	}
+	if err := checkShards(b.Shards); err != nil {
+		return nil, err
+	}
+	replica, there, err := get[Replica](s, keyReplica(b.Replica))
+	if err != nil || !there {
+		return nil, orNotFound(err, "no replica %q", clip(string(b.Replica), 64))
+	}
+	if alive, err := s.isMember(b.Node); err != nil || !alive {
+		return nil, orNotFound(err, "no member %q", clip(string(b.Node), 60))
+	}
+	switched := 0
+	for _, shard := range b.Shards {
+		if !s.room(2) {
+			break
+		}
+		done, err := s.switchEmpty(replica, shard, b.Node)
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			switched++
+		}
+	}
+	if switched == 0 {
+		return nil, refuse(Conflict, "none of the %d shards is without files and moving to %s", len(b.Shards), clip(string(b.Node), 60))
+	}
+	return nil, s.event(SwitchShards, string(b.Replica), "to=%s shards=%d first=%s", b.Node, switched, b.Shards[0])
+}
+
+// switchEmpty reports whether the shard has no files and moved to the node.
+func (s *state) switchEmpty(replica Replica, shard Shard, to NodeID) (bool, error) {
+	p, err := s.placement(replica.Name, shard)
+	if err != nil || p.Next != to {
+		return false, err
+	}
+	root, err := s.root(replica, shard)
+	if err != nil || root.Files > 0 {
+		return false, err
+	}
+	s.place(replica.Name, shard, Placement{Holder: to})
+	// Only where there were files once may something be left to give up.
+	if any, err := hasAny(s, PrefixShard(shard)); err != nil || !any {
+		return true, err
+	}
+	return true, s.leave(p.Holder, replica.Name, shard)
+}
+
+// leaveShards ends what the node had still to give up of shards, many at a time.
+func leaveShards(s *state, b *Leavings) (any, error) {
+	if err := s.speaksFor(b.Node); err != nil {
+		return nil, err
+	}
+	if err := checkShards(b.Shards); err != nil {
+		return nil, err
+	}
+	for _, shard := range b.Shards {
+		if err := s.unleave(b.Node, b.Replica, shard); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+func checkShards(shards []Shard) error {
+	if len(shards) < 1 || len(shards) > maxAssign {
+		return refuse(Invalid, "%d shards: want 1 to %d", len(shards), maxAssign)
+	}
+	for _, shard := range shards {
+		if shard >= Shards {
+			return refuse(Invalid, "shard %d: want 0 to %d", shard, Shards-1)
+		}
+	}
+	return nil
+}
