@@ -52,7 +52,8 @@ type backend struct {
 	index    uint64
 	noQuorum bool
 	bytes    map[catalog.FileName][]byte
-	breakAt  int // a read breaks after so many bytes, once, when not 0
+	breakAt  int   // a read breaks after so many bytes, once, when not 0
+	lostAt   int64 // the byte there cannot be read from any copy, when not 0
 	puts     int
 	captures []cdx.Capture
 	missing  []int // shards
@@ -150,6 +151,12 @@ func (b *backend) Put(ctx context.Context, put PutRequest) (catalog.File, error)
 
 func (b *backend) Open(_ context.Context, name catalog.FileName, offset, length int64) (io.ReadCloser, error) {
 	text := b.bytes[name][offset : offset+length]
+	if left := b.lostAt - offset; b.lostAt > 0 && left >= 0 && left < length {
+		if left < 100 { // in the first block
+			return nil, fmt.Errorf("no copy can be read: %w", ErrUnavailable)
+		}
+		return io.NopCloser(io.MultiReader(bytes.NewReader(text[:left]), broken{})), nil
+	}
 	if b.breakAt > 0 && b.breakAt < len(text) {
 		text, b.breakAt = text[:b.breakAt], 0
 		return io.NopCloser(io.MultiReader(bytes.NewReader(text), broken{})), nil

@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -123,33 +125,89 @@ func (s *server) download(ctx context.Context, in *ByName) (*huma.StreamResponse
 	if f.Removed != 0 {
 		return nil, problem(http.StatusGone, CodeNotFound, fmt.Sprintf("file %s was removed: %s", f.Name, f.Reason))
 	}
-	content := &content{ctx: ctx, archive: s.Archive, file: f}
-	if f.Size > 0 {
-		// The first byte is asked for here, so that an archive that cannot answer is an error and not an empty 200.
-		if err := content.open(); err != nil {
-			return nil, err
-		}
-	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
-		defer content.close()
 		r, w := humago.Unwrap(hc)
-		w.Header().Set("Content-Type", "application/octet-stream")
-		w.Header().Set("ETag", `"`+f.SHA256.String()+`"`)
-		w.Header().Set(digestHeader, f.SHA256.String())
-		w.Header().Set("Content-Disposition", `attachment; filename="`+string(f.Name)+`"`)
-		http.ServeContent(&steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)}, r, "", f.Added.Std(), content)
-		if content.failed != nil {
+		content := &content{ctx: ctx, archive: s.Archive, file: f, stop: rangeEnd(r.Header.Get("Range"), f.Size)}
+		defer content.close()
+		if r.Method == http.MethodHead && f.Size > 0 {
+			// The first byte is asked for, so that an archive that cannot answer is an error and not an empty 200.
+			if err := content.open(); err != nil {
+				s.write(nil, hc, s.explain(err))
+				return
+			}
+		}
+		held := &heldHeader{ResponseWriter: w}
+		header := held.Header()
+		header.Set("Content-Type", "application/octet-stream")
+		header.Set("ETag", `"`+f.SHA256.String()+`"`)
+		header.Set(digestHeader, f.SHA256.String())
+		header.Set("Content-Disposition", `attachment; filename="`+string(f.Name)+`"`)
+		http.ServeContent(&steadyWriter{ResponseWriter: held, control: http.NewResponseController(w)}, r, "", f.Added.Std(), content)
+		switch {
+		case content.failed == nil:
+			held.send()
+		case held.sent:
 			s.log.Warn("file not sent to its end", "file", f.Name, "offset", content.offset, "error", content.failed)
 			panic(http.ErrAbortHandler) // the client must see a broken connection, not a short file
+		default:
+			held.forget()
+			s.write(nil, hc, s.explain(content.failed))
 		}
 	}}, nil
 }
+
+// rangeEnd returns where one range of a file ends, so that no more is asked of a copy; the file's end for all else.
+func rangeEnd(header string, size int64) int64 {
+	first, last, ok := strings.Cut(strings.TrimPrefix(header, "bytes="), "-")
+	from, err1 := strconv.ParseInt(first, 10, 64)
+	to, err2 := strconv.ParseInt(last, 10, 64)
+	if !ok || err1 != nil || err2 != nil || from < 0 || to < from || to >= size {
+		return size
+	}
+	return to + 1
+}
+
+// heldHeader keeps the status back until the first byte of the body, so that what cannot be read is still an error.
+type heldHeader struct {
+	http.ResponseWriter
+	status int
+	sent   bool
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (w *heldHeader) WriteHeader(status int) { w.status = status }
+
+// Write implements http.ResponseWriter.
+func (w *heldHeader) Write(p []byte) (int, error) {
+	w.send()
+	return w.ResponseWriter.Write(p)
+}
+
+// send lets the status go, if there is one.
+func (w *heldHeader) send() {
+	if !w.sent && w.status != 0 {
+		w.ResponseWriter.WriteHeader(w.status)
+	}
+	w.sent = true
+}
+
+// forget drops what was said of the file in the header.
+func (w *heldHeader) forget() {
+	for _, name := range []string{"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "Content-Type", "ETag",
+		"Last-Modified", digestHeader} {
+		w.Header().Del(name)
+	}
+}
+
+// Unwrap gives net/http the writer itself.
+func (w *heldHeader) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // content reads a file of the archive from wherever it is positioned.
 type content struct {
 	ctx     context.Context
 	archive Archive
 	file    catalog.File
+	stop    int64         // how far is expected to be read
 	offset  int64         // where the next Read reads
 	from    io.ReadCloser // open, or nil
 	at      int64         // where from stands
@@ -158,7 +216,10 @@ type content struct {
 
 // open opens the file at the offset.
 func (c *content) open() error {
-	from, err := c.archive.Open(c.ctx, c.file.Name, c.offset, c.file.Size-c.offset)
+	if c.stop <= c.offset {
+		c.stop = c.file.Size
+	}
+	from, err := c.archive.Open(c.ctx, c.file.Name, c.offset, c.stop-c.offset)
 	if err != nil {
 		return err
 	}
@@ -171,7 +232,7 @@ func (c *content) Read(p []byte) (int, error) {
 	if c.offset >= c.file.Size {
 		return 0, io.EOF
 	}
-	if c.from != nil && c.at != c.offset {
+	if c.from != nil && (c.at != c.offset || c.at == c.stop) {
 		c.close()
 	}
 	if c.from == nil {
@@ -183,8 +244,11 @@ func (c *content) Read(p []byte) (int, error) {
 	n, err := c.from.Read(p)
 	c.at += int64(n)
 	c.offset = c.at
-	if err == io.EOF && c.offset < c.file.Size {
+	switch {
+	case err == io.EOF && c.offset < c.stop:
 		err = io.ErrUnexpectedEOF
+	case err == io.EOF && n > 0 && c.offset < c.file.Size:
+		err = nil
 	}
 	if err != nil && err != io.EOF {
 		c.failed = err

@@ -163,3 +163,53 @@ func TestRangesAreServedAsHTTPHasThem(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatCannotBeReadIsNoSuccess asks for parts of a file of which one byte cannot be read from any copy. A part that
+// has the byte is refused, or cut off where bytes went out before; never does it end as a success.
+func TestWhatCannotBeReadIsNoSuccess(t *testing.T) {
+	b, client := cluster(t)
+	c := client(catalog.RoleCurator)
+	text := bytes.Repeat([]byte("0123456789"), 200_000)
+	if _, err := c.Put(t.Context(), upload1("d.warc", text)); err != nil {
+		t.Fatal(err)
+	}
+	b.lostAt = 1_000_000
+	for _, tt := range []struct {
+		method, ranges string
+		status         int
+		whole          bool // the body comes to its end
+	}{
+		{http.MethodGet, "bytes=1000000-1000009", http.StatusServiceUnavailable, true},
+		{http.MethodGet, "bytes=999990-1000009", http.StatusServiceUnavailable, true},
+		{http.MethodGet, "bytes=500000-1000009", http.StatusPartialContent, false},
+		{http.MethodGet, "bytes=0-99", http.StatusPartialContent, true},
+		{http.MethodGet, "bytes=1000001-", http.StatusPartialContent, true},
+		{http.MethodGet, "bytes=0-9,1000000-1000009", http.StatusPartialContent, false},
+		{http.MethodGet, "bytes=3000000-", http.StatusRequestedRangeNotSatisfiable, true},
+		{http.MethodGet, "", http.StatusOK, false},
+		{http.MethodHead, "", http.StatusOK, true},
+	} {
+		r, err := c.request(t.Context(), tt.method, nil, nil, "files", "d.warc", "content")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.ranges != "" {
+			r.Header.Set("Range", tt.ranges)
+		}
+		answer, err := c.http.Do(r)
+		if err != nil {
+			if tt.whole {
+				t.Errorf("%s %s: %v", tt.method, tt.ranges, err)
+			}
+			continue
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+		if answer.StatusCode != tt.status || (err == nil) != tt.whole {
+			t.Errorf("%s %s: %s, %v", tt.method, tt.ranges, answer.Status, err)
+		}
+		if tt.status == http.StatusServiceUnavailable && (answer.Header.Get("Content-Range") != "" || answer.Header.Get("ETag") != "") {
+			t.Errorf("%s %s: the refusal has the file's header: %v", tt.method, tt.ranges, answer.Header)
+		}
+	}
+}
