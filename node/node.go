@@ -350,5 +350,10 @@ func quorum(err error) error {
 
 // replayHandler is the handler of the access port.
 func (n *Node) replayHandler() (*replay.Handler, error) {
-	return replay.New(replay.Config{Title: n.known.Load().Cluster.Name}, captures{n}, replayRecords{n}, n.log)
+	incoming := filepath.Join(n.cfg.Data, "incoming")
+	cfg := replay.Config{Title: n.known.Load().Cluster.Name, Spool: incoming, SpoolRoom: func(size int64) bool {
+		left, err := n.room(incoming)
+		return err == nil && left >= size
+	}}
+	return replay.New(cfg, captures{n}, replayRecords{n}, n.log)
 }

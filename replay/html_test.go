@@ -3,6 +3,7 @@ package replay
 import (
 	"bytes"
 	"flag"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -132,8 +133,8 @@ func TestPackedPagesAreRewritten(t *testing.T) {
 	if body != "unknown" || resp.Header.Get("Content-Encoding") != "compress" {
 		t.Errorf("unknown coding: %q", body)
 	}
-	if _, body = get(t, srv, "/web/20260101000000/http://example.com/?bomb"); len(body) > 1<<20 {
-		t.Errorf("a bomb unpacked to %d bytes", len(body))
+	if _, body, err := fetch(t, srv, http.MethodGet, "/web/20260101000000/http://example.com/?bomb"); len(body) > 1<<20 || err == nil {
+		t.Errorf("a bomb unpacked to %d bytes, with a clean end: %t", len(body), err == nil)
 	}
 }
 

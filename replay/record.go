@@ -23,44 +23,65 @@ type document struct {
 	capture cdx.Capture
 	status  int
 	header  warc.Header
-	payload io.Reader // transfer coding removed, content coding kept
-	size    int64     // of the payload, -1 if unknown
+	payload io.Reader    // transfer coding removed, content coding kept
+	size    int64        // of the payload, -1 if unknown
+	flaw    string       // how the record's own digest differs from its content; "" if it does not
+	broken  func() error // why the record could not be read to its end; nil if it could
 	closer  io.Closer
+}
+
+// watched remembers why reading a record failed, which what reads through it may hide.
+type watched struct {
+	in  io.Reader
+	err error
+}
+
+// Read implements io.Reader.
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.in.Read(p)
+	if err != nil && err != io.EOF {
+		w.err = err
+	}
+	return n, err
 }
 
 func (d *document) Close() error { return d.closer.Close() }
 
 // open reads a capture's record, and that of the content if it is a revisit.
 func (h *Handler) open(ctx context.Context, c cdx.Capture) (*document, error) {
-	rec, closer, err := h.record(ctx, c)
+	rec, err := h.record(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if rec.Type != warc.TypeRevisit {
-		d, err := newDocument(c, rec, closer)
+		d, err := newDocument(c, rec)
 		if err != nil {
-			closer.Close()
+			rec.Close()
 			return nil, err
 		}
 		return d, nil
 	}
+	flaw := rec.flaw
 	var own *warc.HTTPHead
 	if rec.IsHTTP() {
 		own, _ = rec.HTTP() // a revisit may do without
 	}
-	closer.Close()
+	rec.Close()
 	original, err := h.original(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	rec, closer, err = h.record(ctx, original)
+	rec, err = h.record(ctx, original)
 	if err != nil {
 		return nil, err
 	}
-	d, err := newDocument(c, rec, closer)
+	d, err := newDocument(c, rec)
 	if err != nil {
-		closer.Close()
+		rec.Close()
 		return nil, err
+	}
+	if d.flaw == "" {
+		d.flaw = flaw
 	}
 	if own != nil && own.Status != 304 && own.Status >= 200 {
 		d.status = own.Status
@@ -92,20 +113,6 @@ func framed(own, original warc.Header) warc.Header {
 func isFraming(name string) bool {
 	return strings.EqualFold(name, "Content-Encoding") || strings.EqualFold(name, "Transfer-Encoding") ||
 		strings.EqualFold(name, "Content-Length")
-}
-
-// record opens the record of a capture.
-func (h *Handler) record(ctx context.Context, c cdx.Capture) (*warc.Record, io.Closer, error) {
-	in, err := h.records.Open(ctx, c.File, c.Offset, c.Length)
-	if err != nil {
-		return nil, nil, fmt.Errorf("open record in %s at %d: %w", c.File, c.Offset, err)
-	}
-	rec, err := findRecord(in, c)
-	if err != nil {
-		in.Close()
-		return nil, nil, fmt.Errorf("read record in %s at %d: %w", c.File, c.Offset, err)
-	}
-	return rec, in, nil
 }
 
 // maxShared is how many records of one gzip member are looked through.
@@ -148,8 +155,10 @@ func isContent(kind string) bool {
 	return false
 }
 
-func newDocument(c cdx.Capture, rec *warc.Record, closer io.Closer) (*document, error) {
-	d := &document{capture: c, closer: closer, status: 200, size: rec.Size, payload: rec.Block}
+func newDocument(c cdx.Capture, rec *whole) (*document, error) {
+	d := &document{capture: c, closer: rec, status: 200, size: rec.Size, flaw: rec.flaw}
+	source := &watched{in: rec.block}
+	d.payload, d.broken = source, func() error { return source.err }
 	if !rec.IsHTTP() {
 		d.header.Set("Content-Type", rec.ContentType())
 		return d, nil
@@ -162,7 +171,7 @@ func newDocument(c cdx.Capture, rec *warc.Record, closer io.Closer) (*document, 
 	d.size = rec.Size - int64(len(head.Raw))
 	for _, coding := range head.Header.Values("Transfer-Encoding") {
 		if strings.Contains(strings.ToLower(coding), "chunked") {
-			d.payload, d.size = dechunk(rec.Block), -1
+			d.payload, d.size = dechunk(source), -1
 			break
 		}
 	}

@@ -31,7 +31,9 @@ type Captures interface {
 // Records reads the archive's files.
 type Records interface {
 	// Open reads a record's bytes as stored, from an offset of a file; with
-	// length 0, which is not known, to the end of the file.
+	// length 0, which is not known, to the end of the file. What it returns may
+	// have a method Doubt() bool, to be told that these are not the bytes of a
+	// whole record; true says that reading once more may give others.
 	Open(ctx context.Context, file string, offset, length int64) (io.ReadCloser, error)
 }
 
@@ -42,6 +44,8 @@ type Config struct {
 	BaseURL    string               // where readers reach the handler, as http://host; default: the request's host
 	MaxDecoded int64                // bytes that a compressed page may unpack to; default 256 MiB
 	NoBanner   bool                 // leave pages without the bar that says what they are
+	Spool      string               // folder for records that are too large for memory while they are verified; default: the system's
+	SpoolRoom  func(n int64) bool   // whether that folder's disk has room for n bytes; default: it has
 }
 
 // Handler answers HTTP requests for archived pages. It may be used concurrently.
@@ -51,6 +55,7 @@ type Handler struct {
 	records  Records
 	log      *slog.Logger
 	pages    *pages
+	spool    *spool
 }
 
 // New returns a handler over captures and records.
@@ -69,7 +74,9 @@ func New(cfg Config, captures Captures, records Records, log *slog.Logger) (*Han
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{cfg: cfg, captures: captures, records: records, log: log, pages: p}, nil
+	h := &Handler{cfg: cfg, captures: captures, records: records, log: log, pages: p}
+	h.spool = &spool{dir: cfg.Spool, limit: spoolLimit, room: cfg.SpoolRoom}
+	return h, nil
 }
 
 // ServeHTTP implements http.Handler. It routes by hand: a ServeMux would tidy

@@ -19,13 +19,15 @@ import (
 
 	"holdfast/access"
 	"holdfast/cdx"
-	"holdfast/warc"
 )
 
 // policy is what a browser is told about archived pages: their scripts may run,
 // but nothing may be fetched, sent or framed from beyond this port.
 const policy = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; worker-src blob:; " +
 	"base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
+
+// flawHeader says that a record's own digest is not that of its content, though the archive holds the bytes as they came.
+const flawHeader = "X-Archive-Digest-Mismatch"
 
 // candidates is how many captures are tried when the nearest cannot be shown.
 const candidates = 24
@@ -170,6 +172,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t target, d *do
 	header.Set("Memento-Datetime", timeOf(c.Timestamp).Format(http.TimeFormat))
 	header.Set("Content-Location", linkSafe(exact))
 	header.Set("Content-Security-Policy", policy)
+	if d.flaw != "" {
+		header.Set(flawHeader, d.flaw)
+	}
 	raw := t.modifier == "id_" || t.modifier == "ir_"
 	if strings.Contains(r.Header.Get("Prefer"), "original-content") || strings.Contains(r.Header.Get("Prefer"), "raw") {
 		raw = true
@@ -250,15 +255,16 @@ func copyTo(w io.Writer, r io.Reader) error {
 }
 
 // copied logs why a page ended early. The reader's browser is told by a broken
-// connection, since the status is sent already.
+// connection, since the status is sent already; but not of a content coding
+// that ended early as the server sent it.
 func (h *Handler) copied(d *document, err error) {
-	if err == nil {
+	broken := d.broken()
+	if err == nil && broken == nil {
 		return
 	}
-	var damaged *warc.Error
-	if errors.As(err, &damaged) || errors.Is(err, errTooLarge) {
-		h.log.Warn("replay ended early", "url", d.capture.URL, "time", d.capture.Timestamp, "file", d.capture.File, "error", err)
-		return
+	if broken != nil || errors.Is(err, errTooLarge) {
+		h.log.Warn("replay is cut off", "url", d.capture.URL, "time", d.capture.Timestamp, "file", d.capture.File, "error", errors.Join(broken, err))
+		panic(http.ErrAbortHandler)
 	}
 	h.log.Debug("replay ended early", "url", d.capture.URL, "time", d.capture.Timestamp, "error", err)
 }
@@ -298,7 +304,7 @@ func (h *Handler) render(w http.ResponseWriter, r *http.Request, t target, d *do
 	rewriter := &htmlRewriter{out: w, links: l}
 	page := h.sniff(w, in, rewriter)
 	if !h.cfg.NoBanner && (t.modifier == "" || t.modifier == "mp_") {
-		rewriter.banner = h.banner(d.capture)
+		rewriter.banner = h.banner(d)
 	}
 	w.WriteHeader(status)
 	h.copied(d, rewriter.run(page))
@@ -361,11 +367,15 @@ func looksLikeHTML(head []byte) bool {
 }
 
 // banner is the bar that says what the reader looks at.
-func (h *Handler) banner(c cdx.Capture) string {
+func (h *Handler) banner(d *document) string {
+	c, note := d.capture, ""
+	if d.flaw != "" {
+		note = " · the record's own digest does not match its content"
+	}
 	at := timeOf(c.Timestamp)
 	return `<div style="all:initial;display:block;position:relative;z-index:2147483647;background:#16324f;color:#fff;` +
 		`font:14px/1.5 system-ui,sans-serif;padding:6px 14px;text-align:left" role="note" aria-label="Archived page" lang="en">` +
 		`<b style="all:unset;font-weight:600">` + html.EscapeString(h.cfg.Title) + `</b> · archived ` +
-		`<time style="all:unset" datetime="` + at.Format("2006-01-02T15:04:05Z") + `">` + at.Format("2 January 2006, 15:04:05") + ` UTC</time> · ` +
+		`<time style="all:unset" datetime="` + at.Format("2006-01-02T15:04:05Z") + `">` + at.Format("2 January 2006, 15:04:05") + ` UTC</time>` + note + ` · ` +
 		`<a style="all:unset;color:#ffd479;text-decoration:underline;cursor:pointer" href="/web/*/` + html.EscapeString(linkSafe(c.URL)) + `">all captures</a></div>`
 }
