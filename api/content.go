@@ -61,7 +61,7 @@ func (s *server) contentRoutes(api huma.API) {
 			if err != nil {
 				return File{}, err
 			}
-			return FileOf(f), nil
+			return s.shown(string(f.Name))
 		})
 }
 

@@ -22,8 +22,8 @@ func hexOf(d catalog.Digest) string {
 	return d.String()
 }
 
-// FileOf is how the API shows a file of the catalog.
-func FileOf(f catalog.File) File {
+// fileOf is how the API shows a file of the catalog; verified tells when a replica's audit last passed its copy.
+func fileOf(f catalog.File, verified func(catalog.ReplicaName) catalog.Time) File {
 	out := File{
 		Name: f.Name, Size: f.Size, SHA256: hexOf(f.SHA256), Shard: f.Name.Shard().String(), Collection: f.Collection,
 		Added: std(f.Added), Job: f.Job, Attempt: f.Attempt, Source: f.Source, Released: f.Released, Complete: f.Complete(),
@@ -36,6 +36,13 @@ func FileOf(f catalog.File) File {
 		}
 		shown.FileList = cmp.Or(shown.FileList, catalog.NoFileListStatus)
 		shown.Checksum = cmp.Or(shown.Checksum, catalog.ChecksumUnknown)
+		if c.Good() && shown.FileList == catalog.NoFileListStatus && shown.Checksum == catalog.ChecksumUnknown {
+			// Completed means that the bytes were stored, read, and had the file's digest.
+			shown.FileList, shown.Checksum = catalog.FileListOK, catalog.ChecksumOK
+		}
+		if at := verified(c.Replica); c.Good() && shown.FileList == catalog.FileListOK && shown.Checksum == catalog.ChecksumOK {
+			shown.Verified = std(max(c.Since, at))
+		}
 		out.Copies = append(out.Copies, shown)
 	}
 	return out

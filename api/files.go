@@ -30,11 +30,7 @@ func (s *server) fileRoutes(api huma.API) {
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/files/{name}", id: "file-show", tag: "files",
 		summary: "Show a file and its copies"},
 		func(_ context.Context, in *ByName) (File, error) {
-			f, err := s.file(in.Name)
-			if err != nil {
-				return File{}, err
-			}
-			return FileOf(f), nil
+			return s.shown(in.Name)
 		})
 	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/files/{name}/verify", id: "file-verify", tag: "files",
 		summary: "Re-read every copy of a file where it lies", stream: true},
@@ -61,19 +57,47 @@ func (s *server) fileRoutes(api huma.API) {
 }
 
 // file returns the file's entry, a tombstone too.
-func (s *server) file(name string) (catalog.File, error) {
-	var file catalog.File
-	err := s.Catalog.View(func(v catalog.View) (err error) {
-		if file, err = v.File(catalog.FileName(name)); err != nil {
+func (s *server) file(name string) (file catalog.File, err error) {
+	err = s.look(name, func(v catalog.View, f catalog.File) (err error) { file, err = v.Audited(f); return err })
+	return file, err
+}
+
+// shown returns the file's entry as the API shows it.
+func (s *server) shown(name string) (out File, err error) {
+	err = s.look(name, func(v catalog.View, f catalog.File) (err error) { out, err = show(v, f); return err })
+	return out, err
+}
+
+// look calls see with a file's entry.
+func (s *server) look(name string, see func(catalog.View, catalog.File) error) error {
+	err := s.Catalog.View(func(v catalog.View) error {
+		f, err := v.File(catalog.FileName(name))
+		if err != nil {
 			return err
 		}
-		file, err = v.Audited(file)
-		return err
+		return see(v, f)
 	})
 	if errors.Is(err, catalog.ErrNotFound) {
-		return catalog.File{}, fmt.Errorf("file %s: %w", name, ErrNotFound)
+		return fmt.Errorf("file %s: %w", name, ErrNotFound)
 	}
-	return file, err
+	return err
+}
+
+// show returns an entry with what the audits say of its copies.
+func show(v catalog.View, f catalog.File) (File, error) {
+	audited, err := v.Audited(f)
+	if err != nil {
+		return File{}, err
+	}
+	passed := map[catalog.ReplicaName]catalog.Time{}
+	for _, c := range f.Copies {
+		at, err := v.Passed(c.Replica, f.Name.Shard())
+		if err != nil {
+			return File{}, err
+		}
+		passed[c.Replica] = at
+	}
+	return fileOf(audited, func(r catalog.ReplicaName) catalog.Time { return passed[r] }), nil
 }
 
 // files returns a page of the files whose names have the prefix.
@@ -93,10 +117,11 @@ func (s *server) files(prefix, cursor string, limit int) (Page[File], error) {
 			page.Next = makeCursor("f", string(files[limit-1].Name))
 		}
 		for _, f := range files {
-			if f, err = v.Audited(f); err != nil {
+			item, err := show(v, f)
+			if err != nil {
 				return err
 			}
-			page.Items = append(page.Items, FileOf(f))
+			page.Items = append(page.Items, item)
 		}
 		return nil
 	})

@@ -149,8 +149,9 @@ type Copy struct {
 	State    catalog.StoreState     `json:"state" enum:"UPLOAD_STARTED,DATA_UPLOADED,UPLOAD_COMPLETED,UPLOAD_FAILED"`
 	Node     catalog.NodeID         `json:"node,omitempty"`
 	Since    time.Time              `json:"since"`
-	FileList catalog.FileListStatus `json:"fileList" enum:"NO_FILELIST_STATUS,OK,MISSING"`
-	Checksum catalog.ChecksumStatus `json:"checksum" enum:"UNKNOWN,OK,CORRUPT"`
+	FileList catalog.FileListStatus `json:"fileList" enum:"NO_FILELIST_STATUS,OK,MISSING" doc:"what the last look at the copy found: when it was stored, or an audit"`
+	Checksum catalog.ChecksumStatus `json:"checksum" enum:"UNKNOWN,OK,CORRUPT" doc:"what the last reading of its bytes found: when it was stored, or an audit"`
+	Verified time.Time              `json:"verified,omitzero" doc:"when its bytes were last read and found right; absent unless they are right as far as is known"`
 	Found    string                 `json:"found,omitempty" doc:"SHA-256 found instead of the file's"`
 	Reason   string                 `json:"reason,omitempty"`
 	Tries    int                    `json:"tries,omitempty"`

@@ -42,6 +42,13 @@ func (v View) Audited(f File) (File, error) {
 	return f, nil
 }
 
+// Passed returns when the last audit pass over a replica's shard began, 0 when there was none: every copy in it that was
+// stored before and is good was read since.
+func (v View) Passed(r ReplicaName, s Shard) (Time, error) {
+	p, _, err := get[ShardPass](v.rec, keyPass(r, s))
+	return p.Began, err
+}
+
 // Files returns at most n files whose names have the prefix and follow after, tombstones too.
 func (v View) Files(prefix string, after FileName, n int) ([]File, error) {
 	start := []byte(nil)

@@ -22,9 +22,9 @@ type captureListCmd struct {
 	To       string   `help:"Timestamp of 4 to 14 digits."`
 	Closest  string   `help:"Nearest to this timestamp first."`
 	Reverse  bool     `help:"Newest first."`
-	Limit    int      `help:"At most so many."`
+	Limit    int      `help:"Show at most this many."`
 	Filter   []string `sep:"none" placeholder:"[!][=|~]FIELD:TEXT" help:"As the CDX server has them; all must hold."`
-	Collapse int      `help:"Keep the first of captures that share so many digits of their time."`
+	Collapse int      `help:"Keep the first of captures that share this many digits of their time."`
 }
 
 func (captureListCmd) Help() string { return "With --json, one JSON object a line, as they are found." }
@@ -64,7 +64,7 @@ func (c captureListCmd) Run(a *app) error {
 
 type indexCmd struct {
 	Status  indexStatusCmd  `cmd:"" help:"How the nodes' indexes stand."`
-	Rebuild indexRebuildCmd `cmd:"" help:"Build the index anew from the files."`
+	Rebuild indexRebuildCmd `cmd:"" help:"Build the index again from the files."`
 }
 
 type indexStatusCmd struct{}

@@ -11,7 +11,7 @@ import (
 
 type catalogCmd struct {
 	Check   catalogCheckCmd   `cmd:"" help:"Check that the catalog agrees with itself: the audit trail's chain, the files and the totals."`
-	Rebuild catalogRebuildCmd `cmd:"" help:"Make the catalog anew from this node's files, after it was lost."`
+	Rebuild catalogRebuildCmd `cmd:"" help:"Make the catalog again from this node's files, after it was lost."`
 	Trail   catalogTrailCmd   `cmd:"" help:"Print the audit trail of decisions."`
 }
 
@@ -126,7 +126,12 @@ func (catalogTrailCmd) Help() string { return "With --json, one JSON object a li
 
 func (catalogTrailCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, c *api.Client) error {
-		return stream(a, c.Trail(ctx), showEvent)
+		names, err := nodeNames(ctx, c)
+		if err != nil {
+			return err
+		}
+		known := newTrailNames(names)
+		return stream(a, c.Trail(ctx), func(w io.Writer, e api.Event) error { return showEvent(w, known.show(e)) })
 	})
 }
 

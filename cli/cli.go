@@ -11,6 +11,8 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -90,7 +92,13 @@ type grammar struct {
 	Capture  captureCmd    `cmd:"" help:"What was archived."`
 	Index    indexCmd      `cmd:"" help:"The index of the captures."`
 	Catalog  catalogCmd    `cmd:"" help:"What the nodes agreed on."`
+	Help     helpCmd       `cmd:"" help:"List the commands, or explain one."`
+	Complete completeCmd   `cmd:"" name:"completion" help:"Print a script that lets a shell complete commands and flags."`
+	Man      manCmd        `cmd:"" help:"Print a manual page, or write all of them."`
 	Version  versionCmd    `cmd:"" help:"Print the version."`
+
+	Words       wordsCmd         `cmd:"" name:"complete-words" hidden:"" help:"Print what may follow the words given, for the scripts of completion."`
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version, and nothing else."`
 }
 
 // app is what a command works with.
@@ -118,18 +126,18 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 		}
 	}()
 	var g grammar
-	parser, err := kong.New(&g, kong.Name("holdfast"), kong.Description("A web archive that several libraries run together."),
-		kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exit(code)) }), kong.Help(help),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
-		kong.Vars{"version": node.Version()})
+	parser, err := newParser(&g, kong.Writers(stdout, stderr), kong.Exit(func(code int) { panic(exit(code)) }))
 	if err != nil {
 		fmt.Fprintln(stderr, "holdfast:", err)
 		return exitUsage
 	}
 	command, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintln(stderr, "holdfast:", err)
-		fmt.Fprintln(stderr, "holdfast --help lists the commands; holdfast COMMAND --help explains one.")
+		asJSON := slices.Contains(args, "--json")
+		fail(stderr, asJSON, err, exitUsage)
+		if !asJSON {
+			fmt.Fprintln(stderr, "holdfast help lists the commands; holdfast help COMMAND explains one.")
+		}
 		return exitUsage
 	}
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -147,6 +155,16 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	return a.end(command.Run(a))
 }
 
+// newParser returns the parser of the command line.
+func newParser(g *grammar, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(g, append(options, kong.Name("holdfast"), kong.Description(about), kong.Help(help),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
+		kong.Vars{"version": "holdfast " + node.Version()})...)
+}
+
+// about is what the program is, in a sentence.
+const about = "A web archive that several libraries run together."
+
 // end prints the error, if there is one to print, and returns its exit code.
 func (a *app) end(err error) int {
 	if err == nil {
@@ -160,11 +178,7 @@ func (a *app) end(err error) int {
 	if errors.Is(err, errNo) || errors.As(err, &e) && e.err == nil {
 		return code
 	}
-	text := err.Error()
-	if code == exitInterrupted {
-		text = strings.ReplaceAll(text, context.Canceled.Error(), "interrupted")
-	}
-	fmt.Fprintln(a.stderr, "holdfast:", text)
+	fail(a.stderr, a.JSON, err, code)
 	return code
 }
 
@@ -204,16 +218,31 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 	if selected == nil || !selected.Leaf() {
 		return nil
 	}
-	codes := []string{"0   done", "1   failed, or refused; the reason is on stderr"}
-	if e, ok := selected.Target.Addr().Interface().(exits); ok {
-		codes = e.exits()
-	}
-	codes = append(codes, "64  wrong usage", "69  no node is reached, or the cluster has no quorum", "78  the configuration cannot be used", "130 interrupted")
 	fmt.Fprintln(ctx.Stdout, "\nExit codes:")
-	for _, line := range codes {
+	for _, line := range exitCodes(selected) {
 		fmt.Fprintln(ctx.Stdout, "  "+line)
 	}
 	return nil
+}
+
+// exitCodes lists the exit codes of a command, each with what it means.
+func exitCodes(command *kong.Node) []string {
+	codes := []string{"0   done", "1   failed, or refused; the reason is on stderr"}
+	if e, ok := command.Target.Addr().Interface().(exits); ok {
+		codes = slices.Clone(e.exits())
+	}
+	codes = append(codes, "64  wrong usage", "69  no node is reached, or the cluster has no quorum", "78  the configuration cannot be used", "130 interrupted")
+	slices.SortStableFunc(codes, func(a, b string) int { return codeNumber(a) - codeNumber(b) })
+	return slices.CompactFunc(codes, func(a, b string) bool { return codeNumber(a) == codeNumber(b) })
+}
+
+func codeNumber(line string) int {
+	number, _, _ := strings.Cut(line, " ")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // readText returns what a flag says: the text, or with @FILE the file's content.
@@ -227,6 +256,18 @@ func readText(flag string) (string, error) {
 		return "", fmt.Errorf("read %s: %w", flag[1:], missing.Err)
 	}
 	return string(text), err
+}
+
+type helpCmd struct {
+	Command []string `arg:"" optional:"" help:"A command, such as: file put."`
+}
+
+func (c helpCmd) Run(a *app) error {
+	code := Main(append(c.Command, "--help"), a.stdin, a.stdout, a.stderr)
+	if code != exitOK {
+		return exitError{code: code}
+	}
+	return nil
 }
 
 type versionCmd struct{}

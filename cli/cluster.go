@@ -251,8 +251,12 @@ func (s shardListCmd) Run(a *app) error {
 			}
 			shards = moving
 		}
+		names, err := nodeNames(ctx, c)
+		if err != nil {
+			return err
+		}
 		return list(a, shards, table.Row{"Shard", "Holder", "Next"}, func(s api.Shard) table.Row {
-			return table.Row{s.Shard, short(s.Holder), short(s.Next)}
+			return table.Row{s.Shard, nameOf(names, s.Holder), nameOf(names, s.Next)}
 		})
 	})
 }

@@ -98,7 +98,7 @@ func control(w http.ResponseWriter, r *http.Request, crawl obeyer) {
 // notRunning says that no crawl of the folder answers, and what to do instead.
 func notRunning(dir string, err error) error {
 	if _, failed := os.Stat(filepath.Join(dir, "logs", report.CrawlLog)); failed != nil {
-		return fmt.Errorf("no crawl runs in %s, nor has one: it is no job's number, and no folder that holdfast crawl was given as --out", dir)
+		return fmt.Errorf("%q is neither a job number nor the --out folder of a crawl", dir)
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("the crawl in %s takes orders from the user alone who runs it: %w", dir, err)

@@ -21,7 +21,7 @@ import (
 type crawlCmd struct {
 	crawlFlags
 	listFlags
-	Out   string   `required:"" placeholder:"DIR" help:"Gets warcs/, logs/ and reports/. A crawl that was interrupted there is gone on with."`
+	Out   string   `required:"" placeholder:"DIR" help:"Gets warcs/, logs/ and reports/. A crawl that was interrupted there is continued."`
 	Name  string   `default:"crawl" help:"What the job is called."`
 	From  string   `name:"checkpoint" placeholder:"NAME" help:"Start from this checkpoint of the crawl in DIR again."`
 	Anew  bool     `name:"forget-changes" help:"Forget what settings were changed to while the crawl in DIR ran; otherwise that holds where the settings given here are those it was begun with."`

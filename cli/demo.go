@@ -17,7 +17,7 @@ import (
 type demoCmd struct {
 	Exit bool          `help:"End after the table, instead of serving the archived site until interrupted."`
 	Data string        `placeholder:"DIR" help:"Keep everything there; without it a temporary folder is used and removed."`
-	Time time.Duration `default:"2m" help:"Give up after so long."`
+	Time time.Duration `default:"2m" help:"Give up after this time."`
 }
 
 func (demoCmd) Help() string {

@@ -61,7 +61,7 @@ func stateOf(f api.File) string {
 
 type fileGetCmd struct {
 	Name string `arg:"" help:"A file's name."`
-	Out  string `short:"o" placeholder:"PATH" help:"Where to; - is stdout. Default: the name, here. A PATH.part that was begun is gone on with."`
+	Out  string `short:"o" placeholder:"PATH" help:"Where to; - is stdout. Default: the name, here. A PATH.part from an interrupted get is continued."`
 }
 
 func (c fileGetCmd) Run(a *app) error {
@@ -174,26 +174,32 @@ func (c fileShowCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return a.answer(f, func() error {
-			rows := []table.Row{{"name", f.Name}, {"size", fmt.Sprintf("%d (%s)", f.Size, size(f.Size))}, {"sha256", f.SHA256}, {"shard", f.Shard},
-				{"collection", f.Collection}, {"added", when(f.Added)}, {"source", short(f.Source)}, {"released", yes(f.Released)}, {"state", stateOf(f)}}
-			if f.Job != 0 {
-				rows = append(rows, table.Row{"job", fmt.Sprintf("%d, attempt %d", f.Job, f.Attempt)})
-			}
-			if f.Reason != "" {
-				rows = append(rows, table.Row{"removed", when(f.Removed) + ": " + f.Reason})
-			}
-			if err := a.table(nil, rows); err != nil {
-				return err
-			}
-			fmt.Fprintln(a.stdout)
-			copies := make([]table.Row, len(f.Copies))
-			for i, c := range f.Copies {
-				copies[i] = table.Row{c.Replica, c.State, c.FileList, c.Checksum, when(c.Since), short(c.Node), c.Reason}
-			}
-			return a.table(table.Row{"Replica", "State", "File list", "Checksum", "Since", "Node", "Reason"}, copies)
-		})
+		names, err := nodeNames(ctx, client)
+		if err != nil {
+			return err
+		}
+		return a.answer(f, func() error { return showFile(a, f, names) })
 	})
+}
+
+func showFile(a *app, f api.File, names map[catalog.NodeID]string) error {
+	rows := []table.Row{{"name", f.Name}, {"size", fmt.Sprintf("%d (%s)", f.Size, size(f.Size))}, {"sha256", f.SHA256}, {"shard", f.Shard},
+		{"collection", f.Collection}, {"added", when(f.Added)}, {"source", nameOf(names, f.Source)}, {"released", yes(f.Released)}, {"state", stateOf(f)}}
+	if f.Job != 0 {
+		rows = append(rows, table.Row{"job", fmt.Sprintf("%d, attempt %d", f.Job, f.Attempt)})
+	}
+	if f.Reason != "" {
+		rows = append(rows, table.Row{"removed", when(f.Removed) + ": " + f.Reason})
+	}
+	if err := a.table(nil, rows); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout)
+	copies := make([]table.Row, len(f.Copies))
+	for i, c := range f.Copies {
+		copies[i] = table.Row{c.Replica, nameOf(names, c.Node), c.State, c.FileList, c.Checksum, when(c.Verified), named(names, c.Reason)}
+	}
+	return a.table(table.Row{"Replica", "Node", "State", "File list", "Checksum", "Verified at", "Reason"}, copies)
 }
 
 type fileVerifyCmd struct {
@@ -210,8 +216,12 @@ func (c fileVerifyCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
+		names, err := nodeNames(ctx, client)
+		if err != nil {
+			return err
+		}
 		if err := list(a, found, table.Row{"Replica", "Node", "State", "SHA-256", "Detail"}, func(v api.Verification) table.Row {
-			return table.Row{v.Replica, short(v.Node), v.State, v.SHA256, v.Detail}
+			return table.Row{v.Replica, nameOf(names, v.Node), v.State, v.SHA256, named(names, v.Detail)}
 		}); err != nil {
 			return err
 		}

@@ -35,8 +35,8 @@ type crawlFlags struct {
 	Template     string        `placeholder:"FILE" help:"Crawl settings as JSON, or a whole job with them, as job show --json prints and settings/job.json has; the flags here go over it."`
 	Scope        string        `placeholder:"host" help:"Which links belong to the crawl: path, host, domain or any."`
 	MaxHops      *int          `placeholder:"20" help:"Links followed from a seed."`
-	MaxObjects   *int64        `placeholder:"N" help:"End after so many documents."`
-	MaxTime      time.Duration `placeholder:"TIME" help:"End after so long."`
+	MaxObjects   *int64        `placeholder:"N" help:"End after this many documents."`
+	MaxTime      time.Duration `placeholder:"TIME" help:"End after this time."`
 	MinDelay     time.Duration `placeholder:"3s" default:"-1s" help:"The least pause between two fetches from a host."`
 	Workers      *int          `placeholder:"25" help:"URIs worked on at once."`
 	AllowPrivate bool          `help:"Reach private and loopback addresses too."`
@@ -333,7 +333,7 @@ type (
 	jobResumeCmd struct{ jobWish }
 	jobStopCmd   struct {
 		jobWish
-		For time.Duration `placeholder:"TIME" help:"What is in flight may take so long; then it is cut off."`
+		For time.Duration `placeholder:"TIME" help:"Let fetches in flight take this long before they are cut off."`
 	}
 )
 

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"regexp"
+	"strings"
 
 	"holdfast/api"
 	"holdfast/catalog"
@@ -30,4 +32,55 @@ func nameOf(names map[catalog.NodeID]string, id catalog.NodeID) string {
 		return name
 	}
 	return short(id) + " (no member)"
+}
+
+// nodeIDs matches ids of nodes in a text.
+func nodeIDs() *regexp.Regexp { return regexp.MustCompile(`\b[a-z2-7]{52}\b`) }
+
+// named replaces the ids of nodes in a text by their names.
+func named(names map[catalog.NodeID]string, text string) string {
+	return nodeIDs().ReplaceAllStringFunc(text, func(id string) string { return nameOf(names, catalog.NodeID(id)) })
+}
+
+// trailNames are the names of nodes, and of people and programs, as the audit trail itself tells them: it has those that
+// were removed too.
+type trailNames struct {
+	ids   *regexp.Regexp
+	names map[string]string // of nodes and access tokens, by id
+}
+
+func newTrailNames(nodes map[catalog.NodeID]string) trailNames {
+	t := trailNames{ids: nodeIDs(), names: map[string]string{}}
+	for id, name := range nodes {
+		t.names[string(id)] = name
+	}
+	return t
+}
+
+// show returns the event with names for ids.
+func (t trailNames) show(e api.Event) api.Event {
+	switch catalog.Kind(e.Act) {
+	case catalog.JoinMember, catalog.UpdateMember, catalog.RemoveMember, catalog.CreateAccess, catalog.RevokeAccess:
+		if text, ok := strings.CutPrefix(e.Detail, "name="); ok {
+			for _, next := range []string{" replica=", " weight=", " lost=", " role="} {
+				text, _, _ = strings.Cut(text, next)
+			}
+			t.names[e.Subject] = text
+		}
+	}
+	if name := t.names[e.Subject]; name != "" {
+		e.Subject = name
+		e.Detail = strings.TrimSpace(strings.TrimPrefix(e.Detail, "name="+name))
+	}
+	e.Subject, e.Detail, e.Actor = t.text(e.Subject), t.text(e.Detail), t.text(e.Actor)
+	return e
+}
+
+func (t trailNames) text(s string) string {
+	return t.ids.ReplaceAllStringFunc(s, func(id string) string {
+		if name := t.names[id]; name != "" {
+			return name
+		}
+		return short(catalog.NodeID(id))
+	})
 }

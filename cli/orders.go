@@ -109,7 +109,7 @@ type queuesCmd struct {
 	Match string `help:"An expression of their names."`
 	State string `enum:",ready,snoozed,busy,empty,inactive,retired,frozen" default:"" help:"ready, snoozed, busy, empty, inactive, retired or frozen."`
 	Sort  string `enum:"queued,spent,name" default:"queued" help:"queued, spent or name."`
-	Limit int    `default:"50" help:"So many."`
+	Limit int    `default:"50" help:"Show at most this many."`
 }
 
 func (c queuesCmd) Run(a *app) error {
@@ -139,8 +139,8 @@ type domainsCmd struct {
 	target
 	Match   string `help:"An expression of their names."`
 	Stopped bool   `help:"Only those that a limit stopped."`
-	After   string `help:"What the page before ended with."`
-	Limit   int    `default:"100" help:"So many."`
+	After   string `help:"Continue after this cursor (printed at the end of the previous page)."`
+	Limit   int    `default:"100" help:"Show at most this many."`
 }
 
 func (c domainsCmd) Run(a *app) error {
@@ -161,8 +161,8 @@ type urisCmd struct {
 	target
 	Match string `help:"An expression of the URIs."`
 	Queue string `help:"An expression of queue names."`
-	After string `help:"What the page before ended with."`
-	Limit int    `default:"100" help:"So many."`
+	After string `help:"Continue after this cursor (printed at the end of the previous page)."`
+	Limit int    `default:"100" help:"Show at most this many."`
 }
 
 func (c urisCmd) Run(a *app) error {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -22,8 +23,19 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"holdfast": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"holdfast": func() { os.Exit(Main(os.Args[1:], os.Stdin, formatted{os.Stdout}, formatted{os.Stderr})) },
 	})
+}
+
+// formatted ends the program when it prints what fmt makes of a format that does not fit its arguments, as %!w(<nil>).
+type formatted struct{ to *os.File }
+
+func (c formatted) Write(p []byte) (int, error) {
+	if regexp.MustCompile(`%!.?\(`).Match(p) {
+		fmt.Fprintf(os.Stderr, "a format does not fit its arguments: %s\n", p)
+		os.Exit(99)
+	}
+	return c.to.Write(p)
 }
 
 // TestScripts plays testdata/script/*.txtar: each is one promise of the command line.

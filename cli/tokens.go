@@ -43,8 +43,12 @@ func (tokenListCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
+		names, err := nodeNames(ctx, c)
+		if err != nil {
+			return err
+		}
 		return list(a, tokens, table.Row{"Id", "Replica", "State", "Created", "Expires", "Used by"}, func(t api.JoinToken) table.Row {
-			return table.Row{t.ID, t.Replica, t.State, when(t.Created), when(t.Expires), short(t.UsedBy)}
+			return table.Row{t.ID, t.Replica, t.State, when(t.Created), when(t.Expires), nameOf(names, t.UsedBy)}
 		})
 	})
 }

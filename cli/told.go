@@ -12,9 +12,9 @@ import (
 
 type eventsCmd struct {
 	target
-	After  string `help:"Those after this number."`
-	Limit  int    `default:"100" help:"So many."`
-	Follow bool   `short:"f" help:"All of them, and those to come, until the crawl ends."`
+	After  string `help:"Show events after this number."`
+	Limit  int    `default:"100" help:"Show at most this many."`
+	Follow bool   `short:"f" help:"Show all events, and new ones as they come, until the crawl ends."`
 }
 
 // followEvery is how often a crawl that is followed is asked for what happened.
@@ -81,8 +81,8 @@ type searchCmd struct {
 	target
 	Match string `arg:"" help:"An expression of lines."`
 	Log   string `default:"crawl.log" help:"Which log."`
-	After string `help:"What the page before ended with."`
-	Limit int    `default:"100" help:"So many, newest first."`
+	After string `help:"Continue after this cursor (printed at the end of the previous page)."`
+	Limit int    `default:"100" help:"Show at most this many, newest first."`
 }
 
 func (c searchCmd) Run(a *app) error {

@@ -19,7 +19,7 @@ type warcCmd struct {
 	Check   warcCheckCmd   `cmd:"" help:"Check WARC and ARC files against the standard, digests included."`
 	List    warcListCmd    `cmd:"" help:"List the records."`
 	Cat     warcCatCmd     `cmd:"" help:"Print one record, its block, or its payload."`
-	Convert warcConvertCmd `cmd:"" help:"Write a file anew with another compression, or an ARC file as WARC."`
+	Convert warcConvertCmd `cmd:"" help:"Write a file again with another compression, or an ARC file as WARC."`
 }
 
 type warcCheckCmd struct {

@@ -48,6 +48,9 @@ func (a audits) Start(ctx context.Context, name catalog.ReplicaName, actor strin
 			err = cmp.Or(err, part.err)
 		}
 	}
+	if len(members) == 0 {
+		return api.Audit{}, fmt.Errorf("audit replica %q: no node belongs to it: %w", name, api.ErrNotFound)
+	}
 	if begun == 0 {
 		return api.Audit{}, fmt.Errorf("%w: no node began the audit: %w", api.ErrUnavailable, err)
 	}

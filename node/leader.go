@@ -98,11 +98,16 @@ func (n *Node) placeShards(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("place shards: %w", err)
 	}
+	shards := 0
+	to := map[catalog.NodeID]bool{}
 	for _, a := range due {
 		if err := n.propose(ctx, catalog.AssignShards, a); err != nil {
 			return err
 		}
-		n.log.Info("shards assigned", "replica", a.Replica, "node", a.Node, "shards", len(a.Shards))
+		shards, to[a.Node] = shards+len(a.Shards), true
+	}
+	if shards > 0 {
+		n.log.Info("shards assigned", "shards", shards, "nodes", len(to))
 	}
 	return nil
 }

@@ -341,7 +341,7 @@ func (n *Node) catchUp(ctx context.Context) {
 func quorum(err error) error {
 	switch {
 	case errors.Is(err, raft.ErrNoQuorum):
-		return fmt.Errorf("%w (%w)", api.ErrNoQuorum, err)
+		return api.ErrNoQuorum // says the same
 	case errors.Is(err, raft.ErrNoRoom):
 		return fmt.Errorf("%w: %w", api.ErrNoRoom, err)
 	}

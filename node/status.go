@@ -63,9 +63,6 @@ func (s self) Status(context.Context) api.NodeStatus {
 	if err := n.raft.Room(); err != nil {
 		out.Problems = append(out.Problems, err.Error())
 	}
-	if !r.Quorum {
-		out.Problems = append(out.Problems, "no quorum: the cluster can decide nothing until most of its voters reach each other")
-	}
 	if off := n.clocks.skew(); off.Abs() > maxSkew {
 		out.Problems = append(out.Problems, fmt.Sprintf("the clock is %v ahead of the members' median: this node does not lead until it is set", off.Round(time.Second)))
 	}
