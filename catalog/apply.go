@@ -80,6 +80,8 @@ func fileHandler(kind Kind) handler {
 		return with(removeFile)
 	case FindCopies:
 		return with(findCopies)
+	case FindSources:
+		return with(findSources)
 	case PassShard:
 		return with(passShard)
 	case JudgeCopies:

@@ -57,6 +57,11 @@ const (
 	SealToNodes Kind = "secret.again" // SealAgain
 )
 
+// The commands of level 2 that are about copies.
+const (
+	FindSources Kind = "source.findings" // Findings, at most MaxItems: on the bytes that the node keeps as the files' source
+)
+
 // MaxItems bounds the items of one command; MaxBytes its encoded size.
 const (
 	MaxItems = 100
@@ -125,6 +130,8 @@ func levelOf(kind Kind) int {
 	case SetClock, SwitchShards, LeaveShards, RemoveReplica, RemoveCollection:
 		return 2
 	case SealOldJobs, SealToNodes:
+		return 2
+	case FindSources:
 		return 2
 	default:
 		return 1

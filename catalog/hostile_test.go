@@ -88,7 +88,7 @@ func (h hostile) files() (catalog.Kind, any) {
 	case 5:
 		return catalog.ReleaseFiles, catalog.Releases{Node: h.node(), Files: []catalog.FileName{name, h.file()}}
 	case 6:
-		return catalog.FindCopies, catalog.Findings{Node: h.node(), Files: []catalog.Finding{{Name: name, Found: h.digest(name),
+		return pick(h, "of", catalog.FindCopies, catalog.FindSources), catalog.Findings{Node: h.node(), Files: []catalog.Finding{{Name: name, Found: h.digest(name),
 			FileList: pick(h, "list", catalog.FileListOK, catalog.FileListMissing, "X"), Checksum: pick(h, "sum", catalog.ChecksumOK, catalog.ChecksumCorrupt, "")}}}
 	case 7:
 		return catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{{Name: name, Replica: h.replica(), Bad: rapid.Bool().Draw(h.t, "bad"), Votes: h.text()}}}

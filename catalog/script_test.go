@@ -117,6 +117,9 @@ func (p *player) line(line string) []string {
 			f.Found = digest("corrupt")
 		}
 		return p.answer(line, p.apply(p.t, catalog.FindCopies, catalog.Findings{Node: id(args[0]), Files: []catalog.Finding{f}}))
+	case "source": // source NODE FILE: its bytes are wrong
+		f := catalog.Finding{Name: catalog.FileName(args[1]), FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: digest("corrupt")}
+		return p.answer(line, p.apply(p.t, catalog.FindSources, catalog.Findings{Node: id(args[0]), Files: []catalog.Finding{f}}))
 	case "judge": // judge FILE REPLICA good|bad
 		v := catalog.Verdict{Name: catalog.FileName(args[0]), Replica: catalog.ReplicaName(args[1]), Bad: args[2] == "bad", Votes: "2:1"}
 		return p.answer(line, p.apply(p.t, catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{v}}))

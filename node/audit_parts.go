@@ -65,6 +65,9 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	if one.Faulty > 0 {
 		detail = append(detail, fmt.Sprintf("%d shards could not be read, among them %s: %s", one.Faulty, one.Faults[0].Shard, one.Faults[0].Reason))
 	}
+	if one.OutboxFault != "" {
+		detail = append(detail, "the outbox could not be read: "+one.OutboxFault)
+	}
 	if one.Relisted > 0 {
 		detail = append(detail, fmt.Sprintf("%d manifest lines were wrong and have been put right", one.Relisted))
 	}

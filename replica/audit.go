@@ -45,27 +45,30 @@ type ShardFault struct {
 
 // Audit is one audit of shards of this node, with its progress. It survives a restart of the node.
 type Audit struct {
-	ID         string             `json:"id"`
-	Group      string             `json:"group,omitempty"` // what it was begun with, on several nodes alike
-	Nodes      []catalog.NodeID   `json:"nodes,omitempty"` // of the group: all whose copies were to be audited, this one too
-	State      AuditState         `json:"state"`
-	Scheduled  bool               `json:"scheduled,omitempty"` // begun because it was due
-	Shards     []catalog.Shard    `json:"shards"`
-	Passed     int                `json:"passed"` // shards done
-	Began      time.Time          `json:"began"`
-	Ended      time.Time          `json:"ended,omitzero"`
-	TotalFiles int64              `json:"totalFiles"` // as the catalog had it when the audit began
-	TotalBytes int64              `json:"totalBytes"`
-	Files      int64              `json:"files"` // checked
-	Bytes      int64              `json:"bytes"`
-	Exceptions []catalog.Finding  `json:"exceptions,omitempty"` // the first of them
-	Excepted   int                `json:"excepted"`             // how many there are
-	Unknown    []catalog.FileName `json:"unknown,omitempty"`    // the first files on disk that the catalog does not know
-	Unknowns   int                `json:"unknowns"`
-	Faults     []ShardFault       `json:"faults,omitempty"`   // the first shards that could not be passed
-	Faulty     int                `json:"faulty,omitempty"`   // how many could not
-	Relisted   int                `json:"relisted,omitempty"` // lines of manifests that were wrong or missing, and were put right
-	Pass       *Pass              `json:"pass,omitempty"`     // the shard under way
+	ID          string             `json:"id"`
+	Group       string             `json:"group,omitempty"` // what it was begun with, on several nodes alike
+	Nodes       []catalog.NodeID   `json:"nodes,omitempty"` // of the group: all whose copies were to be audited, this one too
+	State       AuditState         `json:"state"`
+	Scheduled   bool               `json:"scheduled,omitempty"` // begun because it was due
+	Shards      []catalog.Shard    `json:"shards"`
+	Passed      int                `json:"passed"` // shards done
+	Began       time.Time          `json:"began"`
+	Ended       time.Time          `json:"ended,omitzero"`
+	TotalFiles  int64              `json:"totalFiles"` // as the catalog had it when the audit began
+	TotalBytes  int64              `json:"totalBytes"`
+	Files       int64              `json:"files"` // checked
+	Bytes       int64              `json:"bytes"`
+	Exceptions  []catalog.Finding  `json:"exceptions,omitempty"` // the first of them
+	Excepted    int                `json:"excepted"`             // how many there are
+	Unknown     []catalog.FileName `json:"unknown,omitempty"`    // the first files on disk that the catalog does not know
+	Unknowns    int                `json:"unknowns"`
+	Faults      []ShardFault       `json:"faults,omitempty"`      // the first shards that could not be passed
+	Faulty      int                `json:"faulty,omitempty"`      // how many could not
+	Outbox      bool               `json:"outbox,omitempty"`      // the outbox is read too, behind the shards
+	OutboxFault string             `json:"outboxFault,omitempty"` // why it could not be read
+	OutboxAfter catalog.FileName   `json:"outboxAfter,omitempty"` // the last file of it that was checked
+	Relisted    int                `json:"relisted,omitempty"`    // lines of manifests that were wrong or missing, and were put right
+	Pass        *Pass              `json:"pass,omitempty"`        // the shard under way
 }
 
 // Pass is how far the audit of one shard has come.
@@ -234,6 +237,8 @@ func (r *Replica) JoinAudit(group string, nodes []catalog.NodeID) (Audit, error)
 
 func (r *Replica) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) {
 	one.State, one.Began = AuditRunning, time.Now()
+	all := len(shards) == 0 && !one.Scheduled
+	one.Outbox = one.Outbox || all
 	present := map[catalog.Shard]bool{}
 	for _, shard := range r.store.Shards() {
 		present[shard] = true
@@ -245,14 +250,14 @@ func (r *Replica) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) 
 		}
 		for n, p := range layout {
 			shard := catalog.Shard(n)
-			if p.Holder != r.cfg.Self || len(shards) > 0 && !slices.Contains(shards, shard) {
+			if p.Holder != r.cfg.Self || !all && !slices.Contains(shards, shard) {
 				continue
 			}
 			root, err := v.Root(r.cfg.Replica, shard)
 			if err != nil {
 				return err
 			}
-			if root.Files == 0 && len(shards) == 0 && !present[shard] {
+			if root.Files == 0 && all && !present[shard] {
 				continue // nothing is to be there, and nothing is
 			}
 			one.Shards = append(one.Shards, shard)
@@ -263,6 +268,16 @@ func (r *Replica) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) 
 	})
 	if err != nil {
 		return Audit{}, fmt.Errorf("start audit: %w", err)
+	}
+	if one.Outbox {
+		kept, err := r.store.Outbox()
+		if err != nil {
+			r.log.Error("the outbox cannot be audited", "err", err) // told again at the audit's end
+		}
+		for _, as := range kept {
+			one.TotalFiles++
+			one.TotalBytes += as.Size
+		}
 	}
 	if one.Scheduled { // as they are due
 		slices.SortFunc(one.Shards, func(a, b catalog.Shard) int { return slices.Index(shards, a) - slices.Index(shards, b) })

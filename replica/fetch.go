@@ -31,14 +31,21 @@ func (r *Replica) copyFile(ctx context.Context, t task) error {
 	case !errors.Is(err, ErrNotHere):
 		return err
 	}
-	if err := r.store.ownCopy(ctx, want); !errors.Is(err, ErrNotHere) {
+	err = r.store.ownCopy(ctx, want)
+	if errors.Is(err, errSource) {
+		_, _, err = r.checkSource(ctx, want.Name) // which reports it
+		if err == nil {
+			err = ErrNotHere
+		}
+	}
+	if !errors.Is(err, ErrNotHere) {
 		return err
 	}
 	return r.fetch(ctx, t, want)
 }
 
 // ownCopy places bytes that this node's outbox has, read again from the disk: under a second name, or copied
-// to another disk. Without them, or when they are not the wanted ones or cannot be read, the answer is ErrNotHere.
+// to another disk. Without them the answer is ErrNotHere, and errSource when they are not the wanted ones or cannot be read.
 func (s *Store) ownCopy(ctx context.Context, want Held) error {
 	path := s.outboxPath(want.Name)
 	if !isFile(path) {
@@ -46,15 +53,13 @@ func (s *Store) ownCopy(ctx context.Context, want Held) error {
 	}
 	size, digest, err := s.measure(ctx, path, want, nil, false)
 	if errors.Is(err, errUnreadable) {
-		s.log.Error("bytes in the outbox cannot be read", "file", want.Name, "err", err)
-		return ErrNotHere
+		return fmt.Errorf("%w: %w", errSource, err)
 	}
 	if err != nil {
 		return fmt.Errorf("copy %s from the outbox: %w", want.Name, err)
 	}
 	if size != want.Size || digest != want.SHA256 {
-		s.log.Error("bytes in the outbox are not those that entered the archive", "file", want.Name, "sha256", digest)
-		return ErrNotHere
+		return fmt.Errorf("%w: SHA-256 %s", errSource, digest)
 	}
 	_, release, err := s.claim(want.Name.Shard(), 0)
 	if err != nil {

@@ -138,15 +138,21 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 		h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil)
 	}
 	if err != nil {
-		if r.store.Has(name) && r.store.lost(name, err) {
+		switch {
+		case path == r.store.outboxPath(name) && errors.Is(err, errUnreadable):
+			r.denounceSoon(ctx, corruptFinding(name, catalog.Digest{}))
+		case r.store.lost(name, err):
 			r.doubtful(ctx, corruptFinding(name, catalog.Digest{}))
 		}
 		return h, fmt.Errorf("checksum of %s for %s: %w", name, from, err)
 	}
-	if !known || !good || h == heldAs(f) || !r.store.Has(name) {
-		return h, nil
+	switch {
+	case !known || h == heldAs(f):
+	case path == r.store.outboxPath(name):
+		r.denounceSoon(ctx, corruptFinding(name, h.SHA256))
+	case good:
+		r.doubtful(ctx, corruptFinding(name, h.SHA256))
 	}
-	r.doubtful(ctx, corruptFinding(name, h.SHA256))
 	return h, nil
 }
 

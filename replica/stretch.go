@@ -25,8 +25,8 @@ func (r *Replica) runAudits(ctx context.Context) error {
 		if one == nil && time.Since(asked) >= auditEvery {
 			asked = time.Now()
 			due, err := r.duties.Audits()
-			if due = r.audits.rested(due, asked); err == nil && len(due) > 0 {
-				_, err = r.startAudit(due, &Audit{Scheduled: true})
+			if due = r.audits.rested(due, asked); err == nil && (len(due) > 0 || r.outboxDue(asked)) {
+				_, err = r.startAudit(due, &Audit{Scheduled: true, Outbox: r.outboxDue(asked)})
 			}
 			if err != nil {
 				r.log.Error("due audits cannot be begun", "err", err)
@@ -99,12 +99,20 @@ func (r *Replica) audit(parent context.Context, one *Audit) error {
 	if !running {
 		return nil
 	}
+	if one.Outbox {
+		if err := r.auditOutbox(ctx, one); err != nil {
+			if ctx.Err() != nil && parent.Err() == nil {
+				err = nil // paused or stopped
+			}
+			return errors.Join(err, a.keep(one))
+		}
+	}
 	_, err := a.change(one.ID, func(one *Audit) error {
 		if one.State != AuditRunning {
 			return nil
 		}
 		one.State, one.Ended = AuditDone, time.Now()
-		if one.Faulty > 0 {
+		if one.Faulty > 0 || one.OutboxFault != "" {
 			one.State = AuditIncomplete
 		}
 		r.log.Info("audit has ended", "audit", one.ID, "state", one.State, "files", one.Files, "exceptions", one.Excepted,

@@ -1,0 +1,46 @@
+package catalog
+
+// findSources records what nodes found wrong with the bytes that they keep as files' sources.
+func findSources(s *state, b *Findings) (any, error) {
+	if err := checkItems(len(b.Files)); err != nil {
+		return nil, err
+	}
+	m, err := s.speaker(b.Node)
+	if err != nil {
+		return nil, err
+	}
+	results := make(itemResults, len(b.Files))
+	for i := range b.Files {
+		if results[i], err = item(b.Files[i].Name, s.findSource(&m, &b.Files[i])); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// findSource ends the node's being the file's source: nobody counts on its bytes any more, and whoever puts the file again
+// becomes the source.
+func (s *state) findSource(m *Member, b *Finding) error {
+	if err := checkFinding(b); err != nil {
+		return err
+	}
+	f, there, err := s.file(b.Name)
+	if err != nil || !there {
+		return orNotFound(err, "no file %q", clip(string(b.Name), 200))
+	}
+	if b.FileList != FileListMissing && b.Checksum != ChecksumCorrupt || b.Found == f.SHA256 {
+		return refuse(Invalid, "what was found of %s agrees with the archive", f.Name)
+	}
+	if f.Removed != 0 || f.Released || f.Source != m.ID {
+		return refuse(Conflict, "the archive does not count on %s as the source of %s", m.Name, f.Name)
+	}
+	if !s.room(6) {
+		return refuse(Conflict, "the command is full: report file %s again", f.Name)
+	}
+	old, now := edit(f)
+	now.Released = true
+	if err := s.putFile(old, now); err != nil {
+		return err
+	}
+	return s.event(FindSources, string(f.Name), "node=%s filelist=%s checksum=%s found=%s", m.ID, b.FileList, b.Checksum, b.Found)
+}

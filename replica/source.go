@@ -1,0 +1,157 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// errSource reports bytes of the outbox that are not those which the archive counts on.
+var errSource = errors.New("the outbox has wrong bytes")
+
+// outboxEvery is how often the outbox is audited: what lies there may be the only copy.
+const outboxEvery = 24 * time.Hour
+
+// outboxNames returns the names of what lies in the outbox, in order.
+func (s *Store) outboxNames() ([]catalog.FileName, error) {
+	entries, err := os.ReadDir(s.cfg.Outbox)
+	if err != nil {
+		return nil, fmt.Errorf("list the outbox: %w", err)
+	}
+	var names []catalog.FileName
+	for _, e := range entries {
+		if name := catalog.FileName(e.Name()); !strings.HasPrefix(e.Name(), ".") && checkName(name) == nil && e.Type().IsRegular() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// outboxDue reports whether the outbox is to be audited: something lies there, and it was not read for a day.
+func (r *Replica) outboxDue(now time.Time) bool {
+	if names, err := r.store.outboxNames(); err == nil && len(names) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(r.Audits(), func(one Audit) bool {
+		return one.Outbox && one.State != AuditStopped && (!one.State.Ended() || now.Sub(one.Ended) < outboxEvery && !one.Ended.After(now))
+	})
+}
+
+// auditOutbox reads what lies in the outbox, from where the audit stands.
+func (r *Replica) auditOutbox(ctx context.Context, one *Audit) error {
+	names, err := r.store.outboxNames()
+	if err != nil {
+		r.log.Error("the outbox cannot be audited", "audit", one.ID, "err", err)
+		r.audits.update(func() { one.OutboxFault = err.Error() })
+		return nil
+	}
+	for _, name := range names {
+		if name <= one.OutboxAfter {
+			continue
+		}
+		size, found, err := r.checkSource(ctx, name)
+		if err != nil {
+			return err
+		}
+		r.audits.update(func() {
+			one.OutboxAfter = name
+			one.Files++
+			one.Bytes += size
+			if found == nil {
+				return
+			}
+			if one.Excepted++; len(one.Exceptions) < listed {
+				one.Exceptions = append(one.Exceptions, *found)
+			}
+		})
+	}
+	return nil
+}
+
+// checkSource reads this node's bytes of a file in the outbox. Wrong ones are reported to the catalog, which counts on them
+// no more, and set aside. It returns what was found wrong, nil when nothing was, and how many bytes were read.
+func (r *Replica) checkSource(ctx context.Context, name catalog.FileName) (size int64, found *catalog.Finding, err error) {
+	end, err := r.pending.begin(ctx, name)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer end()
+	want, err := r.promised(name)
+	if err != nil {
+		r.log.Error("nobody knows what a file in the outbox has to be", "file", name, "err", err)
+		return 0, nil, nil
+	}
+	size, digest, err := r.store.measure(ctx, r.store.outboxPath(name), want, r.pace, false)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, nil, nil // released meanwhile
+	case errors.Is(err, errUnreadable):
+		digest = catalog.Digest{}
+		r.log.Error("bytes in the outbox cannot be read", "file", name, "err", err)
+	case err != nil:
+		return size, nil, fmt.Errorf("audit %s in the outbox: %w", name, err)
+	case size == want.Size && digest == want.SHA256:
+		return size, nil, nil
+	}
+	finding := corruptFinding(name, digest)
+	return size, &finding, r.denounce(ctx, finding)
+}
+
+// promised returns what the bytes of a file in the outbox have to be: what the catalog says, else what their put said.
+func (r *Replica) promised(name catalog.FileName) (Held, error) {
+	f, err := r.entry(name)
+	if err == nil {
+		return heldAs(f), nil
+	}
+	if !errors.Is(err, catalog.ErrNotFound) {
+		return Held{}, err
+	}
+	as, err := r.store.note(name)
+	return Held{Name: name, Size: as.Size, SHA256: as.SHA256}, err
+}
+
+// denounce tells the catalog that this node's bytes are not what they were as the file's source, if it counts on them, and
+// sets them aside. The caller keeps others off the name.
+func (r *Replica) denounce(ctx context.Context, finding catalog.Finding) error {
+	name := finding.Name
+	f, err := r.entry(name)
+	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+		return err
+	}
+	if err == nil && f.Removed == 0 && f.Source == r.cfg.Self && !f.Released {
+		results, err := r.proposeItems(ctx, catalog.FindSources, catalog.Findings{Node: r.cfg.Self, Files: []catalog.Finding{finding}}, 1)
+		if err != nil {
+			return err
+		}
+		switch refusal := results[0].Refusal; {
+		case refusal == nil:
+		case refusal.Code == catalog.Unsupported:
+			r.log.Error("the archive still counts on bytes of the outbox that are wrong; raise the level: holdfast cluster level 2", "file", name)
+		default:
+			r.log.Info("finding on the outbox refused", "file", name, "err", refusal)
+		}
+	}
+	r.log.Error("bytes in the outbox are not the archive's and are set aside", "file", name, "sha256", finding.Found)
+	return r.store.Reject(name, "bytes in the outbox are not the archive's file: SHA-256 "+finding.Found.String())
+}
+
+// denounceSoon is denounce for one who has other things to do: when something else is done about the file, or the catalog
+// cannot be told now, the next look at the outbox finds it again.
+func (r *Replica) denounceSoon(ctx context.Context, finding catalog.Finding) {
+	end, _ := r.pending.try(finding.Name)
+	if end == nil {
+		return
+	}
+	defer end()
+	if err := r.denounce(ctx, finding); err != nil {
+		r.log.Warn("wrong bytes in the outbox could not be reported", "file", finding.Name, "err", err)
+	}
+}
