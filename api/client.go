@@ -3,6 +3,8 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,6 +47,21 @@ func NewClient(base, token string) (*Client, error) {
 		IdleConnTimeout:       idleTime,
 	}
 	return &Client{base: u, token: token, http: &http.Client{Transport: transport}}, nil
+}
+
+// TrustOnly makes the client trust nodes with certificates that are among those in PEM, or signed by one of them, and no others. To be
+// called before the first request.
+func (c *Client) TrustOnly(pem []byte) error {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		return fmt.Errorf("%w: no certificate in PEM form", ErrInvalid)
+	}
+	transport, ok := c.http.Transport.(*http.Transport)
+	if !ok {
+		return fmt.Errorf("%w: the client does not use HTTP over TCP", ErrInvalid)
+	}
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
+	return nil
 }
 
 // Base returns the URL of the node.

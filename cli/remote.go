@@ -39,10 +39,25 @@ func (a *app) client() (*api.Client, error) {
 		}
 	}
 	c, err := api.NewClient(server, token)
+	if err == nil && a.CA != "" {
+		err = trustOnly(c, a.CA)
+	}
 	if err != nil {
 		return nil, exitError{exitUsage, err}
 	}
 	return c, nil
+}
+
+// trustOnly makes the client trust the certificates of a PEM file alone.
+func trustOnly(c *api.Client, path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("--ca: %w", err)
+	}
+	if err := c.TrustOnly(text); err != nil {
+		return fmt.Errorf("--ca %s: %w", path, err)
+	}
+	return nil
 }
 
 // nodeConfig reads the cluster.toml and returns the settings of the node. With one node in the file, --node may be left out.

@@ -60,6 +60,10 @@ type Settings struct {
 	RaftLog    *Bytes    `toml:"raft-log"`    // of decisions kept for members that were away; beyond, they get the whole state
 	LogLevel   *string   `toml:"log-level"`   // debug, info, warn or error
 	FilesMode  *FileMode `toml:"files-mode"`  // permissions of the archive's files, in octal
+
+	Certificate    *string  `toml:"certificate"`     // PEM file for HTTPS on the API and access ports
+	CertificateKey *string  `toml:"certificate-key"` // PEM file with its key
+	TrustedProxies []string `toml:"trusted-proxies"` // addresses from which plain HTTP is taken and X-Forwarded-For believed
 }
 
 // Config is what one node runs with: the settings that hold for it, and the tables it stands in.
@@ -70,8 +74,11 @@ type Config struct {
 	Table   NodeTable
 	File    *File
 	Listen  Listen
+	Secure  Secure
 	Files   []string
 	Limits  Limits
+
+	proxies []string // as given
 }
 
 // Listen holds the addresses a node listens on.
@@ -267,7 +274,12 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.Crawls, s.Crawls)
 		set(&c.Limits.Lease, s.Lease)
 		set(&c.Limits.RaftLog, s.RaftLog)
+		set(&c.Secure.Certificate, s.Certificate)
+		set(&c.Secure.CertificateKey, s.CertificateKey)
 		set(&c.Limits.LogLevel, s.LogLevel)
+		if s.TrustedProxies != nil {
+			c.proxies = s.TrustedProxies
+		}
 		set(&c.Limits.FilesMode, s.FilesMode)
 		if len(s.Files) > 0 {
 			c.Files = s.Files
@@ -302,9 +314,12 @@ func (c Config) Write(w io.Writer) error {
 		API       string   `toml:"api"`
 		Access    string   `toml:"access"`
 		Addresses []string `toml:"addresses"`
+		Cert      string   `toml:"certificate,omitempty"`
+		CertKey   string   `toml:"certificate-key,omitempty"`
+		Proxies   []string `toml:"trusted-proxies,omitempty"`
 		Limits    Limits   `toml:"limits"`
 	}{c.Name, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer, c.Listen.API, c.Listen.Access,
-		c.Table.Addresses, c.Limits}
+		c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies, c.Limits}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}

@@ -51,6 +51,15 @@ func (c *Config) checkAddresses() error {
 	if collide(c.Listen.API, c.Listen.Access) {
 		return fmt.Errorf("api %q and access %q: one address cannot serve both", c.Listen.API, c.Listen.Access)
 	}
+	var err error
+	if c.Secure.TrustedProxies, err = parseProxies(c.proxies); err != nil {
+		return err
+	}
+	for _, a := range []struct{ key, value string }{{"api", c.Listen.API}, {"access", c.Listen.Access}} {
+		if err := c.Secure.check(a.key, a.value); err != nil {
+			return err
+		}
+	}
 	for _, a := range c.Table.Addresses {
 		if err := checkAddress(a); err != nil {
 			return fmt.Errorf("addresses: %q: %w", a, err)

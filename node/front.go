@@ -22,6 +22,10 @@ func (n *Node) listen() (front, error) {
 	if err != nil {
 		return front{}, err
 	}
+	pair, err := n.cfg.Secure.loadCertificate(n.log)
+	if err != nil {
+		return front{}, err
+	}
 	a, err := net.Listen("tcp", n.cfg.Listen.API)
 	if err != nil {
 		return front{}, fmt.Errorf("listen for the API: %w", err)
@@ -33,8 +37,12 @@ func (n *Node) listen() (front, error) {
 	n.cfg.Listen.API, n.cfg.Listen.Access = a.Addr().String(), b.Addr().String()
 	return front{
 		apiAddr: a.Addr(), accessAddr: b.Addr(),
-		api:    func(ctx context.Context) error { return serve(ctx, a, api.New(n.backend(), n.log)) },
-		access: func(ctx context.Context) error { return serve(ctx, b, handler) },
+		api: func(ctx context.Context) error {
+			return serve(ctx, n.cfg.Secure.listen(a, pair, n.log), n.cfg.Secure.forwarded(api.New(n.backend(), n.log)))
+		},
+		access: func(ctx context.Context) error {
+			return serve(ctx, n.cfg.Secure.listen(b, pair, n.log), n.cfg.Secure.forwarded(handler))
+		},
 	}, nil
 }
 

@@ -96,6 +96,10 @@ func DefaultSettings() Settings {
 		RaftLog:    new(Bytes(1 << 30)),
 		LogLevel:   new("info"),
 		FilesMode:  new(FileMode(0o644)),
+
+		Certificate:    new(""),
+		CertificateKey: new(""),
+		TrustedProxies: []string{},
 	}
 }
 

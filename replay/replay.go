@@ -227,12 +227,13 @@ func redirect(w http.ResponseWriter, path string, status int) {
 	w.WriteHeader(status)
 }
 
-// base returns where the handler is reached, as http://host.
+// base returns where the handler is reached, as http://host. Who serves the handler takes X-Forwarded-Proto off requests that are not
+// a trusted proxy's.
 func (h *Handler) base(r *http.Request) string {
 	if h.cfg.BaseURL != "" {
 		return h.cfg.BaseURL
 	}
-	if r.TLS != nil {
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -65,6 +66,7 @@ func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
 		ports: map[string]bool{}}
 	var text strings.Builder
 	fmt.Fprintf(&text, "cluster = \"test\"\ndata = %q\naudit-pace = \"0\"\nreserve = \"1MiB\"\n%s\n", filepath.Join(dir, "<node>"), top)
+	text.WriteString(trusting(specs))
 	seen := map[string]bool{}
 	for _, s := range specs {
 		if !seen[s.Replica] {
@@ -80,6 +82,20 @@ func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
 		text.WriteString(table)
 	}
 	return c, os.WriteFile(c.Config, []byte(text.String()), 0o644)
+}
+
+// trusting returns the line that lets nodes on other than loopback addresses speak plain HTTP in the networks that tests make.
+func trusting(specs []Spec) string {
+	var from []string
+	for _, s := range specs {
+		if ip := net.ParseIP(s.IP); ip != nil && !ip.IsLoopback() {
+			from = append(from, strconv.Quote(s.IP+"/24"))
+		}
+	}
+	if len(from) == 0 {
+		return ""
+	}
+	return "trusted-proxies = [" + strings.Join(from, ", ") + "]\n"
 }
 
 // nodeTable returns a node's [[node]] table, with free ports on its address.
