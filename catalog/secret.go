@@ -15,7 +15,7 @@ type SealKey struct {
 }
 
 // SealStatement is what a member's own key signs of its key for secrets.
-func SealStatement(key []byte) []byte { return append([]byte("holdfast seal key 1\x00"), key...) }
+func SealStatement(key []byte) []byte { return append([]byte("holdfast/seal-key/1\x00"), key...) }
 
 // Proved reports whether the member's own key vouches for its key for secrets.
 func (k *SealKey) Proved(member []byte) bool {

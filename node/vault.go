@@ -178,7 +178,7 @@ func (v *vault) reseal(ctx context.Context) error {
 }
 
 // about is what a secret is sealed about, so that none stands in for another.
-func about(id string) string { return "holdfast job secret 1\x00" + id }
+func about(id string) string { return "holdfast/job-secret/1\x00" + id }
 
 // proven leaves out members whose own key does not vouch for their key for secrets.
 func proven(members []catalog.Member) []catalog.Member {

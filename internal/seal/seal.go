@@ -23,7 +23,7 @@ const PublicSize = 32
 
 const (
 	pemType    = "PRIVATE KEY"
-	boxPurpose = "holdfast box 1\x00"
+	boxPurpose = "holdfast/box/1\x00"
 )
 
 // Key is an owner's private key.
