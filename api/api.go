@@ -65,6 +65,14 @@ type Archive interface {
 	Verify(ctx context.Context, name catalog.FileName) ([]Verification, error)
 }
 
+// Losses declares files lost.
+type Losses interface {
+	// Lose declares that nobody has the file's bytes; refused while a node has them, or does not say that it has not.
+	Lose(ctx context.Context, name catalog.FileName, reason, actor string) error
+	// Undo takes that back: the file's copies are owed again.
+	Undo(ctx context.Context, name catalog.FileName, reason, actor string) error
+}
+
 // Self is the node that answers.
 type Self interface {
 	// Status tells what this node knows of itself and of the others; it needs no quorum.
@@ -120,6 +128,7 @@ type Invites interface {
 type Backend struct {
 	Catalog  Catalog
 	Archive  Archive
+	Losses   Losses
 	Self     Self
 	Audits   Audits
 	Crawls   Crawls

@@ -93,6 +93,16 @@ func (c *Client) RemoveCollection(ctx context.Context, name catalog.CollectionNa
 	return c.call(ctx, http.MethodPost, ReasonRequest{Reason: reason}, nil, nil, "collections", string(name), "remove")
 }
 
+// LoseFile declares that nobody has a file's bytes any more.
+func (c *Client) LoseFile(ctx context.Context, name, reason string) error {
+	return c.call(ctx, http.MethodPost, ReasonRequest{Reason: reason}, nil, nil, "files", name, "lost")
+}
+
+// FindFile takes it back that a file is lost.
+func (c *Client) FindFile(ctx context.Context, name, reason string) error {
+	return c.call(ctx, http.MethodPost, ReasonRequest{Reason: reason}, nil, nil, "files", name, "found")
+}
+
 // Collections lists the collections.
 func (c *Client) Collections(ctx context.Context) ([]Collection, error) {
 	page, err := get[Page[Collection]](ctx, c, "collections")

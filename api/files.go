@@ -41,6 +41,7 @@ func (s *server) fileRoutes(api huma.API) {
 			}
 			return whole(s.Archive.Verify(ctx, f.Name))
 		})
+	s.lossRoutes(api)
 	type removal struct {
 		ByName
 		Body FileRemoval

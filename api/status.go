@@ -65,6 +65,11 @@ func (s *server) status(ctx context.Context) (Status, error) {
 		if st.Replicas, err = replicasOf(v); err != nil {
 			return err
 		}
+		lost, err := v.Lost("", maxPage)
+		if err != nil {
+			return err
+		}
+		st.Lost = len(lost)
 		jobs, err := newestJobs(v, 0, maxPage)
 		for _, j := range jobs {
 			st.Jobs[j.State]++

@@ -105,6 +105,7 @@ type Status struct {
 	Nodes    []Node                   `json:"nodes"`
 	Replicas []Replica                `json:"replicas"`
 	Jobs     map[catalog.JobState]int `json:"jobs" doc:"how many in each state, of the newest 1000"`
+	Lost     int                      `json:"lost" doc:"files that are declared lost, of the first 1000"`
 	Healthy  bool                     `json:"healthy"`
 	Problems []string                 `json:"problems" doc:"why not healthy"`
 }
@@ -173,6 +174,8 @@ type File struct {
 	Complete   bool                   `json:"complete" doc:"every replica has a verified copy"`
 	Removed    time.Time              `json:"removed,omitzero"`
 	Reason     string                 `json:"reason,omitempty" doc:"of the removal"`
+	Lost       time.Time              `json:"lost,omitzero" doc:"since then nobody is said to have its bytes"`
+	LostWhy    string                 `json:"lostWhy,omitempty" doc:"why"`
 	Copies     []Copy                 `json:"copies"`
 }
 

@@ -78,6 +78,8 @@ func fileHandler(kind Kind) handler {
 		return with(releaseFiles)
 	case RemoveFile:
 		return with(removeFile)
+	case LoseFile:
+		return with(loseFile)
 	case FindCopies:
 		return with(findCopies)
 	case FindSources:

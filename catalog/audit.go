@@ -32,6 +32,9 @@ func (s *state) findCopy(m *Member, b *Finding) error {
 	if c.State != UploadCompleted {
 		return refuse(Conflict, "the copy of %s is %s and owed", f.Name, c.State)
 	}
+	if f.Lost != 0 {
+		return refuse(Conflict, "file %s is declared lost", f.Name)
+	}
 	wrong := b.FileList == FileListMissing || b.Checksum == ChecksumCorrupt
 	if wrong && b.Found == f.SHA256 {
 		return refuse(Invalid, "what was found of %s agrees with the archive", f.Name)

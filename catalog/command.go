@@ -49,6 +49,8 @@ const (
 
 	RemoveReplica    Kind = "replica.remove"    // ReplicaRemoval
 	RemoveCollection Kind = "collection.remove" // CollectionRemoval
+
+	LoseFile Kind = "file.lose" // FileLoss
 )
 
 // The commands of level 2 that are about secrets.
@@ -127,7 +129,7 @@ func LevelOf(kind Kind) (int, bool) {
 // levelOf returns the level that brought a command. A kind that is not listed came with level 1.
 func levelOf(kind Kind) int {
 	switch kind {
-	case SetClock, SwitchShards, LeaveShards, RemoveReplica, RemoveCollection:
+	case SetClock, SwitchShards, LeaveShards, RemoveReplica, RemoveCollection, LoseFile:
 		return 2
 	case SealOldJobs, SealToNodes:
 		return 2
@@ -298,6 +300,15 @@ type FileRemoval struct {
 	Name   FileName `json:"name"`
 	SHA256 Digest   `json:"sha256"` // must agree, against mistakes
 	Reason string   `json:"reason"`
+}
+
+// FileLoss declares that nobody has the bytes of a file any more, or takes that back.
+type FileLoss struct {
+	Name    FileName `json:"name"`
+	SHA256  Digest   `json:"sha256"` // must agree, against mistakes
+	Reason  string   `json:"reason"`
+	Checked []NodeID `json:"checked,omitempty"` // members that were asked just now, and do not have the bytes
+	Undo    bool     `json:"undo,omitempty"`
 }
 
 // Finding is what an audit found wrong with a copy, or right again.

@@ -69,6 +69,9 @@ func (s *state) reportCopy(m *Member, r *CopyReport) error {
 	if !holder {
 		return nil
 	}
+	if f.Lost != 0 {
+		return s.reportOfLost(m, f, r)
+	}
 	if c.State == UploadCompleted {
 		if c.Disputed || r.State != UploadCompleted {
 			return refuse(Conflict, "the copy of %s is completed: what is wrong with it is a finding", f.Name)
@@ -101,6 +104,19 @@ func (s *state) reportCopy(m *Member, r *CopyReport) error {
 	return nil
 }
 
+// reportOfLost makes a lost file count again when a holder of bytes has found them.
+func (s *state) reportOfLost(m *Member, f File, r *CopyReport) error {
+	if err := s.readKinds(); err != nil {
+		return err
+	}
+	if r.State != UploadCompleted || s.kinds[m.Replica] != Bitarchive {
+		return refuse(Conflict, "file %s is declared lost", f.Name)
+	}
+	return s.foundAgain(f, func(now *File) {
+		*now.Copy(m.Replica) = Copy{Replica: m.Replica, State: UploadCompleted, Node: m.ID, Since: s.at}
+	}, "node="+string(m.ID))
+}
+
 func releaseFiles(s *state, b *Releases) (any, error) {
 	if err := checkItems(len(b.Files)); err != nil {
 		return nil, err
@@ -124,7 +140,11 @@ func (s *state) release(m *Member, name FileName) error {
 	if err != nil || !there {
 		return orNotFound(err, "no file %q", clip(string(name), 200))
 	}
-	if f.Removed == 0 {
+	if f.Lost != 0 { // what lies there is not the file, and is set aside
+		if err := s.mayLeave(m, &f); err != nil {
+			return err
+		}
+	} else if f.Removed == 0 {
 		if err := s.mayRelease(m, &f); err != nil {
 			return err
 		}
@@ -182,14 +202,24 @@ func (s *state) mayRelease(m *Member, f *File) error {
 	if required == 0 || bytes == 0 {
 		return refuse(Unsafe, "file %s has no verified copy of its bytes in a replica that is to hold it", f.Name)
 	}
-	if c := f.Copy(m.Replica); c != nil && !c.Surplus && (f.Source != m.ID || f.Released) {
-		p, err := s.placement(m.Replica, f.Name.Shard())
-		if err != nil {
-			return err
-		}
-		if p.Holder == m.ID || p.Next == m.ID {
-			return refuse(Unsafe, "%s is to hold file %s", m.Name, f.Name)
-		}
+	if f.Source != m.ID || f.Released {
+		return s.mayLeave(m, f)
+	}
+	return nil
+}
+
+// mayLeave refuses to let a node give up a copy that it is to hold.
+func (s *state) mayLeave(m *Member, f *File) error {
+	c := f.Copy(m.Replica)
+	if c == nil || c.Surplus {
+		return nil
+	}
+	p, err := s.placement(m.Replica, f.Name.Shard())
+	if err != nil {
+		return err
+	}
+	if p.Holder == m.ID || p.Next == m.ID {
+		return refuse(Unsafe, "%s is to hold file %s", m.Name, f.Name)
 	}
 	return nil
 }

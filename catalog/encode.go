@@ -127,6 +127,10 @@ func (f *File) appendJSON(out []byte) ([]byte, bool) {
 		o.int(`,"removed":`, int64(f.Removed))
 	}
 	o.optional(`,"reason":`, f.Reason)
+	if f.Lost != 0 {
+		o.int(`,"lost":`, int64(f.Lost))
+	}
+	o.optional(`,"lostWhy":`, f.LostWhy)
 	o.uint(`,"version":`, f.Version)
 	for i := range f.Copies {
 		o.when(i == 0, `,"copies":[`)

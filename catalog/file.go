@@ -23,24 +23,29 @@ func (s *state) putFile(old, now *File) error {
 	if err := s.putRoot(old, now); err != nil {
 		return err
 	}
+	if (old.Lost != 0) != (now.Lost != 0) {
+		s.marked(keyLost(now.Name), now.Lost != 0)
+	}
 	s.putSource(old, now)
 	if err := s.putNeeds(old, now); err != nil {
 		return err
 	}
 	for _, replica := range replicasOf(old, now) {
-		was, is := old.Copy(replica), now.Copy(replica)
+		was, is := old.counted(replica), now.counted(replica)
 		if owed(was) != owed(is) {
 			s.marked(keyOwed(replica, shard, now.Name), owed(is))
 		}
 		if disputed(was) != disputed(is) {
 			s.marked(keyDisputed(now.Name, replica), disputed(is))
 		}
+		was, is = old.Copy(replica), now.Copy(replica)
 		if node := surplusAt(was); node != "" && node != surplusAt(is) && node != dueSource(now) {
 			s.delete(keyRelease(node, now.Name))
 		}
 		if node := surplusAt(is); node != "" {
 			s.mark(keyRelease(node, now.Name))
 		}
+		was, is = old.counted(replica), now.counted(replica)
 		if err := s.putTotals(replica, totalsOf(now.Size, was), totalsOf(now.Size, is)); err != nil {
 			return err
 		}
@@ -48,9 +53,20 @@ func (s *state) putFile(old, now *File) error {
 	return nil
 }
 
+// counts reports whether the archive is to have the file's bytes: it is not removed and not declared lost.
+func (f *File) counts() bool { return f.Removed == 0 && f.Lost == 0 }
+
+// counted returns the replica's holding as lists and totals see it: a file that is declared lost is in none.
+func (f *File) counted(replica ReplicaName) *Copy {
+	if f.Lost != 0 {
+		return nil
+	}
+	return f.Copy(replica)
+}
+
 // putRoot keeps the shard's root in step with the entry's coming and going.
 func (s *state) putRoot(old, now *File) error {
-	if (old.Removed == 0) == (now.Removed == 0) {
+	if old.counts() == now.counts() {
 		return nil
 	}
 	key := keyRoot(now.Name.Shard(), now.Collection)
@@ -59,7 +75,7 @@ func (s *state) putRoot(old, now *File) error {
 		return err
 	}
 	own := RootOf(now.Name, now.Size, now.SHA256)
-	if now.Removed == 0 {
+	if now.counts() {
 		root = root.Add(own)
 	} else {
 		root = root.Sub(own)
@@ -233,6 +249,9 @@ func (s *state) addAgain(a *Addition, f File) error {
 	if f.Removed != 0 {
 		return refuse(Conflict, "file %s was removed: %s", f.Name, f.Reason)
 	}
+	if f.Lost != 0 {
+		return s.foundAgain(f, func(now *File) { now.Source, now.Released = a.Source, false }, "source="+string(a.Source))
+	}
 	if f.Complete() || f.Source == a.Source && !f.Released {
 		return nil
 	}
@@ -262,6 +281,7 @@ func removeFile(s *state, b *FileRemoval) (any, error) {
 	}
 	old, now := edit(f)
 	now.Removed, now.Reason, now.Copies = max(s.at, 1), clipReason(b.Reason), nil
+	now.Lost, now.LostWhy = 0, ""
 	for _, c := range old.Copies {
 		p, err := s.placement(c.Replica, f.Name.Shard())
 		if err != nil {

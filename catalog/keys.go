@@ -26,6 +26,7 @@ const (
 	prefixSources     = "source/"     // <node>/<name>: mark, while the source keeps its bytes
 	prefixReleases    = "release/"    // <node>/<name>: mark, when its bytes may be asked to go
 	prefixLeft        = "left/"       // <node>/<replica>/<shard>: mark, a whole shard of releases
+	prefixLost        = "lost/"       // <name>: mark, while the file is declared lost (level 2)
 	PrefixDisputed    = "disputed/"   // <name>/<replica>: mark
 	prefixPasses      = "pass/"       // <replica>/<shard>: ShardPass
 	prefixTotals      = "totals/"     // <replica>: Totals
@@ -86,6 +87,8 @@ func keyWindow(n NodeID) string                  { return prefixWindows + string
 func keyOwed(r ReplicaName, s Shard, name FileName) string {
 	return PrefixOwed(r) + s.String() + "/" + string(name)
 }
+
+func keyLost(name FileName) string { return prefixLost + string(name) }
 
 func keyNeed(r ReplicaName, name FileName) string { return PrefixNeeded(r) + string(name) }
 

@@ -6,7 +6,7 @@ const enoughGood = 2
 // needs reports whether the replica's owed copy of the file goes before moves and fills: the file is new, so that its
 // source is to be relieved, or few good copies of its bytes are left.
 func (s *state) needs(f *File, c *Copy) (bool, error) {
-	if !owed(c) || f.Removed != 0 {
+	if !owed(c) || !f.counts() {
 		return false, nil
 	}
 	if !f.Released {
@@ -18,15 +18,8 @@ func (s *state) needs(f *File, c *Copy) (bool, error) {
 
 // goodCopies counts the verified copies of the file's bytes.
 func (s *state) goodCopies(f *File) (good int, err error) {
-	if s.kinds == nil {
-		replicas, err := s.replicas()
-		if err != nil {
-			return 0, err
-		}
-		s.kinds = make(map[ReplicaName]ReplicaKind, len(replicas))
-		for i := range replicas {
-			s.kinds[replicas[i].Name] = replicas[i].Kind
-		}
+	if err := s.readKinds(); err != nil {
+		return 0, err
 	}
 	for i := range f.Copies {
 		if c := &f.Copies[i]; c.Good() && s.kinds[c.Replica] == Bitarchive {
@@ -34,6 +27,22 @@ func (s *state) goodCopies(f *File) (good int, err error) {
 		}
 	}
 	return good, nil
+}
+
+// readKinds reads the kinds of all replicas, once.
+func (s *state) readKinds() error {
+	if s.kinds != nil {
+		return nil
+	}
+	replicas, err := s.replicas()
+	if err != nil {
+		return err
+	}
+	s.kinds = make(map[ReplicaName]ReplicaKind, len(replicas))
+	for i := range replicas {
+		s.kinds[replicas[i].Name] = replicas[i].Kind
+	}
+	return nil
 }
 
 // putNeeds keeps the list of what goes before others in step with an entry. A cluster of level 1 has none: its nodes take

@@ -164,6 +164,10 @@ func (f *File) parse(text []byte) bool {
 		out.Removed = c.time()
 	}
 	out.Reason = c.optional(`,"reason":`)
+	if c.skip(`,"lost":`) {
+		out.Lost = c.time()
+	}
+	out.LostWhy = c.optional(`,"lostWhy":`)
 	c.must(`,"version":`)
 	out.Version = c.uint()
 	if c.skip(`,"copies":`) {

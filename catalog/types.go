@@ -118,6 +118,8 @@ type File struct {
 	Attempt    int            `json:"attempt,omitempty"` //
 	Removed    Time           `json:"removed,omitempty"` // a tombstone since then
 	Reason     string         `json:"reason,omitempty"`  // of the removal
+	Lost       Time           `json:"lost,omitempty"`    // since then nobody is said to have its bytes (level 2)
+	LostWhy    string         `json:"lostWhy,omitempty"` // and why
 	Version    uint64         `json:"version"`           // counts the changes of this entry
 	Copies     []Copy         `json:"copies,omitempty"`  // one per replica of its collection, by name; of a tombstone, those not yet released
 }

@@ -58,6 +58,9 @@ func showStatus(a *app, st api.Status) error {
 	if len(jobs) > 0 {
 		fmt.Fprintf(a.stdout, "\nJobs: %s\n", strings.Join(jobs, ", "))
 	}
+	if st.Lost > 0 {
+		fmt.Fprintf(a.stdout, "\nFiles declared lost: %d\n", st.Lost)
+	}
 	for _, d := range st.Node.Disks {
 		fmt.Fprintf(a.stdout, "\nDisk of %s at %s: %s of %s free\n", st.Node.Name, d.Path, size(d.Free), size(d.Total))
 	}

@@ -25,6 +25,7 @@ type fileCmd struct {
 	List   fileListCmd   `cmd:"" help:"List files by name."`
 	Show   fileShowCmd   `cmd:"" help:"Show a file and its copies."`
 	Verify fileVerifyCmd `cmd:"" help:"Re-read every copy of a file where it lies."`
+	Lost   fileLostCmd   `cmd:"" help:"Declare that nobody has a file's bytes any more."`
 	Remove fileRemoveCmd `cmd:"" help:"Remove a file for ever; its name stays as a tombstone."`
 }
 
@@ -43,6 +44,8 @@ func fileTable(a *app, files []api.File) error {
 // stateOf is how a file stands, in a word or two.
 func stateOf(f api.File) string {
 	switch {
+	case !f.Lost.IsZero():
+		return "lost"
 	case !f.Removed.IsZero():
 		return "removed"
 	case f.Complete:
@@ -187,6 +190,9 @@ func showFile(a *app, f api.File, names map[catalog.NodeID]string) error {
 		{"collection", f.Collection}, {"added", when(f.Added)}, {"source", nameOf(names, f.Source)}, {"released", yes(f.Released)}, {"state", stateOf(f)}}
 	if f.Job != 0 {
 		rows = append(rows, table.Row{"job", fmt.Sprintf("%d, attempt %d", f.Job, f.Attempt)})
+	}
+	if !f.Lost.IsZero() {
+		rows = append(rows, table.Row{"lost", when(f.Lost) + ": " + f.LostWhy})
 	}
 	if f.Reason != "" {
 		rows = append(rows, table.Row{"removed", when(f.Removed) + ": " + f.Reason})

@@ -61,7 +61,7 @@ func (n *Node) lacking(replica catalog.ReplicaName, doubtful []catalog.FileName)
 			if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 				return err
 			}
-			if c := f.Copy(replica); f.Removed == 0 && c != nil && !c.Surplus {
+			if c := f.Copy(replica); f.Removed == 0 && f.Lost == 0 && c != nil && !c.Surplus {
 				out[name.Shard()] = true
 			}
 		}

@@ -113,7 +113,7 @@ func (r *Replica) meant(shard catalog.Shard, after catalog.FileName) iter.Seq2[c
 				return
 			}
 			for _, f := range files {
-				if c := f.Copy(r.cfg.Replica); f.Removed != 0 || c == nil || c.Surplus {
+				if c := f.Copy(r.cfg.Replica); f.Removed != 0 || f.Lost != 0 || c == nil || c.Surplus {
 					continue
 				}
 				if !yield(f, nil) {

@@ -327,7 +327,7 @@ func (r *Replica) owes(t task) error {
 			return fmt.Errorf("look at %s: %w", t.file.Name, err)
 		}
 		c := f.Copy(r.cfg.Replica)
-		if f.Removed != 0 || c == nil || c.Surplus || !t.moving && c.State == catalog.UploadCompleted {
+		if f.Removed != 0 || f.Lost != 0 || c == nil || c.Surplus || !t.moving && c.State == catalog.UploadCompleted {
 			return errNotOwed
 		}
 		p, err := v.Placement(r.cfg.Replica, f.Name.Shard())

@@ -234,6 +234,7 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 		return false, nil // the state here may be from before the release: it is looked at again until the bytes are gone
 	case f.SHA256 == as.SHA256 && f.Complete() && r.keeps(name):
 		return true, r.store.Discharge(name)
+	case f.SHA256 == as.SHA256 && f.Lost != 0: // these are the bytes: put again below
 	case f.SHA256 == as.SHA256 && (f.Complete() || f.Removed != 0 || f.Released):
 		_, err := r.releaseHeld(ctx, []catalog.FileName{name})
 		return err == nil && !isFile(r.store.outboxPath(name)), err
@@ -382,6 +383,9 @@ func (r *Replica) deleteReleased(name catalog.FileName) (bool, error) {
 	surplus := c != nil && c.Surplus && c.Node == r.cfg.Self
 	if sourced || surplus {
 		return false, nil
+	}
+	if f.Lost != 0 {
+		return true, r.layAside(f)
 	}
 	if err := r.store.Discharge(name); err != nil {
 		return false, err

@@ -1,0 +1,116 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/peer"
+	"holdfast/replica"
+)
+
+const (
+	findCall = "file.find"
+	// findLimit is how long a node may take to read what it has under a lost file's name.
+	findLimit = 10 * time.Minute
+)
+
+// losses declares files lost for the API, after every node was asked whether it has them.
+type losses struct {
+	catalog apiCatalog
+	self    catalog.NodeID
+	peer    *peer.Peer
+	own     func(context.Context, replica.Held) (bool, error)
+}
+
+// Lose declares the file lost. It is refused while a node has its bytes, or does not say that it has not.
+func (l losses) Lose(ctx context.Context, name catalog.FileName, reason, actor string) error {
+	var file catalog.File
+	var members []catalog.Member
+	err := l.catalog.View(func(v catalog.View) (err error) {
+		if file, err = v.File(name); err == nil {
+			members, err = v.Members()
+		}
+		return err
+	})
+	if errors.Is(err, catalog.ErrNotFound) {
+		return fmt.Errorf("file %s: %w", name, api.ErrNotFound)
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", name, err)
+	}
+	checked, err := l.ask(ctx, file, members)
+	if err != nil {
+		return err
+	}
+	return l.propose(ctx, catalog.FileLoss{Name: name, SHA256: file.SHA256, Reason: reason, Checked: checked}, actor)
+}
+
+// Undo takes it back that the file is lost: its copies are owed again.
+func (l losses) Undo(ctx context.Context, name catalog.FileName, reason, actor string) error {
+	var file catalog.File
+	err := l.catalog.View(func(v catalog.View) (err error) { file, err = v.File(name); return err })
+	if errors.Is(err, catalog.ErrNotFound) {
+		return fmt.Errorf("file %s: %w", name, api.ErrNotFound)
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", name, err)
+	}
+	return l.propose(ctx, catalog.FileLoss{Name: name, SHA256: file.SHA256, Reason: reason, Undo: true}, actor)
+}
+
+func (l losses) propose(ctx context.Context, loss catalog.FileLoss, actor string) error {
+	result, err := l.catalog.Propose(ctx, catalog.LoseFile, loss, actor)
+	if err == nil && result.Refusal != nil {
+		if result.Refusal.Code == catalog.Unsupported {
+			result.Refusal.Message += "; raise the level: holdfast cluster level 2"
+		}
+		err = result.Refusal
+	}
+	return err
+}
+
+// ask has every member read what it has under the file's name, and returns them all when none of it is the file.
+func (l losses) ask(ctx context.Context, file catalog.File, members []catalog.Member) ([]catalog.NodeID, error) {
+	ctx, cancel := context.WithTimeout(ctx, findLimit)
+	defer cancel()
+	want := replica.Held{Name: file.Name, Size: file.Size, SHA256: file.SHA256}
+	has, silent := make([]bool, len(members)), make([]error, len(members))
+	var all sync.WaitGroup
+	for i, m := range members {
+		all.Go(func() {
+			if m.ID == l.self {
+				has[i], silent[i] = l.own(ctx, want)
+				return
+			}
+			has[i], silent[i] = ask[bool](ctx, l.peer, m.ID, findCall, want)
+		})
+	}
+	all.Wait()
+	var checked []catalog.NodeID
+	var why []string
+	for i, m := range members {
+		switch {
+		case silent[i] != nil:
+			why = append(why, fmt.Sprintf("%s does not say whether it has the bytes: %v", m.Name, silent[i]))
+		case has[i]:
+			why = append(why, m.Name+" has its bytes")
+		default:
+			checked = append(checked, m.ID)
+		}
+	}
+	if len(why) > 0 {
+		return nil, &catalog.Refusal{Code: catalog.Unsafe, Message: fmt.Sprintf("file %s is not lost: %s", file.Name, strings.Join(why, "; "))}
+	}
+	return checked, nil
+}
+
+// serveFind tells another node whether this one has a file's bytes.
+func (n *Node) serveFind(ctx context.Context, _ catalog.NodeID, want replica.Held) (bool, error) {
+	return n.replica.Find(ctx, want)
+}
