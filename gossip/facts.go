@@ -22,6 +22,17 @@ type Facts struct {
 	Version   string
 	Raft      string // the leader, as this node sees it
 	Jobs      int    // running here
+	Standing  Standing
+}
+
+// Standing is how far a node's log is: it tells a node that was set back to an older copy of itself. A node of an earlier version
+// says nothing of it.
+type Standing struct {
+	Log, Boot, Term, LastTerm, LastIndex uint64
+}
+
+func (s *Standing) numbers() []*uint64 {
+	return []*uint64{&s.Log, &s.Boot, &s.Term, &s.LastTerm, &s.LastIndex}
 }
 
 // ErrTooLarge reports facts that do not fit in what gossip can carry.
@@ -52,6 +63,9 @@ func (f Facts) encode() ([]byte, error) {
 	b = binary.AppendUvarint(b, f.Total)
 	b = binary.AppendUvarint(b, uint64(max(f.Jobs, 0)))
 	b = binary.BigEndian.AppendUint32(b, math.Float32bits(float32(f.Load)))
+	for _, n := range f.Standing.numbers() {
+		b = binary.AppendUvarint(b, *n)
+	}
 	if len(b) > maxFacts {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, len(b), maxFacts)
 	}
@@ -76,6 +90,11 @@ func decodeFacts(id string, data []byte) (Facts, error) {
 	f.Jobs = int(min(r.uvarint(), math.MaxInt32))
 	if load := r.take(4); load != nil {
 		f.Load = float64(math.Float32frombits(binary.BigEndian.Uint32(load)))
+	}
+	if len(r.rest) > 0 {
+		for _, n := range f.Standing.numbers() {
+			*n = r.uvarint()
+		}
 	}
 	if math.IsNaN(f.Load) || math.IsInf(f.Load, 0) {
 		f.Load = 0

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/internal/disk"
 	"holdfast/peer"
+	"holdfast/raft"
 )
 
 // ErrStateLost reports that a node which has taken part in decisions lacks its log or its state. A voter that forgot
@@ -19,6 +20,14 @@ var ErrStateLost = errors.New("what this node has agreed on with the others is g
 // ErrNoKey reports a member's folder without the node's key.
 var ErrNoKey = errors.New("the node's key is gone: restore it; or, on another node, run `holdfast node remove --lost` for it, " +
 	"then let it join as a new one: its files stay")
+
+// lost says what helps where a part of the log or the state is lost or older than the rest.
+func lost(err error) error {
+	if errors.Is(err, raft.ErrStateLost) || errors.Is(err, raft.ErrSetBack) {
+		return fmt.Errorf("%w (%w)", ErrStateLost, err)
+	}
+	return err
+}
 
 // agreedPath is a file that is there once the node has opened its log and its state.
 func (c Config) agreedPath() string { return filepath.Join(c.identityDir(), "agreed") }

@@ -26,7 +26,7 @@ func TestANodeThatLostItsStateOrKeyDoesNotTakePart(t *testing.T) {
 	for _, lost := range []struct {
 		path string
 		want error
-	}{{"raft", ErrStateLost}, {"catalog", ErrStateLost}, {"raft/boot", ErrStateLost}, {"identity/node.key", ErrNoKey}} {
+	}{{"raft", ErrStateLost}, {"catalog", ErrStateLost}, {"raft/boot", ErrStateLost}, {"raft/wal-meta.db", ErrStateLost}, {"identity/node.key", ErrNoKey}} {
 		path := filepath.Join(cfg.Data, lost.path)
 		if err := os.Rename(path, path+"-away"); err != nil {
 			t.Fatal(err)

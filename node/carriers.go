@@ -9,6 +9,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/peer"
+	"holdfast/raft"
 )
 
 // The kinds of streams and calls between nodes. They are on the wire: a kind keeps its meaning for ever.
@@ -37,7 +38,11 @@ func (c raftCarrier) Dial(ctx context.Context, to catalog.NodeID) (net.Conn, err
 }
 
 func (c raftCarrier) Call(ctx context.Context, to catalog.NodeID, request []byte) ([]byte, error) {
-	return c.peer.Call(ctx, peer.ID(to), raftCall, request)
+	response, err := c.peer.Call(ctx, peer.ID(to), raftCall, request)
+	if remoteCode(err) != "" {
+		err = fmt.Errorf("%w: %w", raft.ErrAnswered, err)
+	}
+	return response, err
 }
 
 // nowhere stands in for the network while a cluster of one is founded.

@@ -7,6 +7,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/gossip"
+	"holdfast/raft"
 )
 
 // factsEvery is how often this node tells the others anew how it stands.
@@ -43,6 +44,9 @@ func (n *Node) news(ctx context.Context) error {
 func (n *Node) onGossip(e gossip.Event) {
 	if e.Kind != gossip.NodeUpdated {
 		n.log.Info("gossip", "event", string(e.Kind), "about", e.Facts.Name, "id", e.Facts.ID)
+	}
+	if err := n.raft.Witness().Saw(catalog.NodeID(e.Facts.ID), raft.Standing(e.Facts.Standing)); err != nil {
+		n.log.Warn("how far a member is could not be kept", "about", e.Facts.Name, "error", err)
 	}
 	n.changed.tell()
 	if e.Kind != gossip.NodeUpdated {

@@ -158,7 +158,7 @@ func (n *Node) openState() error {
 	carrier := raftCarrier{n.peer}
 	var err error
 	if n.raft, err = raft.Open(cfg, n.disk, carrier, carrier, n.log); err != nil {
-		return err
+		return lost(err)
 	}
 	n.closers = append(n.closers, n.raft.Close)
 	if err := n.cfg.noteAgreed(n.disk); err != nil {
@@ -268,7 +268,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	parts := []part{
 		{"peer", n.peer.Run},
-		{"raft", n.raft.Run},
+		{"raft", func(ctx context.Context) error { return lost(n.raft.Run(ctx)) }},
 		{"gossip", n.gossip.Run},
 		{"trust", n.trust},
 		{"acquaint", n.acquaint},

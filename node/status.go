@@ -128,6 +128,9 @@ func (n *Node) facts() gossip.Facts {
 	}
 	if n.raft != nil {
 		f.Raft = string(n.raft.Status().Leader)
+		if s, err := n.raft.Standing(); err == nil {
+			f.Standing = gossip.Standing(s)
+		}
 	}
 	for _, path := range n.cfg.Files {
 		if free, total, err := n.disk.Free(path); err == nil {

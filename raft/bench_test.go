@@ -18,7 +18,6 @@ import (
 	hraft "github.com/hashicorp/raft"
 
 	"holdfast/catalog"
-	"holdfast/internal/disk"
 )
 
 // callers is how many ask at the same time.
@@ -187,7 +186,7 @@ func benchBare(b *testing.B) *hraft.Raft {
 	for _, id := range ids {
 		l := newLayer(id, sockets{self: id, ports: ports})
 		go accept(ports[id], func(c net.Conn) { l.hand("", c) })
-		log, err := openLog(b.TempDir(), t.segment, disk.New(), roomy(), quiet(), func(err error) { b.Error(err) })
+		log, err := openLog(b.TempDir(), t.segment, ledgerOf(b), roomy(), quiet(), func(err error) { b.Error(err) })
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -11,6 +11,9 @@ import (
 // termKey is where the Raft library keeps the current term.
 const termKey = "CurrentTerm"
 
+// voteTermKey is where it keeps the term in which the node voted last.
+const voteTermKey = "LastVoteTerm"
+
 // Bootstrap founds a cluster with this node as its only voter, before Run: the command is applied as the
 // first entry. A refusal of the command is returned as the error. ErrFounded when there is a state already.
 func (n *Node) Bootstrap(_ context.Context, c catalog.Command) error {
@@ -67,5 +70,5 @@ func (n *Node) impose(c catalog.Command, term uint64) error {
 	if err := n.state.step("imposed"); err != nil {
 		return err
 	}
-	return st.mark(index, term)
+	return st.markWhole(index, term)
 }

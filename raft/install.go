@@ -142,7 +142,7 @@ func (s *state) finish(next *store, in *streamReader, number int) error {
 	if err := s.step("install verified"); err != nil {
 		return err
 	}
-	m := marker{Index: in.head.Index, Term: in.head.Term, Synced: next.position.Index}
+	m := marker{Index: in.head.Index, Term: in.head.Term, Synced: next.position.Index, Whole: new(in.head.Index)}
 	if err := next.writeMarker(m); err != nil {
 		return err
 	}

@@ -12,8 +12,6 @@ import (
 	hraft "github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
 	"github.com/hashicorp/raft-wal/metadb"
-
-	"holdfast/internal/disk"
 )
 
 // What is kept of the log's end in memory.
@@ -33,17 +31,19 @@ type logStore struct {
 	meta           *metadb.BoltMetaDB
 	lock           *flock.Flock
 	entries, bytes atomic.Uint64
+	checked        bool // all that belongs together fits
 
 	changing sync.Mutex // of those who store or delete entries
 	cut      bool       // entries were taken off the end, and none was stored since
 	fail     func(error)
 	spares   *spares
+	ledger   *ledger
 	room     *room
 }
 
 // openLog opens the log in dir, kept in files of segment bytes, and takes the size of its latest entries as a sample. It calls
 // fail when what Raft believes of the log is true no more.
-func openLog(dir string, segment int, d disk.Disk, room *room, log *slog.Logger, fail func(error)) (*logStore, error) {
+func openLog(dir string, segment int, ledger *ledger, room *room, log *slog.Logger, fail func(error)) (*logStore, error) {
 	lock := flock.New(filepath.Join(dir, "lock"))
 	free, err := lock.TryLock() // the log's own lock would wait for ever
 	if err == nil && !free {
@@ -53,8 +53,8 @@ func openLog(dir string, segment int, d disk.Disk, room *room, log *slog.Logger,
 		return nil, fmt.Errorf("open the raft log in %s: %w", dir, err)
 	}
 	meta := &metadb.BoltMetaDB{}
-	files := newSpares(dir, segment, d)
-	if err := files.drop(); err != nil {
+	files := newSpares(dir, segment, ledger.disk, ledger)
+	if err := errors.Join(ledger.checkFiles(dir), files.drop()); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), lock.Close())
 	}
 	w, err := wal.Open(dir, wal.WithLogger(libraryLog{log: log}), wal.WithMetaStore(meta), wal.WithSegmentSize(segment),
@@ -62,16 +62,66 @@ func openLog(dir string, segment int, d disk.Disk, room *room, log *slog.Logger,
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), meta.Close(), lock.Close())
 	}
-	s := &logStore{WAL: w, meta: meta, lock: lock, fail: fail, spares: files, room: room}
+	s := &logStore{WAL: w, meta: meta, lock: lock, fail: fail, spares: files, ledger: ledger, room: room}
 	if err := s.sample(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), s.Close())
 	}
 	return s, nil
 }
 
-// Close closes the log. The library leaves its own metadata open.
+// Close closes the log, and notes how far it is. The library leaves its own metadata open.
 func (s *logStore) Close() error {
+	if last, err := s.LastIndex(); err == nil && s.checked {
+		s.ledger.note(func(h *held) { h.Last = last })
+	}
 	return errors.Join(s.WAL.Close(), s.meta.Close(), s.lock.Close())
+}
+
+// begin notes that the log fits all that belongs to it, and is in use from here on.
+func (s *logStore) begin() error {
+	term, err := s.number(termKey)
+	if err != nil {
+		return err
+	}
+	voted, err := s.number(voteTermKey)
+	if err != nil {
+		return err
+	}
+	names, err := filepath.Glob(filepath.Join(s.spares.dir, "*.wal"))
+	if err != nil {
+		return err
+	}
+	err = s.ledger.change(func(h *held) {
+		h.Term, h.VoteTerm, h.Last, h.Files = term, voted, 0, nil
+		for _, name := range names {
+			h.Files = append(h.Files, filepath.Base(name))
+		}
+	})
+	s.checked = err == nil
+	return err
+}
+
+// number reads one of the numbers beside the log, 0 when it was never set.
+func (s *logStore) number(key string) (uint64, error) {
+	n, err := s.GetUint64([]byte(key))
+	if err != nil {
+		return 0, fmt.Errorf("read the raft log's metadata: %w", err)
+	}
+	return n, nil
+}
+
+// SetUint64 keeps a number beside the log, and notes it where the log's folder is not.
+func (s *logStore) SetUint64(key []byte, n uint64) error {
+	if err := s.WAL.SetUint64(key, n); err != nil {
+		return err
+	}
+	switch string(key) {
+	case termKey:
+		s.ledger.note(func(h *held) { h.Term = n })
+	case voteTermKey:
+		s.ledger.note(func(h *held) { h.VoteTerm = n })
+	}
+	return nil
 }
 
 func (s *logStore) sample() error {

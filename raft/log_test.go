@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
-
-	"holdfast/internal/disk"
 )
 
 // TestLogIsTheSameFromMemory reads entries that are in memory, were pushed out, are too big, or were replaced by
 // those of another leader.
 func TestLogIsTheSameFromMemory(t *testing.T) {
 	dir := t.TempDir()
-	log, err := openLog(dir, 1<<20, disk.New(), roomy(), quiet(), func(err error) { t.Error(err) })
+	log, err := openLog(dir, 1<<20, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +58,7 @@ func TestLogIsTheSameFromMemory(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if log, err = openLog(dir, 1<<20, disk.New(), roomy(), quiet(), func(err error) { t.Error(err) }); err != nil {
+	if log, err = openLog(dir, 1<<20, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	check(1, 900, 1)
@@ -74,7 +72,7 @@ func TestLogIsTheSameFromMemory(t *testing.T) {
 // the next one by itself.
 func TestLogCutWhileAFileBegins(t *testing.T) {
 	dir := t.TempDir()
-	log, err := openLog(dir, 64<<10, disk.New(), roomy(), quiet(), func(err error) { t.Error(err) })
+	log, err := openLog(dir, 64<<10, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +101,7 @@ func TestLogCutWhileAFileBegins(t *testing.T) {
 		if err := log.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if log, err = openLog(dir, 64<<10, disk.New(), roomy(), quiet(), func(err error) { t.Error(err) }); err != nil {
+		if log, err = openLog(dir, 64<<10, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,7 +113,7 @@ func TestLogCutWhileAFileBegins(t *testing.T) {
 // TestLogThatCannotReplace has an append fail after entries were taken off the end, and one that fails without.
 func TestLogThatCannotReplace(t *testing.T) {
 	var failed []error
-	log, err := openLog(t.TempDir(), 1<<20, disk.New(), roomy(), quiet(), func(err error) { failed = append(failed, err) })
+	log, err := openLog(t.TempDir(), 1<<20, ledgerOf(t), roomy(), quiet(), func(err error) { failed = append(failed, err) })
 	if err != nil {
 		t.Fatal(err)
 	}

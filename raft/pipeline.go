@@ -6,9 +6,37 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// transport is the library's transport over a layer, with pipelines that cannot be stopped up, and without its fast path for
-// heartbeats.
-type transport struct{ *hraft.NetworkTransport }
+// transport is the library's transport over a layer, with pipelines that cannot be stopped up, without its fast path for
+// heartbeats, and without votes while the ballot is not open.
+type transport struct {
+	*hraft.NetworkTransport
+	ballot *ballot
+}
+
+// Consumer returns what other nodes ask of Raft.
+func (t transport) Consumer() <-chan hraft.RPC { return t.ballot.outer }
+
+// Close closes the transport.
+func (t transport) Close() error {
+	t.ballot.once.Do(func() { close(t.ballot.closed) })
+	return t.NetworkTransport.Close()
+}
+
+// RequestVote asks for a vote, once this node may stand for election.
+func (t transport) RequestVote(id hraft.ServerID, to hraft.ServerAddress, q *hraft.RequestVoteRequest, a *hraft.RequestVoteResponse) error {
+	if !t.ballot.opened.Load() {
+		return errNoVote
+	}
+	return t.NetworkTransport.RequestVote(id, to, q, a)
+}
+
+// RequestPreVote asks whether a vote could be had, once this node may stand for election.
+func (t transport) RequestPreVote(id hraft.ServerID, to hraft.ServerAddress, q *hraft.RequestPreVoteRequest, a *hraft.RequestPreVoteResponse) error {
+	if !t.ballot.opened.Load() {
+		return errNoVote
+	}
+	return t.NetworkTransport.RequestPreVote(id, to, q, a)
+}
 
 // SetHeartbeatHandler does nothing, so that heartbeats take their turn with all else. Raft would take them in beside whatever its
 // own goroutine does; a leader that hears of a newer term while it takes commands gives them that term, of which another is the
@@ -16,9 +44,12 @@ type transport struct{ *hraft.NetworkTransport }
 func (transport) SetHeartbeatHandler(func(hraft.RPC)) {}
 
 func newTransport(l *layer, t timing, log *slog.Logger) transport {
-	return transport{hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
+	inner := hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
 		Stream: l, MaxPool: 3, Timeout: t.network, Logger: libraryLog{log: log},
-	})}
+	})
+	out := transport{inner, newBallot(inner.Consumer())}
+	go out.ballot.carry()
+	return out
 }
 
 // AppendEntriesPipeline returns a pipeline of appends to the node.

@@ -106,6 +106,7 @@ type Node struct {
 	fsm       *fsm
 	wal       *logStore
 	room      *room
+	witness   *Witness
 	layer     *layer
 	boot      uint64
 	opened    time.Time
@@ -201,7 +202,14 @@ func (n *Node) openStorage(step func(string) error) (err error) {
 	if err := n.disk.MkdirAll(raftDir); err != nil {
 		return err
 	}
-	if n.wal, err = openLog(raftDir, n.timing.segment, n.disk, n.room, n.log, n.fail); err != nil {
+	ledger, err := openLedger(filepath.Join(n.cfg.Dir, "catalog"), n.disk, n.log)
+	if err != nil {
+		return err
+	}
+	if n.witness, err = openWitness(raftDir, n.disk); err != nil {
+		return err
+	}
+	if n.wal, err = openLog(raftDir, n.timing.segment, ledger, n.room, n.log, n.fail); err != nil {
 		return err
 	}
 	defer func() {
@@ -220,7 +228,13 @@ func (n *Node) openStorage(step func(string) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = n.agree(step); err == nil {
+	if err = n.checkLog(); err == nil {
+		err = n.agree(step)
+	}
+	if err == nil {
+		err = n.wal.begin()
+	}
+	if err == nil {
 		n.boot, err = n.countStart(raftDir)
 	}
 	if err == nil {

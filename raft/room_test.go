@@ -120,7 +120,7 @@ func TestStoppingWhileThereIsNoRoom(t *testing.T) {
 func TestLogHasASpareFile(t *testing.T) {
 	dir := t.TempDir()
 	const segment = 64 << 10
-	l, err := openLog(dir, segment, disk.New(), roomy(), quiet(), func(err error) { t.Error(err) })
+	l, err := openLog(dir, segment, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestLogHasASpareFile(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	l, err = openLog(dir, segment, disk.New(), roomy(), quiet(), func(err error) { t.Error(err) })
+	l, err = openLog(dir, segment, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestLogHasASpareFile(t *testing.T) {
 // TestLogWithoutRoom takes no entry when its next file cannot be made, and takes them again later: the library would never.
 func TestLogWithoutRoom(t *testing.T) {
 	dir := t.TempDir()
-	l, err := openLog(dir, 64<<10, disk.New(), roomy(), quiet(), func(err error) { t.Error(err) })
+	l, err := openLog(dir, 64<<10, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,4 +203,14 @@ func TestWaitingForRoomEnds(t *testing.T) {
 // entryOf returns an entry of a size.
 func entryOf(index uint64, size int) *hraft.Log {
 	return &hraft.Log{Index: index, Term: 1, Type: hraft.LogCommand, Data: make([]byte, size)}
+}
+
+// ledgerOf keeps what a log holds in a folder of its own.
+func ledgerOf(t testing.TB) *ledger {
+	t.Helper()
+	l, err := openLedger(t.TempDir(), disk.New(), quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }

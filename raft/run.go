@@ -21,6 +21,10 @@ const maxEntries = 256
 func (n *Node) Run(ctx context.Context) error {
 	n.running.Lock()
 	defer n.running.Unlock()
+	inquiry, err := n.newInquiry()
+	if err != nil {
+		return errors.Join(err, n.Close())
+	}
 	r, trans, notify, err := n.start()
 	if err != nil {
 		return errors.Join(err, n.Close())
@@ -37,6 +41,7 @@ func (n *Node) Run(ctx context.Context) error {
 	var follower, leader sync.WaitGroup
 	follower.Go(func() { n.follow(following, events, notify) })
 	leader.Go(func() { n.lead(ctx, r, trans) })
+	leader.Go(func() { inquiry.run(ctx, r, trans.ballot) })
 	n.gate.open()
 
 	select {
@@ -66,7 +71,7 @@ func (n *Node) Run(ctx context.Context) error {
 // Close closes a node that was opened and will not be run. Run closes what it ran.
 func (n *Node) Close() error {
 	n.layer.Close()
-	return errors.Join(n.snapshots.close(), n.state.close(), n.wal.Close())
+	return errors.Join(n.snapshots.close(), n.state.close(), n.wal.Close(), n.witness.close())
 }
 
 // start starts Raft on what was opened.

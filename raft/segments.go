@@ -6,6 +6,7 @@ import (
 	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/hashicorp/raft-wal/fs"
@@ -43,13 +44,14 @@ type spares struct {
 	dir  string
 	size int64
 	disk disk.Disk
+	held *ledger
 
 	mu    sync.Mutex
 	there bool
 }
 
-func newSpares(dir string, size int, d disk.Disk) *spares {
-	return &spares{FS: fs.New(), dir: dir, size: int64(size), disk: d}
+func newSpares(dir string, size int, d disk.Disk, held *ledger) *spares {
+	return &spares{FS: fs.New(), dir: dir, size: int64(size), disk: d, held: held}
 }
 
 // ready makes the next file, if it is not there. It answers disk.ErrFull when the disk has no room for it.
@@ -77,8 +79,28 @@ func (s *spares) ready() error {
 // drop removes the spare file: its size may have changed.
 func (s *spares) drop() error { return s.disk.RemoveAll(filepath.Join(s.dir, spareName)) }
 
-// Create makes the named file of the spare one.
+// Create makes the named file, and notes that it is there.
 func (s *spares) Create(dir, name string, size uint64) (types.WritableFile, error) {
+	f, err := s.make(dir, name, size)
+	if err == nil {
+		s.held.note(func(h *held) { h.Files = append(h.Files, name) })
+	}
+	return f, err
+}
+
+// Delete notes that the file is to go, and removes it.
+func (s *spares) Delete(dir, name string) error {
+	gone := func(h *held) { h.Files = slices.DeleteFunc(h.Files, func(f string) bool { return f == name }) }
+	if slices.Contains(s.held.now().Files, name) {
+		if err := s.held.change(gone); err != nil {
+			return err
+		}
+	}
+	return s.FS.Delete(dir, name)
+}
+
+// make makes the named file of the spare one.
+func (s *spares) make(dir, name string, size uint64) (types.WritableFile, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.there || int64(size) != s.size {

@@ -5,13 +5,11 @@ import (
 	"testing"
 
 	hraft "github.com/hashicorp/raft"
-
-	"holdfast/internal/disk"
 )
 
 func TestALogWhoseEndWasCutOffOpensAgain(t *testing.T) {
 	dir := t.TempDir()
-	l, err := openLog(dir, 1<<20, disk.New(), roomy(), quiet(), func(err error) { t.Error(err) })
+	l, err := openLog(dir, 1<<20, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +37,7 @@ func TestALogWhoseEndWasCutOffOpensAgain(t *testing.T) {
 		if err := l.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if l, err = openLog(dir, 1<<20, disk.New(), roomy(), quiet(), func(err error) { t.Error(err) }); err != nil {
+		if l, err = openLog(dir, 1<<20, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) }); err != nil {
 			t.Fatalf("open %d: %v", try, err)
 		}
 		for i, term := range want {
@@ -59,7 +57,7 @@ func TestALogWhoseEndWasCutOffOpensAgain(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if l, err = openLog(dir, 1<<20, disk.New(), roomy(), quiet(), func(err error) { t.Error(err) }); err != nil {
+	if l, err = openLog(dir, 1<<20, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) }); err != nil {
 		t.Fatal(err)
 	}
 	if first, err := l.FirstIndex(); err != nil || first != 9 {

@@ -36,6 +36,8 @@ func (n *Node) Serve(ctx context.Context, from catalog.NodeID, request []byte) (
 			return encodeUnable(err), nil
 		}
 		return encodeIndex(index), nil
+	case askSeen:
+		return encodeSeen(n.Votes(from), n.witness.of(from)), nil
 	case askApplied:
 		return encodeIndex(n.state.store().applied.Load()), nil
 	}

@@ -41,6 +41,10 @@ type marker struct {
 	Index  uint64 `json:"index"`
 	Term   uint64 `json:"term"`
 	Synced uint64 `json:"synced"`
+
+	// Whole is the index at which the store came to be without a log: by an install, a founding or a recovery. The log ends at the
+	// state's place or later once that is higher. nil: a store of an earlier version.
+	Whole *uint64 `json:"whole,omitempty"`
 }
 
 // store is one folder of the state: a Badger database whose commit versions are Raft indexes. One goroutine
@@ -255,7 +259,25 @@ func (s *store) mark(index, term uint64) error {
 	if err := s.sync(); err != nil {
 		return err
 	}
-	return s.writeMarker(marker{Index: index, Term: term, Synced: min(synced, index)})
+	return s.writeMarker(marker{Index: index, Term: term, Synced: min(synced, index), Whole: s.whole()})
+}
+
+// whole returns where the store came to be without a log.
+func (s *store) whole() *uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.marker.Whole != nil {
+		return s.marker.Whole
+	}
+	return new(max(s.position.Index, s.marker.Index)) // a store of an earlier version: from here on
+}
+
+// markWhole is mark for a store that has come this far without a log.
+func (s *store) markWhole(index, term uint64) error {
+	s.mu.Lock()
+	s.marker.Whole = new(index)
+	s.mu.Unlock()
+	return s.mark(index, term)
 }
 
 // markerTerm returns the term of the entry at the later one of marker and position.

@@ -17,6 +17,7 @@ const (
 	askPropose   = 1 // commands for the leader
 	askReadIndex = 2 // up to where a linear read must wait
 	askApplied   = 3 // how far the node's state is
+	askSeen      = 4 // how far the asker was seen
 )
 
 // The answers: a byte that says how it went, then the answer proper.

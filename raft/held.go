@@ -1,0 +1,145 @@
+package raft
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"holdfast/internal/disk"
+)
+
+// ErrStateLost reports that a part of the node's log or state is gone or older than the rest. Such a node has forgotten what it
+// agreed to, or for whom it voted: it could undo decisions.
+var ErrStateLost = errors.New("a part of the agreed log or state is lost, or is older than the rest")
+
+// heldName is the file in the state's folder that says what the log's folder must hold.
+const heldName = "log.json"
+
+// held is what is known, outside the log's own folder, of the log. It is a lower bound: the log may be further.
+type held struct {
+	Version  int      `json:"v"`
+	Log      uint64   `json:"log"` // a number by which this log is told from others
+	Term     uint64   `json:"term"`
+	VoteTerm uint64   `json:"voteTerm,omitempty"`
+	Files    []string `json:"files,omitempty"`
+	Last     uint64   `json:"last,omitempty"` // index of the last entry, after a stop in order; 0 while the log is open
+}
+
+// ledger keeps held on disk.
+type ledger struct {
+	path string
+	disk disk.Disk
+	log  *slog.Logger
+
+	mu    sync.Mutex
+	held  held
+	found bool // there was one on disk
+}
+
+func openLedger(dir string, d disk.Disk, log *slog.Logger) (*ledger, error) {
+	l := &ledger{path: filepath.Join(dir, heldName), disk: d, log: log}
+	if err := d.MkdirAll(dir); err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		l.held = held{Version: 1, Log: rand.Uint64()>>1 | 1}
+		return l, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what the log held: %w", err)
+	}
+	if err := json.Unmarshal(text, &l.held); err != nil || l.held.Version < 1 {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, l.path, err)
+	}
+	l.found = true
+	return l, nil
+}
+
+// change changes what is kept and writes it. Without room it stays a lower bound, which is no harm.
+func (l *ledger) change(f func(*held)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next := l.held
+	next.Files = slices.Clone(next.Files)
+	f(&next)
+	text, err := json.Marshal(next)
+	if err != nil {
+		return err
+	}
+	if err := l.disk.WriteFile(l.path, writeBytes(append(text, '\n'))); err != nil {
+		return fmt.Errorf("keep what the log holds: %w", err)
+	}
+	l.held = next
+	return nil
+}
+
+// note is change where a failure does no harm.
+func (l *ledger) note(f func(*held)) {
+	if err := l.change(f); err != nil {
+		l.log.Warn("what the log holds is not kept a second time", "error", err)
+	}
+}
+
+func (l *ledger) now() held {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held
+}
+
+// checkFiles answers ErrStateLost when a file of the log is gone. It is called before the log is opened, which removes files that
+// its metadata does not name, and makes new metadata where there is none.
+func (l *ledger) checkFiles(dir string) error {
+	h := l.now()
+	files := h.Files
+	if h.Term > 0 || len(files) > 0 {
+		files = append([]string{"wal-meta.db"}, files...)
+	}
+	for _, name := range files {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s is not there", ErrStateLost, path)
+		} else if err != nil {
+			return fmt.Errorf("look for the raft log: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkLog answers ErrStateLost when the opened log is behind what it held, or behind the state.
+func (n *Node) checkLog() error {
+	h, st := n.wal.ledger.now(), n.state.store()
+	last, err := n.wal.LastIndex()
+	if err != nil {
+		return fmt.Errorf("open the raft log: %w", err)
+	}
+	term, err := n.wal.number(termKey)
+	if err != nil {
+		return err
+	}
+	voted, err := n.wal.number(voteTermKey)
+	if err != nil {
+		return err
+	}
+	at := max(st.position.Index, st.marker.Index)
+	switch {
+	case term < h.Term:
+		return fmt.Errorf("%w: the log's metadata knows term %d, but the node was in term %d", ErrStateLost, term, h.Term)
+	case voted < h.VoteTerm:
+		return fmt.Errorf("%w: the log's metadata knows the vote of term %d, but the node voted in term %d", ErrStateLost, voted, h.VoteTerm)
+	case term < max(st.position.Term, st.marker.Term):
+		return fmt.Errorf("%w: the log's metadata knows term %d, but the state is of term %d", ErrStateLost, term, max(st.position.Term, st.marker.Term))
+	case last < h.Last:
+		return fmt.Errorf("%w: the raft log ends at index %d, but it ended at %d when the node stopped", ErrStateLost, last, h.Last)
+	case last < at && st.marker.Whole != nil && at > *st.marker.Whole:
+		return fmt.Errorf("%w: the raft log ends at index %d, but the state stands at %d", ErrStateLost, last, at)
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package raft
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// ErrSetBack reports that this node's folder is an older copy of itself: other members have seen it further. It has forgotten
+// what it agreed to since, and could undo decisions.
+var ErrSetBack = errors.New("this node was set back to an older copy of itself")
+
+// Standing is how far a node's log is. It is on stable storage, and only ever grows as long as Log stays the same.
+type Standing struct {
+	Log       uint64 `json:"log"`  // tells this log from others of the same node
+	Boot      uint64 `json:"boot"` // the node's start
+	Term      uint64 `json:"term"`
+	LastTerm  uint64 `json:"lastTerm"`  // of the last entry
+	LastIndex uint64 `json:"lastIndex"` // of the last entry
+}
+
+// behind reports whether a node that stands so was further when it was seen.
+func (s Standing) behind(seen Standing) bool {
+	return s.Log == seen.Log && (s.Term < seen.Term || s.entryBefore(seen))
+}
+
+func (s Standing) entryBefore(o Standing) bool {
+	return s.LastTerm < o.LastTerm || s.LastTerm == o.LastTerm && s.LastIndex < o.LastIndex
+}
+
+// with returns the higher of both. A log that began in a later start takes the place of the one before.
+func (s Standing) with(o Standing) Standing {
+	if s.Log != o.Log {
+		if o.Boot > s.Boot {
+			return o
+		}
+		return s
+	}
+	if s.entryBefore(o) {
+		s.LastTerm, s.LastIndex = o.LastTerm, o.LastIndex
+	}
+	s.Boot, s.Term = max(s.Boot, o.Boot), max(s.Term, o.Term)
+	return s
+}
+
+// Standing returns how far this node's log is.
+func (n *Node) Standing() (Standing, error) {
+	term, err := n.wal.number(termKey)
+	if err != nil {
+		return Standing{}, err
+	}
+	s := Standing{Log: n.wal.ledger.now().Log, Boot: n.boot, Term: term}
+	last, err := n.wal.LastIndex()
+	if err != nil {
+		return Standing{}, fmt.Errorf("read the raft log: %w", err)
+	}
+	var entry hraft.Log
+	if last > 0 && n.wal.GetLog(last, &entry) == nil { // else it was cut off just now
+		s.LastTerm, s.LastIndex = entry.Term, entry.Index
+	}
+	st := n.state.store()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return s.with(Standing{Log: s.Log, LastTerm: st.marker.Term, LastIndex: st.marker.Index}), nil
+}
+
+// witnessEvery is how often what was seen of the others is written, at most, while only their logs grow.
+const witnessEvery = 10 * time.Second
+
+// Witness remembers how far the other members were. So one that is set back to an older copy of itself is found out.
+type Witness struct {
+	path string
+	disk disk.Disk
+
+	mu      sync.Mutex
+	seen    map[catalog.NodeID]Standing
+	written time.Time
+	dirty   bool
+}
+
+func openWitness(dir string, d disk.Disk) (*Witness, error) {
+	w := &Witness{path: filepath.Join(dir, "seen.json"), disk: d, seen: map[catalog.NodeID]Standing{}}
+	text, err := os.ReadFile(w.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return w, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read how far the others were: %w", err)
+	}
+	if err := json.Unmarshal(text, &w.seen); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, w.path, err)
+	}
+	return w, nil
+}
+
+// Saw notes how far a member is.
+func (w *Witness) Saw(id catalog.NodeID, s Standing) error {
+	if s.Log == 0 {
+		return nil // of an earlier version
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.seen[id]
+	after := before.with(s)
+	if after == before {
+		return nil
+	}
+	w.seen[id] = after
+	w.dirty = true
+	if after.Log == before.Log && after.Term == before.Term && time.Since(w.written) < witnessEvery {
+		return nil
+	}
+	return w.write()
+}
+
+func (w *Witness) write() error {
+	text, err := json.Marshal(w.seen)
+	if err != nil {
+		return err
+	}
+	if err := w.disk.WriteFile(w.path, writeBytes(append(text, '\n'))); err != nil {
+		return fmt.Errorf("keep how far the others are: %w", err)
+	}
+	w.written, w.dirty = time.Now(), false
+	return nil
+}
+
+// close writes what is not written yet.
+func (w *Witness) close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.dirty {
+		return nil
+	}
+	return w.write()
+}
+
+// of returns how far the member was.
+func (w *Witness) of(id catalog.NodeID) Standing {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen[id]
+}
+
+// Witness is what this node remembers of the others.
+func (n *Node) Witness() *Witness { return n.witness }
+
+// encodeSeen answers a node that asks how far it was seen: whether it votes, as far as is known here, and the standing.
+func encodeSeen(votes bool, s Standing) []byte {
+	b := []byte{saidYes, 0}
+	if votes {
+		b[1] = 1
+	}
+	for _, v := range []uint64{s.Log, s.Boot, s.Term, s.LastTerm, s.LastIndex} {
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
+func decodeSeen(b []byte) (votes bool, s Standing, err error) {
+	if b, err = cutVerdict(b); err != nil {
+		return false, s, err
+	}
+	if len(b) == 0 {
+		return false, s, fmt.Errorf("%w: empty standing", errWire)
+	}
+	votes, b = b[0] == 1, b[1:]
+	for _, to := range []*uint64{&s.Log, &s.Boot, &s.Term, &s.LastTerm, &s.LastIndex} {
+		if *to, b, err = cutNumber(b, ^uint64(0)); err != nil {
+			return false, s, err
+		}
+	}
+	return votes, s, nil
+}

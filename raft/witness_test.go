@@ -1,0 +1,123 @@
+package raft
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// TestAVoterThatWasSetBackIsFoundOut puts an older copy of a voter's folder in its place, and lets it start beside a member that
+// has seen it further. It must not vote: with the only other one that has an acknowledged decision gone, it would help to undo it.
+func TestAVoterThatWasSetBackIsFoundOut(t *testing.T) {
+	c := newCluster(t)
+	three(t, c)
+	c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})
+	old := c.leader()
+	var back, witness catalog.NodeID
+	for id := range c.nodes {
+		switch {
+		case id == old.cfg.Self:
+		case back == "":
+			back = id
+		default:
+			witness = id
+		}
+	}
+	dir, backup := c.configOf(back).Dir, filepath.Join(t.TempDir(), "backup")
+	c.stop(back)
+	if err := copyTree(dir, backup); err != nil {
+		t.Fatal(err)
+	}
+	again := c.start(back)
+	c.eventually("the voter has caught up", func() bool { return count(t, again.Node, "x") == 1 })
+	c.hub.cut([]catalog.NodeID{witness}, []catalog.NodeID{old.cfg.Self})
+	c.propose(old, addKind, tinyAdd{Key: "x", N: 10}) // acknowledged by these two
+	standing, err := again.Standing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.nodes[witness].Witness().Saw(back, standing); err != nil { // as gossip tells it
+		t.Fatal(err)
+	}
+	c.stop(back)
+	c.kill(old.cfg.Self)
+	if err := errors.Join(os.RemoveAll(dir), copyTree(backup, dir)); err != nil {
+		t.Fatal(err)
+	}
+	again = c.start(back)
+	if err := <-again.done; !errors.Is(err, ErrSetBack) {
+		t.Errorf("the voter that was set back ended with %v", err)
+	}
+	delete(c.nodes, back)
+	c.hub.leave(back)
+	if c.nodes[witness].IsLeader() {
+		t.Error("a leader without the acknowledged decision was elected")
+	}
+}
+
+// TestNobodyVotesUnasked starts one of three voters alone: it can ask nobody, and neither votes nor stands for election. With
+// another it does.
+func TestNobodyVotesUnasked(t *testing.T) {
+	c := newCluster(t)
+	three(t, c)
+	c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})
+	for _, id := range []catalog.NodeID{"a", "b", "c"} {
+		c.stop(id)
+	}
+	c.start("a")
+	c.start("b")
+	c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})
+}
+
+func TestStandings(t *testing.T) {
+	at := Standing{Log: 1, Boot: 5, Term: 3, LastTerm: 2, LastIndex: 10}
+	for name, tt := range map[string]struct {
+		now    Standing
+		behind bool
+	}{
+		"the same":                    {at, false},
+		"further":                     {Standing{Log: 1, Boot: 6, Term: 3, LastTerm: 2, LastIndex: 11}, false},
+		"shorter log of a later term": {Standing{Log: 1, Boot: 6, Term: 3, LastTerm: 3, LastIndex: 9}, false},
+		"older term":                  {Standing{Log: 1, Boot: 6, Term: 2, LastTerm: 2, LastIndex: 10}, true},
+		"fewer entries":               {Standing{Log: 1, Boot: 6, Term: 3, LastTerm: 2, LastIndex: 9}, true},
+		"entry of an older term":      {Standing{Log: 1, Boot: 6, Term: 3, LastTerm: 1, LastIndex: 50}, true},
+		"a new log":                   {Standing{Log: 2, Boot: 6}, false},
+	} {
+		if got := tt.now.behind(at); got != tt.behind {
+			t.Errorf("%s: behind is %v", name, got)
+		}
+	}
+	w, err := openWitness(t.TempDir(), disk.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := Standing{Log: 2, Boot: 6, Term: 3}
+	for _, s := range []Standing{at, {Log: 1, Boot: 5, Term: 3, LastTerm: 2, LastIndex: 9}, fresh, at} {
+		if err := w.Saw("a", s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.of("a"); got != fresh {
+		t.Errorf("of a node with a new log is remembered %+v", got)
+	}
+	if err := w.Saw("b", at); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Saw("b", Standing{Log: 1, Boot: 5, Term: 3, LastTerm: 2, LastIndex: 12}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.close(); err != nil {
+		t.Fatal(err)
+	}
+	if w, err = openWitness(filepath.Dir(w.path), disk.New()); err != nil || w.of("b").LastIndex != 12 || w.of("a") != fresh {
+		t.Errorf("after a restart it remembers %+v %v", w.seen, err)
+	}
+	votes, back, err := decodeSeen(encodeSeen(true, at))
+	if err != nil || !votes || back != at {
+		t.Errorf("%+v %v %v", back, votes, err)
+	}
+}
