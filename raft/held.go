@@ -29,6 +29,7 @@ type held struct {
 	Term     uint64   `json:"term"`
 	VoteTerm uint64   `json:"voteTerm,omitempty"`
 	Files    []string `json:"files,omitempty"`
+	Cut      uint64   `json:"cut,omitempty"`  // up to this index the log was emptied: the state has it all
 	Last     uint64   `json:"last,omitempty"` // index of the last entry, after a stop in order; 0 while the log is open
 }
 
@@ -138,7 +139,7 @@ func (n *Node) checkLog() error {
 		return fmt.Errorf("%w: the log's metadata knows term %d, but the state is of term %d", ErrStateLost, term, max(st.position.Term, st.marker.Term))
 	case last < h.Last:
 		return fmt.Errorf("%w: the raft log ends at index %d, but it ended at %d when the node stopped", ErrStateLost, last, h.Last)
-	case last < at && st.marker.Whole != nil && at > *st.marker.Whole:
+	case last < at && st.marker.Whole != nil && at > max(*st.marker.Whole, h.Cut):
 		return fmt.Errorf("%w: the raft log ends at index %d, but the state stands at %d", ErrStateLost, last, at)
 	}
 	return nil

@@ -109,6 +109,32 @@ func TestNothingIsLostByUpgrading(t *testing.T) {
 	}
 }
 
+// TestAnEmptyLogIsNotALostOne empties the log up to the state's place, as a purge does, and starts the node.
+func TestAnEmptyLogIsNotALostOne(t *testing.T) {
+	c := newCluster(t)
+	a := c.found("a", "north")
+	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
+	c.stop("a")
+	n := c.open("a")
+	first, err := n.wal.FirstIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := n.wal.LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := n.state.store()
+	if err := st.mark(last, st.position.Term); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(n.wal.DeleteRange(first, last), n.Close()); err != nil {
+		t.Fatal(err)
+	}
+	a = c.start("a")
+	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
+}
+
 // TestLedgerIsALowerBound keeps the record from being written: the log goes on, and the next start finds nothing amiss.
 func TestLedgerIsALowerBound(t *testing.T) {
 	dir := t.TempDir()

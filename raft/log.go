@@ -196,9 +196,18 @@ func (s *logStore) DeleteRange(first, last uint64) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	s.recent.clear()
+	begin, err := s.FirstIndex()
+	if err != nil {
+		return err
+	}
 	end, err := s.LastIndex()
 	if err != nil {
 		return err
+	}
+	if first <= begin && last >= end {
+		if err := s.ledger.change(func(h *held) { h.Cut = end }); err != nil {
+			return err
+		}
 	}
 	if end > 0 {
 		s.settle()

@@ -33,6 +33,9 @@ func (n *Node) Purge(ctx context.Context, index uint64) error {
 	if applied := n.state.store().applied.Load(); applied < index {
 		return fmt.Errorf("%w: index %d is not applied here, but %d", ErrNotPurged, index, applied)
 	}
+	if err := n.Room(); err != nil {
+		return err
+	}
 	if n.rewritten.Load() < index {
 		if err := n.rewrite(ctx); err != nil {
 			return fmt.Errorf("write the state anew: %w", err)
@@ -122,7 +125,7 @@ func (n *Node) rewrite(ctx context.Context) error {
 	drop := func(err error) error {
 		return errors.Join(err, next.close(), s.disk.RemoveAll(next.dir))
 	}
-	apply := &fsm{state: s, snapshots: n.snapshots, machine: n.machine, fail: func(error) {}}
+	apply := &fsm{state: s, snapshots: n.snapshots, machine: n.machine, room: n.room, fail: func(error) {}}
 	for behind := uint64(maxEntries); behind >= maxEntries; behind = old.applied.Load() - next.applied.Load() {
 		if err := n.catchUp(ctx, apply, next, old.applied.Load()); err != nil {
 			return drop(err)
