@@ -35,13 +35,17 @@ func (n *Node) listen() (front, error) {
 		return front{}, errors.Join(fmt.Errorf("listen for readers: %w", err), a.Close())
 	}
 	n.cfg.Listen.API, n.cfg.Listen.Access = a.Addr().String(), b.Addr().String()
+	limit := connectionLimit()
+	bounded := func(l net.Listener) net.Listener {
+		return newConnections(l, limit, connectionsOfOne, n.cfg.Secure.trusts)
+	}
 	return front{
 		apiAddr: a.Addr(), accessAddr: b.Addr(),
 		api: func(ctx context.Context) error {
-			return serve(ctx, n.cfg.Secure.listen(a, pair, n.log), n.cfg.Secure.forwarded(api.New(n.backend(), n.log)))
+			return serve(ctx, n.cfg.Secure.listen(bounded(a), pair, n.log), n.cfg.Secure.forwarded(api.New(n.backend(), n.log)), usualPatience())
 		},
 		access: func(ctx context.Context) error {
-			return serve(ctx, n.cfg.Secure.listen(b, pair, n.log), n.cfg.Secure.forwarded(handler))
+			return serve(ctx, n.cfg.Secure.listen(bounded(b), pair, n.log), n.cfg.Secure.forwarded(handler), usualPatience())
 		},
 	}, nil
 }
@@ -50,8 +54,8 @@ func (n *Node) listen() (front, error) {
 const stopLimit = 5 * time.Second
 
 // serve answers HTTP until ctx ends; requests under way then have a few seconds.
-func serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+func serve(ctx context.Context, l net.Listener, h http.Handler, p patience) error {
+	s := &http.Server{Handler: p.patient(h), ReadHeaderTimeout: p.head, IdleTimeout: p.idle, MaxHeaderBytes: 64 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Serve(l) }()

@@ -129,7 +129,7 @@ func served(t *testing.T, s Secure, from string, h http.Handler) (address string
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	outer := s.listen(abroad{l, from}, pair, slogOf(t))
-	go func() { done <- serve(ctx, outer, s.forwarded(h)) }()
+	go func() { done <- serve(ctx, outer, s.forwarded(h), usualPatience()) }()
 	t.Cleanup(func() { cancel(); <-done })
 	return l.Addr().String()
 }

@@ -303,7 +303,8 @@ func TestObsoleteLogIsRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	txn.Discard()
-	if err := n.Close(); err != nil {
+	installed := marker{Index: at.Index + 50, Term: at.Term + 1, Synced: at.Index + 50, Whole: new(at.Index + 50)}
+	if err := errors.Join(n.wal.SetUint64([]byte(termKey), at.Term+1), st.writeMarker(installed), n.Close()); err != nil {
 		t.Fatal(err)
 	}
 	n = c.open("a")
