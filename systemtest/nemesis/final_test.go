@@ -27,33 +27,38 @@ import (
 const (
 	settleTime = 100 * time.Second
 	auditTime  = 60 * time.Second
+	sweepTime  = 60 * time.Second // for what is left over to go
 	sameTime   = 20 * time.Second
 )
 
 // final waits until the cluster is at rest, has it audited, and looks at everything.
 func (h *trial) final(ctx context.Context) Final {
 	var f Final
-	unsettled := errors.Join(systemtest.Eventually(ctx, settleTime, func() error { return h.settled(ctx) }), h.audit(ctx))
-	if unsettled == nil {
-		unsettled = systemtest.Eventually(ctx, settleTime, func() error { return h.settled(ctx) })
-	}
-	if unsettled == nil {
-		unsettled = systemtest.Eventually(ctx, settleTime, func() error { return h.swept() })
-	}
-	if unsettled != nil {
-		f.Unsettled = unsettled.Error()
+	for _, step := range []func() error{
+		func() error { return systemtest.Eventually(ctx, settleTime, func() error { return h.settled(ctx) }) },
+		func() error { return h.audit(ctx) },
+		func() error { return systemtest.Eventually(ctx, settleTime, func() error { return h.settled(ctx) }) },
+	} {
+		if err := step(); err != nil {
+			f.Unsettled = err.Error()
+			break
+		}
 	}
 	for _, node := range Nodes() {
 		h.died(node)
 	}
-	f.Views = h.views(ctx)
-	h.finalReads(ctx, &f)
-	f.Disks = map[string]Disk{}
-	for _, node := range Nodes() {
-		if !strings.HasPrefix(node, "third") {
-			f.Disks[node] = h.disk(ctx, node)
-		}
+	limit := sweepTime
+	if f.Unsettled != "" {
+		limit = time.Second // it had its time
 	}
+	_ = systemtest.Eventually(ctx, limit, func() error {
+		f.Views, f.Disks = h.views(ctx), h.disks(ctx)
+		if bad := disksDiffer(f); len(bad) > 0 {
+			return errors.New(bad[0].String())
+		}
+		return nil
+	})
+	h.finalReads(ctx, &f)
 	for _, node := range Nodes() {
 		if h.c.PID(node) != 0 {
 			h.ended(node, "stopped", h.c.Halt(node, 30*time.Second))
@@ -61,6 +66,15 @@ func (h *trial) final(ctx context.Context) Final {
 	}
 	f.Ends, f.Logs = h.ends, h.logs()
 	return f
+}
+
+// disks reads the folders for files of all nodes.
+func (h *trial) disks(ctx context.Context) map[string]Disk {
+	all := map[string]Disk{}
+	for _, node := range Nodes() {
+		all[node] = h.disk(ctx, node)
+	}
+	return all
 }
 
 // logs returns what the nodes wrote.
@@ -150,16 +164,7 @@ func (h *trial) audit(ctx context.Context) error {
 	})
 }
 
-// swept reports files that are left where they only pass through.
-func (h *trial) swept() (err error) {
-	for _, node := range Nodes() {
-		if left := h.leftover(node); len(left) > 0 {
-			err = errors.Join(err, fmt.Errorf("left on %s: %s", node, strings.Join(left, ", ")))
-		}
-	}
-	return err
-}
-
+// leftover lists files that are where they only pass through.
 func (h *trial) leftover(node string) (left []string) {
 	for _, room := range []string{"incoming", "outbox"} {
 		_ = filepath.WalkDir(filepath.Join(h.c.Dir, node, room), func(path string, d fs.DirEntry, err error) error {

@@ -191,12 +191,7 @@ func (c *client) administer(ctx context.Context) {
 		a, _ := c.call(ctx, o.Node, "PATCH", "/nodes/"+target, api.NodeChange{Weight: &weight}, nil)
 		c.record(o, a)
 	case 2:
-		c.made++
-		o := c.begin(Collect, fmt.Sprintf("collection s%d-%d", c.id, c.random.IntN(5)))
-		o.Value = 1
-		_, name, _ := strings.Cut(o.Subject, " ")
-		a, _ := c.call(ctx, o.Node, "POST", "/collections", api.CollectionRequest{Name: catalog.CollectionName(name)}, nil)
-		c.record(o, a)
+		c.collection(ctx)
 	case 3:
 		c.token(ctx)
 	default:
@@ -208,6 +203,20 @@ func (c *client) administer(ctx context.Context) {
 			c.record(o, a)
 		}
 	}
+}
+
+// collection adds a collection or removes one.
+func (c *client) collection(ctx context.Context) {
+	o := c.begin(Collect, fmt.Sprintf("collection s%d-%d", c.id, c.random.IntN(3)))
+	_, name, _ := strings.Cut(o.Subject, " ")
+	var a answer
+	if o.Value = 1; c.random.IntN(2) == 0 {
+		o.Value = -1
+		a, _ = c.call(ctx, o.Node, "POST", "/collections/"+name+"/remove", api.ReasonRequest{Reason: "nemesis"}, nil)
+	} else {
+		a, _ = c.call(ctx, o.Node, "POST", "/collections", api.CollectionRequest{Name: catalog.CollectionName(name)}, nil)
+	}
+	c.record(o, a)
 }
 
 // token creates an access token and revokes it.
