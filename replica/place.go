@@ -23,6 +23,9 @@ func (s *Store) place(h Held, path string) error {
 	if isFile(target) && !s.isLoose(h.Name) {
 		return fmt.Errorf("place %s: %w", h.Name, ErrExists)
 	}
+	if err := s.clear(sh, h.Name); err != nil {
+		return fmt.Errorf("place %s: %w", h.Name, err)
+	}
 	s.setLoose(h.Name, true)
 	if err := s.disk.Rename(path, target); err != nil {
 		if !isFile(target) {
@@ -39,6 +42,9 @@ func (s *Store) placeLink(h Held, path string) error {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	target := sh.path(h.Name)
+	if err := s.clear(sh, h.Name); err != nil {
+		return fmt.Errorf("place %s: %w", h.Name, err)
+	}
 	s.setLoose(h.Name, true)
 	if err := s.disk.Link(path, target); err != nil {
 		if !isFile(target) {
@@ -47,6 +53,24 @@ func (s *Store) placeLink(h Held, path string) error {
 		return fmt.Errorf("place %s: %w", h.Name, err)
 	}
 	return s.vouch(sh, h)
+}
+
+// clear sets aside what has the file's name in the shard's folder without being a file, such as a link or a folder: the
+// file could not be placed for as long as it is there. The caller holds the shard.
+func (s *Store) clear(sh *shard, name catalog.FileName) error {
+	path := sh.path(name)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || isFile(path) {
+		return nil
+	}
+	to := s.aside(sh.root.quarantine, name)
+	if err := s.writeReason(to, "it had the name of a file and was none"); err != nil {
+		return err
+	}
+	if err := s.disk.Rename(path, to); err != nil {
+		return errors.Join(err, s.disk.Remove(to+reasonSuffix))
+	}
+	s.log.Warn("something that is no file was set aside", "file", name, "path", to)
+	return nil
 }
 
 // vouch adds the manifest's line of a file in place, replacing a line left from earlier. The caller holds

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -416,6 +417,17 @@ func (r *Replica) names(shard catalog.Shard) ([]catalog.FileName, error) {
 		if name.Shard() == shard {
 			all = append(all, name)
 		}
+	}
+	if r.sums == nil {
+		listed, err := r.store.contents(shard)
+		if err != nil {
+			return nil, err
+		}
+		for name := range listed.lines { // of files that are missing or cannot be read, too
+			all = append(all, name)
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
 	}
 	var known []catalog.FileName
 	for _, name := range all {
