@@ -75,7 +75,7 @@ func (x *Index) read(ctx context.Context, id uint32, name string, open func() (i
 	}
 	defer in.Close()
 	source := &source{in: in, ctx: ctx, index: x.ctx}
-	file := &File{Name: name}
+	file := &File{Name: name, rules: captureRules}
 	note := func(err error) {
 		if file.Damage == "" {
 			file.Damage = damage(err)

@@ -15,10 +15,13 @@ import (
 	"holdfast/warc"
 )
 
+// captureRules is raised when Captures takes other records for captures than
+// before; files that were indexed by earlier rules are outdated.
+const captureRules = 1
+
 // Captures yields the captures of a WARC or ARC file in the order of its
-// records, as the index and every CDX file of ours has them: response,
-// revisit, resource, and metadata that is a document rather than fields about
-// another record. A record whose URL has no key, or whose date cannot be read,
+// records, as the index and every CDX file of ours has them: those of which
+// warc.Record.IsCapture says so. A record whose URL has no key, or whose date cannot be read,
 // is passed over. What is wrong with the file's bytes comes as an *warc.Error
 // between the captures; the captures that can be read go on after it. A capture
 // whose block is whole counts as read, whatever follows the block.
@@ -53,7 +56,7 @@ func Captures(r *warc.Reader, file string) iter.Seq2[cdx.Capture, error] {
 
 // describe reads what header and HTTP head say; false if the record is no capture.
 func describe(rec *warc.Record) (cdx.Capture, bool) {
-	if !isCapture(rec) {
+	if !rec.IsCapture() {
 		return cdx.Capture{}, false
 	}
 	date, err := rec.Date()
@@ -89,16 +92,6 @@ func describe(rec *warc.Record) (cdx.Capture, bool) {
 	c.Digest = tidyDigest(rec.Header.Get("WARC-Payload-Digest"))
 	c.Offset = rec.Offset
 	return c, true
-}
-
-func isCapture(rec *warc.Record) bool {
-	switch rec.Type {
-	case warc.TypeResponse, warc.TypeRevisit:
-		return true
-	case warc.TypeResource, warc.TypeMetadata:
-		return mime(rec.ContentType()) != "application/warc-fields"
-	}
-	return false
 }
 
 // finish passes over the block and fills in where the record lies, and the

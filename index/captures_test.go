@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,73 @@ dns:example.com 20260101000003 dns:example.com text/dns - `
 	}
 	if refers != (cdx.Refers{URL: "http://example.com/A", Timestamp: "20260101000000"}) {
 		t.Errorf("the revisit refers to %+v", refers)
+	}
+}
+
+// TestMetadataIsNoCapture has records about a page under the page's URL, and documents under URLs of their own.
+func TestMetadataIsNoCapture(t *testing.T) {
+	var a archive
+	a.page("2026-01-01T00:00:00Z", "http://example.com/", "body")
+	a.record("metadata", "2026-01-01T00:00:00Z", "http://example.com/", "Content-Type: application/json", `{"about": "the page"}`)
+	a.record("metadata", "2026-01-02T00:00:00Z", "HTTPS://example.com/", "Content-Type: text/html", "<p>about the page")
+	a.record("metadata", "2026-01-02T00:00:00Z", "<http://example.com/>", "", "")
+	a.record("resource", "2026-01-03T00:00:00Z", "http://example.com/", "Content-Type: Application/WARC-Fields ;charset=utf-8", "about: x\r\n")
+	a.record("conversion", "2026-01-04T00:00:00Z", "http://example.com/", "Content-Type: text/plain", "body")
+	a.record("request", "2026-01-05T00:00:00Z", "http://example.com/", "Content-Type: application/http;msgtype=request", "GET / HTTP/1.1\r\n\r\n")
+	a.record("resource", "2026-01-06T00:00:00Z", "http://example.com/", "Content-Type: text/html", "put here by a tool")
+	a.record("metadata", "2026-01-07T00:00:00Z", "urn:pageinfo:http://example.com/", "Content-Type: application/json", "{}")
+	r, err := warc.NewReader(bytes.NewReader(a.Bytes()), "x.warc.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for c, err := range Captures(r, "x.warc.gz") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, c.Timestamp[:8]+" "+c.URL)
+	}
+	want := []string{"20260101 http://example.com/", "20260106 http://example.com/", "20260107 urn:pageinfo:http://example.com/"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestEntriesOfEarlierRulesAreOutdated reads a file's entry as earlier versions wrote it, and as it is written now.
+func TestEntriesOfEarlierRulesAreOutdated(t *testing.T) {
+	now := File{Captures: 300, Damage: "cut", rules: captureRules}
+	for _, tt := range []struct {
+		entry    []byte
+		outdated bool
+	}{{append([]byte{0, 0, 0, 7, 0xac, 0x02}, "cut"...), true}, {appendFile(nil, 7, now), false}} {
+		var f File
+		if id, err := f.decode(tt.entry); err != nil || id != 7 || f.Captures != 300 || f.Damage != "cut" || f.Outdated() != tt.outdated {
+			t.Errorf("%x: %d %+v %v", tt.entry, id, f, err)
+		}
+	}
+}
+
+// TestCapturesWithNamesInAnyCase reads records whose version, field names and type are in other case.
+func TestCapturesWithNamesInAnyCase(t *testing.T) {
+	text := "WARC/1.0\r\nWARC-Type: response\r\nWARC-Date: 2020-01-01T00:00:00Z\r\nWARC-Target-URI: http://example.org/\r\n" +
+		"WARC-Record-ID: <urn:uuid:00000000-0000-4000-8000-000000000001>\r\nContent-Type: application/http; msgtype=response\r\n" +
+		"Content-Length: 38\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n\r\n\r\n"
+	head, block, _ := strings.Cut(text, "\r\n\r\n")
+	for _, head := range []string{head, strings.ToLower(head), strings.Replace(strings.ToUpper(head), "TARGET-URI: HTTP", "TARGET-URI: http", 1)} {
+		file := strings.Repeat(head+"\r\n\r\n"+block, 3)
+		r, err := warc.NewReader(strings.NewReader(file), "x.warc")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for c, err := range Captures(r, "x.warc") {
+			if n++; err != nil || c.Status != 200 || c.Timestamp != "20200101000000" {
+				t.Errorf("%.20q: %+v, %v", head, c, err)
+			}
+		}
+		if n != 3 {
+			t.Errorf("%.20q: %d captures, want 3", head, n)
+		}
 	}
 }
 

@@ -39,8 +39,12 @@ func fileKey(name string) []byte { return append([]byte{prefixFile}, name...) }
 func appendFile(b []byte, id uint32, f File) []byte {
 	b = binary.BigEndian.AppendUint32(b, id)
 	b = binary.AppendUvarint(b, uint64(f.Captures))
+	b = append(b, rulesMark, f.rules)
 	return append(b, f.Damage...)
 }
+
+// rulesMark stands before the rules that a file was indexed by. Entries without it are of before there were any.
+const rulesMark = 0x01
 
 func (f *File) decode(v []byte) (id uint32, err error) {
 	if len(v) < 5 {
@@ -50,7 +54,11 @@ func (f *File) decode(v []byte) (id uint32, err error) {
 	if size <= 0 {
 		return 0, errDamagedEntry
 	}
-	f.Captures, f.Damage = int64(n), string(v[4+size:])
+	rest := v[4+size:]
+	if len(rest) >= 2 && rest[0] == rulesMark {
+		f.rules, rest = rest[1], rest[2:]
+	}
+	f.Captures, f.Damage = int64(n), string(rest)
 	return binary.BigEndian.Uint32(v), nil
 }
 

@@ -16,7 +16,12 @@ type File struct {
 	Name     string
 	Captures int64
 	Damage   string // what was wrong with its bytes, "" if nothing
+
+	rules byte // captureRules when it was read
 }
+
+// Outdated reports whether the file was indexed by earlier rules, so that Renew may bring other captures.
+func (f File) Outdated() bool { return f.rules != captureRules }
 
 // files keeps which files the index holds and what their numbers mean.
 type files struct {

@@ -197,7 +197,7 @@ func (l *loader) writeCaptures(out *flow, captures iter.Seq2[cdx.Capture, error]
 func (l *loader) number(name string) uint32 {
 	id, ok := l.ids[name]
 	if !ok {
-		l.files = append(l.files, File{Name: name})
+		l.files = append(l.files, File{Name: name, rules: captureRules})
 		id = uint32(len(l.files))
 		l.ids[strings.Clone(name)] = id
 	}

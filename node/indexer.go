@@ -149,6 +149,9 @@ func (x *indexer) scan(ctx context.Context) error {
 		}
 		x.mu.Lock()
 		x.noteDamage(f)
+		if f.Outdated() {
+			x.again(catalog.FileName(f.Name))
+		}
 		x.mu.Unlock()
 	}
 	for _, shard := range x.store.Shards() {
@@ -237,15 +240,20 @@ func (x *indexer) rebuild() error {
 		}
 		for _, h := range held {
 			x.mu.Lock()
-			if !x.pending[h.Name] {
-				x.pending[h.Name], x.anew[h.Name] = true, true
-				x.queue = append(x.queue, h.Name)
-			}
+			x.again(h.Name)
 			x.mu.Unlock()
 			x.poke()
 		}
 	}
 	return nil
+}
+
+// again queues a file that is indexed already. The caller holds the lock.
+func (x *indexer) again(name catalog.FileName) {
+	if !x.pending[name] {
+		x.pending[name], x.anew[name] = true, true
+		x.queue = append(x.queue, name)
+	}
 }
 
 // status returns how many files wait, those that could not be indexed whole, and whether files are read anew.

@@ -14,6 +14,8 @@ import (
 	"github.com/klauspost/compress/flate"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"holdfast/warc"
 )
 
 // errTooLarge reports a page that unpacks to more than it may.
@@ -127,7 +129,7 @@ func decode(r io.Reader, encodings []string, limit int64) (out io.Reader, closer
 		case "zstd":
 			if r = in; len(head) == 4 && bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}) {
 				var z *zstd.Decoder
-				z, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(128<<20), zstd.WithDecoderMaxWindow(32<<20))
+				z, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(warc.MaxWindow))
 				if err == nil {
 					r, closer = z, z.Close
 				}

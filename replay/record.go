@@ -140,19 +140,11 @@ func findRecord(in io.Reader, c cdx.Capture) (*warc.Record, error) {
 		if err != nil || cdx.Timestamp(date) != c.Timestamp {
 			continue
 		}
-		if key, err := cdx.Key(rec.TargetURI()); err == nil && key == c.Key && isContent(rec.Type) {
+		if key, err := cdx.Key(rec.TargetURI()); err == nil && key == c.Key && (rec.IsCapture() || rec.Type == warc.TypeConversion) {
 			return rec, nil
 		}
 	}
 	return nil, errNoRecord
-}
-
-func isContent(kind string) bool {
-	switch kind {
-	case warc.TypeResponse, warc.TypeRevisit, warc.TypeResource, warc.TypeMetadata, warc.TypeConversion:
-		return true
-	}
-	return false
 }
 
 func newDocument(c cdx.Capture, rec *whole) (*document, error) {

@@ -10,15 +10,23 @@ import (
 	"time"
 )
 
-// arcLine is the header of an ARC record.
+// arcLine is the header of an ARC record. What the line has a dash for is empty.
 type arcLine struct {
 	url, ip, mime string
 	date          time.Time
 	size          int64
+	fields        int // how many fields the line has, spaces within URL and content type counted as between fields
 }
+
+// The numbers of fields in a line of ARC version 1 and 2.
+const (
+	arcFields  = 5
+	arc2Fields = 10
+)
 
 // parseARCLine reads "URL IP-address Archive-date Content-type Archive-length". The URL may
 // hold spaces, as may the content type; the fields of ARC version 2 in between are passed over.
+// A dash stands for an address, a date (in a line without further spaces) or a type that is not known.
 func parseARCLine(line []byte) (arcLine, error) {
 	if len(line) > MaxLine {
 		return arcLine{}, ErrLimit
@@ -26,15 +34,19 @@ func parseARCLine(line []byte) (arcLine, error) {
 	fields := strings.Split(strings.TrimRight(string(line), "\r\n"), " ")
 	n := len(fields)
 	for i := n - 4; i >= 1; i-- {
-		if len(fields[i+1]) < 14 || !digits(fields[i+1]) {
+		undated := fields[i+1] == "-" && i == 1 && (n == arcFields || n == arc2Fields)
+		if !undated && (len(fields[i+1]) < 14 || !digits(fields[i+1])) {
 			continue
 		}
-		if _, err := netip.ParseAddr(fields[i]); err != nil {
+		if _, err := netip.ParseAddr(fields[i]); err != nil && fields[i] != "-" {
 			continue
 		}
-		date, err := ParseDate(fields[i+1])
-		if err != nil {
-			return arcLine{}, err
+		var date time.Time
+		var err error
+		if !undated {
+			if date, err = ParseDate(fields[i+1]); err != nil {
+				return arcLine{}, err
+			}
 		}
 		size, err := strconv.ParseInt(fields[n-1], 10, 64)
 		if err != nil || !digits(fields[n-1]) {
@@ -48,7 +60,8 @@ func parseARCLine(line []byte) (arcLine, error) {
 		if n-1-(i+2) == 6 { // version 2: type, status, checksum, location, offset, file name
 			mime = fields[i+2]
 		}
-		return arcLine{url: url, ip: fields[i], mime: mime, date: date, size: size}, nil
+		known := func(s string) string { return strings.TrimPrefix(s, "-") } // none of these begins with a dash
+		return arcLine{url: url, ip: known(fields[i]), mime: known(mime), date: date, size: size, fields: n}, nil
 	}
 	return arcLine{}, fmt.Errorf("no ARC record but %.80q: %w", line, ErrHeader)
 }
@@ -79,11 +92,15 @@ func (r *Reader) readARCHeader(rec *Record) error {
 	rec.Header = Header{
 		{"WARC-Type", rec.Type},
 		{"WARC-Target-URI", a.url},
-		{"WARC-Date", a.date.Format("2006-01-02T15:04:05Z")},
-		{"WARC-IP-Address", a.ip},
 		{"Content-Type", contentType},
 		{"Content-Length", strconv.FormatInt(a.size, 10)},
 		{"WARC-Identified-Payload-Type", a.mime},
+	}
+	if a.ip != "" {
+		rec.Header.Add("WARC-IP-Address", a.ip)
+	}
+	if !a.date.IsZero() {
+		rec.Header.Add("WARC-Date", a.date.Format("2006-01-02T15:04:05Z"))
 	}
 	return nil
 }
@@ -96,8 +113,14 @@ func (r *Reader) httpAhead(size int64) bool {
 
 // finishARC reads the line end after a block, and the end of the member.
 func (r *Reader) finishARC(rec *Record) error {
-	for {
+	for ends := 0; ; {
 		b, err := r.text.Peek(1)
+		if ends == 0 && len(b) > 0 && b[0] != '\r' && b[0] != '\n' {
+			r.tell("record-trailer", fmt.Sprintf("expected a line end, found %q", b))
+		}
+		if len(b) > 0 && b[0] == '\n' {
+			ends++
+		}
 		switch {
 		case len(b) == 0 && r.pack != nil:
 			return r.endOfMember(rec, err)

@@ -65,11 +65,12 @@ type checker struct {
 	refs     []string
 	payloads map[string][]string // digest → "URI date" of records with that payload
 	told     bool                // the reader told already why it cannot read on
+	arc      *arcCheck           // of an ARC file
 }
 
-// Check validates the WARC file at path and reports findings in order. The error is an
-// *Error when the file is no WARC file at all (an ARC file, say) and otherwise that of
-// reading it; damage within the file is a finding.
+// Check validates the WARC or ARC file at path and reports findings in order. The error is an
+// *Error when the file is neither, and otherwise that of reading it; damage within the file
+// is a finding.
 func Check(path string, report func(Finding)) (Summary, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -92,7 +93,7 @@ func CheckReader(in io.Reader, name string, report func(Finding)) (Summary, erro
 		return c.sum, nil
 	}
 	if r.arc {
-		return c.sum, &Error{File: name, Err: fmt.Errorf("an ARC file: %w", errors.ErrUnsupported)}
+		c.arc = &arcCheck{}
 	}
 	r.say = c.tolerated
 	for {
@@ -159,6 +160,11 @@ func (c *checker) tolerated(code, message string) {
 	case "version-line-case":
 		c.warn(code, message)
 		return
+	case "extra-blank-lines":
+		if c.arc != nil { // common, and harmless
+			c.warn(code, message)
+			return
+		}
 	case "bad-version-line", "truncated-header", "missing-content-length", "content-length-value", "resync":
 		c.told = true
 	}
@@ -189,6 +195,9 @@ func (c *checker) damaged(err error) {
 // record checks one record to its end.
 func (c *checker) record(rec *Record) error {
 	c.sum.Versions[rec.Version]++
+	if c.arc != nil {
+		return c.arcRecord(rec)
+	}
 	c.mandatory(rec)
 	c.repeated(rec)
 	c.identity(rec)

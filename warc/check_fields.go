@@ -17,9 +17,8 @@ func (c *checker) mandatory(rec *Record) {
 			c.breach("missing-"+strings.ToLower(name), "")
 		}
 	}
-	if lower := strings.ToLower(rec.Type); lower != rec.Type && knownType(lower) {
-		c.warn("type-case", short(rec.Type))
-		rec.Type = lower
+	if own := rec.Header.Get("WARC-Type"); own != rec.Type {
+		c.warn("type-case", short(own))
 	}
 	if !knownType(rec.Type) {
 		c.warn("unknown-type", short(rec.Type))

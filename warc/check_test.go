@@ -2,6 +2,7 @@ package warc_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -88,11 +89,67 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckRefusesOtherFiles(t *testing.T) {
-	for file, want := range map[string]error{"hello": warc.ErrNotArchive, arcFile(""): errors.ErrUnsupported} {
-		var where *warc.Error
-		if _, err := warc.CheckReader(strings.NewReader(file), "f", func(warc.Finding) {}); !errors.Is(err, want) || !errors.As(err, &where) {
-			t.Errorf("error is %v, want %v", err, want)
-		}
+	var where *warc.Error
+	_, err := warc.CheckReader(strings.NewReader("hello"), "f", func(warc.Finding) {})
+	if !errors.Is(err, warc.ErrNotArchive) || !errors.As(err, &where) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// TestCheckARC checks ARC files, good and with one fault each.
+func TestCheckARC(t *testing.T) {
+	const (
+		fields1 = "URL IP-address Archive-date Content-type Archive-length\n"
+		fields2 = "URL IP-address Archive-date Content-type Result-code Checksum Location Offset Filename Archive-length\n"
+		page    = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>hello"
+	)
+	file := func(version string, records ...string) string {
+		text := fmt.Sprintf("filedesc://x.arc 0.0.0.0 20140216050221 text/plain %d\n%s", len(version), version)
+		return text + "\n" + strings.Join(records, "")
+	}
+	one := func(line, block string) string { return fmt.Sprintf("%s %d\n%s\n", line, len(block), block) }
+	v1, v2 := "1 0 InternetArchive\n"+fields1, "2 0 InternetArchive\n"+fields2
+	good := one("http://a.example/ 192.0.2.1 20140216050222 text/html", page)
+	for _, tt := range []struct{ name, file, want string }{
+		{"good", file(v1, good, one("dns:a.example 192.0.2.1 20140216050223 text/dns", "A 1")), ""},
+		{"good, version 2", file(v2, one("http://a.example/ 2001:db8::1 20140216050222 text/html 200 - - 99 x.arc", page)), ""},
+		{"no address", file(v1, one("http://a.example/ - 20140216050222 text/html", page)), "warning arc-no-address"},
+		{"all dashes", file(v2, one("http://a.example/ - - - - - - - x.arc", page)), "error arc-no-date"},
+		{"dashed date", file(v1, one("http://a.example/ 192.0.2.1 - text/html", page)), "error arc-no-date"},
+		{"long date", file(v1, one("http://a.example/ 192.0.2.1 20140216050222123 text/html", page)), "warning arc-date-length"},
+		{"space in URL", file(v1, one("http://a.example/a b 192.0.2.1 20140216050222 text/html", page)), "error arc-url-syntax"},
+		{"space in type", file(v1, one("http://a.example/ 192.0.2.1 20140216050222 text/html; x", page)), "error arc-line-fields"},
+		{"other version's line", file(v2, good), "error arc-line-fields"},
+		{"no version block", good, "warning arc-no-version-block"},
+		{"odd version block", file("3 0 x\n"+fields1, good), "error arc-version-block"},
+		{"other fields", file("1 0 x\n"+fields2, good), "error arc-version-block"},
+		{"second version block", file(v1, good, file(v1)), "warning arc-version-block-again"},
+		{"no HTTP", file(v1, one("http://a.example/ 192.0.2.1 20140216050222 text/html", "<p>hello")), "warning arc-not-http"},
+		{"no line end", file(v1, strings.TrimSuffix(good, "\n")+good), "error record-trailer"},
+		{"wrong length", file(v1, strings.Replace(good, fmt.Sprint(len(page)), fmt.Sprint(len(page)-3), 1)), "error record-trailer"},
+		{"cut short", strings.TrimSuffix(file(v1, good), "hello\n"), "error truncated-block"},
+		{"no length", file(v1, good, "http://a.example/ 192.0.2.1 20140216050222 text/html x\n\n"), "error unreadable"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, packed := range []bool{false, true} {
+				content := tt.file
+				if packed {
+					content = member(content)
+				}
+				var got []string
+				s, err := warc.CheckReader(strings.NewReader(content), "f.arc", func(f warc.Finding) {
+					if f.Code != "member-not-per-record" && f.Code != "members!=records" {
+						got = append(got, f.Severity.String()+" "+f.Code)
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.want == "" && len(got) > 0 || tt.want != "" && !slices.Contains(got, tt.want) || len(got) > 3 || s.Records == 0 {
+					t.Errorf("packed %t: findings %q, want %q; %d records", packed, got, tt.want, s.Records)
+				}
+			}
+		})
 	}
 }
 

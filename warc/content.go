@@ -132,7 +132,7 @@ func decoder(name string, body io.ReadCloser) (io.ReadCloser, error) {
 		if len(head) == 0 {
 			return plain, nil
 		}
-		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(MaxWindow))
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func (r *Reader) readHeader(rec *Record) error {
 		r.checkVersionLine(rec.head[:n], version)
 	}
 	rec.Header = parseFields(rec.head[n:], r.say)
-	rec.Type = rec.Header.Get("WARC-Type")
+	rec.Type = recordType(rec.Header.Get("WARC-Type"))
 	if rec.Size, err = contentLength(rec.Header); err != nil {
 		if v := rec.Header.Get("Content-Length"); v == "" {
 			r.tell("missing-content-length", "")
@@ -48,6 +48,16 @@ func (r *Reader) readHeader(rec *Record) error {
 		}
 	}
 	return err
+}
+
+// recordType returns the type as the standard writes it: some tools use other case.
+func recordType(s string) string {
+	for _, t := range []string{TypeResponse, TypeRequest, TypeRevisit, TypeMetadata, TypeResource, TypeWarcinfo, TypeConversion, TypeContinuation} {
+		if len(t) == len(s) && strings.EqualFold(t, s) {
+			return t
+		}
+	}
+	return s
 }
 
 // checkVersionLine tells what is odd in a version line that can be read.

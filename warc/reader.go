@@ -261,7 +261,7 @@ func (r *Reader) search() error {
 func (r *Reader) recordAhead() bool {
 	if !r.arc {
 		b, _ := r.text.Peek(5)
-		return string(b) == "WARC/"
+		return bytes.EqualFold(b, []byte("WARC/"))
 	}
 	line, ok := r.lineAhead()
 	if !ok {

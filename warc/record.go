@@ -59,6 +59,39 @@ func (r *Record) IsHTTP() bool {
 	return len(ct) >= len(httpMessage) && strings.EqualFold(ct[:len(httpMessage)], httpMessage)
 }
 
+// IsCapture reports whether the record holds what its URL stood for: a response, a revisit, a resource; or a metadata
+// record that is a document under a URL of its own, such as urn:screenshot:…. Metadata under the URL of a page is about
+// the page, and so are warc-fields.
+func (r *Record) IsCapture() bool {
+	switch r.Type {
+	case TypeResponse, TypeRevisit:
+		return true
+	case TypeResource:
+		return !r.isFields()
+	case TypeMetadata:
+		return !r.isFields() && !isWebURL(r.TargetURI())
+	}
+	return false
+}
+
+func (r *Record) isFields() bool {
+	kind, _, _ := strings.Cut(r.ContentType(), ";")
+	return strings.EqualFold(strings.TrimSpace(kind), fieldsType)
+}
+
+// isWebURL reports whether a URI names what a server answers for.
+func isWebURL(uri string) bool {
+	scheme, _, ok := strings.Cut(uri, ":")
+	if !ok {
+		return false
+	}
+	switch strings.ToLower(scheme) {
+	case "http", "https", "ftp", "ftps", "ws", "wss", "gopher", "gemini":
+		return true
+	}
+	return false
+}
+
 // Position passes over the rest of the block and returns where the record lies.
 // Length is 0 where records share a gzip member.
 func (r *Record) Position() (Position, error) {

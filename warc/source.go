@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 )
 
 // source is the file as stored, with a count of the bytes taken from it.
@@ -88,6 +89,9 @@ func (g *gzipMembers) Read(p []byte) (int, error) {
 func unpackError(kind string, err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("%s data ends early: %w", kind, ErrTruncated)
+	}
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) {
+		return fmt.Errorf("%w: window larger than %d MiB: %w", ErrCompressed, MaxWindow>>20, err)
 	}
 	return fmt.Errorf("%w: %w", ErrCompressed, err)
 }

@@ -212,6 +212,7 @@ func formatDateFor(version string, t time.Time) string {
 // ParseDate reads a WARC-Date of any precision that WARC 1.0 and 1.1 allow, and the
 // 14 to 17 digits of ARC.
 func ParseDate(s string) (time.Time, error) {
+	s = strings.ToUpper(s)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z", "2006-01-02", "2006-01", "2006"} {
 		if t, err := time.Parse(layout, s); err == nil {
 			return t.UTC(), nil

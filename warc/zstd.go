@@ -14,8 +14,11 @@ const (
 	skippableMagic = 0x184d2a50 // the low four bits are free
 	dictionaryPart = 0x184d2a5d // of a .warc.zst file: the dictionary for all frames
 	maxDictionary  = 16 << 20
-	maxWindow      = 128 << 20
 )
+
+// MaxWindow bounds the window of zstd data, of records and of content codings alike: what one reader may need of memory.
+// The compressor's levels up to 20 stay within it.
+const MaxWindow = 32 << 20
 
 // zstdFrames reads zstd frames, each on its own. A dictionary frame at the start is
 // used for those that follow, as .warc.zst files have it; other skippable frames are passed over.
@@ -78,7 +81,7 @@ func (f *zstdFrames) passSkippable() (int64, error) {
 
 // prepare makes the decoder, with a dictionary or without.
 func (f *zstdFrames) prepare(dictionary []byte) error {
-	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow)}
+	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(MaxWindow)}
 	if dictionary != nil {
 		options = append(options, zstd.WithDecoderDicts(dictionary))
 	}
@@ -103,7 +106,7 @@ func (f *zstdFrames) dictionary(size int64) error {
 		return fmt.Errorf("zstd dictionary: %w", ErrTruncated)
 	}
 	if len(b) >= 4 && binary.LittleEndian.Uint32(b) == zstdMagic {
-		plain, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxDictionary))
+		plain, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderMaxMemory(maxDictionary))
 		if err != nil {
 			return err
 		}

@@ -246,3 +246,29 @@ func TestPublic(t *testing.T) {
 		}
 	}
 }
+
+// TestPublicLooksWithin judges IPv6 addresses that lead to IPv4 addresses: Teredo, and NAT64 with a network's own prefix.
+func TestPublicLooksWithin(t *testing.T) {
+	for a, want := range map[string]bool{
+		"2001:0:5db8:d822::a247:2722":     true,  // Teredo: server 93.184.216.34, client 93.184.216.221
+		"2001:0:5db8:d822::f5ff:fffe":     false, // client 10.0.0.1
+		"2001:0:5db8:d822::80ff:fffe":     false, // client 127.0.0.1
+		"2001:0:a00:1::a247:2722":         false, // server 10.0.0.1
+		"64:ff9b:1::5db8:d822":            true,  // /96: 93.184.216.34
+		"64:ff9b:1::a00:1":                false, // /96: 10.0.0.1
+		"64:ff9b:1:ffff::7f00:1":          false, // /96 in a subnet: 127.0.0.1
+		"64:ff9b:1:5db8:d8:2200::":        true,  // /48: 93.184.216.34
+		"64:ff9b:1:a00:0:100::":           false, // /48: 10.0.0.1
+		"64:ff9b:1:a:0:7::":               false, // /56: 10.0.7.0 and /48: 0.10.0.7
+		"64:ff9b:1:0:a:0:700::":           false, // /64: 10.0.0.7, which as /96 would be 7.0.0.0
+		"64:ff9b:1::":                     false, // no address at all
+		"64:ff9b:1:0:100:0:5db8:d822":     false, // bits that have to be zero are not
+		"64:ff9b:2::5db8:d822":            false, // not a prefix for this
+		"2001:db8::1":                     false, // documentation
+		"2606:2800:220:1:248:1893:25c8:1": true,
+	} {
+		if got := Public(netip.MustParseAddr(a)); got != want {
+			t.Errorf("%s is public: %t", a, got)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package fetch
 import "net/netip"
 
 // Public reports whether an address is one of the public Internet: not loopback, private, link-local, multicast or reserved.
+// Of an IPv6 address that leads to an IPv4 one within it, that one counts.
 func Public(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if !addr.IsValid() || addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() {
@@ -24,10 +25,55 @@ func Public(addr netip.Addr) bool {
 	}
 	b := addr.As16()
 	switch {
-	case b[0] == 0 && b[1] == 0x64 && b[2] == 0xff && b[3] == 0x9b: // NAT64: judge the address within
+	case liesIn("64:ff9b:1::/48", addr): // NAT64 with a prefix of the network's own
+		return localNAT64(b)
+	case liesIn("64:ff9b::/96", addr): // NAT64
 		return Public(netip.AddrFrom4([4]byte(b[12:])))
-	case b[0] == 0x20 && b[1] == 0x02: // 6to4: likewise
+	case b[0] == 0x20 && b[1] == 0x02: // 6to4
 		return Public(netip.AddrFrom4([4]byte(b[2:6])))
+	case liesIn("2001::/32", addr): // Teredo: its server, and its client in inverted bits
+		client := [4]byte{^b[12], ^b[13], ^b[14], ^b[15]}
+		return Public(netip.AddrFrom4([4]byte(b[4:8]))) && Public(netip.AddrFrom4(client))
+	case liesIn("2001:db8::/32", addr), liesIn("3fff::/20", addr): // documentation
+		return false
 	}
 	return b[0]&0xe0 == 0x20 // global unicast
+}
+
+func liesIn(prefix string, addr netip.Addr) bool { return netip.MustParsePrefix(prefix).Contains(addr) }
+
+// localNAT64 judges an address of 64:ff9b:1::/48, in which the IPv4 address stands at one of four places (RFC 6052). Which
+// one, only the network knows: each that it may be has to be public, and there has to be one.
+func localNAT64(b [16]byte) bool {
+	if b[8] != 0 { // these bits are zero in all of them
+		return false
+	}
+	empty := func(rest []byte) bool {
+		for _, x := range rest {
+			if x != 0 {
+				return false
+			}
+		}
+		return true
+	}
+	found := false
+	for _, may := range []struct {
+		addr [4]byte
+		rest []byte // zero if the address stands there
+		own  []byte // not all zero
+	}{
+		{[4]byte{b[6], b[7], b[9], b[10]}, b[11:], nil},
+		{[4]byte{b[7], b[9], b[10], b[11]}, b[12:], nil},
+		{[4]byte{b[9], b[10], b[11], b[12]}, b[13:], nil},
+		{[4]byte(b[12:]), nil, b[12:]},
+	} {
+		if !empty(may.rest) || may.own != nil && empty(may.own) {
+			continue
+		}
+		if !Public(netip.AddrFrom4(may.addr)) {
+			return false
+		}
+		found = true
+	}
+	return found
 }
