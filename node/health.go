@@ -49,6 +49,7 @@ func (n *Node) look() (problems []string, outbox int) {
 		h.problems = append(h.problems, strings.Split(gone.Error(), "\n")...)
 	}
 	h.problems = append(h.problems, unaudited(n.replica.Audits())...)
+	h.problems = append(h.problems, unclaimed(n.replica.Strays())...)
 	alive := n.alive()
 	err := n.raft.View(func(v catalog.View) error {
 		found, err := ailing(v, n.id, func(id catalog.NodeID) bool { return alive[id] }, n.clock())
@@ -87,6 +88,19 @@ func unaudited(all []replica.Audit) []string {
 		return []string{fmt.Sprintf("%d shards here could not be audited, among them %s: %s", one.Faulty, one.Faults[0].Shard, one.Faults[0].Reason)}
 	}
 	return nil
+}
+
+// unclaimed says what lies here that the archive neither counts on nor asks for.
+func unclaimed(all []replica.Stray) []string {
+	all = slices.DeleteFunc(all, func(s replica.Stray) bool { return s.Harmless })
+	if len(all) == 0 {
+		return nil
+	}
+	size := int64(0)
+	for _, s := range all {
+		size += s.Size
+	}
+	return []string{fmt.Sprintf("%d files (%d bytes) lie here that the archive does not count on, among them %s: %s", len(all), size, all[0].Path, all[0].State)}
 }
 
 // ailing says which of the copies that the node owes come to nothing, and which disputes nobody but a human decides.

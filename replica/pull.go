@@ -129,6 +129,13 @@ func (p *pulls) isFree(f catalog.File, now time.Time) bool {
 	return p.active[f.Name] == nil && !now.Before(p.later[f.Name].until) && (!now.Before(p.full.until) || f.Size < p.smallest)
 }
 
+// busy reports whether the file is being pulled.
+func (p *pulls) busy(name catalog.FileName) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.active[name] != nil
+}
+
 // putOff lets the file rest after another failed try, and returns the number of tries.
 func (p *pulls) putOff(name catalog.FileName) int {
 	p.mu.Lock()

@@ -125,6 +125,7 @@ type Replica struct {
 	leaving             *leaving
 	emptied             time.Time // until then shards without files are not taken over again; of the pull road alone
 	proved              *proved
+	strays              strays
 	checks              *checks
 }
 
@@ -159,7 +160,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	defer cancel(nil)
 	var all sync.WaitGroup
 	for _, part := range []func(context.Context) error{
-		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.checks.run,
+		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {
