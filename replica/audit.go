@@ -92,17 +92,18 @@ type audits struct {
 	disk disk.Disk
 	wake chan struct{}
 
-	mu   sync.Mutex
-	all  []*Audit // by id, and so by their beginning
-	stop context.CancelFunc
-	now  string                      // the one being carried out
-	rest map[catalog.Shard]time.Time // shards that could not be passed, until when they are left alone
+	mu     sync.Mutex
+	all    []*Audit // by id, and so by their beginning
+	stop   context.CancelFunc
+	now    string                      // the one being carried out
+	rest   map[catalog.Shard]time.Time // shards that could not be passed, until when they are left alone
+	opened time.Time                   // when this process read them
 }
 
 // openAudits reads the state of the audits. The state of one that is damaged is set aside: its shards are due again, and
 // nothing else depends on it.
 func openAudits(dir string, d disk.Disk, log *slog.Logger) (*audits, error) {
-	a := &audits{dir: dir, disk: d, wake: make(chan struct{}, 1), rest: make(map[catalog.Shard]time.Time)}
+	a := &audits{dir: dir, disk: d, wake: make(chan struct{}, 1), rest: make(map[catalog.Shard]time.Time), opened: time.Now()}
 	if err := d.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("open audits: %w", err)
 	}

@@ -17,7 +17,10 @@ import (
 var errSource = errors.New("the outbox has wrong bytes")
 
 // outboxEvery is how often the outbox is audited: what lies there may be the only copy.
-const outboxEvery = 24 * time.Hour
+const (
+	outboxEvery = 24 * time.Hour
+	outboxFirst = time.Hour
+)
 
 // outboxNames returns the names of what lies in the outbox, in order.
 func (s *Store) outboxNames() ([]catalog.FileName, error) {
@@ -35,8 +38,12 @@ func (s *Store) outboxNames() ([]catalog.FileName, error) {
 	return names, nil
 }
 
-// outboxDue reports whether the outbox is to be audited: something lies there, and it was not read for a day.
+// outboxDue reports whether the outbox is to be audited: something lies there, and it was not read for a day. A node that
+// has just started has other things to do.
 func (r *Replica) outboxDue(now time.Time) bool {
+	if time.Since(r.audits.opened) < outboxFirst {
+		return false
+	}
 	if names, err := r.store.outboxNames(); err == nil && len(names) == 0 {
 		return false
 	}
