@@ -121,7 +121,8 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
 
 // broken answers when captures or their content cannot be read.
 func (h *Handler) broken(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil {
+	if r.Context().Err() != nil { // the reader has gone away, or this node stops: never an empty page with a 200
+		h.fail(w, r, http.StatusServiceUnavailable, "The request ended before the archive could read this page.")
 		return
 	}
 	if errors.Is(err, errNoOriginal) {

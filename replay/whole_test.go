@@ -212,3 +212,31 @@ func TestAPageIsCutOffWhereItsRecordIs(t *testing.T) {
 		t.Errorf("%d, %d bytes, a clean end", status, len(got))
 	}
 }
+
+// TestAStoppingNodeSendsNoEmptyPage ends a request while its page is read, as a node does that stops. The answer was an
+// empty page with a 200, which the reader could not tell from an archived one.
+func TestAStoppingNodeSendsNoEmptyPage(t *testing.T) {
+	s, b := newShelf()
+	b.html("20260101000000", "http://example.com/", "a page")
+	ctx, stop := context.WithCancel(t.Context())
+	h, err := New(Config{}, s, stopping{s, stop}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/web/20260101000000id_/http://example.com/", nil))
+	if answer.Code != http.StatusServiceUnavailable {
+		t.Errorf("the answer is %d with %d bytes", answer.Code, answer.Body.Len())
+	}
+}
+
+// stopping is an archive whose node stops when it is asked for a record.
+type stopping struct {
+	*shelf
+	stop context.CancelFunc
+}
+
+func (s stopping) Open(ctx context.Context, _ string, _, _ int64) (io.ReadCloser, error) {
+	s.stop()
+	return nil, ctx.Err()
+}

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"holdfast/api"
@@ -59,13 +60,30 @@ func (h *trial) final(ctx context.Context) Final {
 		return nil
 	})
 	h.finalReads(ctx, &f)
+	h.logged = h.logs()
+	if f.Unsettled != "" && os.Getenv("KEEP") != "" {
+		h.dump()
+	}
 	for _, node := range Nodes() {
 		if h.c.PID(node) != 0 {
 			h.ended(node, "stopped", h.c.Halt(node, 30*time.Second))
 		}
 	}
 	f.Ends, f.Logs = h.ends, h.logs()
+	if len(h.dumped) > 0 {
+		f.Logs = h.logged
+	}
 	return f
+}
+
+// dump has every node print what all its goroutines do, which ends it.
+func (h *trial) dump() {
+	for _, node := range Nodes() {
+		if pid := h.c.PID(node); pid != 0 && syscall.Kill(pid, syscall.SIGQUIT) == nil {
+			_ = h.c.Halt(node, 10*time.Second)
+			h.dumped = append(h.dumped, node)
+		}
+	}
 }
 
 // disks reads the folders for files of all nodes.
@@ -110,12 +128,35 @@ func (h *trial) settled(ctx context.Context) error {
 		}
 		for _, r := range st.Replicas {
 			if r.Held < catalog.Shards || r.Moving > 0 || r.Owed > 0 || r.Disputed > 0 || r.Good != r.Files {
-				return fmt.Errorf("%s: replica %s holds %d shards, %d move; %d of %d files are good, %d owed, %d disputed (%s)", node, r.Name, r.Held, r.Moving,
-					r.Good, r.Files, r.Owed, r.Disputed, strings.Join(st.Problems, "; "))
+				return fmt.Errorf("%s: replica %s holds %d shards, %d move; %d of %d files are good, %d owed, %d disputed (%s)%s", node, r.Name, r.Held, r.Moving,
+					r.Good, r.Files, r.Owed, r.Disputed, strings.Join(st.Problems, "; "), h.owed(ctx, node))
 			}
 		}
 	}
 	return errors.Join(h.jobsEnded(ctx), h.indexed(ctx))
+}
+
+// owed shows the first files that are not complete.
+func (h *trial) owed(ctx context.Context, node string) string {
+	var out strings.Builder
+	files, err := list[api.File](ctx, h, node, "/files")
+	if err != nil {
+		return err.Error()
+	}
+	n := 0
+	for _, f := range files {
+		if n == 3 {
+			break
+		}
+		if !f.Complete {
+			n++
+			fmt.Fprintf(&out, "\n      %s, shard %s, source %s, released %v:", f.Name, f.Shard, f.Source, f.Released)
+			for _, c := range f.Copies {
+				fmt.Fprintf(&out, " %s %s since %v, %d tries, %s %s;", c.Replica, c.State, c.Since, c.Tries, c.Node, c.Reason)
+			}
+		}
+	}
+	return out.String()
 }
 
 // indexed reports files that cannot be found by their captures yet.

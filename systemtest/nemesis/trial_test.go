@@ -42,6 +42,8 @@ type trial struct {
 	ends   []End
 	acked  []string // names of files that were acknowledged
 	nodes  map[string]*sync.Mutex
+	logged map[string]string // the logs, before nodes were made to print what they do
+	dumped []string          // those nodes
 }
 
 // newTrial founds a cluster of four nodes, each on a host and a disk of its own. All of it goes when the test ends.
