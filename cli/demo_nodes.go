@@ -101,7 +101,7 @@ func (t *trial) form(ctx context.Context) (string, error) {
 // configure gives each node free ports on loopback and writes the cluster.toml.
 func (t *trial) configure() error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "cluster = \"demo\"\ndata = %q\nreserve = \"192MiB\"\nmemory = \"384MiB\"\nraft-log = \"64MiB\"\naudit-pace = \"0\"\nlog-level = \"info\"\n", filepath.Join(t.dir, "<node>"))
+	fmt.Fprintf(&text, "cluster = \"demo\"\nprofile = \"local\"\ndata = %q\nreserve = \"192MiB\"\nmemory = \"384MiB\"\nraft-log = \"64MiB\"\naudit-pace = \"0\"\nlog-level = \"info\"\n", filepath.Join(t.dir, "<node>"))
 	for _, r := range [][2]string{{"north", "bitarchive"}, {"south", "bitarchive"}, {"third", "checksum"}} {
 		fmt.Fprintf(&text, "\n[[replica]]\nname = %q\nkind = %q\n", r[0], r[1])
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -153,8 +154,18 @@ func eventually(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func TestJoinUpdateLeave(t *testing.T) {
+// inBubble runs the test by a clock of its own. Its end gives memberlist the time that a probe under way may take.
+func inBubble(t *testing.T, test func(t *testing.T)) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		t.Cleanup(func() { <-time.After(time.Minute) })
+		test(t)
+	})
+}
+
+func TestJoinUpdateLeave(t *testing.T) { inBubble(t, joinUpdateLeave) }
+
+func joinUpdateLeave(t *testing.T) {
 	nodes := newNetwork().gather(t, "a", "b", "c")
 	a, b, c := nodes[0], nodes[1], nodes[2]
 	if got := a.Alive()[1]; got.Name != "name of b" || got.Replica != "north" || got.Free != 7 || len(got.Addresses) != 1 {
@@ -182,8 +193,9 @@ func TestJoinUpdateLeave(t *testing.T) {
 	}
 }
 
-func TestCrashIsSuspectedThenFailed(t *testing.T) {
-	t.Parallel()
+func TestCrashIsSuspectedThenFailed(t *testing.T) { inBubble(t, crashIsSuspectedThenFailed) }
+
+func crashIsSuspectedThenFailed(t *testing.T) {
 	w := newNetwork()
 	nodes := w.gather(t, "a", "b", "c")
 	w.sever(func(from, to string) bool { return from == "c" || to == "c" })
@@ -201,8 +213,9 @@ func TestCrashIsSuspectedThenFailed(t *testing.T) {
 	}
 }
 
-func TestSuspicionIsTakenBack(t *testing.T) {
-	t.Parallel()
+func TestSuspicionIsTakenBack(t *testing.T) { inBubble(t, suspicionIsTakenBack) }
+
+func suspicionIsTakenBack(t *testing.T) {
 	w := newNetwork()
 	nodes := w.gather(t, "a", "b", "c")
 	w.sever(func(from, to string) bool { return from == "c" || to == "c" })
@@ -218,8 +231,9 @@ func TestSuspicionIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestRestartedNodeComesBack(t *testing.T) {
-	t.Parallel()
+func TestRestartedNodeComesBack(t *testing.T) { inBubble(t, restartedNodeComesBack) }
+
+func restartedNodeComesBack(t *testing.T) {
 	w := newNetwork()
 	nodes := w.gather(t, "a", "b")
 	nodes[1].stop()
@@ -237,6 +251,9 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := New(Config{}, Facts{}, port{}, log); err == nil {
 		t.Error("a node without id was accepted")
+	}
+	if _, err := New(Config{Profile: "local"}, Facts{ID: "a"}, port{}, log); err != nil {
+		t.Errorf("the profile of nodes on one machine: %v", err)
 	}
 	if _, err := New(Config{Profile: "moon"}, Facts{ID: "a"}, port{}, log); err == nil {
 		t.Error("an unknown profile was accepted")

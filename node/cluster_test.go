@@ -13,6 +13,7 @@ import (
 
 const threeNodes = `
 cluster = "test"
+profile = "local"
 data = "%[1]s/<node>"
 peer = "127.0.0.1:0"
 api = "127.0.0.1:0"

@@ -15,7 +15,7 @@ import (
 // File is a cluster.toml: one description of a whole cluster, the same on every node.
 type File struct {
 	Cluster     string         `toml:"cluster"`     // the cluster's name, for people
-	Profile     string         `toml:"profile"`     // "lan" or "wan": how patient gossip and Raft are
+	Profile     string         `toml:"profile"`     // "lan", "wan" or "local": how patient gossip and Raft are
 	Collections []string       `toml:"collections"` // what files may belong to
 	Settings                   // hold for all nodes
 	Replicas    []ReplicaTable `toml:"replica"`
@@ -139,8 +139,8 @@ func (f *File) check(text string) error {
 	if f.Cluster == "" {
 		return errors.New("cluster: the cluster needs a name, as in: cluster = \"example\"")
 	}
-	if !slices.Contains([]string{"", "lan", "wan"}, f.Profile) {
-		return fmt.Errorf("%sprofile %q: want \"lan\" or \"wan\"", at(text, "profile", f.Profile), f.Profile)
+	if !slices.Contains([]string{"", "lan", "wan", "local"}, f.Profile) {
+		return fmt.Errorf("%sprofile %q: want \"lan\", \"wan\" or \"local\"", at(text, "profile", f.Profile), f.Profile)
 	}
 	if err := f.checkReplicas(text); err != nil {
 		return err

@@ -127,7 +127,7 @@ func (c Config) raft(self catalog.NodeID) raft.Config {
 
 // Single returns the configuration of an archive of one node with all defaults, its folder being data.
 func Single(data string, listen Listen) (Config, error) {
-	text := fmt.Sprintf("cluster = \"local\"\ndata = %q\npeer = %q\napi = %q\naccess = %q\nreserve = \"192MiB\"\n"+
+	text := fmt.Sprintf("cluster = \"local\"\nprofile = \"local\"\ndata = %q\npeer = %q\napi = %q\naccess = %q\nreserve = \"192MiB\"\n"+
 		"[[replica]]\nname = \"local\"\nkind = \"bitarchive\"\n[[node]]\nname = \"local\"\nreplica = \"local\"\n",
 		data, listen.Peer, listen.API, listen.Access)
 	f, err := ParseConfig(filepath.Join(data, "cluster.toml"), text)

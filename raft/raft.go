@@ -45,7 +45,7 @@ var (
 type Config struct {
 	Dir         string                         // data folder; the node uses raft/ and catalog/ in it
 	Self        catalog.NodeID                 // this node
-	Profile     string                         // "lan" (default) or "wan": timeouts for the distance between voters
+	Profile     string                         // "lan" (default), "wan" or "local", on one machine: timeouts for the distance between voters
 	MemoryMiB   int                            // cache for the state's blocks, 16 by default
 	Grace       time.Duration                  // how long a voter may be lost before it is replaced, 2 min by default
 	TrailingMiB int                            // Raft log kept behind a marker, 1024 by default
@@ -73,11 +73,14 @@ func timingOf(profile string) (timing, error) {
 	}
 	switch profile {
 	case "", "lan":
+	case "local":
+		t.heartbeat, t.election, t.lease = 500*time.Millisecond, 500*time.Millisecond, 500*time.Millisecond
+		t.commit, t.tick = 20*time.Millisecond, 200*time.Millisecond
 	case "wan":
 		t.heartbeat, t.election, t.lease, t.commit = 3*time.Second, 3*time.Second, 3*time.Second, 100*time.Millisecond
 		t.network, t.quorum = 30*time.Second, 10*time.Second
 	default:
-		return timing{}, fmt.Errorf("profile %q: want lan or wan", profile)
+		return timing{}, fmt.Errorf("profile %q: want lan, wan or local", profile)
 	}
 	return t, nil
 }
