@@ -28,6 +28,7 @@ lint:
 # The unit tests with fixed seeds, and the smaller part of what takes many of them.
 unit:
 	$(GO) test -short -vet=off -timeout 10m $(PLAIN)
+	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 10m -parallel 4
 	$(GO) test -short -vet=off -timeout 10m -race -parallel 4 $(RACE)
 
 # All of the unit tests with random seeds: many kills, crashes, models and large inputs. HOLDFAST_SEED=N repeats a run.

@@ -24,6 +24,7 @@ func status(err error) int {
 }
 
 func TestARoleMayDoWhatThoseBeforeItMay(t *testing.T) {
+	t.Parallel()
 	_, client := cluster(t)
 	acts := []struct {
 		name string
@@ -55,6 +56,7 @@ func TestARoleMayDoWhatThoseBeforeItMay(t *testing.T) {
 }
 
 func TestARevokedTokenIsRefused(t *testing.T) {
+	t.Parallel()
 	_, client := cluster(t)
 	admin := client(catalog.RoleAdmin)
 	made, err := admin.CreateAccessToken(t.Context(), AccessTokenRequest{Name: "visitor", Role: catalog.RoleReader, Lifetime: "1h"})
@@ -87,6 +89,7 @@ func TestARevokedTokenIsRefused(t *testing.T) {
 }
 
 func TestWithoutAQuorumReadingWorksAndChangesSaySo(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleAdmin)
 	b.noQuorum = true
@@ -101,6 +104,7 @@ func TestWithoutAQuorumReadingWorksAndChangesSaySo(t *testing.T) {
 }
 
 func TestRefusalsAndMistakesAreToldApart(t *testing.T) {
+	t.Parallel()
 	_, client := cluster(t)
 	c := client(catalog.RoleAdmin)
 	var refusal *catalog.Refusal
@@ -136,6 +140,7 @@ func TestRefusalsAndMistakesAreToldApart(t *testing.T) {
 }
 
 func TestJobsAreListedNewestFirstInPages(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	settings := &Settings{harvest.DefaultSettings()}
@@ -190,6 +195,7 @@ func TestJobsAreListedNewestFirstInPages(t *testing.T) {
 }
 
 func TestNodesReplicasAndTrailAreShown(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleAdmin)
 	for first := 0; first < catalog.Shards; first += 512 {
@@ -239,6 +245,7 @@ func TestNodesReplicasAndTrailAreShown(t *testing.T) {
 }
 
 func TestCapturesStreamAndSayWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleReader)
 	for i := range 2500 {
@@ -270,6 +277,7 @@ func TestCapturesStreamAndSayWhatIsMissing(t *testing.T) {
 }
 
 func TestAnUnreachedServerIsUnavailable(t *testing.T) {
+	t.Parallel()
 	c, err := NewClient("127.0.0.1:1", "holdfast-a-b")
 	if err != nil {
 		t.Fatal(err)
@@ -283,6 +291,7 @@ func TestAnUnreachedServerIsUnavailable(t *testing.T) {
 }
 
 func TestATokensSecretIsNotPrinted(t *testing.T) {
+	t.Parallel()
 	token := NewToken()
 	again, err := ParseToken(token.String() + "\n")
 	if err != nil || again != token {

@@ -20,6 +20,7 @@ func upload1(name string, text []byte) Upload {
 }
 
 func TestAFileGoesInAndComesOut(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	text := bytes.Repeat([]byte("all that is written is kept. "), 100_000)
@@ -55,6 +56,7 @@ func TestAFileGoesInAndComesOut(t *testing.T) {
 // TestAPutIsReadUnlessAVerifiedCopyStands puts a file again, whose bytes are nowhere, disputed, at a node that does not
 // answer, and verified. Only the last may be answered without a look at the body.
 func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	b.holdAll()
@@ -87,6 +89,7 @@ func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 }
 
 func TestABrokenDownloadGoesOn(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	text := bytes.Repeat([]byte("0123456789"), 200_000)
@@ -101,6 +104,7 @@ func TestABrokenDownloadGoesOn(t *testing.T) {
 }
 
 func TestBytesThatAreNotThoseAnnouncedAreRefused(t *testing.T) {
+	t.Parallel()
 	_, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	up := upload1("c.warc", []byte("as announced"))
@@ -128,6 +132,7 @@ func TestBytesThatAreNotThoseAnnouncedAreRefused(t *testing.T) {
 }
 
 func TestRangesAreServedAsHTTPHasThem(t *testing.T) {
+	t.Parallel()
 	_, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	text := []byte("0123456789abcdef")

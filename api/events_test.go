@@ -18,6 +18,7 @@ import (
 )
 
 func TestEventsAreFollowedUntilTheCrawlEnds(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleReader)
 	job, err := client(catalog.RoleCurator).CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
@@ -63,6 +64,7 @@ func followed(t *testing.T, c *Client, job, after string) string {
 
 // A client whose stream breaks off without an end knows that it has to come back.
 func TestStreamOfANodeThatIsNotHeardHasNoEnd(t *testing.T) {
+	t.Parallel()
 	s := &server{Backend: Backend{Crawls: crawls{&backend{t: t}}}, log: slog.New(slog.DiscardHandler)}
 	s.Catalog = s.Crawls.(crawls).b
 	w := httptest.NewRecorder()
@@ -74,6 +76,7 @@ func TestStreamOfANodeThatIsNotHeardHasNoEnd(t *testing.T) {
 }
 
 func TestNobodyReadsTheSecretsOfAJob(t *testing.T) {
+	t.Parallel()
 	_, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	settings := &Settings{harvest.DefaultSettings()}

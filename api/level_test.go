@@ -10,6 +10,7 @@ import (
 
 // The level rises only when every member supports it, and a refusal names the member that does not.
 func TestTheLevelRisesWhenEveryMemberSupportsIt(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	admin := client(catalog.RoleAdmin)
 	now, err := admin.Level(t.Context())
@@ -38,6 +39,7 @@ func TestTheLevelRisesWhenEveryMemberSupportsIt(t *testing.T) {
 
 // A command above the cluster's level is refused with what to do.
 func TestACommandAboveTheLevelSaysHowToRaiseIt(t *testing.T) {
+	t.Parallel()
 	err := (&server{}).explain(&catalog.Refusal{Code: catalog.Unsupported, Message: "command \"x\" is not known at level 1"})
 	if err.Status != http.StatusNotImplemented || !strings.Contains(err.Detail, "holdfast cluster level 2") {
 		t.Error(err)

@@ -14,6 +14,7 @@ import (
 
 // TestTheCommittedDescriptionIsInStep compares doc/openapi.json with the API; with -update it writes it.
 func TestTheCommittedDescriptionIsInStep(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join("..", "doc", "openapi.json")
 	_, want := (&server{log: slog.New(slog.DiscardHandler)}).routes()
 	if update() {
@@ -46,6 +47,7 @@ func TestMain(m *testing.M) {
 func update() bool { return flag.Lookup("update").Value.String() == "true" }
 
 func TestTheDescriptionIsServedToAnyone(t *testing.T) {
+	t.Parallel()
 	_, client := cluster(t)
 	for path, kind := range map[string]string{"/openapi.json": "application/openapi+json", "/health": "application/json"} {
 		answer, err := http.Get(client("").Base() + path)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestOnlyAnOperatorLetsACrawlReachTheNodesOwnNetwork(t *testing.T) {
+	t.Parallel()
 	_, client := cluster(t)
 	for name, change := range map[string]func(*harvest.Settings){
 		"allow_private": func(s *harvest.Settings) { s.AllowPrivate = true },
@@ -33,6 +34,7 @@ func TestOnlyAnOperatorLetsACrawlReachTheNodesOwnNetwork(t *testing.T) {
 }
 
 func TestReplicasAndCollectionsAreAdded(t *testing.T) {
+	t.Parallel()
 	_, client := cluster(t)
 	c := client(catalog.RoleAdmin)
 	for range 2 { // the same again is no error
@@ -59,6 +61,7 @@ func TestReplicasAndCollectionsAreAdded(t *testing.T) {
 }
 
 func TestAFailedJobIsToldOfUntilItIsDecided(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	fail := func() uint64 {
@@ -99,6 +102,7 @@ func TestAFailedJobIsToldOfUntilItIsDecided(t *testing.T) {
 // Who lets a job run on ends an order's pause too, which the catalog does not know of; a job that no node crawls needs no order, and one
 // whose crawl just ended takes none.
 func TestRunningOnEndsAnOrdersPause(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	job, err := c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
@@ -133,6 +137,7 @@ func TestRunningOnEndsAnOrdersPause(t *testing.T) {
 
 // An order for a job that this node has not heard of yet is not refused before the leader was asked.
 func TestAnOrderForAJobThatWasJustDecided(t *testing.T) {
+	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	order := harvest.Order{Act: harvest.ActPause}
@@ -158,6 +163,7 @@ func TestAnOrderForAJobThatWasJustDecided(t *testing.T) {
 }
 
 func TestAStopSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
 	heard := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	job := catalog.Job{ID: 7, State: catalog.JobStarted, Node: "n", Wish: catalog.WishStop}
 	for _, tt := range []struct {
@@ -180,6 +186,7 @@ func TestAStopSaysWhatItWaitsFor(t *testing.T) {
 }
 
 func TestAPlaceWithMostVotersIsToldOf(t *testing.T) {
+	t.Parallel()
 	node := func(place string, voter bool) Node { return Node{Place: place, Presence: Presence{Voter: voter}} }
 	for _, tt := range []struct {
 		want  string

@@ -8,6 +8,7 @@ import (
 
 // A bar shows the rate and the time left since the command began, not since the first byte of an earlier one.
 func TestABarShowsRateAndTimeLeft(t *testing.T) {
+	t.Parallel()
 	began := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	p := pace{unit: func(n float64) string { return size(int64(n)) + "/s" }, began: began, base: 1 << 30, on: "one.warc.gz"}
 	for _, tt := range []struct {
@@ -27,6 +28,7 @@ func TestABarShowsRateAndTimeLeft(t *testing.T) {
 }
 
 func TestALineOfProgressStaysShort(t *testing.T) {
+	t.Parallel()
 	if got := clip("https://example.org/"+strings.Repeat("é", 100), 60); len(got) > 63 || !strings.HasSuffix(got, "…") {
 		t.Errorf("%q", got)
 	}

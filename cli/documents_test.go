@@ -11,6 +11,7 @@ import (
 
 // What documents call a command is one, and the design lists all of them.
 func TestDocumentsNameTheCommandsThatThereAre(t *testing.T) {
+	t.Parallel()
 	parser, err := newParser(&grammar{})
 	if err != nil {
 		t.Fatal(err)

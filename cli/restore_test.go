@@ -15,6 +15,7 @@ import (
 
 // Who follows a crawl is not told its end when it is started from a checkpoint again, not for a moment.
 func TestACrawlIsFollowedOverARestore(t *testing.T) {
+	t.Parallel()
 	site, err := demo.Serve(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -40,6 +40,7 @@ func (c formatted) Write(p []byte) (int, error) {
 
 // TestScripts plays testdata/script/*.txtar: each is one promise of the command line.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	var given addresses
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

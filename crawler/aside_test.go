@@ -15,6 +15,7 @@ import (
 // A site that does not answer holds up nothing but itself, though others share its queue: its URIs wait in a queue of their own, are tried
 // again together, also after the crawl is opened again, and fetched once the site is there.
 func TestDeadSiteWaitsAlone(t *testing.T) {
+	t.Parallel()
 	for _, robots := range []harvest.RobotsPolicy{harvest.RobotsObey, harvest.RobotsIgnore} {
 		t.Run(string(robots), func(t *testing.T) {
 			const pages = 30
@@ -86,6 +87,7 @@ func TestDeadSiteWaitsAlone(t *testing.T) {
 
 // A host whose name cannot be found for now holds up nothing else in its queue.
 func TestUnknownHostWaitsAlone(t *testing.T) {
+	t.Parallel()
 	nobody, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

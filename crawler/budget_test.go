@@ -17,6 +17,7 @@ import (
 
 // A queue that has spent its total budget is retired: the crawl ends, its URIs stay. A session budget with nobody waiting is no limit.
 func TestBudgets(t *testing.T) {
+	t.Parallel()
 	s := pages(t, 20, hello)
 	job := newJob(s.URL + "/")
 	job.Settings.TotalBudget, job.Settings.SessionBudget = 6, 2
@@ -60,6 +61,7 @@ func TestBudgets(t *testing.T) {
 
 // A queue that is retired by a budget set while the crawl ran comes back when that change is forgotten.
 func TestForgottenBudget(t *testing.T) {
+	t.Parallel()
 	s := pages(t, 12, hello)
 	job := newJob(s.URL + "/")
 	dir := t.TempDir()
@@ -81,6 +83,7 @@ func TestForgottenBudget(t *testing.T) {
 
 // A change of settings reaches the queues though whoever gave the order has gone away.
 func TestBudgetChangedByWhomWentAway(t *testing.T) {
+	t.Parallel()
 	s := pages(t, 12, hello)
 	job := newJob(s.URL + "/")
 	job.Settings.TotalBudget = 4
@@ -102,6 +105,7 @@ func TestBudgetChangedByWhomWentAway(t *testing.T) {
 
 // No more bytes a second than host_bandwidth of one host, nor than bandwidth of all, as the servers see them go.
 func TestBandwidth(t *testing.T) {
+	t.Parallel()
 	big := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/octet-stream")
 		_, _ = w.Write(make([]byte, 600_000))
@@ -127,6 +131,7 @@ func TestBandwidth(t *testing.T) {
 
 // A disk without the room that is to be left makes the crawl wait, and go on when there is more; the time limit does not run meanwhile.
 func TestFullDiskPauses(t *testing.T) {
+	t.Parallel()
 	s := pages(t, 5, hello)
 	job := newJob(s.URL + "/")
 	job.Settings.MinFreeDisk, job.Settings.MaxTime = 1<<60, harvest.Duration(time.Minute)
@@ -161,6 +166,7 @@ func tunnel(t *testing.T, asked chan<- string) string {
 
 // Hosts that a pattern names are asked through its proxy, names that nobody knows among them; others are not.
 func TestProxies(t *testing.T) {
+	t.Parallel()
 	asked := make(chan string, 10)
 	s := pages(t, 1, hello)
 	job := newJob("http://no-such-name.example/", s.URL+"/")
@@ -180,6 +186,7 @@ func TestProxies(t *testing.T) {
 
 // A source address is what the server sees.
 func TestSourceAddresses(t *testing.T) {
+	t.Parallel()
 	seen := make(chan string, 10)
 	s := pages(t, 1, func(w http.ResponseWriter, r *http.Request) { seen <- r.RemoteAddr; hello(w, r) })
 	job := newJob(s.URL + "/")

@@ -19,6 +19,7 @@ import (
 // Settings that are changed hold at once, for URIs that wait, too, and still when the crawl is opened again, unless
 // the job then says otherwise than it did before. What cannot be changed is refused as a whole.
 func TestSettingsAreChanged(t *testing.T) {
+	t.Parallel()
 	s, gate := heldSite(t)
 	job := heldJob(s.URL + "/")
 	job.Settings.MaxHops, job.Settings.Workers, job.Settings.HostValence = 1, 1, 8
@@ -106,6 +107,7 @@ func TestSettingsAreChanged(t *testing.T) {
 // What was changed while the crawl ran holds when it is opened again: for logins, for the queues that take part and for how long all rest first. WARC files
 // that are begun later tell of it.
 func TestChangesHoldAfterARestart(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if _, password, _ := r.BasicAuth(); password != "pw" {
@@ -151,6 +153,7 @@ func TestChangesHoldAfterARestart(t *testing.T) {
 
 // A file that is begun after a change tells of it.
 func TestWarcinfoAfterAChange(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	dir := t.TempDir()
 	l := startPaused(t, Config{Dir: dir, Job: newJob(s.URL + "/")})
@@ -169,6 +172,7 @@ func TestWarcinfoAfterAChange(t *testing.T) {
 
 // A change that does not fit the settings that the job is opened with later is forgotten, the others hold; all are forgotten by wish.
 func TestChangesThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	dir := t.TempDir()
 	job := newJob(s.URL + "/")
@@ -210,6 +214,7 @@ func TestChangesThatDoNotFit(t *testing.T) {
 
 // A pause with a deadline ends by itself, and the time limit does not run meanwhile; one with a stop's deadline cuts off what hangs.
 func TestDeadlines(t *testing.T) {
+	t.Parallel()
 	s, _ := heldSite(t)
 	job := heldJob(s.URL + "/")
 	job.Settings.MaxTime, job.Settings.HostValence = harvest.Duration(2*time.Second), 4
@@ -242,6 +247,7 @@ func TestDeadlines(t *testing.T) {
 
 // What happens can be read as events since a number, which grow across restarts, and is kept in job.log.
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	dir := t.TempDir()
 	job := newJob(s.URL + "/")
@@ -278,6 +284,7 @@ func TestEvents(t *testing.T) {
 
 // A fetch that hangs is broken off by its worker's number; the others go on.
 func TestKillAFetch(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
@@ -318,6 +325,7 @@ func TestKillAFetch(t *testing.T) {
 
 // More queues take part at once when max_active_queues is raised.
 func TestMoreActiveQueues(t *testing.T) {
+	t.Parallel()
 	a, gate := heldSite(t)
 	b, other := heldSite(t)
 	job := heldJob(a.URL+"/p/0", b.URL+"/p/0")
@@ -333,6 +341,7 @@ func TestMoreActiveQueues(t *testing.T) {
 
 // What an order brings while the last URI ends is still crawled.
 func TestOrderAtTheEnd(t *testing.T) {
+	t.Parallel()
 	s := pages(t, 3, hello)
 	s.html("/late", "late")
 	job := newJob(s.URL + "/")
@@ -359,6 +368,7 @@ func TestOrderAtTheEnd(t *testing.T) {
 
 // Where the scope is another than it was, it is still that of all seeds: the job's, those added, and what they redirect to.
 func TestChangedScopeKeepsSeeds(t *testing.T) {
+	t.Parallel()
 	s, moved, added := pages(t, 3, hello), pages(t, 3, hello), pages(t, 3, hello)
 	asked := make(chan struct{}, 10)
 	s.mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {

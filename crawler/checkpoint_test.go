@@ -56,6 +56,7 @@ func afterCheckpoint(t *testing.T, dir string, job harvest.Job, gate chan struct
 // A crawl that is started from a checkpoint again stands where it stood then: what was fetched since is fetched again; the files and the
 // log of that time are kept, and the files handed over.
 func TestCheckpoint(t *testing.T) {
+	t.Parallel()
 	s, gate := heldSite(t)
 	job := heldJob(s.URL + "/")
 	job.Settings.MaxHops, job.Settings.Workers, job.Settings.WARCBytes = 1, 1, 2048
@@ -111,6 +112,7 @@ func TestCheckpoint(t *testing.T) {
 
 // A crawl that runs keeps all it has, whoever wants to crawl in its folder meanwhile; when it ended, the folder is free.
 func TestFolderOfCrawlThatRuns(t *testing.T) {
+	t.Parallel()
 	s, gate := heldSite(t)
 	job := heldJob(s.URL + "/")
 	job.Settings.Workers = 1
@@ -167,6 +169,7 @@ func allFiles(t *testing.T, dir string) (all []string) {
 
 // A crash while a crawl is taken back to a checkpoint leaves it as it was or, when it is opened again, at the checkpoint.
 func TestCrashWhileTakenBack(t *testing.T) {
+	t.Parallel()
 	s, gate := heldSite(t)
 	job := heldJob(s.URL + "/")
 	job.Settings.MaxHops, job.Settings.Workers, job.Settings.WARCBytes = 1, 1, 2048

@@ -29,6 +29,7 @@ func smallSite(t testing.TB) *site {
 }
 
 func TestCrawlOfASmallSite(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	dir := t.TempDir()
 	sum := run(t, dir, newJob(s.URL+"/"))
@@ -67,6 +68,7 @@ func TestCrawlOfASmallSite(t *testing.T) {
 
 // A seed that redirects to another host takes the scope there, also after a restart.
 func TestRedirectedSeed(t *testing.T) {
+	t.Parallel()
 	there := smallSite(t)
 	here := newSite(t)
 	here.mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, there.URL+"/", http.StatusFound) })
@@ -88,6 +90,7 @@ func TestRedirectedSeed(t *testing.T) {
 
 // Files are handed over once each, when all in them is accounted for, and again only if that was not noted.
 func TestHandOver(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	dir := t.TempDir()
 	job := newJob(s.URL + "/")

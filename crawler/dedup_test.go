@@ -121,6 +121,7 @@ func checkRevisits(t *testing.T, dir string, originals *archive, want map[string
 }
 
 func TestDeduplicationWithinTheJob(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		how   string
 		types []string
@@ -153,6 +154,7 @@ func TestDeduplicationWithinTheJob(t *testing.T) {
 // A second job over an unchanged site records images as revisits of the first job's records, texts too if told so; conditional requests ask for
 // what has no links alone; and its hosts report counts both.
 func TestDeduplicationAgainstEarlierJobs(t *testing.T) {
+	t.Parallel()
 	s := twinSite(t)
 	first := t.TempDir()
 	job := newJob(s.URL + "/")
@@ -215,6 +217,7 @@ func TestDeduplicationAgainstEarlierJobs(t *testing.T) {
 
 // What was recorded before a crash is still what later duplicates refer to, though the frontier did not learn of it.
 func TestDeduplicationAfterACrash(t *testing.T) {
+	t.Parallel()
 	s := twinSite(t)
 	job := newJob(s.URL + "/")
 	job.Settings.Workers, job.Settings.Deduplicate, job.Settings.DeduplicateTypes, job.Settings.MaxObjects = 1, "digest", []string{"*"}, 2

@@ -10,6 +10,7 @@ import (
 // What is explained is the URI as the crawl has it: how it was found, what became of it, what its domain may still have. Of one that the
 // crawl does not know, a link on a seed; and what is asked for counts before all that. When the crawl is over its folder tells.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.html("/{$}", "<a href=/a>a</a> <a href=/b>b</a> <a href=/c>c</a> <img src=/i.png>")
 	for _, path := range []string{"/a", "/b", "/c"} {
@@ -96,6 +97,7 @@ func TestExplain(t *testing.T) {
 
 // A crawl that is over is explained also where its folder does not have the password of its proxy.
 func TestExplainPastBehindProxy(t *testing.T) {
+	t.Parallel()
 	s := pages(t, 1, hello)
 	job := newJob(s.URL + "/")
 	job.Settings.Proxies = []harvest.Route{{Hosts: []string{"*.example"}, Via: "http://anna:verysecret@127.0.0.1:3128"}}

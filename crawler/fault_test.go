@@ -12,6 +12,7 @@ import (
 
 // A fault in an extractor costs one document's links: it is logged, and the crawl goes on.
 func TestExtractorFails(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	dir := t.TempDir()
 	c, err := New(Config{Dir: dir, Job: newJob(s.URL + "/"), Node: "node1"})

@@ -14,6 +14,7 @@ import (
 
 // A crawl begins with the cookies of a cookies.txt, sends them where they belong, and tells no document of them.
 func TestFirstCookies(t *testing.T) {
+	t.Parallel()
 	asked := make(chan string, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.Path + " " + r.Header.Get("Cookie")
@@ -49,6 +50,7 @@ func TestFirstCookies(t *testing.T) {
 
 // A proxy at no port is refused before a crawl begins.
 func TestProxyAstray(t *testing.T) {
+	t.Parallel()
 	job := newJob("http://127.0.0.1/")
 	job.Settings.Proxies = []harvest.Route{{Hosts: []string{"*"}, Via: "http://127.0.0.1:65536"}}
 	if err := Check(job); !errors.Is(err, harvest.ErrInvalid) || !strings.Contains(err.Error(), "proxy") {

@@ -66,6 +66,7 @@ func runInto(t *testing.T, dir string, job harvest.Job, d *disk.Disk, k *taker) 
 
 // A file that is not taken at first is given again until it is, and the crawl goes on meanwhile.
 func TestHandOverIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	dir := t.TempDir()
 	k := newTaker(3)
@@ -83,6 +84,7 @@ func TestHandOverIsTriedAgain(t *testing.T) {
 
 // When files are never taken the crawl ends with that error, loses nothing, and hands them over when opened again.
 func TestHandOverFails(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	dir := t.TempDir()
 	k := newTaker(-1)
@@ -110,8 +112,13 @@ func TestHandOverFails(t *testing.T) {
 // When the disk fails at whatever point, every file that is complete is handed over, none goes, and the crawl
 // opened again ends as if nothing had happened.
 func TestDiskFails(t *testing.T) {
+	t.Parallel()
+	step := 3
+	if testing.Short() {
+		step = 10
+	}
 	for _, fault := range []error{syscall.ENOSPC, syscall.EIO} {
-		for at := 1; at < 60; at += 3 {
+		for at := 1; at < 60; at += step {
 			faultAt(t, fault, at)
 		}
 	}

@@ -53,6 +53,7 @@ func tear(t *testing.T, from, to string) {
 
 // What the crawler records of long heads can be read again: by the validator, by readers, and after a kill.
 func TestLongHeads(t *testing.T) {
+	t.Parallel()
 	s := longHeads(t)
 	dir, again := t.TempDir(), t.TempDir()
 	run(t, dir, newJob(s.URL+"/"))
@@ -93,6 +94,7 @@ func TestLongHeads(t *testing.T) {
 
 // A head that cannot be read is no damage: the resume accounts for its URI and keeps it and all that follows.
 func TestUnreadableHeads(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.html("/{$}", "never asked for")
 	dir := t.TempDir()

@@ -12,6 +12,7 @@ import (
 
 // Who pauses a crawl ends no one else's pause: an operator's order, whoever runs the crawl and a full disk each have one of their own.
 func TestPausesAreSeparate(t *testing.T) {
+	t.Parallel()
 	s := pages(t, 5, hello)
 	job := newJob(s.URL + "/")
 	job.Settings.MinFreeDisk = 1 << 60
@@ -54,6 +55,7 @@ func TestPausesAreSeparate(t *testing.T) {
 
 // A pause with a length ends by itself; one that took its place does not end with it.
 func TestPauseEndsByItself(t *testing.T) {
+	t.Parallel()
 	s := pages(t, 5, hello)
 	dir := t.TempDir()
 	run(t, dir, newJob(s.URL+"/"))

@@ -2,8 +2,6 @@ package crawler
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"net"
@@ -124,37 +122,9 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// A gzip bomb is stored as sent, unpacked to a bound, and the links at its start are found.
-func TestGzipBomb(t *testing.T) {
-	s := newSite(t)
-	var bomb bytes.Buffer
-	z := gzip.NewWriter(&bomb)
-	io.WriteString(z, "<a href=/found>")
-	spaces := strings.Repeat(" ", 1<<20)
-	for range 100 {
-		io.WriteString(z, spaces)
-	}
-	z.Close()
-	s.mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		w.Header().Set("Content-Encoding", "gzip")
-		w.Write(bomb.Bytes())
-	})
-	s.html("/found", "here")
-	dir := t.TempDir()
-	run(t, dir, newJob(s.URL+"/"))
-	if captures(t, dir)[s.URL+"/found"] != 1 {
-		t.Error("the link in the bomb was not followed")
-	}
-	for _, l := range logLines(t, dir) {
-		if l[3] == s.URL+"/" && (len(l[2]) > 6 || l[1] != "200") {
-			t.Errorf("stored %s bytes, status %s", l[2], l[1])
-		}
-	}
-}
-
 // Redirects without end, and a page that links to itself with ever changing queries, come to an end.
 func TestTraps(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.mux.HandleFunc("/r", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/r?"+r.URL.RawQuery+"x", http.StatusFound)
@@ -172,6 +142,7 @@ func TestTraps(t *testing.T) {
 
 // Seeds that are no URLs, and hosts that are not there, are in the log with their reason.
 func TestBadSeeds(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.html("/{$}", "fine")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -194,6 +165,7 @@ func TestBadSeeds(t *testing.T) {
 
 // Without leave, an address of this machine or network is not even connected to, be it given by number or by name.
 func TestPrivateAddressesAreRefused(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	_, port, _ := net.SplitHostPort(s.host())
 	byName := "http://localhost:" + port + "/"
@@ -213,6 +185,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 
 // A large body goes through a file and comes out byte for byte.
 func TestLargeBody(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	body := strings.Repeat("0123456789abcdef", 400<<10)
 	s.file("/{$}", "application/octet-stream", body)

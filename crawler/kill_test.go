@@ -1,19 +1,17 @@
 package crawler
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"holdfast/harvest"
-	"holdfast/internal/seed"
 )
 
 // Environment of a crawl that runs as a process of its own: to be killed, or to have its CPU time told.
@@ -57,8 +55,20 @@ func crawlHere(dir, seed, warcBytes string) error {
 	if err != nil {
 		return err
 	}
+	go settleWhenTold(c)
 	_, err = c.Run(context.Background())
 	return err
+}
+
+// settleWhenTold makes durable what was crawled so far, for each line that comes, and answers then.
+func settleWhenTold(c *Crawl) {
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		if err := c.settle(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return
+		}
+		fmt.Println("settled")
+	}
 }
 
 const killPages = 1500
@@ -80,70 +90,6 @@ func bigSite(t testing.TB) *site {
 	})
 	s.file("/robots.txt", "text/plain", "User-agent: *\nDisallow: /private\n")
 	return s
-}
-
-// A crawl that is killed again and again ends with every URI recorded once, in valid files, and logged once.
-func TestKill(t *testing.T) {
-	kills := 20
-	if testing.Short() {
-		kills = 4
-	}
-	rnd := seed.Rand(t)
-	s := bigSite(t)
-	dir := t.TempDir()
-	finished, killed := false, 0
-	for i := 0; i < kills && !finished; i++ {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), envCrawlDir+"="+dir, envCrawlSeed+"="+s.URL+"/p/0", envCrawlBytes+"="+strconv.Itoa(killBytes))
-		var said strings.Builder
-		cmd.Stderr = &said
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error, 1)
-		go func() { ended <- cmd.Wait() }()
-		// Two of three are killed after some more requests, the third after a moment, which may be while it recovers.
-		reached := make(chan struct{})
-		patience := time.Duration(1+rnd.IntN(150)) * time.Millisecond
-		if i%3 != 2 {
-			patience = time.Minute
-			s.mu.Lock()
-			target := len(s.log) + 1 + rnd.IntN(2*killPages/kills)
-			s.seen = func(n int) {
-				if n == target {
-					close(reached)
-				}
-			}
-			s.mu.Unlock()
-		}
-		timer := time.NewTimer(patience)
-		select {
-		case <-reached:
-		case <-timer.C:
-		case err := <-ended:
-			if err != nil {
-				t.Fatalf("after %d kills: %v\n%s", killed, err, said.String())
-			}
-			finished = true
-		}
-		timer.Stop()
-		if !finished {
-			if err := cmd.Process.Kill(); err != nil {
-				t.Log(err)
-			}
-			<-ended
-			killed++
-		}
-		s.mu.Lock()
-		s.seen = nil
-		s.mu.Unlock()
-	}
-	t.Logf("killed %d times, the last after %d requests", killed, len(s.requests()))
-	sum := run(t, dir, killJob(s.URL+"/p/0"))
-	if sum.Reason != "completed" {
-		t.Errorf("summary %+v", sum)
-	}
-	checkOnce(t, s, dir, sum)
 }
 
 // checkOnce checks that every page is recorded, logged and counted exactly once.
@@ -187,6 +133,7 @@ func checkOnce(t *testing.T, s *site, dir string, sum Summary) {
 
 // A crawl that is cancelled can be opened again and completes.
 func TestCancelAndResume(t *testing.T) {
+	t.Parallel()
 	s := bigSite(t)
 	dir := t.TempDir()
 	for range 3 {

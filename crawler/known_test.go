@@ -7,6 +7,7 @@ import (
 
 // A link is known until the frontier forgets a URI, and whatever else is taken in, none is known that was not.
 func TestKnownLinks(t *testing.T) {
+	t.Parallel()
 	k := newKnownLinks()
 	k.add("http://a.example/", 0)
 	if !k.has("http://a.example/", 0) || k.has("http://a.example/", 1) || k.has("http://b.example/", 0) {

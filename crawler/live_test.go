@@ -139,6 +139,7 @@ func heldJob(seeds ...string) harvest.Job {
 
 // What an operator deletes, forgets or never wants is not fetched, and each act has its own trace.
 func TestURIsUnderControl(t *testing.T) {
+	t.Parallel()
 	s, gate := heldSite(t)
 	job := heldJob(s.URL + "/")
 	job.Settings.MaxHops = 1
@@ -197,6 +198,7 @@ func TestURIsUnderControl(t *testing.T) {
 // A frozen queue asks for nothing until it is thawed; a retired one lets the crawl end, and comes back with a budget; a blocked host
 // is asked for nothing, not even robots.txt, also after the crawl is opened again.
 func TestQueuesUnderControl(t *testing.T) {
+	t.Parallel()
 	s, gate := heldSite(t)
 	other, otherGate := heldSite(t)
 	job := heldJob(s.URL+"/", other.URL+"/")
@@ -280,6 +282,7 @@ func startPaused(t testing.TB, cfg Config) *live {
 
 // What is not understood of an order to list something is refused, and not answered with nothing.
 func TestWhatCannotBeListedIsRefused(t *testing.T) {
+	t.Parallel()
 	l := startPaused(t, Config{Dir: t.TempDir(), Job: newJob(smallSite(t).URL + "/")})
 	for _, o := range []harvest.Order{{Act: harvest.ActQueues, State: "idle"}, {Act: harvest.ActQueues, Sort: "size"}, {Act: harvest.ActURIs, After: "a page?"},
 		{Act: harvest.ActDomains, State: "frozen"}, {Act: harvest.ActEvents, After: "x"}, {Act: harvest.ActSearch, After: "x"}, {Act: harvest.ActSearch, Log: "x"}, {Act: harvest.ActReport, Name: "hosts", After: "x"}} {
@@ -296,6 +299,7 @@ func TestWhatCannotBeListedIsRefused(t *testing.T) {
 
 // A robots.txt that was blocked is asked for again once the block has ended.
 func TestUnblockedRobots(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	job := newJob(s.URL + "/")
 	dir := t.TempDir()

@@ -84,3 +84,23 @@ func copyFile(to, from string) error {
 	_, err = io.Copy(out, in)
 	return errors.Join(err, out.Close())
 }
+
+// envAlone is set in the process of a test that measures its process.
+const envAlone = "HOLDFAST_TEST_ALONE"
+
+// alone runs a test that measures its process (heap, goroutines, open files) in a process of its own, beside the others. It
+// reports whether this is that process; in the other one the test is over then.
+func alone(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(envAlone) != "" {
+		return true
+	}
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), envAlone+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}

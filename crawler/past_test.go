@@ -38,6 +38,7 @@ func happened(t *testing.T, after string, limit int, ask func(harvest.Order) (ha
 
 // What happened is told from its beginning to its end, though it is more than what is held in memory, while the crawl runs and afterwards.
 func TestAllEventsAreTold(t *testing.T) {
+	t.Parallel()
 	s := pages(t, 2, hello)
 	dir := t.TempDir()
 	l := startPaused(t, Config{Dir: dir, Job: newJob(s.URL + "/")})
@@ -110,6 +111,7 @@ func TestAllEventsAreTold(t *testing.T) {
 
 // Every report can be had while the crawl runs, page by page, and as it was at the end.
 func TestReportsWhileItRuns(t *testing.T) {
+	t.Parallel()
 	s, gate := heldSite(t)
 	dir := t.TempDir()
 	job := heldJob(s.URL + "/")

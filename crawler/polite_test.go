@@ -13,6 +13,7 @@ import (
 // Between the end of one answer and the next request to a host lies the pause that the settings ask for, by
 // the server's clock; another host is not held up by it.
 func TestPolitenessByTheServersLog(t *testing.T) {
+	t.Parallel()
 	const pause = 60 * time.Millisecond
 	slow, quick := newSite(t), newSite(t)
 	for _, s := range []*site{slow, quick} {
@@ -46,6 +47,7 @@ func TestPolitenessByTheServersLog(t *testing.T) {
 
 // A Crawl-delay counts where it is longer than the settings' pause, up to their limit.
 func TestCrawlDelay(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.html("/{$}", "<a href=/1>1</a><a href=/2>2</a>")
 	s.html("/1", "1")
@@ -65,6 +67,7 @@ func TestCrawlDelay(t *testing.T) {
 // robots.txt: a server error forbids, a client error allows, a redirect is followed, and what it says is obeyed; the
 // file itself is recorded.
 func TestRobotsAnswers(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		robots http.HandlerFunc
@@ -103,6 +106,7 @@ func TestRobotsAnswers(t *testing.T) {
 
 // With robots.txt ignored it is not even fetched.
 func TestRobotsIgnored(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	job := newJob(s.URL + "/")
 	job.Settings.Robots = harvest.RobotsIgnore
@@ -114,6 +118,7 @@ func TestRobotsIgnored(t *testing.T) {
 
 // A name is looked up once, as a URI of its own, and recorded.
 func TestNamesAreLookedUp(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	_, port, _ := strings.Cut(s.host(), ":")
 	dir := t.TempDir()
@@ -131,6 +136,7 @@ func TestNamesAreLookedUp(t *testing.T) {
 
 // Limits end the crawl with their reason, and leave the rest queued.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, reason string
 		set          func(*harvest.Settings)
@@ -159,6 +165,7 @@ func TestLimits(t *testing.T) {
 
 // A paused crawl begins nothing; resumed it goes on; stopped it ends with the reason.
 func TestPauseAndStop(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	c, err := New(Config{Dir: t.TempDir(), Job: newJob(s.URL + "/"), Node: "node1"})
 	if err != nil {

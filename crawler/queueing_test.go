@@ -4,17 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"holdfast/crawler/frontier"
 	"holdfast/harvest"
 )
 
 // When the window of a sheet begins or ends, queues are treated otherwise at once, also one that is at work; so they are after a restart.
 func TestWindowsOfSheetsReachTheQueues(t *testing.T) {
+	t.Parallel()
 	s, gate := heldSite(t)
 	job := heldJob(s.URL + "/")
 	job.Settings.MaxHops, job.Settings.Workers = 1, 8
@@ -73,6 +72,7 @@ func TestWindowsOfSheetsReachTheQueues(t *testing.T) {
 
 // What holds for a site's own scheme and port holds for its queue; for a queue that a sheet names, what the sheet says.
 func TestPolicyIsThatOfTheSite(t *testing.T) {
+	t.Parallel()
 	job := newJob("http://127.0.0.1/")
 	job.Settings.Sheets = []harvest.Sheet{
 		{Name: "secure", Ports: []int{443}, Settings: patch("host_valence", 2)},
@@ -98,69 +98,6 @@ func TestPolicyIsThatOfTheSite(t *testing.T) {
 	if err := c.close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// A crawl that ends while many queues are treated otherwise does not wait for the rest of them: they are when it is opened again.
-func TestEndWhileQueuesAreTreated(t *testing.T) {
-	job := newJob()
-	for i := range 10_000 { // more than one commit takes in
-		job.Seeds = append(job.Seeds, fmt.Sprintf("http://127.0.%d.%d/", i/250, i%250+1))
-	}
-	job.Settings.Sheets = []harvest.Sheet{{Name: "night", From: "22:00", Until: "06:00", Settings: patch("precedence", 7)}}
-	dir := t.TempDir()
-	day, night := time.Date(2026, 3, 4, 21, 0, 0, 0, time.UTC), time.Date(2026, 3, 4, 22, 0, 0, 0, time.UTC)
-	looked, ending := make(chan struct{}), make(chan struct{})
-	var dusk atomic.Bool
-	c, err := newAt(Config{Dir: dir, Job: job, Node: "node1"}, func() time.Time {
-		if !dusk.Load() {
-			return day
-		}
-		select {
-		case looked <- struct{}{}:
-		case <-ending:
-		}
-		<-ending
-		return night
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Pause("none is to be fetched")
-	l := begin(t, c)
-	end := sync.OnceFunc(func() { close(ending) })
-	t.Cleanup(end)
-	until(t, "the queues are treated as by day", func() bool { return c.windows.Load() != nil })
-	dusk.Store(true)
-	<-looked
-	l.Stop("over")
-	until(t, "no orders are taken", func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.deaf
-	})
-	end()
-	if sum := l.end(); sum.Reason != "over" || sum.Counters.Queued != int64(len(job.Seeds)) {
-		t.Errorf("%+v", sum)
-	}
-	if c, err = newAt(Config{Dir: dir, Job: job, Node: "node1"}, func() time.Time { return night }); err != nil {
-		t.Fatal(err)
-	}
-	c.Pause("none is to be fetched")
-	l = begin(t, c)
-	until(t, "all queues are treated as at night", func() bool {
-		left := 0
-		if err := l.frontier.Nonempty(t.Context(), func(q frontier.QueueInfo) bool {
-			if q.Precedence != 7 {
-				left++
-			}
-			return true
-		}); err != nil {
-			t.Fatal(err)
-		}
-		return left == 0
-	})
-	l.Stop("over")
-	l.end()
 }
 
 // A window that opens between the treatment of the queues as the crawl begins and the first look at the clock after it

@@ -15,6 +15,7 @@ import (
 
 // The reports' figures: hosts without their ports and with a line for look-ups, what a queue's URIs came to, what was thrown away, how deep queues are.
 func TestFiguresOfReports(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	_, port, _ := strings.Cut(s.host(), ":")
 	root := "http://q.test:" + port

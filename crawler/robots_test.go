@@ -21,6 +21,7 @@ func rulesAt(s *site, url string) {
 // What a robots.txt redirects to counts, also where the crawl has fetched that before: as another site's rules, as a page, or as the very
 // seed, whose links are followed all the same.
 func TestRobotsRedirectToWhatIsKnown(t *testing.T) {
+	t.Parallel()
 	const rules = "User-agent: *\nDisallow: /private\n"
 	main, byRules, byPage, bySeed := newSite(t), newSite(t), newSite(t), newSite(t)
 	others := []*site{byRules, byPage, bySeed}
@@ -84,6 +85,7 @@ func TestRobotsRedirectToWhatIsKnown(t *testing.T) {
 // What a robots.txt says counts however it is coded or said to be; where it cannot be told, all is forbidden. A page that says it is coded
 // and is not has its links.
 func TestUntrueCodings(t *testing.T) {
+	t.Parallel()
 	for coding, want := range map[string]string{"UTF-8": "200", "none": "200", "gzip": "200", "br": "200", "deflate": "200", "gzip, gzip, gzip, gzip, gzip": "-9998"} {
 		s := newSite(t)
 		coded := func(path, kind, body string) {
@@ -119,6 +121,7 @@ func TestUntrueCodings(t *testing.T) {
 
 // A robots.txt that cannot be answered for now is asked for again, as the server says or after retry_delay; nothing of the site is asked for before.
 func TestRobotsServerErrorsPass(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		status int
 		after  string
@@ -157,6 +160,7 @@ func TestRobotsServerErrorsPass(t *testing.T) {
 
 // A robots.txt speaks to the crawler by the name in its User-Agent, or the one that the settings give it; a sheet may give another.
 func TestRobotsName(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	s.file("/robots.txt", "text/plain", "User-agent: MyBot\nDisallow: /mine\n\nUser-agent: other-bot\nDisallow: /others\n\nUser-agent: holdfast\nDisallow: /\n")
 	s.html("/{$}", "<a href=/mine>m</a><a href=/others>o</a><a href=/sheet/mine>s</a><a href=/sheet/others>s</a>")
@@ -190,6 +194,7 @@ func TestRobotsName(t *testing.T) {
 
 // What one try failed at counts for a page in a browser, which cannot wait, and not for a URI that can.
 func TestRobotsOfOneTry(t *testing.T) {
+	t.Parallel()
 	c, err := New(Config{Dir: t.TempDir(), Job: newJob("http://127.0.0.1/"), Node: "node1"})
 	if err != nil {
 		t.Fatal(err)

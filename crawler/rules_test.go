@@ -127,6 +127,7 @@ func names(t *testing.T, addresses ...string) (server string) {
 
 // A host with several addresses is asked at those alone that the rules let it be; the head of an answer is judged by that which gave it.
 func TestRulesChooseAddresses(t *testing.T) {
+	t.Parallel()
 	wrong := newSiteAt(t, "127.0.0.2")
 	wrong.html("/", "wrong")
 	_, port, _ := net.SplitHostPort(wrong.host())

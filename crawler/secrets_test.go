@@ -87,6 +87,7 @@ func loginSite(t *testing.T) (s *site, forms *atomic.Int64) {
 
 // Pages behind a login are fetched as whoever the credentials say; what they are stands in no file for others.
 func TestLogins(t *testing.T) {
+	t.Parallel()
 	s, _ := loginSite(t)
 	job := newJob(s.URL + "/")
 	job.Settings.Workers = 1
@@ -146,6 +147,7 @@ func formJob(s *site) harvest.Job {
 // A form is sent once, before anything else of its host is asked for, however many fetches there are at a time, and its cookie holds
 // when the crawl goes on after a crash that left nothing but WARC files.
 func TestFormLogin(t *testing.T) {
+	t.Parallel()
 	s := formSite(t)
 	job := formJob(s)
 	job.Settings.MaxObjects = 12
@@ -173,6 +175,7 @@ func TestFormLogin(t *testing.T) {
 
 // A form whose sending is broken off, or fails, is sent again, as a form, before anything else of the host is asked for.
 func TestFormLoginBrokenOff(t *testing.T) {
+	t.Parallel()
 	cut := harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Millisecond)}
 	goOn := func(l *live, from string) { start(l.t, Config{Dir: l.cfg.Dir, Job: l.cfg.Job, From: from}).end() }
 	for name, breakOff := range map[string]func(l *live, drop func()){

@@ -133,6 +133,7 @@ func hello(w http.ResponseWriter, r *http.Request) {
 
 // A domain that has all it may have is asked for no more; the log says which limit it was. What a prerequisite takes does not count.
 func TestQuotas(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		set  func(*harvest.Settings)
 		note string
@@ -160,6 +161,7 @@ func TestQuotas(t *testing.T) {
 
 // No more connections than host_valence at a time, and as many if there is enough to do; each slot rests by itself.
 func TestValence(t *testing.T) {
+	t.Parallel()
 	const rest = 50 * time.Millisecond
 	var now, most atomic.Int64
 	s := pages(t, 20, func(w http.ResponseWriter, r *http.Request) {
@@ -187,6 +189,7 @@ func TestValence(t *testing.T) {
 
 // A server that asks to be left alone is, for as long as it says and the settings allow, and asked again then.
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	for _, status := range []int{429, 503} {
 		var asked atomic.Int64
 		s := pages(t, 3, func(w http.ResponseWriter, r *http.Request) {
@@ -218,6 +221,7 @@ func TestRetryAfter(t *testing.T) {
 
 // Names and ports that share an address, a domain or a queue's name are polite together, by the servers' clock.
 func TestWhatIsPoliteTogether(t *testing.T) {
+	t.Parallel()
 	const rest = 60 * time.Millisecond
 	for _, tt := range []struct {
 		name  string

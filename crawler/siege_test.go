@@ -140,50 +140,6 @@ func hostiles(t *testing.T, self *atomic.Int64) map[string]hostile {
 	}
 }
 
-// One crawl of all that a server can do to a crawler: it ends, its memory stays bounded, and the log has each with its reason.
-func TestSiege(t *testing.T) {
-	var self atomic.Int64
-	all := hostiles(t, &self)
-	job := newJob()
-	for _, h := range all {
-		job.Seeds = append(job.Seeds, h.url)
-	}
-	job.Settings.OperatorContact = "https://library.example/crawls"
-	job.Settings.Nameserver = endlessAliases(t)
-	job.Settings.Workers, job.Settings.MaxDocumentBytes = 8, 30<<20
-	job.Settings.FetchTimeout, job.Settings.IdleTimeout = harvest.Duration(3*time.Second), harvest.Duration(time.Second)
-	job.Settings.MaxDomainObjects, job.Settings.MaxRetries = 1500, 0
-	// What answers everything in one way answers robots.txt so, too.
-	job.Settings.Sheets = nil
-	job.Settings.Robots = harvest.RobotsObey
-	for name, h := range all {
-		if strings.Contains(name, "header") || strings.Contains(name, "body") || strings.Contains(name, "drip") || strings.Contains(name, "length") || name == "a bomb" {
-			var port int
-			fmt.Sscan(regexp.MustCompile(`:(\d+)/`).FindStringSubmatch(h.url)[1], &port)
-			job.Settings.Sheets = append(job.Settings.Sheets, harvest.Sheet{Name: fmt.Sprint("port ", port), Ports: []int{port}, Settings: patch("robots", "ignore")})
-		}
-	}
-	dir := t.TempDir()
-	var sum Summary
-	peak := heapPeak(func() { sum = run(t, dir, job) })
-	t.Logf("the heap held up to %d MiB; %+v", peak, sum.Counters)
-	if peak > 300 {
-		t.Errorf("the heap held up to %d MiB", peak)
-	}
-	if sum.Reason != "completed" {
-		t.Errorf("summary %+v", sum)
-	}
-	for name, h := range all {
-		status, notes := logged(t, dir, h.url)
-		if got := status + " " + notes; !strings.HasPrefix(got, h.want) {
-			t.Errorf("%s: %s, want %s", name, got, h.want)
-		}
-	}
-	if n := self.Load(); n > 30_000 {
-		t.Errorf("%d links of a page to itself", n)
-	}
-}
-
 // files are what the process has open.
 func files(t *testing.T) (open []string) {
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -200,6 +156,9 @@ func files(t *testing.T) (open []string) {
 
 // When Run returns, nothing of the crawl is left: no goroutine, timer or open file; also after a stop, a cut and orders.
 func TestNothingIsLeft(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	s, gate := heldSite(t)
 	before := runtime.NumGoroutine()
 	for i := range 4 {
@@ -247,6 +206,7 @@ func TestNothingIsLeft(t *testing.T) {
 
 // All reports that Heritrix writes are there at the end, with what they are about.
 func TestReports(t *testing.T) {
+	t.Parallel()
 	s := smallSite(t)
 	job := newJob(s.URL+"/", "no url at all")
 	dir := t.TempDir()

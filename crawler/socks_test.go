@@ -99,6 +99,7 @@ func (p *socksProxy) through(r *http.Request) bool {
 // A crawl asks the hosts that a pattern names through their SOCKS proxy, all of them by name and for everything, robots.txt too; others directly.
 // The records are as if it had asked them itself, but for an address.
 func TestSOCKSProxy(t *testing.T) {
+	t.Parallel()
 	var p *socksProxy
 	wrong := make(chan string, 100)
 	pages := func(byProxy bool) http.Handler {

@@ -11,6 +11,7 @@ import (
 
 // The template in the document can be crawled with, and has one of everything.
 func TestTemplateDocument(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../doc/template.md")
 	if err != nil {
 		t.Fatal(err)

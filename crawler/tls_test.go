@@ -17,6 +17,7 @@ import (
 
 // A site over TLS is recorded with the bytes inside TLS, and a certificate that does not hold is noted in the log.
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	const body = "<html><body><a href=\"/next\">next</a></body></html>"
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -85,6 +86,7 @@ func TestTLS(t *testing.T) {
 
 // A server that speaks nothing but HTTP/2 is recorded, with what was spoken.
 func TestHTTP2Only(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.ProtoMajor != 2 {
 			w.WriteHeader(http.StatusHTTPVersionNotSupported)

@@ -57,6 +57,7 @@ func (a *askings) rested(t *testing.T, rest time.Duration, atLeast int) {
 // What is asked of a host besides what its own queue asks waits for its turn there, by the server's own log: where robots.txt of other sites
 // redirect to, and logins for others.
 func TestPoliteBesideTheQueue(t *testing.T) {
+	t.Parallel()
 	const rest = 100 * time.Millisecond
 	var log askings
 	shared := newSite(t)
@@ -88,6 +89,7 @@ func TestPoliteBesideTheQueue(t *testing.T) {
 
 // A host stands in the queue of its old name and that of another once the crawl is opened again with other queues; it is asked as if it were one.
 func TestPoliteAcrossQueues(t *testing.T) {
+	t.Parallel()
 	const rest = 100 * time.Millisecond
 	var log askings
 	s := newSite(t)
@@ -128,6 +130,7 @@ func TestPoliteAcrossQueues(t *testing.T) {
 
 // With several slots each rests by itself, and none is used twice at a time; what is free of rests is forgotten.
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	var turns turns
 	now := time.Now()
 	at := []string{"h", "queue d"}

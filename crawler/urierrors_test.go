@@ -10,6 +10,7 @@ import (
 
 // What stands in a document for a link and can be none is in uri-errors.log, at most so much of each document; what is not of the web, or was a guess, is not.
 func TestReferencesThatAreNoURIsAreLogged(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	bad := []string{"http://q.test:99999/x", "http://[bad/", "http://a b/", "http://%zz/", "http://host:port/", "https://" + strings.Repeat("l", 5000)}
 	page := "<a href=mailto:a@b.test>m</a> <a href='javascript:f()'>j</a> <img src='data:image/png;base64," + strings.Repeat("A", 5000) + "'><a href=#top>t</a> <a href=/many>x</a> " +

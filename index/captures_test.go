@@ -14,6 +14,7 @@ import (
 )
 
 func TestCaptures(t *testing.T) {
+	t.Parallel()
 	var a archive
 	message := "Content-Type: application/http; msgtype=response\n"
 	a.record("warcinfo", "2026-01-01T00:00:00Z", "", "Content-Type: application/warc-fields", "software: x\r\n")
@@ -140,6 +141,7 @@ func TestCapturesWithNamesInAnyCase(t *testing.T) {
 
 // Files of other tools, good and broken: read, or refused with file and offset.
 func TestCapturesOfForeignFiles(t *testing.T) {
+	t.Parallel()
 	files, _ := filepath.Glob("../../shared/samples/*/*arc*") // absent in some checkouts: then there is nothing to read
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -173,6 +175,7 @@ func checkDamage(t *testing.T, err error) {
 }
 
 func TestEntries(t *testing.T) {
+	t.Parallel()
 	e := newEncoder()
 	for _, c := range []cdx.Capture{
 		{Key: "com,example)/a", URL: "http://example.com/a", MIME: "text/html", Status: 200, Digest: "sha1:B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A", Length: 9, Offset: 1 << 40},

@@ -33,6 +33,7 @@ func twoFiles(t *testing.T, x *Index) {
 }
 
 func TestQueries(t *testing.T) {
+	t.Parallel()
 	x := openIndex(t, t.TempDir())
 	twoFiles(t, x)
 	for _, tt := range []struct {
@@ -81,6 +82,7 @@ func TestQueries(t *testing.T) {
 }
 
 func TestAddIsIdempotentAndSurvivesReopening(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	x := openIndex(t, dir)
 	twoFiles(t, x)
@@ -137,6 +139,7 @@ func entries(t *testing.T, x *Index) (n int) {
 }
 
 func TestRemove(t *testing.T) {
+	t.Parallel()
 	x := openIndex(t, t.TempDir())
 	twoFiles(t, x)
 	q := cdx.Query{URL: "http://example.com/"}
@@ -169,6 +172,7 @@ func TestRemove(t *testing.T) {
 }
 
 func TestFailedReadLeavesNothing(t *testing.T) {
+	t.Parallel()
 	x := openIndex(t, t.TempDir())
 	var a archive
 	for range 50 {
@@ -206,6 +210,7 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestDamagedFiles(t *testing.T) {
+	t.Parallel()
 	x := openIndex(t, t.TempDir())
 	var a archive
 	a.page("2026-01-01T00:00:00Z", "http://example.com/", "whole")
@@ -229,6 +234,7 @@ func TestDamagedFiles(t *testing.T) {
 }
 
 func TestConcurrentAdds(t *testing.T) {
+	t.Parallel()
 	x := openIndex(t, t.TempDir())
 	var a archive
 	a.page("2026-01-01T00:00:00Z", "http://example.com/", "one")
@@ -248,6 +254,7 @@ func TestConcurrentAdds(t *testing.T) {
 }
 
 func TestRenew(t *testing.T) {
+	t.Parallel()
 	x := openIndex(t, t.TempDir())
 	twoFiles(t, x)
 	var a archive
@@ -274,6 +281,7 @@ func TestRenew(t *testing.T) {
 }
 
 func TestDigest(t *testing.T) {
+	t.Parallel()
 	x := openIndex(t, t.TempDir())
 	twoFiles(t, x)
 	one := ""
@@ -294,6 +302,7 @@ func TestDigest(t *testing.T) {
 }
 
 func TestOpenRefusesAFile(t *testing.T) {
+	t.Parallel()
 	if x, err := Open(Config{Dir: "/dev/null/x"}, slog.New(slog.DiscardHandler)); err == nil {
 		x.Close()
 		t.Error("opened an index below a file")

@@ -50,6 +50,7 @@ func TestLoadVictim(t *testing.T) {
 // A process killed at any moment of a load leaves an index that opens empty and can be loaded, or a whole one; a
 // whole one when the load was acknowledged.
 func TestKillLoad(t *testing.T) {
+	t.Parallel()
 	random := seed.Rand(t)
 	const lines = loadedInCrash/5_000 + 1 // what the victim says in all
 	for _, kill := range []int{random.IntN(lines - 1), lines - 2, lines - 2, lines - 1} {
@@ -88,6 +89,7 @@ func checkLoaded(t *testing.T, dir string, n int) (whole bool) {
 // Whatever operation on the disk fails during a load: nothing answers that was not loaded, and the index can be
 // used at once or after it is opened again.
 func TestFaultsInLoad(t *testing.T) {
+	t.Parallel()
 	const n = 3000
 	for at := 1; ; at++ {
 		twin := disk.NewFaulty(t.TempDir())

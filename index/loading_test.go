@@ -23,6 +23,7 @@ func list(captures ...cdx.Capture) func(func(cdx.Capture, error) bool) {
 }
 
 func TestLoad(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	x := openIndex(t, dir)
 	const n = 60_000
@@ -69,6 +70,7 @@ func TestLoad(t *testing.T) {
 }
 
 func TestLoadOfEqualPlaces(t *testing.T) {
+	t.Parallel()
 	x := openIndex(t, t.TempDir())
 	c := cdx.Capture{Key: "com,example)/", Timestamp: "20260101000000", URL: "http://example.com/", File: "z"}
 	first, second, third := c, c, c
@@ -84,6 +86,7 @@ func TestLoadOfEqualPlaces(t *testing.T) {
 }
 
 func TestFailedLoadLeavesAnEmptyIndex(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("broken")
 	for name, stream := range map[string]func(func(cdx.Capture, error) bool){
 		"unsorted": list(syntheticCapture(300), syntheticCapture(0)),
@@ -109,6 +112,7 @@ func TestFailedLoadLeavesAnEmptyIndex(t *testing.T) {
 }
 
 func TestInterruptedLoadStartsEmpty(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	x := openIndex(t, dir)
 	twoFiles(t, x)
@@ -128,6 +132,7 @@ func TestInterruptedLoadStartsEmpty(t *testing.T) {
 }
 
 func TestSorterSpills(t *testing.T) {
+	t.Parallel()
 	s := newSorter(t.TempDir(), 64<<10)
 	defer s.close()
 	const n = 20_000

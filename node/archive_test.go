@@ -17,6 +17,7 @@ import (
 // TestFailuresOfFilesHaveTheirAnswers hands what the replica may answer to readers and writers of the API, who must learn
 // whether to try again.
 func TestFailuresOfFilesHaveTheirAnswers(t *testing.T) {
+	t.Parallel()
 	var a archive
 	other := a.explain(fmt.Errorf("put a: %w", replica.ErrExists))
 	if refusal := (*catalog.Refusal)(nil); !errors.As(other, &refusal) || refusal.Code != catalog.Conflict {
@@ -46,6 +47,7 @@ func TestFailuresOfFilesHaveTheirAnswers(t *testing.T) {
 }
 
 func TestWhatACrashLeftOfAnUploadIsRemoved(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	incoming := filepath.Join(dir, "incoming")
 	if err := os.Mkdir(incoming, 0o755); err != nil {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestEachAttemptHasItsOwnFolder(t *testing.T) {
+	t.Parallel()
 	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
 	c := newCrawls(n)
 	first := catalog.Job{ID: 7, Attempt: 1, Started: 1_700_000_000_000}
@@ -47,6 +48,7 @@ func TestEachAttemptHasItsOwnFolder(t *testing.T) {
 }
 
 func TestAJobWhoseNumberIsGivenAgainHasItsOwnFolder(t *testing.T) {
+	t.Parallel()
 	c := newCrawls(&Node{cfg: Config{Data: t.TempDir()}, log: quiet()})
 	lost := catalog.Job{ID: 7, Attempt: 1, Created: 1_700_000_000_000}
 	dir, err := c.folder(lost)
@@ -60,6 +62,7 @@ func TestAJobWhoseNumberIsGivenAgainHasItsOwnFolder(t *testing.T) {
 }
 
 func TestTheEndOfAJobsLog(t *testing.T) {
+	t.Parallel()
 	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
 	n.crawls = newCrawls(n)
 	job := catalog.Job{ID: 7, Attempt: 1}
@@ -84,6 +87,7 @@ func TestTheEndOfAJobsLog(t *testing.T) {
 
 // What happened in a crawl is told when it runs no more; that nothing will follow is said when the job has ended.
 func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
+	t.Parallel()
 	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
 	n.crawls = newCrawls(n)
 	job := catalog.Job{ID: 7, Attempt: 1, State: catalog.JobStarted}
@@ -128,6 +132,7 @@ func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
 
 // A crawl that has ended, and whose files are being handed over, has written no reports yet.
 func TestACrawlThatEndedHasNoReportsYet(t *testing.T) {
+	t.Parallel()
 	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
 	n.crawls = newCrawls(n)
 	dir := t.TempDir()

@@ -13,6 +13,7 @@ import (
 // TestAPartialAnswerIsOfWhoAnswers queries a shard of which the nearest holder does not answer, and this node lacks a
 // file. What it has is in the answer, and the shard is missing all the same.
 func TestAPartialAnswerIsOfWhoAnswers(t *testing.T) {
+	t.Parallel()
 	name := catalog.FileName("a.warc.gz")
 	shard := name.Shard()
 	x := newTestIndexer(t)

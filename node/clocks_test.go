@@ -11,6 +11,7 @@ import (
 // TestAStepOfTheClockShowsAtOnce steps this machine's clock after the nodes have connected: before anybody is asked again
 // it is known how far it is off.
 func TestAStepOfTheClockShowsAtOnce(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var step time.Duration
 		c := newClocks()
@@ -46,6 +47,7 @@ func TestAStepOfTheClockShowsAtOnce(t *testing.T) {
 
 // TestTheCatalogsClockIsSetBackAfterAWhile: not at once, for a machine that has just started may have no time yet.
 func TestTheCatalogsClockIsSetBackAfterAWhile(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var d clockDuty
 		ahead := catalog.At(time.Now().Add(24 * time.Hour))
@@ -67,6 +69,7 @@ func TestTheCatalogsClockIsSetBackAfterAWhile(t *testing.T) {
 
 // TestAPauseThatBeginsInTheFutureEnds: a stamp that a wrong clock has made begins a pause when it is first seen.
 func TestAPauseThatBeginsInTheFutureEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n := &Node{clocks: newClocks(), pauses: newPauses()}
 		stamp := catalog.At(time.Now().Add(87_600 * time.Hour))

@@ -37,6 +37,7 @@ replica = "third"
 `
 
 func TestSettingsAreInheritedFromClusterToReplicaToNode(t *testing.T) {
+	t.Parallel()
 	f, err := ParseConfig("cluster.toml", twoNodes)
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +65,7 @@ func TestSettingsAreInheritedFromClusterToReplicaToNode(t *testing.T) {
 }
 
 func TestBadConfigurationNamesTheLineAndWhatWasMeant(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, from, to, want string }{
 		{"unknown key", `bandwidth = "20MB"`, `bandwith = "20MB"`, `cluster.toml:9: unknown key "bandwith", did you mean "bandwidth"?`},
 		{"bad size", `bandwidth = "20MB"`, `bandwidth = "lots"`, `cluster.toml:9: bandwidth: "lots" is not a number of bytes`},

@@ -7,6 +7,7 @@ import (
 )
 
 func TestAnAttemptIsBegunOnceThoughTheCatalogLags(t *testing.T) {
+	t.Parallel()
 	c := &crawls{running: map[uint64]*crawling{}, begun: map[uint64]int{}}
 	shown := catalog.Job{ID: 4, Attempt: 1, State: catalog.JobSubmitted}
 	look := func() {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestADoubtEndsByAnAnswerOrByTime(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDoubts()
 		d.add("north")

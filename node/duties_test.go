@@ -8,6 +8,7 @@ import (
 
 // TestTheFirstOfAllPagesWakes asks for what is owed page by page; a later page has nothing to do for an hour.
 func TestTheFirstOfAllPagesWakes(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := &duties{n: &Node{bell: newBell()}}
 		rings, end := d.n.bell.listen()

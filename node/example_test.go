@@ -8,6 +8,7 @@ import (
 )
 
 func TestTheExampleShowsTheDefaults(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../cluster.example.toml")
 	if err != nil {
 		t.Fatal(err)

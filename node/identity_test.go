@@ -7,6 +7,7 @@ import (
 )
 
 func TestACatalogThatLagsDoesNotUndoTrust(t *testing.T) {
+	t.Parallel()
 	k := known{Cluster: catalog.Cluster{ID: "c", Epoch: 2}, Index: 100}
 	for _, tt := range []struct {
 		name         string

@@ -34,6 +34,7 @@ func newTestIndexer(t *testing.T) *indexer {
 }
 
 func TestAShardAnswersOnlyWhenAllOfItIsHereAndIndexed(t *testing.T) {
+	t.Parallel()
 	x := newTestIndexer(t)
 	name := catalog.FileName("a.warc.gz")
 	shard := name.Shard()

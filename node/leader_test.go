@@ -9,6 +9,7 @@ import (
 )
 
 func TestADutyThatFailsHoldsUpNoOther(t *testing.T) {
+	t.Parallel()
 	done := 0
 	works := func(context.Context) error { done++; return nil }
 	first, second := errors.New("no quorum"), errors.New("a damaged entry")
@@ -19,6 +20,7 @@ func TestADutyThatFailsHoldsUpNoOther(t *testing.T) {
 }
 
 func TestAnUndecidedCopyIsToldOfOnce(t *testing.T) {
+	t.Parallel()
 	a, b := duty.Undecided{Name: "a.warc", Replica: "north", Why: "a tie"}, duty.Undecided{Name: "b.warc", Replica: "north", Why: "a tie"}
 	other := duty.Undecided{Name: "a.warc", Replica: "north", Why: "no good bytes"}
 	var told map[duty.Undecided]bool

@@ -7,6 +7,7 @@ import (
 )
 
 func TestANodeThatComesMayHaveWhatIsOwed(t *testing.T) {
+	t.Parallel()
 	n := &Node{log: quiet(), bell: newBell(), changed: newChanges()}
 	due, deaf := n.bell.listen()
 	defer deaf()

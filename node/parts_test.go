@@ -14,6 +14,7 @@ import (
 )
 
 func TestPartsStopInTheReverseOfTheirStart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var stopped []string
 		wait := func(name string) part {
@@ -40,6 +41,7 @@ func TestPartsStopInTheReverseOfTheirStart(t *testing.T) {
 }
 
 func TestAPartThatFailsEndsTheNode(t *testing.T) {
+	t.Parallel()
 	broken := errors.New("disk gone")
 	held := false
 	err := runParts(t.Context(), quiet(), newStages(), func() {},

@@ -9,6 +9,7 @@ import (
 )
 
 func TestTheStatusSaysWhoRefusesThisNode(t *testing.T) {
+	t.Parallel()
 	var r refused
 	name := func(id catalog.NodeID) string { return "node " + string(id) }
 	r.note(peer.Event{Kind: peer.EventRefused, Peer: "b", Refusal: peer.OlderEpoch, Epoch: 2})

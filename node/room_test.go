@@ -9,6 +9,7 @@ import (
 )
 
 func TestWritingEndsBeforeTheReserve(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	left := int64(100 << 20)
 	w := &roomWriter{to: &out, free: func() (int64, error) { return left, nil }}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestShardListsTravelAsBits(t *testing.T) {
+	t.Parallel()
 	all := make(shardList, catalog.Shards)
 	for s := range all {
 		all[s] = catalog.Shard(s)

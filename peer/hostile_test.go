@@ -86,6 +86,7 @@ func TestHostileHellos(t *testing.T) {
 // TestSilentStrangersAreBounded fills every place for strangers with connections that
 // say nothing; a member must be able to connect all the same, once they time out at latest.
 func TestSilentStrangersAreBounded(t *testing.T) {
+	t.Parallel()
 	a, b := newTestNode(t, Config{}), newTestNode(t, Config{})
 	v, err := newVisitor(newTestIdentity(t))
 	if err != nil {
@@ -113,6 +114,7 @@ func TestSilentStrangersAreBounded(t *testing.T) {
 
 // TestHostileStreams has a member open streams that are no streams of ours.
 func TestHostileStreams(t *testing.T) {
+	t.Parallel()
 	a, m := newTestNode(t, Config{}), newTestIdentity(t)
 	a.SetMembers(1, []Member{a.member(), {ID: m.ID(), OutOnly: true}})
 	conn := raw(t, a, m)
@@ -149,6 +151,7 @@ func TestHostileStreams(t *testing.T) {
 }
 
 func TestWindowsAreBounded(t *testing.T) {
+	t.Parallel()
 	w := newWindows()
 	conns := make([]*quic.Conn, 8)
 	for i := range conns {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestPausesGrowAndSpread(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		failures int
 		random   float64
@@ -39,6 +40,7 @@ func TestPausesGrowAndSpread(t *testing.T) {
 // TestSimultaneousDialLosesNoStream has both sides dial at once, many times, while both
 // make calls; every call must be answered and one connection must be left.
 func TestSimultaneousDialLosesNoStream(t *testing.T) {
+	t.Parallel()
 	for round := range 8 {
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			a, b := newTestNode(t, Config{}), newTestNode(t, Config{})
@@ -74,6 +76,7 @@ func TestSimultaneousDialLosesNoStream(t *testing.T) {
 // TestRetiredConnectionKeepsItsStreams opens a stream on a connection that is then
 // retired in favour of another: the stream must go on working until it is closed.
 func TestRetiredConnectionKeepsItsStreams(t *testing.T) {
+	t.Parallel()
 	a, b := prepare(t, Config{}, newTestIdentity(t)), prepare(t, Config{}, newTestIdentity(t))
 	if a.ID() < b.ID() {
 		a, b = b, a // what b dials is preferred
@@ -129,6 +132,7 @@ func TestRetiredConnectionKeepsItsStreams(t *testing.T) {
 }
 
 func TestOutOnlyNodeIsReachedBack(t *testing.T) {
+	t.Parallel()
 	a, b := newTestNode(t, Config{}), newTestNode(t, Config{})
 	hidden := b.member()
 	hidden.OutOnly, hidden.Addresses = true, nil
@@ -152,6 +156,7 @@ func TestOutOnlyNodeIsReachedBack(t *testing.T) {
 }
 
 func TestReconnectAfterRestart(t *testing.T) {
+	t.Parallel()
 	a := newTestNode(t, Config{})
 	id := newTestIdentity(t)
 	b := prepare(t, Config{}, id).begin(t)
@@ -172,6 +177,7 @@ func TestReconnectAfterRestart(t *testing.T) {
 // TestRestartWithoutGoodbye cuts the first life off before it can say goodbye: the old
 // connection must give way to the one that the second life makes.
 func TestRestartWithoutGoodbye(t *testing.T) {
+	t.Parallel()
 	a := newTestNode(t, Config{})
 	id := newTestIdentity(t)
 	b := prepare(t, Config{}, id).begin(t)
@@ -191,6 +197,7 @@ func TestRestartWithoutGoodbye(t *testing.T) {
 }
 
 func TestControlStaysFastBesideBulk(t *testing.T) {
+	t.Parallel()
 	a, b := prepare(t, Config{}, newTestIdentity(t)), prepare(t, Config{}, newTestIdentity(t))
 	for _, n := range []*testNode{a, b} {
 		n.Handle("sink", Bulk, func(_ context.Context, _ ID, s net.Conn) {
@@ -237,6 +244,7 @@ func TestControlStaysFastBesideBulk(t *testing.T) {
 }
 
 func TestPacketsDropRatherThanBlock(t *testing.T) {
+	t.Parallel()
 	a, b := prepare(t, Config{}, newTestIdentity(t)), prepare(t, Config{}, newTestIdentity(t))
 	got := make(chan string, 1)
 	b.Packets(func(from ID, packet []byte) {
@@ -278,6 +286,7 @@ func TestPacketsDropRatherThanBlock(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	a, b := newTestNode(t, Config{}), newTestNode(t, Config{})
 	acquaint(3, a, b)
 	closed, err := net.ListenPacket("udp", "127.0.0.1:0")

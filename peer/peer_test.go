@@ -156,6 +156,7 @@ func call(t testing.TB, from, to *testNode, text string) {
 }
 
 func TestCallAndStream(t *testing.T) {
+	t.Parallel()
 	a, b := newTestNode(t, Config{}), newTestNode(t, Config{})
 	acquaint(1, a, b)
 	call(t, a, b, "hello")
@@ -185,6 +186,7 @@ func TestCallAndStream(t *testing.T) {
 }
 
 func TestStreamIsANetConn(t *testing.T) {
+	t.Parallel()
 	a, b := prepare(t, Config{}, newTestIdentity(t)), newTestIdentity(t)
 	hold := make(chan struct{})
 	other := prepare(t, Config{}, b)
@@ -232,6 +234,7 @@ func TestStreamIsANetConn(t *testing.T) {
 }
 
 func TestCloseWriteAfterTheOtherSideHasClosed(t *testing.T) {
+	t.Parallel()
 	a, b := prepare(t, Config{}, newTestIdentity(t)), prepare(t, Config{}, newTestIdentity(t))
 	for _, n := range []*testNode{a, b} {
 		n.Handle("hasty", Control, func(_ context.Context, _ ID, s net.Conn) { _ = s.Close() })
@@ -264,6 +267,7 @@ type endless struct{}
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestCallErrors(t *testing.T) {
+	t.Parallel()
 	a, b := prepare(t, Config{}, newTestIdentity(t)), prepare(t, Config{}, newTestIdentity(t))
 	gone := make(chan struct{})
 	for _, n := range []*testNode{a, b} {
@@ -322,6 +326,7 @@ func TestCallErrors(t *testing.T) {
 }
 
 func TestRunAndCloseOnce(t *testing.T) {
+	t.Parallel()
 	p, err := New(Config{Listen: "127.0.0.1:0", Cluster: "c"}, newTestIdentity(t), quiet())
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ func sampleToken(t testing.TB) Token {
 }
 
 func TestTokenSurvivesItsText(t *testing.T) {
+	t.Parallel()
 	want := sampleToken(t)
 	got, err := ParseToken("  " + want.Encode() + "\n")
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -32,6 +33,7 @@ func TestTokenSurvivesItsText(t *testing.T) {
 }
 
 func TestDamagedTokenIsMalformed(t *testing.T) {
+	t.Parallel()
 	good := sampleToken(t)
 	text := good.Encode()
 	damaged := []string{"", "holdfast", tokenPrefix, text[:len(text)-1], text + "A", strings.Repeat("x", maxTokenText+1)}

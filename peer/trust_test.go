@@ -16,6 +16,7 @@ import (
 )
 
 func TestIdentityIsKept(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "identity")
 	first, err := LoadOrCreateIdentity(dir, disk.New())
 	if err != nil {
@@ -47,6 +48,7 @@ func TestIdentityIsKept(t *testing.T) {
 }
 
 func TestStrangerIsRefused(t *testing.T) {
+	t.Parallel()
 	a, stranger := newTestNode(t, Config{}), newTestNode(t, Config{})
 	acquaint(1, a)
 	stranger.SetMembers(1, []Member{a.member()})
@@ -73,6 +75,7 @@ func refusedAs(t *testing.T, from, to *testNode, why Refusal) {
 }
 
 func TestOtherClusterIsRefused(t *testing.T) {
+	t.Parallel()
 	a, b := newTestNode(t, Config{Cluster: "one"}), newTestNode(t, Config{Cluster: "two"})
 	acquaint(1, a, b)
 	refusedAs(t, b, a, OtherCluster)
@@ -82,6 +85,7 @@ func TestOtherClusterIsRefused(t *testing.T) {
 }
 
 func TestOlderEpochIsRefused(t *testing.T) {
+	t.Parallel()
 	a, b := newTestNode(t, Config{}), newTestNode(t, Config{})
 	both := []Member{a.member(), b.member()}
 	a.SetMembers(7, both)
@@ -106,6 +110,7 @@ func TestOlderEpochIsRefused(t *testing.T) {
 }
 
 func TestRaisedEpochDropsOldConnections(t *testing.T) {
+	t.Parallel()
 	a, b := newTestNode(t, Config{}), newTestNode(t, Config{})
 	acquaint(1, a, b)
 	call(t, a, b, "epoch 1")
@@ -117,6 +122,7 @@ func TestRaisedEpochDropsOldConnections(t *testing.T) {
 }
 
 func TestRemovedMembersConnectionsCloseAtOnce(t *testing.T) {
+	t.Parallel()
 	a, b := prepare(t, Config{}, newTestIdentity(t)), prepare(t, Config{}, newTestIdentity(t))
 	for _, n := range []*testNode{a, b} {
 		n.Handle("hold", Bulk, func(ctx context.Context, _ ID, s net.Conn) {
@@ -163,6 +169,7 @@ func TestRemovedMembersConnectionsCloseAtOnce(t *testing.T) {
 }
 
 func TestRemovedIsKnownFromTheList(t *testing.T) {
+	t.Parallel()
 	a, b := newTestNode(t, Config{}), newTestNode(t, Config{})
 	gone := b.member()
 	gone.Removed = true
@@ -172,6 +179,7 @@ func TestRemovedIsKnownFromTheList(t *testing.T) {
 }
 
 func TestWrongKeyIsNotTrusted(t *testing.T) {
+	t.Parallel()
 	a, b, c := newTestNode(t, Config{}), newTestNode(t, Config{}), newTestNode(t, Config{})
 	forged := b.member()
 	forged.Key = c.id.Public()
@@ -219,6 +227,7 @@ func testToken(n *testNode) Token {
 }
 
 func TestJoin(t *testing.T) {
+	t.Parallel()
 	a := prepare(t, Config{}, newTestIdentity(t))
 	i := &inviter{used: map[string]ID{"good": ""}}
 	a.HandleJoin(i.join)
@@ -269,6 +278,7 @@ func TestJoin(t *testing.T) {
 }
 
 func TestJoinTriesTheNextAddress(t *testing.T) {
+	t.Parallel()
 	a := prepare(t, Config{}, newTestIdentity(t))
 	a.HandleJoin((&inviter{used: map[string]ID{"good": ""}}).join)
 	a.begin(t)
@@ -280,6 +290,7 @@ func TestJoinTriesTheNextAddress(t *testing.T) {
 }
 
 func TestJoinsAreLimited(t *testing.T) {
+	t.Parallel()
 	a := prepare(t, Config{}, newTestIdentity(t))
 	a.HandleJoin((&inviter{}).join)
 	a.begin(t)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestDeadVoterIsReplacedAfterTheGrace(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	grace := 1500 * time.Millisecond
 	c.config = func(cfg *Config) { cfg.Grace = grace }
@@ -48,6 +49,7 @@ func TestDeadVoterIsReplacedAfterTheGrace(t *testing.T) {
 }
 
 func TestFiveNodesGrowAndShrink(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	a := c.found("a", "north")
 	for i, id := range []catalog.NodeID{"b", "c", "d", "e"} {
@@ -64,6 +66,7 @@ func TestFiveNodesGrowAndShrink(t *testing.T) {
 }
 
 func TestGossipIsAdvice(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	var thinks atomic.Bool
 	c.config = func(cfg *Config) {
@@ -90,6 +93,7 @@ func TestGossipIsAdvice(t *testing.T) {
 }
 
 func TestSkewedNodeDoesNotLead(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	var off atomic.Int64
 	c.config = func(cfg *Config) {
@@ -107,6 +111,7 @@ func TestSkewedNodeDoesNotLead(t *testing.T) {
 }
 
 func TestHeardGrowsWhenCutOff(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	three(t, c)
 	leader := c.leader()

@@ -12,6 +12,7 @@ import (
 // TestRestoredFolderGetsNewNumbers starts a node several times, puts an older copy of its folder back, and checks that
 // what it then asks is carried out and not answered as something it had asked before.
 func TestRestoredFolderGetsNewNumbers(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	a := c.found("a", "north")
 	b := c.grow(a, "b", "south")
@@ -45,6 +46,7 @@ func TestRestoredFolderGetsNewNumbers(t *testing.T) {
 
 // TestLostCountGoesOnFromTheState takes the file away that counts the starts, while the clock is behind.
 func TestLostCountGoesOnFromTheState(t *testing.T) {
+	t.Parallel()
 	for name, machine := range map[string]Machine{"counter": tiny{}, "catalog": theCatalog{}} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t)
@@ -73,6 +75,7 @@ func TestLostCountGoesOnFromTheState(t *testing.T) {
 }
 
 func TestBootsGrow(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, tt := range []struct{ past, want uint64 }{{0, 1}, {0, 2}, {2, 3}, {100, 101}, {50, 102}} {
 		if got, err := nextBoot(disk.New(), dir, tt.past); err != nil || got != tt.want {

@@ -67,6 +67,7 @@ func admit(t testing.TB, via *Node, name byte) {
 }
 
 func TestTheCatalogOnThreeNodes(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	c.machine = theCatalog{}
 	first := c.open(benchID('a'))
@@ -105,6 +106,7 @@ func TestTheCatalogOnThreeNodes(t *testing.T) {
 }
 
 func TestRecoverTheCatalog(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	c.machine = theCatalog{}
 	first := c.open(benchID('a'))

@@ -31,6 +31,7 @@ func (s *stamps) Apply(tx catalog.Tx, index uint64, data []byte) (catalog.Result
 // TestALeaderWhoseClockIsOffStampsNothing moves the leader's clock ten years ahead while it leads and before its loop looks
 // at it. A command that comes at once is not stamped by it; the next leader stamps it.
 func TestALeaderWhoseClockIsOffStampsNothing(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	machine := new(stamps)
 	c.machine = machine
@@ -61,6 +62,7 @@ func TestALeaderWhoseClockIsOffStampsNothing(t *testing.T) {
 
 // TestTheOnlyVoterStampsWhateverItsClockSays: nobody else may lead, so it does not stop the cluster.
 func TestTheOnlyVoterStampsWhateverItsClockSays(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	c.config = func(cfg *Config) { cfg.Skew = func() time.Duration { return time.Hour } }
 	a := c.found("a", "north")

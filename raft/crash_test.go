@@ -136,6 +136,7 @@ func farBehind(t *testing.T) (c *cluster, a *running) {
 }
 
 func TestCrashAtEveryStepOfAnInstall(t *testing.T) {
+	t.Parallel()
 	c, a := farBehind(t)
 	dir := c.configOf("b").Dir
 	taken := &clones{t: t, from: dir, to: t.TempDir()}
@@ -171,6 +172,7 @@ func TestCrashAtEveryStepOfAnInstall(t *testing.T) {
 }
 
 func TestCrashAtEveryStepOfAStart(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	dir := c.configOf("a").Dir
 	founding := &clones{t: t, from: dir, to: t.TempDir()}
@@ -260,6 +262,7 @@ func lostBatch(t *testing.T, c *cluster) string {
 }
 
 func TestLostBatchIsNoticedAndUndone(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	dir := lostBatch(t, c)
 	taken := &clones{t: t, from: dir, to: t.TempDir()}
@@ -290,6 +293,7 @@ func TestLostBatchIsNoticedAndUndone(t *testing.T) {
 }
 
 func TestObsoleteLogIsRemoved(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	a := c.found("a", "north")
 	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
@@ -319,6 +323,7 @@ func TestObsoleteLogIsRemoved(t *testing.T) {
 }
 
 func TestMissingStateIsAnError(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	c.found("a", "north")
 	c.stop("a")
@@ -332,6 +337,7 @@ func TestMissingStateIsAnError(t *testing.T) {
 }
 
 func TestFailingDiskStopsTheNode(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	faulty := failing{tiny{}}
 	c.machine = faulty

@@ -15,6 +15,7 @@ import (
 // TestBatchesDoNotMatter applies the same entries, of which some come twice, in batches of other sizes on each node: all
 // answer the same, and the state is the same.
 func TestBatchesDoNotMatter(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 8))
 	var logs []*hraft.Log
 	seq := uint64(0)

@@ -18,6 +18,7 @@ import (
 // TestTurnstileWithOneThatStays lets one command stay under way for a minute, as with a node that does not answer, while
 // many others come at any time: none waits longer than for a group.
 func TestTurnstileWithOneThatStays(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var stile turnstile
 		var all sync.WaitGroup
@@ -105,6 +106,7 @@ func (w *crowd) call(ctx context.Context, t *testing.T, n *Node, first int) {
 // TestGroupsOfCommands has a crowd on each node while the leadership is handed on and the leader stops. Every add that is
 // acknowledged counts once; one that is too large, or whose caller has gone, harms no other; linear reads go on.
 func TestGroupsOfCommands(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	three(t, c)
 	w := &crowd{seen: map[string]bool{}}
@@ -170,6 +172,7 @@ func TestGroupsOfCommands(t *testing.T) {
 
 // TestLargeAnswersKeepNobodyBack puts more results into one answer than may be sent: what does not fit is asked for again.
 func TestLargeAnswersKeepNobodyBack(t *testing.T) {
+	t.Parallel()
 	large, err := json.Marshal(bytes.Repeat([]byte("x"), catalog.MaxBytes/2))
 	if err != nil {
 		t.Fatal(err)

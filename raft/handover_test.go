@@ -8,6 +8,7 @@ import (
 )
 
 func TestHandoverPausesAfterAFailure(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := handover{pause: 20 * time.Second}
 		down := errors.New("nobody answers")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestLimbo(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := limbo{wait: 2 * time.Second}
 		for i, step := range []struct {
@@ -29,6 +30,7 @@ func TestLimbo(t *testing.T) {
 // A node that holds on to a leader while it stands for election, as after a handover that failed, keeps the others from
 // electing one.
 func TestCandidateThatKnowsALeader(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	a, b, _ := three(t, c)
 	c.propose(b, addKind, tinyAdd{Key: "x", N: 1})

@@ -22,6 +22,7 @@ type operation struct {
 
 // TestCounterIsLinearizable adds to and reads a counter from all nodes while leaders are cut off and killed.
 func TestCounterIsLinearizable(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	c.timing.quorum = 2 * time.Second
 	three(t, c)

@@ -11,6 +11,7 @@ import (
 // TestLogIsTheSameFromMemory reads entries that are in memory, were pushed out, are too big, or were replaced by
 // those of another leader.
 func TestLogIsTheSameFromMemory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	log, err := openLog(dir, 1<<20, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
 	if err != nil {
@@ -71,6 +72,7 @@ func TestLogIsTheSameFromMemory(t *testing.T) {
 // TestLogCutWhileAFileBegins takes entries off the end right after one that filled a file, when the library is about to begin
 // the next one by itself.
 func TestLogCutWhileAFileBegins(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	log, err := openLog(dir, 64<<10, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
 	if err != nil {
@@ -112,6 +114,7 @@ func TestLogCutWhileAFileBegins(t *testing.T) {
 
 // TestLogThatCannotReplace has an append fail after entries were taken off the end, and one that fails without.
 func TestLogThatCannotReplace(t *testing.T) {
+	t.Parallel()
 	var failed []error
 	log, err := openLog(t.TempDir(), 1<<20, ledgerOf(t), roomy(), quiet(), func(err error) { failed = append(failed, err) })
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 )
 
 func TestSingleNodeRestartsWithoutReplay(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	a := c.found("a", "north")
 	for range 20 {
@@ -40,6 +41,7 @@ func TestSingleNodeRestartsWithoutReplay(t *testing.T) {
 }
 
 func TestThreeNodesAgree(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	a, b, d := three(t, c)
 	watch := d.Watch("count/y")
@@ -69,6 +71,7 @@ func TestThreeNodesAgree(t *testing.T) {
 }
 
 func TestLeaderIsReplaced(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	three(t, c)
 	old := c.leader()
@@ -83,6 +86,7 @@ func TestLeaderIsReplaced(t *testing.T) {
 }
 
 func TestStoppingHandsTheLeadershipOver(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	three(t, c)
 	c.timing.heartbeat = time.Minute
@@ -96,6 +100,7 @@ func TestStoppingHandsTheLeadershipOver(t *testing.T) {
 }
 
 func TestMinoritySaysSoAndHeals(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	c.timing.quorum = 2 * time.Second
 	three(t, c)
@@ -134,6 +139,7 @@ func TestMinoritySaysSoAndHeals(t *testing.T) {
 }
 
 func TestRetryAppliesOnce(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	three(t, c)
 	leader := c.leader()
@@ -162,6 +168,7 @@ func TestRetryAppliesOnce(t *testing.T) {
 }
 
 func TestServeRefusesForeignNames(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	a := c.found("a", "north")
 	text, err := json.Marshal(catalog.Command{Version: 1, Kind: addKind, Node: "b", Body: []byte(`{}`)})
@@ -194,6 +201,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 }
 
 func TestBackup(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	a := c.found("a", "north")
 	c.propose(a, fillKind, tinyAdd{Key: "f", N: 50, Pad: []byte("pad")})

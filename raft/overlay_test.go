@@ -12,6 +12,7 @@ import (
 
 // TestOverlayIsAMap compares the overlay with a plain map through random changes, reads and scans.
 func TestOverlayIsAMap(t *testing.T) {
+	t.Parallel()
 	s := filled(t)
 	base := map[string]string{"one": "one at 2", "two": "two at 2", "three": "three at 2"}
 	var last *overlay
@@ -62,6 +63,7 @@ func TestOverlayIsAMap(t *testing.T) {
 }
 
 func TestOverlayKeepsTheStatesOwnKeys(t *testing.T) {
+	t.Parallel()
 	s := filled(t)
 	st := s.store()
 	txn := st.db.NewTransactionAt(st.applied.Load(), false)

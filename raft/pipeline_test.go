@@ -81,6 +81,7 @@ func refuse(trans hraft.Transport, done <-chan struct{}) {
 
 // Raft ceases to take answers at the first refusal, while it goes on to send for a while.
 func TestPipelineThatNobodyReads(t *testing.T) {
+	t.Parallel()
 	refusing(t, 0, func(t *testing.T, _ hraft.Transport, p hraft.AppendPipeline) {
 		sent := make(chan error)
 		go func() {
@@ -108,6 +109,7 @@ func TestPipelineThatNobodyReads(t *testing.T) {
 
 // What is under way when a pipeline is closed keeps nobody.
 func TestPipelineClosedMeanwhile(t *testing.T) {
+	t.Parallel()
 	refusing(t, 0, func(t *testing.T, _ hraft.Transport, p hraft.AppendPipeline) {
 		failed := make(chan error)
 		go func() {
@@ -130,6 +132,7 @@ func TestPipelineClosedMeanwhile(t *testing.T) {
 
 // A message that takes longer than a deadline arrives, as long as its pieces do not; a link that is as good as dead is given up.
 func TestAppendOverASlowLink(t *testing.T) {
+	t.Parallel()
 	for rate, arrives := range map[int]bool{30_000: true, 1000: false} {
 		refusing(t, rate, func(t *testing.T, trans hraft.Transport, p hraft.AppendPipeline) {
 			large := &hraft.AppendEntriesRequest{Term: 1, Entries: []*hraft.Log{{Index: 1, Data: make([]byte, 2<<20)}, {Index: 2, Data: make([]byte, 300)}}}
@@ -156,6 +159,7 @@ func TestAppendOverASlowLink(t *testing.T) {
 
 // Heartbeats come the way of all requests, which Raft's own goroutine takes one by one.
 func TestHeartbeatsTakeTheirTurn(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a, b, end := linked(t, 0)
 		defer end()

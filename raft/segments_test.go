@@ -8,6 +8,7 @@ import (
 )
 
 func TestALogWhoseEndWasCutOffOpensAgain(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	l, err := openLog(dir, 1<<20, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
 	if err != nil {

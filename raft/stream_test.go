@@ -55,6 +55,7 @@ func streamed(t testing.TB, s *state, index uint64) []byte {
 func anyHead(streamHead) error { return nil }
 
 func TestStreamIsTheStateAtItsVersion(t *testing.T) {
+	t.Parallel()
 	from := filled(t)
 	first := streamed(t, from, 3)
 	from.store().pin()
@@ -105,6 +106,7 @@ func (c configuration) raftHas(id string) bool {
 }
 
 func TestDamagedStreamChangesNothing(t *testing.T) {
+	t.Parallel()
 	whole := streamed(t, filled(t), 2)
 	to := filled(t)
 	for i := range whole {
@@ -165,6 +167,7 @@ func FuzzMessages(f *testing.F) {
 }
 
 func TestAnswersRoundTrip(t *testing.T) {
+	t.Parallel()
 	text, err := encodeAnswers([]answer{{}, {err: errAgain}, {err: errors.New("broken")}})
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ func (nobody) Dial(ctx context.Context, _ catalog.NodeID) (net.Conn, error) {
 }
 
 func TestClosingTheLayerEndsADial(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newLayer("a", nobody{})
 		began := time.Now()

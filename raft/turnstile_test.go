@@ -9,6 +9,7 @@ import (
 
 // TestTurnstile lets one command go at once, those that come meanwhile together after it, and none wait long.
 func TestTurnstile(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var stile turnstile
 		var all sync.WaitGroup

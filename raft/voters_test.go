@@ -30,6 +30,7 @@ func members(t *testing.T, text string) (out []Candidate) {
 }
 
 func TestChooseVoters(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, members, want string }{
 		{"one node", "n: a*", "a"},
 		{"two nodes keep one voter", "n: a* / s: b", "a"},
@@ -65,6 +66,7 @@ func TestChooseVoters(t *testing.T) {
 }
 
 func TestChooseVotersKeepsItsPromises(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		places := rapid.IntRange(1, 5).Draw(t, "places")
 		var all []Candidate

@@ -36,6 +36,7 @@ func zstded(s string) string {
 }
 
 func TestCSS(t *testing.T) {
+	t.Parallel()
 	const im, cs = "/web/20260101000000im_/http://example.com/start/", "/web/20260101000000cs_/http://example.com/start/"
 	for _, tt := range []struct{ name, in, want string }{
 		{"plain url", `a{b:url(x.png)}`, `a{b:url(` + im + `x.png)}`},

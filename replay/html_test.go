@@ -28,6 +28,7 @@ func rewriteHTML(t testing.TB, page, banner string) string {
 }
 
 func TestPageWithEveryConstruct(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("testdata/page.html")
 	if err != nil {
 		t.Fatal(err)
@@ -53,6 +54,7 @@ func TestPageWithEveryConstruct(t *testing.T) {
 }
 
 func TestSingleAttributes(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, in, want string }{
 		{"nothing to do", `<p class="x">text &amp; <b>bold</b>`, ""},
 		{"unquoted, slash", `<img src=a/>`, `<img src="/web/20260101000000im_/http://example.com/start/a/">`},
@@ -80,6 +82,7 @@ func TestSingleAttributes(t *testing.T) {
 
 // Bytes of another charset pass, and a link's letters become what a browser would ask for.
 func TestCharsets(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ charset, in, want string }{
 		{"windows-1252", "<p>gr\xfc\xdfe</p><a href=\"\xfc?q=\xfc\">\xfc</a>",
 			"<p>gr\xfc\xdfe</p><a href=\"/web/20260101000000/http://example.com/start/%C3%BC?q=%FC\">\xfc</a>"},
@@ -108,6 +111,7 @@ func TestCharsets(t *testing.T) {
 }
 
 func TestPackedPagesAreRewritten(t *testing.T) {
+	t.Parallel()
 	page := `<html><body><a href="/x">y</a></body></html>`
 	s, b := newShelf()
 	packed := map[string]string{"gzip": gzipped(page), "deflate": deflated(page), "br": brotlied(page), "zstd": zstded(page),
@@ -139,6 +143,7 @@ func TestPackedPagesAreRewritten(t *testing.T) {
 }
 
 func TestTokensTooLongPass(t *testing.T) {
+	t.Parallel()
 	page := `<a href="/x">` + "<script>" + strings.Repeat("x", maxToken+1000) + `</script><a href="/y">end`
 	want := strings.Replace(page, `"/x"`, `"/web/20260101000000/http://example.com/x"`, 1)
 	if got := rewriteHTML(t, page, ""); got != want {

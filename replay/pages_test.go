@@ -9,6 +9,7 @@ import (
 )
 
 func TestStartPage(t *testing.T) {
+	t.Parallel()
 	s, _ := newShelf()
 	srv := server(t, s, Config{Title: "Library of <Alexandria>"})
 	resp, body := get(t, srv, "/")
@@ -38,6 +39,7 @@ func TestStartPage(t *testing.T) {
 }
 
 func TestCalendar(t *testing.T) {
+	t.Parallel()
 	s, b := newShelf()
 	for _, timestamp := range []string{"20240229120000", "20260101000000", "20260101060000", "20261231235959"} {
 		b.html(timestamp, "http://example.com/?q=<script>", "x")
@@ -108,6 +110,7 @@ func attribute(n *html.Node, name string) string {
 }
 
 func TestCDXServer(t *testing.T) {
+	t.Parallel()
 	s, b := newShelf()
 	b.html("20240101000000", "http://example.com/", "x").Digest = "sha1:AAAA"
 	b.html("20250101000000", "http://example.com/", "x").Status = 404
@@ -146,6 +149,7 @@ func TestCDXServer(t *testing.T) {
 }
 
 func TestTimeMap(t *testing.T) {
+	t.Parallel()
 	s, b := newShelf()
 	b.html("20240101000000", "http://example.com/", "x")
 	b.html("20260101000000", "https://example.com/", "x")
@@ -167,6 +171,7 @@ func TestTimeMap(t *testing.T) {
 
 // A redirect to the exact place must end, however the address is spelled.
 func TestNoRedirectLoops(t *testing.T) {
+	t.Parallel()
 	for _, url := range []string{"http://example.com/a b?c d", "http://example.com/ü", "http://example.com", "http://EXAMPLE.com:80/x", "http://example.com/a#frag", "example.com/plain", "http://example.com/%7Ex?<>"} {
 		s, b := newShelf()
 		b.html("20260101000000", url, "found it")

@@ -12,6 +12,7 @@ import (
 )
 
 func TestNearestCapture(t *testing.T) {
+	t.Parallel()
 	s, b := newShelf()
 	b.html("20260101000000", "http://example.com/", "<p>January</p>")
 	b.html("20260301000000", "http://example.com/", "<p>March</p>")
@@ -40,6 +41,7 @@ func TestNearestCapture(t *testing.T) {
 }
 
 func TestMementoHeaders(t *testing.T) {
+	t.Parallel()
 	s, b := newShelf()
 	b.response("20260101000000", "http://example.com/", "HTTP/1.1 200 OK\nContent-Type: text/html\nSet-Cookie: id=1\nX-Odd: yes\n", "<p>hello</p>")
 	srv := server(t, s, Config{})
@@ -72,6 +74,7 @@ func TestMementoHeaders(t *testing.T) {
 
 // What the server sent comes back byte for byte, in whatever coding.
 func TestIdentity(t *testing.T) {
+	t.Parallel()
 	page := `<a href="/x">link</a>` + strings.Repeat("\x00\xff binary ", 3000)
 	chunk := "5\r\n" + page[:5] + "\r\n" + "7;ext=1\r\n" + page[5:12] + "\r\n0\r\nTrailer: x\r\n\r\n"
 	s, b := newShelf()
@@ -110,6 +113,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestRevisits(t *testing.T) {
+	t.Parallel()
 	s, b := newShelf()
 	const digest = "sha1:B2LTWWPUOYAH7UIPQ7ZUPQ4VMBSVC36A"
 	head := "HTTP/1.1 200 OK\nContent-Type: text/plain\nContent-Encoding: gzip\nX-Time: first\n"
@@ -144,6 +148,7 @@ func TestRevisits(t *testing.T) {
 }
 
 func TestRedirects(t *testing.T) {
+	t.Parallel()
 	s, b := newShelf()
 	c := b.response("20260101000000", "http://example.com/", "HTTP/1.1 301 Moved\nLocation: https://www.example.com/\n", "")
 	c.Redirect, c.Status = "https://www.example.com/", 301
@@ -166,6 +171,7 @@ func TestRedirects(t *testing.T) {
 }
 
 func TestPolicy(t *testing.T) {
+	t.Parallel()
 	s, b := newShelf()
 	b.html("20260101000000", "http://example.com/", "open")
 	b.html("20260101000000", "http://example.com/blocked", "secret")
@@ -202,6 +208,7 @@ func TestPolicy(t *testing.T) {
 }
 
 func TestTrouble(t *testing.T) {
+	t.Parallel()
 	s, b := newShelf()
 	b.html("20260101000000", "http://example.com/a/b", "near")
 	lost := b.html("20260201000000", "http://example.com/a/b", "lost")
@@ -245,6 +252,7 @@ func TestTrouble(t *testing.T) {
 }
 
 func TestStrayRequestFollowsItsPage(t *testing.T) {
+	t.Parallel()
 	s, _ := newShelf()
 	srv := server(t, s, Config{})
 	resp, _ := get(t, srv, "/img/logo.png?v=1", "Referer", srv.URL+"/web/20260101000000/http://example.com/dir/page.html")

@@ -10,6 +10,7 @@ import (
 // TestAuditIDsNeedNoClock begins an audit after the clock was set back by centuries. Counting up to an id that is not taken
 // would take as many milliseconds' steps, under the lock.
 func TestAuditIDsNeedNoClock(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	a, err := openAudits(dir, disk.New(), discard())
 	if err != nil {

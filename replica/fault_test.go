@@ -34,6 +34,7 @@ func (s silent) Close() error             { close(s); return nil }
 // TestSourcesMisbehave lets south's only source be busy, break off, stop sending, send too little, too much
 // and something else, and demands that the copy is made all the same and nothing bad is ever stored.
 func TestSourcesMisbehave(t *testing.T) {
+	t.Parallel()
 	size := 3 << 20
 	good := content(7, size)
 	tests := []struct {
@@ -129,6 +130,7 @@ func TestSourcesMisbehave(t *testing.T) {
 // TestPullSurvivesFaults fails every write step of south's pulling of two files in turn, with a power cut or
 // a kill, restarts it, and demands that manifests hold and the copies are completed.
 func TestPullSurvivesFaults(t *testing.T) {
+	t.Parallel()
 	names := siblings(2)
 	for n := 1; ; n++ {
 		fault := false
@@ -178,6 +180,7 @@ func TestPullSurvivesFaults(t *testing.T) {
 // TestPutSurvivesFaults fails every write step of a put in turn, and demands that the file put is untouched,
 // that what was acknowledged is in the outbox after a restart, and that the put then succeeds.
 func TestPutSurvivesFaults(t *testing.T) {
+	t.Parallel()
 	for _, own := range []Ownership{Foreign, Owned} {
 		for n := 1; ; n++ {
 			path, b := sourceFile(t, 3, 5000)
@@ -220,6 +223,7 @@ func TestPutSurvivesFaults(t *testing.T) {
 }
 
 func TestAdoptRefuses(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, storeConfig(t.TempDir()), disk.New())
 	path, _ := sourceFile(t, 1, 3<<20)
 	put := func(name string, own Ownership) error {
@@ -252,6 +256,7 @@ func TestAdoptRefuses(t *testing.T) {
 
 // TestAFileThatChangesWhileItIsPut writes to the file as soon as its first bytes have been read.
 func TestAFileThatChangesWhileItIsPut(t *testing.T) {
+	t.Parallel()
 	path, b := sourceFile(t, 1, 2<<20)
 	before, err := os.Stat(path)
 	if err != nil {
@@ -285,6 +290,7 @@ func TestAFileThatChangesWhileItIsPut(t *testing.T) {
 
 // TestAFullDiskIsReported gives south a disk that is full for a while.
 func TestAFullDiskIsReported(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "south-1")
 		south := c.node("south-1")
@@ -304,6 +310,7 @@ func TestAFullDiskIsReported(t *testing.T) {
 }
 
 func TestAdmissionAndLimits(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1")
 		r := c.node("north-1").r
@@ -352,6 +359,7 @@ func TestAdmissionAndLimits(t *testing.T) {
 
 // TestAuditsPauseAndSurvive pauses an audit in the middle of a shard, restarts its node, and lets it go on.
 func TestAuditsPauseAndSurvive(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "south-1")
 		south := c.node("south-1")

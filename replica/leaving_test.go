@@ -31,6 +31,7 @@ func (o *overtaken) View(see func(catalog.View) error) error {
 // TestAShardThatComesStraightBackKeepsItsFiles lets a shard come back to a node while the node deletes what it had of it.
 // Bytes on their way out must not be taken for a copy, neither for the proof of a whole shard nor by a pull.
 func TestAShardThatComesStraightBackKeepsItsFiles(t *testing.T) {
+	t.Parallel()
 	for name, comeBack := range map[string]func(*node, catalog.FileName) bool{"as its next": provesAgain, "as its holder": pullsAgain} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, "north-1", "south-1", "north-2", "sums-1")
@@ -118,6 +119,7 @@ func pullsAgain(n *node, file catalog.FileName) bool {
 // TestAMoveReadsWhatLayThere moves a shard to a node that has its files from earlier, listed in their manifest, with a bit
 // of one flipped. The good copy must not be given up for it.
 func TestAMoveReadsWhatLayThere(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := runCluster(t, "north-1", "south-1", "north-2")
 		first, second := c.node("north-1"), c.node("north-2")

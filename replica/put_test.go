@@ -70,6 +70,7 @@ func (n *node) inOutbox(name catalog.FileName) bool { return isFile(n.r.store.ou
 
 // TestARefusedPutLeavesNothing puts a file that the catalog refuses and does not know.
 func TestARefusedPutLeavesNothing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "south-1")
 		north := c.node("north-1")
@@ -83,6 +84,7 @@ func TestARefusedPutLeavesNothing(t *testing.T) {
 
 // TestARefusedPutKeepsPendingBytes puts a file while nothing can be agreed, and the same again where it is refused.
 func TestARefusedPutKeepsPendingBytes(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "south-1")
 		north := c.node("north-1")
@@ -105,6 +107,7 @@ func TestARefusedPutKeepsPendingBytes(t *testing.T) {
 // TestARefusedPutKeepsAcceptedBytes lets two puts of a file run side by side, of which one is refused, while the
 // state here shows neither.
 func TestARefusedPutKeepsAcceptedBytes(t *testing.T) {
+	t.Parallel()
 	for _, order := range [][]catalog.CollectionName{{"web", "none"}, {"none", "web"}} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newCluster(t, "north-1", "south-1")
@@ -131,6 +134,7 @@ func TestARefusedPutKeepsAcceptedBytes(t *testing.T) {
 // TestASecondSourceIsNotKept puts a file that the archive has from another node, on a node that holds a copy, on
 // one that does not, and on one that holds its checksum.
 func TestASecondSourceIsNotKept(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := runCluster(t, "north-1", "north-2", "south-1", "sums-1")
 		c.node("south-1").put(fileName(1), 1, 1000)
@@ -153,6 +157,7 @@ func TestASecondSourceIsNotKept(t *testing.T) {
 
 // TestAReleasedFileIsPendingNoMore looks after a pending file whose bytes were released meanwhile.
 func TestAReleasedFileIsPendingNoMore(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "north-1", "south-1")
 	r := c.node("north-1").r
 	var said bytes.Buffer
@@ -166,6 +171,7 @@ func TestAReleasedFileIsPendingNoMore(t *testing.T) {
 // TestAMissingFileIsReportedOnceItIsKnown loses a copy, and restarts its node with a state from before there was
 // the file. Another file lost its line, not its bytes.
 func TestAMissingFileIsReportedOnceItIsKnown(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "south-1")
 		l := c.lag()
@@ -212,6 +218,7 @@ func TestAMissingFileIsReportedOnceItIsKnown(t *testing.T) {
 // TestAReleaseSparesWhatIsPutMeanwhile puts a file again while its release is not seen here yet. Its other copy has
 // gone bad by then, so that the archive counts on what the second put brings.
 func TestAReleaseSparesWhatIsPutMeanwhile(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "north-2", "south-1")
 		defer c.run("north-1", "south-1")()
@@ -249,6 +256,7 @@ func TestAReleaseSparesWhatIsPutMeanwhile(t *testing.T) {
 // TestPutRefusesBytesThatAreNotThosePromised flips a bit of a file between its writer, who knows its digest, and the
 // outbox. What the disk has now must not become the archive's truth.
 func TestPutRefusesBytesThatAreNotThosePromised(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "north-1", "south-1")
 	north := c.node("north-1")
 	for _, own := range []Ownership{Foreign, Owned} {
@@ -276,6 +284,7 @@ func TestPutRefusesBytesThatAreNotThosePromised(t *testing.T) {
 // TestAFilePutAgainIsStored loses a file's source before there is a copy, or the bytes that the source keeps, and puts
 // the file again. The name must not be used up.
 func TestAFilePutAgainIsStored(t *testing.T) {
+	t.Parallel()
 	name := fileName(1)
 	for what, lose := range map[string]func(c *cluster){
 		"its source is lost": func(c *cluster) {

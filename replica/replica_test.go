@@ -61,6 +61,7 @@ func (n *node) get(name catalog.FileName) []byte {
 // TestFilesBecomeVerifiedCopies puts files on one node, and follows them to two replicas with bytes and one
 // with checksums, and out of the outbox.
 func TestFilesBecomeVerifiedCopies(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := runCluster(t, "north-1", "south-1", "sums-1")
 		north, south, sums := c.node("north-1"), c.node("south-1"), c.node("sums-1")
@@ -103,6 +104,7 @@ func TestFilesBecomeVerifiedCopies(t *testing.T) {
 // TestAnAuditRepairsACopy breaks three copies in three ways; the audit finds them, the verdict is spoken, and
 // the pull road brings them back.
 func TestAnAuditRepairsACopy(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := runCluster(t, "north-1", "south-1", "sums-1")
 		north, south, sums := c.node("north-1"), c.node("south-1"), c.node("sums-1")
@@ -186,6 +188,7 @@ func flip(t *testing.T, path string) {
 // TestShardsMove gives all shards of north to a second node, which fetches and proves them; the first one
 // then deletes what it had.
 func TestShardsMove(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := runCluster(t, "north-1", "south-1", "north-2", "sums-1", "sums-2")
 		first, second := c.node("north-1"), c.node("north-2")
@@ -227,6 +230,7 @@ func TestShardsMove(t *testing.T) {
 
 // TestRemovedFilesGo removes a file from the archive.
 func TestRemovedFilesGo(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := runCluster(t, "north-1", "south-1", "sums-1")
 		b := c.node("north-1").put(fileName(0), 0, 100)
@@ -253,6 +257,7 @@ func TestRemovedFilesGo(t *testing.T) {
 
 // TestPutWaitsForAQuorum puts a file while nothing can be agreed, and restarts the node before it can.
 func TestPutWaitsForAQuorum(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "south-1")
 		north := c.node("north-1")
@@ -274,6 +279,7 @@ func TestPutWaitsForAQuorum(t *testing.T) {
 
 // TestCopyingGoesOnWithoutAQuorum lets south make all its copies while nothing can be agreed.
 func TestCopyingGoesOnWithoutAQuorum(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "south-1")
 		names := c.node("north-1").putSome(3*4, 1000)
@@ -294,6 +300,7 @@ func TestCopyingGoesOnWithoutAQuorum(t *testing.T) {
 
 // TestACopyThatCannotBeOpenedIsReadElsewhere puts something else in the place of a copy.
 func TestACopyThatCannotBeOpenedIsReadElsewhere(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := runCluster(t, "north-1", "south-1")
 		north := c.node("north-1")
@@ -313,6 +320,7 @@ func TestACopyThatCannotBeOpenedIsReadElsewhere(t *testing.T) {
 // TestAReaderFindsADamagedCopy reads a whole file whose copy has a flipped bit, here and from another node; the reader is
 // given the file from another copy, and this one is reported.
 func TestAReaderFindsADamagedCopy(t *testing.T) {
+	t.Parallel()
 	for _, reader := range []string{"north-1", "sums-1"} {
 		synctest.Test(t, func(t *testing.T) {
 			c := runCluster(t, "north-1", "south-1", "sums-1")

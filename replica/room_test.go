@@ -7,6 +7,7 @@ import (
 )
 
 func TestAFullDiskStopsOnlyFilesThatAreTooLarge(t *testing.T) {
+	t.Parallel()
 	p := newPulls()
 	begins := func(name string, size int64) bool {
 		if p.start(catalog.File{Name: catalog.FileName(name), Size: size}, false) == nil {

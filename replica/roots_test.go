@@ -45,6 +45,7 @@ func twoRoots(dir string) StoreConfig {
 // TestARootThatIsNotMountedIsRefused opens a store without one of its disks, with the disks at each other's place, with
 // one under another name, and with one given up.
 func TestARootThatIsNotMountedIsRefused(t *testing.T) {
+	t.Parallel()
 	cfg := twoRoots(t.TempDir())
 	s := openStore(t, cfg, disk.New())
 	s.roots[0].promised = 1 << 50
@@ -106,6 +107,7 @@ func TestARootThatIsNotMountedIsRefused(t *testing.T) {
 
 // TestARootIsMarkedWhateverFails opens a new store, failing or crashing at each step of the disk.
 func TestARootIsMarkedWhateverFails(t *testing.T) {
+	t.Parallel()
 	for step := 1; ; step++ {
 		dir := t.TempDir()
 		cfg := twoRoots(dir)
@@ -130,6 +132,7 @@ func TestARootIsMarkedWhateverFails(t *testing.T) {
 
 // TestADiskThatGoesAwayIsNotLoss audits while the disk is away, puts a further file, reads, and mounts the disk again.
 func TestADiskThatGoesAwayIsNotLoss(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := runCluster(t, "north-1", "south-1")
 		north := c.node("north-1")

@@ -134,6 +134,7 @@ func read(t *testing.T, s *Store, name string) []byte {
 }
 
 func TestStoreKeepsListsAndForgets(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openStore(t, storeConfig(dir), disk.New())
 	names := siblings(3)
@@ -174,6 +175,7 @@ func TestStoreKeepsListsAndForgets(t *testing.T) {
 // only kills the program, and demands that nothing acknowledged is lost, no manifest lies, and that the
 // same day then goes to its end.
 func TestStoreSurvivesFaults(t *testing.T) {
+	t.Parallel()
 	names := siblings(4)
 	day := func(s *Store, acked map[string]bool) error {
 		for i, name := range names {
@@ -239,6 +241,7 @@ func TestStoreSurvivesFaults(t *testing.T) {
 }
 
 func TestOpenStoreRepairsManifests(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := openStore(t, storeConfig(dir), disk.New())
 	names := siblings(3)
@@ -273,6 +276,7 @@ func TestOpenStoreRepairsManifests(t *testing.T) {
 }
 
 func TestStoreIsFull(t *testing.T) {
+	t.Parallel()
 	cfg := storeConfig(t.TempDir())
 	cfg.Reserve = 1 << 60
 	s := openStore(t, cfg, disk.New())
@@ -289,6 +293,7 @@ func TestStoreIsFull(t *testing.T) {
 }
 
 func TestStoreUsesTheRoomiestDisk(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	cfg := storeConfig(dir)
 	cfg.Roots = append(cfg.Roots, filepath.Join(dir, "more"))

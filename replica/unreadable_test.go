@@ -48,6 +48,7 @@ func (c *cluster) judge(name catalog.FileName) {
 // TestACopyThatCannotBeReadIsRepaired lets the disk lose a copy, or keep it from us, and the node find that out in an audit,
 // after a restart that lost the copy's line, or when the copy is asked for. Another copy is good.
 func TestACopyThatCannotBeReadIsRepaired(t *testing.T) {
+	t.Parallel()
 	name := fileName(1)
 	for what, fails := range map[string]error{"EIO": nil, "EUCLEAN": syscall.EUCLEAN, "EACCES": syscall.EACCES} {
 		for how, find := range map[string]func(t *testing.T, n *node){
@@ -101,6 +102,7 @@ func TestACopyThatCannotBeReadIsRepaired(t *testing.T) {
 
 // TestWhatTheMachineRanOutOfIsNoFault hands errors of reading that say nothing about the file.
 func TestWhatTheMachineRanOutOfIsNoFault(t *testing.T) {
+	t.Parallel()
 	for _, err := range []error{nil, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, os.ErrNotExist, ErrNotMounted, t.Context().Err()} {
 		if errors.Is(readFault(err), errUnreadable) {
 			t.Errorf("%v is taken for a fault of the file", err)

@@ -19,6 +19,7 @@ func answered(t testing.TB, lines ...string) Head {
 }
 
 func TestJar(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, set, from, to, want string
 	}{
@@ -56,6 +57,7 @@ func TestJar(t *testing.T) {
 }
 
 func TestJarOrderAndExport(t *testing.T) {
+	t.Parallel()
 	j, h := NewJar(0), target(t, "https://www.example.org/a/b?c")
 	j.Store(h, answered(t, "Set-Cookie: one=1; Path=/", "Set-Cookie: two=2; Path=/a", "Set-Cookie: gone=x; Path=/; Max-Age=60", "Set-Cookie: safe=s; Secure; Path=/"), noon)
 	j.Store(h, answered(t, "Set-Cookie: three=3; Path=/", "Set-Cookie: one=new; Path=/"), noon.Add(time.Second))
@@ -92,6 +94,7 @@ func TestJarOrderAndExport(t *testing.T) {
 
 // However many cookies servers set, a jar and a header stay within their bounds.
 func TestJarIsBounded(t *testing.T) {
+	t.Parallel()
 	j := NewJar(500)
 	for i := range 30 {
 		for k := range 4 {

@@ -52,6 +52,7 @@ func records(t *testing.T, lines ...string) (out []dns.RR) {
 }
 
 func TestLookup(t *testing.T) {
+	t.Parallel()
 	r := Resolver{Server: nameServer(t), Timeout: time.Second}
 	a := r.Lookup(t.Context(), "A.test")
 	if a.Code != CodeDNSOK || a.Err != nil || len(a.Addrs) != 3 || a.TTL != 2*time.Minute || a.Server != netip.MustParseAddr("127.0.0.1") {
@@ -92,6 +93,7 @@ func questions(t *testing.T, do func(q *dns.Msg, tcp bool) *dns.Msg) (addr strin
 }
 
 func TestNameServersThatLie(t *testing.T) {
+	t.Parallel()
 	name := func(q *dns.Msg) string { return q.Question[0].Name }
 	reply := func(q *dns.Msg, lines ...string) *dns.Msg {
 		m := new(dns.Msg).SetReply(q)
@@ -157,6 +159,7 @@ func TestNameServersThatLie(t *testing.T) {
 
 // Where one name server fails the next is asked; that there is nothing holds for as long as the zone says.
 func TestSeveralNameServers(t *testing.T) {
+	t.Parallel()
 	bad := questions(t, func(q *dns.Msg, _ bool) *dns.Msg { return new(dns.Msg).SetRcode(q, dns.RcodeServerFailure) })
 	good := questions(t, func(q *dns.Msg, _ bool) *dns.Msg {
 		m := new(dns.Msg).SetReply(q)
@@ -212,6 +215,7 @@ func FuzzDNSReply(f *testing.F) {
 }
 
 func TestHostsFile(t *testing.T) {
+	t.Parallel()
 	hosts := filepath.Join(t.TempDir(), "hosts")
 	if err := os.WriteFile(hosts, []byte("# comment\n127.0.0.9 one.test two.test # three.test\n::1 two.test\nnonsense four.test\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -234,6 +238,7 @@ func TestHostsFile(t *testing.T) {
 }
 
 func TestPublic(t *testing.T) {
+	t.Parallel()
 	for _, a := range []string{"127.0.0.1", "10.1.2.3", "192.168.1.1", "172.16.0.1", "169.254.169.254", "0.0.0.0", "100.64.0.1", "224.0.0.1", "255.255.255.255",
 		"::1", "fe80::1", "fc00::1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:7f00:1::", "::"} {
 		if Public(netip.MustParseAddr(a)) {

@@ -82,6 +82,7 @@ func (f *frames) body(end bool, data string) *frames {
 func (f *frames) raw(do func(f *frames)) *frames { do(f); return f }
 
 func TestHTTP2IsRecordedAsHTTP1(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, recorded, payload, truncated, note string
 		from                                     *frames
@@ -131,6 +132,7 @@ func TestHTTP2IsRecordedAsHTTP1(t *testing.T) {
 }
 
 func TestHTTP2Refuses(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, note string
 		from       *frames
@@ -208,6 +210,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 }
 
 func TestHTTP2Floods(t *testing.T) {
+	t.Parallel()
 	once := func(do func(f *frames)) []byte {
 		f := newFrames()
 		f.Buffer.Reset()
@@ -249,6 +252,7 @@ func TestHTTP2Floods(t *testing.T) {
 
 // An endless body is taken as far as the limit, over as many windows as that needs.
 func TestHTTP2EndlessBody(t *testing.T) {
+	t.Parallel()
 	piece := newFrames()
 	piece.Buffer.Reset()
 	piece.body(false, strings.Repeat("x", h2Frame))
@@ -273,6 +277,7 @@ func TestHTTP2EndlessBody(t *testing.T) {
 }
 
 func TestHTTP2MidFetch(t *testing.T) {
+	t.Parallel()
 	var length int64
 	m, _, err := h2receive(t, &newFrames().head(false, ":status", "200", "content-length", "5").body(true, "abcde").Buffer, 0,
 		func(h Head, n int64) bool { length = n; return h.Status != 200 })

@@ -13,6 +13,7 @@ import (
 
 // The examples of RFC 7616, section 3.9.1.
 func TestDigest(t *testing.T) {
+	t.Parallel()
 	cred := harvest.Credential{Kind: "digest", User: "Mufasa", Password: "Circle of Life"}
 	for algorithm, want := range map[string]string{
 		"MD5":     "8ca523f5e9506fed4657c9700eebdbec",
@@ -28,6 +29,7 @@ func TestDigest(t *testing.T) {
 }
 
 func TestChallenges(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ in, want string }{
 		{`Basic realm="a, b"`, "basic[realm=a, b]"},
 		{`basic realm=x`, "basic[realm=x]"},
@@ -72,6 +74,7 @@ func visit(t *testing.T, c *Client, l *Logins, url string) (statuses []int, reco
 }
 
 func TestLogins(t *testing.T) {
+	t.Parallel()
 	nonce, hits := 0, 0
 	always := false
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,6 +124,7 @@ func TestLogins(t *testing.T) {
 
 // A digest credential never answers a request for a password in the clear.
 func TestNoDowngrade(t *testing.T) {
+	t.Parallel()
 	cred := harvest.Credential{Domain: "h.test", Kind: "digest", User: "u", Password: "hidden"}
 	_, err := Authorization(cred, Challenge{Scheme: "basic", params: []Field{{"realm", "x"}}}, "GET", "/", 1)
 	if !errors.Is(err, ErrChallenge) || strings.Contains(err.Error(), "hidden") {
@@ -134,6 +138,7 @@ func TestNoDowngrade(t *testing.T) {
 }
 
 func TestFormLogin(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 1)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got <- r.Method + " " + r.FormValue("user") + " " + r.FormValue("pass word")

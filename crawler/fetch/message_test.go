@@ -18,6 +18,7 @@ func receive(r io.Reader, maxBody int64) (*message, error) {
 }
 
 func TestReceive(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, in, payload, recorded, truncated string
 		status                                 int
@@ -74,6 +75,7 @@ func TestReceive(t *testing.T) {
 }
 
 func TestReceiveRefuses(t *testing.T) {
+	t.Parallel()
 	for name, in := range map[string]io.Reader{
 		"nonsense":         strings.NewReader("SSH-2.0-x\r\n\r\n"),
 		"no status":        strings.NewReader("HTTP/1.1 OK\r\n\r\n"),
@@ -89,6 +91,7 @@ func TestReceiveRefuses(t *testing.T) {
 
 // What comes after the place where chunks are broken is no content, however much came at once and whatever it looks like.
 func TestNothingAfterBrokenChunks(t *testing.T) {
+	t.Parallel()
 	data := strings.Repeat("data", 64<<8)
 	m, err := receive(strings.NewReader(fmt.Sprintf("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\nzz\r\n", len(data), data)+strings.Repeat("6\r\nbroken\r\n", 5000)), 0)
 	if !errors.Is(err, errChunk) || m.bodySize < 100_000 {
@@ -122,6 +125,7 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 func TestLargeResponsesGoToAFile(t *testing.T) {
+	t.Parallel()
 	body := bytes.Repeat([]byte("0123456789"), 300_000)
 	rec := newRecording(nil, t.TempDir(), func([]byte) {})
 	rec.mem = make([]byte, 0, 1024)
@@ -147,6 +151,7 @@ func TestLargeResponsesGoToAFile(t *testing.T) {
 }
 
 func TestParseTarget(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ url, scheme, host, port, authority, path string }{
 		{"http://h/", "http", "h", "80", "h", "/"},
 		{"https://h:8443/a?b", "https", "h", "8443", "h:8443", "/a?b"},

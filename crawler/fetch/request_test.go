@@ -20,6 +20,7 @@ import (
 )
 
 func TestRequestBytes(t *testing.T) {
+	t.Parallel()
 	c := New(Config{UserAgent: "agent", From: "me@test", Timeout: time.Second, Idle: time.Second})
 	tests := []struct {
 		name, want string
@@ -53,6 +54,7 @@ func TestRequestBytes(t *testing.T) {
 }
 
 func TestRedacted(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ in, want string }{
 		{"GET / HTTP/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.1\r\nHost: h\r\n\r\n"},
 		{"GET / HTTP/1.1\r\nauthorization:Basic c2VjcmV0\r\nHost: h\r\n\r\nAuthorization: body", "GET / HTTP/1.1\r\nauthorization: Basic redacted\r\nHost: h\r\n\r\nAuthorization: body"},
@@ -68,6 +70,7 @@ func TestRedacted(t *testing.T) {
 }
 
 func TestFields(t *testing.T) {
+	t.Parallel()
 	date := "Date: Sat, 21 Nov 2026 12:00:00 GMT"
 	for in, want := range map[string]time.Duration{"120": 2 * time.Minute, "0": 0, "-5": 0, "soon": 0, "99999999999999999999999": maxRetryAfter,
 		"Sat, 21 Nov 2026 12:05:00 GMT": 5 * time.Minute, "Sat, 21 Nov 2020 12:05:00 GMT": 0, "Sat, 21 Nov 2099 12:05:00 GMT": maxRetryAfter} {
@@ -82,6 +85,7 @@ func TestFields(t *testing.T) {
 }
 
 func TestMidFetch(t *testing.T) {
+	t.Parallel()
 	const head = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
 	for in, want := range map[string]string{head + "abc": "unspecified", head + "abcde": ""} {
 		m := &message{rec: newRecording(make([]byte, 0, 64), "", func([]byte) {}), midFetch: func(h Head, n int64) bool { return n != 5 }}
@@ -94,6 +98,7 @@ func TestMidFetch(t *testing.T) {
 
 // Lengths of which no sense can be made are not declared ones.
 func TestMidFetchLength(t *testing.T) {
+	t.Parallel()
 	for fields, want := range map[string]int64{"Content-Length: 5": 5, "Content-Length: 5\r\nContent-Length: 5": 5, "Content-Length: 5\r\nContent-Length: 6": -1,
 		"Content-Length: x": -1, "Content-Length: x\r\nContent-Length: 5": -1, "Transfer-Encoding: chunked\r\nContent-Length: 5": -1, "X: y": -1} {
 		got := int64(-2)
@@ -105,6 +110,7 @@ func TestMidFetchLength(t *testing.T) {
 }
 
 func TestRefusedTargets(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{"ftp://h/", "dns:h", "mailto:x@y"} {
 		if _, err := ParseTarget(bad); !errors.Is(err, ErrScheme) {
 			t.Errorf("%s: %v", bad, err)
@@ -119,6 +125,7 @@ func TestRefusedTargets(t *testing.T) {
 
 // Addresses are tried in turn, of both families, within the time for connecting.
 func TestAddressesInTurn(t *testing.T) {
+	t.Parallel()
 	at := listen(t, func(c net.Conn) {
 		io.ReadFull(c, make([]byte, 10))
 		io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
@@ -167,6 +174,7 @@ func packed(t testing.TB, coding string, data []byte) []byte {
 
 // What is packed is unpacked, to the bound, however often and however much it is.
 func TestPayloadCodings(t *testing.T) {
+	t.Parallel()
 	bomb := make([]byte, 3<<20)
 	for _, codings := range []string{"gzip", "deflate", "br", "zstd", "gzip, br", "GZIP"} {
 		for name, data := range map[string][]byte{"text": []byte("some text"), "bomb": bomb} {
@@ -216,6 +224,7 @@ func payloadOf(t *testing.T, codings string, body []byte) ([]byte, error) {
 
 // What is not coded as its head says is taken as it came, and the caller is told.
 func TestUntrueCodings(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("User-agent: *\nDisallow: /privé\n", 1000)
 	for _, text := range []string{"User-agent: *\nDisallow: /private\n", "<a href=/x>x</a>", "x", "", long} {
 		for _, codings := range []string{"UTF-8", "rot13", "none", "text/html", "gzip", "x-gzip", "deflate", "br", "zstd", "gzip, gzip", "utf-8, identity, br"} {
@@ -263,6 +272,7 @@ func TestUntrueCodings(t *testing.T) {
 
 // A server that drips is cut off by the time for the whole fetch; what came stays.
 func TestSlowDrip(t *testing.T) {
+	t.Parallel()
 	at := listen(t, func(c net.Conn) {
 		io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 		for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
@@ -285,6 +295,7 @@ func TestSlowDrip(t *testing.T) {
 
 // Chunks whose extensions never end, and more extensions than data, are cut off.
 func TestChunkExtensions(t *testing.T) {
+	t.Parallel()
 	const head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 	for name, again := range map[string]string{"one line": "1;" + strings.Repeat("x", 1000), "many chunks": "1;" + strings.Repeat("x", 1000) + "\r\na\r\n"} {
 		from := &repeated{first: strings.NewReader(head), again: []byte(again)}
@@ -297,6 +308,7 @@ func TestChunkExtensions(t *testing.T) {
 }
 
 func TestConfigure(t *testing.T) {
+	t.Parallel()
 	s := harvest.DefaultSettings()
 	s.OperatorContact, s.HTTP2, s.Headers, s.MaxDocumentBytes = "me@test", "never", []string{"X: y"}, 0
 	r := Request{Target: target(t, "http://h.test/")}

@@ -83,6 +83,7 @@ func secureServer(t testing.TB, alpn []string, h http.HandlerFunc) *httptest.Ser
 }
 
 func TestHTTP2Modes(t *testing.T) {
+	t.Parallel()
 	page := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == "POST" {
 			n, _ := io.Copy(io.Discard, r.Body)
@@ -141,6 +142,7 @@ func TestHTTP2Modes(t *testing.T) {
 
 // A server that does not care for ALPN and speaks HTTP/2 whatever the client offers is understood, too.
 func TestHTTP2WithoutWords(t *testing.T) {
+	t.Parallel()
 	certs := secureServer(t, nil, nil).TLS.Certificates
 	for _, silent := range []bool{false, true} {
 		at := listen(t, func(c net.Conn) {
@@ -166,6 +168,7 @@ func TestHTTP2WithoutWords(t *testing.T) {
 }
 
 func TestTLSJunk(t *testing.T) {
+	t.Parallel()
 	at := listen(t, func(c net.Conn) {
 		io.WriteString(c, "HTTP/1.1 400 this is no TLS\r\n\r\n")
 		io.Copy(io.Discard, c)
@@ -202,6 +205,7 @@ func httpProxy(t *testing.T, asked chan<- string) string {
 }
 
 func TestProxies(t *testing.T) {
+	t.Parallel()
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RequestURI) })
 	plain := httptest.NewServer(page)
 	defer plain.Close()
@@ -237,6 +241,7 @@ func TestProxies(t *testing.T) {
 }
 
 func TestNoProxies(t *testing.T) {
+	t.Parallel()
 	for _, via := range []string{"http://:", "http://:1", "http://h", "http://h:0", "http://h:65536", "http://h:x", "ftp://h:1", "h:1", ""} {
 		if p, err := NewProxy(via); err == nil {
 			t.Errorf("%q is %s", via, p)
@@ -245,6 +250,7 @@ func TestNoProxies(t *testing.T) {
 }
 
 func TestProxiesThatLie(t *testing.T) {
+	t.Parallel()
 	for answer, note := range map[string]string{
 		"HTTP/1.1 407 who?\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n": "proxyRefused:407",
 		"":                  "proxyFailed",
@@ -270,6 +276,7 @@ func TestProxiesThatLie(t *testing.T) {
 
 // A SOCKS proxy connects to wherever it is told.
 func TestSOCKS(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "by socks") }))
 	defer s.Close()
 	at := listen(t, func(c net.Conn) {
@@ -300,6 +307,7 @@ func TestSOCKS(t *testing.T) {
 }
 
 func TestSourceAddress(t *testing.T) {
+	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RemoteAddr) }))
 	defer s.Close()
 	routes, err := NewRoutes(nil, []harvest.Route{{Hosts: []string{"127.0.0.*"}, Via: "127.0.0.7"}})
@@ -314,6 +322,7 @@ func TestSourceAddress(t *testing.T) {
 }
 
 func TestLimiter(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := NewLimiter(1000)
 		begin := time.Now()
@@ -354,6 +363,7 @@ func TestLimiter(t *testing.T) {
 
 // What is received counts against the limiter, and a wait for it does not count as the server's silence.
 func TestReadingAtARate(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
 		defer here.Close()

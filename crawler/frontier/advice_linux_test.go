@@ -10,6 +10,7 @@ import (
 )
 
 func TestMappingsOfTables(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		line     string
 		from, to uintptr
@@ -32,6 +33,7 @@ func TestMappingsOfTables(t *testing.T) {
 
 // Tables are marked as read at random ("rr" among the flags of their mappings).
 func TestTablesAreAdvised(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	f := open(t, dir)
 	add(t, f, uri("h", 1))

@@ -8,6 +8,7 @@ import (
 // A URI whose site does not answer moves into a queue of its own, which waits; what else is in its queue goes on. Where all in a queue is
 // of that site, the queue waits as it is.
 func TestRetryApart(t *testing.T) {
+	t.Parallel()
 	now := time.UnixMilli(time.Now().UnixMilli())
 	f, err := Open(Config{Dir: t.TempDir(), Now: func() time.Time { return now }})
 	if err != nil {
@@ -83,6 +84,7 @@ func TestRetryApart(t *testing.T) {
 
 // A prerequisite that waits in another queue, not as one, is brought to the front of the queue that needs it.
 func TestPrerequisiteFromAnotherQueue(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	add(t, f, uri("h", 1))
@@ -107,6 +109,7 @@ func TestPrerequisiteFromAnotherQueue(t *testing.T) {
 
 // Who needs a prerequisite that waits in another queue asks again when that may be through with it, not all the time.
 func TestPrerequisiteOfAnotherQueueThatWaits(t *testing.T) {
+	t.Parallel()
 	now := time.UnixMilli(time.Now().UnixMilli())
 	f, err := Open(Config{Dir: t.TempDir(), Now: func() time.Time { return now }})
 	if err != nil {
@@ -156,6 +159,7 @@ func TestPrerequisiteOfAnotherQueueThatWaits(t *testing.T) {
 
 // A prerequisite in a queue that gives out nothing any more is brought to the queue that needs it.
 func TestPrerequisiteOfARetiredQueue(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	first := URI{URL: "http://g/robots.txt", Queue: "g", Path: "P", Priority: Prerequisite}

@@ -8,6 +8,7 @@ import (
 
 // How the URIs of a queue ended, and the tries before, is told of it, also after the frontier is opened again; look-ups are of a host of their own.
 func TestEndsOfAQueue(t *testing.T) {
+	t.Parallel()
 	cfg := Config{Dir: t.TempDir()}
 	f := openWith(t, cfg)
 	add(t, f, URI{URL: "dns:h", Queue: "h:8080", Priority: Prerequisite})
@@ -61,6 +62,7 @@ func TestEndsOfAQueue(t *testing.T) {
 }
 
 func TestLongestQueues(t *testing.T) {
+	t.Parallel()
 	var l longest
 	for i := range 100 {
 		l.put(fmt.Sprint("q", i), int64(i))

@@ -9,6 +9,7 @@ func filterKey(n int) string { return fmt.Sprintf("http://host-%d.example/page-%
 
 // What was put in is never new; of the rest almost all is, but nothing while the filter is not complete.
 func TestFilterKnowsWhatWasPutIn(t *testing.T) {
+	t.Parallel()
 	const n = 500_000
 	s := filter{complete: true}
 	if !s.isNew(fingerprint("http://example.org/")) {
@@ -40,6 +41,7 @@ func TestFilterKnowsWhatWasPutIn(t *testing.T) {
 
 // A frontier that is opened again knows what was committed, however it got there, while its filter is read and after.
 func TestFilterIsReadFromTheDatabase(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	f := open(t, dir)
 	const n = 5000
@@ -88,6 +90,7 @@ func TestFilterIsReadFromTheDatabase(t *testing.T) {
 
 // The URIs of a host lie together in the database, and URIs that differ have different keys there.
 func TestFingerprintsOfAHostBeginAlike(t *testing.T) {
+	t.Parallel()
 	a, b := fingerprint("http://a.example/1"), fingerprint("https://a.example?2")
 	if a == b || [hostBytes]byte(a[:hostBytes]) != [hostBytes]byte(b[:hostBytes]) {
 		t.Errorf("%x, %x", a, b)

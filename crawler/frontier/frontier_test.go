@@ -61,6 +61,7 @@ func nextNow(f *Frontier) (*URI, error) {
 }
 
 func TestOrderAndSeen(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	a, b, c := uri("h", 1), uri("h", 2), uri("h", 3)
@@ -95,6 +96,7 @@ func TestOrderAndSeen(t *testing.T) {
 }
 
 func TestPrerequisiteComesFirst(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	robots := URI{URL: "http://h/robots.txt", Queue: "h", Priority: Normal}
@@ -121,6 +123,7 @@ func TestPrerequisiteComesFirst(t *testing.T) {
 
 // A queue longer than its head in memory gives all its URIs, in order, committed or not.
 func TestLongQueue(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	const n = 5 * headMax
@@ -150,6 +153,7 @@ func TestLongQueue(t *testing.T) {
 
 // The pause of a queue, and the delay of a URI to be tried again, by the clock.
 func TestPauses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		f := open(t, dir)
@@ -196,6 +200,7 @@ func TestPauses(t *testing.T) {
 }
 
 func TestPauseStopAndContext(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	add(t, f, uri("h", 1))
@@ -218,6 +223,7 @@ func TestPauseStopAndContext(t *testing.T) {
 }
 
 func TestValuesAreCommittedWithTheBatch(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	f := open(t, dir)
 	f.SetValue("a/1", []byte("one"))
@@ -236,6 +242,7 @@ func TestValuesAreCommittedWithTheBatch(t *testing.T) {
 
 // A batch too large for one transaction of the database is written all the same.
 func TestLargeBatch(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	f := open(t, dir)
 	const n = 20000
@@ -256,6 +263,7 @@ func TestLargeBatch(t *testing.T) {
 
 // A process killed while the database made its next log file leaves an empty one.
 func TestUnbegunLogFiles(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	f := open(t, dir)
 	add(t, f, uri("h", 1))
@@ -275,6 +283,7 @@ func TestUnbegunLogFiles(t *testing.T) {
 
 // What an entry's texts have in common with one another is not stored, and comes back.
 func TestEntryTexts(t *testing.T) {
+	t.Parallel()
 	for _, u := range []URI{
 		{},
 		{URL: "http://example.org/", Queue: "example.org"},

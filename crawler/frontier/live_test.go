@@ -17,6 +17,7 @@ import (
 
 // A URI is known by its key, whatever its URL, and finished with a record.
 func TestKeyHostAndRecord(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	f := open(t, dir)
 	a := URI{URL: "http://h/?b&a", Key: "http://h/?a&b", Queue: "192.0.2.1", Host: "h", Priority: Normal, Cost: 3}
@@ -56,6 +57,7 @@ func TestKeyHostAndRecord(t *testing.T) {
 }
 
 func TestForce(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	force := func(u URI, want bool) {
@@ -92,6 +94,7 @@ func TestForce(t *testing.T) {
 }
 
 func TestForgetNeverPromote(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	for i := range 4 {
@@ -144,6 +147,7 @@ func TestForgetNeverPromote(t *testing.T) {
 
 // Lists and deletes by pattern, while the crawl goes on and commits.
 func TestListAndDelete(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	const each = 3000
@@ -221,6 +225,7 @@ func TestListAndDelete(t *testing.T) {
 
 // A checkpoint taken while the crawl goes on is a commit's state, and a crawl can begin from it.
 func TestCheckpoint(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	for i := range 2000 {
@@ -295,6 +300,7 @@ func restored(t *testing.T, place string) {
 }
 
 func TestOtherVersion(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	f := open(t, dir)
 	if err := f.db.Update(func(txn *badger.Txn) error { return txn.Set([]byte(countersKey), []byte{1, 0, 0, 0, 0, 0, 0, 0, 0}) }); err != nil {
@@ -308,6 +314,7 @@ func TestOtherVersion(t *testing.T) {
 
 // What is stored comes back as it was.
 func TestEncodings(t *testing.T) {
+	t.Parallel()
 	u := URI{URL: "http://h/", Key: "k", Path: "LE", Via: "v", Source: "s", Queue: "q", Host: "o", Priority: 2, Cost: 300, Tries: 4, seq: 77, notBefore: 1e12}
 	if got, err := decodeURI([]byte(queueKey(u.Queue, u.Priority, u.seq)), encodeURI(&u)); err != nil || *got != u {
 		t.Errorf("%+v, %v", got, err)

@@ -7,6 +7,7 @@ import (
 
 // What is given back to a queue that holds nothing in memory comes when it does; what is found after that keeps its place behind what waits.
 func TestOrderAfterReturn(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	found := func(n int, priority byte) {
@@ -54,6 +55,7 @@ func TestOrderAfterReturn(t *testing.T) {
 
 // A prerequisite comes before what waits for it, also where the queue does not have all that waits in memory.
 func TestPrerequisiteOfWhatWasGivenBack(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	for n := range 3 {
@@ -81,6 +83,7 @@ func TestPrerequisiteOfWhatWasGivenBack(t *testing.T) {
 
 // However many more urgent URIs are found than fit into memory, they come in order, and before what waited.
 func TestManyMoreUrgent(t *testing.T) {
+	t.Parallel()
 	f := open(t, t.TempDir())
 	defer f.Close()
 	const n = 2 * headMax

@@ -67,6 +67,7 @@ func drain(t testing.TB, f *Frontier) (order string) {
 
 // Queues take turns by their session budgets, those of better precedence before.
 func TestTurns(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name      string
 		maxActive int
@@ -99,6 +100,7 @@ func TestTurns(t *testing.T) {
 
 // How many queues take part can be changed while the crawl runs.
 func TestSetMaxActive(t *testing.T) {
+	t.Parallel()
 	f := openWith(t, Config{MaxActive: 3})
 	defer f.Close()
 	fillQueues(t, f, "abc", 4)
@@ -115,6 +117,7 @@ func TestSetMaxActive(t *testing.T) {
 
 // A queue that has spent its total budget is retired: its URIs stay, the crawl ends without them; with more budget they come back.
 func TestTotalBudget(t *testing.T) {
+	t.Parallel()
 	cfg := Config{Dir: t.TempDir(), Policy: func(string, func() string) Policy { return Policy{TotalBudget: 3} }}
 	f := openWith(t, cfg)
 	fillQueues(t, f, "ab", 5)
@@ -154,6 +157,7 @@ func TestTotalBudget(t *testing.T) {
 // A queue that its budget retires is named with one commit: not again when the frontier is opened anew, thawed, or an operator takes back
 // what he did; again when it may have spent more. One that has nothing left is not retired, nor is what an operator retires named.
 func TestRetiredQueuesAreNamed(t *testing.T) {
+	t.Parallel()
 	cfg := Config{Dir: t.TempDir(), Policy: func(queue string, _ func() string) Policy {
 		return Policy{TotalBudget: map[string]int64{"a": 3, "b": 5}[queue]}
 	}}
@@ -214,6 +218,7 @@ func TestRetiredQueuesAreNamed(t *testing.T) {
 
 // Each slot of a queue has a pause of its own, and they never start together.
 func TestValence(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		f := openWith(t, Config{Dir: dir, Policy: func(string, func() string) Policy { return Policy{Valence: 2} }})
@@ -254,6 +259,7 @@ func TestValence(t *testing.T) {
 
 // A queue is asked for admission before each URI, and rests as long as it is told.
 func TestAdmit(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -270,6 +276,7 @@ func TestAdmit(t *testing.T) {
 
 // Queues that rest for long make room for others, also across opening anew, and wake up in time.
 func TestSleepers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -323,6 +330,7 @@ func TestSleepers(t *testing.T) {
 
 // A frozen queue keeps the crawl from ending; one retired by an operator does not.
 func TestFreezeAndRetire(t *testing.T) {
+	t.Parallel()
 	f := openWith(t, Config{})
 	defer f.Close()
 	if n, err := f.Freeze(t.Context(), QueueFilter{Name: "a"}); n != 1 || err != nil { // not known yet
@@ -359,6 +367,7 @@ func TestFreezeAndRetire(t *testing.T) {
 // A policy that depends on the URI is asked for with one of the queue's, again when another site's turn comes, and also when the queue is read
 // from disk or its policy is to be another; a prerequisite says nothing.
 func TestPolicyIsAskedForASite(t *testing.T) {
+	t.Parallel()
 	var asked []string
 	cfg := Config{Dir: t.TempDir(), Policy: func(queue string, uri func() string) Policy {
 		url := uri()

@@ -119,6 +119,7 @@ func partly(f *Frontier, n int) error {
 // Whatever is committed, in part or not at all, and whenever: each URI comes out until it is finished in a
 // commit, and never again after it; and what the database holds agrees.
 func TestCrashesLoseAndRepeatNothing(t *testing.T) {
+	t.Parallel()
 	for _, active := range []int{2, 1000} {
 		t.Run(fmt.Sprint(active, " active"), func(t *testing.T) { testCrashes(t, active) })
 	}

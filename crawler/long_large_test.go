@@ -1,3 +1,5 @@
+//go:build !race
+
 package crawler
 
 import (
@@ -9,6 +11,7 @@ import (
 
 // Every entry of a large sitemap is found; of a page that is larger than what is looked through it is told.
 func TestLongDocuments(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	entries := func(w http.ResponseWriter) {
 		fmt.Fprint(w, `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">`)
