@@ -26,6 +26,8 @@ lint:
 	$(GO) tool staticcheck -tags e2e,browser,samples,nemesis ./...
 
 # The unit tests with fixed seeds, and the smaller part of what takes many of them.
+unit: export GOTMPDIR := $(or $(TMPDIR),/tmp)
+unit: export TMPDIR := $(shell sh systemtest/tmp.sh)
 unit:
 	$(GO) test -short -vet=off -timeout 10m $(PLAIN)
 	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 10m -parallel 4

@@ -118,8 +118,7 @@ func New(cfg Config, self Facts, carrier Carrier, log *slog.Logger) (*Gossip, er
 		g.list = memberlist.DefaultWANConfig()
 	case "local":
 		g.list = memberlist.DefaultLANConfig()
-		g.list.ProbeInterval, g.list.ProbeTimeout = 500*time.Millisecond, 250*time.Millisecond
-		g.list.GossipInterval = 50 * time.Millisecond
+		g.list.ProbeInterval, g.list.GossipInterval = 500*time.Millisecond, 100*time.Millisecond
 	default:
 		return nil, fmt.Errorf(`gossip profile %q: want "lan", "wan" or "local"`, cfg.Profile)
 	}

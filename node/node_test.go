@@ -14,7 +14,6 @@ import (
 )
 
 func TestThreeNodesKeepAFileAndRepairIt(t *testing.T) {
-	t.Parallel()
 	nodes := startNodes(t, threeConfigs(t, ""))
 	ctx := t.Context()
 	body := bytes.Repeat([]byte("what libraries keep "), 50_000)
@@ -94,7 +93,6 @@ func spoil(t *testing.T, path string) {
 }
 
 func TestTheMemberListFollowsTheConfiguration(t *testing.T) {
-	t.Parallel()
 	cfg := threeConfigs(t, "")[1]
 	n := &Node{cfg: cfg, id: "south"}
 	same := catalog.Member{ID: "south", Name: "south-1", Addresses: []string{cfg.Listen.Peer}, Weight: 50, Level: catalog.Level}

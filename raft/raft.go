@@ -74,7 +74,7 @@ func timingOf(profile string) (timing, error) {
 	switch profile {
 	case "", "lan":
 	case "local":
-		t.heartbeat, t.election, t.lease = 500*time.Millisecond, 500*time.Millisecond, 500*time.Millisecond
+		t.heartbeat, t.election, t.lease = 700*time.Millisecond, 700*time.Millisecond, 700*time.Millisecond
 		t.commit, t.tick = 20*time.Millisecond, 200*time.Millisecond
 	case "wan":
 		t.heartbeat, t.election, t.lease, t.commit = 3*time.Second, 3*time.Second, 3*time.Second, 100*time.Millisecond
