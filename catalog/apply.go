@@ -44,6 +44,8 @@ func handlerOf(kind Kind) handler {
 		return with(updateMember)
 	case RemoveMember:
 		return with(removeMember)
+	case ProveHolding:
+		return with(proveHolding)
 	case AssignShards:
 		return with(assignShards)
 	case SwitchShard:

@@ -92,6 +92,9 @@ func raiseEpoch(s *state, b *EpochChange) (any, error) {
 	if err := s.set(keyJobs, (last/jobsApart+2)*jobsApart); err != nil {
 		return nil, err
 	}
+	if err := s.doubtHolders(); err != nil {
+		return nil, err
+	}
 	return nil, s.event(RaiseEpoch, s.cluster.ID, "from=%d to=%d reason=%s", old, b.Epoch, clipReason(b.Reason))
 }
 

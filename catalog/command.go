@@ -51,6 +51,8 @@ const (
 	RemoveCollection Kind = "collection.remove" // CollectionRemoval
 
 	LoseFile Kind = "file.lose" // FileLoss
+
+	ProveHolding Kind = "member.proved" // Proof
 )
 
 // The commands of level 2 that are about secrets.
@@ -129,7 +131,7 @@ func LevelOf(kind Kind) (int, bool) {
 // levelOf returns the level that brought a command. A kind that is not listed came with level 1.
 func levelOf(kind Kind) int {
 	switch kind {
-	case SetClock, SwitchShards, LeaveShards, RemoveReplica, RemoveCollection, LoseFile:
+	case SetClock, SwitchShards, LeaveShards, RemoveReplica, RemoveCollection, LoseFile, ProveHolding:
 		return 2
 	case SealOldJobs, SealToNodes:
 		return 2
@@ -300,6 +302,12 @@ type FileRemoval struct {
 	Name   FileName `json:"name"`
 	SHA256 Digest   `json:"sha256"` // must agree, against mistakes
 	Reason string   `json:"reason"`
+}
+
+// Proof says that a member has compared what the catalog counts on it for with what lies there, after the epoch began.
+type Proof struct {
+	Node  NodeID `json:"node"`
+	Epoch uint64 `json:"epoch"`
 }
 
 // FileLoss declares that nobody has the bytes of a file any more, or takes that back.

@@ -191,6 +191,9 @@ func (s *state) mayRelease(m *Member, f *File) error {
 		if node == "" {
 			return refuse(Unsafe, "file %s is not verified in replica %s", f.Name, c.Replica)
 		}
+		if err := s.proved(node); err != nil {
+			return err
+		}
 		r, _, err := get[Replica](s, keyReplica(c.Replica))
 		if err != nil {
 			return err

@@ -12,6 +12,7 @@ const (
 	PrefixCluster     = keyCluster    // Cluster: one key
 	PrefixSealing     = keySealing    // Sealing: one key
 	PrefixMembers     = "member/"     // <node>: Member
+	PrefixUnproved    = "unproved/"   // <node>: the epoch since which it has to compare what it has (level 2)
 	prefixNames       = "name/"       // <member's name>: node
 	PrefixReplicas    = "replica/"    // <replica>: Replica
 	PrefixCollections = "collection/" // <collection>: Collection
@@ -63,6 +64,7 @@ func prefixSource(node NodeID) string { return prefixSources + string(node) + "/
 func prefixAnswer(node NodeID) string { return prefixAnswers + string(node) + "/" }
 
 func keyMember(id NodeID) string                 { return PrefixMembers + string(id) }
+func keyUnproved(id NodeID) string               { return PrefixUnproved + string(id) }
 func keyName(name string) string                 { return prefixNames + name }
 func keyReplica(name ReplicaName) string         { return PrefixReplicas + string(name) }
 func keyCollection(name CollectionName) string   { return PrefixCollections + string(name) }

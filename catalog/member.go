@@ -317,6 +317,9 @@ func removeMember(s *state, b *MemberRemoval) (any, error) {
 	}
 	s.delete(keyMember(m.ID))
 	s.delete(keyName(m.Name))
+	if err := s.trustHolder(m.ID); err != nil {
+		return nil, err
+	}
 	if err := s.forget(m.ID); err != nil {
 		return nil, err
 	}

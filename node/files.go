@@ -241,7 +241,7 @@ func (c replicaCatalog) Propose(ctx context.Context, kind catalog.Kind, body any
 
 // Watch signals after changes of the catalog that may mean work here, and when what waited for its turn is due.
 func (c replicaCatalog) Watch() (<-chan struct{}, func()) {
-	w := c.n.raft.Watch(catalog.PrefixFiles, catalog.PrefixLayout, catalog.PrefixReleases(c.n.id), catalog.PrefixLeft(c.n.id),
+	w := c.n.raft.Watch(catalog.PrefixFiles, catalog.PrefixUnproved, catalog.PrefixLayout, catalog.PrefixReleases(c.n.id), catalog.PrefixLeft(c.n.id),
 		catalog.PrefixOwed(catalog.ReplicaName(c.n.cfg.Replica.Name)), catalog.PrefixMembers)
 	due, deaf := c.n.bell.listen()
 	both, done := make(chan struct{}, 1), make(chan struct{})

@@ -60,6 +60,11 @@ func (n *Node) look() (problems []string, outbox int) {
 		if err != nil {
 			return err
 		}
+		if epoch, err := v.Unproved(n.id); err != nil {
+			return err
+		} else if epoch != 0 {
+			drain = append(drain, "this node compares what it has with the catalog, since the cluster was recovered: until that is done, no copy is released that counts on it")
+		}
 		strangers, err := nobodys(v, n.store.Loose())
 		if err != nil {
 			return err
