@@ -137,9 +137,9 @@ type Backend struct {
 	Index    Index
 	Invites  Invites
 	Now      func() time.Time // nil: time.Now
-	// Local is the token for commands on the node's own machine, which the catalog does not know; it works on this
-	// node alone. The zero token lets nobody in.
-	Local catalog.AccessToken
+	// Local returns the token for commands on the node's own machine, as it is now; its id is LocalID, and the catalog does not know
+	// it. nil lets nobody in.
+	Local func() (catalog.AccessToken, error)
 }
 
 // Limits of requests and answers.

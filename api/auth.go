@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -16,9 +17,17 @@ import (
 
 // caller is who sends a request: the access token's name and role.
 type caller struct {
-	Name string
-	Role catalog.Role
+	Name  string
+	Role  catalog.Role
+	token string
 }
+
+// TokenOf returns the access token of the request that ctx belongs to, so that another node which the request is handed on to can check
+// it; empty when ctx is of no request.
+func TokenOf(ctx context.Context) string { return callerOf(ctx).token }
+
+// Includes reports whether the role may do what the needed one may.
+func Includes(role, needed catalog.Role) bool { return rank(role) >= rank(needed) && rank(needed) >= 0 }
 
 type callerKey struct{}
 
@@ -55,15 +64,25 @@ func (s *server) authenticate(authorization string) (caller, error) {
 	}); err != nil {
 		return caller{}, fmt.Errorf("look up access token %s: %w", token.ID, err)
 	}
-	if s.Local.ID == token.ID && !s.Local.SecretHash.IsZero() {
-		found = s.Local
+	if s.Local != nil && token.ID == LocalID {
+		if found, err = s.Local(); err != nil {
+			return caller{}, err
+		}
 	}
-	hash := token.Hash()
-	same := subtle.ConstantTimeCompare(hash[:], found.SecretHash[:]) == 1
-	if !same || found.ID != token.ID || !usable(found, catalog.At(s.Now())) {
+	if !Proves(token, found, s.Now()) {
 		return caller{}, denied
 	}
-	return caller{Name: found.Name, Role: found.Role}, nil
+	return caller{Name: found.Name, Role: found.Role, token: text}, nil
+}
+
+// LocalID is the id of every node's local token.
+const LocalID = "local"
+
+// Proves reports whether the token is the kept one, and that is neither revoked nor expired. It takes as long whichever it is.
+func Proves(token Token, kept catalog.AccessToken, now time.Time) bool {
+	hash := token.Hash()
+	same := subtle.ConstantTimeCompare(hash[:], kept.SecretHash[:]) == 1
+	return same && !kept.SecretHash.IsZero() && kept.ID == token.ID && usable(kept, catalog.At(now))
 }
 
 // usable reports whether the token is neither revoked nor expired.

@@ -81,6 +81,17 @@ func (s *server) order(ctx context.Context, id uint64, o harvest.Order) (harvest
 	return reply, err
 }
 
+// RoleFor returns the role that an order needs.
+func RoleFor(o harvest.Order) catalog.Role {
+	switch {
+	case o.Reads():
+		return catalog.RoleReader
+	case mayOrder(catalog.RoleCurator, o) == nil:
+		return catalog.RoleCurator
+	}
+	return catalog.RoleOperator
+}
+
 // mayOrder tells whether the role may give the order: what lets a crawl reach the nodes' own network takes an operator.
 func mayOrder(role catalog.Role, o harvest.Order) error {
 	if o.Act != harvest.ActChange {

@@ -190,6 +190,7 @@ type MemberChange struct {
 	Level     *int      `json:"level,omitempty"`
 	Crawls    *bool     `json:"crawls,omitempty"` // since level 2
 	Seal      *SealKey  `json:"seal,omitempty"`   // since level 2; only the member itself may
+	Local     *Digest   `json:"local,omitempty"`  // since level 2; only the member itself may
 }
 
 // MemberRemoval removes a member; refused while it holds shards or unreleased files, unless Lost says that its

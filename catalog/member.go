@@ -68,6 +68,9 @@ func joinMember(s *state, b *Joining) (any, error) {
 	if s.cluster.Level < 2 && b.Member.Seal != nil {
 		return nil, s.unknownField("seal")
 	}
+	if s.cluster.Level < 2 && !b.Member.Local.IsZero() {
+		return nil, s.unknownField("local")
+	}
 	token, there, err := get[JoinToken](s, keyJoinToken(b.Token))
 	if err != nil {
 		return nil, err
@@ -164,7 +167,7 @@ func (s *state) readmit(m, old *Member) error {
 	}
 	m.Joined, m.Draining = old.Joined, old.Draining
 	if m.Seal == nil {
-		m.Seal, m.Crawls = old.Seal, old.Crawls
+		m.Seal, m.Crawls, m.Local = old.Seal, old.Crawls, old.Local
 	}
 	if m.Weight == 0 {
 		m.Weight = old.Weight
@@ -202,19 +205,22 @@ func checkMember(m *Member) error {
 	return nil
 }
 
-// changeSealing changes what is said of a member's secrets, which only the member itself may.
+// changeSealing changes what is said of a member's secrets and its local token, which only the member itself may.
 func (s *state) changeSealing(m *Member, b *MemberChange) error {
 	switch {
-	case b.Crawls == nil && b.Seal == nil:
+	case b.Crawls == nil && b.Seal == nil && b.Local == nil:
 		return nil
 	case s.cluster.Level < 2 && b.Crawls != nil:
 		return s.unknownField("crawls")
-	case s.cluster.Level < 2:
+	case s.cluster.Level < 2 && b.Seal != nil:
 		return s.unknownField("seal")
+	case s.cluster.Level < 2:
+		return s.unknownField("local")
 	case s.node != m.ID:
-		return refuse(Denied, "only node %s itself says whether it crawls, and with which key it opens secrets", m.Name)
+		return refuse(Denied, "only node %s itself says whether it crawls, with which key it opens secrets, and what its local token is", m.Name)
 	}
 	assign(&m.Crawls, b.Crawls)
+	assign(&m.Local, b.Local)
 	if b.Seal != nil {
 		m.Seal = b.Seal
 	}

@@ -64,7 +64,9 @@ func creation(secret *catalog.Secret) catalog.JobCreation {
 func TestSecretsNeedLevel2(t *testing.T) {
 	c, a, _ := sealing(t)
 	crawls := true
+	hash := digest("token")
 	for want, res := range map[string]catalog.Result{
+		`body: json: unknown field "local"`:              c.apply(t, catalog.UpdateMember, catalog.MemberChange{ID: a.ID, Local: &hash}),
 		`body: json: unknown field "crawls"`:             c.apply(t, catalog.UpdateMember, catalog.MemberChange{ID: a.ID, Crawls: &crawls}),
 		`body: json: unknown field "seal"`:               c.apply(t, catalog.UpdateMember, catalog.MemberChange{ID: a.ID, Seal: a.seal("k")}),
 		`body: json: unknown field "secret"`:             c.apply(t, catalog.CreateJob, creation(&catalog.Secret{ID: "s"})),

@@ -28,6 +28,7 @@ type Member struct {
 	Joined    Time        `json:"joined"`
 	Crawls    bool        `json:"crawls,omitempty"` // it crawls jobs, and so opens their secrets; since level 2
 	Seal      *SealKey    `json:"seal,omitempty"`   // its key for secrets; since level 2
+	Local     Digest      `json:"local,omitzero"`   // SHA-256 of its local token's secret, for other nodes to know it by; since level 2
 }
 
 // ReplicaKind says what a replica holds.

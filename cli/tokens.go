@@ -14,6 +14,26 @@ type tokenCmd struct {
 	Create tokenCreateCmd `cmd:"" help:"Create a join token; it is printed once."`
 	List   tokenListCmd   `cmd:"" help:"List the join tokens."`
 	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a join token."`
+	Rotate tokenRotateCmd `cmd:"" help:"Replace the local access token of a node on this machine."`
+}
+
+// tokenRotateCmd replaces the token in a node's identity folder.
+type tokenRotateCmd struct{}
+
+// Help says when the old token ends.
+func (tokenRotateCmd) Help() string {
+	return "The token lies in identity/api-token in the node's folder; commands with --config use it. The old one is refused at once, whether the node runs or not. Run this as the node's user."
+}
+
+func (tokenRotateCmd) Run(a *app) error {
+	cfg, err := a.nodeConfig()
+	if err != nil {
+		return err
+	}
+	if err := cfg.RotateToken(); err != nil {
+		return err
+	}
+	return a.done("rotated the local token of", cfg.Name)
 }
 
 type tokenCreateCmd struct {

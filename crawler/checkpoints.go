@@ -83,7 +83,10 @@ func (c *Crawl) checkpoints() (all []harvest.Checkpoint, err error) {
 
 // restore asks for the crawl to be started again from a checkpoint: it stops, and its Summary says so to whoever runs it.
 func (c *Crawl) restore(name, by string) error {
-	if _, err := frontier.ReadCheckpoint(filepath.Join(checkpointDir(c.cfg.Dir), name)); err != nil || !isCheckpointName(name) {
+	if !isCheckpointName(name) { // before anything is read at a path that it makes
+		return refused("name", name, "a checkpoint of this crawl")
+	}
+	if _, err := frontier.ReadCheckpoint(filepath.Join(checkpointDir(c.cfg.Dir), name)); err != nil {
 		return refused("name", name, "a checkpoint of this crawl")
 	}
 	c.mu.Lock()

@@ -166,7 +166,7 @@ func (a archive) verify(ctx context.Context, file catalog.File, out *api.Verific
 	case a.n.id:
 		held, err = a.n.replica.Verify(ctx, file.Name)
 	default:
-		held, err = ask[replica.Held](ctx, a.n.peer, out.Node, verifyCall, file.Name)
+		held, err = askFor[replica.Held](ctx, a.n, out.Node, verifyCall, file.Name)
 	}
 	if code := remoteCode(err); code == "not-here" {
 		err = replica.ErrNotHere

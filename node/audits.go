@@ -140,7 +140,7 @@ func (a audits) ask(ctx context.Context, members []catalog.Member, r auditReques
 				out[i].audits, out[i].err = a.n.serveAudit(ctx, m.ID, r)
 				return
 			}
-			out[i].audits, out[i].err = ask[[]replica.Audit](ctx, a.n.peer, m.ID, auditCall, r)
+			out[i].audits, out[i].err = askFor[[]replica.Audit](ctx, a.n, m.ID, auditCall, r)
 		})
 	}
 	all.Wait()

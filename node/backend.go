@@ -34,7 +34,7 @@ func (c crawlsAPI) Progress(ctx context.Context, job catalog.Job) (api.Progress,
 	}
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	p, err := ask[api.Progress](ctx, c.n.peer, job.Node, progressCall, job.ID)
+	p, err := askFor[api.Progress](ctx, c.n, job.Node, progressCall, job.ID)
 	if remoteCode(err) == "not-running" {
 		return p, fmt.Errorf("job %d does not run: %w", job.ID, api.ErrNotFound)
 	}
@@ -54,8 +54,9 @@ func (n *Node) serveProgress(_ context.Context, _ catalog.NodeID, id uint64) (ap
 
 // logRequest asks for the end of a job's crawl.log.
 type logRequest struct {
-	Job  catalog.Job `json:"job"`
-	Tail int         `json:"tail"`
+	Job     catalog.Job `json:"job"`
+	Tail    int         `json:"tail"`
+	Warrant string      `json:"warrant,omitempty"`
 }
 
 // Log writes the last lines of the job's crawl.log, from the node that ran it.
@@ -66,13 +67,17 @@ func (c crawlsAPI) Log(ctx context.Context, job catalog.Job, tail int, w io.Writ
 	if job.Node == c.n.id {
 		return c.n.writeLog(job, tail, w)
 	}
+	token, err := c.n.warrants.of(ctx)
+	if err != nil {
+		return err
+	}
 	s, err := c.n.peer.Open(ctx, peer.ID(job.Node), logStream)
 	if err != nil {
 		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	}
 	defer func() { _ = s.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) })()
-	if err := json.NewEncoder(s).Encode(logRequest{job, tail}); err != nil {
+	if err := json.NewEncoder(s).Encode(logRequest{job, tail, token}); err != nil {
 		return fmt.Errorf("ask %s for the log of job %d: %w", job.Node, job.ID, err)
 	}
 	if _, err := io.Copy(w, s); err != nil {
@@ -81,11 +86,15 @@ func (c crawlsAPI) Log(ctx context.Context, job catalog.Job, tail int, w io.Writ
 	return nil
 }
 
-func (n *Node) serveLog(_ context.Context, _ peer.ID, s net.Conn) {
+func (n *Node) serveLog(_ context.Context, from peer.ID, s net.Conn) {
 	defer func() { _ = s.Close() }()
 	_ = s.SetReadDeadline(time.Now().Add(openLimit))
 	var r logRequest
 	if json.NewDecoder(io.LimitReader(s, peer.MaxMessage)).Decode(&r) != nil {
+		return
+	}
+	if _, err := n.warrants.check(catalog.NodeID(from), r.Warrant, catalog.RoleReader); err != nil {
+		n.log.Warn("log not sent", "job", r.Job.ID, "to", from, "error", err)
 		return
 	}
 	if err := n.writeLog(r.Job, r.Tail, s); err != nil {
@@ -126,7 +135,7 @@ func (x indexAPI) Status(ctx context.Context) ([]api.IndexStatus, error) {
 			if m.ID == x.n.id {
 				out[i], err = x.n.serveIndex(ctx, m.ID, indexRequest{})
 			} else {
-				out[i], err = ask[api.IndexStatus](ctx, x.n.peer, m.ID, indexCall, indexRequest{})
+				out[i], err = askFor[api.IndexStatus](ctx, x.n, m.ID, indexCall, indexRequest{})
 			}
 			out[i].Node, out[i].Name = m.ID, m.Name
 			if err != nil {
@@ -151,7 +160,7 @@ func (x indexAPI) Rebuild(ctx context.Context, node catalog.NodeID, actor string
 		if m.ID == x.n.id {
 			_, err = x.n.serveIndex(ctx, m.ID, indexRequest{Rebuild: true})
 		} else {
-			_, err = ask[api.IndexStatus](ctx, x.n.peer, m.ID, indexCall, indexRequest{Rebuild: true})
+			_, err = askFor[api.IndexStatus](ctx, x.n, m.ID, indexCall, indexRequest{Rebuild: true})
 		}
 		if err != nil {
 			return fmt.Errorf("%w: rebuild the index of %s: %w", api.ErrUnavailable, m.Name, err)

@@ -61,6 +61,7 @@ type Settings struct {
 	LogLevel   *string   `toml:"log-level"`   // debug, info, warn or error
 	FilesMode  *FileMode `toml:"files-mode"`  // permissions of the archive's files, in octal
 
+	LocalToken     *string  `toml:"local-token"`     // what the token in a node's folder may do on other nodes: a role, or none
 	Certificate    *string  `toml:"certificate"`     // PEM file for HTTPS on the API and access ports
 	CertificateKey *string  `toml:"certificate-key"` // PEM file with its key
 	TrustedProxies []string `toml:"trusted-proxies"` // addresses from which plain HTTP is taken and X-Forwarded-For believed
@@ -68,15 +69,16 @@ type Settings struct {
 
 // Config is what one node runs with: the settings that hold for it, and the tables it stands in.
 type Config struct {
-	Name    string
-	Data    string // the node's folder
-	Replica ReplicaTable
-	Table   NodeTable
-	File    *File
-	Listen  Listen
-	Secure  Secure
-	Files   []string
-	Limits  Limits
+	Name       string
+	Data       string // the node's folder
+	Replica    ReplicaTable
+	Table      NodeTable
+	File       *File
+	Listen     Listen
+	Secure     Secure
+	LocalToken string // what this node's local token may do on other nodes: a role, or none
+	Files      []string
+	Limits     Limits
 
 	proxies []string // as given
 }
@@ -274,6 +276,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.Crawls, s.Crawls)
 		set(&c.Limits.Lease, s.Lease)
 		set(&c.Limits.RaftLog, s.RaftLog)
+		set(&c.LocalToken, s.LocalToken)
 		set(&c.Secure.Certificate, s.Certificate)
 		set(&c.Secure.CertificateKey, s.CertificateKey)
 		set(&c.Limits.LogLevel, s.LogLevel)

@@ -24,6 +24,9 @@ func (c *Config) check() error {
 	if err := c.checkFolders(); err != nil {
 		return err
 	}
+	if roles := []string{"none", "reader", "curator", "operator", "admin"}; !slices.Contains(roles, c.LocalToken) {
+		return errors.New(suggest("local-token", c.LocalToken, roles))
+	}
 	if c.Limits.Crawls < 0 {
 		return fmt.Errorf("crawls = %d: want 0 or more", c.Limits.Crawls)
 	}

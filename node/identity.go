@@ -2,8 +2,6 @@ package node
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"holdfast/catalog"
 	"holdfast/internal/disk"
@@ -64,25 +61,6 @@ func (c Config) saveKnown(d disk.Disk, k known) error {
 		e.SetIndent("", "  ")
 		return e.Encode(k)
 	})
-}
-
-// localToken reads the node's own API token, or makes one; it is readable by the node's user alone.
-func (c Config) localToken(d disk.Disk) (string, error) {
-	text, err := os.ReadFile(c.TokenPath())
-	if err == nil {
-		return strings.TrimSpace(string(text)), nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read the API token: %w", err)
-	}
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret)
-	token := "holdfast-local-" + hex.EncodeToString(secret)
-	err = d.WriteFileMode(c.TokenPath(), 0o600, func(w io.Writer) error {
-		_, err := io.WriteString(w, token+"\n")
-		return err
-	})
-	return token, err
 }
 
 // member returns how the node presents itself to a cluster.

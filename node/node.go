@@ -5,14 +5,12 @@ package node
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,16 +37,17 @@ type Node struct {
 	started time.Time
 	ready   chan struct{}
 
-	peer    *peer.Peer
-	raft    *raft.Node
-	gossip  *gossip.Gossip
-	store   *replica.Store
-	replica *replica.Replica
-	indexer *indexer // nil on a node of a checksum replica
-	crawls  *crawls
-	vault   *vault
-	pacer   *pace.Pacer
-	local   catalog.AccessToken
+	peer     *peer.Peer
+	raft     *raft.Node
+	gossip   *gossip.Gossip
+	store    *replica.Store
+	replica  *replica.Replica
+	indexer  *indexer // nil on a node of a checksum replica
+	crawls   *crawls
+	vault    *vault
+	pacer    *pace.Pacer
+	token    *localToken
+	warrants warrants
 
 	paceHome  *pace.Home
 	trusting  sync.Mutex // one change of what is known at a time
@@ -116,6 +115,7 @@ func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
 	if err := n.openVault(); err != nil {
 		return nil, err
 	}
+	n.openWarrants()
 	n.crawls = newCrawls(n)
 	n.handle()
 	return n, cfg.guard(slog.New(slog.DiscardHandler)) // what libraries have just made
@@ -136,12 +136,10 @@ func (n *Node) openPeer(k known) error {
 		return err
 	}
 	n.id = catalog.NodeID(id.ID())
-	token, err := n.cfg.localToken(n.disk)
+	n.token, err = n.cfg.localToken(n.disk)
 	if err != nil {
 		return err
 	}
-	secret := token[strings.LastIndexByte(token, '-')+1:]
-	n.local = catalog.AccessToken{ID: "local", Name: "local:" + n.cfg.Name, Role: catalog.RoleAdmin, SecretHash: sha256.Sum256([]byte(secret))}
 	n.peer, err = peer.New(peer.Config{Listen: n.cfg.Listen.Peer, Cluster: k.Cluster.ID, Name: k.Cluster.Name, Epoch: k.Cluster.Epoch}, id, n.log)
 	if err != nil {
 		return err
@@ -235,16 +233,12 @@ func (n *Node) handle() {
 	p.Handle(capturesStream, peer.Control, captures{n}.serve)
 	p.Handle(logStream, peer.Bulk, n.serveLog)
 	answer(p, checksumCall, n.serveChecksum)
-	answer(p, verifyCall, n.serveVerify)
-	answer(p, progressCall, n.serveProgress)
-	answer(p, auditCall, n.serveAudit)
-	answer(p, indexCall, n.serveIndex)
 	answer(p, digestCall, n.serveDigest)
 	answer(p, membersCall, n.serveMembers)
 	answer(p, clockCall, n.clocks.serve)
 	answer(p, findCall, n.serveFind)
 	answer(p, paceCall, n.servePace)
-	answer(p, orderCall, n.serveOrder)
+	n.handleActs()
 }
 
 // Ready is closed when all parts of the node run.
@@ -305,7 +299,7 @@ func (n *Node) Run(ctx context.Context) error {
 func (n *Node) backend() api.Backend {
 	return api.Backend{
 		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.peer, n.replica.Find}, Self: self{n}, Audits: audits{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
-		Captures: arranged{captures{n}}, Index: indexAPI{n}, Invites: invites{n}, Local: n.local,
+		Captures: arranged{captures{n}}, Index: indexAPI{n}, Invites: invites{n}, Local: n.token.access,
 	}
 }
 

@@ -38,8 +38,9 @@ func (c crawlsAPI) Order(ctx context.Context, job catalog.Job, o harvest.Order) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, orderLimit)
 	defer cancel()
-	reply, err := ask[harvest.Reply](ctx, c.n.peer, job.Node, orderCall, request)
-	if err != nil && remoteCode(err) == "" {
+	reply, err := askFor[harvest.Reply](ctx, c.n, job.Node, orderCall, request)
+	var refusal *catalog.Refusal
+	if err != nil && remoteCode(err) == "" && !errors.As(err, &refusal) {
 		return reply, fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	}
 	return reply, orderError(job.ID, err)
@@ -60,11 +61,14 @@ func orderError(job uint64, err error) error {
 }
 
 // serveOrder lets a crawl of this node carry out an order.
-func (n *Node) serveOrder(ctx context.Context, _ catalog.NodeID, r orderRequest) (harvest.Reply, error) {
+func (n *Node) serveOrder(ctx context.Context, from catalog.NodeID, r orderRequest) (harvest.Reply, error) {
 	var job catalog.Job
 	err := n.raft.View(func(v catalog.View) (err error) { job, err = v.Job(r.Job); return err })
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 		return harvest.Reply{}, err
+	}
+	if from != n.id && job.Node != "" && job.Node != n.id {
+		return harvest.Reply{}, &peer.RemoteError{Code: codeNotRunning, Message: fmt.Sprintf("job %d is not this node's", r.Job)}
 	}
 	job.ID = r.Job
 	return n.obey(ctx, job, r.Order)

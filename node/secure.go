@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -210,8 +211,17 @@ type certificate struct {
 
 // stamp is what changes with a file.
 type stamp struct {
-	size int64
-	at   time.Time
+	size  int64
+	at    time.Time
+	inode uint64
+}
+
+func stampOf(info os.FileInfo) stamp {
+	out := stamp{size: info.Size(), at: info.ModTime()}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		out.inode = s.Ino
+	}
+	return out
 }
 
 // certificateLook is how often the files are looked at.
@@ -239,7 +249,7 @@ func (c *certificate) stat() (out [2]stamp, err error) {
 		if err != nil {
 			return out, err
 		}
-		out[i] = stamp{info.Size(), info.ModTime()}
+		out[i] = stampOf(info)
 	}
 	return out, nil
 }

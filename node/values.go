@@ -97,6 +97,7 @@ func DefaultSettings() Settings {
 		LogLevel:   new("info"),
 		FilesMode:  new(FileMode(0o644)),
 
+		LocalToken:     new("admin"),
 		Certificate:    new(""),
 		CertificateKey: new(""),
 		TrustedProxies: []string{},

@@ -47,6 +47,7 @@ type vault struct {
 	proved catalog.SealKey // the key's public half, signed
 	agree  agreement
 	alive  func(catalog.NodeID) bool
+	local  func() (catalog.AccessToken, error) // the node's local token, as it is now
 	log    *slog.Logger
 }
 
@@ -134,7 +135,14 @@ func (v *vault) publish(ctx context.Context) error {
 	if m.Crawls != v.crawls {
 		change.Crawls = &v.crawls
 	}
-	if change.Seal == nil && change.Crawls == nil {
+	local, err := v.local()
+	if err != nil {
+		return err
+	}
+	if m.Local != local.SecretHash {
+		change.Local = &local.SecretHash
+	}
+	if change.Seal == nil && change.Crawls == nil && change.Local == nil {
 		return nil
 	}
 	return v.decide(ctx, catalog.UpdateMember, change)
@@ -297,7 +305,7 @@ func (n *Node) openVault() error {
 	if err != nil {
 		return err
 	}
-	n.vault = &vault{self: n.id, crawls: n.cfg.Limits.Crawls > 0, key: key, proved: *proveKey(id, key), agree: n.raft, alive: n.isAlive,
+	n.vault = &vault{self: n.id, crawls: n.cfg.Limits.Crawls > 0, key: key, proved: *proveKey(id, key), agree: n.raft, alive: n.isAlive, local: n.token.access,
 		log: n.log.With("room", "vault")}
 	return nil
 }

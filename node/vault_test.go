@@ -97,8 +97,18 @@ func (r running) ask(t *testing.T, method, path string, body any) (int, string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	request := httptest.NewRequest(method, path, bytes.NewReader(text))
-	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	return r.send(t, httptest.NewRequest(method, path, bytes.NewReader(text)), strings.TrimSpace(string(token)))
+}
+
+// askAs is ask with a token, and without a body.
+func (r running) askAs(t *testing.T, token, method, path string) (int, string) {
+	t.Helper()
+	return r.send(t, httptest.NewRequest(method, path, nil), token)
+}
+
+func (r running) send(t *testing.T, request *http.Request, token string) (int, string) {
+	t.Helper()
+	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
 	answer := httptest.NewRecorder()
 	api.New(r.backend(), slogOf(t)).ServeHTTP(answer, request.WithContext(t.Context()))

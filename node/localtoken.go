@@ -1,0 +1,97 @@
+package node
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// localToken is the token with which commands on the node's own machine use its API. It lies in the identity folder, readable by the node's
+// user alone, and is read again when the file is replaced.
+type localToken struct {
+	path, node string
+
+	mu    sync.Mutex
+	stamp stamp
+	known string
+}
+
+// LocalToken reads the node's own API token, or makes one.
+func (c Config) localToken(d disk.Disk) (*localToken, error) {
+	t := &localToken{path: c.TokenPath(), node: c.Name}
+	_, err := t.text()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = c.writeToken(d)
+	}
+	return t, err
+}
+
+// RotateToken puts a new local token in the place of the node's. The old one is worth nothing from then on, on this node at once, on the
+// others when the node has told them. The node may run or not.
+func (c Config) RotateToken() error {
+	if _, err := os.Stat(c.TokenPath()); err != nil {
+		return fmt.Errorf("rotate the local token of %s: %w", c.Name, err)
+	}
+	return c.writeToken(c.privateDisk())
+}
+
+func (c Config) writeToken(d disk.Disk) error {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret)
+	token := api.Token{ID: api.LocalID, Secret: hex.EncodeToString(secret)}
+	return d.WriteFileMode(c.TokenPath(), ownerOnly, func(w io.Writer) error {
+		_, err := io.WriteString(w, token.String()+"\n")
+		return err
+	})
+}
+
+// text returns the token as it is now.
+func (t *localToken) text() (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	info, err := os.Stat(t.path)
+	if err != nil {
+		return "", fmt.Errorf("read the local token: %w", err)
+	}
+	if now := stampOf(info); t.known == "" || now != t.stamp {
+		text, err := os.ReadFile(t.path)
+		if err != nil {
+			return "", fmt.Errorf("read the local token: %w", err)
+		}
+		t.known, t.stamp = strings.TrimSpace(string(text)), now
+	}
+	return t.known, nil
+}
+
+// access returns what the API keeps of the token.
+func (t *localToken) access() (catalog.AccessToken, error) {
+	text, err := t.text()
+	if err != nil {
+		return catalog.AccessToken{}, err
+	}
+	token, err := api.ParseToken(text)
+	if err != nil {
+		return catalog.AccessToken{}, fmt.Errorf("read the local token %s: %w", t.path, err)
+	}
+	return catalog.AccessToken{ID: api.LocalID, Name: "local:" + t.node, Role: catalog.RoleAdmin, SecretHash: token.Hash()}, nil
+}
+
+// localRole returns what the local token of the named member may do on this node: what this node's own cluster.toml says of that node,
+// and of all nodes when it does not have it.
+func (c Config) localRole(member string) (catalog.Role, bool) {
+	role := c.LocalToken
+	if other, err := c.File.Node(member); err == nil {
+		role = other.LocalToken
+	}
+	return catalog.Role(role), role != "none"
+}

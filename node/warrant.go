@@ -1,0 +1,193 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/harvest"
+	"holdfast/peer"
+)
+
+// What one node asks another in the name of a person or program carries that one's access token. The node that is asked checks it against
+// its own catalog: that the asking node is a member is not enough. doc/design.md lists every kind of call.
+
+// codeForbidden is what a node answers when the token that a request carries does not allow it.
+const codeForbidden = "forbidden"
+
+// warrantLevel is the level of a cluster in which requests have to carry a token. Programs before do not send one.
+const warrantLevel = 2
+
+// envelope is a request with the token of who asks.
+type envelope struct {
+	Warrant string          `json:"warrant"`
+	About   json.RawMessage `json:"about"`
+}
+
+// warrants checks whom requests of other nodes come from.
+type warrants struct {
+	self   catalog.NodeID
+	view   func(func(catalog.View) error) error
+	own    func() (string, error)                    // this node's local token, for what it asks by itself
+	trusts func(catalog.Member) (catalog.Role, bool) // what a member's local token may do here
+	now    func() time.Time
+}
+
+func (n *Node) openWarrants() {
+	n.warrants = warrants{self: n.id, view: n.raft.View, now: time.Now, own: n.token.text,
+		trusts: func(m catalog.Member) (catalog.Role, bool) { return n.cfg.localRole(m.Name) }}
+}
+
+// level returns the cluster's level, as this node knows it.
+func (w warrants) level() (level int, err error) {
+	err = w.view(func(v catalog.View) error {
+		c, err := v.Cluster()
+		level = c.Level
+		return ignoreNotFound(err)
+	})
+	return level, err
+}
+
+// of returns the token that a request made in ctx is to carry, empty in a cluster where none is asked for.
+func (w warrants) of(ctx context.Context) (string, error) {
+	level, err := w.level()
+	if err != nil || level < warrantLevel {
+		return "", err
+	}
+	if token := api.TokenOf(ctx); token != "" {
+		return token, nil
+	}
+	return w.own()
+}
+
+// check returns the name of who holds the token, when that may do what needs the role; else it refuses. A member's local token is taken from
+// that member alone.
+func (w warrants) check(from catalog.NodeID, text string, need catalog.Role) (name string, err error) {
+	level, err := w.level()
+	if err != nil || from == w.self || level < warrantLevel {
+		return "", err
+	}
+	refuse := func(format string, args ...any) error {
+		return &peer.RemoteError{Code: codeForbidden, Message: fmt.Sprintf(format, args...)}
+	}
+	token, err := api.ParseToken(text)
+	if err != nil {
+		return "", refuse("the request carries no access token")
+	}
+	var kept catalog.AccessToken
+	err = w.view(func(v catalog.View) (err error) {
+		if token.ID != api.LocalID {
+			kept, err = v.AccessToken(token.ID)
+			return ignoreNotFound(err)
+		}
+		m, err := v.Member(from)
+		if role, ok := w.trusts(m); err == nil && ok {
+			kept = catalog.AccessToken{ID: api.LocalID, Name: "local:" + m.Name, Role: role, SecretHash: m.Local}
+		}
+		return ignoreNotFound(err)
+	})
+	if err != nil {
+		return "", fmt.Errorf("look up access token %s: %w", token.ID, err)
+	}
+	if !api.Proves(token, kept, w.now()) {
+		return "", refuse("the access token that the request carries is not known here, or is expired or revoked")
+	}
+	if !api.Includes(kept.Role, need) {
+		return "", refuse("this needs the role %s; %q has the role %s here", need, kept.Name, kept.Role)
+	}
+	return kept.Name, nil
+}
+
+// open takes a request out of its envelope. A program of level 1 sends none.
+func openEnvelope(request []byte) envelope {
+	var e envelope
+	if bytes.HasPrefix(bytes.TrimSpace(request), []byte("{")) && json.Unmarshal(request, &e) == nil && len(e.About) > 0 {
+		return e
+	}
+	return envelope{About: request}
+}
+
+// askFor is ask with the token of who asks.
+func askFor[Answer any](ctx context.Context, n *Node, to catalog.NodeID, kind string, request any) (answer Answer, err error) {
+	token, err := n.warrants.of(ctx)
+	if err != nil {
+		return answer, err
+	}
+	if token == "" {
+		answer, err = ask[Answer](ctx, n.peer, to, kind, request)
+		return answer, err
+	}
+	about, err := json.Marshal(request)
+	if err != nil {
+		return answer, fmt.Errorf("encode the %s request: %w", kind, err)
+	}
+	answer, err = ask[Answer](ctx, n.peer, to, kind, envelope{token, about})
+	return answer, forbidden(err)
+}
+
+// forbidden turns another node's refusal into the API's.
+func forbidden(err error) error {
+	var remote *peer.RemoteError
+	if remoteCode(err) == codeForbidden && errors.As(err, &remote) {
+		return &catalog.Refusal{Code: catalog.Denied, Message: remote.Message}
+	}
+	return err
+}
+
+// answerFor makes handle the answerer of requests that need a role; it is told who asks, empty in a cluster of level 1.
+func answerFor[Request, Answer any](n *Node, kind string, need func(Request) catalog.Role,
+	handle func(ctx context.Context, from catalog.NodeID, by string, r Request) (Answer, error)) {
+	n.peer.HandleCall(kind, func(ctx context.Context, from peer.ID, request []byte) ([]byte, error) {
+		e := openEnvelope(request)
+		var r Request
+		if err := json.Unmarshal(e.About, &r); err != nil {
+			return nil, fmt.Errorf("read a %s request: %w", kind, err)
+		}
+		by, err := n.warrants.check(catalog.NodeID(from), e.Warrant, need(r))
+		if err != nil {
+			return nil, err
+		}
+		a, err := handle(ctx, catalog.NodeID(from), by, r)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(a)
+	})
+}
+
+// whoever hands a request on to a handler that does not ask who it is from.
+func whoever[Request, Answer any](handle func(context.Context, catalog.NodeID, Request) (Answer, error)) func(context.Context, catalog.NodeID, string, Request) (Answer, error) {
+	return func(ctx context.Context, from catalog.NodeID, _ string, r Request) (Answer, error) {
+		return handle(ctx, from, r)
+	}
+}
+
+// handleActs names who answers what people and programs ask through another node.
+func (n *Node) handleActs() {
+	answerFor(n, verifyCall, func(catalog.FileName) catalog.Role { return catalog.RoleOperator }, whoever(n.serveVerify))
+	answerFor(n, progressCall, func(uint64) catalog.Role { return catalog.RoleReader }, whoever(n.serveProgress))
+	answerFor(n, auditCall, func(r auditRequest) catalog.Role {
+		if r.Act == "list" {
+			return catalog.RoleReader
+		}
+		return catalog.RoleOperator
+	}, whoever(n.serveAudit))
+	answerFor(n, indexCall, func(r indexRequest) catalog.Role {
+		if r.Rebuild {
+			return catalog.RoleOperator
+		}
+		return catalog.RoleReader
+	}, whoever(n.serveIndex))
+	answerFor(n, orderCall, func(r orderRequest) catalog.Role { return api.RoleFor(r.Order) },
+		func(ctx context.Context, from catalog.NodeID, by string, r orderRequest) (harvest.Reply, error) {
+			if by != "" && !r.Order.Reads() {
+				r.Order.By = by
+			}
+			return n.serveOrder(ctx, from, r)
+		})
+}

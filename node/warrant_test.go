@@ -1,0 +1,219 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/harvest"
+	"holdfast/peer"
+	"holdfast/replica"
+)
+
+// A member gets what a person may only with the token of one who may: each call that does something in a person's name is refused without
+// a token, with one of too low a role, and with one that was revoked.
+func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
+	nodes := startNodes(t, threeConfigs(t, "")[:2])
+	asked, asker := nodes[0], nodes[1]
+	tokens := map[catalog.Role]string{}
+	for _, role := range []catalog.Role{catalog.RoleReader, catalog.RoleCurator, catalog.RoleOperator} {
+		token := api.NewToken()
+		decideSoon(t, asked, catalog.CreateAccess, catalog.AccessToken{ID: token.ID, Name: string(role), Role: role, SecretHash: token.Hash()})
+		tokens[role] = token.String()
+	}
+	revoked := api.NewToken()
+	decideSoon(t, asked, catalog.CreateAccess, catalog.AccessToken{ID: revoked.ID, Name: "gone", Role: catalog.RoleAdmin, SecretHash: revoked.Hash()})
+	decideSoon(t, asked, catalog.RevokeAccess, catalog.Named{ID: revoked.ID})
+	expired := api.NewToken()
+	decideSoon(t, asked, catalog.CreateAccess, catalog.AccessToken{ID: expired.ID, Name: "late", Role: catalog.RoleAdmin, SecretHash: expired.Hash(), Expires: catalog.At(time.Now().Add(time.Hour))})
+	later := asked.warrants
+	later.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	if _, err := later.check(asker.id, expired.String(), catalog.RoleReader); remoteCode(err) != codeForbidden {
+		t.Errorf("an expired token: %v", err)
+	}
+	if _, err := asked.warrants.check(asker.id, expired.String(), catalog.RoleAdmin); err != nil {
+		t.Errorf("before it expired: %v", err)
+	}
+	order := func(act harvest.Act, patch map[string]json.RawMessage) orderRequest {
+		return orderRequest{Job: 7, Order: harvest.Order{Act: act, Settings: patch}}
+	}
+	send := func(kind, token string, request any) error {
+		about, err := json.Marshal(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ask[json.RawMessage](t.Context(), asker.peer, asked.id, kind, envelope{token, about})
+		return err
+	}
+	private := map[string]json.RawMessage{"proxies": json.RawMessage(`[{"hosts":["*"],"via":"http://127.0.0.1:1"}]`)}
+	for name, tt := range map[string]struct {
+		kind    string
+		request any
+		need    catalog.Role
+	}{
+		"look at a crawl":                 {orderCall, order(harvest.ActLive, nil), catalog.RoleReader},
+		"steer a crawl":                   {orderCall, order(harvest.ActPause, nil), catalog.RoleCurator},
+		"change settings":                 {orderCall, order(harvest.ActChange, map[string]json.RawMessage{"max_hops": json.RawMessage("3")}), catalog.RoleCurator},
+		"let a crawl reach what is inner": {orderCall, order(harvest.ActChange, private), catalog.RoleOperator},
+		"list audits":                     {auditCall, auditRequest{Act: "list"}, catalog.RoleReader},
+		"begin an audit":                  {auditCall, auditRequest{Act: "start", ID: "a"}, catalog.RoleOperator},
+		"stop an audit":                   {auditCall, auditRequest{Act: "stop", ID: "a"}, catalog.RoleOperator},
+		"look at an index":                {indexCall, indexRequest{}, catalog.RoleReader},
+		"rebuild an index":                {indexCall, indexRequest{Rebuild: true}, catalog.RoleOperator},
+		"verify a copy":                   {verifyCall, "none.warc", catalog.RoleOperator},
+		"see a job's progress":            {progressCall, 7, catalog.RoleReader},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := map[string]string{"none": "", "nonsense": "holdfast-x-y", "revoked": revoked.String(),
+				"forged local": "holdfast-local-" + strings.Repeat("0", 64)}
+			for role, token := range tokens {
+				if !api.Includes(role, tt.need) {
+					bad[string(role)] = token
+				}
+			}
+			for which, token := range bad {
+				if err := send(tt.kind, token, tt.request); remoteCode(err) != codeForbidden {
+					t.Errorf("with a token %s: %v", which, err)
+				}
+			}
+			if _, err := ask[json.RawMessage](t.Context(), asker.peer, asked.id, tt.kind, tt.request); remoteCode(err) != codeForbidden {
+				t.Errorf("without an envelope: %v", err)
+			}
+			if err := send(tt.kind, tokens[tt.need], tt.request); remoteCode(err) == codeForbidden {
+				t.Errorf("with the role %s: %v", tt.need, err)
+			}
+		})
+	}
+	t.Run("read a job's log", func(t *testing.T) {
+		job := catalog.Job{ID: 7, Attempt: 1, Node: asked.id}
+		dir := filepath.Join(asked.cfg.Data, "jobs", "7_20260101000000")
+		for path, text := range map[string]string{attemptPath(dir): asJSON(t, job), filepath.Join(dir, "logs", "crawl.log"): "a line\n"} {
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for token, want := range map[string]string{"": "", revoked.String(): "", tokens[catalog.RoleReader]: "a line\n"} {
+			s, err := asker.peer.Open(t.Context(), peer.ID(asked.id), logStream)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := json.NewEncoder(s).Encode(logRequest{job, 0, token}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := io.ReadAll(s); err != nil || string(got) != want {
+				t.Errorf("%q, %v, want %q", got, err, want)
+			}
+			_ = s.Close()
+		}
+	})
+}
+
+// What one asks of another node at one's own, with its local token, reaches that node as long as its cluster.toml lets that token count.
+func TestLocalTokensOfOtherNodes(t *testing.T) {
+	nodes := startNodes(t, threeConfigs(t, "")[:2])
+	asked, asker := nodes[0], nodes[1]
+	eventually(t, "the local token is known", func() error {
+		_, err := askFor[[]replica.Audit](t.Context(), asker.Node, asked.id, auditCall, auditRequest{Act: "list"})
+		return err
+	})
+	local, err := asker.token.text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := asked.warrants.check(asker.id, local, catalog.RoleAdmin); err != nil {
+		t.Errorf("its own token: %v", err)
+	}
+	if _, err := asker.warrants.check(asked.id, local, catalog.RoleReader); remoteCode(err) != codeForbidden {
+		t.Errorf("from another node: %v", err)
+	}
+	for role, good := range map[string]bool{"none": false, "reader": false, "operator": true} {
+		file := *asked.cfg.File
+		file.Nodes = append([]NodeTable{}, file.Nodes...)
+		for i := range file.Nodes {
+			file.Nodes[i].LocalToken = &role
+		}
+		w := asked.warrants
+		cfg := asked.cfg
+		cfg.File = &file
+		w.trusts = func(m catalog.Member) (catalog.Role, bool) { return cfg.localRole(m.Name) }
+		if _, err := w.check(asker.id, local, catalog.RoleOperator); (err == nil) != good {
+			t.Errorf("local-token = %q: %v", role, err)
+		}
+	}
+
+	// A new token takes the old one's place: here at once, elsewhere as soon as the node has told.
+	if err := asker.cfg.RotateToken(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(asker.cfg.TokenPath()); err != nil || info.Mode().Perm() != ownerOnly {
+		t.Errorf("%v, %v", info, err)
+	}
+	if code, text := asker.askAs(t, local, http.MethodGet, "/api/v1/status"); code != http.StatusUnauthorized {
+		t.Errorf("the old token: %d %s", code, text)
+	}
+	if code, text := asker.ask(t, http.MethodGet, "/api/v1/status", nil); code != http.StatusOK {
+		t.Errorf("the new token: %d %s", code, text)
+	}
+	if err := asker.vault.round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the new token is known", func() error {
+		now, err := asker.token.text()
+		if err != nil {
+			return err
+		}
+		if _, err := asked.warrants.check(asker.id, now, catalog.RoleAdmin); err != nil {
+			return err
+		}
+		if _, err := asked.warrants.check(asker.id, local, catalog.RoleReader); remoteCode(err) != codeForbidden {
+			return fmt.Errorf("the old token is known still: %w", errors.Join(err, errors.New("want it refused")))
+		}
+		return nil
+	})
+}
+
+// A request in an API's name carries the token of who asks, and a node of level 1 is sent none.
+func TestWhichTokenARequestCarries(t *testing.T) {
+	level := 1
+	w := warrants{own: func() (string, error) { return "own", nil }, view: func(see func(catalog.View) error) error {
+		return see(catalog.NewView(levelOnly{level}))
+	}}
+	if token, err := w.of(t.Context()); err != nil || token != "" {
+		t.Errorf("level 1: %q, %v", token, err)
+	}
+	if _, err := w.check("another", "", catalog.RoleAdmin); err != nil {
+		t.Errorf("level 1: %v", err)
+	}
+	level = 2
+	if token, err := w.of(context.Background()); err != nil || token != "own" {
+		t.Errorf("level 2: %q, %v", token, err)
+	}
+	if e := openEnvelope([]byte(` {"act":"list"}`)); e.Warrant != "" || !strings.Contains(string(e.About), "list") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// levelOnly is a catalog that knows its level alone.
+type levelOnly struct{ level int }
+
+func (l levelOnly) Get(key []byte) ([]byte, error) {
+	if string(key) != catalog.PrefixCluster {
+		return nil, nil
+	}
+	return fmt.Appendf([]byte{1}, `{"id":"c","name":"c","epoch":1,"level":%d,"founded":0}`, l.level), nil
+}
+
+func (levelOnly) Scan(_, _ []byte, _ func(key, value []byte) bool) error { return nil }
