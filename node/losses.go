@@ -10,7 +10,6 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
-	"holdfast/peer"
 	"holdfast/replica"
 )
 
@@ -24,7 +23,6 @@ const (
 type losses struct {
 	catalog apiCatalog
 	self    catalog.NodeID
-	peer    *peer.Peer
 	own     func(context.Context, replica.Held) (bool, error)
 }
 
@@ -88,7 +86,7 @@ func (l losses) ask(ctx context.Context, file catalog.File, members []catalog.Me
 				has[i], silent[i] = l.own(ctx, want)
 				return
 			}
-			has[i], silent[i] = ask[bool](ctx, l.peer, m.ID, findCall, want)
+			has[i], silent[i] = askFor[bool](ctx, l.catalog.n, m.ID, findCall, want)
 		})
 	}
 	all.Wait()

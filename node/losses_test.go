@@ -26,7 +26,7 @@ func TestALostFileCanBeDeclaredAndTurnsUp(t *testing.T) {
 	first, ctx := nodes[0], t.Context()
 	body := bytes.Repeat([]byte("gone "), 1000)
 	name := catalog.FileName("gone.warc")
-	l := losses{apiCatalog{first.Node}, first.id, first.peer, first.replica.Find}
+	l := losses{apiCatalog{first.Node}, first.id, first.replica.Find}
 	eventually(t, "the file enters", func() error {
 		result, err := first.raft.Propose(ctx, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{
 			{Name: name, Size: int64(len(body)), SHA256: sha256.Sum256(body), Collection: "web", Source: first.id}}}, "test")

@@ -236,7 +236,6 @@ func (n *Node) handle() {
 	answer(p, digestCall, n.serveDigest)
 	answer(p, membersCall, n.serveMembers)
 	answer(p, clockCall, n.clocks.serve)
-	answer(p, findCall, n.serveFind)
 	answer(p, paceCall, n.servePace)
 	n.handleActs()
 }
@@ -298,7 +297,7 @@ func (n *Node) Run(ctx context.Context) error {
 // backend is the node as the API sees it.
 func (n *Node) backend() api.Backend {
 	return api.Backend{
-		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.peer, n.replica.Find}, Self: self{n}, Audits: audits{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
+		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
 		Captures: arranged{captures{n}}, Index: indexAPI{n}, Invites: invites{n}, Local: n.token.access,
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/harvest"
 	"holdfast/peer"
+	"holdfast/replica"
 )
 
 // What one node asks another in the name of a person or program carries that one's access token. The node that is asked checks it against
@@ -170,6 +171,7 @@ func whoever[Request, Answer any](handle func(context.Context, catalog.NodeID, R
 // handleActs names who answers what people and programs ask through another node.
 func (n *Node) handleActs() {
 	answerFor(n, verifyCall, func(catalog.FileName) catalog.Role { return catalog.RoleOperator }, whoever(n.serveVerify))
+	answerFor(n, findCall, func(replica.Held) catalog.Role { return catalog.RoleOperator }, whoever(n.serveFind))
 	answerFor(n, progressCall, func(uint64) catalog.Role { return catalog.RoleReader }, whoever(n.serveProgress))
 	answerFor(n, auditCall, func(r auditRequest) catalog.Role {
 		if r.Act == "list" {

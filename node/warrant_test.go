@@ -71,6 +71,7 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"look at an index":                {indexCall, indexRequest{}, catalog.RoleReader},
 		"rebuild an index":                {indexCall, indexRequest{Rebuild: true}, catalog.RoleOperator},
 		"verify a copy":                   {verifyCall, "none.warc", catalog.RoleOperator},
+		"find a lost file":                {findCall, replica.Held{Name: "none.warc"}, catalog.RoleOperator},
 		"see a job's progress":            {progressCall, 7, catalog.RoleReader},
 	} {
 		t.Run(name, func(t *testing.T) {
