@@ -257,8 +257,14 @@ func (c *crawls) tidy(r *crawling) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("tidy job %d: %w", r.job.ID, err)
 	}
+	names := []catalog.FileName{}
+	if exists(filepath.Join(r.dir, string(metadataName(r.job)))) {
+		names = append(names, metadataName(r.job))
+	}
 	for _, e := range entries {
-		name := catalog.FileName(e.Name())
+		names = append(names, catalog.FileName(e.Name()))
+	}
+	for _, name := range names {
 		if !waiting[name] && !c.n.archived(name) {
 			return fmt.Errorf("tidy job %d: %s is not in the archive; its folder stays", r.job.ID, name)
 		}
@@ -268,8 +274,10 @@ func (c *crawls) tidy(r *crawling) error {
 			return err
 		}
 	}
-	if err := c.n.disk.RemoveAll(filepath.Join(r.dir, "state")); err != nil {
-		return err
+	for _, left := range []string{"state", string(metadataName(r.job))} {
+		if err := c.n.disk.RemoveAll(filepath.Join(r.dir, left)); err != nil {
+			return err
+		}
 	}
 	return c.n.disk.WriteFile(tidiedPath(r.dir), func(io.Writer) error { return nil })
 }

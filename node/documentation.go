@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"holdfast/catalog"
 	"holdfast/crawler"
@@ -18,16 +19,49 @@ import (
 // organization is the host part of the metadata records' URIs when the cluster's name cannot be one.
 const organization = "holdfast"
 
-// documentation writes the attempt's metadata file, <job>-metadata-<attempt>.warc.gz, with its settings, reports and
-// logs under the URIs that NetarchiveSuite's tools read, and lets it enter the archive. It returns the number of files.
+// documentation lets the attempt's metadata file enter the archive, <job>-metadata-<attempt>.warc.gz, with its settings, reports
+// and logs under the URIs that NetarchiveSuite's tools read. The file is made once: made again it would have other bytes, which the
+// archive refuses. It returns the number of files.
 func (c *crawls) documentation(ctx context.Context, r *crawling) (int, error) {
-	name := fmt.Sprintf("%d-metadata-%d.warc.gz", r.job.ID, r.job.Attempt)
-	path := filepath.Join(r.dir, name)
-	if c.n.archived(catalog.FileName(name)) {
-		return 1, nil
+	name := metadataName(r.job)
+	path := filepath.Join(r.dir, string(name))
+	if !exists(path) {
+		there, err := c.documented(ctx, name)
+		if there || err != nil {
+			return 1, err
+		}
+		if err := c.makeDocumentation(r, path); err != nil {
+			return 0, fmt.Errorf("write %s: %w", path, err)
+		}
 	}
-	if err := c.n.disk.RemoveAll(path); err != nil {
-		return 0, err
+	return 1, c.enter(ctx, r.job, path, -1, catalog.Digest{}) // the file stays until the folder is tidied
+}
+
+func metadataName(job catalog.Job) catalog.FileName {
+	return catalog.FileName(fmt.Sprintf("%d-metadata-%d.warc.gz", job.ID, job.Attempt))
+}
+
+// documented reports whether the archive or the outbox has the metadata file. It waits until it knows: what is agreed here may be
+// of before a restart.
+func (c *crawls) documented(ctx context.Context, name catalog.FileName) (bool, error) {
+	for !c.n.store.InOutbox(name) && !c.n.archived(name) {
+		if err := c.n.raft.Linear(ctx); err == nil {
+			return c.n.store.InOutbox(name) || c.n.archived(name), nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(retryPause):
+		}
+	}
+	return true, nil
+}
+
+// makeDocumentation makes the metadata file at path. The file is there only when it is whole.
+func (c *crawls) makeDocumentation(r *crawling, path string) error {
+	making := filepath.Join(r.dir, "metadata")
+	if err := c.n.disk.RemoveAll(making); err != nil {
+		return err
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -35,17 +69,15 @@ func (c *crawls) documentation(ctx context.Context, r *crawling) (int, error) {
 	}
 	info := []warc.Field{{Name: "software", Value: "Holdfast/" + Version()}, {Name: "hostname", Value: host},
 		{Name: "isPartOf", Value: strconv.FormatUint(r.job.ID, 10)}}
-	w, err := warc.NewFile(c.n.disk, path, warc.FilesConfig{Info: info}, nil)
+	made := filepath.Join(making, filepath.Base(path))
+	w, err := warc.NewFile(c.n.disk, made, warc.FilesConfig{Info: info}, nil)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := errors.Join(c.writeDocumentation(w, r), w.Close()); err != nil {
-		return 0, fmt.Errorf("write %s: %w", path, err)
+		return err
 	}
-	if err := c.enter(ctx, r.job, path, -1, catalog.Digest{}); err != nil {
-		return 0, err
-	}
-	return 1, c.n.disk.Remove(path)
+	return errors.Join(c.n.disk.Rename(made, path), c.n.disk.RemoveAll(making))
 }
 
 func (c *crawls) writeDocumentation(w *warc.Files, r *crawling) error {

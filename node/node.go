@@ -267,6 +267,7 @@ func (n *Node) Run(ctx context.Context) error {
 		{"acquaint", n.acquaint},
 		{"clocks", n.timekeeper().run},
 		{"epoch", n.yield},
+		{"membership", n.membership},
 		{"announce", n.announce},
 		{"news", n.news},
 		{"cover", n.cover},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"holdfast/catalog"
 	"holdfast/peer"
@@ -11,8 +12,9 @@ import (
 
 // refused remembers which nodes turn this one away, and why.
 type refused struct {
-	mu sync.Mutex
-	by map[peer.ID]peer.Event
+	mu    sync.Mutex
+	by    map[peer.ID]peer.Event
+	since time.Time // when a member first said that this node was removed, with no connection since; zero: never
 }
 
 // note is told what happens to the connections.
@@ -25,9 +27,23 @@ func (r *refused) note(e peer.Event) {
 			r.by = map[peer.ID]peer.Event{}
 		}
 		r.by[e.Peer] = e
+		if e.Refusal == peer.Removed && r.since.IsZero() {
+			r.since = time.Now()
+		}
 	case peer.EventConnected:
 		delete(r.by, e.Peer)
+		r.since = time.Time{}
 	}
+}
+
+// removed returns for how long this node has been turned away as removed, with no member letting it in.
+func (r *refused) removed(now time.Time) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.since.IsZero() {
+		return 0
+	}
+	return now.Sub(r.since)
 }
 
 // problems says who refuses this node and what helps.

@@ -127,6 +127,7 @@ func (n *Node) enrol(r *hraft.Raft, conf configuration, members []Candidate) err
 			continue
 		}
 		n.log.Info("a member takes part in consensus", "node", c.ID)
+		n.contacts.heard(c.ID) // it may have been silent as a member before, and nothing says when that ends
 		if err := r.AddNonvoter(hraft.ServerID(c.ID), hraft.ServerAddress(c.ID), 0, n.timing.quorum).Error(); err != nil {
 			return fmt.Errorf("add %s: %w", c.ID, err)
 		}

@@ -1,0 +1,121 @@
+package node
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// documenting is a node of one that is not running, as one without a quorum, and an attempt on it that has ended.
+func documenting(t *testing.T) (cfg Config, open func() *Node, r *crawling) {
+	t.Helper()
+	cfg, err := Single(t.TempDir(), Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Init(t.Context(), cfg, quiet()); err != nil {
+		t.Fatal(err)
+	}
+	r = &crawling{job: catalog.Job{ID: 7, Attempt: 1, Harvest: "test", Collection: catalog.CollectionName(cfg.File.collections()[0])}, dir: filepath.Join(cfg.Data, "jobs", "7_20261122000000")}
+	if err := os.MkdirAll(filepath.Join(r.dir, "logs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(r.dir, "settings"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "logs", "crawl.log"), []byte("a line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return cfg, func() *Node {
+		n, err := New(cfg, quiet())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}, r
+}
+
+// TestAMetadataFileIsMadeOnce ends a job's attempt without a quorum, ends the node before the catalog knows of the metadata file,
+// and ends the attempt again after the restart: the file is the same, and the archive takes it.
+func TestAMetadataFileIsMadeOnce(t *testing.T) {
+	for name, lose := range map[string]bool{"the job's folder has it": false, "only the outbox has it": true} {
+		t.Run(name, func(t *testing.T) {
+			cfg, open, r := documenting(t)
+			document := func(n *Node) {
+				t.Helper()
+				if files, err := n.crawls.documentation(t.Context(), r); err != nil || files != 1 {
+					t.Fatalf("%d files, %v", files, err)
+				}
+			}
+			n := open()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			if err := n.crawls.makeDocumentation(r, filepath.Join(r.dir, string(metadataName(r.job)))); err != nil {
+				t.Fatal(err)
+			}
+			document(n)
+			if err := n.close(); err != nil {
+				t.Fatal(err)
+			}
+			kept := filepath.Join(r.dir, string(metadataName(r.job)))
+			if lose { // as a version that kept no file left it
+				if err := os.Remove(kept); err != nil {
+					t.Fatal(err)
+				}
+			}
+			n = open()
+			document(n)
+			if err := n.close(); err != nil {
+				t.Fatal(err)
+			}
+			up := start(t, cfg)
+			document(up.Node)
+			eventually(t, "the catalog knows the metadata file", func() error {
+				return up.raft.View(func(v catalog.View) error { _, err := v.File(metadataName(r.job)); return err })
+			})
+			document(up.Node)
+			if err := up.crawls.tidy(r); err != nil {
+				t.Error(err)
+			}
+			if exists(kept) {
+				t.Error("the file stays in a tidied folder")
+			}
+			outbox, err := up.store.Outbox()
+			if err != nil || ctx.Err() != nil || len(outbox) > 1 {
+				t.Errorf("in the outbox: %v %v %v", outbox, err, ctx.Err())
+			}
+		})
+	}
+}
+
+// TestNothingIsMadeInDoubt asks for the metadata file where neither folder nor outbox have it and nobody can say whether the archive
+// does: it is not made.
+func TestNothingIsMadeInDoubt(t *testing.T) {
+	_, open, r := documenting(t)
+	n := open()
+	defer func() {
+		if err := n.close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := n.crawls.documentation(ctx, r)
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		t.Errorf("it ended in doubt with %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	cancel()
+	<-ended
+	if exists(filepath.Join(r.dir, string(metadataName(r.job)))) {
+		t.Error("it was made in doubt")
+	}
+}

@@ -1,0 +1,96 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/peer"
+)
+
+// TestARemovedNodeEnds removes a node that runs and one that was away: both say that they are no members, and end. The cluster goes on.
+func TestARemovedNodeEnds(t *testing.T) {
+	nodes := startNodes(t, threeConfigs(t, ""))
+	first, away := nodes[0], nodes[2]
+	eventually(t, "all vote", func() error {
+		for _, n := range nodes {
+			if !first.raft.Votes(n.id) {
+				return fmt.Errorf("%s does not vote", n.cfg.Name)
+			}
+		}
+		return nil
+	})
+	away.halt(t)
+	remove := func(n running) {
+		t.Helper()
+		eventually(t, "remove it", func() error {
+			refusal, err := first.insist(t.Context(), catalog.RemoveMember, catalog.MemberRemoval{ID: n.id, Lost: true})
+			if err == nil && refusal != nil && refusal.Code != catalog.NotFound {
+				err = refusal
+			}
+			return err
+		})
+	}
+	remove(away)
+	n, err := New(away.cfg, slogOf(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(t.Context()) }()
+	mustEnd(t, ended)
+
+	cfg := away.cfg
+	eventually(t, "another joins", func() error { return joinBy(t, first, cfg) })
+	runs := start(t, cfg)
+	eventually(t, "it takes part", func() error {
+		if !first.raft.Votes(runs.id) {
+			return errors.New("it does not vote")
+		}
+		return nil
+	})
+	remove(runs)
+	mustEnd(t, runs.end)
+	remove(runs) // the others still decide
+}
+
+func mustEnd(t *testing.T, ended <-chan error) {
+	t.Helper()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, ErrRemoved) {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("a removed node goes on")
+	}
+}
+
+// TestOneMemberThatLetsANodeInIsEnough turns a node away as removed, as members do that have not heard yet that it joined again.
+func TestOneMemberThatLetsANodeInIsEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r refused
+		if got := r.removed(time.Now()); got != 0 {
+			t.Errorf("without a word it counts as removed for %v", got)
+		}
+		r.note(peer.Event{Kind: peer.EventRefused, Peer: "a", Refusal: peer.Stranger})
+		<-time.After(time.Hour)
+		if got := r.removed(time.Now()); got != 0 {
+			t.Errorf("a stranger counts as removed for %v", got)
+		}
+		for range 3 {
+			r.note(peer.Event{Kind: peer.EventRefused, Peer: "a", Refusal: peer.Removed})
+			<-time.After(time.Second)
+		}
+		if got := r.removed(time.Now()); got != 3*time.Second {
+			t.Errorf("turned away for %v", got)
+		}
+		r.note(peer.Event{Kind: peer.EventConnected, Peer: "b"})
+		if got := r.removed(time.Now()); got != 0 {
+			t.Errorf("let in, it counts as removed for %v", got)
+		}
+	})
+}
