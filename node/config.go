@@ -45,21 +45,22 @@ type NodeTable struct {
 
 // Settings can be given for all nodes, for a replica's, or for one; what is nearer to the node holds.
 type Settings struct {
-	Data       *string   `toml:"data"`        // the node's folder; <node> stands for its name
-	Files      []string  `toml:"files"`       // folders for the archive's files, one a disk; <data>/files if not given
-	Peer       *string   `toml:"peer"`        // UDP address of the peer port
-	API        *string   `toml:"api"`         // TCP address of the API
-	Access     *string   `toml:"access"`      // TCP address of replay and CDX
-	Memory     *Bytes    `toml:"memory"`      // what the Go runtime is told to stay under
-	Reserve    *Bytes    `toml:"reserve"`     // bytes to leave free on each disk; at least 192MiB are
-	Bandwidth  *Bytes    `toml:"bandwidth"`   // bytes per second of a replica (given for a node: of the node) for copying from others; 0 = no limit
-	AuditPace  *Bytes    `toml:"audit-pace"`  // bytes per second that an audit reads; 0 = no limit
-	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
-	Crawls     *int      `toml:"crawls"`      // jobs crawled at once; 0 = this node crawls nothing
-	Lease      *Duration `toml:"lease"`       // how long a job goes on without a leader being heard
-	RaftLog    *Bytes    `toml:"raft-log"`    // of decisions kept for members that were away; beyond, they get the whole state
-	LogLevel   *string   `toml:"log-level"`   // debug, info, warn or error
-	FilesMode  *FileMode `toml:"files-mode"`  // permissions of the archive's files, in octal
+	Data       *string   `toml:"data"`          // the node's folder; <node> stands for its name
+	Files      []string  `toml:"files"`         // folders for the archive's files, one a disk; <data>/files if not given
+	Peer       *string   `toml:"peer"`          // UDP address of the peer port
+	API        *string   `toml:"api"`           // TCP address of the API
+	Access     *string   `toml:"access"`        // TCP address of replay and CDX
+	Memory     *Bytes    `toml:"memory"`        // what the Go runtime is told to stay under
+	Reserve    *Bytes    `toml:"reserve"`       // bytes to leave free on each disk; at least 192MiB are
+	Bandwidth  *Bytes    `toml:"bandwidth"`     // bytes per second of a replica (given for a node: of the node) for copying from others; 0 = no limit
+	Giving     *Bytes    `toml:"bandwidth-out"` // bytes per second of a replica (given for a node: of the node) for what others copy from it; 0 = no limit
+	AuditPace  *Bytes    `toml:"audit-pace"`    // bytes per second that an audit reads; 0 = no limit
+	AuditEvery *Duration `toml:"audit-every"`   // how long a full audit pass may take; 0 = only when asked for
+	Crawls     *int      `toml:"crawls"`        // jobs crawled at once; 0 = this node crawls nothing
+	Lease      *Duration `toml:"lease"`         // how long a job goes on without a leader being heard
+	RaftLog    *Bytes    `toml:"raft-log"`      // of decisions kept for members that were away; beyond, they get the whole state
+	LogLevel   *string   `toml:"log-level"`     // debug, info, warn or error
+	FilesMode  *FileMode `toml:"files-mode"`    // permissions of the archive's files, in octal
 
 	LocalToken     *string  `toml:"local-token"`     // what the token in a node's folder may do on other nodes: a role, or none
 	Certificate    *string  `toml:"certificate"`     // PEM file for HTTPS on the API and access ports
@@ -95,6 +96,7 @@ type Limits struct {
 	Memory     Bytes    // of the Go runtime
 	Reserve    Bytes    // left free on each disk
 	Bandwidth  Bytes    // per second, of this node, 0 = no limit
+	Giving     Bytes    // per second, what others copy from this node, 0 = no limit
 	AuditPace  Bytes    // per second, 0 = no limit
 	AuditEvery Duration // 0 = only when asked for
 	Crawls     int      // at once
@@ -254,6 +256,9 @@ func (f *File) Node(name string) (Config, error) {
 	if n.Bandwidth == nil && c.Limits.Bandwidth > 0 { // the replica's nodes share what it is given; 0 would be no limit
 		c.Limits.Bandwidth = max(1, c.Limits.Bandwidth/Bytes(f.nodesOf(r.Name)))
 	}
+	if n.Giving == nil && c.Limits.Giving > 0 {
+		c.Limits.Giving = max(1, c.Limits.Giving/Bytes(f.nodesOf(r.Name)))
+	}
 	c.Limits.Reserve = max(c.Limits.Reserve, leastReserve)
 	if err := c.check(); err != nil {
 		return Config{}, err
@@ -271,6 +276,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.Memory, s.Memory)
 		set(&c.Limits.Reserve, s.Reserve)
 		set(&c.Limits.Bandwidth, s.Bandwidth)
+		set(&c.Limits.Giving, s.Giving)
 		set(&c.Limits.AuditPace, s.AuditPace)
 		set(&c.Limits.AuditEvery, s.AuditEvery)
 		set(&c.Limits.Crawls, s.Crawls)

@@ -202,7 +202,7 @@ func (n *Node) openReplica() error {
 	}
 	n.replica, err = replica.New(replica.Config{
 		Self: n.id, Replica: catalog.ReplicaName(n.cfg.Replica.Name), Audits: in("audits"),
-		Bandwidth: int64(n.cfg.Limits.Bandwidth), AuditRate: int64(n.cfg.Limits.AuditPace),
+		Bandwidth: int64(n.cfg.Limits.Bandwidth), Giving: int64(n.cfg.Limits.Giving), AuditRate: int64(n.cfg.Limits.AuditPace),
 	}, store, sums, replicaPeers{n}, replicaCatalog{n}, &duties{n: n, kind: kind}, n.log)
 	return err
 }

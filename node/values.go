@@ -89,6 +89,7 @@ func DefaultSettings() Settings {
 		Memory:     new(Bytes(1536 << 20)),
 		Reserve:    new(Bytes(1 << 30)),
 		Bandwidth:  new(Bytes(0)),
+		Giving:     new(Bytes(0)),
 		AuditPace:  new(Bytes(50 << 20)),
 		AuditEvery: new(Duration(90 * 24 * time.Hour)),
 		Crawls:     new(2),
@@ -171,7 +172,7 @@ func unknownKey(path, text string, key toml.Key) string {
 
 // keysOf returns the keys that a [[replica]], a [[node]] or the top of the file may have.
 func keysOf(table string) []string {
-	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "audit-pace",
+	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out", "audit-pace",
 		"audit-every", "crawls", "lease", "raft-log", "log-level"}
 	switch table {
 	case "replica":

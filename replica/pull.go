@@ -36,7 +36,13 @@ type pulls struct {
 	later  map[catalog.FileName]delay
 	wake   chan struct{} // receives when a pull ended without a change of the catalog
 
-	full     delay // of files of the smallest size that the disk had no room for, and of larger ones
+	disk func(catalog.Shard) string // that holds a shard; empty when none does yet
+	full map[string]fullness        // of disks; of none: for shards that no disk holds yet, when none had room
+}
+
+// fullness is that a disk had no room for a file: files of the smallest such size, and larger ones, rest.
+type fullness struct {
+	delay
 	smallest int64
 }
 
@@ -64,8 +70,8 @@ type Pull struct {
 	Began time.Time        `json:"began"`
 }
 
-func newPulls() *pulls {
-	return &pulls{active: make(map[catalog.FileName]*pull), later: make(map[catalog.FileName]delay), wake: make(chan struct{}, 1)}
+func newPulls(disk func(catalog.Shard) string) *pulls {
+	return &pulls{disk: disk, full: make(map[string]fullness), active: make(map[catalog.FileName]*pull), later: make(map[catalog.FileName]delay), wake: make(chan struct{}, 1)}
 }
 
 // Pulls returns the copies being made, by name.
@@ -126,7 +132,14 @@ func (p *pulls) free(f catalog.File) bool {
 }
 
 func (p *pulls) isFree(f catalog.File, now time.Time) bool {
-	return p.active[f.Name] == nil && !now.Before(p.later[f.Name].until) && (!now.Before(p.full.until) || f.Size < p.smallest)
+	if p.active[f.Name] != nil || now.Before(p.later[f.Name].until) {
+		return false
+	}
+	if len(p.full) == 0 {
+		return true
+	}
+	full, ok := p.full[p.disk(f.Name.Shard())]
+	return !ok || !now.Before(full.until) || f.Size < full.smallest
 }
 
 // busy reports whether the file is being pulled.
@@ -154,24 +167,30 @@ func (p *pulls) settle(name catalog.FileName) {
 	p.later[name] = delay{until: time.Now().Add(settledPause)}
 }
 
-// fullDisk lets files of the size and larger ones rest after the disk was found too full for one.
-func (p *pulls) fullDisk(size int64) {
+// fullDisk lets files of the size and larger ones rest that belong on the same disk, after it was found too full for one.
+// Those of other disks go on.
+func (p *pulls) fullDisk(f catalog.File) {
+	disk := p.disk(f.Name.Shard())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if !now.Before(p.full.until) || size < p.smallest {
-		p.smallest = size
+	full := p.full[disk]
+	if !now.Before(full.until) || f.Size < full.smallest {
+		full.smallest = f.Size
 	}
-	p.full.tries++
-	p.full.until = now.Add(backoff(p.full.tries, fullPause, longestFull))
+	full.tries++
+	full.until = now.Add(backoff(full.tries, fullPause, longestFull))
+	p.full[disk] = full
 }
 
-// roomAgain ends that rest after there was room for a file of the size.
-func (p *pulls) roomAgain(size int64) {
+// roomAgain ends that rest after there was room for the file.
+func (p *pulls) roomAgain(f catalog.File) {
+	disk := p.disk(f.Name.Shard())
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if size >= p.smallest {
-		p.full = delay{}
+	delete(p.full, "") // a shard without a disk found one, or may by now
+	if full, ok := p.full[disk]; ok && f.Size >= full.smallest {
+		delete(p.full, disk)
 	}
 }
 
@@ -193,7 +212,9 @@ func (p *pulls) next() time.Duration {
 		}
 		sooner(d.until)
 	}
-	sooner(p.full.until)
+	for _, full := range p.full {
+		sooner(full.until)
+	}
 	return first
 }
 
@@ -275,7 +296,7 @@ func (r *Replica) carry(ctx context.Context, t task) {
 		r.pulls.end(name)
 		return
 	case err == nil:
-		r.pulls.roomAgain(t.file.Size)
+		r.pulls.roomAgain(t.file)
 		rep.State, rep.SHA256 = catalog.UploadCompleted, t.file.SHA256
 	case errors.Is(err, ErrBusy):
 		r.pulls.end(name)
@@ -287,7 +308,7 @@ func (r *Replica) carry(ctx context.Context, t task) {
 	default:
 		tries := r.pulls.putOff(name)
 		if errors.Is(err, disk.ErrFull) {
-			r.pulls.fullDisk(t.file.Size)
+			r.pulls.fullDisk(t.file)
 			tries = reportAfter
 		}
 		r.log.Warn("copy failed", "file", name, "tries", tries, "err", err)

@@ -102,6 +102,7 @@ type Config struct {
 	Pulls     int    // fetches at once, 4 if 0
 	Serves    int    // copies that others may read here at once, 4 if 0
 	Bandwidth int64  // bytes/s that all fetches together may take, no limit if 0
+	Giving    int64  // bytes/s that copies which others make here may take together, no limit if 0
 	AuditRate int64  // bytes/s at which audits read, no limit if 0
 }
 
@@ -117,6 +118,7 @@ type Replica struct {
 
 	bulk, reads, hashes slots    // admission of others
 	bandwidth, pace     *limiter // of fetches, and of audits
+	giving              *limiter // of what others copy from here
 	sources             *sources
 	pulls               *pulls
 	reports             *reporter
@@ -142,8 +144,8 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 	r := &Replica{
 		cfg: cfg, store: store, sums: sums, peers: peers, catalog: cat, duties: duties, log: log,
 		bulk: make(slots, cfg.Serves), reads: make(slots, 16*cfg.Serves), hashes: make(slots, cfg.Serves),
-		bandwidth: newLimiter(cfg.Bandwidth), pace: newLimiter(cfg.AuditRate),
-		sources: newSources(), pulls: newPulls(), pending: newPending(), leaving: new(leaving), proved: newProved(),
+		bandwidth: newLimiter(cfg.Bandwidth), pace: newLimiter(cfg.AuditRate), giving: newLimiter(cfg.Giving),
+		sources: newSources(), pulls: newPulls(store.diskOf), pending: newPending(), leaving: new(leaving), proved: newProved(),
 	}
 	r.reports = newReporter(r.proposeReports, log)
 	r.checks = newChecks(r.recheck, log)

@@ -1,14 +1,17 @@
 package replica
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/internal/disk"
 )
 
 func TestAFullDiskStopsOnlyFilesThatAreTooLarge(t *testing.T) {
 	t.Parallel()
-	p := newPulls()
+	p := newPulls(func(catalog.Shard) string { return "disk" })
 	begins := func(name string, size int64) bool {
 		if p.start(catalog.File{Name: catalog.FileName(name), Size: size}, false) == nil {
 			return false
@@ -16,21 +19,89 @@ func TestAFullDiskStopsOnlyFilesThatAreTooLarge(t *testing.T) {
 		p.end(catalog.FileName(name))
 		return true
 	}
-	p.fullDisk(100)
+	full := func(size int64) { p.fullDisk(catalog.File{Size: size}) }
+	again := func(size int64) { p.roomAgain(catalog.File{Size: size}) }
+	full(100)
 	if begins("as large", 100) || begins("larger", 101) || !begins("smaller", 99) {
 		t.Error("after a file of 100 bytes had no room")
 	}
-	p.roomAgain(50)
+	again(50)
 	if begins("as large", 100) {
 		t.Error("room for 50 bytes says nothing about 100")
 	}
-	p.fullDisk(60)
-	p.fullDisk(80)
+	full(60)
+	full(80)
 	if begins("between", 70) || !begins("smaller", 59) {
 		t.Error("after a file of 60 bytes had no room either")
 	}
-	p.roomAgain(60)
+	again(60)
 	if !begins("larger", 101) {
 		t.Error("after there was room for the smallest that had none")
+	}
+}
+
+// TestAFullDiskStopsItsOwnShardsAlone: what belongs on another disk goes on.
+func TestAFullDiskStopsItsOwnShardsAlone(t *testing.T) {
+	t.Parallel()
+	p := newPulls(func(n catalog.Shard) string { return []string{"one", "two", ""}[n%3] })
+	var files [3]catalog.File // one of each disk, and one of a shard that has none
+	for i := 0; files[0].Name == "" || files[1].Name == "" || files[2].Name == ""; i++ {
+		f := catalog.File{Name: catalog.FileName(fmt.Sprint("f", i)), Size: 100}
+		files[f.Name.Shard()%3] = f
+	}
+	p.fullDisk(files[0])
+	if p.free(files[0]) || !p.free(files[1]) || !p.free(files[2]) {
+		t.Error("after the first disk was full")
+	}
+	p.fullDisk(files[2]) // no disk had room for a new shard
+	if !p.free(files[1]) || p.free(files[2]) {
+		t.Error("after no disk had room for a new shard")
+	}
+	p.roomAgain(files[1])
+	if p.free(files[0]) || !p.free(files[2]) {
+		t.Error("after there was room on the second disk")
+	}
+}
+
+// TestShardsSpreadInProportionToRoom claims all shards on two disks, one of which has a third of the room. The store of a
+// disk that has one GiB more than the other had them all.
+func TestShardsSpreadInProportionToRoom(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cfg := storeConfig(dir)
+	cfg.Roots = []string{dir + "/one", dir + "/two"}
+	s := openStore(t, cfg, disk.New())
+	claimed := func(first, second int64) (on [2]int) {
+		for n := range catalog.Shard(catalog.Shards) {
+			for i, room := range []int64{first, second} { // whatever the real disk has
+				s.roots[i].promised = 0
+				free, err := s.room(s.roots[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.roots[i].promised = free - room
+			}
+			r, _, err := s.choose(n, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, _, err := s.choose(n, 1)
+			if err != nil || again != r {
+				t.Fatalf("shard %s goes to %s, then to %s, %v", n, r.path, again.path, err)
+			}
+			if strings.HasSuffix(r.path, "/one") {
+				on[0]++
+			} else {
+				on[1]++
+			}
+		}
+		return on
+	}
+	for _, tt := range []struct{ first, second int64 }{{1 << 40, 1<<40 + 1<<30}, {1 << 40, 3 << 40}, {0, 1 << 40}} {
+		on := claimed(tt.first, tt.second)
+		want := float64(catalog.Shards) * float64(tt.first) / float64(tt.first+tt.second)
+		if off := float64(on[0]) - want; off > 150 || off < -150 {
+			t.Errorf("rooms of %d and %d: %v shards, want about %.0f on the first", tt.first, tt.second, on, want)
+		}
 	}
 }

@@ -91,6 +91,9 @@ func (r *Replica) serve(ctx context.Context, to catalog.NodeID, name catalog.Fil
 		}
 		n, err := part.Read(*block)
 		if n > 0 {
+			if err := r.giving.wait(ctx, n); err != nil {
+				return err
+			}
 			if _, err := w.Write((*block)[:n]); err != nil {
 				return fmt.Errorf("serve %s to %s: %w", name, to, err)
 			}

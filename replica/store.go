@@ -253,48 +253,6 @@ func (s *Store) room(r *root) (int64, error) {
 	return int64(free) - s.cfg.Reserve - r.promised, nil
 }
 
-// claim returns the root that holds the shard, choosing and making its folder at first use: the root with
-// the most room. It sets size bytes aside there until release is called, or answers disk.ErrFull.
-func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err error) {
-	sh := &s.shards[n]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	best := sh.root
-	var room int64
-	for _, candidate := range s.roots {
-		if sh.root != nil && candidate != sh.root {
-			continue
-		}
-		free, err := s.room(candidate)
-		if err != nil {
-			return nil, nil, err
-		}
-		if best == nil || candidate == sh.root || free > room {
-			best, room = candidate, free
-		}
-	}
-	if size > 0 && room < size {
-		return nil, nil, fmt.Errorf("store %d bytes under %s: %w: %d bytes left beside the reserve", size, best.path, disk.ErrFull, max(room, 0))
-	}
-	if err := best.mounted(); err != nil {
-		return nil, nil, err
-	}
-	if sh.root == nil {
-		if err := s.disk.MkdirAll(filepath.Join(best.path, n.String())); err != nil {
-			return nil, nil, err
-		}
-		sh.root = best
-	}
-	best.mu.Lock()
-	best.promised += size
-	best.mu.Unlock()
-	return best, sync.OnceFunc(func() {
-		best.mu.Lock()
-		best.promised -= size
-		best.mu.Unlock()
-	}), nil
-}
-
 func isFile(path string) bool {
 	if path == "" {
 		return false

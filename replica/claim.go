@@ -1,0 +1,92 @@
+package replica
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sync"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// claim returns the root that holds the shard, choosing and making its folder at first use. It sets size bytes aside there
+// until release is called, or answers disk.ErrFull.
+func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err error) {
+	sh := &s.shards[n]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	best, room := sh.root, int64(0)
+	if best == nil {
+		best, room, err = s.choose(n, size)
+	} else {
+		room, err = s.room(best)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if size > 0 && room < size {
+		return nil, nil, fmt.Errorf("store %d bytes under %s: %w: %d bytes left beside the reserve", size, best.path, disk.ErrFull, max(room, 0))
+	}
+	if err := best.mounted(); err != nil {
+		return nil, nil, err
+	}
+	if sh.root == nil {
+		if err := s.disk.MkdirAll(filepath.Join(best.path, n.String())); err != nil {
+			return nil, nil, err
+		}
+		sh.root = best
+	}
+	best.mu.Lock()
+	best.promised += size
+	best.mu.Unlock()
+	return best, sync.OnceFunc(func() {
+		best.mu.Lock()
+		best.promised -= size
+		best.mu.Unlock()
+	}), nil
+}
+
+// choose returns the root for a new shard and the room it has. Each root gets shards in proportion to the room it has: the
+// same shard goes to the same root as long as their rooms stay in proportion. A root without room for size is chosen only
+// when none has.
+func (s *Store) choose(n catalog.Shard, size int64) (best *root, room int64, err error) {
+	highest := math.Inf(-1)
+	for _, r := range s.roots {
+		free, err := s.room(r)
+		if err != nil {
+			return nil, 0, err
+		}
+		score := math.Inf(-1)
+		if free > 0 && free >= size {
+			score = float64(free) / -math.Log(draw(n, r))
+		}
+		if best == nil || score > highest || score == highest && free > room {
+			best, room, highest = r, free, score
+		}
+	}
+	return best, room, nil
+}
+
+// draw returns a number between 0 and 1 that follows from the shard and the root alone, and is spread evenly.
+func draw(n catalog.Shard, r *root) float64 {
+	name := r.mark
+	if name == "" {
+		name = r.path
+	}
+	sum := sha256.Sum256([]byte(n.String() + " " + name))
+	return (float64(binary.BigEndian.Uint64(sum[:8])>>11) + 0.5) / (1 << 53)
+}
+
+// diskOf returns the root that holds the shard, empty when none does yet.
+func (s *Store) diskOf(n catalog.Shard) string {
+	sh := &s.shards[n]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.root == nil {
+		return ""
+	}
+	return sh.root.path
+}
