@@ -89,6 +89,11 @@ type Audits interface {
 	Wish(ctx context.Context, id string, wish catalog.JobWish, reason, actor string) (Audit, error)
 }
 
+// Strays finds what lies on the nodes' disks that the archive neither counts on nor asks for.
+type Strays interface {
+	List(ctx context.Context) ([]NodeStrays, error) // of every member, those that do not answer too
+}
+
 // Crawls tells how the running jobs stand, on whichever node they run.
 type Crawls interface {
 	Progress(ctx context.Context, job catalog.Job) (Progress, error)
@@ -131,6 +136,7 @@ type Backend struct {
 	Losses   Losses
 	Self     Self
 	Audits   Audits
+	Strays   Strays
 	Crawls   Crawls
 	Secrets  Secrets
 	Captures Captures

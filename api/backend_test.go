@@ -261,6 +261,13 @@ func (audits) Wish(_ context.Context, id string, wish catalog.JobWish, _, _ stri
 	return Audit{ID: id, State: string(wish) + "d", Replicas: []catalog.ReplicaName{}, Nodes: []AuditNode{}}, nil
 }
 
+type strays struct{}
+
+func (strays) List(context.Context) ([]NodeStrays, error) {
+	return []NodeStrays{{Node: self, Name: "north-1", Files: 1, Bytes: 5, Strays: []Stray{{Name: "a.warc.gz", Where: "incoming", Path: "/p", Size: 5, State: "part"}}},
+		{Node: "other", Unreachable: "no answer", Strays: []Stray{}}}, nil
+}
+
 type indexes struct{}
 
 func (indexes) Status(context.Context) ([]IndexStatus, error) {
@@ -279,7 +286,7 @@ func cluster(t *testing.T) (*backend, func(catalog.Role) *Client) {
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: 1},
 	})
-	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Audits: audits{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}}, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Audits: audits{}, Strays: strays{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	return b, func(role catalog.Role) *Client {
 		text := "holdfast-nobody-nothing"

@@ -88,6 +88,18 @@ func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 	put("disputed, which is news here", 1)
 }
 
+// TestStraysAreListedForOperators asks for the bytes that the archive does not count on; a node that did not answer is named.
+func TestStraysAreListedForOperators(t *testing.T) {
+	_, client := cluster(t)
+	all, err := client(catalog.RoleOperator).Strays(t.Context())
+	if err != nil || len(all) != 2 || all[0].Strays[0].Name != "a.warc.gz" || all[1].Unreachable == "" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := client(catalog.RoleCurator).Strays(t.Context()); status(err) != http.StatusForbidden {
+		t.Errorf("for a curator: %v", err)
+	}
+}
+
 func TestABrokenDownloadGoesOn(t *testing.T) {
 	t.Parallel()
 	b, client := cluster(t)

@@ -34,7 +34,7 @@ func (s *state) findSource(m *Member, b *Finding) error {
 	if f.Removed != 0 || f.Released || f.Source != m.ID {
 		return refuse(Conflict, "the archive does not count on %s as the source of %s", m.Name, f.Name)
 	}
-	if !s.room(6) {
+	if !s.roomFor(&f, 6) {
 		return refuse(Conflict, "the command is full: report file %s again", f.Name)
 	}
 	old, now := edit(f)

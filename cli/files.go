@@ -25,6 +25,7 @@ type fileCmd struct {
 	List   fileListCmd   `cmd:"" help:"List files by name."`
 	Show   fileShowCmd   `cmd:"" help:"Show a file and its copies."`
 	Verify fileVerifyCmd `cmd:"" help:"Re-read every copy of a file where it lies."`
+	Strays fileStraysCmd `cmd:"" help:"List bytes on the nodes' disks that the archive does not count on."`
 	Lost   fileLostCmd   `cmd:"" help:"Declare that nobody has a file's bytes any more."`
 	Remove fileRemoveCmd `cmd:"" help:"Remove a file for ever; its name stays as a tombstone."`
 }

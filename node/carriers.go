@@ -28,6 +28,7 @@ const (
 	digestCall     = "captures.digest"
 	paceCall       = "pace"
 	orderCall      = "job.order"
+	straysCall     = "strays"
 )
 
 // raftCarrier lets Raft dial through the peers' port.

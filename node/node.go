@@ -298,7 +298,7 @@ func (n *Node) Run(ctx context.Context) error {
 // backend is the node as the API sees it.
 func (n *Node) backend() api.Backend {
 	return api.Backend{
-		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
+		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Strays: strays{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
 		Captures: arranged{captures{n}}, Index: indexAPI{n}, Invites: invites{n}, Local: n.token.access,
 	}
 }

@@ -172,6 +172,7 @@ func whoever[Request, Answer any](handle func(context.Context, catalog.NodeID, R
 func (n *Node) handleActs() {
 	answerFor(n, verifyCall, func(catalog.FileName) catalog.Role { return catalog.RoleOperator }, whoever(n.serveVerify))
 	answerFor(n, findCall, func(replica.Held) catalog.Role { return catalog.RoleOperator }, whoever(n.serveFind))
+	answerFor(n, straysCall, func(struct{}) catalog.Role { return catalog.RoleOperator }, whoever(n.serveStrays))
 	answerFor(n, progressCall, func(uint64) catalog.Role { return catalog.RoleReader }, whoever(n.serveProgress))
 	answerFor(n, auditCall, func(r auditRequest) catalog.Role {
 		if r.Act == "list" {

@@ -72,6 +72,7 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"rebuild an index":                {indexCall, indexRequest{Rebuild: true}, catalog.RoleOperator},
 		"verify a copy":                   {verifyCall, "none.warc", catalog.RoleOperator},
 		"find a lost file":                {findCall, replica.Held{Name: "none.warc"}, catalog.RoleOperator},
+		"list what nobody counts on":      {straysCall, struct{}{}, catalog.RoleOperator},
 		"see a job's progress":            {progressCall, 7, catalog.RoleReader},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,72 @@
+package node
+
+import (
+	"context"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/replica"
+)
+
+// straysListed bounds what one node lists.
+const straysListed = 1000
+
+// strayReport is what one node has that the archive neither counts on nor asks for: the first files, and how much in all.
+type strayReport struct {
+	Strays []replica.Stray `json:"strays"`
+	Files  int             `json:"files"`
+	Bytes  int64           `json:"bytes"`
+}
+
+// serveStrays answers another node about the strays here.
+func (n *Node) serveStrays(context.Context, catalog.NodeID, struct{}) (strayReport, error) {
+	all := n.replica.Strays()
+	out := strayReport{Strays: all[:min(len(all), straysListed)], Files: len(all)}
+	for _, s := range all {
+		out.Bytes += s.Size
+	}
+	return out, nil
+}
+
+// strays finds out for the API what lies on all nodes that the archive neither counts on nor asks for.
+type strays struct{ n *Node }
+
+// List asks every member. One that does not answer is in the list with the reason.
+func (s strays) List(ctx context.Context) ([]api.NodeStrays, error) {
+	members, err := audits(s).members("")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	type answer struct {
+		at     int
+		report strayReport
+		err    error
+	}
+	answers := make(chan answer, len(members))
+	for i, m := range members {
+		go func() {
+			a := answer{at: i}
+			if m.ID == s.n.id {
+				a.report, a.err = s.n.serveStrays(ctx, m.ID, struct{}{})
+			} else {
+				a.report, a.err = askFor[strayReport](ctx, s.n, m.ID, straysCall, struct{}{})
+			}
+			answers <- a
+		}()
+	}
+	out := make([]api.NodeStrays, len(members))
+	for range members {
+		a := <-answers
+		one := api.NodeStrays{Node: members[a.at].ID, Name: members[a.at].Name, Files: a.report.Files, Bytes: a.report.Bytes, Strays: []api.Stray{}}
+		if a.err != nil {
+			one.Unreachable = a.err.Error()
+		}
+		for _, s := range a.report.Strays {
+			one.Strays = append(one.Strays, api.Stray{Name: string(s.Name), Where: s.Where, Path: s.Path, Size: s.Size, State: s.State})
+		}
+		out[a.at] = one
+	}
+	return out, nil
+}
