@@ -47,6 +47,11 @@ func benchStore(b *testing.B) (*Store, Held) {
 	return s, Held{Name: "made", Size: copySize, SHA256: catalog.Digest(sum.Sum(nil))}
 }
 
+// nobody is a catalog that knows no file.
+type nobody struct{ Catalog }
+
+func (nobody) View(func(catalog.View) error) error { return catalog.ErrNotFound }
+
 // loopback serves the file over TCP to whoever connects, as one node does to another.
 func loopback(b *testing.B, s *Store) (dial func() net.Conn) {
 	b.Helper()
@@ -55,7 +60,7 @@ func loopback(b *testing.B, s *Store) (dial func() net.Conn) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { l.Close() })
-	r := &Replica{store: s, bulk: make(slots, 4)}
+	r := &Replica{store: s, bulk: make(slots, 4), catalog: nobody{}}
 	go func() {
 		for {
 			c, err := l.Accept()
