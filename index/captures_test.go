@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dgraph-io/badger/v4"
+
 	"holdfast/cdx"
 	"holdfast/warc"
 )
@@ -112,6 +114,36 @@ func TestEntriesOfEarlierRulesAreOutdated(t *testing.T) {
 		if id, err := f.decode(tt.entry); err != nil || id != 7 || f.Captures != 300 || f.Damage != "cut" || f.Outdated() != tt.outdated {
 			t.Errorf("%x: %d %+v %v", tt.entry, id, f, err)
 		}
+	}
+}
+
+// TestRenewBringsAFileUpToDate indexes a file by earlier rules; it answers as it did, until it is read again.
+func TestRenewBringsAFileUpToDate(t *testing.T) {
+	var a archive
+	a.page("2026-01-01T00:00:00Z", "http://example.com/", "body")
+	x := openIndex(t, t.TempDir())
+	if err := x.Add(t.Context(), "x.warc.gz", a.open); err != nil {
+		t.Fatal(err)
+	}
+	err := x.db.Update(func(txn *badger.Txn) error {
+		id, file, err := getFile(txn, "x.warc.gz")
+		if err != nil {
+			return err
+		}
+		file.rules = 0
+		return txn.Set(fileKey("x.warc.gz"), appendFile(nil, id, *file))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, ok := x.File("x.warc.gz"); !ok || !f.Outdated() || f.Captures != 1 {
+		t.Errorf("by earlier rules: %+v", f)
+	}
+	if err := x.Renew(t.Context(), "x.warc.gz", a.open); err != nil {
+		t.Fatal(err)
+	}
+	if f, ok := x.File("x.warc.gz"); !ok || f.Outdated() || f.Captures != 1 {
+		t.Errorf("read again: %+v", f)
 	}
 }
 
