@@ -34,7 +34,7 @@ func slowKinds(host string) []slow {
 	}
 }
 
-// hold keeps n connections of a kind open until ctx ends: one that is closed is opened again. It comes from several addresses of
+// hold keeps n connections of a kind open until ctx ends: one that is closed is opened again after a while. It comes from several addresses of
 // loopback, as a handful of machines would.
 func hold(ctx context.Context, kind slow, addr string, n int) (open *atomic.Int64, wait func()) {
 	open = &atomic.Int64{}
@@ -74,7 +74,7 @@ func hold(ctx context.Context, kind slow, addr string, n int) (open *atomic.Int6
 				stop()
 				_ = c.Close()
 				open.Add(-1)
-				rest(ctx, time.Second)
+				rest(ctx, 30*time.Second) // slow callers, not a flood of requests
 			}
 		})
 	}
