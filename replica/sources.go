@@ -70,18 +70,25 @@ func (s *sources) of(n catalog.NodeID) *source {
 func (s *sources) busy(n catalog.NodeID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := s.of(n)
+	k, now := s.of(n), time.Now()
+	if now.Before(k.rest) {
+		return
+	}
 	k.busy++
-	k.rest = time.Now().Add(backoff(k.busy, busyPause, longestBusy))
+	k.rest = now.Add(backoff(k.busy, busyPause, longestBusy))
 }
 
-// failed notes that the node could not be reached or broke off.
+// failed notes that the node could not be reached or broke off. What fails while the node rests already says nothing more:
+// many copies and readers fail at once when one connection ends, and the node would be left alone for minutes.
 func (s *sources) failed(n catalog.NodeID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := s.of(n)
+	k, now := s.of(n), time.Now()
+	if now.Before(k.rest) {
+		return
+	}
 	k.failures++
-	k.rest = time.Now().Add(backoff(k.failures, failurePause, longestFailure))
+	k.rest = now.Add(backoff(k.failures, failurePause, longestFailure))
 }
 
 // good notes that the node gave what it was asked for.
