@@ -99,7 +99,7 @@ func (q *inquiry) ask(ctx context.Context, voter bool, others []catalog.NodeID) 
 	type answer struct {
 		id    catalog.NodeID
 		votes bool
-		seen  Standing
+		seen  sighting
 		err   error
 	}
 	others = slices.DeleteFunc(slices.Clone(others), func(id catalog.NodeID) bool { return q.answered[id] })
@@ -121,7 +121,7 @@ func (q *inquiry) ask(ctx context.Context, voter bool, others []catalog.NodeID) 
 		case errors.Is(a.err, errWire), errors.Is(a.err, ErrAnswered): // of an earlier version: it has seen nothing
 		case a.err != nil:
 			continue
-		case (voter || a.votes) && q.mine.behind(a.seen):
+		case (voter || a.votes) && q.mine.behind(a.seen.before(q.mine.Boot)):
 			failed = fmt.Errorf("%w: %s has seen it in term %d with entry %d of term %d; here it is in term %d with entry %d of term %d", ErrSetBack, a.id,
 				a.seen.Term, a.seen.LastIndex, a.seen.LastTerm, q.mine.Term, q.mine.LastIndex, q.mine.LastTerm)
 		}

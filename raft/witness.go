@@ -54,6 +54,30 @@ func (s Standing) with(o Standing) Standing {
 	return s
 }
 
+// sighting is how far a member was seen, in its present start and before.
+type sighting struct {
+	Standing
+	Earlier Standing `json:"earlier,omitzero"` // when the last start began from which it was seen
+}
+
+// with returns the sighting after the member was seen once more.
+func (s sighting) with(o Standing) sighting {
+	if o.Boot > s.Boot {
+		s.Earlier = s.Standing
+	}
+	s.Standing = s.Standing.with(o)
+	return s
+}
+
+// before returns how far the member was seen before it started with so high a boot. What it did since is no sign that it
+// was set back: it may be a leader by the time at which it is told.
+func (s sighting) before(boot uint64) Standing {
+	if s.Boot == boot {
+		return s.Earlier
+	}
+	return s.Standing
+}
+
 // Standing returns how far this node's log is.
 func (n *Node) Standing() (Standing, error) {
 	term, err := n.wal.number(termKey)
@@ -84,13 +108,13 @@ type Witness struct {
 	disk disk.Disk
 
 	mu      sync.Mutex
-	seen    map[catalog.NodeID]Standing
+	seen    map[catalog.NodeID]sighting
 	written time.Time
 	dirty   bool
 }
 
 func openWitness(dir string, d disk.Disk) (*Witness, error) {
-	w := &Witness{path: filepath.Join(dir, "seen.json"), disk: d, seen: map[catalog.NodeID]Standing{}}
+	w := &Witness{path: filepath.Join(dir, "seen.json"), disk: d, seen: map[catalog.NodeID]sighting{}}
 	text, err := os.ReadFile(w.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return w, nil
@@ -147,7 +171,7 @@ func (w *Witness) close() error {
 }
 
 // of returns how far the member was.
-func (w *Witness) of(id catalog.NodeID) Standing {
+func (w *Witness) of(id catalog.NodeID) sighting {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen[id]
@@ -156,30 +180,34 @@ func (w *Witness) of(id catalog.NodeID) Standing {
 // Witness is what this node remembers of the others.
 func (n *Node) Witness() *Witness { return n.witness }
 
-// encodeSeen answers a node that asks how far it was seen: whether it votes, as far as is known here, and the standing.
-func encodeSeen(votes bool, s Standing) []byte {
+// encodeSeen answers a node that asks how far it was seen: whether it votes, as far as is known here, and the standings.
+func encodeSeen(votes bool, seen sighting) []byte {
 	b := []byte{saidYes, 0}
 	if votes {
 		b[1] = 1
 	}
-	for _, v := range []uint64{s.Log, s.Boot, s.Term, s.LastTerm, s.LastIndex} {
-		b = binary.AppendUvarint(b, v)
+	for _, s := range []Standing{seen.Standing, seen.Earlier} {
+		for _, v := range []uint64{s.Log, s.Boot, s.Term, s.LastTerm, s.LastIndex} {
+			b = binary.AppendUvarint(b, v)
+		}
 	}
 	return b
 }
 
-func decodeSeen(b []byte) (votes bool, s Standing, err error) {
+func decodeSeen(b []byte) (votes bool, seen sighting, err error) {
 	if b, err = cutVerdict(b); err != nil {
-		return false, s, err
+		return false, seen, err
 	}
 	if len(b) == 0 {
-		return false, s, fmt.Errorf("%w: empty standing", errWire)
+		return false, seen, fmt.Errorf("%w: empty standing", errWire)
 	}
 	votes, b = b[0] == 1, b[1:]
-	for _, to := range []*uint64{&s.Log, &s.Boot, &s.Term, &s.LastTerm, &s.LastIndex} {
-		if *to, b, err = cutNumber(b, ^uint64(0)); err != nil {
-			return false, s, err
+	for _, s := range []*Standing{&seen.Standing, &seen.Earlier} {
+		for _, to := range []*uint64{&s.Log, &s.Boot, &s.Term, &s.LastTerm, &s.LastIndex} {
+			if *to, b, err = cutNumber(b, ^uint64(0)); err != nil {
+				return false, seen, err
+			}
 		}
 	}
-	return votes, s, nil
+	return votes, seen, nil
 }

@@ -59,6 +59,38 @@ func TestAVoterThatWasSetBackIsFoundOut(t *testing.T) {
 	}
 }
 
+// TestALateWitnessIsNoAccuser lets a witness answer after it has seen the node go on in its present start: with the votes of
+// others the node may have become the leader. It stopped then, as though it had been set back.
+func TestALateWitnessIsNoAccuser(t *testing.T) {
+	mine := Standing{Log: 1, Boot: 9, Term: 3, LastTerm: 3, LastIndex: 220} // when it started
+	now := Standing{Log: 1, Boot: 9, Term: 4, LastTerm: 4, LastIndex: 378}
+	older := Standing{Log: 1, Boot: 8, Term: 3, LastTerm: 3, LastIndex: 210}
+	further := Standing{Log: 1, Boot: 8, Term: 3, LastTerm: 3, LastIndex: 230}
+	for name, tt := range map[string]struct {
+		saw  []Standing
+		back bool
+	}{
+		"nothing":                            {nil, false},
+		"this start only":                    {[]Standing{now}, false},
+		"before as well, less far":           {[]Standing{older, mine, now}, false},
+		"before as well, further":            {[]Standing{further, mine, now}, true},
+		"before only, further":               {[]Standing{further}, true},
+		"further, and this start's clock is": {[]Standing{{Log: 1, Boot: 10, Term: 4, LastTerm: 4, LastIndex: 1}}, true},
+	} {
+		var seen sighting
+		for _, s := range tt.saw {
+			seen = seen.with(s)
+		}
+		_, told, err := decodeSeen(encodeSeen(true, seen))
+		if err != nil || told != seen {
+			t.Errorf("%s: told %+v of %+v: %v", name, told, seen, err)
+		}
+		if got := mine.behind(told.before(mine.Boot)); got != tt.back {
+			t.Errorf("%s: set back %v, want %v", name, got, tt.back)
+		}
+	}
+}
+
 // TestNobodyVotesUnasked starts one of three voters alone: it can ask nobody, and neither votes nor stands for election. With
 // another it does.
 func TestNobodyVotesUnasked(t *testing.T) {
@@ -101,7 +133,7 @@ func TestStandings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := w.of("a"); got != fresh {
+	if got := w.of("a"); got.Standing != fresh {
 		t.Errorf("of a node with a new log is remembered %+v", got)
 	}
 	if err := w.Saw("b", at); err != nil {
@@ -113,11 +145,11 @@ func TestStandings(t *testing.T) {
 	if err := w.close(); err != nil {
 		t.Fatal(err)
 	}
-	if w, err = openWitness(filepath.Dir(w.path), disk.New()); err != nil || w.of("b").LastIndex != 12 || w.of("a") != fresh {
+	if w, err = openWitness(filepath.Dir(w.path), disk.New()); err != nil || w.of("b").LastIndex != 12 || w.of("a").Standing != fresh {
 		t.Errorf("after a restart it remembers %+v %v", w.seen, err)
 	}
-	votes, back, err := decodeSeen(encodeSeen(true, at))
-	if err != nil || !votes || back != at {
+	votes, back, err := decodeSeen(encodeSeen(true, sighting{Standing: at}))
+	if err != nil || !votes || back.Standing != at {
 		t.Errorf("%+v %v %v", back, votes, err)
 	}
 }
