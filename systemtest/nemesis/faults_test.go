@@ -4,9 +4,11 @@ package nemesis
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,15 +45,12 @@ func (h *trial) carryOut(ctx context.Context, f Fault) error {
 	h.say(f, "begins")
 	defer h.say(f, "is over")
 	switch f.Kind {
-	case Kill, LoseState:
+	case Kill:
 		h.kill(f.Node)
 		pause(ctx, f.For)
-		if f.Kind == LoseState {
-			if err := os.Remove(filepath.Join(h.c.Dir, f.Node, "raft", "wal-meta.db")); err != nil {
-				return errors.Join(err, h.c.Start(f.Node))
-			}
-		}
 		return h.c.Start(f.Node)
+	case LoseState:
+		return h.loseState(ctx, f)
 	case Stop:
 		if h.c.PID(f.Node) != 0 {
 			h.ended(f.Node, "stopped", h.c.Halt(f.Node, 30*time.Second))
@@ -157,6 +156,32 @@ func (h *trial) drain(ctx context.Context, by, node string, yes bool) error {
 	return err
 }
 
+// loseState deletes a part of what a node has agreed on. A node that starts nevertheless could undo decisions; it must
+// say that it cannot start. Then it does what the message says: it is removed as lost, and joins again with its old folder.
+func (h *trial) loseState(ctx context.Context, f Fault) error {
+	h.kill(f.Node)
+	if err := os.Remove(filepath.Join(h.c.Dir, f.Node, "raft", "wal-meta.db")); err != nil {
+		return errors.Join(err, h.c.Start(f.Node))
+	}
+	if err := h.c.Start(f.Node); err != nil {
+		return err
+	}
+	refused := systemtest.Eventually(ctx, 20*time.Second, func() error {
+		if h.c.Running(f.Node) {
+			return errors.New("it runs though a part of its Raft state is gone")
+		}
+		return nil
+	})
+	if refused != nil {
+		h.mu.Lock()
+		h.ends = append(h.ends, End{Node: f.Node, Problem: refused.Error()})
+		h.mu.Unlock()
+		return nil
+	}
+	h.ended(f.Node, "refused", h.c.Halt(f.Node, time.Second))
+	return h.lose(ctx, f)
+}
+
 // lose takes a node for lost, and lets it join again with the folder that it had.
 func (h *trial) lose(ctx context.Context, f Fault) error {
 	h.kill(f.Node)
@@ -165,11 +190,7 @@ func (h *trial) lose(ctx context.Context, f Fault) error {
 		if by == f.Node {
 			return errors.New("it is down")
 		}
-		a, err := h.call(ctx, by, "POST", "/nodes/"+f.Node+"/remove", h.removal(f.Node), nil)
-		if a.status == 404 {
-			return nil // an earlier try did it
-		}
-		return err
+		return h.remove(ctx, by, f.Node)
 	})
 	if err != nil {
 		return errors.Join(err, h.c.Start(f.Node))
@@ -191,9 +212,31 @@ func (h *trial) lose(ctx context.Context, f Fault) error {
 	})
 }
 
-// removal is the request that removes a lost node.
-func (h *trial) removal(string) api.Removal {
-	return api.Removal{Lost: true, Reason: "nemesis"}
+// remove removes a lost node. The first request is told what it would do, and the second confirms that.
+func (h *trial) remove(ctx context.Context, by, node string) error {
+	request := map[string]any{"lost": true, "reason": "nemesis"}
+	a, err := h.call(ctx, by, "POST", "/nodes/"+node+"/remove", request, nil)
+	if a.status == http.StatusPreconditionRequired {
+		var told struct {
+			Errors []struct {
+				Location string
+				Value    any
+			}
+		}
+		if err := json.Unmarshal(a.body, &told); err != nil {
+			return err
+		}
+		for _, e := range told.Errors {
+			if e.Location == "body.confirm" {
+				request["confirm"] = e.Value
+			}
+		}
+		a, err = h.call(ctx, by, "POST", "/nodes/"+node+"/remove", request, nil)
+	}
+	if a.status == http.StatusNotFound {
+		return nil // an earlier try did it
+	}
+	return err
 }
 
 // spoil damages stored bytes: always only what other replicas have verified copies of.

@@ -30,7 +30,7 @@ const (
 	Vanish    Kind = "vanish"    // a file of the archive is gone
 	Truncate  Kind = "truncate"  // a file of the archive loses its end
 	Unread    Kind = "unread"    // reading a file of the archive is an error
-	LoseState Kind = "lose-raft" // kill, part of its Raft state is deleted, and a start
+	LoseState Kind = "lose-raft" // kill, part of its Raft state is deleted; it must not start, and joins again with its old folder
 	Lose      Kind = "lose"      // the node is removed as lost; it joins again with its old folder
 	Drain     Kind = "drain"     // the node is to hold no shards; and is to hold some again
 )
@@ -134,6 +134,10 @@ func (p Plan) draw(random *rand.Rand, kind Kind) Fault {
 		f.At += tenth // there should be something to damage
 		f.Node = p.Rot + "-1"
 		if p.Rot == "north" && random.IntN(2) == 0 {
+			f.Node = "north-2"
+		}
+	case LoseState:
+		if f.Node = "third-1"; p.Rot == "north" && random.IntN(2) == 0 {
 			f.Node = "north-2"
 		}
 	case Lose, Drain:

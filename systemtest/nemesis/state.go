@@ -47,7 +47,7 @@ type Disk struct {
 // End is how a process ended.
 type End struct {
 	Node    string
-	Meant   string // killed, stopped, or "" when it ended by itself
+	Meant   string // killed, stopped, refused (to start), or "" when it ended by itself
 	Code    int    // -1 for a signal
 	Problem string
 }
@@ -206,6 +206,8 @@ func badEnds(f Final) (bad []Violation) {
 		switch {
 		case e.Meant == "":
 			bad = append(bad, Violation{Kind: "process died", About: e.Node, Detail: fmt.Sprintf("exit code %d %s", e.Code, e.Problem)})
+		case e.Meant == "refused" && e.Code <= 0:
+			bad = append(bad, Violation{Kind: "unclean refusal", About: e.Node, Detail: fmt.Sprintf("exit code %d %s", e.Code, e.Problem)})
 		case e.Meant == "stopped" && (e.Code != 0 || e.Problem != ""):
 			bad = append(bad, Violation{Kind: "unclean stop", About: e.Node, Detail: fmt.Sprintf("exit code %d %s", e.Code, e.Problem)})
 		}

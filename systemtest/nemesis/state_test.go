@@ -61,6 +61,7 @@ func TestCheckFinal(t *testing.T) {
 		}, "left over"},
 		{"died", func(_ *[]Op, _ *[]Damage, f *Final) { f.Ends[0].Meant = "" }, "process died"},
 		{"stopped with an error", func(_ *[]Op, _ *[]Damage, f *Final) { f.Ends[1].Code = 70 }, "unclean stop"},
+		{"crashed where it should refuse", func(_ *[]Op, _ *[]Damage, f *Final) { f.Ends[1] = End{Node: "north-1", Meant: "refused", Code: -1} }, "unclean refusal"},
 		{"panic", func(_ *[]Op, _ *[]Damage, f *Final) { f.Logs["north-1"] += "panic: oh\n" }, "crash in the log"},
 		{"race", func(_ *[]Op, _ *[]Damage, f *Final) { f.Logs["north-1"] += "WARNING: DATA RACE\n" }, "crash in the log"},
 		{"bus error", func(_ *[]Op, _ *[]Damage, f *Final) { f.Logs["north-1"] += "[signal SIGBUS: bus error code=0x2]\n" }, "crash in the log"},
