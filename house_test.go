@@ -122,6 +122,25 @@ func TestFilesFitAReader(t *testing.T) {
 	}
 }
 
+// Nothing is skipped in silence: what a test needs and does not find is a failure, and what is not always built has a build
+// tag and a target of the Makefile. In the model of the catalog, skipping lets rapid draw another action.
+func TestNoTestIsSkipped(t *testing.T) {
+	for _, s := range sources(t) {
+		if !s.test || s.path == "house_test.go" || s.path == filepath.Join("catalog", "model_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, call := range []string{".Skip(", ".Skipf(", ".SkipNow("} {
+			if bytes.Contains(text, []byte(call)) {
+				t.Errorf("%s calls %s)", s.path, call[1:])
+			}
+		}
+	}
+}
+
 func TestEveryPackageSaysWhatItIs(t *testing.T) {
 	commented := map[string]bool{}
 	for _, s := range sources(t) {
