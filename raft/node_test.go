@@ -113,12 +113,10 @@ func TestMinoritySaysSoAndHeals(t *testing.T) {
 	}
 	c.propose(old, addKind, tinyAdd{Key: "x", N: 1})
 	c.hub.cut([]catalog.NodeID{old.cfg.Self}, others)
-	began := time.Now()
-	if _, err := old.Propose(context.Background(), addKind, tinyAdd{Key: "x", N: 10}, ""); !errors.Is(err, ErrNoQuorum) {
+	waits, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := old.Propose(waits, addKind, tinyAdd{Key: "x", N: 10}, ""); !errors.Is(err, ErrNoQuorum) || waits.Err() != nil {
 		t.Errorf("the minority answered %v", err)
-	}
-	if took := time.Since(began); took > 6*time.Second {
-		t.Errorf("the minority took %v to say so", took)
 	}
 	if err := old.Linear(context.Background()); !errors.Is(err, ErrNoQuorum) {
 		t.Errorf("a linear read in the minority: %v", err)
