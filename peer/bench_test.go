@@ -118,6 +118,36 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
+// BenchmarkCallBesideBulk measures calls while a bulk copy goes the same way as fast as it can; its baseline is BenchmarkCall.
+func BenchmarkCallBesideBulk(b *testing.B) {
+	from, to := prepare(b, Config{}, newTestIdentity(b)), prepare(b, Config{}, newTestIdentity(b))
+	for _, n := range []*testNode{from, to} {
+		n.Handle("sink", Bulk, func(_ context.Context, _ ID, s net.Conn) {
+			defer s.Close()
+			_, _ = io.Copy(io.Discard, s)
+		})
+		n.begin(b)
+	}
+	acquaint(1, from, to)
+	s, err := from.Open(within(b), to.ID(), "sink")
+	if err != nil {
+		b.Fatal(err)
+	}
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		for piece := make([]byte, benchPiece); err == nil; _, err = s.Write(piece) {
+		}
+	}()
+	b.ResetTimer()
+	for range b.N {
+		call(b, from, to, "beside a copy")
+	}
+	b.StopTimer()
+	_ = s.Close()
+	<-copied
+}
+
 func BenchmarkCallBare(b *testing.B) {
 	conn := bare(b, func(s *quic.Stream) { _, _ = io.Copy(s, s) })
 	b.ResetTimer()

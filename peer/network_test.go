@@ -227,7 +227,7 @@ func TestControlStaysFastBesideBulk(t *testing.T) {
 	}()
 	eventually(t, "bulk flows", func() bool { return sent.Load() > 8<<20 })
 	before := sent.Load()
-	for i := range 50 { // BenchmarkCopy measures how long they take
+	for i := range 50 { // BenchmarkCallBesideBulk measures how long they take
 		call(t, a, b, fmt.Sprint(i))
 	}
 	if sent.Load() == before {
