@@ -79,7 +79,7 @@ func TestBrowserFences(t *testing.T) {
 // With queue_by ip, what pages ask for and the URIs of all queues at one address take turns, by the servers' own logs together; another
 // address is asked meanwhile.
 func TestBrowserPoliteByAddress(t *testing.T) {
-	const rest = time.Second
+	const rest = 400 * time.Millisecond
 	pictures := func(of *site) { of.file("/pic/", "image/svg+xml", redDot) }
 	elsewhere := newSiteAt(t, "127.0.0.2")
 	pictures(elsewhere)
@@ -95,7 +95,7 @@ func TestBrowserPoliteByAddress(t *testing.T) {
 	job := browserJob(one.URL+"/", two.URL+"/")
 	job.Settings.QueueBy = queueByIP
 	job.Settings.MinDelay, job.Settings.MaxDelay = harvest.Duration(rest), harvest.Duration(rest)
-	job.Settings.BrowserTime = harvest.Duration(10 * time.Second) // less than all waits take: those do not count
+	job.Settings.BrowserTime = harvest.Duration(time.Minute)
 	dir := t.TempDir()
 	run(t, dir, job)
 	for _, s := range []*site{one, two} {
