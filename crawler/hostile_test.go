@@ -98,7 +98,10 @@ func TestHostileServers(t *testing.T) {
 			job := newJob(url)
 			job.Settings.Robots = harvest.RobotsIgnore
 			job.Settings.MaxDocumentBytes = 3 << 20
-			job.Settings.FetchTimeout, job.Settings.IdleTimeout = harvest.Duration(2*time.Second), harvest.Duration(time.Second)
+			job.Settings.FetchTimeout, job.Settings.IdleTimeout = harvest.Duration(time.Minute), harvest.Duration(time.Minute)
+			if tt.name == "never answers" || tt.truncated == "time" { // the others end by themselves, on a busy machine too
+				job.Settings.FetchTimeout, job.Settings.IdleTimeout = harvest.Duration(2*time.Second), harvest.Duration(time.Second)
+			}
 			dir := t.TempDir()
 			if sum := run(t, dir, job); sum.Reason != "completed" {
 				t.Errorf("summary %+v", sum)
