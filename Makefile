@@ -11,7 +11,7 @@ SEEDS    ?= 5
 RACE   = $(shell sh systemtest/packages.sh race)
 PLAIN  = $(shell sh systemtest/packages.sh plain)
 
-.PHONY: all build test lint unit long browser samples e2e nemesis bench fuzz clean
+.PHONY: all build test lint unit long browser samples e2e apicheck nemesis bench fuzz clean
 
 all: build
 
@@ -22,8 +22,8 @@ test: lint unit
 
 lint:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
-	$(GO) vet -tags e2e,browser,samples,nemesis ./...
-	$(GO) tool staticcheck -tags e2e,browser,samples,nemesis ./...
+	$(GO) vet -tags e2e,browser,samples,nemesis,apicheck ./...
+	$(GO) tool staticcheck -tags e2e,browser,samples,nemesis,apicheck ./...
 
 # The unit tests with fixed seeds, and the smaller part of what takes many of them.
 unit: export GOTMPDIR := $(or $(TMPDIR),/tmp)
@@ -48,6 +48,13 @@ samples:
 
 e2e: build
 	$(GO) test -tags e2e -count=1 -timeout 30m ./systemtest/...
+
+# Lets an independent tool, from the Python package index, compare the API's description with a node's answers.
+apicheck: build bin/apicheck
+	$(GO) test -tags apicheck -count=1 -timeout 60m ./systemtest/apicheck
+
+bin/apicheck: systemtest/apicheck/requirements.txt
+	rm -rf $@ && python3 -m venv $@ && $@/bin/pip install --quiet --requirement $<
 
 # Attacks a cluster under the plans of seeds 1 to SEEDS, two at a time; SEED=n runs the plan of one seed again. Needs root.
 nemesis:

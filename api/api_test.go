@@ -212,7 +212,7 @@ func TestNodesReplicasAndTrailAreShown(t *testing.T) {
 	if node, err = c.UpdateNode(t.Context(), string(self[:8]), NodeChange{Draining: new(true)}); err != nil || !node.Draining {
 		t.Errorf("%v %+v", err, node)
 	}
-	if err := c.RemoveNode(t.Context(), "north-1", Removal{Reason: "old"}); status(err) != http.StatusConflict {
+	if err := removeNode(t, c, "north-1", Removal{Reason: "old"}); status(err) != http.StatusConflict {
 		t.Errorf("%v", err)
 	}
 	n := 0

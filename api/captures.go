@@ -43,7 +43,7 @@ func captureOf(c cdx.Capture) Capture {
 
 // captureQuery is a query as parameters.
 type captureQuery struct {
-	URL      string   `query:"url" required:"true" maxLength:"32768" doc:"*.host asks for a domain, url* for a prefix"`
+	URL      string   `query:"url" required:"true" maxLength:"8192" doc:"*.host asks for a domain, url* for a prefix"`
 	Match    string   `query:"match" enum:"exact,prefix,host,domain" doc:"default: as the URL is written"`
 	From     string   `query:"from" maxLength:"14" doc:"timestamp of 4 to 14 digits"`
 	To       string   `query:"to" maxLength:"14"`

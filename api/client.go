@@ -121,6 +121,10 @@ func readProblem(answer *http.Response) error {
 		if field == nil {
 			continue
 		}
+		if value, ok := field.Value.(string); ok && field.Location == confirmField && e.Code == CodeUnconfirmed {
+			e.Confirm = value
+			continue
+		}
 		if text := strings.TrimSpace(strings.TrimPrefix(field.Location+": ", ": ") + field.Message); text != "" {
 			e.Fields = append(e.Fields, text)
 		}

@@ -42,12 +42,17 @@ func (u *upload) Resolve(ctx huma.Context) []error {
 
 func (s *server) contentRoutes(api huma.API) {
 	binary := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
+	problems := map[string]*huma.MediaType{"application/problem+json": {Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"}}}
 	register(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/files/{name}/content", id: "file-get", tag: "files",
 		summary: "Get a file's bytes from a verified copy; ranges and If-Range as HTTP has them", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{
 				"200": {Description: "The whole file; its ETag and Holdfast-SHA256 are its SHA-256", Content: binary},
 				"206": {Description: "The ranges asked for", Content: binary},
+				"304": {Description: "The file that the client has is the one"},
+				"410": {Description: "The file was removed", Content: problems},
+				"412": {Description: "A condition of the request does not hold"},
+				"416": {Description: "The file has no such range"},
 			}
 		}}, s.download)
 	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPut, path: "/api/v1/files/{name}/content", id: "file-put", tag: "files",

@@ -30,15 +30,15 @@ const endOfEvents = "event: end\ndata: {}\n\n"
 func (s *server) eventRoutes(api huma.API) {
 	type follow struct {
 		ByID
-		After string `query:"after" doc:"the number of the last event that is known; a client that comes back sends Last-Event-ID instead"`
-		Last  string `header:"Last-Event-ID"`
+		After string `query:"after" pattern:"^(|[0-9]{1,18})$" doc:"the number of the last event that is known; a client that comes back sends Last-Event-ID instead"`
+		Last  string `header:"Last-Event-ID" pattern:"^(|[0-9]{1,18})$"`
 	}
 	register(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
 		summary: "Follow what happens in a crawl, until it ends: server-sent events", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {Description: "An event each: id its number, data its JSON. One named missed stands where events that are " +
 				"kept no more should be; the last is named end. Without that, as when the crawl's node is not heard, come back with Last-Event-ID.",
-				Content: map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
+				Content: map[string]*huma.MediaType{"text/event-stream": {Schema: eventSchema()}}}}
 		}},
 		func(ctx context.Context, in *follow) (*huma.StreamResponse, error) {
 			job, _, err := s.job(in.ID)
@@ -55,6 +55,13 @@ func (s *server) eventRoutes(api huma.API) {
 			}
 			return &huma.StreamResponse{Body: func(hc huma.Context) { s.sendEvents(ctx, hc, job, after, first) }}, nil
 		})
+}
+
+// eventSchema describes one server-sent event.
+func eventSchema() *huma.Schema {
+	field := func(text string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: text} }
+	return &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{"id": field("the event's number"),
+		"event": field("missed or end; nothing for what happened"), "data": field("JSON")}}
 }
 
 // sendEvents sends events as they come, until the crawl ends or the client goes.

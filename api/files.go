@@ -13,8 +13,9 @@ import (
 
 // FileRemoval makes a file's entry a tombstone.
 type FileRemoval struct {
-	SHA256 string `json:"sha256" minLength:"64" maxLength:"64" doc:"the file's, against mistakes"`
+	SHA256 string `json:"sha256" pattern:"^[0-9a-fA-F]{64}$" doc:"the file's, against mistakes"`
 	Reason string `json:"reason" minLength:"1" maxLength:"500"`
+	Confirmation
 }
 
 func (s *server) fileRoutes(api huma.API) {
@@ -46,12 +47,21 @@ func (s *server) fileRoutes(api huma.API) {
 		ByName
 		Body FileRemoval
 	}
-	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/files/{name}/remove", id: "file-remove", tag: "files",
+	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/files/{name}/remove", id: "file-remove", tag: "files", adjust: twice,
 		summary: "Remove a file: its entry stays as a tombstone, for ever", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			var digest catalog.Digest
 			if err := digest.UnmarshalText([]byte(in.Body.SHA256)); err != nil {
 				return nil, problem(http.StatusUnprocessableEntity, CodeInvalid, "sha256: "+err.Error())
+			}
+			f, err := s.file(in.Name)
+			if err != nil {
+				return nil, err
+			}
+			if f.Removed == 0 && f.SHA256 == digest {
+				if err := confirmed(in.Body.Confirm, "remove file", in.Name, effectsOfFileRemoval(f)); err != nil {
+					return nil, err
+				}
 			}
 			return nil, s.propose(ctx, catalog.RemoveFile, catalog.FileRemoval{Name: catalog.FileName(in.Name), SHA256: digest, Reason: in.Body.Reason}, nil)
 		})

@@ -25,7 +25,7 @@ func FuzzToken(f *testing.F) {
 
 func FuzzCursor(f *testing.F) {
 	f.Add(makeCursor("f", "a.warc.gz"))
-	f.Add("Zjo")
+	f.Add("f-Zjo")
 	f.Add("%%")
 	f.Fuzz(func(t *testing.T, text string) {
 		position, err := openCursor(text, "f")

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
-	"strconv"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -256,15 +255,9 @@ func mayReach(role catalog.Role, settings harvest.Settings) error {
 
 func (s *server) jobs(after string, limit int) (Page[Job], error) {
 	page := Page[Job]{Items: []Job{}}
-	text, err := openCursor(after, "j")
-	if err != nil {
+	before, there, err := openNumberCursor(after, "j")
+	if err != nil || there && before == 0 { // there is nothing below job 0
 		return page, err
-	}
-	var before uint64
-	if text != "" {
-		if before, err = strconv.ParseUint(text, 10, 64); err != nil || before == 0 {
-			return page, errCursor
-		}
 	}
 	err = s.Catalog.View(func(v catalog.View) error {
 		names, err := nodeNames(v)
@@ -274,7 +267,7 @@ func (s *server) jobs(after string, limit int) (Page[Job], error) {
 		jobs, err := newestJobs(v, before, limit+1)
 		if len(jobs) > limit {
 			jobs = jobs[:limit]
-			page.Next = makeCursor("j", strconv.FormatUint(jobs[limit-1].ID, 10))
+			page.Next = makeNumberCursor("j", jobs[limit-1].ID)
 		}
 		for _, j := range jobs {
 			page.Items = append(page.Items, jobOf(j, names))

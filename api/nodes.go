@@ -19,6 +19,7 @@ type NodeChange struct {
 type Removal struct {
 	Lost   bool   `json:"lost,omitempty" doc:"its bytes are gone for good: do not wait for its shards to move"`
 	Reason string `json:"reason" minLength:"1" maxLength:"500"`
+	Confirmation
 }
 
 func (s *server) nodeRoutes(api huma.API) {
@@ -53,11 +54,18 @@ func (s *server) nodeRoutes(api huma.API) {
 		ByName
 		Body Removal
 	}
-	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/nodes/{name}/remove", id: "node-remove", tag: "nodes",
+	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/nodes/{name}/remove", id: "node-remove", tag: "nodes", adjust: twice,
 		summary: "Remove a node; refused while it holds shards, unless it is lost", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			node, err := s.node(ctx, in.Name)
 			if err != nil {
+				return nil, err
+			}
+			st, err := s.status(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if err := confirmed(in.Body.Confirm, "remove node", node.Name, effectsOfRemoval(st, node, in.Body.Lost)); err != nil {
 				return nil, err
 			}
 			return nil, s.propose(ctx, catalog.RemoveMember, catalog.MemberRemoval{ID: node.ID, Lost: in.Body.Lost, Reason: in.Body.Reason}, nil)

@@ -19,17 +19,19 @@ type Code string
 
 // The codes beside those of catalog.Code, which stand for a refused command.
 const (
-	CodeUnauthorized Code = "unauthorized"      // 401: no token, or not a good one
-	CodeForbidden    Code = "forbidden"         // 403: the token's role may not do this
-	CodeNotFound     Code = "not-found"         // 404
-	CodeInvalid      Code = "invalid"           // 400 or 422
-	CodeNoQuorum     Code = "no-quorum"         // 503: nothing can be decided now
-	CodeUnavailable  Code = "unavailable"       // 503: try again, or another node
-	CodeTimeout      Code = "timeout"           // 504
-	CodeDigest       Code = "digest-mismatch"   // 422: the bytes are not those announced
-	CodeNoRoom       Code = "no-room"           // 507
-	CodeIncomplete   Code = "incomplete-upload" // 400: the body ended early
-	CodeInternal     Code = "internal"          // 500: see the node's log
+	CodeUnauthorized Code = "unauthorized"       // 401: no token, or not a good one
+	CodeForbidden    Code = "forbidden"          // 403: the token's role may not do this
+	CodeNotFound     Code = "not-found"          // 404, 410
+	CodeMethod       Code = "method-not-allowed" // 405; Allow lists those that are
+	CodeUnconfirmed  Code = "unconfirmed"        // 428: the errors say what the act would do, and what confirms it
+	CodeInvalid      Code = "invalid"            // 400 or 422
+	CodeNoQuorum     Code = "no-quorum"          // 503: nothing can be decided now
+	CodeUnavailable  Code = "unavailable"        // 503: try again, or another node
+	CodeTimeout      Code = "timeout"            // 504
+	CodeDigest       Code = "digest-mismatch"    // 422: the bytes are not those announced
+	CodeNoRoom       Code = "no-room"            // 507
+	CodeIncomplete   Code = "incomplete-upload"  // 400: the body ended early
+	CodeInternal     Code = "internal"           // 500: see the node's log
 )
 
 const problemType = "urn:holdfast:problem:"
@@ -108,10 +110,11 @@ func (s *server) write(_ huma.API, ctx huma.Context, p *huma.ErrorModel) {
 
 // Error is a problem that the server answered with.
 type Error struct {
-	Status int      // HTTP status
-	Code   Code     // the reason
-	Detail string   // for people
-	Fields []string // what is wrong with which field of the request
+	Status  int      // HTTP status
+	Code    Code     // the reason
+	Detail  string   // for people
+	Fields  []string // what is wrong with which field of the request, or what an act would do that is to be confirmed
+	Confirm string   // of an act that is to be confirmed: the value that does it
 }
 
 // Error returns the detail, with the fields that are wrong.

@@ -1,11 +1,10 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +39,7 @@ func (s *server) routes() (*http.ServeMux, []byte) {
 	config.CreateHooks = nil
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.RejectUnknownQueryParameters = true
+	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	config.Info.Description = description
 	config.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
@@ -58,32 +58,8 @@ func (s *server) routes() (*http.ServeMux, []byte) {
 			s.log.Debug("answer not sent", "error", err)
 		}
 	})
-	mux.HandleFunc("/", s.unknown)
+	mux.HandleFunc("/", s.unknown(mux))
 	return mux, text
-}
-
-// describe encodes the description, indented, with a line's end.
-func describe(o *huma.OpenAPI) []byte {
-	compact, err := json.Marshal(o)
-	if err != nil {
-		panic(err) // the description is made of this package's types only
-	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, compact, "", "  "); err != nil {
-		panic(err)
-	}
-	out.WriteByte('\n')
-	return out.Bytes()
-}
-
-// unknown answers what no operation does.
-func (s *server) unknown(w http.ResponseWriter, r *http.Request) {
-	p := problem(http.StatusNotFound, CodeNotFound, "no such resource; /openapi.json describes what there is")
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.WriteHeader(p.Status)
-	if err := json.NewEncoder(w).Encode(p); err != nil {
-		s.log.Debug("answer not sent", "path", r.URL.Path, "error", err)
-	}
 }
 
 // handle registers an operation that answers a value, as a body of JSON; for what answers nothing, or writes by itself, see register.
@@ -99,7 +75,10 @@ func register[I, O any](s *server, api huma.API, r route, do func(context.Contex
 	op := huma.Operation{
 		OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Tags: []string{r.tag},
 		DefaultStatus: r.status, MaxBodyBytes: maxBody, BodyReadTimeout: requestTime,
-		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
+		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict,
+			http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
+			http.StatusRequestHeaderFieldsTooLarge, http.StatusNotImplemented,
+			http.StatusServiceUnavailable, http.StatusGatewayTimeout},
 	}
 	if r.role != "" {
 		op.Security = []map[string][]string{{"token": {string(r.role)}}}
@@ -107,6 +86,7 @@ func register[I, O any](s *server, api huma.API, r route, do func(context.Contex
 		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
 		op.Middlewares = huma.Middlewares{s.admit(api, r.role)}
 	}
+	op.Middlewares = append(op.Middlewares, s.refuseEmpty(api))
 	if r.adjust != nil {
 		r.adjust(&op)
 	}
@@ -122,6 +102,26 @@ func register[I, O any](s *server, api huma.API, r route, do func(context.Contex
 		}
 		return out, nil
 	})
+}
+
+// jsonFormat reads and writes bodies.
+func jsonFormat() huma.Format {
+	return huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
+}
+
+// refuseEmpty is the middleware that turns away numbers that are given and empty.
+func (s *server) refuseEmpty(api huma.API) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		url := ctx.URL()
+		given := url.Query()
+		for _, name := range []string{"limit", "collapse", "tail"} {
+			if slices.Contains(given[name], "") {
+				s.write(api, ctx, problem(http.StatusUnprocessableEntity, CodeInvalid, name+": given nothing, want a number"))
+				return
+			}
+		}
+		next(ctx)
+	}
 }
 
 // answer is an operation's output: a body of JSON.
@@ -142,7 +142,7 @@ type Paging struct {
 
 // ByName is the input of an act on one thing that is known by name or id.
 type ByName struct {
-	Name string `path:"name" maxLength:"200"`
+	Name string `path:"name" minLength:"1" maxLength:"200"`
 }
 
 // wishBody is the input of pause, resume and stop.
@@ -159,13 +159,16 @@ func (w wishBody) wish() catalog.JobWish {
 	return catalog.JobWish(w.Wish)
 }
 
+// maxLifetime is the longest that a token may be made for: 200 years.
+const maxLifetime = 200 * 365 * 24 * time.Hour
+
 // lifetime reads a token's lifetime; empty is the default given.
 func lifetime(text string, otherwise time.Duration) (time.Duration, error) {
 	if strings.TrimSpace(text) == "" {
 		return otherwise, nil
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
+	if err != nil || d <= 0 || d > maxLifetime {
 		return 0, problem(http.StatusUnprocessableEntity, CodeInvalid, "lifetime "+text+": want a time such as 24h or 30m")
 	}
 	return d, nil

@@ -12,15 +12,15 @@ import (
 
 // JoinTokenRequest asks for a token by which one machine may join a replica.
 type JoinTokenRequest struct {
-	Replica  catalog.ReplicaName `json:"replica" minLength:"1"`
-	Lifetime string              `json:"lifetime,omitempty" doc:"such as 24h, the default"`
+	Replica  catalog.ReplicaName `json:"replica" minLength:"1" maxLength:"64"`
+	Lifetime string              `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"such as 24h, the default"`
 }
 
 // AccessTokenRequest asks for a token for a person or program.
 type AccessTokenRequest struct {
 	Name     string       `json:"name" minLength:"1" maxLength:"100" doc:"who or what uses it"`
 	Role     catalog.Role `json:"role" enum:"reader,curator,operator,admin"`
-	Lifetime string       `json:"lifetime,omitempty" doc:"such as 2160h; without one it does not expire"`
+	Lifetime string       `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"such as 2160h; without one it does not expire"`
 }
 
 func (s *server) tokenRoutes(api huma.API) {

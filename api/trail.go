@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -15,21 +14,15 @@ func (s *server) trailRoutes(api huma.API) {
 		summary: "The hash-chained audit trail of decisions, oldest first"},
 		func(_ context.Context, in *Paging) (Page[Event], error) {
 			page := Page[Event]{Items: []Event{}}
-			text, err := openCursor(in.After, "e")
+			after, _, err := openNumberCursor(in.After, "e")
 			if err != nil {
 				return Page[Event]{}, err
-			}
-			var after uint64
-			if text != "" {
-				if after, err = strconv.ParseUint(text, 10, 64); err != nil {
-					return Page[Event]{}, errCursor
-				}
 			}
 			err = s.Catalog.View(func(v catalog.View) error {
 				events, err := v.Trail(after, in.Limit+1)
 				if len(events) > in.Limit {
 					events = events[:in.Limit]
-					page.Next = makeCursor("e", strconv.FormatUint(events[in.Limit-1].Seq, 10))
+					page.Next = makeNumberCursor("e", events[in.Limit-1].Seq)
 				}
 				for _, e := range events {
 					page.Items = append(page.Items, eventOf(e))

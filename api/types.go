@@ -262,12 +262,12 @@ type Collection struct {
 
 // CollectionRequest asks for a new collection.
 type CollectionRequest struct {
-	Name catalog.CollectionName `json:"name" minLength:"1" maxLength:"64"`
+	Name catalog.CollectionName `json:"name" pattern:"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"`
 }
 
 // ReplicaRequest asks for a new replica.
 type ReplicaRequest struct {
-	Name        catalog.ReplicaName      `json:"name" minLength:"1" maxLength:"64"`
+	Name        catalog.ReplicaName      `json:"name" pattern:"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"`
 	Kind        catalog.ReplicaKind      `json:"kind" enum:"bitarchive,checksum"`
 	Place       string                   `json:"place,omitempty" maxLength:"64" doc:"where its nodes stand and fail together; default: its name"`
 	Collections []catalog.CollectionName `json:"collections,omitempty" doc:"those it is to hold; default: all"`

@@ -164,11 +164,14 @@ type nodeRemoveCmd struct {
 	Name   string `arg:"" help:"Name, id, or the beginning of an id."`
 	Lost   bool   `help:"Its bytes are gone for good: do not wait for its shards to move."`
 	Reason string `required:"" help:"For the audit trail."`
+	Yes    bool   `help:"Do it. Without this, it is said what it would do, and asked for at a terminal."`
 }
 
 func (c nodeRemoveCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, client *api.Client) error {
-		if err := client.RemoveNode(ctx, c.Name, api.Removal{Lost: c.Lost, Reason: c.Reason}); err != nil {
+		if err := a.confirmed(c.Yes, func(confirm string) error {
+			return client.RemoveNode(ctx, c.Name, api.Removal{Lost: c.Lost, Reason: c.Reason, Confirmation: api.Confirmation{Confirm: confirm}})
+		}); err != nil {
 			return err
 		}
 		return a.done("removed", c.Name)

@@ -245,11 +245,14 @@ type fileRemoveCmd struct {
 	Name   string `arg:"" help:"A file's name."`
 	SHA256 string `name:"sha256" required:"" help:"The file's, against mistakes."`
 	Reason string `required:"" help:"For the audit trail."`
+	Yes    bool   `help:"Do it. Without this, it is said what it would do, and asked for at a terminal."`
 }
 
 func (c fileRemoveCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, client *api.Client) error {
-		if err := client.RemoveFile(ctx, c.Name, api.FileRemoval{SHA256: strings.ToLower(c.SHA256), Reason: c.Reason}); err != nil {
+		if err := a.confirmed(c.Yes, func(confirm string) error {
+			return client.RemoveFile(ctx, c.Name, api.FileRemoval{SHA256: strings.ToLower(c.SHA256), Reason: c.Reason, Confirmation: api.Confirmation{Confirm: confirm}})
+		}); err != nil {
 			return err
 		}
 		return a.done("removed", c.Name)

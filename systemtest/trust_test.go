@@ -126,7 +126,7 @@ func TestTrust(t *testing.T) {
 	must(t, 20*time.Second, "and told", func() error { return says(c, "stranger-1", "refused by a node", "stranger") })
 	c.Kill("stranger-1")
 
-	if _, err := c.Do(ctx, "north-1", "node", "remove", "third-2", "--lost", "--reason", "sold"); err != nil {
+	if _, err := c.Do(ctx, "north-1", "node", "remove", "third-2", "--lost", "--yes", "--reason", "sold"); err != nil {
 		t.Fatal(err)
 	}
 	must(t, 10*time.Second, "the removed member's connection is closed", func() error { return says(c, "north-1", "closing connection of removed member") })
@@ -217,7 +217,7 @@ func TestRecover(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := s.Replica + "-1"
-		if _, err := c.Do(ctx, "north-1", "node", "remove", old, "--lost", "--reason", "fire"); err != nil {
+		if _, err := c.Do(ctx, "north-1", "node", "remove", old, "--lost", "--yes", "--reason", "fire"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -312,14 +312,14 @@ func TestMovingShards(t *testing.T) {
 	if err := sound(ctx, c, "north-1", "north-2"); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Do(ctx, "south-1", "node", "remove", "north-1", "--reason", "old"); ExitCode(err) != 1 || !strings.Contains(err.Error(), "drain it first") {
+	if _, err := c.Do(ctx, "south-1", "node", "remove", "north-1", "--yes", "--reason", "old"); ExitCode(err) != 1 || !strings.Contains(err.Error(), "drain it first") {
 		t.Errorf("a node that holds shards is removed: %v", err)
 	}
 	if _, err := c.Do(ctx, "south-1", "node", "drain", "north-1"); err != nil {
 		t.Fatal(err)
 	}
 	must(t, 150*time.Second, "the drained node is empty and removed", func() error {
-		_, err := c.Do(ctx, "south-1", "node", "remove", "north-1", "--reason", "old")
+		_, err := c.Do(ctx, "south-1", "node", "remove", "north-1", "--yes", "--reason", "old")
 		return err
 	})
 	if err := liesOnce(c, names, "north-2"); err != nil {

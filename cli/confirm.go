@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"strings"
+
+	"holdfast/api"
+)
+
+// confirmed does an act that the cluster wants to have confirmed: it says what the act would do, and does it with --yes,
+// or when somebody at the terminal says so.
+func (a *app) confirmed(yes bool, act func(confirm string) error) error {
+	confirm := ""
+	for range 3 { // what it would do may change meanwhile
+		err := act(confirm)
+		var asked *api.Error
+		if !errors.As(err, &asked) || asked.Code != api.CodeUnconfirmed {
+			return err
+		}
+		fmt.Fprintln(a.stderr, "This would happen:")
+		for _, effect := range asked.Fields {
+			fmt.Fprintln(a.stderr, "  "+effect)
+		}
+		switch {
+		case yes:
+		case !a.atTerminal():
+			return usage("it cannot be undone; if it is meant, say --yes")
+		default:
+			fmt.Fprint(a.stderr, "It cannot be undone. Type yes to do it: ")
+			line, err := bufio.NewReader(a.stdin).ReadString('\n')
+			if err != nil || strings.TrimSpace(line) != "yes" {
+				return exitError{exitFailed, errors.New("nothing was done")}
+			}
+		}
+		confirm = asked.Confirm
+	}
+	return errors.New("what it would do changes all the time; look at holdfast status and try again")
+}
