@@ -53,7 +53,9 @@ func TestTheOutboxIsAudited(t *testing.T) {
 					if !c.sourced(name, "sums-1") {
 						t.Fatal("a good source does not count")
 					}
+					stop()
 					bad(t, sums.r.store)
+					stop = c.run("sums-1")
 					find(sums)
 					synctest.Wait()
 					if c.sourced(name, "sums-1") {
