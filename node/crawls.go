@@ -102,6 +102,9 @@ func (c *crawls) due(ctx context.Context) ([]catalog.Job, error) {
 		if c.noRoom() != "" {
 			free = 0
 		}
+		if stale, err := c.n.vault.stale(v); err != nil || stale {
+			return err // what is sealed to the key that the catalog shows, this node cannot open
+		}
 		claims, err = duty.Claims(v, c.n.id, free, nil)
 		return err
 	})

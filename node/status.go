@@ -72,6 +72,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 		}
 	}
 	out.Problems = append(out.Problems, n.crawls.problems()...)
+	out.Problems = append(out.Problems, n.vault.problems()...)
 	problems, outbox := n.look()
 	out.Problems, out.Outbox = append(out.Problems, problems...), outbox
 	s.presence(out.Presence, r)

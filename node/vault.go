@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"holdfast/api"
@@ -49,6 +50,8 @@ type vault struct {
 	alive  func(catalog.NodeID) bool
 	local  func() (catalog.AccessToken, error) // the node's local token, as it is now
 	log    *slog.Logger
+
+	trouble atomic.Pointer[error] // of the latest round
 }
 
 func (c Config) sealKeyPath() string { return filepath.Join(c.identityDir(), "seal.key") }
@@ -85,6 +88,7 @@ func (v *vault) run(ctx context.Context, changed <-chan struct{}) error {
 	defer tick.Stop()
 	for {
 		err := v.round(ctx)
+		v.trouble.Store(&err)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, raft.ErrNoQuorum) {
 			v.log.Warn("secrets are not all sealed as they should be", "error", err)
 		}

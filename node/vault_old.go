@@ -96,7 +96,7 @@ func (v *vault) purge(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return fmt.Errorf("rid this node's disk of secrets from before level 2: %w", err)
 }
 
 // purgeTries is how often the log is cut in one round.

@@ -293,3 +293,37 @@ func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
 		}
 	}
 }
+
+// A job whose secrets no node can open any more is told of.
+func TestAJobThatNobodyCanRunIsShown(t *testing.T) {
+	n := startNodes(t, threeConfigs(t, "")[:1])[0]
+	n.crawls.mu.Lock()
+	n.crawls.slots = 0
+	n.crawls.mu.Unlock()
+	job := secretJob()
+	request := api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}
+	eventually(t, "create a job", func() error {
+		if code, text := n.ask(t, http.MethodPost, "/api/v1/jobs", request); code != http.StatusCreated {
+			return fmt.Errorf("%d %s", code, text)
+		}
+		return nil
+	})
+	if got := n.vault.problems(); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	n.halt(t)
+	if err := os.Remove(n.cfg.sealKeyPath()); err != nil { // the node comes back with another key
+		t.Fatal(err)
+	}
+	cfg := n.cfg
+	n = start(t, cfg)
+	eventually(t, "it is told", func() error {
+		if got := n.vault.problems(); len(got) != 1 || !strings.Contains(got[0], "job 1 waits: no node that crawls can open") {
+			return fmt.Errorf("%v", got)
+		}
+		return nil
+	})
+	if claimed := n.job(t, 1); claimed.Node != "" {
+		t.Errorf("a node claimed a job that it cannot run: %+v", claimed)
+	}
+}

@@ -1,0 +1,61 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+
+	"holdfast/catalog"
+)
+
+// problems says what keeps secrets from being sealed as they should be, and which jobs wait because no node can open theirs.
+func (v *vault) problems() (all []string) {
+	if err := v.trouble.Load(); err != nil && *err != nil {
+		all = append(all, (*err).Error())
+	}
+	err := v.agree.View(func(view catalog.View) error {
+		members, err := view.Members()
+		if err != nil {
+			return err
+		}
+		secrets, err := view.Secrets("", waitingShown)
+		if err != nil || len(secrets) == 0 {
+			return err
+		}
+		lost := map[string]bool{}
+		for i := range secrets {
+			lost[secrets[i].ID] = !anyOpens(&secrets[i], members)
+		}
+		jobs, err := view.Jobs(catalog.JobSubmitted, 0, waitingShown)
+		for _, j := range jobs {
+			if j.Node == "" && lost[j.Secret] {
+				all = append(all, fmt.Sprintf("job %d waits: no node that crawls can open its secrets any more; stop it and create it again", j.ID))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		all = append(all, fmt.Sprintf("secrets cannot be looked at: %v", err))
+	}
+	return all
+}
+
+// waitingShown is how many waiting jobs are looked at for status.
+const waitingShown = 1000
+
+func anyOpens(x *catalog.Secret, members []catalog.Member) bool {
+	for i := range members {
+		if members[i].Crawls && x.Box(&members[i]) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// stale reports whether the catalog shows another key for secrets than this node has, until that is published.
+func (v *vault) stale(view catalog.View) (bool, error) {
+	m, err := view.Member(v.self)
+	if err != nil {
+		return false, ignoreNotFound(err)
+	}
+	return m.Seal != nil && !slices.Equal(m.Seal.Key, v.proved.Key), nil
+}
