@@ -118,6 +118,27 @@ func (h hostile) jobs() (catalog.Kind, any) {
 	}
 }
 
+// later draws a command about the layout that came with level 2.
+func (h hostile) later() (catalog.Kind, any) {
+	name, shards := h.file(), []catalog.Shard{h.shard(), h.shard()}
+	switch rapid.IntRange(0, 6).Draw(h.t, "later") {
+	case 0:
+		return catalog.SwitchShards, catalog.Switches{Replica: h.replica(), Shards: shards, Node: h.node()}
+	case 1:
+		return catalog.LeaveShards, catalog.Leavings{Replica: h.replica(), Shards: shards, Node: h.node()}
+	case 2:
+		return catalog.RemoveReplica, catalog.ReplicaRemoval{Replica: h.replica(), Reason: h.text()}
+	case 3:
+		return catalog.RemoveCollection, catalog.CollectionRemoval{Collection: catalog.CollectionName(h.text()), Reason: h.text()}
+	case 4:
+		return catalog.ProveHolding, catalog.Proof{Node: h.node(), Epoch: uint64(h.number())}
+	case 5:
+		return catalog.SetClock, catalog.ClockChange{}
+	}
+	return catalog.LoseFile, catalog.FileLoss{Name: name, SHA256: h.digest(name), Reason: h.text(), Checked: []catalog.NodeID{h.node(), h.node(), h.node()},
+		Undo: rapid.Bool().Draw(h.t, "undo")}
+}
+
 // TestHostile plays well-formed but senseless commands. Whatever they say, the lists stay true to the entries,
 // a release never goes through without a verified copy of the bytes elsewhere than at a source, and the same
 // commands give the same bytes.
@@ -126,9 +147,12 @@ func TestHostile(t *testing.T) {
 		c := emptyCluster(rt)
 		c.join(rt, "south-1")
 		c.join(rt, "sums-1")
+		if rapid.Bool().Draw(rt, "level 2") {
+			c.raise(rt)
+		}
 		h := hostile{rt}
 		for range rapid.IntRange(1, 60).Draw(rt, "commands") {
-			kind, body := rapid.SampledFrom([]func() (catalog.Kind, any){h.layout, h.files, h.files, h.files, h.jobs}).Draw(rt, "about")()
+			kind, body := rapid.SampledFrom([]func() (catalog.Kind, any){h.layout, h.files, h.files, h.files, h.jobs, h.later}).Draw(rt, "about")()
 			asks := pick(h, "asks", "", "", id("north-1"))
 			if kind == catalog.ReleaseFiles {
 				asks = "" // so that the answer is not an old one
@@ -201,7 +225,7 @@ func settled(t *rapid.T, c *cluster) {
 func releasedSafely(t *rapid.T, c *cluster, res catalog.Result) {
 	for _, r := range items(res) {
 		f, err := c.view().File(r.Name)
-		if r.Refusal != nil || err != nil || f.Removed != 0 {
+		if r.Refusal != nil || err != nil || f.Removed != 0 || f.Lost != 0 { // of a lost file nothing is deleted, but set aside
 			continue
 		}
 		holdings, err := c.view().CoveringFile(&f)
