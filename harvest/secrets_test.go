@@ -13,12 +13,16 @@ func TestPartAndJoin(t *testing.T) {
 	job := Job{Name: "j", Seeds: []string{"http://example.org/"}, Settings: secretSettings()}
 	job.Settings.FirstCookies = "example.org\tFALSE\t/\tFALSE\t0\ts\thunter2"
 	job.Settings.Sheets[0].Settings["credentials"] = json.RawMessage(`{"password": "hunter2"}`) // cannot be read: a secret as a whole
-	open, secrets, err := job.Part()
+	open, _, err := job.Part()
 	if err != nil {
 		t.Fatal(err)
 	}
+	if text, err := json.Marshal(open); err != nil || strings.Contains(string(text), "hunter2") {
+		t.Fatalf("%v, a secret is left in %s", err, text)
+	}
 	job.Settings.Sheets[0].Settings["credentials"] = json.RawMessage(`[{"domain":"a","kind":"basic","user":"u","password":"hunter2"}]`)
-	if open, secrets, err = job.Part(); err != nil {
+	open, secrets, err := job.Part()
+	if err != nil {
 		t.Fatal(err)
 	}
 	text, err := json.Marshal(open)

@@ -18,9 +18,8 @@ import (
 // slow is one way to hold a connection.
 type slow struct {
 	name string
-	say  string        // at once
-	drip string        // again and again, "" for nothing
-	take time.Duration // pause between bytes that are read of the answer; 0: none is read
+	say  string // at once
+	drip string // again and again, "" for nothing
 }
 
 func slowKinds(host string) []slow {
