@@ -31,6 +31,17 @@ type held struct {
 	Files    []string `json:"files,omitempty"`
 	Cut      uint64   `json:"cut,omitempty"`  // up to this index the log was emptied: the state has it all
 	Last     uint64   `json:"last,omitempty"` // index of the last entry, after a stop in order; 0 while the log is open
+
+	// The furthest entry that was ever taken off the log's end, to be replaced by a leader's.
+	TakenTerm uint64 `json:"takenTerm,omitempty"`
+	Taken     uint64 `json:"taken,omitempty"`
+}
+
+// take notes the last entry of a log whose end is cut off.
+func (h *held) take(term, index uint64) {
+	if (Standing{LastTerm: h.TakenTerm, LastIndex: h.Taken}).entryBefore(Standing{LastTerm: term, LastIndex: index}) {
+		h.TakenTerm, h.Taken = term, index
+	}
 }
 
 // ledger keeps held on disk.

@@ -204,8 +204,8 @@ func (s *logStore) DeleteRange(first, last uint64) error {
 	if err != nil {
 		return err
 	}
-	if first <= begin && last >= end {
-		if err := s.ledger.change(func(h *held) { h.Cut = end }); err != nil {
+	if last >= end {
+		if err := s.noteCut(first <= begin, end); err != nil {
 			return err
 		}
 	}
@@ -217,6 +217,23 @@ func (s *logStore) DeleteRange(first, last uint64) error {
 	}
 	s.cut = s.cut || last >= end
 	return nil
+}
+
+// noteCut notes, before it happens, that entries go from the end of the log, or all of them. The others may have seen these
+// entries: a node that ends before it has those that take their place was not set back.
+func (s *logStore) noteCut(all bool, end uint64) error {
+	var entry hraft.Log
+	if end > 0 {
+		if err := s.WAL.GetLog(end, &entry); err != nil {
+			return fmt.Errorf("read the last entry of the raft log: %w", err)
+		}
+	}
+	return s.ledger.change(func(h *held) {
+		if all {
+			h.Cut = end
+		}
+		h.take(entry.Term, entry.Index)
+	})
 }
 
 // settle waits until the library has begun the file that it begins behind the callers' backs once one is full. Entries taken off

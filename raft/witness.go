@@ -21,7 +21,7 @@ import (
 // what it agreed to since, and could undo decisions.
 var ErrSetBack = errors.New("this node was set back to an older copy of itself")
 
-// Standing is how far a node's log is. It is on stable storage, and only ever grows as long as Log stays the same.
+// Standing is how far a node's log is, or was before its end was replaced. It is on stable storage, and only ever grows as long as Log stays the same.
 type Standing struct {
 	Log       uint64 `json:"log"`  // tells this log from others of the same node
 	Boot      uint64 `json:"boot"` // the node's start
@@ -84,7 +84,8 @@ func (n *Node) Standing() (Standing, error) {
 	if err != nil {
 		return Standing{}, err
 	}
-	s := Standing{Log: n.wal.ledger.now().Log, Boot: n.boot, Term: term}
+	h := n.wal.ledger.now()
+	s := Standing{Log: h.Log, Boot: n.boot, Term: term}
 	last, err := n.wal.LastIndex()
 	if err != nil {
 		return Standing{}, fmt.Errorf("read the raft log: %w", err)
@@ -96,6 +97,7 @@ func (n *Node) Standing() (Standing, error) {
 	st := n.state.store()
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	s = s.with(Standing{Log: s.Log, LastTerm: h.TakenTerm, LastIndex: h.Taken})
 	return s.with(Standing{Log: s.Log, LastTerm: st.marker.Term, LastIndex: st.marker.Index}), nil
 }
 

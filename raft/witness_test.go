@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	hraft "github.com/hashicorp/raft"
+
 	"holdfast/catalog"
 	"holdfast/internal/disk"
 )
@@ -152,4 +154,63 @@ func TestStandings(t *testing.T) {
 	if err != nil || !votes || back.Standing != at {
 		t.Errorf("%+v %v %v", back, votes, err)
 	}
+}
+
+// TestAShortenedLogIsNotSetBack ends a node between the removal of entries that its leader replaces and their replacement. The others have seen it
+// further, and yet it was not set back.
+func TestAShortenedLogIsNotSetBack(t *testing.T) {
+	c := newCluster(t)
+	three(t, c)
+	c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})
+	var id catalog.NodeID
+	for other := range c.nodes {
+		if !c.nodes[other].IsLeader() {
+			id = other
+		}
+	}
+	n := c.nodes[id]
+	c.eventually("it has it, too", func() bool { return count(t, n.Node, "x") == 1 })
+	before, err := n.Standing()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.stop(id)
+	log, ledger := openLogOf(t, c.configOf(id).Dir)
+	last, err := log.LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := Standing{Log: ledger.now().Log, Boot: before.Boot, Term: before.Term, LastTerm: before.Term, LastIndex: last + 3}
+	for i := last + 1; i <= last+3; i++ { // of a leader that nobody else heard
+		if err := log.StoreLog(&hraft.Log{Index: i, Term: before.Term, Type: hraft.LogNoop}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.DeleteRange(last+1, last+3); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for other := range c.nodes {
+		if err := c.nodes[other].Witness().Saw(id, seen); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := c.start(id)
+	c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})
+	c.eventually("it takes part", func() bool { return count(t, again.Node, "x") == 2 })
+}
+
+func openLogOf(t *testing.T, dir string) (*logStore, *ledger) {
+	t.Helper()
+	ledger, err := openLedger(filepath.Join(dir, "catalog"), disk.New(), quiet())
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := openLog(filepath.Join(dir, "raft"), 1<<20, ledger, roomy(), quiet(), func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log, ledger
 }
