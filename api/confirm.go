@@ -30,9 +30,10 @@ func twice(op *huma.Operation) {
 // confirmField is where a refusal gives the value that confirms.
 const confirmField = "body.confirm"
 
-// confirmed refuses an act unless the value confirms just these effects.
-func confirmed(given, act, subject string, effects []string) error {
-	sum := sha256.Sum256([]byte(strings.Join(append([]string{act, subject}, effects...), "\x00")))
+// confirmed refuses an act unless the value confirms just these effects on just this one: which tells the subject from others that have
+// had, or will have, its name.
+func confirmed(given, act, subject, which string, effects []string) error {
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{act, subject, which}, effects...), "\x00")))
 	want := hex.EncodeToString(sum[:8])
 	if given == want {
 		return nil

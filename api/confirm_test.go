@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"holdfast/catalog"
 )
 
@@ -55,5 +57,28 @@ func TestARemovalSaysWhatItDoesFirst(t *testing.T) {
 	}
 	if err := c.RemoveFile(t.Context(), "a.warc", FileRemoval{SHA256: sum, Reason: "x", Confirmation: Confirmation{asked.Confirm}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// What confirms the removal of a node does not confirm that of another which has its name, nor of itself once it has joined anew.
+func TestAConfirmationIsOfOneNode(t *testing.T) {
+	ask := func(given, which string) (said string) {
+		t.Helper()
+		var p *huma.ErrorModel
+		if err := confirmed(given, "remove node", "north-1", which, []string{"it stops"}); err != nil && errors.As(err, &p) {
+			said, _ = p.Errors[len(p.Errors)-1].Value.(string)
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		return said
+	}
+	value := ask("", "id-1 joined first")
+	if ask(value, "id-1 joined first") != "" {
+		t.Error("what was said does not confirm")
+	}
+	for _, other := range []string{"id-2 joined first", "id-1 joined again"} {
+		if ask(value, other) == "" {
+			t.Errorf("it confirms the removal of %s, too", other)
+		}
 	}
 }

@@ -59,7 +59,7 @@ func (s *server) fileRoutes(api huma.API) {
 				return nil, err
 			}
 			if f.Removed == 0 && f.SHA256 == digest {
-				if err := confirmed(in.Body.Confirm, "remove file", in.Name, effectsOfFileRemoval(f)); err != nil {
+				if err := confirmed(in.Body.Confirm, "remove file", in.Name, f.SHA256.String(), effectsOfFileRemoval(f)); err != nil {
 					return nil, err
 				}
 			}

@@ -65,7 +65,8 @@ func (s *server) nodeRoutes(api huma.API) {
 			if err != nil {
 				return nil, err
 			}
-			if err := confirmed(in.Body.Confirm, "remove node", node.Name, effectsOfRemoval(st, node, in.Body.Lost)); err != nil {
+			which := string(node.ID) + " " + node.Joined.String()
+			if err := confirmed(in.Body.Confirm, "remove node", node.Name, which, effectsOfRemoval(st, node, in.Body.Lost)); err != nil {
 				return nil, err
 			}
 			return nil, s.propose(ctx, catalog.RemoveMember, catalog.MemberRemoval{ID: node.ID, Lost: in.Body.Lost, Reason: in.Body.Reason}, nil)
