@@ -120,6 +120,10 @@ func TestRefusalsAndMistakesAreToldApart(t *testing.T) {
 	if err := c.RebuildIndex(t.Context(), ""); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
+	if _, err := c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://anna:hunter2@example.org/"}}); status(err) != http.StatusUnprocessableEntity ||
+		!strings.Contains(err.Error(), "credentials") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a seed with a password: %v", err)
+	}
 	if _, err := c.CreateJob(t.Context(), JobRequest{Name: "j"}); status(err) != http.StatusUnprocessableEntity || !strings.Contains(err.Error(), "seeds") {
 		t.Errorf("%v", err)
 	}

@@ -197,7 +197,7 @@ func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
 	if in.Settings != nil {
 		spec.Settings = in.Settings.Settings
 	}
-	if err := errors.Join(spec.Validate(), s.Crawls.Check(spec)); err != nil {
+	if err := errors.Join(harvest.CheckSeeds(spec.Seeds), spec.Validate(), s.Crawls.Check(spec)); err != nil {
 		return Job{}, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
 	}
 	if err := mayReach(callerOf(ctx).Role, spec.Settings); err != nil {

@@ -131,6 +131,9 @@ func (s Settings) validateText() error {
 	for _, h := range s.Headers {
 		name, value, ok := strings.Cut(h, ":")
 		if !ok || name == "" || strings.ContainsAny(name, " \t") || !printable(h) || strings.TrimSpace(value) == "" {
+			if secretHeader(name) || secretValue(strings.TrimSpace(value)) {
+				h = name + ": " + Redaction
+			}
 			return invalid("headers", strconv.Quote(h), `a header, as "Accept-Language: da"`)
 		}
 	}
@@ -163,7 +166,7 @@ func (c Credential) validate() error {
 	case c.Kind != "basic" && c.Kind != "digest" && c.Kind != "form":
 		return invalid("credentials", strconv.Quote(c.Kind), "kind basic, digest or form")
 	case c.Kind == "form" && !strings.HasPrefix(c.URL, "http://") && !strings.HasPrefix(c.URL, "https://"):
-		return invalid("credentials", strconv.Quote(c.URL), "the form's http(s) URL")
+		return invalid("credentials", strconv.Quote(shownLogin(c.URL)), "the form's http(s) URL")
 	case c.Kind == "form" && c.Method != "" && c.Method != "GET" && c.Method != "POST":
 		return invalid("credentials", strconv.Quote(c.Method), "method GET or POST")
 	case c.Kind != "form" && (c.User == "" || strings.ContainsAny(c.User, ":\r\n")):
@@ -176,7 +179,7 @@ func (s Settings) validateRoutes() error {
 	for _, r := range s.Proxies {
 		scheme, rest, ok := strings.Cut(r.Via, "://")
 		if r.Via != "direct" && (!ok || scheme != "http" && scheme != "socks5" || !strings.Contains(rest, ":")) || len(r.Hosts) == 0 {
-			return invalid("proxies", strconv.Quote(r.Via), `hosts, and via http://host:port, socks5://host:port or direct`)
+			return invalid("proxies", strconv.Quote(shownLogin(r.Via)), `hosts, and via http://host:port, socks5://host:port or direct`)
 		}
 	}
 	for _, r := range s.SourceAddresses {

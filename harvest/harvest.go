@@ -49,7 +49,7 @@ func (j Job) Validate() error {
 		return invalid("seeds", "none", "at least one URL")
 	}
 	if !slices.ContainsFunc(j.Seeds, isURL) {
-		return invalid("seeds", fmt.Sprintf("%.100q", j.Seeds[0]), "a URL such as http://www.example.org/")
+		return invalid("seeds", fmt.Sprintf("%.100q", shownLogin(j.Seeds[0])), "a URL such as http://www.example.org/")
 	}
 	if err := j.Settings.Validate(); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (j Job) Validate() error {
 	for _, seed := range j.Seeds {
 		if host := seedHost(seed); host != "" && !IsLoopback(host) {
 			return fmt.Errorf("%w: %w: seed %.200q is not on this machine, and its owner must have an e-mail address or"+
-				" an http(s) URL to turn to", ErrInvalid, ErrNoContact, seed)
+				" an http(s) URL to turn to", ErrInvalid, ErrNoContact, shownLogin(seed))
 		}
 	}
 	return nil

@@ -250,6 +250,9 @@ func (o Order) Validate() error {
 	if o.Limit < 0 || o.Limit > MaxListed {
 		return invalid("limit", strconv.Itoa(o.Limit), fmt.Sprintf("0 to %d", MaxListed))
 	}
+	if err := CheckSeeds(o.Seeds); err != nil {
+		return err
+	}
 	if o.For < 0 {
 		return invalid("for", o.For.String(), "a length of time")
 	}

@@ -107,6 +107,27 @@ func (s Settings) eachSecret(replace func(name, value string) (string, error)) (
 	return s, nil
 }
 
+// CheckSeeds refuses seeds with a password in their address. A crawl does not send it, but every log and record would show it.
+func CheckSeeds(seeds []string) error {
+	for _, seed := range seeds {
+		found := false
+		_, _ = eachLogin(strings.TrimSpace(seed), "", func(_, login string) (string, error) { // it returns no error of its own
+			found = strings.Contains(login, ":")
+			return login, nil
+		})
+		if found && strings.Contains(seed, "://") {
+			return invalid("seeds", strconv.Quote(shownLogin(seed)), "addresses without a password; logins belong in credentials")
+		}
+	}
+	return nil
+}
+
+// shownLogin is a URL as it may be shown: without its login.
+func shownLogin(url string) string {
+	url, _ = eachLogin(url, "", redact) // it returns no error of its own
+	return url
+}
+
 func eachCredential(all []Credential, where string, replace func(name, value string) (string, error)) (_ []Credential, err error) {
 	all = slices.Clone(all)
 	for i := range all {
@@ -168,10 +189,10 @@ func eachHeader(headers []string, where string, replace func(name, value string)
 	headers = slices.Clone(headers)
 	for i, h := range headers {
 		name, value, _ := strings.Cut(h, ":")
-		if !secretHeader(name) {
+		if value = strings.TrimSpace(value); !secretHeader(name) && !secretValue(value) {
 			continue
 		}
-		if value, err = replace(where+strconv.Itoa(i), strings.TrimSpace(value)); err != nil {
+		if value, err = replace(where+strconv.Itoa(i), value); err != nil {
 			return nil, err
 		}
 		headers[i] = name + ": " + value
@@ -181,9 +202,17 @@ func eachHeader(headers []string, where string, replace func(name, value string)
 
 // secretHeader reports whether a header's name says that it carries a login.
 func secretHeader(name string) bool {
-	secret := []string{"authorization", "-auth-", "cookie", "token", "secret", "password", "-key-", "apikey", "credential", "session"}
+	secret := []string{"authorization", "authentication", "auth-", "cookie", "token", "secret", "-pass-", "passwd", "password", "passphrase", "-pw-", "-pwd-",
+		"-key-", "apikey", "credential", "session", "login", "signature", "-jwt-"}
 	lower := "-" + strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "-") + "-"
 	return slices.ContainsFunc(secret, func(word string) bool { return strings.Contains(lower, word) })
+}
+
+// secretValue reports whether a header's value is a login whatever the header is called, or stands for one.
+func secretValue(value string) bool {
+	scheme, rest, _ := strings.Cut(value, " ")
+	schemes := []string{"basic", "bearer", "digest", "negotiate", "ntlm", "token"}
+	return standsIn(value) || rest != "" && slices.Contains(schemes, strings.ToLower(scheme))
 }
 
 // eachInSheet replaces the secrets of a sheet's setting. What cannot be read is one secret as a whole.

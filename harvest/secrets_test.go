@@ -76,3 +76,58 @@ func TestPartOfAJobWithoutSecrets(t *testing.T) {
 		t.Errorf("a reference given as a value: %v", err)
 	}
 }
+
+// A login is one whatever its header is called, and a seed has none: seeds stand in clear in the log, in the catalog and in records.
+func TestLoginsInOddPlaces(t *testing.T) {
+	for _, header := range []string{"X-Authentication: hunter2", "X-Passwd: hunter2", "Proxy-Pass-Phrase: hunter2", "X-JWT: hunter2", "X-Login: hunter2", "X-Amz-Signature: hunter2",
+		"X-Forward: Bearer hunter2", "X-Whom: basic hunter2", "X-PW: hunter2", "X_AUTH_USER: hunter2"} {
+		job := Job{Name: "j", Settings: DefaultSettings()}
+		job.Settings.Headers = []string{header}
+		open, secrets, err := job.Part()
+		if err != nil || len(secrets) != 1 || strings.Contains(mustJSON(t, open), "hunter2") {
+			t.Errorf("%s: stored as %q (%v)", header, open.Settings.Headers, err)
+			continue
+		}
+		if joined, err := open.Join(secrets); err != nil || joined.Settings.Headers[0] != header {
+			t.Errorf("%s: sent as %q (%v)", header, joined.Settings.Headers, err)
+		}
+	}
+	for _, header := range []string{"Accept: text/html", "X-Author: anna", "Accept-Language: basic", "X-Compass: north", "X-Bypass-Cache: 1"} {
+		job := Job{Name: "j", Settings: DefaultSettings()}
+		job.Settings.Headers = []string{header}
+		if _, secrets, err := job.Part(); err != nil || len(secrets) != 0 {
+			t.Errorf("%s: %v, %v", header, secrets, err)
+		}
+	}
+	for _, seed := range []string{"http://anna:hunter2@example.org/", " https://anna:hunter2@example.org", "ftp://:hunter2@example.org/"} {
+		err := CheckSeeds([]string{"http://example.org/", seed})
+		if !errors.Is(err, ErrInvalid) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", seed, err)
+		}
+		if err := (Order{Act: ActSeeds, Seeds: []string{seed}}).Validate(); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s, added to a crawl: %v", seed, err)
+		}
+	}
+	if err := CheckSeeds([]string{"http://example.org/@anna:x@y", "mailto:anna@example.org", "example.org", "http://anna@example.org/"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A refusal of settings does not tell the secrets in them: it stands in answers and logs.
+func TestRefusalsTellNoSecret(t *testing.T) {
+	for name, change := range map[string]func(*Settings){
+		"proxy": func(s *Settings) {
+			s.Proxies = []Route{{Hosts: []string{"*"}, Via: "https://anna:hunter2@10.0.0.1:3128"}}
+		},
+		"form": func(s *Settings) {
+			s.Credentials = []Credential{{Domain: "a", Kind: "form", URL: "ftp://anna:hunter2@example.org/"}}
+		},
+		"header": func(s *Settings) { s.Headers = []string{"Authorization: hunter2\u00e9"} },
+	} {
+		s := DefaultSettings()
+		change(&s)
+		if err := s.Validate(); !errors.Is(err, ErrInvalid) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
