@@ -41,6 +41,9 @@ func parseProxies(list []string) ([]netip.Prefix, error) {
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}
+		if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 { // what is compared with it is not mapped
+			p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
+		}
 		out = append(out, p.Masked())
 	}
 	return out, nil

@@ -65,6 +65,20 @@ func TestPlainHTTPIsForThisMachine(t *testing.T) {
 	}
 }
 
+// A proxy may be named by its mapped address: what comes from it is not mapped.
+func TestMappedProxiesAreTrusted(t *testing.T) {
+	for _, text := range []string{"::ffff:192.0.2.10", "::ffff:192.0.2.0/120"} {
+		list, err := parseProxies([]string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Secure{TrustedProxies: list}
+		if !s.trusts(netip.MustParseAddr("192.0.2.10")) || s.trusts(netip.MustParseAddr("192.0.3.10")) {
+			t.Errorf("%s is read as %v", text, list)
+		}
+	}
+}
+
 // writePair writes a certificate for the name, signed by itself, and its key.
 func writePair(t *testing.T, dir, name string) (secure Secure, text []byte) {
 	t.Helper()

@@ -219,3 +219,20 @@ func (l levelOnly) Get(key []byte) ([]byte, error) {
 }
 
 func (levelOnly) Scan(_, _ []byte, _ func(key, value []byte) bool) error { return nil }
+
+// A node that does not know the cluster's agreed state yet, and so not its level, does nothing in anybody's name.
+func TestNothingIsAllowedBeforeTheLevelIsKnown(t *testing.T) {
+	w := warrants{self: "self", now: time.Now, view: func(see func(catalog.View) error) error { return see(catalog.NewView(nothing{})) }}
+	for _, text := range []string{"", api.NewToken().String()} {
+		if _, err := w.check("another", text, catalog.RoleReader); remoteCode(err) != codeForbidden {
+			t.Errorf("with the token %q: %v", text, err)
+		}
+	}
+}
+
+// nothing is the state of a node that was told none.
+type nothing struct{}
+
+func (nothing) Get([]byte) ([]byte, error) { return nil, nil }
+
+func (nothing) Scan(_, _ []byte, _ func(key, value []byte) bool) error { return nil }
