@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -101,7 +100,8 @@ func (s *server) put(ctx context.Context, put PutRequest, digest string) (catalo
 }
 
 // verified returns the entry of a file of which a living node has a verified copy of the bytes, or nil. A source alone is
-// no such node: nobody has read its bytes since they came. What cannot be decided now is not verified.
+// no such node: nobody has read its bytes since they came, and neither is one that has to compare yet what it has with a
+// catalog that was recovered. What cannot be decided now is not verified.
 func (s *server) verified(ctx context.Context, name catalog.FileName) (stands *catalog.File, err error) {
 	if s.Catalog.Linear(ctx) != nil {
 		return nil, nil // the state here may be an old one
@@ -113,8 +113,14 @@ func (s *server) verified(ctx context.Context, name catalog.FileName) (stands *c
 			return err
 		}
 		holders, err := v.CoveringFile(&f)
-		if slices.ContainsFunc(holders, func(h catalog.Holding) bool { return !h.Source && presence[h.Node].State == "alive" }) {
-			stands = &f
+		for _, h := range holders {
+			epoch, err := v.Unproved(h.Node)
+			if err != nil {
+				return err
+			}
+			if !h.Source && epoch == 0 && presence[h.Node].State == "alive" {
+				stands = &f
+			}
 		}
 		return err
 	})

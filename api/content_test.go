@@ -54,12 +54,15 @@ func TestAFileGoesInAndComesOut(t *testing.T) {
 }
 
 // TestAPutIsReadUnlessAVerifiedCopyStands puts a file again, whose bytes are nowhere, disputed, at a node that does not
-// answer, and verified. Only the last may be answered without a look at the body.
+// answer, at one that has not compared its copies since a recovery, and verified. Only the last may be answered without a look at the body.
 func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	b.holdAll()
+	two := 2
+	b.must(catalog.UpdateMember, catalog.MemberChange{ID: self, Level: &two})
+	b.must(catalog.RaiseLevel, catalog.LevelChange{Level: 2})
 	text := []byte("the only bytes that are left")
 	up := upload1("a.warc.gz", text)
 	name := catalog.FileName(up.Name)
@@ -80,6 +83,10 @@ func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 	b.absent = true
 	put("verified at a node that does not answer", 1)
 	b.absent = false
+	b.must(catalog.RaiseEpoch, catalog.EpochChange{Epoch: 7, Reason: "test"})
+	put("verified, as a recovered catalog has it", 1)
+	b.must(catalog.ProveHolding, catalog.Proof{Node: self, Epoch: 7})
+	put("verified, and compared", 0)
 	finding := catalog.Finding{Name: name, FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: catalog.Digest{1}}
 	b.lags = func() {
 		b.lags = nil

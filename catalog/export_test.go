@@ -13,11 +13,6 @@ func (v View) MemberByName(name string) (Member, error) {
 	return v.Member(id)
 }
 
-// Sourced returns at most n files behind after whose bytes the node keeps as their source.
-func (v View) Sourced(node NodeID, after FileName, n int) ([]File, error) {
-	return v.entries(tails(v.rec, prefixSource(node), string(after), n))
-}
-
 // VerifyTrail checks the whole trail and returns the number of events. A trail that was pruned begins with the
 // first event left; an error about its contents wraps ErrTrail.
 func VerifyTrail(r Reader) (int, error) {

@@ -44,3 +44,8 @@ func (s *state) findSource(m *Member, b *Finding) error {
 	}
 	return s.event(FindSources, string(f.Name), "node=%s filelist=%s checksum=%s found=%s", m.ID, b.FileList, b.Checksum, b.Found)
 }
+
+// Sourced returns at most n files behind after whose bytes the node keeps as their source.
+func (v View) Sourced(node NodeID, after FileName, n int) ([]File, error) {
+	return v.entries(tails(v.rec, prefixSource(node), string(after), n))
+}

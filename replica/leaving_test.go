@@ -149,3 +149,43 @@ func TestAMoveReadsWhatLayThere(t *testing.T) {
 		}
 	})
 }
+
+// TestAMoveForgetsWhatTurnsBad flips a bit of a file that was read for a move, and lets the node read it once more. It does
+// not prove then that it has the file.
+func TestAMoveForgetsWhatTurnsBad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "north-2")
+		first, second := c.node("north-1"), c.node("north-2")
+		name := first.putSome(1, 3000)[0]
+		stop := c.run("north-1", "south-1")
+		c.complete(name)
+		stop()
+		c.assign("north", "north-2", int(name.Shard()), int(name.Shard())+1)
+		proves := func() (complete bool) {
+			_, complete, _, err := second.r.walkShard(name.Shard(), func(f Fetch) (time.Time, error) { return time.Time{}, nil })
+			if err != nil {
+				t.Error(err)
+			}
+			return complete
+		}
+		f, err := second.r.entry(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, err := second.Sources(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second.r.carry(t.Context(), task{second.r.pulls.start(f, true), from})
+		if !proves() {
+			t.Fatal("what has come and was verified is not proved")
+		}
+		flip(t, second.r.store.Path(name))
+		if got, err := second.r.Checksum(t.Context(), "x", name); err != nil || got.SHA256 == f.SHA256 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if proves() {
+			t.Error("bytes that are known to be wrong are proved for the move, and the good copy is given up")
+		}
+	})
+}

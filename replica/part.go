@@ -75,7 +75,7 @@ func (s *Store) receiveAfresh(p *part) (_ *part, err error) {
 		p.release()
 		return nil, errors.Join(err, p.file.Close())
 	}
-	p.sum, p.resumed = sha256.New(), false
+	p.sum, p.blocks, p.resumed = sha256.New(), newBlockSum(p.want.Size), false
 	return p, nil
 }
 

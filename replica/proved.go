@@ -37,6 +37,13 @@ func (p *proved) has(h Held) bool {
 	return ok && digest == h.SHA256
 }
 
+// drop forgets a file whose bytes here were not seen to be the file's when they were read again.
+func (p *proved) drop(name catalog.FileName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.shards[name.Shard()], name)
+}
+
 // keep forgets all shards but those that move here.
 func (p *proved) keep(moving []catalog.Shard) {
 	p.mu.Lock()

@@ -235,8 +235,12 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 		return false, nil // the state here may be from before the release: it is looked at again until the bytes are gone
 	case f.SHA256 == as.SHA256 && f.Complete() && r.keeps(name):
 		return true, r.store.Discharge(name)
-	case f.SHA256 == as.SHA256 && f.Lost != 0: // these are the bytes: put again below
-	case f.SHA256 == as.SHA256 && (f.Complete() || f.Removed != 0 || f.Released):
+	case f.SHA256 == as.SHA256 && f.Removed == 0 && (f.Lost != 0 || f.Released && !f.Complete()):
+		// Nobody counts on these bytes, and they are wanted: put again below, if they are still the file's.
+		if set, err := r.setWrongAside(ctx, f); set || err != nil {
+			return set, err
+		}
+	case f.SHA256 == as.SHA256 && (f.Complete() || f.Removed != 0):
 		_, err := r.releaseHeld(ctx, []catalog.FileName{name})
 		return err == nil && !isFile(r.store.outboxPath(name)), err
 	}
@@ -256,8 +260,29 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 // keeps reports whether this node has a replica's good copy of the file beside the outbox: its bytes, or its checksum
 // in a checksum replica, whose nodes' bytes nobody counts on unless they are the file's source.
 func (r *Replica) keeps(name catalog.FileName) bool {
-	_, good, err := r.mine(name)
-	return err == nil && good && (r.sums != nil || r.store.Has(name))
+	f, good, err := r.mine(name)
+	if err != nil || !good || r.sums == nil {
+		return err == nil && good && r.store.Has(name)
+	}
+	return r.compared(f)
+}
+
+// compared reports whether all nodes that are said to have good bytes of the file have compared what they have with the
+// catalog, since the cluster was recovered.
+func (r *Replica) compared(f catalog.File) bool {
+	all := true
+	err := r.catalog.View(func(v catalog.View) error {
+		holders, err := v.CoveringFile(&f)
+		for _, h := range holders {
+			epoch, err := v.Unproved(h.Node)
+			if err != nil {
+				return err
+			}
+			all = all && epoch == 0
+		}
+		return err
+	})
+	return err == nil && all
 }
 
 func refusalError(r *catalog.Refusal) error {

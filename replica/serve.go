@@ -140,6 +140,9 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 	} else {
 		h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil)
 	}
+	if path != r.store.outboxPath(name) && (err != nil || known && h != heldAs(f)) {
+		r.proved.drop(name) // a move here counts on it no more
+	}
 	if err != nil {
 		switch {
 		case path == r.store.outboxPath(name) && errors.Is(err, errUnreadable):

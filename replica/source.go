@@ -16,6 +16,9 @@ import (
 // errSource reports bytes of the outbox that are not those which the archive counts on.
 var errSource = errors.New("the outbox has wrong bytes")
 
+// errPromise reports a file in the outbox of which cannot be told what its bytes have to be.
+var errPromise = errors.New("nobody knows what the file has to be")
+
 // outboxEvery is how often the outbox is audited: what lies there may be the only copy.
 const (
 	outboxEvery = 24 * time.Hour
@@ -45,7 +48,9 @@ func (r *Replica) outboxDue(now time.Time) bool {
 		return false
 	}
 	if names, err := r.store.outboxNames(); err == nil && len(names) == 0 {
-		return false
+		if kept, err := r.keptHere("", 1); err == nil && len(kept) == 0 {
+			return false
+		}
 	}
 	return !slices.ContainsFunc(r.Audits(), func(one Audit) bool {
 		return one.Outbox && one.State != AuditStopped && (!one.State.Ended() || now.Sub(one.Ended) < outboxEvery && !one.Ended.After(now))
@@ -65,6 +70,11 @@ func (r *Replica) auditOutbox(ctx context.Context, one *Audit) error {
 			continue
 		}
 		size, found, err := r.checkSource(ctx, name)
+		if errors.Is(err, errPromise) && ctx.Err() == nil { // its note is damaged: an operator has to look
+			r.log.Error("a file in the outbox cannot be audited", "audit", one.ID, "file", name, "err", err)
+			r.audits.update(func() { one.OutboxAfter, one.OutboxFault = name, fmt.Sprintf("%s: %v", name, err) })
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -72,15 +82,79 @@ func (r *Replica) auditOutbox(ctx context.Context, one *Audit) error {
 			one.OutboxAfter = name
 			one.Files++
 			one.Bytes += size
-			if found == nil {
-				return
-			}
-			if one.Excepted++; len(one.Exceptions) < listed {
-				one.Exceptions = append(one.Exceptions, *found)
+			if found != nil {
+				one.except(*found)
 			}
 		})
 	}
-	return nil
+	return r.auditMissing(ctx, one)
+}
+
+// except lists what was found in the outbox. The caller holds the lock of the audits.
+func (one *Audit) except(found catalog.Finding) {
+	if one.Excepted++; len(one.Exceptions) < listed {
+		one.Exceptions = append(one.Exceptions, found)
+	}
+}
+
+// keptHere returns at most n files behind after of which the catalog counts on this node as the source.
+func (r *Replica) keptHere(after catalog.FileName, n int) (files []catalog.File, err error) {
+	err = r.catalog.View(func(v catalog.View) (err error) {
+		files, err = v.Sourced(r.cfg.Self, after, n)
+		return err
+	})
+	return files, err
+}
+
+// auditMissing looks for what the catalog counts on and the outbox does not have.
+func (r *Replica) auditMissing(ctx context.Context, one *Audit) error {
+	for after := catalog.FileName(""); ; {
+		files, err := r.keptHere(after, page)
+		if err != nil || len(files) == 0 {
+			return err
+		}
+		for _, f := range files {
+			found, err := r.missSource(ctx, f.Name)
+			if err != nil {
+				return err
+			}
+			if found != nil {
+				r.audits.update(func() { one.except(*found) })
+			}
+		}
+		after = files[len(files)-1].Name
+	}
+}
+
+// missSource reports that the bytes of a file are gone of which the catalog counts on this node as the source; nil when they
+// are there, or are not counted on.
+func (r *Replica) missSource(ctx context.Context, name catalog.FileName) (*catalog.Finding, error) {
+	end, err := r.pending.begin(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	if _, err := os.Lstat(r.store.outboxPath(name)); !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // what cannot be read was found by those who read it
+	}
+	f, err := r.entry(name)
+	if err != nil || f.Removed != 0 || f.Source != r.cfg.Self || f.Released {
+		return nil, err
+	}
+	r.log.Error("bytes that the archive counts on are not in the outbox", "file", name)
+	finding := missingFinding(name)
+	return &finding, r.tellSource(ctx, finding)
+}
+
+// setWrongAside reads this node's bytes of the file in the outbox and sets them aside when they are not the file's; then it
+// tells so. The caller keeps others off the name.
+func (r *Replica) setWrongAside(ctx context.Context, f catalog.File) (set bool, err error) {
+	size, digest, err := r.store.measure(ctx, r.store.outboxPath(f.Name), heldAs(f), nil, false)
+	if err != nil || size == f.Size && digest == f.SHA256 {
+		return false, err
+	}
+	r.log.Error("bytes in the outbox are not the archive's and are set aside", "file", f.Name, "sha256", digest)
+	return true, r.store.Reject(f.Name, "bytes in the outbox are not the archive's file: SHA-256 "+digest.String())
 }
 
 // checkSource reads this node's bytes of a file in the outbox. Wrong ones are reported to the catalog, which counts on them
@@ -92,9 +166,11 @@ func (r *Replica) checkSource(ctx context.Context, name catalog.FileName) (size 
 	}
 	defer end()
 	want, err := r.promised(name)
+	if err != nil && !isFile(r.store.outboxPath(name)) {
+		return 0, nil, nil // released or refused meanwhile
+	}
 	if err != nil {
-		r.log.Error("nobody knows what a file in the outbox has to be", "file", name, "err", err)
-		return 0, nil, nil
+		return 0, nil, fmt.Errorf("%w: %w", errPromise, err)
 	}
 	size, digest, err := r.store.measure(ctx, r.store.outboxPath(name), want, r.pace, false)
 	switch {
@@ -134,20 +210,29 @@ func (r *Replica) denounce(ctx context.Context, finding catalog.Finding) error {
 		return err
 	}
 	if err == nil && f.Removed == 0 && f.Source == r.cfg.Self && !f.Released {
-		results, err := r.proposeItems(ctx, catalog.FindSources, catalog.Findings{Node: r.cfg.Self, Files: []catalog.Finding{finding}}, 1)
-		if err != nil {
+		if err := r.tellSource(ctx, finding); err != nil {
 			return err
-		}
-		switch refusal := results[0].Refusal; {
-		case refusal == nil:
-		case refusal.Code == catalog.Unsupported:
-			r.log.Error("the archive still counts on bytes of the outbox that are wrong; raise the level: holdfast cluster level 2", "file", name)
-		default:
-			r.log.Info("finding on the outbox refused", "file", name, "err", refusal)
 		}
 	}
 	r.log.Error("bytes in the outbox are not the archive's and are set aside", "file", name, "sha256", finding.Found)
 	return r.store.Reject(name, "bytes in the outbox are not the archive's file: SHA-256 "+finding.Found.String())
+}
+
+// tellSource tells the catalog not to count on this node as the file's source any more.
+func (r *Replica) tellSource(ctx context.Context, finding catalog.Finding) error {
+	results, err := r.proposeItems(ctx, catalog.FindSources, catalog.Findings{Node: r.cfg.Self, Files: []catalog.Finding{finding}}, 1)
+	if err != nil {
+		return err
+	}
+	switch refusal := results[0].Refusal; {
+	case refusal == nil:
+	case refusal.Code == catalog.Unsupported:
+		r.log.Error("the archive still counts on bytes of the outbox that are wrong or gone; raise the level: holdfast cluster level 2",
+			"file", finding.Name)
+	default:
+		r.log.Info("finding on the outbox refused", "file", finding.Name, "err", refusal)
+	}
+	return nil
 }
 
 // denounceSoon is denounce for one who has other things to do: when something else is done about the file, or the catalog

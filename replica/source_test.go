@@ -2,8 +2,10 @@ package replica
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -56,6 +58,7 @@ func TestTheOutboxIsAudited(t *testing.T) {
 					stop()
 					bad(t, sums.r.store)
 					stop = c.run("sums-1")
+					synctest.Wait() // a checksum is not taken of what is looked after just then
 					find(sums)
 					synctest.Wait()
 					if c.sourced(name, "sums-1") {
@@ -101,6 +104,118 @@ func TestAHolderFindsItsOutboxWrong(t *testing.T) {
 		}
 		if _, err := os.Stat(north.r.store.outboxPath(name)); err == nil {
 			t.Error("the wrong bytes are still in the outbox")
+		}
+	})
+}
+
+// TestASourceThatIsGoneIsMissed takes the bytes that a source keeps out of its outbox. An audit tells so, the archive counts
+// on them no more, and the file can be put again.
+func TestASourceThatIsGoneIsMissed(t *testing.T) {
+	for how, find := range map[string]func(n *node){
+		"asked for": func(n *node) {
+			if a := n.audited(); a.Excepted != 1 || len(a.Exceptions) != 1 || a.Exceptions[0].FileList != catalog.FileListMissing {
+				n.t.Errorf("audit: %+v", a)
+			}
+		},
+		"due": func(n *node) { sleep(n.t.Context(), 25*time.Hour) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(t, "north-1", "south-1", "sums-1")
+				c.raise()
+				name, sums := fileName(1), c.node("sums-1")
+				sums.put(name, 1, 1000)
+				if err := sums.r.store.Discharge(name); err != nil {
+					t.Fatal(err)
+				}
+				sums.open()
+				defer c.run("sums-1")()
+				find(sums)
+				if c.sourced(name, "sums-1") {
+					t.Error("the archive still counts on bytes that are gone")
+				}
+				sums.put(name, 1, 1000)
+				if !c.sourced(name, "sums-1") {
+					t.Error("put again, the file has no source")
+				}
+			})
+		})
+	}
+}
+
+// TestAFilePutAgainAfterARecoveryIsNotLost recovers a cluster from a state in which both replicas have a file that they have
+// deleted since, and puts it again before they have noticed.
+func TestAFilePutAgainAfterARecoveryIsNotLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "sums-1")
+		c.raise()
+		name := fileName(1)
+		c.node("sums-1").put(name, 1, 1000)
+		stop := c.run("north-1", "south-1", "sums-1")
+		c.complete(name)
+		stop()
+		for _, n := range []string{"north-1", "south-1"} {
+			if err := c.node(n).r.store.Delete(name); err != nil {
+				t.Fatal(err)
+			}
+			c.node(n).open()
+		}
+		c.node("sums-1").open()
+		c.must(catalog.RaiseEpoch, catalog.EpochChange{Epoch: 2, Reason: "test"})
+		c.node("sums-1").put(name, 1, 1000)
+		defer c.run("north-1", "south-1", "sums-1")()
+		sleep(t.Context(), time.Hour)
+		if !c.sourced(name, "sums-1") {
+			t.Error("nobody counts on the bytes that were put again, and they are the last ones")
+		}
+	})
+}
+
+// TestALostFileIsNotTakenBackByWrongBytes declares a file lost whose source has wrong bytes, which nobody has looked at
+// since: they are not the file, and do not make it count again.
+func TestALostFileIsNotTakenBackByWrongBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "north-2")
+		c.raise()
+		name, source := fileName(1), c.node("north-2")
+		source.put(name, 1, 1000)
+		source.open()
+		flip(t, source.r.store.outboxPath(name))
+		defer c.run("north-2")()
+		sleep(t.Context(), time.Minute)
+		var f catalog.File
+		if err := c.View(func(v catalog.View) (err error) { f, err = v.File(name); return err }); err != nil {
+			t.Fatal(err)
+		}
+		checked := []catalog.NodeID{nodeID("north-1"), nodeID("south-1"), nodeID("north-2")}
+		c.must(catalog.LoseFile, catalog.FileLoss{Name: name, SHA256: f.SHA256, Reason: "test", Checked: checked})
+		sleep(t.Context(), 10*time.Minute)
+		if c.sourced(name, "north-2") {
+			t.Error("wrong bytes have made a lost file count again")
+		}
+	})
+}
+
+// TestAnOutboxFileOfNobodyIsNoSuccess damages the note of a file that was put without a quorum. The archive does not know the
+// file, and nobody can tell whether its bytes are right: an audit does not end as if they were.
+func TestAnOutboxFileOfNobodyIsNoSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1")
+		c.raise()
+		c.cut = true
+		north, name := c.node("north-1"), fileName(1)
+		path, _ := sourceFile(t, 1, 1000)
+		if _, err := north.r.Put(t.Context(), path, catalog.Addition{Name: name, Collection: "web"}, Foreign); !errors.Is(err, ErrPending) {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(north.r.store.notePath(name), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.cut = false
+		north.open()
+		defer c.run("north-1")()
+		if a := north.audited(); a.State != AuditIncomplete || !strings.Contains(a.OutboxFault, string(name)) || a.Files != 0 {
+			t.Errorf("audit: %+v", a)
 		}
 	})
 }
