@@ -388,7 +388,9 @@ func TestChangedScopeKeepsSeeds(t *testing.T) {
 	l := startPaused(t, Config{Dir: dir, Job: job})
 	l.obey(harvest.Order{Act: harvest.ActSeeds, Seeds: []string{added.URL + "/"}})
 	l.obey(harvest.Order{Act: harvest.ActResume})
-	until(t, "where the seed leads is asked", func() bool { return len(asked) == 1 })
+	until(t, "only where the seed leads is not fetched yet", func() bool {
+		return len(asked) == 1 && l.frontier.Counters().Queued == 1
+	})
 	l.obey(harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Millisecond)})
 	l.end()
 	l = startPaused(t, Config{Dir: dir, Job: job})
