@@ -17,7 +17,7 @@ const (
 )
 
 // membership ends the node when it is no member any more: by its own catalog, once it does not matter to the cluster's consensus, or
-// because members turn it away as removed and none lets it in.
+// because members turn it away as removed, none has let it in since, and it hears no leader. One member that is behind, or lies, ends nobody.
 func (n *Node) membership(ctx context.Context) error {
 	tick := time.NewTicker(removedEvery)
 	defer tick.Stop()
@@ -34,12 +34,15 @@ func (n *Node) membership(ctx context.Context) error {
 }
 
 func (n *Node) isRemoved(now time.Time) bool {
-	if n.refused.removed(now) >= removedPatience {
-		return true
-	}
-	if joined(*n.known.Load(), n.id) != 0 || n.raft.IsLeader() { // one that leads hands over first
+	if n.raft.IsLeader() { // one that leads hands over first
 		return false
 	}
 	silent, _ := n.raft.Heard()
+	if n.refused.removed(now) >= removedPatience && silent >= removedPatience {
+		return true // with a leader it is a member, whatever a single one says
+	}
+	if joined(*n.known.Load(), n.id) != 0 {
+		return false
+	}
 	return !n.raft.Votes(n.id) || silent >= removedPatience
 }

@@ -94,3 +94,21 @@ func TestOneMemberThatLetsANodeInIsEnough(t *testing.T) {
 		}
 	})
 }
+
+// TestOneMemberEndsNobody lets one member turn another away as removed, as one does that is behind or was taken over. The other hears a
+// leader: it goes on.
+func TestOneMemberEndsNobody(t *testing.T) {
+	nodes := startNodes(t, threeConfigs(t, ""))
+	for _, n := range nodes {
+		eventually(t, "all take part", func() error {
+			if silent, heard := n.raft.Heard(); !heard || silent > time.Second || !nodes[0].raft.Votes(n.id) || len(n.peer.Connected()) != 2 {
+				return errors.New("no leader is heard")
+			}
+			return nil
+		})
+		n.refused.note(peer.Event{Kind: peer.EventRefused, Peer: "liar", Refusal: peer.Removed})
+		if n.isRemoved(time.Now().Add(time.Hour)) {
+			t.Errorf("%s is to end", n.cfg.Name)
+		}
+	}
+}
