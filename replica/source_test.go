@@ -219,3 +219,26 @@ func TestAnOutboxFileOfNobodyIsNoSuccess(t *testing.T) {
 		}
 	})
 }
+
+// TestALostFileIsTakenBackByItsSource declares a file lost while its source is being given the bytes again. The source offers
+// them without being started anew.
+func TestALostFileIsTakenBackByItsSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(t, "north-1", "south-1", "north-2")
+		c.raise()
+		name, source := fileName(1), c.node("north-2")
+		defer c.run("north-2")()
+		synctest.Wait()
+		source.put(name, 1, 1000)
+		f, err := source.r.entry(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checked := []catalog.NodeID{nodeID("north-1"), nodeID("south-1"), nodeID("north-2")} // before it was put
+		c.must(catalog.LoseFile, catalog.FileLoss{Name: name, SHA256: f.SHA256, Reason: "test", Checked: checked})
+		sleep(t.Context(), time.Hour)
+		if !c.sourced(name, "north-2") {
+			t.Error("the file is lost, though its source has the bytes")
+		}
+	})
+}

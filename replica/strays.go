@@ -78,7 +78,7 @@ func (r *Replica) runStrays(ctx context.Context) error {
 // lookForStrays looks once, in shards that this node does not hold or in all.
 func (r *Replica) lookForStrays(ctx context.Context, all bool) error {
 	l := &strayLook{Replica: r}
-	failed := errors.Join(l.shards(ctx, all), l.parts(ctx))
+	failed := errors.Join(l.shards(ctx, all), l.parts(ctx), l.outbox())
 	for _, dir := range r.store.quarantines() {
 		failed = errors.Join(failed, l.quarantine(ctx, dir))
 	}
@@ -248,6 +248,31 @@ func (l *strayLook) offer(ctx context.Context, f catalog.File, path string) (sta
 		return strayUnread, nil
 	}
 	return strayNoCopies, err
+}
+
+// outbox has those files of the outbox looked after that the archive does not count on, or not any more: they are offered
+// again where they are wanted, and else released.
+func (l *strayLook) outbox() error {
+	names, err := l.store.outboxNames()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if waits, _ := l.pending.has(name); waits {
+			continue
+		}
+		f, err := l.entry(name)
+		if errors.Is(err, catalog.ErrNotFound) {
+			continue // it is being put, or waits to be
+		}
+		if err != nil {
+			return err
+		}
+		if f.Source != l.cfg.Self || f.Released {
+			l.pending.add(name, true)
+		}
+	}
+	return nil
 }
 
 // parts looks at what was received of copies that are not asked for any more.
