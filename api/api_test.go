@@ -1,10 +1,12 @@
 package api
 
 import (
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -310,4 +312,34 @@ func TestATokensSecretIsNotPrinted(t *testing.T) {
 		}
 	}
 	fmt.Fprint(io.Discard, token)
+}
+
+// The token goes to the server that was named, and by plain HTTP to another machine only where http:// was asked for.
+func TestTheTokenStaysInCover(t *testing.T) {
+	for address, want := range map[string]string{"127.0.0.1:7481": "http://127.0.0.1:7481", "localhost:7481": "http://localhost:7481", "[::1]:7481": "http://[::1]:7481",
+		"archive.example.org:7481": "https://archive.example.org:7481", "archive.example.org": "https://archive.example.org", "192.0.2.1:7481": "https://192.0.2.1:7481",
+		"http://192.0.2.1:7481": "http://192.0.2.1:7481", "[2001:db8::1]:7481": "https://[2001:db8::1]:7481"} {
+		c, err := NewClient(address, "holdfast-a-b")
+		if err != nil || c.Base() != want {
+			t.Errorf("%s is asked at %v, %v", address, c.Base(), err)
+		}
+	}
+	var told []string
+	plain := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told = append(told, r.Header.Get("Authorization")) }))
+	defer plain.Close()
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, plain.URL+r.URL.Path, http.StatusTemporaryRedirect)
+	}))
+	defer secure.Close()
+	c, err := NewClient(secure.URL, "holdfast-a-b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.TrustOnly(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Nodes(t.Context()); status(err) != http.StatusTemporaryRedirect || len(told) != 0 {
+		t.Errorf("redirected to plain HTTP: %v, and it was told %q", err, told)
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"holdfast/cdx"
+	"holdfast/harvest"
 )
 
 // Client uses the API of one node. Its methods return an *Error for a problem that the node answered with, for
@@ -31,10 +32,11 @@ type Client struct {
 	http  *http.Client
 }
 
-// NewClient returns a client of the node at base, such as http://127.0.0.1:7481, with an access token.
+// NewClient returns a client of the node at base, such as http://127.0.0.1:7481, with an access token. An address without http:// or https://
+// is asked by plain HTTP on this machine alone: elsewhere the token would be sent in clear.
 func NewClient(base, token string) (*Client, error) {
 	if !strings.Contains(base, "://") {
-		base = "http://" + base
+		base = schemeFor(base) + "://" + base
 	}
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -46,7 +48,27 @@ func NewClient(base, token string) (*Client, error) {
 		ExpectContinueTimeout: 5 * time.Second,
 		IdleConnTimeout:       idleTime,
 	}
-	return &Client{base: u, token: token, http: &http.Client{Transport: transport}}, nil
+	return &Client{base: u, token: token, http: &http.Client{Transport: transport, CheckRedirect: stayThere}}, nil
+}
+
+// schemeFor returns the scheme for an address that has none.
+func schemeFor(address string) string {
+	host, _, _ := strings.Cut(address, "/")
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if harvest.IsLoopback(host) {
+		return "http"
+	}
+	return "https"
+}
+
+// stayThere follows no redirect to another server or from HTTPS to plain HTTP: the token would go along.
+func stayThere(next *http.Request, before []*http.Request) error {
+	if first := before[0].URL; next.URL.Scheme != first.Scheme || next.URL.Host != first.Host || len(before) > 3 {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // TrustOnly makes the client trust nodes with certificates that are among those in PEM, or signed by one of them, and no others. To be
