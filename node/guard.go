@@ -51,11 +51,18 @@ func (c Config) privateDisk() disk.Disk { return disk.New().WithMode(ownerOnly) 
 func (c Config) filesDisk() disk.Disk { return disk.New().WithMode(fs.FileMode(c.Limits.FilesMode)) }
 
 // guard takes from others the permissions that they have in the guarded folders, and says so. A harvested file that has a
-// second name elsewhere is left: it enters the archive.
+// second name elsewhere is left: it enters the archive. A folder may be a link to one on another disk.
 func (c Config) guard(log *slog.Logger) error {
 	for _, dir := range c.guarded() {
-		mended := 0
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		mended, harvested := 0, filepath.Base(dir) == "jobs"
+		real, err := filepath.EvalSymlinks(dir)
+		if err := gone(err); err != nil {
+			return fmt.Errorf("keep %s from other users of this machine: %w", dir, err)
+		}
+		if err != nil {
+			continue
+		}
+		err = filepath.WalkDir(real, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return gone(err)
 			}
@@ -64,7 +71,7 @@ func (c Config) guard(log *slog.Logger) error {
 				return gone(err)
 			}
 			mode := info.Mode()
-			if mode.Perm()&0o077 == 0 || !mode.IsDir() && !mode.IsRegular() || !mode.IsDir() && linked(info) {
+			if mode.Perm()&0o077 == 0 || !mode.IsDir() && !mode.IsRegular() || harvested && !mode.IsDir() && linked(info) {
 				return nil
 			}
 			mended++

@@ -62,6 +62,30 @@ func TestOthersCannotReadWhatIsTheNodesOwn(t *testing.T) {
 	}
 }
 
+// A folder that is a link to another disk is guarded as one that is not, and so is a file of which a backup made a second name.
+func TestLinksAreGuarded(t *testing.T) {
+	cfg := threeConfigs(t, "")[0]
+	if _, err := Init(t.Context(), cfg, slogOf(t)); err != nil {
+		t.Fatal(err)
+	}
+	raft, elsewhere := filepath.Join(cfg.Data, "raft"), filepath.Join(t.TempDir(), "raft")
+	boot, key := filepath.Join(elsewhere, "boot"), filepath.Join(cfg.identityDir(), "seal.key")
+	for _, err := range []error{os.CopyFS(elsewhere, os.DirFS(raft)), os.RemoveAll(raft), os.Symlink(elsewhere, raft), os.WriteFile(key, []byte("x"), 0o600),
+		os.Link(key, filepath.Join(t.TempDir(), "backup")), os.Chmod(key, 0o644), os.Chmod(boot, 0o644), os.Chmod(elsewhere, 0o755)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cfg.guard(slogOf(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{boot, key, elsewhere} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+}
+
 // The permissions of the archive's files are a setting.
 func TestModeOfFiles(t *testing.T) {
 	var m FileMode
