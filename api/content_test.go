@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,7 +86,20 @@ func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 	b.absent = false
 	b.must(catalog.RaiseEpoch, catalog.EpochChange{Epoch: 7, Reason: "test"})
 	put("verified, as a recovered catalog has it", 1)
+	verified := func() bool {
+		f, err := c.File(t.Context(), string(name))
+		if err != nil || len(f.Copies) == 0 {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(f.Copies, func(c Copy) bool { return c.Replica == "north" && !c.Verified.IsZero() })
+	}
+	if verified() {
+		t.Error("a copy is shown as verified that its node has not compared since the recovery")
+	}
 	b.must(catalog.ProveHolding, catalog.Proof{Node: self, Epoch: 7})
+	if !verified() {
+		t.Error("a verified copy is not shown as such")
+	}
 	put("verified, and compared", 0)
 	finding := catalog.Finding{Name: name, FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: catalog.Digest{1}}
 	b.lags = func() {

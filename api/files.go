@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -94,7 +95,8 @@ func (s *server) look(name string, see func(catalog.View, catalog.File) error) e
 	return err
 }
 
-// show returns an entry with what the audits say of its copies.
+// show returns an entry with what the audits say of its copies. A copy is said to be verified only where a member answers for
+// it: not while a lost node's shards are given up, nor after a recovery before its node has compared what it has.
 func show(v catalog.View, f catalog.File) (File, error) {
 	audited, err := v.Audited(f)
 	if err != nil {
@@ -108,7 +110,21 @@ func show(v catalog.View, f catalog.File) (File, error) {
 		}
 		passed[c.Replica] = at
 	}
-	return fileOf(audited, func(r catalog.ReplicaName) catalog.Time { return passed[r] }), nil
+	out := fileOf(audited, func(r catalog.ReplicaName) catalog.Time { return passed[r] })
+	for i := range out.Copies {
+		shown, c := &out.Copies[i], &f.Copies[i]
+		if !c.Good() || c.Surplus {
+			continue
+		}
+		if shown.Node, err = v.Keeper(&f, c); err != nil {
+			return File{}, err
+		}
+		if shown.Node == "" { // nobody answers for it now
+			shown.Node, shown.Verified, out.Complete = c.Node, time.Time{}, false
+			shown.FileList, shown.Checksum = catalog.NoFileListStatus, catalog.ChecksumUnknown
+		}
+	}
+	return out, nil
 }
 
 // files returns a page of the files whose names have the prefix.

@@ -49,6 +49,19 @@ func (v View) Passed(r ReplicaName, s Shard) (Time, error) {
 	return p.Began, err
 }
 
+// Keeper returns the node that keeps a good copy of the file; none while its shard has no holder that is a member, or the
+// holder has not compared what it has with the catalog since the cluster was recovered.
+func (v View) Keeper(f *File, c *Copy) (NodeID, error) {
+	node, err := v.rec.keeper(f, c)
+	if err != nil || node == "" {
+		return "", err
+	}
+	if epoch, err := v.Unproved(node); err != nil || epoch != 0 {
+		return "", err
+	}
+	return node, nil
+}
+
 // Files returns at most n files whose names have the prefix and follow after, tombstones too.
 func (v View) Files(prefix string, after FileName, n int) ([]File, error) {
 	start := []byte(nil)

@@ -173,7 +173,7 @@ func (p *putting) verified(f api.File) (at []string) {
 
 // sound reports whether a copy was verified and nothing has been found against it since.
 func sound(c api.Copy) bool {
-	return c.State == catalog.UploadCompleted && !c.Disputed && c.Checksum != catalog.ChecksumCorrupt && c.FileList != catalog.FileListMissing
+	return c.State == catalog.UploadCompleted && !c.Verified.IsZero() && !c.Disputed && c.Checksum != catalog.ChecksumCorrupt && c.FileList != catalog.FileListMissing
 }
 
 // Pauses of a wait: between two looks, and between two lines of progress where there is no terminal.
