@@ -209,7 +209,7 @@ func (n *Node) openStorage(step func(string) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if n.witness, err = openWitness(raftDir, n.disk); err != nil {
+	if n.witness, err = openWitness(raftDir, n.disk, n.log); err != nil {
 		return err
 	}
 	if n.wal, err = openLog(raftDir, n.timing.segment, ledger, n.room, n.log, n.fail); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -115,7 +116,9 @@ type Witness struct {
 	dirty   bool
 }
 
-func openWitness(dir string, d disk.Disk) (*Witness, error) {
+// openWitness reads what was seen of the others. What cannot be read is forgotten, and that is said: it is about others, and keeps no
+// voter from its work.
+func openWitness(dir string, d disk.Disk, log *slog.Logger) (*Witness, error) {
 	w := &Witness{path: filepath.Join(dir, "seen.json"), disk: d, seen: map[catalog.NodeID]sighting{}}
 	text, err := os.ReadFile(w.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -124,8 +127,9 @@ func openWitness(dir string, d disk.Disk) (*Witness, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read how far the others were: %w", err)
 	}
-	if err := json.Unmarshal(text, &w.seen); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, w.path, err)
+	if err := json.Unmarshal(text, &w.seen); err != nil || w.seen == nil {
+		log.Error("how far the other members were cannot be read: one that was set back before now is not found out here", "file", w.path, "error", err)
+		w.seen = map[catalog.NodeID]sighting{}
 	}
 	return w, nil
 }

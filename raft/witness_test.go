@@ -125,7 +125,7 @@ func TestStandings(t *testing.T) {
 			t.Errorf("%s: behind is %v", name, got)
 		}
 	}
-	w, err := openWitness(t.TempDir(), disk.New())
+	w, err := openWitness(t.TempDir(), disk.New(), quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,12 +147,32 @@ func TestStandings(t *testing.T) {
 	if err := w.close(); err != nil {
 		t.Fatal(err)
 	}
-	if w, err = openWitness(filepath.Dir(w.path), disk.New()); err != nil || w.of("b").LastIndex != 12 || w.of("a").Standing != fresh {
+	if w, err = openWitness(filepath.Dir(w.path), disk.New(), quiet()); err != nil || w.of("b").LastIndex != 12 || w.of("a").Standing != fresh {
 		t.Errorf("after a restart it remembers %+v %v", w.seen, err)
 	}
 	votes, back, err := decodeSeen(encodeSeen(true, sighting{Standing: at}))
 	if err != nil || !votes || back.Standing != at {
 		t.Errorf("%+v %v %v", back, votes, err)
+	}
+}
+
+// TestADamagedMemoryOfOthersStopsNobody damages what a voter remembers of the others: it starts, and remembers anew.
+func TestADamagedMemoryOfOthersStopsNobody(t *testing.T) {
+	dir, at := t.TempDir(), Standing{Log: 1, Boot: 5, Term: 3, LastTerm: 2, LastIndex: 10}
+	for _, text := range []string{"", "{\"a\":", "null", "[]"} {
+		if err := os.WriteFile(filepath.Join(dir, "seen.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w, err := openWitness(dir, disk.New(), quiet())
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if err := errors.Join(w.Saw("a", at), w.close()); err != nil {
+			t.Fatal(err)
+		}
+		if w, err = openWitness(dir, disk.New(), quiet()); err != nil || w.of("a").Standing != at {
+			t.Errorf("%q: it remembers %+v, %v", text, w.seen, err)
+		}
 	}
 }
 
