@@ -41,9 +41,16 @@ func TestALostFileCanBeDeclaredAndTurnsUp(t *testing.T) {
 	if err := os.WriteFile(stray, body, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Lose(ctx, name, "test", "test"); err == nil || !strings.Contains(err.Error(), third.cfg.Name+" has its bytes") {
-		t.Fatalf("with its bytes on %s: %v", third.cfg.Name, err)
-	}
+	eventually(t, "every node says what it has", func() error { // once it knows who asks
+		err := l.Lose(ctx, name, "test", "test")
+		if err == nil {
+			t.Fatalf("it is declared lost with its bytes on %s", third.cfg.Name)
+		}
+		if !strings.Contains(err.Error(), third.cfg.Name+" has its bytes") {
+			return err
+		}
+		return nil
+	})
 	if err := os.Remove(stray); err != nil {
 		t.Fatal(err)
 	}

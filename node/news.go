@@ -48,6 +48,11 @@ func (n *Node) onGossip(e gossip.Event) {
 	if err := n.raft.Witness().Saw(catalog.NodeID(e.Facts.ID), raft.Standing(e.Facts.Standing)); err != nil {
 		n.log.Warn("how far a member is could not be kept", "about", e.Facts.Name, "error", err)
 	}
+	n.tellOf(e)
+}
+
+// tellOf wakes who waits for news of other nodes.
+func (n *Node) tellOf(e gossip.Event) {
 	n.changed.tell()
 	if e.Kind != gossip.NodeUpdated {
 		n.bell.ring() // what is owed may have found a source

@@ -19,11 +19,11 @@ func TestANodeThatComesMayHaveWhatIsOwed(t *testing.T) {
 			return false
 		}
 	}
-	n.onGossip(gossip.Event{Kind: gossip.NodeUpdated})
+	n.tellOf(gossip.Event{Kind: gossip.NodeUpdated})
 	if rang() {
 		t.Error("news of a node that was there already begins a walk over what is owed")
 	}
-	n.onGossip(gossip.Event{Kind: gossip.NodeJoined})
+	n.tellOf(gossip.Event{Kind: gossip.NodeJoined})
 	if !rang() {
 		t.Error("a node came, and nothing asks it for what is owed")
 	}

@@ -155,7 +155,8 @@ func (c *Cluster) Captures(ctx context.Context, node, pattern string) ([]api.Cap
 func (c *Cluster) Paths(node string) (map[string]string, error) {
 	paths := map[string]string{}
 	err := filepath.WalkDir(filepath.Join(c.Dir, node, "files"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && d.Name() != manifest && d.Name() != rootMark {
+		if err == nil && d.Type().IsRegular() && d.Name() != manifest && d.Name() != rootMark &&
+			!strings.HasPrefix(d.Name(), blocksMark) {
 			paths[d.Name()] = path
 		}
 		return err
@@ -167,6 +168,8 @@ func (c *Cluster) Paths(node string) (map[string]string, error) {
 const (
 	manifest = "manifest-sha256.txt"
 	rootMark = ".holdfast-root"
+
+	blocksMark = ".blocks-" // begins the name of a file's block digests
 )
 
 // Manifests checks every shard folder of a node with sha256sum, and that its manifest lists every file in it. It

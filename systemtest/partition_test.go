@@ -372,7 +372,7 @@ func sound(ctx context.Context, c *Cluster, nodes ...string) error {
 				return fmt.Errorf("%s: %w: %s", m, err, out)
 			}
 		}
-		files, err := filepath.Glob(filepath.Join(c.Dir, node, "files", "*", "*.warc.gz"))
+		files, err := filepath.Glob(filepath.Join(c.Dir, node, "files", "*", "[^.]*.warc.gz"))
 		if err != nil || len(files) == 0 {
 			continue
 		}
