@@ -82,6 +82,9 @@ func (q *inquiry) run(ctx context.Context, r *hraft.Raft, b *ballot) {
 			}
 		}
 		known := voter || len(others) > 0 // that there is a cluster, of which this node is told as it takes part
+		if !known {
+			pause = 10 * time.Millisecond // it costs nothing to look, and the others may soon need this node's vote
+		}
 		if known && answered >= (len(others)+1)/2 {
 			b.opened.Store(true)
 			pause = witnessEvery

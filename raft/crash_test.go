@@ -343,12 +343,17 @@ func TestFailingDiskStopsTheNode(t *testing.T) {
 	c.machine = faulty
 	c.timing.quorum = time.Second
 	a := c.found("a", "north")
-	_, err := a.Propose(context.Background(), addKind, tinyAdd{Key: "fail", N: 1}, "")
-	if err == nil {
-		t.Error("a command was acknowledged that could not be written")
-	}
-	if err := <-a.done; !errors.Is(err, errDisk) {
-		t.Errorf("the node ended with %v", err)
+	for ended := false; !ended; { // a command may also be refused for want of a leader: then it is tried again
+		if _, err := a.Propose(t.Context(), addKind, tinyAdd{Key: "fail", N: 1}, ""); err == nil {
+			t.Error("a command was acknowledged that could not be written")
+		}
+		select {
+		case err := <-a.done:
+			if ended = true; !errors.Is(err, errDisk) {
+				t.Errorf("the node ended with %v", err)
+			}
+		case <-time.After(100 * time.Millisecond):
+		}
 	}
 	delete(c.nodes, "a")
 	c.hub.leave("a")

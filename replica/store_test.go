@@ -299,7 +299,7 @@ func TestStoreUsesTheRoomiestDisk(t *testing.T) {
 	cfg := storeConfig(dir)
 	cfg.Roots = append(cfg.Roots, filepath.Join(dir, "more"))
 	s := openStore(t, cfg, disk.New())
-	s.roots[0].promised = 1 << 30
+	s.roots[0].promised = 1 << 60 // it is full
 	names := siblings(2)
 	for i, name := range names {
 		if err := keep(s, name, content(uint64(i), 10)); err != nil {
