@@ -30,8 +30,8 @@ unit: export GOTMPDIR := $(or $(TMPDIR),/tmp)
 unit: export TMPDIR := $(shell sh systemtest/tmp.sh)
 unit:
 	$(GO) test -short -vet=off -timeout 10m $(PLAIN)
-	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 10m -parallel 4
-	$(GO) test -short -vet=off -timeout 10m -race -parallel 4 $(RACE)
+	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 20m -parallel 4
+	$(GO) test -short -vet=off -timeout 20m -race -parallel 4 $(RACE)
 
 # All of the unit tests with random seeds: many kills, crashes, models and large inputs. HOLDFAST_SEED=N repeats a run.
 long:
