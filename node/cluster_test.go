@@ -146,7 +146,7 @@ func joinBy(t testing.TB, member running, cfg Config) error {
 // eventually waits until check returns nil, and fails the test when it does not in time.
 func eventually(t testing.TB, what string, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(3 * time.Minute)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
