@@ -195,13 +195,22 @@ type Audit struct {
 	State    string                `json:"state" enum:"running,paused,stopped,incomplete,done" doc:"incomplete: ended, but some copies were not read; see the nodes"`
 	Began    time.Time             `json:"began"`
 	Ended    time.Time             `json:"ended,omitzero"`
-	Files    int64                 `json:"files" doc:"checked so far"`
+	Files    int64                 `json:"files" doc:"copies read so far, and copies found missing"`
 	Bytes    int64                 `json:"bytes"`
-	Total    int64                 `json:"total" doc:"files to check"`
+	Total    int64                 `json:"total" doc:"copies to read, as the catalog had it when the audit began"`
 	Missing  int64                 `json:"missing"`
 	Corrupt  int64                 `json:"corrupt"`
 	Lines    int64                 `json:"lines" doc:"of manifests that were wrong or missing and have been put right"`
 	Nodes    []AuditNode           `json:"nodes"`
+
+	Owed      int64 `json:"owed" doc:"copies that were not read because they are still to be made: the catalog does not count on them"`
+	OwedBytes int64 `json:"owedBytes"`
+	Unheld    int64 `json:"unheld" doc:"copies in shards that no node held when the audit began: nobody could read them"`
+}
+
+// Clean reports whether the audit has read every copy that the archive is to have, and found nothing wrong.
+func (a Audit) Clean() bool {
+	return a.State == "done" && a.Missing+a.Corrupt+a.Lines+a.Owed+a.Unheld == 0
 }
 
 // AuditNode is one node's part of an audit.
@@ -216,6 +225,19 @@ type AuditNode struct {
 	Corrupt int64          `json:"corrupt"`
 	Lines   int64          `json:"lines"`
 	Detail  string         `json:"detail,omitempty"`
+
+	Owed      int64 `json:"owed"`
+	OwedBytes int64 `json:"owedBytes"`
+
+	Findings []AuditFinding `json:"findings" doc:"the first missing and corrupt copies"`
+	Omitted  int64          `json:"omitted" doc:"missing and corrupt copies that are not listed"`
+}
+
+// AuditFinding is a copy that an audit found wrong.
+type AuditFinding struct {
+	File   catalog.FileName `json:"file"`
+	State  string           `json:"state" enum:"missing,corrupt"`
+	SHA256 string           `json:"sha256,omitempty" doc:"of the bytes that were found; none when they could not be read"`
 }
 
 // Progress is how a running crawl stands.

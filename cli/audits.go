@@ -27,7 +27,8 @@ type auditRunCmd struct {
 }
 
 func (auditRunCmd) exits() []string {
-	return []string{"0   started; with --wait: every copy is right", "1   with --wait: copies or lines of manifests were wrong, or not all copies were read"}
+	return []string{"0   started; with --wait: every copy was read and is right",
+		"1   with --wait: copies or lines of manifests were wrong, or not all copies were read: some nodes did not answer, or copies are still to be made"}
 }
 
 func (c auditRunCmd) Run(a *app) error {
@@ -44,7 +45,7 @@ func (c auditRunCmd) Run(a *app) error {
 		if err := showAudit(a, audit); err != nil {
 			return err
 		}
-		if c.Wait && (audit.State != "done" || audit.Missing+audit.Corrupt+audit.Lines > 0) {
+		if c.Wait && !audit.Clean() {
 			return errNo
 		}
 		return nil
@@ -66,7 +67,7 @@ func waitAudit(ctx context.Context, a *app, client *api.Client, audit api.Audit)
 			return false, err
 		}
 		audit = now
-		shown.set(audit.Files, audit.Total)
+		shown.set(audit.Files+audit.Owed, audit.Total)
 		shown.on(atWork(audit))
 		if audit.State != "incomplete" {
 			lacking = time.Time{}
@@ -98,10 +99,42 @@ func showAudit(a *app, audit api.Audit) error {
 		fmt.Fprintln(a.stdout)
 		rows := make([]table.Row, len(audit.Nodes))
 		for i, n := range audit.Nodes {
-			rows[i] = table.Row{n.Name, n.State, fmt.Sprintf("%d/%d", n.Files, n.Total), size(n.Bytes), n.Missing, n.Corrupt, n.Detail}
+			rows[i] = table.Row{n.Name, n.State, fmt.Sprintf("%d/%d", n.Files, n.Total), size(n.Bytes), n.Owed, n.Missing, n.Corrupt, n.Detail}
 		}
-		return a.table(table.Row{"Node", "State", "Files", "Read", "Missing", "Corrupt", "Detail"}, rows)
+		if err := a.table(table.Row{"Node", "State", "Files", "Read", "Owed", "Missing", "Corrupt", "Detail"}, rows); err != nil {
+			return err
+		}
+		return auditFindings(a, audit)
 	})
+}
+
+// auditFindings says which copies were wrong and what was not read.
+func auditFindings(a *app, audit api.Audit) error {
+	if audit.Owed > 0 {
+		fmt.Fprintf(a.stdout, "\n%d copies (%s) were not read: they are still to be made.\n", audit.Owed, size(audit.OwedBytes))
+	}
+	if audit.Unheld > 0 {
+		fmt.Fprintf(a.stdout, "\n%d copies could not be read: no node holds their shards.\n", audit.Unheld)
+	}
+	var rows []table.Row
+	var omitted int64
+	for _, n := range audit.Nodes {
+		omitted += n.Omitted
+		for _, f := range n.Findings {
+			rows = append(rows, table.Row{n.Name, f.File, f.State, f.SHA256})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.stdout)
+	if err := a.table(table.Row{"Node", "File", "Found", "SHA-256"}, rows); err != nil {
+		return err
+	}
+	if omitted > 0 {
+		fmt.Fprintf(a.stdout, "and %d more\n", omitted)
+	}
+	return nil
 }
 
 func auditTable(a *app, audits []api.Audit) error {
@@ -111,9 +144,10 @@ func auditTable(a *app, audits []api.Audit) error {
 		for k, r := range u.Replicas {
 			names[k] = string(r)
 		}
-		rows[i] = table.Row{u.ID, strings.Join(names, ", "), u.State, when(u.Began), when(u.Ended), fmt.Sprintf("%d/%d", u.Files, u.Total), size(u.Bytes), u.Missing, u.Corrupt}
+		rows[i] = table.Row{u.ID, strings.Join(names, ", "), u.State, when(u.Began), when(u.Ended), fmt.Sprintf("%d/%d", u.Files, u.Total), size(u.Bytes),
+			u.Owed, u.Missing, u.Corrupt}
 	}
-	return a.table(table.Row{"Audit", "Replicas", "State", "Began", "Ended", "Files", "Read", "Missing", "Corrupt"}, rows)
+	return a.table(table.Row{"Audit", "Replicas", "State", "Began", "Ended", "Files", "Read", "Owed", "Missing", "Corrupt"}, rows)
 }
 
 type auditListCmd struct{}

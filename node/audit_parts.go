@@ -53,14 +53,48 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 		whole.Replicas = append(whole.Replicas, m.Replica)
 	}
 	part := api.AuditNode{Node: m.ID, Name: m.Name, State: string(one.State), Files: one.Files, Bytes: one.Bytes, Total: one.TotalFiles,
-		Lines: int64(one.Relisted)}
-	for _, e := range one.Exceptions {
-		if e.FileList == catalog.FileListMissing {
-			part.Missing++
-		} else if e.Checksum == catalog.ChecksumCorrupt {
-			part.Corrupt++
+		Owed: one.Owed, OwedBytes: one.OwedBytes, Missing: int64(one.Missing), Corrupt: int64(one.Corrupt), Lines: int64(one.Relisted)}
+	if one.Missing+one.Corrupt+one.Relisted < one.Excepted { // of a program that counted them together
+		part.Missing = 0
+		for _, e := range one.Exceptions {
+			if e.FileList == catalog.FileListMissing {
+				part.Missing++
+			}
 		}
+		part.Corrupt = int64(one.Excepted-one.Relisted) - part.Missing
 	}
+	part.Findings = []api.AuditFinding{}
+	for _, e := range one.Exceptions {
+		found := api.AuditFinding{File: e.Name, State: "corrupt"}
+		if e.FileList == catalog.FileListMissing {
+			found.State = "missing"
+		} else if !e.Found.IsZero() {
+			found.SHA256 = e.Found.String()
+		}
+		part.Findings = append(part.Findings, found)
+	}
+	part.Omitted = part.Missing + part.Corrupt - int64(len(part.Findings))
+	part.Detail = auditDetail(one)
+	whole.Nodes = append(whole.Nodes, part)
+	whole.Files += one.Files
+	whole.Bytes += one.Bytes
+	whole.Total += one.TotalFiles
+	whole.Owed += part.Owed
+	whole.OwedBytes += part.OwedBytes
+	whole.Missing += part.Missing
+	whole.Corrupt += part.Corrupt
+	whole.Lines += part.Lines
+	whole.Unheld = max(whole.Unheld, one.Unheld.Files) // every part says the same of the whole
+	if one.Began.Before(whole.Began) {
+		whole.Began = one.Began
+	}
+	if one.Ended.After(whole.Ended) {
+		whole.Ended = one.Ended
+	}
+}
+
+// auditDetail says in words what the counts of a node's part do not.
+func auditDetail(one replica.Audit) string {
 	var detail []string
 	if one.Faulty > 0 {
 		detail = append(detail, fmt.Sprintf("%d shards could not be read, among them %s: %s", one.Faulty, one.Faults[0].Shard, one.Faults[0].Reason))
@@ -74,20 +108,7 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	if one.Unknowns > 0 {
 		detail = append(detail, fmt.Sprintf("%d files on disk are not in the catalog", one.Unknowns))
 	}
-	part.Detail = strings.Join(detail, "; ")
-	whole.Nodes = append(whole.Nodes, part)
-	whole.Files += one.Files
-	whole.Bytes += one.Bytes
-	whole.Total += one.TotalFiles
-	whole.Missing += part.Missing
-	whole.Corrupt += part.Corrupt
-	whole.Lines += part.Lines
-	if one.Began.Before(whole.Began) {
-		whole.Began = one.Began
-	}
-	if one.Ended.After(whole.Ended) {
-		whole.Ended = one.Ended
-	}
+	return strings.Join(detail, "; ")
 }
 
 // addMissed names the nodes that were to take part and of which nothing is known: they do not answer, never began, or are
@@ -97,7 +118,7 @@ func addMissed(whole *api.Audit, nodes []catalog.NodeID, parts []auditPart) {
 		if slices.ContainsFunc(whole.Nodes, func(p api.AuditNode) bool { return p.Node == id }) {
 			continue
 		}
-		missed := api.AuditNode{Node: id, Name: string(id), State: unreachable, Detail: "is no member any more"}
+		missed := api.AuditNode{Node: id, Name: string(id), State: unreachable, Findings: []api.AuditFinding{}, Detail: "is no member any more"}
 		for _, part := range parts {
 			if part.member.ID != id {
 				continue

@@ -23,8 +23,9 @@ type audits struct{ n *Node }
 type auditRequest struct {
 	Act string `json:"act"` // list, start, pause, resume, stop
 	ID  string `json:"id,omitempty"`
-	// Nodes are all whose copies are to be audited, with a start.
-	Nodes []catalog.NodeID `json:"nodes,omitempty"`
+	// Nodes are all whose copies are to be audited, and Unheld is what no node holds, with a start.
+	Nodes  []catalog.NodeID `json:"nodes,omitempty"`
+	Unheld catalog.Root     `json:"unheld,omitzero"`
 }
 
 // Start begins an audit on every node of the replica, or of all. A node that is not reached is missed at the end.
@@ -37,6 +38,9 @@ func (a audits) Start(ctx context.Context, name catalog.ReplicaName, actor strin
 	a.n.log.Info("audit starts", "audit", id, "replica", name, "by", actor)
 	begun := 0
 	start := auditRequest{Act: "start", ID: id}
+	if start.Unheld, err = a.unheld(name); err != nil {
+		return api.Audit{}, err
+	}
 	for _, m := range members {
 		start.Nodes = append(start.Nodes, m.ID)
 	}
@@ -119,6 +123,38 @@ func (a audits) members(name catalog.ReplicaName) (out []catalog.Member, err err
 	return out, nil
 }
 
+// unheld returns how many files the replica, or all, are to hold in shards that no node holds, and their bytes.
+func (a audits) unheld(name catalog.ReplicaName) (none catalog.Root, err error) {
+	err = a.n.raft.View(func(v catalog.View) error {
+		replicas, err := v.Replicas()
+		for _, r := range replicas {
+			if name != "" && r.Name != name {
+				continue
+			}
+			layout, err := v.Layout(r.Name)
+			if err != nil {
+				return err
+			}
+			for shard, p := range layout {
+				if p.Holder != "" {
+					continue
+				}
+				root, err := v.Root(r.Name, catalog.Shard(shard))
+				if err != nil {
+					return err
+				}
+				none.Files += root.Files
+				none.Bytes += root.Bytes
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return none, fmt.Errorf("look for shards that no node holds: %w", err)
+	}
+	return none, nil
+}
+
 type auditPart struct {
 	member catalog.Member
 	audits []replica.Audit
@@ -153,7 +189,7 @@ func (n *Node) serveAudit(_ context.Context, _ catalog.NodeID, r auditRequest) (
 		return n.replica.Audits(), nil
 	}
 	if r.Act == "start" {
-		one, err := n.replica.JoinAudit(r.ID, r.Nodes)
+		one, err := n.replica.JoinAudit(r.ID, r.Nodes, r.Unheld)
 		return []replica.Audit{one}, err
 	}
 	change := map[string]func(string) (replica.Audit, error){

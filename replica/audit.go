@@ -45,30 +45,40 @@ type ShardFault struct {
 
 // Audit is one audit of shards of this node, with its progress. It survives a restart of the node.
 type Audit struct {
-	ID          string             `json:"id"`
-	Group       string             `json:"group,omitempty"` // what it was begun with, on several nodes alike
-	Nodes       []catalog.NodeID   `json:"nodes,omitempty"` // of the group: all whose copies were to be audited, this one too
-	State       AuditState         `json:"state"`
-	Scheduled   bool               `json:"scheduled,omitempty"` // begun because it was due
-	Shards      []catalog.Shard    `json:"shards"`
-	Passed      int                `json:"passed"` // shards done
-	Began       time.Time          `json:"began"`
-	Ended       time.Time          `json:"ended,omitzero"`
-	TotalFiles  int64              `json:"totalFiles"` // as the catalog had it when the audit began
-	TotalBytes  int64              `json:"totalBytes"`
-	Files       int64              `json:"files"` // checked
-	Bytes       int64              `json:"bytes"`
-	Exceptions  []catalog.Finding  `json:"exceptions,omitempty"` // the first of them
-	Excepted    int                `json:"excepted"`             // how many there are
-	Unknown     []catalog.FileName `json:"unknown,omitempty"`    // the first files on disk that the catalog does not know
-	Unknowns    int                `json:"unknowns"`
+	ID         string           `json:"id"`
+	Group      string           `json:"group,omitempty"` // what it was begun with, on several nodes alike
+	Nodes      []catalog.NodeID `json:"nodes,omitempty"` // of the group: all whose copies were to be audited, this one too
+	State      AuditState       `json:"state"`
+	Scheduled  bool             `json:"scheduled,omitempty"` // begun because it was due
+	Shards     []catalog.Shard  `json:"shards"`
+	Passed     int              `json:"passed"` // shards done
+	Began      time.Time        `json:"began"`
+	Ended      time.Time        `json:"ended,omitzero"`
+	TotalFiles int64            `json:"totalFiles"` // as the catalog had it when the audit began
+	TotalBytes int64            `json:"totalBytes"`
+	Tally
+	Unheld      catalog.Root       `json:"unheld,omitzero"`       // of the group: what no node held when it began, so that nobody reads it
+	Exceptions  []catalog.Finding  `json:"exceptions,omitempty"`  // the first of them
+	Unknown     []catalog.FileName `json:"unknown,omitempty"`     // the first files on disk that the catalog does not know
 	Faults      []ShardFault       `json:"faults,omitempty"`      // the first shards that could not be passed
 	Faulty      int                `json:"faulty,omitempty"`      // how many could not
 	Outbox      bool               `json:"outbox,omitempty"`      // the outbox is read too, behind the shards
 	OutboxFault string             `json:"outboxFault,omitempty"` // why it could not be read
 	OutboxAfter catalog.FileName   `json:"outboxAfter,omitempty"` // the last file of it that was checked
-	Relisted    int                `json:"relisted,omitempty"`    // lines of manifests that were wrong or missing, and were put right
 	Pass        *Pass              `json:"pass,omitempty"`        // the shard under way
+}
+
+// Tally counts what an audit has come across so far.
+type Tally struct {
+	Files     int64 `json:"files"` // read
+	Bytes     int64 `json:"bytes"`
+	Owed      int64 `json:"owed,omitempty"` // files that were not read, as the catalog itself says that they are not here yet
+	OwedBytes int64 `json:"owedBytes,omitempty"`
+	Excepted  int   `json:"excepted"` // missing and corrupt files and relisted lines
+	Missing   int   `json:"missing,omitempty"`
+	Corrupt   int   `json:"corrupt,omitempty"`
+	Relisted  int   `json:"relisted,omitempty"` // lines of manifests that were wrong or missing, and were put right
+	Unknowns  int   `json:"unknowns"`           // files on disk that the catalog does not know
 }
 
 // Pass is how far the audit of one shard has come.
@@ -78,6 +88,20 @@ type Pass struct {
 	After      catalog.FileName `json:"after,omitempty"` // the last file checked
 	Root       catalog.Root     `json:"root"`            // of the files found right
 	Exceptions int              `json:"exceptions"`
+	Surveyed   bool             `json:"surveyed,omitempty"` // the shard's unknown files have been counted
+}
+
+// except counts what is wrong with a file and lists it, if there is room. The caller holds the lock of the audits.
+func (one *Audit) except(found catalog.Finding) {
+	one.Excepted++
+	if found.FileList == catalog.FileListMissing {
+		one.Missing++
+	} else {
+		one.Corrupt++
+	}
+	if len(one.Exceptions) < listed {
+		one.Exceptions = append(one.Exceptions, found)
+	}
 }
 
 // Of the exceptions and unknown files of an audit this many are listed; of ended audits this many are kept.
@@ -231,9 +255,9 @@ func (r *Replica) StartAudit(group string, shards []catalog.Shard) (Audit, error
 }
 
 // JoinAudit begins this node's part of an audit of all that the nodes hold. Each part knows all nodes, so that one which
-// does not take part is missed.
-func (r *Replica) JoinAudit(group string, nodes []catalog.NodeID) (Audit, error) {
-	return r.startAudit(nil, &Audit{Group: group, Nodes: nodes})
+// does not take part is missed, and what no node holds.
+func (r *Replica) JoinAudit(group string, nodes []catalog.NodeID, unheld catalog.Root) (Audit, error) {
+	return r.startAudit(nil, &Audit{Group: group, Nodes: nodes, Unheld: unheld})
 }
 
 func (r *Replica) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"holdfast/catalog"
@@ -22,7 +21,11 @@ func (r *Replica) passShard(ctx context.Context, one *Audit, shard catalog.Shard
 			one.Pass = &Pass{Shard: shard, Began: catalog.At(time.Now())}
 		}
 	})
-	if err := p.walk(ctx); err != nil {
+	err := p.walk(ctx)
+	if err == nil {
+		err = p.stillHeld()
+	}
+	if err != nil {
 		if len(p.findings) > 0 { // found again next time
 			r.audits.update(func() { one.goBack(p.before) })
 		}
@@ -32,6 +35,18 @@ func (r *Replica) passShard(ctx context.Context, one *Audit, shard catalog.Shard
 		Ended: catalog.At(time.Now()), Root: one.Pass.Root, Exceptions: one.Pass.Exceptions}
 	r.audits.update(func() { one.Pass = nil })
 	return pass, nil
+}
+
+// stillHeld answers errMoved when another node holds the shard now: what counts are its bytes, and nobody read those. What is
+// due is due for the holder alone.
+func (p *passing) stillHeld() error {
+	return p.catalog.View(func(v catalog.View) error {
+		at, err := v.Placement(p.cfg.Replica, p.shard)
+		if err == nil && at.Holder != p.cfg.Self && !p.audit.Scheduled {
+			return errMoved
+		}
+		return err
+	})
 }
 
 // walk checks the shard's files and reports what it finds.
@@ -86,6 +101,10 @@ func (p *passing) survey() error {
 	if err != nil {
 		return err
 	}
+	if p.audit.Pass.Surveyed {
+		return nil
+	}
+	var unknown []catalog.FileName
 	for _, name := range names {
 		_, err := p.entry(name)
 		if err == nil {
@@ -95,10 +114,13 @@ func (p *passing) survey() error {
 			return err
 		}
 		p.log.Warn("a file that the catalog does not know", "shard", p.shard, "file", name)
-		p.audits.update(func() {
-			p.audit.note(name)
-		})
+		unknown = append(unknown, name)
 	}
+	p.audits.update(func() {
+		p.audit.Pass.Surveyed = true
+		p.audit.Unknowns += len(unknown)
+		p.audit.Unknown = append(p.audit.Unknown, unknown[:max(0, min(len(unknown), listed-len(p.audit.Unknown)))]...)
+	})
 	return nil
 }
 
@@ -160,23 +182,12 @@ func (p *passing) relist() error {
 	return nil
 }
 
-// note adds an unknown file, once.
-func (one *Audit) note(name catalog.FileName) {
-	if slices.Contains(one.Unknown, name) {
-		return
-	}
-	one.Unknowns++
-	if len(one.Unknown) < listed {
-		one.Unknown = append(one.Unknown, name)
-	}
-}
-
-// check compares one copy with the catalog.
+// check compares one copy with the catalog. One that the catalog does not count on is not read.
 func (p *passing) check(ctx context.Context, f catalog.File) error {
 	c := f.Copy(p.cfg.Replica)
 	if c.State != catalog.UploadCompleted {
-		p.advance(f, nil, false)
-		return nil
+		p.pass(f, true)
+		return p.save()
 	}
 	finding, err := p.examine(ctx, f)
 	if err != nil {
@@ -192,12 +203,12 @@ func (p *passing) check(ctx context.Context, f catalog.File) error {
 		}
 		return p.tend(ctx)
 	}
-	still, err := p.stillMine(f.Name)
+	still, wanted, err := p.stillMine(f.Name)
 	if err != nil {
 		return err
 	}
 	if !still {
-		p.advance(f, nil, false)
+		p.pass(f, wanted)
 		return nil
 	}
 	p.log.Warn("audit found a bad copy", "file", f.Name, "list", finding.FileList, "checksum", finding.Checksum, "sha256", finding.Found)
@@ -206,13 +217,29 @@ func (p *passing) check(ctx context.Context, f catalog.File) error {
 	return p.tend(ctx)
 }
 
-func (p *passing) stillMine(name catalog.FileName) (bool, error) {
+// stillMine reports whether the catalog counts on this node's copy of the file now, and whether the replica is to have one.
+func (p *passing) stillMine(name catalog.FileName) (still, wanted bool, err error) {
 	f, good, err := p.mine(name)
+	if errors.Is(err, catalog.ErrNotFound) {
+		return false, false, nil
+	}
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	c := f.Copy(p.cfg.Replica)
-	return good || c != nil && c.Disputed, nil
+	wanted = c != nil && !c.Surplus && f.Removed == 0 && f.Lost == 0
+	return good || c != nil && c.Disputed, wanted, nil
+}
+
+// pass goes by a file that is not read; owed when the replica is to have it.
+func (p *passing) pass(f catalog.File, owed bool) {
+	p.audits.update(func() {
+		p.audit.Pass.After = f.Name
+		if owed {
+			p.audit.Owed++
+			p.audit.OwedBytes += f.Size
+		}
+	})
 }
 
 // examine returns what is wrong with the copy, or nil.
@@ -265,7 +292,7 @@ func corruptFinding(name catalog.FileName, found catalog.Digest) catalog.Finding
 	return catalog.Finding{Name: name, FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: found}
 }
 
-// advance notes that the file has been dealt with.
+// advance notes that the file has been read, or is missing.
 func (p *passing) advance(f catalog.File, bad *catalog.Finding, right bool) {
 	p.audits.update(func() {
 		one := p.audit
@@ -279,10 +306,7 @@ func (p *passing) advance(f catalog.File, bad *catalog.Finding, right bool) {
 			return
 		}
 		one.Pass.Exceptions++
-		one.Excepted++
-		if len(one.Exceptions) < listed {
-			one.Exceptions = append(one.Exceptions, *bad)
-		}
+		one.except(*bad)
 	})
 }
 

@@ -90,13 +90,6 @@ func (r *Replica) auditOutbox(ctx context.Context, one *Audit) error {
 	return r.auditMissing(ctx, one)
 }
 
-// except lists what was found in the outbox. The caller holds the lock of the audits.
-func (one *Audit) except(found catalog.Finding) {
-	if one.Excepted++; len(one.Exceptions) < listed {
-		one.Exceptions = append(one.Exceptions, found)
-	}
-}
-
 // keptHere returns at most n files behind after of which the catalog counts on this node as the source.
 func (r *Replica) keptHere(after catalog.FileName, n int) (files []catalog.File, err error) {
 	err = r.catalog.View(func(v catalog.View) (err error) {

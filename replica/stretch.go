@@ -116,7 +116,7 @@ func (r *Replica) audit(parent context.Context, one *Audit) error {
 			one.State = AuditIncomplete
 		}
 		r.log.Info("audit has ended", "audit", one.ID, "state", one.State, "files", one.Files, "exceptions", one.Excepted,
-			"shards not passed", one.Faulty)
+			"owed", one.Owed, "shards not passed", one.Faulty)
 		return nil
 	})
 	return err
@@ -165,7 +165,8 @@ func (r *Replica) stretch(ctx context.Context, one *Audit) error {
 		passes = append(passes, pass)
 		if len(passes) == 1 {
 			r.audits.update(func() { before = one.copy() })
-			before.Pass = &Pass{Shard: pass.Shard, Began: pass.Began, After: lastName, Root: pass.Root, Exceptions: pass.Exceptions}
+			before.Pass = &Pass{Shard: pass.Shard, Began: pass.Began, After: lastName, Root: pass.Root,
+				Exceptions: pass.Exceptions, Surveyed: true}
 		}
 	}
 	if err := r.recordPasses(ctx, passes); err != nil {
@@ -204,8 +205,7 @@ func (a *audits) rested(due []catalog.Shard, now time.Time) []catalog.Shard {
 const lastName catalog.FileName = "\xff"
 
 func (one *Audit) goBack(to Audit) {
-	one.Pass, one.Files, one.Bytes = to.Pass, to.Files, to.Bytes
-	one.Exceptions, one.Excepted, one.Relisted = to.Exceptions, to.Excepted, to.Relisted
+	one.Pass, one.Tally, one.Exceptions, one.Unknown = to.Pass, to.Tally, to.Exceptions, to.Unknown
 }
 
 func (r *Replica) isSmall(shard catalog.Shard) (small bool, err error) {

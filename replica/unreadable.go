@@ -18,9 +18,12 @@ var errUnreadable = errors.New("the bytes cannot be read")
 // can.
 var errShard = errors.New("the shard cannot be read")
 
+// errMoved reports a shard that another node holds since the audit began.
+var errMoved = errors.New("the shard has moved to another node")
+
 // shardFault reports whether err keeps an audit from passing one shard, rather than from going on at all.
 func shardFault(err error) bool {
-	return errors.Is(err, errShard) || errors.Is(err, errUnreadable) || errors.Is(err, ErrNotMounted)
+	return errors.Is(err, errShard) || errors.Is(err, errMoved) || errors.Is(err, errUnreadable) || errors.Is(err, ErrNotMounted)
 }
 
 // readFault marks err with errUnreadable if it is about the file's bytes: not if this process or the machine merely ran out
