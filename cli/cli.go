@@ -30,6 +30,7 @@ const (
 	exitUnreadable  = 2
 	exitUsage       = 64 // EX_USAGE
 	exitUnavailable = 69 // EX_UNAVAILABLE: no node reached, or no quorum
+	exitNoMember    = 77 // EX_NOPERM: the node is no member, or must join anew; starting it again does not help
 	exitConfig      = 78 // EX_CONFIG
 	exitInterrupted = 130
 )
@@ -193,6 +194,8 @@ func codeOf(err error) int {
 		return exitUsage
 	case errors.Is(err, node.ErrConfig):
 		return exitConfig
+	case errors.Is(err, node.ErrRemoved), errors.Is(err, node.ErrSuperseded), errors.Is(err, node.ErrStateLost), errors.Is(err, node.ErrNoKey):
+		return exitNoMember
 	case errors.Is(err, api.ErrUnavailable), errors.Is(err, api.ErrNoQuorum):
 		return exitUnavailable
 	}

@@ -100,6 +100,10 @@ func (startCmd) Help() string {
 	return "Runs until it is interrupted (SIGINT or SIGTERM), and then stops in order."
 }
 
+func (startCmd) exits() []string {
+	return []string{"0   stopped in order", "77  the node is no member of the cluster any more, or has lost what it had agreed on; starting it again does not help"}
+}
+
 func (startCmd) Run(a *app) error {
 	cfg, err := a.nodeConfig()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"holdfast/catalog"
@@ -55,7 +56,7 @@ func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (_ cat
 	if err != nil {
 		return catalog.Cluster{}, fmt.Errorf("encode the join request: %w", err)
 	}
-	answer, err := peer.Join(ctx, token, id, request)
+	answer, err := askToJoin(ctx, token, id, request)
 	var refused *peer.RemoteError
 	if errors.As(err, &refused) && refused.Code == codeMember {
 		return catalog.Cluster{}, cfg.memberStill(old)
@@ -74,6 +75,24 @@ func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (_ cat
 		return catalog.Cluster{}, err
 	}
 	return reply.Known.Cluster, cfg.saveKnown(d, reply.Known)
+}
+
+// joinWait is how long a machine that the cluster cannot take yet asks again.
+const joinWait = time.Minute
+
+// askToJoin asks the members that the token names, and asks again while the node's earlier membership is being wound up.
+func askToJoin(ctx context.Context, token peer.Token, id peer.Identity, request []byte) (answer []byte, err error) {
+	for until := time.Now().Add(joinWait); ; {
+		var refused *peer.RemoteError
+		if answer, err = peer.Join(ctx, token, id, request); !errors.As(err, &refused) || refused.Code != codeSoon || time.Now().After(until) {
+			return answer, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, errors.Join(err, ctx.Err())
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // ErrRefused reports that the cluster turned a machine away; the text says why.
@@ -106,10 +125,12 @@ func (n *Node) welcome(ctx context.Context, key ed25519.PublicKey, request []byt
 	return json.Marshal(joinReply{Known: *n.known.Load()})
 }
 
-// Codes that answer a machine before its token is used up: its membership goes on, or its vote does.
+// Codes that answer a machine before its token is used up: its membership goes on, or its vote does, or what is left of it
+// goes in a moment.
 const (
 	codeMember = "member"
 	codeVoter  = "voter"
+	codeSoon   = "soon"
 )
 
 // checkEnded turns away a machine that is a member still as the cluster sees it, before its token is used up, and one that
@@ -127,12 +148,32 @@ func (n *Node) checkEnded(ctx context.Context, r joinRequest) error {
 	case r.Joined != 0 && now.Cluster.Epoch == r.Epoch && since == r.Joined:
 		return &peer.RemoteError{Code: codeMember, Message: r.Member.Name + " is a member already"}
 	case !n.raft.Votes(r.Member.ID):
-		return nil
+		return n.checkGivenUp(r.Member, since)
 	case since == 0:
-		return &peer.RemoteError{Code: codeVoter, Message: r.Member.Name + " was removed, but its vote counts still: try again in a moment"}
+		return &peer.RemoteError{Code: codeSoon, Message: r.Member.Name + " was removed, but its vote counts still: try again in a moment"}
 	}
 	return &peer.RemoteError{Code: codeVoter, Message: n.nameOf(r.Member.ID) + " is a voter of the cluster and has forgotten it: " +
 		"on another node, run `holdfast node remove --lost` for it, then let it join again: its files stay"}
+}
+
+// checkGivenUp turns away a machine that was removed as lost as long as the leader has not given its shards to others.
+func (n *Node) checkGivenUp(m catalog.Member, since catalog.Time) error {
+	if since != 0 {
+		return nil // it is a member and keeps them
+	}
+	return n.raft.View(func(v catalog.View) error {
+		layout, err := v.Layout(m.Replica)
+		if errors.Is(err, catalog.ErrNotFound) {
+			return nil // the catalog says what is wrong
+		}
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(layout, func(p catalog.Placement) bool { return p.Holder == m.ID || p.Next == m.ID }) {
+			return &peer.RemoteError{Code: codeSoon, Message: m.Name + " was removed, and its shards are still being given up: try again in a moment"}
+		}
+		return nil
+	})
 }
 
 // turnedAway answers a machine whose token the catalog refused, in a way that is counted by what was wrong with it.

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"holdfast/raft"
 )
 
 // part is one thing that runs as long as the node does.
@@ -71,7 +73,8 @@ func bounded(s *stages, patience time.Duration, run func() error) error {
 }
 
 // runParts starts the parts in their order and returns when the context ends or one of them does. They are then
-// stopped in the reverse order, each one wholly before the next; the first error that is not the context's is returned.
+// stopped in the reverse order, each one wholly before the next; the first error that is not the context's is returned. An error that
+// only says that consensus is stopped is not what to return when another part says why.
 func runParts(ctx context.Context, log *slog.Logger, stop *stages, started func(), parts ...part) error {
 	type ended struct {
 		name string
@@ -113,7 +116,7 @@ func runParts(ctx context.Context, log *slog.Logger, stop *stages, started func(
 		log.Debug("part stopped", "part", parts[i].name)
 	}
 	for range len(ends) {
-		if e := <-ends; e.err != nil && first == nil {
+		if e := <-ends; e.err != nil && (first == nil || errors.Is(first, raft.ErrStopped) && !errors.Is(e.err, raft.ErrStopped)) {
 			first = fmt.Errorf("%s: %w", e.name, e.err)
 		}
 	}

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"holdfast/raft"
 )
 
 func TestPartsStopInTheReverseOfTheirStart(t *testing.T) {
@@ -49,6 +52,22 @@ func TestAPartThatFailsEndsTheNode(t *testing.T) {
 		part{"store", func(context.Context) error { return broken }})
 	if !errors.Is(err, broken) || !held {
 		t.Errorf("error %v, the other part stopped: %v", err, held)
+	}
+}
+
+// TestACauseIsToldBeforeWhatFollowsFromIt lets a part end because consensus has stopped, and only then tells consensus why that was.
+func TestACauseIsToldBeforeWhatFollowsFromIt(t *testing.T) {
+	t.Parallel()
+	stopped := make(chan struct{})
+	err := runParts(t.Context(), quiet(), newStages(), func() {},
+		part{"raft", func(ctx context.Context) error { close(stopped); <-ctx.Done(); return lost(raft.ErrSetBack) }},
+		part{"cover", func(context.Context) error { <-stopped; return fmt.Errorf("find who covers: %w", raft.ErrStopped) }})
+	if !errors.Is(err, ErrStateLost) || !strings.HasPrefix(err.Error(), "raft: ") {
+		t.Errorf("the node ends with: %v", err)
+	}
+	err = runParts(t.Context(), quiet(), newStages(), func() {}, part{"cover", func(context.Context) error { return raft.ErrStopped }})
+	if !errors.Is(err, raft.ErrStopped) {
+		t.Errorf("without another cause the node ends with: %v", err)
 	}
 }
 

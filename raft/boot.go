@@ -25,22 +25,48 @@ func (n *Node) countStart(dir string) (boot uint64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("count the starts: %w", err)
 	}
-	return nextBoot(n.disk, dir, max(boot, uint64(max(catalog.At(time.Now()), 0))))
+	boot, err = nextBoot(n.disk, dir, max(boot, uint64(max(catalog.At(time.Now()), 0))))
+	if err == nil {
+		n.wal.ledger.note(func(h *held) { h.Boot = boot })
+	}
+	return boot, err
+}
+
+// checkStart answers ErrStateLost when the folder of the log is of before the node's last start. Without the file that counts the starts,
+// the state goes on counting.
+func (n *Node) checkStart(dir string) error {
+	last, err := lastBoot(dir)
+	if err != nil {
+		return err
+	}
+	if h := n.wal.ledger.now(); last > 0 && last < h.Boot {
+		return fmt.Errorf("%w: %s is an older copy, from before the node's last start", ErrStateLost, dir)
+	}
+	return nil
+}
+
+// lastBoot returns the number of the last start, 0 when there was none.
+func lastBoot(dir string) (last uint64, err error) {
+	path := filepath.Join(dir, "boot")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count the starts: %w", err)
+	}
+	if last, err = strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err != nil {
+		return 0, fmt.Errorf("%w: %s says %.20q", ErrDamaged, path, text)
+	}
+	return last, nil
 }
 
 // nextBoot returns a number above both past and the one that the file holds, and keeps it there.
 func nextBoot(d disk.Disk, dir string, past uint64) (uint64, error) {
-	path := filepath.Join(dir, "boot")
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("count the starts: %w", err)
-	}
-	var last uint64
-	if err == nil {
-		if last, err = strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err != nil {
-			return 0, fmt.Errorf("%w: %s says %.20q", ErrDamaged, path, text)
-		}
+	last, err := lastBoot(dir)
+	if err != nil {
+		return 0, err
 	}
 	boot := max(last, past) + 1
-	return boot, d.WriteFile(path, writeBytes([]byte(strconv.FormatUint(boot, 10)+"\n")))
+	return boot, d.WriteFile(filepath.Join(dir, "boot"), writeBytes([]byte(strconv.FormatUint(boot, 10)+"\n")))
 }

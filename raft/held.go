@@ -32,6 +32,8 @@ type held struct {
 	Cut      uint64   `json:"cut,omitempty"`  // up to this index the log was emptied: the state has it all
 	Last     uint64   `json:"last,omitempty"` // index of the last entry, after a stop in order; 0 while the log is open
 
+	Boot uint64 `json:"boot,omitempty"` // of the node's last start
+
 	// The furthest entry that was ever taken off the log's end, to be replaced by a leader's.
 	TakenTerm uint64 `json:"takenTerm,omitempty"`
 	Taken     uint64 `json:"taken,omitempty"`

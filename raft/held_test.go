@@ -91,6 +91,36 @@ func TestPartOfTheStateIsLost(t *testing.T) {
 	}
 }
 
+// TestAnOlderLogOfTheSameLengthIsFoundOut sets the log's folder back to a copy from before the node's last start, in which no entry and no
+// term was added that the state has: what was added besides cannot be known.
+func TestAnOlderLogOfTheSameLengthIsFoundOut(t *testing.T) {
+	c := newCluster(t)
+	a := c.found("a", "north")
+	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
+	c.stop("a")
+	dir, old := c.configOf("a").Dir, filepath.Join(t.TempDir(), "old")
+	if err := copyTree(filepath.Join(dir, "raft"), old); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.open("a").Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Join(dir, "raft")), copyTree(old, filepath.Join(dir, "raft"))); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if n, err := c.openAt(dir, "a", nil); !errors.Is(err, ErrStateLost) {
+			t.Errorf("the node starts: %v", err)
+			if err == nil {
+				err = n.Close()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
 // TestNothingIsLostByUpgrading starts a node whose folder has none of the records that this version keeps.
 func TestNothingIsLostByUpgrading(t *testing.T) {
 	c := newCluster(t)

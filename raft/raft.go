@@ -231,7 +231,7 @@ func (n *Node) openStorage(step func(string) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if err = n.checkLog(); err == nil {
+	if err = errors.Join(n.checkLog(), n.checkStart(raftDir)); err == nil {
 		err = n.agree(step)
 	}
 	if err == nil {
