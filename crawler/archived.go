@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/cdx"
+	"holdfast/crawler/chain"
 	"holdfast/warc"
 )
 
@@ -27,7 +28,7 @@ type Records interface {
 	Open(ctx context.Context, file string, offset, length int64) (io.ReadCloser, error)
 }
 
-// Archived is an Earlier over an index and the files that it points into.
+// Archived is a chain.Earlier over an index and the files that it points into.
 type Archived struct {
 	Captures Captures
 	Records  Records
@@ -40,7 +41,7 @@ const (
 )
 
 // Latest returns the latest capture of the URL that has a document, with its validators.
-func (a Archived) Latest(ctx context.Context, url string) (*Capture, error) {
+func (a Archived) Latest(ctx context.Context, url string) (*chain.Capture, error) {
 	ctx, cancel := context.WithTimeout(ctx, archivedLimit)
 	defer cancel()
 	for c, err := range a.Captures.Query(ctx, cdx.Query{URL: url, Match: cdx.Exact, Sort: cdx.Reverse, Limit: manyCaptures}) {
@@ -65,7 +66,7 @@ func (a Archived) Latest(ctx context.Context, url string) (*Capture, error) {
 }
 
 // Content returns the earliest capture with the payload.
-func (a Archived) Content(ctx context.Context, digest string) (*Capture, error) {
+func (a Archived) Content(ctx context.Context, digest string) (*chain.Capture, error) {
 	ctx, cancel := context.WithTimeout(ctx, archivedLimit)
 	defer cancel()
 	c, found, err := a.Captures.Digest(ctx, digest)
@@ -76,7 +77,7 @@ func (a Archived) Content(ctx context.Context, digest string) (*Capture, error) 
 }
 
 // read reads of a capture's record what the index does not have. A record that cannot be read is none.
-func (a Archived) read(ctx context.Context, c cdx.Capture) (*Capture, error) {
+func (a Archived) read(ctx context.Context, c cdx.Capture) (*chain.Capture, error) {
 	body, err := a.Records.Open(ctx, c.File, c.Offset, c.Length)
 	if err != nil {
 		a.Log.Debug("earlier record is not here to be read", "file", c.File, "error", err)
@@ -92,7 +93,7 @@ func (a Archived) read(ctx context.Context, c cdx.Capture) (*Capture, error) {
 }
 
 // readCapture reads a record as far as its HTTP head.
-func readCapture(body io.Reader, c cdx.Capture) (*Capture, error) {
+func readCapture(body io.Reader, c cdx.Capture) (*chain.Capture, error) {
 	r, err := warc.NewReader(body, c.File)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func readCapture(body io.Reader, c cdx.Capture) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Capture{URL: rec.TargetURI(), Date: date, RecordID: rec.Header.Get("WARC-Record-ID"), Digest: c.Digest, Type: c.MIME, File: c.File, Offset: c.Offset}
+	out := &chain.Capture{URL: rec.TargetURI(), Date: date, RecordID: rec.Header.Get("WARC-Record-ID"), Digest: c.Digest, Type: c.MIME, File: c.File, Offset: c.Offset}
 	if rec.Type != warc.TypeResponse || !rec.IsHTTP() {
 		return out, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/scope"
 	"holdfast/harvest"
 )
 
@@ -35,7 +36,7 @@ func TestDeadSiteWaitsAlone(t *testing.T) {
 			s.html("/{$}", links.String())
 			s.html("/p/", "page")
 			job := newJob(s.URL + "/")
-			job.Settings.Scope, job.Settings.QueueBy, job.Settings.Robots = harvest.ScopeDomain, queueByDomain, robots
+			job.Settings.Scope, job.Settings.QueueBy, job.Settings.Robots = harvest.ScopeDomain, scope.QueueByDomain, robots
 			job.Settings.MaxRetries, job.Settings.RetryDelay = 1000, harvest.Duration(time.Second)
 			job.Settings.MinDelay, job.Settings.MaxDelay = harvest.Duration(time.Millisecond), harvest.Duration(time.Millisecond)
 			dir := t.TempDir()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/chain"
 	"holdfast/crawler/pace"
 	"holdfast/harvest"
 )
@@ -104,7 +105,7 @@ func TestBrowserPoliteInCluster(t *testing.T) {
 	page.end(second)
 	after.end(third)
 
-	if status, notes := logged(t, second.cfg.Dir, own.URL+"/page"); status != "200" || notes != noteBrowser {
+	if status, notes := logged(t, second.cfg.Dir, own.URL+"/page"); status != "200" || notes != chain.NoteBrowser {
 		t.Errorf("page: %s %s", status, notes)
 	}
 	last := func(of *site, prefix string) (at time.Time) {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/chain"
+	"holdfast/crawler/render"
 	"holdfast/harvest"
 	"holdfast/warc"
 )
@@ -56,10 +58,10 @@ func TestBrowserPage(t *testing.T) {
 	if counts["/api"] != 3 || counts["/forbidden/x"] != 0 {
 		t.Errorf("requests %v", counts)
 	}
-	if status, notes := logged(t, dir, s.URL+"/"); status != "200" || !strings.Contains(notes, noteBrowser) {
+	if status, notes := logged(t, dir, s.URL+"/"); status != "200" || !strings.Contains(notes, chain.NoteBrowser) {
 		t.Errorf("page: %s %s", status, notes)
 	}
-	if status, notes := logged(t, dir, s.URL+"/made.svg"); status != "200" || !strings.Contains(notes, noteSubresource) {
+	if status, notes := logged(t, dir, s.URL+"/made.svg"); status != "200" || !strings.Contains(notes, render.NoteSubresource) {
 		t.Errorf("image: %s %s", status, notes)
 	}
 	if status, _ := logged(t, dir, s.URL+"/forbidden/x"); status != "-9998" {
@@ -128,7 +130,7 @@ func TestBrowserTrouble(t *testing.T) {
 	if sum.Reason != "completed" {
 		t.Errorf("%+v", sum)
 	}
-	for path, note := range map[string]string{"/hangs": noteFailed, "/grows": noteFailed, "/busy": noteTimedOut, "/fine": noteBrowser, "/found": noteBrowser} {
+	for path, note := range map[string]string{"/hangs": render.NoteFailed, "/grows": render.NoteFailed, "/busy": render.NoteTimedOut, "/fine": chain.NoteBrowser, "/found": chain.NoteBrowser} {
 		if status, notes := logged(t, dir, s.URL+path); status != "200" || !strings.Contains(notes, note) {
 			t.Errorf("%s: %s %s", path, status, notes)
 		}

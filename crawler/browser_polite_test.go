@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/chain"
+	"holdfast/crawler/plan"
+	"holdfast/crawler/render"
 	"holdfast/harvest"
 )
 
@@ -34,7 +37,7 @@ func TestBrowserPolite(t *testing.T) {
 	job.Settings.BrowserRules = []harvest.Rule{{Rule: "on_hosts", Values: []string{s.host()}}}
 	dir := t.TempDir()
 	run(t, dir, job)
-	if status, notes := logged(t, dir, s.URL+"/"); status != "200" || !strings.Contains(notes, noteBrowser) || strings.Contains(notes, noteTimedOut) {
+	if status, notes := logged(t, dir, s.URL+"/"); status != "200" || !strings.Contains(notes, chain.NoteBrowser) || strings.Contains(notes, render.NoteTimedOut) {
 		t.Errorf("page: %s %s", status, notes)
 	}
 	for name, site := range map[string]*site{"its own host": s, "another": other} {
@@ -93,13 +96,13 @@ func TestBrowserPoliteByAddress(t *testing.T) {
 		s.file("/b", "text/plain", "b")
 	}
 	job := browserJob(one.URL+"/", two.URL+"/")
-	job.Settings.QueueBy = queueByIP
+	job.Settings.QueueBy = plan.QueueByIP
 	job.Settings.MinDelay, job.Settings.MaxDelay = harvest.Duration(rest), harvest.Duration(rest)
 	job.Settings.BrowserTime = harvest.Duration(time.Minute)
 	dir := t.TempDir()
 	run(t, dir, job)
 	for _, s := range []*site{one, two} {
-		if status, notes := logged(t, dir, s.URL+"/"); status != "200" || !strings.Contains(notes, noteBrowser) || strings.Contains(notes, noteTimedOut) {
+		if status, notes := logged(t, dir, s.URL+"/"); status != "200" || !strings.Contains(notes, chain.NoteBrowser) || strings.Contains(notes, render.NoteTimedOut) {
 			t.Errorf("page: %s %s", status, notes)
 		}
 	}

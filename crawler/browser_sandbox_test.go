@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"holdfast/crawler/render"
 )
 
 // Where Chromium cannot be run safely, pages are recorded as they were fetched; each says so, and why.
@@ -35,7 +37,7 @@ func TestBrowserWithoutSandbox(t *testing.T) {
 		t.Errorf("%+v", sum)
 	}
 	for _, path := range []string{"/", "/next"} {
-		if status, notes := logged(t, dir, s.URL+path); status != "200" || notes != noteFailed {
+		if status, notes := logged(t, dir, s.URL+path); status != "200" || notes != render.NoteFailed {
 			t.Errorf("%s: %s %s", path, status, notes)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/plan"
 	"holdfast/harvest"
 )
 
@@ -67,7 +68,7 @@ func TestForgottenBudget(t *testing.T) {
 	dir := t.TempDir()
 	l := startPaused(t, Config{Dir: dir, Job: job})
 	until(t, "it is known how queues are treated", func() bool {
-		known, err := l.frontier.Value(valuePolicy)
+		known, err := l.frontier.Value(plan.ValuePolicy)
 		return err == nil && known != nil
 	})
 	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("total_budget", 4)})

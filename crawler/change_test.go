@@ -28,12 +28,12 @@ func TestSettingsAreChanged(t *testing.T) {
 	l := start(t, Config{Dir: dir, Job: job})
 	fetching := func(n int) {
 		t.Helper()
-		until(t, fmt.Sprint(n, " are fetched at a time"), func() bool { return l.workers.busy() == n })
+		until(t, fmt.Sprint(n, " are fetched at a time"), func() bool { return l.crew.Busy() == n })
 	}
 	settling := func(n int) { // while the gate lets through what those fetch who are to end
 		t.Helper()
 		until(t, fmt.Sprint(n, " are fetched at a time"), func() bool {
-			if l.workers.busy() == n {
+			if l.crew.Busy() == n {
 				return true
 			}
 			select {
@@ -95,7 +95,7 @@ func TestSettingsAreChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := c.base(); b.MinDelay.Std() != 40*time.Millisecond || len(b.Rules) != 1 || b.Workers != 7 {
+	if b := c.plan.Base(); b.MinDelay.Std() != 40*time.Millisecond || len(b.Rules) != 1 || b.Workers != 7 {
 		t.Errorf("after it was opened again: min_delay %v, rules %v, %d workers", b.MinDelay, b.Rules, b.Workers)
 	}
 	if _, err := c.Run(t.Context()); err != nil {
@@ -187,8 +187,8 @@ func TestChangesThatDoNotFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := c.base()
-		if err := errors.Join(c.commit(), c.close()); err != nil {
+		b := c.plan.Base()
+		if err := errors.Join(c.journal.Commit(), c.close()); err != nil {
 			t.Fatal(err)
 		}
 		return fmt.Sprint(b.MinDelay, b.MaxDelay, b.MaxHops)
@@ -225,7 +225,7 @@ func TestDeadlines(t *testing.T) {
 	if v := l.obey(harvest.Order{Act: harvest.ActLive}).Live; v.State != "PAUSED" || v.Reason != "lunch" || v.Until == nil {
 		t.Errorf("live %+v", v)
 	}
-	until(t, "it goes on", func() bool { return l.workers.busy() == 4 })
+	until(t, "it goes on", func() bool { return l.crew.Busy() == 4 })
 	if v := l.obey(harvest.Order{Act: harvest.ActLive}).Live; v.State != "RUNNING" || v.Until != nil || v.Elapsed.Std() >= 6*time.Second {
 		t.Errorf("live %+v", v)
 	}
@@ -331,7 +331,7 @@ func TestMoreActiveQueues(t *testing.T) {
 	job := heldJob(a.URL+"/p/0", b.URL+"/p/0")
 	job.Settings.MaxActiveQueues, job.Settings.Robots, job.Settings.MaxHops = 1, harvest.RobotsIgnore, 0
 	l := start(t, Config{Dir: t.TempDir(), Job: job})
-	until(t, "one is asked", func() bool { return len(a.requests())+len(b.requests()) == 1 && l.workers.busy() == 1 })
+	until(t, "one is asked", func() bool { return len(a.requests())+len(b.requests()) == 1 && l.crew.Busy() == 1 })
 	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("max_active_queues", 5)})
 	until(t, "both are asked", func() bool { return len(a.requests()) == 1 && len(b.requests()) == 1 })
 	close(gate)
@@ -348,15 +348,11 @@ func TestOrderAtTheEnd(t *testing.T) {
 	job.Settings.Workers = 3
 	dir := t.TempDir()
 	l := start(t, Config{Dir: dir, Job: job})
-	_, done, ok := l.listen(t.Context())
+	_, done, ok := l.orders.Gate.Enter(t.Context())
 	if !ok {
 		t.Fatal("it takes no orders")
 	}
-	until(t, "the workers have ended", func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.deaf
-	})
+	until(t, "the workers have ended", l.orders.Gate.Closed)
 	if _, err := l.AddSeeds([]string{s.URL + "/late"}, ""); err != nil {
 		t.Error(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"holdfast/crawler/control"
+	"holdfast/crawler/journal"
 	"holdfast/harvest"
 	"holdfast/internal/disk"
 )
@@ -74,7 +76,7 @@ func TestCheckpoint(t *testing.T) {
 	if n := c.frontier.Counters(); n.Queued != 30 || n.Succeeded != 12 || c.objects.Load() != 11 { // the front page, robots.txt
 		t.Errorf("counters %+v, %d objects", n, c.objects.Load())
 	}
-	c.pause(forOperator, hold{reason: "to look"}, 0)
+	c.course.Pause(control.ForOperator, control.Hold{Reason: "to look"}, 0)
 	l := begin(t, c)
 	if now := l.queued("/p/"); !slices.Equal(now, queued) {
 		t.Errorf("%d are queued: %v\nat the checkpoint: %v", len(now), now, queued)
@@ -191,7 +193,7 @@ func TestCrashWhileTakenBack(t *testing.T) {
 		if err != nil && !errors.Is(err, errNotTaken) {
 			t.Fatalf("operation %d: %v", n, err)
 		}
-		_, begun := os.Lstat(restoredMark(copied))
+		_, begun := os.Lstat(journal.RestoredMark(copied))
 		c, err = New(Config{Dir: copied, Job: job, Node: "node1"})
 		if err != nil {
 			t.Fatalf("opened after operation %d failed: %v", n, err)

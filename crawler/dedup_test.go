@@ -10,21 +10,22 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/crawler/chain"
 	"holdfast/warc"
 )
 
 // archive is what earlier jobs archived, by URL and digest.
-type archive struct{ urls, digests map[string]*Capture }
+type archive struct{ urls, digests map[string]*chain.Capture }
 
-func (a *archive) Latest(_ context.Context, url string) (*Capture, error) { return a.urls[url], nil }
+func (a *archive) Latest(_ context.Context, url string) (*chain.Capture, error) { return a.urls[url], nil }
 
-func (a *archive) Content(_ context.Context, digest string) (*Capture, error) {
+func (a *archive) Content(_ context.Context, digest string) (*chain.Capture, error) {
 	return a.digests[digest], nil
 }
 
 // archived reads a crawl's response records as later jobs find them.
 func archived(t *testing.T, dir string) *archive {
-	a := &archive{map[string]*Capture{}, map[string]*Capture{}}
+	a := &archive{map[string]*chain.Capture{}, map[string]*chain.Capture{}}
 	for _, path := range warcFiles(t, dir) {
 		eachRecord(t, path, func(r *warc.Record) {
 			if r.Type != warc.TypeResponse || !r.IsHTTP() {
@@ -42,7 +43,7 @@ func archived(t *testing.T, dir string) *archive {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &Capture{URL: r.TargetURI(), Date: date, RecordID: r.Header.Get("WARC-Record-ID"), Digest: r.Header.Get("WARC-Payload-Digest"), Type: head.MIME(),
+			c := &chain.Capture{URL: r.TargetURI(), Date: date, RecordID: r.Header.Get("WARC-Record-ID"), Digest: r.Header.Get("WARC-Payload-Digest"), Type: head.MIME(),
 				File: filepath.Base(path), Offset: p.Offset, ETag: head.Header.Get("ETag"), LastModified: head.Header.Get("Last-Modified")}
 			a.urls[c.URL] = c
 			if a.digests[c.Digest] == nil {

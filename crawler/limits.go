@@ -1,17 +1,20 @@
 package crawler
 
 import (
+	"context"
 	"fmt"
 	"runtime"
+	"sync"
 	"time"
 
+	"holdfast/crawler/control"
 	"holdfast/crawler/frontier"
 	"holdfast/crawler/report"
 )
 
 // checkLimits stops a crawl that has all it may have.
 func (c *Crawl) checkLimits() {
-	s := c.base()
+	s := c.plan.Base()
 	if s.MaxObjects > 0 && c.objects.Load() >= s.MaxObjects {
 		c.Stop(reasonObjects)
 	}
@@ -23,8 +26,8 @@ func (c *Crawl) checkLimits() {
 // limitPoll is how often limits are looked at that no fetch runs into: the settings may have changed.
 const limitPoll = time.Second
 
-// watch calls look every so often until done.
-func watch(done <-chan struct{}, every time.Duration, look func()) {
+// repeat calls look every so often until done.
+func repeat(done <-chan struct{}, every time.Duration, look func()) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -37,19 +40,46 @@ func watch(done <-chan struct{}, every time.Duration, look func()) {
 	}
 }
 
+// watch begins to watch over time, disk, progress and the windows of sheets, until done; what it returns waits for the end
+// of that.
+func (c *Crawl) watch(ctx context.Context, done <-chan struct{}, fail func(error)) *sync.WaitGroup {
+	var watched sync.WaitGroup
+	watched.Go(func() { c.watchTime(done) })
+	watched.Go(func() { c.watchDisk(done) })
+	watched.Go(func() { c.watchProgress(done) })
+	watched.Go(func() {
+		if err := c.watchWindows(ctx, done); err != nil {
+			fail(err)
+		}
+	})
+	return &watched
+}
+
+// watchWindows applies queue policy again when a sheet's time window opens or closes.
+func (c *Crawl) watchWindows(ctx context.Context, done <-chan struct{}) (err error) {
+	repeat(done, limitPoll, func() {
+		if err == nil {
+			err = c.treatment.Keep(ctx)
+		}
+	})
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
 // watchTime stops the crawl when its time is over.
 func (c *Crawl) watchTime(done <-chan struct{}) {
 	for {
 		wait := limitPoll
-		if limit := c.base().MaxTime.Std(); limit > 0 {
-			c.mu.Lock()
-			left, runs := limit-c.running(), !c.since.IsZero()
-			c.mu.Unlock()
+		if limit := c.plan.Base().MaxTime.Std(); limit > 0 {
+			at := c.course.Standing()
+			left := limit - at.Elapsed
 			if left <= 0 {
 				c.Stop(reasonTime)
 				return
 			}
-			if runs {
+			if at.Runs {
 				wait = min(wait, left)
 			}
 		}
@@ -67,7 +97,7 @@ func (c *Crawl) watchTime(done <-chan struct{}) {
 func (c *Crawl) watchDisk(done <-chan struct{}) {
 	full := false
 	look := func() {
-		least := c.base().MinFreeDisk
+		least := c.plan.Base().MinFreeDisk
 		free, _, err := c.disk.Free(c.cfg.Dir)
 		if err != nil {
 			c.log.Warn("room on the disk is not known", "error", err)
@@ -77,14 +107,15 @@ func (c *Crawl) watchDisk(done <-chan struct{}) {
 		full = least > 0 && free < uint64(least)
 		switch {
 		case full && !before:
-			c.pause(forDisk, hold{reason: fmt.Sprintf("the disk has %d bytes free, min_free_disk is %d", free, least)}, 0)
+			why := fmt.Sprintf("the disk has %d bytes free, min_free_disk is %d", free, least)
+			c.course.Pause(control.ForDisk, control.Hold{Reason: why}, 0)
 			c.log.Warn("crawl pauses", "free", free, "min_free_disk", least)
 		case before && !full:
-			c.resume(forDisk, "", nil)
+			c.course.Resume(control.ForDisk, "")
 		}
 	}
 	look()
-	watch(done, limitPoll, look)
+	repeat(done, limitPoll, look)
 }
 
 // watchProgress writes the progress log.
@@ -95,10 +126,10 @@ func (c *Crawl) watchProgress(done <-chan struct{}) {
 	}
 	c.logs.Progress.Add(func(b []byte) []byte { return append(append(b, report.ProgressLegend...), '\n') })
 	if c.Progress().State == Running {
-		c.note(report.NoteRunning, "Preparing")
+		c.course.Note(report.NoteRunning, "Preparing")
 	}
 	write()
-	watch(done, report.ProgressEvery, write)
+	repeat(done, report.ProgressEvery, write)
 	write()
 }
 
@@ -107,11 +138,9 @@ func (c *Crawl) sample() report.Progress {
 	counters := c.frontier.Counters()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	c.mu.Lock()
-	elapsed := c.running()
-	c.mu.Unlock()
+	elapsed := c.course.Elapsed()
 	p := report.Progress{At: time.Now(), Discovered: counters.Discovered, Queued: counters.Queued, Downloaded: counters.Succeeded,
-		Failures: counters.Failed, Busy: c.workers.busy(), MemoryKB: int64(m.HeapAlloc >> 10), HeapKB: int64(m.HeapSys >> 10)}
+		Failures: counters.Failed, Busy: c.crew.Busy(), MemoryKB: int64(m.HeapAlloc >> 10), HeapKB: int64(m.HeapSys >> 10)}
 	rates := c.live.Rates(p.At, elapsed, report.Count{URLs: counters.Succeeded, Bytes: counters.Bytes})
 	p.DocsPerSecond, p.AverageDocs = rates.URIs, rates.AverageURIs
 	p.KBPerSecond, p.AverageKB = int64(rates.Bytes)>>10, int64(rates.AverageBytes)>>10
@@ -120,7 +149,7 @@ func (c *Crawl) sample() report.Progress {
 	if s := summary.States; s[frontier.Busy]+s[frontier.Ready]+s[frontier.Snoozed]+s[frontier.Inactive] > 0 {
 		p.AverageOfQueue = counters.Queued / (s[frontier.Busy] + s[frontier.Ready] + s[frontier.Snoozed] + s[frontier.Inactive])
 	}
-	p.Congestion = congestion(summary.States, c.base().Workers)
+	p.Congestion = congestion(summary.States, c.plan.Base().Workers)
 	return p
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/control"
 	"holdfast/harvest"
 )
 
@@ -276,7 +277,7 @@ func startPaused(t testing.TB, cfg Config) *live {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.pause(forOperator, hold{reason: "before it starts"}, 0)
+	c.course.Pause(control.ForOperator, control.Hold{Reason: "before it starts"}, 0)
 	return begin(t, c)
 }
 

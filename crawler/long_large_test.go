@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"holdfast/crawler/chain"
 )
 
 // Every entry of a large sitemap is found; of a page that is larger than what is looked through it is told.
@@ -27,7 +29,7 @@ func TestLongDocuments(t *testing.T) {
 	s.html("/{$}", "<a href=/long>")
 	s.mux.HandleFunc("/long", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, "<a href=/first>", strings.Repeat(" ", maxExtract), "<a href=/last>")
+		fmt.Fprint(w, "<a href=/first>", strings.Repeat(" ", chain.MaxExtract), "<a href=/last>")
 	})
 	s.file("/robots.txt", "text/plain", "Sitemap: "+s.URL+"/sitemap.xml\n")
 	dir := t.TempDir()

@@ -44,7 +44,7 @@ func TestAllEventsAreTold(t *testing.T) {
 	l := startPaused(t, Config{Dir: dir, Job: newJob(s.URL + "/")})
 	const many = 4500
 	for i := range many {
-		l.publish(events.Event{Kind: events.Alert, Reason: fmt.Sprint(i)})
+		l.events.Publish(events.Event{Kind: events.Alert, Reason: fmt.Sprint(i)})
 	}
 	check := func(when string, ask func(harvest.Order) (harvest.Reply, error), wantEnded bool) {
 		t.Helper()

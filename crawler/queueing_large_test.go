@@ -43,15 +43,11 @@ func TestEndWhileQueuesAreTreated(t *testing.T) {
 	l := begin(t, c)
 	end := sync.OnceFunc(func() { close(ending) })
 	t.Cleanup(end)
-	until(t, "the queues are treated as by day", func() bool { return c.windows.Load() != nil })
+	until(t, "the queues are treated as by day", func() bool { return c.treatment.Applied() })
 	dusk.Store(true)
 	<-looked
 	l.Stop("over")
-	until(t, "no orders are taken", func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return l.deaf
-	})
+	until(t, "no orders are taken", l.orders.Gate.Closed)
 	end()
 	if sum := l.end(); sum.Reason != "over" || sum.Counters.Queued != int64(len(job.Seeds)) {
 		t.Errorf("%+v", sum)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/plan"
 	"holdfast/harvest"
 )
 
@@ -90,7 +91,7 @@ func TestPolicyIsThatOfTheSite(t *testing.T) {
 		total      int64
 	}{{"h.test", "http://h.test/a", 1, 0}, {"h.test", "https://h.test/a", 2, 0}, {"h.test:8443", "https://h.test:8443/a", 1, 0}, {"r.test", "https://r.test/a/b", 2, 7},
 		{"r.test", "http://r.test/", 1, 0}, {"h.test", "http://h.test/deep/x", 1, 0}, {"shop", "http://h.test/shop/x", 3, 0}, {"h.test", "", 1, 0}, {"r.test", "", 1, 0}, {"https://r.test", "", 2, 7}} {
-		p := c.policy(tt.queue, func() string { return tt.uri })
+		p := c.plan.Policy(tt.queue, func() string { return tt.uri })
 		if p.Valence != tt.valence || p.TotalBudget != tt.total {
 			t.Errorf("%s of %s: %+v, want valence %d, budget %d", tt.queue, tt.uri, p, tt.valence, tt.total)
 		}
@@ -116,14 +117,14 @@ func TestWindowOpensBeforeTheFirstLook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.repolicy(t.Context()); err != nil { // as Run does
+	if err := c.treatment.Apply(t.Context()); err != nil { // as Run does
 		t.Fatal(err)
 	}
 	night.Store(true)
 	done, watched := make(chan struct{}), make(chan error)
 	go func() { watched <- c.watchWindows(t.Context(), done) }()
 	until(t, "the queues are treated as at night", func() bool {
-		known, err := c.frontier.Value(valuePolicy)
+		known, err := c.frontier.Value(plan.ValuePolicy)
 		return err == nil && strings.Contains(string(known), `["night"]`)
 	})
 	close(done)

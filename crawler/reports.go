@@ -1,9 +1,7 @@
 package crawler
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,83 +9,75 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
+	"sync"
 	"time"
 
-	"holdfast/cdx"
-	"holdfast/crawler/fetch"
+	"holdfast/crawler/chain"
+	"holdfast/crawler/control"
 	"holdfast/crawler/frontier"
+	"holdfast/crawler/hosts"
+	"holdfast/crawler/journal"
 	"holdfast/crawler/report"
-	"holdfast/warc"
+	"holdfast/crawler/scope"
+	"holdfast/internal/disk"
 )
 
-// info is the provenance in each warcinfo record.
-func (c *Crawl) info() []warc.Field {
-	s := c.base()
-	info := []warc.Field{
-		{Name: "software", Value: "Holdfast/1.0"},
-		{Name: "hostname", Value: c.cfg.Node},
-		{Name: "isPartOf", Value: c.cfg.Job.Name},
-		{Name: "robots", Value: string(s.Robots)},
-		{Name: "http-header-user-agent", Value: s.Agent()},
-	}
-	if operator := s.Operator; operator != "" || s.OperatorContact != "" {
-		if operator != "" && s.OperatorContact != "" {
-			operator += ", "
-		}
-		info = append(info, warc.Field{Name: "operator", Value: operator + s.OperatorContact})
-	}
-	if s.From() != "" {
-		info = append(info, warc.Field{Name: "http-header-from", Value: s.From()})
-	}
-	return append(info, c.cfg.Info...)
+// reports writes the reports of a crawl.
+type reports struct {
+	dir, job string // the crawl's folder, the job's name
+	disk     disk.Disk
+	frontier *frontier.Frontier
+	quotas   *hosts.Quotas
+	scope    *scope.Scope
+	figures  *journal.Figures
+	course   *control.Course
+	board    *report.Board
+	seeds    *seeds
+
+	mu sync.Mutex // of those who write
 }
 
-// writeReports writes the reports as they stand at the end of a run.
-func (c *Crawl) writeReports(ctx context.Context, s Summary) error {
+func newReports(c *Crawl) *reports {
+	return &reports{dir: c.cfg.Dir, job: c.cfg.Job.Name, disk: c.disk, frontier: c.frontier, quotas: c.parts.Quotas,
+		scope: c.parts.Scope, figures: c.journal.Figures, course: c.course, board: c.board, seeds: c.seeds}
+}
+
+// writeAll writes the reports as they stand at the end of a run.
+func (r *reports) writeAll(ctx context.Context, s Summary) error {
 	for _, name := range report.Names() {
-		if err := c.writeReport(ctx, name, s); err != nil {
+		if err := r.write(ctx, name, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeReport writes one report.
-func (c *Crawl) writeReport(ctx context.Context, name string, s Summary) error {
+// write writes one report.
+func (r *reports) write(ctx context.Context, name string, s Summary) error {
 	now := time.Now()
 	write := map[string]func(io.Writer) error{
-		report.OfCrawl:      func(w io.Writer) error { return c.writeCrawl(w, s) },
-		report.OfHosts:      c.writeHosts,
-		report.OfDomains:    func(w io.Writer) error { return c.writeDomains(ctx, w) },
-		report.OfTypes:      func(w io.Writer) error { return report.WriteTypes(w, c.figures()) },
-		report.OfStatuses:   func(w io.Writer) error { return report.WriteStatuses(w, c.figures()) },
-		report.OfSeeds:      c.writeSeeds,
-		report.OfSources:    func(w io.Writer) error { return c.writeSources(ctx, w) },
-		report.OfProcessors: func(w io.Writer) error { return c.writeProcessors(w, now) },
-		report.OfFrontier:   func(w io.Writer) error { return c.writeFrontier(ctx, w, s, now) },
-		report.OfQueues:     func(w io.Writer) error { return c.writeNonempty(ctx, w, now) },
-		report.OfTraps:      c.writeTraps,
-		report.OfThreads:    func(w io.Writer) error { return report.WriteThreads(w, c.cfg.Job.Name, c.board.Workers(), now) },
+		report.OfCrawl:      func(w io.Writer) error { return r.writeCrawl(w, s) },
+		report.OfHosts:      r.writeHosts,
+		report.OfDomains:    func(w io.Writer) error { return r.writeDomains(ctx, w) },
+		report.OfTypes:      func(w io.Writer) error { return report.WriteTypes(w, r.figures.Clone()) },
+		report.OfStatuses:   func(w io.Writer) error { return report.WriteStatuses(w, r.figures.Clone()) },
+		report.OfSeeds:      r.writeSeeds,
+		report.OfSources:    func(w io.Writer) error { return r.writeSources(ctx, w) },
+		report.OfProcessors: func(w io.Writer) error { return r.writeProcessors(w, now) },
+		report.OfFrontier:   func(w io.Writer) error { return r.writeFrontier(ctx, w, s, now) },
+		report.OfQueues:     func(w io.Writer) error { return r.writeNonempty(ctx, w, now) },
+		report.OfTraps:      r.writeTraps,
+		report.OfThreads:    func(w io.Writer) error { return report.WriteThreads(w, r.job, r.board.Workers(), now) },
 	}[name]
-	c.reporting.Lock()
-	defer c.reporting.Unlock()
-	return c.disk.WriteFile(filepath.Join(c.cfg.Dir, "reports", name+report.Suffix), write)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.disk.WriteFile(filepath.Join(r.dir, "reports", name+report.Suffix), write)
 }
 
-// standing is how the crawl stands, as the summary of a run that ended now.
-func (c *Crawl) standing() Summary {
-	counters := c.frontier.Counters()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return Summary{State: c.state, Reason: c.reason, Counters: counters, Elapsed: c.running()}
-}
-
-// figures are a copy of the figures for reports.
-func (c *Crawl) figures() *report.Stats {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stats.Clone()
+// writeNow writes a report as the crawl stands now, as if it ended.
+func (r *reports) writeNow(ctx context.Context, name string) error {
+	at := r.course.Standing()
+	return r.write(ctx, name, Summary{State: at.State, Reason: at.Reason, Elapsed: at.Elapsed, Counters: r.frontier.Counters()})
 }
 
 // statusOf is what Heritrix calls how a crawl stands or ended.
@@ -106,10 +96,10 @@ func statusOf(s Summary) string {
 }
 
 // writeCrawl writes the crawl report.
-func (c *Crawl) writeCrawl(w io.Writer, s Summary) error {
+func (r *reports) writeCrawl(w io.Writer, s Summary) error {
 	hosts := 0
 	var all report.Captures
-	if err := c.frontier.Hosts(func(name string, h frontier.Host, _ int) {
+	if err := r.frontier.Hosts(func(name string, h frontier.Host, _ int) {
 		if name != frontier.Lookups { // which Heritrix does not count either
 			hosts++
 		}
@@ -120,19 +110,19 @@ func (c *Crawl) writeCrawl(w io.Writer, s Summary) error {
 	}); err != nil {
 		return err
 	}
-	seeds, crawled, err := c.seedEnds()
+	seeds, crawled, err := r.seeds.ends()
 	if err != nil {
 		return err
 	}
 	n := s.Counters
-	return report.WriteCrawl(w, report.Crawl{Name: c.cfg.Job.Name, Status: statusOf(s), Reason: s.Reason, Elapsed: s.Elapsed, Captures: all,
+	return report.WriteCrawl(w, report.Crawl{Name: r.job, Status: statusOf(s), Reason: s.Reason, Elapsed: s.Elapsed, Captures: all,
 		SeedsCrawled: crawled, SeedsNotCrawled: len(seeds) - crawled, Hosts: hosts, Discovered: n.Discovered, Queued: n.Queued,
-		Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes, Discarded: c.figures().Discard})
+		Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes, Discarded: r.figures.Clone().Discard})
 }
 
 // writeSeeds writes the seeds report.
-func (c *Crawl) writeSeeds(w io.Writer) error {
-	seeds, _, err := c.seedEnds()
+func (r *reports) writeSeeds(w io.Writer) error {
+	seeds, _, err := r.seeds.ends()
 	if err != nil {
 		return err
 	}
@@ -140,11 +130,11 @@ func (c *Crawl) writeSeeds(w io.Writer) error {
 }
 
 // writeHosts writes the hosts report.
-func (c *Crawl) writeHosts(w io.Writer) error {
+func (r *reports) writeHosts(w io.Writer) error {
 	var failed error
 	err := report.WriteHosts(w, func(yield func(report.Host) bool) {
 		on := true
-		failed = c.frontier.Hosts(func(name string, h frontier.Host, remaining int) {
+		failed = r.frontier.Hosts(func(name string, h frontier.Host, remaining int) {
 			on = on && yield(report.Host{Name: name, URLs: h.URLs, Bytes: h.Bytes, Robots: h.Robots, Remaining: int64(remaining), Captures: captured(h)})
 		})
 	})
@@ -158,8 +148,8 @@ func captured(h frontier.Host) report.Captures {
 }
 
 // writeSources writes the source report, from the log.
-func (c *Crawl) writeSources(ctx context.Context, w io.Writer) (err error) {
-	f, err := os.Open(filepath.Join(c.cfg.Dir, "logs", report.CrawlLog))
+func (r *reports) writeSources(ctx context.Context, w io.Writer) (err error) {
+	f, err := os.Open(filepath.Join(r.dir, "logs", report.CrawlLog))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -167,142 +157,41 @@ func (c *Crawl) writeSources(ctx context.Context, w io.Writer) (err error) {
 		return fmt.Errorf("read crawl.log for the source report: %w", err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	return report.WriteSources(ctx, w, f, filepath.Join(c.cfg.Dir, "state", "spill"))
+	return report.WriteSources(ctx, w, f, filepath.Join(r.dir, "state", "spill"))
 }
 
-func (c *Crawl) writeProcessors(w io.Writer, now time.Time) error {
-	does := map[string]string{postProcess: "Take in what was learnt, queue links, finish the URI"}
-	for _, s := range stages() {
-		does[s.name] = s.does
+func (r *reports) writeProcessors(w io.Writer, now time.Time) error {
+	does := map[string]string{chain.PostName: chain.PostDoes}
+	for _, s := range chain.Stages() {
+		does[s.Name] = s.Does
 	}
 	var all []report.Processor
-	for _, s := range c.board.Stages() {
+	for _, s := range r.board.Stages() {
 		all = append(all, report.Processor{StageCount: s, Function: does[s.Stage]})
 	}
 	return report.WriteProcessors(w, "Crawl", all, now)
 }
 
-// How many queues the frontier's summary names: the longest, and so many in each state.
-const (
-	longest      = 10
-	namedQueues  = 2000
-	longestSpare = 1000 // sorted so seldom
-)
-
-// frontierSummary is how the frontier stands, with its queues as of the last commit.
-func (c *Crawl) frontierSummary(ctx context.Context, s Summary) (report.FrontierSummary, error) {
-	n, f := s.Counters, c.frontier.Summary()
-	out := report.FrontierSummary{Job: c.cfg.Job.Name, State: frontierState(s.State), Discovered: n.Discovered, Queued: n.Queued, Finished: n.Finished, Succeeded: n.Succeeded,
-		Failed: n.Failed, Ignore: n.Disregarded, Included: n.Discovered, InProcess: f.States[frontier.Busy], Ready: f.States[frontier.Ready],
-		Snoozed: f.States[frontier.Snoozed], Retired: f.States[frontier.Retired], Frozen: f.States[frontier.Frozen], Exhausted: f.States[frontier.Empty],
-		Inactive: map[int]int64{}, Queues: map[report.QueueState][]report.Queue{}}
-	shorten := func() {
-		slices.SortStableFunc(out.Longest, func(a, b report.Queue) int { return cmp.Compare(b.Count, a.Count) })
-		out.Longest = out.Longest[:min(longest, len(out.Longest))]
-	}
-	err := c.frontier.Nonempty(ctx, func(info frontier.QueueInfo) bool {
-		q := reportQueue(info)
-		if q.State == report.Inactive {
-			out.Inactive[q.Precedence]++
-		}
-		if named := out.Queues[q.State]; len(named) < namedQueues {
-			out.Queues[q.State] = append(named, q)
-		}
-		if out.Longest = append(out.Longest, q); len(out.Longest) > longestSpare {
-			shorten()
-		}
-		return true
+// writeDomains writes the domains report.
+func (r *reports) writeDomains(ctx context.Context, w io.Writer) error {
+	var failed error
+	all := iter.Seq[report.Domain](func(yield func(report.Domain) bool) {
+		failed = r.quotas.Each(ctx, "", func(domain string, of scope.Quota) bool {
+			return yield(report.Domain{Name: domain, Objects: of.Objects, Bytes: of.Bytes, Stopped: of.Stopped()})
+		})
 	})
-	shorten()
-	return out, err
-}
-
-// frontierState is what Heritrix calls the state of a frontier.
-func frontierState(s State) string {
-	switch s {
-	case Preparing, Paused:
-		return "PAUSE"
-	case Running:
-		return "RUN"
-	}
-	return "FINISH"
-}
-
-// reportStates are the reports' words for the states of queues.
-func reportStates() map[frontier.State]report.QueueState {
-	return map[frontier.State]report.QueueState{frontier.Busy: report.InProcess, frontier.Ready: report.Ready, frontier.Snoozed: report.Snoozed,
-		frontier.Inactive: report.Inactive, frontier.Retired: report.Retired, frontier.Frozen: report.Frozen, frontier.Empty: report.Exhausted}
-}
-
-func reportQueue(q frontier.QueueInfo) report.Queue {
-	budget := q.TotalBudget
-	if budget == 0 {
-		budget = -1
-	}
-	return report.Queue{Name: q.Name, State: reportStates()[q.State], Precedence: q.Precedence, Count: q.Remaining, Enqueued: q.Remaining + q.URLs + q.Failed + q.Disregarded,
-		SessionBalance: q.SessionBudget - q.SessionSpent, Spent: q.Spent, Budget: budget, Wakes: q.WakeAt, Succeeded: q.URLs, Responses: q.URLs,
-		Bytes: q.Bytes, SuccessBytes: q.Bytes, Failed: q.Failed, Disregarded: q.Disregarded, Robots: q.Robots, NonResponses: q.Unanswered, LastSuccess: q.LastSuccess}
-}
-
-func (c *Crawl) writeFrontier(ctx context.Context, w io.Writer, s Summary, now time.Time) error {
-	f, err := c.frontierSummary(ctx, s)
-	if err != nil {
+	if err := report.WriteDomains(w, all); err != nil {
 		return err
 	}
-	return report.WriteFrontierSummary(w, f, now)
+	return failed
 }
 
-func (c *Crawl) writeNonempty(ctx context.Context, w io.Writer, now time.Time) error {
-	var failed error
-	err := report.WriteFrontierNonempty(w, func(state report.QueueState) iter.Seq[report.Queue] {
-		return func(yield func(report.Queue) bool) {
-			err := c.frontier.Nonempty(ctx, func(q frontier.QueueInfo) bool {
-				r := reportQueue(q)
-				return r.State != state || yield(r)
-			})
-			failed = errors.Join(failed, err)
-		}
-	}, now)
-	return errors.Join(err, failed)
-}
-
-// seedEnds tells how each seed ended.
-func (c *Crawl) seedEnds() (seeds []report.Seed, crawled int, err error) {
-	all, err := c.allSeeds()
-	if err != nil {
-		return nil, 0, err
+// writeTraps writes the traps report.
+func (r *reports) writeTraps(w io.Writer) error {
+	forms, others := r.scope.Traps().All()
+	lines := make([]report.Trap, len(forms))
+	for i, t := range forms {
+		lines[i] = report.Trap{Away: t.Away, Pages: t.Pages, Name: t.What, Host: t.Host, URL: t.URL, Since: t.Since}
 	}
-	for _, given := range all {
-		url := given
-		if normal, err := cdx.Normalize(given); err == nil {
-			if _, err := fetch.ParseTarget(normal); err == nil {
-				url = normal
-			}
-		}
-		end, err := c.seedEnd(url)
-		if err != nil {
-			return nil, 0, err
-		}
-		seed := report.Seed{URL: url}
-		if end != nil {
-			seed.Status, seed.Redirect = end.Status, end.Redirect
-		}
-		if seed.Status > 0 {
-			crawled++
-		}
-		seeds = append(seeds, seed)
-	}
-	return seeds, crawled, nil
-}
-
-func (c *Crawl) seedEnd(url string) (*seedEnd, error) {
-	data, err := c.frontier.Value(valueSeed + url)
-	if err != nil || len(data) == 0 {
-		return nil, err
-	}
-	end := &seedEnd{}
-	if err := json.Unmarshal(data, end); err != nil {
-		return nil, fmt.Errorf("read how seed %s ended: %w", url, err)
-	}
-	return end, nil
+	return report.WriteTraps(w, lines, others)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/crawler/fetch"
+	"holdfast/crawler/hosts"
 	"holdfast/harvest"
 )
 
@@ -205,23 +206,23 @@ func TestRobotsOfOneTry(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
-		answer        answer
+		answer        hosts.Answer
 		waits         bool
 		denied, alone bool
 	}{
-		{answer{status: 503, once: true}, false, true, false},
-		{answer{status: -2, once: true}, false, false, true},
-		{answer{status: 200, once: true}, true, false, false},
-		{answer{status: 503}, true, true, false},
+		{hosts.Answer{Status: 503, Once: true}, false, true, false},
+		{hosts.Answer{Status: -2, Once: true}, false, false, true},
+		{hosts.Answer{Status: 200, Once: true}, true, false, false},
+		{hosts.Answer{Status: 503}, true, true, false},
 	} {
-		if err := c.servers.learnRobots(target, tt.answer); err != nil {
+		if err := c.parts.Servers.LearnRobots(target, tt.answer); err != nil {
 			t.Fatal(err)
 		}
-		now, _, err := c.servers.site(target, time.Now(), false)
+		now, _, err := c.parts.Servers.Site(target, time.Now(), false)
 		if err != nil || now == nil || now.DenyAll != tt.denied || now.Unreachable != tt.alone {
 			t.Errorf("%+v: a page is told %+v, %v", tt.answer, now, err)
 		}
-		later, first, err := c.servers.site(target, time.Now(), true)
+		later, first, err := c.parts.Servers.Site(target, time.Now(), true)
 		if err != nil || (later != nil) != tt.waits || later == nil && first != target.URL {
 			t.Errorf("%+v: who waits is told %+v, %q, %v", tt.answer, later, first, err)
 		}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/miekg/dns"
 
+	"holdfast/crawler/chain"
+	"holdfast/crawler/scope"
 	"holdfast/harvest"
 	"holdfast/warc"
 )
@@ -67,7 +69,7 @@ func TestRulesByAddressAndQueue(t *testing.T) {
 		}, "/ /a /named"},
 		{"accept by queue", func(s *harvest.Settings) { s.Rules = []harvest.Rule{cel("accept", `queue.startsWith("localhost")`)} }, "/ /a /named"},
 		{"accept by a queue of domains", func(s *harvest.Settings) {
-			s.QueueBy, s.Rules = queueByDomain, []harvest.Rule{rule("class_key_matches_regex", "accept", "localhost")}
+			s.QueueBy, s.Rules = scope.QueueByDomain, []harvest.Rule{rule("class_key_matches_regex", "accept", "localhost")}
 		}, "/ /a /named"},
 		{"accept by a queue's name", func(s *harvest.Settings) {
 			s.Rules = []harvest.Rule{rule("class_key_matches_regex", "accept", "mine")}
@@ -211,9 +213,9 @@ func TestRulesOverAnAnswer(t *testing.T) {
 			job.Settings.Workers, job.Settings.Conditional, job.Settings.Deduplicate = 1, false, "digest"
 			job.Settings.DeduplicateTypes = []string{"image/*"}
 			tt.set(&job.Settings)
-			earlier := &archive{urls: map[string]*Capture{}, digests: map[string]*Capture{}}
+			earlier := &archive{urls: map[string]*chain.Capture{}, digests: map[string]*chain.Capture{}}
 			for _, path := range []string{"/same.bin", "/new.bin"} {
-				earlier.urls[s.URL+path] = &Capture{URL: s.URL + path, Date: time.Now().Add(-time.Hour), RecordID: "<urn:uuid:1b4e28ba-2fa1-11d2-883f-0016d3cca427>",
+				earlier.urls[s.URL+path] = &chain.Capture{URL: s.URL + path, Date: time.Now().Add(-time.Hour), RecordID: "<urn:uuid:1b4e28ba-2fa1-11d2-883f-0016d3cca427>",
 					Digest: "sha1:" + strings.Repeat("A", 32), Type: "application/x-large", File: "earlier.warc.gz", ETag: `"one"`}
 			}
 			dir := t.TempDir()

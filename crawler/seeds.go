@@ -3,53 +3,45 @@ package crawler
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
-	"holdfast/cdx"
+	"holdfast/crawler/chain"
 	"holdfast/crawler/events"
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
+	"holdfast/crawler/journal"
+	"holdfast/crawler/plan"
 	"holdfast/crawler/report"
 )
 
-// readSeeds brings the seeds into normal form and returns those that are no URLs of the web.
-func (c *Crawl) readSeeds() (bad []string) {
-	c.seeds, bad = normalSeeds(c.cfg.Job.Seeds)
-	return bad
+// valueAdded begins the names of the frontier's values that say which seeds were added while the crawl ran.
+const valueAdded = "added/"
+
+// seeds are those that the job gives, and those that are added while it runs.
+type seeds struct {
+	given       []string // by the job
+	normal, bad []string // of these, in normal form, and what is no URL of the web
+	plan        *plan.Current
+	frontier    *frontier.Frontier
+	entries     *plan.Entries
+	logs        *report.Logs
+	log         *slog.Logger
+	journal     *journal.Journal
 }
 
-func normalSeeds(given []string) (seeds, bad []string) {
-	for _, seed := range given {
-		url, err := cdx.Normalize(seed)
-		if err == nil {
-			_, err = fetch.ParseTarget(url)
-		}
-		if err != nil {
-			bad = append(bad, seed)
-			continue
-		}
-		seeds = append(seeds, url)
-	}
-	return seeds, bad
+func newSeeds(given []string) *seeds {
+	s := &seeds{given: given}
+	s.normal, s.bad = plan.Seeds(given)
+	return s
 }
 
-// addSeeds queues the seeds that the frontier does not know, and logs the bad ones. In a new crawl these have the first queues.
-func (c *Crawl) addSeeds(bad []string) error {
-	if err := c.firstPolicy(); err != nil {
-		return err
-	}
-	if _, err := c.queueSeeds(c.seeds, bad, false); err != nil {
-		return err
-	}
-	return c.commit()
-}
-
-// queueSeeds queues seeds and returns how many that changed. Those that are known already are only taken again by force.
-func (c *Crawl) queueSeeds(seeds, bad []string, force bool) (n int64, err error) {
+// queue queues seeds and returns how many that changed. Those that are known already are only taken again by force.
+func (s *seeds) queue(normal, bad []string, force bool) (n int64, err error) {
 	for _, seed := range bad {
-		c.log.Info("seed is no URL of the web", "seed", seed)
-		u, err := c.frontier.Claim(frontier.URI{URL: seed, Source: seed, Queue: "malformed"})
+		s.log.Info("seed is no URL of the web", "seed", seed)
+		u, err := s.frontier.Claim(frontier.URI{URL: seed, Source: seed, Queue: "malformed"})
 		if err != nil {
 			return n, err
 		}
@@ -57,23 +49,25 @@ func (c *Crawl) queueSeeds(seeds, bad []string, force bool) (n int64, err error)
 			continue
 		}
 		wrong := report.URIError{Logged: time.Now(), Problem: "no URL of the web", Text: seed}
-		c.logs.URIErrors.Add(wrong.AppendTo)
-		line := report.Line{Logged: time.Now(), Status: fetch.CodeUnfetchable, Size: -1, URI: seed, Source: seed, Annotations: []string{"malformedSeed"}}
-		o := &outcome{line: line, seed: true}
-		if _, err := c.frontier.Finish(u, frontier.Outcome{Status: line.Status, Kind: frontier.Failed, Attach: o}, nil); err != nil {
+		s.logs.URIErrors.Add(wrong.AppendTo)
+		line := report.Line{Logged: time.Now(), Status: fetch.CodeUnfetchable, Size: -1, URI: seed, Source: seed,
+			Annotations: []string{"malformedSeed"}}
+		o := &chain.Outcome{Line: line, Seed: true}
+		ended := frontier.Outcome{Status: line.Status, Kind: frontier.Failed, Attach: o}
+		if _, err := s.frontier.Finish(u, ended, nil); err != nil {
 			return n, err
 		}
 	}
-	for _, seed := range seeds {
+	for _, seed := range normal {
 		t, err := fetch.ParseTarget(seed)
 		if err != nil {
 			return n, err
 		}
-		u := c.entry(seed, t, c.settingsOf(t))
+		u := s.entries.Entry(seed, t, s.plan.For(t))
 		u.Source, u.Priority = seed, frontier.High
-		add := c.frontier.Add
+		add := s.frontier.Add
 		if force {
-			add = c.frontier.Force
+			add = s.frontier.Force
 		}
 		added, err := add(u)
 		if err != nil {
@@ -86,21 +80,21 @@ func (c *Crawl) queueSeeds(seeds, bad []string, force bool) (n int64, err error)
 	return n, nil
 }
 
-// AddSeeds adds seeds to a crawl that runs: they widen the scope and are fetched, also if they were before. It returns how many
-// were queued; what is no URL of the web is logged as such.
+// AddSeeds adds seeds to a crawl that runs: they widen the scope and are fetched, also if they were before. It returns how
+// many were queued; what is no URL of the web is logged as such.
 func (c *Crawl) AddSeeds(given []string, by string) (int64, error) {
-	seeds, bad := normalSeeds(given)
-	for _, seed := range seeds {
-		c.scope.Admit(seed)
-		c.frontier.SetValue(valueAdmitted+seed, []byte("1"))
+	normal, bad := plan.Seeds(given)
+	for _, seed := range normal {
+		c.parts.Scope.Admit(seed)
+		c.frontier.SetValue(chain.ValueAdmitted+seed, []byte("1"))
 		c.frontier.SetValue(valueAdded+seed, []byte("1"))
 	}
 	for _, seed := range bad {
 		c.frontier.SetValue(valueAdded+seed, []byte("1"))
 	}
-	n, err := c.queueSeeds(seeds, bad, true)
+	n, err := c.seeds.queue(normal, bad, true)
 	if err == nil {
-		c.publish(events.Event{Kind: events.SeedsAdded, Count: n, By: by})
+		c.events.Publish(events.Event{Kind: events.SeedsAdded, Count: n, By: by})
 	}
 	return n, err
 }
@@ -135,25 +129,52 @@ func (s SeedSummary) Err() error {
 // maxMissed is how many seeds that were not captured a summary names.
 const maxMissed = 10
 
-func (c *Crawl) seedSummary() (s SeedSummary, err error) {
-	seeds, crawled, err := c.seedEnds()
-	s.Total, s.Captured = len(seeds), crawled
-	for _, seed := range seeds {
-		if seed.Status <= 0 && len(s.Missed) < maxMissed {
-			s.Missed = append(s.Missed, seed)
+func (s *seeds) summary() (sum SeedSummary, err error) {
+	ended, crawled, err := s.ends()
+	sum.Total, sum.Captured = len(ended), crawled
+	for _, seed := range ended {
+		if seed.Status <= 0 && len(sum.Missed) < maxMissed {
+			sum.Missed = append(sum.Missed, seed)
 		}
 	}
-	return s, err
+	return sum, err
 }
 
-// allSeeds are the job's seeds as given, and those added while it ran.
-func (c *Crawl) allSeeds() ([]string, error) {
-	all := append([]string(nil), c.cfg.Job.Seeds...)
+// ends tells how each seed ended.
+func (s *seeds) ends() (ended []report.Seed, crawled int, err error) {
+	all, err := s.all()
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, given := range all {
+		url := given
+		if normal, _ := plan.Seeds([]string{given}); len(normal) > 0 {
+			url = normal[0]
+		}
+		end, err := s.journal.SeedEnd(url)
+		if err != nil {
+			return nil, 0, err
+		}
+		seed := report.Seed{URL: url}
+		if end != nil {
+			seed.Status, seed.Redirect = end.Status, end.Redirect
+		}
+		if seed.Status > 0 {
+			crawled++
+		}
+		ended = append(ended, seed)
+	}
+	return ended, crawled, nil
+}
+
+// all are the job's seeds as given, and those added while it ran.
+func (s *seeds) all() ([]string, error) {
+	all := append([]string(nil), s.given...)
 	have := map[string]bool{}
-	for _, seed := range append(all, c.seeds...) {
+	for _, seed := range append(all, s.normal...) {
 		have[seed] = true
 	}
-	err := c.frontier.Values(valueAdded, func(name string, _ []byte) error {
+	err := s.frontier.Values(valueAdded, func(name string, _ []byte) error {
 		if seed := strings.TrimPrefix(name, valueAdded); !have[seed] {
 			all = append(all, seed)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/miekg/dns"
 
+	"holdfast/crawler/control"
 	"holdfast/harvest"
 )
 
@@ -167,7 +168,7 @@ func TestNothingIsLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.pause(forOperator, hold{"lunch", "anna"}, time.Hour)
+		c.course.Pause(control.ForOperator, control.Hold{Reason: "lunch", By: "anna"}, time.Hour)
 		l := &live{Crawl: c, t: t, ended: make(chan struct{})}
 		go func() {
 			defer close(l.ended)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/crawler/plan"
+	"holdfast/crawler/scope"
 	"holdfast/harvest"
 )
 
@@ -76,7 +78,7 @@ func TestPoliteBesideTheQueue(t *testing.T) {
 	shared.mux.HandleFunc("/robots.txt", log.slowly(""))
 	shared.mux.HandleFunc("/p/", log.slowly("page"))
 	shared.mux.HandleFunc("/{$}", log.slowly(links+fmt.Sprintf("<a href=%s/>m</a>", members.URL)))
-	for _, by := range []string{"host", queueByIP} {
+	for _, by := range []string{"host", plan.QueueByIP} {
 		job := newJob(shared.URL + "/")
 		job.Settings.Scope, job.Settings.MaxHops, job.Settings.Workers, job.Settings.QueueBy = harvest.ScopeAny, 1, 12, by
 		job.Settings.MinDelay, job.Settings.MaxDelay = harvest.Duration(rest), harvest.Duration(rest)
@@ -121,46 +123,9 @@ func TestPoliteAcrossQueues(t *testing.T) {
 	if _, err := c.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	job.Settings.QueueBy = queueByDomain
+	job.Settings.QueueBy = scope.QueueByDomain
 	if sum := run(t, dir, job); sum.Reason != "completed" {
 		t.Errorf("summary %+v", sum)
 	}
 	log.rested(t, rest, 25)
-}
-
-// With several slots each rests by itself, and none is used twice at a time; what is free of rests is forgotten.
-func TestTurns(t *testing.T) {
-	t.Parallel()
-	var turns turns
-	now := time.Now()
-	at := []string{"h", "queue d"}
-	for i := range 3 {
-		if wait := turns.admit(at, 3, now); wait != 0 {
-			t.Fatalf("slot %d: %v", i, wait)
-		}
-	}
-	if wait := turns.admit([]string{"g", "queue d"}, 3, now); wait != turnPoll {
-		t.Errorf("a fourth waits %v", wait)
-	}
-	turns.done(at, 5*time.Second, now)
-	turns.done(at, 2*time.Second, now)
-	if wait := turns.admit(at, 3, now.Add(time.Second)); wait != time.Second {
-		t.Errorf("with two slots resting and one busy: %v", wait)
-	}
-	if wait := turns.admit(at, 3, now.Add(2*time.Second)); wait != 0 {
-		t.Errorf("after the shorter rest: %v", wait)
-	}
-	if wait := turns.admit([]string{"g"}, 1, now); wait != 0 {
-		t.Errorf("another host: %v", wait)
-	}
-	turns.done([]string{"g"}, 0, now)
-	for i := range 5000 {
-		name := []string{fmt.Sprint(i)}
-		turns.admit(name, 1, now)
-		turns.done(name, time.Millisecond, now)
-		now = now.Add(time.Millisecond)
-	}
-	if n := len(turns.at); n > 2*minTurns {
-		t.Errorf("%d hosts are remembered", n)
-	}
 }

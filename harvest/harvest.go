@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"holdfast/cdx"
@@ -15,6 +16,12 @@ import (
 
 // ErrInvalid is wrapped by every error that says a job or a setting cannot be used as given.
 var ErrInvalid = errors.New("not valid")
+
+// Refused says that an order cannot be carried out: what was given in a field of it, and what is allowed there. It wraps
+// ErrInvalid.
+func Refused(field, given, allowed string) error {
+	return invalid(field, strconv.Quote(given), allowed)
+}
 
 // Job is one crawl: what to start from and how to go about it.
 type Job struct {

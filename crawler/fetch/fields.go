@@ -54,3 +54,6 @@ func (h Head) RetryAfter(now time.Time) time.Duration {
 	}
 	return min(max(0, at.Sub(now)), maxRetryAfter)
 }
+
+// Redirects tells whether a status is that of an answer which leads elsewhere.
+func Redirects(status int) bool { return status >= 300 && status < 400 }

@@ -1,0 +1,116 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// errKilled ends one fetch.
+var errKilled = errors.New("killed by the operator")
+
+// Crew is as many as the settings ask for, also when that changes.
+type Crew struct {
+	mu     sync.Mutex
+	start  func(number int) // nil while the crawl does not run
+	wanted int
+	idle   map[int]context.CancelFunc // ends a worker once it has no URI
+	doing  map[int]task
+	ended  chan struct{} // closed when none is left
+}
+
+// task is what a worker is at.
+type task struct {
+	url    string
+	cancel context.CancelCauseFunc
+}
+
+func NewCrew() *Crew {
+	return &Crew{idle: map[int]context.CancelFunc{}, doing: map[int]task{}}
+}
+
+// Run lets n workers work, each by its number from 1, until all have ended. A worker is to end when its ctx does, or
+// when there is nothing to do for any of them.
+func (w *Crew) Run(ctx context.Context, n int, work func(ctx context.Context, number int)) {
+	ended := make(chan struct{})
+	w.mu.Lock()
+	w.ended = ended
+	w.start = func(number int) {
+		idle, cancel := context.WithCancel(ctx)
+		w.idle[number] = cancel
+		go func() {
+			work(idle, number)
+			w.leave(number, idle.Err() != nil && ctx.Err() == nil)
+			cancel()
+		}()
+	}
+	w.mu.Unlock()
+	w.Want(n)
+	<-ended
+}
+
+// leave ends a worker. One that was sent away and is wanted again by now is followed by another.
+func (w *Crew) leave(number int, sent bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.idle, number)
+	if sent && number <= w.wanted {
+		w.start(number)
+	}
+	if len(w.idle) == 0 {
+		w.start = nil
+		close(w.ended)
+	}
+}
+
+// Want changes how many there are, at least one: those with the highest numbers end after their URI.
+func (w *Crew) Want(n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wanted = max(n, 1)
+	for number, cancel := range w.idle {
+		if number > w.wanted {
+			cancel()
+		}
+	}
+	for number := 1; w.start != nil && number <= w.wanted; number++ {
+		if w.idle[number] == nil {
+			w.start(number)
+		}
+	}
+}
+
+func (w *Crew) begin(number int, url string, cancel context.CancelCauseFunc) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doing[number] = task{url, cancel}
+}
+
+func (w *Crew) end(number int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.doing, number)
+}
+
+// Kill breaks off the fetch of a URL, or what a worker is at, and reports how many that were.
+func (w *Crew) Kill(url string, number int) (n int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, t := range w.doing {
+		if url != "" && t.url == url || number != 0 && i == number {
+			t.cancel(errKilled)
+			n++
+		}
+	}
+	return n
+}
+
+// Busy is how many are at a URI.
+func (w *Crew) Busy() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.doing)
+}
+
+// Killed tells whether an operator broke the fetch of ctx off.
+func Killed(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errKilled) }

@@ -1,0 +1,252 @@
+// Package hosts remembers what a crawl learnt of hosts, sites and domains: addresses, robots.txt files, how much was
+// fetched; and whose turn it is at a host.
+package hosts
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
+	"holdfast/crawler/scope"
+)
+
+// How long what was learnt about a server holds.
+const (
+	robotsLifetime  = 24 * time.Hour
+	FailureLifetime = time.Hour
+	maxServers      = 20_000 // in memory, of each kind
+	maxNames        = 8      // that a robots.txt is kept read for
+)
+
+// Host are where a host is. No address: its name could not be found.
+type Host struct {
+	Addrs   []netip.Addr `json:"addrs"`
+	Expires time.Time    `json:"expires"`
+}
+
+// Site are what a robots.txt said: a site's own, or one that such a one redirects to.
+type Site struct {
+	Body        []byte    `json:"body,omitempty"`
+	Redirect    string    `json:"redirect,omitempty"`    // it stands there
+	DenyAll     bool      `json:"deny_all,omitempty"`    // 5xx, or what it says cannot be read
+	Unreachable bool      `json:"unreachable,omitempty"` // it could not be fetched
+	Once        bool      `json:"once,omitempty"`        // either, of one try: whoever can wait asks again
+	Expires     time.Time `json:"expires"`
+
+	mu    sync.Mutex
+	rules map[string]*scope.Robots // by the name it is read for
+}
+
+// RulesFor is what it says to the crawler of that name.
+func (f *Site) RulesFor(name string) *scope.Robots {
+	if f.DenyAll {
+		return scope.DenyAll()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r := f.rules[name]
+	if r == nil {
+		if f.rules == nil || len(f.rules) >= maxNames {
+			f.rules = map[string]*scope.Robots{}
+		}
+		r = scope.ParseRobots(f.Body, name)
+		f.rules[name] = r
+	}
+	return r
+}
+
+// Servers remembers what was learnt about hosts and sites. All of it is kept in the frontier, some in memory.
+type Servers struct {
+	frontier *frontier.Frontier
+	mu       sync.Mutex
+	hosts    map[string]*Host
+	sites    map[string]*Site // by the URL of the robots.txt
+}
+
+func NewServers(f *frontier.Frontier) *Servers {
+	return &Servers{frontier: f, hosts: map[string]*Host{}, sites: map[string]*Site{}}
+}
+
+// Host returns what is known and still holds of a host, or nil.
+func (s *Servers) Host(name string, now time.Time) (*Host, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.hosts[name]
+	if f == nil {
+		f = &Host{}
+		if ok, err := s.load("dns/"+name, f); !ok || err != nil {
+			return nil, err
+		}
+		keep(s.hosts, name, f)
+	}
+	if f.Expires.Before(now) {
+		return nil, nil
+	}
+	return f, nil
+}
+
+// maxRobotsRedirects is how many redirects of a robots.txt are followed (RFC 9309 asks for five).
+const maxRobotsRedirects = 5
+
+// Site returns what is known and still holds of a site's robots.txt, where it redirects of the one that it leads to; or
+// nil and the URL that has to be asked for first. For one who can wait, a failure of one try is nothing known. After
+// too many redirects the site has no rules.
+func (s *Servers) Site(t fetch.Target, now time.Time, waits bool) (facts *Site, first string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	url := robotsURL(t)
+	for range maxRobotsRedirects + 1 {
+		f := s.sites[url]
+		if f == nil {
+			f = &Site{}
+			if ok, err := s.load("robots/"+url, f); err != nil {
+				return nil, "", err
+			} else if !ok {
+				return nil, url, nil
+			}
+			keep(s.sites, url, f)
+		}
+		if f.Expires.Before(now) || waits && f.Once {
+			return nil, url, nil
+		}
+		if f.Redirect == "" {
+			return f, "", nil
+		}
+		url = f.Redirect
+	}
+	return &Site{}, "", nil
+}
+
+// Delay is the Crawl-delay of a site for the crawler of that name, as far as it is in memory.
+func (s *Servers) Delay(t fetch.Target, name string) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	url := robotsURL(t)
+	for range maxRobotsRedirects + 1 {
+		f := s.sites[url]
+		switch {
+		case f == nil:
+			return 0
+		case f.Redirect == "":
+			return f.RulesFor(name).Delay()
+		}
+		url = f.Redirect
+	}
+	return 0
+}
+
+func (s *Servers) LearnHost(name string, addrs []netip.Addr, lifetime time.Duration) error {
+	f := &Host{Addrs: addrs, Expires: time.Now().Add(lifetime)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keep(s.hosts, name, f)
+	return s.store("dns/"+name, f)
+}
+
+// Answer is how a request for a robots.txt ended.
+type Answer struct {
+	Status     int
+	Body       []byte // of a success
+	Unreadable bool   // what it says cannot be told
+	Redirect   string // where it leads, if that may be fetched
+	Once       bool   // a failure is not the last word
+}
+
+// LearnRobots takes in the answer to a request for a robots.txt by RFC 9309: success counts as it says, a client error
+// allows everything, a server error or one that cannot be read forbids everything, as does a server that has had too
+// many requests; silence leaves the site alone.
+func (s *Servers) LearnRobots(t fetch.Target, a Answer) error {
+	f := &Site{Expires: time.Now().Add(robotsLifetime)}
+	switch {
+	case a.Status >= 500 || a.Status == 429 || a.Unreadable:
+		f.DenyAll, f.Expires = true, time.Now().Add(FailureLifetime)
+	case a.Status >= 200 && a.Status < 300:
+		f.Body = append([]byte(nil), a.Body[:min(len(a.Body), scope.MaxRobots)]...)
+	case fetch.Redirects(a.Status):
+		f.Redirect = a.Redirect
+	case a.Status <= 0:
+		f.Unreachable, f.Expires = true, time.Now().Add(FailureLifetime)
+	}
+	f.Once = a.Once && (f.DenyAll || f.Unreachable)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	url := AddressOf(t)
+	keep(s.sites, url, f)
+	return s.store("robots/"+url, f)
+}
+
+// ForgetUnreachable has robots.txt asked for again where it could not be had: it may have been blocked.
+func (s *Servers) ForgetUnreachable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var gone []string
+	if err := s.frontier.Values("robots/", func(name string, data []byte) error {
+		f := Site{}
+		if err := json.Unmarshal(data, &f); err != nil {
+			return fmt.Errorf("read %s from the frontier: %w", name, err)
+		}
+		if f.Unreachable {
+			gone = append(gone, name)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, name := range gone {
+		s.frontier.SetValue(name, nil)
+		delete(s.sites, strings.TrimPrefix(name, "robots/"))
+	}
+	return nil
+}
+
+func (s *Servers) load(name string, into any) (bool, error) {
+	data, err := s.frontier.Value(name)
+	if err != nil || len(data) == 0 {
+		return false, err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return false, fmt.Errorf("read %s from the frontier: %w", name, err)
+	}
+	return true, nil
+}
+
+func (s *Servers) store(name string, facts any) error {
+	data, err := json.Marshal(facts)
+	if err != nil {
+		return fmt.Errorf("keep %s: %w", name, err)
+	}
+	s.frontier.SetValue(name, data)
+	return nil
+}
+
+// keep puts a value into a map that holds a bounded number.
+func keep[T any](m map[string]T, name string, value T) {
+	for old := range m {
+		if len(m) < maxServers {
+			break
+		}
+		delete(m, old)
+	}
+	m[name] = value
+}
+
+// LearnAnswer takes in the end of a DNS look-up.
+func (s *Servers) LearnAnswer(host string, a *fetch.Answer) error {
+	if a.Code == fetch.CodeDNSOK {
+		return s.LearnHost(host, a.Addrs, a.TTL)
+	}
+	return s.LearnHost(host, nil, FailureLifetime)
+}
+
+// AddressOf is a URL without what a server is not sent.
+func AddressOf(t fetch.Target) string { return t.Scheme + "://" + t.Authority + t.Path }
+
+// IsRobots tells whether a URL is that of a site's robots.txt.
+func IsRobots(t fetch.Target) bool { return t.Path == "/robots.txt" }
+
+func robotsURL(t fetch.Target) string { return t.Scheme + "://" + t.Authority + "/robots.txt" }

@@ -1,0 +1,134 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"holdfast/crawler/chain"
+	"holdfast/crawler/extract"
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
+	"holdfast/crawler/hosts"
+	"holdfast/crawler/plan"
+	"holdfast/crawler/report"
+	"holdfast/crawler/scope"
+	"holdfast/harvest"
+	"holdfast/warc"
+)
+
+// Replay accounts for URIs whose records are on disk, though the frontier did not learn of them.
+type Replay struct {
+	plan     *plan.Current
+	entries  *plan.Entries
+	frontier *frontier.Frontier
+	links    *chain.Links
+	dedup    *chain.Dedup
+	servers  *hosts.Servers
+	quotas   *hosts.Quotas
+	jar      *fetch.Jar
+	objects  *atomic.Int64
+}
+
+// group finishes a URI whose records are on disk, unless the frontier knows it as finished.
+func (r *Replay) group(g *group) error {
+	asked := frontier.URI{URL: g.uri, Queue: g.uri}
+	set := r.plan.Base()
+	if t, err := fetch.ParseTarget(g.uri); err == nil {
+		set = r.plan.For(t)
+		asked = r.entries.Entry(g.uri, t, set)
+	}
+	asked.Path, asked.Via, asked.Source = g.fields.Get(chain.FieldHops), g.fields.Get(chain.FieldVia), g.fields.Get(chain.FieldSource)
+	if key := g.fields.Get(chain.FieldKey); key != "" {
+		asked.Key = key
+	}
+	u, err := r.frontier.Claim(asked)
+	if err != nil || u == nil {
+		return err
+	}
+	u.Path, u.Via, u.Source = asked.Path, asked.Via, asked.Source
+	if err := r.relearn(g); err != nil {
+		return err
+	}
+	took, _ := strconv.ParseInt(g.fields.Get(chain.FieldFetchTime), 10, 64)
+	worker, _ := strconv.Atoi(g.fields.Get(chain.FieldWorker))
+	took = max(took, 0)
+	line := report.Line{Logged: time.Now(), Status: g.status, Size: g.bodySize, URI: u.URL, Path: u.Path, Via: u.Via, MIME: g.mime, Worker: worker,
+		Begin: g.date, Duration: time.Duration(took) * time.Millisecond, Digest: g.digest, Source: u.Source}
+	if notes := g.fields.Get(chain.FieldAnnotation); notes != "" {
+		line.Annotations = strings.Split(notes, ",")
+	}
+	out := &chain.Outcome{Line: line, Seed: u.Via == "", Records: []warc.Position{{File: g.file, Offset: g.offset, Length: g.end - g.offset}}}
+	if out.Seed && fetch.Redirects(g.status) {
+		out.Redirect = extract.Result{Links: g.links}.Target()
+	}
+	o := frontier.Outcome{Status: g.status, Kind: chain.KindOf(g.status), Attach: out, Fetched: true, Bytes: g.blockSize}
+	var subject scope.Subject
+	if !chain.IsPrerequisite(u) {
+		r.objects.Add(1)
+		subject.URL = g.uri
+		out.Domain, out.Bytes = subject.Domain(), o.Bytes
+		if err := r.quotas.Add(out.Domain, out.Bytes); err != nil {
+			return err
+		}
+		if o.Record, err = r.remember(g, set); err != nil {
+			return err
+		}
+	}
+	o.Dedup = g.dedup
+	if chain.ForRules(u, g.status) {
+		g.links = nil
+	}
+	_, err = r.frontier.Finish(u, o, r.links.Accepted(nil, u, g.links, &subject))
+	return err
+}
+
+// relearn keeps what a replayed answer said of a server.
+func (r *Replay) relearn(g *group) error {
+	if host, ok := strings.CutPrefix(g.uri, "dns:"); ok {
+		var addrs []netip.Addr
+		for line := range strings.Lines(string(g.robots)) {
+			words := strings.Fields(line)
+			if len(words) == 5 && (words[3] == "A" || words[3] == "AAAA") {
+				if addr, err := netip.ParseAddr(words[4]); err == nil {
+					addrs = append(addrs, addr)
+				}
+			}
+		}
+		return r.servers.LearnHost(host, addrs, hosts.FailureLifetime)
+	}
+	t, err := fetch.ParseTarget(g.uri)
+	if err != nil {
+		return nil
+	}
+	if r.plan.For(t).Cookies {
+		r.jar.Store(t, g.head, g.date)
+	}
+	if url, ok := strings.CutPrefix(g.fields.Get(chain.FieldKey), chain.LoginKey); ok {
+		r.frontier.SetValue(chain.ValueLogin+url, []byte("1"))
+		return nil
+	}
+	if !hosts.IsRobots(t) || fetch.Redirects(g.status) || g.unreadable {
+		return nil // it is asked for again, as is where a redirect led
+	}
+	return r.servers.LearnRobots(t, hosts.Answer{Status: g.status, Body: g.robots})
+}
+
+// remember keeps of a replayed answer what later URIs of this job, and later jobs, may refer to. It returns the URI's record.
+func (r *Replay) remember(g *group, set *harvest.Settings) ([]byte, error) {
+	c := chain.Capture{URL: g.uri, Date: g.date.UTC(), RecordID: g.recordID, Digest: g.digest, Type: g.head.MediaType(),
+		File: g.file, Offset: g.offset, ETag: g.head.ETag(), LastModified: g.head.LastModified()}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("keep the record of %s: %w", g.uri, err)
+	}
+	r.dedup.RememberRead(c, text, g.dedup == frontier.Novel && g.truncated == "", g.head, set, g.bodySize)
+	if !r.plan.Base().Incremental || g.dedup == frontier.NotModified {
+		return nil, nil
+	}
+	return text, nil
+}

@@ -1,0 +1,274 @@
+package crawler
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"holdfast/crawler/chain"
+	"holdfast/crawler/control"
+	"holdfast/crawler/events"
+	"holdfast/crawler/fetch"
+	"holdfast/crawler/frontier"
+	"holdfast/crawler/hosts"
+	"holdfast/crawler/journal"
+	"holdfast/crawler/plan"
+	"holdfast/crawler/render"
+	"holdfast/crawler/report"
+	"holdfast/crawler/scope"
+	"holdfast/warc"
+)
+
+// ErrRuns reports that another process crawls in the folder.
+var ErrRuns = errors.New("another process crawls in this folder")
+
+// New opens the crawl in cfg.Dir, or begins it. What a killed process left is put in order: torn WARC
+// files are salvaged, what they hold is accounted for, the logs are cut to match. After an
+// error nothing stays open; after ErrRuns the other's crawl is as it was.
+func New(cfg Config) (crawl *Crawl, err error) { return newAt(cfg, time.Now) }
+
+// newAt is New with the clock that the windows of sheets are seen by.
+func newAt(cfg Config, now func() time.Time) (crawl *Crawl, err error) {
+	if err := errors.Join(cfg.Job.Validate(), Check(cfg.Job)); err != nil {
+		return nil, err
+	}
+	if err := cfg.complete(); err != nil {
+		return nil, err
+	}
+	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, live: report.NewLive(), board: report.NewBoard(stageNames()...),
+		crew: chain.NewCrew(), browsers: render.NewBrowsers(cfg.Dir), halted: make(chan struct{})}
+	if c.plan, err = plan.Follow(cfg.Job.Settings, now); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.close())
+		}
+	}()
+	for _, dir := range []string{"warcs", "logs", "reports", "settings", "state/frontier", "state/spill", "state/checkpoints"} {
+		if err := c.disk.MkdirAll(filepath.Join(cfg.Dir, dir)); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.lockFolder(); err != nil {
+		return nil, err
+	}
+	checkpoints := &journal.Checkpoints{Dir: cfg.Dir, Disk: c.disk, Log: c.log}
+	if err := checkpoints.TakeBack(cfg.From); err != nil {
+		return nil, err
+	}
+	for _, open := range []func() error{c.openFrontier, c.openParts} {
+		if err := open(); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.openJournal(checkpoints); err != nil {
+		return nil, err
+	}
+	if err := c.openFiles(); err != nil {
+		return nil, err
+	}
+	return c, c.addSeeds()
+}
+
+func stageNames() (names []string) {
+	for _, s := range chain.Stages() {
+		names = append(names, s.Name)
+	}
+	return append(names, chain.PostName)
+}
+
+// lockFolder keeps other crawls out of the folder, until close.
+func (c *Crawl) lockFolder() error {
+	lock := flock.New(filepath.Join(c.cfg.Dir, "state", "lock"))
+	free, err := lock.TryLock()
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", c.cfg.Dir, err)
+	}
+	if !free {
+		return fmt.Errorf("%s: %w", c.cfg.Dir, ErrRuns)
+	}
+	c.lock = lock
+	return nil
+}
+
+// openFrontier opens the frontier, and lays over the settings what was changed while the crawl ran before.
+func (c *Crawl) openFrontier() (err error) {
+	c.frontier, err = frontier.Open(frontier.Config{Dir: filepath.Join(c.cfg.Dir, "state", "frontier"),
+		Policy: c.plan.Policy, Log: c.log})
+	if err != nil {
+		return err
+	}
+	c.changes = &plan.Changes{Frontier: c.frontier, Given: c.cfg.Job.Settings, Forget: c.cfg.Forget, Log: c.log}
+	c.treatment = &plan.Treatment{Plan: c.plan, Frontier: c.frontier}
+	settings, err := c.changes.Recall()
+	if err != nil {
+		return err
+	}
+	if err := c.plan.Follow(settings); err != nil {
+		return err
+	}
+	now := c.plan.Base()
+	c.frontier.SetMaxActive(now.MaxActiveQueues)
+	c.frontier.Rest(now.MinDelay.Std())
+	return c.writeSettings()
+}
+
+// openParts makes what the stages of the chain are made of, of settings and seeds and of what the frontier has from before.
+func (c *Crawl) openParts() (err error) {
+	s := c.plan.Base()
+	p := &c.parts
+	p.Plan, p.Frontier, p.Pacer, p.Objects, p.Limits = c.plan, c.frontier, c.cfg.Pacer, &c.objects, c.checkLimits
+	c.seeds = newSeeds(c.cfg.Job.Seeds)
+	if p.Scope, err = scope.New(c.plan.Sheets(), c.seeds.normal, c.log); err != nil {
+		return err
+	}
+	p.Entries = &plan.Entries{}
+	if p.Entries.Canon, err = scope.NewCanonicalizer(s.Canonicalization); err != nil {
+		return err
+	}
+	p.Servers, p.Quotas = hosts.NewServers(c.frontier), hosts.NewQuotas(c.frontier)
+	p.Slots, p.Limiters, p.Bandwidth = &hosts.Turns{}, hosts.NewLimiters(), fetch.NewLimiter(s.Bandwidth)
+	p.Jar, p.Logins = fetch.NewJar(0), fetch.NewLogins(s.Credentials)
+	p.Resolver = &fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Server: s.Nameserver,
+		Timeout: 5 * time.Second, MaxTTL: s.MaxDNSTTL.Std()}
+	p.Client = fetch.New(fetch.Config{UserAgent: s.Agent(), From: s.From(), Timeout: s.FetchTimeout.Std(),
+		Idle: s.IdleTimeout.Std(), MaxBody: s.MaxDocumentBytes, SpillDir: filepath.Join(c.cfg.Dir, "state", "spill"),
+		Allowed: c.plan.Allowed, MaxIdle: 2 * s.Workers})
+	p.Links = &chain.Links{Plan: c.plan, Entries: p.Entries, Scope: p.Scope, Frontier: c.frontier, Known: chain.NewKnown()}
+	return c.recallParts()
+}
+
+// recallParts has the parts know what the frontier has from before: what is blocked, what widens the scope, and which
+// sites have a queue of their own.
+func (c *Crawl) recallParts() error {
+	for _, known := range []struct {
+		prefix string
+		take   func(name string) error
+	}{
+		{control.ValueBlocked, c.parts.Scope.Block},
+		{chain.ValueAdmitted, func(url string) error { c.parts.Scope.Admit(url); return nil }},
+		{chain.ValueAside, func(site string) error { c.parts.Entries.Aside.Add(site); return nil }},
+	} {
+		if err := c.frontier.Values(known.prefix, func(name string, _ []byte) error {
+			return known.take(strings.TrimPrefix(name, known.prefix))
+		}); err != nil {
+			return fmt.Errorf("read what the crawl knows (%s): %w", known.prefix, err)
+		}
+	}
+	return nil
+}
+
+// openJournal opens logs and journal as of the last commit, and brings the WARC files into line with them.
+func (c *Crawl) openJournal(checkpoints *journal.Checkpoints) error {
+	logged, err := c.openLogs()
+	if err != nil {
+		return err
+	}
+	p := &c.parts
+	p.Logs, p.Log, p.Events = c.logs, c.log, c.events
+	p.Dedup = &chain.Dedup{Plan: c.plan, Frontier: c.frontier, Scope: p.Scope, Canon: p.Entries.Canon, Before: c.cfg.Earlier,
+		Log: c.log}
+	c.course = control.NewCourse(c.frontier, c.logs, c.events)
+	j, recovery, err := journal.Open(journal.Config{Dir: c.cfg.Dir, Disk: c.disk, Plan: c.plan, Entries: p.Entries,
+		Frontier: c.frontier, Links: p.Links, Dedup: p.Dedup, Servers: p.Servers, Quotas: p.Quotas, Jar: p.Jar,
+		Objects: &c.objects, Logs: c.logs, Logged: logged, Live: c.live, Events: c.events, Log: c.log, Checkpoints: checkpoints,
+		Finished: c.cfg.Finished, Elapsed: c.course.Elapsed, Idle: func() bool { return c.crew.Busy() == 0 },
+		Cookies: c.cfg.Job.Settings.FirstCookies})
+	if err != nil {
+		return err
+	}
+	c.journal, p.LoggedIn = j, j.Cookies.Due
+	c.course.RanBefore(j.Figures.Elapsed())
+	c.seeds.plan, c.seeds.frontier, c.seeds.entries, c.seeds.journal = c.plan, c.frontier, p.Entries, j
+	c.seeds.logs, c.seeds.log = c.logs, c.log
+	c.reports = newReports(c)
+	c.openOrders(checkpoints)
+	c.damage, err = recovery.Run()
+	return err
+}
+
+// openLogs opens the logs, and what happens is told in them; it returns the size of crawl.log at the last commit.
+func (c *Crawl) openLogs() (logged int64, err error) {
+	last, err := events.LastNumber(filepath.Join(c.cfg.Dir, "logs", report.JobLog))
+	if err != nil {
+		return 0, err
+	}
+	if c.logs, logged, err = journal.OpenLogs(c.disk, c.cfg.Dir, c.frontier); err != nil {
+		return 0, err
+	}
+	job := c.logs.Job
+	hub := events.NewHub(events.Config{Last: last, Write: func(line []byte) {
+		job.Add(func(b []byte) []byte { return append(b, line...) })
+	}})
+	c.events = hub
+	c.log = slog.New(report.NewAlerts(c.log.Handler(), c.logs.Alerts, "crawler", func(alert string) {
+		hub.Publish(events.Event{Kind: events.Alert, Reason: alert})
+	}))
+	return logged, nil
+}
+
+// openOrders prepares what carries out orders.
+func (c *Crawl) openOrders(checkpoints *journal.Checkpoints) {
+	p := &c.parts
+	look := &control.Look{Dir: c.cfg.Dir, Course: c.course, Frontier: c.frontier, Quotas: p.Quotas, Figures: c.journal.Figures,
+		Rates: c.live, Board: c.board, Logs: c.logs, Events: c.events}
+	explainer := &control.Explainer{Dir: c.cfg.Dir, Plan: c.plan, Scope: p.Scope, Canon: p.Entries.Canon,
+		Frontier: c.frontier, Servers: p.Servers, Quotas: p.Quotas, Logs: c.logs, Board: c.board, Seeds: c.seeds.all}
+	c.orders = &control.Orders{Dir: c.cfg.Dir, Gate: control.NewGate(c.halted), Course: c.course, Look: look,
+		Explainer: explainer, Checkpoints: checkpoints, Journal: c.journal, Frontier: c.frontier, Crew: c.crew, Scope: p.Scope,
+		Canon: p.Entries.Canon, Servers: p.Servers, Events: c.events, AddSeeds: c.AddSeeds, Change: c.changeBy,
+		WriteReport: c.reports.writeNow}
+}
+
+// openFiles prepares the writers of WARC files.
+func (c *Crawl) openFiles() error {
+	s := c.plan.Base()
+	for i := range s.WARCWriters {
+		node := c.cfg.Node
+		if i > 0 { // no two writers may come upon the same name
+			node = fmt.Sprintf("%s~%d", node, i+1)
+		}
+		f, err := warc.NewFiles(c.disk, warc.FilesConfig{Dir: filepath.Join(c.cfg.Dir, "warcs"), Prefix: c.cfg.Prefix,
+			Node: node, MaxBytes: s.WARCBytes, Compression: warc.Gzip, Level: s.WARCLevel, Info: c.cfg.info(s)},
+			c.journal.Handover.Finish)
+		if err != nil {
+			return err
+		}
+		c.files = append(c.files, f)
+	}
+	c.journal.Write(c.files)
+	return nil
+}
+
+// addSeeds queues the seeds that the frontier does not know, and logs the bad ones. In a new crawl these have the first
+// queues.
+func (c *Crawl) addSeeds() error {
+	if err := c.treatment.Begin(); err != nil {
+		return err
+	}
+	if _, err := c.seeds.queue(c.seeds.normal, c.seeds.bad, false); err != nil {
+		return err
+	}
+	return c.journal.Commit()
+}
+
+func (c *Crawl) writeSettings() error {
+	job := c.cfg.Job
+	job.Settings = c.plan.Base().Redacted()
+	data, err := json.MarshalIndent(job, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write settings of job %s: %w", c.cfg.Job.Name, err)
+	}
+	return c.disk.WriteFile(filepath.Join(c.cfg.Dir, "settings", "job.json"), func(w io.Writer) error {
+		_, err := w.Write(append(data, '\n'))
+		return err
+	})
+}
