@@ -13,8 +13,8 @@ import (
 	"holdfast/harvest"
 )
 
-// A site that does not answer holds up nothing but itself, though others share its queue: its URIs wait in a queue of their own, are tried
-// again together, also after the crawl is opened again, and fetched once the site is there.
+// A site that does not answer holds up nothing but itself, though others share its queue: its URIs wait in a queue of
+// their own, are tried again together, also after the crawl is opened again, and fetched once the site is there.
 func TestDeadSiteWaitsAlone(t *testing.T) {
 	t.Parallel()
 	for _, robots := range []harvest.RobotsPolicy{harvest.RobotsObey, harvest.RobotsIgnore} {

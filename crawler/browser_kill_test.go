@@ -41,8 +41,8 @@ func pictureSite(t *testing.T) *site {
 	return s
 }
 
-// A crawl that is killed while pages are in the browser loses nothing when it goes on, and records nothing twice but as a revisit;
-// its browsers die with it.
+// A crawl that is killed while pages are in the browser loses nothing when it goes on, and records nothing twice but as
+// a revisit; its browsers die with it.
 func TestBrowserKill(t *testing.T) {
 	s := pictureSite(t)
 	dir := t.TempDir()

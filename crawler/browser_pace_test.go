@@ -70,8 +70,8 @@ func (p jobPace) end(l *live) {
 	p.Leave(p.job)
 }
 
-// What a page asks for in a browser takes turns at its host with the jobs of other nodes, one that had the host before and one that comes
-// to want it meanwhile: by the server's own log nobody comes within another's rest.
+// What a page asks for in a browser takes turns at its host with the jobs of other nodes, one that had the host before
+// and one that comes to want it meanwhile: by the server's own log nobody comes within another's rest.
 func TestBrowserPoliteInCluster(t *testing.T) {
 	const rest = 400 * time.Millisecond
 	shared, own := newSite(t), newSite(t)

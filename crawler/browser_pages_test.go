@@ -108,8 +108,8 @@ func checkPageRecords(t *testing.T, dir, origin string) {
 	}
 }
 
-// A browser that fails costs what it would have found; the page is recorded as it was fetched. Addresses that are not allowed are
-// not reached, whoever asks for them.
+// A browser that fails costs what it would have found; the page is recorded as it was fetched. Addresses that are not
+// allowed are not reached, whoever asks for them.
 func TestBrowserTrouble(t *testing.T) {
 	s := newSite(t)
 	s.html("/{$}", `<a href=/hangs>1</a><a href=/grows>2</a><a href=/busy>3</a><a href=/fine>4</a>`)
@@ -142,8 +142,8 @@ func TestBrowserTrouble(t *testing.T) {
 	}
 }
 
-// A page that another's script fetched before is loaded in the browser all the same, and recorded once; what is framed is no page of
-// its own.
+// A page that another's script fetched before is loaded in the browser all the same, and recorded once; what is framed
+// is no page of its own.
 func TestBrowserPrefetch(t *testing.T) {
 	s := newSite(t)
 	s.html("/{$}", `<p>first</p><a href=/next>next</a><iframe src=/frame></iframe><script>fetch('/next'); fetch('/frag' + 'ment')</script>`)

@@ -16,8 +16,8 @@ import (
 	"holdfast/harvest"
 )
 
-// What a page asks for waits for its turn like any URI, at its own host and at others that are being crawled meanwhile: by the
-// servers' own logs.
+// What a page asks for waits for its turn like any URI, at its own host and at others that are being crawled meanwhile:
+// by the servers' own logs.
 func TestBrowserPolite(t *testing.T) {
 	const rest = 1500 * time.Millisecond
 	other := newSite(t)
@@ -79,8 +79,8 @@ func TestBrowserFences(t *testing.T) {
 	}
 }
 
-// With queue_by ip, what pages ask for and the URIs of all queues at one address take turns, by the servers' own logs together; another
-// address is asked meanwhile.
+// With queue_by ip, what pages ask for and the URIs of all queues at one address take turns, by the servers' own logs
+// together; another address is asked meanwhile.
 func TestBrowserPoliteByAddress(t *testing.T) {
 	const rest = 400 * time.Millisecond
 	pictures := func(of *site) { of.file("/pic/", "image/svg+xml", redDot) }

@@ -16,7 +16,8 @@ import (
 	"holdfast/harvest"
 )
 
-// A queue that has spent its total budget is retired: the crawl ends, its URIs stay. A session budget with nobody waiting is no limit.
+// A queue that has spent its total budget is retired: the crawl ends, its URIs stay. A session budget with nobody
+// waiting is no limit.
 func TestBudgets(t *testing.T) {
 	t.Parallel()
 	s := pages(t, 20, hello)
@@ -130,7 +131,8 @@ func TestBandwidth(t *testing.T) {
 	}
 }
 
-// A disk without the room that is to be left makes the crawl wait, and go on when there is more; the time limit does not run meanwhile.
+// A disk without the room that is to be left makes the crawl wait, and go on when there is more; the time limit does
+// not run meanwhile.
 func TestFullDiskPauses(t *testing.T) {
 	t.Parallel()
 	s := pages(t, 5, hello)

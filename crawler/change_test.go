@@ -104,8 +104,8 @@ func TestSettingsAreChanged(t *testing.T) {
 	checkFiles(t, dir)
 }
 
-// What was changed while the crawl ran holds when it is opened again: for logins, for the queues that take part and for how long all rest first. WARC files
-// that are begun later tell of it.
+// What was changed while the crawl ran holds when it is opened again: for logins, for the queues that take part and for
+// how long all rest first. WARC files that are begun later tell of it.
 func TestChangesHoldAfterARestart(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -170,7 +170,8 @@ func TestWarcinfoAfterAChange(t *testing.T) {
 	}
 }
 
-// A change that does not fit the settings that the job is opened with later is forgotten, the others hold; all are forgotten by wish.
+// A change that does not fit the settings that the job is opened with later is forgotten, the others hold; all are
+// forgotten by wish.
 func TestChangesThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	s := smallSite(t)
@@ -212,7 +213,8 @@ func TestChangesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// A pause with a deadline ends by itself, and the time limit does not run meanwhile; one with a stop's deadline cuts off what hangs.
+// A pause with a deadline ends by itself, and the time limit does not run meanwhile; one with a stop's deadline cuts
+// off what hangs.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	s, _ := heldSite(t)
@@ -362,7 +364,8 @@ func TestOrderAtTheEnd(t *testing.T) {
 	}
 }
 
-// Where the scope is another than it was, it is still that of all seeds: the job's, those added, and what they redirect to.
+// Where the scope is another than it was, it is still that of all seeds: the job's, those added, and what they redirect
+// to.
 func TestChangedScopeKeepsSeeds(t *testing.T) {
 	t.Parallel()
 	s, moved, added := pages(t, 3, hello), pages(t, 3, hello), pages(t, 3, hello)

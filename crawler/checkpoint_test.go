@@ -17,7 +17,8 @@ import (
 	"holdfast/internal/disk"
 )
 
-// afterCheckpoint crawls some of a held site, takes the checkpoint "first", crawls on and stops. It returns what was queued then.
+// afterCheckpoint crawls some of a held site, takes the checkpoint "first", crawls on and stops. It returns what was
+// queued then.
 func afterCheckpoint(t *testing.T, dir string, job harvest.Job, gate chan struct{}, restore bool, k *taker) (queued []string) {
 	t.Helper()
 	l := start(t, Config{Dir: dir, Job: job, Finished: k.take})
@@ -55,8 +56,8 @@ func afterCheckpoint(t *testing.T, dir string, job harvest.Job, gate chan struct
 	return queued
 }
 
-// A crawl that is started from a checkpoint again stands where it stood then: what was fetched since is fetched again; the files and the
-// log of that time are kept, and the files handed over.
+// A crawl that is started from a checkpoint again stands where it stood then: what was fetched since is fetched again;
+// the files and the log of that time are kept, and the files handed over.
 func TestCheckpoint(t *testing.T) {
 	t.Parallel()
 	s, gate := heldSite(t)
@@ -112,7 +113,8 @@ func TestCheckpoint(t *testing.T) {
 	checkFiles(t, dir)
 }
 
-// A crawl that runs keeps all it has, whoever wants to crawl in its folder meanwhile; when it ended, the folder is free.
+// A crawl that runs keeps all it has, whoever wants to crawl in its folder meanwhile; when it ended, the folder is
+// free.
 func TestFolderOfCrawlThatRuns(t *testing.T) {
 	t.Parallel()
 	s, gate := heldSite(t)
@@ -169,7 +171,8 @@ func allFiles(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// A crash while a crawl is taken back to a checkpoint leaves it as it was or, when it is opened again, at the checkpoint.
+// A crash while a crawl is taken back to a checkpoint leaves it as it was or, when it is opened again, at the
+// checkpoint.
 func TestCrashWhileTakenBack(t *testing.T) {
 	t.Parallel()
 	s, gate := heldSite(t)

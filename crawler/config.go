@@ -32,8 +32,8 @@ type Config struct {
 	From     string                    // a checkpoint of this crawl, to start from again; default: as the crawl stands
 }
 
-// Check tells whether a job that is valid can be crawled here: its rules and expressions are understood, and what it needs is
-// there. The error wraps harvest.ErrInvalid.
+// Check tells whether a job that is valid can be crawled here: its rules and expressions are understood, and what it
+// needs is there. The error wraps harvest.ErrInvalid.
 func Check(job harvest.Job) error {
 	return errors.Join(scope.Check(job.Settings), checkRoutes(&job.Settings), render.Available(&job.Settings),
 		checkCookies(job.Settings.FirstCookies))

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A session's cookie outlives a crawl that is killed after the page that gave it is finished for good: nothing of that page is read again.
-// The server had given another cookie just before, as many do with every answer.
+// A session's cookie outlives a crawl that is killed after the page that gave it is finished for good: nothing of that
+// page is read again. The server had given another cookie just before, as many do with every answer.
 func TestCookiesSurviveKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

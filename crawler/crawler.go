@@ -1,12 +1,12 @@
 // Package crawler runs one job: it fetches what the job's seeds lead to, within its settings, and writes WARC files,
 // a crawl log and reports.
 //
-// Every URI goes through one chain of stages (doc/crawler.md draws it): pre-fetch, fetch, extract, record, post-process.
-// What is known of the URI is one value, the visit, that the stages fill in. A crawl may be killed at any moment; opened
-// again it goes on, and no URI is lost or recorded twice, except one whose fetch was cut off.
+// Every URI goes through one chain of stages (doc/crawler.md draws it): pre-fetch, fetch, extract, record,
+// post-process. What is known of the URI is one value, the visit, that the stages fill in. A crawl may be killed at any
+// moment; opened again it goes on, and no URI is lost or recorded twice, except one whose fetch was cut off.
 //
-// This package opens, runs and closes a crawl; what is done to a URI, a page, an order or a commit is in the rooms chain,
-// render, control and journal.
+// This package opens, runs and closes a crawl; what is done to a URI, a page, an order or a commit is in the rooms
+// chain, render, control and journal.
 package crawler
 
 import (
@@ -234,8 +234,9 @@ func (c *Crawl) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error
 	return c.orders.Obey(ctx, o)
 }
 
-// Past carries out an order that reads what a crawl wrote into the folder, though the crawl is not open: events, search,
-// report, explain. Other orders are refused with harvest.ErrInvalid; that the folder is no crawl's is fs.ErrNotExist.
+// Past carries out an order that reads what a crawl wrote into the folder, though the crawl is not open: events,
+// search, report, explain. Other orders are refused with harvest.ErrInvalid; that the folder is no crawl's is
+// fs.ErrNotExist.
 func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, error) {
 	return control.Past(ctx, dir, o)
 }

@@ -17,7 +17,9 @@ import (
 // archive is what earlier jobs archived, by URL and digest.
 type archive struct{ urls, digests map[string]*chain.Capture }
 
-func (a *archive) Latest(_ context.Context, url string) (*chain.Capture, error) { return a.urls[url], nil }
+func (a *archive) Latest(_ context.Context, url string) (*chain.Capture, error) {
+	return a.urls[url], nil
+}
 
 func (a *archive) Content(_ context.Context, digest string) (*chain.Capture, error) {
 	return a.digests[digest], nil
@@ -152,8 +154,8 @@ func TestDeduplicationWithinTheJob(t *testing.T) {
 	}
 }
 
-// A second job over an unchanged site records images as revisits of the first job's records, texts too if told so; conditional requests ask for
-// what has no links alone; and its hosts report counts both.
+// A second job over an unchanged site records images as revisits of the first job's records, texts too if told so;
+// conditional requests ask for what has no links alone; and its hosts report counts both.
 func TestDeduplicationAgainstEarlierJobs(t *testing.T) {
 	t.Parallel()
 	s := twinSite(t)

@@ -7,8 +7,9 @@ import (
 	"holdfast/harvest"
 )
 
-// What is explained is the URI as the crawl has it: how it was found, what became of it, what its domain may still have. Of one that the
-// crawl does not know, a link on a seed; and what is asked for counts before all that. When the crawl is over its folder tells.
+// What is explained is the URI as the crawl has it: how it was found, what became of it, what its domain may still
+// have. Of one that the crawl does not know, a link on a seed; and what is asked for counts before all that. When the
+// crawl is over its folder tells.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

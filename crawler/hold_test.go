@@ -11,7 +11,8 @@ import (
 	"holdfast/harvest"
 )
 
-// Who pauses a crawl ends no one else's pause: an operator's order, whoever runs the crawl and a full disk each have one of their own.
+// Who pauses a crawl ends no one else's pause: an operator's order, whoever runs the crawl and a full disk each have
+// one of their own.
 func TestPausesAreSeparate(t *testing.T) {
 	t.Parallel()
 	s := pages(t, 5, hello)

@@ -47,7 +47,8 @@ func TestGzipBomb(t *testing.T) {
 	}
 }
 
-// One crawl of all that a server can do to a crawler: it ends, its memory stays bounded, and the log has each with its reason.
+// One crawl of all that a server can do to a crawler: it ends, its memory stays bounded, and the log has each with its
+// reason.
 func TestSiege(t *testing.T) {
 	if !alone(t) {
 		return

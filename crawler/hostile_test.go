@@ -31,7 +31,8 @@ func reading(then func(net.Conn)) func(net.Conn) {
 	}
 }
 
-// Each bad server gets its status and annotation in the log, and a record where there is something to record; the crawl ends.
+// Each bad server gets its status and annotation in the log, and a record where there is something to record; the crawl
+// ends.
 func TestHostileServers(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 	tests := []struct {

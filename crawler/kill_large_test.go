@@ -18,7 +18,8 @@ import (
 	"holdfast/warc"
 )
 
-// A WARC file that is damaged before what was committed is kept, what is whole in it is in a valid file, and what is lost is fetched again.
+// A WARC file that is damaged before what was committed is kept, what is whole in it is in a valid file, and what is
+// lost is fetched again.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	for name, hurt := range map[string]func(b []byte) []byte{

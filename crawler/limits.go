@@ -40,8 +40,8 @@ func repeat(done <-chan struct{}, every time.Duration, look func()) {
 	}
 }
 
-// watch begins to watch over time, disk, progress and the windows of sheets, until done; what it returns waits for the end
-// of that.
+// watch begins to watch over time, disk, progress and the windows of sheets, until done; what it returns waits for the
+// end of that.
 func (c *Crawl) watch(ctx context.Context, done <-chan struct{}, fail func(error)) *sync.WaitGroup {
 	var watched sync.WaitGroup
 	watched.Go(func() { c.watchTime(done) })

@@ -196,8 +196,8 @@ func TestURIsUnderControl(t *testing.T) {
 	checkFiles(t, dir)
 }
 
-// A frozen queue asks for nothing until it is thawed; a retired one lets the crawl end, and comes back with a budget; a blocked host
-// is asked for nothing, not even robots.txt, also after the crawl is opened again.
+// A frozen queue asks for nothing until it is thawed; a retired one lets the crawl end, and comes back with a budget; a
+// blocked host is asked for nothing, not even robots.txt, also after the crawl is opened again.
 func TestQueuesUnderControl(t *testing.T) {
 	t.Parallel()
 	s, gate := heldSite(t)

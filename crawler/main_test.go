@@ -16,8 +16,8 @@ import (
 // envKept is where the tests keep the WARC files that they made, for the independent check at the end.
 const envKept = "HOLDFAST_TEST_WARCS"
 
-// TestMain lets the test binary be the crawl that is killed. After the tests it holds all WARC files that they made against
-// a validator that shares no code with this project.
+// TestMain lets the test binary be the crawl that is killed. After the tests it holds all WARC files that they made
+// against a validator that shares no code with this project.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envCrawlDir); dir != "" {
 		if err := crawlHere(dir, os.Getenv(envCrawlSeed), os.Getenv(envCrawlBytes)); err != nil {
@@ -88,8 +88,8 @@ func copyFile(to, from string) error {
 // envAlone is set in the process of a test that measures its process.
 const envAlone = "HOLDFAST_TEST_ALONE"
 
-// alone runs a test that measures its process (heap, goroutines, open files) in a process of its own, beside the others. It
-// reports whether this is that process; in the other one the test is over then.
+// alone runs a test that measures its process (heap, goroutines, open files) in a process of its own, beside the
+// others. It reports whether this is that process; in the other one the test is over then.
 func alone(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(envAlone) != "" {

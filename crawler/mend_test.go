@@ -19,8 +19,8 @@ import (
 	"holdfast/warc"
 )
 
-// killAfter runs a crawl as a process and kills it after that many requests, most of which are durable by then. It returns the
-// WARC file that was being written.
+// killAfter runs a crawl as a process and kills it after that many requests, most of which are durable by then. It
+// returns the WARC file that was being written.
 func killAfter(t *testing.T, s *site, dir, seed string, requests int) string {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])

@@ -121,7 +121,8 @@ func (c *Crawl) openFrontier() (err error) {
 	return c.writeSettings()
 }
 
-// openParts makes what the stages of the chain are made of, of settings and seeds and of what the frontier has from before.
+// openParts makes what the stages of the chain are made of, of settings and seeds and of what the frontier has from
+// before.
 func (c *Crawl) openParts() (err error) {
 	s := c.plan.Base()
 	p := &c.parts

@@ -36,7 +36,8 @@ func happened(t *testing.T, after string, limit int, ask func(harvest.Order) (ha
 	}
 }
 
-// What happened is told from its beginning to its end, though it is more than what is held in memory, while the crawl runs and afterwards.
+// What happened is told from its beginning to its end, though it is more than what is held in memory, while the crawl
+// runs and afterwards.
 func TestAllEventsAreTold(t *testing.T) {
 	t.Parallel()
 	s := pages(t, 2, hello)

@@ -13,7 +13,8 @@ import (
 	"holdfast/harvest"
 )
 
-// A crawl that ends while many queues are treated otherwise does not wait for the rest of them: they are when it is opened again.
+// A crawl that ends while many queues are treated otherwise does not wait for the rest of them: they are when it is
+// opened again.
 func TestEndWhileQueuesAreTreated(t *testing.T) {
 	t.Parallel()
 	job := newJob()

@@ -12,7 +12,8 @@ import (
 	"holdfast/harvest"
 )
 
-// When the window of a sheet begins or ends, queues are treated otherwise at once, also one that is at work; so they are after a restart.
+// When the window of a sheet begins or ends, queues are treated otherwise at once, also one that is at work; so they
+// are after a restart.
 func TestWindowsOfSheetsReachTheQueues(t *testing.T) {
 	t.Parallel()
 	s, gate := heldSite(t)

@@ -24,8 +24,8 @@ func domainLines(t *testing.T, dir string) (lines []string) {
 	return lines[1:]
 }
 
-// A crawl tells what it fetched of each domain, by the same count as its limits, and which limit stopped it: in its report, and to
-// whoever asks, also when it is opened again. A domain whose limit was raised is stopped no more.
+// A crawl tells what it fetched of each domain, by the same count as its limits, and which limit stopped it: in its
+// report, and to whoever asks, also when it is opened again. A domain whose limit was raised is stopped no more.
 func TestDomains(t *testing.T) {
 	t.Parallel()
 	s := pages(t, 10, hello)

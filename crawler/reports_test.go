@@ -13,7 +13,8 @@ import (
 	"holdfast/harvest"
 )
 
-// The reports' figures: hosts without their ports and with a line for look-ups, what a queue's URIs came to, what was thrown away, how deep queues are.
+// The reports' figures: hosts without their ports and with a line for look-ups, what a queue's URIs came to, what was
+// thrown away, how deep queues are.
 func TestFiguresOfReports(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -19,8 +19,8 @@ func rulesAt(s *site, url string) {
 	s.mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, url, http.StatusMovedPermanently) })
 }
 
-// What a robots.txt redirects to counts, also where the crawl has fetched that before: as another site's rules, as a page, or as the very
-// seed, whose links are followed all the same.
+// What a robots.txt redirects to counts, also where the crawl has fetched that before: as another site's rules, as a
+// page, or as the very seed, whose links are followed all the same.
 func TestRobotsRedirectToWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	const rules = "User-agent: *\nDisallow: /private\n"
@@ -83,8 +83,8 @@ func TestRobotsRedirectToWhatIsKnown(t *testing.T) {
 	checkFiles(t, dir)
 }
 
-// What a robots.txt says counts however it is coded or said to be; where it cannot be told, all is forbidden. A page that says it is coded
-// and is not has its links.
+// What a robots.txt says counts however it is coded or said to be; where it cannot be told, all is forbidden. A page
+// that says it is coded and is not has its links.
 func TestUntrueCodings(t *testing.T) {
 	t.Parallel()
 	for coding, want := range map[string]string{"UTF-8": "200", "none": "200", "gzip": "200", "br": "200", "deflate": "200", "gzip, gzip, gzip, gzip, gzip": "-9998"} {
@@ -120,7 +120,8 @@ func TestUntrueCodings(t *testing.T) {
 	}
 }
 
-// A robots.txt that cannot be answered for now is asked for again, as the server says or after retry_delay; nothing of the site is asked for before.
+// A robots.txt that cannot be answered for now is asked for again, as the server says or after retry_delay; nothing of
+// the site is asked for before.
 func TestRobotsServerErrorsPass(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -159,7 +160,8 @@ func TestRobotsServerErrorsPass(t *testing.T) {
 	}
 }
 
-// A robots.txt speaks to the crawler by the name in its User-Agent, or the one that the settings give it; a sheet may give another.
+// A robots.txt speaks to the crawler by the name in its User-Agent, or the one that the settings give it; a sheet may
+// give another.
 func TestRobotsName(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

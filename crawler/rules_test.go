@@ -21,8 +21,8 @@ import (
 	"holdfast/warc"
 )
 
-// What rules say by the address that a host has shows in a crawl, whether the address is written in the URI or has to be looked up. What
-// they say by its queue decides about a link as soon as that is found.
+// What rules say by the address that a host has shows in a crawl, whether the address is written in the URI or has to
+// be looked up. What they say by its queue decides about a link as soon as that is found.
 func TestRulesByAddressAndQueue(t *testing.T) {
 	rule := func(name, decision string, values ...string) harvest.Rule {
 		return harvest.Rule{Rule: name, Decision: decision, Values: values}
@@ -127,7 +127,8 @@ func names(t *testing.T, addresses ...string) (server string) {
 	return conn.LocalAddr().String()
 }
 
-// A host with several addresses is asked at those alone that the rules let it be; the head of an answer is judged by that which gave it.
+// A host with several addresses is asked at those alone that the rules let it be; the head of an answer is judged by
+// that which gave it.
 func TestRulesChooseAddresses(t *testing.T) {
 	t.Parallel()
 	wrong := newSiteAt(t, "127.0.0.2")
@@ -165,7 +166,8 @@ func TestRulesChooseAddresses(t *testing.T) {
 	}
 }
 
-// What an answer's head says breaks a fetch off, and what all of it says keeps it from being recorded; nothing is lost of what is not.
+// What an answer's head says breaks a fetch off, and what all of it says keeps it from being recorded; nothing is lost
+// of what is not.
 func TestRulesOverAnAnswer(t *testing.T) {
 	const size = 300_000
 	whole := strings.Repeat("x", size)

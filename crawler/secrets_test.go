@@ -144,8 +144,8 @@ func formJob(s *site) harvest.Job {
 	return job
 }
 
-// A form is sent once, before anything else of its host is asked for, however many fetches there are at a time, and its cookie holds
-// when the crawl goes on after a crash that left nothing but WARC files.
+// A form is sent once, before anything else of its host is asked for, however many fetches there are at a time, and its
+// cookie holds when the crawl goes on after a crash that left nothing but WARC files.
 func TestFormLogin(t *testing.T) {
 	t.Parallel()
 	s := formSite(t)
@@ -173,7 +173,8 @@ func TestFormLogin(t *testing.T) {
 	noSecrets(t, dir, "formsecret")
 }
 
-// A form whose sending is broken off, or fails, is sent again, as a form, before anything else of the host is asked for.
+// A form whose sending is broken off, or fails, is sent again, as a form, before anything else of the host is asked
+// for.
 func TestFormLoginBrokenOff(t *testing.T) {
 	t.Parallel()
 	cut := harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Millisecond)}

@@ -80,8 +80,8 @@ func (s *seeds) queue(normal, bad []string, force bool) (n int64, err error) {
 	return n, nil
 }
 
-// AddSeeds adds seeds to a crawl that runs: they widen the scope and are fetched, also if they were before. It returns how
-// many were queued; what is no URL of the web is logged as such.
+// AddSeeds adds seeds to a crawl that runs: they widen the scope and are fetched, also if they were before. It returns
+// how many were queued; what is no URL of the web is logged as such.
 func (c *Crawl) AddSeeds(given []string, by string) (int64, error) {
 	normal, bad := plan.Seeds(given)
 	for _, seed := range normal {

@@ -35,7 +35,8 @@ func kinds(t *testing.T) *site {
 	return s
 }
 
-// What the settings say of robots.txt, of meta robots and of what is kept shows in what the server is asked for and in the files.
+// What the settings say of robots.txt, of meta robots and of what is kept shows in what the server is asked for and in
+// the files.
 func TestSettingsDecideWhatIsKept(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -131,7 +132,8 @@ func hello(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "hello from "+r.URL.Path)
 }
 
-// A domain that has all it may have is asked for no more; the log says which limit it was. What a prerequisite takes does not count.
+// A domain that has all it may have is asked for no more; the log says which limit it was. What a prerequisite takes
+// does not count.
 func TestQuotas(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -264,8 +266,8 @@ func TestWhatIsPoliteTogether(t *testing.T) {
 	}
 }
 
-// A pause is as long as the fetch took, times the factor, from min_delay up to max_delay, by the server's clock; a sheet may say otherwise
-// at some times.
+// A pause is as long as the fetch took, times the factor, from min_delay up to max_delay, by the server's clock; a
+// sheet may say otherwise at some times.
 func TestDelays(t *testing.T) {
 	const took = 60 * time.Millisecond
 	for _, tt := range []struct {

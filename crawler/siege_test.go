@@ -155,7 +155,8 @@ func files(t *testing.T) (open []string) {
 	return open
 }
 
-// When Run returns, nothing of the crawl is left: no goroutine, timer or open file; also after a stop, a cut and orders.
+// When Run returns, nothing of the crawl is left: no goroutine, timer or open file; also after a stop, a cut and
+// orders.
 func TestNothingIsLeft(t *testing.T) {
 	if !alone(t) {
 		return

@@ -17,7 +17,8 @@ import (
 	"holdfast/warc"
 )
 
-// socksProxy is a SOCKS5 proxy (RFC 1928, 1929) that lets in one user. It knows names that nobody else does, and what it was asked for.
+// socksProxy is a SOCKS5 proxy (RFC 1928, 1929) that lets in one user. It knows names that nobody else does, and what
+// it was asked for.
 type socksProxy struct {
 	at    string
 	known map[string]string // name and port: where that is
@@ -96,8 +97,8 @@ func (p *socksProxy) through(r *http.Request) bool {
 	return p.used[r.RemoteAddr]
 }
 
-// A crawl asks the hosts that a pattern names through their SOCKS proxy, all of them by name and for everything, robots.txt too; others directly.
-// The records are as if it had asked them itself, but for an address.
+// A crawl asks the hosts that a pattern names through their SOCKS proxy, all of them by name and for everything,
+// robots.txt too; others directly. The records are as if it had asked them itself, but for an address.
 func TestSOCKSProxy(t *testing.T) {
 	t.Parallel()
 	var p *socksProxy
@@ -162,7 +163,8 @@ func TestSOCKSProxy(t *testing.T) {
 	noSecrets(t, dir, "verysecret")
 }
 
-// checkProxyRecords checks that these URIs, and no names that were looked up, are recorded, each with what was sent and what came back.
+// checkProxyRecords checks that these URIs, and no names that were looked up, are recorded, each with what was sent and
+// what came back.
 func checkProxyRecords(t *testing.T, dir, direct string, want []string) {
 	t.Helper()
 	var responses, requests []string

@@ -85,8 +85,8 @@ func TestDigitisedWorksAreCrawled(t *testing.T) {
 	}
 }
 
-// Calendars without end, and a page that leads to ever more of itself, are left after a while; what is turned away is told once, in
-// the alerts and as an event, and counted in a report.
+// Calendars without end, and a page that leads to ever more of itself, are left after a while; what is turned away is
+// told once, in the alerts and as an event, and counted in a report.
 func TestTrapsAreLeft(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

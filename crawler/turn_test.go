@@ -56,8 +56,8 @@ func (a *askings) rested(t *testing.T, rest time.Duration, atLeast int) {
 	}
 }
 
-// What is asked of a host besides what its own queue asks waits for its turn there, by the server's own log: where robots.txt of other sites
-// redirect to, and logins for others.
+// What is asked of a host besides what its own queue asks waits for its turn there, by the server's own log: where
+// robots.txt of other sites redirect to, and logins for others.
 func TestPoliteBesideTheQueue(t *testing.T) {
 	t.Parallel()
 	const rest = 100 * time.Millisecond
@@ -89,7 +89,8 @@ func TestPoliteBesideTheQueue(t *testing.T) {
 	}
 }
 
-// A host stands in the queue of its old name and that of another once the crawl is opened again with other queues; it is asked as if it were one.
+// A host stands in the queue of its old name and that of another once the crawl is opened again with other queues; it
+// is asked as if it were one.
 func TestPoliteAcrossQueues(t *testing.T) {
 	t.Parallel()
 	const rest = 100 * time.Millisecond

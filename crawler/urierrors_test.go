@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// What stands in a document for a link and can be none is in uri-errors.log, at most so much of each document; what is not of the web, or was a guess, is not.
+// What stands in a document for a link and can be none is in uri-errors.log, at most so much of each document; what is
+// not of the web, or was a guess, is not.
 func TestReferencesThatAreNoURIsAreLogged(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -62,8 +62,8 @@ func (c *Orders) delete(ctx context.Context, o harvest.Order) (int64, error) {
 	return n, err
 }
 
-// block keeps what begins so from being fetched, or lets it be again, and returns how many blocks that adds or ends. It holds for the rest
-// of the crawl.
+// block keeps what begins so from being fetched, or lets it be again, and returns how many blocks that adds or ends. It
+// holds for the rest of the crawl.
 func (c *Orders) block(o harvest.Order) (n int64, err error) {
 	c.blocking.Lock()
 	defer c.blocking.Unlock()

@@ -194,9 +194,9 @@ func (c *Course) resume(who Holder, by string, only *Hold) {
 	c.events.Publish(events.Event{Kind: events.Resumed, By: by})
 }
 
-// Stop lets URIs in flight end and ends the crawl. The first reason counts. With a length of time, what is still in flight
-// after that is cut off, to be fetched when the crawl is opened again. A crawl that stops already may be given another
-// length.
+// Stop lets URIs in flight end and ends the crawl. The first reason counts. With a length of time, what is still in
+// flight after that is cut off, to be fetched when the crawl is opened again. A crawl that stops already may be given
+// another length.
 func (c *Course) Stop(reason string, length time.Duration, by string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

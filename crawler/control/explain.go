@@ -62,9 +62,9 @@ type Explainer struct {
 	Seeds    func() ([]string, error) // all, as given
 }
 
-// Explain tells which settings hold for a URI, what each rule and limit says to it, and what became of it. How it was found is known from
-// where it is queued or under way, or from the log; else the answer is about a link that a seed of its host has. What is asked for instead
-// counts before that.
+// Explain tells which settings hold for a URI, what each rule and limit says to it, and what became of it. How it was
+// found is known from where it is queued or under way, or from the log; else the answer is about a link that a seed of
+// its host has. What is asked for instead counts before that.
 func (e *Explainer) Explain(ctx context.Context, o harvest.Order) (*harvest.Explained, error) {
 	a, err := askedFor(o)
 	if err != nil {

@@ -39,7 +39,8 @@ func (g *Gate) Closed() bool {
 	return g.closed
 }
 
-// Enter keeps the crawl open until done is called, if it still takes orders. The context ends when the crawl is cut off.
+// Enter keeps the crawl open until done is called, if it still takes orders. The context ends when the crawl is cut
+// off.
 func (g *Gate) Enter(ctx context.Context) (during context.Context, done func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -136,8 +136,8 @@ func (l *Look) Domains(ctx context.Context, o harvest.Order) (out []harvest.Doma
 	return out, next, err
 }
 
-// eventsAfter tells what happened: from memory, and from job.log what is there no more. More is to come if the crawl is to
-// be started again.
+// eventsAfter tells what happened: from memory, and from job.log what is there no more. More is to come if the crawl is
+// to be started again.
 func (l *Look) eventsAfter(o harvest.Order) (harvest.Reply, error) {
 	after, err := eventNumber(o.After)
 	if err != nil {

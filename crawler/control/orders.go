@@ -47,8 +47,9 @@ type Orders struct {
 	blocking sync.Mutex // of those who change what is blocked
 }
 
-// Obey carries out an order that is valid, while the crawl goes on. What cannot be done is refused with harvest.ErrInvalid. An order that
-// changes something is carried out to its end, or that of the crawl, also where ctx ends before.
+// Obey carries out an order that is valid, while the crawl goes on. What cannot be done is refused with
+// harvest.ErrInvalid. An order that changes something is carried out to its end, or that of the crawl, also where ctx
+// ends before.
 func (c *Orders) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
 	if err := o.Validate(); err != nil {
 		return harvest.Reply{}, err

@@ -13,8 +13,9 @@ import (
 	"holdfast/harvest"
 )
 
-// Past carries out an order that reads what a crawl wrote into the folder, though the crawl is not open: events, search, report, explain. Other
-// orders are refused with harvest.ErrInvalid; that the folder is no crawl's is fs.ErrNotExist.
+// Past carries out an order that reads what a crawl wrote into the folder, though the crawl is not open: events,
+// search, report, explain. Other orders are refused with harvest.ErrInvalid; that the folder is no crawl's is
+// fs.ErrNotExist.
 func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, error) {
 	if err := o.Validate(); err != nil {
 		return harvest.Reply{}, err

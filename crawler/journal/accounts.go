@@ -34,7 +34,8 @@ func readAccounted(f *frontier.Frontier, file string) (a accounted, err error) {
 
 func (a accounted) bytes() []byte { return fmt.Appendf(nil, "%d %d %d", a.end, a.first, a.last) }
 
-// accountFor keeps with the batch that the file's records up to end are accounted for, by lines of crawl.log from one offset up to another.
+// accountFor keeps with the batch that the file's records up to end are accounted for, by lines of crawl.log from one
+// offset up to another.
 func accountFor(f *frontier.Frontier, b *frontier.Batch, file string, end, from, to int64) error {
 	a, err := readAccounted(f, file)
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"holdfast/internal/disk"
 )
 
-// checkpointDir is where a crawl's checkpoints are, each a folder; RestoredMark is there from when the frontier was taken back to one
-// until the WARC files written since are set aside.
+// checkpointDir is where a crawl's checkpoints are, each a folder; RestoredMark is there from when the frontier was
+// taken back to one until the WARC files written since are set aside.
 func checkpointDir(dir string) string { return filepath.Join(dir, "state", "checkpoints") }
 func RestoredMark(dir string) string  { return filepath.Join(dir, "state", "restored") }
 
@@ -37,8 +37,8 @@ type Checkpoints struct {
 	Log  *slog.Logger
 }
 
-// Take keeps the crawl as the frontier has it, under a name or, without one, that of the moment, and returns the name. What
-// is to be in it has to be committed.
+// Take keeps the crawl as the frontier has it, under a name or, without one, that of the moment, and returns the name.
+// What is to be in it has to be committed.
 func (c *Checkpoints) Take(ctx context.Context, f *frontier.Frontier, name string) error {
 	err := f.Checkpoint(ctx, filepath.Join(checkpointDir(c.Dir), name))
 	if errors.Is(err, fs.ErrExist) {

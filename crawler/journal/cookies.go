@@ -12,8 +12,8 @@ import (
 // valueCookies names the frontier's value that has the cookies.
 const valueCookies = "cookies"
 
-// All cookies are written when any changed. A few, and those of a login, are durable with the answer that set them; many wait
-// so that they do not take the disk, and a crash takes them back that far.
+// All cookies are written when any changed. A few, and those of a login, are durable with the answer that set them;
+// many wait so that they do not take the disk, and a crash takes them back that far.
 const (
 	fewCookies   = 32 << 10  // bytes
 	cookieRate   = 256 << 10 // bytes a second of more

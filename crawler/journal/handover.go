@@ -99,8 +99,8 @@ func (h *Handover) given(file string) (bool, error) {
 	return len(value) > 0, err
 }
 
-// give gives finished files to their taker, once every record in them (the warcinfo apart) is accounted for and
-// no pause after an earlier try is on. When all is set it gives every finished file at once, as the run ends. A file that
+// give gives finished files to their taker, once every record in them (the warcinfo apart) is accounted for and no
+// pause after an earlier try is on. When all is set it gives every finished file at once, as the run ends. A file that
 // is not taken stays to be given again.
 func (h *Handover) give(all bool) error {
 	now := time.Now()

@@ -1,6 +1,6 @@
-// Package journal makes durable what a crawl did, commit by commit, and puts a crawl in order that is opened again: WARC
-// files, logs and frontier are brought into line, damaged files are mended. It keeps checkpoints, and hands WARC files
-// over that are complete.
+// Package journal makes durable what a crawl did, commit by commit, and puts a crawl in order that is opened again:
+// WARC files, logs and frontier are brought into line, damaged files are mended. It keeps checkpoints, and hands WARC
+// files over that are complete.
 package journal
 
 import (

@@ -88,7 +88,8 @@ func (m *mending) isLost(file string, offset int64) bool {
 	return slices.ContainsFunc(m.files, func(f *broken) bool { return f.name == file && f.hasLost(offset) })
 }
 
-// queueLost queues the URIs again whose records are lost, and those whose record refers to one that is, and returns how many.
+// queueLost queues the URIs again whose records are lost, and those whose record refers to one that is, and returns how
+// many.
 func (m *mending) queueLost(first int64) (n int, err error) {
 	err = report.EachLine(m.crawlLog(), first, m.r.journal.logged, func(l *report.Line) error {
 		if !recorded(l) {

@@ -19,14 +19,16 @@ import (
 	"holdfast/warc"
 )
 
-// ValueMended begins the names of the frontier's values that say of which damaged files, that were kept, what was lost was
-// queued again.
+// ValueMended begins the names of the frontier's values that say of which damaged files, that were kept, what was lost
+// was queued again.
 const ValueMended = "mended/"
 
-// DamagedSuffix ends the name of a WARC file that was damaged before what was committed of it. It is kept as it was found.
+// DamagedSuffix ends the name of a WARC file that was damaged before what was committed of it. It is kept as it was
+// found.
 const DamagedSuffix = ".damaged"
 
-// Damage is what was found damaged when a crawl was opened: WARC files with records that were committed and cannot be read any more.
+// Damage is what was found damaged when a crawl was opened: WARC files with records that were committed and cannot be
+// read any more.
 type Damage struct {
 	Files []string // as they are kept
 	URIs  int      // queued again, as their records are gone
@@ -84,8 +86,8 @@ func (r *Recovery) damagedFiles() (found []string, err error) {
 	return found, nil
 }
 
-// mend makes files that are whole of those that are damaged, and queues again the URIs whose records are lost. A crash before its end has
-// it begun anew; what was described of a file that it writes holds no more.
+// mend makes files that are whole of those that are damaged, and queues again the URIs whose records are lost. A crash
+// before its end has it begun anew; what was described of a file that it writes holds no more.
 func (r *Recovery) mend(described map[string]warc.Finished) error {
 	paths, err := r.damagedFiles()
 	if err != nil || len(paths) == 0 {

@@ -118,7 +118,8 @@ func (r *Replay) relearn(g *group) error {
 	return r.servers.LearnRobots(t, hosts.Answer{Status: g.status, Body: g.robots})
 }
 
-// remember keeps of a replayed answer what later URIs of this job, and later jobs, may refer to. It returns the URI's record.
+// remember keeps of a replayed answer what later URIs of this job, and later jobs, may refer to. It returns the URI's
+// record.
 func (r *Replay) remember(g *group, set *harvest.Settings) ([]byte, error) {
 	c := chain.Capture{URL: g.uri, Date: g.date.UTC(), RecordID: g.recordID, Digest: g.digest, Type: g.head.MediaType(),
 		File: g.file, Offset: g.offset, ETag: g.head.ETag(), LastModified: g.head.LastModified()}

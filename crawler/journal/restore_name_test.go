@@ -11,7 +11,8 @@ import (
 	"holdfast/harvest"
 )
 
-// A name that is none of a checkpoint is refused before anything is read where it leads to: here to a pipe that nobody writes to.
+// A name that is none of a checkpoint is refused before anything is read where it leads to: here to a pipe that nobody
+// writes to.
 func TestRestoreChecksTheNameBeforeItReads(t *testing.T) {
 	dir := t.TempDir()
 	c := &Checkpoints{Dir: filepath.Join(dir, "crawl")}
