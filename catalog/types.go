@@ -12,7 +12,10 @@ type Cluster struct {
 }
 
 // Level is the highest level this program supports.
-const Level = 2
+const Level = 3
+
+// LevelOfGroups is the level since which several commands may stand in one log entry, which are applied one after the other.
+const LevelOfGroups = 3
 
 // Member is a node that the cluster trusts.
 type Member struct {

@@ -195,6 +195,7 @@ func benchBare(b *testing.B) *hraft.Raft {
 			b.Fatal(err)
 		}
 		conf, trans := configure(id, t, quiet()), newTransport(l, t, quiet())
+		trans.ballot.opened.Store(true) // it has no state that it might have lost
 		if err := hraft.BootstrapCluster(conf, log, log, snaps, trans, servers.raft()); err != nil {
 			b.Fatal(err)
 		}
@@ -210,10 +211,18 @@ func benchBare(b *testing.B) *hraft.Raft {
 		nodes = append(nodes, r)
 	}
 	for {
-		for _, r := range nodes {
-			if r.VerifyLeader().Error() == nil {
-				return r
-			}
+		var leads int
+		select { // each tells when it begins to lead
+		case <-nodes[0].LeaderCh():
+		case <-nodes[1].LeaderCh():
+			leads = 1
+		case <-nodes[2].LeaderCh():
+			leads = 2
+		case <-time.After(time.Minute):
+			b.Fatal("none of the bare nodes leads")
+		}
+		if nodes[leads].VerifyLeader().Error() == nil {
+			return nodes[leads]
 		}
 	}
 }

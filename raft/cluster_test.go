@@ -95,6 +95,8 @@ func tinyCount(r catalog.Reader, key string) (n int, err error) {
 	return n, json.Unmarshal(value, &n)
 }
 
+func (tiny) Grouped(catalog.Reader) (bool, error) { return true, nil }
+
 func (tiny) Members(r catalog.Reader) (out []Candidate, err error) {
 	scan := r.Scan([]byte("member/"), nil, func(_, value []byte) bool {
 		var c Candidate

@@ -15,6 +15,8 @@ import (
 type Machine interface {
 	// Apply carries out one command and answers with a result or a refusal; an error is the transaction's.
 	Apply(tx catalog.Tx, index uint64, data []byte) (catalog.Result, error)
+	// Grouped reports whether several commands may stand in one log entry.
+	Grouped(r catalog.Reader) (bool, error)
 	// Members returns the nodes the state trusts, with what matters for the choice of voters.
 	Members(r catalog.Reader) ([]Candidate, error)
 	// Epoch returns the cluster's epoch.
@@ -23,10 +25,10 @@ type Machine interface {
 	Boot(r catalog.Reader, node catalog.NodeID) (uint64, error)
 }
 
-// outcome is what applying one log entry gave.
+// outcome is what applying one command gave. That of an entry with several commands is a list of them.
 type outcome struct {
 	result catalog.Result
-	err    error // the node's state failed
+	err    error // the node's state failed, or the command was left out
 }
 
 // fsm applies log entries to the state. Raft calls it from one goroutine.
@@ -104,11 +106,9 @@ func (f *fsm) applySome(st *store, logs []*hraft.Log, out []any) (n int, err err
 			conf = &c
 			out[n] = outcome{}
 		case hraft.LogCommand:
-			result, err := f.machine.Apply(w, l.Index, l.Data)
-			if err != nil {
-				return n, fmt.Errorf("apply the command at index %d: %w", l.Index, err)
+			if out[n], err = f.applyEntry(w, l.Index, l.Data); err != nil {
+				return n, fmt.Errorf("apply the entry at index %d: %w", l.Index, err)
 			}
-			out[n] = outcome{result: result}
 		}
 		pos.Index, pos.Term = l.Index, l.Term
 		applied++

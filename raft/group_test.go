@@ -5,51 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"holdfast/catalog"
 )
-
-// TestTurnstileWithOneThatStays lets one command stay under way for a minute, as with a node that does not answer, while
-// many others come at any time: none waits longer than for a group.
-func TestTurnstileWithOneThatStays(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var stile turnstile
-		var all sync.WaitGroup
-		stile.enter()
-		random := rand.New(rand.NewPCG(1, 2))
-		for range 1000 {
-			comes, stays := time.Duration(random.Int64N(int64(time.Minute))), time.Duration(random.Int64N(int64(20*time.Millisecond)))
-			all.Go(func() {
-				<-time.After(comes)
-				began := time.Now()
-				stile.enter()
-				if waited := time.Since(began); waited > gather {
-					t.Errorf("a command waited %v", waited)
-				}
-				<-time.After(stays)
-				stile.leave()
-			})
-		}
-		all.Wait()
-		if stile.inside != 1 || stile.next != nil {
-			t.Errorf("%d inside, %v waits", stile.inside, stile.next)
-		}
-		stile.leave()
-		began := time.Now()
-		stile.enter()
-		stile.leave()
-		if time.Since(began) != 0 || stile.inside != 0 {
-			t.Errorf("a lone command waited %v; %d inside", time.Since(began), stile.inside)
-		}
-	})
-}
 
 // crowd is many callers of a cluster at once.
 type crowd struct {
@@ -145,7 +107,7 @@ func TestGroupsOfCommands(t *testing.T) {
 	callers.Wait()
 	for _, n := range nodes { // a command whose caller has gone may be under way still
 		c.eventually(string(n.cfg.Self)+" has no command under way", func() bool {
-			s := &n.turnstile
+			s := &n.packer
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			return s.inside == 0 && s.next == nil

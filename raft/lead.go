@@ -224,6 +224,15 @@ func (theCatalog) Apply(tx catalog.Tx, index uint64, data []byte) (catalog.Resul
 	return catalog.Apply(tx, index, data)
 }
 
+// Grouped reports whether the cluster's level has entries with several commands.
+func (theCatalog) Grouped(r catalog.Reader) (bool, error) {
+	cluster, err := catalog.NewView(r).Cluster()
+	if errors.Is(err, catalog.ErrNotFound) {
+		return false, nil
+	}
+	return cluster.Level >= catalog.LevelOfGroups, err
+}
+
 // Members returns the members with the places of their replicas.
 func (theCatalog) Members(r catalog.Reader) ([]Candidate, error) {
 	view := catalog.NewView(r)

@@ -96,6 +96,8 @@ type overlay struct {
 	order   []int          // places in the order of the keys; not of the latest changes
 	kinds   map[string]struct{}
 	bytes   int // of the changed keys and values
+
+	puts, putBytes int // keys set or deleted, and bytes of them and their values, since the log entry began
 }
 
 type change struct {
@@ -155,6 +157,8 @@ func (o *overlay) put(c change) error {
 		return fmt.Errorf("write the state: key %q is reserved", c.key)
 	}
 	o.bytes += len(c.key) + len(c.value)
+	o.puts++
+	o.putBytes += len(c.key) + len(c.value)
 	if i, ok := o.places[string(c.key)]; ok {
 		o.bytes -= len(c.key) + len(o.changes[i].value)
 		o.changes[i] = c

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	hraft "github.com/hashicorp/raft"
-
 	"holdfast/catalog"
 )
 
@@ -145,23 +143,32 @@ func (n *Node) findLeader(ctx context.Context) (leader catalog.NodeID, err error
 // submit has commands applied by this node, the leader, and returns what became of each.
 func (n *Node) submit(commands []catalog.Command) []answer {
 	answers := make([]answer, len(commands))
-	if len(commands) == 1 {
-		answers[0] = n.submitOne(commands[0])
+	err := errAgain
+	if n.gate.enter() {
+		defer n.gate.leave()
+		err = n.room.atLeast(roomToAccept)
+	}
+	if err != nil {
+		for i := range answers {
+			answers[i].err = err
+		}
 		return answers
 	}
-	// Raft writes together what is offered to it at the same time.
-	var all sync.WaitGroup
+	parcels := make([]*parcel, len(commands))
 	for i, c := range commands {
-		all.Go(func() { answers[i] = n.submitOne(c) })
+		parcels[i] = &parcel{command: c, done: make(chan answer, 1)}
 	}
-	all.Wait()
+	n.packer.submit(parcels, n.send)
+	for i, p := range parcels {
+		answers[i] = <-p.done
+	}
 	return answers
 }
 
 // submitWithin is submit for one command. It waits no longer than ctx, as where the disk has no room to apply it.
 func (n *Node) submitWithin(ctx context.Context, c catalog.Command) answer {
 	done := make(chan answer, 1)
-	go func() { done <- n.submitOne(c) }()
+	go func() { done <- n.submit([]catalog.Command{c})[0] }()
 	select {
 	case a := <-done:
 		return a
@@ -170,40 +177,53 @@ func (n *Node) submitWithin(ctx context.Context, c catalog.Command) answer {
 	}
 }
 
-func (n *Node) submitOne(c catalog.Command) answer {
-	if !n.gate.enter() {
-		return answer{err: errAgain}
-	}
-	defer n.gate.leave()
-	if err := n.room.atLeast(roomToAccept); err != nil {
-		return answer{err: err}
-	}
-	n.turnstile.enter()
-	defer n.turnstile.leave()
+// send stamps the commands and brings them to Raft in as few entries as may be. Each is answered, at once or later.
+func (n *Node) send(parcels []*parcel) {
 	r := n.raft.Load()
-	c.At = catalog.At(n.cfg.Now())
+	now := catalog.At(n.cfg.Now())
 	// Behind the stamp: a clock that steps between the two is found out, and one that steps later has done no harm.
 	if off := n.clockOff(r); off != 0 {
-		return answer{err: fmt.Errorf("%w: this node's clock is %v off", errAgain, off)}
+		n.turnAway(parcels, fmt.Errorf("%w: this node's clock is %v off", errAgain, off))
+		return
 	}
-	data, err := command(c)
+	grouped, err := n.grouped()
 	if err != nil {
-		return answer{err: err}
+		n.turnAway(parcels, err)
+		return
 	}
-	return answerOf(r.Apply(data, n.timing.quorum))
+	var e entry
+	for _, p := range parcels {
+		p.command.At = now
+		text, err := command(p.command)
+		if err != nil {
+			n.turnAway([]*parcel{p}, err)
+			continue
+		}
+		if len(e.texts) > 0 && !(grouped && e.fits(text)) {
+			go n.carry(r, e)
+			e = entry{}
+		}
+		e.add(p, text)
+	}
+	if len(e.texts) > 0 {
+		go n.carry(r, e)
+	}
 }
 
-// answerOf waits for an entry to be applied or refused by Raft.
-func answerOf(f hraft.ApplyFuture) answer {
-	if err := f.Error(); err != nil {
-		return answer{err: fmt.Errorf("%w: %w", errAgain, err)}
+// turnAway answers commands that do not get to Raft.
+func (n *Node) turnAway(parcels []*parcel, err error) {
+	for _, p := range parcels {
+		p.done <- answer{err: err}
 	}
-	o, ok := f.Response().(outcome)
-	switch {
-	case !ok:
-		return answer{err: fmt.Errorf("the state machine answered %T", f.Response())}
-	case o.err != nil:
-		return answer{err: fmt.Errorf("%w: %w", errAgain, o.err)} // another node will lead
-	}
-	return answer{result: o.result}
+	n.packer.left(len(parcels), n.send)
+}
+
+// grouped reports whether the cluster's level lets several commands go in one log entry. What this node has applied is in
+// the log before what it proposes.
+func (n *Node) grouped() (grouped bool, err error) {
+	err = n.state.view(func(r reader) error {
+		grouped, err = n.machine.Grouped(r)
+		return err
+	})
+	return grouped, err
 }

@@ -123,15 +123,15 @@ type Node struct {
 	purging   atomic.Bool   // the log is to be cut at the next marker
 	rewritten atomic.Uint64 // the state was written anew since this index was applied
 
-	gate      gate
-	turnstile turnstile
-	handover  handover
-	ready     ready
-	requests  requests
-	relay     relay
-	contacts  contacts
-	leading   chan bool
-	running   sync.Mutex
+	gate     gate
+	packer   packer
+	handover handover
+	ready    ready
+	requests requests
+	relay    relay
+	contacts contacts
+	leading  chan bool
+	running  sync.Mutex
 }
 
 // parts are what tests of this room put in the place of the usual.
