@@ -1,6 +1,7 @@
 package api
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestTheLevelRisesWhenEveryMemberSupportsIt(t *testing.T) {
 func TestACommandAboveTheLevelSaysHowToRaiseIt(t *testing.T) {
 	t.Parallel()
 	err := (&server{}).explain(&catalog.Refusal{Code: catalog.Unsupported, Message: "command \"x\" is not known at level 1"})
-	if err.Status != http.StatusNotImplemented || !strings.Contains(err.Detail, "holdfast cluster level 2") {
+	if err.Status != http.StatusNotImplemented || !strings.Contains(err.Detail, fmt.Sprint("holdfast cluster level ", catalog.Level)) {
 		t.Error(err)
 	}
 }

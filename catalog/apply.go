@@ -86,6 +86,8 @@ func fileHandler(kind Kind) handler {
 		return with(findCopies)
 	case FindSources:
 		return with(findSources)
+	case TakeSources:
+		return with(takeSources)
 	case PassShard:
 		return with(passShard)
 	case JudgeCopies:

@@ -66,6 +66,11 @@ const (
 	FindSources Kind = "source.findings" // Findings, at most MaxItems: on the bytes that the node keeps as the files' source
 )
 
+// The commands of level 3.
+const (
+	TakeSources Kind = "source.take" // Takeovers, at most MaxItems
+)
+
 // MaxItems bounds the items of one command; MaxBytes its encoded size.
 const (
 	MaxItems = 100
@@ -137,6 +142,8 @@ func levelOf(kind Kind) int {
 		return 2
 	case FindSources:
 		return 2
+	case TakeSources:
+		return 3
 	default:
 		return 1
 	}
@@ -332,6 +339,21 @@ type Finding struct {
 type Findings struct {
 	Node  NodeID    `json:"node"`
 	Files []Finding `json:"files"`
+}
+
+// Takeover makes a node that has a file's bytes its source in the place of one that cannot give them.
+type Takeover struct {
+	Name   FileName `json:"name"`
+	SHA256 Digest   `json:"sha256"` // must agree: of the bytes that the node has read just now
+	From   NodeID   `json:"from"`   // whose place is taken; refused when another one is the source meanwhile
+	Why    string   `json:"why"`    // what kept From from giving the bytes, for the audit trail
+}
+
+// Takeovers are made by the node that has the bytes. The other one may still have its own: it keeps them until the file is
+// complete, as every node does with bytes that nobody counts on.
+type Takeovers struct {
+	Node  NodeID     `json:"node"`
+	Files []Takeover `json:"files"`
 }
 
 // Verdict decides a disputed copy.

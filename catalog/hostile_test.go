@@ -77,7 +77,7 @@ func (h hostile) layout() (catalog.Kind, any) {
 // files draws a command about files and their copies.
 func (h hostile) files() (catalog.Kind, any) {
 	name := h.file()
-	switch rapid.IntRange(0, 8).Draw(h.t, "files") {
+	switch rapid.IntRange(0, 9).Draw(h.t, "files") {
 	case 0, 1:
 		return catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: name, Size: int64(h.number()), SHA256: h.digest(name),
 			Collection: pick[catalog.CollectionName](h, "collection", "web", "web", "radio", "tv"), Source: h.node()}}}
@@ -92,6 +92,9 @@ func (h hostile) files() (catalog.Kind, any) {
 			FileList: pick(h, "list", catalog.FileListOK, catalog.FileListMissing, "X"), Checksum: pick(h, "sum", catalog.ChecksumOK, catalog.ChecksumCorrupt, "")}}}
 	case 7:
 		return catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{{Name: name, Replica: h.replica(), Bad: rapid.Bool().Draw(h.t, "bad"), Votes: h.text()}}}
+	}
+	if rapid.Bool().Draw(h.t, "take") {
+		return catalog.TakeSources, catalog.Takeovers{Node: h.node(), Files: []catalog.Takeover{{Name: name, SHA256: h.digest(name), From: h.node(), Why: h.text()}}}
 	}
 	return catalog.RemoveFile, catalog.FileRemoval{Name: name, SHA256: h.digest(name), Reason: h.text()}
 }

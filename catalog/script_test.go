@@ -120,6 +120,9 @@ func (p *player) line(line string) []string {
 	case "source": // source NODE FILE: its bytes are wrong
 		f := catalog.Finding{Name: catalog.FileName(args[1]), FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: digest("corrupt")}
 		return p.answer(line, p.apply(p.t, catalog.FindSources, catalog.Findings{Node: id(args[0]), Files: []catalog.Finding{f}}))
+	case "take": // take NODE FROM FILE: becomes its source
+		b := catalog.Takeovers{Node: id(args[0]), Files: []catalog.Takeover{{Name: catalog.FileName(args[2]), SHA256: digest(args[2]), From: id(args[1]), Why: "no route"}}}
+		return p.answer(line, p.apply(p.t, catalog.TakeSources, b))
 	case "judge": // judge FILE REPLICA good|bad
 		v := catalog.Verdict{Name: catalog.FileName(args[0]), Replica: catalog.ReplicaName(args[1]), Bad: args[2] == "bad", Votes: "2:1"}
 		return p.answer(line, p.apply(p.t, catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{v}}))

@@ -45,6 +45,54 @@ func (s *state) findSource(m *Member, b *Finding) error {
 	return s.event(FindSources, string(f.Name), "node=%s filelist=%s checksum=%s found=%s", m.ID, b.FileList, b.Checksum, b.Found)
 }
 
+// takeSources makes a node the source of files in the place of others that cannot give their bytes.
+func takeSources(s *state, b *Takeovers) (any, error) {
+	if err := checkItems(len(b.Files)); err != nil {
+		return nil, err
+	}
+	m, err := s.speaker(b.Node)
+	if err != nil {
+		return nil, err
+	}
+	results := make(itemResults, len(b.Files))
+	for i := range b.Files {
+		if results[i], err = item(b.Files[i].Name, s.takeSource(&m, &b.Files[i])); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+// takeSource compares what the node has seen with the entry: of two nodes that take over at once, one does.
+func (s *state) takeSource(m *Member, b *Takeover) error {
+	f, there, err := s.file(b.Name)
+	if err != nil || !there {
+		return orNotFound(err, "no file %q", clip(string(b.Name), 200))
+	}
+	switch {
+	case f.SHA256 != b.SHA256:
+		return refuse(Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)
+	case f.Removed != 0:
+		return refuse(Conflict, "file %s was removed", f.Name)
+	case f.Lost != 0:
+		return refuse(Conflict, "file %s is declared lost", f.Name)
+	case f.Complete():
+		return refuse(Conflict, "file %s is complete, and needs no source", f.Name)
+	case f.Released || f.Source != b.From:
+		return refuse(Conflict, "%s is not the source of file %s", clip(string(b.From), 60), f.Name)
+	case f.Source == m.ID:
+		return nil
+	case !s.roomFor(&f, 6):
+		return refuse(Conflict, "the command is full: ask for file %s again", f.Name)
+	}
+	old, now := edit(f)
+	now.Source = m.ID
+	if err := s.putFile(old, now); err != nil {
+		return err
+	}
+	return s.event(TakeSources, string(f.Name), "node=%s from=%s why=%s", m.ID, b.From, clipReason(b.Why))
+}
+
 // Sourced returns at most n files behind after whose bytes the node keeps as their source.
 func (v View) Sourced(node NodeID, after FileName, n int) ([]File, error) {
 	return v.entries(tails(v.rec, prefixSource(node), string(after), n))

@@ -83,6 +83,8 @@ type node struct {
 	// due are the shards whose audit is due; wrap, when set, stands between this node as a source and others.
 	due  []catalog.Shard
 	wrap func(name catalog.FileName, offset int64, in io.ReadCloser) (io.ReadCloser, error)
+	// down is set while no other node reaches this one.
+	down bool
 	// twist, when set, changes what this node sends to readers.
 	twist func(offset int64, in io.Reader) io.Reader
 }
@@ -312,6 +314,22 @@ func (n *node) sources(v catalog.View, f catalog.File) (from []catalog.NodeID) {
 	return from
 }
 
+// errDown is what asking a node answers that is not reached.
+var errDown = errors.New("no route")
+
+// silent reports whether the node is not reached, or this one reaches nobody.
+func (n *node) silent(from catalog.NodeID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.down || n.nodes[from].down
+}
+
+func (n *node) setDown(down bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = down
+}
+
 func (n *node) peer(id catalog.NodeID) (*Replica, func(catalog.FileName, int64, io.ReadCloser) (io.ReadCloser, error)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -319,6 +337,9 @@ func (n *node) peer(id catalog.NodeID) (*Replica, func(catalog.FileName, int64, 
 }
 
 func (n *node) Fetch(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset int64) (io.ReadCloser, error) {
+	if n.silent(from) {
+		return nil, errDown
+	}
 	peer, wrap := n.peer(from)
 	in := stream(func(w io.Writer) error { return peer.Serve(ctx, n.id, name, offset, w) })
 	if wrap != nil {
@@ -328,6 +349,9 @@ func (n *node) Fetch(ctx context.Context, from catalog.NodeID, name catalog.File
 }
 
 func (n *node) Read(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64) (io.ReadCloser, error) {
+	if n.silent(from) {
+		return nil, errDown
+	}
 	peer, _ := n.peer(from)
 	in, err := answered(stream(func(w io.Writer) error { return peer.ServeRange(ctx, n.id, name, offset, length, w) }))
 	if twist := n.nodes[from].twist; err == nil && twist != nil {
@@ -337,6 +361,9 @@ func (n *node) Read(ctx context.Context, from catalog.NodeID, name catalog.FileN
 }
 
 func (n *node) Checksum(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error) {
+	if n.silent(from) {
+		return Held{}, errDown
+	}
 	peer, _ := n.peer(from)
 	return peer.Checksum(ctx, n.id, name)
 }

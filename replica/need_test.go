@@ -11,10 +11,14 @@ import (
 
 // raise makes it a cluster of level 2.
 func (c *cluster) raise() {
+	c.raiseTo(2)
+}
+
+func (c *cluster) raiseTo(level int) {
 	for id := range c.nodes {
-		c.must(catalog.UpdateMember, map[string]any{"id": id, "level": 2})
+		c.must(catalog.UpdateMember, map[string]any{"id": id, "level": level})
 	}
-	c.must(catalog.RaiseLevel, catalog.LevelChange{Level: 2})
+	c.must(catalog.RaiseLevel, catalog.LevelChange{Level: level})
 }
 
 // names returns names of files of a series, those of the given shards left out.

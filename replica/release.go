@@ -240,6 +240,8 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 		if set, err := r.setWrongAside(ctx, f); set || err != nil {
 			return set, err
 		}
+	case f.SHA256 == as.SHA256 && f.Removed == 0 && !f.Complete() && r.isMember(f.Source):
+		return r.takeSource(ctx, f)
 	case f.SHA256 == as.SHA256 && (f.Complete() || f.Removed != 0):
 		_, err := r.releaseHeld(ctx, []catalog.FileName{name})
 		return err == nil && !isFile(r.store.outboxPath(name)), err

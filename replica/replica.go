@@ -123,6 +123,7 @@ type Replica struct {
 	pulls               *pulls
 	reports             *reporter
 	pending             *pending
+	takeover            *takeover
 	audits              *audits
 	leaving             *leaving
 	emptied             time.Time // until then shards without files are not taken over again; of the pull road alone
@@ -145,7 +146,8 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 		cfg: cfg, store: store, sums: sums, peers: peers, catalog: cat, duties: duties, log: log,
 		bulk: make(slots, cfg.Serves), reads: make(slots, 16*cfg.Serves), hashes: make(slots, cfg.Serves),
 		bandwidth: newLimiter(cfg.Bandwidth), pace: newLimiter(cfg.AuditRate), giving: newLimiter(cfg.Giving),
-		sources: newSources(), pulls: newPulls(store.diskOf), pending: newPending(), leaving: new(leaving), proved: newProved(),
+		sources: newSources(), pulls: newPulls(store.diskOf), pending: newPending(), takeover: newTakeover(),
+		leaving: new(leaving), proved: newProved(),
 	}
 	r.reports = newReporter(r.proposeReports, log)
 	r.checks = newChecks(r.recheck, log)

@@ -30,7 +30,7 @@ import (
 const lastRelease = "7371ff868b4892106f4c5e0a4147850b627cb7aa"
 
 // releaseLevel is what a cluster of that commit is at, newLevel what this program brings.
-const releaseLevel, newLevel = 1, 2
+const releaseLevel, newLevel = 1, 3
 
 // buildAt builds the program as it was at a commit of this clone's own history.
 func buildAt(t *testing.T, commit string) string {
