@@ -231,16 +231,18 @@ func (r *Replica) mine(name catalog.FileName) (f catalog.File, good bool, err er
 		if f, err = v.File(name); err != nil {
 			return err
 		}
-		p, err := v.Placement(r.cfg.Replica, name.Shard())
-		if err != nil {
-			return err
-		}
-		c := f.Copy(r.cfg.Replica)
-		good = f.Removed == 0 && c != nil && !c.Surplus && c.Good() && p.Holder == r.cfg.Self
-		return nil
+		good, err = r.isGood(v, f)
+		return err
 	})
 	if err != nil {
 		return f, false, fmt.Errorf("look at %s: %w", name, err)
 	}
 	return f, good, nil
+}
+
+// isGood reports whether the catalog takes the copy of this node, as the holder of its shard, for a good one.
+func (r *Replica) isGood(v catalog.View, f catalog.File) (bool, error) {
+	p, err := v.Placement(r.cfg.Replica, f.Name.Shard())
+	c := f.Copy(r.cfg.Replica)
+	return f.Removed == 0 && c != nil && !c.Surplus && c.Good() && p.Holder == r.cfg.Self, err
 }

@@ -233,7 +233,7 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 		return false, err
 	case r.countsOn(f, as):
 		return false, nil // the state here may be from before the release: it is looked at again until the bytes are gone
-	case f.SHA256 == as.SHA256 && f.Complete() && r.keeps(name):
+	case f.SHA256 == as.SHA256 && r.keeps(name):
 		return true, r.store.Discharge(name)
 	case f.SHA256 == as.SHA256 && f.Removed == 0 && (f.Lost != 0 || f.Released && !f.Complete()):
 		// Nobody counts on these bytes, and they are wanted: put again below, if they are still the file's.
@@ -259,32 +259,37 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 	return true, r.store.Reject(name, "refused by the catalog: "+refusal.Message)
 }
 
-// keeps reports whether this node has a replica's good copy of the file beside the outbox: its bytes, or its checksum
-// in a checksum replica, whose nodes' bytes nobody counts on unless they are the file's source.
+// keeps reports whether the file is complete, and this node has a replica's good copy of it beside the outbox: its bytes, or
+// its checksum in a checksum replica, whose nodes' bytes nobody counts on unless they are the file's source. All of it is looked
+// at in one state: what was complete a moment ago may be disputed now.
 func (r *Replica) keeps(name catalog.FileName) bool {
-	f, good, err := r.mine(name)
-	if err != nil || !good || r.sums == nil {
-		return err == nil && good && r.store.Has(name)
-	}
-	return r.compared(f)
-}
-
-// compared reports whether all nodes that are said to have good bytes of the file have compared what they have with the
-// catalog, since the cluster was recovered.
-func (r *Replica) compared(f catalog.File) bool {
-	all := true
+	keeps := false
 	err := r.catalog.View(func(v catalog.View) error {
-		holders, err := v.CoveringFile(&f)
-		for _, h := range holders {
-			epoch, err := v.Unproved(h.Node)
-			if err != nil {
-				return err
-			}
-			all = all && epoch == 0
+		f, err := v.File(name)
+		if err != nil || !f.Complete() {
+			return err
 		}
+		if keeps, err = r.isGood(v, f); err != nil || r.sums == nil {
+			keeps = keeps && r.store.Has(name)
+			return err
+		}
+		compared, err := allCompared(v, f)
+		keeps = keeps && compared
 		return err
 	})
-	return err == nil && all
+	return err == nil && keeps
+}
+
+// allCompared reports whether some node is said to have good bytes of the file, and all such nodes have compared what they have
+// with the catalog since the cluster was recovered.
+func allCompared(v catalog.View, f catalog.File) (bool, error) {
+	holders, err := v.CoveringFile(&f)
+	for _, h := range holders {
+		if epoch, err := v.Unproved(h.Node); err != nil || epoch != 0 {
+			return false, err
+		}
+	}
+	return len(holders) > 0, err
 }
 
 func refusalError(r *catalog.Refusal) error {
