@@ -44,7 +44,8 @@ const (
 func (a Archived) Latest(ctx context.Context, url string) (*chain.Capture, error) {
 	ctx, cancel := context.WithTimeout(ctx, archivedLimit)
 	defer cancel()
-	for c, err := range a.Captures.Query(ctx, cdx.Query{URL: url, Match: cdx.Exact, Sort: cdx.Reverse, Limit: manyCaptures}) {
+	for c, err := range a.Captures.Query(ctx, cdx.Query{URL: url, Match: cdx.Exact, Sort: cdx.Reverse,
+		Limit: manyCaptures}) {
 		var part *cdx.Incomplete
 		switch {
 		case errors.As(err, &part):
@@ -106,7 +107,8 @@ func readCapture(body io.Reader, c cdx.Capture) (*chain.Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &chain.Capture{URL: rec.TargetURI(), Date: date, RecordID: rec.Header.Get("WARC-Record-ID"), Digest: c.Digest, Type: c.MIME, File: c.File, Offset: c.Offset}
+	out := &chain.Capture{URL: rec.TargetURI(), Date: date, RecordID: rec.Header.Get("WARC-Record-ID"),
+		Digest: c.Digest, Type: c.MIME, File: c.File, Offset: c.Offset}
 	if rec.Type != warc.TypeResponse || !rec.IsHTTP() {
 		return out, nil
 	}

@@ -139,15 +139,18 @@ func (c *Crawl) sample() report.Progress {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	elapsed := c.course.Elapsed()
-	p := report.Progress{At: time.Now(), Discovered: counters.Discovered, Queued: counters.Queued, Downloaded: counters.Succeeded,
-		Failures: counters.Failed, Busy: c.crew.Busy(), MemoryKB: int64(m.HeapAlloc >> 10), HeapKB: int64(m.HeapSys >> 10)}
+	p := report.Progress{At: time.Now(), Discovered: counters.Discovered, Queued: counters.Queued,
+		Downloaded: counters.Succeeded,
+		Failures:   counters.Failed, Busy: c.crew.Busy(), MemoryKB: int64(m.HeapAlloc >> 10),
+		HeapKB: int64(m.HeapSys >> 10)}
 	rates := c.live.Rates(p.At, elapsed, report.Count{URLs: counters.Succeeded, Bytes: counters.Bytes})
 	p.DocsPerSecond, p.AverageDocs = rates.URIs, rates.AverageURIs
 	p.KBPerSecond, p.AverageKB = int64(rates.Bytes)>>10, int64(rates.AverageBytes)>>10
 	summary := c.frontier.Summary()
 	p.DeepestQueue = summary.Longest
-	if s := summary.States; s[frontier.Busy]+s[frontier.Ready]+s[frontier.Snoozed]+s[frontier.Inactive] > 0 {
-		p.AverageOfQueue = counters.Queued / (s[frontier.Busy] + s[frontier.Ready] + s[frontier.Snoozed] + s[frontier.Inactive])
+	s := summary.States
+	if queues := s[frontier.Busy] + s[frontier.Ready] + s[frontier.Snoozed] + s[frontier.Inactive]; queues > 0 {
+		p.AverageOfQueue = counters.Queued / queues
 	}
 	p.Congestion = congestion(summary.States, c.plan.Base().Workers)
 	return p

@@ -42,8 +42,9 @@ func newAt(cfg Config, now func() time.Time) (crawl *Crawl, err error) {
 	if err := cfg.complete(); err != nil {
 		return nil, err
 	}
-	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, live: report.NewLive(), board: report.NewBoard(stageNames()...),
-		crew: chain.NewCrew(), browsers: render.NewBrowsers(cfg.Dir), halted: make(chan struct{})}
+	c := &Crawl{cfg: cfg, disk: *cfg.Disk, log: cfg.Log, live: report.NewLive(),
+		board: report.NewBoard(stageNames()...),
+		crew:  chain.NewCrew(), browsers: render.NewBrowsers(cfg.Dir), halted: make(chan struct{})}
 	if c.plan, err = plan.Follow(cfg.Job.Settings, now); err != nil {
 		return nil, err
 	}
@@ -52,7 +53,8 @@ func newAt(cfg Config, now func() time.Time) (crawl *Crawl, err error) {
 			err = errors.Join(err, c.close())
 		}
 	}()
-	for _, dir := range []string{"warcs", "logs", "reports", "settings", "state/frontier", "state/spill", "state/checkpoints"} {
+	for _, dir := range []string{"warcs", "logs", "reports", "settings", "state/frontier", "state/spill",
+		"state/checkpoints"} {
 		if err := c.disk.MkdirAll(filepath.Join(cfg.Dir, dir)); err != nil {
 			return nil, err
 		}
@@ -143,7 +145,8 @@ func (c *Crawl) openParts() (err error) {
 	p.Client = fetch.New(fetch.Config{UserAgent: s.Agent(), From: s.From(), Timeout: s.FetchTimeout.Std(),
 		Idle: s.IdleTimeout.Std(), MaxBody: s.MaxDocumentBytes, SpillDir: filepath.Join(c.cfg.Dir, "state", "spill"),
 		Allowed: c.plan.Allowed, MaxIdle: 2 * s.Workers})
-	p.Links = &chain.Links{Plan: c.plan, Entries: p.Entries, Scope: p.Scope, Frontier: c.frontier, Known: chain.NewKnown()}
+	p.Links = &chain.Links{Plan: c.plan, Entries: p.Entries, Scope: p.Scope, Frontier: c.frontier,
+		Known: chain.NewKnown()}
 	return c.recallParts()
 }
 
@@ -175,13 +178,14 @@ func (c *Crawl) openJournal(checkpoints *journal.Checkpoints) error {
 	}
 	p := &c.parts
 	p.Logs, p.Log, p.Events = c.logs, c.log, c.events
-	p.Dedup = &chain.Dedup{Plan: c.plan, Frontier: c.frontier, Scope: p.Scope, Canon: p.Entries.Canon, Before: c.cfg.Earlier,
-		Log: c.log}
+	p.Dedup = &chain.Dedup{Plan: c.plan, Frontier: c.frontier, Scope: p.Scope, Canon: p.Entries.Canon,
+		Before: c.cfg.Earlier, Log: c.log}
 	c.course = control.NewCourse(c.frontier, c.logs, c.events)
 	j, recovery, err := journal.Open(journal.Config{Dir: c.cfg.Dir, Disk: c.disk, Plan: c.plan, Entries: p.Entries,
 		Frontier: c.frontier, Links: p.Links, Dedup: p.Dedup, Servers: p.Servers, Quotas: p.Quotas, Jar: p.Jar,
-		Objects: &c.objects, Logs: c.logs, Logged: logged, Live: c.live, Events: c.events, Log: c.log, Checkpoints: checkpoints,
-		Finished: c.cfg.Finished, Elapsed: c.course.Elapsed, Idle: func() bool { return c.crew.Busy() == 0 },
+		Objects: &c.objects, Logs: c.logs, Logged: logged, Live: c.live, Events: c.events, Log: c.log,
+		Checkpoints: checkpoints,
+		Finished:    c.cfg.Finished, Elapsed: c.course.Elapsed, Idle: func() bool { return c.crew.Busy() == 0 },
 		Cookies: c.cfg.Job.Settings.FirstCookies})
 	if err != nil {
 		return err
@@ -219,12 +223,13 @@ func (c *Crawl) openLogs() (logged int64, err error) {
 // openOrders prepares what carries out orders.
 func (c *Crawl) openOrders(checkpoints *journal.Checkpoints) {
 	p := &c.parts
-	look := &control.Look{Dir: c.cfg.Dir, Course: c.course, Frontier: c.frontier, Quotas: p.Quotas, Figures: c.journal.Figures,
-		Rates: c.live, Board: c.board, Logs: c.logs, Events: c.events}
+	look := &control.Look{Dir: c.cfg.Dir, Course: c.course, Frontier: c.frontier, Quotas: p.Quotas,
+		Figures: c.journal.Figures, Rates: c.live, Board: c.board, Logs: c.logs, Events: c.events}
 	explainer := &control.Explainer{Dir: c.cfg.Dir, Plan: c.plan, Scope: p.Scope, Canon: p.Entries.Canon,
 		Frontier: c.frontier, Servers: p.Servers, Quotas: p.Quotas, Logs: c.logs, Board: c.board, Seeds: c.seeds.all}
 	c.orders = &control.Orders{Dir: c.cfg.Dir, Gate: control.NewGate(c.halted), Course: c.course, Look: look,
-		Explainer: explainer, Checkpoints: checkpoints, Journal: c.journal, Frontier: c.frontier, Crew: c.crew, Scope: p.Scope,
+		Explainer: explainer, Checkpoints: checkpoints, Journal: c.journal, Frontier: c.frontier, Crew: c.crew,
+		Scope: p.Scope,
 		Canon: p.Entries.Canon, Servers: p.Servers, Events: c.events, AddSeeds: c.AddSeeds, Change: c.changeBy,
 		WriteReport: c.reports.writeNow}
 }

@@ -77,7 +77,8 @@ func (r *reports) write(ctx context.Context, name string, s Summary) error {
 // writeNow writes a report as the crawl stands now, as if it ended.
 func (r *reports) writeNow(ctx context.Context, name string) error {
 	at := r.course.Standing()
-	return r.write(ctx, name, Summary{State: at.State, Reason: at.Reason, Elapsed: at.Elapsed, Counters: r.frontier.Counters()})
+	return r.write(ctx, name, Summary{State: at.State, Reason: at.Reason, Elapsed: at.Elapsed,
+		Counters: r.frontier.Counters()})
 }
 
 // statusOf is what Heritrix calls how a crawl stands or ended.
@@ -104,7 +105,8 @@ func (r *reports) writeCrawl(w io.Writer, s Summary) error {
 			hosts++
 		}
 		one := captured(h)
-		for _, n := range [][2]*report.Count{{&all.Novel, &one.Novel}, {&all.DupByHash, &one.DupByHash}, {&all.NotModified, &one.NotModified}} {
+		for _, n := range [][2]*report.Count{{&all.Novel, &one.Novel}, {&all.DupByHash, &one.DupByHash},
+			{&all.NotModified, &one.NotModified}} {
 			n[0].URLs, n[0].Bytes = n[0].URLs+n[1].URLs, n[0].Bytes+n[1].Bytes
 		}
 	}); err != nil {
@@ -115,9 +117,11 @@ func (r *reports) writeCrawl(w io.Writer, s Summary) error {
 		return err
 	}
 	n := s.Counters
-	return report.WriteCrawl(w, report.Crawl{Name: r.job, Status: statusOf(s), Reason: s.Reason, Elapsed: s.Elapsed, Captures: all,
-		SeedsCrawled: crawled, SeedsNotCrawled: len(seeds) - crawled, Hosts: hosts, Discovered: n.Discovered, Queued: n.Queued,
-		Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes, Discarded: r.figures.Clone().Discard})
+	return report.WriteCrawl(w, report.Crawl{Name: r.job, Status: statusOf(s), Reason: s.Reason, Elapsed: s.Elapsed,
+		Captures:     all,
+		SeedsCrawled: crawled, SeedsNotCrawled: len(seeds) - crawled, Hosts: hosts, Discovered: n.Discovered,
+		Queued: n.Queued, Succeeded: n.Succeeded, Failed: n.Failed, Disregarded: n.Disregarded, Bytes: n.Bytes,
+		Discarded: r.figures.Clone().Discard})
 }
 
 // writeSeeds writes the seeds report.
@@ -135,7 +139,8 @@ func (r *reports) writeHosts(w io.Writer) error {
 	err := report.WriteHosts(w, func(yield func(report.Host) bool) {
 		on := true
 		failed = r.frontier.Hosts(func(name string, h frontier.Host, remaining int) {
-			on = on && yield(report.Host{Name: name, URLs: h.URLs, Bytes: h.Bytes, Robots: h.Robots, Remaining: int64(remaining), Captures: captured(h)})
+			on = on && yield(report.Host{Name: name, URLs: h.URLs, Bytes: h.Bytes, Robots: h.Robots,
+				Remaining: int64(remaining), Captures: captured(h)})
 		})
 	})
 	return errors.Join(err, failed)
@@ -143,7 +148,8 @@ func (r *reports) writeHosts(w io.Writer) error {
 
 // captured tells what was recorded of a host, and how.
 func captured(h frontier.Host) report.Captures {
-	return report.Captures{Novel: report.Count{URLs: h.NovelURLs, Bytes: h.NovelBytes}, DupByHash: report.Count{URLs: h.DuplicateURLs, Bytes: h.DuplicateBytes},
+	return report.Captures{Novel: report.Count{URLs: h.NovelURLs, Bytes: h.NovelBytes},
+		DupByHash:   report.Count{URLs: h.DuplicateURLs, Bytes: h.DuplicateBytes},
 		NotModified: report.Count{URLs: h.NotModifiedURLs, Bytes: h.NotModifiedBytes}}
 }
 

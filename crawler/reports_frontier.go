@@ -23,10 +23,12 @@ const (
 // frontierSummary is how the frontier stands, with its queues as of the last commit.
 func (r *reports) frontierSummary(ctx context.Context, s Summary) (report.FrontierSummary, error) {
 	n, f := s.Counters, r.frontier.Summary()
-	out := report.FrontierSummary{Job: r.job, State: frontierState(s.State), Discovered: n.Discovered, Queued: n.Queued, Finished: n.Finished, Succeeded: n.Succeeded,
-		Failed: n.Failed, Ignore: n.Disregarded, Included: n.Discovered, InProcess: f.States[frontier.Busy], Ready: f.States[frontier.Ready],
-		Snoozed: f.States[frontier.Snoozed], Retired: f.States[frontier.Retired], Frozen: f.States[frontier.Frozen], Exhausted: f.States[frontier.Empty],
-		Inactive: map[int]int64{}, Queues: map[report.QueueState][]report.Queue{}}
+	out := report.FrontierSummary{Job: r.job, State: frontierState(s.State), Discovered: n.Discovered, Queued: n.Queued,
+		Finished: n.Finished, Succeeded: n.Succeeded,
+		Failed: n.Failed, Ignore: n.Disregarded, Included: n.Discovered, InProcess: f.States[frontier.Busy],
+		Ready:   f.States[frontier.Ready],
+		Snoozed: f.States[frontier.Snoozed], Retired: f.States[frontier.Retired], Frozen: f.States[frontier.Frozen],
+		Exhausted: f.States[frontier.Empty], Inactive: map[int]int64{}, Queues: map[report.QueueState][]report.Queue{}}
 	shorten := func() {
 		slices.SortStableFunc(out.Longest, func(a, b report.Queue) int { return cmp.Compare(b.Count, a.Count) })
 		out.Longest = out.Longest[:min(longest, len(out.Longest))]
@@ -61,8 +63,10 @@ func frontierState(s State) string {
 
 // reportStates are the reports' words for the states of queues.
 func reportStates() map[frontier.State]report.QueueState {
-	return map[frontier.State]report.QueueState{frontier.Busy: report.InProcess, frontier.Ready: report.Ready, frontier.Snoozed: report.Snoozed,
-		frontier.Inactive: report.Inactive, frontier.Retired: report.Retired, frontier.Frozen: report.Frozen, frontier.Empty: report.Exhausted}
+	return map[frontier.State]report.QueueState{frontier.Busy: report.InProcess, frontier.Ready: report.Ready,
+		frontier.Snoozed:  report.Snoozed,
+		frontier.Inactive: report.Inactive, frontier.Retired: report.Retired, frontier.Frozen: report.Frozen,
+		frontier.Empty: report.Exhausted}
 }
 
 func reportQueue(q frontier.QueueInfo) report.Queue {
@@ -70,9 +74,12 @@ func reportQueue(q frontier.QueueInfo) report.Queue {
 	if budget == 0 {
 		budget = -1
 	}
-	return report.Queue{Name: q.Name, State: reportStates()[q.State], Precedence: q.Precedence, Count: q.Remaining, Enqueued: q.Remaining + q.URLs + q.Failed + q.Disregarded,
-		SessionBalance: q.SessionBudget - q.SessionSpent, Spent: q.Spent, Budget: budget, Wakes: q.WakeAt, Succeeded: q.URLs, Responses: q.URLs,
-		Bytes: q.Bytes, SuccessBytes: q.Bytes, Failed: q.Failed, Disregarded: q.Disregarded, Robots: q.Robots, NonResponses: q.Unanswered, LastSuccess: q.LastSuccess}
+	return report.Queue{Name: q.Name, State: reportStates()[q.State], Precedence: q.Precedence, Count: q.Remaining,
+		Enqueued:       q.Remaining + q.URLs + q.Failed + q.Disregarded,
+		SessionBalance: q.SessionBudget - q.SessionSpent, Spent: q.Spent, Budget: budget, Wakes: q.WakeAt,
+		Succeeded: q.URLs, Responses: q.URLs,
+		Bytes: q.Bytes, SuccessBytes: q.Bytes, Failed: q.Failed, Disregarded: q.Disregarded, Robots: q.Robots,
+		NonResponses: q.Unanswered, LastSuccess: q.LastSuccess}
 }
 
 func (r *reports) writeFrontier(ctx context.Context, w io.Writer, s Summary, now time.Time) error {

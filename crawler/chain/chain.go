@@ -62,16 +62,18 @@ func (p *Parts) Set(files *warc.Files) *Set {
 	giveBack := &GiveBack{frontier: p.Frontier, entries: p.Entries, turn: turn, logs: p.Logs, log: p.Log}
 	extract := NewExtract(p.Logs, p.Log)
 	record := &Record{scope: p.Scope, dedup: p.Dedup, files: files}
-	fetch := &Fetch{resolver: p.Resolver, giveBack: giveBack, Asker: Asker{Logins: p.Logins, plan: p.Plan, client: p.Client,
-		jar: p.Jar, limiters: p.Limiters, bandwidth: p.Bandwidth, scope: p.Scope, dedup: p.Dedup, extract: extract, turn: turn}}
+	asker := Asker{Logins: p.Logins, plan: p.Plan, client: p.Client, jar: p.Jar, limiters: p.Limiters,
+		bandwidth: p.Bandwidth, scope: p.Scope, dedup: p.Dedup, extract: extract, turn: turn}
+	fetch := &Fetch{Asker: asker, resolver: p.Resolver, giveBack: giveBack}
 	direct := &Direct{asker: &fetch.Asker, resolver: p.Resolver, turn: turn, extract: extract, record: record}
-	post := &Post{plan: p.Plan, frontier: p.Frontier, links: p.Links, scope: p.Scope, servers: p.Servers, quotas: p.Quotas,
-		turn: turn, logs: p.Logs, log: p.Log, events: p.Events, objects: p.Objects, limits: p.Limits}
+	post := &Post{plan: p.Plan, frontier: p.Frontier, links: p.Links, scope: p.Scope, servers: p.Servers,
+		quotas: p.Quotas, turn: turn, logs: p.Logs, log: p.Log, events: p.Events, objects: p.Objects, limits: p.Limits}
 	login := &Login{frontier: p.Frontier, logins: p.Logins, direct: direct, post: post, turn: turn, giveBack: giveBack,
 		logs: p.Logs, log: p.Log, sent: p.LoggedIn}
-	return &Set{Turn: turn, Fetch: fetch, Extract: extract, Record: record, Post: post, Direct: direct, GiveBack: giveBack,
-		PreFetch: &PreFetch{plan: p.Plan, frontier: p.Frontier, scope: p.Scope, servers: p.Servers, quotas: p.Quotas,
-			giveBack: giveBack, login: login}}
+	preFetch := &PreFetch{plan: p.Plan, frontier: p.Frontier, scope: p.Scope, servers: p.Servers, quotas: p.Quotas,
+		giveBack: giveBack, login: login}
+	return &Set{PreFetch: preFetch, Turn: turn, Fetch: fetch, Extract: extract, Record: record, Post: post,
+		Direct: direct, GiveBack: giveBack}
 }
 
 // Stages are the stations of the chain in order, by name, as reports tell of them.

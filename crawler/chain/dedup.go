@@ -96,7 +96,8 @@ func (d *Dedup) deduplicates(v *Visit) bool {
 
 // comparable tells whether a whole document that was fetched is one of those that are compared.
 func (d *Dedup) comparable(subject *scope.Subject, set *harvest.Settings, size int64) bool {
-	return set.Deduplicate != dedupNone && subject.Status >= 200 && subject.Status < 300 && size > 0 && d.Scope.Deduplicates(subject)
+	return set.Deduplicate != dedupNone && subject.Status >= 200 && subject.Status < 300 && size > 0 &&
+		d.Scope.Deduplicates(subject)
 }
 
 // duplicates notes of which record the document is a duplicate, in three forms: as NetarchiveSuite's tools read it, at
@@ -195,8 +196,8 @@ func (d *Dedup) remember(v *Visit, id string) {
 // capture is what was recorded, as later crawls may refer to it.
 func capture(v *Visit, id string) Capture {
 	x := v.Exchange
-	return Capture{URL: v.URI.URL, Date: x.Begin.UTC(), RecordID: id, Digest: v.Digest, Type: x.Head.MediaType(), File: v.Records[0].File, Offset: v.Records[0].Offset,
-		ETag: x.Head.ETag(), LastModified: x.Head.LastModified()}
+	return Capture{URL: v.URI.URL, Date: x.Begin.UTC(), RecordID: id, Digest: v.Digest, Type: x.Head.MediaType(),
+		File: v.Records[0].File, Offset: v.Records[0].Offset, ETag: x.Head.ETag(), LastModified: x.Head.LastModified()}
 }
 
 // RememberRead keeps a record that was read from a WARC file, for later URIs with the same content. The text is its

@@ -22,9 +22,10 @@ func dnsDraft(v *Visit, id string) warc.Draft {
 
 func responseDraft(v *Visit, id string) warc.Draft {
 	x := v.Exchange
-	d := warc.Draft{Type: warc.TypeResponse, TargetURI: v.URI.URL, ContentType: "application/http; msgtype=response", ID: id, Date: x.Begin,
-		Fields: wireFields(x),
-		Block:  x.Response.Reader(), Size: x.Response.Size(), BlockDigest: x.Response.BlockDigest(), PayloadDigest: v.Digest}
+	d := warc.Draft{Type: warc.TypeResponse, TargetURI: v.URI.URL, ContentType: "application/http; msgtype=response",
+		ID: id, Date: x.Begin, Fields: wireFields(x),
+		Block: x.Response.Reader(), Size: x.Response.Size(), BlockDigest: x.Response.BlockDigest(),
+		PayloadDigest: v.Digest}
 	if x.Truncated != "" {
 		d.Fields = append(d.Fields, warc.Field{Name: "WARC-Truncated", Value: x.Truncated})
 	}
@@ -48,9 +49,9 @@ func wireFields(x *fetch.Exchange) []warc.Field {
 
 func requestDraft(v *Visit, concurrent string) warc.Draft {
 	x := v.Exchange
-	return warc.Draft{Type: warc.TypeRequest, TargetURI: v.URI.URL, ContentType: "application/http; msgtype=request", Date: x.Begin,
-		Fields: append(wireFields(x), warc.Field{Name: "WARC-Concurrent-To", Value: concurrent}),
-		Block:  bytes.NewReader(x.Request), Size: int64(len(x.Request))}
+	return warc.Draft{Type: warc.TypeRequest, TargetURI: v.URI.URL, ContentType: "application/http; msgtype=request",
+		Date: x.Begin, Fields: append(wireFields(x), warc.Field{Name: "WARC-Concurrent-To", Value: concurrent}),
+		Block: bytes.NewReader(x.Request), Size: int64(len(x.Request))}
 }
 
 // markPage writes the page that records belong to into them.
@@ -83,6 +84,7 @@ func revisitDraft(v *Visit, id string, original *Capture) warc.Draft {
 	if profile == warc.ProfileIdenticalDigest { // the body that was received is not in it
 		fields = append(fields, warc.Field{Name: "WARC-Truncated", Value: "length"})
 	}
-	return warc.Draft{Type: warc.TypeRevisit, TargetURI: v.URI.URL, ContentType: "application/http; msgtype=response", ID: id, Date: x.Begin,
+	return warc.Draft{Type: warc.TypeRevisit, TargetURI: v.URI.URL, ContentType: "application/http; msgtype=response",
+		ID: id, Date: x.Begin,
 		Fields: fields, Block: bytes.NewReader(head), Size: int64(len(head)), PayloadDigest: digest}
 }

@@ -94,7 +94,8 @@ func (l *Login) send(ctx context.Context, v *Visit, cred harvest.Credential) (se
 	case ctx.Err() != nil:
 		return false, l.giveBack.Drop(u)
 	case (x == nil || !x.Permanent) && v.URI.Tries < v.Set.MaxRetries:
-		v.URI.Status, v.Status, v.Problem = hop.Status, hop.Status, fmt.Errorf("login at %s cannot be sent; to be tried again in %v", cred.URL, v.Set.RetryDelay)
+		v.URI.Status, v.Status, v.Problem = hop.Status, hop.Status,
+			fmt.Errorf("login at %s cannot be sent; to be tried again in %v", cred.URL, v.Set.RetryDelay)
 		if x != nil && x.Err != nil {
 			v.Problem = fmt.Errorf("%w: %w", v.Problem, x.Err)
 		}

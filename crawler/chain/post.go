@@ -109,7 +109,8 @@ func (p *Post) count(v *Visit, o *frontier.Outcome) error {
 // ForRules tells whether a URI was fetched for what it says of robots alone: what a robots.txt redirects to, and the
 // redirect.
 func ForRules(u *frontier.URI, status int) bool {
-	return strings.HasPrefix(u.Key, robotsKey) || IsPrerequisite(u) && fetch.Redirects(status) && !strings.HasPrefix(u.Key, LoginKey)
+	return strings.HasPrefix(u.Key, robotsKey) || IsPrerequisite(u) && fetch.Redirects(status) &&
+		!strings.HasPrefix(u.Key, LoginKey)
 }
 
 // KindOf sorts a status for the counters.
@@ -186,8 +187,10 @@ func (p *Post) observe(v *Visit) {
 // tellTraps tells of the forms of URIs that the heuristics begin to turn away: whoever is in charge may know better.
 func (p *Post) tellTraps() {
 	for _, t := range p.scope.Traps().Fresh() {
-		p.events.Publish(events.Event{Kind: events.TrapCaught, URI: t.URL, Host: t.Host, Reason: t.What, Count: int64(t.Pages)})
-		p.log.Warn("URIs like this are turned away from now on; a sheet that sets trap_heuristics to false lets them in",
+		p.events.Publish(events.Event{Kind: events.TrapCaught, URI: t.URL, Host: t.Host, Reason: t.What,
+			Count: int64(t.Pages)})
+		p.log.Warn("URIs like this are turned away from now on; "+
+			"a sheet that sets trap_heuristics to false lets them in",
 			"uri", t.URL, "trap", t.What, "is", t.Why(), "pages", t.Pages)
 	}
 }

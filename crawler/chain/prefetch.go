@@ -93,7 +93,8 @@ func (p *PreFetch) needing(v *Visit) *scope.Subject {
 	if err != nil {
 		return nil
 	}
-	return &scope.Subject{URL: v.URI.Via, Path: strings.TrimSuffix(v.URI.Path, "P"), Source: v.URI.Source, Queue: v.URI.Queue, Now: time.Now(), Settings: p.plan.For(t)}
+	return &scope.Subject{URL: v.URI.Via, Path: strings.TrimSuffix(v.URI.Path, "P"), Source: v.URI.Source,
+		Queue: v.URI.Queue, Now: time.Now(), Settings: p.plan.For(t)}
 }
 
 // JudgeAddresses asks the scope once more when the addresses of a host are known, and keeps those that it lets the URI

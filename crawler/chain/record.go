@@ -170,5 +170,6 @@ func (r *Record) metadataDraft(v *Visit, concurrent string) warc.Draft {
 	}
 	r.outlinks = b
 	return warc.Draft{Type: warc.TypeMetadata, TargetURI: u.URL, ContentType: "application/warc-fields", Date: begin,
-		Fields: []warc.Field{{Name: "WARC-Concurrent-To", Value: concurrent}}, Block: bytes.NewReader(b), Size: int64(len(b))}
+		Fields: []warc.Field{{Name: "WARC-Concurrent-To", Value: concurrent}}, Block: bytes.NewReader(b),
+		Size: int64(len(b))}
 }

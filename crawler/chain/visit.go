@@ -126,7 +126,8 @@ func (v *Visit) times() (begin time.Time, took time.Duration) {
 }
 
 func (v *Visit) referer() string {
-	if IsPrerequisite(v.URI) || strings.HasPrefix(v.URI.Via, "dns:") && len(v.URI.Via) > 4 || strings.Contains(v.URI.Via, "@") {
+	if IsPrerequisite(v.URI) || strings.HasPrefix(v.URI.Via, "dns:") && len(v.URI.Via) > 4 ||
+		strings.Contains(v.URI.Via, "@") {
 		return ""
 	}
 	return v.URI.Via

@@ -54,10 +54,11 @@ func (c *Orders) delete(ctx context.Context, o harvest.Order) (int64, error) {
 		return 0, err
 	}
 	now := time.Now()
-	n, err := c.Frontier.Delete(ctx, frontier.URIFilter{Queue: whole(o.Queue), URI: part(o.Pattern)}, func(u frontier.URI) any {
-		return &chain.Outcome{Seed: u.Via == "", Line: report.Line{Logged: now, Status: frontier.StatusDeleted, Size: -1,
-			URI: u.URL, Path: u.Path, Via: u.Via, Source: u.Source}}
-	})
+	n, err := c.Frontier.Delete(ctx, frontier.URIFilter{Queue: whole(o.Queue), URI: part(o.Pattern)},
+		func(u frontier.URI) any {
+			return &chain.Outcome{Seed: u.Via == "", Line: report.Line{Logged: now, Status: frontier.StatusDeleted,
+				Size: -1, URI: u.URL, Path: u.Path, Via: u.Via, Source: u.Source}}
+		})
 	c.Events.Publish(events.Event{Kind: events.URIsDeleted, Count: n, Reason: o.Queue + " " + o.Pattern, By: o.By})
 	return n, err
 }
@@ -96,7 +97,8 @@ func (c *Orders) block(o harvest.Order) (n int64, err error) {
 	if n == 0 {
 		return 0, nil
 	}
-	c.Events.Publish(events.Event{Kind: events.HostBlocked, Host: o.URL, Reason: strings.TrimSpace(string(o.Act) + " " + o.Reason), By: o.By})
+	c.Events.Publish(events.Event{Kind: events.HostBlocked, Host: o.URL,
+		Reason: strings.TrimSpace(string(o.Act) + " " + o.Reason), By: o.By})
 	return n, nil
 }
 

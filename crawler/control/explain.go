@@ -121,7 +121,8 @@ func (e *Explainer) whence(ctx context.Context, a asked, key string) (w whence, 
 		return w, err
 	}
 	if u != nil {
-		return whence{path: u.Path, via: u.Via, source: u.Source, queue: u.Queue, found: "in its queue", known: "queued"}, nil
+		return whence{path: u.Path, via: u.Via, source: u.Source, queue: u.Queue, found: "in its queue",
+			known: "queued"}, nil
 	}
 	w.known = "new"
 	return w, w.suppose(e.Seeds, a.target)
@@ -129,7 +130,8 @@ func (e *Explainer) whence(ctx context.Context, a asked, key string) (w whence, 
 
 // fromLog takes in what the log says of a URI last, where it says anything.
 func (w *whence) fromLog(ctx context.Context, dir, url string) error {
-	found, err := report.Search(ctx, filepath.Join(dir, "logs", report.CrawlLog), report.Query{URI: whole(regexp.QuoteMeta(url)), Newest: true, Limit: 1, Scan: maxSearched})
+	found, err := report.Search(ctx, filepath.Join(dir, "logs", report.CrawlLog),
+		report.Query{URI: whole(regexp.QuoteMeta(url)), Newest: true, Limit: 1, Scan: maxSearched})
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(found.Hits) == 0 {
 		w.found = "not known: crawl.log does not tell, or says so too far back"
 		w.path = supposed
@@ -192,13 +194,15 @@ func (w *whence) subject(a asked, set *harvest.Settings) *scope.Subject {
 	if a.path != "" || a.via != "" {
 		w.path, w.via, w.found = a.path, a.via, "as asked"
 	}
-	return &scope.Subject{URL: a.url, Path: w.path, Via: w.via, Source: w.source, Queue: w.queue, Now: time.Now(), Settings: set}
+	return &scope.Subject{URL: a.url, Path: w.path, Via: w.via, Source: w.source, Queue: w.queue, Now: time.Now(),
+		Settings: set}
 }
 
 // explained is what a scope says to a URI.
 func explained(s *scope.Scope, subject *scope.Subject, key string, w whence) *harvest.Explained {
 	verdict := s.Judge(subject)
-	out := &harvest.Explained{URL: subject.URL, Canonical: key, Known: w.known, Found: w.found, Path: w.path, Via: w.via, Source: w.source, Logged: w.logged,
+	out := &harvest.Explained{URL: subject.URL, Canonical: key, Known: w.known, Found: w.found, Path: w.path,
+		Via: w.via, Source: w.source, Logged: w.logged,
 		Queue: w.queue, Decision: "accept", DecidedBy: verdict.Rule, Status: verdict.Status}
 	if out.Queue == "" {
 		out.Queue = scope.QueueName(subject.Settings, subject.Authority(), subject.Domain)

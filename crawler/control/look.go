@@ -63,38 +63,45 @@ func (l *Look) live() *harvest.Live {
 		out.Statuses[strconv.Itoa(s.Status)] = s.URLs
 	}
 	out.Discovered, out.Queued, out.Finished = counters.Discovered, counters.Queued, counters.Finished
-	out.Succeeded, out.Failed, out.Disregard, out.Bytes = counters.Succeeded, counters.Failed, counters.Disregarded, counters.Bytes
+	out.Succeeded, out.Failed, out.Disregard, out.Bytes = counters.Succeeded, counters.Failed, counters.Disregarded,
+		counters.Bytes
 	rates := l.Rates.Rates(now, standing.Elapsed, report.Count{URLs: counters.Succeeded, Bytes: counters.Bytes})
 	out.Rate, out.Average, out.ByteRate = rates.URIs, rates.AverageURIs, rates.Bytes
 	for state, n := range l.Frontier.Summary().States {
 		out.QueueStates[string(state)] = n
 	}
 	for _, h := range l.Rates.Slowest(topHosts) {
-		out.Slowest = append(out.Slowest, harvest.SlowHost{Host: h.Host, Mean: harvest.Duration(h.Mean()), URIs: h.URLs})
+		out.Slowest = append(out.Slowest, harvest.SlowHost{Host: h.Host, Mean: harvest.Duration(h.Mean()),
+			URIs: h.URLs})
 	}
 	for _, d := range l.Board.Workers() {
 		stage := d.Stage
 		if d.URI == "" {
 			stage = "idle"
 		}
-		out.Workers = append(out.Workers, harvest.Worker{Number: d.Worker, Stage: stage, URL: d.URI, For: harvest.Duration(now.Sub(d.Since))})
+		out.Workers = append(out.Workers, harvest.Worker{Number: d.Worker, Stage: stage, URL: d.URI,
+			For: harvest.Duration(now.Sub(d.Since))})
 	}
 	return out
 }
 
 func (l *Look) queues(ctx context.Context, o harvest.Order) (out []harvest.Queue, err error) {
-	sorts := map[string]frontier.Order{"": frontier.ByRemaining, "queued": frontier.ByRemaining, "spent": frontier.BySpent, "name": frontier.ByName}
+	sorts := map[string]frontier.Order{"": frontier.ByRemaining, "queued": frontier.ByRemaining,
+		"spent": frontier.BySpent, "name": frontier.ByName}
 	sort, ok := sorts[o.Sort]
 	if !ok {
 		return nil, harvest.Refused("sort", o.Sort, "queued, spent or name")
 	}
-	states := []frontier.State{"", frontier.Ready, frontier.Snoozed, frontier.Busy, frontier.Empty, frontier.Inactive, frontier.Retired, frontier.Frozen}
+	states := []frontier.State{"", frontier.Ready, frontier.Snoozed, frontier.Busy, frontier.Empty, frontier.Inactive,
+		frontier.Retired, frontier.Frozen}
 	if !slices.Contains(states, frontier.State(o.State)) {
 		return nil, harvest.Refused("state", o.State, "ready, snoozed, busy, empty, inactive, retired or frozen")
 	}
-	found, err := l.Frontier.Queues(ctx, frontier.QueueFilter{Pattern: part(o.Queue), State: frontier.State(o.State), Sort: sort, Limit: listed(o.Limit)})
+	found, err := l.Frontier.Queues(ctx, frontier.QueueFilter{Pattern: part(o.Queue), State: frontier.State(o.State),
+		Sort: sort, Limit: listed(o.Limit)})
 	for _, q := range found {
-		n := harvest.Queue{Name: q.Name, State: string(q.State), Queued: q.Remaining, InFlight: q.InFlight, Spent: q.Spent, Session: q.SessionBudget,
+		n := harvest.Queue{Name: q.Name, State: string(q.State), Queued: q.Remaining, InFlight: q.InFlight,
+			Spent: q.Spent, Session: q.SessionBudget,
 			Total: q.TotalBudget, Precedence: q.Precedence, Bytes: q.Bytes, Fetched: q.URLs}
 		if !q.WakeAt.IsZero() {
 			wake := q.WakeAt
@@ -106,12 +113,14 @@ func (l *Look) queues(ctx context.Context, o harvest.Order) (out []harvest.Queue
 }
 
 func (l *Look) uris(ctx context.Context, o harvest.Order) (out []harvest.QueuedURI, next string, err error) {
-	found, next, err := l.Frontier.URIs(ctx, frontier.URIFilter{Queue: part(o.Queue), URI: part(o.Pattern), After: o.After, Limit: listed(o.Limit)})
+	found, next, err := l.Frontier.URIs(ctx, frontier.URIFilter{Queue: part(o.Queue), URI: part(o.Pattern),
+		After: o.After, Limit: listed(o.Limit)})
 	if errors.Is(err, frontier.ErrCursor) {
 		return nil, "", harvest.Refused("after", o.After, "what the page before ended with")
 	}
 	for _, u := range found {
-		out = append(out, harvest.QueuedURI{URL: u.URL, Queue: u.Queue, Path: u.Path, Via: u.Via, Source: u.Source, Priority: int(u.Priority), Tries: u.Tries})
+		out = append(out, harvest.QueuedURI{URL: u.URL, Queue: u.Queue, Path: u.Path, Via: u.Via, Source: u.Source,
+			Priority: int(u.Priority), Tries: u.Tries})
 	}
 	return out, next, err
 }
@@ -130,7 +139,8 @@ func (l *Look) Domains(ctx context.Context, o harvest.Order) (out []harvest.Doma
 			next = out[limit-1].Domain
 			return false
 		}
-		out = append(out, harvest.DomainCount{Domain: domain, Objects: of.Objects, Bytes: of.Bytes, Stopped: of.Stopped()})
+		out = append(out, harvest.DomainCount{Domain: domain, Objects: of.Objects, Bytes: of.Bytes,
+			Stopped: of.Stopped()})
 		return true
 	})
 	return out, next, err

@@ -40,7 +40,8 @@ func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, erro
 		out, err := explainPast(ctx, dir, o)
 		return harvest.Reply{Explained: out, Ended: true}, err
 	}
-	return harvest.Reply{}, harvest.Refused("act", string(o.Act), "events, search, report or explain: the crawl does not run")
+	return harvest.Reply{}, harvest.Refused("act", string(o.Act),
+		"events, search, report or explain: the crawl does not run")
 }
 
 func jobLog(dir string) string { return filepath.Join(dir, "logs", report.JobLog) }
@@ -78,9 +79,12 @@ func search(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, er
 	switch name {
 	case "":
 		name = report.CrawlLog
-	case report.CrawlLog, report.URIErrorsLog, report.RuntimeErrorsLog, report.NonfatalLog, report.ProgressLog, report.AlertsLog, report.JobLog:
+	case report.CrawlLog, report.URIErrorsLog, report.RuntimeErrorsLog, report.NonfatalLog, report.ProgressLog,
+		report.AlertsLog, report.JobLog:
 	default:
-		return harvest.Reply{}, harvest.Refused("log", name, "crawl.log, uri-errors.log, runtime-errors.log, nonfatal-errors.log, progress-statistics.log, alerts.log or job.log")
+		return harvest.Reply{}, harvest.Refused("log", name,
+			"crawl.log, uri-errors.log, runtime-errors.log, nonfatal-errors.log, "+
+				"progress-statistics.log, alerts.log or job.log")
 	}
 	return linesOf(ctx, filepath.Join(dir, "logs", name), o, true)
 }

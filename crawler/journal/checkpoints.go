@@ -114,7 +114,8 @@ func (c *Checkpoints) TakeBack(name string) error {
 	if !isCheckpointName(name) {
 		return harvest.Refused("checkpoint", name, "a checkpoint of this crawl")
 	}
-	fresh, now, old := filepath.Join(dir, "state", "frontier.new"), filepath.Join(dir, "state", "frontier"), filepath.Join(dir, "state", "frontier.old")
+	fresh, now, old := filepath.Join(dir, "state", "frontier.new"), filepath.Join(dir, "state", "frontier"),
+		filepath.Join(dir, "state", "frontier.old")
 	for _, leftover := range []string{fresh, old} {
 		if err := c.Disk.RemoveAll(leftover); err != nil {
 			return err

@@ -107,7 +107,8 @@ func (g *group) take(rec *warc.Record) error {
 			}
 		}
 		g.hasResponse, g.uri, g.blockSize = true, rec.TargetURI(), rec.Size
-		g.digest, g.recordID, g.truncated = rec.Header.Get("WARC-Payload-Digest"), rec.Header.Get("WARC-Record-ID"), rec.Header.Get("WARC-Truncated")
+		g.digest, g.recordID, g.truncated = rec.Header.Get("WARC-Payload-Digest"), rec.Header.Get("WARC-Record-ID"),
+			rec.Header.Get("WARC-Truncated")
 		var err error
 		if g.date, err = rec.Date(); err != nil {
 			return err

@@ -30,7 +30,8 @@ func (m *mending) lookElsewhere(first, last int64) error {
 		if err != nil {
 			return err
 		}
-		if a.first >= last || a.last <= first || slices.ContainsFunc(m.files, func(f *broken) bool { return f.name == name }) {
+		if a.first >= last || a.last <= first ||
+			slices.ContainsFunc(m.files, func(f *broken) bool { return f.name == name }) {
 			continue
 		}
 		if err := m.look(path); err != nil {

@@ -134,7 +134,8 @@ func (r *Recovery) mend(described map[string]warc.Finished) error {
 		kept := filepath.Base(f.path)
 		r.damage.Files = append(r.damage.Files, kept)
 		r.frontier.SetValue(ValueMended+kept, []byte("1"))
-		r.log.Error("a WARC file is damaged: it is kept, its whole records are in a file of its first name, what is lost is fetched again",
+		r.log.Error("a WARC file is damaged: it is kept, its whole records are in a file of its first name, "+
+			"what is lost is fetched again",
 			"file", kept, "bytes lost", strconv.FormatInt(f.lost(), 10), "URIs queued again", strconv.Itoa(n))
 	}
 	return r.journal.Commit()
@@ -152,7 +153,8 @@ func (m *mending) captureOf(uri string, date time.Time) uint64 {
 
 // recorded tells whether the line is of a capture that was written to a WARC file.
 func recorded(l *report.Line) bool {
-	return l.Status > 0 && !slices.ContainsFunc(l.Annotations, func(a string) bool { return strings.HasPrefix(a, "discarded:") })
+	return l.Status > 0 &&
+		!slices.ContainsFunc(l.Annotations, func(a string) bool { return strings.HasPrefix(a, "discarded:") })
 }
 
 func (m *mending) expect(l *report.Line) error {
@@ -318,7 +320,8 @@ func (f *broken) lost() int64 {
 
 // has tells whether what lay at an offset of the file is lost.
 func (f *broken) hasLost(offset int64) bool {
-	return offset >= f.size || slices.ContainsFunc(f.holes(), func(h warc.Span) bool { return h.Offset <= offset && offset < h.End })
+	return offset >= f.size ||
+		slices.ContainsFunc(f.holes(), func(h warc.Span) bool { return h.Offset <= offset && offset < h.End })
 }
 
 // patch writes the file that is whole, and keeps where what is accounted for ends in it.

@@ -67,11 +67,13 @@ func Open(cfg Config) (*Journal, *Recovery, error) {
 	if err := cookies.load(cfg.Cookies); err != nil {
 		return nil, nil, err
 	}
-	j := &Journal{Handover: NewHandover(cfg.Finished, cfg.Frontier, cfg.Events, cfg.Log), Figures: figures, Cookies: cookies,
-		plan: cfg.Plan, frontier: cfg.Frontier, quotas: cfg.Quotas, logs: cfg.Logs, live: cfg.Live, events: cfg.Events,
-		log: cfg.Log, elapsed: cfg.Elapsed, idle: cfg.Idle, wishes: make(chan chan struct{}), logged: cfg.Logged}
-	r := &Recovery{dir: cfg.Dir, disk: cfg.Disk, frontier: cfg.Frontier, journal: j, checkpoints: cfg.Checkpoints, log: cfg.Log,
-		replay: &Replay{plan: cfg.Plan, entries: cfg.Entries, frontier: cfg.Frontier, links: cfg.Links, dedup: cfg.Dedup,
-			servers: cfg.Servers, quotas: cfg.Quotas, jar: cfg.Jar, objects: cfg.Objects}}
+	handover := NewHandover(cfg.Finished, cfg.Frontier, cfg.Events, cfg.Log)
+	j := &Journal{Handover: handover, Figures: figures, Cookies: cookies, plan: cfg.Plan, frontier: cfg.Frontier,
+		quotas: cfg.Quotas, logs: cfg.Logs, live: cfg.Live, events: cfg.Events, log: cfg.Log, elapsed: cfg.Elapsed,
+		idle: cfg.Idle, wishes: make(chan chan struct{}), logged: cfg.Logged}
+	replay := &Replay{plan: cfg.Plan, entries: cfg.Entries, frontier: cfg.Frontier, links: cfg.Links, dedup: cfg.Dedup,
+		servers: cfg.Servers, quotas: cfg.Quotas, jar: cfg.Jar, objects: cfg.Objects}
+	r := &Recovery{dir: cfg.Dir, disk: cfg.Disk, frontier: cfg.Frontier, journal: j, checkpoints: cfg.Checkpoints,
+		replay: replay, log: cfg.Log}
 	return j, r, nil
 }

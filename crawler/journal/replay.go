@@ -42,7 +42,8 @@ func (r *Replay) group(g *group) error {
 		set = r.plan.For(t)
 		asked = r.entries.Entry(g.uri, t, set)
 	}
-	asked.Path, asked.Via, asked.Source = g.fields.Get(chain.FieldHops), g.fields.Get(chain.FieldVia), g.fields.Get(chain.FieldSource)
+	asked.Path, asked.Via, asked.Source = g.fields.Get(chain.FieldHops), g.fields.Get(chain.FieldVia),
+		g.fields.Get(chain.FieldSource)
 	if key := g.fields.Get(chain.FieldKey); key != "" {
 		asked.Key = key
 	}
@@ -57,16 +58,19 @@ func (r *Replay) group(g *group) error {
 	took, _ := strconv.ParseInt(g.fields.Get(chain.FieldFetchTime), 10, 64)
 	worker, _ := strconv.Atoi(g.fields.Get(chain.FieldWorker))
 	took = max(took, 0)
-	line := report.Line{Logged: time.Now(), Status: g.status, Size: g.bodySize, URI: u.URL, Path: u.Path, Via: u.Via, MIME: g.mime, Worker: worker,
+	line := report.Line{Logged: time.Now(), Status: g.status, Size: g.bodySize, URI: u.URL, Path: u.Path, Via: u.Via,
+		MIME: g.mime, Worker: worker,
 		Begin: g.date, Duration: time.Duration(took) * time.Millisecond, Digest: g.digest, Source: u.Source}
 	if notes := g.fields.Get(chain.FieldAnnotation); notes != "" {
 		line.Annotations = strings.Split(notes, ",")
 	}
-	out := &chain.Outcome{Line: line, Seed: u.Via == "", Records: []warc.Position{{File: g.file, Offset: g.offset, Length: g.end - g.offset}}}
+	out := &chain.Outcome{Line: line, Seed: u.Via == "", Records: []warc.Position{{File: g.file, Offset: g.offset,
+		Length: g.end - g.offset}}}
 	if out.Seed && fetch.Redirects(g.status) {
 		out.Redirect = extract.Result{Links: g.links}.Target()
 	}
-	o := frontier.Outcome{Status: g.status, Kind: chain.KindOf(g.status), Attach: out, Fetched: true, Bytes: g.blockSize}
+	o := frontier.Outcome{Status: g.status, Kind: chain.KindOf(g.status), Attach: out, Fetched: true,
+		Bytes: g.blockSize}
 	var subject scope.Subject
 	if !chain.IsPrerequisite(u) {
 		r.objects.Add(1)

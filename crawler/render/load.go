@@ -172,11 +172,13 @@ func (p *load) wanted(stages *chain.Set, r *browser.Request) *chain.Visit {
 	}
 	set := p.in.Plan.For(t)
 	u := p.in.Entries.Entry(url, t, set)
-	u.Path, u.Via, u.Source, u.Priority = p.page.URI.Path+string(rune(extract.Embed)), p.page.URI.URL, p.page.URI.Source, frontier.Medium
+	u.Path, u.Via, u.Source, u.Priority = p.page.URI.Path+string(rune(extract.Embed)), p.page.URI.URL,
+		p.page.URI.Source, frontier.Medium
 	if r.Method != http.MethodGet {
 		u.Key = apart + r.Method + " " + fetch.Digest(r.Body) + " " + url
 	}
-	v := &chain.Visit{URI: &u, Worker: p.page.Worker, Target: t, Set: set, Detour: true, Notes: []string{NoteSubresource},
+	v := &chain.Visit{URI: &u, Worker: p.page.Worker, Target: t, Set: set, Detour: true,
+		Notes: []string{NoteSubresource},
 		Subject: &scope.Subject{URL: url, Path: u.Path, Via: u.Via, Source: u.Source, Queue: u.Queue, Now: time.Now(),
 			Settings: set, Unresolved: p.in.Plan.LooksUp(t)}}
 	v.Page.ID = p.page.Page.ID
@@ -261,7 +263,8 @@ func (p *load) site(ctx context.Context, stages *chain.Set, v *chain.Visit, r *b
 }
 
 // first fetches what has to be known before v, a prerequisite, or waits a little for another who does.
-func (p *load) first(ctx context.Context, stages *chain.Set, v *chain.Visit, url string, r *browser.Request) (bool, error) {
+func (p *load) first(ctx context.Context, stages *chain.Set, v *chain.Visit, url string, r *browser.Request) (bool,
+	error) {
 	pre := chain.Prerequisite(v.URI, url)
 	pre.Priority = frontier.Prerequisite
 	if _, done, err := p.in.Frontier.Done(plan.KeyOf(&pre)); err != nil {
@@ -278,7 +281,8 @@ func (p *load) first(ctx context.Context, stages *chain.Set, v *chain.Visit, url
 	if u == nil {
 		return chain.Pause(ctx, hosts.TurnPoll), nil
 	}
-	hop := &chain.Visit{URI: u, Worker: v.Worker, Set: v.Set, Subject: &scope.Subject{URL: url, Path: u.Path, Via: u.Via, Source: u.Source, Settings: v.Set}}
+	hop := &chain.Visit{URI: u, Worker: v.Worker, Set: v.Set, Subject: &scope.Subject{URL: url, Path: u.Path,
+		Via: u.Via, Source: u.Source, Settings: v.Set}}
 	hop.Page.ID = v.Page.ID
 	defer stages.Turn.Release(hop)
 	if host, ok := strings.CutPrefix(url, "dns:"); ok {

@@ -40,7 +40,8 @@ func newWebMemory() *webMemory {
 // memoryKey is what an answer is kept by; "" for a request whose answer is not kept. What depends on who asks is kept
 // apart.
 func memoryKey(r *browser.Request) string {
-	if r.Method != http.MethodGet || has(r.Header, "Cache-Control", "no-cache", "no-store") || r.Header.Get("Authorization") != "" {
+	if r.Method != http.MethodGet || has(r.Header, "Cache-Control", "no-cache", "no-store") ||
+		r.Header.Get("Authorization") != "" {
 		return ""
 	}
 	return r.URL + "\n" + r.Header.Get("Origin") + "\n" + r.Header.Get("Accept")
@@ -62,7 +63,8 @@ func (m *webMemory) begin(key string) (*browser.Answer, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if r := m.have[key]; r != nil && time.Since(r.at) < memoryTime {
-		return &browser.Answer{Status: r.status, Header: r.header, Body: bytes.NewReader(r.body), Size: int64(len(r.body))}, nil
+		return &browser.Answer{Status: r.status, Header: r.header, Body: bytes.NewReader(r.body),
+			Size: int64(len(r.body))}, nil
 	}
 	if c := m.flights[key]; c != nil {
 		return nil, c

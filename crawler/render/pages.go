@@ -65,7 +65,8 @@ func (p *Pages) Seat(_ context.Context, v *chain.Visit) (chain.Step, error) {
 // isPage tells whether what was fetched is a document that a browser shows.
 func isPage(x *fetch.Exchange) bool {
 	kind := x.Head.MediaType()
-	return x.Status >= 200 && x.Status <= 299 && x.BodySize > 0 && (kind == "text/html" || kind == "application/xhtml+xml")
+	return x.Status >= 200 && x.Status <= 299 && x.BodySize > 0 &&
+		(kind == "text/html" || kind == "application/xhtml+xml")
 }
 
 // Browse loads a page that was fetched in a browser, to which the bytes fetched are given, and all else that it asks
@@ -129,8 +130,9 @@ func take(v *chain.Visit, shown *browser.Rendered) {
 func drafts(url string, shown *browser.Rendered, concurrent string) (drafts []warc.Draft) {
 	add := func(name, kind string, block []byte) {
 		if len(block) > 0 {
-			drafts = append(drafts, warc.Draft{Type: warc.TypeResource, TargetURI: "urn:" + name + ":" + url, ContentType: kind,
-				Date: time.Now(), Fields: []warc.Field{{Name: "WARC-Concurrent-To", Value: concurrent}},
+			drafts = append(drafts, warc.Draft{Type: warc.TypeResource, TargetURI: "urn:" + name + ":" + url,
+				ContentType: kind,
+				Date:        time.Now(), Fields: []warc.Field{{Name: "WARC-Concurrent-To", Value: concurrent}},
 				Block: bytes.NewReader(block), Size: int64(len(block))})
 		}
 	}

@@ -57,7 +57,8 @@ func (p *load) fetch(ctx context.Context, stages *chain.Set, v *chain.Visit, r *
 		return err
 	}
 	v.Earlier, full.ETag, full.LastModified = nil, "", "" // the browser needs the answer itself
-	full.Method, full.Body, full.ContentType, full.Referer = r.Method, r.Body, r.Header.Get("Content-Type"), r.Header.Get("Referer")
+	full.Method, full.Body, full.ContentType, full.Referer = r.Method, r.Body, r.Header.Get("Content-Type"),
+		r.Header.Get("Referer")
 	full.Timeout = min(full.Timeout, v.Set.BrowserTime.Std())
 	full.Headers = append(slices.Clone(full.Headers), p.headers(r, full)...)
 	for {
@@ -77,8 +78,10 @@ func (p *load) fetch(ctx context.Context, stages *chain.Set, v *chain.Visit, r *
 
 // notForwarded are the headers of a browser that are the crawl's own business, or would have a server send less than
 // all.
-var notForwarded = [...]string{"Accept-Encoding", "Authorization", "Connection", "Content-Length", "Content-Type", "Cookie", "Host", "If-Modified-Since", "If-None-Match",
-	"If-Range", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Range", "Referer", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent"}
+var notForwarded = [...]string{"Accept-Encoding", "Authorization", "Connection", "Content-Length", "Content-Type",
+	"Cookie", "Host", "If-Modified-Since", "If-None-Match",
+	"If-Range", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection", "Range", "Referer", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", "User-Agent"}
 
 // headers are the lines of the browser's request that are sent on, in a fixed order.
 func (p *load) headers(r *browser.Request, full fetch.Request) (lines []string) {
@@ -188,7 +191,8 @@ func (p *load) settle(stages *chain.Set, v *chain.Visit, own frontier.URI) error
 }
 
 // hopByHop are the headers of a response that are about the connection, or that a browser is not to remember.
-var hopByHop = [...]string{"Alt-Svc", "Connection", "Content-Length", "Keep-Alive", "Nel", "Proxy-Authenticate", "Proxy-Connection", "Public-Key-Pins", "Report-To",
+var hopByHop = [...]string{"Alt-Svc", "Connection", "Content-Length", "Keep-Alive", "Nel", "Proxy-Authenticate",
+	"Proxy-Connection", "Public-Key-Pins", "Report-To",
 	"Strict-Transport-Security", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
 // answerOf is what was fetched as a browser is given it: without transfer coding and, where that is needed, content
