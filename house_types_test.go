@@ -1,0 +1,193 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// inner is the part of the table of doc/design.md for rooms inside a room: which of its neighbours each may import, and
+// which of them the room around may. A room with inner rooms that is listed has a row for each of them.
+var inner = map[string][]string{
+	"crawler": {"chain", "control", "events", "fetch", "frontier", "hosts", "journal", "plan", "render", "report", "scope"},
+
+	"crawler/control": {"journal", "chain", "hosts", "plan", "events", "fetch", "frontier", "report", "scope"},
+	"crawler/render":  {"chain", "hosts", "plan", "browser", "extract", "fetch", "frontier", "scope"},
+	"crawler/journal": {"chain", "hosts", "plan", "events", "extract", "fetch", "frontier", "report", "scope"},
+	"crawler/chain":   {"hosts", "plan", "events", "extract", "fetch", "frontier", "pace", "report", "scope"},
+	"crawler/hosts":   {"fetch", "frontier", "scope"},
+	"crawler/plan":    {"fetch", "frontier", "scope"},
+
+	"crawler/browser":  {},
+	"crawler/events":   {},
+	"crawler/extract":  {},
+	"crawler/fetch":    {},
+	"crawler/frontier": {},
+	"crawler/pace":     {},
+	"crawler/report":   {},
+	"crawler/scope":    {},
+}
+
+func TestInnerRoomsAreStrangers(t *testing.T) {
+	around := map[string]bool{}
+	for room := range inner {
+		around[path.Dir(room)] = true
+	}
+	for _, s := range sources(t) {
+		allowed, known := inner[s.dir]
+		if !known && around[path.Dir(s.dir)] && path.Dir(s.dir) != "." {
+			t.Errorf("%s: the room %q has no row", s.path, s.dir)
+		}
+		if !known || s.test {
+			continue
+		}
+		for _, imp := range s.imports {
+			to, ours := strings.CutPrefix(imp, "holdfast/")
+			if _, isInner := inner[to]; !ours || !isInner || path.Dir(to) == "." {
+				continue
+			}
+			if s.room == roomOf(to) && !slices.Contains(allowed, path.Base(to)) {
+				t.Errorf("%s imports %s: the table has no arrow from %q to %q", s.path, imp, s.dir, to)
+			}
+		}
+	}
+}
+
+// What one type may have.
+const (
+	maxMethods = 40
+	maxFields  = 25
+	maxColumns = 120 // with tabs of four
+)
+
+// crowded are the types that have more methods than they should. The table only shrinks.
+var crowded = map[string]int{
+	"api.Client":                56,
+	"api.server":                54,
+	"catalog.View":              41,
+	"catalog.state":             76,
+	"crawler/extract.Extractor": 78,
+	"crawler/frontier.Frontier": 120,
+	"node.Config":               41,
+	"node.Node":                 83,
+	"peer.Peer":                 47,
+	"raft.Node":                 65,
+	"replica.Replica":           97,
+	"replica.Store":             79,
+}
+
+// laden are the structs that have more fields than they should. The table only shrinks.
+var laden = map[string]int{
+	"cli.grammar":               33,
+	"crawler/frontier.Frontier": 35,
+	"crawler/frontier.queue":    27,
+	"crawler/scope.Subject":     30,
+	"harvest.Settings":          81,
+	"node.Node":                 33,
+	"raft.Node":                 31,
+}
+
+// narrow are the rooms whose lines all fit. The list only grows.
+var narrow = []string{"crawler", "crawler/chain", "crawler/control", "crawler/hosts", "crawler/journal", "crawler/plan",
+	"crawler/render"}
+
+func TestTypesDoNotGrowWithoutEnd(t *testing.T) {
+	methods, fields := map[string]int{}, map[string]int{}
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), s.path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			switch d := decl.(type) {
+			case *ast.FuncDecl:
+				if d.Recv != nil {
+					methods[s.dir+"."+receiver(d.Recv.List[0].Type)]++
+				}
+			case *ast.GenDecl:
+				for _, spec := range d.Specs {
+					named, ok := spec.(*ast.TypeSpec)
+					if !ok {
+						continue
+					}
+					if of, ok := named.Type.(*ast.StructType); ok {
+						fields[s.dir+"."+named.Name.Name] = countFields(of)
+					}
+				}
+			}
+		}
+	}
+	bounded(t, "methods", methods, maxMethods, crowded)
+	bounded(t, "fields", fields, maxFields, laden)
+}
+
+// bounded fails for what is over the bound and over what the table says, and for what the table need not say any more.
+func bounded(t *testing.T, what string, have map[string]int, bound int, table map[string]int) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(have)) {
+		if n := have[name]; n > max(bound, table[name]) {
+			t.Errorf("%s has %d %s, at most %d", name, n, what, max(bound, table[name]))
+		}
+	}
+	for name, n := range table {
+		if have[name] <= bound {
+			t.Errorf("%s has %d %s: take it out of the table, where it has %d", name, have[name], what, n)
+		}
+	}
+}
+
+// receiver is the name of the type that a method is of.
+func receiver(of ast.Expr) string {
+	for {
+		switch x := of.(type) {
+		case *ast.StarExpr:
+			of = x.X
+		case *ast.IndexExpr:
+			of = x.X
+		case *ast.IndexListExpr:
+			of = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return "?"
+		}
+	}
+}
+
+func countFields(of *ast.StructType) (n int) {
+	for _, f := range of.Fields.List {
+		n += max(len(f.Names), 1)
+	}
+	return n
+}
+
+func TestLinesFit(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(narrow, s.dir) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.FromSlash(s.path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			n++
+			columns := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) + 3*strings.Count(line, "\t")
+			if columns > maxColumns {
+				t.Errorf("%s:%d has %d columns, at most %d", s.path, n, columns, maxColumns)
+			}
+		}
+	}
+}
