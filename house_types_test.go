@@ -97,7 +97,7 @@ var laden = map[string]int{
 
 // narrow are the rooms whose lines all fit. The list only grows.
 var narrow = []string{"crawler", "crawler/chain", "crawler/control", "crawler/hosts", "crawler/journal", "crawler/plan",
-	"crawler/render"}
+	"crawler/render", "internal/coding"}
 
 func TestTypesDoNotGrowWithoutEnd(t *testing.T) {
 	methods, fields := map[string]int{}, map[string]int{}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"holdfast/cdx"
+	"holdfast/internal/coding"
 	"holdfast/warc"
 )
 
@@ -161,11 +162,12 @@ func newDocument(c cdx.Capture, rec *whole) (*document, error) {
 	}
 	d.status, d.header = head.Status, head.Header
 	d.size = rec.Size - int64(len(head.Raw))
-	for _, coding := range head.Header.Values("Transfer-Encoding") {
-		if strings.Contains(strings.ToLower(coding), "chunked") {
-			d.payload, d.size = dechunk(source), -1
-			break
+	if transfer := head.Header.Values("Transfer-Encoding"); coding.Chunked(transfer) {
+		chunks, err := coding.Open(source, coding.Head{Transfer: transfer}, coding.Options{})
+		if err != nil {
+			return nil, err
 		}
+		d.payload, d.size = chunks, -1
 	}
 	return d, nil
 }

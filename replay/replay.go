@@ -17,6 +17,7 @@ import (
 
 	"holdfast/access"
 	"holdfast/cdx"
+	"holdfast/internal/coding"
 )
 
 // Captures finds captures.
@@ -56,6 +57,7 @@ type Handler struct {
 	log      *slog.Logger
 	pages    *pages
 	spool    *spool
+	codings  coding.Pool
 }
 
 // New returns a handler over captures and records.

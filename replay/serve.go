@@ -19,6 +19,7 @@ import (
 
 	"holdfast/access"
 	"holdfast/cdx"
+	"holdfast/internal/coding"
 )
 
 // policy is what a browser is told about archived pages: their scripts may run,
@@ -262,7 +263,7 @@ func (h *Handler) copied(d *document, err error) {
 	if err == nil && broken == nil {
 		return
 	}
-	if broken != nil || errors.Is(err, errTooLarge) {
+	if broken != nil || errors.Is(err, coding.ErrLimit) {
 		h.log.Warn("replay is cut off", "url", d.capture.URL, "time", d.capture.Timestamp, "file", d.capture.File, "error", errors.Join(broken, err))
 		panic(http.ErrAbortHandler)
 	}
@@ -277,12 +278,13 @@ func (h *Handler) render(w http.ResponseWriter, r *http.Request, t target, d *do
 		h.pass(w, r, d)
 		return
 	}
-	unpacked, done, ok := decode(d.payload, d.header.Values("Content-Encoding"), h.cfg.MaxDecoded)
-	if !ok {
+	unpacked, err := h.codings.Open(d.payload, coding.Head{Content: d.header.Values("Content-Encoding")},
+		coding.Options{Output: h.cfg.MaxDecoded})
+	if err != nil { // a coding that the reader's browser may know
 		h.pass(w, r, d)
 		return
 	}
-	defer done()
+	defer unpacked.Close()
 	in := bufio.NewReaderSize(unpacked, 4<<10)
 	if kind == kindUnknown {
 		head, _ := in.Peek(512)

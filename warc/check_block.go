@@ -9,6 +9,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"holdfast/internal/coding"
 )
 
 // maxUnpacked bounds how far Check decompresses one entity: bombs are not worth more.
@@ -208,16 +210,16 @@ func (c *checker) response(rec *Record, head *HTTPHead, body int64, in *tap, who
 	}
 	entity := payload.twin() // without transfer coding
 	cut, segment := rec.Header.Has("WARC-Truncated"), rec.Header.Has("WARC-Segment-Number")
-	buffered := bufio.NewReader(in)
-	var inner io.Reader = buffered
-	var broken *chunks
-	if head.chunked() {
-		if looksChunked(buffered) {
-			broken = &chunks{in: buffered}
-			inner = &tap{in: broken, sinks: []io.Writer{entity}}
-		} else if !cut {
-			c.warn("chunked-not-chunked", "Transfer-Encoding: chunked, but the entity does not parse")
+	var inner io.Reader = in
+	chunked := coding.Chunked(head.Header.Values("Transfer-Encoding"))
+	var chunks *coding.Reader
+	if chunked {
+		var err error
+		if chunks, err = coding.Open(in, coding.Head{Transfer: head.Header.Values("Transfer-Encoding")}, coding.Options{}); err != nil {
+			return err
 		}
+		defer chunks.Close()
+		inner = &tap{in: chunks, sinks: []io.Writer{entity}}
 	} else if v := head.Header.Get("Content-Length"); digits(v) && v != strconv.FormatInt(body, 10) && !cut && !segment {
 		if n, err := strconv.ParseInt(v, 10, 64); err != nil || n != body {
 			c.warn("http-content-length", fmt.Sprintf("%.100s says %.20s, entity has %d", rec.TargetURI(), v, body))
@@ -226,13 +228,15 @@ func (c *checker) response(rec *Record, head *HTTPHead, body int64, in *tap, who
 	if err := c.encoded(head, body, inner); err != nil {
 		return err
 	}
-	for _, rest := range []io.Reader{inner, buffered} {
-		if _, err := io.Copy(io.Discard, rest); err != nil && !errors.Is(err, errChunks) {
-			return err
-		}
+	_, broken := io.Copy(io.Discard, inner)
+	if broken != nil && !isCoding(broken) {
+		return broken
 	}
-	whole := broken != nil && errors.Is(broken.err, io.EOF)
-	if broken != nil && !whole && !cut {
+	if _, err := io.Copy(io.Discard, in); err != nil { // what follows the last chunk
+		return err
+	}
+	whole := chunked && broken == nil && !chunks.Untrue()
+	if chunked && (!whole || body == 0) && !cut {
 		c.warn("chunked-not-chunked", "Transfer-Encoding: chunked, but the entity does not parse")
 	}
 	if payload.valid && !segment {
@@ -251,25 +255,27 @@ func (c *checker) encoded(head *HTTPHead, body int64, in io.Reader) error {
 	if encoding != "gzip" && encoding != "x-gzip" || body == 0 {
 		return nil
 	}
-	z, err := decoder(encoding, io.NopCloser(in))
-	if err == nil {
-		if p, plain := z.(pair).Reader.(*bufio.Reader); plain {
-			if _, err := p.Peek(1); err == nil {
-				c.warn("content-encoding", encoding+" does not decode")
-			}
-			return nil
-		}
-		_, err = io.CopyN(io.Discard, z, maxUnpacked)
-	}
-	var damaged *Error
-	switch {
-	case err == nil, errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.Is(err, errChunks):
-		return nil
-	case errors.As(err, &damaged):
+	z, err := coding.Open(in, coding.Head{Content: []string{encoding}}, coding.Options{})
+	if err != nil {
 		return err
 	}
-	c.warn("content-encoding", encoding+" does not decode")
+	defer z.Close()
+	_, err = io.CopyN(io.Discard, z, maxUnpacked)
+	var damaged *Error
+	if errors.As(err, &damaged) {
+		return err
+	}
+	var failed *coding.Error
+	if z.Untrue() || errors.As(err, &failed) && failed.Layer == encoding && !errors.Is(err, io.ErrUnexpectedEOF) {
+		c.warn("content-encoding", encoding+" does not decode")
+	}
 	return nil
+}
+
+// isCoding tells whether reading failed at a coding, not at the record around it.
+func isCoding(err error) bool {
+	var failed *coding.Error
+	return errors.As(err, &failed)
 }
 
 // warcFields checks a block of "name: value" lines.

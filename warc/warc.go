@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"holdfast/internal/coding"
 )
 
 // The record types of WARC 1.1.
@@ -57,7 +59,7 @@ var (
 	// ErrHTTP reports a block that does not begin as an HTTP message does.
 	ErrHTTP = errors.New("malformed HTTP header")
 	// ErrEncoding reports a content encoding that cannot be decoded here.
-	ErrEncoding = errors.New("unknown content encoding")
+	ErrEncoding = coding.ErrUnknown
 	// ErrDraft reports a draft that would make an invalid record.
 	ErrDraft = errors.New("not a valid record")
 	// ErrNothing reports that a torn file holds not one whole record.

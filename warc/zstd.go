@@ -16,7 +16,7 @@ const (
 	maxDictionary  = 16 << 20
 )
 
-// MaxWindow bounds the window of zstd data, of records and of content codings alike: what one reader may need of memory.
+// MaxWindow bounds the window of zstd data, of records: what one reader may need of memory.
 // The compressor's levels up to 20 stay within it.
 const MaxWindow = 32 << 20
 

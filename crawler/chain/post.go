@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -150,11 +149,7 @@ func (v *Visit) robotsBody() (body []byte, unreadable bool) {
 		return nil, false
 	}
 	body, err := v.Exchange.Payload(scope.MaxRobots)
-	if err == nil || errors.Is(err, fetch.ErrCoding) {
-		return body, false
-	}
-	cutOff := v.Exchange.Truncated != "" && errors.Is(err, io.ErrUnexpectedEOF) // what came counts
-	return body, !cutOff
+	return body, !hosts.RobotsCount(err, v.Exchange.Truncated)
 }
 
 // maxTrapText is how much of a page is read to tell whether it is one of a trap.

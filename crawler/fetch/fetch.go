@@ -16,6 +16,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"holdfast/internal/coding"
 )
 
 // Status codes of fetches that brought no HTTP status, as Heritrix numbers them.
@@ -60,6 +62,8 @@ type Client struct {
 	mem    chan []byte
 	tls    *tls.Config
 	speaks *tongues
+
+	codings coding.Pool
 }
 
 // New makes a Client. Close it to close its connections.
@@ -93,6 +97,8 @@ type Exchange struct {
 	Notes      []string      // annotations for the log
 	Err        error         // why Status is negative; without secrets
 	Permanent  bool          // trying again will not help
+
+	codings *coding.Pool
 }
 
 // Release gives the recording's memory and file back.
@@ -118,7 +124,7 @@ const maxAttempts = 4
 // Fetch gets the target. It always returns an Exchange; what went wrong stands in it. When ctx ends, the fetch
 // ends at once and Err is the context's error.
 func (c *Client) Fetch(ctx context.Context, r Request) *Exchange {
-	x := &Exchange{Begin: time.Now()}
+	x := &Exchange{Begin: time.Now(), codings: &c.codings}
 	defer func() { x.Duration = time.Since(x.Begin) }()
 	c.complete(&r)
 	if err := r.check(); err != nil {

@@ -3,7 +3,6 @@ package fetch
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net"
 	"strings"
@@ -31,31 +30,10 @@ func FuzzHead(f *testing.F) {
 		if d := h.RetryAfter(noon); d < 0 || d > maxRetryAfter {
 			t.Fatalf("retry after %s", d)
 		}
-		if strings.Contains(h.MediaType()+h.ETag()+h.LastModified()+h.codings(), "\n") {
+		if strings.Contains(h.MediaType()+h.ETag()+h.LastModified(), "\n") {
 			t.Fatal("a value of two lines")
 		}
 		Challenges(h)
-	})
-}
-
-// Chunks in one piece and in pieces are the same, and what is data is never more than came.
-func FuzzChunks(f *testing.F) {
-	f.Add([]byte("3;a=b\r\nabc\r\n0\r\nX: y\r\n\r\nmore"), 2)
-	f.Add([]byte("ffffffffffffff\r\nabc"), 1)
-	f.Fuzz(func(t *testing.T, in []byte, size int) {
-		size = max(1, size&63)
-		var whole, pieces bytes.Buffer
-		var a, b chunkReader
-		_, errA := a.feed(in, &whole)
-		var errB error
-		for rest := in; len(rest) > 0 && errB == nil && !b.ended; {
-			n := min(size, len(rest))
-			_, errB = b.feed(rest[:n], &pieces)
-			rest = rest[n:]
-		}
-		if whole.Len() > len(in) || a.ended != b.ended || !bytes.Equal(whole.Bytes(), pieces.Bytes()) || (errA == nil) != (errB == nil) {
-			t.Fatalf("at once %q %v %v, in pieces %q %v %v", whole.Bytes(), a.ended, errA, pieces.Bytes(), b.ended, errB)
-		}
 	})
 }
 
@@ -99,30 +77,6 @@ func FuzzSOCKS(f *testing.F) {
 		if err == nil && len(in) < 4 || err != nil && strings.Contains(err.Error(), "hidden") {
 			t.Fatalf("%q: %v", in, err)
 		}
-	})
-}
-
-func FuzzPayload(f *testing.F) {
-	for _, coding := range []string{"gzip", "deflate", "br", "zstd"} {
-		f.Add(coding, packed(f, coding, []byte("some text, some text, some text")))
-	}
-	f.Add("br,gzip", []byte("x"))
-	f.Fuzz(func(t *testing.T, coding string, in []byte) {
-		if strings.ContainsAny(coding, "\r\n") {
-			return
-		}
-		m, err := receive(io.MultiReader(strings.NewReader("HTTP/1.1 200 OK\r\nContent-Encoding: "+coding+"\r\n\r\n"), bytes.NewReader(in)), 0)
-		if err != nil {
-			if !errors.Is(err, errHead) {
-				t.Fatal(err)
-			}
-			return
-		}
-		x := Exchange{Response: m.rec, Head: m.head}
-		if out, _ := x.Payload(10_000); len(out) > 10_000 {
-			t.Fatalf("%d bytes", len(out))
-		}
-		x.Release()
 	})
 }
 

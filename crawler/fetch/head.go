@@ -43,18 +43,6 @@ func (h Head) each(name string, do func(value string)) {
 	}
 }
 
-// codings are the content codings in lower case, in the order they were put on.
-func (h Head) codings() string {
-	all := ""
-	h.each("Content-Encoding", func(v string) {
-		if all != "" {
-			all += ","
-		}
-		all += v
-	})
-	return strings.ToLower(strings.TrimSpace(all))
-}
-
 // headEnd is the length of the head in b up to and with its blank line, 0 if that has not come yet.
 // The first from bytes are known to hold no end.
 func headEnd(b []byte, from int) int {

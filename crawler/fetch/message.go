@@ -10,11 +10,14 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"holdfast/internal/coding"
 )
 
 var (
 	errCut      = errors.New("body cut at the limit")     // it was longer than is kept
 	errMidFetch = errors.New("broken off after the head") // as MidFetch wanted
+	errChunk    = errors.New("broken chunked coding")
 )
 
 // How a body ends.
@@ -34,7 +37,7 @@ type message struct {
 	head     Head // Status 0 until the head is whole
 	framing  framing
 	length   int64 // byLength: as declared
-	chunks   chunkReader
+	chunks   coding.Chunks
 	bodySize int64 // as sent
 	done     bool
 	excess   bool // bytes came after the end
@@ -115,12 +118,11 @@ func (m *message) receive(read func([]byte) (int, error)) error {
 func (m *message) begin(h Head, end int) {
 	m.head, m.rec.headLen = h, end
 	m.framing, m.length = byClose, -1
-	te := transferCodings(h)
 	switch {
 	case m.headOnly || h.Status == 204 || h.Status == 304 || h.Status == 101:
 		m.framing, m.done = noBody, true
-	case len(te) > 0:
-		if te[len(te)-1] == "chunked" {
+	case len(coding.Names(h.All("Transfer-Encoding"))) > 0:
+		if h.chunked() {
 			m.framing = byChunks
 			m.rec.body = sha1.New()
 		}
@@ -140,16 +142,6 @@ func (m *message) begin(h Head, end int) {
 		m.done = m.framing == byLength && m.length == 0
 	}
 	m.rec.whole = m.framing != byChunks
-}
-
-// transferCodings are those that change the body, in the order they were put on; identity, of earlier days, does not.
-func transferCodings(h Head) (codings []string) {
-	for c := range strings.SplitSeq(strings.ToLower(strings.Join(h.All("Transfer-Encoding"), ",")), ",") {
-		if c = strings.TrimSpace(c); c != "" && c != "identity" {
-			codings = append(codings, c)
-		}
-	}
-	return codings
 }
 
 // goOn asks, once the head is there, whether the rest is wanted. Where nothing is to come the answer is but noted.
@@ -207,11 +199,11 @@ func (m *message) body(p []byte) kept {
 		}
 		m.rec.payload.Write(p[:n])
 	case byChunks:
-		used, err := m.chunks.feed(p, m.rec.payload)
-		m.done = m.chunks.ended
+		used, err := m.chunks.Feed(p, m.rec.payload)
+		m.done = m.chunks.Ended()
 		m.rec.whole = m.done
 		if err != nil {
-			cut = err
+			cut = fmt.Errorf("%w: %w", errChunk, err)
 		} else if m.done {
 			m.excess = used < n || cut != nil
 			n, cut = used, nil

@@ -4,7 +4,9 @@ package hosts
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 	"strings"
 	"sync"
@@ -248,5 +250,12 @@ func AddressOf(t fetch.Target) string { return t.Scheme + "://" + t.Authority + 
 
 // IsRobots tells whether a URL is that of a site's robots.txt.
 func IsRobots(t fetch.Target) bool { return t.Path == "/robots.txt" }
+
+// RobotsCount tells whether what was read of a robots.txt counts, just fetched or read again from its record: all of
+// it, coded as it says or not, or what came of a response that is truncated. err is how reading it ended, truncated
+// why the response is not whole.
+func RobotsCount(err error, truncated string) bool {
+	return err == nil || errors.Is(err, fetch.ErrCoding) || truncated != "" && errors.Is(err, io.ErrUnexpectedEOF)
+}
 
 func robotsURL(t fetch.Target) string { return t.Scheme + "://" + t.Authority + "/robots.txt" }

@@ -128,18 +128,15 @@ func (g *group) take(rec *warc.Record) error {
 		g.status, g.mime = head.Status, head.Header.Get("Content-Type")
 		g.head, _ = fetch.ParseHead(head.Raw)
 		g.bodySize = rec.Size - int64(len(head.Raw))
-		if t, err := fetch.ParseTarget(g.uri); err == nil && hosts.IsRobots(t) {
-			content, err := rec.Content()
-			if err != nil {
-				g.unreadable = true
-				return nil
-			}
-			g.robots, err = io.ReadAll(io.LimitReader(content, scope.MaxRobots))
-			if err = errors.Join(err, content.Close()); damaged(err) {
-				return err
-			}
-			g.unreadable = err != nil
+		t, err := fetch.ParseTarget(g.uri)
+		if err != nil || !hosts.IsRobots(t) || head.Status < 200 || head.Status > 299 {
+			return nil
 		}
+		g.robots, err = fetch.ReadStored(g.head, rec.Block, scope.MaxRobots)
+		if damaged(err) {
+			return err
+		}
+		g.unreadable = !hosts.RobotsCount(err, g.truncated)
 	case warc.TypeMetadata:
 		text, err := io.ReadAll(io.LimitReader(rec.Block, 64<<20))
 		if err != nil {
