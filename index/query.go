@@ -20,23 +20,18 @@ const maxHeld = 10_000
 // Query yields the captures that match, in order of key, then time, of files
 // for which covers is true (nil: all). What it yields is for cdx.Merge and
 // cdx.Arrange: it heeds Sort and Limit only so far as to leave out captures that
-// the arranged answer cannot hold. Memory is bounded whatever the answer's size.
+// the arranged answer cannot hold. Memory is bounded whatever the answer's size, and nothing of the database is held open
+// while what was yielded is used.
 func (x *Index) Query(ctx context.Context, q cdx.Query, covers func(file string) bool) iter.Seq2[cdx.Capture, error] {
 	return func(yield func(cdx.Capture, error) bool) {
 		plan, err := q.Compile()
-		if err == nil {
-			err = x.gate.enter()
-		}
 		if err != nil {
 			yield(cdx.Capture{}, err)
 			return
 		}
-		defer x.gate.leave()
-		txn := x.db.NewTransaction(false)
-		defer txn.Discard()
-		s := &scan{x: x, ctx: ctx, txn: txn, plan: plan, covers: covers, seen: map[uint32]string{}}
+		s := &scan{x: x, ctx: ctx, plan: plan, covers: covers, seen: map[uint32]string{}}
 		if err := s.run(q, yield); err != nil {
-			yield(cdx.Capture{}, fmt.Errorf("query index: %w", err))
+			yield(cdx.Capture{}, err)
 		}
 	}
 }
@@ -45,10 +40,35 @@ func (x *Index) Query(ctx context.Context, q cdx.Query, covers func(file string)
 type scan struct {
 	x      *Index
 	ctx    context.Context
-	txn    *badger.Txn
+	txn    *badger.Txn // while the database is read
+	asOf   uint64      // the version of the database when the query began
 	plan   *cdx.Plan
 	covers func(string) bool
 	seen   map[uint32]string // names of files that answer, "" for those that do not
+}
+
+// Captures are read ahead before they are handed on, first a few, then more: whoever takes his time with them holds
+// nothing of the database open.
+const (
+	firstAhead = 16
+	mostAhead  = 128
+)
+
+// inside calls read with the database open.
+func (s *scan) inside(read func() error) error {
+	if err := s.x.gate.enter(); err != nil {
+		return err
+	}
+	defer s.x.gate.leave()
+	s.txn = s.x.db.NewTransaction(false)
+	defer s.txn.Discard()
+	if s.asOf == 0 {
+		s.asOf = s.txn.ReadTs()
+	}
+	if err := read(); err != nil {
+		return fmt.Errorf("query index: %w", err)
+	}
+	return nil
 }
 
 func (s *scan) run(q cdx.Query, yield func(cdx.Capture, error) bool) error {
@@ -114,32 +134,69 @@ func (s *scan) keyAt(timestamp string) []byte {
 	return captureKey(s.plan.Low, at, 0, 0)
 }
 
-// forward hands matching captures on from a key; limit 0 is no limit.
+// forward hands matching captures on from a key; limit 0 is no limit. Meanwhile the database is not held open.
 func (s *scan) forward(from []byte, limit int, hand func(cdx.Capture) bool) error {
-	it := s.txn.NewIterator(badger.IteratorOptions{Prefix: s.prefix(), PrefetchValues: false})
-	defer it.Close()
-	end, n := s.end(), 0
-	for it.Seek(from); it.Valid(); it.Next() {
-		item := it.Item()
-		if bytes.Compare(item.Key(), end) >= 0 {
-			return nil
+	ahead, left := firstAhead, limit
+	for from != nil {
+		if limit > 0 {
+			ahead = min(ahead, left)
 		}
-		c, ok, err := s.match(item)
+		var found []cdx.Capture
+		err := s.inside(func() (err error) {
+			found, from, err = s.ahead(from, ahead)
+			return err
+		})
+		for i := range found {
+			if !hand(found[i]) {
+				return nil
+			}
+		}
 		if err != nil {
 			return err
 		}
-		if !ok {
-			continue
-		}
-		if n++; !hand(c) || n == limit {
+		if left -= len(found); limit > 0 && left <= 0 {
 			return nil
 		}
+		ahead = min(2*ahead, mostAhead)
 	}
 	return nil
 }
 
+// ahead returns up to n matching captures from a key, and the key to go on from, nil at the end.
+func (s *scan) ahead(from []byte, n int) (found []cdx.Capture, next []byte, err error) {
+	it := s.txn.NewIterator(badger.IteratorOptions{Prefix: s.prefix(), PrefetchValues: false})
+	defer it.Close()
+	end := s.end()
+	for it.Seek(from); it.Valid(); it.Next() {
+		item := it.Item()
+		if bytes.Compare(item.Key(), end) >= 0 {
+			return found, nil, nil
+		}
+		if len(found) == n {
+			return found, item.KeyCopy(nil), nil
+		}
+		c, ok, err := s.match(item)
+		if err != nil {
+			return found, nil, err
+		}
+		if ok {
+			found = append(found, c)
+		}
+	}
+	return found, nil, nil
+}
+
 // backward returns up to limit matching captures before a key, last first.
-func (s *scan) backward(before []byte, limit int) ([]cdx.Capture, error) {
+func (s *scan) backward(before []byte, limit int) (found []cdx.Capture, err error) {
+	err = s.inside(func() (err error) {
+		found, err = s.back(before, limit)
+		return err
+	})
+	return found, err
+}
+
+// back is backward with the database open.
+func (s *scan) back(before []byte, limit int) ([]cdx.Capture, error) {
 	it := s.txn.NewIterator(badger.IteratorOptions{Reverse: true, Prefix: s.prefix()})
 	defer it.Close()
 	start := append([]byte{prefixCapture}, s.plan.Low...)
@@ -217,7 +274,7 @@ func (s *scan) file(id uint32) (string, error) {
 		return "", err
 	}
 	name := ref.name
-	if ref.version > s.txn.ReadTs() || name != "" && s.covers != nil && !s.covers(name) {
+	if ref.version > s.asOf || name != "" && s.covers != nil && !s.covers(name) {
 		name = ""
 	}
 	if len(s.seen) >= maxNames {
@@ -237,7 +294,7 @@ func (x *Index) Digest(ctx context.Context, digest string, covers func(file stri
 	defer x.gate.leave()
 	txn := x.db.NewTransaction(false)
 	defer txn.Discard()
-	s := &scan{x: x, ctx: ctx, txn: txn, covers: covers, seen: map[uint32]string{}}
+	s := &scan{x: x, ctx: ctx, txn: txn, asOf: txn.ReadTs(), covers: covers, seen: map[uint32]string{}}
 	digest = tidyDigest(digest)
 	c, ok, err := s.digest(digest)
 	if err != nil {

@@ -2,10 +2,13 @@ package node
 
 import (
 	"container/list"
+	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // Bounds on the connections of one TCP port.
@@ -14,15 +17,34 @@ const (
 	connectionsOfOne = 1024 // from one address
 	filesPerPort     = 4    // a port takes at most this part of the files that the process may have open
 	leastConnections = 64
+
+	connectionRate  = 100 // new ones a second from one address
+	connectionBurst = 500 // at once
 )
 
-// connections bounds the connections of a TCP port, in all and from each address. It turns nobody away: when there are too many, the one
-// that has been silent for longest is closed, so that whoever holds many connections open loses these, and whoever asks and
-// reads is served.
+// fullPrice is for how many connections one counts that makes another of its address close: an address that has as many
+// as it may gets fewer new ones.
+const fullPrice = 20
+
+// connectionWait is how long a connection over the rate is put off. It costs nothing meanwhile but an open file.
+const connectionWait = 5 * time.Second
+
+// connections bounds the connections of a TCP port: how many are open, in all and from each address, and how fast new
+// ones come from an address.
+//
+// When too many are open, the one that has been silent for longest is closed, so that whoever holds many connections
+// loses these, and whoever asks and reads is served. One over the rate waits before anything is read from it, or is
+// closed where it would wait too long: whoever comes back at once after being cut off gains nothing by it.
 type connections struct {
 	net.Listener
 	all, each int
 	trusts    func(netip.Addr) bool // of proxies, each of which brings many callers
+	rates     *rates
+
+	in     chan net.Conn
+	ended  chan struct{} // closed when the listener has failed or was closed; failed says how
+	failed error
+	begin  sync.Once
 
 	mu   sync.Mutex
 	open *list.List            // of *caller, by who was silent for longest
@@ -30,7 +52,9 @@ type connections struct {
 }
 
 func newConnections(l net.Listener, all, each int, trusts func(netip.Addr) bool) *connections {
-	return &connections{Listener: l, all: all, each: each, trusts: trusts, open: list.New(), from: map[string]*list.List{}}
+	return &connections{Listener: l, all: all, each: each, trusts: trusts,
+		rates: newRates(connectionRate, connectionBurst, connectionWait),
+		in:    make(chan net.Conn), ended: make(chan struct{}), open: list.New(), from: map[string]*list.List{}}
 }
 
 // connectionLimit returns how many connections a port may have, by what the process may open.
@@ -42,29 +66,141 @@ func connectionLimit() int {
 	return int(min(connectionsInAll, max(leastConnections, limit.Cur/filesPerPort)))
 }
 
-// Accept returns the next connection, and closes another when there are too many.
+// Accept returns the next connection whose turn it is, and closes another when there are too many.
 func (d *connections) Accept() (net.Conn, error) {
-	c, err := d.Listener.Accept()
-	if err != nil {
-		return nil, err
+	d.begin.Do(func() { go d.receive() })
+	select {
+	case c := <-d.in:
+		return c, nil
+	case <-d.ended:
+		return nil, d.failed
 	}
-	out := &caller{Conn: c, door: d, host: hostOf(c.RemoteAddr())}
-	for _, silent := range d.admit(out) {
-		_ = silent.Close()
-	}
-	return out, nil
 }
+
+// receive takes connections in until the listener fails or is closed.
+func (d *connections) receive() {
+	for {
+		c, err := d.Listener.Accept()
+		if temporary(err) {
+			time.Sleep(acceptPause)
+			continue
+		}
+		if err != nil {
+			d.failed = err
+			close(d.ended)
+			return
+		}
+		d.take(c)
+	}
+}
+
+// acceptPause is how long a port waits when the process cannot open more files.
+const acceptPause = 50 * time.Millisecond
+
+// temporary reports whether accepting may succeed later.
+func temporary(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ECONNABORTED) ||
+		errors.Is(err, syscall.ENOBUFS) || errors.Is(err, syscall.ENOMEM)
+}
+
+// take lets a connection in, now or when it is its turn.
+func (d *connections) take(c net.Conn) {
+	sendLittle(c)
+	out := &caller{Conn: c, door: d, host: hostOf(c.RemoteAddr())}
+	from := addressOf(c.RemoteAddr())
+	var wait time.Duration
+	if !d.trusts(from) && !ownMachine(from, c.LocalAddr()) {
+		ok, price := true, 1.0
+		if d.full(out.host) {
+			price = fullPrice
+		}
+		if wait, ok = d.rates.take(out.host, price); !ok || wait > 0 && price > 1 {
+			hangUp(c)
+			return
+		}
+	}
+	for _, silent := range d.admit(out) {
+		hangUp(silent)
+	}
+	if wait == 0 {
+		d.hand(out)
+		return
+	}
+	time.AfterFunc(wait, func() { d.hand(out) })
+}
+
+// hand gives a connection to Accept.
+func (d *connections) hand(c *caller) {
+	if !d.counted(c) {
+		return // it was closed while it waited
+	}
+	select {
+	case d.in <- c:
+	case <-d.ended:
+		_ = c.Close()
+	}
+}
+
+// hangUp closes a connection and drops what it has not taken yet, which the kernel would keep for minutes.
+func hangUp(c net.Conn) {
+	dropUnsent(c)
+	_ = c.Close()
+}
+
+func dropUnsent(c net.Conn) {
+	if of, ok := c.(*caller); ok {
+		c = of.Conn
+	}
+	if t, ok := c.(interface{ SetLinger(int) error }); ok {
+		_ = t.SetLinger(0)
+	}
+}
+
+// full reports whether no more connections of the host may be open.
+func (d *connections) full(host string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	same := d.from[host]
+	return same != nil && same.Len() >= d.each
+}
+
+// counted reports whether the connection was not closed.
+func (d *connections) counted(c *caller) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return c.inAll != nil
+}
+
+// crowded reports whether so many connections are open that callers are kept to their rates.
+func (d *connections) crowded() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.open.Len() >= min(crowd, d.all/2)
+}
+
+// crowd is the number of open connections from which on requests have a rate.
+const crowd = 512
 
 // hostOf returns the address without the port; of an IPv6 address, the network that one customer has.
 func hostOf(a net.Addr) string {
-	tcp, ok := a.(*net.TCPAddr)
-	if !ok {
-		return a.String()
+	if ip := addressOf(a); ip.IsValid() {
+		return hostPrefix(ip).String()
 	}
-	if tcp.IP.To4() == nil {
-		return tcp.IP.Mask(net.CIDRMask(64, 128)).String()
+	return a.String()
+}
+
+// hostPrefix returns what counts as one caller: an IPv4 address, or the 64 bits of an IPv6 address that one customer has.
+func hostPrefix(ip netip.Addr) netip.Prefix {
+	bits := ip.BitLen()
+	if ip.Is6() {
+		bits = 64
 	}
-	return tcp.IP.String()
+	return netip.PrefixFrom(ip, bits).Masked()
+}
+
+// ownMachine reports whether the two ends of a connection are the same loopback address.
+func ownMachine(remote netip.Addr, local net.Addr) bool {
+	return remote.IsLoopback() && remote == addressOf(local)
 }
 
 // admit counts a connection in, and returns those that are to be closed for it.
@@ -134,6 +270,9 @@ func (c *caller) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	if n > 0 {
 		c.door.heard(c)
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		dropUnsent(c.Conn)
 	}
 	return n, err
 }

@@ -36,17 +36,17 @@ func (n *Node) listen() (front, error) {
 	}
 	n.cfg.Listen.API, n.cfg.Listen.Access = a.Addr().String(), b.Addr().String()
 	limit := connectionLimit()
-	bounded := func(l net.Listener) net.Listener {
-		return newConnections(l, limit, connectionsOfOne, n.cfg.Secure.trusts)
+	port := func(l net.Listener, h func() http.Handler) func(context.Context) error {
+		return func(ctx context.Context) error {
+			bounded := newConnections(l, limit, connectionsOfOne, n.cfg.Secure.trusts)
+			h := n.cfg.Secure.forwarded(newCallers(n.cfg.Secure, bounded.crowded).bound(h()))
+			return serve(ctx, n.cfg.Secure.listen(bounded, pair, n.log), h, usualPatience())
+		}
 	}
 	return front{
 		apiAddr: a.Addr(), accessAddr: b.Addr(),
-		api: func(ctx context.Context) error {
-			return serve(ctx, n.cfg.Secure.listen(bounded(a), pair, n.log), n.cfg.Secure.forwarded(api.New(n.backend(), n.log)), usualPatience())
-		},
-		access: func(ctx context.Context) error {
-			return serve(ctx, n.cfg.Secure.listen(bounded(b), pair, n.log), n.cfg.Secure.forwarded(handler), usualPatience())
-		},
+		api:    port(a, func() http.Handler { return api.New(n.backend(), n.log) }),
+		access: port(b, func() http.Handler { return handler }),
 	}, nil
 }
 

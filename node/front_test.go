@@ -250,7 +250,7 @@ func TestHostOf(t *testing.T) {
 		}
 		got = append(got, hostOf(addr))
 	}
-	if want := []string{"192.0.2.1", "192.0.2.2", "2001:db8::", "2001:db8::", "2001:db8:0:1::"}; !slices.Equal(got, want) {
+	if want := []string{"192.0.2.1/32", "192.0.2.2/32", "2001:db8::/64", "2001:db8::/64", "2001:db8:0:1::/64"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }

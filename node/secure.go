@@ -285,13 +285,16 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.loaded, nil
 }
 
+// forwardedPort is the port in the address of a client that a trusted proxy named: no connection comes from it.
+const forwardedPort = 0
+
 // forwarded tells the handler whom a request is from: what a trusted proxy says of it, and of nobody else.
 func (s Secure) forwarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
 		if err == nil && s.trusts(from.Addr().Unmap()) {
 			if client, ok := s.client(r.Header.Values("X-Forwarded-For")); ok {
-				r.RemoteAddr = netip.AddrPortFrom(client, 0).String()
+				r.RemoteAddr = netip.AddrPortFrom(client, forwardedPort).String()
 			}
 		} else {
 			for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded"} {

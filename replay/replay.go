@@ -56,6 +56,7 @@ type Handler struct {
 	records  Records
 	log      *slog.Logger
 	pages    *pages
+	memory   *spool
 	spool    *spool
 	codings  coding.Pool
 }
@@ -78,6 +79,7 @@ func New(cfg Config, captures Captures, records Records, log *slog.Logger) (*Han
 	}
 	h := &Handler{cfg: cfg, captures: captures, records: records, log: log, pages: p}
 	h.spool = &spool{dir: cfg.Spool, limit: spoolLimit, room: cfg.SpoolRoom}
+	h.memory = &spool{limit: memoryLimit}
 	return h, nil
 }
 

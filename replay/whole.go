@@ -62,13 +62,18 @@ func (h *Handler) record(ctx context.Context, c cdx.Capture) (*whole, error) {
 	}
 }
 
+// memoryLimit is how many bytes of smaller records are kept in memory at once, for all readers together: readers who are
+// slow keep theirs for long. Beyond, they are kept on disk as larger ones are.
+const memoryLimit = 128 << 20
+
 // stored is a record's bytes as stored, to be read more than once: in memory, in a file, or from the archive each time.
 type stored struct {
 	h      *Handler
-	source io.ReadCloser // as the archive gave it
+	source io.ReadCloser // as the archive gave it; closed once the bytes are kept
 	kept   io.ReaderAt   // nil: asked for each time
 	length int64
 	file   *os.File
+	memory bool // the bytes are kept in memory
 }
 
 // stored opens the record's bytes and keeps them where they have room.
@@ -80,7 +85,8 @@ func (h *Handler) stored(ctx context.Context, c cdx.Capture) (*stored, error) {
 	s := &stored{h: h, source: in, length: c.Length}
 	switch {
 	case c.Length <= 0:
-	case c.Length <= inMemory:
+	case c.Length <= inMemory && h.memory.take(c.Length):
+		s.memory = true
 		b := make([]byte, c.Length)
 		if _, err = io.ReadFull(in, b); err == nil {
 			s.kept = bytes.NewReader(b)
@@ -104,6 +110,9 @@ func (h *Handler) stored(ctx context.Context, c cdx.Capture) (*stored, error) {
 			return nil, err
 		}
 	}
+	if err == nil && s.kept != nil {
+		err = s.source.Close() // nothing is held in the archive while a reader takes his time
+	}
 	if err != nil {
 		s.Close()
 		return nil, err
@@ -116,6 +125,12 @@ func (s *stored) Close() error {
 	if s.file != nil {
 		s.file.Close()
 		s.h.spool.give(s.length)
+	}
+	if s.memory {
+		s.h.memory.give(s.length)
+	}
+	if s.kept != nil {
+		return nil
 	}
 	return s.source.Close()
 }

@@ -35,14 +35,17 @@ func (r *Replica) OpenRange(ctx context.Context, name catalog.FileName, offset, 
 	if err := rd.next(); err != nil {
 		return nil, errors.Join(err, rd.Close())
 	}
+	rd.watch()
 	return rd, nil
 }
 
 // Reading gives a range of a file, from one copy after the other. It ends with io.EOF only when all bytes were given.
 // Bytes of this node were compared with the file's block digests before they are given, and so were those of another
 // node if this one has the block digests, or the file is small, or is read as a whole. Else the other node has compared
-// them, and Doubt tells a reader who knows better what to do. One goroutine uses it.
+// them, and Doubt tells a reader who knows better what to do. One goroutine uses it. While that one does not read on for a
+// while, the Reading holds nothing open, here or on another node.
 type Reading struct {
+	rest
 	r       *Replica
 	ctx     context.Context // of the request, whose body this is
 	file    catalog.File
@@ -76,7 +79,7 @@ func (rd *Reading) plan() {
 		rd.failed = fmt.Errorf("find copies: %w", err)
 	}
 	ready, _ := r.sources.order(from)
-	rd.tries = append(rd.tries, try{node: r.cfg.Self})
+	rd.tries = append(rd.tries[:0], try{node: r.cfg.Self})
 	for _, n := range ready { // those at rest are asked only when nobody else is left
 		rd.tries = append(rd.tries, try{node: n})
 	}
@@ -138,8 +141,8 @@ func (rd *Reading) fault(err error) {
 	}
 }
 
-// Read implements io.Reader.
-func (rd *Reading) Read(p []byte) (int, error) {
+// read is Read while the Reading is awake.
+func (rd *Reading) read(p []byte) (int, error) {
 	for rd.at < rd.end {
 		if rd.in == nil {
 			return 0, fmt.Errorf("read %s: %w: %w", rd.want.Name, ErrNoCopy, rd.failed)
@@ -200,15 +203,14 @@ func (rd *Reading) Doubt() bool {
 	return len(rd.trusted) > 0
 }
 
-// Close implements io.Closer.
-func (rd *Reading) Close() error {
+// letGo closes what is open.
+func (rd *Reading) letGo() error {
 	err := rd.list.Close()
 	rd.list = nil
 	if rd.in != nil {
 		err = errors.Join(err, rd.in.Close())
 		rd.in = nil
 	}
-	rd.at = rd.end
 	return err
 }
 
