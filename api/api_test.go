@@ -324,6 +324,19 @@ func TestTheTokenStaysInCover(t *testing.T) {
 			t.Errorf("%s is asked at %v, %v", address, c.Base(), err)
 		}
 	}
+	for address, want := range map[string]bool{"http://127.0.0.1:7481": false, "http://[::1]:7481": false, "http://LOCALHOST.": false,
+		"https://192.0.2.1:7481": false, "192.0.2.1:7481": false, "http://192.0.2.1:7481": true, "HTTP://archive.example.org": true,
+		"http://0.0.0.0:7481": true, "http://127.0.0.1.example.org": true, "http://127.0.0.1@example.org": true,
+		"127.0.0.1:80@example.org": true, "localhost:80@example.org": true, "http://localhost.example.org": true,
+		"http://127.1:7481": true, "http://0x7f000001": true, "http://[::ffff:192.0.2.1]:1": true, "http://[::ffff:127.0.0.1]:1": false} {
+		c, err := NewClient(address, "holdfast-a-b")
+		if err == nil && c.Exposed() != want {
+			t.Errorf("%s is asked at %s; the token is exposed: %t", address, c.Base(), c.Exposed())
+		}
+		if err != nil && !want {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
 	var told []string
 	plain := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { told = append(told, r.Header.Get("Authorization")) }))
 	defer plain.Close()
@@ -341,5 +354,15 @@ func TestTheTokenStaysInCover(t *testing.T) {
 	defer c.Close()
 	if _, err := c.Nodes(t.Context()); status(err) != http.StatusTemporaryRedirect || len(told) != 0 {
 		t.Errorf("redirected to plain HTTP: %v, and it was told %q", err, told)
+	}
+}
+
+// TestANameOfThisMachineIsThisMachine is given the address of another machine for a name that can only mean this one.
+func TestANameOfThisMachineIsThisMachine(t *testing.T) {
+	for address, ok := range map[string]bool{"127.0.0.1:80": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true, "192.0.2.1:80": false,
+		"[2001:db8::1]:80": false, "0.0.0.0:80": false, "": false} {
+		if err := onlyLoopback("tcp", address, nil); (err == nil) != ok {
+			t.Errorf("%q: %v", address, err)
+		}
 	}
 }

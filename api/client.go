@@ -12,9 +12,11 @@ import (
 	"iter"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -32,8 +34,9 @@ type Client struct {
 	http  *http.Client
 }
 
-// NewClient returns a client of the node at base, such as http://127.0.0.1:7481, with an access token. An address without http:// or https://
-// is asked by plain HTTP on this machine alone: elsewhere the token would be sent in clear.
+// NewClient returns a client of the node at base, such as http://127.0.0.1:7481, with an access token. An address without
+// http:// or https:// is asked by plain HTTP on this machine alone: elsewhere the token would be sent in clear. Exposed
+// tells whether that is the case. Plain HTTP goes to the node itself, never through a proxy.
 func NewClient(base, token string) (*Client, error) {
 	if !strings.Contains(base, "://") {
 		base = schemeFor(base) + "://" + base
@@ -44,11 +47,30 @@ func NewClient(base, token string) (*Client, error) {
 	}
 	transport := &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		Proxy:                 http.ProxyFromEnvironment,
 		ExpectContinueTimeout: 5 * time.Second,
 		IdleConnTimeout:       idleTime,
 	}
+	switch {
+	case u.Scheme == "https":
+		transport.Proxy = http.ProxyFromEnvironment
+	case harvest.IsLoopback(u.Hostname()):
+		transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second, Control: onlyLoopback}).DialContext
+	}
 	return &Client{base: u, token: token, http: &http.Client{Transport: transport, CheckRedirect: stayThere}}, nil
+}
+
+// Exposed reports whether the token is sent in clear to another machine.
+func (c *Client) Exposed() bool {
+	return c.token != "" && c.base.Scheme != "https" && !harvest.IsLoopback(c.base.Hostname())
+}
+
+// onlyLoopback refuses to connect to another machine by a name that is to mean this one.
+func onlyLoopback(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil || !at.Addr().Unmap().IsLoopback() {
+		return fmt.Errorf("%w: %s is not this machine", ErrInvalid, address)
+	}
+	return nil
 }
 
 // schemeFor returns the scheme for an address that has none.

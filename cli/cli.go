@@ -58,10 +58,13 @@ type global struct {
 	JSON    bool   `name:"json" help:"Answer with JSON."`
 	Verbose bool   `short:"v" help:"Log what is done, to stderr."`
 	Server  string `env:"HOLDFAST_SERVER" placeholder:"URL" help:"The node to ask, such as http://127.0.0.1:7481."`
-	CA      string `name:"ca" env:"HOLDFAST_CA" placeholder:"FILE" help:"Trust the certificates in this PEM file for --server with https, and no others."`
-	Token   string `env:"HOLDFAST_TOKEN" placeholder:"TEXT" help:"The access token to ask with; @FILE reads it from a file."`
-	Config  string `env:"HOLDFAST_CONFIG" placeholder:"FILE" help:"The cluster.toml; with --node, instead of --server and --token."`
-	Node    string `env:"HOLDFAST_NODE" placeholder:"NAME" help:"Which node of the cluster.toml."`
+
+	Insecure bool `help:"Send the access token in clear if --server says http:// and is another machine."`
+
+	CA     string `name:"ca" env:"HOLDFAST_CA" placeholder:"FILE" help:"Trust the certificates in this PEM file for --server with https, and no others."`
+	Token  string `env:"HOLDFAST_TOKEN" placeholder:"TEXT" help:"The access token to ask with; @FILE reads it from a file."`
+	Config string `env:"HOLDFAST_CONFIG" placeholder:"FILE" help:"The cluster.toml; with --node, instead of --server and --token."`
+	Node   string `env:"HOLDFAST_NODE" placeholder:"NAME" help:"Which node of the cluster.toml."`
 }
 
 // grammar is the whole command line.

@@ -39,6 +39,10 @@ func (a *app) client() (*api.Client, error) {
 		}
 	}
 	c, err := api.NewClient(server, token)
+	if err == nil && a.Server != "" && !a.Insecure && c.Exposed() {
+		return nil, usage("--server %s: plain HTTP would send the access token in clear over the network. "+
+			"Use https://, or give --insecure too if nobody else can listen there", a.Server)
+	}
 	if err == nil && a.CA != "" {
 		err = trustOnly(c, a.CA)
 	}

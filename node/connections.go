@@ -2,6 +2,7 @@ package node
 
 import (
 	"container/list"
+	"context"
 	"errors"
 	"net"
 	"net/netip"
@@ -18,7 +19,7 @@ const (
 	filesPerPort     = 4    // a port takes at most this part of the files that the process may have open
 	leastConnections = 64
 
-	connectionRate  = 100 // new ones a second from one address
+	connectionRate  = 50  // new ones a second from one address
 	connectionBurst = 500 // at once
 )
 
@@ -27,7 +28,7 @@ const (
 const fullPrice = 20
 
 // connectionWait is how long a connection over the rate is put off. It costs nothing meanwhile but an open file.
-const connectionWait = 5 * time.Second
+const connectionWait = 20 * time.Second
 
 // connections bounds the connections of a TCP port: how many are open, in all and from each address, and how fast new
 // ones come from an address.
@@ -105,7 +106,6 @@ func temporary(err error) bool {
 
 // take lets a connection in, now or when it is its turn.
 func (d *connections) take(c net.Conn) {
-	sendLittle(c)
 	out := &caller{Conn: c, door: d, host: hostOf(c.RemoteAddr())}
 	from := addressOf(c.RemoteAddr())
 	var wait time.Duration
@@ -122,11 +122,26 @@ func (d *connections) take(c net.Conn) {
 	for _, silent := range d.admit(out) {
 		hangUp(silent)
 	}
+	prepare(c)
 	if wait == 0 {
 		d.hand(out)
 		return
 	}
 	time.AfterFunc(wait, func() { d.hand(out) })
+}
+
+// prepare sets what an admitted connection needs. The listener sets none of it: one that is refused is to cost little.
+func prepare(c net.Conn) {
+	sendLittle(c)
+	if t, ok := c.(*net.TCPConn); ok {
+		_ = t.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true}) // without it, a dead connection is only found later
+	}
+}
+
+// listenTCP opens a TCP port for connections.
+func listenTCP(ctx context.Context, address string) (net.Listener, error) {
+	quick := net.ListenConfig{KeepAlive: -1}
+	return quick.Listen(ctx, "tcp", address)
 }
 
 // hand gives a connection to Accept.

@@ -17,7 +17,7 @@ type front struct {
 	api, access         func(context.Context) error
 }
 
-func (n *Node) listen() (front, error) {
+func (n *Node) listen(ctx context.Context) (front, error) {
 	handler, err := n.replayHandler()
 	if err != nil {
 		return front{}, err
@@ -26,11 +26,11 @@ func (n *Node) listen() (front, error) {
 	if err != nil {
 		return front{}, err
 	}
-	a, err := net.Listen("tcp", n.cfg.Listen.API)
+	a, err := listenTCP(ctx, n.cfg.Listen.API)
 	if err != nil {
 		return front{}, fmt.Errorf("listen for the API: %w", err)
 	}
-	b, err := net.Listen("tcp", n.cfg.Listen.Access)
+	b, err := listenTCP(ctx, n.cfg.Listen.Access)
 	if err != nil {
 		return front{}, errors.Join(fmt.Errorf("listen for readers: %w", err), a.Close())
 	}

@@ -255,7 +255,7 @@ func (n *Node) isReady() bool {
 // Run runs the node until ctx ends or a part of it fails. It returns when everything is stopped and closed, or with ErrHung when
 // a part does not stop in time: then the process is to end.
 func (n *Node) Run(ctx context.Context) error {
-	front, err := n.listen()
+	front, err := n.listen(ctx)
 	if err != nil {
 		return errors.Join(err, n.close())
 	}

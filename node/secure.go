@@ -41,12 +41,24 @@ func parseProxies(list []string) ([]netip.Prefix, error) {
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}
-		if a := p.Addr(); a.Is4In6() && p.Bits() >= 96 { // what is compared with it is not mapped
-			p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
+		if a := p.Addr(); a.Is4In6() { // what is compared with it is not mapped
+			p = netip.PrefixFrom(a.Unmap(), max(0, p.Bits()-96))
+		}
+		if least := narrowest(p); p.Bits() < least {
+			return nil, fmt.Errorf("trusted-proxies: %q is too wide: whoever is in it is believed whom it asks for, and may speak plain HTTP. "+
+				"Name the proxies themselves, as in \"192.0.2.10\", or their network, /%d or narrower, as in \"10.1.0.0/16\"", text, least)
 		}
 		out = append(out, p.Masked())
 	}
 	return out, nil
+}
+
+// narrowest returns how many bits a prefix of trusted proxies has at least.
+func narrowest(p netip.Prefix) int {
+	if p.Addr().Is4() {
+		return 8
+	}
+	return 16
 }
 
 // check returns what is wrong with the settings for a port that listens on the address, or nil.

@@ -79,6 +79,22 @@ func TestMappedProxiesAreTrusted(t *testing.T) {
 	}
 }
 
+// TestWideProxiesAreRefused names networks so wide that strangers are in them.
+func TestWideProxiesAreRefused(t *testing.T) {
+	for _, text := range []string{"0.0.0.0/0", "::/0", "0.0.0.0/1", "128.0.0.0/7", "2000::/3", "2001::/15", "::ffff:0.0.0.0/96", "::ffff:0.0.0.0/90",
+		"::ffff:10.0.0.0/103"} {
+		list, err := parseProxies([]string{"192.0.2.10", text})
+		if err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "192.0.2.10") {
+			t.Errorf("%s is read as %v, %v", text, list, err)
+		}
+	}
+	for _, text := range []string{"10.0.0.0/8", "fd00::/16", "::ffff:10.0.0.0/104", "192.0.2.10", "2001:db8::1"} {
+		if _, err := parseProxies([]string{text}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // writePair writes a certificate for the name, signed by itself, and its key.
 func writePair(t *testing.T, dir, name string) (secure Secure, text []byte) {
 	t.Helper()
