@@ -200,6 +200,30 @@ func eachHeader(headers []string, where string, replace func(name, value string)
 	return headers, nil
 }
 
+// SecretHeader reports whether a header line, as "Name: value", carries a login by its name or its value. These are sealed
+// when a job is created, and stand in no record.
+func SecretHeader(line string) bool {
+	name, value, _ := strings.Cut(line, ":")
+	return secretHeader(name) || secretValue(strings.TrimSpace(value))
+}
+
+// HasLogins reports whether the settings, or sheets of theirs, let a crawl in somewhere: by logins, cookies or headers.
+func (s *Settings) HasLogins() bool {
+	if len(s.Credentials) > 0 || s.FirstCookies != "" || slices.ContainsFunc(s.Headers, SecretHeader) {
+		return true
+	}
+	for _, sheet := range s.Sheets {
+		if _, there := sheet.Settings["credentials"]; there {
+			return true
+		}
+		var headers []string
+		if raw, there := sheet.Settings["headers"]; there && (json.Unmarshal(raw, &headers) != nil || slices.ContainsFunc(headers, SecretHeader)) {
+			return true
+		}
+	}
+	return false
+}
+
 // secretHeader reports whether a header's name says that it carries a login.
 func secretHeader(name string) bool {
 	secret := []string{"authorization", "authentication", "auth-", "cookie", "token", "secret", "-pass-", "passwd", "password", "passphrase", "-pw-", "-pwd-",

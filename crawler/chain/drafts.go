@@ -3,6 +3,7 @@ package chain
 import (
 	"bytes"
 	"io"
+	"strings"
 
 	"holdfast/crawler/fetch"
 	"holdfast/crawler/frontier"
@@ -47,10 +48,18 @@ func wireFields(x *fetch.Exchange) []warc.Field {
 	return fields
 }
 
+// FieldHidden is the field of a request record that names what stands there without its value, because it lets one in
+// somewhere: headers, and "form" for a form that was sent.
+const FieldHidden = "Holdfast-Redacted"
+
 func requestDraft(v *Visit, concurrent string) warc.Draft {
 	x := v.Exchange
-	return warc.Draft{Type: warc.TypeRequest, TargetURI: v.URI.URL, ContentType: "application/http; msgtype=request",
-		Date: x.Begin, Fields: append(wireFields(x), warc.Field{Name: "WARC-Concurrent-To", Value: concurrent}),
+	fields := append(wireFields(x), warc.Field{Name: "WARC-Concurrent-To", Value: concurrent})
+	if len(x.Hidden) > 0 {
+		fields = append(fields, warc.Field{Name: FieldHidden, Value: strings.Join(x.Hidden, ", ")})
+	}
+	return warc.Draft{Type: warc.TypeRequest, TargetURI: v.URI.URL, Date: x.Begin,
+		ContentType: "application/http; msgtype=request", Fields: fields,
 		Block: bytes.NewReader(x.Request), Size: int64(len(x.Request))}
 }
 

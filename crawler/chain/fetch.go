@@ -102,12 +102,26 @@ func (a *Asker) Cookie(v *Visit) string {
 
 // Send sends a request of the visit, and takes in the cookies of the answer.
 func (a *Asker) Send(ctx context.Context, v *Visit, r fetch.Request) *fetch.Exchange {
+	r.HideCookies = a.hidesCookies()
 	x := a.client.Fetch(ctx, r)
 	v.Exchange, v.Status = x, x.Status
 	if x.Status > 0 && v.Set.Cookies {
 		a.jar.Store(v.Target, x.Head, time.Now())
 	}
 	return x
+}
+
+// hidesCookies tells whether cookies are recorded without their values: from the first login on that the job's settings
+// have, those of all sites, as a login at one may let in at another.
+func (a *Asker) hidesCookies() bool {
+	if a.jar.Hidden() {
+		return true
+	}
+	if !a.plan.Base().HasLogins() {
+		return false
+	}
+	a.jar.Hide()
+	return true
 }
 
 // MayAnswer tells whether the answer to a request asks who is there, and there is something to tell; then it has waited

@@ -87,6 +87,7 @@ type Exchange struct {
 	Duration   time.Duration
 	IP         netip.Addr // of the server; not valid where a proxy stands before it
 	Request    []byte     // as it is to be recorded: the bytes sent, but for secrets and what was for a proxy alone
+	Hidden     []string   // what the request in the record says without its value: names of headers, and "form"
 	Response   *Recording // exact bytes received; nil where there is no whole head
 	Head       Head
 	BodySize   int64
@@ -134,7 +135,7 @@ func (c *Client) Fetch(ctx context.Context, r Request) *Exchange {
 	wire := r.bytes(onWire)
 	x.Request = wire
 	if r.secret() {
-		x.Request = r.bytes(inRecord)
+		x.Request, x.Hidden = r.bytes(inRecord), r.hides()
 	}
 	ctx, cancel := context.WithDeadline(ctx, x.Begin.Add(r.Timeout))
 	defer cancel()

@@ -33,6 +33,7 @@ type Jar struct {
 	max     int
 	count   int
 	bytes   int
+	hidden  bool
 	domains map[string]*list.Element // by registered domain, of *cookieDomain
 	recent  *list.List               // the most recently used first
 	changes uint64
@@ -204,9 +205,27 @@ func (j *Jar) Changes() uint64 {
 	return j.changes
 }
 
+// Hide says that the cookies let one in somewhere: their values are for no record from now on, whatever the settings become.
+func (j *Jar) Hide() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.hidden {
+		j.hidden = true
+		j.changes++
+	}
+}
+
+// Hidden reports whether the cookies let one in somewhere.
+func (j *Jar) Hidden() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.hidden
+}
+
 // exported is the form of Export.
 type exported struct {
 	Version int       `json:"version"`
+	Hidden  bool      `json:"hidden,omitempty"`
 	Cookies []*cookie `json:"cookies"` // the domain not used longest first
 }
 
@@ -214,7 +233,7 @@ type exported struct {
 func (j *Jar) Export() ([]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	out := exported{Version: jarVersion, Cookies: []*cookie{}}
+	out := exported{Version: jarVersion, Hidden: j.hidden, Cookies: []*cookie{}}
 	for at := j.recent.Back(); at != nil; at = at.Prev() {
 		out.Cookies = append(out.Cookies, at.Value.(*cookieDomain).cookies...)
 	}
@@ -233,6 +252,9 @@ func (j *Jar) Import(data []byte, now time.Time) error {
 	}
 	if in.Version != jarVersion {
 		return fmt.Errorf("import cookies: version %d is not known", in.Version)
+	}
+	if in.Hidden {
+		j.Hide()
 	}
 	for _, c := range in.Cookies {
 		if c != nil && c.acceptable() && !c.expired(now) {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"holdfast/harvest"
 )
 
 // HTTP2 says when HTTP/2 is spoken.
@@ -37,6 +39,7 @@ type Request struct {
 	ETag          string   // asks If-None-Match
 	LastModified  string   // asks If-Modified-Since
 	Cookie        string   // of Jar.Cookie
+	HideCookies   bool     // record cookies without their values: they let one in somewhere
 	Authorization string   // of Logins.Authorization; recorded without its secret
 
 	Timeout  time.Duration // of the fetch as a whole
@@ -106,16 +109,48 @@ const (
 )
 
 // secret tells whether the request in the record is not the one on the wire.
-func (r *Request) secret() bool {
-	if r.Authorization != "" || len(r.Form) > 0 || r.absolute() {
-		return true
-	}
+func (r *Request) secret() bool { return r.absolute() || len(r.hides()) > 0 }
+
+// hides lists what the request in the record says without its value: names of headers, and "form".
+func (r *Request) hides() (names []string) {
 	for _, h := range r.Headers {
-		if name, _, _ := strings.Cut(h, ":"); hidden(name) {
-			return true
+		if name, _, _ := strings.Cut(h, ":"); harvest.SecretHeader(h) && !framesMessage(name) {
+			names = append(names, name)
 		}
 	}
-	return false
+	if r.HideCookies && r.Cookie != "" {
+		names = append(names, "Cookie")
+	}
+	if r.Authorization != "" {
+		names = append(names, "Authorization")
+	}
+	if len(r.Form) > 0 {
+		names = append(names, "form")
+	}
+	return names
+}
+
+// shown is a header's value as it stands in the form.
+func (r *Request) shown(header, value string, f form) string {
+	if name, _, _ := strings.Cut(header, ":"); f == inRecord && !hidden(name) && harvest.SecretHeader(header) {
+		return redacted
+	}
+	return value // or Redacted hides it
+}
+
+// hiddenCookies are the cookies of a Cookie header without their values.
+func hiddenCookies(header string) string {
+	var out []string
+	for c := range strings.SplitSeq(header, ";") {
+		name, _, named := strings.Cut(strings.TrimSpace(c), "=")
+		if named {
+			name += "=" + redacted
+		} else {
+			name = redacted
+		}
+		out = append(out, name)
+	}
+	return strings.Join(out, "; ")
 }
 
 // absolute tells whether the request line carries the whole URL, for a proxy.
@@ -169,12 +204,16 @@ func (r *Request) bytes(f form) []byte {
 	b = appendField(b, "Accept-Encoding", encoding)
 	for _, h := range r.Headers {
 		if name, value, ok := strings.Cut(h, ":"); ok && token(name) && !framesMessage(name) {
-			b = appendField(b, name, strings.TrimSpace(value))
+			b = appendField(b, name, r.shown(h, strings.TrimSpace(value), f))
 		}
 	}
 	b = appendField(b, "If-None-Match", r.ETag)
 	b = appendField(b, "If-Modified-Since", r.LastModified)
-	b = appendField(b, "Cookie", r.Cookie)
+	if cookies := r.Cookie; f == inRecord && r.HideCookies && cookies != "" {
+		b = appendField(b, "Cookie", hiddenCookies(cookies))
+	} else {
+		b = appendField(b, "Cookie", cookies)
+	}
 	b = appendField(b, "Authorization", r.Authorization)
 	if f == onWire && r.absolute() {
 		b = appendField(b, "Proxy-Authorization", r.Way.Proxy.authorization())
