@@ -186,12 +186,15 @@ func (d *connections) counted(c *caller) bool {
 	return c.inAll != nil
 }
 
-// crowded reports whether so many connections are open that callers are kept to their rates.
-func (d *connections) crowded() bool {
+// opened returns how many connections are open.
+func (d *connections) opened() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.open.Len() >= min(crowd, d.all/2)
+	return d.open.Len()
 }
+
+// crowded reports whether so many connections are open that callers are kept to their rates.
+func (d *connections) crowded() bool { return d.opened() >= min(crowd, d.all/2) }
 
 // crowd is the number of open connections from which on requests have a rate.
 const crowd = 512

@@ -230,12 +230,12 @@ func TestSilentConnectionsMakeRoom(t *testing.T) {
 			if _, err := heard.Write([]byte("y")); err != nil {
 				t.Errorf("the one that talks: %v", err)
 			}
-			if d.open.Len() != 10 || len(d.from) != 1 {
-				t.Errorf("%d are open, from %d addresses", d.open.Len(), len(d.from))
+			if d.opened() != 10 || len(d.from) != 1 {
+				t.Errorf("%d are open, from %d addresses", d.opened(), len(d.from))
 			}
 			_ = heard.Close()
-			if d.open.Len() != 9 {
-				t.Errorf("%d are open after one was closed", d.open.Len())
+			if d.opened() != 9 {
+				t.Errorf("%d are open after one was closed", d.opened())
 			}
 		})
 	}

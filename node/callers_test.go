@@ -1,0 +1,177 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// asked is a request from an address, through whom a trusted proxy says if said is not empty.
+func asked(from, said string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.RemoteAddr = from
+	if said != "" {
+		r.Header.Set("X-Forwarded-For", said)
+	}
+	local := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 7482}
+	return r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(local)))
+}
+
+// TestClientsBehindAProxyAreBounded lets one client of a trusted proxy hold as many requests as it may: it gets no more,
+// whatever it writes into the request, and others are served.
+func TestClientsBehindAProxyAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		secure := Secure{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
+		hold := make(chan struct{})
+		c := newCallers(secure, func() bool { return false })
+		h := secure.forwarded(c.bound(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/hold" {
+				<-hold
+			}
+		})))
+		status := func(r *http.Request) int {
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, r)
+			return w.Code
+		}
+		for range requestsAtOnce {
+			go func() {
+				r := asked("192.0.2.10:4000", "2001:db8::1")
+				r.URL.Path = "/hold"
+				status(r)
+			}()
+		}
+		synctest.Wait()
+		for said, want := range map[string]int{"2001:db8::1": 429, "2001:db8::ffff": 429, "198.51.100.7, 2001:db8::1": 429,
+			"2001:db8::1, 192.0.2.10": 429, "2001:db8:0:1::1": 200, "198.51.100.7": 200, "2001:db8::1, 198.51.100.7": 200, "": 200} {
+			if got := status(asked("192.0.2.10:4000", said)); got != want {
+				t.Errorf("for %q: %d, want %d", said, got, want)
+			}
+		}
+		if got := status(asked("[2001:db8::1]:4000", "198.51.100.8")); got != 200 {
+			t.Errorf("a stranger who is no client of the proxy: %d", got)
+		}
+		close(hold)
+		synctest.Wait()
+		if got := status(asked("192.0.2.10:4000", "2001:db8::1")); got != 200 || len(c.under) != 0 {
+			t.Errorf("afterwards: %d, %d clients are counted", got, len(c.under))
+		}
+	})
+}
+
+// TestRequestsAreKeptToTheirRate asks as often as it gets an answer for ten seconds.
+func TestRequestsAreKeptToTheirRate(t *testing.T) {
+	const most = requestBurst + 10*requestRate + 1
+	for name, tt := range map[string]struct {
+		from, said string
+		crowded    bool
+		bounded    bool
+	}{
+		"a stranger at a crowded port":        {"198.51.100.7:4000", "", true, true},
+		"a stranger":                          {"198.51.100.7:4000", "", false, false},
+		"a stranger who names somebody else":  {"198.51.100.7:4000", "127.0.0.1", true, true},
+		"another address of loopback":         {"127.0.0.9:4000", "", true, true},
+		"this machine":                        {"127.0.0.1:4000", "", true, false},
+		"a proxy's client":                    {"192.0.2.10:4000", "198.51.100.7", false, true},
+		"a proxy's client that says loopback": {"192.0.2.10:4000", "127.0.0.1", false, true},
+		"a proxy that does not say for whom":  {"192.0.2.10:4000", "", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				secure := Secure{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
+				served := 0
+				h := secure.forwarded(newCallers(secure, func() bool { return tt.crowded }).bound(
+					http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ })))
+				for began := time.Now(); time.Since(began) < 10*time.Second && served < 2*most; {
+					h.ServeHTTP(httptest.NewRecorder(), asked(tt.from, tt.said))
+				}
+				if (served <= most) != tt.bounded {
+					t.Errorf("%d in ten seconds", served)
+				}
+			})
+		})
+	}
+}
+
+// pipes is a listener of connections in memory, from addresses of its caller's choice.
+type pipes struct {
+	from   chan net.Addr
+	closed chan struct{}
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	select {
+	case from := <-p.from:
+		a, b := net.Pipe()
+		return &pipe{Conn: a, other: b, from: from}, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (p pipes) Close() error   { close(p.closed); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
+
+type pipe struct {
+	net.Conn
+	other net.Conn
+	from  net.Addr
+}
+
+func (p *pipe) RemoteAddr() net.Addr { return p.from }
+func (p *pipe) LocalAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
+
+// TestNewConnectionsAreKeptToTheirRate comes again and again from one network, as whoever is cut off does: the port takes
+// so many at once and so many a second, and others as if nothing were.
+func TestNewConnectionsAreKeptToTheirRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := pipes{make(chan net.Addr), make(chan struct{})}
+		d := newConnections(l, connectionsInAll, connectionsOfOne, Secure{}.trusts)
+		taken := map[string]int{}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				c, err := d.Accept()
+				if err != nil {
+					if !errors.Is(err, net.ErrClosed) {
+						t.Error(err)
+					}
+					return
+				}
+				taken[hostOf(c.RemoteAddr())]++
+				_ = c.Close()
+			}
+		}()
+		const seconds = 10
+		for i := range seconds * 1000 {
+			l.from <- &net.TCPAddr{IP: net.ParseIP("2001:db8::1").To16(), Port: 1 + i}
+			if i%100 == 0 {
+				l.from <- &net.TCPAddr{IP: net.ParseIP("198.51.100.7"), Port: 1 + i}
+			}
+			time.Sleep(time.Millisecond)
+		}
+		synctest.Wait()
+		many, few := taken["2001:db8::/64"], taken["198.51.100.7/32"]
+		if want := connectionBurst + seconds*connectionRate; many < want-5 || many > want+5 {
+			t.Errorf("%d connections of one network were taken in %d s, want %d", many, seconds, want)
+		}
+		if few != seconds*10 {
+			t.Errorf("%d connections of another address were taken, want all %d", few, seconds*10)
+		}
+		_ = d.Close()
+		<-ended
+		synctest.Wait()
+		time.Sleep(2 * connectionWait) // those that waited are closed when it is their turn
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.open.Len() != 0 || len(d.from) != 0 {
+			t.Errorf("%d connections are counted", d.open.Len())
+		}
+	})
+}
