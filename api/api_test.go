@@ -330,8 +330,8 @@ func TestTheTokenStaysInCover(t *testing.T) {
 		"127.0.0.1:80@example.org": true, "localhost:80@example.org": true, "http://localhost.example.org": true,
 		"http://127.1:7481": true, "http://0x7f000001": true, "http://[::ffff:192.0.2.1]:1": true, "http://[::ffff:127.0.0.1]:1": false} {
 		c, err := NewClient(address, "holdfast-a-b")
-		if err == nil && c.Exposed() != want {
-			t.Errorf("%s is asked at %s; the token is exposed: %t", address, c.Base(), c.Exposed())
+		if err == nil && Exposed(c) != want {
+			t.Errorf("%s is asked at %s; the token is exposed: %t", address, c.Base(), Exposed(c))
 		}
 		if err != nil && !want {
 			t.Errorf("%s: %v", address, err)

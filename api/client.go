@@ -59,8 +59,8 @@ func NewClient(base, token string) (*Client, error) {
 	return &Client{base: u, token: token, http: &http.Client{Transport: transport, CheckRedirect: stayThere}}, nil
 }
 
-// Exposed reports whether the token is sent in clear to another machine.
-func (c *Client) Exposed() bool {
+// Exposed reports whether a client's token is sent in clear to another machine.
+func Exposed(c *Client) bool {
 	return c.token != "" && c.base.Scheme != "https" && !harvest.IsLoopback(c.base.Hostname())
 }
 

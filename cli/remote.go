@@ -39,7 +39,7 @@ func (a *app) client() (*api.Client, error) {
 		}
 	}
 	c, err := api.NewClient(server, token)
-	if err == nil && a.Server != "" && !a.Insecure && c.Exposed() {
+	if err == nil && a.Server != "" && !a.Insecure && api.Exposed(c) {
 		return nil, usage("--server %s: plain HTTP would send the access token in clear over the network. "+
 			"Use https://, or give --insecure too if nobody else can listen there", a.Server)
 	}
