@@ -137,6 +137,7 @@ type Backend struct {
 	Self     Self
 	Audits   Audits
 	Strays   Strays
+	OwnDisks OwnDisks
 	Crawls   Crawls
 	Secrets  Secrets
 	Captures Captures

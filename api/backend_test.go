@@ -268,6 +268,24 @@ func (strays) List(context.Context) ([]NodeStrays, error) {
 		{Node: "other", Unreachable: "no answer", Strays: []Stray{}}}, nil
 }
 
+type ownDisks struct{}
+
+func (ownDisks) Show() (Disks, error) {
+	return Disks{Disks: []DiskState{{Path: "/disk1", Total: 10, Room: 5, Shards: 1, Bytes: 5, State: "in use"}}}, nil
+}
+
+func (d ownDisks) Wish(wish DiskWish, _ string) (Disks, error) {
+	all, err := d.Show()
+	if wish.Path != "" && wish.Path != all.Disks[0].Path {
+		return Disks{}, fmt.Errorf("disk %s: %w", wish.Path, ErrNotFound)
+	}
+	all.Paused = wish.Wish == "pause"
+	if wish.Wish == "drain" {
+		all.Disks[0].State = "draining"
+	}
+	return all, err
+}
+
 type indexes struct{}
 
 func (indexes) Status(context.Context) ([]IndexStatus, error) {
@@ -286,7 +304,7 @@ func cluster(t *testing.T) (*backend, func(catalog.Role) *Client) {
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: 1},
 	})
-	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Audits: audits{}, Strays: strays{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}}, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Audits: audits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	return b, func(role catalog.Role) *Client {
 		text := "holdfast-nobody-nothing"

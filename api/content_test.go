@@ -112,6 +112,24 @@ func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 // TestStraysAreListedForOperators asks for the bytes that the archive does not count on; a node that did not answer is named.
 func TestStraysAreListedForOperators(t *testing.T) {
 	_, client := cluster(t)
+	if disks, err := client(catalog.RoleReader).Disks(t.Context()); err != nil || disks.Disks[0].Path != "/disk1" {
+		t.Errorf("disks: %+v, %v", disks, err)
+	}
+	for _, tt := range []struct {
+		role   catalog.Role
+		wish   DiskWish
+		status int
+	}{
+		{catalog.RoleOperator, DiskWish{Wish: "drain", Path: "/disk1"}, 0}, {catalog.RoleCurator, DiskWish{Wish: "drain", Path: "/disk1"}, http.StatusForbidden},
+		{catalog.RoleOperator, DiskWish{Wish: "drain", Path: "/disk2"}, http.StatusNotFound}, {catalog.RoleOperator, DiskWish{Wish: "pause"}, 0},
+		{catalog.RoleOperator, DiskWish{Wish: "drain"}, http.StatusUnprocessableEntity}, {catalog.RoleOperator, DiskWish{Wish: "pause", Path: "/disk1"}, http.StatusUnprocessableEntity},
+		{catalog.RoleOperator, DiskWish{Wish: "format"}, http.StatusUnprocessableEntity},
+	} {
+		got, err := client(tt.role).WishDisks(t.Context(), tt.wish)
+		if status(err) != tt.status || err == nil && got.Paused != (tt.wish.Wish == "pause") {
+			t.Errorf("%+v of a %s: %+v, %v", tt.wish, tt.role, got, err)
+		}
+	}
 	all, err := client(catalog.RoleOperator).Strays(t.Context())
 	if err != nil || len(all) != 2 || all[0].Strays[0].Name != "a.warc.gz" || all[1].Unreachable == "" {
 		t.Errorf("%+v, %v", all, err)

@@ -60,6 +60,7 @@ type NodeStatus struct {
 	Applied  uint64                      `json:"applied" doc:"index of the last command applied here"`
 	Listen   Listen                      `json:"listen"`
 	Disks    []Disk                      `json:"disks"`
+	DiskMove *DiskMove                   `json:"diskMove,omitempty" doc:"a shard that moves from one of its disks to another now"`
 	Running  []uint64                    `json:"running" doc:"jobs crawling here"`
 	Outbox   int                         `json:"outbox" doc:"files in the node's outbox: it keeps them until every replica has its copy"`
 	Refused  map[string]uint64           `json:"refused,omitempty" doc:"connections and joins turned away since the node started, by what was wrong: strangers, removed, clusters, epochs, malformed, busy, joins; and joins also by unknown-tokens, expired-tokens, used-tokens"`

@@ -89,6 +89,7 @@ type grammar struct {
 	Replica  replicaCmd    `cmd:"" help:"The sets of the archive."`
 	Collects collectionCmd `cmd:"" name:"collection" help:"What files and harvests belong to."`
 	Shard    shardCmd      `cmd:"" help:"The parts of the replicas."`
+	Disk     diskCmd       `cmd:"" help:"The disks of one node."`
 	Cluster  clusterCmd    `cmd:"" help:"The cluster as a whole."`
 	File     fileCmd       `cmd:"" help:"The archive's files."`
 	Audit    auditCmd      `cmd:"" help:"Check the copies."`

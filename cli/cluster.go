@@ -64,6 +64,9 @@ func showStatus(a *app, st api.Status) error {
 	for _, d := range st.Node.Disks {
 		fmt.Fprintf(a.stdout, "\nDisk of %s at %s: %s of %s free\n", st.Node.Name, d.Path, size(d.Free), size(d.Total))
 	}
+	if m := st.Node.DiskMove; m != nil {
+		fmt.Fprintf(a.stdout, "\nShard %s moves from %s to %s: %d of %d files\n", m.Shard, m.From, m.To, m.Files, m.TotalFiles)
+	}
 	if st.Healthy {
 		_, err := fmt.Fprintln(a.stdout, "\nHealthy.")
 		return err

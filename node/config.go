@@ -54,7 +54,7 @@ type Settings struct {
 	Reserve    *Bytes    `toml:"reserve"`       // bytes to leave free on each disk; at least 192MiB are
 	Bandwidth  *Bytes    `toml:"bandwidth"`     // bytes per second of a replica (given for a node: of the node) for copying from others; 0 = no limit
 	Giving     *Bytes    `toml:"bandwidth-out"` // bytes per second of a replica (given for a node: of the node) for what others copy from it; 0 = no limit
-	AuditPace  *Bytes    `toml:"audit-pace"`    // bytes per second that an audit reads; 0 = no limit
+	AuditPace  *Bytes    `toml:"audit-pace"`    // bytes per second that audits, and moves between disks, read; 0 = no limit
 	AuditEvery *Duration `toml:"audit-every"`   // how long a full audit pass may take; 0 = only when asked for
 	Crawls     *int      `toml:"crawls"`        // jobs crawled at once; 0 = this node crawls nothing
 	Lease      *Duration `toml:"lease"`         // how long a job goes on without a leader being heard

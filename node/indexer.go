@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"maps"
-	"os"
 	"sync"
 	"time"
 
@@ -186,7 +185,13 @@ func (x *indexer) add(ctx context.Context, name catalog.FileName) error {
 	if !x.store.Has(name) {
 		return nil
 	}
-	open := func() (io.ReadCloser, error) { return os.Open(x.store.Path(name)) }
+	open := func() (io.ReadCloser, error) {
+		b, err := x.store.OpenPlaced(name)
+		if err != nil {
+			return nil, err
+		}
+		return b, nil
+	}
 	x.mu.Lock()
 	anew := x.anew[name]
 	x.mu.Unlock()

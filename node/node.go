@@ -177,7 +177,7 @@ func (n *Node) openReplica() error {
 		reserve = -1
 	}
 	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"), Quarantine: in("quarantine"),
-		Reserve: reserve, Known: in("roots"), Kept: n.fileKept, Gone: n.fileGone}
+		Reserve: reserve, Known: in("roots"), Asked: in("disks.json"), Kept: n.fileKept, Gone: n.fileGone}
 	store, err := replica.OpenStore(files, n.cfg.filesDisk(), n.log)
 	if err != nil {
 		return err
@@ -298,7 +298,7 @@ func (n *Node) Run(ctx context.Context) error {
 // backend is the node as the API sees it.
 func (n *Node) backend() api.Backend {
 	return api.Backend{
-		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Strays: strays{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
+		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Strays: strays{n}, OwnDisks: disks{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
 		Captures: arranged{captures{n}}, Index: indexAPI{n}, Invites: invites{n}, Local: n.token.access,
 	}
 }

@@ -50,6 +50,9 @@ func (s self) Status(context.Context) api.NodeStatus {
 		Lease: time.Duration(n.cfg.Limits.Lease) + loseMargin,
 	}
 	for _, path := range n.cfg.Files {
+		if n.store.TakenAway(path) {
+			continue
+		}
 		free, total, err := n.disk.Free(path)
 		if err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("disk %s: %v", path, err))
@@ -59,6 +62,10 @@ func (s self) Status(context.Context) api.NodeStatus {
 		if free < uint64(n.cfg.Limits.Reserve) {
 			out.Problems = append(out.Problems, fmt.Sprintf("disk %s has %d bytes left, less than the reserve", path, free))
 		}
+	}
+	if report, err := n.replica.Disks(); err == nil {
+		out.Problems = append(out.Problems, ailingDisks(report)...)
+		out.DiskMove = shownDisks(report).Move
 	}
 	if err := n.raft.Room(); err != nil {
 		out.Problems = append(out.Problems, err.Error())
@@ -134,6 +141,9 @@ func (n *Node) facts() gossip.Facts {
 		}
 	}
 	for _, path := range n.cfg.Files {
+		if n.store != nil && !n.store.Takes(path) {
+			continue
+		}
 		if free, total, err := n.disk.Free(path); err == nil {
 			f.Free += free - min(free, uint64(n.cfg.Limits.Reserve))
 			f.Total += total

@@ -3,6 +3,7 @@ package replica
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -13,7 +14,7 @@ import (
 )
 
 // claim returns the root that holds the shard, choosing and making its folder at first use. It sets size bytes aside there
-// until release is called, or answers disk.ErrFull.
+// until release is called, or answers disk.ErrFull. Until then the shard stays on that root.
 func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err error) {
 	sh := &s.shards[n]
 	sh.mu.Lock()
@@ -39,10 +40,14 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 		}
 		sh.root = best
 	}
+	sh.claims++
 	best.mu.Lock()
 	best.promised += size
 	best.mu.Unlock()
 	return best, sync.OnceFunc(func() {
+		sh.mu.Lock()
+		sh.claims--
+		sh.mu.Unlock()
 		best.mu.Lock()
 		best.promised -= size
 		best.mu.Unlock()
@@ -51,10 +56,13 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 
 // choose returns the root for a new shard and the room it has. Each root gets shards in proportion to the room it has: the
 // same shard goes to the same root as long as their rooms stay in proportion. A root without room for size is chosen only
-// when none has.
+// when none has, and one that is to be emptied never.
 func (s *Store) choose(n catalog.Shard, size int64) (best *root, room int64, err error) {
 	highest := math.Inf(-1)
 	for _, r := range s.roots {
+		if r.draining.Load() {
+			continue
+		}
 		free, err := s.room(r)
 		if err != nil {
 			return nil, 0, err
@@ -66,6 +74,9 @@ func (s *Store) choose(n catalog.Shard, size int64) (best *root, room int64, err
 		if best == nil || score > highest || score == highest && free > room {
 			best, room, highest = r, free, score
 		}
+	}
+	if best == nil {
+		return nil, 0, errors.New("all disks for files are to be emptied")
 	}
 	return best, room, nil
 }

@@ -79,6 +79,7 @@ type node struct {
 	r       *Replica
 	disk    disk.Disk
 	config  Config
+	roots   []string // none: one below dir
 
 	// due are the shards whose audit is due; wrap, when set, stands between this node as a source and others.
 	due  []catalog.Shard
@@ -157,7 +158,7 @@ func (c *cluster) assign(replica catalog.ReplicaName, name string, from, to int)
 func (n *node) open() {
 	n.t.Helper()
 	log := discard()
-	store, err := OpenStore(storeConfig(n.dir), n.disk, log)
+	store, err := OpenStore(n.storeConfig(), n.disk, log)
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -174,6 +175,14 @@ func (n *node) open() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.r = r
+}
+
+func (n *node) storeConfig() StoreConfig {
+	cfg := storeConfig(n.dir)
+	if len(n.roots) > 0 {
+		cfg.Roots, cfg.Known, cfg.Asked = n.roots, filepath.Join(n.dir, "roots"), filepath.Join(n.dir, "disks.json")
+	}
+	return cfg
 }
 
 // run runs the nodes until the returned function is called, which waits for them.

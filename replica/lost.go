@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 
 	"holdfast/catalog"
 )
@@ -22,12 +23,18 @@ func (r *Replica) Find(ctx context.Context, want Held) (bool, error) {
 	if err := r.store.Mounted(); err != nil {
 		return false, fmt.Errorf("look for %s: %w", want.Name, err)
 	}
-	for _, path := range []string{r.store.Path(want.Name), r.store.outboxPath(want.Name)} {
-		if !isFile(path) {
-			continue
-		}
-		size, digest, err := r.store.hashFile(ctx, path, nil)
+	for _, where := range []func(catalog.FileName) string{r.store.Path, r.store.outboxPath} {
+		var size int64
+		var digest catalog.Digest
+		err := r.store.inPlace(where, want.Name, func(path string) (err error) {
+			if !isFile(path) {
+				return fs.ErrNotExist
+			}
+			size, digest, err = r.store.hashFile(ctx, path, nil)
+			return err
+		})
 		switch {
+		case errors.Is(err, fs.ErrNotExist):
 		case err == nil && size == want.Size && digest == want.SHA256:
 			return true, nil
 		case err != nil && !errors.Is(err, ErrDamaged):

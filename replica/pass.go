@@ -249,18 +249,18 @@ func (p *passing) examine(ctx context.Context, f catalog.File) (*catalog.Finding
 		got, ok := p.held[f.Name]
 		return compare(want, got, ok), nil
 	}
-	if !isFile(p.store.Path(f.Name)) {
+	if !p.store.present(f.Name) {
 		p.store.noteMissing(f.Name)
 		return compare(want, Held{}, false), nil
 	}
 	got := Held{Name: f.Name}
 	var err error
-	got.Size, got.SHA256, err = p.store.measure(ctx, p.store.Path(f.Name), want, p.pace, false)
+	got.Size, got.SHA256, err = p.store.measurePlaced(ctx, want, p.pace, false)
 	switch {
 	case p.store.lost(f.Name, err):
 		p.log.Error("a copy cannot be read", "file", f.Name, "err", err)
 		got.SHA256 = catalog.Digest{}
-	case err != nil && !isFile(p.store.Path(f.Name)) && ctx.Err() == nil:
+	case err != nil && !p.store.present(f.Name) && ctx.Err() == nil:
 		return compare(want, got, false), nil
 	case err != nil:
 		return nil, fmt.Errorf("audit %s: %w", f.Name, err)

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,23 +13,15 @@ import (
 // reconcile makes manifests and folders agree after a crash. What is wrong with one shard or one file is said, and keeps
 // nothing else from being there.
 func (s *Store) reconcile() error {
-	for _, r := range s.roots {
-		entries, err := os.ReadDir(r.path)
-		if err != nil {
-			return err
+	if err := s.assignShards(); err != nil {
+		return err
+	}
+	for n := range catalog.Shard(catalog.Shards) {
+		if s.shards[n].root == nil {
+			continue
 		}
-		for _, e := range entries {
-			n, err := catalog.ParseShard(e.Name())
-			if err != nil || !e.IsDir() || n.String() != e.Name() {
-				continue
-			}
-			if other := s.shards[n].root; other != nil {
-				return fmt.Errorf("shard %s lies under both %s and %s", n, other.path, r.path)
-			}
-			s.shards[n].root = r
-			if err := s.reconcileShard(n); err != nil { // the others are there all the same
-				s.log.Error("a shard cannot be looked at", "shard", n, "err", err)
-			}
+		if err := s.reconcileShard(n); err != nil { // the others are there all the same
+			s.log.Error("a shard cannot be looked at", "shard", n, "err", err)
 		}
 	}
 	for _, r := range s.roots {
@@ -75,6 +66,10 @@ func (s *Store) reconcileShard(n catalog.Shard) error {
 			delete(m.lines, name)
 		case text == ManifestName:
 		case strings.HasPrefix(text, blocksMark):
+		case text == movedName:
+			if err := s.settleMoved(n, s.shards[n].root); err != nil {
+				s.log.Error("a note of a move that is over stays", "shard", n, "err", err)
+			}
 		case strings.HasPrefix(text, "."):
 			temporary = true
 		case checkName(name) != nil || name.Shard() != n:

@@ -130,6 +130,7 @@ type Replica struct {
 	proved              *proved
 	strays              strays
 	checks              *checks
+	disks               *disks
 }
 
 // New returns the replica of a node; Run makes it work. sums is nil but for a node of a checksum replica,
@@ -151,6 +152,7 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 	}
 	r.reports = newReporter(r.proposeReports, log)
 	r.checks = newChecks(r.recheck, log)
+	r.disks = newDisks(r)
 	var err error
 	if r.audits, err = openAudits(cfg.Audits, store.disk, log); err != nil {
 		return nil, err
@@ -164,7 +166,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	defer cancel(nil)
 	var all sync.WaitGroup
 	for _, part := range []func(context.Context) error{
-		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run, r.compare,
+		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run, r.compare, r.disks.run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {

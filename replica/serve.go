@@ -127,25 +127,31 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 	}
 	defer release()
 	h := Held{Name: name}
-	path := r.store.Path(name)
-	if !r.store.Has(name) {
-		if path = r.store.outboxPath(name); checkName(name) != nil || !isFile(path) {
-			return h, ErrNotHere
-		}
+	path, inOutbox := r.store.outboxPath(name), !r.store.Has(name)
+	if inOutbox && (checkName(name) != nil || !isFile(path)) {
+		return h, ErrNotHere
 	}
 	f, good, err := r.mine(name)
 	known := err == nil
-	if known {
+	switch {
+	case known && inOutbox:
 		h.Size, h.SHA256, err = r.store.measure(ctx, path, heldAs(f), nil, true)
-	} else {
+	case known:
+		h.Size, h.SHA256, err = r.store.measurePlaced(ctx, heldAs(f), nil, true)
+	case inOutbox:
 		h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil)
+	default:
+		err = r.store.inPlace(r.store.Path, name, func(path string) (err error) {
+			h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil)
+			return err
+		})
 	}
-	if path != r.store.outboxPath(name) && (err != nil || known && h != heldAs(f)) {
+	if !inOutbox && (err != nil || known && h != heldAs(f)) {
 		r.proved.drop(name) // a move here counts on it no more
 	}
 	if err != nil {
 		switch {
-		case path == r.store.outboxPath(name) && errors.Is(err, errUnreadable):
+		case inOutbox && errors.Is(err, errUnreadable):
 			r.denounceSoon(ctx, corruptFinding(name, catalog.Digest{}))
 		case r.store.lost(name, err):
 			r.doubtful(ctx, corruptFinding(name, catalog.Digest{}))
@@ -154,7 +160,7 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 	}
 	switch {
 	case !known || h == heldAs(f):
-	case path == r.store.outboxPath(name):
+	case inOutbox:
 		r.denounceSoon(ctx, corruptFinding(name, h.SHA256))
 	case good:
 		r.doubtful(ctx, corruptFinding(name, h.SHA256))

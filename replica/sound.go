@@ -35,8 +35,14 @@ func (s *Store) try(name catalog.FileName, doubted bool, take func(path string, 
 	}
 	failed := ErrNotHere
 	var shard os.FileInfo
-	for _, path := range []string{s.Path(name), s.outboxPath(name)} {
-		b, err := s.open(path)
+	for _, where := range []func(catalog.FileName) string{s.Path, s.outboxPath} {
+		var path string
+		var b *Bytes
+		err := s.inPlace(where, name, func(at string) (err error) {
+			path = at
+			b, err = s.open(at)
+			return err
+		})
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

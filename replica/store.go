@@ -1,12 +1,15 @@
 package replica
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"holdfast/catalog"
@@ -21,6 +24,7 @@ type StoreConfig struct {
 	Quarantine string   // <data>/quarantine: bad copies, each with its reason
 	Reserve    int64    // bytes to leave free on each disk; 1 GiB if 0, none if negative
 	Known      string   // <data>/roots: list of the roots used so far, by which one that is not mounted is noticed; none if empty
+	Asked      string   // <data>/disks.json: what an operator has asked of the roots; none if empty
 
 	Kept func(catalog.FileName) // told of each file that is kept from now on; must not block or call the store
 	Gone func(catalog.FileName) // told of each file that is kept no longer; as Kept
@@ -40,11 +44,15 @@ type Store struct {
 	blocks sync.Pool // of *[]byte, blockSize each
 	open   func(path string) (*Bytes, error)
 	spoilt spoilt
+	asked  *asked
+	free   func(path string) (free, total uint64, err error)
 
 	mu      sync.Mutex
 	loose   map[catalog.FileName]struct{} // in a shard's folder without a line in its manifest
 	missing map[catalog.FileName]struct{} // with a line, without the file
 	adopted int                           // numbers the temporary names in the outbox
+	left    []leftover                    // of shards that have moved to another root
+	away    []string                      // folders of the settings whose disk was emptied and is not there
 
 	outbox sync.Mutex // one change of the outbox's names at a time
 }
@@ -53,6 +61,7 @@ type Store struct {
 type root struct {
 	path, incoming, quarantine string
 	mark                       string // by which the disk is known
+	draining                   atomic.Bool
 
 	mu       sync.Mutex
 	promised int64 // bytes that fetches under way have yet to write
@@ -60,8 +69,9 @@ type root struct {
 
 // shard is where one shard lies; mu guards its manifest and the names in its folder.
 type shard struct {
-	mu   sync.Mutex
-	root *root
+	mu     sync.Mutex
+	root   *root
+	claims int // fetches under way: the shard stays on its root until they are over
 }
 
 // OpenStore opens the store, finishing or noting what a crash left: torn manifest lines are cut off,
@@ -75,6 +85,10 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 		cfg.Reserve = defaultReserve
 	}
 	cfg.Reserve = max(cfg.Reserve, 0)
+	cfg.Roots = slices.Clone(cfg.Roots)
+	for i, path := range cfg.Roots {
+		cfg.Roots[i] = filepath.Clean(path)
+	}
 	if cfg.Kept == nil {
 		cfg.Kept = func(catalog.FileName) {}
 	}
@@ -85,13 +99,14 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 		cfg: cfg, disk: d, log: log,
 		loose: make(map[catalog.FileName]struct{}), missing: make(map[catalog.FileName]struct{}),
 	}
-	s.open = openBytes
+	s.open, s.free = openBytes, d.Free
 	s.blocks.New = func() any { b := make([]byte, blockSize); return &b }
 	for _, dir := range []string{cfg.Incoming, cfg.Outbox, cfg.Quarantine} {
 		if err := d.MkdirAll(dir); err != nil {
 			return nil, fmt.Errorf("open store: %w", err)
 		}
 	}
+	s.asked = openAsked(cfg.Asked, d, log)
 	if err := s.openRoots(); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -161,7 +176,47 @@ func (s *Store) Has(name catalog.FileName) bool {
 	if checkName(name) != nil || s.isLoose(name) {
 		return false
 	}
-	return isFile(s.Path(name))
+	return s.present(name)
+}
+
+// present reports whether a file is in its place in its shard, listed or not.
+func (s *Store) present(name catalog.FileName) bool {
+	sh := &s.shards[name.Shard()]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return isFile(sh.path(name))
+}
+
+// inPlace calls do with where the file lies, as where tells: Path, or outboxPath. When do fails and the file's shard has moved
+// to another root meanwhile, do is called again: what it found at the old place says nothing about the copy.
+func (s *Store) inPlace(where func(catalog.FileName) string, name catalog.FileName, do func(path string) error) error {
+	for {
+		path := where(name)
+		if err := do(path); err == nil || where(name) == path {
+			return err
+		}
+	}
+}
+
+// OpenPlaced opens the file where it lies in its shard, vouched for or not.
+func (s *Store) OpenPlaced(name catalog.FileName) (b *Bytes, err error) {
+	err = s.inPlace(s.Path, name, func(path string) (err error) {
+		b, err = s.open(path)
+		return err
+	})
+	return b, err
+}
+
+// measurePlaced is measure for the file in its shard. Bytes that are not the wanted ones count only if the shard still lies
+// where they were read.
+func (s *Store) measurePlaced(ctx context.Context, want Held, limit *limiter, renew bool) (int64, catalog.Digest, error) {
+	for {
+		path := s.Path(want.Name)
+		size, digest, err := s.measure(ctx, path, want, limit, renew)
+		if err == nil && size == want.Size && digest == want.SHA256 || ctx.Err() != nil || s.Path(want.Name) == path {
+			return size, digest, err
+		}
+	}
 }
 
 func (s *Store) isLoose(name catalog.FileName) bool {
@@ -244,7 +299,7 @@ func (s *Store) Shards() []catalog.Shard {
 }
 
 func (s *Store) room(r *root) (int64, error) {
-	free, _, err := s.disk.Free(r.path)
+	free, _, err := s.free(r.path)
 	if err != nil {
 		return 0, err
 	}

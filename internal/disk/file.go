@@ -116,6 +116,9 @@ func (f *File) Sync() error {
 	return nil
 }
 
+// SyncData is Sync without the name, which is on stable storage once SyncDir has returned nil for its folder.
+func (f *File) SyncData() error { return f.syncData() }
+
 // syncData is Sync without the name.
 func (f *File) syncData() error {
 	if f.failed != nil {

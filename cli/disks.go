@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"holdfast/api"
+)
+
+type diskCmd struct {
+	List    diskListCmd    `cmd:"" help:"List a node's disks for files: room, shards, state, what moves."`
+	Drain   diskDrainCmd   `cmd:"" help:"Empty a disk: its shards move to the node's other disks."`
+	Undrain diskUndrainCmd `cmd:"" help:"Use a disk again that was drained."`
+	Pause   diskPauseCmd   `cmd:"" help:"Let no shard move between a node's disks."`
+	Resume  diskResumeCmd  `cmd:"" help:"Let shards move between a node's disks again."`
+}
+
+type diskListCmd struct{}
+
+func (diskListCmd) Help() string {
+	return "About the disks of the node that is asked. Shards move from the fullest disk to the emptiest when these differ by more\n" +
+		"than 10 points of their fullness, and off a disk that is drained."
+}
+
+func (diskListCmd) Run(a *app) error {
+	return ask(a, showDisks, func(ctx context.Context, c *api.Client) (api.Disks, error) { return c.Disks(ctx) })
+}
+
+type diskDrainCmd struct {
+	Path string `arg:"" help:"The folder for files, as it stands in cluster.toml."`
+	Wait bool   `help:"Wait until the disk is emptied."`
+}
+
+func (diskDrainCmd) Help() string {
+	return "Each file is copied to another disk, read back there, and deleted here when its whole shard has moved. Files can be\n" +
+		"read all the time. A disk that is emptied may be taken out of cluster.toml."
+}
+
+func (diskDrainCmd) exits() []string {
+	return []string{"0   begun; with --wait: the disk is emptied", "1   refused, or the disk is not in use"}
+}
+
+func (c diskDrainCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		path := filepath.Clean(c.Path)
+		now, err := client.WishDisks(ctx, api.DiskWish{Wish: "drain", Path: path})
+		if err == nil && c.Wait {
+			now, err = waitDrain(ctx, a, client, path, now)
+		}
+		if err != nil {
+			return err
+		}
+		return showDisks(a, now)
+	})
+}
+
+// waitDrain shows the drain's progress until the disk is emptied.
+func waitDrain(ctx context.Context, a *app, client *api.Client, path string, now api.Disks) (api.Disks, error) {
+	progress := a.bars()
+	defer progress.wait()
+	first, _ := diskAt(now, path)
+	shown := progress.count("drain "+path, int64(first.Shards))
+	err := every(ctx, 200*time.Millisecond, func() (over bool, err error) {
+		if now, err = client.Disks(ctx); err != nil {
+			return false, err
+		}
+		disk, ok := diskAt(now, path)
+		if !ok || disk.State != "draining" && disk.State != "emptied" {
+			return false, fmt.Errorf("disk %s is not drained any more", path)
+		}
+		shown.set(int64(first.Shards-min(disk.Shards, first.Shards)), int64(first.Shards))
+		shown.on(disk.Why)
+		return disk.State == "emptied", nil
+	})
+	shown.end(err == nil)
+	return now, err
+}
+
+func diskAt(all api.Disks, path string) (api.DiskState, bool) {
+	i := slices.IndexFunc(all.Disks, func(d api.DiskState) bool { return filepath.Clean(d.Path) == path })
+	if i < 0 {
+		return api.DiskState{}, false
+	}
+	return all.Disks[i], true
+}
+
+type diskUndrainCmd struct {
+	Path string `arg:"" help:"The folder for files, as it stands in cluster.toml."`
+}
+
+func (c diskUndrainCmd) Run(a *app) error {
+	return wishDisks(a, api.DiskWish{Wish: "undrain", Path: filepath.Clean(c.Path)})
+}
+
+type diskPauseCmd struct{}
+
+func (diskPauseCmd) Run(a *app) error { return wishDisks(a, api.DiskWish{Wish: "pause"}) }
+
+type diskResumeCmd struct{}
+
+func (diskResumeCmd) Run(a *app) error { return wishDisks(a, api.DiskWish{Wish: "resume"}) }
+
+func wishDisks(a *app, wish api.DiskWish) error {
+	return ask(a, showDisks, func(ctx context.Context, c *api.Client) (api.Disks, error) { return c.WishDisks(ctx, wish) })
+}
+
+func showDisks(a *app, all api.Disks) error {
+	return a.answer(all, func() error {
+		rows := make([]table.Row, len(all.Disks))
+		for i, d := range all.Disks {
+			rows[i] = table.Row{d.Path, d.State, d.Shards, size(d.Bytes), size(d.Room), size(d.Total), d.Why}
+		}
+		if err := a.table(table.Row{"Disk", "State", "Shards", "Files", "Room", "Size", "Detail"}, rows); err != nil {
+			return err
+		}
+		return showMoves(a, all)
+	})
+}
+
+// showMoves says what moves between disks, if anything does or could.
+func showMoves(a *app, all api.Disks) error {
+	text := ""
+	switch m := all.Move; {
+	case all.Fault != "":
+		text = all.Fault
+	case m != nil:
+		text = fmt.Sprintf("Shard %s moves from %s to %s: %d of %d files, %s", m.Shard, m.From, m.To, m.Files, m.TotalFiles, size(m.Bytes))
+	case all.Paused:
+		text = "Moves between disks are paused: holdfast disk resume"
+	default:
+		return nil
+	}
+	_, err := fmt.Fprintf(a.stdout, "\n%s\n", text)
+	return err
+}

@@ -1,0 +1,73 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/replica"
+)
+
+// disks are this node's disks for files, for the API.
+type disks struct{ n *Node }
+
+// Show tells how the disks stand.
+func (d disks) Show() (api.Disks, error) {
+	report, err := d.n.replica.Disks()
+	return shownDisks(report), err
+}
+
+// Wish does what is asked of a disk, or of all.
+func (d disks) Wish(wish api.DiskWish, actor string) (api.Disks, error) {
+	var report replica.DiskReport
+	var err error
+	switch r := d.n.replica; wish.Wish {
+	case "drain":
+		report, err = r.DrainDisk(wish.Path)
+	case "undrain":
+		report, err = r.UndrainDisk(wish.Path)
+	case "pause":
+		report, err = r.PauseDisks()
+	case "resume":
+		report, err = r.ResumeDisks()
+	}
+	switch {
+	case errors.Is(err, replica.ErrNoDisk):
+		return api.Disks{}, fmt.Errorf("%w: %w", api.ErrNotFound, err)
+	case errors.Is(err, replica.ErrLastDisk):
+		return api.Disks{}, fmt.Errorf("%w: %w", &catalog.Refusal{Code: catalog.Conflict, Message: err.Error()}, err)
+	case err == nil:
+		d.n.log.Info("asked of the disks", "wish", wish.Wish, "disk", wish.Path, "by", actor)
+	}
+	return shownDisks(report), err
+}
+
+func shownDisks(r replica.DiskReport) api.Disks {
+	out := api.Disks{Disks: make([]api.DiskState, len(r.Disks)), Paused: r.Paused, Balancing: r.Balancing, Moved: r.Moved, Fault: r.Fault}
+	for i, d := range r.Disks {
+		out.Disks[i] = api.DiskState(d)
+	}
+	if m := r.Move; m != nil {
+		out.Move = &api.DiskMove{Shard: m.Shard.String(), From: m.From, To: m.To, Files: m.Files, TotalFiles: m.TotalFiles,
+			Bytes: m.Bytes, TotalBytes: m.TotalBytes, Began: m.Began}
+	}
+	return out
+}
+
+// ailingDisks says what an operator should look at.
+func ailingDisks(r replica.DiskReport) (problems []string) {
+	if r.Fault != "" {
+		problems = append(problems, r.Fault)
+	}
+	for _, d := range r.Disks {
+		switch {
+		case d.Why == "", d.State == replica.DiskGone && d.Why != replica.DiskTakenAway: // which the store tells
+		case d.State == replica.DiskDraining:
+			problems = append(problems, fmt.Sprintf("disk %s is not emptied: %s", d.Path, d.Why))
+		default:
+			problems = append(problems, fmt.Sprintf("disk %s: %s", d.Path, d.Why))
+		}
+	}
+	return problems
+}

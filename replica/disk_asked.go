@@ -1,0 +1,117 @@
+package replica
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+
+	"holdfast/internal/disk"
+)
+
+// asked is what an operator has asked of a store's disks, and what came of it. It survives a restart, in a file of its own.
+type asked struct {
+	path string
+	disk disk.Disk
+
+	mu   sync.Mutex
+	now  wishes
+	torn error // the file could not be read: nothing moves until somebody has looked
+}
+
+// wishes is what the file holds.
+type wishes struct {
+	Drain     []drain `json:"drain,omitempty"`
+	Paused    bool    `json:"paused,omitempty"`    // no shard moves
+	Balancing bool    `json:"balancing,omitempty"` // the disks were found unevenly full, and are not even yet
+}
+
+// drain is a disk that is to be emptied, or was.
+type drain struct {
+	Mark    string `json:"mark"`
+	Path    string `json:"path"`              // where it was mounted
+	Emptied bool   `json:"emptied,omitempty"` // nothing of the archive lies on it
+}
+
+// openAsked reads the file at path. One that cannot be read is said, and keeps shards from moving, but nothing else.
+func openAsked(path string, d disk.Disk, log *slog.Logger) *asked {
+	a := &asked{path: path, disk: d}
+	if path == "" {
+		return a
+	}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &a.now)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.torn = fmt.Errorf("what is asked of the disks cannot be read: %s: %w. No shard moves between disks. Remove the file, and ask again", path, err)
+		log.Error("what is asked of the disks cannot be read; no shard moves between disks", "file", path, "err", err)
+	}
+	return a
+}
+
+// look returns what is asked now.
+func (a *asked) look() (wishes, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now.copy(), a.torn
+}
+
+// change applies do and writes the file, if do has changed anything. On error nothing is changed.
+func (a *asked) change(do func(*wishes) error) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.torn != nil {
+		return a.torn
+	}
+	next := a.now.copy()
+	if err := do(&next); err != nil {
+		return err
+	}
+	if next.Paused == a.now.Paused && next.Balancing == a.now.Balancing && slices.Equal(next.Drain, a.now.Drain) {
+		return nil
+	}
+	if a.path != "" {
+		err := a.disk.WriteFile(a.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(next) })
+		if err != nil {
+			return fmt.Errorf("note what is asked of the disks: %w", err)
+		}
+	}
+	a.now = next
+	return nil
+}
+
+func (w wishes) copy() wishes {
+	w.Drain = slices.Clone(w.Drain)
+	return w
+}
+
+// drained returns what is asked about the disk with the mark, or about the one at the path when it has none.
+func (w wishes) drained(mark, path string) (drain, bool) {
+	i := slices.IndexFunc(w.Drain, func(d drain) bool { return mark != "" && d.Mark == mark || mark == "" && d.Path == path })
+	if i < 0 {
+		return drain{}, false
+	}
+	return w.Drain[i], true
+}
+
+// emptied reports whether the disk with the mark was emptied: it may be taken away.
+func (w wishes) emptied(mark string) bool {
+	d, ok := w.drained(mark, "")
+	return ok && d.Emptied
+}
+
+// set notes the drain of a disk in the place of what was noted of it.
+func (w *wishes) set(d drain) {
+	w.drop(d.Mark)
+	w.Drain = append(w.Drain, d)
+}
+
+func (w *wishes) drop(mark string) {
+	w.Drain = slices.DeleteFunc(w.Drain, func(d drain) bool { return d.Mark == mark })
+}

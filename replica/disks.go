@@ -1,0 +1,472 @@
+package replica
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+)
+
+// The states of a disk.
+const (
+	DiskInUse    = "in use"
+	DiskDraining = "draining"
+	DiskEmptied  = "emptied"
+	DiskGone     = "not mounted"
+)
+
+// DiskState is how one of this node's disks for files stands.
+type DiskState struct {
+	Path   string `json:"path"`
+	Total  int64  `json:"total"`
+	Room   int64  `json:"room"`   // free beside the reserve
+	Shards int    `json:"shards"` // that lie on it
+	Bytes  int64  `json:"bytes"`  // of their files, as the catalog has it
+	State  string `json:"state"`
+	Why    string `json:"why,omitempty"` // what keeps it from being emptied, read or written
+}
+
+// DiskTakenAway is what is said of a disk that was emptied and is not there, while the settings name it.
+const DiskTakenAway = "it was emptied and is not there: take it out of the settings; or mount another there, undrain it, and start the " +
+	"node again"
+
+// DiskMove is how far one shard's move from disk to disk is.
+type DiskMove struct {
+	Shard      catalog.Shard `json:"shard"`
+	From       string        `json:"from"`
+	To         string        `json:"to"`
+	Files      int64         `json:"files"` // copied and read back
+	TotalFiles int64         `json:"totalFiles"`
+	Bytes      int64         `json:"bytes"` // copied since this try began
+	TotalBytes int64         `json:"totalBytes"`
+	Began      time.Time     `json:"began"`
+}
+
+// DiskReport is how the disks of this node stand, and what moves between them.
+type DiskReport struct {
+	Disks     []DiskState `json:"disks"`
+	Paused    bool        `json:"paused"`
+	Balancing bool        `json:"balancing"`
+	Moved     int         `json:"moved"` // shards, since the node started
+	Move      *DiskMove   `json:"move,omitempty"`
+	Fault     string      `json:"fault,omitempty"` // why nothing moves
+}
+
+// Answers to what is asked of disks.
+var (
+	// ErrNoDisk reports a path that is none of the node's disks for files.
+	ErrNoDisk = errors.New("not one of the node's folders for files")
+	// ErrLastDisk refuses to empty the only disk that is in use.
+	ErrLastDisk = errors.New("no other disk is left to take its shards")
+)
+
+// errStopped ends a move that an operator does not want now.
+var errStopped = errors.New("stopped")
+
+// Pauses between looks, and after something failed.
+const (
+	diskLook    = time.Minute
+	diskPause   = time.Minute
+	diskLongest = time.Hour
+	shardSoon   = 5 * time.Second // after files came into a shard that was about to move
+	giveWay     = 7               // while other copies are made, moves have an eighth of the time
+	giveWayMost = time.Minute
+)
+
+// disks moves shards between the disks of one node: off those that are to be emptied, and from the fullest to the emptiest. It
+// is the least urgent of a node's work.
+type disks struct {
+	store *Store
+	log   *slog.Logger
+	limit *limiter
+	wake  chan struct{}
+
+	standing func(catalog.FileName) (standing, error)
+	spare    func(catalog.FileName) bool
+	doubt    func(context.Context, catalog.FileName, catalog.Digest)
+	bytes    func() ([]catalog.Root, error) // of each shard
+	busy     func() bool                    // other copies are made now
+
+	mu     sync.Mutex
+	rests  map[*root]restOf
+	later  map[catalog.Shard]delay
+	clears map[leftover]delay // leftovers that could not be removed, with when to try again
+	stuck  map[*root]string   // why a disk is not emptied
+	moved  int
+	move   *shardMove // under way
+	stop   context.CancelCauseFunc
+}
+
+// restOf is that nothing is read from a disk or written to it for a while.
+type restOf struct {
+	delay
+	why string
+}
+
+func newDisks(r *Replica) *disks {
+	return &disks{
+		store: r.store, log: r.log, limit: r.pace, wake: make(chan struct{}, 1),
+		standing: r.standing, busy: r.pulls.any,
+		doubt: func(ctx context.Context, name catalog.FileName, digest catalog.Digest) {
+			r.proved.drop(name)
+			r.doubtful(ctx, corruptFinding(name, digest))
+		},
+		spare: func(name catalog.FileName) (is bool) {
+			err := r.catalog.View(func(v catalog.View) error {
+				_, c, err := r.claimOn(v, name)
+				is = c == spare
+				return err
+			})
+			return err == nil && is
+		},
+		bytes: func() (roots []catalog.Root, err error) {
+			err = r.catalog.View(func(v catalog.View) error { roots, err = v.Roots(r.cfg.Replica); return err })
+			return roots, err
+		},
+		rests: make(map[*root]restOf), later: make(map[catalog.Shard]delay), clears: make(map[leftover]delay), stuck: make(map[*root]string),
+	}
+}
+
+// standing looks up what the catalog says of a file that lies here.
+func (r *Replica) standing(name catalog.FileName) (st standing, err error) {
+	err = r.catalog.View(func(v catalog.View) error {
+		f, err := v.File(name)
+		if errors.Is(err, catalog.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p, err := v.Placement(r.cfg.Replica, name.Shard())
+		if err != nil {
+			return err
+		}
+		c := f.Copy(r.cfg.Replica)
+		st = standing{want: heldAs(f), known: true, counted: f.Removed == 0 && f.Lost == 0 && p.Holder == r.cfg.Self &&
+			c != nil && !c.Surplus && c.State == catalog.UploadCompleted}
+		return nil
+	})
+	if err != nil {
+		return st, fmt.Errorf("look at %s: %w", name, err)
+	}
+	return st, nil
+}
+
+// any reports whether copies are being made.
+func (p *pulls) any() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.active) > 0
+}
+
+// run moves shards until the context ends, one at a time.
+func (d *disks) run(ctx context.Context) error {
+	for {
+		if again := d.step(ctx); again > 0 {
+			timer := time.NewTimer(again)
+			select {
+			case <-ctx.Done():
+			case <-d.wake:
+			case <-timer.C:
+			}
+			timer.Stop()
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+func (d *disks) poke() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// step does what is to be done next and returns when to look again; 0: at once.
+func (d *disks) step(ctx context.Context) time.Duration {
+	d.clear()
+	asked, fault := d.store.asked.look()
+	if fault != nil || asked.Paused || len(d.store.roots) < 2 {
+		return diskLook
+	}
+	move, ok, err := d.next()
+	if err != nil {
+		d.log.Warn("it cannot be found out which shards are to change disks", "err", err)
+		return diskLook
+	}
+	if !ok {
+		d.finishDrains(ctx)
+		return diskLook
+	}
+	if !d.begin(ctx, move) {
+		return 0
+	}
+	return shardSoon
+}
+
+// begin moves one shard and reports whether that failed.
+func (d *disks) begin(ctx context.Context, move *shardMove) (failed bool) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	move.rest = d.rest
+	d.mu.Lock()
+	d.move, d.stop = move, stop
+	d.mu.Unlock()
+	if asked, _ := d.store.asked.look(); asked.Paused { // since it was looked at
+		stop(errStopped)
+	}
+	err := move.run(ctx)
+	d.mu.Lock()
+	d.move, d.stop = nil, nil
+	d.mu.Unlock()
+	if err != nil {
+		d.failed(ctx, move, err)
+		return true
+	}
+	d.mu.Lock()
+	d.moved++
+	delete(d.rests, move.from)
+	delete(d.rests, move.to)
+	delete(d.later, move.shard)
+	delete(d.stuck, move.from)
+	d.mu.Unlock()
+	d.log.Info("a shard has moved to another disk", "shard", move.shard, "from", move.from.path, "to", move.to.path, "files", len(move.staged))
+	d.clear()
+	return false
+}
+
+// failed notes which disk or shard is to rest after a move that came to nothing. What was copied stays for the next try, unless
+// the disk has no room for it.
+func (d *disks) failed(ctx context.Context, move *shardMove, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	gone := false
+	for _, r := range []*root{move.from, move.to} {
+		if away := r.mounted(); away != nil {
+			d.putOff(r, away)
+			gone = true
+		}
+	}
+	switch {
+	case gone:
+	case errors.Is(err, errTarget):
+		if errors.Is(err, disk.ErrFull) { // there may be room for others
+			d.putOffShard(move.shard, diskPause, diskLongest)
+		} else {
+			d.putOff(move.to, err)
+		}
+		if err := move.discard(); err != nil {
+			d.log.Warn("what was copied of a shard that does not move now stays", "folder", move.to.moving(move.shard), "err", err)
+		}
+	case errors.Is(err, errSourceDisk):
+		d.putOff(move.from, err)
+	case errors.Is(err, errInUse):
+		d.putOffShard(move.shard, shardSoon, diskPause)
+		return
+	default:
+		d.putOffShard(move.shard, diskPause, diskLongest)
+	}
+	d.mu.Lock()
+	d.stuck[move.from] = err.Error()
+	d.mu.Unlock()
+	if errors.Is(err, disk.ErrFull) {
+		d.log.Info("a disk has no room for a shard", "shard", move.shard, "to", move.to.path, "err", err)
+		return
+	}
+	d.log.Warn("a shard could not be moved to another disk", "shard", move.shard, "from", move.from.path, "to", move.to.path, "err", err)
+}
+
+func (d *disks) putOff(r *root, why error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one := d.rests[r]
+	one.tries++
+	one.until, one.why = time.Now().Add(backoff(one.tries, diskPause, diskLongest)), why.Error()
+	d.rests[r] = one
+}
+
+func (d *disks) putOffShard(n catalog.Shard, first, most time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one := d.later[n]
+	one.tries++
+	one.until = time.Now().Add(backoff(one.tries, first, most))
+	d.later[n] = one
+}
+
+// rest makes way for other copies, after a file that took so long.
+func (d *disks) rest(ctx context.Context, took time.Duration) error {
+	if !d.busy() {
+		return ctx.Err()
+	}
+	return sleep(ctx, min(giveWay*took, giveWayMost))
+}
+
+// clear removes what is left of shards that have moved.
+func (d *disks) clear() {
+	for _, l := range d.store.leftovers() {
+		d.mu.Lock()
+		soon := time.Now().Before(d.clears[l].until)
+		d.mu.Unlock()
+		if soon {
+			continue
+		}
+		err := d.store.clearLeftover(l, d.spare)
+		if err == nil {
+			err = d.store.dropParts(l.shard)
+		}
+		d.mu.Lock()
+		if err == nil {
+			delete(d.clears, l)
+		} else {
+			one := d.clears[l]
+			one.tries++
+			one.until = time.Now().Add(backoff(one.tries, diskPause, diskLongest))
+			d.clears[l], d.stuck[l.on] = one, err.Error()
+			d.log.Warn("what a disk has left of a shard that moved away stays for now", "shard", l.shard, "disk", l.on.path, "err", err)
+		}
+		d.mu.Unlock()
+	}
+}
+
+// next chooses the shard to move next: one whose move was begun, one of a disk that is to be emptied, or one that evens out how
+// full the disks are.
+func (d *disks) next() (*shardMove, bool, error) {
+	rooms, shards, err := d.survey()
+	if err != nil {
+		return nil, false, err
+	}
+	asked, _ := d.store.asked.look()
+	if s, to, ok := d.begun(rooms, shards, asked.Balancing); ok {
+		return d.moveOf(s, to), true, nil
+	}
+	move, ok, short := planDrain(rooms, shards)
+	if ok {
+		return d.moveOf(move.shardOn, move.to), true, nil
+	}
+	d.noteShort(short, rooms)
+	move, ok, still := planBalance(rooms, shards, asked.Balancing)
+	if still != asked.Balancing {
+		if err := d.store.asked.change(func(w *wishes) error { w.Balancing = still; return nil }); err != nil {
+			return nil, false, err
+		}
+	}
+	if !ok {
+		return nil, false, nil
+	}
+	return d.moveOf(move.shardOn, move.to), true, nil
+}
+
+// noteShort notes that no disk has room for what is still on those that are to be emptied.
+func (d *disks) noteShort(short bool, rooms []diskRoom) {
+	if !short {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, r := range d.store.roots {
+		if _, known := d.stuck[r]; rooms[i].draining && !known {
+			d.stuck[r] = "no other disk has room for what is left on it, or can be written to"
+		}
+	}
+}
+
+func (d *disks) moveOf(s shardOn, to int) *shardMove {
+	m := &shardMove{Store: d.store, shard: s.shard, from: d.store.roots[s.disk], to: d.store.roots[to], limit: d.limit,
+		standing: d.standing, doubt: d.doubt}
+	m.progress = DiskMove{Shard: s.shard, From: m.from.path, To: m.to.path, TotalBytes: s.bytes, Began: time.Now()}
+	return m
+}
+
+// survey looks at the disks, and at the shards that may move now.
+func (d *disks) survey() (rooms []diskRoom, shards []shardOn, err error) {
+	now := time.Now()
+	for _, r := range d.store.roots {
+		one := diskRoom{draining: r.draining.Load()}
+		if r.mounted() == nil {
+			if one.room, one.total, err = d.store.rooms(r); err == nil {
+				d.mu.Lock()
+				one.gives = !now.Before(d.rests[r].until)
+				d.mu.Unlock()
+				one.takes = one.gives
+			}
+		}
+		rooms = append(rooms, one)
+	}
+	sizes, err := d.bytes()
+	if err != nil {
+		return nil, nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for n := range catalog.Shard(catalog.Shards) {
+		if at := d.store.rootOf(n); at >= 0 && !now.Before(d.later[n].until) {
+			shards = append(shards, shardOn{n, at, sizes[n].Bytes})
+		}
+	}
+	return rooms, shards, nil
+}
+
+// begun returns the first shard whose move was begun and still makes sense. What was copied of others is removed.
+func (d *disks) begun(rooms []diskRoom, shards []shardOn, balancing bool) (shardOn, int, bool) {
+	for to, r := range d.store.roots {
+		if !rooms[to].takes {
+			continue
+		}
+		all, err := r.stagings()
+		if err != nil {
+			continue
+		}
+		for _, n := range all {
+			from := d.store.rootOf(n)
+			if from >= 0 && from != to && !rooms[to].draining && (rooms[from].draining || balancing) {
+				if i := slices.IndexFunc(shards, func(s shardOn) bool { return s.shard == n }); i >= 0 && rooms[from].gives {
+					return shards[i], to, true
+				}
+				continue // it rests
+			}
+			if err := d.store.dropStaging(r, n); err != nil {
+				d.log.Warn("what was copied of a shard that does not move stays", "folder", r.moving(n), "err", err)
+			}
+		}
+	}
+	return shardOn{}, 0, false
+}
+
+// rootOf returns the number of the root on which the shard lies, -1 for none.
+func (s *Store) rootOf(n catalog.Shard) int {
+	sh := &s.shards[n]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return slices.Index(s.roots, sh.root)
+}
+
+// rooms returns what is free on the disk beside the reserve, and its size.
+func (s *Store) rooms(r *root) (room, total int64, err error) {
+	_, size, err := s.free(r.path)
+	if err != nil {
+		return 0, 0, err
+	}
+	room, err = s.room(r)
+	return max(room, 0), int64(size), err
+}
+
+// rootAt returns the root at the path.
+func (s *Store) rootAt(path string) *root {
+	for _, r := range s.roots {
+		if r.path == filepath.Clean(path) {
+			return r
+		}
+	}
+	return nil
+}
