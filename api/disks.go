@@ -46,7 +46,7 @@ type Disks struct {
 
 // DiskWish asks something of the node's disks.
 type DiskWish struct {
-	Wish string `json:"wish" enum:"drain,undrain,pause,resume" doc:"drain: move the shards off a disk; undrain: use it again; pause: let no shard move between disks; resume: let them move"`
+	Wish string `json:"wish" enum:"drain,undrain,pause,resume" doc:"pause and resume are about all moves between disks"`
 	Path string `json:"path,omitempty" maxLength:"4096" doc:"of the disk to drain or undrain"`
 }
 
@@ -58,13 +58,15 @@ type OwnDisks interface {
 }
 
 func (s *server) diskRoutes(api huma.API) {
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/disks", id: "disk-list", tag: "disks",
+	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/disks",
+		id: "disk-list", tag: "disks",
 		summary: "List this node's disks for files, and what moves between them"},
 		func(context.Context, *struct{}) (Disks, error) {
 			return s.OwnDisks.Show()
 		})
 	type wish struct{ Body DiskWish }
-	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/disks/wish", id: "disk-wish", tag: "disks",
+	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/disks/wish",
+		id: "disk-wish", tag: "disks",
 		summary: "Empty one of this node's disks or use it again; pause or resume moves between its disks"},
 		func(ctx context.Context, in *wish) (Disks, error) {
 			if names := in.Body.Wish == "drain" || in.Body.Wish == "undrain"; names != (in.Body.Path != "") {

@@ -23,8 +23,8 @@ type diskCmd struct {
 type diskListCmd struct{}
 
 func (diskListCmd) Help() string {
-	return "About the disks of the node that is asked. Shards move from the fullest disk to the emptiest when these differ by more\n" +
-		"than 10 points of their fullness, and off a disk that is drained."
+	return "About the disks of the node that is asked. Shards move from the fullest disk to the emptiest when these differ\n" +
+		"by more than 10 points of their fullness, and off a disk that is drained."
 }
 
 func (diskListCmd) Run(a *app) error {
@@ -37,8 +37,8 @@ type diskDrainCmd struct {
 }
 
 func (diskDrainCmd) Help() string {
-	return "Each file is copied to another disk, read back there, and deleted here when its whole shard has moved. Files can be\n" +
-		"read all the time. A disk that is emptied may be taken out of cluster.toml."
+	return "Each file is copied to another disk, read back there, and deleted here when its whole shard has moved. Files\n" +
+		"can be read all the time. A disk that is emptied may be taken out of cluster.toml."
 }
 
 func (diskDrainCmd) exits() []string {
@@ -106,7 +106,10 @@ type diskResumeCmd struct{}
 func (diskResumeCmd) Run(a *app) error { return wishDisks(a, api.DiskWish{Wish: "resume"}) }
 
 func wishDisks(a *app, wish api.DiskWish) error {
-	return ask(a, showDisks, func(ctx context.Context, c *api.Client) (api.Disks, error) { return c.WishDisks(ctx, wish) })
+	return ask(a, showDisks, func(ctx context.Context, c *api.Client) (api.Disks,
+		error) {
+		return c.WishDisks(ctx, wish)
+	})
 }
 
 func showDisks(a *app, all api.Disks) error {
@@ -129,7 +132,8 @@ func showMoves(a *app, all api.Disks) error {
 	case all.Fault != "":
 		text = all.Fault
 	case m != nil:
-		text = fmt.Sprintf("Shard %s moves from %s to %s: %d of %d files, %s", m.Shard, m.From, m.To, m.Files, m.TotalFiles, size(m.Bytes))
+		text = fmt.Sprintf("Shard %s moves from %s to %s: %d of %d files, %s", m.Shard, m.From, m.To, m.Files,
+			m.TotalFiles, size(m.Bytes))
 	case all.Paused:
 		text = "Moves between disks are paused: holdfast disk resume"
 	default:

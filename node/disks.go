@@ -44,13 +44,15 @@ func (d disks) Wish(wish api.DiskWish, actor string) (api.Disks, error) {
 }
 
 func shownDisks(r replica.DiskReport) api.Disks {
-	out := api.Disks{Disks: make([]api.DiskState, len(r.Disks)), Paused: r.Paused, Balancing: r.Balancing, Moved: r.Moved, Fault: r.Fault}
+	out := api.Disks{Disks: make([]api.DiskState, len(r.Disks)), Paused: r.Paused, Balancing: r.Balancing,
+		Moved: r.Moved, Fault: r.Fault}
 	for i, d := range r.Disks {
 		out.Disks[i] = api.DiskState(d)
 	}
 	if m := r.Move; m != nil {
-		out.Move = &api.DiskMove{Shard: m.Shard.String(), From: m.From, To: m.To, Files: m.Files, TotalFiles: m.TotalFiles,
-			Bytes: m.Bytes, TotalBytes: m.TotalBytes, Began: m.Began}
+		out.Move = &api.DiskMove{Shard: m.Shard.String(), From: m.From, To: m.To, Files: m.Files,
+			TotalFiles: m.TotalFiles,
+			Bytes:      m.Bytes, TotalBytes: m.TotalBytes, Began: m.Began}
 	}
 	return out
 }

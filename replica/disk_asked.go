@@ -14,7 +14,8 @@ import (
 	"holdfast/internal/disk"
 )
 
-// asked is what an operator has asked of a store's disks, and what came of it. It survives a restart, in a file of its own.
+// asked is what an operator has asked of a store's disks, and what came of it. It survives a restart, in a file of
+// its own.
 type asked struct {
 	path string
 	disk disk.Disk
@@ -49,7 +50,8 @@ func openAsked(path string, d disk.Disk, log *slog.Logger) *asked {
 		err = json.Unmarshal(text, &a.now)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.torn = fmt.Errorf("what is asked of the disks cannot be read: %s: %w. No shard moves between disks. Remove the file, and ask again", path, err)
+		a.torn = fmt.Errorf("what is asked of the disks cannot be read: %s: %w. No shard moves between disks. Remove the file, "+
+			"and ask again", path, err)
 		log.Error("what is asked of the disks cannot be read; no shard moves between disks", "file", path, "err", err)
 	}
 	return a
@@ -93,7 +95,10 @@ func (w wishes) copy() wishes {
 
 // drained returns what is asked about the disk with the mark, or about the one at the path when it has none.
 func (w wishes) drained(mark, path string) (drain, bool) {
-	i := slices.IndexFunc(w.Drain, func(d drain) bool { return mark != "" && d.Mark == mark || mark == "" && d.Path == path })
+	i := slices.IndexFunc(w.Drain, func(d drain) bool {
+		return mark != "" && d.Mark == mark || mark == "" &&
+			d.Path == path
+	})
 	if i < 0 {
 		return drain{}, false
 	}

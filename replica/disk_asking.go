@@ -13,19 +13,21 @@ import (
 // Disks returns how this node's disks for files stand, and what moves between them.
 func (r *Replica) Disks() (DiskReport, error) { return r.disks.report() }
 
-// DrainDisk has the disk at the path emptied: its shards move to the node's other disks, and no new one comes. It goes on until
-// the disk is emptied or UndrainDisk is called, over restarts. ErrNoDisk, or ErrLastDisk when no other disk is in use.
+// DrainDisk has the disk at the path emptied: its shards move to the node's other disks, and no new one comes. It
+// goes on until the disk is emptied or UndrainDisk is called, over restarts. ErrNoDisk, or ErrLastDisk when no
+// other disk is in use.
 func (r *Replica) DrainDisk(path string) (DiskReport, error) {
 	return r.disks.ask(func(w *wishes) error { return r.disks.drain(w, path) })
 }
 
-// UndrainDisk puts the disk at the path into use again, full or emptied. A disk at the place of one that was emptied and taken
-// away is used from the next start.
+// UndrainDisk puts the disk at the path into use again, full or emptied. A disk at the place of one that was
+// emptied and taken away is used from the next start.
 func (r *Replica) UndrainDisk(path string) (DiskReport, error) {
 	return r.disks.ask(func(w *wishes) error { return r.disks.undrain(w, path) })
 }
 
-// PauseDisks lets no shard move between disks until ResumeDisks is called, over restarts. What was copied of one stays for then.
+// PauseDisks lets no shard move between disks until ResumeDisks is called, over restarts. What was copied of one
+// stays for then.
 func (r *Replica) PauseDisks() (DiskReport, error) {
 	return r.disks.ask(func(w *wishes) error { w.Paused = true; return nil })
 }

@@ -15,8 +15,9 @@ import (
 	"holdfast/internal/disk"
 )
 
-// carry brings one file of the shard to the staging folder: copied and hashed, put on stable storage, and read back from the
-// new disk. A copy that the archive counts on and whose bytes are wrong is reported, and waits to be repaired.
+// carry brings one file of the shard to the staging folder: copied and hashed, put on stable storage, and read
+// back from the new disk. A copy that the archive counts on and whose bytes are wrong is reported, and waits to be
+// repaired.
 func (m *shardMove) carry(ctx context.Context, name catalog.FileName) error {
 	st, err := m.standing(name)
 	if err != nil {
@@ -58,8 +59,8 @@ func (m *shardMove) carry(ctx context.Context, name catalog.FileName) error {
 	return nil
 }
 
-// promised returns what the bytes of a file have to be: what the catalog says; else what the manifest does, which tells no
-// size (-1); else nothing.
+// promised returns what the bytes of a file have to be: what the catalog says; else what the manifest does, which
+// tells no size (-1); else nothing.
 func (m *shardMove) promised(name catalog.FileName, st standing) (Held, error) {
 	if st.known {
 		return st.want, nil
@@ -72,8 +73,8 @@ func (m *shardMove) promised(name catalog.FileName, st standing) (Held, error) {
 	return Held{Name: name, Size: -1, SHA256: l.digest}, nil
 }
 
-// duplicate copies the open file to the staging folder and reads it back, and returns what it is. errUnreadable is about the
-// source's bytes; errTarget about the new disk.
+// duplicate copies the open file to the staging folder and reads it back, and returns what it is. errUnreadable is
+// about the source's bytes; errTarget about the new disk.
 func (m *shardMove) duplicate(ctx context.Context, b *Bytes, name catalog.FileName, want Held) (got Held, err error) {
 	release, err := m.makeRoom(b.Size)
 	if err != nil {
@@ -98,7 +99,8 @@ func (m *shardMove) duplicate(ctx context.Context, b *Bytes, name catalog.FileNa
 func (m *shardMove) makeRoom(size int64) (release func(), err error) {
 	room, err := m.room(m.to)
 	if err == nil && room < size {
-		err = fmt.Errorf("%d bytes under %s: %w: %d bytes left beside the reserve", size, m.to.path, disk.ErrFull, max(room, 0))
+		err = fmt.Errorf("%d bytes under %s: %w: %d bytes left beside the reserve", size, m.to.path,
+			disk.ErrFull, max(room, 0))
 	}
 	if err != nil {
 		return nil, err
@@ -153,8 +155,8 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// carryList brings the block digests along, if there are any about these bytes. They are derived: without them, reading back
-// makes them.
+// carryList brings the block digests along, if there are any about these bytes. They are derived: without them,
+// reading back makes them.
 func (m *shardMove) carryList(from, to string, got Held) {
 	l, err := openList(from, got)
 	if err != nil {
@@ -166,7 +168,8 @@ func (m *shardMove) carryList(from, to string, got Held) {
 		return err
 	})
 	if err != nil {
-		m.log.Warn("block digests could not be brought along; they are made again when they are needed", "file", got.Name, "err", err)
+		m.log.Warn("block digests could not be brought along; they are made again when they are needed", "file",
+			got.Name, "err", err)
 	}
 }
 
@@ -182,10 +185,12 @@ func (m *shardMove) readBack(ctx context.Context, path string, wrote Held, keep 
 		return ctx.Err()
 	}
 	if err == nil && is != wrote {
-		err = fmt.Errorf("%w: SHA-256 %s of %d bytes, and %s of %d were written", ErrDamaged, is.SHA256, is.Size, wrote.SHA256, wrote.Size)
+		err = fmt.Errorf("%w: SHA-256 %s of %d bytes, and %s of %d were written", ErrDamaged, is.SHA256, is.Size,
+			wrote.SHA256, wrote.Size)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: read back: %w", errTarget, errors.New(err.Error())) // errUnreadable is of the source alone
+		return fmt.Errorf("%w: read back: %w", errTarget,
+			errors.New(err.Error())) // errUnreadable is of the source alone
 	}
 	return nil
 }
@@ -196,8 +201,8 @@ func (m *shardMove) note(name catalog.FileName, s staged) {
 	m.tell(func(p *DiskMove) { p.Files = int64(len(m.staged)) })
 }
 
-// unread deals with a file whose bytes cannot be read while its disk is there: a copy that the archive counts on waits to be
-// repaired, anything else is set aside.
+// unread deals with a file whose bytes cannot be read while its disk is there: a copy that the archive counts on
+// waits to be repaired, anything else is set aside.
 func (m *shardMove) unread(ctx context.Context, name catalog.FileName, st standing, path string, why error) error {
 	if err := errors.Join(ctx.Err(), m.from.mounted()); err != nil {
 		return err
@@ -219,11 +224,13 @@ func (m *shardMove) unread(ctx context.Context, name catalog.FileName, st standi
 }
 
 // wrong reports a copy that the archive counts on and whose bytes are not the file's. It never reaches the new disk.
-func (m *shardMove) wrong(ctx context.Context, name catalog.FileName, source os.FileInfo, digest catalog.Digest) error {
+func (m *shardMove) wrong(ctx context.Context, name catalog.FileName, source os.FileInfo,
+	digest catalog.Digest) error {
 	if err := m.unstage(name); err != nil {
 		return fmt.Errorf("%w: %w", errTarget, err)
 	}
-	m.log.Error("a copy on the disk that its shard moves away from is wrong, and is repaired first", "file", name, "sha256", digest)
+	m.log.Error("a copy on the disk that its shard moves away from is wrong, and is repaired first", "file",
+		name, "sha256", digest)
 	m.waits[name] = source
 	m.doubt(ctx, name, digest)
 	return nil

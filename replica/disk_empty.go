@@ -13,9 +13,9 @@ import (
 	"holdfast/catalog"
 )
 
-// emptyRoot takes what is not in shards off a disk that is to be emptied: parts of copies go, what was set aside moves to
-// another disk, empty folders of shards are given up. It returns what still lies there, in words; nothing when the disk is
-// empty, and nothing comes to it any more.
+// emptyRoot takes what is not in shards off a disk that is to be emptied: parts of copies go, what was set aside
+// moves to another disk, empty folders of shards are given up. It returns what still lies there, in words; nothing
+// when the disk is empty, and nothing comes to it any more.
 func (s *Store) emptyRoot(ctx context.Context, r *root) (left string, err error) {
 	if err := r.mounted(); err != nil {
 		return "", err
@@ -60,8 +60,8 @@ func (s *Store) shardOn(n catalog.Shard, r *root) bool {
 	return sh.root == r
 }
 
-// remains names something of the archive that lies under the root after all; nothing else may be there but its mark, its own
-// empty folders, and what is not the program's.
+// remains names something of the archive that lies under the root after all; nothing else may be there but its
+// mark, its own empty folders, and what is not the program's.
 func (s *Store) remains(r *root) (string, error) {
 	names, err := folderNames(r.path)
 	if err != nil {
@@ -149,7 +149,8 @@ func (s *Store) emptyQuarantine(ctx context.Context, r *root) error {
 	return nil
 }
 
-// moveAside moves one file that was set aside to another root's quarantine. It goes from here only after it was read there.
+// moveAside moves one file that was set aside to another root's quarantine. It goes from here only after it was
+// read there.
 func (s *Store) moveAside(ctx context.Context, r *root, text string) error {
 	from := filepath.Join(r.quarantine, text)
 	b, err := s.open(from)

@@ -12,10 +12,10 @@ import (
 	"holdfast/catalog"
 )
 
-// Names of a shard that moves from one root to another. It is copied into a folder that begins with movingMark, on the root
-// that it moves to; that folder is renamed to be the shard's, with a file movedName in it that names the root it came from.
-// From then on this is the shard. What is left on the old root is renamed to begin with leftMark, and removed; then movedName
-// goes.
+// Names of a shard that moves from one root to another. It is copied into a folder that begins with movingMark, on
+// the root that it moves to; that folder is renamed to be the shard's, with a file movedName in it that names the
+// root it came from. From then on this is the shard. What is left on the old root is renamed to begin with
+// leftMark, and removed; then movedName goes.
 const (
 	movingMark = ".moving-"
 	leftMark   = ".left-"
@@ -54,7 +54,8 @@ func (s *Store) assignShards() error {
 		}
 		if len(f.folders) == 0 {
 			for _, r := range f.left {
-				s.log.Error("a shard lies nowhere, and more than one disk has something left of it; rename one to be the shard", "folder", r.left(n))
+				s.log.Error("a shard lies nowhere, and more than one disk has something left of it; rename one to be the shard",
+					"folder", r.left(n))
 			}
 			continue
 		}
@@ -89,12 +90,13 @@ func (s *Store) findFolders() (all [catalog.Shards]found, err error) {
 
 // takeBack makes what is left of a shard the shard again: the disk that it had moved to was given up.
 func (s *Store) takeBack(n catalog.Shard, r *root) error {
-	s.log.Warn("a shard is taken back from the disk that it was moved away from: the one that it was moved to is gone", "shard", n, "disk", r.path)
+	s.log.Warn("a shard is taken back from the disk that it was moved away from: the one that it was moved to is gone",
+		"shard", n, "disk", r.path)
 	return s.disk.Rename(r.left(n), r.folder(n))
 }
 
-// assignShard chooses among the folders of a shard: the one that says it was moved from the other holds. Its bytes were read
-// on its disk before it could say so.
+// assignShard chooses among the folders of a shard: the one that says it was moved from the other holds. Its bytes
+// were read on its disk before it could say so.
 func (s *Store) assignShard(n catalog.Shard, f found) error {
 	now := f.folders[0]
 	for _, other := range f.folders[1:] {
@@ -112,7 +114,8 @@ func (s *Store) assignShard(n catalog.Shard, f found) error {
 			continue
 		}
 		if s.movedFrom(n, now) != r.mark {
-			s.log.Error("a disk has something left of a shard that did not move from there; it stays", "folder", r.left(n))
+			s.log.Error("a disk has something left of a shard that did not move from there; it stays", "folder",
+				r.left(n))
 			continue
 		}
 		s.left = append(s.left, leftover{n, r})
@@ -120,8 +123,8 @@ func (s *Store) assignShard(n catalog.Shard, f found) error {
 	return nil
 }
 
-// movedFrom returns the mark of the root from which the shard's folder on r was moved and that is still to be cleared of it;
-// empty when there is none.
+// movedFrom returns the mark of the root from which the shard's folder on r was moved and that is still to be
+// cleared of it; empty when there is none.
 func (s *Store) movedFrom(n catalog.Shard, r *root) string {
 	text, err := os.ReadFile(filepath.Join(r.folder(n), movedName))
 	if err != nil {
@@ -165,8 +168,9 @@ func (s *Store) dropLeftover(gone leftover) {
 // errForeign reports that something lies in a leftover that is not the archive's.
 var errForeign = errors.New("something that is not the archive's lies there: look at it, and take it away")
 
-// clearLeftover removes what a root has left of a shard that has moved away from it: what the shard has on its new root. What
-// it does not have there any more is set aside, unless spare says that nobody wants it. Without the new root nothing is removed.
+// clearLeftover removes what a root has left of a shard that has moved away from it: what the shard has on its new
+// root. What it does not have there any more is set aside, unless spare says that nobody wants it. Without the new
+// root nothing is removed.
 func (s *Store) clearLeftover(l leftover, spare func(catalog.FileName) bool) error {
 	to, err := s.retire(l)
 	if err != nil {
@@ -179,7 +183,8 @@ func (s *Store) clearLeftover(l leftover, spare func(catalog.FileName) bool) err
 	return s.settleMoved(l.shard, to)
 }
 
-// retire renames the folder of a leftover, after a last look whether the shard is where it has moved to: that is the root it returns.
+// retire renames the folder of a leftover, after a last look whether the shard is where it has moved to: that is
+// the root it returns.
 func (s *Store) retire(l leftover) (to *root, err error) {
 	sh := &s.shards[l.shard]
 	sh.mu.Lock()
@@ -202,8 +207,8 @@ func (s *Store) retire(l leftover) (to *root, err error) {
 	return to, nil
 }
 
-// emptyLeftover removes the folder of a leftover. Each file of the archive in it is in its place on the new root, or it is set
-// aside first.
+// emptyLeftover removes the folder of a leftover. Each file of the archive in it is in its place on the new root,
+// or it is set aside first.
 func (s *Store) emptyLeftover(l leftover, to *root, dir string, spare func(catalog.FileName) bool) error {
 	names, err := folderNames(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -238,8 +243,10 @@ func (s *Store) asideLeftover(r *root, name catalog.FileName, path string) error
 	if err := s.disk.Rename(path, to); err != nil {
 		return err
 	}
-	s.log.Warn("a file that its shard has lost on the disk that it was moved to was set aside", "file", name, "path", to)
-	return s.writeReason(to, "left on the disk that its shard was moved away from; the shard does not have it there any more")
+	s.log.Warn("a file that its shard has lost on the disk that it was moved to was set aside", "file", name,
+		"path", to)
+	return s.writeReason(to,
+		"left on the disk that its shard was moved away from; the shard does not have it there any more")
 }
 
 func sameSize(a, b string) bool {

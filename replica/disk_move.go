@@ -35,8 +35,8 @@ type standing struct {
 	counted bool // the catalog takes the bytes here for a copy, doubted or not
 }
 
-// shardMove copies one shard to another root and then makes that the shard's. What is there of an earlier try is read, and
-// used. One goroutine uses it, but for its progress.
+// shardMove copies one shard to another root and then makes that the shard's. What is there of an earlier try is
+// read, and used. One goroutine uses it, but for its progress.
 type shardMove struct {
 	*Store
 	shard    catalog.Shard
@@ -44,8 +44,9 @@ type shardMove struct {
 	limit    *limiter
 
 	standing func(catalog.FileName) (standing, error)
-	doubt    func(context.Context, catalog.FileName, catalog.Digest) // reports a copy whose bytes are wrong (zero: cannot be read)
-	rest     func(context.Context, time.Duration) error              // called after each file with the time it took
+	doubt    func(context.Context, catalog.FileName,
+		catalog.Digest) // reports a copy whose bytes are wrong (zero: cannot be read)
+	rest func(context.Context, time.Duration) error // called after each file with the time it took
 
 	found  map[catalog.FileName]Held // in the staging folder, from an earlier try
 	staged map[catalog.FileName]staged
@@ -132,8 +133,8 @@ func (m *shardMove) recall(ctx context.Context) error {
 	return nil
 }
 
-// settle compares the shard with what is staged and returns what has to be copied; if that is nothing, it makes the new root
-// the shard's, with nobody changing the shard meanwhile.
+// settle compares the shard with what is staged and returns what has to be copied; if that is nothing, it makes
+// the new root the shard's, with nobody changing the shard meanwhile.
 func (m *shardMove) settle() (todo []catalog.FileName, err error) {
 	sh := &m.shards[m.shard]
 	sh.mu.Lock()
@@ -154,8 +155,8 @@ func (m *shardMove) settle() (todo []catalog.FileName, err error) {
 	return nil, m.commit(sh)
 }
 
-// compare returns the files of the shard's folder that are not staged as they are now, and how many wait for a repair.
-// What is staged and not in the folder any more is removed. The caller holds the shard.
+// compare returns the files of the shard's folder that are not staged as they are now, and how many wait for a
+// repair. What is staged and not in the folder any more is removed. The caller holds the shard.
 func (m *shardMove) compare() (todo []catalog.FileName, waits int, err error) {
 	names, err := folderNames(m.from.folder(m.shard))
 	if err != nil {
@@ -213,8 +214,8 @@ func (m *shardMove) unstage(name catalog.FileName) error {
 	return m.dropList(path)
 }
 
-// commit writes the manifest and the note of where the shard was, and renames the folder to be the shard's. The caller holds
-// the shard, of which all is staged.
+// commit writes the manifest and the note of where the shard was, and renames the folder to be the shard's. The
+// caller holds the shard, of which all is staged.
 func (m *shardMove) commit(sh *shard) error {
 	dir := m.to.moving(m.shard)
 	lines, loose, err := m.lines()
@@ -249,8 +250,8 @@ func (m *shardMove) commit(sh *shard) error {
 	return nil
 }
 
-// undo takes a rename back that was not put on stable storage. If that cannot be done either, the shard stays where it was
-// while this process lives, and what is found at the next start holds: both have the same bytes.
+// undo takes a rename back that was not put on stable storage. If that cannot be done either, the shard stays
+// where it was while this process lives, and what is found at the next start holds: both have the same bytes.
 func (m *shardMove) undo() error {
 	dir := m.to.moving(m.shard)
 	if _, err := os.Lstat(dir); err == nil {
@@ -259,8 +260,9 @@ func (m *shardMove) undo() error {
 	return m.disk.Rename(m.to.folder(m.shard), dir)
 }
 
-// lines returns the manifest of the staged folder, and the files in it that are not vouched for: those that were loose, and
-// those whose bytes are not what their line said. Lines of missing files stay, until these are repaired.
+// lines returns the manifest of the staged folder, and the files in it that are not vouched for: those that were
+// loose, and those whose bytes are not what their line said. Lines of missing files stay, until these are
+// repaired.
 func (m *shardMove) lines() (manifest, []catalog.FileName, error) {
 	was, err := readManifest(filepath.Join(m.from.folder(m.shard), ManifestName))
 	if err != nil {

@@ -35,7 +35,8 @@ func reopen(t *testing.T, s *Store, d disk.Disk) *Store {
 	return openStore(t, s.cfg, d)
 }
 
-// moveTo returns a move of the shard of the name to the root, in a catalog that knows and counts on the files kept by keepAll.
+// moveTo returns a move of the shard of the name to the root, in a catalog that knows and counts on the files kept
+// by keepAll.
 func moveTo(s *Store, names []string, size, to int) *shardMove {
 	known := map[catalog.FileName]Held{}
 	for i, name := range names {
@@ -66,7 +67,8 @@ func clearAll(t *testing.T, s *Store) {
 	}
 }
 
-// lies demands that the files are whole, listed and served from the root alone, and that nothing else lies on any root.
+// lies demands that the files are whole, listed and served from the root alone, and that nothing else lies on any
+// root.
 func lies(t *testing.T, s *Store, names []string, size, on int) {
 	t.Helper()
 	checkManifests(t, s)
@@ -74,8 +76,10 @@ func lies(t *testing.T, s *Store, names []string, size, on int) {
 		if !bytes.Equal(read(t, s, name), content(uint64(i), size)) {
 			t.Fatalf("%s has other bytes", name)
 		}
-		if !s.Has(catalog.FileName(name)) || filepath.Dir(filepath.Dir(s.Path(catalog.FileName(name)))) != s.roots[on].path {
-			t.Fatalf("%s lies at %s, vouched for: %v", name, s.Path(catalog.FileName(name)), s.Has(catalog.FileName(name)))
+		if !s.Has(catalog.FileName(name)) ||
+			filepath.Dir(filepath.Dir(s.Path(catalog.FileName(name)))) != s.roots[on].path {
+			t.Fatalf("%s lies at %s, vouched for: %v", name, s.Path(catalog.FileName(name)),
+				s.Has(catalog.FileName(name)))
 		}
 		if size > plainSize {
 			l, err := openList(s.Path(catalog.FileName(name)), heldOf(name, content(uint64(i), size)))
@@ -119,8 +123,8 @@ func TestAShardMovesToAnotherDiskAndBack(t *testing.T) {
 	}
 }
 
-// TestAMoveSurvivesACrashAnywhere fails and cuts the power at each step of a move, and starts again. At no time is there less
-// than one good copy, nor a file that counts twice; and the move can be finished.
+// TestAMoveSurvivesACrashAnywhere fails and cuts the power at each step of a move, and starts again. At no time is
+// there less than one good copy, nor a file that counts twice; and the move can be finished.
 func TestAMoveSurvivesACrashAnywhere(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"crash", "fault", "one fault"} {
@@ -190,7 +194,8 @@ func TestChangesDuringAMoveCount(t *testing.T) {
 			return nil
 		}
 		for _, err := range []error{ // all were carried already
-			s.Delete(catalog.FileName(released)), s.Quarantine(catalog.FileName(set), "test"), keep(s, late, content(5, 3000)),
+			s.Delete(catalog.FileName(released)), s.Quarantine(catalog.FileName(set), "test"), keep(s, late,
+				content(5, 3000)),
 		} {
 			if err != nil {
 				t.Fatal(err)
@@ -203,7 +208,8 @@ func TestChangesDuringAMoveCount(t *testing.T) {
 	}
 	clearAll(t, s)
 	lies(t, s, old, 3000, 1)
-	if !bytes.Equal(read(t, s, late), content(5, 3000)) || s.Has(catalog.FileName(released)) || s.Has(catalog.FileName(set)) {
+	if !bytes.Equal(read(t, s, late), content(5, 3000)) || s.Has(catalog.FileName(released)) ||
+		s.Has(catalog.FileName(set)) {
 		t.Error("what came, was released or set aside meanwhile is not as it should be")
 	}
 	if names, err := folderNames(filepath.Dir(s.Path(catalog.FileName(late)))); err != nil || len(names) != 5 {
@@ -242,8 +248,8 @@ func TestAFetchThatBeganBeforeTheSwitchEndsWhereItBegan(t *testing.T) {
 	lies(t, s, all, 3000, 1)
 }
 
-// TestWrongBytesDoNotMove flips a bit in a copy that the archive counts on: it is reported and stays, and so does its shard,
-// until it is repaired. Copies that nobody counts on come along, but are not vouched for.
+// TestWrongBytesDoNotMove flips a bit in a copy that the archive counts on: it is reported and stays, and so does
+// its shard, until it is repaired. Copies that nobody counts on come along, but are not vouched for.
 func TestWrongBytesDoNotMove(t *testing.T) {
 	t.Parallel()
 	s, names := onTwoDisks(t, t.TempDir(), disk.New(), 4, 3000)
@@ -302,7 +308,8 @@ func TestTheNewDiskIsRead(t *testing.T) {
 		}
 		return openBytes(path)
 	}
-	if err := moveTo(s, names, 3000, 1).run(t.Context()); !errors.Is(err, errTarget) || !errors.Is(err, ErrDamaged) && !strings.Contains(err.Error(), "were written") {
+	if err := moveTo(s, names, 3000, 1).run(t.Context()); !errors.Is(err, errTarget) || !errors.Is(err,
+		ErrDamaged) && !strings.Contains(err.Error(), "were written") {
 		t.Fatalf("move: %v", err)
 	}
 	s.open = openBytes
@@ -346,8 +353,8 @@ func TestWhatWasStagedBeforeIsReadAgain(t *testing.T) {
 	lies(t, s, names, 3000, 1)
 }
 
-// TestNothingGoesBeforeTheNewDiskIsThere takes the new disk away when the shard has moved and the old one is not cleared; then
-// it is given up.
+// TestNothingGoesBeforeTheNewDiskIsThere takes the new disk away when the shard has moved and the old one is not
+// cleared; then it is given up.
 func TestNothingGoesBeforeTheNewDiskIsThere(t *testing.T) {
 	t.Parallel()
 	s, names := onTwoDisks(t, t.TempDir(), disk.New(), 3, 3000)
@@ -373,14 +380,15 @@ func TestNothingGoesBeforeTheNewDiskIsThere(t *testing.T) {
 	}
 	lies(t, reopen(t, s, disk.New()), names, 3000, 0)
 	// The same when the old folder was already set aside.
-	if err := os.Rename(s.roots[0].folder(catalog.FileName(names[0]).Shard()), s.roots[0].left(catalog.FileName(names[0]).Shard())); err != nil {
+	n := catalog.FileName(names[0]).Shard()
+	if err := os.Rename(s.roots[0].folder(n), s.roots[0].left(n)); err != nil {
 		t.Fatal(err)
 	}
 	lies(t, reopen(t, s, disk.New()), names, 3000, 0)
 }
 
-// TestALeftoverKeepsWhatTheShardHasLost: a file that was lost on the new disk meanwhile is not deleted on the old one, and
-// what is not the archive's stays, and is told.
+// TestALeftoverKeepsWhatTheShardHasLost: a file that was lost on the new disk meanwhile is not deleted on the old
+// one, and what is not the archive's stays, and is told.
 func TestALeftoverKeepsWhatTheShardHasLost(t *testing.T) {
 	t.Parallel()
 	s, names := onTwoDisks(t, t.TempDir(), disk.New(), 3, 3000)
@@ -431,7 +439,8 @@ func TestTwoFoldersOfAShardWithoutANoteAreRefused(t *testing.T) {
 	if err := os.Mkdir(s.roots[1].folder(n), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenStore(s.cfg, disk.New(), discard()); err == nil || !strings.Contains(err.Error(), "lies under both") {
+	if _, err := OpenStore(s.cfg, disk.New(), discard()); err == nil || !strings.Contains(err.Error(),
+		"lies under both") {
 		t.Fatal(err)
 	}
 }
@@ -453,7 +462,8 @@ func TestLooseAndMissingFilesMoveAsTheyAre(t *testing.T) {
 	}
 	clearAll(t, s)
 	for range 2 {
-		if !slices.Equal(s.Loose(), []catalog.FileName{loose}) || !slices.Equal(s.Missing(), []catalog.FileName{missing}) {
+		if !slices.Equal(s.Loose(), []catalog.FileName{loose}) || !slices.Equal(s.Missing(),
+			[]catalog.FileName{missing}) {
 			t.Errorf("loose %v, missing %v", s.Loose(), s.Missing())
 		}
 		if b, err := os.ReadFile(s.Path(loose)); err != nil || !bytes.Equal(b, content(2, 3000)) {

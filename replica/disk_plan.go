@@ -7,11 +7,12 @@ import (
 	"holdfast/catalog"
 )
 
-// When shards move to even out how full a node's disks are. Fullness is the part of a disk that is not free beside the reserve.
-// Balancing begins when the fullest disk is fuller than the emptiest by startGap, or by startGapFull when it is nearly full,
-// and ends when they differ by less than stopGap, or no shard is small enough to make them more even. A shard moves only if it
-// does not leave its old disk emptier than its new one. So each move brings two disks nearer to each other, and none goes back.
-// A disk of which the archive uses next to nothing is left alone: something else fills it.
+// When shards move to even out how full a node's disks are. Fullness is the part of a disk that is not free beside
+// the reserve. Balancing begins when the fullest disk is fuller than the emptiest by startGap, or by startGapFull
+// when it is nearly full, and ends when they differ by less than stopGap, or no shard is small enough to make them
+// more even. A shard moves only if it does not leave its old disk emptier than its new one. So each move brings
+// two disks nearer to each other, and none goes back. A disk of which the archive uses next to nothing is left
+// alone: something else fills it.
 const (
 	startGap     = 0.10
 	startGapFull = 0.04
@@ -51,8 +52,8 @@ type plannedMove struct {
 	to int
 }
 
-// planDrain returns the next shard to move off a disk that is to be emptied: to the disk that is least full then. short reports
-// that there is one, and no disk has room for it.
+// planDrain returns the next shard to move off a disk that is to be emptied: to the disk that is least full then.
+// short reports that there is one, and no disk has room for it.
 func planDrain(disks []diskRoom, shards []shardOn) (move plannedMove, ok, short bool) {
 	for _, s := range shards {
 		if from := disks[s.disk]; !from.draining || !from.gives {
@@ -75,8 +76,8 @@ func planDrain(disks []diskRoom, shards []shardOn) (move plannedMove, ok, short 
 	return plannedMove{}, false, short
 }
 
-// planBalance returns the next shard to move from the fullest disk to the emptiest, and whether balancing goes on. Of those that
-// may move it is the largest. Same disks and shards, same move.
+// planBalance returns the next shard to move from the fullest disk to the emptiest, and whether balancing goes on.
+// Of those that may move it is the largest. Same disks and shards, same move.
 func planBalance(disks []diskRoom, shards []shardOn, balancing bool) (move plannedMove, ok, still bool) {
 	from, to := -1, -1
 	for i, d := range disks {
@@ -94,7 +95,8 @@ func planBalance(disks []diskRoom, shards []shardOn, balancing bool) (move plann
 		return plannedMove{}, false, false
 	}
 	gap := disks[from].full() - disks[to].full()
-	if start := gap > startGap || gap > startGapFull && disks[from].full() > nearlyFull; gap < stopGap || !start && !balancing {
+	if start := gap > startGap || gap > startGapFull && disks[from].full() > nearlyFull; gap < stopGap ||
+		!start && !balancing {
 		return plannedMove{}, false, false
 	}
 	var used int64
@@ -107,9 +109,13 @@ func planBalance(disks []diskRoom, shards []shardOn, balancing bool) (move plann
 		return plannedMove{}, false, false
 	}
 	bySize := slices.Clone(shards)
-	slices.SortStableFunc(bySize, func(a, b shardOn) int { return cmp.Or(cmp.Compare(b.bytes, a.bytes), cmp.Compare(a.shard, b.shard)) })
+	slices.SortStableFunc(bySize, func(a, b shardOn) int {
+		return cmp.Or(cmp.Compare(b.bytes, a.bytes),
+			cmp.Compare(a.shard, b.shard))
+	})
 	for _, s := range bySize {
-		if s.disk == from && s.bytes > 0 && s.bytes <= disks[to].room && disks[from].after(-s.bytes) >= disks[to].after(s.bytes) {
+		if s.disk == from && s.bytes > 0 && s.bytes <= disks[to].room &&
+			disks[from].after(-s.bytes) >= disks[to].after(s.bytes) {
 			return plannedMove{s, to}, true, true
 		}
 	}

@@ -9,8 +9,8 @@ import (
 
 const gib = 1 << 30
 
-// TestBalancingEnds moves shards as planned, on disks of all sizes and fills, until nothing is to be moved: no shard moves
-// twice, each move makes the two disks more even, and what began was worth it.
+// TestBalancingEnds moves shards as planned, on disks of all sizes and fills, until nothing is to be moved: no
+// shard moves twice, each move makes the two disks more even, and what began was worth it.
 func TestBalancingEnds(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -101,7 +101,8 @@ func TestWhenBalancingBegins(t *testing.T) {
 func TestWhereDrainedShardsGo(t *testing.T) {
 	t.Parallel()
 	disks := []diskRoom{
-		{total: 1000, room: 500, gives: true, takes: true, draining: true}, {total: 1000, room: 300, gives: true, takes: true},
+		{total: 1000, room: 500, gives: true, takes: true, draining: true}, {total: 1000, room: 300, gives: true,
+			takes: true},
 		{total: 10000, room: 900, gives: true, takes: true}, {total: 1000, room: 900},
 	}
 	if move, ok, _ := planDrain(disks, []shardOn{{1, 1, 50}, {2, 0, 50}}); !ok || move.shard != 2 || move.to != 1 {

@@ -34,8 +34,8 @@ type DiskState struct {
 }
 
 // DiskTakenAway is what is said of a disk that was emptied and is not there, while the settings name it.
-const DiskTakenAway = "it was emptied and is not there: take it out of the settings; or mount another there, undrain it, and start the " +
-	"node again"
+const DiskTakenAway = "it was emptied and is not there: take it out of the settings; or mount another there, undrain it, " +
+	"and start the node again"
 
 // DiskMove is how far one shard's move from disk to disk is.
 type DiskMove struct {
@@ -80,8 +80,8 @@ const (
 	giveWayMost = time.Minute
 )
 
-// disks moves shards between the disks of one node: off those that are to be emptied, and from the fullest to the emptiest. It
-// is the least urgent of a node's work.
+// disks moves shards between the disks of one node: off those that are to be emptied, and from the fullest to the
+// emptiest. It is the least urgent of a node's work.
 type disks struct {
 	store *Store
 	log   *slog.Logger
@@ -130,7 +130,8 @@ func newDisks(r *Replica) *disks {
 			err = r.catalog.View(func(v catalog.View) error { roots, err = v.Roots(r.cfg.Replica); return err })
 			return roots, err
 		},
-		rests: make(map[*root]restOf), later: make(map[catalog.Shard]delay), clears: make(map[leftover]delay), stuck: make(map[*root]string),
+		rests: make(map[*root]restOf), later: make(map[catalog.Shard]delay), clears: make(map[leftover]delay),
+		stuck: make(map[*root]string),
 	}
 }
 
@@ -239,13 +240,14 @@ func (d *disks) begin(ctx context.Context, move *shardMove) (failed bool) {
 	delete(d.later, move.shard)
 	delete(d.stuck, move.from)
 	d.mu.Unlock()
-	d.log.Info("a shard has moved to another disk", "shard", move.shard, "from", move.from.path, "to", move.to.path, "files", len(move.staged))
+	d.log.Info("a shard has moved to another disk", "shard", move.shard, "from", move.from.path, "to",
+		move.to.path, "files", len(move.staged))
 	d.clear()
 	return false
 }
 
-// failed notes which disk or shard is to rest after a move that came to nothing. What was copied stays for the next try, unless
-// the disk has no room for it.
+// failed notes which disk or shard is to rest after a move that came to nothing. What was copied stays for the
+// next try, unless the disk has no room for it.
 func (d *disks) failed(ctx context.Context, move *shardMove, err error) {
 	if ctx.Err() != nil {
 		return
@@ -266,7 +268,8 @@ func (d *disks) failed(ctx context.Context, move *shardMove, err error) {
 			d.putOff(move.to, err)
 		}
 		if err := move.discard(); err != nil {
-			d.log.Warn("what was copied of a shard that does not move now stays", "folder", move.to.moving(move.shard), "err", err)
+			d.log.Warn("what was copied of a shard that does not move now stays", "folder",
+				move.to.moving(move.shard), "err", err)
 		}
 	case errors.Is(err, errSourceDisk):
 		d.putOff(move.from, err)
@@ -283,7 +286,8 @@ func (d *disks) failed(ctx context.Context, move *shardMove, err error) {
 		d.log.Info("a disk has no room for a shard", "shard", move.shard, "to", move.to.path, "err", err)
 		return
 	}
-	d.log.Warn("a shard could not be moved to another disk", "shard", move.shard, "from", move.from.path, "to", move.to.path, "err", err)
+	d.log.Warn("a shard could not be moved to another disk", "shard", move.shard, "from", move.from.path, "to",
+		move.to.path, "err", err)
 }
 
 func (d *disks) putOff(r *root, why error) {
@@ -333,14 +337,15 @@ func (d *disks) clear() {
 			one.tries++
 			one.until = time.Now().Add(backoff(one.tries, diskPause, diskLongest))
 			d.clears[l], d.stuck[l.on] = one, err.Error()
-			d.log.Warn("what a disk has left of a shard that moved away stays for now", "shard", l.shard, "disk", l.on.path, "err", err)
+			d.log.Warn("what a disk has left of a shard that moved away stays for now", "shard", l.shard, "disk",
+				l.on.path, "err", err)
 		}
 		d.mu.Unlock()
 	}
 }
 
-// next chooses the shard to move next: one whose move was begun, one of a disk that is to be emptied, or one that evens out how
-// full the disks are.
+// next chooses the shard to move next: one whose move was begun, one of a disk that is to be emptied, or one that
+// evens out how full the disks are.
 func (d *disks) next() (*shardMove, bool, error) {
 	rooms, shards, err := d.survey()
 	if err != nil {
@@ -430,7 +435,8 @@ func (d *disks) begun(rooms []diskRoom, shards []shardOn, balancing bool) (shard
 		for _, n := range all {
 			from := d.store.rootOf(n)
 			if from >= 0 && from != to && !rooms[to].draining && (rooms[from].draining || balancing) {
-				if i := slices.IndexFunc(shards, func(s shardOn) bool { return s.shard == n }); i >= 0 && rooms[from].gives {
+				if i := slices.IndexFunc(shards, func(s shardOn) bool { return s.shard == n }); i >= 0 &&
+					rooms[from].gives {
 					return shards[i], to, true
 				}
 				continue // it rests

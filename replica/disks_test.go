@@ -17,7 +17,8 @@ import (
 	"holdfast/internal/disk"
 )
 
-// disksOf returns a cluster of two nodes, of which north-1 has several disks of a made-up size, with so many files on the first.
+// disksOf returns a cluster of two nodes, of which north-1 has several disks of a made-up size, with so many files
+// on the first.
 func disksOf(t *testing.T, disks, files int) (*cluster, *node, []catalog.FileName) {
 	t.Helper()
 	c := newCluster(t, "north-1", "south-1")
@@ -70,7 +71,8 @@ func (n *node) state(number int) DiskState {
 func (c *cluster) sound(files int) {
 	c.t.Helper()
 	for _, n := range c.nodes {
-		if got := n.audited(); got.State != AuditDone || got.Excepted > 0 || got.Unknowns > 0 || got.Files != int64(files) {
+		if got := n.audited(); got.State != AuditDone || got.Excepted > 0 || got.Unknowns > 0 ||
+			got.Files != int64(files) {
 			c.t.Errorf("audit of %s: %+v", n.replica, got)
 		}
 		checkManifests(c.t, n.r.store)
@@ -119,7 +121,8 @@ func TestADiskIsDrainedAndTakenAway(t *testing.T) {
 		north.roots = north.roots[1:]
 		north.open()
 		north.sized(100_000)
-		if text, err := os.ReadFile(filepath.Join(north.dir, "disks.json")); err != nil || bytes.Contains(text, []byte(first)) {
+		if text, err := os.ReadFile(filepath.Join(north.dir, "disks.json")); err != nil || bytes.Contains(text,
+			[]byte(first)) {
 			t.Errorf("what is asked of disks still has the old one: %s, %v", text, err)
 		}
 		defer c.run("north-1", "south-1")()
@@ -141,13 +144,15 @@ func TestADiskThatIsNotEmptiedIsMissed(t *testing.T) {
 		}
 		cfg := north.storeConfig()
 		cfg.Roots = cfg.Roots[1:]
-		if _, err := OpenStore(cfg, disk.New(), discard()); !errors.Is(err, ErrNotMounted) || !strings.Contains(err.Error(), "disk drain") {
+		if _, err := OpenStore(cfg, disk.New(), discard()); !errors.Is(err, ErrNotMounted) ||
+			!strings.Contains(err.Error(), "disk drain") {
 			t.Errorf("without a disk that is not emptied: %v", err)
 		}
 	})
 }
 
-// TestANewDiskFillsUp adds a disk beside one that is nearly full: shards move until both are evenly full, and then no more.
+// TestANewDiskFillsUp adds a disk beside one that is nearly full: shards move until both are evenly full, and then
+// no more.
 func TestANewDiskFillsUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -155,7 +160,8 @@ func TestANewDiskFillsUp(t *testing.T) {
 		defer c.run("north-1", "south-1")()
 		sleep(t.Context(), time.Hour)
 		report, err := north.r.Disks()
-		if err != nil || report.Moved < 6 || report.Moved > 8 || report.Balancing || report.Disks[1].Shards != report.Moved {
+		if err != nil || report.Moved < 6 || report.Moved > 8 || report.Balancing ||
+			report.Disks[1].Shards != report.Moved {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		moved := report.Moved
@@ -182,7 +188,8 @@ func TestMovesCanBePausedAndStopped(t *testing.T) {
 		north.sized(100_000)
 		defer c.run("north-1", "south-1")()
 		sleep(t.Context(), time.Hour)
-		if report, err := north.r.Disks(); err != nil || !report.Paused || report.Moved > 0 || report.Disks[0].State != DiskDraining {
+		if report, err := north.r.Disks(); err != nil || !report.Paused || report.Moved > 0 ||
+			report.Disks[0].State != DiskDraining {
 			t.Fatalf("paused: %+v, %v", report, err)
 		}
 		slow(north)
@@ -198,7 +205,8 @@ func TestMovesCanBePausedAndStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		sleep(t.Context(), 2*time.Hour)
-		if report, err = north.r.Disks(); err != nil || report.Move != nil || report.Disks[0].State != DiskInUse || report.Disks[0].Shards == 0 {
+		if report, err = north.r.Disks(); err != nil || report.Move != nil ||
+			report.Disks[0].State != DiskInUse || report.Disks[0].Shards == 0 {
 			t.Errorf("after the drain was taken back: %+v, %v", report, err)
 		}
 		if left, err := north.r.store.roots[1].stagings(); err != nil || len(left) > 0 {
@@ -211,8 +219,8 @@ func TestMovesCanBePausedAndStopped(t *testing.T) {
 // slow makes reads for moves between disks, and audits, wait for 1 kB/s.
 func slow(n *node) { n.r.disks.limit = newLimiter(1000) }
 
-// TestAWrongCopyIsRepairedBeforeItMoves flips a bit on the disk that is to be emptied: the copy is set aside and fetched again
-// from another node, and then the shard moves.
+// TestAWrongCopyIsRepairedBeforeItMoves flips a bit on the disk that is to be emptied: the copy is set aside and
+// fetched again from another node, and then the shard moves.
 func TestAWrongCopyIsRepairedBeforeItMoves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -223,7 +231,8 @@ func TestAWrongCopyIsRepairedBeforeItMoves(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.disputed(names[2], "north")
-		c.must(catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{{Name: names[2], Replica: "north", Bad: true, Votes: "2:1"}}})
+		c.must(catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{{Name: names[2], Replica: "north",
+			Bad: true, Votes: "2:1"}}})
 		sleep(t.Context(), 3*time.Hour)
 		if got := north.state(0); got.State != DiskEmptied {
 			t.Errorf("%+v", got)
@@ -251,7 +260,8 @@ func TestATargetThatFailsStopsTheMoveCleanly(t *testing.T) {
 				heal := breakDisk(t, north, how)
 				sleep(t.Context(), 2*time.Hour)
 				report, err := north.r.Disks()
-				if err != nil || report.Disks[0].State == DiskEmptied || report.Disks[0].Why+report.Disks[1].Why == "" {
+				if err != nil || report.Disks[0].State == DiskEmptied ||
+					report.Disks[0].Why+report.Disks[1].Why == "" {
 					t.Fatalf("%+v, %v", report, err)
 				}
 				heal()
@@ -314,8 +324,8 @@ func TestNewFilesGoBeforeMoves(t *testing.T) {
 	})
 }
 
-// TestAnEmptiedDiskHasNothingLeft moves what was set aside to another disk, drops parts, and puts no new shard on a disk that
-// is to be emptied.
+// TestAnEmptiedDiskHasNothingLeft moves what was set aside to another disk, drops parts, and puts no new shard on
+// a disk that is to be emptied.
 func TestAnEmptiedDiskHasNothingLeft(t *testing.T) {
 	t.Parallel()
 	s, names := onTwoDisks(t, t.TempDir(), disk.New(), 3, 3000)
