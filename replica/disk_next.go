@@ -1,0 +1,142 @@
+package replica
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// next chooses the shard to move next: one whose move was begun, one of a disk that is to be emptied, or one that
+// evens out how full the disks are.
+func (d *disks) next() (*shardMove, bool, error) {
+	rooms, shards, err := d.survey()
+	if err != nil {
+		return nil, false, err
+	}
+	asked, _ := d.store.asked.look()
+	if s, to, ok := d.begun(rooms, shards, asked.Balancing); ok {
+		return d.moveOf(s, to), true, nil
+	}
+	move, ok, short := planDrain(rooms, shards)
+	if ok {
+		return d.moveOf(move.shardOn, move.to), true, nil
+	}
+	d.noteShort(short, rooms)
+	move, ok, still := planBalance(rooms, shards, asked.Balancing)
+	if still != asked.Balancing {
+		if err := d.store.asked.change(func(w *wishes) error { w.Balancing = still; return nil }); err != nil {
+			return nil, false, err
+		}
+	}
+	if !ok {
+		return nil, false, nil
+	}
+	return d.moveOf(move.shardOn, move.to), true, nil
+}
+
+// noteShort notes that no disk has room for what is still on those that are to be emptied.
+func (d *disks) noteShort(short bool, rooms []diskRoom) {
+	if !short {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, r := range d.store.roots {
+		if _, known := d.stuck[r]; rooms[i].draining && !known {
+			d.stuck[r] = "no other disk has room for what is left on it, or can be written to"
+		}
+	}
+}
+
+func (d *disks) moveOf(s shardOn, to int) *shardMove {
+	m := &shardMove{Store: d.store, shard: s.shard, from: d.store.roots[s.disk], to: d.store.roots[to], limit: d.limit,
+		standing: d.standing, doubt: d.doubt}
+	m.progress = DiskMove{Shard: s.shard, From: m.from.path, To: m.to.path, TotalBytes: s.bytes, Began: time.Now()}
+	return m
+}
+
+// survey looks at the disks, and at the shards that may move now.
+func (d *disks) survey() (rooms []diskRoom, shards []shardOn, err error) {
+	now := time.Now()
+	for _, r := range d.store.roots {
+		one := diskRoom{draining: r.draining.Load()}
+		if r.mounted() == nil {
+			if one.room, one.total, err = d.store.rooms(r); err == nil {
+				d.mu.Lock()
+				one.gives = !now.Before(d.rests[r].until)
+				d.mu.Unlock()
+				one.takes = one.gives
+			}
+		}
+		rooms = append(rooms, one)
+	}
+	sizes, err := d.bytes()
+	if err != nil {
+		return nil, nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for n := range catalog.Shard(catalog.Shards) {
+		if at := d.store.rootOf(n); at >= 0 && !now.Before(d.later[n].until) {
+			shards = append(shards, shardOn{n, at, sizes[n].Bytes})
+		}
+	}
+	return rooms, shards, nil
+}
+
+// begun returns the first shard whose move was begun and still makes sense. What was copied of others is removed.
+func (d *disks) begun(rooms []diskRoom, shards []shardOn, balancing bool) (shardOn, int, bool) {
+	for to, r := range d.store.roots {
+		if !rooms[to].takes {
+			continue
+		}
+		all, err := r.stagings()
+		if err != nil {
+			continue
+		}
+		for _, n := range all {
+			from := d.store.rootOf(n)
+			if from >= 0 && from != to && !rooms[to].draining && (rooms[from].draining || balancing) {
+				if i := slices.IndexFunc(shards, func(s shardOn) bool { return s.shard == n }); i >= 0 &&
+					rooms[from].gives {
+					return shards[i], to, true
+				}
+				continue // it rests
+			}
+			if err := d.store.dropStaging(r, n); err != nil {
+				d.log.Warn("what was copied of a shard that does not move stays", "folder", r.moving(n), "err", err)
+			}
+		}
+	}
+	return shardOn{}, 0, false
+}
+
+// rootOf returns the number of the root on which the shard lies, -1 for none.
+func (s *Store) rootOf(n catalog.Shard) int {
+	sh := &s.shards[n]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return slices.Index(s.roots, sh.root)
+}
+
+// rooms returns what is free on the disk beside the reserve, and its size.
+func (s *Store) rooms(r *root) (room, total int64, err error) {
+	_, size, err := s.free(r.path)
+	if err != nil {
+		return 0, 0, err
+	}
+	room, err = s.room(r)
+	return max(room, 0), int64(size), err
+}
+
+// rootAt returns the root at the path.
+func (s *Store) rootAt(path string) *root {
+	for _, r := range s.roots {
+		if r.path == filepath.Clean(path) {
+			return r
+		}
+	}
+	return nil
+}
