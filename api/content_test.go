@@ -112,7 +112,7 @@ func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 // TestStraysAreListedForOperators asks for the bytes that the archive does not count on; a node that did not answer is named.
 func TestStraysAreListedForOperators(t *testing.T) {
 	_, client := cluster(t)
-	if disks, err := client(catalog.RoleReader).Disks(t.Context()); err != nil || disks.Disks[0].Path != "/disk1" {
+	if disks, err := (DiskClient{client(catalog.RoleReader)}).Show(t.Context()); err != nil || disks.Disks[0].Path != "/disk1" {
 		t.Errorf("disks: %+v, %v", disks, err)
 	}
 	for _, tt := range []struct {
@@ -125,7 +125,7 @@ func TestStraysAreListedForOperators(t *testing.T) {
 		{catalog.RoleOperator, DiskWish{Wish: "drain"}, http.StatusUnprocessableEntity}, {catalog.RoleOperator, DiskWish{Wish: "pause", Path: "/disk1"}, http.StatusUnprocessableEntity},
 		{catalog.RoleOperator, DiskWish{Wish: "format"}, http.StatusUnprocessableEntity},
 	} {
-		got, err := client(tt.role).WishDisks(t.Context(), tt.wish)
+		got, err := DiskClient{client(tt.role)}.Wish(t.Context(), tt.wish)
 		if status(err) != tt.status || err == nil && got.Paused != (tt.wish.Wish == "pause") {
 			t.Errorf("%+v of a %s: %+v, %v", tt.wish, tt.role, got, err)
 		}

@@ -57,7 +57,7 @@ type OwnDisks interface {
 	Wish(wish DiskWish, actor string) (Disks, error)
 }
 
-func (s *server) diskRoutes(api huma.API) {
+func diskRoutes(s *server, api huma.API) {
 	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/disks",
 		id: "disk-list", tag: "disks",
 		summary: "List this node's disks for files, and what moves between them"},
@@ -76,10 +76,15 @@ func (s *server) diskRoutes(api huma.API) {
 		})
 }
 
-// Disks tells how the disks of the node that is asked stand.
-func (c *Client) Disks(ctx context.Context) (Disks, error) { return get[Disks](ctx, c, "disks") }
+// DiskClient asks a node about its own disks.
+type DiskClient struct{ *Client }
 
-// WishDisks asks something of the disks of the node that is asked.
-func (c *Client) WishDisks(ctx context.Context, wish DiskWish) (Disks, error) {
-	return post[Disks](ctx, c, wish, "disks", "wish")
+// Show tells how the disks of the node that is asked stand.
+func (c DiskClient) Show(ctx context.Context) (Disks, error) {
+	return get[Disks](ctx, c.Client, "disks")
+}
+
+// Wish asks something of the disks of the node that is asked.
+func (c DiskClient) Wish(ctx context.Context, wish DiskWish) (Disks, error) {
+	return post[Disks](ctx, c.Client, wish, "disks", "wish")
 }

@@ -48,7 +48,7 @@ func (s *server) routes() (*http.ServeMux, []byte) {
 	mux := http.NewServeMux()
 	api := humago.New(mux, config)
 	for _, add := range []func(huma.API){s.statusRoutes, s.levelRoutes, s.nodeRoutes, s.replicaRoutes, s.tokenRoutes, s.fileRoutes,
-		s.contentRoutes, s.auditRoutes, s.strayRoutes, s.diskRoutes, s.jobRoutes, s.orderRoutes, s.eventRoutes, s.indexRoutes, s.captureRoutes, s.trailRoutes} {
+		s.contentRoutes, s.auditRoutes, s.strayRoutes, func(api huma.API) { diskRoutes(s, api) }, s.jobRoutes, s.orderRoutes, s.eventRoutes, s.indexRoutes, s.captureRoutes, s.trailRoutes} {
 		add(api)
 	}
 	text := describe(api.OpenAPI())

@@ -67,6 +67,12 @@ type global struct {
 	Node   string `env:"HOLDFAST_NODE" placeholder:"NAME" help:"Which node of the cluster.toml."`
 }
 
+// lying are the commands about where the archive lies.
+type lying struct {
+	Shard shardCmd `cmd:"" help:"The parts of the replicas."`
+	Disk  diskCmd  `cmd:"" help:"The disks of one node."`
+}
+
 // grammar is the whole command line.
 type grammar struct {
 	global
@@ -88,20 +94,19 @@ type grammar struct {
 	Nodes    nodeCmd       `cmd:"" name:"node" help:"The cluster's nodes."`
 	Replica  replicaCmd    `cmd:"" help:"The sets of the archive."`
 	Collects collectionCmd `cmd:"" name:"collection" help:"What files and harvests belong to."`
-	Shard    shardCmd      `cmd:"" help:"The parts of the replicas."`
-	Disk     diskCmd       `cmd:"" help:"The disks of one node."`
-	Cluster  clusterCmd    `cmd:"" help:"The cluster as a whole."`
-	File     fileCmd       `cmd:"" help:"The archive's files."`
-	Audit    auditCmd      `cmd:"" help:"Check the copies."`
-	Job      jobCmd        `cmd:"" help:"Crawls."`
-	Crawling settingsCmd   `cmd:"" name:"settings" help:"List the settings of a crawl."`
-	Capture  captureCmd    `cmd:"" help:"What was archived."`
-	Index    indexCmd      `cmd:"" help:"The index of the captures."`
-	Catalog  catalogCmd    `cmd:"" help:"What the nodes agreed on."`
-	Help     helpCmd       `cmd:"" help:"List the commands, or explain one."`
-	Complete completeCmd   `cmd:"" name:"completion" help:"Print a script that lets a shell complete commands and flags."`
-	Man      manCmd        `cmd:"" help:"Print a manual page, or write all of them."`
-	Version  versionCmd    `cmd:"" help:"Print the version."`
+	lying
+	Cluster  clusterCmd  `cmd:"" help:"The cluster as a whole."`
+	File     fileCmd     `cmd:"" help:"The archive's files."`
+	Audit    auditCmd    `cmd:"" help:"Check the copies."`
+	Job      jobCmd      `cmd:"" help:"Crawls."`
+	Crawling settingsCmd `cmd:"" name:"settings" help:"List the settings of a crawl."`
+	Capture  captureCmd  `cmd:"" help:"What was archived."`
+	Index    indexCmd    `cmd:"" help:"The index of the captures."`
+	Catalog  catalogCmd  `cmd:"" help:"What the nodes agreed on."`
+	Help     helpCmd     `cmd:"" help:"List the commands, or explain one."`
+	Complete completeCmd `cmd:"" name:"completion" help:"Print a script that lets a shell complete commands and flags."`
+	Man      manCmd      `cmd:"" help:"Print a manual page, or write all of them."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
 
 	Words       wordsCmd         `cmd:"" name:"complete-words" hidden:"" help:"Print what may follow the words given, for the scripts of completion."`
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version, and nothing else."`

@@ -28,7 +28,9 @@ func (diskListCmd) Help() string {
 }
 
 func (diskListCmd) Run(a *app) error {
-	return ask(a, showDisks, func(ctx context.Context, c *api.Client) (api.Disks, error) { return c.Disks(ctx) })
+	return ask(a, showDisks, func(ctx context.Context, c *api.Client) (api.Disks, error) {
+		return api.DiskClient{Client: c}.Show(ctx)
+	})
 }
 
 type diskDrainCmd struct {
@@ -48,7 +50,7 @@ func (diskDrainCmd) exits() []string {
 func (c diskDrainCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, client *api.Client) error {
 		path := filepath.Clean(c.Path)
-		now, err := client.WishDisks(ctx, api.DiskWish{Wish: "drain", Path: path})
+		now, err := api.DiskClient{Client: client}.Wish(ctx, api.DiskWish{Wish: "drain", Path: path})
 		if err == nil && c.Wait {
 			now, err = waitDrain(ctx, a, client, path, now)
 		}
@@ -66,7 +68,7 @@ func waitDrain(ctx context.Context, a *app, client *api.Client, path string, now
 	first, _ := diskAt(now, path)
 	shown := progress.count("drain "+path, int64(first.Shards))
 	err := every(ctx, 200*time.Millisecond, func() (over bool, err error) {
-		if now, err = client.Disks(ctx); err != nil {
+		if now, err = (api.DiskClient{Client: client}).Show(ctx); err != nil {
 			return false, err
 		}
 		disk, ok := diskAt(now, path)
@@ -108,7 +110,7 @@ func (diskResumeCmd) Run(a *app) error { return wishDisks(a, api.DiskWish{Wish: 
 func wishDisks(a *app, wish api.DiskWish) error {
 	return ask(a, showDisks, func(ctx context.Context, c *api.Client) (api.Disks,
 		error) {
-		return c.WishDisks(ctx, wish)
+		return api.DiskClient{Client: c}.Wish(ctx, wish)
 	})
 }
 

@@ -14,7 +14,7 @@ type disks struct{ n *Node }
 
 // Show tells how the disks stand.
 func (d disks) Show() (api.Disks, error) {
-	report, err := d.n.replica.Disks()
+	report, err := d.n.replica.Disks.Report()
 	return shownDisks(report), err
 }
 
@@ -22,15 +22,15 @@ func (d disks) Show() (api.Disks, error) {
 func (d disks) Wish(wish api.DiskWish, actor string) (api.Disks, error) {
 	var report replica.DiskReport
 	var err error
-	switch r := d.n.replica; wish.Wish {
+	switch own := d.n.replica.Disks; wish.Wish {
 	case "drain":
-		report, err = r.DrainDisk(wish.Path)
+		report, err = own.Drain(wish.Path)
 	case "undrain":
-		report, err = r.UndrainDisk(wish.Path)
+		report, err = own.Undrain(wish.Path)
 	case "pause":
-		report, err = r.PauseDisks()
+		report, err = own.Pause()
 	case "resume":
-		report, err = r.ResumeDisks()
+		report, err = own.Resume()
 	}
 	switch {
 	case errors.Is(err, replica.ErrNoDisk):

@@ -186,7 +186,7 @@ func (x *indexer) add(ctx context.Context, name catalog.FileName) error {
 		return nil
 	}
 	open := func() (io.ReadCloser, error) {
-		b, err := x.store.OpenPlaced(name)
+		b, err := x.store.Open(name)
 		if err != nil {
 			return nil, err
 		}

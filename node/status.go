@@ -50,7 +50,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 		Lease: time.Duration(n.cfg.Limits.Lease) + loseMargin,
 	}
 	for _, path := range n.cfg.Files {
-		if n.store.TakenAway(path) {
+		if n.replica.Disks.TakenAway(path) {
 			continue
 		}
 		free, total, err := n.disk.Free(path)
@@ -63,7 +63,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 			out.Problems = append(out.Problems, fmt.Sprintf("disk %s has %d bytes left, less than the reserve", path, free))
 		}
 	}
-	if report, err := n.replica.Disks(); err == nil {
+	if report, err := n.replica.Disks.Report(); err == nil {
 		out.Problems = append(out.Problems, ailingDisks(report)...)
 		out.DiskMove = shownDisks(report).Move
 	}
@@ -141,7 +141,7 @@ func (n *Node) facts() gossip.Facts {
 		}
 	}
 	for _, path := range n.cfg.Files {
-		if n.store != nil && !n.store.Takes(path) {
+		if n.replica != nil && !n.replica.Disks.Takes(path) {
 			continue
 		}
 		if free, total, err := n.disk.Free(path); err == nil {

@@ -90,14 +90,3 @@ func draw(n catalog.Shard, r *root) float64 {
 	sum := sha256.Sum256([]byte(n.String() + " " + name))
 	return (float64(binary.BigEndian.Uint64(sum[:8])>>11) + 0.5) / (1 << 53)
 }
-
-// diskOf returns the root that holds the shard, empty when none does yet.
-func (s *Store) diskOf(n catalog.Shard) string {
-	sh := &s.shards[n]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if sh.root == nil {
-		return ""
-	}
-	return sh.root.path
-}

@@ -22,7 +22,8 @@ type asked struct {
 
 	mu   sync.Mutex
 	now  wishes
-	torn error // the file could not be read: nothing moves until somebody has looked
+	torn error    // the file could not be read: nothing moves until somebody has looked
+	away []string // folders of the settings whose disk was emptied and was not there at the start
 }
 
 // wishes is what the file holds.
@@ -119,4 +120,33 @@ func (w *wishes) set(d drain) {
 
 func (w *wishes) drop(mark string) {
 	w.Drain = slices.DeleteFunc(w.Drain, func(d drain) bool { return d.Mark == mark })
+}
+
+// takenAway reports whether the disk at path was emptied and is not there any more. Its mount point is not for files:
+// another disk at its place is used once somebody says so.
+func (a *asked) takenAway(path string) bool {
+	mark, err := readMark(path)
+	now, _ := a.look()
+	d, ok := now.drained("", path)
+	if err != nil || mark != "" || !ok || !d.Emptied {
+		return false
+	}
+	a.away = append(a.away, path)
+	return true
+}
+
+// forget forgets disks that were emptied, are not there (their paths by their marks), and are not in the settings.
+func (a *asked) forget(settings []string, there map[string]string) error {
+	now, fault := a.look()
+	if fault != nil {
+		return nil
+	}
+	return a.change(func(w *wishes) error {
+		for _, d := range now.Drain {
+			if d.Emptied && there[d.Mark] == "" && !slices.Contains(settings, d.Path) {
+				w.drop(d.Mark)
+			}
+		}
+		return nil
+	})
 }

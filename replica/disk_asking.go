@@ -10,35 +10,41 @@ import (
 	"holdfast/catalog"
 )
 
-// Disks returns how this node's disks for files stand, and what moves between them.
-func (r *Replica) Disks() (DiskReport, error) { return r.disks.report() }
-
-// DrainDisk has the disk at the path emptied: its shards move to the node's other disks, and no new one comes. It
-// goes on until the disk is emptied or UndrainDisk is called, over restarts. ErrNoDisk, or ErrLastDisk when no
-// other disk is in use.
-func (r *Replica) DrainDisk(path string) (DiskReport, error) {
-	return r.disks.ask(func(w *wishes) error { return r.disks.drain(w, path) })
+// Drain has the disk at the path emptied: its shards move to the node's other disks, and no new one comes. It goes
+// on until the disk is emptied or Undrain is called, over restarts. ErrNoDisk, or ErrLastDisk when no other disk is in use.
+func (d *Disks) Drain(path string) (DiskReport, error) {
+	return d.ask(func(w *wishes) error { return d.noteDrain(w, path) })
 }
 
-// UndrainDisk puts the disk at the path into use again, full or emptied. A disk at the place of one that was
-// emptied and taken away is used from the next start.
-func (r *Replica) UndrainDisk(path string) (DiskReport, error) {
-	return r.disks.ask(func(w *wishes) error { return r.disks.undrain(w, path) })
+// Undrain puts the disk at the path into use again, full or emptied. A disk at the place of one that was emptied and
+// taken away is used from the next start.
+func (d *Disks) Undrain(path string) (DiskReport, error) {
+	return d.ask(func(w *wishes) error { return d.noteUndrain(w, path) })
 }
 
-// PauseDisks lets no shard move between disks until ResumeDisks is called, over restarts. What was copied of one
-// stays for then.
-func (r *Replica) PauseDisks() (DiskReport, error) {
-	return r.disks.ask(func(w *wishes) error { w.Paused = true; return nil })
+// Pause lets no shard move between disks until Resume is called, over restarts. What was copied of one stays for then.
+func (d *Disks) Pause() (DiskReport, error) {
+	return d.ask(func(w *wishes) error { w.Paused = true; return nil })
 }
 
-// ResumeDisks lets shards move between disks again.
-func (r *Replica) ResumeDisks() (DiskReport, error) {
-	return r.disks.ask(func(w *wishes) error { w.Paused = false; return nil })
+// Resume lets shards move between disks again.
+func (d *Disks) Resume() (DiskReport, error) {
+	return d.ask(func(w *wishes) error { w.Paused = false; return nil })
+}
+
+// TakenAway reports whether the path is of the settings, and its disk was emptied and was not there at the start.
+func (d *Disks) TakenAway(path string) bool {
+	return slices.Contains(d.store.asked.away, filepath.Clean(path))
+}
+
+// Takes reports whether new shards may be put on the disk at the path.
+func (d *Disks) Takes(path string) bool {
+	r := d.rootAt(path)
+	return r != nil && !r.draining.Load()
 }
 
 // ask notes what is asked, has it hold at once, and returns how the disks stand then.
-func (d *disks) ask(do func(*wishes) error) (DiskReport, error) {
+func (d *Disks) ask(do func(*wishes) error) (DiskReport, error) {
 	if err := d.store.asked.change(do); err != nil {
 		return DiskReport{}, err
 	}
@@ -57,11 +63,11 @@ func (d *disks) ask(do func(*wishes) error) (DiskReport, error) {
 	}
 	d.mu.Unlock()
 	d.poke()
-	return d.report()
+	return d.Report()
 }
 
-func (d *disks) drain(w *wishes, path string) error {
-	r := d.store.rootAt(path)
+func (d *Disks) noteDrain(w *wishes, path string) error {
+	r := d.rootAt(path)
 	if r == nil {
 		return fmt.Errorf("drain %s: %w", path, ErrNoDisk)
 	}
@@ -77,21 +83,21 @@ func (d *disks) drain(w *wishes, path string) error {
 	return fmt.Errorf("drain %s: %w", path, ErrLastDisk)
 }
 
-func (d *disks) undrain(w *wishes, path string) error {
-	r := d.store.rootAt(path)
+func (d *Disks) noteUndrain(w *wishes, path string) error {
+	r := d.rootAt(path)
 	if r != nil {
 		w.drop(r.mark)
 		return nil
 	}
-	if !d.store.TakenAway(path) {
+	if !d.TakenAway(path) {
 		return fmt.Errorf("undrain %s: %w", path, ErrNoDisk)
 	}
 	w.Drain = slices.DeleteFunc(w.Drain, func(one drain) bool { return one.Path == filepath.Clean(path) })
 	return nil
 }
 
-// report looks at the disks.
-func (d *disks) report() (DiskReport, error) {
+// Report returns how this node's disks for files stand, and what moves between them.
+func (d *Disks) Report() (DiskReport, error) {
 	asked, fault := d.store.asked.look()
 	sizes, err := d.bytes()
 	if err != nil {
@@ -105,12 +111,12 @@ func (d *disks) report() (DiskReport, error) {
 		out.Disks = append(out.Disks, d.state(r, asked))
 	}
 	for n := range catalog.Shard(catalog.Shards) {
-		if at := d.store.rootOf(n); at >= 0 {
+		if at := d.rootOf(n); at >= 0 {
 			out.Disks[at].Shards++
 			out.Disks[at].Bytes += sizes[n].Bytes
 		}
 	}
-	for _, path := range d.store.away {
+	for _, path := range d.store.asked.away {
 		one := DiskState{Path: path, State: DiskGone, Why: DiskTakenAway}
 		if _, still := asked.drained("", path); !still {
 			one.Why = "used from the node's next start"
@@ -128,7 +134,7 @@ func (d *disks) report() (DiskReport, error) {
 }
 
 // state returns how one disk stands.
-func (d *disks) state(r *root, asked wishes) DiskState {
+func (d *Disks) state(r *root, asked wishes) DiskState {
 	one := DiskState{Path: r.path, State: DiskInUse}
 	if gone := r.mounted(); gone != nil {
 		one.State, one.Why = DiskGone, gone.Error()
@@ -141,7 +147,7 @@ func (d *disks) state(r *root, asked wishes) DiskState {
 		}
 	}
 	var err error
-	if one.Room, one.Total, err = d.store.rooms(r); err != nil {
+	if one.Room, one.Total, err = d.rooms(r); err != nil {
 		one.Why = err.Error()
 		return one
 	}
@@ -156,14 +162,14 @@ func (d *disks) state(r *root, asked wishes) DiskState {
 }
 
 // finishDrains notes the disks that are to be emptied and are empty: these may be taken away.
-func (d *disks) finishDrains(ctx context.Context) {
+func (d *Disks) finishDrains(ctx context.Context) {
 	asked, _ := d.store.asked.look()
 	for _, r := range d.store.roots {
 		note, drained := asked.drained(r.mark, "")
 		if !drained || note.Emptied || ctx.Err() != nil {
 			continue
 		}
-		why, err := d.store.emptyRoot(ctx, r)
+		why, err := emptying{d.store, r}.run(ctx)
 		if err != nil {
 			why = err.Error()
 		}

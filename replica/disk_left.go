@@ -7,9 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"holdfast/catalog"
+	"holdfast/internal/disk"
 )
 
 // Names of a shard that moves from one root to another. It is copied into a folder that begins with movingMark, on
@@ -28,6 +31,14 @@ type leftover struct {
 	on    *root
 }
 
+// leavings are what is left of shards that have moved, and where the shards lie therefore.
+type leavings struct {
+	store *Store
+
+	mu  sync.Mutex
+	all []leftover
+}
+
 func (r *root) folder(n catalog.Shard) string { return filepath.Join(r.path, n.String()) }
 func (r *root) moving(n catalog.Shard) string { return filepath.Join(r.path, movingMark+n.String()) }
 func (r *root) left(n catalog.Shard) string   { return filepath.Join(r.path, leftMark+n.String()) }
@@ -38,37 +49,37 @@ type found struct {
 	left    []*root // with a folder of what is left of it
 }
 
-// assignShards finds out on which root each shard lies, and what a crash left of shards that were moving.
-func (s *Store) assignShards() error {
-	all, err := s.findFolders()
+// assign finds out on which root each shard lies, and what a crash left of shards that were moving.
+func (l *leavings) assign() error {
+	all, err := l.find()
 	if err != nil {
 		return err
 	}
 	for n := range catalog.Shard(catalog.Shards) {
 		f := all[n]
 		if len(f.folders) == 0 && len(f.left) == 1 {
-			if err := s.takeBack(n, f.left[0]); err != nil {
+			if err := l.takeBack(n, f.left[0]); err != nil {
 				return err
 			}
 			f = found{folders: f.left}
 		}
 		if len(f.folders) == 0 {
 			for _, r := range f.left {
-				s.log.Error("a shard lies nowhere, and more than one disk has something left of it; rename one to be the shard",
+				l.store.log.Error("a shard lies nowhere, and more than one disk has something left of it; rename one to be the shard",
 					"folder", r.left(n))
 			}
 			continue
 		}
-		if err := s.assignShard(n, f); err != nil {
+		if err := l.choose(n, f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// findFolders looks through the roots.
-func (s *Store) findFolders() (all [catalog.Shards]found, err error) {
-	for _, r := range s.roots {
+// find looks through the roots.
+func (l *leavings) find() (all [catalog.Shards]found, err error) {
+	for _, r := range l.store.roots {
 		entries, err := os.ReadDir(r.path)
 		if err != nil {
 			return all, err
@@ -89,18 +100,18 @@ func (s *Store) findFolders() (all [catalog.Shards]found, err error) {
 }
 
 // takeBack makes what is left of a shard the shard again: the disk that it had moved to was given up.
-func (s *Store) takeBack(n catalog.Shard, r *root) error {
-	s.log.Warn("a shard is taken back from the disk that it was moved away from: the one that it was moved to is gone",
+func (l *leavings) takeBack(n catalog.Shard, r *root) error {
+	l.store.log.Warn("a shard is taken back from the disk that it was moved away from: the one that it was moved to is gone",
 		"shard", n, "disk", r.path)
-	return s.disk.Rename(r.left(n), r.folder(n))
+	return l.store.disk.Rename(r.left(n), r.folder(n))
 }
 
-// assignShard chooses among the folders of a shard: the one that says it was moved from the other holds. Its bytes
+// choose chooses among the folders of a shard: the one that says it was moved from the other holds. Its bytes
 // were read on its disk before it could say so.
-func (s *Store) assignShard(n catalog.Shard, f found) error {
+func (l *leavings) choose(n catalog.Shard, f found) error {
 	now := f.folders[0]
 	for _, other := range f.folders[1:] {
-		a, b := s.movedFrom(n, now), s.movedFrom(n, other)
+		a, b := now.movedFrom(n), other.movedFrom(n)
 		switch {
 		case len(f.folders) > 2 || (a == other.mark) == (b == now.mark):
 			return fmt.Errorf("shard %s lies under both %s and %s", n, now.path, other.path)
@@ -108,24 +119,24 @@ func (s *Store) assignShard(n catalog.Shard, f found) error {
 			now = other
 		}
 	}
-	s.shards[n].root = now
+	l.store.shards[n].root = now
 	for _, r := range append(f.folders, f.left...) {
 		if r == now {
 			continue
 		}
-		if s.movedFrom(n, now) != r.mark {
-			s.log.Error("a disk has something left of a shard that did not move from there; it stays", "folder",
+		if now.movedFrom(n) != r.mark {
+			l.store.log.Error("a disk has something left of a shard that did not move from there; it stays", "folder",
 				r.left(n))
 			continue
 		}
-		s.left = append(s.left, leftover{n, r})
+		l.all = append(l.all, leftover{n, r})
 	}
 	return nil
 }
 
 // movedFrom returns the mark of the root from which the shard's folder on r was moved and that is still to be
 // cleared of it; empty when there is none.
-func (s *Store) movedFrom(n catalog.Shard, r *root) string {
+func (r *root) movedFrom(n catalog.Shard) string {
 	text, err := os.ReadFile(filepath.Join(r.folder(n), movedName))
 	if err != nil {
 		return ""
@@ -133,83 +144,85 @@ func (s *Store) movedFrom(n catalog.Shard, r *root) string {
 	return strings.TrimSpace(string(text))
 }
 
-// settleMoved takes the note out of a shard's folder from where it was moved, when nothing is left there.
-func (s *Store) settleMoved(n catalog.Shard, r *root) error {
-	for _, l := range s.leftovers() {
-		if l.shard == n {
+// settle takes the note out of a shard's folder from where it was moved, when nothing is left there.
+func (l *leavings) settle(n catalog.Shard, r *root) error {
+	for _, one := range l.list() {
+		if one.shard == n {
 			return nil
 		}
 	}
-	err := s.disk.Remove(filepath.Join(r.folder(n), movedName))
+	err := l.store.disk.Remove(filepath.Join(r.folder(n), movedName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return err
 }
 
-func (s *Store) leftovers() []leftover {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]leftover(nil), s.left...)
+func (l *leavings) list() []leftover {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.all)
 }
 
-// dropLeftover forgets a leftover that is gone.
-func (s *Store) dropLeftover(gone leftover) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, l := range s.left {
-		if l == gone {
-			s.left = append(s.left[:i:i], s.left[i+1:]...)
-			return
-		}
-	}
+// drop forgets a leftover that is gone.
+func (l *leavings) drop(gone leftover) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = slices.DeleteFunc(l.all, func(one leftover) bool { return one == gone })
+}
+
+// add notes that a shard has moved away from a root.
+func (l *leavings) add(one leftover) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, one)
 }
 
 // errForeign reports that something lies in a leftover that is not the archive's.
 var errForeign = errors.New("something that is not the archive's lies there: look at it, and take it away")
 
-// clearLeftover removes what a root has left of a shard that has moved away from it: what the shard has on its new
+// clear removes what a root has left of a shard that has moved away from it: what the shard has on its new
 // root. What it does not have there any more is set aside, unless spare says that nobody wants it. Without the new
 // root nothing is removed.
-func (s *Store) clearLeftover(l leftover, spare func(catalog.FileName) bool) error {
-	to, err := s.retire(l)
+func (l *leavings) clear(one leftover, spare func(catalog.FileName) bool) error {
+	to, err := l.retire(one)
 	if err != nil {
 		return err
 	}
-	if err := s.emptyLeftover(l, to, l.on.left(l.shard), spare); err != nil {
-		return fmt.Errorf("clear %s: %w", l.on.left(l.shard), err)
+	if err := l.empty(one, to, one.on.left(one.shard), spare); err != nil {
+		return fmt.Errorf("clear %s: %w", one.on.left(one.shard), err)
 	}
-	s.dropLeftover(l)
-	return s.settleMoved(l.shard, to)
+	l.drop(one)
+	return l.settle(one.shard, to)
 }
 
 // retire renames the folder of a leftover, after a last look whether the shard is where it has moved to: that is
 // the root it returns.
-func (s *Store) retire(l leftover) (to *root, err error) {
-	sh := &s.shards[l.shard]
+func (l *leavings) retire(one leftover) (to *root, err error) {
+	sh := &l.store.shards[one.shard]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if to = sh.root; to == nil || to == l.on {
-		return nil, fmt.Errorf("shard %s has not moved away from %s", l.shard, l.on.path)
+	if to = sh.root; to == nil || to == one.on {
+		return nil, fmt.Errorf("shard %s has not moved away from %s", one.shard, one.on.path)
 	}
-	if err := errors.Join(to.mounted(), l.on.mounted()); err != nil {
+	if err := errors.Join(to.mounted(), one.on.mounted()); err != nil {
 		return nil, err
 	}
-	if s.movedFrom(l.shard, to) != l.on.mark {
-		return nil, fmt.Errorf("the folder %s does not say that it was moved from %s", to.folder(l.shard), l.on.path)
+	if to.movedFrom(one.shard) != one.on.mark {
+		return nil, fmt.Errorf("the folder %s does not say that it was moved from %s", to.folder(one.shard), one.on.path)
 	}
-	if err := s.disk.SyncDir(to.path); err != nil { // the move's rename, should its own sync have failed
+	if err := l.store.disk.SyncDir(to.path); err != nil { // the move's rename, should its own sync have failed
 		return nil, err
 	}
-	if err := s.disk.Rename(l.on.folder(l.shard), l.on.left(l.shard)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := l.store.disk.Rename(one.on.folder(one.shard), one.on.left(one.shard)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	return to, nil
 }
 
-// emptyLeftover removes the folder of a leftover. Each file of the archive in it is in its place on the new root,
+// empty removes the folder of a leftover. Each file of the archive in it is in its place on the new root,
 // or it is set aside first.
-func (s *Store) emptyLeftover(l leftover, to *root, dir string, spare func(catalog.FileName) bool) error {
+func (l *leavings) empty(one leftover, to *root, dir string, spare func(catalog.FileName) bool) error {
 	names, err := folderNames(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -222,11 +235,11 @@ func (s *Store) emptyLeftover(l leftover, to *root, dir string, spare func(catal
 		name, path := catalog.FileName(text), filepath.Join(dir, text)
 		switch {
 		case text == ManifestName, strings.HasPrefix(text, ".") && isFile(path):
-		case checkName(name) != nil || name.Shard() != l.shard || !isFile(path):
+		case checkName(name) != nil || name.Shard() != one.shard || !isFile(path):
 			foreign = true
-		case sameSize(path, filepath.Join(to.folder(l.shard), text)), spare(name):
+		case sameSize(path, filepath.Join(to.folder(one.shard), text)), spare(name):
 		default:
-			if err := s.asideLeftover(l.on, name, path); err != nil {
+			if err := l.setAside(one.on, name, path); err != nil {
 				return err
 			}
 		}
@@ -234,18 +247,18 @@ func (s *Store) emptyLeftover(l leftover, to *root, dir string, spare func(catal
 	if foreign {
 		return errForeign
 	}
-	return s.disk.RemoveAll(dir)
+	return l.store.disk.RemoveAll(dir)
 }
 
-// asideLeftover puts a file of a leftover into the quarantine, where it is read, and offered if nobody else has it.
-func (s *Store) asideLeftover(r *root, name catalog.FileName, path string) error {
-	to := s.aside(r.quarantine, name)
-	if err := s.disk.Rename(path, to); err != nil {
+// setAside puts a file of a leftover into the quarantine, where it is read, and offered if nobody else has it.
+func (l *leavings) setAside(r *root, name catalog.FileName, path string) error {
+	to := l.store.aside(r.quarantine, name)
+	if err := l.store.disk.Rename(path, to); err != nil {
 		return err
 	}
-	s.log.Warn("a file that its shard has lost on the disk that it was moved to was set aside", "file", name,
+	l.store.log.Warn("a file that its shard has lost on the disk that it was moved to was set aside", "file", name,
 		"path", to)
-	return s.writeReason(to,
+	return l.store.writeReason(to,
 		"left on the disk that its shard was moved away from; the shard does not have it there any more")
 }
 
@@ -259,8 +272,8 @@ func sameSize(a, b string) bool {
 }
 
 // writeMoved notes in a folder that becomes the shard's from which root it was moved.
-func (s *Store) writeMoved(dir string, from *root) error {
-	return s.disk.WriteFile(filepath.Join(dir, movedName), func(w io.Writer) error {
+func writeMoved(d disk.Disk, dir string, from *root) error {
+	return d.WriteFile(filepath.Join(dir, movedName), func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, from.mark)
 		return err
 	})

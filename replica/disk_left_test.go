@@ -22,7 +22,7 @@ func TestNothingGoesBeforeTheNewDiskIsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	unmount(t, s.roots[1].path)
-	if err := s.clearLeftover(s.leftovers()[0], nobodyWants); !errors.Is(err, ErrNotMounted) {
+	if err := s.left.clear(s.left.list()[0], nobodyWants); !errors.Is(err, ErrNotMounted) {
 		t.Fatalf("without the new disk: %v", err)
 	}
 	text, err := os.ReadFile(s.cfg.Known)
@@ -63,7 +63,7 @@ func TestALeftoverKeepsWhatTheShardHasLost(t *testing.T) {
 	if err := os.Remove(s.Path(catalog.FileName(names[1]))); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.clearLeftover(s.leftovers()[0], allWanted); !errors.Is(err, errForeign) {
+	if err := s.left.clear(s.left.list()[0], allWanted); !errors.Is(err, errForeign) {
 		t.Fatalf("clear: %v", err)
 	}
 	if err := moveTo(s, names, 3000, 0).run(t.Context()); !errors.Is(err, errElsewhere) {

@@ -95,7 +95,7 @@ func (m *shardMove) run(ctx context.Context) error {
 
 // ready reports why the shard cannot move now, if so. The caller holds it.
 func (m *shardMove) ready(sh *shard) error {
-	if sh.root != m.from || m.movedFrom(m.shard, m.from) != "" {
+	if sh.root != m.from || m.from.movedFrom(m.shard) != "" {
 		return fmt.Errorf("shard %s: %w: %s", m.shard, errElsewhere, m.from.path)
 	}
 	return errors.Join(m.from.mounted(), m.to.mounted())
@@ -226,7 +226,7 @@ func (m *shardMove) commit(sh *shard) error {
 	lines.present = isFile(path)
 	err = writeManifest(m.disk, path, lines)
 	if err == nil {
-		err = m.writeMoved(dir, m.from)
+		err = writeMoved(m.disk, dir, m.from)
 	}
 	if err == nil {
 		err = m.disk.SyncDir(dir)
@@ -244,9 +244,7 @@ func (m *shardMove) commit(sh *shard) error {
 	for _, name := range loose {
 		m.setLoose(name, true)
 	}
-	m.Store.mu.Lock()
-	m.left = append(m.left, leftover{m.shard, m.from})
-	m.Store.mu.Unlock()
+	m.left.add(leftover{m.shard, m.from})
 	return nil
 }
 
@@ -288,10 +286,7 @@ func (m *shardMove) lines() (manifest, []catalog.FileName, error) {
 }
 
 // discard gives back the room of what was staged.
-func (m *shardMove) discard() error { return m.dropStaging(m.to, m.shard) }
-
-// dropStaging removes what was copied of a shard that does not move to the root after all.
-func (s *Store) dropStaging(r *root, n catalog.Shard) error { return s.disk.RemoveAll(r.moving(n)) }
+func (m *shardMove) discard() error { return m.disk.RemoveAll(m.to.moving(m.shard)) }
 
 // stagings returns the shards of which the root has a staging folder.
 func (r *root) stagings() ([]catalog.Shard, error) {

@@ -60,8 +60,8 @@ func allWanted(catalog.FileName) bool   { return false }
 // clearAll removes what is left of moved shards.
 func clearAll(t *testing.T, s *Store) {
 	t.Helper()
-	for _, l := range s.leftovers() {
-		if err := s.clearLeftover(l, allWanted); err != nil {
+	for _, l := range s.left.list() {
+		if err := s.left.clear(l, allWanted); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -141,8 +141,8 @@ func TestAMoveSurvivesACrashAnywhere(t *testing.T) {
 					twin.FailAt(step, nil)
 				}
 				err := moveTo(s, names, 3000, 1).run(t.Context())
-				for _, l := range s.leftovers() {
-					err = errors.Join(err, s.clearLeftover(l, allWanted))
+				for _, l := range s.left.list() {
+					err = errors.Join(err, s.left.clear(l, allWanted))
 				}
 				over = twin.Ops() < step
 				if over && err != nil {

@@ -3,6 +3,7 @@ package replica
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"holdfast/catalog"
@@ -10,7 +11,7 @@ import (
 
 // next chooses the shard to move next: one whose move was begun, one of a disk that is to be emptied, or one that
 // evens out how full the disks are.
-func (d *disks) next() (*shardMove, bool, error) {
+func (d *Disks) next() (*shardMove, bool, error) {
 	rooms, shards, err := d.survey()
 	if err != nil {
 		return nil, false, err
@@ -37,7 +38,7 @@ func (d *disks) next() (*shardMove, bool, error) {
 }
 
 // noteShort notes that no disk has room for what is still on those that are to be emptied.
-func (d *disks) noteShort(short bool, rooms []diskRoom) {
+func (d *Disks) noteShort(short bool, rooms []diskRoom) {
 	if !short {
 		return
 	}
@@ -50,7 +51,7 @@ func (d *disks) noteShort(short bool, rooms []diskRoom) {
 	}
 }
 
-func (d *disks) moveOf(s shardOn, to int) *shardMove {
+func (d *Disks) moveOf(s shardOn, to int) *shardMove {
 	m := &shardMove{Store: d.store, shard: s.shard, from: d.store.roots[s.disk], to: d.store.roots[to], limit: d.limit,
 		standing: d.standing, doubt: d.doubt}
 	m.progress = DiskMove{Shard: s.shard, From: m.from.path, To: m.to.path, TotalBytes: s.bytes, Began: time.Now()}
@@ -58,12 +59,12 @@ func (d *disks) moveOf(s shardOn, to int) *shardMove {
 }
 
 // survey looks at the disks, and at the shards that may move now.
-func (d *disks) survey() (rooms []diskRoom, shards []shardOn, err error) {
+func (d *Disks) survey() (rooms []diskRoom, shards []shardOn, err error) {
 	now := time.Now()
 	for _, r := range d.store.roots {
 		one := diskRoom{draining: r.draining.Load()}
 		if r.mounted() == nil {
-			if one.room, one.total, err = d.store.rooms(r); err == nil {
+			if one.room, one.total, err = d.rooms(r); err == nil {
 				d.mu.Lock()
 				one.gives = !now.Before(d.rests[r].until)
 				d.mu.Unlock()
@@ -79,7 +80,7 @@ func (d *disks) survey() (rooms []diskRoom, shards []shardOn, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for n := range catalog.Shard(catalog.Shards) {
-		if at := d.store.rootOf(n); at >= 0 && !now.Before(d.later[n].until) {
+		if at := d.rootOf(n); at >= 0 && !now.Before(d.later[n].until) {
 			shards = append(shards, shardOn{n, at, sizes[n].Bytes})
 		}
 	}
@@ -87,7 +88,7 @@ func (d *disks) survey() (rooms []diskRoom, shards []shardOn, err error) {
 }
 
 // begun returns the first shard whose move was begun and still makes sense. What was copied of others is removed.
-func (d *disks) begun(rooms []diskRoom, shards []shardOn, balancing bool) (shardOn, int, bool) {
+func (d *Disks) begun(rooms []diskRoom, shards []shardOn, balancing bool) (shardOn, int, bool) {
 	for to, r := range d.store.roots {
 		if !rooms[to].takes {
 			continue
@@ -97,7 +98,7 @@ func (d *disks) begun(rooms []diskRoom, shards []shardOn, balancing bool) (shard
 			continue
 		}
 		for _, n := range all {
-			from := d.store.rootOf(n)
+			from := d.rootOf(n)
 			if from >= 0 && from != to && !rooms[to].draining && (rooms[from].draining || balancing) {
 				if i := slices.IndexFunc(shards, func(s shardOn) bool { return s.shard == n }); i >= 0 &&
 					rooms[from].gives {
@@ -105,7 +106,7 @@ func (d *disks) begun(rooms []diskRoom, shards []shardOn, balancing bool) (shard
 				}
 				continue // it rests
 			}
-			if err := d.store.dropStaging(r, n); err != nil {
+			if err := d.store.disk.RemoveAll(r.moving(n)); err != nil {
 				d.log.Warn("what was copied of a shard that does not move stays", "folder", r.moving(n), "err", err)
 			}
 		}
@@ -114,28 +115,49 @@ func (d *disks) begun(rooms []diskRoom, shards []shardOn, balancing bool) (shard
 }
 
 // rootOf returns the number of the root on which the shard lies, -1 for none.
-func (s *Store) rootOf(n catalog.Shard) int {
-	sh := &s.shards[n]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	return slices.Index(s.roots, sh.root)
-}
+func (d *Disks) rootOf(n catalog.Shard) int { return slices.Index(d.store.roots, d.store.shards.on(n)) }
 
 // rooms returns what is free on the disk beside the reserve, and its size.
-func (s *Store) rooms(r *root) (room, total int64, err error) {
-	_, size, err := s.free(r.path)
+func (d *Disks) rooms(r *root) (room, total int64, err error) {
+	_, size, err := d.store.free(r.path)
 	if err != nil {
 		return 0, 0, err
 	}
-	room, err = s.room(r)
+	room, err = d.store.room(r)
 	return max(room, 0), int64(size), err
 }
 
 // rootAt returns the root at the path.
-func (s *Store) rootAt(path string) *root {
-	for _, r := range s.roots {
+func (d *Disks) rootAt(path string) *root {
+	for _, r := range d.store.roots {
 		if r.path == filepath.Clean(path) {
 			return r
+		}
+	}
+	return nil
+}
+
+// dropParts removes what was received of files of a shard on the disks that it does not lie on.
+func (d *Disks) dropParts(n catalog.Shard) error {
+	at := d.store.shards.on(n)
+	if at == nil {
+		return nil
+	}
+	for _, r := range d.store.roots {
+		if r.incoming == at.incoming {
+			continue
+		}
+		names, err := folderNames(r.incoming)
+		if err != nil {
+			return err
+		}
+		for _, text := range names {
+			name, ok := strings.CutSuffix(text, partSuffix)
+			if ok && catalog.FileName(name).Shard() == n {
+				if err := d.store.drop(filepath.Join(r.incoming, text)); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	return nil

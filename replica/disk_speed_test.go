@@ -70,8 +70,8 @@ func BenchmarkMoveShard(b *testing.B) {
 		if err := m.run(b.Context()); err != nil {
 			b.Fatal(err)
 		}
-		for _, l := range s.leftovers() {
-			if err := s.clearLeftover(l, allWanted); err != nil {
+		for _, l := range s.left.list() {
+			if err := s.left.clear(l, allWanted); err != nil {
 				b.Fatal(err)
 			}
 		}

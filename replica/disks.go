@@ -78,9 +78,9 @@ const (
 	giveWayMost = time.Minute
 )
 
-// disks moves shards between the disks of one node: off those that are to be emptied, and from the fullest to the
+// Disks moves shards between the disks of one node: off those that are to be emptied, and from the fullest to the
 // emptiest. It is the least urgent of a node's work.
-type disks struct {
+type Disks struct {
 	store *Store
 	log   *slog.Logger
 	limit *limiter
@@ -108,10 +108,10 @@ type restOf struct {
 	why string
 }
 
-func newDisks(r *Replica) *disks {
-	return &disks{
+func newDisks(r *Replica) *Disks {
+	return &Disks{
 		store: r.store, log: r.log, limit: r.pace, wake: make(chan struct{}, 1),
-		standing: r.standing, busy: r.pulls.any,
+		standing: standingIn(r), busy: r.pulls.any,
 		doubt: func(ctx context.Context, name catalog.FileName, digest catalog.Digest) {
 			r.proved.drop(name)
 			r.doubtful(ctx, corruptFinding(name, digest))
@@ -133,29 +133,31 @@ func newDisks(r *Replica) *disks {
 	}
 }
 
-// standing looks up what the catalog says of a file that lies here.
-func (r *Replica) standing(name catalog.FileName) (st standing, err error) {
-	err = r.catalog.View(func(v catalog.View) error {
-		f, err := v.File(name)
-		if errors.Is(err, catalog.ErrNotFound) {
+// standingIn returns a look at what the catalog says of a file that lies here.
+func standingIn(r *Replica) func(catalog.FileName) (standing, error) {
+	return func(name catalog.FileName) (st standing, err error) {
+		err = r.catalog.View(func(v catalog.View) error {
+			f, err := v.File(name)
+			if errors.Is(err, catalog.ErrNotFound) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			p, err := v.Placement(r.cfg.Replica, name.Shard())
+			if err != nil {
+				return err
+			}
+			c := f.Copy(r.cfg.Replica)
+			st = standing{want: heldAs(f), known: true, counted: f.Removed == 0 && f.Lost == 0 && p.Holder == r.cfg.Self &&
+				c != nil && !c.Surplus && c.State == catalog.UploadCompleted}
 			return nil
-		}
+		})
 		if err != nil {
-			return err
+			return st, fmt.Errorf("look at %s: %w", name, err)
 		}
-		p, err := v.Placement(r.cfg.Replica, name.Shard())
-		if err != nil {
-			return err
-		}
-		c := f.Copy(r.cfg.Replica)
-		st = standing{want: heldAs(f), known: true, counted: f.Removed == 0 && f.Lost == 0 && p.Holder == r.cfg.Self &&
-			c != nil && !c.Surplus && c.State == catalog.UploadCompleted}
-		return nil
-	})
-	if err != nil {
-		return st, fmt.Errorf("look at %s: %w", name, err)
+		return st, nil
 	}
-	return st, nil
 }
 
 // any reports whether copies are being made.
@@ -166,7 +168,7 @@ func (p *pulls) any() bool {
 }
 
 // run moves shards until the context ends, one at a time.
-func (d *disks) run(ctx context.Context) error {
+func (d *Disks) run(ctx context.Context) error {
 	for {
 		if again := d.step(ctx); again > 0 {
 			timer := time.NewTimer(again)
@@ -183,7 +185,7 @@ func (d *disks) run(ctx context.Context) error {
 	}
 }
 
-func (d *disks) poke() {
+func (d *Disks) poke() {
 	select {
 	case d.wake <- struct{}{}:
 	default:
@@ -191,7 +193,7 @@ func (d *disks) poke() {
 }
 
 // step does what is to be done next and returns when to look again; 0: at once.
-func (d *disks) step(ctx context.Context) time.Duration {
+func (d *Disks) step(ctx context.Context) time.Duration {
 	d.clear()
 	asked, fault := d.store.asked.look()
 	if fault != nil || asked.Paused || len(d.store.roots) < 2 {
@@ -213,7 +215,7 @@ func (d *disks) step(ctx context.Context) time.Duration {
 }
 
 // begin moves one shard and reports whether that failed.
-func (d *disks) begin(ctx context.Context, move *shardMove) (failed bool) {
+func (d *Disks) begin(ctx context.Context, move *shardMove) (failed bool) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	move.rest = d.rest
@@ -246,7 +248,7 @@ func (d *disks) begin(ctx context.Context, move *shardMove) (failed bool) {
 
 // failed notes which disk or shard is to rest after a move that came to nothing. What was copied stays for the
 // next try, unless the disk has no room for it.
-func (d *disks) failed(ctx context.Context, move *shardMove, err error) {
+func (d *Disks) failed(ctx context.Context, move *shardMove, err error) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -288,7 +290,7 @@ func (d *disks) failed(ctx context.Context, move *shardMove, err error) {
 		move.to.path, "err", err)
 }
 
-func (d *disks) putOff(r *root, why error) {
+func (d *Disks) putOff(r *root, why error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one := d.rests[r]
@@ -297,7 +299,7 @@ func (d *disks) putOff(r *root, why error) {
 	d.rests[r] = one
 }
 
-func (d *disks) putOffShard(n catalog.Shard, first, most time.Duration) {
+func (d *Disks) putOffShard(n catalog.Shard, first, most time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one := d.later[n]
@@ -307,7 +309,7 @@ func (d *disks) putOffShard(n catalog.Shard, first, most time.Duration) {
 }
 
 // rest makes way for other copies, after a file that took so long.
-func (d *disks) rest(ctx context.Context, took time.Duration) error {
+func (d *Disks) rest(ctx context.Context, took time.Duration) error {
 	if !d.busy() {
 		return ctx.Err()
 	}
@@ -315,17 +317,17 @@ func (d *disks) rest(ctx context.Context, took time.Duration) error {
 }
 
 // clear removes what is left of shards that have moved.
-func (d *disks) clear() {
-	for _, l := range d.store.leftovers() {
+func (d *Disks) clear() {
+	for _, l := range d.store.left.list() {
 		d.mu.Lock()
 		soon := time.Now().Before(d.clears[l].until)
 		d.mu.Unlock()
 		if soon {
 			continue
 		}
-		err := d.store.clearLeftover(l, d.spare)
+		err := d.store.left.clear(l, d.spare)
 		if err == nil {
-			err = d.store.dropParts(l.shard)
+			err = d.dropParts(l.shard)
 		}
 		d.mu.Lock()
 		if err == nil {

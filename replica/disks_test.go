@@ -60,7 +60,7 @@ func (n *node) sized(total int64) {
 // state returns how the disk with the number stands.
 func (n *node) state(number int) DiskState {
 	n.t.Helper()
-	report, err := n.r.Disks()
+	report, err := n.r.Disks.Report()
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -86,13 +86,13 @@ func TestADiskIsDrainedAndTakenAway(t *testing.T) {
 		c, north, names := disksOf(t, 2, 8)
 		stop := c.run("north-1", "south-1")
 		first := north.roots[0]
-		if _, err := north.r.DrainDisk(filepath.Join(north.dir, "other")); !errors.Is(err, ErrNoDisk) {
+		if _, err := north.r.Disks.Drain(filepath.Join(north.dir, "other")); !errors.Is(err, ErrNoDisk) {
 			t.Errorf("an unknown disk: %v", err)
 		}
-		if _, err := north.r.DrainDisk(first); err != nil {
+		if _, err := north.r.Disks.Drain(first); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := north.r.DrainDisk(north.roots[1]); !errors.Is(err, ErrLastDisk) {
+		if _, err := north.r.Disks.Drain(north.roots[1]); !errors.Is(err, ErrLastDisk) {
 			t.Errorf("the last disk: %v", err)
 		}
 		sleep(t.Context(), 20*time.Second)
@@ -139,7 +139,7 @@ func TestADiskThatIsNotEmptiedIsMissed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		_, north, _ := disksOf(t, 2, 2)
-		if _, err := north.r.DrainDisk(north.roots[0]); err != nil {
+		if _, err := north.r.Disks.Drain(north.roots[0]); err != nil {
 			t.Fatal(err)
 		}
 		cfg := north.storeConfig()
@@ -159,14 +159,14 @@ func TestANewDiskFillsUp(t *testing.T) {
 		c, north, names := disksOf(t, 2, 16) // 80 of 100 kB
 		defer c.run("north-1", "south-1")()
 		sleep(t.Context(), time.Hour)
-		report, err := north.r.Disks()
+		report, err := north.r.Disks.Report()
 		if err != nil || report.Moved < 6 || report.Moved > 8 || report.Balancing ||
 			report.Disks[1].Shards != report.Moved {
 			t.Fatalf("%+v, %v", report, err)
 		}
 		moved := report.Moved
 		sleep(t.Context(), 24*time.Hour)
-		if report, err := north.r.Disks(); err != nil || report.Moved != moved {
+		if report, err := north.r.Disks.Report(); err != nil || report.Moved != moved {
 			t.Errorf("it goes on: %+v, %v", report, err)
 		}
 		c.sound(len(names))
@@ -178,34 +178,34 @@ func TestMovesCanBePausedAndStopped(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, north, names := disksOf(t, 2, 4)
-		if _, err := north.r.PauseDisks(); err != nil {
+		if _, err := north.r.Disks.Pause(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := north.r.DrainDisk(north.roots[0]); err != nil {
+		if _, err := north.r.Disks.Drain(north.roots[0]); err != nil {
 			t.Fatal(err)
 		}
 		north.open()
 		north.sized(100_000)
 		defer c.run("north-1", "south-1")()
 		sleep(t.Context(), time.Hour)
-		if report, err := north.r.Disks(); err != nil || !report.Paused || report.Moved > 0 ||
+		if report, err := north.r.Disks.Report(); err != nil || !report.Paused || report.Moved > 0 ||
 			report.Disks[0].State != DiskDraining {
 			t.Fatalf("paused: %+v, %v", report, err)
 		}
 		slow(north)
-		if _, err := north.r.ResumeDisks(); err != nil {
+		if _, err := north.r.Disks.Resume(); err != nil {
 			t.Fatal(err)
 		}
 		sleep(t.Context(), 3*time.Second)
-		report, err := north.r.Disks()
+		report, err := north.r.Disks.Report()
 		if err != nil || report.Move == nil || report.Move.TotalFiles != 1 {
 			t.Fatalf("no move is under way: %+v, %v", report, err)
 		}
-		if report, err = north.r.UndrainDisk(north.roots[0]); err != nil {
+		if report, err = north.r.Disks.Undrain(north.roots[0]); err != nil {
 			t.Fatal(err)
 		}
 		sleep(t.Context(), 2*time.Hour)
-		if report, err = north.r.Disks(); err != nil || report.Move != nil ||
+		if report, err = north.r.Disks.Report(); err != nil || report.Move != nil ||
 			report.Disks[0].State != DiskInUse || report.Disks[0].Shards == 0 {
 			t.Errorf("after the drain was taken back: %+v, %v", report, err)
 		}
@@ -217,7 +217,7 @@ func TestMovesCanBePausedAndStopped(t *testing.T) {
 }
 
 // slow makes reads for moves between disks, and audits, wait for 1 kB/s.
-func slow(n *node) { n.r.disks.limit = newLimiter(1000) }
+func slow(n *node) { n.r.Disks.limit = newLimiter(1000) }
 
 // TestAWrongCopyIsRepairedBeforeItMoves flips a bit on the disk that is to be emptied: the copy is set aside and
 // fetched again from another node, and then the shard moves.
@@ -227,7 +227,7 @@ func TestAWrongCopyIsRepairedBeforeItMoves(t *testing.T) {
 		c, north, names := disksOf(t, 2, 4)
 		flip(t, north.r.store.Path(names[2]))
 		defer c.run("north-1", "south-1")()
-		if _, err := north.r.DrainDisk(north.roots[0]); err != nil {
+		if _, err := north.r.Disks.Drain(north.roots[0]); err != nil {
 			t.Fatal(err)
 		}
 		c.disputed(names[2], "north")
@@ -254,12 +254,12 @@ func TestATargetThatFailsStopsTheMoveCleanly(t *testing.T) {
 				c, north, names := disksOf(t, 2, 4)
 				slow(north)
 				defer c.run("north-1", "south-1")()
-				if _, err := north.r.DrainDisk(north.roots[0]); err != nil {
+				if _, err := north.r.Disks.Drain(north.roots[0]); err != nil {
 					t.Fatal(err)
 				}
 				heal := breakDisk(t, north, how)
 				sleep(t.Context(), 2*time.Hour)
-				report, err := north.r.Disks()
+				report, err := north.r.Disks.Report()
 				if err != nil || report.Disks[0].State == DiskEmptied ||
 					report.Disks[0].Why+report.Disks[1].Why == "" {
 					t.Fatalf("%+v, %v", report, err)
@@ -306,7 +306,7 @@ func breakDisk(t *testing.T, n *node, how string) (heal func()) {
 func TestNewFilesGoBeforeMoves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := &disks{busy: func() bool { return true }}
+		d := &Disks{busy: func() bool { return true }}
 		began := time.Now()
 		if err := d.rest(t.Context(), 2*time.Second); err != nil || time.Since(began) != 14*time.Second {
 			t.Errorf("it waits for %v, %v", time.Since(began), err)
@@ -350,17 +350,17 @@ func TestAnEmptiedDiskHasNothingLeft(t *testing.T) {
 			release()
 		}
 	}
-	if left, err := s.emptyRoot(t.Context(), first); err != nil || !strings.Contains(left, "1 shards") {
+	if left, err := (emptying{s, first}).run(t.Context()); err != nil || !strings.Contains(left, "1 shards") {
 		t.Errorf("before its shards have moved: %q, %v", left, err)
 	}
 	if err := moveTo(s, names, 3000, 1).run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := s.emptyRoot(t.Context(), first); err != nil || left == "" {
+	if left, err := (emptying{s, first}).run(t.Context()); err != nil || left == "" {
 		t.Errorf("before it is cleared: %q, %v", left, err)
 	}
 	clearAll(t, s)
-	if left, err := s.emptyRoot(t.Context(), first); err != nil || left != "" {
+	if left, err := (emptying{s, first}).run(t.Context()); err != nil || left != "" {
 		t.Errorf("at the end: %q, %v", left, err)
 	}
 	for _, dir := range []string{first.incoming, first.quarantine} {

@@ -26,7 +26,7 @@ func (r *Replica) Find(ctx context.Context, want Held) (bool, error) {
 	for _, where := range []func(catalog.FileName) string{r.store.Path, r.store.outboxPath} {
 		var size int64
 		var digest catalog.Digest
-		err := r.store.inPlace(where, want.Name, func(path string) (err error) {
+		err := inPlace(where, want.Name, func(path string) (err error) {
 			if !isFile(path) {
 				return fs.ErrNotExist
 			}

@@ -249,7 +249,7 @@ func (p *passing) examine(ctx context.Context, f catalog.File) (*catalog.Finding
 		got, ok := p.held[f.Name]
 		return compare(want, got, ok), nil
 	}
-	if !p.store.present(f.Name) {
+	if !p.store.shards.present(f.Name) {
 		p.store.noteMissing(f.Name)
 		return compare(want, Held{}, false), nil
 	}
@@ -260,7 +260,7 @@ func (p *passing) examine(ctx context.Context, f catalog.File) (*catalog.Finding
 	case p.store.lost(f.Name, err):
 		p.log.Error("a copy cannot be read", "file", f.Name, "err", err)
 		got.SHA256 = catalog.Digest{}
-	case err != nil && !p.store.present(f.Name) && ctx.Err() == nil:
+	case err != nil && !p.store.shards.present(f.Name) && ctx.Err() == nil:
 		return compare(want, got, false), nil
 	case err != nil:
 		return nil, fmt.Errorf("audit %s: %w", f.Name, err)

@@ -110,7 +110,7 @@ func (sh *shard) manifest(n catalog.Shard) string {
 // Vouch reads a file again and lists it in its manifest, if it is not, when its bytes are the wanted ones; else the
 // answer is ErrDamaged, or ErrNotHere when no file is there.
 func (s *Store) Vouch(ctx context.Context, want Held) error {
-	if !s.present(want.Name) {
+	if !s.shards.present(want.Name) {
 		return fmt.Errorf("verify %s: %w", want.Name, ErrNotHere)
 	}
 	size, digest, err := s.measurePlaced(ctx, want, nil, false)

@@ -275,7 +275,7 @@ func earlier(a, b time.Time) time.Time {
 
 // onDisk reports whether there is something under the name that may serve without a source.
 func (r *Replica) onDisk(name catalog.FileName) bool {
-	return r.sums == nil && r.store.present(name)
+	return r.sums == nil && r.store.shards.present(name)
 }
 
 // carry makes one copy and reports it.

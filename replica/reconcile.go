@@ -13,7 +13,7 @@ import (
 // reconcile makes manifests and folders agree after a crash. What is wrong with one shard or one file is said, and keeps
 // nothing else from being there.
 func (s *Store) reconcile() error {
-	if err := s.assignShards(); err != nil {
+	if err := s.left.assign(); err != nil {
 		return err
 	}
 	for n := range catalog.Shard(catalog.Shards) {
@@ -67,7 +67,7 @@ func (s *Store) reconcileShard(n catalog.Shard) error {
 		case text == ManifestName:
 		case strings.HasPrefix(text, blocksMark):
 		case text == movedName:
-			if err := s.settleMoved(n, s.shards[n].root); err != nil {
+			if err := s.left.settle(n, s.shards[n].root); err != nil {
 				s.log.Error("a note of a move that is over stays", "shard", n, "err", err)
 			}
 		case strings.HasPrefix(text, "."):

@@ -130,7 +130,7 @@ type Replica struct {
 	proved              *proved
 	strays              strays
 	checks              *checks
-	disks               *disks
+	Disks               *Disks // of this node
 }
 
 // New returns the replica of a node; Run makes it work. sums is nil but for a node of a checksum replica,
@@ -147,12 +147,12 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 		cfg: cfg, store: store, sums: sums, peers: peers, catalog: cat, duties: duties, log: log,
 		bulk: make(slots, cfg.Serves), reads: make(slots, 16*cfg.Serves), hashes: make(slots, cfg.Serves),
 		bandwidth: newLimiter(cfg.Bandwidth), pace: newLimiter(cfg.AuditRate), giving: newLimiter(cfg.Giving),
-		sources: newSources(), pulls: newPulls(store.diskOf), pending: newPending(), takeover: newTakeover(),
+		sources: newSources(), pulls: newPulls(store.shards.diskOf), pending: newPending(), takeover: newTakeover(),
 		leaving: new(leaving), proved: newProved(),
 	}
 	r.reports = newReporter(r.proposeReports, log)
 	r.checks = newChecks(r.recheck, log)
-	r.disks = newDisks(r)
+	r.Disks = newDisks(r)
 	var err error
 	if r.audits, err = openAudits(cfg.Audits, store.disk, log); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (r *Replica) Run(ctx context.Context) error {
 	defer cancel(nil)
 	var all sync.WaitGroup
 	for _, part := range []func(context.Context) error{
-		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run, r.compare, r.disks.run,
+		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run, r.compare, r.Disks.run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {

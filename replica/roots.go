@@ -58,7 +58,8 @@ func (s *Store) openRoots() error {
 			"made anew", path, ErrNotMounted, s.cfg.Known)
 	}
 	for _, path := range s.cfg.Roots {
-		if s.takenAway(path, asked) {
+		if s.asked.takenAway(path) {
+			s.log.Warn("a disk that was emptied is not there and is not used", "disk", path)
 			continue
 		}
 		r, err := s.openRoot(path)
@@ -76,49 +77,10 @@ func (s *Store) openRoots() error {
 	if len(s.roots) == 0 {
 		return errors.New("the only folder for files was emptied and taken away; name another in the settings")
 	}
-	if err := s.forgetEmptied(asked, there); err != nil {
+	if err := s.asked.forget(s.cfg.Roots, there); err != nil {
 		return err
 	}
 	return s.writeKnown(known, there)
-}
-
-// TakenAway reports whether the path is of the settings, and its disk was emptied and was not there at the start.
-func (s *Store) TakenAway(path string) bool { return slices.Contains(s.away, filepath.Clean(path)) }
-
-// Takes reports whether new shards may be put on the disk at the path.
-func (s *Store) Takes(path string) bool {
-	r := s.rootAt(path)
-	return r != nil && !r.draining.Load()
-}
-
-// takenAway reports whether the disk at path was emptied and is not there any more. Its mount point is not for files: another
-// disk at its place is used once somebody says so.
-func (s *Store) takenAway(path string, asked wishes) bool {
-	mark, err := readMark(path)
-	d, ok := asked.drained("", path)
-	if err != nil || mark != "" || !ok || !d.Emptied {
-		return false
-	}
-	s.away = append(s.away, path)
-	s.log.Warn("a disk that was emptied is not there and is not used", "disk", path)
-	return true
-}
-
-// forgetEmptied forgets disks that were emptied, are not there, and are not in the settings any more.
-func (s *Store) forgetEmptied(asked wishes, there map[string]string) error {
-	for _, d := range asked.Drain {
-		if !d.Emptied || there[d.Mark] != "" || slices.Contains(s.cfg.Roots, d.Path) {
-			continue
-		}
-		err := s.asked.change(func(w *wishes) error {
-			w.drop(d.Mark)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // readMark returns the mark of the root at path, "" when there is none.

@@ -141,7 +141,7 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 	case inOutbox:
 		h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil)
 	default:
-		err = r.store.inPlace(r.store.Path, name, func(path string) (err error) {
+		err = inPlace(r.store.Path, name, func(path string) (err error) {
 			h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil)
 			return err
 		})

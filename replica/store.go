@@ -40,19 +40,18 @@ type Store struct {
 	disk   disk.Disk
 	log    *slog.Logger
 	roots  []*root
-	shards [catalog.Shards]shard
+	shards places
 	blocks sync.Pool // of *[]byte, blockSize each
 	open   func(path string) (*Bytes, error)
 	spoilt spoilt
 	asked  *asked
+	left   *leavings
 	free   func(path string) (free, total uint64, err error)
 
 	mu      sync.Mutex
 	loose   map[catalog.FileName]struct{} // in a shard's folder without a line in its manifest
 	missing map[catalog.FileName]struct{} // with a line, without the file
 	adopted int                           // numbers the temporary names in the outbox
-	left    []leftover                    // of shards that have moved to another root
-	away    []string                      // folders of the settings whose disk was emptied and is not there
 
 	outbox sync.Mutex // one change of the outbox's names at a time
 }
@@ -106,7 +105,7 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 			return nil, fmt.Errorf("open store: %w", err)
 		}
 	}
-	s.asked = openAsked(cfg.Asked, d, log)
+	s.asked, s.left = openAsked(cfg.Asked, d, log), &leavings{store: s}
 	if err := s.openRoots(); err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -176,35 +175,7 @@ func (s *Store) Has(name catalog.FileName) bool {
 	if checkName(name) != nil || s.isLoose(name) {
 		return false
 	}
-	return s.present(name)
-}
-
-// present reports whether a file is in its place in its shard, listed or not.
-func (s *Store) present(name catalog.FileName) bool {
-	sh := &s.shards[name.Shard()]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	return isFile(sh.path(name))
-}
-
-// inPlace calls do with where the file lies, as where tells: Path, or outboxPath. When do fails and the file's shard has moved
-// to another root meanwhile, do is called again: what it found at the old place says nothing about the copy.
-func (s *Store) inPlace(where func(catalog.FileName) string, name catalog.FileName, do func(path string) error) error {
-	for {
-		path := where(name)
-		if err := do(path); err == nil || where(name) == path {
-			return err
-		}
-	}
-}
-
-// OpenPlaced opens the file where it lies in its shard, vouched for or not.
-func (s *Store) OpenPlaced(name catalog.FileName) (b *Bytes, err error) {
-	err = s.inPlace(s.Path, name, func(path string) (err error) {
-		b, err = s.open(path)
-		return err
-	})
-	return b, err
+	return s.shards.present(name)
 }
 
 // measurePlaced is measure for the file in its shard. Bytes that are not the wanted ones count only if the shard still lies
