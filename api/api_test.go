@@ -157,7 +157,7 @@ func TestJobsAreListedNewestFirstInPages(t *testing.T) {
 		}
 	}
 	b.mu.Lock()
-	jobs, err := newestJobs(catalog.NewView(b.state), 0, 5)
+	jobs, err := newestJobs(catalog.NewView(&b.state), 0, 5)
 	b.mu.Unlock()
 	if err != nil || len(jobs) != 5 || jobs[0].ID != 23 || jobs[4].ID != 19 {
 		t.Fatalf("%v %v", err, jobs)

@@ -11,8 +11,6 @@ import (
 	"iter"
 	"log/slog"
 	"net/http/httptest"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,35 +18,14 @@ import (
 	"holdfast/catalog"
 	"holdfast/cdx"
 	"holdfast/harvest"
+	"holdfast/internal/kv/memory"
 )
-
-// memory is a transaction over a map; it is the catalog's store in these tests.
-type memory map[string][]byte
-
-func (m memory) Get(key []byte) ([]byte, error) { return bytes.Clone(m[string(key)]), nil }
-func (m memory) Set(key, value []byte) error    { m[string(key)] = bytes.Clone(value); return nil }
-func (m memory) Delete(key []byte) error        { delete(m, string(key)); return nil }
-func (m memory) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
-	var keys []string
-	for key := range m {
-		if strings.HasPrefix(key, string(prefix)) && key >= string(from) {
-			keys = append(keys, key)
-		}
-	}
-	slices.Sort(keys)
-	for _, key := range keys {
-		if !visit([]byte(key), m[key]) {
-			return nil
-		}
-	}
-	return nil
-}
 
 // backend is a node of the tests: the real catalog's rules over a map, and an archive in memory.
 type backend struct {
 	t        *testing.T
 	mu       sync.Mutex
-	state    memory
+	state    memory.Tx
 	index    uint64
 	noQuorum bool
 	bytes    map[catalog.FileName][]byte
@@ -71,7 +48,7 @@ func key() []byte { return bytes.Repeat([]byte{7}, 32) }
 func (b *backend) View(fn func(catalog.View) error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return fn(catalog.NewView(b.state))
+	return fn(catalog.NewView(&b.state))
 }
 
 func (b *backend) Linear(context.Context) error {
@@ -99,7 +76,7 @@ func (b *backend) Propose(_ context.Context, kind catalog.Kind, body any, actor 
 	if err != nil {
 		return catalog.Result{}, err
 	}
-	return catalog.Apply(b.state, b.index, data)
+	return catalog.Apply(&b.state, b.index, data)
 }
 
 // must proposes what is expected to be carried out.
@@ -298,7 +275,7 @@ func (indexes) Rebuild(context.Context, catalog.NodeID, string) error {
 // cluster starts a node with a founded catalog and returns clients for each role.
 func cluster(t *testing.T) (*backend, func(catalog.Role) *Client) {
 	t.Helper()
-	b := &backend{t: t, state: memory{}, bytes: map[catalog.FileName][]byte{}}
+	b := &backend{t: t, bytes: map[catalog.FileName][]byte{}}
 	b.must(catalog.Found, catalog.Founding{
 		Cluster: catalog.Cluster{ID: "c1", Name: "test", Epoch: 1, Level: 1}, Collections: []catalog.Collection{{Name: "web"}},
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},

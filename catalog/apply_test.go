@@ -114,10 +114,10 @@ func TestRefusal(t *testing.T) {
 		}
 	}
 	// Commands of many items are carried out with a refusal for each item: the clock moves on.
-	c.values["clock"] = []byte("\x01") // left out of the comparison
+	c.put("clock", "\x01") // left out of the comparison
 	after := c.sum()
 	d := foundCluster(t)
-	d.values["clock"] = []byte("\x01")
+	d.put("clock", "\x01")
 	if before.IsZero() || after != d.sum() {
 		t.Error("refused commands changed the state")
 	}
@@ -243,7 +243,8 @@ func TestTrailShowsTampering(t *testing.T) {
 	}
 	for name, harm := range map[string]func(m *mem, key string){
 		"changed": func(m *mem, key string) {
-			m.values[key] = []byte(strings.Replace(string(m.values[key]), "test", "evil", 1))
+			value, _ := m.Get([]byte(key)) // never fails
+			m.put(key, strings.Replace(string(value), "test", "evil", 1))
 		},
 		"removed": func(m *mem, key string) { _ = m.Delete([]byte(key)) },
 	} {

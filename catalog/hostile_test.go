@@ -168,7 +168,7 @@ func TestHostile(t *testing.T) {
 		}
 		settled(rt, c)
 		readAll(t, c)
-		again := newMem()
+		again := new(mem)
 		for i, data := range c.log {
 			if _, err := catalog.Apply(again, uint64(i+1), data); err != nil {
 				rt.Fatalf("%v", err)

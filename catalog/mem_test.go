@@ -1,66 +1,47 @@
 package catalog_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"sort"
 	"strings"
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/internal/kv/memory"
 )
 
-// mem is a transaction over a sorted list of keys. It counts what the last command wrote.
+// mem is a transaction that counts what the last command wrote.
 type mem struct {
-	keys    []string
-	values  map[string][]byte
+	memory.Tx
 	written int
 	bytes   int
-}
-
-func newMem() *mem { return &mem{values: map[string][]byte{}} }
-
-func (m *mem) Get(key []byte) ([]byte, error) { return bytes.Clone(m.values[string(key)]), nil }
-
-func (m *mem) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
-	start := max(string(prefix), string(from))
-	for i := sort.SearchStrings(m.keys, start); i < len(m.keys) && strings.HasPrefix(m.keys[i], string(prefix)); i++ {
-		if !visit([]byte(m.keys[i]), m.values[m.keys[i]]) {
-			return nil
-		}
-	}
-	return nil
 }
 
 func (m *mem) Set(key, value []byte) error {
 	m.written++
 	m.bytes += len(key) + len(value)
-	i, there := slices.BinarySearch(m.keys, string(key))
-	if !there {
-		m.keys = slices.Insert(m.keys, i, string(key))
-	}
-	m.values[string(key)] = bytes.Clone(value)
-	return nil
+	return m.Tx.Set(key, value)
 }
 
 func (m *mem) Delete(key []byte) error {
 	m.written++
 	m.bytes += len(key)
-	if i, there := slices.BinarySearch(m.keys, string(key)); there {
-		m.keys = slices.Delete(m.keys, i, i+1)
-		delete(m.values, string(key))
+	return m.Tx.Delete(key)
+}
+
+// put changes a key behind the catalog's back.
+func (m *mem) put(key, value string) {
+	if err := m.Tx.Set([]byte(key), []byte(value)); err != nil {
+		panic(err)
 	}
-	return nil
 }
 
 // sum returns a digest of every key and value.
 func (m *mem) sum() catalog.Digest {
 	h := sha256.New()
-	for _, key := range m.keys {
-		fmt.Fprintf(h, "%d %s %d %s", len(key), key, len(m.values[key]), m.values[key])
+	for key, value := range m.All() {
+		fmt.Fprintf(h, "%d %s %d %s", len(key), key, len(value), value)
 	}
 	return catalog.Digest(h.Sum(nil))
 }
@@ -172,7 +153,7 @@ func foundCluster(t *testing.T) *cluster {
 }
 
 func emptyCluster(t interface{ Fatalf(string, ...any) }) *cluster {
-	c := &cluster{mem: newMem()}
+	c := &cluster{mem: new(mem)}
 	c.must(t, catalog.Found, catalog.Founding{
 		Cluster:     catalog.Cluster{ID: "test", Name: "Test", Epoch: 1, Level: 1},
 		Collections: []catalog.Collection{{Name: "web"}, {Name: "radio"}},

@@ -70,7 +70,7 @@ func TestAReplicaAddedByMistakeIsRemoved(t *testing.T) {
 			t.Fatalf("%v, %+v", err, f)
 		}
 	}
-	for _, key := range c.keys {
+	for key := range c.All() {
 		if strings.Contains(key, "suoth") {
 			t.Errorf("key %s is left", key)
 		}

@@ -33,7 +33,7 @@ func (m sealer) seal(name string) *catalog.SealKey {
 // sealing is a cluster of level 1 with two members.
 func sealing(t *testing.T) (c *cluster, a, b sealer) {
 	t.Helper()
-	c, a, b = &cluster{mem: newMem()}, newSealer("north-1"), newSealer("north-2")
+	c, a, b = &cluster{mem: new(mem)}, newSealer("north-1"), newSealer("north-2")
 	c.must(t, catalog.Found, catalog.Founding{
 		Cluster: catalog.Cluster{ID: "test", Epoch: 1, Level: 1}, Collections: []catalog.Collection{{Name: "web"}},
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "Northtown"}}, Member: a.Member,
@@ -187,9 +187,9 @@ func TestOldJobsAreSealed(t *testing.T) {
 	if w, err := c.view().Sealing(); err != nil || w.Done != c.index {
 		t.Errorf("%+v, %v", w, err)
 	}
-	for _, key := range c.keys {
-		if strings.Contains(string(c.values[key]), "hunter2") {
-			t.Errorf("%s: %s", key, c.values[key])
+	for key, value := range c.All() {
+		if strings.Contains(string(value), "hunter2") {
+			t.Errorf("%s: %s", key, value)
 		}
 	}
 	if j, err := c.view().Job(4); err != nil || j.Secret != "s4" {

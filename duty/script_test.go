@@ -1,7 +1,6 @@
 package duty_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"flag"
@@ -9,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/duty"
+	"holdfast/internal/kv/memory"
 	"holdfast/internal/seed"
 )
 
@@ -54,42 +53,9 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// mem is the agreed state in memory.
-type mem struct {
-	keys   []string
-	values map[string][]byte
-}
-
-func (m *mem) Get(key []byte) ([]byte, error) { return bytes.Clone(m.values[string(key)]), nil }
-
-func (m *mem) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
-	for i := sort.SearchStrings(m.keys, max(string(prefix), string(from))); i < len(m.keys) && strings.HasPrefix(m.keys[i], string(prefix)); i++ {
-		if !visit([]byte(m.keys[i]), m.values[m.keys[i]]) {
-			return nil
-		}
-	}
-	return nil
-}
-
-func (m *mem) Set(key, value []byte) error {
-	if i, there := slices.BinarySearch(m.keys, string(key)); !there {
-		m.keys = slices.Insert(m.keys, i, string(key))
-	}
-	m.values[string(key)] = bytes.Clone(value)
-	return nil
-}
-
-func (m *mem) Delete(key []byte) error {
-	if i, there := slices.BinarySearch(m.keys, string(key)); there {
-		m.keys = slices.Delete(m.keys, i, i+1)
-		delete(m.values, string(key))
-	}
-	return nil
-}
-
 // script is a cluster that a script builds, with what its nodes know besides the catalog.
 type script struct {
-	*mem
+	*memory.Tx
 	t     *testing.T
 	index uint64
 	level int // of the cluster
@@ -102,7 +68,7 @@ type script struct {
 }
 
 func newScript(t *testing.T) *script {
-	return &script{level: 1, mem: &mem{values: map[string][]byte{}}, t: t, now: time.UnixMilli(1_000_000), dead: map[string]bool{},
+	return &script{level: 1, Tx: new(memory.Tx), t: t, now: time.UnixMilli(1_000_000), dead: map[string]bool{},
 		free: map[string]int64{}, heard: map[catalog.NodeID]time.Time{}, saw: map[string]catalog.Time{}}
 }
 

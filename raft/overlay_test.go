@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"holdfast/internal/kv/memory"
 )
 
 // TestOverlayIsAMap compares the overlay with a plain map through random changes, reads and scans.
@@ -86,4 +88,23 @@ func TestOverlayKeepsTheStatesOwnKeys(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
+}
+
+// TestOverlayIsATransaction holds the overlay, over a state whose keys it has deleted, to what the catalog's tests rely on
+// in memory.
+func TestOverlayIsATransaction(t *testing.T) {
+	t.Parallel()
+	s := filled(t)
+	memory.Contract(t, func() memory.Transaction {
+		st := s.store()
+		txn := st.db.NewTransactionAt(st.applied.Load(), false)
+		t.Cleanup(txn.Discard)
+		w := newOverlay(txn)
+		for _, key := range []string{"one", "two", "three"} {
+			if err := w.Delete([]byte(key)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return w
+	})
 }

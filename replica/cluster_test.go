@@ -9,49 +9,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
-	"sort"
 	"strings"
 	"sync"
 	"testing"
 
 	"holdfast/catalog"
 	"holdfast/internal/disk"
+	"holdfast/internal/kv/memory"
 )
-
-// memory is a catalog transaction over sorted keys.
-type memory struct {
-	keys   []string
-	values map[string][]byte
-}
-
-func (m *memory) Get(key []byte) ([]byte, error) { return bytes.Clone(m.values[string(key)]), nil }
-
-func (m *memory) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
-	start := max(string(prefix), string(from))
-	for i := sort.SearchStrings(m.keys, start); i < len(m.keys) && strings.HasPrefix(m.keys[i], string(prefix)); i++ {
-		if !visit([]byte(m.keys[i]), m.values[m.keys[i]]) {
-			return nil
-		}
-	}
-	return nil
-}
-
-func (m *memory) Set(key, value []byte) error {
-	if i, there := slices.BinarySearch(m.keys, string(key)); !there {
-		m.keys = slices.Insert(m.keys, i, string(key))
-	}
-	m.values[string(key)] = bytes.Clone(value)
-	return nil
-}
-
-func (m *memory) Delete(key []byte) error {
-	if i, there := slices.BinarySearch(m.keys, string(key)); there {
-		m.keys = slices.Delete(m.keys, i, i+1)
-		delete(m.values, string(key))
-	}
-	return nil
-}
 
 // errNoQuorum is what proposals answer while the test says so.
 var errNoQuorum = errors.New("no quorum")
@@ -61,7 +26,7 @@ type cluster struct {
 	t *testing.T
 
 	mu       sync.Mutex
-	state    memory
+	state    memory.Tx
 	index    uint64
 	now      catalog.Time
 	cut      bool // no quorum
@@ -106,7 +71,7 @@ func member(name string) catalog.Member {
 // the first of each replica holding all its shards.
 func newCluster(t *testing.T, names ...string) *cluster {
 	t.Helper()
-	c := &cluster{t: t, state: memory{values: map[string][]byte{}}, watchers: map[chan struct{}]bool{},
+	c := &cluster{t: t, watchers: map[chan struct{}]bool{},
 		nodes: map[catalog.NodeID]*node{}, counts: map[catalog.Kind]int{}}
 	founding := catalog.Founding{
 		Cluster:     catalog.Cluster{ID: "test", Name: "Test", Epoch: 1, Level: 1},

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/internal/kv/memory"
 )
 
 // lagging is a node's catalog whose own state stays behind until catchUp. Of additions, those to a collection that
@@ -23,13 +22,13 @@ import (
 type lagging struct {
 	*cluster
 	mu  sync.Mutex
-	old *memory
+	old *memory.Tx
 }
 
 func (c *cluster) lag() *lagging {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &lagging{cluster: c, old: &memory{keys: slices.Clone(c.state.keys), values: maps.Clone(c.state.values)}}
+	return &lagging{cluster: c, old: c.state.Clone()}
 }
 
 func (l *lagging) View(see func(catalog.View) error) error {
