@@ -74,7 +74,6 @@ var crowded = map[string]int{
 	"api.server":                54,
 	"catalog.View":              41,
 	"catalog.state":             76,
-	"crawler/extract.Extractor": 78,
 	"crawler/frontier.Frontier": 120,
 	"node.Config":               41,
 	"node.Node":                 83,
@@ -96,8 +95,17 @@ var laden = map[string]int{
 }
 
 // narrow are the rooms whose lines all fit. The list only grows.
-var narrow = []string{"crawler", "crawler/chain", "crawler/control", "crawler/hosts", "crawler/journal", "crawler/plan",
-	"crawler/render", "internal/coding"}
+var narrow = []string{
+	"crawler",
+	"crawler/chain",
+	"crawler/control",
+	"crawler/extract",
+	"crawler/hosts",
+	"crawler/journal",
+	"crawler/plan",
+	"crawler/render",
+	"internal/coding",
+}
 
 func TestTypesDoNotGrowWithoutEnd(t *testing.T) {
 	methods, fields := map[string]int{}, map[string]int{}

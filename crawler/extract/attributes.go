@@ -97,9 +97,11 @@ var rules = []rule{
 
 // Names that are looked at otherwise than by a rule, and tags whose contexts are made in advance.
 const (
-	otherTags = "base meta form select option textarea button param style script title xmp plaintext svg math frame iframe embed track input img source " +
-		"video audio body object applet portal amp-img amp-anim amp-video amp-audio amp-iframe amp-list"
-	otherAttributes = "http-equiv content property name itemprop method rel type checked selected disabled multiple formmethod charset"
+	otherTags = "base meta form select option textarea button param style script title xmp plaintext " +
+		"svg math frame iframe embed track input img source video audio body object applet portal " +
+		"amp-img amp-anim amp-video amp-audio amp-iframe amp-list"
+	otherAttributes = "http-equiv content property name itemprop method rel type checked selected " +
+		"disabled multiple formmethod charset"
 )
 
 // attributeName is what is known of an attribute.

@@ -50,9 +50,15 @@ func sameCharset(declared, used string) bool {
 	return name == used || used == "" && name == "utf-8"
 }
 
-// utf8 returns the body in UTF-8, decoded from the character set that it, or its header, declares, or else from
-// the one it looks like. A body that is UTF-8 is returned as it is. Later references are encoded for that character set.
-func (x *Extractor) utf8(body []byte, contentType string, k documentKind) []byte {
+// decoder makes documents of other character sets UTF-8.
+type decoder struct {
+	*collector
+	decoded []byte // a document in UTF-8
+}
+
+// utf8 returns the body in UTF-8, decoded from the character set that it, or its header, declares, or else from the one
+// it looks like. A body that is UTF-8 is returned as it is. Later references are encoded for that character set.
+func (x *decoder) utf8(body []byte, contentType string, k documentKind) []byte {
 	enc, name := x.charset(body, contentType, k)
 	body = unmarked(body)
 	if enc == nil || name == "utf-8" || name == "replacement" {
@@ -73,7 +79,7 @@ func (x *Extractor) utf8(body []byte, contentType string, k documentKind) []byte
 }
 
 // queriesIn has queries encoded for the document's character set; those of UTF-16 are UTF-8, by the standard.
-func (x *Extractor) queriesIn(enc encoding.Encoding, name string) {
+func (x *collector) queriesIn(enc encoding.Encoding, name string) {
 	if name != "utf-16le" && name != "utf-16be" {
 		x.encoding = enc
 	}
@@ -90,7 +96,7 @@ func unmarked(body []byte) []byte {
 }
 
 // charset finds the character set by the order of the HTML standard: byte order mark, header, declaration, guess.
-func (x *Extractor) charset(body []byte, contentType string, k documentKind) (encoding.Encoding, string) {
+func (x *decoder) charset(body []byte, contentType string, k documentKind) (encoding.Encoding, string) {
 	bom, mark := "", 0
 	switch {
 	case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
@@ -169,7 +175,8 @@ func headerCharset(contentType string) string {
 			rest = rest[1:]
 		}
 		end := 0
-		for end < len(rest) && !isSpace(rest[end]) && rest[end] != ';' && rest[end] != '"' && rest[end] != '\'' && rest[end] != ',' {
+		for end < len(rest) && !isSpace(rest[end]) && rest[end] != ';' && rest[end] != '"' && rest[end] != '\'' &&
+			rest[end] != ',' {
 			end++
 		}
 		return rest[:end]
@@ -282,7 +289,7 @@ func xmlCharset(head []byte) []byte {
 }
 
 // decode makes UTF-8 of b, in a buffer that the next document uses again.
-func (x *Extractor) decode(enc encoding.Encoding, b []byte) ([]byte, bool) {
+func (x *decoder) decode(enc encoding.Encoding, b []byte) ([]byte, bool) {
 	if n := len(b) + len(b)/2 + 64; cap(x.decoded) < n {
 		x.decoded = make([]byte, n)
 	}
@@ -308,7 +315,7 @@ func (x *Extractor) decode(enc encoding.Encoding, b []byte) ([]byte, bool) {
 
 // encodeQuery writes what is not ASCII in a reference's query in the document's character set, as browsers do; what
 // the character set has not becomes a character reference.
-func (x *Extractor) encodeQuery(ref []byte) []byte {
+func (x *collector) encodeQuery(ref []byte) []byte {
 	q := bytes.IndexByte(ref, '?')
 	if q < 0 || isASCII(ref[q:]) {
 		return ref
@@ -335,7 +342,7 @@ func (x *Extractor) encodeQuery(ref []byte) []byte {
 }
 
 // encode writes text in the document's character set.
-func (x *Extractor) encode(text []byte) []byte {
+func (x *collector) encode(text []byte) []byte {
 	if x.encoding == nil {
 		return text
 	}

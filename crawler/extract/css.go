@@ -10,8 +10,11 @@ var cssWord = func() (t [256]bool) {
 	return t
 }()
 
+// styles reads style sheets.
+type styles struct{ *collector }
+
 // css scans a style sheet, or a style attribute, for url(), @import and image-set().
-func (x *Extractor) css(b []byte) {
+func (x *styles) css(b []byte) {
 	for i := 0; i < len(b); {
 		c := b[i]
 		if !cssWord[c] {
@@ -53,7 +56,7 @@ func (x *Extractor) css(b []byte) {
 }
 
 // atRule reads what follows an '@' and is a reference, or is certainly none, and returns where to go on.
-func (x *Extractor) atRule(b []byte, i int) int {
+func (x *styles) atRule(b []byte, i int) int {
 	switch {
 	case hasPrefixFold(b[i:], "import"):
 		i += len("import")
@@ -78,7 +81,7 @@ func (x *Extractor) atRule(b []byte, i int) int {
 }
 
 // imageSet reads the images of image-set( ), from just after the parenthesis, and returns where it ends.
-func (x *Extractor) imageSet(b []byte, i int) int {
+func (x *styles) imageSet(b []byte, i int) int {
 	for depth := 1; i < len(b) && depth > 0; {
 		switch b[i] {
 		case '"', '\'':
@@ -115,7 +118,7 @@ func (x *Extractor) imageSet(b []byte, i int) int {
 
 // cssURL reads what stands in url( ), from just after the parenthesis, and returns it and where it ends: at or
 // before the closing parenthesis.
-func (x *Extractor) cssURL(b []byte, i int) ([]byte, int) {
+func (x *styles) cssURL(b []byte, i int) ([]byte, int) {
 	for i < len(b) && isSpace(b[i]) {
 		i++
 	}
@@ -172,7 +175,7 @@ func cssString(b []byte, i int) ([]byte, int) {
 
 // cssUnescape removes the escapes of CSS: up to six hex digits and a space, or a character as it is. What
 // it returns is valid until the next call.
-func (x *Extractor) cssUnescape(v []byte) []byte {
+func (x *styles) cssUnescape(v []byte) []byte {
 	if bytes.IndexByte(v, '\\') < 0 {
 		return v
 	}

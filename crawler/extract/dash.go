@@ -39,7 +39,7 @@ type timelineEntry struct {
 
 // dashReader reads a manifest.
 type dashReader struct {
-	x       *Extractor
+	x       *collector
 	levels  [maxDASHDepth]dashLevel
 	depth   int // of the level that holds
 	ignored int // levels deeper than can be
@@ -49,9 +49,9 @@ type dashReader struct {
 }
 
 // dash reads an MPD manifest. Of segments by template those are made whose numbers or times it tells.
-func (x *Extractor) dash(b []byte) {
+func (x *documents) dash(b []byte) {
 	s := xmlScanner{b: b}
-	r := dashReader{x: x}
+	r := dashReader{x: x.collector}
 	r.levels[0] = dashLevel{base: x.base, template: segmentTemplate{start: 1, timescale: 1}}
 	for {
 		switch s.next() {
@@ -246,7 +246,8 @@ func (r *dashReader) byTimeline(t *segmentTemplate, seconds float64) {
 	}
 }
 
-// segment makes a link of a template: $RepresentationID$, $Bandwidth$, $Number$ and $Time$, with %0nd after a name if wanted.
+// segment makes a link of a template: $RepresentationID$, $Bandwidth$, $Number$ and $Time$, with %0nd after a name if
+// wanted.
 func (r *dashReader) segment(template []byte, n, at int64, context string) {
 	if r.made++; r.made > maxSegments || len(template) > maxURL {
 		return

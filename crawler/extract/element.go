@@ -6,7 +6,7 @@ import (
 )
 
 // element takes the links out of a start tag; after is what follows it.
-func (x *Extractor) element(e *element, after []byte, depth int) {
+func (x *markup) element(e *element, after []byte, depth int) {
 	switch e.name {
 	case "base":
 		return
@@ -39,7 +39,7 @@ func (x *Extractor) element(e *element, after []byte, depth int) {
 }
 
 // value takes the links out of an attribute.
-func (x *Extractor) value(r *taggedRule, e *element, a *attribute, depth int) {
+func (x *markup) value(r *taggedRule, e *element, a *attribute, depth int) {
 	if len(a.value) == 0 || r.kind == ofItsElement {
 		return
 	}
@@ -88,7 +88,7 @@ func holdsURLFunction(v []byte) bool {
 }
 
 // reference is add for a value that may be a script instead of a URL.
-func (x *Extractor) reference(v []byte, hop byte, context string) {
+func (x *markup) reference(v []byte, hop byte, context string) {
 	v = trim(v)
 	if len(v) > 11 && v[0]|0x20 == 'j' && hasPrefixFold(v, "javascript:") {
 		x.script(unpercent(v[11:]))
@@ -98,14 +98,14 @@ func (x *Extractor) reference(v []byte, hop byte, context string) {
 }
 
 // script looks for URLs in the strings of JavaScript.
-func (x *Extractor) script(b []byte) {
+func (x *markup) script(b []byte) {
 	if x.options.Types&JS != 0 {
 		x.js(b)
 	}
 }
 
 // maybe looks at a value of the author's own making: it may be a URL, or JSON with URLs in it.
-func (x *Extractor) maybe(v []byte, r *taggedRule, e *element, a *attribute) {
+func (x *markup) maybe(v []byte, r *taggedRule, e *element, a *attribute) {
 	if !x.options.Speculative || len(v) < 4 {
 		return
 	}
@@ -122,7 +122,7 @@ func (x *Extractor) maybe(v []byte, r *taggedRule, e *element, a *attribute) {
 }
 
 // pairs looks at the values of name=value&name=value.
-func (x *Extractor) pairs(v []byte, context string) {
+func (x *markup) pairs(v []byte, context string) {
 	for pair := range bytes.SplitSeq(v, []byte{'&'}) {
 		if _, value, ok := bytes.Cut(pair, []byte{'='}); ok {
 			if value = unpercent(value); likelyURL(value) {
@@ -133,7 +133,7 @@ func (x *Extractor) pairs(v []byte, context string) {
 }
 
 // srcset reads image candidates: a URL, then descriptors up to a comma outside parentheses.
-func (x *Extractor) srcset(v []byte, context string) {
+func (x *markup) srcset(v []byte, context string) {
 	for i := 0; i < len(v); {
 		for i < len(v) && (isSpace(v[i]) || v[i] == ',') {
 			i++
@@ -159,8 +159,8 @@ func (x *Extractor) srcset(v []byte, context string) {
 	}
 }
 
-// relations are the words of rel that make what a link names a part of the page, and those that name nothing to fetch. Any
-// other word names another page, which is in the scope only if its URL is.
+// relations are the words of rel that make what a link names a part of the page, and those that name nothing to fetch.
+// Any other word names another page, which is in the scope only if its URL is.
 var relations = []struct {
 	word    string
 	hop     byte
@@ -208,7 +208,7 @@ word:
 	return 0, ""
 }
 
-func (x *Extractor) link(e *element) {
+func (x *markup) link(e *element) {
 	href := e.get("href")
 	if href == nil {
 		return
@@ -219,7 +219,7 @@ func (x *Extractor) link(e *element) {
 }
 
 // plugin takes the links out of an object or applet, which are relative to its codebase.
-func (x *Extractor) plugin(e *element) {
+func (x *markup) plugin(e *element) {
 	from := &x.base
 	if v := e.get("codebase"); v != nil {
 		v = trim(unescape(v))
@@ -231,7 +231,8 @@ func (x *Extractor) plugin(e *element) {
 	}
 	for _, name := range []string{"data", "classid", "archive", "code"} {
 		v := e.get(name)
-		if v == nil || name == "code" && e.name == "object" || (name == "data" || name == "classid") && e.name == "applet" {
+		if v == nil || name == "code" && e.name == "object" || (name == "data" || name == "classid") &&
+			e.name == "applet" {
 			continue
 		}
 		v = unescape(v)
@@ -258,7 +259,7 @@ func classFile(code []byte) []byte {
 }
 
 // param reads a plugin's parameter: some names hold URLs, any other may.
-func (x *Extractor) param(e *element) {
+func (x *markup) param(e *element) {
 	value := e.get("value")
 	if value == nil {
 		return
@@ -277,7 +278,7 @@ func (x *Extractor) param(e *element) {
 }
 
 // meta reads a refresh, what is asked of robots, and the images, players and addresses of Open Graph and its like.
-func (x *Extractor) meta(e *element) {
+func (x *markup) meta(e *element) {
 	content := e.get("content")
 	if content == nil {
 		return
@@ -319,10 +320,12 @@ const maxMeta = 40
 var metaHops = map[string]byte{
 	"og:image": Embed, "og:image:url": Embed, "og:image:secure_url": Embed, "og:video": Embed, "og:video:url": Embed,
 	"og:video:secure_url": Embed, "og:audio": Embed, "og:audio:url": Embed, "og:audio:secure_url": Embed,
-	"twitter:image": Embed, "twitter:image:src": Embed, "twitter:image0": Embed, "twitter:player": Embed, "twitter:player:stream": Embed,
-	"image": Embed, "thumbnail": Embed, "thumbnailurl": Embed, "contenturl": Embed, "embedurl": Embed, "logo": Embed,
-	"msapplication-tileimage": Embed, "msapplication-config": Embed, "msapplication-square70x70logo": Embed,
-	"msapplication-square150x150logo": Embed, "msapplication-square310x310logo": Embed, "msapplication-wide310x150logo": Embed,
-	"og:url": Navlink, "og:see_also": Navlink, "twitter:url": Navlink, "url": Navlink, "sameas": Navlink, "mainentityofpage": Navlink,
-	"msapplication-starturl": Navlink, "article:author": Speculative, "article:publisher": Speculative,
+	"twitter:image": Embed, "twitter:image:src": Embed, "twitter:image0": Embed, "twitter:player": Embed,
+	"twitter:player:stream": Embed, "image": Embed, "thumbnail": Embed, "thumbnailurl": Embed,
+	"contenturl": Embed, "embedurl": Embed, "logo": Embed, "msapplication-tileimage": Embed,
+	"msapplication-config": Embed, "msapplication-square70x70logo": Embed,
+	"msapplication-square150x150logo": Embed, "msapplication-square310x310logo": Embed,
+	"msapplication-wide310x150logo": Embed, "og:url": Navlink, "og:see_also": Navlink, "twitter:url": Navlink,
+	"url": Navlink, "sameas": Navlink, "mainentityofpage": Navlink, "msapplication-starturl": Navlink,
+	"article:author": Speculative, "article:publisher": Speculative,
 }

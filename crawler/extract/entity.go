@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// unescape replaces the character references of an attribute's value, as the standard says for attributes:
-// without a semicolon a name counts only where neither '=' nor a letter or digit follows. A value without any is returned as it is.
+// unescape replaces the character references of an attribute's value, as the standard says for attributes: without a
+// semicolon a name counts only where neither '=' nor a letter or digit follows. A value without any is returned as it
+// is.
 func unescape(v []byte) []byte {
 	i := bytes.IndexByte(v, '&')
 	if i < 0 {

@@ -5,21 +5,17 @@
 // can be seen in it come out. A link is what its format says is one; what merely looks like one (a string in a
 // script, an attribute of the author's own) has the hop Speculative and can be switched off.
 //
-// A document is bytes in memory, as many as the caller is willing to hold: of a longer one, the beginning; a sitemap is read
-// on from there. Packed
-// formats are unpacked piece by piece, within bounds that hold however small the packed bytes are: of a PDF's object
-// streams maxStream each and maxUnpacked together, of an Office document's parts likewise, of a packed sitemap a
-// window at a time. No format needs its end, so that a beginning gives the links that are in it: PDF and Office
-// documents are read by what stands in them, not by the table at their end.
+// A document is bytes in memory, as many as the caller is willing to hold: of a longer one, the beginning; a sitemap is
+// read on from there. Packed formats are unpacked piece by piece, within bounds that hold however small the packed
+// bytes are: of a PDF's object streams maxStream each and maxUnpacked together, of an Office document's parts likewise,
+// of a packed sitemap a window at a time. No format needs its end, so that a beginning gives the links that are in it:
+// PDF and Office documents are read by what stands in them, not by the table at their end.
 package extract
 
 import (
 	"bytes"
-	"hash/maphash"
 	"io"
 	"strconv"
-
-	"golang.org/x/text/encoding"
 )
 
 // Hops by which a URI is found, as Heritrix writes them into a discovery path.
@@ -56,7 +52,8 @@ type Options struct {
 	Forms       bool  // GET forms sent with their default values, too
 	Types       Types // the formats that are looked into; 0 for all
 	MaxLinks    int   // links kept of one document; 0 for MaxLinks
-	Depth       int   // documents within documents (srcdoc, HTML in a feed, a template in a script); 0 for 3, less for none
+	// Depth bounds documents within documents (srcdoc, HTML in a feed, a template in a script); 0 for 3, less for none.
+	Depth int
 }
 
 // Defaults is everything.
@@ -95,7 +92,7 @@ type Result struct {
 	Base        string        // what references were relative to, the document's URL unless it says otherwise
 	Charset     string        // the character set that was decoded, "" for UTF-8
 	CharsetFrom CharsetSource // how it was found
-	Declared    string        // the character set that the document itself declares where no header does, as written, or ""
+	Declared    string        // the character set that the document declares where no header does, as written, or ""
 	Robots      Robots        // what the document asks of robots; nothing of it has been applied
 	Cut         bool          // the document goes on beyond what was looked through
 	Title       string        // of an HTML page, at most maxTitle bytes of it
@@ -119,7 +116,8 @@ func (r Result) Target() string {
 	return ""
 }
 
-// Annotations are the words for crawl.log: what was dropped, whether the document was read to its end, and which character set the document had its way with.
+// Annotations are the words for crawl.log: what was dropped, whether the document was read to its end, and which
+// character set the document had its way with.
 func (r Result) Annotations() []string {
 	var out []string
 	if r.Dropped > 0 {
@@ -136,24 +134,13 @@ func (r Result) Annotations() []string {
 
 // Extractor finds links. It keeps its buffers from one document to the next; one goroutine may use it at a time.
 type Extractor struct {
-	options  Options
-	seed     maphash.Seed
-	base     base
-	self     base // the document's own URL, where base is another's
-	links    []Link
-	refs     map[uint64]int32 // hash of a reference as written -> index of its link, or -1
-	urls     map[string]int32 // resolved -> index of its link
-	limit    int
-	result   Result
-	encoding encoding.Encoding // of the document's queries, nil for UTF-8
-	xml      bool              // the markup is XML
-	guessing bool              // the markup is a template: whatever is found in it is speculative
-	form     form
-	robot    string // Document.Robot
-	decoded  []byte // a document in UTF-8
-	scratch  []byte // a string without its escapes
-	stream   []byte // a piece unpacked
-	tags     [maxNested]element
+	*collector
+	decoder   decoder
+	unpacker  unpacker
+	markup    markup
+	feeds     feeds
+	sitemaps  sitemaps
+	documents documents
 }
 
 // New makes an Extractor with the options, or with Defaults.
@@ -172,25 +159,27 @@ func New(options ...Options) *Extractor {
 		}
 		o.Depth = min(o.Depth, maxNested-1)
 	}
-	return &Extractor{options: o, limit: o.MaxLinks, seed: maphash.MakeSeed(), refs: map[uint64]int32{}, urls: map[string]int32{}}
+	all := newCollector(o)
+	x := &Extractor{collector: all, decoder: decoder{collector: all}}
+	x.markup = markup{collector: all, styles: styles{all}, scripts: scripts{all}}
+	x.feeds = feeds{collector: all, markup: &x.markup}
+	x.sitemaps = sitemaps{collector: all, decoder: &x.decoder, unpacker: &x.unpacker}
+	x.documents = documents{collector: all, unpacker: &x.unpacker, markup: &x.markup}
+	return x
 }
 
 // Links returns the links of a document.
 func (x *Extractor) Links(doc Document) Result {
-	x.links = x.links[:0]
-	clear(x.refs)
-	clear(x.urls)
-	x.limit, x.result, x.encoding = x.options.MaxLinks, Result{}, nil
-	x.xml, x.guessing, x.robot = false, false, doc.Robot
-	if !x.base.set(doc.URL) {
+	x.markup.xml = false
+	if !x.begin(&doc) {
 		return Result{}
 	}
-	x.self = x.base
 	if x.options.Types&HTTP != 0 {
 		x.headers(&doc)
 	}
 	if k := kindOf(&doc); k.types()&^x.options.Types == 0 {
-		x.result.Cut = doc.Rest != nil && k != kindOther && k != kindUnknown && k != kindSitemap && k != kindSitemapText && k != kindPacked
+		x.result.Cut = doc.Rest != nil && k != kindOther && k != kindUnknown && k != kindSitemap &&
+			k != kindSitemapText && k != kindPacked
 		x.body(k, &doc)
 	}
 	x.result.Links, x.result.Base = x.links, x.base.url
@@ -221,10 +210,10 @@ func (x *Extractor) Wants(contentType, url string, manifest bool) bool {
 func (x *Extractor) body(k documentKind, doc *Document) {
 	switch k {
 	case kindPDF:
-		x.pdf(doc.Body)
+		x.documents.pdf(doc.Body)
 		return
 	case kindOffice:
-		x.office(doc.Body)
+		x.documents.office(doc.Body)
 		return
 	case kindPacked:
 		x.limit = max(x.limit, MaxSitemap)
@@ -232,157 +221,50 @@ func (x *Extractor) body(k documentKind, doc *Document) {
 		if doc.Rest != nil {
 			r = io.MultiReader(r, doc.Rest)
 		}
-		x.packedSitemap(r)
+		x.sitemaps.packedSitemap(r)
 		return
 	case kindSitemap, kindSitemapText:
 		x.limit = max(x.limit, MaxSitemap)
 		if doc.Rest != nil {
 			x.result.xml = k == kindSitemap
-			x.longSitemap(doc, k)
+			x.sitemaps.longSitemap(doc, k)
 			return
 		}
 	case kindOther, kindUnknown:
 		return
 	}
-	b := x.utf8(doc.Body, doc.ContentType, k)
+	b := x.decoder.utf8(doc.Body, doc.ContentType, k)
 	x.result.xml = k == kindXML || k == kindFeed || k == kindSitemap || k == kindDASH
 	switch k {
 	case kindHTML:
-		x.page(b)
+		x.markup.page(b)
 	case kindXHTML, kindSVG:
-		x.xml = true
-		x.page(b)
+		x.markup.xml = true
+		x.markup.page(b)
 	case kindCSS:
-		x.css(b)
+		x.markup.css(b)
 	case kindJS, kindJSON:
 		x.runsOn(doc.Via)
-		x.js(b)
+		x.markup.js(b)
 	case kindWebManifest, kindJSONFeed:
-		x.jsonDocument(b, k)
+		x.feeds.jsonDocument(b, k)
 	case kindLD:
-		x.linkedData(b)
+		x.markup.linkedData(b)
 	case kindXML:
-		x.genericXML(b)
+		x.feeds.genericXML(b)
 	case kindFeed:
-		x.feed(b)
+		x.feeds.feed(b)
 	case kindSitemap:
-		x.sitemap(b)
+		x.sitemaps.sitemap(b)
 	case kindSitemapText:
-		x.sitemapText(b)
+		x.sitemaps.sitemapText(b)
 	case kindRobots:
-		x.robotsTxt(b)
+		x.sitemaps.robotsTxt(b)
 	case kindM3U8:
-		x.playlist(b)
+		x.documents.playlist(b)
 	case kindDASH:
-		x.dash(b)
+		x.documents.dash(b)
 	}
-}
-
-// runsOn makes references relative to the page that a script runs on.
-func (x *Extractor) runsOn(via string) {
-	if via != "" && isHTTP([]byte(via)) {
-		x.base.set(via)
-	}
-}
-
-// add resolves a reference and keeps it, once per document. What is certain outranks what is guessed, and a part of
-// the page what is only linked.
-func (x *Extractor) add(ref []byte, hop byte, context string) {
-	ref = trim(ref)
-	if len(ref) == 0 || ref[0] == '#' {
-		return
-	}
-	if len(ref) > maxURL {
-		x.bad(&x.base, ref, hop)
-		return
-	}
-	if x.guessing {
-		hop = Speculative
-		if !templateSafe(ref) {
-			return
-		}
-	}
-	if hop == Speculative && !x.options.Speculative {
-		return
-	}
-	key := maphash.Bytes(x.seed, ref)
-	if i, ok := x.refs[key]; ok {
-		x.promote(i, hop, context)
-		return
-	}
-	if i, kept := x.keep(&x.base, ref, hop, context); kept {
-		x.refs[key] = i
-	}
-}
-
-// keep resolves a reference against a base and keeps it; it answers its index, -1 if it is no URL that is followed,
-// and false if there is no room for it.
-func (x *Extractor) keep(b *base, ref []byte, hop byte, context string) (int32, bool) {
-	if x.encoding != nil {
-		ref = x.encodeQuery(ref)
-	}
-	url, ok := b.resolve(ref)
-	if !ok {
-		x.bad(b, ref, hop)
-		return -1, true
-	}
-	i, known := x.urls[url]
-	switch {
-	case known:
-		x.promote(i, hop, context)
-	case len(x.links) >= x.limit:
-		x.result.Dropped++
-		return -1, false
-	default:
-		i = int32(len(x.links))
-		x.links = append(x.links, Link{URL: url, Hop: hop, Context: context})
-		x.urls[url] = i
-	}
-	return i, true
-}
-
-// bad notes a reference of which no URL could be made, unless it was a guess or means something else than the web.
-func (x *Extractor) bad(b *base, ref []byte, hop byte) {
-	if hop == Speculative || len(x.result.Bad) >= maxBad {
-		return
-	}
-	if problem := b.problem(ref); problem != "" {
-		x.result.Bad = append(x.result.Bad, BadURI{string(ref[:min(len(ref), maxURL)]), problem})
-	}
-}
-
-// addTo is add for a reference that is relative to another base.
-func (x *Extractor) addTo(b *base, ref []byte, hop byte, context string) {
-	ref = trim(ref)
-	if len(ref) == 0 || ref[0] == '#' || len(ref) > maxURL || hop == Speculative && !x.options.Speculative {
-		return
-	}
-	x.keep(b, ref, hop, context)
-}
-
-func (x *Extractor) promote(i int32, hop byte, context string) {
-	if i >= 0 && rank(hop) > rank(x.links[i].Hop) {
-		x.links[i].Hop, x.links[i].Context = hop, context
-	}
-}
-
-// rank orders hops by how sure they are and how close to the page.
-func rank(hop byte) int {
-	switch hop {
-	case Redirect:
-		return 6
-	case Embed:
-		return 5
-	case Manifest:
-		return 4
-	case Navlink:
-		return 3
-	case Inferred:
-		return 2
-	case Submit:
-		return 1
-	}
-	return 0
 }
 
 // maxKept is the size up to which a buffer is kept for the next document.
@@ -390,33 +272,13 @@ const maxKept = 1 << 20
 
 // release lets go of the document, and of what one uncommonly large document needed.
 func (x *Extractor) release() {
-	x.form = form{query: x.form.query[:0]}
-	for i := range x.tags {
-		t := &x.tags[i]
-		clear(t.attrs[:cap(t.attrs)])
-		t.written = nil
-	}
-	if cap(x.decoded) > maxKept {
-		x.decoded = nil
-	}
-	if cap(x.scratch) > maxKept {
-		x.scratch = nil
-	}
-	if cap(x.stream) > maxKept {
-		x.stream = nil
+	x.markup.release()
+	for _, buffer := range []*[]byte{&x.decoder.decoded, &x.scratch, &x.unpacker.stream} {
+		if cap(*buffer) > maxKept {
+			*buffer = nil
+		}
 	}
 	if len(x.links) > 4*MaxLinks {
 		x.refs, x.urls = map[uint64]int32{}, map[string]int32{}
 	}
-}
-
-// trim removes the white space and control characters that a browser ignores around a reference.
-func trim(b []byte) []byte {
-	for len(b) > 0 && b[0] <= ' ' {
-		b = b[1:]
-	}
-	for len(b) > 0 && b[len(b)-1] <= ' ' {
-		b = b[:len(b)-1]
-	}
-	return b
 }

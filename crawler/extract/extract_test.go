@@ -158,7 +158,7 @@ func FuzzAgainstTokenizer(f *testing.F) {
 		}
 		x := New()
 		x.base.set("http://h.test/d/")
-		x.html(body, 0)
+		x.markup.html(body, 0)
 		z := html.NewTokenizer(strings.NewReader(string(body)))
 		for z.Next() != html.ErrorToken {
 			tok := z.Token()

@@ -5,8 +5,14 @@ import "bytes"
 // maxFeedDepth is how deep elements of a feed are told by their parents.
 const maxFeedDepth = 16
 
+// feeds reads XML and JSON that hold pieces of pages: feeds, and what is like them.
+type feeds struct {
+	*collector
+	markup *markup // reads the pieces
+}
+
 // feed reads RSS in all its versions, and Atom.
-func (x *Extractor) feed(b []byte) {
+func (x *feeds) feed(b []byte) {
 	s := xmlScanner{b: b}
 	var stack [maxFeedDepth][]byte
 	depth := 0
@@ -24,7 +30,8 @@ func (x *Extractor) feed(b []byte) {
 				}
 			}
 			name := string(localName(s.name))
-			markup = name == "description" || name == "encoded" || (name == "content" || name == "summary" || name == "title") && string(s.get("type")) == "html"
+			markup = name == "description" || name == "encoded" ||
+				(name == "content" || name == "summary" || name == "title") && string(s.get("type")) == "html"
 			permanent = string(s.get("isPermaLink")) != "false"
 			if (name == "content" || name == "summary") && string(s.get("type")) == "xhtml" && !s.empty {
 				x.inline(&s)
@@ -53,14 +60,14 @@ func (x *Extractor) feed(b []byte) {
 }
 
 // inline scans the markup that stands in an element as it is, and moves to the element's end.
-func (x *Extractor) inline(s *xmlScanner) {
+func (x *feeds) inline(s *xmlScanner) {
 	rest := s.b[s.i:]
 	end := closing(rest, nameOf(s.name))
 	if x.options.Depth > 0 {
-		before := x.xml
-		x.xml = true
-		x.html(rest[:end], 1)
-		x.xml = before
+		before := x.markup.xml
+		x.markup.xml = true
+		x.markup.html(rest[:end], 1)
+		x.markup.xml = before
 	}
 	s.i += end
 	if j := bytes.IndexByte(s.b[s.i:], '>'); j >= 0 {
@@ -71,7 +78,7 @@ func (x *Extractor) inline(s *xmlScanner) {
 }
 
 // feedElement takes the links out of an element's attributes.
-func (x *Extractor) feedElement(s *xmlScanner, name string) {
+func (x *feeds) feedElement(s *xmlScanner, name string) {
 	switch name {
 	case "link":
 		x.feedLink(s)
@@ -103,7 +110,7 @@ func (x *Extractor) feedElement(s *xmlScanner, name string) {
 }
 
 // feedLink reads Atom's link by its rel. A hub is told of what is new, and is no page.
-func (x *Extractor) feedLink(s *xmlScanner) {
+func (x *feeds) feedLink(s *xmlScanner) {
 	href := s.get("href")
 	if href == nil {
 		return
@@ -119,7 +126,7 @@ func (x *Extractor) feedLink(s *xmlScanner) {
 }
 
 // feedText takes the links out of an element's text.
-func (x *Extractor) feedText(s *xmlScanner, element []byte, parent string, markup, permanent bool) {
+func (x *feeds) feedText(s *xmlScanner, element []byte, parent string, markup, permanent bool) {
 	v := s.plain()
 	switch name := string(localName(element)); name {
 	case "link", "comments", "commentRss", "new-feed-url", "uri", "origLink", "origEnclosureLink":
@@ -136,7 +143,7 @@ func (x *Extractor) feedText(s *xmlScanner, element []byte, parent string, marku
 		x.add(v, Embed, name+"/text()")
 	default:
 		if markup && x.options.Depth > 0 && bytes.IndexByte(v, '<') >= 0 {
-			x.html(v, 1)
+			x.markup.html(v, 1)
 		}
 	}
 }

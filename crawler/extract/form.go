@@ -25,7 +25,7 @@ type form struct {
 }
 
 // beginForm opens a form. A form within a form is none, as in the HTML standard.
-func (x *Extractor) beginForm(e *element) {
+func (x *markup) beginForm(e *element) {
 	if x.form.open {
 		return
 	}
@@ -48,7 +48,7 @@ func (x *Extractor) beginForm(e *element) {
 }
 
 // endForm submits the form that is open, if it is one that asks a question and no more.
-func (x *Extractor) endForm() {
+func (x *markup) endForm() {
 	f := &x.form
 	if !f.open {
 		return
@@ -74,7 +74,7 @@ func (x *Extractor) endForm() {
 }
 
 // formAction is where a button sends its form to instead.
-func (x *Extractor) formAction(e *element) {
+func (x *markup) formAction(e *element) {
 	action := e.get("formaction")
 	if action == nil {
 		return
@@ -89,7 +89,7 @@ func (x *Extractor) formAction(e *element) {
 }
 
 // control takes in an element of the form that is open; after is what follows its tag.
-func (f *form) control(x *Extractor, e *element, after []byte) {
+func (f *form) control(x *markup, e *element, after []byte) {
 	if e.name == "option" {
 		f.option(x, e, after)
 		return
@@ -128,7 +128,7 @@ func (f *form) control(x *Extractor, e *element, after []byte) {
 }
 
 // button is one that sends the form; the first of them is the one that a form is sent with.
-func (f *form) button(x *Extractor, name, value []byte) {
+func (f *form) button(x *markup, name, value []byte) {
 	if !f.sent && len(name) > 0 {
 		f.field(x, name, value)
 	}
@@ -136,7 +136,7 @@ func (f *form) button(x *Extractor, name, value []byte) {
 }
 
 // option is one choice of the select that is open.
-func (f *form) option(x *Extractor, e *element, after []byte) {
+func (f *form) option(x *markup, e *element, after []byte) {
 	if !f.inSelect || e.get("disabled") != nil {
 		return
 	}
@@ -158,7 +158,7 @@ func (f *form) option(x *Extractor, e *element, after []byte) {
 }
 
 // endSelect closes the select that is open. Where nothing was chosen, it is the first option.
-func (f *form) endSelect(x *Extractor) {
+func (f *form) endSelect(x *markup) {
 	if f.inSelect && !f.chosen && !f.multiple && f.first != nil {
 		f.field(x, f.choice, f.first)
 	}
@@ -166,7 +166,7 @@ func (f *form) endSelect(x *Extractor) {
 }
 
 // field adds a name and value, both as written, to what is sent.
-func (f *form) field(x *Extractor, name, value []byte) {
+func (f *form) field(x *markup, name, value []byte) {
 	if len(name) == 0 || !f.get || f.hopeless || !x.options.Forms {
 		return
 	}

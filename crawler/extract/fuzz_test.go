@@ -151,9 +151,9 @@ func FuzzOfficeParts(f *testing.F) {
 	x := New()
 	f.Fuzz(func(t *testing.T, part []byte) {
 		x.Links(Document{URL: "http://h.test/d/"})
-		x.relationships(part)
-		x.fieldCodes(part)
-		x.openDocument(part)
+		x.documents.relationships(part)
+		x.documents.fieldCodes(part)
+		x.documents.openDocument(part)
 		checkResult(t, x, Result{Links: x.links})
 	})
 }

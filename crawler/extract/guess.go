@@ -55,15 +55,16 @@ func never(byte) bool { return false }
 // multiByte are the sets that are told apart. What is said of a pair: in euc-jp and shift_jis the kana, which no
 // Japanese text is without; in the Chinese and Korean sets the rows of common characters.
 var multiByte = [...]multi{
-	{"euc-jp", func(c byte) bool { return c >= 0xa1 && c <= 0xfe || c == 0x8e }, between(0xa1, 0xfe), never, func(c, _ byte) float64 {
-		switch {
-		case c == 0xa4 || c == 0xa5:
-			return 1.6
-		case c >= 0xb0 && c <= 0xcf:
-			return 0.55
-		}
-		return 0.4
-	}},
+	{"euc-jp", func(c byte) bool { return c >= 0xa1 && c <= 0xfe || c == 0x8e }, between(0xa1, 0xfe), never,
+		func(c, _ byte) float64 {
+			switch {
+			case c == 0xa4 || c == 0xa5:
+				return 1.6
+			case c >= 0xb0 && c <= 0xcf:
+				return 0.55
+			}
+			return 0.4
+		}},
 	{"shift_jis", func(c byte) bool { return c >= 0x81 && c <= 0x9f || c >= 0xe0 && c <= 0xfc },
 		func(c byte) bool { return c >= 0x40 && c <= 0xfc && c != 0x7f }, between(0xa1, 0xdf), func(c, d byte) float64 {
 			switch {
@@ -74,15 +75,16 @@ var multiByte = [...]multi{
 			}
 			return 0.2
 		}},
-	{"gbk", between(0x81, 0xfe), func(c byte) bool { return c >= 0x40 && c != 0x7f && c != 0xff }, never, func(c, d byte) float64 {
-		switch {
-		case c >= 0xb0 && c <= 0xd7 && d >= 0xa1:
-			return 0.95
-		case c == 0xa1 || c == 0xa3:
-			return 0.8
-		}
-		return 0.1
-	}},
+	{"gbk", between(0x81, 0xfe), func(c byte) bool { return c >= 0x40 && c != 0x7f && c != 0xff }, never,
+		func(c, d byte) float64 {
+			switch {
+			case c >= 0xb0 && c <= 0xd7 && d >= 0xa1:
+				return 0.95
+			case c == 0xa1 || c == 0xa3:
+				return 0.8
+			}
+			return 0.1
+		}},
 	{"euc-kr", between(0xa1, 0xfe), between(0xa1, 0xfe), never, func(c, _ byte) float64 {
 		switch {
 		case c >= 0xb0 && c <= 0xc8:
@@ -92,18 +94,19 @@ var multiByte = [...]multi{
 		}
 		return 0
 	}},
-	{"big5", between(0xa1, 0xf9), func(c byte) bool { return c >= 0x40 && c <= 0x7e || c >= 0xa1 && c <= 0xfe }, never, func(c, d byte) float64 {
-		switch {
-		case c >= 0xa4 && c <= 0xc6:
-			if d <= 0x7e {
-				return 1.2
+	{"big5", between(0xa1, 0xf9), func(c byte) bool { return c >= 0x40 && c <= 0x7e || c >= 0xa1 && c <= 0xfe }, never,
+		func(c, d byte) float64 {
+			switch {
+			case c >= 0xa4 && c <= 0xc6:
+				if d <= 0x7e {
+					return 1.2
+				}
+				return 0.85
+			case c == 0xa1:
+				return 0.7
 			}
-			return 0.85
-		case c == 0xa1:
-			return 0.7
-		}
-		return 0.2
-	}},
+			return 0.2
+		}},
 }
 
 // score is how well the text reads in a set: 0 where it cannot be it, 1 and more where every pair is a common one.

@@ -8,7 +8,7 @@ import (
 )
 
 // headers takes the links out of the HTTP headers, and what they ask of robots.
-func (x *Extractor) headers(doc *Document) {
+func (x *collector) headers(doc *Document) {
 	if doc.Location != "" {
 		x.add(asSent(doc.Location), Redirect, location)
 	}
@@ -26,7 +26,8 @@ func (x *Extractor) headers(doc *Document) {
 	}
 }
 
-// asSent is a header's value with URLs in it. Where it is not UTF-8, what is beyond ASCII stands for itself: a browser asks for these bytes.
+// asSent is a header's value with URLs in it. Where it is not UTF-8, what is beyond ASCII stands for itself: a browser
+// asks for these bytes.
 func asSent(v string) []byte {
 	if utf8.ValidString(v) {
 		return []byte(v)
@@ -43,7 +44,7 @@ func asSent(v string) []byte {
 }
 
 // linkHeader reads `<next.html>; rel=next, <s.css>; rel="preload stylesheet"` (RFC 8288).
-func (x *Extractor) linkHeader(v []byte) {
+func (x *collector) linkHeader(v []byte) {
 	for {
 		open := bytes.IndexByte(v, '<')
 		if open < 0 {
@@ -102,7 +103,7 @@ func linkParameters(v []byte) (rel, rest []byte) {
 }
 
 // refresh reads "5; url=next.html".
-func (x *Extractor) refresh(v []byte, context string) {
+func (x *collector) refresh(v []byte, context string) {
 	v = trim(v)
 	i := 0
 	for i < len(v) && (v[i] >= '0' && v[i] <= '9' || v[i] == '.') {
@@ -146,7 +147,8 @@ const (
 var directives = [...]struct {
 	word string
 	set  Robots
-}{{"noindex", NoIndex}, {"nofollow", NoFollow}, {"none", NoIndex | NoFollow}, {"noarchive", NoArchive}, {"noimageindex", NoImageIndex}, {"nosnippet", NoSnippet}}
+}{{"noindex", NoIndex}, {"nofollow", NoFollow}, {"none", NoIndex | NoFollow}, {"noarchive", NoArchive},
+	{"noimageindex", NoImageIndex}, {"nosnippet", NoSnippet}}
 
 // String names the directives, with commas between them.
 func (r Robots) String() string {
@@ -159,8 +161,9 @@ func (r Robots) String() string {
 	return strings.Join(words, ",")
 }
 
-// robotsTag reads an X-Robots-Tag header: directives with commas between them. What follows a name is for that robot alone, until the next name.
-func (x *Extractor) robotsTag(v, robot string) {
+// robotsTag reads an X-Robots-Tag header: directives with commas between them. What follows a name is for that robot
+// alone, until the next name.
+func (x *collector) robotsTag(v, robot string) {
 	ours := true
 	for part := range strings.SplitSeq(v, ",") {
 		if name, rest, named := strings.Cut(part, ":"); named && namesRobot(strings.TrimSpace(name)) {
@@ -185,7 +188,7 @@ func namesRobot(name string) bool {
 func isRobot(name, robot string) bool { return robot != "" && strings.EqualFold(name, robot) }
 
 // robots reads directives with commas between them.
-func (x *Extractor) robots(v []byte) {
+func (x *collector) robots(v []byte) {
 	for word := range bytes.SplitSeq(v, []byte{','}) {
 		word = trim(word)
 		for _, d := range directives {

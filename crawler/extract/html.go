@@ -8,15 +8,35 @@ const maxNested = 8
 // maxTitle is how much of a title is kept, in bytes.
 const maxTitle = 256
 
+// markup reads HTML, XHTML and SVG, with the style sheets and scripts in it.
+type markup struct {
+	*collector
+	styles
+	scripts
+	xml  bool // the markup is XML
+	form form
+	tags [maxNested]element
+}
+
+// release lets go of the document.
+func (x *markup) release() {
+	x.form = form{query: x.form.query[:0]}
+	for i := range x.tags {
+		t := &x.tags[i]
+		clear(t.attrs[:cap(t.attrs)])
+		t.written = nil
+	}
+}
+
 // page scans a whole HTML, XHTML or SVG document.
-func (x *Extractor) page(b []byte) {
+func (x *markup) page(b []byte) {
 	x.html(b, 0)
 	x.endForm()
 }
 
 // html scans HTML, XHTML or SVG. It follows the standard's tokenizer in what is a tag, a comment, raw text and an
 // attribute, and builds no tree.
-func (x *Extractor) html(b []byte, depth int) {
+func (x *markup) html(b []byte, depth int) {
 	tag := &x.tags[depth]
 	based := depth > 0
 	foreign := x.xml // what closes itself has no text
@@ -63,19 +83,8 @@ func (x *Extractor) html(b []byte, depth int) {
 	}
 }
 
-// rebase takes the first <base href> as the base of all references.
-func (x *Extractor) rebase(href []byte) bool {
-	url, ok := x.base.resolve(trim(unescape(href)))
-	if !ok || !x.base.set(url) {
-		return false
-	}
-	x.self = x.base // what the page's own modules are relative to
-	clear(x.refs)
-	return true
-}
-
 // rawText passes over the text of elements that hold no markup; style sheets and scripts are scanned.
-func (x *Extractor) rawText(tag *element, b []byte, depth int) []byte {
+func (x *markup) rawText(tag *element, b []byte, depth int) []byte {
 	switch tag.name {
 	case "script", "style", "textarea", "title", "xmp":
 	case "plaintext":
@@ -122,15 +131,16 @@ func closing(b []byte, name string) int {
 		}
 		i += j
 		rest := b[i+2:]
-		if hasPrefixFold(rest, name) && (len(rest) == len(name) || isSpace(rest[len(name)]) || rest[len(name)] == '>' || rest[len(name)] == '/') {
+		if hasPrefixFold(rest, name) && (len(rest) == len(name) || isSpace(rest[len(name)]) || rest[len(name)] == '>' ||
+			rest[len(name)] == '/') {
 			return i
 		}
 		i += 2
 	}
 }
 
-// skipMarkup passes over a declaration; b begins at '!'. What stands in a conditional comment is a part of the page, and
-// so is what stands in a CDATA section of HTML, where there is no such thing.
+// skipMarkup passes over a declaration; b begins at '!'. What stands in a conditional comment is a part of the page,
+// and so is what stands in a CDATA section of HTML, where there is no such thing.
 func skipMarkup(b []byte, foreign bool) []byte {
 	if bytes.HasPrefix(b, []byte("!--[if")) || bytes.HasPrefix(b, []byte("!--[IF")) {
 		if j := bytes.Index(b[:min(len(b), 256)], []byte("]>")); j > 0 && !bytes.Contains(b[:j], []byte("-->")) {
@@ -241,7 +251,8 @@ func (e *element) read(b []byte) []byte {
 		if i < len(b) && b[i] == '=' {
 			value, i = attributeValue(b, i+1)
 		}
-		if n := attributeNames.find(name); n != nil && value != nil && (n.family || !e.has(n)) && len(e.attrs) < maxAttributes {
+		if n := attributeNames.find(name); n != nil && value != nil && (n.family || !e.has(n)) &&
+			len(e.attrs) < maxAttributes {
 			e.attrs = append(e.attrs, attribute{attributeName: n, written: name, value: value})
 		}
 	}

@@ -12,11 +12,14 @@ var quoteClass = func() (t [256]bool) {
 	return t
 }()
 
+// scripts reads JavaScript and JSON.
+type scripts struct{ *collector }
+
 // js looks for strings of JavaScript or JSON that look like URLs. It does not parse: whatever stands between two
 // quotes of one kind with none between them is a candidate, whether or not a parser would call it a string. So a
 // script that no parser could read yields what it has, strings within strings are seen, and what is not a string does
 // not look like a URL. The modules that a script imports are known, not guessed.
-func (x *Extractor) js(b []byte) {
+func (x *scripts) js(b []byte) {
 	open := -1
 	for i, c := range b {
 		if !quoteClass[c] {
@@ -30,7 +33,7 @@ func (x *Extractor) js(b []byte) {
 }
 
 // candidate looks at what stands between two quotes.
-func (x *Extractor) candidate(b []byte, open, end int) {
+func (x *scripts) candidate(b []byte, open, end int) {
 	c := b[open+1 : end]
 	if c[len(c)-1] == '\\' { // the quotes themselves were escaped
 		c = c[:len(c)-1]
@@ -60,7 +63,7 @@ func (x *Extractor) candidate(b []byte, open, end int) {
 }
 
 // certain is the hop of what is known: Embed, but in a template.
-func (x *Extractor) certain() byte {
+func (x *scripts) certain() byte {
 	if x.guessing {
 		return Speculative
 	}
@@ -82,7 +85,8 @@ const maxLookBack = 160
 // imported tells whether a string names a module; before ends where the string begins, after begins where it ends.
 func imported(before, after []byte) importKind {
 	b := before[max(0, len(before)-maxLookBack):]
-	if rest := trim(after[:min(len(after), 40)]); len(rest) > 1 && rest[0] == ',' && bytes.HasPrefix(trim(rest[1:]), []byte("import.meta.url")) {
+	if rest := trim(after[:min(len(after), 40)]); len(rest) > 1 && rest[0] == ',' &&
+		bytes.HasPrefix(trim(rest[1:]), []byte("import.meta.url")) {
 		return importRelative
 	}
 	b = trimRight(b)
@@ -134,7 +138,8 @@ func bindings(b []byte) bool {
 // commented reports whether b ends within a comment of one line, or of the usual form of several.
 func commented(b []byte) bool {
 	line := trim(b[bytes.LastIndexByte(b, '\n')+1:])
-	if bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("*")) || bytes.HasPrefix(line, []byte("/*")) {
+	if bytes.HasPrefix(line, []byte("//")) || bytes.HasPrefix(line, []byte("*")) ||
+		bytes.HasPrefix(line, []byte("/*")) {
 		return true
 	}
 	i := bytes.LastIndex(line, []byte("//"))
@@ -158,7 +163,7 @@ func trimRight(b []byte) []byte {
 
 // jsUnescape removes the escapes of a string of JavaScript or JSON. It answers false for one that cannot be a
 // URL. What it returns is valid until the next call.
-func (x *Extractor) jsUnescape(c []byte) ([]byte, bool) {
+func (x *scripts) jsUnescape(c []byte) ([]byte, bool) {
 	out := x.scratch[:0]
 	for i := 0; i < len(c); i++ {
 		if c[i] != '\\' {

@@ -124,10 +124,11 @@ func jsonText(c []byte) []byte {
 }
 
 // scriptElement scans the text of a script element by its type.
-func (x *Extractor) scriptElement(tag *element, text []byte, depth int) {
+func (x *markup) scriptElement(tag *element, text []byte, depth int) {
 	kind := strings.ToLower(string(trim(tag.get("type"))))
 	switch {
-	case kind == "", kind == "module", strings.HasSuffix(kind, "javascript"), strings.HasSuffix(kind, "ecmascript"), strings.HasSuffix(kind, "babel"),
+	case kind == "", kind == "module", strings.HasSuffix(kind, "javascript"), strings.HasSuffix(kind, "ecmascript"),
+		strings.HasSuffix(kind, "babel"),
 		strings.HasSuffix(kind, "jsx"), strings.HasSuffix(kind, "jscript"), strings.HasSuffix(kind, "typescript"):
 		if x.options.Types&JS != 0 {
 			x.js(text)
@@ -140,7 +141,8 @@ func (x *Extractor) scriptElement(tag *element, text []byte, depth int) {
 		x.linkedData(text)
 	case x.options.Types&JSON != 0 && strings.HasSuffix(kind, "json"):
 		x.js(text)
-	case strings.Contains(kind, "html") || strings.Contains(kind, "template") || strings.Contains(kind, "tmpl") || strings.Contains(kind, "handlebars"):
+	case strings.Contains(kind, "html") || strings.Contains(kind, "template") || strings.Contains(kind, "tmpl") ||
+		strings.Contains(kind, "handlebars"):
 		if x.options.Speculative && depth < x.options.Depth {
 			before := x.guessing
 			x.guessing = true
@@ -151,13 +153,15 @@ func (x *Extractor) scriptElement(tag *element, text []byte, depth int) {
 }
 
 // linkedData reads JSON-LD: what its members hold are URLs, or words; what names its vocabulary is not followed.
-func (x *Extractor) linkedData(b []byte) {
+func (x *scripts) linkedData(b []byte) {
 	s := jsonScanner{b: b}
 	for v, ok := s.next(); ok; v, ok = s.next() {
-		if name := s.name(0); len(v) < minLikely || string(name) == "@type" || string(name) == "@language" || s.within("@context") {
+		if name := s.name(0); len(v) < minLikely || string(name) == "@type" || string(name) == "@language" ||
+			s.within("@context") {
 			continue
 		}
-		if v, ok = x.jsUnescape(v); !ok || !likelyURL(v) || bytes.Contains(v, []byte("://schema.org")) || bytes.Contains(v, []byte("://www.schema.org")) {
+		if v, ok = x.jsUnescape(v); !ok || !likelyURL(v) || bytes.Contains(v, []byte("://schema.org")) ||
+			bytes.Contains(v, []byte("://www.schema.org")) {
 			continue
 		}
 		x.add(v, Speculative, "script[type='application/ld+json']")
@@ -165,7 +169,7 @@ func (x *Extractor) linkedData(b []byte) {
 }
 
 // importMap reads the addresses of modules.
-func (x *Extractor) importMap(b []byte) {
+func (x *scripts) importMap(b []byte) {
 	s := jsonScanner{b: b}
 	for v, ok := s.next(); ok; v, ok = s.next() {
 		if string(s.name(1)) != "imports" && string(s.name(2)) != "scopes" {
@@ -179,7 +183,7 @@ func (x *Extractor) importMap(b []byte) {
 }
 
 // speculationRules reads the pages that are to be fetched before they are asked for.
-func (x *Extractor) speculationRules(b []byte) {
+func (x *scripts) speculationRules(b []byte) {
 	s := jsonScanner{b: b}
 	for v, ok := s.next(); ok; v, ok = s.next() {
 		if string(s.name(0)) == "urls" {
@@ -193,20 +197,23 @@ func (x *Extractor) speculationRules(b []byte) {
 // jsonMembers are the members of a web app's manifest and of a JSON Feed that hold URLs, by name, and, where that
 // does not say it, by the name of the member that their object is in.
 var jsonMembers = map[documentKind]map[string]byte{
-	kindWebManifest: {"src": Embed, "start_url": Navlink, "shortcuts/url": Navlink, "related_applications/url": Navlink, "file_handlers/action": Navlink},
-	kindJSONFeed: {"url": Navlink, "external_url": Navlink, "home_page_url": Navlink, "next_url": Navlink, "feed_url": Navlink,
-		"image": Embed, "banner_image": Embed, "icon": Embed, "favicon": Embed, "avatar": Embed, "attachments/url": Embed, "hubs/url": 0},
+	kindWebManifest: {"src": Embed, "start_url": Navlink, "shortcuts/url": Navlink, "related_applications/url": Navlink,
+		"file_handlers/action": Navlink},
+	kindJSONFeed: {"url": Navlink, "external_url": Navlink, "home_page_url": Navlink, "next_url": Navlink,
+		"feed_url": Navlink,
+		"image":    Embed, "banner_image": Embed, "icon": Embed, "favicon": Embed, "avatar": Embed,
+		"attachments/url": Embed, "hubs/url": 0},
 }
 
 // jsonDocument reads a web app's manifest or a JSON Feed.
-func (x *Extractor) jsonDocument(b []byte, k documentKind) {
+func (x *feeds) jsonDocument(b []byte, k documentKind) {
 	members := jsonMembers[k]
 	s := jsonScanner{b: b}
 	for v, ok := s.next(); ok; v, ok = s.next() {
 		name := string(s.name(0))
 		if k == kindJSONFeed && name == "content_html" {
 			if x.options.Depth > 0 {
-				x.html(jsonText(v), 1)
+				x.markup.html(jsonText(v), 1)
 			}
 			continue
 		}
@@ -217,7 +224,7 @@ func (x *Extractor) jsonDocument(b []byte, k documentKind) {
 		if hop == 0 {
 			continue
 		}
-		if v, ok = x.jsUnescape(v); ok {
+		if v, ok = x.markup.jsUnescape(v); ok {
 			x.add(v, hop, "json/"+nameOf([]byte(name)))
 		}
 	}

@@ -29,7 +29,8 @@ const (
 	AllTypes Types = 1<<iota - 1
 )
 
-var typeNames = [...]string{"http", "html", "css", "js", "json", "xml", "feed", "sitemap", "robots", "pdf", "svg", "m3u8", "dash", "office"}
+var typeNames = [...]string{"http", "html", "css", "js", "json", "xml", "feed", "sitemap", "robots", "pdf", "svg",
+	"m3u8", "dash", "office"}
 
 // ParseTypes reads names of formats, as String writes them.
 func ParseTypes(names []string) (Types, error) {
@@ -86,22 +87,27 @@ const (
 
 // types is the format that has to be switched on for a kind.
 func (k documentKind) types() Types {
-	return [...]Types{kindHTML: HTML, kindXHTML: HTML, kindSVG: SVG, kindCSS: CSS, kindJS: JS, kindJSON: JSON, kindWebManifest: JSON,
-		kindJSONFeed: Feed, kindLD: JSON, kindXML: XML, kindFeed: Feed, kindSitemap: Sitemap, kindSitemapText: Sitemap, kindPacked: Sitemap,
-		kindRobots: RobotsTxt, kindPDF: PDF, kindM3U8: M3U8, kindDASH: DASH, kindOffice: Office}[k]
+	return [...]Types{kindHTML: HTML, kindXHTML: HTML, kindSVG: SVG, kindCSS: CSS, kindJS: JS, kindJSON: JSON,
+		kindWebManifest: JSON, kindJSONFeed: Feed, kindLD: JSON, kindXML: XML, kindFeed: Feed,
+		kindSitemap: Sitemap, kindSitemapText: Sitemap, kindPacked: Sitemap, kindRobots: RobotsTxt, kindPDF: PDF,
+		kindM3U8: M3U8, kindDASH: DASH, kindOffice: Office}[k]
 }
 
 // kindByType are the media types that say it all. XML's own types have the root element say more.
 var kindByType = map[string]documentKind{
 	"text/html": kindHTML, "application/xhtml+xml": kindXHTML, "application/vnd.wap.xhtml+xml": kindXHTML,
 	"text/vnd.wap.wml": kindXHTML, "image/svg+xml": kindSVG, "text/css": kindCSS,
-	"text/javascript": kindJS, "application/javascript": kindJS, "application/x-javascript": kindJS, "application/ecmascript": kindJS,
-	"text/ecmascript": kindJS, "text/x-javascript": kindJS, "text/jscript": kindJS, "text/x-ecmascript": kindJS, "application/x-ecmascript": kindJS,
-	"application/json": kindJSON, "text/json": kindJSON, "application/x-json": kindJSON, "application/manifest+json": kindWebManifest,
-	"application/feed+json": kindJSONFeed, "application/ld+json": kindLD,
+	"text/javascript": kindJS, "application/javascript": kindJS, "application/x-javascript": kindJS,
+	"application/ecmascript": kindJS,
+	"text/ecmascript":        kindJS, "text/x-javascript": kindJS, "text/jscript": kindJS, "text/x-ecmascript": kindJS,
+	"application/x-ecmascript": kindJS,
+	"application/json":         kindJSON, "text/json": kindJSON, "application/x-json": kindJSON,
+	"application/manifest+json": kindWebManifest,
+	"application/feed+json":     kindJSONFeed, "application/ld+json": kindLD,
 	"application/rss+xml": kindFeed, "application/atom+xml": kindFeed, "application/rdf+xml": kindFeed,
 	"application/dash+xml": kindDASH, "video/vnd.mpeg.dash.mpd": kindDASH,
-	"application/vnd.apple.mpegurl": kindM3U8, "application/x-mpegurl": kindM3U8, "audio/mpegurl": kindM3U8, "audio/x-mpegurl": kindM3U8,
+	"application/vnd.apple.mpegurl": kindM3U8, "application/x-mpegurl": kindM3U8, "audio/mpegurl": kindM3U8,
+	"audio/x-mpegurl":     kindM3U8,
 	"application/mpegurl": kindM3U8, "application/vnd.apple.mpegurl.audio": kindM3U8,
 	"application/pdf": kindPDF, "application/x-pdf": kindPDF,
 	"application/gzip": kindPacked, "application/x-gzip": kindPacked,
@@ -109,10 +115,13 @@ var kindByType = map[string]documentKind{
 
 // kindByExtension is asked where the media type says nothing.
 var kindByExtension = map[string]documentKind{
-	"html": kindHTML, "htm": kindHTML, "xhtml": kindXHTML, "svg": kindSVG, "css": kindCSS, "js": kindJS, "mjs": kindJS, "json": kindJSON,
-	"webmanifest": kindWebManifest, "rss": kindFeed, "atom": kindFeed, "rdf": kindFeed, "xml": kindXML, "pdf": kindPDF, "m3u8": kindM3U8,
-	"m3u": kindM3U8, "mpd": kindDASH, "gz": kindPacked,
-	"docx": kindOffice, "xlsx": kindOffice, "pptx": kindOffice, "docm": kindOffice, "xlsm": kindOffice, "pptm": kindOffice, "dotx": kindOffice,
+	"html": kindHTML, "htm": kindHTML, "xhtml": kindXHTML, "svg": kindSVG, "css": kindCSS, "js": kindJS, "mjs": kindJS,
+	"json":        kindJSON,
+	"webmanifest": kindWebManifest, "rss": kindFeed, "atom": kindFeed, "rdf": kindFeed, "xml": kindXML, "pdf": kindPDF,
+	"m3u8": kindM3U8,
+	"m3u":  kindM3U8, "mpd": kindDASH, "gz": kindPacked,
+	"docx": kindOffice, "xlsx": kindOffice, "pptx": kindOffice, "docm": kindOffice, "xlsm": kindOffice,
+	"pptm": kindOffice, "dotx": kindOffice,
 	"ppsx": kindOffice, "odt": kindOffice, "ods": kindOffice, "odp": kindOffice, "odg": kindOffice,
 }
 
@@ -147,10 +156,12 @@ func kindOf(doc *Document) documentKind {
 		return xmlKind(head)
 	case strings.HasSuffix(mt, "+json"):
 		return kindJSON
-	case strings.HasPrefix(mt, "application/vnd.openxmlformats-officedocument.") || strings.HasPrefix(mt, "application/vnd.oasis.opendocument.") ||
+	case strings.HasPrefix(mt, "application/vnd.openxmlformats-officedocument.") ||
+		strings.HasPrefix(mt, "application/vnd.oasis.opendocument.") ||
 		strings.HasPrefix(mt, "application/vnd.ms-") && strings.Contains(mt, ".macroenabled."):
 		return kindOffice
-	case mt != "" && mt != "text/plain" && mt != "application/octet-stream" && mt != "binary/octet-stream" && mt != "application/zip" &&
+	case mt != "" && mt != "text/plain" && mt != "application/octet-stream" && mt != "binary/octet-stream" &&
+		mt != "application/zip" &&
 		mt != "application/x-zip-compressed" && mt != "unknown/unknown":
 		return kindOther
 	}
@@ -162,7 +173,8 @@ func beginning(body []byte) []byte {
 	return bytes.TrimLeft(body[:min(len(body), 1024)], "\xef\xbb\xbf \t\r\n")
 }
 
-// sniffed knows a sitemap by its beginning, whatever its server calls it: where a robots.txt or a sitemap lists it, or it is named like one.
+// sniffed knows a sitemap by its beginning, whatever its server calls it: where a robots.txt or a sitemap lists it, or
+// it is named like one.
 func sniffed(doc *Document, name, extension string) documentKind {
 	if len(doc.Body) < 3 || !listed(doc.Manifest, name, extension) {
 		return kindOther
@@ -182,7 +194,8 @@ func sniffed(doc *Document, name, extension string) documentKind {
 
 // listed tells whether a document may be a sitemap by how it was found, or by its name.
 func listed(manifest bool, name, extension string) bool {
-	return manifest || extension == "gz" && (strings.HasSuffix(name, ".xml.gz") || strings.HasSuffix(name, ".txt.gz") || strings.Contains(name, "sitemap"))
+	return manifest || extension == "gz" && (strings.HasSuffix(name, ".xml.gz") || strings.HasSuffix(name, ".txt.gz") ||
+		strings.Contains(name, "sitemap"))
 }
 
 // packedType tells whether a document is said to be packed.
@@ -229,7 +242,8 @@ func undeclared(doc *Document, mt, name, extension string, head []byte) document
 		if k := xmlKind(head); k != kindXML || bytes.HasPrefix(head, []byte("<?xml")) {
 			return k
 		}
-		if lower := bytes.ToLower(head); head[1%len(head)] == '!' || bytes.Contains(lower, []byte("<html")) || bytes.Contains(lower, []byte("<body")) {
+		if lower := bytes.ToLower(head); head[1%len(head)] == '!' || bytes.Contains(lower, []byte("<html")) ||
+			bytes.Contains(lower, []byte("<body")) {
 			return kindHTML
 		}
 	}

@@ -132,7 +132,8 @@ func likelyPath(c []byte) bool {
 	}
 	switch {
 	case path[0] == '/', bytes.HasPrefix(path, []byte("./")), bytes.HasPrefix(path, []byte("../")):
-		return !bytes.HasPrefix(path, []byte("/9j/")) && (isLetter(path[1]) || isDigit(path[1]) || path[1] == '_' || path[1] == '.' || path[1] == '/' ||
+		return !bytes.HasPrefix(path, []byte("/9j/")) && (isLetter(path[1]) || isDigit(path[1]) || path[1] == '_' ||
+			path[1] == '.' || path[1] == '/' ||
 			path[1] == '%' || path[1] == '~' || path[1] == '@' || path[1] >= utf8.RuneSelf)
 	case likelyClass[path[0]] != lWord && path[0] != '~' && path[0] != '%' && path[0] < utf8.RuneSelf:
 		return false
@@ -157,12 +158,13 @@ func joined(c []byte) bool {
 // webExtensions are the files that scripts name by relative paths.
 var webExtensions = func() map[string]bool {
 	m := map[string]bool{}
-	for _, e := range bytes.Fields([]byte(`html htm xhtml shtml phtml php php3 php4 php5 asp aspx ashx asmx jsp jspx do action cgi pl cfm
-		css scss js mjs cjs json jsonp json5 geojson topojson webmanifest xml rss atom rdf xsl xslt dtd svg svgz wasm map
-		png gif jpg jpeg jpe jfif webp avif bmp ico cur tif tiff apng heic
-		mp3 mp4 m4a m4v m4s webm ogg oga ogv opus wav flac aac avi mov mpg mpeg flv f4v 3gp m3u8 mpd ts vtt srt swf mid midi
-		woff woff2 ttf otf eot
-		pdf ps doc docx xls xlsx ppt pptx odt ods odp rtf txt csv tsv md epub zip gz tgz rar 7z tar jar class exe dmg apk ics vcf kml kmz gpx glb gltf obj`)) {
+	for _, e := range bytes.Fields([]byte(`
+		html htm xhtml shtml phtml php php3 php4 php5 asp aspx ashx asmx jsp jspx do action cgi pl cfm css scss
+		js mjs cjs json jsonp json5 geojson topojson webmanifest xml rss atom rdf xsl xslt dtd svg svgz wasm
+		map png gif jpg jpeg jpe jfif webp avif bmp ico cur tif tiff apng heic mp3 mp4 m4a m4v m4s webm ogg oga
+		ogv opus wav flac aac avi mov mpg mpeg flv f4v 3gp m3u8 mpd ts vtt srt swf mid midi woff woff2 ttf otf
+		eot pdf ps doc docx xls xlsx ppt pptx odt ods odp rtf txt csv tsv md epub zip gz tgz rar 7z tar jar
+		class exe dmg apk ics vcf kml kmz gpx glb gltf obj`)) {
 		m[string(e)] = true
 	}
 	return m
@@ -190,7 +192,8 @@ func fileExtension(path []byte) bool {
 }
 
 // propertyLike are extensions that are names of properties and methods, too.
-var propertyLike = map[string]bool{"do": true, "action": true, "map": true, "class": true, "ts": true, "md": true, "pl": true, "ps": true, "obj": true, "exe": true, "txt": true}
+var propertyLike = map[string]bool{"do": true, "action": true, "map": true, "class": true, "ts": true, "md": true,
+	"pl": true, "ps": true, "obj": true, "exe": true, "txt": true}
 
 // fixUp makes a URL of what is nearly one: with its ampersands escaped, with its scheme escaped, or beginning
 // with "www.". Else it returns c.
@@ -231,5 +234,6 @@ func unpercent(c []byte) []byte {
 
 // templateSafe reports whether a reference in a template is one as it stands, with nothing to be filled in.
 func templateSafe(ref []byte) bool {
-	return !bytes.ContainsAny(ref, "{}<>$[]|`") && !bytes.Contains(ref, []byte("%=")) && !bytes.HasPrefix(ref, []byte("%"))
+	return !bytes.ContainsAny(ref, "{}<>$[]|`") && !bytes.Contains(ref, []byte("%=")) &&
+		!bytes.HasPrefix(ref, []byte("%"))
 }

@@ -14,9 +14,16 @@ const maxParts = 512
 // zipHeader is the length of the fixed part of the header that stands before each file of a ZIP.
 const zipHeader = 30
 
-// office finds the links of a document in Office Open XML or OpenDocument. Its parts are read where they stand, one after
-// another, without the directory at the end, so that a beginning will do.
-func (x *Extractor) office(b []byte) {
+// documents reads formats that are packed or are of media: PDF, Office documents, playlists, DASH.
+type documents struct {
+	*collector
+	unpacker *unpacker
+	markup   *markup // reads the scripts
+}
+
+// office finds the links of a document in Office Open XML or OpenDocument. Its parts are read where they stand, one
+// after another, without the directory at the end, so that a beginning will do.
+func (x *documents) office(b []byte) {
 	left, parts := maxUnpacked, 0
 	var inflate io.ReadCloser
 	for left > 0 && parts < maxParts {
@@ -50,7 +57,7 @@ func (x *Extractor) office(b []byte) {
 			} else if err := inflate.(flate.Resetter).Reset(bytes.NewReader(data), nil); err != nil {
 				continue
 			}
-			text = x.unpackFrom(inflate, min(maxStream, left))
+			text = x.unpacker.unpackFrom(inflate, min(maxStream, left))
 		}
 		left -= len(text)
 		read(text)
@@ -58,20 +65,21 @@ func (x *Extractor) office(b []byte) {
 }
 
 // officePart is how a part of that name is read, nil if there are no links in it.
-func (x *Extractor) officePart(name []byte) func([]byte) {
+func (x *documents) officePart(name []byte) func([]byte) {
 	switch {
 	case bytes.HasSuffix(name, []byte(".rels")):
 		return x.relationships
 	case string(name) == "content.xml", string(name) == "styles.xml", string(name) == "meta.xml":
 		return x.openDocument
-	case bytes.HasPrefix(name, []byte("word/")) && bytes.HasSuffix(name, []byte(".xml")), bytes.HasPrefix(name, []byte("xl/worksheets/")):
+	case bytes.HasPrefix(name, []byte("word/")) && bytes.HasSuffix(name, []byte(".xml")),
+		bytes.HasPrefix(name, []byte("xl/worksheets/")):
 		return x.fieldCodes
 	}
 	return nil
 }
 
 // relationships reads what a part of Office Open XML refers to outside of the document.
-func (x *Extractor) relationships(b []byte) {
+func (x *documents) relationships(b []byte) {
 	s := xmlScanner{b: b}
 	for t := s.next(); t != xmlDone; t = s.next() {
 		if t != xmlStart || string(localName(s.name)) != "Relationship" || string(s.get("TargetMode")) != "External" {
@@ -80,7 +88,8 @@ func (x *Extractor) relationships(b []byte) {
 		hop := byte(Navlink)
 		kind := s.get("Type")
 		switch string(kind[bytes.LastIndexByte(kind, '/')+1:]) {
-		case "image", "video", "audio", "media", "oleObject", "attachedTemplate", "externalLink", "frame", "subDocument":
+		case "image", "video", "audio", "media", "oleObject", "attachedTemplate", "externalLink", "frame",
+			"subDocument":
 			hop = Embed
 		}
 		if v := s.get("Target"); isHTTP(v) {
@@ -90,7 +99,7 @@ func (x *Extractor) relationships(b []byte) {
 }
 
 // fieldCodes reads the hyperlinks that stand in fields of a text and in formulas of a table.
-func (x *Extractor) fieldCodes(b []byte) {
+func (x *documents) fieldCodes(b []byte) {
 	s := xmlScanner{b: b}
 	code := false
 	for t := s.next(); t != xmlDone; t = s.next() {
@@ -112,7 +121,7 @@ func (x *Extractor) fieldCodes(b []byte) {
 }
 
 // fieldCode reads HYPERLINK "http://…" and HYPERLINK("http://…").
-func (x *Extractor) fieldCode(v []byte) {
+func (x *documents) fieldCode(v []byte) {
 	i := bytes.Index(v, []byte("HYPERLINK"))
 	if i < 0 {
 		return
@@ -124,7 +133,7 @@ func (x *Extractor) fieldCode(v []byte) {
 }
 
 // openDocument reads a part of an OpenDocument.
-func (x *Extractor) openDocument(b []byte) {
+func (x *documents) openDocument(b []byte) {
 	s := xmlScanner{b: b}
 	for t := s.next(); t != xmlDone; t = s.next() {
 		if t != xmlStart {

@@ -21,16 +21,17 @@ const maxEndless = 500
 
 // pdfReader reads a PDF document.
 type pdfReader struct {
-	x         *Extractor
+	x         *documents
 	encrypted bool
 	inflate   io.ReadCloser // kept from stream to stream
 	left      int           // bytes that may still be unpacked
 	endless   int           // strings without an end
 }
 
-// pdf finds the links of a PDF document: its URI actions, remote files named by URL, and the strings of its scripts. It looks
-// at the objects as they stand one after another, and into the streams that hold objects; not at the contents of pages.
-func (x *Extractor) pdf(b []byte) {
+// pdf finds the links of a PDF document: its URI actions, remote files named by URL, and the strings of its scripts. It
+// looks at the objects as they stand one after another, and into the streams that hold objects; not at the contents of
+// pages.
+func (x *documents) pdf(b []byte) {
 	r := pdfReader{x: x, encrypted: bytes.Contains(b, []byte("/Encrypt")), left: maxUnpacked}
 	for len(b) > 0 {
 		objects, data, ok := cutStream(b)
@@ -38,7 +39,8 @@ func (x *Extractor) pdf(b []byte) {
 		if !ok {
 			return
 		}
-		if dict := dictionary(objects); bytes.Contains(dict, []byte("/ObjStm")) && bytes.Contains(dict, []byte("/FlateDecode")) {
+		if dict := dictionary(objects); bytes.Contains(dict, []byte("/ObjStm")) &&
+			bytes.Contains(dict, []byte("/FlateDecode")) {
 			r.objects(unpredict(r.unpack(data), dict))
 		}
 		end := bytes.Index(data, []byte("endstream"))
@@ -58,7 +60,8 @@ func cutStream(b []byte) (objects, data []byte, ok bool) {
 		}
 		i += from
 		from = i + len("stream")
-		if from < len(b) && (b[from] == '\n' || b[from] == '\r') && bytes.HasSuffix(trimRight(b[max(0, i-16):i]), []byte(">>")) {
+		if from < len(b) && (b[from] == '\n' || b[from] == '\r') && bytes.HasSuffix(trimRight(b[max(0, i-16):i]),
+			[]byte(">>")) {
 			data = b[from+1:]
 			if b[from] == '\r' && len(data) > 0 && data[0] == '\n' {
 				data = data[1:]
@@ -89,13 +92,16 @@ func (r *pdfReader) unpack(data []byte) []byte {
 	if err != nil {
 		return nil
 	}
-	out := r.x.unpackFrom(r.inflate, min(maxStream, r.left))
+	out := r.x.unpacker.unpackFrom(r.inflate, min(maxStream, r.left))
 	r.left -= len(out)
 	return out
 }
 
+// unpacker has the buffer that pieces are unpacked into.
+type unpacker struct{ stream []byte }
+
 // unpackFrom reads at most limit bytes, and what there is before an error. They are valid until the next call.
-func (x *Extractor) unpackFrom(from io.Reader, limit int) []byte {
+func (x *unpacker) unpackFrom(from io.Reader, limit int) []byte {
 	if cap(x.stream) == 0 {
 		x.stream = make([]byte, 64<<10)
 	}
@@ -148,7 +154,7 @@ func (r *pdfReader) objects(b []byte) {
 	eachKey(b, "/JS", func(rest []byte) int {
 		text, n := r.text(rest)
 		if text != nil && !r.encrypted {
-			r.x.script(text)
+			r.x.markup.script(text)
 		}
 		return n
 	})
@@ -174,7 +180,8 @@ func (r *pdfReader) add(text []byte) {
 	}
 }
 
-// eachKey calls f with what follows each standing of a name, white space aside, and goes on behind as much as f has read.
+// eachKey calls f with what follows each standing of a name, white space aside, and goes on behind as much as f has
+// read.
 func eachKey(b []byte, name string, f func(rest []byte) int) {
 	for {
 		i := bytes.Index(b, []byte(name))

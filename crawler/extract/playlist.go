@@ -10,7 +10,7 @@ const maxVariables = 32
 
 // playlist reads an M3U8 playlist: segments and variants a line each, and what tags name in URI="…". Lines of an
 // old M3U are read alike.
-func (x *Extractor) playlist(b []byte) {
+func (x *documents) playlist(b []byte) {
 	var variables [][2][]byte
 	for line := range bytes.FieldsFuncSeq(b, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		if line = trim(line); len(line) == 0 {

@@ -239,7 +239,8 @@ const (
 var class = func() (t [256]byte) {
 	for c := range t {
 		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-._~!$&()*+,;=@/", byte(c)) >= 0:
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9',
+			strings.IndexByte("-._~!$&()*+,;=@/", byte(c)) >= 0:
 			t[c] = plain
 		case c == ':':
 			t[c] = colon

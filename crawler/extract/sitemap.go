@@ -8,8 +8,15 @@ import (
 	"golang.org/x/text/transform"
 )
 
+// sitemaps reads sitemaps, and the robots.txt that names them.
+type sitemaps struct {
+	*collector
+	decoder  *decoder
+	unpacker *unpacker
+}
+
 // sitemap reads a sitemap or an index of sitemaps, with the extensions for images, videos and languages.
-func (x *Extractor) sitemap(b []byte) {
+func (x *sitemaps) sitemap(b []byte) {
 	s := xmlScanner{b: b}
 	var name []byte
 	for {
@@ -41,7 +48,7 @@ func (x *Extractor) sitemap(b []byte) {
 }
 
 // sitemapText reads a list of URLs, one a line.
-func (x *Extractor) sitemapText(b []byte) {
+func (x *sitemaps) sitemapText(b []byte) {
 	for line := range bytes.SplitSeq(b, []byte{'\n'}) {
 		if line = trim(line); isHTTP(line) {
 			x.add(line, Manifest, manifestEntry)
@@ -56,15 +63,15 @@ const (
 )
 
 // packedSitemap unpacks a sitemap window by window.
-func (x *Extractor) packedSitemap(r io.Reader) {
+func (x *sitemaps) packedSitemap(r io.Reader) {
 	if z, err := gzip.NewReader(r); err == nil {
 		x.windows(z, x.sitemapPart)
 	}
 }
 
 // longSitemap reads a sitemap that does not fit into the body of its document.
-func (x *Extractor) longSitemap(doc *Document, k documentKind) {
-	enc, name := x.charset(doc.Body, doc.ContentType, k)
+func (x *sitemaps) longSitemap(doc *Document, k documentKind) {
+	enc, name := x.decoder.charset(doc.Body, doc.ContentType, k)
 	r := io.MultiReader(bytes.NewReader(unmarked(doc.Body)), doc.Rest)
 	if enc != nil && name != "utf-8" && name != "replacement" {
 		r = transform.NewReader(r, enc.NewDecoder())
@@ -79,11 +86,11 @@ func (x *Extractor) longSitemap(doc *Document, k documentKind) {
 }
 
 // windows has a sitemap read window by window, each up to the last whole entry in it.
-func (x *Extractor) windows(r io.Reader, read func([]byte)) {
-	if cap(x.stream) < sitemapWindow {
-		x.stream = make([]byte, sitemapWindow)
+func (x *sitemaps) windows(r io.Reader, read func([]byte)) {
+	if cap(x.unpacker.stream) < sitemapWindow {
+		x.unpacker.stream = make([]byte, sitemapWindow)
 	}
-	window, kept := x.stream[:sitemapWindow], 0
+	window, kept := x.unpacker.stream[:sitemapWindow], 0
 	for total := 0; total <= maxSitemapBytes; {
 		n, err := io.ReadFull(r, window[kept:])
 		total += n
@@ -99,7 +106,7 @@ func (x *Extractor) windows(r io.Reader, read func([]byte)) {
 	x.result.Cut = true
 }
 
-func (x *Extractor) sitemapPart(b []byte) {
+func (x *sitemaps) sitemapPart(b []byte) {
 	if bytes.IndexByte(b, '<') >= 0 {
 		x.sitemap(b)
 	} else {
@@ -118,7 +125,7 @@ func lastEntry(b []byte) int {
 }
 
 // robotsTxt reads the sitemaps that a robots.txt names.
-func (x *Extractor) robotsTxt(b []byte) {
+func (x *sitemaps) robotsTxt(b []byte) {
 	for line := range bytes.FieldsFuncSeq(b, func(r rune) bool { return r == '\n' || r == '\r' }) {
 		line = trim(line)
 		if len(line) < 8 || !hasPrefixFold(line, "sitemap") {

@@ -170,7 +170,7 @@ func prefixed(name []byte, prefix string) bool {
 
 // genericXML reads XML of no known kind: references by the names that references have, and whatever else is an
 // absolute URL, but the names of namespaces and schemas.
-func (x *Extractor) genericXML(b []byte) {
+func (x *feeds) genericXML(b []byte) {
 	s := xmlScanner{b: b}
 	for {
 		switch s.next() {
@@ -191,7 +191,7 @@ func (x *Extractor) genericXML(b []byte) {
 }
 
 // xmlReference looks at an attribute of an element of no known kind.
-func (x *Extractor) xmlReference(s *xmlScanner, a xmlAttribute) {
+func (x *feeds) xmlReference(s *xmlScanner, a xmlAttribute) {
 	local := localName(a.name)
 	if prefixed(a.name, "xmlns") || prefixed(a.name, "xsi") || string(a.name) == "xmlns" {
 		return
@@ -215,7 +215,7 @@ func (x *Extractor) xmlReference(s *xmlScanner, a xmlAttribute) {
 }
 
 // instruction reads a processing instruction, from its target on: a style sheet of XML is a part of the page.
-func (x *Extractor) instruction(b []byte) {
+func (x *collector) instruction(b []byte) {
 	if !bytes.HasPrefix(b, []byte("xml-stylesheet")) {
 		return
 	}
