@@ -115,7 +115,7 @@ func fileHandler(kind Kind) handler {
 	case SealToNodes:
 		return with(sealAgain)
 	}
-	return nil
+	return peopleHandler(kind)
 }
 
 // with decodes a command's body for its handler, unless that is done. Unknown fields are refused: they come from a level that

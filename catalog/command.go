@@ -144,9 +144,11 @@ func levelOf(kind Kind) int {
 		return 2
 	case TakeSources:
 		return 3
-	default:
-		return 1
 	}
+	if peopleHandler(kind) != nil {
+		return LevelOfPeople
+	}
+	return 1
 }
 
 // Founding makes an empty state a cluster with its first member.

@@ -142,6 +142,34 @@ func (h hostile) later() (catalog.Kind, any) {
 		Undo: rapid.Bool().Draw(h.t, "undo")}
 }
 
+// people draws a command about people, grants and tokens, in somebody's name.
+func (h hostile) people() (catalog.Kind, any) {
+	who := pick[catalog.PersonID](h, "person", "anna", "anna", "berta", "", "a/b")
+	token := catalog.AccessToken{ID: pick(h, "token", "t1", "t2", "t3", "t4", "", "a/b"), Name: h.text(), SecretHash: digest("x"),
+		Role: pick(h, "role", catalog.RoleReader, catalog.RoleCurator, catalog.RoleAdmin, "x"), Expires: h.time()}
+	switch rapid.IntRange(0, 9).Draw(h.t, "people") {
+	case 0, 1:
+		return catalog.InvitePerson, catalog.Invitation{Token: token, Person: catalog.Person{ID: who, Name: pick(h, "name", string(who), "Anna", ""),
+			Mail: pick(h, "mail", string(who)+"@x.org", "anna@x.org", h.text())}}
+	case 2:
+		return catalog.AcceptInvitation, catalog.Acceptance{Invitation: token.ID, Token: token}
+	case 3:
+		name := h.text()
+		return catalog.ChangePerson, catalog.PersonChange{ID: who, Name: &name}
+	case 4:
+		return pick(h, "state", catalog.DisablePerson, catalog.EnablePerson), catalog.PersonRef{ID: who, Reason: h.text()}
+	case 5:
+		return catalog.GiveGrant, catalog.Giving{Person: who, Role: token.Role, Collection: catalog.CollectionName(h.text()), Until: h.time()}
+	case 6:
+		return catalog.EndGrant, catalog.Ending{Person: who, ID: uint64(h.number())}
+	case 7:
+		return catalog.MakeToken, catalog.TokenMaking{Token: token, Owner: who, Program: rapid.Bool().Draw(h.t, "program"), Collections: h.collections()}
+	case 8:
+		return catalog.TakeToken, catalog.TokenTaking{ID: token.ID, Owner: who}
+	}
+	return pick(h, "end", catalog.RevokeAccess, catalog.RevokeToken), catalog.Named{ID: token.ID}
+}
+
 // TestHostile plays well-formed but senseless commands. Whatever they say, the lists stay true to the entries,
 // a release never goes through without a verified copy of the bytes elsewhere than at a source, and the same
 // commands give the same bytes.
@@ -150,17 +178,18 @@ func TestHostile(t *testing.T) {
 		c := emptyCluster(rt)
 		c.join(rt, "south-1")
 		c.join(rt, "sums-1")
-		if rapid.Bool().Draw(rt, "level 2") {
-			c.raise(rt)
+		if level := rapid.IntRange(1, 3).Draw(rt, "level"); level > 1 {
+			c.raiseTo(rt, level)
 		}
 		h := hostile{rt}
 		for range rapid.IntRange(1, 60).Draw(rt, "commands") {
-			kind, body := rapid.SampledFrom([]func() (catalog.Kind, any){h.layout, h.files, h.files, h.files, h.jobs, h.later}).Draw(rt, "about")()
+			kind, body := rapid.SampledFrom([]func() (catalog.Kind, any){h.layout, h.files, h.files, h.files, h.jobs, h.later, h.people, h.people}).Draw(rt, "about")()
 			asks := pick(h, "asks", "", "", id("north-1"))
 			if kind == catalog.ReleaseFiles {
 				asks = "" // so that the answer is not an old one
 			}
-			res := c.send(rt, catalog.Command{Kind: kind, Node: asks, Boot: uint64(h.number()), Seq: uint64(h.number()), At: h.time()}, body)
+			actor := pick(h, "actor", "test", "person:anna", "person:berta", "program:t1", "local:x")
+			res := c.send(rt, catalog.Command{Kind: kind, Actor: actor, Node: asks, Boot: uint64(h.number()), Seq: uint64(h.number()), At: h.time()}, body)
 			if kind == catalog.ReleaseFiles {
 				releasedSafely(rt, c, res)
 			}

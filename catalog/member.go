@@ -376,6 +376,9 @@ func revokeAccess(s *state, b *Named) (any, error) {
 	if token.Revoked != 0 {
 		return nil, nil
 	}
+	if err := peopleOf(s).mayRevoke(&token); err != nil {
+		return nil, err
+	}
 	token.Revoked = s.at
 	if err := s.set(keyAccess(b.ID), token); err != nil {
 		return nil, err

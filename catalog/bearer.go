@@ -1,0 +1,173 @@
+package catalog
+
+import "slices"
+
+// maxScopes bounds the scopes of one access token.
+const maxScopes = 50
+
+// usable reports whether the token is neither revoked nor expired.
+func (a *AccessToken) usable(now Time) bool {
+	return a.Revoked == 0 && (a.Expires == 0 || now < a.Expires)
+}
+
+// makeToken makes a token that may no more than its owner may now. What she may later is looked at whenever it is used.
+func makeToken(s people, b *TokenMaking) (any, error) {
+	owner, err := s.activeOwner(b.Owner)
+	if err != nil {
+		return nil, err
+	}
+	kind, id := ParseActor(s.actor)
+	if !b.Program && (kind != PersonActor || id != string(owner.ID)) {
+		return nil, refuse(Denied, "nobody makes a token that acts as another person")
+	}
+	if kind == PersonActor && id != string(owner.ID) {
+		return nil, refuse(Denied, "a program belongs to the person who makes its token")
+	}
+	if len(b.Collections)+len(b.Places) > maxScopes {
+		return nil, refuse(Invalid, "%d scopes: at most %d", len(b.Collections)+len(b.Places), maxScopes)
+	}
+	bearer := Bearer{Token: b.Token.ID, Owner: owner.ID, Program: b.Program, Since: s.at}
+	for _, name := range b.Collections {
+		scope, err := s.scope(b.Token.Role, name, "")
+		if err != nil {
+			return nil, err
+		}
+		bearer.Scopes = append(bearer.Scopes, scope)
+	}
+	for _, place := range b.Places {
+		scope, err := s.scope(b.Token.Role, "", place)
+		if err != nil {
+			return nil, err
+		}
+		bearer.Scopes = append(bearer.Scopes, scope)
+	}
+	rights, err := s.rights(owner.ID, s.at)
+	if err != nil {
+		return nil, err
+	}
+	if err := bearer.within(b.Token.Role, rights); err != nil {
+		return nil, err
+	}
+	if !readable(b.Token.Name) || b.Token.Name == "" {
+		return nil, refuse(Invalid, "a token needs a readable name")
+	}
+	if err := s.putAccess(&b.Token); err != nil {
+		return nil, err
+	}
+	if err := s.set(keyBearer(b.Token.ID), bearer); err != nil {
+		return nil, err
+	}
+	return &bearer, s.event(MakeToken, b.Token.ID, "name=%s owner=%s program=%t role=%s scopes=%d",
+		b.Token.Name, owner.ID, b.Program, b.Token.Role, len(bearer.Scopes))
+}
+
+// within refuses a token that would be for more than the rights.
+func (b *Bearer) within(role Role, rights []Right) error {
+	if len(b.Scopes) == 0 && !slices.ContainsFunc(rights, func(r Right) bool { return r.Role.Includes(role) }) {
+		return refuse(Denied, "a token cannot have the role %s: its owner does not", role)
+	}
+	for _, scope := range b.Scopes {
+		if !slices.ContainsFunc(rights, func(r Right) bool { return r.Role.Includes(role) && r.covers(scope) }) {
+			return refuse(Denied, "a token cannot have the role %s%s: its owner does not", role, scope.text())
+		}
+	}
+	return nil
+}
+
+func (s people) activeOwner(id PersonID) (Person, error) {
+	p, err := s.person(id)
+	if err == nil && p.State != Active {
+		err = refuse(Conflict, "person %s is %s: a token belongs to an active person", p.ID, p.State)
+	}
+	return p, err
+}
+
+// takeToken gives a program from before level 3 an owner. It may then no more than she.
+func takeToken(s people, b *TokenTaking) (any, error) {
+	token, there, err := get[AccessToken](s, keyAccess(b.ID))
+	if err != nil || !there {
+		return nil, orNotFound(err, "no access token %q", clip(b.ID, 64))
+	}
+	owner, err := s.activeOwner(b.Owner)
+	if err != nil {
+		return nil, err
+	}
+	if kind, id := ParseActor(s.actor); kind == ProgramActor || kind == PersonActor && id != string(owner.ID) {
+		return nil, refuse(Denied, "a token is taken by a person, for that person")
+	}
+	if !token.usable(s.at) {
+		return nil, refuse(Conflict, "access token %s is revoked or expired", token.ID)
+	}
+	if old, there, err := get[Bearer](s, keyBearer(token.ID)); err != nil || there {
+		return nil, orConflict(err, "access token %s belongs to person %s", token.ID, old.Owner)
+	}
+	bearer := Bearer{Token: token.ID, Owner: owner.ID, Program: true, Since: s.at}
+	rights, err := s.rights(owner.ID, s.at)
+	if err != nil {
+		return nil, err
+	}
+	if err := bearer.within(token.Role, rights); err != nil {
+		return nil, err
+	}
+	if err := s.set(keyBearer(token.ID), bearer); err != nil {
+		return nil, err
+	}
+	return &bearer, s.event(TakeToken, token.ID, "name=%s owner=%s", token.Name, owner.ID)
+}
+
+// mayRevoke refuses to revoke the last token by which the last administrator acts.
+func (s people) mayRevoke(token *AccessToken) error {
+	b, there, err := get[Bearer](s, keyBearer(token.ID))
+	if err != nil || !there || !(held{*token, b}).administers(s.at) {
+		return err
+	}
+	rights, err := s.rights(b.Owner, s.at)
+	if err != nil || !slices.ContainsFunc(rights, func(r Right) bool { return r.Role == RoleAdmin }) {
+		return err
+	}
+	if other, err := s.admin(b.Owner); err != nil || other != "" {
+		return err
+	}
+	tokens, err := s.tokensOf(b.Owner)
+	if err != nil {
+		return err
+	}
+	for _, t := range tokens {
+		if t.ID != token.ID && t.administers(s.at) {
+			return nil
+		}
+	}
+	return refuse(Unsafe, "this is the last token of the last administrator; make another one first")
+}
+
+// administers reports whether a person can do with the token all that an administrator may.
+func (h held) administers(now Time) bool {
+	return h.usable(now) && !h.Program && !h.Invites && h.Role == RoleAdmin && len(h.Scopes) == 0
+}
+
+// noteUses keeps the last day on which tokens were used.
+func noteUses(s people, b *TokenUses) (any, error) {
+	if err := checkItems(len(b.Tokens)); err != nil {
+		return nil, err
+	}
+	if b.Day <= 0 || b.Day%Day != 0 || b.Day > s.at+Day {
+		return nil, refuse(Invalid, "%d is not the beginning of a day that has come", b.Day)
+	}
+	for _, id := range b.Tokens {
+		there, err := has(s, keyAccess(id))
+		if err != nil {
+			return nil, err
+		}
+		last, _, err := get[Time](s, keyUse(id))
+		if err != nil {
+			return nil, err
+		}
+		if !there || last >= b.Day {
+			continue
+		}
+		if err := s.set(keyUse(id), b.Day); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}

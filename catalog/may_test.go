@@ -1,0 +1,133 @@
+package catalog_test
+
+import (
+	"strings"
+	"testing"
+
+	"holdfast/catalog"
+)
+
+// TestMay is the whole decision: who has a role in a scope may do an act where it touches what it touches.
+func TestMay(t *testing.T) {
+	kinds := map[catalog.Extent][]catalog.Act{
+		catalog.Anywhere:    {catalog.Look, catalog.KeepOwn, catalog.LookAtDisks},
+		catalog.Collections: {catalog.RunJob, catalog.PutFile},
+		catalog.Places:      {catalog.LookAtNode, catalog.ChangeNode, catalog.CheckCopies, catalog.RebuildIndex},
+		catalog.Whole: {catalog.ReachInside, catalog.InviteNode, catalog.RemoveNode, catalog.ChangeReplica, catalog.ChangeCollection,
+			catalog.EraseFile, catalog.ChangeLevel, catalog.KeepPeople},
+		catalog.Nowhere: {"", "fly"},
+	}
+	rights := []catalog.Right{{Role: catalog.RoleReader}, {Role: catalog.RoleCurator}, {Role: catalog.RoleOperator}, {Role: catalog.RoleAdmin},
+		{Role: catalog.RoleCurator, Collection: "web"}, {Role: catalog.RoleCurator, Collection: "radio"},
+		{Role: catalog.RoleOperator, Place: "north"}, {Role: catalog.RoleOperator, Place: "south"}, {Role: "king"}, {}}
+	wheres := map[string]catalog.Where{"": {}, "web": {Collections: []catalog.CollectionName{"web"}}, "web+radio": {Collections: []catalog.CollectionName{"web", "radio"}},
+		"north": {Places: []string{"north"}}, "north+south": {Places: []string{"north", "south"}},
+		"unknown": {Collections: []catalog.CollectionName{""}, Places: []string{""}}, "web+unknown": {Collections: []catalog.CollectionName{"web", ""}, Places: []string{"north", ""}}}
+	// Who may an act of a role, by its extent and where it is done. all: a role in the whole archive that includes it.
+	scoped := map[catalog.Extent]map[string]string{
+		catalog.Collections: {"web": "web"},
+		catalog.Places:      {"north": "north"},
+	}
+	for extent, acts := range kinds {
+		for _, act := range acts {
+			role, got := act.Needs()
+			if got != extent {
+				t.Fatalf("%s is measured by %d, want %d", act, got, extent)
+			}
+			for name, where := range wheres {
+				for _, r := range rights {
+					includes := r.Role.Includes(role)
+					in := string(r.Collection) + r.Place
+					want := includes && (in == "" || extent == catalog.Anywhere || in == scoped[extent][name])
+					if extent == catalog.Nowhere {
+						want = false
+					}
+					if err := catalog.May([]catalog.Right{r}, act, where); (err == nil) != want {
+						t.Errorf("%+v: %s of %q: %v, want %t", r, act, name, err, want)
+					}
+				}
+				if err := catalog.May(nil, act, where); err == nil {
+					t.Errorf("nobody may %s of %q", act, name)
+				}
+			}
+		}
+	}
+	both := []catalog.Right{{Role: catalog.RoleCurator, Collection: "web"}, {Role: catalog.RoleCurator, Collection: "radio"}}
+	if err := catalog.May(both, catalog.RunJob, wheres["web+radio"]); err != nil {
+		t.Errorf("a curator of both: %v", err)
+	}
+	err := catalog.May(both[:1], catalog.RunJob, wheres["web+radio"])
+	if err == nil || !strings.Contains(err.Error(), "needs the role curator for collection radio; you have curator for collection web") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestVouch plays a member that forwards what it likes.
+func TestVouch(t *testing.T) {
+	c := newTown(t)
+	c.person("anna", admin)
+	c.person("berta", curatorWeb)
+	c.person("otto", operatorOne)
+	c.person("dora", admin)
+	c.does(local, catalog.DisablePerson, catalog.PersonRef{ID: "dora"})
+	c.invite("inga")
+	c.does("person:anna", catalog.MakeToken, catalog.TokenMaking{Token: access("robot", catalog.RoleCurator), Owner: "anna", Program: true})
+	c.does("person:anna", catalog.MakeToken, catalog.TokenMaking{Token: access("gone", catalog.RoleAdmin), Owner: "anna", Program: true})
+	c.does("person:anna", catalog.RevokeAccess, catalog.Named{ID: "gone"})
+	c.must(t, catalog.CreateJob, catalog.JobCreation{Harvest: "h", Collection: "radio", Spec: []byte(`{"name":"j","seeds":["http://example.org/"]}`)})
+	south, weight := id("south-1"), 5
+	job := catalog.JobCreation{Collection: "web"}
+	for name, tt := range map[string]struct {
+		kind  catalog.Kind
+		actor string
+		local catalog.Role
+		body  any
+		good  bool
+	}{
+		"its own report":                 {catalog.ReportCopies, string(south), "", catalog.CopyReports{}, true},
+		"its own report, unsigned":       {catalog.ReportCopies, "", "", catalog.CopyReports{}, true},
+		"a report in a person's name":    {catalog.ReportCopies, "person:anna", "", catalog.CopyReports{}, false},
+		"a report in another's name":     {catalog.ReportCopies, string(id("north-1")), "", catalog.CopyReports{}, false},
+		"what it says of itself":         {catalog.UpdateMember, string(south), "", catalog.MemberChange{ID: south, Weight: &weight}, true},
+		"what it says of another":        {catalog.UpdateMember, string(south), "", catalog.MemberChange{ID: id("north-1"), Weight: &weight}, false},
+		"a grant by itself":              {catalog.GiveGrant, string(south), "", catalog.Giving{}, false},
+		"a removal by itself":            {catalog.RemoveFile, "", "", catalog.FileRemoval{}, false},
+		"a free name":                    {catalog.RemoveFile, "root", "", catalog.FileRemoval{}, false},
+		"its local token, trusted":       {catalog.RemoveFile, catalog.Local(south), catalog.RoleAdmin, catalog.FileRemoval{}, true},
+		"its local token, a reader here": {catalog.RemoveFile, catalog.Local(south), catalog.RoleReader, catalog.FileRemoval{}, false},
+		"its local token, not trusted":   {catalog.CreateJob, catalog.Local(south), "", job, false},
+		"another's local token":          {catalog.RemoveFile, local, catalog.RoleAdmin, catalog.FileRemoval{}, false},
+		"an administrator":               {catalog.GiveGrant, "person:anna", "", catalog.Giving{}, true},
+		"one who is disabled":            {catalog.GiveGrant, "person:dora", "", catalog.Giving{}, false},
+		"one who is not there":           {catalog.GiveGrant, "person:nobody", "", catalog.Giving{}, false},
+		"a curator":                      {catalog.GiveGrant, "person:berta", "", catalog.Giving{}, false},
+		"a curator's job":                {catalog.CreateJob, "person:berta", "", job, true},
+		"a curator's job elsewhere":      {catalog.CreateJob, "person:berta", "", catalog.JobCreation{Collection: "radio"}, false},
+		"a curator's end of another job": {catalog.WishJob, "person:berta", "", catalog.JobWishing{ID: 1}, false},
+		"a program's end of a job":       {catalog.WishJob, "program:robot", "", catalog.JobWishing{ID: 1}, true},
+		"a program's above its role":     {catalog.RemoveFile, "program:robot", "", catalog.FileRemoval{}, false},
+		"a program that was revoked":     {catalog.RemoveFile, "program:gone", "", catalog.FileRemoval{}, false},
+		"a person's token as a program":  {catalog.RemoveFile, "program:anna-own", "", catalog.FileRemoval{}, false},
+		"an operator drains his":         {catalog.UpdateMember, "person:otto", "", catalog.MemberChange{ID: id("north-1")}, true},
+		"an operator drains another's":   {catalog.UpdateMember, "person:otto", "", catalog.MemberChange{ID: south}, false},
+		"one's own language":             {catalog.ChangePerson, "person:berta", "", catalog.PersonChange{ID: "berta"}, true},
+		"another's language":             {catalog.ChangePerson, "person:berta", "", catalog.PersonChange{ID: "anna"}, false},
+		"one's own name":                 {catalog.ChangePerson, "person:berta", "", map[string]string{"id": "berta", "name": "x"}, false},
+		"one's own invitation":           {catalog.AcceptInvitation, "person:inga", "", catalog.Acceptance{Invitation: "inga-invitation"}, true},
+		"another's invitation":           {catalog.AcceptInvitation, "person:berta", "", catalog.Acceptance{Invitation: "inga-invitation"}, false},
+		"an invited person's grant":      {catalog.GiveGrant, "person:inga", "", catalog.Giving{}, false},
+		"one's own token goes":           {catalog.RevokeAccess, "person:berta", "", catalog.Named{ID: "berta-own"}, true},
+		"another's token goes":           {catalog.RevokeAccess, "person:berta", "", catalog.Named{ID: "anna-own"}, false},
+		"a level":                        {catalog.RaiseLevel, "person:berta", "", catalog.LevelChange{}, false},
+	} {
+		cmd := catalog.Command{Kind: tt.kind, Actor: tt.actor, Node: south, Body: raw(t, tt.body)}
+		if err := c.people().Vouch(south, &cmd, tt.local, c.now); (err == nil) != tt.good {
+			t.Errorf("%s: %v, want it accepted: %t", name, err, tt.good)
+		}
+	}
+	low := foundCluster(t)
+	cmd := catalog.Command{Kind: catalog.RemoveFile, Actor: "root", Node: south, Body: raw(t, catalog.FileRemoval{})}
+	if err := catalog.PeopleIn(low.view()).Vouch(south, &cmd, "", low.now); err != nil {
+		t.Errorf("below level 3: %v", err)
+	}
+}
