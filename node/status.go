@@ -54,6 +54,9 @@ func (s self) Status(context.Context) api.NodeStatus {
 			continue
 		}
 		free, total, err := n.disk.Free(path)
+		if err != nil && !n.replica.Disks.Takes(path) && n.store.Mounted() == nil {
+			continue // it was emptied, and taken away
+		}
 		if err != nil {
 			out.Problems = append(out.Problems, fmt.Sprintf("disk %s: %v", path, err))
 			continue

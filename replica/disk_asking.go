@@ -138,6 +138,9 @@ func (d *Disks) state(r *root, asked wishes) DiskState {
 	one := DiskState{Path: r.path, State: DiskInUse}
 	if gone := r.mounted(); gone != nil {
 		one.State, one.Why = DiskGone, gone.Error()
+		if asked.emptied(r.mark) {
+			one.State, one.Why = DiskEmptied, ""
+		}
 		return one
 	}
 	if note, drained := asked.drained(r.mark, ""); drained {

@@ -107,10 +107,15 @@ func TestADiskIsDrainedAndTakenAway(t *testing.T) {
 		c.node("south-1").put(fileName(100), 100, 5000)
 		c.complete(fileName(100))
 		c.sound(len(names) + 1)
-		stop()
-		if err := os.RemoveAll(first); err != nil {
+		if err := os.RemoveAll(first); err != nil { // while the node runs
 			t.Fatal(err)
 		}
+		if gone, got := north.r.store.Mounted(), north.state(0); gone != nil || got.State != DiskEmptied || got.Why != "" {
+			t.Errorf("an emptied disk that is taken away is missed: %v, %+v", gone, got)
+		}
+		sleep(t.Context(), time.Hour)
+		c.sound(len(names) + 1)
+		stop()
 		north.open() // still in the settings: not used, and no empty folder is taken for a disk
 		if got := north.state(1); got.Path != first || got.State != DiskGone {
 			t.Errorf("an emptied disk that is gone: %+v", got)

@@ -179,10 +179,15 @@ func (r *root) mounted() error {
 	return nil
 }
 
-// Mounted answers ErrNotMounted, naming the roots, when disks have gone away since the store was opened.
+// Mounted answers ErrNotMounted, naming the roots, when disks have gone away since the store was opened. Those that were
+// emptied may.
 func (s *Store) Mounted() error {
 	var gone error
+	asked, _ := s.asked.look()
 	for _, r := range s.roots {
+		if asked.emptied(r.mark) {
+			continue
+		}
 		gone = errors.Join(gone, r.mounted())
 	}
 	return gone
