@@ -131,10 +131,9 @@ func TestAMoveSurvivesACrashAnywhere(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			for step, over := 1, false; !over; step++ {
-				dir, scratch := t.TempDir(), t.TempDir()
-				s, names := onTwoDisks(t, dir, disk.New(), 3, 3000)
-				twin := disk.NewFaulty(scratch)
-				s.disk = twin.Disk()
+				twin := disk.NewFaulty(t.TempDir())
+				s, names := onTwoDisks(t, t.TempDir(), twin.Disk(), 3, 3000)
+				before := twin.Ops()
 				if how == "one fault" {
 					twin.FailOnce(step, nil)
 				} else {
@@ -144,7 +143,7 @@ func TestAMoveSurvivesACrashAnywhere(t *testing.T) {
 				for _, l := range s.left.list() {
 					err = errors.Join(err, s.left.clear(l, allWanted))
 				}
-				over = twin.Ops() < step
+				over = twin.Ops()-before < step
 				if over && err != nil {
 					t.Fatal(err)
 				}
@@ -158,7 +157,7 @@ func TestAMoveSurvivesACrashAnywhere(t *testing.T) {
 						t.Fatalf("step %d: %s has other bytes", step, name)
 					}
 				}
-				s = reopen(t, s, disk.New())
+				s = reopen(t, s, disk.NewFaulty(t.TempDir()).Disk()) // which does not wait for the real disk
 				checkManifests(t, s)
 				for i, name := range names {
 					if !s.Has(catalog.FileName(name)) || !bytes.Equal(read(t, s, name), content(uint64(i), 3000)) {
@@ -215,6 +214,33 @@ func TestChangesDuringAMoveCount(t *testing.T) {
 	if names, err := folderNames(filepath.Dir(s.Path(catalog.FileName(late)))); err != nil || len(names) != 5 {
 		t.Errorf("the shard's folder holds %v, %v", names, err)
 	}
+}
+
+// TestARepairDuringAMoveCounts: what was wrong when it was copied and has been repaired meanwhile is copied again.
+func TestARepairDuringAMoveCounts(t *testing.T) {
+	t.Parallel()
+	s, names := onTwoDisks(t, t.TempDir(), disk.New(), 3, 3000)
+	bad := catalog.FileName(names[1])
+	flip(t, s.Path(bad))
+	m := moveTo(s, names, 3000, 1)
+	counts := m.standing
+	m.standing = func(name catalog.FileName) (standing, error) {
+		st, err := counts(name)
+		st.counted = name != bad // it is owed
+		return st, err
+	}
+	carried := 0
+	m.rest = func(context.Context, time.Duration) error {
+		if carried++; carried != len(names) {
+			return nil
+		}
+		return errors.Join(s.Quarantine(bad, "verdict"), keep(s, names[1], content(1, 3000)))
+	}
+	if err := m.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clearAll(t, s)
+	lies(t, s, names, 3000, 1)
 }
 
 // TestAFetchThatBeganBeforeTheSwitchEndsWhereItBegan: a shard stays while files come into it.
@@ -399,5 +425,45 @@ func TestReadersAreServedWhileAShardMoves(t *testing.T) {
 	cancel()
 	if err := <-failed; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestAReaderThatComesTooLateLooksAgain lets the shard move, and go from its old disk, between a reader's look where the
+// file lies and its opening.
+func TestAReaderThatComesTooLateLooksAgain(t *testing.T) {
+	t.Parallel()
+	for name, look := range map[string]func(*Store, Held) error{
+		"a checksum": func(s *Store, h Held) error {
+			_, digest, err := s.measurePlaced(t.Context(), h, nil, false)
+			if err == nil && digest != h.SHA256 {
+				err = fmt.Errorf("digest %s", digest)
+			}
+			return err
+		},
+		"a range": func(s *Store, h Held) error {
+			in, err := s.openSound(t.Context(), h, 0, h.Size, false, false)
+			if err == nil {
+				err = in.Close()
+			}
+			return err
+		},
+		"a proof": func(s *Store, h Held) error { return s.Vouch(t.Context(), h) },
+	} {
+		s, names := onTwoDisks(t, t.TempDir(), disk.New(), 2, 3000)
+		late := false
+		s.open = func(path string) (*Bytes, error) {
+			if !late {
+				late = true
+				if err := moveTo(s, names, 3000, 1).run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				clearAll(t, s)
+			}
+			return openBytes(path)
+		}
+		if err := look(s, heldOf(names[0], content(0, 3000))); err != nil || !late {
+			t.Errorf("%s: %v", name, err)
+		}
+		lies(t, s, names, 3000, 1)
 	}
 }
