@@ -16,8 +16,8 @@ const secretPage = 100
 
 // Reseals lists the secrets that node self is to seal to further nodes, because a node joined, began to crawl or has a new key, or
 // to rid of the boxes of nodes that may not open them any more. Of the nodes that can do it, the first that is
-// alive does.
-func Reseals(view catalog.View, self catalog.NodeID, alive func(catalog.NodeID) bool) ([]Reseal, error) {
+// alive does. It seals to none that may does not let it seal to.
+func Reseals(view catalog.View, self catalog.NodeID, alive, may func(catalog.NodeID) bool) ([]Reseal, error) {
 	members, err := view.Members()
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func Reseals(view catalog.View, self catalog.NodeID, alive func(catalog.NodeID) 
 			return nil, err
 		}
 		for _, x := range secrets {
-			if r, due := reseal(x, members, self, alive); due {
+			if r, due := reseal(x, members, self, alive, may); due {
 				out = append(out, r)
 			}
 		}
@@ -40,14 +40,16 @@ func Reseals(view catalog.View, self catalog.NodeID, alive func(catalog.NodeID) 
 	}
 }
 
-func reseal(x catalog.Secret, members []catalog.Member, self catalog.NodeID, alive func(catalog.NodeID) bool) (Reseal, bool) {
+func reseal(x catalog.Secret, members []catalog.Member, self catalog.NodeID, alive, may func(catalog.NodeID) bool) (Reseal, bool) {
 	out, boxes, first := Reseal{Secret: x}, 0, catalog.NodeID("")
 	for i := range members {
 		m := &members[i]
 		switch {
 		case !m.Crawls || m.Seal == nil:
 		case x.Box(m) == nil:
-			out.To = append(out.To, *m)
+			if may(m.ID) {
+				out.To = append(out.To, *m)
+			}
 		default:
 			boxes++
 			if first == "" && (m.ID == self || alive(m.ID)) {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"holdfast/catalog"
 )
 
 // File is a cluster.toml: one description of a whole cluster, the same on every node.
@@ -66,6 +68,7 @@ type Settings struct {
 	Certificate    *string  `toml:"certificate"`     // PEM file for HTTPS on the API and access ports
 	CertificateKey *string  `toml:"certificate-key"` // PEM file with its key
 	TrustedProxies []string `toml:"trusted-proxies"` // addresses from which plain HTTP is taken and X-Forwarded-For believed
+	SecretsTo      []string `toml:"secrets-to"`      // ids of the nodes that this one seals secrets to; none = all that crawl
 }
 
 // Config is what one node runs with: the settings that hold for it, and the tables it stands in.
@@ -80,6 +83,7 @@ type Config struct {
 	LocalToken string // what this node's local token may do on other nodes: a role, or none
 	Files      []string
 	Limits     Limits
+	SecretsTo  []catalog.NodeID // that this node seals secrets to; none = all that crawl
 
 	proxies []string // as given
 }
@@ -289,6 +293,12 @@ func (c *Config) resolve(layers ...Settings) {
 		if s.TrustedProxies != nil {
 			c.proxies = s.TrustedProxies
 		}
+		if s.SecretsTo != nil {
+			c.SecretsTo = nil
+			for _, id := range s.SecretsTo {
+				c.SecretsTo = append(c.SecretsTo, catalog.NodeID(id))
+			}
+		}
 		set(&c.Limits.FilesMode, s.FilesMode)
 		if len(s.Files) > 0 {
 			c.Files = s.Files
@@ -327,8 +337,10 @@ func (c Config) Write(w io.Writer) error {
 		CertKey   string   `toml:"certificate-key,omitempty"`
 		Proxies   []string `toml:"trusted-proxies,omitempty"`
 		Limits    Limits   `toml:"limits"`
+
+		SecretsTo []catalog.NodeID `toml:"secrets-to,omitempty"`
 	}{c.Name, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer, c.Listen.API, c.Listen.Access,
-		c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies, c.Limits}
+		c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies, c.Limits, c.SecretsTo}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}

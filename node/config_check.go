@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -38,6 +39,11 @@ func (c *Config) check() error {
 	}
 	if c.Limits.Memory < leastMemory {
 		return fmt.Errorf("memory = %s: want at least 256MiB", c.Limits.Memory)
+	}
+	for _, id := range c.SecretsTo {
+		if id == "" || strings.ContainsAny(string(id), " \t/") {
+			return fmt.Errorf("secrets-to: %q: want the ids of nodes, as holdfast node list shows them", id)
+		}
 	}
 	if c.Limits.RaftLog < 1<<20 {
 		return fmt.Errorf("raft-log = %s: want at least 1MiB", c.Limits.RaftLog)

@@ -102,6 +102,7 @@ func DefaultSettings() Settings {
 		Certificate:    new(""),
 		CertificateKey: new(""),
 		TrustedProxies: []string{},
+		SecretsTo:      []string{},
 	}
 }
 

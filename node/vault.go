@@ -43,7 +43,8 @@ type agreement interface {
 // begin to crawl.
 type vault struct {
 	self   catalog.NodeID
-	crawls bool // this node crawls
+	crawls bool             // this node crawls
+	only   []catalog.NodeID // that secrets are sealed to, as this node's operator said; none: all that crawl
 	key    seal.Key
 	proved catalog.SealKey // the key's public half, signed
 	agree  agreement
@@ -167,7 +168,7 @@ func (v *vault) decide(ctx context.Context, kind catalog.Kind, body any) error {
 // reseal gives the secrets that this node can open to the nodes that lack them.
 func (v *vault) reseal(ctx context.Context) error {
 	var due []duty.Reseal
-	err := v.agree.View(func(view catalog.View) (err error) { due, err = duty.Reseals(view, v.self, v.alive); return err })
+	err := v.agree.View(func(view catalog.View) (err error) { due, err = duty.Reseals(view, v.self, v.alive, v.may); return err })
 	if err != nil {
 		return fmt.Errorf("look for secrets to seal: %w", err)
 	}
@@ -214,7 +215,8 @@ func boxesOf(members []catalog.Member, boxes [][]byte) (out []catalog.Box) {
 }
 
 // errNobodyOpens reports that no node that crawls has a key for secrets yet.
-var errNobodyOpens = fmt.Errorf("%w: the job has secrets, and no node that crawls has published a key to seal them to yet", api.ErrUnavailable)
+var errNobodyOpens = fmt.Errorf("%w: the job has secrets, and no node that crawls (and that secrets-to in this node's cluster.toml names, if it names any) "+
+	"has published a key to seal them to yet", api.ErrUnavailable)
 
 // Seal parts a job from its secrets and seals these to the nodes that crawl. In a cluster of level 1 nothing can be sealed, and
 // a job with secrets is refused: they would lie in clear on every node.
@@ -239,7 +241,7 @@ func (v *vault) seal(secrets harvest.Secrets) (*catalog.Secret, error) {
 	var to []catalog.Member
 	err := v.agree.View(func(view catalog.View) error {
 		members, err := view.Members()
-		to = proven(slices.DeleteFunc(members, func(m catalog.Member) bool { return !m.Crawls }))
+		to = proven(slices.DeleteFunc(members, func(m catalog.Member) bool { return !m.Crawls || !v.may(m.ID) }))
 		return err
 	})
 	if err != nil {
@@ -287,6 +289,12 @@ func (v *vault) open(job catalog.Job) (harvest.Job, error) {
 	return job.Spec.Join(secrets)
 }
 
+// may reports whether this node's operator lets secrets be sealed to the node. A node says itself that it crawls, so that
+// alone would let any member have them.
+func (v *vault) may(node catalog.NodeID) bool {
+	return len(v.only) == 0 || slices.Contains(v.only, node)
+}
+
 // ignoreNotFound is nil for what the catalog does not have.
 func ignoreNotFound(err error) error {
 	if errors.Is(err, catalog.ErrNotFound) {
@@ -309,7 +317,7 @@ func (n *Node) openVault() error {
 	if err != nil {
 		return err
 	}
-	n.vault = &vault{self: n.id, crawls: n.cfg.Limits.Crawls > 0, key: key, proved: *proveKey(id, key), agree: n.raft, alive: n.isAlive, local: n.token.access,
+	n.vault = &vault{self: n.id, crawls: n.cfg.Limits.Crawls > 0, only: n.cfg.SecretsTo, key: key, proved: *proveKey(id, key), agree: n.raft, alive: n.isAlive, local: n.token.access,
 		log: n.log.With("room", "vault")}
 	return nil
 }

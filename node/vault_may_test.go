@@ -1,0 +1,97 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+
+	"holdfast/api"
+	"holdfast/catalog"
+)
+
+// with is a vault of the node as its operator might have set it up.
+func (v *vault) with(only ...catalog.NodeID) *vault {
+	return &vault{self: v.self, crawls: v.crawls, only: only, key: v.key, proved: v.proved, agree: v.agree, alive: v.alive,
+		local: v.local, log: v.log}
+}
+
+// TestSecretsGoOnlyWhereTheOperatorSays lets a second node say that it crawls. It gets no secret from a node whose operator
+// names others: neither when a job is made, nor later, nor under a name that is allowed.
+func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
+	cfgs := threeConfigs(t, "")[:2]
+	cfgs[0].SecretsTo = []catalog.NodeID{"nobody"}
+	first := startNodes(t, cfgs[:1])[0]
+	job := secretJob()
+	request := api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}
+	eventually(t, "the first node's key is known", func() error {
+		return first.raft.View(func(v catalog.View) error {
+			m, err := v.Member(first.id)
+			if err == nil && (!m.Crawls || m.Seal == nil) {
+				err = errors.New("not yet")
+			}
+			return err
+		})
+	})
+	if code, text := first.ask(t, http.MethodPost, "/api/v1/jobs", request); code != http.StatusServiceUnavailable {
+		t.Errorf("a job whose secrets nobody may have: %d %s", code, text)
+	}
+	if err := joinBy(t, first, cfgs[1]); err != nil {
+		t.Fatal(err)
+	}
+	cfgs[1].SecretsTo = []catalog.NodeID{"nobody"}
+	second := start(t, cfgs[1])
+	eventually(t, "the second node says that it crawls", func() error {
+		return first.raft.View(func(v catalog.View) error {
+			m, err := v.Member(second.id)
+			if err == nil && (!m.Crawls || m.Seal == nil) {
+				err = errors.New("not yet")
+			}
+			return err
+		})
+	})
+	boxes := func(id string) (nodes []catalog.NodeID) {
+		if err := first.raft.View(func(v catalog.View) error {
+			x, err := v.Secret(id)
+			for _, b := range x.Boxes {
+				nodes = append(nodes, b.Node)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return nodes
+	}
+	mine := first.vault.with(first.id)
+	open, secret, err := mine.Seal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := json.Marshal(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decideSoon(t, first, catalog.CreateJob, catalog.JobCreation{Harvest: "h", Collection: "web", Spec: spec, Secret: secret})
+	if err := mine.round(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := boxes(secret.ID); !slices.Equal(got, []catalog.NodeID{first.id}) {
+		t.Errorf("sealed to %v, want the first node alone", got)
+	}
+	if err := first.vault.with(catalog.NodeID(second.cfg.Name), first.id).round(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := boxes(secret.ID); len(got) != 1 {
+		t.Errorf("sealed to %v by a name", got)
+	}
+	if _, err := second.vault.open(first.job(t, 1)); err == nil {
+		t.Error("the second node opens the secrets")
+	}
+	if err := first.vault.with(first.id, second.id).round(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := boxes(secret.ID); len(got) != 2 {
+		t.Errorf("sealed to %v when both may have them", got)
+	}
+}
