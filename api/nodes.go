@@ -66,7 +66,12 @@ func (s *server) nodeRoutes(api huma.API) {
 				return nil, err
 			}
 			which := string(node.ID) + " " + node.Joined.String()
-			if err := confirmed(in.Body.Confirm, "remove node", node.Name, which, effectsOfRemoval(st, node, in.Body.Lost)); err != nil {
+			known, err := s.knownSecrets(node.ID)
+			if err != nil {
+				return nil, err
+			}
+			effects := append(effectsOfRemoval(st, node, in.Body.Lost), known...)
+			if err := confirmed(in.Body.Confirm, "remove node", node.Name, which, effects); err != nil {
 				return nil, err
 			}
 			return nil, s.propose(ctx, catalog.RemoveMember, catalog.MemberRemoval{ID: node.ID, Lost: in.Body.Lost, Reason: in.Body.Reason}, nil)

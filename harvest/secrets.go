@@ -57,6 +57,30 @@ func (j Job) Join(secrets Secrets) (Job, error) {
 	return j, nil
 }
 
+// Sealed names the secrets that were parted from the job, by where they stand in its settings, with the site of a login.
+func (j Job) Sealed() (names []string) {
+	_, _ = j.Settings.eachSecret(func(_, value string) (string, error) { // it returns no error of its own
+		name, there := reference(value)
+		if !there {
+			return value, nil
+		}
+		if i, err := strconv.Atoi(part(name, 1)); err == nil && part(name, 0) == "credentials" && i < len(j.Settings.Credentials) {
+			name += " (" + j.Settings.Credentials[i].Domain + ")"
+		}
+		names = append(names, name)
+		return value, nil
+	})
+	return names
+}
+
+// part returns a part of a secret's name, "" where there is none.
+func part(name string, i int) string {
+	if parts := strings.Split(name, "."); i < len(parts) {
+		return parts[i]
+	}
+	return ""
+}
+
 // reference returns the name of the secret that a value stands for.
 func reference(value string) (name string, there bool) {
 	name, there = strings.CutPrefix(value, sealedMark)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"holdfast/api"
@@ -88,10 +89,29 @@ func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
 	if _, err := second.vault.open(first.job(t, 1)); err == nil {
 		t.Error("the second node opens the secrets")
 	}
+	remove := func() string {
+		code, text := first.ask(t, http.MethodPost, "/api/v1/nodes/"+second.cfg.Name+"/remove", api.Removal{Lost: true, Reason: "taken over"})
+		if code != http.StatusPreconditionRequired {
+			t.Errorf("%d %s", code, text)
+		}
+		return text
+	}
+	if text := remove(); strings.Contains(text, "it knows logins") {
+		t.Errorf("a node to which nothing was sealed: %s", text)
+	}
 	if err := first.vault.with(first.id, second.id).round(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got := boxes(secret.ID); len(got) != 2 {
 		t.Errorf("sealed to %v when both may have them", got)
+	}
+	text := remove() // whoever takes a node out learns what it knew
+	for _, want := range []string{"it knows logins of job 1", "credentials.0.password (127.0.0.1)", "headers.0", "proxies.0.via"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not said: %s", want, text)
+		}
+	}
+	if strings.Contains(text, marker) {
+		t.Error("the answer holds the secret")
 	}
 }
