@@ -92,8 +92,25 @@ func (r slowRound) share() float64 {
 	return r.raw() / max(0.05, 1-r.callers/float64(runtime.NumCPU()))
 }
 
+// cost is how many processors the node spends on the callers: what it worked beyond what the readers' answers take it
+// when it is left alone. Other processes on the machine slow both halves down, but do not change what an answer takes.
+func (r slowRound) cost() float64 { return max(0, r.node-r.nodeQuiet*r.busy/max(r.quiet, 0.001)) }
+
+// left is the share of the machine's processors that the callers leave to the readers.
+func (r slowRound) left() float64 { return 1 - r.cost()/float64(runtime.NumCPU()) }
+
 // raw is what readers got of their rate beside callers on the same processors.
 func (r slowRound) raw() float64 { return r.busy / max(r.quiet, 0.001) }
+
+// median is the middle one of what of says of the rounds.
+func median(rounds []slowRound, of func(slowRound) float64) float64 {
+	var all []float64
+	for _, r := range rounds {
+		all = append(all, of(r))
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
 
 // slowTimes are how long a round measures, and how long the callers are there before.
 type slowTimes struct{ window, before, after time.Duration }
@@ -105,7 +122,7 @@ func oneRound(t *testing.T, c *Cluster, target string, call func() *callers, tim
 	window := times.window.Seconds()
 	at := worked(t, pid)
 	r.quiet = rate(t, target, times.window/2)
-	r.nodeQuiet = (worked(t, pid) - at).Seconds() / (window / 2)
+	quiet := worked(t, pid) - at
 	slowly := call()
 	rest(t.Context(), times.before)
 	r.held = slowly.held(t)
@@ -115,15 +132,20 @@ func oneRound(t *testing.T, c *Cluster, target string, call func() *callers, tim
 	r.node = (worked(t, pid) - node).Seconds() / window
 	slowly.end(t)
 	rest(t.Context(), times.after)
+	at = worked(t, pid)
 	r.quiet = (r.quiet + rate(t, target, times.window/2)) / 2
+	r.nodeQuiet = (quiet + worked(t, pid) - at).Seconds() / window
 	return r
 }
 
-// TestSlowCallers holds many connections of each slow kind at each TCP port, without a token: readers must be served at
-// 80 % of their rate at least, in the median of several rounds. HOLDFAST_SLOW sets how many connections (default 1 000),
-// HOLDFAST_SLOW_ROUNDS how many rounds (default 3). Windows are longer where more than the default are held.
+// TestSlowCallers holds many connections of each slow kind at each TCP port, without a token. In the median of several
+// rounds they must leave 80 % of the processors to the readers, and these must be served at a part of their rate at least
+// that no busy machine explains. HOLDFAST_SLOW sets how many connections (default 1 000), HOLDFAST_SLOW_ROUNDS how many
+// rounds (default 3), HOLDFAST_SLOW_SHARE the share of the rate in percent (default 25; 80 on a machine with nothing else
+// to do). Windows are longer where more than the default are held.
 func TestSlowCallers(t *testing.T) {
 	const usual, least = 1000, 0.8
+	leastRate := float64(number(t, "HOLDFAST_SLOW_SHARE", 25)) / 100
 	n := int(number(t, "HOLDFAST_SLOW", usual))
 	rounds := int(number(t, "HOLDFAST_SLOW_ROUNDS", 3))
 	times := slowTimes{window: 2 * time.Second, before: 2 * time.Second, after: 300 * time.Millisecond}
@@ -151,14 +173,16 @@ func TestSlowCallers(t *testing.T) {
 				for range rounds {
 					r := oneRound(t, c, target, func() *callers { return callSlowly(t, i, port.addr, port.path, n) }, times)
 					all = append(all, r)
-					t.Logf("%6d held: readers got %5.0f/s of %5.0f/s, %3.0f %%; processors: callers %.2f, node %.2f (%.2f without); %3.0f %% of what they left",
-						r.held, r.busy, r.quiet, 100*r.raw(), r.callers, r.node, r.nodeQuiet, 100*r.share())
+					t.Logf("%6d held: readers got %5.0f/s of %5.0f/s, %3.0f %%; processors: callers %.2f, node %.2f (%.2f without), for the callers %.2f",
+						r.held, r.busy, r.quiet, 100*r.raw(), r.callers, r.node, r.nodeQuiet, r.cost())
 				}
-				slices.SortFunc(all, func(a, b slowRound) int { return int(1000 * (a.share() - b.share())) })
-				middle := all[len(all)/2]
-				t.Logf("%-6s %-22s median %3.0f %% (%3.0f %% with the callers on the same processors)", port.name, kind.name, 100*middle.share(), 100*middle.raw())
-				if middle.share() < least {
-					t.Errorf("readers got %.0f %% of their rate, want %.0f %%", 100*middle.share(), 100*least)
+				share, left := median(all, slowRound.share), median(all, slowRound.left)
+				t.Logf("%-6s %-22s medians: %3.0f %% of the rate, %3.0f %% of the processors are left", port.name, kind.name, 100*share, 100*left)
+				if share < leastRate {
+					t.Errorf("readers got %.0f %% of their rate, want %.0f %%", 100*share, 100*leastRate)
+				}
+				if left < least {
+					t.Errorf("the callers leave %.0f %% of the processors, want %.0f %%", 100*left, 100*least)
 				}
 				if !c.Running("north-1") {
 					t.Fatal("the node has ended")
