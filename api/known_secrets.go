@@ -17,9 +17,9 @@ const (
 
 // knownSecrets says which logins of jobs a node can open, or may have opened before their jobs ended. A node that leaves
 // gets no more of them, but nothing makes it forget these.
-func (s *server) knownSecrets(node catalog.NodeID) (known []string, err error) {
+func knownSecrets(c Catalog, node catalog.NodeID) (known []string, err error) {
 	jobs := 0
-	err = s.Catalog.View(func(v catalog.View) error {
+	err = c.View(func(v catalog.View) error {
 		m, err := v.Member(node)
 		if err != nil || m.Seal == nil {
 			return err // without a key it could open nothing

@@ -66,7 +66,7 @@ func (s *server) nodeRoutes(api huma.API) {
 				return nil, err
 			}
 			which := string(node.ID) + " " + node.Joined.String()
-			known, err := s.knownSecrets(node.ID)
+			known, err := knownSecrets(s.Catalog, node.ID)
 			if err != nil {
 				return nil, err
 			}
