@@ -67,8 +67,9 @@ type Archive interface {
 
 // Losses declares files lost.
 type Losses interface {
-	// Lose declares that nobody has the file's bytes; refused while a node has them, or does not say that it has not.
-	Lose(ctx context.Context, name catalog.FileName, reason, actor string) error
+	// Lose declares that nobody has the file's bytes; refused while a node has them, or does not say that it has not, and when
+	// the file's entry has changed since it was looked at. That version is the caller's, or what it is at the beginning if 0.
+	Lose(ctx context.Context, name catalog.FileName, version uint64, reason, actor string) error
 	// Undo takes that back: the file's copies are owed again.
 	Undo(ctx context.Context, name catalog.FileName, reason, actor string) error
 }

@@ -39,6 +39,7 @@ type backend struct {
 	silent   bool   // nodes do not answer
 	absent   bool   // this node is not seen alive
 	lags     func() // what this node learns when it asks the leader
+	between  func() // what is decided between a look at the catalog and the next command, once
 }
 
 var self = catalog.Fingerprint(key())
@@ -62,6 +63,10 @@ func (b *backend) Linear(context.Context) error {
 }
 
 func (b *backend) Propose(_ context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	if between := b.between; between != nil {
+		b.between = nil
+		between()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.noQuorum {

@@ -93,9 +93,10 @@ func (c *Client) RemoveCollection(ctx context.Context, name catalog.CollectionNa
 	return c.call(ctx, http.MethodPost, ReasonRequest{Reason: reason}, nil, nil, "collections", string(name), "remove")
 }
 
-// LoseFile declares that nobody has a file's bytes any more.
-func (c *Client) LoseFile(ctx context.Context, name, reason string) error {
-	return c.call(ctx, http.MethodPost, ReasonRequest{Reason: reason}, nil, nil, "files", name, "lost")
+// LoseFile declares that nobody has a file's bytes any more. With a version above 0 it is refused when the file's entry is not
+// of that version any more.
+func (c *Client) LoseFile(ctx context.Context, name string, version uint64, reason string) error {
+	return c.call(ctx, http.MethodPost, LossRequest{ReasonRequest{reason}, version}, nil, nil, "files", name, "lost")
 }
 
 // FindFile takes it back that a file is lost.

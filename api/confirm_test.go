@@ -1,6 +1,7 @@
 package api
 
 import (
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"slices"
@@ -80,5 +81,133 @@ func TestAConfirmationIsOfOneNode(t *testing.T) {
 		if ask(value, other) == "" {
 			t.Errorf("it confirms the removal of %s, too", other)
 		}
+	}
+}
+
+// raise makes the cluster one of the level.
+func (b *backend) raise(level int) {
+	b.t.Helper()
+	b.must(catalog.UpdateMember, catalog.MemberChange{ID: self, Level: &level})
+	b.must(catalog.RaiseLevel, catalog.LevelChange{Level: level})
+}
+
+// What was confirmed is done to what was shown: when something is decided in between, the act is refused.
+func TestAConfirmedActIsDoneToWhatWasShown(t *testing.T) {
+	t.Parallel()
+	b, client := cluster(t)
+	c := client(catalog.RoleAdmin)
+	b.raise(3)
+	key2 := slices.Repeat([]byte{9}, 32)
+	other := catalog.Fingerprint(key2)
+	b.must(catalog.CreateToken, catalog.JoinToken{ID: "j", SecretHash: sha256.Sum256([]byte("s")), Replica: "north", Expires: 1 << 50})
+	b.must(catalog.JoinMember, catalog.Joining{Token: "j", Secret: []byte("s"), Member: catalog.Member{ID: other, Name: "north-2", Key: key2, Replica: "north", Level: 3}})
+	b.holdAll()
+	confirm := func(act func(confirm string) error) error {
+		t.Helper()
+		var asked *Error
+		if err := act(""); !errors.As(err, &asked) || asked.Confirm == "" {
+			t.Fatalf("it is not said what would happen: %v", err)
+		}
+		return act(asked.Confirm)
+	}
+	removal := func(confirm string) error {
+		return c.RemoveNode(t.Context(), "north-2", Removal{Lost: true, Reason: "x", Confirmation: Confirmation{confirm}})
+	}
+	b.between = func() {
+		b.must(catalog.AssignShards, catalog.Assignment{Replica: "north", Shards: []catalog.Shard{7}, Node: other})
+	}
+	if err := confirm(removal); status(err) != http.StatusConflict || !strings.Contains(err.Error(), "changed since") {
+		t.Errorf("a node that was given a shard meanwhile: %v", err)
+	}
+	if nodes, err := c.Nodes(t.Context()); err != nil || len(nodes) != 2 {
+		t.Fatalf("%v %v", nodes, err)
+	}
+	if err := confirm(removal); err != nil {
+		t.Errorf("as it was shown: %v", err)
+	}
+	b.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: "a.warc", Size: 3, SHA256: catalog.Digest{1}, Collection: "web", Source: self}}})
+	remove := func(confirm string) error {
+		return c.RemoveFile(t.Context(), "a.warc", FileRemoval{SHA256: catalog.Digest{1}.String(), Reason: "x", Confirmation: Confirmation{confirm}})
+	}
+	b.between = func() {
+		b.must(catalog.ReportCopies, catalog.CopyReports{Node: self, Copies: []catalog.CopyReport{{Name: "a.warc", State: catalog.UploadCompleted, SHA256: catalog.Digest{1}}}})
+	}
+	if err := confirm(remove); status(err) != http.StatusConflict || !strings.Contains(err.Error(), "changed since") {
+		t.Errorf("a file that got its first copy meanwhile: %v", err)
+	}
+	if err := confirm(remove); err != nil {
+		t.Errorf("as it was shown: %v", err)
+	}
+}
+
+// A replica and a collection are removed when nothing belongs to them, and else it is said what does.
+func TestReplicasAndCollectionsAreRemoved(t *testing.T) {
+	t.Parallel()
+	b, client := cluster(t)
+	admin := client(catalog.RoleAdmin)
+	reject := func(what string, err error, code int, says string) {
+		t.Helper()
+		if status(err) != code || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	reject("at level 1", admin.RemoveReplica(t.Context(), "third", "x"), http.StatusNotImplemented, "raise the level")
+	reject("at level 1", admin.RemoveCollection(t.Context(), "web", "x"), http.StatusNotImplemented, "raise the level")
+	b.raise(3)
+	for _, name := range []catalog.CollectionName{"radio", "tv"} {
+		if _, err := admin.AddCollection(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := admin.AddReplica(t.Context(), ReplicaRequest{Name: "coast", Kind: catalog.Checksum, Collections: []catalog.CollectionName{"tv"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: "a.warc", Size: 3, SHA256: catalog.Digest{1}, Collection: "radio", Source: self}}})
+	reject("an operator", client(catalog.RoleOperator).RemoveReplica(t.Context(), "coast", "x"), http.StatusForbidden, "")
+	reject("an operator", client(catalog.RoleOperator).RemoveCollection(t.Context(), "tv", "x"), http.StatusForbidden, "")
+	reject("no reason", admin.RemoveReplica(t.Context(), "coast", ""), http.StatusUnprocessableEntity, "reason")
+	reject("unknown", admin.RemoveReplica(t.Context(), "moon", "x"), http.StatusNotFound, `no replica "moon"`)
+	reject("unknown", admin.RemoveCollection(t.Context(), "moon", "x"), http.StatusNotFound, `no collection "moon"`)
+	reject("with a node", admin.RemoveReplica(t.Context(), "north", "x"), http.StatusConflict, "has a node, north-1")
+	reject("with a replica", admin.RemoveCollection(t.Context(), "tv", "x"), http.StatusConflict, "replica coast is to hold collection tv")
+	reject("with a file", admin.RemoveCollection(t.Context(), "radio", "x"), http.StatusConflict, "collection radio has files")
+	b.must(catalog.LoseFile, catalog.FileLoss{Name: "a.warc", SHA256: catalog.Digest{1}, Reason: "x", Checked: []catalog.NodeID{self}})
+	reject("with a lost file", admin.RemoveCollection(t.Context(), "radio", "x"), http.StatusConflict, "declared lost")
+	b.must(catalog.RemoveFile, catalog.FileRemoval{Name: "a.warc", SHA256: catalog.Digest{1}, Reason: "x"})
+	for what, remove := range map[string]func() error{
+		"collection": func() error { return admin.RemoveCollection(t.Context(), "radio", "x") },
+		"replica":    func() error { return admin.RemoveReplica(t.Context(), "coast", "x") },
+	} {
+		if err := remove(); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		b.fill()
+		reject(what+" twice", remove(), http.StatusNotFound, "no "+what)
+	}
+	replicas, err := admin.Replicas(t.Context())
+	if err != nil || len(replicas) != 2 {
+		t.Errorf("%v %v", replicas, err)
+	}
+	if all, err := admin.Collections(t.Context()); err != nil || len(all) != 2 {
+		t.Errorf("%v %v", all, err)
+	}
+	if err := admin.RemoveCollection(t.Context(), "tv", "x"); err != nil {
+		t.Errorf("tv, of which no replica is any more: %v", err)
+	}
+	reject("the last collection", admin.RemoveCollection(t.Context(), "web", "x"), http.StatusConflict, "the only one")
+}
+
+// fill ends the walks that are under way, as the leader does.
+func (b *backend) fill() {
+	b.t.Helper()
+	for {
+		var fills []catalog.Fill
+		if err := b.View(func(v catalog.View) (err error) { fills, err = v.Fills(); return err }); err != nil {
+			b.t.Fatal(err)
+		}
+		if len(fills) == 0 {
+			return
+		}
+		b.must(catalog.FillReplica, catalog.FillStep{Replica: fills[0].Replica, Shard: fills[0].Shard, After: fills[0].After})
 	}
 }

@@ -27,7 +27,7 @@ func fileOf(f catalog.File, verified func(catalog.ReplicaName) catalog.Time) Fil
 	out := File{
 		Name: f.Name, Size: f.Size, SHA256: hexOf(f.SHA256), Shard: f.Name.Shard().String(), Collection: f.Collection,
 		Added: std(f.Added), Job: f.Job, Attempt: f.Attempt, Source: f.Source, Released: f.Released, Complete: f.Complete(),
-		Removed: std(f.Removed), Reason: f.Reason, Lost: std(f.Lost), LostWhy: f.LostWhy, Copies: make([]Copy, 0, len(f.Copies)),
+		Removed: std(f.Removed), Reason: f.Reason, Lost: std(f.Lost), LostWhy: f.LostWhy, Version: f.Version, Copies: make([]Copy, 0, len(f.Copies)),
 	}
 	for _, c := range f.Copies {
 		shown := Copy{

@@ -55,7 +55,13 @@ func (s *server) fileRoutes(api huma.API) {
 			if err := digest.UnmarshalText([]byte(in.Body.SHA256)); err != nil {
 				return nil, problem(http.StatusUnprocessableEntity, CodeInvalid, "sha256: "+err.Error())
 			}
-			f, err := s.file(in.Name)
+			var f catalog.File
+			var version uint64
+			err := s.look(in.Name, func(v catalog.View, found catalog.File) (err error) {
+				f = found
+				version, err = v.Version(found)
+				return err
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -64,7 +70,8 @@ func (s *server) fileRoutes(api huma.API) {
 					return nil, err
 				}
 			}
-			return nil, s.propose(ctx, catalog.RemoveFile, catalog.FileRemoval{Name: catalog.FileName(in.Name), SHA256: digest, Reason: in.Body.Reason}, nil)
+			removal := catalog.FileRemoval{Name: f.Name, SHA256: digest, Reason: in.Body.Reason, Version: version}
+			return nil, s.propose(ctx, catalog.RemoveFile, removal, nil)
 		})
 }
 

@@ -61,6 +61,14 @@ func (s *server) nodeRoutes(api huma.API) {
 			if err != nil {
 				return nil, err
 			}
+			var standing catalog.Digest // before the effects are looked at: what changes from here on is refused
+			err = s.Catalog.View(func(v catalog.View) (err error) { standing, err = v.Standing(node.ID); return err })
+			if err != nil {
+				return nil, err
+			}
+			if node, err = s.node(ctx, string(node.ID)); err != nil {
+				return nil, err
+			}
 			st, err := s.status(ctx)
 			if err != nil {
 				return nil, err
@@ -74,7 +82,7 @@ func (s *server) nodeRoutes(api huma.API) {
 			if err := confirmed(in.Body.Confirm, "remove node", node.Name, which, effects); err != nil {
 				return nil, err
 			}
-			return nil, s.propose(ctx, catalog.RemoveMember, catalog.MemberRemoval{ID: node.ID, Lost: in.Body.Lost, Reason: in.Body.Reason}, nil)
+			return nil, s.propose(ctx, catalog.RemoveMember, catalog.MemberRemoval{ID: node.ID, Lost: in.Body.Lost, Reason: in.Body.Reason, Standing: standing}, nil)
 		})
 }
 

@@ -177,6 +177,7 @@ type File struct {
 	Reason     string                 `json:"reason,omitempty" doc:"of the removal"`
 	Lost       time.Time              `json:"lost,omitzero" doc:"since then nobody is said to have its bytes"`
 	LostWhy    string                 `json:"lostWhy,omitempty" doc:"why"`
+	Version    uint64                 `json:"version" doc:"counts the changes of this entry"`
 	Copies     []Copy                 `json:"copies"`
 }
 

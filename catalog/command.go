@@ -208,6 +208,8 @@ type MemberRemoval struct {
 	ID     NodeID `json:"id"`
 	Lost   bool   `json:"lost,omitempty"`
 	Reason string `json:"reason,omitempty"`
+
+	Standing Digest `json:"standing,omitzero"` // what was looked at, as View.Standing gives it; since level 3
 }
 
 // Assignment sets the holder of shards that have none, or the next node of shards that move.
@@ -312,6 +314,8 @@ type FileRemoval struct {
 	Name   FileName `json:"name"`
 	SHA256 Digest   `json:"sha256"` // must agree, against mistakes
 	Reason string   `json:"reason"`
+
+	Version uint64 `json:"version,omitempty"` // of the entry that was looked at; since level 3
 }
 
 // Proof says that a member has compared what the catalog counts on it for with what lies there, after the epoch began.
@@ -326,6 +330,7 @@ type FileLoss struct {
 	SHA256  Digest   `json:"sha256"` // must agree, against mistakes
 	Reason  string   `json:"reason"`
 	Checked []NodeID `json:"checked,omitempty"` // members that were asked just now, and do not have the bytes
+	Version uint64   `json:"version,omitempty"` // of the entry that was looked at; since level 3
 	Undo    bool     `json:"undo,omitempty"`
 }
 

@@ -279,6 +279,9 @@ func removeFile(s *state, b *FileRemoval) (any, error) {
 	if f.Removed != 0 {
 		return nil, nil
 	}
+	if err := s.unchanged(&f, b.Version); err != nil {
+		return nil, err
+	}
 	old, now := edit(f)
 	now.Removed, now.Reason, now.Copies = max(s.at, 1), clipReason(b.Reason), nil
 	now.Lost, now.LostWhy = 0, ""

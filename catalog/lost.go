@@ -18,6 +18,9 @@ func loseFile(s *state, b *FileLoss) (any, error) {
 	if (f.Lost == 0) == b.Undo {
 		return nil, nil
 	}
+	if err := s.unchanged(&f, b.Version); err != nil {
+		return nil, err
+	}
 	if err := s.readKinds(); err != nil {
 		return nil, err
 	}
@@ -65,6 +68,15 @@ func (s *state) mayLose(f *File, checked []NodeID) error {
 			return err
 		}
 		mayHave = append(mayHave, p.Holder, p.Next, c.Node)
+	}
+	if s.cluster.Level >= marksLevel { // any may have bytes that nobody counts on
+		members, err := tails(s, PrefixMembers, "", 0)
+		if err != nil {
+			return err
+		}
+		for _, id := range members {
+			mayHave = append(mayHave, NodeID(id))
+		}
 	}
 	for _, node := range mayHave {
 		m, there, err := s.member(node)

@@ -186,15 +186,17 @@ func (c *cluster) assignAll(t interface{ Fatalf(string, ...any) }, name string) 
 }
 
 // raise makes it a cluster of level 2.
-func (c *cluster) raise(t interface{ Fatalf(string, ...any) }) {
+func (c *cluster) raise(t interface{ Fatalf(string, ...any) }) { c.raiseTo(t, 2) }
+
+func (c *cluster) raiseTo(t interface{ Fatalf(string, ...any) }, level int) {
 	members, err := c.view().Members()
 	if err != nil {
 		t.Fatalf("read the members: %v", err)
 	}
 	for _, m := range members {
-		c.must(t, catalog.UpdateMember, map[string]any{"id": m.ID, "level": 2})
+		c.must(t, catalog.UpdateMember, map[string]any{"id": m.ID, "level": level})
 	}
-	c.must(t, catalog.RaiseLevel, catalog.LevelChange{Level: 2})
+	c.must(t, catalog.RaiseLevel, catalog.LevelChange{Level: level})
 }
 
 func (c *cluster) view() catalog.View { return catalog.NewView(c) }

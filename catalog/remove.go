@@ -108,6 +108,23 @@ func (s *state) stays(name ReplicaName) error {
 	return nil
 }
 
+// noneLost refuses while a file of the collection is declared lost: it is in no root, and may turn up again.
+func (s *state) noneLost(name CollectionName) error {
+	if s.cluster.Level < marksLevel {
+		return nil
+	}
+	lost, err := tails(s, prefixLost, "", 0)
+	if err != nil {
+		return err
+	}
+	for _, file := range lost {
+		if f, there, err := s.file(FileName(file)); err != nil || there && f.Collection == name {
+			return orConflict(err, "file %s of collection %s is declared lost, and may turn up again", file, name)
+		}
+	}
+	return nil
+}
+
 // removeCollection takes out a collection that nothing belongs to.
 func removeCollection(s *state, b *CollectionRemoval) (any, error) {
 	if there, err := has(s, keyCollection(b.Collection)); err != nil || !there {
@@ -133,6 +150,9 @@ func removeCollection(s *state, b *CollectionRemoval) (any, error) {
 		if there, err := has(s, keyRoot(shard, b.Collection)); err != nil || there {
 			return nil, orConflict(err, "collection %s has files", b.Collection)
 		}
+	}
+	if err := s.noneLost(b.Collection); err != nil {
+		return nil, err
 	}
 	if err := s.noJobs(b.Collection); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -120,14 +121,27 @@ func (p *player) line(line string) []string {
 	case "source": // source NODE FILE: its bytes are wrong
 		f := catalog.Finding{Name: catalog.FileName(args[1]), FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: digest("corrupt")}
 		return p.answer(line, p.apply(p.t, catalog.FindSources, catalog.Findings{Node: id(args[0]), Files: []catalog.Finding{f}}))
+	case "lose": // lose FILE VERSION NODE...: those were asked
+		version, err := strconv.ParseUint(args[1], 10, 64)
+		p.check(err)
+		b := catalog.FileLoss{Name: catalog.FileName(args[0]), SHA256: digest(args[0]), Reason: "gone", Version: version}
+		for _, name := range args[2:] {
+			b.Checked = append(b.Checked, id(name))
+		}
+		return p.answer(line, p.apply(p.t, catalog.LoseFile, b))
 	case "take": // take NODE FROM FILE: becomes its source
 		b := catalog.Takeovers{Node: id(args[0]), Files: []catalog.Takeover{{Name: catalog.FileName(args[2]), SHA256: digest(args[2]), From: id(args[1]), Why: "no route"}}}
 		return p.answer(line, p.apply(p.t, catalog.TakeSources, b))
 	case "judge": // judge FILE REPLICA good|bad
 		v := catalog.Verdict{Name: catalog.FileName(args[0]), Replica: catalog.ReplicaName(args[1]), Bad: args[2] == "bad", Votes: "2:1"}
 		return p.answer(line, p.apply(p.t, catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{v}}))
-	case "remove": // remove FILE
+	case "remove": // remove FILE [VERSION]
 		b := catalog.FileRemoval{Name: catalog.FileName(args[0]), SHA256: digest(args[0]), Reason: "asked for"}
+		if len(args) > 1 {
+			version, err := strconv.ParseUint(args[1], 10, 64)
+			p.check(err)
+			b.Version = version
+		}
 		return p.answer(line, p.apply(p.t, catalog.RemoveFile, b))
 	case "move": // move FILE NODE: the file's shard
 		shard := catalog.FileName(args[0]).Shard()

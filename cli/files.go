@@ -188,7 +188,7 @@ func (c fileShowCmd) Run(a *app) error {
 
 func showFile(a *app, f api.File, names map[catalog.NodeID]string) error {
 	rows := []table.Row{{"name", f.Name}, {"size", fmt.Sprintf("%d (%s)", f.Size, size(f.Size))}, {"sha256", f.SHA256}, {"shard", f.Shard},
-		{"collection", f.Collection}, {"added", when(f.Added)}, {"source", nameOf(names, f.Source)}, {"released", yes(f.Released)}, {"state", stateOf(f)}}
+		{"collection", f.Collection}, {"added", when(f.Added)}, {"source", nameOf(names, f.Source)}, {"released", yes(f.Released)}, {"state", stateOf(f)}, {"version", f.Version}}
 	if f.Job != 0 {
 		rows = append(rows, table.Row{"job", fmt.Sprintf("%d, attempt %d", f.Job, f.Attempt)})
 	}

@@ -10,6 +10,8 @@ type fileLostCmd struct {
 	Name   string `arg:"" help:"A file's name."`
 	Reason string `required:"" help:"For the audit trail."`
 	Undo   bool   `help:"Take it back: the file's copies are owed again."`
+
+	IfVersion uint64 `help:"Refuse if the file's entry has changed: the version that file show printed." placeholder:"N"`
 }
 
 func (fileLostCmd) Help() string {
@@ -26,7 +28,7 @@ func (c fileLostCmd) Run(a *app) error {
 			}
 			return a.done("owed", c.Name)
 		}
-		if err := client.LoseFile(ctx, c.Name, c.Reason); err != nil {
+		if err := client.LoseFile(ctx, c.Name, c.IfVersion, c.Reason); err != nil {
 			return err
 		}
 		return a.done("lost", c.Name)

@@ -26,12 +26,17 @@ type losses struct {
 	own     func(context.Context, replica.Held) (bool, error)
 }
 
-// Lose declares the file lost. It is refused while a node has its bytes, or does not say that it has not.
-func (l losses) Lose(ctx context.Context, name catalog.FileName, reason, actor string) error {
+// Lose declares the file lost. It is refused while a node has its bytes, or does not say that it has not, and when its entry is
+// not of the version that was looked at, or changes while the nodes are asked.
+func (l losses) Lose(ctx context.Context, name catalog.FileName, version uint64, reason, actor string) error {
 	var file catalog.File
 	var members []catalog.Member
+	var mark uint64
 	err := l.catalog.View(func(v catalog.View) (err error) {
-		if file, err = v.File(name); err == nil {
+		if file, err = v.File(name); err != nil {
+			return err
+		}
+		if mark, err = v.Version(file); err == nil {
 			members, err = v.Members()
 		}
 		return err
@@ -42,11 +47,15 @@ func (l losses) Lose(ctx context.Context, name catalog.FileName, reason, actor s
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", name, err)
 	}
+	if version != 0 && version != file.Version {
+		return &catalog.Refusal{Code: catalog.Conflict, Message: fmt.Sprintf("file %s has changed since it was looked at: its entry is version %d now, it was %d",
+			name, file.Version, version)}
+	}
 	checked, err := l.ask(ctx, file, members)
 	if err != nil {
 		return err
 	}
-	return l.propose(ctx, catalog.FileLoss{Name: name, SHA256: file.SHA256, Reason: reason, Checked: checked}, actor)
+	return l.propose(ctx, catalog.FileLoss{Name: name, SHA256: file.SHA256, Reason: reason, Checked: checked, Version: mark}, actor)
 }
 
 // Undo takes it back that the file is lost: its copies are owed again.

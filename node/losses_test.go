@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,7 +43,7 @@ func TestALostFileCanBeDeclaredAndTurnsUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "every node says what it has", func() error { // once it knows who asks
-		err := l.Lose(ctx, name, "test", "test")
+		err := l.Lose(ctx, name, 0, "test", "test")
 		if err == nil {
 			t.Fatalf("it is declared lost with its bytes on %s", third.cfg.Name)
 		}
@@ -54,7 +55,19 @@ func TestALostFileCanBeDeclaredAndTurnsUp(t *testing.T) {
 	if err := os.Remove(stray); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is declared lost", func() error { return l.Lose(ctx, name, "its disk broke", "test") })
+	var entry catalog.File
+	look := func() error {
+		return first.raft.View(func(v catalog.View) (err error) { entry, err = v.File(name); return err })
+	}
+	if err := look(); err != nil {
+		t.Fatal(err)
+	}
+	var refusal *catalog.Refusal
+	err := l.Lose(ctx, name, entry.Version+7, "its disk broke", "test")
+	if !errors.As(err, &refusal) || refusal.Code != catalog.Conflict || !strings.Contains(err.Error(), "has changed") {
+		t.Fatalf("a version that is not the entry's: %v", err)
+	}
+	eventually(t, "it is declared lost", func() error { return l.Lose(ctx, name, 0, "its disk broke", "test") })
 	if err := drain(t, first, first.id, true); err != nil {
 		t.Fatal(err)
 	}
@@ -67,10 +80,6 @@ func TestALostFileCanBeDeclaredAndTurnsUp(t *testing.T) {
 			return err
 		})
 	})
-	var entry catalog.File
-	look := func() error {
-		return first.raft.View(func(v catalog.View) (err error) { entry, err = v.File(name); return err })
-	}
 	if err := look(); err != nil || entry.Lost == 0 || entry.LostWhy != "its disk broke" {
 		t.Fatalf("%v, %+v", err, entry)
 	}

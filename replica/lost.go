@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"holdfast/catalog"
 )
 
-// Find reads whatever lies here under the file's name, vouched for or not, in its shard and in the outbox, and reports
-// whether any of it is the file. An error says that this could not be found out.
+// Find reads whatever lies here under the file's name, vouched for or not: in its shard, in the outbox, in the quarantine and
+// of what was received. It reports whether any of it is the file. Bytes that the disk does not give are not; they stay where they
+// are. An error says that this could not be found out.
 func (r *Replica) Find(ctx context.Context, want Held) (bool, error) {
 	if err := checkName(want.Name); err != nil {
 		return false, fmt.Errorf("look for %s: %w", want.Name, err)
@@ -23,25 +28,64 @@ func (r *Replica) Find(ctx context.Context, want Held) (bool, error) {
 	if err := r.store.Mounted(); err != nil {
 		return false, fmt.Errorf("look for %s: %w", want.Name, err)
 	}
-	for _, where := range []func(catalog.FileName) string{r.store.Path, r.store.outboxPath} {
-		var size int64
-		var digest catalog.Digest
-		err := inPlace(where, want.Name, func(path string) (err error) {
-			if !isFile(path) {
-				return fs.ErrNotExist
-			}
-			size, digest, err = r.store.hashFile(ctx, path, nil)
-			return err
-		})
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err == nil && size == want.Size && digest == want.SHA256:
-			return true, nil
-		case err != nil && !errors.Is(err, ErrDamaged):
+	for range 3 {
+		has, moved, err := r.look(ctx, want)
+		if err != nil {
 			return false, fmt.Errorf("look for %s: %w", want.Name, err)
 		}
+		if !moved {
+			return has, nil
+		}
 	}
-	return false, nil
+	return false, fmt.Errorf("look for %s: it is being moved just now; ask again", want.Name)
+}
+
+// look reads what lies here under the name once. What moves meanwhile, to another disk or aside, may have been missed.
+func (r *Replica) look(ctx context.Context, want Held) (has, moved bool, err error) {
+	paths, err := r.store.remains(want.Name)
+	if err != nil {
+		return false, false, err
+	}
+	for _, path := range paths {
+		size, digest, err := r.store.hashFile(ctx, path, nil)
+		switch {
+		case err == nil && size == want.Size && digest == want.SHA256:
+			return true, false, nil
+		case err == nil:
+		case errors.Is(err, fs.ErrNotExist):
+			return false, true, nil
+		case errors.Is(err, errUnreadable):
+			r.log.Warn("bytes under the name of a file that may be lost cannot be read", "file", want.Name, "path", path, "err", err)
+		default:
+			return false, false, err
+		}
+	}
+	after, err := r.store.remains(want.Name)
+	return false, !slices.Equal(paths, after), err
+}
+
+// remains returns where anything lies under the file's name.
+func (s *Store) remains(name catalog.FileName) (paths []string, err error) {
+	paths = []string{s.Path(name), s.outboxPath(name)}
+	for _, dir := range s.incoming() {
+		paths = append(paths, filepath.Join(dir, string(name)+partSuffix))
+	}
+	for _, dir := range s.quarantines() {
+		entries, err := folderNames(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range entries {
+			if dot := strings.LastIndexByte(text, '.'); dot > 0 && text[:dot] == string(name) && !strings.HasSuffix(text, reasonSuffix) {
+				paths = append(paths, filepath.Join(dir, text))
+			}
+		}
+	}
+	slices.Sort(paths)
+	return slices.DeleteFunc(paths, func(path string) bool {
+		info, err := os.Lstat(path) // what cannot even be looked at is there, and its reader says so
+		return errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular()
+	}), nil
 }
 
 // layAside sets aside what lies here under the name of a file that is declared lost: it is not the file, but it may be all

@@ -1,0 +1,87 @@
+package catalog
+
+import (
+	"crypto/sha256"
+	"fmt"
+)
+
+// What cannot be undone is decided by a person who was shown what it does. The command carries a mark of what was shown, and is
+// refused when that has changed before the command is applied.
+
+// marksLevel is the level since which commands carry such marks.
+const marksLevel = 3
+
+// unchanged refuses an act on a file's entry that is not the one that was looked at; 0 means that none was.
+func (s *state) unchanged(f *File, version uint64) error {
+	switch {
+	case version == 0 || version == f.Version && s.cluster.Level >= marksLevel:
+		return nil
+	case s.cluster.Level < marksLevel:
+		return refuse(Invalid, "an act on a version of an entry is not known at level %d", s.cluster.Level)
+	}
+	return refuse(Conflict, "file %s has changed since it was looked at: its entry is version %d now, it was %d", f.Name, f.Version, version)
+}
+
+// unmoved refuses an act on a member that does not stand as it was looked at; no digest means that it was not.
+func (s *state) unmoved(m *Member, standing Digest) error {
+	if standing.IsZero() {
+		return nil
+	}
+	if s.cluster.Level < marksLevel {
+		return refuse(Invalid, "an act on a member's standing is not known at level %d", s.cluster.Level)
+	}
+	now, err := s.standing(m)
+	if err != nil {
+		return err
+	}
+	if now != standing {
+		return refuse(Conflict, "the members, or what %s holds, have changed since that was looked at", m.Name)
+	}
+	return nil
+}
+
+// standing is a digest of what a member's removal touches: who the members are, and which shards it holds or takes over.
+func (r records) standing(m *Member) (Digest, error) {
+	sum := sha256.New()
+	members, err := list[Member](r, PrefixMembers, "", 0)
+	if err != nil {
+		return Digest{}, err
+	}
+	for i := range members {
+		o := &members[i]
+		fmt.Fprintf(sum, "%s %s %d %t %t\n", o.ID, o.Replica, o.Joined, o.OutOnly, o.Draining)
+	}
+	layout, err := r.layout(m.Replica)
+	if err != nil {
+		return Digest{}, err
+	}
+	for shard, p := range layout {
+		if p.Holder == m.ID || p.Next == m.ID {
+			fmt.Fprintf(sum, "%d %t\n", shard, p.Holder == m.ID)
+		}
+	}
+	return Digest(sum.Sum(nil)), nil
+}
+
+// Standing returns a mark of what the member's removal would touch, for MemberRemoval. A cluster of an earlier level knows no
+// such marks: then it is zero.
+func (v View) Standing(id NodeID) (Digest, error) {
+	c, err := v.Cluster()
+	if err != nil || c.Level < marksLevel {
+		return Digest{}, err
+	}
+	m, err := v.Member(id)
+	if err != nil {
+		return Digest{}, err
+	}
+	return v.rec.standing(&m)
+}
+
+// Version returns the mark of a file's entry for FileRemoval and FileLoss: its version, and 0 in a cluster of an earlier level.
+func (v View) Version(f File) (uint64, error) {
+	c, err := v.Cluster()
+	if err != nil || c.Level < marksLevel {
+		return 0, err
+	}
+	return f.Version, nil
+}
