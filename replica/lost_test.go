@@ -17,7 +17,7 @@ func TestFindLooksEverywhere(t *testing.T) {
 	name, b := fileName(1), content(1, 1000)
 	want := heldOf(string(name), b)
 	for where, path := range map[string]func(*node) string{
-		"shard":      func(n *node) string {
+		"shard": func(n *node) string {
 			if err := errors.Join(keep(n.r.store, string(name), b), os.Remove(n.r.store.Path(name))); err != nil {
 				n.t.Fatal(err)
 			}
