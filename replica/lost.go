@@ -42,7 +42,7 @@ func (r *Replica) Find(ctx context.Context, want Held) (bool, error) {
 
 // look reads what lies here under the name once. What moves meanwhile, to another disk or aside, may have been missed.
 func (r *Replica) look(ctx context.Context, want Held) (has, moved bool, err error) {
-	paths, err := r.store.remains(want.Name)
+	paths, err := remains(r.store, want.Name)
 	if err != nil {
 		return false, false, err
 	}
@@ -60,12 +60,12 @@ func (r *Replica) look(ctx context.Context, want Held) (has, moved bool, err err
 			return false, false, err
 		}
 	}
-	after, err := r.store.remains(want.Name)
+	after, err := remains(r.store, want.Name)
 	return false, !slices.Equal(paths, after), err
 }
 
 // remains returns where anything lies under the file's name.
-func (s *Store) remains(name catalog.FileName) (paths []string, err error) {
+func remains(s *Store, name catalog.FileName) (paths []string, err error) {
 	paths = []string{s.Path(name), s.outboxPath(name)}
 	for _, dir := range s.incoming() {
 		paths = append(paths, filepath.Join(dir, string(name)+partSuffix))
