@@ -59,7 +59,7 @@ func (s *server) fileRoutes(api huma.API) {
 			var version uint64
 			err := s.look(in.Name, func(v catalog.View, found catalog.File) (err error) {
 				f = found
-				version, err = v.Version(found)
+				version, err = catalog.EntryMark(v, found)
 				return err
 			})
 			if err != nil {

@@ -62,7 +62,7 @@ func (s *server) nodeRoutes(api huma.API) {
 				return nil, err
 			}
 			var standing catalog.Digest // before the effects are looked at: what changes from here on is refused
-			err = s.Catalog.View(func(v catalog.View) (err error) { standing, err = v.Standing(node.ID); return err })
+			err = s.Catalog.View(func(v catalog.View) (err error) { standing, err = catalog.Standing(v, node.ID); return err })
 			if err != nil {
 				return nil, err
 			}

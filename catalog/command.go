@@ -209,7 +209,7 @@ type MemberRemoval struct {
 	Lost   bool   `json:"lost,omitempty"`
 	Reason string `json:"reason,omitempty"`
 
-	Standing Digest `json:"standing,omitzero"` // what was looked at, as View.Standing gives it; since level 3
+	Standing Digest `json:"standing,omitzero"` // what was looked at, as Standing gives it; since level 3
 }
 
 // Assignment sets the holder of shards that have none, or the next node of shards that move.

@@ -297,7 +297,7 @@ func removeMember(s *state, b *MemberRemoval) (any, error) {
 	if err != nil || !there {
 		return nil, orNotFound(err, "no member %q", clip(string(b.ID), 60))
 	}
-	if err := s.unmoved(&m, b.Standing); err != nil {
+	if err := unmoved(s, &m, b.Standing); err != nil {
 		return nil, err
 	}
 	members, err := tails(s, PrefixMembers, "", 2)

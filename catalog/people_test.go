@@ -23,18 +23,6 @@ func newTown(t *testing.T) *town {
 	return &town{c, t}
 }
 
-// raiseTo makes it a cluster of that level.
-func (c *cluster) raiseTo(t interface{ Fatalf(string, ...any) }, level int) {
-	members, err := c.view().Members()
-	if err != nil {
-		t.Fatalf("read the members: %v", err)
-	}
-	for _, m := range members {
-		c.must(t, catalog.UpdateMember, map[string]any{"id": m.ID, "level": level})
-	}
-	c.must(t, catalog.RaiseLevel, catalog.LevelChange{Level: level})
-}
-
 func (c *town) people() catalog.People { return catalog.PeopleIn(c.view()) }
 
 // as applies a command in somebody's name.

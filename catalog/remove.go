@@ -109,7 +109,7 @@ func (s *state) stays(name ReplicaName) error {
 }
 
 // noneLost refuses while a file of the collection is declared lost: it is in no root, and may turn up again.
-func (s *state) noneLost(name CollectionName) error {
+func noneLost(s *state, name CollectionName) error {
 	if s.cluster.Level < marksLevel {
 		return nil
 	}
@@ -151,7 +151,7 @@ func removeCollection(s *state, b *CollectionRemoval) (any, error) {
 			return nil, orConflict(err, "collection %s has files", b.Collection)
 		}
 	}
-	if err := s.noneLost(b.Collection); err != nil {
+	if err := noneLost(s, b.Collection); err != nil {
 		return nil, err
 	}
 	if err := s.noJobs(b.Collection); err != nil {

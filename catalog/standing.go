@@ -12,7 +12,7 @@ import (
 const marksLevel = 3
 
 // unchanged refuses an act on a file's entry that is not the one that was looked at; 0 means that none was.
-func (s *state) unchanged(f *File, version uint64) error {
+func unchanged(s *state, f *File, version uint64) error {
 	switch {
 	case version == 0 || version == f.Version && s.cluster.Level >= marksLevel:
 		return nil
@@ -23,14 +23,14 @@ func (s *state) unchanged(f *File, version uint64) error {
 }
 
 // unmoved refuses an act on a member that does not stand as it was looked at; no digest means that it was not.
-func (s *state) unmoved(m *Member, standing Digest) error {
+func unmoved(s *state, m *Member, standing Digest) error {
 	if standing.IsZero() {
 		return nil
 	}
 	if s.cluster.Level < marksLevel {
 		return refuse(Invalid, "an act on a member's standing is not known at level %d", s.cluster.Level)
 	}
-	now, err := s.standing(m)
+	now, err := standingOf(s.records, m)
 	if err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func (s *state) unmoved(m *Member, standing Digest) error {
 	return nil
 }
 
-// standing is a digest of what a member's removal touches: who the members are, and which shards it holds or takes over.
-func (r records) standing(m *Member) (Digest, error) {
+// standingOf is a digest of what a member's removal touches: who the members are, and which shards it holds or takes over.
+func standingOf(r records, m *Member) (Digest, error) {
 	sum := sha256.New()
 	members, err := list[Member](r, PrefixMembers, "", 0)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r records) standing(m *Member) (Digest, error) {
 
 // Standing returns a mark of what the member's removal would touch, for MemberRemoval. A cluster of an earlier level knows no
 // such marks: then it is zero.
-func (v View) Standing(id NodeID) (Digest, error) {
+func Standing(v View, id NodeID) (Digest, error) {
 	c, err := v.Cluster()
 	if err != nil || c.Level < marksLevel {
 		return Digest{}, err
@@ -74,11 +74,11 @@ func (v View) Standing(id NodeID) (Digest, error) {
 	if err != nil {
 		return Digest{}, err
 	}
-	return v.rec.standing(&m)
+	return standingOf(v.rec, &m)
 }
 
-// Version returns the mark of a file's entry for FileRemoval and FileLoss: its version, and 0 in a cluster of an earlier level.
-func (v View) Version(f File) (uint64, error) {
+// EntryMark returns the mark of a file's entry for FileRemoval and FileLoss: its version, and 0 in a cluster of an earlier level.
+func EntryMark(v View, f File) (uint64, error) {
 	c, err := v.Cluster()
 	if err != nil || c.Level < marksLevel {
 		return 0, err

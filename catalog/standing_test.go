@@ -30,14 +30,14 @@ func TestAMemberIsRemovedAsItWasLookedAt(t *testing.T) {
 			for _, name := range []string{"north-1", "south-1", "sums-1"} {
 				c.assignAll(t, name)
 			}
-			if standing, err := c.view().Standing(id("south-2")); err != nil || !standing.IsZero() {
+			if standing, err := catalog.Standing(c.view(), id("south-2")); err != nil || !standing.IsZero() {
 				t.Fatalf("level 1 knows a standing: %v, %v", standing, err)
 			}
 			if r := c.apply(t, catalog.RemoveMember, catalog.MemberRemoval{ID: id("south-2"), Lost: true, Standing: digest("x")}).Refusal; r == nil || r.Code != catalog.Invalid {
 				t.Fatalf("at level 1: %v", r)
 			}
 			c.raiseTo(t, 3)
-			standing, err := c.view().Standing(id("south-2"))
+			standing, err := catalog.Standing(c.view(), id("south-2"))
 			if err != nil || standing.IsZero() {
 				t.Fatal(standing, err)
 			}

@@ -36,7 +36,7 @@ func (l losses) Lose(ctx context.Context, name catalog.FileName, version uint64,
 		if file, err = v.File(name); err != nil {
 			return err
 		}
-		if mark, err = v.Version(file); err == nil {
+		if mark, err = catalog.EntryMark(v, file); err == nil {
 			members, err = v.Members()
 		}
 		return err

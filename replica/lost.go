@@ -29,7 +29,7 @@ func (r *Replica) Find(ctx context.Context, want Held) (bool, error) {
 		return false, fmt.Errorf("look for %s: %w", want.Name, err)
 	}
 	for range 3 {
-		has, moved, err := r.look(ctx, want)
+		has, moved, err := look(ctx, r.store, want)
 		if err != nil {
 			return false, fmt.Errorf("look for %s: %w", want.Name, err)
 		}
@@ -41,13 +41,13 @@ func (r *Replica) Find(ctx context.Context, want Held) (bool, error) {
 }
 
 // look reads what lies here under the name once. What moves meanwhile, to another disk or aside, may have been missed.
-func (r *Replica) look(ctx context.Context, want Held) (has, moved bool, err error) {
-	paths, err := remains(r.store, want.Name)
+func look(ctx context.Context, s *Store, want Held) (has, moved bool, err error) {
+	paths, err := remains(s, want.Name)
 	if err != nil {
 		return false, false, err
 	}
 	for _, path := range paths {
-		size, digest, err := r.store.hashFile(ctx, path, nil)
+		size, digest, err := s.hashFile(ctx, path, nil)
 		switch {
 		case err == nil && size == want.Size && digest == want.SHA256:
 			return true, false, nil
@@ -55,12 +55,12 @@ func (r *Replica) look(ctx context.Context, want Held) (has, moved bool, err err
 		case errors.Is(err, fs.ErrNotExist):
 			return false, true, nil
 		case errors.Is(err, errUnreadable):
-			r.log.Warn("bytes under the name of a file that may be lost cannot be read", "file", want.Name, "path", path, "err", err)
+			s.log.Warn("bytes under the name of a file that may be lost cannot be read", "file", want.Name, "path", path, "err", err)
 		default:
 			return false, false, err
 		}
 	}
-	after, err := remains(r.store, want.Name)
+	after, err := remains(s, want.Name)
 	return false, !slices.Equal(paths, after), err
 }
 
