@@ -1,9 +1,9 @@
 // Package browser loads pages in Chromium, for those whose content comes by script.
 //
-// A Browser is one Chromium in a process group of its own, spoken to over a pipe. It reaches nothing but a proxy of this
-// process, and that asks a Web, the caller's, for all that a page wants: name look-ups, rules, politeness and records are
-// the caller's business (doc/browser.md). Pages are hostile: a page that hangs, crashes or takes too much memory costs the
-// Browser it is loaded in, and no more than its time.
+// A Browser is one Chromium in a process group of its own, spoken to over a pipe. It reaches nothing but a proxy of
+// this process, and that asks a Web, the caller's, for all that a page wants: name look-ups, rules, politeness and
+// records are the caller's business (doc/browser.md). Pages are hostile: a page that hangs, crashes or takes too much
+// memory costs the Browser it is loaded in, and no more than its time.
 package browser
 
 import (
@@ -129,10 +129,12 @@ const (
 	windowHeight = 1024
 )
 
-// nowhere is the proxy of what Chromium asks for by itself, as after news of its own: nobody is there. Pages have another.
+// nowhere is the proxy of what Chromium asks for by itself, as after news of its own: nobody is there. Pages have
+// another.
 const nowhere = "127.0.0.1:1"
 
-// arguments are Chromium's. It has no way to the network but the proxy, not even for names, and asks for nothing by itself.
+// arguments are Chromium's. It has no way to the network but the proxy, not even for names, and asks for nothing by
+// itself.
 func (b *Browser) arguments(sandbox bool) []string {
 	args := []string{
 		"--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--no-startup-window",

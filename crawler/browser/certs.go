@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// authority signs certificates for whatever host a page asks for. Its key lives in memory alone, and only the browser that
-// was started with its fingerprint trusts it.
+// authority signs certificates for whatever host a page asks for. Its key lives in memory alone, and only the browser
+// that was started with its fingerprint trusts it.
 type authority struct {
 	key, leafKey *ecdsa.PrivateKey
 	cert         *x509.Certificate

@@ -49,8 +49,8 @@ const (
 	scrollSettle  = 150 * time.Millisecond
 )
 
-// Load loads a page. After an error the browser is of no more use: Close it. The errors are ErrCrashed, ErrHung, ErrMemory, or the
-// context's. All that the page asked for has ended when Load returns.
+// Load loads a page. After an error the browser is of no more use: Close it. The errors are ErrCrashed, ErrHung,
+// ErrMemory, or the context's. All that the page asked for has ended when Load returns.
 func (b *Browser) Load(ctx context.Context, page Page) (*Rendered, error) {
 	begin := time.Now()
 	b.pages++
@@ -236,8 +236,8 @@ func (t *tab) crash() {
 	t.b.process.kill()
 }
 
-// paused decides on a document that is asked for: frames are let through, and so is the page itself; where a script leads the
-// browser away from it is noted, not followed.
+// paused decides on a document that is asked for: frames are let through, and so is the page itself; where a script
+// leads the browser away from it is noted, not followed.
 func (t *tab) paused(m message) {
 	var asked struct {
 		RequestID, FrameID string

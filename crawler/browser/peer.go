@@ -14,8 +14,8 @@ import (
 // errStranger reports a connection of another user of this machine.
 var errStranger = errors.New("another user's connection")
 
-// known tells whose connection on loopback it is, by the kernel's table: errStranger unless it is the user's that the browser
-// runs as, or our own. Where the table cannot be read nothing is refused.
+// known tells whose connection on loopback it is, by the kernel's table: errStranger unless it is the user's that the
+// browser runs as, or our own. Where the table cannot be read nothing is refused.
 func known(remote, local net.Addr) error {
 	from, to, ok := addresses(remote, local)
 	if !ok {

@@ -20,7 +20,8 @@ import (
 // nobody is the user that Chromium runs as where this process is root's.
 const nobody = 65534
 
-// maxPath is the longest path of a folder that profiles can be made in: Chromium makes a socket below it, and the kernel has room for 107 bytes.
+// maxPath is the longest path of a folder that profiles can be made in: Chromium makes a socket below it, and the
+// kernel has room for 107 bytes.
 const maxPath = 46
 
 // waitDelay is how long the pipe of a process that ended is waited for: its children may hold it.
@@ -239,7 +240,8 @@ func stat(pid int) (parent, group int, ok bool) {
 	return parent, group, err == nil
 }
 
-// memory is what the processes take of memory that is not backed by files: what they share of the program counts for none.
+// memory is what the processes take of memory that is not backed by files: what they share of the program counts for
+// none.
 func (p *process) memory() (total int64) {
 	for _, pid := range p.family() {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -1,5 +1,5 @@
-// Package events is what happens in a crawl, as numbered values: kept for a while, written to job.log, and given to whoever
-// listens.
+// Package events is what happens in a crawl, as numbered values: kept for a while, written to job.log, and given to
+// whoever listens.
 package events
 
 import (

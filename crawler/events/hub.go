@@ -16,8 +16,8 @@ type Config struct {
 	Now    func() time.Time  // default time.Now
 }
 
-// Hub numbers events, keeps the last of them, and gives them to subscribers. It has no goroutine, and nobody who publishes
-// waits for one who listens. Its methods may be called by several goroutines.
+// Hub numbers events, keeps the last of them, and gives them to subscribers. It has no goroutine, and nobody who
+// publishes waits for one who listens. Its methods may be called by several goroutines.
 type Hub struct {
 	cfg Config
 
@@ -144,8 +144,8 @@ func (h *Hub) Since(after uint64, max int) Page {
 	return p
 }
 
-// Changed returns a channel that is closed when an event after the number has come, or the hub is closed: to wait for more
-// than Since had.
+// Changed returns a channel that is closed when an event after the number has come, or the hub is closed: to wait for
+// more than Since had.
 func (h *Hub) Changed(after uint64) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,7 +168,8 @@ type Subscription struct {
 	dropped atomic.Int64
 }
 
-// Subscribe gives events from now on. Those for which the buffer has no room are dropped and counted. Close must follow.
+// Subscribe gives events from now on. Those for which the buffer has no room are dropped and counted. Close must
+// follow.
 func (h *Hub) Subscribe(buffer int) *Subscription {
 	c := make(chan Event, max(buffer, 1))
 	s := &Subscription{C: c, c: c, hub: h}

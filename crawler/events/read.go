@@ -8,8 +8,9 @@ import (
 	"os"
 )
 
-// Read returns the events in the job.log at path that come after one number and before another, the oldest at most max of them. Missed says
-// that the log does not reach back to the first of them: what only was a sample never stood in it, and is not missed.
+// Read returns the events in the job.log at path that come after one number and before another, the oldest at most max
+// of them. Missed says that the log does not reach back to the first of them: what only was a sample never stood in it,
+// and is not missed.
 func Read(path string, after, before uint64, max int) (found []Event, missed bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -67,7 +68,8 @@ func lines(f io.ReaderAt, from, end int64) *bufio.Reader {
 	return bufio.NewReader(io.NewSectionReader(f, from, end-from))
 }
 
-// next reads the next line that is an event, and how many bytes stood before that; io.EOF after the last. What no line ends is not one.
+// next reads the next line that is an event, and how many bytes stood before that; io.EOF after the last. What no line
+// ends is not one.
 func next(r *bufio.Reader) (e Event, skipped int64, err error) {
 	for {
 		line, err := r.ReadBytes('\n')

@@ -18,8 +18,8 @@ import (
 // ErrChallenge reports a challenge that the credential is no answer to.
 var ErrChallenge = errors.New("no answer to the challenge")
 
-// Authorization is the Authorization header with which cred answers the challenge; count tells how often the challenge's
-// nonce was used, this time included. An error does not contain the secret.
+// Authorization is the Authorization header with which cred answers the challenge; count tells how often the
+// challenge's nonce was used, this time included. An error does not contain the secret.
 func Authorization(cred harvest.Credential, ch Challenge, method, uri string, count int) (string, error) {
 	if cred.Kind != ch.Scheme || cred.Realm != "" && cred.Realm != ch.Realm() {
 		return "", ErrChallenge

@@ -91,8 +91,8 @@ func (c *Client) reach(ctx context.Context, r *Request) (net.Conn, netip.Addr, e
 	return nil, netip.Addr{}, failed
 }
 
-// allowed returns the request's addresses that may be reached, of both families in turn, at most maxAddrs. Where a proxy looks names up
-// by itself there may be none, but a literal address in the URL is judged there, too.
+// allowed returns the request's addresses that may be reached, of both families in turn, at most maxAddrs. Where a
+// proxy looks names up by itself there may be none, but a literal address in the URL is judged there, too.
 func (c *Client) allowed(r *Request) ([]netip.Addr, error) {
 	given := r.Addrs
 	if literal, err := netip.ParseAddr(r.Target.Host); err == nil {

@@ -66,7 +66,8 @@ func defaultPath(path string) string {
 	return "/"
 }
 
-// parseCookie reads a Set-Cookie header that t sent, by RFC 6265, section 5.2. gone tells that the cookie is only to be removed.
+// parseCookie reads a Set-Cookie header that t sent, by RFC 6265, section 5.2. gone tells that the cookie is only to be
+// removed.
 func parseCookie(line string, t Target, now time.Time) (c cookie, gone, ok bool) {
 	pair, attributes, _ := strings.Cut(line, ";")
 	name, value, found := strings.Cut(pair, "=")

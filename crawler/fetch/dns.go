@@ -51,7 +51,8 @@ type Answer struct {
 	Permanent bool // the name does not exist
 }
 
-// Lookup finds the addresses of a host. It always returns an Answer; where there is none, TTL is for how long that holds.
+// Lookup finds the addresses of a host. It always returns an Answer; where there is none, TTL is for how long that
+// holds.
 func (r Resolver) Lookup(ctx context.Context, host string) Answer {
 	if r.Timeout == 0 {
 		r.Timeout = 5 * time.Second

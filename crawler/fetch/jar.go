@@ -198,14 +198,16 @@ func (j *Jar) Len() int {
 	return j.count
 }
 
-// Changes counts what was set and removed: where it is as before, an Export would be, too, but for cookies that expired.
+// Changes counts what was set and removed: where it is as before, an Export would be, too, but for cookies that
+// expired.
 func (j *Jar) Changes() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.changes
 }
 
-// Hide says that the cookies let one in somewhere: their values are for no record from now on, whatever the settings become.
+// Hide says that the cookies let one in somewhere: their values are for no record from now on, whatever the settings
+// become.
 func (j *Jar) Hide() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Limiter holds those who share it to so many bytes a second together. They are served in the order they come, a piece each, so
-// that none starves. A nil Limiter and the zero value limit nothing.
+// Limiter holds those who share it to so many bytes a second together. They are served in the order they come, a piece
+// each, so that none starves. A nil Limiter and the zero value limit nothing.
 type Limiter struct {
 	mu      sync.Mutex
 	rate    int64     // bytes a second; 0: no limit

@@ -17,8 +17,8 @@ const (
 	maxRealms       = 16
 )
 
-// Logins answers challenges with a job's credentials, and remembers what was asked where, so that later requests carry the answer at
-// once. It is safe for concurrent use.
+// Logins answers challenges with a job's credentials, and remembers what was asked where, so that later requests carry
+// the answer at once. It is safe for concurrent use.
 type Logins struct {
 	mu      sync.Mutex
 	creds   []harvest.Credential
@@ -77,9 +77,9 @@ func (l *Logins) Authorization(t Target, method string) string {
 	return header
 }
 
-// Challenged takes in the response to a request that carried the header sent, and tells whether to ask again, with what Authorization
-// says then: it is a 401, and there is a credential for it that was not refused before. It is to be called for each 401, and for each
-// response to a request that carried a header.
+// Challenged takes in the response to a request that carried the header sent, and tells whether to ask again, with what
+// Authorization says then: it is a 401, and there is a credential for it that was not refused before. It is to be
+// called for each 401, and for each response to a request that carried a header.
 func (l *Logins) Challenged(t Target, h Head, sent string) bool {
 	if h.Status != 401 {
 		l.letIn(t, sent)

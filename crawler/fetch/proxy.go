@@ -32,8 +32,8 @@ func (p *Proxy) authorization() string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(p.user+":"+p.password))
 }
 
-// throughProxy connects to the proxy, and through it to the target where it does not take requests itself. Proxies are the operator's
-// choice: their own addresses are not judged.
+// throughProxy connects to the proxy, and through it to the target where it does not take requests itself. Proxies are
+// the operator's choice: their own addresses are not judged.
 func (w Way) throughProxy(ctx context.Context, r *Request, addrs []netip.Addr) (net.Conn, error) {
 	p := w.Proxy
 	ctx, cancel := context.WithTimeout(ctx, r.Idle)

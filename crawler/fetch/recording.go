@@ -44,7 +44,8 @@ func (r *Recording) HeadSize() int64 { return int64(r.headLen) }
 // BlockDigest is the digest of all bytes, as "sha1:BASE32".
 func (r *Recording) BlockDigest() string { return digest(r.block) }
 
-// PayloadDigest is the digest of the content without transfer coding; where a chunked body is broken, of the body as sent.
+// PayloadDigest is the digest of the content without transfer coding; where a chunked body is broken, of the body as
+// sent.
 func (r *Recording) PayloadDigest() string {
 	if !r.whole && r.body != nil {
 		return digest(r.body)

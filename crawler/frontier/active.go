@@ -9,15 +9,36 @@ import (
 // longRest is the rest from which on a queue makes room for one that waits.
 const longRest = time.Minute
 
+// roster is the queues: those in memory, and in which order all of them come.
+type roster struct {
+	*store
+	queues   map[string]*queue // active, or with URIs in flight
+	cache    cache             // records of other queues
+	ready    fifo
+	snoozed  wakeHeap
+	starved  []*queue // their URIs are not committed yet
+	heads    int      // URIs in all queues' heads
+	inFlight int
+	index    index
+	longest  longest
+	policies uint64    // raised by Repolicy
+	swept    time.Time // when queues were last put to sleep
+	paused   bool
+	stopped  bool
+	resumeAt time.Time
+	wake     chan struct{} // something became ready
+	hungry   chan struct{} // a commit would help
+}
+
 // lookup returns the queue of that name, made if need be.
-func (f *Frontier) lookup(name string) (*queue, error) {
+func (f *roster) lookup(name string) (*queue, error) {
 	if q := f.queues[name]; q != nil {
 		return q, nil
 	}
 	if q := f.cache.get(name); q != nil {
 		return q, nil
 	}
-	q := &queue{name: name, wakeAt: f.resumeAt, fresh: true}
+	q := &queue{name: name, pauses: pauses{wakeAt: f.resumeAt}, unwritten: unwritten{fresh: true}}
 	v, ok, err := f.get("h" + name)
 	if err != nil {
 		return nil, err
@@ -36,7 +57,7 @@ func (f *Frontier) lookup(name string) (*queue, error) {
 }
 
 // remember puts a queue into the cache. What drops out for it and is to be written becomes part of the batch.
-func (f *Frontier) remember(q *queue) {
+func (f *roster) remember(q *queue) {
 	for _, old := range f.cache.put(q) {
 		if old.dirty == f.batch.number {
 			f.batch.record(old, f.cfg.Now())
@@ -46,7 +67,7 @@ func (f *Frontier) remember(q *queue) {
 }
 
 // touch marks the queue's record to be written with the batch.
-func (f *Frontier) touch(q *queue, hard bool) {
+func (f *roster) touch(q *queue, hard bool) {
 	if q.fresh && !q.counted {
 		q.counted = true
 		f.known++
@@ -62,7 +83,7 @@ func (f *Frontier) touch(q *queue, hard bool) {
 }
 
 // pin keeps a queue in memory.
-func (f *Frontier) pin(q *queue) {
+func (f *roster) pin(q *queue) {
 	if f.queues[q.name] == nil {
 		f.queues[q.name] = q
 		f.cache.remove(q.name)
@@ -70,7 +91,7 @@ func (f *Frontier) pin(q *queue) {
 }
 
 // unpin lets go of a queue that is not active, once nothing of it is in flight.
-func (f *Frontier) unpin(q *queue) {
+func (f *roster) unpin(q *queue) {
 	if !q.active && len(q.inFlight) == 0 && f.queues[q.name] != nil {
 		delete(f.queues, q.name)
 		f.remember(q)
@@ -83,7 +104,7 @@ func (q *queue) retires() bool {
 }
 
 // over reports whether an active queue has to make room.
-func (f *Frontier) over(q *queue) bool {
+func (f *roster) over(q *queue) bool {
 	if int(f.index.active) > f.cfg.MaxActive {
 		return true
 	}
@@ -91,7 +112,7 @@ func (f *Frontier) over(q *queue) bool {
 }
 
 // settle brings a queue to the place that follows from what it holds and is allowed.
-func (f *Frontier) settle(q *queue) {
+func (f *roster) settle(q *queue) {
 	if q.count == 0 {
 		f.deactivate(q)
 		f.unplace(q)
@@ -116,7 +137,7 @@ func (f *Frontier) settle(q *queue) {
 }
 
 // tell has the batch name a queue that its budget retires, once until the budget lets it go on.
-func (f *Frontier) tell(q *queue) {
+func (f *roster) tell(q *queue) {
 	over := q.retires()
 	switch {
 	case over == q.told, over && (q.frozen || q.retired):
@@ -129,14 +150,14 @@ func (f *Frontier) tell(q *queue) {
 }
 
 // move gives a queue the last turn at a place, unless it is there.
-func (f *Frontier) move(q *queue, place byte) {
+func (f *roster) move(q *queue, place byte) {
 	if q.num != 0 && q.place == place {
 		return
 	}
 	f.requeue(q, place)
 }
 
-func (f *Frontier) requeue(q *queue, place byte) {
+func (f *roster) requeue(q *queue, place byte) {
 	if place > worstPrecedence {
 		f.deactivate(q)
 	}
@@ -145,14 +166,15 @@ func (f *Frontier) requeue(q *queue, place byte) {
 	f.put(q, place, f.index.turn)
 }
 
-func (f *Frontier) put(q *queue, place byte, num uint64) {
+func (f *roster) put(q *queue, place byte, num uint64) {
 	q.place, q.num = place, num
 	f.index.add(place, 1)
-	f.batch.ops[indexKey(place, num, q.name)] = op{value: []byte{version}, fresh: place != placeSleeping} // a time may come twice
+	f.batch.ops[indexKey(place, num, q.name)] = op{value: []byte{version},
+		fresh: place != placeSleeping} // a time may come twice
 	f.touch(q, false)
 }
 
-func (f *Frontier) unplace(q *queue) {
+func (f *roster) unplace(q *queue) {
 	if q.num == 0 {
 		return
 	}
@@ -163,7 +185,7 @@ func (f *Frontier) unplace(q *queue) {
 }
 
 // activate lets a queue that waits take part.
-func (f *Frontier) activate(q *queue) {
+func (f *roster) activate(q *queue) {
 	f.pin(q)
 	q.active, q.session, q.cursor, q.edge = true, 0, q.low, edge{}
 	f.index.active++
@@ -171,7 +193,7 @@ func (f *Frontier) activate(q *queue) {
 }
 
 // deactivate ends that. What it holds in memory lies in the database, too.
-func (f *Frontier) deactivate(q *queue) {
+func (f *roster) deactivate(q *queue) {
 	if !q.active {
 		return
 	}
@@ -195,13 +217,13 @@ func (f *Frontier) deactivate(q *queue) {
 }
 
 // demote sends an active queue to the back of those that wait.
-func (f *Frontier) demote(q *queue) {
+func (f *roster) demote(q *queue) {
 	f.deactivate(q)
 	f.requeue(q, byte(q.policy.Precedence))
 }
 
 // sleep lets an active queue make room until then.
-func (f *Frontier) sleep(q *queue, until time.Time) {
+func (f *roster) sleep(q *queue, until time.Time) {
 	f.deactivate(q)
 	f.unplace(q)
 	num := uint64(until.UnixMilli())
@@ -214,7 +236,7 @@ func (f *Frontier) sleep(q *queue, until time.Time) {
 }
 
 // refill makes queues active that wait, while there is room.
-func (f *Frontier) refill() error {
+func (f *roster) refill() error {
 	const atATime = 64
 	f.sweep()
 	for int(f.index.active) < f.cfg.MaxActive && f.index.inactive() > 0 && !f.index.exhausted {
@@ -247,7 +269,7 @@ func (f *Frontier) refill() error {
 }
 
 // sweep puts active queues to sleep that rest for long while others wait. Once in a while will do.
-func (f *Frontier) sweep() {
+func (f *roster) sweep() {
 	now := f.cfg.Now()
 	if int(f.index.active) < f.cfg.MaxActive || f.index.inactive() == 0 || now.Sub(f.swept) < longRest {
 		return
@@ -261,7 +283,7 @@ func (f *Frontier) sweep() {
 }
 
 // rouse sends sleepers that are due to those that wait.
-func (f *Frontier) rouse(now time.Time) error {
+func (f *roster) rouse(now time.Time) error {
 	const atATime = 256
 	at := uint64(now.UnixMilli())
 	if next := f.index.sleepNext; next == 0 || next > at {

@@ -8,8 +8,11 @@ const (
 	headsMax = 200000 // of all queues
 )
 
+// traffic is what brings URIs into queues, and what becomes of them.
+type traffic struct{ *roster }
+
 // Add puts a URI into its queue unless it is known already, and reports whether it did.
-func (f *Frontier) Add(u URI) (bool, error) {
+func (f *traffic) Add(u URI) (bool, error) {
 	u.tidy()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -17,8 +20,9 @@ func (f *Frontier) Add(u URI) (bool, error) {
 }
 
 // Force puts a URI into its queue although it may be known: one that is finished is fetched again, one that is queued
-// moves up to the priority given if that is more urgent. It reports whether it did either. A URI in flight stays as it is.
-func (f *Frontier) Force(u URI) (bool, error) {
+// moves up to the priority given if that is more urgent. It reports whether it did either. A URI in flight stays as it
+// is.
+func (f *traffic) Force(u URI) (bool, error) {
 	u.tidy()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -55,7 +59,7 @@ func (u *URI) tidy() {
 	u.Cost, u.Priority = max(u.Cost, 0), min(u.Priority, Normal)
 }
 
-func (f *Frontier) add(u URI, fp fingerprintBytes) (bool, error) {
+func (f *traffic) add(u URI, fp fingerprintBytes) (bool, error) {
 	if f.seen.has(fp) {
 		return false, nil
 	}
@@ -78,13 +82,13 @@ func (f *Frontier) add(u URI, fp fingerprintBytes) (bool, error) {
 }
 
 // know marks a URI as known. Whatever gives a URI that was not known a state has to call it.
-func (f *Frontier) know(fp fingerprintBytes) {
+func (f *store) know(fp fingerprintBytes) {
 	f.seen.put(fp)
 	f.filter.put(fp)
 }
 
 // discover queues a URI that counts as new.
-func (f *Frontier) discover(q *queue, u *URI, fp fingerprintBytes) {
+func (f *traffic) discover(q *queue, u *URI, fp fingerprintBytes) {
 	f.know(fp)
 	f.counters.Discovered++
 	f.counters.Queued++
@@ -92,7 +96,7 @@ func (f *Frontier) discover(q *queue, u *URI, fp fingerprintBytes) {
 }
 
 // enqueue gives u its place in its queue. Where it moves from another place, replaced is the key of that.
-func (f *Frontier) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced string) {
+func (f *traffic) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced string) {
 	f.seq++
 	u.seq = f.seq
 	seen := seenKey(fp)
@@ -121,9 +125,9 @@ func (f *Frontier) enqueue(q *queue, u *URI, fp fingerprintBytes, replaced strin
 	}
 }
 
-// insert adds u to its queue's head if it belongs there: all that waits is in memory and there is room, or u comes before all that is not.
-// A prerequisite always does: what waits for it may be all that the head has.
-func (f *Frontier) insert(q *queue, u *URI) {
+// insert adds u to its queue's head if it belongs there: all that waits is in memory and there is room, or u comes
+// before all that is not. A prerequisite always does: what waits for it may be all that the head has.
+func (f *roster) insert(q *queue, u *URI) {
 	if whole := len(q.head)+len(q.late) == q.queued()-1; whole {
 		if len(q.head) < headMax && f.heads < headsMax {
 			q.push(u)
@@ -143,7 +147,7 @@ func (f *Frontier) insert(q *queue, u *URI) {
 }
 
 // trim has the last of a head that is too long, to which more urgent ones were added, lie in the database alone.
-func (f *Frontier) trim(q *queue) {
+func (f *roster) trim(q *queue) {
 	n := len(q.head)
 	if n <= headMax || q.head[n-2].Priority == Prerequisite {
 		return
@@ -157,7 +161,7 @@ func (f *Frontier) trim(q *queue) {
 }
 
 // raise moves a queued URI to a more urgent priority and reports whether it did: one in flight stays.
-func (f *Frontier) raise(fp fingerprintBytes, s seenState, priority byte) (bool, error) {
+func (f *traffic) raise(fp fingerprintBytes, s seenState, priority byte) (bool, error) {
 	q, err := f.lookup(s.queue)
 	if err != nil {
 		return false, err
@@ -173,7 +177,7 @@ func (f *Frontier) raise(fp fingerprintBytes, s seenState, priority byte) (bool,
 
 // withdraw takes a queued URI out of its queue, or returns nil if it is in flight. Its state and the counters are
 // the caller's to change, and then to settle the queue. The key is that of its entry in the database, if it has one.
-func (f *Frontier) withdraw(q *queue, s seenState) (*URI, string, error) {
+func (f *traffic) withdraw(q *queue, s seenState) (*URI, string, error) {
 	if _, busy := q.inFlight[s.seq]; busy {
 		return nil, "", nil
 	}
@@ -192,7 +196,7 @@ func (f *Frontier) withdraw(q *queue, s seenState) (*URI, string, error) {
 }
 
 // entry reads the entry of a queued URI.
-func (f *Frontier) entry(s seenState) (*URI, string, error) {
+func (f *store) entry(s seenState) (*URI, string, error) {
 	key := queueKey(s.queue, s.priority, s.seq)
 	v, ok, err := f.get(key)
 	if err != nil {
@@ -206,7 +210,7 @@ func (f *Frontier) entry(s seenState) (*URI, string, error) {
 }
 
 // uncount takes a URI out of its queue's and host's counts.
-func (f *Frontier) uncount(q *queue, u *URI) {
+func (f *roster) uncount(q *queue, u *URI) {
 	q.count--
 	f.longest.put(q.name, q.count)
 	if u.Host != "" {

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adviseTables says of the tables in dir, which Badger maps whole, that they are read here and there: the system would read megabytes
-// around each block otherwise, and where memory is short drop as much that was of use. It is advice: that it was not taken changes
-// nothing but the speed.
+// adviseTables says of the tables in dir, which Badger maps whole, that they are read here and there: the system would
+// read megabytes around each block otherwise, and where memory is short drop as much that was of use. It is advice:
+// that it was not taken changes nothing but the speed.
 func adviseTables(dir string) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// RetryApart is Retry for a URI whose site does not answer: what else is in its queue goes on after wait. Where that may be of other
-// sites, the URI moves into the queue of that name, which waits, and true is returned. site is how URLs of the same site begin.
-func (f *Frontier) RetryApart(u *URI, queue, site string, delay, wait time.Duration) (moved bool, err error) {
+// RetryApart is Retry for a URI whose site does not answer: what else is in its queue goes on after wait. Where that
+// may be of other sites, the URI moves into the queue of that name, which waits, and true is returned. site is how URLs
+// of the same site begin.
+func (f *traffic) RetryApart(u *URI, queue, site string, delay, wait time.Duration) (moved bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := f.queues[u.Queue]
@@ -20,14 +21,14 @@ func (f *Frontier) RetryApart(u *URI, queue, site string, delay, wait time.Durat
 }
 
 // Move puts a URI that Next gave into another queue; it was not tried.
-func (f *Frontier) Move(u *URI, queue string) error {
+func (f *traffic) Move(u *URI, queue string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.transfer(f.queues[u.Queue], u, queue, 0, 0)
 }
 
 // transfer moves a URI in flight to another queue, which waits for delay at least; the slot that it had rests for wait.
-func (f *Frontier) transfer(q *queue, u *URI, name string, delay, wait time.Duration) error {
+func (f *traffic) transfer(q *queue, u *URI, name string, delay, wait time.Duration) error {
 	to, err := f.lookup(name)
 	if err != nil {
 		return err

@@ -7,15 +7,16 @@ import (
 
 // Batch is what changed since the last commit.
 type Batch struct {
-	Attached []any             // what outcomes had attached, in the order they finished
-	Retired  []string          // queues that have URIs left and spent their total budget; each once until it may spend more
-	ops      map[string]op     // not changed any more once the batch is taken
-	values   map[string][]byte // set on a batch that was taken
-	touched  []*queue
-	number   uint64
-	hosts    map[string]*hostChange // hosts that are not their queue's
-	before   totals                 // as of the last commit
-	after    totals
+	Attached []any // what outcomes had attached, in the order they finished
+	// Retired are queues that have URIs left and spent their total budget; each once until it may spend more.
+	Retired []string
+	ops     map[string]op     // not changed any more once the batch is taken
+	values  map[string][]byte // set on a batch that was taken
+	touched []*queue
+	number  uint64
+	hosts   map[string]*hostChange // hosts that are not their queue's
+	before  totals                 // as of the last commit
+	after   totals
 
 	weight       int    // entries that have to be written together
 	bytes        int    // of some of them
@@ -31,7 +32,9 @@ type op struct {
 	hard  bool // of a queue's record: more changed than follows from new entries
 	born  bool // of a queue's record: it is not in the database
 	entry *entry
-	late  bool // of an entry and its URI's state: it comes from another queue, and is written with all else that has to be at once
+	// late, of an entry and its URI's state: it comes from another queue, and is written with all else that has to be
+	// at once.
+	late bool
 }
 
 // entry is of a new entry of a queue.
@@ -161,7 +164,7 @@ func (f *Frontier) Commit(b *Batch) error {
 const adviseEvery = 5 * time.Second
 
 // advise does that, but not before the filter was read: for that they are read from their beginnings to their ends.
-func (f *Frontier) advise() {
+func (f *store) advise() {
 	f.mu.Lock()
 	ready := f.filter.complete
 	f.mu.Unlock()

@@ -37,15 +37,16 @@ type CheckpointInfo struct {
 
 // Checkpoint writes the frontier, as some commit left it, into the new folder dir, while the crawl goes on. The folder
 // appears, whole and durable, when Checkpoint returns nil; after an error there is none.
-func (f *Frontier) Checkpoint(ctx context.Context, dir string) error {
+func (f *store) Checkpoint(ctx context.Context, dir string) error {
 	if err := fillNew(dir, func(temporary string) error { return f.checkpoint(ctx, temporary) }); err != nil {
 		return fmt.Errorf("checkpoint %s: %w", dir, err)
 	}
 	return nil
 }
 
-// fillNew makes a folder: what fill puts into a temporary one is at path, durable, when fillNew returns nil. Where something is at
-// path already, unless it is an empty folder, the answer is fs.ErrExist; after an error nothing was made.
+// fillNew makes a folder: what fill puts into a temporary one is at path, durable, when fillNew returns nil. Where
+// something is at path already, unless it is an empty folder, the answer is fs.ErrExist; after an error nothing was
+// made.
 func fillNew(path string, fill func(temporary string) error) (err error) {
 	if err := absent(path); err != nil {
 		return err
@@ -75,7 +76,7 @@ func fillNew(path string, fill func(temporary string) error) (err error) {
 	return d.Rename(temporary, path)
 }
 
-func (f *Frontier) checkpoint(ctx context.Context, into string) error {
+func (f *store) checkpoint(ctx context.Context, into string) error {
 	d := disk.New()
 	info := CheckpointInfo{Version: version, Time: f.cfg.Now().UTC()}
 	hash := sha256.New()
@@ -145,14 +146,17 @@ func ReadCheckpoint(dir string) (info CheckpointInfo, err error) {
 	return info, nil
 }
 
-// Restore makes the folder of a frontier from the checkpoint in dir, once that is verified. There must be none yet at frontierDir, or an
-// empty one. After an error there is none.
+// Restore makes the folder of a frontier from the checkpoint in dir, once that is verified. There must be none yet at
+// frontierDir, or an empty one. After an error there is none.
 func Restore(ctx context.Context, dir, frontierDir string) error {
 	info, err := ReadCheckpoint(dir)
 	if err != nil {
 		return err
 	}
-	if err := fillNew(frontierDir, func(temporary string) error { return restore(ctx, dir, temporary, info) }); err != nil {
+	if err := fillNew(frontierDir, func(temporary string) error {
+		return restore(ctx, dir, temporary,
+			info)
+	}); err != nil {
 		return fmt.Errorf("restore frontier from %s: %w", dir, err)
 	}
 	return nil

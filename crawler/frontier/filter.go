@@ -9,11 +9,13 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// filter says of most URIs that are new that they are, so that these need no look into the database. It is a Bloom filter whose
-// every entry lies in one cache line, in parts that double: it has 12 bits and more for a URI and overlooks about one new URI in
-// twenty. It never says of a known one that it is new, for it has all that are in the database and all that are to be.
+// filter says of most URIs that are new that they are, so that these need no look into the database. It is a Bloom
+// filter whose every entry lies in one cache line, in parts that double: it has 12 bits and more for a URI and
+// overlooks about one new URI in twenty. It never says of a known one that it is new, for it has all that are in the
+// database and all that are to be.
 //
-// It lives in memory only. That of a frontier that was used before is read from it in the background; until then it says nothing.
+// It lives in memory only. That of a frontier that was used before is read from it in the background; until then it
+// says nothing.
 type filter struct {
 	parts    []part
 	size     int // words, of all parts
@@ -92,7 +94,7 @@ func (s *filter) put(fp fingerprintBytes) {
 
 // scan takes over the fingerprints of the database as txn sees it, until there are no more or ctx ends. All that
 // become known after txn began are put in by those who make them known.
-func (f *Frontier) scan(ctx context.Context, txn *badger.Txn) {
+func (f *store) scan(ctx context.Context, txn *badger.Txn) {
 	defer txn.Discard()
 	begin := time.Now()
 	it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte("u")})

@@ -5,7 +5,7 @@ import (
 )
 
 // Finish ends a URI that Next or Claim gave, and adds those that were found in it. It reports how many were new.
-func (f *Frontier) Finish(u *URI, o Outcome, found []URI) (added int, err error) {
+func (f *traffic) Finish(u *URI, o Outcome, found []URI) (added int, err error) {
 	prints := make([]fingerprintBytes, len(found))
 	for i := range found {
 		found[i].tidy()
@@ -41,7 +41,7 @@ func (f *Frontier) Finish(u *URI, o Outcome, found []URI) (added int, err error)
 }
 
 // count takes an outcome into the figures.
-func (f *Frontier) count(q *queue, u *URI, o Outcome) {
+func (f *store) count(q *queue, u *URI, o Outcome) {
 	f.counters.Queued--
 	f.counters.Finished++
 	f.counters.Bytes += o.Bytes
@@ -66,7 +66,7 @@ func (f *Frontier) count(q *queue, u *URI, o Outcome) {
 }
 
 // leave ends u's being in flight; the slot that it had rests for wait.
-func (f *Frontier) leave(q *queue, u *URI, wait time.Duration) {
+func (f *traffic) leave(q *queue, u *URI, wait time.Duration) {
 	delete(q.inFlight, u.seq)
 	f.inFlight--
 	q.rest(f.cfg.Now(), wait)
@@ -78,13 +78,13 @@ func (f *Frontier) leave(q *queue, u *URI, wait time.Duration) {
 
 // Retry puts a URI that Next gave back, to be tried again after delay. If whole, the host itself does
 // not answer and the whole queue waits; else only the URI does, and the queue goes on after wait.
-func (f *Frontier) Retry(u *URI, delay, wait time.Duration, whole bool) {
+func (f *traffic) Retry(u *URI, delay, wait time.Duration, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.retry(f.queues[u.Queue], u, delay, wait, whole)
 }
 
-func (f *Frontier) retry(q *queue, u *URI, delay, wait time.Duration, whole bool) {
+func (f *traffic) retry(q *queue, u *URI, delay, wait time.Duration, whole bool) {
 	now := f.cfg.Now()
 	q.tried(u, wait)
 	u.notBefore = 0
@@ -115,7 +115,7 @@ func (q *queue) tried(u *URI, wait time.Duration) {
 }
 
 // Return puts a URI that Next gave back as it was: it was not tried.
-func (f *Frontier) Return(u *URI, wait time.Duration) {
+func (f *traffic) Return(u *URI, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := f.queues[u.Queue]
@@ -124,7 +124,7 @@ func (f *Frontier) Return(u *URI, wait time.Duration) {
 }
 
 // putBack gives a queue a URI of its own back. An inactive queue finds it in the database when its turn comes.
-func (f *Frontier) putBack(q *queue, u *URI) {
+func (f *traffic) putBack(q *queue, u *URI) {
 	switch {
 	case !q.active:
 		q.low[u.Priority] = min(q.low[u.Priority], u.seq-1)
@@ -137,9 +137,10 @@ func (f *Frontier) putBack(q *queue, u *URI) {
 	}
 }
 
-// Defer puts a URI that Next gave back until another has been fetched: that goes to the front of the same queue,
-// even if it was fetched before, or waits where it would not come. Where it is on its way already, the slot waits a little and asks again.
-func (f *Frontier) Defer(u *URI, first URI) error {
+// Defer puts a URI that Next gave back until another has been fetched: that goes to the front of the same queue, even
+// if it was fetched before, or waits where it would not come. Where it is on its way already, the slot waits a little
+// and asks again.
+func (f *traffic) Defer(u *URI, first URI) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q := f.queues[u.Queue]
@@ -196,7 +197,7 @@ const (
 
 // Claim takes a URI out of its queue as Next would, wherever it stands, adding it first if it is not known.
 // It returns nil if the URI is finished, or in flight.
-func (f *Frontier) Claim(u URI) (*URI, error) {
+func (f *traffic) Claim(u URI) (*URI, error) {
 	u.tidy()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -236,7 +237,7 @@ func (f *Frontier) Claim(u URI) (*URI, error) {
 }
 
 // take puts a URI in flight.
-func (f *Frontier) take(q *queue, u *URI) {
+func (f *traffic) take(q *queue, u *URI) {
 	if q.inFlight == nil {
 		q.inFlight = map[uint64]byte{}
 	}

@@ -1,24 +1,21 @@
-// Package frontier keeps the URIs of a crawl: which are known, which wait, in which order and when each host may be asked again.
+// Package frontier keeps the URIs of a crawl: which are known, which wait, in which order and when each host may be
+// asked again.
 //
-// It is a Badger database with a layer in memory: the queues that take part (at most Config.MaxActive), of each the next few
-// URIs, some records of other queues, and what changed since the last commit. What a batch holds (URIs finished, URIs
-// found, counters, the caller's own values) becomes durable at once or not at all, so that after a crash
+// It is a Badger database with a layer in memory: the queues that take part (at most Config.MaxActive), of each the
+// next few URIs, some records of other queues, and what changed since the last commit. What a batch holds (URIs
+// finished, URIs found, counters, the caller's own values) becomes durable at once or not at all, so that after a crash
 // the frontier is as it was at some commit. One process may have it open.
 package frontier
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
-
-	"holdfast/internal/kv"
 )
 
 // Answers a caller acts on.
@@ -28,7 +25,8 @@ var (
 	ErrInFlight  = errors.New("URI is being fetched")
 	ErrNotQueued = errors.New("URI is not queued")
 	ErrCursor    = errors.New("no list ended there")
-	ErrVersion   = errors.New("frontier has the form of another version of Holdfast: finish the crawl with that, or remove the frontier's folder to begin anew")
+	ErrVersion   = errors.New("frontier has the form of another version of Holdfast: " +
+		"finish the crawl with that, or remove the frontier's folder to begin anew")
 )
 
 // Priorities within a queue, most urgent first.
@@ -100,8 +98,8 @@ const (
 	Discarded // it was not kept
 )
 
-// Counters are the frontier's seven figures. Discovered = Queued + Finished; Finished = Succeeded + Failed + Disregarded.
-// A URI that is fetched again counts again.
+// Counters are the frontier's seven figures. Discovered = Queued + Finished; Finished = Succeeded + Failed +
+// Disregarded. A URI that is fetched again counts again.
 type Counters struct {
 	Discovered, Queued, Finished, Succeeded, Failed, Disregarded, Bytes int64
 }
@@ -114,54 +112,25 @@ type Config struct {
 	Now       func() time.Time // default time.Now
 	MaxActive int              // queues that take part at a time; default 20 000
 	Policy    func(queue string, uri func() string) Policy
-	Admit     func(queue string, now time.Time) (wait time.Duration) // asked before a URI is given out; 0 gives it, else the queue rests so long
-	Log       *slog.Logger
+	// Admit is asked before a URI is given out; 0 gives it, else the queue rests so long.
+	Admit func(queue string, now time.Time) (wait time.Duration)
+	Log   *slog.Logger
 }
 
 // defaultActive is Config.MaxActive's.
 const defaultActive = 20_000
 
-// Frontier is safe for concurrent use.
+// Frontier is safe for concurrent use. One lock is over all of it: that of the store.
 type Frontier struct {
-	cfg Config
-	db  *badger.DB
+	*store
+	*roster
+	*traffic
+	*overview
+	*steering
 
-	mu       sync.Mutex
-	view     *badger.Txn       // reads the last commit; a new one would wait for the commit under way
-	queues   map[string]*queue // active, or with URIs in flight
-	cache    cache             // records of other queues
-	ready    fifo
-	snoozed  wakeHeap
-	starved  []*queue // their URIs are not committed yet
-	heads    int      // URIs in all queues' heads
-	inFlight int
-	index    index
-	longest  longest
-	policies uint64    // raised by Repolicy
-	swept    time.Time // when queues were last put to sleep
-
-	seq        uint64
-	counters   Counters
-	known      int64 // queues there ever were
-	forgotten  atomic.Uint64
-	seen       *seenCache
-	filter     filter
-	stored     totals // as of the last Take
-	batch      *Batch
-	committing *Batch
-	paused     bool
-	stopped    bool
-	resumeAt   time.Time
-	broken     error
-
-	advised  time.Time          // when the system was told how tables are read; Commit has it
 	cancel   context.CancelFunc // ends scanning
 	scanning sync.WaitGroup     // reads the filter from the database
-
-	keeper    time.Time     // when the waiter that watches the clock wakes up
-	wake      chan struct{} // something became ready
-	hungry    chan struct{} // a commit would help
-	committed chan struct{} // closed and made anew with every commit
+	keeper   time.Time          // when the waiter that watches the clock wakes up
 }
 
 // Open opens the frontier in cfg.Dir, or makes one.
@@ -179,8 +148,11 @@ func Open(cfg Config) (*Frontier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open frontier %s: %w", cfg.Dir, err)
 	}
-	f := &Frontier{cfg: cfg, db: db, queues: map[string]*queue{}, cache: newCache(), seen: newSeenCache(seenSlots), batch: newBatch(1), policies: 1,
-		wake: make(chan struct{}, 1), hungry: make(chan struct{}, 1), committed: make(chan struct{})}
+	all := &store{cfg: cfg, db: db, seen: newSeenCache(seenSlots), batch: newBatch(1), committed: make(chan struct{})}
+	queues := &roster{store: all, queues: map[string]*queue{}, cache: newCache(), policies: 1,
+		wake: make(chan struct{}, 1), hungry: make(chan struct{}, 1)}
+	f := &Frontier{store: all, roster: queues, traffic: &traffic{queues}, overview: &overview{queues}}
+	f.steering = &steering{f.traffic, f.overview}
 	f.view = db.NewTransaction(false)
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
@@ -193,26 +165,14 @@ func Open(cfg Config) (*Frontier, error) {
 	return f, nil
 }
 
-// Rest lets every queue of a frontier that was used before rest for so long from now on. No queue may have been looked at yet.
+// Rest lets every queue of a frontier that was used before rest for so long from now on. No queue may have been looked
+// at yet.
 func (f *Frontier) Rest(length time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.resumeAt.IsZero() {
 		f.resumeAt = f.cfg.Now().Add(length)
 	}
-}
-
-// openDatabase opens the database. A transaction has room for a sixth of a memory table, which bounds what is finished in one commit.
-func openDatabase(dir string, log *slog.Logger) (*badger.DB, error) {
-	opts := badger.DefaultOptions(dir).
-		WithSyncWrites(true). // each commit is one transaction, or a few
-		WithDetectConflicts(false).
-		WithMemTableSize(32 << 20).WithNumMemtables(2).WithNumLevelZeroTables(4).WithNumLevelZeroTablesStall(8).
-		WithBaseTableSize(8 << 20).WithBaseLevelSize(64 << 20).WithValueLogFileSize(16 << 20).WithValueThreshold(768 << 10).
-		WithNumCompactors(2).WithCompression(0).WithBlockCacheSize(0).WithIndexCacheSize(0).
-		WithMetricsEnabled(false)
-	opts.TableSizeMultiplier = 1 // a compaction holds a dozen tables that are being built: large ones would be hundreds of MiB
-	return kv.Open(opts, log)
 }
 
 // Close closes the database. What was not committed is lost.
@@ -247,87 +207,4 @@ func (f *Frontier) load() error {
 	f.counters, f.seq, f.known = f.stored.Counters, f.stored.seq, f.stored.queues
 	f.index.turn, f.index.committed = f.stored.turn, f.stored.turn
 	return f.index.load(f.view)
-}
-
-// get reads a key as the next commit will leave it.
-func (f *Frontier) get(key string) ([]byte, bool, error) {
-	for _, b := range []*Batch{f.batch, f.committing} {
-		if b == nil {
-			continue
-		}
-		if op, ok := b.ops[key]; ok {
-			return op.value, op.value != nil, nil
-		}
-	}
-	item, err := f.view.Get([]byte(key))
-	if errors.Is(err, badger.ErrKeyNotFound) {
-		return nil, false, nil
-	}
-	var value []byte
-	if err == nil {
-		value, err = item.ValueCopy(nil)
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("read frontier: %w", err)
-	}
-	return value, true, nil
-}
-
-// state reads what is known of a URI: from what is not committed yet, then from the database.
-func (f *Frontier) state(fp fingerprintBytes, key string) (seenState, bool, error) {
-	v, ok, err := f.get(seenKey(fp))
-	if err != nil || !ok {
-		return seenState{}, false, err
-	}
-	s, err := decodeState(v, key)
-	return s, err == nil, err
-}
-
-// Counters are the figures now, committed or not.
-func (f *Frontier) Counters() Counters {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.counters
-}
-
-// Done reports the status that the URI known by key ended with.
-func (f *Frontier) Done(key string) (status int, done bool, err error) {
-	_, status, done, err = f.Record(key)
-	return status, done, err
-}
-
-// Record returns what was kept with the outcome of the URI known by key, nil if nothing was, and its status.
-func (f *Frontier) Record(key string) (record []byte, status int, done bool, err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, known, err := f.state(fingerprint(key), key)
-	return bytes.Clone(s.record), s.status, known && !s.queued, err
-}
-
-// Queued returns the URI known by key as it waits, or is in flight, in whatever queue; nil if it does not.
-func (f *Frontier) Queued(key string) (*URI, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, known, err := f.state(fingerprint(key), key)
-	if err != nil || !known || !s.queued {
-		return nil, err
-	}
-	u, _, err := f.entry(s)
-	return u, err
-}
-
-// Value reads one of the caller's own values.
-func (f *Frontier) Value(name string) ([]byte, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	v, _, err := f.get("x" + name)
-	return bytes.Clone(v), err
-}
-
-// SetValue sets one of the caller's own values with the next commit; of a large commit perhaps before what it
-// finishes. What must not be known without that is set on the batch.
-func (f *Frontier) SetValue(name string, value []byte) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.batch.set("x"+name, value)
 }

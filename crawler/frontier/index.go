@@ -96,8 +96,8 @@ func (x *index) nextWaiting(txn *badger.Txn, n int) ([]indexed, error) {
 	return out, nil
 }
 
-// awake reads at most n entries of sleepers that are due by now (Unix milliseconds). Those of uncommitted batches it cannot
-// see; pending is when the first of them is due, or 0.
+// awake reads at most n entries of sleepers that are due by now (Unix milliseconds). Those of uncommitted batches it
+// cannot see; pending is when the first of them is due, or 0.
 func (x *index) awake(txn *badger.Txn, now, pending uint64, n int) ([]indexed, error) {
 	it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{'i', placeSleeping}})
 	defer it.Close()

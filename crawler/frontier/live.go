@@ -69,9 +69,12 @@ type QueueInfo struct {
 // pageSize is how many entries are looked at with the frontier locked.
 const pageSize = 500
 
-// Queues lists the queues that the filter chooses. It goes through the frontier in pages while the crawl goes on: a queue that is
-// younger than the last commit may be missing.
-func (f *Frontier) Queues(ctx context.Context, filter QueueFilter) ([]QueueInfo, error) {
+// overview tells how the queues stand.
+type overview struct{ *roster }
+
+// Queues lists the queues that the filter chooses. It goes through the frontier in pages while the crawl goes on: a
+// queue that is younger than the last commit may be missing.
+func (f *overview) Queues(ctx context.Context, filter QueueFilter) ([]QueueInfo, error) {
 	limit := filter.Limit
 	if limit <= 0 {
 		limit = 1000
@@ -99,9 +102,9 @@ func (f *Frontier) Queues(ctx context.Context, filter QueueFilter) ([]QueueInfo,
 	return out[:min(limit, len(out))], err
 }
 
-// eachQueue calls do with what is to be told of the queues that the filter chooses, some at a time and in the order of their
-// names, until do returns false.
-func (f *Frontier) eachQueue(ctx context.Context, filter QueueFilter, do func([]QueueInfo) bool) error {
+// eachQueue calls do with what is to be told of the queues that the filter chooses, some at a time and in the order of
+// their names, until do returns false.
+func (f *overview) eachQueue(ctx context.Context, filter QueueFilter, do func([]QueueInfo) bool) error {
 	if filter.Name != "" {
 		f.mu.Lock()
 		info, err := f.inform(filter.Name, nil)
@@ -132,12 +135,13 @@ func (f *Frontier) eachQueue(ctx context.Context, filter QueueFilter, do func([]
 }
 
 func (filter *QueueFilter) chooses(info *QueueInfo) bool {
-	return (filter.State == "" || info.State == filter.State) && (filter.Pattern == nil || filter.Pattern.MatchString(info.Name))
+	return (filter.State == "" || info.State == filter.State) &&
+		(filter.Pattern == nil || filter.Pattern.MatchString(info.Name))
 }
 
-// peek is lookup for one who only looks; stored is the queue's record as it was committed, nil if that is to be read. It returns nil if
-// there is no such queue.
-func (f *Frontier) peek(name string, stored []byte) (*queue, error) {
+// peek is lookup for one who only looks; stored is the queue's record as it was committed, nil if that is to be read.
+// It returns nil if there is no such queue.
+func (f *roster) peek(name string, stored []byte) (*queue, error) {
 	if q := f.queues[name]; q != nil {
 		return q, nil
 	}
@@ -159,21 +163,23 @@ func (f *Frontier) peek(name string, stored []byte) (*queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("queue %s: %w", name, err)
 	}
-	return &queue{name: name, record: r, wakeAt: time.UnixMilli(r.wake)}, nil
+	return &queue{name: name, record: r, pauses: pauses{wakeAt: time.UnixMilli(r.wake)}}, nil
 }
 
 // inform tells of a queue, as peek finds it; nil if there is none.
-func (f *Frontier) inform(name string, stored []byte) (*QueueInfo, error) {
+func (f *overview) inform(name string, stored []byte) (*QueueInfo, error) {
 	q, err := f.peek(name, stored)
 	if q == nil || err != nil {
 		return nil, err
 	}
 	f.ask(q)
 	now := f.cfg.Now()
-	info := &QueueInfo{Name: name, State: f.stateOf(q, now), Remaining: q.count, InFlight: len(q.inFlight), Spent: q.spent, SessionSpent: q.session,
-		SessionBudget: q.policy.SessionBudget, TotalBudget: q.policy.TotalBudget, Precedence: q.policy.Precedence, Status: q.status,
-		URLs: q.host.URLs + q.otherURLs, Bytes: q.host.Bytes + q.otherBytes}
-	info.Failed, info.Disregarded, info.Robots, info.Unanswered = q.ends.failed, q.ends.disregarded, q.ends.robots, q.ends.unanswered
+	info := &QueueInfo{Name: name, State: f.stateOf(q, now), Remaining: q.count, InFlight: len(q.inFlight),
+		Spent: q.spent, SessionSpent: q.session,
+		SessionBudget: q.policy.SessionBudget, TotalBudget: q.policy.TotalBudget, Precedence: q.policy.Precedence,
+		Status: q.status, URLs: q.host.URLs + q.otherURLs, Bytes: q.host.Bytes + q.otherBytes}
+	info.Failed, info.Disregarded, info.Robots, info.Unanswered = q.ends.failed, q.ends.disregarded, q.ends.robots,
+		q.ends.unanswered
 	if q.ends.last > 0 {
 		info.LastSuccess = time.Unix(q.ends.last, 0)
 	}
@@ -189,7 +195,7 @@ func (f *Frontier) inform(name string, stored []byte) (*QueueInfo, error) {
 }
 
 // uncommitted is a key's value in the batches.
-func (f *Frontier) uncommitted(key string) ([]byte, bool) {
+func (f *store) uncommitted(key string) ([]byte, bool) {
 	for _, b := range []*Batch{f.batch, f.committing} {
 		if b == nil {
 			continue
@@ -201,7 +207,7 @@ func (f *Frontier) uncommitted(key string) ([]byte, bool) {
 	return nil, false
 }
 
-func (f *Frontier) stateOf(q *queue, now time.Time) State {
+func (f *roster) stateOf(q *queue, now time.Time) State {
 	switch {
 	case q.frozen:
 		return Frozen
@@ -225,7 +231,8 @@ func (f *Frontier) stateOf(q *queue, now time.Time) State {
 }
 
 // pages calls do with the committed entries under a prefix, some at a time, from the key after on.
-func (f *Frontier) pages(ctx context.Context, prefix, after string, do func(keys []string, values [][]byte) (bool, error)) error {
+func (f *store) pages(ctx context.Context, prefix, after string, do func(keys []string, values [][]byte) (bool,
+	error)) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -275,7 +282,7 @@ type URIFilter struct {
 
 // URIs lists queued URIs, those in flight among them, queue by queue in the order they will come. The listing
 // goes on at next, "" at the end. What is younger than the last commit is missing.
-func (f *Frontier) URIs(ctx context.Context, filter URIFilter) (uris []URI, next string, err error) {
+func (f *store) URIs(ctx context.Context, filter URIFilter) (uris []URI, next string, err error) {
 	limit := filter.Limit
 	if limit <= 0 {
 		limit = 1000
@@ -292,8 +299,9 @@ func (f *Frontier) URIs(ctx context.Context, filter URIFilter) (uris []URI, next
 	return uris, next, err
 }
 
-// entries calls do, with the frontier unlocked, for each committed entry that the filter chooses and that still is there.
-func (f *Frontier) entries(ctx context.Context, filter URIFilter, do func(u *URI) bool) error {
+// entries calls do, with the frontier unlocked, for each committed entry that the filter chooses and that still is
+// there.
+func (f *store) entries(ctx context.Context, filter URIFilter, do func(u *URI) bool) error {
 	prefix := "q"
 	if filter.Name != "" {
 		prefix = queuePrefix(filter.Name)
@@ -309,7 +317,8 @@ func (f *Frontier) entries(ctx context.Context, filter URIFilter, do func(u *URI
 			if err != nil {
 				return false, err
 			}
-			if (filter.Queue == nil || filter.Queue.MatchString(u.Queue)) && (filter.URI == nil || filter.URI.MatchString(u.URL)) {
+			if (filter.Queue == nil || filter.Queue.MatchString(u.Queue)) &&
+				(filter.URI == nil || filter.URI.MatchString(u.URL)) {
 				chosen = append(chosen, u)
 			}
 		}

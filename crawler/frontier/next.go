@@ -136,7 +136,7 @@ func (f *Frontier) give(q *queue, now time.Time) (*URI, error) {
 }
 
 // starve sets a queue aside until the next commit, which it needs, and asks for that.
-func (f *Frontier) starve(q *queue) {
+func (f *roster) starve(q *queue) {
 	q.list = inStarved
 	f.starved = append(f.starved, q)
 	f.hunger()
@@ -151,12 +151,13 @@ const (
 )
 
 // full reports whether a commit has to come before anything else.
-func (f *Frontier) full() bool {
+func (f *roster) full() bool {
 	b := f.batch
-	return len(b.Attached) >= maxUncommitted || b.weight+weightInFlight*f.inFlight >= maxWeight || b.bytes >= maxLastBytes
+	return len(b.Attached) >= maxUncommitted || b.weight+weightInFlight*f.inFlight >= maxWeight ||
+		b.bytes >= maxLastBytes
 }
 
-func (f *Frontier) hunger() {
+func (f *roster) hunger() {
 	select {
 	case f.hungry <- struct{}{}:
 	default:
@@ -164,14 +165,14 @@ func (f *Frontier) hunger() {
 }
 
 // awaken moves to the ready list what has rested long enough.
-func (f *Frontier) awaken(now time.Time) {
+func (f *roster) awaken(now time.Time) {
 	for len(f.snoozed) > 0 && !f.snoozed[0].at.After(now) {
 		f.ready.push(heap.Pop(&f.snoozed).(*queue))
 	}
 }
 
 // schedule lists an active queue by when it may give a URI out.
-func (f *Frontier) schedule(q *queue) {
+func (f *roster) schedule(q *queue) {
 	if !q.active || q.list == inStarved {
 		return
 	}
@@ -204,7 +205,7 @@ func (f *Frontier) schedule(q *queue) {
 }
 
 // unlist takes a queue out of the list it is in.
-func (f *Frontier) unlist(q *queue) {
+func (f *roster) unlist(q *queue) {
 	switch q.list {
 	case inReady:
 		f.ready.remove(q)
@@ -222,7 +223,7 @@ func (f *Frontier) unlist(q *queue) {
 }
 
 // nextWake is when something that rests becomes ready.
-func (f *Frontier) nextWake() (time.Time, bool) {
+func (f *roster) nextWake() (time.Time, bool) {
 	var at time.Time
 	if f.paused || f.full() {
 		return at, false
@@ -238,7 +239,7 @@ func (f *Frontier) nextWake() (time.Time, bool) {
 	return at, !at.IsZero()
 }
 
-func (f *Frontier) signal() {
+func (f *roster) signal() {
 	select {
 	case f.wake <- struct{}{}:
 	default:
@@ -257,7 +258,7 @@ func (f *Frontier) Resume() { f.set(func() { f.paused = false }) }
 // Stop makes Next answer ErrStopped.
 func (f *Frontier) Stop() { f.set(func() { f.stopped = true }) }
 
-func (f *Frontier) set(change func()) {
+func (f *roster) set(change func()) {
 	f.mu.Lock()
 	change()
 	f.mu.Unlock()
@@ -266,7 +267,7 @@ func (f *Frontier) set(change func()) {
 
 // fill reads the next URIs of an active queue from the database into its empty head. What is in flight, delayed or
 // finished but not committed is passed over; what is not committed yet is not seen.
-func (f *Frontier) fill(q *queue) error {
+func (f *roster) fill(q *queue) error {
 	limit := headMax / 2
 	if f.heads > headsMax {
 		limit = headMax / 16
@@ -317,7 +318,7 @@ func (f *Frontier) fill(q *queue) error {
 }
 
 // current is the value of a database entry as the next commit will leave it, nil if that deletes it.
-func (f *Frontier) current(item *badger.Item) ([]byte, error) {
+func (f *store) current(item *badger.Item) ([]byte, error) {
 	for _, b := range []*Batch{f.batch, f.committing} {
 		if b == nil {
 			continue

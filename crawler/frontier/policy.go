@@ -15,7 +15,7 @@ type Policy struct {
 }
 
 // ask brings a queue's policy up to date: as it is of the site whose turn it is, if the policy depends on that.
-func (f *Frontier) ask(q *queue) {
+func (f *roster) ask(q *queue) {
 	if q.asked == f.policies && !q.moved() {
 		return
 	}
@@ -53,7 +53,7 @@ func (q *queue) first() *URI {
 }
 
 // sample is a URI of the queue that is no prerequisite, the next if that is in memory, or nothing.
-func (f *Frontier) sample(q *queue) string {
+func (f *roster) sample(q *queue) string {
 	if u := q.first(); u != nil {
 		return u.URL
 	}

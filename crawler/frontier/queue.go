@@ -43,7 +43,8 @@ func (h *Host) count(o Outcome) {
 }
 
 func (h *Host) fields() []*int64 {
-	return []*int64{&h.URLs, &h.Bytes, &h.Robots, &h.NovelURLs, &h.NovelBytes, &h.DuplicateURLs, &h.DuplicateBytes, &h.NotModifiedURLs, &h.NotModifiedBytes}
+	return []*int64{&h.URLs, &h.Bytes, &h.Robots, &h.NovelURLs, &h.NovelBytes, &h.DuplicateURLs, &h.DuplicateBytes,
+		&h.NotModifiedURLs, &h.NotModifiedBytes}
 }
 
 // listed says in which list a queue is.
@@ -59,6 +60,8 @@ const (
 // queue is the URIs of one host. Only an active one gives URIs out.
 type queue struct {
 	record
+	pauses
+	unwritten
 	name     string
 	active   bool
 	head     []*URI             // the next URIs, in order; more may lie in the database
@@ -66,11 +69,6 @@ type queue struct {
 	cursor   [priorities]uint64 // up to where the database's entries were read
 	edge     edge
 	inFlight map[uint64]byte // numbers and priorities
-	rests    []time.Time     // until when slots rest that had a URI, in order
-	wakeAt   time.Time       // nothing is given out before
-	spaced   time.Time       // the next start, where slots would start together
-	wait     time.Duration   // the last that a slot had to keep
-	paced    bool            // a wait is known
 	session  int64           // spent since it became active
 	policy   Policy
 	asked    uint64 // the policy's turn when that was asked for
@@ -80,7 +78,19 @@ type queue struct {
 	turn     *list.Element // in ready
 	slot     int           // in snoozed
 	at       time.Time     // its time there
+}
 
+// pauses say when a queue may give out a URI.
+type pauses struct {
+	rests  []time.Time   // until when slots rest that had a URI, in order
+	wakeAt time.Time     // nothing is given out before
+	spaced time.Time     // the next start, where slots would start together
+	wait   time.Duration // the last that a slot had to keep
+	paced  bool          // a wait is known
+}
+
+// unwritten is what of a queue is not in the database yet.
+type unwritten struct {
 	dirty   uint64 // number of the batch that is going to write it
 	hard    bool   // more than its count changed
 	fresh   bool   // its record is not in the database

@@ -76,7 +76,8 @@ func flag(set bool, bit byte) byte {
 }
 
 func encodeRecord(r *record) []byte {
-	flags := flag(r.frozen, flagFrozen) | flag(r.retired, flagRetired) | flag(r.ownSession, flagSession) | flag(r.ownTotal, flagTotal) |
+	flags := flag(r.frozen, flagFrozen) | flag(r.retired, flagRetired) | flag(r.ownSession,
+		flagSession) | flag(r.ownTotal, flagTotal) |
 		flag(r.hosted != 0 || r.otherURLs != 0 || r.otherBytes != 0, flagOthers) | flag(r.told, flagTold) |
 		flag(r.ends != (ends{}), flagEnds)
 	b := append(make([]byte, 0, 48), version, flags, r.place)
@@ -112,8 +113,8 @@ func decodeRecord(v []byte) (record, error) {
 	r := reader{b: v}
 	r.version()
 	flags := r.byte()
-	q := record{frozen: flags&flagFrozen != 0, retired: flags&flagRetired != 0, ownSession: flags&flagSession != 0, ownTotal: flags&flagTotal != 0,
-		told: flags&flagTold != 0}
+	q := record{frozen: flags&flagFrozen != 0, retired: flags&flagRetired != 0, ownSession: flags&flagSession != 0,
+		ownTotal: flags&flagTotal != 0, told: flags&flagTold != 0}
 	q.place = r.byte()
 	q.num = r.uvarint()
 	q.status = int(r.varint())

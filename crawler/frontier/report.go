@@ -9,7 +9,7 @@ import (
 )
 
 // Hosts calls do for each host, as of the last commit: with what was fetched of it and how many URIs remain.
-func (f *Frontier) Hosts(do func(name string, h Host, remaining int)) error {
+func (f *store) Hosts(do func(name string, h Host, remaining int)) error {
 	ctx := context.Background()
 	err := f.pages(ctx, "h", "", func(keys []string, values [][]byte) (bool, error) {
 		for i, key := range keys {
@@ -56,7 +56,7 @@ func (f *Frontier) Hosts(do func(name string, h Host, remaining int)) error {
 }
 
 // storedHost reads a host's own record.
-func (f *Frontier) storedHost(name string) (h hostChange, ok bool, err error) {
+func (f *store) storedHost(name string) (h hostChange, ok bool, err error) {
 	v, ok, err := f.committedValue("s" + name)
 	if err != nil || !ok {
 		return h, false, err
@@ -66,7 +66,7 @@ func (f *Frontier) storedHost(name string) (h hostChange, ok bool, err error) {
 }
 
 // tellsOfItself reports whether there is a queue of that name with something to tell of the host.
-func (f *Frontier) tellsOfItself(name string) (bool, error) {
+func (f *store) tellsOfItself(name string) (bool, error) {
 	v, ok, err := f.committedValue("h" + name)
 	if err != nil || !ok {
 		return false, err
@@ -75,7 +75,7 @@ func (f *Frontier) tellsOfItself(name string) (bool, error) {
 	return r.host != (Host{}) || r.count != r.hosted, err
 }
 
-func (f *Frontier) committedValue(key string) (value []byte, ok bool, err error) {
+func (f *store) committedValue(key string) (value []byte, ok bool, err error) {
 	err = f.db.View(func(txn *badger.Txn) error {
 		item, err := txn.Get([]byte(key))
 		if err != nil {
@@ -94,9 +94,10 @@ func (f *Frontier) committedValue(key string) (value []byte, ok bool, err error)
 }
 
 // Values calls do for each of the caller's committed values whose name begins with prefix.
-func (f *Frontier) Values(prefix string, do func(name string, value []byte) error) error {
+func (f *store) Values(prefix string, do func(name string, value []byte) error) error {
 	return f.db.View(func(txn *badger.Txn) error {
-		it := txn.NewIterator(badger.IteratorOptions{PrefetchValues: true, PrefetchSize: 100, Prefix: []byte("x" + prefix)})
+		it := txn.NewIterator(badger.IteratorOptions{PrefetchValues: true, PrefetchSize: 100,
+			Prefix: []byte("x" + prefix)})
 		defer it.Close()
 		for it.Rewind(); it.Valid(); it.Next() {
 			name := strings.TrimPrefix(string(it.Item().Key()), "x")
@@ -108,9 +109,9 @@ func (f *Frontier) Values(prefix string, do func(name string, value []byte) erro
 	})
 }
 
-// ValuesAfter is Values for names after prefix and that rest of a name, a page at a time so that the crawl goes on meanwhile, until do
-// returns false.
-func (f *Frontier) ValuesAfter(ctx context.Context, prefix, after string, do func(name string, value []byte) bool) error {
+// ValuesAfter is Values for names after prefix and that rest of a name, a page at a time so that the crawl goes on
+// meanwhile, until do returns false.
+func (f *store) ValuesAfter(ctx context.Context, prefix, after string, do func(name string, value []byte) bool) error {
 	prefix = "x" + prefix
 	if after != "" {
 		after = prefix + after
@@ -136,12 +137,14 @@ type Summary struct {
 }
 
 // Summary counts the queues by state.
-func (f *Frontier) Summary() Summary {
+func (f *overview) Summary() Summary {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	x := &f.index
-	s := Summary{Counters: f.counters, InFlight: int64(f.inFlight), Queues: f.known, Longest: f.longest.most(), Waiting: map[int]int64{}, States: map[State]int64{
-		Inactive: x.inactive(), Snoozed: x.counts[placeSleeping], Frozen: x.counts[placeFrozen], Retired: x.counts[placeRetired]}}
+	s := Summary{Counters: f.counters, InFlight: int64(f.inFlight), Queues: f.known, Longest: f.longest.most(),
+		Waiting: map[int]int64{}, States: map[State]int64{
+			Inactive: x.inactive(), Snoozed: x.counts[placeSleeping], Frozen: x.counts[placeFrozen],
+			Retired: x.counts[placeRetired]}}
 	now := f.cfg.Now()
 	for _, q := range f.queues {
 		if q.active {
@@ -158,7 +161,7 @@ func (f *Frontier) Summary() Summary {
 }
 
 // rank looks at how long the queues are that were stored by a run before.
-func (f *Frontier) rank(ctx context.Context) {
+func (f *overview) rank(ctx context.Context) {
 	err := f.pages(ctx, "h", "", func(keys []string, values [][]byte) (bool, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
@@ -176,9 +179,10 @@ func (f *Frontier) rank(ctx context.Context) {
 	}
 }
 
-// Nonempty calls do for each queue that has URIs, in the order of the index as it was committed last: those that take part or wait by
-// precedence, then those that rest for long, the frozen and the retired. It goes on until do returns false.
-func (f *Frontier) Nonempty(ctx context.Context, do func(QueueInfo) bool) error {
+// Nonempty calls do for each queue that has URIs, in the order of the index as it was committed last: those that take
+// part or wait by precedence, then those that rest for long, the frozen and the retired. It goes on until do returns
+// false.
+func (f *overview) Nonempty(ctx context.Context, do func(QueueInfo) bool) error {
 	return f.pages(ctx, "i", "", func(keys []string, _ [][]byte) (bool, error) {
 		var infos []*QueueInfo
 		f.mu.Lock()

@@ -9,24 +9,32 @@ import (
 // StatusDeleted is how a URI ends that an operator deleted, as Heritrix numbers it.
 const StatusDeleted = -6000
 
-// Freeze keeps the queues that the filter chooses from giving out URIs, until Unfreeze; a queue given by name may not even be known
-// yet. What is in flight ends as ever. While a frozen queue has URIs, the crawl is not at its end. It returns how many were changed.
-func (f *Frontier) Freeze(ctx context.Context, filter QueueFilter) (int64, error) {
+// steering changes queues while they are worked on.
+type steering struct {
+	*traffic
+	overview *overview
+}
+
+// Freeze keeps the queues that the filter chooses from giving out URIs, until Unfreeze; a queue given by name may not
+// even be known yet. What is in flight ends as ever. While a frozen queue has URIs, the crawl is not at its end. It
+// returns how many were changed.
+func (f *steering) Freeze(ctx context.Context, filter QueueFilter) (int64, error) {
 	return f.steer(ctx, filter, func(q *queue) bool { return change(&q.frozen, true) })
 }
 
 // Unfreeze ends that.
-func (f *Frontier) Unfreeze(ctx context.Context, filter QueueFilter) (int64, error) {
+func (f *steering) Unfreeze(ctx context.Context, filter QueueFilter) (int64, error) {
 	return f.steer(ctx, filter, func(q *queue) bool { return change(&q.frozen, false) })
 }
 
-// Retire ends the queues that the filter chooses as if their budget were spent: their URIs stay, but the crawl does not wait for them.
-func (f *Frontier) Retire(ctx context.Context, filter QueueFilter) (int64, error) {
+// Retire ends the queues that the filter chooses as if their budget were spent: their URIs stay, but the crawl does not
+// wait for them.
+func (f *steering) Retire(ctx context.Context, filter QueueFilter) (int64, error) {
 	return f.steer(ctx, filter, func(q *queue) bool { return change(&q.retired, true) })
 }
 
 // Unretire takes back Retire. A queue that has spent its total budget comes back only with a larger one.
-func (f *Frontier) Unretire(ctx context.Context, filter QueueFilter) (int64, error) {
+func (f *steering) Unretire(ctx context.Context, filter QueueFilter) (int64, error) {
 	return f.steer(ctx, filter, func(q *queue) bool { return change(&q.retired, false) })
 }
 
@@ -41,8 +49,9 @@ type Budgets struct {
 	Session, Total *int64 // 0: no limit
 }
 
-// Rebudget sets budgets of the queues that the filter chooses. One that spent its total budget and may now spend more comes back.
-func (f *Frontier) Rebudget(ctx context.Context, filter QueueFilter, b Budgets) (int64, error) {
+// Rebudget sets budgets of the queues that the filter chooses. One that spent its total budget and may now spend more
+// comes back.
+func (f *steering) Rebudget(ctx context.Context, filter QueueFilter, b Budgets) (int64, error) {
 	return f.steer(ctx, filter, func(q *queue) bool {
 		old := q.record
 		q.ownSession, q.sessionBudget = b.Session != nil, 0
@@ -59,7 +68,7 @@ func (f *Frontier) Rebudget(ctx context.Context, filter QueueFilter, b Budgets) 
 }
 
 // Snooze lets a queue rest until then, at least.
-func (f *Frontier) Snooze(queue string, until time.Time) error {
+func (f *steering) Snooze(queue string, until time.Time) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	q, err := f.lookup(queue)
@@ -77,7 +86,7 @@ func (f *Frontier) Snooze(queue string, until time.Time) error {
 
 // Repolicy has Config.Policy asked again: of a queue that is active when its turn comes, of all others now. It
 // returns when it is through with those, and waits for commits meanwhile.
-func (f *Frontier) Repolicy(ctx context.Context) error {
+func (f *steering) Repolicy(ctx context.Context) error {
 	f.mu.Lock()
 	f.policies++
 	f.mu.Unlock()
@@ -94,13 +103,13 @@ func (f *Frontier) Repolicy(ctx context.Context) error {
 }
 
 // SetMaxActive changes how many queues take part. Those beyond it make room when what they have in flight ends.
-func (f *Frontier) SetMaxActive(n int) {
+func (f *steering) SetMaxActive(n int) {
 	f.set(func() { f.cfg.MaxActive = max(n, 1) })
 }
 
-// steer calls do for each queue that the filter chooses, page by page, and settles those that it changed. Between pages it waits
-// for a commit when there is too much for one.
-func (f *Frontier) steer(ctx context.Context, filter QueueFilter, do func(q *queue) bool) (n int64, err error) {
+// steer calls do for each queue that the filter chooses, page by page, and settles those that it changed. Between pages
+// it waits for a commit when there is too much for one.
+func (f *steering) steer(ctx context.Context, filter QueueFilter, do func(q *queue) bool) (n int64, err error) {
 	one := func(name string) error {
 		q, err := f.lookup(name)
 		if err != nil {
@@ -137,7 +146,7 @@ func (f *Frontier) steer(ctx context.Context, filter QueueFilter, do func(q *que
 }
 
 // inMemory are the names of queues that may not be committed yet.
-func (f *Frontier) inMemory() []string {
+func (f *steering) inMemory() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var names []string
@@ -151,7 +160,8 @@ func (f *Frontier) inMemory() []string {
 	return names
 }
 
-func (f *Frontier) steerPage(ctx context.Context, filter QueueFilter, names []string, one func(name string) error) error {
+func (f *steering) steerPage(ctx context.Context, filter QueueFilter, names []string,
+	one func(name string) error) error {
 	if err := f.room(ctx); err != nil {
 		return err
 	}
@@ -163,7 +173,7 @@ func (f *Frontier) steerPage(ctx context.Context, filter QueueFilter, names []st
 			continue
 		}
 		if filter.State != "" {
-			info, err := f.inform(name, nil)
+			info, err := f.overview.inform(name, nil)
 			if err != nil {
 				return err
 			}
@@ -179,7 +189,7 @@ func (f *Frontier) steerPage(ctx context.Context, filter QueueFilter, names []st
 }
 
 // room waits until the batch has room for a page.
-func (f *Frontier) room(ctx context.Context) error {
+func (f *steering) room(ctx context.Context) error {
 	for {
 		f.mu.Lock()
 		full, broken, committed := f.full() && f.batch.weight > 0, f.broken, f.committed
@@ -198,10 +208,10 @@ func (f *Frontier) room(ctx context.Context) error {
 	}
 }
 
-// Delete finishes the queued URIs that the filter chooses with StatusDeleted; its After and Limit do not count. What attach returns for one, if
-// not nil, is handed back with the batch; it is called with the frontier locked. URIs in flight stay, as do those younger than the
-// last commit. It waits for commits when there is much.
-func (f *Frontier) Delete(ctx context.Context, filter URIFilter, attach func(URI) any) (n int64, err error) {
+// Delete finishes the queued URIs that the filter chooses with StatusDeleted; its After and Limit do not count. What
+// attach returns for one, if not nil, is handed back with the batch; it is called with the frontier locked. URIs in
+// flight stay, as do those younger than the last commit. It waits for commits when there is much.
+func (f *steering) Delete(ctx context.Context, filter URIFilter, attach func(URI) any) (n int64, err error) {
 	const atATime = 100
 	filter.After = ""
 	var page []*URI
@@ -241,7 +251,7 @@ func (f *Frontier) Delete(ctx context.Context, filter URIFilter, attach func(URI
 }
 
 // drop finishes a queued URI as deleted, unless it is in flight or has another place by now.
-func (f *Frontier) drop(u *URI, attach func(URI) any) (bool, error) {
+func (f *traffic) drop(u *URI, attach func(URI) any) (bool, error) {
 	fp := fingerprint(u.key())
 	s, known, err := f.state(fp, u.key())
 	if err != nil || !known || !s.queued || s.seq != u.seq || s.queue != u.Queue {
@@ -255,7 +265,7 @@ func (f *Frontier) drop(u *URI, attach func(URI) any) (bool, error) {
 }
 
 // end finishes a queued URI that was not fetched, and reports false if it is in flight.
-func (f *Frontier) end(fp fingerprintBytes, s seenState, status int, attach any) (bool, error) {
+func (f *traffic) end(fp fingerprintBytes, s seenState, status int, attach any) (bool, error) {
 	q, err := f.lookup(s.queue)
 	if err != nil {
 		return false, err
@@ -274,9 +284,9 @@ func (f *Frontier) end(fp fingerprintBytes, s seenState, status int, attach any)
 	return true, nil
 }
 
-// Forget lets the URI known by key be as if it had never been seen: it leaves its queue, and is taken when it is found again. It tells
-// whether there was one. It answers ErrInFlight while it is being fetched.
-func (f *Frontier) Forget(key string) (known bool, err error) {
+// Forget lets the URI known by key be as if it had never been seen: it leaves its queue, and is taken when it is found
+// again. It tells whether there was one. It answers ErrInFlight while it is being fetched.
+func (f *traffic) Forget(key string) (known bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fp := fingerprint(key)
@@ -309,13 +319,13 @@ func (f *Frontier) Forget(key string) (known bool, err error) {
 	return true, nil
 }
 
-// Forgotten is how many URIs were forgotten since the frontier was opened. A URI that was added after the number was read is
-// known to the frontier as long as the number is the same.
-func (f *Frontier) Forgotten() uint64 { return f.forgotten.Load() }
+// Forgotten is how many URIs were forgotten since the frontier was opened. A URI that was added after the number was
+// read is known to the frontier as long as the number is the same.
+func (f *store) Forgotten() uint64 { return f.forgotten.Load() }
 
-// Never finishes the URI known by key with a status, without fetching it: it leaves its queue, and is not taken when it is found. How it ended
-// already stays. It answers ErrInFlight while it is being fetched.
-func (f *Frontier) Never(key string, status int, attach any) error {
+// Never finishes the URI known by key with a status, without fetching it: it leaves its queue, and is not taken when it
+// is found. How it ended already stays. It answers ErrInFlight while it is being fetched.
+func (f *traffic) Never(key string, status int, attach any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	defer f.signal()
@@ -344,7 +354,7 @@ func (f *Frontier) Never(key string, status int, attach any) error {
 
 // Promote moves the queued URI known by key to the front of those of high priority that are not yet fetched. It answers
 // ErrNotQueued if it is not queued.
-func (f *Frontier) Promote(key string) error {
+func (f *traffic) Promote(key string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	fp := fingerprint(key)

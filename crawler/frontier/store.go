@@ -14,8 +14,8 @@ const version = 4
 // countersKey has the totals.
 const countersKey = "mcounters"
 
-// fingerprintBytes stand for a URI: a hash of its key's host, then the beginning of the SHA-256 of the key. So a host's URIs
-// lie side by side in the database, and what is looked up while a host is crawled is in a few blocks.
+// fingerprintBytes stand for a URI: a hash of its key's host, then the beginning of the SHA-256 of the key. So a host's
+// URIs lie side by side in the database, and what is looked up while a host is crawled is in a few blocks.
 type fingerprintBytes [16]byte
 
 // hostBytes are those of the host.
@@ -129,7 +129,8 @@ func decodeURI(key, v []byte) (*URI, error) {
 	texts, host := r.after(texts, path)
 	all := string(texts)
 	u.Queue = all[len(scheme):begin.end]
-	u.URL, u.Via, u.Source, u.Key, u.Path, u.Host = url.of(all), via.of(all), source.of(all), known.of(all), path.of(all), host.of(all)
+	u.URL, u.Via, u.Source, u.Key, u.Path, u.Host = url.of(all), via.of(all), source.of(all), known.of(all),
+		path.of(all), host.of(all)
 	return u, r.failed("queue entry")
 }
 

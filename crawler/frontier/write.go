@@ -8,13 +8,14 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// write puts a batch into the database: in one transaction if it fits, else first, in as many as it takes, what was found.
-// Each of those leaves the database whole: entries with their states, counts, the index and the counters.
-func (f *Frontier) write(b *Batch) error {
-	return f.writeBy(&writer{db: f.db, commit: (*badger.Txn).Commit, maxSize: f.db.MaxBatchSize() / 4 * 3, maxCount: f.db.MaxBatchCount() / 4 * 3}, b)
+// write puts a batch into the database: in one transaction if it fits, else first, in as many as it takes, what was
+// found. Each of those leaves the database whole: entries with their states, counts, the index and the counters.
+func (f *store) write(b *Batch) error {
+	return f.writeBy(&writer{db: f.db, commit: (*badger.Txn).Commit, maxSize: f.db.MaxBatchSize() / 4 * 3,
+		maxCount: f.db.MaxBatchCount() / 4 * 3}, b)
 }
 
-func (f *Frontier) writeBy(w *writer, b *Batch) error {
+func (f *store) writeBy(w *writer, b *Batch) error {
 	size, n := int64(0), int64(len(b.ops)+len(b.values)+len(b.hosts))
 	for key, o := range b.ops {
 		size += cost(key, o.value)

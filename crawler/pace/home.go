@@ -42,8 +42,8 @@ func NewHome(self string) *Home {
 	return &Home{self: self, hosts: map[string]*lease{}}
 }
 
-// SetLiving takes in who lives. What is granted stays granted; hosts that have another home now are granted no more. A home that
-// begins among others does not know who was the hosts' home before: it settles for all of them.
+// SetLiving takes in who lives. What is granted stays granted; hosts that have another home now are granted no more. A
+// home that begins among others does not know who was the hosts' home before: it settles for all of them.
 func (h *Home) SetLiving(living []string, now time.Time) {
 	sorted := slices.Clone(living)
 	slices.Sort(sorted)

@@ -1,9 +1,9 @@
 // Package pace keeps the jobs of all nodes together polite to each host: at any time one job at most asks a host.
 //
-// Each host has a home, one of the living nodes, found by rendezvous hashing. A job leases the host from its home, renews the
-// lease in the background and fetches without asking anybody; that is all while no other job wants the host. When one
-// does, the lease ends with the job's turn, and goes to the other once the host has rested. A Home grants; a Pacer
-// asks, for all jobs of its node. No clocks are compared: all that is sent is a length of time.
+// Each host has a home, one of the living nodes, found by rendezvous hashing. A job leases the host from its home,
+// renews the lease in the background and fetches without asking anybody; that is all while no other job wants the host.
+// When one does, the lease ends with the job's turn, and goes to the other once the host has rested. A Home grants; a
+// Pacer asks, for all jobs of its node. No clocks are compared: all that is sent is a length of time.
 package pace
 
 import (
@@ -16,8 +16,8 @@ const (
 	Length  = 5 * time.Second  // a lease holds so long after it was asked for, unless it is renewed
 	renewal = 2 * time.Second  // the pause between renewals
 	Turn    = 15 * time.Second // a job has a host so long before it makes room for one that waits
-	// After a change of the living nodes a new home of a host grants nothing but what is held already: for a lease that the old
-	// one gave just before it heard of the change, and the time until it heard.
+	// After a change of the living nodes a new home of a host grants nothing but what is held already: for a lease that
+	// the old one gave just before it heard of the change, and the time until it heard.
 	settling = 2 * Length
 )
 
@@ -39,8 +39,8 @@ type Answer struct {
 	Moved    bool          `json:"moved,omitempty"`     // another node is the host's home
 }
 
-// HomeOf is the node that a host's leases come from: the one of the living with the highest hash together with the host.
-// All nodes that agree on who lives agree on it. It is "" if none lives.
+// HomeOf is the node that a host's leases come from: the one of the living with the highest hash together with the
+// host. All nodes that agree on who lives agree on it. It is "" if none lives.
 func HomeOf(host string, living []string) string {
 	best, highest := "", uint64(0)
 	for _, node := range living {

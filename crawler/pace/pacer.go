@@ -63,7 +63,8 @@ func New(cfg Config) *Pacer {
 	return &Pacer{cfg: cfg, alone: alone, kick: make(chan struct{}, 1), held: map[held]*turn{}}
 }
 
-// SetLiving takes in which nodes live, this one among them, and how many others are cut off and may be crawling all the same.
+// SetLiving takes in which nodes live, this one among them, and how many others are cut off and may be crawling all the
+// same.
 func (p *Pacer) SetLiving(living []string, cutOff int, now time.Time) {
 	p.cfg.Home.SetLiving(living, now)
 	p.mu.Lock()
@@ -74,7 +75,8 @@ func (p *Pacer) SetLiving(living []string, cutOff int, now time.Time) {
 // tryAgain is when a worker looks again for a lease that is on its way.
 const tryAgain = 100 * time.Millisecond
 
-// Admit tells whether the job may ask the host now. If so it counts as asking until Done. Before the first SetLiving, nobody may.
+// Admit tells whether the job may ask the host now. If so it counts as asking until Done. Before the first SetLiving,
+// nobody may.
 func (p *Pacer) Admit(job, host string) Grant {
 	now := time.Now()
 	key := held{job, host}

@@ -5,7 +5,8 @@ import (
 	"log/slog"
 )
 
-// Alerts is a slog.Handler that writes what is a warning or worse to alerts.log and tells of it, and hands everything on.
+// Alerts is a slog.Handler that writes what is a warning or worse to alerts.log and tells of it, and hands everything
+// on.
 type Alerts struct {
 	next  slog.Handler
 	log   *Log
@@ -14,7 +15,8 @@ type Alerts struct {
 	attrs []slog.Attr
 }
 
-// NewAlerts hands records on to next; from stands in each alert, and tell is given each, as "WARNING: what": it must not log.
+// NewAlerts hands records on to next; from stands in each alert, and tell is given each, as "WARNING: what": it must
+// not log.
 func NewAlerts(next slog.Handler, log *Log, from string, tell func(alert string)) *Alerts {
 	return &Alerts{next: next, log: log, from: from, tell: tell}
 }

@@ -34,8 +34,8 @@ func (e *URIError) AppendTo(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// AppendError appends to b an entry of runtime-errors.log or nonfatal-errors.log: the URI's line as crawl.log has it, and on
-// the lines after it, the first after a blank and the others after a tab, what went wrong.
+// AppendError appends to b an entry of runtime-errors.log or nonfatal-errors.log: the URI's line as crawl.log has it,
+// and on the lines after it, the first after a blank and the others after a tab, what went wrong.
 func AppendError(b []byte, l *Line, what string) []byte {
 	b = append(l.AppendTo(b), ' ')
 	what = clip(strings.TrimRight(what, " \t\r\n"), maxText)

@@ -38,8 +38,8 @@ type Rates struct {
 	AverageBytes float64 `json:"average_bytes"`
 }
 
-// Live are the figures of a running crawl that need not outlive it: rates, busiest and slowest hosts. Its memory is bounded; hosts
-// beyond 2 000 push out those that weigh least. Its methods may be called by several goroutines.
+// Live are the figures of a running crawl that need not outlive it: rates, busiest and slowest hosts. Its memory is
+// bounded; hosts beyond 2 000 push out those that weigh least. Its methods may be called by several goroutines.
 type Live struct {
 	mu    sync.Mutex
 	began int64 // second of the first line; 0: none yet
@@ -106,8 +106,8 @@ func (v *Live) Rates(now time.Time, elapsed time.Duration, total Count) Rates {
 	return r
 }
 
-// Busiest are the n hosts with the most URIs, and the sum of all others. A host that was pushed out in between counts anew;
-// the sum is exact.
+// Busiest are the n hosts with the most URIs, and the sum of all others. A host that was pushed out in between counts
+// anew; the sum is exact.
 func (v *Live) Busiest(n int) (top []HostCount, rest HostCount) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 // writeAt is how many bytes of lines a log gathers before it writes them.
 const writeAt = 256 << 10
 
-// Log is an append-only file of lines that can be taken back to an earlier size. Its methods may be called by several goroutines.
+// Log is an append-only file of lines that can be taken back to an earlier size. Its methods may be called by several
+// goroutines.
 type Log struct {
 	mu      sync.Mutex // of pending
 	pending []byte

@@ -21,8 +21,8 @@ const (
 	JobLog           = "job.log"
 )
 
-// Logs are the logs of a crawl. The first four tell of URIs: after a crash they are cut to what was committed with the URIs. The
-// others tell of what happened at a time, and keep every whole line.
+// Logs are the logs of a crawl. The first four tell of URIs: after a crash they are cut to what was committed with the
+// URIs. The others tell of what happened at a time, and keep every whole line.
 type Logs struct {
 	Crawl, URIErrors, RuntimeErrors, Nonfatal *Log
 	Progress, Alerts, Job                     *Log
@@ -38,7 +38,8 @@ func (s Sizes) String() string {
 	return fmt.Sprintf("%d %d %d %d", s.Crawl, s.URIErrors, s.RuntimeErrors, s.Nonfatal)
 }
 
-// ParseSizes reads what String wrote. Sizes that are not given are 0: an earlier version committed that of crawl.log alone.
+// ParseSizes reads what String wrote. Sizes that are not given are 0: an earlier version committed that of crawl.log
+// alone.
 func ParseSizes(s string) (Sizes, error) {
 	var sizes Sizes
 	words := strings.Fields(s)

@@ -15,8 +15,8 @@ import (
 // ErrLine is wrapped by errors that say that a line is not one of the log it is said to be from.
 var ErrLine = errors.New("not a line of this log")
 
-// ParseLine reads a line of crawl.log, ours or Heritrix's, with or without its end. A path that was shortened stays so; an
-// annotation that holds a comma outside quotes becomes two.
+// ParseLine reads a line of crawl.log, ours or Heritrix's, with or without its end. A path that was shortened stays so;
+// an annotation that holds a comma outside quotes becomes two.
 func ParseLine(line []byte) (Line, error) {
 	line = bytes.TrimRight(line, "\r\n")
 	var cols [12]string
@@ -107,7 +107,8 @@ func dash(s string) string {
 	return s
 }
 
-// EachLine calls do for each line of the crawl.log at path from one offset up to another. What is no line of it is passed over.
+// EachLine calls do for each line of the crawl.log at path from one offset up to another. What is no line of it is
+// passed over.
 func EachLine(path string, from, to int64, do func(*Line) error) error {
 	f, err := os.Open(path)
 	if err != nil {

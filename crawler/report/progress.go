@@ -86,7 +86,8 @@ func grouped(f float64, precision int) string {
 	return sign + whole
 }
 
-// AppendNote appends to b a line of progress-statistics.log that tells of a change: "2026-03-04T05:06:07Z CRAWL RUNNING - Preparing".
+// AppendNote appends to b a line of progress-statistics.log that tells of a change: "2026-03-04T05:06:07Z CRAWL RUNNING
+// - Preparing".
 func AppendNote(b []byte, at time.Time, change, message string) []byte {
 	b = append(appendSeconds(b, at), " CRAWL "...)
 	b = oneLine(b, change)

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Query says which lines of a log are looked for; what is not given is not asked. All but Expr are about the columns of crawl.log
-// and the entries of the logs made like it, and exclude every other line.
+// Query says which lines of a log are looked for; what is not given is not asked. All but Expr are about the columns of
+// crawl.log and the entries of the logs made like it, and exclude every other line.
 type Query struct {
 	Expr      *regexp.Regexp // found in the line
 	MinStatus int            // with MaxStatus: between these; both 0: any
@@ -44,8 +44,8 @@ type Answer struct {
 
 const defaultLimit = 100
 
-// Search looks through a log at path, in bounded memory, until it has enough, or ctx ends: then it answers ctx's
-// error. A search from the beginning stops before a line that is still being written; asked again from there, it goes on.
+// Search looks through a log at path, in bounded memory, until it has enough, or ctx ends: then it answers ctx's error.
+// A search from the beginning stops before a line that is still being written; asked again from there, it goes on.
 func Search(ctx context.Context, path string, q Query) (Answer, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -141,7 +141,8 @@ func (q *Query) forward(ctx context.Context, f *os.File) (Answer, error) {
 	}
 }
 
-// readLine returns the next line, or the beginning of a long one, and its whole length. It is valid until the next call.
+// readLine returns the next line, or the beginning of a long one, and its whole length. It is valid until the next
+// call.
 func readLine(r *bufio.Reader) (line []byte, length int64, err error) {
 	line, err = r.ReadSlice('\n')
 	length = int64(len(line))

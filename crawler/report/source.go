@@ -10,9 +10,9 @@ import (
 	"strconv"
 )
 
-// WriteSources writes source-report.txt from a crawl.log: for each source, the hosts that were reached from it with the number of
-// URIs that were answered, most first. It works in bounded memory, whatever their number: what does
-// not fit is sorted in files in the folder spill, which are gone when it returns.
+// WriteSources writes source-report.txt from a crawl.log: for each source, the hosts that were reached from it with the
+// number of URIs that were answered, most first. It works in bounded memory, whatever their number: what does not fit
+// is sorted in files in the folder spill, which are gone when it returns.
 func WriteSources(ctx context.Context, w io.Writer, crawlLog io.Reader, spill string) error {
 	return writeSources(ctx, w, crawlLog, spill, maxPairs)
 }

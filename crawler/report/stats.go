@@ -51,8 +51,8 @@ func (c *Captures) Add(r Revisit, bytes int64) {
 	}
 }
 
-// Stats are the figures of a crawl that its reports show. Their size is bounded: they are committed with every commit. Their
-// methods are for one goroutine at a time.
+// Stats are the figures of a crawl that its reports show. Their size is bounded: they are committed with every commit.
+// Their methods are for one goroutine at a time.
 type Stats struct {
 	Started  time.Time        `json:"started"`
 	Elapsed  time.Duration    `json:"elapsed"`

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Board shows what each worker of a crawl is doing, and adds up how long each stage of the chain took. Its methods may be called by
-// several goroutines; what workers do to their places does not make them wait for each other.
+// Board shows what each worker of a crawl is doing, and adds up how long each stage of the chain took. Its methods may
+// be called by several goroutines; what workers do to their places does not make them wait for each other.
 type Board struct {
 	stages []string
 

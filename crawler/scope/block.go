@@ -27,8 +27,8 @@ type blocks struct {
 	order    []string
 }
 
-// Block keeps URIs from being fetched from now on, prerequisites too: a host (www.example.org, with a port or without), a
-// domain and what is below it (*.example.org), a SURT prefix (http://(org,example,)/a) or one URI.
+// Block keeps URIs from being fetched from now on, prerequisites too: a host (www.example.org, with a port or without),
+// a domain and what is below it (*.example.org), a SURT prefix (http://(org,example,)/a) or one URI.
 func (s *Scope) Block(what string) error {
 	return s.blocks.change(what, func(m map[string]struct{}, key string) { m[key] = struct{}{} })
 }

@@ -10,8 +10,8 @@ import (
 	"holdfast/harvest"
 )
 
-// Canonicalizer writes URIs that mean the same page alike, by rules that are applied in order. The rules are Heritrix's, and
-// do exactly what those do. It is safe for concurrent use.
+// Canonicalizer writes URIs that mean the same page alike, by rules that are applied in order. The rules are
+// Heritrix's, and do exactly what those do. It is safe for concurrent use.
 type Canonicalizer struct {
 	rules []func(string) string
 }
@@ -34,8 +34,8 @@ func canonicalRules() []namedRule {
 	}
 }
 
-// NewCanonicalizer prepares rules by their names, or regex:EXPRESSION=>REPLACEMENT, where the expression has to match the
-// whole URI and $1 stands for its first group. The error wraps harvest.ErrInvalid.
+// NewCanonicalizer prepares rules by their names, or regex:EXPRESSION=>REPLACEMENT, where the expression has to match
+// the whole URI and $1 stands for its first group. The error wraps harvest.ErrInvalid.
 func NewCanonicalizer(names []string) (*Canonicalizer, error) {
 	c := &Canonicalizer{}
 	known := canonicalRules()
@@ -99,8 +99,8 @@ func stripUserinfo(url string) string {
 	return url
 }
 
-// stripWWW cuts www. off, or wwwN., but leaves the root page of a host alone, so that a site that is only to be had by one
-// of the names is not missed.
+// stripWWW cuts www. off, or wwwN., but leaves the root page of a host alone, so that a site that is only to be had by
+// one of the names is not missed.
 func stripWWW(url string, numbered bool) string {
 	at := afterScheme(url, "http", "https")
 	if at < 0 || len(url) < at+4 || !strings.EqualFold(url[at:at+3], "www") {

@@ -86,7 +86,8 @@ func (t *Traps) Fresh() []Trap {
 	return out
 }
 
-// All returns every form of which URIs were turned away, that with the most first, and how often others were, of which there are too many.
+// All returns every form of which URIs were turned away, that with the most first, and how often others were, of which
+// there are too many.
 func (t *Traps) All() (forms []Trap, others int64) {
 	l := &t.ledger
 	l.mu.Lock()

@@ -93,7 +93,8 @@ func (u *Subject) port() int {
 	return 0
 }
 
-// NewExpression compiles an expression; the error says what is wrong with it. Where it fails while it is used, the log is told.
+// NewExpression compiles an expression; the error says what is wrong with it. Where it fails while it is used, the log
+// is told.
 func NewExpression(text string, log *slog.Logger) (*Expression, error) {
 	if len(text) > maxExpression {
 		return nil, fmt.Errorf("%d bytes long, at most %d", len(text), maxExpression)

@@ -9,8 +9,8 @@ import (
 	"holdfast/harvest"
 )
 
-// TypeSet is a set of media types: patterns with *, of which the last that matches decides; "!text/*" takes out. A set that
-// begins with an exclusion holds all other types. The zero value is empty.
+// TypeSet is a set of media types: patterns with *, of which the last that matches decides; "!text/*" takes out. A set
+// that begins with an exclusion holds all other types. The zero value is empty.
 type TypeSet struct {
 	patterns []typePattern
 	all      bool // types that nothing matches are in
@@ -118,7 +118,8 @@ const discardIf = "discard_if"
 // Keep tells whether a document is to be recorded, by discard_if. An expression that fails discards nothing.
 func (f *Filter) Keep(u *Subject) bool { return f.discardIf == nil || !f.discardIf.holds(u) }
 
-// KeepsType tells whether documents of that type are recorded, and if not, by which setting: keep_types or discard_types.
+// KeepsType tells whether documents of that type are recorded, and if not, by which setting: keep_types or
+// discard_types.
 func (f *Filter) KeepsType(u *Subject) (keep bool, why string) {
 	switch {
 	case !f.keep.Empty() && !f.keep.Has(u.ContentType):

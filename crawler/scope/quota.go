@@ -38,8 +38,8 @@ func (q *Quota) Add(bytes int64) {
 	q.Bytes += max(bytes, 0)
 }
 
-// Stop returns the limit of the settings that the domain is at, "" where there is none, and remembers it. A domain whose
-// limit was raised since goes on.
+// Stop returns the limit of the settings that the domain is at, "" where there is none, and remembers it. A domain
+// whose limit was raised since goes on.
 func (q *Quota) Stop(s *harvest.Settings) string {
 	limits := [quotaLimits]struct{ most, used int64 }{
 		{s.MaxDomainObjects, q.Objects}, {s.MaxDomainBytes, q.Bytes}, {s.HarvestDomainObjects, q.Objects}, {s.HarvestDomainBytes, q.Bytes},

@@ -32,8 +32,8 @@ type robotsRule struct {
 // DenyAll is the rule of a site whose robots.txt cannot be had.
 func DenyAll() *Robots { return &Robots{denyAll: true} }
 
-// ParseRobots reads a robots.txt by RFC 9309 for the crawler of that product name: the rules of all groups that
-// name it, or of all groups for "*" where none does. What is not understood is passed over, and so is what stands beyond
+// ParseRobots reads a robots.txt by RFC 9309 for the crawler of that product name: the rules of all groups that name
+// it, or of all groups for "*" where none does. What is not understood is passed over, and so is what stands beyond
 // MaxRobots.
 func ParseRobots(body []byte, product string) *Robots {
 	return parseRobots(robotsText(body), strings.ToLower(product), false)
@@ -125,8 +125,8 @@ func (g *robotsGroup) each(own, others *Robots, do func(*Robots)) {
 	}
 }
 
-// robotsLine takes a line into its key, one of those known and in small letters, and its value. The colon may be missing
-// where there are two words.
+// robotsLine takes a line into its key, one of those known and in small letters, and its value. The colon may be
+// missing where there are two words.
 func robotsLine(line []byte) (key, value string, ok bool) {
 	line = line[:min(len(line), maxLine)]
 	if i := bytes.IndexByte(line, '#'); i >= 0 {
@@ -204,8 +204,8 @@ func (r *Robots) order() {
 // Delay is the Crawl-delay, 0 if there is none.
 func (r *Robots) Delay() time.Duration { return r.delay }
 
-// Explain tells whether a path, with its query, may be fetched, and the line that says so, "" where none does: the longest
-// rule that matches decides, and of equals the one that allows.
+// Explain tells whether a path, with its query, may be fetched, and the line that says so, "" where none does: the
+// longest rule that matches decides, and of equals the one that allows.
 func (r *Robots) Explain(path string) (allowed bool, line string) {
 	const robots = "/robots.txt"
 	if strings.HasPrefix(path, robots) && (len(path) == len(robots) || path[len(robots)] == '?') {
@@ -240,8 +240,8 @@ func (r *Robots) match(path string) *robotsRule {
 	return nil
 }
 
-// robotsMatch tells whether a pattern, in which * stands for any characters and a last $ for the end, matches the start of
-// path. Its time grows with both lengths added.
+// robotsMatch tells whether a pattern, in which * stands for any characters and a last $ for the end, matches the start
+// of path. Its time grows with both lengths added.
 func robotsMatch(pattern, path string) bool {
 	if rest, ok := strings.CutSuffix(pattern, "$"); ok {
 		return glob(rest, path)

@@ -56,8 +56,8 @@ type Rules struct {
 	steps []step
 }
 
-// newRules compiles the rules of a setting; the error wraps harvest.ErrInvalid and names rule, place, what was given and what
-// is allowed. Expressions that fail while they are used are told to the log.
+// newRules compiles the rules of a setting; the error wraps harvest.ErrInvalid and names rule, place, what was given
+// and what is allowed. Expressions that fail while they are used are told to the log.
 func newRules(setting string, list []harvest.Rule, log *slog.Logger) (*Rules, error) {
 	steps, err := compileRules(setting, list, log)
 	if err != nil {
@@ -135,8 +135,8 @@ func (n need) missing(u *Subject) string {
 	return ""
 }
 
-// untold is the word of a rule to a URI of which that is missing: of one whose address will be looked up, it lets in what it may accept
-// then, and turns nothing away.
+// untold is the word of a rule to a URI of which that is missing: of one whose address will be looked up, it lets in
+// what it may accept then, and turns nothing away.
 func (n need) untold(u *Subject, decision Decision) Decision {
 	if n == needsAddress && u.Unresolved && decision == Accept {
 		return Accept

@@ -1,5 +1,5 @@
-// Package scope decides which URIs belong to a crawl and says why: by decide rules, the plain settings that stand for such
-// rules, crawler traps, block lists, limits of domains, and robots.txt. It also knows when two URIs are the same
+// Package scope decides which URIs belong to a crawl and says why: by decide rules, the plain settings that stand for
+// such rules, crawler traps, block lists, limits of domains, and robots.txt. It also knows when two URIs are the same
 // page (Canonicalizer) and what is kept of what was fetched.
 package scope
 
@@ -88,8 +88,8 @@ func (s *Scope) Update(sheets *harvest.Sheets) error {
 	return nil
 }
 
-// Admit widens the scope by another seed, a URL in normal form, and reports whether it was none before: what is within this scope anyway may
-// not be within the next.
+// Admit widens the scope by another seed, a URL in normal form, and reports whether it was none before: what is within
+// this scope anyway may not be within the next.
 func (s *Scope) Admit(seed string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,8 +38,9 @@ type compiled struct {
 	some     *Robots // the paths for which a site's is obeyed
 }
 
-// Check tells whether a scope can be made of settings: the rules, expressions, traps, canonicalization and media types of the
-// job and of its sheets. The error wraps harvest.ErrInvalid and names the setting, what was given and what is allowed.
+// Check tells whether a scope can be made of settings: the rules, expressions, traps, canonicalization and media types
+// of the job and of its sheets. The error wraps harvest.ErrInvalid and names the setting, what was given and what is
+// allowed.
 func Check(settings harvest.Settings) error {
 	sheets, err := harvest.NewSheets(settings)
 	if err != nil {

@@ -138,8 +138,8 @@ func sessionHash(p *parts) (stripped, token uint64) {
 	return stripped, token
 }
 
-// returning tells whether a path comes back to the same folder four times: a segment of three characters or more that is
-// no number.
+// returning tells whether a path comes back to the same folder four times: a segment of three characters or more that
+// is no number.
 func returning(path string) bool {
 	if strings.Count(path, "/") < 7 {
 		return false

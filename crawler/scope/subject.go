@@ -26,7 +26,8 @@ type Subject struct {
 	// Settings are those in effect; nil: the scope finds them.
 	Settings *harvest.Settings
 
-	// Unresolved: its host's address was not looked up yet, but will be before it is fetched, and it is judged again then.
+	// Unresolved: its host's address was not looked up yet, but will be before it is fetched, and it is judged again
+	// then.
 	Unresolved bool
 	IP         netip.Addr // of its host, where it is known; one that is written in the URI always is
 
@@ -44,14 +45,19 @@ type Subject struct {
 	Earlier func() (etag, lastModified string)
 	Header  func(name string) string // may be nil
 
+	derived
+	trap      string // what the heuristics caught
+	trapPages int    // and how many pages showed it
+}
+
+// derived is what was made of a subject's URIs and path, kept until they change.
+type derived struct {
 	split, splitVia parts
 	counted         string
 	hops            hopCount
 	surt, surtVia   surtForm
 	domainOf        string
 	domain          string // of the host domainOf
-	trap            string // what the heuristics caught
-	trapPages       int    // and how many pages showed it
 }
 
 // Unchanged tells whether what is answered is, by its validators, what was captured last.

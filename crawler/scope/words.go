@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// Page is what a fetch brought, for the trap heuristics, which ask for it where they have a suspicion. Of the zero Page nothing is
-// known: it counts as one that brought something new.
+// Page is what a fetch brought, for the trap heuristics, which ask for it where they have a suspicion. Of the zero Page
+// nothing is known: it counts as one that brought something new.
 type Page struct {
 	// Text returns the document, unpacked, or its beginning.
 	Text func() []byte
-	// Found yields the URIs that were queued for it and may be new to the crawl, and whether each is a part of the page.
+	// Found yields the URIs that were queued for it and may be new to the crawl, and whether each is a part of the
+	// page.
 	Found iter.Seq2[string, bool]
 }
 
-// passages are the runs of three words that a page has to read, each as a hash. Words with digits in them are left out, as are
-// tags, but not the texts in their attributes, and scripts are read: a page may hold its text in either.
+// passages are the runs of three words that a page has to read, each as a hash. Words with digits in them are left out,
+// as are tags, but not the texts in their attributes, and scripts are read: a page may hold its text in either.
 func passages(doc []byte) []uint64 {
 	r := reader{}
 	for len(doc) > 0 {
@@ -103,7 +104,8 @@ func textOf(passages []uint64) uint64 {
 	return h | 1
 }
 
-// readBefore remembers the passages of the last pages of a pattern, roughly: now and then it takes one for read that was not.
+// readBefore remembers the passages of the last pages of a pattern, roughly: now and then it takes one for read that
+// was not.
 type readBefore struct {
 	bits [64]uint64
 	set  int
@@ -112,7 +114,8 @@ type readBefore struct {
 // filters is how many of the entries that are bounded one of these stands for.
 const filters = 6
 
-// mostTaken is how many passages of a page are remembered, roughly: of a longer one some stand for all, the same each time.
+// mostTaken is how many passages of a page are remembered, roughly: of a longer one some stand for all, the same each
+// time.
 const mostTaken = 1024
 
 // takeIn adds a page's passages, and reports whether any of them was new.
