@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -344,6 +345,30 @@ func TestTheNewDiskIsRead(t *testing.T) {
 	}
 	clearAll(t, s)
 	lies(t, s, names, 3000, 1)
+}
+
+// TestADiskThatTurnsReadOnlyKeepsNothingBack lets each write to the new disk fail with EROFS, from each step on: the shard
+// stays, whole, where it was, or is the new disk's.
+func TestADiskThatTurnsReadOnlyKeepsNothingBack(t *testing.T) {
+	t.Parallel()
+	for step := 1; ; step++ {
+		twin := disk.NewFaulty(t.TempDir())
+		s, names := onTwoDisks(t, t.TempDir(), twin.Disk(), 2, 3000)
+		before := twin.Ops()
+		twin.FailAt(step, syscall.EROFS)
+		err := moveTo(s, names, 3000, 1).run(t.Context())
+		for i, name := range names {
+			if !s.Has(catalog.FileName(name)) || !bytes.Equal(read(t, s, name), content(uint64(i), 3000)) {
+				t.Fatalf("step %d: %s is not as it was", step, name)
+			}
+		}
+		if err == nil && twin.Ops()-before < step {
+			return
+		}
+		if err == nil || len(s.left.list()) > 0 {
+			t.Fatalf("step %d: the shard has moved all the same: %v", step, err)
+		}
+	}
 }
 
 // TestWhatWasStagedBeforeIsReadAgain lets what an earlier try left rot.

@@ -249,20 +249,28 @@ func TestAWrongCopyIsRepairedBeforeItMoves(t *testing.T) {
 	})
 }
 
-// TestATargetThatFailsStopsTheMoveCleanly lets the new disk be full, refuse writes, and go away in the middle.
+// TestATargetThatFailsStopsTheMoveCleanly lets the new disk be full, not give back what was written, and go away in the
+// middle, and the old one too.
 func TestATargetThatFailsStopsTheMoveCleanly(t *testing.T) {
 	t.Parallel()
-	for _, how := range []string{"full", "read-only", "gone", "source gone"} {
+	for _, how := range []string{"full", "unreadable", "gone", "source gone"} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c, north, names := disksOf(t, 2, 4)
 				slow(north)
+				var refuses atomic.Bool // what is written to the second disk cannot be read back
+				north.r.store.open = func(path string) (*Bytes, error) {
+					if refuses.Load() && strings.Contains(path, movingMark) {
+						return nil, errBroken
+					}
+					return openBytes(path)
+				}
 				defer c.run("north-1", "south-1")()
 				if _, err := north.r.Disks.Drain(north.roots[0]); err != nil {
 					t.Fatal(err)
 				}
-				heal := breakDisk(t, north, how)
+				heal := breakDisk(t, north, how, &refuses)
 				sleep(t.Context(), 2*time.Hour)
 				report, err := north.r.Disks.Report()
 				if err != nil || report.Disks[0].State == DiskEmptied ||
@@ -281,7 +289,7 @@ func TestATargetThatFailsStopsTheMoveCleanly(t *testing.T) {
 }
 
 // breakDisk breaks the second disk of the node, or the first, in the middle of the second shard's move.
-func breakDisk(t *testing.T, n *node, how string) (heal func()) {
+func breakDisk(t *testing.T, n *node, how string, refuses *atomic.Bool) (heal func()) {
 	t.Helper()
 	sleep(t.Context(), 8*time.Second)
 	s := n.r.store
@@ -289,18 +297,9 @@ func breakDisk(t *testing.T, n *node, how string) (heal func()) {
 	case "full":
 		s.roots[1].promise(1 << 50)
 		return func() { s.roots[1].promise(-1 << 50) }
-	case "read-only":
-		var broken atomic.Bool
-		broken.Store(true)
-		free := s.free
-		s.open = func(path string) (*Bytes, error) {
-			if broken.Load() && strings.Contains(path, movingMark) {
-				return nil, errBroken
-			}
-			return openBytes(path)
-		}
-		s.free = free
-		return func() { broken.Store(false) }
+	case "unreadable":
+		refuses.Store(true)
+		return func() { refuses.Store(false) }
 	case "gone":
 		return unmount(t, s.roots[1].path)
 	}
