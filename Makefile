@@ -7,11 +7,12 @@ BENCH    ?=
 SAMPLES  ?=
 SEEDS    ?= 5
 
-# Packages where goroutines are started are tested with the race detector, the others without: it makes them ten times slower.
-RACE   = $(shell sh systemtest/packages.sh race)
-PLAIN  = $(shell sh systemtest/packages.sh plain)
+# The race detector makes tests up to ten times slower: `make test` uses it for the packages RACE, `make race` for all CONCURRENT.
+RACE       = $(shell sh systemtest/packages.sh race)
+PLAIN      = $(shell sh systemtest/packages.sh plain)
+CONCURRENT = $(shell sh systemtest/packages.sh concurrent)
 
-.PHONY: all build test lint unit long browser samples e2e apicheck nemesis bench fuzz clean
+.PHONY: all build test lint unit race long browser samples e2e apicheck nemesis bench fuzz clean
 
 all: build
 
@@ -26,12 +27,16 @@ lint:
 	$(GO) tool staticcheck -tags e2e,browser,samples,nemesis,apicheck ./...
 
 # The unit tests with fixed seeds, and the smaller part of what takes many of them.
-unit: export GOTMPDIR := $(or $(TMPDIR),/tmp)
-unit: export TMPDIR := $(shell sh systemtest/tmp.sh)
+unit race: export GOTMPDIR := $(or $(TMPDIR),/tmp)
+unit race: export TMPDIR := $(shell sh systemtest/tmp.sh)
 unit:
-	$(GO) test -short -vet=off -timeout 10m $(PLAIN)
+	$(GO) test -short -vet=off -timeout 20m -parallel 4 $(PLAIN)
 	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 20m -parallel 4
 	$(GO) test -short -vet=off -timeout 20m -race -parallel 4 $(RACE)
+
+# The unit tests of all that starts goroutines, with the race detector, clusters one at a time.
+race:
+	$(GO) test -short -vet=off -timeout 60m -race -p 1 -parallel 1 $(CONCURRENT)
 
 # All of the unit tests with random seeds: many kills, crashes, models and large inputs. HOLDFAST_SEED=N repeats a run.
 long:

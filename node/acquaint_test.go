@@ -11,6 +11,7 @@ import (
 
 // TestANodeThatWasAwayHearsALeaderItDoesNotKnow lets a node join while another is away, and lead when that one returns.
 func TestANodeThatWasAwayHearsALeaderItDoesNotKnow(t *testing.T) {
+	t.Parallel()
 	cfgs := threeConfigs(t, "")
 	nodes := startNodes(t, cfgs[:2])
 	north, south := nodes[0], nodes[1]

@@ -13,6 +13,7 @@ import (
 // TestANodeThatLostItsStateOrKeyDoesNotTakePart takes away what a member needs to remember, one after the other, and
 // lets it come back by the front door in the end.
 func TestANodeThatLostItsStateOrKeyDoesNotTakePart(t *testing.T) {
+	t.Parallel()
 	cfgs := threeConfigs(t, "")
 	nodes := startNodes(t, cfgs)
 	cfg := cfgs[1]

@@ -68,6 +68,7 @@ func holding(t *testing.T, n running) (held map[catalog.NodeID]int, left int) {
 // TestDrainingANodeWithThreeFiles drains a node that holds all shards of its replica and three files. Shards without files
 // are no work: they do not take a decision each.
 func TestDrainingANodeWithThreeFiles(t *testing.T) {
+	t.Parallel()
 	cfgs := threeConfigs(t, secondNorth)
 	nodes := startNodes(t, cfgs)
 	var first, second running
@@ -111,6 +112,7 @@ func TestDrainingANodeWithThreeFiles(t *testing.T) {
 
 // TestADrainThatCannotEndIsRefused: the only node of a replica has nobody to give its shards to.
 func TestADrainThatCannotEndIsRefused(t *testing.T) {
+	t.Parallel()
 	nodes := startNodes(t, threeConfigs(t, secondNorth))
 	if err := drain(t, nodes[0], nodes[1].id, true); err == nil || !strings.Contains(err.Error(), "south") {
 		t.Errorf("the only node of south is drained: %v", err)

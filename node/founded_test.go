@@ -8,6 +8,7 @@ import (
 )
 
 func TestAFoundingThatWasCutOffIsFinished(t *testing.T) {
+	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
 	cfg, err := Single(t.TempDir(), Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
 	if err != nil {

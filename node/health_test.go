@@ -13,6 +13,7 @@ import (
 )
 
 func TestTheStatusTellsOfCopiesThatComeToNothing(t *testing.T) {
+	t.Parallel()
 	cfg, err := Single(t.TempDir(), Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)

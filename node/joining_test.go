@@ -12,6 +12,7 @@ import (
 // TestATokenIsUsedUpByNewMembersOnly lets a member join by mistake, and then others with tokens that are good for
 // nothing, which are counted by what is wrong with them.
 func TestATokenIsUsedUpByNewMembersOnly(t *testing.T) {
+	t.Parallel()
 	cfgs := threeConfigs(t, "[[node]]\nname = \"third-2\"\nreplica = \"third\"\n")
 	first := startNodes(t, cfgs[:1])[0]
 	if err := joinBy(t, first, cfgs[2]); err != nil {

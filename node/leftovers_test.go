@@ -35,6 +35,7 @@ func leave(t *testing.T, data string, job catalog.Job, name, content string) (di
 // TestWhatAttemptsLeftIsBroughtIn starts a node with a folder of a job that a recovery forgot. A folder that is left
 // while it runs is brought in too, and one that cannot be is told.
 func TestWhatAttemptsLeftIsBroughtIn(t *testing.T) {
+	t.Parallel()
 	cfg := threeConfigs(t, "")[0]
 	if _, err := Init(t.Context(), cfg, slogOf(t)); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 // TestALostFileCanBeDeclaredAndTurnsUp lets a file enter whose bytes nobody has. Its shard cannot leave north-1 until the
 // file is declared lost; and when it is put again it is in the archive as any other.
 func TestALostFileCanBeDeclaredAndTurnsUp(t *testing.T) {
+	t.Parallel()
 	nodes := startNodes(t, threeConfigs(t, secondNorth))
 	var second running
 	for _, n := range nodes {

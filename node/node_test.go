@@ -14,6 +14,7 @@ import (
 )
 
 func TestThreeNodesKeepAFileAndRepairIt(t *testing.T) {
+	t.Parallel()
 	nodes := startNodes(t, threeConfigs(t, ""))
 	ctx := t.Context()
 	body := bytes.Repeat([]byte("what libraries keep "), 50_000)

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -105,17 +108,30 @@ func TestAStopIsBounded(t *testing.T) {
 	})
 }
 
-// freeUDP returns ports of loopback that nobody has.
+// given are the ports that tests were given. They lie below those that the system gives out, and that commands are tested with.
+var given sync.Map
+
+// freeUDP returns ports of loopback that nobody has, each once: clusters run side by side.
 func freeUDP(t testing.TB, n int) []int {
 	t.Helper()
 	var out []int
-	for range n {
-		c, err := net.ListenPacket("udp", "127.0.0.1:0")
+	for len(out) < n {
+		port := 4096 + rand.IntN(6144)
+		if _, taken := given.LoadOrStore(port, true); taken {
+			continue
+		}
+		c, err := net.ListenPacket("udp", fmt.Sprintf("127.0.0.1:%d", port))
+		if errors.Is(err, syscall.EADDRINUSE) {
+			continue
+		}
+		if err == nil {
+			err = c.Close()
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = c.Close() }()
-		out = append(out, c.LocalAddr().(*net.UDPAddr).Port)
+		t.Cleanup(func() { given.Delete(port) }) // after the nodes that begin later have stopped
+		out = append(out, port)
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 )
 
 func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
+	t.Parallel()
 	cfgs := threeConfigs(t, "")
 	nodes := startNodes(t, cfgs)
 	name := putWhole(t, nodes[1], "before.bin", nodes)
@@ -82,6 +83,7 @@ func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
 // TestAVoterThatForgotDoesNotKeepItsVote wipes all that a voter knows but its key and its files. It is let in again only
 // when its vote is gone: with it and without its log it could undo decisions.
 func TestAVoterThatForgotDoesNotKeepItsVote(t *testing.T) {
+	t.Parallel()
 	nodes := startNodes(t, threeConfigs(t, ""))
 	first, lost := nodes[0], nodes[2]
 	eventually(t, "all vote", func() error {

@@ -13,6 +13,7 @@ import (
 
 // TestARemovedNodeEnds removes a node that runs and one that was away: both say that they are no members, and end. The cluster goes on.
 func TestARemovedNodeEnds(t *testing.T) {
+	t.Parallel()
 	nodes := startNodes(t, threeConfigs(t, ""))
 	first, away := nodes[0], nodes[2]
 	eventually(t, "all vote", func() error {
@@ -98,6 +99,7 @@ func TestOneMemberThatLetsANodeInIsEnough(t *testing.T) {
 // TestOneMemberEndsNobody lets one member turn another away as removed, as one does that is behind or was taken over. The other hears a
 // leader: it goes on.
 func TestOneMemberEndsNobody(t *testing.T) {
+	t.Parallel()
 	nodes := startNodes(t, threeConfigs(t, ""))
 	for _, n := range nodes {
 		eventually(t, "all take part", func() error {

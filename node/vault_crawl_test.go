@@ -23,6 +23,7 @@ import (
 // A crawl logs in with a password that was sealed; no file of the archive, no document of the job and no answer has it, and when
 // the job is done, neither has the catalog, sealed or not.
 func TestACrawlUsesASealedPassword(t *testing.T) {
+	t.Parallel()
 	var inside atomic.Int64
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user == "anna" && password == marker {

@@ -118,6 +118,7 @@ func (r running) send(t *testing.T, request *http.Request, token string) (int, s
 // The secrets of a job reach the nodes that crawl and no other, and no byte of them lies in clear in log, catalog or backup, or is in an
 // answer.
 func TestSecretsAreSealedToTheNodesThatCrawl(t *testing.T) {
+	t.Parallel()
 	cfgs := threeConfigs(t, "")
 	cfgs[2].Limits.Crawls = 0
 	nodes := startNodes(t, cfgs[:1])
@@ -212,6 +213,7 @@ func asJSON(t *testing.T, v any) string {
 
 // Secrets that level 1 stored in clear are sealed when the level is raised, and then no byte of them is left in the log and the state.
 func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
+	t.Parallel()
 	cfgs := threeConfigs(t, "")[:2]
 	for i := range cfgs {
 		cfgs[i].Limits.Crawls = 1
@@ -296,6 +298,7 @@ func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
 
 // A job whose secrets no node can open any more is told of.
 func TestAJobThatNobodyCanRunIsShown(t *testing.T) {
+	t.Parallel()
 	n := startNodes(t, threeConfigs(t, "")[:1])[0]
 	n.crawls.mu.Lock()
 	n.crawls.slots = 0

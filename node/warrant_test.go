@@ -23,6 +23,7 @@ import (
 // A member gets what a person may only with the token of one who may: each call that does something in a person's name is refused without
 // a token, with one of too low a role, and with one that was revoked.
 func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
+	t.Parallel()
 	nodes := startNodes(t, threeConfigs(t, "")[:2])
 	asked, asker := nodes[0], nodes[1]
 	tokens := map[catalog.Role]string{}
@@ -125,6 +126,7 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 
 // What one asks of another node at one's own, with its local token, reaches that node as long as its cluster.toml lets that token count.
 func TestLocalTokensOfOtherNodes(t *testing.T) {
+	t.Parallel()
 	nodes := startNodes(t, threeConfigs(t, "")[:2])
 	asked, asker := nodes[0], nodes[1]
 	eventually(t, "the local token is known", func() error {

@@ -78,6 +78,7 @@ func fetched(t *testing.T, method, url string, header ...string) (status int, bo
 // TestNobodyIsGivenWrongBytes flips a bit in the copy of one of three nodes. Whole files, ranges, pages and revisits, asked
 // of that node and of one that has no copy, hold the right bytes; the copy is found, and repaired.
 func TestNobodyIsGivenWrongBytes(t *testing.T) {
+	t.Parallel()
 	nodes := startNodes(t, threeConfigs(t, ""))
 	north, third := nodes[0], nodes[2]
 	file, page := writePages(t, 1_500_000)

@@ -1,7 +1,23 @@
 #!/bin/sh
-# Names the packages that start goroutines ("race"), in their code or their tests, or the others ("plain").
+# Names packages by how they are tested: "concurrent" are all that start goroutines or servers, in their code or their tests.
+# "race" are those that `make test` runs with the race detector, "plain" those that it runs without, the longest first.
+#
+# Plain are also the packages whose only goroutines are a test's HTTP server, and those whose tests run clusters of whole nodes or
+# kill processes: the race detector makes these several times slower. `make race` runs all that are concurrent with it.
 set -eu
-go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir name; do
-  if grep -qE '^[[:space:]]*go |[.]Go[(]|httptest[.]NewServer' "$dir"/*.go; then kind=race; else kind=plain; fi
-  if [ "$kind" = "$1" ]; then echo "$name"; fi
+clusters="node cli replica index"
+list=$(go list -f '{{.Dir}} {{.ImportPath}}' ./...)
+if [ "$1" = plain ]; then
+  for name in $clusters; do echo "holdfast/$name"; done
+fi
+echo "$list" | while read -r dir name; do
+  kind=plain
+  if grep -qE 'httptest[.]NewServer' "$dir"/*.go; then kind=served; fi
+  if grep -qE '^[[:space:]]*go |[.]Go[(]' "$dir"/*.go; then kind=race; fi
+  for cluster in $clusters; do
+    if [ "$name" = "holdfast/$cluster" ]; then kind=cluster; fi
+  done
+  case "$1 $kind" in
+  "race race" | "plain plain" | "plain served" | "concurrent race" | "concurrent served" | "concurrent cluster") echo "$name" ;;
+  esac
 done
