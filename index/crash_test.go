@@ -70,7 +70,7 @@ func TestCrashVictim(t *testing.T) {
 // A process killed at any moment leaves each file's captures all there or not
 // at all, those acknowledged there, and nothing that a purge does not find.
 func TestKill(t *testing.T) {
-	t.Parallel()
+	// Not parallel: a process that begins holds the locks of the databases that other tests have open, for a moment.
 	random := seed.Rand(t)
 	dir := filepath.Join(t.TempDir(), "index")
 	state := map[string]string{} // what was last said of each file

@@ -10,7 +10,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -26,6 +28,12 @@ func port(t *testing.T, all, each int, h http.HandlerFunc) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	portOn(t, l, all, each, h)
+	return l.Addr().String()
+}
+
+func portOn(t *testing.T, l net.Listener, all, each int, h http.HandlerFunc) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- serve(ctx, newConnections(l, all, each, Secure{}.trusts), h, impatient()) }()
@@ -35,8 +43,30 @@ func port(t *testing.T, all, each int, h http.HandlerFunc) string {
 			t.Error(err)
 		}
 	})
-	return l.Addr().String()
 }
+
+// wires is a listener in memory, for tests with a clock of their own.
+type wires struct {
+	calls chan net.Conn
+	ended chan struct{}
+	once  sync.Once
+}
+
+func (p *wires) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.calls:
+		return c, nil
+	case <-p.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *wires) Close() error {
+	p.once.Do(func() { close(p.ended) })
+	return nil
+}
+
+func (*wires) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
 // dial opens a connection and sends text.
 func dial(t *testing.T, addr, text string) net.Conn {
@@ -125,23 +155,33 @@ func TestDrippingBodyIsCutOff(t *testing.T) {
 
 // TestSteadyBodyMayTakeLong sends a body for longer than each of the times that the port waits.
 func TestSteadyBodyMayTakeLong(t *testing.T) {
-	addr := port(t, 100, 100, func(w http.ResponseWriter, r *http.Request) {
-		n, err := io.Copy(io.Discard, r.Body)
-		_, _ = fmt.Fprintf(w, "%d %v", n, err)
-	})
-	const block, times = 256 << 10, 15
-	c := dial(t, addr, fmt.Sprintf("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", block*times))
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for range times {
-		<-tick.C
-		if _, err := c.Write(make([]byte, block)); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		l := &wires{calls: make(chan net.Conn), ended: make(chan struct{})}
+		portOn(t, l, 100, 100, func(w http.ResponseWriter, r *http.Request) {
+			n, err := io.Copy(io.Discard, r.Body)
+			_, _ = fmt.Fprintf(w, "%d %v", n, err)
+		})
+		c, there := net.Pipe()
+		defer c.Close()
+		l.calls <- there
+		const block, times = 256 << 10, 15
+		if _, err := fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", block*times); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if said := closed(t, c); !strings.HasSuffix(said, fmt.Sprintf("%d <nil>", block*times)) {
-		t.Errorf("answered %q", said)
-	}
+		began := time.Now()
+		for range times {
+			<-time.After(100 * time.Millisecond)
+			if _, err := c.Write(make([]byte, block)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took, most := time.Since(began), max(impatient().head, impatient().pause, impatient().spare); took <= most {
+			t.Errorf("the body took %v, no longer than the port waits, %v", took, most)
+		}
+		if said := closed(t, c); !strings.HasSuffix(said, fmt.Sprintf("%d <nil>", block*times)) {
+			t.Errorf("answered %q", said)
+		}
+	})
 }
 
 // TestWhoDoesNotReadIsCutOff asks for much and takes nothing: what the handler holds meanwhile is given back.

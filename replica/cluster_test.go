@@ -316,10 +316,14 @@ func (n *node) Fetch(ctx context.Context, from catalog.NodeID, name catalog.File
 	}
 	peer, wrap := n.peer(from)
 	in := stream(func(w io.Writer) error { return peer.Serve(ctx, n.id, name, offset, w) })
-	if wrap != nil {
-		return wrap(name, offset, in)
+	if wrap == nil {
+		return answered(in)
 	}
-	return answered(in)
+	out, err := wrap(name, offset, in)
+	if err != nil {
+		_ = in.Close() // or who serves it would wait for ever
+	}
+	return out, err
 }
 
 func (n *node) Read(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64) (io.ReadCloser, error) {

@@ -20,7 +20,9 @@ func TestAnAuditCountsWhatIsOwed(t *testing.T) {
 		north.put(fileName(1), 1, 1000)
 		c.complete(fileName(1))
 		sleep(t.Context(), time.Minute)
+		north.mu.Lock()
 		north.wrap = func(catalog.FileName, int64, io.ReadCloser) (io.ReadCloser, error) { return nil, errors.New("cut off") }
+		north.mu.Unlock()
 		north.put(fileName(2), 2, 500)
 		sleep(t.Context(), time.Minute)
 		a := c.node("south-1").audited()

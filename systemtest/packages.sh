@@ -5,19 +5,17 @@
 # Plain are also the packages whose only goroutines are a test's HTTP server, and those whose tests run clusters of whole nodes or
 # kill processes: the race detector makes these several times slower. `make race` runs all that are concurrent with it.
 set -eu
-clusters="node cli replica index"
-list=$(go list -f '{{.Dir}} {{.ImportPath}}' ./...)
-if [ "$1" = plain ]; then
-  for name in $clusters; do echo "holdfast/$name"; done
-fi
-echo "$list" | while read -r dir name; do
+clusters=" node cli replica index "
+long=" node cli raft crawler "
+go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir name; do
   kind=plain
   if grep -qE 'httptest[.]NewServer' "$dir"/*.go; then kind=served; fi
   if grep -qE '^[[:space:]]*go |[.]Go[(]' "$dir"/*.go; then kind=race; fi
-  for cluster in $clusters; do
-    if [ "$name" = "holdfast/$cluster" ]; then kind=cluster; fi
-  done
+  case "$clusters" in *" ${name#holdfast/} "*) kind=cluster ;; esac
+  order=2
+  case "$long" in *" ${name#holdfast/} "*) order=1 ;; esac
   case "$1 $kind" in
-  "race race" | "plain plain" | "plain served" | "concurrent race" | "concurrent served" | "concurrent cluster") echo "$name" ;;
+  "race race" | "plain plain" | "plain served" | "plain cluster" | "concurrent race" | "concurrent served" | "concurrent cluster")
+    echo "$order $name" ;;
   esac
-done
+done | sort -k 1,1 -s | cut -d ' ' -f 2
