@@ -170,10 +170,15 @@ type nodeRemoveCmd struct {
 	Yes    bool   `help:"Do it. Without this, it is said what it would do, and asked for at a terminal."`
 }
 
+func (nodeRemoveCmd) Help() string {
+	return "A drained node may have files left that it has to keep until the others have them: the command waits for that. A wait that\n" +
+		"is interrupted changes nothing."
+}
+
 func (c nodeRemoveCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, client *api.Client) error {
 		if err := a.confirmed(c.Yes, func(confirm string) error {
-			return client.RemoveNode(ctx, c.Name, api.Removal{Lost: c.Lost, Reason: c.Reason, Confirmation: api.Confirmation{Confirm: confirm}})
+			return a.removeNode(ctx, client, c.Name, api.Removal{Lost: c.Lost, Reason: c.Reason, Confirmation: api.Confirmation{Confirm: confirm}})
 		}); err != nil {
 			return err
 		}

@@ -30,7 +30,8 @@ type forgetting struct {
 	made   int
 }
 
-// amnesia is a way for a voter to forget: what is kept of its folder beforehand, and what is done to it when it has stopped.
+// amnesia is a way for a voter to forget: what is kept of its folder beforehand, and what is done to it when it has
+// stopped.
 type amnesia struct {
 	keep  string // a folder of the node's that is copied beforehand; "." for all of it
 	lose  func(dir, kept string) error
@@ -51,10 +52,11 @@ func putBack(kept, dir string) error {
 	return errors.Join(os.RemoveAll(dir), os.CopyFS(dir, os.DirFS(kept)))
 }
 
-// TestAVoterThatForgotUndoesNothing lets two of three voters acknowledge decisions that the third does not hear of, kills all at the last answer,
-// and lets one of the two forget. It and the third are a majority that does not know the decisions: the one that forgot must notice, say
-// so and not take part. It joins anew, nothing that was acknowledged is lost, and the catalogs are alike. HOLDFAST_SEED repeats a run as
-// far as its times go, HOLDFAST_TRIES tries each way as often.
+// TestAVoterThatForgotUndoesNothing lets two of three voters acknowledge decisions that the third does not hear of,
+// kills all at the last answer, and lets one of the two forget. It and the third are a majority that does not know
+// the decisions: the one that forgot must notice, say so and not take part. It joins anew, nothing that was
+// acknowledged is lost, and the catalogs are alike. HOLDFAST_SEED repeats a run as far as its times go,
+// HOLDFAST_TRIES tries each way as often.
 func TestAVoterThatForgotUndoesNothing(t *testing.T) {
 	seed := number(t, "HOLDFAST_SEED", uint64(time.Now().UnixNano()))
 	tries := number(t, "HOLDFAST_TRIES", 2)
@@ -145,8 +147,8 @@ func (f *forgetting) decide(node string, n int) {
 	}
 }
 
-// witnessed waits until a node remembers, on its disk, that another is further than it was when it stopped with the folder that was kept:
-// it hears of it by gossip, and writes it down every ten seconds.
+// witnessed waits until a node remembers, on its disk, that another is further than it was when it stopped with the
+// folder that was kept: it hears of it by gossip, and writes it down every ten seconds.
 func (f *forgetting) witnessed(of, by, kept string) {
 	var then struct{ Log, Last uint64 }
 	read(f.t, filepath.Join(kept, "catalog", "log.json"), &then)

@@ -32,11 +32,15 @@ const lastRelease = "7371ff868b4892106f4c5e0a4147850b627cb7aa"
 // releaseLevel is what a cluster of that commit is at, newLevel what this program brings.
 const releaseLevel, newLevel = 1, 3
 
-// buildAt builds the program as it was at a commit of this clone's own history.
+// buildAt returns the program as it was at a commit of this clone's own history. It is built once, beside the program of now.
 func buildAt(t *testing.T, commit string) string {
 	t.Helper()
 	root, err := filepath.Abs("..")
 	check(t, err)
+	program := filepath.Join(root, "bin", "holdfast-"+commit[:7])
+	if _, err := os.Stat(program); err == nil {
+		return program
+	}
 	if out, err := exec.CommandContext(t.Context(), "git", "-C", root, "cat-file", "-e", commit+"^{commit}").CombinedOutput(); err != nil {
 		t.Fatalf("commit %s is not in this clone, so that there is no old program to upgrade from: %v %s\n"+
 			"a shallow clone gets its history with: git fetch --unshallow", commit, err, out)
@@ -48,11 +52,13 @@ func buildAt(t *testing.T, commit string) string {
 	unpack.Stdin = bytes.NewReader(archived)
 	out, err := unpack.CombinedOutput()
 	check(t, because(err, out))
-	program := filepath.Join(dir, "holdfast-old")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", program, ".")
+	check(t, os.MkdirAll(filepath.Dir(program), 0o755))
+	made := filepath.Join(filepath.Dir(program), filepath.Base(dir)+"-"+commit[:7]) // another test may build it, too
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", made, ".")
 	build.Dir = dir
 	out, err = build.CombinedOutput()
 	check(t, because(err, out))
+	check(t, os.Rename(made, program))
 	return program
 }
 

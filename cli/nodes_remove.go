@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+)
+
+// removeWait is how long node remove waits for the others to have all that a drained node is the source of.
+const removeWait = 5 * time.Minute
+
+// removeNode removes a node. One that is drained, and has files left that it has to keep until the others have them,
+// is waited for.
+func (a *app) removeNode(ctx context.Context, client *api.Client, name string, removal api.Removal) error {
+	said := false
+	for until := time.Now().Add(removeWait); ; {
+		err := client.RemoveNode(ctx, name, removal)
+		var refused *api.Error
+		if removal.Lost || !errors.As(err, &refused) || refused.Code != api.Code(catalog.Unsafe) || time.Now().After(until) {
+			return err
+		}
+		n, gone := client.Node(ctx, name)
+		if gone != nil || !n.Draining || n.Shards > 0 {
+			return err
+		}
+		if !said {
+			fmt.Fprintf(a.stderr, "%s; waiting until the others have them\n", refused.Detail)
+			said = true
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+}
