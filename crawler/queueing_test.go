@@ -72,36 +72,6 @@ func TestWindowsOfSheetsReachTheQueues(t *testing.T) {
 	l.end()
 }
 
-// What holds for a site's own scheme and port holds for its queue; for a queue that a sheet names, what the sheet says.
-func TestPolicyIsThatOfTheSite(t *testing.T) {
-	t.Parallel()
-	job := newJob("http://127.0.0.1/")
-	job.Settings.Sheets = []harvest.Sheet{
-		{Name: "secure", Ports: []int{443}, Settings: patch("host_valence", 2)},
-		{Name: "regex", Regex: `^https://r\.test/`, Settings: patch("total_budget", 7)},
-		{Name: "deep", Prefixes: []string{"http://(test,h,)/deep/"}, Settings: patch("host_valence", 9)},
-		{Name: "shop", Prefixes: []string{"http://(test,h,)/shop/"}, Settings: patch("queue_name", "shop", "host_valence", 3)},
-	}
-	c, err := New(Config{Dir: t.TempDir(), Job: job, Node: "node1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		queue, uri string
-		valence    int
-		total      int64
-	}{{"h.test", "http://h.test/a", 1, 0}, {"h.test", "https://h.test/a", 2, 0}, {"h.test:8443", "https://h.test:8443/a", 1, 0}, {"r.test", "https://r.test/a/b", 2, 7},
-		{"r.test", "http://r.test/", 1, 0}, {"h.test", "http://h.test/deep/x", 1, 0}, {"shop", "http://h.test/shop/x", 3, 0}, {"h.test", "", 1, 0}, {"r.test", "", 1, 0}, {"https://r.test", "", 2, 7}} {
-		p := c.plan.Policy(tt.queue, func() string { return tt.uri })
-		if p.Valence != tt.valence || p.TotalBudget != tt.total {
-			t.Errorf("%s of %s: %+v, want valence %d, budget %d", tt.queue, tt.uri, p, tt.valence, tt.total)
-		}
-	}
-	if err := c.close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // A window that opens between the treatment of the queues as the crawl begins and the first look at the clock after it
 // reaches the queues: it is not missed until it closes.
 func TestWindowOpensBeforeTheFirstLook(t *testing.T) {

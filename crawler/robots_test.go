@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/crawler/fetch"
-	"holdfast/crawler/hosts"
 	"holdfast/harvest"
 )
 
@@ -191,42 +189,6 @@ func TestRobotsName(t *testing.T) {
 		}
 		if !slices.Equal(forbidden, tt.forbidden) {
 			t.Errorf("%s, %q: forbidden %v, want %v", tt.agent, tt.name, forbidden, tt.forbidden)
-		}
-	}
-}
-
-// What one try failed at counts for a page in a browser, which cannot wait, and not for a URI that can.
-func TestRobotsOfOneTry(t *testing.T) {
-	t.Parallel()
-	c, err := New(Config{Dir: t.TempDir(), Job: newJob("http://127.0.0.1/"), Node: "node1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.close()
-	target, err := fetch.ParseTarget("http://h.example/robots.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		answer        hosts.Answer
-		waits         bool
-		denied, alone bool
-	}{
-		{hosts.Answer{Status: 503, Once: true}, false, true, false},
-		{hosts.Answer{Status: -2, Once: true}, false, false, true},
-		{hosts.Answer{Status: 200, Once: true}, true, false, false},
-		{hosts.Answer{Status: 503}, true, true, false},
-	} {
-		if err := c.parts.Servers.LearnRobots(target, tt.answer); err != nil {
-			t.Fatal(err)
-		}
-		now, _, err := c.parts.Servers.Site(target, time.Now(), false)
-		if err != nil || now == nil || now.DenyAll != tt.denied || now.Unreachable != tt.alone {
-			t.Errorf("%+v: a page is told %+v, %v", tt.answer, now, err)
-		}
-		later, first, err := c.parts.Servers.Site(target, time.Now(), true)
-		if err != nil || (later != nil) != tt.waits || later == nil && first != target.URL {
-			t.Errorf("%+v: who waits is told %+v, %q, %v", tt.answer, later, first, err)
 		}
 	}
 }
