@@ -124,6 +124,7 @@ type knownLink struct {
 // maxKnown is how many links are remembered, in 2 MB; a power of two.
 const maxKnown = 1 << 16
 
+// NewKnown remembers no link yet.
 func NewKnown() *Known {
 	return &Known{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		slots: make([]atomic.Pointer[knownLink], maxKnown)}

@@ -38,7 +38,7 @@ type Post struct {
 	link  scope.Subject  // of the links found in it
 }
 
-// Name is that of what follows the stages.
+// PostName and PostDoes stand in reports for what follows the stages.
 const (
 	PostName = "postProcess"
 	PostDoes = "Take in what was learnt, queue links, finish the URI"

@@ -202,4 +202,5 @@ func Prerequisite(u *frontier.URI, url string) frontier.URI {
 	return first
 }
 
+// IsPrerequisite tells whether a URI is fetched because another needs it.
 func IsPrerequisite(u *frontier.URI) bool { return strings.HasSuffix(u.Path, "P") }

@@ -33,6 +33,7 @@ type domainQuota struct {
 	pending        int   // changes that are not committed: it has to stay in memory
 }
 
+// NewQuotas has what the frontier knows of domains.
 func NewQuotas(f *frontier.Frontier) *Quotas {
 	return &Quotas{frontier: f, domains: map[string]*domainQuota{}, taken: map[string]int{}}
 }

@@ -70,6 +70,7 @@ type Servers struct {
 	sites    map[string]*Site // by the URL of the robots.txt
 }
 
+// NewServers has what the frontier knows about hosts and sites.
 func NewServers(f *frontier.Frontier) *Servers {
 	return &Servers{frontier: f, hosts: map[string]*Host{}, sites: map[string]*Site{}}
 }
@@ -142,6 +143,7 @@ func (s *Servers) Delay(t fetch.Target, name string) time.Duration {
 	return 0
 }
 
+// LearnHost takes in where a host is; no address: its name could not be found.
 func (s *Servers) LearnHost(name string, addrs []netip.Addr, lifetime time.Duration) error {
 	f := &Host{Addrs: addrs, Expires: time.Now().Add(lifetime)}
 	s.mu.Lock()

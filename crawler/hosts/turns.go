@@ -111,6 +111,7 @@ type Limiters struct {
 // maxLimiters is how many queues' limits are kept; one that was pushed out begins anew.
 const maxLimiters = 20_000
 
+// NewLimiters has no limit yet.
 func NewLimiters() *Limiters { return &Limiters{of: map[string]*fetch.Limiter{}} }
 
 // Get returns a queue's limiter at the rate, nil for none.

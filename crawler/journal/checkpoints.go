@@ -21,10 +21,12 @@ import (
 	"holdfast/internal/disk"
 )
 
-// checkpointDir is where a crawl's checkpoints are, each a folder; RestoredMark is there from when the frontier was
-// taken back to one until the WARC files written since are set aside.
+// checkpointDir is where a crawl's checkpoints are, each a folder.
 func checkpointDir(dir string) string { return filepath.Join(dir, "state", "checkpoints") }
-func RestoredMark(dir string) string  { return filepath.Join(dir, "state", "restored") }
+
+// RestoredMark is the file that says that the frontier was taken back to a checkpoint, until the WARC files that were
+// written since are set aside.
+func RestoredMark(dir string) string { return filepath.Join(dir, "state", "restored") }
 
 func isCheckpointName(name string) bool {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,60}$`).MatchString(name)
@@ -37,8 +39,7 @@ type Checkpoints struct {
 	Log  *slog.Logger
 }
 
-// Take keeps the crawl as the frontier has it, under a name or, without one, that of the moment, and returns the name.
-// What is to be in it has to be committed.
+// Take keeps the crawl as the frontier has it, under a name. What is to be in the checkpoint has to be committed.
 func (c *Checkpoints) Take(ctx context.Context, f *frontier.Frontier, name string) error {
 	err := f.Checkpoint(ctx, filepath.Join(checkpointDir(c.Dir), name))
 	if errors.Is(err, fs.ErrExist) {
