@@ -23,7 +23,7 @@ const (
 	groupWritten  = 512 << 10 // bytes of those keys and values
 )
 
-// errDeferred says that a command's entry had written so much that the command was left out: it may be repeated.
+// errDeferred says that a command's entry had written so much that the command was left out.
 var errDeferred = fmt.Errorf("%w: the commands before it in its log entry wrote too much", errAgain)
 
 // entry is a log entry in the making.
@@ -106,13 +106,20 @@ func (f *fsm) applyEntry(w *overlay, index uint64, data []byte) (any, error) {
 	return out, nil
 }
 
-// carry brings an entry to Raft and answers its commands.
+// carry brings an entry to Raft and answers its commands. Those that were left out go on at once, each in an entry of its
+// own, which holds any command: whoever writes much keeps nobody waiting for long.
 func (n *Node) carry(r *hraft.Raft, e entry) {
 	answers := answersOf(r.Apply(e.encode(), n.timing.quorum), len(e.parcels))
+	answered := 0
 	for i, p := range e.parcels {
+		if errors.Is(answers[i].err, errDeferred) {
+			go n.carry(r, entry{parcels: []*parcel{p}, texts: e.texts[i : i+1]})
+			continue
+		}
 		p.done <- answers[i]
+		answered++
 	}
-	n.packer.left(len(e.parcels), n.send)
+	n.packer.left(answered, n.send)
 }
 
 // answersOf waits for an entry of so many commands to be applied, or refused by Raft.

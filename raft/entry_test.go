@@ -84,7 +84,12 @@ func TestEntriesOfSeveralCommands(t *testing.T) {
 				}
 			}
 		}
-		f.ApplyBatch(logs[:len(logs)/2])
+		for _, response := range f.ApplyBatch(logs[:len(logs)/2]) {
+			if o, ok := response.(outcome); !ok || !errors.Is(o.err, errAgain) {
+				t.Errorf("an entry that was applied before is answered %+v, as if it were known what became of it", response)
+				break
+			}
+		}
 		if want == nil {
 			want = got
 		}
@@ -140,6 +145,34 @@ func TestAnEntryThatWritesMuch(t *testing.T) {
 				t.Errorf("in another batch were left out %v, not %v", other, first)
 			}
 		})
+	}
+}
+
+// TestNoCommandIsLeftOutForLong offers the leader commands that write more together than fits one entry: all are answered at
+// the first try, and each comes to the log twice at most.
+func TestNoCommandIsLeftOutForLong(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	n := c.open("a")
+	if err := n.Bootstrap(t.Context(), founding('a')); err != nil {
+		t.Fatal(err)
+	}
+	a := c.run(n)
+	c.eventually("it leads", a.IsLeader)
+	before, _ := entriesOf(t, a.Node)
+	commands := make([]catalog.Command, 64)
+	for i := range commands {
+		body := asText(t, tinyAdd{Key: fmt.Sprint("k", i), N: 900})
+		commands[i] = catalog.Command{Version: 1, Kind: fillKind, Node: "a", Boot: n.boot, Seq: uint64(i + 1), Body: []byte(body)}
+	}
+	for i, answer := range a.submit(commands) {
+		if answer.err != nil || answer.result.Refusal != nil {
+			t.Errorf("command %d: %+v", i, answer)
+		}
+	}
+	all, groups := entriesOf(t, a.Node)
+	if groups == 0 || all-before > len(commands)+8 {
+		t.Errorf("%d entries, %d with several commands", all-before, groups)
 	}
 }
 

@@ -31,6 +31,10 @@ type outcome struct {
 	err    error // the node's state failed, or the command was left out
 }
 
+// errBefore is the outcome of an entry that the state holds already: what it gave is not known any more. Whoever asks again is
+// answered from the state.
+var errBefore = fmt.Errorf("%w: the entry was applied before", errAgain)
+
 // fsm applies log entries to the state. Raft calls it from one goroutine.
 type fsm struct {
 	state     *state
@@ -97,7 +101,7 @@ func (f *fsm) applySome(st *store, logs []*hraft.Log, out []any) (n int, err err
 	for ; n < len(logs) && w.fits(st); n++ {
 		l := logs[n]
 		if l.Index <= at {
-			out[n] = outcome{}
+			out[n] = outcome{err: errBefore}
 			continue
 		}
 		switch l.Type {
