@@ -43,7 +43,7 @@ func handlerOf(kind Kind) handler {
 	case UpdateMember:
 		return with(updateMember)
 	case RemoveMember:
-		return with(removeMember)
+		return marked[memberRemovalUnmarked](removeMember)
 	case ProveHolding:
 		return with(proveHolding)
 	case AssignShards:
@@ -79,9 +79,9 @@ func fileHandler(kind Kind) handler {
 	case ReleaseFiles:
 		return with(releaseFiles)
 	case RemoveFile:
-		return with(removeFile)
+		return marked[fileRemovalUnmarked](removeFile)
 	case LoseFile:
-		return with(loseFile)
+		return marked[fileLossUnmarked](loseFile)
 	case FindCopies:
 		return with(findCopies)
 	case FindSources:

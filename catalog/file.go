@@ -279,7 +279,7 @@ func removeFile(s *state, b *FileRemoval) (any, error) {
 	if f.Removed != 0 {
 		return nil, nil
 	}
-	if err := unchanged(s, &f, b.Version); err != nil {
+	if err := unchanged(&f, b.Version); err != nil {
 		return nil, err
 	}
 	old, now := edit(f)

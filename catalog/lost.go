@@ -18,7 +18,7 @@ func loseFile(s *state, b *FileLoss) (any, error) {
 	if (f.Lost == 0) == b.Undo {
 		return nil, nil
 	}
-	if err := unchanged(s, &f, b.Version); err != nil {
+	if err := unchanged(&f, b.Version); err != nil {
 		return nil, err
 	}
 	if err := s.readKinds(); err != nil {

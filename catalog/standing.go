@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // What cannot be undone is decided by a person who was shown what it does. The command carries a mark of what was shown, and is
@@ -11,24 +13,54 @@ import (
 // marksLevel is the level since which commands carry such marks.
 const marksLevel = 3
 
-// unchanged refuses an act on a file's entry that is not the one that was looked at; 0 means that none was.
-func unchanged(s *state, f *File, version uint64) error {
-	switch {
-	case version == 0 || version == f.Version && s.cluster.Level >= marksLevel:
-		return nil
-	case s.cluster.Level < marksLevel:
-		return refuse(Invalid, "an act on a version of an entry is not known at level %d", s.cluster.Level)
+// The bodies of the commands that carry such marks, as they were before.
+type (
+	fileRemovalUnmarked struct {
+		Name   FileName `json:"name"`
+		SHA256 Digest   `json:"sha256"`
+		Reason string   `json:"reason"`
 	}
-	return refuse(Conflict, "file %s has changed since it was looked at: its entry is version %d now, it was %d", f.Name, f.Version, version)
+	fileLossUnmarked struct {
+		Name    FileName `json:"name"`
+		SHA256  Digest   `json:"sha256"`
+		Reason  string   `json:"reason"`
+		Checked []NodeID `json:"checked,omitempty"`
+		Undo    bool     `json:"undo,omitempty"`
+	}
+	memberRemovalUnmarked struct {
+		ID     NodeID `json:"id"`
+		Lost   bool   `json:"lost,omitempty"`
+		Reason string `json:"reason,omitempty"`
+	}
+)
+
+// marked is with for a command that carries a mark. Below the level that knows marks it is refused as programs of that level
+// refuse it, before anything else about it is looked at: what members answer and remember must be the same.
+func marked[Unmarked, B any](do func(*state, *B) (any, error)) handler {
+	return func(s *state, raw json.RawMessage) (any, error) {
+		if s.cluster.Level < marksLevel {
+			err := decodeStrict(raw, new(Unmarked))
+			if err != nil && strings.HasPrefix(err.Error(), "json: unknown field") {
+				return nil, refuse(Invalid, "body: %v", err)
+			}
+		}
+		return with(do)(s, raw)
+	}
+}
+
+// unchanged refuses an act on a file's entry that is not the one that was looked at; 0 means that none was.
+func unchanged(f *File, version uint64) error {
+	if version == 0 || version == f.Version {
+		return nil
+	}
+	return refuse(Conflict, "file %s has changed since it was looked at: its entry is version %d now, it was %d",
+		f.Name, f.Version, version)
 }
 
 // unmoved refuses an act on a member that does not stand as it was looked at; no digest means that it was not.
 func unmoved(s *state, m *Member, standing Digest) error {
 	if standing.IsZero() {
 		return nil
-	}
-	if s.cluster.Level < marksLevel {
-		return refuse(Invalid, "an act on a member's standing is not known at level %d", s.cluster.Level)
 	}
 	now, err := standingOf(s.records, m)
 	if err != nil {
