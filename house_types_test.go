@@ -74,7 +74,6 @@ var crowded = map[string]int{
 	"api.server":      54,
 	"catalog.View":    41,
 	"catalog.state":   76,
-	"node.Config":     41,
 	"node.Node":       83,
 	"peer.Peer":       47,
 	"raft.Node":       65,

@@ -21,6 +21,7 @@ import (
 	"holdfast/api"
 	"holdfast/harvest"
 	"holdfast/node"
+	"holdfast/node/config"
 )
 
 // Exit codes. 1 and 2 may mean more for a command; its --help says what.
@@ -201,7 +202,7 @@ func codeOf(err error) int {
 		return e.code
 	case errors.Is(err, errUsage), errors.Is(err, harvest.ErrInvalid):
 		return exitUsage
-	case errors.Is(err, node.ErrConfig):
+	case errors.Is(err, config.ErrConfig):
 		return exitConfig
 	case errors.Is(err, node.ErrRemoved), errors.Is(err, node.ErrSuperseded), errors.Is(err, node.ErrStateLost), errors.Is(err, node.ErrNoKey):
 		return exitNoMember

@@ -19,7 +19,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/demo"
-	"holdfast/node"
+	"holdfast/node/config"
 )
 
 // trial is the demo while it runs.
@@ -37,7 +37,7 @@ type trial struct {
 // child is a node in a process of its own.
 type child struct {
 	name, replica string
-	cfg           node.Config
+	cfg           config.Config
 	client        *api.Client
 	log           string
 
@@ -117,7 +117,7 @@ func (t *trial) configure() error {
 	if err := os.WriteFile(t.config, []byte(text.String()), 0o644); err != nil {
 		return err
 	}
-	file, err := node.LoadConfig(t.config)
+	file, err := config.Load(t.config)
 	if err != nil {
 		return err
 	}

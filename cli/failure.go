@@ -10,7 +10,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/harvest"
-	"holdfast/node"
+	"holdfast/node/config"
 )
 
 // failure is an error as JSON, on stderr: {"error": {"code": …, "message": …, "exit": …, "fields": […]}}. Its shape is stable.
@@ -70,7 +70,7 @@ func codeText(err error, exit int) string {
 		return string(api.CodeUnavailable)
 	case errors.Is(err, api.ErrDigest):
 		return string(api.CodeDigest)
-	case errors.Is(err, node.ErrConfig), exit == exitConfig:
+	case errors.Is(err, config.ErrConfig), exit == exitConfig:
 		return codeConfig
 	case errors.Is(err, harvest.ErrInvalid), errors.Is(err, api.ErrInvalid):
 		return string(api.CodeInvalid)

@@ -16,6 +16,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/node"
+	"holdfast/node/config"
 	"holdfast/peer"
 )
 
@@ -48,8 +49,8 @@ func (c initCmd) Run(a *app) error {
 }
 
 // ask looks for a cluster of the name, before anything is made. A node that has founded one already says so itself.
-func (c initCmd) ask(a *app, cfg node.Config) error {
-	if c.Another || cfg.Belongs() {
+func (c initCmd) ask(a *app, cfg config.Config) error {
+	if c.Another || node.Belongs(cfg) {
 		return nil
 	}
 	found, err := node.AskNeighbours(a.ctx, cfg)
@@ -87,7 +88,7 @@ func (c joinCmd) Run(a *app) error {
 	return a.founded("joined", cluster, cfg)
 }
 
-func (a *app) founded(act string, cluster catalog.Cluster, cfg node.Config) error {
+func (a *app) founded(act string, cluster catalog.Cluster, cfg config.Config) error {
 	return a.answer(map[string]any{"cluster": cluster.ID, "name": cluster.Name, "node": cfg.Name, "data": cfg.Data}, func() error {
 		_, err := fmt.Fprintf(a.stdout, "%s: %s cluster %s (%s); its data is in %s\n", cfg.Name, act, cluster.Name, short2(cluster.ID), cfg.Data)
 		return err
@@ -135,7 +136,7 @@ func (startCmd) Run(a *app) error {
 }
 
 // nodeLog is the log of a node: to stderr, at the level of its settings, or all with --verbose.
-func (a *app) nodeLog(cfg node.Config) (*slog.Logger, error) {
+func (a *app) nodeLog(cfg config.Config) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Limits.LogLevel)); err != nil {
 		return nil, exitError{exitConfig, fmt.Errorf("log-level %q: %w", cfg.Limits.LogLevel, err)}
@@ -256,7 +257,7 @@ func (c configCheckCmd) Run(a *app) error {
 	if name == "" {
 		return usage("which file? give it as an argument or with --config")
 	}
-	file, err := node.LoadConfig(name)
+	file, err := config.Load(name)
 	if err != nil {
 		return exitError{exitConfig, err}
 	}

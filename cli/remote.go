@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"holdfast/api"
-	"holdfast/node"
+	"holdfast/node/config"
 )
 
 // client returns a client of the node that the flags name: --server with --token, or --config with --node, whose
@@ -65,31 +65,31 @@ func trustOnly(c *api.Client, path string) error {
 }
 
 // nodeConfig reads the cluster.toml and returns the settings of the node. With one node in the file, --node may be left out.
-func (a *app) nodeConfig() (node.Config, error) {
+func (a *app) nodeConfig() (config.Config, error) {
 	if a.Config == "" {
-		return node.Config{}, usage("which node? give --config cluster.toml and --node NAME")
+		return config.Config{}, usage("which node? give --config cluster.toml and --node NAME")
 	}
-	file, err := node.LoadConfig(a.Config)
+	file, err := config.Load(a.Config)
 	if err != nil {
-		return node.Config{}, exitError{exitConfig, err}
+		return config.Config{}, exitError{exitConfig, err}
 	}
 	name := a.Node
 	if name == "" {
 		names := file.NodeNames()
 		if len(names) != 1 {
-			return node.Config{}, usage("which node? give --node with one of: %s", strings.Join(names, ", "))
+			return config.Config{}, usage("which node? give --node with one of: %s", strings.Join(names, ", "))
 		}
 		name = names[0]
 	}
 	cfg, err := file.Node(name)
 	if err != nil {
-		return node.Config{}, exitError{exitConfig, err}
+		return config.Config{}, exitError{exitConfig, err}
 	}
 	return cfg, nil
 }
 
 // serverOf is the URL of a node's API as seen from its own machine.
-func serverOf(cfg node.Config) (string, error) { return urlOf(cfg.Listen.API) }
+func serverOf(cfg config.Config) (string, error) { return urlOf(cfg.Listen.API) }
 
 // urlOf is the URL of a listening address as seen from its own machine.
 func urlOf(listen string) (string, error) {
@@ -104,7 +104,7 @@ func urlOf(listen string) (string, error) {
 }
 
 // localToken is the token that a node keeps for its own machine's operator.
-func localToken(cfg node.Config) (string, error) {
+func localToken(cfg config.Config) (string, error) {
 	text, err := os.ReadFile(cfg.TokenPath())
 	if err != nil {
 		return "", fmt.Errorf("the local access token of %s: %w; give --token", cfg.Name, err)

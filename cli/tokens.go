@@ -8,6 +8,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/node"
 )
 
 type tokenCmd struct {
@@ -30,7 +31,7 @@ func (tokenRotateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := cfg.RotateToken(); err != nil {
+	if err := node.RotateToken(cfg); err != nil {
 		return err
 	}
 	return a.done("rotated the local token of", cfg.Name)

@@ -12,6 +12,7 @@ import (
 	"holdfast/crawler"
 	"holdfast/harvest"
 	"holdfast/node"
+	"holdfast/node/config"
 )
 
 type upCmd struct {
@@ -49,7 +50,7 @@ func (c upCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := node.Single(data, node.Listen{Peer: c.Peer, API: c.API, Access: c.Access})
+	cfg, err := config.Single(data, config.Listen{Peer: c.Peer, API: c.API, Access: c.Access})
 	if err != nil {
 		return exitError{exitConfig, err}
 	}
@@ -95,7 +96,7 @@ func (c upCmd) request(a *app) (*api.JobRequest, error) {
 }
 
 // archive lets the node crawl the request, waits until the files are stored and indexed, and says where to browse.
-func (c upCmd) archive(a *app, cfg node.Config, request *api.JobRequest) error {
+func (c upCmd) archive(a *app, cfg config.Config, request *api.JobRequest) error {
 	server, err := serverOf(cfg)
 	if err != nil {
 		return err

@@ -30,15 +30,15 @@ func lost(err error) error {
 }
 
 // agreedPath is a file that is there once the node has opened its log and its state.
-func (c Config) agreedPath() string { return filepath.Join(c.identityDir(), "agreed") }
+func (c folder) agreedPath() string { return filepath.Join(c.IdentityDir(), "agreed") }
 
 // agreed returns the files without which the log and the state are not there.
-func (c Config) agreed() []string {
+func (c folder) agreed() []string {
 	return []string{filepath.Join(c.Data, "raft", "boot"), filepath.Join(c.Data, "catalog", "current")}
 }
 
 // checkAgreed fails with ErrStateLost when the node has had a log and a state, and has them no more.
-func (c Config) checkAgreed() error {
+func (c folder) checkAgreed() error {
 	if !exists(c.agreedPath()) {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (c Config) checkAgreed() error {
 }
 
 // noteAgreed keeps for later starts that the node has a log and a state.
-func (c Config) noteAgreed(d disk.Disk) error {
+func (c folder) noteAgreed(d disk.Disk) error {
 	if exists(c.agreedPath()) {
 		return nil
 	}
@@ -59,10 +59,10 @@ func (c Config) noteAgreed(d disk.Disk) error {
 }
 
 // ownIdentity reads the key of a node that is a member, or was.
-func (c Config) ownIdentity() (peer.Identity, error) {
-	id, err := peer.LoadIdentity(c.identityDir())
+func (c folder) ownIdentity() (peer.Identity, error) {
+	id, err := peer.LoadIdentity(c.IdentityDir())
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w (%s)", ErrNoKey, c.identityDir())
+		err = fmt.Errorf("%w (%s)", ErrNoKey, c.IdentityDir())
 	}
 	return id, err
 }

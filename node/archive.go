@@ -35,7 +35,7 @@ func (a archive) Put(ctx context.Context, put api.PutRequest) (catalog.File, err
 		return catalog.File{}, err
 	}
 	if put.Collection == "" {
-		put.Collection = catalog.CollectionName(a.n.cfg.File.collections()[0])
+		put.Collection = catalog.CollectionName(a.n.cfg.File.AllCollections()[0])
 	}
 	as := catalog.Addition{Name: put.Name, Collection: put.Collection, Source: a.n.id, Size: put.Size, SHA256: put.SHA256}
 	as, err = a.n.enter(ctx, path, as)

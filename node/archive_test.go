@@ -11,6 +11,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/internal/disk"
+	"holdfast/node/config"
 	"holdfast/replica"
 )
 
@@ -58,7 +59,7 @@ func TestWhatACrashLeftOfAnUploadIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n := &Node{cfg: Config{Data: dir}, disk: disk.New()}
+	n := &Node{cfg: folder{config.Config{Data: dir}}, disk: disk.New()}
 	if err := n.dropReceived(); err != nil {
 		t.Fatal(err)
 	}

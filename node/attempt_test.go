@@ -11,11 +11,12 @@ import (
 	"holdfast/catalog"
 	"holdfast/crawler"
 	"holdfast/harvest"
+	"holdfast/node/config"
 )
 
 func TestEachAttemptHasItsOwnFolder(t *testing.T) {
 	t.Parallel()
-	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
+	n := &Node{cfg: folder{config.Config{Data: t.TempDir()}}, log: quiet()}
 	c := newCrawls(n)
 	first := catalog.Job{ID: 7, Attempt: 1, Started: 1_700_000_000_000}
 	second := first
@@ -49,7 +50,7 @@ func TestEachAttemptHasItsOwnFolder(t *testing.T) {
 
 func TestAJobWhoseNumberIsGivenAgainHasItsOwnFolder(t *testing.T) {
 	t.Parallel()
-	c := newCrawls(&Node{cfg: Config{Data: t.TempDir()}, log: quiet()})
+	c := newCrawls(&Node{cfg: folder{config.Config{Data: t.TempDir()}}, log: quiet()})
 	lost := catalog.Job{ID: 7, Attempt: 1, Created: 1_700_000_000_000}
 	dir, err := c.folder(lost)
 	if err != nil {
@@ -63,7 +64,7 @@ func TestAJobWhoseNumberIsGivenAgainHasItsOwnFolder(t *testing.T) {
 
 func TestTheEndOfAJobsLog(t *testing.T) {
 	t.Parallel()
-	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
+	n := &Node{cfg: folder{config.Config{Data: t.TempDir()}}, log: quiet()}
 	n.crawls = newCrawls(n)
 	job := catalog.Job{ID: 7, Attempt: 1}
 	dir, err := n.crawls.folder(job)
@@ -88,7 +89,7 @@ func TestTheEndOfAJobsLog(t *testing.T) {
 // What happened in a crawl is told when it runs no more; that nothing will follow is said when the job has ended.
 func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
 	t.Parallel()
-	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
+	n := &Node{cfg: folder{config.Config{Data: t.TempDir()}}, log: quiet()}
 	n.crawls = newCrawls(n)
 	job := catalog.Job{ID: 7, Attempt: 1, State: catalog.JobStarted}
 	events := harvest.Order{Act: harvest.ActEvents, After: "1"}
@@ -133,7 +134,7 @@ func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
 // A crawl that has ended, and whose files are being handed over, has written no reports yet.
 func TestACrawlThatEndedHasNoReportsYet(t *testing.T) {
 	t.Parallel()
-	n := &Node{cfg: Config{Data: t.TempDir()}, log: quiet()}
+	n := &Node{cfg: folder{config.Config{Data: t.TempDir()}}, log: quiet()}
 	n.crawls = newCrawls(n)
 	dir := t.TempDir()
 	ended, err := crawler.New(crawler.Config{Dir: dir, Job: harvest.Job{Name: "j", Seeds: []string{"http://127.0.0.1:1/"}, Settings: harvest.DefaultSettings()}})

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"holdfast/node/config"
 )
 
 // Bounds on the requests of one address.
@@ -20,7 +22,7 @@ const (
 // theirs are bounded always. The requests of others are kept to their rate only while the port is crowded.
 // This machine and a proxy that does not say for whom it asks have no bounds here.
 type callers struct {
-	secure  Secure
+	secure  config.Secure
 	crowded func() bool
 	rates   *rates
 
@@ -28,7 +30,7 @@ type callers struct {
 	under map[netip.Prefix]int // requests under way, of clients behind a proxy
 }
 
-func newCallers(secure Secure, crowded func() bool) *callers {
+func newCallers(secure config.Secure, crowded func() bool) *callers {
 	return &callers{secure: secure, crowded: crowded, rates: newRates(requestRate, requestBurst, requestsPatience),
 		under: map[netip.Prefix]int{}}
 }
@@ -51,7 +53,7 @@ func (c *callers) bound(next http.Handler) http.Handler {
 				return
 			}
 			defer c.leave(host)
-		case own(r, from), c.secure.trusts(from), !c.crowded():
+		case own(r, from), c.secure.Trusts(from), !c.crowded():
 			next.ServeHTTP(w, r)
 			return
 		}

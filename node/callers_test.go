@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"holdfast/node/config"
 )
 
 // asked is a request from an address, through whom a trusted proxy says if said is not empty.
@@ -27,10 +29,10 @@ func asked(from, said string) *http.Request {
 // whatever it writes into the request, and others are served.
 func TestClientsBehindAProxyAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		secure := Secure{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
+		secure := config.Secure{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
 		hold := make(chan struct{})
 		c := newCallers(secure, func() bool { return false })
-		h := secure.forwarded(c.bound(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		h := forwarded(secure, c.bound(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/hold" {
 				<-hold
 			}
@@ -84,9 +86,9 @@ func TestRequestsAreKeptToTheirRate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				secure := Secure{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
+				secure := config.Secure{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
 				served := 0
-				h := secure.forwarded(newCallers(secure, func() bool { return tt.crowded }).bound(
+				h := forwarded(secure, newCallers(secure, func() bool { return tt.crowded }).bound(
 					http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ })))
 				for began := time.Now(); time.Since(began) < 10*time.Second && served < 2*most; {
 					h.ServeHTTP(httptest.NewRecorder(), asked(tt.from, tt.said))
@@ -131,7 +133,7 @@ func (p *pipe) LocalAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4(192, 0, 
 func TestNewConnectionsAreKeptToTheirRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := pipes{make(chan net.Addr), make(chan struct{})}
-		d := newConnections(l, connectionsInAll, connectionsOfOne, Secure{}.trusts)
+		d := newConnections(l, connectionsInAll, connectionsOfOne, config.Secure{}.Trusts)
 		taken := map[string]int{}
 		ended := make(chan struct{})
 		go func() {

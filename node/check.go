@@ -3,18 +3,19 @@ package node
 import (
 	"context"
 
+	"holdfast/node/config"
 	"holdfast/peer"
 )
 
 // CheckPeers tries the path to every address of the members that the configured node knows, with its key but from a
 // port of its own: the node may run or not. What is wrong with a path is in the report; an error means that the
 // node's own key or member list cannot be read.
-func CheckPeers(ctx context.Context, cfg Config) (peer.Report, error) {
-	k, err := cfg.loadKnown()
+func CheckPeers(ctx context.Context, cfg config.Config) (peer.Report, error) {
+	k, err := folder{cfg}.loadKnown()
 	if err != nil {
 		return peer.Report{}, err
 	}
-	id, err := cfg.ownIdentity()
+	id, err := folder{cfg}.ownIdentity()
 	if err != nil {
 		return peer.Report{}, err
 	}

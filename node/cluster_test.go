@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/node/config"
 )
 
 const threeNodes = `
@@ -46,14 +47,14 @@ peer = "127.0.0.1:%[4]d"
 `
 
 // threeConfigs returns the configurations of north-1, south-1 and third-1, and of the nodes that more adds to the file.
-func threeConfigs(t testing.TB, more string) []Config {
+func threeConfigs(t testing.TB, more string) []config.Config {
 	t.Helper()
 	ports := freeUDP(t, 3)
-	f, err := ParseConfig("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), ports[0], ports[1], ports[2])+more)
+	f, err := config.Parse("cluster.toml", fmt.Sprintf(threeNodes, t.TempDir(), ports[0], ports[1], ports[2])+more)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []Config
+	var all []config.Config
 	for _, name := range f.NodeNames() {
 		cfg, err := f.Node(name)
 		if err != nil {
@@ -65,7 +66,7 @@ func threeConfigs(t testing.TB, more string) []Config {
 }
 
 // startNodes founds a cluster of the nodes and starts them; they stop with the test.
-func startNodes(t testing.TB, cfgs []Config) []running {
+func startNodes(t testing.TB, cfgs []config.Config) []running {
 	t.Helper()
 	var nodes []running
 	for i, cfg := range cfgs {
@@ -93,7 +94,7 @@ type running struct {
 func slogOf(t testing.TB) *slog.Logger { return slog.New(slog.NewTextHandler(testLog{t}, nil)) }
 
 // start runs the founded or joined node; it stops with the test at the latest.
-func start(t testing.TB, cfg Config) running {
+func start(t testing.TB, cfg config.Config) running {
 	t.Helper()
 	n, err := New(cfg, slogOf(t))
 	if err != nil {
@@ -132,7 +133,7 @@ func (r running) halt(t testing.TB) {
 }
 
 // joinBy lets a member make a token and the configured node join with it.
-func joinBy(t testing.TB, member running, cfg Config) error {
+func joinBy(t testing.TB, member running, cfg config.Config) error {
 	t.Helper()
 	var text string
 	eventually(t, "make a token", func() (err error) {

@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/node/config"
 )
 
 // documenting is a node of one that is not running, as one without a quorum, and an attempt on it that has ended.
-func documenting(t *testing.T) (cfg Config, open func() *Node, r *crawling) {
+func documenting(t *testing.T) (cfg config.Config, open func() *Node, r *crawling) {
 	t.Helper()
-	cfg, err := Single(t.TempDir(), Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
+	cfg, err := config.Single(t.TempDir(), config.Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Init(t.Context(), cfg, quiet()); err != nil {
 		t.Fatal(err)
 	}
-	r = &crawling{job: catalog.Job{ID: 7, Attempt: 1, Harvest: "test", Collection: catalog.CollectionName(cfg.File.collections()[0])}, dir: filepath.Join(cfg.Data, "jobs", "7_20261122000000")}
+	r = &crawling{job: catalog.Job{ID: 7, Attempt: 1, Harvest: "test", Collection: catalog.CollectionName(cfg.File.AllCollections()[0])}, dir: filepath.Join(cfg.Data, "jobs", "7_20261122000000")}
 	if err := os.MkdirAll(filepath.Join(r.dir, "logs"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 // recall returns what the node knows of its cluster. A member list that is not there, because the founding was cut off
 // before it was written or because it was lost, is made anew from the node's agreed state. ErrNotFounded when there is
 // neither. The node must not be running.
-func (c Config) recall(d disk.Disk, log *slog.Logger) (k known, err error) {
+func (c folder) recall(d disk.Disk, log *slog.Logger) (k known, err error) {
 	k, err = c.loadKnown()
 	if !errors.Is(err, ErrNotFounded) {
 		return k, err
@@ -42,7 +42,7 @@ func (c Config) recall(d disk.Disk, log *slog.Logger) (k known, err error) {
 }
 
 // readAgreed reads what the stopped node's catalog says of its cluster, ErrNotFounded when it says nothing.
-func (c Config) readAgreed(d disk.Disk, log *slog.Logger) (k known, err error) {
+func (c folder) readAgreed(d disk.Disk, log *slog.Logger) (k known, err error) {
 	id, err := c.ownIdentity()
 	if err != nil {
 		return k, err
@@ -67,7 +67,7 @@ func (c Config) readAgreed(d disk.Disk, log *slog.Logger) (k known, err error) {
 }
 
 // lock keeps other processes off the node's folder until the function it returns is called. ErrRunning when one is there.
-func (c Config) lock() (unlock func() error, err error) {
+func (c folder) lock() (unlock func() error, err error) {
 	lock := flock.New(filepath.Join(c.Data, "lock"))
 	if got, err := lock.TryLock(); err != nil || !got {
 		return nil, fmt.Errorf("%s: %w", c.Data, errors.Join(ErrRunning, err))

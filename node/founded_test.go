@@ -4,13 +4,16 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"testing"
+
+	"holdfast/node/config"
 )
 
 func TestAFoundingThatWasCutOffIsFinished(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)
-	cfg, err := Single(t.TempDir(), Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
+	cfg, err := config.Single(t.TempDir(), config.Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +28,7 @@ func TestAFoundingThatWasCutOffIsFinished(t *testing.T) {
 		t.Errorf("founded twice: %v", err)
 	}
 	lose := func() {
-		if err := os.Remove(cfg.knownPath()); err != nil { // as after a crash before it was written
+		if err := os.Remove(filepath.Join(cfg.IdentityDir(), "members.json")); err != nil { // as after a crash before it was written
 			t.Fatal(err)
 		}
 	}

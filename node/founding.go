@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"holdfast/catalog"
 	"holdfast/internal/disk"
+	"holdfast/node/config"
 	"holdfast/peer"
 	"holdfast/raft"
 )
@@ -22,12 +22,12 @@ var ErrFounded = errors.New("this node belongs to a cluster already")
 
 // Init founds a cluster whose first member is the configured node. When it returns nil the founding is agreed and on
 // stable storage, and the node can be started. It returns the new cluster's record. One that was cut off may be repeated.
-func Init(ctx context.Context, cfg Config, log *slog.Logger) (catalog.Cluster, error) {
-	return initAt(ctx, cfg, catalog.Level, log)
+func Init(ctx context.Context, cfg config.Config, log *slog.Logger) (catalog.Cluster, error) {
+	return initAt(ctx, folder{cfg}, catalog.Level, log)
 }
 
 // initAt is Init of a cluster of the level.
-func initAt(ctx context.Context, cfg Config, level int, log *slog.Logger) (catalog.Cluster, error) {
+func initAt(ctx context.Context, cfg folder, level int, log *slog.Logger) (catalog.Cluster, error) {
 	d := cfg.privateDisk()
 	_, there := cfg.loadKnown()
 	k, err := cfg.recall(d, log)
@@ -53,7 +53,7 @@ func initAt(ctx context.Context, cfg Config, level int, log *slog.Logger) (catal
 	for _, r := range cfg.File.Replicas {
 		founding.Replicas = append(founding.Replicas, replicaOf(r))
 	}
-	for _, c := range cfg.File.collections() {
+	for _, c := range cfg.File.AllCollections() {
 		founding.Collections = append(founding.Collections, catalog.Collection{Name: catalog.CollectionName(c)})
 	}
 	if err := found(ctx, cfg, d, id, founding, log); err != nil {
@@ -62,7 +62,7 @@ func initAt(ctx context.Context, cfg Config, level int, log *slog.Logger) (catal
 	return cluster, cfg.saveKnown(d, known{Cluster: cluster, Members: []catalog.Member{founding.Member}})
 }
 
-func replicaOf(r ReplicaTable) catalog.Replica {
+func replicaOf(r config.ReplicaTable) catalog.Replica {
 	out := catalog.Replica{Name: catalog.ReplicaName(r.Name), Kind: catalog.ReplicaKind(r.Kind), Place: r.Place}
 	if out.Place == "" {
 		out.Place = r.Name
@@ -74,7 +74,7 @@ func replicaOf(r ReplicaTable) catalog.Replica {
 }
 
 // found makes the founding the first entry of the cluster's log.
-func found(ctx context.Context, cfg Config, d disk.Disk, id peer.Identity, founding catalog.Founding, log *slog.Logger) error {
+func found(ctx context.Context, cfg folder, d disk.Disk, id peer.Identity, founding catalog.Founding, log *slog.Logger) error {
 	r, err := raft.Open(cfg.raft(catalog.NodeID(id.ID())), d, nowhere{}, nowhere{}, log)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func found(ctx context.Context, cfg Config, d disk.Disk, id peer.Identity, found
 }
 
 // prepare makes the node's folders and key. It fails with ErrFounded when the node belongs to a cluster.
-func (c Config) prepare(d disk.Disk, log *slog.Logger) (peer.Identity, error) {
+func (c folder) prepare(d disk.Disk, log *slog.Logger) (peer.Identity, error) {
 	if k, err := c.recall(d, log); err == nil {
 		return peer.Identity{}, fmt.Errorf("%w: %s (%s)", ErrFounded, k.Cluster.Name, c.Data)
 	} else if !errors.Is(err, ErrNotFounded) {
@@ -102,7 +102,8 @@ func (c Config) prepare(d disk.Disk, log *slog.Logger) (peer.Identity, error) {
 
 // Recover makes the configured node the only voter of its cluster under a higher epoch, when the majority of voters
 // is lost for good. The node must be stopped. Members of the older epoch are refused from then on.
-func Recover(_ context.Context, cfg Config, reason string, log *slog.Logger) (catalog.Cluster, error) {
+func Recover(_ context.Context, settings config.Config, reason string, log *slog.Logger) (catalog.Cluster, error) {
+	cfg := folder{settings}
 	k, err := cfg.loadKnown()
 	if err != nil {
 		return catalog.Cluster{}, err
@@ -120,19 +121,7 @@ func Recover(_ context.Context, cfg Config, reason string, log *slog.Logger) (ca
 	return k.Cluster, cfg.saveKnown(d, k)
 }
 
-func (c Config) raft(self catalog.NodeID) raft.Config {
+func (c folder) raft(self catalog.NodeID) raft.Config {
 	return raft.Config{Dir: c.Data, Self: self, Profile: c.File.Profile, MemoryMiB: int(c.Limits.Memory >> 20 / 64),
 		TrailingMiB: int(c.Limits.RaftLog >> 20)}
-}
-
-// Single returns the configuration of an archive of one node with all defaults, its folder being data.
-func Single(data string, listen Listen) (Config, error) {
-	text := fmt.Sprintf("cluster = \"local\"\nprofile = \"local\"\ndata = %q\npeer = %q\napi = %q\naccess = %q\nreserve = \"192MiB\"\n"+
-		"[[replica]]\nname = \"local\"\nkind = \"bitarchive\"\n[[node]]\nname = \"local\"\nreplica = \"local\"\n",
-		data, listen.Peer, listen.API, listen.Access)
-	f, err := ParseConfig(filepath.Join(data, "cluster.toml"), text)
-	if err != nil {
-		return Config{}, err
-	}
-	return f.Node("local")
 }

@@ -22,7 +22,7 @@ func (n *Node) listen(ctx context.Context) (front, error) {
 	if err != nil {
 		return front{}, err
 	}
-	pair, err := n.cfg.Secure.loadCertificate(n.log)
+	pair, err := loadCertificate(n.cfg.Secure, n.log)
 	if err != nil {
 		return front{}, err
 	}
@@ -38,9 +38,9 @@ func (n *Node) listen(ctx context.Context) (front, error) {
 	limit := connectionLimit()
 	port := func(l net.Listener, h func() http.Handler) func(context.Context) error {
 		return func(ctx context.Context) error {
-			bounded := newConnections(l, limit, connectionsOfOne, n.cfg.Secure.trusts)
-			h := n.cfg.Secure.forwarded(newCallers(n.cfg.Secure, bounded.crowded).bound(h()))
-			return serve(ctx, n.cfg.Secure.listen(bounded, pair, n.log), h, usualPatience())
+			bounded := newConnections(l, limit, connectionsOfOne, n.cfg.Secure.Trusts)
+			h := forwarded(n.cfg.Secure, newCallers(n.cfg.Secure, bounded.crowded).bound(h()))
+			return serve(ctx, listenSecurely(n.cfg.Secure, bounded, pair, n.log), h, usualPatience())
 		}
 	}
 	return front{

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"holdfast/node/config"
 )
 
 // impatient is a port's patience for tests.
@@ -36,7 +38,7 @@ func portOn(t *testing.T, l net.Listener, all, each int, h http.HandlerFunc) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, newConnections(l, all, each, Secure{}.trusts), h, impatient()) }()
+	go func() { ended <- serve(ctx, newConnections(l, all, each, config.Secure{}.Trusts), h, impatient()) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -238,7 +240,7 @@ func TestSilentConnectionsMakeRoom(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := newConnections(l, bounds[0], bounds[1], Secure{}.trusts)
+			d := newConnections(l, bounds[0], bounds[1], config.Secure{}.Trusts)
 			defer func() { _ = d.Close() }()
 			accept := func() (net.Conn, net.Conn) {
 				ours := dial(t, l.Addr().String(), "")

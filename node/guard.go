@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 
 	"holdfast/internal/disk"
@@ -16,27 +15,8 @@ import (
 // ownerOnly are the permissions of what the node's user alone may read.
 const ownerOnly = 0o600
 
-// FileMode is the permissions of a file; as text "0644".
-type FileMode fs.FileMode
-
-// UnmarshalText reads permissions in octal. The owner must be able to read and write, and nobody may run a file.
-func (m *FileMode) UnmarshalText(text []byte) error {
-	n, err := strconv.ParseUint(string(text), 8, 32)
-	if err != nil || n&^0o666 != 0 || n&0o600 != 0o600 {
-		return fmt.Errorf("%q is not the permissions of a file, such as \"0640\" or \"0644\"", text)
-	}
-	*m = FileMode(n)
-	return nil
-}
-
-// MarshalText writes the permissions as String does.
-func (m FileMode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
-
-// String returns the permissions in octal.
-func (m FileMode) String() string { return fmt.Sprintf("%04o", uint32(m)) }
-
 // guarded are the folders of a node that hold its keys, what the cluster agreed, and the state of crawls.
-func (c Config) guarded() []string {
+func (c folder) guarded() []string {
 	var all []string
 	for _, name := range []string{"identity", "raft", "catalog", "jobs"} {
 		all = append(all, filepath.Join(c.Data, name))
@@ -45,14 +25,14 @@ func (c Config) guarded() []string {
 }
 
 // privateDisk makes files that the node's user alone may read.
-func (c Config) privateDisk() disk.Disk { return disk.New().WithMode(ownerOnly) }
+func (c folder) privateDisk() disk.Disk { return disk.New().WithMode(ownerOnly) }
 
 // filesDisk makes files with the permissions of the archive's.
-func (c Config) filesDisk() disk.Disk { return disk.New().WithMode(fs.FileMode(c.Limits.FilesMode)) }
+func (c folder) filesDisk() disk.Disk { return disk.New().WithMode(fs.FileMode(c.Limits.FilesMode)) }
 
 // guard takes from others the permissions that they have in the guarded folders, and says so. A harvested file that has a
 // second name elsewhere is left: it enters the archive. A folder may be a link to one on another disk.
-func (c Config) guard(log *slog.Logger) error {
+func (c folder) guard(log *slog.Logger) error {
 	for _, dir := range c.guarded() {
 		mended, harvested := 0, filepath.Base(dir) == "jobs"
 		real, err := filepath.EvalSymlinks(dir)

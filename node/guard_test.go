@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"holdfast/node/config"
 )
 
 // What a node keeps for itself is readable by its user alone, whoever made it readable before.
@@ -39,7 +41,7 @@ func TestOthersCannotReadWhatIsTheNodesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = n.close() }()
-	for _, dir := range cfg.guarded() {
+	for _, dir := range (folder{cfg}).guarded() {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
@@ -69,14 +71,14 @@ func TestLinksAreGuarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	raft, elsewhere := filepath.Join(cfg.Data, "raft"), filepath.Join(t.TempDir(), "raft")
-	boot, key := filepath.Join(elsewhere, "boot"), filepath.Join(cfg.identityDir(), "seal.key")
+	boot, key := filepath.Join(elsewhere, "boot"), filepath.Join(cfg.IdentityDir(), "seal.key")
 	for _, err := range []error{os.CopyFS(elsewhere, os.DirFS(raft)), os.RemoveAll(raft), os.Symlink(elsewhere, raft), os.WriteFile(key, []byte("x"), 0o600),
 		os.Link(key, filepath.Join(t.TempDir(), "backup")), os.Chmod(key, 0o644), os.Chmod(boot, 0o644), os.Chmod(elsewhere, 0o755)} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := cfg.guard(slogOf(t)); err != nil {
+	if err := (folder{cfg}).guard(slogOf(t)); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{boot, key, elsewhere} {
@@ -88,13 +90,7 @@ func TestLinksAreGuarded(t *testing.T) {
 
 // The permissions of the archive's files are a setting.
 func TestModeOfFiles(t *testing.T) {
-	var m FileMode
-	for _, text := range []string{"", "644x", "0755", "0444", "01644", "9"} {
-		if err := m.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q is taken for permissions", text)
-		}
-	}
-	f, err := ParseConfig("cluster.toml", "cluster = \"c\"\nfiles-mode = \"0640\"\n[[replica]]\nname = \"r\"\nkind = \"bitarchive\"\n[[node]]\nname = \"n\"\nreplica = \"r\"\n")
+	f, err := config.Parse("cluster.toml", "cluster = \"c\"\nfiles-mode = \"0640\"\n[[replica]]\nname = \"r\"\nkind = \"bitarchive\"\n[[node]]\nname = \"n\"\nreplica = \"r\"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +99,7 @@ func TestModeOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "files")
-	d := cfg.filesDisk()
+	d := folder{cfg}.filesDisk()
 	if err := d.MkdirAll(dir); err != nil {
 		t.Fatal(err)
 	}

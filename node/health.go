@@ -13,6 +13,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/duty"
+	"holdfast/node/config"
 	"holdfast/replica"
 )
 
@@ -204,7 +205,7 @@ func (n *Node) nameOf(id catalog.NodeID) string {
 }
 
 // unlisted says which replicas and collections of cluster.toml the cluster does not know, and how it is told of them.
-func unlisted(f *File, v catalog.View) ([]string, error) {
+func unlisted(f *config.File, v catalog.View) ([]string, error) {
 	collections, err := v.Collections()
 	if err != nil {
 		return nil, err
@@ -214,7 +215,7 @@ func unlisted(f *File, v catalog.View) ([]string, error) {
 		return nil, err
 	}
 	var out []string
-	for _, name := range f.collections() {
+	for _, name := range f.AllCollections() {
 		if !slices.ContainsFunc(collections, func(c catalog.Collection) bool { return string(c.Name) == name }) {
 			out = append(out, fmt.Sprintf("collection %s of cluster.toml is not the cluster's yet: holdfast collection add %s", name, name))
 		}

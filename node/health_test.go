@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/node/config"
 )
 
 func TestTheStatusTellsOfCopiesThatComeToNothing(t *testing.T) {
 	t.Parallel()
-	cfg, err := Single(t.TempDir(), Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
+	cfg, err := config.Single(t.TempDir(), config.Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +24,7 @@ func TestTheStatusTellsOfCopiesThatComeToNothing(t *testing.T) {
 	}
 	file := *cfg.File // as after somebody wrote more into it
 	file.Collections = []string{"web", "radio"}
-	file.Replicas = append(slices.Clone(file.Replicas), ReplicaTable{Name: "west", Kind: "checksum", Place: "coast", Collections: []string{"radio"}})
+	file.Replicas = append(slices.Clone(file.Replicas), config.ReplicaTable{Name: "west", Kind: "checksum", Place: "coast", Collections: []string{"radio"}})
 	cfg.File = &file
 	n := start(t, cfg)
 	late := filepath.Join(cfg.Data, "outbox", "late.warc")

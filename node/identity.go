@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"holdfast/catalog"
 	"holdfast/internal/disk"
+	"holdfast/node/config"
 	"holdfast/peer"
 )
 
@@ -28,19 +28,18 @@ type known struct {
 	Index   uint64           `json:"index,omitempty"` // of a command after which the list stood so
 }
 
-func (c Config) identityDir() string { return filepath.Join(c.Data, "identity") }
-func (c Config) knownPath() string   { return filepath.Join(c.identityDir(), "members.json") }
+// folder is the folder of a node, as it is configured: what lies in it makes the node a member of its cluster.
+type folder struct{ config.Config }
 
-// TokenPath returns where the node keeps the token with which commands on its machine use its API.
-func (c Config) TokenPath() string { return filepath.Join(c.identityDir(), "api-token") }
+func (c folder) knownPath() string { return filepath.Join(c.IdentityDir(), "members.json") }
 
-// Belongs reports whether the node keeps a member list: it founded or joined a cluster.
-func (c Config) Belongs() bool {
-	_, err := c.loadKnown()
+// Belongs reports whether the configured node keeps a member list: it founded or joined a cluster.
+func Belongs(cfg config.Config) bool {
+	_, err := folder{cfg}.loadKnown()
 	return !errors.Is(err, ErrNotFounded)
 }
 
-func (c Config) loadKnown() (known, error) {
+func (c folder) loadKnown() (known, error) {
 	var k known
 	text, err := os.ReadFile(c.knownPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +54,7 @@ func (c Config) loadKnown() (known, error) {
 	return k, nil
 }
 
-func (c Config) saveKnown(d disk.Disk, k known) error {
+func (c folder) saveKnown(d disk.Disk, k known) error {
 	return d.WriteFile(c.knownPath(), func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
@@ -64,19 +63,18 @@ func (c Config) saveKnown(d disk.Disk, k known) error {
 }
 
 // member returns how the node presents itself to a cluster.
-func (c Config) member(id peer.Identity) catalog.Member {
+func (c folder) member(id peer.Identity) catalog.Member {
 	return c.describe(catalog.NodeID(id.ID()), id.Public())
 }
 
-// describe returns what cluster.toml and the program say of the node. Without addresses in the file, the address it
-// listens on is where others find it, unless that is every address of the machine.
-func (c Config) describe(id catalog.NodeID, key []byte) catalog.Member {
+// describe returns what cluster.toml and the program say of the node.
+func (c folder) describe(id catalog.NodeID, key []byte) catalog.Member {
 	m := catalog.Member{
 		ID: id, Name: c.Name, Key: key, Replica: catalog.ReplicaName(c.Replica.Name),
 		Addresses: c.Table.Addresses, OutOnly: c.Table.OutOnly, Weight: c.Table.Weight, Level: catalog.Level,
 	}
-	if host, _, _ := net.SplitHostPort(c.Listen.Peer); len(m.Addresses) == 0 && !m.OutOnly && !everywhere(host) {
-		m.Addresses = []string{c.Listen.Peer}
+	if !m.OutOnly {
+		m.Addresses = c.Reached()
 	}
 	return m
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/node/config"
 	"holdfast/peer"
 )
 
@@ -32,14 +33,15 @@ type joinReply struct {
 // Join makes the configured node a member, by a token that a member made. It may be repeated by the same node until
 // it succeeds. A node without which the cluster was recovered, or which was removed, joins again with its key and its
 // files; what it had agreed on before is removed. When Join returns nil the node can be started.
-func Join(ctx context.Context, cfg Config, text string, log *slog.Logger) (_ catalog.Cluster, err error) {
+func Join(ctx context.Context, settings config.Config, text string, log *slog.Logger) (_ catalog.Cluster, err error) {
+	cfg := folder{settings}
 	token, err := peer.ParseToken(text)
 	if err != nil {
 		return catalog.Cluster{}, err
 	}
 	if token.Replica != cfg.Replica.Name {
 		return catalog.Cluster{}, fmt.Errorf("%w: the token is for replica %q, but node %s is configured for replica %q",
-			ErrConfig, token.Replica, cfg.Name, cfg.Replica.Name)
+			config.ErrConfig, token.Replica, cfg.Name, cfg.Replica.Name)
 	}
 	d := cfg.privateDisk()
 	old, release, err := cfg.reopen(d, token.Cluster, log)

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/node/config"
 )
 
 // TestAFileOfNobodyDoesNotKeepItsShardFromAnswering lays a file into the archive's folders that the catalog does not know,
 // and takes the line of one away that it knows.
 func TestAFileOfNobodyDoesNotKeepItsShardFromAnswering(t *testing.T) {
 	t.Parallel()
-	cfg, err := Single(t.TempDir(), Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
+	cfg, err := config.Single(t.TempDir(), config.Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

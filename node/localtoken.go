@@ -14,6 +14,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/internal/disk"
+	"holdfast/node/config"
 )
 
 // localToken is the token with which commands on the node's own machine use its API. It lies in the identity folder, readable by the node's
@@ -27,7 +28,7 @@ type localToken struct {
 }
 
 // LocalToken reads the node's own API token, or makes one.
-func (c Config) localToken(d disk.Disk) (*localToken, error) {
+func (c folder) localToken(d disk.Disk) (*localToken, error) {
 	t := &localToken{path: c.TokenPath(), node: c.Name}
 	_, err := t.text()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,14 +39,15 @@ func (c Config) localToken(d disk.Disk) (*localToken, error) {
 
 // RotateToken puts a new local token in the place of the node's. The old one is worth nothing from then on, on this node at once, on the
 // others when the node has told them. The node may run or not.
-func (c Config) RotateToken() error {
+func RotateToken(cfg config.Config) error {
+	c := folder{cfg}
 	if _, err := os.Stat(c.TokenPath()); err != nil {
 		return fmt.Errorf("rotate the local token of %s: %w", c.Name, err)
 	}
 	return c.writeToken(c.privateDisk())
 }
 
-func (c Config) writeToken(d disk.Disk) error {
+func (c folder) writeToken(d disk.Disk) error {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret)
 	token := api.Token{ID: api.LocalID, Secret: hex.EncodeToString(secret)}
@@ -88,7 +90,7 @@ func (t *localToken) access() (catalog.AccessToken, error) {
 
 // localRole returns what the local token of the named member may do on this node: what this node's own cluster.toml says of that node,
 // and of all nodes when it does not have it.
-func (c Config) localRole(member string) (catalog.Role, bool) {
+func (c folder) localRole(member string) (catalog.Role, bool) {
 	role := c.LocalToken
 	if other, err := c.File.Node(member); err == nil {
 		role = other.LocalToken

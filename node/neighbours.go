@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 
+	"holdfast/node/config"
 	"holdfast/peer"
 )
 
@@ -22,8 +22,8 @@ type Neighbours struct {
 
 // AskNeighbours asks at the other nodes' addresses whether a cluster of the name in cluster.toml runs there. When one
 // does, or a node answers that cannot tell, the error is ErrRunsAlready and says what to do instead of founding another.
-func AskNeighbours(ctx context.Context, cfg Config) (Neighbours, error) {
-	addresses := cfg.otherAddresses()
+func AskNeighbours(ctx context.Context, cfg config.Config) (Neighbours, error) {
+	addresses := folder{cfg}.otherAddresses()
 	out := Neighbours{Asked: len(addresses)}
 	if len(addresses) == 0 {
 		return out, nil
@@ -47,17 +47,13 @@ func AskNeighbours(ctx context.Context, cfg Config) (Neighbours, error) {
 }
 
 // otherAddresses are those at which cluster.toml says that the other nodes are reached.
-func (c Config) otherAddresses() (out []string) {
+func (c folder) otherAddresses() (out []string) {
 	for _, name := range c.File.NodeNames() {
 		other, err := c.File.Node(name)
 		if err != nil || name == c.Name || other.Table.OutOnly {
 			continue
 		}
-		at := other.Table.Addresses
-		if host, _, _ := net.SplitHostPort(other.Listen.Peer); len(at) == 0 && !everywhere(host) {
-			at = []string{other.Listen.Peer}
-		}
-		for _, address := range at {
+		for _, address := range other.Reached() {
 			if !strings.HasSuffix(address, ":0") && !slices.Contains(out, address) {
 				out = append(out, address)
 			}

@@ -22,6 +22,7 @@ import (
 	"holdfast/gossip"
 	"holdfast/index"
 	"holdfast/internal/disk"
+	"holdfast/node/config"
 	"holdfast/peer"
 	"holdfast/raft"
 	"holdfast/replay"
@@ -30,7 +31,7 @@ import (
 
 // Node is one running node of a cluster.
 type Node struct {
-	cfg     Config
+	cfg     folder
 	log     *slog.Logger
 	disk    disk.Disk
 	id      catalog.NodeID
@@ -72,7 +73,8 @@ var ErrRunning = errors.New("another process runs on this folder")
 
 // New opens all that the node has on disk. It needs a configuration whose node has founded or joined a cluster, and
 // is to be followed by Run, which closes what New opened.
-func New(cfg Config, log *slog.Logger) (_ *Node, err error) {
+func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
+	cfg := folder{settings}
 	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.privateDisk(), started: time.Now(), ready: make(chan struct{}),
 		bell: newBell(), changed: newChanges(), doubts: newDoubts(), clocks: newClocks(), pauses: newPauses(), newer: make(chan uint64, 1)}
 	if err := cfg.checkAgreed(); err != nil {

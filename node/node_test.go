@@ -95,7 +95,7 @@ func spoil(t *testing.T, path string) {
 
 func TestTheMemberListFollowsTheConfiguration(t *testing.T) {
 	cfg := threeConfigs(t, "")[1]
-	n := &Node{cfg: cfg, id: "south"}
+	n := &Node{cfg: folder{cfg}, id: "south"}
 	same := catalog.Member{ID: "south", Name: "south-1", Addresses: []string{cfg.Listen.Peer}, Weight: 50, Level: catalog.Level}
 	if change, due := n.differs(same); due {
 		t.Errorf("nothing differs, yet %+v", change)

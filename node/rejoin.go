@@ -17,7 +17,7 @@ import (
 // reopen readies a folder for joining: a new one, or that of a node which belonged to the token's cluster before. It
 // keeps other processes off a folder of the second sort until release is called, and returns what the node knew.
 // ErrFounded when the node belongs to another cluster.
-func (c Config) reopen(d disk.Disk, cluster string, log *slog.Logger) (old known, release func() error, err error) {
+func (c folder) reopen(d disk.Disk, cluster string, log *slog.Logger) (old known, release func() error, err error) {
 	release = func() error { return nil }
 	if old, err = c.recall(d, log); errors.Is(err, ErrNotFounded) {
 		return old, release, nil
@@ -36,7 +36,7 @@ func (c Config) reopen(d disk.Disk, cluster string, log *slog.Logger) (old known
 // drop removes what the node had agreed on in a membership that has ended, so that it is given the cluster's state anew.
 // Its key and the archive's files stay, and the count of its starts, by which the cluster knows its requests apart.
 // ErrFounded, and nothing is removed, when the membership goes on: a voter that forgot its log could undo decisions.
-func (c Config) drop(d disk.Disk, old, now known, self catalog.NodeID) error {
+func (c folder) drop(d disk.Disk, old, now known, self catalog.NodeID) error {
 	if old.Cluster.ID == "" {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (c Config) drop(d disk.Disk, old, now known, self catalog.NodeID) error {
 }
 
 // memberStill refuses to join anew while the membership goes on.
-func (c Config) memberStill(old known) error {
+func (c folder) memberStill(old known) error {
 	return fmt.Errorf("%w: %s (%s), and is a member still; start it", ErrFounded, old.Cluster.Name, c.Data)
 }
 
@@ -85,14 +85,14 @@ func joined(k known, id catalog.NodeID) catalog.Time {
 }
 
 // identity makes the node's folder for what it is, or reads it.
-func (c Config) identity(d disk.Disk) (peer.Identity, error) {
+func (c folder) identity(d disk.Disk) (peer.Identity, error) {
 	if err := c.filesDisk().MkdirAll(c.Data); err != nil { // others may have to pass it, to read the archive's files
 		return peer.Identity{}, err
 	}
-	if err := d.MkdirAll(c.identityDir()); err != nil {
+	if err := d.MkdirAll(c.IdentityDir()); err != nil {
 		return peer.Identity{}, err
 	}
-	id, err := peer.LoadOrCreateIdentity(c.identityDir(), d)
+	id, err := peer.LoadOrCreateIdentity(c.IdentityDir(), d)
 	if err != nil {
 		return peer.Identity{}, err
 	}

@@ -98,7 +98,7 @@ func TestAVoterThatForgotDoesNotKeepItsVote(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := joinBy(t, first, lost.cfg); !errors.Is(err, ErrRefused) {
+	if err := joinBy(t, first, lost.cfg.Config); !errors.Is(err, ErrRefused) {
 		t.Fatalf("a voter without its log joins: %v", err)
 	}
 	eventually(t, "remove it", func() error {
@@ -108,11 +108,11 @@ func TestAVoterThatForgotDoesNotKeepItsVote(t *testing.T) {
 		}
 		return err
 	})
-	eventually(t, "it joins anew", func() error { return joinBy(t, first, lost.cfg) })
+	eventually(t, "it joins anew", func() error { return joinBy(t, first, lost.cfg.Config) })
 	if first.raft.Votes(lost.id) {
 		t.Error("it votes before it knows anything")
 	}
-	putWhole(t, start(t, lost.cfg), "after.bin", nodes[:2])
+	putWhole(t, start(t, lost.cfg.Config), "after.bin", nodes[:2])
 }
 
 // putWhole puts a file through the node and waits until it is complete on all the nodes.

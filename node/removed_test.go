@@ -36,7 +36,7 @@ func TestARemovedNodeEnds(t *testing.T) {
 		})
 	}
 	remove(away)
-	n, err := New(away.cfg, slogOf(t))
+	n, err := New(away.cfg.Config, slogOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestARemovedNodeEnds(t *testing.T) {
 	go func() { ended <- n.Run(t.Context()) }()
 	mustEnd(t, ended)
 
-	cfg := away.cfg
+	cfg := away.cfg.Config
 	eventually(t, "another joins", func() error { return joinBy(t, first, cfg) })
 	runs := start(t, cfg)
 	eventually(t, "it takes part", func() error {

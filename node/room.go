@@ -18,10 +18,6 @@ func (n *Node) room(dir string) (int64, error) {
 	return int64(free) - int64(n.cfg.Limits.Reserve), nil
 }
 
-// leastReserve is what is left free on a disk whatever the settings say: the databases of the node need it to go on, and files
-// are to stop long before they do.
-const leastReserve = 192 << 20
-
 // roomPause is the pause between looks while something waits for room.
 const roomPause = 5 * time.Second
 

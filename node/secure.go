@@ -11,85 +11,13 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"holdfast/node/config"
 )
-
-// Secure says how the TCP ports are kept from being listened in on. On other addresses than this machine's own they speak HTTPS, or
-// plain HTTP with proxies that are trusted to do so in front of the node.
-type Secure struct {
-	Certificate    string         // PEM file with the certificate and its chain
-	CertificateKey string         // PEM file with its key
-	TrustedProxies []netip.Prefix // from which plain HTTP is taken, and X-Forwarded-For believed
-}
-
-// HTTPS reports whether the ports speak HTTPS.
-func (s Secure) HTTPS() bool { return s.Certificate != "" }
-
-// parseProxies reads addresses and prefixes such as "192.0.2.10" and "10.1.0.0/16".
-func parseProxies(list []string) ([]netip.Prefix, error) {
-	var out []netip.Prefix
-	for _, text := range list {
-		p, err := netip.ParsePrefix(text)
-		if err != nil {
-			a, errAddress := netip.ParseAddr(text)
-			if errAddress != nil || a.Zone() != "" {
-				return nil, fmt.Errorf("trusted-proxies: %q: want an address or a prefix, as in \"192.0.2.10\" or \"10.1.0.0/16\"", text)
-			}
-			p = netip.PrefixFrom(a, a.BitLen())
-		}
-		if a := p.Addr(); a.Is4In6() { // what is compared with it is not mapped
-			p = netip.PrefixFrom(a.Unmap(), max(0, p.Bits()-96))
-		}
-		if least := narrowest(p); p.Bits() < least {
-			return nil, fmt.Errorf("trusted-proxies: %q is too wide: whoever is in it is believed whom it asks for, and may speak plain HTTP. "+
-				"Name the proxies themselves, as in \"192.0.2.10\", or their network, /%d or narrower, as in \"10.1.0.0/16\"", text, least)
-		}
-		out = append(out, p.Masked())
-	}
-	return out, nil
-}
-
-// narrowest returns how many bits a prefix of trusted proxies has at least.
-func narrowest(p netip.Prefix) int {
-	if p.Addr().Is4() {
-		return 8
-	}
-	return 16
-}
-
-// check returns what is wrong with the settings for a port that listens on the address, or nil.
-func (s Secure) check(key, address string) error {
-	if (s.Certificate == "") != (s.CertificateKey == "") {
-		return errors.New("certificate and certificate-key: want both, or neither")
-	}
-	host, port, _ := net.SplitHostPort(address)
-	if s.HTTPS() || len(s.TrustedProxies) > 0 || onlyHere(host) {
-		return nil
-	}
-	return fmt.Errorf(`%s %q: others can reach this address, and plain HTTP would send access tokens and pages in clear.
-Add one of these to cluster.toml. A certificate, as files that are read again when they change:
-    certificate = "/etc/holdfast/node.pem"
-    certificate-key = "/etc/holdfast/node.key"
-or the addresses of proxies in front of the node, from which plain HTTP is taken:
-    trusted-proxies = ["192.0.2.10"]
-or let the port be for this machine alone:
-    %s = "127.0.0.1:%s"`, key, address, key, port)
-}
-
-// onlyHere reports whether the host of an address to listen on is this machine's own.
-func onlyHere(host string) bool {
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
-}
-
-// trusts reports whether plain HTTP from the address is that of a trusted proxy.
-func (s Secure) trusts(ip netip.Addr) bool {
-	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) })
-}
 
 // addressOf returns the IP address of an address with a port.
 func addressOf(a net.Addr) netip.Addr {
@@ -99,9 +27,9 @@ func addressOf(a net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// listen lets connections in from this machine and from trusted proxies as they come, plain or not, and from everywhere else by HTTPS
+// listenSecurely lets connections in from this machine and from trusted proxies as they come, plain or not, and from everywhere else by HTTPS
 // alone. certificate is nil where there is none: then nobody else is let in.
-func (s Secure) listen(l net.Listener, certificate *certificate, log *slog.Logger) net.Listener {
+func listenSecurely(s config.Secure, l net.Listener, certificate *certificate, log *slog.Logger) net.Listener {
 	if !s.HTTPS() && len(s.TrustedProxies) == 0 {
 		return l
 	}
@@ -116,7 +44,7 @@ func (s Secure) listen(l net.Listener, certificate *certificate, log *slog.Logge
 // door is a listener that decides by who comes whether plain HTTP will do.
 type door struct {
 	net.Listener
-	secure Secure
+	secure config.Secure
 	tls    *tls.Config // nil: no HTTPS
 	log    *slog.Logger
 	in     chan net.Conn
@@ -138,9 +66,9 @@ func (d *door) admit() {
 		from := addressOf(c.RemoteAddr())
 		here := from.IsLoopback() || from == addressOf(c.LocalAddr())
 		switch {
-		case (here || d.secure.trusts(from)) && d.tls != nil:
+		case (here || d.secure.Trusts(from)) && d.tls != nil:
 			go d.look(c)
-		case here || d.secure.trusts(from):
+		case here || d.secure.Trusts(from):
 			d.hand(c)
 		case d.tls != nil:
 			go d.greet(c)
@@ -243,7 +171,7 @@ func stampOf(info os.FileInfo) stamp {
 const certificateLook = time.Second
 
 // loadCertificate reads the certificate, nil when there is none.
-func (s Secure) loadCertificate(log *slog.Logger) (*certificate, error) {
+func loadCertificate(s config.Secure, log *slog.Logger) (*certificate, error) {
 	if !s.HTTPS() {
 		return nil, nil
 	}
@@ -253,7 +181,7 @@ func (s Secure) loadCertificate(log *slog.Logger) (*certificate, error) {
 		err = c.load(stamps)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: certificate: %w", ErrConfig, err)
+		return nil, fmt.Errorf("%w: certificate: %w", config.ErrConfig, err)
 	}
 	return c, nil
 }
@@ -301,11 +229,11 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 const forwardedPort = 0
 
 // forwarded tells the handler whom a request is from: what a trusted proxy says of it, and of nobody else.
-func (s Secure) forwarded(next http.Handler) http.Handler {
+func forwarded(s config.Secure, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
-		if err == nil && s.trusts(from.Addr().Unmap()) {
-			if client, ok := s.client(r.Header.Values("X-Forwarded-For")); ok {
+		if err == nil && s.Trusts(from.Addr().Unmap()) {
+			if client, ok := clientOf(s, r.Header.Values("X-Forwarded-For")); ok {
 				r.RemoteAddr = netip.AddrPortFrom(client, forwardedPort).String()
 			}
 		} else {
@@ -317,15 +245,15 @@ func (s Secure) forwarded(next http.Handler) http.Handler {
 	})
 }
 
-// client returns the last address that is not a trusted proxy's: what stands before it anybody can have written.
-func (s Secure) client(lines []string) (netip.Addr, bool) {
+// clientOf returns the last address that is not a trusted proxy's: what stands before it anybody can have written.
+func clientOf(s config.Secure, lines []string) (netip.Addr, bool) {
 	all := strings.Split(strings.Join(lines, ","), ",")
 	for i := len(all) - 1; i >= 0; i-- {
 		ip, err := netip.ParseAddr(strings.TrimSpace(all[i]))
 		if err != nil {
 			return netip.Addr{}, false
 		}
-		if ip = ip.Unmap(); !s.trusts(ip) {
+		if ip = ip.Unmap(); !s.Trusts(ip) {
 			return ip, true
 		}
 	}

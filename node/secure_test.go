@@ -17,86 +17,15 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"holdfast/api"
+	"holdfast/node/config"
 )
 
-func configWith(t *testing.T, lines string) (Config, error) {
-	t.Helper()
-	f, err := ParseConfig("cluster.toml", "cluster = \"c\"\ndata = \""+t.TempDir()+"\"\n"+lines+
-		"\n[[replica]]\nname = \"r\"\nkind = \"bitarchive\"\n[[node]]\nname = \"n\"\nreplica = \"r\"\n")
-	if err != nil {
-		return Config{}, err
-	}
-	return f.Node("n")
-}
-
-// Plain HTTP on an address that others can reach is refused, with the lines that help.
-func TestPlainHTTPIsForThisMachine(t *testing.T) {
-	for _, lines := range []string{`api = "0.0.0.0:7481"`, `access = "[::]:7482"`, `api = ":7481"`, `api = "192.0.2.1:7481"`, `access = "archive.example.org:7482"`, `api = "[::ffff:192.0.2.1]:7481"`} {
-		_, err := configWith(t, lines)
-		if !errors.Is(err, ErrConfig) {
-			t.Errorf("%s: %v", lines, err)
-			continue
-		}
-		for _, line := range []string{"certificate = ", "certificate-key = ", "trusted-proxies = [", "127.0.0.1:748", "in clear"} {
-			if !strings.Contains(err.Error(), line) {
-				t.Errorf("%s: the refusal lacks %s:\n%v", lines, line, err)
-			}
-		}
-		for _, more := range []string{"\ncertificate = \"/c.pem\"\ncertificate-key = \"/c.key\"", "\ntrusted-proxies = [\"192.0.2.10\", \"2001:db8::/32\"]"} {
-			if _, err := configWith(t, lines+more); err != nil {
-				t.Errorf("%s%s: %v", lines, more, err)
-			}
-		}
-	}
-	for _, lines := range []string{`certificate = "/c.pem"`, `trusted-proxies = ["proxy.example.org"]`, `trusted-proxies = ["fe80::1%eth0"]`} {
-		if _, err := configWith(t, lines); !errors.Is(err, ErrConfig) {
-			t.Errorf("%s: %v", lines, err)
-		}
-	}
-	for _, lines := range []string{`api = "127.0.21.1:7481"`, `api = "[::1]:7481"`, `api = "localhost:7481"`} {
-		if _, err := configWith(t, lines); err != nil {
-			t.Errorf("%s: %v", lines, err)
-		}
-	}
-}
-
-// A proxy may be named by its mapped address: what comes from it is not mapped.
-func TestMappedProxiesAreTrusted(t *testing.T) {
-	for _, text := range []string{"::ffff:192.0.2.10", "::ffff:192.0.2.0/120"} {
-		list, err := parseProxies([]string{text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := Secure{TrustedProxies: list}
-		if !s.trusts(netip.MustParseAddr("192.0.2.10")) || s.trusts(netip.MustParseAddr("192.0.3.10")) {
-			t.Errorf("%s is read as %v", text, list)
-		}
-	}
-}
-
-// TestWideProxiesAreRefused names networks so wide that strangers are in them.
-func TestWideProxiesAreRefused(t *testing.T) {
-	for _, text := range []string{"0.0.0.0/0", "::/0", "0.0.0.0/1", "128.0.0.0/7", "2000::/3", "2001::/15", "::ffff:0.0.0.0/96", "::ffff:0.0.0.0/90",
-		"::ffff:10.0.0.0/103"} {
-		list, err := parseProxies([]string{"192.0.2.10", text})
-		if err == nil || !strings.Contains(err.Error(), text) || !strings.Contains(err.Error(), "192.0.2.10") {
-			t.Errorf("%s is read as %v, %v", text, list, err)
-		}
-	}
-	for _, text := range []string{"10.0.0.0/8", "fd00::/16", "::ffff:10.0.0.0/104", "192.0.2.10", "2001:db8::1"} {
-		if _, err := parseProxies([]string{text}); err != nil {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
-}
-
 // writePair writes a certificate for the name, signed by itself, and its key.
-func writePair(t *testing.T, dir, name string) (secure Secure, text []byte) {
+func writePair(t *testing.T, dir, name string) (secure config.Secure, text []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -112,7 +41,7 @@ func writePair(t *testing.T, dir, name string) (secure Secure, text []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secure = Secure{Certificate: filepath.Join(dir, "node.pem"), CertificateKey: filepath.Join(dir, "node.key")}
+	secure = config.Secure{Certificate: filepath.Join(dir, "node.pem"), CertificateKey: filepath.Join(dir, "node.key")}
 	text = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	for path, text := range map[string][]byte{secure.Certificate: text, secure.CertificateKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})} {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
@@ -146,9 +75,9 @@ func (c foreign) RemoteAddr() net.Addr {
 }
 
 // served serves the handler as the node does, to callers who seem to come from the address.
-func served(t *testing.T, s Secure, from string, h http.Handler) (address string) {
+func served(t *testing.T, s config.Secure, from string, h http.Handler) (address string) {
 	t.Helper()
-	pair, err := s.loadCertificate(slogOf(t))
+	pair, err := loadCertificate(s, slogOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,8 +87,8 @@ func served(t *testing.T, s Secure, from string, h http.Handler) (address string
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	outer := s.listen(abroad{l, from}, pair, slogOf(t))
-	go func() { done <- serve(ctx, outer, s.forwarded(h), usualPatience()) }()
+	outer := listenSecurely(s, abroad{l, from}, pair, slogOf(t))
+	go func() { done <- serve(ctx, outer, forwarded(s, h), usualPatience()) }()
 	t.Cleanup(func() { cancel(); <-done })
 	return l.Addr().String()
 }
@@ -176,11 +105,11 @@ func TestWhoMaySpeakPlainly(t *testing.T) {
 	proxies := []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}
 	both := withPair
 	both.TrustedProxies = proxies
-	proxyOnly := Secure{TrustedProxies: proxies}
+	proxyOnly := config.Secure{TrustedProxies: proxies}
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(text)
 	for name, tt := range map[string]struct {
-		secure    Secure
+		secure    config.Secure
 		from      string
 		scheme    string
 		forwarded string
@@ -232,7 +161,7 @@ func TestWhoMaySpeakPlainly(t *testing.T) {
 func TestCertificateIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	secure, _ := writePair(t, dir, "first.example.org")
-	c, err := secure.loadCertificate(slogOf(t))
+	c, err := loadCertificate(secure, slogOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +202,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	shows("second.example.org")
 	replace("node.pem", []byte("nonsense"))
 	shows("second.example.org")
-	if _, err := secure.loadCertificate(slogOf(t)); !errors.Is(err, ErrConfig) {
+	if _, err := loadCertificate(secure, slogOf(t)); !errors.Is(err, config.ErrConfig) {
 		t.Errorf("started with nonsense: %v", err)
 	}
 }

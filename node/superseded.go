@@ -18,10 +18,10 @@ import (
 // would only keep a second cluster alive, together with others that were left behind.
 var ErrSuperseded = errors.New("the cluster was recovered without this node; let it join anew with a token")
 
-func (c Config) supersededPath() string { return filepath.Join(c.identityDir(), "superseded") }
+func (c folder) supersededPath() string { return filepath.Join(c.IdentityDir(), "superseded") }
 
 // checkSuperseded fails with ErrSuperseded when this node has learned so before.
-func (c Config) checkSuperseded() error {
+func (c folder) checkSuperseded() error {
 	text, err := os.ReadFile(c.supersededPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -33,7 +33,7 @@ func (c Config) checkSuperseded() error {
 }
 
 // supersede keeps for the next start that the cluster is at a higher epoch.
-func (c Config) supersede(d disk.Disk, epoch uint64) error {
+func (c folder) supersede(d disk.Disk, epoch uint64) error {
 	return d.WriteFile(c.supersededPath(), func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "epoch %d\n", epoch)
 		return err

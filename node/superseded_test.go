@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"holdfast/internal/disk"
+	"holdfast/node/config"
 	"holdfast/peer"
 )
 
 func TestALeftBehindNodeEndsAndStaysDown(t *testing.T) {
 	t.Parallel()
-	n := &Node{cfg: Config{Data: t.TempDir()}, disk: disk.New(), newer: make(chan uint64, 1)}
+	n := &Node{cfg: folder{config.Config{Data: t.TempDir()}}, disk: disk.New(), newer: make(chan uint64, 1)}
 	if err := os.MkdirAll(filepath.Join(n.cfg.Data, "identity"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -55,11 +55,11 @@ type vault struct {
 	trouble atomic.Pointer[error] // of the latest round
 }
 
-func (c Config) sealKeyPath() string { return filepath.Join(c.identityDir(), "seal.key") }
+func (c folder) sealKeyPath() string { return filepath.Join(c.IdentityDir(), "seal.key") }
 
 // sealKey reads the node's key for secrets, or makes one; it is readable by the node's user alone. A key that is there but cannot be
 // read is an error: what is sealed to it would be lost.
-func (c Config) sealKey(d disk.Disk) (seal.Key, error) {
+func (c folder) sealKey(d disk.Disk) (seal.Key, error) {
 	text, err := os.ReadFile(c.sealKeyPath())
 	if err == nil {
 		return seal.ParseKey(text)
@@ -317,9 +317,17 @@ func (n *Node) openVault() error {
 	if err != nil {
 		return err
 	}
-	n.vault = &vault{self: n.id, crawls: n.cfg.Limits.Crawls > 0, only: n.cfg.SecretsTo, key: key, proved: *proveKey(id, key), agree: n.raft, alive: n.isAlive, local: n.token.access,
+	n.vault = &vault{self: n.id, crawls: n.cfg.Limits.Crawls > 0, only: secretsTo(n.cfg.SecretsTo), key: key, proved: *proveKey(id, key), agree: n.raft, alive: n.isAlive, local: n.token.access,
 		log: n.log.With("room", "vault")}
 	return nil
+}
+
+// secretsTo returns the nodes of which cluster.toml gives the ids.
+func secretsTo(ids []string) (out []catalog.NodeID) {
+	for _, id := range ids {
+		out = append(out, catalog.NodeID(id))
+	}
+	return out
 }
 
 // seal runs the vault.

@@ -22,7 +22,7 @@ func (v *vault) with(only ...catalog.NodeID) *vault {
 // names others: neither when a job is made, nor later, nor under a name that is allowed.
 func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
 	cfgs := threeConfigs(t, "")[:2]
-	cfgs[0].SecretsTo = []catalog.NodeID{"nobody"}
+	cfgs[0].SecretsTo = []string{"nobody"}
 	first := startNodes(t, cfgs[:1])[0]
 	job := secretJob()
 	request := api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}
@@ -41,7 +41,7 @@ func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
 	if err := joinBy(t, first, cfgs[1]); err != nil {
 		t.Fatal(err)
 	}
-	cfgs[1].SecretsTo = []catalog.NodeID{"nobody"}
+	cfgs[1].SecretsTo = []string{"nobody"}
 	second := start(t, cfgs[1])
 	eventually(t, "the second node says that it crawls", func() error {
 		return first.raft.View(func(v catalog.View) error {

@@ -218,7 +218,7 @@ func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
 	for i := range cfgs {
 		cfgs[i].Limits.Crawls = 1
 	}
-	if _, err := initAt(t.Context(), cfgs[0], 1, slogOf(t)); err != nil {
+	if _, err := initAt(t.Context(), folder{cfgs[0]}, 1, slogOf(t)); err != nil {
 		t.Fatal(err)
 	}
 	nodes := []running{start(t, cfgs[0])}
@@ -273,7 +273,7 @@ func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
 	decideSoon(t, nodes[0], catalog.SetCollection, catalog.Collection{Name: "after"})
 	for i, n := range nodes { // with a state that was written anew and a log that was cut
 		n.halt(t)
-		nodes[i] = start(t, n.cfg)
+		nodes[i] = start(t, n.cfg.Config)
 	}
 	decideSoon(t, nodes[1], catalog.SetCollection, catalog.Collection{Name: "later"})
 	for _, n := range nodes {
@@ -318,7 +318,7 @@ func TestAJobThatNobodyCanRunIsShown(t *testing.T) {
 	if err := os.Remove(n.cfg.sealKeyPath()); err != nil { // the node comes back with another key
 		t.Fatal(err)
 	}
-	cfg := n.cfg
+	cfg := n.cfg.Config
 	n = start(t, cfg)
 	eventually(t, "it is told", func() error {
 		if got := n.vault.problems(); len(got) != 1 || !strings.Contains(got[0], "job 1 waits: no node that crawls can open") {

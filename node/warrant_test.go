@@ -16,6 +16,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/node/config"
 	"holdfast/peer"
 	"holdfast/replica"
 )
@@ -145,7 +146,7 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 	}
 	for role, good := range map[string]bool{"none": false, "reader": false, "operator": true} {
 		file := *asked.cfg.File
-		file.Nodes = append([]NodeTable{}, file.Nodes...)
+		file.Nodes = append([]config.NodeTable{}, file.Nodes...)
 		for i := range file.Nodes {
 			file.Nodes[i].LocalToken = &role
 		}
@@ -159,7 +160,7 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 	}
 
 	// A new token takes the old one's place: here at once, elsewhere as soon as the node has told.
-	if err := asker.cfg.RotateToken(); err != nil {
+	if err := RotateToken(asker.cfg.Config); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(asker.cfg.TokenPath()); err != nil || info.Mode().Perm() != ownerOnly {

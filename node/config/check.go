@@ -1,4 +1,4 @@
-package node
+package config
 
 import (
 	"errors"
@@ -10,6 +10,10 @@ import (
 	"strings"
 	"time"
 )
+
+// leastReserve is what is left free on a disk whatever the settings say: the databases of the node need it to go on, and files
+// are to stop long before they do.
+const leastReserve = 192 << 20
 
 const (
 	maxWeight   = 1_000_000 // that the catalog takes
@@ -41,7 +45,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("memory = %s: want at least 256MiB", c.Limits.Memory)
 	}
 	for _, id := range c.SecretsTo {
-		if id == "" || strings.ContainsAny(string(id), " \t/") {
+		if id == "" || strings.ContainsAny(id, " \t/") {
 			return fmt.Errorf("secrets-to: %q: want the ids of nodes, as holdfast node list shows them", id)
 		}
 	}

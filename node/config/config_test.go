@@ -1,4 +1,4 @@
-package node
+package config
 
 import (
 	"errors"
@@ -38,7 +38,7 @@ replica = "third"
 
 func TestSettingsAreInheritedFromClusterToReplicaToNode(t *testing.T) {
 	t.Parallel()
-	f, err := ParseConfig("cluster.toml", twoNodes)
+	f, err := Parse("cluster.toml", twoNodes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestSettingsAreInheritedFromClusterToReplicaToNode(t *testing.T) {
 			t.Errorf("%s: bandwidth %v data %q, want %v and its own folder", name, c.Limits.Bandwidth, c.Data, want)
 		}
 	}
-	tiny, err := ParseConfig("cluster.toml", strings.Replace(twoNodes, `bandwidth = "20MB"`, `bandwidth = "1B"`, 1))
+	tiny, err := Parse("cluster.toml", strings.Replace(twoNodes, `bandwidth = "20MB"`, `bandwidth = "1B"`, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestBadConfigurationNamesTheLineAndWhatWasMeant(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := ParseConfig("cluster.toml", strings.Replace(twoNodes, tt.from, tt.to, 1))
+			_, err := Parse("cluster.toml", strings.Replace(twoNodes, tt.from, tt.to, 1))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("error %v, want one with %q", err, tt.want)
 			}
@@ -99,5 +99,15 @@ func TestBadConfigurationNamesTheLineAndWhatWasMeant(t *testing.T) {
 				t.Errorf("error %v does not wrap ErrConfig", err)
 			}
 		})
+	}
+}
+
+func TestBadPermissionsOfFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	var m FileMode
+	for _, text := range []string{"", "644x", "0755", "0444", "01644", "9"} {
+		if err := m.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is taken for permissions", text)
+		}
 	}
 }

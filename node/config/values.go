@@ -1,8 +1,9 @@
-package node
+package config
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"net"
 	"slices"
@@ -45,6 +46,25 @@ func (b Bytes) String() string {
 	return strconv.FormatInt(int64(b), 10)
 }
 
+// FileMode is the permissions of a file; as text "0644".
+type FileMode fs.FileMode
+
+// UnmarshalText reads permissions in octal. The owner must be able to read and write, and nobody may run a file.
+func (m *FileMode) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 8, 32)
+	if err != nil || n&^0o666 != 0 || n&0o600 != 0o600 {
+		return fmt.Errorf("%q is not the permissions of a file, such as \"0640\" or \"0644\"", text)
+	}
+	*m = FileMode(n)
+	return nil
+}
+
+// MarshalText writes the permissions as String does.
+func (m FileMode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// String returns the permissions in octal.
+func (m FileMode) String() string { return fmt.Sprintf("%04o", uint32(m)) }
+
 // Duration is a span of time; as text "30d", "6h", "90s".
 type Duration time.Duration
 
@@ -79,8 +99,8 @@ func (d Duration) String() string {
 
 func logLevels() []string { return []string{"debug", "info", "warn", "error"} }
 
-// DefaultSettings returns what holds where cluster.toml says nothing.
-func DefaultSettings() Settings {
+// Defaults returns what holds where cluster.toml says nothing.
+func Defaults() Settings {
 	return Settings{
 		Data:       new("/var/lib/holdfast"),
 		Peer:       new("0.0.0.0:7480"),

@@ -1,17 +1,17 @@
-package node
+// Package config reads and checks cluster.toml, the one description of a whole cluster, and says what a node runs with.
+package config
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
-
-	"holdfast/catalog"
 )
 
 // File is a cluster.toml: one description of a whole cluster, the same on every node.
@@ -83,7 +83,7 @@ type Config struct {
 	LocalToken string // what this node's local token may do on other nodes: a role, or none
 	Files      []string
 	Limits     Limits
-	SecretsTo  []catalog.NodeID // that this node seals secrets to; none = all that crawl
+	SecretsTo  []string // that this node seals secrets to; none = all that crawl
 
 	proxies []string // as given
 }
@@ -113,22 +113,22 @@ type Limits struct {
 // ErrConfig reports a cluster.toml that cannot be used; the error's text says where and what was meant.
 var ErrConfig = errors.New("configuration")
 
-// LoadConfig reads and checks a cluster.toml. An unknown key or a bad value is an error that wraps ErrConfig and
+// Load reads and checks a cluster.toml. An unknown key or a bad value is an error that wraps ErrConfig and
 // names the line.
-func LoadConfig(path string) (*File, error) {
+func Load(path string) (*File, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
 	}
-	f, err := ParseConfig(path, string(text))
+	f, err := Parse(path, string(text))
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// ParseConfig reads and checks the text of a cluster.toml; path is only named in errors.
-func ParseConfig(path, text string) (*File, error) {
+// Parse reads and checks the text of a cluster.toml; path is only named in errors.
+func Parse(path, text string) (*File, error) {
 	f := &File{path: path}
 	meta, err := toml.Decode(text, f)
 	if err != nil {
@@ -188,16 +188,16 @@ func (f *File) checkReplicas(text string) error {
 		}
 		names[r.Name] = true
 		for _, c := range r.Collections {
-			if !slices.Contains(f.collections(), c) {
-				return fmt.Errorf("%sreplica %s: %s", where, r.Name, suggest("collection", c, f.collections()))
+			if !slices.Contains(f.AllCollections(), c) {
+				return fmt.Errorf("%sreplica %s: %s", where, r.Name, suggest("collection", c, f.AllCollections()))
 			}
 		}
 	}
 	return nil
 }
 
-// collections returns the collections, "web" when none is given.
-func (f *File) collections() []string {
+// AllCollections returns the collections, "web" when none is given.
+func (f *File) AllCollections() []string {
 	if len(f.Collections) == 0 {
 		return []string{"web"}
 	}
@@ -256,7 +256,7 @@ func (f *File) Node(name string) (Config, error) {
 	if c.Replica.Place == "" {
 		c.Replica.Place = r.Name
 	}
-	c.resolve(DefaultSettings(), f.Settings, r.Settings, n.Settings)
+	c.resolve(Defaults(), f.Settings, r.Settings, n.Settings)
 	if n.Bandwidth == nil && c.Limits.Bandwidth > 0 { // the replica's nodes share what it is given; 0 would be no limit
 		c.Limits.Bandwidth = max(1, c.Limits.Bandwidth/Bytes(f.nodesOf(r.Name)))
 	}
@@ -294,10 +294,7 @@ func (c *Config) resolve(layers ...Settings) {
 			c.proxies = s.TrustedProxies
 		}
 		if s.SecretsTo != nil {
-			c.SecretsTo = nil
-			for _, id := range s.SecretsTo {
-				c.SecretsTo = append(c.SecretsTo, catalog.NodeID(id))
-			}
+			c.SecretsTo = slices.Clone(s.SecretsTo)
 		}
 		set(&c.Limits.FilesMode, s.FilesMode)
 		if len(s.Files) > 0 {
@@ -338,11 +335,38 @@ func (c Config) Write(w io.Writer) error {
 		Proxies   []string `toml:"trusted-proxies,omitempty"`
 		Limits    Limits   `toml:"limits"`
 
-		SecretsTo []catalog.NodeID `toml:"secrets-to,omitempty"`
+		SecretsTo []string `toml:"secrets-to,omitempty"`
 	}{c.Name, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer, c.Listen.API, c.Listen.Access,
 		c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies, c.Limits, c.SecretsTo}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}
 	return nil
+}
+
+// Single returns the configuration of an archive of one node with all defaults, its folder being data.
+func Single(data string, listen Listen) (Config, error) {
+	text := fmt.Sprintf("cluster = \"local\"\nprofile = \"local\"\ndata = %q\npeer = %q\napi = %q\naccess = %q\nreserve = \"192MiB\"\n"+
+		"[[replica]]\nname = \"local\"\nkind = \"bitarchive\"\n[[node]]\nname = \"local\"\nreplica = \"local\"\n",
+		data, listen.Peer, listen.API, listen.Access)
+	f, err := Parse(filepath.Join(data, "cluster.toml"), text)
+	if err != nil {
+		return Config{}, err
+	}
+	return f.Node("local")
+}
+
+// IdentityDir returns the folder with what the node is: its keys, its tokens, and whom it knows.
+func (c Config) IdentityDir() string { return filepath.Join(c.Data, "identity") }
+
+// TokenPath returns where the node keeps the token with which commands on its machine use its API.
+func (c Config) TokenPath() string { return filepath.Join(c.IdentityDir(), "api-token") }
+
+// Reached returns the addresses at which other nodes find this one. Without addresses in the file that is the address
+// it listens on, unless it listens on every address of the machine.
+func (c Config) Reached() []string {
+	if host, _, _ := net.SplitHostPort(c.Listen.Peer); len(c.Table.Addresses) == 0 && !everywhere(host) {
+		return []string{c.Listen.Peer}
+	}
+	return c.Table.Addresses
 }

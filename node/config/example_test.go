@@ -1,4 +1,4 @@
-package node
+package config
 
 import (
 	"os"
@@ -9,15 +9,15 @@ import (
 
 func TestTheExampleShowsTheDefaults(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../cluster.example.toml")
+	text, err := os.ReadFile("../../cluster.example.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := ParseConfig("cluster.example.toml", string(text))
+	whole, err := Parse("cluster.example.toml", string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, got := DefaultSettings(), whole.Settings; !reflect.DeepEqual(want, got) {
+	if want, got := Defaults(), whole.Settings; !reflect.DeepEqual(want, got) {
 		t.Errorf("the example's settings differ from the defaults:\n%+v\n%+v", got, want)
 	}
 	top, _, _ := strings.Cut(string(text), "\n[[replica]]")
