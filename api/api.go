@@ -161,6 +161,7 @@ const (
 // server carries out the API's operations.
 type server struct {
 	Backend
+	own Catalog // the Backend's as it is; for all but the status it has to have been received
 	log *slog.Logger
 }
 
@@ -169,7 +170,8 @@ func New(backend Backend, log *slog.Logger) http.Handler {
 	if backend.Now == nil {
 		backend.Now = time.Now
 	}
-	s := &server{Backend: backend, log: log}
+	s := &server{Backend: backend, own: backend.Catalog, log: log}
+	s.Catalog = received{backend.Catalog}
 	mux, _ := s.routes()
 	return mux
 }

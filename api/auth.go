@@ -54,8 +54,12 @@ func (s *server) authenticate(authorization string) (caller, error) {
 	if err != nil {
 		return caller{}, denied
 	}
+	view := s.Catalog.View
+	if token.ID == LocalID {
+		view = s.own.View // the local token is not the catalog's
+	}
 	var found catalog.AccessToken
-	if err := s.Catalog.View(func(v catalog.View) error {
+	if err := view(func(v catalog.View) error {
 		found, err = v.AccessToken(token.ID)
 		if errors.Is(err, catalog.ErrNotFound) {
 			return nil

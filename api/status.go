@@ -48,7 +48,7 @@ func (s *server) status(ctx context.Context) (Status, error) {
 	if st.Node.Disks == nil {
 		st.Node.Disks = []Disk{}
 	}
-	err := s.Catalog.View(func(v catalog.View) error {
+	err := s.own.View(func(v catalog.View) error {
 		cluster, err := v.Cluster()
 		if errors.Is(err, catalog.ErrNotFound) {
 			st.Problems = append(st.Problems, "this node has not received the catalog yet")

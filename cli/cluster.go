@@ -67,6 +67,13 @@ func showStatus(a *app, st api.Status) error {
 	if m := st.Node.DiskMove; m != nil {
 		fmt.Fprintf(a.stdout, "\nShard %s moves from %s to %s: %d of %d files\n", m.Shard, m.From, m.To, m.Files, m.TotalFiles)
 	}
+	owed := int64(0)
+	for _, r := range st.Replicas {
+		owed += int64(r.Owed)
+	}
+	if owed > 0 {
+		fmt.Fprintf(a.stdout, "\nCopies that are still to be made: %d\n", owed)
+	}
 	if st.Healthy {
 		_, err := fmt.Fprintln(a.stdout, "\nHealthy.")
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"holdfast/api"
@@ -143,15 +144,10 @@ func (n *Node) facts() gossip.Facts {
 			f.Standing = gossip.Standing(s)
 		}
 	}
-	for _, path := range n.cfg.Files {
-		if n.replica != nil && !n.replica.Disks.Takes(path) {
-			continue
-		}
-		if free, total, err := n.disk.Free(path); err == nil {
-			f.Free += free - min(free, uint64(n.cfg.Limits.Reserve))
-			f.Total += total
-		}
-	}
+	paths := slices.DeleteFunc(slices.Clone(n.cfg.Files), func(path string) bool {
+		return n.replica != nil && !n.replica.Disks.Takes(path)
+	})
+	f.Free, f.Total = n.disk.Room(paths, uint64(n.cfg.Limits.Reserve))
 	return f
 }
 

@@ -251,6 +251,26 @@ func (d Disk) Free(path string) (free, total uint64, err error) {
 	return st.Bavail * size, st.Blocks * size, nil
 }
 
+// Room returns what Free does for all of the paths together, less the reserve of each file system. A file system that holds
+// several of the paths counts once. Paths that
+// cannot be asked are left out.
+func (d Disk) Room(paths []string, reserve uint64) (free, total uint64) {
+	seen := make(map[uint64]bool)
+	for _, path := range paths {
+		var st syscall.Stat_t
+		if err := syscall.Stat(path, &st); err != nil || seen[uint64(st.Dev)] {
+			continue
+		}
+		f, t, err := d.Free(path)
+		if err != nil {
+			continue
+		}
+		seen[uint64(st.Dev)] = true
+		free, total = free+f-min(f, reserve), total+t
+	}
+	return free, total
+}
+
 // discard removes a temporary file; it need not be durable, for nobody relies on it.
 func (d Disk) discard(path string) error {
 	if err := d.remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -228,3 +228,23 @@ func only(t *testing.T, dir string, want ...string) {
 		t.Errorf("folder holds %q, want %q", got, want)
 	}
 }
+
+// TestRoomOfOneFileSystem asks for two folders of one file system, and one that is not there: the room counts once.
+func TestRoomOfOneFileSystem(t *testing.T) {
+	t.Parallel()
+	d, dir := disk.New(), t.TempDir()
+	below := filepath.Join(dir, "below")
+	if err := d.MkdirAll(below); err != nil {
+		t.Fatal(err)
+	}
+	_, want, err := d.Free(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, total := d.Room([]string{dir, below, filepath.Join(dir, "none")}, 0); total != want {
+		t.Errorf("two folders of one file system have %d bytes, it has %d", total, want)
+	}
+	if free, _ := d.Room([]string{dir}, want+1); free != 0 {
+		t.Errorf("less a reserve of more than there is, %d bytes are free", free)
+	}
+}
