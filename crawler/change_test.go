@@ -68,6 +68,9 @@ func TestSettingsAreChanged(t *testing.T) {
 	if text, _ := json.Marshal(e); strings.Contains(string(text), "verysecret") || len(e.Words) == 0 {
 		t.Errorf("explained: %s", text)
 	}
+	until(t, "what the four workers ask for has arrived", func() bool {
+		return int64(len(s.requests())) == l.frontier.Counters().Succeeded+4
+	})
 	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("min_delay", "40ms", "max_delay", "40ms", "host_valence", 1), By: "anna"})
 	close(gate)
 	begun := len(s.requests())
