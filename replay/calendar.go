@@ -55,7 +55,7 @@ func (h *Handler) calendar(w http.ResponseWriter, r *http.Request, q cdx.Query, 
 	wanted, _ := strconv.Atoi(t.timestamp[:min(4, len(t.timestamp))]) // empty: 0, the latest
 	cal, missing, err := h.gather(r, q, wanted)
 	if err != nil {
-		h.broken(w, r, err)
+		h.unasked(w, r, err)
 		return
 	}
 	if cal.Total == 0 {

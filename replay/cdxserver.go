@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -59,7 +60,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, q cdx.Query, co
 	defer out.Flush()
 	rules := h.cfg.Policy()
 	var line []byte
-	begun := false
+	begun, missing := false, 0
 	begin := func() {
 		if !begun {
 			w.Header().Set("Content-Type", contentType)
@@ -76,11 +77,11 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, q cdx.Query, co
 		var incomplete *cdx.Incomplete
 		switch {
 		case errors.As(err, &incomplete):
-			begin()
-			w.Header().Set("X-Archive-Incomplete", strconv.Itoa(len(incomplete.Shards)))
+			missing = len(incomplete.Shards)
 			continue
 		case err != nil && !begun:
 			h.log.Warn("CDX query failed", "url", q.URL, "error", err)
+			w.Header().Set("Retry-After", retryAfter)
 			jsonError(w, http.StatusServiceUnavailable, "the index cannot be asked now")
 			return
 		case err != nil:
@@ -96,7 +97,16 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, q cdx.Query, co
 			return
 		}
 	}
+	if missing > 0 && !begun { // an empty list would say that there is nothing
+		w.Header().Set("Retry-After", retryAfter)
+		jsonError(w, http.StatusServiceUnavailable,
+			fmt.Sprintf("nothing was found, and %d shards cannot be asked now", missing))
+		return
+	}
 	begin()
+	if missing > 0 {
+		w.Header().Set("X-Archive-Incomplete", strconv.Itoa(missing))
+	}
 }
 
 // parseCDXQuery reads pywb's parameters.
@@ -220,9 +230,16 @@ func (h *Handler) timeMap(w http.ResponseWriter, r *http.Request, path string) {
 
 // writeTimeMap writes the captures of a URL as links (RFC 7089).
 func (h *Handler) writeTimeMap(w http.ResponseWriter, r *http.Request, q cdx.Query) {
-	ends := h.span(r, q)
+	ends, incomplete, err := h.span(r, q)
+	if err != nil {
+		h.unasked(w, r, err)
+		return
+	}
+	if incomplete != nil {
+		w.Header().Set("X-Archive-Incomplete", strconv.Itoa(len(incomplete.Shards)))
+	}
 	if ends[0] == "" {
-		h.notFound(w, r, target{url: q.URL}, nil)
+		h.notFound(w, r, target{url: q.URL}, incomplete)
 		return
 	}
 	base := h.base(r)
@@ -232,8 +249,7 @@ func (h *Handler) writeTimeMap(w http.ResponseWriter, r *http.Request, q cdx.Que
 	fmt.Fprintf(out, "<%s/timemap/link/%s>; rel=\"self\"; type=\"application/link-format\"; from=\"%s\"; until=\"%s\",\n",
 		base, linkSafe(q.URL), timeOf(ends[0]).Format(http.TimeFormat), timeOf(ends[1]).Format(http.TimeFormat))
 	fmt.Fprintf(out, "<%s/web/%s>; rel=\"timegate\",\n<%s>; rel=\"original\"", base, linkSafe(q.URL), linkSafe(q.URL))
-	rules := h.cfg.Policy()
-	for c, err := range cdx.Arrange(q, h.captures.Query(r.Context(), q)) {
+	for c, err := range h.mayBeSeen(r, q) {
 		var incomplete *cdx.Incomplete
 		if errors.As(err, &incomplete) {
 			continue
@@ -242,28 +258,43 @@ func (h *Handler) writeTimeMap(w http.ResponseWriter, r *http.Request, q cdx.Que
 			h.log.Warn("time map ended early", "url", q.URL, "error", err)
 			panic(http.ErrAbortHandler)
 		}
-		if decision, _ := rules.Decide(c.Key, c.Timestamp); decision != access.Exclude {
-			fmt.Fprintf(out, ",\n<%s/web/%s/%s>; rel=\"memento\"; datetime=\"%s\"",
-				base, c.Timestamp, linkSafe(c.URL), timeOf(c.Timestamp).Format(http.TimeFormat))
-		}
+		fmt.Fprintf(out, ",\n<%s/web/%s/%s>; rel=\"memento\"; datetime=\"%s\"",
+			base, c.Timestamp, linkSafe(c.URL), timeOf(c.Timestamp).Format(http.TimeFormat))
 	}
 	io.WriteString(out, "\n")
 }
 
-// span returns the times of the first and last capture, empty if there are none to be known of.
-func (h *Handler) span(r *http.Request, q cdx.Query) (ends [2]string) {
+// span returns the times of the first and last capture, empty if there are none to be known of, and what could not be
+// asked.
+func (h *Handler) span(r *http.Request, q cdx.Query) (ends [2]string, incomplete *cdx.Incomplete, err error) {
+	for c, err := range h.mayBeSeen(r, q) {
+		if errors.As(err, &incomplete) {
+			continue
+		}
+		if err != nil {
+			return ends, incomplete, err
+		}
+		if ends[0] == "" || c.Timestamp < ends[0] {
+			ends[0] = c.Timestamp
+		}
+		ends[1] = max(ends[1], c.Timestamp)
+	}
+	return ends, incomplete, nil
+}
+
+// mayBeSeen returns the captures that may be known of.
+func (h *Handler) mayBeSeen(r *http.Request, q cdx.Query) iter.Seq2[cdx.Capture, error] {
 	rules := h.cfg.Policy()
-	for i, sort := range []cdx.Sort{cdx.Forward, cdx.Reverse} {
-		q.Sort, q.Limit = sort, candidates
+	return func(yield func(cdx.Capture, error) bool) {
 		for c, err := range cdx.Arrange(q, h.captures.Query(r.Context(), q)) {
-			if err != nil {
-				break
+			if err == nil {
+				if decision, _ := rules.Decide(c.Key, c.Timestamp); decision == access.Exclude {
+					continue
+				}
 			}
-			if decision, _ := rules.Decide(c.Key, c.Timestamp); decision != access.Exclude {
-				ends[i] = c.Timestamp
-				break
+			if !yield(c, err) {
+				return
 			}
 		}
 	}
-	return ends
 }

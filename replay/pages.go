@@ -122,7 +122,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
 // broken answers when captures or their content cannot be read.
 func (h *Handler) broken(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil { // the reader has gone away, or this node stops: never an empty page with a 200
-		h.fail(w, r, http.StatusServiceUnavailable, "The request ended before the archive could read this page.")
+		h.later(w, r, "The request ended before the archive could read this page.")
 		return
 	}
 	if errors.Is(err, errNoOriginal) {
@@ -130,21 +130,47 @@ func (h *Handler) broken(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	h.log.Error("replay", "path", r.URL.Path, "error", err)
-	h.fail(w, r, http.StatusServiceUnavailable, "The archive holds this page, but cannot read it at the moment.")
+	h.later(w, r, "The archive holds this page, but cannot read it at the moment.")
 }
 
-// notFound answers for a URL without captures, with addresses near it.
+// unasked answers when the index cannot be asked: nobody knows what the archive has.
+func (h *Handler) unasked(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() == nil {
+		h.log.Warn("the index cannot be asked", "path", r.URL.Path, "error", err)
+	}
+	h.later(w, r, "The index cannot be asked now, so it is not known whether the archive has this.")
+}
+
+// later answers with a page that says what cannot be done now.
+func (h *Handler) later(w http.ResponseWriter, r *http.Request, message string) {
+	w.Header().Set("Retry-After", retryAfter)
+	h.fail(w, r, http.StatusServiceUnavailable, message)
+}
+
+// retryAfter is when to ask again, in seconds: by then another node has been found that answers, if there is one.
+const retryAfter = "10"
+
+// notFound answers for a URL without captures, with addresses near it. While a part of the index cannot be asked, nobody
+// knows whether there are any.
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request, t target, incomplete *cdx.Incomplete) {
 	v := view{Heading: "Not in the archive", URL: t.url, Message: "The archive has no capture of this address."}
+	status := http.StatusNotFound
 	if incomplete != nil {
+		status = http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", retryAfter)
+		v.Heading, v.Message = "Not found", "No capture of this address was found in the part of the archive that can be reached."
 		v.Incomplete = len(incomplete.Shards)
 	}
 	for _, q := range nearby(t.url) {
-		if v.Addresses, v.More, _ = h.addresses(r, q, 12); len(v.Addresses) > 0 {
+		list, more, _, err := h.addresses(r, q, 12)
+		if err != nil {
+			h.log.Debug("what is near an address cannot be told", "url", t.url, "error", err)
+		}
+		if v.Addresses, v.More = list, more; len(list) > 0 {
 			break
 		}
 	}
-	h.show(w, r, http.StatusNotFound, "message", v)
+	h.show(w, r, status, "message", v)
 }
 
 // nearby returns queries for addresses like one that was not found, nearest first.
@@ -177,8 +203,9 @@ type address struct {
 // maxScanned bounds the captures looked at for one list of addresses.
 const maxScanned = 50_000
 
-// addresses lists the first distinct URLs of a query. more reports that there are others.
-func (h *Handler) addresses(r *http.Request, q cdx.Query, n int) (list []address, more bool, missing int) {
+// addresses lists the first distinct URLs of a query. more reports that there are others, missing how many shards could
+// not be asked. With an error comes what was found before it.
+func (h *Handler) addresses(r *http.Request, q cdx.Query, n int) (list []address, more bool, missing int, err error) {
 	q.Limit = maxScanned
 	rules := h.cfg.Policy()
 	scanned, lastKey := 0, ""
@@ -189,18 +216,17 @@ func (h *Handler) addresses(r *http.Request, q cdx.Query, n int) (list []address
 			continue
 		}
 		if err != nil {
-			h.log.Warn("list of addresses ended early", "url", q.URL, "error", err)
-			return list, more, missing
+			return list, more, missing, err
 		}
 		if scanned++; scanned > maxScanned {
-			return list, true, missing
+			return list, true, missing, nil
 		}
 		if decision, _ := rules.Decide(c.Key, c.Timestamp); decision == access.Exclude {
 			continue
 		}
 		if c.Key != lastKey {
 			if len(list) == n {
-				return list, true, missing
+				return list, true, missing, nil
 			}
 			lastKey = c.Key
 			list = append(list, address{URL: c.URL, First: c.Timestamp})
@@ -209,7 +235,7 @@ func (h *Handler) addresses(r *http.Request, q cdx.Query, n int) (list []address
 		last.Captures++
 		last.Last = c.Timestamp
 	}
-	return list, scanned >= maxScanned, missing
+	return list, scanned >= maxScanned, missing, nil
 }
 
 // list answers /web/*/<url>: a calendar, or addresses for a pattern.
@@ -228,9 +254,19 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, t target) {
 		return
 	}
 	v := view{URL: t.url, Heading: "Archived addresses"}
-	v.Addresses, v.More, v.Incomplete = h.addresses(r, q, 500)
+	var err error
+	if v.Addresses, v.More, v.Incomplete, err = h.addresses(r, q, 500); err != nil {
+		h.unasked(w, r, err)
+		return
+	}
 	status := http.StatusOK
-	if len(v.Addresses) == 0 {
+	switch {
+	case len(v.Addresses) > 0:
+	case v.Incomplete > 0:
+		w.Header().Set("Retry-After", retryAfter)
+		status = http.StatusServiceUnavailable
+		v.Message = "No address like this was found in the part of the archive that can be reached."
+	default:
 		status, v.Message = http.StatusNotFound, "The archive has no capture of an address like this."
 	}
 	h.show(w, r, status, "prefix", v)

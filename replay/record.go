@@ -175,6 +175,7 @@ func newDocument(c cdx.Capture, rec *whole) (*document, error) {
 // original finds the capture that a revisit repeats: by the URL and date it
 // names, else by digest under the same URL, else by digest anywhere.
 func (h *Handler) original(ctx context.Context, c cdx.Capture) (cdx.Capture, error) {
+	var unasked error // why it is not known what the archive has
 	for _, try := range []struct {
 		url, timestamp string
 		same           bool // the time must be the very one
@@ -188,7 +189,8 @@ func (h *Handler) original(ctx context.Context, c cdx.Capture) (cdx.Capture, err
 		}
 		for found, err := range cdx.Arrange(q, h.captures.Query(ctx, q)) {
 			if err != nil {
-				break // what is missing may be found by digest
+				unasked = err // what is missing may be found by digest
+				break
 			}
 			if try.same && (found.Timestamp != try.timestamp || c.Digest != "" && found.Digest != "" && c.Digest != found.Digest) {
 				continue
@@ -207,6 +209,9 @@ func (h *Handler) original(ctx context.Context, c cdx.Capture) (cdx.Capture, err
 		if ok {
 			return found, nil
 		}
+	}
+	if unasked != nil {
+		return cdx.Capture{}, fmt.Errorf("look for what %s repeats: %w", c.URL, unasked)
 	}
 	return cdx.Capture{}, errNoOriginal
 }

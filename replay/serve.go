@@ -40,7 +40,7 @@ const latest = "99991231235959"
 func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target) {
 	found, blocked, incomplete, err := h.nearest(r.Context(), t)
 	if err != nil {
-		h.broken(w, r, err)
+		h.unasked(w, r, err)
 		return
 	}
 	if incomplete != nil {
@@ -60,7 +60,9 @@ func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target) {
 		d, err := h.open(r.Context(), c)
 		if err != nil {
 			h.log.Warn("capture cannot be replayed", "url", c.URL, "time", c.Timestamp, "file", c.File, "offset", c.Offset, "error", err)
-			failed = err
+			if failed == nil || errors.Is(failed, errNoOriginal) {
+				failed = err // what may come back is said before what is not there
+			}
 			continue
 		}
 		defer d.Close()
