@@ -105,3 +105,55 @@ func TestCodedRobotsAfterACrash(t *testing.T) {
 		})
 	}
 }
+
+// A robots.txt of which no rule arrived, or that cannot be read, says nothing: it does not allow all.
+func TestRobotsThatSayNothing(t *testing.T) {
+	t.Parallel()
+	const rules = "User-agent: *\nDisallow: /private\n"
+	cut := func(sent string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "400")
+			w.Write([]byte(sent))
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}
+	}
+	for name, tt := range map[string]struct {
+		answer http.HandlerFunc
+		open   string // status of a page that the rules allow
+	}{
+		"nothing came":             {cut(""), "-9998"},
+		"cut off before a rule":    {cut(rules[:len("User-agent: *\n")]), "-9998"},
+		"cut off within a rule":    {cut(rules[:len(rules)-4]), "-9998"},
+		"cut off behind an allow":  {cut("User-agent: *\nAllow: /\n"), "-9998"},
+		"cut off behind all rules": {cut(rules), "200"},
+		"a cut off gzip head": {func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			cut(string(coded(t, "gzip", rules)[:10]))(w, r)
+		}, "-9998"},
+		"an unknown coding": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "dcb")
+			w.Write(coded(t, "br", rules))
+		}, "-9998"},
+		"coded twice": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Write(coded(t, "gzip", string(coded(t, "gzip", rules))))
+		}, "-9998"},
+		"not modified": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }, "-9998"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			s.mux.HandleFunc("/robots.txt", tt.answer)
+			s.html("/open", "open")
+			s.html("/private", "private")
+			dir := t.TempDir()
+			run(t, dir, newJob(s.URL+"/open", s.URL+"/private"))
+			for path, want := range map[string]string{"/open": tt.open, "/private": "-9998"} {
+				if status, _ := logged(t, dir, s.URL+path); status != want {
+					t.Errorf("%s has status %s, want %s", path, status, want)
+				}
+			}
+		})
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"sync/atomic"
 
@@ -134,7 +135,9 @@ func (p *Post) learn(v *Visit) error {
 		return nil // refused before it was asked for
 	}
 	a := hosts.Answer{Status: v.Status, Once: v.Page.ID != ""}
-	a.Body, a.Unreadable = v.robotsBody()
+	if a.Body, a.Unreadable = v.robotsBody(); a.Unreadable && !IsPrerequisite(v.URI) {
+		return nil // a page among others, perhaps not fetched as a whole: what is known of the rules holds
+	}
 	if fetch.Redirects(v.Status) {
 		if t, err := fetch.ParseTarget(v.Links.Target()); err == nil {
 			a.Redirect = hosts.AddressOf(t)
@@ -146,10 +149,10 @@ func (p *Post) learn(v *Visit) error {
 // robotsBody is the part of a robots.txt that is read, or that it cannot be.
 func (v *Visit) robotsBody() (body []byte, unreadable bool) {
 	if v.Exchange == nil || v.Status < 200 || v.Status > 299 {
-		return nil, false
+		return nil, v.Status == http.StatusNotModified
 	}
 	body, err := v.Exchange.Payload(scope.MaxRobots)
-	return body, !hosts.RobotsCount(err, v.Exchange.Truncated)
+	return body, !hosts.RobotsCount(body, err, v.Exchange.Truncated)
 }
 
 // maxTrapText is how much of a page is read to tell whether it is one of a trap.

@@ -3,6 +3,7 @@
 package hosts
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -255,9 +256,35 @@ func IsRobots(t fetch.Target) bool { return t.Path == "/robots.txt" }
 
 // RobotsCount tells whether what was read of a robots.txt counts, just fetched or read again from its record: all of
 // it, coded as it says or not, or what came of a response that is truncated. err is how reading it ended, truncated
-// why the response is not whole.
-func RobotsCount(err error, truncated string) bool {
-	return err == nil || errors.Is(err, fetch.ErrCoding) || truncated != "" && errors.Is(err, io.ErrUnexpectedEOF)
+// why the response is not whole. Of one that is not whole or no text, it counts only what forbids something: else a
+// broken answer would allow all.
+func RobotsCount(body []byte, err error, truncated string) bool {
+	cut, binary := truncated != "" && len(body) < scope.MaxRobots, bytes.ContainsFunc(body, noText)
+	switch {
+	case errors.Is(err, fetch.ErrCoding) && binary:
+		return false
+	case err != nil && !errors.Is(err, fetch.ErrCoding) && !(truncated != "" && errors.Is(err, io.ErrUnexpectedEOF)):
+		return false
+	case cut, binary:
+		return forbids(body)
+	}
+	return true
+}
+
+// noText reports whether a character stands in no text.
+func noText(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\v\f\r", r) }
+
+// forbids reports whether one of the whole lines of a robots.txt forbids something.
+func forbids(body []byte) bool {
+	body = body[:bytes.LastIndexAny(body, "\r\n")+1]
+	for line := range bytes.FieldsFuncSeq(body, func(r rune) bool { return r == '\r' || r == '\n' }) {
+		line, _, _ = bytes.Cut(line, []byte{'#'})
+		name, value, _ := bytes.Cut(line, []byte{':'})
+		if bytes.EqualFold(bytes.TrimSpace(name), []byte("disallow")) && len(bytes.TrimSpace(value)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func robotsURL(t fetch.Target) string { return t.Scheme + "://" + t.Authority + "/robots.txt" }

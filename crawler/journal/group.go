@@ -136,7 +136,7 @@ func (g *group) take(rec *warc.Record) error {
 		if damaged(err) {
 			return err
 		}
-		g.unreadable = !hosts.RobotsCount(err, g.truncated)
+		g.unreadable = rec.Type == warc.TypeRevisit || !hosts.RobotsCount(g.robots, err, g.truncated)
 	case warc.TypeMetadata:
 		text, err := io.ReadAll(io.LimitReader(rec.Block, 64<<20))
 		if err != nil {
