@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
+	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +23,7 @@ func (a *app) client() (*api.Client, error) {
 		return nil, err
 	}
 	token = strings.TrimSpace(token)
-	server := a.Server
+	server, named := a.Server, "--server "+a.Server
 	if server == "" {
 		if a.Config == "" {
 			return nil, usage("which node? give --server URL and --token TEXT, or --config cluster.toml and --node NAME")
@@ -37,11 +40,12 @@ func (a *app) client() (*api.Client, error) {
 				return nil, err
 			}
 		}
+		named = fmt.Sprintf("%s listens on another machine, %s", cfg.Name, cfg.Listen.API)
 	}
 	c, err := api.NewClient(server, token)
-	if err == nil && a.Server != "" && !a.Insecure && api.Exposed(c) {
-		return nil, usage("--server %s: plain HTTP would send the access token in clear over the network. "+
-			"Use https://, or give --insecure too if nobody else can listen there", a.Server)
+	if err == nil && !a.Insecure && api.Exposed(c) && (a.Server != "" || !a.ours(hostOf(c))) {
+		return nil, usage("%s: plain HTTP would send the access token in clear over the network. "+
+			"Use --server with https://, or give --insecure too if nobody else can listen there", named)
 	}
 	if err == nil && a.CA != "" {
 		err = trustOnly(c, a.CA)
@@ -50,6 +54,33 @@ func (a *app) client() (*api.Client, error) {
 		return nil, exitError{exitUsage, err}
 	}
 	return c, nil
+}
+
+// hostOf is the host that a client asks.
+func hostOf(c *api.Client) string {
+	u, err := url.Parse(c.Base())
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// ours reports whether all addresses of the host are this machine's: what is sent to them stays on it.
+func (a *app) ours(host string) bool {
+	addresses, err := net.DefaultResolver.LookupNetIP(a.ctx, "ip", host)
+	if err != nil {
+		return false
+	}
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(addresses, func(ip netip.Addr) bool {
+		return !slices.ContainsFunc(own, func(o net.Addr) bool {
+			prefix, err := netip.ParsePrefix(o.String())
+			return err == nil && prefix.Addr() == ip.Unmap()
+		})
+	})
 }
 
 // trustOnly makes the client trust the certificates of a PEM file alone.
