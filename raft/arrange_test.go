@@ -142,3 +142,28 @@ func TestHeardGrowsWhenCutOff(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWhoKnowsNoLeaderGetsNoVote lets a new member answer how far it is while nothing reaches it: it gets no vote before it has
+// the configuration, for it would refuse its vote to nodes that it does not know, and nobody could lead any more.
+func TestWhoKnowsNoLeaderGetsNoVote(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	var asked atomic.Int64
+	c.hub.calls = func(to catalog.NodeID, _ []byte) error {
+		if to == "c" {
+			asked.Add(1)
+		}
+		return nil
+	}
+	a := c.found("a", "north")
+	c.grow(a, "b", "south")
+	c.hub.deafen("c", true)
+	c.grow(a, "c", "west")
+	c.eventually("c was asked, and is not heard of", func() bool { return asked.Load() > 0 && a.contacts.since("c") > 0 })
+	if voters := a.Status().Voters; slices.Contains(voters, "c") {
+		t.Errorf("%v vote, and c has not even the configuration", voters)
+	}
+	c.hub.deafen("c", false)
+	c.eventually("three voters", func() bool { return len(c.leader().Status().Voters) == 3 })
+	c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})
+}

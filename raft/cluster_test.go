@@ -128,6 +128,7 @@ type hub struct {
 	mu    sync.Mutex
 	nodes map[catalog.NodeID]*Node
 	apart map[[2]catalog.NodeID]bool
+	deaf  map[catalog.NodeID]bool // no stream reaches it, but calls do
 	conns map[[2]catalog.NodeID][]net.Conn
 	calls func(to catalog.NodeID, answer []byte) error // a fault after a call was answered
 }
@@ -138,6 +139,7 @@ func newHub() *hub {
 	return &hub{
 		nodes: make(map[catalog.NodeID]*Node),
 		apart: make(map[[2]catalog.NodeID]bool),
+		deaf:  make(map[catalog.NodeID]bool),
 		conns: make(map[[2]catalog.NodeID][]net.Conn),
 	}
 }
@@ -154,7 +156,7 @@ func (p port) Dial(_ context.Context, to catalog.NodeID) (net.Conn, error) {
 	p.hub.mu.Lock()
 	defer p.hub.mu.Unlock()
 	target := p.hub.nodes[to]
-	if target == nil || p.hub.apart[pair(p.self, to)] {
+	if target == nil || p.hub.apart[pair(p.self, to)] || p.hub.deaf[to] {
 		return nil, errApart
 	}
 	ours, theirs := net.Pipe()
@@ -191,6 +193,13 @@ func (h *hub) cut(some, others []catalog.NodeID) {
 			delete(h.conns, pair(a, b))
 		}
 	}
+}
+
+// deafen lets no stream reach the node, or lets them reach it again.
+func (h *hub) deafen(id catalog.NodeID, deaf bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.deaf[id] = deaf
 }
 
 func (h *hub) heal() {

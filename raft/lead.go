@@ -112,7 +112,11 @@ func (n *Node) arrange(ctx context.Context, r *hraft.Raft) error {
 	if slices.Equal(ChooseVoters(members), now) {
 		return nil
 	}
-	n.askReady(ctx, members)
+	known, ok := n.state.configured(configurationOf(0, r.GetConfiguration().Configuration()))
+	if !ok {
+		return nil // it is applied in a moment
+	}
+	n.askReady(ctx, members, known)
 	return n.elect(r, now, ChooseVoters(members))
 }
 
@@ -158,8 +162,10 @@ func (n *Node) yield(r *hraft.Raft) error {
 	return nil
 }
 
-// askReady asks the nodes that might become voters how far they are.
-func (n *Node) askReady(ctx context.Context, members []Candidate) {
+// askReady asks the nodes that might become voters how far they are. One is ready that is not far behind and has the latest
+// configuration, which came with the entry at known: a node refuses its vote to who is not in the configuration it has, and a
+// new voter counts for the majority at once. A cluster with one that knows an older configuration might never elect a leader.
+func (n *Node) askReady(ctx context.Context, members []Candidate, known uint64) {
 	var alive map[catalog.NodeID]bool
 	if n.cfg.Alive != nil {
 		alive = n.cfg.Alive()
@@ -184,7 +190,7 @@ func (n *Node) askReady(ctx context.Context, members []Candidate) {
 				return
 			}
 			applied, err := decodeIndex(response)
-			c.Ready = err == nil && applied+nearly >= goal
+			c.Ready = err == nil && applied+nearly >= goal && applied >= known
 		})
 	}
 	all.Wait()

@@ -264,3 +264,17 @@ func (s *state) close() error {
 	s.retiring.Wait()
 	return s.store().close()
 }
+
+// configured returns the index of the configuration that is applied here, and false while it lacks servers of the latest.
+func (s *state) configured(latest configuration) (index uint64, ok bool) {
+	st := s.store()
+	st.mu.Lock()
+	applied := st.configuration
+	st.mu.Unlock()
+	for _, server := range latest.Servers {
+		if in, _ := applied.has(server.ID); !in {
+			return 0, false
+		}
+	}
+	return applied.Index, true
+}
