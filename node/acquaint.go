@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/node/wire"
 )
 
 const (
@@ -38,24 +39,15 @@ func (n *Node) acquaint(ctx context.Context) error {
 func (n *Node) askMembers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, acquaintLimit)
 	defer cancel()
-	members := n.known.Load().Members
-	lists := make(chan known, len(members))
-	for _, m := range members {
-		go func() {
-			if m.ID == n.id {
-				lists <- known{}
-				return
-			}
-			k, err := ask[known](ctx, n.peer, m.ID, membersCall, struct{}{})
-			if err != nil {
-				n.log.Debug("member does not tell its member list", "member", m.Name, "error", err)
-			}
-			lists <- k
-		}()
-	}
-	for range members {
-		n.adopt(<-lists)
-	}
+	wire.Gather(*n.others.Load(), func(id string) (known, error) {
+		k, err := ask[known](ctx, n.peer, catalog.NodeID(id), membersCall, struct{}{})
+		if err != nil {
+			n.log.Debug("member does not tell its member list", "member", n.nameOf(catalog.NodeID(id)), "error", err)
+			return k, err
+		}
+		n.adopt(k) // without waiting for those that are slower
+		return k, nil
+	})
 }
 
 // serveMembers tells another member whom this node knows.

@@ -9,13 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/internal/disk"
+	"holdfast/node/wire"
 	"holdfast/replica"
 )
 
@@ -147,13 +147,15 @@ func (a archive) Verify(ctx context.Context, name catalog.FileName) ([]api.Verif
 	if err != nil {
 		return nil, a.explain(err)
 	}
-	out := make([]api.Verification, len(file.Copies))
-	var all sync.WaitGroup
-	for i, c := range file.Copies {
-		out[i] = api.Verification{Replica: c.Replica, Node: keepers[c.Replica]}
-		all.Go(func() { a.verify(ctx, file, &out[i]) })
+	replies := wire.Gather(file.Copies, func(c catalog.Copy) (api.Verification, error) {
+		one := api.Verification{Replica: c.Replica, Node: keepers[c.Replica]}
+		a.verify(ctx, file, &one)
+		return one, nil
+	})
+	out := make([]api.Verification, len(replies))
+	for i, r := range replies {
+		out[i] = r.Answer
 	}
-	all.Wait()
 	return out, nil
 }
 

@@ -93,7 +93,7 @@ func (c *crawls) crawlFrom(ctx context.Context, r *crawling, turns jobPace, dir,
 	}
 	crawl, err := crawler.New(crawler.Config{
 		Dir: dir, Job: spec, Prefix: fmt.Sprintf("%d-%s", r.job.ID, fileWord(r.job.Harvest)), Node: c.n.cfg.Name,
-		Disk: &c.n.disk, Log: log, Pacer: turns, Earlier: crawler.Archived{Captures: captures{c.n}, Records: replayRecords{c.n}, Log: log}, From: from,
+		Disk: &c.n.disk, Log: log, Pacer: turns, Earlier: crawler.Archived{Captures: c.n.captures, Records: replayRecords{c.n}, Log: log}, From: from,
 		Finished: func(f warc.Finished) error { return c.enter(ctx, r.job, f.Path, f.Size, f.SHA256) },
 	})
 	if err != nil {

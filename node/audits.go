@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"holdfast/api"
@@ -167,19 +166,13 @@ const askLimit = 5 * time.Second
 func (a audits) ask(ctx context.Context, members []catalog.Member, r auditRequest) []auditPart {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	out := make([]auditPart, len(members))
-	var all sync.WaitGroup
-	for i, m := range members {
-		out[i].member = m
-		all.Go(func() {
-			if m.ID == a.n.id {
-				out[i].audits, out[i].err = a.n.serveAudit(ctx, m.ID, r)
-				return
-			}
-			out[i].audits, out[i].err = askFor[[]replica.Audit](ctx, a.n, m.ID, auditCall, r)
-		})
+	replies := askAll(ctx, a.n, members, auditCall, r, func(ctx context.Context) ([]replica.Audit, error) {
+		return a.n.serveAudit(ctx, a.n.id, r)
+	})
+	out := make([]auditPart, len(replies))
+	for i, one := range replies {
+		out[i] = auditPart{member: one.To, audits: one.Answer, err: one.Err}
 	}
-	all.Wait()
 	return out
 }
 

@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/crawler/report"
+	"holdfast/node/wire"
 	"holdfast/peer"
 )
 
@@ -59,6 +59,9 @@ type logRequest struct {
 	Warrant string      `json:"warrant,omitempty"`
 }
 
+// logLimit is how long another node may take to say which log it wants.
+const logLimit = 2 * time.Second
+
 // Log writes the last lines of the job's crawl.log, from the node that ran it.
 func (c crawlsAPI) Log(ctx context.Context, job catalog.Job, tail int, w io.Writer) error {
 	if job.Node == "" {
@@ -88,7 +91,7 @@ func (c crawlsAPI) Log(ctx context.Context, job catalog.Job, tail int, w io.Writ
 
 func (n *Node) serveLog(_ context.Context, from peer.ID, s net.Conn) {
 	defer func() { _ = s.Close() }()
-	_ = s.SetReadDeadline(time.Now().Add(openLimit))
+	_ = s.SetReadDeadline(time.Now().Add(logLimit))
 	var r logRequest
 	if json.NewDecoder(io.LimitReader(s, peer.MaxMessage)).Decode(&r) != nil {
 		return
@@ -126,25 +129,23 @@ type indexRequest struct {
 func (x indexAPI) Status(ctx context.Context) ([]api.IndexStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	members := x.n.known.Load().Members
-	out := make([]api.IndexStatus, len(members))
-	var all sync.WaitGroup
-	for i, m := range members {
-		all.Go(func() {
-			var err error
-			if m.ID == x.n.id {
-				out[i], err = x.n.serveIndex(ctx, m.ID, indexRequest{})
-			} else {
-				out[i], err = askFor[api.IndexStatus](ctx, x.n, m.ID, indexCall, indexRequest{})
-			}
-			out[i].Node, out[i].Name = m.ID, m.Name
-			if err != nil {
-				out[i].Detail = err.Error()
-			}
-		})
+	var out []api.IndexStatus
+	for _, r := range x.ask(ctx, x.n.known.Load().Members, indexRequest{}) {
+		one := r.Answer
+		one.Node, one.Name = r.To.ID, r.To.Name
+		if r.Err != nil {
+			one.Detail = r.Err.Error()
+		}
+		out = append(out, one)
 	}
-	all.Wait()
 	return out, nil
+}
+
+func (x indexAPI) ask(ctx context.Context, members []catalog.Member,
+	r indexRequest) []wire.Reply[catalog.Member, api.IndexStatus] {
+	return askAll(ctx, x.n, members, indexCall, r, func(ctx context.Context) (api.IndexStatus, error) {
+		return x.n.serveIndex(ctx, x.n.id, r)
+	})
 }
 
 // Rebuild makes one node, or all, read their files again.
@@ -156,13 +157,7 @@ func (x indexAPI) Rebuild(ctx context.Context, node catalog.NodeID, actor string
 			continue
 		}
 		x.n.log.Info("index is rebuilt", "node", m.Name, "by", actor)
-		var err error
-		if m.ID == x.n.id {
-			_, err = x.n.serveIndex(ctx, m.ID, indexRequest{Rebuild: true})
-		} else {
-			_, err = askFor[api.IndexStatus](ctx, x.n, m.ID, indexCall, indexRequest{Rebuild: true})
-		}
-		if err != nil {
+		if err := x.ask(ctx, []catalog.Member{m}, indexRequest{Rebuild: true})[0].Err; err != nil {
 			return fmt.Errorf("%w: rebuild the index of %s: %w", api.ErrUnavailable, m.Name, err)
 		}
 	}
@@ -176,14 +171,13 @@ func (n *Node) serveIndex(_ context.Context, _ catalog.NodeID, r indexRequest) (
 		return out, nil
 	}
 	if r.Rebuild {
-		if err := n.indexer.rebuild(); err != nil {
+		if err := n.indexer.Rebuild(); err != nil {
 			return out, err
 		}
 	}
-	waiting, failed, damaged, building := n.indexer.status()
-	s := n.indexer.index.Status()
-	out.Files, out.Captures, out.Pending, out.Rebuilding = int64(s.Files), s.Captures, int64(waiting), building
-	out.Detail = strings.Join(append(some("could not be indexed", failed), some("are damaged and indexed as far as they can be read", damaged)...), "; ")
+	s := n.indexer.Status()
+	out.Files, out.Captures, out.Pending, out.Rebuilding = s.Files, s.Captures, int64(s.Waiting), s.Building
+	out.Detail = strings.Join(append(some("could not be indexed", s.Failed), some("are damaged and indexed as far as they can be read", s.Damaged)...), "; ")
 	return out, nil
 }
 

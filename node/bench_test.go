@@ -15,6 +15,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/cdx"
+	"holdfast/node/lookup"
 )
 
 // copySize is what BenchmarkCopy copies; its baseline, bare QUIC, stands in package peer.
@@ -26,8 +27,8 @@ func benchNodes(b *testing.B) []running {
 	nodes := startNodes(b, threeConfigs(b, ""))
 	for _, n := range nodes {
 		eventually(b, "shards placed", func() error {
-			for s, holders := range n.coverage.Load().holders {
-				if len(holders) != 2 {
+			for s := range catalog.Shard(catalog.Shards) {
+				if holders := n.captures.Holders(s); len(holders) != 2 {
 					return fmt.Errorf("%s: shard %d has holders %v", n.cfg.Name, s, holders)
 				}
 			}
@@ -63,7 +64,7 @@ func BenchmarkCopy(b *testing.B) {
 		}
 		return nil
 	})
-	warm(b, north.indexer.store.Path(file.Name))
+	warm(b, north.store.Path(file.Name))
 	watch := south.raft.Watch(catalog.PrefixFiles)
 	defer watch.Close()
 	b.SetBytes(copySize)
@@ -109,7 +110,7 @@ func warm(b *testing.B, path string) {
 // lose takes a copy from under the node and tells the catalog that it is missing.
 func lose(b *testing.B, n *Node, name catalog.FileName) {
 	b.Helper()
-	if err := n.indexer.store.Delete(name); err != nil {
+	if err := n.store.Delete(name); err != nil {
 		b.Fatal(err)
 	}
 	missing := catalog.Finding{Name: name, FileList: catalog.FileListMissing, Checksum: catalog.ChecksumUnknown}
@@ -166,7 +167,7 @@ func BenchmarkLookupThreeNodes(b *testing.B) {
 		}
 	})
 	for _, n := range nodes[:2] {
-		if err := n.indexer.index.Load(b.Context(), all); err != nil {
+		if err := n.index.Load(b.Context(), all); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -174,7 +175,7 @@ func BenchmarkLookupThreeNodes(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		want := lookupCapture(i * 3 * 7919 % lookupCaptures)
 		begin := time.Now()
-		got, err := lookup(b.Context(), nodes[2].Node, want.URL)
+		got, err := capturesOf(b.Context(), nodes[2].Node, want.URL)
 		took = append(took, time.Since(begin))
 		if err != nil || len(got) != 3 || got[0].Digest != want.Digest {
 			b.Fatalf("%s: %d captures %+v, error %v, want 3 and the first %+v", want.URL, len(got), got, err, want)
@@ -186,12 +187,12 @@ func BenchmarkLookupThreeNodes(b *testing.B) {
 	}
 }
 
-func lookup(ctx context.Context, n *Node, url string) (found []cdx.Capture, err error) {
-	for c, err := range (arranged{captures{n}}).Query(ctx, cdx.Query{URL: url}) {
+func capturesOf(ctx context.Context, n *Node, url string) (all []cdx.Capture, err error) {
+	for c, err := range (lookup.Arranged{Captures: n.captures}).Query(ctx, cdx.Query{URL: url}) {
 		if err != nil {
-			return found, err
+			return all, err
 		}
-		found = append(found, c)
+		all = append(all, c)
 	}
-	return found, nil
+	return all, nil
 }

@@ -2,34 +2,50 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 
 	"holdfast/catalog"
+	"holdfast/node/wire"
 	"holdfast/peer"
 	"holdfast/raft"
 )
 
 // The kinds of streams and calls between nodes. They are on the wire: a kind keeps its meaning for ever.
 const (
-	raftStream     = "raft"
-	raftCall       = "raft.forward"
-	gossipStream   = "gossip"
-	fileStream     = "file"
-	capturesStream = "captures"
-	logStream      = "job.log"
-	checksumCall   = "file.checksum"
-	verifyCall     = "file.verify"
-	progressCall   = "job.progress"
-	auditCall      = "audit"
-	indexCall      = "index"
-	digestCall     = "captures.digest"
-	paceCall       = "pace"
-	orderCall      = "job.order"
-	straysCall     = "strays"
+	raftStream   = "raft"
+	raftCall     = "raft.forward"
+	gossipStream = "gossip"
+	fileStream   = "file"
+	logStream    = "job.log"
+	checksumCall = "file.checksum"
+	verifyCall   = "file.verify"
+	progressCall = "job.progress"
+	auditCall    = "audit"
+	indexCall    = "index"
+	paceCall     = "pace"
+	orderCall    = "job.order"
+	straysCall   = "strays"
 )
+
+// carrier is how the rooms reach other nodes: through the peers' port.
+type carrier struct{ peer *peer.Peer }
+
+func (c carrier) Open(ctx context.Context, to catalog.NodeID, kind string) (net.Conn, error) {
+	return c.peer.Open(ctx, peer.ID(to), kind)
+}
+
+func (c carrier) Call(ctx context.Context, to catalog.NodeID, kind string, request []byte) ([]byte, error) {
+	return c.peer.Call(ctx, peer.ID(to), kind, request)
+}
+
+// answers makes the room's handler the answerer of a kind of requests.
+func (c carrier) answers(kind string, handle wire.Handler) {
+	c.peer.HandleCall(kind, func(ctx context.Context, from peer.ID, request []byte) ([]byte, error) {
+		return handle(ctx, catalog.NodeID(from), request)
+	})
+}
 
 // raftCarrier lets Raft dial through the peers' port.
 type raftCarrier struct{ peer *peer.Peer }
@@ -70,33 +86,24 @@ func (c gossipCarrier) Dial(ctx context.Context, to string) (net.Conn, error) {
 
 // ask sends one request to another node and reads its answer, both as JSON.
 func ask[Answer any](ctx context.Context, p *peer.Peer, to catalog.NodeID, kind string, request any) (Answer, error) {
-	var answer Answer
-	data, err := json.Marshal(request)
-	if err != nil {
-		return answer, fmt.Errorf("encode the %s request: %w", kind, err)
-	}
-	reply, err := p.Call(ctx, peer.ID(to), kind, data)
-	if err != nil {
-		return answer, err
-	}
-	if err := json.Unmarshal(reply, &answer); err != nil {
-		return answer, fmt.Errorf("read the %s answer of %s: %w", kind, to, err)
-	}
-	return answer, nil
+	return wire.Ask[Answer](ctx, carrier{p}, to, kind, request)
 }
 
 // answer makes handle the answerer of a kind of requests.
-func answer[Request, Answer any](p *peer.Peer, kind string, handle func(ctx context.Context, from catalog.NodeID, r Request) (Answer, error)) {
-	p.HandleCall(kind, func(ctx context.Context, from peer.ID, request []byte) ([]byte, error) {
-		var r Request
-		if err := json.Unmarshal(request, &r); err != nil {
-			return nil, fmt.Errorf("read a %s request: %w", kind, err)
+func answer[Request, Answer any](p *peer.Peer, kind string,
+	handle func(ctx context.Context, from catalog.NodeID, r Request) (Answer, error)) {
+	carrier{p}.answers(kind, wire.Answer(kind, handle))
+}
+
+// askAll asks the members at once in the name of who asks, this node itself by own, and returns their replies in their
+// order.
+func askAll[Answer any](ctx context.Context, n *Node, members []catalog.Member, kind string, request any,
+	own func(context.Context) (Answer, error)) []wire.Reply[catalog.Member, Answer] {
+	return wire.Gather(members, func(m catalog.Member) (Answer, error) {
+		if m.ID == n.id {
+			return own(ctx)
 		}
-		a, err := handle(ctx, catalog.NodeID(from), r)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(a)
+		return askFor[Answer](ctx, n, m.ID, kind, request)
 	})
 }
 

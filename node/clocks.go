@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/node/wire"
 	"holdfast/peer"
 )
 
@@ -122,13 +123,13 @@ func (t timekeeper) compare(ctx context.Context) {
 	defer cancel()
 	members := t.members()
 	t.clocks.keep(members)
-	var all sync.WaitGroup
+	var connected []catalog.NodeID
 	for _, id := range t.peer.Connected() {
 		if slices.Contains(members, catalog.NodeID(id)) {
-			all.Go(func() { t.askOne(ctx, catalog.NodeID(id)) })
+			connected = append(connected, catalog.NodeID(id))
 		}
 	}
-	all.Wait()
+	wire.Gather(connected, func(id catalog.NodeID) (struct{}, error) { return struct{}{}, t.askOne(ctx, id) })
 	for _, l := range t.peer.Stats().Links {
 		if id := catalog.NodeID(l.Peer); slices.Contains(members, id) && !t.clocks.knows(id) {
 			t.clocks.heard(id, l.Since.Round(0).Add(l.Clock), l.Since)
@@ -137,14 +138,15 @@ func (t timekeeper) compare(ctx context.Context) {
 }
 
 // askOne notes what a member's clock shows; the way there and back is taken to be equally long.
-func (t timekeeper) askOne(ctx context.Context, id catalog.NodeID) {
+func (t timekeeper) askOne(ctx context.Context, id catalog.NodeID) error {
 	began := time.Now()
 	micros, err := ask[int64](ctx, t.peer, id, clockCall, struct{}{})
 	if err != nil {
 		t.log.Debug("a member does not tell the time", "member", id, "error", err)
-		return
+		return err
 	}
 	t.clocks.heard(id, time.UnixMicro(micros), began.Add(time.Since(began)/2))
+	return nil
 }
 
 // serve tells another member the time.

@@ -57,7 +57,7 @@ func (p replicaPeers) Sources(file catalog.File) ([]catalog.NodeID, error) {
 	alive := p.n.alive()
 	rank := func(h catalog.Holding) int {
 		switch {
-		case !alive[h.Node] || p.n.doubts.has(h.Node):
+		case !alive[h.Node] || p.n.captures.Doubts.Has(h.Node):
 			return 2
 		case h.Place == p.n.cfg.Replica.Place:
 			return 0
@@ -94,7 +94,7 @@ func (p replicaPeers) request(ctx context.Context, from catalog.NodeID, r fileRe
 	s, err := p.n.peer.Open(opening, peer.ID(from), fileStream)
 	if err != nil {
 		if ctx.Err() == nil {
-			p.n.doubts.add(from)
+			p.n.captures.Doubts.Add(from)
 		}
 		return nil, fmt.Errorf("ask %s for %s: %w", from, r.Name, err)
 	}
@@ -107,7 +107,7 @@ func (p replicaPeers) request(ctx context.Context, from catalog.NodeID, r fileRe
 	}
 	if err == nil && status[0] == fileFollows {
 		_ = s.SetReadDeadline(time.Time{})
-		p.n.doubts.clear(from)
+		p.n.captures.Doubts.Clear(from)
 		if ctx.Err() == nil {
 			return out, nil
 		}
@@ -115,7 +115,7 @@ func (p replicaPeers) request(ctx context.Context, from catalog.NodeID, r fileRe
 	} else if err == nil {
 		err = fileError(status[0], s)
 	} else if ctx.Err() == nil {
-		p.n.doubts.add(from)
+		p.n.captures.Doubts.Add(from)
 	}
 	_ = out.Close()
 	return nil, fmt.Errorf("ask %s for %s: %w", from, r.Name, err)

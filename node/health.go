@@ -235,3 +235,22 @@ func unlisted(f *config.File, v catalog.View) ([]string, error) {
 	}
 	return out, nil
 }
+
+// nobodys says which of the files that lie in the archive's folders without being vouched for the archive does not know.
+func nobodys(v catalog.View, loose []catalog.FileName) ([]string, error) {
+	var unknown []catalog.FileName
+	for _, name := range loose[:min(len(loose), healthPage)] {
+		_, err := v.File(name)
+		switch {
+		case errors.Is(err, catalog.ErrNotFound):
+			unknown = append(unknown, name)
+		case err != nil:
+			return nil, err
+		}
+	}
+	if len(unknown) == 0 {
+		return nil, nil
+	}
+	return []string{fmt.Sprintf("%d files that the archive does not know lie in its folders, among them %s: "+
+		"move them away, and put those that belong to it with holdfast file put", len(unknown), unknown[0])}, nil
+}

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/node/config"
+	"holdfast/node/lookup"
 )
 
 // TestAFileOfNobodyDoesNotKeepItsShardFromAnswering lays a file into the archive's folders that the catalog does not know,
@@ -42,12 +43,16 @@ func TestAFileOfNobodyDoesNotKeepItsShardFromAnswering(t *testing.T) {
 		if problems := strings.Join(self{n.Node}.Status(t.Context()).Problems, "\n"); !strings.Contains(problems, string(stranger)) {
 			return fmt.Errorf("problems: %q", problems)
 		}
-		if !n.indexer.ready(stranger.Shard()) {
+		if !n.indexer.Ready(stranger.Shard()) {
 			return fmt.Errorf("shard %s lacks something", stranger.Shard())
 		}
 		return nil
 	})
-	lacking, err := n.lacking(catalog.ReplicaName(cfg.Replica.Name), []catalog.FileName{known, stranger})
+	var lacking [catalog.Shards]bool
+	err = n.raft.View(func(v catalog.View) (err error) {
+		lacking, err = lookup.Lacking(v, catalog.ReplicaName(cfg.Replica.Name), []catalog.FileName{known, stranger})
+		return err
+	})
 	if err != nil || !lacking[known.Shard()] || lacking[stranger.Shard()] {
 		t.Errorf("%s: %v, %s: %v, %v", known, lacking[known.Shard()], stranger, lacking[stranger.Shard()], err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"holdfast/api"
@@ -87,28 +86,19 @@ func (l losses) ask(ctx context.Context, file catalog.File, members []catalog.Me
 	ctx, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()
 	want := replica.Held{Name: file.Name, Size: file.Size, SHA256: file.SHA256}
-	has, silent := make([]bool, len(members)), make([]error, len(members))
-	var all sync.WaitGroup
-	for i, m := range members {
-		all.Go(func() {
-			if m.ID == l.self {
-				has[i], silent[i] = l.own(ctx, want)
-				return
-			}
-			has[i], silent[i] = askFor[bool](ctx, l.catalog.n, m.ID, findCall, want)
-		})
-	}
-	all.Wait()
+	replies := askAll(ctx, l.catalog.n, members, findCall, want, func(ctx context.Context) (bool, error) {
+		return l.own(ctx, want)
+	})
 	var checked []catalog.NodeID
 	var why []string
-	for i, m := range members {
+	for _, r := range replies {
 		switch {
-		case silent[i] != nil:
-			why = append(why, fmt.Sprintf("%s does not say whether it has the bytes: %v", m.Name, silent[i]))
-		case has[i]:
-			why = append(why, m.Name+" has its bytes")
+		case r.Err != nil:
+			why = append(why, fmt.Sprintf("%s does not say whether it has the bytes: %v", r.To.Name, r.Err))
+		case r.Answer:
+			why = append(why, r.To.Name+" has its bytes")
 		default:
-			checked = append(checked, m.ID)
+			checked = append(checked, r.To.ID)
 		}
 	}
 	if len(why) > 0 {

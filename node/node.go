@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 	"holdfast/index"
 	"holdfast/internal/disk"
 	"holdfast/node/config"
+	"holdfast/node/lookup"
 	"holdfast/peer"
 	"holdfast/raft"
 	"holdfast/replay"
@@ -43,7 +45,9 @@ type Node struct {
 	gossip   *gossip.Gossip
 	store    *replica.Store
 	replica  *replica.Replica
-	indexer  *indexer // nil on a node of a checksum replica
+	index    *index.Index    // nil on a node of a checksum replica, as the indexer is
+	indexer  *lookup.Indexer // nil on a node of a checksum replica
+	captures *lookup.Captures
 	crawls   *crawls
 	vault    *vault
 	pacer    *pace.Pacer
@@ -54,10 +58,8 @@ type Node struct {
 	trusting  sync.Mutex // one change of what is known at a time
 	known     atomic.Pointer[known]
 	others    atomic.Pointer[[]string]
-	coverage  atomic.Pointer[coverage]
 	bell      *bell    // rings when something is due that the catalog does not tell
 	changed   *changes // gossip has news
-	doubts    *doubts
 	clocks    *clocks
 	pauses    *pauses
 	clockDuty clockDuty               // of the leader's part alone
@@ -76,7 +78,7 @@ var ErrRunning = errors.New("another process runs on this folder")
 func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	cfg := folder{settings}
 	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.privateDisk(), started: time.Now(), ready: make(chan struct{}),
-		bell: newBell(), changed: newChanges(), doubts: newDoubts(), clocks: newClocks(), pauses: newPauses(), newer: make(chan uint64, 1)}
+		bell: newBell(), changed: newChanges(), clocks: newClocks(), pauses: newPauses(), newer: make(chan uint64, 1)}
 	if err := cfg.checkAgreed(); err != nil {
 		return nil, err
 	}
@@ -102,7 +104,6 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	}
 	debug.SetMemoryLimit(int64(cfg.Limits.Memory))
 	n.known.Store(&k)
-	n.coverage.Store(&coverage{})
 	if err := n.openPeer(k); err != nil {
 		return nil, err
 	}
@@ -112,6 +113,8 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	if err := n.openReplica(); err != nil {
 		return nil, err
 	}
+	n.captures = lookup.New(lookup.Config{Self: n.id, Place: n.cfg.Replica.Place, Indexer: n.indexer, Doubts: lookup.NewDoubts(),
+		Catalog: n.raft, Carrier: carrier{n.peer}, Alive: n.alive, Log: n.log})
 	n.paceHome = pace.NewHome(string(n.id))
 	n.pacer = pace.New(pace.Config{Self: string(n.id), Home: n.paceHome, Homes: paceHomes{n.peer}, Log: n.log.With("room", "pace")})
 	if err := n.openVault(); err != nil {
@@ -200,7 +203,9 @@ func (n *Node) openReplica() error {
 			return err
 		}
 		n.closers = append(n.closers, x.Close)
-		n.indexer = newIndexer(x, store, func() (int64, error) { return n.room(in("index")) }, n.log)
+		room := func() (int64, error) { return n.room(in("index")) }
+		n.index = x
+		n.indexer = lookup.NewIndexer(x, indexedFiles{store}, func(ctx context.Context) bool { return waitForRoom(ctx, room) }, n.log)
 	}
 	n.replica, err = replica.New(replica.Config{
 		Self: n.id, Replica: catalog.ReplicaName(n.cfg.Replica.Name), Audits: in("audits"),
@@ -209,15 +214,56 @@ func (n *Node) openReplica() error {
 	return err
 }
 
+// indexedFiles are the node's files as the index reads them.
+type indexedFiles struct{ store *replica.Store }
+
+func (f indexedFiles) Has(name catalog.FileName) bool { return f.store.Has(name) }
+func (f indexedFiles) Shards() []catalog.Shard        { return f.store.Shards() }
+
+func (f indexedFiles) Open(name catalog.FileName) (io.ReadCloser, error) {
+	b, err := f.store.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+func (f indexedFiles) List(s catalog.Shard) ([]catalog.FileName, error) {
+	held, err := f.store.List(s)
+	names := make([]catalog.FileName, len(held))
+	for i := range held {
+		names[i] = held[i].Name
+	}
+	return names, err
+}
+
+// lack returns what tells the indexer of which shards this node lacks files.
+func (n *Node) lack() func(context.Context) error {
+	name := catalog.ReplicaName(n.cfg.Replica.Name)
+	doubtful := func() []catalog.FileName { return append(n.store.Missing(), n.store.Loose()...) }
+	return n.watching(func(ctx context.Context, changed <-chan struct{}) error {
+		return n.indexer.Lack(ctx, n.raft, name, doubtful, changed)
+	}, catalog.PrefixOwed(name), catalog.PrefixReplicaLayout(name))
+}
+
+// watching returns a part of the node that is told of changes of the catalog under the prefixes.
+func (n *Node) watching(run func(context.Context, <-chan struct{}) error, prefixes ...string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		watch := n.raft.Watch(prefixes...)
+		defer watch.Close()
+		return run(ctx, watch.C)
+	}
+}
+
 func (n *Node) fileKept(name catalog.FileName) {
 	if n.indexer != nil {
-		n.indexer.stored(name)
+		n.indexer.Stored(name)
 	}
 }
 
 func (n *Node) fileGone(name catalog.FileName) {
 	if n.indexer != nil {
-		n.indexer.gone(name)
+		n.indexer.Gone(name)
 	}
 }
 
@@ -232,10 +278,12 @@ func (n *Node) handle() {
 	p.Handle(gossipStream, peer.Control, func(_ context.Context, from peer.ID, s net.Conn) { n.gossip.Stream(string(from), s) })
 	p.Packets(func(from peer.ID, packet []byte) { n.gossip.Packet(string(from), packet) })
 	p.Handle(fileStream, peer.Bulk, n.serveFile)
-	p.Handle(capturesStream, peer.Control, captures{n}.serve)
+	p.Handle(lookup.Stream, peer.Control, func(ctx context.Context, from peer.ID, s net.Conn) {
+		n.captures.Serve(ctx, catalog.NodeID(from), s)
+	})
 	p.Handle(logStream, peer.Bulk, n.serveLog)
 	answer(p, checksumCall, n.serveChecksum)
-	answer(p, digestCall, n.serveDigest)
+	carrier{p}.answers(lookup.DigestCall, n.captures.AnswerDigest())
 	answer(p, membersCall, n.serveMembers)
 	answer(p, clockCall, n.clocks.serve)
 	answer(p, paceCall, n.servePace)
@@ -272,10 +320,12 @@ func (n *Node) Run(ctx context.Context) error {
 		{"membership", n.membership},
 		{"announce", n.announce},
 		{"news", n.news},
-		{"cover", n.cover},
+		{"cover", n.watching(func(ctx context.Context, changed <-chan struct{}) error {
+			return n.captures.Cover(ctx, changed, n.changed.C)
+		}, catalog.PrefixLayout, catalog.PrefixMembers, catalog.PrefixReplicas)},
 	}
 	if n.indexer != nil {
-		parts = append(parts, part{"index", n.indexer.Run}, part{"lack", n.lack})
+		parts = append(parts, part{"index", n.indexer.Run}, part{"lack", n.lack()})
 	}
 	parts = append(parts,
 		part{"replica", n.replica.Run},
@@ -301,7 +351,7 @@ func (n *Node) Run(ctx context.Context) error {
 func (n *Node) backend() api.Backend {
 	return api.Backend{
 		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Strays: strays{n}, OwnDisks: disks{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
-		Captures: arranged{captures{n}}, Index: indexAPI{n}, Invites: invites{n}, Local: n.token.access,
+		Captures: lookup.Arranged{Captures: n.captures}, Index: indexAPI{n}, Invites: invites{n}, Local: n.token.access,
 	}
 }
 
@@ -352,5 +402,5 @@ func (n *Node) replayHandler() (*replay.Handler, error) {
 		left, err := n.room(incoming)
 		return err == nil && left >= size
 	}}
-	return replay.New(cfg, captures{n}, replayRecords{n}, n.log)
+	return replay.New(cfg, n.captures, replayRecords{n}, n.log)
 }

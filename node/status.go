@@ -78,7 +78,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 		out.Problems = append(out.Problems, fmt.Sprintf("the clock is %v ahead of the members' median: this node does not lead until it is set", off.Round(time.Second)))
 	}
 	if n.indexer != nil {
-		if _, failed, _, _ := n.indexer.status(); len(failed) > 0 {
+		if failed := n.indexer.Status().Failed; len(failed) > 0 {
 			out.Problems = append(out.Problems, fmt.Sprintf("%d files could not be indexed: see index status", len(failed)))
 		}
 	}

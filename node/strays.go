@@ -39,34 +39,19 @@ func (s strays) List(ctx context.Context) ([]api.NodeStrays, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	type answer struct {
-		at     int
-		report strayReport
-		err    error
-	}
-	answers := make(chan answer, len(members))
-	for i, m := range members {
-		go func() {
-			a := answer{at: i}
-			if m.ID == s.n.id {
-				a.report, a.err = s.n.serveStrays(ctx, m.ID, struct{}{})
-			} else {
-				a.report, a.err = askFor[strayReport](ctx, s.n, m.ID, straysCall, struct{}{})
-			}
-			answers <- a
-		}()
-	}
+	replies := askAll(ctx, s.n, members, straysCall, struct{}{}, func(ctx context.Context) (strayReport, error) {
+		return s.n.serveStrays(ctx, s.n.id, struct{}{})
+	})
 	out := make([]api.NodeStrays, len(members))
-	for range members {
-		a := <-answers
-		one := api.NodeStrays{Node: members[a.at].ID, Name: members[a.at].Name, Files: a.report.Files, Bytes: a.report.Bytes, Strays: []api.Stray{}}
-		if a.err != nil {
-			one.Unreachable = a.err.Error()
+	for i, r := range replies {
+		one := api.NodeStrays{Node: r.To.ID, Name: r.To.Name, Files: r.Answer.Files, Bytes: r.Answer.Bytes, Strays: []api.Stray{}}
+		if r.Err != nil {
+			one.Unreachable = r.Err.Error()
 		}
-		for _, s := range a.report.Strays {
+		for _, s := range r.Answer.Strays {
 			one.Strays = append(one.Strays, api.Stray{Name: string(s.Name), Where: s.Where, Path: s.Path, Size: s.Size, State: s.State})
 		}
-		out[a.at] = one
+		out[i] = one
 	}
 	return out, nil
 }

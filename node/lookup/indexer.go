@@ -1,4 +1,4 @@
-package node
+package lookup
 
 import (
 	"context"
@@ -11,15 +11,14 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/index"
-	"holdfast/replica"
 )
 
-// indexer keeps the index in step with the files that lie on this node. Its queue is rebuilt from the files at each
+// Indexer keeps the index in step with the files that lie on this node. Its queue is rebuilt from the files at each
 // start, so that a crash loses nothing.
-type indexer struct {
+type Indexer struct {
 	index *index.Index
-	store *replica.Store
-	room  func() (int64, error) // bytes that may still be written
+	files Files
+	room  func(context.Context) bool // waits until there is room to write
 	log   *slog.Logger
 	wake  chan struct{}
 
@@ -34,34 +33,45 @@ type indexer struct {
 	lacking [catalog.Shards]bool        // files that are meant to be here are not
 }
 
+// Files are the archive's files on this node.
+type Files interface {
+	Has(name catalog.FileName) bool
+	Open(name catalog.FileName) (io.ReadCloser, error)
+	List(s catalog.Shard) ([]catalog.FileName, error)
+	Shards() []catalog.Shard
+}
+
 // trouble is why a file could not be indexed, and how often that was tried.
 type trouble struct {
 	why   string
 	tries int
 }
 
-func newIndexer(x *index.Index, store *replica.Store, room func() (int64, error), log *slog.Logger) *indexer {
-	return &indexer{index: x, store: store, room: room, log: log.With("room", "index"), wake: make(chan struct{}, indexAtOnce),
+// NewIndexer returns the indexer of the files. room waits until there is room on the index's disk, and reports false
+// when the context ends first.
+func NewIndexer(x *index.Index, files Files, room func(context.Context) bool, log *slog.Logger) *Indexer {
+	return &Indexer{index: x, files: files, room: room, log: log.With("room", "index"),
+		wake:    make(chan struct{}, indexAtOnce),
 		pending: map[catalog.FileName]bool{}, failed: map[catalog.FileName]trouble{}, anew: map[catalog.FileName]bool{},
 		damaged: map[catalog.FileName]string{}}
 }
 
-// ready reports whether all files of the shard that are meant to be here are, and are indexed.
-func (x *indexer) ready(s catalog.Shard) bool {
+// Ready reports whether all files of the shard that are meant to be here are, and are indexed.
+func (x *Indexer) Ready(s catalog.Shard) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.scanned && x.open[s] == 0 && !x.lacking[s]
 }
 
 // setLacking says of which shards files are meant to be here that are not.
-func (x *indexer) setLacking(lacking [catalog.Shards]bool) {
+func (x *Indexer) setLacking(lacking [catalog.Shards]bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.lacking = lacking
 }
 
-// stored tells the indexer that a file is kept on this node from now on.
-func (x *indexer) stored(name catalog.FileName) {
+// Stored tells the indexer that a file is kept on this node from now on.
+func (x *Indexer) Stored(name catalog.FileName) {
 	x.mu.Lock()
 	if !x.pending[name] {
 		x.pending[name] = true
@@ -72,15 +82,15 @@ func (x *indexer) stored(name catalog.FileName) {
 	x.poke()
 }
 
-func (x *indexer) poke() {
+func (x *Indexer) poke() {
 	select {
 	case x.wake <- struct{}{}:
 	default:
 	}
 }
 
-// gone tells the indexer that a file is no longer kept on this node.
-func (x *indexer) gone(name catalog.FileName) {
+// Gone tells the indexer that a file is no longer kept on this node.
+func (x *Indexer) Gone(name catalog.FileName) {
 	if err := x.index.Remove(string(name)); err != nil {
 		x.log.Error("file stays in the index", "file", name, "error", err)
 	}
@@ -91,7 +101,7 @@ func (x *indexer) gone(name catalog.FileName) {
 }
 
 // noteDamage keeps what was wrong with an indexed file, if anything was. The caller holds the lock.
-func (x *indexer) noteDamage(f index.File) {
+func (x *Indexer) noteDamage(f index.File) {
 	if f.Damage != "" {
 		x.damaged[catalog.FileName(f.Name)] = f.Damage
 	}
@@ -101,7 +111,7 @@ func (x *indexer) noteDamage(f index.File) {
 const indexAtOnce = 3
 
 // Run indexes what waits until ctx ends.
-func (x *indexer) Run(ctx context.Context) error {
+func (x *Indexer) Run(ctx context.Context) error {
 	if err := x.scan(ctx); err != nil {
 		return err
 	}
@@ -114,11 +124,11 @@ func (x *indexer) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (x *indexer) work(ctx context.Context) {
+func (x *Indexer) work(ctx context.Context) {
 	for {
 		name, some := x.next()
 		if some {
-			if !waitForRoom(ctx, x.room) {
+			if !x.room(ctx) {
 				return
 			}
 			err := x.add(ctx, name)
@@ -137,13 +147,13 @@ func (x *indexer) work(ctx context.Context) {
 }
 
 // scan queues every file here that the index lacks, and drops from the index what is here no longer.
-func (x *indexer) scan(ctx context.Context) error {
+func (x *Indexer) scan(ctx context.Context) error {
 	for f, err := range x.index.Files(ctx) {
 		if err != nil {
 			return fmt.Errorf("list the files of the index: %w", err)
 		}
-		if !x.store.Has(catalog.FileName(f.Name)) {
-			x.gone(catalog.FileName(f.Name))
+		if !x.files.Has(catalog.FileName(f.Name)) {
+			x.Gone(catalog.FileName(f.Name))
 			continue
 		}
 		x.mu.Lock()
@@ -153,14 +163,14 @@ func (x *indexer) scan(ctx context.Context) error {
 		}
 		x.mu.Unlock()
 	}
-	for _, shard := range x.store.Shards() {
-		held, err := x.store.List(shard)
+	for _, shard := range x.files.Shards() {
+		held, err := x.files.List(shard)
 		if err != nil {
 			return fmt.Errorf("list shard %s for the index: %w", shard, err)
 		}
-		for _, h := range held {
-			if !x.index.Has(string(h.Name)) {
-				x.stored(h.Name)
+		for _, name := range held {
+			if !x.index.Has(string(name)) {
+				x.Stored(name)
 			}
 		}
 	}
@@ -170,7 +180,7 @@ func (x *indexer) scan(ctx context.Context) error {
 	return nil
 }
 
-func (x *indexer) next() (catalog.FileName, bool) {
+func (x *Indexer) next() (catalog.FileName, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.queue) == 0 {
@@ -181,17 +191,11 @@ func (x *indexer) next() (catalog.FileName, bool) {
 	return name, true
 }
 
-func (x *indexer) add(ctx context.Context, name catalog.FileName) error {
-	if !x.store.Has(name) {
+func (x *Indexer) add(ctx context.Context, name catalog.FileName) error {
+	if !x.files.Has(name) {
 		return nil
 	}
-	open := func() (io.ReadCloser, error) {
-		b, err := x.store.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		return b, nil
-	}
+	open := func() (io.ReadCloser, error) { return x.files.Open(name) }
 	x.mu.Lock()
 	anew := x.anew[name]
 	x.mu.Unlock()
@@ -210,7 +214,7 @@ const (
 
 // settle takes an indexed file off the waiting list. One that could not be read stays on it, so that its shard is
 // answered by others, and is tried again after a while.
-func (x *indexer) settle(name catalog.FileName, err error) {
+func (x *Indexer) settle(name catalog.FileName, err error) {
 	file, _ := x.index.File(string(name))
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -236,16 +240,16 @@ func (x *indexer) settle(name catalog.FileName, err error) {
 	})
 }
 
-// rebuild reads every file on this node again; what was indexed answers until the new captures do.
-func (x *indexer) rebuild() error {
-	for _, shard := range x.store.Shards() {
-		held, err := x.store.List(shard)
+// Rebuild reads every file on this node again; what was indexed answers until the new captures do.
+func (x *Indexer) Rebuild() error {
+	for _, shard := range x.files.Shards() {
+		held, err := x.files.List(shard)
 		if err != nil {
 			return fmt.Errorf("list shard %s for the index: %w", shard, err)
 		}
-		for _, h := range held {
+		for _, name := range held {
 			x.mu.Lock()
-			x.again(h.Name)
+			x.again(name)
 			x.mu.Unlock()
 			x.poke()
 		}
@@ -254,20 +258,31 @@ func (x *indexer) rebuild() error {
 }
 
 // again queues a file that is indexed already. The caller holds the lock.
-func (x *indexer) again(name catalog.FileName) {
+func (x *Indexer) again(name catalog.FileName) {
 	if !x.pending[name] {
 		x.pending[name], x.anew[name] = true, true
 		x.queue = append(x.queue, name)
 	}
 }
 
-// status returns how many files wait, those that could not be indexed whole, and whether files are read anew.
-func (x *indexer) status() (waiting int, failed, damaged map[catalog.FileName]string, building bool) {
+// Status is how an index stands.
+type Status struct {
+	Files, Captures int64
+	Waiting         int                         // files that wait to be indexed
+	Failed, Damaged map[catalog.FileName]string // could not be indexed; are indexed as far as they can be read
+	Building        bool                        // files that were indexed are read again
+}
+
+// Status returns how the index stands.
+func (x *Indexer) Status() Status {
+	has := x.index.Status()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	failed = make(map[catalog.FileName]string, len(x.failed))
+	out := Status{Files: int64(has.Files), Captures: has.Captures, Waiting: len(x.pending),
+		Damaged: maps.Clone(x.damaged), Failed: make(map[catalog.FileName]string, len(x.failed)),
+		Building: len(x.anew) > 0}
 	for name, t := range x.failed {
-		failed[name] = t.why
+		out.Failed[name] = t.why
 	}
-	return len(x.pending), failed, maps.Clone(x.damaged), len(x.anew) > 0
+	return out
 }

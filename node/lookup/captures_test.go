@@ -1,13 +1,15 @@
-package node
+package lookup
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
 	"slices"
 	"testing"
 
 	"holdfast/catalog"
 	"holdfast/cdx"
-	"holdfast/internal/disk"
-	"holdfast/peer"
 )
 
 // TestAPartialAnswerIsOfWhoAnswers queries a shard of which the nearest holder does not answer, and this node lacks a
@@ -25,20 +27,11 @@ func TestAPartialAnswerIsOfWhoAnswers(t *testing.T) {
 	var lacking [catalog.Shards]bool
 	lacking[shard] = true
 	x.setLacking(lacking)
-	id, err := peer.LoadOrCreateIdentity(t.TempDir(), disk.New())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := peer.New(peer.Config{Listen: "127.0.0.1:0", Cluster: "test", Epoch: 1}, id, quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = p.Close() }()
-	n := &Node{id: "self", log: quiet(), peer: p, indexer: x, doubts: newDoubts()}
+	c := New(Config{Self: "self", Log: slog.New(slog.DiscardHandler), Carrier: nobody{}, Indexer: x, Doubts: NewDoubts()})
 	cover := &coverage{}
 	cover.holders[shard] = []catalog.NodeID{"gone", "self"}
-	n.coverage.Store(cover)
-	streams, missing := captures{n}.open(t.Context(), cdx.Query{URL: "http://example.org/"})
+	c.coverage.Store(cover)
+	streams, missing := c.open(t.Context(), cdx.Query{URL: "http://example.org/"})
 	var got []string
 	for capture, err := range cdx.Merge(streams...) {
 		if err != nil {
@@ -50,3 +43,13 @@ func TestAPartialAnswerIsOfWhoAnswers(t *testing.T) {
 		t.Errorf("captures %v, missing shards %v", got, missing)
 	}
 }
+
+// nobody is the way to nodes that do not answer.
+type nobody struct{}
+
+var errAway = errors.New("away")
+
+func (nobody) Call(context.Context, catalog.NodeID, string, []byte) ([]byte, error) {
+	return nil, errAway
+}
+func (nobody) Open(context.Context, catalog.NodeID, string) (net.Conn, error) { return nil, errAway }

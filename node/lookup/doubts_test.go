@@ -1,4 +1,4 @@
-package node
+package lookup
 
 import (
 	"slices"
@@ -12,18 +12,18 @@ import (
 func TestADoubtEndsByAnAnswerOrByTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDoubts()
-		d.add("north")
-		d.add("south")
-		d.clear("south")
-		if !d.has("north") || d.has("south") || d.has("third") {
+		d := NewDoubts()
+		d.Add("north")
+		d.Add("south")
+		d.Clear("south")
+		if !d.Has("north") || d.Has("south") || d.Has("third") {
 			t.Fatal("who did not answer is doubted, and nobody else")
 		}
 		if got := d.last([]catalog.NodeID{"north", "south", "third"}); !slices.Equal(got, []catalog.NodeID{"south", "third", "north"}) {
 			t.Fatalf("asked in the order %v", got)
 		}
 		<-time.After(doubtTime)
-		if d.has("north") {
+		if d.Has("north") {
 			t.Fatal("the doubt outlives its time")
 		}
 	})

@@ -1,4 +1,4 @@
-package node
+package lookup
 
 import (
 	"sync"
@@ -7,9 +7,9 @@ import (
 	"holdfast/catalog"
 )
 
-// doubts remembers which nodes did not answer of late, so that readers do not wait for the same node again while
+// Doubts remembers which nodes did not answer of late, so that readers do not wait for the same node again while
 // gossip has not noticed yet. It is advice for the order in which nodes are asked, nothing else.
-type doubts struct {
+type Doubts struct {
 	mu    sync.Mutex
 	until map[catalog.NodeID]time.Time
 }
@@ -17,24 +17,25 @@ type doubts struct {
 // doubtTime is how long a node that did not answer is asked last.
 const doubtTime = 15 * time.Second
 
-func newDoubts() *doubts { return &doubts{until: map[catalog.NodeID]time.Time{}} }
+// NewDoubts returns doubts of nobody.
+func NewDoubts() *Doubts { return &Doubts{until: map[catalog.NodeID]time.Time{}} }
 
-// add doubts the node from now on, for a while.
-func (d *doubts) add(id catalog.NodeID) {
+// Add doubts the node from now on, for a while.
+func (d *Doubts) Add(id catalog.NodeID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.until[id] = time.Now().Add(doubtTime)
 }
 
-// clear trusts a node that has answered.
-func (d *doubts) clear(id catalog.NodeID) {
+// Clear trusts a node that has answered.
+func (d *Doubts) Clear(id catalog.NodeID) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.until, id)
 }
 
 // last returns the nodes in their order, with the doubted ones behind the others.
-func (d *doubts) last(nodes []catalog.NodeID) []catalog.NodeID {
+func (d *Doubts) last(nodes []catalog.NodeID) []catalog.NodeID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.until) == 0 || len(nodes) < 2 {
@@ -52,8 +53,8 @@ func (d *doubts) last(nodes []catalog.NodeID) []catalog.NodeID {
 	return append(out, behind...)
 }
 
-// has reports whether the node is doubted now.
-func (d *doubts) has(id catalog.NodeID) bool {
+// Has reports whether the node is doubted now.
+func (d *Doubts) Has(id catalog.NodeID) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return time.Now().Before(d.until[id])

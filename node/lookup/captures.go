@@ -1,4 +1,7 @@
-package node
+// Package lookup answers queries over the captures of the whole archive: which node covers which shard, who is asked,
+// how answers are merged, who is asked last because it did not answer of late. It keeps this node's own index in step
+// with its files.
+package lookup
 
 import (
 	"bufio"
@@ -8,17 +11,57 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
+	"maps"
 	"net"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"holdfast/catalog"
 	"holdfast/cdx"
-	"holdfast/peer"
+	"holdfast/node/wire"
 )
 
-// captures answers queries over the whole archive: each shard from one node that has it indexed, merged in key order.
-type captures struct{ n *Node }
+// The kinds of requests to other nodes: a stream of captures, and a call for the earliest with a payload digest. They
+// are on the wire and keep their meaning.
+const (
+	Stream     = "captures"
+	DigestCall = "captures.digest"
+)
+
+// Catalog is what the cluster agreed on, as this node knows it.
+type Catalog interface {
+	View(func(catalog.View) error) error
+}
+
+// Config says of which node the captures are looked up, and with what.
+type Config struct {
+	Self    catalog.NodeID
+	Place   string   // nodes there are asked before others
+	Indexer *Indexer // of this node's files; nil where there are none
+	Doubts  *Doubts
+	Catalog Catalog
+	Carrier wire.Carrier
+	Alive   func() map[catalog.NodeID]bool
+	Log     *slog.Logger
+}
+
+// Captures answers queries over the whole archive: each shard from one node that has it indexed, merged in key order.
+type Captures struct {
+	Config
+	coverage atomic.Pointer[coverage]
+}
+
+// New returns captures that are looked up nowhere until Cover runs.
+func New(cfg Config) *Captures {
+	c := &Captures{Config: cfg}
+	c.coverage.Store(&coverage{})
+	return c
+}
+
+// Holders returns the nodes that have the shard, the one to ask first first.
+func (c *Captures) Holders(s catalog.Shard) []catalog.NodeID { return c.coverage.Load().holders[s] }
 
 // capturesRequest asks a node for the captures of some shards; capturesHead begins its answer, one capture a line
 // follow, and a line with End.
@@ -40,7 +83,7 @@ const openLimit = 2 * time.Second
 
 // Query returns the captures that the query's answer may hold, in key order, for cdx.Arrange. A *cdx.Incomplete comes
 // last when shards could not be covered.
-func (c captures) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error] {
+func (c *Captures) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error] {
 	return func(yield func(cdx.Capture, error) bool) {
 		if _, err := q.Compile(); err != nil {
 			yield(cdx.Capture{}, err)
@@ -60,14 +103,15 @@ func (c captures) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture,
 	}
 }
 
-// open asks nodes until each shard is covered or nobody is left who could, and returns their answers. Of a shard that no
-// node has indexed wholly, what the first of its holders that answer has is in the answer; it is missing all the same.
-func (c captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cdx.Capture, error], missing []int) {
-	cover := c.n.coverage.Load()
+// open asks nodes until each shard is covered or nobody is left who could, and returns their answers. Of a shard that
+// no node has indexed wholly, what the first of its holders that answer has is in the answer; it is missing all the
+// same.
+func (c *Captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cdx.Capture, error], missing []int) {
+	cover := c.coverage.Load()
 	var order [catalog.Shards][]catalog.NodeID
 	open := make([]catalog.Shard, 0, catalog.Shards)
 	for s := range catalog.Shards {
-		order[s] = c.n.doubts.last(cover.holders[s])
+		order[s] = c.Doubts.last(cover.holders[s])
 		if len(order[s]) > 0 {
 			open = append(open, catalog.Shard(s))
 		} else if cover.unkept[s] {
@@ -83,7 +127,7 @@ func (c captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cd
 				continue
 			}
 			missing = append(missing, int(s))
-			first := c.n.doubts.last(order[s])[0] // not one that has just failed to answer
+			first := c.Doubts.last(order[s])[0] // not one that has just failed to answer
 			partial[first] = append(partial[first], s)
 		}
 		var some []iter.Seq2[cdx.Capture, error]
@@ -99,47 +143,45 @@ func (c captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cd
 }
 
 // askAll asks several nodes at once and returns their answers, and the shards that are not in them.
-func (c captures) askAll(ctx context.Context, q cdx.Query, asks map[catalog.NodeID][]catalog.Shard, partial bool) ([]iter.Seq2[cdx.Capture, error], []catalog.Shard) {
+func (c *Captures) askAll(ctx context.Context, q cdx.Query, asks map[catalog.NodeID][]catalog.Shard,
+	partial bool) ([]iter.Seq2[cdx.Capture, error], []catalog.Shard) {
 	type opened struct {
 		stream  iter.Seq2[cdx.Capture, error]
 		without []catalog.Shard
 	}
-	answers := make(chan opened, len(asks))
-	for node, shards := range asks {
-		go func() {
-			stream, without, err := c.ask(ctx, node, capturesRequest{q, shards, partial})
-			if err != nil {
-				c.n.log.Debug("node does not answer for its captures", "node", node, "error", err)
-				without = shards
-				if ctx.Err() == nil {
-					c.n.doubts.add(node)
-				}
-			}
-			answers <- opened{stream, without}
-		}()
-	}
+	replies := wire.Gather(slices.Collect(maps.Keys(asks)), func(node catalog.NodeID) (o opened, err error) {
+		o.stream, o.without, err = c.ask(ctx, node, capturesRequest{q, asks[node], partial})
+		return o, err
+	})
 	var streams []iter.Seq2[cdx.Capture, error]
 	var without []catalog.Shard
-	for range len(asks) {
-		a := <-answers
-		if a.stream != nil {
-			streams = append(streams, a.stream)
+	for _, r := range replies {
+		if r.Err != nil {
+			c.Log.Debug("node does not answer for its captures", "node", r.To, "error", r.Err)
+			r.Answer.without = asks[r.To]
+			if ctx.Err() == nil {
+				c.Doubts.Add(r.To)
+			}
 		}
-		without = append(without, a.without...)
+		if r.Answer.stream != nil {
+			streams = append(streams, r.Answer.stream)
+		}
+		without = append(without, r.Answer.without...)
 	}
 	return streams, without
 }
 
 // ask opens one node's answer: this node's own index, or a stream from another. The stream leaves out the shards
 // in without.
-func (c captures) ask(ctx context.Context, node catalog.NodeID, r capturesRequest) (iter.Seq2[cdx.Capture, error], []catalog.Shard, error) {
-	if node == c.n.id {
+func (c *Captures) ask(ctx context.Context, node catalog.NodeID,
+	r capturesRequest) (iter.Seq2[cdx.Capture, error], []catalog.Shard, error) {
+	if node == c.Self {
 		stream, without := c.local(ctx, r)
 		return stream, without, nil
 	}
 	opening, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
-	s, err := c.n.peer.Open(opening, peer.ID(node), capturesStream)
+	s, err := c.Carrier.Open(opening, node, Stream)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -162,7 +204,7 @@ func (c captures) ask(ctx context.Context, node catalog.NodeID, r capturesReques
 		return fail(errors.New(head.Error))
 	}
 	_ = s.SetReadDeadline(time.Time{})
-	c.n.doubts.clear(node)
+	c.Doubts.Clear(node)
 	return func(yield func(cdx.Capture, error) bool) {
 		defer func() { stop(); _ = s.Close() }()
 		for {
@@ -187,30 +229,31 @@ func (c captures) ask(ctx context.Context, node catalog.NodeID, r capturesReques
 }
 
 // local queries this node's index over the shards that it has indexed wholly.
-func (c captures) local(ctx context.Context, r capturesRequest) (iter.Seq2[cdx.Capture, error], []catalog.Shard) {
-	if c.n.indexer == nil {
+func (c *Captures) local(ctx context.Context, r capturesRequest) (iter.Seq2[cdx.Capture, error], []catalog.Shard) {
+	if c.Indexer == nil {
 		return nil, r.Shards
 	}
 	var wanted [catalog.Shards]bool
 	var without []catalog.Shard
 	for _, s := range r.Shards {
-		if r.Partial || c.n.indexer.ready(s) {
+		if r.Partial || c.Indexer.Ready(s) {
 			wanted[s] = true
 		} else {
 			without = append(without, s)
 		}
 	}
-	return c.n.indexer.index.Query(ctx, r.Query, func(file string) bool { return wanted[catalog.FileName(file).Shard()] }), without
+	in := func(file string) bool { return wanted[catalog.FileName(file).Shard()] }
+	return c.Indexer.index.Query(ctx, r.Query, in), without
 }
 
-// serve answers another node's request on one stream.
-func (c captures) serve(ctx context.Context, from peer.ID, s net.Conn) {
+// Serve answers another node's request on one stream.
+func (c *Captures) Serve(ctx context.Context, from catalog.NodeID, s net.Conn) {
 	defer func() { _ = s.Close() }()
 	_ = s.SetReadDeadline(time.Now().Add(openLimit))
 	var r capturesRequest
 	out := bufio.NewWriterSize(s, 64<<10)
 	lines := json.NewEncoder(out)
-	if err := json.NewDecoder(io.LimitReader(s, peer.MaxMessage)).Decode(&r); err != nil {
+	if err := json.NewDecoder(io.LimitReader(s, wire.MaxMessage)).Decode(&r); err != nil {
 		_ = lines.Encode(capturesLine{Error: "the request cannot be read"})
 		_ = out.Flush()
 		return
@@ -222,7 +265,7 @@ func (c captures) serve(ctx context.Context, from peer.ID, s net.Conn) {
 	if stream != nil {
 		for capture, err := range stream {
 			if err != nil {
-				c.n.log.Warn("captures could not be read", "for", from, "error", err)
+				c.Log.Warn("captures could not be read", "for", from, "error", err)
 				_ = lines.Encode(capturesLine{Error: err.Error()})
 				_ = out.Flush()
 				return
@@ -236,11 +279,12 @@ func (c captures) serve(ctx context.Context, from peer.ID, s net.Conn) {
 	_ = out.Flush()
 }
 
-// arranged answers the API's queries, in the order that they ask for.
-type arranged struct{ captures }
+// Arranged answers queries in the order that they ask for.
+type Arranged struct{ *Captures }
 
-func (a arranged) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error] {
-	return cdx.Arrange(q, a.captures.Query(ctx, q))
+// Query returns the captures in the order that the query asks for.
+func (a Arranged) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error] {
+	return cdx.Arrange(q, a.Captures.Query(ctx, q))
 }
 
 // coverage says for each shard which nodes have it, the one to ask first first.
@@ -249,44 +293,43 @@ type coverage struct {
 	unkept  [catalog.Shards]bool // files are meant to be there, but no node is
 }
 
-// cover keeps the coverage as the catalog and gossip say.
-func (n *Node) cover(ctx context.Context) error {
-	watch := n.raft.Watch(catalog.PrefixLayout, catalog.PrefixMembers, catalog.PrefixReplicas)
-	defer watch.Close()
+// Cover keeps until ctx ends who has which shard, as the catalog and gossip say. changed tells of changes of layout,
+// members and replicas; news returns a channel that is closed when somebody comes or goes.
+func (c *Captures) Cover(ctx context.Context, changed <-chan struct{}, news func() <-chan struct{}) error {
 	for {
-		news := n.changed.C()
-		if err := n.findCover(); err != nil {
+		next := news()
+		if err := c.findCover(); err != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-watch.C:
-		case <-news:
+		case <-changed:
+		case <-next:
 		}
 	}
 }
 
-func (n *Node) findCover() error {
+func (c *Captures) findCover() error {
 	type holding struct {
 		node catalog.NodeID
 		rank int
 	}
 	next := &coverage{}
 	var all [catalog.Shards][]holding
-	alive := n.alive()
+	alive := c.Alive()
 	rank := func(node catalog.NodeID, place string) int {
 		switch {
-		case node == n.id:
+		case node == c.Self:
 			return 0
 		case !alive[node]:
 			return 3
-		case place == n.cfg.Replica.Place:
+		case place == c.Place:
 			return 1
 		}
 		return 2
 	}
-	err := n.raft.View(func(v catalog.View) error {
+	err := c.Catalog.View(func(v catalog.View) error {
 		replicas, err := v.Replicas()
 		if err != nil {
 			return err
@@ -322,6 +365,6 @@ func (n *Node) findCover() error {
 			next.holders[s] = append(next.holders[s], h.node)
 		}
 	}
-	n.coverage.Store(next)
+	c.coverage.Store(next)
 	return nil
 }

@@ -1,4 +1,4 @@
-package node
+package lookup
 
 import (
 	"encoding/json"

@@ -1,27 +1,31 @@
-package node
+package lookup
 
 import (
 	"context"
 	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"testing"
 
 	"holdfast/catalog"
 	"holdfast/index"
-	"holdfast/internal/disk"
-	"holdfast/replica"
 )
 
-func newTestIndexer(t *testing.T) *indexer {
+// noFiles is a node without files.
+type noFiles struct{}
+
+func (noFiles) Has(catalog.FileName) bool                      { return false }
+func (noFiles) Open(catalog.FileName) (io.ReadCloser, error)   { return nil, fs.ErrNotExist }
+func (noFiles) List(catalog.Shard) ([]catalog.FileName, error) { return nil, nil }
+func (noFiles) Shards() []catalog.Shard                        { return nil }
+
+func newTestIndexer(t *testing.T) *Indexer {
 	t.Helper()
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	store, err := replica.OpenStore(replica.StoreConfig{Roots: []string{in("files")}, Incoming: in("incoming"), Outbox: in("outbox"),
-		Quarantine: in("quarantine"), Reserve: -1}, disk.New(), quiet())
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := index.Open(index.Config{Dir: in("index"), MemoryMiB: 8}, quiet())
+	x, err := index.Open(index.Config{Dir: in("index"), MemoryMiB: 8}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +34,7 @@ func newTestIndexer(t *testing.T) *indexer {
 			t.Error(err)
 		}
 	})
-	return newIndexer(x, store, func() (int64, error) { return 1 << 40, nil }, quiet())
+	return NewIndexer(x, noFiles{}, func(context.Context) bool { return true }, slog.New(slog.DiscardHandler))
 }
 
 func TestAShardAnswersOnlyWhenAllOfItIsHereAndIndexed(t *testing.T) {
@@ -40,7 +44,7 @@ func TestAShardAnswersOnlyWhenAllOfItIsHereAndIndexed(t *testing.T) {
 	shard := name.Shard()
 	want := func(ready bool, when string) {
 		t.Helper()
-		if x.ready(shard) != ready {
+		if x.Ready(shard) != ready {
 			t.Errorf("%s: ready is %v", when, !ready)
 		}
 	}
@@ -57,15 +61,15 @@ func TestAShardAnswersOnlyWhenAllOfItIsHereAndIndexed(t *testing.T) {
 	want(false, "a file is owed")
 	x.setLacking([catalog.Shards]bool{})
 	want(true, "nothing is owed any more")
-	x.stored(name)
+	x.Stored(name)
 	want(false, "a file waits to be indexed")
 	if got, _ := x.next(); got != name {
 		t.Fatalf("next is %q", got)
 	}
 	x.settle(name, errors.New("disk full"))
 	want(false, "a file could not be indexed")
-	if waiting, failed, _, _ := x.status(); waiting != 1 || failed[name] != "disk full" {
-		t.Errorf("status: %d wait, %v failed", waiting, failed)
+	if got := x.Status(); got.Waiting != 1 || got.Failed[name] != "disk full" {
+		t.Errorf("status: %+v", got)
 	}
 	x.settle(name, nil)
 	want(true, "it was indexed in the end")

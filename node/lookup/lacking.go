@@ -1,0 +1,86 @@
+package lookup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// lackPause is the least time between two looks at what this node owes, lackAgain the most while files that lie here
+// are not vouched for, or were not there.
+const (
+	lackPause = 200 * time.Millisecond
+	lackAgain = time.Minute
+)
+
+// Lack tells the indexer, until ctx ends, of which shards this node lacks files: queries for them go to nodes that have
+// them. It looks again when changed says that what the replica owes or its layout has changed. doubtful names the files
+// that lie here without being vouched for, or that were not there.
+func (x *Indexer) Lack(ctx context.Context, cat Catalog, replica catalog.ReplicaName,
+	doubtful func() []catalog.FileName, changed <-chan struct{}) error {
+	for {
+		doubted := doubtful()
+		var lacking [catalog.Shards]bool
+		err := cat.View(func(v catalog.View) (err error) { lacking, err = Lacking(v, replica, doubted); return err })
+		if err != nil {
+			return fmt.Errorf("look for lacking copies: %w", err)
+		}
+		x.setLacking(lacking)
+		var again <-chan time.Time // what becomes of the doubtful ones shows on the disk only
+		if len(doubted) > 0 {
+			again = time.After(lackAgain)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		case <-again:
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(lackPause):
+		}
+	}
+}
+
+// Lacking returns the shards in which the replica owes a file, or of which a doubtful file is meant to be here. A file
+// that the catalog does not know is nobody's: its shard is answered as if it were not there.
+func Lacking(v catalog.View, replica catalog.ReplicaName,
+	doubtful []catalog.FileName) (out [catalog.Shards]bool, err error) {
+	if out, err = owing(v, replica); err != nil {
+		return out, err
+	}
+	for _, name := range doubtful {
+		if out[name.Shard()] {
+			continue
+		}
+		f, err := v.File(name)
+		if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+			return out, err
+		}
+		if c := f.Copy(replica); f.Removed == 0 && f.Lost == 0 && c != nil && !c.Surplus {
+			out[name.Shard()] = true
+		}
+	}
+	return out, nil
+}
+
+// owing returns the shards in which the replica owes a file; it looks at one file of each.
+func owing(v catalog.View, replica catalog.ReplicaName) (out [catalog.Shards]bool, err error) {
+	for at := (catalog.Cursor{}); ; {
+		files, _, err := v.Owed(replica, nil, at, 1)
+		if err != nil || len(files) == 0 {
+			return out, err
+		}
+		shard := files[0].Name.Shard()
+		out[shard] = true
+		if shard+1 == catalog.Shards {
+			return out, nil
+		}
+		at = catalog.Cursor{Shard: shard + 1}
+	}
+}
