@@ -1,5 +1,7 @@
 package catalog
 
+import "slices"
+
 // removeReplica takes out a replica that was added by mistake, or whose nodes are gone and had nothing. A walk over all
 // files drops what it owes; when it ends the replica is no more.
 func removeReplica(s *state, b *ReplicaRemoval) (any, error) {
@@ -84,17 +86,11 @@ func (s *state) staying() ([]Replica, error) {
 	if err != nil || s.cluster.Level < 2 {
 		return replicas, err
 	}
-	out := replicas[:0]
-	for _, r := range replicas {
-		going, err := has(s, keyRemoval(r.Name))
-		if err != nil {
-			return nil, err
-		}
-		if !going {
-			out = append(out, r)
-		}
+	going, err := tails(s, prefixRemovals, "", 0) // most often none, and a scan of nothing is remembered
+	if err != nil || len(going) == 0 {
+		return replicas, err
 	}
-	return out, nil
+	return slices.DeleteFunc(replicas, func(r Replica) bool { return slices.Contains(going, string(r.Name)) }), nil
 }
 
 // stays refuses what is asked of a replica that is being removed.
