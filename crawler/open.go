@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -58,6 +59,10 @@ func newAt(cfg Config, now func() time.Time) (crawl *Crawl, err error) {
 		if err := c.disk.MkdirAll(filepath.Join(cfg.Dir, dir)); err != nil {
 			return nil, err
 		}
+	}
+	// It holds cookies, of logins too.
+	if err := os.Chmod(filepath.Join(cfg.Dir, "state"), 0o700); err != nil {
+		return nil, fmt.Errorf("keep the crawl's state from other users of this machine: %w", err)
 	}
 	if err := c.lockFolder(); err != nil {
 		return nil, err

@@ -241,3 +241,21 @@ func TestFormLoginBrokenOff(t *testing.T) {
 		})
 	}
 }
+
+// TestStateIsPrivate crawls in a folder whose state others could read, as an earlier version made it. It holds the cookies
+// that the crawl was given, and those of its logins.
+func TestStateIsPrivate(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.html("/{$}", "page")
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state")
+	if err := os.Mkdir(state, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run(t, dir, newJob(s.URL+"/"))
+	info, err := os.Stat(state)
+	if err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
