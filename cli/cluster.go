@@ -304,6 +304,7 @@ func (c clusterRecoverCmd) Run(a *app) error {
 	if !c.Yes {
 		return usage("most voters lost for good? Members that come back are refused from then on. If so, say --yes")
 	}
+	keepPrivate()
 	cluster, err := node.Recover(a.ctx, cfg, c.Reason, a.log)
 	if err != nil {
 		return err

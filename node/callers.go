@@ -14,12 +14,17 @@ import (
 const (
 	requestRate      = 100 // a second
 	requestBurst     = 1000
-	requestsAtOnce   = 128 // of a client behind a trusted proxy; for others, their connections are bounded
+	requestsAtOnce   = 128  // of a client behind a trusted proxy; for others, their connections are bounded
+	requestsWaiting  = 1024 // for others of the same client to end
 	requestsPatience = 5 * time.Second
 )
 
-// callers bounds the requests of each address at one TCP port. Clients behind a trusted proxy share its connections, so
-// theirs are bounded always. The requests of others are kept to their rate only while the port is crowded.
+// busy is the number of requests under way, of clients behind proxies, from which on these have a rate.
+const busy = 64
+
+// callers bounds the requests of each address at one TCP port. Requests are kept to their rate only while the port is crowded,
+// as readers of one library may share an address. Clients behind a trusted proxy share its connections: so many requests of
+// each are served at once, and the next ones wait for these.
 // This machine and a proxy that does not say for whom it asks have no bounds here.
 type callers struct {
 	secure  config.Secure
@@ -27,12 +32,19 @@ type callers struct {
 	rates   *rates
 
 	mu    sync.Mutex
-	under map[netip.Prefix]int // requests under way, of clients behind a proxy
+	all   int // requests under way, of clients behind a proxy, and those that wait
+	under map[netip.Prefix]*places
+}
+
+// places are those in which a client's requests are served.
+type places struct {
+	taken    chan struct{}
+	requests int // in them or waiting
 }
 
 func newCallers(secure config.Secure, crowded func() bool) *callers {
 	return &callers{secure: secure, crowded: crowded, rates: newRates(requestRate, requestBurst, requestsPatience),
-		under: map[netip.Prefix]int{}}
+		under: map[netip.Prefix]*places{}}
 }
 
 // bound serves with next what is within the bounds, and answers 429 to the rest. It is to be called with what
@@ -48,16 +60,27 @@ func (c *callers) bound(next http.Handler) http.Handler {
 		host := hostPrefix(from)
 		switch {
 		case forwarded:
-			if !c.enter(host) {
+			leave, ok := c.enter(r, host)
+			if !ok {
 				tooMany(w)
 				return
 			}
-			defer c.leave(host)
+			defer leave()
+			if !c.crowded() && !c.busy() {
+				next.ServeHTTP(w, r)
+				return
+			}
 		case own(r, from), c.secure.Trusts(from), !c.crowded():
 			next.ServeHTTP(w, r)
 			return
 		}
-		if wait, ok := c.rates.take(host.String(), 1); !ok || !pause(r, wait) {
+		wait, ok := c.rates.take(host.String(), 1)
+		if site, is := sitePrefix(from); ok && is {
+			var more time.Duration
+			more, ok = c.rates.take(site.String(), 1.0/network)
+			wait = max(wait, more)
+		}
+		if !ok || !pause(r, wait) {
 			tooMany(w)
 			return
 		}
@@ -91,20 +114,44 @@ func pause(r *http.Request, wait time.Duration) bool {
 	}
 }
 
-func (c *callers) enter(host netip.Prefix) bool {
+// enter waits for a place for a client's request. It reports false where too many wait, or for too long.
+func (c *callers) enter(r *http.Request, host netip.Prefix) (leave func(), ok bool) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.under[host] >= requestsAtOnce {
-		return false
+	p := c.under[host]
+	if p == nil {
+		p = &places{taken: make(chan struct{}, requestsAtOnce)}
+		c.under[host] = p
 	}
-	c.under[host]++
-	return true
+	if p.requests >= requestsAtOnce+requestsWaiting {
+		c.mu.Unlock()
+		return nil, false
+	}
+	p.requests++
+	c.all++
+	c.mu.Unlock()
+	done := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.all--
+		if p.requests--; p.requests == 0 {
+			delete(c.under, host)
+		}
+	}
+	limit := time.NewTimer(requestsPatience)
+	defer limit.Stop()
+	select {
+	case p.taken <- struct{}{}:
+		return func() { <-p.taken; done() }, true
+	case <-limit.C:
+	case <-r.Context().Done():
+	}
+	done()
+	return nil, false
 }
 
-func (c *callers) leave(host netip.Prefix) {
+// busy reports whether so many clients of proxies ask at once that they are kept to their rates.
+func (c *callers) busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.under[host]--; c.under[host] <= 0 {
-		delete(c.under, host)
-	}
+	return c.all >= busy
 }

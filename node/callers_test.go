@@ -3,10 +3,12 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,8 +82,9 @@ func TestRequestsAreKeptToTheirRate(t *testing.T) {
 		"a stranger who names somebody else":  {"198.51.100.7:4000", "127.0.0.1", true, true},
 		"another address of loopback":         {"127.0.0.9:4000", "", true, true},
 		"this machine":                        {"127.0.0.1:4000", "", true, false},
-		"a proxy's client":                    {"192.0.2.10:4000", "198.51.100.7", false, true},
-		"a proxy's client that says loopback": {"192.0.2.10:4000", "127.0.0.1", false, true},
+		"a proxy's client":                    {"192.0.2.10:4000", "198.51.100.7", true, true},
+		"a proxy's client at an idle port":    {"192.0.2.10:4000", "198.51.100.7", false, false},
+		"a proxy's client that says loopback": {"192.0.2.10:4000", "127.0.0.1", true, true},
 		"a proxy that does not say for whom":  {"192.0.2.10:4000", "", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,6 +102,97 @@ func TestRequestsAreKeptToTheirRate(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestManyReadersShareAnAddress lets the readers of a library ask for the 100 parts of a page each, all at the same time, from
+// behind a trusted proxy: all are served.
+func TestManyReadersShareAnAddress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		secure := config.Secure{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
+		served := atomic.Int64{}
+		c := newCallers(secure, func() bool { return false })
+		h := forwarded(secure, c.bound(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+			time.Sleep(10 * time.Millisecond)
+			served.Add(1)
+		})))
+		for range 10 * 100 {
+			go h.ServeHTTP(httptest.NewRecorder(), asked("192.0.2.10:4000", "198.51.100.7"))
+		}
+		time.Sleep(time.Minute)
+		if served.Load() != 1000 || len(c.under) != 0 || c.all != 0 {
+			t.Errorf("%d of 1000 requests were served, %d clients and %d requests are counted", served.Load(), len(c.under), c.all)
+		}
+	})
+}
+
+// TestManyNetworksOfOneCaller comes from each of many networks of one site: they count as four, and others are served.
+func TestManyNetworksOfOneCaller(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := pipes{make(chan net.Addr), make(chan struct{})}
+		d := newConnections(l, connectionsInAll, connectionsOfOne, config.Secure{}.Trusts)
+		taken := map[string]int{}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for c, err := d.Accept(); err == nil; c, err = d.Accept() {
+				taken[addressOf(c.RemoteAddr()).String()[:8]]++
+				_ = c.Close()
+			}
+		}()
+		const seconds = 5
+		for i := range seconds * 2000 {
+			l.from <- &net.TCPAddr{IP: net.ParseIP(fmt.Sprintf("2001:db8:7:%x::1", i)), Port: 1}
+			if i%100 == 0 {
+				l.from <- &net.TCPAddr{IP: net.ParseIP("2001:db9::1"), Port: 1}
+			}
+			time.Sleep(time.Second / 2000)
+		}
+		synctest.Wait()
+		if most := network * (connectionBurst + seconds*connectionRate); taken["2001:db8"] > most+5 {
+			t.Errorf("%d connections of one site were taken in %d s, want at most %d", taken["2001:db8"], seconds, most)
+		}
+		if taken["2001:db9"] != seconds*20 {
+			t.Errorf("%d connections of another site were taken, want all %d", taken["2001:db9"], seconds*20)
+		}
+		_ = d.Close()
+		<-ended
+		time.Sleep(2 * connectionWait)
+		if d.mu.Lock(); d.open.Len() != 0 || len(d.from) != 0 {
+			t.Errorf("%d connections are counted", d.open.Len())
+		}
+		d.mu.Unlock()
+	})
+}
+
+// TestAnAddressMayHaveMoreWhileThereIsRoom holds more connections from one address than it has when the port is crowded: none
+// is closed, and new ones come at the usual rate.
+func TestAnAddressMayHaveMoreWhileThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := pipes{make(chan net.Addr), make(chan struct{})}
+		d := newConnections(l, connectionsInAll, connectionsOfOne, config.Secure{}.Trusts)
+		ended := make(chan struct{})
+		var held []net.Conn
+		go func() {
+			defer close(ended)
+			for c, err := d.Accept(); err == nil; c, err = d.Accept() {
+				held = append(held, c)
+			}
+		}()
+		const readers = 300 * 6
+		for i := range readers {
+			l.from <- &net.TCPAddr{IP: net.ParseIP("198.51.100.7"), Port: 1 + i}
+			time.Sleep(time.Minute / readers)
+		}
+		synctest.Wait()
+		if got := d.opened(); got != readers {
+			t.Errorf("%d connections are open, want %d", got, readers)
+		}
+		_ = d.Close()
+		<-ended
+		for _, c := range held {
+			_ = c.Close()
+		}
+	})
 }
 
 // pipes is a listener of connections in memory, from addresses of its caller's choice.
@@ -146,7 +240,7 @@ func TestNewConnectionsAreKeptToTheirRate(t *testing.T) {
 					}
 					return
 				}
-				taken[hostOf(c.RemoteAddr())]++
+				taken[countsOf(c.RemoteAddr())[0].name]++
 				_ = c.Close()
 			}
 		}()

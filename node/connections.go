@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -15,7 +16,7 @@ import (
 // Bounds on the connections of one TCP port.
 const (
 	connectionsInAll = 8192
-	connectionsOfOne = 1024 // from one address
+	connectionsOfOne = 1024 // from one address, once half of all are taken
 	filesPerPort     = 4    // a port takes at most this part of the files that the process may have open
 	leastConnections = 64
 
@@ -26,6 +27,10 @@ const (
 // fullPrice is for how many connections one counts that makes another of its address close: an address that has as many
 // as it may gets fewer new ones.
 const fullPrice = 20
+
+// network is for how many customers' networks one of a provider's counts, which may be a single caller's too: of IPv6, a /48
+// for the /64s in it.
+const network = 4
 
 // connectionWait is how long a connection over the rate is put off. It costs nothing meanwhile but an open file.
 const connectionWait = 20 * time.Second
@@ -49,7 +54,7 @@ type connections struct {
 
 	mu   sync.Mutex
 	open *list.List            // of *caller, by who was silent for longest
-	from map[string]*list.List // the same, of one address
+	from map[string]*list.List // the same, of one address or network
 }
 
 func newConnections(l net.Listener, all, each int, trusts func(netip.Addr) bool) *connections {
@@ -106,17 +111,20 @@ func temporary(err error) bool {
 
 // take lets a connection in, now or when it is its turn.
 func (d *connections) take(c net.Conn) {
-	out := &caller{Conn: c, door: d, host: hostOf(c.RemoteAddr())}
 	from := addressOf(c.RemoteAddr())
+	out := &caller{Conn: c, door: d, bounded: !d.trusts(from), counts: countsOf(c.RemoteAddr())}
 	var wait time.Duration
-	if !d.trusts(from) && !ownMachine(from, c.LocalAddr()) {
-		ok, price := true, 1.0
-		if d.full(out.host) {
+	if out.bounded && !ownMachine(from, c.LocalAddr()) {
+		price := 1.0
+		if d.full(out) {
 			price = fullPrice
 		}
-		if wait, ok = d.rates.take(out.host, price); !ok || wait > 0 && price > 1 {
-			hangUp(c)
-			return
+		for _, k := range out.counts {
+			more, ok := d.rates.take(k.name, price/k.size)
+			if wait = max(wait, more); !ok || wait > 0 && price > 1 {
+				hangUp(c)
+				return
+			}
 		}
 	}
 	for _, silent := range d.admit(out) {
@@ -171,12 +179,18 @@ func dropUnsent(c net.Conn) {
 	}
 }
 
-// full reports whether no more connections of the host may be open.
-func (d *connections) full(host string) bool {
+// full reports whether the address has as many connections open as it may.
+func (d *connections) full(c *caller) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	same := d.from[host]
-	return same != nil && same.Len() >= d.each
+	return slices.ContainsFunc(c.counts, d.tooMany)
+}
+
+// tooMany reports whether an address or network has as many connections open as it may. While the port has room, it may have
+// more: a library's readers often share one address.
+func (d *connections) tooMany(k count) bool {
+	same := d.from[k.name]
+	return same != nil && same.Len() >= int(k.size)*d.each && d.open.Len() >= d.all/2
 }
 
 // counted reports whether the connection was not closed.
@@ -199,12 +213,30 @@ func (d *connections) crowded() bool { return d.opened() >= min(crowd, d.all/2) 
 // crowd is the number of open connections from which on requests have a rate.
 const crowd = 512
 
-// hostOf returns the address without the port; of an IPv6 address, the network that one customer has.
-func hostOf(a net.Addr) string {
-	if ip := addressOf(a); ip.IsValid() {
-		return hostPrefix(ip).String()
+// count is an address or network whose connections are bounded together.
+type count struct {
+	name string
+	size float64 // for how many addresses it counts
+	at   *list.Element
+}
+
+// countsOf returns what a connection from the address is counted for: the address without its port, and of IPv6, the networks
+// that one customer and one site have.
+func countsOf(a net.Addr) []count {
+	ip := addressOf(a)
+	if !ip.IsValid() {
+		return []count{{name: a.String(), size: 1}}
 	}
-	return a.String()
+	out := []count{{name: hostPrefix(ip).String(), size: 1}}
+	if site, ok := sitePrefix(ip); ok {
+		out = append(out, count{name: site.String(), size: network})
+	}
+	return out
+}
+
+// sitePrefix returns the network that a site has, which may be one caller's: the 48 bits of an IPv6 address.
+func sitePrefix(ip netip.Addr) (netip.Prefix, bool) {
+	return netip.PrefixFrom(ip, 48).Masked(), ip.Is6()
 }
 
 // hostPrefix returns what counts as one caller: an IPv4 address, or the 64 bits of an IPv6 address that one customer has.
@@ -225,21 +257,22 @@ func ownMachine(remote netip.Addr, local net.Addr) bool {
 func (d *connections) admit(c *caller) (silent []*caller) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	same := d.from[c.host]
-	if same == nil {
-		same = list.New()
-		d.from[c.host] = same
-	}
-	if same.Len() >= d.each && !d.trusts(addressOf(c.RemoteAddr())) {
-		silent = append(silent, d.drop(same.Front().Value.(*caller)))
+	for _, k := range c.counts {
+		if c.bounded && d.tooMany(k) {
+			silent = append(silent, d.drop(d.from[k.name].Front().Value.(*caller)))
+		}
 	}
 	if d.open.Len() >= d.all {
 		silent = append(silent, d.drop(d.open.Front().Value.(*caller)))
 	}
-	if d.from[c.host] == nil { // the last one of it was dropped
-		d.from[c.host] = same
+	for i := range c.counts {
+		k := &c.counts[i]
+		if d.from[k.name] == nil {
+			d.from[k.name] = list.New()
+		}
+		k.at = d.from[k.name].PushBack(c)
 	}
-	c.inAll, c.inHost = d.open.PushBack(c), same.PushBack(c)
+	c.inAll = d.open.PushBack(c)
 	return silent
 }
 
@@ -249,12 +282,14 @@ func (d *connections) drop(c *caller) *caller {
 		return c
 	}
 	d.open.Remove(c.inAll)
-	same := d.from[c.host]
-	same.Remove(c.inHost)
-	if same.Len() == 0 {
-		delete(d.from, c.host)
+	c.inAll = nil
+	for _, k := range c.counts {
+		same := d.from[k.name]
+		same.Remove(k.at)
+		if same.Len() == 0 {
+			delete(d.from, k.name)
+		}
 	}
-	c.inAll, c.inHost = nil, nil
 	return c
 }
 
@@ -262,18 +297,22 @@ func (d *connections) drop(c *caller) *caller {
 func (d *connections) heard(c *caller) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if c.inAll != nil {
-		d.open.MoveToBack(c.inAll)
-		d.from[c.host].MoveToBack(c.inHost)
+	if c.inAll == nil {
+		return
+	}
+	d.open.MoveToBack(c.inAll)
+	for _, k := range c.counts {
+		d.from[k.name].MoveToBack(k.at)
 	}
 }
 
 // caller is one connection.
 type caller struct {
 	net.Conn
-	door          *connections
-	host          string
-	inAll, inHost *list.Element // nil once it is counted out
+	door    *connections
+	bounded bool // by its address
+	counts  []count
+	inAll   *list.Element // nil once it is counted out
 }
 
 func (c *caller) Read(p []byte) (int, error) {
