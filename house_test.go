@@ -36,9 +36,10 @@ var plan = map[string][]string{
 	"internal/seed":      {}, // for tests: any room's may import it
 	"internal/seal":      {},
 	"node": {"access", "api", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/seal",
-		"node/config", "node/lookup", "node/wire", "peer", "raft", "replay", "replica", "warc"},
+		"node/config", "node/lookup", "node/runner", "node/wire", "peer", "raft", "replay", "replica", "warc"},
 	"node/config": {"harvest"},
 	"node/lookup": {"catalog", "cdx", "index", "node/wire"},
+	"node/runner": {"catalog", "cdx", "crawler", "duty", "harvest", "internal/disk", "node/wire", "warc"},
 	"node/wire":   {"catalog"},
 	"peer":        {"internal/disk"},
 	"raft":        {"catalog", "internal/disk", "internal/kv"},

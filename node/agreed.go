@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"holdfast/internal/disk"
@@ -65,4 +66,9 @@ func (c folder) ownIdentity() (peer.Identity, error) {
 		err = fmt.Errorf("%w (%s)", ErrNoKey, c.IdentityDir())
 	}
 	return id, err
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

@@ -2,121 +2,15 @@ package node
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"maps"
-	"net"
-	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
-	"holdfast/crawler/report"
 	"holdfast/node/wire"
-	"holdfast/peer"
 )
-
-// crawlsAPI tells how jobs stand, wherever they run.
-type crawlsAPI struct{ n *Node }
-
-// Progress asks the job's node.
-func (c crawlsAPI) Progress(ctx context.Context, job catalog.Job) (api.Progress, error) {
-	if job.Node == "" {
-		return api.Progress{}, fmt.Errorf("job %d has not begun: %w", job.ID, api.ErrNotFound)
-	}
-	if job.Node == c.n.id {
-		return c.n.serveProgress(ctx, c.n.id, job.ID)
-	}
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	p, err := askFor[api.Progress](ctx, c.n, job.Node, progressCall, job.ID)
-	if remoteCode(err) == "not-running" {
-		return p, fmt.Errorf("job %d does not run: %w", job.ID, api.ErrNotFound)
-	}
-	if err != nil {
-		return p, fmt.Errorf("%w: %w", api.ErrUnavailable, err)
-	}
-	return p, nil
-}
-
-func (n *Node) serveProgress(_ context.Context, _ catalog.NodeID, id uint64) (api.Progress, error) {
-	p, ok := n.crawls.progress(id)
-	if !ok {
-		return api.Progress{}, &peer.RemoteError{Code: "not-running", Message: fmt.Sprintf("job %d does not run here", id)}
-	}
-	return progressOf(p), nil
-}
-
-// logRequest asks for the end of a job's crawl.log.
-type logRequest struct {
-	Job     catalog.Job `json:"job"`
-	Tail    int         `json:"tail"`
-	Warrant string      `json:"warrant,omitempty"`
-}
-
-// logLimit is how long another node may take to say which log it wants.
-const logLimit = 2 * time.Second
-
-// Log writes the last lines of the job's crawl.log, from the node that ran it.
-func (c crawlsAPI) Log(ctx context.Context, job catalog.Job, tail int, w io.Writer) error {
-	if job.Node == "" {
-		return fmt.Errorf("job %d has not begun: %w", job.ID, api.ErrNotFound)
-	}
-	if job.Node == c.n.id {
-		return c.n.writeLog(job, tail, w)
-	}
-	token, err := c.n.warrants.of(ctx)
-	if err != nil {
-		return err
-	}
-	s, err := c.n.peer.Open(ctx, peer.ID(job.Node), logStream)
-	if err != nil {
-		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
-	}
-	defer func() { _ = s.Close() }()
-	defer context.AfterFunc(ctx, func() { _ = s.SetDeadline(time.Unix(1, 0)) })()
-	if err := json.NewEncoder(s).Encode(logRequest{job, tail, token}); err != nil {
-		return fmt.Errorf("ask %s for the log of job %d: %w", job.Node, job.ID, err)
-	}
-	if _, err := io.Copy(w, s); err != nil {
-		return fmt.Errorf("read the log of job %d from %s: %w", job.ID, job.Node, err)
-	}
-	return nil
-}
-
-func (n *Node) serveLog(_ context.Context, from peer.ID, s net.Conn) {
-	defer func() { _ = s.Close() }()
-	_ = s.SetReadDeadline(time.Now().Add(logLimit))
-	var r logRequest
-	if json.NewDecoder(io.LimitReader(s, peer.MaxMessage)).Decode(&r) != nil {
-		return
-	}
-	if _, err := n.warrants.check(catalog.NodeID(from), r.Warrant, catalog.RoleReader); err != nil {
-		n.log.Warn("log not sent", "job", r.Job.ID, "to", from, "error", err)
-		return
-	}
-	if err := n.writeLog(r.Job, r.Tail, s); err != nil {
-		n.log.Debug("log not sent", "job", r.Job.ID, "error", err)
-	}
-}
-
-// writeLog writes the last tail lines of the log, all of them when tail is 0.
-func (n *Node) writeLog(job catalog.Job, tail int, w io.Writer) error {
-	dir := n.crawls.find(job)
-	if dir == "" {
-		return fmt.Errorf("job %d has no log on node %s: %w", job.ID, n.cfg.Name, api.ErrNotFound)
-	}
-	err := report.CopyTail(w, filepath.Join(dir, "logs", report.CrawlLog), tail)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("job %d: %w: %w", job.ID, api.ErrNotFound, err)
-	}
-	return err
-}
 
 // indexAPI tells how the nodes' indexes stand.
 type indexAPI struct{ n *Node }

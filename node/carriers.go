@@ -18,14 +18,10 @@ const (
 	raftCall     = "raft.forward"
 	gossipStream = "gossip"
 	fileStream   = "file"
-	logStream    = "job.log"
 	checksumCall = "file.checksum"
 	verifyCall   = "file.verify"
-	progressCall = "job.progress"
 	auditCall    = "audit"
 	indexCall    = "index"
-	paceCall     = "pace"
-	orderCall    = "job.order"
 	straysCall   = "strays"
 )
 
@@ -43,7 +39,8 @@ func (c carrier) Call(ctx context.Context, to catalog.NodeID, kind string, reque
 // answers makes the room's handler the answerer of a kind of requests.
 func (c carrier) answers(kind string, handle wire.Handler) {
 	c.peer.HandleCall(kind, func(ctx context.Context, from peer.ID, request []byte) ([]byte, error) {
-		return handle(ctx, catalog.NodeID(from), request)
+		reply, err := handle(ctx, catalog.NodeID(from), request)
+		return reply, asRemote(err)
 	})
 }
 
@@ -107,10 +104,28 @@ func askAll[Answer any](ctx context.Context, n *Node, members []catalog.Member, 
 	})
 }
 
-// remoteCode returns the code that another node gave its refusal, or nothing.
+// asRemote is how a room's refusal travels.
+func asRemote(err error) error {
+	var r *wire.Refusal
+	if errors.As(err, &r) {
+		return &peer.RemoteError{Code: r.Code, Message: r.Message}
+	}
+	return err
+}
+
+// remoteMessage is what a refusal says.
+func remoteMessage(err error) string {
+	var remote *peer.RemoteError
+	if errors.As(asRemote(err), &remote) {
+		return remote.Message
+	}
+	return err.Error()
+}
+
+// remoteCode returns the code of a node's refusal, or nothing.
 func remoteCode(err error) string {
 	var remote *peer.RemoteError
-	if errors.As(err, &remote) {
+	if errors.As(asRemote(err), &remote) {
 		return remote.Code
 	}
 	return ""

@@ -9,10 +9,11 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/node/config"
+	"holdfast/node/runner"
 )
 
 // documenting is a node of one that is not running, as one without a quorum, and an attempt on it that has ended.
-func documenting(t *testing.T) (cfg config.Config, open func() *Node, r *crawling) {
+func documenting(t *testing.T) (cfg config.Config, open func() *Node, r *runner.Attempt) {
 	t.Helper()
 	cfg, err := config.Single(t.TempDir(), config.Listen{Peer: "127.0.0.1:0", API: "127.0.0.1:0", Access: "127.0.0.1:0"})
 	if err != nil {
@@ -21,14 +22,14 @@ func documenting(t *testing.T) (cfg config.Config, open func() *Node, r *crawlin
 	if _, err := Init(t.Context(), cfg, quiet()); err != nil {
 		t.Fatal(err)
 	}
-	r = &crawling{job: catalog.Job{ID: 7, Attempt: 1, Harvest: "test", Collection: catalog.CollectionName(cfg.File.AllCollections()[0])}, dir: filepath.Join(cfg.Data, "jobs", "7_20261122000000")}
-	if err := os.MkdirAll(filepath.Join(r.dir, "logs"), 0o700); err != nil {
+	r = &runner.Attempt{Job: catalog.Job{ID: 7, Attempt: 1, Harvest: "test", Collection: catalog.CollectionName(cfg.File.AllCollections()[0])}, Dir: filepath.Join(cfg.Data, "jobs", "7_20261122000000")}
+	if err := os.MkdirAll(filepath.Join(r.Dir, "logs"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(r.dir, "settings"), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(r.Dir, "settings"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "logs", "crawl.log"), []byte("a line\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(r.Dir, "logs", "crawl.log"), []byte("a line\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return cfg, func() *Node {
@@ -50,19 +51,19 @@ func TestAMetadataFileIsMadeOnce(t *testing.T) {
 			cfg, open, r := documenting(t)
 			document := func(n *Node) {
 				t.Helper()
-				if files, err := n.crawls.documentation(t.Context(), r); err != nil || files != 1 {
+				if files, err := n.crawls.Document(t.Context(), r); err != nil || files != 1 {
 					t.Fatalf("%d files, %v", files, err)
 				}
 			}
 			n := open()
-			if err := n.crawls.makeDocumentation(r, filepath.Join(r.dir, string(metadataName(r.job)))); err != nil {
+			if err := n.crawls.MakeDocument(r); err != nil {
 				t.Fatal(err)
 			}
 			document(n)
 			if err := n.close(); err != nil {
 				t.Fatal(err)
 			}
-			kept := filepath.Join(r.dir, string(metadataName(r.job)))
+			kept := filepath.Join(r.Dir, string(runner.MetadataName(r.Job)))
 			if lose { // as a version that kept no file left it
 				if err := os.Remove(kept); err != nil {
 					t.Fatal(err)
@@ -76,10 +77,10 @@ func TestAMetadataFileIsMadeOnce(t *testing.T) {
 			up := start(t, cfg)
 			document(up.Node)
 			eventually(t, "the catalog knows the metadata file", func() error {
-				return up.raft.View(func(v catalog.View) error { _, err := v.File(metadataName(r.job)); return err })
+				return up.raft.View(func(v catalog.View) error { _, err := v.File(runner.MetadataName(r.Job)); return err })
 			})
 			document(up.Node)
-			if err := up.crawls.tidy(r); err != nil {
+			if err := up.crawls.Tidy(r); err != nil {
 				t.Error(err)
 			}
 			if exists(kept) {
@@ -107,7 +108,7 @@ func TestNothingIsMadeInDoubt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := n.crawls.documentation(ctx, r)
+		_, err := n.crawls.Document(ctx, r)
 		ended <- err
 	}()
 	select {
@@ -117,7 +118,7 @@ func TestNothingIsMadeInDoubt(t *testing.T) {
 	}
 	cancel()
 	<-ended
-	if exists(filepath.Join(r.dir, string(metadataName(r.job)))) {
+	if exists(filepath.Join(r.Dir, string(runner.MetadataName(r.Job)))) {
 		t.Error("it was made in doubt")
 	}
 }

@@ -194,6 +194,12 @@ func (n *Node) lookAtOutbox(now time.Time) (all, late int) {
 	return all, late
 }
 
+// archived reports whether the catalog here knows the name.
+func (n *Node) archived(name catalog.FileName) bool {
+	err := n.raft.View(func(v catalog.View) error { _, err := v.File(name); return err })
+	return err == nil
+}
+
 // nameOf returns what a member is called, its id when it is none.
 func (n *Node) nameOf(id catalog.NodeID) string {
 	for _, m := range n.known.Load().Members {

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -44,13 +43,4 @@ func (i invites) Create(ctx context.Context, replica catalog.ReplicaName, lifeti
 		return "", catalog.JoinToken{}, result.Refusal
 	}
 	return token.Encode(), kept, nil
-}
-
-// decodeJob reads the job that a command answered with.
-func decodeJob(r catalog.Result) (catalog.Job, error) {
-	var job catalog.Job
-	if err := json.Unmarshal(r.Value, &job); err != nil {
-		return job, fmt.Errorf("read the job that was claimed: %w", err)
-	}
-	return job, nil
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/node/runner"
 )
 
 // leave makes a folder of an attempt with one finished file.
@@ -24,7 +25,7 @@ func leave(t *testing.T, data string, job catalog.Job, name, content string) (di
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string]string{filepath.Join(dir, "warcs", name): content, attemptPath(dir): string(note)} {
+	for path, text := range map[string]string{filepath.Join(dir, "warcs", name): content, runner.AttemptPath(dir): string(note)} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -45,22 +46,22 @@ func TestWhatAttemptsLeftIsBroughtIn(t *testing.T) {
 	in := func(dir string, name catalog.FileName) {
 		t.Helper()
 		eventually(t, string(name)+" is in the archive", func() error {
-			if !n.archived(name) || !exists(tidiedPath(dir)) {
-				return fmt.Errorf("%v", n.crawls.problems())
+			if !n.archived(name) || !exists(runner.TidiedPath(dir)) {
+				return fmt.Errorf("%v", n.crawls.Problems())
 			}
 			return nil
 		})
 	}
 	in(forgotten, "99-a.warc.gz")
 	failed := leave(t, cfg.Data, catalog.Job{ID: 98, Attempt: 1, Created: 6, Collection: "none"}, "98-a.warc.gz", "bytes")
-	n.crawls.bringLeftovers(t.Context())
-	if p := n.crawls.problems(); len(p) != 1 || !strings.Contains(p[0], failed) {
+	n.crawls.BringLeftovers(t.Context())
+	if p := n.crawls.Problems(); len(p) != 1 || !strings.Contains(p[0], failed) {
 		t.Errorf("problems: %q", p)
 	}
 	leave(t, cfg.Data, catalog.Job{ID: 98, Attempt: 1, Created: 6, Collection: "web"}, "98-a.warc.gz", "bytes")
-	n.crawls.bringLeftovers(t.Context())
+	n.crawls.BringLeftovers(t.Context())
 	in(failed, "98-a.warc.gz")
-	if p := n.crawls.problems(); len(p) > 0 {
+	if p := n.crawls.Problems(); len(p) > 0 {
 		t.Errorf("problems: %q", p)
 	}
 }

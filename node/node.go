@@ -18,13 +18,13 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
-	"holdfast/crawler/pace"
 	"holdfast/duty"
 	"holdfast/gossip"
 	"holdfast/index"
 	"holdfast/internal/disk"
 	"holdfast/node/config"
 	"holdfast/node/lookup"
+	"holdfast/node/runner"
 	"holdfast/peer"
 	"holdfast/raft"
 	"holdfast/replay"
@@ -48,13 +48,11 @@ type Node struct {
 	index    *index.Index    // nil on a node of a checksum replica, as the indexer is
 	indexer  *lookup.Indexer // nil on a node of a checksum replica
 	captures *lookup.Captures
-	crawls   *crawls
+	crawls   *runner.Runner
 	vault    *vault
-	pacer    *pace.Pacer
 	token    *localToken
 	warrants warrants
 
-	paceHome  *pace.Home
 	trusting  sync.Mutex // one change of what is known at a time
 	known     atomic.Pointer[known]
 	others    atomic.Pointer[[]string]
@@ -115,13 +113,11 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	}
 	n.captures = lookup.New(lookup.Config{Self: n.id, Place: n.cfg.Replica.Place, Indexer: n.indexer, Doubts: lookup.NewDoubts(),
 		Catalog: n.raft, Carrier: carrier{n.peer}, Alive: n.alive, Log: n.log})
-	n.paceHome = pace.NewHome(string(n.id))
-	n.pacer = pace.New(pace.Config{Self: string(n.id), Home: n.paceHome, Homes: paceHomes{n.peer}, Log: n.log.With("room", "pace")})
 	if err := n.openVault(); err != nil {
 		return nil, err
 	}
 	n.openWarrants()
-	n.crawls = newCrawls(n)
+	n.openRunner()
 	n.handle()
 	return n, cfg.guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }
@@ -281,12 +277,12 @@ func (n *Node) handle() {
 	p.Handle(lookup.Stream, peer.Control, func(ctx context.Context, from peer.ID, s net.Conn) {
 		n.captures.Serve(ctx, catalog.NodeID(from), s)
 	})
-	p.Handle(logStream, peer.Bulk, n.serveLog)
+	p.Handle(runner.LogStream, peer.Bulk, n.serveLog)
 	answer(p, checksumCall, n.serveChecksum)
 	carrier{p}.answers(lookup.DigestCall, n.captures.AnswerDigest())
 	answer(p, membersCall, n.serveMembers)
 	answer(p, clockCall, n.clocks.serve)
-	answer(p, paceCall, n.servePace)
+	carrier{p}.answers(runner.PaceCall, n.crawls.AnswerPace())
 	n.handleActs()
 }
 
@@ -330,9 +326,9 @@ func (n *Node) Run(ctx context.Context) error {
 	parts = append(parts,
 		part{"replica", n.replica.Run},
 		part{"leader", n.lead},
-		part{"pace", n.pace},
+		part{"pace", n.crawls.Pace},
 		part{"vault", n.seal},
-		part{"crawls", n.crawls.Run},
+		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
 		part{"api", front.api},
 		part{"access", front.access},
 	)

@@ -9,7 +9,6 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
-	"holdfast/crawler"
 	"holdfast/gossip"
 	"holdfast/peer"
 	"holdfast/raft"
@@ -47,7 +46,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 		ID: n.id, Name: n.cfg.Name, Version: Version(), Started: n.started, Ready: n.isReady(), Role: roleOf(r, n.id), Quorum: r.Quorum,
 		Leader: r.Leader, Term: r.Term, Applied: r.Applied,
 		Listen:  api.Listen{Peer: n.peer.Addr().String(), API: n.cfg.Listen.API, Access: n.cfg.Listen.Access},
-		Running: n.crawls.list(), Presence: map[catalog.NodeID]api.Presence{}, Refused: refusals(n.peer.Stats()),
+		Running: n.crawls.List(), Presence: map[catalog.NodeID]api.Presence{}, Refused: refusals(n.peer.Stats()),
 		Lease: time.Duration(n.cfg.Limits.Lease) + loseMargin,
 	}
 	for _, path := range n.cfg.Files {
@@ -82,7 +81,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 			out.Problems = append(out.Problems, fmt.Sprintf("%d files could not be indexed: see index status", len(failed)))
 		}
 	}
-	out.Problems = append(out.Problems, n.crawls.problems()...)
+	out.Problems = append(out.Problems, n.crawls.Problems()...)
 	out.Problems = append(out.Problems, n.vault.problems()...)
 	problems, outbox := n.look()
 	out.Problems, out.Outbox = append(out.Problems, problems...), outbox
@@ -120,7 +119,7 @@ func (s self) presence(out map[catalog.NodeID]api.Presence, r raft.Status) {
 			Free: int64(f.Facts.Free), Jobs: f.Facts.Jobs}
 	}
 	me := out[s.n.id]
-	me.State, me.Version, me.Jobs, me.LastHeard = "alive", Version(), len(s.n.crawls.list()), time.Now()
+	me.State, me.Version, me.Jobs, me.LastHeard = "alive", Version(), len(s.n.crawls.List()), time.Now()
 	out[s.n.id] = me
 }
 
@@ -136,7 +135,7 @@ func (n *Node) facts() gossip.Facts {
 	f := gossip.Facts{ID: string(n.id), Name: n.cfg.Name, Replica: n.cfg.Replica.Name, Place: n.cfg.Replica.Place,
 		Addresses: n.cfg.Table.Addresses, Version: Version()}
 	if n.crawls != nil {
-		f.Jobs = len(n.crawls.list())
+		f.Jobs = len(n.crawls.List())
 	}
 	if n.raft != nil {
 		f.Raft = string(n.raft.Status().Leader)
@@ -149,10 +148,4 @@ func (n *Node) facts() gossip.Facts {
 	})
 	f.Free, f.Total = n.disk.Room(paths, uint64(n.cfg.Limits.Reserve))
 	return f
-}
-
-// progressOf translates what the crawler counts.
-func progressOf(p crawler.Progress) api.Progress {
-	return api.Progress{Discovered: p.Discovered, Queued: p.Queued, Done: p.Succeeded, Failed: p.Failed, Bytes: p.Bytes,
-		Rate: p.URIsPerSecond, Seconds: p.Elapsed.Seconds()}
 }

@@ -124,10 +124,7 @@ func TestSecretsAreSealedToTheNodesThatCrawl(t *testing.T) {
 	nodes := startNodes(t, cfgs[:1])
 	job := secretJob()
 	request := api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}
-	halted := nodes[0].crawls
-	halted.mu.Lock()
-	halted.slots = 0 // nobody claims the job
-	halted.mu.Unlock()
+	nodes[0].crawls.SetSlots(0) // nobody claims the job
 	var answers []string
 	eventually(t, "create a job", func() error {
 		code, text := nodes[0].ask(t, http.MethodPost, "/api/v1/jobs", request)
@@ -147,9 +144,7 @@ func TestSecretsAreSealedToTheNodesThatCrawl(t *testing.T) {
 		}
 		cfg.Limits.Crawls = min(cfg.Limits.Crawls, 1)
 		n := start(t, cfg)
-		n.crawls.mu.Lock()
-		n.crawls.slots = 0
-		n.crawls.mu.Unlock()
+		n.crawls.SetSlots(0)
 		nodes = append(nodes, n)
 	}
 	opens := func(n running) error {
@@ -300,9 +295,7 @@ func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
 func TestAJobThatNobodyCanRunIsShown(t *testing.T) {
 	t.Parallel()
 	n := startNodes(t, threeConfigs(t, "")[:1])[0]
-	n.crawls.mu.Lock()
-	n.crawls.slots = 0
-	n.crawls.mu.Unlock()
+	n.crawls.SetSlots(0)
 	job := secretJob()
 	request := api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}
 	eventually(t, "create a job", func() error {

@@ -11,6 +11,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/node/runner"
 	"holdfast/peer"
 	"holdfast/replica"
 )
@@ -155,7 +156,7 @@ func answerFor[Request, Answer any](n *Node, kind string, need func(Request) cat
 		}
 		a, err := handle(ctx, catalog.NodeID(from), by, r)
 		if err != nil {
-			return nil, err
+			return nil, asRemote(err)
 		}
 		return json.Marshal(a)
 	})
@@ -173,7 +174,7 @@ func (n *Node) handleActs() {
 	answerFor(n, verifyCall, func(catalog.FileName) catalog.Role { return catalog.RoleOperator }, whoever(n.serveVerify))
 	answerFor(n, findCall, func(replica.Held) catalog.Role { return catalog.RoleOperator }, whoever(n.serveFind))
 	answerFor(n, straysCall, func(struct{}) catalog.Role { return catalog.RoleOperator }, whoever(n.serveStrays))
-	answerFor(n, progressCall, func(uint64) catalog.Role { return catalog.RoleReader }, whoever(n.serveProgress))
+	answerFor(n, runner.ProgressCall, func(uint64) catalog.Role { return catalog.RoleReader }, whoever(n.serveProgress))
 	answerFor(n, auditCall, func(r auditRequest) catalog.Role {
 		if r.Act == "list" {
 			return catalog.RoleReader
@@ -186,11 +187,11 @@ func (n *Node) handleActs() {
 		}
 		return catalog.RoleReader
 	}, whoever(n.serveIndex))
-	answerFor(n, orderCall, func(r orderRequest) catalog.Role { return api.RoleFor(r.Order) },
-		func(ctx context.Context, from catalog.NodeID, by string, r orderRequest) (harvest.Reply, error) {
+	answerFor(n, runner.OrderCall, func(r runner.OrderRequest) catalog.Role { return api.RoleFor(r.Order) },
+		func(ctx context.Context, from catalog.NodeID, by string, r runner.OrderRequest) (harvest.Reply, error) {
 			if by != "" && !r.Order.Reads() {
 				r.Order.By = by
 			}
-			return n.serveOrder(ctx, from, r)
+			return n.crawls.Order(ctx, from, r)
 		})
 }

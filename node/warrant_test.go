@@ -17,6 +17,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/harvest"
 	"holdfast/node/config"
+	"holdfast/node/runner"
 	"holdfast/peer"
 	"holdfast/replica"
 )
@@ -46,8 +47,8 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 	if _, err := asked.warrants.check(asker.id, expired.String(), catalog.RoleAdmin); err != nil {
 		t.Errorf("before it expired: %v", err)
 	}
-	order := func(act harvest.Act, patch map[string]json.RawMessage) orderRequest {
-		return orderRequest{Job: 7, Order: harvest.Order{Act: act, Settings: patch}}
+	order := func(act harvest.Act, patch map[string]json.RawMessage) runner.OrderRequest {
+		return runner.OrderRequest{Job: 7, Order: harvest.Order{Act: act, Settings: patch}}
 	}
 	send := func(kind, token string, request any) error {
 		about, err := json.Marshal(request)
@@ -63,10 +64,10 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		request any
 		need    catalog.Role
 	}{
-		"look at a crawl":                 {orderCall, order(harvest.ActLive, nil), catalog.RoleReader},
-		"steer a crawl":                   {orderCall, order(harvest.ActPause, nil), catalog.RoleCurator},
-		"change settings":                 {orderCall, order(harvest.ActChange, map[string]json.RawMessage{"max_hops": json.RawMessage("3")}), catalog.RoleCurator},
-		"let a crawl reach what is inner": {orderCall, order(harvest.ActChange, private), catalog.RoleOperator},
+		"look at a crawl":                 {runner.OrderCall, order(harvest.ActLive, nil), catalog.RoleReader},
+		"steer a crawl":                   {runner.OrderCall, order(harvest.ActPause, nil), catalog.RoleCurator},
+		"change settings":                 {runner.OrderCall, order(harvest.ActChange, map[string]json.RawMessage{"max_hops": json.RawMessage("3")}), catalog.RoleCurator},
+		"let a crawl reach what is inner": {runner.OrderCall, order(harvest.ActChange, private), catalog.RoleOperator},
 		"list audits":                     {auditCall, auditRequest{Act: "list"}, catalog.RoleReader},
 		"begin an audit":                  {auditCall, auditRequest{Act: "start", ID: "a"}, catalog.RoleOperator},
 		"stop an audit":                   {auditCall, auditRequest{Act: "stop", ID: "a"}, catalog.RoleOperator},
@@ -75,7 +76,7 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"verify a copy":                   {verifyCall, "none.warc", catalog.RoleOperator},
 		"find a lost file":                {findCall, replica.Held{Name: "none.warc"}, catalog.RoleOperator},
 		"list what nobody counts on":      {straysCall, struct{}{}, catalog.RoleOperator},
-		"see a job's progress":            {progressCall, 7, catalog.RoleReader},
+		"see a job's progress":            {runner.ProgressCall, 7, catalog.RoleReader},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := map[string]string{"none": "", "nonsense": "holdfast-x-y", "revoked": revoked.String(),
@@ -101,7 +102,7 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 	t.Run("read a job's log", func(t *testing.T) {
 		job := catalog.Job{ID: 7, Attempt: 1, Node: asked.id}
 		dir := filepath.Join(asked.cfg.Data, "jobs", "7_20260101000000")
-		for path, text := range map[string]string{attemptPath(dir): asJSON(t, job), filepath.Join(dir, "logs", "crawl.log"): "a line\n"} {
+		for path, text := range map[string]string{runner.AttemptPath(dir): asJSON(t, job), filepath.Join(dir, "logs", "crawl.log"): "a line\n"} {
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -110,11 +111,11 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 			}
 		}
 		for token, want := range map[string]string{"": "", revoked.String(): "", tokens[catalog.RoleReader]: "a line\n"} {
-			s, err := asker.peer.Open(t.Context(), peer.ID(asked.id), logStream)
+			s, err := asker.peer.Open(t.Context(), peer.ID(asked.id), runner.LogStream)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := json.NewEncoder(s).Encode(logRequest{job, 0, token}); err != nil {
+			if err := json.NewEncoder(s).Encode(runner.LogRequest{Job: job, Warrant: token}); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := io.ReadAll(s); err != nil || string(got) != want {

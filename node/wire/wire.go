@@ -62,6 +62,11 @@ func Answer[Request, Reply any](kind string,
 	}
 }
 
+// Refusal is the answer of a node that does not do what it was asked, with a code that tells programs why.
+type Refusal struct{ Code, Message string }
+
+func (r *Refusal) Error() string { return r.Message }
+
 // Reply is what one of those that were asked answered, or why it did not.
 type Reply[To, Answer any] struct {
 	To     To

@@ -1,4 +1,4 @@
-package node
+package runner
 
 import (
 	"context"
@@ -8,7 +8,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/crawler/pace"
-	"holdfast/peer"
+	"holdfast/node/wire"
 )
 
 // Every so often it is looked who lives; in the first moments of a process, all members are thought to.
@@ -18,30 +18,33 @@ const (
 )
 
 // paceHomes reaches the homes of hosts on other nodes.
-type paceHomes struct{ peer *peer.Peer }
+type paceHomes struct{ caller wire.Caller }
 
 func (h paceHomes) Ask(ctx context.Context, node string, asks []pace.Ask) ([]pace.Answer, error) {
-	return ask[[]pace.Answer](ctx, h.peer, catalog.NodeID(node), paceCall, asks)
+	return wire.Ask[[]pace.Answer](ctx, h.caller, catalog.NodeID(node), PaceCall, asks)
 }
 
-func (n *Node) servePace(_ context.Context, _ catalog.NodeID, asks []pace.Ask) ([]pace.Answer, error) {
-	return n.paceHome.Serve(asks, time.Now()), nil
+// AnswerPace answers another node's call for turns at hosts that have their home here.
+func (c *Runner) AnswerPace() wire.Handler {
+	return wire.Answer(PaceCall, func(_ context.Context, _ catalog.NodeID, asks []pace.Ask) ([]pace.Answer, error) {
+		return c.paceHome.Serve(asks, time.Now()), nil
+	})
 }
 
-// pace keeps this node's jobs polite together with those of the others.
-func (n *Node) pace(ctx context.Context) error {
+// Pace keeps this node's jobs polite together with those of the others.
+func (c *Runner) Pace(ctx context.Context) error {
 	ended := make(chan error, 1)
-	go func() { ended <- n.pacer.Run(ctx) }()
+	go func() { ended <- c.pacer.Run(ctx) }()
 	tick := time.NewTicker(paceEvery)
 	defer tick.Stop()
 	for {
-		news := n.changed.C()
-		living, cutOff, err := n.crawlingNodes()
+		news := c.cfg.News()
+		living, cutOff, err := c.crawlingNodes()
 		switch {
 		case err != nil:
-			n.log.Warn("who crawls is not known", "error", err)
+			c.log.Warn("who crawls is not known", "error", err)
 		case len(living) > 0:
-			n.pacer.SetLiving(living, cutOff, time.Now())
+			c.pacer.SetLiving(living, cutOff, time.Now())
 		}
 		select {
 		case err := <-ended:
@@ -52,21 +55,22 @@ func (n *Node) pace(ctx context.Context) error {
 	}
 }
 
-// crawlingNodes returns who lives, and how many nodes that do not seem to have a job and may be crawling it, cut off. It returns
-// nobody while the catalog here does not show this node itself: there may be others that it does not show either.
-func (n *Node) crawlingNodes() (living []string, cutOff int, err error) {
-	alive := n.alive()
-	err = n.raft.View(func(v catalog.View) error {
+// crawlingNodes returns who lives, and how many nodes that do not seem to have a job and may be crawling it, cut off.
+// It returns nobody while the catalog here does not show this node itself: there may be others that it does not show
+// either.
+func (c *Runner) crawlingNodes() (living []string, cutOff int, err error) {
+	alive := c.cfg.Alive()
+	err = c.cfg.Agreement.View(func(v catalog.View) error {
 		members, err := v.Members()
 		if err != nil {
 			return err
 		}
-		listed := map[catalog.NodeID]bool{n.id: true}
-		if !slices.ContainsFunc(members, func(m catalog.Member) bool { return m.ID == n.id }) {
+		listed := map[catalog.NodeID]bool{c.cfg.Self: true}
+		if !slices.ContainsFunc(members, func(m catalog.Member) bool { return m.ID == c.cfg.Self }) {
 			return nil
 		}
 		for _, m := range members {
-			if alive[m.ID] || time.Since(n.started) < paceUnsure {
+			if alive[m.ID] || time.Since(c.started) < paceUnsure {
 				listed[m.ID] = true
 			}
 		}

@@ -1,4 +1,4 @@
-package node
+package runner
 
 import (
 	"context"
@@ -11,15 +11,18 @@ import (
 	"holdfast/catalog"
 )
 
+// retryPause is the pause between tries of what must not be lost.
+const retryPause = 2 * time.Second
+
 // leftoverEvery is the pause between two looks for what attempts have left in their folders.
 const leftoverEvery = 10 * time.Minute
 
 // leftovers brings in what attempts that are over left in their folders: those that another node took over while this
 // one was away, those that failed, as for want of room, and those whose end was told just before a crash. What cannot
 // be brought in is tried again. It works beside the crawls until ctx ends.
-func (c *crawls) leftovers(ctx context.Context) {
+func (c *Runner) leftovers(ctx context.Context) {
 	for ctx.Err() == nil {
-		c.bringLeftovers(ctx)
+		c.BringLeftovers(ctx)
 		select {
 		case <-ctx.Done():
 		case <-time.After(leftoverEvery):
@@ -27,15 +30,17 @@ func (c *crawls) leftovers(ctx context.Context) {
 	}
 }
 
-// bringLeftovers looks at each folder once, and keeps what is wrong with those that are not all in the archive.
-func (c *crawls) bringLeftovers(ctx context.Context) {
-	dirs, err := filepath.Glob(filepath.Join(c.n.cfg.Data, "jobs", "*_*"))
-	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return exists(tidiedPath(dir)) || !exists(attemptPath(dir)) })
+// BringLeftovers looks at each folder once, and keeps what is wrong with those that are not all in the archive.
+func (c *Runner) BringLeftovers(ctx context.Context) {
+	dirs, err := filepath.Glob(filepath.Join(c.cfg.Data, "jobs", "*_*"))
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool {
+		return exists(TidiedPath(dir)) || !exists(AttemptPath(dir))
+	})
 	if err != nil || len(dirs) == 0 {
 		c.setLeft(nil)
 		return
 	}
-	for c.n.raft.Linear(ctx) != nil { // whose attempt is the present one must be known for sure
+	for c.cfg.Agreement.Linear(ctx) != nil { // whose attempt is the present one must be known for sure
 		select {
 		case <-ctx.Done():
 			return
@@ -52,7 +57,7 @@ func (c *crawls) bringLeftovers(ctx context.Context) {
 }
 
 // setLeft keeps which folders are not all in the archive, and logs those of which that is news.
-func (c *crawls) setLeft(left map[string]string) {
+func (c *Runner) setLeft(left map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for dir, why := range left {
@@ -65,34 +70,34 @@ func (c *crawls) setLeft(left map[string]string) {
 
 // leftover brings in one folder, unless it is that of an attempt under way here. A job that the catalog does not know,
 // because the cluster was recovered from before it, is over.
-func (c *crawls) leftover(ctx context.Context, dir string) error {
+func (c *Runner) leftover(ctx context.Context, dir string) error {
 	had, err := readAttempt(dir)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", attemptPath(dir), err)
+		return fmt.Errorf("read %s: %w", AttemptPath(dir), err)
 	}
 	c.mu.Lock()
 	r := c.running[had.ID]
 	c.mu.Unlock()
-	if r != nil && sameAttempt(r.job, had) {
+	if r != nil && sameAttempt(r.Job, had) {
 		return nil
 	}
 	var now catalog.Job
-	err = c.n.raft.View(func(v catalog.View) (err error) { now, err = v.Job(had.ID); return err })
+	err = c.cfg.Agreement.View(func(v catalog.View) (err error) { now, err = v.Job(had.ID); return err })
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 		return err
 	}
 	ended := now.State != catalog.JobSubmitted && now.State != catalog.JobStarted
-	if sameAttempt(now, had) && now.Node == c.n.id && !ended {
+	if sameAttempt(now, had) && now.Node == c.cfg.Self && !ended {
 		return nil
 	}
-	r = &crawling{job: had, dir: dir}
+	r = &Attempt{Job: had, Dir: dir}
 	log := c.log.With("job", had.ID, "attempt", had.Attempt)
 	files, err := c.bringIn(ctx, r, log)
 	if err != nil {
 		return err
 	}
 	log.Info("what an earlier attempt left is in the archive", "dir", dir, "files", files)
-	return c.tidy(r)
+	return c.Tidy(r)
 }
 
 // sameAttempt reports whether both are the same attempt of the same job. Numbers that were given after the state from

@@ -1,7 +1,9 @@
-package node
+package runner
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,13 +13,28 @@ import (
 	"holdfast/catalog"
 	"holdfast/crawler"
 	"holdfast/harvest"
-	"holdfast/node/config"
+	"holdfast/internal/disk"
+	"holdfast/node/wire"
 )
+
+// idle is a runner that is only asked about folders.
+func idle(t *testing.T) *Runner {
+	t.Helper()
+	return New(Config{Self: "self", Data: t.TempDir(), Disk: disk.New(), Log: slog.New(slog.DiscardHandler)})
+}
+
+// codeOf returns the code of a refusal, or nothing.
+func codeOf(err error) string {
+	var r *wire.Refusal
+	if errors.As(err, &r) {
+		return r.Code
+	}
+	return ""
+}
 
 func TestEachAttemptHasItsOwnFolder(t *testing.T) {
 	t.Parallel()
-	n := &Node{cfg: folder{config.Config{Data: t.TempDir()}}, log: quiet()}
-	c := newCrawls(n)
+	c := idle(t)
 	first := catalog.Job{ID: 7, Attempt: 1, Started: 1_700_000_000_000}
 	second := first
 	second.Attempt = 2
@@ -40,7 +57,7 @@ func TestEachAttemptHasItsOwnFolder(t *testing.T) {
 	if len(dirs) != 3 {
 		t.Errorf("three attempts share folders: %v", dirs)
 	}
-	if err := os.WriteFile(attemptPath(c.find(first)), []byte("torn"), 0o644); err != nil {
+	if err := os.WriteFile(AttemptPath(c.find(first)), []byte("torn"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if dir := c.find(second); filepath.Base(dir) != "7_20231114221320-2" {
@@ -50,7 +67,7 @@ func TestEachAttemptHasItsOwnFolder(t *testing.T) {
 
 func TestAJobWhoseNumberIsGivenAgainHasItsOwnFolder(t *testing.T) {
 	t.Parallel()
-	c := newCrawls(&Node{cfg: folder{config.Config{Data: t.TempDir()}}, log: quiet()})
+	c := idle(t)
 	lost := catalog.Job{ID: 7, Attempt: 1, Created: 1_700_000_000_000}
 	dir, err := c.folder(lost)
 	if err != nil {
@@ -64,10 +81,9 @@ func TestAJobWhoseNumberIsGivenAgainHasItsOwnFolder(t *testing.T) {
 
 func TestTheEndOfAJobsLog(t *testing.T) {
 	t.Parallel()
-	n := &Node{cfg: folder{config.Config{Data: t.TempDir()}}, log: quiet()}
-	n.crawls = newCrawls(n)
+	c := idle(t)
 	job := catalog.Job{ID: 7, Attempt: 1}
-	dir, err := n.crawls.folder(job)
+	dir, err := c.folder(job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +96,7 @@ func TestTheEndOfAJobsLog(t *testing.T) {
 	}
 	for tail, want := range map[int]string{0: "one\ntwo\nthree\n", 2: "two\nthree\n", 9: "one\ntwo\nthree\n"} {
 		var got strings.Builder
-		if err := n.writeLog(job, tail, &got); err != nil || got.String() != want {
+		if err := c.WriteLog(job, tail, &got); err != nil || got.String() != want {
 			t.Errorf("the last %d lines: %q, %v", tail, got.String(), err)
 		}
 	}
@@ -89,14 +105,13 @@ func TestTheEndOfAJobsLog(t *testing.T) {
 // What happened in a crawl is told when it runs no more; that nothing will follow is said when the job has ended.
 func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
 	t.Parallel()
-	n := &Node{cfg: folder{config.Config{Data: t.TempDir()}}, log: quiet()}
-	n.crawls = newCrawls(n)
+	c := idle(t)
 	job := catalog.Job{ID: 7, Attempt: 1, State: catalog.JobStarted}
 	events := harvest.Order{Act: harvest.ActEvents, After: "1"}
-	if _, err := n.obey(t.Context(), job, events); remoteCode(err) != codeNotRunning {
+	if _, err := c.obey(t.Context(), job, events); codeOf(err) != CodeNotRunning {
 		t.Errorf("without a folder: %v", err)
 	}
-	dir, err := n.crawls.folder(job)
+	dir, err := c.folder(job)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,21 +127,21 @@ func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
 	}
 	for state, ended := range map[catalog.JobState]bool{catalog.JobStarted: false, catalog.JobDone: true, catalog.JobFailed: true} {
 		job.State = state
-		r, err := n.obey(t.Context(), job, events)
+		r, err := c.obey(t.Context(), job, events)
 		if err != nil || len(r.Events) != 1 || !strings.Contains(string(r.Events[0]), "completed") || r.Next != "2" || r.Ended != ended || r.Missed {
 			t.Errorf("events of a job that is %s: %+v %v", state, r, err)
 		}
 	}
-	if r, err := n.obey(t.Context(), job, harvest.Order{Act: harvest.ActSearch, Pattern: "tw"}); err != nil || !slices.Equal(r.Lines, []string{"two"}) {
+	if r, err := c.obey(t.Context(), job, harvest.Order{Act: harvest.ActSearch, Pattern: "tw"}); err != nil || !slices.Equal(r.Lines, []string{"two"}) {
 		t.Errorf("search: %+v %v", r, err)
 	}
-	if r, err := n.obey(t.Context(), job, harvest.Order{Act: harvest.ActReport, Name: "hosts"}); err != nil || !slices.Equal(r.Lines, []string{"legend", "h"}) {
+	if r, err := c.obey(t.Context(), job, harvest.Order{Act: harvest.ActReport, Name: "hosts"}); err != nil || !slices.Equal(r.Lines, []string{"legend", "h"}) {
 		t.Errorf("report: %+v %v", r, err)
 	}
-	if _, err := n.obey(t.Context(), job, harvest.Order{Act: harvest.ActReport, Name: "../settings/job.json"}); remoteCode(err) != codeRefused {
+	if _, err := c.obey(t.Context(), job, harvest.Order{Act: harvest.ActReport, Name: "../settings/job.json"}); codeOf(err) != CodeRefused {
 		t.Errorf("what is no report: %v", err)
 	}
-	if _, err := n.obey(t.Context(), job, harvest.Order{Act: harvest.ActPause}); remoteCode(err) != codeNotRunning {
+	if _, err := c.obey(t.Context(), job, harvest.Order{Act: harvest.ActPause}); codeOf(err) != CodeNotRunning {
 		t.Errorf("pause: %v", err)
 	}
 }
@@ -134,8 +149,7 @@ func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
 // A crawl that has ended, and whose files are being handed over, has written no reports yet.
 func TestACrawlThatEndedHasNoReportsYet(t *testing.T) {
 	t.Parallel()
-	n := &Node{cfg: folder{config.Config{Data: t.TempDir()}}, log: quiet()}
-	n.crawls = newCrawls(n)
+	c := idle(t)
 	dir := t.TempDir()
 	ended, err := crawler.New(crawler.Config{Dir: dir, Job: harvest.Job{Name: "j", Seeds: []string{"http://127.0.0.1:1/"}, Settings: harvest.DefaultSettings()}})
 	if err != nil {
@@ -149,8 +163,8 @@ func TestACrawlThatEndedHasNoReportsYet(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "reports")); err != nil {
 		t.Fatal(err)
 	}
-	n.crawls.running[7] = &crawling{crawl: ended}
-	if r, err := n.obey(t.Context(), catalog.Job{ID: 7, State: catalog.JobStarted}, harvest.Order{Act: harvest.ActReport, Name: "hosts"}); remoteCode(err) != codeNotRunning {
+	c.running[7] = &Attempt{crawl: ended}
+	if r, err := c.obey(t.Context(), catalog.Job{ID: 7, State: catalog.JobStarted}, harvest.Order{Act: harvest.ActReport, Name: "hosts"}); codeOf(err) != CodeNotRunning {
 		t.Errorf("%+v %v", r, err)
 	}
 }

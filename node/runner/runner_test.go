@@ -1,4 +1,4 @@
-package node
+package runner
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 
 func TestAnAttemptIsBegunOnceThoughTheCatalogLags(t *testing.T) {
 	t.Parallel()
-	c := &crawls{running: map[uint64]*crawling{}, begun: map[uint64]int{}}
+	c := &Runner{running: map[uint64]*Attempt{}, begun: map[uint64]int{}}
 	shown := catalog.Job{ID: 4, Attempt: 1, State: catalog.JobSubmitted}
 	look := func() {
 		t.Helper()

@@ -1,4 +1,4 @@
-package node
+package runner
 
 import (
 	"context"
@@ -16,17 +16,16 @@ import (
 	"holdfast/catalog"
 	"holdfast/cdx"
 	"holdfast/crawler"
-	"holdfast/replica"
 	"holdfast/warc"
 )
 
 // run crawls one attempt to its end, lets all that it harvested enter the archive, and tells the catalog. It returns
 // early, leaving all as it is, when ctx ends.
-func (c *crawls) run(ctx context.Context, r *crawling) error {
-	log := c.log.With("job", r.job.ID, "attempt", r.job.Attempt)
-	if r.job.State == catalog.JobSubmitted {
-		ref := catalog.JobRef{ID: r.job.ID, Node: c.n.id, Attempt: r.job.Attempt}
-		if refusal, err := c.n.insist(ctx, catalog.StartJob, ref); err != nil || refusal != nil {
+func (c *Runner) run(ctx context.Context, r *Attempt) error {
+	log := c.log.With("job", r.Job.ID, "attempt", r.Job.Attempt)
+	if r.Job.State == catalog.JobSubmitted {
+		ref := catalog.JobRef{ID: r.Job.ID, Node: c.cfg.Self, Attempt: r.Job.Attempt}
+		if refusal, err := c.cfg.Insist(ctx, catalog.StartJob, ref); err != nil || refusal != nil {
 			return errors.Join(err, refusedError(refusal))
 		}
 	}
@@ -34,7 +33,7 @@ func (c *crawls) run(ctx context.Context, r *crawling) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	end := catalog.JobEnd{ID: r.job.ID, Node: c.n.id, Attempt: r.job.Attempt, Stats: statsOf(summary)}
+	end := catalog.JobEnd{ID: r.Job.ID, Node: c.cfg.Self, Attempt: r.Job.Attempt, Stats: statsOf(summary)}
 	if err != nil {
 		log.Error("crawl failed", "error", err)
 		end.Failed, end.Reason = true, err.Error()
@@ -42,7 +41,7 @@ func (c *crawls) run(ctx context.Context, r *crawling) error {
 		log.Warn("crawl captured nothing", "reason", err)
 		end.Failed, end.Reason = true, err.Error()
 	}
-	if r.dir != "" {
+	if r.Dir != "" {
 		end.Stats.Files, err = c.bringIn(ctx, r, log)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -52,28 +51,29 @@ func (c *crawls) run(ctx context.Context, r *crawling) error {
 			end.Failed, end.Reason = true, strings.TrimPrefix(end.Reason+"; "+err.Error(), "; ")
 		}
 	}
-	refusal, err := c.n.insist(ctx, catalog.FinishJob, end)
+	refusal, err := c.cfg.Insist(ctx, catalog.FinishJob, end)
 	if err != nil {
 		return err
 	}
 	if refusal != nil {
 		log.Warn("end of job refused", "reason", refusal.Message)
 	}
-	log.Info("job ended", "objects", end.Stats.Objects, "bytes", end.Stats.Bytes, "files", end.Stats.Files, "stop", end.Stats.StopReason)
-	if end.Failed || r.dir == "" {
+	log.Info("job ended", "objects", end.Stats.Objects, "bytes", end.Stats.Bytes, "files", end.Stats.Files,
+		"stop", end.Stats.StopReason)
+	if end.Failed || r.Dir == "" {
 		return nil // what is left in the folder is brought in later
 	}
-	return c.tidy(r)
+	return c.Tidy(r)
 }
 
-func (c *crawls) crawl(ctx context.Context, r *crawling, log *slog.Logger) (crawler.Summary, error) {
-	dir, err := c.folder(r.job)
+func (c *Runner) crawl(ctx context.Context, r *Attempt, log *slog.Logger) (crawler.Summary, error) {
+	dir, err := c.folder(r.Job)
 	if err != nil {
 		return crawler.Summary{}, err
 	}
-	r.dir = dir
-	turns := jobPace{c.n.pacer, fmt.Sprintf("%d.%d", r.job.ID, r.job.Attempt)}
-	defer c.n.pacer.Leave(turns.job)
+	r.Dir = dir
+	turns := jobPace{c.pacer, fmt.Sprintf("%d.%d", r.Job.ID, r.Job.Attempt)}
+	defer c.pacer.Leave(turns.job)
 	from := ""
 	for {
 		summary, err := c.crawlFrom(ctx, r, turns, dir, from, log)
@@ -86,15 +86,17 @@ func (c *crawls) crawl(ctx context.Context, r *crawling, log *slog.Logger) (craw
 }
 
 // crawlFrom crawls in the folder as the crawl stands there, or from a checkpoint.
-func (c *crawls) crawlFrom(ctx context.Context, r *crawling, turns jobPace, dir, from string, log *slog.Logger) (crawler.Summary, error) {
-	spec, err := c.n.vault.open(r.job)
+func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, turns jobPace, dir, from string,
+	log *slog.Logger) (crawler.Summary, error) {
+	spec, err := c.cfg.Open(r.Job)
 	if err != nil {
 		return crawler.Summary{}, err
 	}
 	crawl, err := crawler.New(crawler.Config{
-		Dir: dir, Job: spec, Prefix: fmt.Sprintf("%d-%s", r.job.ID, fileWord(r.job.Harvest)), Node: c.n.cfg.Name,
-		Disk: &c.n.disk, Log: log, Pacer: turns, Earlier: crawler.Archived{Captures: c.n.captures, Records: replayRecords{c.n}, Log: log}, From: from,
-		Finished: func(f warc.Finished) error { return c.enter(ctx, r.job, f.Path, f.Size, f.SHA256) },
+		Dir: dir, Job: spec, Prefix: fmt.Sprintf("%d-%s", r.Job.ID, fileWord(r.Job.Harvest)), Node: c.cfg.Name,
+		Disk: &c.cfg.Disk, Log: log, Pacer: turns, From: from,
+		Earlier:  crawler.Archived{Captures: c.cfg.Captures, Records: c.cfg.Records, Log: log},
+		Finished: func(f warc.Finished) error { return c.enter(ctx, r.Job, f.Path, f.Size, f.SHA256) },
 	})
 	if err != nil {
 		return crawler.Summary{}, err
@@ -103,40 +105,35 @@ func (c *crawls) crawlFrom(ctx context.Context, r *crawling, turns jobPace, dir,
 	r.crawl = crawl
 	c.mu.Unlock()
 	c.heed()
-	log.Info("job starts", "dir", dir, "harvest", r.job.Harvest)
+	log.Info("job starts", "dir", dir, "harvest", r.Job.Harvest)
 	return crawl.Run(ctx)
 }
 
 // enter lets a finished file of a job enter the archive. When it returns nil the bytes are safe in the outbox; a
 // catalog that cannot be told now is told later.
-func (c *crawls) enter(ctx context.Context, job catalog.Job, path string, size int64, sum catalog.Digest) error {
-	if c.n.entered(ctx, catalog.FileName(filepath.Base(path))) {
+func (c *Runner) enter(ctx context.Context, job catalog.Job, path string, size int64, sum catalog.Digest) error {
+	if c.entered(ctx, catalog.FileName(filepath.Base(path))) {
 		return nil // before a restart; its bytes are kept for as long as the archive needs them
 	}
-	_, err := c.n.enter(ctx, path, catalog.Addition{
+	return c.cfg.Archive.Put(ctx, path, catalog.Addition{
 		Name: catalog.FileName(filepath.Base(path)), Size: size, SHA256: sum,
-		Collection: job.Collection, Source: c.n.id, Job: job.ID, Attempt: job.Attempt,
+		Collection: job.Collection, Source: c.cfg.Self, Job: job.ID, Attempt: job.Attempt,
 	})
-	if errors.Is(err, replica.ErrPending) {
-		c.log.Info("file waits for the catalog", "file", filepath.Base(path), "job", job.ID)
-		return nil
-	}
-	return err
 }
 
 // bringIn lets everything that the attempt harvested enter the archive: finished files that are not there yet, the
 // whole records of files that a failure left open, and the metadata file. It returns the number of files.
-func (c *crawls) bringIn(ctx context.Context, r *crawling, log *slog.Logger) (files int, err error) {
-	dir := filepath.Join(r.dir, "warcs")
+func (c *Runner) bringIn(ctx context.Context, r *Attempt, log *slog.Logger) (files int, err error) {
+	dir := filepath.Join(r.Dir, "warcs")
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("look for the files of job %d: %w", r.job.ID, err)
+		return 0, fmt.Errorf("look for the files of job %d: %w", r.Job.ID, err)
 	}
 	var failed error
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if strings.HasSuffix(path, ".open") {
-			saved, err := warc.Salvage(c.n.disk, path)
+			saved, err := warc.Salvage(c.cfg.Disk, path)
 			if errors.Is(err, warc.ErrNothing) {
 				continue
 			}
@@ -148,9 +145,9 @@ func (c *crawls) bringIn(ctx context.Context, r *crawling, log *slog.Logger) (fi
 			path = saved.Finished.Path
 		}
 		files++
-		failed = errors.Join(failed, c.enter(ctx, r.job, path, -1, catalog.Digest{}))
+		failed = errors.Join(failed, c.enter(ctx, r.Job, path, -1, catalog.Digest{}))
 	}
-	written, err := c.documentation(ctx, r)
+	written, err := c.Document(ctx, r)
 	return files + written, errors.Join(failed, err)
 }
 
@@ -159,17 +156,17 @@ const enteredLimit = 3 * time.Second
 
 // entered reports whether the archive has the file, as far as a quorum that answers soon can tell: there is a verified
 // copy, or this node's outbox keeps the bytes that it counts on. A name that the archive merely knows is not enough.
-func (n *Node) entered(ctx context.Context, name catalog.FileName) bool {
-	if n.keptSafe(name) {
+func (c *Runner) entered(ctx context.Context, name catalog.FileName) bool {
+	if c.keptSafe(name) {
 		return true
 	}
 	ctx, cancel := context.WithTimeout(ctx, enteredLimit)
 	defer cancel()
-	return n.raft.Linear(ctx) == nil && n.keptSafe(name)
+	return c.cfg.Agreement.Linear(ctx) == nil && c.keptSafe(name)
 }
 
-func (n *Node) keptSafe(name catalog.FileName) (safe bool) {
-	err := n.raft.View(func(v catalog.View) error {
+func (c *Runner) keptSafe(name catalog.FileName) (safe bool) {
+	err := c.cfg.Agreement.View(func(v catalog.View) error {
 		f, err := v.File(name)
 		if err != nil {
 			return err
@@ -180,7 +177,7 @@ func (n *Node) keptSafe(name catalog.FileName) (safe bool) {
 		}
 		holders, err := v.CoveringFile(&f)
 		for _, h := range holders {
-			safe = safe || !h.Source || h.Node == n.id && n.store.InOutbox(name)
+			safe = safe || !h.Source || h.Node == c.cfg.Self && c.cfg.Archive.InOutbox(name)
 		}
 		return err
 	})
@@ -188,41 +185,45 @@ func (n *Node) keptSafe(name catalog.FileName) (safe bool) {
 }
 
 // archived reports whether the catalog here knows the name.
-func (n *Node) archived(name catalog.FileName) bool {
-	err := n.raft.View(func(v catalog.View) error { _, err := v.File(name); return err })
+func (c *Runner) archived(name catalog.FileName) bool {
+	err := c.cfg.Agreement.View(func(v catalog.View) error { _, err := v.File(name); return err })
 	return err == nil
 }
 
-// attemptPath is where a job's folder tells whose it is; tidiedPath is there once all of it is in the archive.
-func attemptPath(dir string) string { return filepath.Join(dir, "settings", "attempt.json") }
-func tidiedPath(dir string) string  { return filepath.Join(dir, "settings", "archived") }
+// AttemptPath is where a job's folder tells whose it is.
+func AttemptPath(dir string) string { return filepath.Join(dir, "settings", "attempt.json") }
+
+// TidiedPath is there once all of a job's folder is in the archive.
+func TidiedPath(dir string) string { return filepath.Join(dir, "settings", "archived") }
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
 
-// folder returns the folder of the job's present attempt, <data>/jobs/<job>_<timestamp>, which is made if there is none.
-func (c *crawls) folder(job catalog.Job) (string, error) {
+// folder returns the folder of the job's present attempt, <data>/jobs/<job>_<timestamp>, which is made if there is
+// none.
+func (c *Runner) folder(job catalog.Job) (string, error) {
 	if dir := c.find(job); dir != "" {
 		return dir, nil
 	}
 	at := max(job.Started, job.Submitted, job.Created).Std()
-	dir := filepath.Join(c.n.cfg.Data, "jobs", fmt.Sprintf("%d_%s", job.ID, cdx.Timestamp(at)))
+	dir := filepath.Join(c.cfg.Data, "jobs", fmt.Sprintf("%d_%s", job.ID, cdx.Timestamp(at)))
 	if _, err := os.Lstat(dir); err == nil { // an earlier attempt's
 		dir += fmt.Sprintf("-%d", job.Attempt)
 	}
 	kept := job // what lies in settings/ enters the archive
 	kept.Spec.Settings = job.Spec.Settings.Redacted()
-	if err := c.n.disk.MkdirAll(filepath.Join(dir, "settings")); err != nil {
+	if err := c.cfg.Disk.MkdirAll(filepath.Join(dir, "settings")); err != nil {
 		return "", err
 	}
-	return dir, c.n.disk.WriteFile(attemptPath(dir), func(w io.Writer) error { return json.NewEncoder(w).Encode(kept) })
+	note := func(w io.Writer) error { return json.NewEncoder(w).Encode(kept) }
+	return dir, c.cfg.Disk.WriteFile(AttemptPath(dir), note)
 }
 
 // find returns the folder of the job's present attempt on this node, or nothing.
-func (c *crawls) find(job catalog.Job) string {
-	dirs, err := filepath.Glob(filepath.Join(c.n.cfg.Data, "jobs", fmt.Sprintf("%d_*", job.ID)))
+func (c *Runner) find(job catalog.Job) string {
+	dirs, err := filepath.Glob(filepath.Join(c.cfg.Data, "jobs", fmt.Sprintf("%d_*", job.ID)))
 	if err != nil {
 		return ""
 	}
@@ -235,51 +236,51 @@ func (c *crawls) find(job catalog.Job) string {
 }
 
 func readAttempt(dir string) (job catalog.Job, err error) {
-	text, err := os.ReadFile(attemptPath(dir))
+	text, err := os.ReadFile(AttemptPath(dir))
 	if err == nil {
 		err = json.Unmarshal(text, &job)
 	}
 	return job, err
 }
 
-// tidy removes what an attempt no longer needs once its harvest is in the archive: the frontier, and the second names of
-// its files. A file that the archive does not know, and is not about to, stays.
-func (c *crawls) tidy(r *crawling) error {
+// Tidy removes what an attempt no longer needs once its harvest is in the archive: the frontier, and the second names
+// of its files. A file that the archive does not know, and is not about to, stays.
+func (c *Runner) Tidy(r *Attempt) error {
 	waiting := map[catalog.FileName]bool{}
-	outbox, err := c.n.store.Outbox()
+	outbox, err := c.cfg.Archive.Outbox()
 	if err != nil {
 		return err
 	}
 	for _, a := range outbox {
 		waiting[a.Name] = true
 	}
-	entries, err := os.ReadDir(filepath.Join(r.dir, "warcs"))
+	entries, err := os.ReadDir(filepath.Join(r.Dir, "warcs"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("tidy job %d: %w", r.job.ID, err)
+		return fmt.Errorf("tidy job %d: %w", r.Job.ID, err)
 	}
 	names := []catalog.FileName{}
-	if exists(filepath.Join(r.dir, string(metadataName(r.job)))) {
-		names = append(names, metadataName(r.job))
+	if exists(filepath.Join(r.Dir, string(MetadataName(r.Job)))) {
+		names = append(names, MetadataName(r.Job))
 	}
 	for _, e := range entries {
 		names = append(names, catalog.FileName(e.Name()))
 	}
 	for _, name := range names {
-		if !waiting[name] && !c.n.archived(name) {
-			return fmt.Errorf("tidy job %d: %s is not in the archive; its folder stays", r.job.ID, name)
+		if !waiting[name] && !c.archived(name) {
+			return fmt.Errorf("tidy job %d: %s is not in the archive; its folder stays", r.Job.ID, name)
 		}
 	}
 	for _, e := range entries {
-		if err := c.n.disk.Remove(filepath.Join(r.dir, "warcs", e.Name())); err != nil {
+		if err := c.cfg.Disk.Remove(filepath.Join(r.Dir, "warcs", e.Name())); err != nil {
 			return err
 		}
 	}
-	for _, left := range []string{"state", string(metadataName(r.job))} {
-		if err := c.n.disk.RemoveAll(filepath.Join(r.dir, left)); err != nil {
+	for _, left := range []string{"state", string(MetadataName(r.Job))} {
+		if err := c.cfg.Disk.RemoveAll(filepath.Join(r.Dir, left)); err != nil {
 			return err
 		}
 	}
-	return c.n.disk.WriteFile(tidiedPath(r.dir), func(io.Writer) error { return nil })
+	return c.cfg.Disk.WriteFile(TidiedPath(r.Dir), func(io.Writer) error { return nil })
 }
 
 // fileWord makes a harvest's name fit for a file's name.

@@ -1,0 +1,340 @@
+// Package runner runs jobs on this node: it claims and crawls them, documents them, brings what they harvested into the
+// archive, and lets orders reach them. What an attempt left in its folder is brought in later.
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/crawler"
+	"holdfast/crawler/pace"
+	"holdfast/duty"
+	"holdfast/harvest"
+	"holdfast/internal/disk"
+	"holdfast/node/wire"
+)
+
+// Agreement is what the members of the cluster agreed on, and how they decide.
+type Agreement interface {
+	View(func(catalog.View) error) error
+	Linear(ctx context.Context) error
+	Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error)
+}
+
+// Archive is where the harvest goes.
+type Archive interface {
+	// Put lets a finished file of this node enter the archive. When it returns nil the bytes are safe; a catalog that
+	// cannot be told now is told later.
+	Put(ctx context.Context, path string, as catalog.Addition) error
+	// InOutbox reports whether this node keeps the file's bytes until all copies are made; Outbox lists all such.
+	InOutbox(name catalog.FileName) bool
+	Outbox() ([]catalog.Addition, error)
+}
+
+// Config says for which node jobs are run, and with what.
+type Config struct {
+	Self    catalog.NodeID
+	Name    string        // of the node
+	Version string        // of the program
+	Data    string        // the node's folder; jobs lie in jobs/ there
+	Slots   int           // jobs crawled at once
+	Lease   time.Duration // how long a job goes on without a leader being heard
+	Disk    disk.Disk
+	Log     *slog.Logger
+
+	Agreement Agreement
+	Archive   Archive
+	Insist    func(context.Context, catalog.Kind, any) (*catalog.Refusal, error) // proposes until it is decided
+	Silent    func() time.Duration                                               // since a leader was heard
+	Room      func() (int64, error)                                              // for Data, beside the reserve
+	Open      func(catalog.Job) (harvest.Job, error)                             // opens a job's secrets
+	Stale     func(catalog.View) (bool, error)                                   // secrets cannot be opened yet
+	Captures  crawler.Captures                                                   // of earlier crawls
+	Records   crawler.Records
+
+	Caller wire.Caller
+	Alive  func() map[catalog.NodeID]bool
+	News   func() <-chan struct{} // closed when somebody comes or goes
+}
+
+// Runner claims jobs for this node's free slots and runs them; after a restart it goes on with those it had.
+type Runner struct {
+	cfg      Config
+	log      *slog.Logger
+	started  time.Time
+	paceHome *pace.Home
+	pacer    *pace.Pacer
+
+	mu      sync.Mutex
+	slots   int
+	running map[uint64]*Attempt
+	begun   map[uint64]int    // the attempts begun by this process, until the catalog here shows that they ended
+	left    map[string]string // folders of earlier attempts that are not all in the archive, and why
+}
+
+// Attempt is one attempt of a job on this node.
+type Attempt struct {
+	Job   catalog.Job
+	Dir   string
+	crawl *crawler.Crawl // nil until it is opened
+	wish  catalog.JobWish
+	held  string // why this node pauses it by itself
+}
+
+// leasePoll is how often a running job's lease, its wish, and the room on the disk are looked at beside each change of
+// the catalog.
+const leasePoll = 500 * time.Millisecond
+
+// New returns a runner that runs nothing yet.
+func New(cfg Config) *Runner {
+	home := pace.NewHome(string(cfg.Self))
+	return &Runner{cfg: cfg, log: cfg.Log.With("room", "crawls"), started: time.Now(), slots: cfg.Slots, paceHome: home,
+		pacer: pace.New(pace.Config{Self: string(cfg.Self), Home: home, Homes: paceHomes{cfg.Caller},
+			Log: cfg.Log.With("room", "pace")}),
+		running: map[uint64]*Attempt{}, begun: map[uint64]int{}}
+}
+
+// SetSlots changes how many jobs are crawled at once. Those that crawl go on.
+func (c *Runner) SetSlots(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.slots = n
+}
+
+// Run works until ctx ends; the crawls under way are then paused where they are, to be resumed by the next Run. changed
+// tells of changes of jobs.
+func (c *Runner) Run(ctx context.Context, changed <-chan struct{}) error {
+	tick := time.NewTicker(leasePoll)
+	defer tick.Stop()
+	var under sync.WaitGroup
+	defer under.Wait()
+	start := func(job catalog.Job) {
+		r := &Attempt{Job: job}
+		c.mu.Lock()
+		c.running[job.ID] = r
+		c.mu.Unlock()
+		under.Go(func() {
+			if err := c.run(ctx, r); err != nil && ctx.Err() == nil {
+				c.log.Error("job failed", "job", job.ID, "attempt", job.Attempt, "error", err)
+			}
+			c.mu.Lock()
+			delete(c.running, job.ID)
+			c.mu.Unlock()
+		})
+	}
+	under.Go(func() { c.leftovers(ctx) })
+	for {
+		c.heed()
+		jobs, err := c.due(ctx)
+		if err != nil {
+			return err
+		}
+		for _, job := range jobs {
+			if c.begin(job) {
+				start(job)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		case <-tick.C:
+		}
+	}
+}
+
+// due returns the jobs to start now: this node's own that do not run here yet, then newly claimed ones.
+func (c *Runner) due(ctx context.Context) ([]catalog.Job, error) {
+	var mine []catalog.Job
+	var claims []catalog.JobRef
+	err := c.cfg.Agreement.View(func(v catalog.View) (err error) {
+		if mine, err = duty.Running(v, c.cfg.Self); err != nil {
+			return err
+		}
+		if err = c.forget(v.Job); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		free := c.slots - len(c.running)
+		c.mu.Unlock()
+		if c.noRoom() != "" {
+			free = 0
+		}
+		if stale, err := c.cfg.Stale(v); err != nil || stale {
+			return err // what is sealed to the key that the catalog shows, this node cannot open
+		}
+		claims, err = duty.Claims(v, c.cfg.Self, free, nil)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for jobs: %w", err)
+	}
+	var out []catalog.Job
+	for _, job := range mine {
+		c.mu.Lock()
+		_, runs := c.running[job.ID]
+		c.mu.Unlock()
+		if !runs {
+			out = append(out, job)
+		}
+	}
+	for _, claim := range claims {
+		c.mu.Lock()
+		_, runs := c.running[claim.ID]
+		c.mu.Unlock()
+		if runs {
+			continue // an earlier attempt of it has not ended here
+		}
+		result, err := c.cfg.Agreement.Propose(ctx, catalog.ClaimJob, claim, string(c.cfg.Self))
+		if err != nil || result.Refusal != nil {
+			continue // another node won, or nobody can decide now
+		}
+		var job catalog.Job
+		if err := json.Unmarshal(result.Value, &job); err != nil {
+			return nil, fmt.Errorf("read the job that was claimed: %w", err)
+		}
+		out = append(out, job)
+	}
+	return out, nil
+}
+
+// begin reports whether the job's attempt was not begun by this process before, and notes that it is now. The catalog
+// here lags behind the leader's: a job that was just claimed may still look free, one that just ended may look open.
+func (c *Runner) begin(job catalog.Job) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.begun[job.ID] >= job.Attempt {
+		return false
+	}
+	c.begun[job.ID] = job.Attempt
+	return true
+}
+
+// forget drops what begin has noted of attempts that the catalog here shows as ended.
+func (c *Runner) forget(job func(uint64) (catalog.Job, error)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, attempt := range c.begun {
+		if c.running[id] != nil {
+			continue
+		}
+		now, err := job(id)
+		if err != nil {
+			return err
+		}
+		if now.Attempt > attempt || now.State != catalog.JobSubmitted && now.State != catalog.JobStarted {
+			delete(c.begun, id)
+		}
+	}
+	return nil
+}
+
+// heed carries the catalog's wishes and the lease to the running crawls.
+func (c *Runner) heed() {
+	held := c.noRoom()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if silent := c.cfg.Silent(); silent > c.cfg.Lease {
+		held = "no leader was heard for as long as the job's lease"
+	}
+	for id, r := range c.running {
+		if r.crawl == nil {
+			continue
+		}
+		var now catalog.Job
+		err := c.cfg.Agreement.View(func(v catalog.View) (err error) { now, err = v.Job(id); return err })
+		if err != nil {
+			continue
+		}
+		if now.Attempt < r.Job.Attempt {
+			continue // the catalog here does not show the claim yet
+		}
+		if now.Node != c.cfg.Self || now.Attempt > r.Job.Attempt {
+			r.crawl.Stop("the job was given to another attempt")
+			continue
+		}
+		if now.Wish != r.wish || held != r.held {
+			r.wish, r.held = now.Wish, held
+			r.obey(now.WishReason)
+			if held != "" {
+				c.log.Warn("job waits", "job", id, "why", held)
+			}
+		}
+	}
+}
+
+// noRoom says that the disk of the crawls' folders has no room beside the reserve, or nothing.
+func (c *Runner) noRoom() string {
+	room, err := c.cfg.Room()
+	if err != nil {
+		return err.Error()
+	}
+	if room <= 0 {
+		return "there is no room beside the reserve on the disk of " + c.cfg.Data
+	}
+	return ""
+}
+
+// Problems says which jobs this node holds up, which harvests are not all in the archive, and why.
+func (c *Runner) Problems() (all []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, r := range c.running {
+		if r.held != "" {
+			all = append(all, fmt.Sprintf("job %d waits: %s", id, r.held))
+			continue
+		}
+		if r.crawl == nil || r.wish != catalog.WishRun {
+			continue
+		}
+		if p := r.crawl.Progress(); p.State == crawler.Paused { // by itself, or by an order to the crawl alone
+			all = append(all, fmt.Sprintf("job %d is paused: %s", id, p.Reason))
+		}
+	}
+	for dir, why := range c.left {
+		all = append(all, fmt.Sprintf("not all of %s is in the archive: %s", dir, why))
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (r *Attempt) obey(reason string) {
+	switch {
+	case r.wish == catalog.WishStop:
+		r.crawl.Stop(reason)
+	case r.wish == catalog.WishPause:
+		r.crawl.Pause(reason)
+	case r.held != "":
+		r.crawl.Pause(r.held)
+	default:
+		r.crawl.Resume()
+	}
+}
+
+// List returns the ids of the jobs that crawl here.
+func (c *Runner) List() []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := []uint64{}
+	for id := range c.running {
+		out = append(out, id)
+	}
+	return out
+}
+
+// Progress returns how a job stands that crawls here.
+func (c *Runner) Progress(id uint64) (crawler.Progress, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.running[id]
+	if r == nil || r.crawl == nil {
+		return crawler.Progress{}, false
+	}
+	return r.crawl.Progress(), true
+}
