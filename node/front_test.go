@@ -186,6 +186,30 @@ func TestSteadyBodyMayTakeLong(t *testing.T) {
 	})
 }
 
+// TestABodyWaitsForItsHandler lets the handler do something else before it reads a body that is all there: for that long,
+// it is not the caller who is slow.
+func TestABodyWaitsForItsHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &wires{calls: make(chan net.Conn), ended: make(chan struct{})}
+		portOn(t, l, 100, 100, func(w http.ResponseWriter, r *http.Request) {
+			<-time.After(2 * impatient().spare)
+			n, err := io.Copy(io.Discard, r.Body)
+			_, _ = fmt.Fprintf(w, "%d %v", n, err)
+		})
+		c, there := net.Pipe()
+		defer c.Close()
+		l.calls <- there
+		go func() {
+			for _, text := range []string{"POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 5\r\n\r\n", "bytes"} {
+				_, _ = io.WriteString(c, text) // the answer tells
+			}
+		}()
+		if said := closed(t, c); !strings.HasSuffix(said, "5 <nil>") {
+			t.Errorf("answered %q", said)
+		}
+	})
+}
+
 // TestWhoDoesNotReadIsCutOff asks for much and takes nothing: what the handler holds meanwhile is given back.
 func TestWhoDoesNotReadIsCutOff(t *testing.T) {
 	ended := make(chan error, 1)

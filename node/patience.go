@@ -36,7 +36,7 @@ func (p patience) patient(h http.Handler) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 		if r.Body != nil && r.Body != http.NoBody {
-			body := &steadyBody{ReadCloser: r.Body, control: control, patience: p, began: time.Now()}
+			body := &steadyBody{ReadCloser: r.Body, control: control, patience: p}
 			if err := body.extend(); err != nil {
 				panic(http.ErrAbortHandler)
 			}
@@ -52,25 +52,24 @@ type steadyBody struct {
 	io.ReadCloser
 	control  *http.ResponseController
 	patience patience
-	began    time.Time
+	waited   time.Duration // for bytes; what the handler does meanwhile is not the caller's fault
 	read     int64
 	ended    bool
 }
 
 // extend waits for the next bytes: for a pause, and no longer than the rate of the whole body allows.
 func (b *steadyBody) extend() error {
-	until := time.Now().Add(b.patience.pause)
-	if whole := b.began.Add(b.patience.spare + time.Duration(b.read/b.patience.rate)*time.Second); whole.Before(until) {
-		until = whole
-	}
-	return unsupported(b.control.SetReadDeadline(until))
+	whole := b.patience.spare + time.Duration(b.read/b.patience.rate)*time.Second - b.waited
+	return unsupported(b.control.SetReadDeadline(time.Now().Add(min(b.patience.pause, whole))))
 }
 
 func (b *steadyBody) Read(p []byte) (int, error) {
 	if err := b.extend(); err != nil {
 		return 0, err
 	}
+	began := time.Now()
 	n, err := b.ReadCloser.Read(p)
+	b.waited += time.Since(began)
 	b.read += int64(n)
 	if errors.Is(err, io.EOF) {
 		b.ended = true // what comes next is the next request
