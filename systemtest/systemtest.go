@@ -46,9 +46,10 @@ type Cluster struct {
 }
 
 type running struct {
-	cmd  *exec.Cmd
-	err  error // how it ended, when done is closed
-	done chan struct{}
+	cmd   *exec.Cmd
+	began time.Time
+	err   error // how it ended, when done is closed
+	done  chan struct{}
 }
 
 // Three returns the valid minimum: two bitarchive replicas and a checksum replica, one node each.
@@ -291,7 +292,7 @@ func (c *Cluster) Start(node string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", node, err)
 	}
-	r := &running{cmd: cmd, done: make(chan struct{})}
+	r := &running{cmd: cmd, began: time.Now(), done: make(chan struct{})}
 	go func() {
 		r.err = cmd.Wait()
 		close(r.done)
@@ -306,6 +307,16 @@ func (c *Cluster) PID(node string) int {
 	defer c.mu.Unlock()
 	if r := c.nodes[node]; r != nil {
 		return r.cmd.Process.Pid
+	}
+	return 0
+}
+
+// Age returns for how long the node's process has been there, 0 when there is none.
+func (c *Cluster) Age(node string) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.nodes[node]; r != nil {
+		return time.Since(r.began)
 	}
 	return 0
 }

@@ -40,8 +40,13 @@ func (h *trial) carryOut(ctx context.Context, f Fault) error {
 	case Kill, Stop, Pause, LoseState, Lose, Full:
 		h.nodes[f.Node].Lock()
 		defer h.nodes[f.Node].Unlock()
+		h.died(f.Node)
+	default: // another fault may be at work on the node's process
+		if h.nodes[f.Node].TryLock() {
+			h.died(f.Node)
+			h.nodes[f.Node].Unlock()
+		}
 	}
-	h.died(f.Node)
 	h.say(f, "begins")
 	defer h.say(f, "is over")
 	switch f.Kind {
@@ -53,7 +58,7 @@ func (h *trial) carryOut(ctx context.Context, f Fault) error {
 		return h.loseState(ctx, f)
 	case Stop:
 		if h.c.PID(f.Node) != 0 {
-			h.ended(f.Node, "stopped", h.c.Halt(f.Node, 30*time.Second))
+			h.stop(f.Node)
 		}
 		pause(ctx, f.For)
 		return h.c.Start(f.Node)
@@ -90,6 +95,17 @@ func (h *trial) kill(node string) {
 	}
 	h.c.Kill(node)
 	h.ended(node, "killed", nil)
+}
+
+// stop ends a process in order. One that has only just begun may not listen to signals yet: then SIGTERM kills it, and that is
+// as good, for it has done nothing.
+func (h *trial) stop(node string) {
+	meant, age := "stopped", h.c.Age(node)
+	err := h.c.Halt(node, 30*time.Second)
+	if age < time.Second && err != nil && err.Error() == "signal: terminated" {
+		meant = "killed"
+	}
+	h.ended(node, meant, err)
 }
 
 func (h *trial) cut(ctx context.Context, f Fault) error {
