@@ -74,7 +74,7 @@ var crowded = map[string]int{
 	"api.server":      54,
 	"catalog.View":    41,
 	"catalog.state":   76,
-	"node.Node":       74,
+	"node.Node":       66,
 	"peer.Peer":       47,
 	"raft.Node":       65,
 	"replica.Replica": 97,
@@ -85,7 +85,7 @@ var crowded = map[string]int{
 var laden = map[string]int{
 	"cli.grammar":      33,
 	"harvest.Settings": 81,
-	"node.Node":        31,
+	"node.Node":        29,
 	"raft.Node":        31,
 }
 
@@ -104,6 +104,7 @@ var narrow = []string{
 	"internal/coding",
 	"node/lookup",
 	"node/runner",
+	"node/steward",
 	"node/wire",
 }
 

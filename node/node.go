@@ -18,13 +18,13 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
-	"holdfast/duty"
 	"holdfast/gossip"
 	"holdfast/index"
 	"holdfast/internal/disk"
 	"holdfast/node/config"
 	"holdfast/node/lookup"
 	"holdfast/node/runner"
+	"holdfast/node/steward"
 	"holdfast/peer"
 	"holdfast/raft"
 	"holdfast/replay"
@@ -53,19 +53,17 @@ type Node struct {
 	token    *localToken
 	warrants warrants
 
-	trusting  sync.Mutex // one change of what is known at a time
-	known     atomic.Pointer[known]
-	others    atomic.Pointer[[]string]
-	bell      *bell    // rings when something is due that the catalog does not tell
-	changed   *changes // gossip has news
-	clocks    *clocks
-	pauses    *pauses
-	clockDuty clockDuty               // of the leader's part alone
-	told      map[duty.Undecided]bool // by the leader's part alone: disputed copies that were logged as undecided
-	newer     chan uint64             // a higher epoch that a member told of
-	refused   refused
-	health    health
-	closers   []func() error
+	trusting sync.Mutex // one change of what is known at a time
+	known    atomic.Pointer[known]
+	others   atomic.Pointer[[]string]
+	bell     *bell    // rings when something is due that the catalog does not tell
+	changed  *changes // gossip has news
+	clocks   *clocks
+	pauses   *pauses
+	newer    chan uint64 // a higher epoch that a member told of
+	refused  refused
+	health   health
+	closers  []func() error
 }
 
 // ErrRunning reports that another process runs on the node's folder.
@@ -233,6 +231,21 @@ func (f indexedFiles) List(s catalog.Shard) ([]catalog.FileName, error) {
 	return names, err
 }
 
+// steward returns what does the leader's duties on this node.
+func (n *Node) steward() *steward.Steward {
+	alive := func() map[catalog.NodeID]int64 {
+		out := map[catalog.NodeID]int64{}
+		for _, f := range n.gossip.Alive() {
+			out[catalog.NodeID(f.ID)] = int64(f.Free)
+		}
+		out[n.id] = int64(n.facts().Free)
+		return out
+	}
+	return steward.New(steward.Config{Self: n.id, Lease: time.Duration(n.cfg.Limits.Lease), Agreement: n.raft,
+		Contacts: n.raft.Contacts, Alive: alive, News: n.changed.C, Now: n.clocks.now,
+		Unsure: func() bool { return n.clocks.skew().Abs() > maxSkew }, Log: n.log})
+}
+
 // lack returns what tells the indexer of which shards this node lacks files.
 func (n *Node) lack() func(context.Context) error {
 	name := catalog.ReplicaName(n.cfg.Replica.Name)
@@ -325,7 +338,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	parts = append(parts,
 		part{"replica", n.replica.Run},
-		part{"leader", n.lead},
+		part{"leader", n.watching(n.steward().Run, steward.Watched()...)},
 		part{"pace", n.crawls.Pace},
 		part{"vault", n.seal},
 		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},

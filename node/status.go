@@ -10,6 +10,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/gossip"
+	"holdfast/node/steward"
 	"holdfast/peer"
 	"holdfast/raft"
 )
@@ -47,7 +48,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 		Leader: r.Leader, Term: r.Term, Applied: r.Applied,
 		Listen:  api.Listen{Peer: n.peer.Addr().String(), API: n.cfg.Listen.API, Access: n.cfg.Listen.Access},
 		Running: n.crawls.List(), Presence: map[catalog.NodeID]api.Presence{}, Refused: refusals(n.peer.Stats()),
-		Lease: time.Duration(n.cfg.Limits.Lease) + loseMargin,
+		Lease: time.Duration(n.cfg.Limits.Lease) + steward.LoseMargin,
 	}
 	for _, path := range n.cfg.Files {
 		if n.replica.Disks.TakenAway(path) {

@@ -1,4 +1,4 @@
-package node
+package steward
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"holdfast/catalog"
 )
 
-// clockPatience is how long a leader sees the catalog's clock far ahead before it sets it back: by then this machine's own
-// clock has been compared with the others', and set after a start.
+// clockPatience is how long a leader sees the catalog's clock far ahead before it sets it back: by then this machine's
+// own clock has been compared with the others', and set after a start.
 const clockPatience = 10 * time.Minute
 
 // clockDuty is the leader's duty towards the catalog's clock.
@@ -30,12 +30,12 @@ func (d *clockDuty) due(clock catalog.Time, now, steady time.Time) (catalog.Cloc
 	return catalog.ClockChange{Ahead: int64(ahead)}, steady.Sub(d.since) >= clockPatience
 }
 
-// keepClock sets the catalog's clock back when a wrong clock has put it far ahead. A cluster of level 1 cannot: there, what
-// waits for a stamp to pass goes by this node's own pauses.
-func (n *Node) keepClock(ctx context.Context) error {
+// keepClock sets the catalog's clock back when a wrong clock has put it far ahead. A cluster of level 1 cannot: there,
+// what waits for a stamp to pass goes by this node's own pauses.
+func (s *Steward) keepClock(ctx context.Context) error {
 	var clock catalog.Time
 	var cluster catalog.Cluster
-	err := n.raft.View(func(v catalog.View) (err error) {
+	err := s.cfg.Agreement.View(func(v catalog.View) (err error) {
 		if cluster, err = v.Cluster(); err == nil {
 			clock, err = v.Clock()
 		}
@@ -44,15 +44,16 @@ func (n *Node) keepClock(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the catalog's clock: %w", err)
 	}
-	if n.clocks.skew().Abs() > maxSkew {
-		n.clockDuty = clockDuty{}
+	if s.cfg.Unsure() {
+		s.clock = clockDuty{}
 		return nil
 	}
-	change, due := n.clockDuty.due(clock, n.clocks.now(), time.Now())
+	change, due := s.clock.due(clock, s.cfg.Now(), time.Now())
 	if !due || cluster.Level < 2 {
 		return nil
 	}
-	n.log.Error("the catalog's clock is ahead of the members' clocks: it is set back", "ahead", time.Duration(change.Ahead)*time.Millisecond)
-	n.clockDuty = clockDuty{}
-	return n.propose(ctx, catalog.SetClock, change)
+	s.cfg.Log.Error("the catalog's clock is ahead of the members' clocks: it is set back",
+		"ahead", time.Duration(change.Ahead)*time.Millisecond)
+	s.clock = clockDuty{}
+	return s.propose(ctx, catalog.SetClock, change)
 }

@@ -1,0 +1,261 @@
+// Package steward carries out what the leader of a cluster owes: it places shards, fills replicas, judges disputed
+// copies, gives up jobs whose node is lost, and keeps the catalog's clock. What is owed is decided by duty.
+package steward
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/duty"
+)
+
+const (
+	leaderEvery = 5 * time.Second // between rounds without a change of the catalog
+	movesAtOnce = 64              // shards of a replica on the move
+)
+
+// LoseMargin is how long after its lease a job of a node that is not heard is given up.
+const LoseMargin = 10 * time.Minute
+
+// Agreement is what the members of the cluster agreed on, how they decide, and who leads them.
+type Agreement interface {
+	View(func(catalog.View) error) error
+	Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error)
+	IsLeader() bool
+	Leading() <-chan bool // receives each time that this node begins or ceases to lead
+}
+
+// Config says for which node the steward works, and with what.
+type Config struct {
+	Self      catalog.NodeID
+	Lease     time.Duration // how long a job goes on without a leader being heard
+	Agreement Agreement
+	Contacts  func() map[catalog.NodeID]time.Duration // for how long the leader has not heard each
+	Alive     func() map[catalog.NodeID]int64         // who is alive, each with the bytes that it has room for
+	News      func() <-chan struct{}                  // closed when somebody comes or goes
+	Now       func() time.Time                        // the time that the members agree on
+	Unsure    func() bool                             // this machine's clock is not to be trusted
+	Log       *slog.Logger
+}
+
+// Steward does what the leader owes.
+type Steward struct {
+	cfg   Config
+	clock clockDuty
+	told  map[duty.Undecided]bool // disputed copies that were logged as undecided
+}
+
+// Watched returns the prefixes of the catalog whose changes make work for a leader.
+func Watched() []string {
+	return []string{catalog.PrefixMembers, catalog.PrefixReplicas, catalog.PrefixLayout, catalog.PrefixDisputed,
+		catalog.PrefixFills, catalog.PrefixJobs}
+}
+
+// New returns a steward that does nothing yet.
+func New(cfg Config) *Steward { return &Steward{cfg: cfg} }
+
+// Run carries out the leader's duties while this node leads, until ctx ends. changed tells of changes of the catalog
+// under Watched.
+func (s *Steward) Run(ctx context.Context, changed <-chan struct{}) error {
+	tick := time.NewTicker(leaderEvery)
+	defer tick.Stop()
+	var since time.Time
+	for {
+		news := s.cfg.News()
+		switch {
+		case !s.cfg.Agreement.IsLeader():
+			since, s.clock = time.Time{}, clockDuty{}
+		case since.IsZero():
+			since = time.Now()
+			s.cfg.Log.Info("this node leads")
+			fallthrough
+		default:
+			if err := s.leaderRound(ctx, since); err != nil && ctx.Err() == nil {
+				s.cfg.Log.Warn("a leader's duty was not carried out", "error", err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.cfg.Agreement.Leading(): // also when this node has led again so soon that nothing was seen of it
+			since = time.Time{}
+		case <-changed:
+		case <-news:
+		case <-tick.C:
+		}
+	}
+}
+
+// leaderRound does each duty once; what is left is done in the next round.
+func (s *Steward) leaderRound(ctx context.Context, since time.Time) error {
+	lose := func(ctx context.Context) error { return s.loseJobs(ctx, since) }
+	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, lose)
+}
+
+// inTurn does each duty, whether or not those before it could be done.
+func inTurn(ctx context.Context, duties ...func(context.Context) error) error {
+	var failed error
+	for _, do := range duties {
+		failed = errors.Join(failed, do(ctx))
+	}
+	return failed
+}
+
+func (s *Steward) placeShards(ctx context.Context) error {
+	alive := s.cfg.Alive()
+	var due []catalog.Assignment
+	err := s.cfg.Agreement.View(func(v catalog.View) error {
+		replicas, err := v.Replicas()
+		if err != nil {
+			return err
+		}
+		members, err := v.Members()
+		if err != nil {
+			return err
+		}
+		var rooms []duty.Room
+		for _, m := range members {
+			free, lives := alive[m.ID]
+			rooms = append(rooms, duty.Room{Node: m.ID, Free: free, Alive: lives})
+		}
+		for _, r := range replicas {
+			assignments, err := duty.Place(v, r.Name, rooms, movesAtOnce)
+			if err != nil {
+				return err
+			}
+			due = append(due, assignments...)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("place shards: %w", err)
+	}
+	shards := 0
+	to := map[catalog.NodeID]bool{}
+	for _, a := range due {
+		if err := s.propose(ctx, catalog.AssignShards, a); err != nil {
+			return err
+		}
+		shards, to[a.Node] = shards+len(a.Shards), true
+	}
+	if shards > 0 {
+		s.cfg.Log.Info("shards assigned", "shards", shards, "nodes", len(to))
+	}
+	return nil
+}
+
+// propose proposes one of the leader's own commands; a refusal, because the state has moved on, is only noted.
+func (s *Steward) propose(ctx context.Context, kind catalog.Kind, body any) error {
+	result, err := s.cfg.Agreement.Propose(ctx, kind, body, string(s.cfg.Self))
+	if err != nil {
+		return fmt.Errorf("propose %s: %w", kind, err)
+	}
+	if result.Refusal != nil {
+		s.cfg.Log.Debug("duty refused", "kind", kind, "reason", result.Refusal.Message)
+	}
+	return nil
+}
+
+func (s *Steward) fillReplicas(ctx context.Context) error {
+	var steps []catalog.FillStep
+	err := s.cfg.Agreement.View(func(v catalog.View) (err error) { steps, err = duty.Fill(v); return err })
+	if err != nil {
+		return fmt.Errorf("find replicas to fill: %w", err)
+	}
+	for _, step := range steps {
+		if err := s.propose(ctx, catalog.FillReplica, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxUndecided bounds how many undecided copies are remembered as told.
+const maxUndecided = 1000
+
+// fresh returns those of the undecided that were not told of, and all of them as those told of by now.
+func fresh(told map[duty.Undecided]bool,
+	undecided []duty.Undecided) (unheard []duty.Undecided, now map[duty.Undecided]bool) {
+	now = make(map[duty.Undecided]bool, len(undecided))
+	for _, u := range undecided {
+		if now[u] = true; !told[u] {
+			unheard = append(unheard, u)
+		}
+	}
+	return unheard, now
+}
+
+// judge decides disputed copies by vote; those that no majority decides are left for an operator.
+func (s *Steward) judge(ctx context.Context) error {
+	var undecided []duty.Undecided
+	defer func() {
+		var unheard []duty.Undecided
+		unheard, s.told = fresh(s.told, undecided)
+		for _, u := range unheard {
+			s.cfg.Log.Error("a disputed copy needs an operator", "file", u.Name, "replica", u.Replica, "why", u.Why)
+		}
+	}()
+	for after := catalog.FileName(""); ; {
+		var j duty.Judgement
+		err := s.cfg.Agreement.View(func(v catalog.View) (err error) {
+			j, err = duty.Verdicts(v, after, catalog.MaxItems/2)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("judge disputed copies: %w", err)
+		}
+		undecided = append(undecided, j.Undecided[:min(len(j.Undecided), maxUndecided-len(undecided))]...)
+		for chunk := range chunks(j.Verdicts, catalog.MaxItems) {
+			if err := s.propose(ctx, catalog.JudgeCopies, catalog.Verdicts{Copies: chunk}); err != nil {
+				return err
+			}
+			for _, v := range chunk {
+				s.cfg.Log.Info("copy judged", "file", v.Name, "replica", v.Replica,
+					"bad", v.Bad, "votes", v.Votes)
+			}
+		}
+		if j.Done || j.Next == after {
+			return nil
+		}
+		after = j.Next
+	}
+}
+
+func chunks[T any](all []T, n int) func(func([]T) bool) {
+	return func(yield func([]T) bool) {
+		for len(all) > 0 {
+			size := min(n, len(all))
+			if !yield(all[:size]) {
+				return
+			}
+			all = all[size:]
+		}
+	}
+}
+
+func (s *Steward) loseJobs(ctx context.Context, since time.Time) error {
+	now := time.Now()
+	contacts := duty.Contacts{Since: since, Heard: map[catalog.NodeID]time.Time{s.cfg.Self: now}}
+	for id, silent := range s.cfg.Contacts() {
+		contacts.Heard[id] = now.Add(-silent)
+	}
+	var lost []catalog.JobEnd
+	err := s.cfg.Agreement.View(func(v catalog.View) (err error) {
+		lost, err = duty.LostJobs(v, contacts, now, s.cfg.Lease, LoseMargin)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find lost jobs: %w", err)
+	}
+	for _, end := range lost {
+		s.cfg.Log.Warn("job lost its node", "job", end.ID, "attempt", end.Attempt, "node", end.Node)
+		if err := s.propose(ctx, catalog.LoseJob, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
