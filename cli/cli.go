@@ -204,7 +204,8 @@ func codeOf(err error) int {
 		return exitUsage
 	case errors.Is(err, config.ErrConfig):
 		return exitConfig
-	case errors.Is(err, node.ErrRemoved), errors.Is(err, node.ErrSuperseded), errors.Is(err, node.ErrStateLost), errors.Is(err, node.ErrNoKey):
+	case errors.Is(err, node.ErrRemoved), errors.Is(err, node.ErrSuperseded), errors.Is(err, node.ErrStateLost), errors.Is(err, node.ErrNoKey),
+		errors.Is(err, node.ErrOldProgram):
 		return exitNoMember
 	case errors.Is(err, api.ErrUnavailable), errors.Is(err, api.ErrNoQuorum):
 		return exitUnavailable

@@ -158,6 +158,9 @@ func (n *Node) openState() error {
 		return lost(err)
 	}
 	n.closers = append(n.closers, n.raft.Close)
+	if err := checkLevel(n.raft.View, catalog.Level); err != nil {
+		return err
+	}
 	if err := n.cfg.noteAgreed(n.disk); err != nil {
 		return err
 	}
