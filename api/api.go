@@ -145,6 +145,8 @@ type Backend struct {
 	Index    Index
 	Invites  Invites
 	Now      func() time.Time // nil: time.Now
+	Node     catalog.NodeID   // the node that answers
+	Used     func(id string)  // an access token was used just now; nil: nobody keeps count
 	// Local returns the token for commands on the node's own machine, as it is now; its id is LocalID, and the catalog does not know
 	// it. nil lets nobody in.
 	Local func() (catalog.AccessToken, error)
@@ -178,7 +180,7 @@ func New(backend Backend, log *slog.Logger) http.Handler {
 
 // propose asks for a change in the name of the caller and decodes the command's value into value, unless nil.
 func (s *server) propose(ctx context.Context, kind catalog.Kind, body, value any) error {
-	result, err := s.Catalog.Propose(ctx, kind, body, callerOf(ctx).Name)
+	result, err := s.Catalog.Propose(ctx, kind, body, callerOf(ctx).Actor)
 	if err != nil {
 		return err
 	}

@@ -15,23 +15,25 @@ type AuditRequest struct {
 }
 
 func (s *server) auditRoutes(api huma.API) {
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/audits", id: "audit-list", tag: "audits",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits", id: "audit-list", tag: "audits",
 		summary: "List the audits, newest first"},
 		func(ctx context.Context, _ *struct{}) (Page[Audit], error) {
 			return whole(s.Audits.List(ctx))
 		})
 	type start struct{ Body AuditRequest }
-	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/audits", id: "audit-run", tag: "audits",
+	replicasAsked := func(_ context.Context, in *start) (out []catalog.ReplicaName, err error) {
+		if name := in.Body.Replica; name != "" {
+			_, err = s.replica(string(name))
+			out = append(out, name)
+		}
+		return out, err
+	}
+	handle(s, api, route{act: catalog.CheckCopies, within: ofReplicas(s, replicasAsked), method: http.MethodPost, path: "/api/v1/audits", id: "audit-run", tag: "audits",
 		summary: "Read all copies again and compare them with the catalog", status: http.StatusCreated},
 		func(ctx context.Context, in *start) (Audit, error) {
-			if name := in.Body.Replica; name != "" {
-				if _, err := s.replica(string(name)); err != nil {
-					return Audit{}, err
-				}
-			}
-			return s.Audits.Start(ctx, in.Body.Replica, callerOf(ctx).Name)
+			return s.Audits.Start(ctx, in.Body.Replica, callerOf(ctx).Actor)
 		})
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/audits/{name}", id: "audit-show", tag: "audits",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits/{name}", id: "audit-show", tag: "audits",
 		summary: "Show an audit and how far each node is"},
 		func(ctx context.Context, in *ByName) (Audit, error) {
 			return s.Audits.Show(ctx, in.Name)
@@ -40,9 +42,13 @@ func (s *server) auditRoutes(api huma.API) {
 		ByName
 		Body wishBody
 	}
-	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/audits/{name}/wish", id: "audit-wish", tag: "audits",
+	replicasOfAudit := func(ctx context.Context, in *wish) ([]catalog.ReplicaName, error) {
+		a, err := s.Audits.Show(ctx, in.Name)
+		return a.Replicas, err
+	}
+	handle(s, api, route{act: catalog.CheckCopies, within: ofReplicas(s, replicasOfAudit), method: http.MethodPost, path: "/api/v1/audits/{name}/wish", id: "audit-wish", tag: "audits",
 		summary: "Pause an audit, let it run on, or stop it"},
 		func(ctx context.Context, in *wish) (Audit, error) {
-			return s.Audits.Wish(ctx, in.Name, in.Body.wish(), in.Body.Reason, callerOf(ctx).Name)
+			return s.Audits.Wish(ctx, in.Name, in.Body.wish(), in.Body.Reason, callerOf(ctx).Actor)
 		})
 }

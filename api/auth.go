@@ -15,19 +15,15 @@ import (
 	"holdfast/catalog"
 )
 
-// caller is who sends a request: the access token's name and role.
+// caller is who sends a request, what may be done with the access token used, and the token's text.
 type caller struct {
-	Name  string
-	Role  catalog.Role
+	catalog.Caller
 	token string
 }
 
-// TokenOf returns the access token of the request that ctx belongs to, so that another node which the request is handed on to can check
-// it; empty when ctx is of no request.
+// TokenOf returns the access token of the request that ctx belongs to, so that another node which the request is handed
+// on to can check it; empty when ctx is of no request.
 func TokenOf(ctx context.Context) string { return callerOf(ctx).token }
-
-// Includes reports whether the role may do what the needed one may.
-func Includes(role, needed catalog.Role) bool { return rank(role) >= rank(needed) && rank(needed) >= 0 }
 
 type callerKey struct{}
 
@@ -37,9 +33,21 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// rank orders the roles; each may do what those before it may. An unknown role ranks below all.
-func rank(role catalog.Role) int {
-	return slices.Index([]catalog.Role{catalog.RoleReader, catalog.RoleCurator, catalog.RoleOperator, catalog.RoleAdmin}, role)
+// may refuses what the request's caller may not do there.
+func may(ctx context.Context, act catalog.Act, where catalog.Where) error {
+	return forbidden(catalog.May(callerOf(ctx).Rights, act, where))
+}
+
+// keepsPeople reports whether the caller keeps the accounts and tokens of everybody.
+func keepsPeople(ctx context.Context) bool {
+	return may(ctx, catalog.KeepPeople, catalog.Where{}) == nil
+}
+
+func forbidden(err error) error {
+	if err == nil {
+		return nil
+	}
+	return problem(http.StatusForbidden, CodeForbidden, err.Error())
 }
 
 // authenticate finds the caller of a bearer token in the local state, so that it works without a quorum.
@@ -47,42 +55,87 @@ func rank(role catalog.Role) int {
 func (s *server) authenticate(authorization string) (caller, error) {
 	scheme, text, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return caller{}, problem(http.StatusUnauthorized, CodeUnauthorized, "this needs an access token, as Authorization: Bearer holdfast-ID-SECRET: holdfast user create makes one, and identity/api-token in a node's data folder is one")
+		return caller{}, problem(http.StatusUnauthorized, CodeUnauthorized, "this needs an access token, as "+
+			"Authorization: Bearer holdfast-ID-SECRET: holdfast token create makes one, and identity/api-token in a node's data folder is one")
 	}
-	denied := problem(http.StatusUnauthorized, CodeUnauthorized, "the access token is unknown, expired or revoked")
 	token, err := ParseToken(text)
 	if err != nil {
-		return caller{}, denied
+		return caller{}, unauthorized()
 	}
-	view := s.Catalog.View
-	if token.ID == LocalID {
-		view = s.own.View // the local token is not the catalog's
+	if s.Local != nil && token.ID == LocalID {
+		return s.authenticateLocal(token, text)
 	}
-	var found catalog.AccessToken
-	if err := view(func(v catalog.View) error {
-		found, err = v.AccessToken(token.ID)
-		if errors.Is(err, catalog.ErrNotFound) {
+	var who catalog.Caller
+	now := s.Now()
+	err = s.Catalog.View(func(v catalog.View) error {
+		found, err := v.AccessToken(token.ID)
+		if err != nil && !errors.Is(err, catalog.ErrNotFound) {
+			return err
+		}
+		if !Proves(token, found, now) {
+			return unauthorized()
+		}
+		if who, err = catalog.PeopleIn(v).Caller(found, catalog.At(now)); errors.Is(err, catalog.ErrDisabled) {
+			return unauthorized()
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return caller{}, fmt.Errorf("look up access token %s: %w", token.ID, err)
+	case who.Invited:
+		return caller{}, problem(http.StatusForbidden, CodeForbidden, "this is an invitation: accept it first, with holdfast user accept")
+	}
+	if s.Used != nil {
+		s.Used(token.ID)
+	}
+	return caller{who, text}, nil
+}
+
+// authenticateLocal lets in who has the token in the node's own folder. The catalog does not know it: it works whatever
+// became of everybody's grants.
+func (s *server) authenticateLocal(token Token, text string) (caller, error) {
+	found, err := s.Local()
+	if err != nil {
+		return caller{}, err
+	}
+	if !Proves(token, found, s.Now()) {
+		return caller{}, unauthorized()
+	}
+	level, err := levelNow(s.own)
+	return caller{LocalCaller(level, s.Node, found), text}, err
+}
+
+// levelNow returns the cluster's level, 0 when this node does not know it yet.
+func levelNow(c Catalog) (level int, err error) {
+	err = c.View(func(v catalog.View) error {
+		cluster, err := v.Cluster()
+		if level = cluster.Level; errors.Is(err, catalog.ErrNotFound) {
 			return nil
 		}
 		return err
-	}); err != nil {
-		return caller{}, fmt.Errorf("look up access token %s: %w", token.ID, err)
+	})
+	return level, err
+}
+
+// LocalCaller is who holds the local token of a node. In its name nobody acts as a person.
+func LocalCaller(level int, node catalog.NodeID, kept catalog.AccessToken) catalog.Caller {
+	who := catalog.Caller{Actor: kept.Name, Name: kept.Name, Program: true, Role: kept.Role, Rights: []catalog.Right{{Role: kept.Role}}}
+	if level >= catalog.LevelOfPeople {
+		who.Actor = catalog.Local(node)
 	}
-	if s.Local != nil && token.ID == LocalID {
-		if found, err = s.Local(); err != nil {
-			return caller{}, err
-		}
-	}
-	if !Proves(token, found, s.Now()) {
-		return caller{}, denied
-	}
-	return caller{Name: found.Name, Role: found.Role, token: text}, nil
+	return who
+}
+
+func unauthorized() error {
+	return problem(http.StatusUnauthorized, CodeUnauthorized, "the access token is unknown, expired or revoked, or its owner is disabled")
 }
 
 // LocalID is the id of every node's local token.
 const LocalID = "local"
 
-// Proves reports whether the token is the kept one, and that is neither revoked nor expired. It takes as long whichever it is.
+// Proves reports whether the token is the kept one, and that is neither revoked nor expired. It takes as long whichever
+// it is.
 func Proves(token Token, kept catalog.AccessToken, now time.Time) bool {
 	hash := token.Hash()
 	same := subtle.ConstantTimeCompare(hash[:], kept.SecretHash[:]) == 1
@@ -94,13 +147,23 @@ func usable(t catalog.AccessToken, now catalog.Time) bool {
 	return t.Revoked == 0 && (t.Expires == 0 || now < t.Expires)
 }
 
-// admit is the middleware that lets a request pass whose caller has the role.
-func (s *server) admit(api huma.API, role catalog.Role) func(huma.Context, func(huma.Context)) {
+// still refuses what the caller of a request that goes on for long may not do any more.
+func (s *server) still(ctx context.Context, act catalog.Act) error {
+	who, err := s.authenticate("Bearer " + callerOf(ctx).token)
+	if err != nil {
+		return err
+	}
+	return forbidden(catalog.May(who.Rights, act, catalog.Where{}))
+}
+
+// admit is the middleware that lets a request pass whose caller may do the act somewhere. Whether that is where the
+// request wants it is decided when the request is read.
+func (s *server) admit(api huma.API, act catalog.Act) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		who, err := s.authenticate(ctx.Header("Authorization"))
-		if err == nil && rank(who.Role) < rank(role) {
-			err = problem(http.StatusForbidden, CodeForbidden,
-				fmt.Sprintf("this needs the role %s; the access token %q has the role %s", role, who.Name, who.Role))
+		need, _ := act.Needs()
+		if err == nil && !slices.ContainsFunc(who.Rights, func(r catalog.Right) bool { return r.Role.Includes(need) }) {
+			err = forbidden(catalog.May(who.Rights, act, catalog.Where{}))
 		}
 		if err != nil {
 			p := s.explain(err)

@@ -35,11 +35,14 @@ type backend struct {
 	captures []cdx.Capture
 	missing  []int // shards
 	orders   []harvest.Act
-	deaf     bool   // crawls take no orders any more
-	silent   bool   // nodes do not answer
-	absent   bool   // this node is not seen alive
-	lags     func() // what this node learns when it asks the leader
-	between  func() // what is decided between a look at the catalog and the next command, once
+	deaf     bool     // crawls take no orders any more
+	silent   bool     // nodes do not answer
+	absent   bool     // this node is not seen alive
+	lags     func()   // what this node learns when it asks the leader
+	between  func()   // what is decided between a look at the catalog and the next command, once
+	quiet    bool     // nothing more happens in crawls
+	made     int      // people
+	used     []string // access tokens
 }
 
 var self = catalog.Fingerprint(key())
@@ -210,6 +213,8 @@ func (c crawls) Order(_ context.Context, job catalog.Job, o harvest.Order) (harv
 		return harvest.Reply{}, fmt.Errorf("job %d does not run: %w", job.ID, ErrNotFound)
 	case o.Act == harvest.ActFreeze && o.Queue != "a":
 		return harvest.Reply{}, fmt.Errorf("%w: queue: none matches", harvest.ErrInvalid)
+	case o.Act == harvest.ActEvents && c.b.quiet && o.After != "":
+		return harvest.Reply{}, nil
 	case o.Act == harvest.ActEvents && o.After == "":
 		return harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":1}`), []byte(`{"number":2}`)}, Next: "2"}, nil
 	case o.Act == harvest.ActEvents && o.After == "2":
@@ -237,10 +242,22 @@ func (audits) Start(_ context.Context, replica catalog.ReplicaName, _ string) (A
 }
 func (audits) List(context.Context) ([]Audit, error) { return nil, nil }
 func (audits) Show(_ context.Context, id string) (Audit, error) {
+	if id == "north" {
+		return Audit{ID: id, Replicas: []catalog.ReplicaName{"north"}, Nodes: []AuditNode{}}, nil
+	}
 	return Audit{}, fmt.Errorf("audit %s: %w", id, ErrNotFound)
 }
 func (audits) Wish(_ context.Context, id string, wish catalog.JobWish, _, _ string) (Audit, error) {
 	return Audit{ID: id, State: string(wish) + "d", Replicas: []catalog.ReplicaName{}, Nodes: []AuditNode{}}, nil
+}
+
+type losses struct{}
+
+func (losses) Lose(_ context.Context, name catalog.FileName, _ uint64, _, _ string) error {
+	return fmt.Errorf("file %s: %w", name, ErrNotFound)
+}
+func (losses) Undo(_ context.Context, name catalog.FileName, _, _ string) error {
+	return fmt.Errorf("file %s: %w", name, ErrNotFound)
 }
 
 type strays struct{}
@@ -277,31 +294,89 @@ func (indexes) Rebuild(context.Context, catalog.NodeID, string) error {
 	return fmt.Errorf("rebuild: %w", ErrUnavailable)
 }
 
-// cluster starts a node with a founded catalog and returns clients for each role.
+// cluster starts a node with a founded catalog and returns clients of a person with each role.
 func cluster(t *testing.T) (*backend, func(catalog.Role) *Client) {
+	t.Helper()
+	b, open := clusterOf(t, catalog.Level)
+	return b, func(role catalog.Role) *Client {
+		if role == "" {
+			return open("holdfast-nobody-nothing")
+		}
+		b.made++
+		return open(b.person(catalog.PersonID(fmt.Sprintf("%s-%d", role, b.made)), catalog.Giving{Role: role}))
+	}
+}
+
+// localText is the node's local token.
+const localText = "holdfast-local-secret"
+
+// clusterOf starts a node with a catalog of the level and returns clients for tokens.
+func clusterOf(t *testing.T, level int) (*backend, func(token string) *Client) {
 	t.Helper()
 	b := &backend{t: t, bytes: map[catalog.FileName][]byte{}}
 	b.must(catalog.Found, catalog.Founding{
-		Cluster: catalog.Cluster{ID: "c1", Name: "test", Epoch: 1, Level: 1}, Collections: []catalog.Collection{{Name: "web"}},
+		Cluster: catalog.Cluster{ID: "c1", Name: "test", Epoch: 1, Level: level}, Collections: []catalog.Collection{{Name: "web"}},
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
-		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: 1},
+		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: level},
 	})
-	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Audits: audits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}}, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Losses: losses{}, Self: b, Audits: audits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
-	return b, func(role catalog.Role) *Client {
-		text := "holdfast-nobody-nothing"
-		if role != "" {
-			token := NewToken()
-			b.must(catalog.CreateAccess, catalog.AccessToken{ID: token.ID, Name: string(role), SecretHash: token.Hash(), Role: role})
-			text = token.String()
-		}
-		c, err := NewClient(server.URL, text)
+	return b, func(token string) *Client {
+		c, err := NewClient(server.URL, token)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Close)
 		return c
 	}
+}
+
+func (b *backend) local() (catalog.AccessToken, error) {
+	token, err := ParseToken(localText)
+	return catalog.AccessToken{ID: LocalID, Name: "local:north-1", Role: catalog.RoleAdmin, SecretHash: token.Hash()}, err
+}
+
+func (b *backend) note(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.used = append(b.used, id)
+}
+
+// as proposes in somebody's name what is expected to be carried out.
+func (b *backend) as(actor string, kind catalog.Kind, body any) {
+	b.t.Helper()
+	result, err := b.Propose(b.t.Context(), kind, body, actor)
+	if err != nil || result.Refusal != nil {
+		b.t.Fatalf("%s: %v %v", kind, result.Refusal, err)
+	}
+}
+
+// old makes a token as clusters below level 3 have it, and returns its text.
+func (b *backend) old(name string, role catalog.Role) string {
+	b.t.Helper()
+	token := NewToken()
+	b.must(catalog.CreateAccess, catalog.AccessToken{ID: token.ID, Name: name, SecretHash: token.Hash(), Role: role})
+	return token.String()
+}
+
+// person makes an active person and returns the text of her token.
+func (b *backend) person(id catalog.PersonID, grants ...catalog.Giving) string {
+	b.t.Helper()
+	invitation, own := NewToken(), NewToken()
+	kept := func(t Token, role catalog.Role) catalog.AccessToken {
+		return catalog.AccessToken{ID: t.ID, Name: string(id), SecretHash: t.Hash(), Role: role}
+	}
+	token := kept(invitation, catalog.RoleReader)
+	token.Expires = catalog.At(time.Now().Add(time.Hour))
+	local := catalog.Local(self)
+	person := catalog.Person{ID: id, Name: string(id), Mail: string(id) + "@example.org"}
+	b.as(local, catalog.InvitePerson, catalog.Invitation{Person: person, Token: token})
+	b.as(id.Actor(), catalog.AcceptInvitation, catalog.Acceptance{Invitation: token.ID, Token: kept(own, catalog.RoleAdmin)})
+	for _, g := range grants {
+		g.Person = id
+		b.as(local, catalog.GiveGrant, g)
+	}
+	return own.String()
 }
 
 // secrets parts jobs from their secrets and keeps none.

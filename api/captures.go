@@ -66,7 +66,7 @@ func (in *captureQuery) query() cdx.Query {
 }
 
 func (s *server) captureRoutes(api huma.API) {
-	register(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/captures", id: "capture-list", tag: "captures",
+	register(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/captures", id: "capture-list", tag: "captures",
 		summary: "Find captures by URL and time: JSON, one capture a line, in the order of the index", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {

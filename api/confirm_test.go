@@ -96,7 +96,6 @@ func TestAConfirmedActIsDoneToWhatWasShown(t *testing.T) {
 	t.Parallel()
 	b, client := cluster(t)
 	c := client(catalog.RoleAdmin)
-	b.raise(3)
 	key2 := slices.Repeat([]byte{9}, 32)
 	other := catalog.Fingerprint(key2)
 	b.must(catalog.CreateToken, catalog.JoinToken{ID: "j", SecretHash: sha256.Sum256([]byte("s")), Replica: "north", Expires: 1 << 50})
@@ -143,8 +142,8 @@ func TestAConfirmedActIsDoneToWhatWasShown(t *testing.T) {
 // A replica and a collection are removed when nothing belongs to them, and else it is said what does.
 func TestReplicasAndCollectionsAreRemoved(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	admin := client(catalog.RoleAdmin)
+	b, open := clusterOf(t, 1)
+	admin, operator := open(b.old("admin", catalog.RoleAdmin)), open(b.old("operator", catalog.RoleOperator))
 	reject := func(what string, err error, code int, says string) {
 		t.Helper()
 		if status(err) != code || !strings.Contains(err.Error(), says) {
@@ -163,8 +162,8 @@ func TestReplicasAndCollectionsAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: "a.warc", Size: 3, SHA256: catalog.Digest{1}, Collection: "radio", Source: self}}})
-	reject("an operator", client(catalog.RoleOperator).RemoveReplica(t.Context(), "coast", "x"), http.StatusForbidden, "")
-	reject("an operator", client(catalog.RoleOperator).RemoveCollection(t.Context(), "tv", "x"), http.StatusForbidden, "")
+	reject("an operator", operator.RemoveReplica(t.Context(), "coast", "x"), http.StatusForbidden, "")
+	reject("an operator", operator.RemoveCollection(t.Context(), "tv", "x"), http.StatusForbidden, "")
 	reject("no reason", admin.RemoveReplica(t.Context(), "coast", ""), http.StatusUnprocessableEntity, "reason")
 	reject("unknown", admin.RemoveReplica(t.Context(), "moon", "x"), http.StatusNotFound, `no replica "moon"`)
 	reject("unknown", admin.RemoveCollection(t.Context(), "moon", "x"), http.StatusNotFound, `no collection "moon"`)

@@ -42,7 +42,7 @@ func (u *upload) Resolve(ctx huma.Context) []error {
 func (s *server) contentRoutes(api huma.API) {
 	binary := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
 	problems := map[string]*huma.MediaType{"application/problem+json": {Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"}}}
-	register(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/files/{name}/content", id: "file-get", tag: "files",
+	register(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}/content", id: "file-get", tag: "files",
 		summary: "Get a file's bytes from a verified copy; ranges and If-Range as HTTP has them", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{
@@ -54,12 +54,12 @@ func (s *server) contentRoutes(api huma.API) {
 				"416": {Description: "The file has no such range"},
 			}
 		}}, s.download)
-	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPut, path: "/api/v1/files/{name}/content", id: "file-put", tag: "files",
+	handle(s, api, route{act: catalog.PutFile, within: ofUpload(s), method: http.MethodPut, path: "/api/v1/files/{name}/content", id: "file-put", tag: "files",
 		summary: "Put a file into the archive; the same name and bytes again are no error", stream: true, status: http.StatusCreated,
 		adjust: func(op *huma.Operation) { op.RequestBody = &huma.RequestBody{Required: true, Content: binary} }},
 		func(ctx context.Context, in *upload) (File, error) {
 			put := PutRequest{
-				Name: catalog.FileName(in.Name), Collection: catalog.CollectionName(in.Collection), Size: in.size, Body: in.body, Actor: callerOf(ctx).Name,
+				Name: catalog.FileName(in.Name), Collection: catalog.CollectionName(in.Collection), Size: in.size, Body: in.body, Actor: callerOf(ctx).Actor,
 			}
 			f, err := s.put(ctx, put, in.SHA256)
 			if err != nil {

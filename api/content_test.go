@@ -61,9 +61,6 @@ func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 	b, client := cluster(t)
 	c := client(catalog.RoleCurator)
 	b.holdAll()
-	two := 2
-	b.must(catalog.UpdateMember, catalog.MemberChange{ID: self, Level: &two})
-	b.must(catalog.RaiseLevel, catalog.LevelChange{Level: 2})
 	text := []byte("the only bytes that are left")
 	up := upload1("a.warc.gz", text)
 	name := catalog.FileName(up.Name)

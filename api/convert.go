@@ -77,14 +77,3 @@ func joinTokenOf(t catalog.JoinToken, now catalog.Time) JoinToken {
 	}
 	return out
 }
-
-func accessTokenOf(t catalog.AccessToken, now catalog.Time) AccessToken {
-	out := AccessToken{ID: t.ID, Name: t.Name, Role: t.Role, Created: std(t.Created), Expires: std(t.Expires), State: "open"}
-	switch {
-	case t.Revoked != 0:
-		out.State = "revoked"
-	case !usable(t, now):
-		out.State = "expired"
-	}
-	return out
-}

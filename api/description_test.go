@@ -27,8 +27,7 @@ func TestWholeNumbersMayHaveAFraction(t *testing.T) {
 // A path without the method says which methods it has; an unknown path is not found. An empty number is refused.
 func TestUndescribedRequestsAreRefused(t *testing.T) {
 	b, client := cluster(t)
-	token := NewToken()
-	b.must(catalog.CreateAccess, catalog.AccessToken{ID: token.ID, Name: "x", SecretHash: token.Hash(), Role: catalog.RoleAdmin})
+	token := b.person("x", catalog.Giving{Role: catalog.RoleAdmin})
 	for _, tt := range []struct {
 		method, path string
 		want         int
@@ -42,7 +41,7 @@ func TestUndescribedRequestsAreRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+token.String())
+		r.Header.Set("Authorization", "Bearer "+token)
 		answer, err := http.DefaultClient.Do(r)
 		if err != nil {
 			t.Fatal(err)

@@ -58,21 +58,21 @@ type OwnDisks interface {
 }
 
 func diskRoutes(s *server, api huma.API) {
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/disks",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/disks",
 		id: "disk-list", tag: "disks",
 		summary: "List this node's disks for files, and what moves between them"},
 		func(context.Context, *struct{}) (Disks, error) {
 			return s.OwnDisks.Show()
 		})
 	type wish struct{ Body DiskWish }
-	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/disks/wish",
+	handle(s, api, route{act: catalog.ChangeNode, within: here[wish](s), method: http.MethodPost, path: "/api/v1/disks/wish",
 		id: "disk-wish", tag: "disks",
 		summary: "Empty one of this node's disks or use it again; pause or resume moves between its disks"},
 		func(ctx context.Context, in *wish) (Disks, error) {
 			if names := in.Body.Wish == "drain" || in.Body.Wish == "undrain"; names != (in.Body.Path != "") {
 				return Disks{}, fmt.Errorf("%w: a path is given to drain or undrain a disk, and only then", ErrInvalid)
 			}
-			return s.OwnDisks.Wish(in.Body, callerOf(ctx).Name)
+			return s.OwnDisks.Wish(in.Body, callerOf(ctx).Actor)
 		})
 }
 

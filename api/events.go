@@ -33,7 +33,7 @@ func (s *server) eventRoutes(api huma.API) {
 		After string `query:"after" pattern:"^(|[0-9]{1,18})$" doc:"the number of the last event that is known; a client that comes back sends Last-Event-ID instead"`
 		Last  string `header:"Last-Event-ID" pattern:"^(|[0-9]{1,18})$"`
 	}
-	register(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
+	register(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
 		summary: "Follow what happens in a crawl, until it ends: server-sent events", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {Description: "An event each: id its number, data its JSON. One named missed stands where events that are " +
@@ -106,6 +106,10 @@ func (s *server) sendEvents(ctx context.Context, hc huma.Context, job catalog.Jo
 				return
 			case <-tick.C:
 			}
+		}
+		if err := s.still(ctx, catalog.Look); err != nil { // the token may be worth nothing by now
+			s.log.Debug("events are followed no more", "job", job.ID, "error", err)
+			return
 		}
 		now, _, err := s.job(job.ID) // another node may have it by now
 		if err == nil {

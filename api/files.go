@@ -24,17 +24,17 @@ func (s *server) fileRoutes(api huma.API) {
 		Paging
 		Prefix string `query:"prefix" maxLength:"200" doc:"of the names"`
 	}
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/files", id: "file-list", tag: "files",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files", id: "file-list", tag: "files",
 		summary: "List the files whose name has the prefix, by name"},
 		func(_ context.Context, in *list) (Page[File], error) {
 			return s.files(in.Prefix, in.After, in.Limit)
 		})
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/files/{name}", id: "file-show", tag: "files",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}", id: "file-show", tag: "files",
 		summary: "Show a file and its copies"},
 		func(_ context.Context, in *ByName) (File, error) {
 			return s.shown(in.Name)
 		})
-	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/files/{name}/verify", id: "file-verify", tag: "files",
+	handle(s, api, route{act: catalog.CheckCopies, within: ofReplicas(s, replicasOfFile(s)), method: http.MethodPost, path: "/api/v1/files/{name}/verify", id: "file-verify", tag: "files",
 		summary: "Re-read every copy of a file where it lies", stream: true},
 		func(ctx context.Context, in *ByName) (Page[Verification], error) {
 			f, err := s.file(in.Name)
@@ -48,7 +48,7 @@ func (s *server) fileRoutes(api huma.API) {
 		ByName
 		Body FileRemoval
 	}
-	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/files/{name}/remove", id: "file-remove", tag: "files", adjust: twice,
+	register(s, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/remove", id: "file-remove", tag: "files", adjust: twice,
 		summary: "Remove a file: its entry stays as a tombstone, for ever", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			var digest catalog.Digest

@@ -15,13 +15,13 @@ type IndexRebuild struct {
 }
 
 func (s *server) indexRoutes(api huma.API) {
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/index", id: "index-status", tag: "index",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/index", id: "index-status", tag: "index",
 		summary: "How the nodes' indexes stand"},
 		func(ctx context.Context, _ *struct{}) (Page[IndexStatus], error) {
 			return whole(s.Index.Status(ctx))
 		})
 	type rebuild struct{ Body IndexRebuild }
-	register(s, api, route{role: catalog.RoleOperator, method: http.MethodPost, path: "/api/v1/index/rebuild", id: "index-rebuild", tag: "index",
+	register(s, api, route{act: catalog.RebuildIndex, within: ofNode(s, func(in *rebuild) string { return in.Body.Node }), method: http.MethodPost, path: "/api/v1/index/rebuild", id: "index-rebuild", tag: "index",
 		summary: "Build the index anew from the files", status: http.StatusAccepted},
 		func(ctx context.Context, in *rebuild) (*struct{}, error) {
 			var id catalog.NodeID
@@ -32,6 +32,6 @@ func (s *server) indexRoutes(api huma.API) {
 				}
 				id = node.ID
 			}
-			return nil, s.Index.Rebuild(ctx, id, callerOf(ctx).Name)
+			return nil, s.Index.Rebuild(ctx, id, callerOf(ctx).Actor)
 		})
 }

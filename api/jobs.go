@@ -34,7 +34,11 @@ func (s *server) jobRoutes(api huma.API) {
 	s.jobReadRoutes(api)
 	s.jobEndRoutes(api)
 	type create struct{ Body JobRequest }
-	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs", id: "job-create", tag: "jobs",
+	intoCollection := within(func(_ context.Context, in *create) (catalog.Where, error) {
+		name, err := s.collectionOr(in.Body.Collection)
+		return inCollections(name), err
+	})
+	handle(s, api, route{act: catalog.RunJob, within: intoCollection, method: http.MethodPost, path: "/api/v1/jobs", id: "job-create", tag: "jobs",
 		summary: "Create a job and submit it: a node claims it and crawls", status: http.StatusCreated},
 		func(ctx context.Context, in *create) (Job, error) {
 			return s.createJob(ctx, in.Body)
@@ -43,7 +47,7 @@ func (s *server) jobRoutes(api huma.API) {
 		ByID
 		Body wishBody
 	}
-	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
+	handle(s, api, route{act: catalog.RunJob, within: ofJob(s, func(in *wish) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
 		summary: "Pause a job, let it run on, or stop it"},
 		func(ctx context.Context, in *wish) (Job, error) {
 			if err := s.propose(ctx, catalog.WishJob, catalog.JobWishing{ID: in.ID, Wish: in.Body.wish(), Reason: in.Body.Reason}, nil); err != nil {
@@ -65,7 +69,7 @@ func (s *server) endPause(ctx context.Context, id uint64, wish catalog.JobWish) 
 	if err != nil || wish != catalog.WishRun || job.State != catalog.JobStarted {
 		return err
 	}
-	_, err = s.order(ctx, id, harvest.Order{Act: harvest.ActResume, By: callerOf(ctx).Name})
+	_, err = s.order(ctx, id, harvest.Order{Act: harvest.ActResume, By: callerOf(ctx).Actor})
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) { // no crawl of it is open, or it takes no orders any more
 		return nil
 	}
@@ -77,12 +81,12 @@ func (s *server) endPause(ctx context.Context, id uint64, wish catalog.JobWish) 
 
 // jobEndRoutes decide what becomes of a failed job.
 func (s *server) jobEndRoutes(api huma.API) {
-	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
+	handle(s, api, route{act: catalog.RunJob, within: ofJob(s, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
 		summary: "Make a new job of a failed one; the new one is answered"},
 		func(ctx context.Context, in *ByID) (Job, error) {
 			kept, _, err := s.job(in.ID)
 			if err == nil {
-				err = mayReach(callerOf(ctx).Role, kept.Spec.Settings)
+				err = mayReach(callerOf(ctx).Rights, kept.Spec.Settings)
 			}
 			if err != nil {
 				return Job{}, err
@@ -95,7 +99,7 @@ func (s *server) jobEndRoutes(api huma.API) {
 			job.Settings = &Settings{made.Spec.Settings.Redacted()}
 			return job, nil
 		})
-	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
+	handle(s, api, route{act: catalog.RunJob, within: ofJob(s, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
 		summary: "Leave a failed job as it is: it is not to be tried again"},
 		func(ctx context.Context, in *ByID) (Job, error) {
 			if err := s.propose(ctx, catalog.RejectJob, catalog.JobRef{ID: in.ID}, nil); err != nil {
@@ -127,12 +131,12 @@ func waits(job catalog.Job, name string, self NodeStatus) string {
 }
 
 func (s *server) jobReadRoutes(api huma.API) {
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs", id: "job-list", tag: "jobs",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs", id: "job-list", tag: "jobs",
 		summary: "List the jobs, newest first"},
 		func(_ context.Context, in *Paging) (Page[Job], error) {
 			return s.jobs(in.After, in.Limit)
 		})
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}", id: "job-show", tag: "jobs",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}", id: "job-show", tag: "jobs",
 		summary: "Show a job, with live progress while it runs"},
 		func(ctx context.Context, in *ByID) (Job, error) {
 			return s.showJob(ctx, in.ID)
@@ -141,7 +145,7 @@ func (s *server) jobReadRoutes(api huma.API) {
 		ByID
 		Tail int `query:"tail" default:"100" minimum:"0" maximum:"1000000" doc:"last lines; 0: all"`
 	}
-	register(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/log", id: "job-log", tag: "jobs",
+	register(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/log", id: "job-log", tag: "jobs",
 		summary: "The last lines of a job's crawl.log", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {Description: "The lines, Heritrix's crawl.log",
@@ -200,7 +204,7 @@ func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
 	if err := errors.Join(harvest.CheckSeeds(spec.Seeds), spec.Validate(), s.Crawls.Check(spec)); err != nil {
 		return Job{}, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
 	}
-	if err := mayReach(callerOf(ctx).Role, spec.Settings); err != nil {
+	if err := mayReach(callerOf(ctx).Rights, spec.Settings); err != nil {
 		return Job{}, err
 	}
 	open, secret, err := s.Secrets.Seal(spec)
@@ -215,13 +219,8 @@ func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
 	if asked.Harvest == "" {
 		asked.Harvest = in.Name
 	}
-	if asked.Collection == "" {
-		if err := s.Catalog.View(func(v catalog.View) (err error) {
-			asked.Collection, err = firstCollection(v)
-			return err
-		}); err != nil {
-			return Job{}, err
-		}
+	if asked.Collection, err = s.collectionOr(asked.Collection); err != nil {
+		return Job{}, err
 	}
 	var made catalog.Job
 	if err := s.propose(ctx, catalog.CreateJob, asked, &made); err != nil {
@@ -232,25 +231,32 @@ func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
 	return job, nil
 }
 
-// mayReach refuses a curator settings by which a crawl could reach what is meant for the nodes' own network alone.
-func mayReach(role catalog.Role, settings harvest.Settings) error {
-	var setting string
-	switch {
-	case rank(role) >= rank(catalog.RoleOperator):
-		return nil
-	case settings.AllowPrivate:
-		setting = "allow_private"
-	case settings.Nameserver != "":
-		setting = "nameserver"
-	case len(settings.Proxies) > 0:
-		setting = "proxies"
-	case len(settings.SourceAddresses) > 0:
-		setting = "source_addresses"
-	default:
+// mayReach refuses settings by which a crawl could reach what is meant for the nodes' own network alone, to who may not
+// let it do that.
+func mayReach(rights []catalog.Right, settings harvest.Settings) error {
+	setting := reaches(settings)
+	if setting == "" {
 		return nil
 	}
-	return problem(http.StatusForbidden, CodeForbidden,
-		"a job with "+setting+" can reach services on the nodes' own network: it needs the role operator, the token has "+string(role))
+	if err := catalog.May(rights, catalog.ReachInside, catalog.Where{}); err != nil {
+		return problem(http.StatusForbidden, CodeForbidden, "a job with "+setting+" can reach services on the nodes' own network: "+err.Error())
+	}
+	return nil
+}
+
+// reaches returns the setting by which a crawl could reach the nodes' own network, or "".
+func reaches(settings harvest.Settings) string {
+	switch {
+	case settings.AllowPrivate:
+		return "allow_private"
+	case settings.Nameserver != "":
+		return "nameserver"
+	case len(settings.Proxies) > 0:
+		return "proxies"
+	case len(settings.SourceAddresses) > 0:
+		return "source_addresses"
+	}
+	return ""
 }
 
 func (s *server) jobs(after string, limit int) (Page[Job], error) {

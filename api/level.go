@@ -35,11 +35,11 @@ type LevelRequest struct {
 }
 
 func (s *server) levelRoutes(api huma.API) {
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/cluster/level", id: "level-show", tag: "status",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/cluster/level", id: "level-show", tag: "status",
 		summary: "Show the cluster's level and what each member supports"},
 		func(ctx context.Context, _ *struct{}) (Level, error) { return s.level(ctx) })
 	type raise struct{ Body LevelRequest }
-	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPut, path: "/api/v1/cluster/level", id: "level-raise", tag: "status",
+	handle(s, api, route{act: catalog.ChangeLevel, method: http.MethodPut, path: "/api/v1/cluster/level", id: "level-raise", tag: "status",
 		summary: "Raise the cluster's level; it cannot be lowered"},
 		func(ctx context.Context, in *raise) (Level, error) {
 			if err := s.Catalog.Linear(ctx); err != nil {

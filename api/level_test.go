@@ -12,8 +12,8 @@ import (
 // The level rises only when every member supports it, and a refusal names the member that does not.
 func TestTheLevelRisesWhenEveryMemberSupportsIt(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	admin := client(catalog.RoleAdmin)
+	b, open := clusterOf(t, 1)
+	admin := open(b.old("root", catalog.RoleAdmin))
 	now, err := admin.Level(t.Context())
 	if err != nil || now.Level != 1 || now.Supported != 1 || now.Newest != catalog.Level || len(now.Members) != 1 {
 		t.Fatalf("%+v %v", now, err)
@@ -33,7 +33,7 @@ func TestTheLevelRisesWhenEveryMemberSupportsIt(t *testing.T) {
 	if _, err = admin.RaiseLevel(t.Context(), 1); status(err) != http.StatusConflict || !strings.Contains(err.Error(), "never lowered") {
 		t.Errorf("%v", err)
 	}
-	if _, err = client(catalog.RoleOperator).RaiseLevel(t.Context(), 3); status(err) != http.StatusForbidden {
+	if _, err = open(b.old("operator", catalog.RoleOperator)).RaiseLevel(t.Context(), 3); status(err) != http.StatusForbidden {
 		t.Errorf("an operator: %v", err)
 	}
 }

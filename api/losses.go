@@ -24,14 +24,14 @@ func (s *server) lossRoutes(api huma.API) {
 		ByName
 		Body ReasonRequest
 	}
-	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/files/{name}/lost", id: "file-lost", tag: "files",
+	register(s, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/lost", id: "file-lost", tag: "files",
 		summary: "Declare that nobody has a file's bytes any more; every node is asked first", status: http.StatusNoContent, stream: true},
 		func(ctx context.Context, in *loss) (*struct{}, error) {
-			return nil, s.Losses.Lose(ctx, catalog.FileName(in.Name), in.Body.Version, in.Body.Reason, callerOf(ctx).Name)
+			return nil, s.Losses.Lose(ctx, catalog.FileName(in.Name), in.Body.Version, in.Body.Reason, callerOf(ctx).Actor)
 		})
-	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/files/{name}/found", id: "file-found", tag: "files",
+	register(s, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/found", id: "file-found", tag: "files",
 		summary: "Take it back that a file is lost: its copies are owed again", status: http.StatusNoContent},
 		func(ctx context.Context, in *find) (*struct{}, error) {
-			return nil, s.Losses.Undo(ctx, catalog.FileName(in.Name), in.Body.Reason, callerOf(ctx).Name)
+			return nil, s.Losses.Undo(ctx, catalog.FileName(in.Name), in.Body.Reason, callerOf(ctx).Actor)
 		})
 }

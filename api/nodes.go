@@ -23,12 +23,12 @@ type Removal struct {
 }
 
 func (s *server) nodeRoutes(api huma.API) {
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/nodes", id: "node-list", tag: "nodes",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/nodes", id: "node-list", tag: "nodes",
 		summary: "List the nodes"},
 		func(ctx context.Context, _ *struct{}) (Page[Node], error) {
 			return whole(s.nodes(ctx))
 		})
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/nodes/{name}", id: "node-show", tag: "nodes",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/nodes/{name}", id: "node-show", tag: "nodes",
 		summary: "Show a node, by name or id"},
 		func(ctx context.Context, in *ByName) (Node, error) {
 			return s.node(ctx, in.Name)
@@ -37,7 +37,7 @@ func (s *server) nodeRoutes(api huma.API) {
 		ByName
 		Body NodeChange
 	}
-	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodPatch, path: "/api/v1/nodes/{name}", id: "node-update", tag: "nodes",
+	handle(s, api, route{act: catalog.ChangeNode, within: ofNode(s, func(in *change) string { return in.Name }), method: http.MethodPatch, path: "/api/v1/nodes/{name}", id: "node-update", tag: "nodes",
 		summary: "Change a node's weight, or drain it"},
 		func(ctx context.Context, in *change) (Node, error) {
 			node, err := s.node(ctx, in.Name)
@@ -54,7 +54,7 @@ func (s *server) nodeRoutes(api huma.API) {
 		ByName
 		Body Removal
 	}
-	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/nodes/{name}/remove", id: "node-remove", tag: "nodes", adjust: twice,
+	register(s, api, route{act: catalog.RemoveNode, method: http.MethodPost, path: "/api/v1/nodes/{name}/remove", id: "node-remove", tag: "nodes", adjust: twice,
 		summary: "Remove a node; refused while it holds shards, unless it is lost", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			node, err := s.node(ctx, in.Name)

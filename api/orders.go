@@ -22,13 +22,13 @@ func (s *server) orderRoutes(api huma.API) {
 		ByID
 		Body harvest.Order
 	}
-	handle(s, api, route{role: catalog.RoleCurator, method: http.MethodPost, path: "/api/v1/jobs/{id}/orders", id: "job-order", tag: "jobs",
+	handle(s, api, route{act: catalog.RunJob, within: ofJob(s, func(in *order) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/orders", id: "job-order", tag: "jobs",
 		summary: "Control a crawl that runs: its queues, URIs, seeds, settings, checkpoints", limit: orderTime},
 		func(ctx context.Context, in *order) (harvest.Reply, error) {
-			if err := mayOrder(callerOf(ctx).Role, in.Body); err != nil {
+			if err := mayOrder(callerOf(ctx).Rights, in.Body); err != nil {
 				return harvest.Reply{}, err
 			}
-			in.Body.By = callerOf(ctx).Name
+			in.Body.By = callerOf(ctx).Actor
 			return s.order(ctx, in.ID, in.Body)
 		})
 	type look struct {
@@ -46,13 +46,13 @@ func (s *server) orderRoutes(api huma.API) {
 		After   string `query:"after"`
 		Limit   int    `query:"limit" minimum:"0" maximum:"10000"`
 	}
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/jobs/{id}/crawl/{act}", id: "job-look", tag: "jobs",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/crawl/{act}", id: "job-look", tag: "jobs",
 		summary: "Look at a crawl that runs: figures, workers, queues, domains, URIs, why a URI is in or out; and, of one that ended too, at events, logs, reports and what became of a URI"},
 		func(ctx context.Context, in *look) (harvest.Reply, error) {
 			return s.order(ctx, in.ID, harvest.Order{Act: harvest.Act(in.Act), URL: in.URL, Path: in.Path, Via: in.Via, Queue: in.Queue,
 				Pattern: in.Pattern, State: in.State, Sort: in.Sort, Name: in.Name, Log: in.Log, After: in.After, Limit: in.Limit})
 		})
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/settings", id: "settings-list", tag: "jobs",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/settings", id: "settings-list", tag: "jobs",
 		summary: "Describe every setting of a crawl"},
 		func(context.Context, *struct{}) (Page[harvest.Setting], error) {
 			return Page[harvest.Setting]{Items: harvest.Reference()}, nil
@@ -81,19 +81,20 @@ func (s *server) order(ctx context.Context, id uint64, o harvest.Order) (harvest
 	return reply, err
 }
 
-// RoleFor returns the role that an order needs.
-func RoleFor(o harvest.Order) catalog.Role {
+// ActOf returns what an order does: look at a crawl, steer it, or let it reach the nodes' own network.
+func ActOf(o harvest.Order) catalog.Act {
 	switch {
 	case o.Reads():
-		return catalog.RoleReader
-	case mayOrder(catalog.RoleCurator, o) == nil:
-		return catalog.RoleCurator
+		return catalog.Look
+	case mayOrder(nil, o) == nil:
+		return catalog.RunJob
 	}
-	return catalog.RoleOperator
+	return catalog.ReachInside
 }
 
-// mayOrder tells whether the role may give the order: what lets a crawl reach the nodes' own network takes an operator.
-func mayOrder(role catalog.Role, o harvest.Order) error {
+// mayOrder tells whether the order may be given by who has these rights, as far as it lets a crawl reach the nodes' own
+// network.
+func mayOrder(rights []catalog.Right, o harvest.Order) error {
 	if o.Act != harvest.ActChange {
 		return nil
 	}
@@ -101,7 +102,7 @@ func mayOrder(role catalog.Role, o harvest.Order) error {
 	if err := settings.Lay(o.Settings); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	return mayReach(role, settings)
+	return mayReach(rights, settings)
 }
 
 // Order gives an order to the job's crawl.

@@ -13,18 +13,18 @@ import (
 )
 
 func (s *server) replicaRoutes(api huma.API) {
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/replicas", id: "replica-list", tag: "replicas",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas", id: "replica-list", tag: "replicas",
 		summary: "List the replicas and how their copies stand"},
 		func(context.Context, *struct{}) (Page[Replica], error) {
 			return whole(s.replicas())
 		})
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/replicas/{name}", id: "replica-show", tag: "replicas",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}", id: "replica-show", tag: "replicas",
 		summary: "Show a replica"},
 		func(_ context.Context, in *ByName) (Replica, error) {
 			return s.replica(in.Name)
 		})
 	type add struct{ Body ReplicaRequest }
-	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/replicas", id: "replica-add", tag: "replicas",
+	handle(s, api, route{act: catalog.ChangeReplica, method: http.MethodPost, path: "/api/v1/replicas", id: "replica-add", tag: "replicas",
 		summary: "Add a replica; nodes join it with join tokens, and are then given what it is to hold", status: http.StatusCreated},
 		func(ctx context.Context, in *add) (Replica, error) {
 			return s.addReplica(ctx, in.Body)
@@ -33,7 +33,7 @@ func (s *server) replicaRoutes(api huma.API) {
 		ByName
 		Body ReasonRequest
 	}
-	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/replicas/{name}/remove", id: "replica-remove", tag: "replicas",
+	register(s, api, route{act: catalog.ChangeReplica, method: http.MethodPost, path: "/api/v1/replicas/{name}/remove", id: "replica-remove", tag: "replicas",
 		summary: "Remove a replica that has no nodes and no verified copies", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			asked := catalog.ReplicaRemoval{Replica: catalog.ReplicaName(in.Name), Reason: in.Body.Reason}
@@ -46,7 +46,7 @@ func (s *server) replicaRoutes(api huma.API) {
 		After string `query:"after" doc:"the last shard of the page before"`
 		Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"4096"`
 	}
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/replicas/{name}/shards", id: "shard-list", tag: "replicas",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}/shards", id: "shard-list", tag: "replicas",
 		summary: "List a replica's shards with holder and next"},
 		func(_ context.Context, in *shards) (Page[Shard], error) {
 			return s.shards(in.Name, in.After, in.Limit)
@@ -65,13 +65,13 @@ func (s *server) collectionRoutes(api huma.API) {
 		})
 		return out, err
 	}
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/collections", id: "collection-list", tag: "replicas",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/collections", id: "collection-list", tag: "replicas",
 		summary: "List the collections"},
 		func(context.Context, *struct{}) (Page[Collection], error) {
 			return whole(list())
 		})
 	type add struct{ Body CollectionRequest }
-	handle(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/collections", id: "collection-add", tag: "replicas",
+	handle(s, api, route{act: catalog.ChangeCollection, method: http.MethodPost, path: "/api/v1/collections", id: "collection-add", tag: "replicas",
 		summary: "Add a collection; one that is there stays as it is", status: http.StatusCreated},
 		func(ctx context.Context, in *add) (Collection, error) {
 			if err := s.propose(ctx, catalog.SetCollection, catalog.Collection{Name: in.Body.Name}, nil); err != nil {
@@ -97,7 +97,7 @@ func (s *server) collectionRemoval(api huma.API) {
 		ByName
 		Body ReasonRequest
 	}
-	register(s, api, route{role: catalog.RoleAdmin, method: http.MethodPost, path: "/api/v1/collections/{name}/remove", id: "collection-remove", tag: "replicas",
+	register(s, api, route{act: catalog.ChangeCollection, method: http.MethodPost, path: "/api/v1/collections/{name}/remove", id: "collection-remove", tag: "replicas",
 		summary: "Remove a collection that no file, job or replica belongs to", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			asked := catalog.CollectionRemoval{Collection: catalog.CollectionName(in.Name), Reason: in.Body.Reason}

@@ -21,7 +21,8 @@ a page as "after" of the next request.`
 
 // route is an operation to be registered: who may call it and what it is called.
 type route struct {
-	role    catalog.Role // empty: anyone
+	act     catalog.Act // what it does; empty: anyone may
+	within  finder      // what it touches, where the act is measured by that
 	method  string
 	path    string
 	id      string
@@ -43,11 +44,12 @@ func (s *server) routes() (*http.ServeMux, []byte) {
 	config.Info.Description = description
 	config.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "An access token, holdfast-ID-SECRET, with a role: reader, curator, operator or admin."},
+		"token": {Type: "http", Scheme: "bearer", Description: "An access token, holdfast-ID-SECRET, of a person or of a program that belongs to one."},
 	}
 	mux := http.NewServeMux()
 	api := humago.New(mux, config)
-	for _, add := range []func(huma.API){s.statusRoutes, s.levelRoutes, s.nodeRoutes, s.replicaRoutes, s.tokenRoutes, s.fileRoutes,
+	for _, add := range []func(huma.API){s.statusRoutes, s.levelRoutes, s.nodeRoutes, s.replicaRoutes, func(api huma.API) { tokenRoutes(s, api) },
+		func(api huma.API) { peopleRoutes(s, api) }, s.fileRoutes,
 		s.contentRoutes, s.auditRoutes, s.strayRoutes, func(api huma.API) { diskRoutes(s, api) }, s.jobRoutes, s.orderRoutes, s.eventRoutes, s.indexRoutes, s.captureRoutes, s.trailRoutes} {
 		add(api)
 	}
@@ -70,7 +72,7 @@ func handle[I, T any](s *server, api huma.API, r route, do func(context.Context,
 	})
 }
 
-// register registers an operation: admission by role, limits of size and time, errors as problems.
+// register registers an operation: admission by what the caller may, limits of size and time, errors as problems.
 func register[I, O any](s *server, api huma.API, r route, do func(context.Context, *I) (*O, error)) {
 	op := huma.Operation{
 		OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Tags: []string{r.tag},
@@ -80,11 +82,13 @@ func register[I, O any](s *server, api huma.API, r route, do func(context.Contex
 			http.StatusRequestHeaderFieldsTooLarge, http.StatusNotImplemented,
 			http.StatusServiceUnavailable, http.StatusGatewayTimeout},
 	}
-	if r.role != "" {
-		op.Security = []map[string][]string{{"token": {string(r.role)}}}
-		op.Description = "Needs the role " + string(r.role) + "."
+	if r.act != "" {
+		role, extent := r.act.Needs()
+		op.Security = []map[string][]string{{"token": {string(role)}}}
+		op.Description = "Needs the role " + string(role) + extentText(extent) + "."
+		op.Extensions = map[string]any{actExtension: string(r.act)}
 		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
-		op.Middlewares = huma.Middlewares{s.admit(api, r.role)}
+		op.Middlewares = huma.Middlewares{s.admit(api, r.act)}
 	}
 	op.Middlewares = append(op.Middlewares, s.refuseEmpty(api))
 	if r.adjust != nil {
@@ -96,12 +100,46 @@ func register[I, O any](s *server, api huma.API, r route, do func(context.Contex
 			ctx, cancel = context.WithTimeout(ctx, cmp.Or(r.limit, requestTime))
 			defer cancel()
 		}
+		if err := r.allowed(ctx, in); err != nil {
+			return nil, s.explain(err)
+		}
 		out, err := do(ctx, in)
 		if err != nil {
 			return nil, s.explain(err)
 		}
 		return out, nil
 	})
+}
+
+// allowed refuses the request when its caller may not do the act there.
+func (r *route) allowed(ctx context.Context, in any) error {
+	if r.act == "" {
+		return nil
+	}
+	var where catalog.Where
+	if r.within != nil {
+		var err error
+		if where, err = r.within(ctx, in); err != nil {
+			return err
+		}
+	}
+	return may(ctx, r.act, where)
+}
+
+// actExtension is where the description of an operation has its act.
+const actExtension = "x-holdfast-act"
+
+// extentText says where a role is needed.
+func extentText(e catalog.Extent) string {
+	switch e {
+	case catalog.Collections:
+		return " for every collection that it touches"
+	case catalog.Places:
+		return " at every place that it touches"
+	case catalog.Whole:
+		return " for the whole archive"
+	}
+	return ""
 }
 
 // jsonFormat reads and writes bodies.

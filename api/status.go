@@ -26,12 +26,12 @@ func (s *server) statusRoutes(api huma.API) {
 			self := s.Self.Status(ctx)
 			return Health{Ready: self.Ready, Quorum: self.Quorum}, nil
 		})
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/status", id: "status", tag: "status",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/status", id: "status", tag: "status",
 		summary: "How the cluster stands, as this node sees it"},
 		func(ctx context.Context, _ *struct{}) (Status, error) {
 			return s.status(ctx)
 		})
-	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodGet, path: "/api/v1/config", id: "config", tag: "status",
+	handle(s, api, route{act: catalog.LookAtNode, within: here[struct{}](s), method: http.MethodGet, path: "/api/v1/config", id: "config", tag: "status",
 		summary: "This node's effective settings, without secrets"},
 		func(context.Context, *struct{}) (any, error) {
 			return s.Self.Config(), nil
@@ -70,6 +70,11 @@ func (s *server) status(ctx context.Context) (Status, error) {
 			return err
 		}
 		st.Lost = len(lost)
+		if cluster.Level >= catalog.LevelOfPeople {
+			if st.Ownerless, err = catalog.PeopleIn(v).Ownerless(catalog.At(s.Now())); err != nil {
+				return err
+			}
+		}
 		jobs, err := newestJobs(v, 0, maxPage)
 		for _, j := range jobs {
 			st.Jobs[j.State]++

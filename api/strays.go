@@ -29,7 +29,7 @@ type Stray struct {
 }
 
 func (s *server) strayRoutes(api huma.API) {
-	handle(s, api, route{role: catalog.RoleOperator, method: http.MethodGet, path: "/api/v1/strays", id: "stray-list", tag: "files",
+	handle(s, api, route{act: catalog.LookAtDisks, method: http.MethodGet, path: "/api/v1/strays", id: "stray-list", tag: "files",
 		summary: "List the bytes on the nodes that the archive neither counts on nor asks for"},
 		func(ctx context.Context, _ *struct{}) (Page[NodeStrays], error) {
 			return whole(s.Strays.List(ctx))

@@ -10,7 +10,7 @@ import (
 )
 
 func (s *server) trailRoutes(api huma.API) {
-	handle(s, api, route{role: catalog.RoleReader, method: http.MethodGet, path: "/api/v1/trail", id: "trail-list", tag: "trail",
+	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/trail", id: "trail-list", tag: "trail",
 		summary: "The hash-chained audit trail of decisions, oldest first"},
 		func(_ context.Context, in *Paging) (Page[Event], error) {
 			page := Page[Event]{Items: []Event{}}
@@ -25,7 +25,11 @@ func (s *server) trailRoutes(api huma.API) {
 					page.Next = makeNumberCursor("e", events[in.Limit-1].Seq)
 				}
 				for _, e := range events {
-					page.Items = append(page.Items, eventOf(e))
+					shown := eventOf(e)
+					if shown.ActorName, err = catalog.PeopleIn(v).ActorName(e.Actor); err != nil {
+						return err
+					}
+					page.Items = append(page.Items, shown)
 				}
 				return err
 			})

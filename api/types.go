@@ -101,14 +101,15 @@ type Shard struct {
 
 // Status is how the cluster stands, as the answering node sees it.
 type Status struct {
-	Cluster  Cluster                  `json:"cluster"`
-	Node     NodeStatus               `json:"node" doc:"the node that answers"`
-	Nodes    []Node                   `json:"nodes"`
-	Replicas []Replica                `json:"replicas"`
-	Jobs     map[catalog.JobState]int `json:"jobs" doc:"how many in each state, of the newest 1000"`
-	Lost     int                      `json:"lost" doc:"files that are declared lost, of the first 1000"`
-	Healthy  bool                     `json:"healthy"`
-	Problems []string                 `json:"problems" doc:"why not healthy"`
+	Cluster   Cluster                  `json:"cluster"`
+	Node      NodeStatus               `json:"node" doc:"the node that answers"`
+	Nodes     []Node                   `json:"nodes"`
+	Replicas  []Replica                `json:"replicas"`
+	Jobs      map[catalog.JobState]int `json:"jobs" doc:"how many in each state, of the newest 1000"`
+	Lost      int                      `json:"lost" doc:"files that are declared lost, of the first 1000"`
+	Ownerless int                      `json:"tokensWithoutOwner" doc:"access tokens from before level 3 that nobody has taken"`
+	Healthy   bool                     `json:"healthy"`
+	Problems  []string                 `json:"problems" doc:"why not healthy"`
 }
 
 // Cluster is the cluster's own record and who leads it.
@@ -132,17 +133,6 @@ type JoinToken struct {
 	State   string              `json:"state" enum:"open,used,expired,revoked"`
 	UsedBy  catalog.NodeID      `json:"usedBy,omitempty"`
 	Text    string              `json:"text,omitempty" doc:"the token itself; shown once"`
-}
-
-// AccessToken lets a person or program use the API. Text is given only when it is created.
-type AccessToken struct {
-	ID      string       `json:"id"`
-	Name    string       `json:"name"`
-	Role    catalog.Role `json:"role"`
-	Created time.Time    `json:"created"`
-	Expires time.Time    `json:"expires,omitzero"`
-	State   string       `json:"state" enum:"open,expired,revoked"`
-	Text    string       `json:"text,omitempty" doc:"the token itself; shown once"`
 }
 
 // Copy is one replica's holding of a file.
@@ -331,13 +321,14 @@ type IndexStatus struct {
 
 // Event is one entry of the hash-chained audit trail.
 type Event struct {
-	Seq      uint64    `json:"seq"`
-	Index    uint64    `json:"index" doc:"of its command in the log"`
-	At       time.Time `json:"at"`
-	Actor    string    `json:"actor"`
-	Act      string    `json:"act"`
-	Subject  string    `json:"subject"`
-	Detail   string    `json:"detail,omitempty"`
-	Previous string    `json:"previous"`
-	Hash     string    `json:"hash"`
+	Seq       uint64    `json:"seq"`
+	Index     uint64    `json:"index" doc:"of its command in the log"`
+	At        time.Time `json:"at"`
+	Actor     string    `json:"actor" doc:"an id; before level 3, the name of a token"`
+	ActorName string    `json:"actorName" doc:"as it is called now"`
+	Act       string    `json:"act"`
+	Subject   string    `json:"subject"`
+	Detail    string    `json:"detail,omitempty"`
+	Previous  string    `json:"previous"`
+	Hash      string    `json:"hash"`
 }

@@ -100,7 +100,7 @@ func (r People) rights(id PersonID, now Time) ([]Right, error) {
 		if !g.Open(now) {
 			continue
 		}
-		there, err := r.there(g.Scope)
+		there, err := r.There(g.Scope)
 		if err != nil {
 			return nil, err
 		}
@@ -111,8 +111,8 @@ func (r People) rights(id PersonID, now Time) ([]Right, error) {
 	return out, nil
 }
 
-// there reports whether the scope's collection is the one that it was made for. A place is never another one.
-func (r People) there(s Scope) (bool, error) {
+// There reports whether the scope's collection is the one that it was made for. A place is never another one.
+func (r People) There(s Scope) (bool, error) {
 	if s.Collection == "" {
 		return true, nil
 	}
@@ -123,7 +123,7 @@ func (r People) there(s Scope) (bool, error) {
 func (r People) present(scopes []Scope) ([]Scope, error) {
 	var out []Scope
 	for _, s := range scopes {
-		there, err := r.there(s)
+		there, err := r.There(s)
 		if err != nil {
 			return nil, err
 		}

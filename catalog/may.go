@@ -148,6 +148,11 @@ func wholeArchive(holds func(Scope) bool) string {
 	return " for the whole archive"
 }
 
+// Holds reports whether the rights have the role in the whole archive.
+func Holds(rights []Right, role Role) bool {
+	return slices.ContainsFunc(rights, func(r Right) bool { return r.whole() && r.Role.Includes(role) })
+}
+
 // describe says what the rights are.
 func describe(rights []Right) string {
 	if len(rights) == 0 {

@@ -346,6 +346,9 @@ func (s *state) holdsShards(m *Member) (bool, error) {
 }
 
 func createAccess(s *state, b *AccessToken) (any, error) {
+	if s.cluster.Level >= LevelOfPeople {
+		return nil, refuse(Conflict, "from level %d on an access token belongs to a person", LevelOfPeople)
+	}
 	if err := s.putAccess(b); err != nil {
 		return nil, err
 	}

@@ -120,6 +120,7 @@ func TestPeopleNeedLevelThree(t *testing.T) {
 		t.Errorf("%+v %v", before, err)
 	}
 	c.raiseTo(t, 3)
+	c.refused(catalog.Conflict, "anna", catalog.CreateAccess, access("another", catalog.RoleCurator))
 	after, err := c.caller("old") // a program without an owner, that may what it could
 	if err != nil || after.Actor != "program:old" || after.Person != "" || !after.Program || !c.may("old", catalog.RunJob, radio) {
 		t.Errorf("%+v %v", after, err)

@@ -62,6 +62,22 @@ func (r People) Bearer(token string) (Bearer, bool, error) {
 	return get[Bearer](r, keyBearer(token))
 }
 
+// Ownerless counts the access tokens that are good and belong to nobody.
+func (r People) Ownerless(now Time) (int, error) {
+	tokens, err := list[AccessToken](r, PrefixAccess, "", 0)
+	n := 0
+	for i := range tokens {
+		there, err := has(r, keyBearer(tokens[i].ID))
+		if err != nil {
+			return 0, err
+		}
+		if !there && tokens[i].usable(now) {
+			n++
+		}
+	}
+	return n, err
+}
+
 // Used returns the last day on which the access token was used, as far as it was noted; 0: never.
 func (r People) Used(token string) (Time, error) {
 	at, _, err := get[Time](r, keyUse(token))

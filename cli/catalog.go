@@ -131,6 +131,13 @@ func (catalogTrailCmd) Run(a *app) error {
 			return err
 		}
 		known := newTrailNames(names)
+		people, err := peopleNames(ctx, c)
+		if err != nil {
+			return err
+		}
+		for id, name := range people {
+			known.names[id] = name
+		}
 		return stream(a, c.Trail(ctx), func(w io.Writer, e api.Event) error { return showEvent(w, known.show(e)) })
 	})
 }

@@ -78,17 +78,16 @@ type lying struct {
 type grammar struct {
 	global
 
-	Demo     demoCmd       `cmd:"" help:"Try everything: three nodes on this machine harvest a small website, copy, break, repair, and show it."`
-	Up       upCmd         `cmd:"" help:"Archive web pages with one node and all defaults, and browse them."`
-	Crawl    crawlCmd      `cmd:"" help:"Crawl web pages into WARC files, without a cluster."`
-	Replay   replayCmd     `cmd:"" help:"Browse WARC files, without a cluster."`
-	WARC     warcCmd       `cmd:"" name:"warc" help:"Check, list, print and convert WARC files."`
-	CDX      cdxCmd        `cmd:"" name:"cdx" help:"Print the index of WARC files."`
-	Init     initCmd       `cmd:"" help:"Found a cluster; this node is its first."`
-	Start    startCmd      `cmd:"" help:"Run a node."`
-	Join     joinCmd       `cmd:"" help:"Make this node a member, with a join token."`
-	Tokens   tokenCmd      `cmd:"" name:"token" help:"Join tokens: by one, one machine becomes a member."`
-	User     userCmd       `cmd:"" help:"Access tokens of people and programs."`
+	Demo   demoCmd   `cmd:"" help:"Try everything: three nodes on this machine harvest a small website, copy, break, repair, and show it."`
+	Up     upCmd     `cmd:"" help:"Archive web pages with one node and all defaults, and browse them."`
+	Crawl  crawlCmd  `cmd:"" help:"Crawl web pages into WARC files, without a cluster."`
+	Replay replayCmd `cmd:"" help:"Browse WARC files, without a cluster."`
+	WARC   warcCmd   `cmd:"" name:"warc" help:"Check, list, print and convert WARC files."`
+	CDX    cdxCmd    `cmd:"" name:"cdx" help:"Print the index of WARC files."`
+	Init   initCmd   `cmd:"" help:"Found a cluster; this node is its first."`
+	Start  startCmd  `cmd:"" help:"Run a node."`
+	Join   joinCmd   `cmd:"" help:"Make this node a member, with a join token."`
+	peopleGrammar
 	Peer     peerCmd       `cmd:"" help:"The paths between the nodes."`
 	Settings configCmd     `cmd:"" name:"config" help:"The cluster.toml."`
 	Status   statusCmd     `cmd:"" help:"How the cluster stands."`

@@ -58,6 +58,9 @@ func showStatus(a *app, st api.Status) error {
 	if len(jobs) > 0 {
 		fmt.Fprintf(a.stdout, "\nJobs: %s\n", strings.Join(jobs, ", "))
 	}
+	if st.Ownerless > 0 {
+		fmt.Fprintf(a.stdout, "\nAccess tokens without an owner: %d; see holdfast token list, and holdfast token take\n", st.Ownerless)
+	}
 	if st.Lost > 0 {
 		fmt.Fprintf(a.stdout, "\nFiles declared lost: %d\n", st.Lost)
 	}
@@ -114,6 +117,10 @@ type nodeCmd struct {
 	Undrain nodeUndrainCmd `cmd:"" help:"End a drain: the node holds shards again."`
 	Weight  nodeWeightCmd  `cmd:"" help:"Change a node's share of its replica's shards."`
 	Remove  nodeRemoveCmd  `cmd:"" help:"Remove a node from the cluster."`
+
+	Invite   nodeInviteCmd   `cmd:"" help:"Create a join token, by which one machine becomes a node; it is printed once."`
+	Invites  nodeInvitesCmd  `cmd:"" help:"List the join tokens."`
+	Uninvite nodeUninviteCmd `cmd:"" help:"Revoke a join token."`
 }
 
 type nodeListCmd struct{}

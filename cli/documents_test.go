@@ -23,7 +23,9 @@ func TestDocumentsNameTheCommandsThatThereAre(t *testing.T) {
 		}
 		verbs[c.Name] = nil
 		for _, v := range c.Children {
-			verbs[c.Name] = append(verbs[c.Name], v.Name)
+			if !v.Hidden {
+				verbs[c.Name] = append(verbs[c.Name], v.Name)
+			}
 		}
 	}
 	documents, err := filepath.Glob("../doc/*.md")

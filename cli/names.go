@@ -60,9 +60,10 @@ func newTrailNames(nodes map[catalog.NodeID]string) trailNames {
 // show returns the event with names for ids.
 func (t trailNames) show(e api.Event) api.Event {
 	switch catalog.Kind(e.Act) {
-	case catalog.JoinMember, catalog.UpdateMember, catalog.RemoveMember, catalog.CreateAccess, catalog.RevokeAccess:
+	case catalog.JoinMember, catalog.UpdateMember, catalog.RemoveMember, catalog.CreateAccess, catalog.RevokeAccess,
+		catalog.MakeToken, catalog.TakeToken:
 		if text, ok := strings.CutPrefix(e.Detail, "name="); ok {
-			for _, next := range []string{" replica=", " weight=", " lost=", " role="} {
+			for _, next := range []string{" replica=", " weight=", " lost=", " role=", " owner="} {
 				text, _, _ = strings.Cut(text, next)
 			}
 			t.names[e.Subject] = text
@@ -71,6 +72,9 @@ func (t trailNames) show(e api.Event) api.Event {
 	if name := t.names[e.Subject]; name != "" {
 		e.Subject = name
 		e.Detail = strings.TrimSpace(strings.TrimPrefix(e.Detail, "name="+name))
+	}
+	if e.ActorName != "" {
+		e.Actor = e.ActorName
 	}
 	e.Subject, e.Detail, e.Actor = t.text(e.Subject), t.text(e.Detail), t.text(e.Actor)
 	return e

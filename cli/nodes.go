@@ -64,7 +64,7 @@ func (c initCmd) ask(a *app, cfg config.Config) error {
 }
 
 type joinCmd struct {
-	With string `arg:"" name:"token" help:"The join token's text, from token create; @FILE reads it from a file."`
+	With string `arg:"" name:"token" help:"The join token's text, from node invite; @FILE reads it from a file."`
 }
 
 func (joinCmd) Help() string {

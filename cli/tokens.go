@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -11,10 +12,18 @@ import (
 	"holdfast/node"
 )
 
+// peopleGrammar are the commands about people and what they may.
+type peopleGrammar struct {
+	User   userCmd  `cmd:"" help:"The people who work with the archive."`
+	Grant  grantCmd `cmd:"" help:"What each person may do, and where."`
+	Tokens tokenCmd `cmd:"" name:"token" help:"Access tokens of people and programs."`
+}
+
 type tokenCmd struct {
-	Create tokenCreateCmd `cmd:"" help:"Create a join token; it is printed once."`
-	List   tokenListCmd   `cmd:"" help:"List the join tokens."`
-	Revoke tokenRevokeCmd `cmd:"" help:"Revoke a join token."`
+	Create tokenCreateCmd `cmd:"" help:"Create an access token for yourself or for a program of yours; it is printed once."`
+	List   tokenListCmd   `cmd:"" help:"List the access tokens."`
+	Revoke tokenRevokeCmd `cmd:"" help:"Revoke an access token."`
+	Take   tokenTakeCmd   `cmd:"" help:"Become the owner of a program that has none."`
 	Rotate tokenRotateCmd `cmd:"" help:"Replace the local access token of a node on this machine."`
 }
 
@@ -23,7 +32,8 @@ type tokenRotateCmd struct{}
 
 // Help says when the old token ends.
 func (tokenRotateCmd) Help() string {
-	return "The token lies in identity/api-token in the node's folder; commands with --config use it. The old one is refused at once, whether the node runs or not. Run this as the node's user."
+	return "The token lies in identity/api-token in the node's folder; commands with --config use it. The old one is " +
+		"refused at once, whether the node runs or not. Run this as the node's user."
 }
 
 func (tokenRotateCmd) Run(a *app) error {
@@ -38,38 +48,81 @@ func (tokenRotateCmd) Run(a *app) error {
 }
 
 type tokenCreateCmd struct {
-	Replica string `required:"" help:"The replica that the new node will belong to."`
-	Expires string `default:"24h" help:"How long it can be used, such as 24h."`
+	Name       string   `arg:"" optional:"" help:"What the program is called; of your own token, what it is for."`
+	Role       string   `enum:"reader,curator,operator,admin" default:"reader" help:"The most that the token may do: ${enum}."`
+	Program    bool     `help:"The token is for a program, which acts under its own name. You answer for it."`
+	Collection []string `placeholder:"NAME" help:"A curator's token: it counts only in this collection. May be repeated."`
+	Place      []string `placeholder:"NAME" help:"An operator's token: it counts only at this place. May be repeated."`
+	Expires    string   `placeholder:"TIME" help:"How long it can be used, such as 2160h; without this it does not expire."`
+	Owner      string   `placeholder:"PERSON" help:"Who answers for the program: id, e-mail address or name. Needed with a node's local token."`
+	Replica    string   `hidden:"" help:"Of a join token, which node invite makes now."`
+}
+
+// Help says what limits a token.
+func (tokenCreateCmd) Help() string {
+	return "A token never lets anyone do more than its owner may at that time: it loses what its owner loses, and is refused " +
+		"while its owner is disabled.\n\nJoin tokens, by which a machine becomes a node, are made with: holdfast node invite"
 }
 
 func (c tokenCreateCmd) Run(a *app) error {
+	switch {
+	case c.Replica != "":
+		return usage("join tokens are made with: holdfast node invite --replica %s", c.Replica)
+	case c.Name == "":
+		return usage("what is the token called? holdfast token create NAME. Join tokens are made with: holdfast node invite --replica REPLICA")
+	}
 	return a.remote(func(ctx context.Context, client *api.Client) error {
-		token, err := client.CreateJoinToken(ctx, api.JoinTokenRequest{Replica: catalog.ReplicaName(c.Replica), Lifetime: c.Expires})
+		asked := api.AccessTokenRequest{Name: c.Name, Role: catalog.Role(c.Role), Lifetime: c.Expires, Program: c.Program || c.Owner != "",
+			Owner: c.Owner, Places: c.Place}
+		for _, name := range c.Collection {
+			asked.Collections = append(asked.Collections, catalog.CollectionName(name))
+		}
+		token, err := client.CreateAccessToken(ctx, asked)
 		if err != nil {
 			return err
 		}
 		return a.answer(token, func() error {
-			fmt.Fprintf(a.stderr, "Join token %s for replica %s, good for one machine until %s:\n", token.ID, token.Replica, when(token.Expires))
+			fmt.Fprintf(a.stderr, "Access token %s, %s, with the role %s:\n", token.ID, whose(token), token.Role)
 			_, err := fmt.Fprintln(a.stdout, token.Text)
 			return err
 		})
 	})
 }
 
+// whose says to whom a token belongs.
+func whose(t api.AccessToken) string {
+	switch {
+	case t.Kind == "person":
+		return t.OwnerName
+	case t.Kind == "invitation":
+		return "invitation of " + t.OwnerName
+	case t.Owner == "":
+		return "program without an owner"
+	}
+	return "program of " + t.OwnerName
+}
+
 type tokenListCmd struct{}
+
+// Help says what the list has.
+func (tokenListCmd) Help() string {
+	return "An administrator sees all tokens, others their own and those of programs without an owner. These come from before " +
+		"level 3; holdfast token take makes somebody answer for one. The column Used has the last day on which a token was used; it may be half an hour behind."
+}
 
 func (tokenListCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, c *api.Client) error {
-		tokens, err := c.JoinTokens(ctx)
+		tokens, err := c.AccessTokens(ctx)
 		if err != nil {
 			return err
 		}
-		names, err := nodeNames(ctx, c)
-		if err != nil {
-			return err
-		}
-		return list(a, tokens, table.Row{"Id", "Replica", "State", "Created", "Expires", "Used by"}, func(t api.JoinToken) table.Row {
-			return table.Row{t.ID, t.Replica, t.State, when(t.Created), when(t.Expires), nameOf(names, t.UsedBy)}
+		head := table.Row{"Id", "Name", "Belongs to", "Role", "Only in", "State", "Expires", "Used"}
+		return list(a, tokens, head, func(t api.AccessToken) table.Row {
+			var in []string
+			for _, name := range t.Collections {
+				in = append(in, string(name))
+			}
+			return table.Row{t.ID, t.Name, whose(t), t.Role, strings.Join(append(in, t.Places...), ", "), t.State, when(t.Expires), t.Used}
 		})
 	})
 }
@@ -80,62 +133,33 @@ type tokenRevokeCmd struct {
 
 func (c tokenRevokeCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, client *api.Client) error {
-		if err := client.RevokeJoinToken(ctx, c.ID); err != nil {
-			return err
-		}
-		return a.done("revoked", c.ID)
-	})
-}
-
-type userCmd struct {
-	Create userCreateCmd `cmd:"" help:"Create an access token; it is printed once."`
-	List   userListCmd   `cmd:"" help:"List the access tokens."`
-	Revoke userRevokeCmd `cmd:"" help:"Revoke an access token."`
-}
-
-type userCreateCmd struct {
-	Name    string `arg:"" help:"Who or what uses it."`
-	Role    string `enum:"reader,curator,operator,admin" default:"reader" help:"${enum}."`
-	Expires string `help:"How long it can be used, such as 2160h; without this it does not expire."`
-}
-
-func (c userCreateCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		token, err := client.CreateAccessToken(ctx, api.AccessTokenRequest{Name: c.Name, Role: catalog.Role(c.Role), Lifetime: c.Expires})
-		if err != nil {
-			return err
-		}
-		return a.answer(token, func() error {
-			fmt.Fprintf(a.stderr, "Access token %s for %s with the role %s:\n", token.ID, token.Name, token.Role)
-			_, err := fmt.Fprintln(a.stdout, token.Text)
-			return err
-		})
-	})
-}
-
-type userListCmd struct{}
-
-func (userListCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
-		tokens, err := c.AccessTokens(ctx)
-		if err != nil {
-			return err
-		}
-		return list(a, tokens, table.Row{"Id", "Name", "Role", "State", "Created", "Expires"}, func(t api.AccessToken) table.Row {
-			return table.Row{t.ID, t.Name, t.Role, t.State, when(t.Created), when(t.Expires)}
-		})
-	})
-}
-
-type userRevokeCmd struct {
-	ID string `arg:"" name:"id" help:"The token's id, as user list prints it."`
-}
-
-func (c userRevokeCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
 		if err := client.RevokeAccessToken(ctx, c.ID); err != nil {
 			return err
 		}
 		return a.done("revoked", c.ID)
+	})
+}
+
+type tokenTakeCmd struct {
+	ID    string `arg:"" name:"id" help:"The token's id, as token list prints it."`
+	Owner string `placeholder:"PERSON" help:"Who answers for the program from now on: id, e-mail address or name. Needed with a node's local token; otherwise it is you."`
+}
+
+// Help says what changes.
+func (tokenTakeCmd) Help() string {
+	return "The program goes on with the same token, and may do no more than its owner from then on. Only who has the token's " +
+		"role for the whole archive may take it."
+}
+
+func (c tokenTakeCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		token, err := api.PeopleClient{Client: client}.Take(ctx, c.ID, c.Owner)
+		if err != nil {
+			return err
+		}
+		return a.answer(token, func() error {
+			_, err := fmt.Fprintf(a.stdout, "%s %s is now a %s\n", token.ID, token.Name, whose(token))
+			return err
+		})
 	})
 }

@@ -46,7 +46,7 @@ func TestANodeThatLostItsStateOrKeyDoesNotTakePart(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "remove it", func() error {
-		refusal, err := nodes[0].insist(t.Context(), catalog.RemoveMember, catalog.MemberRemoval{ID: south.id, Lost: true})
+		refusal, err := nodes[0].decideAs(t.Context(), catalog.RemoveMember, catalog.MemberRemoval{ID: south.id, Lost: true})
 		if err == nil && refusal != nil && refusal.Code != catalog.NotFound {
 			err = refusal
 		}

@@ -114,7 +114,7 @@ func lose(b *testing.B, n *Node, name catalog.FileName) {
 		b.Fatal(err)
 	}
 	missing := catalog.Finding{Name: name, FileList: catalog.FileListMissing, Checksum: catalog.ChecksumUnknown}
-	result, err := n.raft.Propose(b.Context(), catalog.FindCopies, catalog.Findings{Node: n.id, Files: []catalog.Finding{missing}}, "bench")
+	result, err := n.raft.Propose(b.Context(), catalog.FindCopies, catalog.Findings{Node: n.id, Files: []catalog.Finding{missing}}, string(n.id))
 	if err != nil || result.Refusal != nil {
 		b.Fatal(err, result.Refusal)
 	}

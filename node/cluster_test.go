@@ -137,7 +137,7 @@ func joinBy(t testing.TB, member running, cfg config.Config) error {
 	t.Helper()
 	var text string
 	eventually(t, "make a token", func() (err error) {
-		text, _, err = invites{member.Node}.Create(t.Context(), catalog.ReplicaName(cfg.Replica.Name), time.Hour, "test")
+		text, _, err = invites{member.Node}.Create(t.Context(), catalog.ReplicaName(cfg.Replica.Name), time.Hour, catalog.Local(member.id))
 		return err
 	})
 	_, err := Join(t.Context(), cfg, text, slogOf(t))

@@ -37,7 +37,7 @@ func TestTheStatusTellsOfCopiesThatComeToNothing(t *testing.T) {
 	}
 	eventually(t, "a file enters whose bytes are nowhere", func() error {
 		result, err := n.raft.Propose(t.Context(), catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{
-			{Name: "lost.warc", Size: 5, SHA256: catalog.Digest{1}, Collection: "web", Source: n.id}}}, "test")
+			{Name: "lost.warc", Size: 5, SHA256: catalog.Digest{1}, Collection: "web", Source: n.id}}}, string(n.id))
 		if err == nil && result.Refusal != nil {
 			err = result.Refusal
 		}

@@ -94,7 +94,7 @@ func (n *Node) serveLog(_ context.Context, from peer.ID, s net.Conn) {
 	if json.NewDecoder(io.LimitReader(s, peer.MaxMessage)).Decode(&r) != nil {
 		return
 	}
-	if _, err := n.warrants.check(catalog.NodeID(from), r.Warrant, catalog.RoleReader); err != nil {
+	if _, err := n.warrants.check(catalog.NodeID(from), r.Warrant, deed{act: catalog.Look}); err != nil {
 		n.log.Warn("log not sent", "job", r.Job.ID, "to", from, "error", err)
 		return
 	}

@@ -18,7 +18,7 @@ func TestATokenIsUsedUpByNewMembersOnly(t *testing.T) {
 	if err := joinBy(t, first, cfgs[2]); err != nil {
 		t.Fatal(err)
 	}
-	text, kept, err := invites{first.Node}.Create(t.Context(), "third", time.Hour, "test")
+	text, kept, err := invites{first.Node}.Create(t.Context(), "third", time.Hour, catalog.Local(first.id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestATokenIsUsedUpByNewMembersOnly(t *testing.T) {
 	if _, err := Join(t.Context(), cfg, text, slogOf(t)); !errors.Is(err, ErrRefused) {
 		t.Errorf("a used token: %v", err)
 	}
-	text, _, err = invites{first.Node}.Create(t.Context(), "third", time.Second, "test")
+	text, _, err = invites{first.Node}.Create(t.Context(), "third", time.Second, catalog.Local(first.id))
 	if err != nil {
 		t.Fatal(err)
 	}

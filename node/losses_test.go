@@ -31,7 +31,7 @@ func TestALostFileCanBeDeclaredAndTurnsUp(t *testing.T) {
 	l := losses{apiCatalog{first.Node}, first.id, first.replica.Find}
 	eventually(t, "the file enters", func() error {
 		result, err := first.raft.Propose(ctx, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{
-			{Name: name, Size: int64(len(body)), SHA256: sha256.Sum256(body), Collection: "web", Source: first.id}}}, "test")
+			{Name: name, Size: int64(len(body)), SHA256: sha256.Sum256(body), Collection: "web", Source: first.id}}}, string(first.id))
 		if err == nil && result.Refusal != nil {
 			err = result.Refusal
 		}

@@ -37,7 +37,7 @@ func AskNeighbours(ctx context.Context, cfg config.Config) (Neighbours, error) {
 		case f.Silent:
 			out.Silent = append(out.Silent, f.Address)
 		case f.Cluster != "":
-			return out, fmt.Errorf("%w: cluster %s (%.8s) at %s. To make %s a member: on a node of that cluster run `holdfast token create --replica %s`, "+
+			return out, fmt.Errorf("%w: cluster %s (%.8s) at %s. To make %s a member: on a node of that cluster run `holdfast node invite --replica %s`, "+
 				"then here `holdfast join`", ErrRunsAlready, cfg.File.Cluster, f.Cluster, f.Address, cfg.Name, cfg.Replica.Name)
 		case f.Older:
 			return out, fmt.Errorf("%w, perhaps: the node at %s has an older program that does not say which cluster it belongs to", ErrRunsAlready, f.Address)

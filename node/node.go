@@ -152,6 +152,9 @@ func (n *Node) openPeer(k known) error {
 func (n *Node) openState() error {
 	cfg := n.cfg.raft(n.id)
 	cfg.Alive, cfg.Skew, cfg.Now = n.alive, n.clocks.skew, n.clocks.wall
+	cfg.Vouch = func(from catalog.NodeID, commands []catalog.Command) ([]error, error) {
+		return n.warrants.vouch(from, commands)
+	}
 	carrier := raftCarrier{n.peer}
 	var err error
 	if n.raft, err = raft.Open(cfg, n.disk, carrier, carrier, n.log); err != nil {
@@ -344,6 +347,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"leader", n.watching(n.steward().Run, steward.Watched()...)},
 		part{"pace", n.crawls.Pace},
 		part{"vault", n.seal},
+		part{"uses", n.warrants.uses.run},
 		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
 		part{"api", front.api},
 		part{"access", front.access},
@@ -364,6 +368,7 @@ func (n *Node) backend() api.Backend {
 	return api.Backend{
 		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Strays: strays{n}, OwnDisks: disks{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
 		Captures: lookup.Arranged{Captures: n.captures}, Index: indexAPI{n}, Invites: invites{n}, Local: n.token.access,
+		Node: n.id, Used: n.warrants.uses.note,
 	}
 }
 

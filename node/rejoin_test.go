@@ -67,7 +67,7 @@ func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
 	third.halt(t)
 	start(t, cfgs[1])
 	eventually(t, "remove it", func() error {
-		refusal, err := first.insist(t.Context(), catalog.RemoveMember, catalog.MemberRemoval{ID: third.id, Lost: true})
+		refusal, err := first.decideAs(t.Context(), catalog.RemoveMember, catalog.MemberRemoval{ID: third.id, Lost: true})
 		if err == nil && refusal != nil && refusal.Code != catalog.NotFound {
 			err = refusal
 		}
@@ -109,7 +109,7 @@ func TestAVoterThatForgotDoesNotKeepItsVote(t *testing.T) {
 		return err // no quorum just now
 	})
 	eventually(t, "remove it", func() error {
-		refusal, err := first.insist(t.Context(), catalog.RemoveMember, catalog.MemberRemoval{ID: lost.id, Lost: true})
+		refusal, err := first.decideAs(t.Context(), catalog.RemoveMember, catalog.MemberRemoval{ID: lost.id, Lost: true})
 		if err == nil && refusal != nil && refusal.Code != catalog.NotFound {
 			err = refusal
 		}

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
@@ -68,13 +69,47 @@ func decideSoon(t *testing.T, n running, kind catalog.Kind, body any) catalog.Re
 	t.Helper()
 	var result catalog.Result
 	eventually(t, string(kind), func() (err error) {
-		result, err = n.raft.Propose(t.Context(), kind, body, "test")
+		result, err = n.raft.Propose(t.Context(), kind, body, catalog.Local(n.id))
 		return err
 	})
 	if result.Refusal != nil {
 		t.Fatalf("%s: %v", kind, result.Refusal)
 	}
 	return result
+}
+
+// decideAs is insist in the name of who has the node's local token.
+func (r running) decideAs(ctx context.Context, kind catalog.Kind, body any) (*catalog.Refusal, error) {
+	for {
+		result, err := r.raft.Propose(ctx, kind, body, catalog.Local(r.id))
+		if err == nil || ctx.Err() != nil {
+			return result.Refusal, err
+		}
+	}
+}
+
+// person makes an active person with a grant for the whole archive and returns the text of her token.
+func (r running) person(t *testing.T, id catalog.PersonID, g catalog.Giving) string {
+	t.Helper()
+	by := func(actor string, kind catalog.Kind, body any) {
+		t.Helper()
+		eventually(t, string(kind), func() error {
+			result, err := r.raft.Propose(t.Context(), kind, body, actor)
+			if err == nil && result.Refusal != nil {
+				err = result.Refusal
+			}
+			return err
+		})
+	}
+	invitation, own := api.NewToken(), api.NewToken()
+	invited := catalog.AccessToken{ID: invitation.ID, Name: "invitation", SecretHash: invitation.Hash(), Expires: catalog.At(time.Now().Add(time.Hour))}
+	by(catalog.Local(r.id), catalog.InvitePerson, catalog.Invitation{Token: invited,
+		Person: catalog.Person{ID: id, Name: "Ms " + string(id), Mail: string(id) + "@example.org"}})
+	by(id.Actor(), catalog.AcceptInvitation, catalog.Acceptance{Invitation: invitation.ID,
+		Token: catalog.AccessToken{ID: own.ID, Name: string(id), SecretHash: own.Hash(), Role: catalog.RoleAdmin}})
+	g.Person = id
+	by(catalog.Local(r.id), catalog.GiveGrant, g)
+	return own.String()
 }
 
 func (r running) job(t *testing.T, id uint64) (job catalog.Job) {

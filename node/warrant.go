@@ -38,11 +38,16 @@ type warrants struct {
 	own    func() (string, error)                    // this node's local token, for what it asks by itself
 	trusts func(catalog.Member) (catalog.Role, bool) // what a member's local token may do here
 	now    func() time.Time
+	uses   *uses // of access tokens, by this node's API
 }
 
 func (n *Node) openWarrants() {
 	n.warrants = warrants{self: n.id, view: n.raft.View, now: time.Now, own: n.token.text,
-		trusts: func(m catalog.Member) (catalog.Role, bool) { return n.cfg.localRole(m.Name) }}
+		trusts: func(m catalog.Member) (catalog.Role, bool) { return n.cfg.localRole(m.Name) },
+		uses: &uses{view: n.raft.View, now: time.Now, log: n.log, propose: func(ctx context.Context, kind catalog.Kind, body any) error {
+			_, err := n.raft.Propose(ctx, kind, body, string(n.id))
+			return err
+		}}}
 }
 
 // level returns the cluster's level, as this node knows it.
@@ -67,9 +72,15 @@ func (w warrants) of(ctx context.Context) (string, error) {
 	return w.own()
 }
 
-// check returns the name of who holds the token, when that may do what needs the role; else it refuses. A member's local token is taken from
-// that member alone.
-func (w warrants) check(from catalog.NodeID, text string, need catalog.Role) (name string, err error) {
+// deed is what a request asks for, as catalog.May weighs it.
+type deed struct {
+	act   catalog.Act
+	where catalog.Where
+}
+
+// check returns the actor who holds the token, when that may do the deed; else it refuses. A member's local token is
+// taken from that member alone.
+func (w warrants) check(from catalog.NodeID, text string, what deed) (actor string, err error) {
 	level, err := w.level()
 	if err != nil || from == w.self || level > 0 && level < warrantLevel {
 		return "", err // a node that does not know the cluster's level yet lets nobody do anything
@@ -81,28 +92,63 @@ func (w warrants) check(from catalog.NodeID, text string, need catalog.Role) (na
 	if err != nil {
 		return "", refuse("the request carries no access token")
 	}
-	var kept catalog.AccessToken
-	err = w.view(func(v catalog.View) (err error) {
-		if token.ID != api.LocalID {
-			kept, err = v.AccessToken(token.ID)
-			return ignoreNotFound(err)
+	unknown := refuse("the access token that the request carries is not known here, or is expired or revoked, or its owner is disabled")
+	var who catalog.Caller
+	err = w.view(func(v catalog.View) error {
+		if token.ID == api.LocalID {
+			kept, err := w.localOf(v, from)
+			if err == nil && !api.Proves(token, kept, w.now()) {
+				return unknown
+			}
+			who = api.LocalCaller(level, from, kept)
+			return err
 		}
-		m, err := v.Member(from)
-		if role, ok := w.trusts(m); err == nil && ok {
-			kept = catalog.AccessToken{ID: api.LocalID, Name: "local:" + m.Name, Role: role, SecretHash: m.Local}
+		kept, err := v.AccessToken(token.ID)
+		if err = ignoreNotFound(err); err != nil {
+			return err
 		}
-		return ignoreNotFound(err)
+		if !api.Proves(token, kept, w.now()) {
+			return unknown
+		}
+		who, err = catalog.PeopleIn(v).Caller(kept, catalog.At(w.now()))
+		if errors.Is(err, catalog.ErrDisabled) {
+			return unknown
+		}
+		return err
 	})
+	if errors.Is(err, unknown) {
+		return "", err
+	}
 	if err != nil {
 		return "", fmt.Errorf("look up access token %s: %w", token.ID, err)
 	}
-	if !api.Proves(token, kept, w.now()) {
-		return "", refuse("the access token that the request carries is not known here, or is expired or revoked")
+	if err := catalog.May(who.Rights, what.act, what.where); err != nil {
+		return "", refuse("%s: %v", who.Name, err)
 	}
-	if !api.Includes(kept.Role, need) {
-		return "", refuse("this needs the role %s; %q has the role %s here", need, kept.Name, kept.Role)
+	return who.Actor, nil
+}
+
+// localOf returns what is known here of a member's local token, with the role that it has here.
+func (w warrants) localOf(v catalog.View, from catalog.NodeID) (kept catalog.AccessToken, err error) {
+	m, err := v.Member(from)
+	if role, ok := w.trusts(m); err == nil && ok {
+		kept = catalog.AccessToken{ID: api.LocalID, Name: "local:" + m.Name, Role: role, SecretHash: m.Local}
 	}
-	return kept.Name, nil
+	return kept, ignoreNotFound(err)
+}
+
+// vouch says of each command that another member forwards what keeps it from being proposed: that it is in the name of
+// somebody who may not do it. See catalog.People.Vouch.
+func (w warrants) vouch(from catalog.NodeID, commands []catalog.Command) ([]error, error) {
+	out := make([]error, len(commands))
+	err := w.view(func(v catalog.View) error {
+		kept, err := w.localOf(v, from)
+		for i := range commands {
+			out[i] = catalog.PeopleIn(v).Vouch(from, &commands[i], kept.Role, catalog.At(w.now()))
+		}
+		return err
+	})
+	return out, err
 }
 
 // open takes a request out of its envelope. A program of level 1 sends none.
@@ -141,8 +187,8 @@ func forbidden(err error) error {
 	return err
 }
 
-// answerFor makes handle the answerer of requests that need a role; it is told who asks, empty in a cluster of level 1.
-func answerFor[Request, Answer any](n *Node, kind string, need func(Request) catalog.Role,
+// answerFor makes handle the answerer of requests that not everybody may make; it is told who asks, empty in a cluster of level 1.
+func answerFor[Request, Answer any](n *Node, kind string, need func(Request) deed,
 	handle func(ctx context.Context, from catalog.NodeID, by string, r Request) (Answer, error)) {
 	n.peer.HandleCall(kind, func(ctx context.Context, from peer.ID, request []byte) ([]byte, error) {
 		e := openEnvelope(request)
@@ -171,27 +217,51 @@ func whoever[Request, Answer any](handle func(context.Context, catalog.NodeID, R
 
 // handleActs names who answers what people and programs ask through another node.
 func (n *Node) handleActs() {
-	answerFor(n, verifyCall, func(catalog.FileName) catalog.Role { return catalog.RoleOperator }, whoever(n.serveVerify))
-	answerFor(n, findCall, func(replica.Held) catalog.Role { return catalog.RoleOperator }, whoever(n.serveFind))
-	answerFor(n, straysCall, func(struct{}) catalog.Role { return catalog.RoleOperator }, whoever(n.serveStrays))
-	answerFor(n, runner.ProgressCall, func(uint64) catalog.Role { return catalog.RoleReader }, whoever(n.serveProgress))
-	answerFor(n, auditCall, func(r auditRequest) catalog.Role {
+	w, look := n.warrants, deed{act: catalog.Look}
+	answerFor(n, verifyCall, func(catalog.FileName) deed { return w.here(catalog.CheckCopies) }, whoever(n.serveVerify))
+	answerFor(n, findCall, func(replica.Held) deed { return w.here(catalog.CheckCopies) }, whoever(n.serveFind))
+	answerFor(n, straysCall, func(struct{}) deed { return deed{act: catalog.LookAtDisks} }, whoever(n.serveStrays))
+	answerFor(n, runner.ProgressCall, func(uint64) deed { return look }, whoever(n.serveProgress))
+	answerFor(n, auditCall, func(r auditRequest) deed {
 		if r.Act == "list" {
-			return catalog.RoleReader
+			return look
 		}
-		return catalog.RoleOperator
+		return w.here(catalog.CheckCopies)
 	}, whoever(n.serveAudit))
-	answerFor(n, indexCall, func(r indexRequest) catalog.Role {
+	answerFor(n, indexCall, func(r indexRequest) deed {
 		if r.Rebuild {
-			return catalog.RoleOperator
+			return w.here(catalog.RebuildIndex)
 		}
-		return catalog.RoleReader
+		return look
 	}, whoever(n.serveIndex))
-	answerFor(n, runner.OrderCall, func(r runner.OrderRequest) catalog.Role { return api.RoleFor(r.Order) },
+	answerFor(n, runner.OrderCall, w.deedOf,
 		func(ctx context.Context, from catalog.NodeID, by string, r runner.OrderRequest) (harvest.Reply, error) {
 			if by != "" && !r.Order.Reads() {
 				r.Order.By = by
 			}
 			return n.crawls.Order(ctx, from, r)
 		})
+}
+
+// here is an act at this node's place. Where that is not known, only who may do it everywhere may.
+func (w warrants) here(act catalog.Act) deed {
+	d := deed{act, catalog.Where{Places: []string{""}}}
+	_ = w.view(func(v catalog.View) error {
+		place, err := catalog.PeopleIn(v).PlaceOf(w.self)
+		d.where.Places[0] = place
+		return err
+	})
+	return d
+}
+
+// deedOf is what an order asks for, in the collection of its job. Where that is not known, only who may do it
+// everywhere may.
+func (w warrants) deedOf(r runner.OrderRequest) deed {
+	d := deed{api.ActOf(r.Order), catalog.Where{Collections: []catalog.CollectionName{""}}}
+	_ = w.view(func(v catalog.View) error {
+		job, err := v.Job(r.Job)
+		d.where.Collections[0] = job.Collection
+		return err
+	})
+	return d
 }

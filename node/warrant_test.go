@@ -30,23 +30,40 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 	asked, asker := nodes[0], nodes[1]
 	tokens := map[catalog.Role]string{}
 	for _, role := range []catalog.Role{catalog.RoleReader, catalog.RoleCurator, catalog.RoleOperator} {
-		token := api.NewToken()
-		decideSoon(t, asked, catalog.CreateAccess, catalog.AccessToken{ID: token.ID, Name: string(role), Role: role, SecretHash: token.Hash()})
-		tokens[role] = token.String()
+		tokens[role] = asked.person(t, catalog.PersonID(role), catalog.Giving{Role: role})
 	}
-	revoked := api.NewToken()
-	decideSoon(t, asked, catalog.CreateAccess, catalog.AccessToken{ID: revoked.ID, Name: "gone", Role: catalog.RoleAdmin, SecretHash: revoked.Hash()})
+	admin := asked.person(t, "admin", catalog.Giving{Role: catalog.RoleAdmin})
+	make := func(valid time.Duration) api.Token {
+		token := api.NewToken()
+		kept := catalog.AccessToken{ID: token.ID, Name: "program " + token.ID, Role: catalog.RoleAdmin, SecretHash: token.Hash()}
+		if valid > 0 {
+			kept.Expires = catalog.At(time.Now().Add(valid))
+		}
+		decideSoon(t, asked, catalog.MakeToken, catalog.TokenMaking{Token: kept, Owner: "admin", Program: true})
+		return token
+	}
+	revoked, expired := make(0), make(time.Hour)
 	decideSoon(t, asked, catalog.RevokeAccess, catalog.Named{ID: revoked.ID})
-	expired := api.NewToken()
-	decideSoon(t, asked, catalog.CreateAccess, catalog.AccessToken{ID: expired.ID, Name: "late", Role: catalog.RoleAdmin, SecretHash: expired.Hash(), Expires: catalog.At(time.Now().Add(time.Hour))})
 	later := asked.warrants
 	later.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
-	if _, err := later.check(asker.id, expired.String(), catalog.RoleReader); remoteCode(err) != codeForbidden {
+	if _, err := later.check(asker.id, expired.String(), deed{act: catalog.Look}); remoteCode(err) != codeForbidden {
 		t.Errorf("an expired token: %v", err)
 	}
-	if _, err := asked.warrants.check(asker.id, expired.String(), catalog.RoleAdmin); err != nil {
-		t.Errorf("before it expired: %v", err)
+	if by, err := asked.warrants.check(asker.id, expired.String(), deed{act: catalog.KeepPeople}); err != nil || by != "program:"+expired.ID {
+		t.Errorf("before it expired: %q %v", by, err)
 	}
+	if by, err := asked.warrants.check(asker.id, admin, deed{act: catalog.Look}); err != nil || by != "person:admin" {
+		t.Errorf("a person's: %q %v", by, err)
+	}
+	gone := asked.person(t, "gone", catalog.Giving{Role: catalog.RoleOperator})
+	decideSoon(t, asked, catalog.DisablePerson, catalog.PersonRef{ID: "gone"})
+	ended := asked.person(t, "ended", catalog.Giving{Role: catalog.RoleOperator})
+	grants := []catalog.Grant{}
+	if err := asked.raft.View(func(v catalog.View) (err error) { grants, err = catalog.PeopleIn(v).GrantsOf("ended"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	decideSoon(t, asked, catalog.EndGrant, catalog.Ending{Person: "ended", ID: grants[0].ID})
+	elsewhere := asked.person(t, "elsewhere", catalog.Giving{Role: catalog.RoleOperator, Place: asker.cfg.Replica.Place})
 	order := func(act harvest.Act, patch map[string]json.RawMessage) runner.OrderRequest {
 		return runner.OrderRequest{Job: 7, Order: harvest.Order{Act: act, Settings: patch}}
 	}
@@ -79,12 +96,15 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"see a job's progress":            {runner.ProgressCall, 7, catalog.RoleReader},
 	} {
 		t.Run(name, func(t *testing.T) {
-			bad := map[string]string{"none": "", "nonsense": "holdfast-x-y", "revoked": revoked.String(),
+			bad := map[string]string{"none": "", "nonsense": "holdfast-x-y", "revoked": revoked.String(), "of a disabled person": gone, "of an ended grant": ended,
 				"forged local": "holdfast-local-" + strings.Repeat("0", 64)}
 			for role, token := range tokens {
-				if !api.Includes(role, tt.need) {
+				if !role.Includes(tt.need) {
 					bad[string(role)] = token
 				}
+			}
+			if tt.need == catalog.RoleOperator && name != "list what nobody counts on" {
+				bad["of an operator of another place"] = elsewhere
 			}
 			for which, token := range bad {
 				if err := send(tt.kind, token, tt.request); remoteCode(err) != codeForbidden {
@@ -139,10 +159,10 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := asked.warrants.check(asker.id, local, catalog.RoleAdmin); err != nil {
+	if _, err := asked.warrants.check(asker.id, local, deed{act: catalog.KeepPeople}); err != nil {
 		t.Errorf("its own token: %v", err)
 	}
-	if _, err := asker.warrants.check(asked.id, local, catalog.RoleReader); remoteCode(err) != codeForbidden {
+	if _, err := asker.warrants.check(asked.id, local, deed{act: catalog.Look}); remoteCode(err) != codeForbidden {
 		t.Errorf("from another node: %v", err)
 	}
 	for role, good := range map[string]bool{"none": false, "reader": false, "operator": true} {
@@ -155,7 +175,7 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 		cfg := asked.cfg
 		cfg.File = &file
 		w.trusts = func(m catalog.Member) (catalog.Role, bool) { return cfg.localRole(m.Name) }
-		if _, err := w.check(asker.id, local, catalog.RoleOperator); (err == nil) != good {
+		if _, err := w.check(asker.id, local, deed{act: catalog.ReachInside}); (err == nil) != good {
 			t.Errorf("local-token = %q: %v", role, err)
 		}
 	}
@@ -181,10 +201,10 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := asked.warrants.check(asker.id, now, catalog.RoleAdmin); err != nil {
+		if _, err := asked.warrants.check(asker.id, now, deed{act: catalog.KeepPeople}); err != nil {
 			return err
 		}
-		if _, err := asked.warrants.check(asker.id, local, catalog.RoleReader); remoteCode(err) != codeForbidden {
+		if _, err := asked.warrants.check(asker.id, local, deed{act: catalog.Look}); remoteCode(err) != codeForbidden {
 			return fmt.Errorf("the old token is known still: %w", errors.Join(err, errors.New("want it refused")))
 		}
 		return nil
@@ -200,7 +220,7 @@ func TestWhichTokenARequestCarries(t *testing.T) {
 	if token, err := w.of(t.Context()); err != nil || token != "" {
 		t.Errorf("level 1: %q, %v", token, err)
 	}
-	if _, err := w.check("another", "", catalog.RoleAdmin); err != nil {
+	if _, err := w.check("another", "", deed{act: catalog.KeepPeople}); err != nil {
 		t.Errorf("level 1: %v", err)
 	}
 	level = 2
@@ -228,7 +248,7 @@ func (levelOnly) Scan(_, _ []byte, _ func(key, value []byte) bool) error { retur
 func TestNothingIsAllowedBeforeTheLevelIsKnown(t *testing.T) {
 	w := warrants{self: "self", now: time.Now, view: func(see func(catalog.View) error) error { return see(catalog.NewView(nothing{})) }}
 	for _, text := range []string{"", api.NewToken().String()} {
-		if _, err := w.check("another", text, catalog.RoleReader); remoteCode(err) != codeForbidden {
+		if _, err := w.check("another", text, deed{act: catalog.Look}); remoteCode(err) != codeForbidden {
 			t.Errorf("with the token %q: %v", text, err)
 		}
 	}
@@ -240,3 +260,35 @@ type nothing struct{}
 func (nothing) Get([]byte) ([]byte, error) { return nil, nil }
 
 func (nothing) Scan(_, _ []byte, _ func(key, value []byte) bool) error { return nil }
+
+// A member brings commands of others to the leader, which has those refused that their actor may not have asked for.
+func TestAForwardedCommandIsOneThatItsActorMay(t *testing.T) {
+	nodes := startNodes(t, threeConfigs(t, "")[:2])
+	nodes[0].person(t, "reader", catalog.Giving{Role: catalog.RoleReader})
+	follower := nodes[0]
+	if follower.raft.IsLeader() {
+		follower = nodes[1]
+	}
+	propose := func(kind catalog.Kind, body any, actor string) *catalog.Refusal {
+		t.Helper()
+		var result catalog.Result
+		eventually(t, string(kind), func() (err error) {
+			result, err = follower.raft.Propose(t.Context(), kind, body, actor)
+			return err
+		})
+		return result.Refusal
+	}
+	other := nodes[0].id
+	if other == follower.id {
+		other = nodes[1].id
+	}
+	for _, actor := range []string{"person:reader", "person:nobody", "root", "", string(follower.id), catalog.Local(other)} {
+		refusal := propose(catalog.SetCollection, catalog.Collection{Name: "radio"}, actor)
+		if refusal == nil || refusal.Code != catalog.Denied {
+			t.Errorf("a collection by %q: %v", actor, refusal)
+		}
+	}
+	if refusal := propose(catalog.SetCollection, catalog.Collection{Name: "radio"}, catalog.Local(follower.id)); refusal != nil {
+		t.Error(refusal)
+	}
+}

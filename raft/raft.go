@@ -52,7 +52,11 @@ type Config struct {
 	Alive       func() map[catalog.NodeID]bool // who gossip thinks is alive; advice; nil: everyone
 	Skew        func() time.Duration           // how far this clock is ahead of the members' median now; nil: none
 	Now         func() time.Time               // the clock that commands are stamped by; nil: the machine's
+	Vouch       Vouch                          // of what other members forward; nil: everything is good
 }
+
+// Vouch says of each command that a member forwards what keeps it from being proposed, a *catalog.Refusal, or nil.
+type Vouch func(from catalog.NodeID, commands []catalog.Command) ([]error, error)
 
 // timing are the times and amounts a node goes by.
 type timing struct {

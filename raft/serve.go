@@ -2,6 +2,7 @@ package raft
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -29,7 +30,7 @@ func (n *Node) Serve(ctx context.Context, from catalog.NodeID, request []byte) (
 		if !n.IsLeader() {
 			return encodeUnable(errAgain), nil
 		}
-		return encodeAnswers(n.submit(commands))
+		return encodeAnswers(n.cfg.Vouch.submit(from, commands, n.submit))
 	case askReadIndex:
 		index, err := n.readIndex()
 		if err != nil {
@@ -42,6 +43,37 @@ func (n *Node) Serve(ctx context.Context, from catalog.NodeID, request []byte) (
 		return encodeIndex(n.state.store().applied.Load()), nil
 	}
 	return nil, fmt.Errorf("%w: from %s: request %d", errWire, from, request[1])
+}
+
+// submit has those of the commands proposed that the member may forward, and refuses the others. Answers are in the
+// order of the commands.
+func (vouch Vouch) submit(from catalog.NodeID, commands []catalog.Command, propose func([]catalog.Command) []answer) []answer {
+	if vouch == nil {
+		return propose(commands)
+	}
+	wrong, err := vouch(from, commands)
+	out := make([]answer, len(commands))
+	var good []catalog.Command
+	var places []int
+	for i, c := range commands {
+		var refusal *catalog.Refusal
+		switch {
+		case err != nil:
+			out[i].err = err
+		case wrong[i] == nil:
+			good, places = append(good, c), append(places, i)
+		case errors.As(wrong[i], &refusal):
+			out[i].result.Refusal = refusal
+		default:
+			out[i].err = wrong[i]
+		}
+	}
+	if len(good) > 0 {
+		for i, a := range propose(good) {
+			out[places[i]] = a
+		}
+	}
+	return out
 }
 
 // Linear returns when the state that View reads on this node holds everything that was committed before the

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"holdfast/api"
-	"holdfast/catalog"
 )
 
 // forgetting is a cluster of three voters of which one, again and again, forgets what it agreed to.
@@ -138,7 +137,7 @@ func (f *forgetting) decide(node string, n int) {
 			f.made++
 			ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
 			defer cancel()
-			token, err := client.CreateAccessToken(ctx, api.AccessTokenRequest{Name: fmt.Sprintf("decision-%d", f.made), Role: catalog.RoleReader})
+			token, err := client.CreateJoinToken(ctx, api.JoinTokenRequest{Replica: "north", Lifetime: "24h"})
 			if err == nil {
 				f.acked = append(f.acked, token.ID)
 			}
@@ -227,7 +226,7 @@ func (f *forgetting) tokens(node string) (ids []string, err error) {
 		return nil, err
 	}
 	defer client.Close()
-	tokens, err := client.AccessTokens(f.t.Context())
+	tokens, err := client.JoinTokens(f.t.Context())
 	for _, one := range tokens {
 		ids = append(ids, one.ID)
 	}

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"holdfast/api"
-	"holdfast/catalog"
 )
 
 const (
@@ -62,7 +61,7 @@ func TestKillDuringRaftSnapshot(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			tokens, err := client.AccessTokens(t.Context())
+			tokens, err := client.JoinTokens(t.Context())
 			if err != nil {
 				return err
 			}
@@ -99,8 +98,8 @@ func decide(t *testing.T, c *Cluster, node string, n int) (acked []string) {
 	var failed error
 	for range 32 {
 		all.Go(func() {
-			for i := range work {
-				token, err := client.CreateAccessToken(t.Context(), api.AccessTokenRequest{Name: fmt.Sprintf("decision-%d", i), Role: catalog.RoleReader})
+			for range work {
+				token, err := client.CreateJoinToken(t.Context(), api.JoinTokenRequest{Replica: "north", Lifetime: "24h"})
 				mu.Lock()
 				if err == nil {
 					acked = append(acked, token.ID)

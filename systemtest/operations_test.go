@@ -113,7 +113,8 @@ func (w *world) found(program string, example []byte, hosts ...string) {
 	for _, node := range []string{"south-1", "third-1"} {
 		replica, _, _ := strings.Cut(node, "-")
 		must(t, time.Minute, "a token", func() error {
-			return w.try("north-1", "holdfast token create --replica "+replica+" 2>/dev/null >token")
+			return w.try("north-1", "holdfast node invite --replica "+replica+" 2>/dev/null >token || "+
+				"holdfast token create --replica "+replica+" 2>/dev/null >token") // as an older program has it
 		})
 		text, err := os.ReadFile(filepath.Join(w.machines["north-1"].Dir, "token"))
 		check(t, err)

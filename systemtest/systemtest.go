@@ -198,7 +198,7 @@ func (c *Cluster) Join(ctx context.Context, by, node string) error {
 	return c.Start(node)
 }
 
-// Token makes a join token for the replica of a node, with further flags of token create.
+// Token makes a join token for the replica of a node, with further flags of node invite.
 func (c *Cluster) Token(ctx context.Context, by, node string, flags ...string) (string, error) {
 	var replica string
 	for _, s := range c.specs {
@@ -210,7 +210,14 @@ func (c *Cluster) Token(ctx context.Context, by, node string, flags ...string) (
 		Text string `json:"text"`
 	}
 	err := Eventually(ctx, 30*time.Second, func() error {
-		return c.JSON(ctx, &made, by, append([]string{"token", "create", "--replica", replica}, flags...)...)
+		err := c.JSON(ctx, &made, by, append([]string{"node", "invite", "--replica", replica}, flags...)...)
+		if err != nil { // a program of the last release calls it so
+			err = errors.Join(err, c.JSON(ctx, &made, by, append([]string{"token", "create", "--replica", replica}, flags...)...))
+		}
+		if made.Text != "" {
+			return nil
+		}
+		return err
 	})
 	if err != nil {
 		return "", fmt.Errorf("token for %s: %w", node, err)

@@ -388,9 +388,9 @@ func (h *trial) finalAdmin(ctx context.Context, node string, of Op) {
 			o.Value = 1
 		}
 	case Revoke:
-		var all api.Page[api.AccessToken]
-		a, _ = h.call(ctx, node, "GET", "/access-tokens", nil, &all)
-		if slices.ContainsFunc(all.Items, func(t api.AccessToken) bool { return t.ID == name && t.State == "revoked" }) {
+		var all api.Page[api.JoinToken]
+		a, _ = h.call(ctx, node, "GET", "/join-tokens", nil, &all)
+		if slices.ContainsFunc(all.Items, func(t api.JoinToken) bool { return t.ID == name && t.State == "revoked" }) {
 			o.Value = 1
 		}
 	}

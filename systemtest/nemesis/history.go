@@ -21,7 +21,7 @@ const (
 	List       Act = "list"
 	Weight     Act = "weight"     // sets or reads a node's weight
 	NewJob     Act = "job"        // creates a job; Value is its number
-	Revoke     Act = "revoke"     // revokes an access token
+	Revoke     Act = "revoke"     // revokes a join token
 	Collect    Act = "collection" // adds a collection, or removes it: Value is 1 or -1
 	FinalRead  Act = "final-read" // of a Subject of another act, after all
 	Administer Act = "administer" // any other act of an administrator

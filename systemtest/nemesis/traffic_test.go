@@ -219,18 +219,18 @@ func (c *client) collection(ctx context.Context) {
 	c.record(o, a)
 }
 
-// token creates an access token and revokes it.
+// token creates a join token and revokes it.
 func (c *client) token(ctx context.Context) {
-	o := c.begin(Administer, "access token")
-	var made api.AccessToken
-	a, err := c.call(ctx, o.Node, "POST", "/access-tokens", api.AccessTokenRequest{Name: "nemesis", Role: catalog.RoleReader}, &made)
+	o := c.begin(Administer, "join token")
+	var made api.JoinToken
+	a, err := c.call(ctx, o.Node, "POST", "/join-tokens", api.JoinTokenRequest{Replica: "north", Lifetime: "24h"}, &made)
 	c.record(o, a)
 	if err != nil {
 		return
 	}
 	o = c.begin(Revoke, "token "+made.ID)
 	o.Value = 1
-	a, _ = c.call(ctx, o.Node, "DELETE", "/access-tokens/"+made.ID, nil, nil)
+	a, _ = c.call(ctx, o.Node, "DELETE", "/join-tokens/"+made.ID, nil, nil)
 	c.record(o, a)
 }
 

@@ -1,0 +1,216 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/catalog"
+)
+
+// probe is a request to an operation about what is in collection web or at place north, and who may send it.
+type probe struct {
+	path, body string
+	may        string // reader: any grant; web, north: a curator, an operator of that; curator, operator, admin: of the whole archive
+}
+
+// probes has every operation that not everybody may call. One that is added needs a line here.
+func probes(file, job string) map[string]probe {
+	reads := func(path string) probe { return probe{path, "", "reader"} }
+	return map[string]probe{
+		"access-token-create": {"/access-tokens", `{"name":"t","role":"reader","program":true}`, "reader"},
+		"access-token-list":   reads("/access-tokens"), "access-token-take": {"/access-tokens/none/take", `{}`, "reader"},
+		"access-token-revoke": {"/access-tokens/none", "", "admin"}, // or one's own: see TestTokensOfOneself
+		"audit-list":          reads("/audits"), "audit-show": reads("/audits/x"),
+		"audit-run":    {"/audits", `{"replica":"north"}`, "north"},
+		"audit-wish":   {"/audits/north/wish", `{"wish":"run"}`, "north"},
+		"capture-list": reads("/captures?url=http://example.org/"), "collection-list": reads("/collections"),
+		"collection-add":    {"/collections", `{"name":"new"}`, "admin"},
+		"collection-remove": {"/collections/none/remove", `{"reason":"x"}`, "admin"},
+		"config":            {"/config", "", "north"}, "disk-list": reads("/disks"),
+		"disk-wish":   {"/disks/wish", `{"wish":"pause"}`, "north"},
+		"file-get":    reads("/files/" + file + "/content"),
+		"file-list":   reads("/files"),
+		"file-show":   reads("/files/" + file),
+		"file-put":    {"/files/" + file + "/content", "abc", "web"},
+		"file-verify": {"/files/" + file + "/verify", "", "operator"}, // its copies are at two places
+		"file-remove": {"/files/none/remove", `{"sha256":"` + strings.Repeat("0", 64) + `","reason":"x"}`, "admin"},
+		"file-lost":   {"/files/none/lost", `{"reason":"x"}`, "admin"},
+		"file-found":  {"/files/none/found", `{"reason":"x"}`, "admin"},
+		"grant-list":  reads("/grants"),
+		"grant-give":  {"/grants", `{"person":"nobody","role":"reader"}`, "admin"},
+		"grant-end":   {"/grants/99/end", `{"reason":"x"}`, "admin"}, "index-status": reads("/index"),
+		"index-rebuild": {"/index/rebuild", `{"node":"north-1"}`, "north"},
+		"job-create":    {"/jobs", `{"name":"j","seeds":["http://127.0.0.1/"],"collection":"web"}`, "web"},
+		"job-wish":      {"/jobs/" + job + "/wish", `{"wish":"pause"}`, "web"},
+		"job-order":     {"/jobs/" + job + "/orders", `{"act":"pause"}`, "web"},
+		"job-resubmit":  {"/jobs/" + job + "/resubmit", "", "web"},
+		"job-reject":    {"/jobs/" + job + "/reject", "", "web"},
+		"job-list":      reads("/jobs"), "job-show": reads("/jobs/" + job), "job-log": reads("/jobs/" + job + "/log"),
+		"job-events": reads("/jobs/" + job + "/events"), "job-look": reads("/jobs/" + job + "/crawl/live"),
+		"join-token-list":   {"/join-tokens", "", "admin"},
+		"join-token-create": {"/join-tokens", `{"replica":"north"}`, "admin"},
+		"join-token-revoke": {"/join-tokens/none", "", "admin"},
+		"level-show":        reads("/cluster/level"),
+		"level-raise":       {"/cluster/level", `{"level":1}`, "admin"}, "node-list": reads("/nodes"), "node-show": reads("/nodes/north-1"),
+		"node-update":  {"/nodes/north-1", `{"weight":50}`, "north"},
+		"node-remove":  {"/nodes/none/remove", `{"reason":"x"}`, "admin"},
+		"replica-list": reads("/replicas"), "replica-show": reads("/replicas/north"), "shard-list": reads("/replicas/north/shards"),
+		"replica-add":    {"/replicas", `{"name":"none","kind":"bitarchive","collections":["none"]}`, "admin"},
+		"replica-remove": {"/replicas/none/remove", `{"reason":"x"}`, "admin"}, "settings-list": reads("/settings"), "status": reads("/status"),
+		"stray-list": {"/strays", "", "operator anywhere"}, "trail-list": reads("/trail"), "user-list": reads("/users"), "user-show": reads("/users/otto"),
+		"user-invite":       {"/users", `{"name":"","mail":"x@example.org"}`, "admin"},
+		"user-invite-again": {"/users/nobody/invitation", `{}`, "admin"},
+		"user-set":          {"/users/otto", `{"name":"otto"}`, "admin"}, // or oneself: see TestWhatOneChangesOfOneself
+		"user-disable":      {"/users/nobody/disable", `{"reason":"x"}`, "admin"},
+		"user-enable":       {"/users/nobody/enable", `{"reason":"x"}`, "admin"},
+	}
+}
+
+// allowed says which of the people of the test each kind of request is for.
+func allowed() map[string][]string {
+	return map[string][]string{
+		"reader":            {"reader", "curator", "operator", "admin", "web", "radio", "north", "third"},
+		"web":               {"curator", "operator", "admin", "web"},
+		"north":             {"operator", "admin", "north"},
+		"operator":          {"operator", "admin"},
+		"operator anywhere": {"operator", "admin", "north", "third"},
+		"admin":             {"admin"},
+	}
+}
+
+// TestEveryRouteIsForThoseWhoMay asks every operation of the description with each role in each scope. Whoever may not
+// gets 403, whoever may something else.
+func TestEveryRouteIsForThoseWhoMay(t *testing.T) {
+	t.Parallel()
+	b, open := clusterOf(t, catalog.Level)
+	b.must(catalog.SetCollection, catalog.Collection{Name: "radio"})
+	file, job := b.furnish()
+	b.person("otto", catalog.Giving{Role: catalog.RoleReader})
+	clients := map[string]*Client{"nobody": open("holdfast-no-body"), "without a grant": open(b.person("alma"))}
+	for name, g := range map[string]catalog.Giving{
+		"reader": {Role: catalog.RoleReader}, "curator": {Role: catalog.RoleCurator}, "operator": {Role: catalog.RoleOperator}, "admin": {Role: catalog.RoleAdmin},
+		"web": {Role: catalog.RoleCurator, Collection: "web"}, "radio": {Role: catalog.RoleCurator, Collection: "radio"},
+		"north": {Role: catalog.RoleOperator, Place: "north"}, "third": {Role: catalog.RoleOperator, Place: "third"},
+	} {
+		clients[name] = open(b.person(catalog.PersonID(name), g))
+	}
+	known := probes(file, job)
+	operations := described(t)
+	for id := range known {
+		if operations[id].method == "" {
+			t.Errorf("%s is probed and not described", id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(operations)) {
+		op := operations[id]
+		if id == "health" || id == "user-accept" {
+			if op.act != "" {
+				t.Errorf("%s is for everybody, and has the act %s", id, op.act)
+			}
+			continue
+		}
+		role, extent := catalog.Act(op.act).Needs()
+		p, ok := known[id]
+		if !ok || op.act == "" || extent == catalog.Nowhere || role == "" {
+			t.Errorf("%s has the act %q, and is probed: %t; every operation needs both", id, op.act, ok)
+			continue
+		}
+		for name, c := range clients {
+			want := slices.Contains(allowed()[p.may], name)
+			code := b.probe(c, op.method, p)
+			switch {
+			case name == "nobody" && code != http.StatusUnauthorized, name != "nobody" && code == http.StatusUnauthorized:
+				t.Errorf("%s by %s: %d", id, name, code)
+			case name != "nobody" && (code != http.StatusForbidden) != want:
+				t.Errorf("%s by %s: %d, may it: %t", id, name, code, want)
+			}
+		}
+	}
+}
+
+// furnish makes a file and a job that runs, both in collection web.
+func (b *backend) furnish() (file, job string) {
+	b.t.Helper()
+	b.holdAll()
+	text := "abc"
+	if _, err := b.Put(b.t.Context(), PutRequest{Name: "a.warc.gz", Collection: "web", Body: strings.NewReader(text)}); err != nil {
+		b.t.Fatal(err)
+	}
+	made := b.must(catalog.CreateJob, catalog.JobCreation{Harvest: "h", Collection: "web", Submit: true, Spec: []byte(`{"name":"j","seeds":["http://127.0.0.1/"]}`)})
+	var j catalog.Job
+	if err := json.Unmarshal(made.Value, &j); err != nil {
+		b.t.Fatal(err)
+	}
+	b.must(catalog.ClaimJob, catalog.JobRef{ID: j.ID, Node: self})
+	b.must(catalog.StartJob, catalog.JobRef{ID: j.ID, Node: self, Attempt: 1})
+	return "a.warc.gz", fmt.Sprint(j.ID)
+}
+
+// probe sends the request and returns the status of the answer.
+func (b *backend) probe(c *Client, method string, p probe) int {
+	b.t.Helper()
+	var body io.Reader
+	if p.body != "" {
+		body = strings.NewReader(p.body)
+	}
+	r, err := http.NewRequestWithContext(b.t.Context(), method, c.Base()+"/api/v1"+p.path, body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+c.token)
+	r.Header.Set(collectionHeader, "web")
+	if p.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if p.path != "" && strings.HasSuffix(p.path, "/events") && answer.StatusCode == http.StatusOK {
+		return answer.StatusCode // it goes on
+	}
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if answer.StatusCode == http.StatusForbidden && !strings.Contains(string(text), "problem:"+string(CodeForbidden)) {
+		b.t.Errorf("%s %s: %s", method, p.path, text)
+	}
+	return answer.StatusCode
+}
+
+// operation is one of the description.
+type operation struct{ method, act string }
+
+// described returns all operations by id.
+func described(t *testing.T) map[string]operation {
+	t.Helper()
+	_, text := (&server{log: slog.New(slog.DiscardHandler)}).routes()
+	var o struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(text, &o); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]operation{}
+	for _, path := range o.Paths {
+		for method, raw := range path {
+			var op struct {
+				ID  string `json:"operationId"`
+				Act string `json:"x-holdfast-act"`
+			}
+			if json.Unmarshal(raw, &op) == nil && op.ID != "" {
+				out[op.ID] = operation{strings.ToUpper(method), op.Act}
+			}
+		}
+	}
+	return out
+}

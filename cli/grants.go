@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"holdfast/api"
+	"holdfast/catalog"
+)
+
+type grantCmd struct {
+	Give grantGiveCmd `cmd:"" help:"Give a person a role."`
+	End  grantEndCmd  `cmd:"" help:"End a grant."`
+	List grantListCmd `cmd:"" help:"List the grants."`
+}
+
+type grantGiveCmd struct {
+	Person     string `arg:"" help:"Id, e-mail address or name."`
+	Role       string `arg:"" enum:"reader,curator,operator,admin" help:"One of: ${enum}. Each may do what those before it may."`
+	Collection string `help:"A curator: of this collection alone."`
+	Place      string `help:"An operator: of the nodes, replicas and copies at this place alone."`
+	Until      string `placeholder:"DAY" help:"The first day on which it counts no more, such as 2027-07-01."`
+	Reason     string `help:"For the audit trail."`
+}
+
+// Help says what is refused.
+func (grantGiveCmd) Help() string {
+	return "Without --collection or --place the role counts in the whole archive. Nobody gives a grant to themselves. " +
+		"A collection that is removed and made again is another one: a grant does not pass to it.\n\n" +
+		"The first administrator is made with the local token of a node (--config), which works whatever becomes of grants."
+}
+
+func (c grantGiveCmd) Run(a *app) error {
+	asked := api.GrantRequest{Person: c.Person, Role: catalog.Role(c.Role), Collection: catalog.CollectionName(c.Collection), Place: c.Place, Reason: c.Reason}
+	if c.Until != "" {
+		day, err := time.Parse(time.DateOnly, c.Until)
+		if err != nil {
+			return usage("--until %s: want a day such as 2027-07-01", c.Until)
+		}
+		asked.Until = day
+	}
+	return ask(a, showGrant, func(ctx context.Context, client *api.Client) (api.Grant, error) {
+		return api.PeopleClient{Client: client}.Give(ctx, asked)
+	})
+}
+
+type grantEndCmd struct {
+	ID     uint64 `arg:"" name:"id" help:"The grant's number, as grant list prints it."`
+	Reason string `required:"" help:"For the audit trail."`
+}
+
+// Help says what stays.
+func (grantEndCmd) Help() string {
+	return "It stays in grant list --ended. The last grant of an active administrator that has no end cannot be ended."
+}
+
+func (c grantEndCmd) Run(a *app) error {
+	return ask(a, showGrant, func(ctx context.Context, client *api.Client) (api.Grant, error) {
+		return api.PeopleClient{Client: client}.End(ctx, c.ID, c.Reason)
+	})
+}
+
+type grantListCmd struct {
+	Person string `arg:"" optional:"" help:"Only those of this person: id, e-mail address or name."`
+	Ended  bool   `help:"Also those that count no more."`
+}
+
+func (c grantListCmd) Run(a *app) error {
+	return ask(a, showAll(grantTable), func(ctx context.Context, client *api.Client) ([]api.Grant, error) {
+		return api.PeopleClient{Client: client}.Grants(ctx, c.Person, c.Ended)
+	})
+}
+
+func showGrant(a *app, g api.Grant) error {
+	return a.answer(g, func() error { return grantTable(a, []api.Grant{g}) })
+}
+
+func grantTable(a *app, all []api.Grant) error {
+	rows := make([]table.Row, len(all))
+	for i, g := range all {
+		where := "the whole archive"
+		switch {
+		case g.Collection != "":
+			where = "collection " + string(g.Collection)
+		case g.Place != "":
+			where = "place " + g.Place
+		}
+		rows[i] = table.Row{g.ID, g.PersonName, g.Role, where, g.State, g.ByName, when(g.Since), when(g.Until), when(g.Ended), g.Reason}
+	}
+	return a.table(table.Row{"Id", "Person", "Role", "In", "State", "Given by", "Since", "Until", "Ended", "Reason"}, rows)
+}

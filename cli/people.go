@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"holdfast/api"
+)
+
+type userCmd struct {
+	Invite  userInviteCmd  `cmd:"" help:"Invite a person; the invitation is printed once."`
+	Accept  userAcceptCmd  `cmd:"" help:"Accept an invitation; your access token is printed once."`
+	List    userListCmd    `cmd:"" help:"List the people."`
+	Show    userShowCmd    `cmd:"" help:"Show a person and all grants, ended ones too."`
+	Set     userSetCmd     `cmd:"" help:"Change what is known of a person."`
+	Disable userDisableCmd `cmd:"" help:"Let a person, and their programs, do nothing any more."`
+	Enable  userEnableCmd  `cmd:"" help:"Let a disabled person act again."`
+	Create  userMovedCmd   `cmd:"" hidden:"" passthrough:"" help:"Made access tokens once."`
+	Revoke  userMovedCmd   `cmd:"" hidden:"" passthrough:"" help:"Revoked access tokens once."`
+}
+
+// userMovedCmd tells where a command went.
+type userMovedCmd struct {
+	Rest []string `arg:"" optional:"" help:"Whatever it was given."`
+}
+
+func (userMovedCmd) Run(*app) error {
+	return usage("access tokens are made with holdfast token create and revoked with holdfast token revoke; people are invited with holdfast user invite")
+}
+
+type userInviteCmd struct {
+	Name        string `arg:"" help:"The person's name; with --again, their id or e-mail address will do."`
+	Mail        string `help:"The person's e-mail address."`
+	Institution string `help:"The place where the person works."`
+	Language    string `placeholder:"TAG" help:"The person's language, such as da or en-GB."`
+	Zone        string `help:"The person's time zone, such as Europe/Copenhagen."`
+	Expires     string `default:"168h" help:"How long the invitation can be used."`
+	Again       bool   `help:"Make another invitation for a person who is there and has no access token any more."`
+}
+
+// Help says what follows.
+func (userInviteCmd) Help() string {
+	return "Give the invitation to that person alone. They accept it with: holdfast user accept --server URL @FILE\n\n" +
+		"What they may do is given with: holdfast grant give. No two people have the same name or e-mail address."
+}
+
+func (c userInviteCmd) Run(a *app) error {
+	if c.Mail == "" && !c.Again {
+		return usage("give the person's e-mail address: --mail")
+	}
+	return a.remote(func(ctx context.Context, client *api.Client) (err error) {
+		people := api.PeopleClient{Client: client}
+		var made api.Invitation
+		if c.Again {
+			made, err = people.InviteAgain(ctx, c.Name, api.AgainRequest{Lifetime: c.Expires})
+		} else {
+			made, err = people.Invite(ctx, api.PersonRequest{Name: c.Name, Mail: c.Mail, Institution: c.Institution, Language: c.Language,
+				Zone: c.Zone, Lifetime: c.Expires})
+		}
+		if err != nil {
+			return err
+		}
+		return a.answer(made, func() error {
+			fmt.Fprintf(a.stderr, "Invitation for %s (%s), good until %s:\n", made.Person.Name, made.Person.ID, when(made.Expires))
+			_, err := fmt.Fprintln(a.stdout, made.Text)
+			return err
+		})
+	})
+}
+
+type userAcceptCmd struct {
+	Invitation string `arg:"" help:"The invitation's text; @FILE reads it from a file."`
+}
+
+func (c userAcceptCmd) Run(a *app) error {
+	text, err := readText(c.Invitation)
+	if err != nil {
+		return err
+	}
+	if a.Token == "" && a.Server != "" {
+		a.Token = "none" // it needs none
+	}
+	return a.remote(func(ctx context.Context, client *api.Client) error {
+		token, err := api.PeopleClient{Client: client}.Accept(ctx, text)
+		if err != nil {
+			return err
+		}
+		return a.answer(token, func() error {
+			fmt.Fprintf(a.stderr, "Welcome, %s. This is your access token; keep it for yourself:\n", token.OwnerName)
+			_, err := fmt.Fprintln(a.stdout, token.Text)
+			return err
+		})
+	})
+}
+
+type userListCmd struct{}
+
+func (userListCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, c *api.Client) error {
+		people, err := api.PeopleClient{Client: c}.List(ctx)
+		if err != nil {
+			return err
+		}
+		return list(a, people, table.Row{"Id", "Name", "E-mail", "Institution", "State", "Since"}, func(p api.Person) table.Row {
+			return table.Row{p.ID, p.Name, p.Mail, p.Institution, p.State, when(p.Since)}
+		})
+	})
+}
+
+type userShowCmd struct {
+	Person string `arg:"" help:"Id, e-mail address or name."`
+}
+
+func (c userShowCmd) Run(a *app) error {
+	return ask(a, showPerson, func(ctx context.Context, client *api.Client) (api.Person, error) {
+		return api.PeopleClient{Client: client}.Show(ctx, c.Person)
+	})
+}
+
+func showPerson(a *app, p api.Person) error {
+	return a.answer(p, func() error {
+		var rows []table.Row
+		for _, f := range []struct{ name, value string }{{"id", string(p.ID)}, {"name", p.Name}, {"e-mail", p.Mail}, {"institution", p.Institution},
+			{"language", p.Language}, {"zone", p.Zone}, {"state", string(p.State)}, {"since", when(p.Since)}, {"reason", p.Reason}} {
+			if f.value != "" {
+				rows = append(rows, table.Row{f.name, f.value})
+			}
+		}
+		if err := a.table(nil, rows); err != nil || len(p.Grants) == 0 {
+			return err
+		}
+		fmt.Fprintln(a.stdout)
+		return grantTable(a, p.Grants)
+	})
+}
+
+type userSetCmd struct {
+	Person      string  `arg:"" help:"Id, e-mail address or name."`
+	Name        *string `help:"The new name."`
+	Mail        *string `help:"The new e-mail address."`
+	Institution *string `help:"The place where the person works."`
+	Language    *string `placeholder:"TAG" help:"The language, such as da or en-GB."`
+	Zone        *string `help:"The time zone, such as Europe/Copenhagen."`
+}
+
+// Help says who may.
+func (userSetCmd) Help() string {
+	return "Everybody sets their own language and time zone; the rest is for administrators. The id of a person never changes."
+}
+
+func (c userSetCmd) Run(a *app) error {
+	change := api.PersonChange{Name: c.Name, Mail: c.Mail, Institution: c.Institution, Language: c.Language, Zone: c.Zone}
+	if change == (api.PersonChange{}) {
+		return usage("what is to be changed? give --name, --mail, --institution, --language or --zone")
+	}
+	return ask(a, showPerson, func(ctx context.Context, client *api.Client) (api.Person, error) {
+		return api.PeopleClient{Client: client}.Set(ctx, c.Person, change)
+	})
+}
+
+type userDisableCmd struct {
+	Person string `arg:"" help:"Id, e-mail address or name."`
+	Reason string `required:"" help:"For the audit trail."`
+}
+
+// Help says what becomes of tokens.
+func (userDisableCmd) Help() string {
+	return "All tokens of the person and of their programs are refused from then on, on every node as soon as it has heard of it. " +
+		"The last active administrator whose grant has no end cannot be disabled."
+}
+
+func (c userDisableCmd) Run(a *app) error {
+	return ask(a, showPerson, func(ctx context.Context, client *api.Client) (api.Person, error) {
+		return api.PeopleClient{Client: client}.Disable(ctx, c.Person, c.Reason)
+	})
+}
+
+type userEnableCmd struct {
+	Person string `arg:"" help:"Id, e-mail address or name."`
+	Reason string `required:"" help:"For the audit trail."`
+}
+
+func (c userEnableCmd) Run(a *app) error {
+	return ask(a, showPerson, func(ctx context.Context, client *api.Client) (api.Person, error) {
+		return api.PeopleClient{Client: client}.Enable(ctx, c.Person, c.Reason)
+	})
+}
+
+// peopleNames are the names of people, programs and their tokens, by id; empty when the cluster does not tell.
+func peopleNames(ctx context.Context, c *api.Client) (map[string]string, error) {
+	names := map[string]string{}
+	people, err := api.PeopleClient{Client: c}.List(ctx)
+	if errors.Is(err, api.ErrNotFound) { // a node with an older program
+		return names, nil
+	}
+	for _, p := range people {
+		names[string(p.ID)] = p.Name
+	}
+	return names, err
+}
