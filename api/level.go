@@ -49,7 +49,11 @@ func (s *server) levelRoutes(api huma.API) {
 			if err != nil || now.Level == in.Body.Level {
 				return now, err
 			}
-			if err := mayRaise(now, in.Body.Level); err != nil {
+			epoch, err := s.epoch()
+			if err != nil {
+				return Level{}, err
+			}
+			if err := mayRaise(now, epoch, in.Body.Level); err != nil {
 				return Level{}, err
 			}
 			if err := s.propose(ctx, catalog.RaiseLevel, catalog.LevelChange{Level: in.Body.Level}, nil); err != nil {
@@ -86,11 +90,29 @@ func (s *server) level(ctx context.Context) (Level, error) {
 	return out, nil
 }
 
+// epoch reads the cluster's epoch: above 1, it was recovered.
+func (s *server) epoch() (epoch uint64, err error) {
+	err = s.Catalog.View(func(v catalog.View) error {
+		cluster, err := v.Cluster()
+		epoch = cluster.Epoch
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read the epoch: %w", err)
+	}
+	return epoch, nil
+}
+
 // mayRaise refuses what the catalog would refuse, and names every member that stands in the way with what to do about it.
-func mayRaise(now Level, to int) error {
+func mayRaise(now Level, epoch uint64, to int) error {
 	if to < now.Level {
 		return problem(http.StatusConflict, Code(catalog.Conflict),
 			fmt.Sprintf("the cluster is at level %d, and a level is never lowered", now.Level))
+	}
+	if now.Level < 2 && to == 2 && epoch > 1 {
+		return problem(http.StatusConflict, Code(catalog.Conflict), "the cluster was recovered at level 1, so that nobody has "+
+			"compared copies with the catalog, and at level 2 nobody would be asked to: raise it to level 3, when all members "+
+			"support that")
 	}
 	var behind []string
 	for _, m := range now.Members {

@@ -38,6 +38,23 @@ func TestTheLevelRisesWhenEveryMemberSupportsIt(t *testing.T) {
 	}
 }
 
+// A cluster that was recovered at level 1 comes to a level at which its members compare their copies, not to one at which
+// nobody would ask them to.
+func TestARecoveredClusterIsNotRaisedToLevel2(t *testing.T) {
+	t.Parallel()
+	b, client := cluster(t)
+	admin, three := client(catalog.RoleAdmin), 3
+	b.must(catalog.UpdateMember, catalog.MemberChange{ID: self, Level: &three})
+	b.must(catalog.RaiseEpoch, catalog.EpochChange{Epoch: 2, Reason: "fire"})
+	_, err := admin.RaiseLevel(t.Context(), 2)
+	if status(err) != http.StatusConflict || !strings.Contains(err.Error(), "level 3") {
+		t.Fatalf("%v", err)
+	}
+	if now, err := admin.RaiseLevel(t.Context(), 3); err != nil || now.Level != 3 {
+		t.Errorf("%+v %v", now, err)
+	}
+}
+
 // A command above the cluster's level is refused with what to do.
 func TestACommandAboveTheLevelSaysHowToRaiseIt(t *testing.T) {
 	t.Parallel()

@@ -67,6 +67,11 @@ func raiseLevel(s *state, b *LevelChange) (any, error) {
 	if err := s.set(keyCluster, s.cluster); err != nil {
 		return nil, err
 	}
+	if old < 2 && b.Level >= 3 && s.cluster.Epoch > 1 { // recovered when nobody was asked to compare; level 2 does not ask
+		if err := s.doubtHolders(); err != nil {
+			return nil, err
+		}
+	}
 	return nil, s.event(RaiseLevel, s.cluster.ID, "from=%d to=%d", old, b.Level)
 }
 

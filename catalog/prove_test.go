@@ -7,6 +7,23 @@ import (
 	"holdfast/catalog"
 )
 
+// TestARecoveryAtLevel1IsComparedAtLevel3 recovers a cluster at the level at which nobody compares. Whoever was a member
+// then compares when the cluster comes to a level that asks for it.
+func TestARecoveryAtLevel1IsComparedAtLevel3(t *testing.T) {
+	for recovered, want := range map[bool]uint64{true: 2, false: 0} {
+		c := foundCluster(t)
+		if recovered {
+			c.must(t, catalog.RaiseEpoch, catalog.EpochChange{Epoch: 2, Reason: "fire"})
+		}
+		c.raiseTo(t, 3)
+		for _, name := range []string{"north-1", "south-1", "sums-1"} {
+			if epoch, err := c.view().Unproved(id(name)); err != nil || epoch != want {
+				t.Errorf("recovered %t: %s compares since epoch %d, want %d: %v", recovered, name, epoch, want, err)
+			}
+		}
+	}
+}
+
 // TestNothingIsReleasedBeforeItIsCompared recovers a cluster from a state in which south-1 is said to have a file. Until
 // south-1 has compared, nobody releases what counts on that.
 func TestNothingIsReleasedBeforeItIsCompared(t *testing.T) {

@@ -300,7 +300,9 @@ type clusterRecoverCmd struct {
 }
 
 func (clusterRecoverCmd) Help() string {
-	return "Stop the node first. It becomes the only voter under a higher epoch; members that come back with the older\nepoch are refused and stop, so that no second cluster can live on. Each joins anew from its own folder with a join\ntoken, and keeps its key and its files; those that are gone for good are taken out with node remove --lost."
+	return "Stop the node first. It becomes the only voter under a higher epoch; members that come back with the older\nepoch are refused and stop, so that no second cluster can live on. Each joins anew from its own folder with a join\ntoken, and keeps its key and its files; those that are gone for good are taken out with node remove --lost.\n" +
+		"Nothing is released before the members have compared their copies with the catalog. At level 1 they do not: there\n" +
+		"nothing is released until the level is raised to 3."
 }
 
 func (c clusterRecoverCmd) Run(a *app) error {

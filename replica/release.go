@@ -141,7 +141,12 @@ func (r *Replica) withdraw(ctx context.Context, as catalog.Addition, why *catalo
 		r.pending.add(as.Name, false)
 		return err
 	}
-	results, err := r.proposeItems(ctx, catalog.ReleaseFiles, catalog.Releases{Node: r.cfg.Self, Files: []catalog.FileName{as.Name}}, 1)
+	if held, err := r.nothingProved(); err != nil || held {
+		r.pending.add(as.Name, false)
+		return err
+	}
+	body := catalog.Releases{Node: r.cfg.Self, Files: []catalog.FileName{as.Name}}
+	results, err := r.proposeItems(ctx, catalog.ReleaseFiles, body, 1)
 	if err == nil && results[0].Name == as.Name && results[0].Refusal != nil && results[0].Refusal.Code == catalog.NotFound {
 		return r.store.Discharge(as.Name)
 	}
@@ -283,6 +288,9 @@ func (r *Replica) keeps(name catalog.FileName) bool {
 // allCompared reports whether some node is said to have good bytes of the file, and all such nodes have compared what they have
 // with the catalog since the cluster was recovered.
 func allCompared(v catalog.View, f catalog.File) (bool, error) {
+	if trust, err := recoveredOnTrust(v); err != nil || trust {
+		return false, err
+	}
 	holders, err := v.CoveringFile(&f)
 	for _, h := range holders {
 		if epoch, err := v.Unproved(h.Node); err != nil || epoch != 0 {
@@ -354,6 +362,9 @@ func (r *Replica) release(ctx context.Context, names []catalog.FileName) (left i
 // It returns how many are left, refused or not yet seen here. The caller keeps others off the names: bytes that a put
 // brings between the release and the deletion are not those that were released.
 func (r *Replica) releaseHeld(ctx context.Context, names []catalog.FileName) (left int, err error) {
+	if held, err := r.nothingProved(); err != nil || held {
+		return len(names), err
+	}
 	body := catalog.Releases{Node: r.cfg.Self, Files: names}
 	results, err := r.proposeItems(ctx, catalog.ReleaseFiles, body, len(names))
 	if err != nil {

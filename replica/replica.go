@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/catalog"
@@ -131,6 +132,7 @@ type Replica struct {
 	strays              strays
 	checks              *checks
 	Disks               *Disks // of this node
+	toldOnTrust         atomic.Bool
 }
 
 // New returns the replica of a node; Run makes it work. sums is nil but for a node of a checksum replica,

@@ -1,0 +1,24 @@
+package replica
+
+import "holdfast/catalog"
+
+// provesLevel is the level since which members compare what they have with the catalog after a recovery.
+const provesLevel = 2
+
+// recoveredOnTrust reports whether the cluster was recovered and is of a level at which its members do not compare what
+// they have with the catalog. What the state says of copies may be older than what their nodes have deleted since:
+// nothing is released for its sake before the level is raised.
+func recoveredOnTrust(v catalog.View) (bool, error) {
+	c, err := v.Cluster()
+	return c.Level < provesLevel && c.Epoch > 1, err
+}
+
+// nothingProved is recoveredOnTrust of the state here. It says so once.
+func (r *Replica) nothingProved() (held bool, err error) {
+	err = r.catalog.View(func(v catalog.View) (err error) { held, err = recoveredOnTrust(v); return err })
+	if held && !r.toldOnTrust.Swap(true) {
+		r.log.Warn("the cluster was recovered at a level at which nobody compares copies with the catalog: nothing is " +
+			"released until its level is raised, to 3 at least")
+	}
+	return held, err
+}
