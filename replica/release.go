@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/catalog"
@@ -18,6 +19,7 @@ type pending struct {
 	names map[catalog.FileName]bool // true: the catalog has agreed, and that has to show here
 	busy  map[catalog.FileName]chan struct{}
 	wake  chan struct{}
+	told  atomic.Bool // why nothing is released
 }
 
 func newPending() *pending {
@@ -141,7 +143,7 @@ func (r *Replica) withdraw(ctx context.Context, as catalog.Addition, why *catalo
 		r.pending.add(as.Name, false)
 		return err
 	}
-	if held, err := r.nothingProved(); err != nil || held {
+	if held, err := nothingProved(r.catalog, r.pending, r.log); err != nil || held {
 		r.pending.add(as.Name, false)
 		return err
 	}
@@ -362,7 +364,7 @@ func (r *Replica) release(ctx context.Context, names []catalog.FileName) (left i
 // It returns how many are left, refused or not yet seen here. The caller keeps others off the names: bytes that a put
 // brings between the release and the deletion are not those that were released.
 func (r *Replica) releaseHeld(ctx context.Context, names []catalog.FileName) (left int, err error) {
-	if held, err := r.nothingProved(); err != nil || held {
+	if held, err := nothingProved(r.catalog, r.pending, r.log); err != nil || held {
 		return len(names), err
 	}
 	body := catalog.Releases{Node: r.cfg.Self, Files: names}

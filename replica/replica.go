@@ -13,7 +13,6 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"holdfast/catalog"
@@ -132,7 +131,6 @@ type Replica struct {
 	strays              strays
 	checks              *checks
 	Disks               *Disks // of this node
-	toldOnTrust         atomic.Bool
 }
 
 // New returns the replica of a node; Run makes it work. sums is nil but for a node of a checksum replica,

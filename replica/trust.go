@@ -1,6 +1,10 @@
 package replica
 
-import "holdfast/catalog"
+import (
+	"log/slog"
+
+	"holdfast/catalog"
+)
 
 // provesLevel is the level since which members compare what they have with the catalog after a recovery.
 const provesLevel = 2
@@ -14,10 +18,10 @@ func recoveredOnTrust(v catalog.View) (bool, error) {
 }
 
 // nothingProved is recoveredOnTrust of the state here. It says so once.
-func (r *Replica) nothingProved() (held bool, err error) {
-	err = r.catalog.View(func(v catalog.View) (err error) { held, err = recoveredOnTrust(v); return err })
-	if held && !r.toldOnTrust.Swap(true) {
-		r.log.Warn("the cluster was recovered at a level at which nobody compares copies with the catalog: nothing is " +
+func nothingProved(cat Catalog, p *pending, log *slog.Logger) (held bool, err error) {
+	err = cat.View(func(v catalog.View) (err error) { held, err = recoveredOnTrust(v); return err })
+	if held && !p.told.Swap(true) {
+		log.Warn("the cluster was recovered at a level at which nobody compares copies with the catalog: nothing is " +
 			"released until its level is raised, to 3 at least")
 	}
 	return held, err
