@@ -49,7 +49,7 @@ func (s *server) levelRoutes(api huma.API) {
 			if err != nil || now.Level == in.Body.Level {
 				return now, err
 			}
-			epoch, err := s.epoch()
+			epoch, err := epochOf(s.Catalog.View)
 			if err != nil {
 				return Level{}, err
 			}
@@ -90,9 +90,9 @@ func (s *server) level(ctx context.Context) (Level, error) {
 	return out, nil
 }
 
-// epoch reads the cluster's epoch: above 1, it was recovered.
-func (s *server) epoch() (epoch uint64, err error) {
-	err = s.Catalog.View(func(v catalog.View) error {
+// epochOf reads the cluster's epoch: above 1, it was recovered.
+func epochOf(view func(func(catalog.View) error) error) (epoch uint64, err error) {
+	err = view(func(v catalog.View) error {
 		cluster, err := v.Cluster()
 		epoch = cluster.Epoch
 		return err
