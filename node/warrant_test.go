@@ -63,7 +63,7 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		t.Fatal(err)
 	}
 	decideSoon(t, asked, catalog.EndGrant, catalog.Ending{Person: "ended", ID: grants[0].ID})
-	elsewhere := asked.person(t, "elsewhere", catalog.Giving{Role: catalog.RoleOperator, Place: asker.cfg.Replica.Place})
+	elsewhere := asked.person(t, "elsewhere", catalog.Giving{Role: catalog.RoleOperator, Place: "south"})
 	order := func(act harvest.Act, patch map[string]json.RawMessage) runner.OrderRequest {
 		return runner.OrderRequest{Job: 7, Order: harvest.Order{Act: act, Settings: patch}}
 	}
