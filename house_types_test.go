@@ -74,7 +74,7 @@ var crowded = map[string]int{
 	"api.server":      54,
 	"catalog.View":    41,
 	"catalog.state":   76,
-	"node.Node":       66,
+	"node.Node":       65,
 	"peer.Peer":       47,
 	"raft.Node":       65,
 	"replica.Replica": 97,
@@ -85,7 +85,7 @@ var crowded = map[string]int{
 var laden = map[string]int{
 	"cli.grammar":      33,
 	"harvest.Settings": 81,
-	"node.Node":        29,
+	"node.Node":        28,
 	"raft.Node":        31,
 }
 
@@ -103,6 +103,7 @@ var narrow = []string{
 	"crawler/render",
 	"internal/coding",
 	"node/lookup",
+	"node/membership",
 	"node/runner",
 	"node/steward",
 	"node/wire",

@@ -24,7 +24,7 @@ type duties struct {
 // Needed returns the owed copies that go before all others and whose turn it is.
 func (d *duties) Needed(n int) ([]replica.Fetch, error) {
 	fetches, _, err := d.page(func(v catalog.View) (duty.Page, error) {
-		return duty.Needed(v, d.n.id, d.n.isAlive, d.n.clock(), n)
+		return duty.Needed(v, d.n.id, d.n.isAlive, d.n.clocks.Duty(), n)
 	})
 	return fetches, err
 }
@@ -33,9 +33,9 @@ func (d *duties) Needed(n int) ([]replica.Fetch, error) {
 func (d *duties) Fetches(after catalog.Cursor, n int) ([]replica.Fetch, catalog.Cursor, error) {
 	return d.page(func(v catalog.View) (duty.Page, error) {
 		if d.kind == catalog.Checksum {
-			return duty.ChecksumFetches(v, d.n.id, d.n.clock(), after, n)
+			return duty.ChecksumFetches(v, d.n.id, d.n.clocks.Duty(), after, n)
 		}
-		return duty.Fetches(v, d.n.id, d.n.isAlive, d.n.clock(), after, n)
+		return duty.Fetches(v, d.n.id, d.n.isAlive, d.n.clocks.Duty(), after, n)
 	})
 }
 
@@ -53,7 +53,7 @@ func (d *duties) page(look func(catalog.View) (duty.Page, error)) ([]replica.Fet
 		return nil, catalog.Cursor{}, fmt.Errorf("find owed copies: %w", err)
 	}
 	if page.Wake != 0 {
-		d.wakeIn(page.Wake.Std().Sub(d.n.clocks.now()))
+		d.wakeIn(page.Wake.Std().Sub(d.n.clocks.Now()))
 	}
 	out := make([]replica.Fetch, 0, len(page.Fetches))
 	for _, f := range page.Fetches {
@@ -132,7 +132,7 @@ func (d *duties) Audits() (shards []catalog.Shard, err error) {
 		return nil, nil
 	}
 	err = d.n.raft.View(func(v catalog.View) error {
-		shards, err = duty.AuditsDue(v, d.n.id, catalog.At(d.n.clocks.now()), every, catalog.Shards)
+		shards, err = duty.AuditsDue(v, d.n.id, catalog.At(d.n.clocks.Now()), every, catalog.Shards)
 		return err
 	})
 	if errors.Is(err, catalog.ErrNotFound) {

@@ -53,7 +53,7 @@ func (n *Node) look() (problems []string, outbox int) {
 	h.problems = append(h.problems, unclaimed(n.replica.Strays())...)
 	alive := n.alive()
 	err := n.raft.View(func(v catalog.View) error {
-		found, err := ailing(v, n.id, func(id catalog.NodeID) bool { return alive[id] }, n.clock())
+		found, err := ailing(v, n.id, func(id catalog.NodeID) bool { return alive[id] }, n.clocks.Duty())
 		if err != nil {
 			return err
 		}

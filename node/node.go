@@ -23,6 +23,7 @@ import (
 	"holdfast/internal/disk"
 	"holdfast/node/config"
 	"holdfast/node/lookup"
+	"holdfast/node/membership"
 	"holdfast/node/runner"
 	"holdfast/node/steward"
 	"holdfast/peer"
@@ -58,8 +59,7 @@ type Node struct {
 	others   atomic.Pointer[[]string]
 	bell     *bell    // rings when something is due that the catalog does not tell
 	changed  *changes // gossip has news
-	clocks   *clocks
-	pauses   *pauses
+	clocks   *membership.Clocks
 	newer    chan uint64 // a higher epoch that a member told of
 	refused  refused
 	health   health
@@ -74,7 +74,7 @@ var ErrRunning = errors.New("another process runs on this folder")
 func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	cfg := folder{settings}
 	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.privateDisk(), started: time.Now(), ready: make(chan struct{}),
-		bell: newBell(), changed: newChanges(), clocks: newClocks(), pauses: newPauses(), newer: make(chan uint64, 1)}
+		bell: newBell(), changed: newChanges(), clocks: membership.NewClocks(), newer: make(chan uint64, 1)}
 	if err := cfg.checkAgreed(); err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func (n *Node) openPeer(k known) error {
 
 func (n *Node) openState() error {
 	cfg := n.cfg.raft(n.id)
-	cfg.Alive, cfg.Skew, cfg.Now = n.alive, n.clocks.skew, n.clocks.wall
+	cfg.Alive, cfg.Skew, cfg.Now = n.alive, n.clocks.Skew, n.clocks.Wall
 	cfg.Vouch = func(from catalog.NodeID, commands []catalog.Command) ([]error, error) {
 		return n.warrants.vouch(from, commands)
 	}
@@ -248,8 +248,31 @@ func (n *Node) steward() *steward.Steward {
 		return out
 	}
 	return steward.New(steward.Config{Self: n.id, Lease: time.Duration(n.cfg.Limits.Lease), Agreement: n.raft,
-		Contacts: n.raft.Contacts, Alive: alive, News: n.changed.C, Now: n.clocks.now,
-		Unsure: func() bool { return n.clocks.skew().Abs() > maxSkew }, Log: n.log})
+		Contacts: n.raft.Contacts, Alive: alive, News: n.changed.C, Now: n.clocks.Now,
+		Unsure: func() bool { return n.clocks.Skew().Abs() > membership.MaxSkew }, Log: n.log})
+}
+
+// timekeeper returns what keeps this node's clocks compared.
+func (n *Node) timekeeper() membership.Timekeeper {
+	others := func() (out []catalog.NodeID) {
+		for _, id := range *n.others.Load() {
+			out = append(out, catalog.NodeID(id))
+		}
+		return out
+	}
+	links := func() (out []membership.Link) {
+		for _, l := range n.peer.Stats().Links {
+			out = append(out, membership.Link{Peer: catalog.NodeID(l.Peer), Since: l.Since, Ahead: l.Clock})
+		}
+		return out
+	}
+	connected := func() (out []catalog.NodeID) {
+		for _, id := range n.peer.Connected() {
+			out = append(out, catalog.NodeID(id))
+		}
+		return out
+	}
+	return membership.Timekeeper{Clocks: n.clocks, Others: others, Connected: connected, Links: links, Caller: carrier{n.peer}, Log: n.log}
 }
 
 // lack returns what tells the indexer of which shards this node lacks files.
@@ -300,7 +323,7 @@ func (n *Node) handle() {
 	answer(p, checksumCall, n.serveChecksum)
 	carrier{p}.answers(lookup.DigestCall, n.captures.AnswerDigest())
 	answer(p, membersCall, n.serveMembers)
-	answer(p, clockCall, n.clocks.serve)
+	carrier{p}.answers(membership.ClockCall, n.clocks.AnswerClock())
 	carrier{p}.answers(runner.PaceCall, n.crawls.AnswerPace())
 	n.handleActs()
 }
@@ -330,7 +353,7 @@ func (n *Node) Run(ctx context.Context) error {
 		{"gossip", n.gossip.Run},
 		{"trust", n.trust},
 		{"acquaint", n.acquaint},
-		{"clocks", n.timekeeper().run},
+		{"clocks", n.timekeeper().Run},
 		{"epoch", n.yield},
 		{"membership", n.membership},
 		{"announce", n.announce},

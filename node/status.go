@@ -10,13 +10,11 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/gossip"
+	"holdfast/node/membership"
 	"holdfast/node/steward"
 	"holdfast/peer"
 	"holdfast/raft"
 )
-
-// maxSkew is how far a clock may be off before a human is told; Raft does not let such a node lead.
-const maxSkew = 30 * time.Second
 
 // Version is the program's version as the build knows it.
 func Version() string {
@@ -74,7 +72,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 	if err := n.raft.Room(); err != nil {
 		out.Problems = append(out.Problems, err.Error())
 	}
-	if off := n.clocks.skew(); off.Abs() > maxSkew {
+	if off := n.clocks.Skew(); off.Abs() > membership.MaxSkew {
 		out.Problems = append(out.Problems, fmt.Sprintf("the clock is %v ahead of the members' median: this node does not lead until it is set", off.Round(time.Second)))
 	}
 	if n.indexer != nil {

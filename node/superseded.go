@@ -44,7 +44,7 @@ func (c folder) supersede(d disk.Disk, epoch uint64) error {
 func (n *Node) onPeer(e peer.Event) {
 	n.refused.note(e)
 	if e.Kind == peer.EventConnected {
-		n.clocks.connected()
+		n.clocks.Connected()
 	}
 	if e.Kind == peer.EventNewerEpoch {
 		select {

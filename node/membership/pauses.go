@@ -1,4 +1,4 @@
-package node
+package membership
 
 import (
 	"sync"
@@ -8,8 +8,8 @@ import (
 	"holdfast/duty"
 )
 
-// pauses remembers when this node first saw a stamp of the catalog that lies in the future, so that the pause that begins
-// with it is as long as it says, though a wrong clock has made the stamp.
+// pauses remembers when this node first saw a stamp of the catalog that lies in the future, so that the pause that
+// begins with it is as long as it says, though a wrong clock has made the stamp.
 type pauses struct {
 	mu   sync.Mutex
 	seen map[pauseKey]time.Time
@@ -51,10 +51,11 @@ func (p *pauses) since(key pauseKey) time.Duration {
 	return 0
 }
 
-// clock is the time as this node's duties go by it.
-func (n *Node) clock() duty.Clock {
-	now := n.clocks.now()
-	return duty.Clock{Now: catalog.At(now), Seen: func(name catalog.FileName, tries int, stamp catalog.Time) catalog.Time {
-		return catalog.At(now.Add(-n.pauses.since(pauseKey{name, tries, stamp})))
-	}}
+// Duty is the time as this node's duties go by it.
+func (c *Clocks) Duty() duty.Clock {
+	now := c.Now()
+	seen := func(name catalog.FileName, tries int, stamp catalog.Time) catalog.Time {
+		return catalog.At(now.Add(-c.pauses.since(pauseKey{name, tries, stamp})))
+	}
+	return duty.Clock{Now: catalog.At(now), Seen: seen}
 }

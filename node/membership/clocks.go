@@ -1,0 +1,178 @@
+// Package membership keeps a node a member among others. So far it compares the members' clocks, and says what time
+// this node goes by; founding, joining and trust are to follow.
+package membership
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/node/wire"
+)
+
+const (
+	// ClockCall is the kind of the request for the time. It is on the wire and keeps its meaning.
+	ClockCall = "clock"
+	// clockEvery is how often the members are asked for the time; clockLimit is how long an answer may take.
+	clockEvery = 10 * time.Second
+	clockLimit = 2 * time.Second
+)
+
+// MaxSkew is how far a clock may be off before a human is told; Raft does not let such a node lead.
+const MaxSkew = 30 * time.Second
+
+// Clocks compares this machine's clock with those of the other members. What it knows of them is kept against a steady
+// clock, which no one can set: so a step of this machine's clock shows at once, without asking anybody again.
+type Clocks struct {
+	wall   func() time.Time // the machine's clock
+	pauses *pauses
+	base   time.Time     // when the steady clock began
+	ask    chan struct{} // receives when a member has connected
+
+	mu     sync.Mutex
+	others map[catalog.NodeID]time.Duration // their clocks less the steady clock
+}
+
+// NewClocks returns clocks of which this machine's is the only one known.
+func NewClocks() *Clocks {
+	return &Clocks{wall: time.Now, pauses: newPauses(), base: time.Now(),
+		ask: make(chan struct{}, 1), others: map[catalog.NodeID]time.Duration{}}
+}
+
+// steady returns what the steady clock showed at a moment that this process read from the machine.
+func (c *Clocks) steady(at time.Time) time.Time { return c.base.Round(0).Add(at.Sub(c.base)) }
+
+// heard notes what a member's clock showed at a moment of this process.
+func (c *Clocks) heard(id catalog.NodeID, theirs, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.others[id] = theirs.Round(0).Sub(c.steady(at))
+}
+
+// knows reports whether a clock of the member is known.
+func (c *Clocks) knows(id catalog.NodeID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, known := c.others[id]
+	return known
+}
+
+// Connected has the clocks compared soon.
+func (c *Clocks) Connected() {
+	select {
+	case c.ask <- struct{}{}:
+	default:
+	}
+}
+
+// keep forgets the clocks of those who are not among the members.
+func (c *Clocks) keep(members []catalog.NodeID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id := range c.others {
+		if !slices.Contains(members, id) {
+			delete(c.others, id)
+		}
+	}
+}
+
+// Skew returns how far this machine's clock is ahead of the members' median now. Of two that disagree the earlier one
+// counts: time in the catalog cannot be taken back.
+func (c *Clocks) Skew() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := c.wall().Round(0).Sub(c.steady(time.Now()))
+	all := []time.Duration{own}
+	for _, other := range c.others {
+		all = append(all, other)
+	}
+	slices.Sort(all)
+	return own - all[(len(all)-1)/2]
+}
+
+// Now returns the time that this machine and the others agree on: the members' median when this machine's clock is far
+// off.
+func (c *Clocks) Now() time.Time {
+	now := c.wall()
+	if off := c.Skew(); off.Abs() > MaxSkew {
+		return now.Add(-off)
+	}
+	return now
+}
+
+// Wall returns what this machine's clock shows.
+func (c *Clocks) Wall() time.Time { return c.wall() }
+
+// Link is a connection with another member, and how far that one's clock was ahead when they connected.
+type Link struct {
+	Peer  catalog.NodeID
+	Since time.Time
+	Ahead time.Duration
+}
+
+// Timekeeper keeps the clocks compared.
+type Timekeeper struct {
+	Clocks    *Clocks
+	Others    func() []catalog.NodeID // members
+	Connected func() []catalog.NodeID // can be asked at once
+	Links     func() []Link
+	Caller    wire.Caller
+	Log       *slog.Logger
+}
+
+// Run asks the members for the time, now and then and when one has connected. Of one that does not answer, what its
+// clock showed when the nodes connected counts.
+func (t Timekeeper) Run(ctx context.Context) error {
+	tick := time.NewTicker(clockEvery)
+	defer tick.Stop()
+	for {
+		t.compare(ctx)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		case <-t.Clocks.ask:
+		}
+	}
+}
+
+func (t Timekeeper) compare(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, clockLimit)
+	defer cancel()
+	members := t.Others()
+	t.Clocks.keep(members)
+	var connected []catalog.NodeID
+	for _, id := range t.Connected() {
+		if slices.Contains(members, id) {
+			connected = append(connected, id)
+		}
+	}
+	wire.Gather(connected, func(id catalog.NodeID) (struct{}, error) { return struct{}{}, t.askOne(ctx, id) })
+	for _, l := range t.Links() {
+		if slices.Contains(members, l.Peer) && !t.Clocks.knows(l.Peer) {
+			t.Clocks.heard(l.Peer, l.Since.Round(0).Add(l.Ahead), l.Since)
+		}
+	}
+}
+
+// askOne notes what a member's clock shows; the way there and back is taken to be equally long.
+func (t Timekeeper) askOne(ctx context.Context, id catalog.NodeID) error {
+	began := time.Now()
+	micros, err := wire.Ask[int64](ctx, t.Caller, id, ClockCall, struct{}{})
+	if err != nil {
+		t.Log.Debug("a member does not tell the time", "member", id, "error", err)
+		return err
+	}
+	t.Clocks.heard(id, time.UnixMicro(micros), began.Add(time.Since(began)/2))
+	return nil
+}
+
+// AnswerClock tells another member the time.
+func (c *Clocks) AnswerClock() wire.Handler {
+	return wire.Answer(ClockCall, func(context.Context, catalog.NodeID, struct{}) (int64, error) {
+		return c.wall().UnixMicro(), nil
+	})
+}
