@@ -3,6 +3,7 @@ package node
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 
 	"holdfast/api"
 	"holdfast/catalog"
@@ -10,11 +11,14 @@ import (
 )
 
 // disks are this node's disks for files, for the API.
-type disks struct{ n *Node }
+type disks struct {
+	own *replica.Disks
+	log *slog.Logger
+}
 
 // Show tells how the disks stand.
 func (d disks) Show() (api.Disks, error) {
-	report, err := d.n.replica.Disks.Report()
+	report, err := d.own.Report()
 	return shownDisks(report), err
 }
 
@@ -22,7 +26,7 @@ func (d disks) Show() (api.Disks, error) {
 func (d disks) Wish(wish api.DiskWish, actor string) (api.Disks, error) {
 	var report replica.DiskReport
 	var err error
-	switch own := d.n.replica.Disks; wish.Wish {
+	switch own := d.own; wish.Wish {
 	case "drain":
 		report, err = own.Drain(wish.Path)
 	case "undrain":
@@ -38,7 +42,7 @@ func (d disks) Wish(wish api.DiskWish, actor string) (api.Disks, error) {
 	case errors.Is(err, replica.ErrLastDisk):
 		return api.Disks{}, fmt.Errorf("%w: %w", &catalog.Refusal{Code: catalog.Conflict, Message: err.Error()}, err)
 	case err == nil:
-		d.n.log.Info("asked of the disks", "wish", wish.Wish, "disk", wish.Path, "by", actor)
+		d.log.Info("asked of the disks", "wish", wish.Wish, "disk", wish.Path, "by", actor)
 	}
 	return shownDisks(report), err
 }

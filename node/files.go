@@ -13,6 +13,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/peer"
+	"holdfast/raft"
 	"holdfast/replica"
 )
 
@@ -231,19 +232,18 @@ func coded(err error) error {
 }
 
 // replicaCatalog is the catalog as the replica sees it.
-type replicaCatalog struct{ n *Node }
-
-func (c replicaCatalog) View(see func(catalog.View) error) error { return c.n.raft.View(see) }
-
-func (c replicaCatalog) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
-	return c.n.raft.Propose(ctx, kind, body, actor)
+type replicaCatalog struct {
+	*raft.Node
+	self catalog.NodeID
+	of   catalog.ReplicaName
+	bell *bell
 }
 
 // Watch signals after changes of the catalog that may mean work here, and when what waited for its turn is due.
 func (c replicaCatalog) Watch() (<-chan struct{}, func()) {
-	w := c.n.raft.Watch(catalog.PrefixFiles, catalog.PrefixUnproved, catalog.PrefixLayout, catalog.PrefixReleases(c.n.id), catalog.PrefixLeft(c.n.id),
-		catalog.PrefixOwed(catalog.ReplicaName(c.n.cfg.Replica.Name)), catalog.PrefixMembers)
-	due, deaf := c.n.bell.listen()
+	w := c.Node.Watch(catalog.PrefixFiles, catalog.PrefixUnproved, catalog.PrefixLayout, catalog.PrefixReleases(c.self),
+		catalog.PrefixLeft(c.self), catalog.PrefixOwed(c.of), catalog.PrefixMembers)
+	due, deaf := c.bell.listen()
 	both, done := make(chan struct{}, 1), make(chan struct{})
 	go func() {
 		for {
@@ -277,13 +277,13 @@ type record struct {
 func (r *record) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 
 // replayRecords opens records for replay by file and position, from the copy here or the nearest good one.
-type replayRecords struct{ n *Node }
+type replayRecords struct{ replica *replica.Replica }
 
 func (r replayRecords) Open(ctx context.Context, file string, offset, length int64) (io.ReadCloser, error) {
 	if length == 0 { // not known: to the file's end
 		length = -1
 	}
-	body, err := r.n.replica.OpenRange(ctx, catalog.FileName(file), offset, length)
+	body, err := r.replica.OpenRange(ctx, catalog.FileName(file), offset, length)
 	if err != nil {
 		return nil, err
 	}

@@ -210,7 +210,7 @@ func (n *Node) openReplica() error {
 	n.replica, err = replica.New(replica.Config{
 		Self: n.id, Replica: catalog.ReplicaName(n.cfg.Replica.Name), Audits: in("audits"),
 		Bandwidth: int64(n.cfg.Limits.Bandwidth), Giving: int64(n.cfg.Limits.Giving), AuditRate: int64(n.cfg.Limits.AuditPace),
-	}, store, sums, replicaPeers{n}, replicaCatalog{n}, &duties{n: n, kind: kind}, n.log)
+	}, store, sums, replicaPeers{n}, replicaCatalog{n.raft, n.id, catalog.ReplicaName(n.cfg.Replica.Name), n.bell}, &duties{n: n, kind: kind}, n.log)
 	return err
 }
 
@@ -389,7 +389,7 @@ func (n *Node) Run(ctx context.Context) error {
 // backend is the node as the API sees it.
 func (n *Node) backend() api.Backend {
 	return api.Backend{
-		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Strays: strays{n}, OwnDisks: disks{n}, Crawls: crawlsAPI{n}, Secrets: n.vault,
+		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Strays: strays{n}, OwnDisks: disks{n.replica.Disks, n.log}, Crawls: crawlsAPI{n}, Secrets: n.vault,
 		Captures: lookup.Arranged{Captures: n.captures}, Index: indexAPI{n}, Invites: invites{n}, Local: n.token.access,
 		Node: n.id, Used: n.warrants.uses.note,
 	}
@@ -442,5 +442,5 @@ func (n *Node) replayHandler() (*replay.Handler, error) {
 		left, err := n.room(incoming)
 		return err == nil && left >= size
 	}}
-	return replay.New(cfg, n.captures, replayRecords{n}, n.log)
+	return replay.New(cfg, n.captures, replayRecords{n.replica}, n.log)
 }
