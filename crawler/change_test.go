@@ -259,6 +259,10 @@ func TestEvents(t *testing.T) {
 	last := ""
 	for range 2 {
 		l := startPaused(t, Config{Dir: dir, Job: job})
+		until(t, "it has begun", func() bool { // orders are obeyed before
+			all := l.obey(harvest.Order{Act: harvest.ActEvents, After: last})
+			return strings.Contains(fmt.Sprintf("%s", all.Events), `"started"`)
+		})
 		l.obey(harvest.Order{Act: harvest.ActPause, Reason: "lunch", By: "anna"})
 		l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("max_hops", 7, "max_trans_hops", 1), By: "anna"})
 		all := l.obey(harvest.Order{Act: harvest.ActEvents, After: last})
