@@ -207,7 +207,7 @@ func createOwned(s *server, ctx context.Context, in AccessTokenRequest, kept cat
 // ownerFor returns who is to own a token: the caller, or, with a node's local token, who is named.
 func ownerFor(s *server, who caller, named string) (catalog.PersonID, error) {
 	if named == "" && who.Person == "" {
-		return "", problem(http.StatusUnprocessableEntity, CodeInvalid,
+		return "", problem(http.StatusConflict, Code(catalog.Conflict),
 			"owner: a token belongs to a person; a node's local token and a program without an owner have to say to whom")
 	}
 	if named == "" {

@@ -119,7 +119,7 @@ func TestStraysAreListedForOperators(t *testing.T) {
 	}{
 		{catalog.RoleOperator, DiskWish{Wish: "drain", Path: "/disk1"}, 0}, {catalog.RoleCurator, DiskWish{Wish: "drain", Path: "/disk1"}, http.StatusForbidden},
 		{catalog.RoleOperator, DiskWish{Wish: "drain", Path: "/disk2"}, http.StatusNotFound}, {catalog.RoleOperator, DiskWish{Wish: "pause"}, 0},
-		{catalog.RoleOperator, DiskWish{Wish: "drain"}, http.StatusUnprocessableEntity}, {catalog.RoleOperator, DiskWish{Wish: "pause", Path: "/disk1"}, http.StatusUnprocessableEntity},
+		{catalog.RoleOperator, DiskWish{Wish: "drain"}, http.StatusConflict}, {catalog.RoleOperator, DiskWish{Wish: "pause", Path: "/disk1"}, http.StatusConflict},
 		{catalog.RoleOperator, DiskWish{Wish: "format"}, http.StatusUnprocessableEntity},
 	} {
 		got, err := DiskClient{client(tt.role)}.Wish(t.Context(), tt.wish)

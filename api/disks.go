@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -70,7 +69,7 @@ func diskRoutes(s *server, api huma.API) {
 		summary: "Empty one of this node's disks or use it again; pause or resume moves between its disks"},
 		func(ctx context.Context, in *wish) (Disks, error) {
 			if names := in.Body.Wish == "drain" || in.Body.Wish == "undrain"; names != (in.Body.Path != "") {
-				return Disks{}, fmt.Errorf("%w: a path is given to drain or undrain a disk, and only then", ErrInvalid)
+				return Disks{}, problem(http.StatusConflict, Code(catalog.Conflict), "a path is given to drain or undrain a disk, and only then")
 			}
 			return s.OwnDisks.Wish(in.Body, callerOf(ctx).Actor)
 		})

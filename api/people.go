@@ -29,11 +29,11 @@ type Person struct {
 
 // PersonRequest invites a person.
 type PersonRequest struct {
-	Name        string `json:"name" minLength:"1" maxLength:"100"`
-	Mail        string `json:"mail" minLength:"3" maxLength:"254"`
-	Institution string `json:"institution,omitempty" maxLength:"64" doc:"a place"`
-	Language    string `json:"language,omitempty" maxLength:"35" doc:"such as da or en-GB"`
-	Zone        string `json:"zone,omitempty" maxLength:"64" doc:"time zone, such as Europe/Copenhagen"`
+	Name        string `json:"name" minLength:"1" maxLength:"100" pattern:"^[!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*$" patternDescription:"readable text without a colon, and no spaces around it"`
+	Mail        string `json:"mail" minLength:"5" maxLength:"254" pattern:"^[!#$%(-.0-;=?A-Z\\[\\]^-~]+@[!#$%(-.0-;=?A-Z\\[\\]^-~]{3,}$" patternDescription:"name@host in ASCII"`
+	Institution string `json:"institution,omitempty" maxLength:"64" pattern:"^([!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*)?$" patternDescription:"readable text" doc:"a place"`
+	Language    string `json:"language,omitempty" maxLength:"35" pattern:"^[A-Za-z0-9-]*$" doc:"such as da or en-GB"`
+	Zone        string `json:"zone,omitempty" maxLength:"64" pattern:"^[-A-Za-z0-9_+/]*$" doc:"time zone, such as Europe/Copenhagen"`
 	Lifetime    string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"of the invitation; 168h if not given"`
 }
 
@@ -56,11 +56,11 @@ type AcceptRequest struct {
 
 // PersonChange changes what is given of a person. Oneself changes language and zone, an administrator all.
 type PersonChange struct {
-	Name        *string `json:"name,omitempty" maxLength:"100"`
-	Mail        *string `json:"mail,omitempty" maxLength:"254"`
-	Institution *string `json:"institution,omitempty" maxLength:"64"`
-	Language    *string `json:"language,omitempty" maxLength:"35"`
-	Zone        *string `json:"zone,omitempty" maxLength:"64"`
+	Name        *string `json:"name,omitempty" minLength:"1" maxLength:"100" pattern:"^[!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*$" patternDescription:"readable text without a colon, and no spaces around it"`
+	Mail        *string `json:"mail,omitempty" minLength:"5" maxLength:"254" pattern:"^[!#$%(-.0-;=?A-Z\\[\\]^-~]+@[!#$%(-.0-;=?A-Z\\[\\]^-~]{3,}$" patternDescription:"name@host in ASCII"`
+	Institution *string `json:"institution,omitempty" maxLength:"64" pattern:"^([!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*)?$" patternDescription:"readable text"`
+	Language    *string `json:"language,omitempty" maxLength:"35" pattern:"^[A-Za-z0-9-]*$"`
+	Zone        *string `json:"zone,omitempty" maxLength:"64" pattern:"^[-A-Za-z0-9_+/]*$"`
 }
 
 // invitationTime is how long an invitation is good for.
@@ -267,7 +267,7 @@ func checkZone(zone string) error {
 		return nil
 	}
 	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
-		return problem(http.StatusUnprocessableEntity, CodeInvalid, "zone "+zone+": no such time zone; want one such as Europe/Copenhagen")
+		return problem(http.StatusNotFound, CodeNotFound, "zone "+zone+": no such time zone; want one such as Europe/Copenhagen")
 	}
 	return nil
 }

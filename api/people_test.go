@@ -114,7 +114,7 @@ func TestTokensOfOneself(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := make(open(localText), AccessTokenRequest{Role: catalog.RoleAdmin}); status(err) != http.StatusUnprocessableEntity || !strings.Contains(err.Error(), "owner") {
+	if _, _, err := make(open(localText), AccessTokenRequest{Role: catalog.RoleAdmin}); status(err) != http.StatusConflict || !strings.Contains(err.Error(), "owner") {
 		t.Errorf("the local token makes a token of nobody: %v", err)
 	}
 	if _, _, err := make(open(localText), AccessTokenRequest{Role: catalog.RoleAdmin, Owner: "anna"}); status(err) != http.StatusForbidden {
@@ -194,7 +194,7 @@ func TestWhatOneChangesOfOneself(t *testing.T) {
 	if _, err := anna.Set(ctx, "berta", PersonChange{Mail: new("ANNA@example.org")}); status(err) != http.StatusConflict {
 		t.Errorf("another's address: %v", err)
 	}
-	if _, err := anna.Set(ctx, "berta", PersonChange{Zone: new("Europe/Stockhlm")}); status(err) != http.StatusUnprocessableEntity {
+	if _, err := anna.Set(ctx, "berta", PersonChange{Zone: new("Europe/Stockhlm")}); status(err) != http.StatusNotFound {
 		t.Errorf("a zone that is none: %v", err)
 	}
 	seen, err := berta.Show(ctx, "anna")

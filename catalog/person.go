@@ -259,14 +259,14 @@ func (s people) claim(id PersonID, key, old, what string) error {
 func checkPerson(p *Person) error {
 	name, host, _ := strings.Cut(p.Mail, "@")
 	switch {
-	case p.Name == "" || len(p.Name) > 100 || strings.TrimSpace(p.Name) != p.Name || !readable(p.Name):
-		return refuse(Invalid, "name %q: want 1 to 100 bytes of readable text without spaces around it", clip(p.Name, 100))
+	case p.Name == "" || utf8.RuneCountInString(p.Name) > 100 || strings.TrimSpace(p.Name) != p.Name || !readable(p.Name):
+		return refuse(Invalid, "name %q: want 1 to 100 characters of readable text without spaces around them", clip(p.Name, 100))
 	case strings.Contains(p.Name, ":"), strings.HasPrefix(folded(p.Name), "program "):
 		return refuse(Invalid, "name %q: it would be taken for that of a node or program", p.Name)
 	case len(p.Mail) > 254 || name == "" || len(host) < 3 || strings.Contains(host, "@") || !visible(p.Mail):
 		return refuse(Invalid, "e-mail address %q: want name@host in ASCII", clip(p.Mail, 254))
-	case len(p.Institution) > 64 || !readable(p.Institution):
-		return refuse(Invalid, "institution %q: want a place of at most 64 bytes", clip(p.Institution, 64))
+	case utf8.RuneCountInString(p.Institution) > 64 || !readable(p.Institution):
+		return refuse(Invalid, "institution %q: want a place of at most 64 characters", clip(p.Institution, 64))
 	case !code(p.Language, "-", 35):
 		return refuse(Invalid, "language %q: want a tag such as da or en-GB", clip(p.Language, 40))
 	case !code(p.Zone, "-_+/", 64):
