@@ -276,7 +276,7 @@ func (p *partition) cutOff(host int, name string) {
 		return nil
 	})
 	began := time.Now()
-	if _, err := c.Do(ctx, alone, "token", "create", "--replica", "north"); ExitCode(err) != 69 || !strings.Contains(err.Error(), "quorum") {
+	if _, err := c.Do(ctx, alone, "node", "invite", "--replica", "north"); ExitCode(err) != 69 || !strings.Contains(err.Error(), "quorum") {
 		t.Errorf("%s makes a token without a quorum: %v", alone, err)
 	}
 	if spent := time.Since(began); spent > 10*time.Second {
@@ -287,7 +287,7 @@ func (p *partition) cutOff(host int, name string) {
 		t.Errorf("a file put without a quorum is to be kept: %v", err)
 	}
 	must(t, 20*time.Second, "the majority has a leader", func() error { _, err := oneLeader(ctx, c, others...); return err })
-	if _, err := c.Do(ctx, others[0], "token", "create", "--replica", "north"); err != nil {
+	if _, err := c.Do(ctx, others[0], "node", "invite", "--replica", "north"); err != nil {
 		t.Error(err)
 	}
 	if alone == "south-1" {

@@ -94,7 +94,7 @@ func TestTrust(t *testing.T) {
 	joinRefused(t, c, "stranger-1", good, 78, "third", "north")
 	short := token("--expires", "1s")
 	must(t, 20*time.Second, "a token expires", func() error {
-		out, err := c.Do(ctx, "north-1", "token", "list")
+		out, err := c.Do(ctx, "north-1", "node", "invites")
 		if err == nil && !strings.Contains(string(out), "expired") {
 			err = errors.New(string(out))
 		}
@@ -204,7 +204,7 @@ func TestRecover(t *testing.T) {
 			if st, err := statusOf(ctx, c, n); err == nil && st.Cluster.Quorum {
 				return fmt.Errorf("%s has a quorum in epoch %d", n, st.Cluster.Epoch)
 			}
-			if _, err := c.Do(ctx, n, "token", "create", "--replica", "south"); err == nil {
+			if _, err := c.Do(ctx, n, "node", "invite", "--replica", "south"); err == nil {
 				return fmt.Errorf("%s makes a token", n)
 			}
 		}
