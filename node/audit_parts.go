@@ -47,6 +47,9 @@ func gatherAudits(parts []auditPart) []api.Audit {
 	return out
 }
 
+// owedLevel is the level of the programs that tell, of the copies that a node is to have, those that are not there yet.
+const owedLevel = 3
+
 // addPart makes a node's audit part of the API's.
 func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	if !slices.Contains(whole.Replicas, m.Replica) {
@@ -75,6 +78,10 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	}
 	part.Omitted = part.Missing + part.Corrupt - int64(len(part.Findings))
 	part.Detail = auditDetail(one)
+	if m.Level < owedLevel && one.State == replica.AuditDone {
+		part.State = string(replica.AuditIncomplete)
+		part.Detail = strings.TrimPrefix(part.Detail+"; its program is older and counts copies that it has not got yet as read", "; ")
+	}
 	whole.Nodes = append(whole.Nodes, part)
 	whole.Files += one.Files
 	whole.Bytes += one.Bytes

@@ -13,8 +13,9 @@ import (
 // TestAnAuditIsDoneOnlyWhenAllNodesAre puts together what nodes say of their parts of an audit of all of them, of which one
 // does not answer, has never begun, is gone, or could not read all. What was not read must be named, and is no success.
 func TestAnAuditIsDoneOnlyWhenAllNodesAre(t *testing.T) {
-	north := catalog.Member{ID: "n", Name: "north-1", Replica: "north"}
-	south := catalog.Member{ID: "s", Name: "south-1", Replica: "south"}
+	north := catalog.Member{ID: "n", Name: "north-1", Replica: "north", Level: catalog.Level}
+	south := catalog.Member{ID: "s", Name: "south-1", Replica: "south", Level: catalog.Level}
+	old := catalog.Member{ID: "s", Name: "south-1", Replica: "south", Level: 2}
 	all := []catalog.NodeID{"n", "s"}
 	one := func(state replica.AuditState) []replica.Audit {
 		a := replica.Audit{ID: "1", Group: "g", Nodes: all, State: state, Tally: replica.Tally{Files: 3}, TotalFiles: 3}
@@ -31,6 +32,7 @@ func TestAnAuditIsDoneOnlyWhenAllNodesAre(t *testing.T) {
 		detail string // of south's part
 	}{
 		{"both done", []auditPart{done, {member: south, audits: one(replica.AuditDone)}}, "done", ""},
+		{"one counts what it has not got as read", []auditPart{done, {member: old, audits: one(replica.AuditDone)}}, "incomplete", "its program is older"},
 		{"one runs", []auditPart{done, {member: south, audits: one(replica.AuditRunning)}}, "running", ""},
 		{"one was stopped", []auditPart{done, {member: south, audits: one(replica.AuditStopped)}}, "stopped", ""},
 		{"one does not answer", []auditPart{done, {member: south, err: errors.New("no route")}}, "incomplete", "does not answer: no route"},
@@ -56,7 +58,7 @@ func TestAnAuditIsDoneOnlyWhenAllNodesAre(t *testing.T) {
 // TestAnAuditIsCleanOnlyWhenAllWasRead puts together parts that ended as they should, of which one has copies still to be made,
 // there are shards that no node holds, or more was found than is listed.
 func TestAnAuditIsCleanOnlyWhenAllWasRead(t *testing.T) {
-	south := catalog.Member{ID: "s", Name: "south-1", Replica: "south"}
+	south := catalog.Member{ID: "s", Name: "south-1", Replica: "south", Level: catalog.Level}
 	missing := catalog.Finding{Name: "a.warc", FileList: catalog.FileListMissing, Checksum: catalog.ChecksumUnknown}
 	corrupt := catalog.Finding{Name: "b.warc", FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: catalog.Digest{1}}
 	for what, tt := range map[string]struct {
