@@ -25,11 +25,15 @@ type asking struct {
 	begin, end time.Time
 }
 
-// slowly answers after a while.
+// slowly answers after a while, and ends at once when who asked goes away: a crawler that gives a request up counts its
+// rest from then.
 func (a *askings) slowly(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		begin := time.Now()
-		<-time.After(40 * time.Millisecond)
+		select {
+		case <-time.After(40 * time.Millisecond):
+		case <-r.Context().Done():
+		}
 		if r.URL.Path != "/robots.txt" && r.Method == http.MethodGet {
 			w.Header().Set("Content-Type", "text/html")
 		}

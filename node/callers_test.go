@@ -119,6 +119,8 @@ func TestManyReadersShareAnAddress(t *testing.T) {
 			go h.ServeHTTP(httptest.NewRecorder(), asked("192.0.2.10:4000", "198.51.100.7"))
 		}
 		time.Sleep(time.Minute)
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		if served.Load() != 1000 || len(c.under) != 0 || c.all != 0 {
 			t.Errorf("%d of 1000 requests were served, %d clients and %d requests are counted", served.Load(), len(c.under), c.all)
 		}

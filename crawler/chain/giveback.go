@@ -51,8 +51,9 @@ func (g *GiveBack) Failed(ctx context.Context, v *Visit, cause error, permanent 
 		v.Status = codeKilled
 		return Over, nil
 	}
-	if ctx.Err() != nil {
-		g.frontier.Return(v.URI, 0)
+	if ctx.Err() != nil { // the crawl stops; its host was asked all the same
+		g.turn.End(v)
+		g.frontier.Return(v.URI, g.turn.Politeness(v))
 		return Again, nil
 	}
 	g.log.Debug("fetch failed", "uri", v.URI.URL, "status", v.Status, "tries", v.URI.Tries+1, "error", cause)
