@@ -13,22 +13,22 @@ import (
 )
 
 type auditCmd struct {
-	Run_   auditRunCmd    `cmd:"" name:"run" help:"Read all copies again and compare them with the catalog."`
+	Run_   auditRunCmd    `cmd:"" name:"run" help:"Read all copies and compare them with the catalog."`
 	List   auditListCmd   `cmd:"" help:"List the audits, newest first."`
-	Show   auditShowCmd   `cmd:"" help:"Show an audit and how far each node is."`
+	Show   auditShowCmd   `cmd:"" help:"Show an audit and the progress of each node."`
 	Pause  auditPauseCmd  `cmd:"" help:"Pause an audit."`
-	Resume auditResumeCmd `cmd:"" help:"Let a paused audit go on."`
+	Resume auditResumeCmd `cmd:"" help:"Resume a paused audit."`
 	Stop   auditStopCmd   `cmd:"" help:"Stop an audit."`
 }
 
 type auditRunCmd struct {
-	Replica string `help:"Only this replica."`
-	Wait    bool   `help:"Wait for its end."`
+	Replica string `help:"Audit only this replica."`
+	Wait    bool   `help:"Wait until the audit has ended."`
 }
 
 func (auditRunCmd) exits() []string {
 	return []string{"0   started; with --wait: every copy was read and is right",
-		"1   with --wait: copies or lines of manifests were wrong, or not all copies were read: some nodes did not answer, or copies are still to be made"}
+		"1   with --wait: a copy or a line of a manifest was wrong, or not all copies were read (a node did not answer, or copies are still to be made)"}
 }
 
 func (c auditRunCmd) Run(a *app) error {
@@ -157,7 +157,7 @@ func (auditListCmd) Run(a *app) error {
 }
 
 type auditShowCmd struct {
-	ID string `arg:"" name:"id" help:"As audit list prints it."`
+	ID string `arg:"" name:"id" help:"The audit's id, as audit list prints it."`
 }
 
 func (c auditShowCmd) Run(a *app) error {
@@ -168,8 +168,8 @@ func (c auditShowCmd) Run(a *app) error {
 
 // auditWish are the arguments of pause, resume and stop.
 type auditWish struct {
-	ID     string `arg:"" name:"id" help:"As audit list prints it."`
-	Reason string `help:"For the audit trail."`
+	ID     string `arg:"" name:"id" help:"The audit's id, as audit list prints it."`
+	Reason string `help:"Reason, written into the audit trail."`
 }
 
 func (w auditWish) wish(a *app, wish catalog.JobWish) error {

@@ -17,17 +17,19 @@ type captureCmd struct {
 }
 
 type captureListCmd struct {
-	URL      string   `arg:"" name:"url" help:"*.example.org asks for a domain, example.org/news/* for a prefix."`
+	URL      string   `arg:"" name:"url" help:"The URL; *.example.org stands for a domain, example.org/news/* for a prefix."`
 	From     string   `help:"Timestamp of 4 to 14 digits."`
 	To       string   `help:"Timestamp of 4 to 14 digits."`
-	Closest  string   `help:"Nearest to this timestamp first."`
-	Reverse  bool     `help:"Newest first."`
+	Closest  string   `help:"Show the captures nearest to this timestamp first."`
+	Reverse  bool     `help:"Show the newest first."`
 	Limit    int      `help:"Show at most this many."`
-	Filter   []string `sep:"none" placeholder:"[!][=|~]FIELD:TEXT" help:"As the CDX server has them; all must hold."`
-	Collapse int      `help:"Keep the first of captures that share this many digits of their time."`
+	Filter   []string `sep:"none" placeholder:"[!][=|~]FIELD:TEXT" help:"Show only captures that pass this filter of the CDX server, such as =status:200; all must hold."`
+	Collapse int      `help:"Of captures whose timestamps begin with the same digits, as many as this number, show only the first."`
 }
 
-func (captureListCmd) Help() string { return "With --json, one JSON object a line, as they are found." }
+func (captureListCmd) Help() string {
+	return "With --json, prints one JSON object per line as soon as it is found."
+}
 
 func (captureListCmd) exits() []string {
 	return []string{"0   done", "1   failed, or some shards could not be asked; stderr says how many"}
@@ -56,15 +58,15 @@ func (c captureListCmd) Run(a *app) error {
 		})
 		var incomplete *cdx.Incomplete
 		if errors.As(err, &incomplete) {
-			return fmt.Errorf("the answer is not complete: %w", err)
+			return fmt.Errorf("the answer is incomplete: %w", err)
 		}
 		return err
 	})
 }
 
 type indexCmd struct {
-	Status  indexStatusCmd  `cmd:"" help:"How the nodes' indexes stand."`
-	Rebuild indexRebuildCmd `cmd:"" help:"Build the index again from the files."`
+	Status  indexStatusCmd  `cmd:"" help:"Show the state of each node's index."`
+	Rebuild indexRebuildCmd `cmd:"" help:"Rebuild the index from the files."`
 }
 
 type indexStatusCmd struct{}
@@ -82,7 +84,7 @@ func (indexStatusCmd) Run(a *app) error {
 }
 
 type indexRebuildCmd struct {
-	Name string `arg:"" name:"node" optional:"" help:"Default: every node's."`
+	Name string `arg:"" name:"node" optional:"" help:"The node whose index is rebuilt. Default: every node."`
 }
 
 func (c indexRebuildCmd) Run(a *app) error {

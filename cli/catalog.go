@@ -10,8 +10,8 @@ import (
 )
 
 type catalogCmd struct {
-	Check   catalogCheckCmd   `cmd:"" help:"Check that the catalog agrees with itself: the audit trail's chain, the files and the totals."`
-	Rebuild catalogRebuildCmd `cmd:"" help:"Make the catalog again from this node's files, after it was lost."`
+	Check   catalogCheckCmd   `cmd:"" help:"Check that the catalog is consistent: the audit trail's chain, the files and the totals."`
+	Rebuild catalogRebuildCmd `cmd:"" help:"Rebuild a lost catalog from this node's files."`
 	Trail   catalogTrailCmd   `cmd:"" help:"Print the audit trail of decisions."`
 }
 
@@ -122,7 +122,9 @@ func (r *catalogReport) files(ctx context.Context, c *api.Client) error {
 
 type catalogTrailCmd struct{}
 
-func (catalogTrailCmd) Help() string { return "With --json, one JSON object a line, oldest first." }
+func (catalogTrailCmd) Help() string {
+	return "With --json, prints one JSON object per line, oldest first."
+}
 
 func (catalogTrailCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, c *api.Client) error {

@@ -16,11 +16,11 @@ import (
 type cdxCmd struct {
 	Files  []string `arg:"" name:"file" help:"WARC or ARC files."`
 	Format string   `enum:"cdxj,cdx11,cdx9" default:"cdxj" help:"${enum}."`
-	Sort   bool     `default:"true" negatable:"" help:"In the order of an index; --no-sort: as the records lie."`
+	Sort   bool     `default:"true" negatable:"" help:"Sort the lines as an index does; with --no-sort they come in the order of the records."`
 }
 
 func (cdxCmd) Help() string {
-	return "With --json, one JSON object a line with the CDX server's field names."
+	return "With --json, prints one JSON object per line, with the CDX server's field names."
 }
 
 func (c *cdxCmd) Run(a *app) error {

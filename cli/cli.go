@@ -56,60 +56,60 @@ func (e exitError) Unwrap() error { return e.err }
 
 // global are the flags that every command has.
 type global struct {
-	JSON    bool   `name:"json" help:"Answer with JSON."`
-	Verbose bool   `short:"v" help:"Log what is done, to stderr."`
+	JSON    bool   `name:"json" help:"Print the answer as JSON."`
+	Verbose bool   `short:"v" help:"Write a log to stderr."`
 	Server  string `env:"HOLDFAST_SERVER" placeholder:"URL" help:"The node to ask, such as http://127.0.0.1:7481."`
 
-	Insecure bool `help:"Send the access token in clear if --server says http:// and is another machine."`
+	Insecure bool `help:"Allow a --server with http:// on another machine: the access token is sent unencrypted."`
 
-	CA     string `name:"ca" env:"HOLDFAST_CA" placeholder:"FILE" help:"Trust the certificates in this PEM file for --server with https, and no others."`
-	Token  string `env:"HOLDFAST_TOKEN" placeholder:"TEXT" help:"The access token to ask with; @FILE reads it from a file."`
-	Config string `env:"HOLDFAST_CONFIG" placeholder:"FILE" help:"The cluster.toml; with --node, instead of --server and --token."`
-	Node   string `env:"HOLDFAST_NODE" placeholder:"NAME" help:"Which node of the cluster.toml."`
+	CA     string `name:"ca" env:"HOLDFAST_CA" placeholder:"FILE" help:"For a --server with https, trust only the certificates in this PEM file."`
+	Token  string `env:"HOLDFAST_TOKEN" placeholder:"TEXT" help:"The access token to use; @FILE reads it from a file."`
+	Config string `env:"HOLDFAST_CONFIG" placeholder:"FILE" help:"The cluster.toml; together with --node, it replaces --server and --token."`
+	Node   string `env:"HOLDFAST_NODE" placeholder:"NAME" help:"The name of the node in the cluster.toml."`
 }
 
 // lying are the commands about where the archive lies.
 type lying struct {
-	Shard shardCmd `cmd:"" help:"The parts of the replicas."`
-	Disk  diskCmd  `cmd:"" help:"The disks of one node."`
+	Shard shardCmd `cmd:"" help:"List the shards: the parts of each replica, and which nodes hold them."`
+	Disk  diskCmd  `cmd:"" help:"List, drain and pause the disks of one node."`
 }
 
 // grammar is the whole command line.
 type grammar struct {
 	global
 
-	Demo   demoCmd   `cmd:"" help:"Try everything: three nodes on this machine harvest a small website, copy, break, repair, and show it."`
-	Up     upCmd     `cmd:"" help:"Archive web pages with one node and all defaults, and browse them."`
+	Demo   demoCmd   `cmd:"" help:"Try everything: three nodes on this machine harvest a small website, copy it, repair damage, and show it."`
+	Up     upCmd     `cmd:"" help:"Archive web pages and browse them, with one node and all defaults."`
 	Crawl  crawlCmd  `cmd:"" help:"Crawl web pages into WARC files, without a cluster."`
 	Replay replayCmd `cmd:"" help:"Browse WARC files, without a cluster."`
 	WARC   warcCmd   `cmd:"" name:"warc" help:"Check, list, print and convert WARC files."`
 	CDX    cdxCmd    `cmd:"" name:"cdx" help:"Print the index of WARC files."`
-	Init   initCmd   `cmd:"" help:"Found a cluster; this node is its first."`
+	Init   initCmd   `cmd:"" help:"Found a cluster with this node as its first."`
 	Start  startCmd  `cmd:"" help:"Run a node."`
-	Join   joinCmd   `cmd:"" help:"Make this node a member, with a join token."`
+	Join   joinCmd   `cmd:"" help:"Make this machine a node of a cluster, with a join token."`
 	peopleGrammar
-	Peer     peerCmd       `cmd:"" help:"The paths between the nodes."`
-	Settings configCmd     `cmd:"" name:"config" help:"The cluster.toml."`
-	Status   statusCmd     `cmd:"" help:"How the cluster stands."`
-	Nodes    nodeCmd       `cmd:"" name:"node" help:"The cluster's nodes."`
-	Replica  replicaCmd    `cmd:"" help:"The sets of the archive."`
-	Collects collectionCmd `cmd:"" name:"collection" help:"What files and harvests belong to."`
+	Peer     peerCmd       `cmd:"" help:"Test the network paths between the nodes."`
+	Settings configCmd     `cmd:"" name:"config" help:"Check a cluster.toml, or show the settings of a node."`
+	Status   statusCmd     `cmd:"" help:"Show the state of the cluster, and what is wrong."`
+	Nodes    nodeCmd       `cmd:"" name:"node" help:"List, invite, drain and remove nodes."`
+	Replica  replicaCmd    `cmd:"" help:"List, add and remove replicas: the sets of copies."`
+	Collects collectionCmd `cmd:"" name:"collection" help:"List, add and remove collections, which files and harvests belong to."`
 	lying
-	Cluster  clusterCmd  `cmd:"" help:"The cluster as a whole."`
-	File     fileCmd     `cmd:"" help:"The archive's files."`
-	Audit    auditCmd    `cmd:"" help:"Check the copies."`
-	Job      jobCmd      `cmd:"" help:"Crawls."`
+	Cluster  clusterCmd  `cmd:"" help:"Raise the cluster's level, or recover the cluster."`
+	File     fileCmd     `cmd:"" help:"Put, get, list, verify and remove the archive's files."`
+	Audit    auditCmd    `cmd:"" help:"Check all copies of the files, and follow the checks."`
+	Job      jobCmd      `cmd:"" help:"Create, look at and control crawls."`
 	Crawling settingsCmd `cmd:"" name:"settings" help:"List the settings of a crawl."`
-	Capture  captureCmd  `cmd:"" help:"What was archived."`
-	Index    indexCmd    `cmd:"" help:"The index of the captures."`
-	Catalog  catalogCmd  `cmd:"" help:"What the nodes agreed on."`
+	Capture  captureCmd  `cmd:"" help:"Find captures: the archived responses."`
+	Index    indexCmd    `cmd:"" help:"Show or rebuild the index of captures."`
+	Catalog  catalogCmd  `cmd:"" help:"Check, rebuild and trace what the nodes have agreed on."`
 	Help     helpCmd     `cmd:"" help:"List the commands, or explain one."`
 	Complete completeCmd `cmd:"" name:"completion" help:"Print a script that lets a shell complete commands and flags."`
 	Man      manCmd      `cmd:"" help:"Print a manual page, or write all of them."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`
 
-	Words       wordsCmd         `cmd:"" name:"complete-words" hidden:"" help:"Print what may follow the words given, for the scripts of completion."`
-	ShowVersion kong.VersionFlag `name:"version" help:"Print the version, and nothing else."`
+	Words       wordsCmd         `cmd:"" name:"complete-words" hidden:"" help:"Print what can follow the given words; the completion scripts call this."`
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
 }
 
 // app is what a command works with.
@@ -245,7 +245,7 @@ func exitCodes(command *kong.Node) []string {
 	if e, ok := command.Target.Addr().Interface().(exits); ok {
 		codes = slices.Clone(e.exits())
 	}
-	codes = append(codes, "64  wrong usage", "69  no node is reached, or the cluster has no quorum", "78  the configuration cannot be used", "130 interrupted")
+	codes = append(codes, "64  wrong usage", "69  no node can be reached, or the cluster has no quorum", "78  the configuration cannot be used", "130 interrupted")
 	slices.SortStableFunc(codes, func(a, b string) int { return codeNumber(a) - codeNumber(b) })
 	return slices.CompactFunc(codes, func(a, b string) bool { return codeNumber(a) == codeNumber(b) })
 }

@@ -112,13 +112,13 @@ func replicaTable(a *app, replicas []api.Replica) error {
 
 type nodeCmd struct {
 	List    nodeListCmd    `cmd:"" help:"List the nodes."`
-	Show    nodeShowCmd    `cmd:"" help:"Show a node."`
+	Show    nodeShowCmd    `cmd:"" help:"Show one node: its addresses, state, shards and free room."`
 	Drain   nodeDrainCmd   `cmd:"" help:"Move a node's shards to the other nodes of its replica."`
-	Undrain nodeUndrainCmd `cmd:"" help:"End a drain: the node holds shards again."`
+	Undrain nodeUndrainCmd `cmd:"" help:"Cancel a drain: the node holds shards again."`
 	Weight  nodeWeightCmd  `cmd:"" help:"Change a node's share of its replica's shards."`
 	Remove  nodeRemoveCmd  `cmd:"" help:"Remove a node from the cluster."`
 
-	Invite   nodeInviteCmd   `cmd:"" help:"Create a join token, by which one machine becomes a node; it is printed once."`
+	Invite   nodeInviteCmd   `cmd:"" help:"Create a join token, with which one machine becomes a node. It is printed once."`
 	Invites  nodeInvitesCmd  `cmd:"" help:"List the join tokens."`
 	Uninvite nodeUninviteCmd `cmd:"" help:"Revoke a join token."`
 }
@@ -130,7 +130,7 @@ func (nodeListCmd) Run(a *app) error {
 }
 
 type nodeShowCmd struct {
-	Name string `arg:"" help:"Name, id, or the beginning of an id."`
+	Name string `arg:"" help:"The node's name, its id, or the beginning of its id."`
 }
 
 func (c nodeShowCmd) Run(a *app) error {
@@ -149,8 +149,8 @@ func showNode(a *app, n api.Node) error {
 }
 
 type nodeDrainCmd struct {
-	Name string `arg:"" help:"Name, id, or the beginning of an id."`
-	Undo bool   `hidden:"" help:"As node undrain."`
+	Name string `arg:"" help:"The node's name, its id, or the beginning of its id."`
+	Undo bool   `hidden:"" help:"Cancel the drain, as node undrain does."`
 }
 
 func (c nodeDrainCmd) Run(a *app) error {
@@ -161,14 +161,14 @@ func (c nodeDrainCmd) Run(a *app) error {
 }
 
 type nodeUndrainCmd struct {
-	Name string `arg:"" help:"Name, id, or the beginning of an id."`
+	Name string `arg:"" help:"The node's name, its id, or the beginning of its id."`
 }
 
 func (c nodeUndrainCmd) Run(a *app) error { return nodeDrainCmd{Name: c.Name, Undo: true}.Run(a) }
 
 type nodeWeightCmd struct {
-	Name   string `arg:"" help:"Name, id, or the beginning of an id."`
-	Weight int    `arg:"" help:"100 is usual."`
+	Name   string `arg:"" help:"The node's name, its id, or the beginning of its id."`
+	Weight int    `arg:"" help:"The node's share relative to others; 100 is usual."`
 }
 
 func (c nodeWeightCmd) Run(a *app) error {
@@ -178,15 +178,15 @@ func (c nodeWeightCmd) Run(a *app) error {
 }
 
 type nodeRemoveCmd struct {
-	Name   string `arg:"" help:"Name, id, or the beginning of an id."`
-	Lost   bool   `help:"Its bytes are gone for good: do not wait for its shards to move."`
-	Reason string `required:"" help:"For the audit trail."`
-	Yes    bool   `help:"Do it. Without this, it is said what it would do, and asked for at a terminal."`
+	Name   string `arg:"" help:"The node's name, its id, or the beginning of its id."`
+	Lost   bool   `help:"The node's bytes are gone for good: remove it without waiting for its shards to move."`
+	Reason string `required:"" help:"Reason, written into the audit trail."`
+	Yes    bool   `help:"Remove without asking. Otherwise the command says what would happen, and asks at a terminal."`
 }
 
 func (nodeRemoveCmd) Help() string {
-	return "A drained node may have files left that it has to keep until the others have them: the command waits for that. A wait that\n" +
-		"is interrupted changes nothing."
+	return "A drained node may still hold files that the others have not copied yet. The command waits until they have. Interrupting\n" +
+		"the wait changes nothing."
 }
 
 func (c nodeRemoveCmd) Run(a *app) error {
@@ -209,7 +209,7 @@ func (a *app) done(act, what string) error {
 }
 
 type replicaCmd struct {
-	List   replicaListCmd   `cmd:"" help:"List the replicas and how their copies stand."`
+	List   replicaListCmd   `cmd:"" help:"List the replicas and the state of their copies."`
 	Add    replicaAddCmd    `cmd:"" help:"Add a replica; nodes join it with join tokens."`
 	Remove replicaRemoveCmd `cmd:"" help:"Remove a replica that has no nodes and no verified copies."`
 }
@@ -221,10 +221,10 @@ func (replicaListCmd) Run(a *app) error {
 }
 
 type replicaAddCmd struct {
-	Name       string   `arg:"" help:"What the replica is called, as in cluster.toml."`
-	Kind       string   `required:"" enum:"bitarchive,checksum" help:"bitarchive holds the files, checksum their checksums."`
-	Place      string   `help:"Where its nodes stand and fail together; default: its name."`
-	Collection []string `placeholder:"NAME" help:"What it is to hold; may be repeated. Default: all."`
+	Name       string   `arg:"" help:"The replica's name, as in cluster.toml."`
+	Kind       string   `required:"" enum:"bitarchive,checksum" help:"bitarchive holds the files; checksum holds only their checksums."`
+	Place      string   `help:"The place where its nodes stand and would fail together. Default: the replica's name."`
+	Collection []string `placeholder:"NAME" help:"A collection that the replica is to hold; may be repeated. Default: all collections."`
 }
 
 func (c replicaAddCmd) Run(a *app) error {
@@ -243,7 +243,7 @@ func (c replicaAddCmd) Run(a *app) error {
 
 type replicaRemoveCmd struct {
 	Name   string `arg:"" help:"A replica's name."`
-	Reason string `required:"" help:"For the audit trail."`
+	Reason string `required:"" help:"Reason, written into the audit trail."`
 }
 
 func (c replicaRemoveCmd) Run(a *app) error {
@@ -256,12 +256,12 @@ func (c replicaRemoveCmd) Run(a *app) error {
 }
 
 type shardCmd struct {
-	List shardListCmd `cmd:"" help:"List a replica's shards with holder and next."`
+	List shardListCmd `cmd:"" help:"List a replica's shards: which node holds each, and where it moves."`
 }
 
 type shardListCmd struct {
 	Replica string `arg:"" help:"A replica's name."`
-	Moving  bool   `help:"Only those that move."`
+	Moving  bool   `help:"Show only shards that are moving."`
 }
 
 func (s shardListCmd) Run(a *app) error {
@@ -290,19 +290,19 @@ func (s shardListCmd) Run(a *app) error {
 }
 
 type clusterCmd struct {
-	Level   clusterLevelCmd   `cmd:"" help:"Show the level that gates new commands and changed meanings, or raise it."`
-	Recover clusterRecoverCmd `cmd:"" help:"Go on with this node alone when most voters are lost for good."`
+	Level   clusterLevelCmd   `cmd:"" help:"Show the cluster's level, or raise it to enable what a new version brings."`
+	Recover clusterRecoverCmd `cmd:"" help:"Continue with this node as the only voter, when most voters are lost for good."`
 }
 
 type clusterRecoverCmd struct {
-	Reason string `required:"" help:"For the audit trail."`
-	Yes    bool   `help:"Do it. The other nodes' state of the cluster is refused from then on."`
+	Reason string `required:"" help:"Reason, written into the audit trail."`
+	Yes    bool   `help:"Recover without asking. From then on, what the other nodes hold of the cluster's state is refused."`
 }
 
 func (clusterRecoverCmd) Help() string {
-	return "Stop the node first. It becomes the only voter under a higher epoch; members that come back with the older\nepoch are refused and stop, so that no second cluster can live on. Each joins anew from its own folder with a join\ntoken, and keeps its key and its files; those that are gone for good are taken out with node remove --lost.\n" +
-		"Nothing is released before the members have compared their copies with the catalog. At level 1 they do not: there\n" +
-		"nothing is released until the level is raised to 3."
+	return "Stop the node first. It becomes the only voter, under a higher epoch. Members that come back with the older epoch are\nrefused and stop, so that there cannot be two clusters. Each of them joins again from its own folder with a join token,\nand keeps its key and its files. Remove nodes that are gone for good with node remove --lost.\n" +
+		"No bytes are deleted until the members have compared their copies with the catalog. Members of a cluster at level 1\n" +
+		"do not compare: there nothing is deleted until the level is raised to 3."
 }
 
 func (c clusterRecoverCmd) Run(a *app) error {
@@ -311,7 +311,7 @@ func (c clusterRecoverCmd) Run(a *app) error {
 		return err
 	}
 	if !c.Yes {
-		return usage("most voters lost for good? Members that come back are refused from then on. If so, say --yes")
+		return usage("recover only when most voters are lost for good: members that come back are refused from then on. To go ahead, give --yes")
 	}
 	keepPrivate()
 	cluster, err := node.Recover(a.ctx, cfg, c.Reason, a.log)

@@ -22,7 +22,7 @@ func (collectionListCmd) Run(a *app) error {
 }
 
 type collectionAddCmd struct {
-	Name string `arg:"" help:"What the collection is called, as in cluster.toml."`
+	Name string `arg:"" help:"The collection's name, as in cluster.toml."`
 }
 
 func (c collectionAddCmd) Run(a *app) error {
@@ -34,7 +34,7 @@ func (c collectionAddCmd) Run(a *app) error {
 
 type collectionRemoveCmd struct {
 	Name   string `arg:"" help:"A collection's name."`
-	Reason string `required:"" help:"For the audit trail."`
+	Reason string `required:"" help:"Reason, written into the audit trail."`
 }
 
 func (c collectionRemoveCmd) Run(a *app) error {

@@ -26,9 +26,9 @@ func (a *app) confirmed(yes bool, act func(confirm string) error) error {
 		switch {
 		case yes:
 		case !a.atTerminal():
-			return usage("it cannot be undone; if it is meant, say --yes")
+			return usage("this cannot be undone; to do it, say --yes")
 		default:
-			fmt.Fprint(a.stderr, "It cannot be undone. Type yes to do it: ")
+			fmt.Fprint(a.stderr, "This cannot be undone. Type yes to do it: ")
 			line, err := bufio.NewReader(a.stdin).ReadString('\n')
 			if err != nil || strings.TrimSpace(line) != "yes" {
 				return exitError{exitFailed, errors.New("nothing was done")}
@@ -36,5 +36,5 @@ func (a *app) confirmed(yes bool, act func(confirm string) error) error {
 		}
 		confirm = asked.Confirm
 	}
-	return errors.New("what it would do changes all the time; look at holdfast status and try again")
+	return errors.New("the effects of this command keep changing; look at holdfast status and try again")
 }

@@ -32,7 +32,7 @@ func (a *app) checked(job *harvest.Job) error {
 	if err := job.Validate(); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.stderr, "Next time, --contact or HOLDFAST_CONTACT says it.")
+	fmt.Fprintln(a.stderr, "Next time, give it with --contact or HOLDFAST_CONTACT.")
 	return nil
 }
 

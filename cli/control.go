@@ -101,9 +101,9 @@ func notRunning(dir string, err error) error {
 		return fmt.Errorf("%q is neither a job number nor the --out folder of a crawl", dir)
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("the crawl in %s takes orders from the user alone who runs it: %w", dir, err)
+		return fmt.Errorf("the crawl in %s can be controlled only by the user who runs it: %w", dir, err)
 	}
-	return fmt.Errorf("no crawl runs in %s any more; job show, log, search, events, report and explain tell of it, and holdfast crawl --out %s goes on with it", dir, dir)
+	return fmt.Errorf("no crawl is running in %s; job show, log, search, events, report and explain read what it left, and holdfast crawl --out %s continues it", dir, dir)
 }
 
 // order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine. What it reads of one that

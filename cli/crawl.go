@@ -21,16 +21,16 @@ import (
 type crawlCmd struct {
 	crawlFlags
 	listFlags
-	Out   string   `required:"" placeholder:"DIR" help:"Gets warcs/, logs/ and reports/. A crawl that was interrupted there is continued."`
-	Name  string   `default:"crawl" help:"What the job is called."`
-	From  string   `name:"checkpoint" placeholder:"NAME" help:"Start from this checkpoint of the crawl in DIR again."`
-	Anew  bool     `name:"forget-changes" help:"Forget what settings were changed to while the crawl in DIR ran; otherwise that holds where the settings given here are those it was begun with."`
-	Prior []string `name:"earlier" placeholder:"PATH" sep:"none" help:"WARC files of earlier crawls, or folders of them: what they have already is recorded as a revisit, as the settings deduplicate and conditional say; may be repeated."`
-	Seeds []string `arg:"" optional:"" name:"url" help:"Where to start."`
+	Out   string   `required:"" placeholder:"DIR" help:"Write warcs/, logs/ and reports/ into this folder. A crawl that was interrupted there is continued."`
+	Name  string   `default:"crawl" help:"The job's name."`
+	From  string   `name:"checkpoint" placeholder:"NAME" help:"Start again from this checkpoint of the crawl in DIR."`
+	Anew  bool     `name:"forget-changes" help:"Discard changes of settings that were made while the crawl in DIR ran. Without this, a change is kept unless the setting is given here with another value than at first."`
+	Prior []string `name:"earlier" placeholder:"PATH" sep:"none" help:"WARC files of earlier crawls, or folders of them. Content that they hold already is recorded as a revisit, according to the settings deduplicate and conditional. May be repeated."`
+	Seeds []string `arg:"" optional:"" name:"url" help:"URLs to start from."`
 }
 
 func (crawlCmd) exits() []string {
-	return []string{"0   ended: completed, or a limit was reached", "1   failed, or no seed was captured", "130 interrupted; the same command goes on with it"}
+	return []string{"0   ended: completed, or a limit was reached", "1   failed, or no seed was captured", "130 interrupted; the same command continues the crawl"}
 }
 
 // crawled is what crawl answers.
@@ -63,7 +63,7 @@ func (c crawlCmd) Run(a *app) (err error) {
 	settings.SURTPrefixes = append(settings.SURTPrefixes, prefixes...)
 	job := harvest.Job{Name: c.Name, Seeds: append(c.Seeds, seeds...), Settings: settings}
 	if len(job.Seeds) == 0 {
-		return exitError{exitUsage, errors.New("nowhere to start: give URLs, or --seed-file")}
+		return exitError{exitUsage, errors.New("no seeds: give URLs or --seed-file")}
 	}
 	if err := a.checked(&job); err != nil {
 		return err
@@ -99,14 +99,14 @@ func (c crawlCmd) Run(a *app) (err error) {
 		return err
 	}
 	if a.ctx.Err() != nil {
-		return exitError{exitInterrupted, errors.New("interrupted; the same command goes on with it")}
+		return exitError{exitInterrupted, errors.New("interrupted; the same command continues the crawl")}
 	}
 	return a.missed(done.seeds)
 }
 
 // inUse says that another process crawls in a folder.
 func inUse(dir string) error {
-	return fmt.Errorf("another process crawls in %s: holdfast job live %s shows it, job pause, stop, set and restore steer it; or give another --out", dir, dir)
+	return fmt.Errorf("another process crawls in %s: holdfast job live %s shows it, and job pause, stop, set and restore control it. For another crawl, give another --out", dir, dir)
 }
 
 // crawlAll crawls until no operator wants it started from a checkpoint again. It takes orders all the time.

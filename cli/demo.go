@@ -15,17 +15,17 @@ import (
 )
 
 type demoCmd struct {
-	Exit bool          `help:"End after the table, instead of serving the archived site until interrupted."`
-	Data string        `placeholder:"DIR" help:"Keep everything there; without it a temporary folder is used and removed."`
+	Exit bool          `help:"Exit after the table, instead of serving the archived site until interrupted."`
+	Data string        `placeholder:"DIR" help:"Keep everything in this folder. Default: a temporary folder, which is removed."`
 	Time time.Duration `default:"2m" help:"Give up after this time."`
 }
 
 func (demoCmd) Help() string {
-	return "Three nodes run as processes of their own: replicas north and south with the bytes, third with checksums. They harvest\na small website that this command serves itself, copy it, find and repair a flipped bit, and go on when one is killed."
+	return "Three nodes run as separate processes: replicas north and south hold the bytes, third holds checksums. They harvest a\nsmall website that this command serves itself, copy it, find and repair a flipped bit, and go on when one is killed."
 }
 
 func (demoCmd) exits() []string {
-	return []string{"0   everything held", "1   something did not; the table says what"}
+	return []string{"0   every step succeeded", "1   a step failed; the table says which"}
 }
 
 // fact is one thing that the demo shows.

@@ -13,18 +13,18 @@ import (
 )
 
 type diskCmd struct {
-	List    diskListCmd    `cmd:"" help:"List a node's disks for files: room, shards, state, what moves."`
+	List    diskListCmd    `cmd:"" help:"List a node's disks for files: free room, shards, state, and what is moving."`
 	Drain   diskDrainCmd   `cmd:"" help:"Empty a disk: its shards move to the node's other disks."`
-	Undrain diskUndrainCmd `cmd:"" help:"Use a disk again that was drained."`
-	Pause   diskPauseCmd   `cmd:"" help:"Let no shard move between a node's disks."`
-	Resume  diskResumeCmd  `cmd:"" help:"Let shards move between a node's disks again."`
+	Undrain diskUndrainCmd `cmd:"" help:"Use a drained disk again."`
+	Pause   diskPauseCmd   `cmd:"" help:"Pause the moving of shards between a node's disks."`
+	Resume  diskResumeCmd  `cmd:"" help:"Resume the moving of shards between a node's disks."`
 }
 
 type diskListCmd struct{}
 
 func (diskListCmd) Help() string {
-	return "About the disks of the node that is asked. Shards move from the fullest disk to the emptiest when these differ\n" +
-		"by more than 10 points of their fullness, and off a disk that is drained."
+	return "Lists the disks of the node that is asked. Shards move away from a disk that is drained, and from the fullest disk to\n" +
+		"the emptiest when their use differs by more than 10 percentage points."
 }
 
 func (diskListCmd) Run(a *app) error {
@@ -34,17 +34,17 @@ func (diskListCmd) Run(a *app) error {
 }
 
 type diskDrainCmd struct {
-	Path string `arg:"" help:"The folder for files, as it stands in cluster.toml."`
-	Wait bool   `help:"Wait until the disk is emptied."`
+	Path string `arg:"" help:"The disk's folder for files, as written in cluster.toml."`
+	Wait bool   `help:"Wait until the disk is empty."`
 }
 
 func (diskDrainCmd) Help() string {
-	return "Each file is copied to another disk, read back there, and deleted here when its whole shard has moved. Files\n" +
-		"can be read all the time. A disk that is emptied may be taken out of cluster.toml."
+	return "Each file is copied to another disk and read back there; it is deleted here when its whole shard has moved. Files\n" +
+		"can be read at any time. An emptied disk can be removed from cluster.toml."
 }
 
 func (diskDrainCmd) exits() []string {
-	return []string{"0   begun; with --wait: the disk is emptied", "1   refused, or the disk is not in use"}
+	return []string{"0   begun; with --wait: the disk is empty", "1   refused, or the disk is not in use"}
 }
 
 func (c diskDrainCmd) Run(a *app) error {
@@ -73,7 +73,7 @@ func waitDrain(ctx context.Context, a *app, client *api.Client, path string, now
 		}
 		disk, ok := diskAt(now, path)
 		if !ok || disk.State != "draining" && disk.State != "emptied" {
-			return false, fmt.Errorf("disk %s is not drained any more", path)
+			return false, fmt.Errorf("disk %s is no longer being drained", path)
 		}
 		shown.set(int64(first.Shards-min(disk.Shards, first.Shards)), int64(first.Shards))
 		shown.on(disk.Why)
@@ -92,7 +92,7 @@ func diskAt(all api.Disks, path string) (api.DiskState, bool) {
 }
 
 type diskUndrainCmd struct {
-	Path string `arg:"" help:"The folder for files, as it stands in cluster.toml."`
+	Path string `arg:"" help:"The disk's folder for files, as written in cluster.toml."`
 }
 
 func (c diskUndrainCmd) Run(a *app) error {

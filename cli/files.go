@@ -21,13 +21,13 @@ import (
 
 type fileCmd struct {
 	Put    filePutCmd    `cmd:"" help:"Put files into the archive."`
-	Get    fileGetCmd    `cmd:"" help:"Get a file."`
+	Get    fileGetCmd    `cmd:"" help:"Download a file, and verify it."`
 	List   fileListCmd   `cmd:"" help:"List files by name."`
 	Show   fileShowCmd   `cmd:"" help:"Show a file and its copies."`
-	Verify fileVerifyCmd `cmd:"" help:"Re-read every copy of a file where it lies."`
-	Strays fileStraysCmd `cmd:"" help:"List bytes on the nodes' disks that the archive does not count on."`
-	Lost   fileLostCmd   `cmd:"" help:"Declare that nobody has a file's bytes any more."`
-	Remove fileRemoveCmd `cmd:"" help:"Remove a file for ever; its name stays as a tombstone."`
+	Verify fileVerifyCmd `cmd:"" help:"Read every copy of a file on its own node, and compare it with the file's SHA-256."`
+	Strays fileStraysCmd `cmd:"" help:"List bytes on the nodes' disks that are not counted as a copy of any file."`
+	Lost   fileLostCmd   `cmd:"" help:"Declare a file lost: no node has its bytes any more."`
+	Remove fileRemoveCmd `cmd:"" help:"Remove a file for ever. Its name stays as a tombstone and cannot be used again."`
 }
 
 func fileTable(a *app, files []api.File) error {
@@ -65,7 +65,7 @@ func stateOf(f api.File) string {
 
 type fileGetCmd struct {
 	Name string `arg:"" help:"A file's name."`
-	Out  string `short:"o" placeholder:"PATH" help:"Where to; - is stdout. Default: the name, here. A PATH.part from an interrupted get is continued."`
+	Out  string `short:"o" placeholder:"PATH" help:"Write to this path; - is stdout. Default: the file's name in the current folder. An interrupted download (PATH.part) is continued."`
 }
 
 func (c fileGetCmd) Run(a *app) error {
@@ -155,7 +155,7 @@ func same(content api.Content, h hash.Hash) error {
 }
 
 type fileListCmd struct {
-	Prefix string `arg:"" optional:"" help:"Of the names."`
+	Prefix string `arg:"" optional:"" help:"List only files whose names begin with this."`
 }
 
 func (c fileListCmd) Run(a *app) error {
@@ -214,7 +214,7 @@ type fileVerifyCmd struct {
 }
 
 func (fileVerifyCmd) exits() []string {
-	return []string{"0   every copy is right", "1   a copy is not"}
+	return []string{"0   every copy is right", "1   a copy is wrong or missing"}
 }
 
 func (c fileVerifyCmd) Run(a *app) error {
@@ -243,9 +243,9 @@ func (c fileVerifyCmd) Run(a *app) error {
 
 type fileRemoveCmd struct {
 	Name   string `arg:"" help:"A file's name."`
-	SHA256 string `name:"sha256" required:"" help:"The file's, against mistakes."`
-	Reason string `required:"" help:"For the audit trail."`
-	Yes    bool   `help:"Do it. Without this, it is said what it would do, and asked for at a terminal."`
+	SHA256 string `name:"sha256" required:"" help:"The file's SHA-256; the file is removed only if it matches."`
+	Reason string `required:"" help:"Reason, written into the audit trail."`
+	Yes    bool   `help:"Remove without asking. Otherwise the command says what would happen, and asks at a terminal."`
 }
 
 func (c fileRemoveCmd) Run(a *app) error {

@@ -17,19 +17,19 @@ type grantCmd struct {
 }
 
 type grantGiveCmd struct {
-	Person     string `arg:"" help:"Id, e-mail address or name."`
-	Role       string `arg:"" enum:"reader,curator,operator,admin" help:"One of: ${enum}. Each may do what those before it may."`
-	Collection string `help:"A curator: of this collection alone."`
-	Place      string `help:"An operator: of the nodes, replicas and copies at this place alone."`
-	Until      string `placeholder:"DAY" help:"The first day on which it counts no more, such as 2027-07-01."`
-	Reason     string `help:"For the audit trail."`
+	Person     string `arg:"" help:"The person: id, e-mail address or name."`
+	Role       string `arg:"" enum:"reader,curator,operator,admin" help:"The role: ${enum}. Each role includes the ones before it."`
+	Collection string `help:"For the role curator: only in this collection."`
+	Place      string `help:"For the role operator: only for the nodes, replicas and copies at this place."`
+	Until      string `placeholder:"DAY" help:"The day on which the grant ends (it no longer counts on that day), such as 2027-07-01."`
+	Reason     string `help:"Reason, written into the audit trail."`
 }
 
 // Help says what is refused.
 func (grantGiveCmd) Help() string {
-	return "Without --collection or --place the role counts in the whole archive. Nobody gives a grant to themselves. " +
-		"A collection that is removed and made again is another one: a grant does not pass to it.\n\n" +
-		"The first administrator is made with the local token of a node (--config), which works whatever becomes of grants."
+	return "Without --collection or --place, the role counts in the whole archive. You cannot give a grant to yourself. " +
+		"A grant for a collection ends when the collection is removed, even if another is added under the same name later.\n\n" +
+		"Give the first administrator their grant with the local token of a node (--config); that token works whatever the grants are."
 }
 
 func (c grantGiveCmd) Run(a *app) error {
@@ -48,12 +48,12 @@ func (c grantGiveCmd) Run(a *app) error {
 
 type grantEndCmd struct {
 	ID     uint64 `arg:"" name:"id" help:"The grant's number, as grant list prints it."`
-	Reason string `required:"" help:"For the audit trail."`
+	Reason string `required:"" help:"Reason, written into the audit trail."`
 }
 
 // Help says what stays.
 func (grantEndCmd) Help() string {
-	return "It stays in grant list --ended. The last grant of an active administrator that has no end cannot be ended."
+	return "The grant stays in grant list --ended. At least one active administrator must keep a grant without an end date."
 }
 
 func (c grantEndCmd) Run(a *app) error {
@@ -63,8 +63,8 @@ func (c grantEndCmd) Run(a *app) error {
 }
 
 type grantListCmd struct {
-	Person string `arg:"" optional:"" help:"Only those of this person: id, e-mail address or name."`
-	Ended  bool   `help:"Also those that count no more."`
+	Person string `arg:"" optional:"" help:"Show only the grants of this person: id, e-mail address or name."`
+	Ended  bool   `help:"Also show grants that have ended."`
 }
 
 func (c grantListCmd) Run(a *app) error {

@@ -12,7 +12,7 @@ import (
 
 type nodeInviteCmd struct {
 	Replica string `required:"" help:"The replica that the new node will belong to."`
-	Expires string `default:"24h" help:"How long it can be used, such as 24h."`
+	Expires string `default:"24h" help:"How long the token can be used, such as 24h."`
 }
 
 // Help says what to do with the token.

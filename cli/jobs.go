@@ -18,32 +18,32 @@ import (
 )
 
 type jobCmd struct {
-	Create jobCreateCmd `cmd:"" help:"Create a crawl; a node with a free slot takes it."`
+	Create jobCreateCmd `cmd:"" help:"Create a job, which is a crawl; a node with a free slot runs it."`
 	List   jobListCmd   `cmd:"" help:"List the jobs, newest first."`
 	Show   jobShowCmd   `cmd:"" help:"Show a job, with live progress while it runs."`
 	Log    jobLogCmd    `cmd:"" help:"Print the end of a job's crawl.log."`
 	Pause  jobPauseCmd  `cmd:"" help:"Pause a job."`
-	Resume jobResumeCmd `cmd:"" help:"Let a paused job go on."`
-	Stop   jobStopCmd   `cmd:"" help:"Stop a job; what it has is kept."`
-	Again  jobAgainCmd  `cmd:"" name:"resubmit" help:"Make a new job of a failed one."`
-	Reject jobRejectCmd `cmd:"" help:"Leave a failed job as it is: it is not to be tried again."`
+	Resume jobResumeCmd `cmd:"" help:"Resume a paused job."`
+	Stop   jobStopCmd   `cmd:"" help:"Stop a job. What it has harvested is kept."`
+	Again  jobAgainCmd  `cmd:"" name:"resubmit" help:"Create a new job from a failed one."`
+	Reject jobRejectCmd `cmd:"" help:"Mark a failed job as final: it will not be tried again."`
 	controlCmds
 }
 
 // crawlFlags are the crawl settings that a command line can give; a template can give all.
 type crawlFlags struct {
-	Template     string        `placeholder:"FILE" help:"Crawl settings as JSON, or a whole job with them, as job show --json prints and settings/job.json has; the flags here go over it."`
+	Template     string        `placeholder:"FILE" help:"Read settings from this JSON file: settings alone, or a whole job as in settings/job.json or printed by job show --json. The other flags take precedence."`
 	Scope        string        `placeholder:"host" help:"Which links belong to the crawl: path, host, domain or any."`
-	MaxHops      *int          `placeholder:"20" help:"Links followed from a seed."`
-	MaxObjects   *int64        `placeholder:"N" help:"End after this many documents."`
-	MaxTime      time.Duration `placeholder:"TIME" help:"End after this time."`
-	MinDelay     time.Duration `placeholder:"3s" default:"-1s" help:"The least pause between two fetches from a host."`
-	Workers      *int          `placeholder:"25" help:"URIs worked on at once."`
-	AllowPrivate bool          `help:"Reach private and loopback addresses too."`
+	MaxHops      *int          `placeholder:"20" help:"Follow at most this many links from a seed."`
+	MaxObjects   *int64        `placeholder:"N" help:"End the crawl after this many documents."`
+	MaxTime      time.Duration `placeholder:"TIME" help:"End the crawl after this time."`
+	MinDelay     time.Duration `placeholder:"3s" default:"-1s" help:"Wait at least this long between two fetches from a host."`
+	Workers      *int          `placeholder:"25" help:"Work on this many URIs at once."`
+	AllowPrivate bool          `help:"Also fetch from private and loopback addresses."`
 	Nameserver   string        `placeholder:"ADDR:PORT" help:"Ask this name server instead of the machine's own."`
-	IgnoreRobots bool          `help:"Do not ask for robots.txt."`
-	Set          []string      `placeholder:"NAME=VALUE" sep:"none" help:"Any setting (holdfast settings lists them), as max_path_segments=10 or 'traps=[\".*calendar.*\"]'; may be repeated."`
-	Contact      string        `env:"HOLDFAST_CONTACT" placeholder:"URL" help:"A page or e-mail address that site owners can turn to; needed for any site that is not on this machine."`
+	IgnoreRobots bool          `help:"Ignore robots.txt, and do not fetch it."`
+	Set          []string      `placeholder:"NAME=VALUE" sep:"none" help:"Any setting (holdfast settings lists them), such as max_path_segments=10 or 'traps=[\".*calendar.*\"]'; may be repeated."`
+	Contact      string        `env:"HOLDFAST_CONTACT" placeholder:"URL" help:"A web page or e-mail address with which site owners can reach you; needed for any site that is not on this machine."`
 }
 
 // settings are the defaults, the template over them, and the flags over that.
@@ -102,10 +102,10 @@ func (f crawlFlags) settings() (harvest.Settings, error) {
 
 type jobCreateCmd struct {
 	crawlFlags
-	Name       string   `required:"" help:"What the job is called."`
-	Collection string   `help:"Default: the cluster's first."`
-	Wait       bool     `help:"Wait for its end."`
-	Seeds      []string `arg:"" name:"url" help:"Where to start."`
+	Name       string   `required:"" help:"The job's name."`
+	Collection string   `help:"The collection that its files belong to. Default: the cluster's first."`
+	Wait       bool     `help:"Wait until the job has ended."`
+	Seeds      []string `arg:"" name:"url" help:"URLs to start from."`
 }
 
 func (jobCreateCmd) exits() []string {
@@ -219,7 +219,7 @@ func showJob(a *app, j api.Job) error {
 }
 
 type jobListCmd struct {
-	Limit int `default:"50" help:"The newest; 0: all."`
+	Limit int `default:"50" help:"Show at most this many, newest first; 0 shows all."`
 }
 
 func (c jobListCmd) Run(a *app) error {
@@ -255,7 +255,7 @@ func (c jobShowCmd) Run(a *app) error {
 
 type jobLogCmd struct {
 	Crawl string `arg:"" name:"job" help:"A job's number, or the folder of a crawl."`
-	Tail  int    `default:"100" help:"The last lines; 0: all."`
+	Tail  int    `default:"100" help:"Print this many lines from the end; 0 prints all."`
 }
 
 func (jobLogCmd) Help() string {
@@ -310,7 +310,7 @@ func (j *jsonLines) end() error {
 // jobWish are the arguments of pause, resume and stop.
 type jobWish struct {
 	target
-	Reason string `help:"For the audit trail, and the job's log."`
+	Reason string `help:"Reason, written into the audit trail and the job's log."`
 }
 
 // wish tells the cluster what is wished of a job, and so holds over restarts; a length of time, and what is wished of a crawl in a folder,
@@ -328,7 +328,7 @@ func (w jobWish) wish(a *app, wish catalog.JobWish, act harvest.Act, length time
 type (
 	jobPauseCmd struct {
 		jobWish
-		For time.Duration `placeholder:"TIME" help:"It goes on by itself after that."`
+		For time.Duration `placeholder:"TIME" help:"Resume by itself after this time."`
 	}
 	jobResumeCmd struct{ jobWish }
 	jobStopCmd   struct {

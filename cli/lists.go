@@ -13,8 +13,8 @@ import (
 // listFlags are files of where to start and of what belongs to a crawl, as Heritrix reads them: a line each; blank lines, and those that
 // begin with #, are left out.
 type listFlags struct {
-	SeedFiles []string `name:"seed-file" placeholder:"FILE" sep:"none" help:"Where to start, one URL a line; # begins a comment, + and - a SURT prefix, as in a --surt-file. May be repeated."`
-	SURTFiles []string `name:"surt-file" placeholder:"FILE" sep:"none" help:"SURT prefixes, or URLs to make them of, one a line, that belong to the crawl (+, or no sign) or do not (-): they go after the setting surt_prefixes, and the last that matches counts. # begins a comment. May be repeated."`
+	SeedFiles []string `name:"seed-file" placeholder:"FILE" sep:"none" help:"Read seeds from this file, one URL per line; # begins a comment, + and - begin a SURT prefix, as in a --surt-file. May be repeated."`
+	SURTFiles []string `name:"surt-file" placeholder:"FILE" sep:"none" help:"Read SURT prefixes, or URLs to derive them from, one per line: with + or no sign they belong to the crawl, with - they do not. They are added to the setting surt_prefixes; the last that matches decides. # begins a comment. May be repeated."`
 }
 
 // read returns the seeds and the prefixes of all files. An error names the file and the line.

@@ -8,16 +8,16 @@ import (
 
 type fileLostCmd struct {
 	Name   string `arg:"" help:"A file's name."`
-	Reason string `required:"" help:"For the audit trail."`
-	Undo   bool   `help:"Take it back: the file's copies are owed again."`
+	Reason string `required:"" help:"Reason, written into the audit trail."`
+	Undo   bool   `help:"Take the declaration back: the file's copies are to be made again."`
 
-	IfVersion uint64 `help:"Refuse if the file's entry has changed: the version that file show printed." placeholder:"N"`
+	IfVersion uint64 `help:"Refuse unless the file's entry still has this version, as file show printed it." placeholder:"N"`
 }
 
 func (fileLostCmd) Help() string {
-	return "Every node is asked first, and reads what it has under the name. The file stays in the catalog, its shard can move\n" +
-		"without it, and status counts it. It counts again as soon as its bytes turn up: when a node finds them, or when\n" +
-		"they are put again."
+	return "First every node is asked, and reads whatever it has under that name. The file stays in the catalog, status counts it\n" +
+		"as lost, and its shard can move without it. It is no longer lost as soon as a node finds its bytes, or somebody\n" +
+		"puts them again."
 }
 
 func (c fileLostCmd) Run(a *app) error {

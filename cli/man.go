@@ -13,8 +13,8 @@ import (
 )
 
 type manCmd struct {
-	Command []string `arg:"" optional:"" help:"A command, such as: file put. Default: the program."`
-	Out     string   `placeholder:"DIR" help:"Write the pages of all commands into this folder, as holdfast-file-put.1."`
+	Command []string `arg:"" optional:"" help:"A command, such as: file put. Default: the page of the program itself."`
+	Out     string   `placeholder:"DIR" help:"Write the pages of all commands into this folder, under names such as holdfast-file-put.1."`
 }
 
 func (manCmd) Help() string {

@@ -21,11 +21,11 @@ import (
 )
 
 type initCmd struct {
-	Another bool `help:"Found a cluster even though one of that name runs at another address of the cluster.toml."`
+	Another bool `help:"Found a cluster even if another one of that name runs at an address in the cluster.toml."`
 }
 
 func (initCmd) Help() string {
-	return "Makes the node's key and founds the cluster that the cluster.toml describes. Do this on one node only; the others\njoin. Then run: holdfast start\n\nBefore it founds anything, it asks the other addresses of the cluster.toml whether a cluster of that name runs there."
+	return "Makes the node's key and founds the cluster that the cluster.toml describes. Do this on one node only; the others\njoin. Then run: holdfast start\n\nFirst it asks the other addresses in the cluster.toml whether a cluster of that name is already running there."
 }
 
 func (initCmd) exits() []string {
@@ -68,7 +68,7 @@ type joinCmd struct {
 }
 
 func (joinCmd) Help() string {
-	return "Makes the node's key and asks the members that the token names to be let in. It may be repeated. Then run: holdfast start"
+	return "Makes the node's key and asks the members that the token names to accept this node. It can be repeated safely.\nThen run: holdfast start"
 }
 
 func (c joinCmd) Run(a *app) error {
@@ -98,11 +98,11 @@ func (a *app) founded(act string, cluster catalog.Cluster, cfg config.Config) er
 type startCmd struct{}
 
 func (startCmd) Help() string {
-	return "Runs until it is interrupted (SIGINT or SIGTERM), and then stops in order."
+	return "Runs until it is interrupted (SIGINT or SIGTERM); then it stops its parts in order and exits."
 }
 
 func (startCmd) exits() []string {
-	return []string{"0   stopped in order", "77  the node is no member of the cluster any more, or has lost what it had agreed on; starting it again does not help"}
+	return []string{"0   stopped in order", "77  the node is no longer a member of the cluster, or has lost its part of the agreed state; starting it again does not help"}
 }
 
 func (startCmd) Run(a *app) error {
@@ -169,13 +169,13 @@ func calm(err error, a *app) error {
 }
 
 type peerCmd struct {
-	Check peerCheckCmd `cmd:"" help:"Try the path to every other node and say what is wrong with it."`
+	Check peerCheckCmd `cmd:"" help:"Test the path to every other node, and say what is wrong with it."`
 }
 
 type peerCheckCmd struct{}
 
 func (peerCheckCmd) exits() []string {
-	return []string{"0   nothing is wrong with any path", "1   something is; the answer says what and what to do"}
+	return []string{"0   every path works", "1   a path does not work well; the answer says why, and what to do"}
 }
 
 // path is a path as JSON.
@@ -238,15 +238,15 @@ func showPaths(a *app, report peer.Report) error {
 
 type configCmd struct {
 	Check configCheckCmd `cmd:"" help:"Check a cluster.toml."`
-	Show  configShowCmd  `cmd:"" help:"Show the settings that hold for a node; with --server, those it runs with."`
+	Show  configShowCmd  `cmd:"" help:"Show the settings that hold for a node; with --server, the ones that the node is running with."`
 }
 
 type configCheckCmd struct {
-	File string `arg:"" optional:"" help:"Default: --config."`
+	File string `arg:"" optional:"" help:"The cluster.toml to check. Default: the one of --config."`
 }
 
 func (configCheckCmd) exits() []string {
-	return []string{"0   it can be used", "78  it cannot; stderr names the line"}
+	return []string{"0   the file can be used", "78  it cannot be used; stderr names the line"}
 }
 
 func (c configCheckCmd) Run(a *app) error {

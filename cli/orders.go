@@ -21,23 +21,23 @@ type controlCmds struct {
 	Domains     domainsCmd     `cmd:"" help:"List what was fetched of each domain, and which limit stopped it."`
 	URIs        urisCmd        `cmd:"" name:"uris" help:"List queued URIs."`
 	Delete      deleteCmd      `cmd:"" help:"Delete queued URIs."`
-	Freeze      freezeCmd      `cmd:"" help:"Freeze queues: nothing of theirs is fetched until they are thawed."`
-	Thaw        thawCmd        `cmd:"" help:"Let frozen queues go on."`
+	Freeze      freezeCmd      `cmd:"" help:"Freeze queues: stop fetching from them until they are thawed."`
+	Thaw        thawCmd        `cmd:"" help:"Thaw frozen queues: fetch from them again."`
 	Retire      retireCmd      `cmd:"" help:"Retire queues, as if their budget were spent."`
-	Budget      budgetCmd      `cmd:"" help:"Give queues other budgets; retired ones come back."`
-	Block       blockCmd       `cmd:"" help:"Ask a host, or what begins with a SURT prefix, for nothing any more."`
-	Unblock     unblockCmd     `cmd:"" help:"End a block."`
-	Forget      forgetCmd      `cmd:"" help:"Forget that a URI was seen: it is taken when found again."`
+	Budget      budgetCmd      `cmd:"" help:"Change the budgets of queues. A retired queue that has budget again goes on."`
+	Block       blockCmd       `cmd:"" help:"Stop fetching from a host, or whatever begins with a SURT prefix."`
+	Unblock     unblockCmd     `cmd:"" help:"Remove a block that job block set."`
+	Forget      forgetCmd      `cmd:"" help:"Forget that a URI was seen, so that it is fetched when it is found again."`
 	Never       neverCmd       `cmd:"" help:"Never fetch a URI."`
 	Seeds       seedsCmd       `cmd:"" help:"Add seeds."`
 	Set         setCmd         `cmd:"" help:"Change settings."`
-	Explain     explainCmd     `cmd:"" help:"Tell which settings hold for a URI, and what each rule says to it."`
-	Kill        killCmd        `cmd:"" help:"Break off one fetch."`
-	Checkpoint  checkpointCmd  `cmd:"" help:"Take a checkpoint, to start from again."`
+	Explain     explainCmd     `cmd:"" help:"Show which settings hold for a URI, and what each rule decides about it."`
+	Kill        killCmd        `cmd:"" help:"Abort one fetch."`
+	Checkpoint  checkpointCmd  `cmd:"" help:"Save a checkpoint, from which the crawl can be started again."`
 	Checkpoints checkpointsCmd `cmd:"" help:"List the checkpoints."`
-	Restore     restoreCmd     `cmd:"" help:"Start a crawl from a checkpoint again."`
-	Events      eventsCmd      `cmd:"" help:"Tell what happened, also in a crawl that has ended."`
-	Search      searchCmd      `cmd:"" help:"Search a log, also of a crawl that has ended."`
+	Restore     restoreCmd     `cmd:"" help:"Start a crawl again from a checkpoint."`
+	Events      eventsCmd      `cmd:"" help:"Show the events of a crawl, running or ended."`
+	Search      searchCmd      `cmd:"" help:"Search a log of a crawl, running or ended."`
 	Report      reportCmd      `cmd:"" help:"Print a report as the crawl stands now, or as it ended."`
 }
 
@@ -106,9 +106,9 @@ func showLive(a *app, l *harvest.Live) error {
 
 type queuesCmd struct {
 	target
-	Match string `help:"An expression of their names."`
-	State string `enum:",ready,snoozed,busy,empty,inactive,retired,frozen" default:"" help:"ready, snoozed, busy, empty, inactive, retired or frozen."`
-	Sort  string `enum:"queued,spent,name" default:"queued" help:"queued, spent or name."`
+	Match string `help:"Show only queues whose names contain a match of this regular expression."`
+	State string `enum:",ready,snoozed,busy,empty,inactive,retired,frozen" default:"" help:"Show only queues in this state: ready, snoozed, busy, empty, inactive, retired or frozen."`
+	Sort  string `enum:"queued,spent,name" default:"queued" help:"Order by queued (most URIs first), spent (highest cost first) or name."`
 	Limit int    `default:"50" help:"Show at most this many."`
 }
 
@@ -137,8 +137,8 @@ func page[T any](a *app, next string, items []T, head table.Row, row func(T) tab
 
 type domainsCmd struct {
 	target
-	Match   string `help:"An expression of their names."`
-	Stopped bool   `help:"Only those that a limit stopped."`
+	Match   string `help:"Show only domains whose names contain a match of this regular expression."`
+	Stopped bool   `help:"Show only domains that a limit stopped."`
 	After   string `help:"Continue after this cursor (printed at the end of the previous page)."`
 	Limit   int    `default:"100" help:"Show at most this many."`
 }
@@ -159,8 +159,8 @@ func (c domainsCmd) Run(a *app) error {
 
 type urisCmd struct {
 	target
-	Match string `help:"An expression of the URIs."`
-	Queue string `help:"An expression of queue names."`
+	Match string `help:"Show only URIs that contain a match of this regular expression."`
+	Queue string `help:"Show only URIs in queues whose names contain a match of this regular expression."`
 	After string `help:"Continue after this cursor (printed at the end of the previous page)."`
 	Limit int    `default:"100" help:"Show at most this many."`
 }
@@ -177,8 +177,8 @@ func (c urisCmd) Run(a *app) error {
 
 type deleteCmd struct {
 	target
-	Match string `help:"An expression of the URIs."`
-	Queue string `help:"An expression of queue names."`
+	Match string `help:"Delete URIs that contain a match of this regular expression."`
+	Queue string `help:"Delete URIs only in queues whose whole names match this regular expression."`
 }
 
 func (c deleteCmd) Run(a *app) error {
@@ -188,7 +188,7 @@ func (c deleteCmd) Run(a *app) error {
 // ofQueues are the arguments of what is done to queues.
 type ofQueues struct {
 	target
-	Match string `arg:"" help:"An expression of their names."`
+	Match string `arg:"" help:"Queues whose whole names match this regular expression."`
 }
 
 type (
@@ -197,8 +197,8 @@ type (
 	retireCmd struct{ ofQueues }
 	budgetCmd struct {
 		ofQueues
-		Session *int64 `help:"What a queue may spend before it makes room; 0 is no limit."`
-		Total   *int64 `help:"What a queue may spend at all; 0 is no limit."`
+		Session *int64 `help:"What a queue may spend before it makes room for a waiting queue; 0 is no limit."`
+		Total   *int64 `help:"What a queue may spend in total before it is retired; 0 is no limit."`
 	}
 )
 
@@ -221,13 +221,13 @@ func (c budgetCmd) Run(a *app) error {
 // ofURL are the arguments of what is done to a URI.
 type ofURL struct {
 	target
-	URL string `arg:"" name:"url" help:"Which."`
+	URL string `arg:"" name:"url" help:"The URI; job block and unblock also take a host or a SURT prefix."`
 }
 
 type (
 	blockCmd struct {
 		ofURL
-		Reason string `help:"For the job's log."`
+		Reason string `help:"Reason, written into the job's log."`
 	}
 	unblockCmd struct{ ofURL }
 	forgetCmd  struct{ ofURL }
@@ -252,8 +252,8 @@ func (c neverCmd) Run(a *app) error {
 
 type seedsCmd struct {
 	target
-	File string   `placeholder:"FILE" help:"Seeds, one a line; # begins a comment."`
-	URLs []string `arg:"" optional:"" name:"url" help:"Seeds."`
+	File string   `placeholder:"FILE" help:"Read seeds from this file, one per line; # begins a comment."`
+	URLs []string `arg:"" optional:"" name:"url" help:"URLs to add as seeds."`
 }
 
 func (c seedsCmd) Run(a *app) error {
@@ -285,7 +285,7 @@ func readSeeds(path string) (seeds []string, err error) {
 
 type setCmd struct {
 	target
-	Settings []string `arg:"" name:"name=value" help:"As min_delay=500ms; holdfast settings lists them."`
+	Settings []string `arg:"" name:"name=value" help:"Settings and their new values, such as min_delay=500ms; holdfast settings lists them."`
 }
 
 func (c setCmd) Run(a *app) error {
@@ -298,9 +298,9 @@ func (c setCmd) Run(a *app) error {
 
 type explainCmd struct {
 	ofURL
-	Path string `help:"The hops that it is to count as found by, as LLE, rather than those it was found by."`
-	Via  string `help:"The URI that it is to count as found in."`
-	All  bool   `help:"Show the settings that have their defaults too."`
+	Path string `help:"Explain the URI as if it had been found by these hops, such as LLE."`
+	Via  string `help:"Explain the URI as if it had been found in this page."`
+	All  bool   `help:"Also show settings that have their default value."`
 }
 
 func (c explainCmd) Run(a *app) error {
@@ -328,8 +328,8 @@ func (c explainCmd) Run(a *app) error {
 
 type killCmd struct {
 	target
-	URL    string `arg:"" optional:"" name:"url" help:"What is being fetched."`
-	Worker int    `help:"Or which worker."`
+	URL    string `arg:"" optional:"" name:"url" help:"The URI whose fetch is to be aborted."`
+	Worker int    `help:"Abort what this worker fetches (a number of job live), instead of a URL."`
 }
 
 func (c killCmd) Run(a *app) error {
@@ -343,8 +343,8 @@ type checkpointCmd struct {
 
 // checkpointName is the name of a checkpoint, with or without the flag.
 type checkpointName struct {
-	Name  string `placeholder:"NAME" help:"The same as the argument."`
-	Given string `arg:"" optional:"" name:"checkpoint" help:"Its name."`
+	Name  string `placeholder:"NAME" help:"The checkpoint's name; the same as the argument."`
+	Given string `arg:"" optional:"" name:"checkpoint" help:"The checkpoint's name."`
 }
 
 func (n checkpointName) name() (string, error) {
@@ -354,7 +354,9 @@ func (n checkpointName) name() (string, error) {
 	return cmp.Or(n.Given, n.Name), nil
 }
 
-func (checkpointCmd) Help() string { return "Without a name, the checkpoint is named for the time." }
+func (checkpointCmd) Help() string {
+	return "Without a name, the checkpoint is named after the current time."
+}
 
 func (c checkpointCmd) Run(a *app) error {
 	name, err := c.name()

@@ -15,16 +15,16 @@ type userCmd struct {
 	Accept  userAcceptCmd  `cmd:"" help:"Accept an invitation; your access token is printed once."`
 	List    userListCmd    `cmd:"" help:"List the people."`
 	Show    userShowCmd    `cmd:"" help:"Show a person and all grants, ended ones too."`
-	Set     userSetCmd     `cmd:"" help:"Change what is known of a person."`
-	Disable userDisableCmd `cmd:"" help:"Let a person, and their programs, do nothing any more."`
-	Enable  userEnableCmd  `cmd:"" help:"Let a disabled person act again."`
-	Create  userMovedCmd   `cmd:"" hidden:"" passthrough:"" help:"Made access tokens once."`
-	Revoke  userMovedCmd   `cmd:"" hidden:"" passthrough:"" help:"Revoked access tokens once."`
+	Set     userSetCmd     `cmd:"" help:"Change a person's name, e-mail address, institution, language or time zone."`
+	Disable userDisableCmd `cmd:"" help:"Disable a person: their tokens, and those of their programs, are refused."`
+	Enable  userEnableCmd  `cmd:"" help:"Enable a disabled person again."`
+	Create  userMovedCmd   `cmd:"" hidden:"" passthrough:"" help:"Replaced by: holdfast token create."`
+	Revoke  userMovedCmd   `cmd:"" hidden:"" passthrough:"" help:"Replaced by: holdfast token revoke."`
 }
 
 // userMovedCmd tells where a command went.
 type userMovedCmd struct {
-	Rest []string `arg:"" optional:"" help:"Whatever it was given."`
+	Rest []string `arg:"" optional:"" help:"Arguments of the replaced command; they are ignored."`
 }
 
 func (userMovedCmd) Run(*app) error {
@@ -32,19 +32,19 @@ func (userMovedCmd) Run(*app) error {
 }
 
 type userInviteCmd struct {
-	Name        string `arg:"" help:"The person's name; with --again, their id or e-mail address will do."`
+	Name        string `arg:"" help:"The person's name; with --again, their id or e-mail address works too."`
 	Mail        string `help:"The person's e-mail address."`
 	Institution string `help:"The place where the person works."`
 	Language    string `placeholder:"TAG" help:"The person's language, such as da or en-GB."`
 	Zone        string `help:"The person's time zone, such as Europe/Copenhagen."`
 	Expires     string `default:"168h" help:"How long the invitation can be used."`
-	Again       bool   `help:"Make another invitation for a person who is there and has no access token any more."`
+	Again       bool   `help:"Make another invitation for a person who is listed already and no longer has an access token."`
 }
 
 // Help says what follows.
 func (userInviteCmd) Help() string {
 	return "Give the invitation to that person alone. They accept it with: holdfast user accept --server URL @FILE\n\n" +
-		"What they may do is given with: holdfast grant give. No two people have the same name or e-mail address."
+		"Give them a role with: holdfast grant give. No two people can have the same name or e-mail address."
 }
 
 func (c userInviteCmd) Run(a *app) error {
@@ -111,7 +111,7 @@ func (userListCmd) Run(a *app) error {
 }
 
 type userShowCmd struct {
-	Person string `arg:"" help:"Id, e-mail address or name."`
+	Person string `arg:"" help:"The person: id, e-mail address or name."`
 }
 
 func (c userShowCmd) Run(a *app) error {
@@ -138,7 +138,7 @@ func showPerson(a *app, p api.Person) error {
 }
 
 type userSetCmd struct {
-	Person      string  `arg:"" help:"Id, e-mail address or name."`
+	Person      string  `arg:"" help:"The person: id, e-mail address or name."`
 	Name        *string `help:"The new name."`
 	Mail        *string `help:"The new e-mail address."`
 	Institution *string `help:"The place where the person works."`
@@ -148,13 +148,13 @@ type userSetCmd struct {
 
 // Help says who may.
 func (userSetCmd) Help() string {
-	return "Everybody sets their own language and time zone; the rest is for administrators. The id of a person never changes."
+	return "You can set your own language and time zone; everything else needs an administrator. A person's id never changes."
 }
 
 func (c userSetCmd) Run(a *app) error {
 	change := api.PersonChange{Name: c.Name, Mail: c.Mail, Institution: c.Institution, Language: c.Language, Zone: c.Zone}
 	if change == (api.PersonChange{}) {
-		return usage("what is to be changed? give --name, --mail, --institution, --language or --zone")
+		return usage("nothing to change: give --name, --mail, --institution, --language or --zone")
 	}
 	return ask(a, showPerson, func(ctx context.Context, client *api.Client) (api.Person, error) {
 		return api.PeopleClient{Client: client}.Set(ctx, c.Person, change)
@@ -162,14 +162,14 @@ func (c userSetCmd) Run(a *app) error {
 }
 
 type userDisableCmd struct {
-	Person string `arg:"" help:"Id, e-mail address or name."`
-	Reason string `required:"" help:"For the audit trail."`
+	Person string `arg:"" help:"The person: id, e-mail address or name."`
+	Reason string `required:"" help:"Reason, written into the audit trail."`
 }
 
 // Help says what becomes of tokens.
 func (userDisableCmd) Help() string {
-	return "All tokens of the person and of their programs are refused from then on, on every node as soon as it has heard of it. " +
-		"The last active administrator whose grant has no end cannot be disabled."
+	return "Every node refuses all tokens of the person and of their programs as soon as it has received the change. " +
+		"At least one active administrator must keep a grant without an end date, so the last one cannot be disabled."
 }
 
 func (c userDisableCmd) Run(a *app) error {
@@ -179,8 +179,8 @@ func (c userDisableCmd) Run(a *app) error {
 }
 
 type userEnableCmd struct {
-	Person string `arg:"" help:"Id, e-mail address or name."`
-	Reason string `required:"" help:"For the audit trail."`
+	Person string `arg:"" help:"The person: id, e-mail address or name."`
+	Reason string `required:"" help:"Reason, written into the audit trail."`
 }
 
 func (c userEnableCmd) Run(a *app) error {

@@ -19,9 +19,9 @@ import (
 )
 
 type filePutCmd struct {
-	Paths      []string      `arg:"" name:"path" help:"Files; each keeps its base name."`
-	Collection string        `help:"The collection they belong to. Default: the cluster's first."`
-	Copies     string        `placeholder:"N|all|0" help:"Wait until this many replicas have a verified copy of the bytes; all: every replica of the collection, also those that hold checksums; 0: do not wait. Default: 2, or 1 where one replica holds bytes."`
+	Paths      []string      `arg:"" name:"path" help:"The files to put; each is stored under its base name."`
+	Collection string        `help:"The collection that the files belong to. Default: the cluster's first."`
+	Copies     string        `placeholder:"N|all|0" help:"Wait until this many replicas have a verified copy of the bytes. all waits for every replica of the collection, including those that hold checksums; 0 does not wait. Default: 2, or 1 where only one replica holds bytes."`
 	Wait       time.Duration `help:"Wait at most this long. Default: no limit." placeholder:"TIME"`
 }
 
@@ -30,8 +30,8 @@ const exitNotYet = 75
 
 func (filePutCmd) Help() string {
 	return "A file enters the archive on one node; the others copy it from there, and each copy is compared with the file's\n" +
-		"SHA-256. The original may be deleted once as many copies are verified as you want to rely on. A wait that is\n" +
-		"interrupted changes nothing: copying goes on in the archive."
+		"SHA-256. Delete the original only when enough copies are verified for you. Interrupting the wait changes\n" +
+		"nothing: the archive goes on copying."
 }
 
 func (filePutCmd) exits() []string {
@@ -141,7 +141,7 @@ func (p *putting) putAll(ctx context.Context) {
 			continue
 		}
 		if ctx.Err() != nil {
-			err = fmt.Errorf("it may not be in the archive, put it again: %w", err)
+			err = fmt.Errorf("the file may not be in the archive, put it again: %w", err)
 		}
 		p.failures = append(p.failures, fmt.Errorf("put %s: %w", path, err))
 		if errors.Is(err, api.ErrUnavailable) || errors.Is(err, api.ErrNoQuorum) || ctx.Err() != nil {
@@ -209,7 +209,7 @@ func (p *putting) wait(ctx context.Context) error {
 			}
 			if bar == nil && time.Since(told) > waitTell {
 				told = time.Now()
-				fmt.Fprintf(p.a.stderr, "waiting for verified copies of %s; %d of %d files have theirs\n", f.Name, i, len(p.files))
+				fmt.Fprintf(p.a.stderr, "waiting for verified copies of %s; %d of %d files have enough\n", f.Name, i, len(p.files))
 			}
 			return false, nil
 		})

@@ -19,11 +19,11 @@ import (
 const manifest = "manifest-sha256.txt"
 
 type catalogRebuildCmd struct {
-	Collection string `help:"What the files belong to; default: the cluster's first collection."`
+	Collection string `help:"The collection that the files belong to. Default: the cluster's first."`
 }
 
 func (catalogRebuildCmd) Help() string {
-	return "When the catalog is lost on every node: found the cluster anew with init, start this node, and give this command. Every\nfile in the node's folders enters the catalog again, if its bytes are those of its manifest. Repeat it on the other\nnodes: what all of them have is entered once."
+	return "Use this when every node has lost the catalog: found the cluster again with init, start this node, and run this command.\nEach file in the node's folders is added to the catalog again if its bytes match its manifest. Repeat this on the other\nnodes: a file that several of them have is added once."
 }
 
 func (catalogRebuildCmd) exits() []string {

@@ -12,8 +12,8 @@ import (
 )
 
 type replayCmd struct {
-	Listen string   `default:"127.0.0.1:7482" help:"Where to serve; port 0 takes a free one."`
-	Index  string   `placeholder:"DIR" help:"Keep the index there, so that the next start is quick. Default: a temporary one."`
+	Listen string   `default:"127.0.0.1:7482" help:"The address to serve at; port 0 chooses a free port."`
+	Index  string   `placeholder:"DIR" help:"Keep the index in this folder, so that the next start is quick. Default: a temporary folder."`
 	Paths  []string `arg:"" name:"path" help:"WARC or ARC files, or folders of them."`
 }
 

@@ -11,14 +11,14 @@ import (
 )
 
 type settingsCmd struct {
-	List  settingsListCmd  `cmd:"" default:"1" help:"List the settings of a crawl: default, unit, level (one for the job, or by URI in a sheet), whether it may be changed while the crawl runs, and meaning."`
-	Rules settingsRulesCmd `cmd:"" help:"List the decide rules that the setting rules is made of."`
+	List  settingsListCmd  `cmd:"" default:"1" help:"List the settings of a crawl: default, unit, level (for the whole job, or by URI in a sheet), whether it can be changed while the crawl runs, and meaning."`
+	Rules settingsRulesCmd `cmd:"" help:"List the decide rules that the setting \"rules\" can contain."`
 }
 
 type settingsListCmd struct{}
 
 func (settingsListCmd) Help() string {
-	return "With --json, all that is known of each, as forms need it."
+	return "With --json, prints everything about each setting, enough to build a form from."
 }
 
 func (settingsListCmd) Run(a *app) error {

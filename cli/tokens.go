@@ -14,9 +14,9 @@ import (
 
 // peopleGrammar are the commands about people and what they may.
 type peopleGrammar struct {
-	User   userCmd  `cmd:"" help:"The people who work with the archive."`
-	Grant  grantCmd `cmd:"" help:"What each person may do, and where."`
-	Tokens tokenCmd `cmd:"" name:"token" help:"Access tokens of people and programs."`
+	User   userCmd  `cmd:"" help:"Invite, list, change and disable the people who work with the archive."`
+	Grant  grantCmd `cmd:"" help:"Give, end and list grants: what each person may do, and where."`
+	Tokens tokenCmd `cmd:"" name:"token" help:"Create, list and revoke access tokens of people and programs."`
 }
 
 type tokenCmd struct {
@@ -32,8 +32,8 @@ type tokenRotateCmd struct{}
 
 // Help says when the old token ends.
 func (tokenRotateCmd) Help() string {
-	return "The token lies in identity/api-token in the node's folder; commands with --config use it. The old one is " +
-		"refused at once, whether the node runs or not. Run this as the node's user."
+	return "The token is stored in identity/api-token in the node's folder; commands with --config use it. The old token is " +
+		"refused at once, whether the node is running or not. Run this as the node's user."
 }
 
 func (tokenRotateCmd) Run(a *app) error {
@@ -48,19 +48,19 @@ func (tokenRotateCmd) Run(a *app) error {
 }
 
 type tokenCreateCmd struct {
-	Name       string   `arg:"" optional:"" help:"What the program is called; of your own token, what it is for."`
+	Name       string   `arg:"" optional:"" help:"The program's name, or what your own token is for."`
 	Role       string   `enum:"reader,curator,operator,admin" default:"reader" help:"The most that the token may do: ${enum}."`
-	Program    bool     `help:"The token is for a program, which acts under its own name. You answer for it."`
-	Collection []string `placeholder:"NAME" help:"A curator's token: it counts only in this collection. May be repeated."`
-	Place      []string `placeholder:"NAME" help:"An operator's token: it counts only at this place. May be repeated."`
+	Program    bool     `help:"Make the token for a program, which acts under its own name. You are responsible for it."`
+	Collection []string `placeholder:"NAME" help:"For the role curator: limit the token to this collection. May be repeated."`
+	Place      []string `placeholder:"NAME" help:"For the role operator: limit the token to this place. May be repeated."`
 	Expires    string   `placeholder:"TIME" help:"How long it can be used, such as 2160h; without this it does not expire."`
-	Owner      string   `placeholder:"PERSON" help:"Who answers for the program: id, e-mail address or name. Needed with a node's local token."`
-	Replica    string   `hidden:"" help:"Of a join token, which node invite makes now."`
+	Owner      string   `placeholder:"PERSON" help:"The person responsible for the program: id, e-mail address or name. Needed with a node's local token."`
+	Replica    string   `hidden:"" help:"No longer used: join tokens are made with node invite."`
 }
 
 // Help says what limits a token.
 func (tokenCreateCmd) Help() string {
-	return "A token never lets anyone do more than its owner may at that time: it loses what its owner loses, and is refused " +
+	return "A token never allows more than its owner may do at that time: it loses what its owner loses, and is refused " +
 		"while its owner is disabled.\n\nJoin tokens, by which a machine becomes a node, are made with: holdfast node invite"
 }
 
@@ -69,7 +69,7 @@ func (c tokenCreateCmd) Run(a *app) error {
 	case c.Replica != "":
 		return usage("join tokens are made with: holdfast node invite --replica %s", c.Replica)
 	case c.Name == "":
-		return usage("what is the token called? holdfast token create NAME. Join tokens are made with: holdfast node invite --replica REPLICA")
+		return usage("give the token a name: holdfast token create NAME. Join tokens are made with: holdfast node invite --replica REPLICA")
 	}
 	return a.remote(func(ctx context.Context, client *api.Client) error {
 		asked := api.AccessTokenRequest{Name: c.Name, Role: catalog.Role(c.Role), Lifetime: c.Expires, Program: c.Program || c.Owner != "",
@@ -106,8 +106,9 @@ type tokenListCmd struct{}
 
 // Help says what the list has.
 func (tokenListCmd) Help() string {
-	return "An administrator sees all tokens, others their own and those of programs without an owner. These come from before " +
-		"level 3; holdfast token take makes somebody answer for one. The column Used has the last day on which a token was used; it may be half an hour behind."
+	return "Administrators see all tokens; others see their own and those of programs without an owner. Programs without an owner " +
+		"come from before level 3; holdfast token take gives one an owner. The column Used shows the last day on which a token " +
+		"was used; it may be half an hour behind."
 }
 
 func (tokenListCmd) Run(a *app) error {
@@ -142,13 +143,13 @@ func (c tokenRevokeCmd) Run(a *app) error {
 
 type tokenTakeCmd struct {
 	ID    string `arg:"" name:"id" help:"The token's id, as token list prints it."`
-	Owner string `placeholder:"PERSON" help:"Who answers for the program from now on: id, e-mail address or name. Needed with a node's local token; otherwise it is you."`
+	Owner string `placeholder:"PERSON" help:"The person responsible for the program from now on: id, e-mail address or name. Default: you. Needed with a node's local token."`
 }
 
 // Help says what changes.
 func (tokenTakeCmd) Help() string {
-	return "The program goes on with the same token, and may do no more than its owner from then on. Only who has the token's " +
-		"role for the whole archive may take it."
+	return "The program keeps its token, and from then on may do no more than its owner may. You can take a program only if you " +
+		"have its token's role for the whole archive."
 }
 
 func (c tokenTakeCmd) Run(a *app) error {

@@ -12,7 +12,7 @@ import (
 
 type eventsCmd struct {
 	target
-	After  string `help:"Show events after this number."`
+	After  string `help:"Show events after the one with this number."`
 	Limit  int    `default:"100" help:"Show at most this many."`
 	Follow bool   `short:"f" help:"Show all events, and new ones as they come, until the crawl ends."`
 }
@@ -32,7 +32,7 @@ func (c eventsCmd) Run(a *app) error {
 			return false, err
 		}
 		if reply.Missed {
-			_, _ = fmt.Fprintln(a.stderr, "events before these are kept no more")
+			_, _ = fmt.Fprintln(a.stderr, "earlier events are no longer kept")
 		}
 		for _, e := range reply.Events {
 			if err := out.Encode(e); err != nil {
@@ -48,8 +48,8 @@ func (c eventsCmd) Run(a *app) error {
 
 type reportCmd struct {
 	target
-	Name  string `arg:"" help:"Which: crawl, seeds, hosts, domains, source, mimetype, responsecode, processors, frontier-summary, frontier-nonempty, traps or threads."`
-	Match string `help:"An expression of lines."`
+	Name  string `arg:"" help:"The report: crawl, seeds, hosts, domains, source, mimetype, responsecode, processors, frontier-summary, frontier-nonempty, traps or threads."`
+	Match string `help:"Print only lines that contain a match of this regular expression."`
 }
 
 func (reportCmd) Help() string { return "With --json, each line is a JSON string." }
@@ -79,8 +79,8 @@ func (c reportCmd) Run(a *app) error {
 
 type searchCmd struct {
 	target
-	Match string `arg:"" help:"An expression of lines."`
-	Log   string `default:"crawl.log" help:"Which log."`
+	Match string `arg:"" help:"A regular expression; lines that contain a match are printed."`
+	Log   string `default:"crawl.log" help:"The log to search, such as crawl.log or job.log."`
 	After string `help:"Continue after this cursor (printed at the end of the previous page)."`
 	Limit int    `default:"100" help:"Show at most this many, newest first."`
 }

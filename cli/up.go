@@ -17,20 +17,20 @@ import (
 
 type upCmd struct {
 	crawlFlags
-	Data   string   `default:"holdfast-data" help:"Where everything is kept. Started there again, the archive is as it was."`
+	Data   string   `default:"holdfast-data" help:"The folder for everything. Start with the same folder again to continue with the same archive."`
 	Peer   string   `default:"127.0.0.1:7480" help:"UDP address of the peer port."`
-	API    string   `name:"api" default:"127.0.0.1:7481" help:"Address of the API."`
-	Access string   `default:"127.0.0.1:7482" help:"Address to browse."`
-	Once   bool     `help:"End when the pages are archived, instead of serving them."`
-	Seeds  []string `arg:"" optional:"" name:"url" help:"Pages to archive, with what belongs to them on their hosts."`
+	API    string   `name:"api" default:"127.0.0.1:7481" help:"TCP address of the API."`
+	Access string   `default:"127.0.0.1:7482" help:"TCP address for browsing the archive."`
+	Once   bool     `help:"Exit when the pages are archived, instead of serving them."`
+	Seeds  []string `arg:"" optional:"" name:"url" help:"URLs of pages to archive, together with everything on the same hosts that they link to."`
 }
 
 func (upCmd) Help() string {
-	return "One node with all defaults founds a cluster of its own in --data, archives the pages, and serves them until it is\ninterrupted."
+	return "Starts one node with all defaults, which is a cluster by itself in --data, archives the pages, and serves them until\nit is interrupted."
 }
 
 func (upCmd) exits() []string {
-	return []string{"0   interrupted, or with --once done", "1   failed; with --once, also when the crawl failed or captured nothing"}
+	return []string{"0   interrupted; with --once: the pages are archived", "1   failed; with --once, also when the crawl failed or captured nothing"}
 }
 
 // upAnswer is what up says when the pages can be browsed.
