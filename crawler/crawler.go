@@ -91,7 +91,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if !c.course.Begin(cancel) {
-		return Summary{}, errors.New("crawl ran already")
+		return Summary{}, errors.New("this crawl has already run")
 	}
 	context.AfterFunc(ctx, func() { close(c.halted) })
 	c.journal.Begin()

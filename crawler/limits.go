@@ -100,7 +100,7 @@ func (c *Crawl) watchDisk(done <-chan struct{}) {
 		least := c.plan.Base().MinFreeDisk
 		free, _, err := c.disk.Free(c.cfg.Dir)
 		if err != nil {
-			c.log.Warn("room on the disk is not known", "error", err)
+			c.log.Warn("cannot read the free space of the disk", "error", err)
 			return
 		}
 		before := full

@@ -169,7 +169,7 @@ func (c *Crawl) recallParts() error {
 		if err := c.frontier.Values(known.prefix, func(name string, _ []byte) error {
 			return known.take(strings.TrimPrefix(name, known.prefix))
 		}); err != nil {
-			return fmt.Errorf("read what the crawl knows (%s): %w", known.prefix, err)
+			return fmt.Errorf("read the crawl's state (%s): %w", known.prefix, err)
 		}
 	}
 	return nil

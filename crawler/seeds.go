@@ -40,7 +40,7 @@ func newSeeds(given []string) *seeds {
 // queue queues seeds and returns how many that changed. Those that are known already are only taken again by force.
 func (s *seeds) queue(normal, bad []string, force bool) (n int64, err error) {
 	for _, seed := range bad {
-		s.log.Info("seed is no URL of the web", "seed", seed)
+		s.log.Info("seed is not a web URL", "seed", seed)
 		u, err := s.frontier.Claim(frontier.URI{URL: seed, Source: seed, Queue: "malformed"})
 		if err != nil {
 			return n, err

@@ -215,7 +215,7 @@ func TestRetryAfter(t *testing.T) {
 		}
 		text, err := os.ReadFile(filepath.Join(dir, "logs", "nonfatal-errors.log"))
 		if lines := strings.Split(string(text), "\n"); err != nil || len(lines) != 3 || !strings.Contains(lines[0], fmt.Sprint("   ", status, " ")) ||
-			!strings.Contains(lines[0], s.URL+"/p/0 L ") || !strings.Contains(lines[1], "to be left alone for 1h0m0s") {
+			!strings.Contains(lines[0], s.URL+"/p/0 L ") || !strings.Contains(lines[1], "asks for a pause of 1h0m0s") {
 			t.Errorf("%d: nonfatal-errors.log %v:\n%s", status, err, text)
 		}
 	}

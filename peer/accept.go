@@ -93,7 +93,7 @@ func (p *Peer) judge(h hello, from ID) answer {
 	case h.version < protocolVersion:
 		return refuse(OldProtocol, "protocol version %d is too old: %d is needed", h.version, protocolVersion)
 	case h.class > whichClass:
-		return refuse(Malformed, "%s is not known", h.class)
+		return refuse(Malformed, "unknown kind of connection: %s", h.class)
 	case h.class == whichClass && (p.cfg.Name == "" || h.cluster != p.cfg.Name),
 		h.class != whichClass && h.cluster != p.cfg.Cluster:
 		return refuse(OtherCluster, "this node belongs to another cluster")
@@ -180,7 +180,7 @@ func (p *Peer) serveJoin(ctx context.Context, conn *quic.Conn, meta *quic.Stream
 	unhook := context.AfterFunc(conn.Context(), cancel)
 	defer unhook()
 	if err := p.answerJoin(ctx, meta, key); err != nil {
-		p.log.Info("join broke off", "node", from, "address", conn.RemoteAddr().String(), "reason", err.Error())
+		p.log.Info("join was interrupted", "node", from, "address", conn.RemoteAddr().String(), "reason", err.Error())
 		closeConn(conn, Malformed, "join broke off")
 		return
 	}

@@ -189,7 +189,7 @@ func clientTLS(cert tls.Certificate, want ID) *tls.Config {
 				return err
 			}
 			if got := Fingerprint(key); got != want {
-				return fmt.Errorf("node there has key %s, not %s", got, want)
+				return fmt.Errorf("the node at this address has the key of %s, not of %s", got, want)
 			}
 			return nil
 		},

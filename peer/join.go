@@ -13,7 +13,7 @@ import (
 // Answers to a join that a program acts on. They cross the wire: errors.Is finds them
 // in what Join returns when the handler there returned them.
 var (
-	ErrTokenUnknown = &RemoteError{Code: CodeTokenUnknown, Message: "join token is not known"}
+	ErrTokenUnknown = &RemoteError{Code: CodeTokenUnknown, Message: "unknown join token"}
 	ErrTokenExpired = &RemoteError{Code: CodeTokenExpired, Message: "join token has expired"}
 	ErrTokenUsed    = &RemoteError{Code: CodeTokenUsed, Message: "join token was used by another machine"}
 )

@@ -54,7 +54,7 @@ func (p *Peer) SetMembers(epoch uint64, members []Member) {
 	for _, m := range members {
 		switch {
 		case len(m.Key) > 0 && Fingerprint(ed25519.PublicKey(m.Key)) != m.ID:
-			p.log.Error("member's key does not fit its id; it is not trusted", "node", m.ID, "name", m.Name)
+			p.log.Error("member's key does not match its id; the member is not trusted", "node", m.ID, "name", m.Name)
 		case m.Removed:
 			gone[m.ID] = true
 		default:

@@ -108,7 +108,7 @@ func ParseToken(text string) (Token, error) {
 	}
 	data, check := raw[:len(raw)-tokenCheckBytes], raw[len(raw)-tokenCheckBytes:]
 	if sum := sha256.Sum256(data); !bytes.Equal(sum[:tokenCheckBytes], check) {
-		return Token{}, fmt.Errorf("%w: its checksum does not fit; was it copied whole?", ErrMalformedToken)
+		return Token{}, fmt.Errorf("%w: its checksum is wrong; was it copied completely?", ErrMalformedToken)
 	}
 	r := fields{rest: data}
 	t := Token{ID: r.text(), Cluster: r.text(), Replica: r.text()}

@@ -191,7 +191,7 @@ func TestWrongKeyIsNotTrusted(t *testing.T) {
 	misled.Addresses = []string{c.Addr().String()} // c answers where b should be
 	a.SetMembers(1, []Member{misled})
 	_, err := a.Call(within(t), b.ID(), "echo", nil)
-	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "has key") {
+	if !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "has the key of") {
 		t.Errorf("another node at the address: %v", err)
 	}
 }

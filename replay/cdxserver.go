@@ -33,7 +33,7 @@ func (h *Handler) cdxServer(w http.ResponseWriter, r *http.Request) {
 	switch output {
 	case "", "text", "cdxj", "json", "link":
 	default:
-		err = fmt.Errorf("no such output %.40q", output)
+		err = fmt.Errorf("unknown output %.40q", output)
 	}
 	if err == nil {
 		_, err = q.Compile()
@@ -82,7 +82,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, q cdx.Query, co
 		case err != nil && !begun:
 			h.log.Warn("CDX query failed", "url", q.URL, "error", err)
 			w.Header().Set("Retry-After", retryAfter)
-			jsonError(w, http.StatusServiceUnavailable, "the index cannot be asked now")
+			jsonError(w, http.StatusServiceUnavailable, "the index cannot be queried now")
 			return
 		case err != nil:
 			h.log.Warn("CDX query ended early", "url", q.URL, "error", err)
@@ -100,7 +100,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, q cdx.Query, co
 	if missing > 0 && !begun { // an empty list would say that there is nothing
 		w.Header().Set("Retry-After", retryAfter)
 		jsonError(w, http.StatusServiceUnavailable,
-			fmt.Sprintf("nothing was found, and %d shards cannot be asked now", missing))
+			fmt.Sprintf("no captures were found, but %d shards cannot be queried now", missing))
 		return
 	}
 	begin()
@@ -129,13 +129,13 @@ func parseCDXQuery(params url.Values) (cdx.Query, error) {
 	case sort == "reverse" || params.Get("reverse") == "true" || params.Get("reverse") == "1":
 		q.Sort = cdx.Reverse
 	case sort != "" && sort != "closest" && sort != "default":
-		return q, fmt.Errorf("no such sort %.40q", sort)
+		return q, fmt.Errorf("unknown sort %.40q", sort)
 	}
 	for name, into := range map[string]*int{"limit": &q.Limit, "collapseTime": &q.Collapse} {
 		if s := params.Get(name); s != "" {
 			n, err := strconv.Atoi(s)
 			if err != nil || n < 0 {
-				return q, fmt.Errorf("%s is no number: %.40q", name, s)
+				return q, fmt.Errorf("%s is not a number: %.40q", name, s)
 			}
 			*into = n
 		}
@@ -144,7 +144,7 @@ func parseCDXQuery(params url.Values) (cdx.Query, error) {
 		q.Limit = maxCaptures
 	}
 	if s := params.Get("page"); s != "" && s != "0" {
-		return q, fmt.Errorf("there is one page, 0, not %.40q", s)
+		return q, fmt.Errorf("page %.40q does not exist: the only page is 0", s)
 	}
 	return q, nil
 }
@@ -167,7 +167,7 @@ func parseFields(params url.Values) ([]string, error) {
 	for name := range strings.SplitSeq(list, ",") {
 		field, ok := cdx.FieldName(strings.TrimSpace(name))
 		if !ok {
-			return nil, fmt.Errorf("no such field %.40q", name)
+			return nil, fmt.Errorf("unknown field %.40q", name)
 		}
 		fields = append(fields, field)
 	}

@@ -64,7 +64,7 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, page 
 	var b bytes.Buffer
 	if err := h.pages.all[page].Execute(&b, v); err != nil {
 		h.log.Error("write page", "page", page, "error", err)
-		http.Error(w, "the page could not be made", http.StatusInternalServerError)
+		http.Error(w, "the page could not be rendered", http.StatusInternalServerError)
 		return
 	}
 	header := w.Header()
@@ -136,9 +136,9 @@ func (h *Handler) broken(w http.ResponseWriter, r *http.Request, err error) {
 // unasked answers when the index cannot be asked: nobody knows what the archive has.
 func (h *Handler) unasked(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
-		h.log.Warn("the index cannot be asked", "path", r.URL.Path, "error", err)
+		h.log.Warn("the index cannot be queried", "path", r.URL.Path, "error", err)
 	}
-	h.later(w, r, "The index cannot be asked now, so it is not known whether the archive has this.")
+	h.later(w, r, "The index cannot be queried now, so the archive cannot tell whether it has this page.")
 }
 
 // later answers with a page that says what cannot be done now.

@@ -16,7 +16,7 @@ import (
 var errNoRecord = errors.New("no such record")
 
 // errNoOriginal reports a revisit whose content was not found.
-var errNoOriginal = errors.New("the capture that this one repeats is not here")
+var errNoOriginal = errors.New("the capture that this revisit refers to is not in the archive")
 
 // document is an archived answer: status and header as the server sent them,
 // and its payload as recorded.
@@ -211,7 +211,7 @@ func (h *Handler) original(ctx context.Context, c cdx.Capture) (cdx.Capture, err
 		}
 	}
 	if unasked != nil {
-		return cdx.Capture{}, fmt.Errorf("look for what %s repeats: %w", c.URL, unasked)
+		return cdx.Capture{}, fmt.Errorf("look for the capture that %s refers to: %w", c.URL, unasked)
 	}
 	return cdx.Capture{}, errNoOriginal
 }

@@ -55,7 +55,7 @@ func (h *Handler) record(ctx context.Context, c cdx.Capture) (*whole, error) {
 			return nil, fmt.Errorf("read record in %s at %d: %w", c.File, c.Offset, err)
 		}
 		if rec.flaw != "" {
-			h.log.Info("record's digest is not that of its block", "url", c.URL, "time", c.Timestamp, "file", c.File,
+			h.log.Info("record's digest does not match its block", "url", c.URL, "time", c.Timestamp, "file", c.File,
 				"offset", c.Offset, "digest", rec.flaw)
 		}
 		return rec, nil
@@ -93,7 +93,7 @@ func (h *Handler) stored(ctx context.Context, c cdx.Capture) (*stored, error) {
 		}
 	case h.spool.take(c.Length):
 		if s.file, err = h.spool.create(); err != nil {
-			h.log.Warn("no temporary file; the record is read twice", "error", err)
+			h.log.Warn("cannot create a temporary file; the record will be read twice", "error", err)
 			h.spool.give(c.Length)
 			s.file, err = nil, nil
 			break
@@ -102,7 +102,7 @@ func (h *Handler) stored(ctx context.Context, c cdx.Capture) (*stored, error) {
 			s.kept = s.file
 			break
 		}
-		h.log.Warn("record could not be kept in a temporary file; it is read twice", "error", err)
+		h.log.Warn("cannot write a record to a temporary file; the record will be read twice", "error", err)
 		s.Close()
 		s.file = nil
 		s.source, err = h.records.Open(ctx, c.File, c.Offset, c.Length)
@@ -209,7 +209,7 @@ func (w *whole) HTTP() (*warc.HTTPHead, error) {
 }
 
 // errOther reports a record that was not the same when it was read again.
-var errOther = errors.New("record is not what it was a moment ago")
+var errOther = errors.New("record changed between two reads")
 
 // guarded reads a block for the second time. It gives the last bytes only if all of them were those of the first time.
 type guarded struct {

@@ -63,7 +63,7 @@ func parseARCLine(line []byte) (arcLine, error) {
 		known := func(s string) string { return strings.TrimPrefix(s, "-") } // none of these begins with a dash
 		return arcLine{url: url, ip: known(fields[i]), mime: known(mime), date: date, size: size, fields: n}, nil
 	}
-	return arcLine{}, fmt.Errorf("no ARC record but %.80q: %w", line, ErrHeader)
+	return arcLine{}, fmt.Errorf("want an ARC record, found %.80q: %w", line, ErrHeader)
 }
 
 // readARCHeader reads the header line of an ARC record and describes the record in the words

@@ -52,7 +52,7 @@ func (c *checker) arcVersion(rec *Record) error {
 	case strings.HasPrefix(version, "2 ") && strings.EqualFold(definition, arc2Definition):
 		c.arc.fields = arc2Fields
 	case !strings.HasPrefix(version, "1 ") && !strings.HasPrefix(version, "2 "):
-		c.breach("arc-version-block", fmt.Sprintf("no version 1 or 2 but %.60q", version))
+		c.breach("arc-version-block", fmt.Sprintf("want version 1 or 2, found %.60q", version))
 	default:
 		c.breach("arc-version-block", fmt.Sprintf("fields of records are not those of the version: %.160q", definition))
 	}

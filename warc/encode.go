@@ -53,7 +53,7 @@ func newEncoder(format Format, c Compression, level int) (*encoder, error) {
 	case None:
 		e.pack = &unpacked{}
 	default:
-		return nil, fmt.Errorf("compression %d is not known", c)
+		return nil, fmt.Errorf("unknown compression %d", c)
 	}
 	return e, nil
 }

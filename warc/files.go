@@ -220,7 +220,7 @@ func (f *Files) put(p []byte) error {
 // back takes a write that failed out of the file again.
 func (f *Files) back(start int64, mark hash.Hash, err error) error {
 	if cutting := f.file.Truncate(start); cutting != nil {
-		f.broken = fmt.Errorf("%s cannot be written any more: %w", f.file.Name(), cutting)
+		f.broken = fmt.Errorf("%s can no longer be written: %w", f.file.Name(), cutting)
 		return errors.Join(err, f.broken)
 	}
 	f.sum = mark

@@ -22,7 +22,7 @@ func (r *Reader) readHeader(rec *Record) error {
 	}
 	if !ok {
 		r.tell("bad-version-line", fmt.Sprintf("%.60q", first))
-		return fmt.Errorf("no version line but %.60q: %w", first, ErrHeader)
+		return fmt.Errorf("want a version line, found %.60q: %w", first, ErrHeader)
 	}
 	n := len(first)
 	r.scratch, err = readLines(lines, append(r.scratch[:0], first...))
@@ -106,7 +106,7 @@ func (r *Reader) finish(rec *Record) error {
 		if strings.EqualFold(string(b), "WARC/"[:len(b)]) { // or what a torn file has of it
 			return nil
 		}
-		r.tell("resync", fmt.Sprintf("no record follows but %q", b))
+		r.tell("resync", fmt.Sprintf("want the next record, found %q", b))
 		return r.fail(rec.Offset, fmt.Errorf("%w but by %q", ErrTrailer, b))
 	}
 	return r.endOfMember(rec, err)

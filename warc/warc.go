@@ -63,7 +63,7 @@ var (
 	// ErrDraft reports a draft that would make an invalid record.
 	ErrDraft = errors.New("not a valid record")
 	// ErrNothing reports that a torn file holds not one whole record.
-	ErrNothing = errors.New("no whole record")
+	ErrNothing = errors.New("no complete record")
 )
 
 // Error tells where in which file reading went wrong.

@@ -82,7 +82,7 @@ func Start(ctx context.Context, cfg Config) (b *Browser, err error) {
 	defer cancel()
 	err = b.launch(ctx, true)
 	if errors.Is(err, errSandbox) && os.Getuid() == 0 {
-		cfg.Log.Warn("no sandbox for the browser: the kernel refuses user namespaces; it runs as another user all the same")
+		cfg.Log.Warn("no sandbox for the browser: the kernel refuses user namespaces; the browser still runs as another user")
 		err = b.launch(ctx, false)
 	}
 	if err != nil {
@@ -118,7 +118,7 @@ func (b *Browser) launch(ctx context.Context, sandbox bool) error {
 }
 
 // errSandbox reports that the kernel does not let Chromium make its sandbox.
-var errSandbox = errors.New("no sandbox for Chromium here, as the kernel refuses it user namespaces; run the crawl as root, which starts it as another user")
+var errSandbox = errors.New("no sandbox for Chromium here: the kernel refuses user namespaces; run the crawl as root, so that Chromium runs as another user")
 
 // refusals are what Chromium says then: by itself, and with Debian's package chromium-sandbox, as in a container.
 var refusals = [...]string{"No usable sandbox", "Failed to move to new namespace"}

@@ -154,7 +154,7 @@ func (t *tab) show(ctx context.Context) error {
 		return err
 	}
 	if made.ErrorText != "" {
-		return fmt.Errorf("%w: it does not load: %.100s", ErrCrashed, made.ErrorText)
+		return fmt.Errorf("%w: the page does not load: %.100s", ErrCrashed, made.ErrorText)
 	}
 	if err := t.behave(ctx); err != nil {
 		return err

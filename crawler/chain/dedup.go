@@ -135,7 +135,7 @@ func (d *Dedup) duplicate(ctx context.Context, v *Visit) (*Capture, error) {
 	}
 	c, err := d.Before.Content(ctx, v.Digest)
 	if err != nil { // an archive that cannot be asked costs room, not the crawl
-		d.Log.Warn("earlier captures are not known", "uri", v.URI.URL, "error", err)
+		d.Log.Warn("cannot look up earlier captures", "uri", v.URI.URL, "error", err)
 		return nil, nil
 	}
 	return c, nil
@@ -149,7 +149,7 @@ func (d *Dedup) seen(digest string) (*Capture, error) {
 	}
 	c := &Capture{}
 	if err := json.Unmarshal(data, c); err != nil {
-		return nil, fmt.Errorf("read what has digest %s: %w", digest, err)
+		return nil, fmt.Errorf("look up digest %s: %w", digest, err)
 	}
 	return c, nil
 }
@@ -172,7 +172,7 @@ func (d *Dedup) earlierOf(ctx context.Context, v *Visit) (*Capture, error) {
 	}
 	c, err := d.Before.Latest(ctx, v.URI.URL)
 	if err != nil {
-		d.Log.Warn("earlier captures are not known", "uri", v.URI.URL, "error", err)
+		d.Log.Warn("cannot look up earlier captures", "uri", v.URI.URL, "error", err)
 		return nil, nil
 	}
 	return c, nil
@@ -229,7 +229,7 @@ func (d *Dedup) validators(ctx context.Context, v *Visit, earlier **Capture) fun
 			asked = true
 			found, err := d.earlierOf(ctx, v)
 			if err != nil {
-				d.Log.Warn("the latest capture is not known", "uri", v.URI.URL, "error", err)
+				d.Log.Warn("cannot look up the latest capture", "uri", v.URI.URL, "error", err)
 			}
 			*earlier = found
 		}

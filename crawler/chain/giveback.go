@@ -34,11 +34,11 @@ func (g *GiveBack) tooMany(v *Visit) (to Step, given bool, err error) {
 	}
 	v.URI.Status = x.Status
 	if !asked {
-		v.Problem = fmt.Errorf("robots.txt cannot be had for now; to be tried again in %v", v.Set.RetryDelay)
+		v.Problem = fmt.Errorf("robots.txt could not be fetched; next try in %v", v.Set.RetryDelay)
 		v.tell(g.logs)
 		return Again, true, g.apart(v, v.Set.RetryDelay.Std())
 	}
-	v.Problem = fmt.Errorf("the server asks to be left alone for %v; to be tried again", x.RetryAfter)
+	v.Problem = fmt.Errorf("the server asks for a pause of %v; next try after that", x.RetryAfter)
 	v.tell(g.logs)
 	g.turn.End(v)
 	g.frontier.Retry(v.URI, rest, max(rest, g.turn.Politeness(v)), true)

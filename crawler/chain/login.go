@@ -69,7 +69,7 @@ const loginWait = 200 * time.Millisecond
 func (l *Login) send(ctx context.Context, v *Visit, cred harvest.Credential) (sent bool, err error) {
 	r, err := fetch.FormRequest(cred)
 	if err != nil {
-		l.log.Warn("login cannot be sent", "url", cred.URL, "error", err)
+		l.log.Warn("login could not be sent", "url", cred.URL, "error", err)
 		l.frontier.SetValue(ValueLogin+cred.URL, []byte("0"))
 		return true, nil
 	}
@@ -95,7 +95,7 @@ func (l *Login) send(ctx context.Context, v *Visit, cred harvest.Credential) (se
 		return false, l.giveBack.Drop(u)
 	case (x == nil || !x.Permanent) && v.URI.Tries < v.Set.MaxRetries:
 		v.URI.Status, v.Status, v.Problem = hop.Status, hop.Status,
-			fmt.Errorf("login at %s cannot be sent; to be tried again in %v", cred.URL, v.Set.RetryDelay)
+			fmt.Errorf("login at %s could not be sent; next try in %v", cred.URL, v.Set.RetryDelay)
 		if x != nil && x.Err != nil {
 			v.Problem = fmt.Errorf("%w: %w", v.Problem, x.Err)
 		}

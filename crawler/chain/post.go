@@ -187,8 +187,8 @@ func (p *Post) tellTraps() {
 	for _, t := range p.scope.Traps().Fresh() {
 		p.events.Publish(events.Event{Kind: events.TrapCaught, URI: t.URL, Host: t.Host, Reason: t.What,
 			Count: int64(t.Pages)})
-		p.log.Warn("URIs like this are turned away from now on; "+
-			"a sheet that sets trap_heuristics to false lets them in",
+		p.log.Warn("URIs like this look like a trap and are rejected from now on; "+
+			"a sheet that sets trap_heuristics to false accepts them",
 			"uri", t.URL, "trap", t.What, "is", t.Why(), "pages", t.Pages)
 	}
 }

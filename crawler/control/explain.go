@@ -142,7 +142,7 @@ func (w *whence) fromLog(ctx context.Context, dir, url string) error {
 	}
 	line, err := report.ParseLine([]byte(found.Hits[0].Line))
 	if err != nil {
-		return fmt.Errorf("read what became of %s: %w", url, err)
+		return fmt.Errorf("read the outcome of %s: %w", url, err)
 	}
 	w.path, w.via, w.source, w.found, w.logged = line.Path, line.Via, line.Source, "in crawl.log", found.Hits[0].Line
 	return nil

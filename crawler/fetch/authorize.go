@@ -16,7 +16,7 @@ import (
 )
 
 // ErrChallenge reports a challenge that the credential is no answer to.
-var ErrChallenge = errors.New("no answer to the challenge")
+var ErrChallenge = errors.New("cannot answer the authentication challenge")
 
 // Authorization is the Authorization header with which cred answers the challenge; count tells how often the
 // challenge's nonce was used, this time included. An error does not contain the secret.

@@ -253,7 +253,7 @@ func (j *Jar) Import(data []byte, now time.Time) error {
 		return fmt.Errorf("import cookies: %w", err)
 	}
 	if in.Version != jarVersion {
-		return fmt.Errorf("import cookies: version %d is not known", in.Version)
+		return fmt.Errorf("import cookies: unknown version %d", in.Version)
 	}
 	if in.Hidden {
 		j.Hide()

@@ -182,14 +182,14 @@ func (l *lookup) askServer(ctx context.Context, at, name string, kind uint16) (*
 // answers tells whether a reply is one to the question.
 func answers(reply, q *dns.Msg) error {
 	if !reply.Response || reply.Opcode != dns.OpcodeQuery {
-		return errors.New("no reply, but a question")
+		return errors.New("DNS message is a question, not a reply")
 	}
 	if len(reply.Question) == 0 && reply.Rcode != dns.RcodeSuccess && reply.Rcode != dns.RcodeNameError {
 		return nil // as some servers say that they understood nothing
 	}
 	if len(reply.Question) != 1 || !strings.EqualFold(reply.Question[0].Name, q.Question[0].Name) || reply.Question[0].Qtype != q.Question[0].Qtype ||
 		reply.Question[0].Qclass != q.Question[0].Qclass {
-		return errors.New("reply to another question")
+		return errors.New("DNS reply is to another question")
 	}
 	return nil
 }

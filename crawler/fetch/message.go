@@ -15,8 +15,8 @@ import (
 )
 
 var (
-	errCut      = errors.New("body cut at the limit")     // it was longer than is kept
-	errMidFetch = errors.New("broken off after the head") // as MidFetch wanted
+	errCut      = errors.New("body cut off at the limit")         // it was longer than is kept
+	errMidFetch = errors.New("response stopped after its header") // as MidFetch wanted
 	errChunk    = errors.New("broken chunked coding")
 )
 
@@ -62,7 +62,7 @@ func (m *message) receive(read func([]byte) (int, error)) error {
 		end := headEnd(m.rec.mem, scanned)
 		if end > maxHead || end == 0 && len(m.rec.mem) > maxHead {
 			m.note = "headerTrunc"
-			return fmt.Errorf("%w: head longer than %d bytes", errHead, maxHead)
+			return fmt.Errorf("%w: header longer than %d bytes", errHead, maxHead)
 		}
 		if end == 0 {
 			scanned = len(m.rec.mem)

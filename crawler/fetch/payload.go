@@ -11,7 +11,7 @@ import (
 )
 
 // ErrCoding reports that content is not coded as its head says: by a word that names no coding, or not at all.
-var ErrCoding = errors.New("not coded as declared")
+var ErrCoding = errors.New("content does not match its declared coding")
 
 // Payload returns the content without transfer and content coding, at most limit bytes of it, however much more
 // it would unpack to. What a broken coding yields before it breaks is returned with the error. Content that is not

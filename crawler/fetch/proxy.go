@@ -22,7 +22,7 @@ var errProxy = errors.New("proxy failed")
 // proxyRefusal reports that a proxy does not let a request through.
 type proxyRefusal struct{ status int }
 
-func (p *proxyRefusal) Error() string { return fmt.Sprintf("proxy refuses with status %d", p.status) }
+func (p *proxyRefusal) Error() string { return fmt.Sprintf("proxy refused with status %d", p.status) }
 
 // authorization is what the proxy is told of who asks; "" for nothing.
 func (p *Proxy) authorization() string {
@@ -117,13 +117,13 @@ func readTunnelAnswer(read func([]byte) (int, error)) (int, error) {
 		}
 		h, ok := parseHead(head)
 		if !ok {
-			return 0, fmt.Errorf("answer to CONNECT begins %.40q", head)
+			return 0, fmt.Errorf("answer to CONNECT is not HTTP: it begins %.40q", head)
 		}
 		if h.Status >= 200 {
 			return h.Status, nil
 		}
 		if interim++; interim > maxInterim {
-			return 0, errors.New("endless interim answers to CONNECT")
+			return 0, errors.New("too many interim answers to CONNECT")
 		}
 		head = head[:0]
 	}

@@ -24,9 +24,9 @@ var (
 	ErrStopped   = errors.New("frontier is stopped")
 	ErrInFlight  = errors.New("URI is being fetched")
 	ErrNotQueued = errors.New("URI is not queued")
-	ErrCursor    = errors.New("no list ended there")
-	ErrVersion   = errors.New("frontier has the form of another version of Holdfast: " +
-		"finish the crawl with that, or remove the frontier's folder to begin anew")
+	ErrCursor    = errors.New("the cursor is not from the end of a list")
+	ErrVersion   = errors.New("the frontier was written by another version of Holdfast: " +
+		"finish the crawl with that version, or remove the frontier's folder to begin again")
 )
 
 // Priorities within a queue, most urgent first.

@@ -175,7 +175,7 @@ func (f *overview) rank(ctx context.Context) {
 		return true, nil
 	})
 	if err != nil && ctx.Err() == nil && f.cfg.Log != nil {
-		f.cfg.Log.Warn("longest queues are not known", "error", err)
+		f.cfg.Log.Warn("cannot find the longest queues", "error", err)
 	}
 }
 

@@ -98,7 +98,7 @@ func (q *Quotas) load(domain string) (*domainQuota, error) {
 		d.Quota, err = scope.ParseQuota(data)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what was fetched of %s: %w", domain, err)
+		return nil, fmt.Errorf("read the quota of domain %s: %w", domain, err)
 	}
 	d.objects, d.bytes = d.Objects, d.Bytes
 	for name, old := range q.domains {
@@ -156,7 +156,7 @@ func (q *Quotas) Each(ctx context.Context, after string, do func(domain string, 
 		domain := strings.TrimPrefix(name, valueQuota)
 		quota, err := scope.ParseQuota(value)
 		if err != nil {
-			bad = fmt.Errorf("read what was fetched of %s: %w", domain, err)
+			bad = fmt.Errorf("read the quota of domain %s: %w", domain, err)
 			return false
 		}
 		return do(domain, quota)

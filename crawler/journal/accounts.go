@@ -27,7 +27,7 @@ func readAccounted(f *frontier.Frontier, file string) (a accounted, err error) {
 		return accounted{a.end, 0, math.MaxInt64}, nil
 	}
 	if err != nil {
-		return accounted{}, fmt.Errorf("read what is known of %s: %.100q: %w", file, v, err)
+		return accounted{}, fmt.Errorf("read what is stored about %s: %.100q: %w", file, v, err)
 	}
 	return a, nil
 }

@@ -104,7 +104,7 @@ func (c *Checkpoints) TakeBack(name string) error {
 	dir := c.Dir
 	begun, err := os.ReadFile(RestoredMark(dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look whether the crawl was taken back: %w", err)
+		return fmt.Errorf("check whether a restore was begun: %w", err)
 	}
 	if name == "" {
 		name = strings.TrimSpace(string(begun))
@@ -171,7 +171,7 @@ func (c *Checkpoints) takenBack() (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look whether the crawl was taken back: %w", err)
+		return false, fmt.Errorf("check whether a restore was begun: %w", err)
 	}
 	return true, nil
 }

@@ -67,7 +67,7 @@ func (t *Treatment) now() (treatment []byte, windows []string, err error) {
 	treatment, err = json.Marshal([]any{s.HostValence, s.SessionBudget, s.TotalBudget, s.Precedence,
 		s.Redacted().Sheets, windows})
 	if err != nil {
-		return nil, nil, fmt.Errorf("tell how queues are treated: %w", err)
+		return nil, nil, fmt.Errorf("encode how queues are treated: %w", err)
 	}
 	return treatment, windows, nil
 }

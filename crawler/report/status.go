@@ -28,23 +28,23 @@ func statusText(status int) string {
 	case -61:
 		return "its robots.txt could not be fetched"
 	case -7:
-		return "it is no URL of the web"
+		return "it is not a web URL"
 	case -4001:
 		return "too many hops"
 	case -4002:
 		return "too many embeds or redirects in a row"
 	case -5000:
-		return "the rules leave it out"
+		return "the decide rules reject it"
 	case -5001:
 		return "it is blocked"
 	case -5002:
-		return "it has only private addresses; --allow-private lets them be reached"
+		return "it has only private addresses; --allow-private allows them"
 	case -5003:
-		return "its domain has all it may have"
+		return "its domain has reached a limit"
 	case -6000:
 		return "it was deleted"
 	case -7000:
-		return "its fetch was broken off"
+		return "its fetch was aborted"
 	case -9998:
 		return "robots.txt forbids it"
 	}

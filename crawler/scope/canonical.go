@@ -257,7 +257,7 @@ func stripExtraSlashes(url string) string {
 func regexRule(text string) (func(string) string, error) {
 	expression, format, ok := strings.Cut(text, "=>")
 	if !ok || expression == "" {
-		return nil, fmt.Errorf("no => after an expression")
+		return nil, fmt.Errorf("=> is missing after the expression")
 	}
 	p, err := compilePattern(expression)
 	if err != nil {

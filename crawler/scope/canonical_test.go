@@ -103,7 +103,7 @@ func TestCanonicalRulesInOrder(t *testing.T) {
 	if got := c.Canonical("HTTP://u:p@WWW2.Example.org//A?jsessionid=" + id32); got != "http://example.org/a" {
 		t.Error(got)
 	}
-	for name, want := range map[string]string{"strip_ww": `did you mean "strip_www"?`, "regex:a": "no =>", "regex:(=>x": "missing closing", "regex:(a)=>$2": "$0 to $1", "": "allowed: lowercase"} {
+	for name, want := range map[string]string{"strip_ww": `did you mean "strip_www"?`, "regex:a": "=> is missing", "regex:(=>x": "missing closing", "regex:(a)=>$2": "$0 to $1", "": "allowed: lowercase"} {
 		if _, err := NewCanonicalizer([]string{"lowercase", name}); !errors.Is(err, harvest.ErrInvalid) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "canonicalization[1]") {
 			t.Errorf("%q: %v, want %q", name, err, want)
 		}

@@ -177,7 +177,7 @@ func (e *Expression) says(u *Subject, decision Decision) Decision {
 		return Pass
 	}
 	if n := e.failed.Add(1); e.log != nil && bits.OnesCount64(n) == 1 { // the first, and ever more rarely
-		e.log.Warn("an expression failed and says nothing", "uri", u.URL, "failures", n, "error", err)
+		e.log.Warn("an expression failed and does not decide about this URI", "uri", u.URL, "failures", n, "error", err)
 	}
 	return Pass
 }

@@ -212,7 +212,7 @@ func (r *Robots) Explain(path string) (allowed bool, line string) {
 		return true, ""
 	}
 	if r.denyAll {
-		return false, "robots.txt cannot be had"
+		return false, "robots.txt could not be fetched"
 	}
 	rule := r.match(path)
 	switch {

@@ -112,7 +112,7 @@ func TestRobotsPolicies(t *testing.T) {
 	}{
 		{harvest.RobotsObey, "", nil, "/private/x", true, site, "Disallow: /private"},
 		{harvest.RobotsObey, "", nil, "/x", false, site, ""},
-		{harvest.RobotsObey, "", nil, "/x", true, DenyAll(), "robots.txt cannot be had"},
+		{harvest.RobotsObey, "", nil, "/x", true, DenyAll(), "robots.txt could not be fetched"},
 		{harvest.RobotsIgnore, "", nil, "/private/x", false, site, "robots: ignore"},
 		{harvest.RobotsCustom, "Disallow: /x", nil, "/private/x", false, site, ""},
 		{harvest.RobotsCustom, "Disallow: /x", nil, "/x", true, nil, "Disallow: /x"},

@@ -15,7 +15,7 @@ func hostRules() []definition {
 		{name: "on_hosts", opposite: "not_on_hosts", decision: Accept, values: "hosts, as www.example.org or www.example.org:8080, URLs or SURT prefixes",
 			help: "The host, and port, is one of these.", build: onHosts},
 		{name: "scheme_not_in_set", opposite: "scheme_in_set", decision: Reject, values: "schemes", optional: true,
-			help: "The URI's scheme is none of these; where none are given, of http, https, ftp, sftp, dns and whois.", build: schemeNotInSet},
+			help: "The URI's scheme is not in the list. Default list: http, https, ftp, sftp, dns and whois.", build: schemeNotInSet},
 		{name: "ip_address_set", opposite: "not_ip_address_set", values: "addresses or ranges, as 192.0.2.0/24",
 			help: "The address that the URI is, or would be, fetched from is one of these.", build: addressSet},
 		{name: "class_key_matches_regex", opposite: "class_key_not_matches_regex", values: "expressions",
@@ -70,7 +70,7 @@ func onHosts(r harvest.Rule) (test, error) {
 			if set.onHost(u.Authority()) {
 				return "host " + u.Authority() + " is listed"
 			}
-			return "host " + u.Authority() + " is none of " + count(len(set), "host")
+			return "host " + u.Authority() + " is not one of " + count(len(set), "host")
 		},
 	}, nil
 }
