@@ -134,8 +134,8 @@ func (r *Recovery) mend(described map[string]warc.Finished) error {
 		kept := filepath.Base(f.path)
 		r.damage.Files = append(r.damage.Files, kept)
 		r.frontier.SetValue(ValueMended+kept, []byte("1"))
-		r.log.Error("a WARC file is damaged: it is kept under this name, its whole records are copied to a file of the "+
-			"original name, and what was lost is fetched again",
+		r.log.Error("a WARC file is damaged: it is kept under this name, its whole records are copied to a file of "+
+			"the original name, and what was lost is fetched again",
 			"file", kept, "bytes lost", strconv.FormatInt(f.lost(), 10), "URIs queued again", strconv.Itoa(n))
 	}
 	return r.journal.Commit()
