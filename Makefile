@@ -30,9 +30,9 @@ lint:
 unit race: export GOTMPDIR := $(or $(TMPDIR),/tmp)
 unit race: export TMPDIR := $(shell sh systemtest/tmp.sh)
 unit:
-	$(GO) test -short -vet=off -timeout 20m -parallel 4 $(PLAIN)
-	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 20m -parallel 4
-	$(GO) test -short -vet=off -timeout 20m -race -parallel 4 $(RACE)
+	$(GO) test -short -vet=off -timeout 20m -p 4 -parallel 4 $(PLAIN)
+	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 20m -p 4 -parallel 4
+	$(GO) test -short -vet=off -timeout 20m -race -p 4 -parallel 4 $(RACE)
 
 # The unit tests of all that starts goroutines, with the race detector, clusters one at a time.
 race:
