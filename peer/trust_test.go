@@ -56,9 +56,10 @@ func TestStrangerIsRefused(t *testing.T) {
 	if got := a.Stats(); got.RefusedStrangers == 0 || len(got.Links) != 0 {
 		t.Errorf("stats %+v", got)
 	}
-	if e, ok := stranger.saw(EventRefused, a.ID()); !ok || e.Refusal != Stranger {
-		t.Errorf("stranger was told %+v", e)
-	}
+	eventually(t, "the stranger is told why", func() bool {
+		e, ok := stranger.saw(EventRefused, a.ID())
+		return ok && e.Refusal == Stranger
+	})
 	if _, ok := a.saw(EventTurnedAway, stranger.ID()); !ok {
 		t.Error("no event about the stranger")
 	}
