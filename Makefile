@@ -7,10 +7,11 @@ BENCH    ?=
 SAMPLES  ?=
 SEEDS    ?= 5
 
-# The race detector makes tests up to ten times slower: `make test` uses it for the packages RACE, `make race` for all CONCURRENT.
+# The race detector makes tests up to ten times slower: `make test` uses it for the packages RACE, `make race` for the others that
+# are concurrent, LATER.
 RACE       = $(shell sh systemtest/packages.sh race)
 PLAIN      = $(shell sh systemtest/packages.sh plain)
-CONCURRENT = $(shell sh systemtest/packages.sh concurrent)
+LATER      = $(shell sh systemtest/packages.sh later)
 
 .PHONY: all build test lint unit race long browser samples e2e apicheck nemesis bench fuzz clean
 
@@ -34,9 +35,9 @@ unit:
 	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 20m -p 4 -parallel 4
 	$(GO) test -short -vet=off -timeout 20m -race -p 4 -parallel 4 $(RACE)
 
-# The unit tests of all that starts goroutines, with the race detector, clusters one at a time.
+# The unit tests that start goroutines and that `make test` runs without the race detector, with it.
 race:
-	$(GO) test -short -vet=off -timeout 60m -race -p 1 -parallel 1 $(CONCURRENT)
+	$(GO) test -short -vet=off -timeout 60m -race -parallel 2 $(LATER)
 
 # All of the unit tests with random seeds: many kills, crashes, models and large inputs. HOLDFAST_SEED=N repeats a run.
 long:

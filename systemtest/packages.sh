@@ -1,9 +1,10 @@
 #!/bin/sh
-# Names packages by how they are tested: "concurrent" are all that start goroutines or servers, in their code or their tests.
-# "race" are those that `make test` runs with the race detector, "plain" those that it runs without, the longest first.
+# Names packages by how they are tested. "race" are those that `make test` runs with the race detector, "plain" those that it
+# runs without, the longest first.
 #
-# Plain are also the packages whose only goroutines are a test's HTTP server, and those whose tests run clusters of whole nodes or
-# kill processes: the race detector makes these several times slower. `make race` runs all that are concurrent with it.
+# Plain are the packages that start no goroutine, those whose only goroutines are a test's HTTP server, and those whose tests
+# run clusters of whole nodes or kill processes: the race detector makes these several times slower. "later" are the plain ones
+# that are concurrent all the same: `make race` runs them with the race detector.
 set -eu
 clusters=" node cli replica index "
 long=" node cli raft crawler "
@@ -15,7 +16,7 @@ go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir name; do
   order=2
   case "$long" in *" ${name#holdfast/} "*) order=1 ;; esac
   case "$1 $kind" in
-  "race race" | "plain plain" | "plain served" | "plain cluster" | "concurrent race" | "concurrent served" | "concurrent cluster")
+  "race race" | "plain plain" | "plain served" | "plain cluster" | "later served" | "later cluster")
     echo "$order $name" ;;
   esac
 done | sort -k 1,1 -s | cut -d ' ' -f 2

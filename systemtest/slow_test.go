@@ -175,6 +175,9 @@ func TestSlowCallers(t *testing.T) {
 					all = append(all, r)
 					t.Logf("%6d held: readers got %5.0f/s of %5.0f/s, %3.0f %%; processors: callers %.2f, node %.2f (%.2f without), for the callers %.2f",
 						r.held, r.busy, r.quiet, 100*r.raw(), r.callers, r.node, r.nodeQuiet, r.cost())
+					if n <= usual && r.share() >= leastRate && r.left() >= least {
+						break
+					}
 				}
 				share, left := median(all, slowRound.share), median(all, slowRound.left)
 				t.Logf("%-6s %-22s medians: %3.0f %% of the rate, %3.0f %% of the processors are left", port.name, kind.name, 100*share, 100*left)
