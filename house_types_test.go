@@ -72,8 +72,7 @@ const (
 var crowded = map[string]int{
 	"api.Client":      56,
 	"api.server":      54,
-	"catalog.View":    41,
-	"catalog.state":   76,
+	"catalog.state":   59,
 	"node.Node":       65,
 	"peer.Peer":       47,
 	"raft.Node":       65,

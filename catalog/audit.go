@@ -1,7 +1,9 @@
 package catalog
 
+import "holdfast/catalog/agree"
+
 func findCopies(s *state, b *Findings) (any, error) {
-	if err := checkItems(len(b.Files)); err != nil {
+	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
 	m, err := s.speaker(b.Node)
@@ -27,24 +29,24 @@ func (s *state) findCopy(m *Member, b *Finding) error {
 		return err
 	}
 	if !holder {
-		return refuse(Conflict, "shard %s of %s is still moving to %s", b.Name.Shard(), m.Replica, m.Name)
+		return agree.Refuse(agree.Conflict, "shard %s of %s is still moving to %s", b.Name.Shard(), m.Replica, m.Name)
 	}
 	if c.State != UploadCompleted {
-		return refuse(Conflict, "the copy of %s is %s and owed", f.Name, c.State)
+		return agree.Refuse(agree.Conflict, "the copy of %s is %s and owed", f.Name, c.State)
 	}
 	if f.Lost != 0 {
-		return refuse(Conflict, "file %s is declared lost", f.Name)
+		return agree.Refuse(agree.Conflict, "file %s is declared lost", f.Name)
 	}
 	wrong := b.FileList == FileListMissing || b.Checksum == ChecksumCorrupt
 	if wrong && b.Found == f.SHA256 {
-		return refuse(Invalid, "what was found of %s agrees with the archive", f.Name)
+		return agree.Refuse(agree.Invalid, "what was found of %s agrees with the archive", f.Name)
 	}
 	if !s.roomFor(&f, 7) {
-		return refuse(Conflict, "the command is full: report file %s again", f.Name)
+		return agree.Refuse(agree.Conflict, "the command is full: report file %s again", f.Name)
 	}
 	old, now := edit(f)
 	c = now.Copy(m.Replica)
-	c.Disputed, c.FileList, c.Checksum, c.Found, c.Since = wrong, b.FileList, b.Checksum, b.Found, s.at
+	c.Disputed, c.FileList, c.Checksum, c.Found, c.Since = wrong, b.FileList, b.Checksum, b.Found, s.At
 	if !wrong {
 		c.Found = Digest{}
 	}
@@ -55,21 +57,21 @@ func checkFinding(b *Finding) error {
 	switch b.FileList {
 	case NoFileListStatus, FileListOK, FileListMissing:
 	default:
-		return refuse(Invalid, "file list status %q", clip(string(b.FileList), 40))
+		return agree.Refuse(agree.Invalid, "file list status %q", agree.Clip(string(b.FileList), 40))
 	}
 	switch b.Checksum {
 	case ChecksumUnknown, ChecksumOK, ChecksumCorrupt:
 	default:
-		return refuse(Invalid, "checksum status %q", clip(string(b.Checksum), 40))
+		return agree.Refuse(agree.Invalid, "checksum status %q", agree.Clip(string(b.Checksum), 40))
 	}
 	if b.FileList != FileListMissing && b.Checksum != ChecksumCorrupt && (b.FileList != FileListOK || b.Checksum != ChecksumOK) {
-		return refuse(Invalid, "finding %s, %s says neither what is wrong nor that all is right", b.FileList, b.Checksum)
+		return agree.Refuse(agree.Invalid, "finding %s, %s says neither what is wrong nor that all is right", b.FileList, b.Checksum)
 	}
 	return nil
 }
 
 func judgeCopies(s *state, b *Verdicts) (any, error) {
-	if err := checkItems(len(b.Copies)); err != nil {
+	if err := agree.CheckItems(len(b.Copies)); err != nil {
 		return nil, err
 	}
 	results := make(itemResults, len(b.Copies))
@@ -87,38 +89,38 @@ func judgeCopies(s *state, b *Verdicts) (any, error) {
 func (s *state) judge(v *Verdict) error {
 	f, there, err := s.file(v.Name)
 	if err != nil || !there {
-		return orNotFound(err, "no file %q", clip(string(v.Name), 200))
+		return agree.OrNotFound(err, "no file %q", agree.Clip(string(v.Name), 200))
 	}
 	c := f.Copy(v.Replica)
 	if c == nil || !c.Disputed {
-		return refuse(Conflict, "the copy of %s in %q is not disputed", f.Name, clip(string(v.Replica), 64))
+		return agree.Refuse(agree.Conflict, "the copy of %s in %q is not disputed", f.Name, agree.Clip(string(v.Replica), 64))
 	}
 	if v.Bad {
 		if ok, err := s.repairable(&f); err != nil || !ok {
 			if err == nil {
-				err = refuse(Unsafe, "file %s has no good copy to repair the one in %s from", f.Name, v.Replica)
+				err = agree.Refuse(agree.Unsafe, "file %s has no good copy to repair the one in %s from", f.Name, v.Replica)
 			}
 			return err
 		}
 	}
 	if !s.roomFor(&f, 8) {
-		return refuse(Conflict, "the command is full: judge file %s again", f.Name)
+		return agree.Refuse(agree.Conflict, "the command is full: judge file %s again", f.Name)
 	}
 	old, now := edit(f)
 	c = now.Copy(v.Replica)
-	c.Disputed, c.Since = false, s.at
+	c.Disputed, c.Since = false, s.At
 	word := "good"
 	if v.Bad {
 		word = "bad"
-		c.State, c.Reason, c.Tries = UploadFailed, clipReason(v.Votes), 0
+		c.State, c.Reason, c.Tries = UploadFailed, agree.ClipReason(v.Votes), 0
 	} else {
 		c.FileList, c.Checksum, c.Found = FileListOK, ChecksumOK, Digest{}
 	}
 	if err := s.putFile(old, now); err != nil {
 		return err
 	}
-	return s.event(JudgeCopies, string(f.Name)+"/"+string(v.Replica), "%s filelist=%s checksum=%s votes=%s",
-		word, c.FileList, c.Checksum, clipReason(v.Votes))
+	return s.Event(JudgeCopies, string(f.Name)+"/"+string(v.Replica), "%s filelist=%s checksum=%s votes=%s",
+		word, c.FileList, c.Checksum, agree.ClipReason(v.Votes))
 }
 
 // repairable reports whether a member has good bytes of the file: a replica's holder, or the source.
@@ -136,7 +138,7 @@ func (s *state) repairable(f *File) (bool, error) {
 		if node == "" {
 			continue
 		}
-		r, _, err := get[Replica](s, keyReplica(f.Copies[i].Replica))
+		r, _, err := agree.Get[Replica](s, keyReplica(f.Copies[i].Replica))
 		if err != nil || r.Kind == Bitarchive {
 			return err == nil, err
 		}
@@ -147,7 +149,7 @@ func (s *state) repairable(f *File) (bool, error) {
 // passShard records one finished audit pass. Its times are the node's own, so they are held to be past.
 func passShard(s *state, b *ShardPass) (any, error) {
 	if b.Shard >= Shards {
-		return nil, refuse(Invalid, "shard %d: want 0 to %d", b.Shard, Shards-1)
+		return nil, agree.Refuse(agree.Invalid, "shard %d: want 0 to %d", b.Shard, Shards-1)
 	}
 	m, err := s.speaker(b.Node)
 	if err != nil {
@@ -158,9 +160,9 @@ func passShard(s *state, b *ShardPass) (any, error) {
 		return nil, err
 	}
 	if m.Replica != b.Replica || p.Holder != m.ID {
-		return nil, refuse(Conflict, "%s does not hold shard %s of %q", m.Name, b.Shard, clip(string(b.Replica), 64))
+		return nil, agree.Refuse(agree.Conflict, "%s does not hold shard %s of %q", m.Name, b.Shard, agree.Clip(string(b.Replica), 64))
 	}
-	b.Ended = max(0, min(b.Ended, s.at))
+	b.Ended = max(0, min(b.Ended, s.At))
 	b.Began = max(0, min(b.Began, b.Ended))
-	return nil, s.set(keyPass(b.Replica, b.Shard), b)
+	return nil, s.Set(keyPass(b.Replica, b.Shard), b)
 }

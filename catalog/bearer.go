@@ -1,6 +1,10 @@
 package catalog
 
-import "slices"
+import (
+	"slices"
+
+	"holdfast/catalog/agree"
+)
 
 // maxScopes bounds the scopes of one access token.
 const maxScopes = 50
@@ -16,17 +20,17 @@ func makeToken(s people, b *TokenMaking) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	kind, id := ParseActor(s.actor)
+	kind, id := ParseActor(s.Actor)
 	if !b.Program && (kind != PersonActor || id != string(owner.ID)) {
-		return nil, refuse(Denied, "nobody makes a token that acts as another person")
+		return nil, agree.Refuse(agree.Denied, "nobody makes a token that acts as another person")
 	}
 	if kind == PersonActor && id != string(owner.ID) {
-		return nil, refuse(Denied, "a program belongs to the person who makes its token")
+		return nil, agree.Refuse(agree.Denied, "a program belongs to the person who makes its token")
 	}
 	if len(b.Collections)+len(b.Places) > maxScopes {
-		return nil, refuse(Invalid, "%d scopes: at most %d", len(b.Collections)+len(b.Places), maxScopes)
+		return nil, agree.Refuse(agree.Invalid, "%d scopes: at most %d", len(b.Collections)+len(b.Places), maxScopes)
 	}
-	bearer := Bearer{Token: b.Token.ID, Owner: owner.ID, Program: b.Program, Since: s.at}
+	bearer := Bearer{Token: b.Token.ID, Owner: owner.ID, Program: b.Program, Since: s.At}
 	for _, name := range b.Collections {
 		scope, err := s.scope(b.Token.Role, name, "")
 		if err != nil {
@@ -41,7 +45,7 @@ func makeToken(s people, b *TokenMaking) (any, error) {
 		}
 		bearer.Scopes = append(bearer.Scopes, scope)
 	}
-	rights, err := s.rights(owner.ID, s.at)
+	rights, err := s.rights(owner.ID, s.At)
 	if err != nil {
 		return nil, err
 	}
@@ -49,26 +53,26 @@ func makeToken(s people, b *TokenMaking) (any, error) {
 		return nil, err
 	}
 	if !readable(b.Token.Name) || b.Token.Name == "" {
-		return nil, refuse(Invalid, "a token needs a readable name")
+		return nil, agree.Refuse(agree.Invalid, "a token needs a readable name")
 	}
 	if err := s.putAccess(&b.Token); err != nil {
 		return nil, err
 	}
-	if err := s.set(keyBearer(b.Token.ID), bearer); err != nil {
+	if err := s.Set(keyBearer(b.Token.ID), bearer); err != nil {
 		return nil, err
 	}
-	return &bearer, s.event(MakeToken, b.Token.ID, "name=%s owner=%s program=%t role=%s scopes=%d",
+	return &bearer, s.Event(MakeToken, b.Token.ID, "name=%s owner=%s program=%t role=%s scopes=%d",
 		b.Token.Name, owner.ID, b.Program, b.Token.Role, len(bearer.Scopes))
 }
 
 // within refuses a token that would be for more than the rights.
 func (b *Bearer) within(role Role, rights []Right) error {
 	if len(b.Scopes) == 0 && !slices.ContainsFunc(rights, func(r Right) bool { return r.Role.Includes(role) }) {
-		return refuse(Denied, "a token cannot have the role %s: its owner does not", role)
+		return agree.Refuse(agree.Denied, "a token cannot have the role %s: its owner does not", role)
 	}
 	for _, scope := range b.Scopes {
 		if !slices.ContainsFunc(rights, func(r Right) bool { return r.Role.Includes(role) && r.covers(scope) }) {
-			return refuse(Denied, "a token cannot have the role %s%s: its owner does not", role, scope.text())
+			return agree.Refuse(agree.Denied, "a token cannot have the role %s%s: its owner does not", role, scope.text())
 		}
 	}
 	return nil
@@ -77,51 +81,51 @@ func (b *Bearer) within(role Role, rights []Right) error {
 func (s people) activeOwner(id PersonID) (Person, error) {
 	p, err := s.person(id)
 	if err == nil && p.State != Active {
-		err = refuse(Conflict, "person %s is %s: a token belongs to an active person", p.ID, p.State)
+		err = agree.Refuse(agree.Conflict, "person %s is %s: a token belongs to an active person", p.ID, p.State)
 	}
 	return p, err
 }
 
 // takeToken gives a program from before level 3 an owner. It may then no more than she.
 func takeToken(s people, b *TokenTaking) (any, error) {
-	token, there, err := get[AccessToken](s, keyAccess(b.ID))
+	token, there, err := agree.Get[AccessToken](s, keyAccess(b.ID))
 	if err != nil || !there {
-		return nil, orNotFound(err, "no access token %q", clip(b.ID, 64))
+		return nil, agree.OrNotFound(err, "no access token %q", agree.Clip(b.ID, 64))
 	}
 	owner, err := s.activeOwner(b.Owner)
 	if err != nil {
 		return nil, err
 	}
-	if kind, id := ParseActor(s.actor); kind == ProgramActor || kind == PersonActor && id != string(owner.ID) {
-		return nil, refuse(Denied, "a token is taken by a person, for that person")
+	if kind, id := ParseActor(s.Actor); kind == ProgramActor || kind == PersonActor && id != string(owner.ID) {
+		return nil, agree.Refuse(agree.Denied, "a token is taken by a person, for that person")
 	}
-	if !token.usable(s.at) {
-		return nil, refuse(Conflict, "access token %s is revoked or expired", token.ID)
+	if !token.usable(s.At) {
+		return nil, agree.Refuse(agree.Conflict, "access token %s is revoked or expired", token.ID)
 	}
-	if old, there, err := get[Bearer](s, keyBearer(token.ID)); err != nil || there {
-		return nil, orConflict(err, "access token %s belongs to person %s", token.ID, old.Owner)
+	if old, there, err := agree.Get[Bearer](s, keyBearer(token.ID)); err != nil || there {
+		return nil, agree.OrConflict(err, "access token %s belongs to person %s", token.ID, old.Owner)
 	}
-	bearer := Bearer{Token: token.ID, Owner: owner.ID, Program: true, Since: s.at}
-	rights, err := s.rights(owner.ID, s.at)
+	bearer := Bearer{Token: token.ID, Owner: owner.ID, Program: true, Since: s.At}
+	rights, err := s.rights(owner.ID, s.At)
 	if err != nil {
 		return nil, err
 	}
 	if !Holds(rights, token.Role) {
-		return nil, refuse(Denied, "the program has the role %s for the whole archive, and its owner has to have it too", token.Role)
+		return nil, agree.Refuse(agree.Denied, "the program has the role %s for the whole archive, and its owner has to have it too", token.Role)
 	}
-	if err := s.set(keyBearer(token.ID), bearer); err != nil {
+	if err := s.Set(keyBearer(token.ID), bearer); err != nil {
 		return nil, err
 	}
-	return &bearer, s.event(TakeToken, token.ID, "name=%s owner=%s", token.Name, owner.ID)
+	return &bearer, s.Event(TakeToken, token.ID, "name=%s owner=%s", token.Name, owner.ID)
 }
 
 // mayRevoke refuses to revoke the last token by which the last administrator acts.
 func (s people) mayRevoke(token *AccessToken) error {
-	b, there, err := get[Bearer](s, keyBearer(token.ID))
-	if err != nil || !there || !(held{*token, b}).administers(s.at) {
+	b, there, err := agree.Get[Bearer](s, keyBearer(token.ID))
+	if err != nil || !there || !(held{*token, b}).administers(s.At) {
 		return err
 	}
-	rights, err := s.rights(b.Owner, s.at)
+	rights, err := s.rights(b.Owner, s.At)
 	if err != nil || !slices.ContainsFunc(rights, func(r Right) bool { return r.Role == RoleAdmin }) {
 		return err
 	}
@@ -133,11 +137,11 @@ func (s people) mayRevoke(token *AccessToken) error {
 		return err
 	}
 	for _, t := range tokens {
-		if t.ID != token.ID && t.administers(s.at) {
+		if t.ID != token.ID && t.administers(s.At) {
 			return nil
 		}
 	}
-	return refuse(Unsafe, "this is the last token of the last administrator; make another one first")
+	return agree.Refuse(agree.Unsafe, "this is the last token of the last administrator; make another one first")
 }
 
 // administers reports whether a person can do with the token all that an administrator may.
@@ -147,25 +151,25 @@ func (h held) administers(now Time) bool {
 
 // noteUses keeps the last day on which tokens were used.
 func noteUses(s people, b *TokenUses) (any, error) {
-	if err := checkItems(len(b.Tokens)); err != nil {
+	if err := agree.CheckItems(len(b.Tokens)); err != nil {
 		return nil, err
 	}
-	if b.Day <= 0 || b.Day%Day != 0 || b.Day > s.at+Day {
-		return nil, refuse(Invalid, "%d is not the beginning of a day that has come", b.Day)
+	if b.Day <= 0 || b.Day%Day != 0 || b.Day > s.At+Day {
+		return nil, agree.Refuse(agree.Invalid, "%d is not the beginning of a day that has come", b.Day)
 	}
 	for _, id := range b.Tokens {
-		there, err := has(s, keyAccess(id))
+		there, err := agree.Has(s, keyAccess(id))
 		if err != nil {
 			return nil, err
 		}
-		last, _, err := get[Time](s, keyUse(id))
+		last, _, err := agree.Get[Time](s, keyUse(id))
 		if err != nil {
 			return nil, err
 		}
 		if !there || last >= b.Day {
 			continue
 		}
-		if err := s.set(keyUse(id), b.Day); err != nil {
+		if err := s.Set(keyUse(id), b.Day); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,8 @@ package catalog
 import (
 	"errors"
 	"strings"
+
+	"holdfast/catalog/agree"
 )
 
 // ActorKind says what an actor is. Actors stand in commands, in the audit trail and in records; they are shown by name.
@@ -54,12 +56,12 @@ var ErrDisabled = errors.New("the owner of the access token is disabled")
 // caller to know. ErrDisabled: it is worth nothing.
 func (r People) Caller(token AccessToken, now Time) (Caller, error) {
 	c := Caller{Actor: token.Name, Name: token.Name, Role: token.Role, Program: true, Rights: []Right{{Role: token.Role}}}
-	cluster, _, err := get[Cluster](r, keyCluster)
+	cluster, _, err := agree.Get[Cluster](r, PrefixCluster)
 	if err != nil || cluster.Level < LevelOfPeople {
 		return c, err
 	}
 	c.Actor = Program(token.ID)
-	b, there, err := get[Bearer](r, keyBearer(token.ID))
+	b, there, err := agree.Get[Bearer](r, keyBearer(token.ID))
 	if err != nil || !there {
 		return c, err
 	}
@@ -116,7 +118,7 @@ func (r People) There(s Scope) (bool, error) {
 	if s.Collection == "" {
 		return true, nil
 	}
-	c, there, err := get[Collection](r, keyCollection(s.Collection))
+	c, there, err := agree.Get[Collection](r, keyCollection(s.Collection))
 	return there && c.Created == s.Made, err
 }
 
@@ -160,11 +162,11 @@ func (c Caller) MayMake(role Role, program bool, collections []CollectionName, p
 	scopes := len(collections) + len(places)
 	switch {
 	case !c.Role.Includes(role):
-		return refuse(Denied, "a token cannot have the role %s: the one that you use has %s", role, c.Role)
+		return agree.Refuse(agree.Denied, "a token cannot have the role %s: the one that you use has %s", role, c.Role)
 	case c.Program && !program:
-		return refuse(Denied, "a program cannot make a token that acts as its owner")
+		return agree.Refuse(agree.Denied, "a program cannot make a token that acts as its owner")
 	case len(c.Scopes) > 0 && scopes == 0:
-		return refuse(Denied, "the token that you use counts in some scopes alone: give the scopes of the new one")
+		return agree.Refuse(agree.Denied, "the token that you use counts in some scopes alone: give the scopes of the new one")
 	}
 	have := c.Rights
 	if scopes == 0 {

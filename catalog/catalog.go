@@ -11,41 +11,12 @@ package catalog
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
-	"errors"
+	"encoding/base32"
 	"fmt"
-	"time"
+	"strings"
+
+	"holdfast/catalog/agree"
 )
-
-// Reader reads the agreed state's keys.
-type Reader interface {
-	// Get returns the value of key, or nil when there is none. The value must not be changed.
-	Get(key []byte) ([]byte, error)
-	// Scan calls visit for each key that has the prefix, in ascending order, starting at the first key
-	// greater than or equal to from (from may be nil: the prefix's start), until visit returns false.
-	// The slices are valid only during the call.
-	Scan(prefix, from []byte, visit func(key, value []byte) bool) error
-}
-
-// Tx is a Reader whose writes are seen by its own later reads and become durable together. It may keep
-// the slices it is given: they are not changed afterwards.
-type Tx interface {
-	Reader
-	Set(key, value []byte) error
-	Delete(key []byte) error
-}
-
-// Time is a moment in milliseconds since 1970-01-01 UTC, stamped by a leader.
-type Time int64
-
-// At returns the Time of t.
-func At(t time.Time) Time { return Time(t.UnixMilli()) }
-
-// Std returns t as a time.Time in UTC.
-func (t Time) Std() time.Time { return time.UnixMilli(int64(t)).UTC() }
-
-// NodeID is the fingerprint of a node's Ed25519 key: SHA-256 in lower-case base32 without padding, 52 characters.
-type NodeID string
 
 // ReplicaName, CollectionName and FileName name a replica, a collection and a file of the archive.
 type (
@@ -71,17 +42,7 @@ func (s Shard) String() string {
 	if s >= Shards {
 		return fmt.Sprintf("%03x", uint16(s))
 	}
-	return hexDigits(uint64(s), 3)
-}
-
-// hexDigits returns the last digits of n in hexadecimal.
-func hexDigits(n uint64, digits int) string {
-	var text [16]byte
-	for i := digits - 1; i >= 0; i-- {
-		text[i] = "0123456789abcdef"[n&15]
-		n >>= 4
-	}
-	return string(text[:digits])
+	return agree.HexDigits(uint64(s), 3)
 }
 
 // ParseShard reads three hexadecimal digits.
@@ -143,37 +104,8 @@ func nameByte(c byte) bool {
 	return false
 }
 
-// Digest is a SHA-256 in binary; as text, 64 lower-case hexadecimal digits.
-type Digest [sha256.Size]byte
-
-// ErrDigest reports text that is not a SHA-256 in hexadecimal.
-var ErrDigest = errors.New("not a SHA-256 in 64 hexadecimal digits")
-
-// String returns the digest in hexadecimal.
-func (d Digest) String() string { return hex.EncodeToString(d[:]) }
-
-// IsZero reports whether no digest is known.
-func (d Digest) IsZero() bool { return d == Digest{} }
-
-// MarshalText returns the digest in hexadecimal; an unknown digest is the empty text.
-func (d Digest) MarshalText() ([]byte, error) {
-	if d.IsZero() {
-		return []byte{}, nil
-	}
-	return hex.AppendEncode(nil, d[:]), nil
-}
-
-// UnmarshalText reads 64 hexadecimal digits, or the empty text.
-func (d *Digest) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
-		*d = Digest{}
-		return nil
-	}
-	if len(text) != 2*len(d) {
-		return ErrDigest
-	}
-	if _, err := hex.Decode(d[:], text); err != nil {
-		return ErrDigest
-	}
-	return nil
+// Fingerprint returns the id of the node whose Ed25519 public key it is.
+func Fingerprint(key []byte) NodeID {
+	sum := sha256.Sum256(key)
+	return NodeID(strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])))
 }

@@ -2,9 +2,6 @@ package catalog
 
 import "encoding/json"
 
-// Kind names a command.
-type Kind string
-
 // The commands of level 1.
 const (
 	Found         Kind = "cluster.found"  // Founding: only on an empty state
@@ -41,9 +38,8 @@ const (
 	RevokeAccess  Kind = "access.revoke"  // Named
 )
 
-// The commands of level 2 that are about the layout and the clock.
+// The commands of level 2 that are about the layout.
 const (
-	SetClock     Kind = "cluster.clock"  // ClockChange
 	SwitchShards Kind = "shard.switches" // Switches, of shards without files
 	LeaveShards  Kind = "shard.leaves"   // Leavings
 
@@ -71,84 +67,10 @@ const (
 	TakeSources Kind = "source.take" // Takeovers, at most MaxItems
 )
 
-// MaxItems bounds the items of one command; MaxBytes its encoded size.
-const (
-	MaxItems = 100
-	MaxBytes = 512 << 10
-)
-
-// Command is one change asked of the catalog. Node, Boot and Seq identify the request, so that a retry of
-// it is applied once; a command without Node is applied each time it is seen.
-type Command struct {
-	Version int             `json:"v"` // of the encoding, 1
-	Kind    Kind            `json:"k"`
-	At      Time            `json:"at"`              // stamped by the leader
-	Actor   string          `json:"actor,omitempty"` // who asked, for the audit trail
-	Node    NodeID          `json:"node,omitempty"`
-	Boot    uint64          `json:"boot,omitempty"` // grows with each start of the node
-	Seq     uint64          `json:"seq,omitempty"`  // grows by one with each request of a boot
-	Body    json.RawMessage `json:"body"`
-}
-
-// Code says why a command was refused.
-type Code string
-
-// The codes.
-const (
-	Invalid        Code = "invalid"         // the command makes no sense, whatever the state
-	NotFound       Code = "not-found"       // what it names is not there
-	Conflict       Code = "conflict"        // the state has moved on, or says otherwise
-	Denied         Code = "denied"          // a token that is wrong, expired, used or revoked
-	Unsafe         Code = "unsafe"          // it would lose the last good copy or an unreleased file
-	OutcomeUnknown Code = "outcome-unknown" // a retry below the window: it may or may not have been applied
-	Unsupported    Code = "unsupported"     // an unknown command or one above the cluster's level
-)
-
-// Refusal is the answer to a command that changed nothing.
-type Refusal struct {
-	Code    Code   `json:"code"`
-	Message string `json:"message"`
-}
-
-// Error returns the refusal's message.
-func (r *Refusal) Error() string { return r.Message }
-
-// Result is the answer to a command: a refusal, or a value whose type follows from the command.
-type Result struct {
-	Refusal *Refusal        `json:"refusal,omitempty"`
-	Value   json.RawMessage `json:"value,omitempty"` // CreateJob, ClaimJob, ResubmitJob: the Job; JoinMember: the Member; FillReplica: the Fill left to do, none when done; commands with many items: []ItemResult
-}
-
 // ItemResult is the answer to one item of a command with many; Refusal is nil when it was carried out.
 type ItemResult struct {
 	Name    FileName `json:"name"`
 	Refusal *Refusal `json:"refusal,omitempty"`
-}
-
-// LevelOf returns the level a cluster must have for the command, and false when the kind is unknown.
-func LevelOf(kind Kind) (int, bool) {
-	if handlerOf(kind) == nil {
-		return 0, false
-	}
-	return levelOf(kind), true
-}
-
-// levelOf returns the level that brought a command. A kind that is not listed came with level 1.
-func levelOf(kind Kind) int {
-	switch kind {
-	case SetClock, SwitchShards, LeaveShards, RemoveReplica, RemoveCollection, LoseFile, ProveHolding:
-		return 2
-	case SealOldJobs, SealToNodes:
-		return 2
-	case FindSources:
-		return 2
-	case TakeSources:
-		return 3
-	}
-	if peopleHandler(kind) != nil {
-		return LevelOfPeople
-	}
-	return 1
 }
 
 // Founding makes an empty state a cluster with its first member.
@@ -169,11 +91,6 @@ type LevelChange struct {
 type EpochChange struct {
 	Epoch  uint64 `json:"epoch"`
 	Reason string `json:"reason"`
-}
-
-// ClockChange sets the catalog's clock back to the leader's time, after a clock that was wrong has put it far ahead.
-type ClockChange struct {
-	Ahead int64 `json:"ahead"` // how many milliseconds it was ahead when the leader looked
 }
 
 // Named names a token to revoke.

@@ -1,7 +1,9 @@
 package catalog
 
+import "holdfast/catalog/agree"
+
 func reportCopies(s *state, b *CopyReports) (any, error) {
-	if err := checkItems(len(b.Copies)); err != nil {
+	if err := agree.CheckItems(len(b.Copies)); err != nil {
 		return nil, err
 	}
 	m, err := s.speaker(b.Node)
@@ -19,12 +21,12 @@ func reportCopies(s *state, b *CopyReports) (any, error) {
 
 // speaker returns the member in whose name the command speaks.
 func (s *state) speaker(node NodeID) (Member, error) {
-	if err := s.speaksFor(node); err != nil {
+	if err := s.SpeaksFor(node); err != nil {
 		return Member{}, err
 	}
 	m, there, err := s.member(node)
 	if err != nil || !there {
-		return Member{}, orNotFound(err, "no member %q", clip(string(node), 60))
+		return Member{}, agree.OrNotFound(err, "no member %q", agree.Clip(string(node), 60))
 	}
 	return m, nil
 }
@@ -34,21 +36,21 @@ func (s *state) speaker(node NodeID) (Member, error) {
 func (s *state) kept(m *Member, name FileName) (File, *Copy, bool, error) {
 	f, there, err := s.file(name)
 	if err != nil || !there {
-		return f, nil, false, orNotFound(err, "no file %q", clip(string(name), 200))
+		return f, nil, false, agree.OrNotFound(err, "no file %q", agree.Clip(string(name), 200))
 	}
 	if f.Removed != 0 {
-		return f, nil, false, refuse(Conflict, "file %s was removed", name)
+		return f, nil, false, agree.Refuse(agree.Conflict, "file %s was removed", name)
 	}
 	c := f.Copy(m.Replica)
 	if c == nil || c.Surplus {
-		return f, nil, false, refuse(Conflict, "replica %s is not to hold file %s", m.Replica, name)
+		return f, nil, false, agree.Refuse(agree.Conflict, "replica %s is not to hold file %s", m.Replica, name)
 	}
 	p, err := s.placement(m.Replica, name.Shard())
 	if err != nil {
 		return f, nil, false, err
 	}
 	if p.Holder != m.ID && p.Next != m.ID {
-		return f, nil, false, refuse(Conflict, "%s does not hold shard %s of %s", m.Name, name.Shard(), m.Replica)
+		return f, nil, false, agree.Refuse(agree.Conflict, "%s does not hold shard %s of %s", m.Name, name.Shard(), m.Replica)
 	}
 	return f, c, p.Holder == m.ID, nil
 }
@@ -57,14 +59,14 @@ func (s *state) reportCopy(m *Member, r *CopyReport) error {
 	switch r.State {
 	case DataUploaded, UploadCompleted, UploadFailed:
 	default:
-		return refuse(Invalid, "state %q cannot be reported", clip(string(r.State), 40))
+		return agree.Refuse(agree.Invalid, "state %q cannot be reported", agree.Clip(string(r.State), 40))
 	}
 	f, c, holder, err := s.kept(m, r.Name)
 	if err != nil {
 		return err
 	}
 	if r.State == UploadCompleted && r.SHA256 != f.SHA256 {
-		return refuse(Conflict, "file %s has SHA-256 %s, the copy %s", f.Name, f.SHA256, r.SHA256)
+		return agree.Refuse(agree.Conflict, "file %s has SHA-256 %s, the copy %s", f.Name, f.SHA256, r.SHA256)
 	}
 	if !holder {
 		return nil
@@ -74,7 +76,7 @@ func (s *state) reportCopy(m *Member, r *CopyReport) error {
 	}
 	if c.State == UploadCompleted {
 		if c.Disputed || r.State != UploadCompleted {
-			return refuse(Conflict, "the copy of %s is completed: what is wrong with it is a finding", f.Name)
+			return agree.Refuse(agree.Conflict, "the copy of %s is completed: what is wrong with it is a finding", f.Name)
 		}
 		return nil
 	}
@@ -82,24 +84,24 @@ func (s *state) reportCopy(m *Member, r *CopyReport) error {
 		return nil
 	}
 	if !s.roomFor(&f, 7) {
-		return refuse(Conflict, "the command is full: report file %s again", f.Name)
+		return agree.Refuse(agree.Conflict, "the command is full: report file %s again", f.Name)
 	}
 	old, now := edit(f)
 	c = now.Copy(m.Replica)
 	before := *c
-	c.State, c.Node, c.Since = r.State, m.ID, s.at
+	c.State, c.Node, c.Since = r.State, m.ID, s.At
 	switch r.State {
 	case UploadFailed:
 		c.Tries++
-		c.Reason, c.Found = clipReason(r.Reason), r.SHA256
+		c.Reason, c.Found = agree.ClipReason(r.Reason), r.SHA256
 	case UploadCompleted:
-		*c = Copy{Replica: m.Replica, State: UploadCompleted, Node: m.ID, Since: s.at}
+		*c = Copy{Replica: m.Replica, State: UploadCompleted, Node: m.ID, Since: s.At}
 	}
 	if err := s.putFile(old, now); err != nil {
 		return err
 	}
 	if r.State == UploadCompleted && (before.Checksum == ChecksumCorrupt || before.FileList == FileListMissing) {
-		return s.event("copy.repair", string(f.Name)+"/"+string(m.Replica), "node=%s sha256=%s", m.ID, f.SHA256)
+		return s.Event("copy.repair", string(f.Name)+"/"+string(m.Replica), "node=%s sha256=%s", m.ID, f.SHA256)
 	}
 	return nil
 }
@@ -110,15 +112,15 @@ func (s *state) reportOfLost(m *Member, f File, r *CopyReport) error {
 		return err
 	}
 	if r.State != UploadCompleted || s.kinds[m.Replica] != Bitarchive {
-		return refuse(Conflict, "file %s is declared lost", f.Name)
+		return agree.Refuse(agree.Conflict, "file %s is declared lost", f.Name)
 	}
 	return s.foundAgain(f, func(now *File) {
-		*now.Copy(m.Replica) = Copy{Replica: m.Replica, State: UploadCompleted, Node: m.ID, Since: s.at}
+		*now.Copy(m.Replica) = Copy{Replica: m.Replica, State: UploadCompleted, Node: m.ID, Since: s.At}
 	}, "node="+string(m.ID))
 }
 
 func releaseFiles(s *state, b *Releases) (any, error) {
-	if err := checkItems(len(b.Files)); err != nil {
+	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
 	m, err := s.speaker(b.Node)
@@ -138,7 +140,7 @@ func releaseFiles(s *state, b *Releases) (any, error) {
 func (s *state) release(m *Member, name FileName) error {
 	f, there, err := s.file(name)
 	if err != nil || !there {
-		return orNotFound(err, "no file %q", clip(string(name), 200))
+		return agree.OrNotFound(err, "no file %q", agree.Clip(string(name), 200))
 	}
 	if f.Lost != 0 { // what lies there is not the file, and is set aside
 		if err := s.mayLeave(m, &f); err != nil {
@@ -150,7 +152,7 @@ func (s *state) release(m *Member, name FileName) error {
 		}
 	}
 	if !s.roomFor(&f, 8) {
-		return refuse(Conflict, "the command is full: ask for file %s again", f.Name)
+		return agree.Refuse(agree.Conflict, "the command is full: ask for file %s again", f.Name)
 	}
 	old, now := edit(f)
 	changes := false
@@ -166,10 +168,10 @@ func (s *state) release(m *Member, name FileName) error {
 			return err
 		}
 	}
-	if due, err := has(s, keyRelease(m.ID, name)); err != nil || !due {
+	if due, err := agree.Has(s, keyRelease(m.ID, name)); err != nil || !due {
 		return err
 	}
-	s.delete(keyRelease(m.ID, name))
+	s.Delete(keyRelease(m.ID, name))
 	return nil
 }
 
@@ -189,12 +191,12 @@ func (s *state) mayRelease(m *Member, f *File) error {
 			return err
 		}
 		if node == "" {
-			return refuse(Unsafe, "file %s is not verified in replica %s", f.Name, c.Replica)
+			return agree.Refuse(agree.Unsafe, "file %s is not verified in replica %s", f.Name, c.Replica)
 		}
 		if err := s.proved(node); err != nil {
 			return err
 		}
-		r, _, err := get[Replica](s, keyReplica(c.Replica))
+		r, _, err := agree.Get[Replica](s, keyReplica(c.Replica))
 		if err != nil {
 			return err
 		}
@@ -203,7 +205,7 @@ func (s *state) mayRelease(m *Member, f *File) error {
 		}
 	}
 	if required == 0 || bytes == 0 {
-		return refuse(Unsafe, "file %s has no verified copy of its bytes in a replica that is to hold it", f.Name)
+		return agree.Refuse(agree.Unsafe, "file %s has no verified copy of its bytes in a replica that is to hold it", f.Name)
 	}
 	if f.Source != m.ID || f.Released {
 		return s.mayLeave(m, f)
@@ -222,7 +224,7 @@ func (s *state) mayLeave(m *Member, f *File) error {
 		return err
 	}
 	if p.Holder == m.ID || p.Next == m.ID {
-		return refuse(Unsafe, "%s is to hold file %s", m.Name, f.Name)
+		return agree.Refuse(agree.Unsafe, "%s is to hold file %s", m.Name, f.Name)
 	}
 	return nil
 }

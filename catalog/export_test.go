@@ -1,12 +1,16 @@
 package catalog
 
-import "fmt"
+import (
+	"fmt"
+
+	"holdfast/catalog/agree"
+)
 
 // What only the tests look at.
 
 // MemberByName returns the member of that name, or ErrNotFound.
 func (v View) MemberByName(name string) (Member, error) {
-	id, err := found1(get[NodeID](v.rec, keyName(name)))
+	id, err := agree.Found(agree.Get[NodeID](v.rec, keyName(name)))
 	if err != nil {
 		return Member{}, err
 	}
@@ -21,9 +25,9 @@ func VerifyTrail(r Reader) (int, error) {
 	for n := 0; ; {
 		after := ""
 		if n > 0 {
-			after = hex16(last.Seq)
+			after = agree.Hex(last.Seq)
 		}
-		events, err := list[Event](r, PrefixTrail, after, page)
+		events, err := agree.List[Event](r, PrefixTrail, after, page)
 		if err != nil {
 			return n, err
 		}
@@ -39,7 +43,10 @@ func VerifyTrail(r Reader) (int, error) {
 		if len(events) == page {
 			continue
 		}
-		h, _, err := get[head](r, keyTrail)
+		h, _, err := agree.Get[struct {
+			Seq  uint64
+			Hash Digest
+		}](r, "trailhead")
 		if err == nil && (h.Seq != last.Seq || h.Hash != last.Hash) {
 			err = fmt.Errorf("last event is %d, should be %d: %w", last.Seq, h.Seq, ErrTrail)
 		}

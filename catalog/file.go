@@ -3,6 +3,8 @@ package catalog
 import (
 	"cmp"
 	"slices"
+
+	"holdfast/catalog/agree"
 )
 
 // maxSize bounds a file, so that sums of sizes stay far from overflow.
@@ -12,19 +14,19 @@ const maxSize = 1 << 50
 // follows from it: shard, root, owed, needed, disputed, source and release lists, totals.
 func (s *state) putFile(old, now *File) error {
 	now.Version++
-	if err := s.set(keyFile(now.Name), now); err != nil {
+	if err := s.Set(keyFile(now.Name), now); err != nil {
 		return err
 	}
 	shard := now.Name.Shard()
 	if old == nil {
 		old = &File{Name: now.Name, Size: now.Size, SHA256: now.SHA256, Collection: now.Collection, Removed: 1, Released: true}
-		s.mark(keyShard(shard, now.Name))
+		s.Mark(keyShard(shard, now.Name))
 	}
 	if err := s.putRoot(old, now); err != nil {
 		return err
 	}
 	if (old.Lost != 0) != (now.Lost != 0) {
-		s.marked(keyLost(now.Name), now.Lost != 0)
+		s.Marked(keyLost(now.Name), now.Lost != 0)
 	}
 	s.putSource(old, now)
 	if err := s.putNeeds(old, now); err != nil {
@@ -33,17 +35,17 @@ func (s *state) putFile(old, now *File) error {
 	for _, replica := range replicasOf(old, now) {
 		was, is := old.counted(replica), now.counted(replica)
 		if owed(was) != owed(is) {
-			s.marked(keyOwed(replica, shard, now.Name), owed(is))
+			s.Marked(keyOwed(replica, shard, now.Name), owed(is))
 		}
 		if disputed(was) != disputed(is) {
-			s.marked(keyDisputed(now.Name, replica), disputed(is))
+			s.Marked(keyDisputed(now.Name, replica), disputed(is))
 		}
 		was, is = old.Copy(replica), now.Copy(replica)
 		if node := surplusAt(was); node != "" && node != surplusAt(is) && node != dueSource(now) {
-			s.delete(keyRelease(node, now.Name))
+			s.Delete(keyRelease(node, now.Name))
 		}
 		if node := surplusAt(is); node != "" {
-			s.mark(keyRelease(node, now.Name))
+			s.Mark(keyRelease(node, now.Name))
 		}
 		was, is = old.counted(replica), now.counted(replica)
 		if err := s.putTotals(replica, totalsOf(now.Size, was), totalsOf(now.Size, is)); err != nil {
@@ -70,7 +72,7 @@ func (s *state) putRoot(old, now *File) error {
 		return nil
 	}
 	key := keyRoot(now.Name.Shard(), now.Collection)
-	root, _, err := get[Root](s, key)
+	root, _, err := agree.Get[Root](s, key)
 	if err != nil {
 		return err
 	}
@@ -81,10 +83,10 @@ func (s *state) putRoot(old, now *File) error {
 		root = root.Sub(own)
 	}
 	if root == (Root{}) {
-		s.delete(key)
+		s.Delete(key)
 		return nil
 	}
-	return s.set(key, root)
+	return s.Set(key, root)
 }
 
 // putSource keeps the lists of what sources keep and of what they may ask to release.
@@ -97,18 +99,18 @@ func (s *state) putSource(old, now *File) {
 	}
 	if was, is := keeps(old), keeps(now); was != is {
 		if was != "" {
-			s.delete(keySource(was, now.Name))
+			s.Delete(keySource(was, now.Name))
 		}
 		if is != "" {
-			s.mark(keySource(is, now.Name))
+			s.Mark(keySource(is, now.Name))
 		}
 	}
 	if was, is := dueSource(old), dueSource(now); was != is {
 		if was != "" {
-			s.delete(keyRelease(was, now.Name))
+			s.Delete(keyRelease(was, now.Name))
 		}
 		if is != "" {
-			s.mark(keyRelease(is, now.Name))
+			s.Mark(keyRelease(is, now.Name))
 		}
 	}
 }
@@ -161,7 +163,7 @@ func (s *state) putTotals(replica ReplicaName, was, is Totals) error {
 	if was == is {
 		return nil
 	}
-	t, _, err := get[Totals](s, keyTotals(replica))
+	t, _, err := agree.Get[Totals](s, keyTotals(replica))
 	if err != nil {
 		return err
 	}
@@ -170,7 +172,7 @@ func (s *state) putTotals(replica ReplicaName, was, is Totals) error {
 	t.Good += is.Good - was.Good
 	t.Owed += is.Owed - was.Owed
 	t.Disputed += is.Disputed - was.Disputed
-	return s.set(keyTotals(replica), t)
+	return s.Set(keyTotals(replica), t)
 }
 
 // edit returns the entry twice: as it is, and to change.
@@ -191,7 +193,7 @@ func (f *File) dropCopy(replica ReplicaName) {
 }
 
 func addFiles(s *state, b *Additions) (any, error) {
-	if err := checkItems(len(b.Files)); err != nil {
+	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
 	replicas, err := s.staying()
@@ -209,16 +211,16 @@ func addFiles(s *state, b *Additions) (any, error) {
 
 func (s *state) addFile(a *Addition, replicas []Replica) error {
 	if err := a.Name.Check(); err != nil {
-		return refuse(Invalid, "%v", err)
+		return agree.Refuse(agree.Invalid, "%v", err)
 	}
 	if a.Size < 0 || a.Size > maxSize || a.SHA256.IsZero() {
-		return refuse(Invalid, "file %s of %d bytes: want a SHA-256 and 0 to %d bytes", a.Name, a.Size, int64(maxSize))
+		return agree.Refuse(agree.Invalid, "file %s of %d bytes: want a SHA-256 and 0 to %d bytes", a.Name, a.Size, int64(maxSize))
 	}
-	if there, err := has(s, keyCollection(a.Collection)); err != nil || !there {
-		return orNotFound(err, "no collection %q", clip(string(a.Collection), 64))
+	if there, err := agree.Has(s, keyCollection(a.Collection)); err != nil || !there {
+		return agree.OrNotFound(err, "no collection %q", agree.Clip(string(a.Collection), 64))
 	}
 	if there, err := s.isMember(a.Source); err != nil || !there {
-		return orNotFound(err, "no member %q", clip(string(a.Source), 60))
+		return agree.OrNotFound(err, "no member %q", agree.Clip(string(a.Source), 60))
 	}
 	f, there, err := s.file(a.Name)
 	if err != nil {
@@ -227,15 +229,15 @@ func (s *state) addFile(a *Addition, replicas []Replica) error {
 	if there {
 		return s.addAgain(a, f)
 	}
-	f = File{Name: a.Name, Size: a.Size, SHA256: a.SHA256, Collection: a.Collection, Source: a.Source, Added: s.at,
+	f = File{Name: a.Name, Size: a.Size, SHA256: a.SHA256, Collection: a.Collection, Source: a.Source, Added: s.At,
 		Job: a.Job, Attempt: a.Attempt, Copies: make([]Copy, 0, len(replicas))}
 	for i := range replicas {
 		if replicas[i].Holds(a.Collection) {
-			f.addCopy(Copy{Replica: replicas[i].Name, State: UploadStarted, Since: s.at})
+			f.addCopy(Copy{Replica: replicas[i].Name, State: UploadStarted, Since: s.At})
 		}
 	}
 	if !s.roomFor(&f, 4+2*len(f.Copies)) {
-		return refuse(Conflict, "the command is full: send file %s again", a.Name)
+		return agree.Refuse(agree.Conflict, "the command is full: send file %s again", a.Name)
 	}
 	return s.putFile(nil, &f)
 }
@@ -244,10 +246,10 @@ func (s *state) addFile(a *Addition, replicas []Replica) error {
 // the new source takes over.
 func (s *state) addAgain(a *Addition, f File) error {
 	if f.Size != a.Size || f.SHA256 != a.SHA256 {
-		return refuse(Conflict, "file %s is in the archive with %d bytes, SHA-256 %s", f.Name, f.Size, f.SHA256)
+		return agree.Refuse(agree.Conflict, "file %s is in the archive with %d bytes, SHA-256 %s", f.Name, f.Size, f.SHA256)
 	}
 	if f.Removed != 0 {
-		return refuse(Conflict, "file %s was removed: %s", f.Name, f.Reason)
+		return agree.Refuse(agree.Conflict, "file %s was removed: %s", f.Name, f.Reason)
 	}
 	if f.Lost != 0 {
 		return s.foundAgain(f, func(now *File) { now.Source, now.Released = a.Source, false }, "source="+string(a.Source))
@@ -260,7 +262,7 @@ func (s *state) addAgain(a *Addition, f File) error {
 		return err
 	}
 	if !s.roomFor(&f, 4) {
-		return refuse(Conflict, "the command is full: send file %s again", a.Name)
+		return agree.Refuse(agree.Conflict, "the command is full: send file %s again", a.Name)
 	}
 	old, now := edit(f)
 	now.Source, now.Released = a.Source, false
@@ -271,10 +273,10 @@ func (s *state) addAgain(a *Addition, f File) error {
 func removeFile(s *state, b *FileRemoval) (any, error) {
 	f, there, err := s.file(b.Name)
 	if err != nil || !there {
-		return nil, orNotFound(err, "no file %q", clip(string(b.Name), 200))
+		return nil, agree.OrNotFound(err, "no file %q", agree.Clip(string(b.Name), 200))
 	}
 	if f.SHA256 != b.SHA256 {
-		return nil, refuse(Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)
+		return nil, agree.Refuse(agree.Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)
 	}
 	if f.Removed != 0 {
 		return nil, nil
@@ -283,7 +285,7 @@ func removeFile(s *state, b *FileRemoval) (any, error) {
 		return nil, err
 	}
 	old, now := edit(f)
-	now.Removed, now.Reason, now.Copies = max(s.at, 1), clipReason(b.Reason), nil
+	now.Removed, now.Reason, now.Copies = max(s.At, 1), agree.ClipReason(b.Reason), nil
 	now.Lost, now.LostWhy = 0, ""
 	for _, c := range old.Copies {
 		p, err := s.placement(c.Replica, f.Name.Shard())
@@ -302,11 +304,11 @@ func removeFile(s *state, b *FileRemoval) (any, error) {
 		if alive, err := s.isMember(p.Next); err != nil {
 			return nil, err
 		} else if alive {
-			s.mark(keyRelease(p.Next, f.Name))
+			s.Mark(keyRelease(p.Next, f.Name))
 		}
 	}
 	if err := s.putFile(old, now); err != nil {
 		return nil, err
 	}
-	return nil, s.event(RemoveFile, string(f.Name), "sha256=%s reason=%s", f.SHA256, now.Reason)
+	return nil, s.Event(RemoveFile, string(f.Name), "sha256=%s reason=%s", f.SHA256, now.Reason)
 }

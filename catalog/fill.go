@@ -1,44 +1,46 @@
 package catalog
 
+import "holdfast/catalog/agree"
+
 // fillChunk bounds the files that one step of a Fill looks at.
 const fillChunk = 128
 
 // startFill begins the walk over a replica's files, or begins it anew.
 func (s *state) startFill(replica ReplicaName, all bool) error {
-	f, going, err := get[Fill](s, keyFill(replica))
+	f, going, err := agree.Get[Fill](s, keyFill(replica))
 	if err != nil {
 		return err
 	}
 	if !going && all {
-		if any, err := hasAny(s, prefixShards); err != nil || !any {
+		if any, err := agree.HasAny(s, prefixShards); err != nil || !any {
 			return err
 		}
 	}
-	return s.set(keyFill(replica), Fill{Replica: replica, All: all || f.All, Began: s.at})
+	return s.Set(keyFill(replica), Fill{Replica: replica, All: all || f.All, Began: s.At})
 }
 
 // fillReplica takes a replica's walk one chunk further: files that it is now to hold become owed, those that
 // it no longer is to hold become surplus, those whose node was lost become owed again; a shard whose files
 // were all seen is taken from its lost node.
 func fillReplica(s *state, b *FillStep) (any, error) {
-	f, going, err := get[Fill](s, keyFill(b.Replica))
+	f, going, err := agree.Get[Fill](s, keyFill(b.Replica))
 	if err != nil || !going {
-		return nil, orNotFound(err, "nothing is to be filled in replica %q", clip(string(b.Replica), 64))
+		return nil, agree.OrNotFound(err, "nothing is to be filled in replica %q", agree.Clip(string(b.Replica), 64))
 	}
 	if f.Shard != b.Shard || f.After != b.After {
-		return nil, refuse(Conflict, "the walk over %s is at shard %s behind %q", f.Replica, f.Shard, f.After)
+		return nil, agree.Refuse(agree.Conflict, "the walk over %s is at shard %s behind %q", f.Replica, f.Shard, f.After)
 	}
-	replica, there, err := get[Replica](s, keyReplica(b.Replica))
+	replica, there, err := agree.Get[Replica](s, keyReplica(b.Replica))
 	if err != nil || !there {
-		return nil, orNotFound(err, "no replica %s", b.Replica)
+		return nil, agree.OrNotFound(err, "no replica %s", b.Replica)
 	}
 	layout, err := s.layout(b.Replica)
 	if err != nil {
 		return nil, err
 	}
 	w := walk{state: s, replica: replica, layout: layout, alive: make(map[NodeID]bool)}
-	if s.cluster.Level >= 2 {
-		if w.removing, err = has(s, keyRemoval(b.Replica)); err != nil {
+	if s.Cluster.Level >= 2 {
+		if w.removing, err = agree.Has(s, keyRemoval(b.Replica)); err != nil {
 			return nil, err
 		}
 	}
@@ -50,11 +52,11 @@ func fillReplica(s *state, b *FillStep) (any, error) {
 		return nil, s.dropReplica(b.Replica)
 	}
 	if done {
-		s.delete(keyFill(b.Replica))
+		s.Delete(keyFill(b.Replica))
 		return nil, nil
 	}
 	f.Shard, f.After = cursor.Shard, cursor.After
-	return &f, s.set(keyFill(b.Replica), f)
+	return &f, s.Set(keyFill(b.Replica), f)
 }
 
 // walk is one step of a Fill.
@@ -69,10 +71,10 @@ type walk struct {
 
 // roomForOne reports whether the command may still change one more file.
 func (w *walk) roomForOne() bool {
-	if w.cluster.Level >= 2 {
-		return w.room(8 + maxReplicas)
+	if w.Cluster.Level >= 2 {
+		return w.Room(8 + maxReplicas)
 	}
-	return w.room(8)
+	return w.Room(8)
 }
 
 func (w *walk) isAlive(node NodeID) (bool, error) {
@@ -214,7 +216,7 @@ func (w *walk) reconcile(name FileName) error {
 	c := now.Copy(w.replica.Name)
 	holder := w.layout[name.Shard()].Holder
 	required := f.Removed == 0 && w.replica.Holds(f.Collection) && !w.removing
-	fresh := Copy{Replica: w.replica.Name, State: UploadStarted, Since: w.at}
+	fresh := Copy{Replica: w.replica.Name, State: UploadStarted, Since: w.At}
 	switch {
 	case c == nil && !required:
 		return nil
@@ -226,7 +228,7 @@ func (w *walk) reconcile(name FileName) error {
 			return err
 		}
 		switch {
-		case required && alive && c.Node == holder && c.State == UploadCompleted && w.cluster.Level < 2:
+		case required && alive && c.Node == holder && c.State == UploadCompleted && w.Cluster.Level < 2:
 			c.Surplus = false
 		case required:
 			*c = fresh

@@ -1,6 +1,10 @@
 package catalog
 
-import "slices"
+import (
+	"slices"
+
+	"holdfast/catalog/agree"
+)
 
 // maxGrants bounds the grants of a person that have not ended.
 const maxGrants = 200
@@ -15,17 +19,17 @@ func giveGrant(s people, b *Giving) (any, error) {
 		return nil, err
 	}
 	if self {
-		return nil, refuse(Denied, "nobody gives a grant to themselves: another administrator has to")
+		return nil, agree.Refuse(agree.Denied, "nobody gives a grant to themselves: another administrator has to")
 	}
 	if p.State == Disabled {
-		return nil, refuse(Conflict, "person %s is disabled", p.ID)
+		return nil, agree.Refuse(agree.Conflict, "person %s is disabled", p.ID)
 	}
-	g := Grant{Person: p.ID, Role: b.Role, By: s.actor, Since: s.at, Until: b.Until, Reason: clipReason(b.Reason)}
+	g := Grant{Person: p.ID, Role: b.Role, By: s.Actor, Since: s.At, Until: b.Until, Reason: agree.ClipReason(b.Reason)}
 	if g.Scope, err = s.scope(b.Role, b.Collection, b.Place); err != nil {
 		return nil, err
 	}
-	if b.Until != 0 && b.Until <= s.at {
-		return nil, refuse(Invalid, "a grant cannot end in the past")
+	if b.Until != 0 && b.Until <= s.At {
+		return nil, agree.Refuse(agree.Invalid, "a grant cannot end in the past")
 	}
 	if err := s.mayLast(&g); err != nil {
 		return nil, err
@@ -37,7 +41,7 @@ func giveGrant(s people, b *Giving) (any, error) {
 	open := 0
 	for i := range grants {
 		old := &grants[i]
-		if !old.Open(s.at) {
+		if !old.Open(s.At) {
 			continue
 		}
 		if open++; old.Role == g.Role && old.Scope == g.Scope && old.Until == g.Until {
@@ -45,30 +49,30 @@ func giveGrant(s people, b *Giving) (any, error) {
 		}
 	}
 	if open >= maxGrants {
-		return nil, refuse(Invalid, "person %s has %d grants: no more", p.ID, open)
+		return nil, agree.Refuse(agree.Invalid, "person %s has %d grants: no more", p.ID, open)
 	}
-	last, _, err := get[uint64](s, keyGrants)
+	last, _, err := agree.Get[uint64](s, keyGrants)
 	if err != nil {
 		return nil, err
 	}
 	g.ID = last + 1
-	if err := s.set(keyGrants, g.ID); err != nil {
+	if err := s.Set(keyGrants, g.ID); err != nil {
 		return nil, err
 	}
-	if err := s.set(keyGrant(p.ID, g.ID), g); err != nil {
+	if err := s.Set(keyGrant(p.ID, g.ID), g); err != nil {
 		return nil, err
 	}
-	return &g, s.event(GiveGrant, string(p.ID), "grant=%d role=%s%s until=%d reason=%s",
+	return &g, s.Event(GiveGrant, string(p.ID), "grant=%d role=%s%s until=%d reason=%s",
 		g.ID, g.Role, g.Scope.text(), g.Until, g.Reason)
 }
 
 // actsFor reports whether the command comes from the person, or from a program that is hers.
 func (s people) actsFor(id PersonID) (bool, error) {
-	kind, actor := ParseActor(s.actor)
+	kind, actor := ParseActor(s.Actor)
 	if kind != ProgramActor {
 		return kind == PersonActor && actor == string(id), nil
 	}
-	b, there, err := get[Bearer](s, keyBearer(actor))
+	b, there, err := agree.Get[Bearer](s, keyBearer(actor))
 	return there && b.Owner == id, err
 }
 
@@ -82,13 +86,13 @@ func (s people) mayLast(g *Grant) error {
 	if err != nil || there {
 		return err
 	}
-	return refuse(Unsafe, "the first administrator's grant must have no end")
+	return agree.Refuse(agree.Unsafe, "the first administrator's grant must have no end")
 }
 
 func endGrant(s people, b *Ending) (any, error) {
-	g, there, err := get[Grant](s, keyGrant(b.Person, b.ID))
+	g, there, err := agree.Get[Grant](s, keyGrant(b.Person, b.ID))
 	if err != nil || !there {
-		return nil, orNotFound(err, "person %q has no grant %d", clip(string(b.Person), 64), b.ID)
+		return nil, agree.OrNotFound(err, "person %q has no grant %d", agree.Clip(string(b.Person), 64), b.ID)
 	}
 	if g.Ended != 0 {
 		return &g, nil
@@ -97,33 +101,33 @@ func endGrant(s people, b *Ending) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.Ended, g.EndedBy, g.EndedWhy = s.at, s.actor, clipReason(b.Reason)
-	if err := s.set(keyGrant(g.Person, g.ID), g); err != nil {
+	g.Ended, g.EndedBy, g.EndedWhy = s.At, s.Actor, agree.ClipReason(b.Reason)
+	if err := s.Set(keyGrant(g.Person, g.ID), g); err != nil {
 		return nil, err
 	}
 	if err := s.adminStays(had); err != nil {
 		return nil, err
 	}
-	return &g, s.event(EndGrant, string(g.Person), "grant=%d role=%s%s reason=%s",
+	return &g, s.Event(EndGrant, string(g.Person), "grant=%d role=%s%s reason=%s",
 		g.ID, g.Role, g.Scope.text(), g.EndedWhy)
 }
 
 // scope makes the scope of a role: a collection for a curator, a place for an operator, neither for the whole archive.
 func (s people) scope(role Role, collection CollectionName, place string) (Scope, error) {
 	if role.rank() < 0 {
-		return Scope{}, refuse(Invalid, "role %q: want reader, curator, operator or admin", clip(string(role), 40))
+		return Scope{}, agree.Refuse(agree.Invalid, "role %q: want reader, curator, operator or admin", agree.Clip(string(role), 40))
 	}
 	switch {
 	case collection != "" && place != "":
-		return Scope{}, refuse(Invalid, "a role counts in a collection or at a place, not in both")
+		return Scope{}, agree.Refuse(agree.Invalid, "a role counts in a collection or at a place, not in both")
 	case collection != "" && role != RoleCurator:
-		return Scope{}, refuse(Invalid, "a role in a collection is curator, not %s", role)
+		return Scope{}, agree.Refuse(agree.Invalid, "a role in a collection is curator, not %s", role)
 	case place != "" && role != RoleOperator:
-		return Scope{}, refuse(Invalid, "a role at a place is operator, not %s", role)
+		return Scope{}, agree.Refuse(agree.Invalid, "a role at a place is operator, not %s", role)
 	case collection != "":
-		c, there, err := get[Collection](s, keyCollection(collection))
+		c, there, err := agree.Get[Collection](s, keyCollection(collection))
 		if err != nil || !there {
-			return Scope{}, orNotFound(err, "no collection %q", clip(string(collection), 64))
+			return Scope{}, agree.OrNotFound(err, "no collection %q", agree.Clip(string(collection), 64))
 		}
 		return Scope{Collection: c.Name, Made: c.Created}, nil
 	case place != "":
@@ -132,7 +136,7 @@ func (s people) scope(role Role, collection CollectionName, place string) (Scope
 			return Scope{}, err
 		}
 		if !slices.ContainsFunc(replicas, func(r Replica) bool { return r.Place == place }) {
-			return Scope{}, refuse(NotFound, "no replica is at place %q", clip(place, 64))
+			return Scope{}, agree.Refuse(agree.NotFound, "no replica is at place %q", agree.Clip(place, 64))
 		}
 	}
 	return Scope{Place: place}, nil
@@ -149,7 +153,9 @@ func (s Scope) text() string {
 	return ""
 }
 
-func (r People) grants(id PersonID) ([]Grant, error) { return list[Grant](r, prefixGrants(id), "", 0) }
+func (r People) grants(id PersonID) ([]Grant, error) {
+	return agree.List[Grant](r, prefixGrants(id), "", 0)
+}
 
 // hasAdmin reports whether an active person administers the whole archive by a grant without an end.
 func (r People) hasAdmin() (bool, error) {
@@ -159,7 +165,7 @@ func (r People) hasAdmin() (bool, error) {
 
 // admin returns an active administrator, other than the one given, whose grant has no end.
 func (r People) admin(but PersonID) (PersonID, error) {
-	grants, err := list[Grant](r, PrefixGrants, "", 0)
+	grants, err := agree.List[Grant](r, PrefixGrants, "", 0)
 	if err != nil {
 		return "", err
 	}
@@ -167,7 +173,7 @@ func (r People) admin(but PersonID) (PersonID, error) {
 		if g.Role != RoleAdmin || !g.Scope.Whole() || g.Ended != 0 || g.Until != 0 || g.Person == but {
 			continue
 		}
-		p, _, err := get[Person](r, keyPerson(g.Person))
+		p, _, err := agree.Get[Person](r, keyPerson(g.Person))
 		if err != nil {
 			return "", err
 		}
@@ -184,6 +190,6 @@ func (s people) adminStays(had bool) error {
 	if err != nil || has || !had {
 		return err
 	}
-	return refuse(Unsafe, "this would take away the last active administrator whose grant has no end; "+
+	return agree.Refuse(agree.Unsafe, "this would take away the last active administrator whose grant has no end; "+
 		"make somebody else one first")
 }

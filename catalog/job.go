@@ -4,15 +4,23 @@ import (
 	"encoding/json"
 
 	"holdfast/harvest"
+
+	"holdfast/catalog/agree"
 )
 
-func jobValue(j *Job) (json.RawMessage, error) { return json.Marshal(j) }
+// RecallNumber is the job's number: who asks again gets the job as it is by then.
+func (j *Job) RecallNumber() uint64 { return j.ID }
+
+func recallJob(r agree.Reader, id uint64) (any, error) {
+	job, _, err := agree.Get[Job](r, keyJob(id))
+	return &job, err
+}
 
 // job returns the job, or a refusal when there is none.
 func (s *state) job(id uint64) (*Job, error) {
-	j, there, err := get[Job](s, keyJob(id))
+	j, there, err := agree.Get[Job](s, keyJob(id))
 	if err != nil || !there {
-		return nil, orNotFound(err, "no job %d", id)
+		return nil, agree.OrNotFound(err, "no job %d", id)
 	}
 	return &j, nil
 }
@@ -21,22 +29,22 @@ func (s *state) job(id uint64) (*Job, error) {
 func (s *state) putJob(old JobState, j *Job) error {
 	if old != j.State {
 		if old != "" {
-			s.delete(keyJobState(old, j.ID))
+			s.Delete(keyJobState(old, j.ID))
 		}
-		s.mark(keyJobState(j.State, j.ID))
+		s.Mark(keyJobState(j.State, j.ID))
 	}
-	return s.set(keyJob(j.ID), j)
+	return s.Set(keyJob(j.ID), j)
 }
 
 func createJob(s *state, b *JobCreation) (any, error) {
 	if len(b.Harvest) == 0 || len(b.Harvest) > 200 || len(b.Channel) > 64 {
-		return nil, refuse(Invalid, "a job needs a harvest's name of at most 200 bytes and a channel of at most 64")
+		return nil, agree.Refuse(agree.Invalid, "a job needs a harvest's name of at most 200 bytes and a channel of at most 64")
 	}
-	if there, err := has(s, keyCollection(b.Collection)); err != nil || !there {
-		return nil, orNotFound(err, "no collection %q", clip(string(b.Collection), 64))
+	if there, err := agree.Has(s, keyCollection(b.Collection)); err != nil || !there {
+		return nil, agree.OrNotFound(err, "no collection %q", agree.Clip(string(b.Collection), 64))
 	}
-	if b.Secret != nil && s.cluster.Level < 2 {
-		return nil, s.unknownField("secret")
+	if b.Secret != nil && s.Cluster.Level < 2 {
+		return nil, agree.UnknownField("secret")
 	}
 	spec, err := readSpec(b.Spec)
 	if err != nil {
@@ -57,35 +65,30 @@ func createJob(s *state, b *JobCreation) (any, error) {
 
 // readSpec reads a job's spec. What is stored must be readable again, whatever the command carried.
 func readSpec(text []byte) (spec harvest.Job, err error) {
-	if err := decodeStrict(text, &spec); err != nil {
-		return spec, refuse(Invalid, "job: %v", err)
+	if err := agree.DecodeStrict(text, &spec); err != nil {
+		return spec, agree.Refuse(agree.Invalid, "job: %v", err)
 	}
 	stored, err := json.Marshal(&spec)
 	if err == nil {
 		err = json.Unmarshal(stored, new(harvest.Job))
 	}
 	if err != nil {
-		return spec, refuse(Invalid, "job: %v", err)
+		return spec, agree.Refuse(agree.Invalid, "job: %v", err)
 	}
 	return spec, nil
 }
 
-// unknownField refuses a field that came with a higher level, in the words of a program that does not know it.
-func (s *state) unknownField(name string) error {
-	return refuse(Invalid, "body: json: unknown field %q", name)
-}
-
 // newJob gives the job the next number and stores it, NEW or SUBMITTED.
 func (s *state) newJob(j *Job, submit bool) (any, error) {
-	last, _, err := get[uint64](s, keyJobs)
+	last, _, err := agree.Get[uint64](s, keyJobs)
 	if err != nil {
 		return nil, err
 	}
-	j.ID, j.Created = last+1, s.at
+	j.ID, j.Created = last+1, s.At
 	if submit {
-		j.State, j.Submitted = JobSubmitted, s.at
+		j.State, j.Submitted = JobSubmitted, s.At
 	}
-	if err := s.set(keyJobs, j.ID); err != nil {
+	if err := s.Set(keyJobs, j.ID); err != nil {
 		return nil, err
 	}
 	if err := s.sealNewJob(j.ID); err != nil {
@@ -100,9 +103,9 @@ func submitJob(s *state, b *JobRef) (any, error) {
 		return nil, err
 	}
 	if j.State != JobNew {
-		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
-	j.State, j.Submitted = JobSubmitted, s.at
+	j.State, j.Submitted = JobSubmitted, s.At
 	return nil, s.putJob(JobNew, j)
 }
 
@@ -120,18 +123,18 @@ func claimJob(s *state, b *JobRef) (any, error) {
 		return j, nil
 	}
 	if j.State != JobSubmitted || j.Node != "" {
-		return nil, refuse(Conflict, "job %d is %s at %q", j.ID, j.State, j.Node)
+		return nil, agree.Refuse(agree.Conflict, "job %d is %s at %q", j.ID, j.State, j.Node)
 	}
 	if j.Wish != WishRun {
-		return nil, refuse(Conflict, "job %d is to %s", j.ID, j.Wish)
+		return nil, agree.Refuse(agree.Conflict, "job %d is to %s", j.ID, j.Wish)
 	}
 	if j.Secret != "" {
-		x, _, err := get[Secret](s, keySecret(j.Secret))
+		x, _, err := agree.Get[Secret](s, keySecret(j.Secret))
 		if err != nil {
 			return nil, err
 		}
 		if x.Box(&node) == nil {
-			return nil, refuse(Conflict, "job %d has secrets that node %s cannot open", j.ID, node.Name)
+			return nil, agree.Refuse(agree.Conflict, "job %d has secrets that node %s cannot open", j.ID, node.Name)
 		}
 	}
 	j.Node = b.Node
@@ -146,14 +149,14 @@ func (s *state) fenced(id uint64, node NodeID, attempt int) (*Job, error) {
 		return nil, err
 	}
 	if node == "" || j.Node != node || j.Attempt != attempt {
-		return nil, refuse(Conflict, "job %d is %s with attempt %d at %q, not attempt %d at %q",
-			id, j.State, j.Attempt, j.Node, attempt, clip(string(node), 60))
+		return nil, agree.Refuse(agree.Conflict, "job %d is %s with attempt %d at %q, not attempt %d at %q",
+			id, j.State, j.Attempt, j.Node, attempt, agree.Clip(string(node), 60))
 	}
 	return j, nil
 }
 
 func startJob(s *state, b *JobRef) (any, error) {
-	if err := s.speaksFor(b.Node); err != nil {
+	if err := s.SpeaksFor(b.Node); err != nil {
 		return nil, err
 	}
 	j, err := s.fenced(b.ID, b.Node, b.Attempt)
@@ -161,14 +164,14 @@ func startJob(s *state, b *JobRef) (any, error) {
 		return nil, err
 	}
 	if j.State != JobSubmitted {
-		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
-	j.State, j.Started = JobStarted, s.at
+	j.State, j.Started = JobStarted, s.At
 	return nil, s.putJob(JobSubmitted, j)
 }
 
 func finishJob(s *state, b *JobEnd) (any, error) {
-	if err := s.speaksFor(b.Node); err != nil {
+	if err := s.SpeaksFor(b.Node); err != nil {
 		return nil, err
 	}
 	j, err := s.fenced(b.ID, b.Node, b.Attempt)
@@ -183,11 +186,11 @@ func finishJob(s *state, b *JobEnd) (any, error) {
 		return nil, nil
 	}
 	if j.State != JobStarted && j.State != JobSubmitted {
-		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
 	old := j.State
-	j.State, j.Ended, j.Stats, j.Reason = end, s.at, b.Stats, clipReason(b.Reason)
-	j.Stats.StopReason = clip(j.Stats.StopReason, 64)
+	j.State, j.Ended, j.Stats, j.Reason = end, s.At, b.Stats, agree.ClipReason(b.Reason)
+	j.Stats.StopReason = agree.Clip(j.Stats.StopReason, 64)
 	if end == JobDone {
 		s.dropSecret(j)
 	}
@@ -202,11 +205,11 @@ func loseJob(s *state, b *JobEnd) (any, error) {
 	}
 	old := j.State
 	if old != JobStarted && old != JobSubmitted {
-		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
-	j.Reason = clipReason(b.Reason)
+	j.Reason = agree.ClipReason(b.Reason)
 	if j.Wish == WishStop {
-		j.State, j.Ended = JobFailed, s.at
+		j.State, j.Ended = JobFailed, s.At
 	} else {
 		j.State, j.Node, j.Started = JobSubmitted, "", 0
 	}
@@ -218,7 +221,7 @@ func wishJob(s *state, b *JobWishing) (any, error) {
 	switch b.Wish {
 	case WishRun, WishPause, WishStop:
 	default:
-		return nil, refuse(Invalid, "wish %q: want none, pause or stop", clip(string(b.Wish), 40))
+		return nil, agree.Refuse(agree.Invalid, "wish %q: want none, pause or stop", agree.Clip(string(b.Wish), 40))
 	}
 	j, err := s.job(b.ID)
 	if err != nil {
@@ -226,11 +229,11 @@ func wishJob(s *state, b *JobWishing) (any, error) {
 	}
 	old := j.State
 	if old != JobNew && old != JobSubmitted && old != JobStarted {
-		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
-	j.Wish, j.WishReason = b.Wish, clipReason(b.Reason)
+	j.Wish, j.WishReason = b.Wish, agree.ClipReason(b.Reason)
 	if b.Wish == WishStop && j.Node == "" {
-		j.State, j.Ended, j.Reason = JobFailed, s.at, "stopped before a node began it"
+		j.State, j.Ended, j.Reason = JobFailed, s.At, "stopped before a node began it"
 	}
 	return nil, s.putJob(old, j)
 }
@@ -245,7 +248,7 @@ func resubmitJob(s *state, b *JobRef) (any, error) {
 		return s.job(old.Next)
 	}
 	if old.State != JobFailed {
-		return nil, refuse(Conflict, "job %d is %s", old.ID, old.State)
+		return nil, agree.Refuse(agree.Conflict, "job %d is %s", old.ID, old.State)
 	}
 	j := Job{Harvest: old.Harvest, Collection: old.Collection, Channel: old.Channel, Spec: old.Spec, State: JobNew, Secret: old.Secret}
 	if _, err := s.newJob(&j, true); err != nil {
@@ -261,7 +264,7 @@ func rejectJob(s *state, b *JobRef) (any, error) {
 		return nil, err
 	}
 	if j.State != JobFailed {
-		return nil, refuse(Conflict, "job %d is %s", j.ID, j.State)
+		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
 	j.State = JobFailedRejected
 	s.dropSecret(j)

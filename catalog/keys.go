@@ -1,15 +1,13 @@
 package catalog
 
+import "holdfast/catalog/agree"
+
 // The prefixes of the catalog's keys, in the order of doc/format/catalog.md. No key begins with a byte
 // below 'a' or with "raft": those are left to whoever stores the state.
 const (
-	keyCluster = "cluster"
-	keyClock   = "clock"
-	keyTrail   = "trailhead"
 	keyJobs    = "jobcount"
 	keySealing = "sealing"
 
-	PrefixCluster     = keyCluster    // Cluster: one key
 	PrefixSealing     = keySealing    // Sealing: one key
 	PrefixMembers     = "member/"     // <node>: Member
 	PrefixUnproved    = "unproved/"   // <node>: the epoch since which it has to compare what it has (level 2)
@@ -36,9 +34,6 @@ const (
 	PrefixJoinTokens  = "join/"       // <id>: JoinToken
 	PrefixAccess      = "access/"     // <id>: AccessToken
 	PrefixSecrets     = "secret/"     // <id>: Secret
-	PrefixTrail       = "trail/"      // <sequence>: Event
-	prefixWindows     = "window/"     // <node>: window
-	prefixAnswers     = "answer/"     // <node>/<slot>: answer
 )
 
 // PrefixOwed returns the prefix of the keys of what a replica owes: a change beneath it means work for
@@ -61,7 +56,6 @@ func PrefixLeft(node NodeID) string { return prefixLeft + string(node) + "/" }
 func PrefixShard(shard Shard) string { return prefixShards + shard.String() + "/" }
 
 func prefixSource(node NodeID) string { return prefixSources + string(node) + "/" }
-func prefixAnswer(node NodeID) string { return prefixAnswers + string(node) + "/" }
 
 func keyMember(id NodeID) string                 { return PrefixMembers + string(id) }
 func keyUnproved(id NodeID) string               { return PrefixUnproved + string(id) }
@@ -78,13 +72,13 @@ func keySource(n NodeID, name FileName) string   { return prefixSource(n) + stri
 func keyRelease(n NodeID, name FileName) string  { return PrefixReleases(n) + string(name) }
 func keyPass(r ReplicaName, s Shard) string      { return prefixPasses + string(r) + "/" + s.String() }
 func keyTotals(r ReplicaName) string             { return prefixTotals + string(r) }
-func keyJob(id uint64) string                    { return PrefixJobs + hex16(id) }
-func keyJobState(s JobState, id uint64) string   { return prefixJobStates + string(s) + "/" + hex16(id) }
-func keyJoinToken(id string) string              { return PrefixJoinTokens + id }
-func keyAccess(id string) string                 { return PrefixAccess + id }
-func keySecret(id string) string                 { return PrefixSecrets + id }
-func keyEvent(seq uint64) string                 { return PrefixTrail + hex16(seq) }
-func keyWindow(n NodeID) string                  { return prefixWindows + string(n) }
+func keyJob(id uint64) string                    { return PrefixJobs + agree.Hex(id) }
+func keyJobState(s JobState, id uint64) string {
+	return prefixJobStates + string(s) + "/" + agree.Hex(id)
+}
+func keyJoinToken(id string) string { return PrefixJoinTokens + id }
+func keyAccess(id string) string    { return PrefixAccess + id }
+func keySecret(id string) string    { return PrefixSecrets + id }
 
 func keyOwed(r ReplicaName, s Shard, name FileName) string {
 	return PrefixOwed(r) + s.String() + "/" + string(name)
@@ -101,10 +95,3 @@ func keyLeft(n NodeID, r ReplicaName, s Shard) string {
 func keyDisputed(name FileName, r ReplicaName) string {
 	return PrefixDisputed + string(name) + "/" + string(r)
 }
-
-func keyAnswer(n NodeID, seq uint64) string {
-	return prefixAnswer(n) + hexDigits(seq%WindowSize, 3)
-}
-
-// hex16 writes numbers so that keys sort as numbers do.
-func hex16(n uint64) string { return hexDigits(n, 16) }

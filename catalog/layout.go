@@ -1,5 +1,7 @@
 package catalog
 
+import "holdfast/catalog/agree"
+
 // maxAssign bounds the shards of one Assignment.
 const maxAssign = 512
 
@@ -7,24 +9,24 @@ const maxAssign = 512
 // holds itself ends a move to another node.
 func assignShards(s *state, b *Assignment) (any, error) {
 	if len(b.Shards) < 1 || len(b.Shards) > maxAssign {
-		return nil, refuse(Invalid, "%d shards: want 1 to %d", len(b.Shards), maxAssign)
+		return nil, agree.Refuse(agree.Invalid, "%d shards: want 1 to %d", len(b.Shards), maxAssign)
 	}
 	m, there, err := s.member(b.Node)
 	if err != nil || !there {
-		return nil, orNotFound(err, "no member %q", clip(string(b.Node), 60))
+		return nil, agree.OrNotFound(err, "no member %q", agree.Clip(string(b.Node), 60))
 	}
 	if m.Replica != b.Replica {
-		return nil, refuse(Conflict, "%s is of replica %s", m.Name, m.Replica)
+		return nil, agree.Refuse(agree.Conflict, "%s is of replica %s", m.Name, m.Replica)
 	}
 	for _, shard := range b.Shards {
 		if shard >= Shards {
-			return nil, refuse(Invalid, "shard %d: want 0 to %d", shard, Shards-1)
+			return nil, agree.Refuse(agree.Invalid, "shard %d: want 0 to %d", shard, Shards-1)
 		}
 		if err := s.assignShard(&m, shard); err != nil {
 			return nil, err
 		}
 	}
-	return nil, s.event(AssignShards, string(b.Replica), "node=%s shards=%d first=%s", m.ID, len(b.Shards), b.Shards[0])
+	return nil, s.Event(AssignShards, string(b.Replica), "node=%s shards=%d first=%s", m.ID, len(b.Shards), b.Shards[0])
 }
 
 func (s *state) assignShard(m *Member, shard Shard) error {
@@ -33,7 +35,7 @@ func (s *state) assignShard(m *Member, shard Shard) error {
 		return err
 	}
 	if m.Draining && p.Holder != m.ID {
-		return refuse(Conflict, "%s is draining", m.Name)
+		return agree.Refuse(agree.Conflict, "%s is draining", m.Name)
 	}
 	if p.Holder != "" && p.Holder != m.ID {
 		alive, err := s.isMember(p.Holder)
@@ -41,7 +43,7 @@ func (s *state) assignShard(m *Member, shard Shard) error {
 			return err
 		}
 		if !alive {
-			return refuse(Conflict, "shard %s of a lost node is still being given up", shard)
+			return agree.Refuse(agree.Conflict, "shard %s of a lost node is still being given up", shard)
 		}
 	}
 	old := p
@@ -61,8 +63,8 @@ func (s *state) assignShard(m *Member, shard Shard) error {
 	if old.Next == "" || old.Next == m.ID {
 		return nil
 	}
-	if s.cluster.Level >= 2 { // of a shard that never had files there is nothing to give up
-		if any, err := hasAny(s, PrefixShard(shard)); err != nil || !any {
+	if s.Cluster.Level >= 2 { // of a shard that never had files there is nothing to give up
+		if any, err := agree.HasAny(s, PrefixShard(shard)); err != nil || !any {
 			return err
 		}
 	}
@@ -71,10 +73,10 @@ func (s *state) assignShard(m *Member, shard Shard) error {
 
 func (s *state) place(replica ReplicaName, shard Shard, p Placement) {
 	if p == (Placement{}) {
-		s.delete(keyPlacement(replica, shard))
+		s.Delete(keyPlacement(replica, shard))
 		return
 	}
-	s.changed.put(keyPlacement(replica, shard), encodePlacement(p))
+	s.Put(keyPlacement(replica, shard), encodePlacement(p))
 }
 
 // leave makes the node's release of a whole shard due, when it is still a member.
@@ -83,29 +85,29 @@ func (s *state) leave(node NodeID, replica ReplicaName, shard Shard) error {
 	if err != nil || !alive {
 		return err
 	}
-	s.mark(keyLeft(node, replica, shard))
+	s.Mark(keyLeft(node, replica, shard))
 	return nil
 }
 
 func (s *state) unleave(node NodeID, replica ReplicaName, shard Shard) error {
 	key := keyLeft(node, replica, shard)
-	there, err := has(s, key)
+	there, err := agree.Has(s, key)
 	if err == nil && there {
-		s.delete(key)
+		s.Delete(key)
 	}
 	return err
 }
 
 func switchShard(s *state, b *Switch) (any, error) {
-	if err := s.speaksFor(b.Node); err != nil {
+	if err := s.SpeaksFor(b.Node); err != nil {
 		return nil, err
 	}
 	if b.Shard >= Shards {
-		return nil, refuse(Invalid, "shard %d: want 0 to %d", b.Shard, Shards-1)
+		return nil, agree.Refuse(agree.Invalid, "shard %d: want 0 to %d", b.Shard, Shards-1)
 	}
-	replica, there, err := get[Replica](s, keyReplica(b.Replica))
+	replica, there, err := agree.Get[Replica](s, keyReplica(b.Replica))
 	if err != nil || !there {
-		return nil, orNotFound(err, "no replica %q", clip(string(b.Replica), 64))
+		return nil, agree.OrNotFound(err, "no replica %q", agree.Clip(string(b.Replica), 64))
 	}
 	p, err := s.placement(b.Replica, b.Shard)
 	if err != nil {
@@ -119,29 +121,29 @@ func switchShard(s *state, b *Switch) (any, error) {
 		return nil, nil
 	}
 	if !alive || p.Next != b.Node {
-		return nil, refuse(Conflict, "shard %s of %s is not moving to %s", b.Shard, b.Replica, clip(string(b.Node), 60))
+		return nil, agree.Refuse(agree.Conflict, "shard %s of %s is not moving to %s", b.Shard, b.Replica, agree.Clip(string(b.Node), 60))
 	}
 	root, err := s.root(replica, b.Shard)
 	if err != nil {
 		return nil, err
 	}
 	if root != b.Root {
-		return nil, refuse(Conflict, "shard %s of %s has %d files, sum %s; proved were %d, sum %s",
+		return nil, agree.Refuse(agree.Conflict, "shard %s of %s has %d files, sum %s; proved were %d, sum %s",
 			b.Shard, b.Replica, root.Files, root.Sum, b.Root.Files, b.Root.Sum)
 	}
 	s.place(b.Replica, b.Shard, Placement{Holder: b.Node})
 	if err := s.leave(p.Holder, b.Replica, b.Shard); err != nil {
 		return nil, err
 	}
-	return nil, s.event(SwitchShard, string(b.Replica)+"/"+b.Shard.String(), "from=%s to=%s files=%d", p.Holder, b.Node, root.Files)
+	return nil, s.Event(SwitchShard, string(b.Replica)+"/"+b.Shard.String(), "from=%s to=%s files=%d", p.Holder, b.Node, root.Files)
 }
 
 func leaveShard(s *state, b *Leaving) (any, error) {
-	if err := s.speaksFor(b.Node); err != nil {
+	if err := s.SpeaksFor(b.Node); err != nil {
 		return nil, err
 	}
 	if b.Shard >= Shards {
-		return nil, refuse(Invalid, "shard %d: want 0 to %d", b.Shard, Shards-1)
+		return nil, agree.Refuse(agree.Invalid, "shard %d: want 0 to %d", b.Shard, Shards-1)
 	}
 	return nil, s.unleave(b.Node, b.Replica, b.Shard)
 }

@@ -1,19 +1,23 @@
 package catalog
 
-import "slices"
+import (
+	"slices"
+
+	"holdfast/catalog/agree"
+)
 
 // loseFile declares a file lost: nobody has its bytes any more. It then is in no root and owed by nobody, so that its shard
 // can move. It stays in the catalog, and counts again as soon as verified bytes of it turn up.
 func loseFile(s *state, b *FileLoss) (any, error) {
 	f, there, err := s.file(b.Name)
 	if err != nil || !there {
-		return nil, orNotFound(err, "no file %q", clip(string(b.Name), 200))
+		return nil, agree.OrNotFound(err, "no file %q", agree.Clip(string(b.Name), 200))
 	}
 	if f.SHA256 != b.SHA256 {
-		return nil, refuse(Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)
+		return nil, agree.Refuse(agree.Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)
 	}
 	if f.Removed != 0 {
-		return nil, refuse(Conflict, "file %s was removed", f.Name)
+		return nil, agree.Refuse(agree.Conflict, "file %s was removed", f.Name)
 	}
 	if (f.Lost == 0) == b.Undo {
 		return nil, nil
@@ -25,24 +29,24 @@ func loseFile(s *state, b *FileLoss) (any, error) {
 		return nil, err
 	}
 	if b.Undo {
-		return nil, s.foundAgain(f, nil, "reason="+clipReason(b.Reason))
+		return nil, s.foundAgain(f, nil, "reason="+agree.ClipReason(b.Reason))
 	}
 	if err := s.mayLose(&f, b.Checked); err != nil {
 		return nil, err
 	}
 	old, now := edit(f)
-	now.Lost, now.LostWhy, now.Released = max(s.at, 1), clipReason(b.Reason), true
+	now.Lost, now.LostWhy, now.Released = max(s.At, 1), agree.ClipReason(b.Reason), true
 	for i := range now.Copies {
 		c := &now.Copies[i]
 		c.Disputed = false
 		if s.kinds[c.Replica] == Bitarchive && !c.Surplus {
-			c.State, c.Reason, c.Since = UploadFailed, "the file is lost", s.at
+			c.State, c.Reason, c.Since = UploadFailed, "the file is lost", s.At
 		}
 	}
 	if err := s.putFile(old, now); err != nil {
 		return nil, err
 	}
-	return nil, s.event(LoseFile, string(f.Name), "sha256=%s checked=%d reason=%s", f.SHA256, len(b.Checked), now.LostWhy)
+	return nil, s.Event(LoseFile, string(f.Name), "sha256=%s checked=%d reason=%s", f.SHA256, len(b.Checked), now.LostWhy)
 }
 
 // mayLose refuses while a verified copy stands, and while a member that may have the bytes was not asked.
@@ -61,7 +65,7 @@ func (s *state) mayLose(f *File, checked []NodeID) error {
 			return err
 		}
 		if node != "" {
-			return refuse(Unsafe, "replica %s has a verified copy of %s: audit it first", c.Replica, f.Name)
+			return agree.Refuse(agree.Unsafe, "replica %s has a verified copy of %s: audit it first", c.Replica, f.Name)
 		}
 		p, err := s.placement(c.Replica, f.Name.Shard())
 		if err != nil {
@@ -69,8 +73,8 @@ func (s *state) mayLose(f *File, checked []NodeID) error {
 		}
 		mayHave = append(mayHave, p.Holder, p.Next, c.Node)
 	}
-	if s.cluster.Level >= marksLevel { // any may have bytes that nobody counts on
-		members, err := tails(s, PrefixMembers, "", 0)
+	if s.Cluster.Level >= marksLevel { // any may have bytes that nobody counts on
+		members, err := agree.Tails(s, PrefixMembers, "", 0)
 		if err != nil {
 			return err
 		}
@@ -84,7 +88,7 @@ func (s *state) mayLose(f *File, checked []NodeID) error {
 			return err
 		}
 		if there && !slices.Contains(checked, node) {
-			return refuse(Unsafe, "%s may have the bytes of %s, and was not asked", m.Name, f.Name)
+			return agree.Refuse(agree.Unsafe, "%s may have the bytes of %s, and was not asked", m.Name, f.Name)
 		}
 	}
 	return nil
@@ -96,13 +100,13 @@ func (s *state) foundAgain(f File, change func(now *File), detail string) error 
 		return err
 	}
 	if !s.roomFor(&f, 10+2*len(f.Copies)) {
-		return refuse(Conflict, "the command is full: send file %s again", f.Name)
+		return agree.Refuse(agree.Conflict, "the command is full: send file %s again", f.Name)
 	}
 	old, now := edit(f)
 	now.Lost, now.LostWhy = 0, ""
 	for i := range now.Copies {
 		if c := &now.Copies[i]; s.kinds[c.Replica] == Bitarchive && !c.Surplus {
-			*c = Copy{Replica: c.Replica, State: UploadStarted, Since: s.at}
+			*c = Copy{Replica: c.Replica, State: UploadStarted, Since: s.At}
 		}
 	}
 	if change != nil {
@@ -111,10 +115,10 @@ func (s *state) foundAgain(f File, change func(now *File), detail string) error 
 	if err := s.putFile(old, now); err != nil {
 		return err
 	}
-	return s.event("file.found", string(f.Name), "sha256=%s %s", f.SHA256, detail)
+	return s.Event("file.found", string(f.Name), "sha256=%s %s", f.SHA256, detail)
 }
 
 // Lost returns at most n files behind after that are declared lost.
 func (v View) Lost(after FileName, n int) ([]File, error) {
-	return v.entries(tails(v.rec, prefixLost, string(after), n))
+	return v.entries(agree.Tails(v.rec, prefixLost, string(after), n))
 }

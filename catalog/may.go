@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"holdfast/catalog/agree"
 )
 
 // rank orders the roles; each may do what those before it may. An unknown role ranks below all.
@@ -105,21 +107,21 @@ func May(rights []Right, act Act, where Where) error {
 		}
 	case Collections:
 		lacking = missing(rights, role, where.Collections, func(name CollectionName) (Scope, string) {
-			return Scope{Collection: name}, " for collection " + clip(string(name), 64)
+			return Scope{Collection: name}, " for collection " + agree.Clip(string(name), 64)
 		})
 	case Places:
 		lacking = missing(rights, role, where.Places, func(place string) (Scope, string) {
-			return Scope{Place: place}, " at place " + clip(place, 64)
+			return Scope{Place: place}, " at place " + agree.Clip(place, 64)
 		})
 	case Whole:
 		lacking = missing(rights, role, nil, func(string) (Scope, string) { return Scope{}, "" })
 	default:
-		return refuse(Denied, "nobody may do %q", string(act))
+		return agree.Refuse(agree.Denied, "nobody may do %q", string(act))
 	}
 	if lacking == "" {
 		return nil
 	}
-	return refuse(Denied, "this needs the role %s%s; you have %s", role, strings.TrimRight(lacking, " "), describe(rights))
+	return agree.Refuse(agree.Denied, "this needs the role %s%s; you have %s", role, strings.TrimRight(lacking, " "), describe(rights))
 }
 
 // missing returns where the role is not held, empty when it is everywhere.
@@ -170,5 +172,5 @@ func describe(rights []Right) string {
 		}
 	}
 	slices.Sort(out)
-	return clip(strings.Join(slices.Compact(out), ", "), 300)
+	return agree.Clip(strings.Join(slices.Compact(out), ", "), 300)
 }

@@ -6,78 +6,65 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"holdfast/catalog/agree"
 )
 
 func createToken(s *state, b *JoinToken) (any, error) {
-	if err := checkName("token", b.ID); err != nil {
+	if err := agree.CheckName("token", b.ID); err != nil {
 		return nil, err
 	}
-	if there, err := has(s, keyJoinToken(b.ID)); err != nil || there {
-		return nil, orConflict(err, "there is a token %s already", b.ID)
+	if there, err := agree.Has(s, keyJoinToken(b.ID)); err != nil || there {
+		return nil, agree.OrConflict(err, "there is a token %s already", b.ID)
 	}
-	if there, err := has(s, keyReplica(b.Replica)); err != nil || !there {
-		return nil, orNotFound(err, "no replica %q", clip(string(b.Replica), 64))
+	if there, err := agree.Has(s, keyReplica(b.Replica)); err != nil || !there {
+		return nil, agree.OrNotFound(err, "no replica %q", agree.Clip(string(b.Replica), 64))
 	}
 	if err := s.stays(b.Replica); err != nil {
 		return nil, err
 	}
-	if b.SecretHash.IsZero() || b.Expires <= s.at {
-		return nil, refuse(Invalid, "a token needs a secret and a time in the future at which it expires")
+	if b.SecretHash.IsZero() || b.Expires <= s.At {
+		return nil, agree.Refuse(agree.Invalid, "a token needs a secret and a time in the future at which it expires")
 	}
-	token := JoinToken{ID: b.ID, SecretHash: b.SecretHash, Replica: b.Replica, Created: s.at, Expires: b.Expires}
-	if err := s.set(keyJoinToken(b.ID), token); err != nil {
+	token := JoinToken{ID: b.ID, SecretHash: b.SecretHash, Replica: b.Replica, Created: s.At, Expires: b.Expires}
+	if err := s.Set(keyJoinToken(b.ID), token); err != nil {
 		return nil, err
 	}
-	return nil, s.event(CreateToken, b.ID, "replica=%s", b.Replica)
-}
-
-// orConflict and orNotFound return err, or the refusal when there is none.
-func orConflict(err error, format string, args ...any) error {
-	if err != nil {
-		return err
-	}
-	return refuse(Conflict, format, args...)
-}
-
-func orNotFound(err error, format string, args ...any) error {
-	if err != nil {
-		return err
-	}
-	return refuse(NotFound, format, args...)
+	return nil, s.Event(CreateToken, b.ID, "replica=%s", b.Replica)
 }
 
 func revokeToken(s *state, b *Named) (any, error) {
-	token, there, err := get[JoinToken](s, keyJoinToken(b.ID))
+	token, there, err := agree.Get[JoinToken](s, keyJoinToken(b.ID))
 	if err != nil || !there {
-		return nil, orNotFound(err, "no token %q", clip(b.ID, 64))
+		return nil, agree.OrNotFound(err, "no token %q", agree.Clip(b.ID, 64))
 	}
 	if token.Revoked != 0 {
 		return nil, nil
 	}
-	token.Revoked = s.at
-	if err := s.set(keyJoinToken(b.ID), token); err != nil {
+	token.Revoked = s.At
+	if err := s.Set(keyJoinToken(b.ID), token); err != nil {
 		return nil, err
 	}
-	return nil, s.event(RevokeToken, b.ID, "")
+	return nil, s.Event(RevokeToken, b.ID, "")
 }
 
 func joinMember(s *state, b *Joining) (any, error) {
-	if s.cluster.Level < 2 && b.Member.Crawls {
-		return nil, s.unknownField("crawls")
+	if s.Cluster.Level < 2 && b.Member.Crawls {
+		return nil, agree.UnknownField("crawls")
 	}
-	if s.cluster.Level < 2 && b.Member.Seal != nil {
-		return nil, s.unknownField("seal")
+	if s.Cluster.Level < 2 && b.Member.Seal != nil {
+		return nil, agree.UnknownField("seal")
 	}
-	if s.cluster.Level < 2 && !b.Member.Local.IsZero() {
-		return nil, s.unknownField("local")
+	if s.Cluster.Level < 2 && !b.Member.Local.IsZero() {
+		return nil, agree.UnknownField("local")
 	}
-	token, there, err := get[JoinToken](s, keyJoinToken(b.Token))
+	token, there, err := agree.Get[JoinToken](s, keyJoinToken(b.Token))
 	if err != nil {
 		return nil, err
 	}
 	hash := Digest(sha256.Sum256(b.Secret))
 	if !there || subtle.ConstantTimeCompare(hash[:], token.SecretHash[:]) != 1 {
-		return nil, refuse(Denied, "the token is not one of this cluster")
+		return nil, agree.Refuse(agree.Denied, "the token is not one of this cluster")
 	}
 	if token.UsedBy != "" {
 		m, there, err := s.member(token.UsedBy)
@@ -87,13 +74,13 @@ func joinMember(s *state, b *Joining) (any, error) {
 		if there && token.UsedBy == b.Member.ID && token.UsedBy == Fingerprint(b.Member.Key) {
 			return &m, nil // a retry
 		}
-		return nil, refuse(Denied, "token %s was used by another machine", token.ID)
+		return nil, agree.Refuse(agree.Denied, "token %s was used by another machine", token.ID)
 	}
-	if token.Revoked != 0 || token.Expires <= s.at {
-		return nil, refuse(Denied, "token %s is expired or revoked", token.ID)
+	if token.Revoked != 0 || token.Expires <= s.At {
+		return nil, agree.Refuse(agree.Denied, "token %s is expired or revoked", token.ID)
 	}
 	if b.Member.Replica != "" && b.Member.Replica != token.Replica {
-		return nil, refuse(Denied, "token %s is for replica %s", token.ID, token.Replica)
+		return nil, agree.Refuse(agree.Denied, "token %s is for replica %s", token.ID, token.Replica)
 	}
 	b.Member.Replica = token.Replica
 	old, there, err := s.member(b.Member.ID)
@@ -105,26 +92,26 @@ func joinMember(s *state, b *Joining) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	token.UsedBy, token.Used = b.Member.ID, s.at
-	if err := s.set(keyJoinToken(token.ID), token); err != nil {
+	token.UsedBy, token.Used = b.Member.ID, s.At
+	if err := s.Set(keyJoinToken(token.ID), token); err != nil {
 		return nil, err
 	}
-	return &b.Member, s.event(JoinMember, string(b.Member.ID), "name=%s replica=%s token=%s", b.Member.Name, b.Member.Replica, token.ID)
+	return &b.Member, s.Event(JoinMember, string(b.Member.ID), "name=%s replica=%s token=%s", b.Member.Name, b.Member.Replica, token.ID)
 }
 
 // admit checks and stores a new member.
 func (s *state) admit(m *Member) error {
 	if len(m.Key) != 32 || Fingerprint(m.Key) != m.ID {
-		return refuse(Invalid, "node id %q is not the fingerprint of its key", clip(string(m.ID), 60))
+		return agree.Refuse(agree.Invalid, "node id %q is not the fingerprint of its key", agree.Clip(string(m.ID), 60))
 	}
-	if m.Level < s.cluster.Level {
-		return refuse(Conflict, "the node's program supports level %d, the cluster is at %d", m.Level, s.cluster.Level)
+	if m.Level < s.Cluster.Level {
+		return agree.Refuse(agree.Conflict, "the node's program supports level %d, the cluster is at %d", m.Level, s.Cluster.Level)
 	}
 	if there, err := s.isMember(m.ID); err != nil || there {
-		return orConflict(err, "node %s is a member already", m.ID)
+		return agree.OrConflict(err, "node %s is a member already", m.ID)
 	}
-	if there, err := has(s, keyReplica(m.Replica)); err != nil || !there {
-		return orNotFound(err, "no replica %q", clip(string(m.Replica), 64))
+	if there, err := agree.Has(s, keyReplica(m.Replica)); err != nil || !there {
+		return agree.OrNotFound(err, "no replica %q", agree.Clip(string(m.Replica), 64))
 	}
 	if err := s.stays(m.Replica); err != nil {
 		return err
@@ -135,7 +122,7 @@ func (s *state) admit(m *Member) error {
 	}
 	for _, p := range layout {
 		if p.Holder == m.ID || p.Next == m.ID {
-			return refuse(Conflict, "node %s was lost and its shards are still being given up", m.ID)
+			return agree.Refuse(agree.Conflict, "node %s was lost and its shards are still being given up", m.ID)
 		}
 	}
 	if err := s.nameMember(m.Name, m.ID); err != nil {
@@ -144,26 +131,26 @@ func (s *state) admit(m *Member) error {
 	if err := checkMember(m); err != nil {
 		return err
 	}
-	m.Joined = s.at
-	return s.set(keyMember(m.ID), m)
+	m.Joined = s.At
+	return s.Set(keyMember(m.ID), m)
 }
 
 // readmit lets a member that has lost its state join again with the same key: it keeps what the cluster says of it.
 func (s *state) readmit(m, old *Member) error {
 	if len(m.Key) != 32 || Fingerprint(m.Key) != m.ID {
-		return refuse(Invalid, "node id %q is not the fingerprint of its key", clip(string(m.ID), 60))
+		return agree.Refuse(agree.Invalid, "node id %q is not the fingerprint of its key", agree.Clip(string(m.ID), 60))
 	}
-	if m.Level < s.cluster.Level {
-		return refuse(Conflict, "the node's program supports level %d, the cluster is at %d", m.Level, s.cluster.Level)
+	if m.Level < s.Cluster.Level {
+		return agree.Refuse(agree.Conflict, "the node's program supports level %d, the cluster is at %d", m.Level, s.Cluster.Level)
 	}
 	if m.Replica != old.Replica {
-		return refuse(Conflict, "node %s is a member already, of replica %s", m.ID, old.Replica)
+		return agree.Refuse(agree.Conflict, "node %s is a member already, of replica %s", m.ID, old.Replica)
 	}
 	if m.Name != old.Name {
 		if err := s.nameMember(m.Name, m.ID); err != nil {
 			return err
 		}
-		s.delete(keyName(old.Name))
+		s.Delete(keyName(old.Name))
 	}
 	m.Joined, m.Draining = old.Joined, old.Draining
 	if m.Seal == nil {
@@ -175,32 +162,32 @@ func (s *state) readmit(m, old *Member) error {
 	if err := checkMember(m); err != nil {
 		return err
 	}
-	return s.set(keyMember(m.ID), m)
+	return s.Set(keyMember(m.ID), m)
 }
 
 // nameMember gives a free name to the node.
 func (s *state) nameMember(name string, id NodeID) error {
-	if err := checkName("member", name); err != nil {
+	if err := agree.CheckName("member", name); err != nil {
 		return err
 	}
-	if there, err := has(s, keyName(name)); err != nil || there {
-		return orConflict(err, "there is a member named %s already", name)
+	if there, err := agree.Has(s, keyName(name)); err != nil || there {
+		return agree.OrConflict(err, "there is a member named %s already", name)
 	}
-	return s.set(keyName(name), id)
+	return s.Set(keyName(name), id)
 }
 
 func checkMember(m *Member) error {
 	if m.Weight < 0 || m.Weight > 1_000_000 {
-		return refuse(Invalid, "weight %d: want 0 to 1000000", m.Weight)
+		return agree.Refuse(agree.Invalid, "weight %d: want 0 to 1000000", m.Weight)
 	}
 	if len(m.Addresses) > 16 {
-		return refuse(Invalid, "%d addresses: at most 16", len(m.Addresses))
+		return agree.Refuse(agree.Invalid, "%d addresses: at most 16", len(m.Addresses))
 	}
 	if slices.ContainsFunc(m.Addresses, func(a string) bool { return a == "" || len(a) > 300 }) {
-		return refuse(Invalid, "an address is empty or longer than 300 bytes")
+		return agree.Refuse(agree.Invalid, "an address is empty or longer than 300 bytes")
 	}
 	if m.Seal != nil && !m.Seal.Proved(m.Key) {
-		return refuse(Invalid, "the key for secrets is not signed by the node's own key")
+		return agree.Refuse(agree.Invalid, "the key for secrets is not signed by the node's own key")
 	}
 	return nil
 }
@@ -210,14 +197,14 @@ func (s *state) changeSealing(m *Member, b *MemberChange) error {
 	switch {
 	case b.Crawls == nil && b.Seal == nil && b.Local == nil:
 		return nil
-	case s.cluster.Level < 2 && b.Crawls != nil:
-		return s.unknownField("crawls")
-	case s.cluster.Level < 2 && b.Seal != nil:
-		return s.unknownField("seal")
-	case s.cluster.Level < 2:
-		return s.unknownField("local")
-	case s.node != m.ID:
-		return refuse(Denied, "only node %s itself says whether it crawls, with which key it opens secrets, and what its local token is", m.Name)
+	case s.Cluster.Level < 2 && b.Crawls != nil:
+		return agree.UnknownField("crawls")
+	case s.Cluster.Level < 2 && b.Seal != nil:
+		return agree.UnknownField("seal")
+	case s.Cluster.Level < 2:
+		return agree.UnknownField("local")
+	case s.Node != m.ID:
+		return agree.Refuse(agree.Denied, "only node %s itself says whether it crawls, with which key it opens secrets, and what its local token is", m.Name)
 	}
 	assign(&m.Crawls, b.Crawls)
 	assign(&m.Local, b.Local)
@@ -230,19 +217,19 @@ func (s *state) changeSealing(m *Member, b *MemberChange) error {
 func updateMember(s *state, b *MemberChange) (any, error) {
 	m, there, err := s.member(b.ID)
 	if err != nil || !there {
-		return nil, orNotFound(err, "no member %q", clip(string(b.ID), 60))
+		return nil, agree.OrNotFound(err, "no member %q", agree.Clip(string(b.ID), 60))
 	}
 	old := m
 	if b.Name != nil && *b.Name != m.Name {
 		if err := s.nameMember(*b.Name, m.ID); err != nil {
 			return nil, err
 		}
-		s.delete(keyName(m.Name))
+		s.Delete(keyName(m.Name))
 		m.Name = *b.Name
 	}
 	if b.Level != nil {
-		if *b.Level < s.cluster.Level {
-			return nil, refuse(Conflict, "level %d is below the cluster's, %d", *b.Level, s.cluster.Level)
+		if *b.Level < s.Cluster.Level {
+			return nil, agree.Refuse(agree.Conflict, "level %d is below the cluster's, %d", *b.Level, s.Cluster.Level)
 		}
 		m.Level = *b.Level
 	}
@@ -256,24 +243,24 @@ func updateMember(s *state, b *MemberChange) (any, error) {
 	if err := checkMember(&m); err != nil || reflect.DeepEqual(m, old) {
 		return nil, err
 	}
-	if m.Draining && !old.Draining && s.cluster.Level >= 2 {
+	if m.Draining && !old.Draining && s.Cluster.Level >= 2 {
 		if err := s.mayDrain(&m); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.set(keyMember(m.ID), m); err != nil {
+	if err := s.Set(keyMember(m.ID), m); err != nil {
 		return nil, err
 	}
 	detail := fmt.Sprintf("name=%s weight=%d draining=%t level=%d", m.Name, m.Weight, m.Draining, m.Level)
 	if b.Crawls != nil || b.Seal != nil {
 		detail += fmt.Sprintf(" crawls=%t", m.Crawls)
 	}
-	return nil, s.event(UpdateMember, string(m.ID), "%s", detail)
+	return nil, s.Event(UpdateMember, string(m.ID), "%s", detail)
 }
 
 // mayDrain refuses a drain that cannot end: no other node of the replica would take the shards.
 func (s *state) mayDrain(m *Member) error {
-	members, err := list[Member](s, PrefixMembers, "", 0)
+	members, err := agree.List[Member](s, PrefixMembers, "", 0)
 	if err != nil {
 		return err
 	}
@@ -282,7 +269,7 @@ func (s *state) mayDrain(m *Member) error {
 			return nil
 		}
 	}
-	return refuse(Unsafe, "%s is the only node of replica %s that is not draining: its shards have nowhere to go. Let another node join the replica first",
+	return agree.Refuse(agree.Unsafe, "%s is the only node of replica %s that is not draining: its shards have nowhere to go. Let another node join the replica first",
 		m.Name, m.Replica)
 }
 
@@ -295,17 +282,17 @@ func assign[T any](to, from *T) {
 func removeMember(s *state, b *MemberRemoval) (any, error) {
 	m, there, err := s.member(b.ID)
 	if err != nil || !there {
-		return nil, orNotFound(err, "no member %q", clip(string(b.ID), 60))
+		return nil, agree.OrNotFound(err, "no member %q", agree.Clip(string(b.ID), 60))
 	}
 	if err := unmoved(s, &m, b.Standing); err != nil {
 		return nil, err
 	}
-	members, err := tails(s, PrefixMembers, "", 2)
+	members, err := agree.Tails(s, PrefixMembers, "", 2)
 	if err != nil {
 		return nil, err
 	}
 	if len(members) < 2 {
-		return nil, refuse(Unsafe, "%s is the only member", m.Name)
+		return nil, agree.Refuse(agree.Unsafe, "%s is the only member", m.Name)
 	}
 	holds, err := s.holdsShards(&m)
 	if err != nil {
@@ -313,23 +300,23 @@ func removeMember(s *state, b *MemberRemoval) (any, error) {
 	}
 	if !b.Lost {
 		if holds {
-			return nil, refuse(Unsafe, "%s holds shards: drain it first", m.Name)
+			return nil, agree.Refuse(agree.Unsafe, "%s holds shards: drain it first", m.Name)
 		}
 		for _, prefix := range []string{prefixSource(m.ID), PrefixReleases(m.ID), PrefixLeft(m.ID)} {
-			if any, err := hasAny(s, prefix); err != nil || any {
+			if any, err := agree.HasAny(s, prefix); err != nil || any {
 				if err == nil {
-					err = refuse(Unsafe, "%s has files that are not released", m.Name)
+					err = agree.Refuse(agree.Unsafe, "%s has files that are not released", m.Name)
 				}
 				return nil, err
 			}
 		}
 	}
-	s.delete(keyMember(m.ID))
-	s.delete(keyName(m.Name))
+	s.Delete(keyMember(m.ID))
+	s.Delete(keyName(m.Name))
 	if err := s.trustHolder(m.ID); err != nil {
 		return nil, err
 	}
-	if err := s.forget(m.ID); err != nil {
+	if err := s.Forget(m.ID); err != nil {
 		return nil, err
 	}
 	if holds {
@@ -337,7 +324,7 @@ func removeMember(s *state, b *MemberRemoval) (any, error) {
 			return nil, err
 		}
 	}
-	return nil, s.event(RemoveMember, string(m.ID), "name=%s lost=%t reason=%s", m.Name, b.Lost, clipReason(b.Reason))
+	return nil, s.Event(RemoveMember, string(m.ID), "name=%s lost=%t reason=%s", m.Name, b.Lost, agree.ClipReason(b.Reason))
 }
 
 func (s *state) holdsShards(m *Member) (bool, error) {
@@ -346,38 +333,38 @@ func (s *state) holdsShards(m *Member) (bool, error) {
 }
 
 func createAccess(s *state, b *AccessToken) (any, error) {
-	if s.cluster.Level >= LevelOfPeople {
-		return nil, refuse(Conflict, "from level %d on an access token belongs to a person", LevelOfPeople)
+	if s.Cluster.Level >= LevelOfPeople {
+		return nil, agree.Refuse(agree.Conflict, "from level %d on an access token belongs to a person", LevelOfPeople)
 	}
 	if err := s.putAccess(b); err != nil {
 		return nil, err
 	}
-	return nil, s.event(CreateAccess, b.ID, "name=%s role=%s", b.Name, b.Role)
+	return nil, s.Event(CreateAccess, b.ID, "name=%s role=%s", b.Name, b.Role)
 }
 
 func (s *state) putAccess(a *AccessToken) error {
-	if err := checkName("access token", a.ID); err != nil {
+	if err := agree.CheckName("access token", a.ID); err != nil {
 		return err
 	}
-	if there, err := has(s, keyAccess(a.ID)); err != nil || there {
-		return orConflict(err, "there is an access token %s already", a.ID)
+	if there, err := agree.Has(s, keyAccess(a.ID)); err != nil || there {
+		return agree.OrConflict(err, "there is an access token %s already", a.ID)
 	}
 	switch a.Role {
 	case RoleReader, RoleCurator, RoleOperator, RoleAdmin:
 	default:
-		return refuse(Invalid, "role %q: want reader, curator, operator or admin", clip(string(a.Role), 40))
+		return agree.Refuse(agree.Invalid, "role %q: want reader, curator, operator or admin", agree.Clip(string(a.Role), 40))
 	}
-	if a.SecretHash.IsZero() || len(a.Name) > 200 || a.Expires != 0 && a.Expires <= s.at {
-		return refuse(Invalid, "an access token needs a secret, a name of at most 200 bytes, and no expiry in the past")
+	if a.SecretHash.IsZero() || len(a.Name) > 200 || a.Expires != 0 && a.Expires <= s.At {
+		return agree.Refuse(agree.Invalid, "an access token needs a secret, a name of at most 200 bytes, and no expiry in the past")
 	}
-	a.Created, a.Revoked = s.at, 0
-	return s.set(keyAccess(a.ID), a)
+	a.Created, a.Revoked = s.At, 0
+	return s.Set(keyAccess(a.ID), a)
 }
 
 func revokeAccess(s *state, b *Named) (any, error) {
-	token, there, err := get[AccessToken](s, keyAccess(b.ID))
+	token, there, err := agree.Get[AccessToken](s, keyAccess(b.ID))
 	if err != nil || !there {
-		return nil, orNotFound(err, "no access token %q", clip(b.ID, 64))
+		return nil, agree.OrNotFound(err, "no access token %q", agree.Clip(b.ID, 64))
 	}
 	if token.Revoked != 0 {
 		return nil, nil
@@ -385,9 +372,9 @@ func revokeAccess(s *state, b *Named) (any, error) {
 	if err := peopleOf(s).mayRevoke(&token); err != nil {
 		return nil, err
 	}
-	token.Revoked = s.at
-	if err := s.set(keyAccess(b.ID), token); err != nil {
+	token.Revoked = s.At
+	if err := s.Set(keyAccess(b.ID), token); err != nil {
 		return nil, err
 	}
-	return nil, s.event(RevokeAccess, b.ID, "name=%s", token.Name)
+	return nil, s.Event(RevokeAccess, b.ID, "name=%s", token.Name)
 }

@@ -1,5 +1,7 @@
 package catalog
 
+import "holdfast/catalog/agree"
+
 // enoughGood is the number of verified copies of a file's bytes below which its owed copies go before others.
 const enoughGood = 2
 
@@ -48,7 +50,7 @@ func (s *state) readKinds() error {
 // putNeeds keeps the list of what goes before others in step with an entry. A cluster of level 1 has none: its nodes take
 // what is owed by shard.
 func (s *state) putNeeds(old, now *File) error {
-	if s.cluster.Level < 2 {
+	if s.Cluster.Level < 2 {
 		return nil
 	}
 	for _, replica := range replicasOf(old, now) {
@@ -61,7 +63,7 @@ func (s *state) putNeeds(old, now *File) error {
 			return err
 		}
 		if was != is {
-			s.marked(keyNeed(replica, now.Name), is)
+			s.Marked(keyNeed(replica, now.Name), is)
 		}
 	}
 	return nil
@@ -69,10 +71,10 @@ func (s *state) putNeeds(old, now *File) error {
 
 // roomFor is room for a change of a file's entry, which from level 2 on changes what its replicas need too.
 func (s *state) roomFor(f *File, keys int) bool {
-	if s.cluster.Level >= 2 {
+	if s.Cluster.Level >= 2 {
 		keys += len(f.Copies)
 	}
-	return s.room(keys)
+	return s.Room(keys)
 }
 
 // Needed returns at most n files of which the replica owes a copy that goes before others, in shards that wanted accepts
@@ -80,7 +82,7 @@ func (s *state) roomFor(f *File, keys int) bool {
 func (v View) Needed(replica ReplicaName, wanted func(Shard) bool, after FileName, n int) ([]File, error) {
 	prefix := PrefixNeeded(replica)
 	var names []string
-	err := v.rec.Scan([]byte(prefix), from(prefix, string(after)), func(key, _ []byte) bool {
+	err := v.rec.Scan([]byte(prefix), agree.From(prefix, string(after)), func(key, _ []byte) bool {
 		if name := FileName(key[len(prefix):]); wanted == nil || wanted(name.Shard()) {
 			names = append(names, string(name))
 		}

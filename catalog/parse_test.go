@@ -7,38 +7,40 @@ import (
 	"reflect"
 	"testing"
 
+	"holdfast/catalog/agree"
+
 	"pgregory.net/rapid"
 )
 
 // parsed are new values of all types that read themselves.
-func parsed() []parser {
-	return []parser{new(Time), new(Totals), new(Root), new(window), new(Cluster), new(Replica), new(Member), new(File),
+func parsed() []agree.Parser {
+	return []agree.Parser{new(Time), new(Totals), new(Root), new(Cluster), new(Replica), new(Member), new(File),
 		new(Additions), new(CopyReports), new(Releases)}
 }
 
 // checkParse fails when a parser accepts a text that encoding/json refuses or understands otherwise.
 func checkParse(t interface{ Fatalf(string, ...any) }, text []byte) {
 	for _, p := range parsed() {
-		if !p.parse(text) {
+		if !p.ParseJSON(text) {
 			continue
 		}
 		same := reflect.New(reflect.TypeOf(p).Elem())
-		if err := decodeStrict(text, same.Interface()); err != nil {
+		if err := agree.DecodeStrict(text, same.Interface()); err != nil {
 			t.Fatalf("%T accepts %q, encoding/json says %v", p, text, err)
 		}
 		if !reflect.DeepEqual(same.Interface(), any(p)) {
 			t.Fatalf("%T reads %q as %+v, encoding/json as %+v", p, text, p, same.Interface())
 		}
 	}
-	c, body, err := readCommand(text)
+	c, body, err := table.Read(text)
 	var same Command
-	sameErr := decodeStrict(text, &same)
+	sameErr := agree.DecodeStrict(text, &same)
 	if (err == nil) != (sameErr == nil) || err == nil && !reflect.DeepEqual(c, same) {
 		t.Fatalf("the command %q reads as %+v, %v, with encoding/json as %+v, %v", text, c, err, same, sameErr)
 	}
 	if body != nil {
 		other := reflect.New(reflect.TypeOf(body).Elem())
-		if err := decodeStrict(c.Body, other.Interface()); err != nil || !reflect.DeepEqual(other.Interface(), body) {
+		if err := agree.DecodeStrict(c.Body, other.Interface()); err != nil || !reflect.DeepEqual(other.Interface(), body) {
 			t.Fatalf("the body %q reads as %+v, with encoding/json as %+v, %v", c.Body, body, other, err)
 		}
 	}
@@ -100,8 +102,8 @@ func fill(t *rapid.T, v reflect.Value) {
 
 // TestJSONToTheByte draws values of every type that writes or reads itself: encoding/json must write and read the same.
 func TestJSONToTheByte(t *testing.T) {
-	kinds := []reflect.Type{reflect.TypeFor[Time](), reflect.TypeFor[Totals](), reflect.TypeFor[Root](), reflect.TypeFor[window](),
-		reflect.TypeFor[answer](), reflect.TypeFor[*File](), reflect.TypeFor[itemResults](), reflect.TypeFor[Cluster](), reflect.TypeFor[Replica](),
+	kinds := []reflect.Type{reflect.TypeFor[Totals](), reflect.TypeFor[Root](),
+		reflect.TypeFor[Time](), reflect.TypeFor[*File](), reflect.TypeFor[itemResults](), reflect.TypeFor[Cluster](), reflect.TypeFor[Replica](),
 		reflect.TypeFor[Member](), reflect.TypeFor[Additions](), reflect.TypeFor[CopyReports](), reflect.TypeFor[Releases]()}
 	rapid.Check(t, func(t *rapid.T) {
 		v := reflect.New(rapid.SampledFrom(kinds).Draw(t, "type")).Elem()
@@ -110,7 +112,7 @@ func TestJSONToTheByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := appendJSON([]byte("before"), v.Interface())
+		got, err := agree.AppendJSON([]byte("before"), v.Interface())
 		if err != nil || string(got) != "before"+string(want) {
 			t.Fatalf("%s is written as %s, %v, by encoding/json as %s", v.Type(), got, err, want)
 		}
@@ -136,7 +138,7 @@ func TestUsualFormIsRead(t *testing.T) {
 		Since: 1, FileList: FileListOK, Checksum: ChecksumCorrupt, Disputed: true, Surplus: true}}
 	added := Additions{Files: []Addition{{Name: "f", Size: 1, SHA256: d, Collection: "web", Source: "n", Job: 4, Attempt: 1}, {Name: "g", SHA256: d}}}
 	now := Time(1763683200000)
-	for _, v := range []any{now, Totals{1, 2, 3, 4, 5}, Root{1, 2, d}, Root{}, window{Boot: 1763683200000000000, Top: 7}, Cluster{ID: "c", Level: 1}, Replica{Name: "r", Kind: Checksum, Collections: []CollectionName{"web"}},
+	for _, v := range []any{now, Totals{1, 2, 3, 4, 5}, Root{1, 2, d}, Root{}, Cluster{ID: "c", Level: 1}, Replica{Name: "r", Kind: Checksum, Collections: []CollectionName{"web"}},
 		Member{ID: "m", Key: d[:], Addresses: []string{"[::1]:7480"}, OutOnly: true, Weight: 50, Draining: true}, File{Name: "f", SHA256: d, Released: true, Job: 1, Attempt: 2, Removed: 3, Reason: "r", Copies: copies},
 		added, CopyReports{Node: "n", Copies: []CopyReport{{Name: "f", State: UploadCompleted, SHA256: d, Reason: "x"}}}, Releases{Node: "n", Files: []FileName{"f", "g"}}} {
 		text, err := json.Marshal(v)
@@ -144,7 +146,7 @@ func TestUsualFormIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := reflect.New(reflect.TypeOf(v))
-		if !out.Interface().(parser).parse(text) || !reflect.DeepEqual(out.Elem().Interface(), v) {
+		if !out.Interface().(agree.Parser).ParseJSON(text) || !reflect.DeepEqual(out.Elem().Interface(), v) {
 			t.Errorf("%s is not read: %+v", text, out.Elem())
 		}
 	}
@@ -156,7 +158,7 @@ func TestUsualFormIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, read, err := readCommand(text); err != nil || !reflect.DeepEqual(read, &added) {
+	if _, read, err := table.Read(text); err != nil || !reflect.DeepEqual(read, &added) {
 		t.Errorf("%s is not read: %+v, %v", text, read, err)
 	}
 }

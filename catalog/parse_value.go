@@ -1,211 +1,163 @@
 package catalog
 
-func (t *Time) parse(text []byte) bool {
-	c := cursor{rest: text}
-	out := c.time()
-	if c.done() {
+import "holdfast/catalog/agree"
+
+// ParseJSON reads the counts as the programs write it.
+func (t *Totals) ParseJSON(text []byte) bool {
+	c, out := agree.NewScanner(text), Totals{}
+	c.Must(`{"files":`)
+	out.Files = c.Int()
+	c.Must(`,"bytes":`)
+	out.Bytes = c.Int()
+	c.Must(`,"good":`)
+	out.Good = c.Int()
+	c.Must(`,"owed":`)
+	out.Owed = c.Int()
+	c.Must(`,"disputed":`)
+	out.Disputed = c.Int()
+	c.Must(`}`)
+	if c.Done() {
 		*t = out
 	}
-	return c.done()
+	return c.Done()
 }
 
-func (t *Totals) parse(text []byte) bool {
-	c, out := cursor{rest: text}, Totals{}
-	c.must(`{"files":`)
-	out.Files = c.int()
-	c.must(`,"bytes":`)
-	out.Bytes = c.int()
-	c.must(`,"good":`)
-	out.Good = c.int()
-	c.must(`,"owed":`)
-	out.Owed = c.int()
-	c.must(`,"disputed":`)
-	out.Disputed = c.int()
-	c.must(`}`)
-	if c.done() {
-		*t = out
+// ParseJSON reads the root as the programs write it.
+func (r *Root) ParseJSON(text []byte) bool {
+	c, out := agree.NewScanner(text), Root{}
+	c.Must(`{"files":`)
+	out.Files = c.Int()
+	c.Must(`,"bytes":`)
+	out.Bytes = c.Int()
+	if c.Skip(`,"sum":`) {
+		out.Sum = c.Digest()
 	}
-	return c.done()
-}
-
-func (r *Root) parse(text []byte) bool {
-	c, out := cursor{rest: text}, Root{}
-	c.must(`{"files":`)
-	out.Files = c.int()
-	c.must(`,"bytes":`)
-	out.Bytes = c.int()
-	if c.skip(`,"sum":`) {
-		out.Sum = c.digest()
-	}
-	c.must(`}`)
-	if c.done() {
+	c.Must(`}`)
+	if c.Done() {
 		*r = out
 	}
-	return c.done()
+	return c.Done()
 }
 
-func (w *window) parse(text []byte) bool {
-	c, out := cursor{rest: text}, window{}
-	c.must(`{"boot":`)
-	out.Boot = c.uint()
-	c.must(`,"top":`)
-	out.Top = c.uint()
-	c.must(`}`)
-	if c.done() {
-		*w = out
+// ParseJSON reads the replica as the programs write it.
+func (r *Replica) ParseJSON(text []byte) bool {
+	c, out := agree.NewScanner(text), Replica{}
+	c.Must(`{"name":`)
+	out.Name = ReplicaName(c.Text())
+	c.Must(`,"kind":`)
+	out.Kind = scanKind(&c)
+	c.Must(`,"place":`)
+	out.Place = c.Text()
+	if c.Skip(`,"collections":`) {
+		c.Each(func() { out.Collections = append(out.Collections, CollectionName(c.Text())) })
 	}
-	return c.done()
-}
-
-// parse reads the beginning of an answer. What follows is for whoever needs it.
-func (a *asked) parse(text []byte) bool {
-	c, out := cursor{rest: text}, asked{}
-	c.must(`{"boot":`)
-	out.Boot = c.uint()
-	c.must(`,"seq":`)
-	out.Seq = c.uint()
-	c.must(`,"result":{`)
-	if !c.bad {
-		*a = out
-	}
-	return !c.bad
-}
-
-func (k *Cluster) parse(text []byte) bool {
-	c, out := cursor{rest: text}, Cluster{}
-	c.must(`{"id":`)
-	out.ID = c.text()
-	c.must(`,"name":`)
-	out.Name = c.text()
-	c.must(`,"epoch":`)
-	out.Epoch = c.uint()
-	c.must(`,"level":`)
-	out.Level = c.number()
-	c.must(`,"founded":`)
-	out.Founded = c.time()
-	c.must(`}`)
-	if c.done() {
-		*k = out
-	}
-	return c.done()
-}
-
-func (r *Replica) parse(text []byte) bool {
-	c, out := cursor{rest: text}, Replica{}
-	c.must(`{"name":`)
-	out.Name = ReplicaName(c.text())
-	c.must(`,"kind":`)
-	out.Kind = c.replicaKind()
-	c.must(`,"place":`)
-	out.Place = c.text()
-	if c.skip(`,"collections":`) {
-		c.each(func() { out.Collections = append(out.Collections, CollectionName(c.text())) })
-	}
-	c.must(`,"created":`)
-	out.Created = c.time()
-	c.must(`}`)
-	if c.done() {
+	c.Must(`,"created":`)
+	out.Created = c.Time()
+	c.Must(`}`)
+	if c.Done() {
 		*r = out
 	}
-	return c.done()
+	return c.Done()
 }
 
-func (m *Member) parse(text []byte) bool {
-	c, out := cursor{rest: text}, Member{}
-	c.must(`{"id":`)
-	out.ID = NodeID(c.text())
-	c.must(`,"name":`)
-	out.Name = c.text()
-	c.must(`,"key":`)
-	out.Key = c.base64()
-	c.must(`,"replica":`)
-	out.Replica = ReplicaName(c.text())
-	if c.skip(`,"addresses":`) {
-		c.each(func() { out.Addresses = append(out.Addresses, c.text()) })
+// ParseJSON reads the member as the programs write it.
+func (m *Member) ParseJSON(text []byte) bool {
+	c, out := agree.NewScanner(text), Member{}
+	c.Must(`{"id":`)
+	out.ID = NodeID(c.Text())
+	c.Must(`,"name":`)
+	out.Name = c.Text()
+	c.Must(`,"key":`)
+	out.Key = c.Base64()
+	c.Must(`,"replica":`)
+	out.Replica = ReplicaName(c.Text())
+	if c.Skip(`,"addresses":`) {
+		c.Each(func() { out.Addresses = append(out.Addresses, c.Text()) })
 	}
-	out.OutOnly = c.skip(`,"outOnly":true`)
-	if c.skip(`,"weight":`) {
-		out.Weight = c.number()
+	out.OutOnly = c.Skip(`,"outOnly":true`)
+	if c.Skip(`,"weight":`) {
+		out.Weight = c.Number()
 	}
-	out.Draining = c.skip(`,"draining":true`)
-	c.must(`,"level":`)
-	out.Level = c.number()
-	c.must(`,"joined":`)
-	out.Joined = c.time()
-	c.must(`}`)
-	if c.done() {
+	out.Draining = c.Skip(`,"draining":true`)
+	c.Must(`,"level":`)
+	out.Level = c.Number()
+	c.Must(`,"joined":`)
+	out.Joined = c.Time()
+	c.Must(`}`)
+	if c.Done() {
 		*m = out
 	}
-	return c.done()
+	return c.Done()
 }
 
-func (f *File) parse(text []byte) bool {
-	c, out := cursor{rest: text}, File{}
-	c.must(`{"name":`)
-	out.Name = FileName(c.text())
-	c.must(`,"size":`)
-	out.Size = c.int()
-	c.must(`,"sha256":`)
-	out.SHA256 = c.digest()
-	c.must(`,"collection":`)
-	out.Collection = CollectionName(c.text())
-	c.must(`,"source":`)
-	out.Source = NodeID(c.text())
-	out.Released = c.skip(`,"released":true`)
-	c.must(`,"added":`)
-	out.Added = c.time()
-	if c.skip(`,"job":`) {
-		out.Job = c.uint()
+// ParseJSON reads the entry as the programs write it.
+func (f *File) ParseJSON(text []byte) bool {
+	c, out := agree.NewScanner(text), File{}
+	c.Must(`{"name":`)
+	out.Name = FileName(c.Text())
+	c.Must(`,"size":`)
+	out.Size = c.Int()
+	c.Must(`,"sha256":`)
+	out.SHA256 = c.Digest()
+	c.Must(`,"collection":`)
+	out.Collection = CollectionName(c.Text())
+	c.Must(`,"source":`)
+	out.Source = NodeID(c.Text())
+	out.Released = c.Skip(`,"released":true`)
+	c.Must(`,"added":`)
+	out.Added = c.Time()
+	if c.Skip(`,"job":`) {
+		out.Job = c.Uint()
 	}
-	if c.skip(`,"attempt":`) {
-		out.Attempt = c.number()
+	if c.Skip(`,"attempt":`) {
+		out.Attempt = c.Number()
 	}
-	if c.skip(`,"removed":`) {
-		out.Removed = c.time()
+	if c.Skip(`,"removed":`) {
+		out.Removed = c.Time()
 	}
-	out.Reason = c.optional(`,"reason":`)
-	if c.skip(`,"lost":`) {
-		out.Lost = c.time()
+	out.Reason = c.Optional(`,"reason":`)
+	if c.Skip(`,"lost":`) {
+		out.Lost = c.Time()
 	}
-	out.LostWhy = c.optional(`,"lostWhy":`)
-	c.must(`,"version":`)
-	out.Version = c.uint()
-	if c.skip(`,"copies":`) {
+	out.LostWhy = c.Optional(`,"lostWhy":`)
+	c.Must(`,"version":`)
+	out.Version = c.Uint()
+	if c.Skip(`,"copies":`) {
 		out.Copies = make([]Copy, 0, 4)
-		c.each(func() { out.Copies = append(out.Copies, c.copy()) })
+		c.Each(func() { out.Copies = append(out.Copies, scanCopy(&c)) })
 	}
-	c.must(`}`)
-	if c.done() {
+	c.Must(`}`)
+	if c.Done() {
 		*f = out
 	}
-	return c.done()
+	return c.Done()
 }
 
-func (c *cursor) copy() (out Copy) {
-	c.must(`{"replica":`)
-	out.Replica = ReplicaName(c.text())
-	c.must(`,"state":`)
-	out.State = c.state()
-	out.Node = NodeID(c.optional(`,"node":`))
-	if c.skip(`,"found":`) {
-		out.Found = c.digest()
+func scanCopy(c *agree.Scanner) (out Copy) {
+	c.Must(`{"replica":`)
+	out.Replica = ReplicaName(c.Text())
+	c.Must(`,"state":`)
+	out.State = scanState(c)
+	out.Node = NodeID(c.Optional(`,"node":`))
+	if c.Skip(`,"found":`) {
+		out.Found = c.Digest()
 	}
-	out.Reason = c.optional(`,"reason":`)
-	if c.skip(`,"tries":`) {
-		out.Tries = c.number()
+	out.Reason = c.Optional(`,"reason":`)
+	if c.Skip(`,"tries":`) {
+		out.Tries = c.Number()
 	}
-	c.must(`,"since":`)
-	out.Since = c.time()
-	out.FileList = FileListStatus(c.optional(`,"fileList":`))
-	out.Checksum = ChecksumStatus(c.optional(`,"checksum":`))
-	out.Disputed = c.skip(`,"disputed":true`)
-	out.Surplus = c.skip(`,"surplus":true`)
-	c.must(`}`)
+	c.Must(`,"since":`)
+	out.Since = c.Time()
+	out.FileList = FileListStatus(c.Optional(`,"fileList":`))
+	out.Checksum = ChecksumStatus(c.Optional(`,"checksum":`))
+	out.Disputed = c.Skip(`,"disputed":true`)
+	out.Surplus = c.Skip(`,"surplus":true`)
+	c.Must(`}`)
 	return out
 }
 
-func (c *cursor) replicaKind() ReplicaKind {
-	switch text := c.quoted(); string(text) {
+func scanKind(c *agree.Scanner) ReplicaKind {
+	switch text := c.Quoted(); string(text) {
 	case string(Bitarchive):
 		return Bitarchive
 	case string(Checksum):
@@ -215,9 +167,9 @@ func (c *cursor) replicaKind() ReplicaKind {
 	}
 }
 
-// state returns a store state; the known ones cost no memory.
-func (c *cursor) state() StoreState {
-	switch text := c.quoted(); string(text) {
+// scanState returns a store state; the known ones cost no memory.
+func scanState(c *agree.Scanner) StoreState {
+	switch text := c.Quoted(); string(text) {
 	case string(UploadStarted):
 		return UploadStarted
 	case string(UploadCompleted):

@@ -1,5 +1,7 @@
 package catalog
 
+import "holdfast/catalog/agree"
+
 // LevelOfPeople is the level since which people, their grants and the owners of tokens are agreed. Below it, a token's
 // name is the actor and its role counts for the whole archive.
 const LevelOfPeople = 3
@@ -173,35 +175,6 @@ func keyPerson(id PersonID) string          { return PrefixPeople + string(id) }
 func keyMail(mail string) string            { return prefixMails + lower(mail) }
 func keyCalled(name string) string          { return prefixCalled + folded(name) }
 func prefixGrants(id PersonID) string       { return PrefixGrants + string(id) + "/" }
-func keyGrant(id PersonID, n uint64) string { return prefixGrants(id) + hex16(n) }
+func keyGrant(id PersonID, n uint64) string { return prefixGrants(id) + agree.Hex(n) }
 func keyBearer(token string) string         { return PrefixBearers + token }
 func keyUse(token string) string            { return prefixUses + token }
-
-// peopleHandler returns the handler of a command about people, or nil.
-func peopleHandler(kind Kind) handler {
-	switch kind {
-	case InvitePerson:
-		return ofPeople(invitePerson)
-	case ReinvitePerson:
-		return ofPeople(reinvitePerson)
-	case AcceptInvitation:
-		return ofPeople(acceptInvitation)
-	case ChangePerson:
-		return ofPeople(changePerson)
-	case DisablePerson:
-		return ofPeople(disablePerson)
-	case EnablePerson:
-		return ofPeople(enablePerson)
-	case GiveGrant:
-		return ofPeople(giveGrant)
-	case EndGrant:
-		return ofPeople(endGrant)
-	case MakeToken:
-		return ofPeople(makeToken)
-	case TakeToken:
-		return ofPeople(takeToken)
-	case NoteUses:
-		return ofPeople(noteUses)
-	}
-	return nil
-}

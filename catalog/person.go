@@ -3,25 +3,27 @@ package catalog
 import (
 	"strings"
 	"unicode/utf8"
+
+	"holdfast/catalog/agree"
 )
 
 func (s people) person(id PersonID) (Person, error) {
-	p, there, err := get[Person](s, keyPerson(id))
+	p, there, err := agree.Get[Person](s, keyPerson(id))
 	if err != nil || !there {
-		return p, orNotFound(err, "no person %q", clip(string(id), 64))
+		return p, agree.OrNotFound(err, "no person %q", agree.Clip(string(id), 64))
 	}
 	return p, nil
 }
 
 func invitePerson(s people, b *Invitation) (any, error) {
 	asked := b.Person
-	if err := checkName("person", string(asked.ID)); err != nil {
+	if err := agree.CheckName("person", string(asked.ID)); err != nil {
 		return nil, err
 	}
-	if there, err := has(s, keyPerson(asked.ID)); err != nil || there {
-		return nil, orConflict(err, "there is a person %s already", asked.ID)
+	if there, err := agree.Has(s, keyPerson(asked.ID)); err != nil || there {
+		return nil, agree.OrConflict(err, "there is a person %s already", asked.ID)
 	}
-	p := Person{ID: asked.ID, State: Invited, Invited: s.at, Since: s.at}
+	p := Person{ID: asked.ID, State: Invited, Invited: s.At, Since: s.At}
 	change := PersonChange{Name: &asked.Name, Mail: &asked.Mail, Institution: &asked.Institution,
 		Language: &asked.Language, Zone: &asked.Zone}
 	if err := s.describe(&p, &change); err != nil {
@@ -30,20 +32,20 @@ func invitePerson(s people, b *Invitation) (any, error) {
 	if err := s.putInvitation(&p, &b.Token); err != nil {
 		return nil, err
 	}
-	return nil, s.event(InvitePerson, string(p.ID), "invitation=%s", b.Token.ID)
+	return nil, s.Event(InvitePerson, string(p.ID), "invitation=%s", b.Token.ID)
 }
 
 // reinvitePerson makes another invitation: for a person who has not accepted, or who has no token any more.
 func reinvitePerson(s people, b *Invitation) (any, error) {
 	if b.Person != (Person{ID: b.Person.ID}) {
-		return nil, refuse(Invalid, "a further invitation names the person and nothing else")
+		return nil, agree.Refuse(agree.Invalid, "a further invitation names the person and nothing else")
 	}
 	p, err := s.person(b.Person.ID)
 	if err != nil {
 		return nil, err
 	}
 	if p.State == Disabled {
-		return nil, refuse(Conflict, "person %s is disabled", p.ID)
+		return nil, agree.Refuse(agree.Conflict, "person %s is disabled", p.ID)
 	}
 	if err := s.revokeInvitations(p.ID); err != nil {
 		return nil, err
@@ -51,19 +53,19 @@ func reinvitePerson(s people, b *Invitation) (any, error) {
 	if err := s.putInvitation(&p, &b.Token); err != nil {
 		return nil, err
 	}
-	return nil, s.event(ReinvitePerson, string(p.ID), "invitation=%s", b.Token.ID)
+	return nil, s.Event(ReinvitePerson, string(p.ID), "invitation=%s", b.Token.ID)
 }
 
 // putInvitation stores a token by which the person accepts. It has an end.
 func (s people) putInvitation(p *Person, token *AccessToken) error {
 	if token.Expires == 0 {
-		return refuse(Invalid, "an invitation needs a time at which it expires")
+		return agree.Refuse(agree.Invalid, "an invitation needs a time at which it expires")
 	}
 	token.Role = RoleReader
 	if err := s.putAccess(token); err != nil {
 		return err
 	}
-	return s.set(keyBearer(token.ID), Bearer{Token: token.ID, Owner: p.ID, Invites: true, Since: s.at})
+	return s.Set(keyBearer(token.ID), Bearer{Token: token.ID, Owner: p.ID, Invites: true, Since: s.At})
 }
 
 // revokeInvitations takes back the invitations of a person that were not used.
@@ -73,9 +75,9 @@ func (s people) revokeInvitations(id PersonID) error {
 		return err
 	}
 	for _, t := range tokens {
-		if t.Invites && t.Revoked == 0 && s.room(1) {
-			t.Revoked = s.at
-			if err := s.set(keyAccess(t.ID), t.AccessToken); err != nil {
+		if t.Invites && t.Revoked == 0 && s.Room(1) {
+			t.Revoked = s.At
+			if err := s.Set(keyAccess(t.ID), t.AccessToken); err != nil {
 				return err
 			}
 		}
@@ -91,7 +93,7 @@ type held struct {
 
 // tokensOf returns the tokens of a person and of her programs.
 func (r People) tokensOf(id PersonID) ([]held, error) {
-	bearers, err := list[Bearer](r, PrefixBearers, "", 0)
+	bearers, err := agree.List[Bearer](r, PrefixBearers, "", 0)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +102,7 @@ func (r People) tokensOf(id PersonID) ([]held, error) {
 		if b.Owner != id {
 			continue
 		}
-		token, _, err := get[AccessToken](r, keyAccess(b.Token))
+		token, _, err := agree.Get[AccessToken](r, keyAccess(b.Token))
 		if err != nil {
 			return nil, err
 		}
@@ -110,43 +112,43 @@ func (r People) tokensOf(id PersonID) ([]held, error) {
 }
 
 func acceptInvitation(s people, b *Acceptance) (any, error) {
-	bearer, there, err := get[Bearer](s, keyBearer(b.Invitation))
+	bearer, there, err := agree.Get[Bearer](s, keyBearer(b.Invitation))
 	if err != nil {
 		return nil, err
 	}
-	token, _, err := get[AccessToken](s, keyAccess(b.Invitation))
+	token, _, err := agree.Get[AccessToken](s, keyAccess(b.Invitation))
 	if err != nil {
 		return nil, err
 	}
-	if !there || !bearer.Invites || !token.usable(s.at) {
-		return nil, refuse(Denied, "the invitation is unknown, expired, used or taken back")
+	if !there || !bearer.Invites || !token.usable(s.At) {
+		return nil, agree.Refuse(agree.Denied, "the invitation is unknown, expired, used or taken back")
 	}
 	p, err := s.person(bearer.Owner)
 	if err != nil {
 		return nil, err
 	}
 	if p.State == Disabled {
-		return nil, refuse(Denied, "person %s is disabled", p.ID)
+		return nil, agree.Refuse(agree.Denied, "person %s is disabled", p.ID)
 	}
-	if s.actor != p.ID.Actor() {
-		return nil, refuse(Denied, "an invitation is accepted by the person who was invited")
+	if s.Actor != p.ID.Actor() {
+		return nil, agree.Refuse(agree.Denied, "an invitation is accepted by the person who was invited")
 	}
 	if err := s.revokeInvitations(p.ID); err != nil {
 		return nil, err
 	}
 	if p.State == Invited {
-		p.State, p.Accepted, p.Since = Active, s.at, s.at
-		if err := s.set(keyPerson(p.ID), p); err != nil {
+		p.State, p.Accepted, p.Since = Active, s.At, s.At
+		if err := s.Set(keyPerson(p.ID), p); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.putAccess(&b.Token); err != nil {
 		return nil, err
 	}
-	if err := s.set(keyBearer(b.Token.ID), Bearer{Token: b.Token.ID, Owner: p.ID, Since: s.at}); err != nil {
+	if err := s.Set(keyBearer(b.Token.ID), Bearer{Token: b.Token.ID, Owner: p.ID, Since: s.At}); err != nil {
 		return nil, err
 	}
-	return nil, s.event(AcceptInvitation, string(p.ID), "token=%s", b.Token.ID)
+	return nil, s.Event(AcceptInvitation, string(p.ID), "token=%s", b.Token.ID)
 }
 
 func changePerson(s people, b *PersonChange) (any, error) {
@@ -170,7 +172,7 @@ func changePerson(s people, b *PersonChange) (any, error) {
 	note("institution", p.Institution, old.Institution)
 	note("language", p.Language, old.Language)
 	note("zone", p.Zone, old.Zone)
-	return nil, s.event(ChangePerson, string(p.ID), "changed%s", changed)
+	return nil, s.Event(ChangePerson, string(p.ID), "changed%s", changed)
 }
 
 func disablePerson(s people, b *PersonRef) (any, error) {
@@ -182,14 +184,14 @@ func disablePerson(s people, b *PersonRef) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.State, p.Since, p.Reason = Disabled, s.at, clipReason(b.Reason)
-	if err := s.set(keyPerson(p.ID), p); err != nil {
+	p.State, p.Since, p.Reason = Disabled, s.At, agree.ClipReason(b.Reason)
+	if err := s.Set(keyPerson(p.ID), p); err != nil {
 		return nil, err
 	}
 	if err := s.adminStays(had); err != nil {
 		return nil, err
 	}
-	return nil, s.event(DisablePerson, string(p.ID), "reason=%s", p.Reason)
+	return nil, s.Event(DisablePerson, string(p.ID), "reason=%s", p.Reason)
 }
 
 // enablePerson takes it back that a person is disabled. One who had not accepted her invitation is invited again.
@@ -199,19 +201,19 @@ func enablePerson(s people, b *PersonRef) (any, error) {
 		return nil, err
 	}
 	if p.State == Invited {
-		return nil, refuse(Conflict, "person %s becomes active by accepting the invitation", p.ID)
+		return nil, agree.Refuse(agree.Conflict, "person %s becomes active by accepting the invitation", p.ID)
 	}
 	if p.State == Active {
 		return nil, nil
 	}
-	p.State, p.Since, p.Reason = Active, s.at, clipReason(b.Reason)
+	p.State, p.Since, p.Reason = Active, s.At, agree.ClipReason(b.Reason)
 	if p.Accepted == 0 {
 		p.State = Invited
 	}
-	if err := s.set(keyPerson(p.ID), p); err != nil {
+	if err := s.Set(keyPerson(p.ID), p); err != nil {
 		return nil, err
 	}
-	return nil, s.event(EnablePerson, string(p.ID), "state=%s reason=%s", p.State, p.Reason)
+	return nil, s.Event(EnablePerson, string(p.ID), "state=%s reason=%s", p.State, p.Reason)
 }
 
 // describe changes what is known of a person, and stores it.
@@ -225,8 +227,8 @@ func (s people) describe(p *Person, b *PersonChange) error {
 	if err := checkPerson(p); err != nil {
 		return err
 	}
-	if there, err := has(s, keyName(p.Name)); err != nil || there {
-		return orConflict(err, "a node has the name %s", p.Name)
+	if there, err := agree.Has(s, keyName(p.Name)); err != nil || there {
+		return agree.OrConflict(err, "a node has the name %s", p.Name)
 	}
 	if err := s.claim(p.ID, keyMail(p.Mail), keyMail(old.Mail), "e-mail address"); err != nil {
 		return err
@@ -234,43 +236,43 @@ func (s people) describe(p *Person, b *PersonChange) error {
 	if err := s.claim(p.ID, keyCalled(p.Name), keyCalled(old.Name), "name"); err != nil {
 		return err
 	}
-	return s.set(keyPerson(p.ID), p)
+	return s.Set(keyPerson(p.ID), p)
 }
 
 // claim makes a key the person's own, in place of the old one.
 func (s people) claim(id PersonID, key, old, what string) error {
-	holder, there, err := get[PersonID](s, key)
+	holder, there, err := agree.Get[PersonID](s, key)
 	if err != nil {
 		return err
 	}
 	if there && holder != id {
-		return refuse(Conflict, "person %s has that %s", holder, what)
+		return agree.Refuse(agree.Conflict, "person %s has that %s", holder, what)
 	}
 	if old != key {
-		if holder, there, err := get[PersonID](s, old); err != nil {
+		if holder, there, err := agree.Get[PersonID](s, old); err != nil {
 			return err
 		} else if there && holder == id {
-			s.delete(old)
+			s.Delete(old)
 		}
 	}
-	return s.set(key, id)
+	return s.Set(key, id)
 }
 
 func checkPerson(p *Person) error {
 	name, host, _ := strings.Cut(p.Mail, "@")
 	switch {
 	case p.Name == "" || utf8.RuneCountInString(p.Name) > 100 || strings.TrimSpace(p.Name) != p.Name || !readable(p.Name):
-		return refuse(Invalid, "name %q: want 1 to 100 characters of readable text without spaces around them", clip(p.Name, 100))
+		return agree.Refuse(agree.Invalid, "name %q: want 1 to 100 characters of readable text without spaces around them", agree.Clip(p.Name, 100))
 	case strings.Contains(p.Name, ":"), strings.HasPrefix(folded(p.Name), "program "):
-		return refuse(Invalid, "name %q: it would be taken for that of a node or program", p.Name)
+		return agree.Refuse(agree.Invalid, "name %q: it would be taken for that of a node or program", p.Name)
 	case len(p.Mail) > 254 || name == "" || len(host) < 3 || strings.Contains(host, "@") || !visible(p.Mail):
-		return refuse(Invalid, "e-mail address %q: want name@host in ASCII", clip(p.Mail, 254))
+		return agree.Refuse(agree.Invalid, "e-mail address %q: want name@host in ASCII", agree.Clip(p.Mail, 254))
 	case utf8.RuneCountInString(p.Institution) > 64 || !readable(p.Institution):
-		return refuse(Invalid, "institution %q: want a place of at most 64 characters", clip(p.Institution, 64))
+		return agree.Refuse(agree.Invalid, "institution %q: want a place of at most 64 characters", agree.Clip(p.Institution, 64))
 	case !code(p.Language, "-", 35):
-		return refuse(Invalid, "language %q: want a tag such as da or en-GB", clip(p.Language, 40))
+		return agree.Refuse(agree.Invalid, "language %q: want a tag such as da or en-GB", agree.Clip(p.Language, 40))
 	case !code(p.Zone, "-_+/", 64):
-		return refuse(Invalid, "zone %q: want a time zone such as Europe/Copenhagen", clip(p.Zone, 64))
+		return agree.Refuse(agree.Invalid, "zone %q: want a time zone such as Europe/Copenhagen", agree.Clip(p.Zone, 64))
 	}
 	return nil
 }
@@ -293,7 +295,7 @@ func readable(text string) bool {
 // visible reports whether the text is ASCII without spaces and without what JSON and HTML escape.
 func visible(text string) bool {
 	for i := range len(text) {
-		if text[i] == ' ' || text[i] == '/' || text[i] == '\'' || !plain(text[i]) {
+		if text[i] == ' ' || text[i] == '/' || text[i] == '\'' || !agree.Plain(text[i]) {
 			return false
 		}
 	}

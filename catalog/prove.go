@@ -1,18 +1,20 @@
 package catalog
 
+import "holdfast/catalog/agree"
+
 // doubtHolders makes every member compare what it is said to have with what lies there, before a copy of its counts in a
 // release. The state from which a recovered cluster goes on may be older than what the nodes did last: a node may have
 // deleted, long since, what this state takes for its verified copy. A cluster of level 1 does not ask for it.
 func (s *state) doubtHolders() error {
-	if s.cluster.Level < 2 {
+	if s.Cluster.Level < 2 {
 		return nil
 	}
-	members, err := tails(s, PrefixMembers, "", 0)
+	members, err := agree.Tails(s, PrefixMembers, "", 0)
 	if err != nil {
 		return err
 	}
 	for _, id := range members {
-		if err := s.set(keyUnproved(NodeID(id)), s.cluster.Epoch); err != nil {
+		if err := s.Set(keyUnproved(NodeID(id)), s.Cluster.Epoch); err != nil {
 			return err
 		}
 	}
@@ -21,19 +23,19 @@ func (s *state) doubtHolders() error {
 
 // trustHolder ends that for a node.
 func (s *state) trustHolder(node NodeID) error {
-	there, err := has(s, keyUnproved(node))
+	there, err := agree.Has(s, keyUnproved(node))
 	if err == nil && there {
-		s.delete(keyUnproved(node))
+		s.Delete(keyUnproved(node))
 	}
 	return err
 }
 
 // proved refuses what counts on the copies of a node that has to compare them yet.
 func (s *state) proved(node NodeID) error {
-	if s.cluster.Level < 2 {
+	if s.Cluster.Level < 2 {
 		return nil
 	}
-	there, err := has(s, keyUnproved(node))
+	there, err := agree.Has(s, keyUnproved(node))
 	if err != nil || !there {
 		return err
 	}
@@ -41,7 +43,7 @@ func (s *state) proved(node NodeID) error {
 	if err != nil {
 		return err
 	}
-	return refuse(Unsafe, "%s has not yet compared what it has with the catalog, since the cluster was recovered", m.Name)
+	return agree.Refuse(agree.Unsafe, "%s has not yet compared what it has with the catalog, since the cluster was recovered", m.Name)
 }
 
 func proveHolding(s *state, b *Proof) (any, error) {
@@ -49,19 +51,19 @@ func proveHolding(s *state, b *Proof) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	epoch, there, err := get[uint64](s, keyUnproved(m.ID))
+	epoch, there, err := agree.Get[uint64](s, keyUnproved(m.ID))
 	if err != nil || !there {
 		return nil, err
 	}
 	if b.Epoch != epoch {
-		return nil, refuse(Conflict, "what was compared was of epoch %d, asked for is epoch %d", b.Epoch, epoch)
+		return nil, agree.Refuse(agree.Conflict, "what was compared was of epoch %d, asked for is epoch %d", b.Epoch, epoch)
 	}
-	s.delete(keyUnproved(m.ID))
-	return nil, s.event(ProveHolding, string(m.ID), "name=%s epoch=%d", m.Name, epoch)
+	s.Delete(keyUnproved(m.ID))
+	return nil, s.Event(ProveHolding, string(m.ID), "name=%s epoch=%d", m.Name, epoch)
 }
 
 // Unproved returns the epoch since which the node has to compare what it has with the catalog; 0 when it has not to.
 func (v View) Unproved(node NodeID) (uint64, error) {
-	epoch, _, err := get[uint64](v.rec, keyUnproved(node))
+	epoch, _, err := agree.Get[uint64](v.rec, keyUnproved(node))
 	return epoch, err
 }

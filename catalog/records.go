@@ -3,6 +3,8 @@ package catalog
 import (
 	"slices"
 	"strings"
+
+	"holdfast/catalog/agree"
 )
 
 // records reads the catalog's values by what they are about.
@@ -12,19 +14,23 @@ func (r records) member(id NodeID) (Member, bool, error) {
 	if id == "" {
 		return Member{}, false, nil
 	}
-	return get[Member](r.Reader, keyMember(id))
+	return agree.Get[Member](r.Reader, keyMember(id))
 }
 
 func (r records) isMember(id NodeID) (bool, error) {
 	if id == "" {
 		return false, nil
 	}
-	return has(r.Reader, keyMember(id))
+	return agree.Has(r.Reader, keyMember(id))
 }
 
-func (r records) replicas() ([]Replica, error) { return list[Replica](r.Reader, PrefixReplicas, "", 0) }
+func (r records) replicas() ([]Replica, error) {
+	return agree.List[Replica](r.Reader, PrefixReplicas, "", 0)
+}
 
-func (r records) file(name FileName) (File, bool, error) { return get[File](r.Reader, keyFile(name)) }
+func (r records) file(name FileName) (File, bool, error) {
+	return agree.Get[File](r.Reader, keyFile(name))
+}
 
 func (r records) placement(replica ReplicaName, shard Shard) (Placement, error) {
 	value, err := r.Get([]byte(keyPlacement(replica, shard)))
@@ -62,7 +68,7 @@ func (r records) root(replica Replica, shard Shard) (Root, error) {
 			return true
 		}
 		var root Root
-		if failed = decodeValue(key, value, &root); failed != nil {
+		if failed = agree.DecodeValue(key, value, &root); failed != nil {
 			return false
 		}
 		sum = sum.Add(root)
@@ -85,7 +91,7 @@ func (r records) roots(replica Replica) ([]Root, error) {
 			return failed == nil
 		}
 		var root Root
-		failed = decodeValue(key, value, &root)
+		failed = agree.DecodeValue(key, value, &root)
 		out[shard] = out[shard].Add(root)
 		return failed == nil
 	})

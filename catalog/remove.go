@@ -1,25 +1,29 @@
 package catalog
 
-import "slices"
+import (
+	"slices"
+
+	"holdfast/catalog/agree"
+)
 
 // removeReplica takes out a replica that was added by mistake, or whose nodes are gone and had nothing. A walk over all
 // files drops what it owes; when it ends the replica is no more.
 func removeReplica(s *state, b *ReplicaRemoval) (any, error) {
-	r, there, err := get[Replica](s, keyReplica(b.Replica))
+	r, there, err := agree.Get[Replica](s, keyReplica(b.Replica))
 	if err != nil || !there {
-		return nil, orNotFound(err, "no replica %q", clip(string(b.Replica), 64))
+		return nil, agree.OrNotFound(err, "no replica %q", agree.Clip(string(b.Replica), 64))
 	}
-	if going, err := has(s, keyRemoval(r.Name)); err != nil || going {
+	if going, err := agree.Has(s, keyRemoval(r.Name)); err != nil || going {
 		return nil, err
 	}
 	if err := s.mayRemove(r); err != nil {
 		return nil, err
 	}
-	if err := s.event(RemoveReplica, string(r.Name), "kind=%s place=%s reason=%s", r.Kind, r.Place, clipReason(b.Reason)); err != nil {
+	if err := s.Event(RemoveReplica, string(r.Name), "kind=%s place=%s reason=%s", r.Kind, r.Place, agree.ClipReason(b.Reason)); err != nil {
 		return nil, err
 	}
-	s.mark(keyRemoval(r.Name))
-	if any, err := hasAny(s, prefixShards); err != nil || !any {
+	s.Mark(keyRemoval(r.Name))
+	if any, err := agree.HasAny(s, prefixShards); err != nil || !any {
 		return nil, orErr(err, func() error { return s.dropReplica(r.Name) })
 	}
 	return nil, s.startFill(r.Name, true)
@@ -35,21 +39,21 @@ func orErr(err error, do func() error) error {
 
 // mayRemove refuses while the replica has nodes or verified copies, and for the last one that can hold bytes.
 func (s *state) mayRemove(r Replica) error {
-	members, err := list[Member](s, PrefixMembers, "", 0)
+	members, err := agree.List[Member](s, PrefixMembers, "", 0)
 	if err != nil {
 		return err
 	}
 	for _, m := range members {
 		if m.Replica == r.Name {
-			return refuse(Unsafe, "replica %s has a node, %s: remove its nodes first", r.Name, m.Name)
+			return agree.Refuse(agree.Unsafe, "replica %s has a node, %s: remove its nodes first", r.Name, m.Name)
 		}
 	}
-	totals, _, err := get[Totals](s, keyTotals(r.Name))
+	totals, _, err := agree.Get[Totals](s, keyTotals(r.Name))
 	if err != nil {
 		return err
 	}
 	if totals.Good > 0 {
-		return refuse(Unsafe, "replica %s has %d verified copies", r.Name, totals.Good)
+		return agree.Refuse(agree.Unsafe, "replica %s has %d verified copies", r.Name, totals.Good)
 	}
 	replicas, err := s.replicas()
 	if err != nil {
@@ -59,22 +63,22 @@ func (s *state) mayRemove(r Replica) error {
 		if other.Name == r.Name || other.Kind != Bitarchive {
 			continue
 		}
-		if going, err := has(s, keyRemoval(other.Name)); err != nil || !going {
+		if going, err := agree.Has(s, keyRemoval(other.Name)); err != nil || !going {
 			return err
 		}
 	}
-	return refuse(Unsafe, "replica %s is the only one that can hold files", r.Name)
+	return agree.Refuse(agree.Unsafe, "replica %s is the only one that can hold files", r.Name)
 }
 
 // dropReplica deletes what is left of a replica whose copies have been dropped. No member is of it, so it holds no shards.
 func (s *state) dropReplica(name ReplicaName) error {
 	for _, key := range []string{keyReplica(name), keyTotals(name), keyFill(name), keyRemoval(name)} {
-		there, err := has(s, key)
+		there, err := agree.Has(s, key)
 		if err != nil {
 			return err
 		}
 		if there {
-			s.delete(key)
+			s.Delete(key)
 		}
 	}
 	return nil
@@ -83,10 +87,10 @@ func (s *state) dropReplica(name ReplicaName) error {
 // staying returns the replicas that are not being removed.
 func (s *state) staying() ([]Replica, error) {
 	replicas, err := s.replicas()
-	if err != nil || s.cluster.Level < 2 {
+	if err != nil || s.Cluster.Level < 2 {
 		return replicas, err
 	}
-	going, err := tails(s, prefixRemovals, "", 0) // most often none, and a scan of nothing is remembered
+	going, err := agree.Tails(s, prefixRemovals, "", 0) // most often none, and a scan of nothing is remembered
 	if err != nil || len(going) == 0 {
 		return replicas, err
 	}
@@ -95,27 +99,27 @@ func (s *state) staying() ([]Replica, error) {
 
 // stays refuses what is asked of a replica that is being removed.
 func (s *state) stays(name ReplicaName) error {
-	if s.cluster.Level < 2 {
+	if s.Cluster.Level < 2 {
 		return nil
 	}
-	if going, err := has(s, keyRemoval(name)); err != nil || going {
-		return orConflict(err, "replica %s is being removed", name)
+	if going, err := agree.Has(s, keyRemoval(name)); err != nil || going {
+		return agree.OrConflict(err, "replica %s is being removed", name)
 	}
 	return nil
 }
 
 // noneLost refuses while a file of the collection is declared lost: it is in no root, and may turn up again.
 func noneLost(s *state, name CollectionName) error {
-	if s.cluster.Level < marksLevel {
+	if s.Cluster.Level < marksLevel {
 		return nil
 	}
-	lost, err := tails(s, prefixLost, "", 0)
+	lost, err := agree.Tails(s, prefixLost, "", 0)
 	if err != nil {
 		return err
 	}
 	for _, file := range lost {
 		if f, there, err := s.file(FileName(file)); err != nil || there && f.Collection == name {
-			return orConflict(err, "file %s of collection %s is declared lost, and may turn up again", file, name)
+			return agree.OrConflict(err, "file %s of collection %s is declared lost, and may turn up again", file, name)
 		}
 	}
 	return nil
@@ -123,15 +127,15 @@ func noneLost(s *state, name CollectionName) error {
 
 // removeCollection takes out a collection that nothing belongs to.
 func removeCollection(s *state, b *CollectionRemoval) (any, error) {
-	if there, err := has(s, keyCollection(b.Collection)); err != nil || !there {
-		return nil, orNotFound(err, "no collection %q", clip(string(b.Collection), 64))
+	if there, err := agree.Has(s, keyCollection(b.Collection)); err != nil || !there {
+		return nil, agree.OrNotFound(err, "no collection %q", agree.Clip(string(b.Collection), 64))
 	}
-	all, err := tails(s, PrefixCollections, "", 2)
+	all, err := agree.Tails(s, PrefixCollections, "", 2)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) < 2 {
-		return nil, refuse(Unsafe, "collection %s is the only one", b.Collection)
+		return nil, agree.Refuse(agree.Unsafe, "collection %s is the only one", b.Collection)
 	}
 	replicas, err := s.replicas()
 	if err != nil {
@@ -139,12 +143,12 @@ func removeCollection(s *state, b *CollectionRemoval) (any, error) {
 	}
 	for _, r := range replicas {
 		if len(r.Collections) > 0 && r.Holds(b.Collection) {
-			return nil, refuse(Conflict, "replica %s is to hold collection %s", r.Name, b.Collection)
+			return nil, agree.Refuse(agree.Conflict, "replica %s is to hold collection %s", r.Name, b.Collection)
 		}
 	}
 	for shard := range Shard(Shards) {
-		if there, err := has(s, keyRoot(shard, b.Collection)); err != nil || there {
-			return nil, orConflict(err, "collection %s has files", b.Collection)
+		if there, err := agree.Has(s, keyRoot(shard, b.Collection)); err != nil || there {
+			return nil, agree.OrConflict(err, "collection %s has files", b.Collection)
 		}
 	}
 	if err := noneLost(s, b.Collection); err != nil {
@@ -153,20 +157,20 @@ func removeCollection(s *state, b *CollectionRemoval) (any, error) {
 	if err := s.noJobs(b.Collection); err != nil {
 		return nil, err
 	}
-	s.delete(keyCollection(b.Collection))
-	return nil, s.event(RemoveCollection, string(b.Collection), "reason=%s", clipReason(b.Reason))
+	s.Delete(keyCollection(b.Collection))
+	return nil, s.Event(RemoveCollection, string(b.Collection), "reason=%s", agree.ClipReason(b.Reason))
 }
 
 // noJobs refuses while a job of the collection may bring files still.
 func (s *state) noJobs(name CollectionName) error {
 	for _, state := range []JobState{JobNew, JobSubmitted, JobStarted, JobFailed} {
-		jobs, err := View{s.records}.Jobs(state, 0, 0)
+		jobs, err := NewView(s).Jobs(state, 0, 0)
 		if err != nil {
 			return err
 		}
 		for _, job := range jobs {
 			if job.Collection == name {
-				return refuse(Conflict, "job %d of collection %s is %s", job.ID, name, job.State)
+				return agree.Refuse(agree.Conflict, "job %d of collection %s is %s", job.ID, name, job.State)
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/ed25519"
 	"encoding/json"
 	"slices"
+
+	"holdfast/catalog/agree"
 )
 
 // SealKey is the public X25519 key to which secrets are sealed for a member. Proof is the signature of the member's own key over
@@ -80,33 +82,33 @@ const maxBoxes = 1000
 
 // checkSecret refuses a secret that is not sealed to members that crawl.
 func (s *state) checkSecret(x *Secret) error {
-	if err := checkName("secret", x.ID); err != nil {
+	if err := agree.CheckName("secret", x.ID); err != nil {
 		return err
 	}
-	if there, err := has(s, keySecret(x.ID)); err != nil || there {
-		return orConflict(err, "there is a secret %s already", x.ID)
+	if there, err := agree.Has(s, keySecret(x.ID)); err != nil || there {
+		return agree.OrConflict(err, "there is a secret %s already", x.ID)
 	}
 	if len(x.Text) == 0 || len(x.Boxes) == 0 {
-		return refuse(Invalid, "a secret needs what is encrypted and a node that can open it")
+		return agree.Refuse(agree.Invalid, "a secret needs what is encrypted and a node that can open it")
 	}
 	return s.checkBoxes(x.Boxes)
 }
 
 func (s *state) checkBoxes(boxes []Box) error {
 	if len(boxes) > maxBoxes {
-		return refuse(Invalid, "a secret for %d nodes: at most %d", len(boxes), maxBoxes)
+		return agree.Refuse(agree.Invalid, "a secret for %d nodes: at most %d", len(boxes), maxBoxes)
 	}
 	for i := range boxes {
 		b := &boxes[i]
 		m, there, err := s.member(b.Node)
 		if err != nil || !there {
-			return orNotFound(err, "no member %q to open a secret", clip(string(b.Node), 60))
+			return agree.OrNotFound(err, "no member %q to open a secret", agree.Clip(string(b.Node), 60))
 		}
 		if !opens(&m, b) {
-			return refuse(Conflict, "member %s does not crawl, or has another key for secrets by now", m.Name)
+			return agree.Refuse(agree.Conflict, "member %s does not crawl, or has another key for secrets by now", m.Name)
 		}
 		if len(b.Box) == 0 || len(b.Box) > 200 || i > 0 && boxes[i-1].Node >= b.Node {
-			return refuse(Invalid, "the boxes of a secret: want one for each node, in the order of their ids")
+			return agree.Refuse(agree.Invalid, "the boxes of a secret: want one for each node, in the order of their ids")
 		}
 	}
 	return nil
@@ -118,23 +120,23 @@ func opens(m *Member, b *Box) bool {
 }
 
 func (s *state) putSecret(x *Secret) error {
-	x.Created = s.at
-	return s.set(keySecret(x.ID), x)
+	x.Created = s.At
+	return s.Set(keySecret(x.ID), x)
 }
 
 // dropSecret drops the secret of a job that cannot run any more.
 func (s *state) dropSecret(j *Job) {
 	if j.Secret != "" {
-		s.delete(keySecret(j.Secret))
+		s.Delete(keySecret(j.Secret))
 		j.Secret = ""
 	}
 }
 
 // sealAgain adds boxes to a secret.
 func sealAgain(s *state, b *SealAgain) (any, error) {
-	x, there, err := get[Secret](s, keySecret(b.ID))
+	x, there, err := agree.Get[Secret](s, keySecret(b.ID))
 	if err != nil || !there {
-		return nil, orNotFound(err, "no secret %q", clip(b.ID, 64))
+		return nil, agree.OrNotFound(err, "no secret %q", agree.Clip(b.ID, 64))
 	}
 	if err := s.checkBoxes(b.Boxes); err != nil {
 		return nil, err
@@ -151,11 +153,11 @@ func sealAgain(s *state, b *SealAgain) (any, error) {
 		}
 	}
 	if len(boxes) == 0 {
-		return nil, refuse(Unsafe, "nobody could open secret %s any more", x.ID)
+		return nil, agree.Refuse(agree.Unsafe, "nobody could open secret %s any more", x.ID)
 	}
 	slices.SortFunc(boxes, func(a, b Box) int { return compareIDs(a.Node, b.Node) })
 	x.Boxes = boxes
-	return nil, s.set(keySecret(x.ID), x)
+	return nil, s.Set(keySecret(x.ID), x)
 }
 
 func compareIDs(a, b NodeID) int {
@@ -170,31 +172,31 @@ func compareIDs(a, b NodeID) int {
 
 // beginSealing begins the walk over the jobs that there are.
 func (s *state) beginSealing() error {
-	last, there, err := get[uint64](s, keyJobs)
+	last, there, err := agree.Get[uint64](s, keyJobs)
 	if err != nil || !there {
 		return err
 	}
-	return s.set(keySealing, Sealing{Jobs: last})
+	return s.Set(keySealing, Sealing{Jobs: last})
 }
 
 // sealNewJob lets a walk that is under way see the new job, too: it may be made of one that the walk has not come to.
 func (s *state) sealNewJob(id uint64) error {
-	w, there, err := get[Sealing](s, keySealing)
+	w, there, err := agree.Get[Sealing](s, keySealing)
 	if err != nil || !there || w.Done != 0 {
 		return err
 	}
 	w.Jobs = id
-	return s.set(keySealing, w)
+	return s.Set(keySealing, w)
 }
 
 // sealStep takes the walk one step on.
 func sealStep(s *state, b *SealStep) (any, error) {
-	w, there, err := get[Sealing](s, keySealing)
+	w, there, err := agree.Get[Sealing](s, keySealing)
 	if err != nil || !there {
-		return nil, orNotFound(err, "no secrets of old jobs are to be sealed")
+		return nil, agree.OrNotFound(err, "no secrets of old jobs are to be sealed")
 	}
 	if w.Done != 0 || b.After != w.After || b.To <= w.After {
-		return nil, refuse(Conflict, "the walk has come to job %d", w.After)
+		return nil, agree.Refuse(agree.Conflict, "the walk has come to job %d", w.After)
 	}
 	if b.Job != nil {
 		if err := s.sealJob(b.To, b.Job); err != nil {
@@ -203,9 +205,9 @@ func sealStep(s *state, b *SealStep) (any, error) {
 	}
 	w.After = min(b.To, w.Jobs)
 	if w.After == w.Jobs {
-		w.Done = s.index
+		w.Done = s.Index
 	}
-	return nil, s.set(keySealing, w)
+	return nil, s.Set(keySealing, w)
 }
 
 // sealJob puts the spec without secrets in the place of the job's.
@@ -215,7 +217,7 @@ func (s *state) sealJob(id uint64, b *SealedJob) error {
 		return err
 	}
 	if j.Secret != "" {
-		return refuse(Conflict, "the secrets of job %d are sealed already", id)
+		return agree.Refuse(agree.Conflict, "the secrets of job %d are sealed already", id)
 	}
 	spec, err := readSpec(b.Spec)
 	if err != nil {
@@ -225,7 +227,7 @@ func (s *state) sealJob(id uint64, b *SealedJob) error {
 	ended := j.State == JobDone || j.State == JobFailedRejected || j.State == JobResubmitted
 	switch {
 	case b.Secret == nil && !ended:
-		return refuse(Unsafe, "job %d is %s: its secrets are needed", id, j.State)
+		return agree.Refuse(agree.Unsafe, "job %d is %s: its secrets are needed", id, j.State)
 	case b.Secret != nil && !ended:
 		if err := s.checkSecret(b.Secret); err != nil {
 			return err
@@ -239,12 +241,14 @@ func (s *state) sealJob(id uint64, b *SealedJob) error {
 }
 
 // Secret returns the secret, or ErrNotFound.
-func (v View) Secret(id string) (Secret, error) { return found1(get[Secret](v.rec, keySecret(id))) }
+func (v View) Secret(id string) (Secret, error) {
+	return agree.Found(agree.Get[Secret](v.rec, keySecret(id)))
+}
 
 // Secrets returns at most n secrets behind the given id.
 func (v View) Secrets(after string, n int) ([]Secret, error) {
-	return list[Secret](v.rec, PrefixSecrets, after, n)
+	return agree.List[Secret](v.rec, PrefixSecrets, after, n)
 }
 
 // Sealing returns the walk over the jobs from before level 2, or ErrNotFound when there were none.
-func (v View) Sealing() (Sealing, error) { return found1(get[Sealing](v.rec, keySealing)) }
+func (v View) Sealing() (Sealing, error) { return agree.Found(agree.Get[Sealing](v.rec, keySealing)) }

@@ -1,8 +1,10 @@
 package catalog
 
+import "holdfast/catalog/agree"
+
 // findSources records what nodes found wrong with the bytes that they keep as files' sources.
 func findSources(s *state, b *Findings) (any, error) {
-	if err := checkItems(len(b.Files)); err != nil {
+	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
 	m, err := s.speaker(b.Node)
@@ -26,28 +28,28 @@ func (s *state) findSource(m *Member, b *Finding) error {
 	}
 	f, there, err := s.file(b.Name)
 	if err != nil || !there {
-		return orNotFound(err, "no file %q", clip(string(b.Name), 200))
+		return agree.OrNotFound(err, "no file %q", agree.Clip(string(b.Name), 200))
 	}
 	if b.FileList != FileListMissing && b.Checksum != ChecksumCorrupt || b.Found == f.SHA256 {
-		return refuse(Invalid, "what was found of %s agrees with the archive", f.Name)
+		return agree.Refuse(agree.Invalid, "what was found of %s agrees with the archive", f.Name)
 	}
 	if f.Removed != 0 || f.Released || f.Source != m.ID {
-		return refuse(Conflict, "the archive does not count on %s as the source of %s", m.Name, f.Name)
+		return agree.Refuse(agree.Conflict, "the archive does not count on %s as the source of %s", m.Name, f.Name)
 	}
 	if !s.roomFor(&f, 6) {
-		return refuse(Conflict, "the command is full: report file %s again", f.Name)
+		return agree.Refuse(agree.Conflict, "the command is full: report file %s again", f.Name)
 	}
 	old, now := edit(f)
 	now.Released = true
 	if err := s.putFile(old, now); err != nil {
 		return err
 	}
-	return s.event(FindSources, string(f.Name), "node=%s filelist=%s checksum=%s found=%s", m.ID, b.FileList, b.Checksum, b.Found)
+	return s.Event(FindSources, string(f.Name), "node=%s filelist=%s checksum=%s found=%s", m.ID, b.FileList, b.Checksum, b.Found)
 }
 
 // takeSources makes a node the source of files in the place of others that cannot give their bytes.
 func takeSources(s *state, b *Takeovers) (any, error) {
-	if err := checkItems(len(b.Files)); err != nil {
+	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
 	m, err := s.speaker(b.Node)
@@ -67,33 +69,33 @@ func takeSources(s *state, b *Takeovers) (any, error) {
 func (s *state) takeSource(m *Member, b *Takeover) error {
 	f, there, err := s.file(b.Name)
 	if err != nil || !there {
-		return orNotFound(err, "no file %q", clip(string(b.Name), 200))
+		return agree.OrNotFound(err, "no file %q", agree.Clip(string(b.Name), 200))
 	}
 	switch {
 	case f.SHA256 != b.SHA256:
-		return refuse(Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)
+		return agree.Refuse(agree.Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)
 	case f.Removed != 0:
-		return refuse(Conflict, "file %s was removed", f.Name)
+		return agree.Refuse(agree.Conflict, "file %s was removed", f.Name)
 	case f.Lost != 0:
-		return refuse(Conflict, "file %s is declared lost", f.Name)
+		return agree.Refuse(agree.Conflict, "file %s is declared lost", f.Name)
 	case f.Complete():
-		return refuse(Conflict, "file %s is complete, and needs no source", f.Name)
+		return agree.Refuse(agree.Conflict, "file %s is complete, and needs no source", f.Name)
 	case f.Released || f.Source != b.From:
-		return refuse(Conflict, "%s is not the source of file %s", clip(string(b.From), 60), f.Name)
+		return agree.Refuse(agree.Conflict, "%s is not the source of file %s", agree.Clip(string(b.From), 60), f.Name)
 	case f.Source == m.ID:
 		return nil
 	case !s.roomFor(&f, 6):
-		return refuse(Conflict, "the command is full: ask for file %s again", f.Name)
+		return agree.Refuse(agree.Conflict, "the command is full: ask for file %s again", f.Name)
 	}
 	old, now := edit(f)
 	now.Source = m.ID
 	if err := s.putFile(old, now); err != nil {
 		return err
 	}
-	return s.event(TakeSources, string(f.Name), "node=%s from=%s why=%s", m.ID, b.From, clipReason(b.Why))
+	return s.Event(TakeSources, string(f.Name), "node=%s from=%s why=%s", m.ID, b.From, agree.ClipReason(b.Why))
 }
 
 // Sourced returns at most n files behind after whose bytes the node keeps as their source.
 func (v View) Sourced(node NodeID, after FileName, n int) ([]File, error) {
-	return v.entries(tails(v.rec, prefixSource(node), string(after), n))
+	return v.entries(agree.Tails(v.rec, prefixSource(node), string(after), n))
 }

@@ -2,9 +2,9 @@ package catalog
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
-	"strings"
+
+	"holdfast/catalog/agree"
 )
 
 // What cannot be undone is decided by a person who was shown what it does. The command carries a mark of what was shown, and is
@@ -34,26 +34,12 @@ type (
 	}
 )
 
-// marked is with for a command that carries a mark. Below the level that knows marks it is refused as programs of that level
-// refuse it, before anything else about it is looked at: what members answer and remember must be the same.
-func marked[Unmarked, B any](do func(*state, *B) (any, error)) handler {
-	return func(s *state, raw json.RawMessage) (any, error) {
-		if s.cluster.Level < marksLevel {
-			err := decodeStrict(raw, new(Unmarked))
-			if err != nil && strings.HasPrefix(err.Error(), "json: unknown field") {
-				return nil, refuse(Invalid, "body: %v", err)
-			}
-		}
-		return with(do)(s, raw)
-	}
-}
-
 // unchanged refuses an act on a file's entry that is not the one that was looked at; 0 means that none was.
 func unchanged(f *File, version uint64) error {
 	if version == 0 || version == f.Version {
 		return nil
 	}
-	return refuse(Conflict, "file %s has changed since it was looked at: its entry is version %d now, it was %d",
+	return agree.Refuse(agree.Conflict, "file %s has changed since it was looked at: its entry is version %d now, it was %d",
 		f.Name, f.Version, version)
 }
 
@@ -67,7 +53,7 @@ func unmoved(s *state, m *Member, standing Digest) error {
 		return err
 	}
 	if now != standing {
-		return refuse(Conflict, "the members, or what %s holds, have changed since that was looked at", m.Name)
+		return agree.Refuse(agree.Conflict, "the members, or what %s holds, have changed since that was looked at", m.Name)
 	}
 	return nil
 }
@@ -75,7 +61,7 @@ func unmoved(s *state, m *Member, standing Digest) error {
 // standingOf is a digest of what a member's removal touches: who the members are, and which shards it holds or takes over.
 func standingOf(r records, m *Member) (Digest, error) {
 	sum := sha256.New()
-	members, err := list[Member](r, PrefixMembers, "", 0)
+	members, err := agree.List[Member](r, PrefixMembers, "", 0)
 	if err != nil {
 		return Digest{}, err
 	}

@@ -1,23 +1,25 @@
 package catalog
 
+import "holdfast/catalog/agree"
+
 // switchShards lets a node take over shards that have no files, many at a time: there is nothing to prove of them.
 func switchShards(s *state, b *Switches) (any, error) {
-	if err := s.speaksFor(b.Node); err != nil {
+	if err := s.SpeaksFor(b.Node); err != nil {
 		return nil, err
 	}
 	if err := checkShards(b.Shards); err != nil {
 		return nil, err
 	}
-	replica, there, err := get[Replica](s, keyReplica(b.Replica))
+	replica, there, err := agree.Get[Replica](s, keyReplica(b.Replica))
 	if err != nil || !there {
-		return nil, orNotFound(err, "no replica %q", clip(string(b.Replica), 64))
+		return nil, agree.OrNotFound(err, "no replica %q", agree.Clip(string(b.Replica), 64))
 	}
 	if alive, err := s.isMember(b.Node); err != nil || !alive {
-		return nil, orNotFound(err, "no member %q", clip(string(b.Node), 60))
+		return nil, agree.OrNotFound(err, "no member %q", agree.Clip(string(b.Node), 60))
 	}
 	switched := 0
 	for _, shard := range b.Shards {
-		if !s.room(2) {
+		if !s.Room(2) {
 			break
 		}
 		done, err := s.switchEmpty(replica, shard, b.Node)
@@ -29,9 +31,9 @@ func switchShards(s *state, b *Switches) (any, error) {
 		}
 	}
 	if switched == 0 {
-		return nil, refuse(Conflict, "none of the %d shards is without files and moving to %s", len(b.Shards), clip(string(b.Node), 60))
+		return nil, agree.Refuse(agree.Conflict, "none of the %d shards is without files and moving to %s", len(b.Shards), agree.Clip(string(b.Node), 60))
 	}
-	return nil, s.event(SwitchShards, string(b.Replica), "to=%s shards=%d first=%s", b.Node, switched, b.Shards[0])
+	return nil, s.Event(SwitchShards, string(b.Replica), "to=%s shards=%d first=%s", b.Node, switched, b.Shards[0])
 }
 
 // switchEmpty reports whether the shard has no files and moved to the node.
@@ -46,7 +48,7 @@ func (s *state) switchEmpty(replica Replica, shard Shard, to NodeID) (bool, erro
 	}
 	s.place(replica.Name, shard, Placement{Holder: to})
 	// Only where there were files once may something be left to give up.
-	if any, err := hasAny(s, PrefixShard(shard)); err != nil || !any {
+	if any, err := agree.HasAny(s, PrefixShard(shard)); err != nil || !any {
 		return true, err
 	}
 	return true, s.leave(p.Holder, replica.Name, shard)
@@ -54,7 +56,7 @@ func (s *state) switchEmpty(replica Replica, shard Shard, to NodeID) (bool, erro
 
 // leaveShards ends what the node had still to give up of shards, many at a time.
 func leaveShards(s *state, b *Leavings) (any, error) {
-	if err := s.speaksFor(b.Node); err != nil {
+	if err := s.SpeaksFor(b.Node); err != nil {
 		return nil, err
 	}
 	if err := checkShards(b.Shards); err != nil {
@@ -70,11 +72,11 @@ func leaveShards(s *state, b *Leavings) (any, error) {
 
 func checkShards(shards []Shard) error {
 	if len(shards) < 1 || len(shards) > maxAssign {
-		return refuse(Invalid, "%d shards: want 1 to %d", len(shards), maxAssign)
+		return agree.Refuse(agree.Invalid, "%d shards: want 1 to %d", len(shards), maxAssign)
 	}
 	for _, shard := range shards {
 		if shard >= Shards {
-			return refuse(Invalid, "shard %d: want 0 to %d", shard, Shards-1)
+			return agree.Refuse(agree.Invalid, "shard %d: want 0 to %d", shard, Shards-1)
 		}
 	}
 	return nil

@@ -2,20 +2,8 @@ package catalog
 
 import "holdfast/harvest"
 
-// Cluster is the cluster's own record.
-type Cluster struct {
-	ID      string `json:"id"`      // random, chosen when the cluster was founded
-	Name    string `json:"name"`    // for people
-	Epoch   uint64 `json:"epoch"`   // raised by recovery; members of an older epoch are refused
-	Level   int    `json:"level"`   // gates new commands and changed meanings
-	Founded Time   `json:"founded"` //
-}
-
 // Level is the highest level this program supports.
 const Level = 3
-
-// LevelOfGroups is the level since which several commands may stand in one log entry, which are applied one after the other.
-const LevelOfGroups = 3
 
 // Member is a node that the cluster trusts.
 type Member struct {
@@ -271,19 +259,6 @@ type AccessToken struct {
 	Created    Time   `json:"created"`
 	Expires    Time   `json:"expires,omitempty"`
 	Revoked    Time   `json:"revoked,omitempty"`
-}
-
-// Event is one entry of the hash-chained audit trail of decisions.
-type Event struct {
-	Seq      uint64 `json:"seq"`
-	Index    uint64 `json:"index"` // of its command in the log
-	At       Time   `json:"at"`
-	Actor    string `json:"actor"` // a node's id, or a person or program by its token's name
-	Act      string `json:"act"`
-	Subject  string `json:"subject"`
-	Detail   string `json:"detail,omitempty"`
-	Previous Digest `json:"previous"`
-	Hash     Digest `json:"hash"` // SHA-256 of this event's JSON with hash empty
 }
 
 // Totals counts what a replica holds.

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"holdfast/catalog/agree"
 )
 
 // File returns the file's entry, tombstones too, or ErrNotFound.
 func (v View) File(name FileName) (File, error) {
-	f, err := found1(v.rec.file(name))
+	f, err := agree.Found(v.rec.file(name))
 	return dress(f), err
 }
 
@@ -31,7 +33,7 @@ func (v View) Audited(f File) (File, error) {
 		if !c.Good() || c.Checksum == ChecksumOK {
 			continue
 		}
-		p, there, err := get[ShardPass](v.rec, keyPass(c.Replica, f.Name.Shard()))
+		p, there, err := agree.Get[ShardPass](v.rec, keyPass(c.Replica, f.Name.Shard()))
 		if err != nil {
 			return f, err
 		}
@@ -45,7 +47,7 @@ func (v View) Audited(f File) (File, error) {
 // Passed returns when the last audit pass over a replica's shard began, 0 when there was none: every copy in it that was
 // stored before and is good was read since.
 func (v View) Passed(r ReplicaName, s Shard) (Time, error) {
-	p, _, err := get[ShardPass](v.rec, keyPass(r, s))
+	p, _, err := agree.Get[ShardPass](v.rec, keyPass(r, s))
 	return p.Began, err
 }
 
@@ -72,7 +74,7 @@ func (v View) Files(prefix string, after FileName, n int) ([]File, error) {
 	var failed error
 	err := v.rec.Scan([]byte(PrefixFiles+prefix), start, func(key, value []byte) bool {
 		var f File
-		if failed = decodeValue(key, value, &f); failed != nil {
+		if failed = agree.DecodeValue(key, value, &f); failed != nil {
 			return false
 		}
 		out = append(out, dress(f))
@@ -86,7 +88,7 @@ func (v View) Files(prefix string, after FileName, n int) ([]File, error) {
 
 // ShardFiles returns at most n files of the shard behind after, tombstones too.
 func (v View) ShardFiles(shard Shard, after FileName, n int) ([]File, error) {
-	return v.entries(tails(v.rec, PrefixShard(shard), string(after), n))
+	return v.entries(agree.Tails(v.rec, PrefixShard(shard), string(after), n))
 }
 
 // entries returns the files of the names.
@@ -151,7 +153,7 @@ func (v View) Owed(replica ReplicaName, wanted func(Shard) bool, after Cursor, n
 // Releases returns at most n single files behind after whose bytes the node may ask to release; for the whole
 // shards that moved away from it, see Left.
 func (v View) Releases(node NodeID, after FileName, n int) ([]File, error) {
-	return v.entries(tails(v.rec, PrefixReleases(node), string(after), n))
+	return v.entries(agree.Tails(v.rec, PrefixReleases(node), string(after), n))
 }
 
 // Disputed returns at most n files behind after that have a disputed copy.
@@ -161,7 +163,7 @@ func (v View) Disputed(after FileName, n int) ([]File, error) {
 		behind = string(after) + "/\xff"
 	}
 	var names []string
-	err := v.rec.Scan([]byte(PrefixDisputed), from(PrefixDisputed, behind), func(key, _ []byte) bool {
+	err := v.rec.Scan([]byte(PrefixDisputed), agree.From(PrefixDisputed, behind), func(key, _ []byte) bool {
 		name, _, _ := strings.Cut(string(key[len(PrefixDisputed):]), "/")
 		if len(names) == 0 || names[len(names)-1] != name {
 			if n > 0 && len(names) == n {
@@ -191,7 +193,7 @@ func (v View) CoveringFile(f *File) ([]Holding, error) {
 	}
 	for i := range f.Copies {
 		c := &f.Copies[i]
-		r, there, err := get[Replica](v.rec, keyReplica(c.Replica))
+		r, there, err := agree.Get[Replica](v.rec, keyReplica(c.Replica))
 		if err != nil {
 			return nil, err
 		}
@@ -213,6 +215,6 @@ func (v View) CoveringFile(f *File) ([]Holding, error) {
 	if err != nil || !there {
 		return out, err
 	}
-	r, _, err := get[Replica](v.rec, keyReplica(m.Replica))
+	r, _, err := agree.Get[Replica](v.rec, keyReplica(m.Replica))
 	return append(out, Holding{Node: m.ID, Replica: m.Replica, Place: r.Place, Source: true}), err
 }

@@ -1,6 +1,10 @@
 package catalog
 
-import "strings"
+import (
+	"strings"
+
+	"holdfast/catalog/agree"
+)
 
 // People reads what the catalog has about people.
 type People struct{ records }
@@ -17,26 +21,28 @@ type people struct {
 func peopleOf(s *state) people { return people{s, People{s.records}} }
 
 // ofPeople is with for commands about people.
-func ofPeople[B any](do func(people, *B) (any, error)) handler {
+func ofPeople[B any](do func(people, *B) (any, error)) agree.Handler {
 	return with(func(s *state, b *B) (any, error) { return do(peopleOf(s), b) })
 }
 
 // All returns all people by id, disabled ones too.
-func (r People) All() ([]Person, error) { return list[Person](r, PrefixPeople, "", 0) }
+func (r People) All() ([]Person, error) { return agree.List[Person](r, PrefixPeople, "", 0) }
 
 // Person returns the person, or ErrNotFound.
-func (r People) Person(id PersonID) (Person, error) { return found1(get[Person](r, keyPerson(id))) }
+func (r People) Person(id PersonID) (Person, error) {
+	return agree.Found(agree.Get[Person](r, keyPerson(id)))
+}
 
 // Find returns the person of that id, e-mail address or name, or ErrNotFound.
 func (r People) Find(text string) (Person, error) {
-	if p, there, err := get[Person](r, keyPerson(PersonID(text))); err != nil || there {
+	if p, there, err := agree.Get[Person](r, keyPerson(PersonID(text))); err != nil || there {
 		return p, err
 	}
 	key := keyCalled(text)
 	if strings.Contains(text, "@") {
 		key = keyMail(text)
 	}
-	id, there, err := get[PersonID](r, key)
+	id, there, err := agree.Get[PersonID](r, key)
 	if err != nil || !there {
 		return Person{}, orMissing(err)
 	}
@@ -52,22 +58,22 @@ func orMissing(err error) error {
 }
 
 // Grants returns all grants by person, ended ones too.
-func (r People) Grants() ([]Grant, error) { return list[Grant](r, PrefixGrants, "", 0) }
+func (r People) Grants() ([]Grant, error) { return agree.List[Grant](r, PrefixGrants, "", 0) }
 
 // GrantsOf returns a person's grants by number, ended ones too.
 func (r People) GrantsOf(id PersonID) ([]Grant, error) { return r.grants(id) }
 
 // Bearer returns to whom the access token belongs; false when it has no owner.
 func (r People) Bearer(token string) (Bearer, bool, error) {
-	return get[Bearer](r, keyBearer(token))
+	return agree.Get[Bearer](r, keyBearer(token))
 }
 
 // Ownerless counts the access tokens that are good and belong to nobody.
 func (r People) Ownerless(now Time) (int, error) {
-	tokens, err := list[AccessToken](r, PrefixAccess, "", 0)
+	tokens, err := agree.List[AccessToken](r, PrefixAccess, "", 0)
 	n := 0
 	for i := range tokens {
-		there, err := has(r, keyBearer(tokens[i].ID))
+		there, err := agree.Has(r, keyBearer(tokens[i].ID))
 		if err != nil {
 			return 0, err
 		}
@@ -80,7 +86,7 @@ func (r People) Ownerless(now Time) (int, error) {
 
 // Used returns the last day on which the access token was used, as far as it was noted; 0: never.
 func (r People) Used(token string) (Time, error) {
-	at, _, err := get[Time](r, keyUse(token))
+	at, _, err := agree.Get[Time](r, keyUse(token))
 	return at, err
 }
 
@@ -89,12 +95,12 @@ func (r People) ActorName(actor string) (string, error) {
 	kind, id := ParseActor(actor)
 	switch kind {
 	case PersonActor:
-		p, there, err := get[Person](r, keyPerson(PersonID(id)))
+		p, there, err := agree.Get[Person](r, keyPerson(PersonID(id)))
 		if err != nil || there {
 			return p.Name, err
 		}
 	case ProgramActor:
-		t, there, err := get[AccessToken](r, keyAccess(id))
+		t, there, err := agree.Get[AccessToken](r, keyAccess(id))
 		if err != nil || there {
 			return "program " + t.Name, err
 		}

@@ -3,6 +3,8 @@ package catalog
 import (
 	"encoding/json"
 	"errors"
+
+	"holdfast/catalog/agree"
 )
 
 // Vouch refuses a command that another member forwards in the name of somebody who may not do it. Without it, a member
@@ -21,12 +23,12 @@ func (r People) Vouch(from NodeID, c *Command, local Role, now Time) error {
 	if own && want.act == "" { // nearly all that is forwarded
 		return nil
 	}
-	cluster, _, err := get[Cluster](r, keyCluster)
+	cluster, _, err := agree.Get[Cluster](r, PrefixCluster)
 	if err != nil || cluster.Level < LevelOfPeople {
 		return err
 	}
 	if own {
-		return refuse(Denied, "command %q is for people: node %s does not propose it by itself", string(c.Kind), from)
+		return agree.Refuse(agree.Denied, "command %q is for people: node %s does not propose it by itself", string(c.Kind), from)
 	}
 	rights, self, err := r.named(from, c.Actor, local, now)
 	if err != nil {
@@ -34,7 +36,7 @@ func (r People) Vouch(from NodeID, c *Command, local Role, now Time) error {
 	}
 	switch {
 	case want.act == "":
-		return refuse(Denied, "command %q is for nodes: %s does not propose it", string(c.Kind), clip(c.Actor, 100))
+		return agree.Refuse(agree.Denied, "command %q is for nodes: %s does not propose it", string(c.Kind), agree.Clip(c.Actor, 100))
 	case want.whose != "" && want.whose == self: // one's own account, or one's own invitation
 		return nil
 	}
@@ -51,7 +53,7 @@ type wanted struct {
 // named returns what an actor may do that the member names, and which person she is.
 func (r People) named(from NodeID, actor string, local Role, now Time) ([]Right, PersonID, error) {
 	kind, id := ParseActor(actor)
-	unknown := refuse(Denied, "node %s proposes in the name of %s, who may not act", from, clip(actor, 100))
+	unknown := agree.Refuse(agree.Denied, "node %s proposes in the name of %s, who may not act", from, agree.Clip(actor, 100))
 	switch kind {
 	case LocalActor:
 		if NodeID(id) != from {
@@ -69,7 +71,7 @@ func (r People) named(from NodeID, actor string, local Role, now Time) ([]Right,
 		rights, err := r.rights(p.ID, now)
 		return rights, p.ID, err
 	case ProgramActor:
-		token, err := found1(get[AccessToken](r, keyAccess(id)))
+		token, err := agree.Found(agree.Get[AccessToken](r, keyAccess(id)))
 		if errors.Is(err, ErrNotFound) || err == nil && !token.usable(now) {
 			return nil, "", unknown
 		}
@@ -124,7 +126,7 @@ func (r People) PlaceOf(id NodeID) (string, error) {
 	if err != nil || !there {
 		return "", err
 	}
-	in, _, err := get[Replica](r, keyReplica(m.Replica))
+	in, _, err := agree.Get[Replica](r, keyReplica(m.Replica))
 	return in.Place, err
 }
 
@@ -137,7 +139,7 @@ func (r People) askedOfJob(c *Command) (wanted, error) {
 		return wanted{act: RunJob}, nil
 	}
 	if c.Kind != CreateJob {
-		j, there, err := get[Job](r, keyJob(b.ID))
+		j, there, err := agree.Get[Job](r, keyJob(b.ID))
 		if err != nil || !there {
 			return wanted{act: RunJob}, err
 		}

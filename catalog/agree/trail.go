@@ -1,4 +1,4 @@
-package catalog
+package agree
 
 import (
 	"crypto/sha256"
@@ -10,27 +10,40 @@ import (
 // ErrTrail reports that the audit trail does not hang together: an event was changed, removed or put in.
 var ErrTrail = errors.New("audit trail is broken")
 
+// Event is one entry of the hash-chained audit trail of decisions.
+type Event struct {
+	Seq      uint64 `json:"seq"`
+	Index    uint64 `json:"index"` // of its command in the log
+	At       Time   `json:"at"`
+	Actor    string `json:"actor"` // a node's id, or a person or program by its token's name
+	Act      string `json:"act"`
+	Subject  string `json:"subject"`
+	Detail   string `json:"detail,omitempty"`
+	Previous Digest `json:"previous"`
+	Hash     Digest `json:"hash"` // SHA-256 of this event's JSON with hash empty
+}
+
 // head is the trail's last event.
 type head struct {
 	Seq  uint64 `json:"seq"`
 	Hash Digest `json:"hash"`
 }
 
-// event adds a decision to the trail.
-func (s *state) event(act Kind, subject, format string, args ...any) error {
-	h, _, err := get[head](s, keyTrail)
+// Event adds a decision to the trail.
+func (s *State) Event(act Kind, subject, format string, args ...any) error {
+	h, _, err := Get[head](s, keyTrail)
 	if err != nil {
 		return err
 	}
-	e := Event{Seq: h.Seq + 1, Index: s.index, At: s.at, Actor: s.actor, Act: string(act), Subject: subject,
+	e := Event{Seq: h.Seq + 1, Index: s.Index, At: s.At, Actor: s.Actor, Act: string(act), Subject: subject,
 		Detail: fmt.Sprintf(format, args...), Previous: h.Hash}
 	if e.Hash, err = hashEvent(e); err != nil {
 		return err
 	}
-	if err := s.set(keyEvent(e.Seq), e); err != nil {
+	if err := s.Set(keyEvent(e.Seq), e); err != nil {
 		return err
 	}
-	return s.set(keyTrail, head{Seq: e.Seq, Hash: e.Hash})
+	return s.Set(keyTrail, head{Seq: e.Seq, Hash: e.Hash})
 }
 
 func hashEvent(e Event) (Digest, error) {

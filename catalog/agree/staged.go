@@ -1,4 +1,4 @@
-package catalog
+package agree
 
 // staged are the changes of one command, by key, in the order in which the keys were first changed. Most commands
 // make few: those are searched one by one.

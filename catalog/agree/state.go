@@ -1,4 +1,4 @@
-package catalog
+package agree
 
 import (
 	"cmp"
@@ -6,31 +6,26 @@ import (
 	"strings"
 )
 
-// state is the agreed state as one command sees it: the transaction, and over it the command's own
+// State is the agreed state as one command sees it: the transaction, and over it the command's own
 // changes, which reach the transaction only when the command is not refused.
-type state struct {
-	records
+type State struct {
+	At      Time // of the command: never before the clock
+	Stamp   Time // the leader's, whatever the clock
+	Index   uint64
+	Actor   string // who asks, for the audit trail
+	Node    NodeID // through which node; empty when not said
+	Cluster Cluster
+
 	tx      Tx
 	changed staged
-	at      Time // never before the clock
-	stamp   Time // the leader's, whatever the clock
-	index   uint64
-	actor   string
-	node    NodeID // who asks; empty when not said
-	cluster Cluster
-	body    any                         // of the command, when it is decoded
-	buffer  []byte                      // values are written into
-	kinds   map[ReplicaName]ReplicaKind // of all replicas, once they were read
+	body    any    // of the command, when it is decoded
+	buffer  []byte // values are written into
 }
 
-func newState(tx Tx, index uint64) *state {
-	s := &state{tx: tx, index: index}
-	s.records = records{s}
-	return s
-}
+func newState(tx Tx, index uint64) *State { return &State{tx: tx, Index: index} }
 
 // Get returns the value as this command left it.
-func (s *state) Get(key []byte) ([]byte, error) {
+func (s *State) Get(key []byte) ([]byte, error) {
 	if value, ok := s.changed.get(key); ok {
 		return value, nil
 	}
@@ -38,7 +33,7 @@ func (s *state) Get(key []byte) ([]byte, error) {
 }
 
 // Scan visits the keys as this command left them.
-func (s *state) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
+func (s *State) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
 	var own []int // places of the changes, in the order of their keys
 	at := func(place int) string { return s.changed.all[place].key }
 	for i, c := range s.changed.all {
@@ -75,7 +70,8 @@ func (s *state) Scan(prefix, from []byte, visit func(key, value []byte) bool) er
 	return err
 }
 
-func (s *state) set(key string, v any) error {
+// Set stages the value of a key.
+func (s *State) Set(key string, v any) error {
 	if cap(s.buffer)-len(s.buffer) < 768 {
 		s.buffer = make([]byte, 0, 2048)
 	}
@@ -88,23 +84,29 @@ func (s *state) set(key string, v any) error {
 	return nil
 }
 
-func (s *state) mark(key string)   { s.changed.put(key, mark()) }
-func (s *state) delete(key string) { s.changed.put(key, nil) }
+// Put stages a value in a form of its own, which begins with ValueVersion.
+func (s *State) Put(key string, value []byte) { s.changed.put(key, value) }
 
-// marked sets or deletes a mark.
-func (s *state) marked(key string, there bool) {
+// Mark stages a key that says all by being there.
+func (s *State) Mark(key string) { s.changed.put(key, []byte{ValueVersion}) }
+
+// Delete stages that the key goes.
+func (s *State) Delete(key string) { s.changed.put(key, nil) }
+
+// Marked stages that a mark is there or goes.
+func (s *State) Marked(key string, there bool) {
 	if there {
-		s.mark(key)
+		s.Mark(key)
 	} else {
-		s.delete(key)
+		s.Delete(key)
 	}
 }
 
-// room reports whether the command may still change so many keys.
-func (s *state) room(keys int) bool { return len(s.changed.all)+keys <= maxKeys-ownKeys }
+// Room reports whether the command may still change so many keys.
+func (s *State) Room(keys int) bool { return len(s.changed.all)+keys <= maxKeys-ownKeys }
 
 // flush hands the changes to the transaction.
-func (s *state) flush() error {
+func (s *State) flush() error {
 	for _, c := range s.changed.all {
 		var err error
 		if c.value == nil {
@@ -117,5 +119,13 @@ func (s *state) flush() error {
 		}
 	}
 	s.changed.clear()
+	return nil
+}
+
+// SpeaksFor refuses a command in which one node speaks for another.
+func (s *State) SpeaksFor(node NodeID) error {
+	if s.Node != "" && s.Node != node {
+		return Refuse(Denied, "node %s does not speak for %s", s.Node, Clip(string(node), 60))
+	}
 	return nil
 }

@@ -1,0 +1,17 @@
+package agree
+
+// The engine's own keys, in the order of doc/format/catalog.md. No key begins with a byte below 'a' or with "raft": those
+// are left to whoever stores the state.
+const (
+	PrefixCluster = "cluster"   // Cluster: one key
+	keyClock      = "clock"     // Time
+	keyTrail      = "trailhead" // head
+	PrefixTrail   = "trail/"    // <sequence>: Event
+	prefixWindows = "window/"   // <node>: window
+	prefixAnswers = "answer/"   // <node>/<slot>: answer
+)
+
+func keyEvent(seq uint64) string          { return PrefixTrail + Hex(seq) }
+func keyWindow(n NodeID) string           { return prefixWindows + string(n) }
+func prefixAnswer(node NodeID) string     { return prefixAnswers + string(node) + "/" }
+func keyAnswer(n NodeID, s uint64) string { return prefixAnswer(n) + HexDigits(s%WindowSize, 3) }
