@@ -14,7 +14,7 @@ import (
 	"holdfast/warc"
 )
 
-// Captures is an index of what was archived.
+// Captures is an index of archived captures.
 type Captures interface {
 	// Query yields matching captures in the order asked for. An answer that lacks shards ends in a *cdx.Incomplete.
 	Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture, error]
@@ -77,7 +77,8 @@ func (a Archived) Content(ctx context.Context, digest string) (*chain.Capture, e
 	return a.read(ctx, c)
 }
 
-// read reads of a capture's record what the index does not have. A record that cannot be read is none.
+// read reads from a capture's record the facts that the index does not have. A record that cannot be read counts as
+// missing.
 func (a Archived) read(ctx context.Context, c cdx.Capture) (*chain.Capture, error) {
 	body, err := a.Records.Open(ctx, c.File, c.Offset, c.Length)
 	if err != nil {

@@ -35,7 +35,7 @@ func (c *Crawl) Change(patch map[string]json.RawMessage) error {
 	return c.writeSettings()
 }
 
-// changeBy changes settings and lets what they hold for know.
+// changeBy changes settings and informs everything that depends on them.
 func (c *Crawl) changeBy(ctx context.Context, patch map[string]json.RawMessage, by string) error {
 	if err := c.Change(patch); err != nil {
 		return err

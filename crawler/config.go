@@ -29,11 +29,11 @@ type Config struct {
 	Pacer    chain.Pacer               // keeps it polite together with other crawls; default: it is alone
 	Earlier  chain.Earlier             // what earlier jobs archived; default: nothing
 	Forget   bool                      // what settings were changed to while the crawl ran; default: that holds
-	From     string                    // a checkpoint of this crawl, to start from again; default: as the crawl stands
+	From     string                    // a checkpoint to start from; default: the crawl's last state
 }
 
-// Check tells whether a job that is valid can be crawled here: its rules and expressions are understood, and what it
-// needs is there. The error wraps harvest.ErrInvalid.
+// Check reports whether a valid job can be crawled here: its rules and expressions can be compiled, and the programs
+// it needs are installed. The error wraps harvest.ErrInvalid.
 func Check(job harvest.Job) error {
 	return errors.Join(scope.Check(job.Settings), checkRoutes(&job.Settings), render.Available(&job.Settings),
 		checkCookies(job.Settings.FirstCookies))

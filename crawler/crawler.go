@@ -1,11 +1,11 @@
 // Package crawler runs one job: it fetches what the job's seeds lead to, within its settings, and writes WARC files,
 // a crawl log and reports.
 //
-// Every URI goes through one chain of stages (doc/crawler.md draws it): pre-fetch, fetch, extract, record,
-// post-process. What is known of the URI is one value, the visit, that the stages fill in. A crawl may be killed at any
-// moment; opened again it goes on, and no URI is lost or recorded twice, except one whose fetch was cut off.
+// Every URI goes through one chain of stages (drawn in doc/crawler.md): pre-fetch, fetch, extract, record,
+// post-process. The stages fill in one value per URI, the visit. A crawl may be killed at any moment. When it is
+// opened again it continues, and no URI is lost or recorded twice, except one whose fetch was cut off.
 //
-// This package opens, runs and closes a crawl; what is done to a URI, a page, an order or a commit is in the rooms
+// This package opens, runs and closes a crawl. The work on a URI, a page, an order or a commit is done in the rooms
 // chain, render, control and journal.
 package crawler
 
@@ -41,7 +41,7 @@ type Crawl struct {
 	lock      *flock.Flock // keeps others out of the folder
 	plan      *plan.Current
 	changes   *plan.Changes
-	changing  sync.Mutex // of those who change the settings
+	changing  sync.Mutex // held while settings are changed
 	treatment *plan.Treatment
 	frontier  *frontier.Frontier
 	parts     chain.Parts // of the stages
@@ -57,7 +57,7 @@ type Crawl struct {
 	damage    Damage // that New found
 	course    *control.Course
 	orders    *control.Orders
-	halted    chan struct{} // closed when the run is cut off: nothing may be committed any more
+	halted    chan struct{} // closed when the run is cut off; nothing may be committed after that
 	seeds     *seeds
 	reports   *reports
 }
@@ -69,23 +69,23 @@ type Summary struct {
 	Reason     string
 	Counters   frontier.Counters
 	Elapsed    time.Duration // of all runs, pauses not counted
-	Resumable  bool          // New and Run would go on, be it only to hand over files or write reports
+	Resumable  bool          // New and Run have something left to do, even if only to hand over files or write reports
 	StopLimits bool          // a limit of the job ended it
 	Restore    string        // an operator wants the crawl opened again with this as Config.From
 	Damage     Damage        // what New found
 	Seeds      SeedSummary
 }
 
-// Damage is what was found damaged when a crawl was opened.
+// Damage lists what was found damaged when a crawl was opened.
 type Damage = journal.Damage
 
-// Run crawls until the frontier is empty, a limit is reached, Stop is called or ctx ends. It returns nil in all
-// those cases; an error means that the crawl cannot go on, as when the disk is full, or that files were not taken.
-// When Run returns all is closed. A crawl runs once; to go on with it, open it again.
+// Run crawls until the frontier is empty, a limit is reached, Stop is called or ctx ends. In all those cases it
+// returns nil. An error means that the crawl cannot continue, for example because the disk is full, or that files
+// were not taken. When Run returns, everything is closed. A crawl runs once; to continue it, open it again.
 //
-// Config.Finished is called for each WARC file that is complete, once all in it is accounted for or the run ends, be
-// it with an error. A file for which it fails is given to it again: later, at the end of the run, and
-// when the crawl is opened again, as after a crash. It may see a file twice.
+// Config.Finished is called for each WARC file that is complete, once all its records are accounted for or the run
+// ends, even with an error. If it fails for a file, it is called again for that file: later, at the end of the run,
+// and when the crawl is opened again. It may see a file twice.
 func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	given := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -202,7 +202,7 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 	return s, failure
 }
 
-// close closes what is open.
+// close closes everything that is open.
 func (c *Crawl) close() error {
 	var errs []error
 	errs = append(errs, c.browsers.Close())
@@ -227,15 +227,15 @@ func (c *Crawl) close() error {
 	return errors.Join(errs...)
 }
 
-// Obey carries out an order that is valid, while the crawl goes on. What cannot be done is refused with
-// harvest.ErrInvalid. An order that changes something is carried out to its end, or that of the crawl, also where ctx
-// ends before.
+// Obey carries out a valid order while the crawl runs. An order that cannot be carried out is refused with
+// harvest.ErrInvalid. An order that changes something is carried out completely, or until the crawl ends, even if ctx
+// ends earlier.
 func (c *Crawl) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
 	return c.orders.Obey(ctx, o)
 }
 
-// Past carries out an order that reads what a crawl wrote into the folder, though the crawl is not open: events,
-// search, report, explain. Other orders are refused with harvest.ErrInvalid; that the folder is no crawl's is
+// Past carries out an order that only reads (events, search, report, explain) from the folder of a crawl that is not
+// open. Other orders are refused with harvest.ErrInvalid. If the folder is not a crawl's, the error is
 // fs.ErrNotExist.
 func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, error) {
 	return control.Past(ctx, dir, o)

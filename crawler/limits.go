@@ -40,8 +40,8 @@ func repeat(done <-chan struct{}, every time.Duration, look func()) {
 	}
 }
 
-// watch begins to watch over time, disk, progress and the windows of sheets, until done; what it returns waits for the
-// end of that.
+// watch begins to watch time, disk, progress and the windows of sheets until done is closed. The function that it
+// returns waits until the watching has ended.
 func (c *Crawl) watch(ctx context.Context, done <-chan struct{}, fail func(error)) *sync.WaitGroup {
 	var watched sync.WaitGroup
 	watched.Go(func() { c.watchTime(done) })
@@ -133,7 +133,7 @@ func (c *Crawl) watchProgress(done <-chan struct{}) {
 	write()
 }
 
-// sample is how the crawl stands, and how fast it goes.
+// sample is the state and the speed of the crawl at one moment.
 func (c *Crawl) sample() report.Progress {
 	counters := c.frontier.Counters()
 	var m runtime.MemStats

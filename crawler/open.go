@@ -30,9 +30,9 @@ import (
 // ErrRuns reports that another process crawls in the folder.
 var ErrRuns = errors.New("another process crawls in this folder")
 
-// New opens the crawl in cfg.Dir, or begins it. What a killed process left is put in order: torn WARC
-// files are salvaged, what they hold is accounted for, the logs are cut to match. After an
-// error nothing stays open; after ErrRuns the other's crawl is as it was.
+// New opens the crawl in cfg.Dir, or begins it. It first puts in order what a killed process left: torn WARC files
+// are salvaged, their records are accounted for, and the logs are cut to match. After an error nothing stays open.
+// After ErrRuns the other process's crawl is unchanged.
 func New(cfg Config) (crawl *Crawl, err error) { return newAt(cfg, time.Now) }
 
 // newAt is New with the clock that the windows of sheets are seen by.
@@ -106,7 +106,7 @@ func (c *Crawl) lockFolder() error {
 	return nil
 }
 
-// openFrontier opens the frontier, and lays over the settings what was changed while the crawl ran before.
+// openFrontier opens the frontier, and applies earlier changes of settings.
 func (c *Crawl) openFrontier() (err error) {
 	c.frontier, err = frontier.Open(frontier.Config{Dir: filepath.Join(c.cfg.Dir, "state", "frontier"),
 		Policy: c.plan.Policy, Log: c.log})
@@ -128,8 +128,7 @@ func (c *Crawl) openFrontier() (err error) {
 	return c.writeSettings()
 }
 
-// openParts makes what the stages of the chain are made of, of settings and seeds and of what the frontier has from
-// before.
+// openParts makes the parts that the stages need, from settings, seeds and the frontier.
 func (c *Crawl) openParts() (err error) {
 	s := c.plan.Base()
 	p := &c.parts
@@ -155,8 +154,8 @@ func (c *Crawl) openParts() (err error) {
 	return c.recallParts()
 }
 
-// recallParts has the parts know what the frontier has from before: what is blocked, what widens the scope, and which
-// sites have a queue of their own.
+// recallParts loads state from the frontier into the parts: blocks, widenings of the scope, and sites with their own
+// queue.
 func (c *Crawl) recallParts() error {
 	for _, known := range []struct {
 		prefix string

@@ -7,7 +7,7 @@ import (
 	"holdfast/crawler/frontier"
 )
 
-// State is where a crawl stands, in Heritrix's words.
+// State is the state of a crawl, in Heritrix's terms.
 type State = control.State
 
 // The states of a crawl.
@@ -50,7 +50,7 @@ func (c *Crawl) Pause(reason string) {
 	c.course.Pause(control.ForRunner, control.Hold{Reason: reason}, 0)
 }
 
-// Resume ends what Pause began. A pause by an operator's order, or for want of room on the disk, goes on.
+// Resume ends what Pause began. A pause by an operator's order, or because the disk is full, continues.
 func (c *Crawl) Resume() { c.course.Resume(control.ForRunner, "") }
 
 // Stop lets URIs in flight end and ends the crawl; Run then returns. The first reason counts.

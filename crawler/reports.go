@@ -34,7 +34,7 @@ type reports struct {
 	board    *report.Board
 	seeds    *seeds
 
-	mu sync.Mutex // of those who write
+	mu sync.Mutex // held while reports are written
 }
 
 func newReports(c *Crawl) *reports {
@@ -42,7 +42,7 @@ func newReports(c *Crawl) *reports {
 		scope: c.parts.Scope, figures: c.journal.Figures, course: c.course, board: c.board, seeds: c.seeds}
 }
 
-// writeAll writes the reports as they stand at the end of a run.
+// writeAll writes the reports at the end of a run.
 func (r *reports) writeAll(ctx context.Context, s Summary) error {
 	for _, name := range report.Names() {
 		if err := r.write(ctx, name, s); err != nil {
@@ -74,14 +74,14 @@ func (r *reports) write(ctx context.Context, name string, s Summary) error {
 	return r.disk.WriteFile(filepath.Join(r.dir, "reports", name+report.Suffix), write)
 }
 
-// writeNow writes a report as the crawl stands now, as if it ended.
+// writeNow writes a report of the crawl as it is now, as if it had ended.
 func (r *reports) writeNow(ctx context.Context, name string) error {
 	at := r.course.Standing()
 	return r.write(ctx, name, Summary{State: at.State, Reason: at.Reason, Elapsed: at.Elapsed,
 		Counters: r.frontier.Counters()})
 }
 
-// statusOf is what Heritrix calls how a crawl stands or ended.
+// statusOf returns Heritrix's name for the state or the end of a crawl.
 func statusOf(s Summary) string {
 	switch s.State {
 	case Preparing:
@@ -146,7 +146,7 @@ func (r *reports) writeHosts(w io.Writer) error {
 	return errors.Join(err, failed)
 }
 
-// captured tells what was recorded of a host, and how.
+// captured describes what was recorded of a host, and how.
 func captured(h frontier.Host) report.Captures {
 	return report.Captures{Novel: report.Count{URLs: h.NovelURLs, Bytes: h.NovelBytes},
 		DupByHash:   report.Count{URLs: h.DuplicateURLs, Bytes: h.DuplicateBytes},

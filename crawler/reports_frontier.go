@@ -13,14 +13,14 @@ import (
 	"holdfast/crawler/report"
 )
 
-// How many queues the frontier's summary names: the longest, and so many in each state.
+// How many queues the frontier's summary names: the longest, and this many in each state.
 const (
 	longest      = 10
 	namedQueues  = 2000
 	longestSpare = 1000 // sorted so seldom
 )
 
-// frontierSummary is how the frontier stands, with its queues as of the last commit.
+// frontierSummary describes the frontier, with its queues as of the last commit.
 func (r *reports) frontierSummary(ctx context.Context, s Summary) (report.FrontierSummary, error) {
 	n, f := s.Counters, r.frontier.Summary()
 	out := report.FrontierSummary{Job: r.job, State: frontierState(s.State), Discovered: n.Discovered, Queued: n.Queued,

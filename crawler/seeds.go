@@ -19,10 +19,10 @@ import (
 // valueAdded begins the names of the frontier's values that say which seeds were added while the crawl ran.
 const valueAdded = "added/"
 
-// seeds are those that the job gives, and those that are added while it runs.
+// seeds are the seeds of the job, and those added while it runs.
 type seeds struct {
 	given       []string // by the job
-	normal, bad []string // of these, in normal form, and what is no URL of the web
+	normal, bad []string // in normal form, and those that are not web URLs
 	plan        *plan.Current
 	frontier    *frontier.Frontier
 	entries     *plan.Entries
@@ -37,7 +37,7 @@ func newSeeds(given []string) *seeds {
 	return s
 }
 
-// queue queues seeds and returns how many that changed. Those that are known already are only taken again by force.
+// queue queues seeds and returns how many were added. Seeds that are known already are queued again only by force.
 func (s *seeds) queue(normal, bad []string, force bool) (n int64, err error) {
 	for _, seed := range bad {
 		s.log.Info("seed is not a web URL", "seed", seed)
@@ -80,8 +80,8 @@ func (s *seeds) queue(normal, bad []string, force bool) (n int64, err error) {
 	return n, nil
 }
 
-// AddSeeds adds seeds to a crawl that runs: they widen the scope and are fetched, also if they were before. It returns
-// how many were queued; what is no URL of the web is logged as such.
+// AddSeeds adds seeds to a running crawl: they widen the scope and are fetched, even if they were fetched before. It
+// returns how many were queued. Seeds that are not web URLs are logged as such.
 func (c *Crawl) AddSeeds(given []string, by string) (int64, error) {
 	normal, bad := plan.Seeds(given)
 	for _, seed := range normal {

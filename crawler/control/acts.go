@@ -16,7 +16,7 @@ import (
 	"holdfast/harvest"
 )
 
-// steer is what is done to queues.
+// steer carries out an order about queues.
 func (c *Orders) steer(ctx context.Context, o harvest.Order) (n int64, err error) {
 	filter := frontier.QueueFilter{Pattern: whole(o.Queue)}
 	kind := events.QueueBudget
@@ -48,7 +48,7 @@ func (c *Orders) steer(ctx context.Context, o harvest.Order) (n int64, err error
 	return n, err
 }
 
-// delete ends queued URIs; each stands in the log.
+// delete ends queued URIs and writes each to the log.
 func (c *Orders) delete(ctx context.Context, o harvest.Order) (int64, error) {
 	if err := c.Journal.Settle(ctx); err != nil {
 		return 0, err
@@ -102,7 +102,7 @@ func (c *Orders) block(o harvest.Order) (n int64, err error) {
 	return n, nil
 }
 
-// single is what is done to one URI.
+// single carries out an order about one URI.
 func (c *Orders) single(o harvest.Order) (int64, error) {
 	url, err := cdx.Normalize(o.URL)
 	if err != nil {
@@ -128,7 +128,7 @@ func (c *Orders) single(o harvest.Order) (int64, error) {
 	return n, nil
 }
 
-// checkpoint keeps the crawl as it stands at a commit, to be started from again.
+// checkpoint saves the state of the crawl at a commit, so that it can be started again from there.
 func (c *Orders) checkpoint(ctx context.Context, name string) error {
 	name, err := c.Checkpoints.Name(name)
 	if err != nil {
@@ -145,7 +145,8 @@ func (c *Orders) checkpoint(ctx context.Context, name string) error {
 	return nil
 }
 
-// restart asks for the crawl to be started again from a checkpoint: it stops, and says so to whoever runs it.
+// restart asks for the crawl to be started again from a checkpoint: it stops the crawl and records the checkpoint for
+// the caller of Run.
 func (c *Orders) restart(name, by string) error {
 	if err := c.Checkpoints.Check(name); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"holdfast/crawler/report"
 )
 
-// State is where a crawl stands, in Heritrix's words.
+// State is the state of a crawl, in Heritrix's terms.
 type State string
 
 // The states of a crawl.
@@ -22,13 +22,14 @@ const (
 	Finished  State = "FINISHED"
 )
 
-// Holder is on whose behalf a crawl is paused. Each has a pause of its own, and the crawl goes on when there is none.
+// Holder says on whose behalf a crawl is paused. Each holder has its own pause; the crawl continues when no pause is
+// left.
 type Holder int
 
 // The holders.
 const (
 	ForOperator Holder = iota // an order
-	ForRunner                 // whoever runs the crawl
+	ForRunner                 // the caller that runs the crawl
 	ForDisk
 	holders
 )
@@ -36,7 +37,7 @@ const (
 // Hold is a pause.
 type Hold struct{ Reason, By string }
 
-// Course is where a crawl stands, why, and for how long it has run. It is safe for concurrent use.
+// Course is the state of a crawl, the reason for it, and how long the crawl has run. It is safe for concurrent use.
 type Course struct {
 	frontier *frontier.Frontier
 	logs     *report.Logs
@@ -48,8 +49,8 @@ type Course struct {
 	elapsed time.Duration // of earlier runs and before the last pause
 	since   time.Time     // of running; zero while it does not
 	ran     bool
-	cut     context.CancelCauseFunc // ends what is in flight
-	until   time.Time               // when a pause ends by itself, or what is in flight is cut off
+	cut     context.CancelCauseFunc // cancels fetches in flight
+	until   time.Time               // when a pause ends by itself, or fetches in flight are cut off
 	alarm   *time.Timer             // for that
 	holds   [holders]*Hold          // why it is paused
 	restore string                  // the checkpoint that an operator wants the crawl to be started from
@@ -67,7 +68,8 @@ func (c *Course) RanBefore(elapsed time.Duration) {
 	c.elapsed = elapsed
 }
 
-// Begin has the crawl run, unless it is paused; cut ends what is in flight. It reports false if it ran already.
+// Begin starts the crawl, unless it is paused; cut cancels fetches in flight. It reports false if the crawl has run
+// already.
 func (c *Course) Begin(cut context.CancelCauseFunc) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,17 +83,17 @@ func (c *Course) Begin(cut context.CancelCauseFunc) bool {
 	return true
 }
 
-// Standing is how a crawl stands.
+// Standing is a snapshot of a crawl's state.
 type Standing struct {
 	State   State
 	Reason  string        // of a pause or stop
 	Elapsed time.Duration // pauses not counted
-	Until   time.Time     // when a pause ends by itself, or what is in flight is cut off; zero: never
+	Until   time.Time     // when a pause ends by itself, or fetches in flight are cut off; zero: never
 	Runs    bool          // the time runs on
 	Restore string        // the checkpoint that the crawl is to be started from again
 }
 
-// Standing is how the crawl stands now.
+// Standing returns the crawl's state now.
 func (c *Course) Standing() Standing {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +141,7 @@ func (c *Course) Held(who Holder) bool {
 	return c.holds[who] != nil
 }
 
-// whyPaused is the first of the pauses, nil if there is none. The caller holds mu.
+// whyPaused returns the first of the pauses, nil if there is none. The caller holds mu.
 func (c *Course) whyPaused() *Hold {
 	for _, h := range c.holds {
 		if h != nil {
@@ -149,8 +151,8 @@ func (c *Course) whyPaused() *Hold {
 	return nil
 }
 
-// setAlarm has act called after a length of time, if there is one, instead of what was to be called before. It returns
-// when that will be. The caller holds mu.
+// setAlarm calls act after a length of time, if one is given, and cancels the previous alarm. It returns the time of
+// the call. The caller holds mu.
 func (c *Course) setAlarm(length time.Duration, act func()) *time.Time {
 	if c.alarm != nil {
 		c.alarm.Stop()
@@ -165,7 +167,7 @@ func (c *Course) setAlarm(length time.Duration, act func()) *time.Time {
 	return &until
 }
 
-// Resume ends the pause of who, if there is one. The pauses of others go on.
+// Resume ends the pause of one holder, if there is one. Pauses of other holders continue.
 func (c *Course) Resume(who Holder, by string) { c.resume(who, by, nil) }
 
 // resume ends the pause of who, if there is one; and only if it is this one, unless that is nil.
@@ -194,9 +196,9 @@ func (c *Course) resume(who Holder, by string, only *Hold) {
 	c.events.Publish(events.Event{Kind: events.Resumed, By: by})
 }
 
-// Stop lets URIs in flight end and ends the crawl. The first reason counts. With a length of time, what is still in
-// flight after that is cut off, to be fetched when the crawl is opened again. A crawl that stops already may be given
-// another length.
+// Stop lets URIs in flight end, and then ends the crawl. Only the first reason is kept. If a length of time is given,
+// fetches still in flight after it are cut off, and are fetched when the crawl is opened again. Calling it again may
+// change that length of time.
 func (c *Course) Stop(reason string, length time.Duration, by string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +216,7 @@ func (c *Course) Stop(reason string, length time.Duration, by string) {
 	c.events.Publish(events.Event{Kind: events.Stopping, Reason: reason, By: by, Deadline: deadline})
 }
 
-// cutOff ends what is in flight.
+// cutOff cancels fetches in flight.
 func (c *Course) cutOff() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

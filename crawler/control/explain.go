@@ -26,7 +26,7 @@ type whence struct {
 	path, via, source string
 	queue             string // "": the one it would be put in
 	found             string // where this is known from
-	known             string // what the crawl knows of it
+	known             string // what the frontier or the log knows of it
 	logged            string // its last line in the log
 }
 
@@ -62,9 +62,9 @@ type Explainer struct {
 	Seeds    func() ([]string, error) // all, as given
 }
 
-// Explain tells which settings hold for a URI, what each rule and limit says to it, and what became of it. How it was
-// found is known from where it is queued or under way, or from the log; else the answer is about a link that a seed of
-// its host has. What is asked for instead counts before that.
+// Explain returns the settings for a URI, the decision of each rule and limit, and the URI's outcome so far. It takes
+// the URI's path and parent from the queue, from the fetch under way, or from the log; otherwise it explains the URI
+// as a link from a seed of its host. A path or parent given in the order takes precedence.
 func (e *Explainer) Explain(ctx context.Context, o harvest.Order) (*harvest.Explained, error) {
 	a, err := askedFor(o)
 	if err != nil {
@@ -128,7 +128,7 @@ func (e *Explainer) whence(ctx context.Context, a asked, key string) (w whence, 
 	return w, w.suppose(e.Seeds, a.target)
 }
 
-// fromLog takes in what the log says of a URI last, where it says anything.
+// fromLog fills in what the log last says of a URI, if it has a line for it.
 func (w *whence) fromLog(ctx context.Context, dir, url string) error {
 	found, err := report.Search(ctx, filepath.Join(dir, "logs", report.CrawlLog),
 		report.Query{URI: whole(regexp.QuoteMeta(url)), Newest: true, Limit: 1, Scan: maxSearched})
@@ -198,7 +198,7 @@ func (w *whence) subject(a asked, set *harvest.Settings) *scope.Subject {
 		Settings: set}
 }
 
-// explained is what a scope says to a URI.
+// explained returns a scope's decision about a URI.
 func explained(s *scope.Scope, subject *scope.Subject, key string, w whence) *harvest.Explained {
 	verdict := s.Judge(subject)
 	out := &harvest.Explained{URL: subject.URL, Canonical: key, Known: w.known, Found: w.found, Path: w.path,
@@ -216,7 +216,7 @@ func explained(s *scope.Scope, subject *scope.Subject, key string, w whence) *ha
 	return out
 }
 
-// limits tells how the URI's domain stands to its limits, and that one of them turns the URI away.
+// limits describes how close the URI's domain is to its limits, and rejects the URI if a limit is reached.
 func (e *Explainer) limits(out *harvest.Explained, subject *scope.Subject) error {
 	q, err := e.Quotas.Of(subject.Domain())
 	if err != nil {
@@ -232,7 +232,7 @@ func (e *Explainer) limits(out *harvest.Explained, subject *scope.Subject) error
 	return nil
 }
 
-// robots tells what the site's robots.txt says to a URI, as far as it is known.
+// robots returns what the site's robots.txt says about a URI, as far as it is known.
 func (e *Explainer) robots(t fetch.Target, subject *scope.Subject) (string, error) {
 	if subject.Settings.Robots == harvest.RobotsIgnore {
 		return "ignored", nil

@@ -15,8 +15,8 @@ import (
 	"holdfast/harvest"
 )
 
-// explainPast explains a URI by what a crawl that is not open left in its folder. What robots.txt files said, and how
-// its domains stood, is not looked up.
+// explainPast explains a URI from the folder of a crawl that is not open. It does not look up robots.txt files, or
+// how close domains were to their limits.
 func explainPast(ctx context.Context, dir string, o harvest.Order) (*harvest.Explained, error) {
 	a, err := askedFor(o)
 	if err != nil {

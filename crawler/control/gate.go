@@ -10,14 +10,14 @@ type Gate struct {
 	halted <-chan struct{} // closed when the run is cut off
 
 	mu      sync.Mutex
-	closed  bool           // no orders are taken any more
+	closed  bool           // orders are no longer accepted
 	obeying sync.WaitGroup // orders that are carried out
 }
 
 // NewGate is open; orders end when halted is closed.
 func NewGate(halted <-chan struct{}) *Gate { return &Gate{halted: halted} }
 
-// Close lets no further orders in, and waits for those that are carried out.
+// Close refuses further orders, and waits for those being carried out.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	g.closed = true
@@ -32,7 +32,7 @@ func (g *Gate) Reopen() {
 	g.closed = false
 }
 
-// Closed tells whether no orders are taken any more.
+// Closed reports whether orders are no longer accepted.
 func (g *Gate) Closed() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

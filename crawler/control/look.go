@@ -17,7 +17,7 @@ import (
 	"holdfast/harvest"
 )
 
-// How much is listed where nothing is said, and of what is told beside.
+// Default lengths of lists, and of the lists shown with live figures.
 const (
 	defaultListed = 100
 	topCounts     = 20
@@ -31,7 +31,7 @@ func listed(limit int) int {
 	return min(limit, harvest.MaxListed)
 }
 
-// Look tells how a crawl stands.
+// Look answers orders that only read: the crawl's state, lists, events, logs and reports.
 type Look struct {
 	Dir      string
 	Course   *Course
@@ -44,7 +44,7 @@ type Look struct {
 	Events   *events.Hub
 }
 
-// live are how the crawl stands this moment.
+// live returns the crawl's figures at this moment.
 func (l *Look) live() *harvest.Live {
 	counters := l.Frontier.Counters()
 	out := &harvest.Live{Types: map[string]int64{}, Statuses: map[string]int64{}, QueueStates: map[string]int64{}}
@@ -125,7 +125,7 @@ func (l *Look) uris(ctx context.Context, o harvest.Order) (out []harvest.QueuedU
 	return out, next, err
 }
 
-// Domains tells what was fetched of domains.
+// Domains lists what was fetched of each domain.
 func (l *Look) Domains(ctx context.Context, o harvest.Order) (out []harvest.DomainCount, next string, err error) {
 	if o.State != "" && o.State != harvest.DomainsStopped {
 		return nil, "", harvest.Refused("state", o.State, harvest.DomainsStopped+", or nothing")
@@ -146,8 +146,8 @@ func (l *Look) Domains(ctx context.Context, o harvest.Order) (out []harvest.Doma
 	return out, next, err
 }
 
-// eventsAfter tells what happened: from memory, and from job.log what is there no more. More is to come if the crawl is
-// to be started again.
+// eventsAfter returns events: from memory, and older ones from job.log. It reports that more will come if the crawl
+// is going to be started again.
 func (l *Look) eventsAfter(o harvest.Order) (harvest.Reply, error) {
 	after, err := eventNumber(o.After)
 	if err != nil {

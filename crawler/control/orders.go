@@ -1,5 +1,5 @@
-// Package control carries out orders at a crawl that runs: it is paused, resumed and stopped, its queues, settings and
-// blocks are changed, and it tells how it stands. What a crawl wrote can be read when it does not run any more.
+// Package control carries out orders on a running crawl: pause, resume and stop; changes of queues, settings and
+// blocks; questions about its state. It also reads what an ended crawl wrote.
 package control
 
 import (
@@ -20,7 +20,7 @@ import (
 // codeBlocked is how a URI ends that an operator does not want.
 const codeBlocked = -5001
 
-// ValueBlocked begins the names of the frontier's values that say what is blocked.
+// ValueBlocked begins the names of the frontier's values that record blocks.
 const ValueBlocked = "blocked/"
 
 // Orders carries out what operators order of a crawl. All must be given.
@@ -39,22 +39,22 @@ type Orders struct {
 	Servers     *hosts.Servers
 	Events      *events.Hub
 
-	// What the crawl does itself: seeds that are added, settings that are changed, a report that is written.
+	// Acts that the crawl itself carries out: adding seeds, changing settings, writing a report.
 	AddSeeds    func(seeds []string, by string) (int64, error)
 	Change      func(ctx context.Context, patch map[string]json.RawMessage, by string) error
 	WriteReport func(ctx context.Context, name string) error
 
-	blocking sync.Mutex // of those who change what is blocked
+	blocking sync.Mutex // held while blocks are changed
 }
 
-// Obey carries out an order that is valid, while the crawl goes on. What cannot be done is refused with
-// harvest.ErrInvalid. An order that changes something is carried out to its end, or that of the crawl, also where ctx
-// ends before.
+// Obey carries out a valid order while the crawl runs. An order that cannot be carried out is refused with
+// harvest.ErrInvalid. An order that changes something is carried out completely, or until the crawl ends, even if ctx
+// ends earlier.
 func (c *Orders) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
 	if err := o.Validate(); err != nil {
 		return harvest.Reply{}, err
 	}
-	if o.Act == harvest.ActEvents { // its end is told when it takes no orders any more
+	if o.Act == harvest.ActEvents { // their end is reported when orders are no longer accepted
 		return c.Look.eventsAfter(o)
 	}
 	if !o.Reads() {
@@ -142,7 +142,7 @@ func (c *Orders) look(ctx context.Context, o harvest.Order) (r harvest.Reply, er
 	return r, err
 }
 
-// report writes a report as the crawl stands now, and reads it. A page after the first is of what was written for that.
+// report writes a report of the crawl as it is now, and reads it. Later pages are read from the same report.
 func (c *Orders) report(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
 	name, err := reportOf(o)
 	if err != nil {

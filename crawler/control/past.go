@@ -13,8 +13,8 @@ import (
 	"holdfast/harvest"
 )
 
-// Past carries out an order that reads what a crawl wrote into the folder, though the crawl is not open: events,
-// search, report, explain. Other orders are refused with harvest.ErrInvalid; that the folder is no crawl's is
+// Past carries out an order that only reads (events, search, report, explain) from the folder of a crawl that is not
+// open. Other orders are refused with harvest.ErrInvalid. If the folder is not a crawl's, the error is
 // fs.ErrNotExist.
 func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, error) {
 	if err := o.Validate(); err != nil {

@@ -11,9 +11,9 @@ import (
 	"holdfast/harvest"
 )
 
-// Quotas counts what was fetched of each domain, and remembers the limit that stopped it. For the limits a document
-// counts at once; what is durable is of those that the frontier knows as finished, so that a crash makes none count
-// twice. Some of it is in memory.
+// Quotas counts what was fetched of each domain, and remembers the limit that stopped it. For limits, a document
+// counts at once. The durable figures count only URIs that the frontier knows as finished, so that a crash makes none
+// count twice. Some of it is in memory.
 type Quotas struct {
 	frontier *frontier.Frontier
 	mu       sync.Mutex
@@ -22,18 +22,17 @@ type Quotas struct {
 	taken    map[string]int // changes of domains that the commit under way has
 }
 
-// valueQuota begins the names of the frontier's values that have what was fetched of a domain, and which limit stopped
-// it.
+// valueQuota begins the names of the frontier's values with the counts of a domain, and the limit that stopped it.
 const valueQuota = "quota/"
 
 // domainQuota is of one domain.
 type domainQuota struct {
 	scope.Quota
-	objects, bytes int64 // of these, what is committed or in the commit under way
+	objects, bytes int64 // the part of these that is committed or in the commit under way
 	pending        int   // changes that are not committed: it has to stay in memory
 }
 
-// NewQuotas has what the frontier knows of domains.
+// NewQuotas returns the quotas as the frontier has them.
 func NewQuotas(f *frontier.Frontier) *Quotas {
 	return &Quotas{frontier: f, domains: map[string]*domainQuota{}, taken: map[string]int{}}
 }
@@ -63,7 +62,7 @@ func (q *Quotas) Verdict(domain string, s *harvest.Settings) (scope.Verdict, err
 	return v, nil
 }
 
-// Of returns how a domain stands; to change it changes nothing.
+// Of returns a copy of a domain's figures; changing the copy has no effect.
 func (q *Quotas) Of(domain string) (scope.Quota, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -87,7 +86,7 @@ func (q *Quotas) Add(domain string, bytes int64) error {
 	return nil
 }
 
-// load returns what is known of a domain. The caller holds mu.
+// load returns the figures of a domain. The caller holds mu.
 func (q *Quotas) load(domain string) (*domainQuota, error) {
 	if d := q.domains[domain]; d != nil {
 		return d, nil
@@ -123,7 +122,7 @@ func (q *Quotas) Take(domain string, bytes int64) {
 	q.taken[domain]++
 }
 
-// Keep sets what the commit has of domains on its batch.
+// Keep writes the figures in this commit to its batch.
 func (q *Quotas) Keep(b *frontier.Batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

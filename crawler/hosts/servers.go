@@ -1,5 +1,5 @@
-// Package hosts remembers what a crawl learnt of hosts, sites and domains: addresses, robots.txt files, how much was
-// fetched; and whose turn it is at a host.
+// Package hosts remembers what a crawl learnt about hosts, sites and domains (addresses, robots.txt files, how much
+// was fetched), and whose turn it is at a host.
 package hosts
 
 import (
@@ -18,7 +18,7 @@ import (
 	"holdfast/crawler/scope"
 )
 
-// How long what was learnt about a server holds.
+// How long facts about a server are used.
 const (
 	robotsLifetime  = 24 * time.Hour
 	FailureLifetime = time.Hour
@@ -32,20 +32,20 @@ type Host struct {
 	Expires time.Time    `json:"expires"`
 }
 
-// Site are what a robots.txt said: a site's own, or one that such a one redirects to.
+// Site holds what a robots.txt said: that of a site, or one that another redirects to.
 type Site struct {
 	Body        []byte    `json:"body,omitempty"`
-	Redirect    string    `json:"redirect,omitempty"`    // it stands there
-	DenyAll     bool      `json:"deny_all,omitempty"`    // 5xx, or what it says cannot be read
+	Redirect    string    `json:"redirect,omitempty"`    // the rules are at this URL
+	DenyAll     bool      `json:"deny_all,omitempty"`    // the answer was 5xx, or cannot be read
 	Unreachable bool      `json:"unreachable,omitempty"` // it could not be fetched
-	Once        bool      `json:"once,omitempty"`        // either, of one try: whoever can wait asks again
+	Once        bool      `json:"once,omitempty"`        // known after one try only; a caller that can wait asks again
 	Expires     time.Time `json:"expires"`
 
 	mu    sync.Mutex
 	rules map[string]*scope.Robots // by the name it is read for
 }
 
-// RulesFor is what it says to the crawler of that name.
+// RulesFor returns the rules for a crawler of that name.
 func (f *Site) RulesFor(name string) *scope.Robots {
 	if f.DenyAll {
 		return scope.DenyAll()
@@ -63,7 +63,7 @@ func (f *Site) RulesFor(name string) *scope.Robots {
 	return r
 }
 
-// Servers remembers what was learnt about hosts and sites. All of it is kept in the frontier, some in memory.
+// Servers remembers what was learnt about hosts and sites. All of it is stored in the frontier, some also in memory.
 type Servers struct {
 	frontier *frontier.Frontier
 	mu       sync.Mutex
@@ -71,12 +71,12 @@ type Servers struct {
 	sites    map[string]*Site // by the URL of the robots.txt
 }
 
-// NewServers has what the frontier knows about hosts and sites.
+// NewServers returns what the frontier knows about hosts and sites.
 func NewServers(f *frontier.Frontier) *Servers {
 	return &Servers{frontier: f, hosts: map[string]*Host{}, sites: map[string]*Site{}}
 }
 
-// Host returns what is known and still holds of a host, or nil.
+// Host returns the facts about a host that have not expired, or nil.
 func (s *Servers) Host(name string, now time.Time) (*Host, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,9 +97,9 @@ func (s *Servers) Host(name string, now time.Time) (*Host, error) {
 // maxRobotsRedirects is how many redirects of a robots.txt are followed (RFC 9309 asks for five).
 const maxRobotsRedirects = 5
 
-// Site returns what is known and still holds of a site's robots.txt, where it redirects of the one that it leads to; or
-// nil and the URL that has to be asked for first. For one who can wait, a failure of one try is nothing known. After
-// too many redirects the site has no rules.
+// Site returns the facts about a site's robots.txt that have not expired, following redirects; or nil, and the URL to
+// fetch first. With waits, a failure after one try counts as not known. After too many redirects the site has no
+// rules.
 func (s *Servers) Site(t fetch.Target, now time.Time, waits bool) (facts *Site, first string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *Servers) Delay(t fetch.Target, name string) time.Duration {
 	return 0
 }
 
-// LearnHost takes in where a host is; no address: its name could not be found.
+// LearnHost stores the addresses of a host. No address means that its name could not be resolved.
 func (s *Servers) LearnHost(name string, addrs []netip.Addr, lifetime time.Duration) error {
 	f := &Host{Addrs: addrs, Expires: time.Now().Add(lifetime)}
 	s.mu.Lock()
@@ -157,14 +157,14 @@ func (s *Servers) LearnHost(name string, addrs []netip.Addr, lifetime time.Durat
 type Answer struct {
 	Status     int
 	Body       []byte // of a success
-	Unreadable bool   // what it says cannot be told
+	Unreadable bool   // the answer cannot be read
 	Redirect   string // where it leads, if that may be fetched
-	Once       bool   // a failure is not the last word
+	Once       bool   // after a failure, the caller may ask again
 }
 
-// LearnRobots takes in the answer to a request for a robots.txt by RFC 9309: success counts as it says, a client error
-// allows everything, a server error or one that cannot be read forbids everything, as does a server that has had too
-// many requests; silence leaves the site alone.
+// LearnRobots stores the answer to a request for a robots.txt, according to RFC 9309. A success counts as it says. A
+// client error allows everything. A server error, an answer that cannot be read, or 429 forbids everything. No answer
+// means that the site is not fetched from.
 func (s *Servers) LearnRobots(t fetch.Target, a Answer) error {
 	f := &Site{Expires: time.Now().Add(robotsLifetime)}
 	switch {
@@ -185,7 +185,8 @@ func (s *Servers) LearnRobots(t fetch.Target, a Answer) error {
 	return s.store("robots/"+url, f)
 }
 
-// ForgetUnreachable has robots.txt asked for again where it could not be had: it may have been blocked.
+// ForgetUnreachable makes the crawl ask again for each robots.txt that could not be fetched: a block may have been
+// the reason.
 func (s *Servers) ForgetUnreachable() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +241,7 @@ func keep[T any](m map[string]T, name string, value T) {
 	m[name] = value
 }
 
-// LearnAnswer takes in the end of a DNS look-up.
+// LearnAnswer stores the result of a DNS look-up.
 func (s *Servers) LearnAnswer(host string, a *fetch.Answer) error {
 	if a.Code == fetch.CodeDNSOK {
 		return s.LearnHost(host, a.Addrs, a.TTL)
@@ -248,16 +249,16 @@ func (s *Servers) LearnAnswer(host string, a *fetch.Answer) error {
 	return s.LearnHost(host, nil, FailureLifetime)
 }
 
-// AddressOf is a URL without what a server is not sent.
+// AddressOf returns a URL without the parts that are not sent to a server.
 func AddressOf(t fetch.Target) string { return t.Scheme + "://" + t.Authority + t.Path }
 
 // IsRobots tells whether a URL is that of a site's robots.txt.
 func IsRobots(t fetch.Target) bool { return t.Path == "/robots.txt" }
 
-// RobotsCount tells whether what was read of a robots.txt counts, just fetched or read again from its record: all of
-// it, coded as it says or not, or what came of a response that is truncated. err is how reading it ended, truncated
-// why the response is not whole. Of one that is not whole or no text, it counts only what forbids something: else a
-// broken answer would allow all.
+// RobotsCount reports whether the text read of a robots.txt counts, just fetched or read again from its record. A
+// complete text counts, correctly coded or not; so does what was received of a truncated response. err is how reading
+// ended, truncated says why the response is incomplete. Of an incomplete text, or one that is not text, only rules
+// that forbid something count: otherwise a broken answer would allow everything.
 func RobotsCount(body []byte, err error, truncated string) bool {
 	cut, binary := truncated != "" && len(body) < scope.MaxRobots, bytes.ContainsFunc(body, noText)
 	switch {
@@ -271,7 +272,7 @@ func RobotsCount(body []byte, err error, truncated string) bool {
 	return true
 }
 
-// noText reports whether a character stands in no text.
+// noText reports whether a character never occurs in text.
 func noText(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\v\f\r", r) }
 
 // forbids reports whether one of the whole lines of a robots.txt forbids something.

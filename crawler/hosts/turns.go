@@ -17,7 +17,7 @@ type Turns struct {
 	sweep int // from how many on those are looked for that need not be remembered
 }
 
-// turn is how one host stands.
+// turn is the state of one host.
 type turn struct {
 	asked int         // requests under way
 	rests []time.Time // until when slots rest that had a request, in order
@@ -29,7 +29,7 @@ const TurnPoll = 50 * time.Millisecond
 // minTurns is from how many on turns are looked through for such as need not be remembered.
 const minTurns = 1000
 
-// Admit counts a request at all of the names, each of which has so many slots, or tells how long to wait at least.
+// Admit takes a slot at each of the names, which have slots slots each, or returns how long to wait at least.
 func (t *Turns) Admit(names []string, slots int, now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -108,7 +108,7 @@ type Limiters struct {
 	of map[string]*fetch.Limiter
 }
 
-// maxLimiters is how many queues' limits are kept; one that was pushed out begins anew.
+// maxLimiters bounds how many queues' limits are kept; a limit that was dropped starts afresh.
 const maxLimiters = 20_000
 
 // NewLimiters has no limit yet.

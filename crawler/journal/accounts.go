@@ -7,16 +7,16 @@ import (
 	"holdfast/crawler/frontier"
 )
 
-// accounted is what a commit keeps of a WARC file: up to where its records are accounted for, and where in crawl.log
-// the lines of its URIs are, from the first commit that had one up to the last.
+// accounted is what a commit records about a WARC file: up to where its records are accounted for, and between which
+// positions of crawl.log the lines of its URIs are, from the first commit that had one to the last.
 type accounted struct {
 	end, first, last int64
 }
 
-// valueWARC begins the names of the frontier's values that have what is accounted for of a WARC file's records.
+// valueWARC begins the names of the frontier's values that record how far a WARC file is accounted for.
 const valueWARC = "warc/"
 
-// readAccounted reads what was committed of a WARC file.
+// readAccounted reads what was committed about a WARC file.
 func readAccounted(f *frontier.Frontier, file string) (a accounted, err error) {
 	v, err := f.Value(valueWARC + file)
 	if err != nil || len(v) == 0 {

@@ -39,7 +39,7 @@ type Checkpoints struct {
 	Log  *slog.Logger
 }
 
-// Take keeps the crawl as the frontier has it, under a name. What is to be in the checkpoint has to be committed.
+// Take saves the frontier under a name. Whatever is to be in the checkpoint has to be committed first.
 func (c *Checkpoints) Take(ctx context.Context, f *frontier.Frontier, name string) error {
 	err := f.Checkpoint(ctx, filepath.Join(checkpointDir(c.Dir), name))
 	if errors.Is(err, fs.ErrExist) {
@@ -48,7 +48,7 @@ func (c *Checkpoints) Take(ctx context.Context, f *frontier.Frontier, name strin
 	return err
 }
 
-// Name is what a checkpoint is to be called: as given or, without that, for the moment.
+// Name returns the name of a checkpoint: the given one or, without it, one made of the current time.
 func (c *Checkpoints) Name(given string) (string, error) {
 	if given == "" {
 		given = cdx.Timestamp(time.Now())
@@ -59,7 +59,7 @@ func (c *Checkpoints) Name(given string) (string, error) {
 	return given, nil
 }
 
-// Check refuses a name that is none of a checkpoint.
+// Check refuses a name that is not a checkpoint's.
 func (c *Checkpoints) Check(name string) error {
 	if isCheckpointName(name) { // else nothing is read at a path that it makes
 		if _, err := frontier.ReadCheckpoint(filepath.Join(checkpointDir(c.Dir), name)); err == nil {
@@ -98,8 +98,8 @@ func (c *Checkpoints) List() (all []harvest.Checkpoint, err error) {
 	return all, nil
 }
 
-// TakeBack puts a checkpoint in place of the frontier. What was logged since is kept under another name. What
-// a crash broke off is begun anew, whatever name says: until the mark is gone, nothing was crawled.
+// TakeBack replaces the frontier by a checkpoint. Lines logged since then are kept under another name. A restore that
+// a crash interrupted is done again, whatever name says: until its mark is removed, nothing was crawled.
 func (c *Checkpoints) TakeBack(name string) error {
 	dir := c.Dir
 	begun, err := os.ReadFile(RestoredMark(dir))
@@ -145,7 +145,7 @@ func (c *Checkpoints) TakeBack(name string) error {
 	return c.Disk.RemoveAll(old)
 }
 
-// keepLogs copies the logs that will be cut to what they had at the checkpoint.
+// keepLogs copies the logs that will be cut to the length that they had at the checkpoint.
 func (c *Checkpoints) keepLogs(stamp string) error {
 	for _, name := range []string{report.CrawlLog, report.URIErrorsLog, report.RuntimeErrorsLog, report.NonfatalLog} {
 		path := filepath.Join(c.Dir, "logs", name)

@@ -13,7 +13,7 @@ import (
 // valueStats names the frontier's value that has the figures for the reports.
 const valueStats = "stats"
 
-// Figures are what the reports say of the crawl, as of the last commit. They are safe for concurrent use.
+// Figures are the counts that the reports show, as of the last commit. They are safe for concurrent use.
 type Figures struct {
 	mu    sync.Mutex
 	stats *report.Stats
@@ -46,7 +46,7 @@ func (f *Figures) Elapsed() time.Duration {
 	return f.stats.Elapsed
 }
 
-// Top are the commonest media types and statuses, and what was discarded.
+// Top returns the commonest media types and statuses, and the counts of discarded documents.
 func (f *Figures) Top(n int) (types []report.TypeCount, statuses []report.StatusCount, discarded report.Count) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -83,7 +83,7 @@ func eachGroup(path string, from int64, do func(*group) error) error {
 		if rec.Type != warc.TypeMetadata {
 			continue
 		}
-		if !g.hasResponse || rec.TargetURI() != g.uri { // what it belongs to is lost
+		if !g.hasResponse || rec.TargetURI() != g.uri { // the record that it belongs to is lost
 			g = &group{}
 			continue
 		}
@@ -120,7 +120,7 @@ func (g *group) take(rec *warc.Record) error {
 		}
 		head, err := rec.HTTP()
 		if errors.Is(err, warc.ErrHTTP) || errors.Is(err, warc.ErrLimit) {
-			return nil // the record is whole; what the answer was cannot be told
+			return nil // the record is complete, but the answer cannot be read
 		}
 		if err != nil {
 			return err

@@ -29,7 +29,7 @@ type waiting struct {
 	records  int // accounted for
 	finished *warc.Finished
 	pause    time.Duration // after the last try that failed
-	next     time.Time     // not to be tried again before
+	next     time.Time     // the earliest time of the next try
 }
 
 // Handover gives WARC files that are complete to their taker, each until it is taken. It is safe for concurrent use.
@@ -73,7 +73,7 @@ func (h *Handover) Waiting() int {
 	return len(h.unhanded)
 }
 
-// account takes in how many more records of files are accounted for.
+// account adds records of files that are now accounted for.
 func (h *Handover) account(records map[string]int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +82,7 @@ func (h *Handover) account(records map[string]int) {
 	}
 }
 
-// found takes in a finished file that all is accounted for of; nil: one that was handed over.
+// found adds a finished file whose records are all accounted for; nil for a file that was handed over already.
 func (h *Handover) found(file string, f *warc.Finished) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,8 +130,8 @@ func (h *Handover) give(all bool) error {
 	return errors.Join(errs...)
 }
 
-// All gives every finished file to its taker, some times with pauses between while ctx lasts. The error
-// says what was not taken; it is given again when the crawl is opened again.
+// All gives every finished file to its taker, several times with pauses between while ctx lasts. The error names
+// files that were not taken; they are given again when the crawl is opened again.
 func (h *Handover) All(ctx context.Context) error {
 	for try, pause := 1, firstHandOver; ; try, pause = try+1, 2*pause {
 		err := h.give(true)

@@ -1,6 +1,6 @@
-// Package journal makes durable what a crawl did, commit by commit, and puts a crawl in order that is opened again:
-// WARC files, logs and frontier are brought into line, damaged files are mended. It keeps checkpoints, and hands WARC
-// files over that are complete.
+// Package journal makes the work of a crawl durable, commit by commit. When a crawl is opened again, it brings WARC
+// files, logs and frontier into agreement, and mends damaged files. It keeps checkpoints, and hands over complete
+// WARC files.
 package journal
 
 import (
@@ -32,7 +32,7 @@ const (
 // reasonBudget is why the frontier retires a queue by itself.
 const reasonBudget = "its total budget is spent"
 
-// Journal makes durable what a crawl did.
+// Journal makes the work of a crawl durable.
 type Journal struct {
 	Handover *Handover
 	Figures  *Figures
@@ -52,7 +52,7 @@ type Journal struct {
 	wishes  chan chan struct{} // for a commit; each is closed after it
 	running atomic.Bool        // Loop is there to hear wishes, or about to be
 
-	failed error // why nothing can be committed any more; this and what follows is of the one who commits
+	failed error // why nothing more can be committed; this and the fields below belong to the committer
 	logged int64 // size of crawl.log at the last commit
 }
 
@@ -167,7 +167,7 @@ func (j *Journal) batch() error {
 	return nil
 }
 
-// written is what a commit has of WARC files, by their names.
+// written is what a commit adds to WARC files, by their names.
 type written struct {
 	ends    map[string]int64 // up to where records are accounted for
 	records map[string]int

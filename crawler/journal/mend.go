@@ -19,22 +19,21 @@ import (
 	"holdfast/warc"
 )
 
-// ValueMended begins the names of the frontier's values that say of which damaged files, that were kept, what was lost
-// was queued again.
+// ValueMended begins the names of the frontier's values that list damaged files, kept as they were, whose lost URIs
+// were queued again.
 const ValueMended = "mended/"
 
-// DamagedSuffix ends the name of a WARC file that was damaged before what was committed of it. It is kept as it was
-// found.
+// DamagedSuffix ends the name of a WARC file with damage in its committed part. The file is kept as it was found.
 const DamagedSuffix = ".damaged"
 
-// Damage is what was found damaged when a crawl was opened: WARC files with records that were committed and cannot be
-// read any more.
+// Damage lists what was found damaged when a crawl was opened: WARC files with committed records that can no longer
+// be read.
 type Damage struct {
 	Files []string // as they are kept
 	URIs  int      // queued again, as their records are gone
 }
 
-// mending puts the whole records of damaged files into files that are whole, and queues again what is lost.
+// mending copies the whole records of damaged files into new files, and queues the lost URIs again.
 type mending struct {
 	r     *Recovery
 	seed  maphash.Seed
@@ -47,10 +46,10 @@ type broken struct {
 	path, name string // as it is kept; of the file that is whole
 	accounted
 	keep []warc.Span // whole members, in order
-	size int64       // up to which the file goes on
+	size int64       // the length of the file
 }
 
-// expected is a capture that the log tells of.
+// expected is a capture that has a line in the log.
 type expected struct {
 	digest string
 	found  bool // its record is there
@@ -68,7 +67,7 @@ func (r *Recovery) keepDamaged(path string) error {
 	}
 }
 
-// damagedFiles are those that are kept and were not mended yet.
+// damagedFiles returns the damaged files that were kept and are not mended yet.
 func (r *Recovery) damagedFiles() (found []string, err error) {
 	all, err := filepath.Glob(filepath.Join(r.dir, "warcs", "*.warc.gz"+DamagedSuffix+"*"))
 	if err != nil {
@@ -86,8 +85,8 @@ func (r *Recovery) damagedFiles() (found []string, err error) {
 	return found, nil
 }
 
-// mend makes files that are whole of those that are damaged, and queues again the URIs whose records are lost. A crash
-// before its end has it begun anew; what was described of a file that it writes holds no more.
+// mend makes whole files from damaged ones, and queues the URIs whose records are lost. After a crash it begins again
+// from the start; earlier accounts of a file that it writes are dropped.
 func (r *Recovery) mend(described map[string]warc.Finished) error {
 	paths, err := r.damagedFiles()
 	if err != nil || len(paths) == 0 {
@@ -143,7 +142,7 @@ func (r *Recovery) mend(described map[string]warc.Finished) error {
 
 func (m *mending) crawlLog() string { return filepath.Join(m.r.dir, "logs", report.CrawlLog) }
 
-// captureOf is by what a capture is told apart from others: the log and its record agree on it.
+// captureOf is the key of a capture, on which the log and its record agree.
 func (m *mending) captureOf(uri string, date time.Time) uint64 {
 	return maphash.Comparable(m.seed, struct {
 		uri string
@@ -164,7 +163,7 @@ func (m *mending) expect(l *report.Line) error {
 	return nil
 }
 
-// known returns what the log has of the capture in a record, if that is one.
+// known returns the log's line about the capture in a record, if the record is a capture.
 func (m *mending) known(rec *warc.Record) *expected {
 	if rec.Type != warc.TypeResponse && rec.Type != warc.TypeRevisit {
 		return nil
@@ -176,8 +175,8 @@ func (m *mending) known(rec *warc.Record) *expected {
 	return m.lines[m.captureOf(rec.TargetURI(), date)]
 }
 
-// survey finds the members of a damaged file that are whole. After damage it goes on where a record begins that the log
-// tells of, digest and all: what looks like one may be part of what was archived.
+// survey finds the whole members of a damaged file. After damage it continues at the next record that the log has a
+// line for, with the same digest: other bytes that look like a record may be archived content.
 func (m *mending) survey(f *broken) error {
 	in, err := os.Open(f.path)
 	if err != nil {
@@ -259,7 +258,7 @@ func (m *mending) next(f *broken, in io.ReaderAt, from, size int64) (int64, erro
 	return -1, nil
 }
 
-// begins tells whether a whole record lies at an offset that the log tells of.
+// begins reports whether a whole record begins at an offset that the log names.
 func (m *mending) begins(f *broken, in io.ReaderAt, at int64) bool {
 	rec, err := warc.ReadAt(in, f.path, at, 0)
 	if err != nil {
@@ -291,7 +290,7 @@ func (m *mending) cut(f *broken) error {
 	return nil
 }
 
-// holes are what is lost of the file, each long enough to be filled: a member before a shorter one is given up.
+// holes are the lost parts of the file, each long enough to be filled: a member before a shorter hole is given up.
 func (f *broken) holes() (holes []warc.Span) {
 	at := f.size
 	for i := len(f.keep) - 1; i >= 0; i-- {
@@ -324,7 +323,7 @@ func (f *broken) hasLost(offset int64) bool {
 		slices.ContainsFunc(f.holes(), func(h warc.Span) bool { return h.Offset <= offset && offset < h.End })
 }
 
-// patch writes the file that is whole, and keeps where what is accounted for ends in it.
+// patch writes the whole file, and records up to where it is accounted for.
 func (m *mending) patch(f *broken) error {
 	if f.size == 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"holdfast/warc"
 )
 
-// Config is what a journal and the recovery of a crawl need. All must be given.
+// Config holds what a journal and the recovery of a crawl need. All fields must be set.
 type Config struct {
 	Dir         string // the crawl's
 	Disk        disk.Disk

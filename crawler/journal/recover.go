@@ -28,9 +28,8 @@ type Recovery struct {
 	damage      Damage // that was found
 }
 
-// Run puts the WARC files in order and accounts for what is in them: a torn file is cut after the last URI that is
-// whole in it and finished; URIs that the frontier does not know as finished are accounted for, as if they had just
-// been fetched.
+// Run puts the WARC files in order and accounts for their records. A torn file is cut after its last complete URI and
+// finished. URIs that the frontier does not know as finished are accounted for as if they had just been fetched.
 func (r *Recovery) Run() (Damage, error) {
 	err := r.files()
 	return r.damage, err
@@ -111,8 +110,8 @@ func serial(path string) string {
 	return ""
 }
 
-// salvage cuts a torn file after its last whole URI and finishes it; a file without one is removed. One that is damaged
-// before what was committed of it is kept under another name.
+// salvage cuts a torn file after its last complete URI and finishes it; a file without one is removed. A file with
+// damage in its committed part is kept under another name.
 func (r *Recovery) salvage(path string) error {
 	end := int64(0)
 	err := eachGroup(path, 0, func(g *group) error {
@@ -148,8 +147,8 @@ func (r *Recovery) salvage(path string) error {
 	return err
 }
 
-// account accounts for the URIs of a finished file that lie after what was committed of it, and hands it over. The file
-// is as described, if it was.
+// account accounts for the URIs of a finished file that are not committed yet, and hands it over. The file is as
+// described, if it was described.
 func (r *Recovery) account(path string, f warc.Finished) error {
 	name := filepath.Base(path)
 	committed, err := readAccounted(r.frontier, name)
@@ -223,8 +222,8 @@ func Describe(path string) (warc.Finished, error) {
 	return out, err
 }
 
-// setAside takes what is in the WARC files as it is, after the frontier was taken back to a checkpoint: what was
-// fetched since is kept, but the crawl does not know of it.
+// setAside accepts WARC files as they are, after the frontier was set back to a checkpoint: content fetched since
+// then is kept, but the crawl does not know of it.
 func (r *Recovery) setAside(files []string) error {
 	if back, err := r.checkpoints.takenBack(); err != nil || !back {
 		return err
@@ -243,8 +242,8 @@ func (r *Recovery) setAside(files []string) error {
 	return r.disk.Remove(RestoredMark(r.dir))
 }
 
-// leaveDamaged takes damaged files as mended, after the frontier was taken back to a checkpoint: what was lost with
-// them was queued again before that, or is not known any more.
+// leaveDamaged counts damaged files as mended, after the frontier was set back to a checkpoint: their lost URIs were
+// queued before that, or are no longer known.
 func (r *Recovery) leaveDamaged() error {
 	if back, err := r.checkpoints.takenBack(); err != nil || !back {
 		return err

@@ -91,7 +91,7 @@ func (r *Replay) group(g *group) error {
 	return err
 }
 
-// relearn keeps what a replayed answer said of a server.
+// relearn stores what a replayed answer says about a server.
 func (r *Replay) relearn(g *group) error {
 	if host, ok := strings.CutPrefix(g.uri, "dns:"); ok {
 		var addrs []netip.Addr

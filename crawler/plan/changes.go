@@ -19,17 +19,18 @@ const valueChanges = "changes"
 type Changes struct {
 	Frontier *frontier.Frontier
 	Given    harvest.Settings // by the job
-	Forget   bool             // none holds any more
+	Forget   bool             // drop all changes
 	Log      *slog.Logger
 }
 
-// changed is a setting that was changed: to what, and over what the job had said.
+// changed is a changed setting: its new value, and the job's value at that time.
 type changed struct {
 	To   json.RawMessage `json:"to"`
 	Over json.RawMessage `json:"over"` // null: it did not give it
 }
 
-// Keeper takes in a patch of settings; it returns what keeps it, to be called once the patch is followed.
+// Keeper prepares to keep a patch of settings. The function that it returns keeps it; call it once the patch is
+// applied.
 func (c *Changes) Keeper(patch map[string]json.RawMessage) (keep func() error, err error) {
 	changes, err := c.read()
 	if err != nil {
@@ -45,9 +46,9 @@ func (c *Changes) Keeper(patch map[string]json.RawMessage) (keep func() error, e
 	return func() error { return c.keep(changes) }, nil
 }
 
-// Recall lays the changes made while the crawl ran over the job's settings. A setting that the job gives otherwise now
-// than it did then is taken as the job gives it. A change that does not fit what the job gives now, as a least pause
-// longer than the longest, is forgotten, as all are if Forget says so.
+// Recall applies the changes that were made while the crawl ran to the job's settings. If the job now gives a setting
+// another value than it gave then, the job's value counts. A change that does not fit the job's settings (such as a
+// least pause longer than the longest) is dropped; Forget drops all changes.
 func (c *Changes) Recall() (settings harvest.Settings, err error) {
 	settings = c.Given
 	changes, err := c.read()
@@ -82,7 +83,7 @@ func (c *Changes) Recall() (settings harvest.Settings, err error) {
 	return settings, err
 }
 
-// read reads what was changed while the crawl ran.
+// read reads the changes made while the crawl ran.
 func (c *Changes) read() (map[string]changed, error) {
 	out := map[string]changed{}
 	data, err := c.Frontier.Value(valueChanges)
@@ -95,7 +96,7 @@ func (c *Changes) read() (map[string]changed, error) {
 	return out, nil
 }
 
-// keep keeps what was changed while the crawl ran.
+// keep stores the changes made while the crawl ran.
 func (c *Changes) keep(changes map[string]changed) error {
 	data, err := json.Marshal(changes)
 	if err != nil {

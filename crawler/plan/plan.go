@@ -1,5 +1,5 @@
-// Package plan has the settings that a crawl follows now: which of them hold for a URI, in which queue it goes, how its
-// queue is treated, and what was changed while the crawl ran.
+// Package plan holds the settings that a crawl follows now: the settings for a URI, the queue that it belongs to, how
+// its queue is treated, and what was changed while the crawl ran.
 package plan
 
 import (
@@ -58,20 +58,20 @@ func (c *Current) Follow(s harvest.Settings) error {
 // Set makes another plan the one that is followed.
 func (c *Current) Set(p *Plan) { c.at.Store(p) }
 
-// Base is the job's own settings now. They are shared: not to be changed.
+// Base returns the job's own settings. They are shared: do not change them.
 func (c *Current) Base() *harvest.Settings { return c.Sheets().Base() }
 
-// Sheets are the settings with what is laid over them for some URIs.
+// Sheets returns the settings with the sheets that apply to some URIs.
 func (c *Current) Sheets() *harvest.Sheets { return c.at.Load().Sheets }
 
 // Way is how a host is asked: directly, or through a proxy.
 func (c *Current) Way(host string) fetch.Way { return c.at.Load().Routes.Way(host) }
 
-// LooksUp tells whether the crawl itself finds the address of a URI's host: a proxy does that for those that are asked
+// LooksUp reports whether the crawl itself looks up the address of a URI's host. A proxy does that for URIs fetched
 // through it.
 func (c *Current) LooksUp(t fetch.Target) bool { return c.Way(t.Host).Proxy == nil }
 
-// For are the settings in effect for a URI. They are shared: not to be changed.
+// For returns the settings in effect for a URI. They are shared: do not change them.
 func (c *Current) For(t fetch.Target) *harvest.Settings {
 	sheets := c.Sheets()
 	if sheets.Empty() {
@@ -120,7 +120,7 @@ func Browses(s *harvest.Settings) bool {
 	return false
 }
 
-// Seeds are seeds in normal form, and those that are no URLs of the web.
+// Seeds returns seeds in normal form, and those that are not web URLs.
 func Seeds(given []string) (seeds, bad []string) {
 	for _, seed := range given {
 		url, err := cdx.Normalize(seed)

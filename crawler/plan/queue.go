@@ -13,7 +13,7 @@ import (
 // QueueByIP is the value of the setting queue_by that has requests take turns at an address.
 const QueueByIP = "ip"
 
-// Entries makes the frontier's entries of URIs: by what each is known, in which queue it stands, and what it costs.
+// Entries makes the frontier's entries of URIs: their keys, their queues, and their costs.
 type Entries struct {
 	Canon *scope.Canonicalizer
 	Aside AsideSites
@@ -32,7 +32,7 @@ func (e *Entries) Entry(url string, t fetch.Target, s *harvest.Settings) frontie
 	return u
 }
 
-// KeyOf is what a URI is known by.
+// KeyOf returns the key by which a URI is known as seen.
 func KeyOf(u *frontier.URI) string {
 	if u.Key != "" {
 		return u.Key
@@ -40,7 +40,7 @@ func KeyOf(u *frontier.URI) string {
 	return u.URL
 }
 
-// HostOf is the host as reports tell of it: without its port, as in Heritrix's.
+// HostOf returns the host as reports name it: without its port, as in Heritrix's reports.
 func HostOf(t fetch.Target) string { return strings.TrimSuffix(t.Authority, ":"+t.Port) }
 
 // QueueOf names the queue of a URI. Queues by address are by host, too: it is their turns at a host that are by
@@ -52,9 +52,9 @@ func QueueOf(t fetch.Target, s *harvest.Settings) string {
 	})
 }
 
-// AsideSites are the sites, as "https://example.org", that have a queue of their own as they did not answer: what
-// shared their queue goes on without them. The queue is a place to wait in alone: turns at the host are those of all
-// its URIs. The zero value is ready; it is safe for concurrent use.
+// AsideSites are the sites, such as "https://example.org", that have their own queue because they did not answer, so
+// that URIs of other sites in the shared queue need not wait for them. Such a queue only holds waiting URIs: turns at
+// the host are shared with all of its URIs. The zero value is ready; it is safe for concurrent use.
 type AsideSites struct {
 	mu    sync.RWMutex
 	sites map[string]bool
@@ -87,7 +87,7 @@ func (a *AsideSites) Add(site string) {
 // longPath is from where a path costs more.
 const longPath = 100
 
-// cost is what a fetch takes of its queue's budgets.
+// cost returns what a fetch takes from its queue's budgets.
 func cost(t fetch.Target, s *harvest.Settings) int64 {
 	switch s.CostPolicy {
 	case "zero":

@@ -56,7 +56,7 @@ type Treatment struct {
 	Plan     *Current
 	Frontier *frontier.Frontier
 
-	mu      sync.Mutex               // of those who have queues treated
+	mu      sync.Mutex               // held while queues are treated
 	windows atomic.Pointer[[]string] // the windows of sheets that were open when queues were last treated
 }
 
@@ -101,7 +101,7 @@ func (t *Treatment) Apply(ctx context.Context) error {
 	if bytes.Equal(before, now) {
 		return nil
 	}
-	t.Frontier.SetValue(ValuePolicy, []byte("under way")) // begun again if it is broken off
+	t.Frontier.SetValue(ValuePolicy, []byte("under way")) // begun again if it is interrupted
 	if err := t.Frontier.Repolicy(ctx); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (t *Treatment) Apply(ctx context.Context) error {
 // Applied tells whether the queues were treated since the crawl was opened.
 func (t *Treatment) Applied() bool { return t.windows.Load() != nil }
 
-// Keep applies the settings again if a sheet's time window opened or closed since the queues were last treated, be it
+// Keep applies the settings again if a sheet's time window opened or closed since the queues were last treated, even
 // before the first look.
 func (t *Treatment) Keep(ctx context.Context) error {
 	treated := t.windows.Load()

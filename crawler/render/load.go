@@ -23,7 +23,7 @@ import (
 	"holdfast/harvest"
 )
 
-// Bounds of what one page is given.
+// Limits for one page.
 const (
 	maxDocuments = 3        // times the page itself
 	maxAgain     = 20       // times a URI that was fetched before
@@ -37,12 +37,12 @@ type load struct {
 
 	mu        sync.Mutex
 	documents int
-	failed    error // why the crawl cannot go on
+	failed    error // why the crawl cannot continue
 }
 
 func newLoad(in *Pages, page *chain.Visit) *load { return &load{in: in, page: page} }
 
-// Answer gets what the page asks for; nil where the crawl does not want it, or it is not to be had.
+// Answer fetches what the page requests; it returns nil if the crawl does not want it, or it cannot be fetched.
 func (p *load) Answer(ctx context.Context, r *browser.Request) *browser.Answer {
 	if r.Page {
 		return p.document()
@@ -61,7 +61,7 @@ func (p *load) Answer(ctx context.Context, r *browser.Request) *browser.Answer {
 			return p.get(ctx, r, key)
 		}
 		select {
-		case <-other: // what it got may not be kept
+		case <-other: // the other request's answer may not have been kept
 			if a, still := p.in.Browsers.memory.begin(key); a != nil {
 				return a
 			} else if still == nil {
@@ -90,7 +90,7 @@ func (p *load) document() *browser.Answer {
 	return a
 }
 
-// fail notes that the crawl cannot go on.
+// fail records that the crawl cannot continue.
 func (p *load) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,8 +133,8 @@ func (p *load) get(ctx context.Context, r *browser.Request, key string) *browser
 	return a
 }
 
-// visit takes a request through the crawl: rules, address, robots.txt, turn, fetch, record. It returns nil for what is
-// not fetched.
+// visit takes a request through the crawl: rules, address, robots.txt, turn, fetch, record. It returns nil if the
+// request is not fetched.
 func (p *load) visit(ctx context.Context, stages *chain.Set, r *browser.Request) (*chain.Visit, error) {
 	v := p.wanted(stages, r)
 	if v == nil {
@@ -191,8 +191,8 @@ func (p *load) wanted(stages *chain.Set, r *browser.Request) *chain.Visit {
 	return v
 }
 
-// allowed finds the host's address and asks its robots.txt; what is not known yet is fetched first. What is refused
-// stands in the log.
+// allowed looks up the host's address and its robots.txt; if one is not known yet, it is fetched first. A refused
+// request is written to the log.
 func (p *load) allowed(ctx context.Context, stages *chain.Set, v *chain.Visit, r *browser.Request) (bool, error) {
 	if ok, err := p.locate(ctx, stages, v, r); !ok || err != nil {
 		return false, err
@@ -249,7 +249,7 @@ func (p *load) locate(ctx context.Context, stages *chain.Set, v *chain.Visit, r 
 	return false, p.refuse(ctx, stages, v, fetch.CodeForbidden)
 }
 
-// site is what the robots.txt of the visit's site says; nil where ctx ended before that is known.
+// site returns what the robots.txt of the visit's site says; nil if ctx ended before that is known.
 func (p *load) site(ctx context.Context, stages *chain.Set, v *chain.Visit, r *browser.Request) (*hosts.Site, error) {
 	for {
 		facts, first, err := p.in.Servers.Site(v.Target, time.Now(), false)
@@ -269,7 +269,7 @@ func (p *load) first(ctx context.Context, stages *chain.Set, v *chain.Visit, url
 	pre.Priority = frontier.Prerequisite
 	if _, done, err := p.in.Frontier.Done(plan.KeyOf(&pre)); err != nil {
 		return false, err
-	} else if done { // what it said does not hold any more
+	} else if done { // the answer is no longer valid
 		if _, err := p.in.Frontier.Force(pre); err != nil {
 			return false, err
 		}

@@ -10,20 +10,20 @@ import (
 	"holdfast/crawler/browser"
 )
 
-// Bounds of what is kept to answer pages.
+// Limits of what is kept to answer pages.
 const (
 	maxRemembered = 64 << 20
 	maxEach       = 2 << 20
 	memoryTime    = time.Hour
 )
 
-// webMemory keeps what was fetched for pages, so that what many pages share is asked for once. It is safe for
-// concurrent use.
+// webMemory keeps what was fetched for pages, so that a resource that many pages share is fetched once. It is safe
+// for concurrent use.
 type webMemory struct {
 	mu      sync.Mutex
 	size    int
 	have    map[string]*remembered
-	flights map[string]chan struct{} // what is being fetched
+	flights map[string]chan struct{} // fetches under way
 }
 
 type remembered struct {
@@ -37,8 +37,8 @@ func newWebMemory() *webMemory {
 	return &webMemory{have: map[string]*remembered{}, flights: map[string]chan struct{}{}}
 }
 
-// memoryKey is what an answer is kept by; "" for a request whose answer is not kept. What depends on who asks is kept
-// apart.
+// memoryKey returns the key of an answer; "" for a request whose answer is not kept. Answers that depend on the
+// requester have separate keys.
 func memoryKey(r *browser.Request) string {
 	if r.Method != http.MethodGet || has(r.Header, "Cache-Control", "no-cache", "no-store") ||
 		r.Header.Get("Authorization") != "" {
@@ -57,8 +57,8 @@ func has(h http.Header, name string, words ...string) bool {
 	return false
 }
 
-// begin returns what is kept. Where nothing is, either the caller is to fetch it and call end, or another does already,
-// and the channel tells when that is over.
+// begin returns the kept answer. If there is none, either the caller has to fetch it and call end, or another caller
+// is fetching it, and the channel is closed when that is over.
 func (m *webMemory) begin(key string) (*browser.Answer, <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,7 +73,7 @@ func (m *webMemory) begin(key string) (*browser.Answer, <-chan struct{}) {
 	return nil, nil
 }
 
-// end lets those go on who wait; what they find is what keep was given.
+// end wakes the waiting callers; they find what was given to keep.
 func (m *webMemory) end(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package render loads pages of a crawl in a browser: it has the browsers, the stages that send a page there, and
-// answers what the page asks for, by fetching it as a URI of the crawl.
+// Package render loads pages of a crawl in a browser. It has the pool of browsers and the stages that send a page
+// there, and it answers what the page requests by fetching it as a URI of the crawl.
 package render
 
 import (
@@ -26,7 +26,7 @@ const (
 	NoteSubresource = "subresource"   // a page asked for it
 )
 
-// apart begins the keys of what is fetched for a page beside the URI's own entry in the frontier.
+// apart begins the keys of resources that are fetched for a page besides the URI's own entry in the frontier.
 const apart = "browser "
 
 // seatWait is how long a page waits before it asks for a browser again.
@@ -62,22 +62,22 @@ func (p *Pages) Seat(_ context.Context, v *chain.Visit) (chain.Step, error) {
 	return chain.Next, nil
 }
 
-// isPage tells whether what was fetched is a document that a browser shows.
+// isPage reports whether the fetched document is one that a browser shows.
 func isPage(x *fetch.Exchange) bool {
 	kind := x.Head.MediaType()
 	return x.Status >= 200 && x.Status <= 299 && x.BodySize > 0 &&
 		(kind == "text/html" || kind == "application/xhtml+xml")
 }
 
-// Browse loads a page that was fetched in a browser, to which the bytes fetched are given, and all else that it asks
-// for. A browser that fails costs what it would have found; the page is recorded as it was fetched.
+// Browse loads a fetched page in a browser, which gets the fetched bytes and everything that the page requests. If
+// the browser fails, only its findings are lost; the page is recorded as it was fetched.
 func (p *Pages) Browse(ctx context.Context, v *chain.Visit) (chain.Step, error) {
 	if v.Page.Leave == nil || !isPage(v.Exchange) {
 		return chain.Next, nil
 	}
 	v.Page.Again = true // a page may have asked for it before
 	v.Page.ID = strings.TrimSuffix(strings.TrimPrefix(warc.NewID(), "<urn:uuid:"), ">")
-	p.Set.Turn.End(v) // what the page asks for takes turns of its own
+	p.Set.Turn.End(v) // the page's requests take turns of their own
 	load := newLoad(p, v)
 	one, err := p.Browsers.take(ctx, browser.Config{UserAgent: v.Set.Agent(), MaxMemory: p.Plan.Base().BrowserMemory,
 		Log: p.Log})
@@ -115,7 +115,7 @@ func (p *Pages) Browse(ctx context.Context, v *chain.Visit) (chain.Step, error) 
 	return chain.Next, nil
 }
 
-// take has the visit recorded, and its links followed, with what the browser showed.
+// take adds what the browser showed to the visit, so that it is recorded and its links are followed.
 func take(v *chain.Visit, shown *browser.Rendered) {
 	for _, l := range shown.Links {
 		v.Page.Found = append(v.Page.Found, l.URL)

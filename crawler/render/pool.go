@@ -29,7 +29,7 @@ type Browsers struct {
 	mu    sync.Mutex
 	seats int // taken
 	idle  []*idleBrowser
-	clean bool // what a killed process left is removed
+	clean bool // files of a killed process have been removed
 }
 
 type idleBrowser struct {
@@ -90,7 +90,7 @@ func (b *Browsers) take(ctx context.Context, cfg browser.Config) (*browser.Brows
 	return browser.Start(ctx, cfg)
 }
 
-// prepare makes the folder of profiles anew. The caller holds mu.
+// prepare empties and makes the folder of profiles. The caller holds mu.
 func (b *Browsers) prepare() error {
 	if b.clean {
 		return nil
@@ -134,7 +134,7 @@ func (b *Browsers) retire(i *idleBrowser) {
 	}
 }
 
-// Close ends all browsers. Nobody uses one any more.
+// Close ends all browsers. Nobody may be using one.
 func (b *Browsers) Close() error {
 	b.mu.Lock()
 	idle, clean := b.idle, b.clean

@@ -50,7 +50,7 @@ func (p *load) await(ctx context.Context, stages *chain.Set, v *chain.Visit) (bo
 	}
 }
 
-// fetch sends a page's request, once more if the server wants to know who is there and there is an answer.
+// fetch sends a page's request, and once more with a login if the server asks for one that is configured.
 func (p *load) fetch(ctx context.Context, stages *chain.Set, v *chain.Visit, r *browser.Request) error {
 	full, err := stages.Fetch.Request(ctx, v)
 	if err != nil {
@@ -103,8 +103,8 @@ func (p *load) headers(r *browser.Request, full fetch.Request) (lines []string) 
 	return lines
 }
 
-// joinCookies joins the crawl's cookies and the browser's: of those of the same name the browser's count, as a script
-// may have set them.
+// joinCookies joins the crawl's cookies and the browser's. For a name that both have, the browser's value counts,
+// because a script may have set it.
 func joinCookies(ours, browsers string) string {
 	if ours == "" || browsers == "" {
 		return ours + browsers
@@ -147,7 +147,7 @@ func (p *load) finish(ctx context.Context, stages *chain.Set, v *chain.Visit, r 
 			return nil, err
 		}
 	}
-	ctx = context.WithoutCancel(ctx) // what was fetched is recorded, also where the page has no use for it any more
+	ctx = context.WithoutCancel(ctx) // what was fetched is recorded even if the page no longer needs it
 	if _, err := stages.Extract.Run(ctx, v); err != nil {
 		return nil, err
 	}
@@ -195,8 +195,8 @@ var hopByHop = [...]string{"Alt-Svc", "Connection", "Content-Length", "Keep-Aliv
 	"Proxy-Connection", "Public-Key-Pins", "Report-To",
 	"Strict-Transport-Security", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
 
-// answerOf is what was fetched as a browser is given it: without transfer coding and, where that is needed, content
-// coding. body is the whole of it where it is in memory anyway. The answer is good until the exchange is released.
+// answerOf returns what was fetched in the form for a browser: without transfer coding and, where needed, content
+// coding. body is the whole content if it is in memory anyway. The answer is valid until the exchange is released.
 func answerOf(x *fetch.Exchange) (a *browser.Answer, body []byte, err error) {
 	head := make([]byte, x.Response.HeadSize())
 	if _, err := x.Response.ReadAt(head, 0); err != nil && err != io.EOF {
