@@ -1,7 +1,6 @@
-// Package chain has the stages that a URI passes through, one after another, and the worker that takes it through them:
-// pre-fetch, turn, fetch, extract, record, and what ends a visit. What is known of the URI is one value, the visit,
-// that the stages fill in. Each stage is given what it needs by name; stages of one worker are used by that worker
-// alone.
+// Package chain holds the stages that a URI passes through, one after another, and the worker that takes it through
+// them: pre-fetch, turn, fetch, extract, record, and the end of the visit. The stages fill in one value per URI, the
+// visit. Each stage is given what it needs by name. Stages belong to one worker and are used by it alone.
 package chain
 
 import (
@@ -76,7 +75,7 @@ func (p *Parts) Set(files *warc.Files) *Set {
 		Direct: direct, GiveBack: giveBack}
 }
 
-// Stages are the stations of the chain in order, by name, as reports tell of them.
+// Stages are the stages of the chain in order, by the names that reports use.
 func Stages() []Stage {
 	return []Stage{
 		{Name: "preFetch", Does: "Scope again, limits, address, robots.txt, login"},

@@ -38,7 +38,7 @@ type Earlier interface {
 	Content(ctx context.Context, digest string) (*Capture, error)
 }
 
-// What a document is compared with, by the setting deduplicate.
+// The values of the setting deduplicate: which earlier documents a document is compared with.
 const (
 	dedupNone       = "none"
 	dedupURL        = "url"
@@ -58,7 +58,8 @@ type Dedup struct {
 	Log      *slog.Logger
 }
 
-// original is the record that has what was fetched, if it is recorded as a revisit of that; else nil.
+// original returns the earlier record with the same content, if the document is to be recorded as a revisit of it;
+// else nil.
 func (d *Dedup) original(ctx context.Context, v *Visit) (*Capture, error) {
 	if (v.Status == 304 || v.unchanged) && v.Earlier != nil {
 		v.Dedup, v.Digest = frontier.NotModified, digestOf(v)
@@ -80,8 +81,8 @@ func (d *Dedup) original(ctx context.Context, v *Visit) (*Capture, error) {
 	return found, nil
 }
 
-// digestOf is that of what the URI has: where the rest was not fetched as it did not change, that of the earlier
-// capture.
+// digestOf returns the digest of the URI's content; if the rest was not fetched because it is unchanged, the earlier
+// capture's digest.
 func digestOf(v *Visit) string {
 	if v.unchanged {
 		return v.Earlier.Digest
@@ -94,7 +95,7 @@ func (d *Dedup) deduplicates(v *Visit) bool {
 	return v.Exchange.Truncated == "" && !IsPrerequisite(v.URI) && d.comparable(v.Subject, v.Set, v.Exchange.BodySize)
 }
 
-// comparable tells whether a whole document that was fetched is one of those that are compared.
+// comparable reports whether a document that was fetched completely is of a kind that is deduplicated.
 func (d *Dedup) comparable(subject *scope.Subject, set *harvest.Settings, size int64) bool {
 	return set.Deduplicate != dedupNone && subject.Status >= 200 && subject.Status < 300 && size > 0 &&
 		d.Scope.Deduplicates(subject)
@@ -178,7 +179,7 @@ func (d *Dedup) earlierOf(ctx context.Context, v *Visit) (*Capture, error) {
 	return c, nil
 }
 
-// remember keeps what was recorded, for later URIs with the same content.
+// remember stores what was recorded, for later URIs with the same content.
 func (d *Dedup) remember(v *Visit, id string) {
 	if v.Exchange == nil || v.Dedup != frontier.Novel || v.Exchange.Truncated != "" {
 		return
@@ -193,7 +194,7 @@ func (d *Dedup) remember(v *Visit, id string) {
 	d.Frontier.SetValue(ValueDigest+v.Digest, data)
 }
 
-// capture is what was recorded, as later crawls may refer to it.
+// capture describes what was recorded, in the form in which later crawls refer to it.
 func capture(v *Visit, id string) Capture {
 	x := v.Exchange
 	return Capture{URL: v.URI.URL, Date: x.Begin.UTC(), RecordID: id, Digest: v.Digest, Type: x.Head.MediaType(),

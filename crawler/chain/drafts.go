@@ -48,7 +48,7 @@ func wireFields(x *fetch.Exchange) []warc.Field {
 	return fields
 }
 
-// FieldHidden is the field of a request record that names what stands there without its value, because it lets one in
+// FieldHidden is the field of a request record that names what was recorded without its value because it gives access
 // somewhere: headers, and "form" for a form that was sent.
 const FieldHidden = "Holdfast-Redacted"
 
@@ -73,7 +73,7 @@ func (v *Visit) markPage(drafts []warc.Draft) {
 	}
 }
 
-// revisitDraft records that what was fetched is what another record has: its head alone is written.
+// revisitDraft records a document whose content is in another record: only its header is written.
 func revisitDraft(v *Visit, id string, original *Capture) warc.Draft {
 	x := v.Exchange
 	profile, digest := warc.ProfileIdenticalDigest, v.Digest

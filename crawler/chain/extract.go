@@ -32,7 +32,7 @@ func NewExtract(logs *report.Logs, log *slog.Logger) *Extract {
 	return &Extract{logs: logs, log: log, extractors: map[extract.Options]*extract.Extractor{}}
 }
 
-// Run finds the links of what was fetched, and those that a page had in the browser.
+// Run finds the links in the fetched document, and those that the page had in the browser.
 func (e *Extract) Run(_ context.Context, v *Visit) (Step, error) {
 	x := v.Exchange
 	if x == nil || x.Status == 304 {
@@ -59,7 +59,7 @@ func (e *Extract) Run(_ context.Context, v *Visit) (Step, error) {
 	return Next, nil
 }
 
-// document is what was fetched as extractors take it; done gives back what it holds.
+// document returns what was fetched in the form that extractors take; done releases it.
 func document(v *Visit, extractor *extract.Extractor) (doc extract.Document, done func()) {
 	x, h, err := v.Exchange, v.Exchange.Head, error(nil)
 	done = func() {}
@@ -114,7 +114,7 @@ func (e *Extract) addFound(v *Visit) {
 // NoteBrowser annotates a page that was loaded in a browser, and is the context of the links found there.
 const NoteBrowser = "browser"
 
-// links finds the links. A fault in an extractor costs the links of one document, not the crawl: it stands in
+// links finds the links. A fault in an extractor costs the links of one document, not the crawl; it is written to
 // runtime-errors.log.
 func (e *Extract) links(v *Visit, x *extract.Extractor, doc extract.Document) (ok bool) {
 	defer func() {

@@ -18,7 +18,7 @@ type Fetch struct {
 	giveBack *GiveBack
 }
 
-// run gets the URI. What failed for now goes back to the frontier.
+// run fetches the URI. If the failure may pass, the URI goes back to the frontier.
 func (f *Fetch) run(ctx context.Context, v *Visit) (Step, error) {
 	if v.Host != "" {
 		a := f.resolver.Lookup(ctx, v.Host)
@@ -40,7 +40,7 @@ func (f *Fetch) run(ctx context.Context, v *Visit) (Step, error) {
 	return Next, nil
 }
 
-// ask sends the request, a second time if the server wants to know who is there and there is an answer.
+// ask sends the request, and once more if the server asks for a login that is configured.
 func (f *Fetch) ask(ctx context.Context, v *Visit) error {
 	r, err := f.Request(ctx, v)
 	if err != nil {
@@ -100,7 +100,7 @@ func (a *Asker) Cookie(v *Visit) string {
 	return a.jar.Cookie(v.Target, time.Now())
 }
 
-// Send sends a request of the visit, and takes in the cookies of the answer.
+// Send sends a request of the visit, and stores the cookies of the answer.
 func (a *Asker) Send(ctx context.Context, v *Visit, r fetch.Request) *fetch.Exchange {
 	r.HideCookies = a.hidesCookies()
 	x := a.client.Fetch(ctx, r)
@@ -124,8 +124,8 @@ func (a *Asker) hidesCookies() bool {
 	return true
 }
 
-// MayAnswer tells whether the answer to a request asks who is there, and there is something to tell; then it has waited
-// as politeness asks for.
+// MayAnswer reports whether the answer to a request asks for a login that is configured; if so, it has already waited
+// as politeness demands.
 func (a *Asker) MayAnswer(ctx context.Context, v *Visit, r fetch.Request) bool {
 	x := v.Exchange
 	return (x.Status == 401 || r.Authorization != "") && a.Logins.Challenged(v.Target, x.Head, r.Authorization) &&
@@ -145,8 +145,8 @@ func (a *Asker) midFetch(ctx context.Context, v *Visit, head fetch.Head, length 
 	return proceed
 }
 
-// validate asks only for what differs from an earlier capture, if the server gave that a validator. A document that may
-// hold links is always asked for as a whole: they are followed.
+// validate makes the request conditional on the validators of an earlier capture, if it had any. A document that may
+// hold links is always fetched completely, because its links are followed.
 func (a *Asker) validate(ctx context.Context, v *Visit, r *fetch.Request) error {
 	earlier, err := a.dedup.earlierOf(ctx, v)
 	if err != nil || earlier == nil || earlier.ETag == "" && earlier.LastModified == "" {

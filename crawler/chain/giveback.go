@@ -13,7 +13,7 @@ import (
 	"holdfast/crawler/report"
 )
 
-// GiveBack gives URIs back to the frontier whose fetch failed for now, to be tried again.
+// GiveBack returns URIs to the frontier to be tried again, after a failure that may pass.
 type GiveBack struct {
 	frontier *frontier.Frontier
 	entries  *plan.Entries
@@ -22,8 +22,7 @@ type GiveBack struct {
 	log      *slog.Logger
 }
 
-// tooMany gives a URI back whose server wants to be left alone for a while, and a robots.txt that it cannot answer for
-// now.
+// tooMany gives back a URI whose server asks for a pause, or a robots.txt that the server cannot serve at the moment.
 func (g *GiveBack) tooMany(v *Visit) (to Step, given bool, err error) {
 	x := v.Exchange
 	busy, rules := x.Status == 429 || x.Status == 503, IsPrerequisite(v.URI)
@@ -51,7 +50,7 @@ func (g *GiveBack) Failed(ctx context.Context, v *Visit, cause error, permanent 
 		v.Status = codeKilled
 		return Over, nil
 	}
-	if ctx.Err() != nil { // the crawl stops; its host was asked all the same
+	if ctx.Err() != nil { // the crawl stops; the host has been asked nevertheless
 		g.turn.End(v)
 		g.frontier.Return(v.URI, g.turn.Politeness(v))
 		return Again, nil
@@ -77,8 +76,8 @@ func (g *GiveBack) Failed(ctx context.Context, v *Visit, cause error, permanent 
 // answer.
 const ValueAside = "aside/"
 
-// apart gives a URI back whose site does not answer, to be tried again after delay. What else is in its queue goes on
-// meanwhile.
+// apart gives back a URI whose site does not answer, to be tried again after delay. Other URIs in its queue continue
+// in the meantime.
 func (g *GiveBack) apart(v *Visit, delay time.Duration) error {
 	wait := g.turn.Politeness(v)
 	g.turn.End(v)
@@ -107,8 +106,8 @@ func (g *GiveBack) toItsSite(u *frontier.URI) (bool, error) {
 	return true, g.frontier.Move(u, site)
 }
 
-// siteOf is the site that a URI is for: its own or, of a prerequisite, that of the URI which needs it; "" if there is
-// none.
+// siteOf returns the site that a URI is for: its own or, for a prerequisite, the site of the URI that needs it; "" if
+// there is none.
 func siteOf(u *frontier.URI) string {
 	url := u.URL
 	if IsPrerequisite(u) {
@@ -121,12 +120,12 @@ func siteOf(u *frontier.URI) string {
 	return t.Scheme + "://" + t.Authority
 }
 
-// Drop takes what was fetched beside a URI's own entry, or is left over of that, out of the frontier. No other way
-// leads to it.
+// Drop removes from the frontier a URI that was fetched besides a URI's own entry, or is left over from that. This is
+// the only way to remove it.
 func (g *GiveBack) Drop(u *frontier.URI) error {
 	g.frontier.Return(u, 0)
 	if _, err := g.frontier.Forget(plan.KeyOf(u)); err != nil && !errors.Is(err, frontier.ErrInFlight) {
 		return err
 	}
-	return nil // a worker that has taken it meanwhile drops it, too
+	return nil // a worker that has taken it in the meantime drops it too
 }

@@ -14,7 +14,7 @@ import (
 	"holdfast/harvest"
 )
 
-// maxSeedRedirects is how many redirects from a seed lead to what counts as a seed, too.
+// maxSeedRedirects bounds how many redirects from a seed lead to a URI that also counts as a seed.
 const maxSeedRedirects = 5
 
 // ValueAdmitted begins the names of the frontier's values that say which URLs widen the scope: a seed redirects there,
@@ -95,7 +95,7 @@ func (l *Links) entry(u *frontier.URI, link extract.Link, t fetch.Target, path s
 	return n
 }
 
-// queued remembers links that the frontier knows by now, after it had forgotten URIs so many times.
+// queued remembers links that the frontier knows by now; forgotten is how often it had forgotten URIs before.
 func (l *Links) queued(uris []frontier.URI, forgotten uint64) {
 	for i := range uris {
 		l.Known.add(uris[i].URL, forgotten)
@@ -107,15 +107,15 @@ func Embedded(path string) bool {
 	return strings.HasSuffix(strings.TrimRight(path, string(rune(extract.Redirect))), string(rune(extract.Embed)))
 }
 
-// Known remembers some links that are in the frontier for certain: most of a page's were on the page before, and need
-// neither a decision nor a look into the frontier. It is of a fixed size; new ones displace old ones. It is safe for
-// concurrent use.
+// Known remembers some links that are certainly in the frontier. Most links of a page were on the page before, and
+// need neither a decision nor a look-up. It has a fixed size; new links displace old ones. It is safe for concurrent
+// use.
 type Known struct {
 	seeds [2]maphash.Seed
 	slots []atomic.Pointer[knownLink]
 }
 
-// knownLink stands for a link by two hashes of it, as long as the frontier has forgotten nothing since.
+// knownLink stands for a link by two hashes, and is valid until the frontier forgets a URI.
 type knownLink struct {
 	hashes    [2]uint64
 	forgotten uint64
@@ -130,7 +130,8 @@ func NewKnown() *Known {
 		slots: make([]atomic.Pointer[knownLink], maxKnown)}
 }
 
-// has tells whether the frontier, which has forgotten URIs so many times, knows the link. False: it may know it.
+// has reports whether the frontier certainly knows the link; forgotten is how often it has forgotten URIs. False
+// means that it may know it.
 func (k *Known) has(url string, forgotten uint64) bool {
 	first := maphash.String(k.seeds[0], url)
 	have := k.slots[first%maxKnown].Load()
@@ -138,7 +139,7 @@ func (k *Known) has(url string, forgotten uint64) bool {
 		have.hashes[1] == maphash.String(k.seeds[1], url)
 }
 
-// add takes in a link that the frontier came to know, or knew, after it had forgotten URIs so many times.
+// add remembers a link that the frontier knows; forgotten is how often it had forgotten URIs before that.
 func (k *Known) add(url string, forgotten uint64) {
 	hashes := [2]uint64{maphash.String(k.seeds[0], url), maphash.String(k.seeds[1], url)}
 	k.slots[hashes[0]%maxKnown].Store(&knownLink{hashes, forgotten})

@@ -28,8 +28,8 @@ type Login struct {
 	sent     func() // is told that a form was sent
 }
 
-// run sends the form logins that the host's credentials ask for, before anything else of it is fetched. One that failed
-// for now is sent again, as a fetch is tried again.
+// run sends the form logins of the host's credentials before anything else is fetched from the host. A login that
+// failed is tried again like a fetch.
 func (l *Login) run(ctx context.Context, v *Visit) (Step, error) {
 	for _, cred := range l.logins.Forms(v.Target.Host) {
 		done, err := l.frontier.Value(ValueLogin + cred.URL)
@@ -57,7 +57,7 @@ func (l *Login) run(ctx context.Context, v *Visit) (Step, error) {
 	return Next, nil
 }
 
-// LoginKey begins what the frontier knows a login by.
+// LoginKey begins the keys of logins in the frontier.
 const LoginKey = "login "
 
 // loginWait is how long a URI waits for a login that another worker is sending.

@@ -19,8 +19,8 @@ import (
 	"holdfast/crawler/scope"
 )
 
-// Post is what ends a visit: what was learnt of servers is kept, links that the scope accepts are queued, the URI is
-// finished. It is one worker's.
+// Post ends a visit: it keeps what was learnt about servers, queues the links that the scope accepts, and finishes
+// the URI. Each worker has its own.
 type Post struct {
 	plan     *plan.Current
 	frontier *frontier.Frontier
@@ -39,7 +39,7 @@ type Post struct {
 	link  scope.Subject  // of the links found in it
 }
 
-// PostName and PostDoes stand in reports for what follows the stages.
+// PostName and PostDoes describe, in reports, the work after the stages.
 const (
 	PostName = "postProcess"
 	PostDoes = "Take in what was learnt, queue links, finish the URI"
@@ -106,7 +106,7 @@ func (p *Post) count(v *Visit, o *frontier.Outcome) error {
 	return nil
 }
 
-// ForRules tells whether a URI was fetched for what it says of robots alone: what a robots.txt redirects to, and the
+// ForRules reports whether a URI was fetched only as robots rules: a document that a robots.txt redirects to, and the
 // redirect.
 func ForRules(u *frontier.URI, status int) bool {
 	return strings.HasPrefix(u.Key, robotsKey) || IsPrerequisite(u) && fetch.Redirects(status) &&
@@ -124,7 +124,7 @@ func KindOf(status int) frontier.Kind {
 	return frontier.Failed
 }
 
-// learn takes in the answers of prerequisites.
+// learn stores the answers of prerequisites.
 func (p *Post) learn(v *Visit) error {
 	switch {
 	case v.Answer != nil:
@@ -136,7 +136,7 @@ func (p *Post) learn(v *Visit) error {
 	}
 	a := hosts.Answer{Status: v.Status, Once: v.Page.ID != ""}
 	if a.Body, a.Unreadable = v.robotsBody(); a.Unreadable && !IsPrerequisite(v.URI) {
-		return nil // a page among others, perhaps not fetched as a whole: what is known of the rules holds
+		return nil // a page among others, perhaps cut off: the known rules stay valid
 	}
 	if fetch.Redirects(v.Status) {
 		if t, err := fetch.ParseTarget(v.Links.Target()); err == nil {
@@ -158,8 +158,8 @@ func (v *Visit) robotsBody() (body []byte, unreadable bool) {
 // maxTrapText is how much of a page is read to tell whether it is one of a trap.
 const maxTrapText = 256 << 10
 
-// observe shows the trap heuristics what came. What a page in a browser shows is not in its document, nor all of a page
-// in what came before it was cut off.
+// observe shows the document to the trap heuristics. A page's content in a browser may not be in its document, and a
+// document that was cut off is incomplete; such pages are not compared.
 func (p *Post) observe(v *Visit) {
 	if !v.Set.TrapHeuristics || v.Status != 200 || v.Page.ID != "" || v.Exchange == nil || v.Exchange.Truncated != "" {
 		return
@@ -182,7 +182,7 @@ func (p *Post) observe(v *Visit) {
 	})
 }
 
-// tellTraps tells of the forms of URIs that the heuristics begin to turn away: whoever is in charge may know better.
+// tellTraps reports the forms of URIs that the heuristics begin to reject, so that an operator can overrule them.
 func (p *Post) tellTraps() {
 	for _, t := range p.scope.Traps().Fresh() {
 		p.events.Publish(events.Event{Kind: events.TrapCaught, URI: t.URL, Host: t.Host, Reason: t.What,

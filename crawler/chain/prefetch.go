@@ -97,9 +97,9 @@ func (p *PreFetch) needing(v *Visit) *scope.Subject {
 		Queue: v.URI.Queue, Now: time.Now(), Settings: p.plan.For(t)}
 }
 
-// JudgeAddresses asks the scope once more when the addresses of a host are known, and keeps those that it lets the URI
-// be fetched from; of a robots.txt, those that it lets the URI be fetched from that needs it. It reports false where
-// there is none.
+// JudgeAddresses asks the scope once more when the addresses of a host are known, and keeps the addresses that the
+// scope allows; for a robots.txt, the addresses that it allows for the URI that needs it. It reports false if none is
+// left.
 func (p *PreFetch) JudgeAddresses(v *Visit) bool {
 	v.Subject.Unresolved = false
 	if len(v.Addrs) == 0 {
@@ -167,7 +167,7 @@ func (p *PreFetch) addresses(v *Visit) (Step, error) {
 	return Over, nil
 }
 
-// robots asks the site's robots.txt, which has to be fetched first, and what it redirects to as well.
+// robots checks the site's robots.txt, which has to be fetched first, and so do the documents that it redirects to.
 func (p *PreFetch) robots(v *Visit) (Step, error) {
 	facts, first, err := p.servers.Site(v.Target, time.Now(), true)
 	switch {
@@ -186,8 +186,8 @@ func (p *PreFetch) robots(v *Visit) (Step, error) {
 	return Next, nil
 }
 
-// robotsKey begins what the frontier knows a document by that a robots.txt redirects to and that is none itself: it is
-// fetched beside what may be fetched from the same address, whose links count.
+// robotsKey begins the frontier's keys of documents that a robots.txt redirects to and that are not called
+// robots.txt. Such a document is fetched separately from the URI of the same address, whose links count.
 const robotsKey = "robots "
 
 // Prerequisite is a URI that has to be fetched before u, in the same queue.

@@ -22,8 +22,8 @@ type Record struct {
 	outlinks []byte
 }
 
-// Run writes response, request and metadata into one WARC file, one after another; the metadata record comes last, so
-// that records up to a metadata record are all there is of a URI. What the settings do not keep is not written.
+// Run writes response, request and metadata into one WARC file, one after another. The metadata record comes last, so
+// that a URI is complete once its metadata record is there. What the settings do not keep is not written.
 func (r *Record) Run(ctx context.Context, v *Visit) (Step, error) {
 	var drafts []warc.Draft
 	id := warc.NewID()
@@ -63,7 +63,7 @@ func (r *Record) Run(ctx context.Context, v *Visit) (Step, error) {
 	return Next, nil
 }
 
-// fetched puts what was fetched into the URI's subject.
+// fetched copies the results of the fetch into the URI's subject.
 func (r *Record) fetched(ctx context.Context, v *Visit) {
 	x := v.Exchange
 	answered(v.Subject, x.Head, declared(x.Head))
@@ -81,8 +81,8 @@ func declared(head fetch.Head) int64 {
 	return n
 }
 
-// keeps tells whether what was fetched is to be recorded, also by what it is a duplicate of; if not, notes are those
-// from before that was known. Prerequisites always are.
+// keeps reports whether the document is to be recorded; the record rules also see what it duplicates. If not, notes
+// are the annotations from before that was known. Prerequisites are always recorded.
 func (r *Record) keeps(v *Visit, notes []string) bool {
 	if IsPrerequisite(v.URI) {
 		return true
@@ -111,12 +111,12 @@ func (r *Record) keepsType(v *Visit) bool {
 	return keep
 }
 
-// discard says that what was fetched is not recorded, and why.
+// discard notes that the document is not recorded, and why.
 func (v *Visit) discard(why string) {
 	v.Notes, v.Dedup = append(v.Notes, "discarded:"+why), frontier.Discarded
 }
 
-// Names of the metadata record's fields, from which a crawl that is opened again after a crash learns what it did.
+// Names of the metadata record's fields, from which a crawl that is opened after a crash learns what it did.
 const (
 	fieldSeed       = "seed"
 	FieldVia        = "via"
@@ -130,8 +130,8 @@ const (
 	FieldKey        = "frontierKey" // by which the frontier knows the URI, where that is not the URI
 )
 
-// metadataDraft writes down how the URI was found and what was found in it. From it, after a
-// crash, the outcome of a URI can be told though the frontier did not learn it.
+// metadataDraft describes how the URI was found and what was found in it. After a crash, the outcome of a URI that
+// the frontier did not learn is taken from it.
 func (r *Record) metadataDraft(v *Visit, concurrent string) warc.Draft {
 	b := r.outlinks[:0]
 	line := func(name, value string) {

@@ -85,7 +85,7 @@ func (t *Turn) await(ctx context.Context, v *Visit) bool {
 // Polite tells whether the settings ask for pauses.
 func Polite(v *Visit) bool { return v.Set.MinDelay > 0 || v.Set.DelayFactor > 0 }
 
-// End gives the host back, to rest as the settings ask for. What was given back is not given back again.
+// End gives the host back, which then rests as the settings demand. A second call does nothing.
 func (t *Turn) End(v *Visit) {
 	if len(v.turn.names) == 0 {
 		return
@@ -126,7 +126,8 @@ func (t *Turn) Politeness(v *Visit) time.Duration {
 	return wait * time.Duration(max(v.turn.factor, 1))
 }
 
-// turnNames is what a request takes its turns at: its host, whichever queue it stands in, and what queues are by.
+// turnNames returns the names at which a request takes its turn: its host, whichever queue it is in, and the queue's
+// own name.
 func turnNames(v *Visit) []string {
 	names := []string{v.Target.Authority}
 	if queue := plan.QueueOf(v.Target, v.Set); queue != v.Target.Authority {

@@ -47,12 +47,12 @@ type Visit struct {
 	recordID  string
 }
 
-// Page is what a visit is to a page in a browser.
+// Page is the part of a visit that concerns a page in a browser.
 type Page struct {
 	ID     string                               // the page's, which all records of it bear
 	Again  bool                                 // the URI may have been recorded before in this crawl
 	Found  []string                             // links that the page had in the browser
-	Drafts func(concurrent string) []warc.Draft // what is recorded of how it looked there; nil: nothing
+	Drafts func(concurrent string) []warc.Draft // records of how it looked there; nil: none
 	Leave  func()                               // gives back the right to a browser; nil: it has none
 }
 
@@ -76,7 +76,7 @@ type Stage struct {
 // Run takes a visit through one station.
 type Run func(ctx context.Context, v *Visit) (Step, error)
 
-// Line is how the visit stands in the log.
+// Line returns the visit's line for the log.
 func (v *Visit) Line() report.Line {
 	u := v.URI
 	line := report.Line{Logged: time.Now(), Status: v.Status, Size: -1, URI: u.URL, Path: u.Path, Via: u.Via,
@@ -140,7 +140,7 @@ func (v *Visit) reject(verdict scope.Verdict) {
 	}
 }
 
-// answered puts what a response's head says into a subject.
+// answered copies what a response's header says into a subject.
 func answered(subject *scope.Subject, head fetch.Head, length int64) {
 	subject.Fetched, subject.Status, subject.ContentType = true, head.Status, head.Get("Content-Type")
 	subject.Length, subject.Header = length, head.Get
@@ -154,7 +154,7 @@ const (
 	codeKilled    = -7000 // an operator broke the fetch off
 )
 
-// Outcome is what the commit needs to know of a URI that is finished.
+// Outcome is what the commit needs to know of a finished URI.
 type Outcome struct {
 	Line     report.Line
 	Records  []warc.Position

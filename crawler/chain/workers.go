@@ -24,7 +24,7 @@ type Worker struct {
 	subject scope.Subject // of the visit under way
 }
 
-// Visit takes one URI through the chain. An error means that the crawl cannot go on.
+// Visit takes one URI through the chain. An error means that the crawl cannot continue.
 func (w *Worker) Visit(ctx context.Context, u *frontier.URI) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w.Crew.begin(w.Number, u.URL, cancel)
@@ -71,7 +71,7 @@ type Crew struct {
 	ended  chan struct{} // closed when none is left
 }
 
-// task is what a worker is at.
+// task is what a worker is doing.
 type task struct {
 	url    string
 	cancel context.CancelCauseFunc
@@ -145,7 +145,7 @@ func (w *Crew) end(number int) {
 	delete(w.doing, number)
 }
 
-// Kill breaks off the fetch of a URL, or what a worker is at, and reports how many that were.
+// Kill aborts the fetch of a URL, or whatever a worker is doing, and returns how many fetches that were.
 func (w *Crew) Kill(url string, number int) (n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,7 +10,7 @@ const (
 	maxChallenge  = 8 << 10
 )
 
-// Challenge is one way in which a server asks who is there.
+// Challenge is one way in which a server asks for a login.
 type Challenge struct {
 	Scheme string // "basic", "digest" or another, in lower case
 	params []Field
@@ -43,7 +43,7 @@ func Challenges(h Head) []Challenge {
 	return out
 }
 
-// parseChallenges appends the challenges of one field, by RFC 9110, section 11.6.1: several may stand in it.
+// parseChallenges appends the challenges of one field, by RFC 9110, section 11.6.1: a field may have several.
 func parseChallenges(out []Challenge, v string) []Challenge {
 	var now *Challenge
 	for {

@@ -167,7 +167,7 @@ func (c *conn) reader(ctx context.Context, r *Request) func([]byte) (int, error)
 	}
 }
 
-// connectNote says in a word for the log why there is no connection.
+// connectNote returns a word for the log that says why no connection was made.
 func connectNote(err error) string {
 	var refusal *proxyRefusal
 	var handshake *handshakeError
@@ -190,7 +190,7 @@ func connectNote(err error) string {
 	return "connectFailed"
 }
 
-// word makes an annotation of a text: letters, digits and hyphens, not long.
+// word makes a short annotation of a text: letters, digits and hyphens.
 func word(text string) string {
 	var b strings.Builder
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool {
@@ -207,7 +207,7 @@ func word(text string) string {
 	return b.String()[:min(b.Len(), 80)]
 }
 
-// tongues remembers which servers speak HTTP/2 alone, and which want HTTP/1.1. It holds a bounded number.
+// tongues remembers which servers speak only HTTP/2, and which want HTTP/1.1. It holds a bounded number.
 type tongues struct {
 	mu    sync.Mutex
 	known map[[2]string]bool // by scheme and authority: HTTP/2

@@ -159,7 +159,7 @@ func control(s string) bool {
 	return false
 }
 
-// age reads Max-Age; what is negative or nothing is past.
+// age reads Max-Age; an empty or negative value means that the cookie has expired.
 func age(v string) (time.Duration, bool) {
 	if rest, minus := strings.CutPrefix(v, "-"); minus {
 		return -time.Second, digits(rest)

@@ -29,16 +29,16 @@ const (
 
 var errAliases = fmt.Errorf("more than %d aliases", maxAliases)
 
-// Resolver asks the system's name servers, and its hosts file before them. It does not remember what it learnt.
+// Resolver reads the system's hosts file and then asks its name servers. It has no cache.
 type Resolver struct {
 	Hosts   string        // path of the hosts file
 	Config  string        // path of resolv.conf
-	Server  string        // name servers to ask instead of those of Config: address and port, several by comma
+	Server  string        // name servers to ask instead of those of Config: address and port, separated by commas
 	Timeout time.Duration // of one question to one server; 0: 5 s. A look-up takes ten times that at most
 	MaxTTL  time.Duration // the longest that an answer may hold; 0: 24 h
 }
 
-// Answer is what was found out about a name.
+// Answer is the result of looking up a name.
 type Answer struct {
 	Code      int // CodeDNSOK or CodeDNSFailed
 	Addrs     []netip.Addr
@@ -51,8 +51,8 @@ type Answer struct {
 	Permanent bool // the name does not exist
 }
 
-// Lookup finds the addresses of a host. It always returns an Answer; where there is none, TTL is for how long that
-// holds.
+// Lookup finds the addresses of a host. It always returns an Answer; if the answer has no address, TTL says how long
+// that holds.
 func (r Resolver) Lookup(ctx context.Context, host string) Answer {
 	if r.Timeout == 0 {
 		r.Timeout = 5 * time.Second

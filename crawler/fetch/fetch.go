@@ -1,9 +1,9 @@
 // Package fetch gets a URI from the web and keeps the exact bytes that were on the wire.
 //
-// It speaks HTTP/1.1 over its own connections, because what is archived is what
-// was sent and received, not what a library makes of it; where a server insists, HTTP/2, which is recorded
-// as the HTTP/1.1 messages of the same meaning (doc/fetching.md). Servers, proxies and name servers
-// are taken to be hostile: heads, bodies, times and addresses all have limits.
+// It speaks HTTP/1.1 over its own connections, because the archive keeps what was sent and received, not what a
+// library makes of it. If a server insists, it speaks HTTP/2, and records the HTTP/1.1 messages with the same meaning
+// (doc/fetching.md). Servers, proxies and name servers are treated as hostile: headers, bodies, times and addresses
+// all have limits.
 package fetch
 
 import (
@@ -80,14 +80,14 @@ func New(cfg Config) *Client {
 // Close closes the connections that are idle.
 func (c *Client) Close() { c.conns.close() }
 
-// Exchange is one fetch: what was sent, what came back, and how it ended. Release it after use.
+// Exchange is one fetch: what was sent, what was received, and how it ended. Release it after use.
 type Exchange struct {
 	Status     int // HTTP status, or a code
 	Begin      time.Time
 	Duration   time.Duration
-	IP         netip.Addr // of the server; not valid where a proxy stands before it
-	Request    []byte     // as it is to be recorded: the bytes sent, but for secrets and what was for a proxy alone
-	Hidden     []string   // what the request in the record says without its value: names of headers, and "form"
+	IP         netip.Addr // of the server; not valid if the fetch goes through a proxy
+	Request    []byte     // as recorded: the bytes sent, without secrets and without what was only for a proxy
+	Hidden     []string   // what the recorded request has without its value: names of headers, and "form"
 	Response   *Recording // exact bytes received; nil where there is no whole head
 	Head       Head
 	BodySize   int64
@@ -115,14 +115,14 @@ type attempt int
 const (
 	settled    attempt = iota
 	stale              // the server had closed the kept connection before it saw the request
-	needsH2            // the server speaks nothing but HTTP/2
+	needsH2            // the server speaks only HTTP/2
 	needsHTTP1         // the server wants HTTP/1.1 for this
 )
 
 // maxAttempts is how many connections one fetch takes at most.
 const maxAttempts = 4
 
-// Fetch gets the target. It always returns an Exchange; what went wrong stands in it. When ctx ends, the fetch
+// Fetch gets the target. It always returns an Exchange, which also says what went wrong. When ctx ends, the fetch
 // ends at once and Err is the context's error.
 func (c *Client) Fetch(ctx context.Context, r Request) *Exchange {
 	x := &Exchange{Begin: time.Now(), codings: &c.codings}
@@ -144,7 +144,7 @@ func (c *Client) Fetch(ctx context.Context, r Request) *Exchange {
 		conn = c.conns.take(r.server(), r.HTTP2 != HTTP2Never)
 	}
 	if conn != nil && len(r.Addrs) > 0 && conn.addr.IsValid() && !slices.ContainsFunc(r.Addrs, func(a netip.Addr) bool { return a.Unmap() == conn.addr }) {
-		conn.Close() // the host is not to be asked there, or not any more
+		conn.Close() // the host is not to be asked at this address
 		conn = nil
 	}
 	reused := conn != nil
@@ -226,7 +226,7 @@ func (c *Client) exchange(ctx context.Context, conn *conn, x *Exchange, r *Reque
 	return c.take(ctx, x, r, &m, conn, m.receive(conn.reader(ctx, r)))
 }
 
-// take puts what was received into x.
+// take copies what was received into x.
 func (c *Client) take(ctx context.Context, x *Exchange, r *Request, m *message, conn *conn, err error) (how attempt, keep bool) {
 	if m.head.Status == 0 {
 		how = m.tongue(conn, err)

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// maxRetryAfter is the longest Retry-After that is told; what is more is as good as for ever.
+// maxRetryAfter is the longest Retry-After that is returned; a longer one is reduced to this.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// MediaType is the media type in lower case, without parameters; of several, the first; "" where there is none.
+// MediaType returns the media type in lower case, without parameters; the first, if there are several; "" if there is
+// none.
 func (h Head) MediaType() string {
 	v := h.Get("Content-Type")
 	if i := strings.IndexAny(v, ";,"); i >= 0 {
@@ -19,10 +20,10 @@ func (h Head) MediaType() string {
 	return strings.ToLower(strings.TrimSpace(v))
 }
 
-// ETag is the validator for If-None-Match; "" where there is none.
+// ETag returns the validator for If-None-Match; "" if there is none.
 func (h Head) ETag() string { return h.Get("ETag") }
 
-// LastModified is the validator for If-Modified-Since, as sent; "" where there is none, or it is no time.
+// LastModified returns the validator for If-Modified-Since, as sent; "" if there is none, or it is not a time.
 func (h Head) LastModified() string {
 	v := h.Get("Last-Modified")
 	if _, err := http.ParseTime(v); err != nil {

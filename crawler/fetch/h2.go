@@ -15,7 +15,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// Limits on what a server may send by HTTP/2 beside the content.
+// Limits on what a server may send over HTTP/2 besides the content.
 const (
 	h2Window   = 1 << 20  // bytes of content on their way at a time
 	h2Overhead = 1 << 20  // bytes that are not content, in one exchange
@@ -41,11 +41,11 @@ type h2conn struct {
 	next    uint32       // the next stream's id
 	window  int64        // what may still be sent over the connection
 	initial int64        // what may be sent over a new stream
-	room    int64        // what the server may still send over the connection
+	room    int64        // how much the server may still send over the connection
 	ending  bool         // no further request
 }
 
-// h2wire counts what is read, so that a server cannot go on for ever with what is no content.
+// h2wire counts what is read, so that a server cannot send bytes without content for ever.
 type h2wire struct {
 	read func([]byte) (int, error)
 	m    *message
@@ -61,7 +61,7 @@ func (w *h2wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// newH2 speaks HTTP/2 over nc, on which that was agreed.
+// newH2 speaks HTTP/2 over nc, on which both sides have agreed to it.
 func newH2(nc net.Conn) *h2conn {
 	h := &h2conn{nc: nc, out: bufio.NewWriterSize(nc, 4<<10), next: 1, window: 65535, initial: 65535, room: h2Window}
 	h.framer = http2.NewFramer(h.out, bufio.NewReaderSize(&h.in, h2Frame))
@@ -83,7 +83,7 @@ type h2stream struct {
 	m       *message
 	body    []byte // of the request, not sent yet
 	window  int64  // what may still be sent
-	room    int64  // what the server may still send
+	room    int64  // how much the server may still send
 	length  int64  // as declared; -1: not
 	interim int
 	ended   bool // by the server
@@ -108,7 +108,7 @@ func (h *h2conn) exchange(ctx context.Context, read func([]byte) (int, error), m
 			h.ending = true
 			return err
 		}
-		if m.done && !s.ended { // a response that has no body, but whose stream goes on
+		if m.done && !s.ended { // a response without a body whose stream continues
 			h.ending = true
 			return nil
 		}
@@ -201,7 +201,7 @@ func (s *h2stream) push(idle time.Duration) error {
 	return nil
 }
 
-// broken says what an error of reading a frame means.
+// broken translates an error of reading a frame.
 func (s *h2stream) broken(f http2.Frame, err error) error {
 	var ofStream http2.StreamError
 	var ofConn http2.ConnectionError
@@ -217,7 +217,8 @@ func (s *h2stream) broken(f http2.Frame, err error) error {
 	return noEOF(err)
 }
 
-// malformed is the error for what is no HTTP/2; before the head is whole it is noted as why there is none.
+// malformed is the error for bytes that are not HTTP/2; before the header is complete, it is noted as the reason why
+// there is none.
 func (s *h2stream) malformed(note, format string, args ...any) error {
 	err := fmt.Errorf("%w: "+format, append([]any{errFrames}, args...)...)
 	if s.m.head.Status != 0 {
@@ -271,7 +272,7 @@ func (s *h2stream) handle(f http2.Frame) error {
 	return nil
 }
 
-// reset says what it means that the server ends the stream so.
+// reset translates the server's reason for resetting the stream.
 func (s *h2stream) reset(code http2.ErrCode) error {
 	switch {
 	case s.m.head.Status == 0 && code == http2.ErrCodeHTTP11Required:

@@ -99,7 +99,7 @@ func (s *h2stream) data(f *http2.DataFrame) error {
 	return s.refill()
 }
 
-// refill lets the server send more, once half of what it may is used up.
+// refill lets the server send more, once half of its allowance is used up.
 func (s *h2stream) refill() error {
 	if used := h2Window - s.h2conn.room; used >= h2Window/2 {
 		s.h2conn.room = h2Window

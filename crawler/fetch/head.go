@@ -65,7 +65,7 @@ func headEnd(b []byte, from int) int {
 // ParseHead reads a status line and fields, up to and with the blank line, as they were recorded.
 func ParseHead(raw string) (Head, bool) { return parseHead([]byte(raw)) }
 
-// parseHead reads a head that headEnd found. It copies what it keeps.
+// parseHead reads a header that headEnd found. It copies what it keeps.
 func parseHead(raw []byte) (Head, bool) {
 	b := bytes.Clone(raw)
 	line, b := cutLine(b)
@@ -81,7 +81,7 @@ func parseHead(raw []byte) (Head, bool) {
 		}
 		if (line[0] == ' ' || line[0] == '\t') && len(h.fields) > 0 {
 			f := &h.fields[len(h.fields)-1]
-			f.value = append(append(f.value, ' '), bytes.TrimSpace(line)...) // where it came from is taken in already
+			f.value = append(append(f.value, ' '), bytes.TrimSpace(line)...) // its first lines are copied already
 			continue
 		}
 		name, value, ok := bytes.Cut(line, []byte{':'})

@@ -22,7 +22,7 @@ const (
 	maxPerResponse  = 50      // Set-Cookie fields that are looked at
 	maxCookieHeader = 8 << 10 // bytes of one Cookie header
 	defaultCookies  = 30_000
-	meanCookie      = 512 // bytes: what the cookies take together is bounded, too
+	meanCookie      = 512 // bytes: the size of all cookies together is bounded too
 	jarVersion      = 1
 )
 
@@ -44,7 +44,7 @@ type cookieDomain struct {
 	cookies []*cookie
 }
 
-// NewJar makes an empty jar for at most so many cookies; 0 is 30 000.
+// NewJar makes an empty jar for at most max cookies; 0 means 30 000.
 func NewJar(max int) *Jar {
 	if max <= 0 {
 		max = defaultCookies
@@ -52,7 +52,7 @@ func NewJar(max int) *Jar {
 	return &Jar{max: max, domains: map[string]*list.Element{}, recent: list.New()}
 }
 
-// registered is what the cookies of a host are kept under.
+// registered is the key under which the cookies of a host are kept.
 func registered(host string) string {
 	if literal(host) {
 		return host
@@ -103,7 +103,7 @@ func (j *Jar) Cookie(t Target, now time.Time) string {
 	return b.String()
 }
 
-// Store takes in what a response of t sets.
+// Store stores the cookies that a response of t sets.
 func (j *Jar) Store(t Target, h Head, now time.Time) {
 	n := 0
 	h.each("Set-Cookie", func(line string) {
@@ -116,7 +116,7 @@ func (j *Jar) Store(t Target, h Head, now time.Time) {
 	})
 }
 
-// put sets a cookie, or removes it. What is not from a secure site does not take the place of what is for secure sites.
+// put sets a cookie, or removes it. A cookie from an insecure site does not replace one for secure sites.
 func (j *Jar) put(c *cookie, gone, secure bool, now time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -198,8 +198,8 @@ func (j *Jar) Len() int {
 	return j.count
 }
 
-// Changes counts what was set and removed: where it is as before, an Export would be, too, but for cookies that
-// expired.
+// Changes counts the cookies that were set and removed. As long as it is the same, so is an Export, except for
+// cookies that expired.
 func (j *Jar) Changes() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -246,7 +246,7 @@ func (j *Jar) Export() ([]byte, error) {
 	return data, nil
 }
 
-// Import adds what Export wrote, but for what expired.
+// Import adds the cookies that Export wrote and that have not expired.
 func (j *Jar) Import(data []byte, now time.Time) error {
 	var in exported
 	if err := json.Unmarshal(data, &in); err != nil {

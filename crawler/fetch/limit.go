@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Limiter holds those who share it to so many bytes a second together. They are served in the order they come, a piece
-// each, so that none starves. A nil Limiter and the zero value limit nothing.
+// Limiter limits all who share it to a number of bytes a second together. They are served in the order they come, a
+// piece each, so that none starves. A nil Limiter and the zero value limit nothing.
 type Limiter struct {
 	mu      sync.Mutex
 	rate    int64     // bytes a second; 0: no limit
@@ -25,7 +25,7 @@ func NewLimiter(bytesPerSecond int64) *Limiter {
 	return l
 }
 
-// SetRate changes the limit; who waits under the old one goes on at once.
+// SetRate changes the limit; callers that wait under the old one continue at once.
 func (l *Limiter) SetRate(bytesPerSecond int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -17,8 +17,8 @@ const (
 	maxRealms       = 16
 )
 
-// Logins answers challenges with a job's credentials, and remembers what was asked where, so that later requests carry
-// the answer at once. It is safe for concurrent use.
+// Logins answers challenges with a job's credentials, and remembers which server asked for what, so that later
+// requests carry the login from the start. It is safe for concurrent use.
 type Logins struct {
 	mu      sync.Mutex
 	creds   []harvest.Credential
@@ -44,7 +44,7 @@ func NewLogins(creds []harvest.Credential) *Logins {
 	return &Logins{creds: slices.Clone(creds), servers: map[[2]string][]*realm{}}
 }
 
-// Set changes the credentials; what was learnt with others is forgotten.
+// Set changes the credentials; what was learnt with other credentials is forgotten.
 func (l *Logins) Set(creds []harvest.Credential) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,9 +77,9 @@ func (l *Logins) Authorization(t Target, method string) string {
 	return header
 }
 
-// Challenged takes in the response to a request that carried the header sent, and tells whether to ask again, with what
-// Authorization says then: it is a 401, and there is a credential for it that was not refused before. It is to be
-// called for each 401, and for each response to a request that carried a header.
+// Challenged looks at the response to a request that carried the header sent, and reports whether to ask again and
+// with which Authorization: if the response is 401, and there is a credential for it that was not refused before.
+// Call it for each 401, and for each response to a request that carried a header.
 func (l *Logins) Challenged(t Target, h Head, sent string) bool {
 	if h.Status != 401 {
 		l.letIn(t, sent)

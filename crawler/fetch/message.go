@@ -177,7 +177,8 @@ func (m *message) tongue(conn *conn, err error) attempt {
 
 type kept struct{ err error }
 
-// body takes the next bytes after the head; p is the start of what space returned, or what followed the head there.
+// body takes the next bytes after the header; p is the start of the slice that space returned, or what followed the
+// header there.
 func (m *message) body(p []byte) kept {
 	if m.done {
 		m.excess = m.excess || len(p) > 0
@@ -219,7 +220,7 @@ func (m *message) body(p []byte) kept {
 	return kept{cut}
 }
 
-// ended says what an end of the connection means at this point.
+// ended translates the end of the connection at this point.
 func (m *message) ended(err error) error {
 	if m.framing == byClose && errors.Is(err, io.EOF) {
 		m.done = true

@@ -10,12 +10,13 @@ import (
 	"holdfast/internal/coding"
 )
 
-// ErrCoding reports that content is not coded as its head says: by a word that names no coding, or not at all.
+// ErrCoding reports that content is not coded as its header says: the coding is unknown, or the content does not have
+// it.
 var ErrCoding = errors.New("content does not match its declared coding")
 
-// Payload returns the content without transfer and content coding, at most limit bytes of it, however much more
-// it would unpack to. What a broken coding yields before it breaks is returned with the error. Content that is not
-// coded as its head says is returned as it came, with ErrCoding. The bytes are valid until Release.
+// Payload returns the content without transfer and content coding, at most limit bytes of it, even if it would unpack
+// to more. If a coding is broken, what came before the fault is returned with the error. Content that is not coded as
+// its header says is returned as it came, with ErrCoding. The bytes are valid until Release.
 func (x *Exchange) Payload(limit int64) ([]byte, error) {
 	r := x.Response
 	if r == nil {
@@ -32,8 +33,8 @@ func (x *Exchange) Payload(limit int64) ([]byte, error) {
 	return readAll(in, limit)
 }
 
-// ReadStored reads of a stored response what Payload reads of one that was just received: body is what stands after
-// its head.
+// ReadStored reads from a stored response what Payload reads from a response just received; body is what follows its
+// header.
 func ReadStored(h Head, body io.Reader, limit int64) ([]byte, error) {
 	in, err := h.decode(nil, body, h.chunked())
 	if err != nil {
@@ -52,8 +53,8 @@ func readAll(in *coding.Reader, limit int64) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Content returns the content without transfer and content coding, or as it came where it is not coded as its head
-// says, to be read piece by piece and closed before Release.
+// Content returns the content without transfer and content coding, or as it came if it is not coded as its header
+// says. Read it piece by piece, and close it before Release.
 func (x *Exchange) Content() (io.ReadCloser, error) {
 	if x.Response == nil {
 		return http.NoBody, nil
@@ -69,8 +70,8 @@ func (x *Exchange) open() (*coding.Reader, error) {
 	return x.Head.decode(x.codings, body, x.Response.body != nil)
 }
 
-// decode takes off what the head says a body as it was sent is coded with. Where the body broke is known from
-// elsewhere.
+// decode removes the codings that the header names from a body as it was sent. Where the body broke off is known
+// separately.
 func (h Head) decode(pool *coding.Pool, body io.Reader, chunked bool) (*coding.Reader, error) {
 	of := coding.Head{Content: h.All("Content-Encoding")}
 	if chunked {

@@ -18,7 +18,8 @@ type pool struct {
 
 func newPool(max int) *pool { return &pool{max: max, conns: map[server][]*conn{}} }
 
-// take returns an idle connection to the server, or nil. One that speaks HTTP/2 is closed where that is not wanted.
+// take returns an idle connection to the server, or nil. A connection that speaks HTTP/2 is closed if HTTP/2 is not
+// wanted.
 func (p *pool) take(key server, h2 bool) *conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 // maxProxyHead is how long a proxy's answer to CONNECT may be.
 const maxProxyHead = 16 << 10
 
-// errProxy reports that a proxy could not be reached, or does not speak as one.
+// errProxy reports that a proxy could not be reached, or does not behave like one.
 var errProxy = errors.New("proxy failed")
 
 // proxyRefusal reports that a proxy does not let a request through.
@@ -24,7 +24,7 @@ type proxyRefusal struct{ status int }
 
 func (p *proxyRefusal) Error() string { return fmt.Sprintf("proxy refused with status %d", p.status) }
 
-// authorization is what the proxy is told of who asks; "" for nothing.
+// authorization returns the login for the proxy; "" for none.
 func (p *Proxy) authorization() string {
 	if p.user == "" && p.password == "" {
 		return ""
@@ -99,7 +99,8 @@ func tunnel(nc net.Conn, address, agent, authorization string) error {
 	return nil
 }
 
-// readTunnelAnswer reads the head of an answer to CONNECT, byte by byte, as what follows is not the proxy's any more.
+// readTunnelAnswer reads the header of an answer to CONNECT, byte by byte, because what follows no longer comes from
+// the proxy.
 func readTunnelAnswer(read func([]byte) (int, error)) (int, error) {
 	head := make([]byte, 0, 256)
 	interim := 0

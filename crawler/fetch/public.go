@@ -2,8 +2,8 @@ package fetch
 
 import "net/netip"
 
-// Public reports whether an address is one of the public Internet: not loopback, private, link-local, multicast or
-// reserved. Of an IPv6 address that leads to an IPv4 one within it, that one counts.
+// Public reports whether an address belongs to the public Internet: it is not loopback, private, link-local,
+// multicast or reserved. If an IPv6 address contains the IPv4 address that it leads to, the IPv4 address decides.
 func Public(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	if !addr.IsValid() || addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() {
@@ -42,8 +42,8 @@ func Public(addr netip.Addr) bool {
 
 func liesIn(prefix string, addr netip.Addr) bool { return netip.MustParsePrefix(prefix).Contains(addr) }
 
-// localNAT64 judges an address of 64:ff9b:1::/48, in which the IPv4 address stands at one of four places (RFC 6052).
-// Which one, only the network knows: each that it may be has to be public, and there has to be one.
+// localNAT64 judges an address of 64:ff9b:1::/48, which has the IPv4 address at one of four places (RFC 6052). Only
+// the network knows which: every address that it may be has to be public, and there has to be one.
 func localNAT64(b [16]byte) bool {
 	if b[8] != 0 { // these bits are zero in all of them
 		return false
@@ -59,7 +59,7 @@ func localNAT64(b [16]byte) bool {
 	found := false
 	for _, may := range []struct {
 		addr [4]byte
-		rest []byte // zero if the address stands there
+		rest []byte // zero if the address is here
 		own  []byte // not all zero
 	}{
 		{[4]byte{b[6], b[7], b[9], b[10]}, b[11:], nil},

@@ -11,7 +11,7 @@ import (
 	"os"
 )
 
-// maxMemory is how much of a response is held in memory; what is longer goes to a file.
+// maxMemory is how much of a response is held in memory; a longer one goes to a file.
 const maxMemory = 1 << 20
 
 // errSpill reports that the file for a large response cannot be written.
@@ -107,7 +107,7 @@ func (r *Recording) space() []byte {
 	return r.window
 }
 
-// keep adds p, the first bytes of what space returned last.
+// keep adds p, the first bytes of the slice that space returned last.
 func (r *Recording) keep(p []byte) error {
 	r.size += int64(len(p))
 	r.block.Write(p)

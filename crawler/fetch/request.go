@@ -19,22 +19,22 @@ type HTTP2 string
 // The modes, as the setting http2 has them.
 const (
 	HTTP2Never     HTTP2 = "never"
-	HTTP2Insisted  HTTP2 = "insisted"  // where a server speaks nothing else
+	HTTP2Insisted  HTTP2 = "insisted"  // if the server speaks only HTTP/2
 	HTTP2Preferred HTTP2 = "preferred" // wherever a server can
 )
 
-// Request is what to fetch. What is zero is as the Client's Config says, or is not sent.
+// Request says what to fetch. For a zero field the Client's Config counts, or nothing is sent.
 type Request struct {
 	Target  Target
 	Addrs   []netip.Addr // where the host is, in order of preference; may be empty where a proxy looks for itself
 	Referer string
 
 	Method        string   // GET (default), HEAD, POST or OPTIONS
-	Form          []Field  // what a form asks for: sent in the query with GET, as the body with POST; recorded without the values
+	Form          []Field  // fields of a form, sent in the query (GET) or the body (POST); recorded without values
 	Body          []byte   // of a POST without a form
 	ContentType   string   // of Body
 	UserAgent     string   // instead of the Config's
-	Headers       []string // further header lines, as "Accept-Language: da"; those that frame the message are not sent
+	Headers       []string // further lines, as "Accept-Language: da"; those that frame the message are not sent
 	Compression   bool     // ask for compressed content
 	ETag          string   // asks If-None-Match
 	LastModified  string   // asks If-Modified-Since
@@ -47,7 +47,7 @@ type Request struct {
 	MaxBody  int64         // bytes of body kept; negative: no limit
 	Way      Way           // of Routes.Way
 	HTTP2    HTTP2         // default: insisted
-	Limiters [2]*Limiter   // that what is received counts against, as the queue's and the crawl's
+	Limiters [2]*Limiter   // against which received bytes count, such as the queue's and the crawl's
 
 	// MidFetch is asked once the head is there, with the length declared or -1; false breaks the fetch off.
 	MidFetch func(head Head, contentLength int64) bool
@@ -63,7 +63,7 @@ const acceptEncoding = "gzip, deflate, br"
 
 const defaultAccept = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
-// complete fills in what the Config says.
+// complete fills in zero fields from the Config.
 func (c *Client) complete(r *Request) {
 	if r.Method == "" {
 		r.Method = "GET"
@@ -105,13 +105,13 @@ type form int
 
 const (
 	onWire   form = iota
-	inRecord      // without secrets, and as the server sees it who stands behind a proxy
+	inRecord      // without secrets, and as the server behind a proxy sees it
 )
 
 // secret tells whether the request in the record is not the one on the wire.
 func (r *Request) secret() bool { return r.absolute() || len(r.hides()) > 0 }
 
-// hides lists what the request in the record says without its value: names of headers, and "form".
+// hides lists what the recorded request has without its value: names of headers, and "form".
 func (r *Request) hides() (names []string) {
 	for _, h := range r.Headers {
 		if name, _, _ := strings.Cut(h, ":"); harvest.SecretHeader(h) && !framesMessage(name) {
@@ -130,7 +130,7 @@ func (r *Request) hides() (names []string) {
 	return names
 }
 
-// shown is a header's value as it stands in the form.
+// shown returns a header's value in the form in which it is recorded.
 func (r *Request) shown(header, value string, f form) string {
 	if name, _, _ := strings.Cut(header, ":"); f == inRecord && !hidden(name) && harvest.SecretHeader(header) {
 		return redacted
@@ -286,7 +286,7 @@ func token(s string) bool {
 	return s != ""
 }
 
-// redacted stands in records where a secret was sent.
+// redacted replaces a secret in records.
 const redacted = "redacted"
 
 // hidden tells whether a header carries a secret.
@@ -294,7 +294,7 @@ func hidden(name string) bool {
 	return strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "Proxy-Authorization")
 }
 
-// Redacted is a request as it may be recorded: what stands after the scheme in Authorization and Proxy-Authorization
+// Redacted returns a request as it may be recorded: what follows the scheme in Authorization and Proxy-Authorization
 // is replaced. A request without these is returned as it is.
 func Redacted(request []byte) []byte {
 	var out []byte
@@ -321,7 +321,7 @@ func Redacted(request []byte) []byte {
 			}
 			out = append(out, redacted...)
 			from = at + len(line)
-			for next < len(request) && (request[next] == ' ' || request[next] == '\t') { // a value that goes on
+			for next < len(request) && (request[next] == ' ' || request[next] == '\t') { // a folded value
 				end := bytes.IndexByte(request[next:], '\n')
 				if end < 0 {
 					end = len(request) - next - 1

@@ -121,7 +121,7 @@ func lower(hosts []string) []string {
 	return out
 }
 
-// matches tells whether s is pattern, in which * stands for anything.
+// matches reports whether s matches pattern, in which * stands for any text.
 func matches(pattern, s string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// TLS is what is known of a connection's TLS.
+// TLS describes a connection's TLS.
 type TLS struct {
 	Version string // as "tls/1.3"
 	Cipher  string // by IANA's name: WARC-Cipher-Suite's value
@@ -29,8 +29,8 @@ func (e *handshakeError) Unwrap() error { return e.cause }
 // maxSessions is how many servers' sessions are kept, which spare half the work of the next handshake.
 const maxSessions = 2000
 
-// tlsConfig is for the web as it is: archives keep what is served, whoever vouches for it and however old its
-// ciphers are. Certificates are checked afterwards, the finding is noted, the fetch goes on.
+// tlsConfig accepts the web as it is: an archive keeps what is served, whatever the certificate and however old the
+// ciphers. Certificates are checked afterwards; the result is noted, and the fetch continues.
 func tlsConfig() *tls.Config {
 	cfg := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, ClientSessionCache: tls.NewLRUClientSessionCache(maxSessions)}
 	for _, s := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
@@ -88,7 +88,7 @@ func verify(chain []*x509.Certificate, host string) error {
 	return err
 }
 
-// problemWord names what is wrong with a certificate in a word for the log.
+// problemWord returns a word for the log that says what is wrong with a certificate.
 func problemWord(err error) string {
 	var invalid x509.CertificateInvalidError
 	var name x509.HostnameError

@@ -50,7 +50,7 @@ func ParseTarget(url string) (Target, error) {
 	return t, nil
 }
 
-// unsendable tells whether s cannot stand in a request line.
+// unsendable reports whether s cannot be part of a request line.
 func unsendable(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] == 0x7f {

@@ -111,7 +111,7 @@ func (f *roster) over(q *queue) bool {
 	return q.policy.SessionBudget > 0 && q.session >= q.policy.SessionBudget && f.index.inactive() > 0
 }
 
-// settle brings a queue to the place that follows from what it holds and is allowed.
+// settle moves a queue to the place that follows from its content and its budget.
 func (f *roster) settle(q *queue) {
 	if q.count == 0 {
 		f.deactivate(q)
@@ -136,7 +136,7 @@ func (f *roster) settle(q *queue) {
 	}
 }
 
-// tell has the batch name a queue that its budget retires, once until the budget lets it go on.
+// tell names in the batch a queue that its budget retires, once, until the budget lets it continue.
 func (f *roster) tell(q *queue) {
 	over := q.retires()
 	switch {
@@ -192,7 +192,7 @@ func (f *roster) activate(q *queue) {
 	f.schedule(q)
 }
 
-// deactivate ends that. What it holds in memory lies in the database, too.
+// deactivate ends that. What the queue holds in memory is in the database too.
 func (f *roster) deactivate(q *queue) {
 	if !q.active {
 		return
@@ -216,7 +216,7 @@ func (f *roster) deactivate(q *queue) {
 	f.unpin(q)
 }
 
-// demote sends an active queue to the back of those that wait.
+// demote moves an active queue to the end of the waiting queues.
 func (f *roster) demote(q *queue) {
 	f.deactivate(q)
 	f.requeue(q, byte(q.policy.Precedence))
@@ -282,7 +282,7 @@ func (f *roster) sweep() {
 	}
 }
 
-// rouse sends sleepers that are due to those that wait.
+// rouse moves sleeping queues that are due to the waiting queues.
 func (f *roster) rouse(now time.Time) error {
 	const atATime = 256
 	at := uint64(now.UnixMilli())

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// RetryApart is Retry for a URI whose site does not answer: what else is in its queue goes on after wait. Where that
-// may be of other sites, the URI moves into the queue of that name, which waits, and true is returned. site is how URLs
-// of the same site begin.
+// RetryApart is Retry for a URI whose site does not answer: the rest of its queue continues after wait. If the rest
+// may belong to other sites, the URI moves to the named queue, which waits, and RetryApart returns true. site is the
+// beginning of the URLs of the same site.
 func (f *traffic) RetryApart(u *URI, queue, site string, delay, wait time.Duration) (moved bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

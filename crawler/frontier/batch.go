@@ -10,7 +10,7 @@ type Batch struct {
 	Attached []any // what outcomes had attached, in the order they finished
 	// Retired are queues that have URIs left and spent their total budget; each once until it may spend more.
 	Retired []string
-	ops     map[string]op     // not changed any more once the batch is taken
+	ops     map[string]op     // not changed once the batch is taken
 	values  map[string][]byte // set on a batch that was taken
 	touched []*queue
 	number  uint64
@@ -41,7 +41,7 @@ type op struct {
 type entry struct {
 	seen     string // key of the URI's state
 	host     string
-	replaces string // key of the entry that it stands for now
+	replaces string // key of the entry that it replaces
 }
 
 // hostChange is added to a host's record.
@@ -60,14 +60,14 @@ func (b *Batch) set(key string, value []byte) {
 	b.ops[key] = o
 }
 
-// finish is set for what has to become durable together with all else that is finished.
+// finish sets a value that has to become durable together with everything else that is finished.
 func (b *Batch) finish(key string, value []byte) {
 	b.ops[key] = op{value: value}
 	b.weight += 2
 	b.bytes += len(value)
 }
 
-// delete deletes a key, or takes it out of the batch if it came with that; then it returns what it was.
+// delete deletes a key. If the key came with this batch, it is taken out, and its value is returned.
 func (b *Batch) delete(key string) (op, bool) {
 	if old, ok := b.ops[key]; ok && old.fresh {
 		delete(b.ops, key)
@@ -131,8 +131,8 @@ func (f *Frontier) Take() *Batch {
 	return b
 }
 
-// Commit makes a batch durable. What was found comes first, what is finished, the counters and the caller's values
-// last and together, so that a crash in between finishes nothing. After an error the frontier is of no more use.
+// Commit makes a batch durable. Found URIs come first; finished URIs, counters and the caller's values come last and
+// together, so that a crash in between finishes nothing. After an error the frontier can no longer be used.
 func (f *Frontier) Commit(b *Batch) error {
 	err := f.write(b)
 	defer f.advise()

@@ -17,7 +17,7 @@ import (
 	"holdfast/internal/disk"
 )
 
-// ErrDamaged reports a checkpoint that is not what was written.
+// ErrDamaged reports a checkpoint whose bytes are not those that were written.
 var ErrDamaged = errors.New("checkpoint is damaged")
 
 // Files of a checkpoint.
@@ -26,7 +26,7 @@ const (
 	checkpointInfo = "checkpoint.json"
 )
 
-// CheckpointInfo says what a checkpoint holds.
+// CheckpointInfo describes the content of a checkpoint.
 type CheckpointInfo struct {
 	Version  int       `json:"version"` // of the values
 	Time     time.Time `json:"time"`
@@ -35,8 +35,8 @@ type CheckpointInfo struct {
 	Counters Counters  `json:"counters"`
 }
 
-// Checkpoint writes the frontier, as some commit left it, into the new folder dir, while the crawl goes on. The folder
-// appears, whole and durable, when Checkpoint returns nil; after an error there is none.
+// Checkpoint writes the frontier as of one commit into the new folder dir, while the crawl continues. When Checkpoint
+// returns nil the folder is complete and durable; after an error it does not exist.
 func (f *store) Checkpoint(ctx context.Context, dir string) error {
 	if err := fillNew(dir, func(temporary string) error { return f.checkpoint(ctx, temporary) }); err != nil {
 		return fmt.Errorf("checkpoint %s: %w", dir, err)
@@ -131,7 +131,7 @@ func (s *stoppable) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// ReadCheckpoint reads what the checkpoint in dir says of itself.
+// ReadCheckpoint reads the description of the checkpoint in dir.
 func ReadCheckpoint(dir string) (info CheckpointInfo, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, checkpointInfo))
 	if err != nil {
@@ -146,8 +146,8 @@ func ReadCheckpoint(dir string) (info CheckpointInfo, err error) {
 	return info, nil
 }
 
-// Restore makes the folder of a frontier from the checkpoint in dir, once that is verified. There must be none yet at
-// frontierDir, or an empty one. After an error there is none.
+// Restore verifies the checkpoint in dir and makes a frontier's folder from it. The folder frontierDir must not
+// exist, or be empty. After an error it does not exist.
 func Restore(ctx context.Context, dir, frontierDir string) error {
 	info, err := ReadCheckpoint(dir)
 	if err != nil {

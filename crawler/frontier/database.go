@@ -14,7 +14,7 @@ import (
 	"holdfast/internal/kv"
 )
 
-// store is what is known of URIs and queues: in the database, and in the batches that are not in it yet.
+// store holds URIs and queues: those in the database, and those in batches that are not committed yet.
 type store struct {
 	cfg Config
 	db  *badger.DB
@@ -23,7 +23,7 @@ type store struct {
 	view       *badger.Txn // reads the last commit; a new one would wait for the commit under way
 	batch      *Batch
 	committing *Batch
-	committed  chan struct{} // closed and made anew with every commit
+	committed  chan struct{} // closed and replaced with every commit
 	broken     error
 	seq        uint64
 	counters   Counters
@@ -35,8 +35,8 @@ type store struct {
 	advised    time.Time // when the system was told how tables are read; Commit has it
 }
 
-// openDatabase opens the database. A transaction has room for a sixth of a memory table, which bounds what is finished
-// in one commit.
+// openDatabase opens the database. A transaction has room for a sixth of a memory table, which limits how much one
+// commit can finish.
 func openDatabase(dir string, log *slog.Logger) (*badger.DB, error) {
 	opts := badger.DefaultOptions(dir).
 		WithSyncWrites(true). // each commit is one transaction, or a few
@@ -75,7 +75,7 @@ func (f *store) get(key string) ([]byte, bool, error) {
 	return value, true, nil
 }
 
-// state reads what is known of a URI: from what is not committed yet, then from the database.
+// state reads the state of a URI: first from what is not committed yet, then from the database.
 func (f *store) state(fp fingerprintBytes, key string) (seenState, bool, error) {
 	v, ok, err := f.get(seenKey(fp))
 	if err != nil || !ok {
@@ -126,8 +126,8 @@ func (f *store) Value(name string) ([]byte, error) {
 	return bytes.Clone(v), err
 }
 
-// SetValue sets one of the caller's own values with the next commit; of a large commit perhaps before what it
-// finishes. What must not be known without that is set on the batch.
+// SetValue sets one of the caller's own values with the next commit. In a large commit it may become durable before
+// the URIs that the commit finishes. A value that must not be known earlier is set on the batch.
 func (f *store) SetValue(name string, value []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -44,7 +44,7 @@ func (s *filter) lines(n int) {
 	s.parts = append(s.parts, part{words: make([]uint64, n*lineWords), room: n * lineURIs})
 }
 
-// line is the first word of a fingerprint's line, and its probes. The digest's bytes are used, not those of the host.
+// line returns the first word of a fingerprint's line, and its probes. It uses the digest's bytes, not the host's.
 func (p *part) line(fp *fingerprintBytes) (words []uint64, probes uint64) {
 	n, _ := bits.Mul64(uint64(binary.LittleEndian.Uint32(fp[12:]))<<32, uint64(len(p.words)/lineWords))
 	return p.words[n*lineWords:][:lineWords], binary.LittleEndian.Uint64(fp[4:12]) >> 8

@@ -4,7 +4,8 @@ import (
 	"time"
 )
 
-// Finish ends a URI that Next or Claim gave, and adds those that were found in it. It reports how many were new.
+// Finish ends a URI that Next or Claim returned, and adds the URIs that were found in it. It returns how many of
+// these are new.
 func (f *traffic) Finish(u *URI, o Outcome, found []URI) (added int, err error) {
 	prints := make([]fingerprintBytes, len(found))
 	for i := range found {
@@ -76,8 +77,8 @@ func (f *traffic) leave(q *queue, u *URI, wait time.Duration) {
 	f.signal()
 }
 
-// Retry puts a URI that Next gave back, to be tried again after delay. If whole, the host itself does
-// not answer and the whole queue waits; else only the URI does, and the queue goes on after wait.
+// Retry gives back a URI that Next returned, to be tried again after delay. If whole, the host itself does not
+// answer, and the whole queue waits; otherwise only the URI waits, and the queue continues after wait.
 func (f *traffic) Retry(u *URI, delay, wait time.Duration, whole bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +102,7 @@ func (f *traffic) retry(q *queue, u *URI, delay, wait time.Duration, whole bool)
 	f.leave(q, u, wait)
 }
 
-// tried takes in that a try of u brought nothing and that its slot is to rest for wait.
+// tried notes that a try of u failed and that its slot is to rest for wait.
 func (q *queue) tried(u *URI, wait time.Duration) {
 	u.Tries++
 	if u.Status != 0 {
@@ -195,8 +196,8 @@ const (
 	longDeferWait = 10 * time.Second
 )
 
-// Claim takes a URI out of its queue as Next would, wherever it stands, adding it first if it is not known.
-// It returns nil if the URI is finished, or in flight.
+// Claim takes a URI out of its queue as Next would, whatever its position, and adds it first if it is not known. It
+// returns nil if the URI is finished, or in flight.
 func (f *traffic) Claim(u URI) (*URI, error) {
 	u.tidy()
 	f.mu.Lock()

@@ -1,10 +1,10 @@
-// Package frontier keeps the URIs of a crawl: which are known, which wait, in which order and when each host may be
+// Package frontier keeps the URIs of a crawl: which are known, which wait, in which order, and when each host may be
 // asked again.
 //
-// It is a Badger database with a layer in memory: the queues that take part (at most Config.MaxActive), of each the
-// next few URIs, some records of other queues, and what changed since the last commit. What a batch holds (URIs
-// finished, URIs found, counters, the caller's own values) becomes durable at once or not at all, so that after a crash
-// the frontier is as it was at some commit. One process may have it open.
+// It is a Badger database with a layer in memory: the queues that take part (at most Config.MaxActive), the next few
+// URIs of each, some records of other queues, and the changes since the last commit. The content of a batch (URIs
+// finished, URIs found, counters, the caller's own values) becomes durable at once or not at all. After a crash the
+// frontier is therefore as it was at some commit. Only one process may have it open.
 package frontier
 
 import (
@@ -48,15 +48,15 @@ type URI struct {
 	Queue    string // whose politeness it is under
 	Host     string // for the reports; "": as Queue
 	Priority byte
-	Cost     int64 // what a fetch takes of its queue's budgets
+	Cost     int64 // what a fetch takes from its queue's budgets
 	Tries    int   // fetches that failed so far
-	Status   int   // of the last of them, if the caller says so before Retry; told of the queue, not kept
+	Status   int   // of the last of them, if the caller sets it before Retry; shown with the queue, not stored
 
 	seq       uint64
 	notBefore int64 // Unix milliseconds; 0: at once
 }
 
-// key is what the URI is known by.
+// key returns the key by which the URI is known.
 func (u *URI) key() string {
 	if u.Key != "" {
 		return u.Key
@@ -104,9 +104,9 @@ type Counters struct {
 	Discovered, Queued, Finished, Succeeded, Failed, Disregarded, Bytes int64
 }
 
-// Config says where the frontier is and how it treats its queues. Policy and Admit are called with the
-// frontier locked: they must not block nor call the frontier. If Policy asks for a URI of the queue, it is asked again
-// when another site's turn comes; the URI is "" where none is known.
+// Config says where the frontier is and how it treats its queues. Policy and Admit are called with the frontier
+// locked: they must neither block nor call the frontier. Policy is called with a URI of the queue, or "" if none is
+// known. If it asks for a URI of the queue, it is called again when another site's turn comes.
 type Config struct {
 	Dir       string
 	Now       func() time.Time // default time.Now

@@ -12,7 +12,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// State is how a queue stands.
+// State is the state of a queue.
 type State string
 
 // The states of queues.
@@ -45,7 +45,7 @@ type QueueFilter struct {
 	Limit   int   // default 1 000
 }
 
-// QueueInfo is what is to be told of a queue.
+// QueueInfo describes a queue.
 type QueueInfo struct {
 	Name          string
 	State         State
@@ -61,7 +61,7 @@ type QueueInfo struct {
 	URLs, Bytes   int64     // fetched
 
 	Failed, Disregarded int64     // URIs
-	Robots              int64     // of those disregarded, for robots.txt
+	Robots              int64     // the part of the disregarded that robots.txt forbids
 	Unanswered          int64     // tries that brought no answer
 	LastSuccess         time.Time // zero if there was none
 }
@@ -69,11 +69,11 @@ type QueueInfo struct {
 // pageSize is how many entries are looked at with the frontier locked.
 const pageSize = 500
 
-// overview tells how the queues stand.
+// overview counts the queues by state.
 type overview struct{ *roster }
 
-// Queues lists the queues that the filter chooses. It goes through the frontier in pages while the crawl goes on: a
-// queue that is younger than the last commit may be missing.
+// Queues lists the queues that the filter chooses. It reads the frontier in pages while the crawl continues: a queue
+// that is newer than the last commit may be missing.
 func (f *overview) Queues(ctx context.Context, filter QueueFilter) ([]QueueInfo, error) {
 	limit := filter.Limit
 	if limit <= 0 {
@@ -102,8 +102,8 @@ func (f *overview) Queues(ctx context.Context, filter QueueFilter) ([]QueueInfo,
 	return out[:min(limit, len(out))], err
 }
 
-// eachQueue calls do with what is to be told of the queues that the filter chooses, some at a time and in the order of
-// their names, until do returns false.
+// eachQueue calls do for each queue that the filter chooses, some at a time and in the order of their names, until do
+// returns false.
 func (f *overview) eachQueue(ctx context.Context, filter QueueFilter, do func([]QueueInfo) bool) error {
 	if filter.Name != "" {
 		f.mu.Lock()
@@ -166,7 +166,7 @@ func (f *roster) peek(name string, stored []byte) (*queue, error) {
 	return &queue{name: name, record: r, pauses: pauses{wakeAt: time.UnixMilli(r.wake)}}, nil
 }
 
-// inform tells of a queue, as peek finds it; nil if there is none.
+// inform describes a queue, as peek finds it; nil if there is none.
 func (f *overview) inform(name string, stored []byte) (*QueueInfo, error) {
 	q, err := f.peek(name, stored)
 	if q == nil || err != nil {
@@ -280,8 +280,8 @@ type URIFilter struct {
 	Limit int    // default 1 000
 }
 
-// URIs lists queued URIs, those in flight among them, queue by queue in the order they will come. The listing
-// goes on at next, "" at the end. What is younger than the last commit is missing.
+// URIs lists queued URIs, including those in flight, queue by queue in the order in which they will be fetched. The
+// list continues at next, "" at the end. URIs newer than the last commit are missing.
 func (f *store) URIs(ctx context.Context, filter URIFilter) (uris []URI, next string, err error) {
 	limit := filter.Limit
 	if limit <= 0 {

@@ -16,7 +16,7 @@ type length struct {
 // ranked is how many queues are known by their length.
 const ranked = 20
 
-// put takes in how many URIs a queue has.
+// put records how many URIs a queue has.
 func (l *longest) put(name string, count int64) {
 	i := slices.IndexFunc(l.queues, func(q length) bool { return q.name == name })
 	switch {

@@ -246,7 +246,7 @@ func (f *roster) signal() {
 	}
 }
 
-// Hungry tells when a commit would let a queue go on.
+// Hungry returns a channel that receives when a commit would let a queue continue.
 func (f *Frontier) Hungry() <-chan struct{} { return f.hungry }
 
 // Pause makes Next wait; Resume ends that.
@@ -265,8 +265,8 @@ func (f *roster) set(change func()) {
 	f.signal()
 }
 
-// fill reads the next URIs of an active queue from the database into its empty head. What is in flight, delayed or
-// finished but not committed is passed over; what is not committed yet is not seen.
+// fill reads the next URIs of an active queue from the database into its empty head. It skips URIs that are in
+// flight, delayed, or finished but not committed, and does not see URIs that are not committed yet.
 func (f *roster) fill(q *queue) error {
 	limit := headMax / 2
 	if f.heads > headsMax {

@@ -11,7 +11,7 @@ import (
 // Lookups is the host of all look-ups of names, as Heritrix's reports have it, and what their URLs begin with.
 const Lookups = "dns:"
 
-// Host is what was fetched from a host, for the reports.
+// Host counts what was fetched from a host, for the reports.
 type Host struct {
 	URLs, Bytes, Robots               int64
 	NovelURLs, NovelBytes             int64
@@ -226,7 +226,7 @@ func (q *queue) next() (time.Time, bool) {
 	return at, true
 }
 
-// due moves to the head what is to be tried again by now, and returns how many those are.
+// due moves to the head the URIs that are to be tried again by now, and returns how many.
 func (q *queue) due(now time.Time) (n int) {
 	for len(q.late) > 0 && q.late[0].notBefore <= now.UnixMilli() {
 		u := q.late[0]
@@ -238,8 +238,8 @@ func (q *queue) due(now time.Time) (n int) {
 	return n
 }
 
-// fifo is the queues that are ready, first come first served. What leaves it is not in it any more: its length is
-// how many queues are ready.
+// fifo holds the queues that are ready, first come first served. A queue that leaves it is removed at once, so that
+// its length is the number of ready queues.
 type fifo struct{ list list.List }
 
 func (l *fifo) push(q *queue) {
@@ -252,7 +252,7 @@ func (l *fifo) remove(q *queue) {
 	q.list, q.turn = nowhere, nil
 }
 
-// pop takes the first one out, nil if there is none.
+// pop removes and returns the first queue, nil if there is none.
 func (l *fifo) pop() *queue {
 	first := l.list.Front()
 	if first == nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// record is what is stored of a queue.
+// record is the stored form of a queue.
 type record struct {
 	count  int64 // entries: queued, delayed and in flight
 	hosted int64 // of them, of hosts with another name
@@ -18,7 +18,7 @@ type record struct {
 	low    [priorities]uint64 // no entry has a number up to this
 
 	frozen, retired            bool // by an operator
-	told                       bool // it was told of as retired by its budget, and that lets it spend nothing yet
+	told                       bool // it was reported as retired by its budget, which still allows nothing
 	ownSession, ownTotal       bool // budgets given by an operator
 	sessionBudget, totalBudget int64
 
@@ -28,7 +28,7 @@ type record struct {
 	otherURLs, otherBytes int64
 }
 
-// ends is how URIs of a queue ended, where that is not told by what was fetched.
+// ends counts how URIs of a queue ended, as far as the counts of fetches do not say it.
 type ends struct {
 	last        int64 // Unix seconds of the last that was answered
 	failed      int64

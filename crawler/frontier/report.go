@@ -8,7 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// Hosts calls do for each host, as of the last commit: with what was fetched of it and how many URIs remain.
+// Hosts calls do for each host, as of the last commit, with what was fetched from it and how many URIs remain.
 func (f *store) Hosts(do func(name string, h Host, remaining int)) error {
 	ctx := context.Background()
 	err := f.pages(ctx, "h", "", func(keys []string, values [][]byte) (bool, error) {
@@ -65,7 +65,7 @@ func (f *store) storedHost(name string) (h hostChange, ok bool, err error) {
 	return h, err == nil, err
 }
 
-// tellsOfItself reports whether there is a queue of that name with something to tell of the host.
+// tellsOfItself reports whether there is a queue of that name with something to report about the host.
 func (f *store) tellsOfItself(name string) (bool, error) {
 	v, ok, err := f.committedValue("h" + name)
 	if err != nil || !ok {
@@ -109,8 +109,8 @@ func (f *store) Values(prefix string, do func(name string, value []byte) error) 
 	})
 }
 
-// ValuesAfter is Values for names after prefix and that rest of a name, a page at a time so that the crawl goes on
-// meanwhile, until do returns false.
+// ValuesAfter calls do for values whose names begin with prefix and come after that name, a page at a time so that
+// the crawl continues meanwhile, until do returns false.
 func (f *store) ValuesAfter(ctx context.Context, prefix, after string, do func(name string, value []byte) bool) error {
 	prefix = "x" + prefix
 	if after != "" {
@@ -126,7 +126,7 @@ func (f *store) ValuesAfter(ctx context.Context, prefix, after string, do func(n
 	})
 }
 
-// Summary is how the whole frontier stands.
+// Summary describes the whole frontier.
 type Summary struct {
 	Counters
 	InFlight int64
@@ -179,8 +179,8 @@ func (f *overview) rank(ctx context.Context) {
 	}
 }
 
-// Nonempty calls do for each queue that has URIs, in the order of the index as it was committed last: those that take
-// part or wait by precedence, then those that rest for long, the frozen and the retired. It goes on until do returns
+// Nonempty calls do for each queue that has URIs, in the order of the last committed index: first those that take
+// part or wait, by precedence, then those that rest for long, the frozen and the retired. It ends when do returns
 // false.
 func (f *overview) Nonempty(ctx context.Context, do func(QueueInfo) bool) error {
 	return f.pages(ctx, "i", "", func(keys []string, _ [][]byte) (bool, error) {

@@ -15,9 +15,9 @@ type steering struct {
 	overview *overview
 }
 
-// Freeze keeps the queues that the filter chooses from giving out URIs, until Unfreeze; a queue given by name may not
-// even be known yet. What is in flight ends as ever. While a frozen queue has URIs, the crawl is not at its end. It
-// returns how many were changed.
+// Freeze stops the queues that the filter chooses from giving out URIs, until Unfreeze; a queue given by name may
+// still be unknown. Fetches in flight end normally. While a frozen queue has URIs, the crawl does not end. Freeze
+// returns how many queues were changed.
 func (f *steering) Freeze(ctx context.Context, filter QueueFilter) (int64, error) {
 	return f.steer(ctx, filter, func(q *queue) bool { return change(&q.frozen, true) })
 }
@@ -84,8 +84,8 @@ func (f *steering) Snooze(queue string, until time.Time) error {
 	return nil
 }
 
-// Repolicy has Config.Policy asked again: of a queue that is active when its turn comes, of all others now. It
-// returns when it is through with those, and waits for commits meanwhile.
+// Repolicy calls Config.Policy again: for an active queue when its turn comes, for all others now. It returns when it
+// has treated those, and waits for commits in between.
 func (f *steering) Repolicy(ctx context.Context) error {
 	f.mu.Lock()
 	f.policies++
@@ -102,13 +102,14 @@ func (f *steering) Repolicy(ctx context.Context) error {
 	return err
 }
 
-// SetMaxActive changes how many queues take part. Those beyond it make room when what they have in flight ends.
+// SetMaxActive changes how many queues take part. Queues beyond that number make room when their fetches in flight
+// end.
 func (f *steering) SetMaxActive(n int) {
 	f.set(func() { f.cfg.MaxActive = max(n, 1) })
 }
 
-// steer calls do for each queue that the filter chooses, page by page, and settles those that it changed. Between pages
-// it waits for a commit when there is too much for one.
+// steer calls do for each queue that the filter chooses, page by page, and settles those that it changed. Between
+// pages it waits for a commit when there are too many changes for one.
 func (f *steering) steer(ctx context.Context, filter QueueFilter, do func(q *queue) bool) (n int64, err error) {
 	one := func(name string) error {
 		q, err := f.lookup(name)
@@ -352,8 +353,8 @@ func (f *traffic) Never(key string, status int, attach any) error {
 	return nil
 }
 
-// Promote moves the queued URI known by key to the front of those of high priority that are not yet fetched. It answers
-// ErrNotQueued if it is not queued.
+// Promote moves the queued URI known by key to the front of the high-priority URIs that are not fetched yet. It
+// answers ErrNotQueued if the URI is not queued.
 func (f *traffic) Promote(key string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

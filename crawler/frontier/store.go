@@ -14,8 +14,9 @@ const version = 4
 // countersKey has the totals.
 const countersKey = "mcounters"
 
-// fingerprintBytes stand for a URI: a hash of its key's host, then the beginning of the SHA-256 of the key. So a host's
-// URIs lie side by side in the database, and what is looked up while a host is crawled is in a few blocks.
+// fingerprintBytes is the length of the hash that stands for a URI: a hash of its key's host, then the beginning of
+// the SHA-256 of the key. URIs of a host are therefore side by side in the database, and looking them up while the
+// host is crawled reads only a few blocks.
 type fingerprintBytes [16]byte
 
 // hostBytes are those of the host.
@@ -39,7 +40,8 @@ func hostHash(key string) uint64 {
 	return h * 0x9e3779b97f4a7c15
 }
 
-// hostOf is what is between the first "//" of a key and the next "/", "?" or "#"; it is empty where there is no "//".
+// hostOf returns what is between the first "//" of a key and the next "/", "?" or "#"; it is empty if there is no
+// "//".
 func hostOf(key string) string {
 	_, rest, _ := strings.Cut(key, "//")
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
@@ -82,7 +84,7 @@ const (
 	secure = "https://"
 )
 
-// encodeURI writes a queue entry's value. Of its texts each has what it begins with in common with one before it.
+// encodeURI writes a queue entry's value. Each of its texts omits the beginning that it shares with one before it.
 func encodeURI(u *URI) []byte {
 	b := make([]byte, 0, 40+len(u.URL)+len(u.Path)+len(u.Via)+len(u.Source)+len(u.Key)+len(u.Host))
 	b = append(b, version)
@@ -134,7 +136,7 @@ func decodeURI(key, v []byte) (*URI, error) {
 	return u, r.failed("queue entry")
 }
 
-// seenState is what is known of a URI: where it is queued, or how it ended.
+// seenState is the state of a URI: where it is queued, or how it ended.
 type seenState struct {
 	queued   bool
 	priority byte

@@ -8,8 +8,9 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// write puts a batch into the database: in one transaction if it fits, else first, in as many as it takes, what was
-// found. Each of those leaves the database whole: entries with their states, counts, the index and the counters.
+// write writes a batch into the database: in one transaction if it fits, else the found URIs first, in as many
+// transactions as they take. Each transaction leaves the database consistent: entries with their states, counts, the
+// index and the counters.
 func (f *store) write(b *Batch) error {
 	return f.writeBy(&writer{db: f.db, commit: (*badger.Txn).Commit, maxSize: f.db.MaxBatchSize() / 4 * 3,
 		maxCount: f.db.MaxBatchCount() / 4 * 3}, b)
@@ -42,7 +43,7 @@ func (f *store) writeBy(w *writer, b *Batch) error {
 type found struct {
 	keys  []string
 	fresh int64 // of them, more than were there
-	other int64 // of those, other hosts'
+	other int64 // the part of these that belongs to other hosts
 }
 
 // writeFound writes the entries of queues, and the caller's values that need nothing else.
@@ -84,7 +85,7 @@ func writeFound(w *writer, b *Batch, hosts map[string]int64) error {
 // counts reports whether an entry is one more in its queue.
 func (o *op) counts() bool { return o.fresh && o.entry != nil && o.entry.replaces == "" }
 
-// early writes what was found.
+// early writes the found URIs.
 type early struct {
 	*writer
 	batch  *Batch
