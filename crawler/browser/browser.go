@@ -129,8 +129,8 @@ const (
 	windowHeight = 1024
 )
 
-// nowhere is the proxy of what Chromium asks for by itself, as after news of its own: nobody is there. Pages have
-// another.
+// nowhere is the proxy for Chromium's own requests, such as for its news; nothing listens there. Pages have another
+// proxy.
 const nowhere = "127.0.0.1:1"
 
 // arguments are Chromium's. It has no way to the network but the proxy, not even for names, and asks for nothing by
@@ -162,16 +162,16 @@ func (b *Browser) arguments(sandbox bool) []string {
 	return args
 }
 
-// Pages counts those that were loaded.
+// Pages counts the pages that were loaded.
 func (b *Browser) Pages() int { return b.pages }
 
 // Pid is the browser's process, which leads its group.
 func (b *Browser) Pid() int { return b.process.pid() }
 
-// Memory is what the browser's processes take now, that is not backed by files.
+// Memory returns how much memory the browser's processes use now, without what is backed by files.
 func (b *Browser) Memory() int64 { return b.process.memory() }
 
-// Close ends the browser and all its processes, and removes what it left.
+// Close ends the browser and all its processes, and removes its files.
 func (b *Browser) Close() {
 	b.process.end()
 	b.pipe.close()

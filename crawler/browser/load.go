@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// load is one page being loaded: what it asks for is counted.
+// load is one page being loaded; it counts the page's requests.
 type load struct {
 	ctx    context.Context // of the page: its requests come over connections of their own
 	cancel context.CancelFunc
@@ -79,7 +79,7 @@ func (l *load) total() int {
 	return l.requests
 }
 
-// document notes what the page itself is asked for as.
+// document records under which request the page itself was loaded.
 func (l *load) document(url string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -22,7 +22,7 @@ type Page struct {
 // Link is one that the page has after its scripts have run.
 type Link struct {
 	URL  string `json:"url"`
-	From string `json:"from"` // where it stands, as "a/@href"
+	From string `json:"from"` // where it was found, as "a/@href"
 }
 
 // Rendered is what became of a page.
@@ -30,18 +30,18 @@ type Rendered struct {
 	Links      []Link
 	Text       string
 	Title      string
-	Screenshot []byte // PNG; nil if none was wanted, or could be had
+	Screenshot []byte // PNG; nil if none was wanted, or none could be taken
 	Left       string // where a script wanted to lead the browser, "" for nowhere
 	TimedOut   bool   // it did not become quiet in its time
 	Took       time.Duration
-	Memory     int64 // the most that the browser took meanwhile
+	Memory     int64 // the most that the browser used meanwhile
 }
 
-// Bounds of a page beside those that are asked for.
+// Limits of a page besides those that the caller sets.
 const (
 	callTime      = 30 * time.Second // for Chromium to do one thing; no more than the page may take,
 	leastCallTime = 5 * time.Second  // but so long
-	overtime      = 10               // so many times its time a page may take with all waits
+	overtime      = 10               // a page may take its time limit this many times, all waits included
 	maxScrolls    = 60
 	maxPicture    = 12_000 // pixels of height
 	watchEvery    = 250 * time.Millisecond
@@ -189,7 +189,7 @@ func (t *tab) has(what func() bool) bool {
 	return what()
 }
 
-// event takes in what Chromium tells by itself.
+// event handles what Chromium reports by itself.
 func (t *tab) event(m message) {
 	switch m.Method {
 	case "Target.targetCreated":
@@ -368,7 +368,7 @@ func (t *tab) run(ctx context.Context, script string, result any) error {
 	return json.Unmarshal(answer.Result.Value, result)
 }
 
-// look takes what is to be kept of the page.
+// look collects what is to be kept of the page.
 func (t *tab) look(ctx context.Context) error {
 	var found struct {
 		Links       []Link

@@ -49,7 +49,7 @@ func newPipe(to, from *os.File, kill func()) *pipe {
 	return p
 }
 
-// read takes in what Chromium says, until it says no more.
+// read handles Chromium's messages until the pipe ends.
 func (p *pipe) read(from io.Reader) {
 	defer close(p.done)
 	r := bufio.NewReaderSize(from, 64<<10)
@@ -115,7 +115,7 @@ func (p *pipe) take(m message) {
 	}
 }
 
-// events sets who is called with events; nil for nobody.
+// events sets the function that is called with events; nil for none.
 func (p *pipe) events(handle func(message)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -167,7 +167,7 @@ func (p *pipe) forget(id int) {
 	delete(p.waiting, id)
 }
 
-// errRefused reports that Chromium did not do what it was told.
+// errRefused reports that Chromium refused a command.
 var errRefused = errors.New("refused by the browser")
 
 // call sends a command and waits for its result.
@@ -198,5 +198,5 @@ func (p *pipe) call(ctx context.Context, session, method string, params, result 
 	}
 }
 
-// close waits until nothing is read any more. The process must have been ended.
+// close waits until reading has ended. The process must have been ended.
 func (p *pipe) close() { <-p.done }

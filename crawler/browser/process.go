@@ -103,7 +103,7 @@ func startProcess(cfg Config, args []string) (p *process, err error) {
 	return p, nil
 }
 
-// Clean removes what a killed process left of the browsers whose profiles were in dir.
+// Clean removes what a killed process left behind of the browsers whose profiles were in dir.
 func Clean(dir string) error {
 	var errs []error
 	for _, place := range Places(dir) {
@@ -144,7 +144,7 @@ func elsewhere(dir string) (string, error) {
 	return dir, nil
 }
 
-// open tells whether any user can get to what is in a folder.
+// open reports whether any user can read what is in a folder.
 func open(dir string) bool {
 	for ; ; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)
@@ -186,7 +186,7 @@ func (p *process) end() {
 // said tells whether the process said something on its way out.
 func (p *process) said(what string) bool { return strings.Contains(p.errors.String(), what) }
 
-// lastWords is the end of what the process said.
+// lastWords returns the end of the process's output.
 func (p *process) lastWords() string {
 	text := strings.TrimSpace(p.errors.String())
 	return text[max(0, len(text)-500):]
@@ -240,8 +240,8 @@ func stat(pid int) (parent, group int, ok bool) {
 	return parent, group, err == nil
 }
 
-// memory is what the processes take of memory that is not backed by files: what they share of the program counts for
-// none.
+// memory returns how much memory the processes use without what is backed by files: program code that they share does
+// not count.
 func (p *process) memory() (total int64) {
 	for _, pid := range p.family() {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -18,7 +18,7 @@ import (
 
 // Web answers what pages ask for. It may be asked by several goroutines.
 type Web interface {
-	// Answer gets what a page asks for; nil refuses it. It ends soon after ctx does.
+	// Answer fetches what a page requests; nil refuses the request. It ends soon after ctx does.
 	Answer(ctx context.Context, r *Request) *Answer
 }
 
@@ -49,7 +49,7 @@ type Answer struct {
 	Done   func() // called when the body is no longer needed; may be nil
 }
 
-// Limits on what a page may ask for.
+// Limits on what a page may request.
 const (
 	maxBody     = 8 << 20
 	maxHeader   = 128 << 10
@@ -146,7 +146,7 @@ func (p *proxy) current() *load {
 	return p.load
 }
 
-// plain serves what the browser asks the proxy itself: requests of http URLs, and tunnels.
+// plain serves what the browser asks of the proxy itself: requests for http URLs, and tunnels.
 func (p *proxy) plain(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodConnect:
@@ -205,7 +205,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, scheme, authority 
 	a.write(w)
 }
 
-// pathOf is path and query of a request's target as it was sent, be it the whole URL.
+// pathOf returns path and query of a request's target as it was sent, even if that is a whole URL.
 func pathOf(target string) string {
 	if _, rest, ok := strings.Cut(target, "://"); ok && target[0] != '/' {
 		if i := strings.IndexAny(rest, "/?"); i >= 0 {
@@ -242,7 +242,7 @@ func (a *Answer) write(w http.ResponseWriter) {
 	}
 }
 
-// refuse answers that something is not to be had. Scripts of any site may see that.
+// refuse answers that a resource is not available. Scripts of any site can see that.
 func refuse(w http.ResponseWriter, status int) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Length", "0")

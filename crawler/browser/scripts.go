@@ -1,6 +1,6 @@
 package browser
 
-// The scripts run in a world of their own, where a page cannot have changed what the language offers.
+// The scripts run in an isolated world, where a page cannot have changed the language's own functions.
 
 // scriptScroll scrolls on by most of a window, and tells whether that was the end.
 const scriptScroll = `(() => {
@@ -13,8 +13,8 @@ const scriptScroll = `(() => {
 
 const scriptTop = `window.scrollTo({top: 0, behavior: 'instant'})`
 
-// scriptLook tells what there is: links, the text, the title, the size. It goes into frames of the same site. What it
-// returns is bounded.
+// scriptLook returns what the page shows: links, the text, the title, the size. It also reads frames of the same
+// site. Its result is bounded.
 const scriptLook = `(() => {
 	const links = [], texts = [];
 	let room = 4000000, textRoom = 2000000, frames = 0;

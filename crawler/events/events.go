@@ -1,5 +1,5 @@
-// Package events is what happens in a crawl, as numbered values: kept for a while, written to job.log, and given to
-// whoever listens.
+// Package events records what happens in a crawl as numbered values. They are kept in memory for a while, written to
+// job.log, and given to subscribers.
 package events
 
 import (
@@ -73,7 +73,7 @@ func (e *Event) AppendTo(b []byte) []byte {
 	return append(append(b, rest...), '\n')
 }
 
-// facts are an event's fields that stand in the JSON of its line.
+// facts are the fields of an event that are in the JSON of its line.
 type facts struct {
 	Reason   string     `json:"reason,omitempty"`
 	Deadline *time.Time `json:"deadline,omitempty"`

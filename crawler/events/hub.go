@@ -35,8 +35,8 @@ type Hub struct {
 	sampled int
 }
 
-// step is by how much numbers jump when a crawl goes on after a restart: numbers that were given but
-// not written are not given again.
+// step is how far numbers jump when a crawl continues after a restart, so that no number is given twice, even if it
+// was not written.
 const step = 1_000_000
 
 // NewHub makes a hub.
@@ -97,7 +97,7 @@ func (h *Hub) Publish(e Event) uint64 {
 	return e.Number
 }
 
-// Wanted reports whether a URIFinished published now would not be dropped, so that one need not be made.
+// Wanted reports whether a URIFinished published now would reach anybody, so that nobody makes one in vain.
 func (h *Hub) Wanted() bool {
 	now := h.cfg.Now().Unix()
 	h.mu.Lock()
@@ -206,7 +206,7 @@ func (s *Subscription) Close() {
 	}
 }
 
-// Close ends all subscriptions. What is published later is dropped; Since still answers.
+// Close ends all subscriptions. Events published later are dropped; Since still answers.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -44,7 +44,7 @@ func Read(path string, after, before uint64, max int) (found []Event, missed boo
 // All is Read's before for no bound.
 const All = math.MaxUint64
 
-// near is how far before what is looked for a search of the log may stop.
+// near is how far before the target a search of the log may stop.
 const near = 64 << 10
 
 // seek finds where in the log, or little after which, the events after a number begin: numbers grow.

@@ -2,7 +2,7 @@ package extract
 
 import "strings"
 
-// What an attribute's value is.
+// Kinds of attributes, by their values.
 type valueKind int
 
 const (
@@ -104,7 +104,7 @@ const (
 		"disabled multiple formmethod charset"
 )
 
-// attributeName is what is known of an attribute.
+// attributeName describes an attribute.
 type attributeName struct {
 	name   string
 	family bool // of a whole family of names, data-* or on*
@@ -130,8 +130,8 @@ func (r *taggedRule) holds(tag string) bool {
 	return false
 }
 
-// names finds what is known of a name, in any case. Most names of most pages are not known, and
-// told by their length and first letter.
+// names finds the description of an attribute name, in any case. Most names on most pages are unknown, and are
+// dismissed by their length and first letter.
 type names[T any] struct {
 	known    map[string]T
 	initials [maxName + 1]uint32 // by length: a bit for each first letter
@@ -213,7 +213,7 @@ var tagNames, attributeNames = func() (tags *names[string], attrs *attributeTabl
 	return tags, attrs
 }()
 
-// context is where a link stands that an attribute holds.
+// context describes the place of a link in an attribute.
 func (r *taggedRule) context(e *element, a *attribute) string {
 	if e.name != "" && !a.family {
 		return r.contexts[e.name]

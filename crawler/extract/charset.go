@@ -313,8 +313,8 @@ func (x *decoder) decode(enc encoding.Encoding, b []byte) ([]byte, bool) {
 	}
 }
 
-// encodeQuery writes what is not ASCII in a reference's query in the document's character set, as browsers do; what
-// the character set has not becomes a character reference.
+// encodeQuery writes the non-ASCII characters of a reference's query in the document's character set, as browsers do.
+// Characters that the set does not have become character references.
 func (x *collector) encodeQuery(ref []byte) []byte {
 	q := bytes.IndexByte(ref, '?')
 	if q < 0 || isASCII(ref[q:]) {
@@ -353,7 +353,7 @@ func (x *collector) encode(text []byte) []byte {
 	return out
 }
 
-// appendPercent escapes every byte but those that a URL's query has unescaped.
+// appendPercent escapes every byte except those that may be unescaped in a URL's query.
 func appendPercent(out, b []byte) []byte {
 	const digits = "0123456789ABCDEF"
 	for _, c := range b {
@@ -375,7 +375,7 @@ func isASCII(b []byte) bool {
 	return true
 }
 
-// indexFold is where a lower case word stands in b, whatever its case there, or -1.
+// indexFold returns the index of a lower-case word in b, in whatever case it is written there, or -1.
 func indexFold(b []byte, lower string) int {
 	for i := 0; i+len(lower) <= len(b); i++ {
 		if b[i]|0x20 == lower[0] && hasPrefixFold(b[i:], lower) {

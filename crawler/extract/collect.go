@@ -56,13 +56,13 @@ func (x *collector) rebase(href []byte) bool {
 	if !ok || !x.base.set(url) {
 		return false
 	}
-	x.self = x.base // what the page's own modules are relative to
+	x.self = x.base // the page's own modules are relative to it
 	clear(x.refs)
 	return true
 }
 
-// add resolves a reference and keeps it, once per document. What is certain outranks what is guessed, and a part of
-// the page what is only linked.
+// add resolves a reference and keeps it, once per document. A certain link outranks a guessed one, and a part of the
+// page outranks a link to another page.
 func (x *collector) add(ref []byte, hop byte, context string) {
 	ref = trim(ref)
 	if len(ref) == 0 || ref[0] == '#' {

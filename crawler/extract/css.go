@@ -55,7 +55,7 @@ func (x *styles) css(b []byte) {
 	}
 }
 
-// atRule reads what follows an '@' and is a reference, or is certainly none, and returns where to go on.
+// atRule reads what follows an '@' if that is a reference, or is certainly none, and returns where to continue.
 func (x *styles) atRule(b []byte, i int) int {
 	switch {
 	case hasPrefixFold(b[i:], "import"):
@@ -116,8 +116,8 @@ func (x *styles) imageSet(b []byte, i int) int {
 	return i
 }
 
-// cssURL reads what stands in url( ), from just after the parenthesis, and returns it and where it ends: at or
-// before the closing parenthesis.
+// cssURL reads the content of url( ), from just after the opening parenthesis, and returns it and where it ends: at
+// or before the closing parenthesis.
 func (x *styles) cssURL(b []byte, i int) ([]byte, int) {
 	for i < len(b) && isSpace(b[i]) {
 		i++
@@ -173,8 +173,8 @@ func cssString(b []byte, i int) ([]byte, int) {
 	return b[start:i], min(i+1, len(b))
 }
 
-// cssUnescape removes the escapes of CSS: up to six hex digits and a space, or a character as it is. What
-// it returns is valid until the next call.
+// cssUnescape removes the escapes of CSS: up to six hex digits and a space, or a character as it is. Its result is
+// valid until the next call.
 func (x *styles) cssUnescape(v []byte) []byte {
 	if bytes.IndexByte(v, '\\') < 0 {
 		return v

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Bounds of what is made from a DASH manifest.
+// Limits on what is made from a DASH manifest.
 const (
 	maxDASHDepth = 8
 	maxTimeline  = 4096  // entries of one SegmentTimeline
@@ -76,7 +76,7 @@ func (x *documents) dash(b []byte) {
 
 func (r *dashReader) level() *dashLevel { return &r.levels[r.depth] }
 
-// start takes in a start tag.
+// start handles a start tag.
 func (r *dashReader) start(s *xmlScanner, name string) {
 	if v := s.get("xlink:href"); v != nil {
 		r.x.addTo(&r.level().base, v, Embed, "dash/@xlink:href")
@@ -167,7 +167,7 @@ func (r *dashReader) rebase(v []byte) {
 	}
 }
 
-// setTemplate takes in a SegmentTemplate. What it does not say is as further out.
+// setTemplate handles a SegmentTemplate. Attributes that it does not have are inherited from the elements around it.
 func (r *dashReader) setTemplate(s *xmlScanner) {
 	t := &r.level().template
 	for _, a := range s.attrs {
@@ -297,7 +297,7 @@ func appendNumber(out []byte, n int64, format []byte) []byte {
 	return append(out, digits...)
 }
 
-// number reads a decimal number, or answers what it is where there is none.
+// number reads a decimal number, or returns the default if there is none.
 func number(v []byte, otherwise int64) int64 {
 	if len(v) == 0 || len(v) > 20 {
 		return otherwise

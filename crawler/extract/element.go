@@ -159,8 +159,8 @@ func (x *markup) srcset(v []byte, context string) {
 	}
 }
 
-// relations are the words of rel that make what a link names a part of the page, and those that name nothing to fetch.
-// Any other word names another page, which is in the scope only if its URL is.
+// relations are the words of rel that make the target a part of the page, and those whose target is not to be
+// fetched. With any other word the target is another page, which is in the scope only if its URL is.
 var relations = []struct {
 	word    string
 	hop     byte
@@ -185,8 +185,8 @@ var relations = []struct {
 	{"preconnect", 0, ""},
 }
 
-// relation tells the hop of a link with that rel, and its context; 0 for one that names nothing to fetch. A part
-// of the page outranks another page, and that what is not to be fetched.
+// relation returns the hop and the context of a link with that rel; 0 if it is not to be fetched. A part of the page
+// outranks another page, and that outranks a target that is not to be fetched.
 func relation(rel []byte) (hop byte, context string) {
 	page, words := false, 0
 word:
@@ -277,7 +277,8 @@ func (x *markup) param(e *element) {
 	}
 }
 
-// meta reads a refresh, what is asked of robots, and the images, players and addresses of Open Graph and its like.
+// meta reads a refresh, directives for robots, and the images, players and addresses of Open Graph and similar
+// vocabularies.
 func (x *markup) meta(e *element) {
 	content := e.get("content")
 	if content == nil {

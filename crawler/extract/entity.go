@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// unescape replaces the character references of an attribute's value, as the standard says for attributes: without a
-// semicolon a name counts only where neither '=' nor a letter or digit follows. A value without any is returned as it
-// is.
+// unescape replaces the character references of an attribute's value, by the standard's rules for attributes: without
+// a semicolon, a name counts only if neither '=' nor a letter or digit follows. A value without references is
+// returned as it is.
 func unescape(v []byte) []byte {
 	i := bytes.IndexByte(v, '&')
 	if i < 0 {
@@ -34,7 +34,8 @@ func unescape(v []byte) []byte {
 	return out
 }
 
-// referenceLen is the length of what may be a character reference at the start of v, which begins with '&'; 0 if none.
+// referenceLen returns the length of the possible character reference at the start of v, which begins with '&'; 0 if
+// there is none.
 func referenceLen(v []byte) int {
 	i := 1
 	if i < len(v) && v[i] == '#' {
@@ -52,7 +53,7 @@ func referenceLen(v []byte) int {
 	return i
 }
 
-// reference is the text of the character reference v[:n], or v[:n] itself where it is none.
+// reference returns the text of the character reference v[:n], or v[:n] itself if it is none.
 func reference(v []byte, n int) []byte {
 	text := []byte(html.UnescapeString(string(v[:n])))
 	if v[n-1] != ';' && v[1] != '#' && utf8.RuneCount(text) > 1 {

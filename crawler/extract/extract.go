@@ -46,7 +46,7 @@ const MaxLinks = 6000
 // MaxSitemap is how many links of a sitemap are kept at least: as many as one may list.
 const MaxSitemap = 50000
 
-// Options says what is looked for.
+// Options says which links to look for.
 type Options struct {
 	Speculative bool  // strings that look like URLs, too
 	Forms       bool  // GET forms sent with their default values, too
@@ -68,10 +68,10 @@ type Link struct {
 	Context string // where it stood, as "a/@href"; no spaces
 }
 
-// Document is what was fetched.
+// Document is a fetched document.
 type Document struct {
 	URL             string
-	Via             string    // the page it was found on, or "": what a script's strings are relative to
+	Via             string    // the page it was found on, or "": a script's strings are relative to it
 	Manifest        bool      // it was found by the hop Manifest: if it is text, it is a list of URLs
 	ContentType     string    // the header's value
 	Location        string    // the Location header's value, or ""
@@ -79,7 +79,7 @@ type Document struct {
 	Refresh         string    // the Refresh header's value, or ""
 	Link            []string  // the Link headers' values
 	RobotsTag       []string  // the X-Robots-Tag headers' values
-	Robot           string    // by which name documents speak to this crawl; "": by none
+	Robot           string    // the name by which documents address this crawl's robot; "": none
 	Body            []byte    // the payload, content coding removed
 	Rest            io.Reader // what follows Body, of a payload that is longer; else nil. It is read of sitemaps only
 }
@@ -93,8 +93,8 @@ type Result struct {
 	Charset     string        // the character set that was decoded, "" for UTF-8
 	CharsetFrom CharsetSource // how it was found
 	Declared    string        // the character set that the document declares where no header does, as written, or ""
-	Robots      Robots        // what the document asks of robots; nothing of it has been applied
-	Cut         bool          // the document goes on beyond what was looked through
+	Robots      Robots        // the document's directives for robots; none of them has been applied
+	Cut         bool          // the document is longer than what was read
 	Title       string        // of an HTML page, at most maxTitle bytes of it
 	xml         bool          // the declaration was XML's
 }
@@ -105,7 +105,7 @@ type BadURI struct {
 	Problem string
 }
 
-// maxBad is how many references that are no URLs are told of a document.
+// maxBad bounds how many references that are not URLs are reported per document.
 const maxBad = 20
 
 // Target is where a response redirects to, "" if nowhere.
@@ -116,8 +116,8 @@ func (r Result) Target() string {
 	return ""
 }
 
-// Annotations are the words for crawl.log: what was dropped, whether the document was read to its end, and which
-// character set the document had its way with.
+// Annotations returns the words for crawl.log: what was dropped, whether the document was read to its end, and which
+// character set was used.
 func (r Result) Annotations() []string {
 	var out []string
 	if r.Dropped > 0 {
@@ -206,7 +206,7 @@ func (x *Extractor) Wants(contentType, url string, manifest bool) bool {
 	return may&x.options.Types != 0
 }
 
-// body looks through the payload. What is text is decoded first.
+// body scans the payload. Text is decoded first.
 func (x *Extractor) body(k documentKind, doc *Document) {
 	switch k {
 	case kindPDF:
@@ -270,7 +270,7 @@ func (x *Extractor) body(k documentKind, doc *Document) {
 // maxKept is the size up to which a buffer is kept for the next document.
 const maxKept = 1 << 20
 
-// release lets go of the document, and of what one uncommonly large document needed.
+// release frees the document, and the buffers that an unusually large document needed.
 func (x *Extractor) release() {
 	x.markup.release()
 	for _, buffer := range []*[]byte{&x.decoder.decoded, &x.scratch, &x.unpacker.stream} {

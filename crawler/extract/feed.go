@@ -5,7 +5,7 @@ import "bytes"
 // maxFeedDepth is how deep elements of a feed are told by their parents.
 const maxFeedDepth = 16
 
-// feeds reads XML and JSON that hold pieces of pages: feeds, and what is like them.
+// feeds reads XML and JSON that contain pieces of pages: feeds and similar formats.
 type feeds struct {
 	*collector
 	markup *markup // reads the pieces
@@ -59,7 +59,7 @@ func (x *feeds) feed(b []byte) {
 	}
 }
 
-// inline scans the markup that stands in an element as it is, and moves to the element's end.
+// inline scans the markup inside an element, and moves to the element's end.
 func (x *feeds) inline(s *xmlScanner) {
 	rest := s.b[s.i:]
 	end := closing(rest, nameOf(s.name))
@@ -109,7 +109,7 @@ func (x *feeds) feedElement(s *xmlScanner, name string) {
 	}
 }
 
-// feedLink reads Atom's link by its rel. A hub is told of what is new, and is no page.
+// feedLink reads Atom's link by its rel. A hub is a service that is notified of news, not a page.
 func (x *feeds) feedLink(s *xmlScanner) {
 	href := s.get("href")
 	if href == nil {

@@ -24,7 +24,7 @@ type form struct {
 	first    []byte // the value of its first option
 }
 
-// beginForm opens a form. A form within a form is none, as in the HTML standard.
+// beginForm opens a form. A form within a form is ignored, as in the HTML standard.
 func (x *markup) beginForm(e *element) {
 	if x.form.open {
 		return
@@ -88,7 +88,7 @@ func (x *markup) formAction(e *element) {
 	}
 }
 
-// control takes in an element of the form that is open; after is what follows its tag.
+// control handles an element of the open form; after is what follows its tag.
 func (f *form) control(x *markup, e *element, after []byte) {
 	if e.name == "option" {
 		f.option(x, e, after)
@@ -165,7 +165,7 @@ func (f *form) endSelect(x *markup) {
 	f.inSelect = false
 }
 
-// field adds a name and value, both as written, to what is sent.
+// field adds a name and a value, both as written, to what the form sends.
 func (f *form) field(x *markup, name, value []byte) {
 	if len(name) == 0 || !f.get || f.hopeless || !x.options.Forms {
 		return

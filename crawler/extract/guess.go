@@ -8,9 +8,9 @@ const maxGuess = 16 << 10
 // maxGuessed is how far into a document a guess looks.
 const maxGuessed = 1 << 20
 
-// guessCharset tells the character set of text that nothing declares and that is not UTF-8: by which pairs of
-// bytes are well formed in each of the multi-byte sets and common in its languages, then by how letters beyond ASCII
-// follow each other. Where nothing speaks for another, it is windows-1252, as the HTML standard has it.
+// guessCharset guesses the character set of text that declares none and is not UTF-8. It looks at which pairs of
+// bytes are well formed in each of the multi-byte sets and common in its languages, and then at which letters beyond
+// ASCII follow each other. If nothing is more likely, it returns windows-1252, as the HTML standard demands.
 func guessCharset(b []byte) string {
 	b = b[:min(len(b), maxGuessed)]
 	if i := bytes.IndexByte(b, 0x1b); i >= 0 && isISO2022JP(b) {
@@ -43,7 +43,7 @@ type multi struct {
 	lead   func(c byte) bool
 	trail  func(c byte) bool
 	single func(c byte) bool       // a character of one byte beyond ASCII
-	common func(c, d byte) float64 // how much a pair speaks for the set's languages
+	common func(c, d byte) float64 // how typical a pair is of the set's languages
 }
 
 func between(low, high byte) func(byte) bool {
@@ -52,8 +52,8 @@ func between(low, high byte) func(byte) bool {
 
 func never(byte) bool { return false }
 
-// multiByte are the sets that are told apart. What is said of a pair: in euc-jp and shift_jis the kana, which no
-// Japanese text is without; in the Chinese and Korean sets the rows of common characters.
+// multiByte are the sets that are told apart, with the typical pairs of each: in euc-jp and shift_jis the kana, which
+// every Japanese text has; in the Chinese and Korean sets the rows of common characters.
 var multiByte = [...]multi{
 	{"euc-jp", func(c byte) bool { return c >= 0xa1 && c <= 0xfe || c == 0x8e }, between(0xa1, 0xfe), never,
 		func(c, _ byte) float64 {
@@ -109,7 +109,7 @@ var multiByte = [...]multi{
 		}},
 }
 
-// score is how well the text reads in a set: 0 where it cannot be it, 1 and more where every pair is a common one.
+// score says how well the text reads in a set: 0 if it is impossible, 1 and more if every pair is a common one.
 func (m *multi) score(b []byte) float64 {
 	sum, pairs, broken := 0.0, 0, 0
 	for i := 0; i < len(b) && pairs < maxGuess; i++ {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// headers takes the links out of the HTTP headers, and what they ask of robots.
+// headers extracts the links of the HTTP headers, and their directives for robots.
 func (x *collector) headers(doc *Document) {
 	if doc.Location != "" {
 		x.add(asSent(doc.Location), Redirect, location)
@@ -26,8 +26,8 @@ func (x *collector) headers(doc *Document) {
 	}
 }
 
-// asSent is a header's value with URLs in it. Where it is not UTF-8, what is beyond ASCII stands for itself: a browser
-// asks for these bytes.
+// asSent returns a header's value with URLs in it. If it is not UTF-8, its bytes beyond ASCII are kept: a browser
+// requests these bytes.
 func asSent(v string) []byte {
 	if utf8.ValidString(v) {
 		return []byte(v)
@@ -132,7 +132,7 @@ func (x *collector) refresh(v []byte, context string) {
 	x.add(rest, Redirect, context)
 }
 
-// Robots is what a document asks of robots: a set of the directives below.
+// Robots is a set of the directives below, which a document gives to robots.
 type Robots uint8
 
 // Directives of a meta robots element or an X-Robots-Tag header. "none" is NoIndex and NoFollow.
@@ -184,7 +184,7 @@ func namesRobot(name string) bool {
 	return !strings.ContainsAny(name, " \t")
 }
 
-// isRobot reports whether what is said to the robot named is for this crawl's.
+// isRobot reports whether directives for the robot of that name concern this crawl.
 func isRobot(name, robot string) bool { return robot != "" && strings.EqualFold(name, robot) }
 
 // robots reads directives with commas between them.

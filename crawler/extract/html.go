@@ -34,8 +34,8 @@ func (x *markup) page(b []byte) {
 	x.endForm()
 }
 
-// html scans HTML, XHTML or SVG. It follows the standard's tokenizer in what is a tag, a comment, raw text and an
-// attribute, and builds no tree.
+// html scans HTML, XHTML or SVG. It follows the standard's tokenizer for tags, comments, raw text and attributes, and
+// builds no tree.
 func (x *markup) html(b []byte, depth int) {
 	tag := &x.tags[depth]
 	based := depth > 0
@@ -139,8 +139,8 @@ func closing(b []byte, name string) int {
 	}
 }
 
-// skipMarkup passes over a declaration; b begins at '!'. What stands in a conditional comment is a part of the page,
-// and so is what stands in a CDATA section of HTML, where there is no such thing.
+// skipMarkup skips a declaration; b begins at '!'. The content of a conditional comment is a part of the page. So is
+// the content of a CDATA section in HTML, because HTML has no such sections.
 func skipMarkup(b []byte, foreign bool) []byte {
 	if bytes.HasPrefix(b, []byte("!--[if")) || bytes.HasPrefix(b, []byte("!--[IF")) {
 		if j := bytes.Index(b[:min(len(b), 256)], []byte("]>")); j > 0 && !bytes.Contains(b[:j], []byte("-->")) {
@@ -208,7 +208,7 @@ type element struct {
 	empty   bool // it ends with "/>"
 }
 
-// get is an attribute's value, nil if there is none.
+// get returns an attribute's value, nil if there is none.
 func (e *element) get(name string) []byte {
 	for i := range e.attrs {
 		if e.attrs[i].name == name {
@@ -308,7 +308,7 @@ func hasPrefixFold[T []byte | string](b T, lower string) bool {
 	return true
 }
 
-// equalFold reports whether b is a lower case word, whatever its case.
+// equalFold reports whether b is the given lower-case word, in whatever case it is written.
 func equalFold(b []byte, lower string) bool { return len(b) == len(lower) && hasPrefixFold(b, lower) }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

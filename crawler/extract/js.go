@@ -15,10 +15,10 @@ var quoteClass = func() (t [256]bool) {
 // scripts reads JavaScript and JSON.
 type scripts struct{ *collector }
 
-// js looks for strings of JavaScript or JSON that look like URLs. It does not parse: whatever stands between two
-// quotes of one kind with none between them is a candidate, whether or not a parser would call it a string. So a
-// script that no parser could read yields what it has, strings within strings are seen, and what is not a string does
-// not look like a URL. The modules that a script imports are known, not guessed.
+// js looks for strings of JavaScript or JSON that look like URLs. It does not parse: everything between two quotes of
+// one kind is a candidate, whether or not a parser would call it a string. It therefore works on scripts that no
+// parser can read, and finds strings within strings; other text rarely looks like a URL. Modules that a script
+// imports are certain links, not guesses.
 func (x *scripts) js(b []byte) {
 	open := -1
 	for i, c := range b {
@@ -32,7 +32,7 @@ func (x *scripts) js(b []byte) {
 	}
 }
 
-// candidate looks at what stands between two quotes.
+// candidate judges the text between two quotes.
 func (x *scripts) candidate(b []byte, open, end int) {
 	c := b[open+1 : end]
 	if c[len(c)-1] == '\\' { // the quotes themselves were escaped
@@ -62,7 +62,7 @@ func (x *scripts) candidate(b []byte, open, end int) {
 	}
 }
 
-// certain is the hop of what is known: Embed, but in a template.
+// certain returns the hop of certain links: Embed, except in a template.
 func (x *scripts) certain() byte {
 	if x.guessing {
 		return Speculative
@@ -115,7 +115,7 @@ func imported(before, after []byte) importKind {
 	return kind
 }
 
-// bindings reports whether b ends with what stands between import or export and from.
+// bindings reports whether b ends with the names of an import or export, before its from.
 func bindings(b []byte) bool {
 	if len(b) == 0 {
 		return false
@@ -161,8 +161,8 @@ func trimRight(b []byte) []byte {
 	return b
 }
 
-// jsUnescape removes the escapes of a string of JavaScript or JSON. It answers false for one that cannot be a
-// URL. What it returns is valid until the next call.
+// jsUnescape removes the escapes of a string of JavaScript or JSON. It returns false for a string that cannot be a
+// URL. Its result is valid until the next call.
 func (x *scripts) jsUnescape(c []byte) ([]byte, bool) {
 	out := x.scratch[:0]
 	for i := 0; i < len(c); i++ {

@@ -101,7 +101,7 @@ func jsonString(b []byte, i int) ([]byte, int) {
 	return b[start:i], min(i+1, len(b))
 }
 
-// jsonText removes all escapes of a string. What it returns is new.
+// jsonText removes all escapes of a string. Its result is a new string.
 func jsonText(c []byte) []byte {
 	out := make([]byte, 0, len(c))
 	for i := 0; i < len(c); i++ {
@@ -194,8 +194,8 @@ func (x *scripts) speculationRules(b []byte) {
 	}
 }
 
-// jsonMembers are the members of a web app's manifest and of a JSON Feed that hold URLs, by name, and, where that
-// does not say it, by the name of the member that their object is in.
+// jsonMembers are the members with URLs in a web app's manifest and in a JSON Feed: by name and, where the name is
+// ambiguous, by the name of the member that contains their object.
 var jsonMembers = map[documentKind]map[string]byte{
 	kindWebManifest: {"src": Embed, "start_url": Navlink, "shortcuts/url": Navlink, "related_applications/url": Navlink,
 		"file_handlers/action": Navlink},

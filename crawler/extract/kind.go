@@ -125,7 +125,7 @@ var kindByExtension = map[string]documentKind{
 	"ppsx": kindOffice, "odt": kindOffice, "ods": kindOffice, "odp": kindOffice, "odg": kindOffice,
 }
 
-// kindOf tells what a document is: by its media type; where that says little, by its URL; and by its beginning.
+// kindOf determines the kind of a document by its media type, or, if that is vague, by its URL and its beginning.
 func kindOf(doc *Document) documentKind {
 	mt := MediaType(doc.ContentType)
 	name, extension := fileName(doc.URL)
@@ -168,7 +168,7 @@ func kindOf(doc *Document) documentKind {
 	return undeclared(doc, mt, name, extension, head)
 }
 
-// beginning is as much of a document as tells what it is, from its first character on.
+// beginning returns as much of a document as is needed to recognise it, from its first character on.
 func beginning(body []byte) []byte {
 	return bytes.TrimLeft(body[:min(len(body), 1024)], "\xef\xbb\xbf \t\r\n")
 }

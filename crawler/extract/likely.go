@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths of what may be a URL where nothing says that it is one.
+// Lengths of strings that may be URLs.
 const (
 	minLikely  = 3
 	maxLikely  = 2048
 	maxSegment = 128
 )
 
-// Classes of characters in what may be a URL.
+// Classes of characters in strings that may be URLs.
 const (
 	lNever   = iota // in no URL, or a sign that the string is a part of a program
 	lWord           // in every part
@@ -40,9 +40,9 @@ var likelyClass = func() (t [256]uint8) {
 	return t
 }()
 
-// likelyURL reports whether a string, found where no URL needs to be, is very likely one: an absolute http(s) URL, one
-// without its scheme, a path from the root, or a relative path to a file of a kind that the web has. It is
-// strict with what programs are full of: types of media, parts to be joined, patterns, dates, routes with parameters.
+// likelyURL reports whether a string that need not be a URL very likely is one: an absolute http(s) URL, one without
+// its scheme, a path from the root, or a relative path to a file of a kind found on the web. It rejects what programs
+// are full of: media types, parts to be joined, patterns, dates, routes with parameters.
 func likelyURL(c []byte) bool {
 	if len(c) < minLikely || len(c) > maxLikely {
 		return false
@@ -195,8 +195,8 @@ func fileExtension(path []byte) bool {
 var propertyLike = map[string]bool{"do": true, "action": true, "map": true, "class": true, "ts": true, "md": true,
 	"pl": true, "ps": true, "obj": true, "exe": true, "txt": true}
 
-// fixUp makes a URL of what is nearly one: with its ampersands escaped, with its scheme escaped, or beginning
-// with "www.". Else it returns c.
+// fixUp repairs a string that is almost a URL: with escaped ampersands, with an escaped scheme, or beginning with
+// "www.". Otherwise it returns c.
 func fixUp(c []byte) []byte {
 	if bytes.Contains(c, []byte("&amp;")) {
 		c = bytes.ReplaceAll(c, []byte("&amp;"), []byte("&"))

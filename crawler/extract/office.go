@@ -78,7 +78,7 @@ func (x *documents) officePart(name []byte) func([]byte) {
 	return nil
 }
 
-// relationships reads what a part of Office Open XML refers to outside of the document.
+// relationships reads the external targets that a part of Office Open XML refers to.
 func (x *documents) relationships(b []byte) {
 	s := xmlScanner{b: b}
 	for t := s.next(); t != xmlDone; t = s.next() {
@@ -98,7 +98,7 @@ func (x *documents) relationships(b []byte) {
 	}
 }
 
-// fieldCodes reads the hyperlinks that stand in fields of a text and in formulas of a table.
+// fieldCodes reads the hyperlinks in fields of a text and in formulas of a table.
 func (x *documents) fieldCodes(b []byte) {
 	s := xmlScanner{b: b}
 	code := false

@@ -7,7 +7,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// Bounds of what is unpacked from one document.
+// Limits on what is unpacked from one document.
 const (
 	maxStream   = 8 << 20  // of one stream or part
 	maxUnpacked = 64 << 20 // of all of them
@@ -28,9 +28,8 @@ type pdfReader struct {
 	endless   int           // strings without an end
 }
 
-// pdf finds the links of a PDF document: its URI actions, remote files named by URL, and the strings of its scripts. It
-// looks at the objects as they stand one after another, and into the streams that hold objects; not at the contents of
-// pages.
+// pdf finds the links of a PDF document: its URI actions, remote files named by URL, and the strings of its scripts.
+// It reads the objects one after another, and the streams that contain objects; not the contents of pages.
 func (x *documents) pdf(b []byte) {
 	r := pdfReader{x: x, encrypted: bytes.Contains(b, []byte("/Encrypt")), left: maxUnpacked}
 	for len(b) > 0 {
@@ -80,7 +79,7 @@ func dictionary(objects []byte) []byte {
 	return tail
 }
 
-// unpack inflates what a stream's data begins with, as much of it as the bounds allow.
+// unpack inflates the beginning of a stream's data, as much of it as the limits allow.
 func (r *pdfReader) unpack(data []byte) []byte {
 	from := bytes.NewReader(data)
 	var err error
@@ -100,7 +99,7 @@ func (r *pdfReader) unpack(data []byte) []byte {
 // unpacker has the buffer that pieces are unpacked into.
 type unpacker struct{ stream []byte }
 
-// unpackFrom reads at most limit bytes, and what there is before an error. They are valid until the next call.
+// unpackFrom reads at most limit bytes, or up to an error. The bytes are valid until the next call.
 func (x *unpacker) unpackFrom(from io.Reader, limit int) []byte {
 	if cap(x.stream) == 0 {
 		x.stream = make([]byte, 64<<10)
@@ -160,8 +159,8 @@ func (r *pdfReader) objects(b []byte) {
 	})
 }
 
-// text reads the string that b begins with, and its length; nil if there is none. A document with many strings that
-// have no end is one to be read no further.
+// text reads the string at the beginning of b, and returns its length; nil if there is none. A document with many
+// unterminated strings is not read further.
 func (r *pdfReader) text(b []byte) ([]byte, int) {
 	if r.endless > maxEndless || len(b) == 0 || b[0] != '(' && b[0] != '<' {
 		return nil, 0
@@ -180,7 +179,7 @@ func (r *pdfReader) add(text []byte) {
 	}
 }
 
-// eachKey calls f with what follows each standing of a name, white space aside, and goes on behind as much as f has
+// eachKey calls f with what follows each occurrence of a name and white space, and continues after as much as f has
 // read.
 func eachKey(b []byte, name string, f func(rest []byte) int) {
 	for {
@@ -251,7 +250,7 @@ func literalString(b []byte) ([]byte, int) {
 	return nil, 0
 }
 
-// pdfEscape is the byte that an escape stands for, and the length of what follows its backslash.
+// pdfEscape returns the byte that an escape stands for, and the length of what follows its backslash.
 func pdfEscape(b []byte) (byte, int) {
 	switch b[0] {
 	case 'n', 'r', 't', 'b', 'f':

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// maxVariables bounds what a playlist defines.
+// maxVariables bounds how many variables a playlist defines.
 const maxVariables = 32
 
 // playlist reads an M3U8 playlist: segments and variants a line each, and what tags name in URI="…". Lines of an
@@ -95,7 +95,7 @@ func substitute(v []byte, variables [][2][]byte) []byte {
 			}
 		}
 		if !found {
-			return nil // not to be known
+			return nil // its value is unknown
 		}
 	}
 	return v

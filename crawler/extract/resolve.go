@@ -42,9 +42,9 @@ func (b *base) set(url string) bool {
 	return true
 }
 
-// resolve makes ref absolute by the WHATWG rules, without its fragment. It answers false for
-// what is not http(s), and for what is not a URL or has no host that can be. References of plain
-// characters, nearly all there are, are joined without the full parser.
+// resolve makes ref absolute by the WHATWG rules, without its fragment. It returns false if the result is not
+// http(s), not a URL, or has an impossible host. References of plain characters, which are nearly all, are joined
+// without the full parser.
 func (b *base) resolve(ref []byte) (string, bool) {
 	if url, ok := b.join(ref); ok {
 		return url, len(url) <= maxURL
@@ -78,8 +78,8 @@ func (b *base) problem(ref []byte) string {
 	return "longer than " + strconv.Itoa(maxURL) + " bytes"
 }
 
-// plainHost tells whether a host, in normal form, is an address or a name as the DNS has them. The rules
-// let many another character stand in one.
+// plainHost reports whether a host, in normal form, is an address or a name that the DNS can have. The URL rules
+// allow many other characters.
 func plainHost(host string) bool {
 	for i := range len(host) {
 		if c := host[i]; !isNameByte(c) && c != '.' && (c != ':' && c != '[' && c != ']' || host[0] != '[') {
@@ -152,7 +152,7 @@ func (b *base) join(ref []byte) (string, bool) {
 	return b.origin + dir + string(ref), true
 }
 
-// joinAbsolute accepts an http(s) URL that is in normal form as it stands.
+// joinAbsolute accepts an http(s) URL that is already in normal form.
 func joinAbsolute(ref []byte) (string, bool) {
 	rest, ok := bytes.CutPrefix(ref, []byte("http://"))
 	if !ok {
@@ -235,7 +235,7 @@ const (
 	percent
 )
 
-// class tells plain characters, which stand in paths and queries alike without being escaped, from the rest.
+// class marks plain characters, which need no escaping in paths and queries.
 var class = func() (t [256]byte) {
 	for c := range t {
 		switch {

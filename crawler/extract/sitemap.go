@@ -114,7 +114,7 @@ func (x *sitemaps) sitemapPart(b []byte) {
 	}
 }
 
-// lastEntry is where the last whole entry of a sitemap ends; len(b) if there is none.
+// lastEntry returns where the last complete entry of a sitemap ends; len(b) if there is none.
 func lastEntry(b []byte) int {
 	for _, end := range []string{"</url>", "</sitemap>", ":url>", ":sitemap>", "\n"} {
 		if i := bytes.LastIndex(b, []byte(end)); i >= 0 {

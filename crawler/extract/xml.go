@@ -84,7 +84,7 @@ func (s *xmlScanner) skipTo(b []byte, from int, mark string) int {
 	return end
 }
 
-// skipDoctype moves behind a doctype, with the declarations that may stand in it.
+// skipDoctype skips a doctype, with the declarations in it.
 func (s *xmlScanner) skipDoctype(b []byte) {
 	end := bytes.IndexByte(b, '>')
 	if open := bytes.IndexByte(b[:max(0, end)], '['); open >= 0 {
@@ -142,7 +142,7 @@ func (s *xmlScanner) start(b []byte) {
 	}
 }
 
-// get is the value of an attribute, without references, nil if there is none.
+// get returns the value of an attribute, without references, nil if there is none.
 func (s *xmlScanner) get(name string) []byte {
 	for _, a := range s.attrs {
 		if string(a.name) == name {

@@ -23,7 +23,7 @@ type view struct {
 	until  time.Time
 }
 
-// lease is what is known of one host.
+// lease is the state of one host.
 type lease struct {
 	holder  string // "": nobody
 	since   time.Time
@@ -42,8 +42,9 @@ func NewHome(self string) *Home {
 	return &Home{self: self, hosts: map[string]*lease{}}
 }
 
-// SetLiving takes in who lives. What is granted stays granted; hosts that have another home now are granted no more. A
-// home that begins among others does not know who was the hosts' home before: it settles for all of them.
+// SetLiving sets which nodes are alive. Leases that were granted stay granted; hosts that now have another home are
+// no longer granted. A home that starts while others are alive does not know which home its hosts had before: it
+// settles for all of them.
 func (h *Home) SetLiving(living []string, now time.Time) {
 	sorted := slices.Clone(living)
 	slices.Sort(sorted)
@@ -131,7 +132,7 @@ func (h *Home) settling(host string, now time.Time) bool {
 	return false
 }
 
-// wait puts a holder among those that wait, and tells whether it is the first of them that still asks.
+// wait adds a holder to those that wait, and reports whether it is the first of them that still asks.
 func (l *lease) wait(holder string, now time.Time) (first bool) {
 	l.forget(now)
 	i := slices.IndexFunc(l.waiting, func(w waiter) bool { return w.holder == holder })
@@ -147,7 +148,7 @@ func (l *lease) leave(holder string) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return w.holder == holder })
 }
 
-// forget drops those that asked no more.
+// forget drops waiting holders that no longer ask.
 func (l *lease) forget(now time.Time) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w waiter) bool { return now.Sub(w.asked) > Length })
 }

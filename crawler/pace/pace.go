@@ -25,12 +25,12 @@ const (
 type Ask struct {
 	Host   string        `json:"host"`
 	Holder string        `json:"holder"`           // the job, and the attempt
-	Held   bool          `json:"held,omitempty"`   // it has the lease and goes on with it
+	Held   bool          `json:"held,omitempty"`   // it has the lease and keeps it
 	Return bool          `json:"return,omitempty"` // it gives the lease back
 	Rest   time.Duration `json:"rest,omitempty"`   // with Return: nobody may ask the host for so long
 }
 
-// Answer is what the home says to an Ask.
+// Answer is the home's answer to an Ask.
 type Answer struct {
 	Granted  bool          `json:"granted,omitempty"`
 	For      time.Duration `json:"for,omitempty"`       // with Granted: since the asking

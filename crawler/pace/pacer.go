@@ -44,7 +44,7 @@ type turn struct {
 	wanted   time.Time // last asked for by a worker
 	asked    time.Time // last asked for at the home
 	retry    time.Time // no use in asking before
-	lost     bool      // the home did not answer: the job goes on at a fraction of the pace
+	lost     bool      // the home did not answer: the job continues at a reduced pace
 	alone    bool      // it asks the host so now
 	inFlight int
 	rest     time.Time // the host rests until then
@@ -53,7 +53,7 @@ type turn struct {
 // Grant is a worker's answer from Admit.
 type Grant struct {
 	Wait   time.Duration // more than 0: not yet, try again then
-	Factor int           // pauses are to be so many times as long
+	Factor int           // pauses are multiplied by this
 }
 
 // New makes a Pacer.
@@ -63,8 +63,8 @@ func New(cfg Config) *Pacer {
 	return &Pacer{cfg: cfg, alone: alone, kick: make(chan struct{}, 1), held: map[held]*turn{}}
 }
 
-// SetLiving takes in which nodes live, this one among them, and how many others are cut off and may be crawling all the
-// same.
+// SetLiving sets which nodes are alive, this one among them, and how many others are cut off and may still be
+// crawling.
 func (p *Pacer) SetLiving(living []string, cutOff int, now time.Time) {
 	p.cfg.Home.SetLiving(living, now)
 	p.mu.Lock()
@@ -154,7 +154,7 @@ func (p *Pacer) wakeUp() {
 	}
 }
 
-// apply takes in an answer to what was asked at a time. The caller holds mu.
+// apply applies the answer to a request made at that time. The caller holds mu.
 func (p *Pacer) apply(t *turn, a Answer, asked time.Time) {
 	t.asked, t.lost = asked, false
 	switch {
@@ -216,7 +216,7 @@ func (p *Pacer) round(ctx context.Context) {
 // maxAsks is how many hosts are asked for in one message.
 const maxAsks = 2000
 
-// due collects what is to be asked, by home, and forgets what nobody wants any more.
+// due collects the requests to make, by home, and forgets leases that nobody wants any longer.
 func (p *Pacer) due(now time.Time) map[string][]request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -255,7 +255,7 @@ func (p *Pacer) due(now time.Time) map[string][]request {
 // askTimeout bounds a message to a home.
 const askTimeout = 2 * time.Second
 
-// ask gives requests to a home and takes in the answers.
+// ask sends requests to a home and applies the answers.
 func (p *Pacer) ask(ctx context.Context, home string, requests []request) {
 	asks := make([]Ask, len(requests))
 	for i, r := range requests {

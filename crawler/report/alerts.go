@@ -5,8 +5,7 @@ import (
 	"log/slog"
 )
 
-// Alerts is a slog.Handler that writes what is a warning or worse to alerts.log and tells of it, and hands everything
-// on.
+// Alerts is a slog.Handler that writes warnings and errors to alerts.log, reports them, and passes every record on.
 type Alerts struct {
 	next  slog.Handler
 	log   *Log
@@ -15,8 +14,8 @@ type Alerts struct {
 	attrs []slog.Attr
 }
 
-// NewAlerts hands records on to next; from stands in each alert, and tell is given each, as "WARNING: what": it must
-// not log.
+// NewAlerts passes records on to next. from is written into each alert. tell is called with each alert, as "WARNING:
+// what"; it must not log.
 func NewAlerts(next slog.Handler, log *Log, from string, tell func(alert string)) *Alerts {
 	return &Alerts{next: next, log: log, from: from, tell: tell}
 }
@@ -60,7 +59,7 @@ func (a *Alerts) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &b
 }
 
-// WithGroup implements slog.Handler. In alerts, attributes stand without their groups.
+// WithGroup implements slog.Handler. In alerts, attributes are written without their groups.
 func (a *Alerts) WithGroup(name string) slog.Handler {
 	b := *a
 	b.next = a.next.WithGroup(name)

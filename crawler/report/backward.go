@@ -37,7 +37,7 @@ func CopyTail(out io.Writer, path string, n int) error {
 	return err
 }
 
-// lastLines returns where the last n lines of a log of so many bytes begin.
+// lastLines returns where the last n lines of a log of the given size begin.
 func lastLines(log io.ReaderAt, size int64, n int) (int64, error) {
 	r := backward{file: log, at: size}
 	for range n {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// maxText is how much of a text from the web, or of a stack, stands in an error log.
+// maxText bounds how much of a text from the web, or of a stack, is written to an error log.
 const maxText = 8 << 10
 
-// maxBadURI is how much of a string that is no URI stands in uri-errors.log.
+// maxBadURI bounds how much of a string that is not a URI is written to uri-errors.log.
 const maxBadURI = 2083
 
 // URIError is a line of uri-errors.log: a string, found in a document, of which no URI could be made.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// QueueState is where a queue of the frontier stands, in the reports' words.
+// QueueState is the state of a queue, in the reports' terms.
 type QueueState string
 
 // The states of queues, in the reports' order.
@@ -40,12 +40,12 @@ type Queue struct {
 	Wakes          time.Time // zero: does not rest
 	LastPeeked     string
 	LastQueued     string
-	// Figures of what was fetched; the others are worked out.
+	// Counts of what was fetched; the other figures follow from them.
 	Succeeded, Failed, Disregarded, Responses, Robots, SuccessBytes, Bytes, NonResponses int64
 	LastSuccess                                                                          time.Time
 }
 
-// FrontierSummary is what the frontier's summary says besides its queues.
+// FrontierSummary is the content of the frontier's summary besides its queues.
 type FrontierSummary struct {
 	Job                                                     string
 	State                                                   string // as RUN, PAUSE, FINISH

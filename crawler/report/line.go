@@ -1,5 +1,5 @@
-// Package report writes what a crawl has to say for itself, in Heritrix's columns: its logs (crawl.log, errors,
-// progress), its reports and its live figures; and reads its logs back, a part at a time (doc/reports.md).
+// Package report writes the logs of a crawl (crawl.log, errors, progress), its reports and its live figures, in
+// Heritrix's columns; and it reads its logs back, a part at a time (doc/reports.md).
 package report
 
 import (
@@ -81,8 +81,7 @@ func (l *Line) AppendTo(b []byte) []byte {
 	return append(b, '\n')
 }
 
-// AppendExtra appends the JSON of the 13th column: the size of what was recorded, and in which file and where its
-// record is.
+// AppendExtra appends the JSON of the 13th column: the size of the record, its file, and its position there.
 func AppendExtra(b []byte, contentSize int64, file string, offset int64) []byte {
 	b = append(b, `{"contentSize":`...)
 	b = strconv.AppendInt(b, contentSize, 10)
@@ -111,7 +110,7 @@ func quoteJSON(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// Revisit says what was new about what was fetched.
+// Revisit says how far the fetched content was new.
 type Revisit int
 
 // Kinds of captures.

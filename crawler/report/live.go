@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// rateOver is how long what is called the rate now looks back.
+// rateOver is the period over which the current rate is measured.
 const rateOver = 20
 
 // maxHosts is how many hosts the live figures count apart.
@@ -38,8 +38,8 @@ type Rates struct {
 	AverageBytes float64 `json:"average_bytes"`
 }
 
-// Live are the figures of a running crawl that need not outlive it: rates, busiest and slowest hosts. Its memory is
-// bounded; hosts beyond 2 000 push out those that weigh least. Its methods may be called by several goroutines.
+// Live holds figures of a running crawl that need not outlive it: rates, busiest and slowest hosts. Its memory is
+// bounded: with more than 2 000 hosts, those with the least weight are dropped. It is safe for concurrent use.
 type Live struct {
 	mu    sync.Mutex
 	began int64 // second of the first line; 0: none yet
@@ -54,7 +54,7 @@ type slot struct{ second, urls, bytes int64 }
 // NewLive are the figures of a crawl that begins.
 func NewLive() *Live { return &Live{urls: table{}, slow: table{}} }
 
-// Add takes in a line of the log; now is the time. Only what was answered counts.
+// Add counts a line of the log; now is the time. Only answered URIs count.
 func (v *Live) Add(l *Line, now time.Time) {
 	if !l.Success() {
 		return
@@ -82,7 +82,7 @@ func (v *Live) Add(l *Line, now time.Time) {
 	}
 }
 
-// Rates tells how fast the crawl goes; elapsed is how long it ran, and total what it brought in all that time.
+// Rates returns how fast the crawl is; elapsed is how long it ran, and total what it fetched in that time.
 func (v *Live) Rates(now time.Time, elapsed time.Duration, total Count) Rates {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -106,8 +106,8 @@ func (v *Live) Rates(now time.Time, elapsed time.Duration, total Count) Rates {
 	return r
 }
 
-// Busiest are the n hosts with the most URIs, and the sum of all others. A host that was pushed out in between counts
-// anew; the sum is exact.
+// Busiest returns the n hosts with the most URIs, and the sum of all others. The count of a host that was dropped in
+// between starts afresh; the sum is exact.
 func (v *Live) Busiest(n int) (top []HostCount, rest HostCount) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -121,7 +121,7 @@ func (v *Live) Busiest(n int) (top []HostCount, rest HostCount) {
 	return top, rest
 }
 
-// Slowest are the n hosts whose fetches take longest on average, of those on which most time was spent.
+// Slowest returns, of the hosts on which most time was spent, the n with the longest average fetch.
 func (v *Live) Slowest(n int) []HostCount {
 	v.mu.Lock()
 	defer v.mu.Unlock()

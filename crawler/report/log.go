@@ -25,7 +25,7 @@ type Log struct {
 	err   error
 }
 
-// OpenLog opens the log at path and cuts it to size, what it had at the last commit.
+// OpenLog opens the log at path and cuts it to size, its size at the last commit.
 func OpenLog(d disk.Disk, path string, size int64) (*Log, error) {
 	f, err := d.Open(path)
 	if err != nil {
@@ -49,7 +49,7 @@ func OpenWholeLog(d disk.Disk, path string) (*Log, error) {
 	return OpenLog(d, path, end)
 }
 
-// endOfLines is the offset after the last newline of the file at path, 0 if there is none.
+// endOfLines returns the offset after the last newline of the file at path, 0 if there is none.
 func endOfLines(path string) (int64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -79,8 +79,8 @@ func endOfLines(path string) (int64, error) {
 	return at, err
 }
 
-// Add gathers lines: add appends whole lines to what it is given and returns that. They are written when there are
-// many, or by Flush. What fails is told by Flush.
+// Add collects lines: add appends whole lines to the slice that it is given and returns it. They are written when
+// there are many, or by Flush. Flush also returns errors of earlier writes.
 func (l *Log) Add(add func([]byte) []byte) {
 	l.mu.Lock()
 	l.pending = add(l.pending)
@@ -120,14 +120,14 @@ func (l *Log) write() {
 	}
 }
 
-// Append adds whole lines and returns the log's size. When it returns nil they are on stable storage, and so
-// are those that were given to Add before.
+// Append adds whole lines and returns the log's size. When it returns nil, these lines and those given to Add before
+// are on stable storage.
 func (l *Log) Append(lines []byte) (int64, error) {
 	l.Add(func(b []byte) []byte { return append(b, lines...) })
 	return l.Flush()
 }
 
-// Close writes what is pending, without making it durable, and closes the log.
+// Close writes pending lines, without making them durable, and closes the log.
 func (l *Log) Close() error {
 	l.file.Lock()
 	defer l.file.Unlock()

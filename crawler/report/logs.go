@@ -21,14 +21,14 @@ const (
 	JobLog           = "job.log"
 )
 
-// Logs are the logs of a crawl. The first four tell of URIs: after a crash they are cut to what was committed with the
-// URIs. The others tell of what happened at a time, and keep every whole line.
+// Logs are the logs of a crawl. The first four are about URIs: after a crash they are cut to what was committed with
+// the URIs. The others are about what happened when, and keep every complete line.
 type Logs struct {
 	Crawl, URIErrors, RuntimeErrors, Nonfatal *Log
 	Progress, Alerts, Job                     *Log
 }
 
-// Sizes are what the logs that tell of URIs had at a commit.
+// Sizes are the sizes of the logs about URIs at a commit.
 type Sizes struct {
 	Crawl, URIErrors, RuntimeErrors, Nonfatal int64
 }
@@ -57,7 +57,7 @@ func ParseSizes(s string) (Sizes, error) {
 	return sizes, nil
 }
 
-// OpenLogs opens the logs in dir, or begins them; sizes are what was committed last.
+// OpenLogs opens the logs in dir, or begins them; sizes are those of the last commit.
 func OpenLogs(d disk.Disk, dir string, sizes Sizes) (*Logs, error) {
 	l := &Logs{}
 	for _, o := range []struct {

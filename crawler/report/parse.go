@@ -80,7 +80,7 @@ func parseBegin(s string) (time.Time, time.Duration, error) {
 	return t, time.Duration(ms) * time.Millisecond, err
 }
 
-// annotations cuts at the commas that stand outside quotes.
+// annotations cuts at the commas outside quotes.
 func annotations(s string) (out []string) {
 	if s == "" {
 		return nil
@@ -107,8 +107,8 @@ func dash(s string) string {
 	return s
 }
 
-// EachLine calls do for each line of the crawl.log at path from one offset up to another. What is no line of it is
-// passed over.
+// EachLine calls do for each line of the crawl.log at path from one offset up to another. It skips whatever is not a
+// line of that log.
 func EachLine(path string, from, to int64, do func(*Line) error) error {
 	f, err := os.Open(path)
 	if err != nil {

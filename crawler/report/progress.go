@@ -14,7 +14,7 @@ const ProgressLegend = "           timestamp  discovered      queued   downloade
 // ProgressEvery is how often a line of progress-statistics.log is due.
 const ProgressEvery = 20 * time.Second
 
-// Progress is a line of progress-statistics.log: where the crawl stands.
+// Progress is a line of progress-statistics.log: the state of the crawl.
 type Progress struct {
 	At                           time.Time
 	Discovered, Queued           int64
@@ -66,7 +66,7 @@ func decimal(f float64) string {
 	return s
 }
 
-// grouped writes so many digits after the point, and commas between thousands.
+// grouped writes a number with that many digits after the point, and commas between thousands.
 func grouped(f float64, precision int) string {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return "0"
@@ -86,8 +86,8 @@ func grouped(f float64, precision int) string {
 	return sign + whole
 }
 
-// AppendNote appends to b a line of progress-statistics.log that tells of a change: "2026-03-04T05:06:07Z CRAWL RUNNING
-// - Preparing".
+// AppendNote appends to b a line of progress-statistics.log about a change: "2026-03-04T05:06:07Z CRAWL RUNNING -
+// Preparing".
 func AppendNote(b []byte, at time.Time, change, message string) []byte {
 	b = append(appendSeconds(b, at), " CRAWL "...)
 	b = oneLine(b, change)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Suffix is what the names of the files of all reports end with, after the name of the report.
+// Suffix ends the names of the files of all reports, after the name of the report.
 const Suffix = "-report.txt"
 
 // Names of the reports.
@@ -42,10 +42,10 @@ type Seed struct {
 	Redirect string
 }
 
-// Crawl is what the crawl report says.
+// Crawl is the content of the crawl report.
 type Crawl struct {
 	Name                                               string
-	Status                                             string // see ExitStatus; of a crawl that goes on, "Running - Active"
+	Status                                             string // see ExitStatus; of a running crawl, "Running - Active"
 	Reason                                             string // in our words
 	Elapsed                                            time.Duration
 	SeedsCrawled, SeedsNotCrawled, Hosts               int
@@ -171,14 +171,14 @@ func WriteDomains(w io.Writer, domains iter.Seq[Domain]) error {
 
 // Trap is a line of the traps report.
 type Trap struct {
-	Away      int64 // times that a URI was turned away
+	Away      int64 // how often a URI was rejected
 	Pages     int   // that showed it to be a trap
 	Name      string
-	Host, URL string // the first that was turned away
+	Host, URL string // the first that was rejected
 	Since     time.Time
 }
 
-// WriteTraps writes traps-report.txt, in the order given, and at the end how often others were turned away.
+// WriteTraps writes traps-report.txt, in the order given, and at the end how often URIs of other forms were rejected.
 func WriteTraps(w io.Writer, traps []Trap, others int64) error {
 	out := bufio.NewWriter(w)
 	_, _ = out.WriteString("[#turned-away] [#pages] [trap] [since] [host] [first-uri]\n")
@@ -218,8 +218,8 @@ func WriteStatuses(w io.Writer, s *Stats) error {
 	return out.Flush()
 }
 
-// WriteSeeds writes seeds-report.txt, in Heritrix's order: first what was not crawled, from code 0 down, then from the
-// highest code to the lowest.
+// WriteSeeds writes seeds-report.txt, in Heritrix's order: first seeds that were not crawled, from code 0 down, then
+// the others from the highest code to the lowest.
 func WriteSeeds(w io.Writer, seeds []Seed) error {
 	out := bufio.NewWriter(w)
 	_, _ = out.WriteString("[code] [status] [seed] [redirect]\n")

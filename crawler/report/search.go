@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Query says which lines of a log are looked for; what is not given is not asked. All but Expr are about the columns of
-// crawl.log and the entries of the logs made like it, and exclude every other line.
+// Query says which lines of a log to look for; a zero field is not compared. All fields but Expr are about the
+// columns of crawl.log and the entries of similar logs, and exclude every other line.
 type Query struct {
 	Expr      *regexp.Regexp // found in the line
 	MinStatus int            // with MaxStatus: between these; both 0: any
@@ -36,16 +36,17 @@ type Hit struct {
 	Line   string // without its end; of a very long one, the first 64 KiB
 }
 
-// Answer is what a search found.
+// Answer is the result of a search.
 type Answer struct {
 	Hits []Hit
-	Next int64 // to go on from; -1: all was looked through
+	Next int64 // where to continue; -1: the whole log was searched
 }
 
 const defaultLimit = 100
 
-// Search looks through a log at path, in bounded memory, until it has enough, or ctx ends: then it answers ctx's error.
-// A search from the beginning stops before a line that is still being written; asked again from there, it goes on.
+// Search searches the log at path, in bounded memory, until it has found enough, or ctx ends: then it returns ctx's
+// error. A search from the beginning stops before a line that is still being written; a later search continues from
+// there.
 func Search(ctx context.Context, path string, q Query) (Answer, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -207,7 +208,7 @@ func matchHost(host, want string) bool {
 	return host == want
 }
 
-// column cuts the next column off line: what stands before the next blanks.
+// column cuts the next column off line: the text before the next blanks.
 func column(line []byte) (col, rest []byte) {
 	for len(line) > 0 && line[0] == ' ' {
 		line = line[1:]

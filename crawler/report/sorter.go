@@ -37,7 +37,7 @@ func (s *sorter) add(key string, n int64) error {
 	return s.spill(s.memory)
 }
 
-// memory gives what is held in memory, in the order of keys.
+// memory yields what is held in memory, in the order of keys.
 func (s *sorter) memory(give func(string, int64) error) error {
 	for _, key := range slices.Sorted(maps.Keys(s.counts)) {
 		if err := give(key, s.counts[key]); err != nil {
@@ -47,7 +47,7 @@ func (s *sorter) memory(give func(string, int64) error) error {
 	return nil
 }
 
-// spill writes what from gives, and what is in memory is there then, to a run of its own.
+// spill writes what from yields, which is then what is in memory, to a new run.
 func (s *sorter) spill(from func(func(string, int64) error) error) error {
 	f, err := os.CreateTemp(s.dir, "sort-")
 	if err != nil {

@@ -79,7 +79,7 @@ func writeRanked(ctx context.Context, w io.Writer, ranked *sorter) error {
 	return out.Flush()
 }
 
-// sourceAndHost is the key of a line's source and host, if the line tells of a URI that was answered.
+// sourceAndHost returns the key of a line's source and host, if the line is about a URI that was answered.
 func sourceAndHost(line []byte) (key string, ok bool) {
 	var cols [11][]byte
 	rest := line

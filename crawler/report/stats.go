@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Limits on what is counted apart; servers may make up any number of types and codes. What is beyond is summed up.
+// Limits on how many types and codes are counted separately; servers may invent any number. The rest is summed up.
 const (
 	maxTypes    = 400
 	maxStatuses = 300
@@ -17,7 +17,7 @@ const (
 
 const otherTypes = "other"
 
-// otherStatuses stands for all codes that are not counted apart.
+// otherStatuses stands for all codes that are not counted separately.
 const otherStatuses = 0
 
 // Count is a number of URIs and their bytes.
@@ -31,14 +31,14 @@ func (c *Count) add(bytes int64) {
 	c.Bytes += max(bytes, 0)
 }
 
-// Captures sorts what was captured by what was new about it.
+// Captures counts captures by how far they were new.
 type Captures struct {
 	Novel       Count `json:"novel"`
 	DupByHash   Count `json:"dup_by_hash"`
 	NotModified Count `json:"not_modified"`
 }
 
-// Add takes in a capture.
+// Add counts a capture.
 func (c *Captures) Add(r Revisit, bytes int64) {
 	switch r {
 	case DupByHash:
@@ -75,7 +75,7 @@ func (s *Stats) Clone() *Stats {
 	return &out
 }
 
-// Add takes in a line of the log.
+// Add counts a line of the log.
 func (s *Stats) Add(l *Line) {
 	status := l.Status
 	if _, known := s.Statuses[status]; !known && len(s.Statuses) >= maxStatuses {

@@ -2,7 +2,7 @@ package report
 
 import "fmt"
 
-// StatusText is what a status of crawl.log that stands for no answer means, in words, with its number.
+// StatusText explains in words a status of crawl.log that is not an HTTP status, with its number.
 func StatusText(status int) string {
 	text := statusText(status)
 	if text == "" {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Board shows what each worker of a crawl is doing, and adds up how long each stage of the chain took. Its methods may
-// be called by several goroutines; what workers do to their places does not make them wait for each other.
+// Board shows what each worker of a crawl is doing, and adds up how long each stage of the chain took. It is safe for
+// concurrent use, and workers do not wait for each other.
 type Board struct {
 	stages []string
 
@@ -188,7 +188,7 @@ func WriteThreads(w io.Writer, job string, workers []Doing, at time.Time) error 
 // Processor is a stage of the chain in the processors report.
 type Processor struct {
 	StageCount
-	Function string   // what it is for
+	Function string   // its purpose
 	Lines    []string // further figures, as "6894 links from 449 CrawlURIs"
 }
 

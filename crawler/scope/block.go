@@ -12,7 +12,7 @@ import (
 	"holdfast/harvest"
 )
 
-// blockList is what an operator blocked while the crawl runs. It is read without a lock.
+// blockList holds the blocks that an operator set while the crawl runs. It is read without a lock.
 type blockList struct {
 	mu  sync.Mutex
 	now atomic.Pointer[blocks]
@@ -27,18 +27,18 @@ type blocks struct {
 	order    []string
 }
 
-// Block keeps URIs from being fetched from now on, prerequisites too: a host (www.example.org, with a port or without),
-// a domain and what is below it (*.example.org), a SURT prefix (http://(org,example,)/a) or one URI.
+// Block keeps URIs from being fetched from now on, including prerequisites: a host (www.example.org, with or without
+// a port), a domain and everything below it (*.example.org), a SURT prefix (http://(org,example,)/a) or one URI.
 func (s *Scope) Block(what string) error {
 	return s.blocks.change(what, func(m map[string]struct{}, key string) { m[key] = struct{}{} })
 }
 
-// Unblock takes that back. What is not blocked may be unblocked.
+// Unblock removes a block. It is no error if there is none.
 func (s *Scope) Unblock(what string) error {
 	return s.blocks.change(what, func(m map[string]struct{}, key string) { delete(m, key) })
 }
 
-// Blocked lists what is blocked, sorted, each as Block takes it.
+// Blocked lists the blocks, sorted, each as Block takes it.
 func (s *Scope) Blocked() []string {
 	b := s.blocks.now.Load()
 	if b == nil {

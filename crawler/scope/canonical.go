@@ -83,7 +83,7 @@ func afterScheme(url string, schemes ...string) int {
 	return -1
 }
 
-// stripUserinfo cuts off what stands before the last @ that no slash comes before.
+// stripUserinfo cuts off everything up to the last @ that no slash precedes.
 func stripUserinfo(url string) string {
 	at := afterScheme(url, "http", "https", "ftp", "ftps")
 	if at < 0 {
@@ -99,8 +99,8 @@ func stripUserinfo(url string) string {
 	return url
 }
 
-// stripWWW cuts www. off, or wwwN., but leaves the root page of a host alone, so that a site that is only to be had by
-// one of the names is not missed.
+// stripWWW cuts off www., or wwwN., but not from the root page of a host, so that a site that has only one of the
+// names is not missed.
 func stripWWW(url string, numbered bool) string {
 	at := afterScheme(url, "http", "https")
 	if at < 0 || len(url) < at+4 || !strings.EqualFold(url[at:at+3], "www") {

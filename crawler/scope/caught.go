@@ -13,19 +13,19 @@ import (
 type Trap struct {
 	Host  string
 	What  string // as in the annotation, "trap:calendar"
-	URL   string // the first that was turned away
+	URL   string // the first that was rejected
 	Since time.Time
 	Pages int   // that showed it to be one, 0: the URI shows it
-	Away  int64 // times that a URI was turned away, whether it was found or its turn had come
+	Away  int64 // how often a URI was rejected, when it was found or when its turn had come
 }
 
 // Why tells what such a trap is, for people.
 func (t Trap) Why() string { return trapHelp(t.What) }
 
-// maxTrapForms is how many forms are told apart; what is turned away beyond counts together.
+// maxTrapForms bounds how many forms are told apart; URIs of further forms are counted together.
 const maxTrapForms = 1000
 
-// ledger is what the heuristics turned away. It is safe for concurrent use.
+// ledger counts what the heuristics rejected. It is safe for concurrent use.
 type ledger struct {
 	fresh atomic.Int64 // not told yet
 	mu    sync.Mutex
@@ -39,7 +39,7 @@ type trapForm struct {
 	form       uint64
 }
 
-// note counts a URI that was turned away.
+// note counts a URI that was rejected.
 func (l *ledger) note(u *Subject) {
 	p := u.parts()
 	form := trapForm{host: p.authority, what: u.trap}
@@ -69,7 +69,7 @@ func (l *ledger) note(u *Subject) {
 	t.Away++
 }
 
-// Fresh returns the forms of which URIs are turned away since it was asked last.
+// Fresh returns the forms that began to be rejected since the last call.
 func (t *Traps) Fresh() []Trap {
 	l := &t.ledger
 	if l.fresh.Load() == 0 {
@@ -86,8 +86,8 @@ func (t *Traps) Fresh() []Trap {
 	return out
 }
 
-// All returns every form of which URIs were turned away, that with the most first, and how often others were, of which
-// there are too many.
+// All returns every form with rejected URIs, the most frequent first, and how often URIs of further forms were
+// rejected.
 func (t *Traps) All() (forms []Trap, others int64) {
 	l := &t.ledger
 	l.mu.Lock()

@@ -2,7 +2,7 @@ package scope
 
 import "strings"
 
-// aboutDates tells whether a path and query speak of a calendar.
+// aboutDates reports whether a path and query look like those of a calendar.
 func aboutDates(rest string) bool {
 	for _, word := range [...]string{"calend", "kalend", "event", "month", "year", "date", "agenda", "termin", "veranstalt", "schedule", "monat", "arrang"} {
 		if containsFold(rest, word) {
@@ -12,7 +12,7 @@ func aboutDates(rest string) bool {
 	return false
 }
 
-// containsFold looks for a word of small letters, whatever the case it is written in.
+// containsFold looks for a lower-case word, in whatever case it is written.
 func containsFold(s, word string) bool {
 	for i := 0; i+len(word) <= len(s); i++ {
 		if s[i]|0x20 == word[0] && strings.EqualFold(s[i:i+len(word)], word) {
@@ -74,7 +74,7 @@ func queryDate(query string) (d date) {
 	return d
 }
 
-// digits counts those that a text begins with.
+// digits counts the digits at the beginning of a text.
 func digits(s string) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {

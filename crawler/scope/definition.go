@@ -8,26 +8,26 @@ import (
 	"holdfast/harvest"
 )
 
-// definition describes a rule: what it is called, what it may be given, and how it is made.
+// definition describes a rule: its name, what it takes, and how it is made.
 type definition struct {
 	name     string
-	opposite string // the name under which it speaks where its test does not hold
+	opposite string // the name of the rule that decides where this one's test does not hold
 	help     string
 	decision Decision // where none is given; Pass: one has to be given
 	fixed    bool     // it can say nothing else
-	values   string   // what the values are; "": takes none
+	values   string   // what the values mean; "": takes none
 	optional bool     // values may be left out
-	min, max string   // what the numbers are; "": takes none
-	express  string   // what the expression is; "": takes none
+	min, max string   // what the numbers mean; "": takes none
+	express  string   // what the expression means; "": takes none
 
 	build   func(r harvest.Rule) (test, error)
 	special func(at place, r harvest.Rule, decision Decision, log *slog.Logger) (step, error) // instead of build
 }
 
-// onlyBytes says what the number of a rule is that has to be given.
+// onlyBytes describes the required number of a rule.
 const onlyBytes = "bytes"
 
-// compile makes a step of a rule given, and refuses what the rule does not take.
+// compile makes a step of a given rule, and refuses what the rule does not take.
 func (d *definition) compile(at place, r harvest.Rule, negated bool, log *slog.Logger) (step, error) {
 	decision := d.decision
 	if negated {

@@ -93,8 +93,7 @@ func (u *Subject) port() int {
 	return 0
 }
 
-// NewExpression compiles an expression; the error says what is wrong with it. Where it fails while it is used, the log
-// is told.
+// NewExpression compiles an expression; the error says what is wrong with it. If it fails during use, that is logged.
 func NewExpression(text string, log *slog.Logger) (*Expression, error) {
 	if len(text) > maxExpression {
 		return nil, fmt.Errorf("%d bytes long, at most %d", len(text), maxExpression)
@@ -165,7 +164,7 @@ func (e *Expression) eval(u *Subject) (yes, later bool, err error) {
 // holds is Eval, with an error told and taken as no.
 func (e *Expression) holds(u *Subject) bool { return e.says(u, Reject) == Reject }
 
-// says is the word of a rule that says decision where the expression is true.
+// says returns the decision of a rule that decides where the expression is true.
 func (e *Expression) says(u *Subject, decision Decision) Decision {
 	yes, later, err := e.eval(u)
 	switch {

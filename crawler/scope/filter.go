@@ -52,7 +52,8 @@ func (t TypeSet) Has(contentType string) bool {
 	return t.all
 }
 
-// mediaType is a Content-Type without parameters, in lower case; "unknown" where there is none, as Heritrix writes it.
+// mediaType returns a Content-Type without parameters, in lower case; "unknown" if there is none, as Heritrix writes
+// it.
 func mediaType(contentType string) string {
 	if i := strings.IndexAny(contentType, ";,"); i >= 0 {
 		contentType = contentType[:i]
@@ -64,8 +65,8 @@ func mediaType(contentType string) string {
 	return strings.ToLower(contentType)
 }
 
-// glob tells whether a pattern, in which * stands for any text, matches the whole of s. Its time grows with both
-// lengths added.
+// glob reports whether a pattern, in which * stands for any text, matches the whole of s. Its time grows with the sum
+// of both lengths.
 func glob(pattern, s string) bool {
 	first, rest, any := strings.Cut(pattern, "*")
 	if !any {

@@ -22,7 +22,7 @@ func (h headers) value(key ref.Val) (string, bool) {
 	return h.get(name), true
 }
 
-// Get answers a header, "" where there is none.
+// Get returns a header's value, "" if there is none.
 func (h headers) Get(key ref.Val) ref.Val {
 	v, ok := h.value(key)
 	if !ok {

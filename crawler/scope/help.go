@@ -5,10 +5,10 @@ import "strings"
 // RuleHelp describes a decide rule for people.
 type RuleHelp struct {
 	Name     string `json:"name"`
-	Opposite string `json:"opposite,omitempty"` // the name under which it speaks where its test does not hold
+	Opposite string `json:"opposite,omitempty"` // the name of the rule that decides where this one's test does not hold
 	Decision string `json:"decision"`           // where none is given; "to be given", or "both"
-	Takes    string `json:"takes,omitempty"`    // its fields, and what they are
-	Help     string `json:"help"`               // where it speaks
+	Takes    string `json:"takes,omitempty"`    // its fields, and their meaning
+	Help     string `json:"help"`               // where it decides
 }
 
 // RuleHelps describes every rule there is.

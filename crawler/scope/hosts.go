@@ -8,7 +8,7 @@ import (
 	"holdfast/cdx"
 )
 
-// hostSet finds hosts, or domains with what is below them.
+// hostSet finds hosts, or domains with everything below them.
 type hostSet map[string]struct{}
 
 // onHost tells whether an authority, host and port, is in the set.
@@ -32,7 +32,7 @@ func (h hostSet) onDomain(host string) (string, bool) {
 	return "", false
 }
 
-// hostOf reads a host, and port, from what people write for one: example.org, a URL, or a SURT prefix.
+// hostOf reads a host, and port, in any of the forms in which people write one: example.org, a URL, or a SURT prefix.
 func hostOf(given string) (authority string, err error) {
 	text := strings.ToLower(strings.TrimSpace(given))
 	if _, rest, ok := strings.Cut(text, "("); ok {
@@ -62,7 +62,7 @@ func hostOf(given string) (authority string, err error) {
 	return authority, nil
 }
 
-// prefixSet finds, of many SURT prefixes, the one that was given last among those that a SURT begins with.
+// prefixSet finds, of many SURT prefixes, the last given one that a SURT begins with.
 type prefixSet struct {
 	byPrefix map[string]int // place in the list given
 	lengths  []int          // of the prefixes, each once
@@ -80,7 +80,7 @@ func newPrefixSet(prefixes []string) prefixSet {
 	return set
 }
 
-// last returns the place of that prefix, -1 where there is none.
+// last returns the place of that prefix, -1 if there is none.
 func (s *prefixSet) last(surt []byte) int {
 	found := -1
 	for _, n := range s.lengths {

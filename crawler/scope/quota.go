@@ -11,7 +11,7 @@ import (
 // ErrQuota reports bytes that are no state of a quota.
 var ErrQuota = errors.New("not a state of a quota")
 
-// Limits of a domain, by the names they stop it with. They stand in crawl.log as Q:name, with status -5003.
+// Limits of a domain, by their names. In crawl.log they are written as Q:name, with status -5003.
 const (
 	ConfigObjects  = "config-object"
 	ConfigBytes    = "config-size"
@@ -24,8 +24,8 @@ func quotaNames() [quotaLimits]string {
 	return [4]string{ConfigObjects, ConfigBytes, HarvestObjects, HarvestBytes}
 }
 
-// Quota counts what was fetched of one registered domain, and remembers the limit that stopped it first. It is a plain
-// value: whoever has it keeps others away.
+// Quota counts what was fetched of one registered domain, and remembers the limit that stopped it first. It is a
+// plain value, not safe for concurrent use.
 type Quota struct {
 	Objects int64
 	Bytes   int64
@@ -38,8 +38,8 @@ func (q *Quota) Add(bytes int64) {
 	q.Bytes += max(bytes, 0)
 }
 
-// Stop returns the limit of the settings that the domain is at, "" where there is none, and remembers it. A domain
-// whose limit was raised since goes on.
+// Stop returns the limit of the settings that the domain has reached, "" if there is none, and remembers it. A domain
+// whose limit was raised since then continues.
 func (q *Quota) Stop(s *harvest.Settings) string {
 	limits := [quotaLimits]struct{ most, used int64 }{
 		{s.MaxDomainObjects, q.Objects}, {s.MaxDomainBytes, q.Bytes}, {s.HarvestDomainObjects, q.Objects}, {s.HarvestDomainBytes, q.Bytes},

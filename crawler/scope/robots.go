@@ -17,10 +17,10 @@ const (
 	maxLine   = 16 << 10 // the rest of a line does not count
 )
 
-// Robots is what a robots.txt says to us. The zero value allows everything.
+// Robots holds the rules of a robots.txt for this crawler. The zero value allows everything.
 type Robots struct {
 	denyAll bool
-	rules   []robotsRule // longest first; of equals those that allow
+	rules   []robotsRule // longest first; of equals, those that allow come first
 	delay   time.Duration
 }
 
@@ -29,17 +29,17 @@ type robotsRule struct {
 	allow   bool
 }
 
-// DenyAll is the rule of a site whose robots.txt cannot be had.
+// DenyAll is the rule of a site whose robots.txt could not be fetched.
 func DenyAll() *Robots { return &Robots{denyAll: true} }
 
 // ParseRobots reads a robots.txt by RFC 9309 for the crawler of that product name: the rules of all groups that name
-// it, or of all groups for "*" where none does. What is not understood is passed over, and so is what stands beyond
-// MaxRobots.
+// it, or of all groups for "*" if none does. Lines that it does not understand, and everything beyond MaxRobots, are
+// ignored.
 func ParseRobots(body []byte, product string) *Robots {
 	return parseRobots(robotsText(body), strings.ToLower(product), false)
 }
 
-// parseOwnRobots reads a robots.txt that an operator gave, whose rules may stand without a group.
+// parseOwnRobots reads a robots.txt given by an operator, whose rules need not be in a group.
 func parseOwnRobots(text, product string) *Robots {
 	return parseRobots([]byte(text), strings.ToLower(product), true)
 }
@@ -125,8 +125,8 @@ func (g *robotsGroup) each(own, others *Robots, do func(*Robots)) {
 	}
 }
 
-// robotsLine takes a line into its key, one of those known and in small letters, and its value. The colon may be
-// missing where there are two words.
+// robotsLine splits a line into its key (lower case, one of the known keys) and its value. The colon may be missing
+// if there are two words.
 func robotsLine(line []byte) (key, value string, ok bool) {
 	line = line[:min(len(line), maxLine)]
 	if i := bytes.IndexByte(line, '#'); i >= 0 {
@@ -201,7 +201,7 @@ func (r *Robots) order() {
 	})
 }
 
-// Delay is the Crawl-delay, 0 if there is none.
+// Delay returns the Crawl-delay, 0 if there is none.
 func (r *Robots) Delay() time.Duration { return r.delay }
 
 // Explain tells whether a path, with its query, may be fetched, and the line that says so, "" where none does: the
@@ -240,8 +240,8 @@ func (r *Robots) match(path string) *robotsRule {
 	return nil
 }
 
-// robotsMatch tells whether a pattern, in which * stands for any characters and a last $ for the end, matches the start
-// of path. Its time grows with both lengths added.
+// robotsMatch reports whether a pattern, in which * stands for any characters and a last $ for the end, matches the
+// start of path. Its time grows with the sum of both lengths.
 func robotsMatch(pattern, path string) bool {
 	if rest, ok := strings.CutSuffix(pattern, "$"); ok {
 		return glob(rest, path)

@@ -2,9 +2,9 @@ package scope
 
 import "strings"
 
-// canonicalPath writes escapes one way: bytes beyond ASCII escaped, escaped letters, digits and -._~ plain, hex digits
-// in capitals. In a path * and $ are escaped, as in a rule those that mean themselves are; in a rule a $ that does not
-// end it is.
+// canonicalPath writes escapes in one way: bytes beyond ASCII escaped; escaped letters, digits and -._~ plain; hex
+// digits in capitals. In a path, * and $ are escaped, just as a rule escapes those that it means literally; in a
+// rule, a $ that is not at the end is escaped.
 func canonicalPath(path string, rule bool) string {
 	plain := true
 	for i := range len(path) {

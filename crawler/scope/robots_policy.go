@@ -2,8 +2,8 @@ package scope
 
 import "holdfast/harvest"
 
-// Precluded tells whether robots.txt forbids a URI under the policy in effect, and what says so: a line, or a setting.
-// site is what the site's own says; it may be nil where the policy does not need it.
+// Precluded reports whether robots.txt forbids a URI under the policy in effect, and by which line or setting. site
+// holds the site's own rules; it may be nil if the policy does not need them.
 func (s *Scope) Precluded(u *Subject, site *Robots) (precluded bool, why string) {
 	c := s.effective(u)
 	path := u.parts().rest

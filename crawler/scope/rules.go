@@ -9,7 +9,7 @@ import (
 	"holdfast/harvest"
 )
 
-// Decision is the word of a rule.
+// Decision is the decision of a rule.
 type Decision byte
 
 // The decisions.
@@ -33,12 +33,12 @@ func (d Decision) String() string {
 // MarshalText writes the decision as String does.
 func (d Decision) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Word is what one rule said to a URI.
+// Word is the decision of one rule about a URI, and the reason.
 type Word struct {
 	Rule     string   `json:"rule"`
 	Decision Decision `json:"decision"`
 	Why      string   `json:"why"`
-	Decided  bool     `json:"decided"` // the decision stands by this rule
+	Decided  bool     `json:"decided"` // this rule made the final decision
 }
 
 // step is a rule ready for use.
@@ -51,13 +51,13 @@ type step struct {
 	why    func(*Subject) string
 }
 
-// Rules is a sequence of decide rules of which the last that speaks decides. It is safe for concurrent use.
+// Rules is a sequence of decide rules; the last rule that does not pass decides. It is safe for concurrent use.
 type Rules struct {
 	steps []step
 }
 
-// newRules compiles the rules of a setting; the error wraps harvest.ErrInvalid and names rule, place, what was given
-// and what is allowed. Expressions that fail while they are used are told to the log.
+// newRules compiles the rules of a setting. The error wraps harvest.ErrInvalid and names rule, place, the given value
+// and the allowed values. Expressions that fail during use are logged.
 func newRules(setting string, list []harvest.Rule, log *slog.Logger) (*Rules, error) {
 	steps, err := compileRules(setting, list, log)
 	if err != nil {
@@ -66,7 +66,7 @@ func newRules(setting string, list []harvest.Rule, log *slog.Logger) (*Rules, er
 	return &Rules{steps}, nil
 }
 
-// Decide returns the word of the last rule that spoke, and its name; Pass where none did.
+// Decide returns the decision of the last rule that did not pass, and its name; Pass if all passed.
 func (r *Rules) Decide(u *Subject) (Decision, string) {
 	if r == nil {
 		return Pass, ""
@@ -101,7 +101,7 @@ const (
 	needsBody   // all that came
 )
 
-// knownIn is what is known at most when the rules of a setting are asked.
+// knownIn is the most that is known about a URI when the rules of a setting are asked.
 func knownIn(setting string) need {
 	switch setting {
 	case midFetchRules:
@@ -135,8 +135,8 @@ func (n need) missing(u *Subject) string {
 	return ""
 }
 
-// untold is the word of a rule to a URI of which that is missing: of one whose address will be looked up, it lets in
-// what it may accept then, and turns nothing away.
+// untold is the decision of a rule about a URI of which it needs a fact that is not known yet. If the address will be
+// looked up, the rule accepts what it may accept then, and rejects nothing.
 func (n need) untold(u *Subject, decision Decision) Decision {
 	if n == needsAddress && u.Unresolved && decision == Accept {
 		return Accept
@@ -194,7 +194,7 @@ func compileRules(setting string, list []harvest.Rule, log *slog.Logger) ([]step
 	return steps, nil
 }
 
-// place says where a rule stands, for errors.
+// place says where a rule was given, for errors.
 type place struct {
 	setting string
 	index   int

@@ -149,7 +149,7 @@ func contentRules() []definition {
 	}
 }
 
-// length is the declared length, or else what was received.
+// length returns the declared length, or else the number of bytes received.
 func (u *Subject) length() int64 {
 	if u.Length >= 0 {
 		return u.Length

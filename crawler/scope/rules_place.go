@@ -156,7 +156,7 @@ func signedPrefixes(at place, r harvest.Rule, decision Decision, _ *slog.Logger)
 	return s, nil
 }
 
-// prefixStep is the word of the last prefix that matches: of its sign, or decision where it has none.
+// prefixStep decides by the last prefix that matches: by its sign, or with decision if it has none.
 func prefixStep(name string, values []string, decision Decision) (step, error) {
 	list, words, can := make([]string, len(values)), make([]Decision, len(values)), Pass
 	for i, v := range values {

@@ -1,6 +1,6 @@
-// Package scope decides which URIs belong to a crawl and says why: by decide rules, the plain settings that stand for
-// such rules, crawler traps, block lists, limits of domains, and robots.txt. It also knows when two URIs are the same
-// page (Canonicalizer) and what is kept of what was fetched.
+// Package scope decides which URIs belong to a crawl, and says why: by decide rules, the plain settings that stand
+// for such rules, crawler traps, block lists, limits of domains, and robots.txt. It also knows when two URIs are the
+// same page (Canonicalizer), and which fetched documents are kept.
 package scope
 
 import (
@@ -25,10 +25,10 @@ const (
 // maxCompiled bounds the settings whose rules are kept ready.
 const maxCompiled = 4096
 
-// Verdict is what a scope says to a URI.
+// Verdict is a scope's decision about a URI.
 type Verdict struct {
 	Status int    // 0: accepted; else the code that crawl.log has
-	Rule   string // the rule by which the decision stands
+	Rule   string // the rule that made the decision
 	Note   string // an annotation for the log, as "trap:calendar", or ""
 }
 
@@ -69,8 +69,8 @@ func New(sheets *harvest.Sheets, seeds []string, log *slog.Logger) (*Scope, erro
 	return s, nil
 }
 
-// Update puts other settings in place of those that hold, while the scope is in use. On error nothing changed; it
-// wraps harvest.ErrInvalid.
+// Update replaces the settings while the scope is in use. On error nothing has changed; the error wraps
+// harvest.ErrInvalid.
 func (s *Scope) Update(sheets *harvest.Sheets) error {
 	base, err := s.compile(sheets.Base())
 	if err != nil {
@@ -88,8 +88,8 @@ func (s *Scope) Update(sheets *harvest.Sheets) error {
 	return nil
 }
 
-// Admit widens the scope by another seed, a URL in normal form, and reports whether it was none before: what is within
-// this scope anyway may not be within the next.
+// Admit widens the scope by another seed, a URL in normal form, and reports whether it was not a seed before. It also
+// keeps a seed that the scope contains anyway, because a later scope may not.
 func (s *Scope) Admit(seed string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,8 @@ func (s *Scope) Admit(seed string) bool {
 	return true
 }
 
-// Decide tells whether a URI belongs to the crawl, and by which rule. What the trap heuristics turn away is counted.
+// Decide reports whether a URI belongs to the crawl, and by which rule. URIs that the trap heuristics reject are
+// counted.
 func (s *Scope) Decide(u *Subject) Verdict {
 	v := s.Judge(u)
 	if v.Note != "" && v.Rule == trapHeuristics {
@@ -132,7 +133,7 @@ func (s *Scope) Judge(u *Subject) Verdict {
 // ByAddress tells whether the decision depends on the address of the URI's host.
 func (s *Scope) ByAddress(u *Subject) bool { return s.effective(u).address }
 
-// verdict is the outcome of a sequence: the word, and the step that it stands by, -1 for none.
+// verdict is the outcome of a sequence: the decision, and the step that made it, -1 for none.
 func (c *compiled) verdict(u *Subject, word Decision, by int) Verdict {
 	if word == Accept {
 		return Verdict{Rule: c.steps[by].name}
@@ -154,7 +155,7 @@ func (c *compiled) verdict(u *Subject, word Decision, by int) Verdict {
 	return v
 }
 
-// Explain tells what each rule of the sequence says to a URI, in order, and which one the decision stands by.
+// Explain lists the decision of each rule of the sequence about a URI, in order, and marks the one that counts.
 func (s *Scope) Explain(u *Subject) []Word {
 	blocked := s.blocks.find(u)
 	c := s.effective(u)
@@ -210,7 +211,7 @@ func (s *Scope) effective(u *Subject) *compiled {
 	return c
 }
 
-// area is what the seeds say belongs to the crawl.
+// area is the part of the web that the seeds put into the crawl.
 type area struct {
 	mode  harvest.ScopeMode
 	hosts hostSet             // authorities, or registered domains
@@ -251,7 +252,7 @@ func (a *area) holds(u *Subject) bool {
 	case harvest.ScopeAny:
 		return true
 	case harvest.ScopeDomain:
-		// What is below no seed's domain need not be looked up in the list of public suffixes.
+		// A host that is not below any seed's domain need not be looked up in the list of public suffixes.
 		d, ok := a.hosts.onDomain(p.host)
 		return ok && (d == p.host || d == u.Domain())
 	case harvest.ScopePath:

@@ -9,7 +9,7 @@ import (
 	"holdfast/harvest"
 )
 
-// Names of the steps that the plain settings stand for.
+// Names of the steps that stand for plain settings.
 const (
 	nothingAccepted = "reject"
 	trapHeuristics  = "trap_heuristics"
@@ -38,9 +38,9 @@ type compiled struct {
 	some     *Robots // the paths for which a site's is obeyed
 }
 
-// Check tells whether a scope can be made of settings: the rules, expressions, traps, canonicalization and media types
-// of the job and of its sheets. The error wraps harvest.ErrInvalid and names the setting, what was given and what is
-// allowed.
+// Check reports whether a scope can be made of settings: the rules, expressions, traps, canonicalization and media
+// types of the job and of its sheets. The error wraps harvest.ErrInvalid and names the setting, the given value and
+// the allowed values.
 func Check(settings harvest.Settings) error {
 	sheets, err := harvest.NewSheets(settings)
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *compiled) compileRest(settings *harvest.Settings, log *slog.Logger) err
 	return nil
 }
 
-// plain makes the steps that the plain settings stand for.
+// plain makes the steps that stand for plain settings.
 func (s *Scope) plain(settings *harvest.Settings) ([]step, error) {
 	area := test{holds: s.inArea, fact: s.areaFact}
 	steps := []step{
@@ -235,12 +235,14 @@ func (s *Scope) InBrowser(u *Subject) bool {
 	return word == Accept
 }
 
-// KeepsType tells whether a document of such a media type is to be recorded, and if not, why, in a word for the log.
+// KeepsType reports whether a document of that media type is to be recorded; if not, the reason is a word for the
+// log.
 func (s *Scope) KeepsType(u *Subject) (keep bool, why string) {
 	return s.effective(u).filter.KeepsType(u)
 }
 
-// Keep tells whether a document of which all came is to be recorded, and if not, why, in a word for the log.
+// Keep reports whether a document that was received completely is to be recorded; if not, the reason is a word for
+// the log.
 func (s *Scope) Keep(u *Subject) (keep bool, why string) {
 	c := s.effective(u)
 	if !c.filter.Keep(u) {
@@ -255,12 +257,12 @@ func (s *Scope) Keep(u *Subject) (keep bool, why string) {
 // Deduplicates tells whether documents of that media type are to be deduplicated.
 func (s *Scope) Deduplicates(u *Subject) bool { return s.effective(u).dedup.Has(u.ContentType) }
 
-// Observe takes in what came of a fetch, for the trap heuristics.
+// Observe shows the outcome of a fetch to the trap heuristics.
 func (s *Scope) Observe(u *Subject, page Page) {
 	if s.effective(u).settings.TrapHeuristics {
 		s.traps.Observe(u, page)
 	}
 }
 
-// Traps tells what the heuristics caught.
+// Traps returns what the heuristics caught.
 func (s *Scope) Traps() *Traps { return s.traps }

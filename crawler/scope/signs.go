@@ -15,8 +15,8 @@ func hashText(h uint64, s string) uint64 {
 	return h
 }
 
-// patternHash stands for the form of a URI: its path with digits as one, or, where a plain path has none, its folder;
-// and the names of its parameters in any order.
+// patternHash stands for the form of a URI: its path with digits as one or, if the path is plain, its folder; and the
+// names of its parameters in any order.
 func patternHash(p *parts) uint64 {
 	path, digits := p.path, false
 	h := uint64(hashSeed)
@@ -54,7 +54,7 @@ func firstSegment(path string) uint64 {
 	return hashText(hashSeed, first)
 }
 
-// queryHash stands for the parameters of a query in any order, and for the order they are in; 0, 0 for a query of one.
+// queryHash stands for the parameters of a query in any order, and for their order; 0, 0 for a query of one.
 func queryHash(p *parts) (set, order uint64) {
 	if strings.IndexByte(p.query, '&') < 0 {
 		return 0, 0
@@ -105,7 +105,7 @@ func isSessionValue(v string) bool {
 	return len(v) >= 12 && digits >= 2
 }
 
-// sessionHash stands for a URI without its session ids, and for these; token 0 where there are none.
+// sessionHash stands for a URI without its session ids, and for these; token is 0 if there are none.
 func sessionHash(p *parts) (stripped, token uint64) {
 	stripped, token = hashSeed^2, 0
 	path := p.path

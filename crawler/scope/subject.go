@@ -11,8 +11,8 @@ import (
 	"holdfast/harvest"
 )
 
-// Subject is a URI to be judged: what is known when it was found and, after a fetch, what came. What is worked out
-// of these facts is kept in it, so that a Subject used for one URI after the other costs no memory. It is for one
+// Subject is a URI to be judged: what is known when it is found and, after a fetch, the answer. It caches what it
+// derives from these facts, so that using one Subject for one URI after the other costs no memory. It is for one
 // goroutine at a time.
 type Subject struct {
 	URL    string    // in normal form
@@ -41,16 +41,16 @@ type Subject struct {
 	Digest    string
 	Identical bool // a revisit by identical digest
 
-	// Earlier tells the validators of the latest capture; nil: there is none.
+	// Earlier returns the validators of the latest capture; nil if there is none.
 	Earlier func() (etag, lastModified string)
 	Header  func(name string) string // may be nil
 
 	derived
-	trap      string // what the heuristics caught
+	trap      string // the trap that the heuristics caught
 	trapPages int    // and how many pages showed it
 }
 
-// derived is what was made of a subject's URIs and path, kept until they change.
+// derived caches what was made of a subject's URIs and path, until they change.
 type derived struct {
 	split, splitVia parts
 	counted         string
@@ -60,7 +60,7 @@ type derived struct {
 	domain          string // of the host domainOf
 }
 
-// Unchanged tells whether what is answered is, by its validators, what was captured last.
+// Unchanged reports whether, by its validators, the answer is the same as the last capture.
 func (u *Subject) Unchanged() bool {
 	if u.Status != 200 || u.Earlier == nil || u.Header == nil {
 		return false
@@ -78,7 +78,7 @@ func (u *Subject) Host() string { return u.parts().host }
 // Authority is the host and, where one is written, the port.
 func (u *Subject) Authority() string { return u.parts().authority }
 
-// Domain is the registered domain of the host; of an address, or where there is none, the host itself.
+// Domain returns the registered domain of the host; for an address, or if there is none, the host itself.
 func (u *Subject) Domain() string {
 	if host := u.parts().host; u.domainOf != host || host == "" {
 		u.domainOf, u.domain = host, registered(host)
@@ -232,7 +232,7 @@ func (p *parts) read(url string) {
 	p.path, p.query, _ = strings.Cut(p.rest, "?")
 }
 
-// registered is the registered domain of a host; of an address, or where there is none, the host itself.
+// registered returns the registered domain of a host; for an address, or if there is none, the host itself.
 func registered(host string) string {
 	host = strings.TrimSuffix(host, ".")
 	if host == "" || host[0] == '[' || host[len(host)-1] >= '0' && host[len(host)-1] <= '9' {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What the heuristics catch, as the annotation trap:… says it.
+// The heuristics, by the names in the annotation trap:….
 const (
 	trapCalendar    = "trap:calendar"
 	trapSession     = "trap:sessionId"
@@ -31,7 +31,7 @@ func trapHelp(what string) string {
 	}[what]
 }
 
-// Bounds on what is remembered, in all about 30 MB. What is forgotten is only caught later.
+// Limits on what is remembered, in all about 30 MB. Whatever is forgotten is only caught later.
 const (
 	maxTrapHosts    = 20_000
 	maxTrapPatterns = 128     // of a host
@@ -53,7 +53,7 @@ const (
 // suspectVariant is from how many variants on it is looked at whether they bring anything new.
 const suspectVariant = leastVariant / 10
 
-// Traps notices crawler traps by what was fetched. It is safe for concurrent use; what it knows is only in memory.
+// Traps detects crawler traps by what was fetched. It is safe for concurrent use; its knowledge is only in memory.
 type Traps struct {
 	armed   atomic.Bool // there may be something to catch
 	mu      sync.RWMutex
@@ -200,7 +200,7 @@ func staticTrap(u *Subject, p *parts) string {
 	return ""
 }
 
-// Observe takes in what a fetch brought.
+// Observe learns from the outcome of a fetch.
 func (t *Traps) Observe(u *Subject, page Page) {
 	if !u.Fetched || u.Status < 200 || u.Status > 299 || u.isPrerequisite() || !isPage(u.ContentType) {
 		return
@@ -235,7 +235,7 @@ func (t *Traps) Observe(u *Subject, page Page) {
 	}
 }
 
-// sighting is what there is to know of a page that was fetched.
+// sighting describes a page that was fetched.
 type sighting struct {
 	digest, key uint64
 	size        int64
@@ -470,12 +470,12 @@ type date struct{ year, month int }
 
 func (d date) months() int { return d.year*12 + d.month }
 
-// after tells whether the date lies more than so many years after now.
+// after reports whether the date is more than that many years after now.
 func (d date) after(now time.Time, years int) bool {
 	return d.year > 0 && !now.IsZero() && d.months() > (now.Year()+years)*12+int(now.Month())
 }
 
-// before tells whether it lies more than so many years before now.
+// before reports whether the date is more than that many years before now.
 func (d date) before(now time.Time, years int) bool {
 	return d.year > 0 && !now.IsZero() && d.months() < (now.Year()-years)*12+int(now.Month())
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Page is what a fetch brought, for the trap heuristics, which ask for it where they have a suspicion. Of the zero Page
-// nothing is known: it counts as one that brought something new.
+// Page is a fetched page, for the trap heuristics, which read it if they suspect something. The zero Page is unknown:
+// it counts as one with new content.
 type Page struct {
 	// Text returns the document, unpacked, or its beginning.
 	Text func() []byte
@@ -42,7 +42,7 @@ type reader struct {
 	found  []uint64
 }
 
-// tag reads what stands in a tag, and returns what follows it.
+// tag reads the inside of a tag, and returns what follows it.
 func (r *reader) tag(doc []byte) []byte {
 	for i := 0; i < len(doc); i++ {
 		switch c := doc[i]; c {
@@ -65,7 +65,7 @@ func (r *reader) tag(doc []byte) []byte {
 	return nil
 }
 
-// read takes in text.
+// read adds text.
 func (r *reader) read(text []byte) {
 	for i := 0; i < len(text); {
 		h, from, plain := uint64(hashSeed), i, true
@@ -92,7 +92,7 @@ func (r *reader) read(text []byte) {
 	}
 }
 
-// textOf stands for all that there is to read, 0 where that is not known.
+// textOf stands for the readable text, 0 if that is not known.
 func textOf(passages []uint64) uint64 {
 	if len(passages) == 0 {
 		return 0
@@ -114,8 +114,8 @@ type readBefore struct {
 // filters is how many of the entries that are bounded one of these stands for.
 const filters = 6
 
-// mostTaken is how many passages of a page are remembered, roughly: of a longer one some stand for all, the same each
-// time.
+// mostTaken bounds roughly how many passages of a page are remembered; for a longer page, some of them stand for all,
+// the same each time.
 const mostTaken = 1024
 
 // takeIn adds a page's passages, and reports whether any of them was new.
