@@ -20,8 +20,9 @@ var plan = map[string][]string{
 	"":                   {"cli"},
 	"access":             {"cdx"},
 	"api":                {"catalog", "harvest", "cdx", "access"},
-	"catalog":            {"catalog/agree", "harvest"},
+	"catalog":            {"catalog/agree", "catalog/cluster", "harvest"},
 	"catalog/agree":      {},
+	"catalog/cluster":    {"catalog/agree"},
 	"cdx":                {},
 	"cli":                {"api", "node", "node/config", "warc", "cdx", "access", "index", "crawler", "replay", "harvest", "catalog", "demo", "peer", "internal/disk"},
 	"crawler":            {"harvest", "cdx", "warc", "internal/coding", "internal/disk", "internal/kv"},
@@ -63,7 +64,7 @@ var fences = map[string]string{
 // impure lists what the pure rooms must not import.
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
 
-var pure = []string{"cdx", "access", "harvest", "catalog", "catalog/agree", "duty"}
+var pure = []string{"cdx", "access", "harvest", "catalog", "catalog/agree", "catalog/cluster", "duty"}
 
 const maxLines = 500
 

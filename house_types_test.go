@@ -72,7 +72,7 @@ const (
 var crowded = map[string]int{
 	"api.Client":      56,
 	"api.server":      54,
-	"catalog.state":   59,
+	"catalog.state":   44,
 	"node.Node":       65,
 	"peer.Peer":       47,
 	"raft.Node":       65,

@@ -1,12 +1,15 @@
 package catalog
 
-import "holdfast/catalog/agree"
+import (
+	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+)
 
 func findCopies(s *state, b *Findings) (any, error) {
 	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
-	m, err := s.speaker(b.Node)
+	m, err := cluster.Speaker(s.State, b.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +129,7 @@ func (s *state) judge(v *Verdict) error {
 // repairable reports whether a member has good bytes of the file: a replica's holder, or the source.
 func (s *state) repairable(f *File) (bool, error) {
 	if !f.Released {
-		if alive, err := s.isMember(f.Source); err != nil || alive {
+		if alive, err := s.IsMember(f.Source); err != nil || alive {
 			return alive, err
 		}
 	}
@@ -138,7 +141,7 @@ func (s *state) repairable(f *File) (bool, error) {
 		if node == "" {
 			continue
 		}
-		r, _, err := agree.Get[Replica](s, keyReplica(f.Copies[i].Replica))
+		r, _, err := s.Replica(f.Copies[i].Replica)
 		if err != nil || r.Kind == Bitarchive {
 			return err == nil, err
 		}
@@ -151,11 +154,11 @@ func passShard(s *state, b *ShardPass) (any, error) {
 	if b.Shard >= Shards {
 		return nil, agree.Refuse(agree.Invalid, "shard %d: want 0 to %d", b.Shard, Shards-1)
 	}
-	m, err := s.speaker(b.Node)
+	m, err := cluster.Speaker(s.State, b.Node)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.placement(b.Replica, b.Shard)
+	p, err := s.Placement(b.Replica, b.Shard)
 	if err != nil {
 		return nil, err
 	}

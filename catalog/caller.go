@@ -118,7 +118,7 @@ func (r People) There(s Scope) (bool, error) {
 	if s.Collection == "" {
 		return true, nil
 	}
-	c, there, err := agree.Get[Collection](r, keyCollection(s.Collection))
+	c, there, err := r.Collection(s.Collection)
 	return there && c.Created == s.Made, err
 }
 

@@ -11,64 +11,16 @@ package catalog
 
 import (
 	"crypto/sha256"
-	"encoding/base32"
 	"fmt"
-	"strings"
-
-	"holdfast/catalog/agree"
 )
 
-// ReplicaName, CollectionName and FileName name a replica, a collection and a file of the archive.
-type (
-	ReplicaName    string
-	CollectionName string
-	FileName       string
-)
-
-// Shards is the number of parts into which each replica's files are divided, for ever.
-const Shards = 4096
-
-// Shard is one of the Shards parts, 0 to 4095.
-type Shard uint16
+// FileName names a file of the archive.
+type FileName string
 
 // Shard returns the part that holds the file: the first 12 bits of the SHA-256 of its name.
 func (f FileName) Shard() Shard {
 	sum := sha256.Sum256([]byte(f))
 	return Shard(uint16(sum[0])<<4 | uint16(sum[1])>>4)
-}
-
-// String returns the shard as three lower-case hexadecimal digits.
-func (s Shard) String() string {
-	if s >= Shards {
-		return fmt.Sprintf("%03x", uint16(s))
-	}
-	return agree.HexDigits(uint64(s), 3)
-}
-
-// ParseShard reads three hexadecimal digits.
-func ParseShard(text string) (Shard, error) {
-	var n uint16
-	if len(text) != 3 {
-		return 0, fmt.Errorf("shard %q: want three hexadecimal digits", text)
-	}
-	for _, c := range []byte(text) {
-		d := hexDigit(c)
-		if d < 0 {
-			return 0, fmt.Errorf("shard %q: want three hexadecimal digits", text)
-		}
-		n = n<<4 | uint16(d)
-	}
-	return Shard(n), nil
-}
-
-func hexDigit(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c && c <= 'f':
-		return int(c-'a') + 10
-	}
-	return -1
 }
 
 // Check returns an error that says what is wrong with the name as a file's name, or nil. A name is 1 to 200
@@ -102,10 +54,4 @@ func nameByte(c byte) bool {
 		return true
 	}
 	return false
-}
-
-// Fingerprint returns the id of the node whose Ed25519 public key it is.
-func Fingerprint(key []byte) NodeID {
-	sum := sha256.Sum256(key)
-	return NodeID(strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])))
 }

@@ -4,38 +4,33 @@ import "encoding/json"
 
 // The commands of level 1.
 const (
-	Found         Kind = "cluster.found"  // Founding: only on an empty state
-	RaiseLevel    Kind = "cluster.level"  // LevelChange
-	RaiseEpoch    Kind = "cluster.epoch"  // EpochChange, by recovery only
-	SetReplica    Kind = "replica.set"    // Replica
-	SetCollection Kind = "collection.set" // Collection
-	CreateToken   Kind = "token.create"   // JoinToken
-	RevokeToken   Kind = "token.revoke"   // Named
-	JoinMember    Kind = "member.join"    // Joining
-	UpdateMember  Kind = "member.update"  // MemberChange
-	RemoveMember  Kind = "member.remove"  // MemberRemoval
-	AssignShards  Kind = "shard.assign"   // Assignment
-	SwitchShard   Kind = "shard.switch"   // Switch
-	LeaveShard    Kind = "shard.leave"    // Leaving
-	FillReplica   Kind = "replica.fill"   // FillStep
-	AddFiles      Kind = "file.add"       // Additions, at most MaxItems
-	ReportCopies  Kind = "copy.report"    // CopyReports, at most MaxItems
-	ReleaseFiles  Kind = "file.release"   // Releases, at most MaxItems
-	RemoveFile    Kind = "file.remove"    // FileRemoval
-	FindCopies    Kind = "audit.findings" // Findings, at most MaxItems
-	PassShard     Kind = "audit.pass"     // ShardPass
-	JudgeCopies   Kind = "audit.verdict"  // Verdicts, at most MaxItems
-	CreateJob     Kind = "job.create"     // JobCreation
-	SubmitJob     Kind = "job.submit"     // JobRef
-	ClaimJob      Kind = "job.claim"      // JobRef: exactly one node wins
-	StartJob      Kind = "job.start"      // JobRef
-	FinishJob     Kind = "job.finish"     // JobEnd: DONE or FAILED, fenced by attempt
-	LoseJob       Kind = "job.lose"       // JobEnd: its node was not heard from for lease and margin: SUBMITTED again
-	WishJob       Kind = "job.wish"       // JobWishing
-	ResubmitJob   Kind = "job.resubmit"   // JobRef: a FAILED job becomes RESUBMITTED, a new one takes over
-	RejectJob     Kind = "job.reject"     // JobRef: a FAILED job becomes FAILED_REJECTED
-	CreateAccess  Kind = "access.create"  // AccessToken
-	RevokeAccess  Kind = "access.revoke"  // Named
+	Found        Kind = "cluster.found"  // Founding: only on an empty state
+	RaiseLevel   Kind = "cluster.level"  // LevelChange
+	RaiseEpoch   Kind = "cluster.epoch"  // EpochChange, by recovery only
+	SetReplica   Kind = "replica.set"    // Replica
+	RemoveMember Kind = "member.remove"  // MemberRemoval
+	AssignShards Kind = "shard.assign"   // Assignment
+	SwitchShard  Kind = "shard.switch"   // Switch
+	LeaveShard   Kind = "shard.leave"    // Leaving
+	FillReplica  Kind = "replica.fill"   // FillStep
+	AddFiles     Kind = "file.add"       // Additions, at most MaxItems
+	ReportCopies Kind = "copy.report"    // CopyReports, at most MaxItems
+	ReleaseFiles Kind = "file.release"   // Releases, at most MaxItems
+	RemoveFile   Kind = "file.remove"    // FileRemoval
+	FindCopies   Kind = "audit.findings" // Findings, at most MaxItems
+	PassShard    Kind = "audit.pass"     // ShardPass
+	JudgeCopies  Kind = "audit.verdict"  // Verdicts, at most MaxItems
+	CreateJob    Kind = "job.create"     // JobCreation
+	SubmitJob    Kind = "job.submit"     // JobRef
+	ClaimJob     Kind = "job.claim"      // JobRef: exactly one node wins
+	StartJob     Kind = "job.start"      // JobRef
+	FinishJob    Kind = "job.finish"     // JobEnd: DONE or FAILED, fenced by attempt
+	LoseJob      Kind = "job.lose"       // JobEnd: its node was not heard from for lease and margin: SUBMITTED again
+	WishJob      Kind = "job.wish"       // JobWishing
+	ResubmitJob  Kind = "job.resubmit"   // JobRef: a FAILED job becomes RESUBMITTED, a new one takes over
+	RejectJob    Kind = "job.reject"     // JobRef: a FAILED job becomes FAILED_REJECTED
+	CreateAccess Kind = "access.create"  // AccessToken
+	RevokeAccess Kind = "access.revoke"  // Named
 )
 
 // The commands of level 2 that are about the layout.
@@ -48,7 +43,6 @@ const (
 
 	LoseFile Kind = "file.lose" // FileLoss
 
-	ProveHolding Kind = "member.proved" // Proof
 )
 
 // The commands of level 2 that are about secrets.
@@ -91,32 +85,6 @@ type LevelChange struct {
 type EpochChange struct {
 	Epoch  uint64 `json:"epoch"`
 	Reason string `json:"reason"`
-}
-
-// Named names a token to revoke.
-type Named struct {
-	ID string `json:"id"`
-}
-
-// Joining uses up a join token and binds the joiner's key to it: the same key may repeat it, no other may.
-type Joining struct {
-	Token  string `json:"token"`  // the token's id
-	Secret []byte `json:"secret"` // hashed and compared
-	Member Member `json:"member"`
-}
-
-// MemberChange changes what is given of a member; nil fields stay.
-type MemberChange struct {
-	ID        NodeID    `json:"id"`
-	Name      *string   `json:"name,omitempty"`
-	Addresses *[]string `json:"addresses,omitempty"`
-	OutOnly   *bool     `json:"outOnly,omitempty"`
-	Weight    *int      `json:"weight,omitempty"`
-	Draining  *bool     `json:"draining,omitempty"`
-	Level     *int      `json:"level,omitempty"`
-	Crawls    *bool     `json:"crawls,omitempty"` // since level 2
-	Seal      *SealKey  `json:"seal,omitempty"`   // since level 2; only the member itself may
-	Local     *Digest   `json:"local,omitempty"`  // since level 2; only the member itself may
 }
 
 // MemberRemoval removes a member; refused while it holds shards or unreleased files, unless Lost says that its
@@ -233,12 +201,6 @@ type FileRemoval struct {
 	Reason string   `json:"reason"`
 
 	Version uint64 `json:"version,omitempty"` // of the entry that was looked at; since level 3
-}
-
-// Proof says that a member has compared what the catalog counts on it for with what lies there, after the epoch began.
-type Proof struct {
-	Node  NodeID `json:"node"`
-	Epoch uint64 `json:"epoch"`
 }
 
 // FileLoss declares that nobody has the bytes of a file any more, or takes that back.

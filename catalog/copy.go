@@ -1,12 +1,15 @@
 package catalog
 
-import "holdfast/catalog/agree"
+import (
+	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+)
 
 func reportCopies(s *state, b *CopyReports) (any, error) {
 	if err := agree.CheckItems(len(b.Copies)); err != nil {
 		return nil, err
 	}
-	m, err := s.speaker(b.Node)
+	m, err := cluster.Speaker(s.State, b.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -17,18 +20,6 @@ func reportCopies(s *state, b *CopyReports) (any, error) {
 		}
 	}
 	return results, nil
-}
-
-// speaker returns the member in whose name the command speaks.
-func (s *state) speaker(node NodeID) (Member, error) {
-	if err := s.SpeaksFor(node); err != nil {
-		return Member{}, err
-	}
-	m, there, err := s.member(node)
-	if err != nil || !there {
-		return Member{}, agree.OrNotFound(err, "no member %q", agree.Clip(string(node), 60))
-	}
-	return m, nil
 }
 
 // kept returns the entry of a file that is not removed, and the copy that the node keeps as the holder or next
@@ -45,7 +36,7 @@ func (s *state) kept(m *Member, name FileName) (File, *Copy, bool, error) {
 	if c == nil || c.Surplus {
 		return f, nil, false, agree.Refuse(agree.Conflict, "replica %s is not to hold file %s", m.Replica, name)
 	}
-	p, err := s.placement(m.Replica, name.Shard())
+	p, err := s.Placement(m.Replica, name.Shard())
 	if err != nil {
 		return f, nil, false, err
 	}
@@ -123,7 +114,7 @@ func releaseFiles(s *state, b *Releases) (any, error) {
 	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
-	m, err := s.speaker(b.Node)
+	m, err := cluster.Speaker(s.State, b.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -193,10 +184,10 @@ func (s *state) mayRelease(m *Member, f *File) error {
 		if node == "" {
 			return agree.Refuse(agree.Unsafe, "file %s is not verified in replica %s", f.Name, c.Replica)
 		}
-		if err := s.proved(node); err != nil {
+		if err := cluster.Proved(s.State, node); err != nil {
 			return err
 		}
-		r, _, err := agree.Get[Replica](s, keyReplica(c.Replica))
+		r, _, err := s.Replica(c.Replica)
 		if err != nil {
 			return err
 		}
@@ -219,7 +210,7 @@ func (s *state) mayLeave(m *Member, f *File) error {
 	if c == nil || c.Surplus {
 		return nil
 	}
-	p, err := s.placement(m.Replica, f.Name.Shard())
+	p, err := s.Placement(m.Replica, f.Name.Shard())
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 // MemberByName returns the member of that name, or ErrNotFound.
 func (v View) MemberByName(name string) (Member, error) {
-	id, err := agree.Found(agree.Get[NodeID](v.rec, keyName(name)))
+	id, err := agree.Found(v.rec.Named(name))
 	if err != nil {
 		return Member{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
 )
 
 // maxSize bounds a file, so that sums of sizes stay far from overflow.
@@ -196,7 +197,7 @@ func addFiles(s *state, b *Additions) (any, error) {
 	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
-	replicas, err := s.staying()
+	replicas, err := cluster.Staying(s.State)
 	if err != nil {
 		return nil, err
 	}
@@ -216,10 +217,10 @@ func (s *state) addFile(a *Addition, replicas []Replica) error {
 	if a.Size < 0 || a.Size > maxSize || a.SHA256.IsZero() {
 		return agree.Refuse(agree.Invalid, "file %s of %d bytes: want a SHA-256 and 0 to %d bytes", a.Name, a.Size, int64(maxSize))
 	}
-	if there, err := agree.Has(s, keyCollection(a.Collection)); err != nil || !there {
+	if there, err := s.HasCollection(a.Collection); err != nil || !there {
 		return agree.OrNotFound(err, "no collection %q", agree.Clip(string(a.Collection), 64))
 	}
-	if there, err := s.isMember(a.Source); err != nil || !there {
+	if there, err := s.IsMember(a.Source); err != nil || !there {
 		return agree.OrNotFound(err, "no member %q", agree.Clip(string(a.Source), 60))
 	}
 	f, there, err := s.file(a.Name)
@@ -257,7 +258,7 @@ func (s *state) addAgain(a *Addition, f File) error {
 	if f.Complete() || f.Source == a.Source && !f.Released {
 		return nil
 	}
-	alive, err := s.isMember(f.Source)
+	alive, err := s.IsMember(f.Source)
 	if err != nil || alive && !f.Released {
 		return err
 	}
@@ -288,20 +289,20 @@ func removeFile(s *state, b *FileRemoval) (any, error) {
 	now.Removed, now.Reason, now.Copies = max(s.At, 1), agree.ClipReason(b.Reason), nil
 	now.Lost, now.LostWhy = 0, ""
 	for _, c := range old.Copies {
-		p, err := s.placement(c.Replica, f.Name.Shard())
+		p, err := s.Placement(c.Replica, f.Name.Shard())
 		if err != nil {
 			return nil, err
 		}
 		if !c.Surplus {
 			c.Node = p.Holder
 		}
-		if alive, err := s.isMember(c.Node); err != nil {
+		if alive, err := s.IsMember(c.Node); err != nil {
 			return nil, err
 		} else if alive {
 			c.Surplus, c.Disputed = true, false
 			now.Copies = append(now.Copies, c)
 		}
-		if alive, err := s.isMember(p.Next); err != nil {
+		if alive, err := s.IsMember(p.Next); err != nil {
 			return nil, err
 		} else if alive {
 			s.Mark(keyRelease(p.Next, f.Name))

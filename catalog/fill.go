@@ -1,6 +1,9 @@
 package catalog
 
-import "holdfast/catalog/agree"
+import (
+	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+)
 
 // fillChunk bounds the files that one step of a Fill looks at.
 const fillChunk = 128
@@ -30,17 +33,17 @@ func fillReplica(s *state, b *FillStep) (any, error) {
 	if f.Shard != b.Shard || f.After != b.After {
 		return nil, agree.Refuse(agree.Conflict, "the walk over %s is at shard %s behind %q", f.Replica, f.Shard, f.After)
 	}
-	replica, there, err := agree.Get[Replica](s, keyReplica(b.Replica))
+	replica, there, err := s.Replica(b.Replica)
 	if err != nil || !there {
 		return nil, agree.OrNotFound(err, "no replica %s", b.Replica)
 	}
-	layout, err := s.layout(b.Replica)
+	layout, err := s.Layout(b.Replica)
 	if err != nil {
 		return nil, err
 	}
 	w := walk{state: s, replica: replica, layout: layout, alive: make(map[NodeID]bool)}
 	if s.Cluster.Level >= 2 {
-		if w.removing, err = agree.Has(s, keyRemoval(b.Replica)); err != nil {
+		if w.removing, err = s.IsRemoved(b.Replica); err != nil {
 			return nil, err
 		}
 	}
@@ -72,7 +75,7 @@ type walk struct {
 // roomForOne reports whether the command may still change one more file.
 func (w *walk) roomForOne() bool {
 	if w.Cluster.Level >= 2 {
-		return w.Room(8 + maxReplicas)
+		return w.Room(8 + cluster.MaxReplicas)
 	}
 	return w.Room(8)
 }
@@ -81,7 +84,7 @@ func (w *walk) isAlive(node NodeID) (bool, error) {
 	if alive, ok := w.alive[node]; ok {
 		return alive, nil
 	}
-	alive, err := w.isMember(node)
+	alive, err := w.IsMember(node)
 	w.alive[node] = alive
 	return alive, err
 }
@@ -191,7 +194,7 @@ func (w *walk) pass(c *Cursor) (bool, error) {
 			settled = Placement{Holder: settled.Next}
 		}
 		if settled != p {
-			w.place(w.replica.Name, c.Shard, settled)
+			cluster.Place(w.State, w.replica.Name, c.Shard, settled)
 		}
 	}
 	if c.Shard+1 == Shards {

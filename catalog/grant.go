@@ -125,13 +125,13 @@ func (s people) scope(role Role, collection CollectionName, place string) (Scope
 	case place != "" && role != RoleOperator:
 		return Scope{}, agree.Refuse(agree.Invalid, "a role at a place is operator, not %s", role)
 	case collection != "":
-		c, there, err := agree.Get[Collection](s, keyCollection(collection))
+		c, there, err := s.People.Collection(collection)
 		if err != nil || !there {
 			return Scope{}, agree.OrNotFound(err, "no collection %q", agree.Clip(string(collection), 64))
 		}
 		return Scope{Collection: c.Name, Made: c.Created}, nil
 	case place != "":
-		replicas, err := s.state.replicas()
+		replicas, err := s.state.Replicas()
 		if err != nil {
 			return Scope{}, err
 		}

@@ -3,9 +3,9 @@ package catalog
 import (
 	"encoding/json"
 
-	"holdfast/harvest"
-
 	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+	"holdfast/harvest"
 )
 
 // RecallNumber is the job's number: who asks again gets the job as it is by then.
@@ -40,7 +40,7 @@ func createJob(s *state, b *JobCreation) (any, error) {
 	if len(b.Harvest) == 0 || len(b.Harvest) > 200 || len(b.Channel) > 64 {
 		return nil, agree.Refuse(agree.Invalid, "a job needs a harvest's name of at most 200 bytes and a channel of at most 64")
 	}
-	if there, err := agree.Has(s, keyCollection(b.Collection)); err != nil || !there {
+	if there, err := s.HasCollection(b.Collection); err != nil || !there {
 		return nil, agree.OrNotFound(err, "no collection %q", agree.Clip(string(b.Collection), 64))
 	}
 	if b.Secret != nil && s.Cluster.Level < 2 {
@@ -111,7 +111,7 @@ func submitJob(s *state, b *JobRef) (any, error) {
 
 // claimJob gives a submitted job to the first node that asks; the same node may ask again.
 func claimJob(s *state, b *JobRef) (any, error) {
-	node, err := s.speaker(b.Node)
+	node, err := cluster.Speaker(s.State, b.Node)
 	if err != nil {
 		return nil, err
 	}

@@ -8,32 +8,24 @@ const (
 	keyJobs    = "jobcount"
 	keySealing = "sealing"
 
-	PrefixSealing     = keySealing    // Sealing: one key
-	PrefixMembers     = "member/"     // <node>: Member
-	PrefixUnproved    = "unproved/"   // <node>: the epoch since which it has to compare what it has (level 2)
-	prefixNames       = "name/"       // <member's name>: node
-	PrefixReplicas    = "replica/"    // <replica>: Replica
-	PrefixCollections = "collection/" // <collection>: Collection
-	PrefixLayout      = "layout/"     // <replica>/<shard>: Placement
-	PrefixFills       = "fill/"       // <replica>: Fill
-	prefixRemovals    = "removing/"   // <replica>: mark, while its owed copies are dropped (level 2)
-	PrefixFiles       = "file/"       // <name>: File
-	prefixShards      = "shard/"      // <shard>/<name>: mark
-	prefixRoots       = "root/"       // <shard>/<collection>: Root
-	prefixOwed        = "owed/"       // <replica>/<shard>/<name>: mark
-	prefixNeeds       = "need/"       // <replica>/<name>: mark, the owed copies that go before others (level 2)
-	prefixSources     = "source/"     // <node>/<name>: mark, while the source keeps its bytes
-	prefixReleases    = "release/"    // <node>/<name>: mark, when its bytes may be asked to go
-	prefixLeft        = "left/"       // <node>/<replica>/<shard>: mark, a whole shard of releases
-	prefixLost        = "lost/"       // <name>: mark, while the file is declared lost (level 2)
-	PrefixDisputed    = "disputed/"   // <name>/<replica>: mark
-	prefixPasses      = "pass/"       // <replica>/<shard>: ShardPass
-	prefixTotals      = "totals/"     // <replica>: Totals
-	PrefixJobs        = "job/"        // <id>: Job
-	prefixJobStates   = "jobstate/"   // <state>/<id>: mark
-	PrefixJoinTokens  = "join/"       // <id>: JoinToken
-	PrefixAccess      = "access/"     // <id>: AccessToken
-	PrefixSecrets     = "secret/"     // <id>: Secret
+	PrefixSealing   = keySealing  // Sealing: one key
+	PrefixFills     = "fill/"     // <replica>: Fill
+	PrefixFiles     = "file/"     // <name>: File
+	prefixShards    = "shard/"    // <shard>/<name>: mark
+	prefixRoots     = "root/"     // <shard>/<collection>: Root
+	prefixOwed      = "owed/"     // <replica>/<shard>/<name>: mark
+	prefixNeeds     = "need/"     // <replica>/<name>: mark, the owed copies that go before others (level 2)
+	prefixSources   = "source/"   // <node>/<name>: mark, while the source keeps its bytes
+	prefixReleases  = "release/"  // <node>/<name>: mark, when its bytes may be asked to go
+	prefixLeft      = "left/"     // <node>/<replica>/<shard>: mark, a whole shard of releases
+	prefixLost      = "lost/"     // <name>: mark, while the file is declared lost (level 2)
+	PrefixDisputed  = "disputed/" // <name>/<replica>: mark
+	prefixPasses    = "pass/"     // <replica>/<shard>: ShardPass
+	prefixTotals    = "totals/"   // <replica>: Totals
+	PrefixJobs      = "job/"      // <id>: Job
+	prefixJobStates = "jobstate/" // <state>/<id>: mark
+	PrefixAccess    = "access/"   // <id>: AccessToken
+	PrefixSecrets   = "secret/"   // <id>: Secret
 )
 
 // PrefixOwed returns the prefix of the keys of what a replica owes: a change beneath it means work for
@@ -42,9 +34,6 @@ func PrefixOwed(replica ReplicaName) string { return prefixOwed + string(replica
 
 // PrefixNeeded returns the prefix of the keys of the owed copies of a replica that go before others.
 func PrefixNeeded(replica ReplicaName) string { return prefixNeeds + string(replica) + "/" }
-
-// PrefixReplicaLayout returns the prefix of a replica's 4096 placements.
-func PrefixReplicaLayout(replica ReplicaName) string { return PrefixLayout + string(replica) + "/" }
 
 // PrefixReleases returns the prefix of the single files that a node may ask to release.
 func PrefixReleases(node NodeID) string { return prefixReleases + string(node) + "/" }
@@ -57,28 +46,31 @@ func PrefixShard(shard Shard) string { return prefixShards + shard.String() + "/
 
 func prefixSource(node NodeID) string { return prefixSources + string(node) + "/" }
 
-func keyMember(id NodeID) string                 { return PrefixMembers + string(id) }
-func keyUnproved(id NodeID) string               { return PrefixUnproved + string(id) }
-func keyName(name string) string                 { return prefixNames + name }
-func keyReplica(name ReplicaName) string         { return PrefixReplicas + string(name) }
-func keyCollection(name CollectionName) string   { return PrefixCollections + string(name) }
-func keyPlacement(r ReplicaName, s Shard) string { return PrefixReplicaLayout(r) + s.String() }
-func keyRemoval(r ReplicaName) string            { return prefixRemovals + string(r) }
-func keyFill(r ReplicaName) string               { return PrefixFills + string(r) }
-func keyFile(name FileName) string               { return PrefixFiles + string(name) }
-func keyShard(s Shard, name FileName) string     { return PrefixShard(s) + string(name) }
-func keyRoot(s Shard, c CollectionName) string   { return prefixRoots + s.String() + "/" + string(c) }
-func keySource(n NodeID, name FileName) string   { return prefixSource(n) + string(name) }
-func keyRelease(n NodeID, name FileName) string  { return PrefixReleases(n) + string(name) }
-func keyPass(r ReplicaName, s Shard) string      { return prefixPasses + string(r) + "/" + s.String() }
-func keyTotals(r ReplicaName) string             { return prefixTotals + string(r) }
-func keyJob(id uint64) string                    { return PrefixJobs + agree.Hex(id) }
+func keyFill(r ReplicaName) string { return PrefixFills + string(r) }
+
+func keyFile(name FileName) string { return PrefixFiles + string(name) }
+
+func keyShard(s Shard, name FileName) string { return PrefixShard(s) + string(name) }
+
+func keyRoot(s Shard, c CollectionName) string { return prefixRoots + s.String() + "/" + string(c) }
+
+func keySource(n NodeID, name FileName) string { return prefixSource(n) + string(name) }
+
+func keyRelease(n NodeID, name FileName) string { return PrefixReleases(n) + string(name) }
+
+func keyPass(r ReplicaName, s Shard) string { return prefixPasses + string(r) + "/" + s.String() }
+
+func keyTotals(r ReplicaName) string { return prefixTotals + string(r) }
+
+func keyJob(id uint64) string { return PrefixJobs + agree.Hex(id) }
+
 func keyJobState(s JobState, id uint64) string {
 	return prefixJobStates + string(s) + "/" + agree.Hex(id)
 }
-func keyJoinToken(id string) string { return PrefixJoinTokens + id }
-func keyAccess(id string) string    { return PrefixAccess + id }
-func keySecret(id string) string    { return PrefixSecrets + id }
+
+func keyAccess(id string) string { return PrefixAccess + id }
+
+func keySecret(id string) string { return PrefixSecrets + id }
 
 func keyOwed(r ReplicaName, s Shard, name FileName) string {
 	return PrefixOwed(r) + s.String() + "/" + string(name)

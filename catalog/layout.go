@@ -1,6 +1,9 @@
 package catalog
 
-import "holdfast/catalog/agree"
+import (
+	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+)
 
 // maxAssign bounds the shards of one Assignment.
 const maxAssign = 512
@@ -11,7 +14,7 @@ func assignShards(s *state, b *Assignment) (any, error) {
 	if len(b.Shards) < 1 || len(b.Shards) > maxAssign {
 		return nil, agree.Refuse(agree.Invalid, "%d shards: want 1 to %d", len(b.Shards), maxAssign)
 	}
-	m, there, err := s.member(b.Node)
+	m, there, err := s.Member(b.Node)
 	if err != nil || !there {
 		return nil, agree.OrNotFound(err, "no member %q", agree.Clip(string(b.Node), 60))
 	}
@@ -30,7 +33,7 @@ func assignShards(s *state, b *Assignment) (any, error) {
 }
 
 func (s *state) assignShard(m *Member, shard Shard) error {
-	p, err := s.placement(m.Replica, shard)
+	p, err := s.Placement(m.Replica, shard)
 	if err != nil {
 		return err
 	}
@@ -38,7 +41,7 @@ func (s *state) assignShard(m *Member, shard Shard) error {
 		return agree.Refuse(agree.Conflict, "%s is draining", m.Name)
 	}
 	if p.Holder != "" && p.Holder != m.ID {
-		alive, err := s.isMember(p.Holder)
+		alive, err := s.IsMember(p.Holder)
 		if err != nil {
 			return err
 		}
@@ -56,7 +59,7 @@ func (s *state) assignShard(m *Member, shard Shard) error {
 	if p == old {
 		return nil
 	}
-	s.place(m.Replica, shard, p)
+	cluster.Place(s.State, m.Replica, shard, p)
 	if err := s.unleave(m.ID, m.Replica, shard); err != nil {
 		return err
 	}
@@ -71,17 +74,9 @@ func (s *state) assignShard(m *Member, shard Shard) error {
 	return s.leave(old.Next, m.Replica, shard)
 }
 
-func (s *state) place(replica ReplicaName, shard Shard, p Placement) {
-	if p == (Placement{}) {
-		s.Delete(keyPlacement(replica, shard))
-		return
-	}
-	s.Put(keyPlacement(replica, shard), encodePlacement(p))
-}
-
 // leave makes the node's release of a whole shard due, when it is still a member.
 func (s *state) leave(node NodeID, replica ReplicaName, shard Shard) error {
-	alive, err := s.isMember(node)
+	alive, err := s.IsMember(node)
 	if err != nil || !alive {
 		return err
 	}
@@ -105,15 +100,15 @@ func switchShard(s *state, b *Switch) (any, error) {
 	if b.Shard >= Shards {
 		return nil, agree.Refuse(agree.Invalid, "shard %d: want 0 to %d", b.Shard, Shards-1)
 	}
-	replica, there, err := agree.Get[Replica](s, keyReplica(b.Replica))
+	replica, there, err := s.Replica(b.Replica)
 	if err != nil || !there {
 		return nil, agree.OrNotFound(err, "no replica %q", agree.Clip(string(b.Replica), 64))
 	}
-	p, err := s.placement(b.Replica, b.Shard)
+	p, err := s.Placement(b.Replica, b.Shard)
 	if err != nil {
 		return nil, err
 	}
-	alive, err := s.isMember(b.Node)
+	alive, err := s.IsMember(b.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +126,7 @@ func switchShard(s *state, b *Switch) (any, error) {
 		return nil, agree.Refuse(agree.Conflict, "shard %s of %s has %d files, sum %s; proved were %d, sum %s",
 			b.Shard, b.Replica, root.Files, root.Sum, b.Root.Files, b.Root.Sum)
 	}
-	s.place(b.Replica, b.Shard, Placement{Holder: b.Node})
+	cluster.Place(s.State, b.Replica, b.Shard, Placement{Holder: b.Node})
 	if err := s.leave(p.Holder, b.Replica, b.Shard); err != nil {
 		return nil, err
 	}

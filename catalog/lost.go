@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
 )
 
 // loseFile declares a file lost: nobody has its bytes any more. It then is in no root and owed by nobody, so that its shard
@@ -67,14 +68,14 @@ func (s *state) mayLose(f *File, checked []NodeID) error {
 		if node != "" {
 			return agree.Refuse(agree.Unsafe, "replica %s has a verified copy of %s: audit it first", c.Replica, f.Name)
 		}
-		p, err := s.placement(c.Replica, f.Name.Shard())
+		p, err := s.Placement(c.Replica, f.Name.Shard())
 		if err != nil {
 			return err
 		}
 		mayHave = append(mayHave, p.Holder, p.Next, c.Node)
 	}
-	if s.Cluster.Level >= marksLevel { // any may have bytes that nobody counts on
-		members, err := agree.Tails(s, PrefixMembers, "", 0)
+	if s.Cluster.Level >= cluster.LevelOfMarks { // any may have bytes that nobody counts on
+		members, err := s.MemberIDs(0)
 		if err != nil {
 			return err
 		}
@@ -83,7 +84,7 @@ func (s *state) mayLose(f *File, checked []NodeID) error {
 		}
 	}
 	for _, node := range mayHave {
-		m, there, err := s.member(node)
+		m, there, err := s.Member(node)
 		if err != nil {
 			return err
 		}

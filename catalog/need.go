@@ -36,15 +36,9 @@ func (s *state) readKinds() error {
 	if s.kinds != nil {
 		return nil
 	}
-	replicas, err := s.replicas()
-	if err != nil {
-		return err
-	}
-	s.kinds = make(map[ReplicaName]ReplicaKind, len(replicas))
-	for i := range replicas {
-		s.kinds[replicas[i].Name] = replicas[i].Kind
-	}
-	return nil
+	var err error
+	s.kinds, err = s.Kinds()
+	return err
 }
 
 // putNeeds keeps the list of what goes before others in step with an entry. A cluster of level 1 has none: its nodes take

@@ -39,57 +39,6 @@ func (r *Root) ParseJSON(text []byte) bool {
 	return c.Done()
 }
 
-// ParseJSON reads the replica as the programs write it.
-func (r *Replica) ParseJSON(text []byte) bool {
-	c, out := agree.NewScanner(text), Replica{}
-	c.Must(`{"name":`)
-	out.Name = ReplicaName(c.Text())
-	c.Must(`,"kind":`)
-	out.Kind = scanKind(&c)
-	c.Must(`,"place":`)
-	out.Place = c.Text()
-	if c.Skip(`,"collections":`) {
-		c.Each(func() { out.Collections = append(out.Collections, CollectionName(c.Text())) })
-	}
-	c.Must(`,"created":`)
-	out.Created = c.Time()
-	c.Must(`}`)
-	if c.Done() {
-		*r = out
-	}
-	return c.Done()
-}
-
-// ParseJSON reads the member as the programs write it.
-func (m *Member) ParseJSON(text []byte) bool {
-	c, out := agree.NewScanner(text), Member{}
-	c.Must(`{"id":`)
-	out.ID = NodeID(c.Text())
-	c.Must(`,"name":`)
-	out.Name = c.Text()
-	c.Must(`,"key":`)
-	out.Key = c.Base64()
-	c.Must(`,"replica":`)
-	out.Replica = ReplicaName(c.Text())
-	if c.Skip(`,"addresses":`) {
-		c.Each(func() { out.Addresses = append(out.Addresses, c.Text()) })
-	}
-	out.OutOnly = c.Skip(`,"outOnly":true`)
-	if c.Skip(`,"weight":`) {
-		out.Weight = c.Number()
-	}
-	out.Draining = c.Skip(`,"draining":true`)
-	c.Must(`,"level":`)
-	out.Level = c.Number()
-	c.Must(`,"joined":`)
-	out.Joined = c.Time()
-	c.Must(`}`)
-	if c.Done() {
-		*m = out
-	}
-	return c.Done()
-}
-
 // ParseJSON reads the entry as the programs write it.
 func (f *File) ParseJSON(text []byte) bool {
 	c, out := agree.NewScanner(text), File{}
@@ -154,17 +103,6 @@ func scanCopy(c *agree.Scanner) (out Copy) {
 	out.Surplus = c.Skip(`,"surplus":true`)
 	c.Must(`}`)
 	return out
-}
-
-func scanKind(c *agree.Scanner) ReplicaKind {
-	switch text := c.Quoted(); string(text) {
-	case string(Bitarchive):
-		return Bitarchive
-	case string(Checksum):
-		return Checksum
-	default:
-		return ReplicaKind(text)
-	}
 }
 
 // scanState returns a store state; the known ones cost no memory.

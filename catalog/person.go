@@ -219,15 +219,15 @@ func enablePerson(s people, b *PersonRef) (any, error) {
 // describe changes what is known of a person, and stores it.
 func (s people) describe(p *Person, b *PersonChange) error {
 	old := *p
-	assign(&p.Name, b.Name)
-	assign(&p.Mail, b.Mail)
-	assign(&p.Institution, b.Institution)
-	assign(&p.Language, b.Language)
-	assign(&p.Zone, b.Zone)
+	agree.Assign(&p.Name, b.Name)
+	agree.Assign(&p.Mail, b.Mail)
+	agree.Assign(&p.Institution, b.Institution)
+	agree.Assign(&p.Language, b.Language)
+	agree.Assign(&p.Zone, b.Zone)
 	if err := checkPerson(p); err != nil {
 		return err
 	}
-	if there, err := agree.Has(s, keyName(p.Name)); err != nil || there {
+	if there, err := s.People.HasName(p.Name); err != nil || there {
 		return agree.OrConflict(err, "a node has the name %s", p.Name)
 	}
 	if err := s.claim(p.ID, keyMail(p.Mail), keyMail(old.Mail), "e-mail address"); err != nil {

@@ -1,61 +1,19 @@
 package catalog
 
 import (
-	"slices"
 	"strings"
 
 	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
 )
 
 // records reads the catalog's values by what they are about.
-type records struct{ Reader }
+type records struct{ cluster.Records }
 
-func (r records) member(id NodeID) (Member, bool, error) {
-	if id == "" {
-		return Member{}, false, nil
-	}
-	return agree.Get[Member](r.Reader, keyMember(id))
-}
-
-func (r records) isMember(id NodeID) (bool, error) {
-	if id == "" {
-		return false, nil
-	}
-	return agree.Has(r.Reader, keyMember(id))
-}
-
-func (r records) replicas() ([]Replica, error) {
-	return agree.List[Replica](r.Reader, PrefixReplicas, "", 0)
-}
+func recordsIn(r Reader) records { return records{cluster.In(r)} }
 
 func (r records) file(name FileName) (File, bool, error) {
 	return agree.Get[File](r.Reader, keyFile(name))
-}
-
-func (r records) placement(replica ReplicaName, shard Shard) (Placement, error) {
-	value, err := r.Get([]byte(keyPlacement(replica, shard)))
-	if err != nil || value == nil {
-		return Placement{}, err
-	}
-	return decodePlacement(value)
-}
-
-func (r records) layout(replica ReplicaName) ([]Placement, error) {
-	out := make([]Placement, Shards)
-	prefix := PrefixReplicaLayout(replica)
-	var failed error
-	err := r.Scan([]byte(prefix), nil, func(key, value []byte) bool {
-		var shard Shard
-		if shard, failed = ParseShard(string(key[len(prefix):])); failed != nil {
-			return false
-		}
-		out[shard], failed = decodePlacement(value)
-		return failed == nil
-	})
-	if err == nil {
-		err = failed
-	}
-	return out, err
 }
 
 // root sums the roots of the collections that the replica is meant to hold.
@@ -109,20 +67,15 @@ func (r records) keeper(f *File, c *Copy) (NodeID, error) {
 	}
 	node := c.Node
 	if !c.Surplus {
-		place, err := r.placement(c.Replica, f.Name.Shard())
+		place, err := r.Placement(c.Replica, f.Name.Shard())
 		if err != nil {
 			return "", err
 		}
 		node = place.Holder
 	}
-	member, err := r.isMember(node)
+	member, err := r.IsMember(node)
 	if err != nil || !member {
 		return "", err
 	}
 	return node, nil
-}
-
-// Holds reports whether the replica is meant to hold the collection's files.
-func (r *Replica) Holds(collection CollectionName) bool {
-	return len(r.Collections) == 0 || slices.Contains(r.Collections, collection)
 }

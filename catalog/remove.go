@@ -1,19 +1,18 @@
 package catalog
 
 import (
-	"slices"
-
 	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
 )
 
 // removeReplica takes out a replica that was added by mistake, or whose nodes are gone and had nothing. A walk over all
 // files drops what it owes; when it ends the replica is no more.
 func removeReplica(s *state, b *ReplicaRemoval) (any, error) {
-	r, there, err := agree.Get[Replica](s, keyReplica(b.Replica))
+	r, there, err := s.Replica(b.Replica)
 	if err != nil || !there {
 		return nil, agree.OrNotFound(err, "no replica %q", agree.Clip(string(b.Replica), 64))
 	}
-	if going, err := agree.Has(s, keyRemoval(r.Name)); err != nil || going {
+	if going, err := s.IsRemoved(r.Name); err != nil || going {
 		return nil, err
 	}
 	if err := s.mayRemove(r); err != nil {
@@ -22,7 +21,7 @@ func removeReplica(s *state, b *ReplicaRemoval) (any, error) {
 	if err := s.Event(RemoveReplica, string(r.Name), "kind=%s place=%s reason=%s", r.Kind, r.Place, agree.ClipReason(b.Reason)); err != nil {
 		return nil, err
 	}
-	s.Mark(keyRemoval(r.Name))
+	cluster.BeginRemoval(s.State, r.Name)
 	if any, err := agree.HasAny(s, prefixShards); err != nil || !any {
 		return nil, orErr(err, func() error { return s.dropReplica(r.Name) })
 	}
@@ -39,7 +38,7 @@ func orErr(err error, do func() error) error {
 
 // mayRemove refuses while the replica has nodes or verified copies, and for the last one that can hold bytes.
 func (s *state) mayRemove(r Replica) error {
-	members, err := agree.List[Member](s, PrefixMembers, "", 0)
+	members, err := s.Members()
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (s *state) mayRemove(r Replica) error {
 	if totals.Good > 0 {
 		return agree.Refuse(agree.Unsafe, "replica %s has %d verified copies", r.Name, totals.Good)
 	}
-	replicas, err := s.replicas()
+	replicas, err := s.Replicas()
 	if err != nil {
 		return err
 	}
@@ -63,7 +62,7 @@ func (s *state) mayRemove(r Replica) error {
 		if other.Name == r.Name || other.Kind != Bitarchive {
 			continue
 		}
-		if going, err := agree.Has(s, keyRemoval(other.Name)); err != nil || !going {
+		if going, err := s.IsRemoved(other.Name); err != nil || !going {
 			return err
 		}
 	}
@@ -72,7 +71,7 @@ func (s *state) mayRemove(r Replica) error {
 
 // dropReplica deletes what is left of a replica whose copies have been dropped. No member is of it, so it holds no shards.
 func (s *state) dropReplica(name ReplicaName) error {
-	for _, key := range []string{keyReplica(name), keyTotals(name), keyFill(name), keyRemoval(name)} {
+	for _, key := range []string{keyTotals(name), keyFill(name)} {
 		there, err := agree.Has(s, key)
 		if err != nil {
 			return err
@@ -81,36 +80,12 @@ func (s *state) dropReplica(name ReplicaName) error {
 			s.Delete(key)
 		}
 	}
-	return nil
-}
-
-// staying returns the replicas that are not being removed.
-func (s *state) staying() ([]Replica, error) {
-	replicas, err := s.replicas()
-	if err != nil || s.Cluster.Level < 2 {
-		return replicas, err
-	}
-	going, err := agree.Tails(s, prefixRemovals, "", 0) // most often none, and a scan of nothing is remembered
-	if err != nil || len(going) == 0 {
-		return replicas, err
-	}
-	return slices.DeleteFunc(replicas, func(r Replica) bool { return slices.Contains(going, string(r.Name)) }), nil
-}
-
-// stays refuses what is asked of a replica that is being removed.
-func (s *state) stays(name ReplicaName) error {
-	if s.Cluster.Level < 2 {
-		return nil
-	}
-	if going, err := agree.Has(s, keyRemoval(name)); err != nil || going {
-		return agree.OrConflict(err, "replica %s is being removed", name)
-	}
-	return nil
+	return cluster.DropReplica(s.State, name)
 }
 
 // noneLost refuses while a file of the collection is declared lost: it is in no root, and may turn up again.
 func noneLost(s *state, name CollectionName) error {
-	if s.Cluster.Level < marksLevel {
+	if s.Cluster.Level < cluster.LevelOfMarks {
 		return nil
 	}
 	lost, err := agree.Tails(s, prefixLost, "", 0)
@@ -127,17 +102,17 @@ func noneLost(s *state, name CollectionName) error {
 
 // removeCollection takes out a collection that nothing belongs to.
 func removeCollection(s *state, b *CollectionRemoval) (any, error) {
-	if there, err := agree.Has(s, keyCollection(b.Collection)); err != nil || !there {
+	if there, err := s.HasCollection(b.Collection); err != nil || !there {
 		return nil, agree.OrNotFound(err, "no collection %q", agree.Clip(string(b.Collection), 64))
 	}
-	all, err := agree.Tails(s, PrefixCollections, "", 2)
+	all, err := agree.Tails(s, cluster.PrefixCollections, "", 2)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) < 2 {
 		return nil, agree.Refuse(agree.Unsafe, "collection %s is the only one", b.Collection)
 	}
-	replicas, err := s.replicas()
+	replicas, err := s.Replicas()
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +132,7 @@ func removeCollection(s *state, b *CollectionRemoval) (any, error) {
 	if err := s.noJobs(b.Collection); err != nil {
 		return nil, err
 	}
-	s.Delete(keyCollection(b.Collection))
+	cluster.DropCollection(s.State, b.Collection)
 	return nil, s.Event(RemoveCollection, string(b.Collection), "reason=%s", agree.ClipReason(b.Reason))
 }
 

@@ -2,28 +2,11 @@ package catalog
 
 import (
 	"bytes"
-	"crypto/ed25519"
 	"encoding/json"
 	"slices"
 
 	"holdfast/catalog/agree"
 )
-
-// SealKey is the public X25519 key to which secrets are sealed for a member. Proof is the signature of the member's own key over
-// SealStatement, so that nobody else can put a key in its place.
-type SealKey struct {
-	Key   []byte `json:"key"`
-	Proof []byte `json:"proof"`
-}
-
-// SealStatement is what a member's own key signs of its key for secrets.
-func SealStatement(key []byte) []byte { return append([]byte("holdfast/seal-key/1\x00"), key...) }
-
-// Proved reports whether the member's own key vouches for its key for secrets.
-func (k *SealKey) Proved(member []byte) bool {
-	return k != nil && len(k.Key) == 32 && len(member) == ed25519.PublicKeySize &&
-		ed25519.Verify(member, SealStatement(k.Key), k.Proof)
-}
 
 // Secret is what was parted from a job's settings: encrypted, and for each node that may open it a box with what opens it. The
 // catalog never sees more. It goes when the job that it belongs to cannot run any more.
@@ -100,7 +83,7 @@ func (s *state) checkBoxes(boxes []Box) error {
 	}
 	for i := range boxes {
 		b := &boxes[i]
-		m, there, err := s.member(b.Node)
+		m, there, err := s.Member(b.Node)
 		if err != nil || !there {
 			return agree.OrNotFound(err, "no member %q to open a secret", agree.Clip(string(b.Node), 60))
 		}
@@ -143,7 +126,7 @@ func sealAgain(s *state, b *SealAgain) (any, error) {
 	}
 	boxes := b.Boxes
 	for _, old := range x.Boxes {
-		m, there, err := s.member(old.Node)
+		m, there, err := s.Member(old.Node)
 		if err != nil {
 			return nil, err
 		}

@@ -1,13 +1,16 @@
 package catalog
 
-import "holdfast/catalog/agree"
+import (
+	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+)
 
 // findSources records what nodes found wrong with the bytes that they keep as files' sources.
 func findSources(s *state, b *Findings) (any, error) {
 	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
-	m, err := s.speaker(b.Node)
+	m, err := cluster.Speaker(s.State, b.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +55,7 @@ func takeSources(s *state, b *Takeovers) (any, error) {
 	if err := agree.CheckItems(len(b.Files)); err != nil {
 		return nil, err
 	}
-	m, err := s.speaker(b.Node)
+	m, err := cluster.Speaker(s.State, b.Node)
 	if err != nil {
 		return nil, err
 	}

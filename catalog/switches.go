@@ -1,6 +1,9 @@
 package catalog
 
-import "holdfast/catalog/agree"
+import (
+	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+)
 
 // switchShards lets a node take over shards that have no files, many at a time: there is nothing to prove of them.
 func switchShards(s *state, b *Switches) (any, error) {
@@ -10,11 +13,11 @@ func switchShards(s *state, b *Switches) (any, error) {
 	if err := checkShards(b.Shards); err != nil {
 		return nil, err
 	}
-	replica, there, err := agree.Get[Replica](s, keyReplica(b.Replica))
+	replica, there, err := s.Replica(b.Replica)
 	if err != nil || !there {
 		return nil, agree.OrNotFound(err, "no replica %q", agree.Clip(string(b.Replica), 64))
 	}
-	if alive, err := s.isMember(b.Node); err != nil || !alive {
+	if alive, err := s.IsMember(b.Node); err != nil || !alive {
 		return nil, agree.OrNotFound(err, "no member %q", agree.Clip(string(b.Node), 60))
 	}
 	switched := 0
@@ -38,7 +41,7 @@ func switchShards(s *state, b *Switches) (any, error) {
 
 // switchEmpty reports whether the shard has no files and moved to the node.
 func (s *state) switchEmpty(replica Replica, shard Shard, to NodeID) (bool, error) {
-	p, err := s.placement(replica.Name, shard)
+	p, err := s.Placement(replica.Name, shard)
 	if err != nil || p.Next != to {
 		return false, err
 	}
@@ -46,7 +49,7 @@ func (s *state) switchEmpty(replica Replica, shard Shard, to NodeID) (bool, erro
 	if err != nil || root.Files > 0 {
 		return false, err
 	}
-	s.place(replica.Name, shard, Placement{Holder: to})
+	cluster.Place(s.State, replica.Name, shard, Placement{Holder: to})
 	// Only where there were files once may something be left to give up.
 	if any, err := agree.HasAny(s, PrefixShard(shard)); err != nil || !any {
 		return true, err

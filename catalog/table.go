@@ -1,11 +1,14 @@
 package catalog
 
-import "holdfast/catalog/agree"
+import (
+	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+)
 
 // table has all commands.
 var table = agree.NewTable(agree.Subjects{
-	Rules:    [][]agree.Rule{agree.Rules, rules, peopleRules},
-	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return records{r}.isMember(node) },
+	Rules:    [][]agree.Rule{agree.Rules, cluster.Rules, rules, peopleRules},
+	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
 	Recall:   recallJob,
 })
 
@@ -14,13 +17,7 @@ var rules = []agree.Rule{
 	{Kind: RaiseLevel, Level: 1, Do: with(raiseLevel)},
 	{Kind: RaiseEpoch, Level: 1, Do: with(raiseEpoch)},
 	{Kind: SetReplica, Level: 1, Do: with(setReplica)},
-	{Kind: SetCollection, Level: 1, Do: with(setCollection)},
-	{Kind: CreateToken, Level: 1, Do: with(createToken)},
-	{Kind: RevokeToken, Level: 1, Do: with(revokeToken)},
-	{Kind: JoinMember, Level: 1, Do: with(joinMember), Joins: true},
-	{Kind: UpdateMember, Level: 1, Do: with(updateMember)},
-	{Kind: RemoveMember, Level: 1, Do: agree.Widened[memberRemovalUnmarked](marksLevel, with(removeMember))},
-	{Kind: ProveHolding, Level: 2, Do: with(proveHolding)},
+	{Kind: RemoveMember, Level: 1, Do: agree.Widened[memberRemovalUnmarked](cluster.LevelOfMarks, with(removeMember))},
 	{Kind: AssignShards, Level: 1, Do: with(assignShards)},
 	{Kind: SwitchShard, Level: 1, Do: with(switchShard)},
 	{Kind: LeaveShard, Level: 1, Do: with(leaveShard)},
@@ -34,8 +31,8 @@ var rules = []agree.Rule{
 	{Kind: AddFiles, Level: 1, Do: with(addFiles), Body: func() agree.Parser { return new(Additions) }},
 	{Kind: ReportCopies, Level: 1, Do: with(reportCopies), Body: func() agree.Parser { return new(CopyReports) }},
 	{Kind: ReleaseFiles, Level: 1, Do: with(releaseFiles), Body: func() agree.Parser { return new(Releases) }},
-	{Kind: RemoveFile, Level: 1, Do: agree.Widened[fileRemovalUnmarked](marksLevel, with(removeFile))},
-	{Kind: LoseFile, Level: 2, Do: agree.Widened[fileLossUnmarked](marksLevel, with(loseFile))},
+	{Kind: RemoveFile, Level: 1, Do: agree.Widened[fileRemovalUnmarked](cluster.LevelOfMarks, with(removeFile))},
+	{Kind: LoseFile, Level: 2, Do: agree.Widened[fileLossUnmarked](cluster.LevelOfMarks, with(loseFile))},
 	{Kind: FindCopies, Level: 1, Do: with(findCopies)},
 	{Kind: FindSources, Level: 2, Do: with(findSources)},
 	{Kind: TakeSources, Level: 3, Do: with(takeSources)},
@@ -83,7 +80,7 @@ type state struct {
 	kinds map[ReplicaName]ReplicaKind // of all replicas, once they were read
 }
 
-func stateOf(s *agree.State) *state { return &state{State: s, records: records{s}} }
+func stateOf(s *agree.State) *state { return &state{State: s, records: recordsIn(s)} }
 
 func with[B any](do func(*state, *B) (any, error)) agree.Handler {
 	return agree.With(func(s *agree.State, b *B) (any, error) { return do(stateOf(s), b) })

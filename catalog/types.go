@@ -5,53 +5,6 @@ import "holdfast/harvest"
 // Level is the highest level this program supports.
 const Level = 3
 
-// Member is a node that the cluster trusts.
-type Member struct {
-	ID        NodeID      `json:"id"`
-	Name      string      `json:"name"`
-	Key       []byte      `json:"key"` // Ed25519 public key, 32 bytes
-	Replica   ReplicaName `json:"replica"`
-	Addresses []string    `json:"addresses,omitempty"` // host:port at which others reach it, inside first
-	OutOnly   bool        `json:"outOnly,omitempty"`   // can only dial out, never votes
-	Weight    int         `json:"weight,omitempty"`    // share of its replica's shards, 100 if 0
-	Draining  bool        `json:"draining,omitempty"`  // is to hold no shards
-	Level     int         `json:"level"`               // what its program supports
-	Joined    Time        `json:"joined"`
-	Crawls    bool        `json:"crawls,omitempty"` // it crawls jobs, and so opens their secrets; since level 2
-	Seal      *SealKey    `json:"seal,omitempty"`   // its key for secrets; since level 2
-	Local     Digest      `json:"local,omitzero"`   // SHA-256 of its local token's secret, for other nodes to know it by; since level 2
-}
-
-// ReplicaKind says what a replica holds.
-type ReplicaKind string
-
-// The kinds of replica.
-const (
-	Bitarchive ReplicaKind = "bitarchive" // the bytes
-	Checksum   ReplicaKind = "checksum"   // names, sizes and checksums; it votes
-)
-
-// Replica is one set of the archive at one place.
-type Replica struct {
-	Name        ReplicaName      `json:"name"`
-	Kind        ReplicaKind      `json:"kind"`
-	Place       string           `json:"place"`                 // where its nodes stand and fail together
-	Collections []CollectionName `json:"collections,omitempty"` // those it is meant to hold; none = all
-	Created     Time             `json:"created"`
-}
-
-// Collection is what a file, a domain and a harvest belong to.
-type Collection struct {
-	Name    CollectionName `json:"name"`
-	Created Time           `json:"created"`
-}
-
-// Placement says which node holds a shard of a replica and, while it moves, which is next.
-type Placement struct {
-	Holder NodeID `json:"holder,omitempty"`
-	Next   NodeID `json:"next,omitempty"`
-}
-
 // StoreState is how far a replica has come with its copy of a file.
 type StoreState string
 
@@ -225,18 +178,6 @@ type Job struct {
 	Reason     string         `json:"reason,omitempty"` // of a failure
 	Next       uint64         `json:"next,omitempty"`   // the job that took over when RESUBMITTED
 	Secret     string         `json:"secret,omitempty"` // the Secret that the spec refers to, while the job may run
-}
-
-// JoinToken lets one machine become a member once.
-type JoinToken struct {
-	ID         string      `json:"id"`
-	SecretHash Digest      `json:"secretHash"`
-	Replica    ReplicaName `json:"replica"`
-	Created    Time        `json:"created"`
-	Expires    Time        `json:"expires"`
-	UsedBy     NodeID      `json:"usedBy,omitempty"`
-	Used       Time        `json:"used,omitempty"`
-	Revoked    Time        `json:"revoked,omitempty"`
 }
 
 // Role is what a person or program may do; each includes those before it.

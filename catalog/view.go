@@ -4,53 +4,27 @@ import (
 	"strings"
 
 	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
 )
 
 // View answers questions over the agreed state. It reads what its Reader shows, so that one View over one
 // transaction sees one moment. Every error but ErrNotFound is the Reader's, or says that a value is damaged.
 // Lists are in the order of their keys; pages take at most n things behind the given one.
 type View struct {
-	agreed
+	ofCluster
 	rec records
 }
 
-type agreed = agree.View
+type ofCluster = cluster.View
 
 // NewView returns a View of what r shows.
-func NewView(r Reader) View { return View{agree.View{Reader: r}, records{r}} }
+func NewView(r Reader) View { return View{cluster.NewView(r), recordsIn(r)} }
 
 // Cursor is a place in a walk over the files of shards, in the order of shards and then names: behind the file
 // After of the shard, or before all its files. The zero Cursor is the start.
 type Cursor struct {
 	Shard Shard    `json:"shard"`
 	After FileName `json:"after,omitempty"`
-}
-
-// Members returns all members by id.
-func (v View) Members() ([]Member, error) { return agree.List[Member](v.rec, PrefixMembers, "", 0) }
-
-// Member returns the member, or ErrNotFound.
-func (v View) Member(id NodeID) (Member, error) { return agree.Found(v.rec.member(id)) }
-
-// Replicas returns all replicas by name.
-func (v View) Replicas() ([]Replica, error) { return v.rec.replicas() }
-
-// Replica returns the replica, or ErrNotFound.
-func (v View) Replica(name ReplicaName) (Replica, error) {
-	return agree.Found(agree.Get[Replica](v.rec, keyReplica(name)))
-}
-
-// Collections returns all collections by name.
-func (v View) Collections() ([]Collection, error) {
-	return agree.List[Collection](v.rec, PrefixCollections, "", 0)
-}
-
-// Layout returns the placements of the replica's 4096 shards.
-func (v View) Layout(replica ReplicaName) ([]Placement, error) { return v.rec.layout(replica) }
-
-// Placement returns where one shard of the replica is.
-func (v View) Placement(replica ReplicaName, shard Shard) (Placement, error) {
-	return v.rec.placement(replica, shard)
 }
 
 // Fills returns the walks over replicas' files that are not done, by replica.
@@ -110,16 +84,6 @@ func (v View) Jobs(state JobState, after uint64, n int) ([]Job, error) {
 		jobs = append(jobs, j)
 	}
 	return jobs, nil
-}
-
-// JoinTokens returns all join tokens by id.
-func (v View) JoinTokens() ([]JoinToken, error) {
-	return agree.List[JoinToken](v.rec, PrefixJoinTokens, "", 0)
-}
-
-// JoinToken returns the join token, or ErrNotFound.
-func (v View) JoinToken(id string) (JoinToken, error) {
-	return agree.Found(agree.Get[JoinToken](v.rec, keyJoinToken(id)))
 }
 
 // AccessTokens returns all access tokens by id.

@@ -193,7 +193,7 @@ func (v View) CoveringFile(f *File) ([]Holding, error) {
 	}
 	for i := range f.Copies {
 		c := &f.Copies[i]
-		r, there, err := agree.Get[Replica](v.rec, keyReplica(c.Replica))
+		r, there, err := v.rec.Replica(c.Replica)
 		if err != nil {
 			return nil, err
 		}
@@ -211,10 +211,10 @@ func (v View) CoveringFile(f *File) ([]Holding, error) {
 	if f.Released {
 		return out, nil
 	}
-	m, there, err := v.rec.member(f.Source)
+	m, there, err := v.rec.Member(f.Source)
 	if err != nil || !there {
 		return out, err
 	}
-	r, _, err := agree.Get[Replica](v.rec, keyReplica(m.Replica))
+	r, _, err := v.rec.Replica(m.Replica)
 	return append(out, Holding{Node: m.ID, Replica: m.Replica, Place: r.Place, Source: true}), err
 }

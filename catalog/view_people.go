@@ -105,12 +105,12 @@ func (r People) ActorName(actor string) (string, error) {
 			return "program " + t.Name, err
 		}
 	case LocalActor:
-		m, there, err := r.member(NodeID(id))
+		m, there, err := r.Member(NodeID(id))
 		if err != nil || there {
 			return "local:" + m.Name, err
 		}
 	default:
-		m, there, err := r.member(NodeID(actor))
+		m, there, err := r.Member(NodeID(actor))
 		if err != nil || there {
 			return m.Name, err
 		}

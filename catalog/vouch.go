@@ -122,11 +122,11 @@ func (r People) askedOfMember(from NodeID, c *Command) (wanted, error) {
 
 // PlaceOf returns the place at which a member stands, empty when there is no such member.
 func (r People) PlaceOf(id NodeID) (string, error) {
-	m, there, err := r.member(id)
+	m, there, err := r.Member(id)
 	if err != nil || !there {
 		return "", err
 	}
-	in, _, err := agree.Get[Replica](r, keyReplica(m.Replica))
+	in, _, err := r.Replica(m.Replica)
 	return in.Place, err
 }
 

@@ -95,3 +95,10 @@ func From(prefix, after string) []byte {
 	}
 	return []byte(prefix + after + "\x00")
 }
+
+// Assign sets what is given: nil changes nothing.
+func Assign[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}

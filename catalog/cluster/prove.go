@@ -1,11 +1,11 @@
-package catalog
+package cluster
 
 import "holdfast/catalog/agree"
 
-// doubtHolders makes every member compare what it is said to have with what lies there, before a copy of its counts in a
+// DoubtHolders makes every member compare what it is said to have with what lies there, before a copy of its counts in a
 // release. The state from which a recovered cluster goes on may be older than what the nodes did last: a node may have
 // deleted, long since, what this state takes for its verified copy. A cluster of level 1 does not ask for it.
-func (s *state) doubtHolders() error {
+func DoubtHolders(s *agree.State) error {
 	if s.Cluster.Level < 2 {
 		return nil
 	}
@@ -14,7 +14,7 @@ func (s *state) doubtHolders() error {
 		return err
 	}
 	for _, id := range members {
-		if err := s.Set(keyUnproved(NodeID(id)), s.Cluster.Epoch); err != nil {
+		if err := s.Set(keyUnproved(agree.NodeID(id)), s.Cluster.Epoch); err != nil {
 			return err
 		}
 	}
@@ -22,7 +22,7 @@ func (s *state) doubtHolders() error {
 }
 
 // trustHolder ends that for a node.
-func (s *state) trustHolder(node NodeID) error {
+func trustHolder(s *agree.State, node agree.NodeID) error {
 	there, err := agree.Has(s, keyUnproved(node))
 	if err == nil && there {
 		s.Delete(keyUnproved(node))
@@ -30,8 +30,8 @@ func (s *state) trustHolder(node NodeID) error {
 	return err
 }
 
-// proved refuses what counts on the copies of a node that has to compare them yet.
-func (s *state) proved(node NodeID) error {
+// Proved refuses what counts on the copies of a node that has to compare them yet.
+func Proved(s *agree.State, node agree.NodeID) error {
 	if s.Cluster.Level < 2 {
 		return nil
 	}
@@ -39,15 +39,15 @@ func (s *state) proved(node NodeID) error {
 	if err != nil || !there {
 		return err
 	}
-	m, _, err := s.member(node)
+	m, _, err := In(s).Member(node)
 	if err != nil {
 		return err
 	}
 	return agree.Refuse(agree.Unsafe, "%s has not yet compared what it has with the catalog, since the cluster was recovered", m.Name)
 }
 
-func proveHolding(s *state, b *Proof) (any, error) {
-	m, err := s.speaker(b.Node)
+func proveHolding(s *agree.State, b *Proof) (any, error) {
+	m, err := Speaker(s, b.Node)
 	if err != nil {
 		return nil, err
 	}
@@ -60,10 +60,4 @@ func proveHolding(s *state, b *Proof) (any, error) {
 	}
 	s.Delete(keyUnproved(m.ID))
 	return nil, s.Event(ProveHolding, string(m.ID), "name=%s epoch=%d", m.Name, epoch)
-}
-
-// Unproved returns the epoch since which the node has to compare what it has with the catalog; 0 when it has not to.
-func (v View) Unproved(node NodeID) (uint64, error) {
-	epoch, _, err := agree.Get[uint64](v.rec, keyUnproved(node))
-	return epoch, err
 }

@@ -4,10 +4,8 @@ import (
 	"slices"
 
 	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
 )
-
-// maxReplicas bounds the copies of a file and so the keys that one file's entry writes.
-const maxReplicas = 64
 
 func found(s *state, b *Founding) (any, error) {
 	if s.Cluster.ID != "" {
@@ -27,16 +25,16 @@ func found(s *state, b *Founding) (any, error) {
 		return nil, err
 	}
 	for i := range b.Collections {
-		if err := s.putCollection(&b.Collections[i]); err != nil {
+		if err := cluster.PutCollection(s.State, &b.Collections[i]); err != nil {
 			return nil, err
 		}
 	}
 	for i := range b.Replicas {
-		if err := s.putReplica(&b.Replicas[i]); err != nil {
+		if err := cluster.PutReplica(s.State, &b.Replicas[i]); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.admit(&b.Member); err != nil {
+	if err := cluster.Admit(s.State, &b.Member); err != nil {
 		return nil, err
 	}
 	if b.Access != nil {
@@ -51,7 +49,7 @@ func raiseLevel(s *state, b *LevelChange) (any, error) {
 	if b.Level <= s.Cluster.Level {
 		return nil, agree.Refuse(agree.Conflict, "level is %d already", s.Cluster.Level)
 	}
-	members, err := agree.List[Member](s, PrefixMembers, "", 0)
+	members, err := s.Members()
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +70,7 @@ func raiseLevel(s *state, b *LevelChange) (any, error) {
 		return nil, err
 	}
 	if old < 2 && b.Level >= 3 && s.Cluster.Epoch > 1 { // recovered when nobody was asked to compare; level 2 does not ask
-		if err := s.doubtHolders(); err != nil {
+		if err := cluster.DoubtHolders(s.State); err != nil {
 			return nil, err
 		}
 	}
@@ -102,44 +100,25 @@ func raiseEpoch(s *state, b *EpochChange) (any, error) {
 	if err := s.Set(keyJobs, (last/jobsApart+2)*jobsApart); err != nil {
 		return nil, err
 	}
-	if err := s.doubtHolders(); err != nil {
+	if err := cluster.DoubtHolders(s.State); err != nil {
 		return nil, err
 	}
 	return nil, s.Event(RaiseEpoch, s.Cluster.ID, "from=%d to=%d reason=%s", old, b.Epoch, agree.ClipReason(b.Reason))
 }
 
-func setCollection(s *state, b *Collection) (any, error) {
-	there, err := agree.Has(s, keyCollection(b.Name))
-	if err != nil || there {
-		return nil, err
-	}
-	if err := s.putCollection(b); err != nil {
-		return nil, err
-	}
-	return nil, s.Event(SetCollection, string(b.Name), "new")
-}
-
-func (s *state) putCollection(c *Collection) error {
-	if err := agree.CheckName("collection", string(c.Name)); err != nil {
-		return err
-	}
-	c.Created = s.At
-	return s.Set(keyCollection(c.Name), c)
-}
-
 // setReplica makes or changes a replica. When what it is to hold changes, a Fill begins.
 func setReplica(s *state, b *Replica) (any, error) {
-	old, there, err := agree.Get[Replica](s, keyReplica(b.Name))
+	old, there, err := s.Replica(b.Name)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.stays(b.Name); err != nil {
+	if err := cluster.Stays(s.State, b.Name); err != nil {
 		return nil, err
 	}
 	if there && old.Kind != b.Kind {
 		return nil, agree.Refuse(agree.Conflict, "replica %s is of kind %s, which cannot change", b.Name, old.Kind)
 	}
-	if err := s.putReplica(b); err != nil {
+	if err := cluster.PutReplica(s.State, b); err != nil {
 		return nil, err
 	}
 	word := "new"
@@ -147,9 +126,9 @@ func setReplica(s *state, b *Replica) (any, error) {
 		word = "changed"
 		b.Created = old.Created
 		if old.Place == b.Place && slices.Equal(old.Collections, b.Collections) {
-			return nil, s.Set(keyReplica(b.Name), old)
+			return nil, cluster.ChangeReplica(s.State, &old)
 		}
-		if err := s.Set(keyReplica(b.Name), b); err != nil {
+		if err := cluster.ChangeReplica(s.State, b); err != nil {
 			return nil, err
 		}
 	}
@@ -159,37 +138,4 @@ func setReplica(s *state, b *Replica) (any, error) {
 		}
 	}
 	return nil, s.Event(SetReplica, string(b.Name), "%s kind=%s place=%s collections=%d", word, b.Kind, b.Place, len(b.Collections))
-}
-
-// putReplica checks and stores the replica as a new one, its collections in order.
-func (s *state) putReplica(r *Replica) error {
-	if err := agree.CheckName("replica", string(r.Name)); err != nil {
-		return err
-	}
-	if r.Kind != Bitarchive && r.Kind != Checksum {
-		return agree.Refuse(agree.Invalid, "replica kind %q: want %s or %s", agree.Clip(string(r.Kind), 40), Bitarchive, Checksum)
-	}
-	if len(r.Place) > 64 {
-		return agree.Refuse(agree.Invalid, "place of %d bytes: at most 64", len(r.Place))
-	}
-	slices.Sort(r.Collections)
-	r.Collections = slices.Compact(r.Collections)
-	for _, name := range r.Collections {
-		there, err := agree.Has(s, keyCollection(name))
-		if err != nil {
-			return err
-		}
-		if !there {
-			return agree.Refuse(agree.NotFound, "no collection %q", agree.Clip(string(name), 64))
-		}
-	}
-	others, err := agree.Tails(s, PrefixReplicas, "", 0)
-	if err != nil {
-		return err
-	}
-	if len(others) >= maxReplicas && !slices.Contains(others, string(r.Name)) {
-		return agree.Refuse(agree.Invalid, "there are %d replicas: no more", maxReplicas)
-	}
-	r.Created = s.At
-	return s.Set(keyReplica(r.Name), r)
 }

@@ -1,0 +1,55 @@
+package cluster
+
+import "holdfast/catalog/agree"
+
+// Rules are the subject's commands.
+var Rules = []agree.Rule{
+	{Kind: SetCollection, Level: 1, Do: agree.With(setCollection)},
+	{Kind: CreateToken, Level: 1, Do: agree.With(createToken)},
+	{Kind: RevokeToken, Level: 1, Do: agree.With(revokeToken)},
+	{Kind: JoinMember, Level: 1, Do: agree.With(joinMember), Joins: true},
+	{Kind: UpdateMember, Level: 1, Do: agree.With(updateMember)},
+	{Kind: ProveHolding, Level: 2, Do: agree.With(proveHolding)},
+}
+
+// The kinds of commands and their bodies.
+const (
+	SetCollection agree.Kind = "collection.set" // Collection
+	CreateToken   agree.Kind = "token.create"   // JoinToken
+	RevokeToken   agree.Kind = "token.revoke"   // Named
+	JoinMember    agree.Kind = "member.join"    // Joining
+	UpdateMember  agree.Kind = "member.update"  // MemberChange
+	ProveHolding  agree.Kind = "member.proved"  // Proof
+)
+
+// Named names a token to revoke.
+type Named struct {
+	ID string `json:"id"`
+}
+
+// Joining uses up a join token and binds the joiner's key to it: the same key may repeat it, no other may.
+type Joining struct {
+	Token  string `json:"token"`  // the token's id
+	Secret []byte `json:"secret"` // hashed and compared
+	Member Member `json:"member"`
+}
+
+// MemberChange changes what is given of a member; nil fields stay.
+type MemberChange struct {
+	ID        agree.NodeID  `json:"id"`
+	Name      *string       `json:"name,omitempty"`
+	Addresses *[]string     `json:"addresses,omitempty"`
+	OutOnly   *bool         `json:"outOnly,omitempty"`
+	Weight    *int          `json:"weight,omitempty"`
+	Draining  *bool         `json:"draining,omitempty"`
+	Level     *int          `json:"level,omitempty"`
+	Crawls    *bool         `json:"crawls,omitempty"` // since level 2
+	Seal      *SealKey      `json:"seal,omitempty"`   // since level 2; only the member itself may
+	Local     *agree.Digest `json:"local,omitempty"`  // since level 2; only the member itself may
+}
+
+// Proof says that a member has compared what the catalog counts on it for with what lies there, after the epoch began.
+type Proof struct {
+	Node  agree.NodeID `json:"node"`
+	Epoch uint64       `json:"epoch"`
+}
