@@ -16,7 +16,7 @@ import (
 // ErrRule reports a rule that cannot be used.
 var ErrRule = errors.New("not a usable access rule")
 
-// Decision is what a rule says about a capture.
+// Decision is a rule's decision about a capture.
 type Decision string
 
 // The decisions, named as pywb's access files name them.
@@ -97,9 +97,9 @@ func (p Policy) Check() error {
 	return nil
 }
 
-// Decide answers for the capture of a key at a time (14 digits), with the
-// reason that the deciding rule gives. A rule that Check refuses excludes what
-// it may be about: a broken policy never opens anything.
+// Decide returns the decision about the capture of a key at a time (14 digits), with the reason that the deciding
+// rule gives. A rule that Check refuses excludes everything that it may concern: a broken policy never opens
+// anything.
 func (p Policy) Decide(key, timestamp string) (Decision, string) {
 	for _, rule := range p.Rules {
 		if !rule.covers(key) {

@@ -24,8 +24,8 @@ type Capture struct {
 	Refers    Refers // of a revisit
 }
 
-// Refers is what a revisit says about the capture that it repeats.
-// Either may be empty; then the digest is all there is to go by.
+// Refers names the capture that a revisit repeats, as the revisit's record gives it. Either field may be empty; then
+// only the digest identifies the capture.
 type Refers struct {
 	URL       string
 	Timestamp string // 14 digits

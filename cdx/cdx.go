@@ -1,9 +1,8 @@
-// Package cdx holds the words of an archive's index: URL keys, timestamps,
-// captures, the lines that describe them, and queries over them.
+// Package cdx holds the terms of an archive's index: URL keys, timestamps, captures, the lines that describe them,
+// and queries over them.
 //
-// Everything here is a plain value or a pure function. Keys are those of pywb
-// and OutbackCDX, so that an index of ours sorts, merges and compares with
-// theirs.
+// Everything here is a plain value or a pure function. Keys are those of pywb and OutbackCDX, so that our index
+// sorts, merges and compares with theirs.
 package cdx
 
 import (
@@ -48,10 +47,9 @@ func parse(url string) (*whatwg.Url, error) {
 	return u, nil
 }
 
-// SURT returns the URL in Heritrix's form for scopes, http://(org,example,)/path.
-// It is lower-case, https is written as http, the host is reversed and ends in
-// a comma (an IP address stays as it is), so that a string prefix is a scope.
-// A URL without a host is only normalised and lower-cased.
+// SURT returns the URL in Heritrix's form for scopes, http://(org,example,)/path. It is lower-case, https is written
+// as http, and the host is reversed and ends in a comma (an IP address is not reversed), so that a string prefix is a
+// scope. A URL without a host is only normalised and lower-cased.
 func SURT(url string) (string, error) {
 	u, err := parse(url)
 	if err != nil {

@@ -9,13 +9,11 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Key returns the URL's place in the index, com,example)/path?sorted=query.
-// It is the key that pywb, cdxj-indexer and the PyPI package surt compute:
-// lower-case, without scheme, www, default port, fragment and session ids,
-// query parameters sorted, escapes undone and written anew. A URL without a
-// host (dns:, urn:) keeps its scheme; filedesc: (ARC) stays as it is. A URL
-// without a scheme is taken as http.
-// A key holds only printable ASCII and no space. The error wraps ErrURL.
+// Key returns the URL's key in the index, com,example)/path?sorted=query. It is the key that pywb, cdxj-indexer and
+// the PyPI package surt compute: lower-case, without scheme, www, default port, fragment and session ids, with sorted
+// query parameters and normalised escapes. A URL without a host (dns:, urn:) keeps its scheme; filedesc: (ARC) is not
+// changed. A URL without a scheme counts as http. A key holds only printable ASCII and no space. The error wraps
+// ErrURL.
 func Key(url string) (string, error) {
 	if len(url) > MaxURL {
 		return "", fmt.Errorf("%w: %d bytes long", ErrURL, len(url))

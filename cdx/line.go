@@ -12,8 +12,8 @@ const (
 	Legend9  = " CDX N b a m s k r V g"
 )
 
-// AppendCDXJ appends the capture as a CDXJ line, without line end.
-// All values are strings, as pywb and cdxj-indexer write them; what is not known is left out.
+// AppendCDXJ appends the capture as a CDXJ line, without line end. All values are strings, as pywb and cdxj-indexer
+// write them; unknown values are left out.
 func (c *Capture) AppendCDXJ(b []byte) []byte {
 	b = append(b, column(c.Key)...)
 	b = append(b, ' ')

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ErrQuery reports a query that cannot be answered as it stands.
+// ErrQuery reports a query that is not valid.
 var ErrQuery = errors.New("not a usable query")
 
 // Scope says which URLs a query is about, beside the one it names.
@@ -41,7 +41,7 @@ type Query struct {
 	Closest  string   `json:"closest,omitempty"`  // timestamp, for Sort Closest
 	Limit    int      `json:"limit,omitempty"`    // 0: no limit
 	Filters  []string `json:"filters,omitempty"`  // [!][=|~]field:text as pywb; all must hold
-	Collapse int      `json:"collapse,omitempty"` // keep the first of captures that share so many digits and the status
+	Collapse int      `json:"collapse,omitempty"` // keep the first of captures that share these digits and the status
 }
 
 // Pattern reads a URL as people write it: *.host asks for a domain, url* for a prefix.

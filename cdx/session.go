@@ -63,8 +63,8 @@ func stripQuerySession(query string) string {
 	return stripParam(query, "cfid=", valueCF)
 }
 
-// stripParam cuts the last name (any case) whose value is a session, with the & after it.
-// The name may be the end of a longer one, as in the expressions it stands for.
+// stripParam removes the last parameter of that name (in any case) whose value is a session, with the & after it. The
+// name may be the end of a longer one, as in the regular expressions that this replaces.
 func stripParam(query, name string, value func(string) int) string {
 	folded := lower(query)
 	for at := len(folded); ; {
@@ -86,8 +86,7 @@ func stripParam(query, name string, value func(string) int) string {
 	}
 }
 
-// value32, valueASP and valueCF return the length of a session value at the
-// start of s, -1 if there is none.
+// value32, valueASP and valueCF return the length of a session value at the start of s, -1 if there is none.
 func value32(s string) int {
 	if len(s) < 32 || spanOf(s[:32], isAlnum) < 32 {
 		return -1

@@ -21,9 +21,8 @@ func (e *Incomplete) Error() string {
 	return fmt.Sprintf("captures of %d shards not covered", len(e.Shards))
 }
 
-// Merge merges streams, each in order of Capture.Compare up to time, into one.
-// A capture that several streams hold (same file and offset) comes once. A
-// stream that fails ends early; the others go on, and the last element is one
+// Merge merges streams, each in order of Capture.Compare up to time, into one. A capture that several streams hold
+// (same file and offset) comes once. A stream that fails ends early; the others continue, and the last element is one
 // error that joins the failures, in which all Incomplete are one.
 func Merge(streams ...iter.Seq2[Capture, error]) iter.Seq2[Capture, error] {
 	if len(streams) == 1 {

@@ -67,7 +67,7 @@ footer { border-top: 1px solid #ccc; padding: 1rem 1.5rem; font-size: 85%%; }
 	}
 }
 
-// add adds what is served as it is.
+// add adds content that is served unchanged.
 func (p *place) add(path, media, body string) {
 	p.pages[path] = &Page{URL: p.origin + path, Status: http.StatusOK, Type: media, path: path, body: []byte(body)}
 }

@@ -1,10 +1,9 @@
-// Package demo is a small website to try the program on: a library, a newspaper and a city office of a town that
-// does not exist, on three host names of a domain that does not exist, served on loopback with a name server of
-// its own, so that a crawl of it is a crawl like any other.
+// Package demo is a small website to try the program on: the library, the newspaper and the city office of a town
+// that does not exist, on three host names of a domain that does not exist. It is served on loopback, with its own
+// name server, so that it is crawled like any other site.
 //
-// It has what crawlers meet: pages, pictures, style sheets that import and draw from others, redirects, a
-// robots.txt with a part that is not to be crawled, site maps, a feed, a page that is gone, and one that is
-// different at each visit.
+// It has what crawlers meet: pages, pictures, style sheets that import others, redirects, a robots.txt that forbids a
+// part, site maps, a feed, a page that is gone, and one that is different at each visit.
 package demo
 
 import (
@@ -101,13 +100,13 @@ func (s *Site) Close() error {
 	return s.failed
 }
 
-// URLs returns what a crawl of the seeds with their pictures and styles should capture: everything but what
-// robots.txt keeps out, in the order of the URLs.
+// URLs returns what a crawl of the seeds with their pictures and styles should capture: everything except what
+// robots.txt forbids, in the order of the URLs.
 func (s *Site) URLs() []Page {
 	return s.list(func(p *Page) bool { return !p.Refused })
 }
 
-// Refused returns what the site serves and links but robots.txt keeps out.
+// Refused returns what the site serves and links, but robots.txt forbids.
 func (s *Site) Refused() []Page {
 	return s.list(func(p *Page) bool { return p.Refused })
 }

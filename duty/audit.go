@@ -11,8 +11,9 @@ import (
 // aheadMost is how far the stamp of a pass may be ahead of this node's clock: no clock that is trusted is further off.
 const aheadMost = catalog.Time(time.Minute / time.Millisecond)
 
-// AuditsDue lists at most n shards with files that node self holds and whose last pass ended longer ago than
-// every: those never passed first, then the oldest. A pass that is to end in the future, by a clock that was wrong, is none.
+// AuditsDue lists at most n shards with files that node self holds and whose last pass ended longer ago than every:
+// shards without a pass first, then the oldest pass. A pass that ends in the future, because a clock was wrong, does
+// not count.
 func AuditsDue(view catalog.View, self catalog.NodeID, now catalog.Time, every time.Duration, n int) ([]catalog.Shard, error) {
 	h, err := holderOf(view, self)
 	if err != nil {

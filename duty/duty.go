@@ -1,10 +1,10 @@
-// Package duty decides what is owed next: by the leader (shards to place, replicas to fill, verdicts, lost
-// jobs) and by a node (files to fetch, bytes to release, jobs to claim, audits).
+// Package duty decides what is owed next: by the leader (shards to place, replicas to fill, verdicts, lost jobs) and
+// by a node (files to fetch, bytes to release, jobs to claim, audits).
 //
-// Each duty is a pure function of the catalog's view, of who is alive and of the time: the same arguments give
-// the same answer. A duty only says what to do; carrying it out is a command, which the catalog checks again,
-// so that a duty decided on an old view does no harm. Lists are cut to what was asked for and no duty walks
-// all files. The errors are the view's.
+// Each duty is a pure function of the catalog's view, of which nodes are alive, and of the time: the same arguments
+// give the same answer. A duty only says what to do. Carrying it out is a command, which the catalog checks again, so
+// that a duty decided on an old view does no harm. Lists are limited to the length asked for, and no duty walks all
+// files. Errors come from the view.
 package duty
 
 import (

@@ -21,7 +21,7 @@ const (
 // Fetch is one file that a node owes a copy of.
 type Fetch struct {
 	File    catalog.File
-	Sources []catalog.Holding // living nodes that have good bytes, nearest first; empty for a record, and where there are none
+	Sources []catalog.Holding // living nodes with good bytes, nearest first; empty for a record, and if there are none
 	Record  bool              // of a checksum replica: the name, size and digest are recorded, no bytes are fetched
 	Good    int               // verified copies of the bytes that the catalog counts, the source's aside
 }
@@ -29,9 +29,9 @@ type Fetch struct {
 // Page is one page of Fetches.
 type Page struct {
 	Fetches []Fetch
-	Next    catalog.Cursor // behind what was looked at
+	Next    catalog.Cursor // continue after this
 	Done    bool           // nothing is left behind Next
-	Wake    catalog.Time   // when the first of those that wait for their turn or a pause is due; 0: none waits
+	Wake    catalog.Time   // when the first file that waits for its turn or a pause is due; 0: none waits
 	Stuck   int            // files looked at that no living node has good bytes of
 }
 
@@ -61,7 +61,7 @@ func (p *Page) wait(at catalog.Time) {
 	}
 }
 
-// holder is a node with what it needs to judge distances.
+// holder is a node with the facts needed to judge distances.
 type holder struct {
 	self    catalog.Member
 	replica catalog.Replica
@@ -83,11 +83,11 @@ func holderOf(view catalog.View, self catalog.NodeID) (holder, error) {
 
 func (h *holder) holds(s catalog.Shard) bool { return h.layout[s].Holder == h.self.ID }
 
-// Fetches looks at the next n files behind the cursor that node self, a holder of a bitarchive replica, owes a
-// copy of, and lists those whose turn it is and that a living node has, its nearest first: self (the file is
-// its own as the source), its replica, its place, other places. A file that is here already (a crash came
-// before the report) is listed as any other: it needs only to be verified and reported. So is a file that no living node
-// has, without sources: the node may have bytes that nobody counts on.
+// Fetches looks at the next n files after the cursor of which node self, a holder of a bitarchive replica, owes a
+// copy. It lists those whose turn it is, with the living nodes that have good bytes, nearest first: self (if it is
+// the file's source), its replica, its place, other places. A file whose bytes are here already (because of a crash
+// before the report) is listed like any other: it only needs to be verified and reported. A file that no living node
+// has is listed without sources: the node may have bytes that are not counted.
 func Fetches(view catalog.View, self catalog.NodeID, alive Alive, clock Clock, after catalog.Cursor, n int) (Page, error) {
 	h, err := holderOf(view, self)
 	if err != nil || h.replica.Kind != catalog.Bitarchive {
@@ -115,7 +115,7 @@ func (h *holder) consider(view catalog.View, page *Page, f *catalog.File, alive 
 		return err
 	}
 	if len(sources) == 0 {
-		page.Stuck++ // listed all the same: its bytes may lie with this node, not counted on
+		page.Stuck++ // listed nevertheless: this node may have bytes that are not counted
 	}
 	due := clock.began(f.Name, c.Tries, c.Since) + catalog.Time(Pause(c.Tries).Milliseconds())
 	if c.Tries == 0 {
@@ -136,7 +136,7 @@ func (h *holder) consider(view catalog.View, page *Page, f *catalog.File, alive 
 	return nil
 }
 
-// verified counts the sources that have more than what a file came with.
+// verified counts the verified copies among the sources, beyond the bytes that the file came with.
 func verified(sources []catalog.Holding) (n int) {
 	for _, s := range sources {
 		if !s.Source {
@@ -146,7 +146,7 @@ func verified(sources []catalog.Holding) (n int) {
 	return n
 }
 
-// Pause returns how long a copy rests after so many failed tries: 5 s, 10 s, 20 s, … up to an hour.
+// Pause returns how long a copy rests after that many failed tries: 5 s, 10 s, 20 s, … up to an hour.
 func Pause(tries int) time.Duration {
 	if tries <= 0 {
 		return 0
@@ -218,9 +218,9 @@ func (h *holder) distance(s catalog.Holding) int {
 	return d
 }
 
-// ChecksumFetches looks at the next n files behind the cursor that node self, a holder of a checksum replica,
-// owes a record of. A file is recorded once a bitarchive replica has verified it, so that the record is not
-// its source's word alone.
+// ChecksumFetches looks at the next n files after the cursor of which node self, a holder of a checksum replica, owes
+// a record. A file is recorded once a bitarchive replica has verified it, so that the record does not rest on its
+// source alone.
 func ChecksumFetches(view catalog.View, self catalog.NodeID, clock Clock, after catalog.Cursor, n int) (Page, error) {
 	h, err := holderOf(view, self)
 	if err != nil || h.replica.Kind != catalog.Checksum {

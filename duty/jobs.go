@@ -10,14 +10,14 @@ import (
 
 const jobPage = 100
 
-// Contacts is what the leader knows of when nodes were heard from.
+// Contacts is what the leader knows of when it last heard from each node.
 type Contacts struct {
-	Since time.Time                    // it leads since then: leases are counted anew from here
+	Since time.Time                    // when it became leader: leases are counted again from here
 	Heard map[catalog.NodeID]time.Time // when a node last acknowledged it; its own node is to be among them
 }
 
-// LostJobs lists the attempts whose nodes were not heard from for lease and margin: until then a node that is
-// cut off goes on under its lease. The times are to carry the monotonic clock.
+// LostJobs lists the attempts whose nodes were not heard from for lease and margin: until then, a node that is cut
+// off continues under its lease. The times must carry the monotonic clock.
 func LostJobs(view catalog.View, contacts Contacts, now time.Time, lease, margin time.Duration) ([]catalog.JobEnd, error) {
 	var out []catalog.JobEnd
 	for _, state := range []catalog.JobState{catalog.JobSubmitted, catalog.JobStarted} {
@@ -66,7 +66,7 @@ func Claims(view catalog.View, self catalog.NodeID, free int, channels []string)
 	return out, err
 }
 
-// Running lists the jobs whose present attempt is node self's: what it goes on with after a restart.
+// Running lists the jobs whose present attempt is node self's: those that it continues after a restart.
 func Running(view catalog.View, self catalog.NodeID) ([]catalog.Job, error) {
 	var out []catalog.Job
 	for _, state := range []catalog.JobState{catalog.JobSubmitted, catalog.JobStarted} {

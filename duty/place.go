@@ -10,7 +10,7 @@ import (
 // maxAssign bounds the shards of one command.
 const maxAssign = 512
 
-// Room is what gossip tells of a node of a replica.
+// Room is what gossip reports about a node of a replica.
 type Room struct {
 	Node  catalog.NodeID
 	Free  int64 // bytes
@@ -27,13 +27,13 @@ type share struct {
 	drained bool
 }
 
-// Place lists the assignments that bring the replica's shards to where they belong, with the least movement:
-// first shards without a holder, then those of draining nodes, then those of nodes with more than their share
-// by a margin. A node's share follows from its weight times the room it has, what it holds counted in. Only
-// living, known nodes are given shards; a node that is not heard from keeps what it holds. At most max shards
-// move at a time, those under way counted, and more begin when half of them have ended; shards without a holder
-// do not count, nor do from level 2 on those without files, which many at a time are switched by one command. No
-// assignment has more than 512 shards.
+// Place lists the assignments that move the replica's shards to where they belong, with the least movement: first
+// shards without a holder, then those of draining nodes, then those of nodes that have more than their share by a
+// margin. A node's share follows from its weight times its room, including what it holds. Only living, known nodes
+// are given shards; a node that is not heard from keeps its shards. At most max shards move at a time, those under
+// way included, and more begin when half of them have ended. Shards without a holder do not count towards max, nor,
+// from level 2 on, do shards without files, many of which are switched by one command. No assignment has more than
+// 512 shards.
 func Place(view catalog.View, replica catalog.ReplicaName, nodes []Room, max int) ([]catalog.Assignment, error) {
 	layout, err := view.Layout(replica)
 	if err != nil {

@@ -14,9 +14,9 @@ type Reseal struct {
 
 const secretPage = 100
 
-// Reseals lists the secrets that node self is to seal to further nodes, because a node joined, began to crawl or has a new key, or
-// to rid of the boxes of nodes that may not open them any more. Of the nodes that can do it, the first that is
-// alive does. It seals to none that may does not let it seal to.
+// Reseals lists the secrets that node self has to seal again: for a node that joined, began to crawl or has a new
+// key, or to remove the boxes of nodes that may no longer open them. Of the nodes that can do it, the first living
+// one does. It seals only to nodes that may allows.
 func Reseals(view catalog.View, self catalog.NodeID, alive, may func(catalog.NodeID) bool) ([]Reseal, error) {
 	members, err := view.Members()
 	if err != nil {

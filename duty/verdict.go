@@ -14,7 +14,7 @@ type Undecided struct {
 	Why     string
 }
 
-// Judgement is what the votes gave on a page of disputed files.
+// Judgement is the result of the votes on a page of disputed files.
 type Judgement struct {
 	Verdicts  []catalog.Verdict // at most catalog.MaxItems of them fit into one command
 	Undecided []Undecided

@@ -24,8 +24,7 @@ func (t teller) GetBroadcasts(int, int) [][]byte { return nil }
 func (t teller) LocalState(bool) []byte          { return nil }
 func (t teller) MergeRemoteState([]byte, bool)   {}
 
-// listener is told by memberlist that something has changed, under its lock: what it is,
-// watch finds out.
+// listener is called by memberlist, under its lock, when something has changed; watch finds out what.
 type listener struct{ g *Gossip }
 
 func (l listener) NotifyJoin(*memberlist.Node)   { signal(l.g.changed) }

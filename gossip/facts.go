@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Facts is what a node says about itself. It is advice: true when it was said.
+// Facts is what a node reports about itself. It is advice: it was true when it was sent.
 type Facts struct {
 	ID        string
 	Name      string
@@ -35,7 +35,7 @@ func (s *Standing) numbers() []*uint64 {
 	return []*uint64{&s.Log, &s.Boot, &s.Term, &s.LastTerm, &s.LastIndex}
 }
 
-// ErrTooLarge reports facts that do not fit in what gossip can carry.
+// ErrTooLarge reports facts that do not fit into a gossip message.
 var ErrTooLarge = errors.New("node facts are too large")
 
 const (

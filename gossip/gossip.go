@@ -1,6 +1,5 @@
-// Package gossip keeps the list of who is alive, where, and with what room left, by
-// memberlist over a carrier that connects the nodes. What it says is advice: no decision
-// may follow from it alone.
+// Package gossip keeps the list of nodes that are alive, where they are and how much room they have, with memberlist
+// over a carrier that connects the nodes. The list is advice: no decision may follow from it alone.
 package gossip
 
 import (
@@ -46,7 +45,7 @@ type Node struct {
 	State State
 }
 
-// EventKind says what an Event tells.
+// EventKind is the kind of an Event.
 type EventKind string
 
 const (
@@ -58,7 +57,7 @@ const (
 	NodeUpdated   EventKind = "updated" // it says something new about itself
 )
 
-// Event is a change in what gossip believes of another node.
+// Event is a change of what gossip believes about another node.
 type Event struct {
 	Kind  EventKind
 	Facts Facts
@@ -133,12 +132,11 @@ func New(cfg Config, self Facts, carrier Carrier, log *slog.Logger) (*Gossip, er
 	return g, nil
 }
 
-// Events names the function that is told of changes, in order. To be called before Run.
+// Events sets the function that is called with changes, in order. Call it before Run.
 func (g *Gossip) Events(h func(Event)) { g.onEvent = h }
 
-// Join names the nodes to talk to, all that should be there. Gossip asks a few of those
-// it does not hear of, now and again; so the two halves of a split network find each
-// other again.
+// Join sets the nodes to talk to: all that should be there. Gossip tries a few of those that it does not hear from,
+// now and again, so that the two halves of a split network find each other again.
 func (g *Gossip) Join(ids []string) {
 	g.mu.Lock()
 	g.ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == g.self.ID || id == "" })
@@ -162,8 +160,7 @@ func (g *Gossip) SetFacts(f Facts) error {
 	return nil
 }
 
-// Alive returns what is known of the nodes that are alive or only suspected, this one
-// included, by ID.
+// Alive returns what is known of the nodes that are alive or only suspected, this one included, by ID.
 func (g *Gossip) Alive() []Facts {
 	var alive []Facts
 	for _, n := range g.Nodes() {
@@ -193,9 +190,9 @@ func (g *Gossip) Packet(from string, packet []byte) { g.wire.packet(from, packet
 // Stream takes a stream that another node dialled here, and closes it in the end.
 func (g *Gossip) Stream(from string, c net.Conn) { g.wire.stream(c) }
 
-// Run talks until ctx ends, then says goodbye, so that others see this node as left and
-// not as failed. A Gossip runs once. A probe that memberlist has under way may wait a few
-// seconds longer for an answer; it can neither send nor dial any more.
+// Run talks until ctx ends, then says goodbye, so that others see this node as left and not as failed. A Gossip runs
+// once. A probe of memberlist that is under way may wait a few seconds longer for an answer; it can no longer send or
+// dial.
 func (g *Gossip) Run(ctx context.Context) error {
 	list, err := memberlist.Create(g.list)
 	if err != nil {
@@ -218,8 +215,8 @@ func (g *Gossip) Run(ctx context.Context) error {
 	return nil
 }
 
-// watch compares what memberlist believes with what it believed before, whenever it has
-// news, and at each probe interval for suspicions, of which it gives no news.
+// watch compares what memberlist believes with what it believed before: whenever it reports a change, and at each
+// probe interval, because it does not report suspicions.
 func (g *Gossip) watch(ctx context.Context) {
 	tick := time.NewTicker(g.list.ProbeInterval)
 	defer tick.Stop()

@@ -115,7 +115,7 @@ func (w *wire) stopped() bool {
 func (w *wire) PacketCh() <-chan *memberlist.Packet { return w.packets }
 func (w *wire) StreamCh() <-chan net.Conn           { return w.streams }
 
-// Shutdown refuses streams from now on, and closes those that nobody has taken.
+// Shutdown refuses streams from now on, and closes those that nobody has accepted.
 func (w *wire) Shutdown() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,8 +165,8 @@ func (w *wire) offer(c net.Conn) bool {
 	}
 }
 
-// pushPull is memberlist's type of the message in which two nodes exchange what they
-// believe of all nodes; header and nodeState are its parts, by the names on the wire.
+// pushPull is memberlist's message type with which two nodes exchange what they believe about all nodes; header and
+// nodeState are its parts, by their names on the wire.
 const pushPull = 6
 
 type header struct {
@@ -195,8 +195,8 @@ func (s nodeState) state() State {
 
 const statesTime = 5 * time.Second
 
-// states asks memberlist what it believes of all nodes, as another node would: it tells
-// nobody else of its suspicions.
+// states asks memberlist what it believes about all nodes, as another node would: it reports its suspicions to nobody
+// else.
 func (w *wire) states(ctx context.Context) ([]nodeState, error) {
 	ours, theirs := net.Pipe()
 	defer ours.Close()
@@ -236,8 +236,8 @@ func (w *wire) states(ctx context.Context) ([]nodeState, error) {
 	return states, nil
 }
 
-// adapt makes a logger for memberlist that writes to ours. What memberlist calls an
-// error is at most a warning: it goes on by itself.
+// adapt makes a logger for memberlist that writes to ours. What memberlist calls an error is at most a warning,
+// because it continues by itself.
 func adapt(to *slog.Logger) *log.Logger { return log.New(lines{to}, "", 0) }
 
 type lines struct{ to *slog.Logger }

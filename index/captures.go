@@ -19,12 +19,10 @@ import (
 // before; files that were indexed by earlier rules are outdated.
 const captureRules = 1
 
-// Captures yields the captures of a WARC or ARC file in the order of its
-// records, as the index and every CDX file of ours has them: those of which
-// warc.Record.IsCapture says so. A record whose URL has no key, or whose date cannot be read,
-// is passed over. What is wrong with the file's bytes comes as an *warc.Error
-// between the captures; the captures that can be read go on after it. A capture
-// whose block is whole counts as read, whatever follows the block.
+// Captures yields the captures of a WARC or ARC file in the order of its records, as the index and all our CDX files
+// have them: the records for which warc.Record.IsCapture is true. A record whose URL has no key, or whose date cannot
+// be read, is skipped. Faults of the file's bytes come as an *warc.Error between the captures; captures that can be
+// read after it follow. A capture whose block is complete counts as read, whatever follows the block.
 func Captures(r *warc.Reader, file string) iter.Seq2[cdx.Capture, error] {
 	return func(yield func(cdx.Capture, error) bool) {
 		for {

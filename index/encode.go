@@ -11,7 +11,7 @@ import (
 	"holdfast/cdx"
 )
 
-// encoder makes the entries of captures. What it made is valid until it makes the next.
+// encoder makes the entries of captures. An entry is valid until it makes the next.
 type encoder struct {
 	mimes      map[string]byte // the place of each media type in the list of mimes
 	key, value []byte          // the capture's entry
@@ -55,7 +55,7 @@ func (e *encoder) encode(c *cdx.Capture, id uint32) bool {
 	return true
 }
 
-// appendCapture appends what the key does not say.
+// appendCapture appends the facts that the key does not contain.
 func (e *encoder) appendCapture(b []byte, c *cdx.Capture, digestKind byte, digest []byte) []byte {
 	form, slash := urlForm(c)
 	flags := byte(form) | digestKind<<digestShift
@@ -142,7 +142,7 @@ func cutUnsurt(s, key string) (rest string, ok bool) {
 	return strings.CutPrefix(s, path)
 }
 
-// packDigest returns the bytes that stand for a digest that is no SHA-1.
+// packDigest returns the stored form of a digest that is not a SHA-1.
 func packDigest(digest string) (kind byte, packed []byte) {
 	if digest == "" {
 		return digestNone, nil

@@ -15,7 +15,7 @@ import (
 // errDamagedEntry reports an entry that was not written by this package.
 var errDamagedEntry = errors.New("damaged index entry")
 
-// The first byte of every key says what the entry is. See doc/format/index.md.
+// The first byte of every key is the kind of the entry. See doc/format/index.md.
 const (
 	prefixCapture byte = 'c'
 	prefixDigest  byte = 'd'
@@ -43,7 +43,8 @@ func appendFile(b []byte, id uint32, f File) []byte {
 	return append(b, f.Damage...)
 }
 
-// rulesMark stands before the rules that a file was indexed by. Entries without it are of before there were any.
+// rulesMark comes before the number of the rules by which a file was indexed. Entries without it were made before
+// there were such numbers.
 const rulesMark = 0x01
 
 func (f *File) decode(v []byte) (id uint32, err error) {
@@ -95,7 +96,7 @@ func appendCaptureKey(b []byte, key string, timestamp uint64, id uint32, offset 
 	return appendTail(b, timestamp, id, offset)
 }
 
-// urlKeyOf returns the URL key in a capture key; false if it is none.
+// urlKeyOf returns the URL key in a capture key; false if it is not a capture key.
 func urlKeyOf(key []byte) (string, bool) {
 	end := len(key) - tailLen - 1
 	if end < 2 || key[0] != prefixCapture || key[end] != 0 {

@@ -34,8 +34,7 @@ type files struct {
 	now    Status
 }
 
-// fileRef is what a number stands for. A number without a name belongs to no
-// file that answers.
+// fileRef is the file that a number stands for. A number without a name belongs to no file whose captures are found.
 type fileRef struct {
 	name    string
 	version uint64 // Badger's version of the moment the file began to answer
@@ -72,7 +71,7 @@ func (f *files) status() Status {
 	return f.now
 }
 
-// ref returns what a number stands for; the name is empty if nothing.
+// ref returns the file that a number stands for; the name is empty if there is none.
 func (f *files) ref(id uint32) (fileRef, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -153,8 +152,8 @@ func nextNumber(txn *badger.Txn) (uint32, error) {
 	return n, txn.Set(key, binary.BigEndian.AppendUint32(nil, n))
 }
 
-// finish ends an Add. With a file it lets the captures answer, in one
-// transaction, in place of those of an earlier Add of the name.
+// finish ends an Add. If there is a file, its captures can be found from then on, in one transaction, in place of
+// those of an earlier Add of the name.
 func (f *files) finish(id uint32, name string, file *File) error {
 	var old *File
 	var oldID uint32
@@ -228,7 +227,7 @@ func (f *files) forget(id uint32, file *File) {
 	f.now.Purging++
 }
 
-// bury makes a number stand for nothing and owe a purge.
+// bury detaches a number from its file, and marks it to be purged.
 func bury(txn *badger.Txn, id uint32) error {
 	return errors.Join(txn.Delete(uint32Key(prefixNumber, id)), txn.Set(uint32Key(prefixDead, id), nil))
 }
@@ -314,7 +313,7 @@ func scanFiles(txn *badger.Txn) iter.Seq2[File, error] {
 	}
 }
 
-// File returns what is known of the file of that name, false when its captures do not answer.
+// File returns the entry of the file of that name, false if its captures cannot be found.
 func (x *Index) File(name string) (File, bool) {
 	if x.gate.enter() != nil {
 		return File{}, false

@@ -1,9 +1,8 @@
 // Package index finds captures by URL and time, and payloads by digest.
 //
-// It holds the captures of the WARC files that lie on this node, in Badger. It
-// is derived: everything in it can be made anew from the files. A file's
-// captures appear all at once, when the last transaction of its Add names the
-// file, and disappear all at once when Remove takes the name away.
+// It holds the captures of the WARC files on this node, in Badger. It is derived: everything in it can be made again
+// from the files. A file's captures appear all at once, when the last transaction of its Add names the file, and
+// disappear all at once when Remove removes the name.
 package index
 
 import (
@@ -35,7 +34,7 @@ var ErrNotEmpty = errors.New("index is not empty")
 // ErrInUse reports that another process has the index open.
 var ErrInUse = kv.ErrInUse
 
-// Config is what an index needs to know.
+// Config holds the settings of an index.
 type Config struct {
 	Dir       string    // where it lies; made if absent
 	MemoryMiB int       // what caches and write buffers may take; default 64, at least 16
@@ -62,8 +61,8 @@ const loadMarker = "LOADING"
 // databaseDir is the folder of the database.
 const databaseDir = "badger"
 
-// Open opens the index in cfg.Dir, or makes it. What an interrupted Add left is
-// purged in the background; an interrupted Load leaves an empty index.
+// Open opens the index in cfg.Dir, or makes it. The remains of an interrupted Add are purged in the background; an
+// interrupted Load leaves an empty index.
 func Open(cfg Config, log *slog.Logger) (*Index, error) {
 	if cfg.MemoryMiB == 0 {
 		cfg.MemoryMiB = 64
@@ -127,7 +126,7 @@ func (x *Index) Close() error {
 	return nil
 }
 
-// Status is what the index holds.
+// Status describes the content of the index.
 type Status struct {
 	Files    int   // whose captures answer
 	Captures int64 // of these files
@@ -135,7 +134,7 @@ type Status struct {
 	Purging  int   // files removed, or read in part, whose captures still take room
 }
 
-// Status tells what the index holds.
+// Status returns a description of the index's content.
 func (x *Index) Status() Status { return x.files.status() }
 
 // gate counts the calls under way, so that Close and Load can wait for them.
@@ -145,7 +144,7 @@ type gate struct {
 	active    int
 	closed    bool
 	exclusive bool
-	failed    error // why there is no database any more, nil if there is
+	failed    error // why there is no longer a database, nil if there is
 }
 
 func (g *gate) init() { g.idle = sync.NewCond(&g.mu) }

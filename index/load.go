@@ -29,11 +29,9 @@ const (
 	fileStream    = 3
 )
 
-// Load fills an empty index from captures in order of key, then time: several
-// times as fast as Add. Their files answer when Load returns nil, and nothing
-// does when it fails; where a disk fails so that not even an empty index can be
-// had, every later call fails until the index is opened again. Calls during a
-// load are refused with ErrLoading.
+// Load fills an empty index from captures in order of key, then time; it is several times as fast as Add. Captures
+// can be found when Load returns nil, and none if it fails. If a disk fails so badly that not even an empty index can
+// be made, every later call fails until the index is opened again. Calls during a load are refused with ErrLoading.
 func (x *Index) Load(ctx context.Context, captures iter.Seq2[cdx.Capture, error]) error {
 	if err := x.gate.enterAlone(); err != nil {
 		return err
@@ -301,7 +299,7 @@ func (f *flow) write(key, value []byte) {
 	}
 }
 
-// close writes what is left and ends the flow.
+// close writes the rest and ends the flow.
 func (f *flow) close() error {
 	f.full <- f.buf
 	close(f.full)

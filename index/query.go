@@ -17,11 +17,10 @@ import (
 // maxHeld bounds the captures that a query holds to answer backwards.
 const maxHeld = 10_000
 
-// Query yields the captures that match, in order of key, then time, of files
-// for which covers is true (nil: all). What it yields is for cdx.Merge and
-// cdx.Arrange: it heeds Sort and Limit only so far as to leave out captures that
-// the arranged answer cannot hold. Memory is bounded whatever the answer's size, and nothing of the database is held open
-// while what was yielded is used.
+// Query yields the matching captures, in order of key, then time, of files for which covers is true (nil: all). The
+// result is meant for cdx.Merge and cdx.Arrange: Sort and Limit only leave out captures that the arranged answer
+// cannot contain. Memory is bounded whatever the answer's size, and nothing of the database is held open while the
+// caller uses a capture.
 func (x *Index) Query(ctx context.Context, q cdx.Query, covers func(file string) bool) iter.Seq2[cdx.Capture, error] {
 	return func(yield func(cdx.Capture, error) bool) {
 		plan, err := q.Compile()
@@ -44,11 +43,11 @@ type scan struct {
 	asOf   uint64      // the version of the database when the query began
 	plan   *cdx.Plan
 	covers func(string) bool
-	seen   map[uint32]string // names of files that answer, "" for those that do not
+	seen   map[uint32]string // names of files whose captures can be found, "" for others
 }
 
-// Captures are read ahead before they are handed on, first a few, then more: whoever takes his time with them holds
-// nothing of the database open.
+// Captures are read ahead before they are handed on, first a few, then more: a slow caller holds nothing of the
+// database open.
 const (
 	firstAhead = 16
 	mostAhead  = 128
@@ -120,7 +119,7 @@ func (s *scan) start() []byte {
 	return append([]byte{prefixCapture}, s.plan.Low...)
 }
 
-// end is the first key after what the plan covers.
+// end is the first key after the range of the plan.
 func (s *scan) end() []byte {
 	if s.plan.High != s.plan.Low+"\x00" {
 		return append([]byte{prefixCapture}, s.plan.High...)
@@ -134,7 +133,8 @@ func (s *scan) keyAt(timestamp string) []byte {
 	return captureKey(s.plan.Low, at, 0, 0)
 }
 
-// forward hands matching captures on from a key; limit 0 is no limit. Meanwhile the database is not held open.
+// forward yields matching captures from a key on; limit 0 means no limit. The database is not held open while the
+// caller uses a capture.
 func (s *scan) forward(from []byte, limit int, hand func(cdx.Capture) bool) error {
 	ahead, left := firstAhead, limit
 	for from != nil {
@@ -162,7 +162,7 @@ func (s *scan) forward(from []byte, limit int, hand func(cdx.Capture) bool) erro
 	return nil
 }
 
-// ahead returns up to n matching captures from a key, and the key to go on from, nil at the end.
+// ahead returns up to n matching captures from a key on, and the key to continue from, nil at the end.
 func (s *scan) ahead(from []byte, n int) (found []cdx.Capture, next []byte, err error) {
 	it := s.txn.NewIterator(badger.IteratorOptions{Prefix: s.prefix(), PrefetchValues: false})
 	defer it.Close()
@@ -233,7 +233,7 @@ func (s *scan) prefix() []byte {
 	return append([]byte{prefixCapture}, low[:n]...)
 }
 
-// match decodes an entry if it answers the plan: first what the key tells, then the value.
+// match decodes an entry if it matches the plan: it looks at the key first, then at the value.
 func (s *scan) match(item *badger.Item) (cdx.Capture, bool, error) {
 	if s.ctx.Err() != nil {
 		return cdx.Capture{}, false, s.ctx.Err()
@@ -284,9 +284,8 @@ func (s *scan) file(id uint32) (string, error) {
 	return name, nil
 }
 
-// Digest returns the earliest capture, of files for which covers is true (nil:
-// all), that holds a payload of that digest; revisits do not count. False if
-// there is none.
+// Digest returns the earliest capture, of files for which covers is true (nil: all), that holds a payload of that
+// digest; revisits do not count. False if there is none.
 func (x *Index) Digest(ctx context.Context, digest string, covers func(file string) bool) (cdx.Capture, bool, error) {
 	if err := x.gate.enter(); err != nil {
 		return cdx.Capture{}, false, err

@@ -19,7 +19,7 @@ import (
 // The files need not survive anything.
 type sorter struct {
 	dir     string
-	room    int // bytes that all of it may take in memory
+	room    int // bytes of memory for all of it
 	filling *arena
 	spare   *arena     // being written while writing is not nil
 	writing chan error // tells how that went

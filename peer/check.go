@@ -49,14 +49,13 @@ type PathReport struct {
 	Handshake time.Duration // until both keys were checked
 	RTT       time.Duration
 	Clock     time.Duration // its clock less ours
-	Packet    int           // largest packet, of those gossip sends, that came back; 0 if none
+	Packet    int           // largest packet that came back, of the sizes that gossip sends; 0 if none
 	Problem   string        // in plain words; empty if all is well
 	Advice    string        // what to do about it
 }
 
-// Check tries the path to every address of the members, from a port of its own, as the
-// node id of the cluster: it may be used beside a running Peer. It judges by itself what
-// is wrong; an error is never returned, it is in the report.
+// Check tests the path to every address of the members, from a port of its own, as the node id of the cluster: it may
+// be used beside a running Peer. It works out what is wrong; it never returns an error, the faults are in the report.
 func Check(ctx context.Context, cfg Config, id Identity, members []Member) Report {
 	var report Report
 	v, err := newVisitor(id)
@@ -119,7 +118,7 @@ func (v *visitor) check(ctx context.Context, cfg Config, path *PathReport) {
 	}
 }
 
-// probe asks whether anything that speaks QUIC answers at the address, whoever it is.
+// probe asks whether anything that speaks QUIC answers at the address, whichever node it is.
 func probe(ctx context.Context, address string) (problem, advice string) {
 	addresses, err := resolve(ctx, address)
 	if err != nil {

@@ -22,13 +22,13 @@ const (
 	longPause   = 30 * time.Second
 	leastPause  = 500 * time.Millisecond // even when a caller waits
 	politePause = time.Second            // for the smaller ID to dial first
-	stableTime  = 10 * time.Second       // a connection that lasted so long starts the pauses anew
+	stableTime  = 10 * time.Second       // a connection that lasted this long resets the pauses
 	stagger     = 300 * time.Millisecond // between the addresses of one node
 	maxResolved = 8                      // addresses tried in one attempt
 )
 
-// pauseAfter returns how long to wait after so many failed attempts in a row. random is
-// from [0, 1) and spreads the nodes of a cluster that lost the same one.
+// pauseAfter returns how long to wait after that many failed attempts in a row. random is from [0, 1), and spreads
+// the nodes of a cluster that lost the same one.
 func pauseAfter(failures int, random float64) time.Duration {
 	pause := longPause
 	if shift := max(failures-1, 0); shift < 7 {
@@ -95,8 +95,8 @@ func (p *Peer) keepDialled(ctx context.Context, r *remote, class Class) {
 	}
 }
 
-// pauseBefore waits before an attempt to dial, shorter when a caller of Open waits. It
-// returns false when the attempt has become needless meanwhile.
+// pauseBefore waits before an attempt to dial, shorter if a caller of Open waits. It returns false if the attempt has
+// become needless meanwhile.
 func (p *Peer) pauseBefore(ctx context.Context, r *remote, class Class, wait time.Duration, last time.Time) bool {
 	begin := time.Now()
 	for {
@@ -216,7 +216,7 @@ func greet(ctx context.Context, meta *quic.Stream, h hello) (a answer, clock tim
 type target struct {
 	address string
 	id      ID
-	anyone  bool // whoever answers will do; id is not looked at
+	anyone  bool // any node may answer; id is not looked at
 }
 
 // dialer makes connections over one UDP port.
@@ -287,7 +287,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// dial makes one QUIC connection, trying each address that the name stands for.
+// dial makes one QUIC connection, trying each address that the name resolves to.
 func (d dialer) dial(ctx context.Context, to target) (*quic.Conn, error) {
 	addresses, err := resolve(ctx, to.address)
 	if err != nil {

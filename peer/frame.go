@@ -35,8 +35,8 @@ func writeFrame(w io.Writer, payload []byte) error {
 	return err
 }
 
-// readFrame reads one frame of at most most bytes. Memory grows with what arrives, not
-// with the length that the other side claims.
+// readFrame reads one frame of at most most bytes. Memory grows with what arrives, not with the length that the other
+// side claims.
 func readFrame(r io.Reader, most int) ([]byte, error) {
 	var header [frameHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {

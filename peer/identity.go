@@ -59,7 +59,7 @@ func encoding() *base32.Encoding { return base32.StdEncoding.WithPadding(base32.
 // Short returns the first characters of the ID, enough for a person's eye.
 func (id ID) Short() string { return string(id[:min(len(id), 8)]) }
 
-// Identity is a node's own key. Whoever holds it is that node.
+// Identity is a node's own key. Whoever has the key acts as that node.
 type Identity struct {
 	Key ed25519.PrivateKey
 }
@@ -89,9 +89,9 @@ func LoadIdentity(dir string) (Identity, error) {
 	return parseIdentity(path, data)
 }
 
-// LoadOrCreateIdentity reads the node key in dir, or makes one if there is none.
-// When it returns nil the key is on stable storage, readable by its owner alone.
-// A key that is there but cannot be read is an error: it is never replaced.
+// LoadOrCreateIdentity reads the node key in dir, or makes one if there is none. When it returns nil the key is on
+// stable storage, readable by its owner alone. A key that exists but cannot be read is an error: it is never
+// replaced.
 func LoadOrCreateIdentity(dir string, d disk.Disk) (Identity, error) {
 	id, err := LoadIdentity(dir)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -196,7 +196,7 @@ func clientTLS(cert tls.Certificate, want ID) *tls.Config {
 	}
 }
 
-// anyTLS accepts any key. It is for asking what an answer may be given to anyone.
+// anyTLS accepts any key. It is for questions whose answer may be given to anyone.
 func anyTLS(cert tls.Certificate) *tls.Config {
 	config := clientTLS(cert, "")
 	config.VerifyConnection = func(state tls.ConnectionState) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// Answers to a join that a program acts on. They cross the wire: errors.Is finds them
-// in what Join returns when the handler there returned them.
+// Answers to a join on which a program acts. They cross the wire: errors.Is finds them in what Join returns, if the
+// handler at the other node returned them.
 var (
 	ErrTokenUnknown = &RemoteError{Code: CodeTokenUnknown, Message: "unknown join token"}
 	ErrTokenExpired = &RemoteError{Code: CodeTokenExpired, Message: "join token has expired"}

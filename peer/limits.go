@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	handshakeTime = 5 * time.Second  // without a word, until a handshake is given up
+	handshakeTime = 5 * time.Second  // without a message, until a handshake is given up
 	greetTime     = 5 * time.Second  // for hello and answer
 	visitTime     = 30 * time.Second // for a whole join or check
 	refusalTime   = 2 * time.Second  // for a refused node to read why
@@ -29,8 +29,8 @@ const (
 	maxJoins = 4 // joins at a time
 )
 
-// gate counts connections from their first packet until the node behind is known to be a
-// member, so that strangers can hold only so much memory.
+// gate counts connections from their first packet until their node is known to be a member, so that strangers can
+// hold only a bounded amount of memory.
 type gate struct {
 	joins  *rate.Limiter
 	joined chan struct{}

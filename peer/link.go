@@ -50,8 +50,8 @@ func (l *link) open() bool {
 	return !l.retiring && !l.theirsKnown && l.conn.Context().Err() == nil
 }
 
-// before orders links of one pair and class, the same on both sides: the one dialled by
-// the smaller ID first, and of those the newest.
+// before orders links of one pair and class in the same way on both sides: the one dialled by the smaller ID first,
+// and of those the newest.
 func (l *link) before(other *link) bool {
 	if l.dialler != other.dialler {
 		return l.dialler < other.dialler
@@ -122,7 +122,7 @@ func (l *link) heard(kind byte, opened uint64) {
 	l.step()
 }
 
-// step does what the retirement of l is due. The caller holds l.mu.
+// step does the next due step of retiring l. The caller holds l.mu.
 func (l *link) step() {
 	if l.retiring && !l.retireSent && l.opening == 0 {
 		l.retireSent = true

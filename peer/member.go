@@ -45,9 +45,9 @@ func (r *remote) usable(class Class) *link {
 	return best
 }
 
-// SetMembers replaces the member list, the list of who is trusted. Connections of nodes
-// that are no longer in it are closed before it returns; so are those made in an older
-// epoch. This node itself may be in the list. The epoch never goes back.
+// SetMembers replaces the member list, which is the list of trusted nodes. Before it returns, connections of nodes
+// that are no longer in it are closed, and so are those made in an older epoch. This node itself may be in the list.
+// The epoch never goes back.
 func (p *Peer) SetMembers(epoch uint64, members []Member) {
 	trusted := make(map[ID]Member, len(members))
 	gone := make(map[ID]bool)

@@ -52,7 +52,7 @@ func (c Class) String() string {
 	return fmt.Sprintf("class %d", byte(c))
 }
 
-// Config is what a Peer needs to know beside its key.
+// Config holds the settings of a Peer, besides its key.
 type Config struct {
 	Listen     string        // UDP address; ":7480" if empty
 	Cluster    string        // id of the cluster; required
@@ -238,7 +238,7 @@ func (p *Peer) HandleJoin(h JoinFunc) { p.join = h }
 // Packets names the function that takes packets. It must not block.
 func (p *Peer) Packets(h func(from ID, packet []byte)) { p.onPacket = h }
 
-// Events names the function that is told of events. It must not block.
+// Events sets the function that is called with events. It must not block.
 func (p *Peer) Events(h func(Event)) { p.onEvent = h }
 
 // Run accepts and dials until ctx ends. When it returns all connections are closed, all

@@ -9,7 +9,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// Refusal says why a connection was turned away, or why it was closed. The numbers are on the wire.
+// Refusal says why a connection was refused or closed. The numbers are on the wire.
 type Refusal byte
 
 const (
@@ -58,7 +58,7 @@ var (
 	ErrDisconnected = errors.New("connection to node ended")
 	// ErrUnknownKind reports that the node does not know the stream's kind.
 	ErrUnknownKind = errors.New("unknown kind of stream")
-	// ErrStopped reports that this Peer does not run (any more).
+	// ErrStopped reports that this Peer is not running.
 	ErrStopped = errors.New("peer is stopped")
 	// ErrTooLarge reports a request or reply over MaxMessage.
 	ErrTooLarge = errors.New("message is too large")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// EventKind says what an Event tells.
+// EventKind is the kind of an Event.
 type EventKind string
 
 const (
@@ -165,7 +165,7 @@ func (p *Peer) Connected() []ID {
 	return ids
 }
 
-// learn tells of what another node's refusal means for this one.
+// learn reports what another node's refusal means for this one.
 func (p *Peer) learn(by ID, address string, err error) {
 	var refused *RefusedError
 	if !errors.As(err, &refused) {

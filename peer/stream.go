@@ -26,7 +26,7 @@ type stream struct {
 	quic *quic.Stream
 	link *link
 
-	writing sync.Mutex // held while Write runs: QUIC forbids closing meanwhile
+	writing sync.Mutex // held while Write runs: QUIC forbids closing at the same time
 	once    sync.Once
 }
 
@@ -47,8 +47,8 @@ func (s *stream) Write(b []byte) (int, error) {
 	return n, translate(err)
 }
 
-// CloseWrite ends our direction: the other side reads the end of file after what was
-// written. If the other side has ended it already, by reading no more, that is no error.
+// CloseWrite ends our direction: the other side reads the end of file after what was written. It is no error if the
+// other side has ended it already by no longer reading.
 func (s *stream) CloseWrite() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -63,12 +63,11 @@ func (s *stream) CloseWrite() error {
 	return net.ErrClosed
 }
 
-// Close ends the stream. What was written before is still delivered, unless a Write is
-// under way: then that is broken off.
+// Close ends the stream. Data written before is still delivered, unless a Write is under way: that is interrupted.
 func (s *stream) Close() error {
 	s.once.Do(func() {
 		if s.writing.TryLock() {
-			_ = s.quic.Close() // fails only when the direction was broken off before
+			_ = s.quic.Close() // fails only if the direction was ended before
 			s.writing.Unlock()
 		} else {
 			s.quic.CancelWrite(streamClosed)
@@ -147,8 +146,7 @@ func (s *stream) begin(ctx context.Context, kind string) error {
 	return err
 }
 
-// connected returns a connection to a node on which streams can be opened, and has one
-// made if there is none.
+// connected returns a connection to a node on which streams can be opened; it has one made if there is none.
 func (p *Peer) connected(ctx context.Context, to ID, class Class) (*link, error) {
 	if to == p.self {
 		return nil, fmt.Errorf("%w: it is this node itself", ErrUnreachable)

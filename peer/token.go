@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// tokenPrefix begins every join token; the number is the version of what follows it.
+// tokenPrefix begins every join token; its number is the version of what follows.
 const tokenPrefix = "holdfast-join-1-"
 
 const (
@@ -44,7 +44,7 @@ type TokenAddress struct {
 // ErrMalformedToken reports that a text is no join token, or was damaged on its way.
 var ErrMalformedToken = errors.New("malformed join token")
 
-// SecretHash returns the SHA-256 of the token's secret: what the cluster stores.
+// SecretHash returns the SHA-256 of the token's secret, which the cluster stores.
 func (t Token) SecretHash() []byte {
 	sum := sha256.Sum256(t.Secret)
 	return sum[:]
@@ -73,8 +73,8 @@ func (t Token) Check() error {
 	return nil
 }
 
-// Encode returns the token as one word of text, with a checksum. A token that Check
-// refuses is encoded all the same, and refused when it is parsed.
+// Encode returns the token as one word of text, with a checksum. A token that Check refuses is encoded too, and
+// refused when it is parsed.
 func (t Token) Encode() string {
 	var b []byte
 	b = appendText(b, t.ID)
@@ -129,7 +129,7 @@ func ParseToken(text string) (Token, error) {
 	return t, nil
 }
 
-// appendText appends a byte of length and the text, cut to what a byte can count.
+// appendText appends one byte of length and the text, cut to at most 255 bytes.
 func appendText(b []byte, text string) []byte {
 	text = text[:min(len(text), maxTokenField)]
 	b = append(b, byte(len(text)))

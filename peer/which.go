@@ -8,12 +8,12 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// Found is what was found at an address when somebody asked for a cluster by its name.
+// Found is what was found at an address that was asked for a cluster by its name.
 type Found struct {
 	Address string
 	Node    ID     // whose key it showed; empty where nothing answered
 	Cluster string // id of the cluster of that name; empty where the node belongs to no such cluster, or did not say
-	Silent  bool   // nothing answered there: a node may run all the same
+	Silent  bool   // nothing answered there, although a node may be running
 	Older   bool   // a node runs there that does not know the question
 }
 
@@ -75,7 +75,7 @@ func (p *Peer) serveWhich(conn *quic.Conn, meta *quic.Stream, a answer) {
 	ctx, cancel := context.WithTimeout(conn.Context(), greetTime)
 	defer cancel()
 	if sendAnswer(meta, a) == nil {
-		<-ctx.Done() // whoever asked closes when it has read the answer
+		<-ctx.Done() // the asking side closes when it has read the answer
 	}
 	closeConn(conn, Welcome, "")
 }

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// attr is one attribute of a start tag, and where it stands there.
+// attr is one attribute of a start tag, and its position there.
 type attr struct {
 	name           string // lower-case
-	rawName, value []byte // as they stand, value without quotes
+	rawName, value []byte // as written, value without quotes
 	quote          byte   // ' or ", 0 without
 	nameStart, end int    // end is behind the closing quote
 }

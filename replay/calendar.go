@@ -10,7 +10,7 @@ import (
 	"holdfast/cdx"
 )
 
-// calendar is what is shown of the captures of one URL.
+// calendar is the data of the page that lists the captures of one URL.
 type calendar struct {
 	Total       int
 	First, Last string

@@ -264,7 +264,7 @@ func (h *Handler) writeTimeMap(w http.ResponseWriter, r *http.Request, q cdx.Que
 	io.WriteString(out, "\n")
 }
 
-// span returns the times of the first and last capture, empty if there are none to be known of, and what could not be
+// span returns the times of the first and last capture, empty if none are known, and the shards that could not be
 // asked.
 func (h *Handler) span(r *http.Request, q cdx.Query) (ends [2]string, incomplete *cdx.Incomplete, err error) {
 	for c, err := range h.mayBeSeen(r, q) {

@@ -198,7 +198,7 @@ func (s *cssRewriter) collect(end func(byte) bool) (text []byte, ended bool, err
 	return text, false, nil
 }
 
-// url copies what stands in url(…), rewritten.
+// url copies the content of url(…), rewritten.
 func (s *cssRewriter) url() error {
 	modifier := "im_"
 	if s.importing {

@@ -68,7 +68,7 @@ func (h *htmlRewriter) run(in io.Reader) error {
 	return h.err
 }
 
-// end copies what the tokenizer did not take, after a token too long for it.
+// end copies the rest that the tokenizer left, after a token too long for it.
 func (h *htmlRewriter) end(z *xhtml.Tokenizer, in io.Reader) error {
 	err := z.Err()
 	if errors.Is(err, xhtml.ErrBufferExceeded) {
@@ -227,7 +227,7 @@ func srcModifier(element string) string {
 	return "im_"
 }
 
-// linkModifier finds out what a link element is for.
+// linkModifier returns the modifier for a link element, from its purpose.
 func linkModifier(all []attr) string {
 	rel, _ := find(all, "rel")
 	as, _ := find(all, "as")

@@ -27,7 +27,7 @@ const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-ac
 // pages are the handler's own pages.
 type pages struct{ all map[string]*template.Template }
 
-// newPages parses the templates: each page stands in the same frame.
+// newPages parses the templates; all pages have the same frame.
 func newPages() (*pages, error) {
 	p := &pages{all: map[string]*template.Template{}}
 	for _, name := range []string{"start", "calendar", "prefix", "message"} {
@@ -47,7 +47,7 @@ func newPages() (*pages, error) {
 	return p, nil
 }
 
-// view is what a page shows. Each page uses the fields it needs.
+// view is the data of a page. Each page uses the fields that it needs.
 type view struct {
 	Archive, Heading, URL string
 	Message               string
@@ -133,7 +133,7 @@ func (h *Handler) broken(w http.ResponseWriter, r *http.Request, err error) {
 	h.later(w, r, "The archive holds this page, but cannot read it at the moment.")
 }
 
-// unasked answers when the index cannot be asked: nobody knows what the archive has.
+// unasked answers when the index cannot be queried: nobody knows then whether the archive has the page.
 func (h *Handler) unasked(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
 		h.log.Warn("the index cannot be queried", "path", r.URL.Path, "error", err)
@@ -203,8 +203,8 @@ type address struct {
 // maxScanned bounds the captures looked at for one list of addresses.
 const maxScanned = 50_000
 
-// addresses lists the first distinct URLs of a query. more reports that there are others, missing how many shards could
-// not be asked. With an error comes what was found before it.
+// addresses lists the first distinct URLs of a query. more reports that there are others, missing how many shards
+// could not be asked. An error comes with what was found before it.
 func (h *Handler) addresses(r *http.Request, q cdx.Query, n int) (list []address, more bool, missing int, err error) {
 	q.Limit = maxScanned
 	rules := h.cfg.Policy()

@@ -189,7 +189,7 @@ func (h *Handler) original(ctx context.Context, c cdx.Capture) (cdx.Capture, err
 		}
 		for found, err := range cdx.Arrange(q, h.captures.Query(ctx, q)) {
 			if err != nil {
-				unasked = err // what is missing may be found by digest
+				unasked = err // the missing capture may be found by digest
 				break
 			}
 			if try.same && (found.Timestamp != try.timestamp || c.Digest != "" && found.Digest != "" && c.Digest != found.Digest) {

@@ -1,9 +1,8 @@
-// Package replay shows archived pages: a URL and a time become a page as it was.
+// Package replay shows archived pages: for a URL and a time it shows the page as it was.
 //
-// It serves what the wayback machines of the field serve (replay under /web/,
-// Memento, a CDX server) over two small interfaces. Archived pages are hostile:
-// the handler belongs on a port of its own, sets no cookies, and tells the
-// browser to reach nothing but this port.
+// It serves what the wayback machines of the field serve (replay under /web/, Memento, a CDX server) over two small
+// interfaces. Archived pages are hostile: the handler belongs on a port of its own, sets no cookies, and tells the
+// browser to reach only this port.
 package replay
 
 import (
@@ -31,10 +30,9 @@ type Captures interface {
 
 // Records reads the archive's files.
 type Records interface {
-	// Open reads a record's bytes as stored, from an offset of a file; with
-	// length 0, which is not known, to the end of the file. What it returns may
-	// have a method Doubt() bool, to be told that these are not the bytes of a
-	// whole record; true says that reading once more may give others.
+	// Open reads a record's bytes as stored, from an offset of a file; with length 0 (not known), to the end of the
+	// file. The result may have a method Doubt() bool. The handler calls it to report that the bytes are not a
+	// complete record; true means that reading once more may give other bytes.
 	Open(ctx context.Context, file string, offset, length int64) (io.ReadCloser, error)
 }
 
@@ -44,7 +42,7 @@ type Config struct {
 	Policy     func() access.Policy // asked for every answer; default: everything may be seen
 	BaseURL    string               // where readers reach the handler, as http://host; default: the request's host
 	MaxDecoded int64                // bytes that a compressed page may unpack to; default 256 MiB
-	NoBanner   bool                 // leave pages without the bar that says what they are
+	NoBanner   bool                 // leave out the bar that tells readers that a page is archived
 	Spool      string               // folder for records that are too large for memory while they are verified; default: the system's
 	SpoolRoom  func(n int64) bool   // whether that folder's disk has room for n bytes; default: it has
 }
@@ -83,8 +81,7 @@ func New(cfg Config, captures Captures, records Records, log *slog.Logger) (*Han
 	return h, nil
 }
 
-// ServeHTTP implements http.Handler. It routes by hand: a ServeMux would tidy
-// the URLs that stand in the paths.
+// ServeHTTP implements http.Handler. It routes by hand: a ServeMux would change the URLs in the paths.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Referrer-Policy", "same-origin")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -210,8 +207,8 @@ func (h *Handler) web(w http.ResponseWriter, r *http.Request, path string) {
 	h.memento(w, r, t)
 }
 
-// stray answers a path that no page of ours has: most likely a link that a
-// script of an archived page made. The page it came from tells what was meant.
+// stray answers a path that is no page of ours: most likely a link that a script of an archived page made. The
+// Referer shows which URL was meant.
 func (h *Handler) stray(w http.ResponseWriter, r *http.Request) {
 	_, from, ok := strings.Cut(r.Referer(), "//"+r.Host+"/web/")
 	if ok {
@@ -243,7 +240,7 @@ func (h *Handler) base(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// timeOf reads a capture's timestamp; the zero time if it is none.
+// timeOf reads a capture's timestamp; the zero time if it is not valid.
 func timeOf(timestamp string) time.Time {
 	t, err := cdx.ParseTimestamp(timestamp, cdx.Low)
 	if err != nil {

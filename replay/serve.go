@@ -22,8 +22,8 @@ import (
 	"holdfast/internal/coding"
 )
 
-// policy is what a browser is told about archived pages: their scripts may run,
-// but nothing may be fetched, sent or framed from beyond this port.
+// policy tells the browser about archived pages: their scripts may run, but may fetch, send or frame nothing from
+// beyond this port.
 const policy = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; worker-src blob:; " +
 	"base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
 
@@ -61,7 +61,7 @@ func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target) {
 		if err != nil {
 			h.log.Warn("capture cannot be replayed", "url", c.URL, "time", c.Timestamp, "file", c.File, "offset", c.Offset, "error", err)
 			if failed == nil || errors.Is(failed, errNoOriginal) {
-				failed = err // what may come back is said before what is not there
+				failed = err // a fault that may pass is reported before a missing capture
 			}
 			continue
 		}
@@ -148,7 +148,7 @@ func (h *Handler) linkHeader(w http.ResponseWriter, r *http.Request, t target, f
 	w.Header().Set("Link", strings.Join(links, ", "))
 }
 
-// linkSafe makes a URL fit to stand between < and > in a header.
+// linkSafe makes a URL fit to be between < and > in a header.
 func linkSafe(url string) string {
 	var b strings.Builder
 	for i := range len(url) {
@@ -341,7 +341,7 @@ const (
 	kindUnknown
 )
 
-// kindOf tells what a payload is, from how it is used and what the server said.
+// kindOf determines the kind of a payload from how it is used and what the server said.
 func kindOf(modifier, contentType string) kind {
 	mime, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	mime = strings.TrimSpace(mime)
@@ -370,7 +370,7 @@ func looksLikeHTML(head []byte) bool {
 	return false
 }
 
-// banner is the bar that says what the reader looks at.
+// banner is the bar that tells readers what they are looking at.
 func (h *Handler) banner(d *document) string {
 	c, note := d.capture, ""
 	if d.flaw != "" {

@@ -25,15 +25,16 @@ const spoolLimit = 256 << 20
 // that the record has of it.
 type whole struct {
 	*warc.Record
-	block  io.Reader // what is left of the record's block; ends cleanly only where the first reading ended
+	block  io.Reader // the rest of the record's block; ends cleanly only where the first reading ended
 	flaw   string    // how the record's own digest differs from its block; "" if it does not
 	closer io.Closer
 }
 
 func (w *whole) Close() error { return w.closer.Close() }
 
-// record reads the record of a capture to its end, and opens it again. A record that is damaged, or is not what it says
-// of itself, is asked for once more where other bytes may come: whose digest is wrong then too, is shown with that flaw.
+// record reads the record of a capture to its end, and opens it again. A record that is damaged, or does not match
+// its own digest, is read once more if that may give other bytes. If its digest is wrong again, it is shown with that
+// flaw.
 func (h *Handler) record(ctx context.Context, c cdx.Capture) (*whole, error) {
 	for again := true; ; again = false {
 		s, err := h.stored(ctx, c)
@@ -62,8 +63,8 @@ func (h *Handler) record(ctx context.Context, c cdx.Capture) (*whole, error) {
 	}
 }
 
-// memoryLimit is how many bytes of smaller records are kept in memory at once, for all readers together: readers who are
-// slow keep theirs for long. Beyond, they are kept on disk as larger ones are.
+// memoryLimit bounds how many bytes of smaller records are kept in memory at once, for all readers together, because
+// slow readers keep theirs for long. Beyond it, records are kept on disk as larger ones are.
 const memoryLimit = 128 << 20
 
 // stored is a record's bytes as stored, to be read more than once: in memory, in a file, or from the archive each time.
@@ -120,7 +121,7 @@ func (h *Handler) stored(ctx context.Context, c cdx.Capture) (*stored, error) {
 	return s, nil
 }
 
-// Close gives back what the record took.
+// Close releases what the record holds.
 func (s *stored) Close() error {
 	if s.file != nil {
 		s.file.Close()
@@ -135,13 +136,13 @@ func (s *stored) Close() error {
 	return s.source.Close()
 }
 
-// doubt tells the archive that the bytes are not right, and reports whether others may be had.
+// doubt reports to the archive that the bytes are not right, and returns whether others may be available.
 func (s *stored) doubt() bool {
 	d, ok := s.source.(interface{ Doubt() bool })
 	return ok && d.Doubt()
 }
 
-// checked is what the first reading of a record found.
+// checked is the result of the first reading of a record.
 type checked struct {
 	algorithm warc.Algorithm
 	sum       warc.Digest // of the block; without a sum where there is nothing to compare it with
@@ -256,7 +257,7 @@ func (g *guarded) end() error {
 type spool struct {
 	dir   string
 	limit int64
-	room  func(int64) bool // whether the disk has room for so many bytes; nil: always
+	room  func(int64) bool // whether the disk has room for that many bytes; nil: always
 	used  atomic.Int64
 }
 

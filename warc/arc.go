@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// arcLine is the header of an ARC record. What the line has a dash for is empty.
+// arcLine is the header of an ARC record. A dash in the line is an empty field.
 type arcLine struct {
 	url, ip, mime string
 	date          time.Time
@@ -24,9 +24,9 @@ const (
 	arc2Fields = 10
 )
 
-// parseARCLine reads "URL IP-address Archive-date Content-type Archive-length". The URL may
-// hold spaces, as may the content type; the fields of ARC version 2 in between are passed over.
-// A dash stands for an address, a date (in a line without further spaces) or a type that is not known.
+// parseARCLine reads "URL IP-address Archive-date Content-type Archive-length". The URL and the content type may
+// contain spaces; the additional fields of ARC version 2 are skipped. A dash stands for an unknown address, date (in
+// a line without further spaces) or type.
 func parseARCLine(line []byte) (arcLine, error) {
 	if len(line) > MaxLine {
 		return arcLine{}, ErrLimit

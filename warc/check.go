@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Severity tells a breach of the standard from what is legal but suspicious.
+// Severity separates breaches of the standard from what is legal but suspicious.
 type Severity int
 
 // The severities.
@@ -53,14 +53,14 @@ type Summary struct {
 	Unresolved       int // WARC-Concurrent-To and the like that name a record of another file
 }
 
-// maxTracked is how many record IDs and payloads Check remembers for what spans records.
+// maxTracked is how many record IDs and payloads Check remembers for checks across records.
 const maxTracked = 4 << 20
 
 // checker holds what Check knows between records.
 type checker struct {
 	report   func(Finding)
 	sum      Summary
-	now      Finding // record and offset of what is being checked
+	now      Finding // record and offset being checked
 	ids      map[string]struct{}
 	refs     []string
 	payloads map[string][]string // digest → "URI date" of records with that payload
@@ -154,7 +154,7 @@ func (c *checker) say(s Severity, code, message string) {
 func (c *checker) breach(code, message string) { c.say(Breach, code, message) }
 func (c *checker) warn(code, message string)   { c.say(Warning, code, message) }
 
-// tolerated takes what the reader found odd and read over.
+// tolerated records what the reader found odd but could read.
 func (c *checker) tolerated(code, message string) {
 	switch code {
 	case "version-line-case":
@@ -171,7 +171,7 @@ func (c *checker) tolerated(code, message string) {
 	c.breach(code, message)
 }
 
-// damaged reports what the reader could not read over. What it has told as odd before, is told.
+// damaged reports what the reader could not read. Something already reported as odd is not reported again.
 func (c *checker) damaged(err error) {
 	if c.told {
 		return

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The second line of an ARC file's version block: what the lines of its records hold.
+// The second line of an ARC file's version block: the fields of its records' lines.
 const (
 	arcDefinition  = "URL IP-address Archive-date Content-type Archive-length"
 	arc2Definition = "URL IP-address Archive-date Content-type Result-code Checksum Location Offset Filename Archive-length"

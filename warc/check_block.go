@@ -54,7 +54,7 @@ func (e *expected) twin() hash.Hash {
 // is reports whether a sum is the expected one.
 func (e *expected) is(h hash.Hash) bool { return e.want.Equal(DigestOf(e.want.Algorithm, h)) }
 
-// tap writes what is read through it to hashes.
+// tap copies what is read through it to hashes.
 type tap struct {
 	in    io.Reader
 	sinks []io.Writer
@@ -72,7 +72,7 @@ func (t *tap) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// block reads the block in one pass and checks what it holds.
+// block reads the block in one pass and checks its content.
 func (c *checker) block(rec *Record) error {
 	c.sum.BlockBytes += rec.Size
 	whole := c.expect(rec, "WARC-Block-Digest", "block-digest")

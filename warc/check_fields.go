@@ -69,7 +69,7 @@ func validDate(version, date string) bool {
 	return ok && z && !old(version) && len(fraction) >= 1 && len(fraction) <= 9 && strings.Trim(fraction, "d") == ""
 }
 
-// repeated reports fields that may stand only once.
+// repeated reports fields that may occur only once.
 func (c *checker) repeated(rec *Record) {
 	for i, f := range rec.Header {
 		name := strings.ToLower(f.Name)

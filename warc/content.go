@@ -35,7 +35,7 @@ func (r *Record) Content() (io.ReadCloser, error) {
 	return coding.Open(payload, head, coding.Options{})
 }
 
-// coding returns what the head says about how its payload is coded.
+// coding returns what the header says about the coding of its payload.
 func (h *HTTPHead) coding() coding.Head {
 	return coding.Head{Transfer: h.Header.Values("Transfer-Encoding"), Content: h.Header.Values("Content-Encoding")}
 }

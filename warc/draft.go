@@ -79,7 +79,7 @@ func absoluteURI(s string) bool {
 	return true
 }
 
-// oneLine reports whether s can stand in a header line.
+// oneLine reports whether s can be in a header line.
 func oneLine(s string) bool {
 	return strings.IndexByte(s, '\n') < 0 && strings.IndexByte(s, '\r') < 0 && strings.IndexByte(s, 0) < 0
 }

@@ -50,7 +50,7 @@ type Files struct {
 	path    string // of the open file once it is finished
 	sum     hash.Hash
 	records int
-	broken  error // the open file is in a state that writing cannot go on from
+	broken  error // the open file is in a state in which writing cannot continue
 	closed  bool
 }
 
@@ -131,8 +131,8 @@ func (f *Files) Write(drafts ...Draft) ([]Position, error) {
 	return f.positions(start, ends), nil
 }
 
-// writeLarge goes on with Write from the i-th draft on, which is too large for memory:
-// it holds the file and streams. Of the drafts before, packed already, ends tells the ends.
+// writeLarge continues Write from the i-th draft on, which is too large for memory: it holds the file and streams.
+// ends are the ends of the drafts before it, which are packed already.
 func (f *Files) writeLarge(e *encoder, drafts []Draft, i int, ends []int64, now time.Time) ([]Position, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -315,7 +315,7 @@ func (f *Files) finish() error {
 	return nil
 }
 
-// Sync puts what was written so far on stable storage.
+// Sync puts everything written so far on stable storage.
 func (f *Files) Sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -60,7 +60,7 @@ func recordType(s string) string {
 	return s
 }
 
-// checkVersionLine tells what is odd in a version line that can be read.
+// checkVersionLine reports what is odd about a version line that can be read.
 func (r *Reader) checkVersionLine(line, version string) {
 	if line[:5] != "WARC/" {
 		r.tell("version-line-case", fmt.Sprintf("%.20q", line))
@@ -103,7 +103,7 @@ func (r *Reader) finish(rec *Record) error {
 		if r.pack == nil {
 			rec.Length = r.src.offset() - rec.Offset
 		}
-		if strings.EqualFold(string(b), "WARC/"[:len(b)]) { // or what a torn file has of it
+		if strings.EqualFold(string(b), "WARC/"[:len(b)]) { // or the beginning of that, in a torn file
 			return nil
 		}
 		r.tell("resync", fmt.Sprintf("want the next record, found %q", b))
@@ -112,7 +112,7 @@ func (r *Reader) finish(rec *Record) error {
 	return r.endOfMember(rec, err)
 }
 
-// skipLineEnds passes over line ends that should not be there, and tells of them if asked.
+// skipLineEnds skips line ends that should not be there, and reports them if asked to.
 func (r *Reader) skipLineEnds(tell bool) error {
 	for blanks := false; ; blanks = true {
 		b, err := r.text.Peek(1)
@@ -143,7 +143,7 @@ func (r *Reader) endOfMember(rec *Record, err error) error {
 	return nil
 }
 
-// span goes on into the next member for a block that is longer than its own.
+// span continues in the next member if a block is longer than its own.
 func (r *Reader) span() error {
 	if r.pack == nil {
 		return ErrTruncated

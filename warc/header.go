@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// note receives what is wrong with a file though reading can go on.
+// note receives faults of a file that reading can get past.
 type note func(code, message string)
 
 // bufferedLines reads lines off a bufio.Reader whose buffer is at least MaxLine long.
 type bufferedLines struct{ *bufio.Reader }
 
-// line returns the next line with its line end, valid until the next call; at the
-// end of the input it returns what is left, then io.EOF. A line over MaxLine is ErrLimit.
+// line returns the next line with its line end, valid until the next call; at the end of the input it returns the
+// rest, then io.EOF. A line over MaxLine is ErrLimit.
 func (b bufferedLines) line() ([]byte, error) {
 	l, err := b.ReadSlice('\n')
 	switch {
@@ -102,10 +102,10 @@ func cutLine(text string, say note) (line, rest string) {
 	return strings.TrimRight(line, "\r\n"), rest
 }
 
-// folded reports whether a line goes on with the one before.
+// folded reports whether a line continues the one before.
 func folded(line string) bool { return line != "" && (line[0] == ' ' || line[0] == '\t') }
 
-// unfold adds the lines that text begins with and that go on with value.
+// unfold adds the lines at the beginning of text that continue value.
 func unfold(value, text string, say note) (whole, rest string) {
 	parts := []string{value}
 	for folded(text) {

@@ -17,7 +17,7 @@ type HTTPHead struct {
 	URI       string // of a request
 	Header    Header
 
-	problems []string // what is odd but can be read
+	problems []string // oddities that can be read nevertheless
 }
 
 // HTTP reads start line and header off the block of an application/http record. The

@@ -23,9 +23,10 @@ const MinHole = 320
 // ErrHole reports that a hole is too short to be filled, or that holes are not in order.
 var ErrHole = errors.New("hole that cannot be filled")
 
-// Patch writes to dst what the .warc.gz file at src holds up to size, but for the holes, in order: in the place of each stands
-// one record, as long as the hole is, that says note and where the hole was: a warcinfo record where the file begins, else a
-// metadata record. So every offset outside the holes stays right. Whole members must lie between the holes. When Patch returns nil, dst is on stable storage; src is not touched.
+// Patch writes to dst the .warc.gz file at src up to size, but replaces the holes, which are given in order. Each
+// hole is replaced by one record of the same length, with the note and the hole's position: a warcinfo record at the
+// beginning of the file, else a metadata record. Every offset outside the holes therefore stays right. There must be
+// whole members between the holes. When Patch returns nil, dst is on stable storage; src is not changed.
 func Patch(d disk.Disk, src, dst string, size int64, holes []Span, note string) error {
 	in, err := os.Open(src)
 	if err != nil {
@@ -98,7 +99,8 @@ func fill(w io.Writer, h Span, note string, now time.Time) error {
 	return z.end()
 }
 
-// fillerHead returns the header of a record that is, end and all, so many bytes long, and the length of its block.
+// fillerHead returns the header of a record that is exactly that many bytes long, its end included, and the length of
+// its block.
 func fillerHead(length int64, kind string, now time.Time) (head string, block int64, ok bool) {
 	// In two lengths: no block fits where a longer number for its length takes the byte that made it longer.
 	for _, date := range []string{"2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000000Z"} {

@@ -30,9 +30,8 @@ type Reader struct {
 	scratch []byte // for the header of a record
 }
 
-// NewReader returns a reader of the file with the given name, for errors and positions.
-// It recognises WARC and ARC, gzip, zstd and no compression, by content. The error is
-// ErrNotArchive (in an *Error) when it is none of them.
+// NewReader returns a reader of the file; the name is for errors and positions. It recognises WARC and ARC, and gzip,
+// zstd or no compression, by content. If the file is none of them, the error is ErrNotArchive (in an *Error).
 func NewReader(r io.Reader, name string) (*Reader, error) {
 	return newReader(r, name, 0, 256<<10, nil)
 }
@@ -63,7 +62,7 @@ func newReader(in io.Reader, name string, base int64, buffer int, shared *zstd.D
 
 func isZstd(magic uint32) bool { return magic == zstdMagic || magic&^0xf == skippableMagic }
 
-// memberText is what the text buffer draws from.
+// memberText is the source of the text buffer.
 type memberText struct{ r *Reader }
 
 func (m memberText) Read(p []byte) (int, error) {
@@ -115,9 +114,9 @@ func (r *Reader) lineAhead() ([]byte, bool) {
 	return nil, false
 }
 
-// Next passes over the rest of the current record and returns the next one, or io.EOF.
-// Any other error is an *Error that names file and offset and is told once: a further
-// call goes on with the next record that can be found, or says io.EOF.
+// Next skips the rest of the current record and returns the next one, or io.EOF. Any other error is an *Error that
+// names file and offset, and is returned once: a further call continues with the next record that can be found, or
+// returns io.EOF.
 func (r *Reader) Next() (*Record, error) {
 	if cur := r.cur; cur != nil {
 		r.cur = nil
@@ -199,7 +198,7 @@ func (r *Reader) start() error {
 	}
 }
 
-// open goes to the next member; io.EOF when there is none.
+// open goes to the next member; io.EOF if there is none.
 func (r *Reader) open() error {
 	if b, _ := r.src.buf.Peek(1); len(b) == 1 && b[0] == 0 && r.opened > 0 {
 		return r.padding()
@@ -271,7 +270,7 @@ func (r *Reader) recordAhead() bool {
 	return err == nil
 }
 
-// fail makes the *Error for what went wrong in the record or member at offset.
+// fail makes the *Error for a fault in the record or member at offset.
 func (r *Reader) fail(offset int64, err error) error {
 	r.lost = true
 	if errors.Is(err, ErrCompressed) || r.src.err != nil || r.pack != nil && !r.inside {

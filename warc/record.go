@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Record is one record while a Reader stands on it. Its block can be read until the
-// next call of Next; header and fields stay valid.
+// Record is the record at which a Reader is. Its block can be read until the next call of Next; header and fields
+// stay valid.
 type Record struct {
 	Version string // "1.1", "1.0", …; "ARC/1" for a record of an ARC file
 	Type    string
@@ -79,7 +79,7 @@ func (r *Record) isFields() bool {
 	return strings.EqualFold(strings.TrimSpace(kind), fieldsType)
 }
 
-// isWebURL reports whether a URI names what a server answers for.
+// isWebURL reports whether a URI names something that a server answers for.
 func isWebURL(uri string) bool {
 	scheme, _, ok := strings.Cut(uri, ":")
 	if !ok {
@@ -99,7 +99,7 @@ func (r *Record) Position() (Position, error) {
 	return Position{File: r.block.r.name, Offset: r.Offset, Length: r.Length}, err
 }
 
-// block is the block of the record a Reader stands on.
+// block is the block of the Reader's current record.
 type block struct {
 	r    *Reader
 	rec  *Record
@@ -145,8 +145,8 @@ func (b *block) WriteTo(w io.Writer) (int64, error) {
 	return total, nil
 }
 
-// window returns what is buffered of the block, at least n bytes unless the block ends before
-// or the buffer is smaller. The bytes stay there until take.
+// window returns the buffered part of the block: at least n bytes, unless the block ends before or the buffer is
+// smaller. The bytes stay there until take.
 func (b *block) window(n int) ([]byte, error) {
 	want := min(int64(n), b.left)
 	for int64(b.r.text.Buffered()) < want {
@@ -196,8 +196,8 @@ func (b *block) head() (text []byte, ended bool, err error) {
 	return text, false, nil
 }
 
-// broken handles the end of a member, or an error, within the block. It returns nil when
-// the block goes on in the next member.
+// broken handles the end of a member, or an error, within the block. It returns nil if the block continues in the
+// next member.
 func (b *block) broken(err error) error {
 	if err == io.EOF {
 		err = b.r.span()
@@ -222,7 +222,7 @@ func (b *block) end() error {
 	return b.err
 }
 
-// skip passes over what is left of the block and the end of the record. An error is told once.
+// skip skips the rest of the block and the end of the record. An error is returned once.
 func (b *block) skip() error {
 	for b.left > 0 && b.err == nil {
 		n, err := b.r.text.Discard(int(min(b.left, 1<<30)))

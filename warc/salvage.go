@@ -18,7 +18,7 @@ type Salvaged struct {
 	Finished Finished
 	Dropped  int64 // bytes at the end of the torn file that belong to no whole record
 	Offset   int64 // where they began
-	Reason   error // what is wrong with them; nil when the file was whole
+	Reason   error // what is wrong with them; nil if the file was complete
 }
 
 // Salvage makes a finished file of one that was being written when its writer died: the
@@ -62,7 +62,7 @@ func Salvage(d disk.Disk, path string) (Salvaged, error) {
 	}
 }
 
-// surveyed is what a torn file holds.
+// surveyed is what was found in a torn file.
 type surveyed struct {
 	records     int
 	end, size   int64
@@ -124,8 +124,7 @@ func survey(path string) (surveyed, error) {
 	return s, nil
 }
 
-// unreadable tells a disk that fails from a file that is damaged: bytes that cannot be
-// read now are not to be cut off.
+// unreadable tells a failing disk from a damaged file: bytes that cannot be read now must not be cut off.
 func unreadable(err error) bool {
 	var failure *fs.PathError
 	return errors.As(err, &failure)

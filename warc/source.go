@@ -40,7 +40,7 @@ func (s *source) offset() int64 { return s.taken - int64(s.buf.Buffered()) }
 
 // members is a compressed file as a series of members (gzip) or frames (zstd).
 type members interface {
-	// next goes to the following member and returns where it starts; io.EOF when there is none.
+	// next goes to the following member and returns where it starts; io.EOF if there is none.
 	next() (int64, error)
 	// Read reads the member's bytes decompressed, io.EOF at its end; any damage
 	// is found by then.

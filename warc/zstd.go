@@ -20,8 +20,8 @@ const (
 // The compressor's levels up to 20 stay within it.
 const MaxWindow = 32 << 20
 
-// zstdFrames reads zstd frames, each on its own. A dictionary frame at the start is
-// used for those that follow, as .warc.zst files have it; other skippable frames are passed over.
+// zstdFrames reads zstd frames, each on its own. A dictionary frame at the start is used for the frames after it, as
+// in .warc.zst files; other skippable frames are skipped.
 type zstdFrames struct {
 	src   *source
 	frame frameReader
@@ -137,8 +137,8 @@ const (
 	afterFrame
 )
 
-// frameReader hands out exactly the bytes of one zstd frame, so that what the decoder
-// reads tells where the frame ends.
+// frameReader hands out exactly the bytes of one zstd frame, so that the decoder's reading shows where the frame
+// ends.
 type frameReader struct {
 	buf     *bufio.Reader
 	stage   int

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Limits on what stands around the data of chunks.
+// Limits on the bytes around the data of chunks.
 const (
 	maxChunkLine = 4 << 10
 	maxTrailer   = 64 << 10
@@ -16,7 +16,7 @@ const (
 	perByte      = 16      // and as much more for each byte of data
 )
 
-// Where Chunks stand.
+// The states of Chunks.
 type chunkState int
 
 const (
@@ -26,7 +26,7 @@ const (
 	chunkTrailer
 )
 
-// Chunks takes the chunked coding off a body that comes in pieces. The zero value stands before the first chunk.
+// Chunks removes the chunked coding from a body that comes in pieces. The zero value is ready for the first chunk.
 type Chunks struct {
 	state   chunkState
 	left    int64  // of the chunk's data
@@ -40,8 +40,8 @@ type Chunks struct {
 // Ended reports whether the coding's end was seen.
 func (c *Chunks) Ended() bool { return c.ended }
 
-// Feed takes the next bytes, writes the data in them to content and returns how many it used: all, but for what
-// follows the end. Broken chunks are ErrDamaged: what was written is the beginning of the content.
+// Feed takes the next bytes, writes the data in them to content, and returns how many it used: all, except those
+// after the end of the body. Broken chunks are ErrDamaged; what was written is then the beginning of the content.
 func (c *Chunks) Feed(p []byte, content io.Writer) (int, error) {
 	for i := 0; i < len(p); {
 		if c.ended {
@@ -213,7 +213,7 @@ func (d *dechunker) Read(p []byte) (int, error) {
 	return 0, io.EOF
 }
 
-// ended says what it means that the chunks end in this way.
+// ended translates the end of the chunks at this point.
 func (d *dechunker) ended(err error) error {
 	if err == nil {
 		return nil

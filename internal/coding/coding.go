@@ -34,7 +34,7 @@ const (
 )
 
 var (
-	// ErrUnknown reports a word that names no coding known here.
+	// ErrUnknown reports the name of a coding that is not known here.
 	ErrUnknown = errors.New("unknown content coding")
 	// ErrLimit reports more codings, a larger window or more content than allowed.
 	ErrLimit = errors.New("over the limit")
@@ -63,8 +63,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Head is what the head of a message says about its payload: the values of its Transfer-Encoding and Content-Encoding
-// fields. Of the first only the chunked coding is taken off. Leave a field empty to leave its codings on.
+// Head is what the header of a message says about its payload: the values of its Transfer-Encoding and
+// Content-Encoding fields. Of the first, only the chunked coding is removed. Leave a field empty to keep its codings.
 type Head struct {
 	Transfer, Content []string
 }
@@ -73,7 +73,7 @@ type Head struct {
 type Options struct {
 	// Output bounds what content codings unpack to, in bytes: the byte after it is ErrLimit. 0: no bound.
 	Output int64
-	// PassUnknown lets words pass that name no coding, as browsers do; Untrue tells of them.
+	// PassUnknown ignores names of unknown codings, as browsers do; Untrue reports them.
 	PassUnknown bool
 	// AsSent says that the payload is just as it came over the wire, and where that broke is known: it is in chunks if
 	// the head says so, and ends where they are broken or cut off, without an error.
@@ -118,10 +118,10 @@ func known(name string) bool {
 type Reader struct {
 	*state
 	from   io.Reader
-	last   *layer // the last content coding to take off, nil if there is none
+	last   *layer // the last content coding to remove, nil if there is none
 	left   int64  // that may still come out, when bounded
 	bound  bool
-	untrue bool // a word was passed over
+	untrue bool // a name was ignored
 	err    error
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// What stands around a deflate stream.
+// The bytes around a deflate stream.
 type wrapping int
 
 const (
@@ -48,7 +48,7 @@ func (z *inflater) reset(in *bufio.Reader, w wrapping) error {
 	return z.next()
 }
 
-// next takes what stands before a stream.
+// next reads the header before a stream.
 func (z *inflater) next() (err error) {
 	z.members++
 	z.crc, z.size = 0, 0
@@ -135,7 +135,7 @@ func (z *inflater) Read(p []byte) (int, error) {
 	}
 }
 
-// end takes what stands after a stream, as far as it is there, and tells whether another gzip member follows.
+// end reads the trailer after a stream, as far as it is there, and reports whether another gzip member follows.
 func (z *inflater) end() (more bool, err error) {
 	var want [8]byte
 	size := 0

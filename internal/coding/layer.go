@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// counter counts what is read through it and remembers why that ended, which a decoder may hide.
+// counter counts the bytes read through it, and remembers why reading ended, which a decoder may hide.
 type counter struct {
 	from io.Reader
 	read int64
@@ -52,7 +52,7 @@ type layer struct {
 	err     error
 
 	inflater *inflater      // kept for the next payload
-	brotli   *brotli.Reader // only after its input's end: Reset keeps what it has read ahead
+	brotli   *brotli.Reader // only used after its input has ended: Reset keeps what it has read ahead
 	zstd     *zstd.Decoder
 }
 
@@ -64,7 +64,7 @@ func (l *layer) begin(name string, from io.Reader, between bool) *layer {
 	return l
 }
 
-// release lets go of what was read from.
+// release drops the references to its input.
 func (l *layer) release() {
 	l.count.from, l.from, l.stored, l.err = nil, nil, nil, nil
 	if l.zstd != nil {
@@ -142,7 +142,7 @@ func (l *layer) inflate(w wrapping) (io.Reader, error) {
 	return l.inflater, l.inflater.reset(l.in, w)
 }
 
-// explain says what a decoder's error means.
+// explain translates a decoder's error.
 func (l *layer) explain(err error) error {
 	switch {
 	case err == io.EOF:
@@ -200,7 +200,7 @@ func decodes(r io.Reader, whole bool) bool {
 	return err == nil || !whole && errors.Is(err, io.ErrUnexpectedEOF) || err.Error() == trailingBrotli
 }
 
-// isText tells whether bytes, perhaps cut within a letter, are text as it may stand in a document.
+// isText reports whether bytes, perhaps cut within a character, are text as a document may contain it.
 func isText(b []byte) bool {
 	for len(b) > 0 {
 		r, n := utf8.DecodeRune(b)

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Pool keeps the decoders of readers that were closed for those that are opened next. The zero Pool is ready for
-// use, by many goroutines; a nil one keeps nothing.
+// Pool keeps the decoders of closed readers for those opened next. The zero Pool is ready for use, and safe for
+// concurrent use; a nil Pool keeps nothing.
 type Pool struct{ states sync.Pool }
 
 // state is what taking codings off needs of memory.

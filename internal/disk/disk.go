@@ -1,6 +1,5 @@
-// Package disk is the one door for durable writes: temporary name, sync, rename,
-// sync folder. What a call of this package has acknowledged survives a power cut.
-// Reading needs no door; callers read with package os.
+// Package disk is the only place for durable writes: temporary name, sync, rename, sync folder. Whatever a call of
+// this package has acknowledged survives a power cut. Callers read files with package os.
 package disk
 
 import (
@@ -36,7 +35,7 @@ func (d Disk) WithMode(mode fs.FileMode) Disk {
 	return d
 }
 
-// fileMode and folderMode are the permissions of what is made.
+// fileMode and folderMode are the permissions of new files and folders.
 func (d Disk) fileMode() fs.FileMode {
 	if d.mode == 0 {
 		return 0o644
@@ -175,7 +174,7 @@ func (d Disk) Remove(path string) error {
 	return d.SyncDir(filepath.Dir(path))
 }
 
-// RemoveAll removes path and all beneath it, durably. What is not there is no error.
+// RemoveAll removes path and everything beneath it, durably. It is no error if path does not exist.
 func (d Disk) RemoveAll(path string) error {
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -279,7 +278,7 @@ func (d Disk) discard(path string) error {
 	return nil
 }
 
-// describe wraps err once with what was done to path, and marks a full disk.
+// describe wraps err once with the act and the path, and marks a full disk.
 func describe(what, path string, err error) error {
 	return fmt.Errorf("%s %s: %w", what, path, full(bare(err)))
 }

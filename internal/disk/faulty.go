@@ -45,7 +45,7 @@ type content struct {
 	size  int64
 }
 
-// entry is one name changed since its folder was synced, with what stood there before.
+// entry is one name that changed since its folder was synced, with what it stood for before.
 type entry struct {
 	path   string
 	before string // in the scratch folder; empty: nothing was there
@@ -95,9 +95,8 @@ func (t *Faulty) arrange(n int, err error, once bool) {
 	}
 }
 
-// Crash cuts the power: what was not synced is gone, files that are open answer
-// ErrCrashed, faults asked for are forgotten. Afterwards the disk can be used
-// again, as after a restart.
+// Crash cuts the power: everything that was not synced is lost, open files answer ErrCrashed, and requested faults
+// are forgotten. Afterwards the disk can be used again, as after a restart.
 func (t *Faulty) Crash() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -196,7 +195,7 @@ func (t *Faulty) keep(path string) (string, error) {
 	return spare, nil
 }
 
-// remember notes how to bring back what stands at path now.
+// remember notes how to restore what path is now.
 func (t *Faulty) remember(path string) error {
 	before := ""
 	if _, err := os.Lstat(path); err == nil {

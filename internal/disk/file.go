@@ -19,7 +19,7 @@ type File struct {
 	file   *os.File
 	size   int64
 	named  bool   // the name is known to be on stable storage
-	failed error  // a sync failed: what is on the disk is unknown from here on
+	failed error  // a sync failed: from here on the content of the disk is unknown
 	era    uint64 // the twin's count of crashes when the file was opened
 }
 
@@ -28,7 +28,7 @@ func (d Disk) Create(path string) (*File, error) {
 	return d.open(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, d.fileMode())
 }
 
-// Open opens the file at path to go on writing at its end, and makes it when absent.
+// Open opens the file at path to append to it, and makes it if it does not exist.
 func (d Disk) Open(path string) (*File, error) {
 	return d.open(path, os.O_RDWR|os.O_CREATE, d.fileMode())
 }
@@ -87,7 +87,7 @@ func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	return f.file.ReadAt(p, offset)
 }
 
-// Truncate cuts the file to size; writing goes on from there.
+// Truncate cuts the file to size; writing continues from there.
 func (f *File) Truncate(size int64) error {
 	if err := f.truncate(size); err != nil {
 		return describe("truncate", f.path, err)

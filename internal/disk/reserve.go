@@ -6,9 +6,9 @@ import (
 	"syscall"
 )
 
-// Reserve gives the file at path, which is made if need be, blocks for its first size bytes, without changing its size. What is
-// written there later finds room on a full disk. It answers ErrFull when there is no room. A file system that cannot set room
-// aside is no error.
+// Reserve allocates blocks for the first size bytes of the file at path, without changing its size; it makes the file
+// if needed. Data written there later finds room even on a full disk. It answers ErrFull if there is no room. A file
+// system that cannot reserve room is no error.
 func Reserve(path string, size int64) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -17,9 +17,10 @@ import (
 // database unreadable once another follows it.
 const manifestRoom = 1 << 20
 
-// Reserve sets aside what the open database needs to take in more: the log of its next memtable, and room for its list of
-// tables. It answers disk.ErrFull when the disk has no room for them; the database must not be written to then. Call it before
-// writes, at least once for as many bytes as a memtable holds. It costs little when everything is in place.
+// Reserve sets aside the room that the open database needs for more data: for the log of its next memtable, and for
+// its list of tables. It answers disk.ErrFull if the disk has no room for them; then the database must not be written
+// to. Call it before writes, at least once for as many bytes as a memtable holds. It costs little if everything is in
+// place.
 func Reserve(db *badger.DB) error {
 	o := db.Opts()
 	if o.InMemory {
@@ -58,7 +59,7 @@ func nextMemtable(dir string) (int, error) {
 		}
 		info, err := e.Info()
 		if errors.Is(err, os.ErrNotExist) {
-			continue // flushed meanwhile
+			continue // flushed in the meantime
 		}
 		if err != nil {
 			return 0, err

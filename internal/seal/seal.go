@@ -1,6 +1,6 @@
-// Package seal keeps a secret so that only the owners of some keys can read it: the secret is encrypted once under a key of its
-// own, and that key is sealed to each owner (HPKE, RFC 9180: X25519, HKDF-SHA256, AES-256-GCM). One owner can give the
-// secret to another without touching what was encrypted.
+// Package seal encrypts a secret so that only the owners of some keys can read it: the secret is encrypted once with
+// a key of its own, and that key is sealed to each owner (HPKE, RFC 9180: X25519, HKDF-SHA256, AES-256-GCM). One
+// owner can give the secret to another without encrypting it again.
 package seal
 
 import (
@@ -67,14 +67,15 @@ func (k Key) PEM() ([]byte, error) {
 // Public returns the public key, for others to seal to.
 func (k Key) Public() []byte { return k.private.PublicKey().Bytes() }
 
-// Sealed is an encrypted secret and, for each public key it was sealed to, in their order, a box with what opens it.
+// Sealed is an encrypted secret with a box for each public key that it was sealed to, in their order; each box holds
+// the key that opens the secret.
 type Sealed struct {
 	Text  []byte
 	Boxes [][]byte
 }
 
-// Seal encrypts the secret and seals it to the public keys. What it is about is not in it, but has to be given to open it, so that
-// one secret cannot be put in the place of another.
+// Seal encrypts the secret and seals it to the public keys. The context is not part of the result, but is needed to
+// open it, so that one secret cannot be put in the place of another.
 func Seal(secret []byte, about string, to [][]byte) (Sealed, error) {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key)

@@ -12,8 +12,8 @@ import (
 // variable names the environment variable with the seed of a run that is to be repeated.
 const variable = "HOLDFAST_SEED"
 
-// Of is the seed of a test, and logs it: the one in HOLDFAST_SEED, else 1 with -short, as in `make test`, and else a
-// random one. What the test draws must depend on nothing else.
+// Of returns and logs the seed of a test: the one in HOLDFAST_SEED; otherwise 1 with -short, as in `make test`;
+// otherwise a random one. What the test draws must depend on nothing else.
 func Of(t testing.TB) uint64 {
 	t.Helper()
 	seed := uint64(1)

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Transaction is what the catalog asks of its store.
+// Transaction is what the catalog needs of its store.
 type Transaction interface {
 	Get(key []byte) ([]byte, error)
 	Scan(prefix, from []byte, visit func(key, value []byte) bool) error
@@ -20,7 +20,8 @@ type Transaction interface {
 }
 
 // Contract tests what the catalog relies on, with empty transactions that open returns: reads and scans see the
-// transaction's own writes as a sorted map has them, an empty value is one, and the database's own keys are out of reach.
+// transaction's own writes in the order of a sorted map, an empty value is a value, and the database's own keys are
+// out of reach.
 func Contract(t *testing.T, open func() Transaction) {
 	t.Run("a sorted map", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {

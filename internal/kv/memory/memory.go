@@ -1,5 +1,5 @@
-// Package memory is the agreed state's key-value transaction in memory, for tests of rooms that know the catalog and not
-// its database. Contract is what it and the transaction over Badger have in common; both are held to it.
+// Package memory is an in-memory key-value transaction for the agreed state, for tests of rooms that know the catalog
+// but not its database. Contract tests what it and the transaction over Badger have in common.
 package memory
 
 import (
@@ -24,8 +24,9 @@ func reserved(key []byte) bool { return len(key) == 0 || key[0] == 0 }
 // Get returns the value of key, or nil when there is none.
 func (m *Tx) Get(key []byte) ([]byte, error) { return bytes.Clone(m.values[string(key)]), nil }
 
-// Scan calls visit for the keys with the prefix from the given key on, in order, until it returns false. A visit may
-// change the transaction; changes behind the scan's place are not seen. What a visit is given is overwritten after it.
+// Scan calls visit for the keys with the prefix, from the given key on, in order, until it returns false. A visit may
+// change the transaction; changes behind the scan's position are not seen. The slices given to visit are overwritten
+// after it returns.
 func (m *Tx) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
 	var key, value []byte
 	for at := max(string(prefix), string(from)); ; at = string(key) + "\x00" {
