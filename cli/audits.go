@@ -108,7 +108,7 @@ func showAudit(a *app, audit api.Audit) error {
 	})
 }
 
-// auditFindings says which copies were wrong and what was not read.
+// auditFindings prints which copies were wrong and which were not read.
 func auditFindings(a *app, audit api.Audit) error {
 	if audit.Owed > 0 {
 		fmt.Fprintf(a.stdout, "\n%d copies (%s) were not read: they are still to be made.\n", audit.Owed, size(audit.OwedBytes))

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/term"
 )
 
-// bars are progress bars on stderr, on a terminal; elsewhere there are none.
+// bars are progress bars on stderr, if that is a terminal; otherwise nothing is shown.
 type bars struct{ progress *mpb.Progress }
 
 func (a *app) bars() bars {
@@ -23,19 +23,20 @@ func (a *app) bars() bars {
 	return bars{mpb.NewWithContext(a.ctx, mpb.WithOutput(a.stderr), mpb.WithWidth(40))}
 }
 
-// bar is one bar with its rate, the time left, and what is worked on now. A nil bar takes all calls and shows nothing.
+// bar is one bar with its rate, the time left, and the item worked on now. A nil bar accepts all calls and shows
+// nothing.
 type bar struct {
 	bar  *mpb.Bar
 	pace pace
 }
 
-// pace tells how fast a bar moves since it was first set, so that what was done before counts neither as fast nor as work.
+// pace measures how fast a bar moves since it was first set, so that work done before that does not count.
 type pace struct {
 	mu    sync.Mutex
 	unit  func(perSecond float64) string
 	began time.Time
 	base  int64
-	on    string // what is worked on
+	on    string // the item worked on
 }
 
 // bytes adds a bar that counts bytes; count one that counts things.
@@ -59,7 +60,7 @@ func (b bars) add(name string, total int64, counters decor.Decorator, unit func(
 	return made
 }
 
-// text is what stands behind the counters: the rate, the time left, what is worked on.
+// text is shown after the counters: the rate, the time left, the item worked on.
 func (p *pace) text(current, total int64, now time.Time) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +88,7 @@ func (b *bar) from(done, total int64) {
 	}
 }
 
-// on says what is worked on now: a file, a host.
+// on sets the item worked on now: a file, a host.
 func (b *bar) on(what string) {
 	if b != nil {
 		b.pace.mu.Lock()
@@ -115,7 +116,7 @@ func (b *bar) end(done bool) {
 	}
 }
 
-// reader counts what is read on the bar.
+// reader counts the bytes read on the bar.
 func (b *bar) reader(r io.Reader) io.Reader {
 	if b == nil {
 		return r

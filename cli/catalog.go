@@ -77,7 +77,8 @@ func (r *catalogReport) trail(ctx context.Context, c *api.Client) error {
 	return nil
 }
 
-// files counts the files of each replica and compares with its totals. Files that enter meanwhile are counted again.
+// files counts the files of each replica and compares the counts with its totals. If files enter meanwhile, it counts
+// again.
 func (r *catalogReport) files(ctx context.Context, c *api.Client) error {
 	var problems []string
 	for range 3 {

@@ -43,7 +43,7 @@ func (c *cdxCmd) Run(a *app) error {
 			_, err := out.Write(line)
 			return err
 		})
-		damaged = errors.Join(damaged, err) // what can be read of it is printed all the same
+		damaged = errors.Join(damaged, err) // captures that can be read are printed nevertheless
 	}
 	slices.SortFunc(all, func(x, y cdx.Capture) int { return x.Compare(&y) })
 	for i := range all {

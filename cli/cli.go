@@ -31,12 +31,13 @@ const (
 	exitUnreadable  = 2
 	exitUsage       = 64 // EX_USAGE
 	exitUnavailable = 69 // EX_UNAVAILABLE: no node reached, or no quorum
-	exitNoMember    = 77 // EX_NOPERM: the node is no member, or must join anew; starting it again does not help
+	exitNoMember    = 77 // EX_NOPERM: the node is not a member, or must join again; starting it again does not help
 	exitConfig      = 78 // EX_CONFIG
 	exitInterrupted = 130
 )
 
-// errNo is returned by a command whose answer is no: it was carried out, and what it looked at is not as it should be.
+// errNo is returned by a command whose answer is no: it was carried out, but what it looked at is not as it should
+// be.
 var errNo = errors.New("not as it should be")
 
 // exitError ends a command with a code of its own. The error, if any, is printed.
@@ -112,7 +113,7 @@ type grammar struct {
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
 }
 
-// app is what a command works with.
+// app is the environment of a command: its streams, context, log and global flags.
 type app struct {
 	global
 	ctx    context.Context
@@ -173,7 +174,7 @@ func newParser(g *grammar, options ...kong.Option) (*kong.Kong, error) {
 		kong.Vars{"version": "holdfast " + node.Version()})...)
 }
 
-// about is what the program is, in a sentence.
+// about describes the program in one sentence.
 const about = "A web archive that several libraries run together."
 
 // end prints the error, if there is one to print, and returns its exit code.
@@ -193,7 +194,7 @@ func (a *app) end(err error) int {
 	return code
 }
 
-// codeOf is the exit code that stands for an error.
+// codeOf returns the exit code for an error.
 func codeOf(err error) int {
 	var e exitError
 	switch {
@@ -215,7 +216,7 @@ func codeOf(err error) int {
 // errUsage reports arguments that do not go together.
 var errUsage = errors.New("usage")
 
-// usage says what is wrong with the arguments.
+// usage makes an error about the arguments.
 func usage(format string, args ...any) error {
 	return exitError{exitUsage, fmt.Errorf(format, args...)}
 }
@@ -239,7 +240,7 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 	return nil
 }
 
-// exitCodes lists the exit codes of a command, each with what it means.
+// exitCodes lists the exit codes of a command, each with its meaning.
 func exitCodes(command *kong.Node) []string {
 	codes := []string{"0   done", "1   failed, or refused; the reason is on stderr"}
 	if e, ok := command.Target.Addr().Interface().(exits); ok {
@@ -259,7 +260,7 @@ func codeNumber(line string) int {
 	return n
 }
 
-// readText returns what a flag says: the text, or with @FILE the file's content.
+// readText returns the value of a flag: the text itself, or with @FILE the file's content.
 func readText(flag string) (string, error) {
 	if len(flag) < 2 || flag[0] != '@' {
 		return flag, nil

@@ -77,7 +77,7 @@ func (c wordsCmd) Run(a *app) error {
 	return nil
 }
 
-// complete returns what the last of the words may become: commands, flags, and values of a closed list.
+// complete returns the possible completions of the last word: commands, flags, and values of a closed list.
 func complete(at *kong.Node, words []string) (out []string) {
 	if len(words) == 0 {
 		words = []string{""}

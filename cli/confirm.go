@@ -9,11 +9,11 @@ import (
 	"holdfast/api"
 )
 
-// confirmed does an act that the cluster wants to have confirmed: it says what the act would do, and does it with --yes,
-// or when somebody at the terminal says so.
+// confirmed carries out an act that the cluster wants to have confirmed: it prints what the act would do, and does it
+// with --yes, or if somebody at the terminal agrees.
 func (a *app) confirmed(yes bool, act func(confirm string) error) error {
 	confirm := ""
-	for range 3 { // what it would do may change meanwhile
+	for range 3 { // its effects may change meanwhile
 		err := act(confirm)
 		var asked *api.Error
 		if !errors.As(err, &asked) || asked.Code != api.CodeUnconfirmed {

@@ -21,7 +21,7 @@ import (
 	"holdfast/harvest"
 )
 
-// A crawl without a cluster takes orders on a socket in its folder, from whoever may write there.
+// A crawl without a cluster accepts orders on a socket in its folder, from everybody who may write there.
 
 // controlSocket is where, in the crawl's folder.
 const controlSocket = "state/control.sock"
@@ -106,8 +106,8 @@ func notRunning(dir string, err error) error {
 	return fmt.Errorf("no crawl is running in %s; job show, log, search, events, report and explain read what it left, and holdfast crawl --out %s continues it", dir, dir)
 }
 
-// order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine. What it reads of one that
-// does not run is in the folder.
+// order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine. If that
+// crawl is not running, orders that only read are answered from the folder.
 func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err error) {
 	if err := o.Validate(); err != nil {
 		return reply, exitError{exitUsage, err}

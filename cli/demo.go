@@ -36,7 +36,7 @@ type fact struct {
 	At     float64 `json:"atSeconds"`
 }
 
-// outcome is what the demo answers.
+// outcome is the answer of the command demo.
 type outcome struct {
 	Held    bool    `json:"held"`
 	Seconds float64 `json:"seconds"`

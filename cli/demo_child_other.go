@@ -4,5 +4,5 @@ package cli
 
 import "syscall"
 
-// childAttributes are those of any process where there are no others to be had.
+// childAttributes are the defaults, on systems that have no others.
 func childAttributes() *syscall.SysProcAttr { return nil }

@@ -130,8 +130,8 @@ func (t *trial) configure() error {
 	return nil
 }
 
-// Ports are taken from well below those that the operating system gives to connections on their way out, or one of
-// these might have it before the node does.
+// Ports are taken from well below those that the operating system gives to outgoing connections; otherwise one of
+// these might have the port before the node does.
 const lowestPort, highestPort = 10_240, 21_503
 
 // freePorts are n addresses on loopback, with ports from lowest to highest, that were free just now, for TCP and UDP.

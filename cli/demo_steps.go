@@ -180,7 +180,7 @@ func flip(path string, at int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// verdict returns what the audit trail says of the vote on a copy of the file, nothing before there is one.
+// verdict returns the audit trail's text about the vote on a copy of the file, "" before there is one.
 func (t *trial) verdict(ctx context.Context, client *api.Client, name catalog.FileName) (string, error) {
 	last := ""
 	for e, err := range client.Trail(ctx) {

@@ -22,7 +22,7 @@ type failed struct {
 	Code    string   `json:"code"`             // the API's code, or one of this package's
 	Message string   `json:"message"`          // for people
 	Exit    int      `json:"exit"`             // the exit code
-	Fields  []string `json:"fields,omitempty"` // what is wrong with which field of the request
+	Fields  []string `json:"fields,omitempty"` // which field of the request is wrong, and why
 }
 
 // Codes beside the API's.

@@ -42,7 +42,7 @@ func fileTable(a *app, files []api.File) error {
 	})
 }
 
-// stateOf is how a file stands, in a word or two.
+// stateOf describes the state of a file in a word or two.
 func stateOf(f api.File) string {
 	switch {
 	case !f.Lost.IsZero():
@@ -96,7 +96,7 @@ func (c fileGetCmd) Run(a *app) error {
 	})
 }
 
-// save writes to out.part, going on with what is there, and renames it when the bytes are those of the archive.
+// save writes to out.part, continuing what is there, and renames it when the bytes match the archive's.
 func (c fileGetCmd) save(ctx context.Context, a *app, client *api.Client, out string) (api.Content, error) {
 	file, err := client.File(ctx, c.Name)
 	if err != nil {
@@ -132,13 +132,13 @@ func (c fileGetCmd) save(ctx context.Context, a *app, client *api.Client, out st
 	}
 	getting.end(err == nil)
 	if err != nil {
-		return content, err // what was fetched stays for the next try
+		return content, err // the fetched part stays for the next try
 	}
 	if err := same(content, h); err != nil {
 		if gone := d.Remove(out + ".part"); gone != nil || begun == 0 {
 			return content, errors.Join(err, gone)
 		}
-		return c.save(ctx, a, client, out) // what was begun was not of this file
+		return c.save(ctx, a, client, out) // the part was not of this file
 	}
 	if err := part.Sync(); err != nil {
 		return content, err
@@ -146,7 +146,7 @@ func (c fileGetCmd) save(ctx context.Context, a *app, client *api.Client, out st
 	return content, d.Rename(out+".part", out)
 }
 
-// same compares what was hashed with what the archive says.
+// same compares the hash of what was read with the archive's.
 func same(content api.Content, h hash.Hash) error {
 	if !bytes.Equal(h.Sum(nil), content.SHA256[:]) {
 		return fmt.Errorf("%w: got %x, the archive has %s", api.ErrDigest, h.Sum(nil), content.SHA256)

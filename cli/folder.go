@@ -12,7 +12,7 @@ import (
 	"holdfast/harvest"
 )
 
-// The folder of a crawl without a cluster, where a job's number may stand.
+// The folder of a crawl without a cluster can be given in place of a job's number.
 
 // ofFolder is what job show answers of a crawl in a folder.
 type ofFolder struct {
@@ -22,7 +22,7 @@ type ofFolder struct {
 	Report []string      `json:"report,omitempty"` // lines of its crawl report, else
 }
 
-// showFolder shows how a crawl in a folder stands, or how it ended.
+// showFolder shows the state of a crawl in a folder, or how it ended.
 func showFolder(a *app, dir string) error {
 	reply, err := a.order(dir, harvest.Order{Act: harvest.ActLive})
 	if err == nil && reply.Live != nil {
@@ -30,7 +30,7 @@ func showFolder(a *app, dir string) error {
 	}
 	past, failed := crawler.Past(a.ctx, dir, harvest.Order{Act: harvest.ActReport, Name: "crawl"})
 	if errors.Is(failed, fs.ErrNotExist) || failed != nil && err != nil {
-		return err // it says what the folder is
+		return err // it says what kind of folder that is
 	}
 	if failed != nil {
 		return failed

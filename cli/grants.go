@@ -25,7 +25,7 @@ type grantGiveCmd struct {
 	Reason     string `help:"Reason, written into the audit trail."`
 }
 
-// Help says what is refused.
+// Help explains what is refused.
 func (grantGiveCmd) Help() string {
 	return "Without --collection or --place, the role counts in the whole archive. You cannot give a grant to yourself. " +
 		"A grant for a collection ends when the collection is removed, even if another is added under the same name later.\n\n" +

@@ -313,8 +313,8 @@ type jobWish struct {
 	Reason string `help:"Reason, written into the audit trail and the job's log."`
 }
 
-// wish tells the cluster what is wished of a job, and so holds over restarts; a length of time, and what is wished of a crawl in a folder,
-// is for the crawl itself.
+// wish tells the cluster what somebody wants of a job, so that it outlasts restarts. A length of time, and wishes for
+// a crawl in a folder, go to the crawl itself.
 func (w jobWish) wish(a *app, wish catalog.JobWish, act harvest.Act, length time.Duration) error {
 	id, err := strconv.ParseUint(w.Crawl, 10, 64)
 	if err != nil || length > 0 {

@@ -10,8 +10,8 @@ import (
 	"holdfast/harvest"
 )
 
-// listFlags are files of where to start and of what belongs to a crawl, as Heritrix reads them: a line each; blank lines, and those that
-// begin with #, are left out.
+// listFlags are files with seeds, and with prefixes of what belongs to a crawl, as Heritrix reads them: one per line;
+// blank lines, and those that begin with #, are ignored.
 type listFlags struct {
 	SeedFiles []string `name:"seed-file" placeholder:"FILE" sep:"none" help:"Read seeds from this file, one URL per line; # begins a comment, + and - begin a SURT prefix, as in a --surt-file. May be repeated."`
 	SURTFiles []string `name:"surt-file" placeholder:"FILE" sep:"none" help:"Read SURT prefixes, or URLs to derive them from, one per line: with + or no sign they belong to the crawl, with - they do not. They are added to the setting surt_prefixes; the last that matches decides. # begins a comment. May be repeated."`

@@ -41,7 +41,7 @@ func (c manCmd) Run(a *app) error {
 	return writePage(a.stdout, at)
 }
 
-// writePages writes the pages of a command and of those below it.
+// writePages writes the pages of a command and of its subcommands.
 func writePages(dir string, at *kong.Node) error {
 	var text strings.Builder
 	if err := writePage(&text, at); err != nil {

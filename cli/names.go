@@ -26,7 +26,7 @@ func nodeNames(ctx context.Context, c *api.Client) (map[catalog.NodeID]string, e
 	return namesOf(nodes), err
 }
 
-// nameOf is a node's name, or the beginning of its id where it is no member any more.
+// nameOf returns a node's name, or the beginning of its id if it is no longer a member.
 func nameOf(names map[catalog.NodeID]string, id catalog.NodeID) string {
 	if name := names[id]; name != "" || id == "" {
 		return name
@@ -42,8 +42,7 @@ func named(names map[catalog.NodeID]string, text string) string {
 	return nodeIDs().ReplaceAllStringFunc(text, func(id string) string { return nameOf(names, catalog.NodeID(id)) })
 }
 
-// trailNames are the names of nodes, and of people and programs, as the audit trail itself tells them: it has those that
-// were removed too.
+// trailNames are the names of nodes, people and programs according to the audit trail, which also has removed ones.
 type trailNames struct {
 	ids   *regexp.Regexp
 	names map[string]string // of nodes and access tokens, by id

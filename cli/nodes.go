@@ -312,5 +312,6 @@ func workDir(given, pattern string) (dir string, clean func() error, err error) 
 	return dir, func() error { return os.RemoveAll(dir) }, err
 }
 
-// keepPrivate makes the files of this process readable by its user alone, where nothing else is said: those that libraries make, too.
+// keepPrivate makes the files of this process readable by its user only, unless a mode is given explicitly; this
+// includes files that libraries make.
 func keepPrivate() { syscall.Umask(0o077) }

@@ -46,7 +46,7 @@ type target struct {
 	Crawl string `arg:"" name:"job" help:"A job's number, or the folder of a crawl that runs on this machine."`
 }
 
-// give gives the order and shows how much it changed, or how the crawl stands now.
+// give gives the order and shows how much it changed, or the crawl's state after it.
 func (t target) give(a *app, o harvest.Order) error {
 	reply, err := a.order(t.Crawl, o)
 	if err != nil {
@@ -185,7 +185,7 @@ func (c deleteCmd) Run(a *app) error {
 	return c.give(a, harvest.Order{Act: harvest.ActDelete, Pattern: c.Match, Queue: c.Queue})
 }
 
-// ofQueues are the arguments of what is done to queues.
+// ofQueues are the arguments of acts on queues.
 type ofQueues struct {
 	target
 	Match string `arg:"" help:"Queues whose whole names match this regular expression."`
@@ -218,7 +218,7 @@ func (c budgetCmd) Run(a *app) error {
 	return c.give(a, harvest.Order{Act: harvest.ActBudget, Queue: c.Match, Session: c.Session, Total: c.Total})
 }
 
-// ofURL are the arguments of what is done to a URI.
+// ofURL are the arguments of acts on a URI.
 type ofURL struct {
 	target
 	URL string `arg:"" name:"url" help:"The URI; job block and unblock also take a host or a SURT prefix."`

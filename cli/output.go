@@ -87,7 +87,7 @@ func stream[T any](a *app, all iter.Seq2[T, error], show func(io.Writer, T) erro
 			err = show(out, item)
 		}
 		if err != nil {
-			_ = out.Flush() // what came before stands; the error is told
+			_ = out.Flush() // the rows before the error are printed; the error is reported
 			return err
 		}
 	}

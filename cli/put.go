@@ -40,7 +40,7 @@ func (filePutCmd) exits() []string {
 		"75  all are in the archive, but after --wait some have fewer verified copies than were asked for"}
 }
 
-// putting is what a put works with: how many copies are waited for, and what became of each file.
+// putting is the state of a put: how many copies to wait for, and the outcome of each file.
 type putting struct {
 	filePutCmd
 	a        *app
@@ -114,7 +114,7 @@ func holds(r api.Replica, collection catalog.CollectionName) bool {
 	return len(r.Collections) == 0
 }
 
-// wanted reads --copies, where that many replicas hold the bytes of a collection; -1 stands for all.
+// wanted reads --copies, given how many replicas hold the bytes of a collection; -1 stands for all.
 func wanted(flag string, replicas int, collection catalog.CollectionName) (int, error) {
 	switch flag {
 	case "":
@@ -182,7 +182,7 @@ const (
 	waitTell = 30 * time.Second
 )
 
-// wait waits for the copies of each file. What is missing at the end is an error that says so.
+// wait waits for the copies of each file. If copies are missing at the end, the error says so.
 func (p *putting) wait(ctx context.Context) error {
 	if p.want == 0 || len(p.files) == 0 {
 		return nil
@@ -223,7 +223,7 @@ func (p *putting) wait(ctx context.Context) error {
 	return nil
 }
 
-// missing says of a wait that ended what is safe and what is not yet.
+// missing makes the error of a wait that ended early: it says what is safe and what is not yet.
 func (p *putting) missing(ctx context.Context, err error) error {
 	var few []string
 	for _, f := range p.files {

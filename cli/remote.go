@@ -65,7 +65,7 @@ func hostOf(c *api.Client) string {
 	return u.Hostname()
 }
 
-// ours reports whether all addresses of the host are this machine's: what is sent to them stays on it.
+// ours reports whether all addresses of the host belong to this machine, so that what is sent to them stays on it.
 func (a *app) ours(host string) bool {
 	addresses, err := net.DefaultResolver.LookupNetIP(a.ctx, "ip", host)
 	if err != nil {
@@ -153,7 +153,7 @@ func (a *app) remote(act func(ctx context.Context, c *api.Client) error) error {
 	return act(a.ctx, c)
 }
 
-// ask shows what a question to the cluster is answered.
+// ask shows the cluster's answer to a question.
 func ask[T any](a *app, show func(*app, T) error, question func(context.Context, *api.Client) (T, error)) error {
 	return a.remote(func(ctx context.Context, c *api.Client) error {
 		answer, err := question(ctx, c)

@@ -16,7 +16,8 @@ import (
 	"holdfast/warc"
 )
 
-// shelf is archive files, by name, with an index. It is what replay shows, and what a crawl finds earlier captures in.
+// shelf is a set of archive files, by name, with an index. replay shows it, and a crawl looks up earlier captures in
+// it.
 type shelf struct {
 	index *index.Index
 	paths map[string]string
@@ -71,7 +72,8 @@ func isArchive(name string) bool {
 	return false
 }
 
-// fill brings the index in step with the files: those it has are not read again, those that are gone are dropped.
+// fill updates the index to match the files: files that it has are not read again, and files that are gone are
+// dropped.
 func (s *shelf) fill(a *app) error {
 	var gone []string
 	for f, err := range s.index.Files(a.ctx) {

@@ -12,7 +12,7 @@ import (
 	"holdfast/node"
 )
 
-// peopleGrammar are the commands about people and what they may.
+// peopleGrammar are the commands about people and their rights.
 type peopleGrammar struct {
 	User   userCmd  `cmd:"" help:"Invite, list, change and disable the people who work with the archive."`
 	Grant  grantCmd `cmd:"" help:"Give, end and list grants: what each person may do, and where."`
@@ -104,7 +104,7 @@ func whose(t api.AccessToken) string {
 
 type tokenListCmd struct{}
 
-// Help says what the list has.
+// Help explains the list.
 func (tokenListCmd) Help() string {
 	return "Administrators see all tokens; others see their own and those of programs without an owner. Programs without an owner " +
 		"come from before level 3; holdfast token take gives one an owner. The column Used shows the last day on which a token " +

@@ -8,7 +8,7 @@ import (
 	"holdfast/harvest"
 )
 
-// What a crawl says of itself is told while it runs and afterwards.
+// Events, reports and logs of a crawl can be read while it runs and afterwards.
 
 type eventsCmd struct {
 	target
@@ -17,7 +17,7 @@ type eventsCmd struct {
 	Follow bool   `short:"f" help:"Show all events, and new ones as they come, until the crawl ends."`
 }
 
-// followEvery is how often a crawl that is followed is asked for what happened.
+// followEvery is how often a followed crawl is asked for new events.
 const followEvery = 500 * time.Millisecond
 
 func (c eventsCmd) Run(a *app) error {

@@ -79,7 +79,8 @@ func (c upCmd) Run(a *app) error {
 	})
 }
 
-// request is what to crawl, nil when nothing. It is checked, and what is missing is asked for, before anything is made.
+// request returns what to crawl, nil if nothing. It is checked, and missing values are asked for, before anything is
+// made.
 func (c upCmd) request(a *app) (*api.JobRequest, error) {
 	settings, err := c.settings()
 	if err != nil || len(c.Seeds) == 0 {
@@ -148,7 +149,7 @@ func (c upCmd) archive(a *app, cfg config.Config, request *api.JobRequest) error
 	return nil
 }
 
-// broughtIn says what a job that is not done has brought in.
+// broughtIn describes what a job that is not done has harvested.
 func broughtIn(j api.Job) string {
 	if j.Stats.Objects == 0 {
 		return "Nothing was archived"

@@ -49,7 +49,7 @@ type checked struct {
 	Error    string    `json:"error,omitempty"`
 }
 
-// maxFindings bounds what is kept of a file with an error in each record; the count goes on.
+// maxFindings bounds how many findings are kept of a file with an error in each record; counting continues.
 const maxFindings = 10_000
 
 func (c *warcCheckCmd) Run(a *app) error {

@@ -74,7 +74,7 @@ type Sealed struct {
 	Boxes [][]byte
 }
 
-// Seal encrypts the secret and seals it to the public keys. The context is not part of the result, but is needed to
+// Seal encrypts the secret and seals it to the public keys. about is not part of the result, but must be given to
 // open it, so that one secret cannot be put in the place of another.
 func Seal(secret []byte, about string, to [][]byte) (Sealed, error) {
 	key := make([]byte, 32)
