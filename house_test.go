@@ -38,8 +38,9 @@ var plan = map[string][]string{
 	"internal/seed":      {}, // for tests: any room's may import it
 	"internal/seal":      {},
 	"node": {"access", "api", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/seal",
-		"node/config", "node/lookup", "node/membership", "node/runner", "node/steward", "node/wire", "peer", "raft", "replay", "replica", "warc"},
+		"node/config", "node/front", "node/lookup", "node/membership", "node/runner", "node/steward", "node/wire", "peer", "raft", "replay", "replica", "warc"},
 	"node/config":     {"harvest"},
+	"node/front":      {"node/config"},
 	"node/lookup":     {"catalog", "cdx", "index", "node/wire"},
 	"node/membership": {"catalog", "duty", "node/wire"},
 	"node/runner":     {"catalog", "cdx", "crawler", "duty", "harvest", "internal/disk", "node/wire", "warc"},

@@ -101,6 +101,7 @@ var narrow = []string{
 	"crawler/plan",
 	"crawler/render",
 	"internal/coding",
+	"node/front",
 	"node/lookup",
 	"node/membership",
 	"node/runner",

@@ -23,7 +23,7 @@ type localToken struct {
 	path, node string
 
 	mu    sync.Mutex
-	stamp stamp
+	as    os.FileInfo // of what is known
 	known string
 }
 
@@ -65,14 +65,19 @@ func (t *localToken) text() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the local token: %w", err)
 	}
-	if now := stampOf(info); t.known == "" || now != t.stamp {
+	if t.known == "" || !unchanged(t.as, info) {
 		text, err := os.ReadFile(t.path)
 		if err != nil {
 			return "", fmt.Errorf("read the local token: %w", err)
 		}
-		t.known, t.stamp = strings.TrimSpace(string(text)), now
+		t.known, t.as = strings.TrimSpace(string(text)), info
 	}
 	return t.known, nil
+}
+
+// unchanged reports whether two looks at a path saw the same file.
+func unchanged(a, b os.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
 // access returns what the API keeps of the token.

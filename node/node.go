@@ -22,6 +22,7 @@ import (
 	"holdfast/index"
 	"holdfast/internal/disk"
 	"holdfast/node/config"
+	"holdfast/node/front"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
@@ -343,10 +344,15 @@ func (n *Node) isReady() bool {
 // Run runs the node until ctx ends or a part of it fails. It returns when everything is stopped and closed, or with ErrHung when
 // a part does not stop in time: then the process is to end.
 func (n *Node) Run(ctx context.Context) error {
-	front, err := n.listen(ctx)
+	readers, err := n.replayHandler()
+	var ports front.Front
+	if err == nil {
+		ports, err = front.Listen(ctx, front.Config{API: n.cfg.Listen.API, Access: n.cfg.Listen.Access, Secure: n.cfg.Secure, Log: n.log})
+	}
 	if err != nil {
 		return errors.Join(err, n.close())
 	}
+	n.cfg.Listen.API, n.cfg.Listen.Access = ports.API.Addr().String(), ports.Access.Addr().String()
 	parts := []part{
 		{"peer", n.peer.Run},
 		{"raft", func(ctx context.Context) error { return lost(n.raft.Run(ctx)) }},
@@ -372,14 +378,14 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"vault", n.seal},
 		part{"uses", n.warrants.uses.run},
 		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
-		part{"api", front.api},
-		part{"access", front.access},
+		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, api.New(n.backend(), n.log)) }},
+		part{"access", func(ctx context.Context) error { return ports.Access.Serve(ctx, readers) }},
 	)
 	stop := newStages()
 	return bounded(stop, stopPatience, func() error {
 		err := runParts(ctx, n.log, stop, func() {
 			close(n.ready)
-			n.log.Info("node runs", "id", n.id, "replica", n.cfg.Replica.Name, "peer", n.peer.Addr(), "api", front.apiAddr, "access", front.accessAddr)
+			n.log.Info("node runs", "id", n.id, "replica", n.cfg.Replica.Name, "peer", n.peer.Addr(), "api", ports.API.Addr(), "access", ports.Access.Addr())
 		}, parts...)
 		stop.enter("the node's databases")
 		return errors.Join(err, n.close())

@@ -1,4 +1,4 @@
-package node
+package front
 
 import (
 	"bufio"
@@ -186,8 +186,8 @@ func TestSteadyBodyMayTakeLong(t *testing.T) {
 	})
 }
 
-// TestABodyWaitsForItsHandler lets the handler do something else before it reads a body that is all there: for that long,
-// it is not the caller who is slow.
+// TestABodyWaitsForItsHandler lets the handler do something else before it reads a body that is all there: for that
+// long, it is not the caller who is slow.
 func TestABodyWaitsForItsHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &wires{calls: make(chan net.Conn), ended: make(chan struct{})}
@@ -230,7 +230,8 @@ func TestWhoDoesNotReadIsCutOff(t *testing.T) {
 	}
 }
 
-// TestSlowAnswerMayTakeLong lets the handler think for longer than the port waits for a reader, twice on one connection.
+// TestSlowAnswerMayTakeLong lets the handler think for longer than the port waits for a reader, twice on one
+// connection.
 func TestSlowAnswerMayTakeLong(t *testing.T) {
 	addr := port(t, 100, 100, func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -255,8 +256,8 @@ func TestSlowAnswerMayTakeLong(t *testing.T) {
 	}
 }
 
-// TestSilentConnectionsMakeRoom opens more connections than a port takes, in all and from one address: those that were silent for
-// longest are closed, one that talks stays, and whoever comes is served.
+// TestSilentConnectionsMakeRoom opens more connections than a port takes, in all and from one address: those that were
+// silent for longest are closed, one that talks stays, and whoever comes is served.
 func TestSilentConnectionsMakeRoom(t *testing.T) {
 	for name, bounds := range map[string][2]int{"in all": {10, 100}, "from one address": {20, 10}} {
 		t.Run(name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-package node
+package front
 
 import (
 	"container/list"
@@ -28,8 +28,8 @@ const (
 // as it may gets fewer new ones.
 const fullPrice = 20
 
-// network is for how many customers' networks one of a provider's counts, which may be a single caller's too: of IPv6, a /48
-// for the /64s in it.
+// network is for how many customers' networks one of a provider's counts, which may be a single caller's too: of IPv6,
+// a /48 for the /64s in it.
 const network = 4
 
 // connectionWait is how long a connection over the rate is put off. It costs nothing meanwhile but an open file.
@@ -186,8 +186,8 @@ func (d *connections) full(c *caller) bool {
 	return slices.ContainsFunc(c.counts, d.tooMany)
 }
 
-// tooMany reports whether an address or network has as many connections open as it may. While the port has room, it may have
-// more: a library's readers often share one address.
+// tooMany reports whether an address or network has as many connections open as it may. While the port has room, it may
+// have more: a library's readers often share one address.
 func (d *connections) tooMany(k count) bool {
 	same := d.from[k.name]
 	return same != nil && same.Len() >= int(k.size)*d.each && d.open.Len() >= d.all/2
@@ -220,8 +220,8 @@ type count struct {
 	at   *list.Element
 }
 
-// countsOf returns what a connection from the address is counted for: the address without its port, and of IPv6, the networks
-// that one customer and one site have.
+// countsOf returns what a connection from the address is counted for: the address without its port, and of IPv6, the
+// networks that one customer and one site have.
 func countsOf(a net.Addr) []count {
 	ip := addressOf(a)
 	if !ip.IsValid() {
@@ -239,7 +239,8 @@ func sitePrefix(ip netip.Addr) (netip.Prefix, bool) {
 	return netip.PrefixFrom(ip, 48).Masked(), ip.Is6()
 }
 
-// hostPrefix returns what counts as one caller: an IPv4 address, or the 64 bits of an IPv6 address that one customer has.
+// hostPrefix returns what counts as one caller: an IPv4 address, or the 64 bits of an IPv6 address that one customer
+// has.
 func hostPrefix(ip netip.Addr) netip.Prefix {
 	bits := ip.BitLen()
 	if ip.Is6() {

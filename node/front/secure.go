@@ -1,4 +1,4 @@
-package node
+package front
 
 import (
 	"bufio"
@@ -27,15 +27,16 @@ func addressOf(a net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// listenSecurely lets connections in from this machine and from trusted proxies as they come, plain or not, and from everywhere else by HTTPS
-// alone. certificate is nil where there is none: then nobody else is let in.
+// listenSecurely lets connections in from this machine and from trusted proxies as they come, plain or not, and from
+// everywhere else by HTTPS alone. certificate is nil where there is none: then nobody else is let in.
 func listenSecurely(s config.Secure, l net.Listener, certificate *certificate, log *slog.Logger) net.Listener {
 	if !s.HTTPS() && len(s.TrustedProxies) == 0 {
 		return l
 	}
 	d := &door{Listener: l, secure: s, log: log, in: make(chan net.Conn), ended: make(chan struct{})}
 	if certificate != nil {
-		d.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.get, NextProtos: []string{"http/1.1"}}
+		d.tls = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certificate.get,
+			NextProtos: []string{"http/1.1"}}
 	}
 	go d.admit()
 	return d
@@ -97,6 +98,10 @@ func (d *door) look(c net.Conn) {
 	d.hand(looked)
 }
 
+// notPlain answers a caller who speaks plain HTTP where HTTPS alone will do.
+const notPlain = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 25\r\n\r\n" +
+	"This port speaks HTTPS.\r\n"
+
 // greet makes the handshake with a caller.
 func (d *door) greet(c net.Conn) {
 	_ = c.SetDeadline(time.Now().Add(greeting))
@@ -104,7 +109,7 @@ func (d *door) greet(c net.Conn) {
 	if err := greeted.Handshake(); err != nil {
 		var plain tls.RecordHeaderError
 		if errors.As(err, &plain) && plain.Conn != nil {
-			_, _ = io.WriteString(plain.Conn, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 25\r\n\r\nThis port speaks HTTPS.\r\n")
+			_, _ = io.WriteString(plain.Conn, notPlain)
 		}
 		d.log.Debug("no TLS handshake", "from", c.RemoteAddr(), "error", err)
 		_ = c.Close()
@@ -140,7 +145,8 @@ type peeked struct {
 
 func (p *peeked) Read(b []byte) (int, error) { return p.r.Read(b) }
 
-// certificate is read again when its files change. One that cannot be read, or does not fit its key, leaves the one before.
+// certificate is read again when its files change. One that cannot be read, or does not fit its key, leaves the one
+// before.
 type certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger

@@ -1,4 +1,4 @@
-package node
+package front
 
 import (
 	"errors"
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// patience is how long a TCP port waits for whoever is at the other end. None of it bounds how long a request may take: an upload of
-// a day is served, as long as bytes come.
+// patience is how long a TCP port waits for whoever is at the other end. None of it bounds how long a request may take:
+// an upload of a day is served, as long as bytes come.
 type patience struct {
 	head  time.Duration // until the head of a request is there
 	idle  time.Duration // between two requests
@@ -18,10 +18,12 @@ type patience struct {
 }
 
 func usualPatience() patience {
-	return patience{head: 10 * time.Second, idle: time.Minute, pause: 30 * time.Second, rate: 1 << 10, spare: time.Minute}
+	return patience{head: 10 * time.Second, idle: time.Minute, pause: 30 * time.Second,
+		rate: 1 << 10, spare: time.Minute}
 }
 
-// refusedBody is how long the rest of a body is awaited that the answer does not need, so that the connection can be used again.
+// refusedBody is how long the rest of a body is awaited that the answer does not need, so that the connection can be
+// used again.
 const refusedBody = time.Second
 
 // answerPiece is how much of an answer is written at a time: so much must be taken within a pause.
@@ -92,7 +94,8 @@ type steadyAnswer struct {
 // leave gives the rest of the request's body up, before net/http reads it.
 func (w *steadyAnswer) leave() {
 	if w.body != nil && !w.body.ended {
-		_ = w.control.SetReadDeadline(time.Now().Add(refusedBody)) // one that is not supported has nobody at its other end
+		// A deadline that is not supported has nobody at its other end.
+		_ = w.control.SetReadDeadline(time.Now().Add(refusedBody))
 	}
 }
 

@@ -1,4 +1,4 @@
-package node
+package front
 
 import (
 	"context"
@@ -27,8 +27,8 @@ func asked(from, said string) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, net.Addr(local)))
 }
 
-// TestClientsBehindAProxyAreBounded lets one client of a trusted proxy hold as many requests as it may: it gets no more,
-// whatever it writes into the request, and others are served.
+// TestClientsBehindAProxyAreBounded lets one client of a trusted proxy hold as many requests as it may: it gets no
+// more, whatever it writes into the request, and others are served.
 func TestClientsBehindAProxyAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		secure := config.Secure{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
@@ -104,8 +104,8 @@ func TestRequestsAreKeptToTheirRate(t *testing.T) {
 	}
 }
 
-// TestManyReadersShareAnAddress lets the readers of a library ask for the 100 parts of a page each, all at the same time, from
-// behind a trusted proxy: all are served.
+// TestManyReadersShareAnAddress lets the readers of a library ask for the 100 parts of a page each, all at the same
+// time, from behind a trusted proxy: all are served.
 func TestManyReadersShareAnAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		secure := config.Secure{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")}}
@@ -166,8 +166,8 @@ func TestManyNetworksOfOneCaller(t *testing.T) {
 	})
 }
 
-// TestAnAddressMayHaveMoreWhileThereIsRoom holds more connections from one address than it has when the port is crowded: none
-// is closed, and new ones come at the usual rate.
+// TestAnAddressMayHaveMoreWhileThereIsRoom holds more connections from one address than it has when the port is
+// crowded: none is closed, and new ones come at the usual rate.
 func TestAnAddressMayHaveMoreWhileThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := pipes{make(chan net.Addr), make(chan struct{})}
@@ -224,8 +224,8 @@ type pipe struct {
 func (p *pipe) RemoteAddr() net.Addr { return p.from }
 func (p *pipe) LocalAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
 
-// TestNewConnectionsAreKeptToTheirRate comes again and again from one network, as whoever is cut off does: the port takes
-// so many at once and so many a second, and others as if nothing were.
+// TestNewConnectionsAreKeptToTheirRate comes again and again from one network, as whoever is cut off does: the port
+// takes so many at once and so many a second, and others as if nothing were.
 func TestNewConnectionsAreKeptToTheirRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := pipes{make(chan net.Addr), make(chan struct{})}

@@ -1,4 +1,4 @@
-package node
+package front
 
 import (
 	"net"
@@ -22,10 +22,10 @@ const (
 // busy is the number of requests under way, of clients behind proxies, from which on these have a rate.
 const busy = 64
 
-// callers bounds the requests of each address at one TCP port. Requests are kept to their rate only while the port is crowded,
-// as readers of one library may share an address. Clients behind a trusted proxy share its connections: so many requests of
-// each are served at once, and the next ones wait for these.
-// This machine and a proxy that does not say for whom it asks have no bounds here.
+// callers bounds the requests of each address at one TCP port. Requests are kept to their rate only while the port is
+// crowded, as readers of one library may share an address. Clients behind a trusted proxy share its connections: so
+// many requests of each are served at once, and the next ones wait for these. This machine and a proxy that does not
+// say for whom it asks have no bounds here.
 type callers struct {
 	secure  config.Secure
 	crowded func() bool
