@@ -106,6 +106,7 @@ var narrow = []string{
 	"node/membership",
 	"node/runner",
 	"node/steward",
+	"node/vault",
 	"node/wire",
 }
 

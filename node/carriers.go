@@ -59,6 +59,14 @@ func (c raftCarrier) Call(ctx context.Context, to catalog.NodeID, request []byte
 	return response, err
 }
 
+// ignoreNotFound is nil for what the catalog does not have.
+func ignoreNotFound(err error) error {
+	if errors.Is(err, catalog.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
 // nowhere stands in for the network while a cluster of one is founded.
 type nowhere struct{}
 

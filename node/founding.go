@@ -13,6 +13,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/internal/disk"
 	"holdfast/node/config"
+	"holdfast/node/vault"
 	"holdfast/peer"
 	"holdfast/raft"
 )
@@ -47,7 +48,7 @@ func initAt(ctx context.Context, cfg folder, level int, log *slog.Logger) (catal
 	if err != nil {
 		return catalog.Cluster{}, err
 	}
-	if level >= sealLevel {
+	if level >= vault.Level {
 		founding.Member.Seal, founding.Member.Crawls = proveKey(id, key), cfg.Limits.Crawls > 0
 	}
 	for _, r := range cfg.File.Replicas {

@@ -167,6 +167,6 @@ func (n *Node) openRunner() {
 		Agreement: n.raft, Archive: harvested{n.store, n.replica, n.log}, Insist: n.insist,
 		Silent: func() time.Duration { silent, _ := n.raft.Heard(); return silent },
 		Room:   func() (int64, error) { return n.room(n.cfg.Data) },
-		Open:   n.vault.open, Stale: n.vault.stale, Captures: n.captures, Records: replayRecords{n.replica},
+		Open:   n.vault.Open, Stale: n.vault.Stale, Captures: n.captures, Records: replayRecords{n.replica},
 		Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C})
 }

@@ -27,6 +27,7 @@ import (
 	"holdfast/node/membership"
 	"holdfast/node/runner"
 	"holdfast/node/steward"
+	"holdfast/node/vault"
 	"holdfast/peer"
 	"holdfast/raft"
 	"holdfast/replay"
@@ -51,7 +52,7 @@ type Node struct {
 	indexer  *lookup.Indexer // nil on a node of a checksum replica
 	captures *lookup.Captures
 	crawls   *runner.Runner
-	vault    *vault
+	vault    *vault.Vault
 	token    *localToken
 	warrants warrants
 
@@ -112,9 +113,11 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	}
 	n.captures = lookup.New(lookup.Config{Self: n.id, Place: n.cfg.Replica.Place, Indexer: n.indexer, Doubts: lookup.NewDoubts(),
 		Catalog: n.raft, Carrier: carrier{n.peer}, Alive: n.alive, Log: n.log})
-	if err := n.openVault(); err != nil {
+	keeping, err := n.vaultConfig()
+	if err != nil {
 		return nil, err
 	}
+	n.vault = vault.New(keeping)
 	n.openWarrants()
 	n.openRunner()
 	n.handle()
@@ -375,7 +378,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"replica", n.replica.Run},
 		part{"leader", n.watching(n.steward().Run, steward.Watched()...)},
 		part{"pace", n.crawls.Pace},
-		part{"vault", n.seal},
+		part{"vault", n.watching(n.vault.Run, vault.Watched()...)},
 		part{"uses", n.warrants.uses.run},
 		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
 		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, api.New(n.backend(), n.log)) }},
@@ -395,7 +398,7 @@ func (n *Node) Run(ctx context.Context) error {
 // backend is the node as the API sees it.
 func (n *Node) backend() api.Backend {
 	return api.Backend{
-		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Strays: strays{n}, OwnDisks: disks{n.replica.Disks, n.log}, Crawls: crawlsAPI{n}, Secrets: n.vault,
+		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Strays: strays{n}, OwnDisks: disks{n.replica.Disks, n.log}, Crawls: crawlsAPI{n}, Secrets: secrets{n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: indexAPI{n}, Invites: invites{n}, Local: n.token.access,
 		Node: n.id, Used: n.warrants.uses.note,
 	}

@@ -81,7 +81,7 @@ func (s self) Status(context.Context) api.NodeStatus {
 		}
 	}
 	out.Problems = append(out.Problems, n.crawls.Problems()...)
-	out.Problems = append(out.Problems, n.vault.problems()...)
+	out.Problems = append(out.Problems, n.vault.Problems()...)
 	problems, outbox := n.look()
 	out.Problems, out.Outbox = append(out.Problems, problems...), outbox
 	s.presence(out.Presence, r)

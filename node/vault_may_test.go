@@ -10,12 +10,18 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/node/vault"
 )
 
-// with is a vault of the node as its operator might have set it up.
-func (v *vault) with(only ...catalog.NodeID) *vault {
-	return &vault{self: v.self, crawls: v.crawls, only: only, key: v.key, proved: v.proved, agree: v.agree, alive: v.alive,
-		local: v.local, log: v.log}
+// vaultWith is a vault of the node as its operator might have set it up.
+func (r running) vaultWith(t *testing.T, only ...catalog.NodeID) *vault.Vault {
+	t.Helper()
+	cfg, err := r.vaultConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Only = only
+	return vault.New(cfg)
 }
 
 // TestSecretsGoOnlyWhereTheOperatorSays lets a second node say that it crawls. It gets no secret from a node whose operator
@@ -64,7 +70,7 @@ func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
 		}
 		return nodes
 	}
-	mine := first.vault.with(first.id)
+	mine := first.vaultWith(t, first.id)
 	open, secret, err := mine.Seal(job)
 	if err != nil {
 		t.Fatal(err)
@@ -74,19 +80,19 @@ func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	decideSoon(t, first, catalog.CreateJob, catalog.JobCreation{Harvest: "h", Collection: "web", Spec: spec, Secret: secret})
-	if err := mine.round(t.Context()); err != nil {
+	if err := mine.Round(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got := boxes(secret.ID); !slices.Equal(got, []catalog.NodeID{first.id}) {
 		t.Errorf("sealed to %v, want the first node alone", got)
 	}
-	if err := first.vault.with(catalog.NodeID(second.cfg.Name), first.id).round(t.Context()); err != nil {
+	if err := first.vaultWith(t, catalog.NodeID(second.cfg.Name), first.id).Round(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got := boxes(secret.ID); len(got) != 1 {
 		t.Errorf("sealed to %v by a name", got)
 	}
-	if _, err := second.vault.open(first.job(t, 1)); err == nil {
+	if _, err := second.vault.Open(first.job(t, 1)); err == nil {
 		t.Error("the second node opens the secrets")
 	}
 	remove := func() string {
@@ -99,7 +105,7 @@ func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
 	if text := remove(); strings.Contains(text, "it knows logins") {
 		t.Errorf("a node to which nothing was sealed: %s", text)
 	}
-	if err := first.vault.with(first.id, second.id).round(t.Context()); err != nil {
+	if err := first.vaultWith(t, first.id, second.id).Round(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if got := boxes(secret.ID); len(got) != 2 {

@@ -183,7 +183,7 @@ func TestSecretsAreSealedToTheNodesThatCrawl(t *testing.T) {
 		nodes = append(nodes, n)
 	}
 	opens := func(n running) error {
-		got, err := n.vault.open(n.job(t, 1))
+		got, err := n.vault.Open(n.job(t, 1))
 		if err != nil {
 			return err
 		}
@@ -289,7 +289,7 @@ func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
 	check := func(n running) {
 		t.Helper()
 		for id := uint64(1); id <= 2; id++ {
-			if got, err := n.vault.open(n.job(t, id)); err != nil || asJSON(t, got) != asJSON(t, job) {
+			if got, err := n.vault.Open(n.job(t, id)); err != nil || asJSON(t, got) != asJSON(t, job) {
 				t.Errorf("%s: job %d: %v", n.cfg.Name, id, err)
 			}
 		}
@@ -339,7 +339,7 @@ func TestAJobThatNobodyCanRunIsShown(t *testing.T) {
 		}
 		return nil
 	})
-	if got := n.vault.problems(); len(got) != 0 {
+	if got := n.vault.Problems(); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 	n.halt(t)
@@ -349,7 +349,7 @@ func TestAJobThatNobodyCanRunIsShown(t *testing.T) {
 	cfg := n.cfg.Config
 	n = start(t, cfg)
 	eventually(t, "it is told", func() error {
-		if got := n.vault.problems(); len(got) != 1 || !strings.Contains(got[0], "job 1 waits: no node that crawls can open") {
+		if got := n.vault.Problems(); len(got) != 1 || !strings.Contains(got[0], "job 1 waits: no node that crawls can open") {
 			return fmt.Errorf("%v", got)
 		}
 		return nil

@@ -193,7 +193,7 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 	if code, text := asker.ask(t, http.MethodGet, "/api/v1/status", nil); code != http.StatusOK {
 		t.Errorf("the new token: %d %s", code, text)
 	}
-	if err := asker.vault.round(t.Context()); err != nil {
+	if err := asker.vault.Round(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the new token is known", func() error {

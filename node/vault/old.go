@@ -1,4 +1,4 @@
-package node
+package vault
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 // sealPage is how many old jobs are looked at for one command.
 const sealPage = 100
 
-// sealOld seals, on the node that leads, the secrets of jobs from before level 2, which lie in the catalog in clear. It goes on where
-// the catalog says that the walk has come to.
-func (v *vault) sealOld(ctx context.Context) error {
-	for v.agree.IsLeader() {
+// sealOld seals, on the node that leads, the secrets of jobs from before level 2, which lie in the catalog in clear. It
+// goes on where the catalog says that the walk has come to.
+func (v *Vault) sealOld(ctx context.Context) error {
+	for v.cfg.Agree.IsLeader() {
 		step, due, err := v.nextOld()
 		if err != nil || !due {
 			return err
@@ -30,11 +30,11 @@ func (v *vault) sealOld(ctx context.Context) error {
 }
 
 // nextOld returns the next step of the walk: to the next job with secrets in clear, or over a page of jobs without.
-func (v *vault) nextOld() (step catalog.SealStep, due bool, err error) {
+func (v *Vault) nextOld() (step catalog.SealStep, due bool, err error) {
 	var job *catalog.Job
 	var open harvest.Job
 	var secrets harvest.Secrets
-	err = v.agree.View(func(view catalog.View) error {
+	err = v.cfg.Agree.View(func(view catalog.View) error {
 		walk, err := view.Sealing()
 		if err != nil || walk.Done != 0 {
 			return ignoreNotFound(err)
@@ -80,19 +80,24 @@ func (v *vault) nextOld() (step catalog.SealStep, due bool, err error) {
 	return step, due, nil
 }
 
-// purge rids this node's disk of the secrets that lay in the log and the state in clear, once the catalog has none left.
-func (v *vault) purge(ctx context.Context) error {
+// purge rids this node's disk of the secrets that lay in the log and the state in clear, once the catalog has none
+// left.
+func (v *Vault) purge(ctx context.Context) error {
 	var walk catalog.Sealing
-	err := v.agree.View(func(view catalog.View) (err error) { walk, err = view.Sealing(); return ignoreNotFound(err) })
+	err := v.cfg.Agree.View(func(view catalog.View) (err error) {
+		walk, err = view.Sealing()
+		return ignoreNotFound(err)
+	})
 	if err != nil || walk.Done == 0 {
 		return err
 	}
 	for range purgeTries {
-		if err = v.agree.Purge(ctx, walk.Done); !errors.Is(err, raft.ErrNotPurged) {
+		if err = v.cfg.Agree.Purge(ctx, walk.Done); !errors.Is(err, raft.ErrNotPurged) {
 			return err
 		}
-		v.log.Info("secrets from before level 2 are not all gone from this node's disk yet", "why", err)
-		if err := v.decide(ctx, catalog.UpdateMember, catalog.MemberChange{ID: v.self}); err != nil { // changes nothing, but begins a file of the log
+		v.cfg.Log.Info("secrets from before level 2 are not all gone from this node's disk yet", "why", err)
+		change := catalog.MemberChange{ID: v.cfg.Self} // changes nothing, but begins a file of the log
+		if err := v.decide(ctx, catalog.UpdateMember, change); err != nil {
 			return err
 		}
 	}

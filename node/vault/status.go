@@ -1,4 +1,4 @@
-package node
+package vault
 
 import (
 	"fmt"
@@ -7,12 +7,13 @@ import (
 	"holdfast/catalog"
 )
 
-// problems says what keeps secrets from being sealed as they should be, and which jobs wait because no node can open theirs.
-func (v *vault) problems() (all []string) {
+// Problems says what keeps secrets from being sealed as they should be, and which jobs wait because no node can open
+// theirs.
+func (v *Vault) Problems() (all []string) {
 	if err := v.trouble.Load(); err != nil && *err != nil {
 		all = append(all, (*err).Error())
 	}
-	err := v.agree.View(func(view catalog.View) error {
+	err := v.cfg.Agree.View(func(view catalog.View) error {
 		members, err := view.Members()
 		if err != nil {
 			return err
@@ -28,7 +29,9 @@ func (v *vault) problems() (all []string) {
 		jobs, err := view.Jobs(catalog.JobSubmitted, 0, waitingShown)
 		for _, j := range jobs {
 			if j.Node == "" && lost[j.Secret] {
-				all = append(all, fmt.Sprintf("job %d waits: no node that crawls can open its secrets any more; stop it and create it again", j.ID))
+				all = append(all, fmt.Sprintf(
+					"job %d waits: no node that crawls can open its secrets any more; "+
+						"stop it and create it again", j.ID))
 			}
 		}
 		return err
@@ -51,11 +54,11 @@ func anyOpens(x *catalog.Secret, members []catalog.Member) bool {
 	return false
 }
 
-// stale reports whether the catalog shows another key for secrets than this node has, until that is published.
-func (v *vault) stale(view catalog.View) (bool, error) {
-	m, err := view.Member(v.self)
+// Stale reports whether the catalog shows another key for secrets than this node has, until that is published.
+func (v *Vault) Stale(view catalog.View) (bool, error) {
+	m, err := view.Member(v.cfg.Self)
 	if err != nil {
 		return false, ignoreNotFound(err)
 	}
-	return m.Seal != nil && !slices.Equal(m.Seal.Key, v.proved.Key), nil
+	return m.Seal != nil && !slices.Equal(m.Seal.Key, v.cfg.Proved.Key), nil
 }
