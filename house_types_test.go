@@ -84,7 +84,6 @@ var crowded = map[string]int{
 var laden = map[string]int{
 	"cli.grammar":      33,
 	"harvest.Settings": 81,
-	"node.Node":        28,
 	"raft.Node":        31,
 }
 

@@ -22,6 +22,7 @@ import (
 	"holdfast/harvest"
 	"holdfast/node"
 	"holdfast/node/config"
+	"holdfast/node/membership"
 )
 
 // Exit codes. 1 and 2 may mean more for a command; its --help says what.
@@ -204,7 +205,7 @@ func codeOf(err error) int {
 		return exitUsage
 	case errors.Is(err, config.ErrConfig):
 		return exitConfig
-	case errors.Is(err, node.ErrRemoved), errors.Is(err, node.ErrSuperseded), errors.Is(err, node.ErrStateLost), errors.Is(err, node.ErrNoKey),
+	case errors.Is(err, membership.ErrRemoved), errors.Is(err, membership.ErrSuperseded), errors.Is(err, membership.ErrStateLost), errors.Is(err, membership.ErrNoKey),
 		errors.Is(err, node.ErrOldProgram):
 		return exitNoMember
 	case errors.Is(err, api.ErrUnavailable), errors.Is(err, api.ErrNoQuorum):

@@ -17,6 +17,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/node"
 	"holdfast/node/config"
+	"holdfast/node/membership"
 	"holdfast/peer"
 )
 
@@ -50,11 +51,11 @@ func (c initCmd) Run(a *app) error {
 
 // ask looks for a cluster of the name, before anything is made. A node that has founded one already says so itself.
 func (c initCmd) ask(a *app, cfg config.Config) error {
-	if c.Another || node.Belongs(cfg) {
+	if c.Another || membership.Belongs(cfg) {
 		return nil
 	}
-	found, err := node.AskNeighbours(a.ctx, cfg)
-	if errors.Is(err, node.ErrRunsAlready) {
+	found, err := membership.AskNeighbours(a.ctx, cfg)
+	if errors.Is(err, membership.ErrRunsAlready) {
 		return fmt.Errorf("%w. To found another cluster all the same, give --another", err)
 	}
 	if err == nil && len(found.Silent) > 0 && !a.JSON {
@@ -198,7 +199,7 @@ func (peerCheckCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	report, err := node.CheckPeers(a.ctx, cfg)
+	report, err := membership.CheckPeers(a.ctx, cfg)
 	if err != nil {
 		return err
 	}

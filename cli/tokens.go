@@ -9,7 +9,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
-	"holdfast/node"
+	"holdfast/node/membership"
 )
 
 // peopleGrammar are the commands about people and their rights.
@@ -41,7 +41,7 @@ func (tokenRotateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := node.RotateToken(cfg); err != nil {
+	if err := membership.RotateToken(cfg); err != nil {
 		return err
 	}
 	return a.done("rotated the local token of", cfg.Name)

@@ -13,6 +13,7 @@ import (
 	"holdfast/harvest"
 	"holdfast/node"
 	"holdfast/node/config"
+	"holdfast/node/membership"
 )
 
 type upCmd struct {
@@ -55,7 +56,7 @@ func (c upCmd) Run(a *app) error {
 		return exitError{exitConfig, err}
 	}
 	keepPrivate()
-	if _, err := node.Init(a.ctx, cfg, a.log); err != nil && !errors.Is(err, node.ErrFounded) {
+	if _, err := node.Init(a.ctx, cfg, a.log); err != nil && !errors.Is(err, membership.ErrFounded) {
 		return err
 	}
 	log, err := a.nodeLog(cfg)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/node/membership"
 )
 
 // TestANodeThatLostItsStateOrKeyDoesNotTakePart takes away what a member needs to remember, one after the other, and
@@ -27,7 +28,7 @@ func TestANodeThatLostItsStateOrKeyDoesNotTakePart(t *testing.T) {
 	for _, lost := range []struct {
 		path string
 		want error
-	}{{"raft", ErrStateLost}, {"catalog", ErrStateLost}, {"raft/boot", ErrStateLost}, {"raft/wal-meta.db", ErrStateLost}, {"identity/node.key", ErrNoKey}} {
+	}{{"raft", membership.ErrStateLost}, {"catalog", membership.ErrStateLost}, {"raft/boot", membership.ErrStateLost}, {"raft/wal-meta.db", membership.ErrStateLost}, {"identity/node.key", membership.ErrNoKey}} {
 		path := filepath.Join(cfg.Data, lost.path)
 		if err := os.Rename(path, path+"-away"); err != nil {
 			t.Fatal(err)
@@ -35,7 +36,7 @@ func TestANodeThatLostItsStateOrKeyDoesNotTakePart(t *testing.T) {
 		if _, err := New(cfg, slogOf(t)); !errors.Is(err, lost.want) {
 			t.Errorf("without %s: %v", lost.path, err)
 		}
-		if exists(path) {
+		if _, err := os.Lstat(path); err == nil {
 			t.Errorf("%s was made anew", lost.path)
 		}
 		if err := os.Rename(path+"-away", path); err != nil {

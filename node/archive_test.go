@@ -12,6 +12,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/internal/disk"
 	"holdfast/node/config"
+	"holdfast/node/membership"
 	"holdfast/replica"
 )
 
@@ -59,7 +60,7 @@ func TestWhatACrashLeftOfAnUploadIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n := &Node{cfg: folder{config.Config{Data: dir}}, disk: disk.New()}
+	n := &Node{cfg: membership.Folder{Config: config.Config{Data: dir}}, disk: disk.New()}
 	if err := n.dropReceived(); err != nil {
 		t.Fatal(err)
 	}

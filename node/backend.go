@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/node/membership"
 	"holdfast/node/wire"
 )
 
@@ -24,7 +26,7 @@ func (x indexAPI) Status(ctx context.Context) ([]api.IndexStatus, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	var out []api.IndexStatus
-	for _, r := range x.ask(ctx, x.n.known.Load().Members, indexRequest{}) {
+	for _, r := range x.ask(ctx, x.n.roster.Known().Members, indexRequest{}) {
 		one := r.Answer
 		one.Node, one.Name = r.To.ID, r.To.Name
 		if r.Err != nil {
@@ -46,7 +48,7 @@ func (x indexAPI) ask(ctx context.Context, members []catalog.Member,
 func (x indexAPI) Rebuild(ctx context.Context, node catalog.NodeID, actor string) error {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
-	for _, m := range x.n.known.Load().Members {
+	for _, m := range x.n.roster.Known().Members {
 		if node != "" && m.ID != node {
 			continue
 		}
@@ -73,6 +75,17 @@ func (n *Node) serveIndex(_ context.Context, _ catalog.NodeID, r indexRequest) (
 	out.Files, out.Captures, out.Pending, out.Rebuilding = s.Files, s.Captures, int64(s.Waiting), s.Building
 	out.Detail = strings.Join(append(some("could not be indexed", s.Failed), some("are damaged and indexed as far as they can be read", s.Damaged)...), "; ")
 	return out, nil
+}
+
+// invites makes join tokens for the API.
+type invites struct {
+	member  membership.Member
+	propose membership.Propose
+}
+
+// Create agrees on a token and returns its text.
+func (i invites) Create(ctx context.Context, replica catalog.ReplicaName, lifetime time.Duration, actor string) (string, catalog.JoinToken, error) {
+	return i.member.Invite(ctx, i.propose, replica, lifetime, actor)
 }
 
 // some says what is wrong with how many files, and names one.

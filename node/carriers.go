@@ -67,17 +67,6 @@ func ignoreNotFound(err error) error {
 	return err
 }
 
-// nowhere stands in for the network while a cluster of one is founded.
-type nowhere struct{}
-
-func (nowhere) Dial(context.Context, catalog.NodeID) (net.Conn, error) {
-	return nil, peer.ErrUnreachable
-}
-
-func (nowhere) Call(context.Context, catalog.NodeID, []byte) ([]byte, error) {
-	return nil, peer.ErrUnreachable
-}
-
 // gossipCarrier lets gossip send and dial through the peers' port.
 type gossipCarrier struct{ peer *peer.Peer }
 

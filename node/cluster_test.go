@@ -132,12 +132,15 @@ func (r running) halt(t testing.TB) {
 	}
 }
 
+// invites makes join tokens.
+func (r running) invites() invites { return invites{r.member(), apiCatalog{r.Node}.Propose} }
+
 // joinBy lets a member make a token and the configured node join with it.
 func joinBy(t testing.TB, member running, cfg config.Config) error {
 	t.Helper()
 	var text string
 	eventually(t, "make a token", func() (err error) {
-		text, _, err = invites{member.Node}.Create(t.Context(), catalog.ReplicaName(cfg.Replica.Name), time.Hour, catalog.Local(member.id))
+		text, _, err = member.invites().Create(t.Context(), catalog.ReplicaName(cfg.Replica.Name), time.Hour, catalog.Local(member.id))
 		return err
 	})
 	_, err := Join(t.Context(), cfg, text, slogOf(t))
@@ -169,4 +172,9 @@ func (l testLog) Write(b []byte) (int, error) {
 		_, _ = os.Stderr.Write(b)
 	}
 	return len(b), nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdfast/node/config"
+	"holdfast/node/membership"
 )
 
 func TestAFoundingThatWasCutOffIsFinished(t *testing.T) {
@@ -17,14 +18,14 @@ func TestAFoundingThatWasCutOffIsFinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(cfg, log); !errors.Is(err, ErrNotFounded) {
+	if _, err := New(cfg, log); !errors.Is(err, membership.ErrNotFounded) {
 		t.Fatalf("a node of no cluster starts: %v", err)
 	}
 	founded, err := Init(t.Context(), cfg, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Init(t.Context(), cfg, log); !errors.Is(err, ErrFounded) {
+	if _, err := Init(t.Context(), cfg, log); !errors.Is(err, membership.ErrFounded) {
 		t.Errorf("founded twice: %v", err)
 	}
 	lose := func() {
@@ -42,11 +43,11 @@ func TestAFoundingThatWasCutOffIsFinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if k := n.known.Load(); k.Cluster != founded || len(k.Members) != 1 || k.Members[0].ID != n.id {
+	if k := n.roster.Known(); k.Cluster != founded || len(k.Members) != 1 || k.Members[0].ID != n.id {
 		t.Errorf("the node knows %+v", k)
 	}
 	lose()
-	if _, err := Init(t.Context(), cfg, log); !errors.Is(err, ErrRunning) {
+	if _, err := Init(t.Context(), cfg, log); !errors.Is(err, membership.ErrRunning) {
 		t.Errorf("a running node's folder is founded: %v", err)
 	}
 	if err := n.close(); err != nil {

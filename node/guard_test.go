@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"holdfast/node/config"
+	"holdfast/node/membership"
 )
 
 // What a node keeps for itself is readable by its user alone, whoever made it readable before.
@@ -41,8 +41,8 @@ func TestOthersCannotReadWhatIsTheNodesOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = n.close() }()
-	for _, dir := range (folder{cfg}).guarded() {
-		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	for _, dir := range []string{"identity", "raft", "catalog", "jobs"} {
+		err := filepath.WalkDir(filepath.Join(cfg.Data, dir), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}
@@ -78,45 +78,12 @@ func TestLinksAreGuarded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := (folder{cfg}).guard(slogOf(t)); err != nil {
+	if err := (membership.Folder{Config: cfg}).Guard(slogOf(t)); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{boot, key, elsewhere} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
-		}
-	}
-}
-
-// The permissions of the archive's files are a setting.
-func TestModeOfFiles(t *testing.T) {
-	f, err := config.Parse("cluster.toml", "cluster = \"c\"\nfiles-mode = \"0640\"\n[[replica]]\nname = \"r\"\nkind = \"bitarchive\"\n[[node]]\nname = \"n\"\nreplica = \"r\"\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := f.Node("n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), "files")
-	d := folder{cfg}.filesDisk()
-	if err := d.MkdirAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	file, err := d.Create(filepath.Join(dir, "a"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = file.Close()
-	if err := os.WriteFile(filepath.Join(dir, "b"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Link(filepath.Join(dir, "b"), filepath.Join(dir, "c")); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]fs.FileMode{".": 0o750, "a": 0o640, "c": 0o640} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != want {
-			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}
 }

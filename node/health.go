@@ -13,7 +13,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/duty"
-	"holdfast/node/config"
+	"holdfast/node/membership"
 	"holdfast/replica"
 )
 
@@ -70,14 +70,14 @@ func (n *Node) look() (problems []string, outbox int) {
 		if err != nil {
 			return err
 		}
-		lacking, err := unlisted(n.cfg.File, v)
+		lacking, err := membership.Unlisted(n.cfg.File, v)
 		h.problems = slices.Concat(h.problems, found, drain, strangers, lacking)
 		return err
 	})
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) { // one that has just joined does not see itself yet
 		h.problems = append(h.problems, "the catalog cannot be read: "+err.Error())
 	}
-	h.problems = append(h.problems, n.refused.problems(n.nameOf)...)
+	h.problems = append(h.problems, n.refusals.Problems(n.roster.NameOf)...)
 	h.at = time.Now()
 	return h.problems, h.outbox
 }
@@ -198,48 +198,6 @@ func (n *Node) lookAtOutbox(now time.Time) (all, late int) {
 func (n *Node) archived(name catalog.FileName) bool {
 	err := n.raft.View(func(v catalog.View) error { _, err := v.File(name); return err })
 	return err == nil
-}
-
-// nameOf returns what a member is called, its id when it is none.
-func (n *Node) nameOf(id catalog.NodeID) string {
-	for _, m := range n.known.Load().Members {
-		if m.ID == id {
-			return m.Name
-		}
-	}
-	return string(id)
-}
-
-// unlisted says which replicas and collections of cluster.toml the cluster does not know, and how it is told of them.
-func unlisted(f *config.File, v catalog.View) ([]string, error) {
-	collections, err := v.Collections()
-	if err != nil {
-		return nil, err
-	}
-	replicas, err := v.Replicas()
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, name := range f.AllCollections() {
-		if !slices.ContainsFunc(collections, func(c catalog.Collection) bool { return string(c.Name) == name }) {
-			out = append(out, fmt.Sprintf("collection %s of cluster.toml is not the cluster's yet: holdfast collection add %s", name, name))
-		}
-	}
-	for _, r := range f.Replicas {
-		if slices.ContainsFunc(replicas, func(known catalog.Replica) bool { return string(known.Name) == r.Name }) {
-			continue
-		}
-		command := fmt.Sprintf("holdfast replica add %s --kind %s", r.Name, r.Kind)
-		if r.Place != "" {
-			command += " --place " + r.Place
-		}
-		for _, c := range r.Collections {
-			command += " --collection " + c
-		}
-		out = append(out, fmt.Sprintf("replica %s of cluster.toml is not the cluster's yet: %s", r.Name, command))
-	}
-	return out, nil
 }
 
 // nobodys says which of the files that lie in the archive's folders without being vouched for the archive does not know.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/node/membership"
 	"holdfast/peer"
 )
 
@@ -18,11 +19,11 @@ func TestATokenIsUsedUpByNewMembersOnly(t *testing.T) {
 	if err := joinBy(t, first, cfgs[2]); err != nil {
 		t.Fatal(err)
 	}
-	text, kept, err := invites{first.Node}.Create(t.Context(), "third", time.Hour, catalog.Local(first.id))
+	text, kept, err := first.invites().Create(t.Context(), "third", time.Hour, catalog.Local(first.id))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Join(t.Context(), cfgs[2], text, slogOf(t)); !errors.Is(err, ErrFounded) {
+	if _, err := Join(t.Context(), cfgs[2], text, slogOf(t)); !errors.Is(err, membership.ErrFounded) {
 		t.Errorf("a member joins: %v", err)
 	}
 	if err := first.raft.View(func(v catalog.View) (err error) { kept, err = v.JoinToken(kept.ID); return err }); err != nil || kept.UsedBy != "" {
@@ -37,7 +38,7 @@ func TestATokenIsUsedUpByNewMembersOnly(t *testing.T) {
 		return token.Encode()
 	}
 	for _, bad := range []string{altered(func(k *peer.Token) { k.Secret[0]++ }), altered(func(k *peer.Token) { k.ID = "0123456789ab" })} {
-		if _, err := Join(t.Context(), cfgs[3], bad, slogOf(t)); !errors.Is(err, ErrRefused) {
+		if _, err := Join(t.Context(), cfgs[3], bad, slogOf(t)); !errors.Is(err, membership.ErrRefused) {
 			t.Errorf("an unknown token: %v", err)
 		}
 	}
@@ -46,10 +47,10 @@ func TestATokenIsUsedUpByNewMembersOnly(t *testing.T) {
 	}
 	cfg := cfgs[3]
 	cfg.Data = t.TempDir()
-	if _, err := Join(t.Context(), cfg, text, slogOf(t)); !errors.Is(err, ErrRefused) {
+	if _, err := Join(t.Context(), cfg, text, slogOf(t)); !errors.Is(err, membership.ErrRefused) {
 		t.Errorf("a used token: %v", err)
 	}
-	text, _, err = invites{first.Node}.Create(t.Context(), "third", time.Second, catalog.Local(first.id))
+	text, _, err = first.invites().Create(t.Context(), "third", time.Second, catalog.Local(first.id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestATokenIsUsedUpByNewMembersOnly(t *testing.T) {
 		}
 		return err
 	})
-	if _, err := Join(t.Context(), cfg, bad, slogOf(t)); !errors.Is(err, ErrRefused) {
+	if _, err := Join(t.Context(), cfg, bad, slogOf(t)); !errors.Is(err, membership.ErrRefused) {
 		t.Errorf("an expired token: %v", err)
 	}
 	if s := first.peer.Stats(); s.TokensUnknown != 2 || s.TokensUsed != 1 || s.TokensExpired != 1 {

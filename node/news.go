@@ -7,6 +7,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/gossip"
+	"holdfast/node/membership"
 	"holdfast/raft"
 )
 
@@ -17,12 +18,16 @@ const factsEvery = 10 * time.Second
 func (n *Node) news(ctx context.Context) error {
 	tick := time.NewTicker(factsEvery)
 	defer tick.Stop()
-	var asked *[]string
+	var asked *membership.Known
 	for fresh := false; ; {
 		news := n.changed.C()
-		if others := n.others.Load(); others != asked {
-			asked = others
-			n.gossip.Join(*others)
+		if known := n.roster.Known(); known != asked {
+			asked = known
+			var others []string
+			for _, id := range known.Others(n.id) {
+				others = append(others, string(id))
+			}
+			n.gossip.Join(others)
 		}
 		if !fresh {
 			if err := n.gossip.SetFacts(n.facts()); err != nil {

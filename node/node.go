@@ -12,8 +12,6 @@ import (
 	"net"
 	"path/filepath"
 	"runtime/debug"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"holdfast/api"
@@ -36,7 +34,7 @@ import (
 
 // Node is one running node of a cluster.
 type Node struct {
-	cfg     folder
+	cfg     membership.Folder
 	log     *slog.Logger
 	disk    disk.Disk
 	id      catalog.NodeID
@@ -53,41 +51,35 @@ type Node struct {
 	captures *lookup.Captures
 	crawls   *runner.Runner
 	vault    *vault.Vault
-	token    *localToken
+	token    *membership.LocalToken
 	warrants warrants
 
-	trusting sync.Mutex // one change of what is known at a time
-	known    atomic.Pointer[known]
-	others   atomic.Pointer[[]string]
+	roster   *membership.Roster
+	refusals *membership.Refusals
 	bell     *bell    // rings when something is due that the catalog does not tell
 	changed  *changes // gossip has news
 	clocks   *membership.Clocks
-	newer    chan uint64 // a higher epoch that a member told of
-	refused  refused
 	health   health
 	closers  []func() error
 }
 
-// ErrRunning reports that another process runs on the node's folder.
-var ErrRunning = errors.New("another process runs on this folder")
-
 // New opens all that the node has on disk. It needs a configuration whose node has founded or joined a cluster, and
 // is to be followed by Run, which closes what New opened.
 func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
-	cfg := folder{settings}
-	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.privateDisk(), started: time.Now(), ready: make(chan struct{}),
-		bell: newBell(), changed: newChanges(), clocks: membership.NewClocks(), newer: make(chan uint64, 1)}
-	if err := cfg.checkAgreed(); err != nil {
+	cfg := folderOf(settings, log)
+	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.PrivateDisk(), started: time.Now(), ready: make(chan struct{}),
+		bell: newBell(), changed: newChanges(), clocks: membership.NewClocks(), refusals: membership.NewRefusals()}
+	if err := cfg.CheckAgreed(); err != nil {
 		return nil, err
 	}
-	k, err := cfg.recall(n.disk, log)
+	k, err := cfg.Recall(n.disk, log)
 	if err == nil {
-		err = cfg.checkSuperseded()
+		err = cfg.CheckSuperseded()
 	}
 	if err != nil {
 		return nil, err
 	}
-	unlock, err := cfg.lock()
+	unlock, err := cfg.Lock()
 	if err != nil {
 		return nil, err
 	}
@@ -97,11 +89,10 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 			err = errors.Join(err, n.close())
 		}
 	}()
-	if err := cfg.guard(n.log); err != nil {
+	if err := cfg.Guard(n.log); err != nil {
 		return nil, err
 	}
 	debug.SetMemoryLimit(int64(cfg.Limits.Memory))
-	n.known.Store(&k)
 	if err := n.openPeer(k); err != nil {
 		return nil, err
 	}
@@ -121,7 +112,7 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	n.openWarrants()
 	n.openRunner()
 	n.handle()
-	return n, cfg.guard(slog.New(slog.DiscardHandler)) // what libraries have just made
+	return n, cfg.Guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }
 
 func (n *Node) close() error {
@@ -133,13 +124,13 @@ func (n *Node) close() error {
 	return err
 }
 
-func (n *Node) openPeer(k known) error {
-	id, err := n.cfg.ownIdentity()
+func (n *Node) openPeer(k membership.Known) error {
+	id, err := n.cfg.OwnIdentity()
 	if err != nil {
 		return err
 	}
 	n.id = catalog.NodeID(id.ID())
-	n.token, err = n.cfg.localToken(n.disk)
+	n.token, err = n.cfg.OpenToken(n.disk)
 	if err != nil {
 		return err
 	}
@@ -148,13 +139,18 @@ func (n *Node) openPeer(k known) error {
 		return err
 	}
 	n.closers = append(n.closers, n.peer.Close)
-	n.peer.Events(n.onPeer)
-	n.setTrusted(k)
+	n.peer.Events(func(e peer.Event) {
+		n.refusals.Note(e)
+		if e.Kind == peer.EventConnected {
+			n.clocks.Connected()
+		}
+	})
+	n.roster = membership.NewRoster(n.cfg, n.disk, n.id, k, n.peer, n.log)
 	return nil
 }
 
 func (n *Node) openState() error {
-	cfg := n.cfg.raft(n.id)
+	cfg := raftConfig(n.cfg.Config, n.id)
 	cfg.Alive, cfg.Skew, cfg.Now = n.alive, n.clocks.Skew, n.clocks.Wall
 	cfg.Vouch = func(from catalog.NodeID, commands []catalog.Command) ([]error, error) {
 		return n.warrants.vouch(from, commands)
@@ -168,7 +164,7 @@ func (n *Node) openState() error {
 	if err := checkLevel(n.raft.View, catalog.Level); err != nil {
 		return err
 	}
-	if err := n.cfg.noteAgreed(n.disk); err != nil {
+	if err := n.cfg.NoteAgreed(n.disk); err != nil {
 		return err
 	}
 	n.gossip, err = gossip.New(gossip.Config{Profile: n.cfg.File.Profile}, n.facts(), gossipCarrier{n.peer}, n.log)
@@ -187,7 +183,7 @@ func (n *Node) openReplica() error {
 	}
 	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"), Quarantine: in("quarantine"),
 		Reserve: reserve, Known: in("roots"), Asked: in("disks.json"), Kept: n.fileKept, Gone: n.fileGone}
-	store, err := replica.OpenStore(files, n.cfg.filesDisk(), n.log)
+	store, err := replica.OpenStore(files, n.cfg.FilesDisk(), n.log)
 	if err != nil {
 		return err
 	}
@@ -198,7 +194,7 @@ func (n *Node) openReplica() error {
 	kind := catalog.ReplicaKind(n.cfg.Replica.Kind)
 	var sums *replica.Checksums
 	if kind == catalog.Checksum {
-		if sums, err = replica.OpenChecksums(in("checksums"), n.cfg.filesDisk(), n.log); err != nil {
+		if sums, err = replica.OpenChecksums(in("checksums"), n.cfg.FilesDisk(), n.log); err != nil {
 			return err
 		}
 	} else {
@@ -256,14 +252,14 @@ func (n *Node) steward() *steward.Steward {
 		Unsure: func() bool { return n.clocks.Skew().Abs() > membership.MaxSkew }, Log: n.log})
 }
 
+// member returns what keeps this node a member.
+func (n *Node) member() membership.Member {
+	return membership.Member{Folder: n.cfg, Roster: n.roster, Refusals: n.refusals, Agreement: agreement{n.raft},
+		Caller: carrier{n.peer}, Insist: n.insist, Log: n.log}
+}
+
 // timekeeper returns what keeps this node's clocks compared.
 func (n *Node) timekeeper() membership.Timekeeper {
-	others := func() (out []catalog.NodeID) {
-		for _, id := range *n.others.Load() {
-			out = append(out, catalog.NodeID(id))
-		}
-		return out
-	}
 	links := func() (out []membership.Link) {
 		for _, l := range n.peer.Stats().Links {
 			out = append(out, membership.Link{Peer: catalog.NodeID(l.Peer), Since: l.Since, Ahead: l.Clock})
@@ -276,7 +272,7 @@ func (n *Node) timekeeper() membership.Timekeeper {
 		}
 		return out
 	}
-	return membership.Timekeeper{Clocks: n.clocks, Others: others, Connected: connected, Links: links, Caller: carrier{n.peer}, Log: n.log}
+	return membership.Timekeeper{Clocks: n.clocks, Others: n.roster.Others, Connected: connected, Links: links, Caller: carrier{n.peer}, Log: n.log}
 }
 
 // lack returns what tells the indexer of which shards this node lacks files.
@@ -312,7 +308,7 @@ func (n *Node) fileGone(name catalog.FileName) {
 // handle names who answers which streams, calls and packets of other nodes.
 func (n *Node) handle() {
 	p := n.peer
-	p.HandleJoin(n.welcome)
+	p.HandleJoin(n.member().Welcome)
 	p.Handle(raftStream, peer.Control, func(_ context.Context, from peer.ID, s net.Conn) { n.raft.Stream(catalog.NodeID(from), s) })
 	p.HandleCall(raftCall, func(ctx context.Context, from peer.ID, request []byte) ([]byte, error) {
 		return n.raft.Serve(ctx, catalog.NodeID(from), request)
@@ -326,7 +322,7 @@ func (n *Node) handle() {
 	p.Handle(runner.LogStream, peer.Bulk, n.serveLog)
 	answer(p, checksumCall, n.serveChecksum)
 	carrier{p}.answers(lookup.DigestCall, n.captures.AnswerDigest())
-	answer(p, membersCall, n.serveMembers)
+	carrier{p}.answers(membership.MembersCall, n.roster.AnswerMembers())
 	carrier{p}.answers(membership.ClockCall, n.clocks.AnswerClock())
 	carrier{p}.answers(runner.PaceCall, n.crawls.AnswerPace())
 	n.handleActs()
@@ -356,16 +352,17 @@ func (n *Node) Run(ctx context.Context) error {
 		return errors.Join(err, n.close())
 	}
 	n.cfg.Listen.API, n.cfg.Listen.Access = ports.API.Addr().String(), ports.Access.Addr().String()
+	member := n.member()
 	parts := []part{
 		{"peer", n.peer.Run},
 		{"raft", func(ctx context.Context) error { return lost(n.raft.Run(ctx)) }},
 		{"gossip", n.gossip.Run},
-		{"trust", n.trust},
-		{"acquaint", n.acquaint},
+		{"trust", n.watching(member.Trust, membership.Trusted()...)},
+		{"acquaint", member.Acquaint},
 		{"clocks", n.timekeeper().Run},
-		{"epoch", n.yield},
-		{"membership", n.membership},
-		{"announce", n.announce},
+		{"epoch", member.Yield},
+		{"membership", member.Stay},
+		{"announce", n.watching(member.Announce, catalog.PrefixMembers)},
 		{"news", n.news},
 		{"cover", n.watching(func(ctx context.Context, changed <-chan struct{}) error {
 			return n.captures.Cover(ctx, changed, n.changed.C)
@@ -399,7 +396,7 @@ func (n *Node) Run(ctx context.Context) error {
 func (n *Node) backend() api.Backend {
 	return api.Backend{
 		Catalog: apiCatalog{n}, Archive: archive{n}, Losses: losses{apiCatalog{n}, n.id, n.replica.Find}, Self: self{n}, Audits: audits{n}, Strays: strays{n}, OwnDisks: disks{n.replica.Disks, n.log}, Crawls: crawlsAPI{n}, Secrets: secrets{n.vault},
-		Captures: lookup.Arranged{Captures: n.captures}, Index: indexAPI{n}, Invites: invites{n}, Local: n.token.access,
+		Captures: lookup.Arranged{Captures: n.captures}, Index: indexAPI{n}, Invites: invites{n.member(), apiCatalog{n}.Propose}, Local: n.token.Access,
 		Node: n.id, Used: n.warrants.uses.note,
 	}
 }
@@ -447,7 +444,7 @@ func quorum(err error) error {
 // replayHandler is the handler of the access port.
 func (n *Node) replayHandler() (*replay.Handler, error) {
 	incoming := filepath.Join(n.cfg.Data, "incoming")
-	cfg := replay.Config{Title: n.known.Load().Cluster.Name, Spool: incoming, SpoolRoom: func(size int64) bool {
+	cfg := replay.Config{Title: n.roster.Known().Cluster.Name, Spool: incoming, SpoolRoom: func(size int64) bool {
 		left, err := n.room(incoming)
 		return err == nil && left >= size
 	}}

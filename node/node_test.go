@@ -92,18 +92,3 @@ func spoil(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 }
-
-func TestTheMemberListFollowsTheConfiguration(t *testing.T) {
-	cfg := threeConfigs(t, "")[1]
-	n := &Node{cfg: folder{cfg}, id: "south"}
-	same := catalog.Member{ID: "south", Name: "south-1", Addresses: []string{cfg.Listen.Peer}, Weight: 50, Level: catalog.Level}
-	if change, due := n.differs(same); due {
-		t.Errorf("nothing differs, yet %+v", change)
-	}
-	moved := same
-	moved.Addresses, moved.Level = []string{"old.example.org:7480"}, 0
-	change, due := n.differs(moved)
-	if !due || change.Level == nil || change.Weight != nil || change.Addresses == nil || (*change.Addresses)[0] != cfg.Listen.Peer {
-		t.Errorf("change %+v, due %v", change, due)
-	}
-}

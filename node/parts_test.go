@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/node/membership"
 	"holdfast/raft"
 )
 
@@ -65,7 +66,7 @@ func TestACauseIsToldBeforeWhatFollowsFromIt(t *testing.T) {
 	err := runParts(t.Context(), quiet(), newStages(), func() {},
 		part{"raft", func(ctx context.Context) error { close(stopped); <-ctx.Done(); return lost(raft.ErrSetBack) }},
 		part{"cover", func(context.Context) error { <-stopped; return fmt.Errorf("find who covers: %w", raft.ErrStopped) }})
-	if !errors.Is(err, ErrStateLost) || !strings.HasPrefix(err.Error(), "raft: ") {
+	if !errors.Is(err, membership.ErrStateLost) || !strings.HasPrefix(err.Error(), "raft: ") {
 		t.Errorf("the node ends with: %v", err)
 	}
 	err = runParts(t.Context(), quiet(), newStages(), func() {}, part{"cover", func(context.Context) error { return raft.ErrStopped }})

@@ -12,6 +12,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/node/membership"
 )
 
 func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
@@ -29,7 +30,7 @@ func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
 	putWhole(t, first, "alone.bin", nil)
 
 	left := start(t, cfgs[1])
-	if err := <-left.end; !errors.Is(err, ErrSuperseded) {
+	if err := <-left.end; !errors.Is(err, membership.ErrSuperseded) {
 		t.Fatalf("a node that was left behind goes on: %v", err)
 	}
 	if err := joinBy(t, first, cfgs[1]); err != nil {
@@ -59,7 +60,7 @@ func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
 		return nil
 	})
 	back.halt(t)
-	if err := joinBy(t, first, cfgs[1]); !errors.Is(err, ErrFounded) {
+	if err := joinBy(t, first, cfgs[1]); !errors.Is(err, membership.ErrFounded) {
 		t.Errorf("a member that takes part is let forget what it voted for: %v", err)
 	}
 
@@ -93,7 +94,7 @@ func TestAVoterThatForgotDoesNotKeepItsVote(t *testing.T) {
 		return nil
 	})
 	lost.halt(t)
-	for _, path := range []string{filepath.Join(lost.cfg.Data, "raft"), filepath.Join(lost.cfg.Data, "catalog"), lost.cfg.knownPath(), lost.cfg.agreedPath()} {
+	for _, path := range []string{filepath.Join(lost.cfg.Data, "raft"), filepath.Join(lost.cfg.Data, "catalog"), filepath.Join(lost.cfg.IdentityDir(), "members.json"), filepath.Join(lost.cfg.IdentityDir(), "agreed")} {
 		if err := os.RemoveAll(path); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +102,7 @@ func TestAVoterThatForgotDoesNotKeepItsVote(t *testing.T) {
 	eventually(t, "a voter without its log is refused", func() error {
 		err := joinBy(t, first, lost.cfg.Config)
 		switch {
-		case errors.Is(err, ErrRefused):
+		case errors.Is(err, membership.ErrRefused):
 			return nil
 		case err == nil:
 			t.Fatal("a voter without its log joins")

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/node/membership"
 	"holdfast/peer"
 )
 
@@ -62,38 +62,12 @@ func mustEnd(t *testing.T, ended <-chan error) {
 	t.Helper()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, ErrRemoved) {
+		if !errors.Is(err, membership.ErrRemoved) {
 			t.Errorf("it ended with %v", err)
 		}
 	case <-time.After(2 * time.Minute):
 		t.Fatal("a removed node goes on")
 	}
-}
-
-// TestOneMemberThatLetsANodeInIsEnough turns a node away as removed, as members do that have not heard yet that it joined again.
-func TestOneMemberThatLetsANodeInIsEnough(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var r refused
-		if got := r.removed(time.Now()); got != 0 {
-			t.Errorf("without a word it counts as removed for %v", got)
-		}
-		r.note(peer.Event{Kind: peer.EventRefused, Peer: "a", Refusal: peer.Stranger})
-		<-time.After(time.Hour)
-		if got := r.removed(time.Now()); got != 0 {
-			t.Errorf("a stranger counts as removed for %v", got)
-		}
-		for range 3 {
-			r.note(peer.Event{Kind: peer.EventRefused, Peer: "a", Refusal: peer.Removed})
-			<-time.After(time.Second)
-		}
-		if got := r.removed(time.Now()); got != 3*time.Second {
-			t.Errorf("turned away for %v", got)
-		}
-		r.note(peer.Event{Kind: peer.EventConnected, Peer: "b"})
-		if got := r.removed(time.Now()); got != 0 {
-			t.Errorf("let in, it counts as removed for %v", got)
-		}
-	})
 }
 
 // TestOneMemberEndsNobody lets one member turn another away as removed, as one does that is behind or was taken over. The other hears a
@@ -108,8 +82,8 @@ func TestOneMemberEndsNobody(t *testing.T) {
 			}
 			return nil
 		})
-		n.refused.note(peer.Event{Kind: peer.EventRefused, Peer: "liar", Refusal: peer.Removed})
-		if n.isRemoved(time.Now().Add(time.Hour)) {
+		n.refusals.Note(peer.Event{Kind: peer.EventRefused, Peer: "liar", Refusal: peer.Removed})
+		if n.member().Removed(time.Now().Add(time.Hour)) {
 			t.Errorf("%s is to end", n.cfg.Name)
 		}
 	}

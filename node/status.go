@@ -106,7 +106,7 @@ func (s self) presence(out map[catalog.NodeID]api.Presence, r raft.Status) {
 	for _, v := range r.Voters {
 		voters[v] = true
 	}
-	for _, m := range s.n.known.Load().Members {
+	for _, m := range s.n.roster.Known().Members {
 		out[m.ID] = api.Presence{State: "unknown", Voter: voters[m.ID]}
 	}
 	for _, f := range s.n.gossip.Nodes() {

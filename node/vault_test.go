@@ -18,6 +18,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/node/membership"
 )
 
 // The password that no disk, answer or document may show.
@@ -248,7 +249,7 @@ func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
 	for i := range cfgs {
 		cfgs[i].Limits.Crawls = 1
 	}
-	if _, err := initAt(t.Context(), folder{cfgs[0]}, 1, slogOf(t)); err != nil {
+	if _, err := membership.Init(t.Context(), folderOf(cfgs[0], slogOf(t)), 1, slogOf(t)); err != nil {
 		t.Fatal(err)
 	}
 	nodes := []running{start(t, cfgs[0])}
@@ -343,7 +344,7 @@ func TestAJobThatNobodyCanRunIsShown(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	n.halt(t)
-	if err := os.Remove(n.cfg.sealKeyPath()); err != nil { // the node comes back with another key
+	if err := os.Remove(n.cfg.SealKeyPath()); err != nil { // the node comes back with another key
 		t.Fatal(err)
 	}
 	cfg := n.cfg.Config

@@ -42,8 +42,8 @@ type warrants struct {
 }
 
 func (n *Node) openWarrants() {
-	n.warrants = warrants{self: n.id, view: n.raft.View, now: time.Now, own: n.token.text,
-		trusts: func(m catalog.Member) (catalog.Role, bool) { return n.cfg.localRole(m.Name) },
+	n.warrants = warrants{self: n.id, view: n.raft.View, now: time.Now, own: n.token.Text,
+		trusts: func(m catalog.Member) (catalog.Role, bool) { return n.cfg.LocalRole(m.Name) },
 		uses: &uses{view: n.raft.View, now: time.Now, log: n.log, propose: func(ctx context.Context, kind catalog.Kind, body any) error {
 			_, err := n.raft.Propose(ctx, kind, body, string(n.id))
 			return err

@@ -17,6 +17,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/harvest"
 	"holdfast/node/config"
+	"holdfast/node/membership"
 	"holdfast/node/runner"
 	"holdfast/peer"
 	"holdfast/replica"
@@ -155,7 +156,7 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 		_, err := askFor[[]replica.Audit](t.Context(), asker.Node, asked.id, auditCall, auditRequest{Act: "list"})
 		return err
 	})
-	local, err := asker.token.text()
+	local, err := asker.token.Text()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,17 +175,17 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 		w := asked.warrants
 		cfg := asked.cfg
 		cfg.File = &file
-		w.trusts = func(m catalog.Member) (catalog.Role, bool) { return cfg.localRole(m.Name) }
+		w.trusts = func(m catalog.Member) (catalog.Role, bool) { return cfg.LocalRole(m.Name) }
 		if _, err := w.check(asker.id, local, deed{act: catalog.ReachInside}); (err == nil) != good {
 			t.Errorf("local-token = %q: %v", role, err)
 		}
 	}
 
 	// A new token takes the old one's place: here at once, elsewhere as soon as the node has told.
-	if err := RotateToken(asker.cfg.Config); err != nil {
+	if err := membership.RotateToken(asker.cfg.Config); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(asker.cfg.TokenPath()); err != nil || info.Mode().Perm() != ownerOnly {
+	if info, err := os.Stat(asker.cfg.TokenPath()); err != nil || info.Mode().Perm() != membership.OwnerOnly {
 		t.Errorf("%v, %v", info, err)
 	}
 	if code, text := asker.askAs(t, local, http.MethodGet, "/api/v1/status"); code != http.StatusUnauthorized {
@@ -197,7 +198,7 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the new token is known", func() error {
-		now, err := asker.token.text()
+		now, err := asker.token.Text()
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
-// Package membership keeps a node a member among others. So far it compares the members' clocks, and says what time
-// this node goes by; founding, joining and trust are to follow.
+// Package membership makes a node a member of a cluster, and keeps it one: it founds and joins clusters, knows whom to
+// trust and by which key, lets others in, compares the members' clocks, and ends a node that is no member any more.
 package membership
 
 import (

@@ -1,4 +1,4 @@
-package node
+package membership
 
 import (
 	"context"
@@ -21,9 +21,10 @@ type Neighbours struct {
 }
 
 // AskNeighbours asks at the other nodes' addresses whether a cluster of the name in cluster.toml runs there. When one
-// does, or a node answers that cannot tell, the error is ErrRunsAlready and says what to do instead of founding another.
+// does, or a node answers that cannot tell, the error is ErrRunsAlready and says what to do instead of founding
+// another.
 func AskNeighbours(ctx context.Context, cfg config.Config) (Neighbours, error) {
-	addresses := folder{cfg}.otherAddresses()
+	addresses := Folder{Config: cfg}.otherAddresses()
 	out := Neighbours{Asked: len(addresses)}
 	if len(addresses) == 0 {
 		return out, nil
@@ -37,17 +38,19 @@ func AskNeighbours(ctx context.Context, cfg config.Config) (Neighbours, error) {
 		case f.Silent:
 			out.Silent = append(out.Silent, f.Address)
 		case f.Cluster != "":
-			return out, fmt.Errorf("%w: cluster %s (%.8s) at %s. To make %s a member: on a node of that cluster run `holdfast node invite --replica %s`, "+
-				"then here `holdfast join`", ErrRunsAlready, cfg.File.Cluster, f.Cluster, f.Address, cfg.Name, cfg.Replica.Name)
+			return out, fmt.Errorf("%w: cluster %s (%.8s) at %s. To make %s a member: on a node of that cluster "+
+				"run `holdfast node invite --replica %s`, then here `holdfast join`", ErrRunsAlready,
+				cfg.File.Cluster, f.Cluster, f.Address, cfg.Name, cfg.Replica.Name)
 		case f.Older:
-			return out, fmt.Errorf("%w, perhaps: the node at %s has an older program that does not say which cluster it belongs to", ErrRunsAlready, f.Address)
+			return out, fmt.Errorf("%w, perhaps: the node at %s has an older program that does not say "+
+				"which cluster it belongs to", ErrRunsAlready, f.Address)
 		}
 	}
 	return out, ctx.Err()
 }
 
 // otherAddresses are those at which cluster.toml says that the other nodes are reached.
-func (c folder) otherAddresses() (out []string) {
+func (c Folder) otherAddresses() (out []string) {
 	for _, name := range c.File.NodeNames() {
 		other, err := c.File.Node(name)
 		if err != nil || name == c.Name || other.Table.OutOnly {

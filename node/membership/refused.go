@@ -1,4 +1,4 @@
-package node
+package membership
 
 import (
 	"fmt"
@@ -10,22 +10,25 @@ import (
 	"holdfast/peer"
 )
 
-// refused remembers which nodes turn this one away, and why.
-type refused struct {
+// Refusals remember which nodes turn this one away, and why.
+type Refusals struct {
 	mu    sync.Mutex
 	by    map[peer.ID]peer.Event
 	since time.Time // when a member first said that this node was removed, with no connection since; zero: never
+	newer chan uint64
 }
 
-// note is told what happens to the connections.
-func (r *refused) note(e peer.Event) {
+// NewRefusals returns those of a node that nobody has turned away yet.
+func NewRefusals() *Refusals {
+	return &Refusals{by: map[peer.ID]peer.Event{}, newer: make(chan uint64, 1)}
+}
+
+// Note is told what happens to the connections.
+func (r *Refusals) Note(e peer.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch e.Kind {
 	case peer.EventRefused:
-		if r.by == nil {
-			r.by = map[peer.ID]peer.Event{}
-		}
 		r.by[e.Peer] = e
 		if e.Refusal == peer.Removed && r.since.IsZero() {
 			r.since = time.Now()
@@ -33,11 +36,16 @@ func (r *refused) note(e peer.Event) {
 	case peer.EventConnected:
 		delete(r.by, e.Peer)
 		r.since = time.Time{}
+	case peer.EventNewerEpoch:
+		select {
+		case r.newer <- e.Epoch:
+		default:
+		}
 	}
 }
 
 // removed returns for how long this node has been turned away as removed, with no member letting it in.
-func (r *refused) removed(now time.Time) time.Duration {
+func (r *Refusals) removed(now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.since.IsZero() {
@@ -46,8 +54,8 @@ func (r *refused) removed(now time.Time) time.Duration {
 	return now.Sub(r.since)
 }
 
-// problems says who refuses this node and what helps.
-func (r *refused) problems(name func(catalog.NodeID) string) (out []string) {
+// Problems says who refuses this node and what helps.
+func (r *Refusals) Problems(name func(catalog.NodeID) string) (out []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id, e := range r.by {

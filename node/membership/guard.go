@@ -1,4 +1,4 @@
-package node
+package membership
 
 import (
 	"errors"
@@ -12,11 +12,11 @@ import (
 	"holdfast/internal/disk"
 )
 
-// ownerOnly are the permissions of what the node's user alone may read.
-const ownerOnly = 0o600
+// OwnerOnly are the permissions of what the node's user alone may read.
+const OwnerOnly = 0o600
 
 // guarded are the folders of a node that hold its keys, what the cluster agreed, and the state of crawls.
-func (c folder) guarded() []string {
+func (c Folder) guarded() []string {
 	var all []string
 	for _, name := range []string{"identity", "raft", "catalog", "jobs"} {
 		all = append(all, filepath.Join(c.Data, name))
@@ -24,15 +24,15 @@ func (c folder) guarded() []string {
 	return all
 }
 
-// privateDisk makes files that the node's user alone may read.
-func (c folder) privateDisk() disk.Disk { return disk.New().WithMode(ownerOnly) }
+// PrivateDisk makes files that the node's user alone may read.
+func (c Folder) PrivateDisk() disk.Disk { return disk.New().WithMode(OwnerOnly) }
 
-// filesDisk makes files with the permissions of the archive's.
-func (c folder) filesDisk() disk.Disk { return disk.New().WithMode(fs.FileMode(c.Limits.FilesMode)) }
+// FilesDisk makes files with the permissions of the archive's.
+func (c Folder) FilesDisk() disk.Disk { return disk.New().WithMode(fs.FileMode(c.Limits.FilesMode)) }
 
-// guard takes from others the permissions that they have in the guarded folders, and says so. A harvested file that has a
-// second name elsewhere is left: it enters the archive. A folder may be a link to one on another disk.
-func (c folder) guard(log *slog.Logger) error {
+// Guard takes from others the permissions that they have in the guarded folders, and says so. A harvested file that has
+// a second name elsewhere is left: it enters the archive. A folder may be a link to one on another disk.
+func (c Folder) Guard(log *slog.Logger) error {
 	for _, dir := range c.guarded() {
 		mended, harvested := 0, filepath.Base(dir) == "jobs"
 		real, err := filepath.EvalSymlinks(dir)
@@ -51,7 +51,8 @@ func (c folder) guard(log *slog.Logger) error {
 				return gone(err)
 			}
 			mode := info.Mode()
-			if mode.Perm()&0o077 == 0 || !mode.IsDir() && !mode.IsRegular() || harvested && !mode.IsDir() && linked(info) {
+			if mode.Perm()&0o077 == 0 || !mode.IsDir() && !mode.IsRegular() ||
+				harvested && !mode.IsDir() && linked(info) {
 				return nil
 			}
 			mended++
@@ -61,7 +62,8 @@ func (c folder) guard(log *slog.Logger) error {
 			return fmt.Errorf("keep %s from other users of this machine: %w", dir, err)
 		}
 		if mended > 0 {
-			log.Warn("others on this machine could read what is the node's own; that is mended", "folder", dir, "entries", mended)
+			log.Warn("others on this machine could read what is the node's own; that is mended",
+				"folder", dir, "entries", mended)
 		}
 	}
 	return nil

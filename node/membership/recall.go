@@ -1,4 +1,4 @@
-package node
+package membership
 
 import (
 	"errors"
@@ -12,47 +12,45 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/internal/disk"
-	"holdfast/raft"
 )
 
-// recall returns what the node knows of its cluster. A member list that is not there, because the founding was cut off
+// ErrRunning reports that another process runs on the node's folder.
+var ErrRunning = errors.New("another process runs on this folder")
+
+// Recall returns what the node knows of its cluster. A member list that is not there, because the founding was cut off
 // before it was written or because it was lost, is made anew from the node's agreed state. ErrNotFounded when there is
 // neither. The node must not be running.
-func (c folder) recall(d disk.Disk, log *slog.Logger) (k known, err error) {
-	k, err = c.loadKnown()
+func (c Folder) Recall(d disk.Disk, log *slog.Logger) (k Known, err error) {
+	k, err = c.load()
 	if !errors.Is(err, ErrNotFounded) {
 		return k, err
 	}
 	if _, none := os.Stat(filepath.Join(c.Data, "catalog")); errors.Is(none, fs.ErrNotExist) {
 		return k, err
 	}
-	unlock, err := c.lock()
+	unlock, err := c.Lock()
 	if err != nil {
 		return k, err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	if k, err = c.readAgreed(d, log); err != nil {
+	if k, err = c.readAgreed(); err != nil {
 		return k, err
 	}
-	if err = c.saveKnown(d, k); err != nil {
+	if err = c.save(d, k); err != nil {
 		return k, err
 	}
-	log.Warn("the member list was not there; it is made anew from the agreed state", "cluster", k.Cluster.Name, "members", len(k.Members))
+	log.Warn("the member list was not there; it is made anew from the agreed state",
+		"cluster", k.Cluster.Name, "members", len(k.Members))
 	return k, nil
 }
 
 // readAgreed reads what the stopped node's catalog says of its cluster, ErrNotFounded when it says nothing.
-func (c folder) readAgreed(d disk.Disk, log *slog.Logger) (k known, err error) {
-	id, err := c.ownIdentity()
+func (c Folder) readAgreed() (k Known, err error) {
+	id, err := c.OwnIdentity()
 	if err != nil {
 		return k, err
 	}
-	r, err := raft.Open(c.raft(catalog.NodeID(id.ID())), d, nowhere{}, nowhere{}, log)
-	if err != nil {
-		return k, fmt.Errorf("look for an agreed state: %w", err)
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	err = r.View(func(v catalog.View) (err error) {
+	k.Index, err = c.State.Agreed(catalog.NodeID(id.ID()), func(v catalog.View) (err error) {
 		if k.Cluster, err = v.Cluster(); err != nil {
 			return err
 		}
@@ -60,14 +58,14 @@ func (c folder) readAgreed(d disk.Disk, log *slog.Logger) (k known, err error) {
 		return err
 	})
 	if errors.Is(err, catalog.ErrNotFound) {
-		return k, ErrNotFounded
+		return Known{}, ErrNotFounded
 	}
-	k.Index = r.Status().Applied
 	return k, err
 }
 
-// lock keeps other processes off the node's folder until the function it returns is called. ErrRunning when one is there.
-func (c folder) lock() (unlock func() error, err error) {
+// Lock keeps other processes off the node's folder until the function it returns is called. ErrRunning when one is
+// there.
+func (c Folder) Lock() (unlock func() error, err error) {
 	lock := flock.New(filepath.Join(c.Data, "lock"))
 	if got, err := lock.TryLock(); err != nil || !got {
 		return nil, fmt.Errorf("%s: %w", c.Data, errors.Join(ErrRunning, err))

@@ -1,4 +1,4 @@
-package node
+package membership
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 
 func TestACatalogThatLagsDoesNotUndoTrust(t *testing.T) {
 	t.Parallel()
-	k := known{Cluster: catalog.Cluster{ID: "c", Epoch: 2}, Index: 100}
+	k := Known{Cluster: catalog.Cluster{ID: "c", Epoch: 2}, Index: 100}
 	for _, tt := range []struct {
 		name         string
 		epoch, index uint64

@@ -1,4 +1,4 @@
-package node
+package membership
 
 import (
 	"crypto/rand"
@@ -17,9 +17,9 @@ import (
 	"holdfast/node/config"
 )
 
-// localToken is the token with which commands on the node's own machine use its API. It lies in the identity folder, readable by the node's
-// user alone, and is read again when the file is replaced.
-type localToken struct {
+// LocalToken is the token with which commands on the node's own machine use its API. It lies in the identity Folder,
+// readable by the node's user alone, and is read again when the file is replaced.
+type LocalToken struct {
 	path, node string
 
 	mu    sync.Mutex
@@ -27,38 +27,38 @@ type localToken struct {
 	known string
 }
 
-// LocalToken reads the node's own API token, or makes one.
-func (c folder) localToken(d disk.Disk) (*localToken, error) {
-	t := &localToken{path: c.TokenPath(), node: c.Name}
-	_, err := t.text()
+// OpenToken reads the node's own API token, or makes one.
+func (c Folder) OpenToken(d disk.Disk) (*LocalToken, error) {
+	t := &LocalToken{path: c.TokenPath(), node: c.Name}
+	_, err := t.Text()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = c.writeToken(d)
 	}
 	return t, err
 }
 
-// RotateToken puts a new local token in the place of the node's. The old one is worth nothing from then on, on this node at once, on the
-// others when the node has told them. The node may run or not.
+// RotateToken puts a new local token in the place of the node's. The old one is worth nothing from then on, on this
+// node at once, on the others when the node has told them. The node may run or not.
 func RotateToken(cfg config.Config) error {
-	c := folder{cfg}
+	c := Folder{Config: cfg}
 	if _, err := os.Stat(c.TokenPath()); err != nil {
 		return fmt.Errorf("rotate the local token of %s: %w", c.Name, err)
 	}
-	return c.writeToken(c.privateDisk())
+	return c.writeToken(c.PrivateDisk())
 }
 
-func (c folder) writeToken(d disk.Disk) error {
+func (c Folder) writeToken(d disk.Disk) error {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret)
 	token := api.Token{ID: api.LocalID, Secret: hex.EncodeToString(secret)}
-	return d.WriteFileMode(c.TokenPath(), ownerOnly, func(w io.Writer) error {
+	return d.WriteFileMode(c.TokenPath(), OwnerOnly, func(w io.Writer) error {
 		_, err := io.WriteString(w, token.String()+"\n")
 		return err
 	})
 }
 
-// text returns the token as it is now.
-func (t *localToken) text() (string, error) {
+// Text returns the token as it is now.
+func (t *LocalToken) Text() (string, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	info, err := os.Stat(t.path)
@@ -80,9 +80,9 @@ func unchanged(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// access returns what the API keeps of the token.
-func (t *localToken) access() (catalog.AccessToken, error) {
-	text, err := t.text()
+// Access returns what the API keeps of the token.
+func (t *LocalToken) Access() (catalog.AccessToken, error) {
+	text, err := t.Text()
 	if err != nil {
 		return catalog.AccessToken{}, err
 	}
@@ -90,12 +90,13 @@ func (t *localToken) access() (catalog.AccessToken, error) {
 	if err != nil {
 		return catalog.AccessToken{}, fmt.Errorf("read the local token %s: %w", t.path, err)
 	}
-	return catalog.AccessToken{ID: api.LocalID, Name: "local:" + t.node, Role: catalog.RoleAdmin, SecretHash: token.Hash()}, nil
+	return catalog.AccessToken{ID: api.LocalID, Name: "local:" + t.node,
+		Role: catalog.RoleAdmin, SecretHash: token.Hash()}, nil
 }
 
-// localRole returns what the local token of the named member may do on this node: what this node's own cluster.toml says of that node,
-// and of all nodes when it does not have it.
-func (c folder) localRole(member string) (catalog.Role, bool) {
+// LocalRole returns what the local token of the named member may do on this node: what this node's own cluster.toml
+// says of that node, and of all nodes when it does not have it.
+func (c Folder) LocalRole(member string) (catalog.Role, bool) {
 	role := c.LocalToken
 	if other, err := c.File.Node(member); err == nil {
 		role = other.LocalToken

@@ -1,4 +1,4 @@
-package node
+package membership
 
 import (
 	"context"
@@ -11,17 +11,16 @@ import (
 	"strings"
 
 	"holdfast/internal/disk"
-	"holdfast/peer"
 )
 
 // ErrSuperseded reports that the cluster was recovered without this node: it went on under a higher epoch. The node
 // would only keep a second cluster alive, together with others that were left behind.
 var ErrSuperseded = errors.New("the cluster was recovered without this node; let it join anew with a token")
 
-func (c folder) supersededPath() string { return filepath.Join(c.IdentityDir(), "superseded") }
+func (c Folder) supersededPath() string { return filepath.Join(c.IdentityDir(), "superseded") }
 
-// checkSuperseded fails with ErrSuperseded when this node has learned so before.
-func (c folder) checkSuperseded() error {
+// CheckSuperseded fails with ErrSuperseded when this node has learned so before.
+func (c Folder) CheckSuperseded() error {
 	text, err := os.ReadFile(c.supersededPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -33,34 +32,20 @@ func (c folder) checkSuperseded() error {
 }
 
 // supersede keeps for the next start that the cluster is at a higher epoch.
-func (c folder) supersede(d disk.Disk, epoch uint64) error {
+func (c Folder) supersede(d disk.Disk, epoch uint64) error {
 	return d.WriteFile(c.supersededPath(), func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, "epoch %d\n", epoch)
 		return err
 	})
 }
 
-// onPeer is told what happens to the connections.
-func (n *Node) onPeer(e peer.Event) {
-	n.refused.note(e)
-	if e.Kind == peer.EventConnected {
-		n.clocks.Connected()
-	}
-	if e.Kind == peer.EventNewerEpoch {
-		select {
-		case n.newer <- e.Epoch:
-		default:
-		}
-	}
-}
-
-// yield ends the node when a member says that the cluster is at a higher epoch.
-func (n *Node) yield(ctx context.Context) error {
+// Yield ends the node when a member says that the cluster is at a higher epoch.
+func (m Member) Yield(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case epoch := <-n.newer:
-		err := n.cfg.supersede(n.disk, epoch)
+	case epoch := <-m.Refusals.newer:
+		err := m.Folder.supersede(m.Roster.disk, epoch)
 		return errors.Join(fmt.Errorf("%w (epoch %d)", ErrSuperseded, epoch), err)
 	}
 }

@@ -1,4 +1,4 @@
-package node
+package membership
 
 import (
 	"errors"
@@ -17,26 +17,29 @@ import (
 // reopen readies a folder for joining: a new one, or that of a node which belonged to the token's cluster before. It
 // keeps other processes off a folder of the second sort until release is called, and returns what the node knew.
 // ErrFounded when the node belongs to another cluster.
-func (c folder) reopen(d disk.Disk, cluster string, log *slog.Logger) (old known, release func() error, err error) {
+func (c Folder) reopen(d disk.Disk, cluster string, log *slog.Logger) (old Known, release func() error, err error) {
 	release = func() error { return nil }
-	if old, err = c.recall(d, log); errors.Is(err, ErrNotFounded) {
+	if old, err = c.Recall(d, log); errors.Is(err, ErrNotFounded) {
 		return old, release, nil
 	}
 	if err == nil && old.Cluster.ID != cluster {
-		err = fmt.Errorf("%w: %s, with the id %s; the token is for the cluster with the id %s. If %s was founded by mistake, as by "+
-			"`holdfast init` on a second node: stop the node, move its folder %s away, and join again. Files that are in it are not lost: "+
-			"put them with `holdfast file put`", ErrFounded, old.Cluster.Name, old.Cluster.ID, cluster, old.Cluster.Name, c.Data)
+		err = fmt.Errorf("%w: %s, with the id %s; the token is for the cluster with the id %s. "+
+			"If %s was founded by mistake, as by `holdfast init` on a second node: stop the node, "+
+			"move its folder %s away, and join again. Files that are in it are not lost: "+
+			"put them with `holdfast file put`",
+			ErrFounded, old.Cluster.Name, old.Cluster.ID, cluster, old.Cluster.Name, c.Data)
 	}
 	if err == nil {
-		release, err = c.lock()
+		release, err = c.Lock()
 	}
 	return old, release, err
 }
 
-// drop removes what the node had agreed on in a membership that has ended, so that it is given the cluster's state anew.
-// Its key and the archive's files stay, and the count of its starts, by which the cluster knows its requests apart.
-// ErrFounded, and nothing is removed, when the membership goes on: a voter that forgot its log could undo decisions.
-func (c folder) drop(d disk.Disk, old, now known, self catalog.NodeID) error {
+// drop removes what the node had agreed on in a membership that has ended, so that it is given the cluster's state
+// anew. Its key and the archive's files stay, and the count of its starts, by which the cluster knows its requests
+// apart. ErrFounded, and nothing is removed, when the membership goes on: a voter that forgot its log could undo
+// decisions.
+func (c Folder) drop(d disk.Disk, old, now Known, self catalog.NodeID) error {
 	if old.Cluster.ID == "" {
 		return nil
 	}
@@ -62,13 +65,13 @@ func (c folder) drop(d disk.Disk, old, now known, self catalog.NodeID) error {
 }
 
 // memberStill refuses to join anew while the membership goes on.
-func (c folder) memberStill(old known) error {
+func (c Folder) memberStill(old Known) error {
 	return fmt.Errorf("%w: %s (%s), and is a member still; start it", ErrFounded, old.Cluster.Name, c.Data)
 }
 
 // ended reports whether the membership that the node knew of has ended: the cluster was recovered without it, or it was
 // removed and has now been admitted anew.
-func ended(old, now known, self catalog.NodeID) bool {
+func ended(old, now Known, self catalog.NodeID) bool {
 	if now.Cluster.Epoch != old.Cluster.Epoch {
 		return now.Cluster.Epoch > old.Cluster.Epoch
 	}
@@ -76,7 +79,7 @@ func ended(old, now known, self catalog.NodeID) bool {
 }
 
 // joined returns when the node became a member, 0 when it is none.
-func joined(k known, id catalog.NodeID) catalog.Time {
+func joined(k Known, id catalog.NodeID) catalog.Time {
 	i := slices.IndexFunc(k.Members, func(m catalog.Member) bool { return m.ID == id })
 	if i < 0 {
 		return 0
@@ -85,8 +88,8 @@ func joined(k known, id catalog.NodeID) catalog.Time {
 }
 
 // identity makes the node's folder for what it is, or reads it.
-func (c folder) identity(d disk.Disk) (peer.Identity, error) {
-	if err := c.filesDisk().MkdirAll(c.Data); err != nil { // others may have to pass it, to read the archive's files
+func (c Folder) identity(d disk.Disk) (peer.Identity, error) {
+	if err := c.FilesDisk().MkdirAll(c.Data); err != nil { // others may have to pass it, to read the archive's files
 		return peer.Identity{}, err
 	}
 	if err := d.MkdirAll(c.IdentityDir()); err != nil {
@@ -96,6 +99,6 @@ func (c folder) identity(d disk.Disk) (peer.Identity, error) {
 	if err != nil {
 		return peer.Identity{}, err
 	}
-	_, err = c.localToken(d)
+	_, err = c.OpenToken(d)
 	return id, err
 }

@@ -1,0 +1,128 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+	"holdfast/node/config"
+	"holdfast/node/membership"
+	"holdfast/peer"
+	"holdfast/raft"
+)
+
+// Init founds a cluster whose first member is the configured node. When it returns nil the founding is agreed and on
+// stable storage, and the node can be started. It returns the new cluster's record. One that was cut off may be repeated.
+func Init(ctx context.Context, cfg config.Config, log *slog.Logger) (catalog.Cluster, error) {
+	return membership.Init(ctx, folderOf(cfg, log), catalog.Level, log)
+}
+
+// Join makes the configured node a member, by a token that a member made. See membership.Join.
+func Join(ctx context.Context, cfg config.Config, text string, log *slog.Logger) (catalog.Cluster, error) {
+	return membership.Join(ctx, folderOf(cfg, log), text, log)
+}
+
+// Recover makes the configured node the only voter of its cluster under a higher epoch, when the majority of voters
+// is lost for good. The node must be stopped. Members of the older epoch are refused from then on.
+func Recover(_ context.Context, cfg config.Config, reason string, log *slog.Logger) (catalog.Cluster, error) {
+	return membership.Recover(folderOf(cfg, log), reason)
+}
+
+// folderOf returns the folder of a node that does not run, with what it has agreed on.
+func folderOf(cfg config.Config, log *slog.Logger) membership.Folder {
+	f := membership.Folder{Config: cfg}
+	f.State = state{cfg, f.PrivateDisk(), log}
+	return f
+}
+
+// state is what a node that does not run has agreed on, opened for as long as each call takes.
+type state struct {
+	cfg  config.Config
+	disk disk.Disk
+	log  *slog.Logger
+}
+
+// Found makes the command the first entry of a cluster's log.
+func (s state) Found(ctx context.Context, self catalog.NodeID, first catalog.Command) error {
+	r, err := s.open(self)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(r.Bootstrap(ctx, first), r.Close()); err != nil {
+		return fmt.Errorf("found the cluster: %w", err)
+	}
+	return nil
+}
+
+// Agreed shows what was agreed.
+func (s state) Agreed(self catalog.NodeID, see func(catalog.View) error) (applied uint64, err error) {
+	r, err := s.open(self)
+	if err != nil {
+		return 0, fmt.Errorf("look for an agreed state: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	err = r.View(see)
+	return r.Status().Applied, err
+}
+
+// Recover makes the node the only voter.
+func (s state) Recover(self catalog.NodeID, reason string) (epoch uint64, err error) {
+	return raft.Recover(raftConfig(s.cfg, self), s.disk, reason, s.log)
+}
+
+func (s state) open(self catalog.NodeID) (*raft.Node, error) {
+	return raft.Open(raftConfig(s.cfg, self), s.disk, nowhere{}, nowhere{}, s.log)
+}
+
+func raftConfig(c config.Config, self catalog.NodeID) raft.Config {
+	return raft.Config{Dir: c.Data, Self: self, Profile: c.File.Profile, MemoryMiB: int(c.Limits.Memory >> 20 / 64),
+		TrailingMiB: int(c.Limits.RaftLog >> 20)}
+}
+
+// nowhere stands in for the network of a node that does not run.
+type nowhere struct{}
+
+func (nowhere) Dial(context.Context, catalog.NodeID) (net.Conn, error) {
+	return nil, peer.ErrUnreachable
+}
+
+func (nowhere) Call(context.Context, catalog.NodeID, []byte) ([]byte, error) {
+	return nil, peer.ErrUnreachable
+}
+
+// lost says what helps where a part of the log or the state is lost or older than the rest.
+func lost(err error) error {
+	if errors.Is(err, raft.ErrStateLost) || errors.Is(err, raft.ErrSetBack) {
+		return fmt.Errorf("%w (%w)", membership.ErrStateLost, err)
+	}
+	return err
+}
+
+// ErrOldProgram reports a data folder of a cluster whose level this program does not know. It would read what the others
+// agree on in another way than they do, and its catalog would no longer be theirs.
+var ErrOldProgram = errors.New("this program is older than the cluster's level asks for: start the newer one")
+
+// checkLevel fails with ErrOldProgram when the cluster is above the level that the program supports.
+func checkLevel(view func(func(catalog.View) error) error, supported int) error {
+	return view(func(v catalog.View) error {
+		c, err := v.Cluster()
+		if err := ignoreNotFound(err); err != nil {
+			return err
+		}
+		if c.Level > supported {
+			return fmt.Errorf("%w: cluster %s is at level %d, this program (%s) knows levels up to %d",
+				ErrOldProgram, c.Name, c.Level, Version(), supported)
+		}
+		return nil
+	})
+}
+
+// agreement is the agreed state with how far it has come.
+type agreement struct{ *raft.Node }
+
+// Applied returns the index of the last command that the state shows.
+func (a agreement) Applied() uint64 { return a.Status().Applied }

@@ -1,0 +1,122 @@
+package membership
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"holdfast/catalog"
+	"holdfast/node/config"
+)
+
+// Announce tells the cluster, once after each start, when cluster.toml or the program says something else about this
+// node than its entry in the member list. A weight that an operator set by command stays unless the file gives one.
+func (m Member) Announce(ctx context.Context, changed <-chan struct{}) error {
+	for {
+		listed, err := m.listed()
+		if err != nil {
+			return err
+		}
+		if listed != nil {
+			m.compare()
+			if change, due := m.Folder.differs(m.Roster.self, *listed); due {
+				refusal, err := m.Insist(ctx, catalog.UpdateMember, change)
+				if err != nil {
+					return err
+				}
+				if refusal != nil {
+					m.Log.Error("the member list does not take what cluster.toml says of this node",
+						"reason", refusal.Message)
+				}
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}
+
+// compare logs what cluster.toml has and the catalog has not.
+func (m Member) compare() {
+	var missing []string
+	err := m.Agreement.View(func(v catalog.View) (err error) { missing, err = Unlisted(m.Folder.File, v); return err })
+	if err != nil {
+		m.Log.Warn("cluster.toml is not compared with the catalog", "error", err)
+	}
+	for _, one := range missing {
+		m.Log.Warn(one)
+	}
+}
+
+// listed returns this node's entry in the member list, nil while the catalog has none.
+func (m Member) listed() (*catalog.Member, error) {
+	var own catalog.Member
+	err := m.Agreement.View(func(v catalog.View) (err error) { own, err = v.Member(m.Roster.self); return err })
+	if errors.Is(err, catalog.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read this node's entry in the member list: %w", err)
+	}
+	return &own, nil
+}
+
+// differs returns what is to change in the entry.
+func (c Folder) differs(self catalog.NodeID, listed catalog.Member) (catalog.MemberChange, bool) {
+	want := c.describe(self, listed.Key)
+	change, due := catalog.MemberChange{ID: self}, false
+	if !slices.Equal(want.Addresses, listed.Addresses) {
+		change.Addresses, due = &want.Addresses, true
+	}
+	if want.Name != listed.Name {
+		change.Name, due = &want.Name, true
+	}
+	if want.OutOnly != listed.OutOnly {
+		change.OutOnly, due = &want.OutOnly, true
+	}
+	if want.Weight != 0 && want.Weight != listed.Weight {
+		change.Weight, due = &want.Weight, true
+	}
+	if want.Level != listed.Level {
+		change.Level, due = &want.Level, true
+	}
+	return change, due
+}
+
+// Unlisted says which replicas and collections of cluster.toml the cluster does not know, and how it is told of them.
+func Unlisted(f *config.File, v catalog.View) ([]string, error) {
+	collections, err := v.Collections()
+	if err != nil {
+		return nil, err
+	}
+	replicas, err := v.Replicas()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range f.AllCollections() {
+		if !slices.ContainsFunc(collections, func(c catalog.Collection) bool { return string(c.Name) == name }) {
+			out = append(out, fmt.Sprintf(
+				"collection %s of cluster.toml is not the cluster's yet: holdfast collection add %s", name, name))
+		}
+	}
+	for _, r := range f.Replicas {
+		if slices.ContainsFunc(replicas, func(known catalog.Replica) bool { return string(known.Name) == r.Name }) {
+			continue
+		}
+		command := fmt.Sprintf("holdfast replica add %s --kind %s", r.Name, r.Kind)
+		if r.Place != "" {
+			command += " --place " + r.Place
+		}
+		for _, c := range r.Collections {
+			command += " --collection " + c
+		}
+		out = append(out, fmt.Sprintf("replica %s of cluster.toml is not the cluster's yet: %s", r.Name, command))
+	}
+	return out, nil
+}

@@ -1,0 +1,49 @@
+package membership
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/node/wire"
+)
+
+// Agreement is what a member reads and decides.
+type Agreement interface {
+	Applied
+	Linear(ctx context.Context) error
+	Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error)
+	IsLeader() bool
+	Votes(catalog.NodeID) bool
+	Heard() (silent time.Duration, heard bool)
+}
+
+// Member keeps a running node a member, and ends it when it is none any more. Its methods may be called at the same
+// time.
+type Member struct {
+	Folder    Folder
+	Roster    *Roster
+	Refusals  *Refusals
+	Agreement Agreement
+	Caller    wire.Caller
+	Insist    func(context.Context, catalog.Kind, any) (*catalog.Refusal, error) // proposes until it is decided
+	Log       *slog.Logger
+}
+
+// Trusted are the prefixes of the catalog whose changes Trust is to be told of.
+func Trusted() []string { return []string{catalog.PrefixMembers, catalog.PrefixCluster} }
+
+// Trust keeps the list of who is trusted, and its copy on disk, as the catalog says.
+func (m Member) Trust(ctx context.Context, changed <-chan struct{}) error {
+	for {
+		if err := m.Roster.Follow(m.Agreement); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		}
+	}
+}

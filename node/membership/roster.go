@@ -1,0 +1,147 @@
+package membership
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+	"holdfast/peer"
+)
+
+// Links are told which nodes to trust.
+type Links interface {
+	SetMembers(epoch uint64, members []peer.Member)
+}
+
+// Roster is the member list that this node goes by. It is kept in the node's folder, and the links follow it.
+type Roster struct {
+	folder Folder
+	disk   disk.Disk
+	self   catalog.NodeID
+	links  Links
+	log    *slog.Logger
+
+	changing sync.Mutex // one change at a time
+	known    atomic.Pointer[Known]
+}
+
+// NewRoster begins with what the folder says.
+func NewRoster(folder Folder, d disk.Disk, self catalog.NodeID, k Known, links Links, log *slog.Logger) *Roster {
+	r := &Roster{folder: folder, disk: d, self: self, links: links, log: log}
+	r.set(k)
+	return r
+}
+
+// Known returns the list as it is now. It is not to be changed; another takes its place.
+func (r *Roster) Known() *Known { return r.known.Load() }
+
+// Others returns the ids of the other members.
+func (k *Known) Others(self catalog.NodeID) []catalog.NodeID {
+	var out []catalog.NodeID
+	for _, m := range k.Members {
+		if m.ID != self {
+			out = append(out, m.ID)
+		}
+	}
+	return out
+}
+
+// Others returns the ids of the other members.
+func (r *Roster) Others() []catalog.NodeID { return r.Known().Others(r.self) }
+
+// NameOf returns what a member is called, its id when it is none.
+func (r *Roster) NameOf(id catalog.NodeID) string {
+	for _, m := range r.Known().Members {
+		if m.ID == id {
+			return m.Name
+		}
+	}
+	return string(id)
+}
+
+// Applied is the catalog of this node, and how far it has come.
+type Applied interface {
+	View(func(catalog.View) error) error
+	Applied() uint64
+}
+
+// Follow takes the catalog's member list. A catalog that has not come as far as the list that this node knows, as on
+// one that has just joined, says nothing: the members that it lacks yet are those to hear it from.
+func (r *Roster) Follow(c Applied) error {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	var k Known
+	applied := c.Applied()
+	err := c.View(func(v catalog.View) (err error) {
+		if k.Cluster, err = v.Cluster(); err != nil {
+			return err
+		}
+		k.Members, err = v.Members()
+		return err
+	})
+	if errors.Is(err, catalog.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the member list: %w", err)
+	}
+	k.Index = c.Applied()
+	old := *r.Known()
+	if k.Cluster.ID == "" || older(k.Cluster.Epoch, applied, old) || sameKnown(old, k) {
+		return nil
+	}
+	if err := r.folder.save(r.disk, k); err != nil {
+		return fmt.Errorf("keep the member list: %w", err)
+	}
+	r.set(k)
+	return nil
+}
+
+// adopt takes a member list of the same cluster and epoch that a later command has made than the one known here.
+func (r *Roster) adopt(k Known) {
+	r.changing.Lock()
+	defer r.changing.Unlock()
+	old := *r.Known()
+	same := k.Cluster.ID == old.Cluster.ID && k.Cluster.Epoch == old.Cluster.Epoch
+	if !same || k.Index <= old.Index || sameKnown(old, k) {
+		return
+	}
+	if err := r.folder.save(r.disk, k); err != nil {
+		r.log.Warn("a newer member list is not kept", "error", err)
+		return
+	}
+	r.log.Info("a newer member list was told", "members", len(k.Members), "index", k.Index)
+	r.set(k)
+}
+
+func (r *Roster) set(k Known) {
+	r.known.Store(&k)
+	r.links.SetMembers(k.Cluster.Epoch, asPeers(k.Members))
+}
+
+func asPeers(members []catalog.Member) []peer.Member {
+	out := make([]peer.Member, 0, len(members))
+	for _, m := range members {
+		out = append(out, peer.Member{ID: peer.ID(m.ID), Name: m.Name, Key: m.Key,
+			Addresses: m.Addresses, OutOnly: m.OutOnly})
+	}
+	return out
+}
+
+// older reports whether the catalog at the epoch and index is older than what is known.
+func older(epoch, index uint64, k Known) bool {
+	return epoch < k.Cluster.Epoch || epoch == k.Cluster.Epoch && index < k.Index
+}
+
+func sameKnown(a, b Known) bool {
+	a.Index, b.Index = 0, 0
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && slices.Equal(x, y)
+}
