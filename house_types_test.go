@@ -73,7 +73,7 @@ var crowded = map[string]int{
 	"api.Client":      56,
 	"api.server":      54,
 	"catalog.state":   44,
-	"node.Node":       65,
+	"node.Node":       44,
 	"peer.Peer":       47,
 	"raft.Node":       65,
 	"replica.Replica": 97,
