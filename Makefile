@@ -53,7 +53,7 @@ samples:
 	HOLDFAST_SAMPLES="$(SAMPLES)" $(GO) test -tags samples -vet=off -count=1 -run TestForeignFiles ./warc
 
 e2e: build
-	$(GO) test -tags e2e -count=1 -timeout 30m ./systemtest/...
+	$(GO) test -tags e2e -count=1 -parallel 2 -timeout 30m ./systemtest/...
 
 # Lets an independent tool, from the Python package index, compare the API's description with a node's answers.
 apicheck: build bin/apicheck

@@ -98,6 +98,7 @@ func archived(t *testing.T, handler http.Handler) (file, base string) {
 
 // TestTruncatedWARC gives a WARC file whose end is missing to whatever reads WARC files.
 func TestTruncatedWARC(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	file, base := archived(t, &chain{pages: 20})
 	text, err := os.ReadFile(file)
@@ -158,6 +159,7 @@ func showsTorn(t *testing.T, torn, base string) {
 
 // TestFilesChangeWhileTheyArePut changes files when they have been hashed and are about to be sent.
 func TestFilesChangeWhileTheyArePut(t *testing.T) {
+	t.Parallel()
 	c := alone(t)
 	node, err := url.Parse("http://" + c.Address("north-1", "api"))
 	if err != nil {
@@ -205,6 +207,7 @@ func TestFilesChangeWhileTheyArePut(t *testing.T) {
 
 // TestRefusals are mistakes that a user makes, each with an answer that says what is wrong.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	c := alone(t)
 	refusedBy(t, c, 1, []string{"nothing.warc.gz", "not found"}, "file", "get", "nothing.warc.gz", "-o", filepath.Join(t.TempDir(), "x"))
@@ -327,6 +330,7 @@ func bomb(times int) []byte {
 
 // TestHostileServers crawls a site whose pages break every rule, and a seed that does not answer at all.
 func TestHostileServers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	template := filepath.Join(dir, "template.json")
 	if err := os.WriteFile(template, []byte(`{"idle_timeout": "2s", "fetch_timeout": "20s", "max_retries": 1, "retry_delay": "100ms"}`), 0o644); err != nil {

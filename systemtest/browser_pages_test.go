@@ -17,6 +17,7 @@ import (
 // TestBrowserPages crawls a page in Chromium that has nothing in it until its scripts have run, and shows it from the archive when its
 // site is gone, with what the scripts fetch.
 func TestBrowserPages(t *testing.T) {
+	t.Parallel()
 	program, err := Program()
 	check(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)

@@ -23,6 +23,7 @@ import (
 // TestBrowser shows archived pages in Chromium after their site is gone: every image and style comes from the
 // archive, and no request goes anywhere else.
 func TestBrowser(t *testing.T) {
+	t.Parallel()
 	program, err := Program()
 	check(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

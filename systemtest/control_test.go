@@ -139,6 +139,7 @@ func steer(t *testing.T, order ordered, job string, g *gated, host, other string
 
 // TestControlOverTheSocket steers a crawl without a cluster by its folder, one with a long name, kills it, and finds what it was told still in force.
 func TestControlOverTheSocket(t *testing.T) {
+	t.Parallel()
 	program, err := Program()
 	check(t, err)
 	g, host := serveGated(t, "127.0.19.1:0")
@@ -210,6 +211,7 @@ func finished(t *testing.T, log string, g, blocked *gated, host, other string) {
 
 // TestOrdersInACluster steers a job from a node that does not crawl it.
 func TestOrdersInACluster(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "127.0.20", "crawls = 1\n")
 	g, host := serveGated(t, "127.0.20.101:0")
 	blocked, other := serveGated(t, "127.0.20.102:0")

@@ -16,6 +16,7 @@ import (
 // TestSecondJobIsDeduplicated crawls an unchanged site three times: images are recorded as revisits of what the first job archived, wherever
 // that lies; with conditional requests what the server says has not changed; and every capture replays as what the server sends.
 func TestSecondJobIsDeduplicated(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t, "127.0.21", "")
 	listener, err := net.Listen("tcp", "127.0.21.101:0")
 	check(t, err)

@@ -14,6 +14,7 @@ import (
 
 // TestDemo runs the demo as a visitor would: all of it holds, within a minute, and nothing stays behind.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	program, err := Program()
 	check(t, err)
 	dir := t.TempDir()

@@ -90,6 +90,7 @@ func smallDisk(t *testing.T, size string, reserve int64) (c *Cluster, disk strin
 
 // TestFullDisk puts a file that has no room at one replica.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	const reserve = 200 * mib
 	c, disk := smallDisk(t, "1000M", reserve)
@@ -141,6 +142,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestCrawlOnAFullDisk crawls more than the disk holds.
 func TestCrawlOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	const reserve = 200 * mib
 	c, disk := smallDisk(t, "1000M", reserve)

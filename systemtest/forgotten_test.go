@@ -57,6 +57,7 @@ func putBack(kept, dir string) error {
 // acknowledged is lost, and the catalogs are alike. HOLDFAST_SEED repeats a run as far as its times go,
 // HOLDFAST_TRIES tries each way as often.
 func TestAVoterThatForgotUndoesNothing(t *testing.T) {
+	t.Parallel()
 	seed := number(t, "HOLDFAST_SEED", uint64(time.Now().UnixNano()))
 	tries := number(t, "HOLDFAST_TRIES", 2)
 	t.Logf("HOLDFAST_SEED=%d HOLDFAST_TRIES=%d", seed, tries)

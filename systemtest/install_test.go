@@ -26,6 +26,7 @@ const (
 // TestKillDuringRaftSnapshot keeps a node away until the log no longer has what it missed, so that it needs the whole
 // state, and kills it, and the node that sends, while that is under way. HOLDFAST_SEED repeats a run.
 func TestKillDuringRaftSnapshot(t *testing.T) {
+	t.Parallel()
 	seed := number(t, "HOLDFAST_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("HOLDFAST_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 7))

@@ -48,6 +48,7 @@ const manyCaptures = 20_000
 // TestKillAnywhere kills nodes while they crawl, copy, index and start. Whatever was acknowledged is there in the end,
 // and everything that was begun completes. HOLDFAST_SEED repeats a run, HOLDFAST_KILLS makes it longer.
 func TestKillAnywhere(t *testing.T) {
+	t.Parallel()
 	s := &siege{t: t, seed: number(t, "HOLDFAST_SEED", uint64(time.Now().UnixNano())), dir: t.TempDir(), acked: map[string]string{}}
 	kills := number(t, "HOLDFAST_KILLS", 10)
 	t.Logf("HOLDFAST_SEED=%d HOLDFAST_KILLS=%d", s.seed, kills)

@@ -51,6 +51,7 @@ var acts = map[string]act{
 // TestOperations follows doc/operations.md: it types its commands on machines with networks of their own, compares
 // what they show, and checks after each act what the act promises.
 func TestOperations(t *testing.T) {
+	t.Parallel()
 	w := &world{follower: follower{t: t}, dir: t.TempDir(), files: map[string][32]byte{}}
 	var err error
 	w.program, err = Program()

@@ -158,6 +158,7 @@ func write(t *testing.T, name string, n int) string {
 
 // TestPartition cuts one node of three off, once the one that crawls and once the one that leads.
 func TestPartition(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	network, err := NewNetwork(ctx, 3)
 	if err != nil {

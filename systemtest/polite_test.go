@@ -48,6 +48,7 @@ func (v *visits) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestJobsTogetherArePolite lets three jobs, on whichever nodes claim them, crawl the same two hosts, and reads in the servers'
 // logs that together they were no less polite than one.
 func TestJobsTogetherArePolite(t *testing.T) {
+	t.Parallel()
 	const delay = 300 * time.Millisecond
 	c := newCluster(t, "127.0.17", "crawls = 1\n")
 	var servers []*visits

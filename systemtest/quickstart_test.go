@@ -14,6 +14,7 @@ import (
 // TestQuickStart follows README's first cluster in five minutes as it stands there: its cluster.toml, its commands,
 // and what they show.
 func TestQuickStart(t *testing.T) {
+	t.Parallel()
 	program, err := Program()
 	check(t, err)
 	net, err := NewNetwork(t.Context(), 1)

@@ -52,6 +52,7 @@ func oneNode(t *testing.T, mount func(dir string)) (c *Cluster, disk string) {
 // process lives, refuses commands and answers reads, and takes commands again when there is room. Badger writes through maps;
 // without its blocks set aside the process ends by SIGBUS.
 func TestDiskOfTheDatabasesIsFull(t *testing.T) {
+	t.Parallel()
 	for name, mount := range map[string]func(*testing.T, string){
 		"tmpfs": func(t *testing.T, dir string) { tmpfs(t, dir, "900M") },
 		"ext4":  func(t *testing.T, dir string) { ext4(t, dir, 900*mib) },
@@ -126,6 +127,7 @@ func ext4(t *testing.T, dir string, size int64) {
 // TestWritesOvertakenByAFullDisk lets a busy writer be overtaken by a full disk: the two nodes with room decide on, the third
 // lives, and catches up when it has room.
 func TestWritesOvertakenByAFullDisk(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	c, disk := smallDisk(t, "1200M", 200*mib)
 	must(t, 60*time.Second, "one leader", func() error { _, err := oneLeader(ctx, c, "north-1", "south-1", "third-1"); return err })
@@ -170,6 +172,7 @@ func TestWritesOvertakenByAFullDisk(t *testing.T) {
 
 // TestStopWithoutADisk takes the disk away from under a running node, in the way of a disk that fails, and stops it.
 func TestStopWithoutADisk(t *testing.T) {
+	t.Parallel()
 	c, disk := oneNode(t, func(dir string) { tmpfs(t, dir, "900M") })
 	must(t, 60*time.Second, "a command is taken", func() error {
 		_, err := c.Do(t.Context(), "north-1", "collection", "add", "first")

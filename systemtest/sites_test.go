@@ -40,6 +40,7 @@ type web struct {
 // The site is the demo's, unless HOLDFAST_REALWEB names the folder with the tools that serve documentation sites;
 // HOLDFAST_SITES=medium takes the larger of these too.
 func TestRealSites(t *testing.T) {
+	t.Parallel()
 	began := time.Now()
 	step := func(what string, args ...any) {
 		t.Logf("%5.1f s  %s", time.Since(began).Seconds(), fmt.Sprintf(what, args...))

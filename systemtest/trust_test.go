@@ -72,6 +72,7 @@ func newKey(t *testing.T) []byte {
 
 // TestTrust lets in who has a good token, once, and nobody else.
 func TestTrust(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	c := foundTrial(t, "", Three(loopback))
 	for _, s := range []Spec{{Name: "third-2", Replica: "third"}, {Name: "third-3", Replica: "third"}, {Name: "stranger-1", Replica: "north"}} {
@@ -158,6 +159,7 @@ func counted(ctx context.Context, c *Cluster, kind string, nodes ...string) erro
 
 // TestRecover loses two nodes of three for good and goes on with the third.
 func TestRecover(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	c := foundTrial(t, "", Three(loopback))
 	put := func(node, name string) {
@@ -248,6 +250,7 @@ func TestRecover(t *testing.T) {
 
 // TestOutOnly runs a replica on a node that nobody can dial.
 func TestOutOnly(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	c := foundTrial(t, "", append(Three(loopback), Spec{Name: "west-1", Replica: "west", Kind: "bitarchive", IP: "127.0.0.1", Extra: "out-only = true"}))
 	for _, node := range []string{"north-1", "west-1"} {
@@ -290,6 +293,7 @@ func TestOutOnly(t *testing.T) {
 
 // TestMovingShards gives a replica a second node, and then takes the first away.
 func TestMovingShards(t *testing.T) {
+	t.Parallel()
 	ctx := t.Context()
 	c := foundTrial(t, "", Three(loopback))
 	names := []string{}
