@@ -72,7 +72,6 @@ const (
 var crowded = map[string]int{
 	"api.Client":      56,
 	"api.server":      54,
-	"catalog.state":   44,
 	"node.Node":       44,
 	"peer.Peer":       47,
 	"raft.Node":       65,

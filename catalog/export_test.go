@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
 )
 
 // What only the tests look at.
 
 // MemberByName returns the member of that name, or ErrNotFound.
 func (v View) MemberByName(name string) (Member, error) {
-	id, err := agree.Found(v.rec.Named(name))
+	id, err := agree.Found(cluster.In(v.ofFiles.Reader).Named(name))
 	if err != nil {
 		return Member{}, err
 	}

@@ -6,7 +6,6 @@ import (
 	"holdfast/catalog/agree"
 )
 
-// The names of catalog/agree, by which other rooms know them.
 type (
 	Reader      = agree.Reader
 	Tx          = agree.Tx

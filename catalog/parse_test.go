@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdfast/catalog/agree"
+	"holdfast/catalog/files"
 
 	"pgregory.net/rapid"
 )
@@ -103,7 +104,7 @@ func fill(t *rapid.T, v reflect.Value) {
 // TestJSONToTheByte draws values of every type that writes or reads itself: encoding/json must write and read the same.
 func TestJSONToTheByte(t *testing.T) {
 	kinds := []reflect.Type{reflect.TypeFor[Totals](), reflect.TypeFor[Root](),
-		reflect.TypeFor[Time](), reflect.TypeFor[*File](), reflect.TypeFor[itemResults](), reflect.TypeFor[Cluster](), reflect.TypeFor[Replica](),
+		reflect.TypeFor[Time](), reflect.TypeFor[*File](), reflect.TypeFor[files.ItemResults](), reflect.TypeFor[Cluster](), reflect.TypeFor[Replica](),
 		reflect.TypeFor[Member](), reflect.TypeFor[Additions](), reflect.TypeFor[CopyReports](), reflect.TypeFor[Releases]()}
 	rapid.Check(t, func(t *rapid.T) {
 		v := reflect.New(rapid.SampledFrom(kinds).Draw(t, "type")).Elem()
@@ -138,7 +139,7 @@ func TestUsualFormIsRead(t *testing.T) {
 		Since: 1, FileList: FileListOK, Checksum: ChecksumCorrupt, Disputed: true, Surplus: true}}
 	added := Additions{Files: []Addition{{Name: "f", Size: 1, SHA256: d, Collection: "web", Source: "n", Job: 4, Attempt: 1}, {Name: "g", SHA256: d}}}
 	now := Time(1763683200000)
-	for _, v := range []any{now, Totals{1, 2, 3, 4, 5}, Root{1, 2, d}, Root{}, Cluster{ID: "c", Level: 1}, Replica{Name: "r", Kind: Checksum, Collections: []CollectionName{"web"}},
+	for _, v := range []any{now, Totals{Files: 1, Bytes: 2, Good: 3, Owed: 4, Disputed: 5}, Root{Files: 1, Bytes: 2, Sum: d}, Root{}, Cluster{ID: "c", Level: 1}, Replica{Name: "r", Kind: Checksum, Collections: []CollectionName{"web"}},
 		Member{ID: "m", Key: d[:], Addresses: []string{"[::1]:7480"}, OutOnly: true, Weight: 50, Draining: true}, File{Name: "f", SHA256: d, Released: true, Job: 1, Attempt: 2, Removed: 3, Reason: "r", Copies: copies},
 		added, CopyReports{Node: "n", Copies: []CopyReport{{Name: "f", State: UploadCompleted, SHA256: d, Reason: "x"}}}, Releases{Node: "n", Files: []FileName{"f", "g"}}} {
 		text, err := json.Marshal(v)

@@ -1,0 +1,136 @@
+package files
+
+import (
+	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+)
+
+func addFiles(s *state, b *Additions) (any, error) {
+	if err := agree.CheckItems(len(b.Files)); err != nil {
+		return nil, err
+	}
+	replicas, err := cluster.Staying(s.State)
+	if err != nil {
+		return nil, err
+	}
+	results := make(ItemResults, len(b.Files))
+	for i := range b.Files {
+		if results[i], err = item(b.Files[i].Name, s.addFile(&b.Files[i], replicas)); err != nil {
+			return nil, err
+		}
+	}
+	return results, nil
+}
+
+func (s *state) addFile(a *Addition, replicas []cluster.Replica) error {
+	if err := a.Name.Check(); err != nil {
+		return agree.Refuse(agree.Invalid, "%v", err)
+	}
+	if a.Size < 0 || a.Size > maxSize || a.SHA256.IsZero() {
+		return agree.Refuse(agree.Invalid, "file %s of %d bytes: want a SHA-256 and 0 to %d bytes", a.Name, a.Size, int64(maxSize))
+	}
+	if there, err := s.HasCollection(a.Collection); err != nil || !there {
+		return agree.OrNotFound(err, "no collection %q", agree.Clip(string(a.Collection), 64))
+	}
+	if there, err := s.IsMember(a.Source); err != nil || !there {
+		return agree.OrNotFound(err, "no member %q", agree.Clip(string(a.Source), 60))
+	}
+	f, there, err := s.file(a.Name)
+	if err != nil {
+		return err
+	}
+	if there {
+		return s.addAgain(a, f)
+	}
+	f = File{Name: a.Name, Size: a.Size, SHA256: a.SHA256, Collection: a.Collection, Source: a.Source, Added: s.At,
+		Job: a.Job, Attempt: a.Attempt, Copies: make([]Copy, 0, len(replicas))}
+	for i := range replicas {
+		if replicas[i].Holds(a.Collection) {
+			f.addCopy(Copy{Replica: replicas[i].Name, State: UploadStarted, Since: s.At})
+		}
+	}
+	if !s.roomFor(&f, 4+2*len(f.Copies)) {
+		return agree.Refuse(agree.Conflict, "the command is full: send file %s again", a.Name)
+	}
+	return s.putFile(nil, &f)
+}
+
+// addAgain handles a file that entered before. When its source is gone or released while a copy is missing,
+// the new source takes over.
+func (s *state) addAgain(a *Addition, f File) error {
+	if f.Size != a.Size || f.SHA256 != a.SHA256 {
+		return agree.Refuse(agree.Conflict, "file %s is in the archive with %d bytes, SHA-256 %s", f.Name, f.Size, f.SHA256)
+	}
+	if f.Removed != 0 {
+		return agree.Refuse(agree.Conflict, "file %s was removed: %s", f.Name, f.Reason)
+	}
+	if f.Lost != 0 {
+		return s.foundAgain(f, func(now *File) { now.Source, now.Released = a.Source, false }, "source="+string(a.Source))
+	}
+	if f.Complete() || f.Source == a.Source && !f.Released {
+		return nil
+	}
+	alive, err := s.IsMember(f.Source)
+	if err != nil || alive && !f.Released {
+		return err
+	}
+	if !s.roomFor(&f, 4) {
+		return agree.Refuse(agree.Conflict, "the command is full: send file %s again", a.Name)
+	}
+	old, now := edit(f)
+	now.Source, now.Released = a.Source, false
+	return s.putFile(old, now)
+}
+
+// removeFile makes the entry a tombstone and the release of each copy's bytes due.
+func removeFile(s *state, b *FileRemoval) (any, error) {
+	f, there, err := s.file(b.Name)
+	if err != nil || !there {
+		return nil, agree.OrNotFound(err, "no file %q", agree.Clip(string(b.Name), 200))
+	}
+	if f.SHA256 != b.SHA256 {
+		return nil, agree.Refuse(agree.Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)
+	}
+	if f.Removed != 0 {
+		return nil, nil
+	}
+	if err := unchanged(&f, b.Version); err != nil {
+		return nil, err
+	}
+	old, now := edit(f)
+	now.Removed, now.Reason, now.Copies = max(s.At, 1), agree.ClipReason(b.Reason), nil
+	now.Lost, now.LostWhy = 0, ""
+	for _, c := range old.Copies {
+		p, err := s.Placement(c.Replica, f.Name.Shard())
+		if err != nil {
+			return nil, err
+		}
+		if !c.Surplus {
+			c.Node = p.Holder
+		}
+		if alive, err := s.IsMember(c.Node); err != nil {
+			return nil, err
+		} else if alive {
+			c.Surplus, c.Disputed = true, false
+			now.Copies = append(now.Copies, c)
+		}
+		if alive, err := s.IsMember(p.Next); err != nil {
+			return nil, err
+		} else if alive {
+			s.Mark(keyRelease(p.Next, f.Name))
+		}
+	}
+	if err := s.putFile(old, now); err != nil {
+		return nil, err
+	}
+	return nil, s.Event(RemoveFile, string(f.Name), "sha256=%s reason=%s", f.SHA256, now.Reason)
+}
+
+// unchanged refuses an act on a file's entry that is not the one that was looked at; 0 means that none was.
+func unchanged(f *File, version uint64) error {
+	if version == 0 || version == f.Version {
+		return nil
+	}
+	return agree.Refuse(agree.Conflict, "file %s has changed since it was looked at: its entry is version %d now, it was %d",
+		f.Name, f.Version, version)
+}

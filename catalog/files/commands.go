@@ -1,0 +1,214 @@
+package files
+
+import (
+	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+)
+
+// Rules are the subject's commands.
+var Rules = []agree.Rule{
+	{Kind: AddFiles, Level: 1, Do: with(addFiles), Body: func() agree.Parser { return new(Additions) }},
+	{Kind: RemoveFile, Level: 1, Do: agree.Widened[fileRemovalUnmarked](cluster.LevelOfMarks, with(removeFile))},
+	{Kind: LoseFile, Level: 2, Do: agree.Widened[fileLossUnmarked](cluster.LevelOfMarks, with(loseFile))},
+	{Kind: ReportCopies, Level: 1, Do: with(reportCopies), Body: func() agree.Parser { return new(CopyReports) }},
+	{Kind: ReleaseFiles, Level: 1, Do: with(releaseFiles), Body: func() agree.Parser { return new(Releases) }},
+	{Kind: FindCopies, Level: 1, Do: with(findCopies)},
+	{Kind: PassShard, Level: 1, Do: with(passShard)},
+	{Kind: JudgeCopies, Level: 1, Do: with(judgeCopies)},
+	{Kind: FindSources, Level: 2, Do: with(findSources)},
+	{Kind: TakeSources, Level: 3, Do: with(takeSources)},
+	{Kind: AssignShards, Level: 1, Do: with(assignShards)},
+	{Kind: SwitchShard, Level: 1, Do: with(switchShard)},
+	{Kind: SwitchShards, Level: 2, Do: with(switchShards)},
+	{Kind: LeaveShard, Level: 1, Do: with(leaveShard)},
+	{Kind: LeaveShards, Level: 2, Do: with(leaveShards)},
+	{Kind: FillReplica, Level: 1, Do: with(fillReplica)},
+}
+
+// The kinds of commands and their bodies.
+const (
+	AddFiles     agree.Kind = "file.add"        // Additions, at most MaxItems
+	RemoveFile   agree.Kind = "file.remove"     // FileRemoval
+	LoseFile     agree.Kind = "file.lose"       // FileLoss
+	ReportCopies agree.Kind = "copy.report"     // CopyReports, at most MaxItems
+	ReleaseFiles agree.Kind = "file.release"    // Releases, at most MaxItems
+	FindCopies   agree.Kind = "audit.findings"  // Findings, at most MaxItems
+	PassShard    agree.Kind = "audit.pass"      // ShardPass
+	JudgeCopies  agree.Kind = "audit.verdict"   // Verdicts, at most MaxItems
+	FindSources  agree.Kind = "source.findings" // Findings, at most MaxItems: on the bytes that the node keeps as the files' source
+	TakeSources  agree.Kind = "source.take"     // Takeovers, at most MaxItems
+	AssignShards agree.Kind = "shard.assign"    // Assignment
+	SwitchShard  agree.Kind = "shard.switch"    // Switch
+	SwitchShards agree.Kind = "shard.switches"  // Switches, of shards without files
+	LeaveShard   agree.Kind = "shard.leave"     // Leaving
+	LeaveShards  agree.Kind = "shard.leaves"    // Leavings
+	FillReplica  agree.Kind = "replica.fill"    // FillStep
+)
+
+// Assignment sets the holder of shards that have none, or the next node of shards that move.
+type Assignment struct {
+	Replica cluster.ReplicaName `json:"replica"`
+	Shards  []cluster.Shard     `json:"shards"` // at most 512
+	Node    agree.NodeID        `json:"node"`
+}
+
+// Switch makes next the holder of a shard; refused unless the root it proves is the catalog's.
+type Switch struct {
+	Replica cluster.ReplicaName `json:"replica"`
+	Shard   cluster.Shard       `json:"shard"`
+	Node    agree.NodeID        `json:"node"`
+	Root    Root                `json:"root"`
+}
+
+// Switches makes next the holder of all those of the shards that have no files and are moving to it. The others stay as
+// they are, and so do those for which the command has no room: they are asked for again.
+type Switches struct {
+	Replica cluster.ReplicaName `json:"replica"`
+	Shards  []cluster.Shard     `json:"shards"` // at most 512
+	Node    agree.NodeID        `json:"node"`
+}
+
+// Leavings is Leaving for many shards, of which the node has nothing.
+type Leavings struct {
+	Node    agree.NodeID        `json:"node"`
+	Replica cluster.ReplicaName `json:"replica"`
+	Shards  []cluster.Shard     `json:"shards"` // at most 512
+}
+
+// Leaving says that a node has released all it had of the files of a shard that moved away from it.
+type Leaving struct {
+	Node    agree.NodeID        `json:"node"`
+	Replica cluster.ReplicaName `json:"replica"`
+	Shard   cluster.Shard       `json:"shard"`
+}
+
+// FillStep takes a replica's Fill one chunk further; refused when the Fill is not where the step says.
+type FillStep struct {
+	Replica cluster.ReplicaName `json:"replica"`
+	Shard   cluster.Shard       `json:"shard"`
+	After   FileName            `json:"after,omitempty"`
+}
+
+// Addition is one file that enters the archive.
+type Addition struct {
+	Name       FileName               `json:"name"`
+	Size       int64                  `json:"size"`
+	SHA256     agree.Digest           `json:"sha256"`
+	Collection cluster.CollectionName `json:"collection"`
+	Source     agree.NodeID           `json:"source"`
+	Job        uint64                 `json:"job,omitempty"`
+	Attempt    int                    `json:"attempt,omitempty"`
+}
+
+// Additions lets files enter. Adding the same name, size and digest again is carried out without change, but
+// for a file that is not complete and whose source is gone: the new source takes over. The same name with
+// other content is refused.
+type Additions struct {
+	Files []Addition `json:"files"`
+}
+
+// CopyReport says how a node stands with its replica's copy of a file.
+type CopyReport struct {
+	Name   FileName     `json:"name"`
+	State  StoreState   `json:"state"`
+	SHA256 agree.Digest `json:"sha256,omitzero"` // what was computed from the bytes; must agree for UPLOAD_COMPLETED
+	Reason string       `json:"reason,omitempty"`
+}
+
+// CopyReports is accepted from the holder or next of each file's shard in the node's replica. What next
+// reports changes nothing: its copies count when the shard switches.
+type CopyReports struct {
+	Node   agree.NodeID `json:"node"`
+	Copies []CopyReport `json:"copies"`
+}
+
+// Releases asks that a node may delete its bytes of files: as their source, or because it no longer holds
+// their shard. Refused for a file that is not verified wherever it is required, and for a copy that the node
+// is to hold. A source that also holds the file releases only what it kept as the source.
+type Releases struct {
+	Node  agree.NodeID `json:"node"`
+	Files []FileName   `json:"files"`
+}
+
+// FileRemoval makes a file's entry a tombstone.
+type FileRemoval struct {
+	Name   FileName     `json:"name"`
+	SHA256 agree.Digest `json:"sha256"` // must agree, against mistakes
+	Reason string       `json:"reason"`
+
+	Version uint64 `json:"version,omitempty"` // of the entry that was looked at; since level 3
+}
+
+// FileLoss declares that nobody has the bytes of a file any more, or takes that back.
+type FileLoss struct {
+	Name    FileName       `json:"name"`
+	SHA256  agree.Digest   `json:"sha256"` // must agree, against mistakes
+	Reason  string         `json:"reason"`
+	Checked []agree.NodeID `json:"checked,omitempty"` // members that were asked just now, and do not have the bytes
+	Version uint64         `json:"version,omitempty"` // of the entry that was looked at; since level 3
+	Undo    bool           `json:"undo,omitempty"`
+}
+
+// Finding is what an audit found wrong with a copy, or right again.
+type Finding struct {
+	Name     FileName       `json:"name"`
+	FileList FileListStatus `json:"fileList"`
+	Checksum ChecksumStatus `json:"checksum"`
+	Found    agree.Digest   `json:"found,omitzero"`
+}
+
+// Findings are exceptions of an audit; each disputes a copy until a verdict.
+type Findings struct {
+	Node  agree.NodeID `json:"node"`
+	Files []Finding    `json:"files"`
+}
+
+// Takeover makes a node that has a file's bytes its source in the place of one that cannot give them.
+type Takeover struct {
+	Name   FileName     `json:"name"`
+	SHA256 agree.Digest `json:"sha256"` // must agree: of the bytes that the node has read just now
+	From   agree.NodeID `json:"from"`   // whose place is taken; refused when another one is the source meanwhile
+	Why    string       `json:"why"`    // what kept From from giving the bytes, for the audit trail
+}
+
+// Takeovers are made by the node that has the bytes. The other one may still have its own: it keeps them until the file is
+// complete, as every node does with bytes that nobody counts on.
+type Takeovers struct {
+	Node  agree.NodeID `json:"node"`
+	Files []Takeover   `json:"files"`
+}
+
+// Verdict decides a disputed copy.
+type Verdict struct {
+	Name    FileName            `json:"name"`
+	Replica cluster.ReplicaName `json:"replica"`
+	Bad     bool                `json:"bad"` // the copy is set aside and owed again; otherwise it is good
+	Votes   string              `json:"votes"`
+}
+
+// Verdicts are the leader's; a verdict on a copy that is not disputed is refused.
+type Verdicts struct {
+	Copies []Verdict `json:"copies"`
+}
+
+// ItemResult is the answer to one item of a command with many; Refusal is nil when it was carried out.
+type ItemResult struct {
+	Name    FileName       `json:"name"`
+	Refusal *agree.Refusal `json:"refusal,omitempty"`
+}
+
+// The bodies of the commands that carry a mark of what was looked at, as they were before; see cluster.LevelOfMarks.
+type (
+	fileRemovalUnmarked struct {
+		Name   FileName     `json:"name"`
+		SHA256 agree.Digest `json:"sha256"`
+		Reason string       `json:"reason"`
+	}
+	fileLossUnmarked struct {
+		Name    FileName       `json:"name"`
+		SHA256  agree.Digest   `json:"sha256"`
+		Reason  string         `json:"reason"`
+		Checked []agree.NodeID `json:"checked,omitempty"`
+		Undo    bool           `json:"undo,omitempty"`
+	}
+)

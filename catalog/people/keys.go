@@ -1,0 +1,31 @@
+package people
+
+import "holdfast/catalog/agree"
+
+// The keys of what is about people.
+const (
+	PrefixAccess  = "access/"    // <id>: AccessToken
+	keyGrants     = "grantcount" // number of the last grant
+	PrefixPeople  = "person/"    // <person>: Person
+	prefixMails   = "mail/"      // <e-mail, lower case>: PersonID
+	prefixCalled  = "called/"    // <name, folded>: PersonID
+	PrefixGrants  = "grant/"     // <person>/<id>: Grant
+	PrefixBearers = "bearer/"    // <access token>: Bearer
+	prefixUses    = "used/"      // <access token>: Time, the last day
+)
+
+func keyPerson(id PersonID) string { return PrefixPeople + string(id) }
+
+func keyMail(mail string) string { return prefixMails + lower(mail) }
+
+func keyCalled(name string) string { return prefixCalled + folded(name) }
+
+func prefixGrants(id PersonID) string { return PrefixGrants + string(id) + "/" }
+
+func keyGrant(id PersonID, n uint64) string { return prefixGrants(id) + agree.Hex(n) }
+
+func keyBearer(token string) string { return PrefixBearers + token }
+
+func keyUse(token string) string { return prefixUses + token }
+
+func keyAccess(id string) string { return PrefixAccess + id }
