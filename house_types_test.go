@@ -70,8 +70,6 @@ const (
 
 // crowded are the types that have more methods than they should. The table only shrinks.
 var crowded = map[string]int{
-	"api.Client":      56,
-	"api.server":      54,
 	"node.Node":       44,
 	"peer.Peer":       47,
 	"raft.Node":       65,
@@ -88,6 +86,7 @@ var laden = map[string]int{
 
 // narrow are the rooms whose lines all fit. The list only grows.
 var narrow = []string{
+	"client",
 	"crawler",
 	"crawler/chain",
 	"crawler/control",

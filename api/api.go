@@ -1,4 +1,4 @@
-// Package api is Holdfast's HTTP API under /api/v1 and its Go client.
+// Package api is Holdfast's HTTP API under /api/v1. Its JSON is described by package wire, and its Go client is package client.
 //
 // Handlers translate: a request becomes a query over the catalog, a proposed command, or a call to the node
 // through one of the small interfaces of Backend. What is agreed is answered from the local state, so reading
@@ -12,28 +12,54 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"iter"
 	"log/slog"
 	"net/http"
 	"time"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/cdx"
 	"holdfast/harvest"
 )
 
-// Errors that a Backend's methods return, wrapped or bare, for answers the client acts on. A *catalog.Refusal
-// anywhere in the chain is answered with the status of its code.
+// Errors that a Backend's methods return, wrapped or bare, for answers the client acts on: those of package wire. A
+// *catalog.Refusal anywhere in the chain is answered with the status of its code.
 var (
-	ErrNoQuorum    = errors.New("the cluster has no quorum: nothing can be decided until most of its voters can reach each other")
-	ErrNotFound    = errors.New("not found")
-	ErrUnavailable = errors.New("not available just now") // the node that could answer is not reached, or is busy
-	ErrDigest      = errors.New("the bytes do not match their digest")
-	ErrNoRoom      = errors.New("no room left on the node's disks")
-	ErrInvalid     = errors.New("invalid request")
+	ErrNoQuorum    = wire.ErrNoQuorum
+	ErrNotFound    = wire.ErrNotFound
+	ErrUnavailable = wire.ErrUnavailable
+	ErrDigest      = wire.ErrDigest
+	ErrNoRoom      = wire.ErrNoRoom
+	ErrInvalid     = wire.ErrInvalid
 )
+
+// What a Backend's methods answer with goes to the client as it is.
+type (
+	Audit        = wire.Audit
+	AuditNode    = wire.AuditNode
+	AuditFinding = wire.AuditFinding
+	Verification = wire.Verification
+	NodeStrays   = wire.NodeStrays
+	Stray        = wire.Stray
+	IndexStatus  = wire.IndexStatus
+	Progress     = wire.Progress
+	Presence     = wire.Presence
+	Listen       = wire.Listen
+	Disk         = wire.Disk
+	Disks        = wire.Disks
+	DiskState    = wire.DiskState
+	DiskMove     = wire.DiskMove
+	DiskWish     = wire.DiskWish
+)
+
+// NodeStatus is what a node knows of itself and, by gossip, of the others.
+type NodeStatus struct {
+	wire.NodeStatus
+	Presence map[catalog.NodeID]Presence // of every member, this node too
+	Lease    time.Duration               // after so long without a word a node's jobs are taken from it
+}
 
 // Catalog is the agreed state: read from this node, changed through consensus.
 type Catalog interface {
@@ -155,27 +181,70 @@ type Backend struct {
 // Limits of requests and answers.
 const (
 	maxBody     = 1 << 20          // of a JSON body
-	maxPage     = 1000             // items of a page
 	requestTime = 30 * time.Second // for an answer that is not a stream
 	idleTime    = time.Minute      // without a byte moved, in a stream
 )
 
-// server carries out the API's operations.
+// server is what all operations stand on: it lets requests in, reads and changes what is agreed, and answers. Each
+// subject has operations of its own, with what they need of the node.
 type server struct {
-	Backend
-	own Catalog // the Backend's as it is; for all but the status it has to have been received
-	log *slog.Logger
+	Catalog Catalog // read when the node has received it
+	own     Catalog // the Backend's as it is
+	self    Self
+	id      catalog.NodeID
+	now     func() time.Time
+	used    func(id string)
+	local   func() (catalog.AccessToken, error)
+	log     *slog.Logger
 }
+
+// The subjects.
+type (
+	cluster struct {
+		*server
+		index Index
+		disks OwnDisks
+	}
+	people struct{ *server }
+	tokens struct {
+		*server
+		invites Invites
+	}
+	files struct {
+		*server
+		archive Archive
+		losses  Losses
+		strays  Strays
+	}
+	audits struct {
+		*server
+		audits Audits
+	}
+	jobs struct {
+		*server
+		crawls  Crawls
+		secrets Secrets
+	}
+	captures struct {
+		*server
+		captures Captures
+	}
+)
 
 // New returns the handler of /api/v1/, /openapi.json and /health.
 func New(backend Backend, log *slog.Logger) http.Handler {
-	if backend.Now == nil {
-		backend.Now = time.Now
-	}
-	s := &server{Backend: backend, own: backend.Catalog, log: log}
-	s.Catalog = received{backend.Catalog}
-	mux, _ := s.routes()
+	mux, _ := routes(backend, log)
 	return mux
+}
+
+// newServer returns the server over a node.
+func newServer(backend Backend, log *slog.Logger) *server {
+	s := &server{Catalog: received{backend.Catalog}, own: backend.Catalog, self: backend.Self, id: backend.Node, now: backend.Now,
+		used: backend.Used, local: backend.Local, log: log}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	return s
 }
 
 // propose asks for a change in the name of the caller and decodes the command's value into value, unless nil.

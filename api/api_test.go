@@ -1,6 +1,7 @@
 package api
 
 import (
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -11,14 +12,16 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/cdx"
+	"holdfast/client"
 	"holdfast/harvest"
 )
 
 // status returns the HTTP status of a problem, 0 when there is none.
 func status(err error) int {
-	var e *Error
+	var e *wire.Error
 	if errors.As(err, &e) {
 		return e.Status
 	}
@@ -27,22 +30,22 @@ func status(err error) int {
 
 func TestARoleMayDoWhatThoseBeforeItMay(t *testing.T) {
 	t.Parallel()
-	_, client := cluster(t)
+	_, as := testCluster(t)
 	acts := []struct {
 		name string
 		role catalog.Role
-		do   func(c *Client) error
+		do   func(c *client.Client) error
 	}{
-		{"status", catalog.RoleReader, func(c *Client) error { _, err := c.Status(t.Context()); return err }},
-		{"create job", catalog.RoleCurator, func(c *Client) error {
-			_, err := c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
+		{"status", catalog.RoleReader, func(c *client.Client) error { _, err := c.Status(t.Context()); return err }},
+		{"create job", catalog.RoleCurator, func(c *client.Client) error {
+			_, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
 			return err
 		}},
-		{"audit", catalog.RoleOperator, func(c *Client) error { _, err := c.StartAudit(t.Context(), ""); return err }},
-		{"join tokens", catalog.RoleAdmin, func(c *Client) error { _, err := c.JoinTokens(t.Context()); return err }},
+		{"audit", catalog.RoleOperator, func(c *client.Client) error { _, err := c.Audits().Start(t.Context(), ""); return err }},
+		{"join tokens", catalog.RoleAdmin, func(c *client.Client) error { _, err := c.Invites().List(t.Context()); return err }},
 	}
 	for _, role := range []catalog.Role{"", catalog.RoleReader, catalog.RoleCurator, catalog.RoleOperator, catalog.RoleAdmin} {
-		c := client(role)
+		c := as(role)
 		for _, act := range acts {
 			err := act.do(c)
 			switch {
@@ -59,13 +62,13 @@ func TestARoleMayDoWhatThoseBeforeItMay(t *testing.T) {
 
 func TestARevokedTokenIsRefused(t *testing.T) {
 	t.Parallel()
-	_, client := cluster(t)
-	admin := client(catalog.RoleAdmin)
-	made, err := admin.CreateAccessToken(t.Context(), AccessTokenRequest{Name: "visitor", Role: catalog.RoleReader, Lifetime: "1h"})
+	_, as := testCluster(t)
+	admin := as(catalog.RoleAdmin)
+	made, err := admin.Tokens().Create(t.Context(), wire.AccessTokenRequest{Name: "visitor", Role: wire.RoleReader, Lifetime: "1h"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	visitor, err := NewClient(admin.Base(), made.Text)
+	visitor, err := client.New(admin.Base(), made.Text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,13 +76,13 @@ func TestARevokedTokenIsRefused(t *testing.T) {
 	if _, err := visitor.Status(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := admin.RevokeAccessToken(t.Context(), made.ID); err != nil {
+	if err := admin.Tokens().Revoke(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := visitor.Status(t.Context()); status(err) != http.StatusUnauthorized {
 		t.Error(err)
 	}
-	tokens, err := admin.AccessTokens(t.Context())
+	tokens, err := admin.Tokens().List(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,14 +95,14 @@ func TestARevokedTokenIsRefused(t *testing.T) {
 
 func TestWithoutAQuorumReadingWorksAndChangesSaySo(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	c := client(catalog.RoleAdmin)
+	b, as := testCluster(t)
+	c := as(catalog.RoleAdmin)
 	b.noQuorum = true
 	st, err := c.Status(t.Context())
 	if err != nil || st.Healthy || st.Cluster.Quorum || len(st.Problems) == 0 {
 		t.Errorf("%v %+v", err, st)
 	}
-	_, err = c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
+	_, err = c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
 	if !errors.Is(err, ErrNoQuorum) || status(err) != http.StatusServiceUnavailable {
 		t.Errorf("%v", err)
 	}
@@ -107,52 +110,52 @@ func TestWithoutAQuorumReadingWorksAndChangesSaySo(t *testing.T) {
 
 func TestRefusalsAndMistakesAreToldApart(t *testing.T) {
 	t.Parallel()
-	_, client := cluster(t)
-	c := client(catalog.RoleAdmin)
-	var refusal *catalog.Refusal
-	if err := c.RevokeJoinToken(t.Context(), "none"); !errors.As(err, &refusal) || refusal.Code != catalog.NotFound || status(err) != http.StatusNotFound {
+	b, as := testCluster(t)
+	c := as(catalog.RoleAdmin)
+	var refusal *wire.Error
+	if err := c.Invites().Revoke(t.Context(), "none"); !errors.As(err, &refusal) || refusal.Code != wire.CodeNotFound || status(err) != http.StatusNotFound {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.File(t.Context(), "none.warc"); !errors.Is(err, ErrNotFound) {
+	if _, err := c.Files().Show(t.Context(), "none.warc"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.Audit(t.Context(), "x"); !errors.Is(err, ErrNotFound) {
+	if _, err := c.Audits().Show(t.Context(), "x"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("%v", err)
 	}
-	if err := c.RebuildIndex(t.Context(), ""); !errors.Is(err, ErrUnavailable) {
+	if err := c.Index().Rebuild(t.Context(), ""); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://anna:hunter2@example.org/"}}); status(err) != http.StatusUnprocessableEntity ||
+	if _, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://anna:hunter2@example.org/"}}); status(err) != http.StatusUnprocessableEntity ||
 		!strings.Contains(err.Error(), "credentials") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a seed with a password: %v", err)
 	}
-	if _, err := c.CreateJob(t.Context(), JobRequest{Name: "j"}); status(err) != http.StatusUnprocessableEntity || !strings.Contains(err.Error(), "seeds") {
+	if _, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j"}); status(err) != http.StatusUnprocessableEntity || !strings.Contains(err.Error(), "seeds") {
 		t.Errorf("%v", err)
 	}
-	body := map[string]any{"name": "j", "seeds": []string{"http://127.0.0.1/"}, "settings": map[string]any{"max_hop": 3}}
-	if err := c.call(t.Context(), http.MethodPost, body, nil, nil, "jobs"); status(err)/100 != 4 || !strings.Contains(err.Error(), "max_hops") {
+	body := `{"name": "j", "seeds": ["http://127.0.0.1/"], "settings": {"max_hop": 3}}`
+	if code, text := b.ask(b.request(c, http.MethodPost, "/jobs", body)); code/100 != 4 || !strings.Contains(text, "max_hops") {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, text := b.ask(b.request(c, http.MethodGet, "/files?limmit=3", "")); code != http.StatusUnprocessableEntity {
+		t.Errorf("%d %s", code, text)
+	}
+	big := wire.JobRequest{Name: strings.Repeat("x", maxBody)}
+	if _, err := c.Jobs().Create(t.Context(), big); status(err) != http.StatusRequestEntityTooLarge {
 		t.Errorf("%v", err)
 	}
-	if err := c.call(t.Context(), http.MethodGet, nil, nil, map[string][]string{"limmit": {"3"}}, "files"); status(err) != http.StatusUnprocessableEntity {
-		t.Errorf("%v", err)
-	}
-	big := JobRequest{Name: strings.Repeat("x", maxBody)}
-	if _, err := c.CreateJob(t.Context(), big); status(err) != http.StatusRequestEntityTooLarge {
-		t.Errorf("%v", err)
-	}
-	if err := c.call(t.Context(), http.MethodGet, nil, nil, nil, "nothing"); status(err) != http.StatusNotFound {
-		t.Errorf("%v", err)
+	if code, text := b.ask(b.request(c, http.MethodGet, "/nothing", "")); code != http.StatusNotFound {
+		t.Errorf("%d %s", code, text)
 	}
 }
 
 func TestJobsAreListedNewestFirstInPages(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	c := client(catalog.RoleCurator)
-	settings := &Settings{harvest.DefaultSettings()}
+	b, as := testCluster(t)
+	c := as(catalog.RoleCurator)
+	settings := &wire.Settings{Settings: harvest.DefaultSettings()}
 	settings.MaxObjects = 9
 	for i := range 23 {
-		if _, err := c.CreateJob(t.Context(), JobRequest{Name: fmt.Sprintf("job-%d", i+1), Seeds: []string{"http://127.0.0.1/"}, Settings: settings}); err != nil {
+		if _, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: fmt.Sprintf("job-%d", i+1), Seeds: []string{"http://127.0.0.1/"}, Settings: settings}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -162,12 +165,13 @@ func TestJobsAreListedNewestFirstInPages(t *testing.T) {
 	if err != nil || len(jobs) != 5 || jobs[0].ID != 23 || jobs[4].ID != 19 {
 		t.Fatalf("%v %v", err, jobs)
 	}
-	var page Page[Job]
+	var page wire.Page[wire.Job]
 	var ids []uint64
-	for query := map[string][]string{"limit": {"10"}}; ; query["after"] = []string{page.Next} {
-		page = Page[Job]{}
-		if err := c.call(t.Context(), http.MethodGet, nil, &page, query, "jobs"); err != nil {
-			t.Fatal(err)
+	for {
+		code, text := b.ask(b.request(c, http.MethodGet, "/jobs?limit=10&after="+page.Next, ""))
+		page = wire.Page[wire.Job]{}
+		if err := json.Unmarshal([]byte(text), &page); err != nil || code != http.StatusOK {
+			t.Fatal(code, err)
 		}
 		for _, j := range page.Items {
 			ids = append(ids, j.ID)
@@ -179,23 +183,23 @@ func TestJobsAreListedNewestFirstInPages(t *testing.T) {
 	if len(ids) != 23 || ids[0] != 23 || ids[22] != 1 || !slices.IsSortedFunc(ids, func(a, b uint64) int { return int(b) - int(a) }) {
 		t.Errorf("%v", ids)
 	}
-	job, err := c.Job(t.Context(), 23)
-	if err != nil || job.Harvest != "job-23" || job.Collection != "web" || job.Settings.MaxObjects != 9 || job.State != catalog.JobSubmitted {
+	job, err := c.Jobs().Show(t.Context(), 23)
+	if err != nil || job.Harvest != "job-23" || job.Collection != "web" || job.Settings.MaxObjects != 9 || job.State != wire.JobSubmitted {
 		t.Errorf("%v %+v", err, job)
 	}
-	if _, err := c.WishJob(t.Context(), 23, catalog.WishPause, "lunch"); err != nil {
+	if _, err := c.Jobs().Wish(t.Context(), 23, wire.WishPause, "lunch"); err != nil {
 		t.Error(err)
 	}
 	var log strings.Builder
-	if err := c.JobLog(t.Context(), 23, 10, &log); !errors.Is(err, ErrNotFound) {
+	if err := c.Jobs().Log(t.Context(), 23, 10, &log); !errors.Is(err, ErrNotFound) {
 		t.Errorf("%v %q", err, log.String())
 	}
 	b.must(catalog.ClaimJob, catalog.JobRef{ID: 22, Node: self})
 	b.must(catalog.StartJob, catalog.JobRef{ID: 22, Node: self, Attempt: 1})
-	if err := c.JobLog(t.Context(), 22, 10, &log); err != nil || log.String() != "last 10 lines\n" {
+	if err := c.Jobs().Log(t.Context(), 22, 10, &log); err != nil || log.String() != "last 10 lines\n" {
 		t.Errorf("%v %q", err, log.String())
 	}
-	if job, err = c.Job(t.Context(), 22); err != nil || job.Progress == nil || job.Progress.Done != 5 || job.NodeName != "north-1" {
+	if job, err = c.Jobs().Show(t.Context(), 22); err != nil || job.Progress == nil || job.Progress.Done != 5 || job.NodeName != "north-1" {
 		t.Errorf("%v %+v", err, job)
 	}
 }
@@ -211,19 +215,19 @@ func TestNodesReplicasAndTrailAreShown(t *testing.T) {
 		}
 		b.must(catalog.AssignShards, catalog.Assignment{Replica: "north", Shards: shards, Node: self})
 	}
-	node, err := c.Node(t.Context(), "north-1")
-	if err != nil || node.ID != self || node.Shards != catalog.Shards || node.Presence.State != "alive" {
+	node, err := c.Nodes().Show(t.Context(), "north-1")
+	if err != nil || node.ID != string(self) || node.Shards != catalog.Shards || node.Presence.State != "alive" {
 		t.Errorf("%v %+v", err, node)
 	}
-	if node, err = c.UpdateNode(t.Context(), string(self[:8]), NodeChange{Draining: new(true)}); err != nil || !node.Draining {
+	if node, err = c.Nodes().Change(t.Context(), string(self[:8]), wire.NodeChange{Draining: new(true)}); err != nil || !node.Draining {
 		t.Errorf("%v %+v", err, node)
 	}
-	if err := removeNode(t, c, "north-1", Removal{Reason: "old"}); status(err) != http.StatusConflict {
+	if err := removeNode(t, c, "north-1", wire.Removal{Reason: "old"}); status(err) != http.StatusConflict {
 		t.Errorf("%v", err)
 	}
 	n := 0
-	for shard, err := range c.Shards(t.Context(), "north") {
-		if err != nil || shard.Shard != catalog.Shard(n).String() || shard.Holder != self {
+	for shard, err := range c.Replicas().Shards(t.Context(), "north") {
+		if err != nil || shard.Shard != catalog.Shard(n).String() || shard.Holder != string(self) {
 			t.Fatalf("%v %+v", err, shard)
 		}
 		n++
@@ -231,11 +235,11 @@ func TestNodesReplicasAndTrailAreShown(t *testing.T) {
 	if n != catalog.Shards {
 		t.Errorf("%d shards", n)
 	}
-	replicas, err := c.Replicas(t.Context())
+	replicas, err := c.Replicas().List(t.Context())
 	if err != nil || len(replicas) != 2 || replicas[0].Held != catalog.Shards || replicas[1].Held != 0 {
 		t.Errorf("%v %+v", err, replicas)
 	}
-	if token, err := c.CreateJoinToken(t.Context(), JoinTokenRequest{Replica: "north"}); err != nil || token.Text != "join-text" || token.State != "open" {
+	if token, err := c.Invites().Create(t.Context(), wire.JoinTokenRequest{Replica: "north"}); err != nil || token.Text != "join-text" || token.State != "open" {
 		t.Errorf("%v %+v", err, token)
 	}
 	var acts []string
@@ -252,8 +256,8 @@ func TestNodesReplicasAndTrailAreShown(t *testing.T) {
 
 func TestCapturesStreamAndSayWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	c := client(catalog.RoleReader)
+	b, as := testCluster(t)
+	c := as(catalog.RoleReader)
 	for i := range 2500 {
 		b.captures = append(b.captures, cdx.Capture{Key: fmt.Sprintf("org,example)/%04d", i), Timestamp: "20261120000000", URL: "http://example.org/", Status: 200, File: "a.warc.gz", Offset: int64(i)})
 	}
@@ -284,14 +288,14 @@ func TestCapturesStreamAndSayWhatIsMissing(t *testing.T) {
 
 func TestAnUnreachedServerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	c, err := NewClient("127.0.0.1:1", "holdfast-a-b")
+	c, err := client.New("127.0.0.1:1", "holdfast-a-b")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Status(t.Context()); !errors.Is(err, ErrUnavailable) {
 		t.Error(err)
 	}
-	if _, err := NewClient("ftp://x", ""); !errors.Is(err, ErrInvalid) {
+	if _, err := client.New("ftp://x", ""); !errors.Is(err, ErrInvalid) {
 		t.Error(err)
 	}
 }
@@ -319,7 +323,7 @@ func TestTheTokenStaysInCover(t *testing.T) {
 	for address, want := range map[string]string{"127.0.0.1:7481": "http://127.0.0.1:7481", "localhost:7481": "http://localhost:7481", "[::1]:7481": "http://[::1]:7481",
 		"archive.example.org:7481": "https://archive.example.org:7481", "archive.example.org": "https://archive.example.org", "192.0.2.1:7481": "https://192.0.2.1:7481",
 		"http://192.0.2.1:7481": "http://192.0.2.1:7481", "[2001:db8::1]:7481": "https://[2001:db8::1]:7481"} {
-		c, err := NewClient(address, "holdfast-a-b")
+		c, err := client.New(address, "holdfast-a-b")
 		if err != nil || c.Base() != want {
 			t.Errorf("%s is asked at %v, %v", address, c.Base(), err)
 		}
@@ -329,9 +333,9 @@ func TestTheTokenStaysInCover(t *testing.T) {
 		"http://0.0.0.0:7481": true, "http://127.0.0.1.example.org": true, "http://127.0.0.1@example.org": true,
 		"127.0.0.1:80@example.org": true, "localhost:80@example.org": true, "http://localhost.example.org": true,
 		"http://127.1:7481": true, "http://0x7f000001": true, "http://[::ffff:192.0.2.1]:1": true, "http://[::ffff:127.0.0.1]:1": false} {
-		c, err := NewClient(address, "holdfast-a-b")
-		if err == nil && Exposed(c) != want {
-			t.Errorf("%s is asked at %s; the token is exposed: %t", address, c.Base(), Exposed(c))
+		c, err := client.New(address, "holdfast-a-b")
+		if err == nil && client.Exposed(c) != want {
+			t.Errorf("%s is asked at %s; the token is exposed: %t", address, c.Base(), client.Exposed(c))
 		}
 		if err != nil && !want {
 			t.Errorf("%s: %v", address, err)
@@ -344,7 +348,7 @@ func TestTheTokenStaysInCover(t *testing.T) {
 		http.Redirect(w, r, plain.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer secure.Close()
-	c, err := NewClient(secure.URL, "holdfast-a-b")
+	c, err := client.New(secure.URL, "holdfast-a-b")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,17 +356,7 @@ func TestTheTokenStaysInCover(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Nodes(t.Context()); status(err) != http.StatusTemporaryRedirect || len(told) != 0 {
+	if _, err := c.Nodes().List(t.Context()); status(err) != http.StatusTemporaryRedirect || len(told) != 0 {
 		t.Errorf("redirected to plain HTTP: %v, and it was told %q", err, told)
-	}
-}
-
-// TestANameOfThisMachineIsThisMachine is given the address of another machine for a name that can only mean this one.
-func TestANameOfThisMachineIsThisMachine(t *testing.T) {
-	for address, ok := range map[string]bool{"127.0.0.1:80": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true, "192.0.2.1:80": false,
-		"[2001:db8::1]:80": false, "0.0.0.0:80": false, "": false} {
-		if err := onlyLoopback("tcp", address, nil); (err == nil) != ok {
-			t.Errorf("%q: %v", address, err)
-		}
 	}
 }

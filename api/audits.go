@@ -6,49 +6,45 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
-// AuditRequest asks for an audit.
-type AuditRequest struct {
-	Replica catalog.ReplicaName `json:"replica,omitempty" doc:"default: every replica"`
-}
-
-func (s *server) auditRoutes(api huma.API) {
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits", id: "audit-list", tag: "audits",
+func (s audits) routes(api huma.API) {
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits", id: "audit-list", tag: "audits",
 		summary: "List the audits, newest first"},
-		func(ctx context.Context, _ *struct{}) (Page[Audit], error) {
-			return whole(s.Audits.List(ctx))
+		func(ctx context.Context, _ *struct{}) (wire.Page[wire.Audit], error) {
+			return whole(s.audits.List(ctx))
 		})
-	type start struct{ Body AuditRequest }
+	type start struct{ Body wire.AuditRequest }
 	replicasAsked := func(_ context.Context, in *start) (out []catalog.ReplicaName, err error) {
 		if name := in.Body.Replica; name != "" {
-			_, err = s.replica(string(name))
-			out = append(out, name)
+			_, err = s.replica(name)
+			out = append(out, catalog.ReplicaName(name))
 		}
 		return out, err
 	}
-	handle(s, api, route{act: catalog.CheckCopies, within: ofReplicas(s, replicasAsked), method: http.MethodPost, path: "/api/v1/audits", id: "audit-run", tag: "audits",
+	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasAsked), method: http.MethodPost, path: "/api/v1/audits", id: "audit-run", tag: "audits",
 		summary: "Read all copies again and compare them with the catalog", status: http.StatusCreated},
-		func(ctx context.Context, in *start) (Audit, error) {
-			return s.Audits.Start(ctx, in.Body.Replica, callerOf(ctx).Actor)
+		func(ctx context.Context, in *start) (wire.Audit, error) {
+			return s.audits.Start(ctx, catalog.ReplicaName(in.Body.Replica), callerOf(ctx).Actor)
 		})
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits/{name}", id: "audit-show", tag: "audits",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits/{name}", id: "audit-show", tag: "audits",
 		summary: "Show an audit and how far each node is"},
-		func(ctx context.Context, in *ByName) (Audit, error) {
-			return s.Audits.Show(ctx, in.Name)
+		func(ctx context.Context, in *ByName) (wire.Audit, error) {
+			return s.audits.Show(ctx, in.Name)
 		})
 	type wish struct {
 		ByName
-		Body wishBody
+		Body wire.WishBody
 	}
 	replicasOfAudit := func(ctx context.Context, in *wish) ([]catalog.ReplicaName, error) {
-		a, err := s.Audits.Show(ctx, in.Name)
-		return a.Replicas, err
+		a, err := s.audits.Show(ctx, in.Name)
+		return kindOf[catalog.ReplicaName](a.Replicas), err
 	}
-	handle(s, api, route{act: catalog.CheckCopies, within: ofReplicas(s, replicasOfAudit), method: http.MethodPost, path: "/api/v1/audits/{name}/wish", id: "audit-wish", tag: "audits",
+	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasOfAudit), method: http.MethodPost, path: "/api/v1/audits/{name}/wish", id: "audit-wish", tag: "audits",
 		summary: "Pause an audit, let it run on, or stop it"},
-		func(ctx context.Context, in *wish) (Audit, error) {
-			return s.Audits.Wish(ctx, in.Name, in.Body.wish(), in.Body.Reason, callerOf(ctx).Actor)
+		func(ctx context.Context, in *wish) (wire.Audit, error) {
+			return s.audits.Wish(ctx, in.Name, wishOf(in.Body.Wish), in.Body.Reason, callerOf(ctx).Actor)
 		})
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
@@ -47,7 +48,7 @@ func forbidden(err error) error {
 	if err == nil {
 		return nil
 	}
-	return problem(http.StatusForbidden, CodeForbidden, err.Error())
+	return problem(http.StatusForbidden, wire.CodeForbidden, err.Error())
 }
 
 // authenticate finds the caller of a bearer token in the local state, so that it works without a quorum.
@@ -55,18 +56,18 @@ func forbidden(err error) error {
 func (s *server) authenticate(authorization string) (caller, error) {
 	scheme, text, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
-		return caller{}, problem(http.StatusUnauthorized, CodeUnauthorized, "this needs an access token, as "+
+		return caller{}, problem(http.StatusUnauthorized, wire.CodeUnauthorized, "this needs an access token, as "+
 			"Authorization: Bearer holdfast-ID-SECRET: holdfast token create makes one, and identity/api-token in a node's data folder is one")
 	}
 	token, err := ParseToken(text)
 	if err != nil {
 		return caller{}, unauthorized()
 	}
-	if s.Local != nil && token.ID == LocalID {
+	if s.local != nil && token.ID == LocalID {
 		return s.authenticateLocal(token, text)
 	}
 	var who catalog.Caller
-	now := s.Now()
+	now := s.now()
 	err = s.Catalog.View(func(v catalog.View) error {
 		found, err := v.AccessToken(token.ID)
 		if err != nil && !errors.Is(err, catalog.ErrNotFound) {
@@ -84,10 +85,10 @@ func (s *server) authenticate(authorization string) (caller, error) {
 	case err != nil:
 		return caller{}, fmt.Errorf("look up access token %s: %w", token.ID, err)
 	case who.Invited:
-		return caller{}, problem(http.StatusForbidden, CodeForbidden, "this is an invitation: accept it first, with holdfast user accept")
+		return caller{}, problem(http.StatusForbidden, wire.CodeForbidden, "this is an invitation: accept it first, with holdfast user accept")
 	}
-	if s.Used != nil {
-		s.Used(token.ID)
+	if s.used != nil {
+		s.used(token.ID)
 	}
 	return caller{who, text}, nil
 }
@@ -95,15 +96,15 @@ func (s *server) authenticate(authorization string) (caller, error) {
 // authenticateLocal lets in who has the token in the node's own folder. The catalog does not know it: it works whatever
 // became of everybody's grants.
 func (s *server) authenticateLocal(token Token, text string) (caller, error) {
-	found, err := s.Local()
+	found, err := s.local()
 	if err != nil {
 		return caller{}, err
 	}
-	if !Proves(token, found, s.Now()) {
+	if !Proves(token, found, s.now()) {
 		return caller{}, unauthorized()
 	}
 	level, err := levelNow(s.own)
-	return caller{LocalCaller(level, s.Node, found), text}, err
+	return caller{LocalCaller(level, s.id, found), text}, err
 }
 
 // levelNow returns the cluster's level, 0 when this node does not know it yet.
@@ -128,7 +129,7 @@ func LocalCaller(level int, node catalog.NodeID, kept catalog.AccessToken) catal
 }
 
 func unauthorized() error {
-	return problem(http.StatusUnauthorized, CodeUnauthorized, "the access token is unknown, expired or revoked, or its owner is disabled")
+	return problem(http.StatusUnauthorized, wire.CodeUnauthorized, "the access token is unknown, expired or revoked, or its owner is disabled")
 }
 
 // LocalID is the id of every node's local token.

@@ -10,13 +10,17 @@ import (
 	"io"
 	"iter"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/cdx"
+	"holdfast/client"
 	"holdfast/harvest"
 	"holdfast/internal/kv/memory"
 )
@@ -43,6 +47,7 @@ type backend struct {
 	quiet    bool     // nothing more happens in crawls
 	made     int      // people
 	used     []string // access tokens
+	tokens   map[*client.Client]string
 }
 
 var self = catalog.Fingerprint(key())
@@ -153,15 +158,15 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk went away") }
 
-func (b *backend) Verify(context.Context, catalog.FileName) ([]Verification, error) {
-	return []Verification{{Replica: "north", Node: self, State: "ok"}}, nil
+func (b *backend) Verify(context.Context, catalog.FileName) ([]wire.Verification, error) {
+	return []wire.Verification{{Replica: "north", Node: string(self), State: "ok"}}, nil
 }
 
 func (b *backend) Status(context.Context) NodeStatus {
-	st := NodeStatus{ID: self, Name: "north-1", Version: "test", Ready: true, Role: "leader", Quorum: !b.noQuorum, Leader: self,
-		Presence: map[catalog.NodeID]Presence{self: {State: "alive", Voter: true}}}
+	st := NodeStatus{NodeStatus: wire.NodeStatus{ID: string(self), Name: "north-1", Version: "test", Ready: true, Role: "leader", Quorum: !b.noQuorum, Leader: string(self)},
+		Presence: map[catalog.NodeID]wire.Presence{self: {State: "alive", Voter: true}}}
 	if b.absent {
-		st.Presence[self] = Presence{State: "failed"}
+		st.Presence[self] = wire.Presence{State: "failed"}
 	}
 	return st
 }
@@ -189,7 +194,9 @@ func (b *backend) Query(context.Context, cdx.Query) iter.Seq2[cdx.Capture, error
 
 type crawls struct{ b *backend }
 
-func (crawls) Progress(context.Context, catalog.Job) (Progress, error) { return Progress{Done: 5}, nil }
+func (crawls) Progress(context.Context, catalog.Job) (wire.Progress, error) {
+	return wire.Progress{Done: 5}, nil
+}
 func (crawls) Check(job harvest.Job) error {
 	if len(job.Settings.Rules) > 0 && job.Settings.Rules[0].Rule == "unknown" {
 		return fmt.Errorf("%w: rules: no such rule", harvest.ErrInvalid)
@@ -235,20 +242,20 @@ func (crawls) Log(_ context.Context, job catalog.Job, tail int, w io.Writer) err
 	return err
 }
 
-type audits struct{}
+type fakeAudits struct{}
 
-func (audits) Start(_ context.Context, replica catalog.ReplicaName, _ string) (Audit, error) {
-	return Audit{ID: "a1", State: "running", Replicas: []catalog.ReplicaName{replica}, Nodes: []AuditNode{}}, nil
+func (fakeAudits) Start(_ context.Context, replica catalog.ReplicaName, _ string) (wire.Audit, error) {
+	return wire.Audit{ID: "a1", State: "running", Replicas: []string{string(replica)}, Nodes: []wire.AuditNode{}}, nil
 }
-func (audits) List(context.Context) ([]Audit, error) { return nil, nil }
-func (audits) Show(_ context.Context, id string) (Audit, error) {
+func (fakeAudits) List(context.Context) ([]wire.Audit, error) { return nil, nil }
+func (fakeAudits) Show(_ context.Context, id string) (wire.Audit, error) {
 	if id == "north" {
-		return Audit{ID: id, Replicas: []catalog.ReplicaName{"north"}, Nodes: []AuditNode{}}, nil
+		return wire.Audit{ID: id, Replicas: []string{"north"}, Nodes: []wire.AuditNode{}}, nil
 	}
-	return Audit{}, fmt.Errorf("audit %s: %w", id, ErrNotFound)
+	return wire.Audit{}, fmt.Errorf("audit %s: %w", id, ErrNotFound)
 }
-func (audits) Wish(_ context.Context, id string, wish catalog.JobWish, _, _ string) (Audit, error) {
-	return Audit{ID: id, State: string(wish) + "d", Replicas: []catalog.ReplicaName{}, Nodes: []AuditNode{}}, nil
+func (fakeAudits) Wish(_ context.Context, id string, wish catalog.JobWish, _, _ string) (wire.Audit, error) {
+	return wire.Audit{ID: id, State: string(wish) + "d", Replicas: []string{}, Nodes: []wire.AuditNode{}}, nil
 }
 
 type losses struct{}
@@ -262,21 +269,21 @@ func (losses) Undo(_ context.Context, name catalog.FileName, _, _ string) error 
 
 type strays struct{}
 
-func (strays) List(context.Context) ([]NodeStrays, error) {
-	return []NodeStrays{{Node: self, Name: "north-1", Files: 1, Bytes: 5, Strays: []Stray{{Name: "a.warc.gz", Where: "incoming", Path: "/p", Size: 5, State: "part"}}},
-		{Node: "other", Unreachable: "no answer", Strays: []Stray{}}}, nil
+func (strays) List(context.Context) ([]wire.NodeStrays, error) {
+	return []wire.NodeStrays{{Node: string(self), Name: "north-1", Files: 1, Bytes: 5, Strays: []wire.Stray{{Name: "a.warc.gz", Where: "incoming", Path: "/p", Size: 5, State: "part"}}},
+		{Node: "other", Unreachable: "no answer", Strays: []wire.Stray{}}}, nil
 }
 
 type ownDisks struct{}
 
-func (ownDisks) Show() (Disks, error) {
-	return Disks{Disks: []DiskState{{Path: "/disk1", Total: 10, Room: 5, Shards: 1, Bytes: 5, State: "in use"}}}, nil
+func (ownDisks) Show() (wire.Disks, error) {
+	return wire.Disks{Disks: []wire.DiskState{{Path: "/disk1", Total: 10, Room: 5, Shards: 1, Bytes: 5, State: "in use"}}}, nil
 }
 
-func (d ownDisks) Wish(wish DiskWish, _ string) (Disks, error) {
+func (d ownDisks) Wish(wish wire.DiskWish, _ string) (wire.Disks, error) {
 	all, err := d.Show()
 	if wish.Path != "" && wish.Path != all.Disks[0].Path {
-		return Disks{}, fmt.Errorf("disk %s: %w", wish.Path, ErrNotFound)
+		return wire.Disks{}, fmt.Errorf("disk %s: %w", wish.Path, ErrNotFound)
 	}
 	all.Paused = wish.Wish == "pause"
 	if wish.Wish == "drain" {
@@ -287,18 +294,18 @@ func (d ownDisks) Wish(wish DiskWish, _ string) (Disks, error) {
 
 type indexes struct{}
 
-func (indexes) Status(context.Context) ([]IndexStatus, error) {
-	return []IndexStatus{{Node: self, Captures: 7}}, nil
+func (indexes) Status(context.Context) ([]wire.IndexStatus, error) {
+	return []wire.IndexStatus{{Node: string(self), Captures: 7}}, nil
 }
 func (indexes) Rebuild(context.Context, catalog.NodeID, string) error {
 	return fmt.Errorf("rebuild: %w", ErrUnavailable)
 }
 
 // cluster starts a node with a founded catalog and returns clients of a person with each role.
-func cluster(t *testing.T) (*backend, func(catalog.Role) *Client) {
+func testCluster(t *testing.T) (*backend, func(catalog.Role) *client.Client) {
 	t.Helper()
 	b, open := clusterOf(t, catalog.Level)
-	return b, func(role catalog.Role) *Client {
+	return b, func(role catalog.Role) *client.Client {
 		if role == "" {
 			return open("holdfast-nobody-nothing")
 		}
@@ -311,22 +318,23 @@ func cluster(t *testing.T) (*backend, func(catalog.Role) *Client) {
 const localText = "holdfast-local-secret"
 
 // clusterOf starts a node with a catalog of the level and returns clients for tokens.
-func clusterOf(t *testing.T, level int) (*backend, func(token string) *Client) {
+func clusterOf(t *testing.T, level int) (*backend, func(token string) *client.Client) {
 	t.Helper()
-	b := &backend{t: t, bytes: map[catalog.FileName][]byte{}}
+	b := &backend{t: t, bytes: map[catalog.FileName][]byte{}, tokens: map[*client.Client]string{}}
 	b.must(catalog.Found, catalog.Founding{
 		Cluster: catalog.Cluster{ID: "c1", Name: "test", Epoch: 1, Level: level}, Collections: []catalog.Collection{{Name: "web"}},
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: level},
 	})
-	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Losses: losses{}, Self: b, Audits: audits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
-	return b, func(token string) *Client {
-		c, err := NewClient(server.URL, token)
+	return b, func(token string) *client.Client {
+		c, err := client.New(server.URL, token)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Close)
+		b.tokens[c] = token
 		return c
 	}
 }
@@ -385,4 +393,33 @@ type secrets struct{}
 func (secrets) Seal(job harvest.Job) (harvest.Job, *catalog.Secret, error) {
 	open, _, err := job.Part()
 	return open, nil, err
+}
+
+// request is a request with a client's token for what the client has no method for.
+func (b *backend) request(c *client.Client, method, path, body string) *http.Request {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, c.Base()+"/api/v1"+path, strings.NewReader(body))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+b.tokens[c])
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	return r
+}
+
+// ask sends the request and returns the answer's status and body.
+func (b *backend) ask(r *http.Request) (int, string) {
+	b.t.Helper()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return answer.StatusCode, string(text)
 }

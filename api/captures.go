@@ -12,30 +12,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/cdx"
 )
 
-// Capture is one archived response at one time; in a stream's last line, instead, the shards not covered.
-type Capture struct {
-	Key             string `json:"urlkey,omitempty"`
-	Timestamp       string `json:"timestamp,omitempty"`
-	URL             string `json:"url,omitempty"`
-	MIME            string `json:"mime,omitempty"`
-	Status          int    `json:"status,omitempty"`
-	Digest          string `json:"digest,omitempty"`
-	Redirect        string `json:"redirect,omitempty"`
-	File            string `json:"filename,omitempty"`
-	Offset          int64  `json:"offset,omitempty"`
-	Length          int64  `json:"length,omitempty"`
-	RefersURL       string `json:"refersTo,omitempty" doc:"of a revisit"`
-	RefersTimestamp string `json:"refersToTimestamp,omitempty"`
-	Incomplete      []int  `json:"incomplete,omitempty" doc:"in the last line only: shards that no node answered for"`
-	Failed          string `json:"failed,omitempty" doc:"in the last line only: why the answer ends early"`
-}
-
-func captureOf(c cdx.Capture) Capture {
-	return Capture{
+func captureOf(c cdx.Capture) wire.Capture {
+	return wire.Capture{
 		Key: c.Key, Timestamp: c.Timestamp, URL: c.URL, MIME: c.MIME, Status: c.Status, Digest: c.Digest, Redirect: c.Redirect,
 		File: c.File, Offset: c.Offset, Length: c.Length, RefersURL: c.Refers.URL, RefersTimestamp: c.Refers.Timestamp,
 	}
@@ -65,21 +48,21 @@ func (in *captureQuery) query() cdx.Query {
 	return q
 }
 
-func (s *server) captureRoutes(api huma.API) {
-	register(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/captures", id: "capture-list", tag: "captures",
+func (s captures) routes(api huma.API) {
+	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/captures", id: "capture-list", tag: "captures",
 		summary: "Find captures by URL and time: JSON, one capture a line, in the order of the index", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {
 				Description: "One capture a line as it is found. A last line with \"incomplete\" names shards that no node answered for.",
-				Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[Capture](), true, "Capture")}},
+				Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[wire.Capture](), true, "Capture")}},
 			}}
 		}},
 		func(ctx context.Context, in *captureQuery) (*huma.StreamResponse, error) {
 			query := in.query()
 			if _, err := query.Compile(); err != nil {
-				return nil, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
+				return nil, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 			}
-			next, stop := iter.Pull2(s.Captures.Query(ctx, query))
+			next, stop := iter.Pull2(s.captures.Query(ctx, query))
 			first, err, more := next() // pulled before the answer begins, so that a failure is an error and not an empty list
 			var incomplete *cdx.Incomplete
 			if more && err != nil && !errors.As(err, &incomplete) {
@@ -94,7 +77,7 @@ func (s *server) captureRoutes(api huma.API) {
 }
 
 // sendCaptures writes the captures a line each, ending with what could not be covered.
-func (s *server) sendCaptures(hc huma.Context, next func() (cdx.Capture, error, bool), c cdx.Capture, err error, more bool) {
+func (s captures) sendCaptures(hc huma.Context, next func() (cdx.Capture, error, bool), c cdx.Capture, err error, more bool) {
 	_, w := humago.Unwrap(hc)
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.WriteHeader(http.StatusOK)
@@ -105,9 +88,9 @@ func (s *server) sendCaptures(hc huma.Context, next func() (cdx.Capture, error, 
 		var incomplete *cdx.Incomplete
 		switch {
 		case errors.As(err, &incomplete):
-			line = Capture{Incomplete: incomplete.Shards}
+			line = wire.Capture{Incomplete: incomplete.Shards}
 		case err != nil:
-			line = Capture{Failed: s.explain(fmt.Errorf("captures: %w", err)).Detail}
+			line = wire.Capture{Failed: s.explain(fmt.Errorf("captures: %w", err)).Detail}
 		}
 		if out.Encode(line) != nil || err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
@@ -16,19 +17,11 @@ import (
 // same request with the refusal's value of confirm does it. The value stands for what was said: where that has changed
 // meanwhile, the act is refused again and says so anew.
 
-// Confirmation is part of a request that must be confirmed.
-type Confirmation struct {
-	Confirm string `json:"confirm,omitempty" maxLength:"64" doc:"the value that the refusal with 428 of the same request gave; without it the request only says what it would do"`
-}
-
 // twice describes an act that is asked for twice.
 func twice(op *huma.Operation) {
 	op.Errors = append(op.Errors, http.StatusPreconditionRequired)
 	op.Description += " Without confirm it is refused with 428, whose errors say what it would do and give the value of confirm."
 }
-
-// confirmField is where a refusal gives the value that confirms.
-const confirmField = "body.confirm"
 
 // confirmed refuses an act unless the value confirms just these effects on just this one: which tells the subject from others that have
 // had, or will have, its name.
@@ -38,16 +31,16 @@ func confirmed(given, act, subject, which string, effects []string) error {
 	if given == want {
 		return nil
 	}
-	p := problem(http.StatusPreconditionRequired, CodeUnconfirmed, fmt.Sprintf("to %s %s cannot be undone; send the same again with confirm", act, subject))
+	p := problem(http.StatusPreconditionRequired, wire.CodeUnconfirmed, fmt.Sprintf("to %s %s cannot be undone; send the same again with confirm", act, subject))
 	for _, e := range effects {
 		p.Errors = append(p.Errors, &huma.ErrorDetail{Message: e})
 	}
-	p.Errors = append(p.Errors, &huma.ErrorDetail{Message: "confirms this", Location: confirmField, Value: want})
+	p.Errors = append(p.Errors, &huma.ErrorDetail{Message: "confirms this", Location: wire.ConfirmField, Value: want})
 	return p
 }
 
 // effectsOfRemoval says what removing a node does to the cluster as this node sees it now.
-func effectsOfRemoval(st Status, node Node, lost bool) []string {
+func effectsOfRemoval(st wire.Status, node wire.Node, lost bool) []string {
 	effects := []string{fmt.Sprintf("node %s is no member any more: the others refuse its key, and it stops", node.Name)}
 	if node.ID == st.Node.ID {
 		effects = append(effects, "it is the node that answers this request")
@@ -67,7 +60,7 @@ func effectsOfRemoval(st Status, node Node, lost bool) []string {
 }
 
 // effectOnQuorum says whether the voters that are left can decide.
-func effectOnQuorum(nodes []Node, gone Node) string {
+func effectOnQuorum(nodes []wire.Node, gone wire.Node) string {
 	voters, reached := 0, 0
 	for _, n := range nodes {
 		if n.ID == gone.ID || !n.Presence.Voter {

@@ -10,28 +10,30 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/client"
 )
 
 // removeNode removes a node as somebody does who confirms whatever is said.
-func removeNode(t *testing.T, c *Client, name string, r Removal) error {
+func removeNode(t *testing.T, c *client.Client, name string, r wire.Removal) error {
 	t.Helper()
-	err := c.RemoveNode(t.Context(), name, r)
-	var asked *Error
-	if !errors.As(err, &asked) || asked.Code != CodeUnconfirmed || status(err) != http.StatusPreconditionRequired || asked.Confirm == "" {
+	err := c.Nodes().Remove(t.Context(), name, r)
+	var asked *wire.Error
+	if !errors.As(err, &asked) || asked.Code != wire.CodeUnconfirmed || status(err) != http.StatusPreconditionRequired || asked.Confirm == "" {
 		t.Fatalf("it is not said what would happen: %v", err)
 	}
 	r.Confirm = asked.Confirm
-	return c.RemoveNode(t.Context(), name, r)
+	return c.Nodes().Remove(t.Context(), name, r)
 }
 
 // One call does not remove a node: it says what would happen, the loss of the quorum above all.
 func TestARemovalSaysWhatItDoesFirst(t *testing.T) {
-	b, client := cluster(t)
-	c := client(catalog.RoleAdmin)
-	err := c.RemoveNode(t.Context(), "north-1", Removal{Lost: true, Reason: "x"})
-	var asked *Error
-	if !errors.As(err, &asked) || asked.Code != CodeUnconfirmed {
+	b, as := testCluster(t)
+	c := as(catalog.RoleAdmin)
+	err := c.Nodes().Remove(t.Context(), "north-1", wire.Removal{Lost: true, Reason: "x"})
+	var asked *wire.Error
+	if !errors.As(err, &asked) || asked.Code != wire.CodeUnconfirmed {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"it is the node that answers", "replica north has no node any more", "CANNOT DECIDE", "counts as lost"} {
@@ -40,23 +42,23 @@ func TestARemovalSaysWhatItDoesFirst(t *testing.T) {
 		}
 	}
 	// What confirms one act does not confirm another.
-	if err := c.RemoveNode(t.Context(), "north-1", Removal{Reason: "x", Confirmation: Confirmation{asked.Confirm}}); status(err) != http.StatusPreconditionRequired {
+	if err := c.Nodes().Remove(t.Context(), "north-1", wire.Removal{Reason: "x", Confirmation: wire.Confirmation{Confirm: asked.Confirm}}); status(err) != http.StatusPreconditionRequired {
 		t.Error(err)
 	}
-	nodes, err := c.Nodes(t.Context())
+	nodes, err := c.Nodes().List(t.Context())
 	if err != nil || len(nodes) != 1 {
 		t.Errorf("%v %v", nodes, err)
 	}
 	b.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: "a.warc", Size: 3, SHA256: catalog.Digest{1}, Collection: "web", Source: self}}})
 	sum := catalog.Digest{1}.String()
-	err = c.RemoveFile(t.Context(), "a.warc", FileRemoval{SHA256: sum, Reason: "x"})
-	if !errors.As(err, &asked) || asked.Code != CodeUnconfirmed {
+	err = c.Files().Remove(t.Context(), "a.warc", wire.FileRemoval{SHA256: sum, Reason: "x"})
+	if !errors.As(err, &asked) || asked.Code != wire.CodeUnconfirmed {
 		t.Fatal(err)
 	}
-	if f, err := c.File(t.Context(), "a.warc"); err != nil || !f.Removed.IsZero() {
+	if f, err := c.Files().Show(t.Context(), "a.warc"); err != nil || !f.Removed.IsZero() {
 		t.Errorf("%+v %v", f, err)
 	}
-	if err := c.RemoveFile(t.Context(), "a.warc", FileRemoval{SHA256: sum, Reason: "x", Confirmation: Confirmation{asked.Confirm}}); err != nil {
+	if err := c.Files().Remove(t.Context(), "a.warc", wire.FileRemoval{SHA256: sum, Reason: "x", Confirmation: wire.Confirmation{Confirm: asked.Confirm}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -94,8 +96,8 @@ func (b *backend) raise(level int) {
 // What was confirmed is done to what was shown: when something is decided in between, the act is refused.
 func TestAConfirmedActIsDoneToWhatWasShown(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	c := client(catalog.RoleAdmin)
+	b, as := testCluster(t)
+	c := as(catalog.RoleAdmin)
 	key2 := slices.Repeat([]byte{9}, 32)
 	other := catalog.Fingerprint(key2)
 	b.must(catalog.CreateToken, catalog.JoinToken{ID: "j", SecretHash: sha256.Sum256([]byte("s")), Replica: "north", Expires: 1 << 50})
@@ -103,14 +105,14 @@ func TestAConfirmedActIsDoneToWhatWasShown(t *testing.T) {
 	b.holdAll()
 	confirm := func(act func(confirm string) error) error {
 		t.Helper()
-		var asked *Error
+		var asked *wire.Error
 		if err := act(""); !errors.As(err, &asked) || asked.Confirm == "" {
 			t.Fatalf("it is not said what would happen: %v", err)
 		}
 		return act(asked.Confirm)
 	}
 	removal := func(confirm string) error {
-		return c.RemoveNode(t.Context(), "north-2", Removal{Lost: true, Reason: "x", Confirmation: Confirmation{confirm}})
+		return c.Nodes().Remove(t.Context(), "north-2", wire.Removal{Lost: true, Reason: "x", Confirmation: wire.Confirmation{Confirm: confirm}})
 	}
 	b.between = func() {
 		b.must(catalog.AssignShards, catalog.Assignment{Replica: "north", Shards: []catalog.Shard{7}, Node: other})
@@ -118,7 +120,7 @@ func TestAConfirmedActIsDoneToWhatWasShown(t *testing.T) {
 	if err := confirm(removal); status(err) != http.StatusConflict || !strings.Contains(err.Error(), "changed since") {
 		t.Errorf("a node that was given a shard meanwhile: %v", err)
 	}
-	if nodes, err := c.Nodes(t.Context()); err != nil || len(nodes) != 2 {
+	if nodes, err := c.Nodes().List(t.Context()); err != nil || len(nodes) != 2 {
 		t.Fatalf("%v %v", nodes, err)
 	}
 	if err := confirm(removal); err != nil {
@@ -126,7 +128,7 @@ func TestAConfirmedActIsDoneToWhatWasShown(t *testing.T) {
 	}
 	b.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: "a.warc", Size: 3, SHA256: catalog.Digest{1}, Collection: "web", Source: self}}})
 	remove := func(confirm string) error {
-		return c.RemoveFile(t.Context(), "a.warc", FileRemoval{SHA256: catalog.Digest{1}.String(), Reason: "x", Confirmation: Confirmation{confirm}})
+		return c.Files().Remove(t.Context(), "a.warc", wire.FileRemoval{SHA256: catalog.Digest{1}.String(), Reason: "x", Confirmation: wire.Confirmation{Confirm: confirm}})
 	}
 	b.between = func() {
 		b.must(catalog.ReportCopies, catalog.CopyReports{Node: self, Copies: []catalog.CopyReport{{Name: "a.warc", State: catalog.UploadCompleted, SHA256: catalog.Digest{1}}}})
@@ -150,32 +152,32 @@ func TestReplicasAndCollectionsAreRemoved(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	reject("at level 1", admin.RemoveReplica(t.Context(), "third", "x"), http.StatusNotImplemented, "raise the level")
-	reject("at level 1", admin.RemoveCollection(t.Context(), "web", "x"), http.StatusNotImplemented, "raise the level")
+	reject("at level 1", admin.Replicas().Remove(t.Context(), "third", "x"), http.StatusNotImplemented, "raise the level")
+	reject("at level 1", admin.Collections().Remove(t.Context(), "web", "x"), http.StatusNotImplemented, "raise the level")
 	b.raise(3)
-	for _, name := range []catalog.CollectionName{"radio", "tv"} {
-		if _, err := admin.AddCollection(t.Context(), name); err != nil {
+	for _, name := range []string{"radio", "tv"} {
+		if _, err := admin.Collections().Add(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := admin.AddReplica(t.Context(), ReplicaRequest{Name: "coast", Kind: catalog.Checksum, Collections: []catalog.CollectionName{"tv"}}); err != nil {
+	if _, err := admin.Replicas().Add(t.Context(), wire.ReplicaRequest{Name: "coast", Kind: wire.Checksum, Collections: []string{"tv"}}); err != nil {
 		t.Fatal(err)
 	}
 	b.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: "a.warc", Size: 3, SHA256: catalog.Digest{1}, Collection: "radio", Source: self}}})
-	reject("an operator", operator.RemoveReplica(t.Context(), "coast", "x"), http.StatusForbidden, "")
-	reject("an operator", operator.RemoveCollection(t.Context(), "tv", "x"), http.StatusForbidden, "")
-	reject("no reason", admin.RemoveReplica(t.Context(), "coast", ""), http.StatusUnprocessableEntity, "reason")
-	reject("unknown", admin.RemoveReplica(t.Context(), "moon", "x"), http.StatusNotFound, `no replica "moon"`)
-	reject("unknown", admin.RemoveCollection(t.Context(), "moon", "x"), http.StatusNotFound, `no collection "moon"`)
-	reject("with a node", admin.RemoveReplica(t.Context(), "north", "x"), http.StatusConflict, "has a node, north-1")
-	reject("with a replica", admin.RemoveCollection(t.Context(), "tv", "x"), http.StatusConflict, "replica coast is to hold collection tv")
-	reject("with a file", admin.RemoveCollection(t.Context(), "radio", "x"), http.StatusConflict, "collection radio has files")
+	reject("an operator", operator.Replicas().Remove(t.Context(), "coast", "x"), http.StatusForbidden, "")
+	reject("an operator", operator.Collections().Remove(t.Context(), "tv", "x"), http.StatusForbidden, "")
+	reject("no reason", admin.Replicas().Remove(t.Context(), "coast", ""), http.StatusUnprocessableEntity, "reason")
+	reject("unknown", admin.Replicas().Remove(t.Context(), "moon", "x"), http.StatusNotFound, `no replica "moon"`)
+	reject("unknown", admin.Collections().Remove(t.Context(), "moon", "x"), http.StatusNotFound, `no collection "moon"`)
+	reject("with a node", admin.Replicas().Remove(t.Context(), "north", "x"), http.StatusConflict, "has a node, north-1")
+	reject("with a replica", admin.Collections().Remove(t.Context(), "tv", "x"), http.StatusConflict, "replica coast is to hold collection tv")
+	reject("with a file", admin.Collections().Remove(t.Context(), "radio", "x"), http.StatusConflict, "collection radio has files")
 	b.must(catalog.LoseFile, catalog.FileLoss{Name: "a.warc", SHA256: catalog.Digest{1}, Reason: "x", Checked: []catalog.NodeID{self}})
-	reject("with a lost file", admin.RemoveCollection(t.Context(), "radio", "x"), http.StatusConflict, "declared lost")
+	reject("with a lost file", admin.Collections().Remove(t.Context(), "radio", "x"), http.StatusConflict, "declared lost")
 	b.must(catalog.RemoveFile, catalog.FileRemoval{Name: "a.warc", SHA256: catalog.Digest{1}, Reason: "x"})
 	for what, remove := range map[string]func() error{
-		"collection": func() error { return admin.RemoveCollection(t.Context(), "radio", "x") },
-		"replica":    func() error { return admin.RemoveReplica(t.Context(), "coast", "x") },
+		"collection": func() error { return admin.Collections().Remove(t.Context(), "radio", "x") },
+		"replica":    func() error { return admin.Replicas().Remove(t.Context(), "coast", "x") },
 	} {
 		if err := remove(); err != nil {
 			t.Errorf("%s: %v", what, err)
@@ -183,17 +185,17 @@ func TestReplicasAndCollectionsAreRemoved(t *testing.T) {
 		b.fill()
 		reject(what+" twice", remove(), http.StatusNotFound, "no "+what)
 	}
-	replicas, err := admin.Replicas(t.Context())
+	replicas, err := admin.Replicas().List(t.Context())
 	if err != nil || len(replicas) != 2 {
 		t.Errorf("%v %v", replicas, err)
 	}
-	if all, err := admin.Collections(t.Context()); err != nil || len(all) != 2 {
+	if all, err := admin.Collections().List(t.Context()); err != nil || len(all) != 2 {
 		t.Errorf("%v %v", all, err)
 	}
-	if err := admin.RemoveCollection(t.Context(), "tv", "x"); err != nil {
+	if err := admin.Collections().Remove(t.Context(), "tv", "x"); err != nil {
 		t.Errorf("tv, of which no replica is any more: %v", err)
 	}
-	reject("the last collection", admin.RemoveCollection(t.Context(), "web", "x"), http.StatusConflict, "the only one")
+	reject("the last collection", admin.Collections().Remove(t.Context(), "web", "x"), http.StatusConflict, "the only one")
 }
 
 // fill ends the walks that are under way, as the leader does.

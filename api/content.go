@@ -13,13 +13,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
-)
-
-// Headers of uploads and downloads beside the standard ones.
-const (
-	digestHeader     = "Holdfast-SHA256"     // the file's SHA-256, 64 hexadecimal digits
-	collectionHeader = "Holdfast-Collection" // the collection that an uploaded file is to belong to
 )
 
 // upload is the input of PUT content. The body is not read before the handler does.
@@ -39,10 +34,10 @@ func (u *upload) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (s *server) contentRoutes(api huma.API) {
+func (s files) contentRoutes(api huma.API) {
 	binary := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
 	problems := map[string]*huma.MediaType{"application/problem+json": {Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"}}}
-	register(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}/content", id: "file-get", tag: "files",
+	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}/content", id: "file-get", tag: "files",
 		summary: "Get a file's bytes from a verified copy; ranges and If-Range as HTTP has them", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{
@@ -54,16 +49,16 @@ func (s *server) contentRoutes(api huma.API) {
 				"416": {Description: "The file has no such range"},
 			}
 		}}, s.download)
-	handle(s, api, route{act: catalog.PutFile, within: ofUpload(s), method: http.MethodPut, path: "/api/v1/files/{name}/content", id: "file-put", tag: "files",
+	handle(s.server, api, route{act: catalog.PutFile, within: ofUpload(s.server), method: http.MethodPut, path: "/api/v1/files/{name}/content", id: "file-put", tag: "files",
 		summary: "Put a file into the archive; the same name and bytes again are no error", stream: true, status: http.StatusCreated,
 		adjust: func(op *huma.Operation) { op.RequestBody = &huma.RequestBody{Required: true, Content: binary} }},
-		func(ctx context.Context, in *upload) (File, error) {
+		func(ctx context.Context, in *upload) (wire.File, error) {
 			put := PutRequest{
 				Name: catalog.FileName(in.Name), Collection: catalog.CollectionName(in.Collection), Size: in.size, Body: in.body, Actor: callerOf(ctx).Actor,
 			}
 			f, err := s.put(ctx, put, in.SHA256)
 			if err != nil {
-				return File{}, err
+				return wire.File{}, err
 			}
 			return s.shown(string(f.Name))
 		})
@@ -71,12 +66,12 @@ func (s *server) contentRoutes(api huma.API) {
 
 // put checks what can be checked before a byte is read, so that a refusal is cheap, then reads the body. The body of a
 // file that the archive has is read too, unless a verified copy of it stands: it may be the only one.
-func (s *server) put(ctx context.Context, put PutRequest, digest string) (catalog.File, error) {
+func (s files) put(ctx context.Context, put PutRequest, digest string) (catalog.File, error) {
 	if err := put.Name.Check(); err != nil {
-		return catalog.File{}, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
+		return catalog.File{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 	}
 	if err := put.SHA256.UnmarshalText([]byte(digest)); err != nil {
-		return catalog.File{}, problem(http.StatusUnprocessableEntity, CodeInvalid, digestHeader+": "+err.Error())
+		return catalog.File{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, wire.DigestHeader+": "+err.Error())
 	}
 	there, err := s.file(string(put.Name))
 	switch {
@@ -84,7 +79,7 @@ func (s *server) put(ctx context.Context, put PutRequest, digest string) (catalo
 	case err != nil:
 		return catalog.File{}, err
 	case there.Removed != 0:
-		return catalog.File{}, problem(http.StatusConflict, Code(catalog.Conflict), fmt.Sprintf("file %s was removed; a name is used once", put.Name))
+		return catalog.File{}, problem(http.StatusConflict, wire.CodeConflict, fmt.Sprintf("file %s was removed; a name is used once", put.Name))
 	case !put.SHA256.IsZero() && there.SHA256 == put.SHA256:
 		stands, err := s.verified(ctx, there.Name)
 		if err != nil {
@@ -94,19 +89,19 @@ func (s *server) put(ctx context.Context, put PutRequest, digest string) (catalo
 			return *stands, nil
 		}
 	case !put.SHA256.IsZero(), put.Size >= 0 && put.Size != there.Size:
-		return catalog.File{}, problem(http.StatusConflict, Code(catalog.Conflict), fmt.Sprintf("file %s is in the archive with other content, SHA-256 %s", put.Name, there.SHA256))
+		return catalog.File{}, problem(http.StatusConflict, wire.CodeConflict, fmt.Sprintf("file %s is in the archive with other content, SHA-256 %s", put.Name, there.SHA256))
 	}
-	return s.Archive.Put(ctx, put)
+	return s.archive.Put(ctx, put)
 }
 
 // verified returns the entry of a file of which a living node has a verified copy of the bytes, or nil. A source alone is
 // no such node: nobody has read its bytes since they came, and neither is one that has to compare yet what it has with a
 // catalog that was recovered. What cannot be decided now is not verified.
-func (s *server) verified(ctx context.Context, name catalog.FileName) (stands *catalog.File, err error) {
+func (s files) verified(ctx context.Context, name catalog.FileName) (stands *catalog.File, err error) {
 	if s.Catalog.Linear(ctx) != nil {
 		return nil, nil // the state here may be an old one
 	}
-	presence := s.Self.Status(ctx).Presence
+	presence := s.self.Status(ctx).Presence
 	err = s.Catalog.View(func(v catalog.View) error {
 		f, err := v.File(name)
 		if err != nil {
@@ -128,17 +123,17 @@ func (s *server) verified(ctx context.Context, name catalog.FileName) (stands *c
 }
 
 // download answers with the file's bytes as net/http serves content: ranges, conditions, HEAD.
-func (s *server) download(ctx context.Context, in *ByName) (*huma.StreamResponse, error) {
+func (s files) download(ctx context.Context, in *ByName) (*huma.StreamResponse, error) {
 	f, err := s.file(in.Name)
 	if err != nil {
 		return nil, err
 	}
 	if f.Removed != 0 {
-		return nil, problem(http.StatusGone, CodeNotFound, fmt.Sprintf("file %s was removed: %s", f.Name, f.Reason))
+		return nil, problem(http.StatusGone, wire.CodeNotFound, fmt.Sprintf("file %s was removed: %s", f.Name, f.Reason))
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
-		content := &content{ctx: ctx, archive: s.Archive, file: f, stop: rangeEnd(r.Header.Get("Range"), f.Size)}
+		content := &content{ctx: ctx, archive: s.archive, file: f, stop: rangeEnd(r.Header.Get("Range"), f.Size)}
 		defer content.close()
 		if r.Method == http.MethodHead && f.Size > 0 {
 			// The first byte is asked for, so that an archive that cannot answer is an error and not an empty 200.
@@ -151,7 +146,7 @@ func (s *server) download(ctx context.Context, in *ByName) (*huma.StreamResponse
 		header := held.Header()
 		header.Set("Content-Type", "application/octet-stream")
 		header.Set("ETag", `"`+f.SHA256.String()+`"`)
-		header.Set(digestHeader, f.SHA256.String())
+		header.Set(wire.DigestHeader, f.SHA256.String())
 		header.Set("Content-Disposition", `attachment; filename="`+string(f.Name)+`"`)
 		http.ServeContent(&steadyWriter{ResponseWriter: held, control: http.NewResponseController(w)}, r, "", f.Added.Std(), content)
 		switch {
@@ -205,7 +200,7 @@ func (w *heldHeader) send() {
 // forget drops what was said of the file in the header.
 func (w *heldHeader) forget() {
 	for _, name := range []string{"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "Content-Type", "ETag",
-		"Last-Modified", digestHeader} {
+		"Last-Modified", wire.DigestHeader} {
 		w.Header().Del(name)
 	}
 }

@@ -11,45 +11,47 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/client"
 )
 
-func upload1(name string, text []byte) Upload {
+func upload1(name string, text []byte) client.Upload {
 	sum := sha256.Sum256(text)
-	return Upload{Name: name, Size: int64(len(text)), SHA256: hex.EncodeToString(sum[:]),
+	return client.Upload{Name: name, Size: int64(len(text)), SHA256: hex.EncodeToString(sum[:]),
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }}
 }
 
 func TestAFileGoesInAndComesOut(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	c := client(catalog.RoleCurator)
+	b, as := testCluster(t)
+	c := as(catalog.RoleCurator)
 	text := bytes.Repeat([]byte("all that is written is kept. "), 100_000)
-	f, err := c.Put(t.Context(), upload1("a.warc.gz", text))
+	f, err := c.Files().Put(t.Context(), upload1("a.warc.gz", text))
 	if err != nil || f.Size != int64(len(text)) || len(f.Copies) != 2 || f.Complete {
 		t.Fatalf("%v %+v", err, f)
 	}
 	var out bytes.Buffer
-	content, err := c.Get(t.Context(), "a.warc.gz", 0, &out)
-	if err != nil || !bytes.Equal(out.Bytes(), text) || content.Size != f.Size || content.SHA256.String() != f.SHA256 {
+	content, err := c.Files().Get(t.Context(), "a.warc.gz", 0, &out)
+	if err != nil || !bytes.Equal(out.Bytes(), text) || content.Size != f.Size || content.SHA256 != f.SHA256 {
 		t.Errorf("%v %d bytes", err, out.Len())
 	}
 	out.Reset()
-	if content, err = c.Get(t.Context(), "a.warc.gz", 1000, &out); err != nil || !bytes.Equal(out.Bytes(), text[1000:]) || content.Size != f.Size {
+	if content, err = c.Files().Get(t.Context(), "a.warc.gz", 1000, &out); err != nil || !bytes.Equal(out.Bytes(), text[1000:]) || content.Size != f.Size {
 		t.Errorf("%v %d bytes", err, out.Len())
 	}
-	if _, err = c.Put(t.Context(), upload1("a.warc.gz", text)); err != nil || b.puts != 2 {
+	if _, err = c.Files().Put(t.Context(), upload1("a.warc.gz", text)); err != nil || b.puts != 2 {
 		t.Errorf("the same again, before any copy was verified: %v, %d puts", err, b.puts)
 	}
-	if _, err = c.Put(t.Context(), upload1("a.warc.gz", []byte("other"))); status(err) != http.StatusConflict {
+	if _, err = c.Files().Put(t.Context(), upload1("a.warc.gz", []byte("other"))); status(err) != http.StatusConflict {
 		t.Errorf("other content: %v", err)
 	}
-	for file, err := range c.Files(t.Context(), "a.") {
+	for file, err := range c.Files().List(t.Context(), "a.") {
 		if err != nil || file.Name != "a.warc.gz" {
 			t.Errorf("%v %+v", err, file)
 		}
 	}
-	if found, err := client(catalog.RoleOperator).VerifyFile(t.Context(), "a.warc.gz"); err != nil || len(found) != 1 {
+	if found, err := as(catalog.RoleOperator).Files().Verify(t.Context(), "a.warc.gz"); err != nil || len(found) != 1 {
 		t.Errorf("%v %v", err, found)
 	}
 }
@@ -58,8 +60,8 @@ func TestAFileGoesInAndComesOut(t *testing.T) {
 // answer, at one that has not compared its copies since a recovery, and verified. Only the last may be answered without a look at the body.
 func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	c := client(catalog.RoleCurator)
+	b, as := testCluster(t)
+	c := as(catalog.RoleCurator)
 	b.holdAll()
 	text := []byte("the only bytes that are left")
 	up := upload1("a.warc.gz", text)
@@ -69,7 +71,7 @@ func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 	put := func(what string, reads int) {
 		t.Helper()
 		before := b.puts
-		f, err := c.Put(t.Context(), up)
+		f, err := c.Files().Put(t.Context(), up)
 		if err != nil || f.SHA256 != up.SHA256 || b.puts-before != reads {
 			t.Errorf("%s: %v, the body was read %d times", what, err, b.puts-before)
 		}
@@ -84,11 +86,11 @@ func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 	b.must(catalog.RaiseEpoch, catalog.EpochChange{Epoch: 7, Reason: "test"})
 	put("verified, as a recovered catalog has it", 1)
 	verified := func() bool {
-		f, err := c.File(t.Context(), string(name))
+		f, err := c.Files().Show(t.Context(), string(name))
 		if err != nil || len(f.Copies) == 0 {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(f.Copies, func(c Copy) bool { return c.Replica == "north" && !c.Verified.IsZero() })
+		return slices.ContainsFunc(f.Copies, func(c wire.Copy) bool { return c.Replica == "north" && !c.Verified.IsZero() })
 	}
 	if verified() {
 		t.Error("a copy is shown as verified that its node has not compared since the recovery")
@@ -108,83 +110,83 @@ func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {
 
 // TestStraysAreListedForOperators asks for the bytes that the archive does not count on; a node that did not answer is named.
 func TestStraysAreListedForOperators(t *testing.T) {
-	_, client := cluster(t)
-	if disks, err := (DiskClient{client(catalog.RoleReader)}).Show(t.Context()); err != nil || disks.Disks[0].Path != "/disk1" {
+	_, as := testCluster(t)
+	if disks, err := as(catalog.RoleReader).Disks().Show(t.Context()); err != nil || disks.Disks[0].Path != "/disk1" {
 		t.Errorf("disks: %+v, %v", disks, err)
 	}
 	for _, tt := range []struct {
 		role   catalog.Role
-		wish   DiskWish
+		wish   wire.DiskWish
 		status int
 	}{
-		{catalog.RoleOperator, DiskWish{Wish: "drain", Path: "/disk1"}, 0}, {catalog.RoleCurator, DiskWish{Wish: "drain", Path: "/disk1"}, http.StatusForbidden},
-		{catalog.RoleOperator, DiskWish{Wish: "drain", Path: "/disk2"}, http.StatusNotFound}, {catalog.RoleOperator, DiskWish{Wish: "pause"}, 0},
-		{catalog.RoleOperator, DiskWish{Wish: "drain"}, http.StatusConflict}, {catalog.RoleOperator, DiskWish{Wish: "pause", Path: "/disk1"}, http.StatusConflict},
-		{catalog.RoleOperator, DiskWish{Wish: "format"}, http.StatusUnprocessableEntity},
+		{catalog.RoleOperator, wire.DiskWish{Wish: "drain", Path: "/disk1"}, 0}, {catalog.RoleCurator, wire.DiskWish{Wish: "drain", Path: "/disk1"}, http.StatusForbidden},
+		{catalog.RoleOperator, wire.DiskWish{Wish: "drain", Path: "/disk2"}, http.StatusNotFound}, {catalog.RoleOperator, wire.DiskWish{Wish: "pause"}, 0},
+		{catalog.RoleOperator, wire.DiskWish{Wish: "drain"}, http.StatusConflict}, {catalog.RoleOperator, wire.DiskWish{Wish: "pause", Path: "/disk1"}, http.StatusConflict},
+		{catalog.RoleOperator, wire.DiskWish{Wish: "format"}, http.StatusUnprocessableEntity},
 	} {
-		got, err := DiskClient{client(tt.role)}.Wish(t.Context(), tt.wish)
+		got, err := as(tt.role).Disks().Wish(t.Context(), tt.wish)
 		if status(err) != tt.status || err == nil && got.Paused != (tt.wish.Wish == "pause") {
 			t.Errorf("%+v of a %s: %+v, %v", tt.wish, tt.role, got, err)
 		}
 	}
-	all, err := client(catalog.RoleOperator).Strays(t.Context())
+	all, err := as(catalog.RoleOperator).Files().Strays(t.Context())
 	if err != nil || len(all) != 2 || all[0].Strays[0].Name != "a.warc.gz" || all[1].Unreachable == "" {
 		t.Errorf("%+v, %v", all, err)
 	}
-	if _, err := client(catalog.RoleCurator).Strays(t.Context()); status(err) != http.StatusForbidden {
+	if _, err := as(catalog.RoleCurator).Files().Strays(t.Context()); status(err) != http.StatusForbidden {
 		t.Errorf("for a curator: %v", err)
 	}
 }
 
 func TestABrokenDownloadGoesOn(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	c := client(catalog.RoleCurator)
+	b, as := testCluster(t)
+	c := as(catalog.RoleCurator)
 	text := bytes.Repeat([]byte("0123456789"), 200_000)
-	if _, err := c.Put(t.Context(), upload1("b.warc", text)); err != nil {
+	if _, err := c.Files().Put(t.Context(), upload1("b.warc", text)); err != nil {
 		t.Fatal(err)
 	}
 	b.breakAt = 700_001
 	var out bytes.Buffer
-	if _, err := c.Get(t.Context(), "b.warc", 0, &out); err != nil || !bytes.Equal(out.Bytes(), text) {
+	if _, err := c.Files().Get(t.Context(), "b.warc", 0, &out); err != nil || !bytes.Equal(out.Bytes(), text) {
 		t.Errorf("%v %d bytes", err, out.Len())
 	}
 }
 
 func TestBytesThatAreNotThoseAnnouncedAreRefused(t *testing.T) {
 	t.Parallel()
-	_, client := cluster(t)
-	c := client(catalog.RoleCurator)
+	_, as := testCluster(t)
+	c := as(catalog.RoleCurator)
 	up := upload1("c.warc", []byte("as announced"))
 	up.Open = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("as delivered")), nil }
-	if _, err := c.Put(t.Context(), up); !errors.Is(err, ErrDigest) {
+	if _, err := c.Files().Put(t.Context(), up); !errors.Is(err, ErrDigest) {
 		t.Error(err)
 	}
 	up = upload1("../c.warc", nil)
-	if _, err := c.Put(t.Context(), up); status(err) != http.StatusUnprocessableEntity && status(err) != http.StatusNotFound {
+	if _, err := c.Files().Put(t.Context(), up); status(err) != http.StatusUnprocessableEntity && status(err) != http.StatusNotFound {
 		t.Error(err)
 	}
 	up = upload1("d.warc", []byte("x"))
 	up.SHA256 = "1234"
-	if _, err := c.Put(t.Context(), up); status(err) != http.StatusUnprocessableEntity {
+	if _, err := c.Files().Put(t.Context(), up); status(err) != http.StatusUnprocessableEntity {
 		t.Error(err)
 	}
 	up = upload1("e.warc", []byte("longer than it is"))
 	up.Open = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("short")), nil }
-	if _, err := c.Put(t.Context(), up); !errors.Is(err, errChanged) {
+	if _, err := c.Files().Put(t.Context(), up); err == nil || !strings.Contains(err.Error(), "it changed while it was read") {
 		t.Errorf("a short body: %v", err)
 	}
-	if _, err := c.File(t.Context(), "e.warc"); !errors.Is(err, ErrNotFound) {
+	if _, err := c.Files().Show(t.Context(), "e.warc"); !errors.Is(err, ErrNotFound) {
 		t.Error(err)
 	}
 }
 
 func TestRangesAreServedAsHTTPHasThem(t *testing.T) {
 	t.Parallel()
-	_, client := cluster(t)
-	c := client(catalog.RoleCurator)
+	b, as := testCluster(t)
+	c := as(catalog.RoleCurator)
 	text := []byte("0123456789abcdef")
-	f, err := c.Put(t.Context(), upload1("r.warc", text))
+	f, err := c.Files().Put(t.Context(), upload1("r.warc", text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,12 +201,9 @@ func TestRangesAreServedAsHTTPHasThem(t *testing.T) {
 		{"unchanged", "If-None-Match", `"` + f.SHA256 + `"`, "", 304},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := c.request(t.Context(), http.MethodGet, nil, nil, "files", "r.warc", "content")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := b.request(c, http.MethodGet, "/files/r.warc/content", "")
 			r.Header.Set(tt.header, tt.value)
-			answer, err := c.http.Do(r)
+			answer, err := http.DefaultClient.Do(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -220,10 +219,10 @@ func TestRangesAreServedAsHTTPHasThem(t *testing.T) {
 // TestWhatCannotBeReadIsNoSuccess asks for parts of a file of which one byte cannot be read from any copy. A part that
 // has the byte is refused, or cut off where bytes went out before; never does it end as a success.
 func TestWhatCannotBeReadIsNoSuccess(t *testing.T) {
-	b, client := cluster(t)
-	c := client(catalog.RoleCurator)
+	b, as := testCluster(t)
+	c := as(catalog.RoleCurator)
 	text := bytes.Repeat([]byte("0123456789"), 200_000)
-	if _, err := c.Put(t.Context(), upload1("d.warc", text)); err != nil {
+	if _, err := c.Files().Put(t.Context(), upload1("d.warc", text)); err != nil {
 		t.Fatal(err)
 	}
 	b.lostAt = 1_000_000
@@ -242,14 +241,11 @@ func TestWhatCannotBeReadIsNoSuccess(t *testing.T) {
 		{http.MethodGet, "", http.StatusOK, false},
 		{http.MethodHead, "", http.StatusOK, true},
 	} {
-		r, err := c.request(t.Context(), tt.method, nil, nil, "files", "d.warc", "content")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := b.request(c, tt.method, "/files/d.warc/content", "")
 		if tt.ranges != "" {
 			r.Header.Set("Range", tt.ranges)
 		}
-		answer, err := c.http.Do(r)
+		answer, err := http.DefaultClient.Do(r)
 		if err != nil {
 			if tt.whole {
 				t.Errorf("%s %s: %v", tt.method, tt.ranges, err)

@@ -26,7 +26,7 @@ func TestWholeNumbersMayHaveAFraction(t *testing.T) {
 
 // A path without the method says which methods it has; an unknown path is not found. An empty number is refused.
 func TestUndescribedRequestsAreRefused(t *testing.T) {
-	b, client := cluster(t)
+	b, as := testCluster(t)
 	token := b.person("x", catalog.Giving{Role: catalog.RoleAdmin})
 	for _, tt := range []struct {
 		method, path string
@@ -37,7 +37,7 @@ func TestUndescribedRequestsAreRefused(t *testing.T) {
 		{"GET", "/api/v1/jobs?limit=2", http.StatusOK}, {"GET", "/api/v1/jobs?after=x", http.StatusUnprocessableEntity},
 		{"GET", "/api/v1/jobs?after=j-0", http.StatusOK},
 	} {
-		r, err := http.NewRequestWithContext(t.Context(), tt.method, client(catalog.RoleAdmin).Base()+tt.path, nil)
+		r, err := http.NewRequestWithContext(t.Context(), tt.method, as(catalog.RoleAdmin).Base()+tt.path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestUndescribedRequestsAreRefused(t *testing.T) {
 
 // Cursors, durations and fields that may be null are described as they are checked.
 func TestTheDescriptionSaysWhatTheChecksSay(t *testing.T) {
-	_, text := (&server{log: slog.New(slog.DiscardHandler)}).routes()
+	_, text := routes(Backend{}, slog.New(slog.DiscardHandler))
 	for name, pattern := range patterns() {
 		if !strings.Contains(string(text), strings.Trim(jsonText(pattern), `"`)) {
 			t.Errorf("%s: the description has no %s", name, pattern)

@@ -27,13 +27,13 @@ const (
 const endOfEvents = "event: end\ndata: {}\n\n"
 
 // eventRoutes are the stream of what happens in a crawl.
-func (s *server) eventRoutes(api huma.API) {
+func (s jobs) eventRoutes(api huma.API) {
 	type follow struct {
 		ByID
 		After string `query:"after" pattern:"^(|[0-9]{1,18})$" doc:"the number of the last event that is known; a client that comes back sends Last-Event-ID instead"`
 		Last  string `header:"Last-Event-ID" pattern:"^(|[0-9]{1,18})$"`
 	}
-	register(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
+	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
 		summary: "Follow what happens in a crawl, until it ends: server-sent events", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {Description: "An event each: id its number, data its JSON. One named missed stands where events that are " +
@@ -49,7 +49,7 @@ func (s *server) eventRoutes(api huma.API) {
 			if in.Last != "" {
 				after = in.Last
 			}
-			first, err := s.Crawls.Order(ctx, job, harvest.Order{Act: harvest.ActEvents, After: after, Limit: eventBatch})
+			first, err := s.crawls.Order(ctx, job, harvest.Order{Act: harvest.ActEvents, After: after, Limit: eventBatch})
 			if err != nil {
 				return nil, err
 			}
@@ -65,7 +65,7 @@ func eventSchema() *huma.Schema {
 }
 
 // sendEvents sends events as they come, until the crawl ends or the client goes.
-func (s *server) sendEvents(ctx context.Context, hc huma.Context, job catalog.Job, after string, page harvest.Reply) {
+func (s jobs) sendEvents(ctx context.Context, hc huma.Context, job catalog.Job, after string, page harvest.Reply) {
 	_, w := humago.Unwrap(hc)
 	out := &steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -115,7 +115,7 @@ func (s *server) sendEvents(ctx context.Context, hc huma.Context, job catalog.Jo
 		if err == nil {
 			job = now
 		}
-		page, err = s.Crawls.Order(ctx, job, harvest.Order{Act: harvest.ActEvents, After: after, Limit: eventBatch})
+		page, err = s.crawls.Order(ctx, job, harvest.Order{Act: harvest.ActEvents, After: after, Limit: eventBatch})
 		if err != nil {
 			s.log.Debug("events are followed no more", "job", job.ID, "error", err)
 			if errors.Is(err, ErrNotFound) {

@@ -9,51 +9,51 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
-// FileRemoval makes a file's entry a tombstone.
-type FileRemoval struct {
-	SHA256 string `json:"sha256" pattern:"^[0-9a-fA-F]{64}$" doc:"the file's, against mistakes"`
-	Reason string `json:"reason" minLength:"1" maxLength:"500"`
-	Confirmation
+func (s files) routes(api huma.API) {
+	s.entryRoutes(api)
+	s.contentRoutes(api)
+	s.lossRoutes(api)
+	s.strayRoutes(api)
 }
 
-func (s *server) fileRoutes(api huma.API) {
+func (s files) entryRoutes(api huma.API) {
 	type list struct {
 		Paging
 		Prefix string `query:"prefix" maxLength:"200" doc:"of the names"`
 	}
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files", id: "file-list", tag: "files",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files", id: "file-list", tag: "files",
 		summary: "List the files whose name has the prefix, by name"},
-		func(_ context.Context, in *list) (Page[File], error) {
-			return s.files(in.Prefix, in.After, in.Limit)
+		func(_ context.Context, in *list) (wire.Page[wire.File], error) {
+			return s.list(in.Prefix, in.After, in.Limit)
 		})
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}", id: "file-show", tag: "files",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}", id: "file-show", tag: "files",
 		summary: "Show a file and its copies"},
-		func(_ context.Context, in *ByName) (File, error) {
+		func(_ context.Context, in *ByName) (wire.File, error) {
 			return s.shown(in.Name)
 		})
-	handle(s, api, route{act: catalog.CheckCopies, within: ofReplicas(s, replicasOfFile(s)), method: http.MethodPost, path: "/api/v1/files/{name}/verify", id: "file-verify", tag: "files",
+	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasOfFile(s.server)), method: http.MethodPost, path: "/api/v1/files/{name}/verify", id: "file-verify", tag: "files",
 		summary: "Re-read every copy of a file where it lies", stream: true},
-		func(ctx context.Context, in *ByName) (Page[Verification], error) {
+		func(ctx context.Context, in *ByName) (wire.Page[wire.Verification], error) {
 			f, err := s.file(in.Name)
 			if err != nil {
-				return Page[Verification]{}, err
+				return wire.Page[wire.Verification]{}, err
 			}
-			return whole(s.Archive.Verify(ctx, f.Name))
+			return whole(s.archive.Verify(ctx, f.Name))
 		})
-	s.lossRoutes(api)
 	type removal struct {
 		ByName
-		Body FileRemoval
+		Body wire.FileRemoval
 	}
-	register(s, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/remove", id: "file-remove", tag: "files", adjust: twice,
+	register(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/remove", id: "file-remove", tag: "files", adjust: twice,
 		summary: "Remove a file: its entry stays as a tombstone, for ever", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			var digest catalog.Digest
 			if err := digest.UnmarshalText([]byte(in.Body.SHA256)); err != nil {
-				return nil, problem(http.StatusUnprocessableEntity, CodeInvalid, "sha256: "+err.Error())
+				return nil, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "sha256: "+err.Error())
 			}
 			var f catalog.File
 			var version uint64
@@ -82,7 +82,7 @@ func (s *server) file(name string) (file catalog.File, err error) {
 }
 
 // shown returns the file's entry as the API shows it.
-func (s *server) shown(name string) (out File, err error) {
+func (s *server) shown(name string) (out wire.File, err error) {
 	err = s.look(name, func(v catalog.View, f catalog.File) (err error) { out, err = show(v, f); return err })
 	return out, err
 }
@@ -104,16 +104,16 @@ func (s *server) look(name string, see func(catalog.View, catalog.File) error) e
 
 // show returns an entry with what the audits say of its copies. A copy is said to be verified only where a member answers for
 // it: not while a lost node's shards are given up, nor after a recovery before its node has compared what it has.
-func show(v catalog.View, f catalog.File) (File, error) {
+func show(v catalog.View, f catalog.File) (wire.File, error) {
 	audited, err := v.Audited(f)
 	if err != nil {
-		return File{}, err
+		return wire.File{}, err
 	}
 	passed := map[catalog.ReplicaName]catalog.Time{}
 	for _, c := range f.Copies {
 		at, err := v.Passed(c.Replica, f.Name.Shard())
 		if err != nil {
-			return File{}, err
+			return wire.File{}, err
 		}
 		passed[c.Replica] = at
 	}
@@ -123,20 +123,21 @@ func show(v catalog.View, f catalog.File) (File, error) {
 		if !c.Good() || c.Surplus {
 			continue
 		}
-		if shown.Node, err = v.Keeper(&f, c); err != nil {
-			return File{}, err
+		keeper, err := v.Keeper(&f, c)
+		if err != nil {
+			return wire.File{}, err
 		}
-		if shown.Node == "" { // nobody answers for it now
-			shown.Node, shown.Verified, out.Complete = c.Node, time.Time{}, false
-			shown.FileList, shown.Checksum = catalog.NoFileListStatus, catalog.ChecksumUnknown
+		if shown.Node = string(keeper); keeper == "" { // nobody answers for it now
+			shown.Node, shown.Verified, out.Complete = string(c.Node), time.Time{}, false
+			shown.FileList, shown.Checksum = wire.NoFileListStatus, wire.ChecksumUnknown
 		}
 	}
 	return out, nil
 }
 
 // files returns a page of the files whose names have the prefix.
-func (s *server) files(prefix, cursor string, limit int) (Page[File], error) {
-	page := Page[File]{Items: []File{}}
+func (s files) list(prefix, cursor string, limit int) (wire.Page[wire.File], error) {
+	page := wire.Page[wire.File]{Items: []wire.File{}}
 	after, err := openCursor(cursor, "f")
 	if err != nil {
 		return page, err

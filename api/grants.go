@@ -4,75 +4,46 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
-// Grant gives a person a role: for the whole archive, in one collection, or at one place.
-type Grant struct {
-	ID         uint64                 `json:"id"`
-	Person     catalog.PersonID       `json:"person"`
-	PersonName string                 `json:"personName"`
-	Role       catalog.Role           `json:"role" enum:"reader,curator,operator,admin"`
-	Collection catalog.CollectionName `json:"collection,omitempty"`
-	Place      string                 `json:"place,omitempty"`
-	State      string                 `json:"state" enum:"open,expired,ended,void" doc:"void: its collection was removed"`
-	By         string                 `json:"by" doc:"who gave it"`
-	ByName     string                 `json:"byName"`
-	Since      time.Time              `json:"since"`
-	Until      time.Time              `json:"until,omitzero"`
-	Reason     string                 `json:"reason,omitempty"`
-	Ended      time.Time              `json:"ended,omitzero"`
-	EndedBy    string                 `json:"endedBy,omitempty"`
-	EndedWhy   string                 `json:"endedWhy,omitempty"`
-}
-
-// GrantRequest gives a person a role.
-type GrantRequest struct {
-	Person     string                 `json:"person" minLength:"1" maxLength:"254" doc:"id, e-mail address or name"`
-	Role       catalog.Role           `json:"role" enum:"reader,curator,operator,admin"`
-	Collection catalog.CollectionName `json:"collection,omitempty" maxLength:"64" doc:"of a curator: the only one"`
-	Place      string                 `json:"place,omitempty" maxLength:"64" doc:"of an operator: the only one"`
-	Until      time.Time              `json:"until,omitzero" doc:"it counts no more from then on"`
-	Reason     string                 `json:"reason,omitempty" maxLength:"500"`
-}
-
-func grantRoutes(s *server, api huma.API) {
+func (s people) grantRoutes(api huma.API) {
 	type list struct {
 		Person string `query:"person" maxLength:"254" doc:"only those of this person: id, e-mail address or name"`
 		Ended  bool   `query:"ended" doc:"also those that count no more"`
 	}
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/grants", id: "grant-list", tag: "people",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/grants", id: "grant-list", tag: "people",
 		summary: "List the grants"},
-		func(_ context.Context, in *list) (Page[Grant], error) {
+		func(_ context.Context, in *list) (wire.Page[wire.Grant], error) {
 			var id catalog.PersonID
 			if in.Person != "" {
-				p, err := findPerson(s, in.Person)
+				p, err := s.findPerson(in.Person)
 				if err != nil {
-					return Page[Grant]{}, err
+					return wire.Page[wire.Grant]{}, err
 				}
 				id = p.ID
 			}
-			return whole(grants(s, id, in.Ended))
+			return whole(s.grants(id, in.Ended))
 		})
-	type give struct{ Body GrantRequest }
-	handle(s, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants", id: "grant-give", tag: "people",
+	type give struct{ Body wire.GrantRequest }
+	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants", id: "grant-give", tag: "people",
 		summary: "Give a person a role; nobody gives one to themselves", status: http.StatusCreated},
-		func(ctx context.Context, in *give) (Grant, error) { return giveGrant(s, ctx, in.Body) })
+		func(ctx context.Context, in *give) (wire.Grant, error) { return s.giveGrant(ctx, in.Body) })
 	type end struct {
 		ByID
-		Body ReasonRequest
+		Body wire.ReasonRequest
 	}
-	handle(s, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants/{id}/end", id: "grant-end", tag: "people",
+	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants/{id}/end", id: "grant-end", tag: "people",
 		summary: "End a grant; it stays in the list of those that ended"},
-		func(ctx context.Context, in *end) (Grant, error) { return endGrant(s, ctx, in.ID, in.Body.Reason) })
+		func(ctx context.Context, in *end) (wire.Grant, error) { return s.endGrant(ctx, in.ID, in.Body.Reason) })
 }
 
 // grants returns the grants of a person, or of everybody, by person and number.
-func grants(s *server, id catalog.PersonID, ended bool) (out []Grant, err error) {
+func (s people) grants(id catalog.PersonID, ended bool) (out []wire.Grant, err error) {
 	err = s.Catalog.View(func(v catalog.View) error {
 		people := catalog.PeopleIn(v)
 		all, err := people.Grants()
@@ -83,7 +54,7 @@ func grants(s *server, id catalog.PersonID, ended bool) (out []Grant, err error)
 			if id != "" && g.Person != id {
 				continue
 			}
-			shown, err := grantOf(v, g, catalog.At(s.Now()))
+			shown, err := grantOf(v, g, catalog.At(s.now()))
 			if err != nil {
 				return err
 			}
@@ -96,17 +67,17 @@ func grants(s *server, id catalog.PersonID, ended bool) (out []Grant, err error)
 	return out, err
 }
 
-func grantOf(v catalog.View, g catalog.Grant, now catalog.Time) (Grant, error) {
+func grantOf(v catalog.View, g catalog.Grant, now catalog.Time) (wire.Grant, error) {
 	people := catalog.PeopleIn(v)
 	p, err := people.Person(g.Person)
 	if err != nil {
-		return Grant{}, err
+		return wire.Grant{}, err
 	}
-	out := Grant{ID: g.ID, Person: g.Person, PersonName: p.Name, Role: g.Role, Collection: g.Scope.Collection, Place: g.Scope.Place, State: "open",
+	out := wire.Grant{ID: g.ID, Person: string(g.Person), PersonName: p.Name, Role: wire.Role(g.Role), Collection: string(g.Scope.Collection), Place: g.Scope.Place, State: "open",
 		By: g.By, Since: std(g.Since), Until: std(g.Until), Reason: g.Reason, Ended: std(g.Ended), EndedBy: g.EndedBy, EndedWhy: g.EndedWhy}
 	there, err := people.There(g.Scope)
 	if err != nil {
-		return Grant{}, err
+		return wire.Grant{}, err
 	}
 	switch {
 	case g.Ended != 0:
@@ -120,48 +91,48 @@ func grantOf(v catalog.View, g catalog.Grant, now catalog.Time) (Grant, error) {
 	return out, err
 }
 
-func giveGrant(s *server, ctx context.Context, in GrantRequest) (Grant, error) {
-	p, err := findPerson(s, in.Person)
+func (s people) giveGrant(ctx context.Context, in wire.GrantRequest) (wire.Grant, error) {
+	p, err := s.findPerson(in.Person)
 	if err != nil {
-		return Grant{}, err
+		return wire.Grant{}, err
 	}
-	asked := catalog.Giving{Person: p.ID, Role: in.Role, Collection: in.Collection, Place: in.Place, Reason: in.Reason}
+	asked := catalog.Giving{Person: p.ID, Role: catalog.Role(in.Role), Collection: catalog.CollectionName(in.Collection), Place: in.Place, Reason: in.Reason}
 	if !in.Until.IsZero() {
 		asked.Until = catalog.At(in.Until)
 	}
 	var made catalog.Grant
 	if err := s.propose(ctx, catalog.GiveGrant, asked, &made); err != nil {
-		return Grant{}, err
+		return wire.Grant{}, err
 	}
-	return grantShown(s, ctx, made)
+	return s.grantShown(ctx, made)
 }
 
 // grantShown shows a grant when what was decided about it is seen here.
-func grantShown(s *server, ctx context.Context, g catalog.Grant) (out Grant, err error) {
+func (s people) grantShown(ctx context.Context, g catalog.Grant) (out wire.Grant, err error) {
 	if err := s.Catalog.Linear(ctx); err != nil {
-		return Grant{}, err
+		return wire.Grant{}, err
 	}
 	err = s.Catalog.View(func(v catalog.View) (err error) {
-		out, err = grantOf(v, g, catalog.At(s.Now()))
+		out, err = grantOf(v, g, catalog.At(s.now()))
 		return err
 	})
 	return out, err
 }
 
-func endGrant(s *server, ctx context.Context, id uint64, reason string) (Grant, error) {
-	all, err := grants(s, "", true)
+func (s people) endGrant(ctx context.Context, id uint64, reason string) (wire.Grant, error) {
+	all, err := s.grants("", true)
 	if err != nil {
-		return Grant{}, err
+		return wire.Grant{}, err
 	}
 	for _, g := range all {
 		if g.ID != id {
 			continue
 		}
 		var ended catalog.Grant
-		if err := s.propose(ctx, catalog.EndGrant, catalog.Ending{Person: g.Person, ID: id, Reason: reason}, &ended); err != nil {
-			return Grant{}, err
+		if err := s.propose(ctx, catalog.EndGrant, catalog.Ending{Person: catalog.PersonID(g.Person), ID: id, Reason: reason}, &ended); err != nil {
+			return wire.Grant{}, err
 		}
-		return grantShown(s, ctx, ended)
+		return s.grantShown(ctx, ended)
 	}
-	return Grant{}, fmt.Errorf("grant %d: %w", id, ErrNotFound)
+	return wire.Grant{}, fmt.Errorf("grant %d: %w", id, ErrNotFound)
 }

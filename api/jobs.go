@@ -13,13 +13,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/harvest"
 )
 
-// Schema describes the settings with none required: what is not given has its default. Unknown keys are left to
-// the settings' own reader, which names the nearest known one.
-func (Settings) Schema(r huma.Registry) *huma.Schema {
+// settings stand for wire.Settings in the description, with none required: what is not given has its default. Unknown
+// keys are left to the settings' own reader, which names the nearest known one.
+type settings struct{}
+
+// Schema implements huma.SchemaProvider.
+func (settings) Schema(r huma.Registry) *huma.Schema {
 	schema := huma.SchemaFromType(r, reflect.TypeFor[harvest.Settings]())
 	schema.Required = nil
 	schema.AdditionalProperties = true
@@ -30,41 +34,47 @@ type ByID struct {
 	ID uint64 `path:"id"`
 }
 
-func (s *server) jobRoutes(api huma.API) {
-	s.jobReadRoutes(api)
-	s.jobEndRoutes(api)
-	type create struct{ Body JobRequest }
+func (s jobs) routes(api huma.API) {
+	s.changeRoutes(api)
+	s.readRoutes(api)
+	s.endRoutes(api)
+	s.orderRoutes(api)
+	s.eventRoutes(api)
+}
+
+func (s jobs) changeRoutes(api huma.API) {
+	type create struct{ Body wire.JobRequest }
 	intoCollection := within(func(_ context.Context, in *create) (catalog.Where, error) {
-		name, err := s.collectionOr(in.Body.Collection)
+		name, err := s.collectionOr(catalog.CollectionName(in.Body.Collection))
 		return inCollections(name), err
 	})
-	handle(s, api, route{act: catalog.RunJob, within: intoCollection, method: http.MethodPost, path: "/api/v1/jobs", id: "job-create", tag: "jobs",
+	handle(s.server, api, route{act: catalog.RunJob, within: intoCollection, method: http.MethodPost, path: "/api/v1/jobs", id: "job-create", tag: "jobs",
 		summary: "Create a job and submit it: a node claims it and crawls", status: http.StatusCreated},
-		func(ctx context.Context, in *create) (Job, error) {
+		func(ctx context.Context, in *create) (wire.Job, error) {
 			return s.createJob(ctx, in.Body)
 		})
 	type wish struct {
 		ByID
-		Body wishBody
+		Body wire.WishBody
 	}
-	handle(s, api, route{act: catalog.RunJob, within: ofJob(s, func(in *wish) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
+	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *wish) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
 		summary: "Pause a job, let it run on, or stop it"},
-		func(ctx context.Context, in *wish) (Job, error) {
-			if err := s.propose(ctx, catalog.WishJob, catalog.JobWishing{ID: in.ID, Wish: in.Body.wish(), Reason: in.Body.Reason}, nil); err != nil {
-				return Job{}, err
+		func(ctx context.Context, in *wish) (wire.Job, error) {
+			if err := s.propose(ctx, catalog.WishJob, catalog.JobWishing{ID: in.ID, Wish: wishOf(in.Body.Wish), Reason: in.Body.Reason}, nil); err != nil {
+				return wire.Job{}, err
 			}
 			if err := s.Catalog.Linear(ctx); err != nil {
-				return Job{}, err
+				return wire.Job{}, err
 			}
-			if err := s.endPause(ctx, in.ID, in.Body.wish()); err != nil {
-				return Job{}, err
+			if err := s.endPause(ctx, in.ID, wishOf(in.Body.Wish)); err != nil {
+				return wire.Job{}, err
 			}
 			return s.showJob(ctx, in.ID)
 		})
 }
 
 // endPause ends the pause that an order gave to the crawl of a job that is to run on: it is the crawl's own, the catalog does not know it.
-func (s *server) endPause(ctx context.Context, id uint64, wish catalog.JobWish) error {
+func (s jobs) endPause(ctx context.Context, id uint64, wish catalog.JobWish) error {
 	job, _, err := s.job(id)
 	if err != nil || wish != catalog.WishRun || job.State != catalog.JobStarted {
 		return err
@@ -79,34 +89,34 @@ func (s *server) endPause(ctx context.Context, id uint64, wish catalog.JobWish) 
 	return nil
 }
 
-// jobEndRoutes decide what becomes of a failed job.
-func (s *server) jobEndRoutes(api huma.API) {
-	handle(s, api, route{act: catalog.RunJob, within: ofJob(s, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
+// endRoutes decide what becomes of a failed job.
+func (s jobs) endRoutes(api huma.API) {
+	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
 		summary: "Make a new job of a failed one; the new one is answered"},
-		func(ctx context.Context, in *ByID) (Job, error) {
+		func(ctx context.Context, in *ByID) (wire.Job, error) {
 			kept, _, err := s.job(in.ID)
 			if err == nil {
 				err = mayReach(callerOf(ctx).Rights, kept.Spec.Settings)
 			}
 			if err != nil {
-				return Job{}, err
+				return wire.Job{}, err
 			}
 			var made catalog.Job
 			if err := s.propose(ctx, catalog.ResubmitJob, catalog.JobRef{ID: in.ID}, &made); err != nil {
-				return Job{}, err
+				return wire.Job{}, err
 			}
 			job := jobOf(made, nil)
-			job.Settings = &Settings{made.Spec.Settings.Redacted()}
+			job.Settings = &wire.Settings{Settings: made.Spec.Settings.Redacted()}
 			return job, nil
 		})
-	handle(s, api, route{act: catalog.RunJob, within: ofJob(s, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
+	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
 		summary: "Leave a failed job as it is: it is not to be tried again"},
-		func(ctx context.Context, in *ByID) (Job, error) {
+		func(ctx context.Context, in *ByID) (wire.Job, error) {
 			if err := s.propose(ctx, catalog.RejectJob, catalog.JobRef{ID: in.ID}, nil); err != nil {
-				return Job{}, err
+				return wire.Job{}, err
 			}
 			if err := s.Catalog.Linear(ctx); err != nil {
-				return Job{}, err
+				return wire.Job{}, err
 			}
 			return s.showJob(ctx, in.ID)
 		})
@@ -130,22 +140,22 @@ func waits(job catalog.Job, name string, self NodeStatus) string {
 	return text
 }
 
-func (s *server) jobReadRoutes(api huma.API) {
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs", id: "job-list", tag: "jobs",
+func (s jobs) readRoutes(api huma.API) {
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs", id: "job-list", tag: "jobs",
 		summary: "List the jobs, newest first"},
-		func(_ context.Context, in *Paging) (Page[Job], error) {
-			return s.jobs(in.After, in.Limit)
+		func(_ context.Context, in *Paging) (wire.Page[wire.Job], error) {
+			return s.list(in.After, in.Limit)
 		})
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}", id: "job-show", tag: "jobs",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}", id: "job-show", tag: "jobs",
 		summary: "Show a job, with live progress while it runs"},
-		func(ctx context.Context, in *ByID) (Job, error) {
+		func(ctx context.Context, in *ByID) (wire.Job, error) {
 			return s.showJob(ctx, in.ID)
 		})
 	type tail struct {
 		ByID
 		Tail int `query:"tail" default:"100" minimum:"0" maximum:"1000000" doc:"last lines; 0: all"`
 	}
-	register(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/log", id: "job-log", tag: "jobs",
+	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/log", id: "job-log", tag: "jobs",
 		summary: "The last lines of a job's crawl.log", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {Description: "The lines, Heritrix's crawl.log",
@@ -161,10 +171,10 @@ func (s *server) jobReadRoutes(api huma.API) {
 }
 
 // sendLog streams the job's log. An error before the first byte is answered as a problem; after it, the connection breaks.
-func (s *server) sendLog(ctx context.Context, hc huma.Context, job catalog.Job, tail int) {
+func (s jobs) sendLog(ctx context.Context, hc huma.Context, job catalog.Job, tail int) {
 	_, w := humago.Unwrap(hc)
 	out := &lateWriter{to: &steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)}, kind: "text/plain; charset=utf-8"}
-	err := s.Crawls.Log(ctx, job, tail, out)
+	err := s.crawls.Log(ctx, job, tail, out)
 	switch {
 	case err == nil:
 		out.begin()
@@ -196,38 +206,38 @@ func (w *lateWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-func (s *server) createJob(ctx context.Context, in JobRequest) (Job, error) {
+func (s jobs) createJob(ctx context.Context, in wire.JobRequest) (wire.Job, error) {
 	spec := harvest.Job{Name: in.Name, Seeds: in.Seeds, Settings: harvest.DefaultSettings()}
 	if in.Settings != nil {
 		spec.Settings = in.Settings.Settings
 	}
-	if err := errors.Join(harvest.CheckSeeds(spec.Seeds), spec.Validate(), s.Crawls.Check(spec)); err != nil {
-		return Job{}, problem(http.StatusUnprocessableEntity, CodeInvalid, err.Error())
+	if err := errors.Join(harvest.CheckSeeds(spec.Seeds), spec.Validate(), s.crawls.Check(spec)); err != nil {
+		return wire.Job{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 	}
 	if err := mayReach(callerOf(ctx).Rights, spec.Settings); err != nil {
-		return Job{}, err
+		return wire.Job{}, err
 	}
-	open, secret, err := s.Secrets.Seal(spec)
+	open, secret, err := s.secrets.Seal(spec)
 	if err != nil {
-		return Job{}, err
+		return wire.Job{}, err
 	}
 	text, err := json.Marshal(open)
 	if err != nil {
-		return Job{}, fmt.Errorf("encode job %s: %w", in.Name, err)
+		return wire.Job{}, fmt.Errorf("encode job %s: %w", in.Name, err)
 	}
-	asked := catalog.JobCreation{Harvest: in.Harvest, Collection: in.Collection, Channel: in.Channel, Spec: text, Submit: true, Secret: secret}
+	asked := catalog.JobCreation{Harvest: in.Harvest, Collection: catalog.CollectionName(in.Collection), Channel: in.Channel, Spec: text, Submit: true, Secret: secret}
 	if asked.Harvest == "" {
 		asked.Harvest = in.Name
 	}
 	if asked.Collection, err = s.collectionOr(asked.Collection); err != nil {
-		return Job{}, err
+		return wire.Job{}, err
 	}
 	var made catalog.Job
 	if err := s.propose(ctx, catalog.CreateJob, asked, &made); err != nil {
-		return Job{}, err
+		return wire.Job{}, err
 	}
 	job := jobOf(made, nil)
-	job.Settings = &Settings{made.Spec.Settings.Redacted()}
+	job.Settings = &wire.Settings{Settings: made.Spec.Settings.Redacted()}
 	return job, nil
 }
 
@@ -239,7 +249,7 @@ func mayReach(rights []catalog.Right, settings harvest.Settings) error {
 		return nil
 	}
 	if err := catalog.May(rights, catalog.ReachInside, catalog.Where{}); err != nil {
-		return problem(http.StatusForbidden, CodeForbidden, "a job with "+setting+" can reach services on the nodes' own network: "+err.Error())
+		return problem(http.StatusForbidden, wire.CodeForbidden, "a job with "+setting+" can reach services on the nodes' own network: "+err.Error())
 	}
 	return nil
 }
@@ -259,8 +269,8 @@ func reaches(settings harvest.Settings) string {
 	return ""
 }
 
-func (s *server) jobs(after string, limit int) (Page[Job], error) {
-	page := Page[Job]{Items: []Job{}}
+func (s jobs) list(after string, limit int) (wire.Page[wire.Job], error) {
+	page := wire.Page[wire.Job]{Items: []wire.Job{}}
 	before, there, err := openNumberCursor(after, "j")
 	if err != nil || there && before == 0 { // there is nothing below job 0
 		return page, err
@@ -284,7 +294,7 @@ func (s *server) jobs(after string, limit int) (Page[Job], error) {
 }
 
 // job returns the catalog's job and how the API shows it.
-func (s *server) job(id uint64) (catalog.Job, Job, error) {
+func (s *server) job(id uint64) (catalog.Job, wire.Job, error) {
 	var found catalog.Job
 	var names map[catalog.NodeID]string
 	err := s.Catalog.View(func(v catalog.View) (err error) {
@@ -295,26 +305,26 @@ func (s *server) job(id uint64) (catalog.Job, Job, error) {
 		return err
 	})
 	if errors.Is(err, catalog.ErrNotFound) {
-		return catalog.Job{}, Job{}, fmt.Errorf("job %d: %w", id, ErrNotFound)
+		return catalog.Job{}, wire.Job{}, fmt.Errorf("job %d: %w", id, ErrNotFound)
 	}
 	if err != nil {
-		return catalog.Job{}, Job{}, err
+		return catalog.Job{}, wire.Job{}, err
 	}
 	shown := jobOf(found, names)
-	shown.Settings = &Settings{found.Spec.Settings.Redacted()}
+	shown.Settings = &wire.Settings{Settings: found.Spec.Settings.Redacted()}
 	return found, shown, nil
 }
 
 // showJob adds live progress while the job runs and its node answers; without it the job is shown as agreed.
-func (s *server) showJob(ctx context.Context, id uint64) (Job, error) {
+func (s jobs) showJob(ctx context.Context, id uint64) (wire.Job, error) {
 	kept, shown, err := s.job(id)
 	if err == nil && kept.Wish != catalog.WishRun {
-		shown.Note = waits(kept, shown.NodeName, s.Self.Status(ctx))
+		shown.Note = waits(kept, shown.NodeName, s.self.Status(ctx))
 	}
 	if err != nil || kept.State != catalog.JobStarted {
 		return shown, err
 	}
-	progress, err := s.Crawls.Progress(ctx, kept)
+	progress, err := s.crawls.Progress(ctx, kept)
 	if err != nil {
 		s.log.Debug("no progress of a running job", "job", id, "node", kept.Node, "error", err)
 		return shown, nil

@@ -42,8 +42,8 @@ func TestTheLevelRisesWhenEveryMemberSupportsIt(t *testing.T) {
 // nobody would ask them to.
 func TestARecoveredClusterIsNotRaisedToLevel2(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	admin, three := client(catalog.RoleAdmin), 3
+	b, as := testCluster(t)
+	admin, three := as(catalog.RoleAdmin), 3
 	b.must(catalog.UpdateMember, catalog.MemberChange{ID: self, Level: &three})
 	b.must(catalog.RaiseEpoch, catalog.EpochChange{Epoch: 2, Reason: "fire"})
 	_, err := admin.RaiseLevel(t.Context(), 2)

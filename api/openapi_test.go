@@ -16,7 +16,7 @@ import (
 func TestTheCommittedDescriptionIsInStep(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "doc", "openapi.json")
-	_, want := (&server{log: slog.New(slog.DiscardHandler)}).routes()
+	_, want := routes(Backend{}, slog.New(slog.DiscardHandler))
 	if update() {
 		if err := os.WriteFile(path, want, 0o644); err != nil {
 			t.Fatal(err)
@@ -48,9 +48,9 @@ func update() bool { return flag.Lookup("update").Value.String() == "true" }
 
 func TestTheDescriptionIsServedToAnyone(t *testing.T) {
 	t.Parallel()
-	_, client := cluster(t)
+	_, as := testCluster(t)
 	for path, kind := range map[string]string{"/openapi.json": "application/openapi+json", "/health": "application/json"} {
-		answer, err := http.Get(client("").Base() + path)
+		answer, err := http.Get(as("").Base() + path)
 		if err != nil {
 			t.Fatal(err)
 		}

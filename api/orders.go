@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/harvest"
 )
@@ -17,12 +18,12 @@ import (
 const orderTime = 10 * time.Minute
 
 // orderRoutes are the live control of running crawls.
-func (s *server) orderRoutes(api huma.API) {
+func (s jobs) orderRoutes(api huma.API) {
 	type order struct {
 		ByID
 		Body harvest.Order
 	}
-	handle(s, api, route{act: catalog.RunJob, within: ofJob(s, func(in *order) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/orders", id: "job-order", tag: "jobs",
+	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *order) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/orders", id: "job-order", tag: "jobs",
 		summary: "Control a crawl that runs: its queues, URIs, seeds, settings, checkpoints", limit: orderTime},
 		func(ctx context.Context, in *order) (harvest.Reply, error) {
 			if err := mayOrder(callerOf(ctx).Rights, in.Body); err != nil {
@@ -46,21 +47,21 @@ func (s *server) orderRoutes(api huma.API) {
 		After   string `query:"after"`
 		Limit   int    `query:"limit" minimum:"0" maximum:"10000"`
 	}
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/crawl/{act}", id: "job-look", tag: "jobs",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/crawl/{act}", id: "job-look", tag: "jobs",
 		summary: "Look at a crawl that runs: figures, workers, queues, domains, URIs, why a URI is in or out; and, of one that ended too, at events, logs, reports and what became of a URI"},
 		func(ctx context.Context, in *look) (harvest.Reply, error) {
 			return s.order(ctx, in.ID, harvest.Order{Act: harvest.Act(in.Act), URL: in.URL, Path: in.Path, Via: in.Via, Queue: in.Queue,
 				Pattern: in.Pattern, State: in.State, Sort: in.Sort, Name: in.Name, Log: in.Log, After: in.After, Limit: in.Limit})
 		})
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/settings", id: "settings-list", tag: "jobs",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/settings", id: "settings-list", tag: "jobs",
 		summary: "Describe every setting of a crawl"},
-		func(context.Context, *struct{}) (Page[harvest.Setting], error) {
-			return Page[harvest.Setting]{Items: harvest.Reference()}, nil
+		func(context.Context, *struct{}) (wire.Page[harvest.Setting], error) {
+			return wire.Page[harvest.Setting]{Items: harvest.Reference()}, nil
 		})
 }
 
 // order lets the job's crawl carry out an order, on whichever node it runs.
-func (s *server) order(ctx context.Context, id uint64, o harvest.Order) (harvest.Reply, error) {
+func (s jobs) order(ctx context.Context, id uint64, o harvest.Order) (harvest.Reply, error) {
 	if err := o.Validate(); err != nil {
 		return harvest.Reply{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -74,7 +75,7 @@ func (s *server) order(ctx context.Context, id uint64, o harvest.Order) (harvest
 	if err != nil {
 		return harvest.Reply{}, err
 	}
-	reply, err := s.Crawls.Order(ctx, job, o)
+	reply, err := s.crawls.Order(ctx, job, o)
 	if errors.Is(err, harvest.ErrInvalid) {
 		err = fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
@@ -103,15 +104,4 @@ func mayOrder(rights []catalog.Right, o harvest.Order) error {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return mayReach(rights, settings)
-}
-
-// Order gives an order to the job's crawl.
-func (c *Client) Order(ctx context.Context, id uint64, o harvest.Order) (harvest.Reply, error) {
-	return post[harvest.Reply](ctx, c, o, "jobs", fmt.Sprint(id), "orders")
-}
-
-// Settings describes every setting of a crawl.
-func (c *Client) Settings(ctx context.Context) ([]harvest.Setting, error) {
-	page, err := get[Page[harvest.Setting]](ctx, c, "settings")
-	return page.Items, err
 }

@@ -9,116 +9,72 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
-
-// Person is somebody who works with the archive. Address, language and zone are shown to herself and to administrators.
-type Person struct {
-	ID          catalog.PersonID    `json:"id"`
-	Name        string              `json:"name"`
-	Mail        string              `json:"mail,omitempty"`
-	Institution string              `json:"institution,omitempty" doc:"a place"`
-	Language    string              `json:"language,omitempty"`
-	Zone        string              `json:"zone,omitempty" doc:"time zone"`
-	State       catalog.PersonState `json:"state" enum:"invited,active,disabled"`
-	Invited     time.Time           `json:"invited"`
-	Since       time.Time           `json:"since" doc:"of the state"`
-	Reason      string              `json:"reason,omitempty" doc:"of the state"`
-	Grants      []Grant             `json:"grants,omitempty" doc:"given when one person is shown"`
-}
-
-// PersonRequest invites a person.
-type PersonRequest struct {
-	Name        string `json:"name" minLength:"1" maxLength:"100" pattern:"^[!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*$" patternDescription:"readable text without a colon, and no spaces around it"`
-	Mail        string `json:"mail" minLength:"5" maxLength:"254" pattern:"^[!#$%(-.0-;=?A-Z\\[\\]^-~]+@[!#$%(-.0-;=?A-Z\\[\\]^-~]{3,}$" patternDescription:"name@host in ASCII"`
-	Institution string `json:"institution,omitempty" maxLength:"64" pattern:"^([!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*)?$" patternDescription:"readable text" doc:"a place"`
-	Language    string `json:"language,omitempty" maxLength:"35" pattern:"^[A-Za-z0-9-]*$" doc:"such as da or en-GB"`
-	Zone        string `json:"zone,omitempty" maxLength:"64" pattern:"^[-A-Za-z0-9_+/]*$" doc:"time zone, such as Europe/Copenhagen"`
-	Lifetime    string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"of the invitation; 168h if not given"`
-}
-
-// AgainRequest asks for a further invitation of a person.
-type AgainRequest struct {
-	Lifetime string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"of the invitation; 168h if not given"`
-}
-
-// Invitation is what a person accepts to become active. Its text is shown once.
-type Invitation struct {
-	Person  Person    `json:"person"`
-	Expires time.Time `json:"expires"`
-	Text    string    `json:"text" doc:"the invitation itself, for the person alone"`
-}
-
-// AcceptRequest accepts an invitation.
-type AcceptRequest struct {
-	Invitation string `json:"invitation" minLength:"1" maxLength:"300" doc:"its text"`
-}
-
-// PersonChange changes what is given of a person. Oneself changes language and zone, an administrator all.
-type PersonChange struct {
-	Name        *string `json:"name,omitempty" minLength:"1" maxLength:"100" pattern:"^[!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*$" patternDescription:"readable text without a colon, and no spaces around it"`
-	Mail        *string `json:"mail,omitempty" minLength:"5" maxLength:"254" pattern:"^[!#$%(-.0-;=?A-Z\\[\\]^-~]+@[!#$%(-.0-;=?A-Z\\[\\]^-~]{3,}$" patternDescription:"name@host in ASCII"`
-	Institution *string `json:"institution,omitempty" maxLength:"64" pattern:"^([!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*)?$" patternDescription:"readable text"`
-	Language    *string `json:"language,omitempty" maxLength:"35" pattern:"^[A-Za-z0-9-]*$"`
-	Zone        *string `json:"zone,omitempty" maxLength:"64" pattern:"^[-A-Za-z0-9_+/]*$"`
-}
 
 // invitationTime is how long an invitation is good for.
 const invitationTime = 7 * 24 * time.Hour
 
-func peopleRoutes(s *server, api huma.API) {
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/users", id: "user-list", tag: "people",
+func (s people) routes(api huma.API) {
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/users", id: "user-list", tag: "people",
 		summary: "List the people"},
-		func(ctx context.Context, _ *struct{}) (Page[Person], error) { return whole(people(s, ctx)) })
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/users/{name}", id: "user-show", tag: "people",
+		func(ctx context.Context, _ *struct{}) (wire.Page[wire.Person], error) { return whole(s.list(ctx)) })
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/users/{name}", id: "user-show", tag: "people",
 		summary: "Show a person, by id, e-mail address or name, with all grants"},
-		func(ctx context.Context, in *ByName) (Person, error) { return person(s, ctx, in.Name) })
-	type invite struct{ Body PersonRequest }
-	handle(s, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users", id: "user-invite", tag: "people",
+		func(ctx context.Context, in *ByName) (wire.Person, error) { return s.show(ctx, in.Name) })
+	type invite struct{ Body wire.PersonRequest }
+	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users", id: "user-invite", tag: "people",
 		summary: "Invite a person; the text of the invitation is shown once", status: http.StatusCreated},
-		func(ctx context.Context, in *invite) (Invitation, error) { return invitePerson(s, ctx, in.Body) })
+		func(ctx context.Context, in *invite) (wire.Invitation, error) { return s.invite(ctx, in.Body) })
 	type again struct {
 		ByName
-		Body AgainRequest
+		Body wire.AgainRequest
 	}
-	handle(s, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users/{name}/invitation", id: "user-invite-again", tag: "people",
+	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users/{name}/invitation", id: "user-invite-again", tag: "people",
 		summary: "Make another invitation, for a person who has no token any more", status: http.StatusCreated},
-		func(ctx context.Context, in *again) (Invitation, error) { return inviteAgain(s, ctx, in.Name, in.Body) })
-	type accept struct{ Body AcceptRequest }
-	handle(s, api, route{method: http.MethodPost, path: "/api/v1/invitations/accept", id: "user-accept", tag: "people",
+		func(ctx context.Context, in *again) (wire.Invitation, error) {
+			return s.inviteAgain(ctx, in.Name, in.Body)
+		})
+	type accept struct{ Body wire.AcceptRequest }
+	handle(s.server, api, route{method: http.MethodPost, path: "/api/v1/invitations/accept", id: "user-accept", tag: "people",
 		summary: "Accept an invitation; the answer is one's own access token", status: http.StatusCreated,
 		adjust: func(op *huma.Operation) {
 			op.MaxBodyBytes = 4 << 10
 			op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
 		}},
-		func(ctx context.Context, in *accept) (AccessToken, error) { return acceptInvitation(s, ctx, in.Body) })
+		func(ctx context.Context, in *accept) (wire.AccessToken, error) {
+			return s.accept(ctx, in.Body)
+		})
 	type change struct {
 		ByName
-		Body PersonChange
+		Body wire.PersonChange
 	}
-	handle(s, api, route{act: catalog.KeepOwn, method: http.MethodPatch, path: "/api/v1/users/{name}", id: "user-set", tag: "people",
+	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPatch, path: "/api/v1/users/{name}", id: "user-set", tag: "people",
 		summary: "Change what is known of a person; of oneself, language and time zone"},
-		func(ctx context.Context, in *change) (Person, error) { return changePerson(s, ctx, in.Name, in.Body) })
+		func(ctx context.Context, in *change) (wire.Person, error) {
+			return s.change(ctx, in.Name, in.Body)
+		})
 	type why struct {
 		ByName
-		Body ReasonRequest
+		Body wire.ReasonRequest
 	}
 	for id, kind := range map[string]catalog.Kind{"disable": catalog.DisablePerson, "enable": catalog.EnablePerson} {
-		handle(s, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users/{name}/" + id, id: "user-" + id, tag: "people",
+		handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users/{name}/" + id, id: "user-" + id, tag: "people",
 			summary: map[string]string{"disable": "Disable a person: she and her programs may do nothing", "enable": "Take it back that a person is disabled"}[id]},
-			func(ctx context.Context, in *why) (Person, error) {
-				p, err := findPerson(s, in.Name)
+			func(ctx context.Context, in *why) (wire.Person, error) {
+				p, err := s.findPerson(in.Name)
 				if err == nil {
 					err = s.propose(ctx, kind, catalog.PersonRef{ID: p.ID, Reason: in.Body.Reason}, nil)
 				}
-				return after(s, ctx, p.ID, err)
+				return s.after(ctx, p.ID, err)
 			})
 	}
-	grantRoutes(s, api)
+	s.grantRoutes(api)
 }
 
-// people returns everybody, as the caller may see them.
-func people(s *server, ctx context.Context) (out []Person, err error) {
+// list returns everybody, as the caller may see them.
+func (s people) list(ctx context.Context) (out []wire.Person, err error) {
 	err = s.Catalog.View(func(v catalog.View) error {
 		all, err := catalog.PeopleIn(v).All()
 		for _, p := range all {
@@ -130,8 +86,8 @@ func people(s *server, ctx context.Context) (out []Person, err error) {
 }
 
 // personOf is how the API shows a person to the caller.
-func personOf(ctx context.Context, p catalog.Person) Person {
-	out := Person{ID: p.ID, Name: p.Name, Institution: p.Institution, State: p.State, Invited: std(p.Invited), Since: std(p.Since)}
+func personOf(ctx context.Context, p catalog.Person) wire.Person {
+	out := wire.Person{ID: string(p.ID), Name: p.Name, Institution: p.Institution, State: wire.PersonState(p.State), Invited: std(p.Invited), Since: std(p.Since)}
 	if who := callerOf(ctx); who.Person == p.ID || keepsPeople(ctx) {
 		out.Mail, out.Language, out.Zone, out.Reason = p.Mail, p.Language, p.Zone, p.Reason
 	}
@@ -139,7 +95,7 @@ func personOf(ctx context.Context, p catalog.Person) Person {
 }
 
 // findPerson finds a person by id, e-mail address or name.
-func findPerson(s *server, text string) (found catalog.Person, err error) {
+func (s *server) findPerson(text string) (found catalog.Person, err error) {
 	err = s.Catalog.View(func(v catalog.View) (err error) {
 		found, err = catalog.PeopleIn(v).Find(text)
 		return err
@@ -150,65 +106,65 @@ func findPerson(s *server, text string) (found catalog.Person, err error) {
 	return found, err
 }
 
-func person(s *server, ctx context.Context, text string) (Person, error) {
-	p, err := findPerson(s, text)
+func (s people) show(ctx context.Context, text string) (wire.Person, error) {
+	p, err := s.findPerson(text)
 	if err != nil {
-		return Person{}, err
+		return wire.Person{}, err
 	}
 	out := personOf(ctx, p)
-	out.Grants, err = grants(s, p.ID, true)
+	out.Grants, err = s.grants(p.ID, true)
 	return out, err
 }
 
 // after shows a person when what was asked of her has been decided.
-func after(s *server, ctx context.Context, id catalog.PersonID, err error) (Person, error) {
+func (s people) after(ctx context.Context, id catalog.PersonID, err error) (wire.Person, error) {
 	if err == nil {
 		err = s.Catalog.Linear(ctx)
 	}
 	if err != nil {
-		return Person{}, err
+		return wire.Person{}, err
 	}
-	return person(s, ctx, string(id))
+	return s.show(ctx, string(id))
 }
 
-func invitePerson(s *server, ctx context.Context, in PersonRequest) (Invitation, error) {
+func (s people) invite(ctx context.Context, in wire.PersonRequest) (wire.Invitation, error) {
 	if err := checkZone(in.Zone); err != nil {
-		return Invitation{}, err
+		return wire.Invitation{}, err
 	}
 	p := catalog.Person{ID: catalog.PersonID(NewToken().ID), Name: in.Name, Mail: in.Mail, Institution: in.Institution, Language: in.Language, Zone: in.Zone}
-	return propose(s, ctx, catalog.InvitePerson, p, in.Lifetime)
+	return s.makeInvitation(ctx, catalog.InvitePerson, p, in.Lifetime)
 }
 
-func inviteAgain(s *server, ctx context.Context, name string, in AgainRequest) (Invitation, error) {
-	p, err := findPerson(s, name)
+func (s people) inviteAgain(ctx context.Context, name string, in wire.AgainRequest) (wire.Invitation, error) {
+	p, err := s.findPerson(name)
 	if err != nil {
-		return Invitation{}, err
+		return wire.Invitation{}, err
 	}
-	return propose(s, ctx, catalog.ReinvitePerson, catalog.Person{ID: p.ID}, in.Lifetime)
+	return s.makeInvitation(ctx, catalog.ReinvitePerson, catalog.Person{ID: p.ID}, in.Lifetime)
 }
 
-// propose makes an invitation for a person.
-func propose(s *server, ctx context.Context, kind catalog.Kind, p catalog.Person, life string) (Invitation, error) {
+// makeInvitation makes an invitation for a person.
+func (s people) makeInvitation(ctx context.Context, kind catalog.Kind, p catalog.Person, life string) (wire.Invitation, error) {
 	valid, err := lifetime(life, invitationTime)
 	if err != nil {
-		return Invitation{}, err
+		return wire.Invitation{}, err
 	}
 	secret := NewToken()
-	token := catalog.AccessToken{ID: secret.ID, Name: "invitation", SecretHash: secret.Hash(), Role: catalog.RoleReader, Expires: catalog.At(s.Now().Add(valid))}
+	token := catalog.AccessToken{ID: secret.ID, Name: "invitation", SecretHash: secret.Hash(), Role: catalog.RoleReader, Expires: catalog.At(s.now().Add(valid))}
 	err = s.propose(ctx, kind, catalog.Invitation{Person: p, Token: token}, nil)
-	shown, err := after(s, ctx, p.ID, err)
-	return Invitation{Person: shown, Expires: std(token.Expires), Text: secret.String()}, err
+	shown, err := s.after(ctx, p.ID, err)
+	return wire.Invitation{Person: shown, Expires: std(token.Expires), Text: secret.String()}, err
 }
 
-// acceptInvitation answers with a token of the person's own. Who has the invitation needs no other.
-func acceptInvitation(s *server, ctx context.Context, in AcceptRequest) (AccessToken, error) {
-	denied := problem(http.StatusUnauthorized, CodeUnauthorized, "the invitation is unknown, expired, used or taken back")
+// accept answers with a token of the person's own. Who has the invitation needs no other.
+func (s people) accept(ctx context.Context, in wire.AcceptRequest) (wire.AccessToken, error) {
+	denied := problem(http.StatusUnauthorized, wire.CodeUnauthorized, "the invitation is unknown, expired, used or taken back")
 	invitation, err := ParseToken(in.Invitation)
 	if err != nil {
-		return AccessToken{}, denied
+		return wire.AccessToken{}, denied
 	}
 	if err := s.Catalog.Linear(ctx); err != nil {
-		return AccessToken{}, err
+		return wire.AccessToken{}, err
 	}
 	var who catalog.Caller
 	err = s.Catalog.View(func(v catalog.View) error {
@@ -216,49 +172,49 @@ func acceptInvitation(s *server, ctx context.Context, in AcceptRequest) (AccessT
 		if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 			return err
 		}
-		if !Proves(invitation, kept, s.Now()) {
+		if !Proves(invitation, kept, s.now()) {
 			return denied
 		}
-		who, err = catalog.PeopleIn(v).Caller(kept, catalog.At(s.Now()))
+		who, err = catalog.PeopleIn(v).Caller(kept, catalog.At(s.now()))
 		if errors.Is(err, catalog.ErrDisabled) || err == nil && !who.Invited {
 			return denied
 		}
 		return err
 	})
 	if err != nil {
-		return AccessToken{}, err
+		return wire.AccessToken{}, err
 	}
 	secret := NewToken()
 	token := catalog.AccessToken{ID: secret.ID, Name: "first", SecretHash: secret.Hash(), Role: catalog.RoleAdmin}
 	ctx = context.WithValue(ctx, callerKey{}, caller{Caller: who})
 	if err := s.propose(ctx, catalog.AcceptInvitation, catalog.Acceptance{Invitation: invitation.ID, Token: token}, nil); err != nil {
-		return AccessToken{}, err
+		return wire.AccessToken{}, err
 	}
 	if err := s.Catalog.Linear(ctx); err != nil {
-		return AccessToken{}, err
+		return wire.AccessToken{}, err
 	}
-	out, err := accessToken(s, token.ID)
+	out, err := s.accessToken(token.ID)
 	out.Text = secret.String()
 	return out, err
 }
 
-func changePerson(s *server, ctx context.Context, name string, in PersonChange) (Person, error) {
-	p, err := findPerson(s, name)
+func (s people) change(ctx context.Context, name string, in wire.PersonChange) (wire.Person, error) {
+	p, err := s.findPerson(name)
 	if err != nil {
-		return Person{}, err
+		return wire.Person{}, err
 	}
 	change := catalog.PersonChange{ID: p.ID, Name: in.Name, Mail: in.Mail, Institution: in.Institution, Language: in.Language, Zone: in.Zone}
 	if who := callerOf(ctx); who.Program || who.Person != p.ID || !change.Own() {
 		if err := may(ctx, catalog.KeepPeople, catalog.Where{}); err != nil {
-			return Person{}, err
+			return wire.Person{}, err
 		}
 	}
 	if in.Zone != nil {
 		if err := checkZone(*in.Zone); err != nil {
-			return Person{}, err
+			return wire.Person{}, err
 		}
 	}
-	return after(s, ctx, p.ID, s.propose(ctx, catalog.ChangePerson, change, nil))
+	return s.after(ctx, p.ID, s.propose(ctx, catalog.ChangePerson, change, nil))
 }
 
 // checkZone refuses a time zone that is not known, as far as this machine knows any.
@@ -267,7 +223,7 @@ func checkZone(zone string) error {
 		return nil
 	}
 	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
-		return problem(http.StatusNotFound, CodeNotFound, "zone "+zone+": no such time zone; want one such as Europe/Copenhagen")
+		return problem(http.StatusNotFound, wire.CodeNotFound, "zone "+zone+": no such time zone; want one such as Europe/Copenhagen")
 	}
 	return nil
 }

@@ -9,65 +9,67 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/client"
 )
 
 // The whole way in: a node's operator invites the first administrator, she invites a curator, who makes a program.
 func TestPeopleComeInByInvitation(t *testing.T) {
 	t.Parallel()
 	b, open := clusterOf(t, catalog.Level)
-	ctx, first := t.Context(), PeopleClient{open(localText)}
-	invited, err := first.Invite(ctx, PersonRequest{Name: "Anna Berg", Mail: "anna@example.org", Institution: "north", Language: "da"})
-	if err != nil || invited.Text == "" || invited.Person.State != catalog.Invited {
+	ctx, first := t.Context(), open(localText)
+	invited, err := first.People().Invite(ctx, wire.PersonRequest{Name: "Anna Berg", Mail: "anna@example.org", Institution: "north", Language: "da"})
+	if err != nil || invited.Text == "" || invited.Person.State != wire.Invited {
 		t.Fatalf("%+v %v", invited, err)
 	}
-	if _, err := first.Give(ctx, GrantRequest{Person: "anna@example.org", Role: catalog.RoleAdmin}); err != nil {
+	if _, err := first.Grants().Give(ctx, wire.GrantRequest{Person: "anna@example.org", Role: wire.RoleAdmin}); err != nil {
 		t.Fatal(err)
 	}
 	early := open(invited.Text)
 	if _, err := early.Status(ctx); status(err) != http.StatusForbidden || !strings.Contains(err.Error(), "user accept") {
 		t.Errorf("an invited person acts: %v", err)
 	}
-	own, err := PeopleClient{open("")}.Accept(ctx, invited.Text)
+	own, err := open("").People().Accept(ctx, invited.Text)
 	if err != nil || own.Text == "" || own.OwnerName != "Anna Berg" || own.Kind != "person" {
 		t.Fatalf("%+v %v", own, err)
 	}
-	if _, err := (PeopleClient{early}).Accept(ctx, invited.Text); status(err) != http.StatusUnauthorized {
+	if _, err := early.People().Accept(ctx, invited.Text); status(err) != http.StatusUnauthorized {
 		t.Errorf("an invitation twice: %v", err)
 	}
 	if _, err := early.Status(ctx); status(err) != http.StatusUnauthorized {
 		t.Errorf("a used invitation: %v", err)
 	}
-	anna := PeopleClient{open(own.Text)}
+	anna := open(own.Text)
 	b.must(catalog.SetCollection, catalog.Collection{Name: "radio"})
-	berta := PeopleClient{open(b.person("berta", catalog.Giving{Role: catalog.RoleCurator, Collection: "web"}))}
-	grant, err := anna.Give(ctx, GrantRequest{Person: "berta", Role: catalog.RoleCurator, Collection: "radio", Reason: "for the summer"})
+	berta := open(b.person("berta", catalog.Giving{Role: catalog.RoleCurator, Collection: "web"}))
+	grant, err := anna.Grants().Give(ctx, wire.GrantRequest{Person: "berta", Role: wire.RoleCurator, Collection: "radio", Reason: "for the summer"})
 	if err != nil || grant.PersonName != "berta" || grant.ByName != "Anna Berg" || grant.By != "person:"+string(own.Owner) || grant.State != "open" {
 		t.Errorf("%+v %v", grant, err)
 	}
-	made, err := berta.CreateAccessToken(ctx, AccessTokenRequest{Name: "robot", Role: catalog.RoleCurator, Program: true, Collections: []catalog.CollectionName{"radio"}})
-	if err != nil || made.Kind != "program" || made.Owner != "berta" || !slices.Equal(made.Collections, []catalog.CollectionName{"radio"}) {
+	made, err := berta.Tokens().Create(ctx, wire.AccessTokenRequest{Name: "robot", Role: wire.RoleCurator, Program: true, Collections: []string{"radio"}})
+	if err != nil || made.Kind != "program" || made.Owner != "berta" || !slices.Equal(made.Collections, []string{"radio"}) {
 		t.Fatalf("%+v %v", made, err)
 	}
 	robot := open(made.Text)
-	job := JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}, Collection: "radio"}
-	if _, err := robot.CreateJob(ctx, job); err != nil {
+	job := wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}, Collection: "radio"}
+	if _, err := robot.Jobs().Create(ctx, job); err != nil {
 		t.Error(err)
 	}
-	if _, err := anna.End(ctx, grant.ID, "autumn"); err != nil {
+	if _, err := anna.Grants().End(ctx, grant.ID, "autumn"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := robot.CreateJob(ctx, job); status(err) != http.StatusForbidden {
+	if _, err := robot.Jobs().Create(ctx, job); status(err) != http.StatusForbidden {
 		t.Errorf("a program whose owner's grant has ended: %v", err)
 	}
-	if _, err := berta.CreateJob(ctx, job); status(err) != http.StatusForbidden || !strings.Contains(err.Error(), "curator for collection radio") {
+	if _, err := berta.Jobs().Create(ctx, job); status(err) != http.StatusForbidden || !strings.Contains(err.Error(), "curator for collection radio") {
 		t.Errorf("a person whose grant has ended: %v", err)
 	}
-	all, err := anna.Grants(ctx, "berta", true)
+	all, err := anna.Grants().List(ctx, "berta", true)
 	if err != nil || len(all) != 2 || all[1].State != "ended" || all[1].EndedWhy != "autumn" {
 		t.Errorf("%+v %v", all, err)
 	}
-	if open, err := anna.Grants(ctx, "", false); err != nil || len(open) != 2 {
+	if open, err := anna.Grants().List(ctx, "", false); err != nil || len(open) != 2 {
 		t.Errorf("%+v %v", open, err)
 	}
 	who := map[string]bool{}
@@ -82,10 +84,10 @@ func TestPeopleComeInByInvitation(t *testing.T) {
 			t.Errorf("the trail has no %q: %v", want, who)
 		}
 	}
-	if _, err := anna.Disable(ctx, "berta", "left"); err != nil {
+	if _, err := anna.People().Disable(ctx, "berta", "left"); err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]*Client{"she": berta.Client, "her program": robot} {
+	for name, c := range map[string]*client.Client{"she": berta, "her program": robot} {
 		if _, err := c.Status(ctx); status(err) != http.StatusUnauthorized {
 			t.Errorf("%s may do something still: %v", name, err)
 		}
@@ -98,78 +100,78 @@ func TestTokensOfOneself(t *testing.T) {
 	ctx := t.Context()
 	anna := open(b.person("anna", catalog.Giving{Role: catalog.RoleAdmin}))
 	berta := open(b.person("berta", catalog.Giving{Role: catalog.RoleCurator, Collection: "web"}))
-	make := func(c *Client, in AccessTokenRequest) (AccessToken, *Client, error) {
+	make := func(c *client.Client, in wire.AccessTokenRequest) (wire.AccessToken, *client.Client, error) {
 		in.Name = "t"
-		made, err := c.CreateAccessToken(ctx, in)
+		made, err := c.Tokens().Create(ctx, in)
 		return made, open(made.Text), err
 	}
-	web := []catalog.CollectionName{"web"}
-	for name, in := range map[string]AccessTokenRequest{
-		"a higher role":   {Role: catalog.RoleAdmin},
-		"another's":       {Role: catalog.RoleReader, Owner: "anna"},
-		"another place":   {Role: catalog.RoleOperator, Places: []string{"north"}},
-		"another program": {Role: catalog.RoleCurator, Owner: "anna", Program: true},
+	web := []string{"web"}
+	for name, in := range map[string]wire.AccessTokenRequest{
+		"a higher role":   {Role: wire.RoleAdmin},
+		"another's":       {Role: wire.RoleReader, Owner: "anna"},
+		"another place":   {Role: wire.RoleOperator, Places: []string{"north"}},
+		"another program": {Role: wire.RoleCurator, Owner: "anna", Program: true},
 	} {
 		if _, _, err := make(berta, in); status(err) != http.StatusForbidden {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, _, err := make(open(localText), AccessTokenRequest{Role: catalog.RoleAdmin}); status(err) != http.StatusConflict || !strings.Contains(err.Error(), "owner") {
+	if _, _, err := make(open(localText), wire.AccessTokenRequest{Role: wire.RoleAdmin}); status(err) != http.StatusConflict || !strings.Contains(err.Error(), "owner") {
 		t.Errorf("the local token makes a token of nobody: %v", err)
 	}
-	if _, _, err := make(open(localText), AccessTokenRequest{Role: catalog.RoleAdmin, Owner: "anna"}); status(err) != http.StatusForbidden {
+	if _, _, err := make(open(localText), wire.AccessTokenRequest{Role: wire.RoleAdmin, Owner: "anna"}); status(err) != http.StatusForbidden {
 		t.Errorf("the local token makes a token that acts as a person: %v", err)
 	}
-	if made, _, err := make(open(localText), AccessTokenRequest{Role: catalog.RoleAdmin, Owner: "anna", Program: true}); err != nil || made.OwnerName != "anna" {
+	if made, _, err := make(open(localText), wire.AccessTokenRequest{Role: wire.RoleAdmin, Owner: "anna", Program: true}); err != nil || made.OwnerName != "anna" {
 		t.Errorf("the local token makes a program of a person's: %+v %v", made, err)
 	}
 	// A weak token makes no strong one, and a program none that acts as its owner.
-	_, weak, err := make(anna, AccessTokenRequest{Role: catalog.RoleReader})
+	_, weak, err := make(anna, wire.AccessTokenRequest{Role: wire.RoleReader})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, narrow, err := make(anna, AccessTokenRequest{Role: catalog.RoleCurator, Collections: web})
+	_, narrow, err := make(anna, wire.AccessTokenRequest{Role: wire.RoleCurator, Collections: web})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, robot, err := make(anna, AccessTokenRequest{Role: catalog.RoleAdmin, Program: true})
+	_, robot, err := make(anna, wire.AccessTokenRequest{Role: wire.RoleAdmin, Program: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
-		with *Client
-		in   AccessTokenRequest
+		with *client.Client
+		in   wire.AccessTokenRequest
 	}{
-		"a reader's":            {weak, AccessTokenRequest{Role: catalog.RoleCurator}},
-		"one of a collection":   {narrow, AccessTokenRequest{Role: catalog.RoleCurator}},
-		"one of another":        {narrow, AccessTokenRequest{Role: catalog.RoleCurator, Collections: []catalog.CollectionName{"radio"}}},
-		"a program's":           {robot, AccessTokenRequest{Role: catalog.RoleAdmin}},
-		"a program's, as owner": {robot, AccessTokenRequest{Role: catalog.RoleReader, Owner: "anna"}},
+		"a reader's":            {weak, wire.AccessTokenRequest{Role: wire.RoleCurator}},
+		"one of a collection":   {narrow, wire.AccessTokenRequest{Role: wire.RoleCurator}},
+		"one of another":        {narrow, wire.AccessTokenRequest{Role: wire.RoleCurator, Collections: []string{"radio"}}},
+		"a program's":           {robot, wire.AccessTokenRequest{Role: wire.RoleAdmin}},
+		"a program's, as owner": {robot, wire.AccessTokenRequest{Role: wire.RoleReader, Owner: "anna"}},
 	} {
 		if made, _, err := make(tt.with, tt.in); status(err) != http.StatusForbidden {
 			t.Errorf("%s: %+v %v", name, made, err)
 		}
 	}
-	if _, err := (PeopleClient{weak}).Give(ctx, GrantRequest{Person: "berta", Role: catalog.RoleReader}); status(err) != http.StatusForbidden {
+	if _, err := weak.Grants().Give(ctx, wire.GrantRequest{Person: "berta", Role: wire.RoleReader}); status(err) != http.StatusForbidden {
 		t.Errorf("a reader's token of an administrator gives grants: %v", err)
 	}
-	for name, c := range map[string]*Client{"she": anna, "her program": robot} {
-		if _, err := (PeopleClient{c}).Give(ctx, GrantRequest{Person: "anna", Role: catalog.RoleAdmin}); status(err) != http.StatusForbidden {
+	for name, c := range map[string]*client.Client{"she": anna, "her program": robot} {
+		if _, err := c.Grants().Give(ctx, wire.GrantRequest{Person: "anna", Role: wire.RoleAdmin}); status(err) != http.StatusForbidden {
 			t.Errorf("%s gives herself a grant: %v", name, err)
 		}
 	}
-	own, err := berta.AccessTokens(ctx)
-	if err != nil || slices.ContainsFunc(own, func(x AccessToken) bool { return x.Owner != "berta" }) || len(own) != 2 {
+	own, err := berta.Tokens().List(ctx)
+	if err != nil || slices.ContainsFunc(own, func(x wire.AccessToken) bool { return x.Owner != "berta" }) || len(own) != 2 {
 		t.Errorf("berta sees %+v %v", own, err)
 	}
-	made, _, err := make(berta, AccessTokenRequest{Role: catalog.RoleCurator})
+	made, _, err := make(berta, wire.AccessTokenRequest{Role: wire.RoleCurator})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := weak.RevokeAccessToken(ctx, own[0].ID); status(err) != http.StatusForbidden {
+	if err := weak.Tokens().Revoke(ctx, own[0].ID); status(err) != http.StatusForbidden {
 		t.Errorf("another's token: %v", err)
 	}
-	if err := berta.RevokeAccessToken(ctx, made.ID); err != nil {
+	if err := berta.Tokens().Revoke(ctx, made.ID); err != nil {
 		t.Error(err)
 	}
 }
@@ -178,33 +180,33 @@ func TestWhatOneChangesOfOneself(t *testing.T) {
 	t.Parallel()
 	b, open := clusterOf(t, catalog.Level)
 	ctx := t.Context()
-	anna := PeopleClient{open(b.person("anna", catalog.Giving{Role: catalog.RoleAdmin}))}
-	berta := PeopleClient{open(b.person("berta", catalog.Giving{Role: catalog.RoleReader}))}
-	if p, err := berta.Set(ctx, "berta", PersonChange{Language: new("sv"), Zone: new("Europe/Stockholm")}); err != nil || p.Language != "sv" {
+	anna := open(b.person("anna", catalog.Giving{Role: catalog.RoleAdmin}))
+	berta := open(b.person("berta", catalog.Giving{Role: catalog.RoleReader}))
+	if p, err := berta.People().Set(ctx, "berta", wire.PersonChange{Language: new("sv"), Zone: new("Europe/Stockholm")}); err != nil || p.Language != "sv" {
 		t.Errorf("%+v %v", p, err)
 	}
-	for name, change := range map[string]PersonChange{"name": {Name: new("anna")}, "mail": {Mail: new("anna@example.org")}, "place": {Institution: new("x")}} {
-		if _, err := berta.Set(ctx, "berta", change); status(err) != http.StatusForbidden {
+	for name, change := range map[string]wire.PersonChange{"name": {Name: new("anna")}, "mail": {Mail: new("anna@example.org")}, "place": {Institution: new("x")}} {
+		if _, err := berta.People().Set(ctx, "berta", change); status(err) != http.StatusForbidden {
 			t.Errorf("her own %s: %v", name, err)
 		}
 	}
-	if _, err := berta.Set(ctx, "anna", PersonChange{Language: new("sv")}); status(err) != http.StatusForbidden {
+	if _, err := berta.People().Set(ctx, "anna", wire.PersonChange{Language: new("sv")}); status(err) != http.StatusForbidden {
 		t.Errorf("another's language: %v", err)
 	}
-	if _, err := anna.Set(ctx, "berta", PersonChange{Mail: new("ANNA@example.org")}); status(err) != http.StatusConflict {
+	if _, err := anna.People().Set(ctx, "berta", wire.PersonChange{Mail: new("ANNA@example.org")}); status(err) != http.StatusConflict {
 		t.Errorf("another's address: %v", err)
 	}
-	if _, err := anna.Set(ctx, "berta", PersonChange{Zone: new("Europe/Stockhlm")}); status(err) != http.StatusNotFound {
+	if _, err := anna.People().Set(ctx, "berta", wire.PersonChange{Zone: new("Europe/Stockhlm")}); status(err) != http.StatusNotFound {
 		t.Errorf("a zone that is none: %v", err)
 	}
-	seen, err := berta.Show(ctx, "anna")
+	seen, err := berta.People().Show(ctx, "anna")
 	if err != nil || seen.Mail != "" || seen.Name != "anna" || len(seen.Grants) != 1 {
 		t.Errorf("what a reader sees of another: %+v %v", seen, err)
 	}
-	if seen, err = anna.Show(ctx, "berta@example.org"); err != nil || seen.Zone != "Europe/Stockholm" {
+	if seen, err = anna.People().Show(ctx, "berta@example.org"); err != nil || seen.Zone != "Europe/Stockholm" {
 		t.Errorf("%+v %v", seen, err)
 	}
-	if all, err := berta.List(ctx); err != nil || len(all) != 2 {
+	if all, err := berta.People().List(ctx); err != nil || len(all) != 2 {
 		t.Errorf("%+v %v", all, err)
 	}
 }
@@ -216,20 +218,20 @@ func TestAClientOfTheLastRelease(t *testing.T) {
 	b, open := clusterOf(t, 2)
 	ctx := t.Context()
 	old := open(localText)
-	made, err := old.CreateAccessToken(ctx, AccessTokenRequest{Name: "robot", Role: catalog.RoleCurator})
+	made, err := old.Tokens().Create(ctx, wire.AccessTokenRequest{Name: "robot", Role: wire.RoleCurator})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := open(made.Text).AccessTokens(ctx); err != nil {
+	if _, err := open(made.Text).Tokens().List(ctx); err != nil {
 		t.Error(err)
 	}
-	if _, err := open(made.Text).CreateAccessToken(ctx, AccessTokenRequest{Name: "x", Role: catalog.RoleReader}); status(err) != http.StatusForbidden {
+	if _, err := open(made.Text).Tokens().Create(ctx, wire.AccessTokenRequest{Name: "x", Role: wire.RoleReader}); status(err) != http.StatusForbidden {
 		t.Errorf("a curator makes tokens at level 2: %v", err)
 	}
-	if _, err := old.CreateAccessToken(ctx, AccessTokenRequest{Name: "x", Role: catalog.RoleReader, Owner: "anna"}); status(err) != http.StatusNotImplemented {
+	if _, err := old.Tokens().Create(ctx, wire.AccessTokenRequest{Name: "x", Role: wire.RoleReader, Owner: "anna"}); status(err) != http.StatusNotImplemented {
 		t.Errorf("an owner at level 2: %v", err)
 	}
-	if _, err := (PeopleClient{old}).Invite(ctx, PersonRequest{Name: "x", Mail: "x@example.org"}); status(err) != http.StatusNotImplemented || !strings.Contains(err.Error(), "cluster level 3") {
+	if _, err := old.People().Invite(ctx, wire.PersonRequest{Name: "x", Mail: "x@example.org"}); status(err) != http.StatusNotImplemented || !strings.Contains(err.Error(), "cluster level 3") {
 		t.Errorf("people at level 2: %v", err)
 	}
 	three := 3
@@ -238,18 +240,18 @@ func TestAClientOfTheLastRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	robot := open(made.Text)
-	if _, err := robot.CreateJob(ctx, JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}}); err != nil {
+	if _, err := robot.Jobs().Create(ctx, wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}}); err != nil {
 		t.Errorf("a token from before: %v", err)
 	}
 	if st, err := robot.Status(ctx); err != nil || st.Ownerless != 1 {
 		t.Errorf("%d %v", st.Ownerless, err)
 	}
-	anna := PeopleClient{open(b.person("anna", catalog.Giving{Role: catalog.RoleCurator}))}
-	berta := PeopleClient{open(b.person("berta", catalog.Giving{Role: catalog.RoleCurator, Collection: "web"}))}
-	if _, err := berta.Take(ctx, made.ID, ""); status(err) != http.StatusForbidden {
+	anna := open(b.person("anna", catalog.Giving{Role: catalog.RoleCurator}))
+	berta := open(b.person("berta", catalog.Giving{Role: catalog.RoleCurator, Collection: "web"}))
+	if _, err := berta.Tokens().Take(ctx, made.ID, ""); status(err) != http.StatusForbidden {
 		t.Errorf("taken by who may less: %v", err)
 	}
-	if taken, err := anna.Take(ctx, made.ID, ""); err != nil || taken.OwnerName != "anna" || taken.Kind != "program" {
+	if taken, err := anna.Tokens().Take(ctx, made.ID, ""); err != nil || taken.OwnerName != "anna" || taken.Kind != "program" {
 		t.Errorf("%+v %v", taken, err)
 	}
 	if st, err := robot.Status(ctx); err != nil || st.Ownerless != 0 {
@@ -276,7 +278,7 @@ func TestAnOpenStreamEndsWithTheGrant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+anna.token)
+		r.Header.Set("Authorization", "Bearer "+b.tokens[anna])
 		answer, err := http.DefaultClient.Do(r)
 		if err != nil || answer.StatusCode != http.StatusOK {
 			t.Fatal(answer, err)
@@ -324,8 +326,8 @@ func TestUsesOfTokensAreTold(t *testing.T) {
 	}
 	day := catalog.At(time.Now()) / catalog.Day * catalog.Day
 	b.must(catalog.NoteUses, catalog.TokenUses{Day: day, Tokens: []string{token.ID}})
-	all, err := open(localText).AccessTokens(t.Context())
-	i := slices.IndexFunc(all, func(x AccessToken) bool { return x.ID == token.ID })
+	all, err := open(localText).Tokens().List(t.Context())
+	i := slices.IndexFunc(all, func(x wire.AccessToken) bool { return x.ID == token.ID })
 	if err != nil || i < 0 || all[i].Used != day.Std().Format(time.DateOnly) {
 		t.Errorf("%+v %v", all, err)
 	}

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"slices"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
 // nodesOf lists the members with their shards and what is known of them just now.
-func nodesOf(v catalog.View, presence map[catalog.NodeID]Presence) ([]Node, error) {
+func nodesOf(v catalog.View, presence map[catalog.NodeID]wire.Presence) ([]wire.Node, error) {
 	members, err := v.Members()
 	if err != nil {
 		return nil, err
@@ -29,10 +30,10 @@ func nodesOf(v catalog.View, presence map[catalog.NodeID]Presence) ([]Node, erro
 			shards[p.Holder]++
 		}
 	}
-	nodes := make([]Node, 0, len(members))
+	nodes := make([]wire.Node, 0, len(members))
 	for _, m := range members {
-		n := Node{
-			ID: m.ID, Name: m.Name, Replica: m.Replica, Place: places[m.Replica], Addresses: m.Addresses, OutOnly: m.OutOnly,
+		n := wire.Node{
+			ID: string(m.ID), Name: m.Name, Replica: string(m.Replica), Place: places[m.Replica], Addresses: m.Addresses, OutOnly: m.OutOnly,
 			Weight: m.Weight, Draining: m.Draining, Shards: shards[m.ID], Level: m.Level, Joined: std(m.Joined), Presence: presence[m.ID],
 		}
 		if n.Weight == 0 {
@@ -43,7 +44,7 @@ func nodesOf(v catalog.View, presence map[catalog.NodeID]Presence) ([]Node, erro
 		}
 		nodes = append(nodes, n)
 	}
-	slices.SortFunc(nodes, func(a, b Node) int {
+	slices.SortFunc(nodes, func(a, b wire.Node) int {
 		if a.Name < b.Name {
 			return -1
 		}
@@ -63,12 +64,12 @@ func nodeNames(v catalog.View) (map[catalog.NodeID]string, error) {
 }
 
 // replicasOf lists the replicas with their totals and how many shards are held and move.
-func replicasOf(v catalog.View) ([]Replica, error) {
+func replicasOf(v catalog.View) ([]wire.Replica, error) {
 	replicas, err := v.Replicas()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Replica, 0, len(replicas))
+	out := make([]wire.Replica, 0, len(replicas))
 	for _, r := range replicas {
 		totals, err := v.Totals(r.Name)
 		if err != nil {
@@ -78,8 +79,8 @@ func replicasOf(v catalog.View) ([]Replica, error) {
 		if err != nil {
 			return nil, err
 		}
-		shown := Replica{
-			Name: r.Name, Kind: r.Kind, Place: r.Place, Collections: r.Collections, Created: std(r.Created), Files: totals.Files,
+		shown := wire.Replica{
+			Name: string(r.Name), Kind: wire.ReplicaKind(r.Kind), Place: r.Place, Collections: kindOf[string](r.Collections), Created: std(r.Created), Files: totals.Files,
 			Bytes: totals.Bytes, Good: totals.Good, Owed: totals.Owed, Disputed: totals.Disputed,
 		}
 		for _, p := range layout {

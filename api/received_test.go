@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/client"
 )
 
 // TestANodeWithoutTheCatalogSaysSo asks a node that has joined and received nothing yet: that it knows of no nodes, files or
@@ -19,20 +20,20 @@ func TestANodeWithoutTheCatalogSaysSo(t *testing.T) {
 	local := func() (catalog.AccessToken, error) {
 		return catalog.AccessToken{ID: LocalID, Name: "local", SecretHash: token.Hash(), Role: catalog.RoleAdmin}, nil
 	}
-	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Local: local, Audits: audits{}, Strays: strays{},
+	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Local: local, Audits: fakeAudits{}, Strays: strays{},
 		OwnDisks: ownDisks{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
-	c, err := NewClient(server.URL, token.String())
+	c, err := client.New(server.URL, token.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx := t.Context()
 	for name, ask := range map[string]func() error{
-		"nodes":    func() error { _, err := c.Nodes(ctx); return err },
-		"replicas": func() error { _, err := c.Replicas(ctx); return err },
-		"a file":   func() error { _, err := c.File(ctx, "x.warc"); return err },
-		"jobs":     func() error { _, err := c.Job(ctx, 1); return err },
-		"tokens":   func() error { _, err := c.AccessTokens(ctx); return err },
+		"nodes":    func() error { _, err := c.Nodes().List(ctx); return err },
+		"replicas": func() error { _, err := c.Replicas().List(ctx); return err },
+		"a file":   func() error { _, err := c.Files().Show(ctx, "x.warc"); return err },
+		"jobs":     func() error { _, err := c.Jobs().Show(ctx, 1); return err },
+		"tokens":   func() error { _, err := c.Tokens().List(ctx); return err },
 	} {
 		if err := ask(); !errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v", name, err)
@@ -41,7 +42,7 @@ func TestANodeWithoutTheCatalogSaysSo(t *testing.T) {
 	if st, err := c.Status(ctx); err != nil || st.Healthy || len(st.Problems) == 0 {
 		t.Errorf("status: %v, healthy %t, %q", err, st.Healthy, st.Problems)
 	}
-	stranger, err := NewClient(server.URL, NewToken().String())
+	stranger, err := client.New(server.URL, NewToken().String())
 	if err != nil {
 		t.Fatal(err)
 	}

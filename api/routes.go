@@ -3,7 +3,9 @@ package api
 import (
 	"cmp"
 	"context"
+	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
@@ -35,24 +38,28 @@ type route struct {
 }
 
 // routes builds the handler and the description of all operations.
-func (s *server) routes() (*http.ServeMux, []byte) {
+func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
+	s := newServer(b, log)
 	config := huma.DefaultConfig("Holdfast", "1")
 	config.CreateHooks = nil
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.RejectUnknownQueryParameters = true
 	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	config.Info.Description = description
+	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[wire.Settings](), reflect.TypeFor[settings]())
 	config.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "An access token, holdfast-ID-SECRET, of a person or of a program that belongs to one."},
 	}
 	mux := http.NewServeMux()
 	api := humago.New(mux, config)
-	for _, add := range []func(huma.API){s.statusRoutes, s.levelRoutes, s.nodeRoutes, s.replicaRoutes, func(api huma.API) { tokenRoutes(s, api) },
-		func(api huma.API) { peopleRoutes(s, api) }, s.fileRoutes,
-		s.contentRoutes, s.auditRoutes, s.strayRoutes, func(api huma.API) { diskRoutes(s, api) }, s.jobRoutes, s.orderRoutes, s.eventRoutes, s.indexRoutes, s.captureRoutes, s.trailRoutes} {
-		add(api)
-	}
+	cluster{s, b.Index, b.OwnDisks}.routes(api)
+	people{s}.routes(api)
+	tokens{s, b.Invites}.routes(api)
+	files{s, b.Archive, b.Losses, b.Strays}.routes(api)
+	audits{s, b.Audits}.routes(api)
+	jobs{s, b.Crawls, b.Secrets}.routes(api)
+	captures{s, b.Captures}.routes(api)
 	text := describe(api.OpenAPI())
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")
@@ -154,7 +161,7 @@ func (s *server) refuseEmpty(api huma.API) func(huma.Context, func(huma.Context)
 		given := url.Query()
 		for _, name := range []string{"limit", "collapse", "tail"} {
 			if slices.Contains(given[name], "") {
-				s.write(api, ctx, problem(http.StatusUnprocessableEntity, CodeInvalid, name+": given nothing, want a number"))
+				s.write(api, ctx, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, name+": given nothing, want a number"))
 				return
 			}
 		}
@@ -168,8 +175,8 @@ type answer[T any] struct {
 }
 
 // whole is a list in one page.
-func whole[T any](items []T, err error) (Page[T], error) {
-	return Page[T]{Items: append([]T{}, items...)}, err
+func whole[T any](items []T, err error) (wire.Page[T], error) {
+	return wire.Page[T]{Items: append([]T{}, items...)}, err
 }
 
 // Paging is the input of a list.
@@ -183,20 +190,6 @@ type ByName struct {
 	Name string `path:"name" minLength:"1" maxLength:"200"`
 }
 
-// wishBody is the input of pause, resume and stop.
-type wishBody struct {
-	Wish   string `json:"wish" enum:"run,pause,stop"`
-	Reason string `json:"reason,omitempty" maxLength:"500"`
-}
-
-// wish is what the catalog calls the wish.
-func (w wishBody) wish() catalog.JobWish {
-	if w.Wish == "run" {
-		return catalog.WishRun
-	}
-	return catalog.JobWish(w.Wish)
-}
-
 // maxLifetime is the longest that a token may be made for: 200 years.
 const maxLifetime = 200 * 365 * 24 * time.Hour
 
@@ -207,7 +200,7 @@ func lifetime(text string, otherwise time.Duration) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 || d > maxLifetime {
-		return 0, problem(http.StatusUnprocessableEntity, CodeInvalid, "lifetime "+text+": want a time such as 24h or 30m")
+		return 0, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "lifetime "+text+": want a time such as 24h or 30m")
 	}
 	return d, nil
 }

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/client"
 )
 
 // probe is a request to an operation about what is in collection web or at place north, and who may send it.
@@ -93,7 +95,7 @@ func TestEveryRouteIsForThoseWhoMay(t *testing.T) {
 	b.must(catalog.SetCollection, catalog.Collection{Name: "radio"})
 	file, job := b.furnish()
 	b.person("otto", catalog.Giving{Role: catalog.RoleReader})
-	clients := map[string]*Client{"nobody": open("holdfast-no-body"), "without a grant": open(b.person("alma"))}
+	clients := map[string]*client.Client{"nobody": open("holdfast-no-body"), "without a grant": open(b.person("alma"))}
 	for name, g := range map[string]catalog.Giving{
 		"reader": {Role: catalog.RoleReader}, "curator": {Role: catalog.RoleCurator}, "operator": {Role: catalog.RoleOperator}, "admin": {Role: catalog.RoleAdmin},
 		"web": {Role: catalog.RoleCurator, Collection: "web"}, "radio": {Role: catalog.RoleCurator, Collection: "radio"},
@@ -154,7 +156,7 @@ func (b *backend) furnish() (file, job string) {
 }
 
 // probe sends the request and returns the status of the answer.
-func (b *backend) probe(c *Client, method string, p probe) int {
+func (b *backend) probe(c *client.Client, method string, p probe) int {
 	b.t.Helper()
 	var body io.Reader
 	if p.body != "" {
@@ -164,8 +166,8 @@ func (b *backend) probe(c *Client, method string, p probe) int {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "Bearer "+c.token)
-	r.Header.Set(collectionHeader, "web")
+	r.Header.Set("Authorization", "Bearer "+b.tokens[c])
+	r.Header.Set(wire.CollectionHeader, "web")
 	if p.body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -181,7 +183,7 @@ func (b *backend) probe(c *Client, method string, p probe) int {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if answer.StatusCode == http.StatusForbidden && !strings.Contains(string(text), "problem:"+string(CodeForbidden)) {
+	if answer.StatusCode == http.StatusForbidden && !strings.Contains(string(text), "problem:"+string(wire.CodeForbidden)) {
 		b.t.Errorf("%s %s: %s", method, p.path, text)
 	}
 	return answer.StatusCode
@@ -193,7 +195,7 @@ type operation struct{ method, act string }
 // described returns all operations by id.
 func described(t *testing.T) map[string]operation {
 	t.Helper()
-	_, text := (&server{log: slog.New(slog.DiscardHandler)}).routes()
+	_, text := routes(Backend{}, slog.New(slog.DiscardHandler))
 	var o struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`
 	}

@@ -9,25 +9,26 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/harvest"
 )
 
 func TestOnlyAnOperatorLetsACrawlReachTheNodesOwnNetwork(t *testing.T) {
 	t.Parallel()
-	_, client := cluster(t)
+	_, as := testCluster(t)
 	for name, change := range map[string]func(*harvest.Settings){
 		"allow_private": func(s *harvest.Settings) { s.AllowPrivate = true },
 		"nameserver":    func(s *harvest.Settings) { s.Nameserver = "127.0.0.1:53" },
 	} {
-		settings := &Settings{harvest.DefaultSettings()}
+		settings := &wire.Settings{Settings: harvest.DefaultSettings()}
 		change(&settings.Settings)
-		asked := JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}, Settings: settings}
-		if _, err := client(catalog.RoleCurator).CreateJob(t.Context(), asked); status(err) != http.StatusForbidden ||
+		asked := wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}, Settings: settings}
+		if _, err := as(catalog.RoleCurator).Jobs().Create(t.Context(), asked); status(err) != http.StatusForbidden ||
 			!strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "operator") {
 			t.Errorf("%s: a curator gets %v", name, err)
 		}
-		if _, err := client(catalog.RoleOperator).CreateJob(t.Context(), asked); err != nil {
+		if _, err := as(catalog.RoleOperator).Jobs().Create(t.Context(), asked); err != nil {
 			t.Errorf("%s: an operator gets %v", name, err)
 		}
 	}
@@ -35,37 +36,37 @@ func TestOnlyAnOperatorLetsACrawlReachTheNodesOwnNetwork(t *testing.T) {
 
 func TestReplicasAndCollectionsAreAdded(t *testing.T) {
 	t.Parallel()
-	_, client := cluster(t)
-	c := client(catalog.RoleAdmin)
+	_, as := testCluster(t)
+	c := as(catalog.RoleAdmin)
 	for range 2 { // the same again is no error
-		if got, err := c.AddCollection(t.Context(), "radio"); err != nil || got.Name != "radio" || got.Created.IsZero() {
+		if got, err := c.Collections().Add(t.Context(), "radio"); err != nil || got.Name != "radio" || got.Created.IsZero() {
 			t.Errorf("%+v %v", got, err)
 		}
-		got, err := c.AddReplica(t.Context(), ReplicaRequest{Name: "west", Kind: catalog.Bitarchive, Collections: []catalog.CollectionName{"web", "radio"}})
+		got, err := c.Replicas().Add(t.Context(), wire.ReplicaRequest{Name: "west", Kind: wire.Bitarchive, Collections: []string{"web", "radio"}})
 		if err != nil || got.Place != "west" || len(got.Collections) != 2 {
 			t.Errorf("%+v %v", got, err)
 		}
 	}
-	if _, err := c.AddReplica(t.Context(), ReplicaRequest{Name: "north", Kind: catalog.Bitarchive, Place: "elsewhere"}); status(err) != http.StatusConflict {
+	if _, err := c.Replicas().Add(t.Context(), wire.ReplicaRequest{Name: "north", Kind: wire.Bitarchive, Place: "elsewhere"}); status(err) != http.StatusConflict {
 		t.Errorf("another replica of the name: %v", err)
 	}
-	if _, err := c.AddReplica(t.Context(), ReplicaRequest{Name: "east", Kind: catalog.Bitarchive, Collections: []catalog.CollectionName{"tv"}}); status(err) != http.StatusNotFound {
+	if _, err := c.Replicas().Add(t.Context(), wire.ReplicaRequest{Name: "east", Kind: wire.Bitarchive, Collections: []string{"tv"}}); status(err) != http.StatusNotFound {
 		t.Errorf("a collection that is not there: %v", err)
 	}
-	if _, err := client(catalog.RoleOperator).AddCollection(t.Context(), "tv"); status(err) != http.StatusForbidden {
+	if _, err := as(catalog.RoleOperator).Collections().Add(t.Context(), "tv"); status(err) != http.StatusForbidden {
 		t.Errorf("an operator adds a collection: %v", err)
 	}
-	if all, err := c.Collections(t.Context()); err != nil || len(all) != 2 {
+	if all, err := c.Collections().List(t.Context()); err != nil || len(all) != 2 {
 		t.Errorf("%+v %v", all, err)
 	}
 }
 
 func TestAFailedJobIsToldOfUntilItIsDecided(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	c := client(catalog.RoleCurator)
+	b, as := testCluster(t)
+	c := as(catalog.RoleCurator)
 	fail := func() uint64 {
-		job, err := c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
+		job, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,14 +85,14 @@ func TestAFailedJobIsToldOfUntilItIsDecided(t *testing.T) {
 	if !told() {
 		t.Error("a failed job is not told of")
 	}
-	again, err := c.ResubmitJob(t.Context(), id)
-	if err != nil || again.ID == id || again.State != catalog.JobSubmitted {
+	again, err := c.Jobs().Resubmit(t.Context(), id)
+	if err != nil || again.ID == id || again.State != wire.JobSubmitted {
 		t.Errorf("%+v %v", again, err)
 	}
-	if _, err := c.RejectJob(t.Context(), again.ID); status(err) != http.StatusConflict {
+	if _, err := c.Jobs().Reject(t.Context(), again.ID); status(err) != http.StatusConflict {
 		t.Errorf("a job that has not failed is rejected: %v", err)
 	}
-	if rejected, err := c.RejectJob(t.Context(), fail()); err != nil || rejected.State != catalog.JobFailedRejected {
+	if rejected, err := c.Jobs().Reject(t.Context(), fail()); err != nil || rejected.State != wire.JobFailedRejected {
 		t.Errorf("%+v %v", rejected, err)
 	}
 	if told() {
@@ -103,34 +104,34 @@ func TestAFailedJobIsToldOfUntilItIsDecided(t *testing.T) {
 // whose crawl just ended takes none.
 func TestRunningOnEndsAnOrdersPause(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	c := client(catalog.RoleCurator)
-	job, err := c.CreateJob(t.Context(), JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
+	b, as := testCluster(t)
+	c := as(catalog.RoleCurator)
+	job, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wish := func(w catalog.JobWish, want ...harvest.Act) {
+	wish := func(w wire.Wish, want ...harvest.Act) {
 		t.Helper()
 		b.orders = nil
-		if got, err := c.WishJob(t.Context(), job.ID, w, "a reason"); err != nil || got.Wish != w || !slices.Equal(b.orders, want) {
+		if got, err := c.Jobs().Wish(t.Context(), job.ID, w, "a reason"); err != nil || got.Wish != map[wire.Wish]wire.Wish{wire.WishPause: wire.WishPause}[w] || !slices.Equal(b.orders, want) {
 			t.Errorf("%s: %+v %v, orders %v, want %v", w, got, err, b.orders, want)
 		}
 	}
-	wish(catalog.WishRun)
+	wish(wire.WishRun)
 	b.must(catalog.ClaimJob, catalog.JobRef{ID: job.ID, Node: self})
 	b.must(catalog.StartJob, catalog.JobRef{ID: job.ID, Node: self, Attempt: 1})
-	wish(catalog.WishRun, harvest.ActResume)
-	wish(catalog.WishPause)
-	wish(catalog.WishRun, harvest.ActResume)
+	wish(wire.WishRun, harvest.ActResume)
+	wish(wire.WishPause)
+	wish(wire.WishRun, harvest.ActResume)
 	b.deaf = true
-	wish(catalog.WishRun, harvest.ActResume)
-	wish(catalog.WishPause)
+	wish(wire.WishRun, harvest.ActResume)
+	wish(wire.WishPause)
 	b.silent = true
-	_, err = c.WishJob(t.Context(), job.ID, catalog.WishRun, "")
+	_, err = c.Jobs().Wish(t.Context(), job.ID, wire.WishRun, "")
 	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "job 1 is to run on, but") {
 		t.Errorf("with a node that does not answer: %v", err)
 	}
-	if got, err := c.Job(t.Context(), job.ID); err != nil || got.Wish != "" {
+	if got, err := c.Jobs().Show(t.Context(), job.ID); err != nil || got.Wish != "" {
 		t.Errorf("wish %q, %v", got.Wish, err)
 	}
 }
@@ -138,10 +139,10 @@ func TestRunningOnEndsAnOrdersPause(t *testing.T) {
 // An order for a job that this node has not heard of yet is not refused before the leader was asked.
 func TestAnOrderForAJobThatWasJustDecided(t *testing.T) {
 	t.Parallel()
-	b, client := cluster(t)
-	c := client(catalog.RoleCurator)
+	b, as := testCluster(t)
+	c := as(catalog.RoleCurator)
 	order := harvest.Order{Act: harvest.ActPause}
-	if _, err := c.Order(t.Context(), 1, order); !errors.Is(err, ErrNotFound) {
+	if _, err := c.Jobs().Order(t.Context(), 1, order); !errors.Is(err, ErrNotFound) {
 		t.Errorf("of no job: %v", err)
 	}
 	b.lags = func() {
@@ -157,7 +158,7 @@ func TestAnOrderForAJobThatWasJustDecided(t *testing.T) {
 			}
 		}
 	}
-	if r, err := c.Order(t.Context(), 1, order); err != nil || r.Count != 1 {
+	if r, err := c.Jobs().Order(t.Context(), 1, order); err != nil || r.Count != 1 {
 		t.Errorf("of a job that this node learns of: %+v %v", r, err)
 	}
 }
@@ -167,18 +168,18 @@ func TestAStopSaysWhatItWaitsFor(t *testing.T) {
 	heard := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	job := catalog.Job{ID: 7, State: catalog.JobStarted, Node: "n", Wish: catalog.WishStop}
 	for _, tt := range []struct {
-		at   Presence
+		at   wire.Presence
 		wish catalog.JobWish
 		want string
 	}{
-		{Presence{State: "alive"}, catalog.WishStop, ""},
-		{Presence{State: "failed"}, catalog.WishRun, ""},
-		{Presence{State: "failed"}, catalog.WishPause, "node south-1 is not heard: the job pauses when it answers"},
-		{Presence{State: "failed", LastHeard: heard}, catalog.WishStop, "node south-1 is not heard: the job stops when it answers, or fails when its lease ends, about 2026-01-02T09:10:00Z"},
-		{Presence{State: "failed"}, catalog.WishStop, "node south-1 is not heard: the job stops when it answers, or fails when its lease ends, 6h10m0s after the node was last heard"},
+		{wire.Presence{State: "alive"}, catalog.WishStop, ""},
+		{wire.Presence{State: "failed"}, catalog.WishRun, ""},
+		{wire.Presence{State: "failed"}, catalog.WishPause, "node south-1 is not heard: the job pauses when it answers"},
+		{wire.Presence{State: "failed", LastHeard: heard}, catalog.WishStop, "node south-1 is not heard: the job stops when it answers, or fails when its lease ends, about 2026-01-02T09:10:00Z"},
+		{wire.Presence{State: "failed"}, catalog.WishStop, "node south-1 is not heard: the job stops when it answers, or fails when its lease ends, 6h10m0s after the node was last heard"},
 	} {
 		job.Wish = tt.wish
-		self := NodeStatus{Lease: 6*time.Hour + 10*time.Minute, Presence: map[catalog.NodeID]Presence{"n": tt.at}}
+		self := NodeStatus{Lease: 6*time.Hour + 10*time.Minute, Presence: map[catalog.NodeID]wire.Presence{"n": tt.at}}
 		if got := waits(job, "south-1", self); got != tt.want {
 			t.Errorf("%+v %s: %q, want %q", tt.at, tt.wish, got, tt.want)
 		}
@@ -187,14 +188,16 @@ func TestAStopSaysWhatItWaitsFor(t *testing.T) {
 
 func TestAPlaceWithMostVotersIsToldOf(t *testing.T) {
 	t.Parallel()
-	node := func(place string, voter bool) Node { return Node{Place: place, Presence: Presence{Voter: voter}} }
+	node := func(place string, voter bool) wire.Node {
+		return wire.Node{Place: place, Presence: wire.Presence{Voter: voter}}
+	}
 	for _, tt := range []struct {
 		want  string
-		nodes []Node
+		nodes []wire.Node
 	}{
-		{"", []Node{node("a", true), node("b", true), node("c", true)}},
-		{"a", []Node{node("a", true), node("a", true), node("b", true), node("c", false)}},
-		{"", []Node{node("a", true), node("a", true), node("b", true)}},
+		{"", []wire.Node{node("a", true), node("b", true), node("c", true)}},
+		{"a", []wire.Node{node("a", true), node("a", true), node("b", true), node("c", false)}},
+		{"", []wire.Node{node("a", true), node("a", true), node("b", true)}},
 	} {
 		if got := majorityAt(tt.nodes); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.nodes, got, tt.want)

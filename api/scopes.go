@@ -82,7 +82,7 @@ func ofNode[I any](s *server, name func(*I) string) finder {
 func here[I any](s *server) finder {
 	return within(func(context.Context, *I) (where catalog.Where, err error) {
 		err = s.Catalog.View(func(v catalog.View) error {
-			place, err := catalog.PeopleIn(v).PlaceOf(s.Node)
+			place, err := catalog.PeopleIn(v).PlaceOf(s.id)
 			where = atPlaces(place)
 			return err
 		})

@@ -10,43 +10,50 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
-// Health says whether the node is up, for supervisors; it needs no token.
-type Health struct {
-	Ready  bool `json:"ready"`
-	Quorum bool `json:"quorum"`
+func (s cluster) routes(api huma.API) {
+	s.statusRoutes(api)
+	s.levelRoutes(api)
+	s.nodeRoutes(api)
+	s.replicaRoutes(api)
+	s.collectionRoutes(api)
+	s.collectionRemoval(api)
+	s.diskRoutes(api)
+	s.indexRoutes(api)
+	s.trailRoutes(api)
 }
 
-func (s *server) statusRoutes(api huma.API) {
-	handle(s, api, route{method: http.MethodGet, path: "/health", id: "health", tag: "status",
+func (s cluster) statusRoutes(api huma.API) {
+	handle(s.server, api, route{method: http.MethodGet, path: "/health", id: "health", tag: "status",
 		summary: "Whether this node is up"},
-		func(ctx context.Context, _ *struct{}) (Health, error) {
-			self := s.Self.Status(ctx)
-			return Health{Ready: self.Ready, Quorum: self.Quorum}, nil
+		func(ctx context.Context, _ *struct{}) (wire.Health, error) {
+			self := s.self.Status(ctx)
+			return wire.Health{Ready: self.Ready, Quorum: self.Quorum}, nil
 		})
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/status", id: "status", tag: "status",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/status", id: "status", tag: "status",
 		summary: "How the cluster stands, as this node sees it"},
-		func(ctx context.Context, _ *struct{}) (Status, error) {
+		func(ctx context.Context, _ *struct{}) (wire.Status, error) {
 			return s.status(ctx)
 		})
-	handle(s, api, route{act: catalog.LookAtNode, within: here[struct{}](s), method: http.MethodGet, path: "/api/v1/config", id: "config", tag: "status",
+	handle(s.server, api, route{act: catalog.LookAtNode, within: here[struct{}](s.server), method: http.MethodGet, path: "/api/v1/config", id: "config", tag: "status",
 		summary: "This node's effective settings, without secrets"},
 		func(context.Context, *struct{}) (any, error) {
-			return s.Self.Config(), nil
+			return s.self.Config(), nil
 		})
 }
 
 // status puts together what is agreed and what this node knows of the others just now.
-func (s *server) status(ctx context.Context) (Status, error) {
-	self := s.Self.Status(ctx)
-	st := Status{Node: self, Jobs: map[catalog.JobState]int{}, Problems: []string{}}
+func (s cluster) status(ctx context.Context) (wire.Status, error) {
+	self := s.self.Status(ctx)
+	st := wire.Status{Node: self.NodeStatus, Jobs: map[wire.JobState]int{}, Problems: []string{}}
 	if st.Node.Running == nil {
 		st.Node.Running = []uint64{}
 	}
 	if st.Node.Disks == nil {
-		st.Node.Disks = []Disk{}
+		st.Node.Disks = []wire.Disk{}
 	}
 	err := s.own.View(func(v catalog.View) error {
 		cluster, err := v.Cluster()
@@ -55,7 +62,7 @@ func (s *server) status(ctx context.Context) (Status, error) {
 		} else if err != nil {
 			return err
 		}
-		st.Cluster = Cluster{
+		st.Cluster = wire.Cluster{
 			ID: cluster.ID, Name: cluster.Name, Epoch: cluster.Epoch, Level: cluster.Level, Founded: std(cluster.Founded),
 			Quorum: self.Quorum, Leader: self.Leader,
 		}
@@ -65,27 +72,27 @@ func (s *server) status(ctx context.Context) (Status, error) {
 		if st.Replicas, err = replicasOf(v); err != nil {
 			return err
 		}
-		lost, err := v.Lost("", maxPage)
+		lost, err := v.Lost("", wire.MaxPage)
 		if err != nil {
 			return err
 		}
 		st.Lost = len(lost)
 		if cluster.Level >= catalog.LevelOfPeople {
-			if st.Ownerless, err = catalog.PeopleIn(v).Ownerless(catalog.At(s.Now())); err != nil {
+			if st.Ownerless, err = catalog.PeopleIn(v).Ownerless(catalog.At(s.now())); err != nil {
 				return err
 			}
 		}
-		jobs, err := newestJobs(v, 0, maxPage)
+		jobs, err := newestJobs(v, 0, wire.MaxPage)
 		for _, j := range jobs {
-			st.Jobs[j.State]++
+			st.Jobs[wire.JobState(j.State)]++
 		}
-		if text := failedSince(jobs, catalog.At(s.Now().Add(-24*time.Hour))); text != "" {
+		if text := failedSince(jobs, catalog.At(s.now().Add(-24*time.Hour))); text != "" {
 			st.Problems = append(st.Problems, text)
 		}
 		return err
 	})
 	if err != nil {
-		return Status{}, fmt.Errorf("read the state: %w", err)
+		return wire.Status{}, fmt.Errorf("read the state: %w", err)
 	}
 	for _, n := range st.Nodes {
 		if n.ID == self.Leader {
@@ -109,7 +116,7 @@ func failedSince(jobs []catalog.Job, since catalog.Time) string {
 }
 
 // majorityAt returns the place with which the majority of voters would be lost although there are three places, or "".
-func majorityAt(nodes []Node) string {
+func majorityAt(nodes []wire.Node) string {
 	places, voters, all := map[string]bool{}, map[string]int{}, 0
 	for _, n := range nodes {
 		if !n.OutOnly {
@@ -129,7 +136,7 @@ func majorityAt(nodes []Node) string {
 }
 
 // problemsOf lists what is not as it should be, worst first.
-func problemsOf(st Status) []string {
+func problemsOf(st wire.Status) []string {
 	var out []string
 	if !st.Cluster.Quorum {
 		out = append(out, "no quorum: nothing can be decided until most of the cluster's voters can reach each other; reading and crawls under lease go on")
@@ -146,7 +153,7 @@ func problemsOf(st Status) []string {
 		if r.Disputed > 0 {
 			out = append(out, fmt.Sprintf("replica %s: %d copies are disputed and wait for a verdict", r.Name, r.Disputed))
 		}
-		if !slices.ContainsFunc(st.Nodes, func(n Node) bool { return n.Replica == r.Name }) {
+		if !slices.ContainsFunc(st.Nodes, func(n wire.Node) bool { return n.Replica == r.Name }) {
 			out = append(out, fmt.Sprintf("replica %s has no node: nothing keeps its copies", r.Name))
 		} else if r.Files > 0 && r.Held < catalog.Shards {
 			out = append(out, fmt.Sprintf("replica %s: %d shards have no holder", r.Name, catalog.Shards-r.Held))

@@ -6,17 +6,18 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
-func (s *server) trailRoutes(api huma.API) {
-	handle(s, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/trail", id: "trail-list", tag: "trail",
+func (s cluster) trailRoutes(api huma.API) {
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/trail", id: "trail-list", tag: "trail",
 		summary: "The hash-chained audit trail of decisions, oldest first"},
-		func(_ context.Context, in *Paging) (Page[Event], error) {
-			page := Page[Event]{Items: []Event{}}
+		func(_ context.Context, in *Paging) (wire.Page[wire.Event], error) {
+			page := wire.Page[wire.Event]{Items: []wire.Event{}}
 			after, _, err := openNumberCursor(in.After, "e")
 			if err != nil {
-				return Page[Event]{}, err
+				return wire.Page[wire.Event]{}, err
 			}
 			err = s.Catalog.View(func(v catalog.View) error {
 				events, err := v.Trail(after, in.Limit+1)

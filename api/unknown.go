@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+
+	"holdfast/api/wire"
 )
 
 // methods are those that a request for a path without its method is tried with, to say which it has.
@@ -14,10 +16,10 @@ func methods() []string {
 // unknown answers what no operation does: 405 where the path has other methods, 404 elsewhere.
 func (s *server) unknown(mux *http.ServeMux) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		p := problem(http.StatusNotFound, CodeNotFound, "no such resource; /openapi.json describes what there is")
+		p := problem(http.StatusNotFound, wire.CodeNotFound, "no such resource; /openapi.json describes what there is")
 		if allowed := methodsOf(mux, r); len(allowed) > 0 {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			p = problem(http.StatusMethodNotAllowed, CodeMethod, r.Method+" is not allowed here; allowed: "+strings.Join(allowed, ", "))
+			p = problem(http.StatusMethodNotAllowed, wire.CodeMethod, r.Method+" is not allowed here; allowed: "+strings.Join(allowed, ", "))
 		}
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(p.Status)

@@ -8,8 +8,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 type auditCmd struct {
@@ -32,13 +32,13 @@ func (auditRunCmd) exits() []string {
 }
 
 func (c auditRunCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		audit, err := client.StartAudit(ctx, catalog.ReplicaName(c.Replica))
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		audit, err := archive.Audits().Start(ctx, c.Replica)
 		if err != nil {
 			return err
 		}
 		if c.Wait {
-			if audit, err = waitAudit(ctx, a, client, audit); err != nil {
+			if audit, err = waitAudit(ctx, a, archive, audit); err != nil {
 				return err
 			}
 		}
@@ -56,13 +56,13 @@ func (c auditRunCmd) Run(a *app) error {
 const patience = 10 * time.Second
 
 // waitAudit shows the audit's progress until it has ended.
-func waitAudit(ctx context.Context, a *app, client *api.Client, audit api.Audit) (api.Audit, error) {
+func waitAudit(ctx context.Context, a *app, archive *client.Client, audit wire.Audit) (wire.Audit, error) {
 	progress := a.bars()
 	defer progress.wait()
 	shown := progress.count("audit "+audit.ID, audit.Total)
 	var lacking time.Time // since when parts are not known
 	err := every(ctx, 200*time.Millisecond, func() (bool, error) {
-		now, err := client.Audit(ctx, audit.ID)
+		now, err := archive.Audits().Show(ctx, audit.ID)
 		if err != nil {
 			return false, err
 		}
@@ -81,7 +81,7 @@ func waitAudit(ctx context.Context, a *app, client *api.Client, audit api.Audit)
 }
 
 // atWork names the nodes that have not finished.
-func atWork(audit api.Audit) string {
+func atWork(audit wire.Audit) string {
 	var names []string
 	for _, n := range audit.Nodes {
 		if n.State == "running" {
@@ -91,9 +91,9 @@ func atWork(audit api.Audit) string {
 	return strings.Join(names, ", ")
 }
 
-func showAudit(a *app, audit api.Audit) error {
+func showAudit(a *app, audit wire.Audit) error {
 	return a.answer(audit, func() error {
-		if err := auditTable(a, []api.Audit{audit}); err != nil {
+		if err := auditTable(a, []wire.Audit{audit}); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.stdout)
@@ -109,7 +109,7 @@ func showAudit(a *app, audit api.Audit) error {
 }
 
 // auditFindings prints which copies were wrong and which were not read.
-func auditFindings(a *app, audit api.Audit) error {
+func auditFindings(a *app, audit wire.Audit) error {
 	if audit.Owed > 0 {
 		fmt.Fprintf(a.stdout, "\n%d copies (%s) were not read: they are still to be made.\n", audit.Owed, size(audit.OwedBytes))
 	}
@@ -137,14 +137,10 @@ func auditFindings(a *app, audit api.Audit) error {
 	return nil
 }
 
-func auditTable(a *app, audits []api.Audit) error {
+func auditTable(a *app, audits []wire.Audit) error {
 	rows := make([]table.Row, len(audits))
 	for i, u := range audits {
-		names := make([]string, len(u.Replicas))
-		for k, r := range u.Replicas {
-			names[k] = string(r)
-		}
-		rows[i] = table.Row{u.ID, strings.Join(names, ", "), u.State, when(u.Began), when(u.Ended), fmt.Sprintf("%d/%d", u.Files, u.Total), size(u.Bytes),
+		rows[i] = table.Row{u.ID, strings.Join(u.Replicas, ", "), u.State, when(u.Began), when(u.Ended), fmt.Sprintf("%d/%d", u.Files, u.Total), size(u.Bytes),
 			u.Owed, u.Missing, u.Corrupt}
 	}
 	return a.table(table.Row{"Audit", "Replicas", "State", "Began", "Ended", "Files", "Read", "Owed", "Missing", "Corrupt"}, rows)
@@ -153,7 +149,7 @@ func auditTable(a *app, audits []api.Audit) error {
 type auditListCmd struct{}
 
 func (auditListCmd) Run(a *app) error {
-	return ask(a, showAll(auditTable), func(ctx context.Context, c *api.Client) ([]api.Audit, error) { return c.Audits(ctx) })
+	return ask(a, showAll(auditTable), func(ctx context.Context, c *client.Client) ([]wire.Audit, error) { return c.Audits().List(ctx) })
 }
 
 type auditShowCmd struct {
@@ -161,8 +157,8 @@ type auditShowCmd struct {
 }
 
 func (c auditShowCmd) Run(a *app) error {
-	return ask(a, showAudit, func(ctx context.Context, client *api.Client) (api.Audit, error) {
-		return client.Audit(ctx, c.ID)
+	return ask(a, showAudit, func(ctx context.Context, archive *client.Client) (wire.Audit, error) {
+		return archive.Audits().Show(ctx, c.ID)
 	})
 }
 
@@ -172,9 +168,9 @@ type auditWish struct {
 	Reason string `help:"Reason, written into the audit trail."`
 }
 
-func (w auditWish) wish(a *app, wish catalog.JobWish) error {
-	return ask(a, showAudit, func(ctx context.Context, client *api.Client) (api.Audit, error) {
-		return client.WishAudit(ctx, w.ID, wish, w.Reason)
+func (w auditWish) wish(a *app, wish wire.Wish) error {
+	return ask(a, showAudit, func(ctx context.Context, archive *client.Client) (wire.Audit, error) {
+		return archive.Audits().Wish(ctx, w.ID, wish, w.Reason)
 	})
 }
 
@@ -184,6 +180,6 @@ type (
 	auditStopCmd   struct{ auditWish }
 )
 
-func (c auditPauseCmd) Run(a *app) error  { return c.wish(a, catalog.WishPause) }
-func (c auditResumeCmd) Run(a *app) error { return c.wish(a, catalog.WishRun) }
-func (c auditStopCmd) Run(a *app) error   { return c.wish(a, catalog.WishStop) }
+func (c auditPauseCmd) Run(a *app) error  { return c.wish(a, wire.WishPause) }
+func (c auditResumeCmd) Run(a *app) error { return c.wish(a, wire.WishRun) }
+func (c auditStopCmd) Run(a *app) error   { return c.wish(a, wire.WishStop) }

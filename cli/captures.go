@@ -8,8 +8,9 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/cdx"
+	"holdfast/client"
 )
 
 type captureCmd struct {
@@ -47,8 +48,8 @@ func (c captureListCmd) Run(a *app) error {
 	if _, err := q.Compile(); err != nil {
 		return exitError{exitUsage, err}
 	}
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		err := stream(a, client.Captures(ctx, q), func(w io.Writer, c api.Capture) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		err := stream(a, archive.Captures(ctx, q), func(w io.Writer, c wire.Capture) error {
 			status := "-"
 			if c.Status > 0 {
 				status = fmt.Sprint(c.Status)
@@ -72,12 +73,12 @@ type indexCmd struct {
 type indexStatusCmd struct{}
 
 func (indexStatusCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
-		all, err := c.Indexes(ctx)
+	return a.remote(func(ctx context.Context, c *client.Client) error {
+		all, err := c.Index().Status(ctx)
 		if err != nil {
 			return err
 		}
-		return list(a, all, table.Row{"Node", "Files", "Waiting", "Captures", "On disk", "Rebuilding", "Detail"}, func(i api.IndexStatus) table.Row {
+		return list(a, all, table.Row{"Node", "Files", "Waiting", "Captures", "On disk", "Rebuilding", "Detail"}, func(i wire.IndexStatus) table.Row {
 			return table.Row{i.Name, i.Files, i.Pending, i.Captures, size(i.Bytes), yes(i.Rebuilding), i.Detail}
 		})
 	})
@@ -88,8 +89,8 @@ type indexRebuildCmd struct {
 }
 
 func (c indexRebuildCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		if err := client.RebuildIndex(ctx, c.Name); err != nil {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		if err := archive.Index().Rebuild(ctx, c.Name); err != nil {
 			return err
 		}
 		what := c.Name

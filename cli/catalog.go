@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/client"
 )
 
 type catalogCmd struct {
@@ -28,7 +29,7 @@ type catalogReport struct {
 }
 
 func (catalogCheckCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
+	return a.remote(func(ctx context.Context, c *client.Client) error {
 		report := catalogReport{Problems: []string{}}
 		if err := report.trail(ctx, c); err != nil {
 			return err
@@ -53,7 +54,7 @@ func (catalogCheckCmd) Run(a *app) error {
 }
 
 // trail follows the chain of hashes from the first event.
-func (r *catalogReport) trail(ctx context.Context, c *api.Client) error {
+func (r *catalogReport) trail(ctx context.Context, c *client.Client) error {
 	var previous catalog.Digest
 	broken := false
 	for e, err := range c.Trail(ctx) {
@@ -79,16 +80,16 @@ func (r *catalogReport) trail(ctx context.Context, c *api.Client) error {
 
 // files counts the files of each replica and compares the counts with its totals. If files enter meanwhile, it counts
 // again.
-func (r *catalogReport) files(ctx context.Context, c *api.Client) error {
+func (r *catalogReport) files(ctx context.Context, c *client.Client) error {
 	var problems []string
 	for range 3 {
-		before, err := c.Replicas(ctx)
+		before, err := c.Replicas().List(ctx)
 		if err != nil {
 			return err
 		}
-		counted := map[catalog.ReplicaName]api.Replica{}
+		counted := map[string]wire.Replica{}
 		r.Files, r.Removed = 0, 0
-		for f, err := range c.Files(ctx, "") {
+		for f, err := range c.Files().List(ctx, "") {
 			if err != nil {
 				return err
 			}
@@ -101,7 +102,7 @@ func (r *catalogReport) files(ctx context.Context, c *api.Client) error {
 				n := counted[held.Replica]
 				n.Files++
 				n.Bytes += f.Size
-				if held.State == catalog.UploadCompleted {
+				if held.State == wire.UploadCompleted {
 					n.Good++
 				}
 				counted[held.Replica] = n
@@ -128,7 +129,7 @@ func (catalogTrailCmd) Help() string {
 }
 
 func (catalogTrailCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
+	return a.remote(func(ctx context.Context, c *client.Client) error {
 		names, err := nodeNames(ctx, c)
 		if err != nil {
 			return err
@@ -141,11 +142,11 @@ func (catalogTrailCmd) Run(a *app) error {
 		for id, name := range people {
 			known.names[id] = name
 		}
-		return stream(a, c.Trail(ctx), func(w io.Writer, e api.Event) error { return showEvent(w, known.show(e)) })
+		return stream(a, c.Trail(ctx), func(w io.Writer, e wire.Event) error { return showEvent(w, known.show(e)) })
 	})
 }
 
-func showEvent(w io.Writer, e api.Event) error {
+func showEvent(w io.Writer, e wire.Event) error {
 	_, err := fmt.Fprintf(w, "%6d %s %-16s %s %s by %s\n", e.Seq, when(e.At), e.Act, e.Subject, e.Detail, e.Actor)
 	return err
 }

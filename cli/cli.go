@@ -18,7 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/harvest"
 	"holdfast/node"
 	"holdfast/node/config"
@@ -208,7 +208,7 @@ func codeOf(err error) int {
 	case errors.Is(err, membership.ErrRemoved), errors.Is(err, membership.ErrSuperseded), errors.Is(err, membership.ErrStateLost), errors.Is(err, membership.ErrNoKey),
 		errors.Is(err, node.ErrOldProgram):
 		return exitNoMember
-	case errors.Is(err, api.ErrUnavailable), errors.Is(err, api.ErrNoQuorum):
+	case errors.Is(err, wire.ErrUnavailable), errors.Is(err, wire.ErrNoQuorum):
 		return exitUnavailable
 	}
 	return exitFailed

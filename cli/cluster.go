@@ -7,8 +7,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 	"holdfast/node"
 )
 
@@ -19,7 +19,7 @@ func (statusCmd) exits() []string {
 }
 
 func (statusCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
+	return a.remote(func(ctx context.Context, c *client.Client) error {
 		st, err := c.Status(ctx)
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func (statusCmd) Run(a *app) error {
 	})
 }
 
-func showStatus(a *app, st api.Status) error {
+func showStatus(a *app, st wire.Status) error {
 	quorum := "no quorum"
 	if st.Cluster.Quorum {
 		quorum = "led by " + st.Cluster.LeaderName
@@ -90,7 +90,7 @@ func showStatus(a *app, st api.Status) error {
 
 func short2(id string) string { return id[:min(len(id), 8)] }
 
-func nodeTable(a *app, nodes []api.Node) error {
+func nodeTable(a *app, nodes []wire.Node) error {
 	rows := make([]table.Row, len(nodes))
 	for i, n := range nodes {
 		state := n.Presence.State
@@ -102,7 +102,7 @@ func nodeTable(a *app, nodes []api.Node) error {
 	return a.table(table.Row{"Node", "Id", "Replica", "Place", "State", "Voter", "Shards", "Free", "Jobs", "Version"}, rows)
 }
 
-func replicaTable(a *app, replicas []api.Replica) error {
+func replicaTable(a *app, replicas []wire.Replica) error {
 	rows := make([]table.Row, len(replicas))
 	for i, r := range replicas {
 		rows[i] = table.Row{r.Name, r.Kind, r.Place, r.Files, size(r.Bytes), r.Good, r.Owed, r.Disputed, fmt.Sprintf("%d/4096", r.Held), r.Moving}
@@ -126,7 +126,7 @@ type nodeCmd struct {
 type nodeListCmd struct{}
 
 func (nodeListCmd) Run(a *app) error {
-	return ask(a, showAll(nodeTable), func(ctx context.Context, c *api.Client) ([]api.Node, error) { return c.Nodes(ctx) })
+	return ask(a, showAll(nodeTable), func(ctx context.Context, c *client.Client) ([]wire.Node, error) { return c.Nodes().List(ctx) })
 }
 
 type nodeShowCmd struct {
@@ -134,12 +134,12 @@ type nodeShowCmd struct {
 }
 
 func (c nodeShowCmd) Run(a *app) error {
-	return ask(a, showNode, func(ctx context.Context, client *api.Client) (api.Node, error) {
-		return client.Node(ctx, c.Name)
+	return ask(a, showNode, func(ctx context.Context, archive *client.Client) (wire.Node, error) {
+		return archive.Nodes().Show(ctx, c.Name)
 	})
 }
 
-func showNode(a *app, n api.Node) error {
+func showNode(a *app, n wire.Node) error {
 	return a.answer(n, func() error {
 		return a.table(nil, []table.Row{{"name", n.Name}, {"id", n.ID}, {"replica", n.Replica}, {"place", n.Place},
 			{"addresses", strings.Join(n.Addresses, ", ")}, {"state", n.Presence.State}, {"voter", yes(n.Presence.Voter)},
@@ -155,8 +155,8 @@ type nodeDrainCmd struct {
 
 func (c nodeDrainCmd) Run(a *app) error {
 	draining := !c.Undo
-	return ask(a, showNode, func(ctx context.Context, client *api.Client) (api.Node, error) {
-		return client.UpdateNode(ctx, c.Name, api.NodeChange{Draining: &draining})
+	return ask(a, showNode, func(ctx context.Context, archive *client.Client) (wire.Node, error) {
+		return archive.Nodes().Change(ctx, c.Name, wire.NodeChange{Draining: &draining})
 	})
 }
 
@@ -172,8 +172,8 @@ type nodeWeightCmd struct {
 }
 
 func (c nodeWeightCmd) Run(a *app) error {
-	return ask(a, showNode, func(ctx context.Context, client *api.Client) (api.Node, error) {
-		return client.UpdateNode(ctx, c.Name, api.NodeChange{Weight: &c.Weight})
+	return ask(a, showNode, func(ctx context.Context, archive *client.Client) (wire.Node, error) {
+		return archive.Nodes().Change(ctx, c.Name, wire.NodeChange{Weight: &c.Weight})
 	})
 }
 
@@ -190,9 +190,9 @@ func (nodeRemoveCmd) Help() string {
 }
 
 func (c nodeRemoveCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		if err := a.confirmed(c.Yes, func(confirm string) error {
-			return a.removeNode(ctx, client, c.Name, api.Removal{Lost: c.Lost, Reason: c.Reason, Confirmation: api.Confirmation{Confirm: confirm}})
+			return a.removeNode(ctx, archive, c.Name, wire.Removal{Lost: c.Lost, Reason: c.Reason, Confirmation: wire.Confirmation{Confirm: confirm}})
 		}); err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ type replicaCmd struct {
 type replicaListCmd struct{}
 
 func (replicaListCmd) Run(a *app) error {
-	return ask(a, showAll(replicaTable), func(ctx context.Context, c *api.Client) ([]api.Replica, error) { return c.Replicas(ctx) })
+	return ask(a, showAll(replicaTable), func(ctx context.Context, c *client.Client) ([]wire.Replica, error) { return c.Replicas().List(ctx) })
 }
 
 type replicaAddCmd struct {
@@ -228,16 +228,13 @@ type replicaAddCmd struct {
 }
 
 func (c replicaAddCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		in := api.ReplicaRequest{Name: catalog.ReplicaName(c.Name), Kind: catalog.ReplicaKind(c.Kind), Place: c.Place}
-		for _, name := range c.Collection {
-			in.Collections = append(in.Collections, catalog.CollectionName(name))
-		}
-		r, err := client.AddReplica(ctx, in)
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		in := wire.ReplicaRequest{Name: c.Name, Kind: wire.ReplicaKind(c.Kind), Place: c.Place, Collections: c.Collection}
+		r, err := archive.Replicas().Add(ctx, in)
 		if err != nil {
 			return err
 		}
-		return a.answer(r, func() error { return replicaTable(a, []api.Replica{r}) })
+		return a.answer(r, func() error { return replicaTable(a, []wire.Replica{r}) })
 	})
 }
 
@@ -247,8 +244,8 @@ type replicaRemoveCmd struct {
 }
 
 func (c replicaRemoveCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		if err := client.RemoveReplica(ctx, catalog.ReplicaName(c.Name), c.Reason); err != nil {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		if err := archive.Replicas().Remove(ctx, c.Name, c.Reason); err != nil {
 			return err
 		}
 		return a.done("removed", c.Name)
@@ -265,13 +262,13 @@ type shardListCmd struct {
 }
 
 func (s shardListCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
-		shards, err := collect(c.Shards(ctx, s.Replica))
+	return a.remote(func(ctx context.Context, c *client.Client) error {
+		shards, err := collect(c.Replicas().Shards(ctx, s.Replica))
 		if err != nil {
 			return err
 		}
 		if s.Moving {
-			var moving []api.Shard
+			var moving []wire.Shard
 			for _, shard := range shards {
 				if shard.Next != "" {
 					moving = append(moving, shard)
@@ -283,7 +280,7 @@ func (s shardListCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return list(a, shards, table.Row{"Shard", "Holder", "Next"}, func(s api.Shard) table.Row {
+		return list(a, shards, table.Row{"Shard", "Holder", "Next"}, func(s wire.Shard) table.Row {
 			return table.Row{s.Shard, nameOf(names, s.Holder), nameOf(names, s.Next)}
 		})
 	})

@@ -5,8 +5,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 type collectionCmd struct {
@@ -18,7 +18,9 @@ type collectionCmd struct {
 type collectionListCmd struct{}
 
 func (collectionListCmd) Run(a *app) error {
-	return ask(a, showCollections, func(ctx context.Context, c *api.Client) ([]api.Collection, error) { return c.Collections(ctx) })
+	return ask(a, showCollections, func(ctx context.Context, c *client.Client) ([]wire.Collection, error) {
+		return c.Collections().List(ctx)
+	})
 }
 
 type collectionAddCmd struct {
@@ -26,9 +28,9 @@ type collectionAddCmd struct {
 }
 
 func (c collectionAddCmd) Run(a *app) error {
-	return ask(a, showCollections, func(ctx context.Context, client *api.Client) ([]api.Collection, error) {
-		made, err := client.AddCollection(ctx, catalog.CollectionName(c.Name))
-		return []api.Collection{made}, err
+	return ask(a, showCollections, func(ctx context.Context, archive *client.Client) ([]wire.Collection, error) {
+		made, err := archive.Collections().Add(ctx, c.Name)
+		return []wire.Collection{made}, err
 	})
 }
 
@@ -38,16 +40,16 @@ type collectionRemoveCmd struct {
 }
 
 func (c collectionRemoveCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		if err := client.RemoveCollection(ctx, catalog.CollectionName(c.Name), c.Reason); err != nil {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		if err := archive.Collections().Remove(ctx, c.Name, c.Reason); err != nil {
 			return err
 		}
 		return a.done("removed", c.Name)
 	})
 }
 
-func showCollections(a *app, all []api.Collection) error {
-	return list(a, all, table.Row{"Collection", "Created"}, func(c api.Collection) table.Row {
+func showCollections(a *app, all []wire.Collection) error {
+	return list(a, all, table.Row{"Collection", "Created"}, func(c wire.Collection) table.Row {
 		return table.Row{c.Name, when(c.Created)}
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 )
 
 // confirmed carries out an act that the cluster wants to have confirmed: it prints what the act would do, and does it
@@ -15,8 +15,8 @@ func (a *app) confirmed(yes bool, act func(confirm string) error) error {
 	confirm := ""
 	for range 3 { // its effects may change meanwhile
 		err := act(confirm)
-		var asked *api.Error
-		if !errors.As(err, &asked) || asked.Code != api.CodeUnconfirmed {
+		var asked *wire.Error
+		if !errors.As(err, &asked) || asked.Code != wire.CodeUnconfirmed {
 			return err
 		}
 		fmt.Fprintln(a.stderr, "This would happen:")

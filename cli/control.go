@@ -15,7 +15,7 @@ import (
 	"strconv"
 	"time"
 
-	"holdfast/api"
+	"holdfast/client"
 	"holdfast/crawler"
 	"holdfast/crawler/report"
 	"holdfast/harvest"
@@ -113,8 +113,8 @@ func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err er
 		return reply, exitError{exitUsage, err}
 	}
 	if id, err := strconv.ParseUint(target, 10, 64); err == nil {
-		err = a.remote(func(ctx context.Context, client *api.Client) (err error) {
-			reply, err = client.Order(ctx, id, o)
+		err = a.remote(func(ctx context.Context, archive *client.Client) (err error) {
+			reply, err = archive.Jobs().Order(ctx, id, o)
 			return err
 		})
 		return reply, err
@@ -124,11 +124,11 @@ func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err er
 		return reply, notRunning(target, err)
 	}
 	defer done()
-	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	archive := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", path)
 	}}}
-	defer client.CloseIdleConnections()
+	defer archive.CloseIdleConnections()
 	text, err := json.Marshal(o)
 	if err != nil {
 		return reply, fmt.Errorf("encode the order: %w", err)
@@ -137,7 +137,7 @@ func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err er
 	if err != nil {
 		return reply, fmt.Errorf("give the order: %w", err)
 	}
-	answer, err := client.Do(request)
+	answer, err := archive.Do(request)
 	if err != nil && o.Kept() {
 		if reply, err := crawler.Past(a.ctx, target, o); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return reply, err

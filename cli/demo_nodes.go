@@ -16,8 +16,8 @@ import (
 	"syscall"
 	"time"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 	"holdfast/demo"
 	"holdfast/node/config"
 )
@@ -38,7 +38,7 @@ type trial struct {
 type child struct {
 	name, replica string
 	cfg           config.Config
-	client        *api.Client
+	client        *client.Client
 	log           string
 
 	process *exec.Cmd
@@ -61,7 +61,7 @@ func (t *trial) form(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for _, n := range t.nodes[1:] {
-		token, err := first.client.CreateJoinToken(ctx, api.JoinTokenRequest{Replica: catalog.ReplicaName(n.replica), Lifetime: "10m"})
+		token, err := first.client.Invites().Create(ctx, wire.JoinTokenRequest{Replica: n.replica, Lifetime: "10m"})
 		if err != nil {
 			return "", err
 		}
@@ -72,9 +72,9 @@ func (t *trial) form(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	st := api.Status{}
-	err := t.until(ctx, first, func(client *api.Client) (done bool, err error) {
-		if st, err = client.Status(ctx); err != nil {
+	st := wire.Status{}
+	err := t.until(ctx, first, func(archive *client.Client) (done bool, err error) {
+		if st, err = archive.Status(ctx); err != nil {
 			return false, err
 		}
 		voters, alive := 0, 0
@@ -88,7 +88,7 @@ func (t *trial) form(ctx context.Context) (string, error) {
 		}
 		held := true
 		for _, r := range st.Replicas {
-			held = held && r.Held == catalog.Shards
+			held = held && r.Held == wire.Shards
 		}
 		return st.Cluster.Quorum && voters == 3 && alive == 3 && held, nil
 	})
@@ -206,17 +206,17 @@ func (t *trial) start(ctx context.Context, n *child) (err error) {
 	if err != nil {
 		return err
 	}
-	if n.client, err = api.NewClient(n.cfg.Listen.API, token); err != nil {
+	if n.client, err = client.New(n.cfg.Listen.API, token); err != nil {
 		return err
 	}
-	return t.until(ctx, n, func(client *api.Client) (bool, error) {
-		st, err := client.Status(ctx)
+	return t.until(ctx, n, func(archive *client.Client) (bool, error) {
+		st, err := archive.Status(ctx)
 		return st.Node.Ready && st.Cluster.Quorum, err
 	})
 }
 
 // until looks every 100 ms until it is done. A node that does not answer is asked again, one that has ended is an error.
-func (t *trial) until(ctx context.Context, n *child, look func(*api.Client) (bool, error)) error {
+func (t *trial) until(ctx context.Context, n *child, look func(*client.Client) (bool, error)) error {
 	var last error
 	err := every(ctx, 100*time.Millisecond, func() (bool, error) {
 		select {
@@ -226,7 +226,7 @@ func (t *trial) until(ctx context.Context, n *child, look func(*api.Client) (boo
 		}
 		var done bool
 		done, last = look(n.client)
-		if errors.Is(last, api.ErrUnavailable) || errors.Is(last, api.ErrNoQuorum) {
+		if errors.Is(last, wire.ErrUnavailable) || errors.Is(last, wire.ErrNoQuorum) {
 			return false, nil
 		}
 		return done, last

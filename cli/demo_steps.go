@@ -11,9 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/cdx"
+	"holdfast/client"
 	"holdfast/harvest"
 )
 
@@ -23,16 +24,16 @@ func (t *trial) harvest(ctx context.Context) (string, error) {
 	s.Nameserver = t.site.Nameserver
 	s.AllowPrivate, s.OperatorContact = true, "demo@demo.test"
 	s.MinDelay, s.DelayFactor, s.RetryDelay, s.MaxRetries = 0, 0, harvest.Duration(1e9), 2
-	client := t.nodes[0].client
-	job, err := client.CreateJob(ctx, api.JobRequest{Name: "lindhaven", Seeds: t.site.Seeds, Settings: &api.Settings{Settings: s}})
+	archive := t.nodes[0].client
+	job, err := archive.Jobs().Create(ctx, wire.JobRequest{Name: "lindhaven", Seeds: t.site.Seeds, Settings: &wire.Settings{Settings: s}})
 	if err != nil {
 		return "", err
 	}
 	t.job = job.ID
-	if job, err = waitJob(ctx, t.app, client, job.ID); err != nil {
+	if job, err = waitJob(ctx, t.app, archive, job.ID); err != nil {
 		return "", err
 	}
-	if job.State != catalog.JobDone || job.Stats.StopReason != "completed" {
+	if job.State != wire.JobDone || job.Stats.StopReason != "completed" {
 		return "", fmt.Errorf("job %d ended %s, %s: %s", job.ID, job.State, job.Stats.StopReason, job.Reason)
 	}
 	return fmt.Sprintf("job %d on %s: %d documents, %s", job.ID, job.NodeName, job.Stats.Objects, size(job.Stats.Bytes)), nil
@@ -42,10 +43,10 @@ func (t *trial) harvest(ctx context.Context) (string, error) {
 func (t *trial) captured(ctx context.Context) (string, error) {
 	var missing []string
 	total := 0
-	err := t.until(ctx, t.nodes[0], func(client *api.Client) (bool, error) {
+	err := t.until(ctx, t.nodes[0], func(archive *client.Client) (bool, error) {
 		found := map[string]int{}
 		for _, seed := range t.site.Seeds {
-			for c, err := range client.Captures(ctx, cdx.Query{URL: seed, Match: cdx.Host}) {
+			for c, err := range archive.Captures(ctx, cdx.Query{URL: seed, Match: cdx.Host}) {
 				var incomplete *cdx.Incomplete
 				if errors.As(err, &incomplete) {
 					return false, nil
@@ -77,16 +78,16 @@ func (t *trial) captured(ctx context.Context) (string, error) {
 }
 
 // files are those of the harvest.
-func (t *trial) files(ctx context.Context, client *api.Client) ([]api.File, error) {
-	return collect(client.Files(ctx, fmt.Sprintf("%d-", t.job)))
+func (t *trial) files(ctx context.Context, archive *client.Client) ([]wire.File, error) {
+	return collect(archive.Files().List(ctx, fmt.Sprintf("%d-", t.job)))
 }
 
 // copied waits until each file has its three copies.
 func (t *trial) copied(ctx context.Context) (string, error) {
-	var files []api.File
-	err := t.until(ctx, t.nodes[0], func(client *api.Client) (bool, error) {
+	var files []wire.File
+	err := t.until(ctx, t.nodes[0], func(archive *client.Client) (bool, error) {
 		var err error
-		files, err = t.files(ctx, client)
+		files, err = t.files(ctx, archive)
 		for _, f := range files {
 			if !f.Complete || !f.Released {
 				return false, err
@@ -109,8 +110,8 @@ func (t *trial) copied(ctx context.Context) (string, error) {
 
 // repaired flips a bit of one copy in the south and lets an audit find it.
 func (t *trial) repaired(ctx context.Context) (string, error) {
-	client, south := t.nodes[0].client, t.nodes[1]
-	files, err := t.files(ctx, client)
+	archive, south := t.nodes[0].client, t.nodes[1]
+	files, err := t.files(ctx, archive)
 	if err != nil {
 		return "", err
 	}
@@ -120,26 +121,26 @@ func (t *trial) repaired(ctx context.Context) (string, error) {
 			victim = f
 		}
 	}
-	stored := filepath.Join(south.cfg.Data, "files", victim.Shard, string(victim.Name))
+	stored := filepath.Join(south.cfg.Data, "files", victim.Shard, victim.Name)
 	if err := flip(stored, victim.Size/2); err != nil {
 		return "", err
 	}
-	audit, err := client.StartAudit(ctx, "")
+	audit, err := archive.Audits().Start(ctx, "")
 	if err != nil {
 		return "", err
 	}
-	if audit, err = waitAudit(ctx, t.app, client, audit); err != nil {
+	if audit, err = waitAudit(ctx, t.app, archive, audit); err != nil {
 		return "", fmt.Errorf("audit: %w", err)
 	}
 	if audit.Corrupt != 1 || audit.Missing != 0 {
 		return "", fmt.Errorf("the audit found %d corrupt and %d missing copies, not the one that was broken", audit.Corrupt, audit.Missing)
 	}
 	verdict := ""
-	err = t.until(ctx, t.nodes[0], func(client *api.Client) (bool, error) {
-		if verdict, err = t.verdict(ctx, client, victim.Name); err != nil || verdict == "" {
+	err = t.until(ctx, t.nodes[0], func(archive *client.Client) (bool, error) {
+		if verdict, err = t.verdict(ctx, archive, victim.Name); err != nil || verdict == "" {
 			return false, err
 		}
-		f, err := client.File(ctx, string(victim.Name))
+		f, err := archive.Files().Show(ctx, victim.Name)
 		return err == nil && f.Complete, err
 	})
 	if err != nil {
@@ -149,7 +150,7 @@ func (t *trial) repaired(ctx context.Context) (string, error) {
 	if err != nil || len(aside) == 0 {
 		return "", fmt.Errorf("nothing is in the quarantine of %s: %w", south.name, err)
 	}
-	found, err := client.VerifyFile(ctx, string(victim.Name))
+	found, err := archive.Files().Verify(ctx, victim.Name)
 	if err != nil {
 		return "", err
 	}
@@ -181,13 +182,13 @@ func flip(path string, at int64) error {
 }
 
 // verdict returns the audit trail's text about the vote on a copy of the file, "" before there is one.
-func (t *trial) verdict(ctx context.Context, client *api.Client, name catalog.FileName) (string, error) {
+func (t *trial) verdict(ctx context.Context, archive *client.Client, name string) (string, error) {
 	last := ""
-	for e, err := range client.Trail(ctx) {
+	for e, err := range archive.Trail(ctx) {
 		if err != nil {
 			return "", err
 		}
-		if e.Act == string(catalog.JudgeCopies) && strings.Contains(e.Subject, string(name)) {
+		if e.Act == string(catalog.JudgeCopies) && strings.Contains(e.Subject, name) {
 			last = e.Detail
 		}
 	}
@@ -204,7 +205,7 @@ func (t *trial) survive(ctx context.Context) (string, error) {
 	killed := time.Now()
 	var after []string
 	for _, n := range []*child{south, third} {
-		err := t.until(ctx, n, func(*api.Client) (bool, error) {
+		err := t.until(ctx, n, func(*client.Client) (bool, error) {
 			status, body, err := n.page(ctx, "/web/id_/"+page)
 			var broken *url.Error
 			if errors.As(err, &broken) {

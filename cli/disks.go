@@ -9,7 +9,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 type diskCmd struct {
@@ -28,8 +29,8 @@ func (diskListCmd) Help() string {
 }
 
 func (diskListCmd) Run(a *app) error {
-	return ask(a, showDisks, func(ctx context.Context, c *api.Client) (api.Disks, error) {
-		return api.DiskClient{Client: c}.Show(ctx)
+	return ask(a, showDisks, func(ctx context.Context, c *client.Client) (wire.Disks, error) {
+		return c.Disks().Show(ctx)
 	})
 }
 
@@ -48,11 +49,11 @@ func (diskDrainCmd) exits() []string {
 }
 
 func (c diskDrainCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		path := filepath.Clean(c.Path)
-		now, err := api.DiskClient{Client: client}.Wish(ctx, api.DiskWish{Wish: "drain", Path: path})
+		now, err := archive.Disks().Wish(ctx, wire.DiskWish{Wish: "drain", Path: path})
 		if err == nil && c.Wait {
-			now, err = waitDrain(ctx, a, client, path, now)
+			now, err = waitDrain(ctx, a, archive, path, now)
 		}
 		if err != nil {
 			return err
@@ -62,13 +63,13 @@ func (c diskDrainCmd) Run(a *app) error {
 }
 
 // waitDrain shows the drain's progress until the disk is emptied.
-func waitDrain(ctx context.Context, a *app, client *api.Client, path string, now api.Disks) (api.Disks, error) {
+func waitDrain(ctx context.Context, a *app, archive *client.Client, path string, now wire.Disks) (wire.Disks, error) {
 	progress := a.bars()
 	defer progress.wait()
 	first, _ := diskAt(now, path)
 	shown := progress.count("drain "+path, int64(first.Shards))
 	err := every(ctx, 200*time.Millisecond, func() (over bool, err error) {
-		if now, err = (api.DiskClient{Client: client}).Show(ctx); err != nil {
+		if now, err = archive.Disks().Show(ctx); err != nil {
 			return false, err
 		}
 		disk, ok := diskAt(now, path)
@@ -83,10 +84,10 @@ func waitDrain(ctx context.Context, a *app, client *api.Client, path string, now
 	return now, err
 }
 
-func diskAt(all api.Disks, path string) (api.DiskState, bool) {
-	i := slices.IndexFunc(all.Disks, func(d api.DiskState) bool { return filepath.Clean(d.Path) == path })
+func diskAt(all wire.Disks, path string) (wire.DiskState, bool) {
+	i := slices.IndexFunc(all.Disks, func(d wire.DiskState) bool { return filepath.Clean(d.Path) == path })
 	if i < 0 {
-		return api.DiskState{}, false
+		return wire.DiskState{}, false
 	}
 	return all.Disks[i], true
 }
@@ -96,25 +97,25 @@ type diskUndrainCmd struct {
 }
 
 func (c diskUndrainCmd) Run(a *app) error {
-	return wishDisks(a, api.DiskWish{Wish: "undrain", Path: filepath.Clean(c.Path)})
+	return wishDisks(a, wire.DiskWish{Wish: "undrain", Path: filepath.Clean(c.Path)})
 }
 
 type diskPauseCmd struct{}
 
-func (diskPauseCmd) Run(a *app) error { return wishDisks(a, api.DiskWish{Wish: "pause"}) }
+func (diskPauseCmd) Run(a *app) error { return wishDisks(a, wire.DiskWish{Wish: "pause"}) }
 
 type diskResumeCmd struct{}
 
-func (diskResumeCmd) Run(a *app) error { return wishDisks(a, api.DiskWish{Wish: "resume"}) }
+func (diskResumeCmd) Run(a *app) error { return wishDisks(a, wire.DiskWish{Wish: "resume"}) }
 
-func wishDisks(a *app, wish api.DiskWish) error {
-	return ask(a, showDisks, func(ctx context.Context, c *api.Client) (api.Disks,
+func wishDisks(a *app, wish wire.DiskWish) error {
+	return ask(a, showDisks, func(ctx context.Context, c *client.Client) (wire.Disks,
 		error) {
-		return api.DiskClient{Client: c}.Wish(ctx, wish)
+		return c.Disks().Wish(ctx, wish)
 	})
 }
 
-func showDisks(a *app, all api.Disks) error {
+func showDisks(a *app, all wire.Disks) error {
 	return a.answer(all, func() error {
 		rows := make([]table.Row, len(all.Disks))
 		for i, d := range all.Disks {
@@ -128,7 +129,7 @@ func showDisks(a *app, all api.Disks) error {
 }
 
 // showMoves says what moves between disks, if anything does or could.
-func showMoves(a *app, all api.Disks) error {
+func showMoves(a *app, all wire.Disks) error {
 	text := ""
 	switch m := all.Move; {
 	case all.Fault != "":

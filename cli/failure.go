@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/harvest"
 	"holdfast/node/config"
 )
@@ -45,7 +45,7 @@ func fail(stderr io.Writer, asJSON bool, err error, exit int) {
 		return
 	}
 	out := failure{failed{Code: codeText(err, exit), Message: text, Exit: exit}}
-	var answered *api.Error
+	var answered *wire.Error
 	if errors.As(err, &answered) {
 		out.Error.Fields = answered.Fields
 	}
@@ -56,7 +56,7 @@ func fail(stderr io.Writer, asJSON bool, err error, exit int) {
 
 // codeText is the code of an error.
 func codeText(err error, exit int) string {
-	var answered *api.Error
+	var answered *wire.Error
 	switch {
 	case exit == exitInterrupted:
 		return codeInterrupted
@@ -64,16 +64,16 @@ func codeText(err error, exit int) string {
 		return codeNotYet
 	case errors.As(err, &answered) && answered.Code != "":
 		return string(answered.Code)
-	case errors.Is(err, api.ErrNoQuorum):
-		return string(api.CodeNoQuorum)
-	case errors.Is(err, api.ErrUnavailable):
-		return string(api.CodeUnavailable)
-	case errors.Is(err, api.ErrDigest):
-		return string(api.CodeDigest)
+	case errors.Is(err, wire.ErrNoQuorum):
+		return string(wire.CodeNoQuorum)
+	case errors.Is(err, wire.ErrUnavailable):
+		return string(wire.CodeUnavailable)
+	case errors.Is(err, wire.ErrDigest):
+		return string(wire.CodeDigest)
 	case errors.Is(err, config.ErrConfig), exit == exitConfig:
 		return codeConfig
-	case errors.Is(err, harvest.ErrInvalid), errors.Is(err, api.ErrInvalid):
-		return string(api.CodeInvalid)
+	case errors.Is(err, harvest.ErrInvalid), errors.Is(err, wire.ErrInvalid):
+		return string(wire.CodeInvalid)
 	case exit == exitUsage:
 		return codeUsage
 	}

@@ -6,7 +6,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 type fileStraysCmd struct{}
@@ -16,8 +17,8 @@ func (fileStraysCmd) exits() []string {
 }
 
 func (fileStraysCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		nodes, err := client.Strays(ctx)
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		nodes, err := archive.Files().Strays(ctx)
 		if err != nil {
 			return err
 		}
@@ -33,7 +34,7 @@ func (fileStraysCmd) Run(a *app) error {
 	})
 }
 
-func strayTable(a *app, nodes []api.NodeStrays) error {
+func strayTable(a *app, nodes []wire.NodeStrays) error {
 	var rows []table.Row
 	for _, n := range nodes {
 		if n.Unreachable != "" {

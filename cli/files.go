@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -14,8 +14,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 	"holdfast/internal/disk"
 )
 
@@ -30,11 +30,11 @@ type fileCmd struct {
 	Remove fileRemoveCmd `cmd:"" help:"Remove a file for ever. Its name stays as a tombstone and cannot be used again."`
 }
 
-func fileTable(a *app, files []api.File) error {
-	return list(a, files, table.Row{"Name", "Size", "Added", "Collection", "Copies", "State"}, func(f api.File) table.Row {
+func fileTable(a *app, files []wire.File) error {
+	return list(a, files, table.Row{"Name", "Size", "Added", "Collection", "Copies", "State"}, func(f wire.File) table.Row {
 		good := 0
 		for _, c := range f.Copies {
-			if c.State == catalog.UploadCompleted {
+			if c.State == wire.UploadCompleted {
 				good++
 			}
 		}
@@ -43,7 +43,7 @@ func fileTable(a *app, files []api.File) error {
 }
 
 // stateOf describes the state of a file in a word or two.
-func stateOf(f api.File) string {
+func stateOf(f wire.File) string {
 	switch {
 	case !f.Lost.IsZero():
 		return "lost"
@@ -56,8 +56,8 @@ func stateOf(f api.File) string {
 		if c.Disputed {
 			return "disputed"
 		}
-		if c.State == catalog.UploadFailed {
-			return "failing at " + string(c.Replica)
+		if c.State == wire.UploadFailed {
+			return "failing at " + c.Replica
 		}
 	}
 	return "copying"
@@ -69,10 +69,10 @@ type fileGetCmd struct {
 }
 
 func (c fileGetCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		if c.Out == "-" {
 			h := sha256.New()
-			content, err := client.Get(ctx, c.Name, 0, io.MultiWriter(a.stdout, h))
+			content, err := archive.Files().Get(ctx, c.Name, 0, io.MultiWriter(a.stdout, h))
 			if err != nil {
 				return err
 			}
@@ -85,11 +85,11 @@ func (c fileGetCmd) Run(a *app) error {
 		if info, err := os.Stat(out); err == nil && info.IsDir() {
 			out = filepath.Join(out, filepath.Base(c.Name))
 		}
-		content, err := c.save(ctx, a, client, out)
+		content, err := c.save(ctx, a, archive, out)
 		if err != nil {
 			return err
 		}
-		return a.answer(map[string]any{"name": c.Name, "path": out, "size": content.Size, "sha256": content.SHA256.String()}, func() error {
+		return a.answer(map[string]any{"name": c.Name, "path": out, "size": content.Size, "sha256": content.SHA256}, func() error {
 			_, err := fmt.Fprintf(a.stdout, "%s: %s, SHA-256 %s\n", out, size(content.Size), content.SHA256)
 			return err
 		})
@@ -97,15 +97,15 @@ func (c fileGetCmd) Run(a *app) error {
 }
 
 // save writes to out.part, continuing what is there, and renames it when the bytes match the archive's.
-func (c fileGetCmd) save(ctx context.Context, a *app, client *api.Client, out string) (api.Content, error) {
-	file, err := client.File(ctx, c.Name)
+func (c fileGetCmd) save(ctx context.Context, a *app, archive *client.Client, out string) (client.Content, error) {
+	file, err := archive.Files().Show(ctx, c.Name)
 	if err != nil {
-		return api.Content{}, err
+		return client.Content{}, err
 	}
 	d := disk.New()
 	part, err := d.Open(out + ".part")
 	if err != nil {
-		return api.Content{}, err
+		return client.Content{}, err
 	}
 	defer part.Close()
 	h, begun := sha256.New(), part.Size()
@@ -116,19 +116,19 @@ func (c fileGetCmd) save(ctx context.Context, a *app, client *api.Client, out st
 		_, err = io.Copy(h, io.NewSectionReader(part, 0, begun))
 	}
 	if err != nil {
-		return api.Content{}, err
+		return client.Content{}, err
 	}
 	progress := a.bars()
 	defer progress.wait()
 	getting := progress.bytes("get "+c.Name, file.Size)
 	getting.from(begun, file.Size)
-	content := api.Content{Size: file.Size}
-	if err = content.SHA256.UnmarshalText([]byte(file.SHA256)); err == nil && begun < file.Size {
+	content := client.Content{Size: file.Size, SHA256: file.SHA256}
+	if begun < file.Size {
 		writers := []io.Writer{part, h}
 		if getting != nil {
 			writers = append(writers, counter{getting})
 		}
-		content, err = client.Get(ctx, c.Name, begun, io.MultiWriter(writers...))
+		content, err = archive.Files().Get(ctx, c.Name, begun, io.MultiWriter(writers...))
 	}
 	getting.end(err == nil)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c fileGetCmd) save(ctx context.Context, a *app, client *api.Client, out st
 		if gone := d.Remove(out + ".part"); gone != nil || begun == 0 {
 			return content, errors.Join(err, gone)
 		}
-		return c.save(ctx, a, client, out) // the part was not of this file
+		return c.save(ctx, a, archive, out) // the part was not of this file
 	}
 	if err := part.Sync(); err != nil {
 		return content, err
@@ -147,9 +147,9 @@ func (c fileGetCmd) save(ctx context.Context, a *app, client *api.Client, out st
 }
 
 // same compares the hash of what was read with the archive's.
-func same(content api.Content, h hash.Hash) error {
-	if !bytes.Equal(h.Sum(nil), content.SHA256[:]) {
-		return fmt.Errorf("%w: got %x, the archive has %s", api.ErrDigest, h.Sum(nil), content.SHA256)
+func same(content client.Content, h hash.Hash) error {
+	if hex.EncodeToString(h.Sum(nil)) != content.SHA256 {
+		return fmt.Errorf("%w: got %x, the archive has %s", wire.ErrDigest, h.Sum(nil), content.SHA256)
 	}
 	return nil
 }
@@ -159,8 +159,8 @@ type fileListCmd struct {
 }
 
 func (c fileListCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		files, err := collect(client.Files(ctx, c.Prefix))
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		files, err := collect(archive.Files().List(ctx, c.Prefix))
 		if err != nil {
 			return err
 		}
@@ -173,12 +173,12 @@ type fileShowCmd struct {
 }
 
 func (c fileShowCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		f, err := client.File(ctx, c.Name)
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		f, err := archive.Files().Show(ctx, c.Name)
 		if err != nil {
 			return err
 		}
-		names, err := nodeNames(ctx, client)
+		names, err := nodeNames(ctx, archive)
 		if err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (c fileShowCmd) Run(a *app) error {
 	})
 }
 
-func showFile(a *app, f api.File, names map[catalog.NodeID]string) error {
+func showFile(a *app, f wire.File, names map[string]string) error {
 	rows := []table.Row{{"name", f.Name}, {"size", fmt.Sprintf("%d (%s)", f.Size, size(f.Size))}, {"sha256", f.SHA256}, {"shard", f.Shard},
 		{"collection", f.Collection}, {"added", when(f.Added)}, {"source", nameOf(names, f.Source)}, {"released", yes(f.Released)}, {"state", stateOf(f)}, {"version", f.Version}}
 	if f.Job != 0 {
@@ -218,16 +218,16 @@ func (fileVerifyCmd) exits() []string {
 }
 
 func (c fileVerifyCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		found, err := client.VerifyFile(ctx, c.Name)
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		found, err := archive.Files().Verify(ctx, c.Name)
 		if err != nil {
 			return err
 		}
-		names, err := nodeNames(ctx, client)
+		names, err := nodeNames(ctx, archive)
 		if err != nil {
 			return err
 		}
-		if err := list(a, found, table.Row{"Replica", "Node", "State", "SHA-256", "Detail"}, func(v api.Verification) table.Row {
+		if err := list(a, found, table.Row{"Replica", "Node", "State", "SHA-256", "Detail"}, func(v wire.Verification) table.Row {
 			return table.Row{v.Replica, nameOf(names, v.Node), v.State, v.SHA256, named(names, v.Detail)}
 		}); err != nil {
 			return err
@@ -249,9 +249,9 @@ type fileRemoveCmd struct {
 }
 
 func (c fileRemoveCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		if err := a.confirmed(c.Yes, func(confirm string) error {
-			return client.RemoveFile(ctx, c.Name, api.FileRemoval{SHA256: strings.ToLower(c.SHA256), Reason: c.Reason, Confirmation: api.Confirmation{Confirm: confirm}})
+			return archive.Files().Remove(ctx, c.Name, wire.FileRemoval{SHA256: strings.ToLower(c.SHA256), Reason: c.Reason, Confirmation: wire.Confirmation{Confirm: confirm}})
 		}); err != nil {
 			return err
 		}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 type grantCmd struct {
@@ -33,7 +33,7 @@ func (grantGiveCmd) Help() string {
 }
 
 func (c grantGiveCmd) Run(a *app) error {
-	asked := api.GrantRequest{Person: c.Person, Role: catalog.Role(c.Role), Collection: catalog.CollectionName(c.Collection), Place: c.Place, Reason: c.Reason}
+	asked := wire.GrantRequest{Person: c.Person, Role: wire.Role(c.Role), Collection: c.Collection, Place: c.Place, Reason: c.Reason}
 	if c.Until != "" {
 		day, err := time.Parse(time.DateOnly, c.Until)
 		if err != nil {
@@ -41,8 +41,8 @@ func (c grantGiveCmd) Run(a *app) error {
 		}
 		asked.Until = day
 	}
-	return ask(a, showGrant, func(ctx context.Context, client *api.Client) (api.Grant, error) {
-		return api.PeopleClient{Client: client}.Give(ctx, asked)
+	return ask(a, showGrant, func(ctx context.Context, archive *client.Client) (wire.Grant, error) {
+		return archive.Grants().Give(ctx, asked)
 	})
 }
 
@@ -57,8 +57,8 @@ func (grantEndCmd) Help() string {
 }
 
 func (c grantEndCmd) Run(a *app) error {
-	return ask(a, showGrant, func(ctx context.Context, client *api.Client) (api.Grant, error) {
-		return api.PeopleClient{Client: client}.End(ctx, c.ID, c.Reason)
+	return ask(a, showGrant, func(ctx context.Context, archive *client.Client) (wire.Grant, error) {
+		return archive.Grants().End(ctx, c.ID, c.Reason)
 	})
 }
 
@@ -68,22 +68,22 @@ type grantListCmd struct {
 }
 
 func (c grantListCmd) Run(a *app) error {
-	return ask(a, showAll(grantTable), func(ctx context.Context, client *api.Client) ([]api.Grant, error) {
-		return api.PeopleClient{Client: client}.Grants(ctx, c.Person, c.Ended)
+	return ask(a, showAll(grantTable), func(ctx context.Context, archive *client.Client) ([]wire.Grant, error) {
+		return archive.Grants().List(ctx, c.Person, c.Ended)
 	})
 }
 
-func showGrant(a *app, g api.Grant) error {
-	return a.answer(g, func() error { return grantTable(a, []api.Grant{g}) })
+func showGrant(a *app, g wire.Grant) error {
+	return a.answer(g, func() error { return grantTable(a, []wire.Grant{g}) })
 }
 
-func grantTable(a *app, all []api.Grant) error {
+func grantTable(a *app, all []wire.Grant) error {
 	rows := make([]table.Row, len(all))
 	for i, g := range all {
 		where := "the whole archive"
 		switch {
 		case g.Collection != "":
-			where = "collection " + string(g.Collection)
+			where = "collection " + g.Collection
 		case g.Place != "":
 			where = "place " + g.Place
 		}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 type nodeInviteCmd struct {
@@ -21,8 +21,8 @@ func (nodeInviteCmd) Help() string {
 }
 
 func (c nodeInviteCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		token, err := client.CreateJoinToken(ctx, api.JoinTokenRequest{Replica: catalog.ReplicaName(c.Replica), Lifetime: c.Expires})
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		token, err := archive.Invites().Create(ctx, wire.JoinTokenRequest{Replica: c.Replica, Lifetime: c.Expires})
 		if err != nil {
 			return err
 		}
@@ -37,8 +37,8 @@ func (c nodeInviteCmd) Run(a *app) error {
 type nodeInvitesCmd struct{}
 
 func (nodeInvitesCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
-		tokens, err := c.JoinTokens(ctx)
+	return a.remote(func(ctx context.Context, c *client.Client) error {
+		tokens, err := c.Invites().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -46,7 +46,7 @@ func (nodeInvitesCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return list(a, tokens, table.Row{"Id", "Replica", "State", "Created", "Expires", "Used by"}, func(t api.JoinToken) table.Row {
+		return list(a, tokens, table.Row{"Id", "Replica", "State", "Created", "Expires", "Used by"}, func(t wire.JoinToken) table.Row {
 			return table.Row{t.ID, t.Replica, t.State, when(t.Created), when(t.Expires), nameOf(names, t.UsedBy)}
 		})
 	})
@@ -57,8 +57,8 @@ type nodeUninviteCmd struct {
 }
 
 func (c nodeUninviteCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		if err := client.RevokeJoinToken(ctx, c.ID); err != nil {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		if err := archive.Invites().Revoke(ctx, c.ID); err != nil {
 			return err
 		}
 		return a.done("revoked", c.ID)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 	"holdfast/harvest"
 )
 
@@ -117,20 +117,20 @@ func (c jobCreateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		job, err := client.CreateJob(ctx, api.JobRequest{Name: c.Name, Collection: catalog.CollectionName(c.Collection), Seeds: c.Seeds, Settings: &api.Settings{Settings: settings}})
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		job, err := archive.Jobs().Create(ctx, wire.JobRequest{Name: c.Name, Collection: c.Collection, Seeds: c.Seeds, Settings: &wire.Settings{Settings: settings}})
 		if err != nil {
 			return err
 		}
 		if c.Wait {
-			if job, err = waitJob(ctx, a, client, job.ID); err != nil {
+			if job, err = waitJob(ctx, a, archive, job.ID); err != nil {
 				return err
 			}
 		}
 		if err := showJob(a, job); err != nil {
 			return err
 		}
-		if c.Wait && job.State != catalog.JobDone {
+		if c.Wait && job.State != wire.JobDone {
 			return errNo
 		}
 		return nil
@@ -138,20 +138,20 @@ func (c jobCreateCmd) Run(a *app) error {
 }
 
 // waitJob shows the job's progress until it has ended.
-func waitJob(ctx context.Context, a *app, client *api.Client, id uint64) (job api.Job, err error) {
+func waitJob(ctx context.Context, a *app, archive *client.Client, id uint64) (job wire.Job, err error) {
 	progress := a.bars()
 	defer progress.wait()
 	shown := progress.count(fmt.Sprintf("job %d", id), 0)
 	var looked time.Time
 	err = every(ctx, 200*time.Millisecond, func() (bool, error) {
-		if job, err = client.Job(ctx, id); err != nil {
+		if job, err = archive.Jobs().Show(ctx, id); err != nil {
 			return false, err
 		}
 		if p := job.Progress; p != nil {
 			shown.set(p.Done+p.Failed, p.Discovered)
 			if shown != nil && time.Since(looked) > time.Second {
 				looked = time.Now()
-				shown.on(atNow(client.Order(ctx, id, harvest.Order{Act: harvest.ActLive})))
+				shown.on(atNow(archive.Jobs().Order(ctx, id, harvest.Order{Act: harvest.ActLive})))
 			}
 		}
 		return ended(job), nil
@@ -185,11 +185,11 @@ func clip(text string, n int) string {
 	return strings.ToValidUTF8(text[:n-1], "") + "…"
 }
 
-func ended(job api.Job) bool {
-	return job.State == catalog.JobDone || job.State == catalog.JobFailed || job.State == catalog.JobResubmitted || job.State == catalog.JobFailedRejected
+func ended(job wire.Job) bool {
+	return job.State == wire.JobDone || job.State == wire.JobFailed || job.State == wire.JobResubmitted || job.State == wire.JobFailedRejected
 }
 
-func showJob(a *app, j api.Job) error {
+func showJob(a *app, j wire.Job) error {
 	return a.answer(j, func() error {
 		rows := []table.Row{{"id", j.ID}, {"harvest", j.Harvest}, {"collection", j.Collection}, {"state", j.State}, {"attempt", j.Attempt},
 			{"node", j.NodeName}, {"created", when(j.Created)}, {"started", when(j.Started)}, {"ended", when(j.Ended)}}
@@ -223,9 +223,9 @@ type jobListCmd struct {
 }
 
 func (c jobListCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		var jobs []api.Job
-		for j, err := range client.Jobs(ctx) {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		var jobs []wire.Job
+		for j, err := range archive.Jobs().List(ctx) {
 			if err != nil {
 				return err
 			}
@@ -233,7 +233,7 @@ func (c jobListCmd) Run(a *app) error {
 				break
 			}
 		}
-		return list(a, jobs, table.Row{"Job", "Harvest", "State", "Node", "Created", "Ended", "Objects", "Bytes", "Files"}, func(j api.Job) table.Row {
+		return list(a, jobs, table.Row{"Job", "Harvest", "State", "Node", "Created", "Ended", "Objects", "Bytes", "Files"}, func(j wire.Job) table.Row {
 			return table.Row{j.ID, j.Harvest, j.State, j.NodeName, when(j.Created), when(j.Ended), j.Stats.Objects, size(j.Stats.Bytes), j.Stats.Files}
 		})
 	})
@@ -248,8 +248,8 @@ func (c jobShowCmd) Run(a *app) error {
 	if err != nil {
 		return showFolder(a, c.Crawl)
 	}
-	return ask(a, showJob, func(ctx context.Context, client *api.Client) (api.Job, error) {
-		return client.Job(ctx, id)
+	return ask(a, showJob, func(ctx context.Context, archive *client.Client) (wire.Job, error) {
+		return archive.Jobs().Show(ctx, id)
 	})
 }
 
@@ -272,7 +272,9 @@ func (c jobLogCmd) Run(a *app) error {
 	if err != nil {
 		err = copyLog(c.Crawl, c.Tail, out)
 	} else {
-		err = a.remote(func(ctx context.Context, client *api.Client) error { return client.JobLog(ctx, id, c.Tail, out) })
+		err = a.remote(func(ctx context.Context, archive *client.Client) error {
+			return archive.Jobs().Log(ctx, id, c.Tail, out)
+		})
 	}
 	if err != nil {
 		return err
@@ -315,13 +317,13 @@ type jobWish struct {
 
 // wish tells the cluster what somebody wants of a job, so that it outlasts restarts. A length of time, and wishes for
 // a crawl in a folder, go to the crawl itself.
-func (w jobWish) wish(a *app, wish catalog.JobWish, act harvest.Act, length time.Duration) error {
+func (w jobWish) wish(a *app, wish wire.Wish, act harvest.Act, length time.Duration) error {
 	id, err := strconv.ParseUint(w.Crawl, 10, 64)
 	if err != nil || length > 0 {
 		return w.give(a, harvest.Order{Act: act, Reason: w.Reason, For: harvest.Duration(length)})
 	}
-	return ask(a, showJob, func(ctx context.Context, client *api.Client) (api.Job, error) {
-		return client.WishJob(ctx, id, wish, w.Reason)
+	return ask(a, showJob, func(ctx context.Context, archive *client.Client) (wire.Job, error) {
+		return archive.Jobs().Wish(ctx, id, wish, w.Reason)
 	})
 }
 
@@ -337,9 +339,9 @@ type (
 	}
 )
 
-func (c jobPauseCmd) Run(a *app) error  { return c.wish(a, catalog.WishPause, harvest.ActPause, c.For) }
-func (c jobResumeCmd) Run(a *app) error { return c.wish(a, catalog.WishRun, harvest.ActResume, 0) }
-func (c jobStopCmd) Run(a *app) error   { return c.wish(a, catalog.WishStop, harvest.ActStop, c.For) }
+func (c jobPauseCmd) Run(a *app) error  { return c.wish(a, wire.WishPause, harvest.ActPause, c.For) }
+func (c jobResumeCmd) Run(a *app) error { return c.wish(a, wire.WishRun, harvest.ActResume, 0) }
+func (c jobStopCmd) Run(a *app) error   { return c.wish(a, wire.WishStop, harvest.ActStop, c.For) }
 
 // jobEnd is the argument of resubmit and reject.
 type jobEnd struct {
@@ -352,13 +354,13 @@ type (
 )
 
 func (c jobAgainCmd) Run(a *app) error {
-	return ask(a, showJob, func(ctx context.Context, client *api.Client) (api.Job, error) {
-		return client.ResubmitJob(ctx, c.ID)
+	return ask(a, showJob, func(ctx context.Context, archive *client.Client) (wire.Job, error) {
+		return archive.Jobs().Resubmit(ctx, c.ID)
 	})
 }
 
 func (c jobRejectCmd) Run(a *app) error {
-	return ask(a, showJob, func(ctx context.Context, client *api.Client) (api.Job, error) {
-		return client.RejectJob(ctx, c.ID)
+	return ask(a, showJob, func(ctx context.Context, archive *client.Client) (wire.Job, error) {
+		return archive.Jobs().Reject(ctx, c.ID)
 	})
 }

@@ -6,7 +6,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 type clusterLevelCmd struct {
@@ -23,15 +24,15 @@ func (clusterLevelCmd) exits() []string {
 }
 
 func (c clusterLevelCmd) Run(a *app) error {
-	return ask(a, showLevel, func(ctx context.Context, client *api.Client) (api.Level, error) {
+	return ask(a, showLevel, func(ctx context.Context, archive *client.Client) (wire.Level, error) {
 		if c.Level == 0 {
-			return client.Level(ctx)
+			return archive.Level(ctx)
 		}
-		return client.RaiseLevel(ctx, c.Level)
+		return archive.RaiseLevel(ctx, c.Level)
 	})
 }
 
-func showLevel(a *app, l api.Level) error {
+func showLevel(a *app, l wire.Level) error {
 	return a.answer(l, func() error {
 		rows := make([]table.Row, len(l.Members))
 		for i, m := range l.Members {

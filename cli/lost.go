@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 
-	"holdfast/api"
+	"holdfast/client"
 )
 
 type fileLostCmd struct {
@@ -21,14 +21,14 @@ func (fileLostCmd) Help() string {
 }
 
 func (c fileLostCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		if c.Undo {
-			if err := client.FindFile(ctx, c.Name, c.Reason); err != nil {
+			if err := archive.Files().Find(ctx, c.Name, c.Reason); err != nil {
 				return err
 			}
 			return a.done("owed", c.Name)
 		}
-		if err := client.LoseFile(ctx, c.Name, c.IfVersion, c.Reason); err != nil {
+		if err := archive.Files().Lose(ctx, c.Name, c.IfVersion, c.Reason); err != nil {
 			return err
 		}
 		return a.done("lost", c.Name)

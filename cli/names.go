@@ -5,15 +5,16 @@ import (
 	"regexp"
 	"strings"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/client"
 )
 
 // Tables show names; ids are for programs, with --json.
 
 // namesOf are the names of nodes by their ids.
-func namesOf(nodes []api.Node) map[catalog.NodeID]string {
-	names := make(map[catalog.NodeID]string, len(nodes))
+func namesOf(nodes []wire.Node) map[string]string {
+	names := make(map[string]string, len(nodes))
 	for _, n := range nodes {
 		names[n.ID] = n.Name
 	}
@@ -21,13 +22,13 @@ func namesOf(nodes []api.Node) map[catalog.NodeID]string {
 }
 
 // nodeNames asks for the names of the nodes.
-func nodeNames(ctx context.Context, c *api.Client) (map[catalog.NodeID]string, error) {
-	nodes, err := c.Nodes(ctx)
+func nodeNames(ctx context.Context, c *client.Client) (map[string]string, error) {
+	nodes, err := c.Nodes().List(ctx)
 	return namesOf(nodes), err
 }
 
 // nameOf returns a node's name, or the beginning of its id if it is no longer a member.
-func nameOf(names map[catalog.NodeID]string, id catalog.NodeID) string {
+func nameOf(names map[string]string, id string) string {
 	if name := names[id]; name != "" || id == "" {
 		return name
 	}
@@ -38,8 +39,8 @@ func nameOf(names map[catalog.NodeID]string, id catalog.NodeID) string {
 func nodeIDs() *regexp.Regexp { return regexp.MustCompile(`\b[a-z2-7]{52}\b`) }
 
 // named replaces the ids of nodes in a text by their names.
-func named(names map[catalog.NodeID]string, text string) string {
-	return nodeIDs().ReplaceAllStringFunc(text, func(id string) string { return nameOf(names, catalog.NodeID(id)) })
+func named(names map[string]string, text string) string {
+	return nodeIDs().ReplaceAllStringFunc(text, func(id string) string { return nameOf(names, id) })
 }
 
 // trailNames are the names of nodes, people and programs according to the audit trail, which also has removed ones.
@@ -48,16 +49,16 @@ type trailNames struct {
 	names map[string]string // of nodes and access tokens, by id
 }
 
-func newTrailNames(nodes map[catalog.NodeID]string) trailNames {
+func newTrailNames(nodes map[string]string) trailNames {
 	t := trailNames{ids: nodeIDs(), names: map[string]string{}}
 	for id, name := range nodes {
-		t.names[string(id)] = name
+		t.names[id] = name
 	}
 	return t
 }
 
 // show returns the event with names for ids.
-func (t trailNames) show(e api.Event) api.Event {
+func (t trailNames) show(e wire.Event) wire.Event {
 	switch catalog.Kind(e.Act) {
 	case catalog.JoinMember, catalog.UpdateMember, catalog.RemoveMember, catalog.CreateAccess, catalog.RevokeAccess,
 		catalog.MakeToken, catalog.TakeToken:
@@ -84,6 +85,6 @@ func (t trailNames) text(s string) string {
 		if name := t.names[id]; name != "" {
 			return name
 		}
-		return short(catalog.NodeID(id))
+		return short(id)
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 // removeWait is how long node remove waits for the others to have all that a drained node is the source of.
@@ -15,15 +15,15 @@ const removeWait = 5 * time.Minute
 
 // removeNode removes a node. One that is drained, and has files left that it has to keep until the others have them,
 // is waited for.
-func (a *app) removeNode(ctx context.Context, client *api.Client, name string, removal api.Removal) error {
+func (a *app) removeNode(ctx context.Context, archive *client.Client, name string, removal wire.Removal) error {
 	said := false
 	for until := time.Now().Add(removeWait); ; {
-		err := client.RemoveNode(ctx, name, removal)
-		var refused *api.Error
-		if removal.Lost || !errors.As(err, &refused) || refused.Code != api.Code(catalog.Unsafe) || time.Now().After(until) {
+		err := archive.Nodes().Remove(ctx, name, removal)
+		var refused *wire.Error
+		if removal.Lost || !errors.As(err, &refused) || refused.Code != wire.CodeUnsafe || time.Now().After(until) {
 			return err
 		}
-		n, gone := client.Node(ctx, name)
+		n, gone := archive.Nodes().Show(ctx, name)
 		if gone != nil || !n.Draining || n.Shards > 0 {
 			return err
 		}

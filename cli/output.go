@@ -11,8 +11,6 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
-
-	"holdfast/catalog"
 )
 
 // answer prints the value as JSON when that was asked for, and lets show print it for people otherwise.
@@ -119,7 +117,7 @@ func size(n int64) string {
 }
 
 // short is a node's id as tables show it.
-func short(id catalog.NodeID) string { return string(id[:min(len(id), 10)]) }
+func short(id string) string { return id[:min(len(id), 10)] }
 
 // yes is a fact for people.
 func yes(fact bool) string {

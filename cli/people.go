@@ -7,7 +7,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 type userCmd struct {
@@ -51,13 +52,13 @@ func (c userInviteCmd) Run(a *app) error {
 	if c.Mail == "" && !c.Again {
 		return usage("give the person's e-mail address: --mail")
 	}
-	return a.remote(func(ctx context.Context, client *api.Client) (err error) {
-		people := api.PeopleClient{Client: client}
-		var made api.Invitation
+	return a.remote(func(ctx context.Context, archive *client.Client) (err error) {
+		people := archive.People()
+		var made wire.Invitation
 		if c.Again {
-			made, err = people.InviteAgain(ctx, c.Name, api.AgainRequest{Lifetime: c.Expires})
+			made, err = people.InviteAgain(ctx, c.Name, wire.AgainRequest{Lifetime: c.Expires})
 		} else {
-			made, err = people.Invite(ctx, api.PersonRequest{Name: c.Name, Mail: c.Mail, Institution: c.Institution, Language: c.Language,
+			made, err = people.Invite(ctx, wire.PersonRequest{Name: c.Name, Mail: c.Mail, Institution: c.Institution, Language: c.Language,
 				Zone: c.Zone, Lifetime: c.Expires})
 		}
 		if err != nil {
@@ -83,8 +84,8 @@ func (c userAcceptCmd) Run(a *app) error {
 	if a.Token == "" && a.Server != "" {
 		a.Token = "none" // it needs none
 	}
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		token, err := api.PeopleClient{Client: client}.Accept(ctx, text)
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		token, err := archive.People().Accept(ctx, text)
 		if err != nil {
 			return err
 		}
@@ -99,12 +100,12 @@ func (c userAcceptCmd) Run(a *app) error {
 type userListCmd struct{}
 
 func (userListCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
-		people, err := api.PeopleClient{Client: c}.List(ctx)
+	return a.remote(func(ctx context.Context, c *client.Client) error {
+		people, err := c.People().List(ctx)
 		if err != nil {
 			return err
 		}
-		return list(a, people, table.Row{"Id", "Name", "E-mail", "Institution", "State", "Since"}, func(p api.Person) table.Row {
+		return list(a, people, table.Row{"Id", "Name", "E-mail", "Institution", "State", "Since"}, func(p wire.Person) table.Row {
 			return table.Row{p.ID, p.Name, p.Mail, p.Institution, p.State, when(p.Since)}
 		})
 	})
@@ -115,15 +116,15 @@ type userShowCmd struct {
 }
 
 func (c userShowCmd) Run(a *app) error {
-	return ask(a, showPerson, func(ctx context.Context, client *api.Client) (api.Person, error) {
-		return api.PeopleClient{Client: client}.Show(ctx, c.Person)
+	return ask(a, showPerson, func(ctx context.Context, archive *client.Client) (wire.Person, error) {
+		return archive.People().Show(ctx, c.Person)
 	})
 }
 
-func showPerson(a *app, p api.Person) error {
+func showPerson(a *app, p wire.Person) error {
 	return a.answer(p, func() error {
 		var rows []table.Row
-		for _, f := range []struct{ name, value string }{{"id", string(p.ID)}, {"name", p.Name}, {"e-mail", p.Mail}, {"institution", p.Institution},
+		for _, f := range []struct{ name, value string }{{"id", p.ID}, {"name", p.Name}, {"e-mail", p.Mail}, {"institution", p.Institution},
 			{"language", p.Language}, {"zone", p.Zone}, {"state", string(p.State)}, {"since", when(p.Since)}, {"reason", p.Reason}} {
 			if f.value != "" {
 				rows = append(rows, table.Row{f.name, f.value})
@@ -152,12 +153,12 @@ func (userSetCmd) Help() string {
 }
 
 func (c userSetCmd) Run(a *app) error {
-	change := api.PersonChange{Name: c.Name, Mail: c.Mail, Institution: c.Institution, Language: c.Language, Zone: c.Zone}
-	if change == (api.PersonChange{}) {
+	change := wire.PersonChange{Name: c.Name, Mail: c.Mail, Institution: c.Institution, Language: c.Language, Zone: c.Zone}
+	if change == (wire.PersonChange{}) {
 		return usage("nothing to change: give --name, --mail, --institution, --language or --zone")
 	}
-	return ask(a, showPerson, func(ctx context.Context, client *api.Client) (api.Person, error) {
-		return api.PeopleClient{Client: client}.Set(ctx, c.Person, change)
+	return ask(a, showPerson, func(ctx context.Context, archive *client.Client) (wire.Person, error) {
+		return archive.People().Set(ctx, c.Person, change)
 	})
 }
 
@@ -173,8 +174,8 @@ func (userDisableCmd) Help() string {
 }
 
 func (c userDisableCmd) Run(a *app) error {
-	return ask(a, showPerson, func(ctx context.Context, client *api.Client) (api.Person, error) {
-		return api.PeopleClient{Client: client}.Disable(ctx, c.Person, c.Reason)
+	return ask(a, showPerson, func(ctx context.Context, archive *client.Client) (wire.Person, error) {
+		return archive.People().Disable(ctx, c.Person, c.Reason)
 	})
 }
 
@@ -184,20 +185,20 @@ type userEnableCmd struct {
 }
 
 func (c userEnableCmd) Run(a *app) error {
-	return ask(a, showPerson, func(ctx context.Context, client *api.Client) (api.Person, error) {
-		return api.PeopleClient{Client: client}.Enable(ctx, c.Person, c.Reason)
+	return ask(a, showPerson, func(ctx context.Context, archive *client.Client) (wire.Person, error) {
+		return archive.People().Enable(ctx, c.Person, c.Reason)
 	})
 }
 
 // peopleNames are the names of people, programs and their tokens, by id; empty when the cluster does not tell.
-func peopleNames(ctx context.Context, c *api.Client) (map[string]string, error) {
+func peopleNames(ctx context.Context, c *client.Client) (map[string]string, error) {
 	names := map[string]string{}
-	people, err := api.PeopleClient{Client: c}.List(ctx)
-	if errors.Is(err, api.ErrNotFound) { // a node with an older program
+	people, err := c.People().List(ctx)
+	if errors.Is(err, wire.ErrNotFound) { // a node with an older program
 		return names, nil
 	}
 	for _, p := range people {
-		names[string(p.ID)] = p.Name
+		names[p.ID] = p.Name
 	}
 	return names, err
 }

@@ -14,8 +14,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 type filePutCmd struct {
@@ -44,17 +44,17 @@ func (filePutCmd) exits() []string {
 type putting struct {
 	filePutCmd
 	a        *app
-	client   *api.Client
+	client   *client.Client
 	want     int             // verified copies; -1: all
 	keeps    map[string]bool // replicas that hold bytes
-	names    map[catalog.NodeID]string
-	files    []api.File
+	names    map[string]string
+	files    []wire.File
 	failures []error
 }
 
 func (c filePutCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		p := &putting{filePutCmd: c, a: a, client: client}
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		p := &putting{filePutCmd: c, a: a, client: archive}
 		if err := p.prepare(ctx); err != nil {
 			return err
 		}
@@ -72,17 +72,17 @@ func (c filePutCmd) Run(a *app) error {
 
 // prepare finds out what can be waited for, before a byte is sent.
 func (p *putting) prepare(ctx context.Context) error {
-	replicas, err := p.client.Replicas(ctx)
+	replicas, err := p.client.Replicas().List(ctx)
 	if err != nil {
 		return err
 	}
-	nodes, err := p.client.Nodes(ctx)
+	nodes, err := p.client.Nodes().List(ctx)
 	if err != nil {
 		return err
 	}
-	collection := catalog.CollectionName(p.Collection)
+	collection := p.Collection
 	if collection == "" {
-		all, err := p.client.Collections(ctx)
+		all, err := p.client.Collections().List(ctx)
 		if err != nil {
 			return err
 		}
@@ -93,8 +93,8 @@ func (p *putting) prepare(ctx context.Context) error {
 	p.names = namesOf(nodes)
 	p.keeps = map[string]bool{}
 	for _, r := range replicas {
-		if r.Kind == catalog.Bitarchive && holds(r, collection) {
-			p.keeps[string(r.Name)] = true
+		if r.Kind == wire.Bitarchive && holds(r, collection) {
+			p.keeps[r.Name] = true
 		}
 	}
 	if len(p.keeps) == 0 && p.Copies != "0" {
@@ -105,7 +105,7 @@ func (p *putting) prepare(ctx context.Context) error {
 }
 
 // holds reports whether a replica is meant to hold a collection.
-func holds(r api.Replica, collection catalog.CollectionName) bool {
+func holds(r wire.Replica, collection string) bool {
 	for _, c := range r.Collections {
 		if c == collection {
 			return true
@@ -115,7 +115,7 @@ func holds(r api.Replica, collection catalog.CollectionName) bool {
 }
 
 // wanted reads --copies, given how many replicas hold the bytes of a collection; -1 stands for all.
-func wanted(flag string, replicas int, collection catalog.CollectionName) (int, error) {
+func wanted(flag string, replicas int, collection string) (int, error) {
 	switch flag {
 	case "":
 		return min(2, replicas), nil
@@ -144,7 +144,7 @@ func (p *putting) putAll(ctx context.Context) {
 			err = fmt.Errorf("the file may not be in the archive, put it again: %w", err)
 		}
 		p.failures = append(p.failures, fmt.Errorf("put %s: %w", path, err))
-		if errors.Is(err, api.ErrUnavailable) || errors.Is(err, api.ErrNoQuorum) || ctx.Err() != nil {
+		if errors.Is(err, wire.ErrUnavailable) || errors.Is(err, wire.ErrNoQuorum) || ctx.Err() != nil {
 			if rest := len(p.Paths) - i - 1; rest > 0 {
 				p.failures = append(p.failures, fmt.Errorf("%d more files were not put", rest))
 			}
@@ -154,7 +154,7 @@ func (p *putting) putAll(ctx context.Context) {
 }
 
 // enough reports whether a file has the copies that are waited for.
-func (p *putting) enough(f api.File) bool {
+func (p *putting) enough(f wire.File) bool {
 	if p.want < 0 {
 		return f.Complete
 	}
@@ -162,9 +162,9 @@ func (p *putting) enough(f api.File) bool {
 }
 
 // verified lists where the bytes of a file are verified: its replicas with their nodes.
-func (p *putting) verified(f api.File) (at []string) {
+func (p *putting) verified(f wire.File) (at []string) {
 	for _, c := range f.Copies {
-		if p.keeps[string(c.Replica)] && sound(c) {
+		if p.keeps[c.Replica] && sound(c) {
 			at = append(at, fmt.Sprintf("%s (%s)", c.Replica, nameOf(p.names, c.Node)))
 		}
 	}
@@ -172,8 +172,8 @@ func (p *putting) verified(f api.File) (at []string) {
 }
 
 // sound reports whether a copy was verified and nothing has been found against it since.
-func sound(c api.Copy) bool {
-	return c.State == catalog.UploadCompleted && !c.Verified.IsZero() && !c.Disputed && c.Checksum != catalog.ChecksumCorrupt && c.FileList != catalog.FileListMissing
+func sound(c wire.Copy) bool {
+	return c.State == wire.UploadCompleted && !c.Verified.IsZero() && !c.Disputed && c.Checksum != wire.ChecksumCorrupt && c.FileList != wire.FileListMissing
 }
 
 // Pauses of a wait: between two looks, and between two lines of progress where there is no terminal.
@@ -198,9 +198,9 @@ func (p *putting) wait(ctx context.Context) error {
 	bar := progress.count("verified copies", int64(len(p.files)))
 	var told time.Time
 	for i := range p.files {
-		bar.on(string(p.files[i].Name))
+		bar.on(p.files[i].Name)
 		err := every(limited, waitLook, func() (done bool, err error) {
-			f, err := p.client.File(limited, string(p.files[i].Name))
+			f, err := p.client.Files().Show(limited, p.files[i].Name)
 			if err == nil {
 				p.files[i] = f
 			}
@@ -228,7 +228,7 @@ func (p *putting) missing(ctx context.Context, err error) error {
 	var few []string
 	for _, f := range p.files {
 		if !p.enough(f) {
-			few = append(few, string(f.Name))
+			few = append(few, f.Name)
 		}
 	}
 	if len(few) == 0 {
@@ -250,7 +250,7 @@ func (p *putting) missing(ctx context.Context, err error) error {
 
 // show says of each file where its bytes are.
 func (p *putting) show() error {
-	return list(p.a, p.files, table.Row{"Name", "Size", "Collection", "Verified copies", "State"}, func(f api.File) table.Row {
+	return list(p.a, p.files, table.Row{"Name", "Size", "Collection", "Verified copies", "State"}, func(f wire.File) table.Row {
 		at := strings.Join(p.verified(f), ", ")
 		if at == "" {
 			at = "none yet; the bytes are on " + nameOf(p.names, f.Source)
@@ -260,18 +260,18 @@ func (p *putting) show() error {
 }
 
 // put hashes the file first, so that the archive refuses it if it changes on the way.
-func (c filePutCmd) put(ctx context.Context, a *app, client *api.Client, path string) (api.File, error) {
+func (c filePutCmd) put(ctx context.Context, a *app, archive *client.Client, path string) (wire.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return api.File{}, err
+		return wire.File{}, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return api.File{}, err
+		return wire.File{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return api.File{}, errors.New("not a regular file")
+		return wire.File{}, errors.New("not a regular file")
 	}
 	progress := a.bars()
 	defer progress.wait()
@@ -280,10 +280,10 @@ func (c filePutCmd) put(ctx context.Context, a *app, client *api.Client, path st
 	n, err := io.Copy(h, hashing.reader(&interruptible{ctx, f}))
 	hashing.end(err == nil)
 	if err != nil {
-		return api.File{}, err
+		return wire.File{}, err
 	}
 	sending := progress.bytes("send "+filepath.Base(path), n)
-	put, err := client.Put(ctx, api.Upload{Name: filepath.Base(path), Collection: c.Collection, Size: n, SHA256: fmt.Sprintf("%x", h.Sum(nil)),
+	put, err := archive.Files().Put(ctx, client.Upload{Name: filepath.Base(path), Collection: c.Collection, Size: n, SHA256: fmt.Sprintf("%x", h.Sum(nil)),
 		Open: func() (io.ReadCloser, error) {
 			sending.set(0, n)
 			again, err := os.Open(path)
@@ -296,7 +296,7 @@ func (c filePutCmd) put(ctx context.Context, a *app, client *api.Client, path st
 			}{sending.reader(again), again}, nil
 		}})
 	sending.end(err == nil)
-	if errors.Is(err, api.ErrDigest) {
+	if errors.Is(err, wire.ErrDigest) {
 		err = fmt.Errorf("the file changed while it was put: %w", err)
 	}
 	return put, err

@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/client"
 )
 
 // manifest is the file in each shard's folder that sha256sum checks.
@@ -46,10 +47,10 @@ func (c catalogRebuildCmd) Run(a *app) error {
 	if len(roots) == 0 {
 		roots = []string{filepath.Join(cfg.Data, "files")}
 	}
-	return a.remote(func(ctx context.Context, client *api.Client) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		out := rebuilt{Problems: []string{}}
 		for _, root := range roots {
-			if err := out.root(ctx, client, root, c.Collection); err != nil {
+			if err := out.root(ctx, archive, root, c.Collection); err != nil {
 				return err
 			}
 		}
@@ -70,7 +71,7 @@ func (c catalogRebuildCmd) Run(a *app) error {
 }
 
 // root enters the files of one disk, shard by shard.
-func (r *rebuilt) root(ctx context.Context, client *api.Client, root, collection string) error {
+func (r *rebuilt) root(ctx context.Context, archive *client.Client, root, collection string) error {
 	shards, err := os.ReadDir(root)
 	if err != nil {
 		return err
@@ -94,8 +95,8 @@ func (r *rebuilt) root(ctx context.Context, client *api.Client, root, collection
 				continue
 			}
 			path := filepath.Join(dir, e.Name())
-			err := r.enter(ctx, client, path, sums[e.Name()], collection)
-			if errors.Is(err, api.ErrUnavailable) || errors.Is(err, api.ErrNoQuorum) || ctx.Err() != nil {
+			err := r.enter(ctx, archive, path, sums[e.Name()], collection)
+			if errors.Is(err, wire.ErrUnavailable) || errors.Is(err, wire.ErrNoQuorum) || ctx.Err() != nil {
 				return err
 			}
 			if err != nil {
@@ -107,7 +108,7 @@ func (r *rebuilt) root(ctx context.Context, client *api.Client, root, collection
 }
 
 // enter puts one file into the catalog if its bytes are those of the manifest.
-func (r *rebuilt) enter(ctx context.Context, client *api.Client, path, want, collection string) error {
+func (r *rebuilt) enter(ctx context.Context, archive *client.Client, path, want, collection string) error {
 	if want == "" {
 		return errors.New("not in the manifest")
 	}
@@ -122,9 +123,9 @@ func (r *rebuilt) enter(ctx context.Context, client *api.Client, path, want, col
 		return err
 	}
 	if got := fmt.Sprintf("%x", h.Sum(nil)); got != want {
-		return fmt.Errorf("%w: SHA-256 %s, the manifest has %s", api.ErrDigest, got, want)
+		return fmt.Errorf("%w: SHA-256 %s, the manifest has %s", wire.ErrDigest, got, want)
 	}
-	_, err = client.Put(ctx, api.Upload{Name: filepath.Base(path), Collection: collection, Size: n, SHA256: want,
+	_, err = archive.Files().Put(ctx, client.Upload{Name: filepath.Base(path), Collection: collection, Size: n, SHA256: want,
 		Open: func() (io.ReadCloser, error) { return os.Open(path) }})
 	if err == nil {
 		r.Entered++

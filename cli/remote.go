@@ -11,13 +11,13 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/api"
+	"holdfast/client"
 	"holdfast/node/config"
 )
 
 // client returns a client of the node that the flags name: --server with --token, or --config with --node, whose
 // address is in the cluster.toml and whose local token is in its data folder.
-func (a *app) client() (*api.Client, error) {
+func (a *app) client() (*client.Client, error) {
 	token, err := readText(a.Token)
 	if err != nil {
 		return nil, err
@@ -42,8 +42,8 @@ func (a *app) client() (*api.Client, error) {
 		}
 		named = fmt.Sprintf("%s listens on another machine, %s", cfg.Name, cfg.Listen.API)
 	}
-	c, err := api.NewClient(server, token)
-	if err == nil && !a.Insecure && api.Exposed(c) && (a.Server != "" || !a.ours(hostOf(c))) {
+	c, err := client.New(server, token)
+	if err == nil && !a.Insecure && client.Exposed(c) && (a.Server != "" || !a.ours(hostOf(c))) {
 		return nil, usage("%s: plain HTTP would send the access token in clear over the network. "+
 			"Use --server with https://, or give --insecure too if nobody else can listen there", named)
 	}
@@ -57,7 +57,7 @@ func (a *app) client() (*api.Client, error) {
 }
 
 // hostOf is the host that a client asks.
-func hostOf(c *api.Client) string {
+func hostOf(c *client.Client) string {
 	u, err := url.Parse(c.Base())
 	if err != nil {
 		return ""
@@ -84,7 +84,7 @@ func (a *app) ours(host string) bool {
 }
 
 // trustOnly makes the client trust the certificates of a PEM file alone.
-func trustOnly(c *api.Client, path string) error {
+func trustOnly(c *client.Client, path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("--ca: %w", err)
@@ -144,7 +144,7 @@ func localToken(cfg config.Config) (string, error) {
 }
 
 // remote runs an act with a client.
-func (a *app) remote(act func(ctx context.Context, c *api.Client) error) error {
+func (a *app) remote(act func(ctx context.Context, c *client.Client) error) error {
 	c, err := a.client()
 	if err != nil {
 		return err
@@ -154,8 +154,8 @@ func (a *app) remote(act func(ctx context.Context, c *api.Client) error) error {
 }
 
 // ask shows the cluster's answer to a question.
-func ask[T any](a *app, show func(*app, T) error, question func(context.Context, *api.Client) (T, error)) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
+func ask[T any](a *app, show func(*app, T) error, question func(context.Context, *client.Client) (T, error)) error {
+	return a.remote(func(ctx context.Context, c *client.Client) error {
 		answer, err := question(ctx, c)
 		if err != nil {
 			return err

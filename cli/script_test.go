@@ -17,7 +17,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/demo"
 )
 
@@ -123,7 +123,7 @@ func ready(ts *testscript.TestScript, neg bool, args []string) {
 			return false, nil
 		}
 		defer answer.Body.Close()
-		var h api.Health
+		var h wire.Health
 		err = json.NewDecoder(answer.Body).Decode(&h)
 		return h.Ready && h.Quorum, err
 	}))

@@ -3,12 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 	"holdfast/node/membership"
 )
 
@@ -71,13 +72,10 @@ func (c tokenCreateCmd) Run(a *app) error {
 	case c.Name == "":
 		return usage("give the token a name: holdfast token create NAME. Join tokens are made with: holdfast node invite --replica REPLICA")
 	}
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		asked := api.AccessTokenRequest{Name: c.Name, Role: catalog.Role(c.Role), Lifetime: c.Expires, Program: c.Program || c.Owner != "",
-			Owner: c.Owner, Places: c.Place}
-		for _, name := range c.Collection {
-			asked.Collections = append(asked.Collections, catalog.CollectionName(name))
-		}
-		token, err := client.CreateAccessToken(ctx, asked)
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		asked := wire.AccessTokenRequest{Name: c.Name, Role: wire.Role(c.Role), Lifetime: c.Expires, Program: c.Program || c.Owner != "",
+			Owner: c.Owner, Collections: c.Collection, Places: c.Place}
+		token, err := archive.Tokens().Create(ctx, asked)
 		if err != nil {
 			return err
 		}
@@ -90,7 +88,7 @@ func (c tokenCreateCmd) Run(a *app) error {
 }
 
 // whose says to whom a token belongs.
-func whose(t api.AccessToken) string {
+func whose(t wire.AccessToken) string {
 	switch {
 	case t.Kind == "person":
 		return t.OwnerName
@@ -112,18 +110,14 @@ func (tokenListCmd) Help() string {
 }
 
 func (tokenListCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *api.Client) error {
-		tokens, err := c.AccessTokens(ctx)
+	return a.remote(func(ctx context.Context, c *client.Client) error {
+		tokens, err := c.Tokens().List(ctx)
 		if err != nil {
 			return err
 		}
 		head := table.Row{"Id", "Name", "Belongs to", "Role", "Only in", "State", "Expires", "Used"}
-		return list(a, tokens, head, func(t api.AccessToken) table.Row {
-			var in []string
-			for _, name := range t.Collections {
-				in = append(in, string(name))
-			}
-			return table.Row{t.ID, t.Name, whose(t), t.Role, strings.Join(append(in, t.Places...), ", "), t.State, when(t.Expires), t.Used}
+		return list(a, tokens, head, func(t wire.AccessToken) table.Row {
+			return table.Row{t.ID, t.Name, whose(t), t.Role, strings.Join(slices.Concat(t.Collections, t.Places), ", "), t.State, when(t.Expires), t.Used}
 		})
 	})
 }
@@ -133,8 +127,8 @@ type tokenRevokeCmd struct {
 }
 
 func (c tokenRevokeCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		if err := client.RevokeAccessToken(ctx, c.ID); err != nil {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		if err := archive.Tokens().Revoke(ctx, c.ID); err != nil {
 			return err
 		}
 		return a.done("revoked", c.ID)
@@ -153,8 +147,8 @@ func (tokenTakeCmd) Help() string {
 }
 
 func (c tokenTakeCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, client *api.Client) error {
-		token, err := api.PeopleClient{Client: client}.Take(ctx, c.ID, c.Owner)
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		token, err := archive.Tokens().Take(ctx, c.ID, c.Owner)
 		if err != nil {
 			return err
 		}

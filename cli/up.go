@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 	"holdfast/crawler"
 	"holdfast/harvest"
 	"holdfast/node"
@@ -36,10 +36,10 @@ func (upCmd) exits() []string {
 
 // upAnswer is what up says when the pages can be browsed.
 type upAnswer struct {
-	Browse string   `json:"browse"`
-	API    string   `json:"api"`
-	Token  string   `json:"tokenFile"`
-	Job    *api.Job `json:"job,omitempty"`
+	Browse string    `json:"browse"`
+	API    string    `json:"api"`
+	Token  string    `json:"tokenFile"`
+	Job    *wire.Job `json:"job,omitempty"`
 }
 
 func (c upCmd) Run(a *app) error {
@@ -82,7 +82,7 @@ func (c upCmd) Run(a *app) error {
 
 // request returns what to crawl, nil if nothing. It is checked, and missing values are asked for, before anything is
 // made.
-func (c upCmd) request(a *app) (*api.JobRequest, error) {
+func (c upCmd) request(a *app) (*wire.JobRequest, error) {
 	settings, err := c.settings()
 	if err != nil || len(c.Seeds) == 0 {
 		return nil, err
@@ -94,11 +94,11 @@ func (c upCmd) request(a *app) (*api.JobRequest, error) {
 	if err := crawler.Check(job); err != nil {
 		return nil, err
 	}
-	return &api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}, nil
+	return &wire.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &wire.Settings{Settings: job.Settings}}, nil
 }
 
 // archive lets the node crawl the request, waits until the files are stored and indexed, and says where to browse.
-func (c upCmd) archive(a *app, cfg config.Config, request *api.JobRequest) error {
+func (c upCmd) archive(a *app, cfg config.Config, request *wire.JobRequest) error {
 	server, err := serverOf(cfg)
 	if err != nil {
 		return err
@@ -107,11 +107,11 @@ func (c upCmd) archive(a *app, cfg config.Config, request *api.JobRequest) error
 	if err != nil {
 		return err
 	}
-	client, err := api.NewClient(server, token)
+	archive, err := client.New(server, token)
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer archive.Close()
 	answer := upAnswer{API: server, Token: cfg.TokenPath()}
 	if answer.Browse, err = urlOf(cfg.Listen.Access); err != nil {
 		return err
@@ -120,21 +120,21 @@ func (c upCmd) archive(a *app, cfg config.Config, request *api.JobRequest) error
 		fmt.Fprintf(a.stderr, "API at %s, with the access token in %s\n", answer.API, answer.Token)
 	}
 	if request != nil {
-		job, err := client.CreateJob(a.ctx, *request)
+		job, err := archive.Jobs().Create(a.ctx, *request)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(a.stderr, "Archiving into %s; browse what is stored at %s\n", cfg.Data, answer.Browse)
-		if job, err = waitJob(a.ctx, a, client, job.ID); err != nil {
+		if job, err = waitJob(a.ctx, a, archive, job.ID); err != nil {
 			return err
 		}
 		answer.Job = &job
-		if err := settled(a.ctx, client, job.ID); err != nil {
+		if err := settled(a.ctx, archive, job.ID); err != nil {
 			return err
 		}
 	}
 	if err := a.answer(answer, func() error {
-		if j := answer.Job; j != nil && j.State != catalog.JobDone {
+		if j := answer.Job; j != nil && j.State != wire.JobDone {
 			fmt.Fprintf(a.stdout, "%s: %s\n", broughtIn(*j), j.Reason)
 		} else if j != nil {
 			fmt.Fprintf(a.stdout, "Archived %d documents, %s (%s).\n", j.Stats.Objects, size(j.Stats.Bytes), j.Stats.StopReason)
@@ -144,14 +144,14 @@ func (c upCmd) archive(a *app, cfg config.Config, request *api.JobRequest) error
 	}); err != nil {
 		return err
 	}
-	if j := answer.Job; c.Once && j != nil && j.State != catalog.JobDone {
+	if j := answer.Job; c.Once && j != nil && j.State != wire.JobDone {
 		return fmt.Errorf("job %d: %s: %s", j.ID, j.State, j.Reason)
 	}
 	return nil
 }
 
 // broughtIn describes what a job that is not done has harvested.
-func broughtIn(j api.Job) string {
+func broughtIn(j wire.Job) string {
 	if j.Stats.Objects == 0 {
 		return "Nothing was archived"
 	}
@@ -159,14 +159,14 @@ func broughtIn(j api.Job) string {
 }
 
 // settled waits until all of the job's files are complete everywhere and no node has files left to index.
-func settled(ctx context.Context, client *api.Client, job uint64) error {
+func settled(ctx context.Context, archive *client.Client, job uint64) error {
 	return every(ctx, 100*time.Millisecond, func() (bool, error) {
-		for f, err := range client.Files(ctx, fmt.Sprintf("%d-", job)) {
+		for f, err := range archive.Files().List(ctx, fmt.Sprintf("%d-", job)) {
 			if err != nil || !f.Complete {
 				return false, err
 			}
 		}
-		indexes, err := client.Indexes(ctx)
+		indexes, err := archive.Index().Status(ctx)
 		for _, i := range indexes {
 			if i.Pending > 0 || i.Rebuilding {
 				return false, err

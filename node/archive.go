@@ -148,7 +148,7 @@ func (a archive) Verify(ctx context.Context, name catalog.FileName) ([]api.Verif
 		return nil, a.explain(err)
 	}
 	replies := wire.Gather(file.Copies, func(c catalog.Copy) (api.Verification, error) {
-		one := api.Verification{Replica: c.Replica, Node: keepers[c.Replica]}
+		one := api.Verification{Replica: string(c.Replica), Node: string(keepers[c.Replica])}
 		a.verify(ctx, file, &one)
 		return one, nil
 	})
@@ -165,10 +165,10 @@ func (a archive) verify(ctx context.Context, file catalog.File, out *api.Verific
 	switch out.Node {
 	case "":
 		err = errors.New("the shard has no holder yet")
-	case a.n.id:
+	case string(a.n.id):
 		held, err = a.n.replica.Verify(ctx, file.Name)
 	default:
-		held, err = askFor[replica.Held](ctx, a.n, out.Node, verifyCall, file.Name)
+		held, err = askFor[replica.Held](ctx, a.n, catalog.NodeID(out.Node), verifyCall, file.Name)
 	}
 	if code := remoteCode(err); code == "not-here" {
 		err = replica.ErrNotHere

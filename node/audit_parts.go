@@ -52,10 +52,10 @@ const owedLevel = 3
 
 // addPart makes a node's audit part of the API's.
 func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
-	if !slices.Contains(whole.Replicas, m.Replica) {
-		whole.Replicas = append(whole.Replicas, m.Replica)
+	if name := string(m.Replica); !slices.Contains(whole.Replicas, name) {
+		whole.Replicas = append(whole.Replicas, name)
 	}
-	part := api.AuditNode{Node: m.ID, Name: m.Name, State: string(one.State), Files: one.Files, Bytes: one.Bytes, Total: one.TotalFiles,
+	part := api.AuditNode{Node: string(m.ID), Name: m.Name, State: string(one.State), Files: one.Files, Bytes: one.Bytes, Total: one.TotalFiles,
 		Owed: one.Owed, OwedBytes: one.OwedBytes, Missing: int64(one.Missing), Corrupt: int64(one.Corrupt), Lines: int64(one.Relisted)}
 	if one.Missing+one.Corrupt+one.Relisted < one.Excepted { // of a program that counted them together
 		part.Missing = 0
@@ -68,7 +68,7 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	}
 	part.Findings = []api.AuditFinding{}
 	for _, e := range one.Exceptions {
-		found := api.AuditFinding{File: e.Name, State: "corrupt"}
+		found := api.AuditFinding{File: string(e.Name), State: "corrupt"}
 		if e.FileList == catalog.FileListMissing {
 			found.State = "missing"
 		} else if !e.Found.IsZero() {
@@ -122,10 +122,10 @@ func auditDetail(one replica.Audit) string {
 // members no more.
 func addMissed(whole *api.Audit, nodes []catalog.NodeID, parts []auditPart) {
 	for _, id := range nodes {
-		if slices.ContainsFunc(whole.Nodes, func(p api.AuditNode) bool { return p.Node == id }) {
+		if slices.ContainsFunc(whole.Nodes, func(p api.AuditNode) bool { return p.Node == string(id) }) {
 			continue
 		}
-		missed := api.AuditNode{Node: id, Name: string(id), State: unreachable, Findings: []api.AuditFinding{}, Detail: "is no member any more"}
+		missed := api.AuditNode{Node: string(id), Name: string(id), State: unreachable, Findings: []api.AuditFinding{}, Detail: "is no member any more"}
 		for _, part := range parts {
 			if part.member.ID != id {
 				continue
@@ -134,8 +134,8 @@ func addMissed(whole *api.Audit, nodes []catalog.NodeID, parts []auditPart) {
 			if part.err != nil {
 				missed.Detail = "does not answer: " + part.err.Error()
 			}
-			if !slices.Contains(whole.Replicas, part.member.Replica) {
-				whole.Replicas = append(whole.Replicas, part.member.Replica)
+			if name := string(part.member.Replica); !slices.Contains(whole.Replicas, name) {
+				whole.Replicas = append(whole.Replicas, name)
 			}
 		}
 		whole.Nodes = append(whole.Nodes, missed)

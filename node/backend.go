@@ -28,7 +28,7 @@ func (x indexAPI) Status(ctx context.Context) ([]api.IndexStatus, error) {
 	var out []api.IndexStatus
 	for _, r := range x.ask(ctx, x.n.roster.Known().Members, indexRequest{}) {
 		one := r.Answer
-		one.Node, one.Name = r.To.ID, r.To.Name
+		one.Node, one.Name = string(r.To.ID), r.To.Name
 		if r.Err != nil {
 			one.Detail = r.Err.Error()
 		}
@@ -61,7 +61,7 @@ func (x indexAPI) Rebuild(ctx context.Context, node catalog.NodeID, actor string
 }
 
 func (n *Node) serveIndex(_ context.Context, _ catalog.NodeID, r indexRequest) (api.IndexStatus, error) {
-	out := api.IndexStatus{Node: n.id, Name: n.cfg.Name}
+	out := api.IndexStatus{Node: string(n.id), Name: n.cfg.Name}
 	if n.indexer == nil {
 		out.Detail = "a checksum replica holds no captures"
 		return out, nil

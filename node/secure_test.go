@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"holdfast/api"
+	"holdfast/client"
 	"holdfast/node/config"
 	"holdfast/node/front"
 )
@@ -76,7 +77,7 @@ func TestClientTrustsACertificate(t *testing.T) {
 		pem  []byte
 		good bool
 	}{{nil, false}, {stranger, false}, {text, true}} {
-		client, err := api.NewClient("https://"+address, "holdfast-x-y")
+		client, err := client.New("https://"+address, "holdfast-x-y")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,12 +86,12 @@ func TestClientTrustsACertificate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := client.Settings(t.Context()); (err == nil) != tt.good {
+		if _, err := client.Jobs().Settings(t.Context()); (err == nil) != tt.good {
 			t.Errorf("%v, want success %v", err, tt.good)
 		}
 		client.Close()
 	}
-	client, err := api.NewClient("https://"+address, "")
+	client, err := client.New("https://"+address, "")
 	if err != nil {
 		t.Fatal(err)
 	}

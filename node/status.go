@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/gossip"
 	"holdfast/node/membership"
@@ -41,12 +42,12 @@ func (s self) Config() any {
 func (s self) Status(context.Context) api.NodeStatus {
 	n := s.n
 	r := n.raft.Status()
-	out := api.NodeStatus{
-		ID: n.id, Name: n.cfg.Name, Version: Version(), Started: n.started, Ready: n.isReady(), Role: roleOf(r, n.id), Quorum: r.Quorum,
-		Leader: r.Leader, Term: r.Term, Applied: r.Applied,
+	out := api.NodeStatus{Presence: map[catalog.NodeID]api.Presence{}, Lease: time.Duration(n.cfg.Limits.Lease) + steward.LoseMargin}
+	out.NodeStatus = wire.NodeStatus{
+		ID: string(n.id), Name: n.cfg.Name, Version: Version(), Started: n.started, Ready: n.isReady(), Role: roleOf(r, n.id), Quorum: r.Quorum,
+		Leader: string(r.Leader), Term: r.Term, Applied: r.Applied,
 		Listen:  api.Listen{Peer: n.peer.Addr().String(), API: n.cfg.Listen.API, Access: n.cfg.Listen.Access},
-		Running: n.crawls.List(), Presence: map[catalog.NodeID]api.Presence{}, Refused: refusals(n.peer.Stats()),
-		Lease: time.Duration(n.cfg.Limits.Lease) + steward.LoseMargin,
+		Running: n.crawls.List(), Refused: refusals(n.peer.Stats()),
 	}
 	for _, path := range n.cfg.Files {
 		if n.replica.Disks.TakenAway(path) {

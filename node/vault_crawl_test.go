@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/harvest"
 )
@@ -39,7 +39,7 @@ func TestACrawlUsesASealedPassword(t *testing.T) {
 	job := harvest.Job{Name: "j", Seeds: []string{site.URL + "/"}, Settings: harvest.DefaultSettings()}
 	job.Settings.Credentials = []harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", Realm: "r", User: "anna", Password: marker}}
 	job.Settings.AllowPrivate, job.Settings.MinDelay, job.Settings.DelayFactor, job.Settings.Robots = true, 0, 0, "ignore"
-	request := api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}
+	request := wire.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &wire.Settings{Settings: job.Settings}}
 	eventually(t, "create the job", func() error {
 		if code, text := n.ask(t, http.MethodPost, "/api/v1/jobs", request); code != http.StatusCreated {
 			return fmt.Errorf("%d %s", code, text)

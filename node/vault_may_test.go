@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/node/vault"
 )
@@ -31,7 +31,7 @@ func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
 	cfgs[0].SecretsTo = []string{"nobody"}
 	first := startNodes(t, cfgs[:1])[0]
 	job := secretJob()
-	request := api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}
+	request := wire.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &wire.Settings{Settings: job.Settings}}
 	eventually(t, "the first node's key is known", func() error {
 		return first.raft.View(func(v catalog.View) error {
 			m, err := v.Member(first.id)
@@ -96,7 +96,7 @@ func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
 		t.Error("the second node opens the secrets")
 	}
 	remove := func() string {
-		code, text := first.ask(t, http.MethodPost, "/api/v1/nodes/"+second.cfg.Name+"/remove", api.Removal{Lost: true, Reason: "taken over"})
+		code, text := first.ask(t, http.MethodPost, "/api/v1/nodes/"+second.cfg.Name+"/remove", wire.Removal{Lost: true, Reason: "taken over"})
 		if code != http.StatusPreconditionRequired {
 			t.Errorf("%d %s", code, text)
 		}

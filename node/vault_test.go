@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/harvest"
 	"holdfast/node/membership"
@@ -159,7 +160,7 @@ func TestSecretsAreSealedToTheNodesThatCrawl(t *testing.T) {
 	cfgs[2].Limits.Crawls = 0
 	nodes := startNodes(t, cfgs[:1])
 	job := secretJob()
-	request := api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}
+	request := wire.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &wire.Settings{Settings: job.Settings}}
 	nodes[0].crawls.SetSlots(0) // nobody claims the job
 	var answers []string
 	eventually(t, "create a job", func() error {
@@ -271,7 +272,7 @@ func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
 		}
 		return nil
 	})
-	request := api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}
+	request := wire.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &wire.Settings{Settings: job.Settings}}
 	if code, text := nodes[0].ask(t, http.MethodPost, "/api/v1/jobs", request); code != http.StatusNotImplemented || !strings.Contains(text, "holdfast cluster level 2") {
 		t.Errorf("a job with secrets at level 1: %d %s", code, text)
 	}
@@ -333,7 +334,7 @@ func TestAJobThatNobodyCanRunIsShown(t *testing.T) {
 	n := startNodes(t, threeConfigs(t, "")[:1])[0]
 	n.crawls.SetSlots(0)
 	job := secretJob()
-	request := api.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &api.Settings{Settings: job.Settings}}
+	request := wire.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &wire.Settings{Settings: job.Settings}}
 	eventually(t, "create a job", func() error {
 		if code, text := n.ask(t, http.MethodPost, "/api/v1/jobs", request); code != http.StatusCreated {
 			return fmt.Errorf("%d %s", code, text)

@@ -15,13 +15,13 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
 // Status returns how the cluster stands as the node sees it, healthy or not.
-func (c *Cluster) Status(ctx context.Context, node string) (api.Status, error) {
-	var st api.Status
+func (c *Cluster) Status(ctx context.Context, node string) (wire.Status, error) {
+	var st wire.Status
 	out, err := c.Do(ctx, node, "status", "--json")
 	if bad := json.Unmarshal(out, &st); bad != nil {
 		return st, errors.Join(err, bad)
@@ -60,8 +60,8 @@ func (c *Cluster) Settled(ctx context.Context, node string, limit time.Duration)
 
 // Stored returns when every file is complete in every replica, none is owed or disputed, and every index has all that
 // lies on its node.
-func (c *Cluster) Stored(ctx context.Context, node string, limit time.Duration) ([]api.File, error) {
-	var files []api.File
+func (c *Cluster) Stored(ctx context.Context, node string, limit time.Duration) ([]wire.File, error) {
+	var files []wire.File
 	err := Eventually(ctx, limit, func() error {
 		st, err := c.Status(ctx, node)
 		if err != nil {
@@ -80,7 +80,7 @@ func (c *Cluster) Stored(ctx context.Context, node string, limit time.Duration) 
 				return fmt.Errorf("%s: complete %v, released %v", f.Name, f.Complete, f.Released)
 			}
 		}
-		var indexes api.Page[api.IndexStatus]
+		var indexes wire.Page[wire.IndexStatus]
 		if err := c.JSON(ctx, &indexes, node, "index", "status"); err != nil {
 			return err
 		}
@@ -96,34 +96,34 @@ func (c *Cluster) Stored(ctx context.Context, node string, limit time.Duration) 
 }
 
 // Files lists the archive's files by prefix.
-func (c *Cluster) Files(ctx context.Context, node, prefix string) ([]api.File, error) {
+func (c *Cluster) Files(ctx context.Context, node, prefix string) ([]wire.File, error) {
 	args := []string{"file", "list"}
 	if prefix != "" {
 		args = append(args, prefix)
 	}
-	var files api.Page[api.File]
+	var files wire.Page[wire.File]
 	err := c.JSON(ctx, &files, node, args...)
 	return files.Items, err
 }
 
 // Job returns a job as the node sees it.
-func (c *Cluster) Job(ctx context.Context, node string, id uint64) (api.Job, error) {
-	var job api.Job
+func (c *Cluster) Job(ctx context.Context, node string, id uint64) (wire.Job, error) {
+	var job wire.Job
 	err := c.JSON(ctx, &job, node, "job", "show", fmt.Sprint(id))
 	return job, err
 }
 
 // Done returns when the job is DONE, and fails at once when it ended otherwise.
-func (c *Cluster) Done(ctx context.Context, node string, id uint64, limit time.Duration) (job api.Job, err error) {
+func (c *Cluster) Done(ctx context.Context, node string, id uint64, limit time.Duration) (job wire.Job, err error) {
 	var lost error
 	err = Eventually(ctx, limit, func() error {
 		if job, err = c.Job(ctx, node, id); err != nil {
 			return err
 		}
 		switch job.State {
-		case catalog.JobDone:
+		case wire.JobDone:
 			return nil
-		case catalog.JobFailed, catalog.JobFailedRejected, catalog.JobResubmitted:
+		case wire.JobFailed, wire.JobFailedRejected, wire.JobResubmitted:
 			lost = fmt.Errorf("job %d is %s: %s", id, job.State, job.Reason)
 			return nil
 		}
@@ -133,16 +133,16 @@ func (c *Cluster) Done(ctx context.Context, node string, id uint64, limit time.D
 }
 
 // Captures asks a node for all captures of a URL pattern, as capture list has it.
-func (c *Cluster) Captures(ctx context.Context, node, pattern string) ([]api.Capture, error) {
+func (c *Cluster) Captures(ctx context.Context, node, pattern string) ([]wire.Capture, error) {
 	out, err := c.Do(ctx, node, "capture", "list", pattern, "--json")
 	if err != nil {
 		return nil, err
 	}
-	var all []api.Capture
+	var all []wire.Capture
 	lines := bufio.NewScanner(bytes.NewReader(out))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var one api.Capture
+		var one wire.Capture
 		if err := json.Unmarshal(lines.Bytes(), &one); err != nil {
 			return nil, fmt.Errorf("capture list on %s: %q: %w", node, lines.Text(), err)
 		}
@@ -202,12 +202,12 @@ func (c *Cluster) Manifests(ctx context.Context, node string) (int, error) {
 
 // Complete checks that a file of a cluster of three has two verified copies and a verified checksum, and that an audit
 // has found the same since.
-func Complete(f api.File) error {
+func Complete(f wire.File) error {
 	if len(f.Copies) != 3 || !f.Complete {
 		return fmt.Errorf("%s has %d copies, complete %v", f.Name, len(f.Copies), f.Complete)
 	}
 	for _, copied := range f.Copies {
-		if copied.State != catalog.UploadCompleted || copied.Checksum != catalog.ChecksumOK {
+		if copied.State != wire.UploadCompleted || copied.Checksum != wire.ChecksumOK {
 			return fmt.Errorf("%s: the copy of %s is %s, its checksum %s", f.Name, copied.Replica, copied.State, copied.Checksum)
 		}
 	}

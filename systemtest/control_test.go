@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/harvest"
 )
 
@@ -215,7 +215,7 @@ func TestOrdersInACluster(t *testing.T) {
 	c := newCluster(t, "127.0.20", "crawls = 1\n")
 	g, host := serveGated(t, "127.0.20.101:0")
 	blocked, other := serveGated(t, "127.0.20.102:0")
-	var job api.Job
+	var job wire.Job
 	check(t, c.JSON(t.Context(), &job, "north-1", "job", "create", "--name", "steered", "--allow-private", "--contact", "test@demo.test", "--workers", "2", "--min-delay", "0s",
 		"--set", "delay_factor=0", "http://"+host+"/", "http://"+other+"/"))
 	check(t, Eventually(t.Context(), time.Minute, func() (err error) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 )
 
 // TestSecondJobIsDeduplicated crawls an unchanged site three times: images are recorded as revisits of what the first job archived, wherever
@@ -51,7 +51,7 @@ func TestSecondJobIsDeduplicated(t *testing.T) {
 		{[]string{"--set", "deduplicate=url", "--set", `deduplicate_types=["*"]`, "--set", "conditional=true"}, []string{"/", "/a.png", "/b.png", "/t.txt"}},
 	}
 	for i, j := range jobs {
-		var job api.Job
+		var job wire.Job
 		args := append([]string{"job", "create", "--name", fmt.Sprint("round", i), "--allow-private", "--contact", "test@demo.test", "--min-delay", "0s", "--set", "delay_factor=0"}, j.set...)
 		check(t, c.JSON(t.Context(), &job, []string{"north-1", "south-1"}[i%2], append(args, site+"/")...))
 		_, err := c.Done(t.Context(), "north-1", job.ID, 2*time.Minute)

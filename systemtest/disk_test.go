@@ -14,8 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
 )
 
 // tmpfs mounts a small disk at a folder until the test ends.
@@ -105,7 +104,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	must(t, 60*time.Second, "the copy fails for a clear reason", func() error {
 		one, err := stateAt(ctx, c, "north-1", "large.bin", "south")
-		if err != nil || one.State != catalog.UploadFailed || !strings.Contains(one.Reason, "disk is full") {
+		if err != nil || one.State != wire.UploadFailed || !strings.Contains(one.Reason, "disk is full") {
 			return fmt.Errorf("%+v %w", one, err)
 		}
 		return nil
@@ -147,7 +146,7 @@ func TestCrawlOnAFullDisk(t *testing.T) {
 	const reserve = 200 * mib
 	c, disk := smallDisk(t, "1000M", reserve)
 	base := serve(t, http.HandlerFunc(noise))
-	var job api.Job
+	var job wire.Job
 	err := c.JSON(ctx, &job, "north-1", "job", "create", "--name", "endless", "--allow-private", "--ignore-robots", "--min-delay", "0s", "--max-hops", "1000", base+"/1")
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +177,7 @@ func TestCrawlOnAFullDisk(t *testing.T) {
 	if err := mount(t, "-o", "remount,size=2000M", disk); err != nil {
 		t.Fatal(err)
 	}
-	var before, now api.Job
+	var before, now wire.Job
 	if err := c.JSON(ctx, &before, "north-1", "job", "show", fmt.Sprint(job.ID)); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +195,7 @@ func TestCrawlOnAFullDisk(t *testing.T) {
 	}
 	must(t, 120*time.Second, "the stopped job is done", func() error {
 		err := c.JSON(ctx, &now, "north-1", "job", "show", fmt.Sprint(job.ID))
-		if err == nil && now.State != catalog.JobDone {
+		if err == nil && now.State != wire.JobDone {
 			err = fmt.Errorf("%s %s", now.State, now.Reason)
 		}
 		return err

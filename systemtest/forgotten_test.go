@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 )
 
 // forgetting is a cluster of three voters of which one, again and again, forgets what it agreed to.
@@ -138,7 +138,7 @@ func (f *forgetting) decide(node string, n int) {
 			f.made++
 			ctx, cancel := context.WithTimeout(f.t.Context(), 10*time.Second)
 			defer cancel()
-			token, err := client.CreateJoinToken(ctx, api.JoinTokenRequest{Replica: "north", Lifetime: "24h"})
+			token, err := client.Invites().Create(ctx, wire.JoinTokenRequest{Replica: "north", Lifetime: "24h"})
 			if err == nil {
 				f.acked = append(f.acked, token.ID)
 			}
@@ -227,7 +227,7 @@ func (f *forgetting) tokens(node string) (ids []string, err error) {
 		return nil, err
 	}
 	defer client.Close()
-	tokens, err := client.JoinTokens(f.t.Context())
+	tokens, err := client.Invites().List(f.t.Context())
 	for _, one := range tokens {
 		ids = append(ids, one.ID)
 	}

@@ -15,7 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 const (
@@ -62,7 +63,7 @@ func TestKillDuringRaftSnapshot(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			tokens, err := client.JoinTokens(t.Context())
+			tokens, err := client.Invites().List(t.Context())
 			if err != nil {
 				return err
 			}
@@ -100,7 +101,7 @@ func decide(t *testing.T, c *Cluster, node string, n int) (acked []string) {
 	for range 32 {
 		all.Go(func() {
 			for range work {
-				token, err := client.CreateJoinToken(t.Context(), api.JoinTokenRequest{Replica: "north", Lifetime: "24h"})
+				token, err := client.Invites().Create(t.Context(), wire.JoinTokenRequest{Replica: "north", Lifetime: "24h"})
 				mu.Lock()
 				if err == nil {
 					acked = append(acked, token.ID)
@@ -123,12 +124,12 @@ func decide(t *testing.T, c *Cluster, node string, n int) (acked []string) {
 }
 
 // local returns a client that asks the node with its own token.
-func local(c *Cluster, node string) (*api.Client, error) {
+func local(c *Cluster, node string) (*client.Client, error) {
 	token, err := os.ReadFile(filepath.Join(c.Dir, node, "identity", "api-token"))
 	if err != nil {
 		return nil, err
 	}
-	return api.NewClient("http://"+c.Address(node, "api"), strings.TrimSpace(string(token)))
+	return client.New("http://"+c.Address(node, "api"), strings.TrimSpace(string(token)))
 }
 
 // stateFolder returns the number of the folder that holds the node's agreed state: each install takes the next.

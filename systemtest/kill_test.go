@@ -21,8 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
 	"holdfast/demo"
 )
 
@@ -176,7 +175,7 @@ func (s *siege) next(begun func() string, node *string) {
 func (s *siege) crawls(calm context.Context, random *rand.Rand) error {
 	for n := 0; calm.Err() == nil; n++ {
 		node := someNode(random)
-		var job api.Job
+		var job wire.Job
 		err := s.c.JSON(s.t.Context(), &job, node, append([]string{"job", "create", "--name", fmt.Sprintf("siege%d", n), "--allow-private",
 			"--min-delay", "150ms", "--contact", "e2e@demo.test", "--nameserver", s.site.Nameserver}, s.site.Seeds...)...)
 		if err != nil {
@@ -184,7 +183,7 @@ func (s *siege) crawls(calm context.Context, random *rand.Rand) error {
 		}
 		if err := Eventually(s.t.Context(), 5*time.Minute, func() error {
 			now, err := s.c.Job(s.t.Context(), someNode(random), job.ID)
-			if err == nil && now.State != catalog.JobDone {
+			if err == nil && now.State != wire.JobDone {
 				err = fmt.Errorf("job %d is %s at %s: %s", now.ID, now.State, now.NodeName, now.Reason)
 			}
 			return err
@@ -266,7 +265,7 @@ func manyRecords(n int) []byte {
 func (s *siege) verify() {
 	t, c := s.t, s.c
 	check(t, c.Settled(t.Context(), "north-1", time.Minute))
-	var jobs api.Page[api.Job]
+	var jobs wire.Page[wire.Job]
 	check(t, c.JSON(t.Context(), &jobs, "south-1", "job", "list", "--limit", "0"))
 	for _, job := range jobs.Items { // one whose creation was not acknowledged may be there too
 		_, err := c.Done(t.Context(), "third-1", job.ID, 2*time.Minute)
@@ -285,7 +284,7 @@ func (s *siege) verify() {
 		}
 	}
 	check(t, Eventually(t.Context(), 90*time.Second, s.swept))
-	crawled := slices.DeleteFunc(slices.Clone(files), func(f api.File) bool { return f.Job == 0 })
+	crawled := slices.DeleteFunc(slices.Clone(files), func(f wire.File) bool { return f.Job == 0 })
 	intact(t, c, files, crawled)
 	for _, job := range jobs.Items {
 		s.once(job, crawled)
@@ -316,7 +315,7 @@ func (s *siege) swept() (err error) {
 }
 
 // once checks that a job's files have each URL of the site, and no content twice.
-func (s *siege) once(job api.Job, files []api.File) {
+func (s *siege) once(job wire.Job, files []wire.File) {
 	paths, err := s.c.Paths("north-1")
 	check(s.t, err)
 	args := []string{"cdx", "--json", "--no-sort"}

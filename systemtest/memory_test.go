@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/demo"
 )
 
@@ -62,7 +62,7 @@ func TestMemory(t *testing.T) {
 			}
 		}
 	})
-	var job api.Job
+	var job wire.Job
 	check(t, c.JSON(t.Context(), &job, "south-1", append([]string{"job", "create", "--name", "memory", "--allow-private", "--min-delay", "0",
 		"--contact", "e2e@demo.test", "--nameserver", site.Nameserver}, site.Seeds...)...))
 	began := time.Now()

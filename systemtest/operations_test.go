@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 )
 
 // act is what happens in the world before an act of doc/operations.md, and what the act promises.
@@ -161,7 +161,7 @@ func (w *world) holds(nodes ...string) {
 	t.Helper()
 	w.put("north-1", 2)
 	must(t, 90*time.Second, fmt.Sprintf("%v have all files", nodes), func() error {
-		var listed api.Page[api.File]
+		var listed wire.Page[wire.File]
 		_, text := w.typed(w.machines["third-1"], "holdfast file list --json")
 		if err := json.Unmarshal([]byte(text), &listed); err != nil || len(listed.Items) != len(w.files) {
 			return fmt.Errorf("%d files of %d are listed: %w", len(listed.Items), len(w.files), err)
@@ -292,7 +292,7 @@ func (w *world) recovered() {
 	w.holds("south-1")
 	must(w.t, time.Minute, "three nodes vote in the next epoch", func() error {
 		out, text := w.typed(w.machines["third-1"], "holdfast status --json")
-		var st api.Status
+		var st wire.Status
 		if err := json.Unmarshal([]byte(text), &st); err != nil {
 			return err
 		}

@@ -18,8 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
 )
 
 // chain is a site whose pages form a chain: each links to the next.
@@ -88,7 +87,7 @@ func must(t *testing.T, limit time.Duration, what string, check func() error) {
 }
 
 // statusOf asks a node how things stand. An unhealthy cluster is an answer as well.
-func statusOf(ctx context.Context, c *Cluster, node string) (st api.Status, err error) {
+func statusOf(ctx context.Context, c *Cluster, node string) (st wire.Status, err error) {
 	err = c.Answer(ctx, &st, node, "status")
 	return st, err
 }
@@ -96,7 +95,7 @@ func statusOf(ctx context.Context, c *Cluster, node string) (st api.Status, err 
 // complete checks that every file of the catalog is complete, and that there are some.
 func complete(ctx context.Context, c *Cluster, node string) error {
 	var all struct {
-		Items []api.File `json:"items"`
+		Items []wire.File `json:"items"`
 	}
 	if err := c.JSON(ctx, &all, node, "file", "list"); err != nil {
 		return err
@@ -132,17 +131,17 @@ func oneLeader(ctx context.Context, c *Cluster, nodes ...string) (string, error)
 }
 
 // stateAt returns the state of a file's copy in a replica.
-func stateAt(ctx context.Context, c *Cluster, node, name, replica string) (api.Copy, error) {
-	var f api.File
+func stateAt(ctx context.Context, c *Cluster, node, name, replica string) (wire.Copy, error) {
+	var f wire.File
 	if err := c.JSON(ctx, &f, node, "file", "show", name); err != nil {
-		return api.Copy{}, err
+		return wire.Copy{}, err
 	}
 	for _, one := range f.Copies {
 		if string(one.Replica) == replica {
 			return one, nil
 		}
 	}
-	return api.Copy{}, fmt.Errorf("%s has no copy in %s", name, replica)
+	return wire.Copy{}, fmt.Errorf("%s has no copy in %s", name, replica)
 }
 
 // write makes a file of n bytes that is no other's.
@@ -189,7 +188,7 @@ func TestPartition(t *testing.T) {
 	p := &partition{t: t, c: c, network: network, site: site, base: "http://" + l.Addr().String()}
 	p.begin()
 	p.cutOff(2, "first.bin")
-	must(t, 60*time.Second, "the job ends", func() error { return p.jobIs(catalog.JobDone) })
+	must(t, 60*time.Second, "the job ends", func() error { return p.jobIs(wire.JobDone) })
 	must(t, 60*time.Second, "all files are complete", func() error { return complete(ctx, c, "north-1") })
 	p.replays("south-1", 2, site.pages)
 	leader, err := oneLeader(ctx, c, "north-1", "south-1", "third-1")
@@ -209,14 +208,14 @@ type partition struct {
 	network *Network
 	site    *chain
 	base    string
-	job     api.Job
+	job     wire.Job
 }
 
 // begin archives the chain's last pages, so that there is something to replay, and starts to crawl it from its first.
 func (p *partition) begin() {
 	t, ctx := p.t, p.t.Context()
 	flags := []string{"--allow-private", "--contact", "http://test.invalid/", "--max-hops", "1000", "--ignore-robots"}
-	var first api.Job
+	var first wire.Job
 	must(t, 60*time.Second, "a short job is done", func() error {
 		args := append([]string{"job", "create", "--name", "short", "--wait", "--min-delay", "10ms", fmt.Sprintf("%s/page/%d", p.base, p.site.pages-2)}, flags...)
 		return p.c.JSON(ctx, &first, "north-1", args...)
@@ -231,12 +230,12 @@ func (p *partition) begin() {
 		if n := p.site.asked.Load(); n < 20 {
 			return fmt.Errorf("%d pages", n)
 		}
-		return p.jobIs(catalog.JobStarted)
+		return p.jobIs(wire.JobStarted)
 	})
 }
 
-func (p *partition) jobIs(state catalog.JobState) error {
-	var job api.Job
+func (p *partition) jobIs(state wire.JobState) error {
+	var job wire.Job
 	if err := p.c.JSON(p.t.Context(), &job, "north-1", "job", "show", fmt.Sprint(p.job.ID)); err != nil {
 		return err
 	}
@@ -323,7 +322,7 @@ func (p *partition) cutOff(host int, name string) {
 
 // isComplete checks that a node knows of verified copies of a file in every replica.
 func isComplete(ctx context.Context, c *Cluster, node, name string) error {
-	var f api.File
+	var f wire.File
 	if err := c.JSON(ctx, &f, node, "file", "show", name); err != nil {
 		return err
 	}
@@ -335,7 +334,7 @@ func isComplete(ctx context.Context, c *Cluster, node, name string) error {
 
 func good(ctx context.Context, c *Cluster, node, name, replica string) error {
 	one, err := stateAt(ctx, c, node, name, replica)
-	if err == nil && one.State != catalog.UploadCompleted {
+	if err == nil && one.State != wire.UploadCompleted {
 		err = fmt.Errorf("%s %s", one.State, one.Reason)
 	}
 	return err

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 )
 
 // visits is a web server that notes when each of its requests began and ended, and who asked.
@@ -63,9 +63,9 @@ func TestJobsTogetherArePolite(t *testing.T) {
 		servers = append(servers, v)
 		seeds = append(seeds, "http://"+listener.Addr().String()+"/")
 	}
-	var jobs []api.Job
+	var jobs []wire.Job
 	for i := range 3 {
-		var job api.Job
+		var job wire.Job
 		args := append([]string{"job", "create", "--name", fmt.Sprint("together", i), "--allow-private", "--contact", fmt.Sprintf("job%d@demo.test", i),
 			"--set", fmt.Sprintf("min_delay=%v", delay), "--set", "delay_factor=0"}, seeds...)
 		check(t, c.JSON(t.Context(), &job, "north-1", args...))

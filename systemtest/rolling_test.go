@@ -22,8 +22,8 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
+	"holdfast/client"
 )
 
 // The commits whose clusters must roll to this program, each the last one that knew no level above its own.
@@ -204,7 +204,7 @@ func (u *upgrade) request(name, seed string, settings map[string]any) map[string
 func (u *upgrade) job(node, name, seed string, settings map[string]any) uint64 {
 	u.t.Helper()
 	status, text := u.ask(node, "POST", "/jobs", u.request(name, seed, settings))
-	var made api.Job
+	var made wire.Job
 	if status != http.StatusCreated || json.Unmarshal(text, &made) != nil {
 		u.t.Fatalf("create job %s at %s: %d %s", name, node, status, text)
 	}
@@ -215,12 +215,12 @@ func (u *upgrade) job(node, name, seed string, settings map[string]any) uint64 {
 func (u *upgrade) put(node, name string, size int) {
 	content := make([]byte, size)
 	_, _ = rand.NewChaCha8(sha256.Sum256([]byte(name))).Read(content)
-	client, err := local(u.c, node)
+	archive, err := local(u.c, node)
 	check(u.t, err)
-	defer client.Close()
+	defer archive.Close()
 	ctx, cancel := context.WithTimeout(u.t.Context(), 20*time.Second)
 	defer cancel()
-	_, err = client.Put(ctx, api.Upload{Name: name, Size: int64(size), SHA256: fmt.Sprintf("%x", sha256.Sum256(content)),
+	_, err = archive.Files().Put(ctx, client.Upload{Name: name, Size: int64(size), SHA256: fmt.Sprintf("%x", sha256.Sum256(content)),
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }})
 	if err == nil {
 		u.mu.Lock()
@@ -237,7 +237,7 @@ func (u *upgrade) traffic(calm context.Context) {
 		var got bytes.Buffer
 		if client, err := local(u.c, threeNodes[(n+1)%3]); err == nil {
 			ctx, cancel := context.WithTimeout(u.t.Context(), 20*time.Second)
-			_, err = client.Get(ctx, name, 0, &got)
+			_, err = client.Files().Get(ctx, name, 0, &got)
 			cancel()
 			client.Close()
 			u.mu.Lock()
@@ -263,25 +263,25 @@ func (u *upgrade) summary(node string) []string {
 	for _, f := range files {
 		say("file %s %d %s %s source %s", f.Name, f.Size, f.SHA256, f.Collection, f.Source)
 	}
-	tokens, err := client.AccessTokens(u.t.Context())
+	tokens, err := client.Tokens().List(u.t.Context())
 	check(u.t, err)
 	for _, one := range tokens {
 		say("token %s %s %s %s", one.ID, one.Name, one.Role, one.State)
 	}
-	collections, err := client.Collections(u.t.Context())
+	collections, err := client.Collections().List(u.t.Context())
 	check(u.t, err)
 	for _, one := range collections {
 		say("collection %s", one.Name)
 	}
-	nodes, err := client.Nodes(u.t.Context())
+	nodes, err := client.Nodes().List(u.t.Context())
 	check(u.t, err)
 	for _, n := range nodes {
 		say("node %s %s %s weight %d, %d shards", n.ID, n.Name, n.Replica, n.Weight, n.Shards)
 	}
-	var jobs api.Page[api.Job]
+	var jobs wire.Page[wire.Job]
 	check(u.t, u.c.JSON(u.t.Context(), &jobs, node, "job", "list", "--limit", "0"))
 	for _, j := range jobs.Items {
-		say("job %d %s %s %s %v", j.ID, j.Harvest, j.Collection, map[bool]string{true: "DONE", false: "not done"}[j.State == catalog.JobDone], j.Seeds)
+		say("job %d %s %s %s %v", j.ID, j.Harvest, j.Collection, map[bool]string{true: "DONE", false: "not done"}[j.State == wire.JobDone], j.Seeds)
 	}
 	slices.Sort(all)
 	return all
@@ -301,7 +301,7 @@ func (u *upgrade) same(before []string, node string) {
 // refusesLevel tries to raise the level where that must be refused.
 func (u *upgrade) refusesLevel(what, by string) {
 	u.t.Helper()
-	status, text := u.ask(by, "PUT", "/cluster/level", api.LevelRequest{Level: newLevel})
+	status, text := u.ask(by, "PUT", "/cluster/level", wire.LevelRequest{Level: newLevel})
 	if status >= 200 && status < 300 {
 		u.t.Errorf("%s was allowed at %s: %s", what, by, text)
 	}
@@ -357,7 +357,7 @@ func (u *upgrade) works(long uint64) {
 	})
 	job, err := u.c.Job(t.Context(), "third-1", long)
 	check(t, err)
-	if job.State != catalog.JobStarted || job.Attempt != 1 {
+	if job.State != wire.JobStarted || job.Attempt != 1 {
 		t.Errorf("the job that ran through the upgrade is %s, attempt %d: %s", job.State, job.Attempt, job.Reason)
 	}
 	asked := u.site.asked.Load()
@@ -398,7 +398,7 @@ func (u *upgrade) verify(before []string) {
 	t, ctx := u.t, u.t.Context()
 	files, err := u.c.Stored(ctx, "south-1", 3*time.Minute)
 	check(t, err)
-	var catalogs [][]api.File
+	var catalogs [][]wire.File
 	for _, node := range threeNodes {
 		u.same(slices.DeleteFunc(slices.Clone(before), func(line string) bool { return strings.HasPrefix(line, "job") && strings.Contains(line, "not done") }), node)
 		listed, err := u.c.Files(ctx, node, "")
@@ -408,7 +408,7 @@ func (u *upgrade) verify(before []string) {
 		check(t, err)
 		for name, content := range u.acked {
 			var got bytes.Buffer
-			if _, err := client.Get(ctx, name, 0, &got); err != nil || !bytes.Equal(got.Bytes(), content) {
+			if _, err := client.Files().Get(ctx, name, 0, &got); err != nil || !bytes.Equal(got.Bytes(), content) {
 				t.Errorf("%s from %s: %d bytes of %d, %v", name, node, got.Len(), len(content), err)
 			}
 		}

@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/demo"
 )
 
@@ -52,7 +52,7 @@ func TestRealSites(t *testing.T) {
 	var jobs []uint64
 	for i, seeds := range site.seeds {
 		args := append([]string{"job", "create", "--name", fmt.Sprintf("site%d", i), "--allow-private", "--min-delay", "0", "--max-hops", "1000"}, site.flags...)
-		var job api.Job
+		var job wire.Job
 		check(t, c.JSON(t.Context(), &job, []string{"north-1", "south-1", "third-1"}[i%3], append(args, seeds...)...))
 		jobs = append(jobs, job.ID)
 	}
@@ -125,11 +125,11 @@ func demoWeb(t *testing.T) web {
 }
 
 // audited runs an audit over all copies and checks every file after it.
-func audited(t *testing.T, c *Cluster, node string) []api.File {
+func audited(t *testing.T, c *Cluster, node string) []wire.File {
 	t.Helper()
 	_, err := c.Do(t.Context(), node, "audit", "run", "--wait")
 	check(t, err)
-	var files []api.File
+	var files []wire.File
 	check(t, Eventually(t.Context(), time.Minute, func() (err error) {
 		files, err = c.Files(t.Context(), node, "")
 		for _, f := range files {
@@ -141,7 +141,7 @@ func audited(t *testing.T, c *Cluster, node string) []api.File {
 }
 
 // intact checks the folders of both bitarchive nodes with sha256sum, and the crawled files with the validators.
-func intact(t *testing.T, c *Cluster, files, crawled []api.File) {
+func intact(t *testing.T, c *Cluster, files, crawled []wire.File) {
 	t.Helper()
 	for _, node := range []string{"north-1", "south-1"} {
 		n, err := c.Manifests(t.Context(), node)
@@ -167,7 +167,7 @@ func intact(t *testing.T, c *Cluster, files, crawled []api.File) {
 // capture with the status and the bytes of the server.
 func compareReplay(t *testing.T, c *Cluster, w web, nodes [2]string) {
 	t.Helper()
-	captured := map[string][]api.Capture{}
+	captured := map[string][]wire.Capture{}
 	loosely := map[string]bool{}
 	for _, seeds := range w.seeds {
 		for _, seed := range seeds {
@@ -232,7 +232,7 @@ func loose(url string) string {
 }
 
 // sameReplay compares what two nodes replay for each capture of one URL with what its server sends.
-func sameReplay(ctx context.Context, c *Cluster, w web, nodes [2]string, captures []api.Capture) error {
+func sameReplay(ctx context.Context, c *Cluster, w web, nodes [2]string, captures []wire.Capture) error {
 	url := captures[0].URL
 	status, want, err := answerOf(ctx, w.live, url)
 	if err != nil {

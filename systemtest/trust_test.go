@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
@@ -260,14 +260,14 @@ func TestOutOnly(t *testing.T) {
 		}
 		must(t, 60*time.Second, name+" is everywhere", func() error { return isComplete(ctx, c, "south-1", name) })
 	}
-	west := func() (api.Node, error) {
+	west := func() (wire.Node, error) {
 		st, err := statusOf(ctx, c, "south-1")
 		for _, n := range st.Nodes {
 			if n.Name == "west-1" {
 				return n, err
 			}
 		}
-		return api.Node{}, errors.Join(err, errors.New("west-1 is no member"))
+		return wire.Node{}, errors.Join(err, errors.New("west-1 is no member"))
 	}
 	n, err := west()
 	if err != nil || !n.OutOnly || len(n.Addresses) > 0 || n.Presence.Voter || n.Presence.State != "alive" {

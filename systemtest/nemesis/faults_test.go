@@ -18,8 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
 	"holdfast/systemtest"
 )
 
@@ -168,7 +167,7 @@ func (h *trial) administer(ctx context.Context, what string, do func(by string) 
 }
 
 func (h *trial) drain(ctx context.Context, by, node string, yes bool) error {
-	_, err := h.call(ctx, by, "PATCH", "/nodes/"+node, api.NodeChange{Draining: &yes}, nil)
+	_, err := h.call(ctx, by, "PATCH", "/nodes/"+node, wire.NodeChange{Draining: &yes}, nil)
 	return err
 }
 
@@ -217,8 +216,8 @@ func (h *trial) lose(ctx context.Context, f Fault) error {
 			return errors.New("it is down")
 		}
 		replica, _, _ := strings.Cut(f.Node, "-")
-		var made api.JoinToken
-		if _, err := h.call(ctx, by, "POST", "/join-tokens", api.JoinTokenRequest{Replica: catalog.ReplicaName(replica)}, &made); err != nil {
+		var made wire.JoinToken
+		if _, err := h.call(ctx, by, "POST", "/join-tokens", wire.JoinTokenRequest{Replica: replica}, &made); err != nil {
 			return err
 		}
 		if _, err := h.c.Do(ctx, f.Node, "join", made.Text); err != nil && !strings.Contains(err.Error(), "is a member still") {
@@ -298,12 +297,12 @@ func stored(dir string) (paths []string, err error) {
 // safeElsewhere reports whether a bitarchive replica whose bytes do not rot has a verified copy.
 func (h *trial) safeElsewhere(ctx context.Context, name string) bool {
 	for _, by := range Nodes() {
-		var file api.File
+		var file wire.File
 		if _, err := h.call(ctx, by, "GET", "/files/"+name, nil, &file); err != nil {
 			continue
 		}
-		return slices.ContainsFunc(file.Copies, func(c api.Copy) bool {
-			return string(c.Replica) != h.plan.Rot && c.Replica != "third" && c.State == catalog.UploadCompleted && !c.Disputed
+		return slices.ContainsFunc(file.Copies, func(c wire.Copy) bool {
+			return string(c.Replica) != h.plan.Rot && c.Replica != "third" && c.State == wire.UploadCompleted && !c.Disputed
 		})
 	}
 	return false

@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/systemtest"
 )
@@ -114,7 +114,7 @@ func (h *trial) settled(ctx context.Context) error {
 		if !h.c.Running(node) {
 			return fmt.Errorf("%s does not run", node)
 		}
-		var st api.Status
+		var st wire.Status
 		if _, err := h.call(ctx, node, "GET", "/status", nil, &st); err != nil {
 			return err
 		}
@@ -139,7 +139,7 @@ func (h *trial) settled(ctx context.Context) error {
 // owed shows the first files that are not complete.
 func (h *trial) owed(ctx context.Context, node string) string {
 	var out strings.Builder
-	files, err := list[api.File](ctx, h, node, "/files")
+	files, err := list[wire.File](ctx, h, node, "/files")
 	if err != nil {
 		return err.Error()
 	}
@@ -161,7 +161,7 @@ func (h *trial) owed(ctx context.Context, node string) string {
 
 // indexed reports files that cannot be found by their captures yet.
 func (h *trial) indexed(ctx context.Context) error {
-	var all api.Page[api.IndexStatus]
+	var all wire.Page[wire.IndexStatus]
 	if _, err := h.call(ctx, "north-1", "GET", "/index", nil, &all); err != nil {
 		return err
 	}
@@ -175,9 +175,9 @@ func (h *trial) indexed(ctx context.Context) error {
 
 // jobsEnded reports jobs that are not done. None of them was stopped.
 func (h *trial) jobsEnded(ctx context.Context) error {
-	jobs, err := list[api.Job](ctx, h, "south-1", "/jobs")
+	jobs, err := list[wire.Job](ctx, h, "south-1", "/jobs")
 	for _, j := range jobs {
-		if j.State != catalog.JobDone {
+		if j.State != wire.JobDone {
 			return fmt.Errorf("job %d is %s: %s", j.ID, j.State, j.Reason)
 		}
 	}
@@ -186,15 +186,15 @@ func (h *trial) jobsEnded(ctx context.Context) error {
 
 // audit has all copies read again.
 func (h *trial) audit(ctx context.Context) error {
-	var made api.Audit
+	var made wire.Audit
 	if err := h.administer(ctx, "audit", func(by string) error {
-		_, err := h.call(ctx, by, "POST", "/audits", api.AuditRequest{}, &made)
+		_, err := h.call(ctx, by, "POST", "/audits", wire.AuditRequest{}, &made)
 		return err
 	}); err != nil {
 		return err
 	}
 	return systemtest.Eventually(ctx, auditTime, func() error {
-		var now api.Audit
+		var now wire.Audit
 		if _, err := h.call(ctx, "north-1", "GET", "/audits/"+made.ID, nil, &now); err != nil {
 			return err
 		}
@@ -222,7 +222,7 @@ func (h *trial) leftover(node string) (left []string) {
 func list[T any](ctx context.Context, h *trial, node, path string) (all []T, err error) {
 	query := url.Values{"limit": {"1000"}}
 	for {
-		var page api.Page[T]
+		var page wire.Page[T]
 		if _, err := h.call(ctx, node, "GET", path+"?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
@@ -256,23 +256,23 @@ func (h *trial) views(ctx context.Context) (views []View) {
 // view reads a node's catalog through its API.
 func (h *trial) view(ctx context.Context, node string) (View, error) {
 	v := View{Node: node, Parts: map[string]string{}}
-	files, err := list[api.File](ctx, h, node, "/files")
+	files, err := list[wire.File](ctx, h, node, "/files")
 	if err != nil {
 		return v, err
 	}
-	var nodes api.Page[api.Node]
+	var nodes wire.Page[wire.Node]
 	if _, err := h.call(ctx, node, "GET", "/nodes", nil, &nodes); err != nil {
 		return v, err
 	}
-	names := map[catalog.NodeID]string{}
+	names := map[string]string{}
 	for i, n := range nodes.Items {
 		names[n.ID] = n.Name
-		nodes.Items[i].Presence = api.Presence{}
+		nodes.Items[i].Presence = wire.Presence{}
 	}
 	v.Parts["files"], v.Parts["nodes"] = text(files), text(nodes)
 	shards := map[string]map[string]string{}
 	for _, replica := range []string{"north", "south", "third"} {
-		all, err := list[api.Shard](ctx, h, node, "/replicas/"+replica+"/shards")
+		all, err := list[wire.Shard](ctx, h, node, "/replicas/"+replica+"/shards")
 		if err != nil {
 			return v, err
 		}
@@ -285,7 +285,7 @@ func (h *trial) view(ctx context.Context, node string) (View, error) {
 	for _, f := range files {
 		one := File{Name: string(f.Name), SHA256: f.SHA256, Removed: !f.Removed.IsZero(), Holders: map[string]string{}}
 		for _, c := range f.Copies {
-			if c.State == catalog.UploadCompleted && c.Replica != "third" {
+			if c.State == wire.UploadCompleted && c.Replica != "third" {
 				one.Holders[string(c.Replica)] = shards[string(c.Replica)][f.Shard]
 			}
 		}
@@ -303,12 +303,12 @@ func (h *trial) viewRest(ctx context.Context, v *View) error {
 		}
 		v.Parts[part] = string(a.body)
 	}
-	jobs, err := list[api.Job](ctx, h, v.Node, "/jobs")
+	jobs, err := list[wire.Job](ctx, h, v.Node, "/jobs")
 	if err != nil {
 		return err
 	}
 	v.Parts["jobs"] = text(jobs)
-	trail, err := list[api.Event](ctx, h, v.Node, "/trail")
+	trail, err := list[wire.Event](ctx, h, v.Node, "/trail")
 	if err != nil {
 		return err
 	}
@@ -378,19 +378,19 @@ func (h *trial) finalAdmin(ctx context.Context, node string, of Op) {
 	var a answer
 	switch of.Act {
 	case Weight:
-		var n api.Node
+		var n wire.Node
 		a, _ = h.call(ctx, node, "GET", "/nodes/"+name, nil, &n)
 		o.Value = int64(n.Weight)
 	case Collect:
-		var all api.Page[api.Collection]
+		var all wire.Page[wire.Collection]
 		a, _ = h.call(ctx, node, "GET", "/collections", nil, &all)
-		if slices.ContainsFunc(all.Items, func(c api.Collection) bool { return string(c.Name) == name }) {
+		if slices.ContainsFunc(all.Items, func(c wire.Collection) bool { return string(c.Name) == name }) {
 			o.Value = 1
 		}
 	case Revoke:
-		var all api.Page[api.JoinToken]
+		var all wire.Page[wire.JoinToken]
 		a, _ = h.call(ctx, node, "GET", "/join-tokens", nil, &all)
-		if slices.ContainsFunc(all.Items, func(t api.JoinToken) bool { return t.ID == name && t.State == "revoked" }) {
+		if slices.ContainsFunc(all.Items, func(t wire.JoinToken) bool { return t.ID == name && t.State == "revoked" }) {
 			o.Value = 1
 		}
 	}

@@ -15,8 +15,7 @@ import (
 	"sync"
 	"time"
 
-	"holdfast/api"
-	"holdfast/catalog"
+	"holdfast/api/wire"
 )
 
 // traffic starts the clients, which end with calm.
@@ -99,7 +98,7 @@ func (c *client) put(ctx context.Context, name string, variant int) {
 		header["Holdfast-SHA256"] = Sum(content)
 	}
 	a := c.ask(ctx, o.Node, "api", "PUT", "/api/v1/files/"+name+"/content", body, header)
-	var file api.File
+	var file wire.File
 	if a.clean && a.status < 300 && json.Unmarshal(a.body, &file) == nil {
 		o.Digest = file.SHA256
 	}
@@ -188,7 +187,7 @@ func (c *client) administer(ctx context.Context) {
 		weight := 50 + c.random.IntN(100)
 		o := c.begin(Weight, "weight "+target)
 		o.Value = int64(weight)
-		a, _ := c.call(ctx, o.Node, "PATCH", "/nodes/"+target, api.NodeChange{Weight: &weight}, nil)
+		a, _ := c.call(ctx, o.Node, "PATCH", "/nodes/"+target, wire.NodeChange{Weight: &weight}, nil)
 		c.record(o, a)
 	case 2:
 		c.collection(ctx)
@@ -212,9 +211,9 @@ func (c *client) collection(ctx context.Context) {
 	var a answer
 	if o.Value = 1; c.random.IntN(2) == 0 {
 		o.Value = -1
-		a, _ = c.call(ctx, o.Node, "POST", "/collections/"+name+"/remove", api.ReasonRequest{Reason: "nemesis"}, nil)
+		a, _ = c.call(ctx, o.Node, "POST", "/collections/"+name+"/remove", wire.ReasonRequest{Reason: "nemesis"}, nil)
 	} else {
-		a, _ = c.call(ctx, o.Node, "POST", "/collections", api.CollectionRequest{Name: catalog.CollectionName(name)}, nil)
+		a, _ = c.call(ctx, o.Node, "POST", "/collections", wire.CollectionRequest{Name: name}, nil)
 	}
 	c.record(o, a)
 }
@@ -222,8 +221,8 @@ func (c *client) collection(ctx context.Context) {
 // token creates a join token and revokes it.
 func (c *client) token(ctx context.Context) {
 	o := c.begin(Administer, "join token")
-	var made api.JoinToken
-	a, err := c.call(ctx, o.Node, "POST", "/join-tokens", api.JoinTokenRequest{Replica: "north", Lifetime: "24h"}, &made)
+	var made wire.JoinToken
+	a, err := c.call(ctx, o.Node, "POST", "/join-tokens", wire.JoinTokenRequest{Replica: "north", Lifetime: "24h"}, &made)
 	c.record(o, a)
 	if err != nil {
 		return
@@ -240,7 +239,7 @@ func (c *client) job(ctx context.Context) {
 	request := map[string]any{"name": fmt.Sprintf("crawl%d", c.made), "seeds": []string{c.site},
 		"settings": map[string]any{"operator_contact": "http://test.invalid/", "allow_private": true, "robots": "ignore",
 			"min_delay": "50ms", "min_free_disk": 0}}
-	var made api.Job
+	var made wire.Job
 	a, err := c.call(ctx, o.Node, "POST", "/jobs", request, &made)
 	if err == nil {
 		o.Value = int64(made.ID)

@@ -1,7 +1,9 @@
-package api
+package client
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/catalog"
+	"holdfast/api/wire"
 )
 
 // Upload is a file to be put into the archive.
@@ -19,7 +21,7 @@ type Upload struct {
 	Collection string
 	Size       int64
 	SHA256     string                        // of the bytes; they are refused if they differ
-	Open       func() (io.ReadCloser, error) // the bytes from their start; called again when a broken upload is repeated
+	Open       func() (io.ReadCloser, error) // the bytes from their start; again when a broken upload is repeated
 }
 
 // tries is how often a transfer is taken up again without a byte having moved.
@@ -27,28 +29,28 @@ const tries = 5
 
 // Put uploads a file and returns its entry. A broken connection is followed by another try with growing pauses; when
 // the file is there already, no byte is sent.
-func (c *Client) Put(ctx context.Context, up Upload) (File, error) {
+func (f Files) Put(ctx context.Context, up Upload) (wire.File, error) {
 	for try := 1; ; try++ {
-		file, err := c.put(ctx, up)
-		if err == nil || try == tries || !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+		file, err := f.put(ctx, up)
+		if err == nil || try == tries || !errors.Is(err, wire.ErrUnavailable) || ctx.Err() != nil {
 			return file, err
 		}
 		if pause(ctx, try) != nil {
-			return File{}, err
+			return wire.File{}, err
 		}
 	}
 }
 
-func (c *Client) put(ctx context.Context, up Upload) (File, error) {
+func (f Files) put(ctx context.Context, up Upload) (wire.File, error) {
 	body, err := up.Open()
 	if err != nil {
-		return File{}, err
+		return wire.File{}, err
 	}
 	defer body.Close()
 	sent := &counted{from: body, left: up.Size}
-	r, err := c.request(ctx, http.MethodPut, sent, nil, "files", up.Name, "content")
+	r, err := f.c.request(ctx, http.MethodPut, sent, nil, "files", up.Name, "content")
 	if err != nil {
-		return File{}, err
+		return wire.File{}, err
 	}
 	r.ContentLength = up.Size
 	if up.Size == 0 {
@@ -56,21 +58,21 @@ func (c *Client) put(ctx context.Context, up Upload) (File, error) {
 	}
 	r.Header.Set("Content-Type", "application/octet-stream")
 	r.Header.Set("Expect", "100-continue")
-	r.Header.Set(digestHeader, up.SHA256)
+	r.Header.Set(wire.DigestHeader, up.SHA256)
 	if up.Collection != "" {
-		r.Header.Set(collectionHeader, up.Collection)
+		r.Header.Set(wire.CollectionHeader, up.Collection)
 	}
-	answer, err := c.do(r)
+	answer, err := f.c.do(r)
 	if sent.err != nil { // the file on our side, not the connection
-		return File{}, fmt.Errorf("read %s: %w", up.Name, sent.err)
+		return wire.File{}, fmt.Errorf("read %s: %w", up.Name, sent.err)
 	}
 	if err != nil {
-		return File{}, err
+		return wire.File{}, err
 	}
 	defer answer.Body.Close()
-	var file File
+	var file wire.File
 	if err := json.NewDecoder(answer.Body).Decode(&file); err != nil {
-		return File{}, fmt.Errorf("read the answer of %s: %w", c.base.Host, err)
+		return wire.File{}, fmt.Errorf("read the answer of %s: %w", f.c.base.Host, err)
 	}
 	return file, nil
 }
@@ -103,21 +105,21 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // Content is what is known of the bytes that Get writes.
 type Content struct {
-	Size   int64          // of the whole file
-	SHA256 catalog.Digest // of the whole file
+	Size   int64  // of the whole file
+	SHA256 string // of the whole file, 64 hexadecimal digits
 }
 
 // Get writes a file's bytes from the offset on to w and goes on where it was when the connection breaks. The caller
 // compares what it has with the SHA-256: only it has seen the bytes before the offset.
-func (c *Client) Get(ctx context.Context, name string, offset int64, w io.Writer) (Content, error) {
+func (f Files) Get(ctx context.Context, name string, offset int64, w io.Writer) (Content, error) {
 	var known Content
 	for try := 1; ; try++ {
-		n, content, err := c.get(ctx, name, offset, known, w)
+		n, content, err := f.get(ctx, name, offset, known, w)
 		offset += n
 		if content != (Content{}) {
 			known = content
 		}
-		if err == nil || ctx.Err() != nil || !errors.Is(err, ErrUnavailable) {
+		if err == nil || ctx.Err() != nil || !errors.Is(err, wire.ErrUnavailable) {
 			return known, err
 		}
 		if n > 0 {
@@ -129,32 +131,29 @@ func (c *Client) Get(ctx context.Context, name string, offset int64, w io.Writer
 	}
 }
 
-func (c *Client) get(ctx context.Context, name string, offset int64, known Content, w io.Writer) (int64, Content, error) {
-	r, err := c.request(ctx, http.MethodGet, nil, nil, "files", name, "content")
+func (f Files) get(ctx context.Context, name string, offset int64, known Content, w io.Writer) (int64, Content, error) {
+	r, err := f.c.request(ctx, http.MethodGet, nil, nil, "files", name, "content")
 	if err != nil {
 		return 0, Content{}, err
 	}
 	if offset > 0 {
 		r.Header.Set("Range", fmt.Sprintf("bytes=%d-", offset))
 	}
-	answer, err := c.do(r)
-	var problem *Error
+	answer, err := f.c.do(r)
+	var problem *wire.Error
 	if errors.As(err, &problem) && problem.Status == http.StatusRequestedRangeNotSatisfiable {
-		return 0, known, fmt.Errorf("%w: %s has no byte %d", ErrInvalid, name, offset)
+		return 0, known, fmt.Errorf("%w: %s has no byte %d", wire.ErrInvalid, name, offset)
 	}
 	if err != nil {
 		return 0, Content{}, err
 	}
 	defer answer.Body.Close()
-	content := Content{Size: answer.ContentLength + offset}
-	if err := content.SHA256.UnmarshalText([]byte(answer.Header.Get(digestHeader))); err != nil {
-		return 0, Content{}, fmt.Errorf("answer of %s: %w", c.base.Host, err)
+	content, err := describedBy(answer, offset)
+	if err == nil && known != (Content{}) && known != content {
+		err = fmt.Errorf("%w: the file is not the one that was begun", wire.ErrDigest)
 	}
-	if offset > 0 && (answer.StatusCode != http.StatusPartialContent || !strings.HasPrefix(answer.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", offset))) {
-		return 0, Content{}, fmt.Errorf("answer of %s: %w: it does not begin at byte %d", c.base.Host, ErrInvalid, offset)
-	}
-	if known != (Content{}) && known != content {
-		return 0, Content{}, fmt.Errorf("answer of %s: %w: the file is not the one that was begun", c.base.Host, ErrDigest)
+	if err != nil {
+		return 0, Content{}, fmt.Errorf("answer of %s: %w", f.c.base.Host, err)
 	}
 	out := &failingWriter{to: w}
 	n, err := io.Copy(out, answer.Body)
@@ -162,9 +161,23 @@ func (c *Client) get(ctx context.Context, name string, offset int64, known Conte
 	case out.err != nil:
 		return n, content, out.err
 	case err != nil:
-		return n, content, fmt.Errorf("get %s: %w: %w", name, ErrUnavailable, err)
+		return n, content, fmt.Errorf("get %s: %w: %w", name, wire.ErrUnavailable, err)
 	}
 	return n, content, nil
+}
+
+// describedBy reads what an answer says of the file that it has the bytes of, from the offset on.
+func describedBy(answer *http.Response, offset int64) (Content, error) {
+	digest := strings.ToLower(answer.Header.Get(wire.DigestHeader))
+	if sum, err := hex.DecodeString(digest); err != nil || digest != "" && len(sum) != sha256.Size {
+		return Content{}, fmt.Errorf("%w: its SHA-256 is %q", wire.ErrInvalid, digest)
+	}
+	begins := answer.Header.Get("Content-Range")
+	there := strings.HasPrefix(begins, fmt.Sprintf("bytes %d-", offset))
+	if offset > 0 && (answer.StatusCode != http.StatusPartialContent || !there) {
+		return Content{}, fmt.Errorf("%w: it does not begin at byte %d", wire.ErrInvalid, offset)
+	}
+	return Content{Size: answer.ContentLength + offset, SHA256: digest}, nil
 }
 
 // failingWriter remembers why writing failed, to tell it from a broken connection.

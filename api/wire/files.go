@@ -1,0 +1,238 @@
+package wire
+
+import (
+	"time"
+)
+
+// ReplicaKind says what a replica keeps.
+type ReplicaKind string
+
+// The kinds of replica.
+const (
+	Bitarchive ReplicaKind = "bitarchive" // the bytes
+	Checksum   ReplicaKind = "checksum"   // names, sizes and checksums; it votes
+)
+
+// Shards is the number of parts that each replica's files are divided into.
+const Shards = 4096
+
+// Replica is one set of the archive and how it stands.
+type Replica struct {
+	Name        string      `json:"name"`
+	Kind        ReplicaKind `json:"kind" enum:"bitarchive,checksum"`
+	Place       string      `json:"place"`
+	Collections []string    `json:"collections,omitempty" doc:"none: all"`
+	Created     time.Time   `json:"created"`
+	Files       int64       `json:"files" doc:"meant to be held"`
+	Bytes       int64       `json:"bytes"`
+	Good        int64       `json:"good" doc:"verified"`
+	Owed        int64       `json:"owed" doc:"not good yet, or not any more"`
+	Disputed    int64       `json:"disputed" doc:"findings that wait for a verdict"`
+	Held        int         `json:"shardsHeld" doc:"shards that have a holder, of 4096"`
+	Moving      int         `json:"shardsMoving"`
+}
+
+// ReplicaRequest asks for a new replica.
+type ReplicaRequest struct {
+	Name        string      `json:"name" pattern:"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"`
+	Kind        ReplicaKind `json:"kind" enum:"bitarchive,checksum"`
+	Place       string      `json:"place,omitempty" maxLength:"64" doc:"where its nodes stand and fail together; default: its name"`
+	Collections []string    `json:"collections,omitempty" doc:"those it is to hold; default: all"`
+}
+
+// Shard is one shard of a replica.
+type Shard struct {
+	Shard  string `json:"shard" doc:"three hexadecimal digits"`
+	Holder string `json:"holder,omitempty"`
+	Next   string `json:"next,omitempty" doc:"the node it moves to"`
+}
+
+// Collection is what a file and a harvest belong to.
+type Collection struct {
+	Name    string    `json:"name"`
+	Created time.Time `json:"created"`
+}
+
+// CollectionRequest asks for a new collection.
+type CollectionRequest struct {
+	Name string `json:"name" pattern:"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"`
+}
+
+// File is one file of the archive with its copies.
+type File struct {
+	Name       string    `json:"name"`
+	Size       int64     `json:"size"`
+	SHA256     string    `json:"sha256"`
+	Shard      string    `json:"shard"`
+	Collection string    `json:"collection"`
+	Added      time.Time `json:"added"`
+	Job        uint64    `json:"job,omitempty"`
+	Attempt    int       `json:"attempt,omitempty"`
+	Source     string    `json:"source"`
+	Released   bool      `json:"released" doc:"the source may have deleted its bytes"`
+	Complete   bool      `json:"complete" doc:"every replica has a verified copy"`
+	Removed    time.Time `json:"removed,omitzero"`
+	Reason     string    `json:"reason,omitempty" doc:"of the removal"`
+	Lost       time.Time `json:"lost,omitzero" doc:"since then nobody is said to have its bytes"`
+	LostWhy    string    `json:"lostWhy,omitempty" doc:"why"`
+	Version    uint64    `json:"version" doc:"counts the changes of this entry"`
+	Copies     []Copy    `json:"copies"`
+}
+
+// StoreState says how far a copy is.
+type StoreState string
+
+// The store states, as archivists know them.
+const (
+	UploadStarted   StoreState = "UPLOAD_STARTED"   // owed, follows from the file's entry
+	DataUploaded    StoreState = "DATA_UPLOADED"    // the bytes are there, their checksum is not agreed
+	UploadCompleted StoreState = "UPLOAD_COMPLETED" // verified
+	UploadFailed    StoreState = "UPLOAD_FAILED"    // with a reason; tried again with growing pauses
+)
+
+// FileListStatus is what the last look at a copy found about its presence.
+type FileListStatus string
+
+// ChecksumStatus is what the last reading of a copy's bytes found.
+type ChecksumStatus string
+
+// What was found.
+const (
+	NoFileListStatus FileListStatus = "NO_FILELIST_STATUS"
+	FileListOK       FileListStatus = "OK"
+	FileListMissing  FileListStatus = "MISSING"
+	ChecksumUnknown  ChecksumStatus = "UNKNOWN"
+	ChecksumOK       ChecksumStatus = "OK"
+	ChecksumCorrupt  ChecksumStatus = "CORRUPT"
+)
+
+// Copy is one replica's holding of a file.
+type Copy struct {
+	Replica  string         `json:"replica"`
+	State    StoreState     `json:"state" enum:"UPLOAD_STARTED,DATA_UPLOADED,UPLOAD_COMPLETED,UPLOAD_FAILED"`
+	Node     string         `json:"node,omitempty"`
+	Since    time.Time      `json:"since"`
+	FileList FileListStatus `json:"fileList" enum:"NO_FILELIST_STATUS,OK,MISSING" doc:"what the last look at the copy found: when it was stored, or an audit"`
+	Checksum ChecksumStatus `json:"checksum" enum:"UNKNOWN,OK,CORRUPT" doc:"what the last reading of its bytes found: when it was stored, or an audit"`
+	Verified time.Time      `json:"verified,omitzero" doc:"when its bytes were last read and found right; absent unless they are right as far as is known"`
+	Found    string         `json:"found,omitempty" doc:"SHA-256 found instead of the file's"`
+	Reason   string         `json:"reason,omitempty"`
+	Tries    int            `json:"tries,omitempty"`
+	Disputed bool           `json:"disputed,omitempty"`
+}
+
+// FileRemoval makes a file's entry a tombstone.
+type FileRemoval struct {
+	SHA256 string `json:"sha256" pattern:"^[0-9a-fA-F]{64}$" doc:"the file's, against mistakes"`
+	Reason string `json:"reason" minLength:"1" maxLength:"500"`
+	Confirmation
+}
+
+// LossRequest declares a file lost.
+type LossRequest struct {
+	ReasonRequest
+	Version uint64 `json:"version,omitempty" doc:"of the file's entry as it was shown: the request is refused with 409 when the entry has changed since"`
+}
+
+// Verification is what re-reading one copy found.
+type Verification struct {
+	Replica string `json:"replica"`
+	Node    string `json:"node,omitempty"`
+	State   string `json:"state" enum:"ok,corrupt,missing,unreachable"`
+	SHA256  string `json:"sha256,omitempty" doc:"found"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// NodeStrays is what one node has that the archive neither counts on nor asks for.
+type NodeStrays struct {
+	Node        string  `json:"node"`
+	Name        string  `json:"name,omitempty"`
+	Unreachable string  `json:"unreachable,omitempty" doc:"why the node did not answer; what it has is not known then"`
+	Files       int     `json:"files" doc:"how many there are"`
+	Bytes       int64   `json:"bytes" doc:"of all of them"`
+	Strays      []Stray `json:"strays" doc:"the first 1000"`
+}
+
+// Stray is one of them.
+type Stray struct {
+	Name  string `json:"name" doc:"the file's name"`
+	Where string `json:"where" enum:"files,incoming,quarantine"`
+	Path  string `json:"path" doc:"on the node's disk"`
+	Size  int64  `json:"size"`
+	State string `json:"state" doc:"why it lies there, and what becomes of it"`
+}
+
+// Audit is one pass over the copies of one replica or all.
+type Audit struct {
+	ID       string      `json:"id"`
+	Replicas []string    `json:"replicas"`
+	State    string      `json:"state" enum:"running,paused,stopped,incomplete,done" doc:"incomplete: ended, but some copies were not read; see the nodes"`
+	Began    time.Time   `json:"began"`
+	Ended    time.Time   `json:"ended,omitzero"`
+	Files    int64       `json:"files" doc:"copies read so far, and copies found missing"`
+	Bytes    int64       `json:"bytes"`
+	Total    int64       `json:"total" doc:"copies to read, as the catalog had it when the audit began"`
+	Missing  int64       `json:"missing"`
+	Corrupt  int64       `json:"corrupt"`
+	Lines    int64       `json:"lines" doc:"of manifests that were wrong or missing and have been put right"`
+	Nodes    []AuditNode `json:"nodes"`
+
+	Owed      int64 `json:"owed" doc:"copies that were not read because they are still to be made: the catalog does not count on them"`
+	OwedBytes int64 `json:"owedBytes"`
+	Unheld    int64 `json:"unheld" doc:"copies in shards that no node held when the audit began: nobody could read them"`
+}
+
+// Clean reports whether the audit has read every copy that the archive is to have, and found nothing wrong.
+func (a Audit) Clean() bool {
+	return a.State == "done" && a.Missing+a.Corrupt+a.Lines+a.Owed+a.Unheld == 0
+}
+
+// AuditRequest asks for an audit.
+type AuditRequest struct {
+	Replica string `json:"replica,omitempty" doc:"default: every replica"`
+}
+
+// AuditNode is one node's part of an audit.
+type AuditNode struct {
+	Node    string `json:"node"`
+	Name    string `json:"name,omitempty"`
+	State   string `json:"state" enum:"running,paused,stopped,incomplete,done,unreachable"`
+	Files   int64  `json:"files"`
+	Bytes   int64  `json:"bytes"`
+	Total   int64  `json:"total"`
+	Missing int64  `json:"missing"`
+	Corrupt int64  `json:"corrupt"`
+	Lines   int64  `json:"lines"`
+	Detail  string `json:"detail,omitempty"`
+
+	Owed      int64 `json:"owed"`
+	OwedBytes int64 `json:"owedBytes"`
+
+	Findings []AuditFinding `json:"findings" doc:"the first missing and corrupt copies"`
+	Omitted  int64          `json:"omitted" doc:"missing and corrupt copies that are not listed"`
+}
+
+// AuditFinding is a copy that an audit found wrong.
+type AuditFinding struct {
+	File   string `json:"file"`
+	State  string `json:"state" enum:"missing,corrupt"`
+	SHA256 string `json:"sha256,omitempty" doc:"of the bytes that were found; none when they could not be read"`
+}
+
+// Capture is one archived response at one time; in a stream's last line, instead, the shards not covered.
+type Capture struct {
+	Key             string `json:"urlkey,omitempty"`
+	Timestamp       string `json:"timestamp,omitempty"`
+	URL             string `json:"url,omitempty"`
+	MIME            string `json:"mime,omitempty"`
+	Status          int    `json:"status,omitempty"`
+	Digest          string `json:"digest,omitempty"`
+	Redirect        string `json:"redirect,omitempty"`
+	File            string `json:"filename,omitempty"`
+	Offset          int64  `json:"offset,omitempty"`
+	Length          int64  `json:"length,omitempty"`
+	RefersURL       string `json:"refersTo,omitempty" doc:"of a revisit"`
+	RefersTimestamp string `json:"refersToTimestamp,omitempty"`
+	Incomplete      []int  `json:"incomplete,omitempty" doc:"in the last line only: shards that no node answered for"`
+	Failed          string `json:"failed,omitempty" doc:"in the last line only: why the answer ends early"`
+}

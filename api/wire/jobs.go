@@ -1,0 +1,86 @@
+package wire
+
+import (
+	"time"
+
+	"holdfast/harvest"
+)
+
+// JobState is where a job stands.
+type JobState string
+
+// The states of a job.
+const (
+	JobNew            JobState = "NEW"
+	JobSubmitted      JobState = "SUBMITTED"
+	JobStarted        JobState = "STARTED"
+	JobDone           JobState = "DONE"
+	JobFailed         JobState = "FAILED"
+	JobResubmitted    JobState = "RESUBMITTED"
+	JobFailedRejected JobState = "FAILED_REJECTED"
+)
+
+// JobStats is what an attempt of a job brought in.
+type JobStats struct {
+	Objects    int64  `json:"objects"` // URIs fetched with success
+	Bytes      int64  `json:"bytes"`   // bytes of content
+	Failed     int64  `json:"failed"`
+	Files      int    `json:"files"`      // files that entered the archive
+	StopReason string `json:"stopReason"` // completed, object-limit, size-limit, time-limit, unfinished, …
+}
+
+// Job is one piece of a harvest run.
+type Job struct {
+	ID         uint64    `json:"id"`
+	Harvest    string    `json:"harvest"`
+	Collection string    `json:"collection"`
+	Channel    string    `json:"channel,omitempty"`
+	State      JobState  `json:"state" enum:"NEW,SUBMITTED,STARTED,DONE,FAILED,RESUBMITTED,FAILED_REJECTED"`
+	Wish       Wish      `json:"wish,omitempty" enum:",pause,stop"`
+	WishReason string    `json:"wishReason,omitempty"`
+	Attempt    int       `json:"attempt"`
+	Node       string    `json:"node,omitempty"`
+	NodeName   string    `json:"nodeName,omitempty"`
+	Created    time.Time `json:"created"`
+	Submitted  time.Time `json:"submitted,omitzero"`
+	Started    time.Time `json:"started,omitzero"`
+	Ended      time.Time `json:"ended,omitzero"`
+	Stats      JobStats  `json:"stats"`
+	Reason     string    `json:"reason,omitempty"`
+	Next       uint64    `json:"next,omitempty" doc:"the job that took over"`
+	Seeds      []string  `json:"seeds"`
+	Settings   *Settings `json:"settings,omitempty" doc:"given when one job is shown"`
+	Note       string    `json:"note,omitempty" doc:"given when one job is shown whose wish waits for its node"`
+	Progress   *Progress `json:"progress,omitempty" doc:"given when one running job is shown and its node answers"`
+}
+
+// JobRequest asks for a crawl.
+type JobRequest struct {
+	Harvest    string    `json:"harvest,omitempty" doc:"the harvest it belongs to; default: its name"`
+	Collection string    `json:"collection,omitempty" doc:"default: the cluster's first"`
+	Channel    string    `json:"channel,omitempty"`
+	Name       string    `json:"name" minLength:"1" maxLength:"100"`
+	Seeds      []string  `json:"seeds" minItems:"1" maxItems:"10000"`
+	Settings   *Settings `json:"settings,omitempty" doc:"those not given have their defaults"`
+}
+
+// Settings are a job's crawl settings; in JSON, what is not given has its default.
+type Settings struct{ harvest.Settings }
+
+// UnmarshalJSON reads settings over the defaults; an unknown key is refused with the nearest known one.
+func (s *Settings) UnmarshalJSON(data []byte) error {
+	settings, err := harvest.ParseSettings(data)
+	s.Settings = settings
+	return err
+}
+
+// Progress is how a running crawl stands.
+type Progress struct {
+	Discovered int64   `json:"discovered" doc:"URIs found"`
+	Queued     int64   `json:"queued"`
+	Done       int64   `json:"done" doc:"fetched with success"`
+	Failed     int64   `json:"failed"`
+	Bytes      int64   `json:"bytes" doc:"of content"`
+	Rate       float64 `json:"rate" doc:"URIs a second"`
+	Seconds    float64 `json:"seconds" doc:"since the attempt began"`
+}

@@ -1,0 +1,127 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+
+	"holdfast/api/wire"
+)
+
+// Nodes are the cluster's nodes, each called by its name or id.
+type Nodes struct{ c *Client }
+
+// List lists the nodes.
+func (n Nodes) List(ctx context.Context) ([]wire.Node, error) {
+	return list[wire.Node](ctx, n.c, nil, "nodes")
+}
+
+// Show shows a node.
+func (n Nodes) Show(ctx context.Context, name string) (wire.Node, error) {
+	return get[wire.Node](ctx, n.c, "nodes", name)
+}
+
+// Change changes a node's weight or drains it.
+func (n Nodes) Change(ctx context.Context, name string, change wire.NodeChange) (wire.Node, error) {
+	return send[wire.Node](ctx, n.c, http.MethodPatch, change, "nodes", name)
+}
+
+// Remove removes a node.
+func (n Nodes) Remove(ctx context.Context, name string, removal wire.Removal) error {
+	return n.c.call(ctx, http.MethodPost, removal, nil, nil, "nodes", name, "remove")
+}
+
+// Replicas are the sets of the archive.
+type Replicas struct{ c *Client }
+
+// List lists the replicas.
+func (r Replicas) List(ctx context.Context) ([]wire.Replica, error) {
+	return list[wire.Replica](ctx, r.c, nil, "replicas")
+}
+
+// Show shows a replica.
+func (r Replicas) Show(ctx context.Context, name string) (wire.Replica, error) {
+	return get[wire.Replica](ctx, r.c, "replicas", name)
+}
+
+// Add adds a replica.
+func (r Replicas) Add(ctx context.Context, in wire.ReplicaRequest) (wire.Replica, error) {
+	return post[wire.Replica](ctx, r.c, in, "replicas")
+}
+
+// Remove removes a replica that has no nodes and no verified copies.
+func (r Replicas) Remove(ctx context.Context, name, reason string) error {
+	return r.c.call(ctx, http.MethodPost, wire.ReasonRequest{Reason: reason}, nil, nil, "replicas", name, "remove")
+}
+
+// Shards yields a replica's shards in order.
+func (r Replicas) Shards(ctx context.Context, name string) iter.Seq2[wire.Shard, error] {
+	return all[wire.Shard](ctx, r.c, nil, "replicas", name, "shards")
+}
+
+// Collections are what files, jobs and replicas belong to.
+type Collections struct{ c *Client }
+
+// List lists the collections.
+func (o Collections) List(ctx context.Context) ([]wire.Collection, error) {
+	return list[wire.Collection](ctx, o.c, nil, "collections")
+}
+
+// Add adds a collection.
+func (o Collections) Add(ctx context.Context, name string) (wire.Collection, error) {
+	return post[wire.Collection](ctx, o.c, wire.CollectionRequest{Name: name}, "collections")
+}
+
+// Remove removes a collection that nothing belongs to.
+func (o Collections) Remove(ctx context.Context, name, reason string) error {
+	return o.c.call(ctx, http.MethodPost, wire.ReasonRequest{Reason: reason}, nil, nil, "collections", name, "remove")
+}
+
+// Disks are the disks for files of the node that is asked.
+type Disks struct{ c *Client }
+
+// Show tells how they stand.
+func (d Disks) Show(ctx context.Context) (wire.Disks, error) {
+	return get[wire.Disks](ctx, d.c, "disks")
+}
+
+// Wish asks something of them.
+func (d Disks) Wish(ctx context.Context, wish wire.DiskWish) (wire.Disks, error) {
+	return post[wire.Disks](ctx, d.c, wish, "disks", "wish")
+}
+
+// Index are the nodes' indexes of captures.
+type Index struct{ c *Client }
+
+// Status tells how they stand.
+func (x Index) Status(ctx context.Context) ([]wire.IndexStatus, error) {
+	return list[wire.IndexStatus](ctx, x.c, nil, "index")
+}
+
+// Rebuild makes a node, or all when it is empty, build its index again from the files.
+func (x Index) Rebuild(ctx context.Context, node string) error {
+	return x.c.call(ctx, http.MethodPost, wire.IndexRebuild{Node: node}, nil, nil, "index", "rebuild")
+}
+
+// Audits are passes over the copies, in which each is read again.
+type Audits struct{ c *Client }
+
+// List lists the audits, newest first.
+func (a Audits) List(ctx context.Context) ([]wire.Audit, error) {
+	return list[wire.Audit](ctx, a.c, nil, "audits")
+}
+
+// Start starts an audit of the replica, or of all when it is empty.
+func (a Audits) Start(ctx context.Context, replica string) (wire.Audit, error) {
+	return post[wire.Audit](ctx, a.c, wire.AuditRequest{Replica: replica}, "audits")
+}
+
+// Show shows an audit.
+func (a Audits) Show(ctx context.Context, id string) (wire.Audit, error) {
+	return get[wire.Audit](ctx, a.c, "audits", id)
+}
+
+// Wish pauses an audit, lets it run on, or stops it.
+func (a Audits) Wish(ctx context.Context, id string, wish wire.Wish, reason string) (wire.Audit, error) {
+	return post[wire.Audit](ctx, a.c, wire.WishBody{Wish: wish, Reason: reason}, "audits", id, "wish")
+}

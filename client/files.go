@@ -1,0 +1,109 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"holdfast/api/wire"
+	"holdfast/cdx"
+)
+
+// Files are the archive's files.
+type Files struct{ c *Client }
+
+// List yields the files whose name has the prefix, by name.
+func (f Files) List(ctx context.Context, prefix string) iter.Seq2[wire.File, error] {
+	return all[wire.File](ctx, f.c, url.Values{"prefix": {prefix}, "limit": {strconv.Itoa(wire.MaxPage)}}, "files")
+}
+
+// Show shows a file and its copies.
+func (f Files) Show(ctx context.Context, name string) (wire.File, error) {
+	return get[wire.File](ctx, f.c, "files", name)
+}
+
+// Verify re-reads every copy of a file where it lies.
+func (f Files) Verify(ctx context.Context, name string) ([]wire.Verification, error) {
+	page, err := post[wire.Page[wire.Verification]](ctx, f.c, nil, "files", name, "verify")
+	return page.Items, err
+}
+
+// Remove makes a file's entry a tombstone.
+func (f Files) Remove(ctx context.Context, name string, removal wire.FileRemoval) error {
+	return f.c.call(ctx, http.MethodPost, removal, nil, nil, "files", name, "remove")
+}
+
+// Lose declares that nobody has a file's bytes any more. With a version above 0 it is refused when the file's entry is
+// not of that version any more.
+func (f Files) Lose(ctx context.Context, name string, version uint64, reason string) error {
+	loss := wire.LossRequest{ReasonRequest: wire.ReasonRequest{Reason: reason}, Version: version}
+	return f.c.call(ctx, http.MethodPost, loss, nil, nil, "files", name, "lost")
+}
+
+// Find takes it back that a file is lost.
+func (f Files) Find(ctx context.Context, name, reason string) error {
+	return f.c.call(ctx, http.MethodPost, wire.ReasonRequest{Reason: reason}, nil, nil, "files", name, "found")
+}
+
+// Strays lists the bytes on the nodes that the archive neither counts on nor asks for.
+func (f Files) Strays(ctx context.Context) ([]wire.NodeStrays, error) {
+	return list[wire.NodeStrays](ctx, f.c, nil, "strays")
+}
+
+// Captures yields the captures that answer the query. A *cdx.Incomplete comes last when shards were not covered.
+func (c *Client) Captures(ctx context.Context, q cdx.Query) iter.Seq2[wire.Capture, error] {
+	query := url.Values{"url": {q.URL}, "match": {string(q.Match)}, "filter": q.Filters}
+	texts := map[string]string{"from": q.From, "to": q.To, "sort": string(q.Sort), "closest": q.Closest}
+	for name, text := range texts {
+		if text != "" {
+			query.Set(name, text)
+		}
+	}
+	for name, n := range map[string]int{"limit": q.Limit, "collapse": q.Collapse} {
+		if n != 0 {
+			query.Set(name, strconv.Itoa(n))
+		}
+	}
+	if q.Match == "" {
+		query.Set("match", string(cdx.Exact))
+	}
+	return func(yield func(wire.Capture, error) bool) {
+		r, err := c.request(ctx, http.MethodGet, nil, query, "captures")
+		if err != nil {
+			yield(wire.Capture{}, err)
+			return
+		}
+		answer, err := c.do(r)
+		if err != nil {
+			yield(wire.Capture{}, err)
+			return
+		}
+		defer answer.Body.Close()
+		for in := json.NewDecoder(answer.Body); ; {
+			var line wire.Capture
+			err := in.Decode(&line)
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				yield(wire.Capture{}, fmt.Errorf("read captures from %s: %w", c.base.Host, err))
+				return
+			case line.Incomplete != nil:
+				yield(wire.Capture{}, &cdx.Incomplete{Shards: line.Incomplete})
+				return
+			case line.Failed != "":
+				yield(wire.Capture{}, &wire.Error{Status: http.StatusInternalServerError, Code: wire.CodeInternal,
+					Detail: line.Failed})
+				return
+			case !yield(line, nil):
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package client
+
+import (
+	"context"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"holdfast/api/wire"
+	"holdfast/harvest"
+)
+
+// Jobs are pieces of harvest runs, each a crawl.
+type Jobs struct{ c *Client }
+
+// List yields the jobs, newest first.
+func (j Jobs) List(ctx context.Context) iter.Seq2[wire.Job, error] {
+	return all[wire.Job](ctx, j.c, nil, "jobs")
+}
+
+// Create creates a job and submits it.
+func (j Jobs) Create(ctx context.Context, in wire.JobRequest) (wire.Job, error) {
+	return post[wire.Job](ctx, j.c, in, "jobs")
+}
+
+// Show shows a job, with live progress while it runs.
+func (j Jobs) Show(ctx context.Context, id uint64) (wire.Job, error) {
+	return get[wire.Job](ctx, j.c, "jobs", number(id))
+}
+
+// Wish pauses a job, lets it run on, or stops it.
+func (j Jobs) Wish(ctx context.Context, id uint64, wish wire.Wish, reason string) (wire.Job, error) {
+	return post[wire.Job](ctx, j.c, wire.WishBody{Wish: wish, Reason: reason}, "jobs", number(id), "wish")
+}
+
+// Resubmit makes a new job of a failed one.
+func (j Jobs) Resubmit(ctx context.Context, id uint64) (wire.Job, error) {
+	return post[wire.Job](ctx, j.c, nil, "jobs", number(id), "resubmit")
+}
+
+// Reject says that a failed job is not to be tried again.
+func (j Jobs) Reject(ctx context.Context, id uint64) (wire.Job, error) {
+	return post[wire.Job](ctx, j.c, nil, "jobs", number(id), "reject")
+}
+
+// Log writes the last tail lines of a job's crawl.log to w, all of them when tail is 0.
+func (j Jobs) Log(ctx context.Context, id uint64, tail int, w io.Writer) error {
+	query := url.Values{"tail": {strconv.Itoa(tail)}}
+	r, err := j.c.request(ctx, http.MethodGet, nil, query, "jobs", number(id), "log")
+	if err != nil {
+		return err
+	}
+	answer, err := j.c.do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	_, err = io.Copy(w, answer.Body)
+	return err
+}
+
+// Order gives an order to the job's crawl.
+func (j Jobs) Order(ctx context.Context, id uint64, o harvest.Order) (harvest.Reply, error) {
+	return post[harvest.Reply](ctx, j.c, o, "jobs", number(id), "orders")
+}
+
+// Settings describes every setting of a crawl.
+func (j Jobs) Settings(ctx context.Context) ([]harvest.Setting, error) {
+	return list[harvest.Setting](ctx, j.c, nil, "settings")
+}
+
+func number(id uint64) string { return strconv.FormatUint(id, 10) }

@@ -1,0 +1,73 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"holdfast/api/wire"
+)
+
+// Nodes returns what there is to do with nodes.
+func (c *Client) Nodes() Nodes { return Nodes{c} }
+
+// Replicas returns what there is to do with replicas and their shards.
+func (c *Client) Replicas() Replicas { return Replicas{c} }
+
+// Collections returns what there is to do with collections.
+func (c *Client) Collections() Collections { return Collections{c} }
+
+// Disks returns what there is to do with the disks of the node that is asked.
+func (c *Client) Disks() Disks { return Disks{c} }
+
+// Index returns what there is to do with the nodes' indexes.
+func (c *Client) Index() Index { return Index{c} }
+
+// Files returns what there is to do with the archive's files.
+func (c *Client) Files() Files { return Files{c} }
+
+// Audits returns what there is to do with audits.
+func (c *Client) Audits() Audits { return Audits{c} }
+
+// Jobs returns what there is to do with jobs and their crawls.
+func (c *Client) Jobs() Jobs { return Jobs{c} }
+
+// People returns what there is to do with people.
+func (c *Client) People() People { return People{c} }
+
+// Grants returns what there is to do with people's grants.
+func (c *Client) Grants() Grants { return Grants{c} }
+
+// Tokens returns what there is to do with access tokens.
+func (c *Client) Tokens() Tokens { return Tokens{c} }
+
+// Invites returns what there is to do with join tokens, by which machines become nodes.
+func (c *Client) Invites() Invites { return Invites{c} }
+
+// Status tells how the cluster stands, as the node sees it.
+func (c *Client) Status(ctx context.Context) (wire.Status, error) {
+	return get[wire.Status](ctx, c, "status")
+}
+
+// Config returns the node's effective settings as JSON.
+func (c *Client) Config(ctx context.Context) (json.RawMessage, error) {
+	return get[json.RawMessage](ctx, c, "config")
+}
+
+// Level shows the cluster's level and what each member supports.
+func (c *Client) Level(ctx context.Context) (wire.Level, error) {
+	return get[wire.Level](ctx, c, "cluster", "level")
+}
+
+// RaiseLevel raises the cluster's level.
+func (c *Client) RaiseLevel(ctx context.Context, level int) (wire.Level, error) {
+	return send[wire.Level](ctx, c, http.MethodPut, wire.LevelRequest{Level: level}, "cluster", "level")
+}
+
+// Trail yields the audit trail, oldest first.
+func (c *Client) Trail(ctx context.Context) iter.Seq2[wire.Event, error] {
+	return all[wire.Event](ctx, c, url.Values{"limit": {strconv.Itoa(wire.MaxPage)}}, "trail")
+}
