@@ -35,6 +35,9 @@ type measurer struct {
 type figures map[string][]float64
 
 func (m *measurer) measure(ctx context.Context, r row) result {
+	if missing := r.needs.missing(); missing != "" {
+		return result{row: r, skipped: missing}
+	}
 	both := []bench{r.ours, r.base}
 	for i := range m.rounds {
 		for _, b := range both {
@@ -55,6 +58,17 @@ func (m *measurer) measure(ctx context.Context, r row) result {
 	}
 	res.err = err
 	return res
+}
+
+// missing says that the program is not on this machine, or nothing.
+func (p program) missing() string {
+	if p.command == "" {
+		return ""
+	}
+	if _, err := exec.LookPath(p.command); err != nil {
+		return fmt.Sprintf("not measured: %s is not installed; it is in %s", p.command, p.from)
+	}
+	return ""
 }
 
 func (b bench) key() string { return b.pkg + "." + b.name }

@@ -31,6 +31,14 @@ func TestMedian(t *testing.T) {
 	}
 }
 
+func TestARowWithoutItsProgramSaysSo(t *testing.T) {
+	m := &measurer{rounds: 1}
+	r := m.measure(t.Context(), row{name: "beside it", needs: program{"no-such-program", "the package nosuch"}})
+	if r.err != nil || r.skipped != "not measured: no-such-program is not installed; it is in the package nosuch" {
+		t.Errorf("error %v, skipped %q", r.err, r.skipped)
+	}
+}
+
 func TestTableSaysWhatWasMet(t *testing.T) {
 	got := render([]result{
 		{row: row{name: "rate", ratio: 0.9, unit: unit{1, "MB/s"}}, mine: 95, theirs: 100},
