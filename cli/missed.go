@@ -7,7 +7,7 @@ import (
 	"holdfast/crawler/report"
 )
 
-// missed tells on stderr which seeds were not captured and why. It is an error when none was.
+// missed prints on stderr which seeds were not captured, and why. If none was captured, that is an error.
 func (a *app) missed(s crawler.SeedSummary) error {
 	for _, m := range s.Missed {
 		fmt.Fprintf(a.stderr, "seed %s was not captured: %s\n", m.URL, report.StatusText(m.Status))

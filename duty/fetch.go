@@ -35,7 +35,7 @@ type Page struct {
 	Stuck   int            // files looked at that no living node has good bytes of
 }
 
-// Clock is the time as a duty goes by it.
+// Clock is the time that a duty uses.
 type Clock struct {
 	Now catalog.Time
 	// Seen returns when the node first saw a stamp of the file's copy that lies in the future: a clock that was wrong

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// teller gives memberlist what this node says of itself.
+// teller gives memberlist this node's facts about itself.
 type teller struct{ g *Gossip }
 
 func (t teller) NodeMeta(limit int) []byte {

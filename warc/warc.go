@@ -69,7 +69,7 @@ var (
 // Error tells where in which file reading went wrong.
 type Error struct {
 	File   string
-	Offset int64 // in the file as it lies on the disk
+	Offset int64 // in the file on disk
 	Err    error
 }
 

@@ -15,7 +15,7 @@ type Page struct {
 	URL        string
 	Web        Web
 	Time       time.Duration // that it may take, waits for turns not counted
-	Quiet      time.Duration // it is done when it asked for nothing for so long
+	Quiet      time.Duration // it is done when it has requested nothing for this long
 	Screenshot bool
 }
 
@@ -39,8 +39,8 @@ type Rendered struct {
 
 // Limits of a page besides those that the caller sets.
 const (
-	callTime      = 30 * time.Second // for Chromium to do one thing; no more than the page may take,
-	leastCallTime = 5 * time.Second  // but so long
+	callTime      = 30 * time.Second // for Chromium to do one thing; at most what the page may take,
+	leastCallTime = 5 * time.Second  // but at least this
 	overtime      = 10               // a page may take its time limit this many times, all waits included
 	maxScrolls    = 60
 	maxPicture    = 12_000 // pixels of height

@@ -16,7 +16,7 @@ type Pacer interface {
 	// Admit tells whether the host may be asked now, or when to try again. If it may, it counts as being asked until
 	// Done.
 	Admit(host string) pace.Grant
-	// Done ends one asking; nobody is to ask the host for so long after it.
+	// Done ends one request; nobody may ask the host for that time after it.
 	Done(host string, rest time.Duration)
 }
 

@@ -161,5 +161,5 @@ type Outcome struct {
 	Seed     bool
 	Redirect string // a seed's
 	Domain   string // which a document counts for
-	Bytes    int64  // so much
+	Bytes    int64  // size of the content
 }

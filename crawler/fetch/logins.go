@@ -32,8 +32,8 @@ type realm struct {
 	prefix string // of the paths it is sent for
 	count  int    // uses of the nonce
 	last   string // the header sent last
-	misses int    // how often it was answered with 401 since it was last let in
-	failed bool   // the login is not let in
+	misses int    // how often it was answered with 401 since it was last accepted
+	failed bool   // the login is not accepted
 }
 
 // maxMisses is how often in a row a server may want another answer, as its nonces age.

@@ -112,7 +112,7 @@ type Config struct {
 	Now       func() time.Time // default time.Now
 	MaxActive int              // queues that take part at a time; default 20 000
 	Policy    func(queue string, uri func() string) Policy
-	// Admit is asked before a URI is given out; 0 gives it, else the queue rests so long.
+	// Admit is called before a URI is given out; 0 allows it, otherwise the queue rests for that time.
 	Admit func(queue string, now time.Time) (wait time.Duration)
 	Log   *slog.Logger
 }

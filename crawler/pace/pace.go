@@ -13,9 +13,9 @@ import (
 
 // The times of leases.
 const (
-	Length  = 5 * time.Second  // a lease holds so long after it was asked for, unless it is renewed
+	Length  = 5 * time.Second  // a lease lasts this long after the request for it, unless it is renewed
 	renewal = 2 * time.Second  // the pause between renewals
-	Turn    = 15 * time.Second // a job has a host so long before it makes room for one that waits
+	Turn    = 15 * time.Second // a job keeps a host this long before it makes room for a waiting job
 	// After a change of the living nodes a new home of a host grants nothing but what is held already: for a lease that
 	// the old one gave just before it heard of the change, and the time until it heard.
 	settling = 2 * Length
@@ -27,7 +27,7 @@ type Ask struct {
 	Holder string        `json:"holder"`           // the job, and the attempt
 	Held   bool          `json:"held,omitempty"`   // it has the lease and keeps it
 	Return bool          `json:"return,omitempty"` // it gives the lease back
-	Rest   time.Duration `json:"rest,omitempty"`   // with Return: nobody may ask the host for so long
+	Rest   time.Duration `json:"rest,omitempty"`   // with Return: nobody may ask the host for this long
 }
 
 // Answer is the home's answer to an Ask.

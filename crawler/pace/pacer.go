@@ -39,7 +39,7 @@ type held struct{ job, host string }
 
 // turn is a lease as its holder sees it.
 type turn struct {
-	until    time.Time // granted so long
+	until    time.Time // when the lease ends
 	giveBack bool
 	wanted   time.Time // last asked for by a worker
 	asked    time.Time // last asked for at the home
@@ -112,7 +112,7 @@ func (p *Pacer) Admit(job, host string) Grant {
 	return Grant{Wait: tryAgain}
 }
 
-// Done ends one asking; the host rests for so long after it.
+// Done ends one request; the host rests for that time after it.
 func (p *Pacer) Done(job, host string, rest time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

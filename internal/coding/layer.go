@@ -161,7 +161,7 @@ func (l *layer) explain(err error) error {
 	return l.fail(fmt.Errorf("%w: %w", ErrDamaged, err))
 }
 
-// trailingBrotli is how the brotli package says, with no more than words, that bytes follow the end.
+// trailingBrotli is the brotli package's error text for bytes after the end; it has no error value for that.
 const trailingBrotli = "brotli: excessive input"
 
 func (l *layer) fail(err error) error {
