@@ -3,7 +3,7 @@
 //
 // It reads as browsers do, and is lenient where they are:
 //
-//   - A payload that does not begin as its coding does is passed on as it is; Untrue reports it. A payload of no bytes is
+//   - A payload that does not begin as its coding does passes unchanged; Untrue reports it. A payload of no bytes is
 //     empty content in every coding.
 //   - "identity" and "none" name no coding. x-gzip is gzip. Names are compared without regard to case.
 //   - deflate may come in its zlib wrapping or without.
