@@ -79,9 +79,8 @@ var crowded = map[string]int{
 
 // laden are the structs that have more fields than they should. The table only shrinks.
 var laden = map[string]int{
-	"cli.grammar":      33,
-	"harvest.Settings": 81,
-	"raft.Node":        31,
+	"cli.grammar": 33,
+	"raft.Node":   31,
 }
 
 // narrow are the rooms whose lines all fit. The list only grows.

@@ -15,10 +15,9 @@ func (s *Settings) set(name string, value json.RawMessage) error {
 		return invalid(name, string(value), "JSON")
 	}
 	fresh := *s
-	t := reflect.TypeOf(fresh)
-	for i := range t.NumField() { // a list replaces, it is not written over the list that others share
-		if n, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); n == name && t.Field(i).Type.Kind() == reflect.Slice {
-			reflect.ValueOf(&fresh).Elem().Field(i).SetZero()
+	if d, known := named(name); known { // a list replaces, it is not written over the list that others share
+		if field := d.field(&fresh); field.Kind() == reflect.Slice {
+			field.SetZero()
 		}
 	}
 	if err := fresh.UnmarshalJSON(data); err != nil {
@@ -73,15 +72,9 @@ func ParsePatch(given []string) (map[string]json.RawMessage, error) {
 // Change returns the settings with some of them changed while a crawl runs. A setting that cannot be changed then is refused, in a sheet
 // as well; sheets that set such a one stay as they are.
 func (s Settings) Change(patch map[string]json.RawMessage) (Settings, error) {
-	live := map[string]bool{}
-	for _, group := range settingGroups() {
-		for _, r := range group.settings {
-			live[r.Name] = r.Live
-		}
-	}
 	before := s.Sheets
 	for name, value := range patch {
-		if ok, known := live[name]; known && !ok {
+		if d, known := named(name); known && !d.Live {
 			return s, invalid(name, "a change", "no change while the crawl runs")
 		}
 		if err := s.set(name, value); err != nil {
@@ -92,7 +85,7 @@ func (s Settings) Change(patch map[string]json.RawMessage) (Settings, error) {
 		return s, err
 	}
 	if _, ok := patch["sheets"]; ok {
-		if name, differs := fixedDiffers(before, s.Sheets, live); differs {
+		if name, differs := fixedDiffers(before, s.Sheets); differs {
 			return s, invalid("sheets: "+name, "a change of a setting that is not live", "no change of such while the crawl runs: the sheets that set them stay, in their order")
 		}
 	}
@@ -100,8 +93,8 @@ func (s Settings) Change(patch map[string]json.RawMessage) (Settings, error) {
 }
 
 // fixedDiffers tells whether sheets differ in what they set that is not live, and the name of the first that does.
-func fixedDiffers(before, after []Sheet, live map[string]bool) (name string, differs bool) {
-	old, now := fixedParts(before, live), fixedParts(after, live)
+func fixedDiffers(before, after []Sheet) (name string, differs bool) {
+	old, now := fixedParts(before), fixedParts(after)
 	for i := range max(len(old), len(now)) {
 		switch {
 		case i >= len(now):
@@ -114,12 +107,12 @@ func fixedDiffers(before, after []Sheet, live map[string]bool) (name string, dif
 }
 
 // fixedParts are the sheets that set what is not live, with that alone.
-func fixedParts(sheets []Sheet, live map[string]bool) (fixed []Sheet) {
+func fixedParts(sheets []Sheet) (fixed []Sheet) {
 	for _, sheet := range sheets {
 		part := map[string]json.RawMessage{}
 		for name, value := range sheet.Settings {
 			var plain bytes.Buffer
-			if err := json.Compact(&plain, value); !live[name] && err == nil {
+			if d, _ := named(name); !d.Live && json.Compact(&plain, value) == nil {
 				part[name] = plain.Bytes()
 			}
 		}

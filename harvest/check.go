@@ -55,18 +55,9 @@ func (s Settings) Validate() error {
 
 // inLimits holds numbers and words against the reference.
 func (s Settings) inLimits() error {
-	fields := reflect.ValueOf(s)
-	t := fields.Type()
-	named := make(map[string]reflect.Value, t.NumField())
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		named[name] = fields.Field(i)
-	}
-	for _, group := range settingGroups() {
-		for _, r := range group.settings {
-			if err := r.check(named[r.Name]); err != nil {
-				return err
-			}
+	for _, d := range described {
+		if err := d.check(d.field(&s)); err != nil {
+			return err
 		}
 	}
 	return nil

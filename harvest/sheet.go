@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -115,22 +113,17 @@ func (s *Sheets) For(c Context) *Settings {
 // Explain tells for every setting its value in effect and where it comes from. Secrets are left out.
 func (s *Sheets) Explain(c Context) map[string]Origin {
 	out := map[string]Origin{}
-	given := reflect.ValueOf(s.base.Redacted())
-	for _, r := range Reference() {
-		for i := range given.NumField() {
-			if name, _, _ := strings.Cut(given.Type().Field(i).Tag.Get("json"), ","); name != r.Name {
-				continue
-			}
-			value, err := json.Marshal(given.Field(i).Interface())
-			if err != nil {
-				continue
-			}
-			o := Origin{Value: value, From: "job"}
-			if bytes.Equal(value, r.Default) {
-				o.From = "default"
-			}
-			out[r.Name] = o
+	given := s.base.Redacted()
+	for _, d := range described {
+		value, err := json.Marshal(d.field(&given).Interface())
+		if err != nil {
+			continue
 		}
+		o := Origin{Value: value, From: "job"}
+		if bytes.Equal(value, d.Default) {
+			o.From = "default"
+		}
+		out[d.Name] = o
 	}
 	for _, i := range s.matching(c) {
 		for name, value := range s.sheets[i].Settings {
@@ -264,18 +257,12 @@ func (s Sheet) validate(base Settings) error {
 	if _, err := s.compile(); err != nil {
 		return err
 	}
-	known := map[string]Setting{}
-	for _, group := range settingGroups() {
-		for _, r := range group.settings {
-			known[r.Name] = r
-		}
-	}
 	base.Sheets = nil
 	for name, value := range s.Settings {
-		setting, ok := known[name]
+		setting, ok := named(name)
 		switch {
 		case !ok:
-			return invalid("sheets: "+s.Name, strconv.Quote(name), "a setting"+DidYouMean(name, maps.Keys(known)))
+			return invalid("sheets: "+s.Name, strconv.Quote(name), "a setting"+DidYouMean(name, settingNames))
 		case setting.Level != OfURI:
 			return invalid("sheets: "+s.Name, name, "settings that may differ by URI; "+name+" holds for the whole job")
 		case !setting.Live && (s.From != s.Until || len(s.Days) > 0):

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -27,7 +28,7 @@ func decodeStrict(data []byte, what string, into any) error {
 	if err := dec.Decode(into); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return invalid(wrong.Field, "a JSON "+wrong.Value, inWords(wrong.Type))
+			return invalid(keys(wrong.Field), "a JSON "+wrong.Value, inWords(wrong.Type))
 		}
 		if errors.Is(err, ErrInvalid) {
 			return err
@@ -38,6 +39,12 @@ func decodeStrict(data []byte, what string, into any) error {
 		return fmt.Errorf("%w: %s: more than one JSON value", ErrInvalid, what)
 	}
 	return nil
+}
+
+// keys is the way to a field as JSON has it: without the groups of settings, which are Go names.
+func keys(field string) string {
+	parts := slices.DeleteFunc(strings.Split(field, "."), func(part string) bool { return part != "" && 'A' <= part[0] && part[0] <= 'Z' })
+	return strings.Join(parts, ".")
 }
 
 // knownKeys refuses keys that a struct does not know.
@@ -107,9 +114,13 @@ func inWords(t reflect.Type) string {
 func jsonNames(t reflect.Type) map[string]reflect.Type {
 	names := make(map[string]reflect.Type, t.NumField())
 	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if name != "" && name != "-" {
-			names[name] = t.Field(i).Type
+		field := t.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case field.Anonymous && name == "":
+			maps.Copy(names, jsonNames(field.Type))
+		case name != "" && name != "-":
+			names[name] = field.Type
 		}
 	}
 	return names

@@ -16,12 +16,12 @@ func TestQuota(t *testing.T) {
 		want     string
 	}{
 		{"no limits", harvest.Settings{}, 1000, 1000, ""},
-		{"below", harvest.Settings{MaxDomainObjects: 3, MaxDomainBytes: 31}, 2, 10, ""},
-		{"objects of the configuration", harvest.Settings{MaxDomainObjects: 3}, 3, 10, ConfigObjects},
-		{"bytes of the configuration", harvest.Settings{MaxDomainBytes: 30}, 3, 10, ConfigBytes},
-		{"objects of the harvest", harvest.Settings{MaxDomainObjects: 9, HarvestDomainObjects: 3}, 3, 10, HarvestObjects},
-		{"bytes of the harvest", harvest.Settings{HarvestDomainBytes: 30}, 3, 10, HarvestBytes},
-		{"both: the configuration's", harvest.Settings{MaxDomainObjects: 3, HarvestDomainObjects: 3}, 3, 10, ConfigObjects},
+		{"below", harvest.Settings{LimitSettings: harvest.LimitSettings{MaxDomainObjects: 3, MaxDomainBytes: 31}}, 2, 10, ""},
+		{"objects of the configuration", harvest.Settings{LimitSettings: harvest.LimitSettings{MaxDomainObjects: 3}}, 3, 10, ConfigObjects},
+		{"bytes of the configuration", harvest.Settings{LimitSettings: harvest.LimitSettings{MaxDomainBytes: 30}}, 3, 10, ConfigBytes},
+		{"objects of the harvest", harvest.Settings{LimitSettings: harvest.LimitSettings{MaxDomainObjects: 9, HarvestDomainObjects: 3}}, 3, 10, HarvestObjects},
+		{"bytes of the harvest", harvest.Settings{LimitSettings: harvest.LimitSettings{HarvestDomainBytes: 30}}, 3, 10, HarvestBytes},
+		{"both: the configuration's", harvest.Settings{LimitSettings: harvest.LimitSettings{MaxDomainObjects: 3, HarvestDomainObjects: 3}}, 3, 10, ConfigObjects},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestQuota(t *testing.T) {
 // The limit that stopped a domain is remembered when another is reached, and forgotten when it is raised.
 func TestQuotaRemembers(t *testing.T) {
 	q := Quota{Objects: 5, Bytes: 10}
-	s := harvest.Settings{HarvestDomainObjects: 5}
+	s := harvest.Settings{LimitSettings: harvest.LimitSettings{HarvestDomainObjects: 5}}
 	if q.Stop(&s) != HarvestObjects {
 		t.Fatal(q.Stopped())
 	}
@@ -52,7 +52,7 @@ func TestQuotaRemembers(t *testing.T) {
 	if got := q.Stop(&s); got != HarvestObjects {
 		t.Errorf("%s, the harvest's limit was first", got)
 	}
-	s = harvest.Settings{HarvestDomainObjects: 6}
+	s = harvest.Settings{LimitSettings: harvest.LimitSettings{HarvestDomainObjects: 6}}
 	if got := q.Stop(&s); got != "" || q.Stopped() != "" {
 		t.Errorf("still stopped by %s", got)
 	}
@@ -69,7 +69,7 @@ func FuzzQuota(f *testing.F) {
 			}
 			return
 		}
-		q.Stop(&harvest.Settings{MaxDomainBytes: 1})
+		q.Stop(&harvest.Settings{LimitSettings: harvest.LimitSettings{MaxDomainBytes: 1}})
 		if back, err := ParseQuota(q.Append(nil)); err != nil || back != q {
 			t.Fatal(back, err)
 		}
