@@ -13,13 +13,8 @@ func addFiles(s *state, b *Additions) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	results := make(ItemResults, len(b.Files))
-	for i := range b.Files {
-		if results[i], err = item(b.Files[i].Name, s.addFile(&b.Files[i], replicas)); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return each(b.Files, func(a *Addition) FileName { return a.Name },
+		func(a *Addition) error { return s.addFile(a, replicas) })
 }
 
 func (s *state) addFile(a *Addition, replicas []cluster.Replica) error {
@@ -84,9 +79,9 @@ func (s *state) addAgain(a *Addition, f File) error {
 
 // removeFile makes the entry a tombstone and the release of each copy's bytes due.
 func removeFile(s *state, b *FileRemoval) (any, error) {
-	f, there, err := s.file(b.Name)
-	if err != nil || !there {
-		return nil, agree.OrNotFound(err, "no file %q", agree.Clip(string(b.Name), 200))
+	f, err := s.entry(b.Name)
+	if err != nil {
+		return nil, err
 	}
 	if f.SHA256 != b.SHA256 {
 		return nil, agree.Refuse(agree.Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)

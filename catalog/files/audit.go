@@ -6,20 +6,8 @@ import (
 )
 
 func findCopies(s *state, b *Findings) (any, error) {
-	if err := agree.CheckItems(len(b.Files)); err != nil {
-		return nil, err
-	}
-	m, err := cluster.Speaker(s.State, b.Node)
-	if err != nil {
-		return nil, err
-	}
-	results := make(ItemResults, len(b.Files))
-	for i := range b.Files {
-		if results[i], err = item(b.Files[i].Name, s.findCopy(&m, &b.Files[i])); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return eachOf(s, b.Node, b.Files, func(item *Finding) FileName { return item.Name },
+		func(m cluster.Member, item *Finding) error { return s.findCopy(&m, item) })
 }
 
 // findCopy disputes a verified copy, or ends the dispute when the copy was found right again.
@@ -40,7 +28,7 @@ func (s *state) findCopy(m *cluster.Member, b *Finding) error {
 	if f.Lost != 0 {
 		return agree.Refuse(agree.Conflict, "file %s is declared lost", f.Name)
 	}
-	wrong := b.FileList == FileListMissing || b.Checksum == ChecksumCorrupt
+	wrong := b.wrong()
 	if wrong && b.Found == f.SHA256 {
 		return agree.Refuse(agree.Invalid, "what was found of %s agrees with the archive", f.Name)
 	}
@@ -56,6 +44,9 @@ func (s *state) findCopy(m *cluster.Member, b *Finding) error {
 	return s.putFile(old, now)
 }
 
+// wrong reports whether something is wrong with the copy, and not right again.
+func (b *Finding) wrong() bool { return b.FileList == FileListMissing || b.Checksum == ChecksumCorrupt }
+
 func checkFinding(b *Finding) error {
 	switch b.FileList {
 	case NoFileListStatus, FileListOK, FileListMissing:
@@ -67,7 +58,7 @@ func checkFinding(b *Finding) error {
 	default:
 		return agree.Refuse(agree.Invalid, "checksum status %q", agree.Clip(string(b.Checksum), 40))
 	}
-	if b.FileList != FileListMissing && b.Checksum != ChecksumCorrupt && (b.FileList != FileListOK || b.Checksum != ChecksumOK) {
+	if !b.wrong() && (b.FileList != FileListOK || b.Checksum != ChecksumOK) {
 		return agree.Refuse(agree.Invalid, "finding %s, %s says neither what is wrong nor that all is right", b.FileList, b.Checksum)
 	}
 	return nil
@@ -77,22 +68,15 @@ func judgeCopies(s *state, b *Verdicts) (any, error) {
 	if err := agree.CheckItems(len(b.Copies)); err != nil {
 		return nil, err
 	}
-	results := make(ItemResults, len(b.Copies))
-	var err error
-	for i := range b.Copies {
-		if results[i], err = item(b.Copies[i].Name, s.judge(&b.Copies[i])); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return each(b.Copies, func(v *Verdict) FileName { return v.Name }, s.judge)
 }
 
 // judge ends a dispute: a good copy counts again, a bad one is owed. A copy is not judged bad while nobody has
 // bytes to repair it from.
 func (s *state) judge(v *Verdict) error {
-	f, there, err := s.file(v.Name)
-	if err != nil || !there {
-		return agree.OrNotFound(err, "no file %q", agree.Clip(string(v.Name), 200))
+	f, err := s.entry(v.Name)
+	if err != nil {
+		return err
 	}
 	c := f.Copy(v.Replica)
 	if c == nil || !c.Disputed {

@@ -191,12 +191,6 @@ type Verdicts struct {
 	Copies []Verdict `json:"copies"`
 }
 
-// ItemResult is the answer to one item of a command with many; Refusal is nil when it was carried out.
-type ItemResult struct {
-	Name    FileName       `json:"name"`
-	Refusal *agree.Refusal `json:"refusal,omitempty"`
-}
-
 // The bodies of the commands that carry a mark of what was looked at, as they were before; see cluster.LevelOfMarks.
 type (
 	fileRemovalUnmarked struct {

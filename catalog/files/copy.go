@@ -6,28 +6,16 @@ import (
 )
 
 func reportCopies(s *state, b *CopyReports) (any, error) {
-	if err := agree.CheckItems(len(b.Copies)); err != nil {
-		return nil, err
-	}
-	m, err := cluster.Speaker(s.State, b.Node)
-	if err != nil {
-		return nil, err
-	}
-	results := make(ItemResults, len(b.Copies))
-	for i := range b.Copies {
-		if results[i], err = item(b.Copies[i].Name, s.reportCopy(&m, &b.Copies[i])); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return eachOf(s, b.Node, b.Copies, func(item *CopyReport) FileName { return item.Name },
+		func(m cluster.Member, item *CopyReport) error { return s.reportCopy(&m, item) })
 }
 
 // kept returns the entry of a file that is not removed, and the copy that the node keeps as the holder or next
 // of its shard, with true for the holder.
 func (s *state) kept(m *cluster.Member, name FileName) (File, *Copy, bool, error) {
-	f, there, err := s.file(name)
-	if err != nil || !there {
-		return f, nil, false, agree.OrNotFound(err, "no file %q", agree.Clip(string(name), 200))
+	f, err := s.entry(name)
+	if err != nil {
+		return f, nil, false, err
 	}
 	if f.Removed != 0 {
 		return f, nil, false, agree.Refuse(agree.Conflict, "file %s was removed", name)
@@ -111,27 +99,15 @@ func (s *state) reportOfLost(m *cluster.Member, f File, r *CopyReport) error {
 }
 
 func releaseFiles(s *state, b *Releases) (any, error) {
-	if err := agree.CheckItems(len(b.Files)); err != nil {
-		return nil, err
-	}
-	m, err := cluster.Speaker(s.State, b.Node)
-	if err != nil {
-		return nil, err
-	}
-	results := make(ItemResults, len(b.Files))
-	for i, name := range b.Files {
-		if results[i], err = item(name, s.release(&m, name)); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return eachOf(s, b.Node, b.Files, func(name *FileName) FileName { return *name },
+		func(m cluster.Member, name *FileName) error { return s.release(&m, *name) })
 }
 
 // release allows the node to delete its bytes of the file, but for those it is to hold.
 func (s *state) release(m *cluster.Member, name FileName) error {
-	f, there, err := s.file(name)
-	if err != nil || !there {
-		return agree.OrNotFound(err, "no file %q", agree.Clip(string(name), 200))
+	f, err := s.entry(name)
+	if err != nil {
+		return err
 	}
 	if f.Lost != 0 { // what lies there is not the file, and is set aside
 		if err := s.mayLeave(m, &f); err != nil {

@@ -76,30 +76,3 @@ func (c *Copy) append(o *agree.Object) {
 	o.When(c.Surplus, `,"surplus":true`)
 	o.Raw(`}`)
 }
-
-// ItemResults is the answer to a command with many items.
-type ItemResults []ItemResult
-
-// AppendJSON writes the value as encoding/json would.
-func (r ItemResults) AppendJSON(out []byte) ([]byte, bool) {
-	if r == nil {
-		return nil, false
-	}
-	o := agree.Object{Out: append(out, '[')}
-	for i := range r {
-		o.When(i > 0, `,`)
-		o.Text(`{"name":`, string(r[i].Name))
-		o.When(r[i].Refusal != nil, `,`)
-		r[i].Refusal.AppendTo(&o)
-		o.Raw(`}`)
-	}
-	return o.EndWith(']')
-}
-
-// item makes an item's result of a handler's error: a refusal is the item's, another error the command's.
-func item(name FileName, err error) (ItemResult, error) {
-	if r, ok := err.(*agree.Refusal); ok {
-		return ItemResult{Name: FileName(agree.Clip(string(name), 200)), Refusal: r}, nil
-	}
-	return ItemResult{Name: name}, err
-}

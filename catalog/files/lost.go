@@ -10,9 +10,9 @@ import (
 // loseFile declares a file lost: nobody has its bytes any more. It then is in no root and owed by nobody, so that its shard
 // can move. It stays in the catalog, and counts again as soon as verified bytes of it turn up.
 func loseFile(s *state, b *FileLoss) (any, error) {
-	f, there, err := s.file(b.Name)
-	if err != nil || !there {
-		return nil, agree.OrNotFound(err, "no file %q", agree.Clip(string(b.Name), 200))
+	f, err := s.entry(b.Name)
+	if err != nil {
+		return nil, err
 	}
 	if f.SHA256 != b.SHA256 {
 		return nil, agree.Refuse(agree.Conflict, "file %s has SHA-256 %s", f.Name, f.SHA256)

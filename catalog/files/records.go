@@ -16,6 +16,15 @@ func (r records) file(name FileName) (File, bool, error) {
 	return agree.Get[File](r.Reader, keyFile(name))
 }
 
+// entry returns the file's entry, or a refusal when there is none.
+func (r records) entry(name FileName) (File, error) {
+	f, there, err := r.file(name)
+	if err != nil || !there {
+		return f, agree.OrNotFound(err, "no file %q", agree.Clip(string(name), 200))
+	}
+	return f, nil
+}
+
 // root sums the roots of the collections that the replica is meant to hold.
 func (r records) root(replica cluster.Replica, shard cluster.Shard) (Root, error) {
 	var sum Root

@@ -7,20 +7,8 @@ import (
 
 // findSources records what nodes found wrong with the bytes that they keep as files' sources.
 func findSources(s *state, b *Findings) (any, error) {
-	if err := agree.CheckItems(len(b.Files)); err != nil {
-		return nil, err
-	}
-	m, err := cluster.Speaker(s.State, b.Node)
-	if err != nil {
-		return nil, err
-	}
-	results := make(ItemResults, len(b.Files))
-	for i := range b.Files {
-		if results[i], err = item(b.Files[i].Name, s.findSource(&m, &b.Files[i])); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return eachOf(s, b.Node, b.Files, func(item *Finding) FileName { return item.Name },
+		func(m cluster.Member, item *Finding) error { return s.findSource(&m, item) })
 }
 
 // findSource ends the node's being the file's source: nobody counts on its bytes any more, and whoever puts the file again
@@ -29,11 +17,11 @@ func (s *state) findSource(m *cluster.Member, b *Finding) error {
 	if err := checkFinding(b); err != nil {
 		return err
 	}
-	f, there, err := s.file(b.Name)
-	if err != nil || !there {
-		return agree.OrNotFound(err, "no file %q", agree.Clip(string(b.Name), 200))
+	f, err := s.entry(b.Name)
+	if err != nil {
+		return err
 	}
-	if b.FileList != FileListMissing && b.Checksum != ChecksumCorrupt || b.Found == f.SHA256 {
+	if !b.wrong() || b.Found == f.SHA256 {
 		return agree.Refuse(agree.Invalid, "what was found of %s agrees with the archive", f.Name)
 	}
 	if f.Removed != 0 || f.Released || f.Source != m.ID {
@@ -52,27 +40,15 @@ func (s *state) findSource(m *cluster.Member, b *Finding) error {
 
 // takeSources makes a node the source of files in the place of others that cannot give their bytes.
 func takeSources(s *state, b *Takeovers) (any, error) {
-	if err := agree.CheckItems(len(b.Files)); err != nil {
-		return nil, err
-	}
-	m, err := cluster.Speaker(s.State, b.Node)
-	if err != nil {
-		return nil, err
-	}
-	results := make(ItemResults, len(b.Files))
-	for i := range b.Files {
-		if results[i], err = item(b.Files[i].Name, s.takeSource(&m, &b.Files[i])); err != nil {
-			return nil, err
-		}
-	}
-	return results, nil
+	return eachOf(s, b.Node, b.Files, func(item *Takeover) FileName { return item.Name },
+		func(m cluster.Member, item *Takeover) error { return s.takeSource(&m, item) })
 }
 
 // takeSource compares what the node has seen with the entry: of two nodes that take over at once, one does.
 func (s *state) takeSource(m *cluster.Member, b *Takeover) error {
-	f, there, err := s.file(b.Name)
-	if err != nil || !there {
-		return agree.OrNotFound(err, "no file %q", agree.Clip(string(b.Name), 200))
+	f, err := s.entry(b.Name)
+	if err != nil {
+		return err
 	}
 	switch {
 	case f.SHA256 != b.SHA256:
