@@ -85,6 +85,12 @@ var laden = map[string]int{
 
 // narrow are the rooms whose lines all fit. The list only grows.
 var narrow = []string{
+	"catalog",
+	"catalog/agree",
+	"catalog/cluster",
+	"catalog/files",
+	"catalog/jobs",
+	"catalog/people",
 	"client",
 	"crawler",
 	"crawler/chain",

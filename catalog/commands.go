@@ -56,7 +56,8 @@ type CollectionRemoval struct {
 	Reason     string         `json:"reason,omitempty"`
 }
 
-// memberRemovalUnmarked is MemberRemoval as it was before it carried a mark of what was looked at; see cluster.LevelOfMarks.
+// memberRemovalUnmarked is MemberRemoval as it was before it carried a mark of what was looked at; see
+// cluster.LevelOfMarks.
 type memberRemovalUnmarked struct {
 	ID     NodeID `json:"id"`
 	Lost   bool   `json:"lost,omitempty"`

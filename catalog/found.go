@@ -15,7 +15,8 @@ func found(s *agree.State, b *Founding) (any, error) {
 		return nil, err
 	}
 	if b.Cluster.Level < 1 || b.Cluster.Level > b.Member.Level {
-		return nil, agree.Refuse(agree.Invalid, "level %d: the founding member supports 1 to %d", b.Cluster.Level, b.Member.Level)
+		return nil, agree.Refuse(agree.Invalid, "level %d: the founding member supports 1 to %d", b.Cluster.Level,
+			b.Member.Level)
 	}
 	if len(b.Cluster.Name) > 200 {
 		return nil, agree.Refuse(agree.Invalid, "cluster name of %d bytes: at most 200", len(b.Cluster.Name))
@@ -69,7 +70,8 @@ func raiseLevel(s *agree.State, b *LevelChange) (any, error) {
 	if err := s.SetCluster(now); err != nil {
 		return nil, err
 	}
-	if old < 2 && b.Level >= 3 && s.Cluster.Epoch > 1 { // recovered when nobody was asked to compare; level 2 does not ask
+	// Recovered when nobody was asked to compare; level 2 does not ask.
+	if old < 2 && b.Level >= 3 && s.Cluster.Epoch > 1 {
 		if err := cluster.DoubtHolders(s); err != nil {
 			return nil, err
 		}
@@ -77,8 +79,8 @@ func raiseLevel(s *agree.State, b *LevelChange) (any, error) {
 	return nil, s.Event(RaiseLevel, s.Cluster.ID, "from=%d to=%d", old, b.Level)
 }
 
-// raiseEpoch begins the epoch of a recovered cluster. The number of a job that only those outside have seen is not given
-// again, for the files of its attempts bear it in their names.
+// raiseEpoch begins the epoch of a recovered cluster. The number of a job that only those outside have seen is not
+// given again, for the files of its attempts bear it in their names.
 func raiseEpoch(s *agree.State, b *EpochChange) (any, error) {
 	if b.Epoch <= s.Cluster.Epoch {
 		return nil, agree.Refuse(agree.Conflict, "epoch is %d already", s.Cluster.Epoch)

@@ -46,5 +46,6 @@ func removeMember(s *agree.State, b *MemberRemoval) (any, error) {
 			return nil, err
 		}
 	}
-	return nil, s.Event(RemoveMember, string(m.ID), "name=%s lost=%t reason=%s", m.Name, b.Lost, agree.ClipReason(b.Reason))
+	return nil, s.Event(RemoveMember, string(m.ID), "name=%s lost=%t reason=%s", m.Name, b.Lost,
+		agree.ClipReason(b.Reason))
 }

@@ -40,7 +40,8 @@ func setReplica(s *agree.State, b *Replica) (any, error) {
 			return nil, err
 		}
 	}
-	return nil, s.Event(SetReplica, string(b.Name), "%s kind=%s place=%s collections=%d", word, b.Kind, b.Place, len(b.Collections))
+	return nil, s.Event(SetReplica, string(b.Name), "%s kind=%s place=%s collections=%d", word, b.Kind, b.Place,
+		len(b.Collections))
 }
 
 // removeReplica takes out a replica that was added by mistake, or whose nodes are gone and had nothing. A walk over all
@@ -56,7 +57,8 @@ func removeReplica(s *agree.State, b *ReplicaRemoval) (any, error) {
 	if err := mayRemove(s, r); err != nil {
 		return nil, err
 	}
-	if err := s.Event(RemoveReplica, string(r.Name), "kind=%s place=%s reason=%s", r.Kind, r.Place, agree.ClipReason(b.Reason)); err != nil {
+	if err := s.Event(RemoveReplica, string(r.Name), "kind=%s place=%s reason=%s", r.Kind, r.Place,
+		agree.ClipReason(b.Reason)); err != nil {
 		return nil, err
 	}
 	cluster.BeginRemoval(s, r.Name)

@@ -8,8 +8,8 @@ import (
 	"holdfast/catalog/people"
 )
 
-// table has all commands. A command's own room says what it is called, what it carries and what it does; those that span
-// subjects stand here.
+// table has all commands. A command's own room says what it is called, what it carries and what it does; those that
+// span subjects stand here.
 var table = agree.NewTable(agree.Subjects{
 	Rules:    [][]agree.Rule{agree.Rules, cluster.Rules, files.Rules, jobs.Rules, people.Rules, spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
@@ -23,11 +23,12 @@ var spanning = []agree.Rule{
 	{Kind: SetReplica, Level: 1, Do: agree.With(setReplica)},
 	{Kind: RemoveReplica, Level: 2, Do: agree.With(removeReplica)},
 	{Kind: RemoveCollection, Level: 2, Do: agree.With(removeCollection)},
-	{Kind: RemoveMember, Level: 1, Do: agree.Widened[memberRemovalUnmarked](cluster.LevelOfMarks, agree.With(removeMember))},
+	{Kind: RemoveMember, Level: 1, Do: agree.Widened[memberRemovalUnmarked](cluster.LevelOfMarks,
+		agree.With(removeMember))},
 }
 
-// asked says which act a command is when a person or a program asks for it, for May. A command that is not listed is for
-// nodes alone: it is refused in anybody else's name.
+// asked says which act a command is when a person or a program asks for it, for May. A command that is not listed is
+// for nodes alone: it is refused in anybody else's name.
 var asked = map[Kind]question{
 	RaiseLevel:       is(people.ChangeLevel),
 	SetReplica:       is(people.ChangeReplica),

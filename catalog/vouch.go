@@ -33,7 +33,8 @@ func (r People) Vouch(from NodeID, c *Command, local Role, now Time) error {
 		return err
 	}
 	if own {
-		return agree.Refuse(agree.Denied, "command %q is for people: node %s does not propose it by itself", string(c.Kind), from)
+		return agree.Refuse(agree.Denied, "command %q is for people: node %s does not propose it by itself",
+			string(c.Kind), from)
 	}
 	rights, self, err := r.Named(from, c.Actor, local, now)
 	if err != nil {
@@ -41,7 +42,8 @@ func (r People) Vouch(from NodeID, c *Command, local Role, now Time) error {
 	}
 	switch {
 	case want.Act == "":
-		return agree.Refuse(agree.Denied, "command %q is for nodes: %s does not propose it", string(c.Kind), agree.Clip(c.Actor, 100))
+		return agree.Refuse(agree.Denied, "command %q is for nodes: %s does not propose it", string(c.Kind),
+			agree.Clip(c.Actor, 100))
 	case want.Whose != "" && want.Whose == self: // one's own account, or one's own invitation
 		return nil
 	}

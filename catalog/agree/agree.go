@@ -1,7 +1,7 @@
 // Package agree is the engine of agreement: it carries out commands over a key-value transaction, and knows nothing of
-// what they are about. A Table lists the commands; Apply finds the command's Rule, lets it change a State, and hands the
-// changes to the transaction together: all of them, or none when the command is refused. Around each command the engine
-// keeps the window of requests (a retry is applied once), the audit trail, the clock and the cluster's level.
+// what they are about. A Table lists the commands; Apply finds the command's Rule, lets it change a State, and hands
+// the changes to the transaction together: all of them, or none when the command is refused. Around each command the
+// engine keeps the window of requests (a retry is applied once), the audit trail, the clock and the cluster's level.
 //
 // The package is pure and deterministic, and so must the rules be: the same commands in the same order give the same
 // bytes on every node. A command carries the time that its leader stamped.

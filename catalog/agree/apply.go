@@ -104,7 +104,8 @@ func (s *State) attempt(rule *Rule, c *Command) (any, error) {
 	}
 	founded := s.Cluster.ID != ""
 	if rule == nil || !rule.Founds && rule.Level > s.Cluster.Level && founded {
-		return nil, Refuse(Unsupported, "command %q is not known at level %d", Clip(string(c.Kind), 40), s.Cluster.Level)
+		return nil, Refuse(Unsupported, "command %q is not known at level %d", Clip(string(c.Kind), 40),
+			s.Cluster.Level)
 	}
 	if !founded && !rule.Founds {
 		return nil, Refuse(NotFound, "there is no cluster yet")

@@ -79,9 +79,9 @@ func UnknownField(name string) error {
 // Result is the answer to a command: a refusal, or a value whose type follows from the command.
 type Result struct {
 	Refusal *Refusal        `json:"refusal,omitempty"`
-	Value   json.RawMessage `json:"value,omitempty"` // CreateJob, ClaimJob, ResubmitJob: the Job; JoinMember: the Member; FillReplica: the Fill left to do, none when done; commands with many items: []ItemResult
+	Value   json.RawMessage `json:"value,omitempty"` // its type follows from the kind: see doc/format/catalog.md
 }
 
-// Recalled is a result's value that changes later. A retry of the command gets the value of that number as it is by then,
-// from the table's Recall.
+// Recalled is a result's value that changes later. A retry of the command gets the value of that number as it is by
+// then, from the table's Recall.
 type Recalled interface{ RecallNumber() uint64 }

@@ -69,9 +69,9 @@ func DecodeStrict(raw []byte, into any) error {
 	return nil
 }
 
-// agreedWording is the error with the catalog's types named alike by all programs. The answer to a command is remembered in
-// the state, and an error of encoding/json names a Go type by its package: which package that is may differ between the
-// programs of two members.
+// agreedWording is the error with the catalog's types named alike by all programs. The answer to a command is
+// remembered in the state, and an error of encoding/json names a Go type by its package: which package that is may
+// differ between the programs of two members.
 func agreedWording(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if !errors.As(err, &wrong) {

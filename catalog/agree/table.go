@@ -12,15 +12,16 @@ type Rule struct {
 	Do    Handler // carries a command out
 	// Body makes an empty body that reads itself, for kinds that come often; nil for others.
 	Body func() Parser
-	// Founds is for the command that makes an empty state a cluster, Joins for one that a node sends that is not a member.
+	// Founds is for the command that makes an empty state a cluster, Joins for one that a node sends that is not a
+	// member.
 	Founds, Joins bool
 }
 
 // Handler carries out one kind of command. It returns the result's value, a *Refusal, or the transaction's error.
 type Handler func(s *State, body json.RawMessage) (any, error)
 
-// With decodes a command's body for its handler, unless that is done. Unknown fields are refused: they come from a level
-// that this cluster does not have.
+// With decodes a command's body for its handler, unless that is done. Unknown fields are refused: they come from a
+// level that this cluster does not have.
 func With[B any](do func(*State, *B) (any, error)) Handler {
 	return func(s *State, raw json.RawMessage) (any, error) {
 		body, read := s.body.(*B)
@@ -34,9 +35,9 @@ func With[B any](do func(*State, *B) (any, error)) Handler {
 	}
 }
 
-// Widened is for a command whose body has more fields since a level than Old had. Below the level those fields are refused
-// as programs of that level refuse them, before anything else about the command is looked at: what members answer and
-// remember must be the same.
+// Widened is for a command whose body has more fields since a level than Old had. Below the level those fields are
+// refused as programs of that level refuse them, before anything else about the command is looked at: what members
+// answer and remember must be the same.
 func Widened[Old any](level int, do Handler) Handler {
 	return func(s *State, raw json.RawMessage) (any, error) {
 		if s.Cluster.Level < level {

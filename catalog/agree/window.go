@@ -61,7 +61,8 @@ func (t *Table) remembered(s *State, c *Command) (*Result, error) {
 
 // forgotten is the answer to a request that may or may not have been carried out.
 func forgotten(c *Command) *Result {
-	return &Result{Refusal: Refuse(OutcomeUnknown, "request %d of boot %d is below what is remembered of the node", c.Seq, c.Boot)}
+	return &Result{Refusal: Refuse(OutcomeUnknown, "request %d of boot %d is below what is remembered of the node",
+		c.Seq, c.Boot)}
 }
 
 // remember stages the request's answer.

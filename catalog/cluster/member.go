@@ -58,7 +58,8 @@ func joinMember(s *agree.State, b *Joining) (any, error) {
 	if err := s.Set(keyJoinToken(token.ID), token); err != nil {
 		return nil, err
 	}
-	return &b.Member, s.Event(JoinMember, string(b.Member.ID), "name=%s replica=%s token=%s", b.Member.Name, b.Member.Replica, token.ID)
+	return &b.Member, s.Event(JoinMember, string(b.Member.ID), "name=%s replica=%s token=%s", b.Member.Name,
+		b.Member.Replica, token.ID)
 }
 
 // Admit checks and stores a new member.
@@ -67,7 +68,8 @@ func Admit(s *agree.State, m *Member) error {
 		return agree.Refuse(agree.Invalid, "node id %q is not the fingerprint of its key", agree.Clip(string(m.ID), 60))
 	}
 	if m.Level < s.Cluster.Level {
-		return agree.Refuse(agree.Conflict, "the node's program supports level %d, the cluster is at %d", m.Level, s.Cluster.Level)
+		return agree.Refuse(agree.Conflict, "the node's program supports level %d, the cluster is at %d", m.Level,
+			s.Cluster.Level)
 	}
 	if there, err := In(s).IsMember(m.ID); err != nil || there {
 		return agree.OrConflict(err, "node %s is a member already", m.ID)
@@ -103,7 +105,8 @@ func readmit(s *agree.State, m, old *Member) error {
 		return agree.Refuse(agree.Invalid, "node id %q is not the fingerprint of its key", agree.Clip(string(m.ID), 60))
 	}
 	if m.Level < s.Cluster.Level {
-		return agree.Refuse(agree.Conflict, "the node's program supports level %d, the cluster is at %d", m.Level, s.Cluster.Level)
+		return agree.Refuse(agree.Conflict, "the node's program supports level %d, the cluster is at %d", m.Level,
+			s.Cluster.Level)
 	}
 	if m.Replica != old.Replica {
 		return agree.Refuse(agree.Conflict, "node %s is a member already, of replica %s", m.ID, old.Replica)
@@ -166,7 +169,9 @@ func changeSealing(s *agree.State, m *Member, b *MemberChange) error {
 	case s.Cluster.Level < 2:
 		return agree.UnknownField("local")
 	case s.Node != m.ID:
-		return agree.Refuse(agree.Denied, "only node %s itself says whether it crawls, with which key it opens secrets, and what its local token is", m.Name)
+		return agree.Refuse(agree.Denied,
+			"only node %s itself says whether it crawls, with which key it opens secrets, "+
+				"and what its local token is", m.Name)
 	}
 	agree.Assign(&m.Crawls, b.Crawls)
 	agree.Assign(&m.Local, b.Local)
@@ -231,7 +236,9 @@ func mayDrain(s *agree.State, m *Member) error {
 			return nil
 		}
 	}
-	return agree.Refuse(agree.Unsafe, "%s is the only node of replica %s that is not draining: its shards have nowhere to go. Let another node join the replica first",
+	return agree.Refuse(agree.Unsafe,
+		"%s is the only node of replica %s that is not draining: its shards have nowhere to go. "+
+			"Let another node join the replica first",
 		m.Name, m.Replica)
 }
 

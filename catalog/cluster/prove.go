@@ -2,9 +2,9 @@ package cluster
 
 import "holdfast/catalog/agree"
 
-// DoubtHolders makes every member compare what it is said to have with what lies there, before a copy of its counts in a
-// release. The state from which a recovered cluster goes on may be older than what the nodes did last: a node may have
-// deleted, long since, what this state takes for its verified copy. A cluster of level 1 does not ask for it.
+// DoubtHolders makes every member compare what it is said to have with what lies there, before a copy of its counts in
+// a release. The state from which a recovered cluster goes on may be older than what the nodes did last: a node may
+// have deleted, long since, what this state takes for its verified copy. A cluster of level 1 does not ask for it.
 func DoubtHolders(s *agree.State) error {
 	if s.Cluster.Level < 2 {
 		return nil
@@ -43,7 +43,8 @@ func Proved(s *agree.State, node agree.NodeID) error {
 	if err != nil {
 		return err
 	}
-	return agree.Refuse(agree.Unsafe, "%s has not yet compared what it has with the catalog, since the cluster was recovered", m.Name)
+	return agree.Refuse(agree.Unsafe,
+		"%s has not yet compared what it has with the catalog, since the cluster was recovered", m.Name)
 }
 
 func proveHolding(s *agree.State, b *Proof) (any, error) {
@@ -56,7 +57,8 @@ func proveHolding(s *agree.State, b *Proof) (any, error) {
 		return nil, err
 	}
 	if b.Epoch != epoch {
-		return nil, agree.Refuse(agree.Conflict, "what was compared was of epoch %d, asked for is epoch %d", b.Epoch, epoch)
+		return nil, agree.Refuse(agree.Conflict, "what was compared was of epoch %d, asked for is epoch %d",
+			b.Epoch, epoch)
 	}
 	s.Delete(keyUnproved(m.ID))
 	return nil, s.Event(ProveHolding, string(m.ID), "name=%s epoch=%d", m.Name, epoch)

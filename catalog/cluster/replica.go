@@ -35,7 +35,8 @@ func PutReplica(s *agree.State, r *Replica) error {
 		return err
 	}
 	if r.Kind != Bitarchive && r.Kind != Checksum {
-		return agree.Refuse(agree.Invalid, "replica kind %q: want %s or %s", agree.Clip(string(r.Kind), 40), Bitarchive, Checksum)
+		return agree.Refuse(agree.Invalid, "replica kind %q: want %s or %s", agree.Clip(string(r.Kind), 40),
+			Bitarchive, Checksum)
 	}
 	if len(r.Place) > 64 {
 		return agree.Refuse(agree.Invalid, "place of %d bytes: at most 64", len(r.Place))

@@ -20,12 +20,14 @@ func Unmoved(s *agree.State, m *Member, standing agree.Digest) error {
 		return err
 	}
 	if now != standing {
-		return agree.Refuse(agree.Conflict, "the members, or what %s holds, have changed since that was looked at", m.Name)
+		return agree.Refuse(agree.Conflict, "the members, or what %s holds, have changed since that was looked at",
+			m.Name)
 	}
 	return nil
 }
 
-// standingOf is a digest of what a member's removal touches: who the members are, and which shards it holds or takes over.
+// standingOf is a digest of what a member's removal touches: who the members are, and which shards it holds or takes
+// over.
 func standingOf(r Records, m *Member) (agree.Digest, error) {
 	sum := sha256.New()
 	members, err := agree.List[Member](r, PrefixMembers, "", 0)
@@ -48,8 +50,8 @@ func standingOf(r Records, m *Member) (agree.Digest, error) {
 	return agree.Digest(sum.Sum(nil)), nil
 }
 
-// Standing returns a mark of what the member's removal would touch, for MemberRemoval. A cluster of an earlier level knows no
-// such marks: then it is zero.
+// Standing returns a mark of what the member's removal would touch, for MemberRemoval. A cluster of an earlier level
+// knows no such marks: then it is zero.
 func (v View) Standing(id agree.NodeID) (agree.Digest, error) {
 	c, err := v.Cluster()
 	if err != nil || c.Level < LevelOfMarks {

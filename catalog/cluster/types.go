@@ -21,7 +21,7 @@ type Member struct {
 	Joined    agree.Time   `json:"joined"`
 	Crawls    bool         `json:"crawls,omitempty"` // it crawls jobs, and so opens their secrets; since level 2
 	Seal      *SealKey     `json:"seal,omitempty"`   // its key for secrets; since level 2
-	Local     agree.Digest `json:"local,omitzero"`   // SHA-256 of its local token's secret, for other nodes to know it by; since level 2
+	Local     agree.Digest `json:"local,omitzero"`   // SHA-256 of the secret of its local token; since level 2
 }
 
 // ReplicaKind says what a replica holds.
@@ -71,8 +71,8 @@ type JoinToken struct {
 	Revoked    agree.Time   `json:"revoked,omitempty"`
 }
 
-// SealKey is the public X25519 key to which secrets are sealed for a member. Proof is the signature of the member's own key over
-// SealStatement, so that nobody else can put a key in its place.
+// SealKey is the public X25519 key to which secrets are sealed for a member. Proof is the signature of the member's own
+// key over SealStatement, so that nobody else can put a key in its place.
 type SealKey struct {
 	Key   []byte `json:"key"`
 	Proof []byte `json:"proof"`

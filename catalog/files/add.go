@@ -22,7 +22,8 @@ func (s *state) addFile(a *Addition, replicas []cluster.Replica) error {
 		return agree.Refuse(agree.Invalid, "%v", err)
 	}
 	if a.Size < 0 || a.Size > maxSize || a.SHA256.IsZero() {
-		return agree.Refuse(agree.Invalid, "file %s of %d bytes: want a SHA-256 and 0 to %d bytes", a.Name, a.Size, int64(maxSize))
+		return agree.Refuse(agree.Invalid, "file %s of %d bytes: want a SHA-256 and 0 to %d bytes", a.Name, a.Size,
+			int64(maxSize))
 	}
 	if there, err := s.HasCollection(a.Collection); err != nil || !there {
 		return agree.OrNotFound(err, "no collection %q", agree.Clip(string(a.Collection), 64))
@@ -54,13 +55,15 @@ func (s *state) addFile(a *Addition, replicas []cluster.Replica) error {
 // the new source takes over.
 func (s *state) addAgain(a *Addition, f File) error {
 	if f.Size != a.Size || f.SHA256 != a.SHA256 {
-		return agree.Refuse(agree.Conflict, "file %s is in the archive with %d bytes, SHA-256 %s", f.Name, f.Size, f.SHA256)
+		return agree.Refuse(agree.Conflict, "file %s is in the archive with %d bytes, SHA-256 %s", f.Name, f.Size,
+			f.SHA256)
 	}
 	if f.Removed != 0 {
 		return agree.Refuse(agree.Conflict, "file %s was removed: %s", f.Name, f.Reason)
 	}
 	if f.Lost != 0 {
-		return s.foundAgain(f, func(now *File) { now.Source, now.Released = a.Source, false }, "source="+string(a.Source))
+		return s.foundAgain(f, func(now *File) { now.Source, now.Released = a.Source, false },
+			"source="+string(a.Source))
 	}
 	if f.Complete() || f.Source == a.Source && !f.Released {
 		return nil
@@ -126,6 +129,7 @@ func unchanged(f *File, version uint64) error {
 	if version == 0 || version == f.Version {
 		return nil
 	}
-	return agree.Refuse(agree.Conflict, "file %s has changed since it was looked at: its entry is version %d now, it was %d",
+	return agree.Refuse(agree.Conflict,
+		"file %s has changed since it was looked at: its entry is version %d now, it was %d",
 		f.Name, f.Version, version)
 }

@@ -59,7 +59,8 @@ func checkFinding(b *Finding) error {
 		return agree.Refuse(agree.Invalid, "checksum status %q", agree.Clip(string(b.Checksum), 40))
 	}
 	if !b.wrong() && (b.FileList != FileListOK || b.Checksum != ChecksumOK) {
-		return agree.Refuse(agree.Invalid, "finding %s, %s says neither what is wrong nor that all is right", b.FileList, b.Checksum)
+		return agree.Refuse(agree.Invalid, "finding %s, %s says neither what is wrong nor that all is right",
+			b.FileList, b.Checksum)
 	}
 	return nil
 }
@@ -80,12 +81,14 @@ func (s *state) judge(v *Verdict) error {
 	}
 	c := f.Copy(v.Replica)
 	if c == nil || !c.Disputed {
-		return agree.Refuse(agree.Conflict, "the copy of %s in %q is not disputed", f.Name, agree.Clip(string(v.Replica), 64))
+		return agree.Refuse(agree.Conflict, "the copy of %s in %q is not disputed", f.Name,
+			agree.Clip(string(v.Replica), 64))
 	}
 	if v.Bad {
 		if ok, err := s.repairable(&f); err != nil || !ok {
 			if err == nil {
-				err = agree.Refuse(agree.Unsafe, "file %s has no good copy to repair the one in %s from", f.Name, v.Replica)
+				err = agree.Refuse(agree.Unsafe, "file %s has no good copy to repair the one in %s from", f.Name,
+					v.Replica)
 			}
 			return err
 		}
@@ -147,7 +150,8 @@ func passShard(s *state, b *ShardPass) (any, error) {
 		return nil, err
 	}
 	if m.Replica != b.Replica || p.Holder != m.ID {
-		return nil, agree.Refuse(agree.Conflict, "%s does not hold shard %s of %q", m.Name, b.Shard, agree.Clip(string(b.Replica), 64))
+		return nil, agree.Refuse(agree.Conflict, "%s does not hold shard %s of %q", m.Name, b.Shard,
+			agree.Clip(string(b.Replica), 64))
 	}
 	b.Ended = max(0, min(b.Ended, s.At))
 	b.Began = max(0, min(b.Began, b.Ended))

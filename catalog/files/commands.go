@@ -35,7 +35,7 @@ const (
 	FindCopies   agree.Kind = "audit.findings"  // Findings, at most MaxItems
 	PassShard    agree.Kind = "audit.pass"      // ShardPass
 	JudgeCopies  agree.Kind = "audit.verdict"   // Verdicts, at most MaxItems
-	FindSources  agree.Kind = "source.findings" // Findings, at most MaxItems: on the bytes that the node keeps as the files' source
+	FindSources  agree.Kind = "source.findings" // Findings, at most MaxItems: about what the node keeps as the source
 	TakeSources  agree.Kind = "source.take"     // Takeovers, at most MaxItems
 	AssignShards agree.Kind = "shard.assign"    // Assignment
 	SwitchShard  agree.Kind = "shard.switch"    // Switch
@@ -171,8 +171,8 @@ type Takeover struct {
 	Why    string       `json:"why"`    // what kept From from giving the bytes, for the audit trail
 }
 
-// Takeovers are made by the node that has the bytes. The other one may still have its own: it keeps them until the file is
-// complete, as every node does with bytes that nobody counts on.
+// Takeovers are made by the node that has the bytes. The other one may still have its own: it keeps them until the file
+// is complete, as every node does with bytes that nobody counts on.
 type Takeovers struct {
 	Node  agree.NodeID `json:"node"`
 	Files []Takeover   `json:"files"`

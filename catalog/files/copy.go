@@ -29,7 +29,8 @@ func (s *state) kept(m *cluster.Member, name FileName) (File, *Copy, bool, error
 		return f, nil, false, err
 	}
 	if p.Holder != m.ID && p.Next != m.ID {
-		return f, nil, false, agree.Refuse(agree.Conflict, "%s does not hold shard %s of %s", m.Name, name.Shard(), m.Replica)
+		return f, nil, false, agree.Refuse(agree.Conflict, "%s does not hold shard %s of %s", m.Name, name.Shard(),
+			m.Replica)
 	}
 	return f, c, p.Holder == m.ID, nil
 }
@@ -55,7 +56,8 @@ func (s *state) reportCopy(m *cluster.Member, r *CopyReport) error {
 	}
 	if c.State == UploadCompleted {
 		if c.Disputed || r.State != UploadCompleted {
-			return agree.Refuse(agree.Conflict, "the copy of %s is completed: what is wrong with it is a finding", f.Name)
+			return agree.Refuse(agree.Conflict, "the copy of %s is completed: what is wrong with it is a finding",
+				f.Name)
 		}
 		return nil
 	}
@@ -172,7 +174,8 @@ func (s *state) mayRelease(m *cluster.Member, f *File) error {
 		}
 	}
 	if required == 0 || bytes == 0 {
-		return agree.Refuse(agree.Unsafe, "file %s has no verified copy of its bytes in a replica that is to hold it", f.Name)
+		return agree.Refuse(agree.Unsafe,
+			"file %s has no verified copy of its bytes in a replica that is to hold it", f.Name)
 	}
 	if f.Source != m.ID || f.Released {
 		return s.mayLeave(m, f)

@@ -19,7 +19,8 @@ func (s *state) putFile(old, now *File) error {
 	}
 	shard := now.Name.Shard()
 	if old == nil {
-		old = &File{Name: now.Name, Size: now.Size, SHA256: now.SHA256, Collection: now.Collection, Removed: 1, Released: true}
+		old = &File{Name: now.Name, Size: now.Size, SHA256: now.SHA256, Collection: now.Collection,
+			Removed: 1, Released: true}
 		s.Mark(keyShard(shard, now.Name))
 	}
 	if err := s.putRoot(old, now); err != nil {

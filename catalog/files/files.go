@@ -1,6 +1,6 @@
-// Package files is the subject of what the archive holds: files and their copies, what each replica owes, what nodes found
-// wrong and who may delete what; and the acts that move shards, for a shard is as much as its files. It is pure and
-// deterministic.
+// Package files is the subject of what the archive holds: files and their copies, what each replica owes, what nodes
+// found wrong and who may delete what; and the acts that move shards, for a shard is as much as its files. It is pure
+// and deterministic.
 package files
 
 import (
@@ -34,7 +34,8 @@ func (f FileName) Check() error {
 	}
 	for i := range len(f) {
 		if !nameByte(f[i]) {
-			return fmt.Errorf("file name %q: byte %d (%q) is not a letter, a digit or one of ._-~+,=@", string(f), i, f[i])
+			return fmt.Errorf("file name %q: byte %d (%q) is not a letter, a digit or one of ._-~+,=@", string(f),
+				i, f[i])
 		}
 	}
 	return nil

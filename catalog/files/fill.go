@@ -31,7 +31,8 @@ func fillReplica(s *state, b *FillStep) (any, error) {
 		return nil, agree.OrNotFound(err, "nothing is to be filled in replica %q", agree.Clip(string(b.Replica), 64))
 	}
 	if f.Shard != b.Shard || f.After != b.After {
-		return nil, agree.Refuse(agree.Conflict, "the walk over %s is at shard %s behind %q", f.Replica, f.Shard, f.After)
+		return nil, agree.Refuse(agree.Conflict, "the walk over %s is at shard %s behind %q", f.Replica, f.Shard,
+			f.After)
 	}
 	replica, there, err := s.Replica(b.Replica)
 	if err != nil || !there {
@@ -204,8 +205,9 @@ func (w *walk) pass(c *Cursor) (bool, error) {
 	return false, nil
 }
 
-// reconcile makes the replica's copy of one file what it has to be now. A copy that was surplus and is required again is
-// owed again: no audit has read it meanwhile, so its holder reads it before it counts. (At level 1 it counted at once.)
+// reconcile makes the replica's copy of one file what it has to be now. A copy that was surplus and is required again
+// is owed again: no audit has read it meanwhile, so its holder reads it before it counts. (At level 1 it counted at
+// once.)
 func (w *walk) reconcile(name FileName) error {
 	f, there, err := w.file(name)
 	if err != nil || !there {
@@ -253,7 +255,8 @@ func (w *walk) reconcile(name FileName) error {
 	return w.putFile(old, now)
 }
 
-// DropReplica deletes what is left of a replica whose copies have been dropped. No member is of it, so it holds no shards.
+// DropReplica deletes what is left of a replica whose copies have been dropped. No member is of it, so it holds no
+// shards.
 func DropReplica(s *agree.State, name cluster.ReplicaName) error {
 	for _, key := range []string{keyTotals(name), keyFill(name)} {
 		there, err := agree.Has(s, key)

@@ -116,7 +116,8 @@ func switchShard(s *state, b *Switch) (any, error) {
 		return nil, nil
 	}
 	if !alive || p.Next != b.Node {
-		return nil, agree.Refuse(agree.Conflict, "shard %s of %s is not moving to %s", b.Shard, b.Replica, agree.Clip(string(b.Node), 60))
+		return nil, agree.Refuse(agree.Conflict, "shard %s of %s is not moving to %s", b.Shard, b.Replica,
+			agree.Clip(string(b.Node), 60))
 	}
 	root, err := s.root(replica, b.Shard)
 	if err != nil {
@@ -130,7 +131,8 @@ func switchShard(s *state, b *Switch) (any, error) {
 	if err := s.leave(p.Holder, b.Replica, b.Shard); err != nil {
 		return nil, err
 	}
-	return nil, s.Event(SwitchShard, string(b.Replica)+"/"+b.Shard.String(), "from=%s to=%s files=%d", p.Holder, b.Node, root.Files)
+	return nil, s.Event(SwitchShard, string(b.Replica)+"/"+b.Shard.String(), "from=%s to=%s files=%d", p.Holder,
+		b.Node, root.Files)
 }
 
 func leaveShard(s *state, b *Leaving) (any, error) {

@@ -7,8 +7,8 @@ import (
 	"holdfast/catalog/cluster"
 )
 
-// loseFile declares a file lost: nobody has its bytes any more. It then is in no root and owed by nobody, so that its shard
-// can move. It stays in the catalog, and counts again as soon as verified bytes of it turn up.
+// loseFile declares a file lost: nobody has its bytes any more. It then is in no root and owed by nobody, so that its
+// shard can move. It stays in the catalog, and counts again as soon as verified bytes of it turn up.
 func loseFile(s *state, b *FileLoss) (any, error) {
 	f, err := s.entry(b.Name)
 	if err != nil {
@@ -47,7 +47,8 @@ func loseFile(s *state, b *FileLoss) (any, error) {
 	if err := s.putFile(old, now); err != nil {
 		return nil, err
 	}
-	return nil, s.Event(LoseFile, string(f.Name), "sha256=%s checked=%d reason=%s", f.SHA256, len(b.Checked), now.LostWhy)
+	return nil, s.Event(LoseFile, string(f.Name), "sha256=%s checked=%d reason=%s", f.SHA256, len(b.Checked),
+		now.LostWhy)
 }
 
 // mayLose refuses while a verified copy stands, and while a member that may have the bytes was not asked.

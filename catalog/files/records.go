@@ -54,7 +54,8 @@ func (r records) roots(replica cluster.Replica) ([]Root, error) {
 	err := r.Scan([]byte(prefixRoots), nil, func(key, value []byte) bool {
 		text, collection, _ := strings.Cut(string(key[len(prefixRoots):]), "/")
 		var shard cluster.Shard
-		if shard, failed = cluster.ParseShard(text); failed != nil || !replica.Holds(cluster.CollectionName(collection)) {
+		shard, failed = cluster.ParseShard(text)
+		if failed != nil || !replica.Holds(cluster.CollectionName(collection)) {
 			return failed == nil
 		}
 		var root Root
@@ -108,8 +109,8 @@ func HasUnreleased(r agree.Reader, node agree.NodeID) (bool, error) {
 	return false, nil
 }
 
-// NoneOf refuses while a file belongs to the collection. One that is declared lost does, too: it is in no root, and may turn
-// up again.
+// NoneOf refuses while a file belongs to the collection. One that is declared lost does, too: it is in no root, and may
+// turn up again.
 func NoneOf(s *agree.State, name cluster.CollectionName) error {
 	for shard := range cluster.Shard(cluster.Shards) {
 		if there, err := agree.Has(s, keyRoot(shard, name)); err != nil || there {

@@ -11,8 +11,8 @@ func findSources(s *state, b *Findings) (any, error) {
 		func(m cluster.Member, item *Finding) error { return s.findSource(&m, item) })
 }
 
-// findSource ends the node's being the file's source: nobody counts on its bytes any more, and whoever puts the file again
-// becomes the source.
+// findSource ends the node's being the file's source: nobody counts on its bytes any more, and whoever puts the file
+// again becomes the source.
 func (s *state) findSource(m *cluster.Member, b *Finding) error {
 	if err := checkFinding(b); err != nil {
 		return err
@@ -35,7 +35,8 @@ func (s *state) findSource(m *cluster.Member, b *Finding) error {
 	if err := s.putFile(old, now); err != nil {
 		return err
 	}
-	return s.Event(FindSources, string(f.Name), "node=%s filelist=%s checksum=%s found=%s", m.ID, b.FileList, b.Checksum, b.Found)
+	return s.Event(FindSources, string(f.Name), "node=%s filelist=%s checksum=%s found=%s", m.ID, b.FileList,
+		b.Checksum, b.Found)
 }
 
 // takeSources makes a node the source of files in the place of others that cannot give their bytes.

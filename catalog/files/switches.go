@@ -34,7 +34,8 @@ func switchShards(s *state, b *Switches) (any, error) {
 		}
 	}
 	if switched == 0 {
-		return nil, agree.Refuse(agree.Conflict, "none of the %d shards is without files and moving to %s", len(b.Shards), agree.Clip(string(b.Node), 60))
+		return nil, agree.Refuse(agree.Conflict, "none of the %d shards is without files and moving to %s",
+			len(b.Shards), agree.Clip(string(b.Node), 60))
 	}
 	return nil, s.Event(SwitchShards, string(b.Replica), "to=%s shards=%d first=%s", b.Node, switched, b.Shards[0])
 }

@@ -47,7 +47,7 @@ type Copy struct {
 	FileList FileListStatus      `json:"fileList,omitempty"`
 	Checksum ChecksumStatus      `json:"checksum,omitempty"`
 	Disputed bool                `json:"disputed,omitempty"` // an audit's finding waits for a verdict
-	Surplus  bool                `json:"surplus,omitempty"`  // no longer required; Node has the bytes until it releases them
+	Surplus  bool                `json:"surplus,omitempty"`  // not required any more; Node has it until the release
 }
 
 // Good reports whether the copy is verified and no audit's finding against it waits for a verdict.
@@ -66,10 +66,10 @@ type File struct {
 	Attempt    int                    `json:"attempt,omitempty"` //
 	Removed    agree.Time             `json:"removed,omitempty"` // a tombstone since then
 	Reason     string                 `json:"reason,omitempty"`  // of the removal
-	Lost       agree.Time             `json:"lost,omitempty"`    // since then nobody is said to have its bytes (level 2)
+	Lost       agree.Time             `json:"lost,omitempty"`    // since then nobody has its bytes (level 2)
 	LostWhy    string                 `json:"lostWhy,omitempty"` // and why
 	Version    uint64                 `json:"version"`           // counts the changes of this entry
-	Copies     []Copy                 `json:"copies,omitempty"`  // one per replica of its collection, by name; of a tombstone, those not yet released
+	Copies     []Copy                 `json:"copies,omitempty"`  // by replica; of a tombstone, those not yet released
 }
 
 // Copy returns the replica's holding, or nil when it has none.
@@ -111,7 +111,8 @@ func (f *File) counted(replica cluster.ReplicaName) *Copy {
 
 // addCopy puts a copy into its place among the entry's copies.
 func (f *File) addCopy(c Copy) {
-	i, _ := slices.BinarySearchFunc(f.Copies, c.Replica, func(c Copy, r cluster.ReplicaName) int { return cmp.Compare(c.Replica, r) })
+	i, _ := slices.BinarySearchFunc(f.Copies, c.Replica,
+		func(c Copy, r cluster.ReplicaName) int { return cmp.Compare(c.Replica, r) })
 	f.Copies = slices.Insert(f.Copies, i, c)
 }
 
@@ -134,7 +135,7 @@ type ShardPass struct {
 // It goes on in chunks from Shard and After until every shard has been seen.
 type Fill struct {
 	Replica cluster.ReplicaName `json:"replica"`
-	All     bool                `json:"all,omitempty"` // every shard; otherwise those whose holder is no longer a member
+	All     bool                `json:"all,omitempty"` // every shard; otherwise those of lost holders
 	Shard   cluster.Shard       `json:"shard"`
 	After   FileName            `json:"after,omitempty"`
 	Began   agree.Time          `json:"began"`

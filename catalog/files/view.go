@@ -62,9 +62,10 @@ func (v View) Left(node agree.NodeID) ([]ReplicaShard, error) {
 	return out, err
 }
 
-// Needed returns at most n files of which the replica owes a copy that goes before others, in shards that wanted accepts
-// (nil: all), by name behind after.
-func (v View) Needed(replica cluster.ReplicaName, wanted func(cluster.Shard) bool, after FileName, n int) ([]File, error) {
+// Needed returns at most n files of which the replica owes a copy that goes before others, in shards that wanted
+// accepts (nil: all), by name behind after.
+func (v View) Needed(replica cluster.ReplicaName, wanted func(cluster.Shard) bool, after FileName, n int) ([]File,
+	error) {
 	prefix := PrefixNeeded(replica)
 	var names []string
 	err := v.Reader.Scan([]byte(prefix), agree.From(prefix, string(after)), func(key, _ []byte) bool {
@@ -114,7 +115,8 @@ func (v View) Disputed(after FileName, n int) ([]File, error) {
 
 // Owed returns at most n files that the replica owes a copy of, in shards that wanted accepts (nil: all),
 // behind the cursor, and the cursor behind them. Fewer than n means that there are no more.
-func (v View) Owed(replica cluster.ReplicaName, wanted func(cluster.Shard) bool, after Cursor, n int) ([]File, Cursor, error) {
+func (v View) Owed(replica cluster.ReplicaName, wanted func(cluster.Shard) bool, after Cursor, n int) ([]File,
+	Cursor, error) {
 	prefix := PrefixOwed(replica)
 	var names []string
 	for shard := int(after.Shard); shard < cluster.Shards && len(names) < n; {

@@ -66,15 +66,15 @@ func (v View) Audited(f File) (File, error) {
 	return f, nil
 }
 
-// Passed returns when the last audit pass over a replica's shard began, 0 when there was none: every copy in it that was
-// stored before and is good was read since.
+// Passed returns when the last audit pass over a replica's shard began, 0 when there was none: every copy in it that
+// was stored before and is good was read since.
 func (v View) Passed(r cluster.ReplicaName, s cluster.Shard) (agree.Time, error) {
 	p, _, err := agree.Get[ShardPass](v.Reader, keyPass(r, s))
 	return p.Began, err
 }
 
-// Keeper returns the node that keeps a good copy of the file; none while its shard has no holder that is a member, or the
-// holder has not compared what it has with the catalog since the cluster was recovered.
+// Keeper returns the node that keeps a good copy of the file; none while its shard has no holder that is a member, or
+// the holder has not compared what it has with the catalog since the cluster was recovered.
 func (v View) Keeper(f *File, c *Copy) (agree.NodeID, error) {
 	node, err := v.records().keeper(f, c)
 	if err != nil || node == "" {
@@ -129,7 +129,8 @@ func (v View) CoveringFile(f *File) ([]Holding, error) {
 	return append(out, Holding{Node: m.ID, Replica: m.Replica, Place: r.Place, Source: true}), err
 }
 
-// Mark returns the mark of a file's entry for FileRemoval and FileLoss: its version, and 0 in a cluster of an earlier level.
+// Mark returns the mark of a file's entry for FileRemoval and FileLoss: its version, and 0 in a cluster of an earlier
+// level.
 func (v View) Mark(f File) (uint64, error) {
 	c, err := v.Cluster()
 	if err != nil || c.Level < cluster.LevelOfMarks {

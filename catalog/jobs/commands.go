@@ -78,13 +78,15 @@ type SealStep struct {
 	Job   *SealedJob `json:"job,omitempty"`
 }
 
-// SealedJob is a job's spec with references for its secrets. Without a Secret they are dropped: the job has ended for good.
+// SealedJob is a job's spec with references for its secrets. Without a Secret they are dropped: the job has ended for
+// good.
 type SealedJob struct {
 	Spec   json.RawMessage `json:"spec"` // harvest.Job
 	Secret *Secret         `json:"secret,omitempty"`
 }
 
-// SealAgain gives a secret's present boxes company: nodes that are to open it, too. Boxes of those who may not any more go.
+// SealAgain gives a secret's present boxes company: nodes that are to open it, too. Boxes of those who may not any more
+// go.
 type SealAgain struct {
 	ID    string `json:"id"`
 	Boxes []Box  `json:"boxes"`

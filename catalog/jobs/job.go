@@ -36,7 +36,8 @@ func put(s *agree.State, old JobState, j *Job) error {
 
 func createJob(s *agree.State, b *JobCreation) (any, error) {
 	if len(b.Harvest) == 0 || len(b.Harvest) > 200 || len(b.Channel) > 64 {
-		return nil, agree.Refuse(agree.Invalid, "a job needs a harvest's name of at most 200 bytes and a channel of at most 64")
+		return nil, agree.Refuse(agree.Invalid,
+			"a job needs a harvest's name of at most 200 bytes and a channel of at most 64")
 	}
 	if there, err := cluster.In(s).HasCollection(b.Collection); err != nil || !there {
 		return nil, agree.OrNotFound(err, "no collection %q", agree.Clip(string(b.Collection), 64))
@@ -248,7 +249,8 @@ func resubmitJob(s *agree.State, b *JobRef) (any, error) {
 	if old.State != JobFailed {
 		return nil, agree.Refuse(agree.Conflict, "job %d is %s", old.ID, old.State)
 	}
-	j := Job{Harvest: old.Harvest, Collection: old.Collection, Channel: old.Channel, Spec: old.Spec, State: JobNew, Secret: old.Secret}
+	j := Job{Harvest: old.Harvest, Collection: old.Collection, Channel: old.Channel, Spec: old.Spec,
+		State: JobNew, Secret: old.Secret}
 	if _, err := create(s, &j, true); err != nil {
 		return nil, err
 	}
@@ -289,8 +291,8 @@ func NoneOf(s *agree.State, name cluster.CollectionName) error {
 // jobs that the state from which the cluster goes on has never seen.
 const apart = 100_000
 
-// SkipNumbers leaves out the numbers that jobs may have which only others have seen: they are not given again, for the files
-// of a job's attempts bear its number in their names.
+// SkipNumbers leaves out the numbers that jobs may have which only others have seen: they are not given again, for the
+// files of a job's attempts bear its number in their names.
 func SkipNumbers(s *agree.State) error {
 	last, _, err := agree.Get[uint64](s, keyCount)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"holdfast/catalog/cluster"
 )
 
-// Secret is what was parted from a job's settings: encrypted, and for each node that may open it a box with what opens it. The
-// catalog never sees more. It goes when the job that it belongs to cannot run any more.
+// Secret is what was parted from a job's settings: encrypted, and for each node that may open it a box with what opens
+// it. The catalog never sees more. It goes when the job that it belongs to cannot run any more.
 type Secret struct {
 	ID      string     `json:"id"` // random; what it is sealed about
 	Text    []byte     `json:"text"`
@@ -62,10 +62,12 @@ func checkBoxes(s *agree.State, boxes []Box) error {
 			return agree.OrNotFound(err, "no member %q to open a secret", agree.Clip(string(b.Node), 60))
 		}
 		if !opens(&m, b) {
-			return agree.Refuse(agree.Conflict, "member %s does not crawl, or has another key for secrets by now", m.Name)
+			return agree.Refuse(agree.Conflict, "member %s does not crawl, or has another key for secrets by now",
+				m.Name)
 		}
 		if len(b.Box) == 0 || len(b.Box) > 200 || i > 0 && boxes[i-1].Node >= b.Node {
-			return agree.Refuse(agree.Invalid, "the boxes of a secret: want one for each node, in the order of their ids")
+			return agree.Refuse(agree.Invalid,
+				"the boxes of a secret: want one for each node, in the order of their ids")
 		}
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package jobs is the subject of harvesting: jobs, their states and attempts, and the secrets that were parted from their
-// settings. It is pure and deterministic.
+// Package jobs is the subject of harvesting: jobs, their states and attempts, and the secrets that were parted from
+// their settings. It is pure and deterministic.
 package jobs
 
 import (
@@ -60,7 +60,7 @@ type Job struct {
 	Stats      JobStats               `json:"stats"`
 	Reason     string                 `json:"reason,omitempty"` // of a failure
 	Next       uint64                 `json:"next,omitempty"`   // the job that took over when RESUBMITTED
-	Secret     string                 `json:"secret,omitempty"` // the Secret that the spec refers to, while the job may run
+	Secret     string                 `json:"secret,omitempty"` // that the spec refers to, while the job may run
 }
 
 // RecallNumber is the job's number: who asks again gets the job as it is by then.

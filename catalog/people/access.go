@@ -28,10 +28,12 @@ func PutAccess(s *agree.State, a *AccessToken) error {
 	switch a.Role {
 	case RoleReader, RoleCurator, RoleOperator, RoleAdmin:
 	default:
-		return agree.Refuse(agree.Invalid, "role %q: want reader, curator, operator or admin", agree.Clip(string(a.Role), 40))
+		return agree.Refuse(agree.Invalid, "role %q: want reader, curator, operator or admin",
+			agree.Clip(string(a.Role), 40))
 	}
 	if a.SecretHash.IsZero() || len(a.Name) > 200 || a.Expires != 0 && a.Expires <= s.At {
-		return agree.Refuse(agree.Invalid, "an access token needs a secret, a name of at most 200 bytes, and no expiry in the past")
+		return agree.Refuse(agree.Invalid,
+			"an access token needs a secret, a name of at most 200 bytes, and no expiry in the past")
 	}
 	a.Created, a.Revoked = s.At, 0
 	return s.Set(keyAccess(a.ID), a)

@@ -67,7 +67,8 @@ func (b *Bearer) within(role Role, rights []Right) error {
 	}
 	for _, scope := range b.Scopes {
 		if !slices.ContainsFunc(rights, func(r Right) bool { return r.Role.Includes(role) && r.covers(scope) }) {
-			return agree.Refuse(agree.Denied, "a token cannot have the role %s%s: its owner does not", role, scope.text())
+			return agree.Refuse(agree.Denied, "a token cannot have the role %s%s: its owner does not", role,
+				scope.text())
 		}
 	}
 	return nil
@@ -106,7 +107,8 @@ func takeToken(s *state, b *TokenTaking) (any, error) {
 		return nil, err
 	}
 	if !Holds(rights, token.Role) {
-		return nil, agree.Refuse(agree.Denied, "the program has the role %s for the whole archive, and its owner has to have it too", token.Role)
+		return nil, agree.Refuse(agree.Denied,
+			"the program has the role %s for the whole archive, and its owner has to have it too", token.Role)
 	}
 	if err := s.Set(keyBearer(token.ID), bearer); err != nil {
 		return nil, err

@@ -56,7 +56,8 @@ var ErrDisabled = errors.New("the owner of the access token is disabled")
 // Caller returns whom a token stands for. That the token was proved, and is neither revoked nor expired, is for the
 // caller to know. ErrDisabled: it is worth nothing.
 func (r View) Caller(token AccessToken, now agree.Time) (Caller, error) {
-	c := Caller{Actor: token.Name, Name: token.Name, Role: token.Role, Program: true, Rights: []Right{{Role: token.Role}}}
+	c := Caller{Actor: token.Name, Name: token.Name, Role: token.Role, Program: true,
+		Rights: []Right{{Role: token.Role}}}
 	own, _, err := agree.Get[agree.Cluster](r.Reader, agree.PrefixCluster)
 	if err != nil || own.Level < LevelOfPeople {
 		return c, err
@@ -157,8 +158,8 @@ func limited(rights []Right, most Role, scopes []Scope) []Right {
 	return out
 }
 
-// MayMake refuses a token that would be for more than the caller may with the one used: of a higher role, or outside its
-// scopes. A program makes no token that acts as its owner.
+// MayMake refuses a token that would be for more than the caller may with the one used: of a higher role, or outside
+// its scopes. A program makes no token that acts as its owner.
 func (c Caller) MayMake(role Role, program bool, collections []cluster.CollectionName, places []string) error {
 	scopes := len(collections) + len(places)
 	switch {
@@ -167,7 +168,8 @@ func (c Caller) MayMake(role Role, program bool, collections []cluster.Collectio
 	case c.Program && !program:
 		return agree.Refuse(agree.Denied, "a program cannot make a token that acts as its owner")
 	case len(c.Scopes) > 0 && scopes == 0:
-		return agree.Refuse(agree.Denied, "the token that you use counts in some scopes alone: give the scopes of the new one")
+		return agree.Refuse(agree.Denied,
+			"the token that you use counts in some scopes alone: give the scopes of the new one")
 	}
 	have := c.Rights
 	if scopes == 0 {

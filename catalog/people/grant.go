@@ -116,7 +116,8 @@ func endGrant(s *state, b *Ending) (any, error) {
 // scope makes the scope of a role: a collection for a curator, a place for an operator, neither for the whole archive.
 func (s *state) scope(role Role, collection cluster.CollectionName, place string) (Scope, error) {
 	if role.rank() < 0 {
-		return Scope{}, agree.Refuse(agree.Invalid, "role %q: want reader, curator, operator or admin", agree.Clip(string(role), 40))
+		return Scope{}, agree.Refuse(agree.Invalid, "role %q: want reader, curator, operator or admin",
+			agree.Clip(string(role), 40))
 	}
 	switch {
 	case collection != "" && place != "":

@@ -96,7 +96,8 @@ func May(rights []Right, act Act, where Where) error {
 	if lacking == "" {
 		return nil
 	}
-	return agree.Refuse(agree.Denied, "this needs the role %s%s; you have %s", role, strings.TrimRight(lacking, " "), describe(rights))
+	return agree.Refuse(agree.Denied, "this needs the role %s%s; you have %s",
+		role, strings.TrimRight(lacking, " "), describe(rights))
 }
 
 // missing returns where the role is not held, empty when it is everywhere.

@@ -1,5 +1,5 @@
-// Package people is the subject of who works with the archive and what they may: people, their grants, the access tokens of
-// people and programs, and May, which decides about every act. It is pure and deterministic.
+// Package people is the subject of who works with the archive and what they may: people, their grants, the access
+// tokens of people and programs, and May, which decides about every act. It is pure and deterministic.
 package people
 
 import (
@@ -38,7 +38,7 @@ type Person struct {
 // Scope is where a role counts: in one collection, at one place, or, when it is zero, in the whole archive.
 type Scope struct {
 	Collection cluster.CollectionName `json:"collection,omitempty"`
-	Made       agree.Time             `json:"made,omitempty"` // of the collection: one made later with its name is another
+	Made       agree.Time             `json:"made,omitempty"` // of the collection: not one made later with its name
 	Place      string                 `json:"place,omitempty"`
 }
 

@@ -18,7 +18,8 @@ type Wanted struct {
 // Named returns what an actor may do that the member names, and which person she is.
 func (r View) Named(from agree.NodeID, actor string, local Role, now agree.Time) ([]Right, PersonID, error) {
 	kind, id := ParseActor(actor)
-	unknown := agree.Refuse(agree.Denied, "node %s proposes in the name of %s, who may not act", from, agree.Clip(actor, 100))
+	unknown := agree.Refuse(agree.Denied, "node %s proposes in the name of %s, who may not act", from,
+		agree.Clip(actor, 100))
 	switch kind {
 	case LocalActor:
 		if agree.NodeID(id) != from {
