@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -243,4 +244,46 @@ func read(p string) (source, error) {
 		s.imports = append(s.imports, name)
 	}
 	return s, nil
+}
+
+// clocks are what package time has that looks at a clock or waits.
+var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
+
+// locked are files of pure rooms that have a lock all the same. The list only shrinks.
+var locked = []string{filepath.Join("harvest", "sheet.go")}
+
+// Time comes into a pure room as a value, and nothing in it runs beside anything else.
+func TestPureRoomsHaveNoClockGoroutineOrLock(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(pure, s.room) {
+			continue
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, s.path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imp := range s.imports {
+			if (imp == "sync" || imp == "sync/atomic") && !slices.Contains(locked, s.path) {
+				t.Errorf("%s imports %s, but %s is pure", s.path, imp, s.room)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			what := ""
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				what = "starts a goroutine"
+			case *ast.ChanType, *ast.SelectStmt:
+				what = "has a channel"
+			case *ast.SelectorExpr:
+				if of, ok := n.X.(*ast.Ident); ok && of.Name == "time" && slices.Contains(clocks, n.Sel.Name) {
+					what = "calls time." + n.Sel.Name
+				}
+			}
+			if what != "" {
+				t.Errorf("%s %s, but %s is pure", set.Position(n.Pos()), what, s.room)
+			}
+			return true
+		})
+	}
 }
