@@ -26,6 +26,10 @@ type Known struct {
 	Cluster catalog.Cluster  `json:"cluster"`
 	Members []catalog.Member `json:"members"`
 	Index   uint64           `json:"index,omitempty"` // of a command after which the list stood so
+
+	// Leaving were removed while they voted. They stay linked until consensus goes on without their votes: were they cut
+	// off before, the leader might lose its majority with them, and nobody could be elected who takes them out.
+	Leaving []catalog.Member `json:"leaving,omitempty"`
 }
 
 // Folder is the folder of a node, as it is configured: what lies in it makes the node a member of its cluster.

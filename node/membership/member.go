@@ -15,7 +15,6 @@ type Agreement interface {
 	Linear(ctx context.Context) error
 	Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error)
 	IsLeader() bool
-	Votes(catalog.NodeID) bool
 	Heard() (silent time.Duration, heard bool)
 }
 
@@ -34,16 +33,26 @@ type Member struct {
 // Trusted are the prefixes of the catalog whose changes Trust is to be told of.
 func Trusted() []string { return []string{catalog.PrefixMembers, catalog.PrefixCluster} }
 
+// leavingEvery is how often Trust looks whether members that were removed still vote.
+const leavingEvery = time.Second
+
 // Trust keeps the list of who is trusted, and its copy on disk, as the catalog says.
 func (m Member) Trust(ctx context.Context, changed <-chan struct{}) error {
+	tick := time.NewTicker(leavingEvery)
+	defer tick.Stop()
 	for {
 		if err := m.Roster.Follow(m.Agreement); err != nil {
 			return err
+		}
+		var look <-chan time.Time
+		if len(m.Roster.Known().Leaving) > 0 {
+			look = tick.C
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-changed:
+		case <-look:
 		}
 	}
 }

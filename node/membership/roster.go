@@ -69,6 +69,7 @@ func (r *Roster) NameOf(id catalog.NodeID) string {
 type Applied interface {
 	View(func(catalog.View) error) error
 	Applied() uint64
+	Votes(catalog.NodeID) bool
 }
 
 // Follow takes the catalog's member list. A catalog that has not come as far as the list that this node knows, as on
@@ -93,6 +94,7 @@ func (r *Roster) Follow(c Applied) error {
 	}
 	k.Index = c.Applied()
 	old := *r.Known()
+	k.Leaving = r.leaving(old, k, c.Votes)
 	if k.Cluster.ID == "" || older(k.Cluster.Epoch, applied, old) || sameKnown(old, k) {
 		return nil
 	}
@@ -112,6 +114,7 @@ func (r *Roster) adopt(k Known) {
 	if !same || k.Index <= old.Index || sameKnown(old, k) {
 		return
 	}
+	k.Leaving = r.leaving(old, k, func(catalog.NodeID) bool { return true }) // Follow looks who votes
 	if err := r.folder.save(r.disk, k); err != nil {
 		r.log.Warn("a newer member list is not kept", "error", err)
 		return
@@ -120,9 +123,25 @@ func (r *Roster) adopt(k Known) {
 	r.set(k)
 }
 
+// leaving returns who was a member by the old list, is none by the new one, and still votes. After a recovery nobody
+// counts on a vote from before it.
+func (r *Roster) leaving(old, now Known, votes func(catalog.NodeID) bool) []catalog.Member {
+	if old.Cluster.ID != now.Cluster.ID || old.Cluster.Epoch != now.Cluster.Epoch {
+		return nil
+	}
+	var out []catalog.Member
+	for _, m := range slices.Concat(old.Members, old.Leaving) {
+		listed := slices.ContainsFunc(now.Members, func(other catalog.Member) bool { return other.ID == m.ID })
+		if !listed && m.ID != r.self && votes(m.ID) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
 func (r *Roster) set(k Known) {
 	r.known.Store(&k)
-	r.links.SetMembers(k.Cluster.Epoch, asPeers(k.Members))
+	r.links.SetMembers(k.Cluster.Epoch, asPeers(slices.Concat(k.Members, k.Leaving)))
 }
 
 func asPeers(members []catalog.Member) []peer.Member {

@@ -1,0 +1,141 @@
+package membership
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/internal/disk"
+	"holdfast/internal/kv/memory"
+	"holdfast/node/config"
+	"holdfast/peer"
+)
+
+// links note who is trusted.
+type links struct{ names []string }
+
+func (l *links) SetMembers(_ uint64, members []peer.Member) {
+	l.names = nil
+	for _, m := range members {
+		l.names = append(l.names, m.Name)
+	}
+	slices.Sort(l.names)
+}
+
+// agreed is a catalog of one node, and who votes.
+type agreed struct {
+	t     *testing.T
+	tx    memory.Tx
+	index uint64
+	none  atomic.Bool // votes
+}
+
+func (a *agreed) View(see func(catalog.View) error) error { return see(catalog.NewView(&a.tx)) }
+func (a *agreed) Applied() uint64                         { return a.index }
+func (a *agreed) Votes(catalog.NodeID) bool               { return !a.none.Load() }
+func (a *agreed) Linear(context.Context) error            { return nil }
+func (a *agreed) IsLeader() bool                          { return false }
+func (a *agreed) Heard() (time.Duration, bool)            { return 0, true }
+
+func (a *agreed) Propose(context.Context, catalog.Kind, any, string) (catalog.Result, error) {
+	return catalog.Result{}, nil
+}
+
+func (a *agreed) apply(kind catalog.Kind, body any) {
+	a.t.Helper()
+	raw, err := json.Marshal(body)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	command, err := json.Marshal(catalog.Command{Version: 1, Kind: kind, At: 1000, Actor: "test", Body: raw})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.index++
+	if r, err := catalog.Apply(&a.tx, a.index, command); err != nil || r.Refusal != nil {
+		a.t.Fatalf("%s: %v %v", kind, r.Refusal, err)
+	}
+}
+
+func memberOf(name string) catalog.Member {
+	key := sha256.Sum256([]byte(name))
+	return catalog.Member{ID: catalog.Fingerprint(key[:]), Name: name, Key: key[:], Replica: "north", Level: 1}
+}
+
+// TestARemovedVoterStaysLinked removes a member that the leader may still need for its majority, and that another node
+// only told of. It is cut off when it votes no more, also by a node that was started again meanwhile.
+func TestARemovedVoterStaysLinked(t *testing.T) {
+	for name, remove := range map[string]func(r *Roster, a *agreed, gone catalog.NodeID){
+		"by the catalog": func(_ *Roster, a *agreed, gone catalog.NodeID) {
+			a.apply(catalog.RemoveMember, catalog.MemberRemoval{ID: gone, Lost: true})
+		},
+		"told by another": func(r *Roster, a *agreed, gone catalog.NodeID) {
+			k := *r.Known()
+			k.Index = a.index + 1
+			k.Members = slices.DeleteFunc(slices.Clone(k.Members), func(m catalog.Member) bool { return m.ID == gone })
+			r.adopt(k)
+			a.apply(catalog.RemoveMember, catalog.MemberRemoval{ID: gone, Lost: true})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { removeVoter(t, remove) })
+		})
+	}
+}
+
+func removeVoter(t *testing.T, remove func(*Roster, *agreed, catalog.NodeID)) {
+	a := &agreed{t: t}
+	self, gone := memberOf("self"), memberOf("gone")
+	a.apply(catalog.Found, catalog.Founding{Cluster: catalog.Cluster{ID: "c", Name: "C", Epoch: 1, Level: 1}, Member: self,
+		Collections: []catalog.Collection{{Name: "web"}},
+		Replicas:    []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "n"}}})
+	a.apply(catalog.CreateToken, catalog.JoinToken{ID: "t", SecretHash: sha256.Sum256([]byte("s")), Replica: "north", Expires: 1 << 40})
+	a.apply(catalog.JoinMember, catalog.Joining{Token: "t", Secret: []byte("s"), Member: gone})
+
+	folder := Folder{Config: config.Config{Data: t.TempDir()}}
+	if err := os.MkdirAll(filepath.Join(folder.Data, "identity"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	trusted := &links{}
+	log := slog.New(slog.DiscardHandler)
+	r := NewRoster(folder, disk.New(), self.ID, Known{Cluster: catalog.Cluster{ID: "c", Epoch: 1}}, trusted, log)
+	ctx, stop := context.WithCancel(t.Context())
+	changed, ended := make(chan struct{}), make(chan struct{})
+	go func() { _ = Member{Folder: folder, Roster: r, Agreement: a}.Trust(ctx, changed); close(ended) }()
+	synctest.Wait()
+
+	remove(r, a, gone.ID)
+	changed <- struct{}{}
+	synctest.Wait()
+	both := []string{"gone", "self"}
+	if !slices.Equal(trusted.names, both) || len(r.Known().Members) != 1 {
+		t.Errorf("linked are %v of %d members, want %v of 1", trusted.names, len(r.Known().Members), both)
+	}
+	k, err := folder.load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &links{}
+	NewRoster(folder, disk.New(), self.ID, k, again, log)
+	if !slices.Equal(again.names, both) {
+		t.Errorf("started again, linked are %v", again.names)
+	}
+
+	a.none.Store(true) // which changes nothing in the catalog
+	time.Sleep(2 * leavingEvery)
+	synctest.Wait()
+	if !slices.Equal(trusted.names, []string{"self"}) {
+		t.Errorf("in the end linked are %v", trusted.names)
+	}
+	stop()
+	<-ended
+}
