@@ -18,8 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"holdfast/crawler/chain"
 	"holdfast/crawler/control"
 	"holdfast/crawler/events"
@@ -38,7 +36,7 @@ type Crawl struct {
 	cfg       Config
 	disk      disk.Disk
 	log       *slog.Logger
-	lock      *flock.Flock // keeps others out of the folder
+	unlock    func() error // lets others into the folder
 	plan      *plan.Current
 	changes   *plan.Changes
 	changing  sync.Mutex // held while settings are changed
@@ -221,8 +219,8 @@ func (c *Crawl) close() error {
 	if c.frontier != nil {
 		errs = append(errs, c.frontier.Close())
 	}
-	if c.lock != nil {
-		errs = append(errs, c.lock.Close())
+	if c.unlock != nil {
+		errs = append(errs, c.unlock())
 	}
 	return errors.Join(errs...)
 }

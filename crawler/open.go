@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"holdfast/crawler/chain"
 	"holdfast/crawler/control"
 	"holdfast/crawler/events"
@@ -24,6 +22,7 @@ import (
 	"holdfast/crawler/render"
 	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
+	"holdfast/internal/disk"
 	"holdfast/warc"
 )
 
@@ -94,15 +93,14 @@ func stageNames() (names []string) {
 
 // lockFolder keeps other crawls out of the folder, until close.
 func (c *Crawl) lockFolder() error {
-	lock := flock.New(filepath.Join(c.cfg.Dir, "state", "lock"))
-	free, err := lock.TryLock()
-	if err != nil {
-		return fmt.Errorf("lock %s: %w", c.cfg.Dir, err)
-	}
-	if !free {
+	unlock, err := disk.Lock(filepath.Join(c.cfg.Dir, "state", "lock"))
+	if errors.Is(err, disk.ErrLocked) {
 		return fmt.Errorf("%s: %w", c.cfg.Dir, ErrRuns)
 	}
-	c.lock = lock
+	if err != nil {
+		return fmt.Errorf("keep other crawls out of %s: %w", c.cfg.Dir, err)
+	}
+	c.unlock = unlock
 	return nil
 }
 

@@ -8,10 +8,11 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/gofrs/flock"
 	hraft "github.com/hashicorp/raft"
 	wal "github.com/hashicorp/raft-wal"
 	"github.com/hashicorp/raft-wal/metadb"
+
+	"holdfast/internal/disk"
 )
 
 // What is kept of the log's end in memory.
@@ -29,7 +30,7 @@ type logStore struct {
 	*wal.WAL
 	recent         recent
 	meta           *metadb.BoltMetaDB
-	lock           *flock.Flock
+	unlock         func() error
 	entries, bytes atomic.Uint64
 	checked        bool // all that belongs together fits
 
@@ -44,9 +45,8 @@ type logStore struct {
 // openLog opens the log in dir, kept in files of segment bytes, and takes the size of its latest entries as a sample. It calls
 // fail when what Raft believes of the log is true no more.
 func openLog(dir string, segment int, ledger *ledger, room *room, log *slog.Logger, fail func(error)) (*logStore, error) {
-	lock := flock.New(filepath.Join(dir, "lock"))
-	free, err := lock.TryLock() // the log's own lock would wait for ever
-	if err == nil && !free {
+	unlock, err := disk.Lock(filepath.Join(dir, "lock")) // the log's own lock would wait for ever
+	if errors.Is(err, disk.ErrLocked) {
 		err = errors.New("another process has it open")
 	}
 	if err != nil {
@@ -55,14 +55,14 @@ func openLog(dir string, segment int, ledger *ledger, room *room, log *slog.Logg
 	meta := &metadb.BoltMetaDB{}
 	files := newSpares(dir, segment, ledger.disk, ledger)
 	if err := errors.Join(ledger.checkFiles(dir), files.drop()); err != nil {
-		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), lock.Close())
+		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), unlock())
 	}
 	w, err := wal.Open(dir, wal.WithLogger(libraryLog{log: log}), wal.WithMetaStore(meta), wal.WithSegmentSize(segment),
 		wal.WithSegmentFiler(newSegments(dir, files)))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), meta.Close(), lock.Close())
+		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), meta.Close(), unlock())
 	}
-	s := &logStore{WAL: w, meta: meta, lock: lock, fail: fail, spares: files, ledger: ledger, room: room}
+	s := &logStore{WAL: w, meta: meta, unlock: unlock, fail: fail, spares: files, ledger: ledger, room: room}
 	if err := s.sample(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the raft log in %s: %w", dir, err), s.Close())
 	}
@@ -74,7 +74,7 @@ func (s *logStore) Close() error {
 	if last, err := s.LastIndex(); err == nil && s.checked {
 		s.ledger.note(func(h *held) { h.Last = last })
 	}
-	return errors.Join(s.WAL.Close(), s.meta.Close(), s.lock.Close())
+	return errors.Join(s.WAL.Close(), s.meta.Close(), s.unlock())
 }
 
 // begin notes that the log fits all that belongs to it, and is in use from here on.

@@ -10,8 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/dgraph-io/badger/v4"
+
+	"holdfast/internal/disk"
 )
 
 // Open opens the database that the options describe. Log files that a killed process had made but not yet given a size
@@ -21,7 +24,7 @@ func Open(o badger.Options, log *slog.Logger) (*badger.DB, error) {
 	if err := prepare(&o, log); err != nil {
 		return nil, err
 	}
-	return opened(badger.Open(o))
+	return patiently(func() (*badger.DB, error) { return badger.Open(o) })
 }
 
 // OpenManaged is Open for a database whose commit versions are the caller's.
@@ -29,7 +32,7 @@ func OpenManaged(o badger.Options, log *slog.Logger) (*badger.DB, error) {
 	if err := prepare(&o, log); err != nil {
 		return nil, err
 	}
-	return opened(badger.OpenManaged(o))
+	return patiently(func() (*badger.DB, error) { return badger.OpenManaged(o) })
 }
 
 // ErrInUse reports that another process has the database open.
@@ -41,6 +44,17 @@ func opened(db *badger.DB, err error) (*badger.DB, error) {
 		return nil, ErrInUse
 	}
 	return db, err
+}
+
+// patiently opens a database, and tries again while it is in use, for a moment: it may be this process that has it, as
+// disk.LockPatience says.
+func patiently(open func() (*badger.DB, error)) (*badger.DB, error) {
+	for end := time.Now().Add(disk.LockPatience); ; time.Sleep(10 * time.Millisecond) {
+		db, err := opened(open())
+		if !errors.Is(err, ErrInUse) || time.Now().After(end) {
+			return db, err
+		}
+	}
 }
 
 func prepare(o *badger.Options, log *slog.Logger) error {

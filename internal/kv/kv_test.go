@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/dgraph-io/badger/v4"
 )
@@ -46,4 +47,26 @@ func TestLongMessagesAreCut(t *testing.T) {
 	if out.Len() == 0 || out.Len() > 2*longest {
 		t.Errorf("%d bytes in the log", out.Len())
 	}
+}
+
+// TestADatabaseInUseIsAskedForAgain opens one that is in use for a moment only, and one that stays so.
+func TestADatabaseInUseIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inUse := errors.New("Cannot acquire directory lock. Another process is using this Badger database.")
+		for _, tt := range []struct {
+			tries int // that fail
+			want  error
+		}{{0, nil}, {3, nil}, {1 << 20, ErrInUse}} {
+			tries := 0
+			_, err := patiently(func() (*badger.DB, error) {
+				if tries++; tries <= tt.tries {
+					return nil, inUse
+				}
+				return nil, nil
+			})
+			if !errors.Is(err, tt.want) || err == nil && tries != tt.tries+1 {
+				t.Errorf("after %d failures: %v after %d tries", tt.tries, err, tries)
+			}
+		}
+	})
 }

@@ -8,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/gofrs/flock"
-
 	"holdfast/catalog"
 	"holdfast/internal/disk"
 )
@@ -66,9 +64,9 @@ func (c Folder) readAgreed() (k Known, err error) {
 // Lock keeps other processes off the node's folder until the function it returns is called. ErrRunning when one is
 // there.
 func (c Folder) Lock() (unlock func() error, err error) {
-	lock := flock.New(filepath.Join(c.Data, "lock"))
-	if got, err := lock.TryLock(); err != nil || !got {
+	unlock, err = disk.Lock(filepath.Join(c.Data, "lock"))
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.Data, errors.Join(ErrRunning, err))
 	}
-	return lock.Unlock, nil
+	return unlock, nil
 }
