@@ -27,8 +27,8 @@ type Known struct {
 	Members []catalog.Member `json:"members"`
 	Index   uint64           `json:"index,omitempty"` // of a command after which the list stood so
 
-	// Leaving were removed while they voted. They stay linked until consensus goes on without their votes: were they cut
-	// off before, the leader might lose its majority with them, and nobody could be elected who takes them out.
+	// Leaving were removed while they voted. They stay linked until consensus goes on without their votes. Were they
+	// cut off before, the leader might lose its majority with them, and nobody could be elected who takes them out.
 	Leaving []catalog.Member `json:"leaving,omitempty"`
 }
 
