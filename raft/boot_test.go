@@ -49,7 +49,7 @@ func TestLostCountGoesOnFromTheState(t *testing.T) {
 	t.Parallel()
 	for name, machine := range map[string]Machine{"counter": tiny{}, "catalog": theCatalog{}} {
 		t.Run(name, func(t *testing.T) {
-			c := newCluster(t)
+			c := lone(t)
 			c.machine = machine
 			n := c.open(benchID('a'))
 			found := founding('a')

@@ -75,6 +75,7 @@ func TestTheCatalogOnThreeNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := c.run(first)
+	c.urge(first.cfg.Self)
 	var others []*running
 	for _, name := range []byte("bc") {
 		others = append(others, c.start(benchID(name)))
@@ -114,6 +115,7 @@ func TestRecoverTheCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := c.run(first)
+	c.urge(first.cfg.Self)
 	c.start(benchID('b'))
 	c.start(benchID('c'))
 	admit(t, a.Node, 'b')
@@ -130,6 +132,7 @@ func TestRecoverTheCatalog(t *testing.T) {
 		t.Fatalf("recover: epoch %d, %v", epoch, err)
 	}
 	a = c.start(benchID('a'))
+	c.urge(benchID('a'))
 	if err := addFile(a.Node, 2); err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func TestALeaderWhoseClockIsOffStampsNothing(t *testing.T) {
 // TestTheOnlyVoterStampsWhateverItsClockSays: nobody else may lead, so it does not stop the cluster.
 func TestTheOnlyVoterStampsWhateverItsClockSays(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	c.config = func(cfg *Config) { cfg.Skew = func() time.Duration { return time.Hour } }
 	a := c.found("a", "north")
 	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})

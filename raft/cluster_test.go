@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	hraft "github.com/hashicorp/raft"
+
 	"holdfast/catalog"
 	"holdfast/internal/disk"
 )
@@ -261,10 +263,20 @@ type running struct {
 func newCluster(t testing.TB) *cluster {
 	c := &cluster{t: t, hub: newHub(), dir: t.TempDir(), timing: quick(), machine: tiny{}, nodes: make(map[catalog.NodeID]*running)}
 	t.Cleanup(func() {
+		for _, n := range c.nodes { // together, so that none waits for another that is gone
+			n.cancel()
+		}
 		for id := range c.nodes {
 			c.stop(id)
 		}
 	})
+	return c
+}
+
+// lone returns a cluster for one voter. It waits for nobody, so it finds out at once that it is to lead, on any machine.
+func lone(t testing.TB) *cluster {
+	c := newCluster(t)
+	c.timing.heartbeat, c.timing.election, c.timing.lease = 10*time.Millisecond, 10*time.Millisecond, 10*time.Millisecond
 	return c
 }
 
@@ -314,7 +326,23 @@ func (c *cluster) found(id catalog.NodeID, place string) *running {
 	if err := n.Bootstrap(context.Background(), catalog.Command{Kind: catalog.Found, Body: member(id, place)}); err != nil {
 		c.t.Fatalf("found: %v", err)
 	}
-	return c.run(n)
+	r := c.run(n)
+	if c.timing.heartbeat >= quick().heartbeat {
+		c.urge(id)
+	}
+	return r
+}
+
+// urge has the node stand for election at once, and not only after it has heard of no leader for a while.
+func (c *cluster) urge(id catalog.NodeID) {
+	c.t.Helper()
+	way := newLayer("urge", port{hub: c.hub, self: "urge"})
+	trans := newTransport(way, c.timing, quiet())
+	request := hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte("urge"), Addr: []byte("urge")}}
+	err := trans.TimeoutNow(hraft.ServerID(id), hraft.ServerAddress(id), &request, &hraft.TimeoutNowResponse{})
+	if err := errors.Join(err, trans.Close(), way.Close()); err != nil {
+		c.t.Fatalf("urge %s: %v", id, err)
+	}
 }
 
 func member(id catalog.NodeID, place string) []byte {

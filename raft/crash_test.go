@@ -173,7 +173,7 @@ func TestCrashAtEveryStepOfAnInstall(t *testing.T) {
 
 func TestCrashAtEveryStepOfAStart(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	dir := c.configOf("a").Dir
 	founding := &clones{t: t, from: dir, to: t.TempDir()}
 	n, err := c.openAt(dir, "a", founding.step)
@@ -263,7 +263,7 @@ func lostBatch(t *testing.T, c *cluster) string {
 
 func TestLostBatchIsNoticedAndUndone(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	dir := lostBatch(t, c)
 	taken := &clones{t: t, from: dir, to: t.TempDir()}
 	n, err := c.openAt(dir, "a", taken.step)
@@ -294,7 +294,7 @@ func TestLostBatchIsNoticedAndUndone(t *testing.T) {
 
 func TestObsoleteLogIsRemoved(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	a := c.found("a", "north")
 	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
 	c.stop("a")
@@ -324,7 +324,7 @@ func TestObsoleteLogIsRemoved(t *testing.T) {
 
 func TestMissingStateIsAnError(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	c.found("a", "north")
 	c.stop("a")
 	dir := c.configOf("a").Dir
@@ -338,7 +338,7 @@ func TestMissingStateIsAnError(t *testing.T) {
 
 func TestFailingDiskStopsTheNode(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	faulty := failing{tiny{}}
 	c.machine = faulty
 	c.timing.quorum = time.Second

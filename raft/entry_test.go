@@ -152,7 +152,7 @@ func TestAnEntryThatWritesMuch(t *testing.T) {
 // the first try, and each comes to the log twice at most.
 func TestNoCommandIsLeftOutForLong(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	n := c.open("a")
 	if err := n.Bootstrap(t.Context(), founding('a')); err != nil {
 		t.Fatal(err)
@@ -276,7 +276,7 @@ func entriesOf(t *testing.T, n *Node) (all, groups int) {
 // level 3 on several.
 func TestSeveralCommandsInAnEntryFromLevel3(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	c.machine = theCatalog{}
 	first := founding('a')
 	var f catalog.Founding

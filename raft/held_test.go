@@ -12,6 +12,7 @@ import (
 // TestPartOfTheStateIsLost takes one part of a voter's folder away, or puts an older one in its place: the node says so at its
 // start, each time, and does not take part. It forgot what it had agreed to, and could undo decisions.
 func TestPartOfTheStateIsLost(t *testing.T) {
+	t.Parallel()
 	older := func(part string) func(*testing.T, string, string) {
 		return func(t *testing.T, dir, old string) {
 			if err := errors.Join(os.RemoveAll(filepath.Join(dir, part)), copyTree(filepath.Join(old, part), filepath.Join(dir, part))); err != nil {
@@ -62,7 +63,8 @@ func TestPartOfTheStateIsLost(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newCluster(t)
+			t.Parallel()
+			c := lone(t)
 			a := c.found("a", "north")
 			c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
 			c.stop("a")
@@ -94,7 +96,8 @@ func TestPartOfTheStateIsLost(t *testing.T) {
 // TestAnOlderLogOfTheSameLengthIsFoundOut sets the log's folder back to a copy from before the node's last start, in which no entry and no
 // term was added that the state has: what was added besides cannot be known.
 func TestAnOlderLogOfTheSameLengthIsFoundOut(t *testing.T) {
-	c := newCluster(t)
+	t.Parallel()
+	c := lone(t)
 	a := c.found("a", "north")
 	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
 	c.stop("a")
@@ -123,7 +126,8 @@ func TestAnOlderLogOfTheSameLengthIsFoundOut(t *testing.T) {
 
 // TestNothingIsLostByUpgrading starts a node whose folder has none of the records that this version keeps.
 func TestNothingIsLostByUpgrading(t *testing.T) {
-	c := newCluster(t)
+	t.Parallel()
+	c := lone(t)
 	a := c.found("a", "north")
 	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
 	c.stop("a")
@@ -141,7 +145,8 @@ func TestNothingIsLostByUpgrading(t *testing.T) {
 
 // TestAnEmptyLogIsNotALostOne empties the log up to the state's place, as a purge does, and starts the node.
 func TestAnEmptyLogIsNotALostOne(t *testing.T) {
-	c := newCluster(t)
+	t.Parallel()
+	c := lone(t)
 	a := c.found("a", "north")
 	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
 	c.stop("a")
@@ -167,6 +172,7 @@ func TestAnEmptyLogIsNotALostOne(t *testing.T) {
 
 // TestLedgerIsALowerBound keeps the record from being written: the log goes on, and the next start finds nothing amiss.
 func TestLedgerIsALowerBound(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	l, err := openLedger(filepath.Join(dir, "catalog"), disk.New(), quiet())
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 
 func TestSingleNodeRestartsWithoutReplay(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	a := c.found("a", "north")
 	for range 20 {
 		c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
@@ -167,7 +167,7 @@ func TestRetryAppliesOnce(t *testing.T) {
 
 func TestServeRefusesForeignNames(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	a := c.found("a", "north")
 	text, err := json.Marshal(catalog.Command{Version: 1, Kind: addKind, Node: "b", Body: []byte(`{}`)})
 	if err != nil {
@@ -200,7 +200,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 
 func TestBackup(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
+	c := lone(t)
 	a := c.found("a", "north")
 	c.propose(a, fillKind, tinyAdd{Key: "f", N: 50, Pad: []byte("pad")})
 	var out bytes.Buffer

@@ -42,6 +42,7 @@ func gone(err error) error {
 
 // What was replaced is gone from log and state after a purge, though the nodes go on deciding meanwhile; and nothing else is.
 func TestPurge(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	a := c.found("a", "x")
 	b := c.grow(a, "b", "y")

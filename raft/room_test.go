@@ -38,6 +38,7 @@ func shrinking(c *cluster, ids ...catalog.NodeID) disks {
 // TestFullDiskOfALeader fills the leader's disk step by step: it refuses its callers and gives the leadership away, then it
 // applies nothing while the others go on, and it goes on by itself when there is room.
 func TestFullDiskOfALeader(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	d := shrinking(c, "a", "b", "c")
 	three(t, c)
@@ -68,7 +69,8 @@ func TestFullDiskOfALeader(t *testing.T) {
 // TestFullDiskOfAllVoters has nobody to give the leadership to: commands are refused, reads are answered, and the node stops in
 // order while it waits for room.
 func TestFullDiskOfAllVoters(t *testing.T) {
-	c := newCluster(t)
+	t.Parallel()
+	c := lone(t)
 	d := shrinking(c, "a")
 	a := c.found("a", "north")
 	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
@@ -93,6 +95,7 @@ func TestFullDiskOfAllVoters(t *testing.T) {
 
 // TestStoppingWhileThereIsNoRoom ends a node that has decisions it cannot apply, and starts it again.
 func TestStoppingWhileThereIsNoRoom(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	d := shrinking(c, "a", "b", "c")
 	three(t, c)
@@ -118,6 +121,7 @@ func TestStoppingWhileThereIsNoRoom(t *testing.T) {
 
 // TestLogHasASpareFile rotates the log: each next file is there, with its blocks, before it is needed.
 func TestLogHasASpareFile(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	const segment = 64 << 10
 	l, err := openLog(dir, segment, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
@@ -156,6 +160,7 @@ func TestLogHasASpareFile(t *testing.T) {
 
 // TestLogWithoutRoom takes no entry when its next file cannot be made, and takes them again later: the library would never.
 func TestLogWithoutRoom(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	l, err := openLog(dir, 64<<10, ledgerOf(t), roomy(), quiet(), func(err error) { t.Error(err) })
 	if err != nil {
@@ -186,6 +191,7 @@ func TestLogWithoutRoom(t *testing.T) {
 
 // TestWaitingForRoomEnds lets entries that replace others wait for room, until the node stops.
 func TestWaitingForRoomEnds(t *testing.T) {
+	t.Parallel()
 	r := newRoom(func() (uint64, error) { return 0, nil }, quiet())
 	ended := make(chan error, 1)
 	go func() { ended <- r.wait(func() error { return r.atLeast(1) }) }()

@@ -15,6 +15,7 @@ import (
 // TestAVoterThatWasSetBackIsFoundOut puts an older copy of a voter's folder in its place, and lets it start beside a member that
 // has seen it further. It must not vote: with the only other one that has an acknowledged decision gone, it would help to undo it.
 func TestAVoterThatWasSetBackIsFoundOut(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	three(t, c)
 	c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})
@@ -66,6 +67,7 @@ func TestAVoterThatWasSetBackIsFoundOut(t *testing.T) {
 // TestALateWitnessIsNoAccuser lets a witness answer after it has seen the node go on in its present start: with the votes of
 // others the node may have become the leader. It stopped then, as though it had been set back.
 func TestALateWitnessIsNoAccuser(t *testing.T) {
+	t.Parallel()
 	mine := Standing{Log: 1, Boot: 9, Term: 3, LastTerm: 3, LastIndex: 220} // when it started
 	now := Standing{Log: 1, Boot: 9, Term: 4, LastTerm: 4, LastIndex: 378}
 	older := Standing{Log: 1, Boot: 8, Term: 3, LastTerm: 3, LastIndex: 210}
@@ -98,6 +100,7 @@ func TestALateWitnessIsNoAccuser(t *testing.T) {
 // TestNobodyVotesUnasked starts one of three voters alone: it can ask nobody, and neither votes nor stands for election. With
 // another it does.
 func TestNobodyVotesUnasked(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	three(t, c)
 	c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})
@@ -110,6 +113,7 @@ func TestNobodyVotesUnasked(t *testing.T) {
 }
 
 func TestStandings(t *testing.T) {
+	t.Parallel()
 	at := Standing{Log: 1, Boot: 5, Term: 3, LastTerm: 2, LastIndex: 10}
 	for name, tt := range map[string]struct {
 		now    Standing
@@ -160,6 +164,7 @@ func TestStandings(t *testing.T) {
 
 // TestADamagedMemoryOfOthersStopsNobody damages what a voter remembers of the others: it starts, and remembers anew.
 func TestADamagedMemoryOfOthersStopsNobody(t *testing.T) {
+	t.Parallel()
 	dir, at := t.TempDir(), Standing{Log: 1, Boot: 5, Term: 3, LastTerm: 2, LastIndex: 10}
 	for _, text := range []string{"", "{\"a\":", "null", "[]"} {
 		if err := os.WriteFile(filepath.Join(dir, "seen.json"), []byte(text), 0o600); err != nil {
@@ -181,6 +186,7 @@ func TestADamagedMemoryOfOthersStopsNobody(t *testing.T) {
 // TestAShortenedLogIsNotSetBack ends a node between the removal of entries that its leader replaces and their replacement. The others have seen it
 // further, and yet it was not set back.
 func TestAShortenedLogIsNotSetBack(t *testing.T) {
+	t.Parallel()
 	c := newCluster(t)
 	three(t, c)
 	c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})
