@@ -2,79 +2,133 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
+	"log/slog"
+	"path/filepath"
 	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/harvest"
+	"holdfast/node/archive"
+	"holdfast/node/lookup"
 	"holdfast/node/membership"
-	"holdfast/node/wire"
+	"holdfast/node/vault"
+	"holdfast/raft"
+	"holdfast/replica"
 )
 
-// indexAPI tells how the nodes' indexes stand.
-type indexAPI struct{ n *Node }
-
-type indexRequest struct {
-	Rebuild bool `json:"rebuild,omitempty"`
+// backend is the node as the API sees it.
+func (n *Node) backend() api.Backend {
+	agreed, cluster := n.agreed(), n.cluster()
+	return api.Backend{
+		Catalog: agreed, Archive: n.files(), Losses: archive.Losses{Cluster: cluster}, Self: n,
+		Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name}, Strays: archive.Strays{Cluster: cluster},
+		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Secrets: secrets{n.vault},
+		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(), Invites: invites{n.member(), agreed.Propose},
+		Local: n.token.Access, Node: n.id, Used: n.warrants.Uses.Note,
+	}
 }
 
-// Status asks every member.
-func (x indexAPI) Status(ctx context.Context) ([]api.IndexStatus, error) {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	var out []api.IndexStatus
-	for _, r := range x.ask(ctx, x.n.roster.Known().Members, indexRequest{}) {
-		one := r.Answer
-		one.Node, one.Name = string(r.To.ID), r.To.Name
-		if r.Err != nil {
-			one.Detail = r.Err.Error()
-		}
-		out = append(out, one)
-	}
-	return out, nil
+// agreed returns the agreed state as the rooms see it.
+func (n *Node) agreed() agreed { return agreed{n.raft, n.id, n.log} }
+
+// cluster returns what acts on the archive's files on all nodes need.
+func (n *Node) cluster() archive.Cluster {
+	return archive.Cluster{Self: n.id, Catalog: n.agreed(), Ask: n.warrants.Caller(carrier{n.peer}), Own: n.answers(), Log: n.log}
 }
 
-func (x indexAPI) ask(ctx context.Context, members []catalog.Member,
-	r indexRequest) []wire.Reply[catalog.Member, api.IndexStatus] {
-	return askAll(ctx, x.n, members, indexCall, r, func(ctx context.Context) (api.IndexStatus, error) {
-		return x.n.serveIndex(ctx, x.n.id, r)
-	})
+// answers returns what answers other nodes about this node's replica.
+func (n *Node) answers() replica.Answers {
+	return replica.Answers{Replica: n.replica, Name: n.cfg.Name}
 }
 
-// Rebuild makes one node, or all, read their files again.
-func (x indexAPI) Rebuild(ctx context.Context, node catalog.NodeID, actor string) error {
-	ctx, cancel := context.WithTimeout(ctx, askLimit)
-	defer cancel()
-	for _, m := range x.n.roster.Known().Members {
-		if node != "" && m.ID != node {
-			continue
-		}
-		x.n.log.Info("index is rebuilt", "node", m.Name, "by", actor)
-		if err := x.ask(ctx, []catalog.Member{m}, indexRequest{Rebuild: true})[0].Err; err != nil {
-			return fmt.Errorf("%w: rebuild the index of %s: %w", api.ErrUnavailable, m.Name, err)
-		}
-	}
-	return nil
+// files returns what puts and gets files.
+func (n *Node) files() archive.Files {
+	incoming := filepath.Join(n.cfg.Data, "incoming")
+	return archive.Files{Cluster: n.cluster(), Incoming: incoming, Default: catalog.CollectionName(n.cfg.File.AllCollections()[0]),
+		Room: func() (int64, error) { return n.room().Left(incoming) }}
 }
 
-func (n *Node) serveIndex(_ context.Context, _ catalog.NodeID, r indexRequest) (api.IndexStatus, error) {
-	out := api.IndexStatus{Node: string(n.id), Name: n.cfg.Name}
-	if n.indexer == nil {
-		out.Detail = "a checksum replica holds no captures"
-		return out, nil
+// room is what may be written to this node's disks.
+func (n *Node) room() archive.Room {
+	return archive.Room{Disk: n.disk, Reserve: int64(n.cfg.Limits.Reserve)}
+}
+
+// jobs returns what tells how jobs stand on all nodes.
+func (n *Node) jobs() crawls { return crawls{n.id, n.crawls, carrier{n.peer}, n.warrants} }
+
+// indexes returns what tells how the indexes of all nodes stand.
+func (n *Node) indexes() indexes {
+	members := func() []catalog.Member { return n.roster.Known().Members }
+	return indexes{n.id, n.cfg.Name, n.indexer, members, n.warrants.Caller(carrier{n.peer}), n.log}
+}
+
+// agreed is the agreed state, of which it is known how far it has come, and through which this node decides.
+type agreed struct {
+	raft *raft.Node
+	self catalog.NodeID
+	log  *slog.Logger
+}
+
+// View shows one consistent version of this node's state.
+func (a agreed) View(see func(catalog.View) error) error { return a.raft.View(see) }
+
+// Linear returns when View sees all that was committed before the call.
+func (a agreed) Linear(ctx context.Context) error { return quorum(a.raft.Linear(ctx)) }
+
+// Propose has a command decided for the API, and waits until this node shows it.
+func (a agreed) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	if err := a.raft.Room(); err != nil {
+		return catalog.Result{}, fmt.Errorf("%w: %w", api.ErrNoRoom, err)
 	}
-	if r.Rebuild {
-		if err := n.indexer.Rebuild(); err != nil {
-			return out, err
+	result, err := a.raft.Propose(ctx, kind, body, actor)
+	if err == nil {
+		a.CatchUp(ctx)
+	}
+	return result, quorum(err)
+}
+
+// CatchUp waits until this node's own state shows what the cluster has just decided, so that who asked finds what he
+// changed. That a leader is lost meanwhile does not undo the decision.
+func (a agreed) CatchUp(ctx context.Context) {
+	if a.raft.IsLeader() {
+		return
+	}
+	if err := a.raft.Linear(ctx); err != nil {
+		a.log.Debug("a decision is not seen here yet", "error", err)
+	}
+}
+
+// retryPause is the pause between tries of a command that must not be lost.
+const retryPause = 2 * time.Second
+
+// insist proposes a command until it is decided or ctx ends, and returns the refusal if there is one.
+func (a agreed) insist(ctx context.Context, kind catalog.Kind, body any) (*catalog.Refusal, error) {
+	for {
+		result, err := a.raft.Propose(ctx, kind, body, string(a.self))
+		if err == nil {
+			return result.Refusal, nil
+		}
+		a.log.Warn("command waits", "kind", kind, "error", err)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(retryPause):
 		}
 	}
-	s := n.indexer.Status()
-	out.Files, out.Captures, out.Pending, out.Rebuilding = s.Files, s.Captures, int64(s.Waiting), s.Building
-	out.Detail = strings.Join(append(some("could not be indexed", s.Failed), some("are damaged and indexed as far as they can be read", s.Damaged)...), "; ")
-	return out, nil
+}
+
+// quorum turns Raft's answer into the API's.
+func quorum(err error) error {
+	switch {
+	case errors.Is(err, raft.ErrNoQuorum):
+		return api.ErrNoQuorum // says the same
+	case errors.Is(err, raft.ErrNoRoom):
+		return fmt.Errorf("%w: %w", api.ErrNoRoom, err)
+	}
+	return err
 }
 
 // invites makes join tokens for the API.
@@ -88,11 +142,22 @@ func (i invites) Create(ctx context.Context, replica catalog.ReplicaName, lifeti
 	return i.member.Invite(ctx, i.propose, replica, lifetime, actor)
 }
 
-// some says what is wrong with how many files, and names one.
-func some(what string, files map[catalog.FileName]string) []string {
-	if len(files) == 0 {
+// secrets are the vault as the API sees it.
+type secrets struct{ vault *vault.Vault }
+
+// Seal parts a job from its secrets and seals these.
+func (s secrets) Seal(job harvest.Job) (harvest.Job, *catalog.Secret, error) {
+	open, sealed, err := s.vault.Seal(job)
+	if errors.Is(err, vault.ErrNobodyOpens) {
+		err = fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	}
+	return open, sealed, err
+}
+
+// ignoreNotFound is nil for what the catalog does not have.
+func ignoreNotFound(err error) error {
+	if errors.Is(err, catalog.ErrNotFound) {
 		return nil
 	}
-	name := slices.Min(slices.Collect(maps.Keys(files)))
-	return []string{fmt.Sprintf("%d files %s, among them %s: %s", len(files), what, name, files[name])}
+	return err
 }

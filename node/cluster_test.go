@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/node/archive"
 	"holdfast/node/config"
 )
 
@@ -133,7 +134,17 @@ func (r running) halt(t testing.TB) {
 }
 
 // invites makes join tokens.
-func (r running) invites() invites { return invites{r.member(), apiCatalog{r.Node}.Propose} }
+func (r running) invites() invites { return invites{r.member(), r.agreed().Propose} }
+
+// audits runs audits over all nodes.
+func (r running) audits() archive.Audits {
+	return archive.Audits{Cluster: r.cluster(), Name: r.cfg.Name}
+}
+
+// archived reports whether the catalog here knows the name.
+func (r running) archived(name catalog.FileName) bool {
+	return r.raft.View(func(v catalog.View) error { _, err := v.File(name); return err }) == nil
+}
 
 // joinBy lets a member make a token and the configured node join with it.
 func joinBy(t testing.TB, member running, cfg config.Config) error {

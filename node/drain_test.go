@@ -9,6 +9,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/node/archive"
 )
 
 const secondNorth = `
@@ -22,7 +23,7 @@ func drain(t *testing.T, by running, id catalog.NodeID, draining bool) error {
 	t.Helper()
 	var refusal error
 	eventually(t, "drain", func() error {
-		result, err := apiCatalog{by.Node}.Propose(t.Context(), catalog.UpdateMember, catalog.MemberChange{ID: id, Draining: &draining}, catalog.Local(by.id))
+		result, err := by.agreed().Propose(t.Context(), catalog.UpdateMember, catalog.MemberChange{ID: id, Draining: &draining}, catalog.Local(by.id))
 		if errors.Is(err, api.ErrNoQuorum) {
 			return err
 		}
@@ -135,7 +136,7 @@ func TestADrainThatCannotEndIsRefused(t *testing.T) {
 	why := func(alive bool) []string {
 		var out []string
 		err := nodes[0].raft.View(func(v catalog.View) (err error) {
-			out, err = stuckDrain(v, nodes[0].id, func(catalog.NodeID) bool { return alive })
+			out, err = archive.StuckDrain(v, nodes[0].id, func(catalog.NodeID) bool { return alive })
 			return err
 		})
 		if err != nil {

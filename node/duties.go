@@ -8,13 +8,20 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/duty"
+	"holdfast/node/membership"
 	"holdfast/replica"
 )
 
 // duties decides for the replica what this node owes, from the catalog, who is alive, and the time.
 type duties struct {
-	n    *Node
-	kind catalog.ReplicaKind
+	self       catalog.NodeID
+	replica    catalog.ReplicaName
+	kind       catalog.ReplicaKind
+	auditEvery time.Duration // 0: no audits are due
+	view       func(func(catalog.View) error) error
+	alive      duty.Alive
+	clocks     *membership.Clocks
+	bell       *bell
 
 	mu    sync.Mutex
 	timer *time.Timer // rings when the first of the copies that wait for their turn is due
@@ -24,7 +31,7 @@ type duties struct {
 // Needed returns the owed copies that go before all others and whose turn it is.
 func (d *duties) Needed(n int) ([]replica.Fetch, error) {
 	fetches, _, err := d.page(func(v catalog.View) (duty.Page, error) {
-		return duty.Needed(v, d.n.id, d.n.isAlive, d.n.clocks.Duty(), n)
+		return duty.Needed(v, d.self, d.alive, d.clocks.Duty(), n)
 	})
 	return fetches, err
 }
@@ -33,16 +40,16 @@ func (d *duties) Needed(n int) ([]replica.Fetch, error) {
 func (d *duties) Fetches(after catalog.Cursor, n int) ([]replica.Fetch, catalog.Cursor, error) {
 	return d.page(func(v catalog.View) (duty.Page, error) {
 		if d.kind == catalog.Checksum {
-			return duty.ChecksumFetches(v, d.n.id, d.n.clocks.Duty(), after, n)
+			return duty.ChecksumFetches(v, d.self, d.clocks.Duty(), after, n)
 		}
-		return duty.Fetches(v, d.n.id, d.n.isAlive, d.n.clocks.Duty(), after, n)
+		return duty.Fetches(v, d.self, d.alive, d.clocks.Duty(), after, n)
 	})
 }
 
 // page looks for owed copies. When others wait, the replica's watch is signalled as soon as the first of them is due.
 func (d *duties) page(look func(catalog.View) (duty.Page, error)) ([]replica.Fetch, catalog.Cursor, error) {
 	var page duty.Page
-	err := d.n.raft.View(func(v catalog.View) (err error) {
+	err := d.view(func(v catalog.View) (err error) {
 		page, err = look(v)
 		return err
 	})
@@ -53,7 +60,7 @@ func (d *duties) page(look func(catalog.View) (duty.Page, error)) ([]replica.Fet
 		return nil, catalog.Cursor{}, fmt.Errorf("find owed copies: %w", err)
 	}
 	if page.Wake != 0 {
-		d.wakeIn(page.Wake.Std().Sub(d.n.clocks.Now()))
+		d.wakeIn(page.Wake.Std().Sub(d.clocks.Now()))
 	}
 	out := make([]replica.Fetch, 0, len(page.Fetches))
 	for _, f := range page.Fetches {
@@ -82,14 +89,14 @@ func (d *duties) wakeIn(pause time.Duration) {
 		}
 		d.timer.Stop()
 	}
-	d.due, d.timer = at, time.AfterFunc(pause, d.n.bell.ring)
+	d.due, d.timer = at, time.AfterFunc(pause, d.bell.ring)
 }
 
 // Releases returns names behind the given one whose bytes this node may ask to release.
 func (d *duties) Releases(after catalog.FileName, n int) (names []catalog.FileName, err error) {
-	err = d.n.raft.View(func(v catalog.View) error {
+	err = d.view(func(v catalog.View) error {
 		for more := true; more && len(names) == 0; {
-			names, after, err = duty.ReleasesDue(v, d.n.id, after, n)
+			names, after, err = duty.ReleasesDue(v, d.self, after, n)
 			more = err == nil && after != ""
 		}
 		return err
@@ -100,20 +107,19 @@ func (d *duties) Releases(after catalog.FileName, n int) (names []catalog.FileNa
 // Moves returns the shards that come to this node or went away from it.
 func (d *duties) Moves() (replica.Moves, error) {
 	var m replica.Moves
-	name := catalog.ReplicaName(d.n.cfg.Replica.Name)
-	err := d.n.raft.View(func(v catalog.View) error {
-		layout, err := v.Layout(name)
+	err := d.view(func(v catalog.View) error {
+		layout, err := v.Layout(d.replica)
 		if err != nil {
 			return err
 		}
 		for s, p := range layout {
-			if p.Next == d.n.id {
+			if p.Next == d.self {
 				m.In = append(m.In, catalog.Shard(s))
 			}
 		}
-		left, err := v.Left(d.n.id)
+		left, err := v.Left(d.self)
 		for _, l := range left {
-			if l.Replica == name {
+			if l.Replica == d.replica {
 				m.Out = append(m.Out, l.Shard)
 			}
 		}
@@ -127,12 +133,11 @@ func (d *duties) Moves() (replica.Moves, error) {
 
 // Audits returns the shards whose next audit is due.
 func (d *duties) Audits() (shards []catalog.Shard, err error) {
-	every := time.Duration(d.n.cfg.Limits.AuditEvery)
-	if every == 0 {
+	if d.auditEvery == 0 {
 		return nil, nil
 	}
-	err = d.n.raft.View(func(v catalog.View) error {
-		shards, err = duty.AuditsDue(v, d.n.id, catalog.At(d.n.clocks.Now()), every, catalog.Shards)
+	err = d.view(func(v catalog.View) error {
+		shards, err = duty.AuditsDue(v, d.self, catalog.At(d.clocks.Now()), d.auditEvery, catalog.Shards)
 		return err
 	})
 	if errors.Is(err, catalog.ErrNotFound) {

@@ -10,8 +10,8 @@ import (
 func TestTheFirstOfAllPagesWakes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := &duties{n: &Node{bell: newBell()}}
-		rings, end := d.n.bell.listen()
+		d := &duties{bell: newBell()}
+		rings, end := d.bell.listen()
 		defer end()
 		for _, pages := range [][]time.Duration{{time.Second, time.Hour}, {time.Hour, time.Second, 2 * time.Second}} {
 			began := time.Now()

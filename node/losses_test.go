@@ -12,6 +12,7 @@ import (
 
 	"holdfast/api"
 	"holdfast/catalog"
+	"holdfast/node/archive"
 )
 
 // TestALostFileCanBeDeclaredAndTurnsUp lets a file enter whose bytes nobody has. Its shard cannot leave north-1 until the
@@ -28,7 +29,7 @@ func TestALostFileCanBeDeclaredAndTurnsUp(t *testing.T) {
 	first, ctx := nodes[0], t.Context()
 	body := bytes.Repeat([]byte("gone "), 1000)
 	name := catalog.FileName("gone.warc")
-	l := losses{apiCatalog{first.Node}, first.id, first.replica.Find}
+	l := archive.Losses{Cluster: first.cluster()}
 	eventually(t, "the file enters", func() error {
 		result, err := first.raft.Propose(ctx, catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{
 			{Name: name, Size: int64(len(body)), SHA256: sha256.Sum256(body), Collection: "web", Source: first.id}}}, string(first.id))
@@ -85,7 +86,7 @@ func TestALostFileCanBeDeclaredAndTurnsUp(t *testing.T) {
 		t.Fatalf("%v, %+v", err, entry)
 	}
 	eventually(t, "put it again", func() error {
-		_, err := archive{first.Node}.Put(ctx, api.PutRequest{Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
+		_, err := first.files().Put(ctx, api.PutRequest{Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
 		return err
 	})
 	eventually(t, "it is complete", func() error {

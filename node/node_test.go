@@ -20,7 +20,7 @@ func TestThreeNodesKeepAFileAndRepairIt(t *testing.T) {
 	body := bytes.Repeat([]byte("what libraries keep "), 50_000)
 	var file catalog.File
 	eventually(t, "put a file", func() (err error) {
-		file, err = archive{nodes[1].Node}.Put(ctx, api.PutRequest{Name: "first.warc", Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
+		file, err = nodes[1].files().Put(ctx, api.PutRequest{Name: "first.warc", Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
 		return err
 	})
 	complete := func() error {
@@ -35,7 +35,7 @@ func TestThreeNodesKeepAFileAndRepairIt(t *testing.T) {
 	}
 	eventually(t, "three good copies", complete)
 	for _, n := range nodes {
-		r, err := archive{n.Node}.Open(ctx, file.Name, 0, file.Size)
+		r, err := n.files().Open(ctx, file.Name, 0, file.Size)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,12 +49,12 @@ func TestThreeNodesKeepAFileAndRepairIt(t *testing.T) {
 	// One bit of a copy flips; an audit finds it, the others outvote it, it is set aside and fetched again.
 	path := filepath.Join(nodes[0].cfg.Data, "files", file.Name.Shard().String(), string(file.Name))
 	spoil(t, path)
-	one, err := audits{nodes[2].Node}.Start(ctx, "", "test")
+	one, err := nodes[2].audits().Start(ctx, "", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "audit ends", func() error {
-		now, err := audits{nodes[1].Node}.Show(ctx, one.ID)
+		now, err := nodes[1].audits().Show(ctx, one.ID)
 		if err != nil || now.State != "done" {
 			return errors.Join(err, fmt.Errorf("%+v", now))
 		}

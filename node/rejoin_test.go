@@ -45,7 +45,7 @@ func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
 	}
 	third := start(t, cfgs[2])
 	putWhole(t, third, "after.bin", []running{first, back, third})
-	r, err := archive{back.Node}.Open(t.Context(), name, 0, 100_000)
+	r, err := back.files().Open(t.Context(), name, 0, 100_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func putWhole(t *testing.T, by running, name catalog.FileName, on []running) cat
 	t.Helper()
 	body := bytes.Repeat([]byte(name[:1]), 100_000)
 	eventually(t, "put "+string(name), func() error {
-		_, err := archive{by.Node}.Put(t.Context(), api.PutRequest{Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
+		_, err := by.files().Put(t.Context(), api.PutRequest{Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
 		return err
 	})
 	for _, n := range on {

@@ -11,6 +11,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/gossip"
+	"holdfast/node/archive"
 	"holdfast/node/membership"
 	"holdfast/node/steward"
 	"holdfast/peer"
@@ -26,12 +27,9 @@ func Version() string {
 	return info.Main.Version
 }
 
-// self tells the API what this node knows.
-type self struct{ n *Node }
-
 // Config returns the node's settings.
-func (s self) Config() any {
-	c := s.n.cfg
+func (n *Node) Config() any {
+	c := n.cfg
 	return map[string]any{
 		"name": c.Name, "replica": c.Replica.Name, "kind": c.Replica.Kind, "place": c.Replica.Place, "data": c.Data, "files": c.Files,
 		"peer": c.Listen.Peer, "api": c.Listen.API, "access": c.Listen.Access, "profile": c.File.Profile, "limits": c.Limits,
@@ -39,8 +37,7 @@ func (s self) Config() any {
 }
 
 // Status tells how this node stands; it asks nobody.
-func (s self) Status(context.Context) api.NodeStatus {
-	n := s.n
+func (n *Node) Status(context.Context) api.NodeStatus {
 	r := n.raft.Status()
 	out := api.NodeStatus{Presence: map[catalog.NodeID]api.Presence{}, Lease: time.Duration(n.cfg.Limits.Lease) + steward.LoseMargin}
 	out.NodeStatus = wire.NodeStatus{
@@ -67,8 +64,8 @@ func (s self) Status(context.Context) api.NodeStatus {
 		}
 	}
 	if report, err := n.replica.Disks.Report(); err == nil {
-		out.Problems = append(out.Problems, ailingDisks(report)...)
-		out.DiskMove = shownDisks(report).Move
+		out.Problems = append(out.Problems, archive.Ailing(report)...)
+		out.DiskMove = archive.Shown(report).Move
 	}
 	if err := n.raft.Room(); err != nil {
 		out.Problems = append(out.Problems, err.Error())
@@ -83,9 +80,10 @@ func (s self) Status(context.Context) api.NodeStatus {
 	}
 	out.Problems = append(out.Problems, n.crawls.Problems()...)
 	out.Problems = append(out.Problems, n.vault.Problems()...)
-	problems, outbox := n.look()
+	problems, outbox := n.health.Look()
 	out.Problems, out.Outbox = append(out.Problems, problems...), outbox
-	s.presence(out.Presence, r)
+	out.Problems = append(out.Problems, n.refusals.Problems(n.roster.NameOf)...)
+	n.presence(out.Presence, r)
 	return out
 }
 
@@ -102,15 +100,15 @@ func refusals(s peer.Stats) map[string]uint64 {
 	return out
 }
 
-func (s self) presence(out map[catalog.NodeID]api.Presence, r raft.Status) {
+func (n *Node) presence(out map[catalog.NodeID]api.Presence, r raft.Status) {
 	voters := map[catalog.NodeID]bool{}
 	for _, v := range r.Voters {
 		voters[v] = true
 	}
-	for _, m := range s.n.roster.Known().Members {
+	for _, m := range n.roster.Known().Members {
 		out[m.ID] = api.Presence{State: "unknown", Voter: voters[m.ID]}
 	}
-	for _, f := range s.n.gossip.Nodes() {
+	for _, f := range n.gossip.Nodes() {
 		id := catalog.NodeID(f.Facts.ID)
 		if _, member := out[id]; !member {
 			continue
@@ -118,9 +116,9 @@ func (s self) presence(out map[catalog.NodeID]api.Presence, r raft.Status) {
 		out[id] = api.Presence{State: string(f.State), Voter: voters[id], Version: f.Facts.Version,
 			Free: int64(f.Facts.Free), Jobs: f.Facts.Jobs}
 	}
-	me := out[s.n.id]
-	me.State, me.Version, me.Jobs, me.LastHeard = "alive", Version(), len(s.n.crawls.List()), time.Now()
-	out[s.n.id] = me
+	me := out[n.id]
+	me.State, me.Version, me.Jobs, me.LastHeard = "alive", Version(), len(n.crawls.List()), time.Now()
+	out[n.id] = me
 }
 
 func roleOf(r raft.Status, id catalog.NodeID) string {

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +18,8 @@ import (
 	"holdfast/node/config"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
+	"holdfast/node/warrant"
+	"holdfast/node/wire"
 	"holdfast/peer"
 	"holdfast/replica"
 )
@@ -46,14 +47,14 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 	revoked, expired := make(0), make(time.Hour)
 	decideSoon(t, asked, catalog.RevokeAccess, catalog.Named{ID: revoked.ID})
 	later := asked.warrants
-	later.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
-	if _, err := later.check(asker.id, expired.String(), deed{act: catalog.Look}); remoteCode(err) != codeForbidden {
+	later.Now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	if _, err := later.Check(asker.id, expired.String(), warrant.Deed{Act: catalog.Look}); wire.ReasonOf(err) != warrant.CodeForbidden {
 		t.Errorf("an expired token: %v", err)
 	}
-	if by, err := asked.warrants.check(asker.id, expired.String(), deed{act: catalog.KeepPeople}); err != nil || by != "program:"+expired.ID {
+	if by, err := asked.warrants.Check(asker.id, expired.String(), warrant.Deed{Act: catalog.KeepPeople}); err != nil || by != "program:"+expired.ID {
 		t.Errorf("before it expired: %q %v", by, err)
 	}
-	if by, err := asked.warrants.check(asker.id, admin, deed{act: catalog.Look}); err != nil || by != "person:admin" {
+	if by, err := asked.warrants.Check(asker.id, admin, warrant.Deed{Act: catalog.Look}); err != nil || by != "person:admin" {
 		t.Errorf("a person's: %q %v", by, err)
 	}
 	gone := asked.person(t, "gone", catalog.Giving{Role: catalog.RoleOperator})
@@ -73,7 +74,10 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = ask[json.RawMessage](t.Context(), asker.peer, asked.id, kind, envelope{token, about})
+		if about, err = warrant.Seal(token, about); err != nil {
+			t.Fatal(err)
+		}
+		_, err = carrier{asker.peer}.Call(t.Context(), asked.id, kind, about)
 		return err
 	}
 	private := map[string]json.RawMessage{"proxies": json.RawMessage(`[{"hosts":["*"],"via":"http://127.0.0.1:1"}]`)}
@@ -86,14 +90,14 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"steer a crawl":                   {runner.OrderCall, order(harvest.ActPause, nil), catalog.RoleCurator},
 		"change settings":                 {runner.OrderCall, order(harvest.ActChange, map[string]json.RawMessage{"max_hops": json.RawMessage("3")}), catalog.RoleCurator},
 		"let a crawl reach what is inner": {runner.OrderCall, order(harvest.ActChange, private), catalog.RoleOperator},
-		"list audits":                     {auditCall, auditRequest{Act: "list"}, catalog.RoleReader},
-		"begin an audit":                  {auditCall, auditRequest{Act: "start", ID: "a"}, catalog.RoleOperator},
-		"stop an audit":                   {auditCall, auditRequest{Act: "stop", ID: "a"}, catalog.RoleOperator},
+		"list audits":                     {replica.AuditCall, replica.AuditRequest{Act: "list"}, catalog.RoleReader},
+		"begin an audit":                  {replica.AuditCall, replica.AuditRequest{Act: "start", ID: "a"}, catalog.RoleOperator},
+		"stop an audit":                   {replica.AuditCall, replica.AuditRequest{Act: "stop", ID: "a"}, catalog.RoleOperator},
 		"look at an index":                {indexCall, indexRequest{}, catalog.RoleReader},
 		"rebuild an index":                {indexCall, indexRequest{Rebuild: true}, catalog.RoleOperator},
-		"verify a copy":                   {verifyCall, "none.warc", catalog.RoleOperator},
-		"find a lost file":                {findCall, replica.Held{Name: "none.warc"}, catalog.RoleOperator},
-		"list what nobody counts on":      {straysCall, struct{}{}, catalog.RoleOperator},
+		"verify a copy":                   {replica.VerifyCall, "none.warc", catalog.RoleOperator},
+		"find a lost file":                {replica.FindCall, replica.Held{Name: "none.warc"}, catalog.RoleOperator},
+		"list what nobody counts on":      {replica.StraysCall, struct{}{}, catalog.RoleOperator},
 		"see a job's progress":            {runner.ProgressCall, 7, catalog.RoleReader},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,14 +112,14 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 				bad["of an operator of another place"] = elsewhere
 			}
 			for which, token := range bad {
-				if err := send(tt.kind, token, tt.request); remoteCode(err) != codeForbidden {
+				if err := send(tt.kind, token, tt.request); wire.ReasonOf(err) != warrant.CodeForbidden {
 					t.Errorf("with a token %s: %v", which, err)
 				}
 			}
-			if _, err := ask[json.RawMessage](t.Context(), asker.peer, asked.id, tt.kind, tt.request); remoteCode(err) != codeForbidden {
+			if _, err := wire.Ask[json.RawMessage](t.Context(), carrier{asker.peer}, asked.id, tt.kind, tt.request); wire.ReasonOf(err) != warrant.CodeForbidden {
 				t.Errorf("without an envelope: %v", err)
 			}
-			if err := send(tt.kind, tokens[tt.need], tt.request); remoteCode(err) == codeForbidden {
+			if err := send(tt.kind, tokens[tt.need], tt.request); wire.ReasonOf(err) == warrant.CodeForbidden {
 				t.Errorf("with the role %s: %v", tt.need, err)
 			}
 		})
@@ -153,17 +157,17 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 	nodes := startNodes(t, threeConfigs(t, "")[:2])
 	asked, asker := nodes[0], nodes[1]
 	eventually(t, "the local token is known", func() error {
-		_, err := askFor[[]replica.Audit](t.Context(), asker.Node, asked.id, auditCall, auditRequest{Act: "list"})
+		_, err := wire.Ask[[]replica.Audit](t.Context(), asker.warrants.Caller(carrier{asker.peer}), asked.id, replica.AuditCall, replica.AuditRequest{Act: "list"})
 		return err
 	})
 	local, err := asker.token.Text()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := asked.warrants.check(asker.id, local, deed{act: catalog.KeepPeople}); err != nil {
+	if _, err := asked.warrants.Check(asker.id, local, warrant.Deed{Act: catalog.KeepPeople}); err != nil {
 		t.Errorf("its own token: %v", err)
 	}
-	if _, err := asker.warrants.check(asked.id, local, deed{act: catalog.Look}); remoteCode(err) != codeForbidden {
+	if _, err := asker.warrants.Check(asked.id, local, warrant.Deed{Act: catalog.Look}); wire.ReasonOf(err) != warrant.CodeForbidden {
 		t.Errorf("from another node: %v", err)
 	}
 	for role, good := range map[string]bool{"none": false, "reader": false, "operator": true} {
@@ -175,8 +179,8 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 		w := asked.warrants
 		cfg := asked.cfg
 		cfg.File = &file
-		w.trusts = func(m catalog.Member) (catalog.Role, bool) { return cfg.LocalRole(m.Name) }
-		if _, err := w.check(asker.id, local, deed{act: catalog.ReachInside}); (err == nil) != good {
+		w.Trusts = func(m catalog.Member) (catalog.Role, bool) { return cfg.LocalRole(m.Name) }
+		if _, err := w.Check(asker.id, local, warrant.Deed{Act: catalog.ReachInside}); (err == nil) != good {
 			t.Errorf("local-token = %q: %v", role, err)
 		}
 	}
@@ -202,65 +206,15 @@ func TestLocalTokensOfOtherNodes(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if _, err := asked.warrants.check(asker.id, now, deed{act: catalog.KeepPeople}); err != nil {
+		if _, err := asked.warrants.Check(asker.id, now, warrant.Deed{Act: catalog.KeepPeople}); err != nil {
 			return err
 		}
-		if _, err := asked.warrants.check(asker.id, local, deed{act: catalog.Look}); remoteCode(err) != codeForbidden {
+		if _, err := asked.warrants.Check(asker.id, local, warrant.Deed{Act: catalog.Look}); wire.ReasonOf(err) != warrant.CodeForbidden {
 			return fmt.Errorf("the old token is known still: %w", errors.Join(err, errors.New("want it refused")))
 		}
 		return nil
 	})
 }
-
-// A request in an API's name carries the token of who asks, and a node of level 1 is sent none.
-func TestWhichTokenARequestCarries(t *testing.T) {
-	level := 1
-	w := warrants{own: func() (string, error) { return "own", nil }, view: func(see func(catalog.View) error) error {
-		return see(catalog.NewView(levelOnly{level}))
-	}}
-	if token, err := w.of(t.Context()); err != nil || token != "" {
-		t.Errorf("level 1: %q, %v", token, err)
-	}
-	if _, err := w.check("another", "", deed{act: catalog.KeepPeople}); err != nil {
-		t.Errorf("level 1: %v", err)
-	}
-	level = 2
-	if token, err := w.of(context.Background()); err != nil || token != "own" {
-		t.Errorf("level 2: %q, %v", token, err)
-	}
-	if e := openEnvelope([]byte(` {"act":"list"}`)); e.Warrant != "" || !strings.Contains(string(e.About), "list") {
-		t.Errorf("%+v", e)
-	}
-}
-
-// levelOnly is a catalog that knows its level alone.
-type levelOnly struct{ level int }
-
-func (l levelOnly) Get(key []byte) ([]byte, error) {
-	if string(key) != catalog.PrefixCluster {
-		return nil, nil
-	}
-	return fmt.Appendf([]byte{1}, `{"id":"c","name":"c","epoch":1,"level":%d,"founded":0}`, l.level), nil
-}
-
-func (levelOnly) Scan(_, _ []byte, _ func(key, value []byte) bool) error { return nil }
-
-// A node that does not know the cluster's agreed state yet, and so not its level, does nothing in anybody's name.
-func TestNothingIsAllowedBeforeTheLevelIsKnown(t *testing.T) {
-	w := warrants{self: "self", now: time.Now, view: func(see func(catalog.View) error) error { return see(catalog.NewView(nothing{})) }}
-	for _, text := range []string{"", api.NewToken().String()} {
-		if _, err := w.check("another", text, deed{act: catalog.Look}); remoteCode(err) != codeForbidden {
-			t.Errorf("with the token %q: %v", text, err)
-		}
-	}
-}
-
-// nothing is the state of a node that was told none.
-type nothing struct{}
-
-func (nothing) Get([]byte) ([]byte, error) { return nil, nil }
-
-func (nothing) Scan(_, _ []byte, _ func(key, value []byte) bool) error { return nil }
 
 // A member brings commands of others to the leader, which has those refused that their actor may not have asked for.
 func TestAForwardedCommandIsOneThatItsActorMay(t *testing.T) {

@@ -29,13 +29,6 @@ type OrderRequest struct {
 	Order harvest.Order `json:"order"`
 }
 
-// LogRequest asks for the end of a job's crawl.log.
-type LogRequest struct {
-	Job     catalog.Job `json:"job"`
-	Tail    int         `json:"tail"`
-	Warrant string      `json:"warrant,omitempty"`
-}
-
 // Codes of what a node answers to a request that it does not carry out.
 const (
 	CodeNotRunning = "not-running"

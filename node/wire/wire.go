@@ -5,6 +5,7 @@ package wire
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -67,6 +68,31 @@ type Refusal struct{ Code, Message string }
 
 func (r *Refusal) Error() string { return r.Message }
 
+// Reason returns the code.
+func (r *Refusal) Reason() string { return r.Code }
+
+// Reasoned is an error that tells programs why by a code. Every carrier brings it over as it is.
+type Reasoned interface {
+	error
+	Reason() string
+}
+
+// ReasonOf returns the code of a refusal, here or of another node, or nothing.
+func ReasonOf(err error) string {
+	if r := Reasoned(nil); errors.As(err, &r) {
+		return r.Reason()
+	}
+	return ""
+}
+
+// MessageOf returns what a refusal says, or what the error does.
+func MessageOf(err error) string {
+	if r := Reasoned(nil); errors.As(err, &r) {
+		return r.Error()
+	}
+	return err.Error()
+}
+
 // Reply is what one of those that were asked answered, or why it did not.
 type Reply[To, Answer any] struct {
 	To     To
@@ -87,4 +113,15 @@ func Gather[To, Answer any](all []To, ask func(To) (Answer, error)) []Reply[To, 
 	}
 	under.Wait()
 	return out
+}
+
+// AskAll asks the members at once, this node itself by own, and returns their replies in their order.
+func AskAll[Answer any](ctx context.Context, c Caller, self catalog.NodeID, members []catalog.Member, kind string,
+	request any, own func(context.Context) (Answer, error)) []Reply[catalog.Member, Answer] {
+	return Gather(members, func(m catalog.Member) (Answer, error) {
+		if m.ID == self {
+			return own(ctx)
+		}
+		return Ask[Answer](ctx, c, m.ID, kind, request)
+	})
 }

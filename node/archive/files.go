@@ -1,4 +1,6 @@
-package node
+// Package archive carries out for the API what is asked of the archive as a whole: it puts, gets and verifies files,
+// runs audits, declares files lost, and lists strays and disks, on this node and by asking the others.
+package archive
 
 import (
 	"context"
@@ -10,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"holdfast/api"
 	"holdfast/catalog"
@@ -19,11 +20,16 @@ import (
 	"holdfast/replica"
 )
 
-// archive puts and gets files for the API.
-type archive struct{ n *Node }
+// Files puts and gets files for the API.
+type Files struct {
+	Cluster
+	Incoming string                 // the folder that bodies are received in, on the outbox's disk
+	Default  catalog.CollectionName // of files of which no collection is said
+	Room     func() (int64, error)  // bytes that may still be written there
+}
 
 // Put receives the body into the outbox's disk, then lets the file enter the archive.
-func (a archive) Put(ctx context.Context, put api.PutRequest) (catalog.File, error) {
+func (a Files) Put(ctx context.Context, put api.PutRequest) (catalog.File, error) {
 	if err := put.Name.Check(); err != nil {
 		return catalog.File{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)
 	}
@@ -35,19 +41,21 @@ func (a archive) Put(ctx context.Context, put api.PutRequest) (catalog.File, err
 		return catalog.File{}, err
 	}
 	if put.Collection == "" {
-		put.Collection = catalog.CollectionName(a.n.cfg.File.AllCollections()[0])
+		put.Collection = a.Default
 	}
-	as := catalog.Addition{Name: put.Name, Collection: put.Collection, Source: a.n.id, Size: put.Size, SHA256: put.SHA256}
-	as, err = a.n.enter(ctx, path, as)
+	as := catalog.Addition{Name: put.Name, Collection: put.Collection, Source: a.Self,
+		Size: put.Size, SHA256: put.SHA256}
+	as, err = a.Own.Replica.Put(ctx, path, as, replica.Owned)
 	switch {
 	case errors.Is(err, replica.ErrPending):
-		return catalog.File{}, fmt.Errorf("%s is safe on this node and will enter the archive: %w", put.Name, api.ErrNoQuorum)
+		return catalog.File{}, fmt.Errorf("%s is safe on this node and will enter the archive: %w",
+			put.Name, api.ErrNoQuorum)
 	case err != nil:
 		return catalog.File{}, a.explain(err)
 	}
-	a.n.catchUp(ctx)
+	a.Catalog.CatchUp(ctx)
 	var file catalog.File
-	err = a.n.raft.View(func(v catalog.View) (err error) { file, err = v.File(as.Name); return err })
+	err = a.Catalog.View(func(v catalog.View) (err error) { file, err = v.File(as.Name); return err })
 	return file, notHeard(as.Name, err)
 }
 
@@ -55,7 +63,8 @@ func (a archive) Put(ctx context.Context, put api.PutRequest) (catalog.File, err
 // when a leader was lost in between. Not found would say that it was refused.
 func notHeard(name catalog.FileName, err error) error {
 	if errors.Is(err, catalog.ErrNotFound) {
-		return fmt.Errorf("%w: %s has entered the archive, but this node has not heard of it yet; put it again", api.ErrUnavailable, name)
+		return fmt.Errorf("%w: %s has entered the archive, but this node has not heard of it yet; put it again",
+			api.ErrUnavailable, name)
 	}
 	return err
 }
@@ -63,16 +72,16 @@ func notHeard(name catalog.FileName, err error) error {
 // receivedMark begins the names of bodies while they are received.
 const receivedMark = ".put-"
 
-// dropReceived removes what a crash left of bodies that were being received. Nobody was told that they are safe.
-func (n *Node) dropReceived() error {
-	dir := filepath.Join(n.cfg.Data, "incoming")
+// DropReceived removes from the folder what a crash left of bodies that were being received. Nobody was told that they
+// are safe.
+func DropReceived(dir string, d disk.Disk) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return fmt.Errorf("clean %s: %w", dir, err)
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), receivedMark) {
-			if err := n.disk.Remove(filepath.Join(dir, e.Name())); err != nil {
+			if err := d.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}
 		}
@@ -81,15 +90,14 @@ func (n *Node) dropReceived() error {
 }
 
 // receive writes the body to a temporary file and checks what was promised of it.
-func (a archive) receive(put api.PutRequest) (path string, err error) {
-	dir := filepath.Join(a.n.cfg.Data, "incoming")
-	f, err := os.CreateTemp(dir, receivedMark+"*")
+func (a Files) receive(put api.PutRequest) (path string, err error) {
+	f, err := os.CreateTemp(a.Incoming, receivedMark+"*")
 	if err != nil {
 		return "", fmt.Errorf("receive %s: %w", put.Name, err)
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	sum := sha256.New()
-	room := &roomWriter{to: f, free: func() (int64, error) { return a.n.room(dir) }}
+	room := &roomWriter{to: f, free: a.Room}
 	if err := room.need(put.Size); err != nil {
 		return f.Name(), a.explain(fmt.Errorf("receive %s: %w", put.Name, err))
 	}
@@ -110,8 +118,8 @@ func (a archive) receive(put api.PutRequest) (path string, err error) {
 }
 
 // Open reads a part of a file from the copy here or the nearest good one.
-func (a archive) Open(ctx context.Context, name catalog.FileName, offset, length int64) (io.ReadCloser, error) {
-	body, err := a.n.replica.OpenRange(ctx, name, offset, length)
+func (a Files) Open(ctx context.Context, name catalog.FileName, offset, length int64) (io.ReadCloser, error) {
+	body, err := a.Own.Replica.OpenRange(ctx, name, offset, length)
 	if err == nil {
 		return body, nil
 	}
@@ -119,7 +127,7 @@ func (a archive) Open(ctx context.Context, name catalog.FileName, offset, length
 }
 
 // explainOpen is explain for a reader: whatever kept every copy from being read now may be over later.
-func (a archive) explainOpen(ctx context.Context, err error) error {
+func (a Files) explainOpen(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, replica.ErrUnknown), errors.Is(err, replica.ErrRange):
 		return a.explain(err)
@@ -128,10 +136,10 @@ func (a archive) explainOpen(ctx context.Context, err error) error {
 }
 
 // Verify makes each replica's holder read its copy again.
-func (a archive) Verify(ctx context.Context, name catalog.FileName) ([]api.Verification, error) {
+func (a Files) Verify(ctx context.Context, name catalog.FileName) ([]api.Verification, error) {
 	var file catalog.File
 	keepers := map[catalog.ReplicaName]catalog.NodeID{}
-	err := a.n.raft.View(func(v catalog.View) (err error) {
+	err := a.Catalog.View(func(v catalog.View) (err error) {
 		if file, err = v.File(name); err != nil {
 			return err
 		}
@@ -159,22 +167,19 @@ func (a archive) Verify(ctx context.Context, name catalog.FileName) ([]api.Verif
 	return out, nil
 }
 
-func (a archive) verify(ctx context.Context, file catalog.File, out *api.Verification) {
+func (a Files) verify(ctx context.Context, file catalog.File, out *api.Verification) {
 	var held replica.Held
 	var err error
 	switch out.Node {
 	case "":
 		err = errors.New("the shard has no holder yet")
-	case string(a.n.id):
-		held, err = a.n.replica.Verify(ctx, file.Name)
+	case string(a.Self):
+		held, err = a.Own.Replica.Verify(ctx, file.Name)
 	default:
-		held, err = askFor[replica.Held](ctx, a.n, catalog.NodeID(out.Node), verifyCall, file.Name)
-	}
-	if code := remoteCode(err); code == "not-here" {
-		err = replica.ErrNotHere
+		held, err = wire.Ask[replica.Held](ctx, a.Ask, catalog.NodeID(out.Node), replica.VerifyCall, file.Name)
 	}
 	switch {
-	case errors.Is(err, replica.ErrNotHere):
+	case errors.Is(replica.Understood(err), replica.ErrNotHere):
 		out.State = "missing"
 	case err != nil:
 		out.State, out.Detail = "unreachable", err.Error()
@@ -186,7 +191,7 @@ func (a archive) verify(ctx context.Context, file catalog.File, out *api.Verific
 }
 
 // explain turns what the replica answers into what the API answers.
-func (a archive) explain(err error) error {
+func (a Files) explain(err error) error {
 	switch {
 	case errors.Is(err, replica.ErrUnknown), errors.Is(err, catalog.ErrNotFound):
 		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
@@ -202,29 +207,4 @@ func (a archive) explain(err error) error {
 		return fmt.Errorf("%w: %w", api.ErrNoRoom, err)
 	}
 	return err
-}
-
-// enter lets a finished file of this node enter the archive. ErrPending means that its bytes are safe and the catalog
-// will be told.
-func (n *Node) enter(ctx context.Context, path string, as catalog.Addition) (catalog.Addition, error) {
-	return n.replica.Put(ctx, path, as, replica.Owned)
-}
-
-// retryPause is the pause between tries of a command that must not be lost.
-const retryPause = 2 * time.Second
-
-// insist proposes a command until it is decided or ctx ends, and returns the refusal if there is one.
-func (n *Node) insist(ctx context.Context, kind catalog.Kind, body any) (*catalog.Refusal, error) {
-	for {
-		result, err := n.raft.Propose(ctx, kind, body, string(n.id))
-		if err == nil {
-			return result.Refusal, nil
-		}
-		n.log.Warn("command waits", "kind", kind, "error", err)
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(retryPause):
-		}
-	}
 }

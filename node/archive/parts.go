@@ -1,4 +1,4 @@
-package node
+package archive
 
 import (
 	"fmt"
@@ -14,22 +14,14 @@ import (
 // unreachable is the state of a node's part that nobody can tell of now, or that the node never began.
 const unreachable = "unreachable"
 
-// auditID is the id under which the API knows a node's audit.
-func auditID(node string, one replica.Audit) string {
-	if one.Group != "" {
-		return one.Group
-	}
-	return one.ID + "-" + node
-}
-
-// gatherAudits makes the API's audits of what each node says of its own, the newest first. An audit of several nodes names
-// those of them that did not say anything.
+// gatherAudits makes the API's audits of what each node says of its own, the newest first. An audit of several nodes
+// names those of them that did not say anything.
 func gatherAudits(parts []auditPart) []api.Audit {
 	byID := map[string]*api.Audit{}
 	expected := map[string][]catalog.NodeID{}
 	for _, part := range parts {
 		for _, one := range part.audits {
-			id := auditID(part.member.Name, one)
+			id := one.GroupID(part.member.Name)
 			if byID[id] == nil {
 				byID[id] = &api.Audit{ID: id, Began: one.Began}
 			}
@@ -55,8 +47,9 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	if name := string(m.Replica); !slices.Contains(whole.Replicas, name) {
 		whole.Replicas = append(whole.Replicas, name)
 	}
-	part := api.AuditNode{Node: string(m.ID), Name: m.Name, State: string(one.State), Files: one.Files, Bytes: one.Bytes, Total: one.TotalFiles,
-		Owed: one.Owed, OwedBytes: one.OwedBytes, Missing: int64(one.Missing), Corrupt: int64(one.Corrupt), Lines: int64(one.Relisted)}
+	part := api.AuditNode{Node: string(m.ID), Name: m.Name, State: string(one.State),
+		Files: one.Files, Bytes: one.Bytes, Total: one.TotalFiles, Owed: one.Owed, OwedBytes: one.OwedBytes,
+		Missing: int64(one.Missing), Corrupt: int64(one.Corrupt), Lines: int64(one.Relisted)}
 	if one.Missing+one.Corrupt+one.Relisted < one.Excepted { // of a program that counted them together
 		part.Missing = 0
 		for _, e := range one.Exceptions {
@@ -80,7 +73,8 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	part.Detail = auditDetail(one)
 	if m.Level < owedLevel && one.State == replica.AuditDone {
 		part.State = string(replica.AuditIncomplete)
-		part.Detail = strings.TrimPrefix(part.Detail+"; its program is older and counts copies that it has not got yet as read", "; ")
+		part.Detail = strings.TrimPrefix(part.Detail+
+			"; its program is older and counts copies that it has not got yet as read", "; ")
 	}
 	whole.Nodes = append(whole.Nodes, part)
 	whole.Files += one.Files
@@ -104,7 +98,8 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 func auditDetail(one replica.Audit) string {
 	var detail []string
 	if one.Faulty > 0 {
-		detail = append(detail, fmt.Sprintf("%d shards could not be read, among them %s: %s", one.Faulty, one.Faults[0].Shard, one.Faults[0].Reason))
+		detail = append(detail, fmt.Sprintf("%d shards could not be read, among them %s: %s",
+			one.Faulty, one.Faults[0].Shard, one.Faults[0].Reason))
 	}
 	if one.OutboxFault != "" {
 		detail = append(detail, "the outbox could not be read: "+one.OutboxFault)
@@ -118,19 +113,21 @@ func auditDetail(one replica.Audit) string {
 	return strings.Join(detail, "; ")
 }
 
-// addMissed names the nodes that were to take part and of which nothing is known: they do not answer, never began, or are
-// members no more.
+// addMissed names the nodes that were to take part and of which nothing is known: they do not answer, never began, or
+// are members no more.
 func addMissed(whole *api.Audit, nodes []catalog.NodeID, parts []auditPart) {
 	for _, id := range nodes {
 		if slices.ContainsFunc(whole.Nodes, func(p api.AuditNode) bool { return p.Node == string(id) }) {
 			continue
 		}
-		missed := api.AuditNode{Node: string(id), Name: string(id), State: unreachable, Findings: []api.AuditFinding{}, Detail: "is no member any more"}
+		missed := api.AuditNode{Node: string(id), Name: string(id), State: unreachable,
+			Findings: []api.AuditFinding{}, Detail: "is no member any more"}
 		for _, part := range parts {
 			if part.member.ID != id {
 				continue
 			}
-			missed.Name, missed.Detail = part.member.Name, "was not reached when the audit began: its copies were not read"
+			missed.Name = part.member.Name
+			missed.Detail = "was not reached when the audit began: its copies were not read"
 			if part.err != nil {
 				missed.Detail = "does not answer: " + part.err.Error()
 			}
@@ -146,8 +143,8 @@ func addMissed(whole *api.Audit, nodes []catalog.NodeID, parts []auditPart) {
 func conclude(a *api.Audit) {
 	slices.Sort(a.Replicas)
 	slices.SortFunc(a.Nodes, func(x, y api.AuditNode) int { return strings.Compare(x.Name, y.Name) })
-	for _, state := range []string{string(replica.AuditRunning), string(replica.AuditPaused), string(replica.AuditStopped),
-		unreachable, string(replica.AuditIncomplete), string(replica.AuditDone)} {
+	for _, state := range []string{string(replica.AuditRunning), string(replica.AuditPaused),
+		string(replica.AuditStopped), unreachable, string(replica.AuditIncomplete), string(replica.AuditDone)} {
 		if slices.ContainsFunc(a.Nodes, func(p api.AuditNode) bool { return p.State == state }) {
 			a.State = state
 			break

@@ -1,4 +1,4 @@
-package node
+package archive
 
 import (
 	"errors"
@@ -10,8 +10,9 @@ import (
 	"holdfast/replica"
 )
 
-// TestAnAuditIsDoneOnlyWhenAllNodesAre puts together what nodes say of their parts of an audit of all of them, of which one
-// does not answer, has never begun, is gone, or could not read all. What was not read must be named, and is no success.
+// TestAnAuditIsDoneOnlyWhenAllNodesAre puts together what nodes say of their parts of an audit of all of them, of which
+// one does not answer, has never begun, is gone, or could not read all. What was not read must be named, and is no
+// success.
 func TestAnAuditIsDoneOnlyWhenAllNodesAre(t *testing.T) {
 	north := catalog.Member{ID: "n", Name: "north-1", Replica: "north", Level: catalog.Level}
 	south := catalog.Member{ID: "s", Name: "south-1", Replica: "south", Level: catalog.Level}
@@ -55,8 +56,8 @@ func TestAnAuditIsDoneOnlyWhenAllNodesAre(t *testing.T) {
 	}
 }
 
-// TestAnAuditIsCleanOnlyWhenAllWasRead puts together parts that ended as they should, of which one has copies still to be made,
-// there are shards that no node holds, or more was found than is listed.
+// TestAnAuditIsCleanOnlyWhenAllWasRead puts together parts that ended as they should, of which one has copies still to
+// be made, there are shards that no node holds, or more was found than is listed.
 func TestAnAuditIsCleanOnlyWhenAllWasRead(t *testing.T) {
 	south := catalog.Member{ID: "s", Name: "south-1", Replica: "south", Level: catalog.Level}
 	missing := catalog.Finding{Name: "a.warc", FileList: catalog.FileListMissing, Checksum: catalog.ChecksumUnknown}

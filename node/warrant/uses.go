@@ -1,7 +1,8 @@
-package node
+package warrant
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -14,21 +15,21 @@ import (
 // in one command.
 const usesEvery = 30 * time.Minute
 
-// uses gathers which access tokens were used on this node, to the day. What was not told before the node ended is lost:
+// Uses gathers which access tokens were used on this node, to the day. What was not told before the node ended is lost:
 // it says when somebody was last here, and nothing depends on it.
-type uses struct {
-	view    func(func(catalog.View) error) error
-	propose func(ctx context.Context, kind catalog.Kind, body any) error
-	now     func() time.Time
-	log     *slog.Logger
+type Uses struct {
+	View    func(func(catalog.View) error) error
+	Propose func(ctx context.Context, kind catalog.Kind, body any) error
+	Now     func() time.Time
+	Log     *slog.Logger
 
 	mu   sync.Mutex
 	days map[string]catalog.Time // the last day of each token, until it is told
 }
 
-// note says that a token was used just now.
-func (u *uses) note(id string) {
-	today := catalog.At(u.now()) / catalog.Day * catalog.Day
+// Note says that a token was used just now.
+func (u *Uses) Note(id string) {
+	today := catalog.At(u.Now()) / catalog.Day * catalog.Day
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.days == nil {
@@ -37,8 +38,8 @@ func (u *uses) note(id string) {
 	u.days[id] = today
 }
 
-// run tells of uses until ctx ends.
-func (u *uses) run(ctx context.Context) error {
+// Run tells of uses until ctx ends.
+func (u *Uses) Run(ctx context.Context) error {
 	tick := time.NewTicker(usesEvery)
 	defer tick.Stop()
 	for {
@@ -48,13 +49,13 @@ func (u *uses) run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		if err := u.tell(ctx); err != nil && ctx.Err() == nil {
-			u.log.Debug("uses of access tokens are not told yet", "error", err)
+			u.Log.Debug("uses of access tokens are not told yet", "error", err)
 		}
 	}
 }
 
 // tell proposes the uses that the catalog does not know of. What could not be decided is told the next time.
-func (u *uses) tell(ctx context.Context) error {
+func (u *Uses) tell(ctx context.Context) error {
 	due, err := u.due()
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (u *uses) tell(ctx context.Context) error {
 	for day, tokens := range due {
 		slices.Sort(tokens)
 		for chunk := range slices.Chunk(tokens, catalog.MaxItems) {
-			if err := u.propose(ctx, catalog.NoteUses, catalog.TokenUses{Day: day, Tokens: chunk}); err != nil {
+			if err := u.Propose(ctx, catalog.NoteUses, catalog.TokenUses{Day: day, Tokens: chunk}); err != nil {
 				return err
 			}
 		}
@@ -71,11 +72,11 @@ func (u *uses) tell(ctx context.Context) error {
 }
 
 // due returns the tokens to tell of by day, and forgets those that the catalog knows of.
-func (u *uses) due() (map[catalog.Time][]string, error) {
+func (u *Uses) due() (map[catalog.Time][]string, error) {
 	due := map[catalog.Time][]string{}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	err := u.view(func(v catalog.View) error {
+	err := u.View(func(v catalog.View) error {
 		cluster, err := v.Cluster()
 		if err != nil || cluster.Level < catalog.LevelOfPeople {
 			return ignoreNotFound(err)
@@ -94,4 +95,12 @@ func (u *uses) due() (map[catalog.Time][]string, error) {
 		return nil
 	})
 	return due, err
+}
+
+// ignoreNotFound is nil for what the catalog does not have.
+func ignoreNotFound(err error) error {
+	if errors.Is(err, catalog.ErrNotFound) {
+		return nil
+	}
+	return err
 }

@@ -1,4 +1,4 @@
-package node
+package archive
 
 import (
 	"context"
@@ -11,16 +11,14 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/internal/disk"
-	"holdfast/node/config"
-	"holdfast/node/membership"
 	"holdfast/replica"
 )
 
-// TestFailuresOfFilesHaveTheirAnswers hands what the replica may answer to readers and writers of the API, who must learn
-// whether to try again.
+// TestFailuresOfFilesHaveTheirAnswers hands what the replica may answer to readers and writers of the API, who must
+// learn whether to try again.
 func TestFailuresOfFilesHaveTheirAnswers(t *testing.T) {
 	t.Parallel()
-	var a archive
+	var a Files
 	other := a.explain(fmt.Errorf("put a: %w", replica.ErrExists))
 	if refusal := (*catalog.Refusal)(nil); !errors.As(other, &refusal) || refusal.Code != catalog.Conflict {
 		t.Errorf("a put while other bytes are put under the name: %v is no conflict", other)
@@ -60,8 +58,7 @@ func TestWhatACrashLeftOfAnUploadIsRemoved(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	n := &Node{cfg: membership.Folder{Config: config.Config{Data: dir}}, disk: disk.New()}
-	if err := n.dropReceived(); err != nil {
+	if err := DropReceived(incoming, disk.New()); err != nil {
 		t.Fatal(err)
 	}
 	left, err := os.ReadDir(incoming)

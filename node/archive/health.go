@@ -1,11 +1,11 @@
-package node
+package archive
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -13,7 +13,6 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/duty"
-	"holdfast/node/membership"
 	"holdfast/replica"
 )
 
@@ -23,61 +22,70 @@ const (
 	enterTime   = time.Minute     // that a file may lie in the outbox before it has entered the archive
 )
 
-// health is what a look at the catalog and the outbox found.
-type health struct {
+// Health looks for what a human should know of this node's copies.
+type Health struct {
+	Self    catalog.NodeID
+	Outbox  string // the folder
+	Store   *replica.Store
+	Replica *replica.Replica
+	View    func(func(catalog.View) error) error
+	Alive   func() map[catalog.NodeID]bool
+	Clock   func() duty.Clock
+	More    func(catalog.View) ([]string, error) // what else is to be said of the catalog
+	Log     *slog.Logger
+
 	mu       sync.Mutex
 	at       time.Time
 	problems []string
 	outbox   int
 }
 
-// look returns what a human should know of this node's copies, and how many files wait in its outbox. What it looks at
+// Look returns what a human should know of this node's copies, and how many files wait in its outbox. What it looks at
 // is bounded, and it looks anew only after a while.
-func (n *Node) look() (problems []string, outbox int) {
-	h := &n.health
+func (h *Health) Look() (problems []string, outbox int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if time.Since(h.at) < healthEvery {
 		return h.problems, h.outbox
 	}
 	var late int
-	h.outbox, late = n.lookAtOutbox(time.Now())
+	h.outbox, late = h.lookAtOutbox(time.Now())
 	h.problems = nil
 	if late > 0 {
 		h.problems = append(h.problems, fmt.Sprintf("%d files wait in the outbox to enter the archive", late))
 	}
-	if gone := n.store.Mounted(); gone != nil {
+	if gone := h.Store.Mounted(); gone != nil {
 		h.problems = append(h.problems, strings.Split(gone.Error(), "\n")...)
 	}
-	h.problems = append(h.problems, unaudited(n.replica.Audits())...)
-	h.problems = append(h.problems, unclaimed(n.replica.Strays())...)
-	alive := n.alive()
-	err := n.raft.View(func(v catalog.View) error {
-		found, err := ailing(v, n.id, func(id catalog.NodeID) bool { return alive[id] }, n.clocks.Duty())
+	h.problems = append(h.problems, unaudited(h.Replica.Audits())...)
+	h.problems = append(h.problems, unclaimed(h.Replica.Strays())...)
+	alive := h.Alive()
+	err := h.View(func(v catalog.View) error {
+		found, err := ailing(v, h.Self, func(id catalog.NodeID) bool { return alive[id] }, h.Clock())
 		if err != nil {
 			return err
 		}
-		drain, err := stuckDrain(v, n.id, func(id catalog.NodeID) bool { return alive[id] })
+		drain, err := StuckDrain(v, h.Self, func(id catalog.NodeID) bool { return alive[id] })
 		if err != nil {
 			return err
 		}
-		if epoch, err := v.Unproved(n.id); err != nil {
+		if epoch, err := v.Unproved(h.Self); err != nil {
 			return err
 		} else if epoch != 0 {
-			drain = append(drain, "this node compares what it has with the catalog, since the cluster was recovered: until that is done, no copy is released that counts on it")
+			drain = append(drain, "this node compares what it has with the catalog, since the cluster was recovered: "+
+				"until that is done, no copy is released that counts on it")
 		}
-		strangers, err := nobodys(v, n.store.Loose())
+		strangers, err := nobodys(v, h.Store.Loose())
 		if err != nil {
 			return err
 		}
-		lacking, err := membership.Unlisted(n.cfg.File, v)
+		lacking, err := h.More(v)
 		h.problems = slices.Concat(h.problems, found, drain, strangers, lacking)
 		return err
 	})
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) { // one that has just joined does not see itself yet
 		h.problems = append(h.problems, "the catalog cannot be read: "+err.Error())
 	}
-	h.problems = append(h.problems, n.refusals.Problems(n.roster.NameOf)...)
 	h.at = time.Now()
 	return h.problems, h.outbox
 }
@@ -85,13 +93,15 @@ func (n *Node) look() (problems []string, outbox int) {
 // unaudited says which shards the latest audit could not read.
 func unaudited(all []replica.Audit) []string {
 	for _, one := range slices.Backward(all) {
-		if one.State == replica.AuditRunning && one.Faulty == 0 || one.State == replica.AuditPaused || one.State == replica.AuditStopped {
+		if one.State == replica.AuditRunning && one.Faulty == 0 ||
+			one.State == replica.AuditPaused || one.State == replica.AuditStopped {
 			continue
 		}
 		if one.Faulty == 0 {
 			return nil
 		}
-		return []string{fmt.Sprintf("%d shards here could not be audited, among them %s: %s", one.Faulty, one.Faults[0].Shard, one.Faults[0].Reason)}
+		return []string{fmt.Sprintf("%d shards here could not be audited, among them %s: %s",
+			one.Faulty, one.Faults[0].Shard, one.Faults[0].Reason)}
 	}
 	return nil
 }
@@ -106,7 +116,8 @@ func unclaimed(all []replica.Stray) []string {
 	for _, s := range all {
 		size += s.Size
 	}
-	return []string{fmt.Sprintf("%d files (%d bytes) lie here that the archive does not count on, among them %s: %s", len(all), size, all[0].Path, all[0].State)}
+	return []string{fmt.Sprintf("%d files (%d bytes) lie here that the archive does not count on, among them %s: %s",
+		len(all), size, all[0].Path, all[0].State)}
 }
 
 // ailing says which of the copies that the node owes come to nothing, and which disputes nobody but a human decides.
@@ -119,7 +130,8 @@ func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, clock duty.Cl
 	if err != nil {
 		return nil, err
 	}
-	owed, _, err := v.Owed(m.Replica, func(s catalog.Shard) bool { return layout[s].Holder == self }, catalog.Cursor{}, healthPage)
+	here := func(s catalog.Shard) bool { return layout[s].Holder == self }
+	owed, _, err := v.Owed(m.Replica, here, catalog.Cursor{}, healthPage)
 	if err != nil {
 		return nil, err
 	}
@@ -130,24 +142,27 @@ func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, clock duty.Cl
 	})
 	if len(failed) > 0 {
 		f := &failed[0]
-		out = append(out, fmt.Sprintf("%d copies owed here have failed and are tried again, among them %s: %s", len(failed), f.Name, f.Copy(m.Replica).Reason))
+		out = append(out, fmt.Sprintf("%d copies owed here have failed and are tried again, among them %s: %s",
+			len(failed), f.Name, f.Copy(m.Replica).Reason))
 	}
 	page, err := duty.Fetches(v, self, alive, clock, catalog.Cursor{}, healthPage)
 	if err != nil {
 		return nil, err
 	}
 	if page.Stuck > 0 {
-		out = append(out, fmt.Sprintf("%d copies owed here are stuck: no node that is alive has good bytes of them", page.Stuck))
+		out = append(out, fmt.Sprintf("%d copies owed here are stuck: no node that is alive has good bytes of them",
+			page.Stuck))
 	}
 	verdicts, err := duty.Verdicts(v, "", healthPage)
 	if u := verdicts.Undecided; err == nil && len(u) > 0 {
-		out = append(out, fmt.Sprintf("%d disputed copies need an operator, among them %s in %s: %s", len(u), u[0].Name, u[0].Replica, u[0].Why))
+		out = append(out, fmt.Sprintf("%d disputed copies need an operator, among them %s in %s: %s",
+			len(u), u[0].Name, u[0].Replica, u[0].Why))
 	}
 	return out, err
 }
 
-// stuckDrain says why this node's drain cannot end, if so: no other node of its replica is there to take its shards.
-func stuckDrain(v catalog.View, self catalog.NodeID, alive duty.Alive) ([]string, error) {
+// StuckDrain says why this node's drain cannot end, if so: no other node of its replica is there to take its shards.
+func StuckDrain(v catalog.View, self catalog.NodeID, alive duty.Alive) ([]string, error) {
 	m, err := v.Member(self)
 	if err != nil || !m.Draining {
 		return nil, err
@@ -170,15 +185,16 @@ func stuckDrain(v catalog.View, self catalog.NodeID, alive duty.Alive) ([]string
 		}
 		why = "has no other node that is alive and not draining"
 	}
-	return []string{fmt.Sprintf("the drain of %s cannot end: replica %s %s. Let one join or start it, or run `holdfast node undrain %s`",
+	return []string{fmt.Sprintf(
+		"the drain of %s cannot end: replica %s %s. Let one join or start it, or run `holdfast node undrain %s`",
 		m.Name, m.Replica, why, m.Name)}, nil
 }
 
 // lookAtOutbox counts the files in the outbox, and those of the first that the archive should know by now but does not.
-func (n *Node) lookAtOutbox(now time.Time) (all, late int) {
-	entries, err := os.ReadDir(filepath.Join(n.cfg.Data, "outbox"))
+func (h *Health) lookAtOutbox(now time.Time) (all, late int) {
+	entries, err := os.ReadDir(h.Outbox)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		n.log.Warn("the outbox cannot be listed", "error", err)
+		h.Log.Warn("the outbox cannot be listed", "error", err)
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".") || !e.Type().IsRegular() {
@@ -187,7 +203,8 @@ func (n *Node) lookAtOutbox(now time.Time) (all, late int) {
 		if all++; all > healthPage {
 			continue
 		}
-		if info, err := e.Info(); err == nil && now.Sub(info.ModTime()) > enterTime && !n.archived(catalog.FileName(e.Name())) {
+		info, err := e.Info()
+		if err == nil && now.Sub(info.ModTime()) > enterTime && !h.archived(catalog.FileName(e.Name())) {
 			late++
 		}
 	}
@@ -195,12 +212,13 @@ func (n *Node) lookAtOutbox(now time.Time) (all, late int) {
 }
 
 // archived reports whether the catalog here knows the name.
-func (n *Node) archived(name catalog.FileName) bool {
-	err := n.raft.View(func(v catalog.View) error { _, err := v.File(name); return err })
+func (h *Health) archived(name catalog.FileName) bool {
+	err := h.View(func(v catalog.View) error { _, err := v.File(name); return err })
 	return err == nil
 }
 
-// nobodys says which of the files that lie in the archive's folders without being vouched for the archive does not know.
+// nobodys says which of the files that lie in the archive's folders without being vouched for the archive does not
+// know.
 func nobodys(v catalog.View, loose []catalog.FileName) ([]string, error) {
 	var unknown []catalog.FileName
 	for _, name := range loose[:min(len(loose), healthPage)] {

@@ -1,4 +1,4 @@
-package node
+package archive
 
 import (
 	"context"
@@ -9,22 +9,28 @@ import (
 	"holdfast/internal/disk"
 )
 
-// room returns how many bytes may still be written to the disk of a folder beside the reserve.
-func (n *Node) room(dir string) (int64, error) {
-	free, _, err := n.disk.Free(dir)
+// Room is what may be written beside the reserve.
+type Room struct {
+	Disk    disk.Disk
+	Reserve int64
+}
+
+// Left returns how many bytes may still be written to the disk of a folder.
+func (r Room) Left(dir string) (int64, error) {
+	free, _, err := r.Disk.Free(dir)
 	if err != nil {
 		return 0, fmt.Errorf("look at the disk of %s: %w", dir, err)
 	}
-	return int64(free) - int64(n.cfg.Limits.Reserve), nil
+	return int64(free) - r.Reserve, nil
 }
 
 // roomPause is the pause between looks while something waits for room.
 const roomPause = 5 * time.Second
 
-// waitForRoom waits until there is room beside the reserve. It reports false when ctx ends first.
-func waitForRoom(ctx context.Context, room func() (int64, error)) bool {
+// Wait waits until there is room on the disk of a folder. It reports false when ctx ends first.
+func (r Room) Wait(ctx context.Context, dir string) bool {
 	for {
-		if left, err := room(); err == nil && left > 0 {
+		if left, err := r.Left(dir); err == nil && left > 0 {
 			return true
 		}
 		select {

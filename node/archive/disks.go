@@ -1,4 +1,4 @@
-package node
+package archive
 
 import (
 	"errors"
@@ -10,23 +10,23 @@ import (
 	"holdfast/replica"
 )
 
-// disks are this node's disks for files, for the API.
-type disks struct {
-	own *replica.Disks
-	log *slog.Logger
+// Disks are this node's disks for files, for the API.
+type Disks struct {
+	Own *replica.Disks
+	Log *slog.Logger
 }
 
 // Show tells how the disks stand.
-func (d disks) Show() (api.Disks, error) {
-	report, err := d.own.Report()
-	return shownDisks(report), err
+func (d Disks) Show() (api.Disks, error) {
+	report, err := d.Own.Report()
+	return Shown(report), err
 }
 
 // Wish does what is asked of a disk, or of all.
-func (d disks) Wish(wish api.DiskWish, actor string) (api.Disks, error) {
+func (d Disks) Wish(wish api.DiskWish, actor string) (api.Disks, error) {
 	var report replica.DiskReport
 	var err error
-	switch own := d.own; wish.Wish {
+	switch own := d.Own; wish.Wish {
 	case "drain":
 		report, err = own.Drain(wish.Path)
 	case "undrain":
@@ -42,12 +42,13 @@ func (d disks) Wish(wish api.DiskWish, actor string) (api.Disks, error) {
 	case errors.Is(err, replica.ErrLastDisk):
 		return api.Disks{}, fmt.Errorf("%w: %w", &catalog.Refusal{Code: catalog.Conflict, Message: err.Error()}, err)
 	case err == nil:
-		d.log.Info("asked of the disks", "wish", wish.Wish, "disk", wish.Path, "by", actor)
+		d.Log.Info("asked of the disks", "wish", wish.Wish, "disk", wish.Path, "by", actor)
 	}
-	return shownDisks(report), err
+	return Shown(report), err
 }
 
-func shownDisks(r replica.DiskReport) api.Disks {
+// Shown is a report as the API has it.
+func Shown(r replica.DiskReport) api.Disks {
 	out := api.Disks{Disks: make([]api.DiskState, len(r.Disks)), Paused: r.Paused, Balancing: r.Balancing,
 		Moved: r.Moved, Fault: r.Fault}
 	for i, d := range r.Disks {
@@ -61,8 +62,8 @@ func shownDisks(r replica.DiskReport) api.Disks {
 	return out
 }
 
-// ailingDisks says what an operator should look at.
-func ailingDisks(r replica.DiskReport) (problems []string) {
+// Ailing says what an operator should look at.
+func Ailing(r replica.DiskReport) (problems []string) {
 	if r.Fault != "" {
 		problems = append(problems, r.Fault)
 	}

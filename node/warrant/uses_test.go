@@ -1,4 +1,4 @@
-package node
+package warrant
 
 import (
 	"context"
@@ -37,9 +37,9 @@ func TestUsesAreToldOnceADay(t *testing.T) {
 		agreed := days{level: 2, used: map[string]catalog.Time{}}
 		var told [][]string
 		fail := true
-		u := &uses{now: time.Now, log: slog.New(slog.DiscardHandler),
-			view: func(see func(catalog.View) error) error { return see(catalog.NewView(agreed)) },
-			propose: func(_ context.Context, kind catalog.Kind, body any) error {
+		u := &Uses{Now: time.Now, Log: slog.New(slog.DiscardHandler),
+			View: func(see func(catalog.View) error) error { return see(catalog.NewView(agreed)) },
+			Propose: func(_ context.Context, kind catalog.Kind, body any) error {
 				uses := body.(catalog.TokenUses)
 				told = append(told, uses.Tokens)
 				if fail {
@@ -52,12 +52,12 @@ func TestUsesAreToldOnceADay(t *testing.T) {
 			}}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- u.run(ctx) }()
+		go func() { ended <- u.Run(ctx) }()
 		pass := func(want int) {
 			t.Helper()
 			for range 20 {
-				u.note("b")
-				u.note("a")
+				u.Note("b")
+				u.Note("a")
 				time.Sleep(time.Minute)
 			}
 			time.Sleep(usesEvery - 20*time.Minute)

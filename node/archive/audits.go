@@ -1,0 +1,153 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/node/wire"
+	"holdfast/replica"
+)
+
+// Audits starts and follows audits over all nodes for the API. An audit asked for is a group of one audit on each
+// node, all under one id; one that a node began because it was due is alone, under the node's name.
+type Audits struct {
+	Cluster
+	Name string // of this node
+}
+
+// Start begins an audit on every node of the replica, or of all. A node that is not reached is missed at the end.
+func (a Audits) Start(ctx context.Context, name catalog.ReplicaName, actor string) (api.Audit, error) {
+	members, err := a.members(name)
+	if err != nil {
+		return api.Audit{}, err
+	}
+	id := strings.ToLower(rand.Text()[:12]) + "-" + a.Name // no time: clocks step, and two may ask at once
+	a.Log.Info("audit starts", "audit", id, "replica", name, "by", actor)
+	begun := 0
+	start := replica.AuditRequest{Act: "start", ID: id}
+	if start.Unheld, err = a.unheld(name); err != nil {
+		return api.Audit{}, err
+	}
+	for _, m := range members {
+		start.Nodes = append(start.Nodes, m.ID)
+	}
+	for _, part := range a.askAll(ctx, members, start) {
+		if part.err == nil {
+			begun++
+		} else {
+			a.Log.Warn("a node does not take part in the audit", "audit", id,
+				"node", part.member.Name, "error", part.err)
+			err = cmp.Or(err, part.err)
+		}
+	}
+	if len(members) == 0 {
+		return api.Audit{}, fmt.Errorf("audit replica %q: no node belongs to it: %w", name, api.ErrNotFound)
+	}
+	if begun == 0 {
+		return api.Audit{}, fmt.Errorf("%w: no node began the audit: %w", api.ErrUnavailable, err)
+	}
+	return a.Show(ctx, id)
+}
+
+// List returns the audits that the nodes know of, the newest first.
+func (a Audits) List(ctx context.Context) ([]api.Audit, error) {
+	members, err := a.members("")
+	if err != nil {
+		return nil, err
+	}
+	return gatherAudits(a.askAll(ctx, members, replica.AuditRequest{Act: "list"})), nil
+}
+
+// Show returns one audit.
+func (a Audits) Show(ctx context.Context, id string) (api.Audit, error) {
+	all, err := a.List(ctx)
+	if err != nil {
+		return api.Audit{}, err
+	}
+	for _, one := range all {
+		if one.ID == id {
+			return one, nil
+		}
+	}
+	return api.Audit{}, fmt.Errorf("audit %q: %w", id, api.ErrNotFound)
+}
+
+// Wish pauses, resumes or stops an audit on every node that has a part in it.
+func (a Audits) Wish(ctx context.Context, id string, wish catalog.JobWish, reason, actor string) (api.Audit, error) {
+	act := map[catalog.JobWish]string{
+		catalog.WishPause: "pause", catalog.WishRun: "resume", catalog.WishStop: "stop",
+	}[wish]
+	if act == "" {
+		return api.Audit{}, fmt.Errorf("%w: wish %q", api.ErrInvalid, wish)
+	}
+	if _, err := a.Show(ctx, id); err != nil {
+		return api.Audit{}, err
+	}
+	members, err := a.members("")
+	if err != nil {
+		return api.Audit{}, err
+	}
+	a.Log.Info("audit changes", "audit", id, "wish", act, "reason", reason, "by", actor)
+	for _, part := range a.askAll(ctx, members, replica.AuditRequest{Act: act, ID: id}) {
+		if part.err != nil {
+			a.Log.Warn("a node's part of the audit does not change", "audit", id,
+				"node", part.member.Name, "error", part.err)
+		}
+	}
+	return a.Show(ctx, id)
+}
+
+// unheld returns how many files the replica, or all, are to hold in shards that no node holds, and their bytes.
+func (a Audits) unheld(name catalog.ReplicaName) (none catalog.Root, err error) {
+	err = a.Catalog.View(func(v catalog.View) error {
+		replicas, err := v.Replicas()
+		for _, r := range replicas {
+			if name != "" && r.Name != name {
+				continue
+			}
+			layout, err := v.Layout(r.Name)
+			if err != nil {
+				return err
+			}
+			for shard, p := range layout {
+				if p.Holder != "" {
+					continue
+				}
+				root, err := v.Root(r.Name, catalog.Shard(shard))
+				if err != nil {
+					return err
+				}
+				none.Files += root.Files
+				none.Bytes += root.Bytes
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return none, fmt.Errorf("look for shards that no node holds: %w", err)
+	}
+	return none, nil
+}
+
+type auditPart struct {
+	member catalog.Member
+	audits []replica.Audit
+	err    error
+}
+
+func (a Audits) askAll(ctx context.Context, members []catalog.Member, r replica.AuditRequest) []auditPart {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	own := func(ctx context.Context) ([]replica.Audit, error) { return a.Own.Audit(ctx, a.Self, r) }
+	replies := wire.AskAll(ctx, a.Ask, a.Self, members, replica.AuditCall, r, own)
+	out := make([]auditPart, len(replies))
+	for i, one := range replies {
+		out[i] = auditPart{member: one.To, audits: one.Answer, err: one.Err}
+	}
+	return out
+}

@@ -1,0 +1,38 @@
+package archive
+
+import (
+	"context"
+
+	"holdfast/api"
+	"holdfast/node/wire"
+	"holdfast/replica"
+)
+
+// Strays finds out for the API what lies on all nodes that the archive neither counts on nor asks for.
+type Strays struct{ Cluster }
+
+// List asks every member. One that does not answer is in the list with the reason.
+func (s Strays) List(ctx context.Context) ([]api.NodeStrays, error) {
+	members, err := s.members("")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	own := func(ctx context.Context) (replica.StrayReport, error) { return s.Own.Strays(ctx, s.Self, struct{}{}) }
+	replies := wire.AskAll(ctx, s.Ask, s.Self, members, replica.StraysCall, struct{}{}, own)
+	out := make([]api.NodeStrays, len(members))
+	for i, r := range replies {
+		one := api.NodeStrays{Node: string(r.To.ID), Name: r.To.Name, Files: r.Answer.Files, Bytes: r.Answer.Bytes,
+			Strays: []api.Stray{}}
+		if r.Err != nil {
+			one.Unreachable = r.Err.Error()
+		}
+		for _, s := range r.Answer.Strays {
+			one.Strays = append(one.Strays, api.Stray{Name: string(s.Name), Where: s.Where, Path: s.Path,
+				Size: s.Size, State: s.State})
+		}
+		out[i] = one
+	}
+	return out, nil
+}

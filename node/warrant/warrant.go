@@ -1,0 +1,144 @@
+// Package warrant makes sure of whose name a request between nodes is in. What one node asks another in the name of a
+// person or program carries that one's access token. The node that is asked checks it against its own catalog: that the
+// asking node is a member is not enough. doc/design.md lists every kind of call. It also tells of the uses of tokens.
+package warrant
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	"holdfast/node/wire"
+)
+
+// CodeForbidden is what a node answers when the token that a request carries does not allow it.
+const CodeForbidden = "forbidden"
+
+// level is the level of a cluster in which requests have to carry a token. Programs before do not send one.
+const level = 2
+
+// Warrants checks whom requests of other nodes come from.
+type Warrants struct {
+	Self   catalog.NodeID
+	View   func(func(catalog.View) error) error
+	Own    func() (string, error)                    // this node's local token, for what it asks by itself
+	Trusts func(catalog.Member) (catalog.Role, bool) // what a member's local token may do here
+	Now    func() time.Time
+	Uses   *Uses // of access tokens, by this node's API
+}
+
+// levelNow returns the cluster's level, as this node knows it.
+func (w Warrants) levelNow() (now int, err error) {
+	err = w.View(func(v catalog.View) error {
+		c, err := v.Cluster()
+		now = c.Level
+		return ignoreNotFound(err)
+	})
+	return now, err
+}
+
+// Of returns the token that a request made in ctx is to carry, empty in a cluster where none is asked for.
+func (w Warrants) Of(ctx context.Context) (string, error) {
+	now, err := w.levelNow()
+	if err != nil || now < level {
+		return "", err
+	}
+	if token := api.TokenOf(ctx); token != "" {
+		return token, nil
+	}
+	return w.Own()
+}
+
+// Deed is what a request asks for, as catalog.May weighs it.
+type Deed struct {
+	Act   catalog.Act
+	Where catalog.Where
+}
+
+// Check returns the actor who holds the token, when that may do the deed; else it refuses. A member's local token is
+// taken from that member alone.
+func (w Warrants) Check(from catalog.NodeID, text string, what Deed) (actor string, err error) {
+	now, err := w.levelNow()
+	if err != nil || from == w.Self || now > 0 && now < level {
+		return "", err // a node that does not know the cluster's level yet lets nobody do anything
+	}
+	refuse := func(format string, args ...any) error {
+		return &wire.Refusal{Code: CodeForbidden, Message: fmt.Sprintf(format, args...)}
+	}
+	token, err := api.ParseToken(text)
+	if err != nil {
+		return "", refuse("the request carries no access token")
+	}
+	unknown := refuse("the access token that the request carries is not known here, " +
+		"or is expired or revoked, or its owner is disabled")
+	var who catalog.Caller
+	err = w.View(func(v catalog.View) error {
+		if token.ID == api.LocalID {
+			kept, err := w.localOf(v, from)
+			if err == nil && !api.Proves(token, kept, w.Now()) {
+				return unknown
+			}
+			who = api.LocalCaller(now, from, kept)
+			return err
+		}
+		kept, err := v.AccessToken(token.ID)
+		if err = ignoreNotFound(err); err != nil {
+			return err
+		}
+		if !api.Proves(token, kept, w.Now()) {
+			return unknown
+		}
+		who, err = catalog.PeopleIn(v).Caller(kept, catalog.At(w.Now()))
+		if errors.Is(err, catalog.ErrDisabled) {
+			return unknown
+		}
+		return err
+	})
+	if errors.Is(err, unknown) {
+		return "", err
+	}
+	if err != nil {
+		return "", fmt.Errorf("look up access token %s: %w", token.ID, err)
+	}
+	if err := catalog.May(who.Rights, what.Act, what.Where); err != nil {
+		return "", refuse("%s: %v", who.Name, err)
+	}
+	return who.Actor, nil
+}
+
+// localOf returns what is known here of a member's local token, with the role that it has here.
+func (w Warrants) localOf(v catalog.View, from catalog.NodeID) (kept catalog.AccessToken, err error) {
+	m, err := v.Member(from)
+	if role, ok := w.Trusts(m); err == nil && ok {
+		kept = catalog.AccessToken{ID: api.LocalID, Name: "local:" + m.Name, Role: role, SecretHash: m.Local}
+	}
+	return kept, ignoreNotFound(err)
+}
+
+// Vouch says of each command that another member forwards what keeps it from being proposed: that it is in the name of
+// somebody who may not do it. See catalog.People.Vouch.
+func (w Warrants) Vouch(from catalog.NodeID, commands []catalog.Command) ([]error, error) {
+	out := make([]error, len(commands))
+	err := w.View(func(v catalog.View) error {
+		kept, err := w.localOf(v, from)
+		for i := range commands {
+			out[i] = catalog.PeopleIn(v).Vouch(from, &commands[i], kept.Role, catalog.At(w.Now()))
+		}
+		return err
+	})
+	return out, err
+}
+
+// Here is an act at this node's place. Where that is not known, only who may do it everywhere may.
+func (w Warrants) Here(act catalog.Act) Deed {
+	d := Deed{act, catalog.Where{Places: []string{""}}}
+	_ = w.View(func(v catalog.View) error {
+		place, err := catalog.PeopleIn(v).PlaceOf(w.Self)
+		d.Where.Places[0] = place
+		return err
+	})
+	return d
+}
