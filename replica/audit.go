@@ -250,17 +250,17 @@ func (a *audits) add(one *Audit) (Audit, error) {
 
 // StartAudit begins an audit of the shards, of all that this node holds when none are given, as part of a group
 // of audits on several nodes unless group is empty. It is carried out while Run runs, one audit after the other.
-func (r *Replica) StartAudit(group string, shards []catalog.Shard) (Audit, error) {
+func (r *auditor) StartAudit(group string, shards []catalog.Shard) (Audit, error) {
 	return r.startAudit(shards, &Audit{Group: group})
 }
 
 // JoinAudit begins this node's part of an audit of all that the nodes hold. Each part knows all nodes, so that one which
 // does not take part is missed, and what no node holds.
-func (r *Replica) JoinAudit(group string, nodes []catalog.NodeID, unheld catalog.Root) (Audit, error) {
+func (r *auditor) JoinAudit(group string, nodes []catalog.NodeID, unheld catalog.Root) (Audit, error) {
 	return r.startAudit(nil, &Audit{Group: group, Nodes: nodes, Unheld: unheld})
 }
 
-func (r *Replica) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) {
+func (r *auditor) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) {
 	one.State, one.Began = AuditRunning, time.Now()
 	all := len(shards) == 0 && !one.Scheduled
 	one.Outbox = one.Outbox || all
@@ -311,7 +311,7 @@ func (r *Replica) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) 
 }
 
 // Audits returns this node's audits, the oldest first.
-func (r *Replica) Audits() []Audit {
+func (r *auditor) Audits() []Audit {
 	r.audits.mu.Lock()
 	defer r.audits.mu.Unlock()
 	list := make([]Audit, 0, len(r.audits.all))
@@ -322,7 +322,7 @@ func (r *Replica) Audits() []Audit {
 }
 
 // Audit returns the audit as it stands, or ErrUnknown.
-func (r *Replica) Audit(id string) (Audit, error) {
+func (r *auditor) Audit(id string) (Audit, error) {
 	for _, one := range r.Audits() {
 		if one.ID == id {
 			return one, nil
@@ -335,13 +335,13 @@ func (r *Replica) Audit(id string) (Audit, error) {
 var errEnded = errors.New("the audit has ended")
 
 // PauseAudit lets the audit rest where it is until it is resumed.
-func (r *Replica) PauseAudit(id string) (Audit, error) { return r.audits.turn(id, AuditPaused) }
+func (r *auditor) PauseAudit(id string) (Audit, error) { return r.audits.turn(id, AuditPaused) }
 
 // ResumeAudit lets a paused audit go on.
-func (r *Replica) ResumeAudit(id string) (Audit, error) { return r.audits.turn(id, AuditRunning) }
+func (r *auditor) ResumeAudit(id string) (Audit, error) { return r.audits.turn(id, AuditRunning) }
 
 // StopAudit ends the audit where it is, for good.
-func (r *Replica) StopAudit(id string) (Audit, error) { return r.audits.turn(id, AuditStopped) }
+func (r *auditor) StopAudit(id string) (Audit, error) { return r.audits.turn(id, AuditStopped) }
 
 func (a *audits) turn(id string, to AuditState) (Audit, error) {
 	return a.change(id, func(one *Audit) error {

@@ -134,7 +134,7 @@ func (c *checks) done(ctx context.Context, one waitingCheck, err error) {
 }
 
 // recheck makes the node read its copy again; it finds out itself, and reports, whether the copy is bad.
-func (r *Replica) recheck(ctx context.Context, one owedCheck) error {
+func (r *puller) recheck(ctx context.Context, one owedCheck) error {
 	got, err := r.checksumFrom(ctx, one.node, one.want)
 	if err == nil {
 		r.log.Warn("a copy was read again", "file", one.want.Name, "node", one.node, "good", got == one.want)

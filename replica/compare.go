@@ -13,7 +13,7 @@ const comparePause = 10 * time.Second
 // compare compares what the catalog counts on this node for with what lies here, when the catalog asks for it: after the
 // cluster was recovered, from a state that may be older than what this node deleted last. What is not here is reported as
 // missing. When a whole look finds nothing missing that still counts, the catalog is told so.
-func (r *Replica) compare(ctx context.Context) error {
+func (r *comparer) compare(ctx context.Context) error {
 	return r.eachChange(ctx, nil, func(ctx context.Context) (time.Duration, error) {
 		var epoch uint64
 		err := r.catalog.View(func(v catalog.View) (err error) { epoch, err = v.Unproved(r.cfg.Self); return err })
@@ -31,7 +31,7 @@ func (r *Replica) compare(ctx context.Context) error {
 }
 
 // compareAll looks at all shards once.
-func (r *Replica) compareAll(ctx context.Context, epoch uint64) error {
+func (r *comparer) compareAll(ctx context.Context, epoch uint64) error {
 	var shards []catalog.Shard
 	err := r.catalog.View(func(v catalog.View) error {
 		layout, err := v.Layout(r.cfg.Replica)
@@ -72,7 +72,7 @@ func (r *Replica) compareAll(ctx context.Context, epoch uint64) error {
 
 // compareShard reports what the catalog takes for a good copy of this node and is not here, and returns how many such
 // there are.
-func (r *Replica) compareShard(ctx context.Context, shard catalog.Shard) (missing int, err error) {
+func (r *comparer) compareShard(ctx context.Context, shard catalog.Shard) (missing int, err error) {
 	var held map[catalog.FileName]Held
 	var findings []catalog.Finding
 	for f, err := range r.meant(shard, "") {

@@ -110,10 +110,10 @@ type restOf struct {
 
 func newDisks(r *Replica) *Disks {
 	return &Disks{
-		store: r.store, log: r.log, limit: r.pace, wake: make(chan struct{}, 1),
-		standing: standingIn(r), busy: r.pulls.any,
+		store: r.store, log: r.log, limit: r.auditor.pace, wake: make(chan struct{}, 1),
+		standing: standingIn(r), busy: r.puller.pulls.any,
 		doubt: func(ctx context.Context, name catalog.FileName, digest catalog.Digest) {
-			r.proved.drop(name)
+			r.server.proved.drop(name)
 			r.doubtful(ctx, corruptFinding(name, digest))
 		},
 		spare: func(name catalog.FileName) (is bool) {

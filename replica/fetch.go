@@ -17,7 +17,7 @@ func heldAs(f catalog.File) Held { return Held{Name: f.Name, Size: f.Size, SHA25
 // copyFile makes a verified copy of an owed file in its place: from what lies there, from this node's own
 // outbox, or from other nodes. Bytes that turn out bad are set aside first, and so are bytes that cannot be read, when
 // there is a source for others.
-func (r *Replica) copyFile(ctx context.Context, t task) error {
+func (r *puller) copyFile(ctx context.Context, t task) error {
 	want := heldAs(t.file)
 	err := r.store.Vouch(ctx, want)
 	switch {
@@ -33,7 +33,7 @@ func (r *Replica) copyFile(ctx context.Context, t task) error {
 	}
 	err = r.store.ownCopy(ctx, want)
 	if errors.Is(err, errSource) {
-		_, _, err = r.checkSource(ctx, want.Name) // which reports it
+		_, _, err = r.entries.checkSource(ctx, want.Name) // which reports it
 		if err == nil {
 			err = ErrNotHere
 		}
@@ -94,7 +94,7 @@ func (s *Store) ownCopy(ctx context.Context, want Held) error {
 }
 
 // fetch receives the file from its sources, one after the other until one has given all of it.
-func (r *Replica) fetch(ctx context.Context, t task, want Held) error {
+func (r *puller) fetch(ctx context.Context, t task, want Held) error {
 	p, err := r.store.receive(ctx, want)
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", want.Name, err)
@@ -156,7 +156,7 @@ func (p *part) spoiled(err error) error {
 
 // fetchFrom receives what is missing from one source and reports whether the part is complete and right.
 // Bytes that were put together from several tries and are wrong are fetched once more from this source alone.
-func (r *Replica) fetchFrom(ctx context.Context, t task, p *part, from catalog.NodeID) (bool, error) {
+func (r *puller) fetchFrom(ctx context.Context, t task, p *part, from catalog.NodeID) (bool, error) {
 	t.from.Store(&from)
 	for {
 		mended := p.file.Size() > 0
@@ -184,7 +184,7 @@ func (r *Replica) fetchFrom(ctx context.Context, t task, p *part, from catalog.N
 }
 
 // read appends what the source sends. An error of reading leaves the part good for the next source.
-func (r *Replica) read(ctx context.Context, t task, p *part, from catalog.NodeID) error {
+func (r *puller) read(ctx context.Context, t task, p *part, from catalog.NodeID) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	in, err := r.peers.Fetch(ctx, from, p.want.Name, p.file.Size())
@@ -211,7 +211,7 @@ func (r *Replica) read(ctx context.Context, t task, p *part, from catalog.NodeID
 
 // blame makes a source that gave wrong bytes read its copy again: it finds out itself, and reports, whether
 // the copy is bad. Until then it is asked last.
-func (r *Replica) blame(ctx context.Context, from catalog.NodeID, want Held) {
+func (r *puller) blame(ctx context.Context, from catalog.NodeID, want Held) {
 	r.log.Warn("source gave wrong bytes", "file", want.Name, "from", from)
 	r.sources.failed(from)
 	got, err := r.checksumFrom(ctx, from, want)

@@ -16,7 +16,7 @@ import (
 // OpenRange returns length bytes of the file from offset (to the end when length is negative), from the copy here or
 // else from the nearest good one. Errors are ErrUnknown, ErrRange, or ErrNoCopy with the worst that a copy answered.
 // What the Reading gives is verified; where a copy turns out wrong, or ends, the next one goes on.
-func (r *Replica) OpenRange(ctx context.Context, name catalog.FileName, offset, length int64) (*Reading, error) {
+func (r *server) OpenRange(ctx context.Context, name catalog.FileName, offset, length int64) (*Reading, error) {
 	f, err := r.entry(name)
 	if errors.Is(err, catalog.ErrNotFound) || err == nil && f.Removed != 0 {
 		return nil, fmt.Errorf("open %s: %w", name, ErrUnknown)
@@ -46,7 +46,7 @@ func (r *Replica) OpenRange(ctx context.Context, name catalog.FileName, offset, 
 // while, the Reading holds nothing open, here or on another node.
 type Reading struct {
 	rest
-	r       *Replica
+	r       *server
 	ctx     context.Context // of the request, whose body this is
 	file    catalog.File
 	want    Held

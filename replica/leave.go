@@ -16,19 +16,9 @@ const (
 	emptyPause   = 2 * time.Second
 )
 
-// level returns the cluster's level as it shows here.
-func (r *Replica) level() (level int, err error) {
-	err = r.catalog.View(func(v catalog.View) error {
-		cluster, err := v.Cluster()
-		level = cluster.Level
-		return err
-	})
-	return level, err
-}
-
 // switchEmpty takes over those of the shards that have no files, many to a command, and returns the others. rested is when
 // to look again.
-func (r *Replica) switchEmpty(ctx context.Context, shards []catalog.Shard) (others []catalog.Shard, rested time.Time, err error) {
+func (r *puller) switchEmpty(ctx context.Context, shards []catalog.Shard) (others []catalog.Shard, rested time.Time, err error) {
 	if len(shards) == 0 {
 		return nil, rested, nil
 	}
@@ -75,7 +65,7 @@ func (r *Replica) switchEmpty(ctx context.Context, shards []catalog.Shard) (othe
 }
 
 // leaveShards releases what this node still has of shards that went away, and says so when nothing is left.
-func (r *Replica) leaveShards(ctx context.Context) (again time.Duration, err error) {
+func (r *releases) leaveShards(ctx context.Context) (again time.Duration, err error) {
 	moves, err := r.duties.Moves()
 	if err != nil {
 		return 0, err
@@ -99,7 +89,7 @@ func (r *Replica) leaveShards(ctx context.Context) (again time.Duration, err err
 }
 
 // sayLeft tells the catalog of shards of which this node has nothing left.
-func (r *Replica) sayLeft(ctx context.Context, gone []catalog.Shard) error {
+func (r *releases) sayLeft(ctx context.Context, gone []catalog.Shard) error {
 	level, err := r.level()
 	if err != nil {
 		return err
@@ -121,7 +111,7 @@ func (r *Replica) sayLeft(ctx context.Context, gone []catalog.Shard) error {
 }
 
 // leaveShard releases what this node has of a shard and reports whether something of it has to stay yet.
-func (r *Replica) leaveShard(ctx context.Context, shard catalog.Shard) (left bool, err error) {
+func (r *releases) leaveShard(ctx context.Context, shard catalog.Shard) (left bool, err error) {
 	names, err := r.names(shard)
 	if err != nil {
 		return false, err

@@ -72,7 +72,7 @@ func provesAgain(n *node, file catalog.FileName) bool {
 	n.assign("north", "north-1", int(file.Shard()), int(file.Shard())+1)
 	var read []task
 	offer := func(f Fetch) (time.Time, error) {
-		if p := n.r.pulls.start(f.File, true); p != nil {
+		if p := n.r.puller.pulls.start(f.File, true); p != nil {
 			read = append(read, task{p, f.Sources})
 		}
 		return time.Time{}, nil
@@ -111,8 +111,8 @@ func pullsAgain(n *node, file catalog.FileName) bool {
 		n.t.Errorf("owed: %v, %v", owed, err)
 		return false
 	}
-	delete(n.r.pulls.later, file) // its pause since the first copy
-	n.r.carry(n.t.Context(), task{n.r.pulls.start(owed[0].File, false), owed[0].Sources})
+	delete(n.r.puller.pulls.later, file) // its pause since the first copy
+	n.r.carry(n.t.Context(), task{n.r.puller.pulls.start(owed[0].File, false), owed[0].Sources})
 	return len(n.r.reports.in) > 0
 }
 
@@ -176,7 +176,7 @@ func TestAMoveForgetsWhatTurnsBad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		second.r.carry(t.Context(), task{second.r.pulls.start(f, true), from})
+		second.r.carry(t.Context(), task{second.r.puller.pulls.start(f, true), from})
 		if !proves() {
 			t.Fatal("what has come and was verified is not proved")
 		}

@@ -16,7 +16,7 @@ import (
 // Find reads whatever lies here under the file's name, vouched for or not: in its shard, in the outbox, in the quarantine and
 // of what was received. It reports whether any of it is the file. Bytes that the disk does not give are not; they stay where they
 // are. An error says that this could not be found out.
-func (r *Replica) Find(ctx context.Context, want Held) (bool, error) {
+func (r *server) Find(ctx context.Context, want Held) (bool, error) {
 	if err := checkName(want.Name); err != nil {
 		return false, fmt.Errorf("look for %s: %w", want.Name, err)
 	}
@@ -90,7 +90,7 @@ func remains(s *Store, name catalog.FileName) (paths []string, err error) {
 
 // layAside sets aside what lies here under the name of a file that is declared lost: it is not the file, but it may be all
 // that is left of it. What the outbox has stays.
-func (r *Replica) layAside(f catalog.File) error {
+func (r *holdings) layAside(f catalog.File) error {
 	if r.sums != nil {
 		return nil
 	}

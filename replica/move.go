@@ -3,8 +3,6 @@ package replica
 import (
 	"context"
 	"errors"
-	"fmt"
-	"iter"
 	"sync"
 	"time"
 
@@ -16,7 +14,7 @@ const switchesAtOnce = 32
 
 // walkMoving hands out what is missing of the shards that move here, and proposes the switch of each that
 // is complete. What next has is not in the catalog: the disk tells, and the root proves it.
-func (r *Replica) walkMoving(ctx context.Context, offer func(Fetch) (time.Time, error)) (rested time.Time, err error) {
+func (r *puller) walkMoving(ctx context.Context, offer func(Fetch) (time.Time, error)) (rested time.Time, err error) {
 	moves, err := r.duties.Moves()
 	if err != nil {
 		return rested, err
@@ -56,7 +54,7 @@ func (r *Replica) walkMoving(ctx context.Context, offer func(Fetch) (time.Time, 
 // missing and the bytes of all were read. Those that lay here from earlier are handed out to be read, as those that are
 // missing are to be fetched: bytes are judged by what they are, not by their line in a manifest. This node is the shard's
 // next.
-func (r *Replica) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, error)) (root catalog.Root, complete bool, rested time.Time, err error) {
+func (r *puller) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, error)) (root catalog.Root, complete bool, rested time.Time, err error) {
 	r.leaving.pass(shard)
 	held, err := r.list(shard)
 	if err != nil {
@@ -95,39 +93,9 @@ func (r *Replica) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, e
 	return root, complete, rested, nil
 }
 
-// meant walks the files of the shard that this replica is meant to hold, by name behind after, in pages of one
-// view each.
-func (r *Replica) meant(shard catalog.Shard, after catalog.FileName) iter.Seq2[catalog.File, error] {
-	return func(yield func(catalog.File, error) bool) {
-		for {
-			var files []catalog.File
-			err := r.catalog.View(func(v catalog.View) (err error) {
-				files, err = v.ShardFiles(shard, after, 10*page)
-				return err
-			})
-			if err != nil {
-				yield(catalog.File{}, fmt.Errorf("read the files of shard %s: %w", shard, err))
-				return
-			}
-			if len(files) == 0 {
-				return
-			}
-			for _, f := range files {
-				if c := f.Copy(r.cfg.Replica); f.Removed != 0 || f.Lost != 0 || c == nil || c.Surplus {
-					continue
-				}
-				if !yield(f, nil) {
-					return
-				}
-			}
-			after = files[len(files)-1].Name
-		}
-	}
-}
-
 // switchShard proves by the root of what is on disk that the shard is complete, so that this node becomes its
 // holder. It returns when to try again.
-func (r *Replica) switchShard(ctx context.Context, shard catalog.Shard, root catalog.Root) (again time.Time, err error) {
+func (r *puller) switchShard(ctx context.Context, shard catalog.Shard, root catalog.Root) (again time.Time, err error) {
 	body := catalog.Switch{Replica: r.cfg.Replica, Shard: shard, Node: r.cfg.Self, Root: root}
 	res, err := r.catalog.Propose(ctx, catalog.SwitchShard, body, string(r.cfg.Self))
 	again = time.Now().Add(10 * time.Second) // by then it shows here
@@ -144,7 +112,7 @@ func (r *Replica) switchShard(ctx context.Context, shard catalog.Shard, root cat
 }
 
 // list returns what this node holds of the shard.
-func (r *Replica) list(shard catalog.Shard) ([]Held, error) {
+func (r *holdings) list(shard catalog.Shard) ([]Held, error) {
 	if r.sums != nil {
 		return r.sums.List(shard)
 	}
@@ -154,7 +122,7 @@ func (r *Replica) list(shard catalog.Shard) ([]Held, error) {
 // mend deals with what the store found when it was opened: loose files are read again and listed when they
 // are the archive's, missing ones are reported. The catalog here may be behind at first, so it looks again
 // after each change until all is listed, fetched anew or reported.
-func (r *Replica) mend(ctx context.Context) error {
+func (r *mender) mend(ctx context.Context) error {
 	if r.sums != nil {
 		return nil
 	}
@@ -174,7 +142,7 @@ func (r *Replica) mend(ctx context.Context) error {
 }
 
 // mendOnce looks once at each loose and each missing file that was not reported, and notes what it reports.
-func (r *Replica) mendOnce(ctx context.Context, reported map[catalog.FileName]bool) {
+func (r *mender) mendOnce(ctx context.Context, reported map[catalog.FileName]bool) {
 	for _, name := range r.store.Loose() {
 		if reported[name] || ctx.Err() != nil {
 			continue
@@ -204,7 +172,7 @@ func (r *Replica) mendOnce(ctx context.Context, reported map[catalog.FileName]bo
 // mendLoose lists a loose file if the catalog says that this node has a verified copy of it, and its bytes are
 // the right ones; if they are not, it reports that and tells so. What is owed the pull road takes up; the rest stays
 // where it is.
-func (r *Replica) mendLoose(ctx context.Context, name catalog.FileName) (reported bool, err error) {
+func (r *mender) mendLoose(ctx context.Context, name catalog.FileName) (reported bool, err error) {
 	f, mine, err := r.mine(name)
 	if err != nil || !mine {
 		return false, err
@@ -222,27 +190,4 @@ func (r *Replica) mendLoose(ctx context.Context, name catalog.FileName) (reporte
 		return false, err
 	}
 	return r.doubt(ctx, name, missingFinding(name))
-}
-
-// mine returns the file's entry and whether this node is said to have a good copy of it.
-func (r *Replica) mine(name catalog.FileName) (f catalog.File, good bool, err error) {
-	err = r.catalog.View(func(v catalog.View) error {
-		var err error
-		if f, err = v.File(name); err != nil {
-			return err
-		}
-		good, err = r.isGood(v, f)
-		return err
-	})
-	if err != nil {
-		return f, false, fmt.Errorf("look at %s: %w", name, err)
-	}
-	return f, good, nil
-}
-
-// isGood reports whether the catalog takes the copy of this node, as the holder of its shard, for a good one.
-func (r *Replica) isGood(v catalog.View, f catalog.File) (bool, error) {
-	p, err := v.Placement(r.cfg.Replica, f.Name.Shard())
-	c := f.Copy(r.cfg.Replica)
-	return f.Removed == 0 && c != nil && !c.Surplus && c.Good() && p.Holder == r.cfg.Self, err
 }

@@ -72,7 +72,7 @@ func TestUnknownFilesAreCountedOnce(t *testing.T) {
 	c := newCluster(t, "north-1", "south-1")
 	south := c.node("south-1")
 	one := &Audit{Pass: &Pass{}}
-	p := &passing{Replica: south.r, audit: one}
+	p := &passing{auditor: south.r.auditor, audit: one}
 	names := siblings(listed + 7)
 	p.shard = catalog.FileName(names[0]).Shard()
 	for _, name := range names {

@@ -14,8 +14,8 @@ const findingLinger = 3 * time.Second
 
 // passShard checks every verified copy of the shard from where the pass stands, reports the exceptions, and
 // returns the record of the pass.
-func (r *Replica) passShard(ctx context.Context, one *Audit, shard catalog.Shard) (catalog.ShardPass, error) {
-	p := &passing{Replica: r, audit: one, shard: shard, saved: time.Now()}
+func (r *auditor) passShard(ctx context.Context, one *Audit, shard catalog.Shard) (catalog.ShardPass, error) {
+	p := &passing{auditor: r, audit: one, shard: shard, saved: time.Now()}
 	r.audits.update(func() {
 		if one.Pass == nil || one.Pass.Shard != shard {
 			one.Pass = &Pass{Shard: shard, Began: catalog.At(time.Now())}
@@ -81,7 +81,7 @@ func (a *audits) update(do func()) {
 
 // passing is one pass over one shard.
 type passing struct {
-	*Replica
+	*auditor
 	audit    *Audit
 	shard    catalog.Shard
 	held     map[catalog.FileName]Held // of a checksum replica
@@ -353,7 +353,7 @@ func (p *passing) flush(ctx context.Context) error {
 }
 
 // report tells the catalog of findings and returns how many it refused. Of a disk that has gone away nothing is told.
-func (r *Replica) report(ctx context.Context, findings []catalog.Finding) (refused int, err error) {
+func (r *findings) report(ctx context.Context, findings []catalog.Finding) (refused int, err error) {
 	for _, f := range findings {
 		if f.FileList != catalog.FileListMissing {
 			continue
@@ -378,7 +378,7 @@ func (r *Replica) report(ctx context.Context, findings []catalog.Finding) (refus
 
 // doubt reports a finding on one copy, if the catalog as it shows here takes it for a good one of this node. It
 // tells whether the finding was reported and taken.
-func (r *Replica) doubt(ctx context.Context, name catalog.FileName, finding catalog.Finding) (reported bool, err error) {
+func (r *findings) doubt(ctx context.Context, name catalog.FileName, finding catalog.Finding) (reported bool, err error) {
 	_, good, err := r.mine(name)
 	if errors.Is(err, catalog.ErrNotFound) || err == nil && !good {
 		return false, nil

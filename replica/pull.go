@@ -75,7 +75,7 @@ func newPulls(disk func(catalog.Shard) string) *pulls {
 }
 
 // Pulls returns the copies being made, by name.
-func (r *Replica) Pulls() []Pull {
+func (r *puller) Pulls() []Pull {
 	r.pulls.mu.Lock()
 	defer r.pulls.mu.Unlock()
 	var list []Pull
@@ -220,8 +220,8 @@ func (p *pulls) next() time.Duration {
 
 // pull looks at what is owed, again after each change, and keeps the workers busy with it. One worker more than is set is
 // there for what is needed most alone: a new file does not wait until a large one of less need has been copied.
-func (r *Replica) pull(ctx context.Context) error {
-	scout := &scout{Replica: r, queue: newQueue(r.pulls.poke)}
+func (r *puller) pull(ctx context.Context) error {
+	scout := &scout{puller: r, queue: newQueue(r.pulls.poke)}
 	var workers sync.WaitGroup
 	for i := range r.cfg.Pulls + 1 {
 		workers.Go(func() { r.work(ctx, scout.queue, i == 0) })
@@ -250,7 +250,7 @@ type task struct {
 }
 
 // work makes one copy after the other until the context ends.
-func (r *Replica) work(ctx context.Context, q *queue, only bool) {
+func (r *puller) work(ctx context.Context, q *queue, only bool) {
 	for {
 		f, c, err := q.take(ctx, only)
 		if err != nil {
@@ -274,12 +274,12 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // onDisk reports whether there is something under the name that may serve without a source.
-func (r *Replica) onDisk(name catalog.FileName) bool {
+func (r *holdings) onDisk(name catalog.FileName) bool {
 	return r.sums == nil && r.store.shards.present(name)
 }
 
 // carry makes one copy and reports it.
-func (r *Replica) carry(ctx context.Context, t task) {
+func (r *puller) carry(ctx context.Context, t task) {
 	name := t.file.Name
 	err := r.owes(t)
 	if err == nil {
@@ -331,7 +331,7 @@ func (r *Replica) carry(ctx context.Context, t task) {
 }
 
 // settled ends a pull after the catalog has answered its report.
-func (r *Replica) settled(rep catalog.CopyReport, refusal *catalog.Refusal) {
+func (r *puller) settled(rep catalog.CopyReport, refusal *catalog.Refusal) {
 	if refusal != nil {
 		r.log.Info("report refused", "file", rep.Name, "state", rep.State, "err", refusal)
 		r.pulls.putOff(rep.Name)
@@ -345,7 +345,7 @@ func (r *Replica) settled(rep catalog.CopyReport, refusal *catalog.Refusal) {
 var errNotOwed = errors.New("copy is not owed any more")
 
 // owes looks at the catalog once more before work is done.
-func (r *Replica) owes(t task) error {
+func (r *puller) owes(t task) error {
 	return r.catalog.View(func(v catalog.View) error {
 		f, err := v.File(t.file.Name)
 		if errors.Is(err, catalog.ErrNotFound) {

@@ -144,7 +144,7 @@ func TestASecondSourceIsNotKept(t *testing.T) {
 		sleep(t.Context(), 5*time.Minute)
 		for _, name := range []string{"north-1", "north-2", "sums-1"} {
 			n := c.node(name)
-			if n.inOutbox(fileName(1)) || len(n.r.pending.list()) > 0 {
+			if n.inOutbox(fileName(1)) || len(n.r.entries.pending.list()) > 0 {
 				t.Errorf("%s: the second copy is still in the outbox", name)
 			}
 			if len(n.get(fileName(1))) != 1000 {
@@ -161,8 +161,8 @@ func TestAReleasedFileIsPendingNoMore(t *testing.T) {
 	r := c.node("north-1").r
 	var said bytes.Buffer
 	r.log = slog.New(slog.NewTextHandler(&said, nil))
-	r.pending.add(fileName(1), false)
-	if left := r.settlePending(t.Context()); left > 0 || len(r.pending.list()) > 0 || strings.Contains(said.String(), "WARN") {
+	r.entries.pending.add(fileName(1), false)
+	if left := r.settlePending(t.Context()); left > 0 || len(r.entries.pending.list()) > 0 || strings.Contains(said.String(), "WARN") {
 		t.Errorf("%d left\n%s", left, said.String())
 	}
 }

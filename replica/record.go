@@ -15,7 +15,7 @@ func checksumTime(size int64) time.Duration {
 }
 
 // record lets a node that has the bytes read them at rest, and records what it found when the catalog agrees.
-func (r *Replica) record(ctx context.Context, t task) error {
+func (r *puller) record(ctx context.Context, t task) error {
 	want := heldAs(t.file)
 	failed := ErrNotHere
 	for _, from := range t.sources {
@@ -42,11 +42,11 @@ func (r *Replica) record(ctx context.Context, t task) error {
 	return failed
 }
 
-func (r *Replica) checksumFrom(ctx context.Context, from catalog.NodeID, want Held) (Held, error) {
+func (r *puller) checksumFrom(ctx context.Context, from catalog.NodeID, want Held) (Held, error) {
 	ctx, cancel := context.WithTimeout(ctx, checksumTime(want.Size))
 	defer cancel()
 	if from == r.cfg.Self {
-		return r.Checksum(ctx, from, want.Name)
+		return r.own(ctx, from, want.Name)
 	}
 	return r.peers.Checksum(ctx, from, want.Name)
 }

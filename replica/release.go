@@ -96,7 +96,7 @@ func (p *pending) list() []catalog.FileName {
 // the whole entry. When Put returns nil the catalog has agreed and the bytes are safe here until every
 // replica has them; ErrPending says that the bytes are safe and the catalog will be asked again. A refusal
 // is returned as a *catalog.Refusal, and leaves bytes that an earlier put brought. The file at path stays as it is.
-func (r *Replica) Put(ctx context.Context, path string, as catalog.Addition, own Ownership) (catalog.Addition, error) {
+func (r *entries) Put(ctx context.Context, path string, as catalog.Addition, own Ownership) (catalog.Addition, error) {
 	end, err := r.pending.begin(ctx, as.Name)
 	if err != nil {
 		return as, fmt.Errorf("put %s: %w", as.Name, err)
@@ -126,13 +126,13 @@ func (r *Replica) Put(ctx context.Context, path string, as catalog.Addition, own
 }
 
 // countsOn reports whether the catalog counts on this node's bytes of the file as its source.
-func (r *Replica) countsOn(f catalog.File, as catalog.Addition) bool {
+func (r *entries) countsOn(f catalog.File, as catalog.Addition) bool {
 	return f.SHA256 == as.SHA256 && f.Source == r.cfg.Self && !f.Released
 }
 
 // withdraw takes a file that a refused put has brought to the outbox out again, when the catalog does not count on
 // the bytes. The state here may be behind; so of a file that is not known here the catalog is asked.
-func (r *Replica) withdraw(ctx context.Context, as catalog.Addition, why *catalog.Refusal) error {
+func (r *entries) withdraw(ctx context.Context, as catalog.Addition, why *catalog.Refusal) error {
 	f, err := r.entry(as.Name)
 	switch {
 	case err == nil && r.countsOn(f, as):
@@ -156,16 +156,8 @@ func (r *Replica) withdraw(ctx context.Context, as catalog.Addition, why *catalo
 	return err
 }
 
-func (r *Replica) entry(name catalog.FileName) (f catalog.File, err error) {
-	err = r.catalog.View(func(v catalog.View) (err error) {
-		f, err = v.File(name)
-		return err
-	})
-	return f, err
-}
-
 // runOutbox proposes what a crash or a lost quorum left in the outbox without an entry.
-func (r *Replica) runOutbox(ctx context.Context) error {
+func (r *entries) runOutbox(ctx context.Context) error {
 	for tries := 1; ; tries++ {
 		kept, err := r.store.Outbox()
 		for _, as := range kept {
@@ -199,7 +191,7 @@ func (r *Replica) runOutbox(ctx context.Context) error {
 }
 
 // settlePending looks after each pending file and returns how many stay pending.
-func (r *Replica) settlePending(ctx context.Context) (left int) {
+func (r *entries) settlePending(ctx context.Context) (left int) {
 	for _, name := range r.pending.list() {
 		end, _ := r.pending.try(name)
 		if end == nil { // it is being put
@@ -222,7 +214,7 @@ func (r *Replica) settlePending(ctx context.Context) (left int) {
 
 // settleOne proposes a file that the catalog does not know; of one that it knows, it makes sure that the
 // bytes are kept for a reason, and otherwise asks to release them.
-func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bool, err error) {
+func (r *entries) settleOne(ctx context.Context, name catalog.FileName) (done bool, err error) {
 	as, err := r.store.note(name)
 	if err != nil {
 		if !isFile(r.store.outboxPath(name)) {
@@ -250,7 +242,7 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 	case f.SHA256 == as.SHA256 && f.Removed == 0 && !f.Complete() && r.isMember(f.Source):
 		return r.takeSource(ctx, f)
 	case f.SHA256 == as.SHA256 && (f.Complete() || f.Removed != 0):
-		_, err := r.releaseHeld(ctx, []catalog.FileName{name})
+		_, err := r.releases.releaseHeld(ctx, []catalog.FileName{name})
 		return err == nil && !isFile(r.store.outboxPath(name)), err
 	}
 	as.Source = r.cfg.Self
@@ -269,7 +261,7 @@ func (r *Replica) settleOne(ctx context.Context, name catalog.FileName) (done bo
 // keeps reports whether the file is complete, and this node has a replica's good copy of it beside the outbox: its bytes, or
 // its checksum in a checksum replica, whose nodes' bytes nobody counts on unless they are the file's source. All of it is looked
 // at in one state: what was complete a moment ago may be disputed now.
-func (r *Replica) keeps(name catalog.FileName) bool {
+func (r *entries) keeps(name catalog.FileName) bool {
 	keeps := false
 	err := r.catalog.View(func(v catalog.View) error {
 		f, err := v.File(name)
@@ -310,7 +302,7 @@ func refusalError(r *catalog.Refusal) error {
 }
 
 // runReleases asks for the releases that are due and deletes bytes whose release has applied.
-func (r *Replica) runReleases(ctx context.Context) error {
+func (r *releases) runReleases(ctx context.Context) error {
 	return r.eachChange(ctx, nil, func(ctx context.Context) (time.Duration, error) {
 		again, err := r.releaseDue(ctx)
 		if err == nil {
@@ -326,7 +318,7 @@ func (r *Replica) runReleases(ctx context.Context) error {
 	})
 }
 
-func (r *Replica) releaseDue(ctx context.Context) (again time.Duration, err error) {
+func (r *releases) releaseDue(ctx context.Context) (again time.Duration, err error) {
 	for after := catalog.FileName(""); ; {
 		names, err := r.duties.Releases(after, catalog.MaxItems)
 		if err != nil || len(names) == 0 {
@@ -345,7 +337,7 @@ func (r *Replica) releaseDue(ctx context.Context) (again time.Duration, err erro
 
 // release releases those of the files that nothing else is done about meanwhile, as releaseHeld does. It returns how
 // many are left, for whatever reason.
-func (r *Replica) release(ctx context.Context, names []catalog.FileName) (left int, err error) {
+func (r *releases) release(ctx context.Context, names []catalog.FileName) (left int, err error) {
 	held := make([]catalog.FileName, 0, len(names))
 	for _, name := range names {
 		if end, _ := r.pending.try(name); end != nil {
@@ -363,7 +355,7 @@ func (r *Replica) release(ctx context.Context, names []catalog.FileName) (left i
 // releaseHeld proposes the release of the files and deletes the bytes of those whose release has applied here.
 // It returns how many are left, refused or not yet seen here. The caller keeps others off the names: bytes that a put
 // brings between the release and the deletion are not those that were released.
-func (r *Replica) releaseHeld(ctx context.Context, names []catalog.FileName) (left int, err error) {
+func (r *releases) releaseHeld(ctx context.Context, names []catalog.FileName) (left int, err error) {
 	if held, err := nothingProved(r.catalog, r.pending, r.log); err != nil || held {
 		return len(names), err
 	}
@@ -393,7 +385,7 @@ func (r *Replica) releaseHeld(ctx context.Context, names []catalog.FileName) (le
 const appliedWithin = 5 * time.Second
 
 // awaitRelease deletes the bytes as soon as the catalog here shows that they are released.
-func (r *Replica) awaitRelease(ctx context.Context, name catalog.FileName) (bool, error) {
+func (r *releases) awaitRelease(ctx context.Context, name catalog.FileName) (bool, error) {
 	for waited := 20 * time.Millisecond; ; waited *= 2 {
 		done, err := r.deleteReleased(name)
 		if done || err != nil || waited > appliedWithin {
@@ -407,7 +399,7 @@ func (r *Replica) awaitRelease(ctx context.Context, name catalog.FileName) (bool
 
 // deleteReleased deletes this node's bytes of the file as far as the catalog here no longer counts on them. It
 // is called after a release of them was carried out, and reports whether that shows.
-func (r *Replica) deleteReleased(name catalog.FileName) (bool, error) {
+func (r *releases) deleteReleased(name catalog.FileName) (bool, error) {
 	defer r.leaving.begin(name.Shard())()
 	var f catalog.File
 	var p catalog.Placement
@@ -449,7 +441,7 @@ func (r *Replica) deleteReleased(name catalog.FileName) (bool, error) {
 }
 
 // names returns all that lies here of a shard, vouched for or not, that the catalog knows.
-func (r *Replica) names(shard catalog.Shard) ([]catalog.FileName, error) {
+func (r *releases) names(shard catalog.Shard) ([]catalog.FileName, error) {
 	held, err := r.list(shard)
 	if err != nil {
 		return nil, err

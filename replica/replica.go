@@ -13,7 +13,6 @@ import (
 	"io"
 	"log/slog"
 	"sync"
-	"time"
 
 	"holdfast/catalog"
 )
@@ -106,31 +105,21 @@ type Config struct {
 	AuditRate int64  // bytes/s at which audits read, no limit if 0
 }
 
-// Replica carries out what its node owes to the archive.
+// Replica carries out what its node owes to the archive. Its parts share what is agreed and what is kept here, and know
+// of each other what they name.
 type Replica struct {
-	cfg     Config
-	store   *Store
-	sums    *Checksums // of a node of a checksum replica; else nil
-	peers   Peers
-	catalog Catalog
-	duties  Duties
-	log     *slog.Logger
-
-	bulk, reads, hashes slots    // admission of others
-	bandwidth, pace     *limiter // of fetches, and of audits
-	giving              *limiter // of what others copy from here
-	sources             *sources
-	pulls               *pulls
-	reports             *reporter
-	pending             *pending
-	takeover            *takeover
-	audits              *audits
-	leaving             *leaving
-	emptied             time.Time // until then shards without files are not taken over again; of the pull road alone
-	proved              *proved
-	strays              strays
-	checks              *checks
-	Disks               *Disks // of this node
+	*agreed
+	*holdings
+	*findings
+	*entries
+	*releases
+	*puller
+	*mender
+	*comparer
+	*auditor
+	*server
+	*finder
+	Disks *Disks // of this node
 }
 
 // New returns the replica of a node; Run makes it work. sums is nil but for a node of a checksum replica,
@@ -143,20 +132,27 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 	if cfg.Serves <= 0 {
 		cfg.Serves = 4
 	}
-	r := &Replica{
-		cfg: cfg, store: store, sums: sums, peers: peers, catalog: cat, duties: duties, log: log,
-		bulk: make(slots, cfg.Serves), reads: make(slots, 16*cfg.Serves), hashes: make(slots, cfg.Serves),
-		bandwidth: newLimiter(cfg.Bandwidth), pace: newLimiter(cfg.AuditRate), giving: newLimiter(cfg.Giving),
-		sources: newSources(), pulls: newPulls(store.shards.diskOf), pending: newPending(), takeover: newTakeover(),
-		leaving: new(leaving), proved: newProved(),
-	}
-	r.reports = newReporter(r.proposeReports, log)
-	r.checks = newChecks(r.recheck, log)
-	r.Disks = newDisks(r)
-	var err error
-	if r.audits, err = openAudits(cfg.Audits, store.disk, log); err != nil {
+	audits, err := openAudits(cfg.Audits, store.disk, log)
+	if err != nil {
 		return nil, err
 	}
+	agreed, kept, pace := &agreed{cfg, cat, log}, &holdings{store, sums}, newLimiter(cfg.AuditRate)
+	found := &findings{agreed, kept}
+	pulls, sources, pending, leaving, proved := newPulls(store.shards.diskOf), newSources(), newPending(), new(leaving), newProved()
+	free := &releases{agreed: agreed, holdings: kept, duties: duties, pending: pending, leaving: leaving}
+	own := &entries{releases: free, agreed: agreed, holdings: kept, peers: peers, pace: pace, pending: pending, takeover: newTakeover()}
+	serves := &server{findings: found, entries: own, peers: peers, bulk: make(slots, cfg.Serves), reads: make(slots, 16*cfg.Serves),
+		hashes: make(slots, cfg.Serves), giving: newLimiter(cfg.Giving), sources: sources, proved: proved}
+	pull := &puller{agreed: agreed, holdings: kept, entries: own, own: serves.Checksum, peers: peers, duties: duties,
+		bandwidth: newLimiter(cfg.Bandwidth), sources: sources, pulls: pulls, leaving: leaving, proved: proved}
+	pull.reports = newReporter(agreed.proposeReports, log)
+	serves.checks = newChecks(pull.recheck, log)
+	r := &Replica{agreed: agreed, holdings: kept, findings: found, entries: own, puller: pull, server: serves,
+		releases: free,
+		mender:   &mender{findings: found, pulls: pulls}, comparer: &comparer{found},
+		auditor: &auditor{findings: found, entries: own, duties: duties, audits: audits, pace: pace},
+		finder:  &finder{agreed: agreed, holdings: kept, entries: own, releases: free, duties: duties, pulls: pulls, pace: pace}}
+	r.Disks = newDisks(r)
 	return r, nil
 }
 
@@ -179,41 +175,4 @@ func (r *Replica) Run(ctx context.Context) error {
 		return cause
 	}
 	return nil
-}
-
-// eachChange calls do at once, then after each change of the catalog, whenever wake receives, and when again
-// is over; do returns the pause until it wants to be called in any case (0: never). Changes in quick
-// succession are one.
-func (r *Replica) eachChange(ctx context.Context, wake <-chan struct{}, do func(context.Context) (again time.Duration, err error)) error {
-	changed, stop := r.catalog.Watch()
-	defer stop()
-	for {
-		began := time.Now()
-		again, err := do(ctx)
-		if err != nil {
-			return err
-		}
-		if err := sleep(ctx, min(max(2*time.Since(began), 10*time.Millisecond), 5*time.Second)); err != nil {
-			return err
-		}
-		var timeout <-chan time.Time
-		var timer *time.Timer
-		if again > 0 {
-			timer = time.NewTimer(again)
-			timeout = timer.C
-		}
-		select {
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-changed:
-		case <-wake:
-		case <-timeout:
-		}
-		if timer != nil {
-			timer.Stop()
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

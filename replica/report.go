@@ -2,8 +2,6 @@ package replica
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -107,28 +105,7 @@ func (p *reporter) deliver(ctx context.Context, batch []report) error {
 	}
 }
 
-func (r *Replica) proposeReports(ctx context.Context, copies []catalog.CopyReport) ([]catalog.ItemResult, error) {
+func (r *agreed) proposeReports(ctx context.Context, copies []catalog.CopyReport) ([]catalog.ItemResult, error) {
 	body := catalog.CopyReports{Node: r.cfg.Self, Copies: copies}
 	return r.proposeItems(ctx, catalog.ReportCopies, body, len(copies))
-}
-
-// proposeItems proposes a command of n items and returns the answer to each. A refusal of the whole is the
-// answer to each of them.
-func (r *Replica) proposeItems(ctx context.Context, kind catalog.Kind, body any, n int) ([]catalog.ItemResult, error) {
-	res, err := r.catalog.Propose(ctx, kind, body, string(r.cfg.Self))
-	if err != nil {
-		return nil, fmt.Errorf("propose %s: %w", kind, err)
-	}
-	results := make([]catalog.ItemResult, n)
-	if res.Refusal != nil {
-		for i := range results {
-			results[i].Refusal = res.Refusal
-		}
-		return results, nil
-	}
-	var answers []catalog.ItemResult
-	if err := json.Unmarshal(res.Value, &answers); err != nil || len(answers) != n {
-		return nil, fmt.Errorf("propose %s: %d answers to %d items: %w", kind, len(answers), n, err)
-	}
-	return answers, nil
 }

@@ -16,7 +16,7 @@ const pagesMost = 32
 // scout looks at what is owed and offers to the workers what can be copied now, each class on its own. It never waits for
 // a worker, and it looks at no more than they can use soon.
 type scout struct {
-	*Replica
+	*puller
 	queue  *queue
 	cursor catalog.Cursor // of the walk over all that is owed
 

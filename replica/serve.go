@@ -11,7 +11,7 @@ import (
 
 // Serve writes the file's bytes from offset to the end to w, for the node from that makes a copy. It admits a
 // few at a time and answers ErrBusy beyond, ErrNotHere without the bytes, ErrRange for an offset outside.
-func (r *Replica) Serve(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset int64, w io.Writer) error {
+func (r *server) Serve(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset int64, w io.Writer) error {
 	release, ok := r.bulk.take()
 	if !ok {
 		return ErrBusy
@@ -23,7 +23,7 @@ func (r *Replica) Serve(ctx context.Context, from catalog.NodeID, name catalog.F
 // ServeRange writes length bytes of the file from offset to w, for a reader who waits; it admits more of them
 // than Serve does copies. Each block is verified before it is written: an error after the first byte means that no more
 // of this copy is right.
-func (r *Replica) ServeRange(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64, w io.Writer) error {
+func (r *server) ServeRange(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64, w io.Writer) error {
 	release, ok := r.reads.take()
 	if !ok {
 		return ErrBusy
@@ -62,14 +62,14 @@ func (r *Replica) ServeRange(ctx context.Context, from catalog.NodeID, name cata
 const listAtOnce = 64 << 20
 
 // doubted reports whether the copy in the shard here is known to be wrong, or is thought to be until a verdict.
-func (r *Replica) doubted(f catalog.File) bool {
+func (r *server) doubted(f catalog.File) bool {
 	c := f.Copy(r.cfg.Replica)
 	return c != nil && (c.Disputed || c.Checksum == catalog.ChecksumCorrupt)
 }
 
 // serve writes the file's bytes as they lie on the disk: a node that makes a copy verifies the whole. Bytes known to be
 // wrong are not served.
-func (r *Replica) serve(ctx context.Context, to catalog.NodeID, name catalog.FileName, offset int64, w io.Writer) error {
+func (r *server) serve(ctx context.Context, to catalog.NodeID, name catalog.FileName, offset int64, w io.Writer) error {
 	f, err := r.entry(name)
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 		return err
@@ -120,7 +120,7 @@ func (b *Bytes) part(offset, length int64) (*io.SectionReader, error) {
 
 // Checksum reads this node's bytes of the file at rest, for the node from, and returns their size and digest.
 // Bytes that turn out wrong are reported to the catalog besides. A few at a time, else ErrBusy.
-func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error) {
+func (r *server) Checksum(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error) {
 	release, ok := r.hashes.take()
 	if !ok {
 		return Held{}, ErrBusy
@@ -152,7 +152,7 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 	if err != nil {
 		switch {
 		case inOutbox && errors.Is(err, errUnreadable):
-			r.denounceSoon(ctx, corruptFinding(name, catalog.Digest{}))
+			r.entries.denounceSoon(ctx, corruptFinding(name, catalog.Digest{}))
 		case r.store.lost(name, err):
 			r.doubtful(ctx, corruptFinding(name, catalog.Digest{}))
 		}
@@ -161,7 +161,7 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 	switch {
 	case !known || h == heldAs(f):
 	case inOutbox:
-		r.denounceSoon(ctx, corruptFinding(name, h.SHA256))
+		r.entries.denounceSoon(ctx, corruptFinding(name, h.SHA256))
 	case good:
 		r.doubtful(ctx, corruptFinding(name, h.SHA256))
 	}
@@ -169,7 +169,7 @@ func (r *Replica) Checksum(ctx context.Context, from catalog.NodeID, name catalo
 }
 
 // doubtful reports a finding on this node's copy as well as that can be done now.
-func (r *Replica) doubtful(ctx context.Context, finding catalog.Finding) {
+func (r *findings) doubtful(ctx context.Context, finding catalog.Finding) {
 	if _, err := r.doubt(ctx, finding.Name, finding); err != nil {
 		r.log.Warn("bad copy could not be reported", "file", finding.Name, "err", err)
 	}
@@ -177,7 +177,7 @@ func (r *Replica) doubtful(ctx context.Context, finding catalog.Finding) {
 
 // Verify reads this node's copy of the file again and reports what it finds, right or wrong, to the catalog
 // if that is news. It returns what was found; on a node of a checksum replica, what is recorded.
-func (r *Replica) Verify(ctx context.Context, name catalog.FileName) (Held, error) {
+func (r *server) Verify(ctx context.Context, name catalog.FileName) (Held, error) {
 	if r.sums != nil {
 		if h, there := r.sums.Lookup(name); there {
 			return h, nil

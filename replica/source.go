@@ -43,7 +43,7 @@ func (s *Store) outboxNames() ([]catalog.FileName, error) {
 
 // outboxDue reports whether the outbox is to be audited: something lies there, and it was not read for a day. A node that
 // has just started has other things to do.
-func (r *Replica) outboxDue(now time.Time) bool {
+func (r *auditor) outboxDue(now time.Time) bool {
 	if time.Since(r.audits.opened) < outboxFirst {
 		return false
 	}
@@ -58,7 +58,7 @@ func (r *Replica) outboxDue(now time.Time) bool {
 }
 
 // auditOutbox reads what lies in the outbox, from where the audit stands.
-func (r *Replica) auditOutbox(ctx context.Context, one *Audit) error {
+func (r *auditor) auditOutbox(ctx context.Context, one *Audit) error {
 	names, err := r.store.outboxNames()
 	if err != nil {
 		r.log.Error("the outbox cannot be audited", "audit", one.ID, "err", err)
@@ -69,7 +69,7 @@ func (r *Replica) auditOutbox(ctx context.Context, one *Audit) error {
 		if name <= one.OutboxAfter {
 			continue
 		}
-		size, found, err := r.checkSource(ctx, name)
+		size, found, err := r.entries.checkSource(ctx, name)
 		if errors.Is(err, errPromise) && ctx.Err() == nil { // its note is damaged: an operator has to look
 			r.log.Error("a file in the outbox cannot be audited", "audit", one.ID, "file", name, "err", err)
 			r.audits.update(func() { one.OutboxAfter, one.OutboxFault = name, fmt.Sprintf("%s: %v", name, err) })
@@ -91,7 +91,7 @@ func (r *Replica) auditOutbox(ctx context.Context, one *Audit) error {
 }
 
 // keptHere returns at most n files behind after of which the catalog counts on this node as the source.
-func (r *Replica) keptHere(after catalog.FileName, n int) (files []catalog.File, err error) {
+func (r *agreed) keptHere(after catalog.FileName, n int) (files []catalog.File, err error) {
 	err = r.catalog.View(func(v catalog.View) (err error) {
 		files, err = v.Sourced(r.cfg.Self, after, n)
 		return err
@@ -100,14 +100,14 @@ func (r *Replica) keptHere(after catalog.FileName, n int) (files []catalog.File,
 }
 
 // auditMissing looks for what the catalog counts on and the outbox does not have.
-func (r *Replica) auditMissing(ctx context.Context, one *Audit) error {
+func (r *auditor) auditMissing(ctx context.Context, one *Audit) error {
 	for after := catalog.FileName(""); ; {
 		files, err := r.keptHere(after, page)
 		if err != nil || len(files) == 0 {
 			return err
 		}
 		for _, f := range files {
-			found, err := r.missSource(ctx, f.Name)
+			found, err := r.entries.missSource(ctx, f.Name)
 			if err != nil {
 				return err
 			}
@@ -121,7 +121,7 @@ func (r *Replica) auditMissing(ctx context.Context, one *Audit) error {
 
 // missSource reports that the bytes of a file are gone of which the catalog counts on this node as the source; nil when they
 // are there, or are not counted on.
-func (r *Replica) missSource(ctx context.Context, name catalog.FileName) (*catalog.Finding, error) {
+func (r *entries) missSource(ctx context.Context, name catalog.FileName) (*catalog.Finding, error) {
 	end, err := r.pending.begin(ctx, name)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (r *Replica) missSource(ctx context.Context, name catalog.FileName) (*catal
 
 // setWrongAside reads this node's bytes of the file in the outbox and sets them aside when they are not the file's; then it
 // tells so. The caller keeps others off the name.
-func (r *Replica) setWrongAside(ctx context.Context, f catalog.File) (set bool, err error) {
+func (r *entries) setWrongAside(ctx context.Context, f catalog.File) (set bool, err error) {
 	size, digest, err := r.store.measure(ctx, r.store.outboxPath(f.Name), heldAs(f), nil, false)
 	if err != nil || size == f.Size && digest == f.SHA256 {
 		return false, err
@@ -152,7 +152,7 @@ func (r *Replica) setWrongAside(ctx context.Context, f catalog.File) (set bool, 
 
 // checkSource reads this node's bytes of a file in the outbox. Wrong ones are reported to the catalog, which counts on them
 // no more, and set aside. It returns what was found wrong, nil when nothing was, and how many bytes were read.
-func (r *Replica) checkSource(ctx context.Context, name catalog.FileName) (size int64, found *catalog.Finding, err error) {
+func (r *entries) checkSource(ctx context.Context, name catalog.FileName) (size int64, found *catalog.Finding, err error) {
 	end, err := r.pending.begin(ctx, name)
 	if err != nil {
 		return 0, nil, err
@@ -182,7 +182,7 @@ func (r *Replica) checkSource(ctx context.Context, name catalog.FileName) (size 
 }
 
 // promised returns what the bytes of a file in the outbox have to be: what the catalog says, else what their put said.
-func (r *Replica) promised(name catalog.FileName) (Held, error) {
+func (r *entries) promised(name catalog.FileName) (Held, error) {
 	f, err := r.entry(name)
 	if err == nil {
 		return heldAs(f), nil
@@ -196,7 +196,7 @@ func (r *Replica) promised(name catalog.FileName) (Held, error) {
 
 // denounce tells the catalog that this node's bytes are not what they were as the file's source, if it counts on them, and
 // sets them aside. The caller keeps others off the name.
-func (r *Replica) denounce(ctx context.Context, finding catalog.Finding) error {
+func (r *entries) denounce(ctx context.Context, finding catalog.Finding) error {
 	name := finding.Name
 	f, err := r.entry(name)
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) {
@@ -212,7 +212,7 @@ func (r *Replica) denounce(ctx context.Context, finding catalog.Finding) error {
 }
 
 // tellSource tells the catalog not to count on this node as the file's source any more.
-func (r *Replica) tellSource(ctx context.Context, finding catalog.Finding) error {
+func (r *entries) tellSource(ctx context.Context, finding catalog.Finding) error {
 	results, err := r.proposeItems(ctx, catalog.FindSources, catalog.Findings{Node: r.cfg.Self, Files: []catalog.Finding{finding}}, 1)
 	if err != nil {
 		return err
@@ -230,7 +230,7 @@ func (r *Replica) tellSource(ctx context.Context, finding catalog.Finding) error
 
 // denounceSoon is denounce for one who has other things to do: when something else is done about the file, or the catalog
 // cannot be told now, the next look at the outbox finds it again.
-func (r *Replica) denounceSoon(ctx context.Context, finding catalog.Finding) {
+func (r *entries) denounceSoon(ctx context.Context, finding catalog.Finding) {
 	end, _ := r.pending.try(finding.Name)
 	if end == nil {
 		return

@@ -60,7 +60,8 @@ func loopback(b *testing.B, s *Store) (dial func() net.Conn) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { l.Close() })
-	r := &Replica{store: s, bulk: make(slots, 4), catalog: nobody{}}
+	kept := &findings{&agreed{catalog: nobody{}}, &holdings{store: s}}
+	r := &server{findings: kept, bulk: make(slots, 4)}
 	go func() {
 		for {
 			c, err := l.Accept()

@@ -54,7 +54,7 @@ type strays struct {
 }
 
 // Strays returns what the last look found of bytes that the archive neither counts on nor asks for.
-func (r *Replica) Strays() []Stray {
+func (r *finder) Strays() []Stray {
 	r.strays.mu.Lock()
 	defer r.strays.mu.Unlock()
 	return slices.Clone(r.strays.all)
@@ -62,7 +62,7 @@ func (r *Replica) Strays() []Stray {
 
 // runStrays looks for strays now and then. What is the last good copy of a file is offered as its source; what others have
 // is released; the rest is listed.
-func (r *Replica) runStrays(ctx context.Context) error {
+func (r *finder) runStrays(ctx context.Context) error {
 	pause := strayFirst
 	for looks := 0; ; looks++ {
 		if err := sleep(ctx, pause); err != nil {
@@ -76,8 +76,8 @@ func (r *Replica) runStrays(ctx context.Context) error {
 }
 
 // lookForStrays looks once, in shards that this node does not hold or in all.
-func (r *Replica) lookForStrays(ctx context.Context, all bool) error {
-	l := &strayLook{Replica: r}
+func (r *finder) lookForStrays(ctx context.Context, all bool) error {
+	l := &strayLook{finder: r}
 	failed := errors.Join(l.shards(ctx, all), l.parts(ctx), l.outbox())
 	for _, dir := range r.store.quarantines() {
 		failed = errors.Join(failed, l.quarantine(ctx, dir))
@@ -108,7 +108,7 @@ const (
 )
 
 // claimOn looks at one file in a view of the catalog.
-func (r *Replica) claimOn(v catalog.View, name catalog.FileName) (f catalog.File, c claim, err error) {
+func (r *agreed) claimOn(v catalog.View, name catalog.FileName) (f catalog.File, c claim, err error) {
 	f, err = v.File(name)
 	if errors.Is(err, catalog.ErrNotFound) {
 		return f, unknown, nil
@@ -140,7 +140,7 @@ func (r *Replica) claimOn(v catalog.View, name catalog.FileName) (f catalog.File
 
 // strayLook is one look for strays.
 type strayLook struct {
-	*Replica
+	*finder
 	found []Stray
 }
 
@@ -223,7 +223,7 @@ func (l *strayLook) shard(ctx context.Context, n catalog.Shard) error {
 		}
 	}
 	for chunk := range slices.Chunk(going, catalog.MaxItems) {
-		if _, err := l.release(ctx, chunk); err != nil {
+		if _, err := l.releases.release(ctx, chunk); err != nil {
 			return err
 		}
 	}
@@ -236,7 +236,7 @@ func (l *strayLook) offer(ctx context.Context, f catalog.File, path string) (sta
 		return strayOffered, nil
 	}
 	as := catalog.Addition{Name: f.Name, Size: f.Size, SHA256: f.SHA256, Collection: f.Collection, Job: f.Job, Attempt: f.Attempt}
-	_, err = l.Put(ctx, path, as, Owned)
+	_, err = l.entries.Put(ctx, path, as, Owned)
 	switch {
 	case err == nil, errors.Is(err, ErrPending):
 		l.store.cleared(f.Name)
@@ -258,7 +258,7 @@ func (l *strayLook) outbox() error {
 		return err
 	}
 	for _, name := range names {
-		if waits, _ := l.pending.has(name); waits {
+		if waits, _ := l.entries.pending.has(name); waits {
 			continue
 		}
 		f, err := l.entry(name)
@@ -269,7 +269,7 @@ func (l *strayLook) outbox() error {
 			return err
 		}
 		if f.Source != l.cfg.Self || f.Released {
-			l.pending.add(name, true)
+			l.entries.pending.add(name, true)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ const (
 )
 
 // runAudits carries out the audits that are to run, the oldest first, and begins those that are due.
-func (r *Replica) runAudits(ctx context.Context) error {
+func (r *auditor) runAudits(ctx context.Context) error {
 	var asked time.Time
 	for tries := 0; ; {
 		one := r.audits.next()
@@ -70,7 +70,7 @@ func (a *audits) next() *Audit {
 }
 
 // audit carries the audit on until it ends, is paused, or the context ends.
-func (r *Replica) audit(parent context.Context, one *Audit) error {
+func (r *auditor) audit(parent context.Context, one *Audit) error {
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
 	a := r.audits
@@ -138,7 +138,7 @@ const (
 
 // stretch passes the next shards and records the passes side by side. When that fails, the audit is where it
 // was before, but for a first shard that is half done.
-func (r *Replica) stretch(ctx context.Context, one *Audit) error {
+func (r *auditor) stretch(ctx context.Context, one *Audit) error {
 	var passes []catalog.ShardPass
 	var before Audit
 	began := time.Now()
@@ -181,7 +181,7 @@ func (r *Replica) stretch(ctx context.Context, one *Audit) error {
 const restOfShard = time.Hour
 
 // skip leaves out a shard that cannot be passed. It stays due, and the audit ends incomplete.
-func (r *Replica) skip(one *Audit, shard catalog.Shard, why error) {
+func (r *auditor) skip(one *Audit, shard catalog.Shard, why error) {
 	r.log.Error("a shard cannot be audited", "audit", one.ID, "shard", shard, "err", why)
 	r.audits.update(func() {
 		one.Pass = nil
@@ -208,16 +208,7 @@ func (one *Audit) goBack(to Audit) {
 	one.Pass, one.Tally, one.Exceptions, one.Unknown = to.Pass, to.Tally, to.Exceptions, to.Unknown
 }
 
-func (r *Replica) isSmall(shard catalog.Shard) (small bool, err error) {
-	err = r.catalog.View(func(v catalog.View) error {
-		root, err := v.Root(r.cfg.Replica, shard)
-		small = root.Bytes <= smallShard
-		return err
-	})
-	return small, err
-}
-
-func (r *Replica) recordPasses(ctx context.Context, passes []catalog.ShardPass) error {
+func (r *auditor) recordPasses(ctx context.Context, passes []catalog.ShardPass) error {
 	failed := make([]error, len(passes))
 	var all sync.WaitGroup
 	for i, pass := range passes {

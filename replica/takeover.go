@@ -50,7 +50,7 @@ func (t *takeover) rests(name catalog.FileName, now time.Time) bool {
 // takeSource asks the file's source for a byte. When it cannot give one, and the bytes in the outbox here are the file's,
 // this node becomes the source in its place. The other one keeps what it may have until the file is complete. The caller keeps
 // others off the name; done says that nothing of the file lies in the outbox any more.
-func (r *Replica) takeSource(ctx context.Context, f catalog.File) (done bool, err error) {
+func (r *entries) takeSource(ctx context.Context, f catalog.File) (done bool, err error) {
 	level := 0
 	err = r.catalog.View(func(v catalog.View) error {
 		c, err := v.Cluster()
@@ -82,7 +82,7 @@ func (r *Replica) takeSource(ctx context.Context, f catalog.File) (done bool, er
 }
 
 // askSource returns why the source cannot give the file's bytes now, or nil when it can.
-func (r *Replica) askSource(ctx context.Context, f catalog.File) error {
+func (r *entries) askSource(ctx context.Context, f catalog.File) error {
 	if s, silent := r.takeover.silent[f.Source]; silent && time.Since(s.since) < silentFor {
 		return s.why
 	}
@@ -107,9 +107,4 @@ func (r *Replica) askSource(ctx context.Context, f catalog.File) error {
 		r.takeover.silent[f.Source] = silence{time.Now(), err}
 	}
 	return err
-}
-
-// isMember reports whether the node is a member, as far as is known here.
-func (r *Replica) isMember(node catalog.NodeID) bool {
-	return r.catalog.View(func(v catalog.View) error { _, err := v.Member(node); return err }) == nil
 }
