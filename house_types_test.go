@@ -70,9 +70,8 @@ const (
 
 // crowded are the types that have more methods than they should. The table only shrinks.
 var crowded = map[string]int{
-	"peer.Peer":     47,
-	"raft.Node":     65,
-	"replica.Store": 79,
+	"peer.Peer": 47,
+	"raft.Node": 65,
 }
 
 // laden are the structs that have more fields than they should. The table only shrinks.

@@ -111,7 +111,7 @@ func appendListHead(to []byte, want Held) []byte {
 }
 
 // keepList writes the list of the file at path. It is derived: that it cannot be written only costs time later.
-func (s *Store) keepList(path string, want Held, blocks *blockSum) {
+func (s *media) keepList(path string, want Held, blocks *blockSum) {
 	if blocks == nil {
 		return
 	}
@@ -129,7 +129,7 @@ func (s *Store) keepList(path string, want Held, blocks *blockSum) {
 }
 
 // shareList gives the list of the file at path to another name of the file.
-func (s *Store) shareList(path, other string) {
+func (s *media) shareList(path, other string) {
 	if !isFile(blocksPath(path)) {
 		return
 	}
@@ -143,7 +143,7 @@ func (s *Store) shareList(path, other string) {
 }
 
 // dropList removes the list of a file that is no longer at path.
-func (s *Store) dropList(path string) error {
+func (s *media) dropList(path string) error {
 	if err := s.disk.Remove(blocksPath(path)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -151,7 +151,7 @@ func (s *Store) dropList(path string) error {
 }
 
 // orphanLists removes the lists in a folder whose file is not among the names found there.
-func (s *Store) orphanLists(dir string, found []string) error {
+func (s *media) orphanLists(dir string, found []string) error {
 	there := make(map[string]bool, len(found))
 	for _, name := range found {
 		there[name] = true
@@ -168,7 +168,7 @@ func (s *Store) orphanLists(dir string, found []string) error {
 
 // measure reads the file at path from the disk as hashFile does. When its bytes are the wanted ones, it makes sure that
 // their list is kept beside them; renew says to write it again if it is not the right one.
-func (s *Store) measure(ctx context.Context, path string, want Held, limit *limiter, renew bool) (int64, catalog.Digest, error) {
+func (s *media) measure(ctx context.Context, path string, want Held, limit *limiter, renew bool) (int64, catalog.Digest, error) {
 	b, err := s.open(path)
 	if err != nil {
 		return 0, catalog.Digest{}, readFault(err)

@@ -57,7 +57,7 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 // choose returns the root for a new shard and the room it has. Each root gets shards in proportion to the room it has: the
 // same shard goes to the same root as long as their rooms stay in proportion. A root without room for size is chosen only
 // when none has, and one that is to be emptied never.
-func (s *Store) choose(n catalog.Shard, size int64) (best *root, room int64, err error) {
+func (s *mounts) choose(n catalog.Shard, size int64) (best *root, room int64, err error) {
 	highest := math.Inf(-1)
 	for _, r := range s.roots {
 		if r.draining.Load() {

@@ -39,7 +39,7 @@ type block struct {
 	n     int
 }
 
-func (s *Store) pump(ctx context.Context, p pipe) error {
+func (s *media) pump(ctx context.Context, p pipe) error {
 	free := make(chan *[]byte, pipeDepth)
 	full := make(chan block, pipeDepth)
 	for range pipeDepth {
@@ -99,7 +99,7 @@ func (p pipe) feed(ctx context.Context, free chan *[]byte, full chan<- block) er
 }
 
 // hashFile reads the file at path from the disk and returns its size and SHA-256, or what readFault makes of the error.
-func (s *Store) hashFile(ctx context.Context, path string, limit *limiter) (int64, catalog.Digest, error) {
+func (s *media) hashFile(ctx context.Context, path string, limit *limiter) (int64, catalog.Digest, error) {
 	b, err := s.open(path)
 	if err != nil {
 		return 0, catalog.Digest{}, readFault(err)
@@ -113,7 +113,7 @@ func (s *Store) hashFile(ctx context.Context, path string, limit *limiter) (int6
 
 // hash reads r to its end and returns the number of bytes and their SHA-256. It does not hash beside reading:
 // the system reads ahead, and another processor would only get the bytes later.
-func (s *Store) hash(ctx context.Context, r io.Reader, limit *limiter) (int64, catalog.Digest, error) {
+func (s *media) hash(ctx context.Context, r io.Reader, limit *limiter) (int64, catalog.Digest, error) {
 	b := s.blocks.Get().(*[]byte)
 	defer s.blocks.Put(b)
 	sum := sha256.New()

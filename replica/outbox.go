@@ -31,16 +31,16 @@ const (
 // entryMark begins the name of the note beside each file of the outbox; file names never begin with a dot.
 const entryMark = ".entry-"
 
-func (s *Store) outboxPath(name catalog.FileName) string {
+func (s *outgoing) outboxPath(name catalog.FileName) string {
 	return filepath.Join(s.cfg.Outbox, string(name))
 }
 
 // InOutbox reports whether the outbox has bytes under the name.
-func (s *Store) InOutbox(name catalog.FileName) bool {
+func (s *outgoing) InOutbox(name catalog.FileName) bool {
 	return checkName(name) == nil && isFile(s.outboxPath(name))
 }
 
-func (s *Store) notePath(name catalog.FileName) string {
+func (s *outgoing) notePath(name catalog.FileName) string {
 	return filepath.Join(s.cfg.Outbox, entryMark+string(name))
 }
 
@@ -49,7 +49,7 @@ func (s *Store) notePath(name catalog.FileName) string {
 // as it is in any case. Adopting the same bytes again is no error, and placed is false; other bytes under the name
 // are ErrExists; a file that changes meanwhile is ErrChanged; bytes that do not match a SHA-256 or a size above 0 that
 // as gives are ErrDamaged; no room is disk.ErrFull.
-func (s *Store) Adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (entry catalog.Addition, placed bool, err error) {
+func (s *outgoing) Adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (entry catalog.Addition, placed bool, err error) {
 	if err := checkName(as.Name); err != nil {
 		return as, false, fmt.Errorf("put %s: %w", path, err)
 	}
@@ -60,7 +60,7 @@ func (s *Store) Adopt(ctx context.Context, path string, as catalog.Addition, own
 	return entry, placed, nil
 }
 
-func (s *Store) adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (_ catalog.Addition, placed bool, err error) {
+func (s *outgoing) adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (_ catalog.Addition, placed bool, err error) {
 	temporary := s.temporaryName(as.Name)
 	promised := as
 	if own == Owned {
@@ -101,14 +101,14 @@ func cannotLink(err error) bool {
 }
 
 // drop removes the file at path if there is one.
-func (s *Store) drop(path string) error {
+func (s *media) drop(path string) error {
 	if !isFile(path) {
 		return nil
 	}
 	return s.disk.Remove(path)
 }
 
-func (s *Store) temporaryName(name catalog.FileName) string {
+func (s *outgoing) temporaryName(name catalog.FileName) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.adopted++
@@ -116,7 +116,7 @@ func (s *Store) temporaryName(name catalog.FileName) string {
 }
 
 // copyAside copies the file to a temporary name in the outbox, synced.
-func (s *Store) copyAside(ctx context.Context, path, to string, as catalog.Addition) (catalog.Addition, error) {
+func (s *outgoing) copyAside(ctx context.Context, path, to string, as catalog.Addition) (catalog.Addition, error) {
 	from, err := openBytes(path)
 	if err != nil {
 		return as, err
@@ -150,7 +150,7 @@ func (s *Store) copyAside(ctx context.Context, path, to string, as catalog.Addit
 }
 
 // linkAside hashes the file and gives it a temporary name in the outbox.
-func (s *Store) linkAside(ctx context.Context, path, to string, as catalog.Addition) (catalog.Addition, error) {
+func (s *outgoing) linkAside(ctx context.Context, path, to string, as catalog.Addition) (catalog.Addition, error) {
 	before, err := os.Lstat(path)
 	if err != nil {
 		return as, err
@@ -200,7 +200,7 @@ func unchanged(before fs.FileInfo, path string, size int64) error {
 
 // enter gives the bytes at the temporary name their name in the outbox, after their note; placed is false when a file of
 // the same size and digest was there already, whose place they take.
-func (s *Store) enter(temporary string, as catalog.Addition) (placed bool, err error) {
+func (s *outgoing) enter(temporary string, as catalog.Addition) (placed bool, err error) {
 	s.outbox.Lock()
 	defer s.outbox.Unlock()
 	final := s.outboxPath(as.Name)
@@ -225,7 +225,7 @@ func (s *Store) enter(temporary string, as catalog.Addition) (placed bool, err e
 }
 
 // note returns the entry of a file in the outbox.
-func (s *Store) note(name catalog.FileName) (catalog.Addition, error) {
+func (s *outgoing) note(name catalog.FileName) (catalog.Addition, error) {
 	text, err := os.ReadFile(s.notePath(name))
 	if err != nil {
 		return catalog.Addition{}, fmt.Errorf("read the note of %s: %w", name, err)
@@ -241,7 +241,7 @@ func (s *Store) note(name catalog.FileName) (catalog.Addition, error) {
 }
 
 // Outbox returns the entries of the files in the outbox.
-func (s *Store) Outbox() ([]catalog.Addition, error) {
+func (s *outgoing) Outbox() ([]catalog.Addition, error) {
 	s.outbox.Lock()
 	defer s.outbox.Unlock()
 	entries, err := os.ReadDir(s.cfg.Outbox)
@@ -265,7 +265,7 @@ func (s *Store) Outbox() ([]catalog.Addition, error) {
 
 // Discharge removes a file from the outbox; what is not there is no error. The caller has made sure that
 // the catalog released it, or never knew it.
-func (s *Store) Discharge(name catalog.FileName) error {
+func (s *outgoing) Discharge(name catalog.FileName) error {
 	s.outbox.Lock()
 	defer s.outbox.Unlock()
 	for _, path := range []string{s.outboxPath(name), s.notePath(name)} {
@@ -277,7 +277,7 @@ func (s *Store) Discharge(name catalog.FileName) error {
 }
 
 // cleanOutbox removes what interrupted calls left: temporary names, and notes without bytes.
-func (s *Store) cleanOutbox() error {
+func (s *outgoing) cleanOutbox() error {
 	if err := s.disk.CleanTemporary(s.cfg.Outbox); err != nil {
 		return err
 	}
@@ -302,7 +302,7 @@ func (s *Store) cleanOutbox() error {
 }
 
 // roomOutside answers disk.ErrFull when the outbox's disk lacks room for size bytes beside the reserve.
-func (s *Store) roomOutside(size int64) error {
+func (s *outgoing) roomOutside(size int64) error {
 	free, _, err := s.disk.Free(s.cfg.Outbox)
 	if err != nil {
 		return err
@@ -314,7 +314,7 @@ func (s *Store) roomOutside(size int64) error {
 }
 
 // Reject sets a file of the outbox aside in the quarantine, with the reason.
-func (s *Store) Reject(name catalog.FileName, reason string) error {
+func (s *outgoing) Reject(name catalog.FileName, reason string) error {
 	s.outbox.Lock()
 	defer s.outbox.Unlock()
 	from := s.outboxPath(name)

@@ -203,7 +203,7 @@ func (s *Store) quarantine(sh *shard, name catalog.FileName, reason string) erro
 const reasonSuffix = ".reason"
 
 // aside returns a name in the quarantine that nothing has yet.
-func (s *Store) aside(dir string, name catalog.FileName) string {
+func (s *media) aside(dir string, name catalog.FileName) string {
 	for at := time.Now().UTC(); ; at = at.Add(time.Millisecond) {
 		stamp := at.Format("20060102150405.000")
 		path := filepath.Join(dir, string(name)+"."+stamp[:14]+stamp[15:])
@@ -213,7 +213,7 @@ func (s *Store) aside(dir string, name catalog.FileName) string {
 	}
 }
 
-func (s *Store) writeReason(path, reason string) error {
+func (s *media) writeReason(path, reason string) error {
 	return s.disk.WriteFile(path+reasonSuffix, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, reason)
 		return err

@@ -61,7 +61,7 @@ func folderNames(dir string) ([]string, error) {
 }
 
 // setManifestAside takes a manifest that cannot be read out of its shard. The caller holds the shard.
-func (s *Store) setManifestAside(sh *shard, n catalog.Shard, why error) error {
+func (s *media) setManifestAside(sh *shard, n catalog.Shard, why error) error {
 	to := s.aside(sh.root.quarantine, catalog.FileName(n.String()+"-"+ManifestName))
 	if err := s.writeReason(to, "manifest of shard "+n.String()+": "+why.Error()); err != nil {
 		return err

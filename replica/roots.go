@@ -26,7 +26,7 @@ const markText = "# A disk of a Holdfast archive. This file belongs to it: witho
 	"# not mounted, and does not start.\n"
 
 // openRoots opens the roots, after all that this node has used are seen to be there. New ones are marked.
-func (s *Store) openRoots() error {
+func (s *mounts) openRoots() error {
 	known, err := readKnown(s.cfg.Known)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func readMark(path string) (string, error) {
 }
 
 // markRoot returns the root's mark, giving it one if it has none.
-func (s *Store) markRoot(path string) (string, error) {
+func (s *mounts) markRoot(path string) (string, error) {
 	if mark, err := readMark(path); mark != "" || err != nil {
 		return mark, err
 	}
@@ -147,7 +147,7 @@ func readKnown(path string) (map[string]string, error) {
 }
 
 // writeKnown keeps the list, if it says anything new.
-func (s *Store) writeKnown(was, is map[string]string) error {
+func (s *mounts) writeKnown(was, is map[string]string) error {
 	if s.cfg.Known == "" {
 		return nil
 	}
@@ -181,7 +181,7 @@ func (r *root) mounted() error {
 
 // Mounted answers ErrNotMounted, naming the roots, when disks have gone away since the store was opened. Those that were
 // emptied may.
-func (s *Store) Mounted() error {
+func (s *mounts) Mounted() error {
 	var gone error
 	asked, _ := s.asked.look()
 	for _, r := range s.roots {

@@ -103,7 +103,7 @@ func (s *Store) openSound(ctx context.Context, want Held, offset, length int64, 
 }
 
 // soundList returns the list of the file at path; nil for a file that needs none.
-func (s *Store) soundList(ctx context.Context, path string, want Held, build bool) (*list, error) {
+func (s *media) soundList(ctx context.Context, path string, want Held, build bool) (*list, error) {
 	if want.Size <= plainSize {
 		return nil, nil
 	}
@@ -118,7 +118,7 @@ func (s *Store) soundList(ctx context.Context, path string, want Held, build boo
 }
 
 // makeList reads the whole file at path to make its list.
-func (s *Store) makeList(ctx context.Context, path string, want Held) (*list, error) {
+func (s *media) makeList(ctx context.Context, path string, want Held) (*list, error) {
 	size, digest, err := s.measure(ctx, path, want, nil, true)
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ const (
 )
 
 // outboxNames returns the names of what lies in the outbox, in order.
-func (s *Store) outboxNames() ([]catalog.FileName, error) {
+func (s *outgoing) outboxNames() ([]catalog.FileName, error) {
 	entries, err := os.ReadDir(s.cfg.Outbox)
 	if err != nil {
 		return nil, fmt.Errorf("list the outbox: %w", err)

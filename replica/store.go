@@ -36,24 +36,42 @@ const defaultReserve = 1 << 30
 // complete, on stable storage and listed in its shard's manifest, or it is loose: not vouched for. All
 // methods may be called by several goroutines; those that change a file, by one at a time for each name.
 type Store struct {
-	cfg    StoreConfig
-	disk   disk.Disk
-	log    *slog.Logger
-	roots  []*root
+	*media
+	*mounts
+	*outgoing
 	shards places
-	blocks sync.Pool // of *[]byte, blockSize each
-	open   func(path string) (*Bytes, error)
-	spoilt spoilt
-	asked  *asked
 	left   *leavings
-	free   func(path string) (free, total uint64, err error)
 
 	mu      sync.Mutex
 	loose   map[catalog.FileName]struct{} // in a shard's folder without a line in its manifest
 	missing map[catalog.FileName]struct{} // with a line, without the file
-	adopted int                           // numbers the temporary names in the outbox
+}
 
+// media reads, copies, hashes and sets aside files, wherever they lie in a store, and keeps their block digests.
+type media struct {
+	cfg    StoreConfig
+	disk   disk.Disk
+	log    *slog.Logger
+	blocks sync.Pool // of *[]byte, blockSize each
+	open   func(path string) (*Bytes, error)
+	spoilt spoilt
+}
+
+// mounts are the disks of a store.
+type mounts struct {
+	*media
+	roots []*root
+	asked *asked
+	free  func(path string) (free, total uint64, err error)
+}
+
+// outgoing is the outbox of a node: files that entered the archive here and are not released yet.
+type outgoing struct {
+	*media
 	outbox sync.Mutex // one change of the outbox's names at a time
+
+	mu      sync.Mutex
+	adopted int // numbers the temporary names
 }
 
 // root is one disk's part of the store, with folders on the same disk for what comes and what is set aside.
@@ -94,11 +112,9 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 	if cfg.Gone == nil {
 		cfg.Gone = func(catalog.FileName) {}
 	}
-	s := &Store{
-		cfg: cfg, disk: d, log: log,
-		loose: make(map[catalog.FileName]struct{}), missing: make(map[catalog.FileName]struct{}),
-	}
-	s.open, s.free = openBytes, d.Free
+	m := &media{cfg: cfg, disk: d, log: log, open: openBytes}
+	s := &Store{media: m, mounts: &mounts{media: m, free: d.Free}, outgoing: &outgoing{media: m},
+		loose: make(map[catalog.FileName]struct{}), missing: make(map[catalog.FileName]struct{})}
 	s.blocks.New = func() any { b := make([]byte, blockSize); return &b }
 	for _, dir := range []string{cfg.Incoming, cfg.Outbox, cfg.Quarantine} {
 		if err := d.MkdirAll(dir); err != nil {
@@ -117,7 +133,7 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 
 // openRoot makes the root's folders. Bytes are renamed into place, so a root on another disk than the
 // incoming folder gets one of its own, and a quarantine likewise.
-func (s *Store) openRoot(path string) (*root, error) {
+func (s *mounts) openRoot(path string) (*root, error) {
 	if err := s.disk.MkdirAll(path); err != nil {
 		return nil, err
 	}
@@ -269,7 +285,7 @@ func (s *Store) Shards() []catalog.Shard {
 	return used
 }
 
-func (s *Store) room(r *root) (int64, error) {
+func (s *mounts) room(r *root) (int64, error) {
 	free, _, err := s.free(r.path)
 	if err != nil {
 		return 0, err

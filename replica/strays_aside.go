@@ -115,7 +115,7 @@ func asideSince(path string) time.Time {
 }
 
 // quarantines returns the folders for what was set aside.
-func (s *Store) quarantines() []string {
+func (s *mounts) quarantines() []string {
 	dirs := []string{s.cfg.Quarantine}
 	for _, r := range s.roots {
 		dirs = append(dirs, r.quarantine)
@@ -125,7 +125,7 @@ func (s *Store) quarantines() []string {
 }
 
 // incoming returns the folders for what is being received.
-func (s *Store) incoming() []string {
+func (s *mounts) incoming() []string {
 	var dirs []string
 	for _, r := range s.roots {
 		dirs = append(dirs, r.incoming)
@@ -135,7 +135,7 @@ func (s *Store) incoming() []string {
 }
 
 // dropAside removes bytes from the quarantine, and why they were there.
-func (s *Store) dropAside(path string) error {
+func (s *media) dropAside(path string) error {
 	return errors.Join(s.drop(path), s.drop(path+reasonSuffix))
 }
 
