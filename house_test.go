@@ -44,7 +44,7 @@ var plan = map[string][]string{
 	"internal/kv/memory": {},
 	"internal/seed":      {},
 	"internal/seal":      {},
-	"node": {"access", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/seal",
+	"node": {"api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk",
 		"node/archive", "node/config", "node/front", "node/lookup", "node/membership", "node/runner", "node/steward", "node/vault",
 		"node/warrant", "node/wire", "peer", "raft", "replay", "replica", "warc"},
 	"node/archive":    {"api", "catalog", "duty", "internal/disk", "node/wire", "replica"},
