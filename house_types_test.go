@@ -100,6 +100,7 @@ var narrow = []string{
 	"crawler/plan",
 	"crawler/render",
 	"internal/coding",
+	"node",
 	"node/archive",
 	"node/front",
 	"node/lookup",

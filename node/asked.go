@@ -197,7 +197,9 @@ func (x indexes) serve(_ context.Context, _ catalog.NodeID, r indexRequest) (api
 	}
 	s := x.own.Status()
 	out.Files, out.Captures, out.Pending, out.Rebuilding = s.Files, s.Captures, int64(s.Waiting), s.Building
-	out.Detail = strings.Join(append(some("could not be indexed", s.Failed), some("are damaged and indexed as far as they can be read", s.Damaged)...), "; ")
+	failed := some("could not be indexed", s.Failed)
+	damaged := some("are damaged and indexed as far as they can be read", s.Damaged)
+	out.Detail = strings.Join(append(failed, damaged...), "; ")
 	return out, nil
 }
 

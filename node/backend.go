@@ -26,8 +26,9 @@ func (n *Node) backend() api.Backend {
 		Catalog: agreed, Archive: n.files(), Losses: archive.Losses{Cluster: cluster}, Self: n,
 		Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name}, Strays: archive.Strays{Cluster: cluster},
 		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Secrets: secrets{n.vault},
-		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(), Invites: invites{n.member(), agreed.Propose},
-		Local: n.token.Access, Node: n.id, Used: n.warrants.Uses.Note,
+		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
+		Invites: invites{n.member(), agreed.Propose},
+		Local:   n.token.Access, Node: n.id, Used: n.warrants.Uses.Note,
 	}
 }
 
@@ -36,7 +37,8 @@ func (n *Node) agreed() agreed { return agreed{n.raft, n.id, n.log} }
 
 // cluster returns what acts on the archive's files on all nodes need.
 func (n *Node) cluster() archive.Cluster {
-	return archive.Cluster{Self: n.id, Catalog: n.agreed(), Ask: n.warrants.Caller(carrier{n.peer}), Own: n.answers(), Log: n.log}
+	return archive.Cluster{Self: n.id, Catalog: n.agreed(), Ask: n.warrants.Caller(carrier{n.peer}),
+		Own: n.answers(), Log: n.log}
 }
 
 // answers returns what answers other nodes about this node's replica.
@@ -47,8 +49,9 @@ func (n *Node) answers() replica.Answers {
 // files returns what puts and gets files.
 func (n *Node) files() archive.Files {
 	incoming := filepath.Join(n.cfg.Data, "incoming")
-	return archive.Files{Cluster: n.cluster(), Incoming: incoming, Default: catalog.CollectionName(n.cfg.File.AllCollections()[0]),
-		Room: func() (int64, error) { return n.room().Left(incoming) }}
+	return archive.Files{Cluster: n.cluster(), Incoming: incoming,
+		Default: catalog.CollectionName(n.cfg.File.AllCollections()[0]),
+		Room:    func() (int64, error) { return n.room().Left(incoming) }}
 }
 
 // room is what may be written to this node's disks.
@@ -138,7 +141,8 @@ type invites struct {
 }
 
 // Create agrees on a token and returns its text.
-func (i invites) Create(ctx context.Context, replica catalog.ReplicaName, lifetime time.Duration, actor string) (string, catalog.JoinToken, error) {
+func (i invites) Create(ctx context.Context, replica catalog.ReplicaName, lifetime time.Duration,
+	actor string) (string, catalog.JoinToken, error) {
 	return i.member.Invite(ctx, i.propose, replica, lifetime, actor)
 }
 

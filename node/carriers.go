@@ -19,7 +19,8 @@ import (
 	"holdfast/replica"
 )
 
-// The kinds of streams and calls between nodes that no room names. They are on the wire: a kind keeps its meaning for ever.
+// The kinds of streams and calls between nodes that no room names. They are on the wire: a kind keeps its meaning for
+// ever.
 const (
 	raftStream   = "raft"
 	raftCall     = "raft.forward"
@@ -54,8 +55,10 @@ func (c carrier) answers(kind string, handle wire.Handler) {
 }
 
 // takes makes the room's handler the answerer of a kind of streams.
-func (c carrier) takes(kind string, class peer.Class, handle func(ctx context.Context, from catalog.NodeID, s net.Conn)) {
-	c.peer.Handle(kind, class, func(ctx context.Context, from peer.ID, s net.Conn) { handle(ctx, catalog.NodeID(from), s) })
+func (c carrier) takes(kind string, class peer.Class, handle func(context.Context, catalog.NodeID, net.Conn)) {
+	c.peer.Handle(kind, class, func(ctx context.Context, from peer.ID, s net.Conn) {
+		handle(ctx, catalog.NodeID(from), s)
+	})
 }
 
 // raftCarrier lets Raft dial through the peers' port.
@@ -88,11 +91,15 @@ func (c gossipCarrier) Dial(ctx context.Context, to string) (net.Conn, error) {
 func (n *Node) handle() {
 	p := n.peer
 	p.HandleJoin(n.member().Welcome)
-	p.Handle(raftStream, peer.Control, func(_ context.Context, from peer.ID, s net.Conn) { n.raft.Stream(catalog.NodeID(from), s) })
+	p.Handle(raftStream, peer.Control, func(_ context.Context, from peer.ID, s net.Conn) {
+		n.raft.Stream(catalog.NodeID(from), s)
+	})
 	p.HandleCall(raftCall, func(ctx context.Context, from peer.ID, request []byte) ([]byte, error) {
 		return n.raft.Serve(ctx, catalog.NodeID(from), request)
 	})
-	p.Handle(gossipStream, peer.Control, func(_ context.Context, from peer.ID, s net.Conn) { n.gossip.Stream(string(from), s) })
+	p.Handle(gossipStream, peer.Control, func(_ context.Context, from peer.ID, s net.Conn) {
+		n.gossip.Stream(string(from), s)
+	})
 	p.Packets(func(from peer.ID, packet []byte) { n.gossip.Packet(string(from), packet) })
 	carrier{p}.takes(replica.FileStream, peer.Bulk, n.answers().File)
 	carrier{p}.takes(lookup.Stream, peer.Control, n.captures.Serve)

@@ -76,8 +76,8 @@ func (d *duties) page(look func(catalog.View) (duty.Page, error)) ([]replica.Fet
 	return out, page.Next, nil
 }
 
-// wakeIn rings after the pause, or sooner when it was to ring sooner: what is owed is asked for in pages, each with a time
-// of its own, and all of it again after a ring.
+// wakeIn rings after the pause, or sooner when it was to ring sooner: what is owed is asked for in pages, each with a
+// time of its own, and all of it again after a ring.
 func (d *duties) wakeIn(pause time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

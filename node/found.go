@@ -16,7 +16,8 @@ import (
 )
 
 // Init founds a cluster whose first member is the configured node. When it returns nil the founding is agreed and on
-// stable storage, and the node can be started. It returns the new cluster's record. One that was cut off may be repeated.
+// stable storage, and the node can be started. It returns the new cluster's record. One that was cut off may be
+// repeated.
 func Init(ctx context.Context, cfg config.Config, log *slog.Logger) (catalog.Cluster, error) {
 	return membership.Init(ctx, folderOf(cfg, log), catalog.Level, log)
 }
@@ -102,8 +103,8 @@ func lost(err error) error {
 	return err
 }
 
-// ErrOldProgram reports a data folder of a cluster whose level this program does not know. It would read what the others
-// agree on in another way than they do, and its catalog would no longer be theirs.
+// ErrOldProgram reports a data folder of a cluster whose level this program does not know. It would read what the
+// others agree on in another way than they do, and its catalog would no longer be theirs.
 var ErrOldProgram = errors.New("this program is older than the cluster's level asks for: start the newer one")
 
 // checkLevel fails with ErrOldProgram when the cluster is above the level that the program supports.

@@ -64,8 +64,9 @@ type Node struct {
 // is to be followed by Run, which closes what New opened.
 func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	cfg := folderOf(settings, log)
-	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.PrivateDisk(), started: time.Now(), ready: make(chan struct{}),
-		bell: newBell(), changed: newChanges(), clocks: membership.NewClocks(), refusals: membership.NewRefusals()}
+	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.PrivateDisk(), started: time.Now(),
+		ready: make(chan struct{}),
+		bell:  newBell(), changed: newChanges(), clocks: membership.NewClocks(), refusals: membership.NewRefusals()}
 	if err := cfg.CheckAgreed(); err != nil {
 		return nil, err
 	}
@@ -134,13 +135,14 @@ func (n *Node) isReady() bool {
 	}
 }
 
-// Run runs the node until ctx ends or a part of it fails. It returns when everything is stopped and closed, or with ErrHung when
-// a part does not stop in time: then the process is to end.
+// Run runs the node until ctx ends or a part of it fails. It returns when everything is stopped and closed, or with
+// ErrHung when a part does not stop in time: then the process is to end.
 func (n *Node) Run(ctx context.Context) error {
 	readers, err := n.replayHandler()
 	var ports front.Front
 	if err == nil {
-		ports, err = front.Listen(ctx, front.Config{API: n.cfg.Listen.API, Access: n.cfg.Listen.Access, Secure: n.cfg.Secure, Log: n.log})
+		ports, err = front.Listen(ctx, front.Config{API: n.cfg.Listen.API, Access: n.cfg.Listen.Access,
+			Secure: n.cfg.Secure, Log: n.log})
 	}
 	if err != nil {
 		return errors.Join(err, n.close())
@@ -179,7 +181,8 @@ func (n *Node) Run(ctx context.Context) error {
 	return bounded(stop, stopPatience, func() error {
 		err := runParts(ctx, n.log, stop, func() {
 			close(n.ready)
-			n.log.Info("node runs", "id", n.id, "replica", n.cfg.Replica.Name, "peer", n.peer.Addr(), "api", ports.API.Addr(), "access", ports.Access.Addr())
+			n.log.Info("node runs", "id", n.id, "replica", n.cfg.Replica.Name, "peer", n.peer.Addr(),
+				"api", ports.API.Addr(), "access", ports.Access.Addr())
 		}, parts...)
 		stop.enter("the node's databases")
 		return errors.Join(err, n.close())

@@ -30,7 +30,8 @@ func (n *Node) openPeer(k membership.Known) error {
 	if err != nil {
 		return err
 	}
-	n.peer, err = peer.New(peer.Config{Listen: n.cfg.Listen.Peer, Cluster: k.Cluster.ID, Name: k.Cluster.Name, Epoch: k.Cluster.Epoch}, id, n.log)
+	n.peer, err = peer.New(peer.Config{Listen: n.cfg.Listen.Peer, Cluster: k.Cluster.ID, Name: k.Cluster.Name,
+		Epoch: k.Cluster.Epoch}, id, n.log)
 	if err != nil {
 		return err
 	}
@@ -77,8 +78,9 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 	if reserve == 0 {
 		reserve = -1
 	}
-	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"), Quarantine: in("quarantine"),
-		Reserve: reserve, Known: in("roots"), Asked: in("disks.json"), Kept: n.fileKept, Gone: n.fileGone}
+	files := replica.StoreConfig{Roots: n.cfg.Files, Incoming: in("incoming"), Outbox: in("outbox"),
+		Quarantine: in("quarantine"),
+		Reserve:    reserve, Known: in("roots"), Asked: in("disks.json"), Kept: n.fileKept, Gone: n.fileGone}
 	store, err := replica.OpenStore(files, n.cfg.FilesDisk(), n.log)
 	if err != nil {
 		return err
@@ -94,24 +96,29 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 			return err
 		}
 	} else {
-		x, err := index.Open(index.Config{Dir: in("index"), MemoryMiB: int(n.cfg.Limits.Memory >> 20 / 24), Disk: n.disk}, n.log)
+		memory := int(n.cfg.Limits.Memory >> 20 / 24)
+		x, err := index.Open(index.Config{Dir: in("index"), MemoryMiB: memory, Disk: n.disk}, n.log)
 		if err != nil {
 			return err
 		}
 		n.closers = append(n.closers, x.Close)
 		n.index = x
-		n.indexer = lookup.NewIndexer(x, indexedFiles{store}, func(ctx context.Context) bool { return n.room().Wait(ctx, in("index")) }, n.log)
+		room := func(ctx context.Context) bool { return n.room().Wait(ctx, in("index")) }
+		n.indexer = lookup.NewIndexer(x, indexedFiles{store}, room, n.log)
 	}
 	name := catalog.ReplicaName(n.cfg.Replica.Name)
-	others := replica.Remote{Self: n.id, Place: n.cfg.Replica.Place, Carrier: carrier{n.peer}, View: n.raft.View, Alive: n.alive, Doubts: doubts}
-	owed := &duties{self: n.id, replica: name, kind: kind, auditEvery: time.Duration(n.cfg.Limits.AuditEvery), view: n.raft.View,
-		alive: n.isAlive, clocks: n.clocks, bell: n.bell}
+	others := replica.Remote{Self: n.id, Place: n.cfg.Replica.Place, Carrier: carrier{n.peer},
+		View: n.raft.View, Alive: n.alive, Doubts: doubts}
+	owed := &duties{self: n.id, replica: name, kind: kind, auditEvery: time.Duration(n.cfg.Limits.AuditEvery),
+		view: n.raft.View, alive: n.isAlive, clocks: n.clocks, bell: n.bell}
 	n.replica, err = replica.New(replica.Config{
 		Self: n.id, Replica: name, Audits: in("audits"),
-		Bandwidth: int64(n.cfg.Limits.Bandwidth), Giving: int64(n.cfg.Limits.Giving), AuditRate: int64(n.cfg.Limits.AuditPace),
+		Bandwidth: int64(n.cfg.Limits.Bandwidth), Giving: int64(n.cfg.Limits.Giving),
+		AuditRate: int64(n.cfg.Limits.AuditPace),
 	}, store, sums, others, replicaCatalog{n.raft, n.id, name, n.bell}, owed, n.log)
-	n.health = &archive.Health{Self: n.id, Outbox: in("outbox"), Store: n.store, Replica: n.replica, View: n.raft.View, Alive: n.alive,
-		Clock: n.clocks.Duty, Log: n.log, More: func(v catalog.View) ([]string, error) { return membership.Unlisted(n.cfg.File, v) }}
+	n.health = &archive.Health{Self: n.id, Outbox: in("outbox"), Store: n.store, Replica: n.replica,
+		View: n.raft.View, Alive: n.alive, Clock: n.clocks.Duty, Log: n.log,
+		More: func(v catalog.View) ([]string, error) { return membership.Unlisted(n.cfg.File, v) }}
 	return err
 }
 
@@ -141,17 +148,19 @@ func (n *Node) vaultConfig() (vault.Config, error) {
 	for i, id := range n.cfg.SecretsTo {
 		only[i] = catalog.NodeID(id)
 	}
-	return vault.Config{Self: n.id, Crawls: n.cfg.Limits.Crawls > 0, Only: only, Key: key, Proved: *membership.ProveKey(id, key),
-		Agree: n.raft, Alive: n.isAlive, Local: n.token.Access, Log: n.log.With("room", "vault")}, nil
+	return vault.Config{Self: n.id, Crawls: n.cfg.Limits.Crawls > 0, Only: only, Key: key,
+		Proved: *membership.ProveKey(id, key),
+		Agree:  n.raft, Alive: n.isAlive, Local: n.token.Access, Log: n.log.With("room", "vault")}, nil
 }
 
 func (n *Node) openWarrants() {
 	n.warrants = warrant.Warrants{Self: n.id, View: n.raft.View, Now: time.Now, Own: n.token.Text,
 		Trusts: func(m catalog.Member) (catalog.Role, bool) { return n.cfg.LocalRole(m.Name) }}
-	n.warrants.Uses = &warrant.Uses{View: n.raft.View, Now: time.Now, Log: n.log, Propose: func(ctx context.Context, kind catalog.Kind, body any) error {
+	propose := func(ctx context.Context, kind catalog.Kind, body any) error {
 		_, err := n.raft.Propose(ctx, kind, body, string(n.id))
 		return err
-	}}
+	}
+	n.warrants.Uses = &warrant.Uses{View: n.raft.View, Now: time.Now, Log: n.log, Propose: propose}
 }
 
 func (n *Node) openRunner() {

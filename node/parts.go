@@ -70,14 +70,15 @@ func bounded(s *stages, patience time.Duration, run func() error) error {
 		case <-next:
 			timer.Stop()
 		case <-timer.C:
-			return fmt.Errorf("%s: %w, though it was given %v: is one of the node's disks gone?", what, ErrHung, patience)
+			return fmt.Errorf("%s: %w, though it was given %v: is one of the node's disks gone?",
+				what, ErrHung, patience)
 		}
 	}
 }
 
-// runParts starts the parts in their order and returns when the context ends or one of them does. They are then
-// stopped in the reverse order, each one wholly before the next; the first error that is not the context's is returned. An error that
-// only says that consensus is stopped is not what to return when another part says why.
+// runParts starts the parts in their order and returns when the context ends or one of them does. They are then stopped
+// in the reverse order, each one wholly before the next; the first error that is not the context's is returned. An
+// error that only says that consensus is stopped is not what to return when another part says why.
 func runParts(ctx context.Context, log *slog.Logger, stop *stages, started func(), parts ...part) error {
 	type ended struct {
 		name string
@@ -119,7 +120,9 @@ func runParts(ctx context.Context, log *slog.Logger, stop *stages, started func(
 		log.Debug("part stopped", "part", parts[i].name)
 	}
 	for range len(ends) {
-		if e := <-ends; e.err != nil && (first == nil || errors.Is(first, raft.ErrStopped) && !errors.Is(e.err, raft.ErrStopped)) {
+		e := <-ends
+		follows := errors.Is(first, raft.ErrStopped) && !errors.Is(e.err, raft.ErrStopped)
+		if e.err != nil && (first == nil || follows) {
 			first = fmt.Errorf("%s: %w", e.name, e.err)
 		}
 	}
@@ -161,7 +164,8 @@ func (n *Node) timekeeper() membership.Timekeeper {
 		}
 		return out
 	}
-	return membership.Timekeeper{Clocks: n.clocks, Others: n.roster.Others, Connected: connected, Links: links, Caller: carrier{n.peer}, Log: n.log}
+	return membership.Timekeeper{Clocks: n.clocks, Others: n.roster.Others, Connected: connected,
+		Links: links, Caller: carrier{n.peer}, Log: n.log}
 }
 
 // lack returns what tells the indexer of which shards this node lacks files.
@@ -174,7 +178,8 @@ func (n *Node) lack() func(context.Context) error {
 }
 
 // watching returns a part of the node that is told of changes of the catalog under the prefixes.
-func (n *Node) watching(run func(context.Context, <-chan struct{}) error, prefixes ...string) func(context.Context) error {
+func (n *Node) watching(run func(context.Context, <-chan struct{}) error,
+	prefixes ...string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		watch := n.raft.Watch(prefixes...)
 		defer watch.Close()

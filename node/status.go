@@ -31,17 +31,21 @@ func Version() string {
 func (n *Node) Config() any {
 	c := n.cfg
 	return map[string]any{
-		"name": c.Name, "replica": c.Replica.Name, "kind": c.Replica.Kind, "place": c.Replica.Place, "data": c.Data, "files": c.Files,
-		"peer": c.Listen.Peer, "api": c.Listen.API, "access": c.Listen.Access, "profile": c.File.Profile, "limits": c.Limits,
+		"name": c.Name, "replica": c.Replica.Name, "kind": c.Replica.Kind, "place": c.Replica.Place,
+		"data": c.Data, "files": c.Files,
+		"peer": c.Listen.Peer, "api": c.Listen.API, "access": c.Listen.Access, "profile": c.File.Profile,
+		"limits": c.Limits,
 	}
 }
 
 // Status tells how this node stands; it asks nobody.
 func (n *Node) Status(context.Context) api.NodeStatus {
 	r := n.raft.Status()
-	out := api.NodeStatus{Presence: map[catalog.NodeID]api.Presence{}, Lease: time.Duration(n.cfg.Limits.Lease) + steward.LoseMargin}
+	out := api.NodeStatus{Presence: map[catalog.NodeID]api.Presence{},
+		Lease: time.Duration(n.cfg.Limits.Lease) + steward.LoseMargin}
 	out.NodeStatus = wire.NodeStatus{
-		ID: string(n.id), Name: n.cfg.Name, Version: Version(), Started: n.started, Ready: n.isReady(), Role: roleOf(r, n.id), Quorum: r.Quorum,
+		ID: string(n.id), Name: n.cfg.Name, Version: Version(), Started: n.started, Ready: n.isReady(),
+		Role: roleOf(r, n.id), Quorum: r.Quorum,
 		Leader: string(r.Leader), Term: r.Term, Applied: r.Applied,
 		Listen:  api.Listen{Peer: n.peer.Addr().String(), API: n.cfg.Listen.API, Access: n.cfg.Listen.Access},
 		Running: n.crawls.List(), Refused: refusals(n.peer.Stats()),
@@ -60,7 +64,8 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 		}
 		out.Disks = append(out.Disks, api.Disk{Path: path, Free: int64(free), Total: int64(total)})
 		if free < uint64(n.cfg.Limits.Reserve) {
-			out.Problems = append(out.Problems, fmt.Sprintf("disk %s has %d bytes left, less than the reserve", path, free))
+			out.Problems = append(out.Problems, fmt.Sprintf("disk %s has %d bytes left, less than the reserve",
+				path, free))
 		}
 	}
 	if report, err := n.replica.Disks.Report(); err == nil {
@@ -71,11 +76,14 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 		out.Problems = append(out.Problems, err.Error())
 	}
 	if off := n.clocks.Skew(); off.Abs() > membership.MaxSkew {
-		out.Problems = append(out.Problems, fmt.Sprintf("the clock is %v ahead of the members' median: this node does not lead until it is set", off.Round(time.Second)))
+		out.Problems = append(out.Problems, fmt.Sprintf(
+			"the clock is %v ahead of the members' median: this node does not lead until it is set",
+			off.Round(time.Second)))
 	}
 	if n.indexer != nil {
 		if failed := n.indexer.Status().Failed; len(failed) > 0 {
-			out.Problems = append(out.Problems, fmt.Sprintf("%d files could not be indexed: see index status", len(failed)))
+			out.Problems = append(out.Problems, fmt.Sprintf("%d files could not be indexed: see index status",
+				len(failed)))
 		}
 	}
 	out.Problems = append(out.Problems, n.crawls.Problems()...)
@@ -90,8 +98,9 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 // refusals counts those that this node turned away, by what was wrong with them.
 func refusals(s peer.Stats) map[string]uint64 {
 	out := map[string]uint64{}
-	for what, count := range map[string]uint64{"strangers": s.RefusedStrangers, "removed": s.RefusedRemoved, "clusters": s.RefusedOtherCluster,
-		"epochs": s.RefusedEpoch, "malformed": s.RefusedMalformed, "busy": s.RefusedBusy, "joins": s.JoinsRefused,
+	for what, count := range map[string]uint64{"strangers": s.RefusedStrangers, "removed": s.RefusedRemoved,
+		"clusters": s.RefusedOtherCluster,
+		"epochs":   s.RefusedEpoch, "malformed": s.RefusedMalformed, "busy": s.RefusedBusy, "joins": s.JoinsRefused,
 		"unknown-tokens": s.TokensUnknown, "expired-tokens": s.TokensExpired, "used-tokens": s.TokensUsed} {
 		if count > 0 {
 			out[what] = count
