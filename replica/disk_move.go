@@ -241,6 +241,7 @@ func (m *shardMove) commit(sh *shard) error {
 		return fmt.Errorf("%w: %w", errTarget, errors.Join(err, m.undo()))
 	}
 	sh.root = m.to
+	sh.moves++
 	for _, name := range loose {
 		m.setLoose(name, true)
 	}

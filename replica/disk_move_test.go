@@ -474,21 +474,32 @@ func TestAReaderThatComesTooLateLooksAgain(t *testing.T) {
 		},
 		"a proof": func(s *Store, h Held) error { return s.Vouch(t.Context(), h) },
 	} {
-		s, names := onTwoDisks(t, t.TempDir(), disk.New(), 2, 3000)
-		late := false
-		s.open = func(path string) (*Bytes, error) {
-			if !late {
-				late = true
-				if err := moveTo(s, names, 3000, 1).run(t.Context()); err != nil {
+		for _, back := range []bool{false, true} {
+			s, names := onTwoDisks(t, t.TempDir(), disk.New(), 2, 3000)
+			to := func(disk int) {
+				if err := moveTo(s, names, 3000, disk).run(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				clearAll(t, s)
 			}
-			return openBytes(path)
+			late, end := false, 1
+			s.open = func(path string) (*Bytes, error) {
+				if late {
+					return openBytes(path)
+				}
+				late = true
+				to(1)
+				b, err := openBytes(path)
+				if back && err != nil { // it was away as it was opened, and is back when that is known
+					end = 0
+					to(0)
+				}
+				return b, err
+			}
+			if err := look(s, heldOf(names[0], content(0, 3000))); err != nil || !late {
+				t.Errorf("%s, back %v: %v", name, back, err)
+			}
+			lies(t, s, names, 3000, end)
 		}
-		if err := look(s, heldOf(names[0], content(0, 3000))); err != nil || !late {
-			t.Errorf("%s: %v", name, err)
-		}
-		lies(t, s, names, 3000, 1)
 	}
 }

@@ -29,12 +29,20 @@ func (p *places) present(name catalog.FileName) bool {
 	return isFile(sh.path(name))
 }
 
+// movesOf returns how often the file's shard has moved to another root.
+func (p *places) movesOf(name catalog.FileName) int {
+	sh := &p[name.Shard()]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.moves
+}
+
 // inPlace calls do with where the file lies, as where tells: Path, or outboxPath. When do fails and the file's shard has moved
-// to another root meanwhile, do is called again: what it found at the old place says nothing about the copy.
-func inPlace(where func(catalog.FileName) string, name catalog.FileName, do func(path string) error) error {
+// to another root meanwhile, and be it there and back, do is called again: what it found says nothing about the copy.
+func (s *Store) inPlace(where func(catalog.FileName) string, name catalog.FileName, do func(path string) error) error {
 	for {
-		path := where(name)
-		if err := do(path); err == nil || where(name) == path {
+		moves := s.shards.movesOf(name)
+		if err := do(where(name)); err == nil || s.shards.movesOf(name) == moves {
 			return err
 		}
 	}

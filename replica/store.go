@@ -89,6 +89,7 @@ type shard struct {
 	mu     sync.Mutex
 	root   *root
 	claims int // fetches under way: the shard stays on its root until they are over
+	moves  int // how often it has moved to another root
 }
 
 // OpenStore opens the store, finishing or noting what a crash left: torn manifest lines are cut off,
@@ -198,9 +199,10 @@ func (s *Store) Has(name catalog.FileName) bool {
 // where they were read.
 func (s *Store) measurePlaced(ctx context.Context, want Held, limit *limiter, renew bool) (int64, catalog.Digest, error) {
 	for {
-		path := s.Path(want.Name)
-		size, digest, err := s.measure(ctx, path, want, limit, renew)
-		if err == nil && size == want.Size && digest == want.SHA256 || ctx.Err() != nil || s.Path(want.Name) == path {
+		moves := s.shards.movesOf(want.Name)
+		size, digest, err := s.measure(ctx, s.Path(want.Name), want, limit, renew)
+		right := err == nil && size == want.Size && digest == want.SHA256
+		if right || ctx.Err() != nil || s.shards.movesOf(want.Name) == moves {
 			return size, digest, err
 		}
 	}
