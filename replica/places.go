@@ -39,10 +39,10 @@ func (p *places) movesOf(name catalog.FileName) int {
 
 // inPlace calls do with where the file lies, as where tells: Path, or outboxPath. When do fails and the file's shard has moved
 // to another root meanwhile, and be it there and back, do is called again: what it found says nothing about the copy.
-func (s *Store) inPlace(where func(catalog.FileName) string, name catalog.FileName, do func(path string) error) error {
+func (p *places) inPlace(where func(catalog.FileName) string, name catalog.FileName, do func(path string) error) error {
 	for {
-		moves := s.shards.movesOf(name)
-		if err := do(where(name)); err == nil || s.shards.movesOf(name) == moves {
+		moves := p.movesOf(name)
+		if err := do(where(name)); err == nil || p.movesOf(name) == moves {
 			return err
 		}
 	}

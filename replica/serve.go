@@ -141,7 +141,7 @@ func (r *server) Checksum(ctx context.Context, from catalog.NodeID, name catalog
 	case inOutbox:
 		h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil)
 	default:
-		err = r.store.inPlace(r.store.Path, name, func(path string) (err error) {
+		err = r.store.shards.inPlace(r.store.Path, name, func(path string) (err error) {
 			h.Size, h.SHA256, err = r.store.hashFile(ctx, path, nil)
 			return err
 		})

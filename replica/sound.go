@@ -38,7 +38,7 @@ func (s *Store) try(name catalog.FileName, doubted bool, take func(path string, 
 	for _, where := range []func(catalog.FileName) string{s.Path, s.outboxPath} {
 		var path string
 		var b *Bytes
-		err := s.inPlace(where, name, func(at string) (err error) {
+		err := s.shards.inPlace(where, name, func(at string) (err error) {
 			path = at
 			b, err = s.open(at)
 			return err
