@@ -208,10 +208,7 @@ func (s tokens) take(ctx context.Context, id, named string) (wire.AccessToken, e
 		return wire.AccessToken{}, problem(http.StatusForbidden, wire.CodeForbidden,
 			fmt.Sprintf("the program has the role %s for the whole archive; only who has it may take the program", token.Role))
 	}
-	if err := s.propose(ctx, catalog.TakeToken, catalog.TokenTaking{ID: id, Owner: owner}, nil); err != nil {
-		return wire.AccessToken{}, err
-	}
-	if err := s.Catalog.Linear(ctx); err != nil {
+	if err := s.decide(ctx, catalog.TakeToken, catalog.TokenTaking{ID: id, Owner: owner}, nil); err != nil {
 		return wire.AccessToken{}, err
 	}
 	return s.accessToken(id)

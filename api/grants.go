@@ -101,17 +101,14 @@ func (s people) giveGrant(ctx context.Context, in wire.GrantRequest) (wire.Grant
 		asked.Until = catalog.At(in.Until)
 	}
 	var made catalog.Grant
-	if err := s.propose(ctx, catalog.GiveGrant, asked, &made); err != nil {
+	if err := s.decide(ctx, catalog.GiveGrant, asked, &made); err != nil {
 		return wire.Grant{}, err
 	}
-	return s.grantShown(ctx, made)
+	return s.grantShown(made)
 }
 
-// grantShown shows a grant when what was decided about it is seen here.
-func (s people) grantShown(ctx context.Context, g catalog.Grant) (out wire.Grant, err error) {
-	if err := s.Catalog.Linear(ctx); err != nil {
-		return wire.Grant{}, err
-	}
+// grantShown is how the API shows a grant.
+func (s people) grantShown(g catalog.Grant) (out wire.Grant, err error) {
 	err = s.Catalog.View(func(v catalog.View) (err error) {
 		out, err = grantOf(v, g, catalog.At(s.now()))
 		return err
@@ -129,10 +126,10 @@ func (s people) endGrant(ctx context.Context, id uint64, reason string) (wire.Gr
 			continue
 		}
 		var ended catalog.Grant
-		if err := s.propose(ctx, catalog.EndGrant, catalog.Ending{Person: catalog.PersonID(g.Person), ID: id, Reason: reason}, &ended); err != nil {
+		if err := s.decide(ctx, catalog.EndGrant, catalog.Ending{Person: catalog.PersonID(g.Person), ID: id, Reason: reason}, &ended); err != nil {
 			return wire.Grant{}, err
 		}
-		return s.grantShown(ctx, ended)
+		return s.grantShown(ended)
 	}
 	return wire.Grant{}, fmt.Errorf("grant %d: %w", id, ErrNotFound)
 }

@@ -60,10 +60,7 @@ func (s jobs) changeRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *wish) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
 		summary: "Pause a job, let it run on, or stop it"},
 		func(ctx context.Context, in *wish) (wire.Job, error) {
-			if err := s.propose(ctx, catalog.WishJob, catalog.JobWishing{ID: in.ID, Wish: wishOf(in.Body.Wish), Reason: in.Body.Reason}, nil); err != nil {
-				return wire.Job{}, err
-			}
-			if err := s.Catalog.Linear(ctx); err != nil {
+			if err := s.decide(ctx, catalog.WishJob, catalog.JobWishing{ID: in.ID, Wish: wishOf(in.Body.Wish), Reason: in.Body.Reason}, nil); err != nil {
 				return wire.Job{}, err
 			}
 			if err := s.endPause(ctx, in.ID, wishOf(in.Body.Wish)); err != nil {
@@ -112,10 +109,7 @@ func (s jobs) endRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
 		summary: "Leave a failed job as it is: it is not to be tried again"},
 		func(ctx context.Context, in *ByID) (wire.Job, error) {
-			if err := s.propose(ctx, catalog.RejectJob, catalog.JobRef{ID: in.ID}, nil); err != nil {
-				return wire.Job{}, err
-			}
-			if err := s.Catalog.Linear(ctx); err != nil {
+			if err := s.decide(ctx, catalog.RejectJob, catalog.JobRef{ID: in.ID}, nil); err != nil {
 				return wire.Job{}, err
 			}
 			return s.showJob(ctx, in.ID)

@@ -65,7 +65,7 @@ func (s people) routes(api huma.API) {
 			func(ctx context.Context, in *why) (wire.Person, error) {
 				p, err := s.findPerson(in.Name)
 				if err == nil {
-					err = s.propose(ctx, kind, catalog.PersonRef{ID: p.ID, Reason: in.Body.Reason}, nil)
+					err = s.decide(ctx, kind, catalog.PersonRef{ID: p.ID, Reason: in.Body.Reason}, nil)
 				}
 				return s.after(ctx, p.ID, err)
 			})
@@ -116,11 +116,8 @@ func (s people) show(ctx context.Context, text string) (wire.Person, error) {
 	return out, err
 }
 
-// after shows a person when what was asked of her has been decided.
+// after shows a person, unless what was asked of her was refused.
 func (s people) after(ctx context.Context, id catalog.PersonID, err error) (wire.Person, error) {
-	if err == nil {
-		err = s.Catalog.Linear(ctx)
-	}
 	if err != nil {
 		return wire.Person{}, err
 	}
@@ -151,7 +148,7 @@ func (s people) makeInvitation(ctx context.Context, kind catalog.Kind, p catalog
 	}
 	secret := NewToken()
 	token := catalog.AccessToken{ID: secret.ID, Name: "invitation", SecretHash: secret.Hash(), Role: catalog.RoleReader, Expires: catalog.At(s.now().Add(valid))}
-	err = s.propose(ctx, kind, catalog.Invitation{Person: p, Token: token}, nil)
+	err = s.decide(ctx, kind, catalog.Invitation{Person: p, Token: token}, nil)
 	shown, err := s.after(ctx, p.ID, err)
 	return wire.Invitation{Person: shown, Expires: std(token.Expires), Text: secret.String()}, err
 }
@@ -187,10 +184,7 @@ func (s people) accept(ctx context.Context, in wire.AcceptRequest) (wire.AccessT
 	secret := NewToken()
 	token := catalog.AccessToken{ID: secret.ID, Name: "first", SecretHash: secret.Hash(), Role: catalog.RoleAdmin}
 	ctx = context.WithValue(ctx, callerKey{}, caller{Caller: who})
-	if err := s.propose(ctx, catalog.AcceptInvitation, catalog.Acceptance{Invitation: invitation.ID, Token: token}, nil); err != nil {
-		return wire.AccessToken{}, err
-	}
-	if err := s.Catalog.Linear(ctx); err != nil {
+	if err := s.decide(ctx, catalog.AcceptInvitation, catalog.Acceptance{Invitation: invitation.ID, Token: token}, nil); err != nil {
 		return wire.AccessToken{}, err
 	}
 	out, err := s.accessToken(token.ID)
@@ -214,7 +208,7 @@ func (s people) change(ctx context.Context, name string, in wire.PersonChange) (
 			return wire.Person{}, err
 		}
 	}
-	return s.after(ctx, p.ID, s.propose(ctx, catalog.ChangePerson, change, nil))
+	return s.after(ctx, p.ID, s.decide(ctx, catalog.ChangePerson, change, nil))
 }
 
 // checkZone refuses a time zone that is not known, as far as this machine knows any.

@@ -73,10 +73,7 @@ func (s cluster) collectionRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.ChangeCollection, method: http.MethodPost, path: "/api/v1/collections", id: "collection-add", tag: "replicas",
 		summary: "Add a collection; one that is there stays as it is", status: http.StatusCreated},
 		func(ctx context.Context, in *add) (wire.Collection, error) {
-			if err := s.propose(ctx, catalog.SetCollection, catalog.Collection{Name: catalog.CollectionName(in.Body.Name)}, nil); err != nil {
-				return wire.Collection{}, err
-			}
-			if err := s.Catalog.Linear(ctx); err != nil {
+			if err := s.decide(ctx, catalog.SetCollection, catalog.Collection{Name: catalog.CollectionName(in.Body.Name)}, nil); err != nil {
 				return wire.Collection{}, err
 			}
 			collections, err := list()
@@ -124,10 +121,7 @@ func (s cluster) addReplica(ctx context.Context, in wire.ReplicaRequest) (wire.R
 	if err != nil {
 		return wire.Replica{}, err
 	}
-	if err := s.propose(ctx, catalog.SetReplica, want, nil); err != nil {
-		return wire.Replica{}, err
-	}
-	if err := s.Catalog.Linear(ctx); err != nil {
+	if err := s.decide(ctx, catalog.SetReplica, want, nil); err != nil {
 		return wire.Replica{}, err
 	}
 	return s.replica(in.Name)
