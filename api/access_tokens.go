@@ -15,13 +15,13 @@ import (
 
 func (s tokens) accessRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodGet, path: "/api/v1/access-tokens", id: "access-token-list", tag: "tokens",
-		summary: "List the access tokens: all to an administrator, one's own and those without an owner to others"},
+		summary: "List the access tokens: for an administrator all, for others their own and those without an owner"},
 		func(ctx context.Context, _ *struct{}) (wire.Page[wire.AccessToken], error) {
 			return whole(s.list(ctx))
 		})
 	type create struct{ Body wire.AccessTokenRequest }
 	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPost, path: "/api/v1/access-tokens", id: "access-token-create", tag: "tokens",
-		summary: "Create an access token for oneself or for a program of one's own; its text is shown once", status: http.StatusCreated},
+		summary: "Create an access token for yourself or for a program of yours; its text is shown once", status: http.StatusCreated},
 		func(ctx context.Context, in *create) (wire.AccessToken, error) {
 			return s.create(ctx, in.Body)
 		})
@@ -30,12 +30,12 @@ func (s tokens) accessRoutes(api huma.API) {
 		Body wire.TakeRequest
 	}
 	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPost, path: "/api/v1/access-tokens/{name}/take", id: "access-token-take", tag: "tokens",
-		summary: "Become the owner of a program that has none; it may then no more than you"},
+		summary: "Become the owner of a program that has none; from then on it may do no more than you may"},
 		func(ctx context.Context, in *take) (wire.AccessToken, error) {
 			return s.take(ctx, in.Name, in.Body.Owner)
 		})
 	register(s.server, api, route{act: catalog.KeepOwn, method: http.MethodDelete, path: "/api/v1/access-tokens/{name}", id: "access-token-revoke", tag: "tokens",
-		summary: "Revoke an access token of one's own; an administrator any", status: http.StatusNoContent},
+		summary: "Revoke your own access token; an administrator can revoke any", status: http.StatusNoContent},
 		func(ctx context.Context, in *ByName) (*struct{}, error) {
 			if err := s.mayRevoke(ctx, in.Name); err != nil {
 				return nil, err
@@ -174,7 +174,7 @@ func (s tokens) createOwned(ctx context.Context, in wire.AccessTokenRequest, kep
 	return s.propose(ctx, catalog.MakeToken, catalog.TokenMaking{Token: kept, Owner: owner, Program: in.Program, Collections: collections, Places: in.Places}, nil)
 }
 
-// ownerFor returns who is to own a token: the caller, or, with a node's local token, who is named.
+// ownerFor returns the owner of a new token: the caller or, with a node's local token, the person named.
 func (s tokens) ownerFor(who caller, named string) (catalog.PersonID, error) {
 	if named == "" && who.Person == "" {
 		return "", problem(http.StatusConflict, wire.CodeConflict,

@@ -87,14 +87,15 @@ type Archive interface {
 	Put(ctx context.Context, put PutRequest) (catalog.File, error)
 	// Open reads length bytes at the offset of a verified copy.
 	Open(ctx context.Context, name catalog.FileName, offset, length int64) (io.ReadCloser, error)
-	// Verify re-reads every replica's copy where it lies and says what was found.
+	// Verify reads every replica's copy again on its own node, and reports the results.
 	Verify(ctx context.Context, name catalog.FileName) ([]Verification, error)
 }
 
 // Losses declares files lost.
 type Losses interface {
-	// Lose declares that nobody has the file's bytes; refused while a node has them, or does not say that it has not, and when
-	// the file's entry has changed since it was looked at. That version is the caller's, or what it is at the beginning if 0.
+	// Lose declares that nobody has the file's bytes. It is refused while a node has them, or does not say that it
+	// has not, and if the file's entry is no longer of the given version; version 0 means the entry's version when
+	// Lose begins.
 	Lose(ctx context.Context, name catalog.FileName, version uint64, reason, actor string) error
 	// Undo takes that back: the file's copies are owed again.
 	Undo(ctx context.Context, name catalog.FileName, reason, actor string) error
@@ -116,47 +117,49 @@ type Audits interface {
 	Wish(ctx context.Context, id string, wish catalog.JobWish, reason, actor string) (Audit, error)
 }
 
-// Strays finds what lies on the nodes' disks that the archive neither counts on nor asks for.
+// Strays finds bytes on the nodes' disks that the archive neither counts on nor asks for.
 type Strays interface {
-	List(ctx context.Context) ([]NodeStrays, error) // of every member, those that do not answer too
+	List(ctx context.Context) ([]NodeStrays, error) // of every member, including those that do not answer
 }
 
-// Crawls tells how the running jobs stand, on whichever node they run.
+// Crawls returns the progress of the running jobs, on whichever node they run.
 type Crawls interface {
 	Progress(ctx context.Context, job catalog.Job) (Progress, error)
 	// Log writes the last tail lines of the job's crawl.log, all of them when tail is 0.
 	Log(ctx context.Context, job catalog.Job, tail int, w io.Writer) error
 	// Order lets the job's crawl carry out an order that is valid. harvest.ErrInvalid: the crawl cannot do that.
 	Order(ctx context.Context, job catalog.Job, o harvest.Order) (harvest.Reply, error)
-	// Check tells whether a job can be crawled: its rules and expressions are understood, what it needs is there.
+	// Check reports whether a job can be crawled: its rules and expressions can be compiled, and the programs it
+	// needs are installed.
 	Check(job harvest.Job) error
 }
 
-// Secrets parts a job from its secrets before the job is agreed: what is agreed lies on every node.
+// Secrets separates a job's secrets from it before the job is agreed, because every node stores what is agreed.
 type Secrets interface {
 	// Seal returns the job without its secrets, and these sealed to the nodes that crawl, nil when it has none. A
 	// *catalog.Refusal or ErrUnavailable when nobody could open them.
 	Seal(job harvest.Job) (harvest.Job, *catalog.Secret, error)
 }
 
-// Captures finds what was archived, over the nodes that cover the shards, in key order. A *cdx.Incomplete error
-// comes last when some shards could not be asked; what came before it stands.
+// Captures finds archived captures, over the nodes that cover the shards, in key order. If some shards could not be
+// asked, a *cdx.Incomplete error comes last; the captures before it are valid.
 type Captures interface {
 	Query(ctx context.Context, query cdx.Query) iter.Seq2[cdx.Capture, error]
 }
 
-// Index tells how the nodes' indexes stand and builds them anew.
+// Index reports the state of the nodes' indexes, and rebuilds them.
 type Index interface {
 	Status(ctx context.Context) ([]IndexStatus, error)
 	Rebuild(ctx context.Context, node catalog.NodeID, actor string) error // node empty: all
 }
 
-// Invites makes join tokens: the text that a new node's operator is given once, and what the catalog keeps.
+// Invites makes join tokens: the text that the operator of a new node is given once, and the part that the catalog
+// keeps.
 type Invites interface {
 	Create(ctx context.Context, replica catalog.ReplicaName, lifetime time.Duration, actor string) (text string, token catalog.JoinToken, err error)
 }
 
-// Backend is what the API needs of its node.
+// Backend is everything that the API needs of its node.
 type Backend struct {
 	Catalog  Catalog
 	Archive  Archive

@@ -25,12 +25,12 @@ func (s audits) routes(api huma.API) {
 		return out, err
 	}
 	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasAsked), method: http.MethodPost, path: "/api/v1/audits", id: "audit-run", tag: "audits",
-		summary: "Read all copies again and compare them with the catalog", status: http.StatusCreated},
+		summary: "Read all copies and compare them with the catalog", status: http.StatusCreated},
 		func(ctx context.Context, in *start) (wire.Audit, error) {
 			return s.audits.Start(ctx, catalog.ReplicaName(in.Body.Replica), callerOf(ctx).Actor)
 		})
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits/{name}", id: "audit-show", tag: "audits",
-		summary: "Show an audit and how far each node is"},
+		summary: "Show an audit and the progress of each node"},
 		func(ctx context.Context, in *ByName) (wire.Audit, error) {
 			return s.audits.Show(ctx, in.Name)
 		})
@@ -43,7 +43,7 @@ func (s audits) routes(api huma.API) {
 		return kindOf[catalog.ReplicaName](a.Replicas), err
 	}
 	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasOfAudit), method: http.MethodPost, path: "/api/v1/audits/{name}/wish", id: "audit-wish", tag: "audits",
-		summary: "Pause an audit, let it run on, or stop it"},
+		summary: "Pause, resume or stop an audit"},
 		func(ctx context.Context, in *wish) (wire.Audit, error) {
 			return s.audits.Wish(ctx, in.Name, wishOf(in.Body.Wish), in.Body.Reason, callerOf(ctx).Actor)
 		})

@@ -34,7 +34,7 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// may refuses what the request's caller may not do there.
+// may refuses an act that the request's caller may not do there.
 func may(ctx context.Context, act catalog.Act, where catalog.Where) error {
 	return forbidden(catalog.May(callerOf(ctx).Rights, act, where))
 }
@@ -135,8 +135,8 @@ func unauthorized() error {
 // LocalID is the id of every node's local token.
 const LocalID = "local"
 
-// Proves reports whether the token is the kept one, and that is neither revoked nor expired. It takes as long whichever
-// it is.
+// Proves reports whether the token is the stored one, and is neither revoked nor expired. It takes the same time in
+// each case.
 func Proves(token Token, kept catalog.AccessToken, now time.Time) bool {
 	hash := token.Hash()
 	same := subtle.ConstantTimeCompare(hash[:], kept.SecretHash[:]) == 1
@@ -148,7 +148,7 @@ func usable(t catalog.AccessToken, now catalog.Time) bool {
 	return t.Revoked == 0 && (t.Expires == 0 || now < t.Expires)
 }
 
-// still refuses what the caller of a request that goes on for long may not do any more.
+// still refuses what the caller of a long request may no longer do.
 func (s *server) still(ctx context.Context, act catalog.Act) error {
 	who, err := s.authenticate("Bearer " + callerOf(ctx).token)
 	if err != nil {

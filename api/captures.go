@@ -26,15 +26,15 @@ func captureOf(c cdx.Capture) wire.Capture {
 
 // captureQuery is a query as parameters.
 type captureQuery struct {
-	URL      string   `query:"url" required:"true" maxLength:"8192" doc:"*.host asks for a domain, url* for a prefix"`
-	Match    string   `query:"match" enum:"exact,prefix,host,domain" doc:"default: as the URL is written"`
+	URL      string   `query:"url" required:"true" maxLength:"8192" doc:"a URL; *.host stands for a domain, url* for a prefix"`
+	Match    string   `query:"match" enum:"exact,prefix,host,domain" doc:"default: follows from how the URL is written"`
 	From     string   `query:"from" maxLength:"14" doc:"timestamp of 4 to 14 digits"`
 	To       string   `query:"to" maxLength:"14"`
 	Sort     string   `query:"sort" enum:"reverse,closest"`
 	Closest  string   `query:"closest" maxLength:"14"`
-	Limit    int      `query:"limit" minimum:"0" doc:"0: all there are"`
+	Limit    int      `query:"limit" minimum:"0" doc:"show at most this many; 0 shows all"`
 	Filters  []string `query:"filter,explode" maxItems:"20" doc:"[!][=|~]field:text; all must hold"`
-	Collapse int      `query:"collapse" minimum:"0" maximum:"14" doc:"keep the first of captures that share so many digits of their time"`
+	Collapse int      `query:"collapse" minimum:"0" maximum:"14" doc:"of captures whose timestamps begin with the same digits, as many as this number, keep only the first"`
 }
 
 func (in *captureQuery) query() cdx.Query {
@@ -76,7 +76,7 @@ func (s captures) routes(api huma.API) {
 		})
 }
 
-// sendCaptures writes the captures a line each, ending with what could not be covered.
+// sendCaptures writes the captures, one per line, and at the end the shards that could not be asked.
 func (s captures) sendCaptures(hc huma.Context, next func() (cdx.Capture, error, bool), c cdx.Capture, err error, more bool) {
 	_, w := humago.Unwrap(hc)
 	w.Header().Set("Content-Type", "application/x-ndjson")

@@ -13,9 +13,9 @@ import (
 	"holdfast/catalog"
 )
 
-// An act that cannot be undone is asked for twice: the first request is refused with 428 and says what it would do; the
-// same request with the refusal's value of confirm does it. The value stands for what was said: where that has changed
-// meanwhile, the act is refused again and says so anew.
+// An act that cannot be undone needs two requests. The first is refused with 428, and the refusal says what the act
+// would do. The second is the same request with the refusal's value of confirm, and carries out the act. That value
+// stands for the effects that were shown: if they have changed, the act is refused again with the new effects.
 
 // twice describes an act that is asked for twice.
 func twice(op *huma.Operation) {

@@ -20,8 +20,8 @@ import (
 // upload is the input of PUT content. The body is not read before the handler does.
 type upload struct {
 	ByName
-	SHA256     string `header:"Holdfast-SHA256" doc:"what the body's SHA-256 must be; 64 hexadecimal digits"`
-	Collection string `header:"Holdfast-Collection" doc:"default: the cluster's first"`
+	SHA256     string `header:"Holdfast-SHA256" doc:"the body's SHA-256, 64 hexadecimal digits; another body is refused"`
+	Collection string `header:"Holdfast-Collection" doc:"collection; default: the cluster's first"`
 	body       io.Reader
 	size       int64
 }
@@ -38,7 +38,7 @@ func (s files) contentRoutes(api huma.API) {
 	binary := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
 	problems := map[string]*huma.MediaType{"application/problem+json": {Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"}}}
 	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}/content", id: "file-get", tag: "files",
-		summary: "Get a file's bytes from a verified copy; ranges and If-Range as HTTP has them", stream: true,
+		summary: "Get a file's bytes from a verified copy; supports ranges and If-Range", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{
 				"200": {Description: "The whole file; its ETag and Holdfast-SHA256 are its SHA-256", Content: binary},
@@ -50,7 +50,7 @@ func (s files) contentRoutes(api huma.API) {
 			}
 		}}, s.download)
 	handle(s.server, api, route{act: catalog.PutFile, within: ofUpload(s.server), method: http.MethodPut, path: "/api/v1/files/{name}/content", id: "file-put", tag: "files",
-		summary: "Put a file into the archive; the same name and bytes again are no error", stream: true, status: http.StatusCreated,
+		summary: "Put a file into the archive; putting the same bytes again under the same name is no error", stream: true, status: http.StatusCreated,
 		adjust: func(op *huma.Operation) { op.RequestBody = &huma.RequestBody{Required: true, Content: binary} }},
 		func(ctx context.Context, in *upload) (wire.File, error) {
 			put := PutRequest{
@@ -64,8 +64,9 @@ func (s files) contentRoutes(api huma.API) {
 		})
 }
 
-// put checks what can be checked before a byte is read, so that a refusal is cheap, then reads the body. The body of a
-// file that the archive has is read too, unless a verified copy of it stands: it may be the only one.
+// put checks everything that can be checked before the body is read, so that a refusal is cheap; then it reads the
+// body. The body of a file that the archive has is read too, unless there is a verified copy of it: the body may be
+// the only good copy.
 func (s files) put(ctx context.Context, put PutRequest, digest string) (catalog.File, error) {
 	if err := put.Name.Check(); err != nil {
 		return catalog.File{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
@@ -94,9 +95,9 @@ func (s files) put(ctx context.Context, put PutRequest, digest string) (catalog.
 	return s.archive.Put(ctx, put)
 }
 
-// verified returns the entry of a file of which a living node has a verified copy of the bytes, or nil. A source alone is
-// no such node: nobody has read its bytes since they came, and neither is one that has to compare yet what it has with a
-// catalog that was recovered. What cannot be decided now is not verified.
+// verified returns the entry of a file if a living node has a verified copy of the bytes, or nil. A source alone does
+// not count, because nobody has read its bytes since they came; nor does a node that still has to compare its copies
+// with a recovered catalog. If it cannot be decided now, the copy counts as not verified.
 func (s files) verified(ctx context.Context, name catalog.FileName) (stands *catalog.File, err error) {
 	if s.Catalog.Linear(ctx) != nil {
 		return nil, nil // the state here may be an old one
@@ -197,7 +198,7 @@ func (w *heldHeader) send() {
 	w.sent = true
 }
 
-// forget drops what was said of the file in the header.
+// forget drops the header fields about the file.
 func (w *heldHeader) forget() {
 	for _, name := range []string{"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "Content-Type", "ETag",
 		"Last-Modified", wire.DigestHeader} {
@@ -216,7 +217,7 @@ type content struct {
 	stop    int64         // how far is expected to be read
 	offset  int64         // where the next Read reads
 	from    io.ReadCloser // open, or nil
-	at      int64         // where from stands
+	at      int64         // the position of from
 	failed  error
 }
 
@@ -262,7 +263,7 @@ func (c *content) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Seek sets the offset; only a Read elsewhere than where the file stands opens it anew.
+// Seek sets the offset. The file is opened again only if a Read follows at another position.
 func (c *content) Seek(offset int64, whence int) (int64, error) {
 	switch whence {
 	case io.SeekCurrent:

@@ -10,8 +10,8 @@ import (
 
 var errCursor = errors.New("after: not a cursor of this list")
 
-// Cursors are text that clients hand back and do not read: the kind of the list, a dash, and the position. The patterns
-// are those that the API's description gives.
+// Cursors are text that clients return without reading it: the kind of the list, a dash, and the position. The
+// patterns are those in the API's description.
 const (
 	fileCursor    = `^(|f-([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?)$`
 	jobCursor     = `^(|j-(0|[1-9][0-9]{0,18}))$`

@@ -11,8 +11,8 @@ import (
 	"holdfast/harvest"
 )
 
-// The description says as much as the checks do: what is refused for its form is described by a pattern, a format or a
-// length, so that a program can tell beforehand.
+// The description states what the checks state: every formal condition is described by a pattern, a format or a
+// length, so that a program knows beforehand what will be refused.
 
 // Patterns that parameters and bodies are described by.
 const (
@@ -122,7 +122,7 @@ func (d *refining) mayBeNull(schema map[string]any) {
 	}
 }
 
-// orNull is the schema with null beside what it allows.
+// orNull returns the schema with null as a further allowed value.
 func orNull(schema map[string]any) map[string]any {
 	if text(schema, "$ref") != "" {
 		return map[string]any{"anyOf": []any{schema, map[string]any{"type": "null"}}}
@@ -136,7 +136,7 @@ func orNull(schema map[string]any) map[string]any {
 	return schema
 }
 
-// durations describes the fields of a type, and of those in it, that hold a length of time.
+// durations describes the fields of a type, and of the types in it, that hold a length of time.
 func durations(schema map[string]any, t reflect.Type) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		if items := at(schema, "items"); items != nil {

@@ -13,14 +13,15 @@ import (
 // OwnDisks are the disks of the node that is asked, and of no other.
 type OwnDisks interface {
 	Show() (wire.Disks, error)
-	// Wish does as asked and returns how the disks stand then. ErrNotFound when the path is none of them.
+	// Wish carries out the wish and returns the state of the disks after it. It returns ErrNotFound if the path is
+	// not one of them.
 	Wish(wish wire.DiskWish, actor string) (wire.Disks, error)
 }
 
 func (s cluster) diskRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/disks",
 		id: "disk-list", tag: "disks",
-		summary: "List this node's disks for files, and what moves between them"},
+		summary: "List this node's disks for files, and the moves between them"},
 		func(context.Context, *struct{}) (wire.Disks, error) {
 			return s.disks.Show()
 		})

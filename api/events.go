@@ -15,8 +15,8 @@ import (
 	"holdfast/harvest"
 )
 
-// Events are asked for so often, and so many at a time; a comment is sent where none came for a while, so that a connection that
-// broke is noticed.
+// How often events are asked for, and how many at a time. After a while without an event a comment is sent, so that a
+// broken connection is noticed.
 const (
 	eventPoll  = 500 * time.Millisecond
 	eventBatch = 1000
@@ -26,18 +26,18 @@ const (
 // endOfEvents is the last that a client gets: it need not come back.
 const endOfEvents = "event: end\ndata: {}\n\n"
 
-// eventRoutes are the stream of what happens in a crawl.
+// eventRoutes registers the stream of a crawl's events.
 func (s jobs) eventRoutes(api huma.API) {
 	type follow struct {
 		ByID
-		After string `query:"after" pattern:"^(|[0-9]{1,18})$" doc:"the number of the last event that is known; a client that comes back sends Last-Event-ID instead"`
+		After string `query:"after" pattern:"^(|[0-9]{1,18})$" doc:"the number of the last event that the client knows; after a lost connection, send Last-Event-ID instead"`
 		Last  string `header:"Last-Event-ID" pattern:"^(|[0-9]{1,18})$"`
 	}
 	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
-		summary: "Follow what happens in a crawl, until it ends: server-sent events", stream: true,
+		summary: "Follow the events of a crawl until it ends: server-sent events", stream: true,
 		adjust: func(op *huma.Operation) {
-			op.Responses = map[string]*huma.Response{"200": {Description: "An event each: id its number, data its JSON. One named missed stands where events that are " +
-				"kept no more should be; the last is named end. Without that, as when the crawl's node is not heard, come back with Last-Event-ID.",
+			op.Responses = map[string]*huma.Response{"200": {Description: "Events: id is the event's number, data its JSON. An event named missed stands for earlier events that are " +
+				"no longer kept; the last event is named end. If the stream stops without end, connect again with Last-Event-ID.",
 				Content: map[string]*huma.MediaType{"text/event-stream": {Schema: eventSchema()}}}}
 		}},
 		func(ctx context.Context, in *follow) (*huma.StreamResponse, error) {

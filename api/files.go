@@ -23,10 +23,10 @@ func (s files) routes(api huma.API) {
 func (s files) entryRoutes(api huma.API) {
 	type list struct {
 		Paging
-		Prefix string `query:"prefix" maxLength:"200" doc:"of the names"`
+		Prefix string `query:"prefix" maxLength:"200" doc:"list only names that begin with this"`
 	}
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files", id: "file-list", tag: "files",
-		summary: "List the files whose name has the prefix, by name"},
+		summary: "List the files whose names begin with the prefix, in order"},
 		func(_ context.Context, in *list) (wire.Page[wire.File], error) {
 			return s.list(in.Prefix, in.After, in.Limit)
 		})
@@ -36,7 +36,7 @@ func (s files) entryRoutes(api huma.API) {
 			return s.shown(in.Name)
 		})
 	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasOfFile(s.server)), method: http.MethodPost, path: "/api/v1/files/{name}/verify", id: "file-verify", tag: "files",
-		summary: "Re-read every copy of a file where it lies", stream: true},
+		summary: "Read every copy of a file on its own node, and compare it with the file's SHA-256", stream: true},
 		func(ctx context.Context, in *ByName) (wire.Page[wire.Verification], error) {
 			f, err := s.file(in.Name)
 			if err != nil {
@@ -49,7 +49,7 @@ func (s files) entryRoutes(api huma.API) {
 		Body wire.FileRemoval
 	}
 	register(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/remove", id: "file-remove", tag: "files", adjust: twice,
-		summary: "Remove a file: its entry stays as a tombstone, for ever", status: http.StatusNoContent},
+		summary: "Remove a file for ever; its entry stays as a tombstone", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			var digest catalog.Digest
 			if err := digest.UnmarshalText([]byte(in.Body.SHA256)); err != nil {
@@ -102,8 +102,9 @@ func (s *server) look(name string, see func(catalog.View, catalog.File) error) e
 	return err
 }
 
-// show returns an entry with what the audits say of its copies. A copy is said to be verified only where a member answers for
-// it: not while a lost node's shards are given up, nor after a recovery before its node has compared what it has.
+// show returns an entry with the audits' findings about its copies. A copy counts as verified only if a member
+// answers for it: not while a lost node's shards are given up, nor after a recovery before its node has compared its
+// copies.
 func show(v catalog.View, f catalog.File) (wire.File, error) {
 	audited, err := v.Audited(f)
 	if err != nil {

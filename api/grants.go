@@ -13,8 +13,8 @@ import (
 
 func (s people) grantRoutes(api huma.API) {
 	type list struct {
-		Person string `query:"person" maxLength:"254" doc:"only those of this person: id, e-mail address or name"`
-		Ended  bool   `query:"ended" doc:"also those that count no more"`
+		Person string `query:"person" maxLength:"254" doc:"list only the grants of this person: id, e-mail address or name"`
+		Ended  bool   `query:"ended" doc:"also list grants that have ended"`
 	}
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/grants", id: "grant-list", tag: "people",
 		summary: "List the grants"},
@@ -31,14 +31,14 @@ func (s people) grantRoutes(api huma.API) {
 		})
 	type give struct{ Body wire.GrantRequest }
 	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants", id: "grant-give", tag: "people",
-		summary: "Give a person a role; nobody gives one to themselves", status: http.StatusCreated},
+		summary: "Give a person a role; you cannot give one to yourself", status: http.StatusCreated},
 		func(ctx context.Context, in *give) (wire.Grant, error) { return s.giveGrant(ctx, in.Body) })
 	type end struct {
 		ByID
 		Body wire.ReasonRequest
 	}
 	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants/{id}/end", id: "grant-end", tag: "people",
-		summary: "End a grant; it stays in the list of those that ended"},
+		summary: "End a grant; it stays in the list of ended grants"},
 		func(ctx context.Context, in *end) (wire.Grant, error) { return s.endGrant(ctx, in.ID, in.Body.Reason) })
 }
 

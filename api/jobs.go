@@ -58,7 +58,7 @@ func (s jobs) changeRoutes(api huma.API) {
 		Body wire.WishBody
 	}
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *wish) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
-		summary: "Pause a job, let it run on, or stop it"},
+		summary: "Pause, resume or stop a job"},
 		func(ctx context.Context, in *wish) (wire.Job, error) {
 			if err := s.decide(ctx, catalog.WishJob, catalog.JobWishing{ID: in.ID, Wish: wishOf(in.Body.Wish), Reason: in.Body.Reason}, nil); err != nil {
 				return wire.Job{}, err
@@ -77,7 +77,7 @@ func (s jobs) endPause(ctx context.Context, id uint64, wish catalog.JobWish) err
 		return err
 	}
 	_, err = s.order(ctx, id, harvest.Order{Act: harvest.ActResume, By: callerOf(ctx).Actor})
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) { // no crawl of it is open, or it takes no orders any more
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) { // no crawl of it is open, or none is accepted any more
 		return nil
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (s jobs) endPause(ctx context.Context, id uint64, wish catalog.JobWish) err
 // endRoutes decide what becomes of a failed job.
 func (s jobs) endRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
-		summary: "Make a new job of a failed one; the new one is answered"},
+		summary: "Create a new job from a failed one, and return the new one"},
 		func(ctx context.Context, in *ByID) (wire.Job, error) {
 			kept, _, err := s.job(in.ID)
 			if err == nil {
@@ -107,7 +107,7 @@ func (s jobs) endRoutes(api huma.API) {
 			return job, nil
 		})
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
-		summary: "Leave a failed job as it is: it is not to be tried again"},
+		summary: "Mark a failed job as final: it will not be tried again"},
 		func(ctx context.Context, in *ByID) (wire.Job, error) {
 			if err := s.decide(ctx, catalog.RejectJob, catalog.JobRef{ID: in.ID}, nil); err != nil {
 				return wire.Job{}, err
@@ -116,7 +116,7 @@ func (s jobs) endRoutes(api huma.API) {
 		})
 }
 
-// waits says what a wish for the job waits for when the job's node is not heard.
+// waits explains why a wish for the job has to wait when the job's node does not answer.
 func waits(job catalog.Job, name string, self NodeStatus) string {
 	what := map[catalog.JobWish]string{catalog.WishStop: "stops", catalog.WishPause: "pauses"}[job.Wish]
 	at := self.Presence[job.Node]
@@ -147,7 +147,7 @@ func (s jobs) readRoutes(api huma.API) {
 		})
 	type tail struct {
 		ByID
-		Tail int `query:"tail" default:"100" minimum:"0" maximum:"1000000" doc:"last lines; 0: all"`
+		Tail int `query:"tail" default:"100" minimum:"0" maximum:"1000000" doc:"return this many lines from the end; 0 returns all"`
 	}
 	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/log", id: "job-log", tag: "jobs",
 		summary: "The last lines of a job's crawl.log", stream: true,
@@ -235,8 +235,7 @@ func (s jobs) createJob(ctx context.Context, in wire.JobRequest) (wire.Job, erro
 	return job, nil
 }
 
-// mayReach refuses settings by which a crawl could reach what is meant for the nodes' own network alone, to who may not
-// let it do that.
+// mayReach refuses settings with which a crawl could reach the nodes' own network, unless the caller may allow that.
 func mayReach(rights []catalog.Right, settings harvest.Settings) error {
 	setting := reaches(settings)
 	if setting == "" {

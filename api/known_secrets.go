@@ -9,7 +9,7 @@ import (
 	"holdfast/catalog"
 )
 
-// Bounds on what is said of the secrets that a node knew.
+// Limits on the list of secrets that a node knew.
 const (
 	secretsShown = 200 // jobs
 	secretsPage  = 100

@@ -82,7 +82,8 @@ func epochOf(view func(func(catalog.View) error) error) (epoch uint64, err error
 	return epoch, nil
 }
 
-// mayRaise refuses what the catalog would refuse, and names every member that stands in the way with what to do about it.
+// mayRaise refuses what the catalog would refuse. It names every member that prevents the level, and what to do about
+// it.
 func mayRaise(now wire.Level, epoch uint64, to int) error {
 	if to < now.Level {
 		return problem(http.StatusConflict, wire.CodeConflict,

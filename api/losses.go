@@ -20,12 +20,12 @@ func (s files) lossRoutes(api huma.API) {
 		Body wire.ReasonRequest
 	}
 	register(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/lost", id: "file-lost", tag: "files",
-		summary: "Declare that nobody has a file's bytes any more; every node is asked first", status: http.StatusNoContent, stream: true},
+		summary: "Declare a file lost: no node has its bytes any more. Every node is asked first", status: http.StatusNoContent, stream: true},
 		func(ctx context.Context, in *loss) (*struct{}, error) {
 			return nil, s.losses.Lose(ctx, catalog.FileName(in.Name), in.Body.Version, in.Body.Reason, callerOf(ctx).Actor)
 		})
 	register(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/found", id: "file-found", tag: "files",
-		summary: "Take it back that a file is lost: its copies are owed again", status: http.StatusNoContent},
+		summary: "Take back that a file is lost: its copies are to be made again", status: http.StatusNoContent},
 		func(ctx context.Context, in *find) (*struct{}, error) {
 			return nil, s.losses.Undo(ctx, catalog.FileName(in.Name), in.Body.Reason, callerOf(ctx).Actor)
 		})

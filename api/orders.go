@@ -24,7 +24,7 @@ func (s jobs) orderRoutes(api huma.API) {
 		Body harvest.Order
 	}
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *order) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/orders", id: "job-order", tag: "jobs",
-		summary: "Control a crawl that runs: its queues, URIs, seeds, settings, checkpoints", limit: orderTime},
+		summary: "Control a running crawl: its queues, URIs, seeds, settings, checkpoints", limit: orderTime},
 		func(ctx context.Context, in *order) (harvest.Reply, error) {
 			if err := mayOrder(callerOf(ctx).Rights, in.Body); err != nil {
 				return harvest.Reply{}, err
@@ -35,20 +35,20 @@ func (s jobs) orderRoutes(api huma.API) {
 	type look struct {
 		ByID
 		Act     string `path:"act" enum:"live,queues,domains,uris,explain,checkpoints,events,search,report"`
-		URL     string `query:"url" doc:"explain: of which URI"`
-		Path    string `query:"path" doc:"explain: the hops it was found by"`
-		Via     string `query:"via" doc:"explain: the URI it was found in"`
-		Queue   string `query:"queue" doc:"queues, uris: an expression of queue names"`
-		Pattern string `query:"pattern" doc:"domains, uris, search, report: an expression of domains, URIs or lines"`
-		State   string `query:"state" doc:"queues: in this state; domains: stopped, for those at a limit"`
-		Sort    string `query:"sort" doc:"queues: name, queued or spent"`
-		Name    string `query:"name" doc:"report: which, as hosts"`
-		Log     string `query:"log" doc:"search: which log; default crawl.log"`
+		URL     string `query:"url" doc:"explain: the URI"`
+		Path    string `query:"path" doc:"explain: as if the URI had been found by these hops"`
+		Via     string `query:"via" doc:"explain: as if the URI had been found in this page"`
+		Queue   string `query:"queue" doc:"queues, uris: a regular expression; only queues whose names contain a match"`
+		Pattern string `query:"pattern" doc:"domains, uris, search, report: a regular expression; only domains, URIs or lines that contain a match"`
+		State   string `query:"state" doc:"queues: only those in this state; domains: stopped lists only those that a limit stopped"`
+		Sort    string `query:"sort" doc:"queues: order by name, queued (most URIs first) or spent (highest cost first)"`
+		Name    string `query:"name" doc:"report: the report's name, such as hosts"`
+		Log     string `query:"log" doc:"search: the log to search; default crawl.log"`
 		After   string `query:"after"`
 		Limit   int    `query:"limit" minimum:"0" maximum:"10000"`
 	}
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/crawl/{act}", id: "job-look", tag: "jobs",
-		summary: "Look at a crawl that runs: figures, workers, queues, domains, URIs, why a URI is in or out; and, of one that ended too, at events, logs, reports and what became of a URI"},
+		summary: "Look at a crawl. Running: figures, workers, queues, domains, URIs, and why a URI is in or out of the crawl. Running or ended: events, logs, reports, and the outcome of a URI"},
 		func(ctx context.Context, in *look) (harvest.Reply, error) {
 			return s.order(ctx, in.ID, harvest.Order{Act: harvest.Act(in.Act), URL: in.URL, Path: in.Path, Via: in.Via, Queue: in.Queue,
 				Pattern: in.Pattern, State: in.State, Sort: in.Sort, Name: in.Name, Log: in.Log, After: in.After, Limit: in.Limit})
@@ -66,7 +66,7 @@ func (s jobs) order(ctx context.Context, id uint64, o harvest.Order) (harvest.Re
 		return harvest.Reply{}, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	job, _, err := s.job(id)
-	if errors.Is(err, ErrNotFound) || err == nil && job.Node == "" { // this node may lag behind what was just decided
+	if errors.Is(err, ErrNotFound) || err == nil && job.Node == "" { // this node may be behind
 		if err := s.Catalog.Linear(ctx); err != nil {
 			return harvest.Reply{}, err
 		}
@@ -82,7 +82,8 @@ func (s jobs) order(ctx context.Context, id uint64, o harvest.Order) (harvest.Re
 	return reply, err
 }
 
-// ActOf returns what an order does: look at a crawl, steer it, or let it reach the nodes' own network.
+// ActOf returns the act that an order is: looking at a crawl, controlling it, or letting it reach the nodes' own
+// network.
 func ActOf(o harvest.Order) catalog.Act {
 	switch {
 	case o.Reads():

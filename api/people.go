@@ -32,13 +32,13 @@ func (s people) routes(api huma.API) {
 		Body wire.AgainRequest
 	}
 	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users/{name}/invitation", id: "user-invite-again", tag: "people",
-		summary: "Make another invitation, for a person who has no token any more", status: http.StatusCreated},
+		summary: "Make another invitation for a person who has no token any more", status: http.StatusCreated},
 		func(ctx context.Context, in *again) (wire.Invitation, error) {
 			return s.inviteAgain(ctx, in.Name, in.Body)
 		})
 	type accept struct{ Body wire.AcceptRequest }
 	handle(s.server, api, route{method: http.MethodPost, path: "/api/v1/invitations/accept", id: "user-accept", tag: "people",
-		summary: "Accept an invitation; the answer is one's own access token", status: http.StatusCreated,
+		summary: "Accept an invitation; the answer is your own access token", status: http.StatusCreated,
 		adjust: func(op *huma.Operation) {
 			op.MaxBodyBytes = 4 << 10
 			op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
@@ -51,7 +51,7 @@ func (s people) routes(api huma.API) {
 		Body wire.PersonChange
 	}
 	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPatch, path: "/api/v1/users/{name}", id: "user-set", tag: "people",
-		summary: "Change what is known of a person; of oneself, language and time zone"},
+		summary: "Change a person; you can change your own language and time zone, an administrator everything"},
 		func(ctx context.Context, in *change) (wire.Person, error) {
 			return s.change(ctx, in.Name, in.Body)
 		})

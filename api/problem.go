@@ -38,8 +38,8 @@ func refusalStatus(code catalog.Code) int {
 	return http.StatusInternalServerError
 }
 
-// explain turns any error into the problem that is answered. What is not meant for the client is logged here,
-// and the client is told only that it happened.
+// explain turns any error into the problem that is answered. Internal errors are logged here, and the client only
+// learns that one happened.
 func (s *server) explain(err error) *huma.ErrorModel {
 	var model *huma.ErrorModel
 	var refusal *catalog.Refusal

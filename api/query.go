@@ -9,7 +9,7 @@ import (
 	"holdfast/catalog"
 )
 
-// nodesOf lists the members with their shards and what is known of them just now.
+// nodesOf lists the members with their shards and their current presence.
 func nodesOf(v catalog.View, presence map[catalog.NodeID]wire.Presence) ([]wire.Node, error) {
 	members, err := v.Members()
 	if err != nil {
@@ -128,7 +128,7 @@ func newestJobs(v catalog.View, before uint64, n int) ([]catalog.Job, error) {
 
 // lastJob returns the highest job id, 0 when there is no job, by looking at few of them.
 func lastJob(v catalog.View) (uint64, error) {
-	behind := func(id uint64) (uint64, error) { // the first job behind id, 0 when there is none
+	behind := func(id uint64) (uint64, error) { // the first job after id, 0 if there is none
 		jobs, err := v.Jobs("", id, 1)
 		if err != nil || len(jobs) == 0 {
 			return 0, err

@@ -7,8 +7,8 @@ import (
 	"holdfast/catalog"
 )
 
-// received is the catalog of a node that may have joined a moment ago. Until it has received the cluster's record it has no
-// word on what there is, and "none" or "not found" would be wrong.
+// received is the catalog of a node that may have joined a moment ago. Until it has received the cluster's record, it
+// does not know what exists, and "none" or "not found" would be wrong.
 type received struct{ Catalog }
 
 // View is the Catalog's. It returns ErrUnavailable while the node has not received the cluster's record.

@@ -15,7 +15,7 @@ import (
 
 func (s cluster) replicaRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas", id: "replica-list", tag: "replicas",
-		summary: "List the replicas and how their copies stand"},
+		summary: "List the replicas and the state of their copies"},
 		func(context.Context, *struct{}) (wire.Page[wire.Replica], error) {
 			return whole(s.replicas())
 		})
@@ -26,7 +26,7 @@ func (s cluster) replicaRoutes(api huma.API) {
 		})
 	type add struct{ Body wire.ReplicaRequest }
 	handle(s.server, api, route{act: catalog.ChangeReplica, method: http.MethodPost, path: "/api/v1/replicas", id: "replica-add", tag: "replicas",
-		summary: "Add a replica; nodes join it with join tokens, and are then given what it is to hold", status: http.StatusCreated},
+		summary: "Add a replica; nodes join it with join tokens, and then receive what it has to hold", status: http.StatusCreated},
 		func(ctx context.Context, in *add) (wire.Replica, error) {
 			return s.addReplica(ctx, in.Body)
 		})
@@ -42,11 +42,11 @@ func (s cluster) replicaRoutes(api huma.API) {
 		})
 	type shards struct {
 		ByName
-		After string `query:"after" doc:"the last shard of the page before"`
+		After string `query:"after" doc:"the last shard of the previous page"`
 		Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"4096"`
 	}
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}/shards", id: "shard-list", tag: "replicas",
-		summary: "List a replica's shards with holder and next"},
+		summary: "List a replica's shards: which node holds each, and where it moves"},
 		func(_ context.Context, in *shards) (wire.Page[wire.Shard], error) {
 			return s.shards(in.Name, in.After, in.Limit)
 		})
@@ -71,7 +71,7 @@ func (s cluster) collectionRoutes(api huma.API) {
 		})
 	type add struct{ Body wire.CollectionRequest }
 	handle(s.server, api, route{act: catalog.ChangeCollection, method: http.MethodPost, path: "/api/v1/collections", id: "collection-add", tag: "replicas",
-		summary: "Add a collection; one that is there stays as it is", status: http.StatusCreated},
+		summary: "Add a collection; an existing one stays as it is", status: http.StatusCreated},
 		func(ctx context.Context, in *add) (wire.Collection, error) {
 			if err := s.decide(ctx, catalog.SetCollection, catalog.Collection{Name: catalog.CollectionName(in.Body.Name)}, nil); err != nil {
 				return wire.Collection{}, err

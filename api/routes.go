@@ -22,10 +22,10 @@ Every node serves it and answers for the whole cluster. Reading works on a node 
 gets 503 with the type urn:holdfast:problem:no-quorum. Times are RFC 3339 in UTC. Lists are paged: give "next" of
 a page as "after" of the next request.`
 
-// route is an operation to be registered: who may call it and what it is called.
+// route is an operation to be registered: its act, its name, and what it touches.
 type route struct {
-	act     catalog.Act // what it does; empty: anyone may
-	within  finder      // what it touches, where the act is measured by that
+	act     catalog.Act // what it does; empty: anyone may do it
+	within  finder      // what it touches, if the right depends on that
 	method  string
 	path    string
 	id      string
@@ -71,7 +71,8 @@ func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
 	return mux, text
 }
 
-// handle registers an operation that answers a value, as a body of JSON; for what answers nothing, or writes by itself, see register.
+// handle registers an operation that answers with a JSON body. For an operation without an answer, or one that writes
+// by itself, see register.
 func handle[I, T any](s *server, api huma.API, r route, do func(context.Context, *I) (T, error)) {
 	register(s, api, r, func(ctx context.Context, in *I) (*answer[T], error) {
 		value, err := do(ctx, in)
@@ -79,7 +80,8 @@ func handle[I, T any](s *server, api huma.API, r route, do func(context.Context,
 	})
 }
 
-// register registers an operation: admission by what the caller may, limits of size and time, errors as problems.
+// register registers an operation, with the check of the caller's rights, limits of size and time, and errors as
+// problems.
 func register[I, O any](s *server, api huma.API, r route, do func(context.Context, *I) (*O, error)) {
 	op := huma.Operation{
 		OperationID: r.id, Method: r.method, Path: r.path, Summary: r.summary, Tags: []string{r.tag},
@@ -181,7 +183,7 @@ func whole[T any](items []T, err error) (wire.Page[T], error) {
 
 // Paging is the input of a list.
 type Paging struct {
-	After string `query:"after" doc:"cursor: next of the page before"`
+	After string `query:"after" doc:"cursor: the value of next from the previous page"`
 	Limit int    `query:"limit" default:"100" minimum:"1" maximum:"1000"`
 }
 

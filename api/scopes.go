@@ -8,8 +8,8 @@ import (
 	"holdfast/catalog"
 )
 
-// What a request touches is found in what it says and in the catalog, before it is carried out. An empty name in it is
-// one that is not known: only who may act everywhere gets further.
+// What a request touches is found in the request and in the catalog, before it is carried out. An empty name means
+// that it is not known: then only a caller who may act everywhere is admitted.
 
 // finder finds what a request touches.
 type finder func(ctx context.Context, in any) (catalog.Where, error)
@@ -23,7 +23,7 @@ func within[I any](find func(context.Context, *I) (catalog.Where, error)) finder
 func ofJob[I any](s *server, id func(*I) uint64) finder {
 	return within(func(ctx context.Context, in *I) (catalog.Where, error) {
 		job, _, err := s.job(id(in))
-		if errors.Is(err, ErrNotFound) { // this node may lag behind what was just decided
+		if errors.Is(err, ErrNotFound) { // this node may be behind
 			if err := s.Catalog.Linear(ctx); err != nil {
 				return catalog.Where{}, err
 			}
@@ -51,8 +51,8 @@ func (s *server) collectionOr(name catalog.CollectionName) (catalog.CollectionNa
 	return name, err
 }
 
-// ofUpload finds the collection that a file goes into, and the one in which it already is: the bytes that are put may
-// take the place of those that are lost.
+// ofUpload finds the collection that a file is put into, and the one that it is in already: the bytes may replace
+// bytes that are lost.
 func ofUpload(s *server) finder {
 	return within(func(_ context.Context, in *upload) (catalog.Where, error) {
 		name, err := s.collectionOr(catalog.CollectionName(in.Collection))

@@ -34,7 +34,7 @@ func (s cluster) statusRoutes(api huma.API) {
 			return wire.Health{Ready: self.Ready, Quorum: self.Quorum}, nil
 		})
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/status", id: "status", tag: "status",
-		summary: "How the cluster stands, as this node sees it"},
+		summary: "Show the state of the cluster, as this node sees it"},
 		func(ctx context.Context, _ *struct{}) (wire.Status, error) {
 			return s.status(ctx)
 		})
@@ -45,7 +45,7 @@ func (s cluster) statusRoutes(api huma.API) {
 		})
 }
 
-// status puts together what is agreed and what this node knows of the others just now.
+// status combines what is agreed with what this node knows of the others at the moment.
 func (s cluster) status(ctx context.Context) (wire.Status, error) {
 	self := s.self.Status(ctx)
 	st := wire.Status{Node: self.NodeStatus, Jobs: map[wire.JobState]int{}, Problems: []string{}}
@@ -104,7 +104,7 @@ func (s cluster) status(ctx context.Context) (wire.Status, error) {
 	return st, nil
 }
 
-// failedSince says which of the jobs have failed of late and wait for somebody to decide what becomes of them.
+// failedSince lists jobs that have failed recently and wait for somebody to decide about them.
 func failedSince(jobs []catalog.Job, since catalog.Time) string {
 	failed := slices.DeleteFunc(slices.Clone(jobs), func(j catalog.Job) bool {
 		return j.State != catalog.JobFailed || j.Wish == catalog.WishStop || j.Ended < since
@@ -135,7 +135,7 @@ func majorityAt(nodes []wire.Node) string {
 	return ""
 }
 
-// problemsOf lists what is not as it should be, worst first.
+// problemsOf lists everything that is wrong, worst first.
 func problemsOf(st wire.Status) []string {
 	var out []string
 	if !st.Cluster.Quorum {

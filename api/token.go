@@ -51,5 +51,5 @@ func (t Token) String() string { return tokenPrefix + t.ID + "-" + t.Secret }
 // Format hides the secret from %v and its kin in logs; String alone tells it.
 func (t Token) Format(f fmt.State, _ rune) { fmt.Fprint(f, tokenPrefix+t.ID+"-…") }
 
-// Hash is what the catalog keeps of the secret.
+// Hash returns the part of the secret that the catalog keeps.
 func (t Token) Hash() catalog.Digest { return sha256.Sum256([]byte(t.Secret)) }

@@ -8,7 +8,7 @@ import (
 	"holdfast/api/wire"
 )
 
-// methods are those that a request for a path without its method is tried with, to say which it has.
+// methods are tried on a path that does not have the requested method, to find out which ones it has.
 func methods() []string {
 	return []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 }

@@ -41,7 +41,7 @@ type MemberRemoval struct {
 	Lost   bool   `json:"lost,omitempty"`
 	Reason string `json:"reason,omitempty"`
 
-	Standing Digest `json:"standing,omitzero"` // what was looked at, as Standing gives it; since level 3
+	Standing Digest `json:"standing,omitzero"` // the mark that Standing gave when it was looked at; since level 3
 }
 
 // ReplicaRemoval takes out a replica that has no nodes and no verified copies: its owed copies are dropped in a Fill.

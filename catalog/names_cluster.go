@@ -2,7 +2,7 @@ package catalog
 
 import "holdfast/catalog/cluster"
 
-// The names of catalog/cluster, by which other rooms know them. What a name means is said there.
+// The names of catalog/cluster, under which other rooms know them. Their meaning is explained there.
 type (
 	Shard          = cluster.Shard
 	ReplicaName    = cluster.ReplicaName
@@ -47,5 +47,5 @@ func Fingerprint(key []byte) NodeID { return cluster.Fingerprint(key) }
 // PrefixReplicaLayout returns the prefix of a replica's 4096 placements.
 func PrefixReplicaLayout(replica ReplicaName) string { return cluster.PrefixReplicaLayout(replica) }
 
-// SealStatement is what a member's own key signs of its key for secrets.
+// SealStatement is what a member's own key signs about its key for secrets.
 func SealStatement(key []byte) []byte { return cluster.SealStatement(key) }

@@ -92,17 +92,17 @@ var (
 // Program returns the program that holds the token as an actor.
 func Program(token string) string { return people.Program(token) }
 
-// Local returns whoever holds the node's local token as an actor.
+// Local returns the actor that holds the node's local token.
 func Local(node NodeID) string { return people.Local(node) }
 
-// ParseActor splits an actor; the kind is empty when it is none of the known ones.
+// ParseActor splits an actor; the kind is empty if it is unknown.
 func ParseActor(actor string) (kind ActorKind, id string) { return people.ParseActor(actor) }
 
-// May decides whether somebody with these rights may do the act there. The refusal says what is missing. It is the one
-// place where this is decided, whoever asks and by whatever way.
+// May decides whether somebody with these rights may do the act there. The refusal says which right is missing. All
+// such decisions are made here, whoever asks and by whatever way.
 func May(rights []Right, act Act, where Where) error { return people.May(rights, act, where) }
 
-// Everything is what an administrator may.
+// Everything returns the rights of an administrator.
 func Everything() []Right { return people.Everything() }
 
 // Holds reports whether the rights have the role in the whole archive.

@@ -9,7 +9,7 @@ import (
 	"holdfast/catalog/jobs"
 )
 
-// setReplica makes or changes a replica. When what it is to hold changes, a Fill begins.
+// setReplica makes or changes a replica. If the collections that it has to hold change, a Fill begins.
 func setReplica(s *agree.State, b *Replica) (any, error) {
 	old, there, err := cluster.In(s).Replica(b.Name)
 	if err != nil {
@@ -44,8 +44,8 @@ func setReplica(s *agree.State, b *Replica) (any, error) {
 		len(b.Collections))
 }
 
-// removeReplica takes out a replica that was added by mistake, or whose nodes are gone and had nothing. A walk over all
-// files drops what it owes; when it ends the replica is no more.
+// removeReplica removes a replica that was added by mistake, or whose nodes are gone and held nothing. A walk over
+// all files drops what the replica owes; when it ends, the replica is deleted.
 func removeReplica(s *agree.State, b *ReplicaRemoval) (any, error) {
 	r, there, err := cluster.In(s).Replica(b.Replica)
 	if err != nil || !there {
@@ -68,7 +68,7 @@ func removeReplica(s *agree.State, b *ReplicaRemoval) (any, error) {
 	return nil, files.StartFill(s, r.Name, true)
 }
 
-// orErr returns err, or what do returns when there is none.
+// orErr returns err, or the result of do if err is nil.
 func orErr(err error, do func() error) error {
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type (
 	ofPeople = people.View
 )
 
-// NewView returns a View of what r shows.
+// NewView returns a View of r.
 func NewView(r Reader) View { return View{files.NewView(r), jobs.NewView(r)} }
 
 // AccessTokens returns all access tokens by id.
@@ -34,10 +34,10 @@ func (v View) AccessToken(id string) (AccessToken, error) { return PeopleIn(v).A
 // People answers questions about people and what they may.
 type People struct{ ofPeople }
 
-// PeopleIn returns what the view has about people.
+// PeopleIn returns the view's values about people.
 func PeopleIn(v View) People { return People{people.NewView(v.ofFiles.Reader)} }
 
-// PlaceOf returns the place at which a member stands, empty when there is no such member.
+// PlaceOf returns the place of a member, empty if there is no such member.
 func (p People) PlaceOf(id NodeID) (string, error) {
 	r := cluster.In(p.Reader)
 	m, there, err := r.Member(id)
@@ -48,7 +48,7 @@ func (p People) PlaceOf(id NodeID) (string, error) {
 	return in.Place, err
 }
 
-// Standing returns a mark of what the member's removal would touch; see cluster.View.
+// Standing returns a mark of everything that the member's removal would affect; see cluster.View.
 func Standing(v View, id NodeID) (Digest, error) { return v.Standing(id) }
 
 // EntryMark returns the mark of a file's entry, for its removal or loss; see files.View.

@@ -9,13 +9,14 @@ import (
 	"holdfast/catalog/people"
 )
 
-// Vouch refuses a command that another member forwards in the name of somebody who may not do it. Without it, a member
-// could propose anything in any name. It is asked from level 3 on, by who leads, before the command is in the log. What
-// members propose by themselves goes in their own names, and what only people decide does not.
+// Vouch refuses a command that another member forwards in the name of somebody who may not do it. Without it, a
+// member could propose anything in any name. The leader calls it from level 3 on, before the command is in the log.
+// Members make their own proposals in their own names, and acts that only people decide are refused in a member's
+// name.
 //
-// It looks at what the actor may, not at whether the actor asked: a member that is taken over can still act in the name
-// of a person whose id it knows. local is the role that the local token of the forwarding member has at the one that
-// leads, empty for none.
+// It checks what the actor may do, not whether the actor asked for it: a member that is taken over can still act in
+// the name of a person whose id it knows. local is the role that the forwarding member's local token has on the
+// leader, empty for none.
 func (r People) Vouch(from NodeID, c *Command, local Role, now Time) error {
 	var want people.Wanted
 	if question := asked[c.Kind]; question != nil {

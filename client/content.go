@@ -80,7 +80,7 @@ func (f Files) put(ctx context.Context, up Upload) (wire.File, error) {
 // errChanged reports a file that is longer or shorter than it was when its upload began.
 var errChanged = errors.New("it changed while it was read")
 
-// counted reads so many bytes, no fewer and no more, and remembers why that failed, which net/http tells like a
+// counted reads exactly that many bytes. It remembers why reading failed, because net/http reports every failure as a
 // broken connection.
 type counted struct {
 	from io.Reader
@@ -103,14 +103,14 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Content is what is known of the bytes that Get writes.
+// Content describes the bytes that Get writes.
 type Content struct {
 	Size   int64  // of the whole file
 	SHA256 string // of the whole file, 64 hexadecimal digits
 }
 
-// Get writes a file's bytes from the offset on to w and goes on where it was when the connection breaks. The caller
-// compares what it has with the SHA-256: only it has seen the bytes before the offset.
+// Get writes a file's bytes from the offset on to w, and continues where it was if the connection breaks. The caller
+// compares the result with the SHA-256: only the caller has seen the bytes before the offset.
 func (f Files) Get(ctx context.Context, name string, offset int64, w io.Writer) (Content, error) {
 	var known Content
 	for try := 1; ; try++ {

@@ -37,12 +37,12 @@ func (p People) Accept(ctx context.Context, invitation string) (wire.AccessToken
 	return post[wire.AccessToken](ctx, p.c, wire.AcceptRequest{Invitation: invitation}, "invitations", "accept")
 }
 
-// Set changes what is known of a person.
+// Set changes a person's name, address, institution, language or time zone.
 func (p People) Set(ctx context.Context, person string, in wire.PersonChange) (wire.Person, error) {
 	return send[wire.Person](ctx, p.c, http.MethodPatch, in, "users", person)
 }
 
-// Disable lets a person, and her programs, do nothing any more.
+// Disable makes every node refuse the tokens of a person and of her programs.
 func (p People) Disable(ctx context.Context, person, reason string) (wire.Person, error) {
 	return post[wire.Person](ctx, p.c, wire.ReasonRequest{Reason: reason}, "users", person, "disable")
 }

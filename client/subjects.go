@@ -47,7 +47,7 @@ func (c *Client) Tokens() Tokens { return Tokens{c} }
 // Invites returns what there is to do with join tokens, by which machines become nodes.
 func (c *Client) Invites() Invites { return Invites{c} }
 
-// Status tells how the cluster stands, as the node sees it.
+// Status returns the state of the cluster, as the node sees it.
 func (c *Client) Status(ctx context.Context) (wire.Status, error) {
 	return get[wire.Status](ctx, c, "status")
 }
@@ -57,7 +57,7 @@ func (c *Client) Config(ctx context.Context) (json.RawMessage, error) {
 	return get[json.RawMessage](ctx, c, "config")
 }
 
-// Level shows the cluster's level and what each member supports.
+// Level returns the cluster's level and what each member supports.
 func (c *Client) Level(ctx context.Context) (wire.Level, error) {
 	return get[wire.Level](ctx, c, "cluster", "level")
 }

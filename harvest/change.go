@@ -92,7 +92,8 @@ func (s Settings) Change(patch map[string]json.RawMessage) (Settings, error) {
 	return s, nil
 }
 
-// fixedDiffers tells whether sheets differ in what they set that is not live, and the name of the first that does.
+// fixedDiffers reports whether sheets differ in settings that cannot change live, and the name of the first such
+// setting.
 func fixedDiffers(before, after []Sheet) (name string, differs bool) {
 	old, now := fixedParts(before), fixedParts(after)
 	for i := range max(len(old), len(now)) {
@@ -106,7 +107,7 @@ func fixedDiffers(before, after []Sheet) (name string, differs bool) {
 	return "", false
 }
 
-// fixedParts are the sheets that set what is not live, with that alone.
+// fixedParts are the sheets that set something that cannot change live, with only those settings.
 func fixedParts(sheets []Sheet) (fixed []Sheet) {
 	for _, sheet := range sheets {
 		part := map[string]json.RawMessage{}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Validate tells whether the settings can be used; the error names the setting, what was given and what is allowed.
-// Rules and expressions are checked further by the crawl engine, which knows them.
+// Validate reports whether the settings are valid; the error names the setting, the given value and the allowed
+// values. The crawl engine checks rules and expressions further.
 func (s Settings) Validate() error {
 	if err := s.inLimits(); err != nil {
 		return err
@@ -103,7 +103,7 @@ func words(list []string) string {
 	return strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 }
 
-// maxQueueName is how long a queue's name may be: it stands before each URI in it.
+// maxQueueName bounds the length of a queue's name, which is stored with each URI in it.
 const maxQueueName = 250
 
 func (s Settings) validateText() error {

@@ -1,4 +1,4 @@
-// Package harvest holds what an archive wants to be crawled: jobs, and the settings that say how.
+// Package harvest holds what an archive wants to have crawled: jobs, and the settings that say how.
 //
 // It is pure: values in, values out; no files, network or clock.
 package harvest
@@ -17,8 +17,8 @@ import (
 // ErrInvalid is wrapped by every error that says a job or a setting cannot be used as given.
 var ErrInvalid = errors.New("not valid")
 
-// Refused says that an order cannot be carried out: what was given in a field of it, and what is allowed there. It wraps
-// ErrInvalid.
+// Refused reports an order that cannot be carried out: the value given in one of its fields, and the values allowed
+// there. It wraps ErrInvalid.
 func Refused(field, given, allowed string) error {
 	return invalid(field, strconv.Quote(given), allowed)
 }
@@ -73,14 +73,14 @@ func (j Job) Validate() error {
 	return nil
 }
 
-// isURL reports whether a seed is a URL that can be crawled. One that is not, among others that are, is recorded as such
-// by the crawl.
+// isURL reports whether a seed is a URL that can be crawled. If only some seeds of a job are not, the crawl records
+// that.
 func isURL(seed string) bool {
 	normal, err := cdx.Normalize(seed)
 	return err == nil && (strings.HasPrefix(normal, "http://") || strings.HasPrefix(normal, "https://")) && seedHost(normal) != ""
 }
 
-// IsLoopback reports whether host, a name or an address as it stands in a URL, can only mean this machine.
+// IsLoopback reports whether host, a name or an address as written in a URL, can only mean this machine.
 func IsLoopback(host string) bool {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -102,7 +102,7 @@ func validName(name string) error {
 	return nil
 }
 
-// seedHost is the host part of a seed, or "" where there is none to be seen.
+// seedHost returns the host part of a seed, or "" if it has none.
 func seedHost(seed string) string {
 	s := strings.TrimSpace(seed)
 	if i := strings.Index(s, "://"); i >= 0 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Act is what an Order asks of a crawl that runs.
+// Act is what an Order asks a running crawl to do.
 type Act string
 
 // The acts. Each names the fields of Order that it reads.
@@ -18,11 +18,11 @@ const (
 	ActLive        Act = "live"        // counts, rates, slowest hosts, workers; reads nothing
 	ActPause       Act = "pause"       // Reason, For: resume by itself after that
 	ActResume      Act = "resume"      //
-	ActStop        Act = "stop"        // Reason, For: what is in flight may take so long yet
-	ActKill        Act = "kill"        // URL or Worker: break off one fetch; the URI ends with status -7000
+	ActStop        Act = "stop"        // Reason, For: how long fetches in flight may still take
+	ActKill        Act = "kill"        // URL or Worker: abort one fetch; the URI ends with status -7000
 	ActSeeds       Act = "seeds"       // Seeds: add them
 	ActChange      Act = "change"      // Settings
-	ActExplain     Act = "explain"     // URL, Path, Via: which settings hold for it, and what each rule says
+	ActExplain     Act = "explain"     // URL, Path, Via: the settings that apply to it, and each rule's decision
 	ActQueues      Act = "queues"      // Queue, State, Sort, Limit: list queues
 	ActDomains     Act = "domains"     // Pattern, State, After, Limit: what was fetched of each registered domain
 	ActURIs        Act = "uris"        // Queue, Pattern, After, Limit: list queued URIs
@@ -31,7 +31,7 @@ const (
 	ActUnfreeze    Act = "unfreeze"    // Queue
 	ActRetire      Act = "retire"      // Queue
 	ActBudget      Act = "budget"      // Queue, Session, Total: give queues other budgets; retired ones come back
-	ActBlock       Act = "block"       // URL, or a SURT prefix, or a host: ask for nothing there any more
+	ActBlock       Act = "block"       // URL, SURT prefix or host: fetch nothing from there
 	ActUnblock     Act = "unblock"     // the same
 	ActForget      Act = "forget"      // URL: as if it had never been seen; it is taken when found again
 	ActNever       Act = "never"       // URL: it ends with status -5001 and is not taken again
@@ -40,7 +40,7 @@ const (
 	ActRestore     Act = "restore"     // Name: start from that checkpoint again
 	ActEvents      Act = "events"      // After, Limit: what happened
 	ActSearch      Act = "search"      // Log, Pattern, After, Limit: lines of a log, newest first
-	ActReport      Act = "report"      // Name, Pattern, After, Limit: lines of a report; without After it is written anew
+	ActReport      Act = "report"      // Name, Pattern, After, Limit: lines of a report, written first without After
 )
 
 // Order is one act of live control. All by which URIs and queues are chosen are regular expressions (RE2).
@@ -67,7 +67,7 @@ type Order struct {
 	Limit    int                        `json:"limit,omitempty"`
 }
 
-// Reply is what an order brought; only what the act has to tell is there.
+// Reply is the answer to an order; it has only the fields of that act.
 type Reply struct {
 	Count       int64             `json:"count,omitempty"` // URIs or queues that were changed
 	Live        *Live             `json:"live,omitempty"`
@@ -83,7 +83,7 @@ type Reply struct {
 	Ended       bool              `json:"ended,omitempty"`  // of events: there will be no more
 }
 
-// Live is how a crawl stands this moment.
+// Live is the state of a crawl at this moment.
 type Live struct {
 	State       string           `json:"state"`
 	Reason      string           `json:"reason,omitempty"`
@@ -140,7 +140,8 @@ type Queue struct {
 // DomainsStopped is the Order.State of domains that are at a limit.
 const DomainsStopped = "stopped"
 
-// DomainCount is what a crawl fetched of one registered domain, as its limits count it: documents, without robots.txt and DNS.
+// DomainCount counts what a crawl fetched of one registered domain, as its limits count it: documents, without
+// robots.txt and DNS.
 type DomainCount struct {
 	Domain  string `json:"domain"`
 	Objects int64  `json:"objects"`
@@ -159,12 +160,12 @@ type QueuedURI struct {
 	Tries    int    `json:"tries,omitempty"`
 }
 
-// Explained tells what is done about a URI, and why.
+// Explained says how a crawl treats a URI, and why.
 type Explained struct {
 	URL       string            `json:"url"`
 	Canonical string            `json:"canonical"`
 	Known     string            `json:"known"`            // "new", "queued", "under way: fetch", "finished with status 200"
-	Found     string            `json:"found"`            // where Path, Via and Source are from: its queue, the log, or what is supposed
+	Found     string            `json:"found"`            // the source of Path, Via and Source: queue, log, or assumed
 	Path      string            `json:"path,omitempty"`   // the hops it was found by; "": a seed
 	Via       string            `json:"via,omitempty"`    // the URI it was found in
 	Source    string            `json:"source,omitempty"` // the seed it comes from
@@ -175,11 +176,11 @@ type Explained struct {
 	Status    int               `json:"status,omitempty"` // it would end with, when rejected
 	Words     []Word            `json:"words"`
 	Robots    string            `json:"robots,omitempty"`
-	Limits    string            `json:"limits,omitempty"` // how its domain stands to them
+	Limits    string            `json:"limits,omitempty"` // how close its domain is to its limits
 	Settings  map[string]Origin `json:"settings"`
 }
 
-// Word is what one rule says to a URI.
+// Word is the decision of one rule about a URI.
 type Word struct {
 	Rule     string `json:"rule"`
 	Decision string `json:"decision"` // "ACCEPT", "REJECT" or "PASS"
@@ -194,7 +195,7 @@ type Checkpoint struct {
 	Bytes  int64     `json:"bytes"` // on disk
 }
 
-// Orders with what they need.
+// The fields that each order needs.
 func (o Order) needs() []string {
 	switch o.Act {
 	case ActExplain, ActBlock, ActUnblock, ActForget, ActNever:
@@ -213,7 +214,7 @@ func (o Order) needs() []string {
 	return nil
 }
 
-// wanted is what an act that needs a field has to be given there.
+// wanted describes the value that an act needs in a field.
 func wanted(field string) string {
 	return map[string]string{"url": "the URL it is about", "seeds": "at least one seed", "settings": "at least one setting and its value",
 		"pattern": "an expression of URIs, or of queues", "queue": "an expression of queues' names", "name": "a name"}[field]
@@ -222,7 +223,7 @@ func wanted(field string) string {
 // MaxListed is how many entries one Reply lists.
 const MaxListed = 10_000
 
-// Validate tells whether the order can be carried out; the error names the field, what was given and what is allowed.
+// Validate reports whether the order is valid; the error names the field, the given value and the allowed values.
 func (o Order) Validate() error {
 	known := []Act{ActLive, ActPause, ActResume, ActStop, ActKill, ActSeeds, ActChange, ActExplain, ActQueues, ActDomains, ActURIs, ActDelete, ActFreeze,
 		ActUnfreeze, ActRetire, ActBudget, ActBlock, ActUnblock, ActForget, ActNever, ActCheckpoint, ActCheckpoints, ActRestore, ActEvents, ActSearch, ActReport}
@@ -264,7 +265,8 @@ func (o Order) Reads() bool {
 	return slices.Contains([]Act{ActLive, ActExplain, ActQueues, ActDomains, ActURIs, ActCheckpoints, ActEvents, ActSearch, ActReport}, o.Act)
 }
 
-// Kept reports whether the order reads what a crawl wrote into its folder, which is there when the crawl has ended, too.
+// Kept reports whether the order only reads what a crawl wrote into its folder, and can be answered after the crawl's
+// end too.
 func (o Order) Kept() bool {
 	return slices.Contains([]Act{ActEvents, ActSearch, ActReport, ActExplain}, o.Act)
 }

@@ -9,8 +9,9 @@ import (
 	"holdfast/cdx"
 )
 
-// SURTPrefix reads a SURT prefix as people write it, http://(org,example,)/path, into the form that URIs are compared with: in small letters,
-// https as http. What no URI can begin with is an error that says what was meant, as is what is no SURT at all.
+// SURTPrefix reads a SURT prefix as people write it, http://(org,example,)/path, and returns the form that URIs are
+// compared with: lower case, https as http. A prefix with which no URI can begin is an error with a suggestion; text
+// that is no SURT at all is an error too.
 func SURTPrefix(given string) (string, error) {
 	text := strings.ToLower(strings.TrimSpace(given))
 	scheme, rest, ok := strings.Cut(text, "://")
@@ -50,7 +51,7 @@ func IsSURT(text string) bool {
 	return strings.HasPrefix(text, "(")
 }
 
-// orderedHost is a host as it stands in a SURT: the whole of it, or its beginning.
+// orderedHost is a host in SURT order: the whole of it, or its beginning.
 func orderedHost(host string, whole bool) string {
 	if host == "" || strings.HasPrefix(host, "[") || strings.Trim(host, "0123456789.") == "" {
 		return host // an address
@@ -69,8 +70,8 @@ func orderedHost(host string, whole bool) string {
 	return host
 }
 
-// ScopePrefix reads a SURT prefix as SURTPrefix does, or makes one of a URL or host as Heritrix does: a host without a path stands for what is
-// below it as well, and the last part of a path is cut off, but where whole is true.
+// ScopePrefix reads a SURT prefix as SURTPrefix does, or makes one of a URL or host as Heritrix does: a host without
+// a path also stands for what is below it, and the last part of a path is cut off, unless whole is true.
 func ScopePrefix(given string, whole bool) (string, error) {
 	text := strings.TrimSpace(given)
 	if text == "" {

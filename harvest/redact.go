@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Redaction stands where a secret was.
+// Redaction replaces a secret.
 const Redaction = "[redacted]"
 
 // Redacted returns the settings without what lets one in somewhere: what Part takes out of them. It shares nothing that it changed
@@ -32,7 +32,7 @@ func redactedSetting(name string, raw json.RawMessage) json.RawMessage {
 	return out
 }
 
-// whole refuses settings from which secrets were left out: what stands in their place is none.
+// whole refuses settings in which secrets are redacted: the redaction is not a value.
 func (s Settings) whole() error {
 	left := func(where string) error {
 		return invalid(where, strconv.Quote(Redaction), "the value itself, which was left out where these settings were shown")
@@ -66,7 +66,7 @@ func (s Settings) whole() error {
 	return nil
 }
 
-// loginStandsIn reports whether a URL's user part stands in the place of a secret.
+// loginStandsIn reports whether a URL's user part replaces a secret.
 func loginStandsIn(url string) (found bool) {
 	_, _ = eachLogin(url, "", func(_, login string) (string, error) { // it returns no error of its own
 		found = standsIn(login)

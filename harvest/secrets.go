@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// sealedMark begins what stands in settings where a secret was parted from them: the mark, the secret's name, and a bracket.
+// sealedMark begins the text that replaces a secret in settings: the mark, the secret's name, and a bracket.
 const sealedMark = "[sealed "
 
 // Secrets are the secrets of a job by the names under which its settings refer to them.
@@ -57,7 +57,8 @@ func (j Job) Join(secrets Secrets) (Job, error) {
 	return j, nil
 }
 
-// Sealed names the secrets that were parted from the job, by where they stand in its settings, with the site of a login.
+// Sealed names the secrets that were separated from the job, by their place in its settings, with the site of a
+// login.
 func (j Job) Sealed() (names []string) {
 	_, _ = j.Settings.eachSecret(func(_, value string) (string, error) { // it returns no error of its own
 		name, there := reference(value)
@@ -73,7 +74,7 @@ func (j Job) Sealed() (names []string) {
 	return names
 }
 
-// part returns a part of a secret's name, "" where there is none.
+// part returns a part of a secret's name, "" if there is none.
 func part(name string, i int) string {
 	if parts := strings.Split(name, "."); i < len(parts) {
 		return parts[i]
@@ -90,15 +91,16 @@ func reference(value string) (name string, there bool) {
 	return strings.TrimSuffix(name, "]"), true
 }
 
-// standsIn reports whether a value stands in the place of a secret that is not there.
+// standsIn reports whether a value replaces a secret that is not there.
 func standsIn(value string) bool {
 	_, there := reference(value)
 	return there || value == Redaction
 }
 
-// eachSecret returns the settings with each secret replaced: passwords, cookies, what forms send, logins in the addresses of proxies
-// and login pages, and headers whose names say that they carry a login; in sheets, too. A secret's name says where it
-// stands and is the same each time. The settings that are returned share nothing that differs with s.
+// eachSecret returns the settings with each secret replaced: passwords, cookies, values of forms, logins in the
+// addresses of proxies and login pages, and headers whose names say that they carry a login, in sheets too. A
+// secret's name is derived from its place, and is the same each time. The returned settings share no changed part
+// with s.
 func (s Settings) eachSecret(replace func(name, value string) (string, error)) (_ Settings, err error) {
 	if s.Credentials, err = eachCredential(s.Credentials, "credentials.", replace); err != nil {
 		return s, err
@@ -224,14 +226,15 @@ func eachHeader(headers []string, where string, replace func(name, value string)
 	return headers, nil
 }
 
-// SecretHeader reports whether a header line, as "Name: value", carries a login by its name or its value. These are sealed
-// when a job is created, and stand in no record.
+// SecretHeader reports whether a header line, as "Name: value", carries a login, by its name or its value. Such
+// headers are sealed when a job is created, and are in no record.
 func SecretHeader(line string) bool {
 	name, value, _ := strings.Cut(line, ":")
 	return secretHeader(name) || secretValue(strings.TrimSpace(value))
 }
 
-// HasLogins reports whether the settings, or sheets of theirs, let a crawl in somewhere: by logins, cookies or headers.
+// HasLogins reports whether the settings, or their sheets, give a crawl access somewhere: by logins, cookies or
+// headers.
 func (s *Settings) HasLogins() bool {
 	if len(s.Credentials) > 0 || s.FirstCookies != "" || slices.ContainsFunc(s.Headers, SecretHeader) {
 		return true
@@ -256,7 +259,7 @@ func secretHeader(name string) bool {
 	return slices.ContainsFunc(secret, func(word string) bool { return strings.Contains(lower, word) })
 }
 
-// secretValue reports whether a header's value is a login whatever the header is called, or stands for one.
+// secretValue reports whether a header's value is a login whatever the header's name, or stands for one.
 func secretValue(value string) bool {
 	scheme, rest, _ := strings.Cut(value, " ")
 	schemes := []string{"basic", "bearer", "digest", "negotiate", "ntlm", "token"}
@@ -295,7 +298,7 @@ func eachInSheet(name, where string, raw json.RawMessage, replace func(name, val
 	return json.Marshal(value)
 }
 
-// eachWhole replaces a value of JSON by a text, or a text that stands for such a value by that value.
+// eachWhole replaces a JSON value by a text, or a text that stands for such a value by that value.
 func eachWhole(where string, raw json.RawMessage, replace func(name, value string) (string, error)) (json.RawMessage, error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil || !standsIn(text) {

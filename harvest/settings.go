@@ -44,8 +44,8 @@ func copied(v reflect.Value) reflect.Value {
 // ExtractorNames are the kinds of documents that links are looked for in.
 func ExtractorNames() []string { return DefaultSettings().Extractors }
 
-// ParseSettings reads settings from JSON: what is not given has its default, an unknown key is
-// refused with the nearest known one.
+// ParseSettings reads settings from JSON: a missing setting has its default, and an unknown key is refused with the
+// nearest known one.
 func ParseSettings(data []byte) (Settings, error) {
 	s := DefaultSettings()
 	if err := s.UnmarshalJSON(data); err != nil {
@@ -54,8 +54,8 @@ func ParseSettings(data []byte) (Settings, error) {
 	return s, nil
 }
 
-// ParseTemplate reads settings as ParseSettings does, from JSON of settings, or of a whole job that has them as "settings": as
-// settings/job.json, and what is shown of a job.
+// ParseTemplate reads settings as ParseSettings does, from JSON of settings, or of a whole job that has them as
+// "settings", such as settings/job.json or the JSON that is shown of a job.
 func ParseTemplate(data []byte) (Settings, error) {
 	var job struct {
 		Settings json.RawMessage `json:"settings"`
@@ -86,8 +86,9 @@ func (s Settings) Agent() string {
 	return strings.ReplaceAll(s.UserAgent, "{contact}", contact)
 }
 
-// RobotsAgent is the name by which robots.txt speaks to this crawler: robots_name or else, as far as RFC 9309 allows, the product that
-// user_agent names, in browsers' form the one that is "compatible". It is Product where that names none, or a browser.
+// RobotsAgent returns the name for which rules in robots.txt are obeyed: robots_name or else, as far as RFC 9309
+// allows, the product that user_agent names, which in a browser's form is the one after "compatible". It is Product
+// if that names none, or a browser.
 func (s Settings) RobotsAgent() string {
 	if s.RobotsName != "" {
 		return s.RobotsName

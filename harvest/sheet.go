@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Context is what a sheet's conditions look at.
+// Context holds the facts that a sheet's conditions are about.
 type Context struct {
 	URL  string
 	SURT string // of the URL, as "http://(org,example,)/path"
@@ -73,10 +73,10 @@ func (s *Sheets) Windows(now time.Time) (open []string) {
 // Empty reports whether the same settings hold for all.
 func (s *Sheets) Empty() bool { return len(s.sheets) == 0 }
 
-// Base is the job's own settings, not to be changed.
+// Base returns the job's own settings; do not change them.
 func (s *Sheets) Base() *Settings { return s.base }
 
-// For returns the settings in effect. They are shared: not to be changed.
+// For returns the settings in effect. They are shared: do not change them.
 func (s *Sheets) For(c Context) *Settings {
 	if len(s.sheets) == 0 {
 		return s.base

@@ -66,7 +66,8 @@ func knownKeys(given map[string]json.RawMessage, what string, t reflect.Type) er
 	return nil
 }
 
-// knownWithin is knownKeys for the structs in a value, but for those that read themselves. What is not of the type is for the decoder to refuse.
+// knownWithin applies knownKeys to the structs in a value, except those that read themselves. A value of another type
+// is left for the decoder to refuse.
 func knownWithin(value json.RawMessage, what string, t reflect.Type) error {
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		return nil
@@ -110,7 +111,7 @@ func inWords(t reflect.Type) string {
 	return "a whole number"
 }
 
-// jsonNames are the keys that a struct knows, and what they hold.
+// jsonNames are the keys that a struct has, with the types of their values.
 func jsonNames(t reflect.Type) map[string]reflect.Type {
 	names := make(map[string]reflect.Type, t.NumField())
 	for i := range t.NumField() {

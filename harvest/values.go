@@ -27,11 +27,12 @@ const (
 // Product is the name robots.txt knows this crawler by, unless the settings say otherwise.
 const Product = "holdfast"
 
-// Rule is one decide rule: it says Decision to the URIs it matches and nothing to the others. Of a sequence, the
-// last that speaks decides. The rules, by name, are those of the crawl engine (doc/scope.md).
+// Rule is one decide rule: it makes its Decision about the URIs that it matches, and passes on the others. In a
+// sequence, the last rule that does not pass decides. The rules, by name, are those of the crawl engine
+// (doc/scope.md).
 type Rule struct {
 	Rule       string   `json:"rule"`                 // its name, as "surt_prefixed"
-	Decision   string   `json:"decision,omitempty"`   // "accept" or "reject"; default: what the rule is for
+	Decision   string   `json:"decision,omitempty"`   // "accept" or "reject"; default: the rule's usual decision
 	Values     []string `json:"values,omitempty"`     // prefixes, hosts, domains, expressions, types, schemes, codes: as the rule says
 	Min        *int64   `json:"min,omitempty"`        // least number matched; nil: the rule's own
 	Max        *int64   `json:"max,omitempty"`        // largest number matched or tolerated, as the rule says; nil: the rule's own

@@ -122,7 +122,7 @@ func orderError(job uint64, err error) error {
 // Check tells whether this node's crawl engine understands a job.
 func (crawls) Check(job harvest.Job) error { return crawler.Check(job) }
 
-// progressOf translates what the crawler counts.
+// progressOf translates the crawler's counts.
 func progressOf(p crawler.Progress) api.Progress {
 	return api.Progress{Discovered: p.Discovered, Queued: p.Queued, Done: p.Succeeded, Failed: p.Failed, Bytes: p.Bytes,
 		Rate: p.URIsPerSecond, Seconds: p.Elapsed.Seconds()}
@@ -203,7 +203,7 @@ func (x indexes) serve(_ context.Context, _ catalog.NodeID, r indexRequest) (api
 	return out, nil
 }
 
-// some says what is wrong with how many files, and names one.
+// some says how many files have a fault, and names one.
 func some(what string, files map[catalog.FileName]string) []string {
 	if len(files) == 0 {
 		return nil

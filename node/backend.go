@@ -158,7 +158,7 @@ func (s secrets) Seal(job harvest.Job) (harvest.Job, *catalog.Secret, error) {
 	return open, sealed, err
 }
 
-// ignoreNotFound is nil for what the catalog does not have.
+// ignoreNotFound turns the catalog's ErrNotFound into nil.
 func ignoreNotFound(err error) error {
 	if errors.Is(err, catalog.ErrNotFound) {
 		return nil

@@ -150,8 +150,8 @@ func (n *Node) handleActs() {
 		}))
 }
 
-// deedOf is what an order asks for, in the collection of its job. Where that is not known, only who may do it
-// everywhere may.
+// deedOf returns the act that an order asks for, in the collection of its job. If the collection is not known, only a
+// caller who may do it everywhere may do it.
 func (n *Node) deedOf(r runner.OrderRequest) warrant.Deed {
 	d := warrant.Deed{Act: api.ActOf(r.Order), Where: catalog.Where{Collections: []catalog.CollectionName{""}}}
 	_ = n.raft.View(func(v catalog.View) error {

@@ -12,7 +12,7 @@ import (
 	"holdfast/replica"
 )
 
-// duties decides for the replica what this node owes, from the catalog, who is alive, and the time.
+// duties decides for the replica what this node owes, from the catalog, the living nodes, and the time.
 type duties struct {
 	self       catalog.NodeID
 	replica    catalog.ReplicaName
@@ -76,8 +76,8 @@ func (d *duties) page(look func(catalog.View) (duty.Page, error)) ([]replica.Fet
 	return out, page.Next, nil
 }
 
-// wakeIn rings after the pause, or sooner when it was to ring sooner: what is owed is asked for in pages, each with a
-// time of its own, and all of it again after a ring.
+// wakeIn rings after the pause, or at an earlier time that was set before: owed copies are listed in pages, each with
+// its own time, and all of them are listed again after a ring.
 func (d *duties) wakeIn(pause time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -86,8 +86,8 @@ func (c replicaCatalog) Watch() (<-chan struct{}, func()) {
 	}
 }
 
-// record is the bytes of a record. Its Doubt is that of the reading, for those who find that they are not what the
-// record says of itself.
+// record is the bytes of a record. Its Doubt is the reading's, for callers who find that the bytes do not match the
+// record's own digest.
 type record struct {
 	*bufio.Reader
 	*replica.Reading

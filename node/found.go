@@ -33,14 +33,14 @@ func Recover(_ context.Context, cfg config.Config, reason string, log *slog.Logg
 	return membership.Recover(folderOf(cfg, log), reason)
 }
 
-// folderOf returns the folder of a node that does not run, with what it has agreed on.
+// folderOf returns the folder of a stopped node, with the state that it has agreed on.
 func folderOf(cfg config.Config, log *slog.Logger) membership.Folder {
 	f := membership.Folder{Config: cfg}
 	f.State = state{cfg, f.PrivateDisk(), log}
 	return f
 }
 
-// state is what a node that does not run has agreed on, opened for as long as each call takes.
+// state is the agreed state of a stopped node, opened for the length of each call.
 type state struct {
 	cfg  config.Config
 	disk disk.Disk
@@ -59,7 +59,7 @@ func (s state) Found(ctx context.Context, self catalog.NodeID, first catalog.Com
 	return nil
 }
 
-// Agreed shows what was agreed.
+// Agreed calls show with the agreed state.
 func (s state) Agreed(self catalog.NodeID, see func(catalog.View) error) (applied uint64, err error) {
 	r, err := s.open(self)
 	if err != nil {
@@ -84,7 +84,7 @@ func raftConfig(c config.Config, self catalog.NodeID) raft.Config {
 		TrailingMiB: int(c.Limits.RaftLog >> 20)}
 }
 
-// nowhere stands in for the network of a node that does not run.
+// nowhere replaces the network for a stopped node.
 type nowhere struct{}
 
 func (nowhere) Dial(context.Context, catalog.NodeID) (net.Conn, error) {
@@ -103,8 +103,8 @@ func lost(err error) error {
 	return err
 }
 
-// ErrOldProgram reports a data folder of a cluster whose level this program does not know. It would read what the
-// others agree on in another way than they do, and its catalog would no longer be theirs.
+// ErrOldProgram reports the data folder of a cluster whose level this program does not know. It would interpret the
+// agreed commands differently from the others, and its catalog would no longer equal theirs.
 var ErrOldProgram = errors.New("this program is older than the cluster's level asks for: start the newer one")
 
 // checkLevel fails with ErrOldProgram when the cluster is above the level that the program supports.

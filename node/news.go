@@ -11,7 +11,7 @@ import (
 	"holdfast/raft"
 )
 
-// factsEvery is how often this node tells the others anew how it stands.
+// factsEvery is how often this node sends its facts to the others again.
 const factsEvery = 10 * time.Second
 
 // news joins the gossip, keeps this node's facts fresh in it, and tells when somebody comes or goes.
@@ -45,7 +45,7 @@ func (n *Node) news(ctx context.Context) error {
 	}
 }
 
-// onGossip is told of every change that gossip sees.
+// onGossip is called with every change that gossip sees.
 func (n *Node) onGossip(e gossip.Event) {
 	if e.Kind != gossip.NodeUpdated {
 		n.log.Info("gossip", "event", string(e.Kind), "about", e.Facts.Name, "id", e.Facts.ID)
@@ -60,7 +60,7 @@ func (n *Node) onGossip(e gossip.Event) {
 func (n *Node) tellOf(e gossip.Event) {
 	n.changed.tell()
 	if e.Kind != gossip.NodeUpdated {
-		n.bell.ring() // what is owed may have found a source
+		n.bell.ring() // an owed copy may have found a source
 	}
 }
 

@@ -134,7 +134,7 @@ func (n *Node) fileGone(name catalog.FileName) {
 	}
 }
 
-// vaultConfig returns what the node's vault is opened with.
+// vaultConfig returns the settings of the node's vault.
 func (n *Node) vaultConfig() (vault.Config, error) {
 	id, err := n.cfg.OwnIdentity()
 	if err != nil {

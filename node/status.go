@@ -38,7 +38,7 @@ func (n *Node) Config() any {
 	}
 }
 
-// Status tells how this node stands; it asks nobody.
+// Status returns this node's state; it asks no other node.
 func (n *Node) Status(context.Context) api.NodeStatus {
 	r := n.raft.Status()
 	out := api.NodeStatus{Presence: map[catalog.NodeID]api.Presence{},
@@ -95,7 +95,7 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 	return out
 }
 
-// refusals counts those that this node turned away, by what was wrong with them.
+// refusals counts the connections that this node refused, by reason.
 func refusals(s peer.Stats) map[string]uint64 {
 	out := map[string]uint64{}
 	for what, count := range map[string]uint64{"strangers": s.RefusedStrangers, "removed": s.RefusedRemoved,

@@ -6,8 +6,7 @@ import (
 	"io"
 )
 
-// Backup writes this node's state, as it is now and in the form of a streamed Raft snapshot, and returns the
-// index at which it stands.
+// Backup writes this node's current state, in the form of a streamed Raft snapshot, and returns the state's index.
 func (n *Node) Backup(w io.Writer) (index uint64, err error) {
 	st, version, err := n.state.pin()
 	if err != nil {
@@ -38,8 +37,8 @@ func CheckBackup(r io.Reader) (index, keys uint64, err error) {
 	}
 }
 
-// Check reads the whole state of this node and compares it with its checksums. The error says what is
-// damaged; a running node goes on meanwhile.
+// Check reads the whole state of this node and compares it with its checksums. The error says what is damaged. A
+// running node continues meanwhile.
 func (n *Node) Check() error {
 	st, version, err := n.state.pin()
 	if err != nil {

@@ -59,7 +59,7 @@ func (b *ballot) carry() {
 // inquiry asks the other voters how far they have seen this node.
 type inquiry struct {
 	n        *Node
-	mine     Standing // before Raft was started: later the log may have grown past what was lost
+	mine     Standing // before Raft was started: later the log may have grown beyond what was lost
 	answered map[catalog.NodeID]bool
 }
 

@@ -14,9 +14,10 @@ import (
 	"holdfast/internal/disk"
 )
 
-// countStart returns the number of this start, above that of every earlier one: requests carry it, and one that bears the
-// numbers of an earlier request would get that one's answer. The file that counts may be of an older copy of the folder, and
-// so may the state; so the number is also above the last that the state remembers, and no lower than the clock.
+// countStart returns the number of this start, higher than that of every earlier one. Requests carry it; a request
+// with the numbers of an earlier one would get that one's answer. The file with the count may come from an older copy
+// of the folder, and so may the state. The number is therefore also higher than the last one that the state
+// remembers, and not below the clock.
 func (n *Node) countStart(dir string) (boot uint64, err error) {
 	err = n.state.view(func(r reader) (err error) {
 		boot, err = n.machine.Boot(r, n.cfg.Self)
@@ -32,8 +33,8 @@ func (n *Node) countStart(dir string) (boot uint64, err error) {
 	return boot, err
 }
 
-// checkStart answers ErrStateLost when the folder of the log is of before the node's last start. Without the file that counts the starts,
-// the state goes on counting.
+// checkStart answers ErrStateLost if the folder of the log is older than the node's last start. Without the file with
+// the count, the state's number counts.
 func (n *Node) checkStart(dir string) error {
 	last, err := lastBoot(dir)
 	if err != nil {

@@ -2,7 +2,7 @@ package raft
 
 import "bytes"
 
-// Bounds of what a cache keeps.
+// Limits of what a cache keeps.
 const (
 	cacheBytes  = 4 << 20
 	cachedValue = 4 << 10 // the largest value kept

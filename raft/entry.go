@@ -14,8 +14,8 @@ import (
 // its bytes. A log entry that holds one command is that command and begins with a brace. See doc/format/catalog.md.
 const entryGroup = 2
 
-// Bounds of an entry with several commands. The leader keeps to the first two. The others say when no further command of an
-// entry is carried out, so that what an entry writes fits one transaction; every node counts alike.
+// Limits of an entry with several commands. The leader obeys the first two. The others say when no further command of
+// an entry is carried out, so that what an entry writes fits one transaction; every node counts alike.
 const (
 	groupCommands = maxEntries
 	groupBytes    = 128 << 10 // of the entry, unless it holds one command
@@ -23,7 +23,7 @@ const (
 	groupWritten  = 512 << 10 // bytes of those keys and values
 )
 
-// errDeferred says that a command's entry had written so much that the command was left out.
+// errDeferred reports that a command was left out because the earlier commands of its entry had written too much.
 var errDeferred = fmt.Errorf("%w: the commands before it in its log entry wrote too much", errAgain)
 
 // entry is a log entry in the making.
@@ -44,7 +44,7 @@ func (e *entry) add(p *parcel, text []byte) {
 	e.bytes += len(text)
 }
 
-// encode returns the entry as it stands in the log.
+// encode returns the entry in the form of the log.
 func (e *entry) encode() []byte {
 	if len(e.texts) == 1 {
 		return e.texts[0]
@@ -106,8 +106,8 @@ func (f *fsm) applyEntry(w *overlay, index uint64, data []byte) (any, error) {
 	return out, nil
 }
 
-// carry brings an entry to Raft and answers its commands. Those that were left out go on at once, each in an entry of its
-// own, which holds any command: whoever writes much keeps nobody waiting for long.
+// carry brings an entry to Raft and answers its commands. Commands that were left out continue at once, each in an
+// entry of its own, which has room for any command: a command that writes much delays nobody for long.
 func (n *Node) carry(r *hraft.Raft, e entry) {
 	answers := answersOf(r.Apply(e.encode(), n.timing.quorum), len(e.parcels))
 	answered := 0
@@ -122,7 +122,7 @@ func (n *Node) carry(r *hraft.Raft, e entry) {
 	n.packer.left(answered, n.send)
 }
 
-// answersOf waits for an entry of so many commands to be applied, or refused by Raft.
+// answersOf waits until an entry with that many commands is applied, or refused by Raft.
 func answersOf(f hraft.ApplyFuture, count int) []answer {
 	out := make([]answer, count)
 	fill := func(a answer) []answer {

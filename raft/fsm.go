@@ -15,9 +15,9 @@ import (
 type Machine interface {
 	// Apply carries out one command and answers with a result or a refusal; an error is the transaction's.
 	Apply(tx catalog.Tx, index uint64, data []byte) (catalog.Result, error)
-	// Grouped reports whether several commands may stand in one log entry.
+	// Grouped reports whether one log entry may hold several commands.
 	Grouped(r catalog.Reader) (bool, error)
-	// Members returns the nodes the state trusts, with what matters for the choice of voters.
+	// Members returns the nodes that the state trusts, with the facts needed to choose voters.
 	Members(r catalog.Reader) ([]Candidate, error)
 	// Epoch returns the cluster's epoch.
 	Epoch(r catalog.Reader) (uint64, error)
@@ -31,8 +31,8 @@ type outcome struct {
 	err    error // the node's state failed, or the command was left out
 }
 
-// errBefore is the outcome of an entry that the state holds already: what it gave is not known any more. Whoever asks again is
-// answered from the state.
+// errBefore is the outcome of an entry that the state has already: its result is no longer known. A caller that asks
+// again is answered from the state.
 var errBefore = fmt.Errorf("%w: the entry was applied before", errAgain)
 
 // fsm applies log entries to the state. Raft calls it from one goroutine.
@@ -43,7 +43,7 @@ type fsm struct {
 	room      *room
 	cache     cache
 	last      *overlay    // of the latest batch, for its memory
-	fail      func(error) // told once when the state cannot be written any more
+	fail      func(error) // called once when the state can no longer be written
 
 	applying sync.Mutex // of who writes the state, or puts another in its place
 

@@ -27,7 +27,7 @@ func (g *gate) enter() bool {
 
 func (g *gate) leave() { g.inside.Done() }
 
-// close lets nobody in any more and waits until all have left.
+// close admits nobody any more, and waits until all have left.
 func (g *gate) close() {
 	g.mu.Lock()
 	g.opened = false

@@ -8,16 +8,16 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// handover gives the leadership away. After a failure it lets a pause go by: what the failed attempt asked of the replication
-// must have been done before the next one, or Raft, if it loses the leadership meanwhile, thinks for ever that it is handing it
-// over, and as leader refuses every command (hashicorp/raft issue 696).
+// handover gives the leadership away. After a failure it pauses before the next attempt, so that the replication has
+// finished what the failed attempt asked of it. Otherwise Raft, if it loses the leadership in between, believes for
+// ever that it is handing over, and as leader refuses every command (hashicorp/raft issue 696).
 type handover struct {
 	pause  time.Duration
 	mu     sync.Mutex
 	failed time.Time
 }
 
-// try calls do, which hands the leadership over, unless it failed of late.
+// try calls do, which hands the leadership over, unless it failed a short time ago.
 func (h *handover) try(do func() error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

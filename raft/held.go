@@ -15,14 +15,14 @@ import (
 	"holdfast/internal/disk"
 )
 
-// ErrStateLost reports that a part of the node's log or state is gone or older than the rest. Such a node has forgotten what it
-// agreed to, or for whom it voted: it could undo decisions.
+// ErrStateLost reports that a part of the node's log or state is gone, or older than the rest. Such a node has
+// forgotten what it agreed to, or for whom it voted, and could undo decisions.
 var ErrStateLost = errors.New("a part of the agreed log or state is lost, or is older than the rest")
 
-// heldName is the file in the state's folder that says what the log's folder must hold.
+// heldName is the file in the state's folder that records what the log's folder must contain.
 const heldName = "log.json"
 
-// held is what is known, outside the log's own folder, of the log. It is a lower bound: the log may be further.
+// held is what is known of the log outside its own folder. It is a lower bound: the log may be longer.
 type held struct {
 	Version  int      `json:"v"`
 	Log      uint64   `json:"log"` // a number by which this log is told from others
@@ -77,7 +77,8 @@ func openLedger(dir string, d disk.Disk, log *slog.Logger) (*ledger, error) {
 	return l, nil
 }
 
-// change changes what is kept and writes it. Without room it stays a lower bound, which is no harm.
+// change changes the record and writes it. If there is no room, the old record remains as a lower bound, which does
+// no harm.
 func (l *ledger) change(f func(*held)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,8 +109,8 @@ func (l *ledger) now() held {
 	return l.held
 }
 
-// checkFiles answers ErrStateLost when a file of the log is gone. It is called before the log is opened, which removes files that
-// its metadata does not name, and makes new metadata where there is none.
+// checkFiles answers ErrStateLost if a file of the log is gone. Call it before the log is opened: opening removes
+// files that the log's metadata does not name, and makes new metadata if there is none.
 func (l *ledger) checkFiles(dir string) error {
 	h := l.now()
 	files := h.Files
@@ -127,7 +128,7 @@ func (l *ledger) checkFiles(dir string) error {
 	return nil
 }
 
-// checkLog answers ErrStateLost when the opened log is behind what it held, or behind the state.
+// checkLog answers ErrStateLost if the opened log is shorter than recorded, or behind the state.
 func (n *Node) checkLog() error {
 	h, st := n.wal.ledger.now(), n.state.store()
 	last, err := n.wal.LastIndex()

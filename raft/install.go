@@ -162,7 +162,7 @@ func (l *lastBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// unbroken returns the latest version to which the chain of batches leads from what was synced.
+// unbroken returns the latest version that the chain of batches reaches, starting from what was synced.
 func (s *store) unbroken() (uint64, error) {
 	txn := s.db.NewTransactionAt(^uint64(0), false)
 	defer txn.Discard()

@@ -19,8 +19,8 @@ const maxSkew = 30 * time.Second
 // nearly is how many entries a node may be behind to become a voter.
 const nearly = 2048
 
-// lead does, while this node leads, what the leader owes the cluster's consensus: members take part, removed
-// ones do not, and the right ones vote. A candidate is kept from blocking the election. It returns when ctx is done.
+// lead does what the leader owes the cluster's consensus, while this node leads: members take part, removed nodes do
+// not, and the right members vote. It prevents a candidate from blocking the election. It returns when ctx is done.
 func (n *Node) lead(ctx context.Context, r *hraft.Raft, trans hraft.Transport) {
 	ticker := time.NewTicker(n.timing.tick)
 	defer ticker.Stop()
@@ -88,7 +88,7 @@ func (n *Node) voters(r *hraft.Raft) []catalog.NodeID {
 	return out
 }
 
-// arrange brings Raft's configuration nearer to what the members and their places ask for.
+// arrange changes Raft's configuration by one step towards what the members and their places demand.
 func (n *Node) arrange(ctx context.Context, r *hraft.Raft) error {
 	var members []Candidate
 	err := n.state.view(func(v reader) (err error) {
@@ -124,7 +124,7 @@ func votersOf(members []Candidate) []catalog.NodeID {
 	return idsOf(slices.DeleteFunc(slices.Clone(members), func(c Candidate) bool { return !c.Voter }))
 }
 
-// enrol lets new members take part without a vote and takes out who is no member any more.
+// enrol lets new members take part without a vote, and removes nodes that are no longer members.
 func (n *Node) enrol(r *hraft.Raft, conf configuration, members []Candidate) error {
 	for _, c := range members {
 		if in, _ := conf.has(c.ID); in {
@@ -162,9 +162,10 @@ func (n *Node) yield(r *hraft.Raft) error {
 	return nil
 }
 
-// askReady asks the nodes that might become voters how far they are. One is ready that is not far behind and has the latest
-// configuration, which came with the entry at known: a node refuses its vote to who is not in the configuration it has, and a
-// new voter counts for the majority at once. A cluster with one that knows an older configuration might never elect a leader.
+// askReady asks the nodes that might become voters how far they are. A node is ready if it is not far behind and has
+// the latest configuration, which came with the entry at known. The reason: a node refuses its vote to a node that is
+// not in its configuration, and a new voter counts for the majority at once. A cluster with a voter that knows only
+// an older configuration might never elect a leader.
 func (n *Node) askReady(ctx context.Context, members []Candidate, known uint64) {
 	var alive map[catalog.NodeID]bool
 	if n.cfg.Alive != nil {

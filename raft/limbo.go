@@ -6,9 +6,9 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// limbo watches for a state that Raft does not leave by itself: a candidate that knows a leader. One comes to be where the
-// leader that hands over is heard once more while this node, to which it does so, stands for election. If the election is lost
-// and that leader is gone, the node refuses its vote to everybody, for it has a leader, and follows none.
+// limbo watches for a state that Raft does not leave by itself: a candidate that knows a leader. It arises when this
+// node stands for election because a leader hands over to it, and hears that leader once more. If the election is
+// lost and that leader is gone, the node refuses its vote to everybody, because it has a leader, and follows none.
 type limbo struct {
 	wait  time.Duration
 	since time.Time
@@ -29,7 +29,7 @@ func (l *limbo) lasts(in bool) bool {
 	return false
 }
 
-// freeOf makes Raft forget the leader, as it does when it is asked by one to stand for election.
+// freeOf makes Raft forget the leader, as it does when a leader asks it to stand for election.
 func (n *Node) freeOf(leader hraft.ServerID, trans hraft.Transport) {
 	n.log.Warn("raft stands for election and yet holds on to a leader: it is made to forget it", "leader", leader)
 	self := []byte(n.cfg.Self)

@@ -15,13 +15,13 @@ import (
 	"holdfast/internal/disk"
 )
 
-// What is kept of the log's end in memory.
+// How much of the log's end is kept in memory.
 const (
 	recentEntries = 512
 	recentBytes   = 16 << 10 // of the largest entry kept
 )
 
-// entryOverhead is about what the log adds to an entry's own bytes.
+// entryOverhead is roughly what the log adds to an entry's own bytes.
 const entryOverhead = 48
 
 // logStore is the Raft log and stable store. It keeps count of the entries' size, and the latest entries in memory:
@@ -34,7 +34,7 @@ type logStore struct {
 	entries, bytes atomic.Uint64
 	checked        bool // all that belongs together fits
 
-	changing sync.Mutex // of those who store or delete entries
+	changing sync.Mutex // held while entries are stored or deleted
 	cut      bool       // entries were taken off the end, and none was stored since
 	fail     func(error)
 	spares   *spares
@@ -151,8 +151,8 @@ func (s *logStore) count(l *hraft.Log) {
 // StoreLog appends one entry.
 func (s *logStore) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l}) }
 
-// StoreLogs appends entries. Where a follower's entries could not be replaced by its leader's, Raft goes on as if it still had
-// those that it deleted: then the node must not go on.
+// StoreLogs appends entries. If a follower's entries could not be replaced by its leader's, Raft continues as if it
+// still had the entries that it deleted; in that case the node must stop.
 func (s *logStore) StoreLogs(logs []*hraft.Log) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -173,8 +173,8 @@ func (s *logStore) StoreLogs(logs []*hraft.Log) error {
 	return nil
 }
 
-// ready answers disk.ErrFull when the log has no room to go on. Entries that replace others wait for it: Raft believes that they
-// are there.
+// ready answers disk.ErrFull if the log has no room to grow. Entries that replace others wait for room, because Raft
+// believes that they are stored.
 func (s *logStore) ready() error {
 	err := s.spares.ready()
 	if err == nil || !s.cut {
@@ -219,8 +219,9 @@ func (s *logStore) DeleteRange(first, last uint64) error {
 	return nil
 }
 
-// noteCut notes, before it happens, that entries go from the end of the log, or all of them. The others may have seen these
-// entries: a node that ends before it has those that take their place was not set back.
+// noteCut records, before it happens, that entries are removed from the end of the log, or all of them. Other members
+// may have seen these entries; the record shows that a node that stops before it has the replacing entries was not
+// set back.
 func (s *logStore) noteCut(all bool, end uint64) error {
 	var entry hraft.Log
 	if end > 0 {
@@ -236,8 +237,9 @@ func (s *logStore) noteCut(all bool, end uint64) error {
 	})
 }
 
-// settle waits until the library has begun the file that it begins behind the callers' backs once one is full. Entries taken off
-// the end meanwhile would make it begin the wrong one, and drop what is in the first. An append that can only be refused waits for it.
+// settle waits until the library has begun its next file, which it does in the background once one is full. If
+// entries were taken off the end before that, the library would begin the wrong file and drop the content of the
+// first. An append that can only be refused waits for it.
 func (s *logStore) settle() { _ = s.WAL.StoreLogs([]*hraft.Log{{}}) }
 
 // recent holds stored entries by their index modulo their number.

@@ -10,8 +10,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// libraryLog is an hclog.Logger that writes to a slog.Logger. What the Raft library calls an error is
-// routine for a cluster (a node that is away), so everything goes down one level.
+// libraryLog is an hclog.Logger that writes to a slog.Logger. What the Raft library calls an error is routine for a
+// cluster (a node that is away), so every message is logged one level lower.
 type libraryLog struct {
 	log     *slog.Logger
 	name    string

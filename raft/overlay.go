@@ -35,7 +35,7 @@ func (r reader) get(key []byte) ([]byte, error) {
 	return value, nil
 }
 
-// Get returns the value of key, or nil when there is none.
+// Get returns the value of key, or nil if there is none.
 func (r reader) Get(key []byte) ([]byte, error) {
 	if reserved(key) {
 		return nil, nil
@@ -123,7 +123,7 @@ func (o *overlay) reuse(txn *badger.Txn) *overlay {
 // kindOf returns the key's first part with its slash, or nothing when there is no slash.
 func kindOf(key []byte) []byte { return key[:bytes.IndexByte(key, '/')+1] }
 
-// Get returns the value of key, or nil when there is none.
+// Get returns the value of key, or nil if there is none.
 func (o *overlay) Get(key []byte) ([]byte, error) {
 	if i, ok := o.places[string(key)]; ok {
 		return o.changes[i].value, nil

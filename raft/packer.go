@@ -10,9 +10,10 @@ import (
 // gather is how long a command waits at most for others to go to Raft with it.
 const gather = 3 * time.Millisecond
 
-// packer brings commands to Raft in groups, for what goes together is written, sent, synced and applied together, in few log
-// entries. A command goes on at once when no other is under way. Otherwise it waits for the next group, which goes when all
-// under way are answered, or after a moment: nobody waits for a distant node's answer to another. The zero packer is ready.
+// packer brings commands to Raft in groups, so that they are written, sent, synced and applied together, in few log
+// entries. A command goes at once if no other is under way. Otherwise it waits for the next group, which goes when
+// all commands under way are answered, or after a moment: nobody waits for a distant node's answer to somebody else.
+// The zero packer is ready.
 type packer struct {
 	mu     sync.Mutex
 	inside int    // commands under way
@@ -51,7 +52,7 @@ func (k *packer) submit(parcels []*parcel, send func([]*parcel)) {
 	g.parcels = append(g.parcels, parcels...)
 }
 
-// left says that so many commands are answered, and sends the group that waits if they were the last under way.
+// left notes that n commands are answered, and sends the waiting group if they were the last under way.
 func (k *packer) left(n int, send func([]*parcel)) {
 	k.mu.Lock()
 	k.inside -= n

@@ -30,7 +30,7 @@ func (t transport) RequestVote(id hraft.ServerID, to hraft.ServerAddress, q *hra
 	return t.NetworkTransport.RequestVote(id, to, q, a)
 }
 
-// RequestPreVote asks whether a vote could be had, once this node may stand for election.
+// RequestPreVote asks whether this node would get a vote, once it may stand for election.
 func (t transport) RequestPreVote(id hraft.ServerID, to hraft.ServerAddress, q *hraft.RequestPreVoteRequest, a *hraft.RequestPreVoteResponse) error {
 	if !t.ballot.opened.Load() {
 		return errNoVote
@@ -38,9 +38,10 @@ func (t transport) RequestPreVote(id hraft.ServerID, to hraft.ServerAddress, q *
 	return t.NetworkTransport.RequestPreVote(id, to, q, a)
 }
 
-// SetHeartbeatHandler does nothing, so that heartbeats take their turn with all else. Raft would take them in beside whatever its
-// own goroutine does; a leader that hears of a newer term while it takes commands gives them that term, of which another is the
-// leader, and the members' logs and states go apart for good (hashicorp/raft issue 695).
+// SetHeartbeatHandler does nothing, so that heartbeats wait their turn like everything else. Raft would handle them
+// beside its own goroutine. A leader that hears of a newer term while it takes commands would then give them that
+// term, although another node leads in it, and the members' logs and states would differ for good (hashicorp/raft
+// issue 695).
 func (transport) SetHeartbeatHandler(func(hraft.RPC)) {}
 
 func newTransport(l *layer, t timing, log *slog.Logger) transport {
@@ -63,9 +64,10 @@ func (t transport) AppendEntriesPipeline(id hraft.ServerID, to hraft.ServerAddre
 	return out, nil
 }
 
-// pipeline keeps the answers to appends until they are asked for. Raft ceases to ask at the first append that is refused,
-// and may be sending another then; the library's pipeline, which waits with each answer for it to be taken, would keep the
-// sender for ever, and with it the shutdown and every further entry for that node (hashicorp/raft issue 612).
+// pipeline keeps the answers to appends until they are asked for. Raft stops asking at the first append that is
+// refused, and may be sending another at that moment. The library's pipeline waits until each answer is taken; it
+// would block the sender for ever, and with it the shutdown and every further entry for that node (hashicorp/raft
+// issue 612).
 type pipeline struct {
 	hraft.AppendPipeline
 	answers chan hraft.AppendFuture

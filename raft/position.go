@@ -10,8 +10,8 @@ import (
 	"holdfast/catalog"
 )
 
-// position says which log entry the state stands at. It is written with every batch, in the batch's
-// own transaction; Previous chains the batches, so that a lost one is noticed.
+// position is the log entry up to which the state is applied. It is written with every batch, in the batch's own
+// transaction; Previous chains the batches, so that a lost one is noticed.
 type position struct {
 	Index    uint64
 	Term     uint64

@@ -11,11 +11,11 @@ import (
 	"holdfast/catalog"
 )
 
-// errAgain says that a request met no leader, or one that lost its place meanwhile: it may be repeated.
+// errAgain reports that a request found no leader, or one that lost the leadership meanwhile: it may be repeated.
 var errAgain = errors.New("the leader changed")
 
-// maxOpen is how many requests of this node may be open between the oldest and the newest, so that none
-// falls below the window that the catalog remembers before it is applied.
+// maxOpen bounds how many requests of this node may be open between the oldest and the newest, so that none falls out
+// of the window that the catalog remembers before it is applied.
 const maxOpen = catalog.WindowSize / 2
 
 // answer is what became of one command.

@@ -15,15 +15,16 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// purgedName is the file in the log's folder that says up to which index nothing is left of what was replaced or deleted.
+// purgedName is the file in the log's folder that records up to which index replaced and deleted values are gone.
 const purgedName = "purged"
 
-// ErrNotPurged reports that the log or the state may still hold what was replaced or deleted. Ask again, after a further decision.
+// ErrNotPurged reports that the log or the state may still hold replaced or deleted values. Ask again after a further
+// decision.
 var ErrNotPurged = errors.New("older decisions are still on disk")
 
-// Purge rids this node's disk of what was decided up to the index and then replaced or deleted: the state is written anew without its
-// older versions, and the log is cut behind the index. Both are done while the node goes on. Members that were away
-// for longer get the whole state then. When Purge returns nil, nothing of it is left in raft/ and catalog/.
+// Purge removes from this node's disk what was decided up to the index and then replaced or deleted: it rewrites the
+// state without older versions, and cuts the log after the index. The node continues meanwhile. Members that were
+// away for longer then get the whole state. When Purge returns nil, no such value is left in raft/ and catalog/.
 func (n *Node) Purge(ctx context.Context, index uint64) error {
 	path := filepath.Join(n.cfg.Dir, "raft", purgedName)
 	done, err := readPurged(path)
@@ -107,8 +108,8 @@ func firstFile(dir string) (uint64, error) {
 	return first, nil
 }
 
-// rewrite makes a store with the latest version of each key alone and adopts it. The node goes on meanwhile, but takes no marker:
-// what is applied after the copy began is applied to the copy from the log.
+// rewrite makes a store with only the latest version of each key, and adopts it. The node continues meanwhile, but
+// takes no marker: entries applied after the copy began are applied to the copy from the log.
 func (n *Node) rewrite(ctx context.Context) error {
 	s := n.state
 	s.marking.Lock()

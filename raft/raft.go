@@ -41,7 +41,7 @@ var (
 	ErrTooBig = errors.New("command too big")
 )
 
-// Config is what a Node needs to know. Dir and Self are required.
+// Config holds the settings of a Node. Dir and Self are required.
 type Config struct {
 	Dir         string                         // data folder; the node uses raft/ and catalog/ in it
 	Self        catalog.NodeID                 // this node
@@ -52,7 +52,7 @@ type Config struct {
 	Alive       func() map[catalog.NodeID]bool // who gossip thinks is alive; advice; nil: everyone
 	Skew        func() time.Duration           // how far this clock is ahead of the members' median now; nil: none
 	Now         func() time.Time               // the clock that commands are stamped by; nil: the machine's
-	Vouch       Vouch                          // of what other members forward; nil: everything is good
+	Vouch       Vouch                          // checks what other members forward; nil: everything is accepted
 }
 
 // Vouch says of each command that a member forwards what keeps it from being proposed, a *catalog.Refusal, or nil.
@@ -89,8 +89,8 @@ func timingOf(profile string) (timing, error) {
 	return t, nil
 }
 
-// cutting makes markers come as often as a log of so many MiB behind them asks for, and its files as small, for the log is
-// cut by whole files: a short log is cut often.
+// cutting makes markers as frequent, and the log's files as small, as a log of that many MiB behind them demands. The
+// log is cut by whole files, so a short log has small files.
 func (t timing) cutting(trailingMiB int) timing {
 	part := func(whole, least int64) int64 { return max(whole*min(int64(trailingMiB), 1024)/1024, least) }
 	t.snapshotEvery = time.Duration(part(int64(t.snapshotEvery), int64(2*time.Second)))
@@ -125,7 +125,7 @@ type Node struct {
 	trail   atomic.Uint64 // entries of the log to keep behind a marker
 
 	purging   atomic.Bool   // the log is to be cut at the next marker
-	rewritten atomic.Uint64 // the state was written anew since this index was applied
+	rewritten atomic.Uint64 // the state was rewritten when this index was applied, or later
 
 	gate     gate
 	packer   packer
@@ -310,7 +310,7 @@ func (n *Node) View(fn func(catalog.View) error) error {
 	return n.state.view(func(r reader) error { return fn(catalog.NewView(r)) })
 }
 
-// command encodes a command as it stands in the log.
+// command encodes a command in the form of the log.
 func command(c catalog.Command) ([]byte, error) {
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -322,7 +322,7 @@ func command(c catalog.Command) ([]byte, error) {
 	return data, nil
 }
 
-// Forwarder carries small requests to other nodes. Those that others send are handed to Node.Serve.
+// Forwarder carries small requests to other nodes. Requests of other nodes are handed to Node.Serve.
 type Forwarder interface {
 	// Call sends the request to the node and returns its answer.
 	Call(ctx context.Context, to catalog.NodeID, request []byte) ([]byte, error)

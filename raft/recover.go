@@ -13,9 +13,9 @@ import (
 	"holdfast/internal/disk"
 )
 
-// Recover makes this node the only voter of a cluster whose majority is lost for good, and raises the epoch,
-// so that those who were lost are refused should they come back. The node must not be running. Everything in
-// its log counts as committed. It returns the new epoch.
+// Recover makes this node the only voter of a cluster whose majority is lost for good, and raises the epoch, so that
+// the lost nodes are refused if they come back. The node must not be running. Everything in its log counts as
+// committed. It returns the new epoch.
 func Recover(cfg Config, d disk.Disk, reason string, log *slog.Logger) (epoch uint64, err error) {
 	return recoverNode(cfg, d, reason, log, parts{})
 }

@@ -57,7 +57,7 @@ func (y *relay) send(ctx context.Context, n *Node, leader catalog.NodeID, c cata
 	}
 }
 
-// end waits until nothing is under way; nothing is sent any more.
+// end waits until nothing is under way; nothing is sent after that.
 func (y *relay) end() {
 	y.mu.Lock()
 	y.ended = true

@@ -17,7 +17,7 @@ const (
 	// RoomToDecide is the room below which a node refuses its callers' commands and does not lead.
 	RoomToDecide = 160 << 20
 	roomToAccept = 96 << 20 // below it no command is accepted, not even of other nodes
-	roomToWrite  = 64 << 20 // below it nothing is applied; what is applied already is still tidied up
+	roomToWrite  = 64 << 20 // below it nothing is applied; entries already applied are still tidied up
 )
 
 const (
@@ -28,9 +28,10 @@ const (
 // ErrNoRoom reports that the disk of the node's databases is full.
 var ErrNoRoom = errors.New("the disk that holds the node's databases is full: no commands are taken until it has room again")
 
-// room watches the disk that log and state lie on. When it runs full the node does less, in this order: it refuses its callers'
-// commands and gives the leadership away; where nobody else can lead, it takes no commands at all; then it applies nothing, and
-// what the others decide waits. It goes on by itself when there is room again. A disk that cannot be asked counts as full.
+// room watches the disk with log and state. As the disk fills, the node does less, in this order: it refuses its
+// callers' commands and gives the leadership away; if nobody else can lead, it takes no commands at all; then it
+// applies nothing, and the others' decisions wait. It continues by itself when there is room again. A disk whose free
+// space cannot be read counts as full.
 type room struct {
 	free    func() (uint64, error)
 	log     *slog.Logger
@@ -98,7 +99,8 @@ func (r *room) say(err error) {
 	r.waiting = err != nil
 }
 
-// Room answers ErrNoRoom, with what is left, when the disk of log and state has too little room for callers' commands.
+// Room answers ErrNoRoom, with the free space, if the disk with log and state has too little room for callers'
+// commands.
 func (n *Node) Room() error { return n.room.atLeast(RoomToDecide) }
 
 // cramped gives the leadership away when this node's disk is nearly full, and reports whether it is.

@@ -16,8 +16,8 @@ import (
 // maxEntries is how many log entries go in one exchange, and so at most in one batch.
 const maxEntries = 256
 
-// Run takes part in consensus until ctx is done or the state cannot be written any more. It hands over the
-// leadership first, and when it returns, log and state are closed and nothing of the node runs.
+// Run takes part in consensus until ctx is done or the state can no longer be written. At the end it first hands over
+// the leadership. When it returns, log and state are closed and nothing of the node runs.
 func (n *Node) Run(ctx context.Context) error {
 	n.running.Lock()
 	defer n.running.Unlock()
@@ -53,7 +53,7 @@ func (n *Node) Run(ctx context.Context) error {
 	n.stopped.Store(true)
 	n.changed.announce()
 	close(n.room.closing)
-	// Raft forgets to answer what it is asked while it shuts down: first let all be answered.
+	// Raft forgets to answer requests while it shuts down, so all are answered first.
 	n.gate.close()
 	leader.Wait()
 	n.raft.Store(nil)
@@ -68,13 +68,13 @@ func (n *Node) Run(ctx context.Context) error {
 	return errors.Join(err, stopped, trans.Close(), n.Close())
 }
 
-// Close closes a node that was opened and will not be run. Run closes what it ran.
+// Close closes a node that was opened and will not be run. Run closes the node that it ran.
 func (n *Node) Close() error {
 	n.layer.Close()
 	return errors.Join(n.snapshots.close(), n.state.close(), n.wal.Close(), n.witness.close())
 }
 
-// start starts Raft on what was opened.
+// start starts Raft on the opened log and state.
 func (n *Node) start() (*hraft.Raft, transport, chan bool, error) {
 	if err := n.state.step("start"); err != nil {
 		return nil, transport{}, nil, err
@@ -134,7 +134,7 @@ func (n *Node) follow(ctx context.Context, events <-chan hraft.Observation, noti
 	}
 }
 
-// tellLeading puts the latest word into the channel that Leading returns.
+// tellLeading puts the latest value into the channel that Leading returns.
 func (n *Node) tellLeading(leads bool) {
 	select {
 	case <-n.leading:
@@ -205,7 +205,7 @@ func configure(self catalog.NodeID, t timing, log *slog.Logger) *hraft.Config {
 	return conf
 }
 
-// contacts is what the leader knows of the nodes it has not heard of late.
+// contacts is what the leader knows of nodes that it has not heard from recently.
 type contacts struct {
 	mu     sync.Mutex
 	silent map[catalog.NodeID]time.Time

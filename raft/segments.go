@@ -37,8 +37,8 @@ const spareName = "spare"
 // metaRoom is how much room the log's metadata is given once. Raft ends the process when it cannot write its term.
 const metaRoom = 1 << 20
 
-// spares is the log's file system, with the next file made in advance: the library makes it behind its callers' backs, and when
-// it has no room for it then the log takes no entries any more until the node is started again.
+// spares is the log's file system, with the next file made in advance. The library makes it in the background, and if
+// it has no room for it then, the log takes no more entries until the node is started again.
 type spares struct {
 	*fs.FS
 	dir  string

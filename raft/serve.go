@@ -105,7 +105,7 @@ func (n *Node) Linear(ctx context.Context) error {
 	return nil
 }
 
-// reach returns when this node's state stands at index or later.
+// reach returns when this node's state has reached index.
 func (n *Node) reach(ctx context.Context, index uint64) error {
 	return n.state.changed.wait(ctx, func() bool { return n.state.store().applied.Load() >= index })
 }
@@ -138,9 +138,8 @@ func (n *Node) readIndex() (uint64, error) {
 	}
 	n.ready.mu.Unlock()
 
-	// Every state that anyone has seen is at or below what is committed now. The state of this node may lag
-	// behind that of another, so what it has applied would be too low. That this node led at this place is
-	// verified after.
+	// Every state that anyone has seen is at or below what is committed now. This node's state may be behind
+	// another's, so its applied index would be too low. That this node led at this position is verified afterwards.
 	index, err := n.lastTouching(r.CommitIndex())
 	if err != nil {
 		return 0, err

@@ -54,9 +54,9 @@ func (s *snapshots) List() ([]*hraft.SnapshotMeta, error) {
 	return []*hraft.SnapshotMeta{metaOf(m, conf, 0)}, nil
 }
 
-// metaOf describes a marker. The configuration is the state's latest: between a marker and the state's
-// position Raft refuses to take a snapshot while a change of configuration is under way, and a later
-// configuration is looked for in the log.
+// metaOf describes a marker. Its configuration is the state's latest: between a marker and the state's position, Raft
+// refuses to take a snapshot while a change of configuration is under way, and it looks for later configurations in
+// the log.
 func metaOf(m marker, conf configuration, size int64) *hraft.SnapshotMeta {
 	return &hraft.SnapshotMeta{
 		Version:            hraft.SnapshotVersionMax,
@@ -206,7 +206,7 @@ func (k *sink) accept(head streamHead) error {
 	return nil
 }
 
-// Write takes in bytes of an install.
+// Write takes the next bytes of an install.
 func (k *sink) Write(p []byte) (int, error) {
 	if k.w == nil {
 		r, w := io.Pipe()

@@ -38,8 +38,8 @@ type state struct {
 	watches  *watches
 }
 
-// openState opens the state in dir, removes what an unfinished install left, and makes an empty state when
-// there has never been one. With fresh false a missing pointer is an error: there was a state.
+// openState opens the state in dir, removes the remains of an unfinished install, and makes an empty state if there
+// has never been one. With fresh false, a missing pointer is an error: there was a state.
 func openState(dir string, d disk.Disk, cacheMiB int, fresh bool, step func(string) error, log *slog.Logger) (*state, error) {
 	s := &state{dir: dir, disk: d, log: log, cacheMiB: cacheMiB, step: step, changed: newNotice(), watches: newWatches()}
 	if err := d.MkdirAll(dir); err != nil {

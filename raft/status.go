@@ -20,13 +20,13 @@ const (
 	Outside   Role = "outside" // not yet, or no longer, taking part
 )
 
-// Status is how a node stands in consensus.
+// Status is a node's state in consensus.
 type Status struct {
 	Role        Role             `json:"role"`
 	Leader      catalog.NodeID   `json:"leader,omitempty"` // as this node knows
-	Quorum      bool             `json:"quorum"`           // a leader with a majority was heard of late
+	Quorum      bool             `json:"quorum"`           // a leader with a majority was heard from recently
 	Term        uint64           `json:"term"`
-	Applied     uint64           `json:"applied"`     // index at which the state stands
+	Applied     uint64           `json:"applied"`     // index up to which the state is applied
 	Commit      uint64           `json:"commit"`      // index known to be committed
 	Marker      uint64           `json:"marker"`      // index of the Raft snapshot marker
 	LogBytes    int64            `json:"logBytes"`    // about, of the Raft log
@@ -36,7 +36,7 @@ type Status struct {
 	Replayed    uint64           `json:"replayed"` // log entries applied since start
 }
 
-// Status returns how this node stands.
+// Status returns this node's state in consensus.
 func (n *Node) Status() Status {
 	st := n.state.store()
 	s := Status{Role: Outside, Applied: st.applied.Load(), Marker: st.marked(), Boot: n.boot, Replayed: n.fsm.entries()}
@@ -67,7 +67,8 @@ func (n *Node) Status() Status {
 	return s
 }
 
-// Votes reports whether the node has a vote as far as is known here: by what was agreed, or by what is being agreed now.
+// Votes reports whether the node has a vote, as far as this node knows: by what was agreed, or by what is being
+// agreed now.
 func (n *Node) Votes(id catalog.NodeID) bool {
 	st := n.state.store()
 	st.mu.Lock()
@@ -96,8 +97,8 @@ func (n *Node) Heard() (time.Duration, bool) {
 	return time.Since(last), true
 }
 
-// Contacts returns, on the leader, how long each node that takes part has been silent: 0 for one that answers
-// its heartbeats. It is counted anew when the leader changes, and nil on other nodes.
+// Contacts returns, on the leader, how long each node that takes part has been silent: 0 for one that answers its
+// heartbeats. The count restarts when the leader changes. On other nodes it returns nil.
 func (n *Node) Contacts() map[catalog.NodeID]time.Duration {
 	r := n.raft.Load()
 	if r == nil || r.State() != hraft.Leader {

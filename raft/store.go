@@ -173,8 +173,8 @@ func (s *store) commit(w *overlay, pos position, conf *configuration) error {
 	return nil
 }
 
-// ready sees to it, once per MiB, that the room for the next memtable is set aside. It answers disk.ErrFull when there is none;
-// nothing is to be written then.
+// ready makes sure, once per MiB, that the room for the next memtable is set aside. It answers disk.ErrFull if there
+// is none; then nothing may be written.
 func (s *store) ready(bytes int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +237,7 @@ func syncFolder(dir, suffix string, d disk.Disk) error {
 		}
 		f, err := os.Open(filepath.Join(dir, e.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // flushed to a table meanwhile, and that is synced
+			continue // flushed to a table meanwhile, which is synced
 		}
 		if err != nil {
 			return fmt.Errorf("sync %s: %w", dir, err)

@@ -14,13 +14,13 @@ import (
 // streamMagic begins every streamed Raft snapshot: four letters and the version of the form.
 const streamMagic = "HFRS\x01"
 
-// Bounds of what a streamed snapshot may claim.
+// Limits of what a streamed snapshot may claim.
 const (
 	maxStreamKey   = 65000
 	maxStreamValue = 1 << 20
 )
 
-// streamHead is what a streamed Raft snapshot says of itself first.
+// streamHead is the description at the beginning of a streamed Raft snapshot.
 type streamHead struct {
 	Index, Term uint64
 }

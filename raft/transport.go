@@ -42,8 +42,8 @@ func newLayer(self catalog.NodeID, carrier Carrier) *layer {
 // piece is how many bytes must go within a deadline.
 const piece = 64 << 10
 
-// conn is a stream that the layer can close when the node stops. Raft gives a whole message, which may be large, a deadline; here
-// that is what each piece of it has, so that a slow link is no dead one.
+// conn is a stream that the layer can close when the node stops. Raft sets a deadline for a whole message, which may
+// be large; conn applies that time to each piece of it, so that a slow connection is not taken for a dead one.
 type conn struct {
 	net.Conn
 	layer *layer

@@ -10,20 +10,20 @@ import (
 // Candidate is a member as the choice of voters sees it.
 type Candidate struct {
 	ID      catalog.NodeID
-	Place   string // where it stands and fails together with others
+	Place   string // where it is and fails together with others
 	OutOnly bool   // can only dial out, never votes
 	Voter   bool   // votes now
 	Lost    bool   // the leader has not heard it for longer than the grace time
 	Ready   bool   // knows nearly all that the leader knows; of no account for a voter
 }
 
-// ChooseVoters returns which members are to vote, in the order of their ids: 7 of nine or more that may, 5 of
-// five or more, 3 of three or more, else 1, less when places or lost members do not allow so many.
+// ChooseVoters returns which members should vote, in the order of their ids: 7 of nine or more that may, 5 of five or
+// more, 3 of three or more, else 1; fewer if places or lost members do not allow as many.
 //
-// A present voter stays unless it is lost and another can take its place, it may not vote, or the number or
-// the spread asks for less of its place. Where there are three places none holds a majority. While a voter is
-// lost, no place gets a majority that it did not have. When no choice keeps these promises the present voters
-// that may vote stay.
+// A present voter stays unless it is lost and another can take its place, it may not vote, or the number or the
+// spread requires fewer of its place. If there are three places, none holds a majority. While a voter is lost, no
+// place gets a majority that it did not have. If no choice keeps these promises, the present voters that may vote
+// stay.
 func ChooseVoters(members []Candidate) []catalog.NodeID {
 	able := slices.DeleteFunc(slices.Clone(members), func(c Candidate) bool { return c.OutOnly })
 	present := slices.DeleteFunc(slices.Clone(able), func(c Candidate) bool { return !c.Voter })

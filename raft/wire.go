@@ -34,7 +34,8 @@ const (
 	maxRequestBytes = 2 << 20
 )
 
-// maxAnswerBytes is how much the answers to one proposal are together, but for the last: less than what may be sent.
+// maxAnswerBytes bounds the size of the answers to one proposal together, without the last one: less than what may be
+// sent.
 const maxAnswerBytes = 4 << 20
 
 var errWire = errors.New("malformed message between nodes")

@@ -18,8 +18,8 @@ import (
 	"holdfast/internal/disk"
 )
 
-// ErrSetBack reports that this node's folder is an older copy of itself: other members have seen it further. It has forgotten
-// what it agreed to since, and could undo decisions.
+// ErrSetBack reports that this node's folder is an older copy of itself: other members have seen it further. It has
+// forgotten what it agreed to since then, and could undo decisions.
 var ErrSetBack = errors.New("this node was set back to an older copy of itself")
 
 // Standing is how far a node's log is, or was before its end was replaced. It is on stable storage, and only ever grows as long as Log stays the same.
@@ -31,7 +31,7 @@ type Standing struct {
 	LastIndex uint64 `json:"lastIndex"` // of the last entry
 }
 
-// behind reports whether a node that stands so was further when it was seen.
+// behind reports whether a node with this standing was further when it was seen.
 func (s Standing) behind(seen Standing) bool {
 	return s.Log == seen.Log && (s.Term < seen.Term || s.entryBefore(seen))
 }
@@ -70,8 +70,8 @@ func (s sighting) with(o Standing) sighting {
 	return s
 }
 
-// before returns how far the member was seen before it started with so high a boot. What it did since is no sign that it
-// was set back: it may be a leader by the time at which it is told.
+// before returns how far the member was seen before a start with that boot number. What it did after that start does
+// not show that it was set back: it may be a leader by the time it hears of it.
 func (s sighting) before(boot uint64) Standing {
 	if s.Boot == boot {
 		return s.Earlier
@@ -102,7 +102,7 @@ func (n *Node) Standing() (Standing, error) {
 	return s.with(Standing{Log: s.Log, LastTerm: st.marker.Term, LastIndex: st.marker.Index}), nil
 }
 
-// witnessEvery is how often what was seen of the others is written, at most, while only their logs grow.
+// witnessEvery is how often, at most, what was seen of the others is written while only their logs grow.
 const witnessEvery = 10 * time.Second
 
 // Witness remembers how far the other members were. So one that is set back to an older copy of itself is found out.
@@ -116,8 +116,8 @@ type Witness struct {
 	dirty   bool
 }
 
-// openWitness reads what was seen of the others. What cannot be read is forgotten, and that is said: it is about others, and keeps no
-// voter from its work.
+// openWitness reads what was seen of the others. A file that cannot be read is forgotten, and logged: it is about
+// other nodes, and prevents no voter from its work.
 func openWitness(dir string, d disk.Disk, log *slog.Logger) (*Witness, error) {
 	w := &Witness{path: filepath.Join(dir, "seen.json"), disk: d, seen: map[catalog.NodeID]sighting{}}
 	text, err := os.ReadFile(w.path)

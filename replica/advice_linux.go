@@ -8,14 +8,14 @@ import (
 
 // What follows is advice to the system; that it was not taken changes nothing but the speed.
 
-// adviseCold says that f is to be read from the disk, not from what memory remembers of it, from its beginning
-// to its end.
+// adviseCold tells the kernel that f is to be read from the disk, not from the page cache, from its beginning to its
+// end.
 func adviseCold(f *os.File) {
 	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_SEQUENTIAL)
 }
 
-// adviseDone says that what was read of f will not be read again soon.
+// adviseDone tells the kernel that what was read of f will not be read again soon.
 func adviseDone(f *os.File) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }
 
 // adviseWrite says that these bytes of f may go to the disk now, so that there is less left for a sync.

@@ -19,7 +19,7 @@ import (
 	"holdfast/internal/disk"
 )
 
-// AuditState is how an audit stands.
+// AuditState is the state of an audit.
 type AuditState string
 
 // The states. An audit that is to run waits for those begun before it.
@@ -46,7 +46,7 @@ type ShardFault struct {
 // Audit is one audit of shards of this node, with its progress. It survives a restart of the node.
 type Audit struct {
 	ID         string           `json:"id"`
-	Group      string           `json:"group,omitempty"` // what it was begun with, on several nodes alike
+	Group      string           `json:"group,omitempty"` // the group that it belongs to, the same on several nodes
 	Nodes      []catalog.NodeID `json:"nodes,omitempty"` // of the group: all whose copies were to be audited, this one too
 	State      AuditState       `json:"state"`
 	Scheduled  bool             `json:"scheduled,omitempty"` // begun because it was due
@@ -68,7 +68,7 @@ type Audit struct {
 	Pass        *Pass              `json:"pass,omitempty"`        // the shard under way
 }
 
-// Tally counts what an audit has come across so far.
+// Tally counts what an audit has found so far.
 type Tally struct {
 	Files     int64 `json:"files"` // read
 	Bytes     int64 `json:"bytes"`
@@ -91,7 +91,7 @@ type Pass struct {
 	Surveyed   bool             `json:"surveyed,omitempty"` // the shard's unknown files have been counted
 }
 
-// except counts what is wrong with a file and lists it, if there is room. The caller holds the lock of the audits.
+// except counts a fault of a file and lists it, if there is room. The caller holds the lock of the audits.
 func (one *Audit) except(found catalog.Finding) {
 	one.Excepted++
 	if found.FileList == catalog.FileListMissing {
@@ -202,7 +202,7 @@ func (a *audits) poke() {
 	}
 }
 
-// copy returns the audit as it stands, for others.
+// copy returns a copy of the audit's present state, for others.
 func (one *Audit) copy() Audit {
 	c := *one
 	c.Exceptions, c.Unknown, c.Faults = slices.Clone(one.Exceptions), slices.Clone(one.Unknown), slices.Clone(one.Faults)
@@ -248,14 +248,14 @@ func (a *audits) add(one *Audit) (Audit, error) {
 	return one.copy(), nil
 }
 
-// StartAudit begins an audit of the shards, of all that this node holds when none are given, as part of a group
-// of audits on several nodes unless group is empty. It is carried out while Run runs, one audit after the other.
+// StartAudit begins an audit of the shards, or of all shards that this node holds if none are given, as part of a
+// group of audits on several nodes unless group is empty. Audits are carried out one after the other while Run runs.
 func (r *auditor) StartAudit(group string, shards []catalog.Shard) (Audit, error) {
 	return r.startAudit(shards, &Audit{Group: group})
 }
 
-// JoinAudit begins this node's part of an audit of all that the nodes hold. Each part knows all nodes, so that one which
-// does not take part is missed, and what no node holds.
+// JoinAudit begins this node's part of an audit of everything that the nodes hold. Each part knows all nodes, so that
+// a node that does not take part is noticed, and so are shards that no node holds.
 func (r *auditor) JoinAudit(group string, nodes []catalog.NodeID, unheld catalog.Root) (Audit, error) {
 	return r.startAudit(nil, &Audit{Group: group, Nodes: nodes, Unheld: unheld})
 }
@@ -321,7 +321,7 @@ func (r *auditor) Audits() []Audit {
 	return list
 }
 
-// Audit returns the audit as it stands, or ErrUnknown.
+// Audit returns the audit's present state, or ErrUnknown.
 func (r *auditor) Audit(id string) (Audit, error) {
 	for _, one := range r.Audits() {
 		if one.ID == id {
@@ -337,7 +337,7 @@ var errEnded = errors.New("the audit has ended")
 // PauseAudit lets the audit rest where it is until it is resumed.
 func (r *auditor) PauseAudit(id string) (Audit, error) { return r.audits.turn(id, AuditPaused) }
 
-// ResumeAudit lets a paused audit go on.
+// ResumeAudit resumes a paused audit.
 func (r *auditor) ResumeAudit(id string) (Audit, error) { return r.audits.turn(id, AuditRunning) }
 
 // StopAudit ends the audit where it is, for good.

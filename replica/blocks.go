@@ -201,7 +201,7 @@ type list struct {
 	text [listPage]byte
 }
 
-// openList opens the list of the file at path; fs.ErrNotExist when there is none for the wanted bytes.
+// openList opens the list of the file at path; fs.ErrNotExist if there is none for the wanted bytes.
 func openList(path string, want Held) (*list, error) {
 	f, err := os.Open(blocksPath(path))
 	if err != nil {
@@ -265,8 +265,8 @@ func (l *list) digest(n int64) ([]byte, error) {
 	return l.text[at : at+listDigest], nil
 }
 
-// spoilt remembers which files on disk are known to hold wrong bytes, by what they are and not by their names: a
-// file may have one name in its shard and one in the outbox.
+// spoilt remembers which files on disk are known to hold wrong bytes: by identity, not by name, because a file may
+// have one name in its shard and one in the outbox.
 type spoilt struct {
 	mu    sync.Mutex
 	files map[catalog.FileName][]fs.FileInfo

@@ -11,8 +11,8 @@ import (
 	"holdfast/catalog"
 )
 
-// Of owed checks this many wait at most; the audits find what is beyond. A check that could not be made is tried again
-// after growing pauses.
+// At most this many owed checks wait; the audits find the rest. A check that could not be made is tried again after
+// growing pauses.
 const (
 	checksWaiting = 10_000
 	checkPause    = 2 * time.Second
@@ -34,7 +34,7 @@ type owedCheck struct {
 	want Held
 }
 
-// checks are the copies that have to be read again as a whole, by their nodes, which report what is wrong.
+// checks are the copies that have to be read again completely by their nodes, which report what is wrong.
 type checks struct {
 	check func(context.Context, owedCheck) error
 	log   *slog.Logger

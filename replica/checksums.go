@@ -11,17 +11,16 @@ import (
 	"holdfast/internal/disk"
 )
 
-// Checksums is what a node of a checksum replica holds: for each file of its shards a recorded size and
-// SHA-256, in checksums/<shard>/manifest-sha256.txt. The manifests are in the form of sha256sum, so that
-// they check any folder that has the files; the sizes are comments between the lines. The methods may be
-// called by several goroutines.
+// Checksums is what a node of a checksum replica holds: for each file of its shards a recorded size and SHA-256, in
+// checksums/<shard>/manifest-sha256.txt. The manifests have the form of sha256sum, so that they check any folder that
+// has the files; the sizes are in comments between the lines. It is safe for concurrent use.
 type Checksums struct {
 	dir    string
 	disk   disk.Disk
 	shards [catalog.Shards]sync.Mutex
 }
 
-// OpenChecksums opens the records under dir, cutting off what a crash left torn.
+// OpenChecksums opens the records under dir, and cuts off what a crash left incomplete.
 func OpenChecksums(dir string, d disk.Disk, log *slog.Logger) (*Checksums, error) {
 	if err := d.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("open checksums: %w", err)
@@ -94,7 +93,7 @@ func (c *Checksums) record(n catalog.Shard, h Held) error {
 	return addLine(c.disk, path, h.Name, now)
 }
 
-// Forget removes the record of a file; what is not there is no error.
+// Forget removes the record of a file; it is no error if there is none.
 func (c *Checksums) Forget(name catalog.FileName) error {
 	n := name.Shard()
 	c.shards[n].Lock()

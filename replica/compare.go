@@ -10,9 +10,9 @@ import (
 // comparePause is how long after its findings, or after a failure, a comparison is made again.
 const comparePause = 10 * time.Second
 
-// compare compares what the catalog counts on this node for with what lies here, when the catalog asks for it: after the
-// cluster was recovered, from a state that may be older than what this node deleted last. What is not here is reported as
-// missing. When a whole look finds nothing missing that still counts, the catalog is told so.
+// compare compares the copies that the catalog counts for this node with the files here, when the catalog asks for
+// it: after the cluster was recovered from a state that may be older than this node's last deletions. Copies that are
+// not here are reported as missing. When a complete look finds no counted copy missing, it tells the catalog so.
 func (r *comparer) compare(ctx context.Context) error {
 	return r.eachChange(ctx, nil, func(ctx context.Context) (time.Duration, error) {
 		var epoch uint64
@@ -70,8 +70,8 @@ func (r *comparer) compareAll(ctx context.Context, epoch uint64) error {
 	return err
 }
 
-// compareShard reports what the catalog takes for a good copy of this node and is not here, and returns how many such
-// there are.
+// compareShard reports the copies that the catalog counts as good copies of this node and that are not here, and
+// returns how many there are.
 func (r *comparer) compareShard(ctx context.Context, shard catalog.Shard) (missing int, err error) {
 	var held map[catalog.FileName]Held
 	var findings []catalog.Finding

@@ -23,9 +23,9 @@ const (
 // errWrite marks an error of the writing side, so that a source is not blamed for it.
 var errWrite = errors.New("write")
 
-// pipe copies from in to out until the end of in; each block is also given to sum (nil: nobody) here while
-// a second goroutine writes it to out. After an error of reading, all that was read has reached both, so
-// that the copy can go on from another source; after errWrite neither is of further use.
+// pipe copies from in to out until the end of in. It gives each block also to sum (nil: nobody), while a second
+// goroutine writes it to out. After a read error, everything that was read has reached both, so that the copy can
+// continue from another source; after errWrite neither can be used any more.
 type pipe struct {
 	in    io.Reader
 	out   io.Writer
@@ -70,8 +70,8 @@ func (s *media) pump(ctx context.Context, p pipe) error {
 	return err
 }
 
-// feed reads blocks, hands them to the writer and sums them meanwhile. The writer gives a block back when
-// it is done with it, and only feed takes it again, after summing.
+// feed reads blocks, hands them to the writer, and sums them meanwhile. The writer returns a block when it is done
+// with it, and only feed takes it again, after summing.
 func (p pipe) feed(ctx context.Context, free chan *[]byte, full chan<- block) error {
 	for ctx.Err() == nil {
 		b := <-free

@@ -14,8 +14,8 @@ import (
 	"holdfast/internal/disk"
 )
 
-// asked is what an operator has asked of a store's disks, and what came of it. It survives a restart, in a file of
-// its own.
+// asked holds an operator's wishes for a store's disks, and how far they are fulfilled. It survives a restart, in a
+// file of its own.
 type asked struct {
 	path string
 	disk disk.Disk
@@ -26,7 +26,7 @@ type asked struct {
 	away []string // folders of the settings whose disk was emptied and was not there at the start
 }
 
-// wishes is what the file holds.
+// wishes is the content of the file.
 type wishes struct {
 	Drain     []drain `json:"drain,omitempty"`
 	Paused    bool    `json:"paused,omitempty"`    // no shard moves
@@ -58,7 +58,7 @@ func openAsked(path string, d disk.Disk, log *slog.Logger) *asked {
 	return a
 }
 
-// look returns what is asked now.
+// look returns the present wishes.
 func (a *asked) look() (wishes, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,7 +94,7 @@ func (w wishes) copy() wishes {
 	return w
 }
 
-// drained returns what is asked about the disk with the mark, or about the one at the path when it has none.
+// drained returns the wish for the disk with the mark, or for the disk at the path if it has none.
 func (w wishes) drained(mark, path string) (drain, bool) {
 	i := slices.IndexFunc(w.Drain, func(d drain) bool {
 		return mark != "" && d.Mark == mark || mark == "" &&
@@ -112,7 +112,7 @@ func (w wishes) emptied(mark string) bool {
 	return ok && d.Emptied
 }
 
-// set notes the drain of a disk in the place of what was noted of it.
+// set records the drain of a disk, in place of an earlier record.
 func (w *wishes) set(d drain) {
 	w.drop(d.Mark)
 	w.Drain = append(w.Drain, d)
@@ -122,8 +122,8 @@ func (w *wishes) drop(mark string) {
 	w.Drain = slices.DeleteFunc(w.Drain, func(d drain) bool { return d.Mark == mark })
 }
 
-// takenAway reports whether the disk at path was emptied and is not there any more. Its mount point is not for files:
-// another disk at its place is used once somebody says so.
+// takenAway reports whether the disk at path was emptied and is no longer there. Its mount point must not receive
+// files: another disk in its place is used once somebody says so.
 func (a *asked) takenAway(path string) bool {
 	mark, err := readMark(path)
 	now, _ := a.look()

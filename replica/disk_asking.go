@@ -10,8 +10,9 @@ import (
 	"holdfast/catalog"
 )
 
-// Drain has the disk at the path emptied: its shards move to the node's other disks, and no new one comes. It goes
-// on until the disk is emptied or Undrain is called, over restarts. ErrNoDisk, or ErrLastDisk when no other disk is in use.
+// Drain empties the disk at the path: its shards move to the node's other disks, and it gets no new one. This
+// continues until the disk is empty or Undrain is called, over restarts. It returns ErrNoDisk, or ErrLastDisk if no
+// other disk is in use.
 func (d *Disks) Drain(path string) (DiskReport, error) {
 	return d.ask(func(w *wishes) error { return d.noteDrain(w, path) })
 }
@@ -22,7 +23,8 @@ func (d *Disks) Undrain(path string) (DiskReport, error) {
 	return d.ask(func(w *wishes) error { return d.noteUndrain(w, path) })
 }
 
-// Pause lets no shard move between disks until Resume is called, over restarts. What was copied of one stays for then.
+// Pause stops shards from moving between disks until Resume is called, over restarts. What was copied of a shard is
+// kept for then.
 func (d *Disks) Pause() (DiskReport, error) {
 	return d.ask(func(w *wishes) error { w.Paused = true; return nil })
 }
@@ -43,7 +45,7 @@ func (d *Disks) Takes(path string) bool {
 	return r != nil && !r.draining.Load()
 }
 
-// ask notes what is asked, has it hold at once, and returns how the disks stand then.
+// ask records a wish, puts it into effect, and returns the state of the disks after it.
 func (d *Disks) ask(do func(*wishes) error) (DiskReport, error) {
 	if err := d.store.asked.change(do); err != nil {
 		return DiskReport{}, err
@@ -96,7 +98,7 @@ func (d *Disks) noteUndrain(w *wishes, path string) error {
 	return nil
 }
 
-// Report returns how this node's disks for files stand, and what moves between them.
+// Report returns the state of this node's disks for files, and of the moves between them.
 func (d *Disks) Report() (DiskReport, error) {
 	asked, fault := d.store.asked.look()
 	sizes, err := d.bytes()
@@ -133,7 +135,7 @@ func (d *Disks) Report() (DiskReport, error) {
 	return out, nil
 }
 
-// state returns how one disk stands.
+// state returns the state of one disk.
 func (d *Disks) state(r *root, asked wishes) DiskState {
 	one := DiskState{Path: r.path, State: DiskInUse}
 	if gone := r.mounted(); gone != nil {

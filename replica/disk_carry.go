@@ -26,7 +26,7 @@ func (m *shardMove) carry(ctx context.Context, name catalog.FileName) error {
 	path := filepath.Join(m.from.folder(m.shard), string(name))
 	b, err := m.open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return m.from.mounted() // it went meanwhile
+		return m.from.mounted() // it went away meanwhile
 	}
 	if err != nil {
 		return m.unread(ctx, name, st, path, readFault(err))
@@ -59,8 +59,8 @@ func (m *shardMove) carry(ctx context.Context, name catalog.FileName) error {
 	return nil
 }
 
-// promised returns what the bytes of a file have to be: what the catalog says; else what the manifest does, which
-// tells no size (-1); else nothing.
+// promised returns what the bytes of a file must be: according to the catalog; or else to the manifest, which has no
+// size (-1); or else nothing.
 func (m *shardMove) promised(name catalog.FileName, st standing) (Held, error) {
 	if st.known {
 		return st.want, nil
@@ -73,8 +73,8 @@ func (m *shardMove) promised(name catalog.FileName, st standing) (Held, error) {
 	return Held{Name: name, Size: -1, SHA256: l.digest}, nil
 }
 
-// duplicate copies the open file to the staging folder and reads it back, and returns what it is. errUnreadable is
-// about the source's bytes; errTarget about the new disk.
+// duplicate copies the open file to the staging folder and reads it back, and returns its size and digest.
+// errUnreadable concerns the source's bytes; errTarget the new disk.
 func (m *shardMove) duplicate(ctx context.Context, b *Bytes, name catalog.FileName, want Held) (got Held, err error) {
 	release, err := m.makeRoom(b.Size)
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 	"holdfast/catalog"
 )
 
-// emptying takes what is not in shards off one disk.
+// emptying removes everything that is not in shards from one disk.
 type emptying struct {
 	*Store
 	root *root
 }
 
-// run takes what is not in shards off a disk that is to be emptied: parts of copies go, what was set aside
-// moves to another disk, empty folders of shards are given up. It returns what still lies there, in words; nothing
-// when the disk is empty, and nothing comes to it any more.
+// run removes everything that is not in shards from a disk that is to be emptied: it deletes parts of copies, moves
+// quarantined files to another disk, and removes empty folders of shards. It returns a description of what is still
+// there; "" means that the disk is empty and will stay empty.
 func (e emptying) run(ctx context.Context) (left string, err error) {
 	if err := e.root.mounted(); err != nil {
 		return "", err
@@ -74,7 +74,7 @@ func (e emptying) remains() (string, error) {
 	return "", nil
 }
 
-// ownFolder reports whether a folder for what comes or was set aside is on the root alone.
+// ownFolder reports whether a folder for incoming or quarantined files is on the root alone.
 func (r *root) ownFolder(dir string) bool { return filepath.Dir(dir) == filepath.Clean(r.path) }
 
 // incoming removes parts of copies from a root on which no shard lies: they are made again elsewhere.
@@ -94,7 +94,7 @@ func (e emptying) incoming() error {
 	return nil
 }
 
-// setAside moves what was set aside on the root to the one with the most room, the reasons too.
+// setAside moves the root's quarantined files, with their reasons, to the root with the most room.
 func (e emptying) setAside(ctx context.Context) error {
 	if !e.root.ownFolder(e.root.quarantine) {
 		return nil

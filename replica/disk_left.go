@@ -16,9 +16,9 @@ import (
 )
 
 // Names of a shard that moves from one root to another. It is copied into a folder that begins with movingMark, on
-// the root that it moves to; that folder is renamed to be the shard's, with a file movedName in it that names the
-// root it came from. From then on this is the shard. What is left on the old root is renamed to begin with
-// leftMark, and removed; then movedName goes.
+// the root that it moves to. That folder is then renamed to be the shard's, with a file movedName in it that names
+// the old root; from then on it is the shard. The rest on the old root is renamed to begin with leftMark, and
+// removed; then movedName is removed.
 const (
 	movingMark = ".moving-"
 	leftMark   = ".left-"
@@ -31,7 +31,7 @@ type leftover struct {
 	on    *root
 }
 
-// leavings are what is left of shards that have moved, and where the shards lie therefore.
+// leavings are the remains of shards that have moved, and where those shards are.
 type leavings struct {
 	store *Store
 
@@ -46,10 +46,10 @@ func (r *root) left(n catalog.Shard) string   { return filepath.Join(r.path, lef
 // found is what the roots have of one shard when the store is opened.
 type found struct {
 	folders []*root // with a folder of the shard
-	left    []*root // with a folder of what is left of it
+	left    []*root // with a folder of its remains
 }
 
-// assign finds out on which root each shard lies, and what a crash left of shards that were moving.
+// assign finds out which root each shard is on, and what a crash left of shards that were moving.
 func (l *leavings) assign() error {
 	all, err := l.find()
 	if err != nil {
@@ -99,7 +99,7 @@ func (l *leavings) find() (all [catalog.Shards]found, err error) {
 	return all, nil
 }
 
-// takeBack makes what is left of a shard the shard again: the disk that it had moved to was given up.
+// takeBack makes the remains of a shard the shard again: the disk that it had moved to was given up.
 func (l *leavings) takeBack(n catalog.Shard, r *root) error {
 	l.store.log.Warn("a shard is taken back from the disk that it was moved away from: the one that it was moved to is gone",
 		"shard", n, "disk", r.path)
@@ -134,8 +134,8 @@ func (l *leavings) choose(n catalog.Shard, f found) error {
 	return nil
 }
 
-// movedFrom returns the mark of the root from which the shard's folder on r was moved and that is still to be
-// cleared of it; empty when there is none.
+// movedFrom returns the mark of the root that the shard's folder on r was moved from and that still has remains of
+// it; empty if there is none.
 func (r *root) movedFrom(n catalog.Shard) string {
 	text, err := os.ReadFile(filepath.Join(r.folder(n), movedName))
 	if err != nil {
@@ -181,9 +181,9 @@ func (l *leavings) add(one leftover) {
 // errForeign reports that something lies in a leftover that is not the archive's.
 var errForeign = errors.New("something that is not the archive's lies there: look at it, and take it away")
 
-// clear removes what a root has left of a shard that has moved away from it: what the shard has on its new
-// root. What it does not have there any more is set aside, unless spare says that nobody wants it. Without the new
-// root nothing is removed.
+// clear removes a root's remains of a shard that has moved away, as far as the shard has the same files on its new
+// root. Other remains are set aside, unless spare says that nobody wants them. Without the new root nothing is
+// removed.
 func (l *leavings) clear(one leftover, spare func(catalog.FileName) bool) error {
 	to, err := l.retire(one)
 	if err != nil {

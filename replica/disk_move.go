@@ -28,15 +28,15 @@ var (
 	errElsewhere = errors.New("the shard cannot move from there")
 )
 
-// standing is what the catalog says of a file that lies here.
+// standing is the catalog's view of a file here.
 type standing struct {
-	want    Held // what the file is, if the catalog knows it
+	want    Held // the file's size and digest, if the catalog knows it
 	known   bool
 	counted bool // the catalog takes the bytes here for a copy, doubted or not
 }
 
-// shardMove copies one shard to another root and then makes that the shard's. What is there of an earlier try is
-// read, and used. One goroutine uses it, but for its progress.
+// shardMove copies one shard to another root, and then makes the copy the shard. Remains of an earlier try are read
+// and used. One goroutine uses it, except for its progress.
 type shardMove struct {
 	*Store
 	shard    catalog.Shard
@@ -59,7 +59,7 @@ type shardMove struct {
 // staged is a file whose bytes are on the new root.
 type staged struct {
 	held   Held
-	right  bool        // these are the bytes of the file, and not merely those that lay here
+	right  bool        // these are the bytes of the file, and not only the bytes that were here
 	source os.FileInfo // of the file that was copied
 }
 
@@ -101,7 +101,7 @@ func (m *shardMove) ready(sh *shard) error {
 	return errors.Join(m.from.mounted(), m.to.mounted())
 }
 
-// recall reads what an earlier try has left in the staging folder: bytes there count for what they are now.
+// recall reads the remains of an earlier try in the staging folder: bytes there count for what they are now.
 func (m *shardMove) recall(ctx context.Context) error {
 	dir := m.to.moving(m.shard)
 	if err := m.disk.MkdirAll(dir); err != nil {
@@ -133,8 +133,8 @@ func (m *shardMove) recall(ctx context.Context) error {
 	return nil
 }
 
-// settle compares the shard with what is staged and returns what has to be copied; if that is nothing, it makes
-// the new root the shard's, with nobody changing the shard meanwhile.
+// settle compares the shard with the staged files and returns the files that have to be copied. If there are none, it
+// makes the new root the shard's, while nobody changes the shard.
 func (m *shardMove) settle() (todo []catalog.FileName, err error) {
 	sh := &m.shards[m.shard]
 	sh.mu.Lock()
@@ -155,8 +155,8 @@ func (m *shardMove) settle() (todo []catalog.FileName, err error) {
 	return nil, m.commit(sh)
 }
 
-// compare returns the files of the shard's folder that are not staged as they are now, and how many wait for a
-// repair. What is staged and not in the folder any more is removed. The caller holds the shard.
+// compare returns the files of the shard's folder that are not staged in their present state, and how many wait for a
+// repair. Staged files that are no longer in the folder are removed. The caller holds the shard.
 func (m *shardMove) compare() (todo []catalog.FileName, waits int, err error) {
 	names, err := folderNames(m.from.folder(m.shard))
 	if err != nil {
@@ -168,7 +168,7 @@ func (m *shardMove) compare() (todo []catalog.FileName, waits int, err error) {
 		name := catalog.FileName(text)
 		info, err := os.Lstat(filepath.Join(m.from.folder(m.shard), text))
 		if err != nil || !info.Mode().IsRegular() || checkName(name) != nil || name.Shard() != m.shard {
-			continue // what is not the archive's stays, and is told when the rest is gone
+			continue // a file that is not the archive's stays, and is reported when the rest is gone
 		}
 		there[name] = true
 		files, bytes = files+1, bytes+info.Size()
@@ -249,8 +249,8 @@ func (m *shardMove) commit(sh *shard) error {
 	return nil
 }
 
-// undo takes a rename back that was not put on stable storage. If that cannot be done either, the shard stays
-// where it was while this process lives, and what is found at the next start holds: both have the same bytes.
+// undo reverses a rename that was not put on stable storage. If that is impossible too, the shard stays where it was
+// while this process lives, and the next start decides by what it finds: both places have the same bytes.
 func (m *shardMove) undo() error {
 	dir := m.to.moving(m.shard)
 	if _, err := os.Lstat(dir); err == nil {
@@ -260,8 +260,7 @@ func (m *shardMove) undo() error {
 }
 
 // lines returns the manifest of the staged folder, and the files in it that are not vouched for: those that were
-// loose, and those whose bytes are not what their line said. Lines of missing files stay, until these are
-// repaired.
+// loose, and those whose bytes do not match their line. Lines of missing files stay until these are repaired.
 func (m *shardMove) lines() (manifest, []catalog.FileName, error) {
 	was, err := readManifest(filepath.Join(m.from.folder(m.shard), ManifestName))
 	if err != nil {
@@ -286,7 +285,7 @@ func (m *shardMove) lines() (manifest, []catalog.FileName, error) {
 	return is, loose, nil
 }
 
-// discard gives back the room of what was staged.
+// discard frees the room of the staged files.
 func (m *shardMove) discard() error { return m.disk.RemoveAll(m.to.moving(m.shard)) }
 
 // stagings returns the shards of which the root has a staging folder.

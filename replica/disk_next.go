@@ -37,7 +37,7 @@ func (d *Disks) next() (*shardMove, bool, error) {
 	return d.moveOf(move.shardOn, move.to), true, nil
 }
 
-// noteShort notes that no disk has room for what is still on those that are to be emptied.
+// noteShort records that no disk has room for what is still on disks that are to be emptied.
 func (d *Disks) noteShort(short bool, rooms []diskRoom) {
 	if !short {
 		return
@@ -87,7 +87,7 @@ func (d *Disks) survey() (rooms []diskRoom, shards []shardOn, err error) {
 	return rooms, shards, nil
 }
 
-// begun returns the first shard whose move was begun and still makes sense. What was copied of others is removed.
+// begun returns the first shard whose move was begun and still makes sense. Copies of other shards are removed.
 func (d *Disks) begun(rooms []diskRoom, shards []shardOn, balancing bool) (shardOn, int, bool) {
 	for to, r := range d.store.roots {
 		if !rooms[to].takes {
@@ -117,7 +117,7 @@ func (d *Disks) begun(rooms []diskRoom, shards []shardOn, balancing bool) (shard
 // rootOf returns the number of the root on which the shard lies, -1 for none.
 func (d *Disks) rootOf(n catalog.Shard) int { return slices.Index(d.store.roots, d.store.shards.on(n)) }
 
-// rooms returns what is free on the disk beside the reserve, and its size.
+// rooms returns the disk's free space beyond the reserve, and its size.
 func (d *Disks) rooms(r *root) (room, total int64, err error) {
 	_, size, err := d.store.free(r.path)
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *Disks) rootAt(path string) *root {
 	return nil
 }
 
-// dropParts removes what was received of files of a shard on the disks that it does not lie on.
+// dropParts removes received parts of a shard's files on the disks that the shard is not on.
 func (d *Disks) dropParts(n catalog.Shard) error {
 	at := d.store.shards.on(n)
 	if at == nil {

@@ -7,12 +7,12 @@ import (
 	"holdfast/catalog"
 )
 
-// When shards move to even out how full a node's disks are. Fullness is the part of a disk that is not free beside
-// the reserve. Balancing begins when the fullest disk is fuller than the emptiest by startGap, or by startGapFull
-// when it is nearly full, and ends when they differ by less than stopGap, or no shard is small enough to make them
-// more even. A shard moves only if it does not leave its old disk emptier than its new one. So each move brings
-// two disks nearer to each other, and none goes back. A disk of which the archive uses next to nothing is left
-// alone: something else fills it.
+// When shards move to even out how full a node's disks are. Fullness is the part of a disk that is not free, apart
+// from the reserve. Balancing begins when the fullest disk is fuller than the emptiest by startGap, or by
+// startGapFull if it is nearly full. It ends when they differ by less than stopGap, or no shard is small enough to
+// make them more even. A shard moves only if it does not leave its old disk emptier than its new one. Each move
+// therefore brings two disks nearer to each other, and none goes back. A disk of which the archive uses next to
+// nothing is left alone: something else fills it.
 const (
 	startGap     = 0.10
 	startGapFull = 0.04
@@ -23,7 +23,7 @@ const (
 
 // diskRoom is a disk as the plan sees it.
 type diskRoom struct {
-	total, room int64 // bytes; room is what is free beside the reserve
+	total, room int64 // bytes; room is the free space beyond the reserve
 	draining    bool
 	gives       bool // shards can be read from it now
 	takes       bool // shards can be written to it now
@@ -31,7 +31,7 @@ type diskRoom struct {
 
 func (d diskRoom) full() float64 { return d.after(0) }
 
-// after returns how full the disk is when it has so many bytes more.
+// after returns how full the disk is with that many bytes more.
 func (d diskRoom) after(bytes int64) float64 {
 	if d.total <= 0 {
 		return 1
@@ -76,8 +76,8 @@ func planDrain(disks []diskRoom, shards []shardOn) (move plannedMove, ok, short 
 	return plannedMove{}, false, short
 }
 
-// planBalance returns the next shard to move from the fullest disk to the emptiest, and whether balancing goes on.
-// Of those that may move it is the largest. Same disks and shards, same move.
+// planBalance returns the next shard to move from the fullest disk to the emptiest, and whether balancing continues.
+// It chooses the largest of the shards that may move. The same disks and shards give the same move.
 func planBalance(disks []diskRoom, shards []shardOn, balancing bool) (move plannedMove, ok, still bool) {
 	from, to := -1, -1
 	for i, d := range disks {

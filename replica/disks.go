@@ -20,7 +20,7 @@ const (
 	DiskGone     = "not mounted"
 )
 
-// DiskState is how one of this node's disks for files stands.
+// DiskState is the state of one of this node's disks for files.
 type DiskState struct {
 	Path   string `json:"path"`
 	Total  int64  `json:"total"`
@@ -31,7 +31,7 @@ type DiskState struct {
 	Why    string `json:"why,omitempty"` // what keeps it from being emptied, read or written
 }
 
-// DiskTakenAway is what is said of a disk that was emptied and is not there, while the settings name it.
+// DiskTakenAway is the state of a disk that was emptied and is not there, although the settings name it.
 const DiskTakenAway = "it was emptied and is not there: take it out of the settings; or mount another there, undrain it, " +
 	"and start the node again"
 
@@ -47,7 +47,7 @@ type DiskMove struct {
 	Began      time.Time     `json:"began"`
 }
 
-// DiskReport is how the disks of this node stand, and what moves between them.
+// DiskReport is the state of this node's disks, and of the moves between them.
 type DiskReport struct {
 	Disks     []DiskState `json:"disks"`
 	Paused    bool        `json:"paused"`
@@ -57,9 +57,9 @@ type DiskReport struct {
 	Fault     string      `json:"fault,omitempty"` // why nothing moves
 }
 
-// Answers to what is asked of disks.
+// Answers to wishes about disks.
 var (
-	// ErrNoDisk reports a path that is none of the node's disks for files.
+	// ErrNoDisk reports a path that is not one of the node's disks for files.
 	ErrNoDisk = errors.New("not one of the node's folders for files")
 	// ErrLastDisk refuses to empty the only disk that is in use.
 	ErrLastDisk = errors.New("no other disk is left to take its shards")
@@ -78,7 +78,7 @@ const (
 	giveWayMost = time.Minute
 )
 
-// Disks moves shards between the disks of one node: off those that are to be emptied, and from the fullest to the
+// Disks moves shards between the disks of one node: off disks that are to be emptied, and from the fullest to the
 // emptiest. It is the least urgent of a node's work.
 type Disks struct {
 	store *Store
@@ -133,7 +133,7 @@ func newDisks(r *Replica) *Disks {
 	}
 }
 
-// standingIn returns a look at what the catalog says of a file that lies here.
+// standingIn returns a function that looks up the catalog's view of a file here.
 func standingIn(r *Replica) func(catalog.FileName) (standing, error) {
 	return func(name catalog.FileName) (st standing, err error) {
 		err = r.catalog.View(func(v catalog.View) error {
@@ -192,7 +192,7 @@ func (d *Disks) poke() {
 	}
 }
 
-// step does what is to be done next and returns when to look again; 0: at once.
+// step does the next due step and returns when to look again; 0: at once.
 func (d *Disks) step(ctx context.Context) time.Duration {
 	d.clear()
 	asked, fault := d.store.asked.look()
@@ -246,8 +246,8 @@ func (d *Disks) begin(ctx context.Context, move *shardMove) (failed bool) {
 	return false
 }
 
-// failed notes which disk or shard is to rest after a move that came to nothing. What was copied stays for the
-// next try, unless the disk has no room for it.
+// failed records which disk or shard is to rest after a move that failed. What was copied is kept for the next try,
+// unless the disk has no room for it.
 func (d *Disks) failed(ctx context.Context, move *shardMove, err error) {
 	if ctx.Err() != nil {
 		return
@@ -316,7 +316,7 @@ func (d *Disks) rest(ctx context.Context, took time.Duration) error {
 	return sleep(ctx, min(giveWay*took, giveWayMost))
 }
 
-// clear removes what is left of shards that have moved.
+// clear removes the remains of shards that have moved.
 func (d *Disks) clear() {
 	for _, l := range d.store.left.list() {
 		d.mu.Lock()

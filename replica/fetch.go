@@ -11,12 +11,12 @@ import (
 	"holdfast/internal/disk"
 )
 
-// heldAs returns what a copy of the file has to be.
+// heldAs returns the size and digest that a copy of the file must have.
 func heldAs(f catalog.File) Held { return Held{Name: f.Name, Size: f.Size, SHA256: f.SHA256} }
 
-// copyFile makes a verified copy of an owed file in its place: from what lies there, from this node's own
-// outbox, or from other nodes. Bytes that turn out bad are set aside first, and so are bytes that cannot be read, when
-// there is a source for others.
+// copyFile makes a verified copy of an owed file in its place: from bytes that are there already, from this node's
+// own outbox, or from other nodes. Bytes that turn out bad are set aside first, and so are bytes that cannot be read,
+// if another source has the file.
 func (r *puller) copyFile(ctx context.Context, t task) error {
 	want := heldAs(t.file)
 	err := r.store.Vouch(ctx, want)
@@ -101,7 +101,7 @@ func (r *puller) fetch(ctx context.Context, t task, want Held) error {
 	}
 	t.done.Store(p.file.Size())
 	if ok, err := p.complete(); err != nil {
-		// What was left here is not what the archive has: nobody else is to blame.
+		// What was left here does not match the archive's file: no other node is to blame.
 		if err := p.restart(); err != nil {
 			return errors.Join(err, p.close())
 		}
@@ -145,8 +145,8 @@ func worse(a, b error) error {
 	return a
 }
 
-// spoiled ends a part after its disk refused a write: with no room left it gives back what it has, so that
-// the rest of the node can go on.
+// spoiled ends a part after its disk refused a write. If no room is left, it frees what it has, so that the rest of
+// the node can continue.
 func (p *part) spoiled(err error) error {
 	if errors.Is(err, disk.ErrFull) {
 		return p.discard()
@@ -154,8 +154,8 @@ func (p *part) spoiled(err error) error {
 	return p.close()
 }
 
-// fetchFrom receives what is missing from one source and reports whether the part is complete and right.
-// Bytes that were put together from several tries and are wrong are fetched once more from this source alone.
+// fetchFrom receives the missing bytes from one source and reports whether the part is complete and right. Wrong
+// bytes that came from several tries are fetched once more from this source alone.
 func (r *puller) fetchFrom(ctx context.Context, t task, p *part, from catalog.NodeID) (bool, error) {
 	t.from.Store(&from)
 	for {
@@ -183,7 +183,7 @@ func (r *puller) fetchFrom(ctx context.Context, t task, p *part, from catalog.No
 	}
 }
 
-// read appends what the source sends. An error of reading leaves the part good for the next source.
+// read appends what the source sends. After a read error, the part can be continued from the next source.
 func (r *puller) read(ctx context.Context, t task, p *part, from catalog.NodeID) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

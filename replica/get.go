@@ -13,9 +13,9 @@ import (
 	"holdfast/catalog"
 )
 
-// OpenRange returns length bytes of the file from offset (to the end when length is negative), from the copy here or
-// else from the nearest good one. Errors are ErrUnknown, ErrRange, or ErrNoCopy with the worst that a copy answered.
-// What the Reading gives is verified; where a copy turns out wrong, or ends, the next one goes on.
+// OpenRange returns length bytes of the file from offset (to the end if length is negative), from the copy here or
+// else from the nearest good one. Errors are ErrUnknown, ErrRange, or ErrNoCopy with the worst answer of a copy. The
+// Reading's bytes are verified; if a copy turns out wrong, or ends, the next one continues.
 func (r *server) OpenRange(ctx context.Context, name catalog.FileName, offset, length int64) (*Reading, error) {
 	f, err := r.entry(name)
 	if errors.Is(err, catalog.ErrNotFound) || err == nil && f.Removed != 0 {
@@ -39,11 +39,11 @@ func (r *server) OpenRange(ctx context.Context, name catalog.FileName, offset, l
 	return rd, nil
 }
 
-// Reading gives a range of a file, from one copy after the other. It ends with io.EOF only when all bytes were given.
-// Bytes of this node were compared with the file's block digests before they are given, and so were those of another
-// node if this one has the block digests, or the file is small, or is read as a whole. Else the other node has compared
-// them, and Doubt tells a reader who knows better what to do. One goroutine uses it. While that one does not read on for a
-// while, the Reading holds nothing open, here or on another node.
+// Reading reads a range of a file from one copy after the other. It ends with io.EOF only when all bytes were given.
+// Bytes of this node are compared with the file's block digests before they are given. So are those of another node,
+// if this node has the block digests, or the file is small, or is read completely. Otherwise the other node has
+// compared them, and a reader who knows better reports it with Doubt. One goroutine uses a Reading. While nobody
+// reads on for a while, it holds nothing open, here or on another node.
 type Reading struct {
 	rest
 	r       *server
@@ -57,7 +57,7 @@ type Reading struct {
 	in      io.ReadCloser
 	from    try
 	trusted []catalog.NodeID // nodes whose bytes were given without being compared here
-	failed  error            // the worst of what was answered
+	failed  error            // the worst answer
 }
 
 // try is one copy to ask: this node's, or another's.
@@ -66,7 +66,7 @@ type try struct {
 	build bool // make the block digests if they are missing
 }
 
-// plan lists the copies to ask: first what answers at once; then all again, and those that need time.
+// plan lists the copies to ask: first those that answer at once; then all again, and those that need time.
 func (rd *Reading) plan() {
 	r := rd.r
 	if rd.want.Size > plainSize {
@@ -89,7 +89,7 @@ func (rd *Reading) plan() {
 	}
 }
 
-// next opens the next copy that can be read where this reading stands.
+// next opens the next copy that can be read at this reading's position.
 func (rd *Reading) next() error {
 	for len(rd.tries) > 0 {
 		if err := rd.ctx.Err(); err != nil {
@@ -191,9 +191,9 @@ func (rd *Reading) give(p []byte) (int, error) {
 	return 0, errors.Join(fmt.Errorf("read %s: %w", rd.want.Name, rd.failed), err)
 }
 
-// Doubt says that the bytes are not what the reader has to expect of them. Where they come from nodes that alone have
-// verified them, these read their copies again and are asked last from now on, and the answer is true: reading once more
-// may give other bytes. False means that these are the file's bytes.
+// Doubt reports that the bytes are not what the reader has to expect. If they come from nodes that alone have
+// verified them, these nodes read their copies again and are asked last from now on, and Doubt returns true: reading
+// once more may give other bytes. False means that these are the file's bytes.
 func (rd *Reading) Doubt() bool {
 	for _, node := range rd.trusted {
 		rd.r.log.Warn("a node may have given wrong bytes", "file", rd.want.Name, "node", node)
@@ -214,7 +214,7 @@ func (rd *Reading) letGo() error {
 	return err
 }
 
-// openThere asks another node for what is missing. The first bytes are there when it returns.
+// openThere asks another node for the missing bytes. The first bytes are there when it returns.
 func (rd *Reading) openThere(node catalog.NodeID) (io.ReadCloser, error) {
 	start, stop := rd.at, rd.end
 	compared := rd.list != nil || rd.want.Size <= plainSize

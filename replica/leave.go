@@ -9,8 +9,8 @@ import (
 	"holdfast/catalog"
 )
 
-// shardsAtOnce is how many shards one command is about at most; emptyPause is how long the catalog here may take to show
-// what was switched before it is asked for again.
+// shardsAtOnce bounds how many shards one command concerns; emptyPause is how long the catalog here may take to show
+// a switch before it is requested again.
 const (
 	shardsAtOnce = 512
 	emptyPause   = 2 * time.Second

@@ -13,9 +13,9 @@ import (
 	"holdfast/catalog"
 )
 
-// Find reads whatever lies here under the file's name, vouched for or not: in its shard, in the outbox, in the quarantine and
-// of what was received. It reports whether any of it is the file. Bytes that the disk does not give are not; they stay where they
-// are. An error says that this could not be found out.
+// Find reads everything here under the file's name, vouched for or not: in its shard, in the outbox, in the
+// quarantine, and among received bytes. It reports whether any of it is the file. Bytes that the disk cannot read are
+// not the file; they stay where they are. An error means that this could not be found out.
 func (r *server) Find(ctx context.Context, want Held) (bool, error) {
 	if err := checkName(want.Name); err != nil {
 		return false, fmt.Errorf("look for %s: %w", want.Name, err)
@@ -40,7 +40,8 @@ func (r *server) Find(ctx context.Context, want Held) (bool, error) {
 	return false, fmt.Errorf("look for %s: it is being moved just now; ask again", want.Name)
 }
 
-// look reads what lies here under the name once. What moves meanwhile, to another disk or aside, may have been missed.
+// look reads everything here under the name once. It may miss files that move meanwhile, to another disk or to the
+// quarantine.
 func look(ctx context.Context, s *Store, want Held) (has, moved bool, err error) {
 	paths, err := remains(s, want.Name)
 	if err != nil {
@@ -88,8 +89,8 @@ func remains(s *Store, name catalog.FileName) (paths []string, err error) {
 	}), nil
 }
 
-// layAside sets aside what lies here under the name of a file that is declared lost: it is not the file, but it may be all
-// that is left of it. What the outbox has stays.
+// layAside sets aside everything here under the name of a file that is declared lost: it is not the file, but it may
+// be all that is left of it. Files in the outbox stay.
 func (r *holdings) layAside(f catalog.File) error {
 	if r.sums != nil {
 		return nil

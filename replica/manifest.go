@@ -22,7 +22,7 @@ const ManifestName = "manifest-sha256.txt"
 // maxLine bounds a manifest's line: digest, two spaces, a name and room for a size.
 const maxLine = 512
 
-// Held is what is held of one file: its size and the digest that its bytes had when they came.
+// Held describes a held file: its size, and the digest that its bytes had when they came.
 type Held struct {
 	Name   catalog.FileName `json:"name"`
 	Size   int64            `json:"size"`
@@ -35,7 +35,7 @@ type line struct {
 	size   int64
 }
 
-// manifest is what a manifest file says, and whether the file itself is in order.
+// manifest is the content of a manifest file, and whether the file itself is in order.
 type manifest struct {
 	lines   map[catalog.FileName]line
 	faults  int  // lines that say nothing: torn, garbled, or repeated
@@ -141,7 +141,7 @@ func parseSize(text string) (catalog.FileName, int64, bool) {
 	return catalog.FileName(name), size, true
 }
 
-// appendLine returns the entry as it stands in a manifest, without the last newline.
+// appendLine returns the entry as a manifest's line, without the last newline.
 func appendLine(to []byte, name catalog.FileName, l line) []byte {
 	if l.size >= 0 {
 		to = fmt.Appendf(to, "# size %d  %s\n", l.size, name)

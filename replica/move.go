@@ -9,11 +9,11 @@ import (
 	"holdfast/catalog"
 )
 
-// switchesAtOnce is how many shards are switched or left at once: Raft writes together what it is offered together.
+// switchesAtOnce bounds how many shards are switched or left at once: Raft writes together what is proposed together.
 const switchesAtOnce = 32
 
-// walkMoving hands out what is missing of the shards that move here, and proposes the switch of each that
-// is complete. What next has is not in the catalog: the disk tells, and the root proves it.
+// walkMoving hands out the missing files of the shards that move here, and proposes the switch of each complete
+// shard. The catalog does not know what next has: the disk shows it, and the root proves it.
 func (r *puller) walkMoving(ctx context.Context, offer func(Fetch) (time.Time, error)) (rested time.Time, err error) {
 	moves, err := r.duties.Moves()
 	if err != nil {
@@ -51,9 +51,9 @@ func (r *puller) walkMoving(ctx context.Context, offer func(Fetch) (time.Time, e
 }
 
 // walkShard compares one shard that moves here with what is on disk, and returns the root of the files when none is
-// missing and the bytes of all were read. Those that lay here from earlier are handed out to be read, as those that are
-// missing are to be fetched: bytes are judged by what they are, not by their line in a manifest. This node is the shard's
-// next.
+// missing and the bytes of all were read. Files that were here from earlier are handed out to be read, just as
+// missing ones are handed out to be fetched: bytes are judged by what they are, not by their line in a manifest. This
+// node is the shard's next.
 func (r *puller) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, error)) (root catalog.Root, complete bool, rested time.Time, err error) {
 	r.leaving.pass(shard)
 	held, err := r.list(shard)
@@ -93,7 +93,7 @@ func (r *puller) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, er
 	return root, complete, rested, nil
 }
 
-// switchShard proves by the root of what is on disk that the shard is complete, so that this node becomes its
+// switchShard proves with the root of what is on disk that the shard is complete, so that this node becomes its
 // holder. It returns when to try again.
 func (r *puller) switchShard(ctx context.Context, shard catalog.Shard, root catalog.Root) (again time.Time, err error) {
 	body := catalog.Switch{Replica: r.cfg.Replica, Shard: shard, Node: r.cfg.Self, Root: root}
@@ -119,9 +119,9 @@ func (r *holdings) list(shard catalog.Shard) ([]Held, error) {
 	return r.store.List(shard)
 }
 
-// mend deals with what the store found when it was opened: loose files are read again and listed when they
-// are the archive's, missing ones are reported. The catalog here may be behind at first, so it looks again
-// after each change until all is listed, fetched anew or reported.
+// mend handles what the store found when it was opened: loose files are read again and listed if they are the
+// archive's, and missing ones are reported. The catalog here may be behind at first, so mend looks again after each
+// change until every file is listed, fetched again or reported.
 func (r *mender) mend(ctx context.Context) error {
 	if r.sums != nil {
 		return nil
@@ -141,7 +141,7 @@ func (r *mender) mend(ctx context.Context) error {
 	})
 }
 
-// mendOnce looks once at each loose and each missing file that was not reported, and notes what it reports.
+// mendOnce looks once at each loose file and each missing file that was not reported, and remembers which it reports.
 func (r *mender) mendOnce(ctx context.Context, reported map[catalog.FileName]bool) {
 	for _, name := range r.store.Loose() {
 		if reported[name] || ctx.Err() != nil {
@@ -169,9 +169,9 @@ func (r *mender) mendOnce(ctx context.Context, reported map[catalog.FileName]boo
 	}
 }
 
-// mendLoose lists a loose file if the catalog says that this node has a verified copy of it, and its bytes are
-// the right ones; if they are not, it reports that and tells so. What is owed the pull road takes up; the rest stays
-// where it is.
+// mendLoose lists a loose file if the catalog says that this node has a verified copy of it, and its bytes are right.
+// If they are wrong, it reports that and returns it. Owed files are handled by pulling; other files stay where they
+// are.
 func (r *mender) mendLoose(ctx context.Context, name catalog.FileName) (reported bool, err error) {
 	f, mine, err := r.mine(name)
 	if err != nil || !mine {

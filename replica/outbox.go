@@ -44,11 +44,11 @@ func (s *outgoing) notePath(name catalog.FileName) string {
 	return filepath.Join(s.cfg.Outbox, entryMark+string(name))
 }
 
-// Adopt takes the file at path into the outbox under the name that as gives, and returns as completed with
-// size and SHA-256. When Adopt returns nil, bytes and note are on stable storage; the file at path stays
-// as it is in any case. Adopting the same bytes again is no error, and placed is false; other bytes under the name
-// are ErrExists; a file that changes meanwhile is ErrChanged; bytes that do not match a SHA-256 or a size above 0 that
-// as gives are ErrDamaged; no room is disk.ErrFull.
+// Adopt copies the file at path into the outbox under the name that as gives, and returns as completed with size and
+// SHA-256. When Adopt returns nil, bytes and note are on stable storage; the file at path is never changed. Adopting
+// the same bytes again is no error, and placed is false; other bytes under the name are ErrExists; a file that
+// changes meanwhile is ErrChanged; bytes that do not match a SHA-256 or a size above 0 in as are ErrDamaged; no room
+// is disk.ErrFull.
 func (s *outgoing) Adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (entry catalog.Addition, placed bool, err error) {
 	if err := checkName(as.Name); err != nil {
 		return as, false, fmt.Errorf("put %s: %w", path, err)
@@ -83,7 +83,7 @@ func (s *outgoing) adopt(ctx context.Context, path string, as catalog.Addition, 
 	return as, placed, errors.Join(err, s.drop(temporary))
 }
 
-// keptPromise compares the bytes as they were read with what was said of them when they were written.
+// keptPromise compares the bytes that were read with what their writer announced.
 func keptPromise(promised, got catalog.Addition) error {
 	switch {
 	case !promised.SHA256.IsZero() && got.SHA256 != promised.SHA256:
@@ -181,7 +181,7 @@ func (s *outgoing) linkAside(ctx context.Context, path, to string, as catalog.Ad
 	return as, unchanged(before, to, as.Size)
 }
 
-// unchanged compares what stands at path with what was there before and with the bytes that were read.
+// unchanged compares what is at path with what was there before and with the bytes that were read.
 func unchanged(before fs.FileInfo, path string, size int64) error {
 	after, err := os.Stat(path)
 	if err != nil {
@@ -263,8 +263,8 @@ func (s *outgoing) Outbox() ([]catalog.Addition, error) {
 	return all, nil
 }
 
-// Discharge removes a file from the outbox; what is not there is no error. The caller has made sure that
-// the catalog released it, or never knew it.
+// Discharge removes a file from the outbox; it is no error if it is not there. The caller has made sure that the
+// catalog released it, or never knew it.
 func (s *outgoing) Discharge(name catalog.FileName) error {
 	s.outbox.Lock()
 	defer s.outbox.Unlock()

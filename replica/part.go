@@ -54,7 +54,7 @@ func (s *Store) receive(ctx context.Context, want Held) (*part, error) {
 	}
 	if err := p.recall(ctx); err != nil && ctx.Err() != nil {
 		return nil, errors.Join(err, p.close())
-	} else if err != nil { // what an earlier try left is not worth more than a new beginning
+	} else if err != nil { // the remains of an earlier try are worth no more than a new beginning
 		s.log.Warn("part of a copy cannot be read and is dropped", "file", want.Name, "err", err)
 		return s.receiveAfresh(p)
 	}
@@ -79,7 +79,7 @@ func (s *Store) receiveAfresh(p *part) (_ *part, err error) {
 	return p, nil
 }
 
-// recall hashes what an earlier try left.
+// recall hashes the remains of an earlier try.
 func (p *part) recall(ctx context.Context) error {
 	if p.file.Size() > p.want.Size {
 		return p.restart()
@@ -123,7 +123,7 @@ func (p *part) finish() error {
 	defer p.release()
 	defer p.early.Close()
 	if err := p.file.Sync(); err != nil {
-		// What the disk has is unknown from here on, and reading it again may not tell.
+		// From here on the content of the disk is unknown, and reading it again may not show it.
 		return errors.Join(err, p.file.Close(), p.store.drop(p.path))
 	}
 	if err := p.file.Close(); err != nil {
@@ -151,7 +151,7 @@ func (p *part) discard() error {
 // eagerStep is how many bytes are written before the disk is set to work on them.
 const eagerStep = 16 << 20
 
-// eager writes to a part and lets the disk begin with what was written, while more is coming.
+// eager writes to a part, and makes the disk begin with what was written while more is coming.
 type eager struct {
 	*part
 	begun int64
@@ -167,7 +167,7 @@ func (e *eager) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// DropPart removes what was received of a file; nothing there is no error.
+// DropPart removes the received part of a file; it is no error if there is none.
 func (s *Store) DropPart(name catalog.FileName) error {
 	for _, r := range s.roots {
 		if err := s.drop(filepath.Join(r.incoming, string(name)+partSuffix)); err != nil {

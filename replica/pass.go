@@ -12,8 +12,8 @@ import (
 // findingLinger is how long a finding waits for others to be reported with.
 const findingLinger = 3 * time.Second
 
-// passShard checks every verified copy of the shard from where the pass stands, reports the exceptions, and
-// returns the record of the pass.
+// passShard checks every verified copy of the shard from the pass's position on, reports the exceptions, and returns
+// the record of the pass.
 func (r *auditor) passShard(ctx context.Context, one *Audit, shard catalog.Shard) (catalog.ShardPass, error) {
 	p := &passing{auditor: r, audit: one, shard: shard, saved: time.Now()}
 	r.audits.update(func() {
@@ -37,8 +37,8 @@ func (r *auditor) passShard(ctx context.Context, one *Audit, shard catalog.Shard
 	return pass, nil
 }
 
-// stillHeld answers errMoved when another node holds the shard now: what counts are its bytes, and nobody read those. What is
-// due is due for the holder alone.
+// stillHeld answers errMoved if another node holds the shard now: that node's bytes count, and nobody read those.
+// Duties are the holder's alone.
 func (p *passing) stillHeld() error {
 	return p.catalog.View(func(v catalog.View) error {
 		at, err := v.Placement(p.cfg.Replica, p.shard)
@@ -65,7 +65,7 @@ func (p *passing) walk(ctx context.Context) error {
 		}
 	}
 	for name := range p.stale {
-		if name > begun { // what is before was looked at before the audit was interrupted
+		if name > begun { // names before it were looked at before the audit was interrupted
 			p.gone = append(p.gone, name)
 		}
 	}
@@ -95,7 +95,7 @@ type passing struct {
 	saved    time.Time
 }
 
-// survey lists what is on disk and notes what the catalog does not know.
+// survey lists the files on disk and records those that the catalog does not know.
 func (p *passing) survey() error {
 	names, err := p.look()
 	if err != nil {
@@ -124,7 +124,7 @@ func (p *passing) survey() error {
 	return nil
 }
 
-// look reads what the shard's manifest says and what lies in its folder, and returns the names of that.
+// look reads the shard's manifest and its folder, and returns the names in the folder.
 func (p *passing) look() (names []catalog.FileName, err error) {
 	if p.sums == nil {
 		c, err := p.store.contents(p.shard)
@@ -268,7 +268,7 @@ func (p *passing) examine(ctx context.Context, f catalog.File) (*catalog.Finding
 	return compare(want, got, true), nil
 }
 
-// compare returns what is wrong with a copy that was found, or not, as got.
+// compare returns what is wrong with a copy that was found, or was not found, as got.
 func compare(want, got Held, found bool) *catalog.Finding {
 	switch {
 	case !found:
@@ -319,8 +319,8 @@ func (p *passing) find(f catalog.Finding) {
 	p.findings = append(p.findings, f)
 }
 
-// tend reports findings that have waited, and saves the pass now and then. What a saved pass is past has been
-// reported.
+// tend reports findings that have waited, and saves the pass now and then. Everything before the position of a saved
+// pass has been reported.
 func (p *passing) tend(ctx context.Context) error {
 	if len(p.findings) >= catalog.MaxItems || len(p.findings) > 0 && time.Since(p.since) > findingLinger {
 		if err := p.flush(ctx); err != nil {

@@ -124,8 +124,8 @@ func (s *Store) Vouch(ctx context.Context, want Held) error {
 	return err
 }
 
-// Delete removes the file's bytes and their line; what is not there is no error. The caller has made sure
-// that the catalog released this node's copy.
+// Delete removes the file's bytes and their line; it is no error if they are not there. The caller has made sure that
+// the catalog released this node's copy.
 func (s *Store) Delete(name catalog.FileName) error {
 	sh := &s.shards[name.Shard()]
 	sh.mu.Lock()
@@ -220,7 +220,7 @@ func (s *media) writeReason(path, reason string) error {
 	})
 }
 
-// listFolder returns what the manifest in a shard's folder vouches for and the folder has, by name.
+// listFolder returns the files that the manifest in a shard's folder vouches for and the folder has, by name.
 func listFolder(dir string) ([]Held, error) {
 	m, err := readManifest(filepath.Join(dir, ManifestName))
 	if err != nil {

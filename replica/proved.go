@@ -44,7 +44,7 @@ func (p *proved) drop(name catalog.FileName) {
 	delete(p.shards[name.Shard()], name)
 }
 
-// keep forgets all shards but those that move here.
+// keep forgets all shards except those that move here.
 func (p *proved) keep(moving []catalog.Shard) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 // page is how many owed copies are looked at in one go.
 const page = 64
 
-// Pauses of one file after a try that failed for its own sake, of large files after a full disk, and of a
-// file just reported, until this node's own catalog has caught up.
+// Pauses of one file after a try that failed because of the file, of large files after a full disk, and of a file
+// just reported, until this node's own catalog has caught up.
 const (
 	filePause    = 2 * time.Second
 	longestFile  = 10 * time.Minute
@@ -29,7 +29,7 @@ const (
 // reportAfter is the number of failed tries in a row after which the catalog is told.
 const reportAfter = 3
 
-// pulls is what the pull road is doing and what it has put off.
+// pulls is the state of pulling: the files under way, and those put off.
 type pulls struct {
 	mu     sync.Mutex
 	active map[catalog.FileName]*pull
@@ -61,7 +61,7 @@ type pull struct {
 	done   atomic.Int64
 }
 
-// Pull tells how one copy stands that is being made.
+// Pull is the progress of one copy.
 type Pull struct {
 	Name  catalog.FileName `json:"name"`
 	Size  int64            `json:"size"`
@@ -108,7 +108,7 @@ func (p *pulls) start(f catalog.File, moving bool) *pull {
 	return q
 }
 
-// end takes the file off the list of those being pulled, and lets the walk begin again.
+// end removes the file from the list of files being pulled, and lets the walk begin again.
 func (p *pulls) end(name catalog.FileName) {
 	p.mu.Lock()
 	delete(p.active, name)
@@ -116,7 +116,7 @@ func (p *pulls) end(name catalog.FileName) {
 	p.poke()
 }
 
-// poke has what is owed looked at again.
+// poke makes the owed copies be looked at again.
 func (p *pulls) poke() {
 	select {
 	case p.wake <- struct{}{}:
@@ -167,8 +167,8 @@ func (p *pulls) settle(name catalog.FileName) {
 	p.later[name] = delay{until: time.Now().Add(settledPause)}
 }
 
-// fullDisk lets files of the size and larger ones rest that belong on the same disk, after it was found too full for one.
-// Those of other disks go on.
+// fullDisk lets files of that size and larger ones on the same disk rest, after the disk was too full for one. Files
+// on other disks continue.
 func (p *pulls) fullDisk(f catalog.File) {
 	disk := p.disk(f.Name.Shard())
 	p.mu.Lock()
@@ -194,7 +194,7 @@ func (p *pulls) roomAgain(f catalog.File) {
 	}
 }
 
-// next forgets what was put off long ago and returns the time until the first of the others is due; 0: none.
+// next forgets files that were put off long ago, and returns the time until the first of the others is due; 0: none.
 func (p *pulls) next() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,8 +218,9 @@ func (p *pulls) next() time.Duration {
 	return first
 }
 
-// pull looks at what is owed, again after each change, and keeps the workers busy with it. One worker more than is set is
-// there for what is needed most alone: a new file does not wait until a large one of less need has been copied.
+// pull looks at the owed copies, again after each change, and keeps the workers busy with them. There is one worker
+// more than is set, only for the copies that are needed most: a new file does not wait until a large, less urgent one
+// has been copied.
 func (r *puller) pull(ctx context.Context) error {
 	scout := &scout{puller: r, queue: newQueue(r.pulls.poke)}
 	var workers sync.WaitGroup
@@ -256,7 +257,7 @@ func (r *puller) work(ctx context.Context, q *queue, only bool) {
 		if err != nil {
 			return
 		}
-		ready, _ := r.sources.order(f.Sources) // as it stands by now
+		ready, _ := r.sources.order(f.Sources) // in their present order
 		if len(ready) == 0 && !r.onDisk(f.File.Name) {
 			continue
 		}

@@ -28,7 +28,7 @@ type queue struct {
 
 	mu      sync.Mutex
 	waiting [classes][]Fetch
-	turn    int           // counts what was taken
+	turn    int           // counts the copies taken
 	more    chan struct{} // closed when something was offered
 }
 
@@ -71,7 +71,7 @@ func (q *queue) wants(c class) int {
 	return offeredMost - len(q.waiting[c])
 }
 
-// take returns the next copy to make, waiting for one; of what is needed most alone if only is true.
+// take returns the next copy to make, and waits for one; if only is true, only of the copies that are needed most.
 func (q *queue) take(ctx context.Context, only bool) (Fetch, class, error) {
 	for {
 		q.mu.Lock()

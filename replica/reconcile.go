@@ -10,8 +10,8 @@ import (
 	"holdfast/catalog"
 )
 
-// reconcile makes manifests and folders agree after a crash. What is wrong with one shard or one file is said, and keeps
-// nothing else from being there.
+// reconcile makes manifests and folders agree after a crash. A fault of one shard or one file is logged, and does not
+// affect the others.
 func (s *Store) reconcile() error {
 	if err := s.left.assign(); err != nil {
 		return err
@@ -20,7 +20,7 @@ func (s *Store) reconcile() error {
 		if s.shards[n].root == nil {
 			continue
 		}
-		if err := s.reconcileShard(n); err != nil { // the others are there all the same
+		if err := s.reconcileShard(n); err != nil { // the other shards are usable nevertheless
 			s.log.Error("a shard cannot be looked at", "shard", n, "err", err)
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"holdfast/catalog"
 )
 
-// checksumTime is how long a node may take to read so many bytes at rest.
+// checksumTime is how long a node may take to read that many bytes at rest.
 func checksumTime(size int64) time.Duration {
 	return time.Minute + time.Duration(size>>20)*200*time.Millisecond
 }
 
-// record lets a node that has the bytes read them at rest, and records what it found when the catalog agrees.
+// record asks a node that has the bytes to read them at rest, and records the result if it matches the catalog.
 func (r *puller) record(ctx context.Context, t task) error {
 	want := heldAs(t.file)
 	failed := ErrNotHere

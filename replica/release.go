@@ -59,7 +59,7 @@ func (p *pending) begin(ctx context.Context, name catalog.FileName) (end func(),
 	}
 }
 
-// try is begin without waiting; when end is nil, other is closed when what is done is over.
+// try is begin without waiting; if end is nil, other is closed when the act under way is over.
 func (p *pending) try(name catalog.FileName) (end func(), other <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +156,7 @@ func (r *entries) withdraw(ctx context.Context, as catalog.Addition, why *catalo
 	return err
 }
 
-// runOutbox proposes what a crash or a lost quorum left in the outbox without an entry.
+// runOutbox proposes files that a crash or a lost quorum left in the outbox without an entry.
 func (r *entries) runOutbox(ctx context.Context) error {
 	for tries := 1; ; tries++ {
 		kept, err := r.store.Outbox()
@@ -258,9 +258,9 @@ func (r *entries) settleOne(ctx context.Context, name catalog.FileName) (done bo
 	return true, r.store.Reject(name, "refused by the catalog: "+refusal.Message)
 }
 
-// keeps reports whether the file is complete, and this node has a replica's good copy of it beside the outbox: its bytes, or
-// its checksum in a checksum replica, whose nodes' bytes nobody counts on unless they are the file's source. All of it is looked
-// at in one state: what was complete a moment ago may be disputed now.
+// keeps reports whether the file is complete, and this node has a replica's good copy of it besides the outbox: its
+// bytes; or its checksum, in a checksum replica, whose nodes' bytes count only if they are the file's source. It
+// looks at everything in one state, because a file that was complete a moment ago may be disputed now.
 func (r *entries) keeps(name catalog.FileName) bool {
 	keeps := false
 	err := r.catalog.View(func(v catalog.View) error {
@@ -279,8 +279,8 @@ func (r *entries) keeps(name catalog.FileName) bool {
 	return err == nil && keeps
 }
 
-// allCompared reports whether some node is said to have good bytes of the file, and all such nodes have compared what they have
-// with the catalog since the cluster was recovered.
+// allCompared reports whether some node is said to have good bytes of the file, and all such nodes have compared
+// their copies with the catalog since the cluster was recovered.
 func allCompared(v catalog.View, f catalog.File) (bool, error) {
 	if trust, err := recoveredOnTrust(v); err != nil || trust {
 		return false, err
@@ -335,8 +335,8 @@ func (r *releases) releaseDue(ctx context.Context) (again time.Duration, err err
 	}
 }
 
-// release releases those of the files that nothing else is done about meanwhile, as releaseHeld does. It returns how
-// many are left, for whatever reason.
+// release releases those of the files that no other act is working on, as releaseHeld does. It returns how many are
+// left, for whatever reason.
 func (r *releases) release(ctx context.Context, names []catalog.FileName) (left int, err error) {
 	held := make([]catalog.FileName, 0, len(names))
 	for _, name := range names {
@@ -352,9 +352,9 @@ func (r *releases) release(ctx context.Context, names []catalog.FileName) (left 
 	return left + len(names) - len(held), err
 }
 
-// releaseHeld proposes the release of the files and deletes the bytes of those whose release has applied here.
-// It returns how many are left, refused or not yet seen here. The caller keeps others off the names: bytes that a put
-// brings between the release and the deletion are not those that were released.
+// releaseHeld proposes the release of the files and deletes the bytes of those whose release has applied here. It
+// returns how many are left, because they were refused or their release is not visible here yet. The caller locks the
+// names, because bytes that a put brings between the release and the deletion are not those that were released.
 func (r *releases) releaseHeld(ctx context.Context, names []catalog.FileName) (left int, err error) {
 	if held, err := nothingProved(r.catalog, r.pending, r.log); err != nil || held {
 		return len(names), err

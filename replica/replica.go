@@ -23,7 +23,7 @@ var (
 	ErrBusy = errors.New("too many copies are being read already")
 	// ErrNotHere reports that a node does not have the file's bytes: look at the catalog again.
 	ErrNotHere = errors.New("file is not here")
-	// ErrNoCopy reports that no copy of a file, of those that can be reached, could be read.
+	// ErrNoCopy reports that none of a file's reachable copies could be read.
 	ErrNoCopy = errors.New("no copy can be read now")
 	// ErrDamaged reports that bytes do not match the file's digest.
 	ErrDamaged = errors.New("copy does not match its digest")
@@ -74,7 +74,7 @@ type Fetch struct {
 // Moves are the shards that come to this node or went away from it.
 type Moves struct {
 	In  []catalog.Shard // this node is next
-	Out []catalog.Shard // it was the holder, and releases what it still has of them
+	Out []catalog.Shard // it was the holder, and releases its remaining files of them
 }
 
 // Duties says what this node owes, decided from the catalog.
@@ -122,9 +122,9 @@ type Replica struct {
 	Disks *Disks // of this node
 }
 
-// New returns the replica of a node; Run makes it work. sums is nil but for a node of a checksum replica,
-// which records checksums instead of keeping bytes; it has a store all the same, for its outbox. The
-// state of audits is read from cfg.Audits.
+// New returns the replica of a node; Run makes it work. sums is nil except on a node of a checksum replica, which
+// records checksums instead of keeping bytes; such a node has a store too, for its outbox. The state of audits is
+// read from cfg.Audits.
 func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, duties Duties, log *slog.Logger) (*Replica, error) {
 	if cfg.Pulls <= 0 {
 		cfg.Pulls = 4

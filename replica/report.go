@@ -8,10 +8,10 @@ import (
 	"holdfast/catalog"
 )
 
-// Reports wait for others this long, so that one command carries many.
+// Reports wait this long for others, so that one command carries many.
 const reportLinger = 100 * time.Millisecond
 
-// So many copies may wait to be reported while there is no quorum; copying goes on until then.
+// This many copies may wait to be reported while there is no quorum; until then copying continues.
 const reportBacklog = 10_000
 
 // Pauses before a command that found no quorum is proposed again.

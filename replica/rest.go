@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// restAfter is how long a Reading keeps open what it reads from while nobody reads on. Whoever waits for a slow reader
-// must not hold a file, or a place among those that another node serves at once.
+// restAfter is how long a Reading keeps its source open while nobody reads on. A slow reader must not hold a file
+// open, or take up one of the limited readings that another node serves at once.
 const restAfter = time.Second
 
-// rest is the part of a Reading that lets go of what is open while nobody reads.
+// rest is the part of a Reading that closes what is open while nobody reads.
 type rest struct {
 	mu     sync.Mutex // held while something is read
 	timer  *time.Timer
@@ -20,10 +20,10 @@ type rest struct {
 // watch begins to wait for the next Read.
 func (rd *Reading) watch() { rd.timer = time.AfterFunc(restAfter, rd.sleep) }
 
-// sleep lets go of what is open, unless somebody reads just now.
+// sleep closes what is open, unless somebody is reading.
 func (rd *Reading) sleep() {
 	if !rd.mu.TryLock() {
-		return // the end of that Read waits anew
+		return // the end of that Read starts the wait again
 	}
 	defer rd.mu.Unlock()
 	if rd.closed || rd.asleep || rd.in == nil {

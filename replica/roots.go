@@ -16,7 +16,7 @@ import (
 	"holdfast/catalog"
 )
 
-// ErrNotMounted reports a root whose disk is not there. What lies on it is not lost: it is not to be seen.
+// ErrNotMounted reports a root whose disk is not there. Its files are not lost, only out of reach.
 var ErrNotMounted = errors.New("the disk is not mounted")
 
 // MarkName is the file that tells a root from the empty folder on which its disk is mounted.
@@ -83,7 +83,7 @@ func (s *mounts) openRoots() error {
 	return s.writeKnown(known, there)
 }
 
-// readMark returns the mark of the root at path, "" when there is none.
+// readMark returns the mark of the root at path, "" if there is none.
 func readMark(path string) (string, error) {
 	f, err := os.Open(filepath.Join(path, MarkName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -179,8 +179,8 @@ func (r *root) mounted() error {
 	return nil
 }
 
-// Mounted answers ErrNotMounted, naming the roots, when disks have gone away since the store was opened. Those that were
-// emptied may.
+// Mounted answers ErrNotMounted, naming the roots, if disks have gone away since the store was opened. Disks that
+// were emptied may go.
 func (s *mounts) Mounted() error {
 	var gone error
 	asked, _ := s.asked.look()

@@ -13,8 +13,8 @@ const neededMost = 1024
 // pagesMost is how many pages of all that is owed are looked at in one go.
 const pagesMost = 32
 
-// scout looks at what is owed and offers to the workers what can be copied now, each class on its own. It never waits for
-// a worker, and it looks at no more than they can use soon.
+// scout looks at the owed copies, and offers to the workers those that can be made now, each class separately. It
+// never waits for a worker, and looks at no more copies than they can make soon.
 type scout struct {
 	*puller
 	queue  *queue
@@ -80,8 +80,8 @@ func (s *scout) offerMoving(f Fetch) (time.Time, error) {
 	return rested, err
 }
 
-// lookOwed goes on with the walk over all that is owed until enough of it waits for a worker, or all was seen. After some
-// pages it makes way for a look at what is needed more.
+// lookOwed continues the walk over all owed copies until enough of them wait for a worker, or all were seen. After
+// some pages it gives way to a look at more urgent copies.
 func (s *scout) lookOwed(context.Context) (rested time.Time, err error) {
 	for pages := 0; s.queue.wants(filling) >= page; pages++ {
 		if pages == pagesMost {

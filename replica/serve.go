@@ -175,8 +175,8 @@ func (r *findings) doubtful(ctx context.Context, finding catalog.Finding) {
 	}
 }
 
-// Verify reads this node's copy of the file again and reports what it finds, right or wrong, to the catalog
-// if that is news. It returns what was found; on a node of a checksum replica, what is recorded.
+// Verify reads this node's copy of the file again, and reports the result, right or wrong, to the catalog if that is
+// news. It returns what was found; on a node of a checksum replica, what is recorded.
 func (r *server) Verify(ctx context.Context, name catalog.FileName) (Held, error) {
 	if r.sums != nil {
 		if h, there := r.sums.Lookup(name); there {

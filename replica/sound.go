@@ -19,7 +19,7 @@ var errNoList = errors.New("block digests are missing")
 // wrong. Else the answer is ErrNotHere.
 func (s *Store) Open(name catalog.FileName) (*Bytes, error) { return s.openKnown(name, false) }
 
-// openKnown is Open; doubted says that the bytes in the shard are not to be given out, under whichever name.
+// openKnown is Open; doubted means that the bytes in the shard must not be given out, under whichever name.
 func (s *Store) openKnown(name catalog.FileName, doubted bool) (found *Bytes, err error) {
 	err = s.try(name, doubted, func(_ string, b *Bytes) error {
 		found = b
@@ -139,8 +139,8 @@ func (s *Store) ownList(want Held) *list {
 	return nil
 }
 
-// sound reads a range of a file whose bytes are verified before any of them is given. An error leaves no doubt
-// about what was given before.
+// sound reads a range of a file whose bytes are verified before any of them is given. After an error, the bytes given
+// before are still right.
 type sound struct {
 	bytes   *Bytes
 	want    Held
@@ -149,7 +149,7 @@ type sound struct {
 	at, end int64 // of the range; at is where the next fill reads
 	block   *[]byte
 	ready   []byte // verified and not given yet
-	broken  bool   // reading, or what was read, was at fault
+	broken  bool   // the read failed, or the bytes were wrong
 }
 
 func (v *sound) Read(p []byte) (int, error) {

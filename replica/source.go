@@ -25,7 +25,7 @@ const (
 	outboxFirst = time.Hour
 )
 
-// outboxNames returns the names of what lies in the outbox, in order.
+// outboxNames returns the names of the files in the outbox, in order.
 func (s *outgoing) outboxNames() ([]catalog.FileName, error) {
 	entries, err := os.ReadDir(s.cfg.Outbox)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *auditor) outboxDue(now time.Time) bool {
 	})
 }
 
-// auditOutbox reads what lies in the outbox, from where the audit stands.
+// auditOutbox reads the files in the outbox, from the audit's position on.
 func (r *auditor) auditOutbox(ctx context.Context, one *Audit) error {
 	names, err := r.store.outboxNames()
 	if err != nil {
@@ -99,7 +99,7 @@ func (r *agreed) keptHere(after catalog.FileName, n int) (files []catalog.File, 
 	return files, err
 }
 
-// auditMissing looks for what the catalog counts on and the outbox does not have.
+// auditMissing looks for files that the catalog counts on and the outbox does not have.
 func (r *auditor) auditMissing(ctx context.Context, one *Audit) error {
 	for after := catalog.FileName(""); ; {
 		files, err := r.keptHere(after, page)
@@ -150,8 +150,9 @@ func (r *entries) setWrongAside(ctx context.Context, f catalog.File) (set bool, 
 	return true, r.store.Reject(f.Name, "bytes in the outbox are not the archive's file: SHA-256 "+digest.String())
 }
 
-// checkSource reads this node's bytes of a file in the outbox. Wrong ones are reported to the catalog, which counts on them
-// no more, and set aside. It returns what was found wrong, nil when nothing was, and how many bytes were read.
+// checkSource reads this node's bytes of a file in the outbox. Wrong bytes are set aside and reported to the catalog,
+// which then no longer counts on them. It returns the fault that it found, nil if there was none, and how many bytes
+// were read.
 func (r *entries) checkSource(ctx context.Context, name catalog.FileName) (size int64, found *catalog.Finding, err error) {
 	end, err := r.pending.begin(ctx, name)
 	if err != nil {
@@ -181,7 +182,8 @@ func (r *entries) checkSource(ctx context.Context, name catalog.FileName) (size 
 	return size, &finding, r.denounce(ctx, finding)
 }
 
-// promised returns what the bytes of a file in the outbox have to be: what the catalog says, else what their put said.
+// promised returns what the bytes of a file in the outbox must be: according to the catalog, or else to the file's
+// put.
 func (r *entries) promised(name catalog.FileName) (Held, error) {
 	f, err := r.entry(name)
 	if err == nil {
@@ -194,8 +196,8 @@ func (r *entries) promised(name catalog.FileName) (Held, error) {
 	return Held{Name: name, Size: as.Size, SHA256: as.SHA256}, err
 }
 
-// denounce tells the catalog that this node's bytes are not what they were as the file's source, if it counts on them, and
-// sets them aside. The caller keeps others off the name.
+// denounce tells the catalog, if it counts on this node's bytes as the file's source, that they are wrong, and sets
+// them aside. The caller locks the name.
 func (r *entries) denounce(ctx context.Context, finding catalog.Finding) error {
 	name := finding.Name
 	f, err := r.entry(name)
@@ -211,7 +213,7 @@ func (r *entries) denounce(ctx context.Context, finding catalog.Finding) error {
 	return r.store.Reject(name, "bytes in the outbox are not the archive's file: SHA-256 "+finding.Found.String())
 }
 
-// tellSource tells the catalog not to count on this node as the file's source any more.
+// tellSource tells the catalog to stop counting on this node as the file's source.
 func (r *entries) tellSource(ctx context.Context, finding catalog.Finding) error {
 	results, err := r.proposeItems(ctx, catalog.FindSources, catalog.Findings{Node: r.cfg.Self, Files: []catalog.Finding{finding}}, 1)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	longestFailure = 5 * time.Minute
 )
 
-// stall is how long a source may send nothing before the copy goes on elsewhere.
+// stall is how long a source may send nothing before the copy continues from another.
 const stall = time.Minute
 
 // sources remembers how the other nodes answered, to ask the failing ones last and not too often.
@@ -33,8 +33,8 @@ type source struct {
 
 func newSources() *sources { return &sources{known: make(map[catalog.NodeID]*source)} }
 
-// order returns the nodes that may be asked now, those that failed lately last, and if there are none, the
-// earliest time at which one may.
+// order returns the nodes that may be asked now, those that failed recently last; if there are none, the earliest
+// time at which one may be asked.
 func (s *sources) order(nodes []catalog.NodeID) (ready []catalog.NodeID, earliest time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *sources) failed(n catalog.NodeID) {
 	k.rest = now.Add(backoff(k.failures, failurePause, longestFailure))
 }
 
-// good notes that the node gave what it was asked for.
+// good records that the node answered properly.
 func (s *sources) good(n catalog.NodeID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

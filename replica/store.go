@@ -19,22 +19,22 @@ import (
 // StoreConfig says where a store keeps its bytes. The folders are made when absent.
 type StoreConfig struct {
 	Roots      []string // <data>/files and further ones on other disks; a shard lies wholly on one
-	Incoming   string   // <data>/incoming: what is being fetched
+	Incoming   string   // <data>/incoming: files being fetched
 	Outbox     string   // <data>/outbox: files that entered the archive here and are not released yet
 	Quarantine string   // <data>/quarantine: bad copies, each with its reason
 	Reserve    int64    // bytes to leave free on each disk; 1 GiB if 0, none if negative
 	Known      string   // <data>/roots: list of the roots used so far, by which one that is not mounted is noticed; none if empty
-	Asked      string   // <data>/disks.json: what an operator has asked of the roots; none if empty
+	Asked      string   // <data>/disks.json: an operator's wishes for the roots; none if empty
 
-	Kept func(catalog.FileName) // told of each file that is kept from now on; must not block or call the store
-	Gone func(catalog.FileName) // told of each file that is kept no longer; as Kept
+	Kept func(catalog.FileName) // called with each file that is kept from now on; must not block or call the store
+	Gone func(catalog.FileName) // called with each file that is no longer kept; as Kept
 }
 
 const defaultReserve = 1 << 30
 
-// Store keeps the bytes of a bitarchive replica on this node, and the outbox of any node. A file in it is
-// complete, on stable storage and listed in its shard's manifest, or it is loose: not vouched for. All
-// methods may be called by several goroutines; those that change a file, by one at a time for each name.
+// Store keeps the bytes of a bitarchive replica on this node, and the outbox of any node. A file in it is complete,
+// on stable storage and listed in its shard's manifest; otherwise it is loose: not vouched for. It is safe for
+// concurrent use, but methods that change a file must not be called at the same time for one name.
 type Store struct {
 	*media
 	*mounts
@@ -74,7 +74,7 @@ type outgoing struct {
 	adopted int // numbers the temporary names
 }
 
-// root is one disk's part of the store, with folders on the same disk for what comes and what is set aside.
+// root is one disk's part of the store, with folders on the same disk for incoming and quarantined files.
 type root struct {
 	path, incoming, quarantine string
 	mark                       string // by which the disk is known
@@ -92,9 +92,9 @@ type shard struct {
 	moves  int // how often it has moved to another root
 }
 
-// OpenStore opens the store, finishing or noting what a crash left: torn manifest lines are cut off,
-// files without a line become loose, lines without a file are missing, half-done moves to the quarantine
-// are completed. ErrNotMounted when a root is not there that was used before.
+// OpenStore opens the store and completes or records what a crash interrupted: incomplete manifest lines are cut off,
+// files without a line become loose, lines without a file are missing, half-done moves to the quarantine are
+// completed. It returns ErrNotMounted if a root that was used before is not there.
 func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 	if len(cfg.Roots) == 0 {
 		return nil, errors.New("open store: no folder for files is given")
@@ -241,7 +241,7 @@ func (s *Store) noted(set map[catalog.FileName]struct{}) []catalog.FileName {
 	return m.names()
 }
 
-// Bytes is a file open for reading. It stays readable when the file is removed meanwhile.
+// Bytes is a file open for reading. It stays readable if the file is removed meanwhile.
 type Bytes struct {
 	*os.File
 	Size int64
@@ -263,7 +263,7 @@ func openBytes(path string) (*Bytes, error) {
 	return &Bytes{File: f, Size: info.Size()}, nil
 }
 
-// List returns what the store vouches for in the shard, by name, with the digests of the manifest.
+// List returns the files that the store vouches for in the shard, by name, with the digests of the manifest.
 func (s *Store) List(n catalog.Shard) ([]Held, error) {
 	sh := &s.shards[n]
 	sh.mu.Lock()

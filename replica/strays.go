@@ -46,22 +46,22 @@ const (
 	strayNoCopies = "no copy of the file is good, and these bytes were not read yet"
 )
 
-// strays are what the last look found.
+// strays are the results of the last look.
 type strays struct {
 	mu    sync.Mutex
 	all   []Stray
 	judge map[string]string // path in the quarantine: the state that reading it told
 }
 
-// Strays returns what the last look found of bytes that the archive neither counts on nor asks for.
+// Strays returns the bytes that the last look found and that the archive neither counts on nor asks for.
 func (r *finder) Strays() []Stray {
 	r.strays.mu.Lock()
 	defer r.strays.mu.Unlock()
 	return slices.Clone(r.strays.all)
 }
 
-// runStrays looks for strays now and then. What is the last good copy of a file is offered as its source; what others have
-// is released; the rest is listed.
+// runStrays looks for strays now and then. The last good copy of a file is offered as its source; bytes that others
+// have too are released; the rest is listed.
 func (r *finder) runStrays(ctx context.Context) error {
 	pause := strayFirst
 	for looks := 0; ; looks++ {
@@ -84,7 +84,7 @@ func (r *finder) lookForStrays(ctx context.Context, all bool) error {
 	}
 	r.strays.mu.Lock()
 	defer r.strays.mu.Unlock()
-	if !all { // what the last look at all found in shards that this one passed over
+	if !all { // the last findings in shards that this look skipped
 		for _, s := range r.strays.all {
 			if s.Where == "files" && !slices.ContainsFunc(l.found, func(f Stray) bool { return f.Path == s.Path }) && isFile(s.Path) {
 				l.found = append(l.found, s)
@@ -250,8 +250,8 @@ func (l *strayLook) offer(ctx context.Context, f catalog.File, path string) (sta
 	return strayNoCopies, err
 }
 
-// outbox has those files of the outbox looked after that the archive does not count on, or not any more: they are offered
-// again where they are wanted, and else released.
+// outbox handles files in the outbox that the archive does not count on, or no longer does: wanted ones are offered
+// again, others are released.
 func (l *strayLook) outbox() error {
 	names, err := l.store.outboxNames()
 	if err != nil {
@@ -275,7 +275,7 @@ func (l *strayLook) outbox() error {
 	return nil
 }
 
-// parts looks at what was received of copies that are not asked for any more.
+// parts looks at received parts of copies that are no longer wanted.
 func (l *strayLook) parts(ctx context.Context) error {
 	var failed error
 	for _, dir := range l.store.incoming() {

@@ -12,8 +12,8 @@ import (
 	"holdfast/catalog"
 )
 
-// quarantine looks at what was set aside. What turns out right is offered when nobody else has the file; what is wrong goes
-// after a while, once the file is complete.
+// quarantine looks at quarantined files. Bytes that turn out right are offered if nobody else has the file; wrong
+// bytes are deleted after a while, once the file is complete.
 func (l *strayLook) quarantine(ctx context.Context, dir string) error {
 	names, err := folderNames(dir)
 	if err != nil {
@@ -114,7 +114,7 @@ func asideSince(path string) time.Time {
 	return time.Now()
 }
 
-// quarantines returns the folders for what was set aside.
+// quarantines returns the folders for quarantined files.
 func (s *mounts) quarantines() []string {
 	dirs := []string{s.cfg.Quarantine}
 	for _, r := range s.roots {
@@ -124,7 +124,7 @@ func (s *mounts) quarantines() []string {
 	return slices.Compact(dirs)
 }
 
-// incoming returns the folders for what is being received.
+// incoming returns the folders for files being received.
 func (s *mounts) incoming() []string {
 	var dirs []string
 	for _, r := range s.roots {

@@ -17,7 +17,7 @@ const (
 	saveEvery  = 10 * time.Second
 )
 
-// runAudits carries out the audits that are to run, the oldest first, and begins those that are due.
+// runAudits carries out the audits that should run, the oldest first, and begins those that are due.
 func (r *auditor) runAudits(ctx context.Context) error {
 	var asked time.Time
 	for tries := 0; ; {
@@ -128,8 +128,8 @@ func (a *audits) keep(one *Audit) error {
 	return a.save(one)
 }
 
-// A stretch is the passes that are recorded at the same time: so many shards, so much work, but a shard with
-// more bytes than smallShard is not begun behind others.
+// A stretch is a set of passes that are recorded together. It is limited in shards and in work; a shard with more
+// than smallShard bytes is not begun behind others.
 const (
 	stretchShards = 64
 	stretchTime   = 2 * time.Second

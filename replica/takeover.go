@@ -17,7 +17,8 @@ const takeLevel = 3
 const (
 	// askSource is how long a source has to give one byte.
 	askSource = 10 * time.Second
-	// silentFor is how long a node that was not reached counts as such for other files, so that many do not wait for it in turn.
+	// silentFor is how long an unreachable node counts as unreachable for other files too, so that they do not all
+	// wait for it in turn.
 	silentFor = time.Minute
 	// takePause is how long this node leaves a file alone of which it became the source: two that do not reach one another
 	// must not take it from each other all the time.
@@ -40,16 +41,16 @@ func newTakeover() *takeover {
 	return &takeover{silent: make(map[catalog.NodeID]silence), took: make(map[catalog.FileName]time.Time)}
 }
 
-// rests reports whether the file is left alone, and forgets what is over.
+// rests reports whether the file is left alone at the moment, and forgets pauses that are over.
 func (t *takeover) rests(name catalog.FileName, now time.Time) bool {
 	maps.DeleteFunc(t.took, func(_ catalog.FileName, at time.Time) bool { return now.Sub(at) >= takePause })
 	_, rests := t.took[name]
 	return rests
 }
 
-// takeSource asks the file's source for a byte. When it cannot give one, and the bytes in the outbox here are the file's,
-// this node becomes the source in its place. The other one keeps what it may have until the file is complete. The caller keeps
-// others off the name; done says that nothing of the file lies in the outbox any more.
+// takeSource asks the file's source for a byte. If it cannot give one, and the bytes in the outbox here are the
+// file's, this node becomes the source in its place. The old source keeps its bytes, if it has any, until the file is
+// complete. The caller locks the name; done means that the outbox no longer has the file.
 func (r *entries) takeSource(ctx context.Context, f catalog.File) (done bool, err error) {
 	level := 0
 	err = r.catalog.View(func(v catalog.View) error {

@@ -6,12 +6,12 @@ import (
 	"holdfast/catalog"
 )
 
-// provesLevel is the level since which members compare what they have with the catalog after a recovery.
+// provesLevel is the level from which on members compare their copies with the catalog after a recovery.
 const provesLevel = 2
 
-// recoveredOnTrust reports whether the cluster was recovered and is of a level at which its members do not compare what
-// they have with the catalog. What the state says of copies may be older than what their nodes have deleted since:
-// nothing is released for its sake before the level is raised.
+// recoveredOnTrust reports whether the cluster was recovered and has a level at which its members do not compare
+// their copies with the catalog. The state may be older than their deletions then, so nothing is released because of
+// what it says about copies, until the level is raised.
 func recoveredOnTrust(v catalog.View) (bool, error) {
 	c, err := v.Cluster()
 	return c.Level < provesLevel && c.Epoch > 1, err

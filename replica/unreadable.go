@@ -10,8 +10,8 @@ import (
 	"holdfast/catalog"
 )
 
-// errUnreadable marks an error of reading a file's own bytes that trying again soon will not mend: the disk has lost
-// them, or keeps them from us. To the archive such a copy is worth what a wrong one is.
+// errUnreadable marks an error of reading a file's own bytes that another try will not mend soon: the disk has lost
+// them, or keeps them from us. To the archive such a copy is worth as little as a wrong one.
 var errUnreadable = errors.New("the bytes cannot be read")
 
 // errShard marks an error of reading a shard's folder or of mending its manifest: the shard cannot be passed now, others

@@ -10,17 +10,17 @@ type Health struct {
 	Quorum bool `json:"quorum"`
 }
 
-// Status is how the cluster stands, as the answering node sees it.
+// Status is the state of the cluster, as the answering node sees it.
 type Status struct {
 	Cluster   Cluster          `json:"cluster"`
 	Node      NodeStatus       `json:"node" doc:"the node that answers"`
 	Nodes     []Node           `json:"nodes"`
 	Replicas  []Replica        `json:"replicas"`
-	Jobs      map[JobState]int `json:"jobs" doc:"how many in each state, of the newest 1000"`
-	Lost      int              `json:"lost" doc:"files that are declared lost, of the first 1000"`
+	Jobs      map[JobState]int `json:"jobs" doc:"number of jobs in each state, among the newest 1000"`
+	Lost      int              `json:"lost" doc:"number of files declared lost, at most 1000"`
 	Ownerless int              `json:"tokensWithoutOwner" doc:"access tokens from before level 3 that nobody has taken"`
 	Healthy   bool             `json:"healthy"`
-	Problems  []string         `json:"problems" doc:"why not healthy"`
+	Problems  []string         `json:"problems" doc:"why the cluster is not healthy"`
 }
 
 // Cluster is the cluster's own record and who leads it.
@@ -37,7 +37,7 @@ type Cluster struct {
 
 // Level says which commands and meanings the cluster uses, and which it could use.
 type Level struct {
-	Level     int           `json:"level" doc:"of the cluster: it gates new commands and changed meanings"`
+	Level     int           `json:"level" doc:"the cluster's level, which enables new commands and changed meanings"`
 	Supported int           `json:"supported" doc:"the highest level that every member supports"`
 	Newest    int           `json:"newest" doc:"the highest level that the answering node's program supports"`
 	Members   []MemberLevel `json:"members"`
@@ -48,7 +48,7 @@ type MemberLevel struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
 	Level   int    `json:"level" doc:"the highest that its program supports"`
-	Version string `json:"version,omitempty" doc:"of its program, as last heard"`
+	Version string `json:"version,omitempty" doc:"version of the node's program, as last heard"`
 	State   string `json:"state" enum:"alive,suspected,failed,left,unknown"`
 }
 
@@ -74,24 +74,24 @@ type Node struct {
 	Replica   string    `json:"replica"`
 	Place     string    `json:"place,omitempty"`
 	Addresses []string  `json:"addresses,omitempty"`
-	OutOnly   bool      `json:"outOnly,omitempty" doc:"can only dial out, never votes"`
+	OutOnly   bool      `json:"outOnly,omitempty" doc:"the node can only open connections itself, and never votes"`
 	Weight    int       `json:"weight" doc:"share of its replica's shards"`
-	Draining  bool      `json:"draining" doc:"is to hold no shards"`
-	Shards    int       `json:"shards" doc:"held by it now"`
+	Draining  bool      `json:"draining" doc:"the node is being drained and is to hold no shards"`
+	Shards    int       `json:"shards" doc:"shards held by the node now"`
 	Level     int       `json:"level"`
 	Joined    time.Time `json:"joined"`
 	Presence  Presence  `json:"presence"`
 }
 
-// NodeChange is what may be changed of a node; what is not given stays.
+// NodeChange is a change of a node; fields that are not given stay as they are.
 type NodeChange struct {
-	Weight   *int  `json:"weight,omitempty" minimum:"1" maximum:"10000" doc:"share of its replica's shards; 100 is usual"`
-	Draining *bool `json:"draining,omitempty" doc:"true: its shards move to other nodes of its replica"`
+	Weight   *int  `json:"weight,omitempty" minimum:"1" maximum:"10000" doc:"the node's share of its replica's shards, relative to others; 100 is usual"`
+	Draining *bool `json:"draining,omitempty" doc:"true: the node's shards move to other nodes of its replica"`
 }
 
 // Removal takes a node out of the cluster.
 type Removal struct {
-	Lost   bool   `json:"lost,omitempty" doc:"its bytes are gone for good: do not wait for its shards to move"`
+	Lost   bool   `json:"lost,omitempty" doc:"the node's bytes are gone for good: remove it without waiting for its shards to move"`
 	Reason string `json:"reason" minLength:"1" maxLength:"500"`
 	Confirmation
 }
@@ -104,17 +104,17 @@ type NodeStatus struct {
 	Started  time.Time         `json:"started"`
 	Ready    bool              `json:"ready"`
 	Role     string            `json:"role" enum:"leader,voter,candidate,non-voter"`
-	Quorum   bool              `json:"quorum" doc:"a leader is known and was heard just now"`
+	Quorum   bool              `json:"quorum" doc:"a leader is known and was heard from just now"`
 	Leader   string            `json:"leader,omitempty"`
 	Term     uint64            `json:"term"`
 	Applied  uint64            `json:"applied" doc:"index of the last command applied here"`
 	Listen   Listen            `json:"listen"`
 	Disks    []Disk            `json:"disks"`
-	DiskMove *DiskMove         `json:"diskMove,omitempty" doc:"a shard that moves from one of its disks to another now"`
+	DiskMove *DiskMove         `json:"diskMove,omitempty" doc:"the shard that is moving from one of its disks to another"`
 	Running  []uint64          `json:"running" doc:"jobs crawling here"`
 	Outbox   int               `json:"outbox" doc:"files in the node's outbox: it keeps them until every replica has its copy"`
-	Refused  map[string]uint64 `json:"refused,omitempty" doc:"connections and joins turned away since the node started, by what was wrong: strangers, removed, clusters, epochs, malformed, busy, joins; and joins also by unknown-tokens, expired-tokens, used-tokens"`
-	Problems []string          `json:"problems,omitempty" doc:"what a human should look at"`
+	Refused  map[string]uint64 `json:"refused,omitempty" doc:"connections and joins refused since the node started, by reason: strangers, removed, clusters, epochs, malformed, busy, joins; and joins also by unknown-tokens, expired-tokens, used-tokens"`
+	Problems []string          `json:"problems,omitempty" doc:"problems that a person should look at"`
 }
 
 // Listen are the addresses that a node serves.
@@ -131,15 +131,15 @@ type Disk struct {
 	Total int64  `json:"totalBytes"`
 }
 
-// DiskState is how one of the node's disks for files stands.
+// DiskState is the state of one of the node's disks for files.
 type DiskState struct {
 	Path   string `json:"path" doc:"folder for files on the disk"`
 	Total  int64  `json:"totalBytes"`
-	Room   int64  `json:"roomBytes" doc:"free beside the reserve"`
-	Shards int    `json:"shards" doc:"that lie on it"`
+	Room   int64  `json:"roomBytes" doc:"free bytes beyond the reserve"`
+	Shards int    `json:"shards" doc:"shards on the disk"`
 	Bytes  int64  `json:"bytes" doc:"of the files in its shards"`
 	State  string `json:"state" enum:"in use,draining,emptied,not mounted"`
-	Why    string `json:"why,omitempty" doc:"what keeps it from being emptied, read or written"`
+	Why    string `json:"why,omitempty" doc:"why it cannot be emptied, read or written"`
 }
 
 // DiskMove is how far one shard's move from disk to disk is.
@@ -154,10 +154,10 @@ type DiskMove struct {
 	Began      time.Time `json:"began"`
 }
 
-// Disks is how the node's disks for files stand, and what moves between them.
+// Disks is the state of the node's disks for files, and of the moves between them.
 type Disks struct {
 	Disks     []DiskState `json:"disks"`
-	Paused    bool        `json:"paused" doc:"no shard moves between disks until somebody resumes it"`
+	Paused    bool        `json:"paused" doc:"no shard moves between disks until moving is resumed"`
 	Balancing bool        `json:"balancing" doc:"shards move from the fullest disk to the emptiest"`
 	Moved     int         `json:"moved" doc:"shards that have moved between disks since the node started"`
 	Move      *DiskMove   `json:"move,omitempty" doc:"under way now"`
@@ -166,34 +166,34 @@ type Disks struct {
 
 // DiskWish asks something of the node's disks.
 type DiskWish struct {
-	Wish string `json:"wish" enum:"drain,undrain,pause,resume" doc:"pause and resume are about all moves between disks"`
-	Path string `json:"path,omitempty" maxLength:"4096" doc:"of the disk to drain or undrain"`
+	Wish string `json:"wish" enum:"drain,undrain,pause,resume" doc:"pause and resume concern all moves between disks"`
+	Path string `json:"path,omitempty" maxLength:"4096" doc:"the folder of the disk to drain or undrain"`
 }
 
-// IndexStatus is how one node's index stands.
+// IndexStatus is the state of one node's index.
 type IndexStatus struct {
 	Node       string `json:"node"`
 	Name       string `json:"name,omitempty"`
-	Files      int64  `json:"files" doc:"indexed"`
+	Files      int64  `json:"files" doc:"indexed files"`
 	Pending    int64  `json:"pending" doc:"files here that are not indexed yet"`
 	Captures   int64  `json:"captures"`
-	Bytes      int64  `json:"bytes" doc:"of the index on disk"`
+	Bytes      int64  `json:"bytes" doc:"size of the index on disk"`
 	Rebuilding bool   `json:"rebuilding"`
 	Detail     string `json:"detail,omitempty" doc:"what is wrong, or why the node did not answer"`
 }
 
-// IndexRebuild asks that an index be built anew from the files.
+// IndexRebuild asks for an index to be rebuilt from the files.
 type IndexRebuild struct {
-	Node string `json:"node,omitempty" doc:"name or id; default: every node"`
+	Node string `json:"node,omitempty" doc:"the node's name or id; default: every node"`
 }
 
 // Event is one entry of the hash-chained audit trail.
 type Event struct {
 	Seq       uint64    `json:"seq"`
-	Index     uint64    `json:"index" doc:"of its command in the log"`
+	Index     uint64    `json:"index" doc:"index of its command in the log"`
 	At        time.Time `json:"at"`
 	Actor     string    `json:"actor" doc:"an id; before level 3, the name of a token"`
-	ActorName string    `json:"actorName" doc:"as it is called now"`
+	ActorName string    `json:"actorName" doc:"its present name"`
 	Act       string    `json:"act"`
 	Subject   string    `json:"subject"`
 	Detail    string    `json:"detail,omitempty"`

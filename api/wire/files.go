@@ -16,19 +16,19 @@ const (
 // Shards is the number of parts that each replica's files are divided into.
 const Shards = 4096
 
-// Replica is one set of the archive and how it stands.
+// Replica is one set of the archive, and its state.
 type Replica struct {
 	Name        string      `json:"name"`
 	Kind        ReplicaKind `json:"kind" enum:"bitarchive,checksum"`
 	Place       string      `json:"place"`
-	Collections []string    `json:"collections,omitempty" doc:"none: all"`
+	Collections []string    `json:"collections,omitempty" doc:"collections that it holds; none: all"`
 	Created     time.Time   `json:"created"`
-	Files       int64       `json:"files" doc:"meant to be held"`
+	Files       int64       `json:"files" doc:"files that it has to hold"`
 	Bytes       int64       `json:"bytes"`
 	Good        int64       `json:"good" doc:"verified"`
-	Owed        int64       `json:"owed" doc:"not good yet, or not any more"`
-	Disputed    int64       `json:"disputed" doc:"findings that wait for a verdict"`
-	Held        int         `json:"shardsHeld" doc:"shards that have a holder, of 4096"`
+	Owed        int64       `json:"owed" doc:"copies that are not good yet, or no longer good"`
+	Disputed    int64       `json:"disputed" doc:"copies with findings that wait for a verdict"`
+	Held        int         `json:"shardsHeld" doc:"shards with a holder, of 4096"`
 	Moving      int         `json:"shardsMoving"`
 }
 
@@ -36,8 +36,8 @@ type Replica struct {
 type ReplicaRequest struct {
 	Name        string      `json:"name" pattern:"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"`
 	Kind        ReplicaKind `json:"kind" enum:"bitarchive,checksum"`
-	Place       string      `json:"place,omitempty" maxLength:"64" doc:"where its nodes stand and fail together; default: its name"`
-	Collections []string    `json:"collections,omitempty" doc:"those it is to hold; default: all"`
+	Place       string      `json:"place,omitempty" maxLength:"64" doc:"the place where its nodes are and would fail together; default: the replica's name"`
+	Collections []string    `json:"collections,omitempty" doc:"the collections that it has to hold; default: all"`
 }
 
 // Shard is one shard of a replica.
@@ -73,9 +73,9 @@ type File struct {
 	Complete   bool      `json:"complete" doc:"every replica has a verified copy"`
 	Removed    time.Time `json:"removed,omitzero"`
 	Reason     string    `json:"reason,omitempty" doc:"of the removal"`
-	Lost       time.Time `json:"lost,omitzero" doc:"since then nobody is said to have its bytes"`
+	Lost       time.Time `json:"lost,omitzero" doc:"when the file was declared lost"`
 	LostWhy    string    `json:"lostWhy,omitempty" doc:"why"`
-	Version    uint64    `json:"version" doc:"counts the changes of this entry"`
+	Version    uint64    `json:"version" doc:"number of changes of this entry"`
 	Copies     []Copy    `json:"copies"`
 }
 
@@ -112,9 +112,9 @@ type Copy struct {
 	State    StoreState     `json:"state" enum:"UPLOAD_STARTED,DATA_UPLOADED,UPLOAD_COMPLETED,UPLOAD_FAILED"`
 	Node     string         `json:"node,omitempty"`
 	Since    time.Time      `json:"since"`
-	FileList FileListStatus `json:"fileList" enum:"NO_FILELIST_STATUS,OK,MISSING" doc:"what the last look at the copy found: when it was stored, or an audit"`
-	Checksum ChecksumStatus `json:"checksum" enum:"UNKNOWN,OK,CORRUPT" doc:"what the last reading of its bytes found: when it was stored, or an audit"`
-	Verified time.Time      `json:"verified,omitzero" doc:"when its bytes were last read and found right; absent unless they are right as far as is known"`
+	FileList FileListStatus `json:"fileList" enum:"NO_FILELIST_STATUS,OK,MISSING" doc:"result of the last look at the copy, when it was stored or by an audit"`
+	Checksum ChecksumStatus `json:"checksum" enum:"UNKNOWN,OK,CORRUPT" doc:"result of the last reading of its bytes, when it was stored or by an audit"`
+	Verified time.Time      `json:"verified,omitzero" doc:"when its bytes were last read and found right; absent if a later look found otherwise"`
 	Found    string         `json:"found,omitempty" doc:"SHA-256 found instead of the file's"`
 	Reason   string         `json:"reason,omitempty"`
 	Tries    int            `json:"tries,omitempty"`
@@ -123,7 +123,7 @@ type Copy struct {
 
 // FileRemoval makes a file's entry a tombstone.
 type FileRemoval struct {
-	SHA256 string `json:"sha256" pattern:"^[0-9a-fA-F]{64}$" doc:"the file's, against mistakes"`
+	SHA256 string `json:"sha256" pattern:"^[0-9a-fA-F]{64}$" doc:"the file's SHA-256; the file is removed only if it matches"`
 	Reason string `json:"reason" minLength:"1" maxLength:"500"`
 	Confirmation
 }
@@ -131,7 +131,7 @@ type FileRemoval struct {
 // LossRequest declares a file lost.
 type LossRequest struct {
 	ReasonRequest
-	Version uint64 `json:"version,omitempty" doc:"of the file's entry as it was shown: the request is refused with 409 when the entry has changed since"`
+	Version uint64 `json:"version,omitempty" doc:"the version of the file's entry that was shown; the request is refused with 409 if the entry has changed since"`
 }
 
 // Verification is what re-reading one copy found.
@@ -143,13 +143,13 @@ type Verification struct {
 	Detail  string `json:"detail,omitempty"`
 }
 
-// NodeStrays is what one node has that the archive neither counts on nor asks for.
+// NodeStrays lists what one node has that the archive neither counts on nor asks for.
 type NodeStrays struct {
 	Node        string  `json:"node"`
 	Name        string  `json:"name,omitempty"`
-	Unreachable string  `json:"unreachable,omitempty" doc:"why the node did not answer; what it has is not known then"`
-	Files       int     `json:"files" doc:"how many there are"`
-	Bytes       int64   `json:"bytes" doc:"of all of them"`
+	Unreachable string  `json:"unreachable,omitempty" doc:"why the node did not answer; what it has is unknown then"`
+	Files       int     `json:"files" doc:"number of strays, including those not listed"`
+	Bytes       int64   `json:"bytes" doc:"bytes of all strays"`
 	Strays      []Stray `json:"strays" doc:"the first 1000"`
 }
 
@@ -159,7 +159,7 @@ type Stray struct {
 	Where string `json:"where" enum:"files,incoming,quarantine"`
 	Path  string `json:"path" doc:"on the node's disk"`
 	Size  int64  `json:"size"`
-	State string `json:"state" doc:"why it lies there, and what becomes of it"`
+	State string `json:"state" doc:"why it is there, and what will be done with it"`
 }
 
 // Audit is one pass over the copies of one replica or all.
@@ -171,10 +171,10 @@ type Audit struct {
 	Ended    time.Time   `json:"ended,omitzero"`
 	Files    int64       `json:"files" doc:"copies read so far, and copies found missing"`
 	Bytes    int64       `json:"bytes"`
-	Total    int64       `json:"total" doc:"copies to read, as the catalog had it when the audit began"`
+	Total    int64       `json:"total" doc:"copies to read, according to the catalog when the audit began"`
 	Missing  int64       `json:"missing"`
 	Corrupt  int64       `json:"corrupt"`
-	Lines    int64       `json:"lines" doc:"of manifests that were wrong or missing and have been put right"`
+	Lines    int64       `json:"lines" doc:"lines of manifests that were wrong or missing and have been corrected"`
 	Nodes    []AuditNode `json:"nodes"`
 
 	Owed      int64 `json:"owed" doc:"copies that were not read because they are still to be made: the catalog does not count on them"`
@@ -216,7 +216,7 @@ type AuditNode struct {
 type AuditFinding struct {
 	File   string `json:"file"`
 	State  string `json:"state" enum:"missing,corrupt"`
-	SHA256 string `json:"sha256,omitempty" doc:"of the bytes that were found; none when they could not be read"`
+	SHA256 string `json:"sha256,omitempty" doc:"SHA-256 of the bytes that were found; absent if they could not be read"`
 }
 
 // Capture is one archived response at one time; in a stream's last line, instead, the shards not covered.
@@ -234,5 +234,5 @@ type Capture struct {
 	RefersURL       string `json:"refersTo,omitempty" doc:"of a revisit"`
 	RefersTimestamp string `json:"refersToTimestamp,omitempty"`
 	Incomplete      []int  `json:"incomplete,omitempty" doc:"in the last line only: shards that no node answered for"`
-	Failed          string `json:"failed,omitempty" doc:"in the last line only: why the answer ends early"`
+	Failed          string `json:"failed,omitempty" doc:"in the last line only: why the answer is incomplete"`
 }

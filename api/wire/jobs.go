@@ -49,22 +49,22 @@ type Job struct {
 	Reason     string    `json:"reason,omitempty"`
 	Next       uint64    `json:"next,omitempty" doc:"the job that took over"`
 	Seeds      []string  `json:"seeds"`
-	Settings   *Settings `json:"settings,omitempty" doc:"given when one job is shown"`
-	Note       string    `json:"note,omitempty" doc:"given when one job is shown whose wish waits for its node"`
-	Progress   *Progress `json:"progress,omitempty" doc:"given when one running job is shown and its node answers"`
+	Settings   *Settings `json:"settings,omitempty" doc:"only in the answer about a single job"`
+	Note       string    `json:"note,omitempty" doc:"only in the answer about a single job, if a wish for it waits for its node"`
+	Progress   *Progress `json:"progress,omitempty" doc:"only in the answer about a single running job whose node answers"`
 }
 
 // JobRequest asks for a crawl.
 type JobRequest struct {
-	Harvest    string    `json:"harvest,omitempty" doc:"the harvest it belongs to; default: its name"`
-	Collection string    `json:"collection,omitempty" doc:"default: the cluster's first"`
+	Harvest    string    `json:"harvest,omitempty" doc:"the harvest that the job belongs to; default: the job's name"`
+	Collection string    `json:"collection,omitempty" doc:"collection; default: the cluster's first"`
 	Channel    string    `json:"channel,omitempty"`
 	Name       string    `json:"name" minLength:"1" maxLength:"100"`
 	Seeds      []string  `json:"seeds" minItems:"1" maxItems:"10000"`
-	Settings   *Settings `json:"settings,omitempty" doc:"those not given have their defaults"`
+	Settings   *Settings `json:"settings,omitempty" doc:"the job's settings; a missing one has its default"`
 }
 
-// Settings are a job's crawl settings; in JSON, what is not given has its default.
+// Settings are a job's crawl settings; in JSON, a missing setting has its default.
 type Settings struct{ harvest.Settings }
 
 // UnmarshalJSON reads settings over the defaults; an unknown key is refused with the nearest known one.
@@ -74,13 +74,13 @@ func (s *Settings) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// Progress is how a running crawl stands.
+// Progress is the progress of a running crawl.
 type Progress struct {
 	Discovered int64   `json:"discovered" doc:"URIs found"`
 	Queued     int64   `json:"queued"`
-	Done       int64   `json:"done" doc:"fetched with success"`
+	Done       int64   `json:"done" doc:"URIs fetched successfully"`
 	Failed     int64   `json:"failed"`
-	Bytes      int64   `json:"bytes" doc:"of content"`
+	Bytes      int64   `json:"bytes" doc:"bytes of content"`
 	Rate       float64 `json:"rate" doc:"URIs a second"`
 	Seconds    float64 `json:"seconds" doc:"since the attempt began"`
 }

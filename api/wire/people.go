@@ -37,7 +37,7 @@ type Person struct {
 	Invited     time.Time   `json:"invited"`
 	Since       time.Time   `json:"since" doc:"of the state"`
 	Reason      string      `json:"reason,omitempty" doc:"of the state"`
-	Grants      []Grant     `json:"grants,omitempty" doc:"given when one person is shown"`
+	Grants      []Grant     `json:"grants,omitempty" doc:"only in the answer about a single person"`
 }
 
 // PersonRequest invites a person.
@@ -47,10 +47,11 @@ type PersonRequest struct {
 	Institution string `json:"institution,omitempty" maxLength:"64" pattern:"^([!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*)?$" patternDescription:"readable text" doc:"a place"`
 	Language    string `json:"language,omitempty" maxLength:"35" pattern:"^[A-Za-z0-9-]*$" doc:"such as da or en-GB"`
 	Zone        string `json:"zone,omitempty" maxLength:"64" pattern:"^[-A-Za-z0-9_+/]*$" doc:"time zone, such as Europe/Copenhagen"`
-	Lifetime    string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"of the invitation; 168h if not given"`
+	Lifetime    string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"how long the invitation can be used; default: 168h"`
 }
 
-// PersonChange changes what is given of a person. Oneself changes language and zone, an administrator all.
+// PersonChange changes a person; fields that are not given stay. A person may change her own language and zone; an
+// administrator may change everything.
 type PersonChange struct {
 	Name        *string `json:"name,omitempty" minLength:"1" maxLength:"100" pattern:"^[!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*$" patternDescription:"readable text without a colon, and no spaces around it"`
 	Mail        *string `json:"mail,omitempty" minLength:"5" maxLength:"254" pattern:"^[!#$%(-.0-;=?A-Z\\[\\]^-~]+@[!#$%(-.0-;=?A-Z\\[\\]^-~]{3,}$" patternDescription:"name@host in ASCII"`
@@ -61,19 +62,19 @@ type PersonChange struct {
 
 // AgainRequest asks for a further invitation of a person.
 type AgainRequest struct {
-	Lifetime string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"of the invitation; 168h if not given"`
+	Lifetime string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"how long the invitation can be used; default: 168h"`
 }
 
-// Invitation is what a person accepts to become active. Its text is shown once.
+// Invitation is accepted by a person, who becomes active. Its text is shown once.
 type Invitation struct {
 	Person  Person    `json:"person"`
 	Expires time.Time `json:"expires"`
-	Text    string    `json:"text" doc:"the invitation itself, for the person alone"`
+	Text    string    `json:"text" doc:"the invitation itself; give it to that person alone"`
 }
 
 // AcceptRequest accepts an invitation.
 type AcceptRequest struct {
-	Invitation string `json:"invitation" minLength:"1" maxLength:"300" doc:"its text"`
+	Invitation string `json:"invitation" minLength:"1" maxLength:"300" doc:"the text of the invitation"`
 }
 
 // Grant gives a person a role: for the whole archive, in one collection, or at one place.
@@ -84,7 +85,7 @@ type Grant struct {
 	Role       Role      `json:"role" enum:"reader,curator,operator,admin"`
 	Collection string    `json:"collection,omitempty"`
 	Place      string    `json:"place,omitempty"`
-	State      string    `json:"state" enum:"open,expired,ended,void" doc:"void: its collection was removed"`
+	State      string    `json:"state" enum:"open,expired,ended,void" doc:"the grant's state; void means that its collection was removed"`
 	By         string    `json:"by" doc:"who gave it"`
 	ByName     string    `json:"byName"`
 	Since      time.Time `json:"since"`
@@ -99,9 +100,9 @@ type Grant struct {
 type GrantRequest struct {
 	Person     string    `json:"person" minLength:"1" maxLength:"254" doc:"id, e-mail address or name"`
 	Role       Role      `json:"role" enum:"reader,curator,operator,admin"`
-	Collection string    `json:"collection,omitempty" maxLength:"64" doc:"of a curator: the only one"`
-	Place      string    `json:"place,omitempty" maxLength:"64" doc:"of an operator: the only one"`
-	Until      time.Time `json:"until,omitzero" doc:"it counts no more from then on"`
+	Collection string    `json:"collection,omitempty" maxLength:"64" doc:"for the role curator: only in this collection"`
+	Place      string    `json:"place,omitempty" maxLength:"64" doc:"for the role operator: only at this place"`
+	Until      time.Time `json:"until,omitzero" doc:"when the grant ends"`
 	Reason     string    `json:"reason,omitempty" maxLength:"500"`
 }
 
@@ -113,29 +114,29 @@ type AccessToken struct {
 	Created     time.Time `json:"created"`
 	Expires     time.Time `json:"expires,omitzero"`
 	State       string    `json:"state" enum:"open,expired,revoked"`
-	Kind        string    `json:"kind" enum:"person,program,invitation" doc:"whose it is"`
-	Owner       string    `json:"owner,omitempty" doc:"the person, or who answers for the program; none: nobody does"`
+	Kind        string    `json:"kind" enum:"person,program,invitation" doc:"the person or program that it belongs to"`
+	Owner       string    `json:"owner,omitempty" doc:"the person, or the person responsible for the program; absent if there is none"`
 	OwnerName   string    `json:"ownerName,omitempty"`
-	Collections []string  `json:"collections,omitempty" doc:"the only ones in which it counts"`
-	Places      []string  `json:"places,omitempty" doc:"the only ones at which it counts"`
-	Used        string    `json:"used,omitempty" doc:"the last day, UTC, on which it was used, as far as was noted"`
+	Collections []string  `json:"collections,omitempty" doc:"the token counts only in these collections"`
+	Places      []string  `json:"places,omitempty" doc:"the token counts only at these places"`
+	Used        string    `json:"used,omitempty" doc:"the last day (UTC) on which it is known to have been used"`
 	Text        string    `json:"text,omitempty" doc:"the token itself; shown once"`
 }
 
 // AccessTokenRequest asks for a token for oneself or, from level 3 on, for a program of one's own.
 type AccessTokenRequest struct {
-	Name        string   `json:"name" minLength:"1" maxLength:"100" doc:"of the program; of one's own token, what it is for"`
-	Role        Role     `json:"role" enum:"reader,curator,operator,admin" doc:"what it may do at most"`
-	Lifetime    string   `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"such as 2160h; without one it does not expire"`
-	Program     bool     `json:"program,omitempty" doc:"it belongs to a program of the owner's, in whose name that acts"`
-	Owner       string   `json:"owner,omitempty" maxLength:"254" doc:"who answers for the program: id, e-mail address or name; needed with a node's local token, else oneself"`
-	Collections []string `json:"collections,omitempty" maxItems:"50" doc:"of a curator's token: the only ones in which it counts"`
-	Places      []string `json:"places,omitempty" maxItems:"50" doc:"of an operator's token: the only ones at which it counts"`
+	Name        string   `json:"name" minLength:"1" maxLength:"100" doc:"the program's name, or what one's own token is for"`
+	Role        Role     `json:"role" enum:"reader,curator,operator,admin" doc:"the most that the token may do"`
+	Lifetime    string   `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"how long it can be used, such as 2160h; without this it does not expire"`
+	Program     bool     `json:"program,omitempty" doc:"the token is for a program, which acts under its own name"`
+	Owner       string   `json:"owner,omitempty" maxLength:"254" doc:"the person responsible for the program: id, e-mail address or name; needed with a node's local token; default: the caller"`
+	Collections []string `json:"collections,omitempty" maxItems:"50" doc:"for the role curator: the token counts only in these collections"`
+	Places      []string `json:"places,omitempty" maxItems:"50" doc:"for the role operator: the token counts only at these places"`
 }
 
 // TakeRequest gives a program without an owner to a person.
 type TakeRequest struct {
-	Owner string `json:"owner,omitempty" maxLength:"254" doc:"who answers for it: id, e-mail address or name; needed with a node's local token, else oneself"`
+	Owner string `json:"owner,omitempty" maxLength:"254" doc:"the person responsible for it: id, e-mail address or name; needed with a node's local token; default: the caller"`
 }
 
 // JoinToken lets one machine become a member once. Text is given only when it is created.
@@ -152,5 +153,5 @@ type JoinToken struct {
 // JoinTokenRequest asks for a token by which one machine may join a replica.
 type JoinTokenRequest struct {
 	Replica  string `json:"replica" minLength:"1" maxLength:"64"`
-	Lifetime string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"such as 24h, the default"`
+	Lifetime string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"how long the token can be used; default: 24h"`
 }

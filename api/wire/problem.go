@@ -13,8 +13,8 @@ const (
 	CodeUnauthorized Code = "unauthorized"       // 401: no token, or not a good one
 	CodeForbidden    Code = "forbidden"          // 403: the token's role may not do this
 	CodeNotFound     Code = "not-found"          // 404, 410
-	CodeMethod       Code = "method-not-allowed" // 405; Allow lists those that are
-	CodeUnconfirmed  Code = "unconfirmed"        // 428: the errors say what the act would do, and what confirms it
+	CodeMethod       Code = "method-not-allowed" // 405; Allow lists the methods of the path
+	CodeUnconfirmed  Code = "unconfirmed"        // 428: the errors list what the act would do, and the value of confirm
 	CodeInvalid      Code = "invalid"            // 400 or 422
 	CodeNoQuorum     Code = "no-quorum"          // 503: nothing can be decided now
 	CodeUnavailable  Code = "unavailable"        // 503: try again, or another node
@@ -70,7 +70,7 @@ type Error struct {
 	Status  int      // HTTP status
 	Code    Code     // the reason
 	Detail  string   // for people
-	Fields  []string // what is wrong with which field of the request, or what an act would do that is to be confirmed
+	Fields  []string // which fields of the request are wrong, or the effects of an act that has to be confirmed
 	Confirm string   // of an act that is to be confirmed: the value that does it
 }
 

@@ -43,5 +43,5 @@ type ReasonRequest struct {
 
 // Confirmation is part of a request that must be confirmed.
 type Confirmation struct {
-	Confirm string `json:"confirm,omitempty" maxLength:"64" doc:"the value that the refusal with 428 of the same request gave; without it the request only says what it would do"`
+	Confirm string `json:"confirm,omitempty" maxLength:"64" doc:"the value of confirm from the refusal (428) of the same request; without it, the answer only says what the request would do"`
 }

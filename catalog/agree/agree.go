@@ -16,7 +16,7 @@ import (
 
 // Reader reads the agreed state's keys.
 type Reader interface {
-	// Get returns the value of key, or nil when there is none. The value must not be changed.
+	// Get returns the value of key, or nil if there is none. The value must not be changed.
 	Get(key []byte) ([]byte, error)
 	// Scan calls visit for each key that has the prefix, in ascending order, starting at the first key
 	// greater than or equal to from (from may be nil: the prefix's start), until visit returns false.

@@ -74,8 +74,8 @@ func deref(r *Result) Result {
 	return *r
 }
 
-// carryOut carries out the rule and stages what it changed, nothing when it is refused. It returns also
-// the number of a value that changes later, 0 when it is none.
+// carryOut carries out the rule and stages its changes, none if the command is refused. It also returns the number of
+// a value that changes later, 0 if there is none.
 func (s *State) carryOut(rule *Rule, c *Command) (Result, uint64, error) {
 	value, err := s.attempt(rule, c)
 	var refusal *Refusal

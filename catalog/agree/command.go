@@ -55,7 +55,7 @@ func Refuse(code Code, format string, args ...any) *Refusal {
 	return &Refusal{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// OrConflict returns err, or a refusal of that code when there is none.
+// OrConflict returns err, or a refusal of that code if err is nil.
 func OrConflict(err error, format string, args ...any) error {
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func OrConflict(err error, format string, args ...any) error {
 	return Refuse(Conflict, format, args...)
 }
 
-// OrNotFound returns err, or a refusal of that code when there is none.
+// OrNotFound returns err, or a refusal of that code if err is nil.
 func OrNotFound(err error, format string, args ...any) error {
 	if err != nil {
 		return err

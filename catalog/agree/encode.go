@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Appender writes itself as encoding/json would, to the byte, without its cost. It reports false, and what it
-// returns is of no use, when a text needs escapes: then encoding/json itself has to write the value.
+// Appender writes itself to the same bytes as encoding/json, at lower cost. It returns false, and a useless result,
+// if a text needs escapes: then encoding/json has to write the value.
 type Appender interface {
 	AppendJSON(out []byte) ([]byte, bool)
 }
@@ -32,7 +32,7 @@ type Object struct {
 	escapes bool // a text needs them
 }
 
-// Text writes a text after name, which is all that stands before it: {"name": or ,"name":
+// Text writes a text after name, which contains everything before the text: {"name": or ,"name":
 func (o *Object) Text(name, value string) {
 	o.Out = append(append(o.Out, name...), '"')
 	for i := range len(value) {
@@ -70,7 +70,7 @@ func (o *Object) Digest(name string, d Digest) {
 	o.Out = append(o.Out, '"')
 }
 
-// Raw writes what stands for itself.
+// Raw writes text that is JSON already.
 func (o *Object) Raw(text string) { o.Out = append(o.Out, text...) }
 
 // When writes the text if the fact holds.
@@ -83,7 +83,7 @@ func (o *Object) When(fact bool, text string) {
 // End ends the object. It reports false when a text needs escapes.
 func (o *Object) End() ([]byte, bool) { return o.EndWith('}') }
 
-// EndWith ends what was begun with another bracket.
+// EndWith ends the value with another bracket.
 func (o *Object) EndWith(bracket byte) ([]byte, bool) { return append(o.Out, bracket), !o.escapes }
 
 // Plain reports whether the byte stands for itself in JSON, as encoding/json writes and reads it.
@@ -154,7 +154,7 @@ func (w *window) ParseJSON(text []byte) bool {
 	return c.Done()
 }
 
-// ParseJSON reads the beginning of an answer. What follows is for whoever needs it.
+// ParseJSON reads the beginning of an answer. The rest is left to the caller.
 func (a *asked) ParseJSON(text []byte) bool {
 	c, out := NewScanner(text), asked{}
 	c.Must(`{"boot":`)

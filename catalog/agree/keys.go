@@ -1,7 +1,7 @@
 package agree
 
 // The engine's own keys, in the order of doc/format/catalog.md. No key begins with a byte below 'a' or with "raft":
-// those are left to whoever stores the state.
+// those are left to the store of the state.
 const (
 	PrefixCluster = "cluster"   // Cluster: one key
 	keyClock      = "clock"     // Time

@@ -1,7 +1,7 @@
 package agree
 
-// LevelOfGroups is the level since which several commands may stand in one log entry. Each of them is applied by
-// itself, one after the other: see Table.Apply.
+// LevelOfGroups is the level from which on several commands may be in one log entry. They are applied one after the
+// other: see Table.Apply.
 const LevelOfGroups = 3
 
 // Cluster is the cluster's own record.

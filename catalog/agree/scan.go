@@ -7,9 +7,9 @@ import (
 	"strconv"
 )
 
-// Parser reads itself from JSON as the programs write it: the fields in their order, no spaces, no escapes.
-// It reports false and changes nothing when the text is in any other form, be it right or wrong: then
-// encoding/json has to say what the text means. What it does accept, encoding/json reads alike.
+// Parser reads itself from JSON in the form in which the programs write it: the fields in their order, no spaces, no
+// escapes. It returns false and changes nothing if the text has any other form, right or wrong: then encoding/json
+// decides what the text means. Text that it accepts has the same meaning for encoding/json.
 type Parser interface {
 	ParseJSON(text []byte) bool
 }
@@ -73,7 +73,7 @@ func (c *Scanner) Optional(name string) string {
 	return c.Text()
 }
 
-// digits returns the number that comes next, of at most so many digits.
+// digits returns the next number, of at most that many digits.
 func (c *Scanner) digits(most int) uint64 {
 	n := 0
 	for n < len(c.rest) && '0' <= c.rest[n] && c.rest[n] <= '9' {
@@ -148,7 +148,7 @@ func (c *Scanner) Each(item func()) {
 	c.Must(`]`)
 }
 
-// Tail returns what stands between here and the last closing bracket of an object.
+// Tail returns the text between here and the last closing bracket of an object.
 func (c *Scanner) Tail() []byte {
 	text, whole := bytes.CutSuffix(c.rest, []byte{'}'})
 	if !whole {

@@ -102,7 +102,7 @@ func (s *State) Marked(key string, there bool) {
 	}
 }
 
-// Room reports whether the command may still change so many keys.
+// Room reports whether the command may still change that many keys.
 func (s *State) Room(keys int) bool { return len(s.changed.all)+keys <= maxKeys-ownKeys }
 
 // flush hands the changes to the transaction.

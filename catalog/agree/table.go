@@ -50,9 +50,9 @@ func Widened[Old any](level int, do Handler) Handler {
 	}
 }
 
-// Subjects is what a Table is made of.
+// Subjects are the parts that a Table is made of.
 type Subjects struct {
-	// Rules are the rules of each subject. A kind stands in one of them.
+	// Rules are the rules of each subject. A kind is in one of them.
 	Rules [][]Rule
 	// IsMember reports whether a node belongs to the cluster.
 	IsMember func(r Reader, node NodeID) (bool, error)

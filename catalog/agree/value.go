@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ValueVersion is the first byte of every stored value; JSON follows, or what is said beside the type.
+// ValueVersion is the first byte of every stored value; JSON follows, or what the type's comment says.
 const ValueVersion = 1
 
 // encodeValue appends the value as it is stored.
@@ -31,7 +31,7 @@ func DecodeValue[K string | []byte](key K, value []byte, into any) error {
 	return nil
 }
 
-// Get returns the value of key, and false when there is none.
+// Get returns the value of key, and false if there is none.
 func Get[T any](r Reader, key string) (T, bool, error) {
 	var out T
 	value, err := r.Get([]byte(key))
@@ -96,7 +96,7 @@ func From(prefix, after string) []byte {
 	return []byte(prefix + after + "\x00")
 }
 
-// Assign sets what is given: nil changes nothing.
+// Assign sets the target if a value is given; nil changes nothing.
 func Assign[T any](to, from *T) {
 	if from != nil {
 		*to = *from

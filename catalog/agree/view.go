@@ -13,8 +13,8 @@ func Found[T any](v T, there bool, err error) (T, error) {
 	return v, err
 }
 
-// View answers questions over what the engine keeps. Every error but ErrNotFound is the Reader's, or says that a value
-// is damaged.
+// View answers questions about the engine's own values. Every error but ErrNotFound is the Reader's, or says that a
+// value is damaged.
 type View struct{ Reader Reader }
 
 // Cluster returns the cluster's own record; ErrNotFound before it was founded.

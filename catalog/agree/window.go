@@ -5,7 +5,7 @@ import "encoding/json"
 // WindowSize is how many requests of a node's present boot are remembered with their answers.
 const WindowSize = 512
 
-// window is what is known of a node's requests: its present boot and the highest sequence seen in it.
+// window is the record of a node's requests: its present boot, and the highest sequence seen in it.
 type window struct {
 	Boot uint64 `json:"boot"`
 	Top  uint64 `json:"top"`
@@ -20,7 +20,7 @@ type answer struct {
 	Number uint64 `json:"job,omitempty"` // jobs were the first such values
 }
 
-// asked is the request that an answer is of: what an answer begins with.
+// asked is the request that an answer belongs to; the answer begins with it.
 type asked struct {
 	Boot uint64 `json:"boot"`
 	Seq  uint64 `json:"seq"`

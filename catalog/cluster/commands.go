@@ -34,7 +34,7 @@ type Joining struct {
 	Member Member `json:"member"`
 }
 
-// MemberChange changes what is given of a member; nil fields stay.
+// MemberChange changes a member; nil fields stay as they are.
 type MemberChange struct {
 	ID        agree.NodeID  `json:"id"`
 	Name      *string       `json:"name,omitempty"`
@@ -48,7 +48,8 @@ type MemberChange struct {
 	Local     *agree.Digest `json:"local,omitempty"`  // since level 2; only the member itself may
 }
 
-// Proof says that a member has compared what the catalog counts on it for with what lies there, after the epoch began.
+// Proof reports that a member has compared the copies that the catalog counts for it with its files, after the epoch
+// began.
 type Proof struct {
 	Node  agree.NodeID `json:"node"`
 	Epoch uint64       `json:"epoch"`

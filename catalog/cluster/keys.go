@@ -5,7 +5,7 @@ import "holdfast/catalog/agree"
 // The subject's keys, in the order of doc/format/catalog.md.
 const (
 	PrefixMembers     = "member/"     // <node>: Member
-	PrefixUnproved    = "unproved/"   // <node>: the epoch since which it has to compare what it has (level 2)
+	PrefixUnproved    = "unproved/"   // <node>: the epoch since which it has to compare its copies (level 2)
 	prefixNames       = "name/"       // <member's name>: node
 	PrefixReplicas    = "replica/"    // <replica>: Replica
 	PrefixCollections = "collection/" // <collection>: Collection

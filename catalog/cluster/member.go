@@ -99,7 +99,7 @@ func Admit(s *agree.State, m *Member) error {
 	return s.Set(keyMember(m.ID), m)
 }
 
-// readmit lets a member that has lost its state join again with the same key: it keeps what the cluster says of it.
+// readmit lets a member that has lost its state join again with the same key: its entry in the catalog stays.
 func readmit(s *agree.State, m, old *Member) error {
 	if len(m.Key) != 32 || Fingerprint(m.Key) != m.ID {
 		return agree.Refuse(agree.Invalid, "node id %q is not the fingerprint of its key", agree.Clip(string(m.ID), 60))
@@ -157,7 +157,7 @@ func checkMember(m *Member) error {
 	return nil
 }
 
-// changeSealing changes what is said of a member's secrets and its local token, which only the member itself may.
+// changeSealing changes a member's key for secrets and its local token, which only the member itself may change.
 func changeSealing(s *agree.State, m *Member, b *MemberChange) error {
 	switch {
 	case b.Crawls == nil && b.Seal == nil && b.Local == nil:
@@ -242,7 +242,7 @@ func mayDrain(s *agree.State, m *Member) error {
 		m.Name, m.Replica)
 }
 
-// DropMember deletes a member and what is kept of its requests.
+// DropMember deletes a member and the record of its requests.
 func DropMember(s *agree.State, m *Member) error {
 	s.Delete(keyMember(m.ID))
 	s.Delete(keyName(m.Name))
@@ -255,7 +255,7 @@ func DropMember(s *agree.State, m *Member) error {
 // HasName reports whether a member has the name.
 func (r Records) HasName(name string) (bool, error) { return agree.Has(r.Reader, keyName(name)) }
 
-// Named returns the member of that name, and false when there is none.
+// Named returns the member of that name, and false if there is none.
 func (r Records) Named(name string) (agree.NodeID, bool, error) {
 	return agree.Get[agree.NodeID](r.Reader, keyName(name))
 }

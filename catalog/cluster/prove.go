@@ -2,9 +2,10 @@ package cluster
 
 import "holdfast/catalog/agree"
 
-// DoubtHolders makes every member compare what it is said to have with what lies there, before a copy of its counts in
-// a release. The state from which a recovered cluster goes on may be older than what the nodes did last: a node may
-// have deleted, long since, what this state takes for its verified copy. A cluster of level 1 does not ask for it.
+// DoubtHolders makes every member compare the copies counted for it with its files, before its copies count in a
+// release. The state from which a recovered cluster continues may be older than the nodes' last acts: a node may have
+// deleted, long ago, what this state takes for its verified copy. A cluster of level 1 does not ask for this
+// comparison.
 func DoubtHolders(s *agree.State) error {
 	if s.Cluster.Level < 2 {
 		return nil

@@ -17,12 +17,12 @@ func (r Records) HasCollection(name CollectionName) (bool, error) {
 	return agree.Has(r.Reader, keyCollection(name))
 }
 
-// Collection returns the collection, and false when there is none.
+// Collection returns the collection, and false if there is none.
 func (r Records) Collection(name CollectionName) (Collection, bool, error) {
 	return agree.Get[Collection](r.Reader, keyCollection(name))
 }
 
-// Replica returns the replica, and false when there is none.
+// Replica returns the replica, and false if there is none.
 func (r Records) Replica(name ReplicaName) (Replica, bool, error) {
 	return agree.Get[Replica](r.Reader, keyReplica(name))
 }
@@ -60,7 +60,7 @@ func (r Records) MemberIDs(n int) ([]agree.NodeID, error) {
 	return out, err
 }
 
-// Member returns the member, and false when there is none.
+// Member returns the member, and false if there is none.
 func (r Records) Member(id agree.NodeID) (Member, bool, error) {
 	if id == "" {
 		return Member{}, false, nil
@@ -124,7 +124,7 @@ func Place(s *agree.State, replica ReplicaName, shard Shard, p Placement) {
 	s.Put(keyPlacement(replica, shard), encodePlacement(p))
 }
 
-// Speaker returns the member in whose name the command speaks.
+// Speaker returns the member in whose name the command is proposed.
 func Speaker(s *agree.State, node agree.NodeID) (Member, error) {
 	if err := s.SpeaksFor(node); err != nil {
 		return Member{}, err

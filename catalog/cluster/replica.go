@@ -6,7 +6,7 @@ import (
 	"holdfast/catalog/agree"
 )
 
-// MaxReplicas bounds the copies of a file and so the keys that one file's entry writes.
+// MaxReplicas bounds the copies of a file, and so the keys that one file's entry writes.
 const MaxReplicas = 64
 
 func setCollection(s *agree.State, b *Collection) (any, error) {
@@ -76,7 +76,7 @@ func Staying(s *agree.State) ([]Replica, error) {
 	return slices.DeleteFunc(replicas, func(r Replica) bool { return slices.Contains(going, string(r.Name)) }), nil
 }
 
-// Stays refuses what is asked of a replica that is being removed.
+// Stays refuses an act on a replica that is being removed.
 func Stays(s *agree.State, name ReplicaName) error {
 	if s.Cluster.Level < 2 {
 		return nil
@@ -93,7 +93,7 @@ func DropCollection(s *agree.State, name CollectionName) { s.Delete(keyCollectio
 // ChangeReplica stores a replica in the place of the one of its name.
 func ChangeReplica(s *agree.State, r *Replica) error { return s.Set(keyReplica(r.Name), r) }
 
-// BeginRemoval marks the replica as one that is to hold nothing any more.
+// BeginRemoval marks the replica as one that holds nothing from now on.
 func BeginRemoval(s *agree.State, name ReplicaName) { s.Mark(keyRemoval(name)) }
 
 // DropReplica deletes a replica. No member is of it, so it holds no shards.

@@ -10,7 +10,8 @@ import (
 // LevelOfMarks is the level since which commands carry such marks.
 const LevelOfMarks = 3
 
-// Unmoved refuses an act on a member that does not stand as it was looked at; no digest means that it was not.
+// Unmoved refuses an act on a member that has changed since it was looked at; no digest means that it was not looked
+// at.
 func Unmoved(s *agree.State, m *Member, standing agree.Digest) error {
 	if standing.IsZero() {
 		return nil
@@ -26,8 +27,8 @@ func Unmoved(s *agree.State, m *Member, standing agree.Digest) error {
 	return nil
 }
 
-// standingOf is a digest of what a member's removal touches: who the members are, and which shards it holds or takes
-// over.
+// standingOf is a digest of everything that a member's removal affects: the members, and the shards that it holds or
+// takes over.
 func standingOf(r Records, m *Member) (agree.Digest, error) {
 	sum := sha256.New()
 	members, err := agree.List[Member](r, PrefixMembers, "", 0)
@@ -50,8 +51,8 @@ func standingOf(r Records, m *Member) (agree.Digest, error) {
 	return agree.Digest(sum.Sum(nil)), nil
 }
 
-// Standing returns a mark of what the member's removal would touch, for MemberRemoval. A cluster of an earlier level
-// knows no such marks: then it is zero.
+// Standing returns a mark of everything that the member's removal would affect, for MemberRemoval. A cluster of an
+// earlier level has no such marks: then it is zero.
 func (v View) Standing(id agree.NodeID) (agree.Digest, error) {
 	c, err := v.Cluster()
 	if err != nil || c.Level < LevelOfMarks {

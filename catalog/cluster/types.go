@@ -37,7 +37,7 @@ const (
 type Replica struct {
 	Name        ReplicaName      `json:"name"`
 	Kind        ReplicaKind      `json:"kind"`
-	Place       string           `json:"place"`                 // where its nodes stand and fail together
+	Place       string           `json:"place"`                 // where its nodes are and fail together
 	Collections []CollectionName `json:"collections,omitempty"` // those it is meant to hold; none = all
 	Created     agree.Time       `json:"created"`
 }
@@ -78,7 +78,7 @@ type SealKey struct {
 	Proof []byte `json:"proof"`
 }
 
-// SealStatement is what a member's own key signs of its key for secrets.
+// SealStatement is what a member's own key signs about its key for secrets.
 func SealStatement(key []byte) []byte { return append([]byte("holdfast/seal-key/1\x00"), key...) }
 
 // Proved reports whether the member's own key vouches for its key for secrets.

@@ -5,7 +5,7 @@ import "holdfast/catalog/agree"
 // View answers questions about the subject; see agree.View.
 type View struct{ agree.View }
 
-// NewView returns a View of what r shows.
+// NewView returns a View of r.
 func NewView(r agree.Reader) View { return View{agree.View{Reader: r}} }
 
 func (v View) records() Records { return In(v.Reader) }
@@ -47,7 +47,7 @@ func (v View) JoinToken(id string) (JoinToken, error) {
 	return agree.Found(agree.Get[JoinToken](v.Reader, keyJoinToken(id)))
 }
 
-// Unproved returns the epoch since which the node has to compare what it has with the catalog; 0 when it has not to.
+// Unproved returns the epoch since which the node has to compare its copies with the catalog; 0 if it need not.
 func (v View) Unproved(node agree.NodeID) (uint64, error) {
 	epoch, _, err := agree.Get[uint64](v.Reader, keyUnproved(node))
 	return epoch, err

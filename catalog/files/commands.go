@@ -107,7 +107,7 @@ type Additions struct {
 	Files []Addition `json:"files"`
 }
 
-// CopyReport says how a node stands with its replica's copy of a file.
+// CopyReport is a node's report about its replica's copy of a file.
 type CopyReport struct {
 	Name   FileName     `json:"name"`
 	State  StoreState   `json:"state"`
@@ -122,9 +122,9 @@ type CopyReports struct {
 	Copies []CopyReport `json:"copies"`
 }
 
-// Releases asks that a node may delete its bytes of files: as their source, or because it no longer holds
-// their shard. Refused for a file that is not verified wherever it is required, and for a copy that the node
-// is to hold. A source that also holds the file releases only what it kept as the source.
+// Releases asks that a node may delete its bytes of files: as their source, or because it no longer holds their
+// shard. It is refused for a file that is not verified everywhere it is required, and for a copy that the node has to
+// hold. A source that also holds the file releases only the bytes that it kept as the source.
 type Releases struct {
 	Node  agree.NodeID `json:"node"`
 	Files []FileName   `json:"files"`
@@ -149,7 +149,7 @@ type FileLoss struct {
 	Undo    bool           `json:"undo,omitempty"`
 }
 
-// Finding is what an audit found wrong with a copy, or right again.
+// Finding is an audit's finding that a copy is wrong, or right again.
 type Finding struct {
 	Name     FileName       `json:"name"`
 	FileList FileListStatus `json:"fileList"`

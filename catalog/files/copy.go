@@ -10,8 +10,8 @@ func reportCopies(s *state, b *CopyReports) (any, error) {
 		func(m cluster.Member, item *CopyReport) error { return s.reportCopy(&m, item) })
 }
 
-// kept returns the entry of a file that is not removed, and the copy that the node keeps as the holder or next
-// of its shard, with true for the holder.
+// kept returns the entry of a file that is not removed, and the copy that the node keeps as the holder (then also
+// true) or next of its shard.
 func (s *state) kept(m *cluster.Member, name FileName) (File, *Copy, bool, error) {
 	f, err := s.entry(name)
 	if err != nil {
@@ -144,8 +144,8 @@ func (s *state) release(m *cluster.Member, name FileName) error {
 	return nil
 }
 
-// mayRelease refuses while a required copy is not good, while no member but as a holder has the bytes, and for
-// a copy that the node is to hold and has no other reason to give up.
+// mayRelease refuses while a required copy is not good, while no member has the bytes as a holder, and for a copy
+// that the node has to hold and has no other reason to give up.
 func (s *state) mayRelease(m *cluster.Member, f *File) error {
 	bytes := 0
 	required := 0

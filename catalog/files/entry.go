@@ -79,7 +79,7 @@ func (s *state) putRoot(old, now *File) error {
 	return s.Set(key, root)
 }
 
-// putSource keeps the lists of what sources keep and of what they may ask to release.
+// putSource updates the lists of the files that sources keep, and of those that they may ask to release.
 func (s *state) putSource(old, now *File) {
 	keeps := func(f *File) agree.NodeID {
 		if f.Released {

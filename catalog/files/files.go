@@ -19,9 +19,8 @@ func (f FileName) Shard() cluster.Shard {
 	return cluster.Shard(uint16(sum[0])<<4 | uint16(sum[1])>>4)
 }
 
-// Check returns an error that says what is wrong with the name as a file's name, or nil. A name is 1 to 200
-// bytes of letters, digits and ._-~+,=@ and does not begin with a dot, so that it is safe in any file system,
-// URL and manifest.
+// Check returns what is wrong with the name as a file's name, or nil. A name has 1 to 200 bytes of letters, digits
+// and ._-~+,=@ and does not begin with a dot, so that it is safe in any file system, URL and manifest.
 func (f FileName) Check() error {
 	if len(f) == 0 || len(f) > 200 {
 		return fmt.Errorf("file name of %d bytes: want 1 to 200", len(f))

@@ -22,9 +22,9 @@ func StartFill(s *agree.State, replica cluster.ReplicaName, all bool) error {
 	return s.Set(keyFill(replica), Fill{Replica: replica, All: all || f.All, Began: s.At})
 }
 
-// fillReplica takes a replica's walk one chunk further: files that it is now to hold become owed, those that
-// it no longer is to hold become surplus, those whose node was lost become owed again; a shard whose files
-// were all seen is taken from its lost node.
+// fillReplica continues a replica's walk by one chunk. Files that the replica now has to hold become owed; those that
+// it no longer has to hold become surplus; those whose node was lost become owed again. A shard whose files were all
+// seen is taken from its lost node.
 func fillReplica(s *state, b *FillStep) (any, error) {
 	f, going, err := agree.Get[Fill](s, keyFill(b.Replica))
 	if err != nil || !going {
@@ -69,7 +69,7 @@ type walk struct {
 	replica cluster.Replica
 	layout  []cluster.Placement
 	alive   map[agree.NodeID]bool
-	// removing says that the replica is to hold nothing any more.
+	// removing reports whether the replica is to hold nothing any more.
 	removing bool
 }
 
@@ -205,8 +205,8 @@ func (w *walk) pass(c *Cursor) (bool, error) {
 	return false, nil
 }
 
-// reconcile makes the replica's copy of one file what it has to be now. A copy that was surplus and is required again
-// is owed again: no audit has read it meanwhile, so its holder reads it before it counts. (At level 1 it counted at
+// reconcile updates the replica's copy of one file to what it has to be now. A surplus copy that is required again is
+// owed again: no audit has read it meanwhile, so its holder reads it before it counts. (At level 1 it counted at
 // once.)
 func (w *walk) reconcile(name FileName) error {
 	f, there, err := w.file(name)

@@ -22,8 +22,8 @@ const (
 	prefixTotals   = "totals/"   // <replica>: Totals
 )
 
-// PrefixOwed returns the prefix of the keys of what a replica owes: a change beneath it means work for
-// the holder of the shard that follows in the key.
+// PrefixOwed returns the prefix of the keys of a replica's owed copies: a change beneath it means work for the holder
+// of the shard that follows in the key.
 func PrefixOwed(replica cluster.ReplicaName) string { return prefixOwed + string(replica) + "/" }
 
 // PrefixNeeded returns the prefix of the keys of the owed copies of a replica that go before others.

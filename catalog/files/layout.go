@@ -8,8 +8,8 @@ import (
 // maxAssign bounds the shards of one Assignment.
 const maxAssign = 512
 
-// assignShards gives shards without a holder to the node, lets others move to it, and for those that the node
-// holds itself ends a move to another node.
+// assignShards gives shards without a holder to the node, makes others move to it, and, for shards that the node
+// holds itself, ends a move to another node.
 func assignShards(s *state, b *Assignment) (any, error) {
 	if len(b.Shards) < 1 || len(b.Shards) > maxAssign {
 		return nil, agree.Refuse(agree.Invalid, "%d shards: want 1 to %d", len(b.Shards), maxAssign)

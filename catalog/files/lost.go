@@ -7,8 +7,8 @@ import (
 	"holdfast/catalog/cluster"
 )
 
-// loseFile declares a file lost: nobody has its bytes any more. It then is in no root and owed by nobody, so that its
-// shard can move. It stays in the catalog, and counts again as soon as verified bytes of it turn up.
+// loseFile declares a file lost: nobody has its bytes any more. From then on it is in no root and owed by nobody, so
+// that its shard can move. It stays in the catalog, and counts again as soon as verified bytes of it are found.
 func loseFile(s *state, b *FileLoss) (any, error) {
 	f, err := s.entry(b.Name)
 	if err != nil {
@@ -51,7 +51,7 @@ func loseFile(s *state, b *FileLoss) (any, error) {
 		now.LostWhy)
 }
 
-// mayLose refuses while a verified copy stands, and while a member that may have the bytes was not asked.
+// mayLose refuses while there is a verified copy, and while a member that may have the bytes was not asked.
 func (s *state) mayLose(f *File, checked []agree.NodeID) error {
 	mayHave := []agree.NodeID{f.Source}
 	if f.Released {
@@ -96,7 +96,7 @@ func (s *state) mayLose(f *File, checked []agree.NodeID) error {
 	return nil
 }
 
-// foundAgain makes a lost file count again. Its copies are owed, but for what change says beside.
+// foundAgain makes a lost file count again. Its copies are owed, apart from what change sets.
 func (s *state) foundAgain(f File, change func(now *File), detail string) error {
 	if err := s.readKinds(); err != nil {
 		return err

@@ -41,8 +41,8 @@ func (s *state) readKinds() error {
 	return err
 }
 
-// putNeeds keeps the list of what goes before others in step with an entry. A cluster of level 1 has none: its nodes
-// take what is owed by shard.
+// putNeeds keeps the list of the most urgent copies in step with an entry. A cluster of level 1 has none: its nodes
+// take owed copies by shard.
 func (s *state) putNeeds(old, now *File) error {
 	if s.Cluster.Level < 2 {
 		return nil

@@ -11,8 +11,8 @@ func findSources(s *state, b *Findings) (any, error) {
 		func(m cluster.Member, item *Finding) error { return s.findSource(&m, item) })
 }
 
-// findSource ends the node's being the file's source: nobody counts on its bytes any more, and whoever puts the file
-// again becomes the source.
+// findSource ends the node's role as the file's source: nobody counts on its bytes any more, and a node that puts the
+// file again becomes the source.
 func (s *state) findSource(m *cluster.Member, b *Finding) error {
 	if err := checkFinding(b); err != nil {
 		return err
@@ -45,7 +45,8 @@ func takeSources(s *state, b *Takeovers) (any, error) {
 		func(m cluster.Member, item *Takeover) error { return s.takeSource(&m, item) })
 }
 
-// takeSource compares what the node has seen with the entry: of two nodes that take over at once, one does.
+// takeSource compares what the node has seen with the entry: of two nodes that take over at the same time, only one
+// succeeds.
 func (s *state) takeSource(m *cluster.Member, b *Takeover) error {
 	f, err := s.entry(b.Name)
 	if err != nil {

@@ -58,7 +58,7 @@ func (s *state) switchEmpty(replica cluster.Replica, shard cluster.Shard, to agr
 	return true, s.leave(p.Holder, replica.Name, shard)
 }
 
-// leaveShards ends what the node had still to give up of shards, many at a time.
+// leaveShards records that the node has given up the rest of these shards, many at a time.
 func leaveShards(s *state, b *Leavings) (any, error) {
 	if err := s.SpeaksFor(b.Node); err != nil {
 		return nil, err

@@ -19,10 +19,10 @@ const (
 	UploadFailed    StoreState = "UPLOAD_FAILED"    // with a reason; tried again with growing pauses
 )
 
-// FileListStatus is what the last audit found about a copy's presence.
+// FileListStatus is the last audit's finding about a copy's presence.
 type FileListStatus string
 
-// ChecksumStatus is what the last audit found about a copy's bytes.
+// ChecksumStatus is the last audit's finding about a copy's bytes.
 type ChecksumStatus string
 
 // Findings of an audit.
@@ -131,8 +131,8 @@ type ShardPass struct {
 	Exceptions int                 `json:"exceptions"`
 }
 
-// Fill is the walk over a replica's files after what it is to hold changed, or after a node's bytes were lost.
-// It goes on in chunks from Shard and After until every shard has been seen.
+// Fill is the walk over a replica's files after the collections that it holds changed, or after a node's bytes were
+// lost. It continues in chunks from Shard and After until every shard has been seen.
 type Fill struct {
 	Replica cluster.ReplicaName `json:"replica"`
 	All     bool                `json:"all,omitempty"` // every shard; otherwise those of lost holders

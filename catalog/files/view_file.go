@@ -14,7 +14,7 @@ func (v View) File(name FileName) (File, error) {
 	return dress(f), err
 }
 
-// dress puts in the words for what no audit has found yet.
+// dress fills in the words for findings that no audit has made yet.
 func dress(f File) File {
 	for i := range f.Copies {
 		c := &f.Copies[i]
@@ -46,8 +46,8 @@ func (v View) Files(prefix string, after FileName, n int) ([]File, error) {
 	return out, err
 }
 
-// Audited returns the entry with what the audits' passes say of its copies: a good copy whose shard was
-// passed since it was stored is there and right.
+// Audited returns the entry with the audits' findings about its copies: a good copy whose shard was audited since it
+// was stored is present and right.
 func (v View) Audited(f File) (File, error) {
 	f.Copies = slices.Clone(f.Copies)
 	for i := range f.Copies {
@@ -74,7 +74,7 @@ func (v View) Passed(r cluster.ReplicaName, s cluster.Shard) (agree.Time, error)
 }
 
 // Keeper returns the node that keeps a good copy of the file; none while its shard has no holder that is a member, or
-// the holder has not compared what it has with the catalog since the cluster was recovered.
+// while the holder has not compared its copies with the catalog since the cluster was recovered.
 func (v View) Keeper(f *File, c *Copy) (agree.NodeID, error) {
 	node, err := v.records().keeper(f, c)
 	if err != nil || node == "" {

@@ -44,7 +44,7 @@ type JobCreation struct {
 	Channel    string                 `json:"channel,omitempty"`
 	Spec       json.RawMessage        `json:"spec"` // harvest.Job
 	Submit     bool                   `json:"submit,omitempty"`
-	Secret     *Secret                `json:"secret,omitempty"` // what the spec refers to; since level 2
+	Secret     *Secret                `json:"secret,omitempty"` // the secret that the spec refers to; since level 2
 }
 
 // JobRef names a job, and for a claim or start the node and attempt.
@@ -64,7 +64,7 @@ type JobEnd struct {
 	Stats   JobStats     `json:"stats"`
 }
 
-// JobWishing says what is wanted of a job.
+// JobWishing asks for a change of a job's state.
 type JobWishing struct {
 	ID     uint64  `json:"id"`
 	Wish   JobWish `json:"wish"`
@@ -85,8 +85,7 @@ type SealedJob struct {
 	Secret *Secret         `json:"secret,omitempty"`
 }
 
-// SealAgain gives a secret's present boxes company: nodes that are to open it, too. Boxes of those who may not any more
-// go.
+// SealAgain adds boxes to a secret for further nodes that may open it. Boxes of nodes that no longer may are removed.
 type SealAgain struct {
 	ID    string `json:"id"`
 	Boxes []Box  `json:"boxes"`

@@ -62,7 +62,7 @@ func createJob(s *agree.State, b *JobCreation) (any, error) {
 	return create(s, &j, b.Submit)
 }
 
-// readSpec reads a job's spec. What is stored must be readable again, whatever the command carried.
+// readSpec reads a job's spec. A stored spec must be readable again, whatever the command contained.
 func readSpec(text []byte) (spec harvest.Job, err error) {
 	if err := agree.DecodeStrict(text, &spec); err != nil {
 		return spec, agree.Refuse(agree.Invalid, "job: %v", err)
@@ -215,7 +215,7 @@ func loseJob(s *agree.State, b *JobEnd) (any, error) {
 	return nil, put(s, old, j)
 }
 
-// wishJob notes what is wanted of the job; a job that no node has is stopped at once.
+// wishJob records what is wanted of the job; a job that no node has is stopped at once.
 func wishJob(s *agree.State, b *JobWishing) (any, error) {
 	switch b.Wish {
 	case WishRun, WishPause, WishStop:

@@ -8,10 +8,10 @@ import (
 	"holdfast/catalog/cluster"
 )
 
-// Secret is what was parted from a job's settings: encrypted, and for each node that may open it a box with what opens
-// it. The catalog never sees more. It goes when the job that it belongs to cannot run any more.
+// Secret is the secret part of a job's settings: encrypted, with a box for each node that may open it. The catalog
+// never sees it in clear. It is deleted when its job can no longer run.
 type Secret struct {
-	ID      string     `json:"id"` // random; what it is sealed about
+	ID      string     `json:"id"` // random; the secret is sealed with it
 	Text    []byte     `json:"text"`
 	Boxes   []Box      `json:"boxes"` // by node
 	Created agree.Time `json:"created"`
@@ -83,7 +83,7 @@ func putSecret(s *agree.State, x *Secret) error {
 	return s.Set(keySecret(x.ID), x)
 }
 
-// dropSecret drops the secret of a job that cannot run any more.
+// dropSecret deletes the secret of a job that can no longer run.
 func dropSecret(s *agree.State, j *Job) {
 	if j.Secret != "" {
 		s.Delete(keySecret(j.Secret))

@@ -32,7 +32,7 @@ const (
 	WishStop  JobWish = "stop"
 )
 
-// JobStats is what an attempt of a job brought in.
+// JobStats counts what an attempt of a job harvested.
 type JobStats struct {
 	Objects    int64  `json:"objects"` // URIs fetched with success
 	Bytes      int64  `json:"bytes"`   // bytes of content

@@ -9,7 +9,8 @@ import (
 // maxScopes bounds the scopes of one access token.
 const maxScopes = 50
 
-// makeToken makes a token that may no more than its owner may now. What she may later is looked at whenever it is used.
+// makeToken makes a token with no more rights than its owner has now. The owner's later rights are looked up whenever
+// the token is used.
 func makeToken(s *state, b *TokenMaking) (any, error) {
 	owner, err := s.activeOwner(b.Owner)
 	if err != nil {

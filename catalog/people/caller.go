@@ -8,7 +8,8 @@ import (
 	"holdfast/catalog/cluster"
 )
 
-// ActorKind says what an actor is. Actors stand in commands, in the audit trail and in records; they are shown by name.
+// ActorKind is the kind of an actor. Actors are in commands, in the audit trail and in records; they are shown by
+// name.
 type ActorKind string
 
 // The kinds of actors. Others are from before level 3: a token's name, or a node's id.
@@ -38,7 +39,7 @@ func ParseActor(actor string) (kind ActorKind, id string) {
 	return "", actor
 }
 
-// Caller is who an access token stands for, and what may be done with it now.
+// Caller is the person or program that an access token stands for, with its present rights.
 type Caller struct {
 	Actor   string   // for commands
 	Name    string   // for people: the program's, or the person's
@@ -53,8 +54,8 @@ type Caller struct {
 // ErrDisabled says that the person to whom a token belongs may not act.
 var ErrDisabled = errors.New("the owner of the access token is disabled")
 
-// Caller returns whom a token stands for. That the token was proved, and is neither revoked nor expired, is for the
-// caller to know. ErrDisabled: it is worth nothing.
+// Caller returns the person or program that a token stands for. The caller of this function has to have proved the
+// token, and checked that it is neither revoked nor expired. ErrDisabled means that the token is worthless.
 func (r View) Caller(token AccessToken, now agree.Time) (Caller, error) {
 	c := Caller{Actor: token.Name, Name: token.Name, Role: token.Role, Program: true,
 		Rights: []Right{{Role: token.Role}}}
@@ -92,7 +93,7 @@ func (r View) Caller(token AccessToken, now agree.Time) (Caller, error) {
 	return c, err
 }
 
-// rights returns what the person's grants give her now, whatever her state.
+// rights returns the rights that the person's grants give now, whatever the person's state.
 func (r View) rights(id PersonID, now agree.Time) ([]Right, error) {
 	grants, err := r.grants(id)
 	if err != nil {
@@ -138,7 +139,7 @@ func (r View) present(scopes []Scope) ([]Scope, error) {
 	return out, nil
 }
 
-// limited returns the rights with the role at most, and within the scopes unless there are none.
+// limited returns the rights, limited to the role and, if there are scopes, to the scopes.
 func limited(rights []Right, most Role, scopes []Scope) []Right {
 	var out []Right
 	for _, r := range rights {

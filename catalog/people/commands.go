@@ -55,7 +55,7 @@ type Acceptance struct {
 	Token      AccessToken `json:"token"`
 }
 
-// PersonChange changes what is given of a person; nil fields stay.
+// PersonChange changes a person; nil fields stay as they are.
 type PersonChange struct {
 	ID          PersonID `json:"id"`
 	Name        *string  `json:"name,omitempty"`

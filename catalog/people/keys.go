@@ -2,7 +2,7 @@ package people
 
 import "holdfast/catalog/agree"
 
-// The keys of what is about people.
+// The keys of the values about people.
 const (
 	PrefixAccess  = "access/"    // <id>: AccessToken
 	keyGrants     = "grantcount" // number of the last grant

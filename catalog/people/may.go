@@ -13,7 +13,7 @@ type Act string
 
 // The acts. See Needs for who may.
 const (
-	Look             Act = "look"              // read what is agreed, what was archived, and how crawls stand
+	Look             Act = "look"              // read what is agreed, what was archived, and the state of crawls
 	KeepOwn          Act = "keep-own"          // one's own account and tokens
 	RunJob           Act = "run-job"           // create, steer and end jobs of a collection
 	PutFile          Act = "put-file"          // into a collection
@@ -32,7 +32,7 @@ const (
 	KeepPeople       Act = "keep-people"       // invite, change, disable; grants; all tokens
 )
 
-// Extent says what an act is measured by.
+// Extent says which right an act needs: for the whole archive, for its collections, or for its places.
 type Extent int
 
 // The extents.
@@ -63,7 +63,7 @@ func (a Act) Needs() (Role, Extent) {
 	return "", Nowhere
 }
 
-// Where is what an act touches. An act that is measured by collections or places and names none touches the whole
+// Where lists what an act touches. An act that depends on collections or places but names none touches the whole
 // archive.
 type Where struct {
 	Collections []cluster.CollectionName

@@ -214,7 +214,7 @@ func enablePerson(s *state, b *PersonRef) (any, error) {
 	return nil, s.Event(EnablePerson, string(p.ID), "state=%s reason=%s", p.State, p.Reason)
 }
 
-// describe changes what is known of a person, and stores it.
+// describe changes a person's fields, and stores the person.
 func (s *state) describe(p *Person, b *PersonChange) error {
 	old := *p
 	agree.Assign(&p.Name, b.Name)

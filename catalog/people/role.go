@@ -9,7 +9,7 @@ import (
 	"holdfast/catalog/cluster"
 )
 
-// Role is what a person or program may do; each includes those before it.
+// Role is what a person or program may do; each role includes the ones before it.
 type Role string
 
 // The roles.
@@ -25,7 +25,7 @@ func (r Role) rank() int {
 	return slices.Index([]Role{RoleReader, RoleCurator, RoleOperator, RoleAdmin}, r)
 }
 
-// Includes reports whether the role may do what the needed one may.
+// Includes reports whether the role may do everything that the needed role may do.
 func (r Role) Includes(needed Role) bool { return r.rank() >= needed.rank() && needed.rank() >= 0 }
 
 // Right is a role and where it counts: in one collection, at one place, or, when neither is given, everywhere.
@@ -50,7 +50,7 @@ func Holds(rights []Right, role Role) bool {
 	return slices.ContainsFunc(rights, func(r Right) bool { return r.whole() && r.Role.Includes(role) })
 }
 
-// describe says what the rights are.
+// describe describes the rights in words.
 func describe(rights []Right) string {
 	if len(rights) == 0 {
 		return "no grant"

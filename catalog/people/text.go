@@ -30,10 +30,10 @@ func checkPerson(p *Person) error {
 	return nil
 }
 
-// What is text is decided here byte by byte and not by package unicode: its tables change with the versions of Go, and
+// Text is checked here byte by byte and not with package unicode: its tables change with the versions of Go, and
 // members with different programs have to decide alike.
 
-// readable refuses control characters and those that turn, hide or break text.
+// readable refuses control characters and characters that reverse, hide or break text.
 func readable(text string) bool {
 	for _, r := range text {
 		switch {

@@ -37,7 +37,7 @@ func (r View) Find(text string) (Person, error) {
 	return r.Person(id)
 }
 
-// orMissing returns the error, or ErrNotFound when there is none.
+// orMissing returns err, or ErrNotFound if err is nil.
 func orMissing(err error) error {
 	if err != nil {
 		return err

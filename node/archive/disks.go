@@ -16,13 +16,13 @@ type Disks struct {
 	Log *slog.Logger
 }
 
-// Show tells how the disks stand.
+// Show returns the state of the disks.
 func (d Disks) Show() (api.Disks, error) {
 	report, err := d.Own.Report()
 	return Shown(report), err
 }
 
-// Wish does what is asked of a disk, or of all.
+// Wish carries out a wish for a disk, or for all disks.
 func (d Disks) Wish(wish api.DiskWish, actor string) (api.Disks, error) {
 	var report replica.DiskReport
 	var err error

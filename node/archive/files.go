@@ -89,7 +89,7 @@ func DropReceived(dir string, d disk.Disk) error {
 	return nil
 }
 
-// receive writes the body to a temporary file and checks what was promised of it.
+// receive writes the body to a temporary file, and compares it with its announced size and digest.
 func (a Files) receive(put api.PutRequest) (path string, err error) {
 	f, err := os.CreateTemp(a.Incoming, receivedMark+"*")
 	if err != nil {
@@ -190,7 +190,7 @@ func (a Files) verify(ctx context.Context, file catalog.File, out *api.Verificat
 	}
 }
 
-// explain turns what the replica answers into what the API answers.
+// explain translates the replica's errors into the API's.
 func (a Files) explain(err error) error {
 	switch {
 	case errors.Is(err, replica.ErrUnknown), errors.Is(err, catalog.ErrNotFound):

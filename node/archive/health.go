@@ -106,7 +106,7 @@ func unaudited(all []replica.Audit) []string {
 	return nil
 }
 
-// unclaimed says what lies here that the archive neither counts on nor asks for.
+// unclaimed describes the bytes here that the archive neither counts on nor asks for.
 func unclaimed(all []replica.Stray) []string {
 	all = slices.DeleteFunc(all, func(s replica.Stray) bool { return s.Harmless })
 	if len(all) == 0 {

@@ -19,8 +19,8 @@ const findLimit = 10 * time.Minute
 // Losses declares files lost for the API, after every node was asked whether it has them.
 type Losses struct{ Cluster }
 
-// Lose declares the file lost. It is refused while a node has its bytes, or does not say that it has not, and when its
-// entry is not of the version that was looked at, or changes while the nodes are asked.
+// Lose declares the file lost. It is refused while a node has its bytes, or does not say that it has not, and if its
+// entry is not of the given version, or changes while the nodes are asked.
 func (l Losses) Lose(ctx context.Context, name catalog.FileName, version uint64, reason, actor string) error {
 	var file catalog.File
 	var members []catalog.Member

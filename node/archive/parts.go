@@ -11,11 +11,11 @@ import (
 	"holdfast/replica"
 )
 
-// unreachable is the state of a node's part that nobody can tell of now, or that the node never began.
+// unreachable is the state of a node's part about which nobody can say anything now, or that the node never began.
 const unreachable = "unreachable"
 
-// gatherAudits makes the API's audits of what each node says of its own, the newest first. An audit of several nodes
-// names those of them that did not say anything.
+// gatherAudits makes the API's audits from what each node reports about its own part, the newest first. For an audit
+// of several nodes, it names those that did not report.
 func gatherAudits(parts []auditPart) []api.Audit {
 	byID := map[string]*api.Audit{}
 	expected := map[string][]catalog.NodeID{}
@@ -39,7 +39,7 @@ func gatherAudits(parts []auditPart) []api.Audit {
 	return out
 }
 
-// owedLevel is the level of the programs that tell, of the copies that a node is to have, those that are not there yet.
+// owedLevel is the level of the programs that report which of a node's copies are still to be made.
 const owedLevel = 3
 
 // addPart makes a node's audit part of the API's.
@@ -94,7 +94,7 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	}
 }
 
-// auditDetail says in words what the counts of a node's part do not.
+// auditDetail explains in words what the counts of a node's part do not show.
 func auditDetail(one replica.Audit) string {
 	var detail []string
 	if one.Faulty > 0 {

@@ -51,7 +51,7 @@ type roomWriter struct {
 	since int // bytes since it looked last
 }
 
-// need answers disk.ErrFull when there is no room for so many bytes.
+// need answers disk.ErrFull if there is no room for that many bytes.
 func (w *roomWriter) need(n int64) error {
 	free, err := w.free()
 	if err == nil && free < max(n, 0) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// leastReserve is what is left free on a disk whatever the settings say: the databases of the node need it to go on, and files
-// are to stop long before they do.
+// leastReserve is the room left free on a disk whatever the settings say: the node's databases need it to continue,
+// and files must stop long before that.
 const leastReserve = 192 << 20
 
 const (
@@ -21,7 +21,7 @@ const (
 	leastMemory = 256 << 20
 )
 
-// check returns what is wrong with the settings that hold for the node, or nil.
+// check returns what is wrong with the node's settings, or nil.
 func (c *Config) check() error {
 	if err := c.checkAddresses(); err != nil {
 		return err
@@ -91,7 +91,7 @@ func collide(a, b string) bool {
 	return portA == portB && portA != "0" && (hostA == hostB || everywhere(hostA) || everywhere(hostB))
 }
 
-// everywhere reports whether the host of an address to listen on stands for all addresses of the machine.
+// everywhere reports whether the host of a listen address stands for all addresses of the machine.
 func everywhere(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "" || err == nil && ip.IsUnspecified()

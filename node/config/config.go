@@ -1,4 +1,5 @@
-// Package config reads and checks cluster.toml, the one description of a whole cluster, and says what a node runs with.
+// Package config reads and checks cluster.toml, the description of the whole cluster, and derives the settings that a
+// node runs with.
 package config
 
 import (
@@ -30,7 +31,7 @@ type File struct {
 type ReplicaTable struct {
 	Name        string   `toml:"name"`
 	Kind        string   `toml:"kind"`        // "bitarchive" or "checksum"
-	Place       string   `toml:"place"`       // where its nodes stand and fail together; the replica's name if empty
+	Place       string   `toml:"place"`       // where its nodes are and fail together; the replica's name if empty
 	Collections []string `toml:"collections"` // those it is meant to hold; none = all
 	Settings
 }
@@ -45,33 +46,33 @@ type NodeTable struct {
 	Settings
 }
 
-// Settings can be given for all nodes, for a replica's, or for one; what is nearer to the node holds.
+// Settings can be given for all nodes, for a replica's, or for one; the more specific setting counts.
 type Settings struct {
 	Data       *string   `toml:"data"`          // the node's folder; <node> stands for its name
 	Files      []string  `toml:"files"`         // folders for the archive's files, one a disk; <data>/files if not given
 	Peer       *string   `toml:"peer"`          // UDP address of the peer port
 	API        *string   `toml:"api"`           // TCP address of the API
 	Access     *string   `toml:"access"`        // TCP address of replay and CDX
-	Memory     *Bytes    `toml:"memory"`        // what the Go runtime is told to stay under
+	Memory     *Bytes    `toml:"memory"`        // limit that the Go runtime tries to stay under
 	Reserve    *Bytes    `toml:"reserve"`       // bytes to leave free on each disk; at least 192MiB are
 	Bandwidth  *Bytes    `toml:"bandwidth"`     // bytes per second of a replica (given for a node: of the node) for copying from others; 0 = no limit
 	Giving     *Bytes    `toml:"bandwidth-out"` // bytes per second of a replica (given for a node: of the node) for what others copy from it; 0 = no limit
 	AuditPace  *Bytes    `toml:"audit-pace"`    // bytes per second that audits, and moves between disks, read; 0 = no limit
 	AuditEvery *Duration `toml:"audit-every"`   // how long a full audit pass may take; 0 = only when asked for
 	Crawls     *int      `toml:"crawls"`        // jobs crawled at once; 0 = this node crawls nothing
-	Lease      *Duration `toml:"lease"`         // how long a job goes on without a leader being heard
+	Lease      *Duration `toml:"lease"`         // how long a job continues without contact to a leader
 	RaftLog    *Bytes    `toml:"raft-log"`      // of decisions kept for members that were away; beyond, they get the whole state
 	LogLevel   *string   `toml:"log-level"`     // debug, info, warn or error
 	FilesMode  *FileMode `toml:"files-mode"`    // permissions of the archive's files, in octal
 
-	LocalToken     *string  `toml:"local-token"`     // what the token in a node's folder may do on other nodes: a role, or none
+	LocalToken     *string  `toml:"local-token"`     // rights of a local token on other nodes: a role, or none
 	Certificate    *string  `toml:"certificate"`     // PEM file for HTTPS on the API and access ports
 	CertificateKey *string  `toml:"certificate-key"` // PEM file with its key
 	TrustedProxies []string `toml:"trusted-proxies"` // addresses from which plain HTTP is taken and X-Forwarded-For believed
 	SecretsTo      []string `toml:"secrets-to"`      // ids of the nodes that this one seals secrets to; none = all that crawl
 }
 
-// Config is what one node runs with: the settings that hold for it, and the tables it stands in.
+// Config is what one node runs with: its settings, and the tables that it belongs to.
 type Config struct {
 	Name       string
 	Data       string // the node's folder
@@ -110,7 +111,7 @@ type Limits struct {
 	FilesMode  FileMode // of the archive's files
 }
 
-// ErrConfig reports a cluster.toml that cannot be used; the error's text says where and what was meant.
+// ErrConfig reports a cluster.toml that cannot be used; the error's text names the line and suggests what was meant.
 var ErrConfig = errors.New("configuration")
 
 // Load reads and checks a cluster.toml. An unknown key or a bad value is an error that wraps ErrConfig and
@@ -241,7 +242,7 @@ func (f *File) NodeNames() []string {
 	return names
 }
 
-// Node returns what the named node runs with.
+// Node returns the settings that the named node runs with.
 func (f *File) Node(name string) (Config, error) {
 	i := slices.IndexFunc(f.Nodes, func(n NodeTable) bool { return n.Name == name })
 	if i < 0 {
@@ -356,7 +357,7 @@ func Single(data string, listen Listen) (Config, error) {
 	return f.Node("local")
 }
 
-// IdentityDir returns the folder with what the node is: its keys, its tokens, and whom it knows.
+// IdentityDir returns the folder with the node's identity: its keys, its tokens, and the members that it knows.
 func (c Config) IdentityDir() string { return filepath.Join(c.Data, "identity") }
 
 // TokenPath returns where the node keeps the token with which commands on its machine use its API.

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Secure says how the TCP ports are kept from being listened in on. On other addresses than this machine's own they speak HTTPS, or
-// plain HTTP with proxies that are trusted to do so in front of the node.
+// Secure says how connections to the TCP ports are protected. On addresses other than this machine's own, the ports
+// speak HTTPS, or plain HTTP with trusted proxies in front of the node.
 type Secure struct {
 	Certificate    string         // PEM file with the certificate and its chain
 	CertificateKey string         // PEM file with its key
@@ -31,7 +31,7 @@ func parseProxies(list []string) ([]netip.Prefix, error) {
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}
-		if a := p.Addr(); a.Is4In6() { // what is compared with it is not mapped
+		if a := p.Addr(); a.Is4In6() { // addresses that it is compared with are not mapped
 			p = netip.PrefixFrom(a.Unmap(), max(0, p.Bits()-96))
 		}
 		if least := narrowest(p); p.Bits() < least {
@@ -51,7 +51,7 @@ func narrowest(p netip.Prefix) int {
 	return 16
 }
 
-// check returns what is wrong with the settings for a port that listens on the address, or nil.
+// check returns what is wrong with the settings of a port that listens on the address, or nil.
 func (s Secure) check(key, address string) error {
 	if (s.Certificate == "") != (s.CertificateKey == "") {
 		return errors.New("certificate and certificate-key: want both, or neither")

@@ -138,7 +138,7 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// describe says where in the file a decoding error stands.
+// describe says where in the file a decoding error is.
 func describe(path string, err error) string {
 	var parse toml.ParseError
 	if !errors.As(err, &parse) {
@@ -164,7 +164,7 @@ func describe(path string, err error) string {
 	return fmt.Sprintf("%s:%d: %s", path, parse.Position.Line, message)
 }
 
-// plainly says of a value of another type than the key's what was wanted.
+// plainly says which type of value a key needs.
 func plainly(message string) string {
 	key, types, ok := strings.Cut(message, `"): incompatible types: TOML value has type `)
 	if !ok {
@@ -182,7 +182,7 @@ func plainly(message string) string {
 	return fmt.Sprintf("%s: want %s, not %s", key[strings.LastIndex(key, ".")+1:], want, given)
 }
 
-// unknownKey says where an unknown key stands and which key was probably meant.
+// unknownKey says where an unknown key is, and suggests a known one.
 func unknownKey(path, text string, key toml.Key) string {
 	last, table := key[len(key)-1], ""
 	if len(key) > 1 {
@@ -204,7 +204,7 @@ func keysOf(table string) []string {
 	return append(settings, "cluster", "profile", "collections", "replica", "node")
 }
 
-// suggest says that a word is unknown and which of the known was probably meant.
+// suggest says that a word is unknown, and suggests a known one.
 func suggest(what, given string, known []string) string {
 	best := harvest.Nearest(given, slices.Values(known))
 	if best != "" {
@@ -216,7 +216,7 @@ func suggest(what, given string, known []string) string {
 	return fmt.Sprintf("unknown %s %q, want one of: %s", what, given, strings.Join(known, ", "))
 }
 
-// at returns "line N: " for the line that sets the key to the value, or nothing when there is none.
+// at returns "line N: " for the line that sets the key to the value, or nothing if there is none.
 func at(text, key, value string) string {
 	if n := lineOf(text, key, value); n > 0 {
 		return fmt.Sprintf("line %d: ", n)

@@ -22,17 +22,17 @@ const (
 // busy is the number of requests under way, of clients behind proxies, from which on these have a rate.
 const busy = 64
 
-// callers bounds the requests of each address at one TCP port. Requests are kept to their rate only while the port is
-// crowded, as readers of one library may share an address. Clients behind a trusted proxy share its connections: so
-// many requests of each are served at once, and the next ones wait for these. This machine and a proxy that does not
-// say for whom it asks have no bounds here.
+// callers bounds the requests of each address at one TCP port. The rate counts only while the port is crowded,
+// because the readers of one library may share an address. Clients behind a trusted proxy share its connections: a
+// fixed number of requests of each is served at once, and the next ones wait. This machine, and a proxy that does not
+// say for whom it asks, have no limits here.
 type callers struct {
 	secure  config.Secure
 	crowded func() bool
 	rates   *rates
 
 	mu    sync.Mutex
-	all   int // requests under way, of clients behind a proxy, and those that wait
+	all   int // requests under way of clients behind a proxy, and those that wait
 	under map[netip.Prefix]*places
 }
 
@@ -47,8 +47,8 @@ func newCallers(secure config.Secure, crowded func() bool) *callers {
 		under: map[netip.Prefix]*places{}}
 }
 
-// bound serves with next what is within the bounds, and answers 429 to the rest. It is to be called with what
-// Secure.forwarded makes of requests.
+// bound serves requests within the limits with next, and answers 429 to the rest. Call it with requests as
+// Secure.forwarded returns them.
 func (c *callers) bound(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -149,7 +149,7 @@ func (c *callers) enter(r *http.Request, host netip.Prefix) (leave func(), ok bo
 	return nil, false
 }
 
-// busy reports whether so many clients of proxies ask at once that they are kept to their rates.
+// busy reports whether so many clients of proxies ask at once that their rates count.
 func (c *callers) busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

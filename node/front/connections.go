@@ -32,15 +32,15 @@ const fullPrice = 20
 // a /48 for the /64s in it.
 const network = 4
 
-// connectionWait is how long a connection over the rate is put off. It costs nothing meanwhile but an open file.
+// connectionWait is how long a connection over the rate is delayed. Meanwhile it costs only an open file.
 const connectionWait = 20 * time.Second
 
 // connections bounds the connections of a TCP port: how many are open, in all and from each address, and how fast new
 // ones come from an address.
 //
-// When too many are open, the one that has been silent for longest is closed, so that whoever holds many connections
-// loses these, and whoever asks and reads is served. One over the rate waits before anything is read from it, or is
-// closed where it would wait too long: whoever comes back at once after being cut off gains nothing by it.
+// When too many are open, the one that has been silent for longest is closed: a caller who holds many connections
+// loses them, and one who asks and reads is served. A connection over the rate waits before anything is read from it,
+// or is closed if it would wait too long; coming back at once after being cut off gains nothing.
 type connections struct {
 	net.Listener
 	all, each int
@@ -63,7 +63,7 @@ func newConnections(l net.Listener, all, each int, trusts func(netip.Addr) bool)
 		in:    make(chan net.Conn), ended: make(chan struct{}), open: list.New(), from: map[string]*list.List{}}
 }
 
-// connectionLimit returns how many connections a port may have, by what the process may open.
+// connectionLimit returns how many connections a port may have, given how many files the process may open.
 func connectionLimit() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
@@ -138,7 +138,8 @@ func (d *connections) take(c net.Conn) {
 	time.AfterFunc(wait, func() { d.hand(out) })
 }
 
-// prepare sets what an admitted connection needs. The listener sets none of it: one that is refused is to cost little.
+// prepare sets the options of an admitted connection. The listener sets none, so that a refused connection costs
+// little.
 func prepare(c net.Conn) {
 	sendLittle(c)
 	if t, ok := c.(*net.TCPConn); ok {
@@ -164,7 +165,7 @@ func (d *connections) hand(c *caller) {
 	}
 }
 
-// hangUp closes a connection and drops what it has not taken yet, which the kernel would keep for minutes.
+// hangUp closes a connection and drops data that it has not taken yet, which the kernel would keep for minutes.
 func hangUp(c net.Conn) {
 	dropUnsent(c)
 	_ = c.Close()
@@ -207,7 +208,7 @@ func (d *connections) opened() int {
 	return d.open.Len()
 }
 
-// crowded reports whether so many connections are open that callers are kept to their rates.
+// crowded reports whether so many connections are open that callers' rates count.
 func (d *connections) crowded() bool { return d.opened() >= min(crowd, d.all/2) }
 
 // crowd is the number of open connections from which on requests have a rate.
@@ -220,7 +221,7 @@ type count struct {
 	at   *list.Element
 }
 
-// countsOf returns what a connection from the address is counted for: the address without its port, and of IPv6, the
+// countsOf returns what a connection from the address is counted for: the address without its port and, for IPv6, the
 // networks that one customer and one site have.
 func countsOf(a net.Addr) []count {
 	ip := addressOf(a)
@@ -254,7 +255,7 @@ func ownMachine(remote netip.Addr, local net.Addr) bool {
 	return remote.IsLoopback() && remote == addressOf(local)
 }
 
-// admit counts a connection in, and returns those that are to be closed for it.
+// admit counts a new connection, and returns those to be closed for it.
 func (d *connections) admit(c *caller) (silent []*caller) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

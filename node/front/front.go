@@ -1,6 +1,6 @@
-// Package front is the door of a node's two TCP ports, the API's and the readers': it lets connections in, by HTTPS
-// where that is asked for, says whom a request is from, and keeps callers who ask too much, or never end, from the
-// others. It knows nothing of what the ports serve.
+// Package front is the door of a node's two TCP ports, the API's and the readers'. It accepts connections, with HTTPS
+// where that is needed, determines whom a request is from, and protects callers from others who ask too much or never
+// end. It does not know what the ports serve.
 package front
 
 import (
@@ -15,7 +15,7 @@ import (
 	"holdfast/node/config"
 )
 
-// Config is what the ports are opened with.
+// Config holds the settings of the ports.
 type Config struct {
 	API, Access string // addresses to listen at
 	Secure      config.Secure

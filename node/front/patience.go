@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// patience is how long a TCP port waits for whoever is at the other end. None of it bounds how long a request may take:
-// an upload of a day is served, as long as bytes come.
+// patience is how long a TCP port waits for the other end. It does not limit how long a request may take: an upload
+// of a day is served as long as bytes come.
 type patience struct {
 	head  time.Duration // until the head of a request is there
 	idle  time.Duration // between two requests
@@ -26,10 +26,10 @@ func usualPatience() patience {
 // used again.
 const refusedBody = time.Second
 
-// answerPiece is how much of an answer is written at a time: so much must be taken within a pause.
+// answerPiece is how much of an answer is written at a time; the other end must take that much within a pause.
 const answerPiece = 64 << 10
 
-// patient serves with h. Each body and each answer goes on, or its connection is closed.
+// patient serves with h. If a body or an answer does not progress, its connection is closed.
 func (p patience) patient(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -54,7 +54,7 @@ type steadyBody struct {
 	io.ReadCloser
 	control  *http.ResponseController
 	patience patience
-	waited   time.Duration // for bytes; what the handler does meanwhile is not the caller's fault
+	waited   time.Duration // for bytes; the handler's own time does not count
 	read     int64
 	ended    bool
 }
@@ -99,7 +99,7 @@ func (w *steadyAnswer) leave() {
 	}
 }
 
-// WriteHeader begins the answer. net/http then reads what is left of the body.
+// WriteHeader begins the answer. net/http then reads the rest of the body.
 func (w *steadyAnswer) WriteHeader(status int) {
 	if !w.begun && status >= 200 {
 		w.begun = true

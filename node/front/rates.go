@@ -15,7 +15,7 @@ type rates struct {
 	now              func() time.Time
 
 	mu        sync.Mutex
-	new, old  map[string]bucket // what is in neither of them has a full bucket
+	new, old  map[string]bucket // an address that is in neither has a full bucket
 	exchanged time.Time         // when new became old
 }
 

@@ -27,8 +27,8 @@ func addressOf(a net.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// listenSecurely lets connections in from this machine and from trusted proxies as they come, plain or not, and from
-// everywhere else by HTTPS alone. certificate is nil where there is none: then nobody else is let in.
+// listenSecurely accepts connections from this machine and from trusted proxies, with or without TLS, and from
+// everywhere else only with HTTPS. If certificate is nil, nobody else is accepted.
 func listenSecurely(s config.Secure, l net.Listener, certificate *certificate, log *slog.Logger) net.Listener {
 	if !s.HTTPS() && len(s.TrustedProxies) == 0 {
 		return l
@@ -80,7 +80,7 @@ func (d *door) admit() {
 	}
 }
 
-// look sees by the first byte whether a caller speaks TLS.
+// look determines by the first byte whether a caller speaks TLS.
 func (d *door) look(c net.Conn) {
 	_ = c.SetDeadline(time.Now().Add(greeting))
 	r := bufio.NewReaderSize(c, 16)
@@ -98,7 +98,7 @@ func (d *door) look(c net.Conn) {
 	d.hand(looked)
 }
 
-// notPlain answers a caller who speaks plain HTTP where HTTPS alone will do.
+// notPlain answers a caller who speaks plain HTTP where only HTTPS is allowed.
 const notPlain = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 25\r\n\r\n" +
 	"This port speaks HTTPS.\r\n"
 
@@ -176,7 +176,7 @@ func stampOf(info os.FileInfo) stamp {
 // certificateLook is how often the files are looked at.
 const certificateLook = time.Second
 
-// loadCertificate reads the certificate, nil when there is none.
+// loadCertificate reads the certificate, nil if there is none.
 func loadCertificate(s config.Secure, log *slog.Logger) (*certificate, error) {
 	if !s.HTTPS() {
 		return nil, nil
@@ -234,7 +234,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // forwardedPort is the port in the address of a client that a trusted proxy named: no connection comes from it.
 const forwardedPort = 0
 
-// forwarded tells the handler whom a request is from: what a trusted proxy says of it, and of nobody else.
+// forwarded tells the handler whom a request is from. Only what a trusted proxy says about that is believed.
 func forwarded(s config.Secure, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, err := netip.ParseAddrPort(r.RemoteAddr)
@@ -251,7 +251,7 @@ func forwarded(s config.Secure, next http.Handler) http.Handler {
 	})
 }
 
-// clientOf returns the last address that is not a trusted proxy's: what stands before it anybody can have written.
+// clientOf returns the last address that is not a trusted proxy's: anybody can have written those before it.
 func clientOf(s config.Secure, lines []string) (netip.Addr, bool) {
 	all := strings.Split(strings.Join(lines, ","), ",")
 	for i := len(all) - 1; i >= 0; i-- {

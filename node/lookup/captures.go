@@ -1,6 +1,6 @@
-// Package lookup answers queries over the captures of the whole archive: which node covers which shard, who is asked,
-// how answers are merged, who is asked last because it did not answer of late. It keeps this node's own index in step
-// with its files.
+// Package lookup answers queries over the captures of the whole archive. It decides which node covers which shard,
+// asks the nodes and merges their answers; nodes that did not answer recently are asked last. It keeps this node's
+// own index in step with its files.
 package lookup
 
 import (
@@ -30,16 +30,16 @@ const (
 	DigestCall = "captures.digest"
 )
 
-// Catalog is what the cluster agreed on, as this node knows it.
+// Catalog is the agreed state, as this node has it.
 type Catalog interface {
 	View(func(catalog.View) error) error
 }
 
-// Config says of which node the captures are looked up, and with what.
+// Config holds what a Captures needs.
 type Config struct {
 	Self    catalog.NodeID
 	Place   string   // nodes there are asked before others
-	Indexer *Indexer // of this node's files; nil where there are none
+	Indexer *Indexer // of this node's files; nil if it has none
 	Doubts  *Doubts
 	Catalog Catalog
 	Carrier wire.Carrier
@@ -103,9 +103,9 @@ func (c *Captures) Query(ctx context.Context, q cdx.Query) iter.Seq2[cdx.Capture
 	}
 }
 
-// open asks nodes until each shard is covered or nobody is left who could, and returns their answers. Of a shard that
-// no node has indexed wholly, what the first of its holders that answer has is in the answer; it is missing all the
-// same.
+// open asks nodes until each shard is covered or no holder is left, and returns their answers. If no node has indexed
+// a shard completely, the answer contains what the first holder that answers has of it, and the shard is listed as
+// missing.
 func (c *Captures) open(ctx context.Context, q cdx.Query) (streams []iter.Seq2[cdx.Capture, error], missing []int) {
 	cover := c.coverage.Load()
 	var order [catalog.Shards][]catalog.NodeID
@@ -293,8 +293,8 @@ type coverage struct {
 	unkept  [catalog.Shards]bool // files are meant to be there, but no node is
 }
 
-// Cover keeps until ctx ends who has which shard, as the catalog and gossip say. changed tells of changes of layout,
-// members and replicas; news returns a channel that is closed when somebody comes or goes.
+// Cover keeps track, until ctx ends, of who has which shard, according to the catalog and gossip. changed reports
+// changes of layout, members and replicas; news returns a channel that is closed when a node comes or goes.
 func (c *Captures) Cover(ctx context.Context, changed <-chan struct{}, news func() <-chan struct{}) error {
 	for {
 		next := news()

@@ -29,7 +29,7 @@ func (c *Captures) Digest(ctx context.Context, digest string) (cdx.Capture, bool
 		}
 	}
 	best, all := c.askDigest(ctx, digest, first)
-	if !all || !best.Found { // others may hold what did not answer, or what is not indexed there yet
+	if !all || !best.Found { // other nodes may hold shards that did not answer or are not indexed there yet
 		for node := range first {
 			delete(rest, node)
 		}

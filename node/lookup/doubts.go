@@ -7,8 +7,8 @@ import (
 	"holdfast/catalog"
 )
 
-// Doubts remembers which nodes did not answer of late, so that readers do not wait for the same node again while
-// gossip has not noticed yet. It is advice for the order in which nodes are asked, nothing else.
+// Doubts remembers which nodes did not answer recently, so that readers do not wait for the same node again while
+// gossip has not noticed yet. It only changes the order in which nodes are asked.
 type Doubts struct {
 	mu    sync.Mutex
 	until map[catalog.NodeID]time.Time

@@ -100,7 +100,7 @@ func (x *Indexer) Gone(name catalog.FileName) {
 	delete(x.damaged, name)
 }
 
-// noteDamage keeps what was wrong with an indexed file, if anything was. The caller holds the lock.
+// noteDamage records the damage of an indexed file, if there was any. The caller holds the lock.
 func (x *Indexer) noteDamage(f index.File) {
 	if f.Damage != "" {
 		x.damaged[catalog.FileName(f.Name)] = f.Damage
@@ -146,7 +146,7 @@ func (x *Indexer) work(ctx context.Context) {
 	}
 }
 
-// scan queues every file here that the index lacks, and drops from the index what is here no longer.
+// scan queues every file here that the index lacks, and drops from the index the files that are no longer here.
 func (x *Indexer) scan(ctx context.Context) error {
 	for f, err := range x.index.Files(ctx) {
 		if err != nil {
@@ -240,7 +240,7 @@ func (x *Indexer) settle(name catalog.FileName, err error) {
 	})
 }
 
-// Rebuild reads every file on this node again; what was indexed answers until the new captures do.
+// Rebuild reads every file on this node again; the old captures answer until the new ones do.
 func (x *Indexer) Rebuild() error {
 	for _, shard := range x.files.Shards() {
 		held, err := x.files.List(shard)
@@ -265,7 +265,7 @@ func (x *Indexer) again(name catalog.FileName) {
 	}
 }
 
-// Status is how an index stands.
+// Status is the state of an index.
 type Status struct {
 	Files, Captures int64
 	Waiting         int                         // files that wait to be indexed
@@ -273,7 +273,7 @@ type Status struct {
 	Building        bool                        // files that were indexed are read again
 }
 
-// Status returns how the index stands.
+// Status returns the state of the index.
 func (x *Indexer) Status() Status {
 	has := x.index.Status()
 	x.mu.Lock()

@@ -16,9 +16,9 @@ const (
 	lackAgain = time.Minute
 )
 
-// Lack tells the indexer, until ctx ends, of which shards this node lacks files: queries for them go to nodes that have
-// them. It looks again when changed says that what the replica owes or its layout has changed. doubtful names the files
-// that lie here without being vouched for, or that were not there.
+// Lack tells the indexer, until ctx ends, of which shards this node lacks files: queries for them go to nodes that
+// have them. It looks again when changed reports a change of owed copies or of the layout. doubtful names the files
+// that are here without being vouched for, or that were not there.
 func (x *Indexer) Lack(ctx context.Context, cat Catalog, replica catalog.ReplicaName,
 	doubtful func() []catalog.FileName, changed <-chan struct{}) error {
 	for {

@@ -18,9 +18,9 @@ const (
 	acquaintLimit = 5 * time.Second // for an answer
 )
 
-// Acquaint asks the members that this node knows for theirs as long as it hears no leader. One that was away while a
-// member joined takes that one for a stranger; when it leads by now, the agreed state, which would tell, comes from
-// nobody else.
+// Acquaint asks the known members for their member lists as long as this node hears no leader. A node that was away
+// while a member joined takes that member for a stranger. If that member leads by now, no other node sends the agreed
+// state, which would say that it is a member.
 func (m Member) Acquaint(ctx context.Context) error {
 	tick := time.NewTicker(acquaintEvery)
 	defer tick.Stop()
@@ -36,7 +36,7 @@ func (m Member) Acquaint(ctx context.Context) error {
 	}
 }
 
-// askMembers asks all others at once, and takes each list that is newer than what this node knows.
+// askMembers asks all others at once, and adopts each list that is newer than this node's.
 func (m Member) askMembers(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, acquaintLimit)
 	defer cancel()
@@ -46,7 +46,7 @@ func (m Member) askMembers(ctx context.Context) {
 			m.Log.Debug("member does not tell its member list", "member", m.Roster.NameOf(id), "error", err)
 			return k, err
 		}
-		m.Roster.adopt(k) // without waiting for those that are slower
+		m.Roster.adopt(k) // without waiting for slower nodes
 		return k, nil
 	})
 }

@@ -82,16 +82,17 @@ func (m Member) Welcome(ctx context.Context, key ed25519.PublicKey, request []by
 	return json.Marshal(joinReply{Known: *m.Roster.Known()})
 }
 
-// Codes that answer a machine before its token is used up: its membership goes on, or its vote does, or what is left of
-// it goes in a moment.
+// Codes that answer a machine before its token is used up: its membership continues, or its vote does, or the rest of
+// its membership ends in a moment.
 const (
 	codeMember = "member"
 	codeVoter  = "voter"
 	codeSoon   = "soon"
 )
 
-// checkEnded turns away a machine that is a member still as the cluster sees it, before its token is used up, and one
-// that has forgotten its membership as long as its vote counts: a voter without its log could undo decisions.
+// checkEnded refuses, before its token is used up, a machine that is still a member as the cluster sees it. It also
+// refuses a machine that has forgotten its membership as long as its vote counts: a voter without its log could undo
+// decisions.
 func (m Member) checkEnded(ctx context.Context, r joinRequest) error {
 	if err := m.Agreement.Linear(ctx); err != nil {
 		return fmt.Errorf("admit %s: %w", r.Member.Name, err)
@@ -137,7 +138,7 @@ func (m Member) checkGivenUp(who catalog.Member, since catalog.Time) error {
 	})
 }
 
-// turnedAway answers a machine whose token the catalog refused, in a way that is counted by what was wrong with it.
+// turnedAway answers a machine whose token the catalog refused, so that the refusal is counted by its reason.
 func (m Member) turnedAway(ctx context.Context, r joinRequest, why *catalog.Refusal) error {
 	if !m.Agreement.IsLeader() {
 		if err := m.Agreement.Linear(ctx); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // ErrStateLost reports that a node which has taken part in decisions lacks its log or its state. A voter that forgot
-// what it agreed to could undo decisions, and requests that it numbers anew would be taken for earlier ones.
+// what it agreed to could undo decisions, and its newly numbered requests would be taken for earlier ones.
 var ErrStateLost = errors.New("what this node has agreed on with the others is gone: restore it; " +
 	"or, on another node, run `holdfast node remove --lost` for it, then let it join anew with a token: its files stay")
 

@@ -66,7 +66,7 @@ func (m Member) listed() (*catalog.Member, error) {
 	return &own, nil
 }
 
-// differs returns what is to change in the entry.
+// differs returns the fields of the entry that have to change.
 func (c Folder) differs(self catalog.NodeID, listed catalog.Member) (catalog.MemberChange, bool) {
 	want := c.describe(self, listed.Key)
 	change, due := catalog.MemberChange{ID: self}, false
@@ -88,7 +88,8 @@ func (c Folder) differs(self catalog.NodeID, listed catalog.Member) (catalog.Mem
 	return change, due
 }
 
-// Unlisted says which replicas and collections of cluster.toml the cluster does not know, and how it is told of them.
+// Unlisted lists the replicas and collections of cluster.toml that the cluster does not know, with the commands that
+// add them.
 func Unlisted(f *config.File, v catalog.View) ([]string, error) {
 	collections, err := v.Collections()
 	if err != nil {

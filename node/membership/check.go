@@ -7,9 +7,9 @@ import (
 	"holdfast/peer"
 )
 
-// CheckPeers tries the path to every address of the members that the configured node knows, with its key but from a
-// port of its own: the node may run or not. What is wrong with a path is in the report; an error means that the
-// node's own key or member list cannot be read.
+// CheckPeers tests the path to every address of the members that the configured node knows, with its key but from a
+// separate port: the node may be running or not. Faults of a path are in the report; an error means that the node's
+// own key or member list cannot be read.
 func CheckPeers(ctx context.Context, cfg config.Config) (peer.Report, error) {
 	k, err := Folder{Config: cfg}.load()
 	if err != nil {

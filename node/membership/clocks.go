@@ -1,5 +1,5 @@
-// Package membership makes a node a member of a cluster, and keeps it one: it founds and joins clusters, knows whom to
-// trust and by which key, lets others in, compares the members' clocks, and ends a node that is no member any more.
+// Package membership makes a node a member of a cluster, and keeps it one. It founds and joins clusters, knows whom
+// to trust and by which key, admits others, compares the members' clocks, and ends a node that is no longer a member.
 package membership
 
 import (
@@ -24,8 +24,9 @@ const (
 // MaxSkew is how far a clock may be off before a human is told; Raft does not let such a node lead.
 const MaxSkew = 30 * time.Second
 
-// Clocks compares this machine's clock with those of the other members. What it knows of them is kept against a steady
-// clock, which no one can set: so a step of this machine's clock shows at once, without asking anybody again.
+// Clocks compares this machine's clock with those of the other members. It keeps what it knows of them relative to a
+// steady clock, which nobody can set. A step of this machine's clock therefore shows at once, without asking anybody
+// again.
 type Clocks struct {
 	wall   func() time.Time // the machine's clock
 	pauses *pauses
@@ -42,10 +43,10 @@ func NewClocks() *Clocks {
 		ask: make(chan struct{}, 1), others: map[catalog.NodeID]time.Duration{}}
 }
 
-// steady returns what the steady clock showed at a moment that this process read from the machine.
+// steady returns the steady clock's value at a time that this process read from the machine.
 func (c *Clocks) steady(at time.Time) time.Time { return c.base.Round(0).Add(at.Sub(c.base)) }
 
-// heard notes what a member's clock showed at a moment of this process.
+// heard records a member's clock at a time of this process.
 func (c *Clocks) heard(id catalog.NodeID, theirs, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +69,7 @@ func (c *Clocks) Connected() {
 	}
 }
 
-// keep forgets the clocks of those who are not among the members.
+// keep forgets the clocks of nodes that are not among the members.
 func (c *Clocks) keep(members []catalog.NodeID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,7 +107,7 @@ func (c *Clocks) Now() time.Time {
 // Wall returns what this machine's clock shows.
 func (c *Clocks) Wall() time.Time { return c.wall() }
 
-// Link is a connection with another member, and how far that one's clock was ahead when they connected.
+// Link is a connection with another member, and how far that member's clock was ahead when they connected.
 type Link struct {
 	Peer  catalog.NodeID
 	Since time.Time
@@ -158,7 +159,7 @@ func (t Timekeeper) compare(ctx context.Context) {
 	}
 }
 
-// askOne notes what a member's clock shows; the way there and back is taken to be equally long.
+// askOne records a member's clock, assuming that both directions take equally long.
 func (t Timekeeper) askOne(ctx context.Context, id catalog.NodeID) error {
 	began := time.Now()
 	micros, err := wire.Ask[int64](ctx, t.Caller, id, ClockCall, struct{}{})

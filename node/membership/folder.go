@@ -16,12 +16,12 @@ import (
 	"holdfast/peer"
 )
 
-// ErrNotFounded reports a node that neither founded nor joined a cluster yet.
+// ErrNotFounded reports a node that has neither founded nor joined a cluster yet.
 var ErrNotFounded = errors.New("this node belongs to no cluster yet: " +
 	"found one with `holdfast init`, or join one with `holdfast join`")
 
-// Known is what a node keeps in its identity folder of the cluster it belongs to, so that it can reach the others
-// before it has the catalog, or when the catalog is lost.
+// Known is what a node keeps in its identity folder about its cluster, so that it can reach the others before it has
+// the catalog, or after the catalog is lost.
 type Known struct {
 	Cluster catalog.Cluster  `json:"cluster"`
 	Members []catalog.Member `json:"members"`
@@ -38,11 +38,11 @@ type Folder struct {
 	State State // nil where nothing is asked of it
 }
 
-// State is what a node that does not run has agreed on with the others, as it lies in its folder.
+// State is the agreed state of a stopped node, in its folder.
 type State interface {
 	// Found makes the command the first entry of a cluster's log, of which this node is the only member.
 	Found(ctx context.Context, self catalog.NodeID, first catalog.Command) error
-	// Agreed shows what was agreed, and returns the index of the last command.
+	// Agreed calls show with the agreed state, and returns the index of the last command.
 	Agreed(self catalog.NodeID, see func(catalog.View) error) (applied uint64, err error)
 	// Recover makes this node the only voter, under the epoch that it returns.
 	Recover(self catalog.NodeID, reason string) (epoch uint64, err error)

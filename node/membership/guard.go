@@ -12,7 +12,7 @@ import (
 	"holdfast/internal/disk"
 )
 
-// OwnerOnly are the permissions of what the node's user alone may read.
+// OwnerOnly are the permissions of files that only the node's user may read.
 const OwnerOnly = 0o600
 
 // guarded are the folders of a node that hold its keys, what the cluster agreed, and the state of crawls.
@@ -74,7 +74,7 @@ func linked(info fs.FileInfo) bool {
 	return ok && s.Nlink > 1
 }
 
-// gone takes it for no error that something is not there any more.
+// gone ignores the error that a file no longer exists.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -26,9 +26,9 @@ type joinReply struct {
 	Known Known `json:"known"`
 }
 
-// Join makes the configured node a member, by a token that a member made. It may be repeated by the same node until
-// it succeeds. A node without which the cluster was recovered, or which was removed, joins again with its key and its
-// files; what it had agreed on before is removed. When Join returns nil the node can be started.
+// Join makes the configured node a member, with a token that a member made. The same node may repeat it until it
+// succeeds. A node that a recovery of the cluster left behind, or that was removed, joins again with its key and its
+// files; its earlier agreed state is removed. When Join returns nil the node can be started.
 func Join(ctx context.Context, cfg Folder, text string, log *slog.Logger) (_ catalog.Cluster, err error) {
 	token, err := peer.ParseToken(text)
 	if err != nil {

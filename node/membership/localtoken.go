@@ -23,7 +23,7 @@ type LocalToken struct {
 	path, node string
 
 	mu    sync.Mutex
-	as    os.FileInfo // of what is known
+	as    os.FileInfo // of the known token
 	known string
 }
 
@@ -80,7 +80,7 @@ func unchanged(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// Access returns what the API keeps of the token.
+// Access returns the part of the token that the API keeps.
 func (t *LocalToken) Access() (catalog.AccessToken, error) {
 	text, err := t.Text()
 	if err != nil {
@@ -94,8 +94,8 @@ func (t *LocalToken) Access() (catalog.AccessToken, error) {
 		Role: catalog.RoleAdmin, SecretHash: token.Hash()}, nil
 }
 
-// LocalRole returns what the local token of the named member may do on this node: what this node's own cluster.toml
-// says of that node, and of all nodes when it does not have it.
+// LocalRole returns what the named member's local token may do on this node: what this node's own cluster.toml says
+// for that node, or for all nodes if it does not list that node.
 func (c Folder) LocalRole(member string) (catalog.Role, bool) {
 	role := c.LocalToken
 	if other, err := c.File.Node(member); err == nil {

@@ -9,7 +9,7 @@ import (
 	"holdfast/node/wire"
 )
 
-// Agreement is what a member reads and decides.
+// Agreement is what a member reads and proposes.
 type Agreement interface {
 	Applied
 	Linear(ctx context.Context) error
@@ -18,8 +18,7 @@ type Agreement interface {
 	Heard() (silent time.Duration, heard bool)
 }
 
-// Member keeps a running node a member, and ends it when it is none any more. Its methods may be called at the same
-// time.
+// Member keeps a running node a member, and ends the node when it is no longer one. It is safe for concurrent use.
 type Member struct {
 	Folder    Folder
 	Roster    *Roster
@@ -30,13 +29,13 @@ type Member struct {
 	Log       *slog.Logger
 }
 
-// Trusted are the prefixes of the catalog whose changes Trust is to be told of.
+// Trusted are the prefixes of the catalog whose changes concern Trust.
 func Trusted() []string { return []string{catalog.PrefixMembers, catalog.PrefixCluster} }
 
 // leavingEvery is how often Trust looks whether members that were removed still vote.
 const leavingEvery = time.Second
 
-// Trust keeps the list of who is trusted, and its copy on disk, as the catalog says.
+// Trust keeps the list of trusted members, and its copy on disk, in step with the catalog.
 func (m Member) Trust(ctx context.Context, changed <-chan struct{}) error {
 	tick := time.NewTicker(leavingEvery)
 	defer tick.Stop()

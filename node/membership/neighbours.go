@@ -17,7 +17,7 @@ var ErrRunsAlready = errors.New("a cluster of that name runs already")
 // Neighbours is what the other addresses of cluster.toml answered before a founding.
 type Neighbours struct {
 	Asked  int      // addresses
-	Silent []string // those where nothing answered: a node may run there all the same
+	Silent []string // addresses where nothing answered, although a node may be running there
 }
 
 // AskNeighbours asks at the other nodes' addresses whether a cluster of the name in cluster.toml runs there. When one

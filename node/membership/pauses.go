@@ -9,7 +9,7 @@ import (
 )
 
 // pauses remembers when this node first saw a stamp of the catalog that lies in the future, so that the pause that
-// begins with it is as long as it says, though a wrong clock has made the stamp.
+// begins with it has its full length, even if a wrong clock made the stamp.
 type pauses struct {
 	mu   sync.Mutex
 	seen map[pauseKey]time.Time

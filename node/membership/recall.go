@@ -15,9 +15,9 @@ import (
 // ErrRunning reports that another process runs on the node's folder.
 var ErrRunning = errors.New("another process runs on this folder")
 
-// Recall returns what the node knows of its cluster. A member list that is not there, because the founding was cut off
-// before it was written or because it was lost, is made anew from the node's agreed state. ErrNotFounded when there is
-// neither. The node must not be running.
+// Recall returns what the node knows of its cluster. If the member list is missing, because the founding was
+// interrupted or the list was lost, it is made again from the node's agreed state. It returns ErrNotFounded if there
+// is neither. The node must not be running.
 func (c Folder) Recall(d disk.Disk, log *slog.Logger) (k Known, err error) {
 	k, err = c.load()
 	if !errors.Is(err, ErrNotFounded) {
@@ -42,7 +42,7 @@ func (c Folder) Recall(d disk.Disk, log *slog.Logger) (k Known, err error) {
 	return k, nil
 }
 
-// readAgreed reads what the stopped node's catalog says of its cluster, ErrNotFounded when it says nothing.
+// readAgreed reads the cluster from the stopped node's catalog; ErrNotFounded if it is not there.
 func (c Folder) readAgreed() (k Known, err error) {
 	id, err := c.OwnIdentity()
 	if err != nil {

@@ -18,7 +18,7 @@ type Refusals struct {
 	newer chan uint64
 }
 
-// NewRefusals returns those of a node that nobody has turned away yet.
+// NewRefusals returns the refusals of a node that nobody has refused yet.
 func NewRefusals() *Refusals {
 	return &Refusals{by: map[peer.ID]peer.Event{}, newer: make(chan uint64, 1)}
 }
@@ -44,7 +44,7 @@ func (r *Refusals) Note(e peer.Event) {
 	}
 }
 
-// removed returns for how long this node has been turned away as removed, with no member letting it in.
+// removed returns for how long this node has been refused as removed, with no member accepting it.
 func (r *Refusals) removed(now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,9 +14,9 @@ import (
 	"holdfast/peer"
 )
 
-// reopen readies a folder for joining: a new one, or that of a node which belonged to the token's cluster before. It
-// keeps other processes off a folder of the second sort until release is called, and returns what the node knew.
-// ErrFounded when the node belongs to another cluster.
+// reopen prepares a folder for joining: a new one, or that of a node that belonged to the token's cluster before. In
+// the second case it locks the folder until release is called, and returns what the node knew. It returns ErrFounded
+// if the node belongs to another cluster.
 func (c Folder) reopen(d disk.Disk, cluster string, log *slog.Logger) (old Known, release func() error, err error) {
 	release = func() error { return nil }
 	if old, err = c.Recall(d, log); errors.Is(err, ErrNotFounded) {
@@ -35,10 +35,9 @@ func (c Folder) reopen(d disk.Disk, cluster string, log *slog.Logger) (old Known
 	return old, release, err
 }
 
-// drop removes what the node had agreed on in a membership that has ended, so that it is given the cluster's state
-// anew. Its key and the archive's files stay, and the count of its starts, by which the cluster knows its requests
-// apart. ErrFounded, and nothing is removed, when the membership goes on: a voter that forgot its log could undo
-// decisions.
+// drop removes the agreed state of a membership that has ended, so that the node receives the cluster's state again.
+// It keeps the node's key, the archive's files, and the count of its starts, which tells its requests apart. If the
+// membership continues, it removes nothing and returns ErrFounded: a voter that forgot its log could undo decisions.
 func (c Folder) drop(d disk.Disk, old, now Known, self catalog.NodeID) error {
 	if old.Cluster.ID == "" {
 		return nil
@@ -64,13 +63,13 @@ func (c Folder) drop(d disk.Disk, old, now Known, self catalog.NodeID) error {
 	return d.RemoveAll(c.supersededPath())
 }
 
-// memberStill refuses to join anew while the membership goes on.
+// memberStill refuses a join while the membership continues.
 func (c Folder) memberStill(old Known) error {
 	return fmt.Errorf("%w: %s (%s), and is a member still; start it", ErrFounded, old.Cluster.Name, c.Data)
 }
 
-// ended reports whether the membership that the node knew of has ended: the cluster was recovered without it, or it was
-// removed and has now been admitted anew.
+// ended reports whether the membership that the node knew has ended: the cluster was recovered without it, or it was
+// removed and has now been admitted again.
 func ended(old, now Known, self catalog.NodeID) bool {
 	if now.Cluster.Epoch != old.Cluster.Epoch {
 		return now.Cluster.Epoch > old.Cluster.Epoch
@@ -78,7 +77,7 @@ func ended(old, now Known, self catalog.NodeID) bool {
 	return joined(old, self) != joined(now, self)
 }
 
-// joined returns when the node became a member, 0 when it is none.
+// joined returns when the node became a member, 0 if it is not one.
 func joined(k Known, id catalog.NodeID) catalog.Time {
 	i := slices.IndexFunc(k.Members, func(m catalog.Member) bool { return m.ID == id })
 	if i < 0 {
@@ -87,7 +86,7 @@ func joined(k Known, id catalog.NodeID) catalog.Time {
 	return k.Members[i].Joined
 }
 
-// identity makes the node's folder for what it is, or reads it.
+// identity makes the folder with the node's identity, or reads it.
 func (c Folder) identity(d disk.Disk) (peer.Identity, error) {
 	if err := c.FilesDisk().MkdirAll(c.Data); err != nil { // others may have to pass it, to read the archive's files
 		return peer.Identity{}, err

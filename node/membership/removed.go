@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ErrRemoved reports that the cluster has removed this node. It would only hold elections that it cannot win, and know
-// nothing of what the archive has.
+// ErrRemoved reports that the cluster has removed this node. It could only hold elections that it cannot win, and
+// would not learn what the archive has.
 var ErrRemoved = errors.New("this node was removed from the cluster and is no member any more; " +
 	"to use it again, let it join with a token (its files stay)")
 
@@ -16,9 +16,9 @@ const (
 	removedPatience = 10 * time.Second // without a leader, or with members that only turn this node away
 )
 
-// Stay ends the node when it is no member any more: by its own catalog, once it does not matter to the cluster's
-// consensus, or because members turn it away as removed, none has let it in since, and it hears no leader. One member
-// that is behind, or lies, ends nobody.
+// Stay ends the node when it is no longer a member: according to its own catalog, once it no longer matters to the
+// cluster's consensus; or because members refuse it as removed, none has accepted it since, and it hears no leader. A
+// single member that is behind, or lies, ends nobody.
 func (m Member) Stay(ctx context.Context) error {
 	tick := time.NewTicker(removedEvery)
 	defer tick.Stop()
@@ -34,7 +34,7 @@ func (m Member) Stay(ctx context.Context) error {
 	}
 }
 
-// Removed reports whether this node is no member any more, as far as it can tell.
+// Removed reports whether this node is no longer a member, as far as it can tell.
 func (m Member) Removed(now time.Time) bool {
 	if m.Agreement.IsLeader() { // one that leads hands over first
 		return false

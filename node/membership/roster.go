@@ -31,14 +31,14 @@ type Roster struct {
 	known    atomic.Pointer[Known]
 }
 
-// NewRoster begins with what the folder says.
+// NewRoster returns a roster with the content of the folder.
 func NewRoster(folder Folder, d disk.Disk, self catalog.NodeID, k Known, links Links, log *slog.Logger) *Roster {
 	r := &Roster{folder: folder, disk: d, self: self, links: links, log: log}
 	r.set(k)
 	return r
 }
 
-// Known returns the list as it is now. It is not to be changed; another takes its place.
+// Known returns the current list. Do not change it; a change replaces it.
 func (r *Roster) Known() *Known { return r.known.Load() }
 
 // Others returns the ids of the other members.
@@ -55,7 +55,7 @@ func (k *Known) Others(self catalog.NodeID) []catalog.NodeID {
 // Others returns the ids of the other members.
 func (r *Roster) Others() []catalog.NodeID { return r.Known().Others(r.self) }
 
-// NameOf returns what a member is called, its id when it is none.
+// NameOf returns a member's name, or the id itself if it is not a member's.
 func (r *Roster) NameOf(id catalog.NodeID) string {
 	for _, m := range r.Known().Members {
 		if m.ID == id {
@@ -153,7 +153,7 @@ func asPeers(members []catalog.Member) []peer.Member {
 	return out
 }
 
-// older reports whether the catalog at the epoch and index is older than what is known.
+// older reports whether the catalog at the epoch and index is older than the known list.
 func older(epoch, index uint64, k Known) bool {
 	return epoch < k.Cluster.Epoch || epoch == k.Cluster.Epoch && index < k.Index
 }

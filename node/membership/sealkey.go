@@ -18,8 +18,8 @@ import (
 // SealKeyPath is where the node keeps its key for secrets.
 func (c Folder) SealKeyPath() string { return filepath.Join(c.IdentityDir(), "seal.key") }
 
-// SealKey reads the node's key for secrets, or makes one; it is readable by the node's user alone. A key that is there
-// but cannot be read is an error: what is sealed to it would be lost.
+// SealKey reads the node's key for secrets, or makes one; only the node's user can read it. A key that exists but
+// cannot be read is an error: the secrets sealed to it would be lost.
 func (c Folder) SealKey(d disk.Disk) (seal.Key, error) {
 	text, err := os.ReadFile(c.SealKeyPath())
 	if err == nil {

@@ -61,7 +61,7 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 	log.Info("job ended", "objects", end.Stats.Objects, "bytes", end.Stats.Bytes, "files", end.Stats.Files,
 		"stop", end.Stats.StopReason)
 	if end.Failed || r.Dir == "" {
-		return nil // what is left in the folder is brought in later
+		return nil // the remains in the folder are brought in later
 	}
 	return c.Tidy(r)
 }
@@ -85,7 +85,7 @@ func (c *Runner) crawl(ctx context.Context, r *Attempt, log *slog.Logger) (crawl
 	}
 }
 
-// crawlFrom crawls in the folder as the crawl stands there, or from a checkpoint.
+// crawlFrom continues the crawl in the folder, or starts it from a checkpoint.
 func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, turns jobPace, dir, from string,
 	log *slog.Logger) (crawler.Summary, error) {
 	spec, err := c.cfg.Open(r.Job)
@@ -172,7 +172,7 @@ func (c *Runner) keptSafe(name catalog.FileName) (safe bool) {
 			return err
 		}
 		if f.Removed != 0 {
-			safe = true // nobody wants its bytes any more
+			safe = true // nobody wants its bytes any longer
 			return nil
 		}
 		holders, err := v.CoveringFile(&f)
@@ -201,8 +201,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// folder returns the folder of the job's present attempt, <data>/jobs/<job>_<timestamp>, which is made if there is
-// none.
+// folder returns the folder of the job's present attempt, <data>/jobs/<job>_<timestamp>; it is made if it does not
+// exist.
 func (c *Runner) folder(job catalog.Job) (string, error) {
 	if dir := c.find(job); dir != "" {
 		return dir, nil
@@ -244,7 +244,7 @@ func readAttempt(dir string) (job catalog.Job, err error) {
 }
 
 // Tidy removes what an attempt no longer needs once its harvest is in the archive: the frontier, and the second names
-// of its files. A file that the archive does not know, and is not about to, stays.
+// of its files. A file that the archive does not know, and will not know soon, stays.
 func (c *Runner) Tidy(r *Attempt) error {
 	waiting := map[catalog.FileName]bool{}
 	outbox, err := c.cfg.Archive.Outbox()
@@ -294,7 +294,7 @@ func fileWord(name string) string {
 	}, name)
 }
 
-// refusedError returns the refusal as an error, nil when there is none.
+// refusedError returns the refusal as an error, nil if there is none.
 func refusedError(r *catalog.Refusal) error {
 	if r == nil {
 		return nil

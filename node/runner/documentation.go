@@ -42,8 +42,8 @@ func MetadataName(job catalog.Job) catalog.FileName {
 	return catalog.FileName(fmt.Sprintf("%d-metadata-%d.warc.gz", job.ID, job.Attempt))
 }
 
-// documented reports whether the archive or the outbox has the metadata file. It waits until it knows: what is agreed
-// here may be of before a restart.
+// documented reports whether the archive or the outbox has the metadata file. It waits until it knows, because the
+// agreed state here may be from before a restart.
 func (c *Runner) documented(ctx context.Context, name catalog.FileName) (bool, error) {
 	for !c.cfg.Archive.InOutbox(name) && !c.archived(name) {
 		if err := c.cfg.Agreement.Linear(ctx); err == nil {
@@ -120,7 +120,7 @@ func (c *Runner) writeDocument(w *warc.Files, job catalog.Job, folder, path stri
 	return err
 }
 
-// statsOf translates what a crawl brought in.
+// statsOf translates the figures of a crawl.
 func statsOf(s crawler.Summary) catalog.JobStats {
 	return catalog.JobStats{Objects: s.Counters.Succeeded, Bytes: s.Counters.Bytes, Failed: s.Counters.Failed,
 		StopReason: s.Reason}

@@ -11,15 +11,15 @@ import (
 	"holdfast/catalog"
 )
 
-// retryPause is the pause between tries of what must not be lost.
+// retryPause is the pause between tries of an act that must not be lost.
 const retryPause = 2 * time.Second
 
-// leftoverEvery is the pause between two looks for what attempts have left in their folders.
+// leftoverEvery is the pause between two looks for files that ended attempts have left in their folders.
 const leftoverEvery = 10 * time.Minute
 
-// leftovers brings in what attempts that are over left in their folders: those that another node took over while this
-// one was away, those that failed, as for want of room, and those whose end was told just before a crash. What cannot
-// be brought in is tried again. It works beside the crawls until ctx ends.
+// leftovers brings in the files that ended attempts left in their folders: attempts that another node took over while
+// this one was away, attempts that failed (because there was no room, for example), and attempts whose end was
+// recorded just before a crash. What cannot be brought in is tried again. It works beside the crawls until ctx ends.
 func (c *Runner) leftovers(ctx context.Context) {
 	for ctx.Err() == nil {
 		c.BringLeftovers(ctx)
@@ -30,7 +30,7 @@ func (c *Runner) leftovers(ctx context.Context) {
 	}
 }
 
-// BringLeftovers looks at each folder once, and keeps what is wrong with those that are not all in the archive.
+// BringLeftovers looks at each folder once, and records the faults of folders whose files are not all in the archive.
 func (c *Runner) BringLeftovers(ctx context.Context) {
 	dirs, err := filepath.Glob(filepath.Join(c.cfg.Data, "jobs", "*_*"))
 	dirs = slices.DeleteFunc(dirs, func(dir string) bool {
@@ -68,8 +68,8 @@ func (c *Runner) setLeft(left map[string]string) {
 	c.left = left
 }
 
-// leftover brings in one folder, unless it is that of an attempt under way here. A job that the catalog does not know,
-// because the cluster was recovered from before it, is over.
+// leftover brings in one folder, unless its attempt is under way here. A job that the catalog does not know, because
+// the cluster was recovered from a state before it, is over.
 func (c *Runner) leftover(ctx context.Context, dir string) error {
 	had, err := readAttempt(dir)
 	if err != nil {

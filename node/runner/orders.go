@@ -29,13 +29,14 @@ type OrderRequest struct {
 	Order harvest.Order `json:"order"`
 }
 
-// Codes of what a node answers to a request that it does not carry out.
+// Codes with which a node answers a request that it does not carry out.
 const (
 	CodeNotRunning = "not-running"
 	CodeRefused    = "refused"
 )
 
-// Order lets a crawl of this node carry out an order. What it does not carry out is a *wire.Refusal.
+// Order lets a crawl of this node carry out an order. An order that is not carried out is answered with a
+// *wire.Refusal.
 func (c *Runner) Order(ctx context.Context, from catalog.NodeID, r OrderRequest) (harvest.Reply, error) {
 	var job catalog.Job
 	err := c.cfg.Agreement.View(func(v catalog.View) (err error) { job, err = v.Job(r.Job); return err })
@@ -50,8 +51,8 @@ func (c *Runner) Order(ctx context.Context, from catalog.NodeID, r OrderRequest)
 	return c.obey(ctx, job, r.Order)
 }
 
-// obey carries out an order for a job as the catalog has it. What an order reads of a crawl that does not run is in its
-// folder.
+// obey carries out an order for a job as the catalog has it. If the crawl is not running, orders that only read are
+// answered from its folder.
 func (c *Runner) obey(ctx context.Context, job catalog.Job, o harvest.Order) (reply harvest.Reply, err error) {
 	crawl, dir := c.under(job.ID), ""
 	if crawl == nil && o.Kept() {

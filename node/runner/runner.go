@@ -1,5 +1,5 @@
-// Package runner runs jobs on this node: it claims and crawls them, documents them, brings what they harvested into the
-// archive, and lets orders reach them. What an attempt left in its folder is brought in later.
+// Package runner runs jobs on this node: it claims and crawls them, documents them, brings their harvest into the
+// archive, and passes orders to them. Files that an attempt left in its folder are brought in later.
 package runner
 
 import (
@@ -20,7 +20,7 @@ import (
 	"holdfast/node/wire"
 )
 
-// Agreement is what the members of the cluster agreed on, and how they decide.
+// Agreement is the agreed state, and how to propose changes of it.
 type Agreement interface {
 	View(func(catalog.View) error) error
 	Linear(ctx context.Context) error
@@ -37,14 +37,14 @@ type Archive interface {
 	Outbox() ([]catalog.Addition, error)
 }
 
-// Config says for which node jobs are run, and with what.
+// Config holds the settings of a Runner.
 type Config struct {
 	Self    catalog.NodeID
 	Name    string        // of the node
 	Version string        // of the program
 	Data    string        // the node's folder; jobs lie in jobs/ there
 	Slots   int           // jobs crawled at once
-	Lease   time.Duration // how long a job goes on without a leader being heard
+	Lease   time.Duration // how long a job continues without contact to a leader
 	Disk    disk.Disk
 	Log     *slog.Logger
 
@@ -63,7 +63,7 @@ type Config struct {
 	News   func() <-chan struct{} // closed when somebody comes or goes
 }
 
-// Runner claims jobs for this node's free slots and runs them; after a restart it goes on with those it had.
+// Runner claims jobs for this node's free slots and runs them; after a restart it continues those that it had.
 type Runner struct {
 	cfg      Config
 	log      *slog.Logger
@@ -100,15 +100,15 @@ func New(cfg Config) *Runner {
 		running: map[uint64]*Attempt{}, begun: map[uint64]int{}}
 }
 
-// SetSlots changes how many jobs are crawled at once. Those that crawl go on.
+// SetSlots changes how many jobs are crawled at once. Running crawls continue.
 func (c *Runner) SetSlots(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.slots = n
 }
 
-// Run works until ctx ends; the crawls under way are then paused where they are, to be resumed by the next Run. changed
-// tells of changes of jobs.
+// Run works until ctx ends. Crawls under way are then paused where they are, and resumed by the next Run. changed
+// reports changes of jobs.
 func (c *Runner) Run(ctx context.Context, changed <-chan struct{}) error {
 	tick := time.NewTicker(leasePoll)
 	defer tick.Stop()
@@ -167,7 +167,7 @@ func (c *Runner) due(ctx context.Context) ([]catalog.Job, error) {
 			free = 0
 		}
 		if stale, err := c.cfg.Stale(v); err != nil || stale {
-			return err // what is sealed to the key that the catalog shows, this node cannot open
+			return err // this node cannot open what is sealed to the key in the catalog
 		}
 		claims, err = duty.Claims(v, c.cfg.Self, free, nil)
 		return err
@@ -328,7 +328,7 @@ func (c *Runner) List() []uint64 {
 	return out
 }
 
-// Progress returns how a job stands that crawls here.
+// Progress returns the progress of a job that crawls here.
 func (c *Runner) Progress(id uint64) (crawler.Progress, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

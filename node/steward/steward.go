@@ -1,5 +1,5 @@
 // Package steward carries out what the leader of a cluster owes: it places shards, fills replicas, judges disputed
-// copies, gives up jobs whose node is lost, and keeps the catalog's clock. What is owed is decided by duty.
+// copies, gives up jobs whose node is lost, and keeps the catalog's clock. duty decides what is owed.
 package steward
 
 import (
@@ -21,7 +21,7 @@ const (
 // LoseMargin is how long after its lease a job of a node that is not heard is given up.
 const LoseMargin = 10 * time.Minute
 
-// Agreement is what the members of the cluster agreed on, how they decide, and who leads them.
+// Agreement is the agreed state, how to propose changes of it, and who leads.
 type Agreement interface {
 	View(func(catalog.View) error) error
 	Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error)
@@ -29,20 +29,20 @@ type Agreement interface {
 	Leading() <-chan bool // receives each time that this node begins or ceases to lead
 }
 
-// Config says for which node the steward works, and with what.
+// Config holds the settings of a Steward.
 type Config struct {
 	Self      catalog.NodeID
-	Lease     time.Duration // how long a job goes on without a leader being heard
+	Lease     time.Duration // how long a job continues without contact to a leader
 	Agreement Agreement
 	Contacts  func() map[catalog.NodeID]time.Duration // for how long the leader has not heard each
-	Alive     func() map[catalog.NodeID]int64         // who is alive, each with the bytes that it has room for
+	Alive     func() map[catalog.NodeID]int64         // the living nodes, each with its free room in bytes
 	News      func() <-chan struct{}                  // closed when somebody comes or goes
 	Now       func() time.Time                        // the time that the members agree on
-	Unsure    func() bool                             // this machine's clock is not to be trusted
+	Unsure    func() bool                             // this machine's clock cannot be trusted
 	Log       *slog.Logger
 }
 
-// Steward does what the leader owes.
+// Steward carries out the leader's duties.
 type Steward struct {
 	cfg   Config
 	clock clockDuty
@@ -58,7 +58,7 @@ func Watched() []string {
 // New returns a steward that does nothing yet.
 func New(cfg Config) *Steward { return &Steward{cfg: cfg} }
 
-// Run carries out the leader's duties while this node leads, until ctx ends. changed tells of changes of the catalog
+// Run carries out the leader's duties while this node leads, until ctx ends. changed reports changes of the catalog
 // under Watched.
 func (s *Steward) Run(ctx context.Context, changed <-chan struct{}) error {
 	tick := time.NewTicker(leaderEvery)
@@ -90,7 +90,7 @@ func (s *Steward) Run(ctx context.Context, changed <-chan struct{}) error {
 	}
 }
 
-// leaderRound does each duty once; what is left is done in the next round.
+// leaderRound does each duty once; the rest is done in the next round.
 func (s *Steward) leaderRound(ctx context.Context, since time.Time) error {
 	lose := func(ctx context.Context) error { return s.loseJobs(ctx, since) }
 	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, lose)
@@ -177,7 +177,8 @@ func (s *Steward) fillReplicas(ctx context.Context) error {
 // maxUndecided bounds how many undecided copies are remembered as told.
 const maxUndecided = 1000
 
-// fresh returns those of the undecided that were not told of, and all of them as those told of by now.
+// fresh returns the undecided copies that were not reported before, and the set of all undecided copies as now
+// reported.
 func fresh(told map[duty.Undecided]bool,
 	undecided []duty.Undecided) (unheard []duty.Undecided, now map[duty.Undecided]bool) {
 	now = make(map[duty.Undecided]bool, len(undecided))
@@ -189,7 +190,7 @@ func fresh(told map[duty.Undecided]bool,
 	return unheard, now
 }
 
-// judge decides disputed copies by vote; those that no majority decides are left for an operator.
+// judge decides disputed copies by vote; copies without a majority are left for an operator.
 func (s *Steward) judge(ctx context.Context) error {
 	var undecided []duty.Undecided
 	defer func() {

@@ -14,8 +14,8 @@ import (
 // sealPage is how many old jobs are looked at for one command.
 const sealPage = 100
 
-// sealOld seals, on the node that leads, the secrets of jobs from before level 2, which lie in the catalog in clear. It
-// goes on where the catalog says that the walk has come to.
+// sealOld seals, on the leading node, the secrets of jobs from before level 2, which are in the catalog in clear. It
+// continues where the walk has come to according to the catalog.
 func (v *Vault) sealOld(ctx context.Context) error {
 	for v.cfg.Agree.IsLeader() {
 		step, due, err := v.nextOld()
@@ -107,7 +107,7 @@ func (v *Vault) purge(ctx context.Context) error {
 // purgeTries is how often the log is cut in one round.
 const purgeTries = 3
 
-// endedForGood reports whether a job of the state cannot run any more.
+// endedForGood reports whether a job in that state can never run again.
 func endedForGood(state catalog.JobState) bool {
 	return state == catalog.JobDone || state == catalog.JobFailedRejected || state == catalog.JobResubmitted
 }

@@ -7,8 +7,8 @@ import (
 	"holdfast/catalog"
 )
 
-// Problems says what keeps secrets from being sealed as they should be, and which jobs wait because no node can open
-// theirs.
+// Problems lists what prevents secrets from being sealed as they should be, and jobs that wait because no node can
+// open their secrets.
 func (v *Vault) Problems() (all []string) {
 	if err := v.trouble.Load(); err != nil && *err != nil {
 		all = append(all, (*err).Error())

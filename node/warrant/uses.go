@@ -71,7 +71,7 @@ func (u *Uses) tell(ctx context.Context) error {
 	return nil
 }
 
-// due returns the tokens to tell of by day, and forgets those that the catalog knows of.
+// due returns the tokens to report, by day, and forgets those that the catalog knows.
 func (u *Uses) due() (map[catalog.Time][]string, error) {
 	due := map[catalog.Time][]string{}
 	u.mu.Lock()

@@ -1,5 +1,5 @@
-// Package wire carries requests between nodes for the rooms inside node: a room says what it asks and what it answers,
-// as JSON, and is given who calls. It knows no kind of request.
+// Package wire carries requests between nodes for the rooms inside node: a room defines its requests and answers, as
+// JSON, and is told who calls. wire knows no kind of request.
 package wire
 
 import (
@@ -63,7 +63,7 @@ func Answer[Request, Reply any](kind string,
 	}
 }
 
-// Refusal is the answer of a node that does not do what it was asked, with a code that tells programs why.
+// Refusal is the answer of a node that does not carry out a request, with a code that tells programs why.
 type Refusal struct{ Code, Message string }
 
 func (r *Refusal) Error() string { return r.Message }
@@ -93,7 +93,7 @@ func MessageOf(err error) string {
 	return err.Error()
 }
 
-// Reply is what one of those that were asked answered, or why it did not.
+// Reply is the answer of one of several that were asked, or the reason why there is none.
 type Reply[To, Answer any] struct {
 	To     To
 	Answer Answer
