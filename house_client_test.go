@@ -16,7 +16,7 @@ func TestTheClientBringsNothingOfTheServer(t *testing.T) {
 	deps := strings.Fields(string(out))
 	ours := slices.DeleteFunc(slices.Clone(deps), func(d string) bool { return !strings.HasPrefix(d, "holdfast/") })
 	slices.Sort(ours)
-	if want := []string{"holdfast/api/wire", "holdfast/cdx", "holdfast/client", "holdfast/harvest"}; !slices.Equal(ours, want) {
+	if want := []string{"holdfast/api/wire", "holdfast/cdx", "holdfast/client", "holdfast/harvest", "holdfast/harvest/act"}; !slices.Equal(ours, want) {
 		t.Errorf("the client needs %v, want %v", ours, want)
 	}
 	for _, d := range deps {

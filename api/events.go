@@ -13,6 +13,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // How often events are asked for, and how many at a time. After a while without an event a comment is sent, so that a
@@ -49,7 +50,7 @@ func (s jobs) eventRoutes(api huma.API) {
 			if in.Last != "" {
 				after = in.Last
 			}
-			first, err := s.crawls.Order(ctx, job, harvest.Order{Act: harvest.ActEvents, After: after, Limit: eventBatch})
+			first, err := s.crawls.Order(ctx, job, act.Order(act.Events{After: after, Limit: eventBatch}, ""))
 			if err != nil {
 				return nil, err
 			}
@@ -115,7 +116,7 @@ func (s jobs) sendEvents(ctx context.Context, hc huma.Context, job catalog.Job, 
 		if err == nil {
 			job = now
 		}
-		page, err = s.crawls.Order(ctx, job, harvest.Order{Act: harvest.ActEvents, After: after, Limit: eventBatch})
+		page, err = s.crawls.Order(ctx, job, act.Order(act.Events{After: after, Limit: eventBatch}, ""))
 		if err != nil {
 			s.log.Debug("events are followed no more", "job", job.ID, "error", err)
 			if errors.Is(err, ErrNotFound) {

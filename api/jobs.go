@@ -16,6 +16,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // settings stand for wire.Settings in the description, with none required: what is not given has its default. Unknown
@@ -76,8 +77,8 @@ func (s jobs) endPause(ctx context.Context, id uint64, wish catalog.JobWish) err
 	if err != nil || wish != catalog.WishRun || job.State != catalog.JobStarted {
 		return err
 	}
-	_, err = s.order(ctx, id, harvest.Order{Act: harvest.ActResume, By: callerOf(ctx).Actor})
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) { // no crawl of it is open, or none is accepted any more
+	_, err = s.order(ctx, id, act.Order(act.Resume{}, callerOf(ctx).Actor))
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) { // no crawl of it is open, or it takes no orders any more
 		return nil
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 func TestOnlyAnOperatorLetsACrawlReachTheNodesOwnNetwork(t *testing.T) {
@@ -141,7 +142,7 @@ func TestAnOrderForAJobThatWasJustDecided(t *testing.T) {
 	t.Parallel()
 	b, as := testCluster(t)
 	c := as(catalog.RoleCurator)
-	order := harvest.Order{Act: harvest.ActPause}
+	order := act.Pause{}
 	if _, err := c.Jobs().Order(t.Context(), 1, order); !errors.Is(err, ErrNotFound) {
 		t.Errorf("of no job: %v", err)
 	}

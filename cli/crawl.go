@@ -15,6 +15,7 @@ import (
 
 	"holdfast/crawler"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 	"holdfast/index"
 )
 
@@ -162,7 +163,7 @@ func crawl(a *app, dir string, run *crawler.Crawl) (crawled, error) {
 			p := run.Progress()
 			bar.set(p.Finished, p.Discovered)
 			if bar != nil {
-				bar.on(atNow(run.Obey(ctx, harvest.Order{Act: harvest.ActLive})))
+				bar.on(atNow(run.Obey(ctx, act.Order(act.Live{}, ""))))
 			}
 			return false, nil
 		})

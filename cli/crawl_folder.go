@@ -10,6 +10,7 @@ import (
 	"holdfast/crawler"
 	"holdfast/crawler/report"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // The folder of a crawl without a cluster can be given in place of a job's number.
@@ -24,11 +25,11 @@ type ofFolder struct {
 
 // showFolder shows the state of a crawl in a folder, or how it ended.
 func showFolder(a *app, dir string) error {
-	reply, err := a.order(dir, harvest.Order{Act: harvest.ActLive})
+	reply, err := a.order(dir, act.Live{})
 	if err == nil && reply.Live != nil {
 		return a.answer(ofFolder{Dir: dir, Runs: true, Live: reply.Live}, func() error { return showLive(a, reply.Live) })
 	}
-	past, failed := crawler.Past(a.ctx, dir, harvest.Order{Act: harvest.ActReport, Name: "crawl"})
+	past, failed := crawler.Past(a.ctx, dir, act.Order(act.Report{Name: "crawl"}, ""))
 	if errors.Is(failed, fs.ErrNotExist) || failed != nil && err != nil {
 		return err // it says what kind of folder that is
 	}

@@ -19,6 +19,7 @@ import (
 	"holdfast/crawler"
 	"holdfast/crawler/report"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // A crawl without a cluster accepts orders on a socket in its folder, from everybody who may write there.
@@ -108,13 +109,14 @@ func notRunning(dir string, err error) error {
 
 // order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine. If that
 // crawl is not running, orders that only read are answered from the folder.
-func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err error) {
+func (a *app) order(target string, given act.Act) (reply harvest.Reply, err error) {
+	o := act.Order(given, "")
 	if err := o.Validate(); err != nil {
 		return reply, exitError{exitUsage, err}
 	}
 	if id, err := strconv.ParseUint(target, 10, 64); err == nil {
 		err = a.remote(func(ctx context.Context, archive *client.Client) (err error) {
-			reply, err = archive.Jobs().Order(ctx, id, o)
+			reply, err = archive.Jobs().Order(ctx, id, given)
 			return err
 		})
 		return reply, err
@@ -124,11 +126,11 @@ func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err er
 		return reply, notRunning(target, err)
 	}
 	defer done()
-	archive := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	socket := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", path)
 	}}}
-	defer archive.CloseIdleConnections()
+	defer socket.CloseIdleConnections()
 	text, err := json.Marshal(o)
 	if err != nil {
 		return reply, fmt.Errorf("encode the order: %w", err)
@@ -137,7 +139,7 @@ func (a *app) order(target string, o harvest.Order) (reply harvest.Reply, err er
 	if err != nil {
 		return reply, fmt.Errorf("give the order: %w", err)
 	}
-	answer, err := archive.Do(request)
+	answer, err := socket.Do(request)
 	if err != nil && o.Kept() {
 		if reply, err := crawler.Past(a.ctx, target, o); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			return reply, err

@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // controlCmds are the commands over a crawl that runs.
@@ -47,8 +48,8 @@ type target struct {
 }
 
 // give gives the order and shows how much it changed, or the crawl's state after it.
-func (t target) give(a *app, o harvest.Order) error {
-	reply, err := a.order(t.Crawl, o)
+func (t target) give(a *app, given act.Act) error {
+	reply, err := a.order(t.Crawl, given)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func standing(l *harvest.Live) string {
 type liveCmd struct{ target }
 
 func (c liveCmd) Run(a *app) error {
-	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActLive})
+	reply, err := a.order(c.Crawl, act.Live{})
 	if err != nil || reply.Live == nil {
 		return err
 	}
@@ -113,7 +114,7 @@ type queuesCmd struct {
 }
 
 func (c queuesCmd) Run(a *app) error {
-	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActQueues, Queue: c.Match, State: c.State, Sort: c.Sort, Limit: c.Limit})
+	reply, err := a.order(c.Crawl, act.Queues{Queue: c.Match, State: c.State, Sort: c.Sort, Limit: c.Limit})
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ type domainsCmd struct {
 }
 
 func (c domainsCmd) Run(a *app) error {
-	o := harvest.Order{Act: harvest.ActDomains, Pattern: c.Match, After: c.After, Limit: c.Limit}
+	o := act.Domains{Pattern: c.Match, After: c.After, Limit: c.Limit}
 	if c.Stopped {
 		o.State = harvest.DomainsStopped
 	}
@@ -166,7 +167,7 @@ type urisCmd struct {
 }
 
 func (c urisCmd) Run(a *app) error {
-	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActURIs, Pattern: c.Match, Queue: c.Queue, After: c.After, Limit: c.Limit})
+	reply, err := a.order(c.Crawl, act.URIs{Pattern: c.Match, Queue: c.Queue, After: c.After, Limit: c.Limit})
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ type deleteCmd struct {
 }
 
 func (c deleteCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActDelete, Pattern: c.Match, Queue: c.Queue})
+	return c.give(a, act.Delete{Pattern: c.Match, Queue: c.Queue})
 }
 
 // ofQueues are the arguments of acts on queues.
@@ -203,19 +204,19 @@ type (
 )
 
 func (c freezeCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActFreeze, Queue: c.Match})
+	return c.give(a, act.Freeze{Queue: c.Match})
 }
 
 func (c thawCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActUnfreeze, Queue: c.Match})
+	return c.give(a, act.Unfreeze{Queue: c.Match})
 }
 
 func (c retireCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActRetire, Queue: c.Match})
+	return c.give(a, act.Retire{Queue: c.Match})
 }
 
 func (c budgetCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActBudget, Queue: c.Match, Session: c.Session, Total: c.Total})
+	return c.give(a, act.Budget{Queue: c.Match, Session: c.Session, Total: c.Total})
 }
 
 // ofURL are the arguments of acts on a URI.
@@ -235,19 +236,19 @@ type (
 )
 
 func (c blockCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActBlock, URL: c.URL, Reason: c.Reason})
+	return c.give(a, act.Block{URL: c.URL, Reason: c.Reason})
 }
 
 func (c unblockCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActUnblock, URL: c.URL})
+	return c.give(a, act.Unblock{URL: c.URL})
 }
 
 func (c forgetCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActForget, URL: c.URL})
+	return c.give(a, act.Forget{URL: c.URL})
 }
 
 func (c neverCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActNever, URL: c.URL})
+	return c.give(a, act.Never{URL: c.URL})
 }
 
 type seedsCmd struct {
@@ -265,7 +266,7 @@ func (c seedsCmd) Run(a *app) error {
 		}
 		seeds = append(seeds, more...)
 	}
-	return c.give(a, harvest.Order{Act: harvest.ActSeeds, Seeds: seeds})
+	return c.give(a, act.Seeds{Seeds: seeds})
 }
 
 // readSeeds reads a file of seeds.
@@ -293,7 +294,7 @@ func (c setCmd) Run(a *app) error {
 	if err != nil {
 		return exitError{exitUsage, err}
 	}
-	return c.give(a, harvest.Order{Act: harvest.ActChange, Settings: patch})
+	return c.give(a, act.Change{Settings: patch})
 }
 
 type explainCmd struct {
@@ -304,7 +305,7 @@ type explainCmd struct {
 }
 
 func (c explainCmd) Run(a *app) error {
-	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActExplain, URL: c.URL, Path: c.Path, Via: c.Via})
+	reply, err := a.order(c.Crawl, act.Explain{URL: c.URL, Path: c.Path, Via: c.Via})
 	if err != nil || reply.Explained == nil {
 		return err
 	}
@@ -333,7 +334,7 @@ type killCmd struct {
 }
 
 func (c killCmd) Run(a *app) error {
-	return c.give(a, harvest.Order{Act: harvest.ActKill, URL: c.URL, Worker: c.Worker})
+	return c.give(a, act.Kill{URL: c.URL, Worker: c.Worker})
 }
 
 type checkpointCmd struct {
@@ -363,7 +364,7 @@ func (c checkpointCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActCheckpoint, Name: name})
+	reply, err := a.order(c.Crawl, act.Checkpoint{Name: name})
 	if err != nil {
 		return err
 	}
@@ -373,7 +374,7 @@ func (c checkpointCmd) Run(a *app) error {
 type checkpointsCmd struct{ target }
 
 func (c checkpointsCmd) Run(a *app) error {
-	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActCheckpoints})
+	reply, err := a.order(c.Crawl, act.Checkpoints{})
 	if err != nil {
 		return err
 	}
@@ -393,7 +394,7 @@ func (c restoreCmd) Run(a *app) error {
 	if name == "" {
 		return usage("which checkpoint? holdfast job checkpoints %s lists them", c.Crawl)
 	}
-	return c.give(a, harvest.Order{Act: harvest.ActRestore, Name: name})
+	return c.give(a, act.Restore{Name: name})
 }
 
 func showCheckpoints(a *app, all []harvest.Checkpoint) error {

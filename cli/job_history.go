@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // Events, reports and logs of a crawl can be read while it runs and afterwards.
@@ -27,7 +28,7 @@ func (c eventsCmd) Run(a *app) error {
 	}
 	out := json.NewEncoder(a.stdout)
 	return every(a.ctx, followEvery, func() (bool, error) {
-		reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActEvents, After: after, Limit: most})
+		reply, err := a.order(c.Crawl, act.Events{After: after, Limit: most})
 		if err != nil {
 			return false, err
 		}
@@ -57,7 +58,7 @@ func (reportCmd) Help() string { return "With --json, each line is a JSON string
 func (c reportCmd) Run(a *app) error {
 	out := json.NewEncoder(a.stdout)
 	for after := ""; ; {
-		reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActReport, Name: c.Name, Pattern: c.Match, After: after, Limit: harvest.MaxListed})
+		reply, err := a.order(c.Crawl, act.Report{Name: c.Name, Pattern: c.Match, After: after, Limit: harvest.MaxListed})
 		if err != nil {
 			return err
 		}
@@ -86,7 +87,7 @@ type searchCmd struct {
 }
 
 func (c searchCmd) Run(a *app) error {
-	reply, err := a.order(c.Crawl, harvest.Order{Act: harvest.ActSearch, Pattern: c.Match, Log: c.Log, After: c.After, Limit: c.Limit})
+	reply, err := a.order(c.Crawl, act.Search{Pattern: c.Match, Log: c.Log, After: c.After, Limit: c.Limit})
 	if err != nil {
 		return err
 	}

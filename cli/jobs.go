@@ -15,6 +15,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/client"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 type jobCmd struct {
@@ -151,7 +152,7 @@ func waitJob(ctx context.Context, a *app, archive *client.Client, id uint64) (jo
 			shown.set(p.Done+p.Failed, p.Discovered)
 			if shown != nil && time.Since(looked) > time.Second {
 				looked = time.Now()
-				shown.on(atNow(archive.Jobs().Order(ctx, id, harvest.Order{Act: harvest.ActLive})))
+				shown.on(atNow(archive.Jobs().Order(ctx, id, act.Live{})))
 			}
 		}
 		return ended(job), nil
@@ -317,10 +318,10 @@ type jobWish struct {
 
 // wish tells the cluster what somebody wants of a job, so that it outlasts restarts. A length of time, and wishes for
 // a crawl in a folder, go to the crawl itself.
-func (w jobWish) wish(a *app, wish wire.Wish, act harvest.Act, length time.Duration) error {
+func (w jobWish) wish(a *app, wish wire.Wish, given act.Act, length time.Duration) error {
 	id, err := strconv.ParseUint(w.Crawl, 10, 64)
 	if err != nil || length > 0 {
-		return w.give(a, harvest.Order{Act: act, Reason: w.Reason, For: harvest.Duration(length)})
+		return w.give(a, given)
 	}
 	return ask(a, showJob, func(ctx context.Context, archive *client.Client) (wire.Job, error) {
 		return archive.Jobs().Wish(ctx, id, wish, w.Reason)
@@ -339,9 +340,15 @@ type (
 	}
 )
 
-func (c jobPauseCmd) Run(a *app) error  { return c.wish(a, wire.WishPause, harvest.ActPause, c.For) }
-func (c jobResumeCmd) Run(a *app) error { return c.wish(a, wire.WishRun, harvest.ActResume, 0) }
-func (c jobStopCmd) Run(a *app) error   { return c.wish(a, wire.WishStop, harvest.ActStop, c.For) }
+func (c jobPauseCmd) Run(a *app) error {
+	return c.wish(a, wire.WishPause, act.Pause{Reason: c.Reason, For: harvest.Duration(c.For)}, c.For)
+}
+
+func (c jobResumeCmd) Run(a *app) error { return c.wish(a, wire.WishRun, act.Resume{}, 0) }
+
+func (c jobStopCmd) Run(a *app) error {
+	return c.wish(a, wire.WishStop, act.Stop{Reason: c.Reason, For: harvest.Duration(c.For)}, c.For)
+}
 
 // jobEnd is the argument of resubmit and reject.
 type jobEnd struct {

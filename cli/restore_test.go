@@ -11,6 +11,7 @@ import (
 
 	"holdfast/demo"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // Who follows a crawl is not told its end when it is started from a checkpoint again, not for a moment.
@@ -33,7 +34,7 @@ func TestACrawlIsFollowedOverARestore(t *testing.T) {
 	}()
 	a := &app{ctx: t.Context(), stdout: io.Discard, stderr: io.Discard, log: slog.New(slog.DiscardHandler)}
 	deadline := time.Now().Add(time.Minute)
-	give := func(o harvest.Order) harvest.Reply { // as soon as it is taken
+	give := func(o act.Act) harvest.Reply { // as soon as it is taken
 		t.Helper()
 		for {
 			r, err := a.order(dir, o)
@@ -41,27 +42,27 @@ func TestACrawlIsFollowedOverARestore(t *testing.T) {
 				return r
 			}
 			if time.Now().After(deadline) {
-				t.Fatalf("%s: %v", o.Act, err)
+				t.Fatalf("%s: %v", o.Kind(), err)
 			}
 		}
 	}
-	give(harvest.Order{Act: harvest.ActLive})
-	give(harvest.Order{Act: harvest.ActCheckpoint, Name: "a"})
-	give(harvest.Order{Act: harvest.ActRestore, Name: "a"})
+	give(act.Live{})
+	give(act.Checkpoint{Name: "a"})
+	give(act.Restore{Name: "a"})
 	var kinds []string
 	after, ended := "", false
 	for !ended {
 		if time.Now().After(deadline) {
 			t.Fatalf("it did not end: %v", kinds)
 		}
-		r := give(harvest.Order{Act: harvest.ActEvents, After: after, Limit: 1000})
+		r := give(act.Events{After: after, Limit: 1000})
 		for _, text := range r.Events {
 			var e struct{ Kind, Reason string }
 			if err := json.Unmarshal(text, &e); err != nil {
 				t.Fatal(err)
 			}
 			if kinds = append(kinds, e.Kind+" "+e.Reason); e.Kind == "started" && len(kinds) > 1 {
-				give(harvest.Order{Act: harvest.ActStop, Reason: "enough"})
+				give(act.Stop{Reason: "enough"})
 			}
 		}
 		if r.Next != "" {
@@ -69,7 +70,7 @@ func TestACrawlIsFollowedOverARestore(t *testing.T) {
 		}
 		if ended = r.Ended; ended && !slices.Contains(kinds, "finished enough") {
 			t.Errorf("told as its end: %v", kinds)
-			give(harvest.Order{Act: harvest.ActStop})
+			give(act.Stop{})
 		}
 	}
 	if c := <-code; c != exitOK && c != exitFailed {

@@ -10,6 +10,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // Jobs are pieces of harvest runs, each a crawl.
@@ -61,9 +62,9 @@ func (j Jobs) Log(ctx context.Context, id uint64, tail int, w io.Writer) error {
 	return err
 }
 
-// Order gives an order to the job's crawl.
-func (j Jobs) Order(ctx context.Context, id uint64, o harvest.Order) (harvest.Reply, error) {
-	return post[harvest.Reply](ctx, j.c, o, "jobs", number(id), "orders")
+// Order lets the job's crawl carry out an act.
+func (j Jobs) Order(ctx context.Context, id uint64, given act.Act) (harvest.Reply, error) {
+	return post[harvest.Reply](ctx, j.c, act.Order(given, ""), "jobs", number(id), "orders")
 }
 
 // Settings describes every setting of a crawl.

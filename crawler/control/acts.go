@@ -14,118 +14,145 @@ import (
 	"holdfast/crawler/frontier"
 	"holdfast/crawler/report"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // steer carries out an order about queues.
-func (c *Orders) steer(ctx context.Context, o harvest.Order) (n int64, err error) {
-	filter := frontier.QueueFilter{Pattern: whole(o.Queue)}
-	kind := events.QueueBudget
-	switch o.Act {
-	case harvest.ActFreeze:
-		kind = events.QueueFrozen
-		n, err = c.Frontier.Freeze(ctx, filter)
-	case harvest.ActUnfreeze:
-		kind = events.QueueThawed
-		n, err = c.Frontier.Unfreeze(ctx, filter)
-	case harvest.ActRetire:
-		kind = events.QueueRetired
-		n, err = c.Frontier.Retire(ctx, filter)
-	case harvest.ActBudget:
-		n, err = c.Frontier.Rebudget(ctx, filter, frontier.Budgets{Session: o.Session, Total: o.Total})
+func (c *Orders) steer(ctx context.Context, given act.Act, by string) (n int64, err error) {
+	e := events.Event{By: by}
+	of := func() frontier.QueueFilter { return frontier.QueueFilter{Pattern: whole(e.Queue)} }
+	switch a := given.(type) {
+	case act.Freeze:
+		e.Kind, e.Queue, e.Reason = events.QueueFrozen, a.Queue, a.Reason
+		n, err = c.Frontier.Freeze(ctx, of())
+	case act.Unfreeze:
+		e.Kind, e.Queue, e.Reason = events.QueueThawed, a.Queue, a.Reason
+		n, err = c.Frontier.Unfreeze(ctx, of())
+	case act.Retire:
+		e.Kind, e.Queue, e.Reason = events.QueueRetired, a.Queue, a.Reason
+		n, err = c.Frontier.Retire(ctx, of())
+	case act.Budget:
+		e.Kind, e.Queue, e.Reason = events.QueueBudget, a.Queue, a.Reason
+		n, err = c.Frontier.Rebudget(ctx, of(), frontier.Budgets{Session: a.Session, Total: a.Total})
 		if err == nil {
-			back, unretired := c.Frontier.Unretire(ctx, filter)
+			back, unretired := c.Frontier.Unretire(ctx, of())
 			n, err = max(n, back), unretired
 		}
 	default:
-		return 0, harvest.Refused("act", string(o.Act), "an act of this crawl")
+		return 0, harvest.Refused("act", string(given.Kind()), "an act of this crawl")
 	}
 	if err == nil && n == 0 {
-		return 0, harvest.Refused("queue", o.Queue, "an expression that a queue's whole name matches")
+		return 0, harvest.Refused("queue", e.Queue, "an expression that a queue's whole name matches")
 	}
-	if err == nil {
-		c.Events.Publish(events.Event{Kind: kind, Queue: o.Queue, Reason: o.Reason, Count: n, By: o.By})
+	if e.Count = n; err == nil {
+		c.Events.Publish(e)
 	}
 	return n, err
 }
 
 // delete ends queued URIs and writes each to the log.
-func (c *Orders) delete(ctx context.Context, o harvest.Order) (int64, error) {
+func (c *Orders) delete(ctx context.Context, a act.Delete, by string) (int64, error) {
 	if err := c.Journal.Settle(ctx); err != nil {
 		return 0, err
 	}
 	now := time.Now()
-	n, err := c.Frontier.Delete(ctx, frontier.URIFilter{Queue: whole(o.Queue), URI: part(o.Pattern)},
+	n, err := c.Frontier.Delete(ctx, frontier.URIFilter{Queue: whole(a.Queue), URI: part(a.Pattern)},
 		func(u frontier.URI) any {
 			return &chain.Outcome{Seed: u.Via == "", Line: report.Line{Logged: now, Status: frontier.StatusDeleted,
 				Size: -1, URI: u.URL, Path: u.Path, Via: u.Via, Source: u.Source}}
 		})
-	c.Events.Publish(events.Event{Kind: events.URIsDeleted, Count: n, Reason: o.Queue + " " + o.Pattern, By: o.By})
+	c.Events.Publish(events.Event{Kind: events.URIsDeleted, Count: n, Reason: a.Queue + " " + a.Pattern, By: by})
 	return n, err
 }
 
-// block keeps what begins so from being fetched, or lets it be again, and returns how many blocks that adds or ends. It
-// holds for the rest of the crawl.
-func (c *Orders) block(o harvest.Order) (n int64, err error) {
+// block keeps what begins so from being fetched for the rest of the crawl, and returns how many blocks that adds.
+func (c *Orders) block(what, reason, by string) (int64, error) {
+	return c.changeBlocks(c.Scope.Block, act.Block{}.Kind(), what, reason, by)
+}
+
+// unblock lets what begins so be fetched again, and returns how many blocks that ends.
+func (c *Orders) unblock(what, reason, by string) (int64, error) {
+	end := func(what string) error {
+		if err := c.Scope.Unblock(what); err != nil {
+			return err
+		}
+		return c.Servers.ForgetUnreachable()
+	}
+	return c.changeBlocks(end, act.Unblock{}.Kind(), what, reason, by)
+}
+
+// changeBlocks changes what is blocked, keeps the difference, and returns how large that is.
+func (c *Orders) changeBlocks(change func(string) error, kind harvest.Act, what, reason, by string) (int64, error) {
+	n := int64(0)
 	c.blocking.Lock()
 	defer c.blocking.Unlock()
 	before := c.Scope.Blocked()
-	act := c.Scope.Block
-	if o.Act == harvest.ActUnblock {
-		act = c.Scope.Unblock
-	}
-	if err := act(o.URL); err != nil {
+	if err := change(what); err != nil {
 		return 0, err
 	}
-	if o.Act == harvest.ActUnblock {
-		if err := c.Servers.ForgetUnreachable(); err != nil {
-			return 0, err
-		}
-	}
 	now := c.Scope.Blocked()
-	for _, what := range before {
-		if !slices.Contains(now, what) {
-			c.Frontier.SetValue(ValueBlocked+what, nil)
+	for _, one := range before {
+		if !slices.Contains(now, one) {
+			c.Frontier.SetValue(ValueBlocked+one, nil)
 			n++
 		}
 	}
-	for _, what := range now {
-		if !slices.Contains(before, what) {
-			c.Frontier.SetValue(ValueBlocked+what, []byte("1"))
+	for _, one := range now {
+		if !slices.Contains(before, one) {
+			c.Frontier.SetValue(ValueBlocked+one, []byte("1"))
 			n++
 		}
 	}
 	if n == 0 {
 		return 0, nil
 	}
-	c.Events.Publish(events.Event{Kind: events.HostBlocked, Host: o.URL,
-		Reason: strings.TrimSpace(string(o.Act) + " " + o.Reason), By: o.By})
+	c.Events.Publish(events.Event{Kind: events.HostBlocked, Host: what,
+		Reason: strings.TrimSpace(string(kind) + " " + reason), By: by})
 	return n, nil
 }
 
-// single carries out an order about one URI.
-func (c *Orders) single(o harvest.Order) (int64, error) {
-	url, err := cdx.Normalize(o.URL)
-	if err != nil {
-		return 0, harvest.Refused("url", o.URL, "a URL")
-	}
-	key := c.Canon.Canonical(url)
-	n := int64(1)
-	if o.Act == harvest.ActForget {
-		var known bool
-		if known, err = c.Frontier.Forget(key); !known {
-			n = 0
-		}
-	} else {
-		line := report.Line{Logged: time.Now(), Status: codeBlocked, Size: -1, URI: url, Annotations: []string{"never"}}
-		err = c.Frontier.Never(key, codeBlocked, &chain.Outcome{Line: line})
-	}
-	if errors.Is(err, frontier.ErrInFlight) {
-		return 0, harvest.Refused("url", url, "one that is not being fetched this moment; kill the fetch first")
-	}
+// forget makes a URI count as if it had never been seen, and returns how many that were.
+func (c *Orders) forget(text string) (int64, error) {
+	url, err := normal(text)
 	if err != nil {
 		return 0, err
 	}
-	return n, nil
+	known, err := c.Frontier.Forget(c.Canon.Canonical(url))
+	if err != nil || !known {
+		return 0, notInFlight(url, err)
+	}
+	return 1, nil
+}
+
+// never ends a URI for good.
+func (c *Orders) never(text string) (int64, error) {
+	url, err := normal(text)
+	if err != nil {
+		return 0, err
+	}
+	line := report.Line{Logged: time.Now(), Status: codeBlocked, Size: -1, URI: url, Annotations: []string{"never"}}
+	err = c.Frontier.Never(c.Canon.Canonical(url), codeBlocked, &chain.Outcome{Line: line})
+	if err != nil {
+		return 0, notInFlight(url, err)
+	}
+	return 1, nil
+}
+
+// normal is the URL that a text stands for.
+func normal(text string) (string, error) {
+	url, err := cdx.Normalize(text)
+	if err != nil {
+		return "", harvest.Refused("url", text, "a URL")
+	}
+	return url, nil
+}
+
+// notInFlight refuses an act on a URI that is being fetched; another error, or none, stays as it is.
+func notInFlight(url string, err error) error {
+	if errors.Is(err, frontier.ErrInFlight) {
+		return harvest.Refused("url", url, "one that is not being fetched this moment; kill the fetch first")
+	}
+	return err
 }
 
 // checkpoint saves the state of the crawl at a commit, so that it can be started again from there.

@@ -19,6 +19,7 @@ import (
 	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // whence is how a URI came into a crawl, as far as that is known.
@@ -37,7 +38,7 @@ type asked struct {
 	path, via string // "": as the crawl found it
 }
 
-func askedFor(o harvest.Order) (a asked, err error) {
+func askedFor(o act.Explain) (a asked, err error) {
 	a = asked{path: o.Path, via: o.Via}
 	if a.url, err = cdx.Normalize(o.URL); err != nil {
 		return a, harvest.Refused("url", o.URL, "a URL")
@@ -65,7 +66,7 @@ type Explainer struct {
 // Explain returns the settings for a URI, the decision of each rule and limit, and the URI's outcome so far. It takes
 // the URI's path and parent from the queue, from the fetch under way, or from the log; otherwise it explains the URI
 // as a link from a seed of its host. A path or parent given in the order takes precedence.
-func (e *Explainer) Explain(ctx context.Context, o harvest.Order) (*harvest.Explained, error) {
+func (e *Explainer) Explain(ctx context.Context, o act.Explain) (*harvest.Explained, error) {
 	a, err := askedFor(o)
 	if err != nil {
 		return nil, err

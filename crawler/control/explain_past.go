@@ -13,11 +13,12 @@ import (
 	"holdfast/crawler/plan"
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // explainPast explains a URI from the folder of a crawl that is not open. It does not look up robots.txt files, or
 // how close domains were to their limits.
-func explainPast(ctx context.Context, dir string, o harvest.Order) (*harvest.Explained, error) {
+func explainPast(ctx context.Context, dir string, o act.Explain) (*harvest.Explained, error) {
 	a, err := askedFor(o)
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // Default lengths of lists, and of the lists shown with live figures.
@@ -85,20 +86,20 @@ func (l *Look) live() *harvest.Live {
 	return out
 }
 
-func (l *Look) queues(ctx context.Context, o harvest.Order) (out []harvest.Queue, err error) {
+func (l *Look) queues(ctx context.Context, a act.Queues) (out []harvest.Queue, err error) {
 	sorts := map[string]frontier.Order{"": frontier.ByRemaining, "queued": frontier.ByRemaining,
 		"spent": frontier.BySpent, "name": frontier.ByName}
-	sort, ok := sorts[o.Sort]
+	sort, ok := sorts[a.Sort]
 	if !ok {
-		return nil, harvest.Refused("sort", o.Sort, "queued, spent or name")
+		return nil, harvest.Refused("sort", a.Sort, "queued, spent or name")
 	}
 	states := []frontier.State{"", frontier.Ready, frontier.Snoozed, frontier.Busy, frontier.Empty, frontier.Inactive,
 		frontier.Retired, frontier.Frozen}
-	if !slices.Contains(states, frontier.State(o.State)) {
-		return nil, harvest.Refused("state", o.State, "ready, snoozed, busy, empty, inactive, retired or frozen")
+	if !slices.Contains(states, frontier.State(a.State)) {
+		return nil, harvest.Refused("state", a.State, "ready, snoozed, busy, empty, inactive, retired or frozen")
 	}
-	found, err := l.Frontier.Queues(ctx, frontier.QueueFilter{Pattern: part(o.Queue), State: frontier.State(o.State),
-		Sort: sort, Limit: listed(o.Limit)})
+	found, err := l.Frontier.Queues(ctx, frontier.QueueFilter{Pattern: part(a.Queue), State: frontier.State(a.State),
+		Sort: sort, Limit: listed(a.Limit)})
 	for _, q := range found {
 		n := harvest.Queue{Name: q.Name, State: string(q.State), Queued: q.Remaining, InFlight: q.InFlight,
 			Spent: q.Spent, Session: q.SessionBudget,
@@ -112,11 +113,11 @@ func (l *Look) queues(ctx context.Context, o harvest.Order) (out []harvest.Queue
 	return out, err
 }
 
-func (l *Look) uris(ctx context.Context, o harvest.Order) (out []harvest.QueuedURI, next string, err error) {
-	found, next, err := l.Frontier.URIs(ctx, frontier.URIFilter{Queue: part(o.Queue), URI: part(o.Pattern),
-		After: o.After, Limit: listed(o.Limit)})
+func (l *Look) uris(ctx context.Context, a act.URIs) (out []harvest.QueuedURI, next string, err error) {
+	found, next, err := l.Frontier.URIs(ctx, frontier.URIFilter{Queue: part(a.Queue), URI: part(a.Pattern),
+		After: a.After, Limit: listed(a.Limit)})
 	if errors.Is(err, frontier.ErrCursor) {
-		return nil, "", harvest.Refused("after", o.After, "what the page before ended with")
+		return nil, "", harvest.Refused("after", a.After, "what the page before ended with")
 	}
 	for _, u := range found {
 		out = append(out, harvest.QueuedURI{URL: u.URL, Queue: u.Queue, Path: u.Path, Via: u.Via, Source: u.Source,
@@ -126,13 +127,13 @@ func (l *Look) uris(ctx context.Context, o harvest.Order) (out []harvest.QueuedU
 }
 
 // Domains lists what was fetched of each domain.
-func (l *Look) Domains(ctx context.Context, o harvest.Order) (out []harvest.DomainCount, next string, err error) {
-	if o.State != "" && o.State != harvest.DomainsStopped {
-		return nil, "", harvest.Refused("state", o.State, harvest.DomainsStopped+", or nothing")
+func (l *Look) Domains(ctx context.Context, a act.Domains) (out []harvest.DomainCount, next string, err error) {
+	if a.State != "" && a.State != harvest.DomainsStopped {
+		return nil, "", harvest.Refused("state", a.State, harvest.DomainsStopped+", or nothing")
 	}
-	pattern, limit := part(o.Pattern), listed(o.Limit)
-	err = l.Quotas.Each(ctx, o.After, func(domain string, of scope.Quota) bool {
-		if pattern != nil && !pattern.MatchString(domain) || o.State == harvest.DomainsStopped && of.Stopped() == "" {
+	pattern, limit := part(a.Pattern), listed(a.Limit)
+	err = l.Quotas.Each(ctx, a.After, func(domain string, of scope.Quota) bool {
+		if pattern != nil && !pattern.MatchString(domain) || a.State == harvest.DomainsStopped && of.Stopped() == "" {
 			return true
 		}
 		if len(out) == limit {
@@ -148,12 +149,12 @@ func (l *Look) Domains(ctx context.Context, o harvest.Order) (out []harvest.Doma
 
 // eventsAfter returns events: from memory, and older ones from job.log. It reports that more will come if the crawl
 // is going to be started again.
-func (l *Look) eventsAfter(o harvest.Order) (harvest.Reply, error) {
-	after, err := eventNumber(o.After)
+func (l *Look) eventsAfter(a act.Events) (harvest.Reply, error) {
+	after, err := eventNumber(a.After)
 	if err != nil {
 		return harvest.Reply{}, err
 	}
-	most := listed(o.Limit)
+	most := listed(a.Limit)
 	page := l.Events.Since(after, most)
 	if page.Missed {
 		if _, err := l.Logs.Job.Flush(); err != nil && !errors.Is(err, os.ErrClosed) {

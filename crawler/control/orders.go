@@ -3,9 +3,9 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"sync"
 
 	"holdfast/crawler/chain"
@@ -15,6 +15,7 @@ import (
 	"holdfast/crawler/journal"
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // codeBlocked is how a URI ends that an operator does not want.
@@ -51,13 +52,15 @@ type Orders struct {
 // harvest.ErrInvalid. An order that changes something is carried out completely, or until the crawl ends, even if ctx
 // ends earlier.
 func (c *Orders) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
-	if err := o.Validate(); err != nil {
+	given, err := act.Of(o)
+	if err != nil {
 		return harvest.Reply{}, err
 	}
-	if o.Act == harvest.ActEvents { // their end is reported when orders are no longer accepted
+	if o, ok := given.(act.Events); ok { // their end is reported when orders are no longer accepted
 		return c.Look.eventsAfter(o)
 	}
-	if !o.Reads() {
+	look, reads := given.(act.Look)
+	if !reads {
 		ctx = context.WithoutCancel(ctx)
 	}
 	during, done, ok := c.Gate.Enter(ctx)
@@ -66,92 +69,95 @@ func (c *Orders) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, erro
 	}
 	defer done()
 	ctx = during
-	if o.Reads() {
-		return c.look(ctx, o)
+	if reads {
+		return c.look(ctx, look)
 	}
-	n, err := c.act(ctx, o)
-	if o.Act == harvest.ActCheckpoint && err == nil {
+	n, err := c.act(ctx, given, o.By)
+	reply := harvest.Reply{Count: n}
+	if err != nil {
+		return reply, err
+	}
+	switch given.(type) {
+	case act.Checkpoint:
 		all, err := c.Checkpoints.List()
 		return harvest.Reply{Checkpoints: all}, err
-	}
-	reply := harvest.Reply{Count: n}
-	if err == nil && slices.Contains([]harvest.Act{harvest.ActPause, harvest.ActResume, harvest.ActStop}, o.Act) {
+	case act.Pause, act.Resume, act.Stop:
 		reply.Live = c.Look.live() // it may have more than one reason to wait
 	}
-	return reply, err
+	return reply, nil
 }
 
 // act changes something, and returns how many URIs or queues that were.
-func (c *Orders) act(ctx context.Context, o harvest.Order) (int64, error) {
-	switch o.Act {
-	case harvest.ActPause:
-		c.Course.Pause(ForOperator, Hold{Reason: o.Reason, By: o.By}, o.For.Std())
-	case harvest.ActResume:
-		c.Course.Resume(ForOperator, o.By)
-	case harvest.ActStop:
-		reason := o.Reason
-		if reason == "" {
-			reason = "stopped"
-		}
-		c.Course.Stop(reason, o.For.Std(), o.By)
-	case harvest.ActKill:
-		if n := c.Crew.Kill(o.URL, o.Worker); n > 0 {
+func (c *Orders) act(ctx context.Context, given act.Act, by string) (int64, error) {
+	switch a := given.(type) {
+	case act.Pause:
+		c.Course.Pause(ForOperator, Hold{Reason: a.Reason, By: by}, a.For.Std())
+	case act.Resume:
+		c.Course.Resume(ForOperator, by)
+	case act.Stop:
+		c.Course.Stop(cmp.Or(a.Reason, "stopped"), a.For.Std(), by)
+	case act.Kill:
+		if n := c.Crew.Kill(a.URL, a.Worker); n > 0 {
 			return n, nil
 		}
-		return 0, harvest.Refused("url", o.URL, "what a worker is fetching")
-	case harvest.ActSeeds:
-		return c.AddSeeds(o.Seeds, o.By)
-	case harvest.ActChange:
-		return int64(len(o.Settings)), c.Change(ctx, o.Settings, o.By)
-	case harvest.ActBlock, harvest.ActUnblock:
-		return c.block(o)
-	case harvest.ActForget, harvest.ActNever:
-		return c.single(o)
-	case harvest.ActCheckpoint:
-		return 1, c.checkpoint(ctx, o.Name)
-	case harvest.ActRestore:
-		return 1, c.restart(o.Name, o.By)
-	case harvest.ActDelete:
-		return c.delete(ctx, o)
+		return 0, harvest.Refused("url", a.URL, "what a worker is fetching")
+	case act.Seeds:
+		return c.AddSeeds(a.Seeds, by)
+	case act.Change:
+		return int64(len(a.Settings)), c.Change(ctx, a.Settings, by)
+	case act.Block:
+		return c.block(a.URL, a.Reason, by)
+	case act.Unblock:
+		return c.unblock(a.URL, a.Reason, by)
+	case act.Forget:
+		return c.forget(a.URL)
+	case act.Never:
+		return c.never(a.URL)
+	case act.Checkpoint:
+		return 1, c.checkpoint(ctx, a.Name)
+	case act.Restore:
+		return 1, c.restart(a.Name, by)
+	case act.Delete:
+		return c.delete(ctx, a, by)
 	default:
-		return c.steer(ctx, o)
+		return c.steer(ctx, given, by)
 	}
 	return 1, nil
 }
 
 // look tells something.
-func (c *Orders) look(ctx context.Context, o harvest.Order) (r harvest.Reply, err error) {
-	switch o.Act {
-	case harvest.ActLive:
+func (c *Orders) look(ctx context.Context, given act.Look) (r harvest.Reply, err error) {
+	switch a := given.(type) {
+	case act.Live:
 		r.Live = c.Look.live()
-	case harvest.ActExplain:
-		r.Explained, err = c.Explainer.Explain(ctx, o)
-	case harvest.ActQueues:
-		r.Queues, err = c.Look.queues(ctx, o)
-	case harvest.ActDomains:
-		r.Domains, r.Next, err = c.Look.Domains(ctx, o)
-	case harvest.ActURIs:
-		r.URIs, r.Next, err = c.Look.uris(ctx, o)
-	case harvest.ActCheckpoints:
+	case act.Explain:
+		r.Explained, err = c.Explainer.Explain(ctx, a)
+	case act.Queues:
+		r.Queues, err = c.Look.queues(ctx, a)
+	case act.Domains:
+		r.Domains, r.Next, err = c.Look.Domains(ctx, a)
+	case act.URIs:
+		r.URIs, r.Next, err = c.Look.uris(ctx, a)
+	case act.Checkpoints:
 		r.Checkpoints, err = c.Checkpoints.List()
-	case harvest.ActSearch:
-		return search(ctx, c.Dir, o)
-	case harvest.ActReport:
-		return c.report(ctx, o)
+	case act.Search:
+		return search(ctx, c.Dir, a)
+	case act.Report:
+		return c.report(ctx, a)
 	}
 	return r, err
 }
 
 // report writes a report of the crawl as it is now, and reads it. Later pages are read from the same report.
-func (c *Orders) report(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
-	name, err := reportOf(o)
+func (c *Orders) report(ctx context.Context, a act.Report) (harvest.Reply, error) {
+	name, err := reportOf(a.Name)
 	if err != nil {
 		return harvest.Reply{}, err
 	}
-	if o.After == "" {
+	if a.After == "" {
 		if err := c.WriteReport(ctx, name); err != nil {
 			return harvest.Reply{}, err
 		}
 	}
-	return readReport(ctx, c.Dir, o)
+	return readReport(ctx, c.Dir, a)
 }

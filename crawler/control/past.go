@@ -11,33 +11,35 @@ import (
 	"holdfast/crawler/events"
 	"holdfast/crawler/report"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // Past carries out an order that only reads (events, search, report, explain) from the folder of a crawl that is not
 // open. Other orders are refused with harvest.ErrInvalid. If the folder is not a crawl's, the error is
 // fs.ErrNotExist.
 func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, error) {
-	if err := o.Validate(); err != nil {
+	given, err := act.Of(o)
+	if err != nil {
 		return harvest.Reply{}, err
 	}
-	switch o.Act {
-	case harvest.ActEvents:
-		after, err := eventNumber(o.After)
+	switch a := given.(type) {
+	case act.Events:
+		after, err := eventNumber(a.After)
 		if err != nil {
 			return harvest.Reply{}, err
 		}
-		most := listed(o.Limit)
+		most := listed(a.Limit)
 		found, missed, err := events.Read(jobLog(dir), after, events.All, most)
 		if err != nil {
 			return harvest.Reply{}, err
 		}
 		return eventsReply(events.Page{Events: found, Missed: missed, Ended: len(found) < most})
-	case harvest.ActSearch:
-		return search(ctx, dir, o)
-	case harvest.ActReport:
-		return readReport(ctx, dir, o)
-	case harvest.ActExplain:
-		out, err := explainPast(ctx, dir, o)
+	case act.Search:
+		return search(ctx, dir, a)
+	case act.Report:
+		return readReport(ctx, dir, a)
+	case act.Explain:
+		out, err := explainPast(ctx, dir, a)
 		return harvest.Reply{Explained: out, Ended: true}, err
 	}
 	return harvest.Reply{}, harvest.Refused("act", string(o.Act),
@@ -74,8 +76,8 @@ func eventsReply(page events.Page) (r harvest.Reply, err error) {
 const maxSearched = 256 << 20
 
 // search looks through a log, from its end.
-func search(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, error) {
-	name := o.Log
+func search(ctx context.Context, dir string, a act.Search) (harvest.Reply, error) {
+	name := a.Log
 	switch name {
 	case "":
 		name = report.CrawlLog
@@ -86,15 +88,16 @@ func search(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, er
 			"crawl.log, uri-errors.log, runtime-errors.log, nonfatal-errors.log, "+
 				"progress-statistics.log, alerts.log or job.log")
 	}
-	return linesOf(ctx, filepath.Join(dir, "logs", name), o, true)
+	q := report.Query{Expr: part(a.Pattern), Newest: true, Limit: listed(a.Limit)}
+	return linesOf(ctx, filepath.Join(dir, "logs", name), q, a.After)
 }
 
-// linesOf are the lines of a file that an order asks for.
-func linesOf(ctx context.Context, path string, o harvest.Order, newest bool) (r harvest.Reply, err error) {
-	q := report.Query{Expr: part(o.Pattern), Newest: newest, Limit: listed(o.Limit), Scan: maxSearched}
-	if o.After != "" {
-		if q.After, err = strconv.ParseInt(o.After, 10, 64); err != nil {
-			return r, harvest.Refused("after", o.After, "what the page before ended with")
+// linesOf are the lines of a file that a query finds after a cursor.
+func linesOf(ctx context.Context, path string, q report.Query, after string) (r harvest.Reply, err error) {
+	q.Scan = maxSearched
+	if after != "" {
+		if q.After, err = strconv.ParseInt(after, 10, 64); err != nil {
+			return r, harvest.Refused("after", after, "what the page before ended with")
 		}
 	}
 	answer, err := report.Search(ctx, path, q)
@@ -110,20 +113,21 @@ func linesOf(ctx context.Context, path string, o harvest.Order, newest bool) (r 
 	return r, nil
 }
 
-// reportOf is the report that an order asks for, by its name or that of its file.
-func reportOf(o harvest.Order) (string, error) {
-	name := strings.TrimSuffix(o.Name, report.Suffix)
+// reportOf is the report of a name, or of the name of its file.
+func reportOf(given string) (string, error) {
+	name := strings.TrimSuffix(given, report.Suffix)
 	if names := report.Names(); !slices.Contains(names, name) {
-		return "", harvest.Refused("name", o.Name, strings.Join(names, ", "))
+		return "", harvest.Refused("name", given, strings.Join(names, ", "))
 	}
 	return name, nil
 }
 
 // readReport reads a report as it was written last.
-func readReport(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, error) {
-	name, err := reportOf(o)
+func readReport(ctx context.Context, dir string, a act.Report) (harvest.Reply, error) {
+	name, err := reportOf(a.Name)
 	if err != nil {
 		return harvest.Reply{}, err
 	}
-	return linesOf(ctx, filepath.Join(dir, "reports", name+report.Suffix), o, false)
+	q := report.Query{Expr: part(a.Pattern), Limit: listed(a.Limit)}
+	return linesOf(ctx, filepath.Join(dir, "reports", name+report.Suffix), q, a.After)
 }
