@@ -232,6 +232,7 @@ func TestSecretsAreSealedToTheNodesThatCrawl(t *testing.T) {
 		}
 		return err
 	})
+	mustEnd(t, removed.end)
 }
 
 func asJSON(t *testing.T, v any) string {
