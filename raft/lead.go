@@ -39,6 +39,7 @@ func (n *Node) lead(ctx context.Context, r *hraft.Raft, trans hraft.Transport) {
 			complained = false
 			continue
 		}
+		n.contacts.leads()
 		if n.skewed(r, complained) || n.cramped(r, complained) {
 			complained = true
 			continue

@@ -209,6 +209,7 @@ func configure(self catalog.NodeID, t timing, log *slog.Logger) *hraft.Config {
 type contacts struct {
 	mu     sync.Mutex
 	silent map[catalog.NodeID]time.Time
+	led    time.Time // when this node was last seen to lead
 }
 
 func (c *contacts) init() { c.silent = make(map[catalog.NodeID]time.Time) }
@@ -229,6 +230,20 @@ func (c *contacts) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.silent)
+}
+
+// leads notes that this node leads now.
+func (c *contacts) leads() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.led = time.Now()
+}
+
+// lastLed returns when this node was last seen to lead, the zero time if never.
+func (c *contacts) lastLed() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.led
 }
 
 // since returns how long the node has been silent, 0 when it was heard within a heartbeat.

@@ -81,7 +81,8 @@ func (n *Node) Votes(id catalog.NodeID) bool {
 }
 
 // Heard returns how long ago this node last heard a leader, by the monotonic clock, and false when it has
-// heard none since it was opened: then the time since that. On a leader that holds its lease it is 0.
+// heard none since it was opened: then the time since that. On a leader that holds its lease it is 0, and on one that
+// led, at most the time since that.
 func (n *Node) Heard() (time.Duration, bool) {
 	r := n.raft.Load()
 	if r == nil {
@@ -90,7 +91,11 @@ func (n *Node) Heard() (time.Duration, bool) {
 	if r.State() == hraft.Leader {
 		return 0, true
 	}
+	// When a leader steps down, Raft sets the last contact only a moment later: until then it may be of long ago.
 	last := r.LastContact()
+	if led := n.contacts.lastLed(); led.After(last) {
+		last = led
+	}
 	if last.IsZero() {
 		return time.Since(n.opened), false
 	}
