@@ -46,7 +46,7 @@ func (m Member) askMembers(ctx context.Context) {
 			m.Log.Debug("member does not tell its member list", "member", m.Roster.NameOf(id), "error", err)
 			return k, err
 		}
-		m.Roster.adopt(k) // without waiting for slower nodes
+		m.Roster.adopt(k, m.Agreement.Votes) // without waiting for slower nodes
 		return k, nil
 	})
 }

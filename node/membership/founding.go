@@ -107,6 +107,6 @@ func Recover(cfg Folder, reason string) (catalog.Cluster, error) {
 	if err != nil {
 		return catalog.Cluster{}, fmt.Errorf("recover %s: %w", cfg.Name, err)
 	}
-	k.Index = 0 // of the old epoch
+	k.Index, k.Leaving = 0, nil // of the old epoch, like the votes that were counted on
 	return k.Cluster, cfg.save(d, k)
 }

@@ -105,8 +105,9 @@ func (r *Roster) Follow(c Applied) error {
 	return nil
 }
 
-// adopt takes a member list of the same cluster and epoch that a later command has made than the one known here.
-func (r *Roster) adopt(k Known) {
+// adopt takes a member list of the same cluster and epoch that a later command has made than the one known here. This
+// node's own state may be older than the list: who was removed votes still if this node knows it so, or is told.
+func (r *Roster) adopt(k Known, votes func(catalog.NodeID) bool) {
 	r.changing.Lock()
 	defer r.changing.Unlock()
 	old := *r.Known()
@@ -114,7 +115,10 @@ func (r *Roster) adopt(k Known) {
 	if !same || k.Index <= old.Index || sameKnown(old, k) {
 		return
 	}
-	k.Leaving = r.leaving(old, k, func(catalog.NodeID) bool { return true }) // Follow looks who votes
+	told := k.Leaving
+	k.Leaving = r.leaving(old, k, func(id catalog.NodeID) bool {
+		return votes(id) || slices.ContainsFunc(told, func(m catalog.Member) bool { return m.ID == id })
+	})
 	if err := r.folder.save(r.disk, k); err != nil {
 		r.log.Warn("a newer member list is not kept", "error", err)
 		return

@@ -82,7 +82,7 @@ func TestARemovedVoterStaysLinked(t *testing.T) {
 			k := *r.Known()
 			k.Index = a.index + 1
 			k.Members = slices.DeleteFunc(slices.Clone(k.Members), func(m catalog.Member) bool { return m.ID == gone })
-			r.adopt(k)
+			r.adopt(k, a.Votes)
 			a.apply(catalog.RemoveMember, catalog.MemberRemoval{ID: gone, Lost: true})
 		},
 	} {
@@ -138,4 +138,63 @@ func removeVoter(t *testing.T, remove func(*Roster, *agreed, catalog.NodeID)) {
 	}
 	stop()
 	<-ended
+}
+
+// TestAListThatIsToldKeepsVotersAlone has a node that is behind told of a removal: it stays linked with the one that was
+// removed if that one votes, as far as it knows itself or is told, and not otherwise.
+func TestAListThatIsToldKeepsVotersAlone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		votes, told bool
+		want        []string
+	}{
+		"votes by what is known here":  {votes: true, want: []string{"gone", "self"}},
+		"votes by what another says":   {told: true, want: []string{"gone", "self"}},
+		"votes not, as all agree here": {want: []string{"self"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := Folder{Config: config.Config{Data: t.TempDir()}}
+			if err := os.MkdirAll(filepath.Join(folder.Data, "identity"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			trusted, self, gone, stranger := &links{}, memberOf("self"), memberOf("gone"), memberOf("stranger")
+			k := Known{Cluster: catalog.Cluster{ID: "c", Epoch: 1}, Members: []catalog.Member{self, gone}, Index: 5}
+			r := NewRoster(folder, disk.New(), self.ID, k, trusted, slog.New(slog.DiscardHandler))
+			k.Members, k.Index = []catalog.Member{self}, 6
+			if tt.told {
+				k.Leaving = []catalog.Member{gone, stranger}
+			}
+			r.adopt(k, func(catalog.NodeID) bool { return tt.votes })
+			if !slices.Equal(trusted.names, tt.want) {
+				t.Errorf("linked are %v, want %v", trusted.names, tt.want)
+			}
+		})
+	}
+}
+
+// recovered is a state that was recovered.
+type recovered struct{ State }
+
+func (recovered) Recover(catalog.NodeID, string) (uint64, error) { return 2, nil }
+
+func TestARecoveredClusterKeepsNoLinkFromBefore(t *testing.T) {
+	folder := Folder{Config: config.Config{Data: t.TempDir()}, State: recovered{}}
+	d := disk.New()
+	if err := os.MkdirAll(filepath.Join(folder.Data, "identity"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := peer.LoadOrCreateIdentity(folder.IdentityDir(), d); err != nil {
+		t.Fatal(err)
+	}
+	before := Known{Cluster: catalog.Cluster{ID: "c", Epoch: 1}, Members: []catalog.Member{memberOf("self")},
+		Leaving: []catalog.Member{memberOf("gone")}, Index: 5}
+	if err := folder.save(d, before); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Recover(folder, "the others burnt"); err != nil {
+		t.Fatal(err)
+	}
+	k, err := folder.load()
+	if err != nil || k.Cluster.Epoch != 2 || len(k.Leaving) > 0 {
+		t.Errorf("after the recovery: epoch %d, %d leaving, %v", k.Cluster.Epoch, len(k.Leaving), err)
+	}
 }
