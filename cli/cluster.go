@@ -298,8 +298,8 @@ type clusterRecoverCmd struct {
 
 func (clusterRecoverCmd) Help() string {
 	return "Stop the node first. It becomes the only voter, under a higher epoch. Members that come back with the older epoch are\nrefused and stop, so that there cannot be two clusters. Each of them joins again from its own folder with a join token,\nand keeps its key and its files. Remove nodes that are gone for good with node remove --lost.\n" +
-		"No bytes are deleted until the members have compared their copies with the catalog. Members of a cluster at level 1\n" +
-		"do not compare: there nothing is deleted until the level is raised to 3."
+		"Nothing is released until the members have compared their copies with the catalog: the node where a file entered the\n" +
+		"archive keeps its bytes. At level 1 members do not compare: nothing is released until the level is raised to 3."
 }
 
 func (c clusterRecoverCmd) Run(a *app) error {
