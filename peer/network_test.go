@@ -111,7 +111,7 @@ func TestRetiredConnectionKeepsItsStreams(t *testing.T) {
 	r := b.remotes[a.ID()]
 	r.member.Addresses = a.member().Addresses
 	b.Peer.mu.Unlock()
-	l, err := b.dialMember(within(t), r, Control)
+	l, err := keeper{b.Peer, r, Control}.dial(within(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -195,25 +195,25 @@ func (p *Peer) bind(id Identity) error {
 		VerifySourceAddress: func(net.Addr) bool { return p.gate.crowded() },
 		ConnContext:         p.admitHandshake,
 	}
-	p.listener, err = p.transport.Listen(serverTLS(p.cert), p.quicConfig())
+	p.listener, err = p.transport.Listen(serverTLS(p.cert), quicConfig(p.cfg, p.windows))
 	if err != nil {
 		return errors.Join(fmt.Errorf("listen on peer port: %w", err), p.transport.Close(), p.udp.Close())
 	}
 	return nil
 }
 
-func (p *Peer) quicConfig() *quic.Config {
+func quicConfig(cfg Config, windows *windows) *quic.Config {
 	return &quic.Config{
 		HandshakeIdleTimeout:           handshakeTime,
-		MaxIdleTimeout:                 2 * p.cfg.KeepAlive,
-		KeepAlivePeriod:                p.cfg.KeepAlive,
-		MaxIncomingStreams:             int64(p.cfg.MaxStreams),
+		MaxIdleTimeout:                 2 * cfg.KeepAlive,
+		KeepAlivePeriod:                cfg.KeepAlive,
+		MaxIncomingStreams:             int64(cfg.MaxStreams),
 		MaxIncomingUniStreams:          -1,
 		InitialStreamReceiveWindow:     firstWindow,
-		MaxStreamReceiveWindow:         p.cfg.Window,
+		MaxStreamReceiveWindow:         cfg.Window,
 		InitialConnectionReceiveWindow: firstWindow,
-		MaxConnectionReceiveWindow:     p.cfg.Window,
-		AllowConnectionWindowIncrease:  p.windows.allow,
+		MaxConnectionReceiveWindow:     cfg.Window,
+		AllowConnectionWindowIncrease:  windows.allow,
 		EnableDatagrams:                true,
 	}
 }
@@ -320,8 +320,8 @@ func (p *Peer) follow(ctx context.Context) {
 			}
 			own, stop := context.WithCancel(ctx)
 			loops[r] = stop
-			p.tasks.Go(func() { p.keepDialled(own, r, Control) })
-			p.tasks.Go(func() { p.keepDialled(own, r, Bulk) })
+			p.tasks.Go(func() { keeper{p, r, Control}.run(own) })
+			p.tasks.Go(func() { keeper{p, r, Bulk}.run(own) })
 			p.tasks.Go(func() { p.sendPackets(own, r) })
 		}
 		select {
