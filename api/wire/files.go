@@ -114,7 +114,7 @@ type Copy struct {
 	Since    time.Time      `json:"since"`
 	FileList FileListStatus `json:"fileList" enum:"NO_FILELIST_STATUS,OK,MISSING" doc:"result of the last look at the copy, when it was stored or by an audit"`
 	Checksum ChecksumStatus `json:"checksum" enum:"UNKNOWN,OK,CORRUPT" doc:"result of the last reading of its bytes, when it was stored or by an audit"`
-	Verified time.Time      `json:"verified,omitzero" doc:"when its bytes were last read and found right; absent if a later look found otherwise"`
+	Verified time.Time      `json:"verified,omitzero" doc:"when its bytes were last read and found right; absent if that never was, if a later look found otherwise, or if no node answers for the copy now"`
 	Found    string         `json:"found,omitempty" doc:"SHA-256 found instead of the file's"`
 	Reason   string         `json:"reason,omitempty"`
 	Tries    int            `json:"tries,omitempty"`
