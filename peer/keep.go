@@ -108,7 +108,10 @@ func (k keeper) noteFailure(ctx context.Context, failures int, err error) {
 	if failures == 1 {
 		level = k.p.log.Info
 	}
-	level("cannot reach node", "node", k.r.member.ID, "class", k.class.String(), "attempts", failures, "reason", err.Error())
+	k.p.mu.Lock()
+	id := k.r.member.ID // the rest of it may change
+	k.p.mu.Unlock()
+	level("cannot reach node", "node", id, "class", k.class.String(), "attempts", failures, "reason", err.Error())
 }
 
 // finishRound lets the callers of Open know that an attempt has ended.
