@@ -22,6 +22,12 @@ const purgedName = "purged"
 // decision.
 var ErrNotPurged = errors.New("older decisions are still on disk")
 
+// errNewEntries is ErrNotPurged where another try may succeed at once.
+var errNewEntries = fmt.Errorf("%w: entries were appended meanwhile", ErrNotPurged)
+
+// cutTries is how often Purge tries to cut the log before it gives up for now.
+const cutTries = 10
+
 // Purge removes from this node's disk what was decided up to the index and then replaced or deleted: it rewrites the
 // state without older versions, and cuts the log after the index. The node continues meanwhile. Members that were
 // away for longer then get the whole state. When Purge returns nil, no such value is left in raft/ and catalog/.
@@ -43,7 +49,12 @@ func (n *Node) Purge(ctx context.Context, index uint64) error {
 		}
 		n.rewritten.Store(index)
 	}
-	if err := n.cutLog(index); err != nil {
+	// The last file of the log goes only when nothing was appended since the state's place was taken.
+	err = n.cutLog(index)
+	for tries := 1; tries < cutTries && errors.Is(err, errNewEntries) && ctx.Err() == nil; tries++ {
+		err = n.cutLog(index)
+	}
+	if err != nil {
 		return err
 	}
 	return n.disk.WriteFile(path, writeBytes([]byte(strconv.FormatUint(index, 10)+"\n")))
@@ -85,7 +96,7 @@ func (n *Node) cutLog(index uint64) error {
 		return err
 	}
 	if first <= index {
-		return fmt.Errorf("%w: a file of the log begins at index %d", ErrNotPurged, first)
+		return fmt.Errorf("%w: a file of the log begins at index %d", errNewEntries, first)
 	}
 	return nil
 }

@@ -72,7 +72,9 @@ func foundTrial(t *testing.T, top string, specs []Spec) *Cluster {
 	if err := c.Found(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	must(t, 30*time.Second, "there is a leader", func() error { _, err := oneLeader(t.Context(), c, specs[0].Name); return err })
+	for _, s := range specs { // one that has just joined refuses what it is asked until it has the catalog
+		must(t, 30*time.Second, "there is a leader", func() error { _, err := oneLeader(t.Context(), c, s.Name); return err })
+	}
 	return c
 }
 

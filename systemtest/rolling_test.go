@@ -91,7 +91,6 @@ const password = "kept-in-clear-by-old-programs"
 // TestRollingUpgrade takes clusters of earlier releases to this program, node by node, while files are put and got and
 // a job runs. Nothing is lost, the catalogs agree, and what is new is refused until the operator raises the level.
 func TestRollingUpgrade(t *testing.T) {
-	t.Parallel()
 	for level, commit := range map[int]string{1: lastRelease, 2: releaseOfLevel2} {
 		t.Run(fmt.Sprintf("from level %d", level), func(t *testing.T) { roll(t, level, buildAt(t, commit)) })
 	}
