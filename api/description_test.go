@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
@@ -49,6 +50,18 @@ func TestUndescribedRequestsAreRefused(t *testing.T) {
 		_ = answer.Body.Close()
 		if answer.StatusCode != tt.want || (tt.want == http.StatusMethodNotAllowed) != (answer.Header.Get("Allow") != "") {
 			t.Errorf("%s %s: %s, Allow %q", tt.method, tt.path, answer.Status, answer.Header.Get("Allow"))
+		}
+	}
+}
+
+// A token that would end before the cluster has agreed on it is refused at once, and the description says so.
+func TestLifetimesAreLongEnoughToBeAgreedOn(t *testing.T) {
+	_, as := testCluster(t)
+	people := as(catalog.RoleAdmin).People()
+	for life, allowed := range map[string]bool{"1ms": false, "9s": false, "10s": true, "1h30m": true, "24h0m0s": true, "30m500ms": false} {
+		_, err := people.Invite(t.Context(), wire.PersonRequest{Name: "p" + life, Mail: life + "@example.org", Lifetime: life})
+		if (err == nil) != allowed {
+			t.Errorf("an invitation for %s: %v", life, err)
 		}
 	}
 }

@@ -195,14 +195,19 @@ type ByName struct {
 // maxLifetime is the longest that a token may be made for: 200 years.
 const maxLifetime = 200 * 365 * 24 * time.Hour
 
+// minLifetime is the shortest that a token may be made for: one that ends before the cluster has agreed on it
+// would be refused for what is no fault of the asker.
+const minLifetime = 10 * time.Second
+
 // lifetime reads a token's lifetime; empty is the default given.
 func lifetime(text string, otherwise time.Duration) (time.Duration, error) {
 	if strings.TrimSpace(text) == "" {
 		return otherwise, nil
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 || d > maxLifetime {
-		return 0, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "lifetime "+text+": want a time such as 24h or 30m")
+	if err != nil || d < minLifetime || d > maxLifetime {
+		return 0, problem(http.StatusUnprocessableEntity, wire.CodeInvalid,
+			"lifetime "+text+": want a time of at least ten seconds, such as 30m or 24h")
 	}
 	return d, nil
 }

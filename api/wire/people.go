@@ -47,7 +47,7 @@ type PersonRequest struct {
 	Institution string `json:"institution,omitempty" maxLength:"64" pattern:"^([!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+( [!-9;-~\u00a1-\u00ac\u00ae-\u061b\u061d-\u167f\u1681-\u1fff\u2010-\u2027\u2030-\u205e\u2070-\u2fff\u3001-\ud7ff\ue000-\ufefe\uff00-\ufffc]+)*)?$" patternDescription:"readable text" doc:"a place"`
 	Language    string `json:"language,omitempty" maxLength:"35" pattern:"^[A-Za-z0-9-]*$" doc:"such as da or en-GB"`
 	Zone        string `json:"zone,omitempty" maxLength:"64" pattern:"^[-A-Za-z0-9_+/]*$" doc:"time zone, such as Europe/Copenhagen"`
-	Lifetime    string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"how long the invitation can be used; default: 168h"`
+	Lifetime    string `json:"lifetime,omitempty" pattern:"^([1-9][0-9]{0,5}(m|h)|[1-9][0-9]{1,5}s)([0-9]{1,4}(m|s)){0,2}$" doc:"how long the invitation can be used; default: 168h"`
 }
 
 // PersonChange changes a person; fields that are not given stay. A person may change her own language and zone; an
@@ -62,7 +62,7 @@ type PersonChange struct {
 
 // AgainRequest asks for a further invitation of a person.
 type AgainRequest struct {
-	Lifetime string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"how long the invitation can be used; default: 168h"`
+	Lifetime string `json:"lifetime,omitempty" pattern:"^([1-9][0-9]{0,5}(m|h)|[1-9][0-9]{1,5}s)([0-9]{1,4}(m|s)){0,2}$" doc:"how long the invitation can be used; default: 168h"`
 }
 
 // Invitation is accepted by a person, who becomes active. Its text is shown once.
@@ -127,7 +127,7 @@ type AccessToken struct {
 type AccessTokenRequest struct {
 	Name        string   `json:"name" minLength:"1" maxLength:"100" doc:"the program's name, or what one's own token is for"`
 	Role        Role     `json:"role" enum:"reader,curator,operator,admin" doc:"the most that the token may do"`
-	Lifetime    string   `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"how long it can be used, such as 2160h; without this it does not expire"`
+	Lifetime    string   `json:"lifetime,omitempty" pattern:"^([1-9][0-9]{0,5}(m|h)|[1-9][0-9]{1,5}s)([0-9]{1,4}(m|s)){0,2}$" doc:"how long it can be used, such as 2160h; without this it does not expire"`
 	Program     bool     `json:"program,omitempty" doc:"the token is for a program, which acts under its own name"`
 	Owner       string   `json:"owner,omitempty" maxLength:"254" doc:"the person responsible for the program: id, e-mail address or name; needed with a node's local token; default: the caller"`
 	Collections []string `json:"collections,omitempty" maxItems:"50" doc:"for the role curator: the token counts only in these collections"`
@@ -153,5 +153,5 @@ type JoinToken struct {
 // JoinTokenRequest asks for a token by which one machine may join a replica.
 type JoinTokenRequest struct {
 	Replica  string `json:"replica" minLength:"1" maxLength:"64"`
-	Lifetime string `json:"lifetime,omitempty" pattern:"^[1-9][0-9]{0,5}(ms|s|m|h)([0-9]{1,4}(ms|s|m|h)){0,2}$" doc:"how long the token can be used; default: 24h"`
+	Lifetime string `json:"lifetime,omitempty" pattern:"^([1-9][0-9]{0,5}(m|h)|[1-9][0-9]{1,5}s)([0-9]{1,4}(m|s)){0,2}$" doc:"how long the token can be used; default: 24h"`
 }
