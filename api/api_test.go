@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
 	"holdfast/cdx"
 	"holdfast/client"
 	"holdfast/harvest"
@@ -145,6 +147,37 @@ func TestRefusalsAndMistakesAreToldApart(t *testing.T) {
 	}
 	if code, text := b.ask(b.request(c, http.MethodGet, "/nothing", "")); code != http.StatusNotFound {
 		t.Errorf("%d %s", code, text)
+	}
+}
+
+// bounded is a reader that gives up when it is asked more than left times.
+type bounded struct {
+	agree.Reader
+	left *int
+}
+
+func (b bounded) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
+	if *b.left--; *b.left < 0 {
+		return errors.New("asked too often")
+	}
+	return b.Reader.Scan(prefix, from, visit)
+}
+
+// A page of jobs costs the same wherever its cursor points: one far above the last job once kept a processor busy for ever.
+func TestACursorAboveAllJobsCostsNoMore(t *testing.T) {
+	t.Parallel()
+	b, as := testCluster(t)
+	if _, err := as(catalog.RoleCurator).Jobs().Create(t.Context(), wire.JobRequest{Name: "one", Seeds: []string{"http://127.0.0.1/"}}); err != nil {
+		t.Fatal(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, before := range []uint64{1, 2, 1 << 40, math.MaxUint64} {
+		left := 300
+		jobs, err := newestJobs(catalog.NewView(bounded{Reader: &b.state, left: &left}), before, 5)
+		if err != nil || (len(jobs) == 1) != (before > 1) {
+			t.Errorf("below %d: %v %v", before, err, jobs)
+		}
 	}
 }
 

@@ -96,13 +96,14 @@ func replicasOf(v catalog.View) ([]wire.Replica, error) {
 	return out, nil
 }
 
-// newestJobs returns at most n jobs with ids below before (0: all), highest first.
+// newestJobs returns at most n jobs with ids below before (0: all), highest first. It looks at few jobs whatever before
+// is: callers choose it.
 func newestJobs(v catalog.View, before uint64, n int) ([]catalog.Job, error) {
-	if before == 0 {
-		last, err := lastJob(v)
-		if err != nil {
-			return nil, err
-		}
+	last, err := lastJob(v)
+	if err != nil {
+		return nil, err
+	}
+	if before == 0 || before > last+1 {
 		before = last + 1
 	}
 	var out []catalog.Job
