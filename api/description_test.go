@@ -35,6 +35,7 @@ func TestUndescribedRequestsAreRefused(t *testing.T) {
 	}{
 		{"TRACE", "/api/v1/status", http.StatusMethodNotAllowed}, {"DELETE", "/api/v1/nodes", http.StatusMethodNotAllowed},
 		{"TRACE", "/nowhere", http.StatusNotFound}, {"GET", "/api/v1/jobs?limit=", http.StatusUnprocessableEntity},
+		{"GET", "/api/v1/grants?ended=", http.StatusUnprocessableEntity}, {"GET", "/api/v1/grants?ended=true", http.StatusOK},
 		{"GET", "/api/v1/jobs?limit=2", http.StatusOK}, {"GET", "/api/v1/jobs?after=x", http.StatusUnprocessableEntity},
 		{"GET", "/api/v1/jobs?after=j-0", http.StatusOK},
 	} {

@@ -156,14 +156,16 @@ func jsonFormat() huma.Format {
 	return huma.Format{Marshal: huma.DefaultJSONFormat.Marshal, Unmarshal: unmarshal}
 }
 
-// refuseEmpty is the middleware that turns away numbers that are given and empty.
+// refuseEmpty is the middleware that turns away parameters that are given and empty where the description wants a
+// number or a boolean: the framework takes them for absent.
 func (s *server) refuseEmpty(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		url := ctx.URL()
 		given := url.Query()
-		for _, name := range []string{"limit", "collapse", "tail"} {
-			if slices.Contains(given[name], "") {
-				s.write(api, ctx, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, name+": given nothing, want a number"))
+		for _, p := range ctx.Operation().Parameters {
+			text := p.Schema.Type == huma.TypeString || p.Schema.Type == huma.TypeArray
+			if p.In == "query" && !text && slices.Contains(given[p.Name], "") {
+				s.write(api, ctx, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, p.Name+": given nothing, want a "+p.Schema.Type))
 				return
 			}
 		}

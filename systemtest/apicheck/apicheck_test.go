@@ -4,6 +4,7 @@
 package apicheck
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"net"
@@ -38,7 +39,10 @@ func TestTheDescriptionHolds(t *testing.T) {
 	out, err := os.Create(filepath.Join(dir, "out"))
 	check(t, err)
 	defer out.Close()
-	node.Stdout = out
+	faults, err := os.Create(filepath.Join(dir, "log"))
+	check(t, err)
+	defer faults.Close()
+	node.Stdout, node.Stderr = out, faults
 	check(t, node.Start())
 	t.Cleanup(func() { _ = node.Process.Signal(syscall.SIGTERM); _ = node.Wait() })
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -67,11 +71,12 @@ func TestTheDescriptionHolds(t *testing.T) {
 	check(t, err)
 	run := exec.CommandContext(t.Context(), tool, "--config-file", config, "run", server+"/openapi.json",
 		"-H", "Authorization: Bearer "+strings.TrimSpace(string(token)), "--phases", "examples,coverage,fuzzing",
-		"-n", "10", "--seed", "1", "--continue-on-failure")
+		"-n", cmp.Or(os.Getenv("CASES"), "10"), "--seed", cmp.Or(os.Getenv("SEED"), "1"), "--continue-on-failure")
 	run.Dir = dir
 	text, err := run.CombinedOutput()
 	if err != nil {
-		t.Errorf("%v:\n%s", err, text)
+		log, _ := os.ReadFile(faults.Name())
+		t.Errorf("%v:\n%s\nThe node said:\n%s", err, text, log[max(0, len(log)-20_000):])
 	}
 	answer, err := http.Get(server + "/health")
 	check(t, err)
