@@ -25,8 +25,8 @@ type Facts struct {
 	Standing  Standing
 }
 
-// Standing is how far a node's log is: it tells a node that was set back to an older copy of itself. A node of an earlier version
-// says nothing of it.
+// Standing is how far a node's log is: it tells a node that was set back to an older copy of itself. A node of an
+// earlier version says nothing of it.
 type Standing struct {
 	Log, Boot, Term, LastTerm, LastIndex uint64
 }

@@ -26,7 +26,8 @@ type Carrier interface {
 
 // Config chooses how patient gossip is.
 type Config struct {
-	Profile string // "lan", the default: a crash is seen in about 6 s; "wan": in about 30 s; "local", on one machine: in about 3 s
+	// "lan", the default: a crash is seen in about 6 s; "wan": in about 30 s; "local", on one machine: in about 3 s
+	Profile string
 }
 
 // State is what gossip believes of a node.

@@ -101,12 +101,14 @@ func (x *Index) read(ctx context.Context, id uint32, name string, open func() (i
 		return nil, fmt.Errorf("index %s: %w", name, err)
 	}
 	if file.Damage != "" {
-		x.log.Warn("file is damaged; indexed what can be read", "file", name, "captures", file.Captures, "damage", file.Damage)
+		x.log.Warn("file is damaged; indexed what can be read", "file", name, "captures", file.Captures, "damage",
+			file.Damage)
 	}
 	return file, nil
 }
 
-func (x *Index) write(batch *badger.WriteBatch, id uint32, file *File, note func(error), in *source, captures iter.Seq2[cdx.Capture, error]) error {
+func (x *Index) write(batch *badger.WriteBatch, id uint32, file *File, note func(error), in *source,
+	captures iter.Seq2[cdx.Capture, error]) error {
 	e := newEncoder()
 	for c, err := range captures {
 		if in.err != nil {

@@ -29,7 +29,8 @@ func newEncoder() *encoder {
 // encode makes the entries of a capture in the file with that number; false if the index cannot hold the capture.
 func (e *encoder) encode(c *cdx.Capture, id uint32) bool {
 	timestamp, err := strconv.ParseUint(c.Timestamp, 10, 64)
-	if err != nil || len(c.Timestamp) != 14 || c.Status < 0 || c.Status > math.MaxUint16 || c.Key == "" || len(c.Key) > cdx.MaxURL ||
+	if err != nil || len(c.Timestamp) != 14 || c.Status < 0 || c.Status > math.MaxUint16 || c.Key == "" ||
+		len(c.Key) > cdx.MaxURL ||
 		strings.IndexByte(c.Key, 0) >= 0 || c.Offset < 0 || c.Offset >= 1<<48 {
 		return false
 	}

@@ -297,7 +297,8 @@ func scanDead(txn *badger.Txn) (map[uint32]bool, error) {
 
 func scanFiles(txn *badger.Txn) iter.Seq2[File, error] {
 	return func(yield func(File, error) bool) {
-		it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{prefixFile}, PrefetchValues: true, PrefetchSize: 64})
+		it := txn.NewIterator(badger.IteratorOptions{Prefix: []byte{prefixFile}, PrefetchValues: true,
+			PrefetchSize: 64})
 		defer it.Close()
 		for it.Rewind(); it.Valid(); it.Next() {
 			item := it.Item()

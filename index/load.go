@@ -78,7 +78,8 @@ func (x *Index) fill(ctx context.Context, captures iter.Seq2[cdx.Capture, error]
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	l := &loader{ctx: ctx, x: x, out: db.NewStreamWriter(), ids: map[string]uint32{}, digests: newSorter(dir, x.cfg.MemoryMiB<<20/3)}
+	l := &loader{ctx: ctx, x: x, out: db.NewStreamWriter(), ids: map[string]uint32{},
+		digests: newSorter(dir, x.cfg.MemoryMiB<<20/3)}
 	defer l.digests.close()
 	if err = l.out.Prepare(); err == nil {
 		err = l.run(captures)
@@ -244,7 +245,8 @@ type flow struct {
 const packet = 1 << 20
 
 func newFlow(out *badger.StreamWriter, stream byte) *flow {
-	f := &flow{out: out, stream: stream, full: make(chan *z.Buffer), empty: make(chan *z.Buffer, 2), result: make(chan error, 1)}
+	f := &flow{out: out, stream: stream, full: make(chan *z.Buffer), empty: make(chan *z.Buffer, 2),
+		result: make(chan error, 1)}
 	for range 2 {
 		f.empty <- z.NewBuffer(packet+packet/4, "index load")
 	}

@@ -168,7 +168,8 @@ func (p *Peer) serveJoin(ctx context.Context, conn *quic.Conn, meta *quic.Stream
 	from := Fingerprint(key)
 	leave, ok := p.gate.enterJoin()
 	if !ok || p.join == nil {
-		p.turnAway(conn, meta, from, answer{refusal: Busy, clock: time.Now(), reason: "too many joins at once; try again in a minute"})
+		p.turnAway(conn, meta, from, answer{refusal: Busy, clock: time.Now(),
+			reason: "too many joins at once; try again in a minute"})
 		if ok {
 			leave()
 		}

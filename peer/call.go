@@ -25,7 +25,8 @@ const (
 // handler's. A Call that fails with any other error may or may not have been carried out.
 func (p *Peer) Call(ctx context.Context, to ID, kind string, request []byte) ([]byte, error) {
 	if len(request) > MaxMessage {
-		return nil, fmt.Errorf("call %q of node %s: request of %d bytes: %w", kind, to.Short(), len(request), ErrTooLarge)
+		return nil, fmt.Errorf("call %q of node %s: request of %d bytes: %w", kind, to.Short(), len(request),
+			ErrTooLarge)
 	}
 	s, err := p.open(ctx, to, kind)
 	if err != nil {

@@ -110,7 +110,8 @@ func (v *visitor) check(ctx context.Context, cfg Config, path *PathReport) {
 	path.RTT = conn.ConnectionStats().SmoothedRTT
 	switch {
 	case path.Packet < gossipPacket:
-		path.Problem = fmt.Sprintf("packets of %d bytes do not come back (largest that did: %d)", gossipPacket, path.Packet)
+		path.Problem = fmt.Sprintf("packets of %d bytes do not come back (largest that did: %d)", gossipPacket,
+			path.Packet)
 		path.Advice = "a tunnel or VPN on the way has too small an MTU: raise it to 1280 bytes or more"
 	case clock.Abs() > clockMost:
 		path.Problem = fmt.Sprintf("clocks differ by %s", clock.Round(time.Second))
@@ -135,7 +136,8 @@ func probe(ctx context.Context, address string) (problem, advice string) {
 		return "port is closed: the machine answers, but nothing listens on that UDP port",
 			"start holdfast there, or correct the port"
 	case errors.Is(err, syscall.EMSGSIZE):
-		return "packets of 1200 bytes do not fit on the way", "raise the MTU of the interface or tunnel to 1280 bytes or more"
+		return "packets of 1200 bytes do not fit on the way",
+			"raise the MTU of the interface or tunnel to 1280 bytes or more"
 	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
 		return "there is no route to that address", "check the address and this machine's network"
 	}
@@ -151,7 +153,8 @@ func probeOne(ctx context.Context, to *net.UDPAddr) error {
 	defer conn.Close()
 	packet := make([]byte, probeSize)
 	packet[0] = 0xc0 // long header
-	packet[1], packet[2], packet[3], packet[4] = unknownQUIC>>24, unknownQUIC>>16&0xff, unknownQUIC>>8&0xff, unknownQUIC&0xff
+	packet[1], packet[2] = unknownQUIC>>24, unknownQUIC>>16&0xff
+	packet[3], packet[4] = unknownQUIC>>8&0xff, unknownQUIC&0xff
 	packet[5], packet[14] = 8, 8 // lengths of the two connection IDs
 	reply := make([]byte, 2048)
 	for range probeAttempts {

@@ -38,7 +38,8 @@ func pauseAfter(failures int, random float64) time.Duration {
 
 // introduce says hello on a fresh connection and reads the answer. clock is the other
 // side's clock less ours.
-func introduce(ctx context.Context, conn *quic.Conn, h hello, to ID) (meta *quic.Stream, a answer, clock time.Duration, err error) {
+func introduce(ctx context.Context, conn *quic.Conn, h hello, to ID) (meta *quic.Stream, a answer, clock time.Duration,
+	err error) {
 	ctx, cancel := context.WithTimeout(ctx, greetTime)
 	defer cancel()
 	meta, err = conn.OpenStreamSync(ctx)

@@ -167,5 +167,6 @@ func refusedBy(by ID, err error) error {
 
 // closeConn ends a connection with a reason that the other side can read.
 func closeConn(conn *quic.Conn, why Refusal, reason string) {
-	_ = conn.CloseWithError(quic.ApplicationErrorCode(why), clip(reason)) // nothing is left to do if it was closed already
+	// nothing is left to do if it was closed already
+	_ = conn.CloseWithError(quic.ApplicationErrorCode(why), clip(reason))
 }

@@ -55,7 +55,8 @@ func (h *Handler) cdxServer(w http.ResponseWriter, r *http.Request) {
 }
 
 // stream writes the captures that may be known of, one a line.
-func (h *Handler) stream(w http.ResponseWriter, r *http.Request, q cdx.Query, contentType string, write func([]byte, *cdx.Capture) []byte) {
+func (h *Handler) stream(w http.ResponseWriter, r *http.Request, q cdx.Query, contentType string,
+	write func([]byte, *cdx.Capture) []byte) {
 	out := bufio.NewWriterSize(w, 32<<10)
 	defer out.Flush()
 	rules := h.cfg.Policy()
@@ -246,7 +247,8 @@ func (h *Handler) writeTimeMap(w http.ResponseWriter, r *http.Request, q cdx.Que
 	out := bufio.NewWriterSize(w, 32<<10)
 	defer out.Flush()
 	w.Header().Set("Content-Type", "application/link-format")
-	fmt.Fprintf(out, "<%s/timemap/link/%s>; rel=\"self\"; type=\"application/link-format\"; from=\"%s\"; until=\"%s\",\n",
+	fmt.Fprintf(out, "<%s/timemap/link/%s>; rel=\"self\"; type=\"application/link-format\"; from=\"%s\"; "+
+		"until=\"%s\",\n",
 		base, linkSafe(q.URL), timeOf(ends[0]).Format(http.TimeFormat), timeOf(ends[1]).Format(http.TimeFormat))
 	fmt.Fprintf(out, "<%s/web/%s>; rel=\"timegate\",\n<%s>; rel=\"original\"", base, linkSafe(q.URL), linkSafe(q.URL))
 	for c, err := range h.mayBeSeen(r, q) {

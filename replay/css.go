@@ -259,7 +259,8 @@ func (s *cssRewriter) writeURL(raw []byte, modifier string) {
 
 // cssSafe escapes what could end a URL in a style sheet or the element around it.
 func cssSafe(url string) string {
-	return strings.NewReplacer("'", "%27", `"`, "%22", "(", "%28", ")", "%29", `\`, "%5C", " ", "%20", "<", "%3C", "\n", "").Replace(url)
+	return strings.NewReplacer("'", "%27", `"`, "%22", "(", "%28", ")", "%29", `\`, "%5C", " ", "%20", "<", "%3C", "\n",
+		"").Replace(url)
 }
 
 // asUTF8 percent-encodes the bytes of text that is not UTF-8, as older browsers sent them.

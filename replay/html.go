@@ -161,7 +161,8 @@ func (h *htmlRewriter) attribute(element string, a *attr, all []attr) (name, val
 		}
 		return name, "", false
 	case "content":
-		if equiv, _ := find(all, "http-equiv"); element == "meta" && strings.EqualFold(strings.TrimSpace(string(equiv)), "refresh") {
+		if equiv, _ := find(all, "http-equiv"); element == "meta" &&
+			strings.EqualFold(strings.TrimSpace(string(equiv)), "refresh") {
 			to, ok := h.refresh(h.decode(a.value))
 			return name, html.EscapeString(to), ok
 		}

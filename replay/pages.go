@@ -22,7 +22,8 @@ var templates embed.FS
 var styleSheet []byte
 
 // ownPolicy is for the handler's own pages: no script at all.
-const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'"
+const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
+	"frame-ancestors 'self'"
 
 // pages are the handler's own pages.
 type pages struct{ all map[string]*template.Template }
@@ -93,7 +94,8 @@ func (h *Handler) start(w http.ResponseWriter, r *http.Request) {
 	}
 	address, scope := cdx.Pattern(typed)
 	if _, err := cdx.Key(address); err != nil {
-		h.show(w, r, http.StatusBadRequest, "start", view{Home: true, URL: typed, Message: "That is not a web address."})
+		h.show(w, r, http.StatusBadRequest, "start", view{Home: true, URL: typed,
+			Message: "That is not a web address."})
 		return
 	}
 	to := "/web/*/" + linkSafe(strings.ReplaceAll(repairURL(address), "#", "%23"))
@@ -126,7 +128,8 @@ func (h *Handler) broken(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if errors.Is(err, errNoOriginal) {
-		h.fail(w, r, http.StatusNotFound, "This capture says that the page had not changed, but the capture it refers to is not in this archive.")
+		h.fail(w, r, http.StatusNotFound, "This capture says that the page had not changed, but the capture it "+
+			"refers to is not in this archive.")
 		return
 	}
 	h.log.Error("replay", "path", r.URL.Path, "error", err)
@@ -150,15 +153,16 @@ func (h *Handler) later(w http.ResponseWriter, r *http.Request, message string) 
 // retryAfter is when to ask again, in seconds: by then another node has been found that answers, if there is one.
 const retryAfter = "10"
 
-// notFound answers for a URL without captures, with addresses near it. While a part of the index cannot be asked, nobody
-// knows whether there are any.
+// notFound answers for a URL without captures, with addresses near it. While a part of the index cannot be asked,
+// nobody knows whether there are any.
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request, t target, incomplete *cdx.Incomplete) {
 	v := view{Heading: "Not in the archive", URL: t.url, Message: "The archive has no capture of this address."}
 	status := http.StatusNotFound
 	if incomplete != nil {
 		status = http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", retryAfter)
-		v.Heading, v.Message = "Not found", "No capture of this address was found in the part of the archive that can be reached."
+		v.Heading, v.Message = "Not found", "No capture of this address was found in the part of the archive that "+
+			"can be reached."
 		v.Incomplete = len(incomplete.Shards)
 	}
 	for _, q := range nearby(t.url) {

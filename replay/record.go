@@ -141,7 +141,8 @@ func findRecord(in io.Reader, c cdx.Capture) (*warc.Record, error) {
 		if err != nil || cdx.Timestamp(date) != c.Timestamp {
 			continue
 		}
-		if key, err := cdx.Key(rec.TargetURI()); err == nil && key == c.Key && (rec.IsCapture() || rec.Type == warc.TypeConversion) {
+		if key, err := cdx.Key(rec.TargetURI()); err == nil && key == c.Key &&
+			(rec.IsCapture() || rec.Type == warc.TypeConversion) {
 			return rec, nil
 		}
 	}
@@ -183,7 +184,8 @@ func (h *Handler) original(ctx context.Context, c cdx.Capture) (cdx.Capture, err
 		if try.url == "" || try.timestamp == "" {
 			continue
 		}
-		q := cdx.Query{URL: try.url, Sort: cdx.Closest, Closest: try.timestamp, Limit: 20, Filters: []string{"!=mime:" + cdx.RevisitMIME}}
+		q := cdx.Query{URL: try.url, Sort: cdx.Closest, Closest: try.timestamp, Limit: 20,
+			Filters: []string{"!=mime:" + cdx.RevisitMIME}}
 		if c.Digest != "" && !try.same {
 			q.Filters = append(q.Filters, "=digest:"+c.Digest)
 		}
@@ -192,7 +194,8 @@ func (h *Handler) original(ctx context.Context, c cdx.Capture) (cdx.Capture, err
 				unasked = err // the missing capture may be found by digest
 				break
 			}
-			if try.same && (found.Timestamp != try.timestamp || c.Digest != "" && found.Digest != "" && c.Digest != found.Digest) {
+			if try.same && (found.Timestamp != try.timestamp || c.Digest != "" && found.Digest != "" &&
+				c.Digest != found.Digest) {
 				continue
 			}
 			if c.Digest == "" && found.Timestamp > c.Timestamp {

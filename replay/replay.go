@@ -43,8 +43,9 @@ type Config struct {
 	BaseURL    string               // where readers reach the handler, as http://host; default: the request's host
 	MaxDecoded int64                // bytes that a compressed page may unpack to; default 256 MiB
 	NoBanner   bool                 // leave out the bar that tells readers that a page is archived
-	Spool      string               // folder for records that are too large for memory while they are verified; default: the system's
-	SpoolRoom  func(n int64) bool   // whether that folder's disk has room for n bytes; default: it has
+	// folder for records that are too large for memory while they are verified; default: the system's
+	Spool     string
+	SpoolRoom func(n int64) bool // whether that folder's disk has room for n bytes; default: it has
 }
 
 // Handler answers HTTP requests for archived pages. It may be used concurrently.
@@ -198,7 +199,8 @@ func (h *Handler) web(w http.ResponseWriter, r *http.Request, path string) {
 		if when := r.Header.Get("Accept-Datetime"); when != "" {
 			at, err := http.ParseTime(when)
 			if err != nil {
-				h.fail(w, r, http.StatusBadRequest, "Accept-Datetime is not a date of the form Thu, 31 May 2007 20:35:00 GMT.")
+				h.fail(w, r, http.StatusBadRequest, "Accept-Datetime is not a date of the form Thu, 31 May 2007 "+
+					"20:35:00 GMT.")
 				return
 			}
 			t.timestamp = cdx.Timestamp(at)
@@ -228,8 +230,8 @@ func redirect(w http.ResponseWriter, path string, status int) {
 	w.WriteHeader(status)
 }
 
-// base returns where the handler is reached, as http://host. Who serves the handler takes X-Forwarded-Proto off requests that are not
-// a trusted proxy's.
+// base returns where the handler is reached, as http://host. Who serves the handler takes X-Forwarded-Proto off
+// requests that are not a trusted proxy's.
 func (h *Handler) base(r *http.Request) string {
 	if h.cfg.BaseURL != "" {
 		return h.cfg.BaseURL

@@ -27,7 +27,8 @@ import (
 const policy = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; worker-src blob:; " +
 	"base-uri 'self'; form-action 'self'; frame-ancestors 'self'"
 
-// flawHeader says that a record's own digest is not that of its content, though the archive holds the bytes as they came.
+// flawHeader says that a record's own digest is not that of its content, though the archive holds the bytes as they
+// came.
 const flawHeader = "X-Archive-Digest-Mismatch"
 
 // candidates is how many captures are tried when the nearest cannot be shown.
@@ -59,7 +60,8 @@ func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target) {
 	for _, c := range found {
 		d, err := h.open(r.Context(), c)
 		if err != nil {
-			h.log.Warn("capture cannot be replayed", "url", c.URL, "time", c.Timestamp, "file", c.File, "offset", c.Offset, "error", err)
+			h.log.Warn("capture cannot be replayed", "url", c.URL, "time", c.Timestamp, "file", c.File, "offset",
+				c.Offset, "error", err)
 			if failed == nil || errors.Is(failed, errNoOriginal) {
 				failed = err // a fault that may pass is reported before a missing capture
 			}
@@ -76,7 +78,8 @@ func (h *Handler) memento(w http.ResponseWriter, r *http.Request, t target) {
 type refusal struct{ reason string }
 
 // nearest returns captures to try, nearest first, that the policy lets be seen.
-func (h *Handler) nearest(ctx context.Context, t target) (found []cdx.Capture, blocked *refusal, incomplete *cdx.Incomplete, err error) {
+func (h *Handler) nearest(ctx context.Context, t target) (found []cdx.Capture, blocked *refusal,
+	incomplete *cdx.Incomplete, err error) {
 	q := cdx.Query{URL: t.url, Sort: cdx.Closest, Closest: t.timestamp, Limit: candidates}
 	if t.timestamp == "" {
 		q.Closest = latest
@@ -103,7 +106,9 @@ func (h *Handler) nearest(ctx context.Context, t target) (found []cdx.Capture, b
 	}
 	if t.modifier != "id_" && t.modifier != "ir_" {
 		// A redirect that leads to its own key (http to https, or to www) is no answer when there is another.
-		slices.SortStableFunc(found, func(a, b cdx.Capture) int { return boolInt(redirectsToItself(a)) - boolInt(redirectsToItself(b)) })
+		slices.SortStableFunc(found, func(a, b cdx.Capture) int {
+			return boolInt(redirectsToItself(a)) - boolInt(redirectsToItself(b))
+		})
 	} else {
 		// The very URL comes first among captures of one key and time.
 		slices.SortStableFunc(found, func(a, b cdx.Capture) int {
@@ -266,7 +271,8 @@ func (h *Handler) copied(d *document, err error) {
 		return
 	}
 	if broken != nil || errors.Is(err, coding.ErrLimit) {
-		h.log.Warn("replay is cut off", "url", d.capture.URL, "time", d.capture.Timestamp, "file", d.capture.File, "error", errors.Join(broken, err))
+		h.log.Warn("replay is cut off", "url", d.capture.URL, "time", d.capture.Timestamp, "file", d.capture.File,
+			"error", errors.Join(broken, err))
 		panic(http.ErrAbortHandler)
 	}
 	h.log.Debug("replay ended early", "url", d.capture.URL, "time", d.capture.Timestamp, "error", err)
@@ -378,8 +384,11 @@ func (h *Handler) banner(d *document) string {
 	}
 	at := timeOf(c.Timestamp)
 	return `<div style="all:initial;display:block;position:relative;z-index:2147483647;background:#16324f;color:#fff;` +
-		`font:14px/1.5 system-ui,sans-serif;padding:6px 14px;text-align:left" role="note" aria-label="Archived page" lang="en">` +
+		`font:14px/1.5 system-ui,sans-serif;padding:6px 14px;text-align:left" ` +
+		`role="note" aria-label="Archived page" lang="en">` +
 		`<b style="all:unset;font-weight:600">` + html.EscapeString(h.cfg.Title) + `</b> · archived ` +
-		`<time style="all:unset" datetime="` + at.Format("2006-01-02T15:04:05Z") + `">` + at.Format("2 January 2006, 15:04:05") + ` UTC</time>` + note + ` · ` +
-		`<a style="all:unset;color:#ffd479;text-decoration:underline;cursor:pointer" href="/web/*/` + html.EscapeString(linkSafe(c.URL)) + `">all captures</a></div>`
+		`<time style="all:unset" datetime="` + at.Format("2006-01-02T15:04:05Z") + `">` +
+		at.Format("2 January 2006, 15:04:05") + ` UTC</time>` + note + ` · ` +
+		`<a style="all:unset;color:#ffd479;text-decoration:underline;cursor:pointer" href="/web/*/` +
+		html.EscapeString(linkSafe(c.URL)) + `">all captures</a></div>`
 }

@@ -43,7 +43,8 @@ func (h *Handler) record(ctx context.Context, c cdx.Capture) (*whole, error) {
 		}
 		found, err := s.check(ctx, c)
 		if again && (err != nil || found.flaw != "") && s.doubt() {
-			h.log.Warn("record is read again from another copy", "file", c.File, "offset", c.Offset, "error", err, "digest", found.flaw)
+			h.log.Warn("record is read again from another copy", "file", c.File, "offset", c.Offset, "error", err,
+				"digest", found.flaw)
 			s.Close()
 			continue
 		}
@@ -195,7 +196,8 @@ func (s *stored) open(ctx context.Context, c cdx.Capture, found checked) (*whole
 	if err != nil {
 		return nil, err
 	}
-	return &whole{Record: rec, block: &guarded{in: rec.Block, left: rec.Size, found: found, sum: found.algorithm.New()}, flaw: found.flaw, closer: s}, nil
+	return &whole{Record: rec, block: &guarded{in: rec.Block, left: rec.Size, found: found, sum: found.algorithm.New()},
+		flaw: found.flaw, closer: s}, nil
 }
 
 // HTTP reads start line and header off the block.

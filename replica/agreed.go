@@ -27,7 +27,8 @@ type holdings struct {
 // eachChange calls do at once, then after each change of the catalog, whenever wake receives, and when again
 // is over; do returns the pause until it wants to be called in any case (0: never). Changes in quick
 // succession are one.
-func (r *agreed) eachChange(ctx context.Context, wake <-chan struct{}, do func(context.Context) (again time.Duration, err error)) error {
+func (r *agreed) eachChange(ctx context.Context, wake <-chan struct{},
+	do func(context.Context) (again time.Duration, err error)) error {
 	changed, stop := r.catalog.Watch()
 	defer stop()
 	for {

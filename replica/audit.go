@@ -45,9 +45,10 @@ type ShardFault struct {
 
 // Audit is one audit of shards of this node, with its progress. It survives a restart of the node.
 type Audit struct {
-	ID         string           `json:"id"`
-	Group      string           `json:"group,omitempty"` // the group that it belongs to, the same on several nodes
-	Nodes      []catalog.NodeID `json:"nodes,omitempty"` // of the group: all whose copies were to be audited, this one too
+	ID    string `json:"id"`
+	Group string `json:"group,omitempty"` // the group that it belongs to, the same on several nodes
+	// of the group: all whose copies were to be audited, this one too
+	Nodes      []catalog.NodeID `json:"nodes,omitempty"`
 	State      AuditState       `json:"state"`
 	Scheduled  bool             `json:"scheduled,omitempty"` // begun because it was due
 	Shards     []catalog.Shard  `json:"shards"`
@@ -57,9 +58,11 @@ type Audit struct {
 	TotalFiles int64            `json:"totalFiles"` // as the catalog had it when the audit began
 	TotalBytes int64            `json:"totalBytes"`
 	Tally
-	Unheld      catalog.Root       `json:"unheld,omitzero"`       // of the group: what no node held when it began, so that nobody reads it
-	Exceptions  []catalog.Finding  `json:"exceptions,omitempty"`  // the first of them
-	Unknown     []catalog.FileName `json:"unknown,omitempty"`     // the first files on disk that the catalog does not know
+	// of the group: what no node held when it began, so that nobody reads it
+	Unheld     catalog.Root      `json:"unheld,omitzero"`
+	Exceptions []catalog.Finding `json:"exceptions,omitempty"` // the first of them
+	// the first files on disk that the catalog does not know
+	Unknown     []catalog.FileName `json:"unknown,omitempty"`
 	Faults      []ShardFault       `json:"faults,omitempty"`      // the first shards that could not be passed
 	Faulty      int                `json:"faulty,omitempty"`      // how many could not
 	Outbox      bool               `json:"outbox,omitempty"`      // the outbox is read too, behind the shards
@@ -70,9 +73,10 @@ type Audit struct {
 
 // Tally counts what an audit has found so far.
 type Tally struct {
-	Files     int64 `json:"files"` // read
-	Bytes     int64 `json:"bytes"`
-	Owed      int64 `json:"owed,omitempty"` // files that were not read, as the catalog itself says that they are not here yet
+	Files int64 `json:"files"` // read
+	Bytes int64 `json:"bytes"`
+	// files that were not read, as the catalog itself says that they are not here yet
+	Owed      int64 `json:"owed,omitempty"`
 	OwedBytes int64 `json:"owedBytes,omitempty"`
 	Excepted  int   `json:"excepted"` // missing and corrupt files and relisted lines
 	Missing   int   `json:"missing,omitempty"`
@@ -124,10 +128,11 @@ type audits struct {
 	opened time.Time                   // when this process read them
 }
 
-// openAudits reads the state of the audits. The state of one that is damaged is set aside: its shards are due again, and
-// nothing else depends on it.
+// openAudits reads the state of the audits. The state of one that is damaged is set aside: its shards are due again,
+// and nothing else depends on it.
 func openAudits(dir string, d disk.Disk, log *slog.Logger) (*audits, error) {
-	a := &audits{dir: dir, disk: d, wake: make(chan struct{}, 1), rest: make(map[catalog.Shard]time.Time), opened: time.Now()}
+	a := &audits{dir: dir, disk: d, wake: make(chan struct{}, 1), rest: make(map[catalog.Shard]time.Time),
+		opened: time.Now()}
 	if err := d.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("open audits: %w", err)
 	}
@@ -158,7 +163,8 @@ func openAudits(dir string, d disk.Disk, log *slog.Logger) (*audits, error) {
 }
 
 func (a *audits) setDamagedAside(path string, why error, log *slog.Logger) {
-	log.Error("the state of an audit is damaged and was set aside; the audit is not carried on", "file", path, "err", why)
+	log.Error("the state of an audit is damaged and was set aside; the audit is not carried on", "file", path, "err",
+		why)
 	if err := a.disk.Rename(path, path+".damaged"); err != nil {
 		log.Error("the state of a damaged audit stays where it is", "file", path, "err", err)
 	}
@@ -205,7 +211,8 @@ func (a *audits) poke() {
 // copy returns a copy of the audit's present state, for others.
 func (one *Audit) copy() Audit {
 	c := *one
-	c.Exceptions, c.Unknown, c.Faults = slices.Clone(one.Exceptions), slices.Clone(one.Unknown), slices.Clone(one.Faults)
+	c.Exceptions, c.Unknown, c.Faults = slices.Clone(one.Exceptions), slices.Clone(one.Unknown),
+		slices.Clone(one.Faults)
 	if one.Pass != nil {
 		pass := *one.Pass
 		c.Pass = &pass
@@ -213,8 +220,8 @@ func (one *Audit) copy() Audit {
 	return c
 }
 
-// nextID returns a number above all that were given here: ids need no clock. Ids from before were times, and are numbers too.
-// The caller holds mu.
+// nextID returns a number above all that were given here: ids need no clock. Ids from before were times, and are
+// numbers too. The caller holds mu.
 func (a *audits) nextID() string {
 	last := uint64(0)
 	for _, one := range a.all {
@@ -305,7 +312,9 @@ func (r *auditor) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) 
 		}
 	}
 	if one.Scheduled { // as they are due
-		slices.SortFunc(one.Shards, func(a, b catalog.Shard) int { return slices.Index(shards, a) - slices.Index(shards, b) })
+		slices.SortFunc(one.Shards, func(a, b catalog.Shard) int {
+			return slices.Index(shards, a) - slices.Index(shards, b)
+		})
 	}
 	return r.audits.add(one)
 }

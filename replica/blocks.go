@@ -64,7 +64,8 @@ func newBlockSum(size int64) *blockSum {
 	if size <= plainSize {
 		return nil
 	}
-	return &blockSum{block: sha256.New(), sums: make([]byte, 0, listDigest*min(blockCount(size), maxListSize/listDigest))}
+	return &blockSum{block: sha256.New(), sums: make([]byte, 0,
+		listDigest*min(blockCount(size), maxListSize/listDigest))}
 }
 
 func (b *blockSum) Write(p []byte) (int, error) {
@@ -124,7 +125,8 @@ func (s *media) keepList(path string, want Held, blocks *blockSum) {
 		return err
 	})
 	if err != nil {
-		s.log.Warn("block digests could not be written; they are made again when they are needed", "file", want.Name, "err", err)
+		s.log.Warn("block digests could not be written; they are made again when they are needed", "file", want.Name,
+			"err", err)
 	}
 }
 
@@ -138,7 +140,8 @@ func (s *media) shareList(path, other string) {
 		err = s.disk.Link(blocksPath(path), blocksPath(other))
 	}
 	if err != nil {
-		s.log.Warn("block digests could not be linked; they are made again when they are needed", "path", other, "err", err)
+		s.log.Warn("block digests could not be linked; they are made again when they are needed", "path", other, "err",
+			err)
 	}
 }
 
@@ -168,7 +171,8 @@ func (s *media) orphanLists(dir string, found []string) error {
 
 // measure reads the file at path from the disk as hashFile does. When its bytes are the wanted ones, it makes sure that
 // their list is kept beside them; renew says to write it again if it is not the right one.
-func (s *media) measure(ctx context.Context, path string, want Held, limit *limiter, renew bool) (int64, catalog.Digest, error) {
+func (s *media) measure(ctx context.Context, path string, want Held, limit *limiter, renew bool) (int64, catalog.Digest,
+	error) {
 	b, err := s.open(path)
 	if err != nil {
 		return 0, catalog.Digest{}, readFault(err)

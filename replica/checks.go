@@ -28,7 +28,8 @@ const (
 	forDoubt  = time.Hour
 )
 
-// owedCheck is a copy that gave bytes which were not right, or which has no block digests: its node is to read it again.
+// owedCheck is a copy that gave bytes which were not right, or which has no block digests: its node is to read it
+// again.
 type owedCheck struct {
 	node catalog.NodeID
 	want Held
@@ -64,7 +65,8 @@ func (c *checks) owe(node catalog.NodeID, want Held, ago time.Duration) {
 		return
 	}
 	if len(c.waiting) >= checksWaiting {
-		c.log.Warn("too many copies wait to be read again; the audits will find this one", "file", want.Name, "node", node)
+		c.log.Warn("too many copies wait to be read again; the audits will find this one", "file", want.Name, "node",
+			node)
 		return
 	}
 	c.known[one] = time.Time{}

@@ -13,8 +13,8 @@ import (
 	"holdfast/internal/disk"
 )
 
-// claim returns the root that holds the shard, choosing and making its folder at first use. It sets size bytes aside there
-// until release is called, or answers disk.ErrFull. Until then the shard stays on that root.
+// claim returns the root that holds the shard, choosing and making its folder at first use. It sets size bytes aside
+// there until release is called, or answers disk.ErrFull. Until then the shard stays on that root.
 func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err error) {
 	sh := &s.shards[n]
 	sh.mu.Lock()
@@ -29,7 +29,8 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 		return nil, nil, err
 	}
 	if size > 0 && room < size {
-		return nil, nil, fmt.Errorf("store %d bytes under %s: %w: %d bytes left beside the reserve", size, best.path, disk.ErrFull, max(room, 0))
+		return nil, nil, fmt.Errorf("store %d bytes under %s: %w: %d bytes left beside the reserve", size, best.path,
+			disk.ErrFull, max(room, 0))
 	}
 	if err := best.mounted(); err != nil {
 		return nil, nil, err
@@ -54,9 +55,9 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 	}), nil
 }
 
-// choose returns the root for a new shard and the room it has. Each root gets shards in proportion to the room it has: the
-// same shard goes to the same root as long as their rooms stay in proportion. A root without room for size is chosen only
-// when none has, and one that is to be emptied never.
+// choose returns the root for a new shard and the room it has. Each root gets shards in proportion to the room it has:
+// the same shard goes to the same root as long as their rooms stay in proportion. A root without room for size is
+// chosen only when none has, and one that is to be emptied never.
 func (s *mounts) choose(n catalog.Shard, size int64) (best *root, room int64, err error) {
 	highest := math.Inf(-1)
 	for _, r := range s.roots {

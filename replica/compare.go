@@ -60,7 +60,8 @@ func (r *comparer) compareAll(ctx context.Context, epoch uint64) error {
 		r.log.Warn("verified copies of the catalog are not here", "files", missing)
 		return nil // another look tells whether all of them were reported
 	}
-	res, err := r.catalog.Propose(ctx, catalog.ProveHolding, catalog.Proof{Node: r.cfg.Self, Epoch: epoch}, string(r.cfg.Self))
+	res, err := r.catalog.Propose(ctx, catalog.ProveHolding, catalog.Proof{Node: r.cfg.Self, Epoch: epoch},
+		string(r.cfg.Self))
 	if err == nil && res.Refusal != nil {
 		err = res.Refusal
 	}

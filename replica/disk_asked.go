@@ -51,8 +51,8 @@ func openAsked(path string, d disk.Disk, log *slog.Logger) *asked {
 		err = json.Unmarshal(text, &a.now)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.torn = fmt.Errorf("what is asked of the disks cannot be read: %s: %w. No shard moves between disks. Remove the file, "+
-			"and ask again", path, err)
+		a.torn = fmt.Errorf("what is asked of the disks cannot be read: %s: %w. No shard moves between disks. Remove "+
+			"the file, and ask again", path, err)
 		log.Error("what is asked of the disks cannot be read; no shard moves between disks", "file", path, "err", err)
 	}
 	return a

@@ -65,7 +65,8 @@ func (l *leavings) assign() error {
 		}
 		if len(f.folders) == 0 {
 			for _, r := range f.left {
-				l.store.log.Error("a shard lies nowhere, and more than one disk has something left of it; rename one to be the shard",
+				l.store.log.Error("a shard lies nowhere, and more than one disk has something left of it; rename one "+
+					"to be the shard",
 					"folder", r.left(n))
 			}
 			continue
@@ -101,7 +102,8 @@ func (l *leavings) find() (all [catalog.Shards]found, err error) {
 
 // takeBack makes the remains of a shard the shard again: the disk that it had moved to was given up.
 func (l *leavings) takeBack(n catalog.Shard, r *root) error {
-	l.store.log.Warn("a shard is taken back from the disk that it was moved away from: the one that it was moved to is gone",
+	l.store.log.Warn("a shard is taken back from the disk that it was moved away from: the one that it was moved to "+
+		"is gone",
 		"shard", n, "disk", r.path)
 	return l.store.disk.Rename(r.left(n), r.folder(n))
 }
@@ -209,12 +211,14 @@ func (l *leavings) retire(one leftover) (to *root, err error) {
 		return nil, err
 	}
 	if to.movedFrom(one.shard) != one.on.mark {
-		return nil, fmt.Errorf("the folder %s does not say that it was moved from %s", to.folder(one.shard), one.on.path)
+		return nil, fmt.Errorf("the folder %s does not say that it was moved from %s", to.folder(one.shard),
+			one.on.path)
 	}
 	if err := l.store.disk.SyncDir(to.path); err != nil { // the move's rename, should its own sync have failed
 		return nil, err
 	}
-	if err := l.store.disk.Rename(one.on.folder(one.shard), one.on.left(one.shard)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := l.store.disk.Rename(one.on.folder(one.shard), one.on.left(one.shard)); err != nil &&
+		!errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	return to, nil

@@ -32,8 +32,8 @@ type DiskState struct {
 }
 
 // DiskTakenAway is the state of a disk that was emptied and is not there, although the settings name it.
-const DiskTakenAway = "it was emptied and is not there: take it out of the settings; or mount another there, undrain it, " +
-	"and start the node again"
+const DiskTakenAway = "it was emptied and is not there: take it out of the settings; or mount another there, undrain " +
+	"it, and start the node again"
 
 // DiskMove is how far one shard's move from disk to disk is.
 type DiskMove struct {
@@ -149,7 +149,8 @@ func standingIn(r *Replica) func(catalog.FileName) (standing, error) {
 				return err
 			}
 			c := f.Copy(r.cfg.Replica)
-			st = standing{want: heldAs(f), known: true, counted: f.Removed == 0 && f.Lost == 0 && p.Holder == r.cfg.Self &&
+			st = standing{want: heldAs(f), known: true, counted: f.Removed == 0 && f.Lost == 0 &&
+				p.Holder == r.cfg.Self &&
 				c != nil && !c.Surplus && c.State == catalog.UploadCompleted}
 			return nil
 		})

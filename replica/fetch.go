@@ -45,7 +45,8 @@ func (r *puller) copyFile(ctx context.Context, t task) error {
 }
 
 // ownCopy places bytes that this node's outbox has, read again from the disk: under a second name, or copied
-// to another disk. Without them the answer is ErrNotHere, and errSource when they are not the wanted ones or cannot be read.
+// to another disk. Without them the answer is ErrNotHere, and errSource when they are not the wanted ones or cannot be
+// read.
 func (s *Store) ownCopy(ctx context.Context, want Held) error {
 	path := s.outboxPath(want.Name)
 	if !isFile(path) {

@@ -16,9 +16,10 @@ const (
 	emptyPause   = 2 * time.Second
 )
 
-// switchEmpty takes over those of the shards that have no files, many to a command, and returns the others. rested is when
-// to look again.
-func (r *puller) switchEmpty(ctx context.Context, shards []catalog.Shard) (others []catalog.Shard, rested time.Time, err error) {
+// switchEmpty takes over those of the shards that have no files, many to a command, and returns the others. rested is
+// when to look again.
+func (r *puller) switchEmpty(ctx context.Context, shards []catalog.Shard) (others []catalog.Shard, rested time.Time,
+	err error) {
 	if len(shards) == 0 {
 		return nil, rested, nil
 	}

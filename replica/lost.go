@@ -56,7 +56,8 @@ func look(ctx context.Context, s *Store, want Held) (has, moved bool, err error)
 		case errors.Is(err, fs.ErrNotExist):
 			return false, true, nil
 		case errors.Is(err, errUnreadable):
-			s.log.Warn("bytes under the name of a file that may be lost cannot be read", "file", want.Name, "path", path, "err", err)
+			s.log.Warn("bytes under the name of a file that may be lost cannot be read", "file", want.Name, "path",
+				path, "err", err)
 		default:
 			return false, false, err
 		}
@@ -77,7 +78,8 @@ func remains(s *Store, name catalog.FileName) (paths []string, err error) {
 			return nil, err
 		}
 		for _, text := range entries {
-			if dot := strings.LastIndexByte(text, '.'); dot > 0 && text[:dot] == string(name) && !strings.HasSuffix(text, reasonSuffix) {
+			if dot := strings.LastIndexByte(text, '.'); dot > 0 && text[:dot] == string(name) &&
+				!strings.HasSuffix(text, reasonSuffix) {
 				paths = append(paths, filepath.Join(dir, text))
 			}
 		}

@@ -54,7 +54,8 @@ func (r *puller) walkMoving(ctx context.Context, offer func(Fetch) (time.Time, e
 // missing and the bytes of all were read. Files that were here from earlier are handed out to be read, just as
 // missing ones are handed out to be fetched: bytes are judged by what they are, not by their line in a manifest. This
 // node is the shard's next.
-func (r *puller) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, error)) (root catalog.Root, complete bool, rested time.Time, err error) {
+func (r *puller) walkShard(shard catalog.Shard, offer func(Fetch) (time.Time, error)) (root catalog.Root, complete bool,
+	rested time.Time, err error) {
 	r.leaving.pass(shard)
 	held, err := r.list(shard)
 	if err != nil {

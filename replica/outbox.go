@@ -49,7 +49,8 @@ func (s *outgoing) notePath(name catalog.FileName) string {
 // the same bytes again is no error, and placed is false; other bytes under the name are ErrExists; a file that
 // changes meanwhile is ErrChanged; bytes that do not match a SHA-256 or a size above 0 in as are ErrDamaged; no room
 // is disk.ErrFull.
-func (s *outgoing) Adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (entry catalog.Addition, placed bool, err error) {
+func (s *outgoing) Adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (entry catalog.Addition,
+	placed bool, err error) {
 	if err := checkName(as.Name); err != nil {
 		return as, false, fmt.Errorf("put %s: %w", path, err)
 	}
@@ -60,7 +61,8 @@ func (s *outgoing) Adopt(ctx context.Context, path string, as catalog.Addition, 
 	return entry, placed, nil
 }
 
-func (s *outgoing) adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (_ catalog.Addition, placed bool, err error) {
+func (s *outgoing) adopt(ctx context.Context, path string, as catalog.Addition, own Ownership) (_ catalog.Addition,
+	placed bool, err error) {
 	temporary := s.temporaryName(as.Name)
 	promised := as
 	if own == Owned {
@@ -87,7 +89,8 @@ func (s *outgoing) adopt(ctx context.Context, path string, as catalog.Addition, 
 func keptPromise(promised, got catalog.Addition) error {
 	switch {
 	case !promised.SHA256.IsZero() && got.SHA256 != promised.SHA256:
-		return fmt.Errorf("%w: SHA-256 %s was promised, the bytes on the disk have %s", ErrDamaged, promised.SHA256, got.SHA256)
+		return fmt.Errorf("%w: SHA-256 %s was promised, the bytes on the disk have %s", ErrDamaged, promised.SHA256,
+			got.SHA256)
 	case promised.Size > 0 && got.Size != promised.Size:
 		return fmt.Errorf("%w: %d bytes were promised, the disk has %d", ErrDamaged, promised.Size, got.Size)
 	}
@@ -198,8 +201,8 @@ func unchanged(before fs.FileInfo, path string, size int64) error {
 	return nil
 }
 
-// enter gives the bytes at the temporary name their name in the outbox, after their note; placed is false when a file of
-// the same size and digest was there already, whose place they take.
+// enter gives the bytes at the temporary name their name in the outbox, after their note; placed is false when a file
+// of the same size and digest was there already, whose place they take.
 func (s *outgoing) enter(temporary string, as catalog.Addition) (placed bool, err error) {
 	s.outbox.Lock()
 	defer s.outbox.Unlock()

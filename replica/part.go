@@ -103,7 +103,8 @@ func (p *part) restart() error {
 func (p *part) take(ctx context.Context, r io.Reader, limit *limiter, count *atomic.Int64) error {
 	p.resumed = p.resumed || p.file.Size() > 0
 	in := io.LimitReader(r, p.want.Size-p.file.Size()+1)
-	return p.store.pump(ctx, pipe{in: in, out: &eager{part: p, begun: p.file.Size()}, sum: p.sum, limit: limit, count: count})
+	return p.store.pump(ctx, pipe{in: in, out: &eager{part: p, begun: p.file.Size()}, sum: p.sum, limit: limit,
+		count: count})
 }
 
 // complete reports whether all bytes are there; more than all of them is ErrDamaged, and so are other bytes

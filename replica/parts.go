@@ -13,8 +13,8 @@ type findings struct {
 	*holdings
 }
 
-// entries are the files whose source this node is: it lets them enter the archive, and looks after the bytes in its outbox
-// until they are released.
+// entries are the files whose source this node is: it lets them enter the archive, and looks after the bytes in its
+// outbox until they are released.
 type entries struct {
 	*agreed
 	*holdings
@@ -38,8 +38,9 @@ type releases struct {
 type puller struct {
 	*agreed
 	*holdings
-	entries   *entries
-	own       func(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error) // what lies here, at rest
+	entries *entries
+	// what lies here, at rest
+	own       func(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error)
 	peers     Peers
 	duties    Duties
 	bandwidth *limiter // of fetches

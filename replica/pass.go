@@ -82,13 +82,15 @@ func (a *audits) update(do func()) {
 // passing is one pass over one shard.
 type passing struct {
 	*auditor
-	audit    *Audit
-	shard    catalog.Shard
-	held     map[catalog.FileName]Held // of a checksum replica
-	lines    map[catalog.FileName]line // of the shard's manifest; nil in a checksum replica, whose manifests are its records
-	stale    map[catalog.FileName]bool // the manifest lists them, and the catalog does not want them here, as far as was looked
-	right    []Held                    // found right, with a line that is wrong or missing
-	gone     []catalog.FileName        // lines of files that are not wanted, to be dropped where there is no file
+	audit *Audit
+	shard catalog.Shard
+	held  map[catalog.FileName]Held // of a checksum replica
+	// of the shard's manifest; nil in a checksum replica, whose manifests are its records
+	lines map[catalog.FileName]line
+	// the manifest lists them, and the catalog does not want them here, as far as was looked
+	stale    map[catalog.FileName]bool
+	right    []Held             // found right, with a line that is wrong or missing
+	gone     []catalog.FileName // lines of files that are not wanted, to be dropped where there is no file
 	findings []catalog.Finding
 	since    time.Time // of the oldest finding not reported
 	before   Audit     // as it stood then
@@ -176,7 +178,8 @@ func (p *passing) relist() error {
 	}
 	p.right, p.gone = p.right[:0], p.gone[:0]
 	if len(wrong) > 0 {
-		p.log.Warn("lines of a manifest were wrong and have been put right", "shard", p.shard, "lines", len(wrong), "first", wrong[0])
+		p.log.Warn("lines of a manifest were wrong and have been put right", "shard", p.shard, "lines", len(wrong),
+			"first", wrong[0])
 		p.relisted(len(wrong))
 	}
 	return nil
@@ -195,7 +198,8 @@ func (p *passing) check(ctx context.Context, f catalog.File) error {
 	}
 	if finding == nil {
 		if c.Disputed {
-			p.find(catalog.Finding{Name: f.Name, FileList: catalog.FileListOK, Checksum: catalog.ChecksumOK, Found: f.SHA256})
+			p.find(catalog.Finding{Name: f.Name, FileList: catalog.FileListOK, Checksum: catalog.ChecksumOK,
+				Found: f.SHA256})
 		}
 		p.advance(f, nil, true)
 		if l, listed := p.lines[f.Name]; p.sums == nil && (!listed || l.digest != f.SHA256) {
@@ -211,13 +215,15 @@ func (p *passing) check(ctx context.Context, f catalog.File) error {
 		p.pass(f, wanted)
 		return nil
 	}
-	p.log.Warn("audit found a bad copy", "file", f.Name, "list", finding.FileList, "checksum", finding.Checksum, "sha256", finding.Found)
+	p.log.Warn("audit found a bad copy", "file", f.Name, "list", finding.FileList, "checksum", finding.Checksum,
+		"sha256", finding.Found)
 	p.find(*finding)
 	p.advance(f, finding, false)
 	return p.tend(ctx)
 }
 
-// stillMine reports whether the catalog counts on this node's copy of the file now, and whether the replica is to have one.
+// stillMine reports whether the catalog counts on this node's copy of the file now, and whether the replica is to have
+// one.
 func (p *passing) stillMine(name catalog.FileName) (still, wanted bool, err error) {
 	f, good, err := p.mine(name)
 	if errors.Is(err, catalog.ErrNotFound) {
@@ -378,7 +384,8 @@ func (r *findings) report(ctx context.Context, findings []catalog.Finding) (refu
 
 // doubt reports a finding on one copy, if the catalog as it shows here takes it for a good one of this node. It
 // tells whether the finding was reported and taken.
-func (r *findings) doubt(ctx context.Context, name catalog.FileName, finding catalog.Finding) (reported bool, err error) {
+func (r *findings) doubt(ctx context.Context, name catalog.FileName, finding catalog.Finding) (reported bool,
+	err error) {
 	_, good, err := r.mine(name)
 	if errors.Is(err, catalog.ErrNotFound) || err == nil && !good {
 		return false, nil

@@ -37,8 +37,9 @@ func (p *places) movesOf(name catalog.FileName) int {
 	return sh.moves
 }
 
-// inPlace calls do with where the file lies, as where tells: Path, or outboxPath. When do fails and the file's shard has moved
-// to another root meanwhile, and be it there and back, do is called again: what it found says nothing about the copy.
+// inPlace calls do with where the file lies, as where tells: Path, or outboxPath. When do fails and the file's shard
+// has moved to another root meanwhile, and be it there and back, do is called again: what it found says nothing about
+// the copy.
 func (p *places) inPlace(where func(catalog.FileName) string, name catalog.FileName, do func(path string) error) error {
 	for {
 		moves := p.movesOf(name)

@@ -7,8 +7,9 @@ import (
 	"holdfast/catalog"
 )
 
-// proved are the files of the shards that move to this node whose bytes it has hashed since the move began: as they came,
-// or where they lay. A manifest tells what bytes were once; only these count when the node proves that it has a shard.
+// proved are the files of the shards that move to this node whose bytes it has hashed since the move began: as they
+// came, or where they lay. A manifest tells what bytes were once; only these count when the node proves that it has a
+// shard.
 type proved struct {
 	mu     sync.Mutex
 	shards map[catalog.Shard]map[catalog.FileName]catalog.Digest

@@ -71,7 +71,8 @@ type Pull struct {
 }
 
 func newPulls(disk func(catalog.Shard) string) *pulls {
-	return &pulls{disk: disk, full: make(map[string]fullness), active: make(map[catalog.FileName]*pull), later: make(map[catalog.FileName]delay), wake: make(chan struct{}, 1)}
+	return &pulls{disk: disk, full: make(map[string]fullness), active: make(map[catalog.FileName]*pull),
+		later: make(map[catalog.FileName]delay), wake: make(chan struct{}, 1)}
 }
 
 // Pulls returns the copies being made, by name.

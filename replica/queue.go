@@ -92,8 +92,8 @@ func (q *queue) take(ctx context.Context, only bool) (Fetch, class, error) {
 	}
 }
 
-// next takes the first copy of the class whose turn it is, or else of the neediest class that has one: of eight copies one
-// is of the last class and one of the last but one, so that nothing waits for ever.
+// next takes the first copy of the class whose turn it is, or else of the neediest class that has one: of eight copies
+// one is of the last class and one of the last but one, so that nothing waits for ever.
 func (q *queue) next(only bool) (Fetch, class, bool) {
 	order := []class{needed, moving, filling}
 	switch {

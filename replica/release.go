@@ -23,7 +23,8 @@ type pending struct {
 }
 
 func newPending() *pending {
-	return &pending{names: make(map[catalog.FileName]bool), busy: make(map[catalog.FileName]chan struct{}), wake: make(chan struct{}, 1)}
+	return &pending{names: make(map[catalog.FileName]bool), busy: make(map[catalog.FileName]chan struct{}),
+		wake: make(chan struct{}, 1)}
 }
 
 func (p *pending) add(name catalog.FileName, agreed bool) {
@@ -149,7 +150,8 @@ func (r *entries) withdraw(ctx context.Context, as catalog.Addition, why *catalo
 	}
 	body := catalog.Releases{Node: r.cfg.Self, Files: []catalog.FileName{as.Name}}
 	results, err := r.proposeItems(ctx, catalog.ReleaseFiles, body, 1)
-	if err == nil && results[0].Name == as.Name && results[0].Refusal != nil && results[0].Refusal.Code == catalog.NotFound {
+	if err == nil && results[0].Name == as.Name && results[0].Refusal != nil &&
+		results[0].Refusal.Code == catalog.NotFound {
 		return r.store.Discharge(as.Name)
 	}
 	r.pending.add(as.Name, false)
@@ -231,7 +233,8 @@ func (r *entries) settleOne(ctx context.Context, name catalog.FileName) (done bo
 	case err != nil:
 		return false, err
 	case r.countsOn(f, as):
-		return false, nil // the state here may be from before the release: it is looked at again until the bytes are gone
+		// the state here may be from before the release: it is looked at again until the bytes are gone
+		return false, nil
 	case f.SHA256 == as.SHA256 && r.keeps(name):
 		return true, r.store.Discharge(name)
 	case f.SHA256 == as.SHA256 && f.Removed == 0 && (f.Lost != 0 || f.Released && !f.Complete()):

@@ -17,8 +17,8 @@ type contents struct {
 	files  []catalog.FileName // in place, listed or not
 }
 
-// contents looks at a shard's folder and its manifest. A manifest that cannot be read is set aside: the shard has no lines
-// then, and each file is listed again once its bytes were read.
+// contents looks at a shard's folder and its manifest. A manifest that cannot be read is set aside: the shard has no
+// lines then, and each file is listed again once its bytes were read.
 func (s *Store) contents(n catalog.Shard) (contents, error) {
 	sh := &s.shards[n]
 	sh.mu.Lock()
@@ -69,12 +69,13 @@ func (s *media) setManifestAside(sh *shard, n catalog.Shard, why error) error {
 	if err := s.disk.Rename(sh.manifest(n), to); err != nil {
 		return errors.Join(err, s.disk.Remove(to+reasonSuffix))
 	}
-	s.log.Error("a manifest cannot be read and was set aside; its files are read and listed again", "shard", n, "err", why)
+	s.log.Error("a manifest cannot be read and was set aside; its files are read and listed again", "shard", n, "err",
+		why)
 	return nil
 }
 
-// relist makes a shard's manifest agree with files whose bytes the caller has just read, and drops the lines of the names
-// in gone that have no file. Garbled and repeated lines go as well. It returns the names whose lines were wrong.
+// relist makes a shard's manifest agree with files whose bytes the caller has just read, and drops the lines of the
+// names in gone that have no file. Garbled and repeated lines go as well. It returns the names whose lines were wrong.
 func (s *Store) relist(n catalog.Shard, right []Held, gone []catalog.FileName) (wrong []catalog.FileName, err error) {
 	sh := &s.shards[n]
 	sh.mu.Lock()

@@ -68,12 +68,14 @@ func (p Remote) Sources(file catalog.File) ([]catalog.NodeID, error) {
 }
 
 // Fetch returns the file's bytes from offset to the end.
-func (p Remote) Fetch(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset int64) (io.ReadCloser, error) {
+func (p Remote) Fetch(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset int64) (io.ReadCloser,
+	error) {
 	return p.request(ctx, from, fileRequest{Name: name, Offset: offset, Length: -1})
 }
 
 // Read returns length bytes of the file from offset.
-func (p Remote) Read(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64) (io.ReadCloser, error) {
+func (p Remote) Read(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset,
+	length int64) (io.ReadCloser, error) {
 	return p.request(ctx, from, fileRequest{Name: name, Offset: offset, Length: length, Reader: true})
 }
 

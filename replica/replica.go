@@ -79,8 +79,8 @@ type Moves struct {
 
 // Duties says what this node owes, decided from the catalog.
 type Duties interface {
-	// Needed returns about n of the owed copies that go before all others, in the order of need. None in a cluster whose
-	// catalog does not list them: then they are found among the Fetches.
+	// Needed returns about n of the owed copies that go before all others, in the order of need. None in a cluster
+	// whose catalog does not list them: then they are found among the Fetches.
 	Needed(n int) ([]Fetch, error)
 	// Fetches returns about n owed copies behind the cursor, and the cursor behind them; the zero cursor
 	// when there are no more. Copies that failed and whose pause is not over may be left out.
@@ -125,7 +125,8 @@ type Replica struct {
 // New returns the replica of a node; Run makes it work. sums is nil except on a node of a checksum replica, which
 // records checksums instead of keeping bytes; such a node has a store too, for its outbox. The state of audits is
 // read from cfg.Audits.
-func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, duties Duties, log *slog.Logger) (*Replica, error) {
+func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, duties Duties,
+	log *slog.Logger) (*Replica, error) {
 	if cfg.Pulls <= 0 {
 		cfg.Pulls = 4
 	}
@@ -138,10 +139,13 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 	}
 	agreed, kept, pace := &agreed{cfg, cat, log}, &holdings{store, sums}, newLimiter(cfg.AuditRate)
 	found := &findings{agreed, kept}
-	pulls, sources, pending, leaving, proved := newPulls(store.shards.diskOf), newSources(), newPending(), new(leaving), newProved()
+	pulls, sources, pending, leaving, proved := newPulls(store.shards.diskOf), newSources(), newPending(), new(leaving),
+		newProved()
 	free := &releases{agreed: agreed, holdings: kept, duties: duties, pending: pending, leaving: leaving}
-	own := &entries{releases: free, agreed: agreed, holdings: kept, peers: peers, pace: pace, pending: pending, takeover: newTakeover()}
-	serves := &server{findings: found, entries: own, peers: peers, bulk: make(slots, cfg.Serves), reads: make(slots, 16*cfg.Serves),
+	own := &entries{releases: free, agreed: agreed, holdings: kept, peers: peers, pace: pace, pending: pending,
+		takeover: newTakeover()}
+	serves := &server{findings: found, entries: own, peers: peers, bulk: make(slots, cfg.Serves),
+		reads:  make(slots, 16*cfg.Serves),
 		hashes: make(slots, cfg.Serves), giving: newLimiter(cfg.Giving), sources: sources, proved: proved}
 	pull := &puller{agreed: agreed, holdings: kept, entries: own, own: serves.Checksum, peers: peers, duties: duties,
 		bandwidth: newLimiter(cfg.Bandwidth), sources: sources, pulls: pulls, leaving: leaving, proved: proved}
@@ -151,7 +155,8 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 		releases: free,
 		mender:   &mender{findings: found, pulls: pulls}, comparer: &comparer{found},
 		auditor: &auditor{findings: found, entries: own, duties: duties, audits: audits, pace: pace},
-		finder:  &finder{agreed: agreed, holdings: kept, entries: own, releases: free, duties: duties, pulls: pulls, pace: pace}}
+		finder: &finder{agreed: agreed, holdings: kept, entries: own, releases: free, duties: duties, pulls: pulls,
+			pace: pace}}
 	r.Disks = newDisks(r)
 	return r, nil
 }
@@ -162,7 +167,8 @@ func (r *Replica) Run(ctx context.Context) error {
 	defer cancel(nil)
 	var all sync.WaitGroup
 	for _, part := range []func(context.Context) error{
-		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run, r.compare, r.Disks.run,
+		r.reports.run, r.pull, r.mend, r.runOutbox, r.runReleases, r.runAudits, r.runStrays, r.checks.run,
+		r.compare, r.Disks.run,
 	} {
 		all.Go(func() {
 			if err := part(ctx); err != nil && ctx.Err() == nil {

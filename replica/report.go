@@ -34,7 +34,8 @@ type reporter struct {
 	log     *slog.Logger
 }
 
-func newReporter(propose func(context.Context, []catalog.CopyReport) ([]catalog.ItemResult, error), log *slog.Logger) *reporter {
+func newReporter(propose func(context.Context, []catalog.CopyReport) ([]catalog.ItemResult, error),
+	log *slog.Logger) *reporter {
 	return &reporter{in: make(chan report, reportBacklog), propose: propose, log: log}
 }
 

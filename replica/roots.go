@@ -22,7 +22,8 @@ var ErrNotMounted = errors.New("the disk is not mounted")
 // MarkName is the file that tells a root from the empty folder on which its disk is mounted.
 const MarkName = ".holdfast-root"
 
-const markText = "# A disk of a Holdfast archive. This file belongs to it: without it, the node takes the disk for one that is\n" +
+const markText = "# A disk of a Holdfast archive. This file belongs to it: without it, the node takes the disk for " +
+	"one that is\n" +
 	"# not mounted, and does not start.\n"
 
 // openRoots opens the roots, after all that this node has used are seen to be there. New ones are marked.
@@ -50,12 +51,12 @@ func (s *mounts) openRoots() error {
 			continue
 		}
 		if slices.Contains(s.cfg.Roots, path) {
-			return fmt.Errorf("%s: %w: its mark (%s) is not there. Mount it; if it is lost for good, take its line out of %s "+
-				"and run an audit, and its copies are made anew", path, ErrNotMounted, MarkName, s.cfg.Known)
+			return fmt.Errorf("%s: %w: its mark (%s) is not there. Mount it; if it is lost for good, take its line "+
+				"out of %s and run an audit, and its copies are made anew", path, ErrNotMounted, MarkName, s.cfg.Known)
 		}
-		return fmt.Errorf("%s: %w under any folder for files of the settings, and was not emptied. Name it there again, and empty it "+
-			"with `holdfast disk drain` first; if it is lost for good, take its line out of %s and run an audit, and its copies are "+
-			"made anew", path, ErrNotMounted, s.cfg.Known)
+		return fmt.Errorf("%s: %w under any folder for files of the settings, and was not emptied. Name it there "+
+			"again, and empty it with `holdfast disk drain` first; if it is lost for good, take its line out of %s "+
+			"and run an audit, and its copies are made anew", path, ErrNotMounted, s.cfg.Known)
 	}
 	for _, path := range s.cfg.Roots {
 		if s.asked.takenAway(path) {
@@ -162,7 +163,8 @@ func (s *mounts) writeKnown(was, is map[string]string) error {
 	}
 	slices.Sort(lines)
 	return s.disk.WriteFile(s.cfg.Known, func(w io.Writer) error {
-		_, err := io.WriteString(w, "# The folders for files that this node has used, each by the mark in its "+MarkName+".\n"+strings.Join(lines, ""))
+		_, err := io.WriteString(w, "# The folders for files that this node has used, each by the mark in its "+
+			""+MarkName+".\n"+strings.Join(lines, ""))
 		return err
 	})
 }

@@ -11,7 +11,8 @@ import (
 
 // Serve writes the file's bytes from offset to the end to w, for the node from that makes a copy. It admits a
 // few at a time and answers ErrBusy beyond, ErrNotHere without the bytes, ErrRange for an offset outside.
-func (r *server) Serve(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset int64, w io.Writer) error {
+func (r *server) Serve(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset int64,
+	w io.Writer) error {
 	release, ok := r.bulk.take()
 	if !ok {
 		return ErrBusy
@@ -23,7 +24,8 @@ func (r *server) Serve(ctx context.Context, from catalog.NodeID, name catalog.Fi
 // ServeRange writes length bytes of the file from offset to w, for a reader who waits; it admits more of them
 // than Serve does copies. Each block is verified before it is written: an error after the first byte means that no more
 // of this copy is right.
-func (r *server) ServeRange(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64, w io.Writer) error {
+func (r *server) ServeRange(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64,
+	w io.Writer) error {
 	release, ok := r.reads.take()
 	if !ok {
 		return ErrBusy

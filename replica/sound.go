@@ -71,8 +71,10 @@ func (s *Store) try(name catalog.FileName, doubted bool, take func(path string, 
 }
 
 // openSound opens length bytes of the wanted file from offset for a reader; the first of them are verified when it
-// returns. Without a list of block digests the answer is errNoList, unless build says to read the whole file and make it.
-func (s *Store) openSound(ctx context.Context, want Held, offset, length int64, doubted, build bool) (in *sound, err error) {
+// returns. Without a list of block digests the answer is errNoList, unless build says to read the whole file and make
+// it.
+func (s *Store) openSound(ctx context.Context, want Held, offset, length int64, doubted, build bool) (in *sound,
+	err error) {
 	err = s.try(want.Name, doubted, func(path string, b *Bytes) error {
 		if b.Size != want.Size {
 			s.spoilt.set(want.Name, b.File, true)

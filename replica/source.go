@@ -33,7 +33,8 @@ func (s *outgoing) outboxNames() ([]catalog.FileName, error) {
 	}
 	var names []catalog.FileName
 	for _, e := range entries {
-		if name := catalog.FileName(e.Name()); !strings.HasPrefix(e.Name(), ".") && checkName(name) == nil && e.Type().IsRegular() {
+		if name := catalog.FileName(e.Name()); !strings.HasPrefix(e.Name(), ".") && checkName(name) == nil &&
+			e.Type().IsRegular() {
 			names = append(names, name)
 		}
 	}
@@ -41,8 +42,8 @@ func (s *outgoing) outboxNames() ([]catalog.FileName, error) {
 	return names, nil
 }
 
-// outboxDue reports whether the outbox is to be audited: something lies there, and it was not read for a day. A node that
-// has just started has other things to do.
+// outboxDue reports whether the outbox is to be audited: something lies there, and it was not read for a day. A node
+// that has just started has other things to do.
 func (r *auditor) outboxDue(now time.Time) bool {
 	if time.Since(r.audits.opened) < outboxFirst {
 		return false
@@ -53,7 +54,8 @@ func (r *auditor) outboxDue(now time.Time) bool {
 		}
 	}
 	return !slices.ContainsFunc(r.Audits(), func(one Audit) bool {
-		return one.Outbox && one.State != AuditStopped && (!one.State.Ended() || now.Sub(one.Ended) < outboxEvery && !one.Ended.After(now))
+		return one.Outbox && one.State != AuditStopped &&
+			(!one.State.Ended() || now.Sub(one.Ended) < outboxEvery && !one.Ended.After(now))
 	})
 }
 
@@ -119,8 +121,8 @@ func (r *auditor) auditMissing(ctx context.Context, one *Audit) error {
 	}
 }
 
-// missSource reports that the bytes of a file are gone of which the catalog counts on this node as the source; nil when they
-// are there, or are not counted on.
+// missSource reports that the bytes of a file are gone of which the catalog counts on this node as the source; nil when
+// they are there, or are not counted on.
 func (r *entries) missSource(ctx context.Context, name catalog.FileName) (*catalog.Finding, error) {
 	end, err := r.pending.begin(ctx, name)
 	if err != nil {
@@ -139,8 +141,8 @@ func (r *entries) missSource(ctx context.Context, name catalog.FileName) (*catal
 	return &finding, r.tellSource(ctx, finding)
 }
 
-// setWrongAside reads this node's bytes of the file in the outbox and sets them aside when they are not the file's; then it
-// tells so. The caller keeps others off the name.
+// setWrongAside reads this node's bytes of the file in the outbox and sets them aside when they are not the file's;
+// then it tells so. The caller keeps others off the name.
 func (r *entries) setWrongAside(ctx context.Context, f catalog.File) (set bool, err error) {
 	size, digest, err := r.store.measure(ctx, r.store.outboxPath(f.Name), heldAs(f), nil, false)
 	if err != nil || size == f.Size && digest == f.SHA256 {
@@ -153,7 +155,8 @@ func (r *entries) setWrongAside(ctx context.Context, f catalog.File) (set bool, 
 // checkSource reads this node's bytes of a file in the outbox. Wrong bytes are set aside and reported to the catalog,
 // which then no longer counts on them. It returns the fault that it found, nil if there was none, and how many bytes
 // were read.
-func (r *entries) checkSource(ctx context.Context, name catalog.FileName) (size int64, found *catalog.Finding, err error) {
+func (r *entries) checkSource(ctx context.Context, name catalog.FileName) (size int64, found *catalog.Finding,
+	err error) {
 	end, err := r.pending.begin(ctx, name)
 	if err != nil {
 		return 0, nil, err
@@ -215,14 +218,16 @@ func (r *entries) denounce(ctx context.Context, finding catalog.Finding) error {
 
 // tellSource tells the catalog to stop counting on this node as the file's source.
 func (r *entries) tellSource(ctx context.Context, finding catalog.Finding) error {
-	results, err := r.proposeItems(ctx, catalog.FindSources, catalog.Findings{Node: r.cfg.Self, Files: []catalog.Finding{finding}}, 1)
+	results, err := r.proposeItems(ctx, catalog.FindSources,
+		catalog.Findings{Node: r.cfg.Self, Files: []catalog.Finding{finding}}, 1)
 	if err != nil {
 		return err
 	}
 	switch refusal := results[0].Refusal; {
 	case refusal == nil:
 	case refusal.Code == catalog.Unsupported:
-		r.log.Error("the archive still counts on bytes of the outbox that are wrong or gone; raise the level: holdfast cluster level 2",
+		r.log.Error("the archive still counts on bytes of the outbox that are wrong or gone; raise the level: "+
+			"holdfast cluster level 2",
 			"file", finding.Name)
 	default:
 		r.log.Info("finding on the outbox refused", "file", finding.Name, "err", refusal)
@@ -230,8 +235,8 @@ func (r *entries) tellSource(ctx context.Context, finding catalog.Finding) error
 	return nil
 }
 
-// denounceSoon is denounce for one who has other things to do: when something else is done about the file, or the catalog
-// cannot be told now, the next look at the outbox finds it again.
+// denounceSoon is denounce for one who has other things to do: when something else is done about the file, or the
+// catalog cannot be told now, the next look at the outbox finds it again.
 func (r *entries) denounceSoon(ctx context.Context, finding catalog.Finding) {
 	end, _ := r.pending.try(finding.Name)
 	if end == nil {

@@ -78,8 +78,8 @@ func (s *sources) busy(n catalog.NodeID) {
 	k.rest = now.Add(backoff(k.busy, busyPause, longestBusy))
 }
 
-// failed notes that the node could not be reached or broke off. What fails while the node rests already says nothing more:
-// many copies and readers fail at once when one connection ends, and the node would be left alone for minutes.
+// failed notes that the node could not be reached or broke off. What fails while the node rests already says nothing
+// more: many copies and readers fail at once when one connection ends, and the node would be left alone for minutes.
 func (s *sources) failed(n catalog.NodeID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

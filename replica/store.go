@@ -23,8 +23,9 @@ type StoreConfig struct {
 	Outbox     string   // <data>/outbox: files that entered the archive here and are not released yet
 	Quarantine string   // <data>/quarantine: bad copies, each with its reason
 	Reserve    int64    // bytes to leave free on each disk; 1 GiB if 0, none if negative
-	Known      string   // <data>/roots: list of the roots used so far, by which one that is not mounted is noticed; none if empty
-	Asked      string   // <data>/disks.json: an operator's wishes for the roots; none if empty
+	// <data>/roots: list of the roots used so far, by which one that is not mounted is noticed; none if empty
+	Known string
+	Asked string // <data>/disks.json: an operator's wishes for the roots; none if empty
 
 	Kept func(catalog.FileName) // called with each file that is kept from now on; must not block or call the store
 	Gone func(catalog.FileName) // called with each file that is no longer kept; as Kept
@@ -195,9 +196,10 @@ func (s *Store) Has(name catalog.FileName) bool {
 	return s.shards.present(name)
 }
 
-// measurePlaced is measure for the file in its shard. Bytes that are not the wanted ones count only if the shard still lies
-// where they were read.
-func (s *Store) measurePlaced(ctx context.Context, want Held, limit *limiter, renew bool) (int64, catalog.Digest, error) {
+// measurePlaced is measure for the file in its shard. Bytes that are not the wanted ones count only if the shard still
+// lies where they were read.
+func (s *Store) measurePlaced(ctx context.Context, want Held, limit *limiter, renew bool) (int64, catalog.Digest,
+	error) {
 	for {
 		moves := s.shards.movesOf(want.Name)
 		size, digest, err := s.measure(ctx, s.Path(want.Name), want, limit, renew)

@@ -14,8 +14,8 @@ import (
 	"holdfast/catalog"
 )
 
-// How often it is looked for bytes that nobody asks for: in shards that this node does not hold, and at every 36th look in all of
-// them. Bytes in the quarantine that are known to be wrong, of a file that is complete, are kept for 30 days.
+// How often it is looked for bytes that nobody asks for: in shards that this node does not hold, and at every 36th look
+// in all of them. Bytes in the quarantine that are known to be wrong, of a file that is complete, are kept for 30 days.
 const (
 	strayEvery     = 10 * time.Minute
 	strayFirst     = time.Minute
@@ -86,12 +86,15 @@ func (r *finder) lookForStrays(ctx context.Context, all bool) error {
 	defer r.strays.mu.Unlock()
 	if !all { // the last findings in shards that this look skipped
 		for _, s := range r.strays.all {
-			if s.Where == "files" && !slices.ContainsFunc(l.found, func(f Stray) bool { return f.Path == s.Path }) && isFile(s.Path) {
+			if s.Where == "files" && !slices.ContainsFunc(l.found, func(f Stray) bool { return f.Path == s.Path }) &&
+				isFile(s.Path) {
 				l.found = append(l.found, s)
 			}
 		}
 	}
-	slices.SortFunc(l.found, func(a, b Stray) int { return cmp.Or(cmp.Compare(a.Where, b.Where), cmp.Compare(a.Path, b.Path)) })
+	slices.SortFunc(l.found, func(a, b Stray) int {
+		return cmp.Or(cmp.Compare(a.Where, b.Where), cmp.Compare(a.Path, b.Path))
+	})
 	r.strays.all = l.found
 	return failed
 }
@@ -149,7 +152,8 @@ func (l *strayLook) note(where, path string, name catalog.FileName, state string
 	if info, err := os.Lstat(path); err == nil {
 		size = info.Size()
 	}
-	l.found = append(l.found, Stray{Name: name, Where: where, Path: path, Size: size, State: state, Harmless: state == strayGoing})
+	l.found = append(l.found, Stray{Name: name, Where: where, Path: path, Size: size, State: state,
+		Harmless: state == strayGoing})
 }
 
 // shards looks at the folders of shards, one after the other.
@@ -159,7 +163,10 @@ func (l *strayLook) shards(ctx context.Context, all bool) error {
 		return err
 	}
 	var layout []catalog.Placement
-	if err := l.catalog.View(func(v catalog.View) (err error) { layout, err = v.Layout(l.cfg.Replica); return err }); err != nil {
+	if err := l.catalog.View(func(v catalog.View) (err error) {
+		layout, err = v.Layout(l.cfg.Replica)
+		return err
+	}); err != nil {
 		return err
 	}
 	var failed error
@@ -200,7 +207,10 @@ func (l *strayLook) shard(ctx context.Context, n catalog.Shard) error {
 	for _, name := range names {
 		var f catalog.File
 		var c claim
-		if err := l.catalog.View(func(v catalog.View) (err error) { f, c, err = l.claimOn(v, name); return err }); err != nil {
+		if err := l.catalog.View(func(v catalog.View) (err error) {
+			f, c, err = l.claimOn(v, name)
+			return err
+		}); err != nil {
 			return err
 		}
 		path := l.store.Path(name)
@@ -219,7 +229,8 @@ func (l *strayLook) shard(ctx context.Context, n catalog.Shard) error {
 				return err
 			}
 		default:
-			l.note("files", path, name, map[claim]string{unknown: strayUnknown, elsewhere: strayKept, last: strayKept}[c])
+			l.note("files", path, name, map[claim]string{unknown: strayUnknown, elsewhere: strayKept,
+				last: strayKept}[c])
 		}
 	}
 	for chunk := range slices.Chunk(going, catalog.MaxItems) {
@@ -235,12 +246,14 @@ func (l *strayLook) offer(ctx context.Context, f catalog.File, path string) (sta
 	if l.store.InOutbox(f.Name) {
 		return strayOffered, nil
 	}
-	as := catalog.Addition{Name: f.Name, Size: f.Size, SHA256: f.SHA256, Collection: f.Collection, Job: f.Job, Attempt: f.Attempt}
+	as := catalog.Addition{Name: f.Name, Size: f.Size, SHA256: f.SHA256, Collection: f.Collection, Job: f.Job,
+		Attempt: f.Attempt}
 	_, err = l.entries.Put(ctx, path, as, Owned)
 	switch {
 	case err == nil, errors.Is(err, ErrPending):
 		l.store.cleared(f.Name)
-		l.log.Warn("bytes that nobody asked for are the last good ones of a file, and are offered", "file", f.Name, "path", path)
+		l.log.Warn("bytes that nobody asked for are the last good ones of a file, and are offered", "file", f.Name,
+			"path", path)
 		return strayOffered, nil
 	case errors.Is(err, ErrDamaged):
 		return strayDamaged, nil
@@ -297,7 +310,10 @@ func (l *strayLook) parts(ctx context.Context) error {
 func (l *strayLook) part(ctx context.Context, name catalog.FileName, path string) error {
 	var f catalog.File
 	var c claim
-	if err := l.catalog.View(func(v catalog.View) (err error) { f, c, err = l.claimOn(v, name); return err }); err != nil {
+	if err := l.catalog.View(func(v catalog.View) (err error) {
+		f, c, err = l.claimOn(v, name)
+		return err
+	}); err != nil {
 		return err
 	}
 	info, err := os.Lstat(path)
@@ -316,7 +332,8 @@ func (l *strayLook) part(ctx context.Context, name catalog.FileName, path string
 		l.note("incoming", path, name, state)
 		return err
 	default:
-		l.note("incoming", path, name, map[claim]string{unknown: strayUnknown, elsewhere: strayKept, last: strayPart}[c])
+		l.note("incoming", path, name, map[claim]string{unknown: strayUnknown, elsewhere: strayKept,
+			last: strayPart}[c])
 	}
 	return nil
 }

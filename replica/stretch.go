@@ -115,7 +115,8 @@ func (r *auditor) audit(parent context.Context, one *Audit) error {
 		if one.Faulty > 0 || one.OutboxFault != "" {
 			one.State = AuditIncomplete
 		}
-		r.log.Info("audit has ended", "audit", one.ID, "state", one.State, "files", one.Files, "exceptions", one.Excepted,
+		r.log.Info("audit has ended", "audit", one.ID, "state", one.State, "files", one.Files, "exceptions",
+			one.Excepted,
 			"owed", one.Owed, "shards not passed", one.Faulty)
 		return nil
 	})

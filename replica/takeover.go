@@ -20,13 +20,13 @@ const (
 	// silentFor is how long an unreachable node counts as unreachable for other files too, so that they do not all
 	// wait for it in turn.
 	silentFor = time.Minute
-	// takePause is how long this node leaves a file alone of which it became the source: two that do not reach one another
-	// must not take it from each other all the time.
+	// takePause is how long this node leaves a file alone of which it became the source: two that do not reach one
+	// another must not take it from each other all the time.
 	takePause = 10 * time.Minute
 )
 
-// takeover has this node become the source of files whose bytes it has, while the source that the catalog counts on cannot
-// give its own. It is used by one goroutine.
+// takeover has this node become the source of files whose bytes it has, while the source that the catalog counts on
+// cannot give its own. It is used by one goroutine.
 type takeover struct {
 	silent map[catalog.NodeID]silence
 	took   map[catalog.FileName]time.Time
@@ -68,7 +68,8 @@ func (r *entries) takeSource(ctx context.Context, f catalog.File) (done bool, er
 	if set, err := r.setWrongAside(ctx, f); set || err != nil {
 		return set, err
 	}
-	body := catalog.Takeovers{Node: r.cfg.Self, Files: []catalog.Takeover{{Name: f.Name, SHA256: f.SHA256, From: f.Source, Why: why.Error()}}}
+	body := catalog.Takeovers{Node: r.cfg.Self, Files: []catalog.Takeover{{Name: f.Name, SHA256: f.SHA256,
+		From: f.Source, Why: why.Error()}}}
 	results, err := r.proposeItems(ctx, catalog.TakeSources, body, 1)
 	if err != nil {
 		return false, err
@@ -78,7 +79,8 @@ func (r *entries) takeSource(ctx context.Context, f catalog.File) (done bool, er
 		return false, nil
 	}
 	r.takeover.took[f.Name] = time.Now()
-	r.log.Warn("the file's source cannot give its bytes; this node is the source now", "file", f.Name, "source", f.Source, "err", why)
+	r.log.Warn("the file's source cannot give its bytes; this node is the source now", "file", f.Name, "source",
+		f.Source, "err", why)
 	return false, nil
 }
 

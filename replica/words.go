@@ -10,7 +10,8 @@ import (
 	"holdfast/catalog"
 )
 
-// The kinds of streams and calls between the replicas of nodes. They are on the wire: a kind keeps its meaning for ever.
+// The kinds of streams and calls between the replicas of nodes. They are on the wire: a kind keeps its meaning for
+// ever.
 const (
 	FileStream   = "file"
 	ChecksumCall = "file.checksum"
@@ -20,7 +21,8 @@ const (
 	StraysCall   = "strays"
 )
 
-// Carrier reaches other nodes. When the other side answered with a reason, the error has a method Reason that returns it.
+// Carrier reaches other nodes. When the other side answered with a reason, the error has a method Reason that returns
+// it.
 type Carrier interface {
 	Open(ctx context.Context, to catalog.NodeID, kind string) (net.Conn, error)
 	Call(ctx context.Context, to catalog.NodeID, kind string, request []byte) ([]byte, error)
@@ -102,7 +104,8 @@ func (one *Audit) GroupID(node string) string {
 	return one.ID + "-" + node
 }
 
-// StrayReport is what one node has that the archive neither counts on nor asks for: the first files, and how much in all.
+// StrayReport is what one node has that the archive neither counts on nor asks for: the first files, and how much in
+// all.
 type StrayReport struct {
 	Strays []Stray `json:"strays"`
 	Files  int     `json:"files"`
@@ -110,7 +113,8 @@ type StrayReport struct {
 }
 
 // ask sends one request to another node and reads its answer, both as JSON.
-func ask[Answer any](ctx context.Context, c Carrier, to catalog.NodeID, kind string, request any) (answer Answer, err error) {
+func ask[Answer any](ctx context.Context, c Carrier, to catalog.NodeID, kind string, request any) (answer Answer,
+	err error) {
 	data, err := json.Marshal(request)
 	if err != nil {
 		return answer, fmt.Errorf("encode the %s request: %w", kind, err)

@@ -9,7 +9,8 @@ import (
 // The second line of an ARC file's version block: the fields of its records' lines.
 const (
 	arcDefinition  = "URL IP-address Archive-date Content-type Archive-length"
-	arc2Definition = "URL IP-address Archive-date Content-type Result-code Checksum Location Offset Filename Archive-length"
+	arc2Definition = "URL IP-address Archive-date Content-type Result-code Checksum Location Offset Filename " +
+		"Archive-length"
 )
 
 // arcCheck is what Check knows of an ARC file between its records.
@@ -71,7 +72,8 @@ func (c *checker) arcLine(rec *Record) {
 	case !absoluteURI(line.url):
 		c.breach("arc-url-syntax", short(line.url))
 	case line.fields != c.arc.fields && c.arc.fields != 0:
-		c.breach("arc-line-fields", fmt.Sprintf("%d fields, the version has %d: %.160q", line.fields, c.arc.fields, rec.head))
+		c.breach("arc-line-fields", fmt.Sprintf("%d fields, the version has %d: %.160q", line.fields, c.arc.fields,
+			rec.head))
 	}
 	if line.date.IsZero() {
 		c.breach("arc-no-date", "")
@@ -84,7 +86,8 @@ func (c *checker) arcLine(rec *Record) {
 	if strings.HasSuffix(rec.head, "\r\n") {
 		c.warn("arc-line-end", "line ends CR LF, not LF")
 	}
-	if rec.Type != TypeResponse && isWebURL(line.url) && rec.Size > 0 && !strings.HasPrefix(strings.ToLower(line.url), "ftp") {
+	if rec.Type != TypeResponse && isWebURL(line.url) && rec.Size > 0 &&
+		!strings.HasPrefix(strings.ToLower(line.url), "ftp") {
 		c.warn("arc-not-http", short(line.url))
 	}
 }

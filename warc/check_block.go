@@ -177,7 +177,8 @@ func (c *checker) messageType(rec *Record) {
 func (c *checker) startLine(rec *Record, head *HTTPHead) {
 	ok := head.parseStart(rec.Type == TypeRequest)
 	switch {
-	case rec.Type == TypeRequest && (!ok || strings.Contains(head.URI, " ") || strings.ToUpper(head.Method) != head.Method):
+	case rec.Type == TypeRequest && (!ok || strings.Contains(head.URI, " ") ||
+		strings.ToUpper(head.Method) != head.Method):
 		c.breach("http-request-line", short(head.StartLine))
 	case rec.Type == TypeRequest && !head.Header.Has("Host"):
 		c.warn("request-without-host", "")
@@ -204,7 +205,8 @@ func (c *checker) request(rec *Record, in *tap, payload *expected) error {
 
 // response checks an entity body: its length, its codings, its digest as recorded or, as
 // some tools have it, without the transfer coding.
-func (c *checker) response(rec *Record, head *HTTPHead, body int64, in *tap, whole2 hash.Hash, payload *expected) error {
+func (c *checker) response(rec *Record, head *HTTPHead, body int64, in *tap, whole2 hash.Hash,
+	payload *expected) error {
 	if payload.valid {
 		in.sinks = append(in.sinks, payload)
 	}
@@ -215,12 +217,14 @@ func (c *checker) response(rec *Record, head *HTTPHead, body int64, in *tap, who
 	var chunks *coding.Reader
 	if chunked {
 		var err error
-		if chunks, err = coding.Open(in, coding.Head{Transfer: head.Header.Values("Transfer-Encoding")}, coding.Options{}); err != nil {
+		if chunks, err = coding.Open(in, coding.Head{Transfer: head.Header.Values("Transfer-Encoding")},
+			coding.Options{}); err != nil {
 			return err
 		}
 		defer chunks.Close()
 		inner = &tap{in: chunks, sinks: []io.Writer{entity}}
-	} else if v := head.Header.Get("Content-Length"); digits(v) && v != strconv.FormatInt(body, 10) && !cut && !segment {
+	} else if v := head.Header.Get("Content-Length"); digits(v) && v != strconv.FormatInt(body, 10) && !cut &&
+		!segment {
 		if n, err := strconv.ParseInt(v, 10, 64); err != nil || n != body {
 			c.warn("http-content-length", fmt.Sprintf("%.100s says %.20s, entity has %d", rec.TargetURI(), v, body))
 		}
@@ -292,7 +296,8 @@ func (c *checker) warcFields(rec *Record, in io.Reader) error {
 	for whole := true; ; {
 		l, err := buffered.ReadSlice('\n')
 		software = software || bytes.Contains(bytes.ToLower(l), []byte("software"))
-		if t := bytes.TrimRight(l, "\r\n"); whole && !odd && len(t) > 0 && t[0] != ' ' && t[0] != '\t' && !bytes.Contains(t, []byte(":")) {
+		if t := bytes.TrimRight(l, "\r\n"); whole && !odd && len(t) > 0 && t[0] != ' ' && t[0] != '\t' &&
+			!bytes.Contains(t, []byte(":")) {
 			odd = true
 			c.warn("warc-fields-line", fmt.Sprintf("%.60q", t))
 		}

@@ -40,7 +40,8 @@ func (c *checker) mandatory(rec *Record) {
 
 func knownType(t string) bool {
 	switch t {
-	case TypeWarcinfo, TypeResponse, TypeRequest, TypeResource, TypeMetadata, TypeRevisit, TypeConversion, TypeContinuation:
+	case TypeWarcinfo, TypeResponse, TypeRequest, TypeResource, TypeMetadata, TypeRevisit, TypeConversion,
+		TypeContinuation:
 		return true
 	}
 	return false
@@ -117,7 +118,8 @@ func isUUID(id string) bool {
 func (c *checker) fields(rec *Record) {
 	h, t := rec.Header, rec.Type
 	c.targetURI(rec)
-	for _, name := range []string{"WARC-Concurrent-To", "WARC-Refers-To", "WARC-Warcinfo-ID", "WARC-Segment-Origin-ID"} {
+	for _, name := range []string{"WARC-Concurrent-To", "WARC-Refers-To", "WARC-Warcinfo-ID",
+		"WARC-Segment-Origin-ID"} {
 		for _, v := range h.Values(name) {
 			if bare(v) == v || !absoluteURI(bare(v)) {
 				c.breach(strings.ToLower(name)+"-syntax", short(v))
@@ -245,5 +247,6 @@ func (c *checker) remember(rec *Record) {
 	if digest == "" || len(seen) >= 64 || seen == nil && len(c.payloads) >= maxTracked {
 		return
 	}
-	c.payloads[strings.Clone(digest)] = append(seen, bare(rec.Header.Get("WARC-Target-URI"))+" "+rec.Header.Get("WARC-Date"))
+	c.payloads[strings.Clone(digest)] = append(seen, bare(rec.Header.Get("WARC-Target-URI"))+" "+rec.Header.Get(
+		"WARC-Date"))
 }

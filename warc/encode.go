@@ -44,7 +44,8 @@ func newEncoder(format Format, c Compression, level int) (*encoder, error) {
 		if level == 0 {
 			level = 3
 		}
-		z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)), zstd.WithEncoderConcurrency(1),
+		z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(level)),
+			zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(4<<20), zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true))
 		if err != nil {
 			return nil, fmt.Errorf("zstd level %d: %w", level, err)

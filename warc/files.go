@@ -236,7 +236,8 @@ func (f *Files) open() error {
 		return fmt.Errorf("write %s: %w", path, fs.ErrExist)
 	}
 	for ; f.exact == ""; f.serial++ {
-		path = filepath.Join(f.cfg.Dir, fmt.Sprintf("%s-%s-%05d-%s%s", f.cfg.Prefix, stamp, f.serial, f.cfg.Node, f.cfg.Compression.Suffix()))
+		path = filepath.Join(f.cfg.Dir, fmt.Sprintf("%s-%s-%05d-%s%s", f.cfg.Prefix, stamp, f.serial, f.cfg.Node,
+			f.cfg.Compression.Suffix()))
 		if !exists(path) && !exists(path+openSuffix) {
 			break
 		}
@@ -280,7 +281,8 @@ func (f *Files) SetInfo(info []Field) {
 func (f *Files) info(name string, now time.Time) Draft {
 	lines := Header{{"software", "holdfast"}}
 	lines.Add("format", "WARC File Format "+f.cfg.Format.version())
-	lines.Add("conformsTo", "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-"+f.cfg.Format.version()+"/")
+	lines.Add("conformsTo",
+		"http://iipc.github.io/warc-specifications/specifications/warc-format/warc-"+f.cfg.Format.version()+"/")
 	for _, i := range f.cfg.Info {
 		lines.Set(i.Name, i.Value)
 	}

@@ -52,7 +52,8 @@ func (r *Reader) readHeader(rec *Record) error {
 
 // recordType returns the type as the standard writes it: some tools use other case.
 func recordType(s string) string {
-	for _, t := range []string{TypeResponse, TypeRequest, TypeRevisit, TypeMetadata, TypeResource, TypeWarcinfo, TypeConversion, TypeContinuation} {
+	for _, t := range []string{TypeResponse, TypeRequest, TypeRevisit, TypeMetadata, TypeResource, TypeWarcinfo,
+		TypeConversion, TypeContinuation} {
 		if len(t) == len(s) && strings.EqualFold(t, s) {
 			return t
 		}

@@ -70,7 +70,8 @@ func fill(w io.Writer, h Span, note string, now time.Time) error {
 	room := h.End - h.Offset - gzipFrame
 	blocks := room/(storedMost+storedHead) + 1
 	text := room - blocks*storedHead
-	note = fmt.Sprintf("software: holdfast\r\ndescription: %s (%d bytes, from offset %d)", note, h.End-h.Offset, h.Offset)
+	note = fmt.Sprintf("software: holdfast\r\ndescription: %s (%d bytes, from offset %d)", note, h.End-h.Offset,
+		h.Offset)
 	kind := TypeMetadata
 	if h.Offset == 0 {
 		kind = TypeWarcinfo
@@ -85,7 +86,8 @@ func fill(w io.Writer, h Span, note string, now time.Time) error {
 	if err := z.head(); err != nil {
 		return err
 	}
-	content := io.MultiReader(strings.NewReader(head+note), io.LimitReader(blanks{}, size-int64(len(note))), strings.NewReader("\r\n\r\n\r\n"))
+	content := io.MultiReader(strings.NewReader(head+note), io.LimitReader(blanks{}, size-int64(len(note))),
+		strings.NewReader("\r\n\r\n\r\n"))
 	buf := make([]byte, storedMost)
 	for i := range blocks {
 		n, err := io.ReadFull(content, buf)
@@ -104,7 +106,8 @@ func fill(w io.Writer, h Span, note string, now time.Time) error {
 func fillerHead(length int64, kind string, now time.Time) (head string, block int64, ok bool) {
 	// In two lengths: no block fits where a longer number for its length takes the byte that made it longer.
 	for _, date := range []string{"2006-01-02T15:04:05.000Z", "2006-01-02T15:04:05.000000Z"} {
-		head = "WARC/1.1\r\nWARC-Type: " + kind + "\r\nWARC-Record-ID: " + NewID() + "\r\nWARC-Date: " + now.UTC().Format(date) +
+		head = "WARC/1.1\r\nWARC-Type: " + kind + "\r\nWARC-Record-ID: " + NewID() + "\r\nWARC-Date: " +
+			now.UTC().Format(date) +
 			"\r\nContent-Type: " + fieldsType + "\r\nContent-Length: "
 		room := length - int64(len(head)) - int64(len("\r\n\r\n\r\n\r\n"))
 		for digits := int64(1); digits < room; digits++ {

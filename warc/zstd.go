@@ -81,7 +81,8 @@ func (f *zstdFrames) passSkippable() (int64, error) {
 
 // prepare makes the decoder, with a dictionary or without.
 func (f *zstdFrames) prepare(dictionary []byte) error {
-	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(MaxWindow)}
+	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		zstd.WithDecoderMaxWindow(MaxWindow)}
 	if dictionary != nil {
 		options = append(options, zstd.WithDecoderDicts(dictionary))
 	}
@@ -106,7 +107,8 @@ func (f *zstdFrames) dictionary(size int64) error {
 		return fmt.Errorf("zstd dictionary: %w", ErrTruncated)
 	}
 	if len(b) >= 4 && binary.LittleEndian.Uint32(b) == zstdMagic {
-		plain, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderMaxMemory(maxDictionary))
+		plain, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(MaxWindow),
+			zstd.WithDecoderMaxMemory(maxDictionary))
 		if err != nil {
 			return err
 		}

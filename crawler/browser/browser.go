@@ -40,7 +40,8 @@ func Available() (program string, err error) {
 			return program, nil
 		}
 	}
-	return "", fmt.Errorf("%w: none of %s is in PATH; install Debian's package chromium", ErrUnavailable, strings.Join(names[:], ", "))
+	return "", fmt.Errorf("%w: none of %s is in PATH; install Debian's package chromium", ErrUnavailable,
+		strings.Join(names[:], ", "))
 }
 
 // Config says how to run a Browser. Dir must be given.
@@ -82,7 +83,8 @@ func Start(ctx context.Context, cfg Config) (b *Browser, err error) {
 	defer cancel()
 	err = b.launch(ctx, true)
 	if errors.Is(err, errSandbox) && os.Getuid() == 0 {
-		cfg.Log.Warn("no sandbox for the browser: the kernel refuses user namespaces; the browser still runs as another user")
+		cfg.Log.Warn("no sandbox for the browser: the kernel refuses user namespaces; the browser still runs as " +
+			"another user")
 		err = b.launch(ctx, false)
 	}
 	if err != nil {
@@ -118,7 +120,8 @@ func (b *Browser) launch(ctx context.Context, sandbox bool) error {
 }
 
 // errSandbox reports that the kernel does not let Chromium make its sandbox.
-var errSandbox = errors.New("no sandbox for Chromium here: the kernel refuses user namespaces; run the crawl as root, so that Chromium runs as another user")
+var errSandbox = errors.New("no sandbox for Chromium here: the kernel refuses user namespaces; run the crawl as " +
+	"root, so that Chromium runs as another user")
 
 // refusals are what Chromium says then: by itself, and with Debian's package chromium-sandbox, as in a container.
 var refusals = [...]string{"No usable sandbox", "Failed to move to new namespace"}
@@ -137,19 +140,25 @@ const nowhere = "127.0.0.1:1"
 // itself.
 func (b *Browser) arguments(sandbox bool) []string {
 	args := []string{
-		"--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check", "--no-startup-window",
+		"--headless=new", "--remote-debugging-pipe", "--no-first-run", "--no-default-browser-check",
+		"--no-startup-window",
 		"--proxy-server=http://" + nowhere, "--proxy-bypass-list=<-loopback>",
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 		"--ignore-certificate-errors-spki-list=" + b.proxy.ca.fingerprint,
-		"--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
-		"--disable-extensions", "--disable-client-side-phishing-detection", "--disable-domain-reliability", "--no-pings",
-		"--disable-breakpad", "--disable-crash-reporter", "--metrics-recording-only", "--no-service-autorun", "--password-store=basic", "--use-mock-keychain",
-		"--disable-gpu", "--disable-dev-shm-usage", "--mute-audio", "--hide-scrollbars", "--disable-notifications", "--deny-permission-prompts",
-		"--block-new-web-contents", "--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-		"--disable-site-isolation-trials", "--disable-background-timer-throttling", "--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows",
-		"--disable-features=IsolateOrigins,site-per-process,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,Translate,OptimizationHints,MediaRouter," +
-			"DialMediaRouteProvider,AutofillServerCommunication,InterestFeedContentSuggestions,CertificateTransparencyComponentUpdater,PrivateNetworkAccessPermissionPrompt," +
-			"LocalNetworkAccessChecks,BackForwardCache,Prerender2,ServiceWorkerAutoPreload",
+		"--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+		"--disable-default-apps", "--disable-extensions", "--disable-client-side-phishing-detection",
+		"--disable-domain-reliability", "--no-pings", "--disable-breakpad", "--disable-crash-reporter",
+		"--metrics-recording-only", "--no-service-autorun", "--password-store=basic", "--use-mock-keychain",
+		"--disable-gpu", "--disable-dev-shm-usage", "--mute-audio", "--hide-scrollbars", "--disable-notifications",
+		"--deny-permission-prompts", "--block-new-web-contents", "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-site-isolation-trials",
+		"--disable-background-timer-throttling", "--disable-renderer-backgrounding",
+		"--disable-backgrounding-occluded-windows",
+		"--disable-features=IsolateOrigins,site-per-process,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable," +
+			"Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication," +
+			"InterestFeedContentSuggestions,CertificateTransparencyComponentUpdater," +
+			"PrivateNetworkAccessPermissionPrompt,LocalNetworkAccessChecks,BackForwardCache,Prerender2," +
+			"ServiceWorkerAutoPreload",
 		"--js-flags=--max-old-space-size=512",
 		"--lang=en", fmt.Sprintf("--window-size=%d,%d", windowWidth, windowHeight),
 	}

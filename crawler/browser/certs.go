@@ -39,8 +39,10 @@ func newAuthority() (*authority, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a key: %w", err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "Holdfast recording proxy"},
-		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().Add(365 * 24 * time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1),
+		Subject:   pkix.Name{CommonName: "Holdfast recording proxy"},
+		NotBefore: time.Now().Add(-24 * time.Hour), NotAfter: time.Now().Add(365 * 24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		return nil, fmt.Errorf("make a certificate: %w", err)
@@ -50,7 +52,8 @@ func newAuthority() (*authority, error) {
 		return nil, fmt.Errorf("make a certificate: %w", err)
 	}
 	sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
-	return &authority{key: key, leafKey: leafKey, cert: cert, fingerprint: base64.StdEncoding.EncodeToString(sum[:]), hosts: map[string]*tls.Certificate{}}, nil
+	return &authority{key: key, leafKey: leafKey, cert: cert, fingerprint: base64.StdEncoding.EncodeToString(sum[:]),
+		hosts: map[string]*tls.Certificate{}}, nil
 }
 
 // certificate is that of a host.

@@ -125,15 +125,18 @@ func (t *tab) show(ctx context.Context) error {
 		"proxyServer": "http://" + t.b.proxy.address(), "proxyBypassList": "<-loopback>"}, &made); err != nil {
 		return err
 	}
-	if err := t.call(ctx, "Browser.setDownloadBehavior", map[string]any{"behavior": "deny", "browserContextId": made.BrowserContextID}, nil); err != nil {
+	if err := t.call(ctx, "Browser.setDownloadBehavior",
+		map[string]any{"behavior": "deny", "browserContextId": made.BrowserContextID}, nil); err != nil {
 		return err
 	}
-	if err := t.call(ctx, "Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": made.BrowserContextID,
-		"width": windowWidth, "height": windowHeight}, &made); err != nil {
+	if err := t.call(ctx, "Target.createTarget", map[string]any{"url": "about:blank",
+		"browserContextId": made.BrowserContextID,
+		"width":            windowWidth, "height": windowHeight}, &made); err != nil {
 		return err
 	}
 	t.target = made.TargetID
-	if err := t.call(ctx, "Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &made); err != nil {
+	if err := t.call(ctx, "Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true},
+		&made); err != nil {
 		return err
 	}
 	t.session = made.SessionID
@@ -143,7 +146,8 @@ func (t *tab) show(ctx context.Context) error {
 		params map[string]any
 	}{
 		{"Page.enable", nil}, {"Inspector.enable", nil},
-		{"Fetch.enable", map[string]any{"patterns": []any{map[string]any{"urlPattern": "*", "resourceType": "Document", "requestStage": "Request"}}}},
+		{"Fetch.enable", map[string]any{"patterns": []any{map[string]any{"urlPattern": "*", "resourceType": "Document",
+			"requestStage": "Request"}}}},
 		{"Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": scriptBefore}},
 	} {
 		if err := t.call(ctx, c.method, c.params, nil); err != nil {
@@ -162,7 +166,8 @@ func (t *tab) show(ctx context.Context) error {
 	if err := t.look(ctx); err != nil {
 		return err
 	}
-	return t.b.pipe.call(ctx, "", "Target.disposeBrowserContext", map[string]any{"browserContextId": made.BrowserContextID}, nil)
+	return t.b.pipe.call(ctx, "", "Target.disposeBrowserContext",
+		map[string]any{"browserContextId": made.BrowserContextID}, nil)
 }
 
 // scriptBefore runs in each document before its own scripts: what cannot be recorded is not there.
@@ -196,7 +201,8 @@ func (t *tab) event(m message) {
 		var made struct {
 			TargetInfo struct{ TargetID, Type, OpenerID string }
 		}
-		if json.Unmarshal(m.Params, &made) == nil && made.TargetInfo.Type == "page" && made.TargetInfo.TargetID != t.target {
+		if json.Unmarshal(m.Params, &made) == nil && made.TargetInfo.Type == "page" &&
+			made.TargetInfo.TargetID != t.target {
 			t.b.pipe.tell("", "Target.closeTarget", map[string]any{"targetId": made.TargetInfo.TargetID})
 		}
 		return
@@ -263,7 +269,8 @@ func (t *tab) paused(m message) {
 		t.b.pipe.tell(t.session, "Fetch.continueRequest", map[string]any{"requestId": asked.RequestID})
 		return
 	}
-	t.b.pipe.tell(t.session, "Fetch.failRequest", map[string]any{"requestId": asked.RequestID, "errorReason": "Aborted"})
+	t.b.pipe.tell(t.session, "Fetch.failRequest", map[string]any{"requestId": asked.RequestID,
+		"errorReason": "Aborted"})
 }
 
 // behave lets the page load, scrolls through it and waits until it is quiet.
@@ -351,10 +358,12 @@ func (t *tab) run(ctx context.Context, script string, result any) error {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails *struct{ Text string }
 	}
-	err := t.call(ctx, "Runtime.evaluate", map[string]any{"expression": script, "contextId": t.world, "returnByValue": true}, &answer)
+	err := t.call(ctx, "Runtime.evaluate", map[string]any{"expression": script, "contextId": t.world,
+		"returnByValue": true}, &answer)
 	if errors.Is(err, errRefused) { // the document was replaced, by itself
 		if err = t.newWorld(ctx); err == nil {
-			err = t.call(ctx, "Runtime.evaluate", map[string]any{"expression": script, "contextId": t.world, "returnByValue": true}, &answer)
+			err = t.call(ctx, "Runtime.evaluate", map[string]any{"expression": script, "contextId": t.world,
+				"returnByValue": true}, &answer)
 		}
 	}
 	switch {
@@ -392,8 +401,10 @@ func (t *tab) look(ctx context.Context) error {
 	}
 	height := math.Min(math.Max(m.CSSContentSize.Height, windowHeight), maxPicture)
 	var picture struct{ Data []byte }
-	err := t.call(ctx, "Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true, "optimizeForSpeed": false,
-		"clip": map[string]any{"x": 0, "y": 0, "width": windowWidth, "height": height, "scale": 1}}, &picture)
+	err := t.call(ctx, "Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true,
+		"optimizeForSpeed": false,
+		"clip":             map[string]any{"x": 0, "y": 0, "width": windowWidth, "height": height, "scale": 1}},
+		&picture)
 	if errors.Is(err, errRefused) {
 		return nil // as of a page that has no size
 	}

@@ -78,7 +78,8 @@ func startProcess(cfg Config, args []string) (p *process, err error) {
 	p = &process{to: to, from: from, profile: profile, errors: &tail{}, exited: make(chan struct{})}
 	p.cmd = exec.Command(cfg.Program, append(args, "--user-data-dir="+filepath.Join(profile, "data"))...)
 	p.cmd.Dir = profile
-	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + profile, "TMPDIR=" + profile, "XDG_CONFIG_HOME=" + profile, "XDG_CACHE_HOME=" + profile,
+	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + profile, "TMPDIR=" + profile, "XDG_CONFIG_HOME=" +
+		profile, "XDG_CACHE_HOME=" + profile,
 		"LANG=C.UTF-8", "TZ=UTC", "DBUS_SESSION_BUS_ADDRESS=disabled:"}
 	p.cmd.ExtraFiles = []*os.File{theirIn, theirOut} // descriptors 3 and 4, by Chromium's convention
 	p.cmd.Stderr = p.errors

@@ -85,15 +85,17 @@ func newProxy(log *slog.Logger) (*proxy, error) {
 	p := &proxy{log: log, listener: l, ca: ca, tunnels: newTunnels(l.Addr()), conns: map[net.Conn]struct{}{}}
 	p.outer = p.server(http.HandlerFunc(p.plain))
 	p.inner = p.server(http.HandlerFunc(p.tunnelled))
-	p.inner.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, tunnelKey{}, c) }
+	p.inner.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, tunnelKey{}, c)
+	}
 	p.serving.Go(func() { _ = p.outer.Serve(&guard{l, p}) }) // ends with close
 	p.serving.Go(func() { _ = p.inner.Serve(p.tunnels) })
 	return p, nil
 }
 
 func (p *proxy) server(h http.Handler) *http.Server {
-	return &http.Server{Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: answerTime, MaxHeaderBytes: maxHeader, DisableGeneralOptionsHandler: true,
-		ErrorLog: log.New(io.Discard, "", 0)}
+	return &http.Server{Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: answerTime, MaxHeaderBytes: maxHeader,
+		DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0)}
 }
 
 func (p *proxy) address() string { return p.listener.Addr().String() }
@@ -194,7 +196,8 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request, scheme, authority 
 		return
 	}
 	url := scheme + "://" + strings.ToLower(authority) + pathOf(r.RequestURI)
-	a := l.web.Answer(l.ctx, &Request{Method: r.Method, URL: url, Header: r.Header, Body: body, Page: r.Method == http.MethodGet && l.is(url), load: l})
+	a := l.web.Answer(l.ctx, &Request{Method: r.Method, URL: url, Header: r.Header, Body: body,
+		Page: r.Method == http.MethodGet && l.is(url), load: l})
 	if a == nil || a.Status < 200 || a.Status > 599 {
 		refuse(w, http.StatusForbidden)
 		return

@@ -16,12 +16,14 @@ type Kind string
 
 // The kinds of events.
 const (
-	Started         Kind = "started"          // By
-	Paused          Kind = "paused"           // Reason, Deadline, By
-	Resumed         Kind = "resumed"          // By
-	Stopping        Kind = "stopping"         // Reason, Deadline, By
-	Finished        Kind = "finished"         // Reason
-	QueueRetired    Kind = "queue-retired"    // Queue, Reason: the crawl itself did as its total budget is spent, or an operator: Queue is an expression then, Count, By
+	Started  Kind = "started"  // By
+	Paused   Kind = "paused"   // Reason, Deadline, By
+	Resumed  Kind = "resumed"  // By
+	Stopping Kind = "stopping" // Reason, Deadline, By
+	Finished Kind = "finished" // Reason
+	// Queue, Reason: the crawl itself did as its total budget is spent, or an operator: Queue is an expression then,
+	// Count, By
+	QueueRetired    Kind = "queue-retired"
 	QueueFrozen     Kind = "queue-frozen"     // Queue, By
 	QueueThawed     Kind = "queue-thawed"     // Queue, By
 	QueueBudget     Kind = "queue-budget"     // Queue, Count: its new budget, By
@@ -31,9 +33,11 @@ const (
 	URIsDeleted     Kind = "uris-deleted"     // Count, Reason: the expression, By
 	Checkpoint      Kind = "checkpoint"       // Name
 	FileFinished    Kind = "file-finished"    // Name, Count: bytes
-	TrapCaught      Kind = "trap-caught"      // once for each form of URIs: URI, the first that is turned away, Host, Reason: the heuristic, Count: pages that showed it
-	URIFinished     Kind = "uri-finished"     // URI, Status, Count: bytes; a sample, not written to job.log
-	Alert           Kind = "alert"            // Reason: as in alerts.log
+	// once for each form of URIs: URI, the first that is turned away, Host, Reason: the heuristic, Count: pages that
+	// showed it
+	TrapCaught  Kind = "trap-caught"
+	URIFinished Kind = "uri-finished" // URI, Status, Count: bytes; a sample, not written to job.log
+	Alert       Kind = "alert"        // Reason: as in alerts.log
 )
 
 // Event is something that happened. Of the fields after Kind, those named at the kind are set.
@@ -66,7 +70,8 @@ func (e *Event) AppendTo(b []byte) []byte {
 	b = e.Time.UTC().AppendFormat(b, timeFormat)
 	b = strconv.AppendUint(append(b, ' '), e.Number, 10)
 	b = append(append(append(b, ' '), e.Kind...), ' ')
-	rest, err := json.Marshal(facts{e.Reason, e.Deadline, e.By, e.Queue, e.Host, e.URI, e.Name, e.Names, e.Status, e.Count})
+	rest, err := json.Marshal(facts{e.Reason, e.Deadline, e.By, e.Queue, e.Host, e.URI, e.Name, e.Names, e.Status,
+		e.Count})
 	if err != nil { // a deadline in year 10000
 		rest = []byte("{}")
 	}
@@ -112,5 +117,6 @@ func Parse(line []byte) (Event, error) {
 	if err := json.Unmarshal(cols[3], &f); err != nil {
 		return bad(err)
 	}
-	return Event{number, at, Kind(cols[2]), f.Reason, f.Deadline, f.By, f.Queue, f.Host, f.URI, f.Name, f.Names, f.Status, f.Count}, nil
+	return Event{number, at, Kind(cols[2]), f.Reason, f.Deadline, f.By, f.Queue, f.Host, f.URI, f.Name, f.Names,
+		f.Status, f.Count}, nil
 }

@@ -9,11 +9,12 @@ import (
 
 // Config says how a hub keeps events.
 type Config struct {
-	Keep   int               // events kept for Since; default 2 000
-	Sample int               // events URIFinished a second at most; default 10
-	Last   uint64            // number of the last event in job.log (LastNumber); 0: a new crawl
-	Write  func(line []byte) // takes each line for job.log, in order; it must neither call the hub nor keep line; default: none
-	Now    func() time.Time  // default time.Now
+	Keep   int    // events kept for Since; default 2 000
+	Sample int    // events URIFinished a second at most; default 10
+	Last   uint64 // number of the last event in job.log (LastNumber); 0: a new crawl
+	// takes each line for job.log, in order; it must neither call the hub nor keep line; default: none
+	Write func(line []byte)
+	Now   func() time.Time // default time.Now
 }
 
 // Hub numbers events, keeps the last of them, and gives them to subscribers. It has no goroutine, and nobody who

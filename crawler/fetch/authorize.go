@@ -86,7 +86,8 @@ func digestAnswer(cred harvest.Credential, ch Challenge, method, uri string, cou
 		user = sum(cred.User, realm)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Digest username=%s, realm=%s, nonce=%s, uri=%s, response=\"%s\"", quoted(user), quoted(realm), quoted(nonce), quoted(uri), response)
+	fmt.Fprintf(&b, "Digest username=%s, realm=%s, nonce=%s, uri=%s, response=\"%s\"", quoted(user), quoted(realm),
+		quoted(nonce), quoted(uri), response)
 	if a := ch.param("algorithm"); a != "" {
 		b.WriteString(", algorithm=" + a)
 	}

@@ -72,7 +72,8 @@ func parseChallenges(out []Challenge, v string) []Challenge {
 		// One word alone may follow the scheme, as Negotiate has it; it may end in equals signs.
 		if end := token68End(after); end > 0 {
 			if left := strings.TrimLeft(after[end:], " \t"); left == "" || left[0] == ',' {
-				if inner := tokenEnd(after); end > inner || left == "" && !strings.Contains(after[:end], "=") && len(rest) > len(after) {
+				if inner := tokenEnd(after); end > inner || left == "" && !strings.Contains(after[:end], "=") &&
+					len(rest) > len(after) {
 					v = left
 				}
 			}
@@ -92,7 +93,8 @@ func tokenEnd(s string) int {
 // token68End is the end of a token68: letters, digits, -._~+/ and equals signs at its end.
 func token68End(s string) int {
 	i := 0
-	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z' || strings.IndexByte("-._~+/", s[i]) >= 0) {
+	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z' ||
+		strings.IndexByte("-._~+/", s[i]) >= 0) {
 		i++
 	}
 	for i > 0 && i < len(s) && s[i] == '=' {

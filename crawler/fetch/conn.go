@@ -51,7 +51,8 @@ func (c *Client) connect(ctx context.Context, r *Request) (*conn, error) {
 		}
 		nc.Close()
 		// A server that speaks HTTP/2 alone refuses an offer without it.
-		if r.HTTP2 != HTTP2Never && protos[0] != protoH2 && ctx.Err() == nil && strings.Contains(err.Error(), "no application protocol") {
+		if r.HTTP2 != HTTP2Never && protos[0] != protoH2 && ctx.Err() == nil &&
+			strings.Contains(err.Error(), "no application protocol") {
 			c.speaks.learn(r.Target, true)
 			continue
 		}

@@ -39,12 +39,14 @@ func (c *cookie) same(b *cookie) bool {
 
 // sent tells whether the cookie goes to the target.
 func (c *cookie) sent(t Target, host, path string) bool {
-	return (!c.Secure || t.Scheme == "https") && (c.Domain == host || !c.HostOnly && within(host, c.Domain)) && pathMatches(path, c.Path)
+	return (!c.Secure || t.Scheme == "https") && (c.Domain == host || !c.HostOnly && within(host, c.Domain)) &&
+		pathMatches(path, c.Path)
 }
 
 // within tells whether host is a subdomain of domain.
 func within(host, domain string) bool {
-	return len(host) > len(domain) && strings.HasSuffix(host, domain) && host[len(host)-len(domain)-1] == '.' && !literal(host)
+	return len(host) > len(domain) && strings.HasSuffix(host, domain) && host[len(host)-len(domain)-1] == '.' &&
+		!literal(host)
 }
 
 // literal tells whether a host is an address.
@@ -55,7 +57,8 @@ func literal(host string) bool {
 
 // pathMatches is RFC 6265's path-match.
 func pathMatches(path, cookie string) bool {
-	return strings.HasPrefix(path, cookie) && (len(path) == len(cookie) || strings.HasSuffix(cookie, "/") || path[len(cookie)] == '/')
+	return strings.HasPrefix(path, cookie) && (len(path) == len(cookie) || strings.HasSuffix(cookie, "/") ||
+		path[len(cookie)] == '/')
 }
 
 // defaultPath is the folder of a path.
@@ -75,8 +78,10 @@ func parseCookie(line string, t Target, now time.Time) (c cookie, gone, ok bool)
 		name, value = "", pair
 	}
 	host, path := cookieHost(t), pathOnly(t.Path)
-	c = cookie{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value), Domain: host, HostOnly: true, Path: defaultPath(path), Created: now}
-	if c.Name == "" && c.Value == "" || len(c.Name)+len(c.Value) > maxCookie || control(c.Name) || control(c.Value) || len(host) > 255 || len(path) > maxAttribute {
+	c = cookie{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value), Domain: host, HostOnly: true,
+		Path: defaultPath(path), Created: now}
+	if c.Name == "" && c.Value == "" || len(c.Name)+len(c.Value) > maxCookie || control(c.Name) || control(c.Value) ||
+		len(host) > 255 || len(path) > maxAttribute {
 		return cookie{}, false, false
 	}
 	aged, pathGiven := false, false

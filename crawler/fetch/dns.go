@@ -79,14 +79,17 @@ func (r Resolver) Lookup(ctx context.Context, host string) Answer {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*r.Timeout)
 	defer cancel()
-	l := lookup{resolver: r, servers: servers, chain: map[string]bool{name: true}, last: name, ttl: r.MaxTTL, negative: min(negativeTTL, r.MaxTTL)}
+	l := lookup{resolver: r, servers: servers, chain: map[string]bool{name: true}, last: name, ttl: r.MaxTTL,
+		negative: min(negativeTTL, r.MaxTTL)}
 	err = l.run(ctx)
 	a.Server = l.server
 	if len(l.addrs) == 0 {
-		a.Err, a.Permanent, a.TTL = fmt.Errorf("look up %s: %w", host, err), l.permanent, max(l.negative, min(minTTL, r.MaxTTL))
+		a.Err, a.Permanent, a.TTL = fmt.Errorf("look up %s: %w", host, err), l.permanent,
+			max(l.negative, min(minTTL, r.MaxTTL))
 		return a
 	}
-	a.Code, a.Addrs, a.TTL, a.Text = CodeDNSOK, l.addrs, max(l.ttl, min(minTTL, r.MaxTTL)), []byte(stamp+l.text.String())
+	a.Code, a.Addrs, a.TTL, a.Text = CodeDNSOK, l.addrs, max(l.ttl, min(minTTL, r.MaxTTL)),
+		[]byte(stamp+l.text.String())
 	return a
 }
 

@@ -74,7 +74,8 @@ func New(cfg Config) *Client {
 	if cfg.Allowed == nil {
 		cfg.Allowed = func(netip.Addr) bool { return true }
 	}
-	return &Client{cfg: cfg, conns: newPool(cfg.MaxIdle), mem: make(chan []byte, 64), tls: tlsConfig(), speaks: newTongues()}
+	return &Client{cfg: cfg, conns: newPool(cfg.MaxIdle), mem: make(chan []byte, 64), tls: tlsConfig(),
+		speaks: newTongues()}
 }
 
 // Close closes the connections that are idle.
@@ -143,7 +144,8 @@ func (c *Client) Fetch(ctx context.Context, r Request) *Exchange {
 	if r.Method == "GET" || r.Method == "HEAD" {
 		conn = c.conns.take(r.server(), r.HTTP2 != HTTP2Never)
 	}
-	if conn != nil && len(r.Addrs) > 0 && conn.addr.IsValid() && !slices.ContainsFunc(r.Addrs, func(a netip.Addr) bool { return a.Unmap() == conn.addr }) {
+	if conn != nil && len(r.Addrs) > 0 && conn.addr.IsValid() &&
+		!slices.ContainsFunc(r.Addrs, func(a netip.Addr) bool { return a.Unmap() == conn.addr }) {
 		conn.Close() // the host is not to be asked at this address
 		conn = nil
 	}
@@ -189,7 +191,8 @@ func (x *Exchange) fail(ctx context.Context, err error, code int) {
 		code, x.Permanent = CodeForbidden, true
 	case errors.Is(ctx.Err(), context.Canceled):
 		err = ctx.Err()
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) &&
+		timeout.Timeout():
 		if code != CodeConnectFailed {
 			code = CodeTimeout
 		}
@@ -206,10 +209,12 @@ func (x *Exchange) failedToConnect(ctx context.Context, err error) {
 }
 
 // exchange sends the request and receives the response over conn. keep: the connection can serve another request.
-func (c *Client) exchange(ctx context.Context, conn *conn, x *Exchange, r *Request, wire []byte) (how attempt, keep bool) {
+func (c *Client) exchange(ctx context.Context, conn *conn, x *Exchange, r *Request, wire []byte) (
+	how attempt, keep bool) {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer func() { keep = stop() && keep }()
-	m := message{rec: newRecording(c.takeMemory(), c.cfg.SpillDir, c.giveMemory), maxBody: r.MaxBody, headOnly: r.Method == "HEAD", midFetch: r.MidFetch}
+	m := message{rec: newRecording(c.takeMemory(), c.cfg.SpillDir, c.giveMemory), maxBody: r.MaxBody,
+		headOnly: r.Method == "HEAD", midFetch: r.MidFetch}
 	if conn.h2 != nil {
 		err := conn.h2.exchange(ctx, conn.reader(ctx, r), &m, r, wire)
 		x.Notes = append(x.Notes, "h2")
@@ -227,7 +232,8 @@ func (c *Client) exchange(ctx context.Context, conn *conn, x *Exchange, r *Reque
 }
 
 // take copies what was received into x.
-func (c *Client) take(ctx context.Context, x *Exchange, r *Request, m *message, conn *conn, err error) (how attempt, keep bool) {
+func (c *Client) take(ctx context.Context, x *Exchange, r *Request, m *message, conn *conn, err error) (
+	how attempt, keep bool) {
 	if m.head.Status == 0 {
 		how = m.tongue(conn, err)
 		m.rec.release()

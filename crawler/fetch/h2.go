@@ -90,7 +90,8 @@ type h2stream struct {
 }
 
 // exchange sends the request, given as HTTP/1.1 has it, and receives the response into m. It reads with read.
-func (h *h2conn) exchange(ctx context.Context, read func([]byte) (int, error), m *message, r *Request, wire []byte) error {
+func (h *h2conn) exchange(ctx context.Context, read func([]byte) (int, error), m *message, r *Request,
+	wire []byte) error {
 	s := &h2stream{h2conn: h, id: h.next, m: m, window: h.initial, room: h2Window, length: -1}
 	h.in = h2wire{read: read, m: m}
 	h.next += 2
@@ -129,7 +130,8 @@ func (s *h2stream) request(ctx context.Context, r *Request, wire []byte) error {
 	s.nc.SetWriteDeadline(time.Now().Add(r.Idle))
 	if s.id == 1 {
 		s.out.WriteString(http2.ClientPreface)
-		s.framer.WriteSettings(http2.Setting{ID: http2.SettingEnablePush, Val: 0}, http2.Setting{ID: http2.SettingInitialWindowSize, Val: h2Window},
+		s.framer.WriteSettings(http2.Setting{ID: http2.SettingEnablePush, Val: 0},
+			http2.Setting{ID: http2.SettingInitialWindowSize, Val: h2Window},
 			http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: maxHead})
 		s.framer.WriteWindowUpdate(0, h2Window-65535)
 	}
@@ -139,7 +141,8 @@ func (s *h2stream) request(ctx context.Context, r *Request, wire []byte) error {
 	block := s.block.Bytes()
 	piece := block[:min(len(block), h2Frame)]
 	block = block[len(piece):]
-	err := s.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: s.id, BlockFragment: piece, EndStream: len(s.body) == 0, EndHeaders: len(block) == 0})
+	err := s.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: s.id, BlockFragment: piece,
+		EndStream: len(s.body) == 0, EndHeaders: len(block) == 0})
 	for len(block) > 0 && err == nil {
 		piece = block[:min(len(block), h2Frame)]
 		block = block[len(piece):]
@@ -171,7 +174,8 @@ func (s *h2stream) encodeHead(r *Request, head []byte) {
 		if name = strings.ToLower(name); name == "host" {
 			continue
 		}
-		s.encoder.WriteField(hpack.HeaderField{Name: name, Value: strings.TrimSpace(value), Sensitive: name == "authorization" || name == "cookie"})
+		s.encoder.WriteField(hpack.HeaderField{Name: name, Value: strings.TrimSpace(value),
+			Sensitive: name == "authorization" || name == "cookie"})
 	}
 }
 
@@ -208,7 +212,8 @@ func (s *h2stream) broken(f http2.Frame, err error) error {
 	if mh, ok := f.(*http2.MetaHeadersFrame); ok && mh != nil && mh.Truncated {
 		return s.malformed("headerTrunc", "head longer than %d bytes", maxHead)
 	}
-	if errors.As(err, &ofStream) || errors.As(err, &ofConn) || errors.Is(err, http2.ErrFrameTooLarge) || errors.Is(err, errFrames) {
+	if errors.As(err, &ofStream) || errors.As(err, &ofConn) || errors.Is(err, http2.ErrFrameTooLarge) ||
+		errors.Is(err, errFrames) {
 		return s.malformed("badFrames", "%w", err)
 	}
 	if s.m.head.Status == 0 && !errors.Is(err, io.EOF) {

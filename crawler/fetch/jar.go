@@ -131,7 +131,8 @@ func (j *Jar) put(c *cookie, gone, secure bool, now time.Time) {
 	}
 	d := at.Value.(*cookieDomain)
 	if !secure && slices.ContainsFunc(d.cookies, func(old *cookie) bool {
-		return old.Secure && old.Name == c.Name && (old.Domain == c.Domain || within(old.Domain, c.Domain) || within(c.Domain, old.Domain))
+		return old.Secure && old.Name == c.Name && (old.Domain == c.Domain || within(old.Domain, c.Domain) ||
+			within(c.Domain, old.Domain))
 	}) {
 		return
 	}
@@ -268,7 +269,8 @@ func (j *Jar) Import(data []byte, now time.Time) error {
 
 // acceptable judges a cookie that no server sent.
 func (c *cookie) acceptable() bool {
-	return c.Name+c.Value != "" && len(c.Name)+len(c.Value) <= maxCookie && !control(c.Name) && !control(c.Value) && c.Domain != "" && len(c.Domain) <= 255 &&
+	return c.Name+c.Value != "" && len(c.Name)+len(c.Value) <= maxCookie && !control(c.Name) && !control(c.Value) &&
+		c.Domain != "" && len(c.Domain) <= 255 &&
 		strings.HasPrefix(c.Path, "/") && len(c.Path) <= maxAttribute && !control(c.Path)
 }
 
@@ -290,8 +292,8 @@ func (j *Jar) ImportText(data []byte, now time.Time) (int, error) {
 			return taken, fmt.Errorf("cookies.txt: line %d: no time of expiry in column 5", number)
 		}
 		domain := strings.ToLower(strings.TrimPrefix(words[0], "."))
-		c := &cookie{Domain: domain, HostOnly: !strings.EqualFold(words[1], "TRUE"), Path: words[2], Secure: strings.EqualFold(words[3], "TRUE"),
-			Name: words[5], Value: words[6], Created: now}
+		c := &cookie{Domain: domain, HostOnly: !strings.EqualFold(words[1], "TRUE"), Path: words[2],
+			Secure: strings.EqualFold(words[3], "TRUE"), Name: words[5], Value: words[6], Created: now}
 		if expires > 0 {
 			c.Expires = time.Unix(int64(min(expires, 1<<40)), 0).UTC()
 		}

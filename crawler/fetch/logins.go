@@ -61,7 +61,8 @@ func (l *Logins) Authorization(t Target, method string) string {
 	}
 	var best *realm
 	for _, r := range l.servers[[2]string{t.Scheme, t.Authority}] {
-		if !r.failed && strings.HasPrefix(pathOnly(t.Path), r.prefix) && (best == nil || len(r.prefix) > len(best.prefix)) {
+		if !r.failed && strings.HasPrefix(pathOnly(t.Path), r.prefix) &&
+			(best == nil || len(r.prefix) > len(best.prefix)) {
 			best = r
 		}
 	}
@@ -138,7 +139,8 @@ func (l *Logins) enter(t Target, cred harvest.Credential, ch Challenge, sent str
 	}
 	list := l.servers[key]
 	for _, r := range list {
-		if r.ch.Realm() != ch.Realm() || r.ch.Scheme != ch.Scheme || r.cred.User != cred.User || r.cred.Domain != cred.Domain {
+		if r.ch.Realm() != ch.Realm() || r.ch.Scheme != ch.Scheme || r.cred.User != cred.User ||
+			r.cred.Domain != cred.Domain {
 			continue
 		}
 		if sent != "" && ch.Scheme == schemeOf(sent) {

@@ -187,7 +187,8 @@ func answers(reply, q *dns.Msg) error {
 	if len(reply.Question) == 0 && reply.Rcode != dns.RcodeSuccess && reply.Rcode != dns.RcodeNameError {
 		return nil // as some servers say that they understood nothing
 	}
-	if len(reply.Question) != 1 || !strings.EqualFold(reply.Question[0].Name, q.Question[0].Name) || reply.Question[0].Qtype != q.Question[0].Qtype ||
+	if len(reply.Question) != 1 || !strings.EqualFold(reply.Question[0].Name, q.Question[0].Name) ||
+		reply.Question[0].Qtype != q.Question[0].Qtype ||
 		reply.Question[0].Qclass != q.Question[0].Qclass {
 		return errors.New("DNS reply is to another question")
 	}

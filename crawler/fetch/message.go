@@ -266,7 +266,8 @@ func (m *message) truncation(err error) string {
 	case errors.Is(err, errCut):
 		m.note = "lenTrunc"
 		return "length"
-	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) &&
+		timeout.Timeout():
 		m.note = "timeTrunc"
 		return "time"
 	case errors.Is(err, errChunk):

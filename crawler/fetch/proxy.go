@@ -113,7 +113,8 @@ func readTunnelAnswer(read func([]byte) (int, error)) (int, error) {
 		if head = head[:len(head)-1+n]; err != nil && n == 0 {
 			return 0, fmt.Errorf("answer to CONNECT: %w", noEOF(err))
 		}
-		if n == 0 || head[len(head)-1] != '\n' || !bytes.HasSuffix(head, []byte("\n\r\n")) && !bytes.HasSuffix(head, []byte("\n\n")) {
+		if n == 0 || head[len(head)-1] != '\n' || !bytes.HasSuffix(head, []byte("\n\r\n")) &&
+			!bytes.HasSuffix(head, []byte("\n\n")) {
 			continue
 		}
 		h, ok := parseHead(head)

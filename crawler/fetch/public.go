@@ -6,7 +6,8 @@ import "net/netip"
 // multicast or reserved. If an IPv6 address contains the IPv4 address that it leads to, the IPv4 address decides.
 func Public(addr netip.Addr) bool {
 	addr = addr.Unmap()
-	if !addr.IsValid() || addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsMulticast() || addr.IsUnspecified() {
+	if !addr.IsValid() || addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast() || addr.IsMulticast() ||
+		addr.IsUnspecified() {
 		return false
 	}
 	if addr.Is4() {

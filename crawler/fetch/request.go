@@ -268,7 +268,8 @@ func encodeForm(fields []Field, f form) []byte {
 // framesMessage tells whether a header is the fetch's own business.
 func framesMessage(name string) bool {
 	switch strings.ToLower(name) {
-	case "host", "user-agent", "content-length", "content-type", "transfer-encoding", "connection", "keep-alive", "te", "trailer", "upgrade", "expect",
+	case "host", "user-agent", "content-length", "content-type", "transfer-encoding", "connection", "keep-alive", "te",
+		"trailer", "upgrade", "expect",
 		"proxy-connection", "proxy-authorization":
 		return true
 	}
@@ -311,7 +312,8 @@ func Redacted(request []byte) []byte {
 		}
 		if name, value, ok := bytes.Cut(line, []byte{':'}); ok && hidden(string(bytes.TrimSpace(name))) {
 			scheme, _, _ := bytes.Cut(bytes.TrimSpace(value), []byte{' '})
-			if len(scheme) > 0 && !bytes.EqualFold(scheme, []byte("Basic")) && !bytes.EqualFold(scheme, []byte("Digest")) && !bytes.EqualFold(scheme, []byte("Bearer")) {
+			if len(scheme) > 0 && !bytes.EqualFold(scheme, []byte("Basic")) &&
+				!bytes.EqualFold(scheme, []byte("Digest")) && !bytes.EqualFold(scheme, []byte("Bearer")) {
 				scheme = nil // it may be the secret itself
 			}
 			out = append(out, request[from:at+len(name)+1]...)

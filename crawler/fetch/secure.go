@@ -32,7 +32,8 @@ const maxSessions = 2000
 // tlsConfig accepts the web as it is: an archive keeps what is served, whatever the certificate and however old the
 // ciphers. Certificates are checked afterwards; the result is noted, and the fetch continues.
 func tlsConfig() *tls.Config {
-	cfg := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, ClientSessionCache: tls.NewLRUClientSessionCache(maxSessions)}
+	cfg := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10,
+		ClientSessionCache: tls.NewLRUClientSessionCache(maxSessions)}
 	for _, s := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
 		cfg.CipherSuites = append(cfg.CipherSuites, s.ID)
 	}
@@ -51,7 +52,9 @@ func (c *Client) secure(ctx context.Context, nc net.Conn, r *Request, protos []s
 		return nil, &handshakeError{host, err}
 	}
 	state := tc.ConnectionState()
-	out := &conn{Conn: tc, facts: &TLS{Version: tlsVersion(state.Version), Cipher: tls.CipherSuiteName(state.CipherSuite)}, unasked: protos[0] != protoH2, silent: state.NegotiatedProtocol == ""}
+	out := &conn{Conn: tc, facts: &TLS{Version: tlsVersion(state.Version),
+		Cipher: tls.CipherSuiteName(state.CipherSuite)}, unasked: protos[0] != protoH2,
+		silent: state.NegotiatedProtocol == ""}
 	if err := verify(state.PeerCertificates, cfg.ServerName); err != nil {
 		out.facts.Problem = err.Error()
 		out.notes = append(out.notes, "tlsUnverified:"+problemWord(err))

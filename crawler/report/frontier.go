@@ -70,11 +70,14 @@ func WriteFrontierSummary(w io.Writer, f FrontierSummary, at time.Time) error {
 	slices.Sort(precedences)
 	active := f.InProcess + f.Ready + f.Snoozed
 	say("Frontier report - %s\n Job being crawled: %s\n", at.UTC().Format("200601021504"), oneLine(nil, f.Job))
-	say("\n -----===== STATS =====-----\n Discovered:    %d\n Queued:        %d\n Finished:      %d\n", f.Discovered, f.Queued, f.Finished)
+	say("\n -----===== STATS =====-----\n Discovered:    %d\n Queued:        %d\n Finished:      %d\n", f.Discovered,
+		f.Queued, f.Finished)
 	say("  Successfully: %d\n  Failed:       %d\n  Disregarded:  %d\n", f.Succeeded, f.Failed, f.Ignore)
 	say("\n -----===== QUEUES =====-----\n Already included size:     %d\n               pending:     0\n", f.Included)
-	say("\n All class queues map size: %d\n             Active queues: %d\n", active+inactive+f.Retired+f.Frozen+f.Exhausted, active)
-	say("                    In-process: %d\n                         Ready: %d\n                       Snoozed: %d\n", f.InProcess, f.Ready, f.Snoozed)
+	say("\n All class queues map size: %d\n             Active queues: %d\n",
+		active+inactive+f.Retired+f.Frozen+f.Exhausted, active)
+	say("                    In-process: %d\n                         Ready: %d\n                       Snoozed: %d\n",
+		f.InProcess, f.Ready, f.Snoozed)
 	say("           Inactive queues: %d (", inactive)
 	for i, p := range precedences {
 		if i > 0 {
@@ -94,7 +97,8 @@ func WriteFrontierSummary(w io.Writer, f FrontierSummary, at time.Time) error {
 	for _, s := range []struct {
 		state QueueState
 		total int64
-	}{{InProcess, f.InProcess}, {Ready, f.Ready}, {Snoozed, f.Snoozed}, {Inactive, inactive}, {Retired, f.Retired}, {Frozen, f.Frozen}} {
+	}{{InProcess, f.InProcess}, {Ready, f.Ready}, {Snoozed, f.Snoozed}, {Inactive, inactive},
+		{Retired, f.Retired}, {Frozen, f.Frozen}} {
 		if s.state == Frozen && s.total == 0 {
 			continue
 		}
@@ -122,15 +126,18 @@ func (q *Queue) write(out *bufio.Writer, label string, number int, at time.Time)
 		say("\n   wakes in: %s", Conventional(q.Wakes.Sub(at)))
 	}
 	say("\n    last enqueued: %s\n      last peeked: %s\n", null(q.LastQueued), null(q.LastPeeked))
-	say("   total expended: %d (total budget: %d)\n   active balance: %d\n   last(avg) cost: %d(%s)\n", q.Spent, q.Budget, q.SessionBalance, q.LastCost, q.average())
-	say("   totalScheduled fetchSuccesses fetchFailures fetchDisregards fetchResponses robotsDenials successBytes totalBytes fetchNonResponses lastSuccessTime\n")
-	say("   %d %d %d %d %d %d %d %d %d %s\n", q.Count+q.Succeeded+q.Failed+q.Disregarded, q.Succeeded, q.Failed, q.Disregarded, q.Responses, q.Robots,
+	say("   total expended: %d (total budget: %d)\n   active balance: %d\n   last(avg) cost: %d(%s)\n", q.Spent,
+		q.Budget, q.SessionBalance, q.LastCost, q.average())
+	say("   totalScheduled fetchSuccesses fetchFailures fetchDisregards fetchResponses robotsDenials successBytes " +
+		"totalBytes fetchNonResponses lastSuccessTime\n")
+	say("   %d %d %d %d %d %d %d %d %d %s\n", q.Count+q.Succeeded+q.Failed+q.Disregarded, q.Succeeded, q.Failed,
+		q.Disregarded, q.Responses, q.Robots,
 		q.SuccessBytes, q.Bytes, q.NonResponses, logTime(q.LastSuccess))
 	say("   SimplePrecedenceProvider\n   %d\n\n", q.Precedence)
 }
 
-const queueLegend = "queue precedence currentSize totalEnqueues sessionBalance lastCost (averageCost) lastDequeueTime wakeTime" +
-	" totalSpend/totalBudget errorCount lastPeekUri lastQueuedUri\n"
+const queueLegend = "queue precedence currentSize totalEnqueues sessionBalance lastCost (averageCost) " +
+	"lastDequeueTime wakeTime totalSpend/totalBudget errorCount lastPeekUri lastQueuedUri\n"
 
 // appendTo appends the queue's line in frontier-nonempty-report.txt.
 func (q *Queue) appendTo(b []byte, at time.Time) []byte {

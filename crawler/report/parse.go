@@ -28,7 +28,8 @@ func ParseLine(line []byte) (Line, error) {
 		}
 		cols[i] = string(col)
 	}
-	l := Line{URI: cols[3], Path: dash(cols[4]), Via: dash(cols[5]), MIME: cols[6], Digest: dash(cols[9]), Source: dash(cols[10]),
+	l := Line{URI: cols[3], Path: dash(cols[4]), Via: dash(cols[5]), MIME: cols[6], Digest: dash(cols[9]),
+		Source:      dash(cols[10]),
 		Annotations: annotations(dash(cols[11])), Extra: string(bytes.TrimSpace(rest))}
 	if l.MIME == noType {
 		l.MIME = ""

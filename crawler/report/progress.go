@@ -8,8 +8,8 @@ import (
 )
 
 // ProgressLegend is the line over the columns of progress-statistics.log.
-const ProgressLegend = "           timestamp  discovered      queued   downloaded       doc/s(avg)  KB/s(avg)   dl-failures   busy-thread" +
-	"   mem-use-KB  heap-size-KB   congestion   max-depth   avg-depth"
+const ProgressLegend = "           timestamp  discovered      queued   downloaded       doc/s(avg)  KB/s(avg)   " +
+	"dl-failures   busy-thread   mem-use-KB  heap-size-KB   congestion   max-depth   avg-depth"
 
 // ProgressEvery is how often a line of progress-statistics.log is due.
 const ProgressEvery = 20 * time.Second

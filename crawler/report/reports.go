@@ -32,7 +32,8 @@ const (
 
 // Names lists the reports.
 func Names() []string {
-	return []string{OfCrawl, OfSeeds, OfHosts, OfDomains, OfSources, OfTypes, OfStatuses, OfProcessors, OfFrontier, OfQueues, OfTraps, OfThreads}
+	return []string{OfCrawl, OfSeeds, OfHosts, OfDomains, OfSources, OfTypes, OfStatuses, OfProcessors, OfFrontier,
+		OfQueues, OfTraps, OfThreads}
 }
 
 // Seed is a line of the seeds report.
@@ -96,8 +97,8 @@ type Host struct {
 	Captures                       Captures
 }
 
-const hostsLegend = "[#urls] [#bytes] [host] [#robots] [#remaining] [#novel-urls] [#novel-bytes] [#dup-by-hash-urls] [#dup-by-hash-bytes]" +
-	" [#not-modified-urls] [#not-modified-bytes]\n"
+const hostsLegend = "[#urls] [#bytes] [host] [#robots] [#remaining] [#novel-urls] [#novel-bytes] [#dup-by-hash-urls] " +
+	"[#dup-by-hash-bytes] [#not-modified-urls] [#not-modified-bytes]\n"
 
 // maxSorted is up to how many hosts the hosts report is sorted.
 const maxSorted = 200_000
@@ -128,7 +129,9 @@ func WriteHosts(w io.Writer, hosts iter.Seq[Host]) error {
 			kept = append(kept, h)
 		}
 	}
-	slices.SortFunc(kept, func(a, b Host) int { return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(kept, func(a, b Host) int {
+		return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Name, b.Name))
+	})
 	for i := range kept {
 		write(&kept[i])
 	}
@@ -137,7 +140,8 @@ func WriteHosts(w io.Writer, hosts iter.Seq[Host]) error {
 
 func (h *Host) appendTo(b []byte) []byte {
 	c := h.Captures
-	for i, n := range []int64{h.URLs, h.Bytes, h.Robots, h.Remaining, c.Novel.URLs, c.Novel.Bytes, c.DupByHash.URLs, c.DupByHash.Bytes,
+	for i, n := range []int64{h.URLs, h.Bytes, h.Robots, h.Remaining, c.Novel.URLs, c.Novel.Bytes, c.DupByHash.URLs,
+		c.DupByHash.Bytes,
 		c.NotModified.URLs, c.NotModified.Bytes} {
 		if i == 2 {
 			b = append(word(b, h.Name), ' ')
@@ -183,7 +187,8 @@ func WriteTraps(w io.Writer, traps []Trap, others int64) error {
 	out := bufio.NewWriter(w)
 	_, _ = out.WriteString("[#turned-away] [#pages] [trap] [since] [host] [first-uri]\n")
 	for _, t := range traps {
-		_, _ = fmt.Fprintf(out, "%d %d %s %s %s %s\n", t.Away, t.Pages, word(nil, t.Name), t.Since.UTC().Format(time.RFC3339), word(nil, t.Host), word(nil, t.URL))
+		_, _ = fmt.Fprintf(out, "%d %d %s %s %s %s\n", t.Away, t.Pages, word(nil, t.Name),
+			t.Since.UTC().Format(time.RFC3339), word(nil, t.Host), word(nil, t.URL))
 	}
 	if others > 0 {
 		_, _ = fmt.Fprintf(out, "%d 0 others - - -\n", others)

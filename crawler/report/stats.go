@@ -125,7 +125,9 @@ func (s *Stats) TopTypes(n int) (top []TypeCount, rest Count) {
 		}
 	}
 	rest = s.Types[otherTypes]
-	slices.SortFunc(top, func(a, b TypeCount) int { return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Type, b.Type)) })
+	slices.SortFunc(top, func(a, b TypeCount) int {
+		return cmp.Or(cmp.Compare(b.URLs, a.URLs), cmp.Compare(a.Type, b.Type))
+	})
 	for _, c := range top[min(n, len(top)):] {
 		rest.URLs += c.URLs
 		rest.Bytes += c.Bytes

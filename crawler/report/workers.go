@@ -64,7 +64,8 @@ func newCounts(stages []string) []StageCount {
 // Worker gives the worker with that number its place. It must Leave it.
 func (b *Board) Worker(number int) *Worker {
 	now := time.Now()
-	w := &Worker{board: b, counts: newCounts(b.stages), now: Doing{Worker: number, Since: now, StageSince: now, stage: -1}}
+	w := &Worker{board: b, counts: newCounts(b.stages),
+		now: Doing{Worker: number, Since: now, StageSince: now, stage: -1}}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.workers = append(b.workers, w)
@@ -77,7 +78,8 @@ func (w *Worker) Begin(uri, path, via string, tries int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.endStage(now)
-	w.now = Doing{Worker: w.now.Worker, URI: uri, Path: path, Via: via, Tries: tries, Since: now, StageSince: now, stage: -1}
+	w.now = Doing{Worker: w.now.Worker, URI: uri, Path: path, Via: via, Tries: tries, Since: now, StageSince: now,
+		stage: -1}
 }
 
 // Stage says that the worker has come to the chain's stage with that index; the one before has ended.
@@ -168,19 +170,22 @@ func WriteThreads(w io.Writer, job string, workers []Doing, at time.Time) error 
 			active++
 		}
 	}
-	_, _ = fmt.Fprintf(out, "Toe threads report - %s\n Job being crawled: %s\n Number of toe threads in pool: %d (%d active)\n\n",
+	_, _ = fmt.Fprintf(out, "Toe threads report - %s\n Job being crawled: %s\n Number of toe threads in pool: %d (%d "+
+		"active)\n\n",
 		at.UTC().Format("200601021504"), oneLine(nil, job), len(workers), active)
 	for _, d := range workers {
 		_, _ = fmt.Fprintf(out, "[ToeThread #%d: %s\n", d.Worker, escape(nil, d.URI))
 		state, step := "WAITING", "ABOUT_TO_GET_URI"
 		if d.URI != "" {
 			state, step = "ACTIVE", "ABOUT_TO_BEGIN_PROCESSOR"
-			_, _ = fmt.Fprintf(out, " CrawlURI %s %s %s    %d attempts\n    in processor: %s\n", escape(nil, d.URI), d.Path, word(nil, d.Via), d.Tries,
+			_, _ = fmt.Fprintf(out, " CrawlURI %s %s %s    %d attempts\n    in processor: %s\n", escape(nil, d.URI),
+				d.Path, word(nil, d.Via), d.Tries,
 				word(nil, d.Stage))
 		} else {
 			_, _ = out.WriteString(" -no CrawlURI- \n")
 		}
-		_, _ = fmt.Fprintf(out, "    %s for %s\n    step: %s for %s\n]\n", state, Conventional(at.Sub(d.Since)), step, Conventional(at.Sub(d.StageSince)))
+		_, _ = fmt.Fprintf(out, "    %s for %s\n    step: %s for %s\n]\n", state, Conventional(at.Sub(d.Since)), step,
+			Conventional(at.Sub(d.StageSince)))
 	}
 	return out.Flush()
 }
@@ -195,7 +200,8 @@ type Processor struct {
 // WriteProcessors writes processors-report.txt.
 func WriteProcessors(w io.Writer, chain string, processors []Processor, at time.Time) error {
 	out := bufio.NewWriter(w)
-	_, _ = fmt.Fprintf(out, "%s - Processors report - %s\n  Number of Processors: %d\n\n", chain, at.UTC().Format("200601021504"), len(processors))
+	_, _ = fmt.Fprintf(out, "%s - Processors report - %s\n  Number of Processors: %d\n\n", chain,
+		at.UTC().Format("200601021504"), len(processors))
 	for _, p := range processors {
 		_, _ = fmt.Fprintf(out, "Processor: %s\n", oneLine(nil, p.Stage))
 		if p.Function != "" {
@@ -205,7 +211,8 @@ func WriteProcessors(w io.Writer, chain string, processors []Processor, at time.
 		if p.URIs > 0 {
 			mean = p.Time / time.Duration(p.URIs)
 		}
-		_, _ = fmt.Fprintf(out, "  CrawlURIs handled: %d\n  Time:              %s (%s ms each)\n", p.URIs, Conventional(p.Time),
+		_, _ = fmt.Fprintf(out, "  CrawlURIs handled: %d\n  Time:              %s (%s ms each)\n", p.URIs,
+			Conventional(p.Time),
 			strconv.FormatFloat(float64(mean)/1e6, 'f', 3, 64))
 		for _, l := range p.Lines {
 			_, _ = fmt.Fprintf(out, "  %s\n", oneLine(nil, l))

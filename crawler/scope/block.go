@@ -61,7 +61,8 @@ func (l *blockList) change(what string, do func(m map[string]struct{}, key strin
 	defer l.mu.Unlock()
 	next := &blocks{hosts: hostSet{}, domains: hostSet{}, uris: hostSet{}, prefixes: map[string]struct{}{}}
 	if b := l.now.Load(); b != nil {
-		next = &blocks{hosts: maps.Clone(b.hosts), domains: maps.Clone(b.domains), uris: maps.Clone(b.uris), prefixes: maps.Clone(b.prefixes)}
+		next = &blocks{hosts: maps.Clone(b.hosts), domains: maps.Clone(b.domains), uris: maps.Clone(b.uris),
+			prefixes: maps.Clone(b.prefixes)}
 	}
 	switch {
 	case harvest.IsSURT(what):
@@ -94,7 +95,8 @@ func (l *blockList) change(what string, do func(m map[string]struct{}, key strin
 }
 
 func unblockable(what string) error {
-	return fmt.Errorf("%w: block: given %.200q, allowed: a host, *.domain, a SURT prefix or a URL", harvest.ErrInvalid, what)
+	return fmt.Errorf("%w: block: given %.200q, allowed: a host, *.domain, a SURT prefix or a URL", harvest.ErrInvalid,
+		what)
 }
 
 // find returns what of the list a URI meets, or "".

@@ -54,11 +54,13 @@ next:
 				all[j] = k.name
 			}
 			return nil, fmt.Errorf("%w: canonicalization[%d]: given %s, allowed: %s or regex:EXPRESSION=>REPLACEMENT%s",
-				harvest.ErrInvalid, i, strconv.Quote(name), strings.Join(all, ", "), harvest.DidYouMean(name, slices.Values(all)))
+				harvest.ErrInvalid, i, strconv.Quote(name), strings.Join(all, ", "), harvest.DidYouMean(name,
+					slices.Values(all)))
 		}
 		rule, err := regexRule(expression)
 		if err != nil {
-			return nil, fmt.Errorf("%w: canonicalization[%d]: given %s, allowed: regex:EXPRESSION=>REPLACEMENT (%w)", harvest.ErrInvalid, i, strconv.Quote(name), err)
+			return nil, fmt.Errorf("%w: canonicalization[%d]: given %s, allowed: regex:EXPRESSION=>REPLACEMENT (%w)",
+				harvest.ErrInvalid, i, strconv.Quote(name), err)
 		}
 		c.rules = append(c.rules, rule)
 	}
@@ -182,7 +184,8 @@ func stripASPSession(url string) string {
 	for i := lastFold(url, name, len(url)); i > 0; i = lastFold(url, name, i) {
 		key := i + len(name)
 		to := key + 8 + 1 + 24
-		if to <= len(url) && url[key+8] == '=' && isToken(url, key, key+8, false) && isToken(url, key+9, to, false) && (to == len(url) || url[to] == '&') {
+		if to <= len(url) && url[key+8] == '=' && isToken(url, key, key+8, false) && isToken(url, key+9, to, false) &&
+			(to == len(url) || url[to] == '&') {
 			return cut(url, i, to)
 		}
 	}
@@ -194,7 +197,8 @@ func stripSessionCFIDs(url string) string {
 	for i := lastFold(url, "cfid=", len(url)); i > 0; i = lastFold(url, "cfid=", i) {
 		id := i + len("cfid=")
 		and := strings.IndexByte(url[id:], '&')
-		if and < 1 || len(url) < id+and+1+len("cftoken=")+1 || !strings.EqualFold(url[id+and+1:id+and+1+len("cftoken=")], "cftoken=") {
+		if and < 1 || len(url) < id+and+1+len("cftoken=")+1 ||
+			!strings.EqualFold(url[id+and+1:id+and+1+len("cftoken=")], "cftoken=") {
 			continue
 		}
 		token := id + and + 1 + len("cftoken=")

@@ -4,7 +4,8 @@ import "strings"
 
 // aboutDates reports whether a path and query look like those of a calendar.
 func aboutDates(rest string) bool {
-	for _, word := range [...]string{"calend", "kalend", "event", "month", "year", "date", "agenda", "termin", "veranstalt", "schedule", "monat", "arrang"} {
+	for _, word := range [...]string{"calend", "kalend", "event", "month", "year", "date", "agenda", "termin",
+		"veranstalt", "schedule", "monat", "arrang"} {
 		if containsFold(rest, word) {
 			return true
 		}
@@ -32,7 +33,8 @@ func dateOf(p *parts) date {
 		}
 		n := digits(s[i:])
 		if n == 8 {
-			if d := (date{number(s[i : i+4]), number(s[i+4 : i+6])}); d.plausible() && number(s[i+6:i+8]) >= 1 && number(s[i+6:i+8]) <= 31 {
+			if d := (date{number(s[i : i+4]), number(s[i+4 : i+6])}); d.plausible() && number(s[i+6:i+8]) >= 1 &&
+				number(s[i+6:i+8]) <= 31 {
 				return d
 			}
 		}

@@ -96,7 +96,8 @@ func given(field, value, allowed string) error {
 // definitions are all rules that there are.
 func definitions() []definition {
 	var all []definition
-	for _, group := range [][]definition{wordRules(), hostRules(), surtRules(), hopRules(), pathRules(), textRules(), originRules(), answerRules(), contentRules()} {
+	for _, group := range [][]definition{wordRules(), hostRules(), surtRules(), hopRules(), pathRules(), textRules(),
+		originRules(), answerRules(), contentRules()} {
 		all = append(all, group...)
 	}
 	return all
@@ -104,12 +105,14 @@ func definitions() []definition {
 
 func wordRules() []definition {
 	always := func(harvest.Rule) (test, error) {
-		return test{holds: func(*Subject) bool { return true }, fact: func(*Subject) string { return "says so to all" }}, nil
+		return test{holds: func(*Subject) bool { return true },
+			fact: func(*Subject) string { return "says so to all" }}, nil
 	}
 	return []definition{
 		{name: "accept", help: "Accepts every URI.", decision: Accept, fixed: true, build: always},
 		{name: "reject", help: "Rejects every URI.", decision: Reject, fixed: true, build: always},
-		{name: "expression", help: "Speaks where the expression is true. One that fails says nothing, which is told in the log.",
+		{name: "expression", help: "Speaks where the expression is true. One that fails says nothing, which is told " +
+			"in the log.",
 			express: "a CEL expression", special: expressionStep},
 	}
 }

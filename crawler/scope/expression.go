@@ -45,11 +45,13 @@ func variables() []variable {
 		{"url", "string", "the URI", func(u *Subject) any { return u.URL }, needsNothing},
 		{"scheme", "string", "its scheme", func(u *Subject) any { return u.parts().scheme }, needsNothing},
 		{"host", "string", "its host", func(u *Subject) any { return u.Host() }, needsNothing},
-		{"port", "int", "its port, that of the scheme where none is written", func(u *Subject) any { return u.port() }, needsNothing},
+		{"port", "int", "its port, that of the scheme where none is written", func(u *Subject) any { return u.port() },
+			needsNothing},
 		{"domain", "string", "the host's registered domain", func(u *Subject) any { return u.Domain() }, needsNothing},
 		{"surt", "string", "its SURT form", func(u *Subject) any { return u.SURT() }, needsNothing},
 		{"path", "string", "its path", func(u *Subject) any { return u.parts().path }, needsNothing},
-		{"query", "string", "its query, without question mark", func(u *Subject) any { return u.parts().query }, needsNothing},
+		{"query", "string", "its query, without question mark", func(u *Subject) any { return u.parts().query },
+			needsNothing},
 		{"hops", "string", "the hops that led to it", func(u *Subject) any { return u.Path }, needsNothing},
 		{"depth", "int", "how many of them are links", func(u *Subject) any { return u.hop().links }, needsNothing},
 		{"via", "string", "the URI it was found at", func(u *Subject) any { return u.Via }, needsNothing},
@@ -57,14 +59,21 @@ func variables() []variable {
 		{"seed", "bool", "it is a seed", func(u *Subject) any { return u.isSeed() }, needsNothing},
 		{"queue", "string", "its queue", func(u *Subject) any { return u.queue() }, needsNothing},
 		{"status", "int", "of an answer: its status", func(u *Subject) any { return u.Status }, needsHead},
-		{"type", "string", "of an answer: the media type, in lower case, without parameters", func(u *Subject) any { return mediaType(u.ContentType) }, needsHead},
-		{"length", "int", "of an answer: the declared length, -1 where none is", func(u *Subject) any { return u.Length }, needsHead},
+		{"type", "string", "of an answer: the media type, in lower case, without parameters",
+			func(u *Subject) any { return mediaType(u.ContentType) }, needsHead},
+		{"length", "int", "of an answer: the declared length, -1 where none is",
+			func(u *Subject) any { return u.Length }, needsHead},
 		{"size", "int", "of all that came: the length received", func(u *Subject) any { return u.Size }, needsBody},
-		{"digest", "string", "of all that came: the content's digest", func(u *Subject) any { return u.Digest }, needsBody},
-		{"identical", "bool", "of all that came: it was archived before, by its digest, as the rule `identical_digest` has it", func(u *Subject) any { return u.Identical }, needsBody},
-		{"unchanged", "bool", "of an answer: it has the validators of the latest capture, as the rule `same_validators` has it", func(u *Subject) any { return u.Unchanged() }, needsHead},
-		{addressVariable, "string", "the address, where it is known, else \"\"", func(u *Subject) any { return u.addressText() }, needsAddress},
-		{"headers", "map", `of an answer: headers["name"], "" where there is none; "name" in headers`, func(u *Subject) any { return headers{u.Header} }, needsHead},
+		{"digest", "string", "of all that came: the content's digest", func(u *Subject) any { return u.Digest },
+			needsBody},
+		{"identical", "bool", "of all that came: it was archived before, by its digest, as the rule " +
+			"`identical_digest` has it", func(u *Subject) any { return u.Identical }, needsBody},
+		{"unchanged", "bool", "of an answer: it has the validators of the latest capture, as the rule " +
+			"`same_validators` has it", func(u *Subject) any { return u.Unchanged() }, needsHead},
+		{addressVariable, "string", "the address, where it is known, else \"\"",
+			func(u *Subject) any { return u.addressText() }, needsAddress},
+		{"headers", "map", `of an answer: headers["name"], "" where there is none; "name" in headers`,
+			func(u *Subject) any { return headers{u.Header} }, needsHead},
 	}
 }
 
@@ -98,11 +107,13 @@ func NewExpression(text string, log *slog.Logger) (*Expression, error) {
 	if len(text) > maxExpression {
 		return nil, fmt.Errorf("%d bytes long, at most %d", len(text), maxExpression)
 	}
-	options := []cel.EnvOption{ext.Strings(), cel.ParserExpressionSizeLimit(maxExpression), cel.ParserRecursionLimit(100)}
+	options := []cel.EnvOption{ext.Strings(), cel.ParserExpressionSizeLimit(maxExpression),
+		cel.ParserRecursionLimit(100)}
 	values, needs := map[string]func(*Subject) any{}, map[string]need{}
 	for _, v := range variables() {
 		values[v.name], needs[v.name] = v.value, v.needs
-		kind := map[string]*cel.Type{"string": cel.StringType, "int": cel.IntType, "bool": cel.BoolType, "map": cel.MapType(cel.StringType, cel.StringType)}[v.kind]
+		kind := map[string]*cel.Type{"string": cel.StringType, "int": cel.IntType, "bool": cel.BoolType,
+			"map": cel.MapType(cel.StringType, cel.StringType)}[v.kind]
 		options = append(options, cel.Variable(v.name, kind))
 	}
 	env, err := cel.NewEnv(options...)
@@ -123,7 +134,8 @@ func NewExpression(text string, log *slog.Logger) (*Expression, error) {
 	for _, used := range tree.NativeRep().ReferenceMap() {
 		e.needs = max(e.needs, needs[used.Name])
 		if used.Name == addressVariable && e.partial == nil {
-			if e.partial, err = env.Program(tree, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval)); err != nil {
+			if e.partial, err = env.Program(tree, cel.CostLimit(maxCost),
+				cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval)); err != nil {
 				return nil, fmt.Errorf("prepare: %w", err)
 			}
 		}

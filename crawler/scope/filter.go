@@ -28,7 +28,8 @@ func ParseTypes(patterns []string) (TypeSet, error) {
 		p, out := strings.CutPrefix(strings.ToLower(strings.TrimSpace(given)), "!")
 		p = strings.TrimSpace(p)
 		if p == "" || len(p) > 200 || strings.ContainsAny(p, " \t;,") || !isASCII(p) || !strings.ContainsAny(p, "/*") {
-			return TypeSet{}, fmt.Errorf("given %.100q, allowed: media types, * allowed, ! for all but, as image/* or !text/*", given)
+			return TypeSet{}, fmt.Errorf("given %.100q, allowed: media types, * allowed, ! for all but, as image/* "+
+				"or !text/*", given)
 		}
 		if i == 0 {
 			set.all = out
@@ -107,7 +108,8 @@ func NewFilter(s *harvest.Settings, log *slog.Logger) (*Filter, error) {
 	}
 	if strings.TrimSpace(s.DiscardIf) != "" {
 		if f.discardIf, err = NewExpression(s.DiscardIf, log); err != nil {
-			return nil, fmt.Errorf("%w: discard_if: given %s, allowed: a CEL expression (%w)", harvest.ErrInvalid, strconv.Quote(s.DiscardIf), err)
+			return nil, fmt.Errorf("%w: discard_if: given %s, allowed: a CEL expression (%w)", harvest.ErrInvalid,
+				strconv.Quote(s.DiscardIf), err)
 		}
 	}
 	return f, nil

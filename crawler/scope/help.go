@@ -22,7 +22,8 @@ func RuleHelps() (all []RuleHelp) {
 			h.Decision = "to be given"
 		}
 		var takes []string
-		for _, one := range []struct{ field, what string }{{"values", d.values}, {"min", d.min}, {"max", d.max}, {"expression", d.express}} {
+		for _, one := range []struct{ field, what string }{{"values", d.values}, {"min", d.min}, {"max", d.max},
+			{"expression", d.express}} {
 			if one.what != "" {
 				takes = append(takes, "`"+one.field+"`: "+one.what)
 			}

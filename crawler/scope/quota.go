@@ -42,7 +42,8 @@ func (q *Quota) Add(bytes int64) {
 // whose limit was raised since then continues.
 func (q *Quota) Stop(s *harvest.Settings) string {
 	limits := [quotaLimits]struct{ most, used int64 }{
-		{s.MaxDomainObjects, q.Objects}, {s.MaxDomainBytes, q.Bytes}, {s.HarvestDomainObjects, q.Objects}, {s.HarvestDomainBytes, q.Bytes},
+		{s.MaxDomainObjects, q.Objects}, {s.MaxDomainBytes, q.Bytes},
+		{s.HarvestDomainObjects, q.Objects}, {s.HarvestDomainBytes, q.Bytes},
 	}
 	names := quotaNames()
 	if q.stopped > 0 {

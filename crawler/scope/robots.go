@@ -99,7 +99,8 @@ func parseRobots(body []byte, product string, anyones bool) *Robots {
 				g = robotsGroup{}
 			}
 			g.ours = g.ours || strings.EqualFold(productToken(value), product)
-			g.everyones = g.everyones || value == "*" || strings.HasPrefix(value, "* ") || strings.HasPrefix(value, "*\t")
+			g.everyones = g.everyones || value == "*" || strings.HasPrefix(value, "* ") ||
+				strings.HasPrefix(value, "*\t")
 			named = named || g.ours
 		case "allow", "disallow":
 			g.inRules = true

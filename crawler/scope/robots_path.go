@@ -8,7 +8,8 @@ import "strings"
 func canonicalPath(path string, rule bool) string {
 	plain := true
 	for i := range len(path) {
-		if c := path[i]; c == '%' || c > 0x7e || c <= ' ' || c == '*' && !rule || c == '$' && (!rule || i < len(path)-1) {
+		if c := path[i]; c == '%' || c > 0x7e || c <= ' ' || c == '*' && !rule || c == '$' &&
+			(!rule || i < len(path)-1) {
 			plain = false
 			break
 		}

@@ -177,7 +177,8 @@ func compileRules(setting string, list []harvest.Rule, log *slog.Logger) ([]step
 		at := place{setting: setting, index: i, rule: r.Rule}
 		d, negated, ok := find(known, r.Rule)
 		if !ok {
-			return nil, at.wrong("rule", strconv.Quote(r.Rule), "a rule of doc/scope.md"+harvest.DidYouMean(r.Rule, ruleNames(known)))
+			return nil, at.wrong("rule", strconv.Quote(r.Rule),
+				"a rule of doc/scope.md"+harvest.DidYouMean(r.Rule, ruleNames(known)))
 		}
 		s, err := d.compile(at, r, negated, log)
 		if err != nil {

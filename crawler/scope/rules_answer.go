@@ -14,29 +14,32 @@ import (
 
 func originRules() []definition {
 	return []definition{
-		{name: "seed_accept", decision: Accept, help: "The URI is a seed, or counts as one.", build: func(harvest.Rule) (test, error) {
-			return fact((*Subject).isSeed, "a seed", "not a seed"), nil
-		}},
-		{name: "prerequisite_accept", decision: Accept, help: "The URI is a prerequisite: robots.txt or an address that another URI needs.", build: func(harvest.Rule) (test, error) {
-			return fact((*Subject).isPrerequisite, "a prerequisite", "not a prerequisite"), nil
-		}},
-		{name: "has_via", opposite: "has_no_via", help: "The URI was found at another.", build: func(harvest.Rule) (test, error) {
-			return test{
-				holds: func(u *Subject) bool { return u.Via != "" },
-				fact: func(u *Subject) string {
-					if u.Via == "" {
-						return "found nowhere"
-					}
-					return "found at " + u.Via
-				},
-			}, nil
-		}},
-		{name: "source_seed", opposite: "not_source_seed", values: "seeds", help: "The URI comes from one of these seeds.", build: func(r harvest.Rule) (test, error) {
-			return test{
-				holds: func(u *Subject) bool { return slices.Contains(r.Values, u.Source) },
-				fact:  func(u *Subject) string { return "comes from seed " + u.Source },
-			}, nil
-		}},
+		{name: "seed_accept", decision: Accept, help: "The URI is a seed, or counts as one.",
+			build: func(harvest.Rule) (test, error) {
+				return fact((*Subject).isSeed, "a seed", "not a seed"), nil
+			}},
+		{name: "prerequisite_accept", decision: Accept,
+			help: "The URI is a prerequisite: robots.txt or an address that another URI needs.",
+			build: func(harvest.Rule) (test, error) {
+				return fact((*Subject).isPrerequisite, "a prerequisite", "not a prerequisite"), nil
+			}},
+		{name: "has_via", opposite: "has_no_via", help: "The URI was found at another.",
+			build: func(harvest.Rule) (test, error) {
+				return test{
+					holds: func(u *Subject) bool { return u.Via != "" }, fact: func(u *Subject) string {
+						if u.Via == "" {
+							return "found nowhere"
+						}
+						return "found at " + u.Via
+					}}, nil
+			}},
+		{name: "source_seed", opposite: "not_source_seed", values: "seeds",
+			help: "The URI comes from one of these seeds.",
+			build: func(r harvest.Rule) (test, error) {
+				return test{
+					holds: func(u *Subject) bool { return slices.Contains(r.Values, u.Source) },
+					fact:  func(u *Subject) string { return "comes from seed " + u.Source }}, nil
+			}},
 	}
 }
 
@@ -57,7 +60,8 @@ func addressSet(r harvest.Rule) (test, error) {
 		if err != nil {
 			a, addrErr := netip.ParseAddr(v)
 			if addrErr != nil {
-				return test{}, given("values", strconv.Quote(v), "addresses or ranges, as 192.0.2.0/24 or 2001:db8::/32")
+				return test{}, given("values", strconv.Quote(v),
+					"addresses or ranges, as 192.0.2.0/24 or 2001:db8::/32")
 			}
 			a = a.WithZone("")
 			p = netip.PrefixFrom(a, a.BitLen())
@@ -86,27 +90,39 @@ func addressSet(r harvest.Rule) (test, error) {
 func answerRules() []definition {
 	status := func(u *Subject) string { return strconv.Itoa(u.Status) }
 	return []definition{
-		{name: "fetch_status", opposite: "not_fetch_status", values: "status codes", help: "The fetch's status is one of these.", build: fetchStatus},
+		{name: "fetch_status", opposite: "not_fetch_status", values: "status codes",
+			help: "The fetch's status is one of these.", build: fetchStatus},
 		{name: "fetch_status_matches_regex", opposite: "fetch_status_not_matches_regex", values: "expressions",
-			help: "The fetch's status, as text, matches one of these expressions as a whole.", build: matching(status, "status ", needsHead)},
-		{name: "matches_status_code", opposite: "not_matches_status_code", min: "least status", max: "largest status (default 600)",
-			help: "The fetch's status is from min to max, both included.", build: func(r harvest.Rule) (test, error) {
+			help:  "The fetch's status, as text, matches one of these expressions as a whole.",
+			build: matching(status, "status ", needsHead)},
+		{name: "matches_status_code", opposite: "not_matches_status_code", min: "least status",
+			max:  "largest status (default 600)",
+			help: "The fetch's status is from min to max, both included.",
+			build: func(r harvest.Rule) (test, error) {
 				least, most := or(r.Min, 0), or(r.Max, 600)
 				return test{needs: needsHead,
 					holds: func(u *Subject) bool { return int64(u.Status) >= least && int64(u.Status) <= most },
-					fact:  func(u *Subject) string { return fmt.Sprintf("status %d, asked for %d to %d", u.Status, least, most) }}, nil
+					fact: func(u *Subject) string {
+						return fmt.Sprintf("status %d, asked for %d to %d", u.Status, least, most)
+					}}, nil
 			}},
 		{name: "content_type_matches_regex", opposite: "content_type_not_matches_regex", values: "expressions",
 			help:  "The answer's Content-Type, as sent, matches one of these expressions as a whole.",
 			build: matching(func(u *Subject) string { return u.ContentType }, "type ", needsHead)},
-		{name: "identical_digest", opposite: "not_identical_digest", decision: Reject, help: "The content was archived before: it is a revisit by identical digest.", build: func(harvest.Rule) (test, error) {
-			t := fact(func(u *Subject) bool { return u.Identical }, "archived before", "not known to be archived before")
-			t.needs = needsBody
-			return t, nil
-		}},
+		{name: "identical_digest", opposite: "not_identical_digest", decision: Reject,
+			help: "The content was archived before: it is a revisit by identical digest.",
+			build: func(harvest.Rule) (test, error) {
+				t := fact(func(u *Subject) bool { return u.Identical }, "archived before",
+					"not known to be archived before")
+				t.needs = needsBody
+				return t, nil
+			}},
 		{name: "same_validators", opposite: "other_validators", decision: Reject,
-			help: "The answer, of status 200, has the ETag or, where neither has one, the Last-Modified of the latest capture of the URI.", build: func(harvest.Rule) (test, error) {
-				t := fact((*Subject).Unchanged, "validators as those of the latest capture", "not known to have the validators of the latest capture")
+			help: "The answer, of status 200, has the ETag or, where neither has one, the Last-Modified of the " +
+				"latest capture of the URI.",
+			build: func(harvest.Rule) (test, error) {
+				t := fact((*Subject).Unchanged, "validators as those of the latest capture",
+					"not known to have the validators of the latest capture")
 				t.needs = needsHead
 				return t, nil
 			}},
@@ -129,16 +145,23 @@ func fetchStatus(r harvest.Rule) (test, error) {
 
 func contentRules() []definition {
 	return []definition{
-		{name: "content_length", fixed: true, max: onlyBytes, help: "Accepts what is shorter than max bytes, by its declared length or else as received, and rejects the rest.", special: contentLength},
+		{name: "content_length", fixed: true, max: onlyBytes,
+			help: "Accepts what is shorter than max bytes, by its declared length or else as received, and rejects " +
+				"the rest.", special: contentLength},
 		{name: "resource_longer_than", opposite: "resource_no_longer_than", max: onlyBytes,
-			help: "The declared length, or else the length received, is more than max bytes.", build: func(r harvest.Rule) (test, error) {
+			help: "The declared length, or else the length received, is more than max bytes.",
+			build: func(r harvest.Rule) (test, error) {
 				most := *r.Max
 				return test{needs: needsLength,
 					holds: func(u *Subject) bool { return u.length() > most },
-					fact:  func(u *Subject) string { return fmt.Sprintf("%d bytes long, compared with %d", u.length(), most) }}, nil
+					fact: func(u *Subject) string {
+						return fmt.Sprintf("%d bytes long, compared with %d", u.length(), most)
+					}}, nil
 			}},
-		{name: "response_content_length", opposite: "not_response_content_length", min: "least bytes", max: "most bytes (default: no limit)",
-			help: "The length received is from min to max bytes, both included.", build: func(r harvest.Rule) (test, error) {
+		{name: "response_content_length", opposite: "not_response_content_length", min: "least bytes",
+			max:  "most bytes (default: no limit)",
+			help: "The length received is from min to max bytes, both included.",
+			build: func(r harvest.Rule) (test, error) {
 				least, most := or(r.Min, 0), or(r.Max, math.MaxInt64)
 				return test{needs: needsBody,
 					holds: func(u *Subject) bool { return u.Size >= least && u.Size <= most },

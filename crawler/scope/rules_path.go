@@ -25,10 +25,13 @@ func or(n *int64, otherwise int64) int64 {
 
 func hopRules() []definition {
 	return []definition{
-		{name: "too_many_hops", decision: Reject, max: "most hops (default 20)", values: "letters of the hops that count (default: all)", optional: true,
+		{name: "too_many_hops", decision: Reject, max: "most hops (default 20)",
+			values: "letters of the hops that count (default: all)", optional: true,
 			help: "More than max hops lead from the seed to the URI.", build: tooManyHops},
-		{name: "transclusion", decision: Accept, max: "most embeds in a row (default 2)", min: "most speculative hops among them (default 1)",
-			help: "The path ends with embeds or redirects: at most max hops, redirects not counted, and at most min speculative ones (X), since the last link (L, S or M).", build: transclusion},
+		{name: "transclusion", decision: Accept, max: "most embeds in a row (default 2)",
+			min: "most speculative hops among them (default 1)",
+			help: "The path ends with embeds or redirects: at most max hops, redirects not counted, and at most min " +
+				"speculative ones (X), since the last link (L, S or M).", build: transclusion},
 		{name: "hops_path_matches_regex", opposite: "hops_path_not_matches_regex", values: "expressions",
 			help:  "The path of hops, as LLE, matches one of these expressions as a whole.",
 			build: matching(func(u *Subject) string { return u.Path }, "hops ", needsNothing)},
@@ -78,7 +81,8 @@ func transcluded(most, guesses int) test {
 			if h.chain == 0 {
 				return "found by a link, not embedded"
 			}
-			return fmt.Sprintf("%s since the last link, at most %d; %d of them speculative, at most %d", count(h.trans, "embed"), most, h.guess, guesses)
+			return fmt.Sprintf("%s since the last link, at most %d; %d of them speculative, at most %d",
+				count(h.trans, "embed"), most, h.guess, guesses)
 		},
 	}
 }
@@ -97,10 +101,12 @@ func crossesDomain(harvest.Rule) (test, error) {
 
 func pathRules() []definition {
 	return []definition{
-		{name: "too_many_path_segments", decision: Reject, max: "most segments (default 20)", help: "The path has more than max slashes.",
+		{name: "too_many_path_segments", decision: Reject, max: "most segments (default 20)",
+			help:  "The path has more than max slashes.",
 			build: func(r harvest.Rule) (test, error) { return tooManySegments(int(or(r.Max, defaultSegments))), nil }},
 		{name: "pathological_path", decision: Reject, max: "most repetitions (default 2)",
-			help: "After a slash, a group of segments is followed by itself max times or more: with 2, /a/a/a/ and /a/b/a/b/a/b/.",
+			help: "After a slash, a group of segments is followed by itself max times or more: with 2, /a/a/a/ and " +
+				"/a/b/a/b/a/b/.",
 			build: func(r harvest.Rule) (test, error) {
 				most := or(r.Max, defaultRepetitions)
 				if most == 0 {
@@ -136,11 +142,17 @@ func textRules() []definition {
 	uri := func(u *Subject) string { return u.URL }
 	return []definition{
 		{name: "matches_regex", opposite: "not_matches_regex", values: "expressions",
-			help: "The URI matches one of these expressions as a whole.", build: matching(uri, "", needsNothing)},
-		{name: "matches_list_regex", opposite: "not_matches_list_regex", values: "expressions", optional: true, min: "how many have to match (default 1)",
-			help: "The URI matches at least min of these expressions as a whole; as many as there are: all.", build: matching(uri, "", needsNothing)},
-		{name: "matches_file_pattern", opposite: "not_matches_file_pattern", values: "images, audio, video, misc, all or custom (default all)", optional: true,
-			express: "an expression, for custom", help: "The URI ends with one of these kinds' file names; with custom, it matches the expression.", build: filePattern},
+			help:  "The URI matches one of these expressions as a whole.",
+			build: matching(uri, "", needsNothing)},
+		{name: "matches_list_regex", opposite: "not_matches_list_regex", values: "expressions", optional: true,
+			min: "how many have to match (default 1)",
+			help: "The URI matches at least min of these expressions as a whole; as many as there are: " +
+				"all.",
+			build: matching(uri, "", needsNothing)},
+		{name: "matches_file_pattern", opposite: "not_matches_file_pattern",
+			values: "images, audio, video, misc, all or custom (default all)", optional: true,
+			express: "an expression, for custom", help: "The URI ends with one of these kinds' file names; with " +
+				"custom, it matches the expression.", build: filePattern},
 	}
 }
 
@@ -163,7 +175,8 @@ func matching(text func(*Subject) string, what string, needs need) func(harvest.
 			holds: func(u *Subject) bool { return list.atLeast(least, text(u)) },
 			fact: func(u *Subject) string {
 				if least > 1 {
-					return fmt.Sprintf("%s%q matches %d of %s, at least %d asked for", what, text(u), list.count(text(u)), count(len(list), "expression"), least)
+					return fmt.Sprintf("%s%q matches %d of %s, at least %d asked for", what, text(u),
+						list.count(text(u)), count(len(list), "expression"), least)
 				}
 				if p := list.first(text(u)); p != nil {
 					return fmt.Sprintf("%s%q matches %s", what, text(u), p.text)

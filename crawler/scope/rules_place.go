@@ -10,12 +10,16 @@ import (
 
 func hostRules() []definition {
 	return []definition{
-		{name: "on_domains", opposite: "not_on_domains", decision: Accept, values: "domains, as example.org, URLs or SURT prefixes",
-			help: "The host is one of these domains, or below one. A leading www. of a value is left out.", build: onDomains},
-		{name: "on_hosts", opposite: "not_on_hosts", decision: Accept, values: "hosts, as www.example.org or www.example.org:8080, URLs or SURT prefixes",
-			help: "The host, and port, is one of these.", build: onHosts},
+		{name: "on_domains", opposite: "not_on_domains", decision: Accept,
+			values: "domains, as example.org, URLs or SURT prefixes",
+			help: "The host is one of these domains, or below one. A leading www. of a value is left " +
+				"out.", build: onDomains},
+		{name: "on_hosts", opposite: "not_on_hosts", decision: Accept,
+			values: "hosts, as www.example.org or www.example.org:8080, URLs or SURT prefixes",
+			help:   "The host, and port, is one of these.", build: onHosts},
 		{name: "scheme_not_in_set", opposite: "scheme_in_set", decision: Reject, values: "schemes", optional: true,
-			help: "The URI's scheme is not in the list. Default list: http, https, ftp, sftp, dns and whois.", build: schemeNotInSet},
+			help: "The URI's scheme is not in the list. Default list: http, https, ftp, sftp, dns and " +
+				"whois.", build: schemeNotInSet},
 		{name: "ip_address_set", opposite: "not_ip_address_set", values: "addresses or ranges, as 192.0.2.0/24",
 			help: "The address that the URI is, or would be, fetched from is one of these.", build: addressSet},
 		{name: "class_key_matches_regex", opposite: "class_key_not_matches_regex", values: "expressions",
@@ -98,8 +102,10 @@ func schemeNotInSet(r harvest.Rule) (test, error) {
 func surtRules() []definition {
 	const takes = "SURT prefixes, as http://(org,example, or URLs"
 	return []definition{
-		{name: "surt_prefixed", decision: Accept, values: takes + "; each may have + (accept) or - (reject) before it", special: signedPrefixes,
-			help: "The URI's SURT form begins with one of these. Where several match, the last counts: its sign decides, or else the rule's decision."},
+		{name: "surt_prefixed", decision: Accept, values: takes + "; each may have + (accept) or - (reject) before it",
+			special: signedPrefixes,
+			help: "The URI's SURT form begins with one of these. Where several match, the last counts: its sign " +
+				"decides, or else the rule's decision."},
 		{name: "not_surt_prefixed", values: takes, help: "The URI's SURT form begins with none of these.",
 			build: func(r harvest.Rule) (test, error) {
 				t, err := prefixed(r, "", (*Subject).surtBytes)

@@ -199,7 +199,8 @@ func (s *Scope) effective(u *Subject) *compiled {
 	c, err := s.compile(settings)
 	if err != nil {
 		// Check refuses such settings before a crawl begins.
-		s.log.Error("a sheet's settings for this URI are not valid; the job's own settings are used", "uri", u.URL, "error", err)
+		s.log.Error("a sheet's settings for this URI are not valid; the job's own settings are used", "uri", u.URL,
+			"error", err)
 		return set.base
 	}
 	set.mu.Lock()

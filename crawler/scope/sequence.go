@@ -73,7 +73,8 @@ func Check(settings harvest.Settings) error {
 
 // scopeSettings are the settings that a sheet may set and that are compiled.
 func scopeSettings() []string {
-	return []string{"rules", midFetchRules, recordRules, "browser_rules", "traps", "keep_types", "discard_types", "discard_if", "deduplicate_types", "robots", "robots_text", "robots_paths"}
+	return []string{"rules", midFetchRules, recordRules, "browser_rules", "traps", "keep_types", "discard_types",
+		"discard_if", "deduplicate_types", "robots", "robots_text", "robots_paths"}
 }
 
 // compile makes ready what settings say.

@@ -84,7 +84,8 @@ func isSessionName(name string) bool {
 		b[i] = c
 	}
 	switch string(b[:len(name)]) {
-	case "jsessionid", "phpsessid", "phpsessionid", "sessionid", "session_id", "session-id", "session", "sessid", "sess", "sid", "oscsid", "zenid", "cfid", "cftoken", "s_id", "xtcsid", "mscsid", "bvsessionid":
+	case "jsessionid", "phpsessid", "phpsessionid", "sessionid", "session_id", "session-id", "session", "sessid",
+		"sess", "sid", "oscsid", "zenid", "cfid", "cftoken", "s_id", "xtcsid", "mscsid", "bvsessionid":
 		return true
 	}
 	return strings.HasPrefix(string(b[:len(name)]), "aspsessionid")

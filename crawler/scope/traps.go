@@ -183,7 +183,8 @@ func (h *hostTraps) differs(key, variant uint64) bool {
 }
 
 func (f *trapFolder) deep(depth int) bool {
-	return f != nil && f.same >= 8 && bits.OnesCount64(f.depths) >= leastDepths && uint64(f.same)*10 >= uint64(f.seen)*8 &&
+	return f != nil && f.same >= 8 && bits.OnesCount64(f.depths) >= leastDepths &&
+		uint64(f.same)*10 >= uint64(f.seen)*8 &&
 		depth > bits.TrailingZeros64(f.depths)+2 // more than two below where it was first
 }
 
@@ -206,7 +207,8 @@ func (t *Traps) Observe(u *Subject, page Page) {
 		return
 	}
 	p := u.parts()
-	seen := sighting{digest: hashText(hashSeed, u.Digest), key: patternHash(p), size: u.Size, date: dateOf(p), now: u.Now}
+	seen := sighting{digest: hashText(hashSeed, u.Digest), key: patternHash(p), size: u.Size, date: dateOf(p),
+		now: u.Now}
 	if u.Digest == "" {
 		seen.digest = 0
 	}
@@ -343,7 +345,8 @@ func (n *trapPattern) observe(p *parts, seen *sighting) {
 	switch {
 	case n.same >= leastSame && uint64(n.same)*10 >= uint64(n.seen)*9:
 		n.caught = trapDuplicate
-	case n.near >= leastVariant && uint64(n.self)*10 >= uint64(n.near)*9 && n.looked >= leastVariant/2 && uint64(n.idle)*10 >= uint64(n.looked)*9:
+	case n.near >= leastVariant && uint64(n.self)*10 >= uint64(n.near)*9 && n.looked >= leastVariant/2 &&
+		uint64(n.idle)*10 >= uint64(n.looked)*9:
 		n.caught = trapVariants
 	}
 	n.later = n.later || n.future >= leastFuture
@@ -460,7 +463,8 @@ func (t *Traps) host(authority string) *hostTraps {
 		t.entries -= other.size()
 		delete(t.hosts, name)
 	}
-	h := &hostTraps{patterns: map[uint64]*trapPattern{}, folders: map[uint64]*trapFolder{}, equivalents: map[uint64]equivalent{}}
+	h := &hostTraps{patterns: map[uint64]*trapPattern{}, folders: map[uint64]*trapFolder{},
+		equivalents: map[uint64]equivalent{}}
 	t.hosts[strings.Clone(authority)] = h
 	return h
 }

@@ -28,8 +28,9 @@ type Disk struct {
 	mode fs.FileMode // of new files; 0: 0644 and 0755 for folders, less the process's umask
 }
 
-// WithMode returns the disk with permissions for the files that it makes or links, such as 0o600; a folder may be searched by those who
-// may read its files. They hold whatever the process's umask is. WriteFileMode alone overrides them.
+// WithMode returns the disk with permissions for the files that it makes or links, such as 0o600; a folder may be
+// searched by those who may read its files. They hold whatever the process's umask is. WriteFileMode alone overrides
+// them.
 func (d Disk) WithMode(mode fs.FileMode) Disk {
 	d.mode = mode.Perm()
 	return d
@@ -250,8 +251,8 @@ func (d Disk) Free(path string) (free, total uint64, err error) {
 	return st.Bavail * size, st.Blocks * size, nil
 }
 
-// Room returns what Free does for all of the paths together, less the reserve of each file system. A file system that holds
-// several of the paths counts once. Paths that
+// Room returns what Free does for all of the paths together, less the reserve of each file system. A file system that
+// holds several of the paths counts once. Paths that
 // cannot be asked are left out.
 func (d Disk) Room(paths []string, reserve uint64) (free, total uint64) {
 	seen := make(map[uint64]bool)

@@ -17,8 +17,8 @@ var ErrLocked = errors.New("another process holds the lock")
 // moment after it was given back.
 const LockPatience = time.Second
 
-// Lock takes the lock file, which it makes where there is none, and keeps it until unlock is called or the process ends.
-// ErrLocked when another has it for longer than LockPatience.
+// Lock takes the lock file, which it makes where there is none, and keeps it until unlock is called or the process
+// ends. ErrLocked when another has it for longer than LockPatience.
 func Lock(path string) (unlock func() error, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), LockPatience)
 	defer cancel()

@@ -35,7 +35,8 @@ func Rand(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(Of(t), 1))
 }
 
-// Main runs the tests of a package that draws by rapid: with -short from a fixed seed, unless -rapid.seed gives another.
+// Main runs the tests of a package that draws by rapid: with -short from a fixed seed, unless -rapid.seed gives
+// another.
 func Main(m *testing.M) int {
 	flag.Parse()
 	drawn := flag.Lookup("rapid.seed")

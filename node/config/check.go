@@ -36,7 +36,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("crawls = %d: want 0 or more", c.Limits.Crawls)
 	}
 	if c.Limits.Lease < leastLease {
-		return fmt.Errorf("lease = %q: want at least 1m, or crawls are given away while a leader is elected", c.Limits.Lease)
+		return fmt.Errorf("lease = %q: want at least 1m, or crawls are given away while a leader is elected",
+			c.Limits.Lease)
 	}
 	if !slices.Contains(logLevels(), c.Limits.LogLevel) {
 		return errors.New(suggest("log-level", c.Limits.LogLevel, logLevels()))
@@ -56,7 +57,8 @@ func (c *Config) check() error {
 }
 
 func (c *Config) checkAddresses() error {
-	for _, a := range []struct{ key, value string }{{"peer", c.Listen.Peer}, {"api", c.Listen.API}, {"access", c.Listen.Access}} {
+	for _, a := range []struct{ key, value string }{{"peer", c.Listen.Peer}, {"api", c.Listen.API},
+		{"access", c.Listen.Access}} {
 		if err := checkAddress(a.value); err != nil {
 			return fmt.Errorf("%s %q: %w", a.key, a.value, err)
 		}

@@ -48,28 +48,35 @@ type NodeTable struct {
 
 // Settings can be given for all nodes, for a replica's, or for one; the more specific setting counts.
 type Settings struct {
-	Data       *string   `toml:"data"`          // the node's folder; <node> stands for its name
-	Files      []string  `toml:"files"`         // folders for the archive's files, one a disk; <data>/files if not given
-	Peer       *string   `toml:"peer"`          // UDP address of the peer port
-	API        *string   `toml:"api"`           // TCP address of the API
-	Access     *string   `toml:"access"`        // TCP address of replay and CDX
-	Memory     *Bytes    `toml:"memory"`        // limit that the Go runtime tries to stay under
-	Reserve    *Bytes    `toml:"reserve"`       // bytes to leave free on each disk; at least 192MiB are
-	Bandwidth  *Bytes    `toml:"bandwidth"`     // bytes per second of a replica (given for a node: of the node) for copying from others; 0 = no limit
-	Giving     *Bytes    `toml:"bandwidth-out"` // bytes per second of a replica (given for a node: of the node) for what others copy from it; 0 = no limit
-	AuditPace  *Bytes    `toml:"audit-pace"`    // bytes per second that audits, and moves between disks, read; 0 = no limit
-	AuditEvery *Duration `toml:"audit-every"`   // how long a full audit pass may take; 0 = only when asked for
-	Crawls     *int      `toml:"crawls"`        // jobs crawled at once; 0 = this node crawls nothing
-	Lease      *Duration `toml:"lease"`         // how long a job continues without contact to a leader
-	RaftLog    *Bytes    `toml:"raft-log"`      // of decisions kept for members that were away; beyond, they get the whole state
-	LogLevel   *string   `toml:"log-level"`     // debug, info, warn or error
-	FilesMode  *FileMode `toml:"files-mode"`    // permissions of the archive's files, in octal
+	Data *string `toml:"data"` // the node's folder; <node> stands for its name
+	// folders for the archive's files, one a disk; <data>/files if not given
+	Files   []string `toml:"files"`
+	Peer    *string  `toml:"peer"`    // UDP address of the peer port
+	API     *string  `toml:"api"`     // TCP address of the API
+	Access  *string  `toml:"access"`  // TCP address of replay and CDX
+	Memory  *Bytes   `toml:"memory"`  // limit that the Go runtime tries to stay under
+	Reserve *Bytes   `toml:"reserve"` // bytes to leave free on each disk; at least 192MiB are
+	// bytes per second of a replica (given for a node: of the node) for copying from others; 0 = no limit
+	Bandwidth *Bytes `toml:"bandwidth"`
+	// bytes per second of a replica (given for a node: of the node) for what others copy from it; 0 = no limit
+	Giving *Bytes `toml:"bandwidth-out"`
+	// bytes per second that audits, and moves between disks, read; 0 = no limit
+	AuditPace  *Bytes    `toml:"audit-pace"`
+	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
+	Crawls     *int      `toml:"crawls"`      // jobs crawled at once; 0 = this node crawls nothing
+	Lease      *Duration `toml:"lease"`       // how long a job continues without contact to a leader
+	// of decisions kept for members that were away; beyond, they get the whole state
+	RaftLog   *Bytes    `toml:"raft-log"`
+	LogLevel  *string   `toml:"log-level"`  // debug, info, warn or error
+	FilesMode *FileMode `toml:"files-mode"` // permissions of the archive's files, in octal
 
-	LocalToken     *string  `toml:"local-token"`     // rights of a local token on other nodes: a role, or none
-	Certificate    *string  `toml:"certificate"`     // PEM file for HTTPS on the API and access ports
-	CertificateKey *string  `toml:"certificate-key"` // PEM file with its key
-	TrustedProxies []string `toml:"trusted-proxies"` // addresses from which plain HTTP is taken and X-Forwarded-For believed
-	SecretsTo      []string `toml:"secrets-to"`      // ids of the nodes that this one seals secrets to; none = all that crawl
+	LocalToken     *string `toml:"local-token"`     // rights of a local token on other nodes: a role, or none
+	Certificate    *string `toml:"certificate"`     // PEM file for HTTPS on the API and access ports
+	CertificateKey *string `toml:"certificate-key"` // PEM file with its key
+	// addresses from which plain HTTP is taken and X-Forwarded-For believed
+	TrustedProxies []string `toml:"trusted-proxies"`
+	// ids of the nodes that this one seals secrets to; none = all that crawl
+	SecretsTo []string `toml:"secrets-to"`
 }
 
 // Config is what one node runs with: its settings, and the tables that it belongs to.
@@ -163,7 +170,8 @@ func (f *File) check(text string) error {
 		case names[n.Name]:
 			return fmt.Errorf("%snode %q is there twice", where, n.Name)
 		case f.replica(n.Replica) == nil:
-			return fmt.Errorf("%snode %s: %s", at(text, "replica", n.Replica), n.Name, suggest("replica", n.Replica, f.replicaNames()))
+			return fmt.Errorf("%snode %s: %s", at(text, "replica", n.Replica), n.Name,
+				suggest("replica", n.Replica, f.replicaNames()))
 		case n.Weight < 0 || n.Weight > maxWeight:
 			return fmt.Errorf("%snode %s: weight %d: want 1 to %d", at(text, "weight", ""), n.Name, n.Weight, maxWeight)
 		}
@@ -185,7 +193,8 @@ func (f *File) checkReplicas(text string) error {
 		case names[r.Name]:
 			return fmt.Errorf("%sreplica %q is there twice", where, r.Name)
 		case r.Kind != "bitarchive" && r.Kind != "checksum":
-			return fmt.Errorf("%sreplica %s: %s", at(text, "kind", r.Kind), r.Name, suggest("kind", r.Kind, []string{"bitarchive", "checksum"}))
+			return fmt.Errorf("%sreplica %s: %s", at(text, "kind", r.Kind), r.Name,
+				suggest("kind", r.Kind, []string{"bitarchive", "checksum"}))
 		}
 		names[r.Name] = true
 		for _, c := range r.Collections {
@@ -337,8 +346,9 @@ func (c Config) Write(w io.Writer) error {
 		Limits    Limits   `toml:"limits"`
 
 		SecretsTo []string `toml:"secrets-to,omitempty"`
-	}{c.Name, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer, c.Listen.API, c.Listen.Access,
-		c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies, c.Limits, c.SecretsTo}
+	}{c.Name, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer, c.Listen.API,
+		c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies, c.Limits,
+		c.SecretsTo}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}
@@ -347,7 +357,8 @@ func (c Config) Write(w io.Writer) error {
 
 // Single returns the configuration of an archive of one node with all defaults, its folder being data.
 func Single(data string, listen Listen) (Config, error) {
-	text := fmt.Sprintf("cluster = \"local\"\nprofile = \"local\"\ndata = %q\npeer = %q\napi = %q\naccess = %q\nreserve = \"192MiB\"\n"+
+	text := fmt.Sprintf("cluster = \"local\"\nprofile = \"local\"\ndata = %q\npeer = %q\napi = %q\naccess = %q\n"+
+		"reserve = \"192MiB\"\n"+
 		"[[replica]]\nname = \"local\"\nkind = \"bitarchive\"\n[[node]]\nname = \"local\"\nreplica = \"local\"\n",
 		data, listen.Peer, listen.API, listen.Access)
 	f, err := Parse(filepath.Join(data, "cluster.toml"), text)

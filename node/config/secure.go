@@ -27,7 +27,8 @@ func parseProxies(list []string) ([]netip.Prefix, error) {
 		if err != nil {
 			a, errAddress := netip.ParseAddr(text)
 			if errAddress != nil || a.Zone() != "" {
-				return nil, fmt.Errorf("trusted-proxies: %q: want an address or a prefix, as in \"192.0.2.10\" or \"10.1.0.0/16\"", text)
+				return nil, fmt.Errorf("trusted-proxies: %q: want an address or a prefix, as in \"192.0.2.10\" or "+
+					"\"10.1.0.0/16\"", text)
 			}
 			p = netip.PrefixFrom(a, a.BitLen())
 		}
@@ -35,8 +36,9 @@ func parseProxies(list []string) ([]netip.Prefix, error) {
 			p = netip.PrefixFrom(a.Unmap(), max(0, p.Bits()-96))
 		}
 		if least := narrowest(p); p.Bits() < least {
-			return nil, fmt.Errorf("trusted-proxies: %q is too wide: whoever is in it is believed whom it asks for, and may speak plain HTTP. "+
-				"Name the proxies themselves, as in \"192.0.2.10\", or their network, /%d or narrower, as in \"10.1.0.0/16\"", text, least)
+			return nil, fmt.Errorf("trusted-proxies: %q is too wide: whoever is in it is believed whom it asks for, "+
+				"and may speak plain HTTP. Name the proxies themselves, as in \"192.0.2.10\", or their network, /%d "+
+				"or narrower, as in \"10.1.0.0/16\"", text, least)
 		}
 		out = append(out, p.Masked())
 	}

@@ -171,8 +171,10 @@ func plainly(message string) string {
 		return message
 	}
 	given, want, _ := strings.Cut(types, "; destination has type ")
-	words := map[string]string{"slice": `a list, as in ["a", "b"]`, "string": "a text in quotes", "bool": "true or false", "boolean": "true or false",
-		"integer": "a whole number", "int": "a whole number", "int64": "a whole number", "float": "a number", "array": "a list"}
+	words := map[string]string{"slice": `a list, as in ["a", "b"]`, "string": "a text in quotes",
+		"bool": "true or false", "boolean": "true or false",
+		"integer": "a whole number", "int": "a whole number", "int64": "a whole number",
+		"float": "a number", "array": "a list"}
 	for _, word := range []*string{&given, &want} {
 		if plain, ok := words[strings.TrimSpace(*word)]; ok {
 			*word = plain
@@ -193,7 +195,8 @@ func unknownKey(path, text string, key toml.Key) string {
 
 // keysOf returns the keys that a [[replica]], a [[node]] or the top of the file may have.
 func keysOf(table string) []string {
-	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out", "audit-pace",
+	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
+		"audit-pace",
 		"audit-every", "crawls", "lease", "raft-log", "log-level"}
 	switch table {
 	case "replica":
@@ -231,7 +234,8 @@ func lineOf(text, key, value string) int {
 		if !ok {
 			name = strings.Trim(name, "[]")
 		}
-		if strings.Trim(strings.TrimSpace(name), `"'`) == key && (value == "" || strings.Contains(rest, `"`+value+`"`)) {
+		if strings.Trim(strings.TrimSpace(name), `"'`) == key &&
+			(value == "" || strings.Contains(rest, `"`+value+`"`)) {
 			return i + 1
 		}
 	}
