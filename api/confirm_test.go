@@ -101,7 +101,7 @@ func TestAConfirmedActIsDoneToWhatWasShown(t *testing.T) {
 	key2 := slices.Repeat([]byte{9}, 32)
 	other := catalog.Fingerprint(key2)
 	b.must(catalog.CreateToken, catalog.JoinToken{ID: "j", SecretHash: sha256.Sum256([]byte("s")), Replica: "north", Expires: 1 << 50})
-	b.must(catalog.JoinMember, catalog.Joining{Token: "j", Secret: []byte("s"), Member: catalog.Member{ID: other, Name: "north-2", Key: key2, Replica: "north", Level: 3}})
+	b.must(catalog.JoinMember, catalog.Joining{Token: "j", Secret: []byte("s"), Member: catalog.Member{ID: other, Name: "north-2", Key: key2, Replica: "north", Level: catalog.Level}})
 	b.holdAll()
 	confirm := func(act func(confirm string) error) error {
 		t.Helper()

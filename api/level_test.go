@@ -42,15 +42,15 @@ func TestTheLevelRisesWhenEveryMemberSupportsIt(t *testing.T) {
 // nobody would ask them to.
 func TestARecoveredClusterIsNotRaisedToLevel2(t *testing.T) {
 	t.Parallel()
-	b, as := testCluster(t)
-	admin, three := as(catalog.RoleAdmin), 3
-	b.must(catalog.UpdateMember, catalog.MemberChange{ID: self, Level: &three})
+	b, open := clusterOf(t, 1)
+	admin, newest := open(b.old("admin", catalog.RoleAdmin)), catalog.Level
+	b.must(catalog.UpdateMember, catalog.MemberChange{ID: self, Level: &newest})
 	b.must(catalog.RaiseEpoch, catalog.EpochChange{Epoch: 2, Reason: "fire"})
 	_, err := admin.RaiseLevel(t.Context(), 2)
 	if status(err) != http.StatusConflict || !strings.Contains(err.Error(), "level 3") {
 		t.Fatalf("%v", err)
 	}
-	if now, err := admin.RaiseLevel(t.Context(), 3); err != nil || now.Level != 3 {
+	if now, err := admin.RaiseLevel(t.Context(), newest); err != nil || now.Level != newest {
 		t.Errorf("%+v %v", now, err)
 	}
 }

@@ -33,7 +33,7 @@ const (
 )
 
 // newLevel is what this program brings.
-const newLevel = 3
+const newLevel = 4
 
 // buildAt returns the program as it was at a commit of this clone's own history. It is built once, beside the program of now.
 func buildAt(t *testing.T, commit string) string {
