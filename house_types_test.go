@@ -34,6 +34,9 @@ var inner = map[string][]string{
 	"crawler/pace":     {},
 	"crawler/report":   {},
 	"crawler/scope":    {},
+
+	"harvest/act":      {},
+	"harvest/schedule": {},
 }
 
 func TestInnerRoomsAreStrangers(t *testing.T) {
@@ -106,6 +109,7 @@ var narrow = []string{
 	"crawler/report",
 	"crawler/scope",
 	"gossip",
+	"harvest/schedule",
 	"index",
 	"internal/coding",
 	"internal/disk",

@@ -3,6 +3,7 @@ package main
 
 import (
 	"os"
+	_ "time/tzdata" // schedules name time zones, and not every machine has them
 
 	"holdfast/cli"
 )

@@ -14,6 +14,10 @@ import (
 	"strings"
 )
 
+// DecodeStrict reads one JSON object into the struct that into points at. A key that the struct, or one within it, does not
+// know is refused with the nearest one that it does; the error says what was read, and wraps ErrInvalid.
+func DecodeStrict(data []byte, what string, into any) error { return decodeStrict(data, what, into) }
+
 // decodeStrict reads one JSON object into the struct into points at. A key that the struct, or one within it, does not know is
 // refused with the nearest one it does.
 func decodeStrict(data []byte, what string, into any) error {
