@@ -168,7 +168,10 @@ func (s tokens) createOwned(ctx context.Context, in wire.AccessTokenRequest, kep
 		return err
 	}
 	collections := kindOf[catalog.CollectionName](in.Collections)
-	if err := forbidden(who.MayMake(kept.Role, in.Program, collections, in.Places)); err != nil {
+	if err := checkReader(kept.Role, len(in.Collections)+len(in.Places) > 0); err != nil {
+		return err
+	}
+	if err := forbidden(who.MayMake(kept.Role, in.Program, collections, in.Places, kept.Expires)); err != nil {
 		return err
 	}
 	return s.propose(ctx, catalog.MakeToken, catalog.TokenMaking{Token: kept, Owner: owner, Program: in.Program, Collections: collections, Places: in.Places}, nil)

@@ -73,10 +73,10 @@ type Catalog interface {
 // PutRequest is a file on its way into the archive.
 type PutRequest struct {
 	Name       catalog.FileName
-	Collection catalog.CollectionName // empty: the default collection
-	Size       int64                  // -1: not known before the end
-	SHA256     catalog.Digest         // zero: not known; else the bytes must match it
-	Body       io.Reader              // read once, to its end
+	Collection catalog.CollectionName
+	Size       int64          // -1: not known before the end
+	SHA256     catalog.Digest // zero: not known; else the bytes must match it
+	Body       io.Reader      // read once, to its end
 	Actor      string
 }
 
@@ -87,8 +87,9 @@ type Archive interface {
 	Put(ctx context.Context, put PutRequest) (catalog.File, error)
 	// Open reads length bytes at the offset of a verified copy.
 	Open(ctx context.Context, name catalog.FileName, offset, length int64) (io.ReadCloser, error)
-	// Verify reads every replica's copy again on its own node, and reports the results.
-	Verify(ctx context.Context, name catalog.FileName) ([]Verification, error)
+	// Verify reads the copies of these replicas again, each on its own node, and reports the results. Without replicas
+	// it reads every copy.
+	Verify(ctx context.Context, name catalog.FileName, replicas []catalog.ReplicaName) ([]Verification, error)
 }
 
 // Losses declares files lost.

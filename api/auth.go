@@ -67,16 +67,19 @@ func (s *server) authenticate(authorization string) (caller, error) {
 		return s.authenticateLocal(token, text)
 	}
 	var who catalog.Caller
-	now := s.now()
 	err = s.Catalog.View(func(v catalog.View) error {
+		now, err := catalog.PeopleIn(v).Now(catalog.At(s.now()))
+		if err != nil {
+			return err
+		}
 		found, err := v.AccessToken(token.ID)
 		if err != nil && !errors.Is(err, catalog.ErrNotFound) {
 			return err
 		}
-		if !Proves(token, found, now) {
+		if !Proves(token, found, now.Std()) {
 			return unauthorized()
 		}
-		if who, err = catalog.PeopleIn(v).Caller(found, catalog.At(now)); errors.Is(err, catalog.ErrDisabled) {
+		if who, err = catalog.PeopleIn(v).Caller(found, now); errors.Is(err, catalog.ErrDisabled) {
 			return unauthorized()
 		}
 		return err

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,6 +49,8 @@ type backend struct {
 	made     int      // people
 	used     []string // access tokens
 	tokens   map[*client.Client]string
+	address  string        // of the API
+	later    time.Duration // how far the clock of the leader is ahead of this machine's
 }
 
 var self = catalog.Fingerprint(key())
@@ -85,7 +88,7 @@ func (b *backend) Propose(_ context.Context, kind catalog.Kind, body any, actor 
 		return catalog.Result{}, err
 	}
 	b.index++
-	data, err := json.Marshal(catalog.Command{Version: 1, Kind: kind, At: catalog.At(time.Now()), Actor: actor, Body: text})
+	data, err := json.Marshal(catalog.Command{Version: 1, Kind: kind, At: catalog.At(time.Now().Add(b.later)), Actor: actor, Body: text})
 	if err != nil {
 		return catalog.Result{}, err
 	}
@@ -158,8 +161,13 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk went away") }
 
-func (b *backend) Verify(context.Context, catalog.FileName) ([]wire.Verification, error) {
-	return []wire.Verification{{Replica: "north", Node: string(self), State: "ok"}}, nil
+func (b *backend) Verify(_ context.Context, _ catalog.FileName, in []catalog.ReplicaName) (out []wire.Verification, err error) {
+	for _, name := range []string{"north", "third"} {
+		if len(in) == 0 && name == "north" || slices.Contains(in, catalog.ReplicaName(name)) {
+			out = append(out, wire.Verification{Replica: name, Node: string(self), State: "ok"})
+		}
+	}
+	return out, nil
 }
 
 func (b *backend) Status(context.Context) NodeStatus {
@@ -328,6 +336,7 @@ func clusterOf(t *testing.T, level int) (*backend, func(token string) *client.Cl
 	})
 	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
+	b.address = server.URL
 	return b, func(token string) *client.Client {
 		c, err := client.New(server.URL, token)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,6 +19,12 @@ func (s files) routes(api huma.API) {
 	s.contentRoutes(api)
 	s.lossRoutes(api)
 	s.strayRoutes(api)
+}
+
+// verification is the input of file-verify.
+type verification struct {
+	ByName
+	Replicas []string `query:"replica,explode" maxItems:"100" doc:"read only the copies of these replicas; default: all copies"`
 }
 
 func (s files) entryRoutes(api huma.API) {
@@ -35,14 +42,22 @@ func (s files) entryRoutes(api huma.API) {
 		func(_ context.Context, in *ByName) (wire.File, error) {
 			return s.shown(in.Name)
 		})
-	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasOfFile(s.server)), method: http.MethodPost, path: "/api/v1/files/{name}/verify", id: "file-verify", tag: "files",
-		summary: "Read every copy of a file on its own node, and compare it with the file's SHA-256", stream: true},
-		func(ctx context.Context, in *ByName) (wire.Page[wire.Verification], error) {
+	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasToVerify(s.server)),
+		method: http.MethodPost, path: "/api/v1/files/{name}/verify", id: "file-verify", tag: "files",
+		summary: "Read the copies of a file, each on its own node, and compare them with the file's SHA-256",
+		stream:  true},
+		func(ctx context.Context, in *verification) (wire.Page[wire.Verification], error) {
 			f, err := s.file(in.Name)
 			if err != nil {
 				return wire.Page[wire.Verification]{}, err
 			}
-			return whole(s.archive.Verify(ctx, f.Name))
+			for _, name := range in.Replicas {
+				if !slices.ContainsFunc(f.Copies, func(c catalog.Copy) bool { return string(c.Replica) == name }) {
+					return wire.Page[wire.Verification]{}, fmt.Errorf("copy of %s in replica %s: %w", f.Name, name,
+						ErrNotFound)
+				}
+			}
+			return whole(s.archive.Verify(ctx, f.Name, kindOf[catalog.ReplicaName](in.Replicas)))
 		})
 	type removal struct {
 		ByName

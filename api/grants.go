@@ -96,6 +96,9 @@ func (s people) giveGrant(ctx context.Context, in wire.GrantRequest) (wire.Grant
 	if err != nil {
 		return wire.Grant{}, err
 	}
+	if err := checkReader(catalog.Role(in.Role), in.Collection != "" || in.Place != ""); err != nil {
+		return wire.Grant{}, err
+	}
 	asked := catalog.Giving{Person: p.ID, Role: catalog.Role(in.Role), Collection: catalog.CollectionName(in.Collection), Place: in.Place, Reason: in.Reason}
 	if !in.Until.IsZero() {
 		asked.Until = catalog.At(in.Until)
@@ -105,6 +108,15 @@ func (s people) giveGrant(ctx context.Context, in wire.GrantRequest) (wire.Grant
 		return wire.Grant{}, err
 	}
 	return s.grantShown(made)
+}
+
+// checkReader refuses to limit a reader to a collection or place: whoever has any grant reads everything.
+func checkReader(role catalog.Role, limited bool) error {
+	if role == catalog.RoleReader && limited {
+		return problem(http.StatusUnprocessableEntity, wire.CodeInvalid,
+			"a reader reads the whole archive: the role reader cannot be limited to a collection or place")
+	}
+	return nil
 }
 
 // grantShown is how the API shows a grant.

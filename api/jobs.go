@@ -47,6 +47,7 @@ func (s jobs) changeRoutes(api huma.API) {
 	type create struct{ Body wire.JobRequest }
 	intoCollection := within(func(_ context.Context, in *create) (catalog.Where, error) {
 		name, err := s.collectionOr(catalog.CollectionName(in.Body.Collection))
+		in.Body.Collection = string(name) // what is decided about is what is done
 		return inCollections(name), err
 	})
 	handle(s.server, api, route{act: catalog.RunJob, within: intoCollection, method: http.MethodPost, path: "/api/v1/jobs", id: "job-create", tag: "jobs",
@@ -223,9 +224,6 @@ func (s jobs) createJob(ctx context.Context, in wire.JobRequest) (wire.Job, erro
 	asked := catalog.JobCreation{Harvest: in.Harvest, Collection: catalog.CollectionName(in.Collection), Channel: in.Channel, Spec: text, Submit: true, Secret: secret}
 	if asked.Harvest == "" {
 		asked.Harvest = in.Name
-	}
-	if asked.Collection, err = s.collectionOr(asked.Collection); err != nil {
-		return wire.Job{}, err
 	}
 	var made catalog.Job
 	if err := s.propose(ctx, catalog.CreateJob, asked, &made); err != nil {

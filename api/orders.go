@@ -26,7 +26,11 @@ func (s jobs) orderRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *order) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/orders", id: "job-order", tag: "jobs",
 		summary: "Control a running crawl: its queues, URIs, seeds, settings, checkpoints", limit: orderTime},
 		func(ctx context.Context, in *order) (harvest.Reply, error) {
-			if err := mayOrder(callerOf(ctx).Rights, in.Body); err != nil {
+			job, _, err := s.job(in.ID)
+			if err == nil {
+				err = mayOrder(callerOf(ctx).Rights, job.Spec.Settings, in.Body)
+			}
+			if err != nil {
 				return harvest.Reply{}, err
 			}
 			in.Body.By = callerOf(ctx).Actor
@@ -82,22 +86,29 @@ func (s jobs) order(ctx context.Context, id uint64, o harvest.Order) (harvest.Re
 	return reply, err
 }
 
-// ActOf returns the act that an order is: looking at a crawl, controlling it, or letting it reach the nodes' own
-// network.
-func ActOf(o harvest.Order) catalog.Act {
+// ActOf returns the act that an order for a job with these settings is: looking at its crawl, controlling it, or letting
+// it reach the nodes' own network.
+func ActOf(job harvest.Settings, o harvest.Order) catalog.Act {
 	switch {
 	case o.Reads():
 		return catalog.Look
-	case mayOrder(nil, o) == nil:
+	case mayOrder(nil, job, o) == nil:
 		return catalog.RunJob
 	}
 	return catalog.ReachInside
 }
 
 // mayOrder tells whether the order may be given by who has these rights, as far as it lets a crawl reach the nodes' own
-// network.
-func mayOrder(rights []catalog.Right, o harvest.Order) error {
-	if o.Act != harvest.ActChange {
+// network: by its settings, or by sending further a crawl that may.
+func mayOrder(rights []catalog.Right, job harvest.Settings, o harvest.Order) error {
+	switch o.Act {
+	case harvest.ActSeeds:
+		return mayReach(rights, job)
+	case harvest.ActChange:
+		if err := mayReach(rights, job); err != nil {
+			return err
+		}
+	default:
 		return nil
 	}
 	settings := harvest.DefaultSettings()

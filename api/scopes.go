@@ -59,6 +59,7 @@ func ofUpload(s *server) finder {
 		if err != nil {
 			return catalog.Where{}, err
 		}
+		in.Collection = string(name) // what is decided about is what is done
 		f, err := s.file(in.Name)
 		if errors.Is(err, ErrNotFound) {
 			return inCollections(name), nil
@@ -113,9 +114,13 @@ func ofReplicas[I any](s *server, names func(context.Context, *I) ([]catalog.Rep
 	})
 }
 
-// replicasOfFile are the replicas that have a copy of a file, or are to have one.
-func replicasOfFile(s *server) func(context.Context, *ByName) ([]catalog.ReplicaName, error) {
-	return func(_ context.Context, in *ByName) (out []catalog.ReplicaName, err error) {
+// replicasToVerify are the replicas whose copies of a file are to be read: those asked for, or all that have a copy or
+// are to have one.
+func replicasToVerify(s *server) func(context.Context, *verification) ([]catalog.ReplicaName, error) {
+	return func(_ context.Context, in *verification) (out []catalog.ReplicaName, err error) {
+		if len(in.Replicas) > 0 {
+			return kindOf[catalog.ReplicaName](in.Replicas), nil
+		}
 		f, err := s.file(in.Name)
 		for _, c := range f.Copies {
 			out = append(out, c.Replica)

@@ -363,7 +363,7 @@ func TestATokenMakesNoStrongerToken(t *testing.T) {
 		"in its scope":                    {catalog.Caller{Role: catalog.RoleCurator, Rights: one, Scopes: scoped}, catalog.RoleCurator, true, []catalog.CollectionName{"web"}, true},
 		"nothing":                         {catalog.Caller{Role: catalog.RoleAdmin}, catalog.RoleReader, true, nil, false},
 	} {
-		if err := tt.with.MayMake(tt.role, tt.program, tt.in, nil); (err == nil) != tt.good {
+		if err := tt.with.MayMake(tt.role, tt.program, tt.in, nil, 0); (err == nil) != tt.good {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

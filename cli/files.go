@@ -24,7 +24,7 @@ type fileCmd struct {
 	Get    fileGetCmd    `cmd:"" help:"Download a file, and verify it."`
 	List   fileListCmd   `cmd:"" help:"List files by name."`
 	Show   fileShowCmd   `cmd:"" help:"Show a file and its copies."`
-	Verify fileVerifyCmd `cmd:"" help:"Read every copy of a file on its own node, and compare it with the file's SHA-256."`
+	Verify fileVerifyCmd `cmd:"" help:"Read the copies of a file, each on its own node, and compare them with the file's SHA-256."`
 	Strays fileStraysCmd `cmd:"" help:"List bytes on the nodes' disks that are not counted as a copy of any file."`
 	Lost   fileLostCmd   `cmd:"" help:"Declare a file lost: no node has its bytes any more."`
 	Remove fileRemoveCmd `cmd:"" help:"Remove a file for ever. Its name stays as a tombstone and cannot be used again."`
@@ -210,16 +210,17 @@ func showFile(a *app, f wire.File, names map[string]string) error {
 }
 
 type fileVerifyCmd struct {
-	Name string `arg:"" help:"A file's name."`
+	Name     string   `arg:"" help:"A file's name."`
+	Replicas []string `name:"replica" sep:"none" placeholder:"NAME" help:"Read only this replica's copy; can be repeated. By default every copy is read."`
 }
 
 func (fileVerifyCmd) exits() []string {
-	return []string{"0   every copy is right", "1   a copy is wrong or missing"}
+	return []string{"0   every copy that was read is right", "1   a copy is wrong or missing"}
 }
 
 func (c fileVerifyCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		found, err := archive.Files().Verify(ctx, c.Name)
+		found, err := archive.Files().Verify(ctx, c.Name, c.Replicas...)
 		if err != nil {
 			return err
 		}

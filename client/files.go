@@ -28,9 +28,10 @@ func (f Files) Show(ctx context.Context, name string) (wire.File, error) {
 	return get[wire.File](ctx, f.c, "files", name)
 }
 
-// Verify re-reads every copy of a file where it lies.
-func (f Files) Verify(ctx context.Context, name string) ([]wire.Verification, error) {
-	page, err := post[wire.Page[wire.Verification]](ctx, f.c, nil, "files", name, "verify")
+// Verify re-reads the copies of a file in these replicas, each where it lies. Without replicas it re-reads every copy.
+func (f Files) Verify(ctx context.Context, name string, replicas ...string) ([]wire.Verification, error) {
+	var page wire.Page[wire.Verification]
+	err := f.c.call(ctx, http.MethodPost, nil, &page, url.Values{"replica": replicas}, "files", name, "verify")
 	return page.Items, err
 }
 

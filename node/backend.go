@@ -50,8 +50,7 @@ func (n *Node) answers() replica.Answers {
 func (n *Node) files() archive.Files {
 	incoming := filepath.Join(n.cfg.Data, "incoming")
 	return archive.Files{Cluster: n.cluster(), Incoming: incoming,
-		Default: catalog.CollectionName(n.cfg.File.AllCollections()[0]),
-		Room:    func() (int64, error) { return n.room().Left(incoming) }}
+		Room: func() (int64, error) { return n.room().Left(incoming) }}
 }
 
 // room is what may be written to this node's disks.

@@ -153,9 +153,10 @@ func (n *Node) handleActs() {
 // deedOf returns the act that an order asks for, in the collection of its job. If the collection is not known, only a
 // caller who may do it everywhere may do it.
 func (n *Node) deedOf(r runner.OrderRequest) warrant.Deed {
-	d := warrant.Deed{Act: api.ActOf(r.Order), Where: catalog.Where{Collections: []catalog.CollectionName{""}}}
+	d := warrant.Deed{Where: catalog.Where{Collections: []catalog.CollectionName{""}}}
 	_ = n.raft.View(func(v catalog.View) error {
 		job, err := v.Job(r.Job)
+		d.Act = api.ActOf(job.Spec.Settings, r.Order)
 		d.Where.Collections[0] = job.Collection
 		return err
 	})

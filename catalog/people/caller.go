@@ -3,6 +3,7 @@ package people
 import (
 	"errors"
 	"strings"
+	"time"
 
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
@@ -46,9 +47,10 @@ type Caller struct {
 	Person  PersonID // herself, or the program's owner; none of a program without one
 	Program bool
 	Rights  []Right
-	Role    Role    // the token's: its rights have this one at most
-	Scopes  []Scope // the token's: its rights are within these; none: not limited
-	Invited bool    // it is an invitation: it may be accepted, and nothing else
+	Role    Role       // the token's: its rights have this one at most
+	Scopes  []Scope    // the token's: its rights are within these; none: not limited
+	Expires agree.Time // the token's; 0: it does not
+	Invited bool       // it is an invitation: it may be accepted, and nothing else
 }
 
 // ErrDisabled says that the person to whom a token belongs may not act.
@@ -57,7 +59,7 @@ var ErrDisabled = errors.New("the owner of the access token is disabled")
 // Caller returns the person or program that a token stands for. The caller of this function has to have proved the
 // token, and checked that it is neither revoked nor expired. ErrDisabled means that the token is worthless.
 func (r View) Caller(token AccessToken, now agree.Time) (Caller, error) {
-	c := Caller{Actor: token.Name, Name: token.Name, Role: token.Role, Program: true,
+	c := Caller{Actor: token.Name, Name: token.Name, Role: token.Role, Expires: token.Expires, Program: true,
 		Rights: []Right{{Role: token.Role}}}
 	own, _, err := agree.Get[agree.Cluster](r.Reader, agree.PrefixCluster)
 	if err != nil || own.Level < LevelOfPeople {
@@ -77,7 +79,7 @@ func (r View) Caller(token AccessToken, now agree.Time) (Caller, error) {
 		c.Actor, c.Name = p.ID.Actor(), p.Name
 	}
 	switch {
-	case p.State == Disabled, p.State == Invited && !b.Invites:
+	case p.State == Disabled, p.State != Active && !b.Invites:
 		return Caller{}, ErrDisabled
 	case b.Invites:
 		return c, nil
@@ -139,9 +141,12 @@ func (r View) present(scopes []Scope) ([]Scope, error) {
 	return out, nil
 }
 
-// limited returns the rights, limited to the role and, if there are scopes, to the scopes.
+// limited returns the rights, limited to the role and, if there are scopes, to the scopes. An unknown role leaves none.
 func limited(rights []Right, most Role, scopes []Scope) []Right {
 	var out []Right
+	if most.rank() < 0 {
+		return nil
+	}
 	for _, r := range rights {
 		if r.Role.Includes(most) {
 			r.Role = most
@@ -159,11 +164,23 @@ func limited(rights []Right, most Role, scopes []Scope) []Right {
 	return out
 }
 
-// MayMake refuses a token that would be for more than the caller may with the one used: of a higher role, or outside
-// its scopes. A program makes no token that acts as its owner.
-func (c Caller) MayMake(role Role, program bool, collections []cluster.CollectionName, places []string) error {
+// Now returns the time by which tokens and grants expire: the machine's, or that of the last command if it is later. So
+// a machine whose clock is behind lets nobody in.
+func (r View) Now(machine agree.Time) (agree.Time, error) {
+	agreed, err := r.Clock()
+	return max(machine, agreed), err
+}
+
+// MayMake refuses a token that would be for more than the caller may with the one used: of a higher role, outside its
+// scopes, or for longer. A program makes no token that acts as its owner. expires is when the new token does, 0 if it
+// does not.
+func (c Caller) MayMake(role Role, program bool, collections []cluster.CollectionName, places []string,
+	expires agree.Time) error {
 	scopes := len(collections) + len(places)
 	switch {
+	case c.Expires != 0 && (expires == 0 || expires > c.Expires):
+		return agree.Refuse(agree.Denied, "the token that you use expires at %s: "+
+			"give the new one a lifetime that ends before", c.Expires.Std().Format(time.RFC3339))
 	case !c.Role.Includes(role):
 		return agree.Refuse(agree.Denied, "a token cannot have the role %s: the one that you use has %s", role, c.Role)
 	case c.Program && !program:

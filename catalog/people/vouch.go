@@ -31,7 +31,7 @@ func (r View) Named(from agree.NodeID, actor string, local Role, now agree.Time)
 		if errors.Is(err, agree.ErrNotFound) || err == nil && p.State == Disabled {
 			return nil, "", unknown
 		}
-		if err != nil || p.State == Invited {
+		if err != nil || p.State != Active {
 			return nil, p.ID, err
 		}
 		rights, err := r.rights(p.ID, now)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -23,9 +24,8 @@ import (
 // Files puts and gets files for the API.
 type Files struct {
 	Cluster
-	Incoming string                 // the folder that bodies are received in, on the outbox's disk
-	Default  catalog.CollectionName // of files of which no collection is said
-	Room     func() (int64, error)  // bytes that may still be written there
+	Incoming string                // the folder that bodies are received in, on the outbox's disk
+	Room     func() (int64, error) // bytes that may still be written there
 }
 
 // Put receives the body into the outbox's disk, then lets the file enter the archive.
@@ -39,9 +39,6 @@ func (a Files) Put(ctx context.Context, put api.PutRequest) (catalog.File, error
 	}
 	if err != nil {
 		return catalog.File{}, err
-	}
-	if put.Collection == "" {
-		put.Collection = a.Default
 	}
 	as := catalog.Addition{Name: put.Name, Collection: put.Collection, Source: a.Self,
 		Size: put.Size, SHA256: put.SHA256}
@@ -135,13 +132,19 @@ func (a Files) explainOpen(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 }
 
-// Verify makes each replica's holder read its copy again.
-func (a Files) Verify(ctx context.Context, name catalog.FileName) ([]api.Verification, error) {
+// Verify makes the holders of these replicas' copies, or of all copies, read them again.
+func (a Files) Verify(ctx context.Context, name catalog.FileName,
+	replicas []catalog.ReplicaName) ([]api.Verification, error) {
 	var file catalog.File
 	keepers := map[catalog.ReplicaName]catalog.NodeID{}
 	err := a.Catalog.View(func(v catalog.View) (err error) {
 		if file, err = v.File(name); err != nil {
 			return err
+		}
+		if len(replicas) > 0 {
+			file.Copies = slices.DeleteFunc(slices.Clone(file.Copies), func(c catalog.Copy) bool {
+				return !slices.Contains(replicas, c.Replica)
+			})
 		}
 		for _, c := range file.Copies {
 			p, err := v.Placement(c.Replica, name.Shard())

@@ -61,8 +61,8 @@ type Deed struct {
 // Check returns the actor who holds the token, when that may do the deed; else it refuses. A member's local token is
 // taken from that member alone.
 func (w Warrants) Check(from catalog.NodeID, text string, what Deed) (actor string, err error) {
-	now, err := w.levelNow()
-	if err != nil || from == w.Self || now > 0 && now < level {
+	reached, err := w.levelNow()
+	if err != nil || from == w.Self || reached > 0 && reached < level {
 		return "", err // a node that does not know the cluster's level yet lets nobody do anything
 	}
 	refuse := func(format string, args ...any) error {
@@ -76,22 +76,26 @@ func (w Warrants) Check(from catalog.NodeID, text string, what Deed) (actor stri
 		"or is expired or revoked, or its owner is disabled")
 	var who catalog.Caller
 	err = w.View(func(v catalog.View) error {
+		now, err := catalog.PeopleIn(v).Now(catalog.At(w.Now()))
+		if err != nil {
+			return err
+		}
 		if token.ID == api.LocalID {
 			kept, err := w.localOf(v, from)
 			if err == nil && !api.Proves(token, kept, w.Now()) {
 				return unknown
 			}
-			who = api.LocalCaller(now, from, kept)
+			who = api.LocalCaller(reached, from, kept)
 			return err
 		}
 		kept, err := v.AccessToken(token.ID)
 		if err = ignoreNotFound(err); err != nil {
 			return err
 		}
-		if !api.Proves(token, kept, w.Now()) {
+		if !api.Proves(token, kept, now.Std()) {
 			return unknown
 		}
-		who, err = catalog.PeopleIn(v).Caller(kept, catalog.At(w.Now()))
+		who, err = catalog.PeopleIn(v).Caller(kept, now)
 		if errors.Is(err, catalog.ErrDisabled) {
 			return unknown
 		}
@@ -124,8 +128,12 @@ func (w Warrants) Vouch(from catalog.NodeID, commands []catalog.Command) ([]erro
 	out := make([]error, len(commands))
 	err := w.View(func(v catalog.View) error {
 		kept, err := w.localOf(v, from)
+		if err != nil {
+			return err
+		}
+		now, err := catalog.PeopleIn(v).Now(catalog.At(w.Now()))
 		for i := range commands {
-			out[i] = catalog.PeopleIn(v).Vouch(from, &commands[i], kept.Role, catalog.At(w.Now()))
+			out[i] = catalog.PeopleIn(v).Vouch(from, &commands[i], kept.Role, now)
 		}
 		return err
 	})
