@@ -110,3 +110,33 @@ func TestAReaderThatComesTooLateLooksAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestAReaderWhoseFileMovesWhileItIsReadLooksAgain lets the shard move between the opening of a file and the making of its
+// list of block digests, for which the file is opened once more.
+func TestAReaderWhoseFileMovesWhileItIsReadLooksAgain(t *testing.T) {
+	t.Parallel()
+	size := plainSize + 1000
+	s, names := onTwoDisks(t, t.TempDir(), disk.New(), 2, size)
+	moved := false
+	s.open = func(path string) (*Bytes, error) {
+		b, err := openBytes(path)
+		if !moved {
+			moved = true
+			if err := moveTo(s, names, size, 1).run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			clearAll(t, s)
+		}
+		return b, err
+	}
+	want := heldOf(names[0], content(0, size))
+	in, err := s.openSound(t.Context(), want, 0, want.Size, false, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(in)
+	in.Close()
+	if err != nil || !bytes.Equal(got, content(0, size)) {
+		t.Errorf("%d bytes: %v", len(got), err)
+	}
+}

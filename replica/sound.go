@@ -28,7 +28,8 @@ func (s *Store) openKnown(name catalog.FileName, doubted bool) (found *Bytes, er
 	return found, err
 }
 
-// try opens the files that may be read as name, one after the other, until take accepts one: its own from then on.
+// try opens the files that may be read as name, one after the other, until take accepts one: its own from then on. When
+// a file's shard moves to another disk while take looks at the file, take is given the file where it is by then.
 func (s *Store) try(name catalog.FileName, doubted bool, take func(path string, b *Bytes) error) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("open file: %w: %w", ErrNotHere, err)
@@ -36,36 +37,34 @@ func (s *Store) try(name catalog.FileName, doubted bool, take func(path string, 
 	failed := ErrNotHere
 	var shard os.FileInfo
 	for _, where := range []func(catalog.FileName) string{s.Path, s.outboxPath} {
-		var path string
-		var b *Bytes
-		err := s.shards.inPlace(where, name, func(at string) (err error) {
-			path = at
-			b, err = s.open(at)
+		err := s.shards.inPlace(where, name, func(path string) error {
+			b, err := s.open(path)
+			if err != nil {
+				return err
+			}
+			info, err := b.Stat()
+			placed := path != s.outboxPath(name)
+			if placed {
+				shard = info
+			}
+			switch {
+			case err != nil:
+			case doubted && shard != nil && os.SameFile(shard, info), s.spoilt.has(name, b.File), placed && s.isLoose(name):
+				err = ErrNotHere
+			default:
+				err = take(path, b)
+			}
+			if err != nil {
+				b.Close()
+			}
 			return err
 		})
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			failed = worse(failed, err)
-			continue
-		}
-		info, err := b.Stat()
-		if path != s.outboxPath(name) {
-			shard = info
-		}
 		switch {
-		case err != nil:
-			failed = worse(failed, err)
-		case doubted && shard != nil && os.SameFile(shard, info), s.spoilt.has(name, b.File):
-		case path != s.outboxPath(name) && s.isLoose(name):
-		default:
-			if err = take(path, b); err == nil {
-				return nil
-			}
+		case err == nil:
+			return nil
+		case !errors.Is(err, fs.ErrNotExist):
 			failed = worse(failed, err)
 		}
-		b.Close()
 	}
 	return fmt.Errorf("open %s: %w", name, failed)
 }
