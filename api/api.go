@@ -22,6 +22,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/cdx"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // Errors that a Backend's methods return, wrapped or bare, for answers the client acts on: those of package wire. A
@@ -129,7 +130,7 @@ type Crawls interface {
 	// Log writes the last tail lines of the job's crawl.log, all of them when tail is 0.
 	Log(ctx context.Context, job catalog.Job, tail int, w io.Writer) error
 	// Order lets the job's crawl carry out an order that is valid. harvest.ErrInvalid: the crawl cannot do that.
-	Order(ctx context.Context, job catalog.Job, o harvest.Order) (harvest.Reply, error)
+	Order(ctx context.Context, job catalog.Job, o act.Order) (harvest.Reply, error)
 	// Check reports whether a job can be crawled: its rules and expressions can be compiled, and the programs it
 	// needs are installed.
 	Check(job harvest.Job) error

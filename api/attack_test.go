@@ -54,21 +54,21 @@ func TestACrawlThatReachesInsideIsNotSentFurther(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, o := range orders {
-			if _, err := curator.Jobs().Order(t.Context(), job.ID, o); (status(err) == http.StatusForbidden) != inside {
+			if _, err := curator.Jobs().Act(t.Context(), job.ID, o); (status(err) == http.StatusForbidden) != inside {
 				t.Errorf("%s by a curator, settings %s: %v", name, settings, err)
 			}
-			if _, err := operator.Jobs().Order(t.Context(), job.ID, o); status(err) == http.StatusForbidden {
+			if _, err := operator.Jobs().Act(t.Context(), job.ID, o); status(err) == http.StatusForbidden {
 				t.Errorf("%s by an operator, settings %s: %v", name, settings, err)
 			}
 			want := catalog.RunJob
 			if inside {
 				want = catalog.ReachInside
 			}
-			if got := ActOf(job.Spec.Settings, act.Order(o, "")); got != want {
+			if got := ActOf(job.Spec.Settings, act.Order{Act: o}); got != want {
 				t.Errorf("%s, settings %s, is %s to another node", name, settings, got)
 			}
 		}
-		if _, err := curator.Jobs().Order(t.Context(), job.ID, act.Pause{}); status(err) == http.StatusForbidden {
+		if _, err := curator.Jobs().Act(t.Context(), job.ID, act.Pause{}); status(err) == http.StatusForbidden {
 			t.Errorf("a pause, settings %s: %v", settings, err)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"holdfast/cdx"
 	"holdfast/client"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 	"holdfast/internal/kv/memory"
 )
 
@@ -39,7 +40,7 @@ type backend struct {
 	puts     int
 	captures []cdx.Capture
 	missing  []int // shards
-	orders   []harvest.Act
+	orders   []act.Kind
 	deaf     bool     // crawls take no orders any more
 	silent   bool     // nodes do not answer
 	absent   bool     // this node is not seen alive
@@ -212,34 +213,36 @@ func (crawls) Check(job harvest.Job) error {
 	return nil
 }
 
-func (c crawls) Order(_ context.Context, job catalog.Job, o harvest.Order) (harvest.Reply, error) {
+func (c crawls) Order(_ context.Context, job catalog.Job, o act.Order) (harvest.Reply, error) {
 	c.b.mu.Lock()
-	c.b.orders = append(c.b.orders, o.Act)
+	c.b.orders = append(c.b.orders, o.Kind())
 	deaf := c.b.deaf
 	c.b.mu.Unlock()
-	if o.Act == harvest.ActResume && c.b.silent {
+	if o.Kind() == "resume" && c.b.silent {
 		return harvest.Reply{}, fmt.Errorf("call: %w", ErrUnavailable)
 	}
 	if deaf && !o.Kept() {
 		return harvest.Reply{}, fmt.Errorf("%w: the crawl does not run", ErrInvalid)
 	}
+	freeze, freezes := o.Act.(act.Freeze)
+	events, tells := o.Act.(act.Events)
 	switch {
 	case job.State != catalog.JobStarted:
 		return harvest.Reply{}, fmt.Errorf("job %d does not run: %w", job.ID, ErrNotFound)
-	case o.Act == harvest.ActFreeze && o.Queue != "a":
+	case freezes && freeze.Queue != "a":
 		return harvest.Reply{}, fmt.Errorf("%w: queue: none matches", harvest.ErrInvalid)
-	case o.Act == harvest.ActEvents && c.b.quiet && o.After != "":
+	case tells && c.b.quiet && events.After != "":
 		return harvest.Reply{}, nil
-	case o.Act == harvest.ActEvents && o.After == "":
+	case tells && events.After == "":
 		return harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":1}`), []byte(`{"number":2}`)}, Next: "2"}, nil
-	case o.Act == harvest.ActEvents && o.After == "2":
+	case tells && events.After == "2":
 		return harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":5}`)}, Next: "5", Missed: true}, nil
-	case o.Act == harvest.ActEvents && o.After == "5":
+	case tells && events.After == "5":
 		return harvest.Reply{Events: []json.RawMessage{[]byte(`{"number":6}`)}, Next: "6", Ended: true}, nil
-	case o.Act == harvest.ActEvents:
+	case tells:
 		return harvest.Reply{}, fmt.Errorf("node of job %d: %w", job.ID, ErrUnavailable)
 	}
-	return harvest.Reply{Count: 1, Live: &harvest.Live{State: string(o.Act)}}, nil
+	return harvest.Reply{Count: 1, Live: &harvest.Live{State: string(o.Kind())}}, nil
 }
 
 func (crawls) Log(_ context.Context, job catalog.Job, tail int, w io.Writer) error {

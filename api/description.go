@@ -138,6 +138,9 @@ func orNull(schema map[string]any) map[string]any {
 
 // durations describes the fields of a type, and of the types in it, that hold a length of time.
 func durations(schema map[string]any, t reflect.Type) {
+	if t == reflect.TypeFor[harvest.Patch]() { // described by the settings that it changes
+		t = reflect.TypeFor[harvest.Settings]()
+	}
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		if items := at(schema, "items"); items != nil {
 			schema = items

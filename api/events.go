@@ -50,7 +50,7 @@ func (s jobs) eventRoutes(api huma.API) {
 			if in.Last != "" {
 				after = in.Last
 			}
-			first, err := s.crawls.Order(ctx, job, act.Order(act.Events{After: after, Limit: eventBatch}, ""))
+			first, err := s.crawls.Order(ctx, job, act.Order{Act: act.Events{After: after, Limit: eventBatch}})
 			if err != nil {
 				return nil, err
 			}
@@ -116,7 +116,7 @@ func (s jobs) sendEvents(ctx context.Context, hc huma.Context, job catalog.Job, 
 		if err == nil {
 			job = now
 		}
-		page, err = s.crawls.Order(ctx, job, act.Order(act.Events{After: after, Limit: eventBatch}, ""))
+		page, err = s.crawls.Order(ctx, job, act.Order{Act: act.Events{After: after, Limit: eventBatch}})
 		if err != nil {
 			s.log.Debug("events are followed no more", "job", job.ID, "error", err)
 			if errors.Is(err, ErrNotFound) {

@@ -39,7 +39,8 @@ func (s jobs) routes(api huma.API) {
 	s.changeRoutes(api)
 	s.readRoutes(api)
 	s.endRoutes(api)
-	s.orderRoutes(api)
+	s.actRoutes(api)
+	s.settingsRoutes(api)
 	s.eventRoutes(api)
 }
 
@@ -78,7 +79,7 @@ func (s jobs) endPause(ctx context.Context, id uint64, wish catalog.JobWish) err
 	if err != nil || wish != catalog.WishRun || job.State != catalog.JobStarted {
 		return err
 	}
-	_, err = s.order(ctx, id, act.Order(act.Resume{}, callerOf(ctx).Actor))
+	_, err = s.order(ctx, id, act.Order{Act: act.Resume{}, By: callerOf(ctx).Actor})
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) { // no crawl of it is open, or it takes no orders any more
 		return nil
 	}

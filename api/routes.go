@@ -15,6 +15,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/harvest"
 )
 
 const description = `The HTTP API of Holdfast, a web archive that several libraries run together.
@@ -46,7 +47,9 @@ func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
 	config.RejectUnknownQueryParameters = true
 	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	config.Info.Description = description
+	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[wire.Settings](), reflect.TypeFor[settings]())
+	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[harvest.Patch](), reflect.TypeFor[patch]())
 	config.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"token": {Type: "http", Scheme: "bearer", Description: "An access token, holdfast-ID-SECRET, of a person or of a program that belongs to one."},

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/client"
+	"holdfast/harvest/act"
 )
 
 // probe is a request to an operation about what is in collection web or at place north, and who may send it.
@@ -22,10 +25,11 @@ type probe struct {
 	may        string // reader: any grant; web, north: a curator, an operator of that; curator, operator, admin: of the whole archive
 }
 
-// probes has every operation that not everybody may call. One that is added needs a line here.
-func probes(file, job string) map[string]probe {
+// probes has every operation that not everybody may call. One that is added needs a line here; acts on a crawl have theirs
+// in the file of all orders.
+func probes(t *testing.T, file, job string) map[string]probe {
 	reads := func(path string) probe { return probe{path, "", "reader"} }
-	return map[string]probe{
+	all := map[string]probe{
 		"access-token-create": {"/access-tokens", `{"name":"t","role":"reader","program":true}`, "reader"},
 		"access-token-list":   reads("/access-tokens"), "access-token-take": {"/access-tokens/none/take", `{}`, "reader"},
 		"access-token-revoke": {"/access-tokens/none", "", "admin"}, // or one's own: see TestTokensOfOneself
@@ -51,11 +55,10 @@ func probes(file, job string) map[string]probe {
 		"index-rebuild": {"/index/rebuild", `{"node":"north-1"}`, "north"},
 		"job-create":    {"/jobs", `{"name":"j","seeds":["http://127.0.0.1/"],"collection":"web"}`, "web"},
 		"job-wish":      {"/jobs/" + job + "/wish", `{"wish":"pause"}`, "web"},
-		"job-order":     {"/jobs/" + job + "/orders", `{"act":"pause"}`, "web"},
 		"job-resubmit":  {"/jobs/" + job + "/resubmit", "", "web"},
 		"job-reject":    {"/jobs/" + job + "/reject", "", "web"},
 		"job-list":      reads("/jobs"), "job-show": reads("/jobs/" + job), "job-log": reads("/jobs/" + job + "/log"),
-		"job-events": reads("/jobs/" + job + "/events"), "job-look": reads("/jobs/" + job + "/crawl/live"),
+		"job-events":        reads("/jobs/" + job + "/events"),
 		"join-token-list":   {"/join-tokens", "", "admin"},
 		"join-token-create": {"/join-tokens", `{"replica":"north"}`, "admin"},
 		"join-token-revoke": {"/join-tokens/none", "", "admin"},
@@ -73,6 +76,36 @@ func probes(file, job string) map[string]probe {
 		"user-disable":      {"/users/nobody/disable", `{"reason":"x"}`, "admin"},
 		"user-enable":       {"/users/nobody/enable", `{"reason":"x"}`, "admin"},
 	}
+	for _, given := range acts(t) {
+		path := "/jobs/" + job + "/crawl/" + string(given.Kind())
+		if _, looks := given.(act.Look); looks {
+			all["crawl-"+string(given.Kind())] = reads(path + "?" + act.Query(given).Encode())
+			continue
+		}
+		body, err := json.Marshal(given)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all["crawl-"+string(given.Kind())] = probe{path, string(body), "web"}
+	}
+	return all
+}
+
+// acts has one act of each kind, with all that it needs.
+func acts(t *testing.T) (all []act.Act) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "harvest", "act", "testdata", "orders.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var o act.Order
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, o.Act)
+	}
+	return all
 }
 
 // allowed says which of the people of the test each kind of request is for.
@@ -103,7 +136,7 @@ func TestEveryRouteIsForThoseWhoMay(t *testing.T) {
 	} {
 		clients[name] = open(b.person(catalog.PersonID(name), g))
 	}
-	known := probes(file, job)
+	known := probes(t, file, job)
 	operations := described(t)
 	for id := range known {
 		if operations[id].method == "" {

@@ -111,7 +111,7 @@ func TestRunningOnEndsAnOrdersPause(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wish := func(w wire.Wish, want ...harvest.Act) {
+	wish := func(w wire.Wish, want ...act.Kind) {
 		t.Helper()
 		b.orders = nil
 		if got, err := c.Jobs().Wish(t.Context(), job.ID, w, "a reason"); err != nil || got.Wish != map[wire.Wish]wire.Wish{wire.WishPause: wire.WishPause}[w] || !slices.Equal(b.orders, want) {
@@ -121,11 +121,11 @@ func TestRunningOnEndsAnOrdersPause(t *testing.T) {
 	wish(wire.WishRun)
 	b.must(catalog.ClaimJob, catalog.JobRef{ID: job.ID, Node: self})
 	b.must(catalog.StartJob, catalog.JobRef{ID: job.ID, Node: self, Attempt: 1})
-	wish(wire.WishRun, harvest.ActResume)
+	wish(wire.WishRun, "resume")
 	wish(wire.WishPause)
-	wish(wire.WishRun, harvest.ActResume)
+	wish(wire.WishRun, "resume")
 	b.deaf = true
-	wish(wire.WishRun, harvest.ActResume)
+	wish(wire.WishRun, "resume")
 	wish(wire.WishPause)
 	b.silent = true
 	_, err = c.Jobs().Wish(t.Context(), job.ID, wire.WishRun, "")
@@ -143,7 +143,7 @@ func TestAnOrderForAJobThatWasJustDecided(t *testing.T) {
 	b, as := testCluster(t)
 	c := as(catalog.RoleCurator)
 	order := act.Pause{}
-	if _, err := c.Jobs().Order(t.Context(), 1, order); !errors.Is(err, ErrNotFound) {
+	if _, err := c.Jobs().Act(t.Context(), 1, order); !errors.Is(err, ErrNotFound) {
 		t.Errorf("of no job: %v", err)
 	}
 	b.lags = func() {
@@ -159,7 +159,7 @@ func TestAnOrderForAJobThatWasJustDecided(t *testing.T) {
 			}
 		}
 	}
-	if r, err := c.Jobs().Order(t.Context(), 1, order); err != nil || r.Count != 1 {
+	if r, err := c.Jobs().Act(t.Context(), 1, order); err != nil || r.Count != 1 {
 		t.Errorf("of a job that this node learns of: %+v %v", r, err)
 	}
 }

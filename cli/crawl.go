@@ -145,7 +145,7 @@ func crawlAll(a *app, cfg crawler.Config) (crawled, error) {
 // latest is the crawl that was opened last: until the next is, it tells that it does not end for good.
 type latest struct{ atomic.Pointer[crawler.Crawl] }
 
-func (l *latest) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
+func (l *latest) Obey(ctx context.Context, o act.Order) (harvest.Reply, error) {
 	return l.Load().Obey(ctx, o)
 }
 
@@ -163,7 +163,7 @@ func crawl(a *app, dir string, run *crawler.Crawl) (crawled, error) {
 			p := run.Progress()
 			bar.set(p.Finished, p.Discovered)
 			if bar != nil {
-				bar.on(atNow(run.Obey(ctx, act.Order(act.Live{}, ""))))
+				bar.on(atNow(run.Obey(ctx, act.Order{Act: act.Live{}})))
 			}
 			return false, nil
 		})

@@ -29,7 +29,7 @@ func showFolder(a *app, dir string) error {
 	if err == nil && reply.Live != nil {
 		return a.answer(ofFolder{Dir: dir, Runs: true, Live: reply.Live}, func() error { return showLive(a, reply.Live) })
 	}
-	past, failed := crawler.Past(a.ctx, dir, act.Order(act.Report{Name: "crawl"}, ""))
+	past, failed := crawler.Past(a.ctx, dir, act.Order{Act: act.Report{Name: "crawl"}})
 	if errors.Is(failed, fs.ErrNotExist) || failed != nil && err != nil {
 		return err // it says what kind of folder that is
 	}

@@ -42,7 +42,7 @@ func socketPath(dir string) (path string, done func(), err error) {
 
 // obeyer carries out orders.
 type obeyer interface {
-	Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error)
+	Obey(ctx context.Context, o act.Order) (harvest.Reply, error)
 }
 
 // serveControl takes orders for a crawl until ctx ends.
@@ -79,10 +79,10 @@ const maxOrder = 64 << 20
 
 // control answers one order.
 func control(w http.ResponseWriter, r *http.Request, crawl obeyer) {
-	var o harvest.Order
+	var o act.Order
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&o)
 	if err == nil {
-		err = o.Validate()
+		err = act.Check(o.Act)
 	}
 	var reply harvest.Reply
 	if err == nil {
@@ -110,13 +110,13 @@ func notRunning(dir string, err error) error {
 // order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine. If that
 // crawl is not running, orders that only read are answered from the folder.
 func (a *app) order(target string, given act.Act) (reply harvest.Reply, err error) {
-	o := act.Order(given, "")
-	if err := o.Validate(); err != nil {
+	o := act.Order{Act: given}
+	if err := act.Check(given); err != nil {
 		return reply, exitError{exitUsage, err}
 	}
 	if id, err := strconv.ParseUint(target, 10, 64); err == nil {
 		err = a.remote(func(ctx context.Context, archive *client.Client) (err error) {
-			reply, err = archive.Jobs().Order(ctx, id, given)
+			reply, err = archive.Jobs().Act(ctx, id, given)
 			return err
 		})
 		return reply, err

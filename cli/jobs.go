@@ -152,7 +152,7 @@ func waitJob(ctx context.Context, a *app, archive *client.Client, id uint64) (jo
 			shown.set(p.Done+p.Failed, p.Discovered)
 			if shown != nil && time.Since(looked) > time.Second {
 				looked = time.Now()
-				shown.on(atNow(archive.Jobs().Order(ctx, id, act.Live{})))
+				shown.on(atNow(archive.Jobs().Act(ctx, id, act.Live{})))
 			}
 		}
 		return ended(job), nil

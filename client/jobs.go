@@ -62,9 +62,15 @@ func (j Jobs) Log(ctx context.Context, id uint64, tail int, w io.Writer) error {
 	return err
 }
 
-// Order lets the job's crawl carry out an act.
-func (j Jobs) Order(ctx context.Context, id uint64, given act.Act) (harvest.Reply, error) {
-	return post[harvest.Reply](ctx, j.c, act.Order(given, ""), "jobs", number(id), "orders")
+// Act lets the job's crawl carry out an act.
+func (j Jobs) Act(ctx context.Context, id uint64, given act.Act) (harvest.Reply, error) {
+	path := []string{"jobs", number(id), "crawl", string(given.Kind())}
+	if _, looks := given.(act.Look); !looks {
+		return post[harvest.Reply](ctx, j.c, given, path...)
+	}
+	var reply harvest.Reply
+	err := j.c.call(ctx, http.MethodGet, nil, &reply, act.Query(given), path...)
+	return reply, err
 }
 
 // Settings describes every setting of a crawl.

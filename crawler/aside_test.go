@@ -11,6 +11,7 @@ import (
 
 	"holdfast/crawler/scope"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // A site that does not answer holds up nothing but itself, though others share its queue: its URIs wait in a queue of
@@ -43,15 +44,15 @@ func TestDeadSiteWaitsAlone(t *testing.T) {
 			alive := start(t, Config{Dir: dir, Job: job})
 			until(t, "the others of the queue are fetched", func() bool { return s.counts()[fmt.Sprintf("/p/%d", pages-1)] > 0 })
 			until(t, "those of the dead site have a queue of their own", func() bool {
-				q := alive.obey(harvest.Order{Act: harvest.ActQueues, Queue: "^http://"}).Queues
+				q := alive.obey(act.Queues{Queue: "^http://"}).Queues
 				return len(q) == 1 && q[0].Name == "http://"+dead && q[0].State == "snoozed" && len(alive.queued("/dead/")) == pages
 			})
-			for _, u := range alive.obey(harvest.Order{Act: harvest.ActURIs, Pattern: "."}).URIs {
+			for _, u := range alive.obey(act.URIs{Pattern: "."}).URIs {
 				if u.Tries > 0 != (u.Priority == 0 || robots == harvest.RobotsIgnore && strings.HasSuffix(u.URL, "/dead/0")) {
 					t.Errorf("%s was tried %d times", u.URL, u.Tries)
 				}
 			}
-			if e := alive.obey(harvest.Order{Act: harvest.ActExplain, URL: "http://" + dead + "/dead/1"}).Explained; e.Known != "queued" {
+			if e := alive.obey(act.Explain{URL: "http://" + dead + "/dead/1"}).Explained; e.Known != "queued" {
 				t.Errorf("one of them is said to be %s", e.Known)
 			}
 			alive.Stop("enough")
@@ -74,7 +75,7 @@ func TestDeadSiteWaitsAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			again := begin(t, c)
-			again.obey(harvest.Order{Act: harvest.ActSeeds, Seeds: []string{"http://" + dead + "/dead/seed"}})
+			again.obey(act.Seeds{Seeds: []string{"http://" + dead + "/dead/seed"}})
 			again.end()
 			for i := range pages {
 				if status, _ := logged(t, dir, fmt.Sprintf("http://%s/dead/%d", dead, i)); status != "200" {
@@ -106,7 +107,7 @@ func TestUnknownHostWaitsAlone(t *testing.T) {
 	l := start(t, Config{Dir: t.TempDir(), Job: job})
 	until(t, "the others are fetched", func() bool { return s.counts()["/p/1"] == 1 && s.counts()["/p/2"] == 1 })
 	until(t, "the unknown host has a queue of its own", func() bool {
-		q := l.obey(harvest.Order{Act: harvest.ActQueues, Queue: "^http://"}).Queues
+		q := l.obey(act.Queues{Queue: "^http://"}).Queues
 		return len(q) == 1 && q[0].Name == "http://nowhere.example" && q[0].Queued == 3 && q[0].State == "snoozed"
 	})
 	l.Stop("enough")

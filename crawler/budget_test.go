@@ -14,6 +14,7 @@ import (
 
 	"holdfast/crawler/plan"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // A queue that has spent its total budget is retired: the crawl ends, its URIs stay. A session budget with nobody
@@ -72,8 +73,8 @@ func TestForgottenBudget(t *testing.T) {
 		known, err := l.frontier.Value(plan.ValuePolicy)
 		return err == nil && known != nil
 	})
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("total_budget", 4)})
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Change{Settings: patch("total_budget", 4)})
+	l.obey(act.Resume{})
 	if sum := l.end(); sum.Counters.Queued == 0 {
 		t.Fatalf("nothing is left: %+v", sum)
 	}
@@ -96,10 +97,10 @@ func TestBudgetChangedByWhomWentAway(t *testing.T) {
 	l := startPaused(t, Config{Dir: dir, Job: job})
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if _, err := l.Obey(gone, harvest.Order{Act: harvest.ActChange, Settings: patch("total_budget", 0)}); err != nil {
+	if _, err := l.Obey(gone, act.Order{Act: act.Change{Settings: patch("total_budget", 0)}}); err != nil {
 		t.Error(err)
 	}
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Resume{})
 	if sum := l.end(); sum.Reason != "completed" || sum.Counters.Queued != 0 {
 		t.Errorf("%d requests, %+v", len(s.requests()), sum)
 	}
@@ -140,11 +141,11 @@ func TestFullDiskPauses(t *testing.T) {
 	job.Settings.MinFreeDisk, job.Settings.MaxTime = 1<<60, harvest.Duration(time.Minute)
 	dir := t.TempDir()
 	l := start(t, Config{Dir: dir, Job: job})
-	until(t, "it waits", func() bool { return l.obey(harvest.Order{Act: harvest.ActLive}).Live.State == "PAUSED" })
-	if v := l.obey(harvest.Order{Act: harvest.ActLive}).Live; !strings.Contains(v.Reason, "min_free_disk") {
+	until(t, "it waits", func() bool { return l.obey(act.Live{}).Live.State == "PAUSED" })
+	if v := l.obey(act.Live{}).Live; !strings.Contains(v.Reason, "min_free_disk") {
 		t.Errorf("reason %q", v.Reason)
 	}
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("min_free_disk", 0)})
+	l.obey(act.Change{Settings: patch("min_free_disk", 0)})
 	if sum := l.end(); sum.Reason != "completed" || sum.Counters.Succeeded != 7 {
 		t.Errorf("summary %+v", sum)
 	}

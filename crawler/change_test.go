@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 	"holdfast/warc"
 )
 
@@ -45,22 +46,22 @@ func TestSettingsAreChanged(t *testing.T) {
 	}
 	until(t, "forty pages wait", func() bool { return len(l.queued("/p/")) == 40 })
 	fetching(1)
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 5)})
+	l.obey(act.Change{Settings: patch("workers", 5)})
 	fetching(5)
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 2)})
+	l.obey(act.Change{Settings: patch("workers", 2)})
 	settling(2)
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 6)})
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 1)})
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 4)})
+	l.obey(act.Change{Settings: patch("workers", 6)})
+	l.obey(act.Change{Settings: patch("workers", 1)})
+	l.obey(act.Change{Settings: patch("workers", 4)})
 	settling(4)
 	for _, bad := range []map[string]json.RawMessage{patch("min_delay", "1s", "max_hops", -1), patch("warc_writers", 3), patch("no_such", 1),
 		patch("rules", []harvest.Rule{{Rule: "matches_regex", Values: []string{"("}}})} {
-		if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActChange, Settings: bad}); !errors.Is(err, harvest.ErrInvalid) {
+		if _, err := l.Obey(t.Context(), act.Order{Act: act.Change{Settings: bad}}); !errors.Is(err, harvest.ErrInvalid) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("rules", []harvest.Rule{{Rule: "matches_regex", Decision: "reject", Values: []string{`.*/p/3\d`}}})})
-	e := l.obey(harvest.Order{Act: harvest.ActExplain, URL: s.URL + "/p/33", Path: "L", Via: s.URL + "/"}).Explained
+	l.obey(act.Change{Settings: patch("rules", []harvest.Rule{{Rule: "matches_regex", Decision: "reject", Values: []string{`.*/p/3\d`}}})})
+	e := l.obey(act.Explain{URL: s.URL + "/p/33", Path: "L", Via: s.URL + "/"}).Explained
 	if e.Decision != "reject" || e.Status != -5000 || e.Settings["min_delay"].From != "job" || string(e.Settings["min_delay"].Value) != `"0s"` ||
 		e.Settings["max_retry_after"].From != "default" {
 		t.Errorf("explained: %+v", e)
@@ -71,7 +72,7 @@ func TestSettingsAreChanged(t *testing.T) {
 	until(t, "what the four workers ask for has arrived", func() bool {
 		return int64(len(s.requests())) == l.frontier.Counters().Succeeded+4
 	})
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("min_delay", "40ms", "max_delay", "40ms", "host_valence", 1), By: "anna"})
+	l.obey(act.Change{Settings: patch("min_delay", "40ms", "max_delay", "40ms", "host_valence", 1)}, "anna")
 	close(gate)
 	begun := len(s.requests())
 	l.end()
@@ -122,13 +123,13 @@ func TestChangesHoldAfterARestart(t *testing.T) {
 	job.Settings.Robots = harvest.RobotsIgnore
 	dir := t.TempDir()
 	l := startPaused(t, Config{Dir: dir, Job: job})
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("credentials", []harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", User: "u", Password: "pw"}},
+	l.obey(act.Change{Settings: patch("credentials", []harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", User: "u", Password: "pw"}},
 		"user_agent", "Changed/2", "min_delay", "300ms", "max_delay", "300ms")})
 	l.Stop("enough")
 	l.end()
 	began := time.Now()
 	l = startPaused(t, Config{Dir: dir, Job: job})
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Resume{})
 	l.end()
 	if status, _ := logged(t, dir, s.URL+"/a"); status != "200" {
 		t.Errorf("status %s with a password that was given while the crawl ran before", status)
@@ -160,8 +161,8 @@ func TestWarcinfoAfterAChange(t *testing.T) {
 	s := smallSite(t)
 	dir := t.TempDir()
 	l := startPaused(t, Config{Dir: dir, Job: newJob(s.URL + "/")})
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("user_agent", "Changed/2", "robots", "ignore")})
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Change{Settings: patch("user_agent", "Changed/2", "robots", "ignore")})
+	l.obey(act.Resume{})
 	l.end()
 	for _, path := range warcFiles(t, dir) {
 		eachRecord(t, path, func(r *warc.Record) {
@@ -181,7 +182,7 @@ func TestChangesThatDoNotFit(t *testing.T) {
 	dir := t.TempDir()
 	job := newJob(s.URL + "/")
 	l := startPaused(t, Config{Dir: dir, Job: job})
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("min_delay", "20s", "max_delay", "40s", "max_hops", 7)})
+	l.obey(act.Change{Settings: patch("min_delay", "20s", "max_delay", "40s", "max_hops", 7)})
 	l.Stop("enough")
 	l.end()
 	now := func(cfg Config) string {
@@ -226,21 +227,21 @@ func TestDeadlines(t *testing.T) {
 	job.Settings.FetchTimeout, job.Settings.IdleTimeout = harvest.Duration(time.Minute), harvest.Duration(time.Minute)
 	dir := t.TempDir()
 	l := startPaused(t, Config{Dir: dir, Job: job})
-	l.obey(harvest.Order{Act: harvest.ActPause, Reason: "lunch", For: harvest.Duration(6500 * time.Millisecond), By: "anna"})
-	if v := l.obey(harvest.Order{Act: harvest.ActLive}).Live; v.State != "PAUSED" || v.Reason != "lunch" || v.Until == nil {
+	l.obey(act.Pause{Reason: "lunch", For: harvest.Duration(6500 * time.Millisecond)}, "anna")
+	if v := l.obey(act.Live{}).Live; v.State != "PAUSED" || v.Reason != "lunch" || v.Until == nil {
 		t.Errorf("live %+v", v)
 	}
 	until(t, "it goes on", func() bool { return l.crew.Busy() == 4 })
-	if v := l.obey(harvest.Order{Act: harvest.ActLive}).Live; v.State != "RUNNING" || v.Until != nil || v.Elapsed.Std() >= 6*time.Second {
+	if v := l.obey(act.Live{}).Live; v.State != "RUNNING" || v.Until != nil || v.Elapsed.Std() >= 6*time.Second {
 		t.Errorf("live %+v", v)
 	}
 	began := time.Now()
-	l.obey(harvest.Order{Act: harvest.ActStop, Reason: "enough", For: harvest.Duration(200 * time.Millisecond)})
+	l.obey(act.Stop{Reason: "enough", For: harvest.Duration(200 * time.Millisecond)})
 	sum := l.end()
 	if took := time.Since(began); took >= time.Minute || sum.Reason != "enough" || !sum.Resumable || sum.Counters.Queued != 40 {
 		t.Errorf("after %v: %+v", took, sum)
 	}
-	if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActLive}); !errors.Is(err, harvest.ErrInvalid) {
+	if _, err := l.Obey(t.Context(), act.Order{Act: act.Live{}}); !errors.Is(err, harvest.ErrInvalid) {
 		t.Errorf("a crawl that has ended: %v", err)
 	}
 	for _, line := range logLines(t, dir) {
@@ -260,12 +261,12 @@ func TestEvents(t *testing.T) {
 	for range 2 {
 		l := startPaused(t, Config{Dir: dir, Job: job})
 		until(t, "it has begun", func() bool { // orders are obeyed before
-			all := l.obey(harvest.Order{Act: harvest.ActEvents, After: last})
+			all := l.obey(act.Events{After: last})
 			return strings.Contains(fmt.Sprintf("%s", all.Events), `"started"`)
 		})
-		l.obey(harvest.Order{Act: harvest.ActPause, Reason: "lunch", By: "anna"})
-		l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("max_hops", 7, "max_trans_hops", 1), By: "anna"})
-		all := l.obey(harvest.Order{Act: harvest.ActEvents, After: last})
+		l.obey(act.Pause{Reason: "lunch"}, "anna")
+		l.obey(act.Change{Settings: patch("max_hops", 7, "max_trans_hops", 1)}, "anna")
+		all := l.obey(act.Events{After: last})
 		text := string(fmt.Append(nil, all.Events))
 		var kinds []string
 		for _, e := range all.Events {
@@ -279,10 +280,10 @@ func TestEvents(t *testing.T) {
 			t.Errorf("events %s, next %q, %s", got, all.Next, text)
 		}
 		last = all.Next
-		if more := l.obey(harvest.Order{Act: harvest.ActEvents, After: last}); len(more.Events) != 0 {
+		if more := l.obey(act.Events{After: last}); len(more.Events) != 0 {
 			t.Errorf("after the last: %s", more.Events)
 		}
-		l.obey(harvest.Order{Act: harvest.ActResume, By: "anna"})
+		l.obey(act.Resume{}, "anna")
 		l.end()
 	}
 	log, err := os.ReadFile(filepath.Join(dir, "logs", "job.log"))
@@ -313,7 +314,7 @@ func TestKillAFetch(t *testing.T) {
 	l := start(t, Config{Dir: dir, Job: job})
 	number := 0
 	until(t, "only what hangs is left", func() bool {
-		v := l.obey(harvest.Order{Act: harvest.ActLive}).Live
+		v := l.obey(act.Live{}).Live
 		for _, w := range v.Workers {
 			if strings.HasSuffix(w.URL, "/hangs") && w.Stage == "fetch" {
 				number = w.Number
@@ -321,7 +322,7 @@ func TestKillAFetch(t *testing.T) {
 		}
 		return number != 0 && v.Queued == 1
 	})
-	if n := l.obey(harvest.Order{Act: harvest.ActKill, Worker: number}).Count; n != 1 {
+	if n := l.obey(act.Kill{Worker: number}).Count; n != 1 {
 		t.Errorf("%d killed", n)
 	}
 	l.end()
@@ -341,7 +342,7 @@ func TestMoreActiveQueues(t *testing.T) {
 	job.Settings.MaxActiveQueues, job.Settings.Robots, job.Settings.MaxHops = 1, harvest.RobotsIgnore, 0
 	l := start(t, Config{Dir: t.TempDir(), Job: job})
 	until(t, "one is asked", func() bool { return len(a.requests())+len(b.requests()) == 1 && l.crew.Busy() == 1 })
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("max_active_queues", 5)})
+	l.obey(act.Change{Settings: patch("max_active_queues", 5)})
 	until(t, "both are asked", func() bool { return len(a.requests()) == 1 && len(b.requests()) == 1 })
 	close(gate)
 	close(other)
@@ -392,16 +393,16 @@ func TestChangedScopeKeepsSeeds(t *testing.T) {
 	job.Settings.Scope = harvest.ScopeAny
 	dir := t.TempDir()
 	l := startPaused(t, Config{Dir: dir, Job: job})
-	l.obey(harvest.Order{Act: harvest.ActSeeds, Seeds: []string{added.URL + "/"}})
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Seeds{Seeds: []string{added.URL + "/"}})
+	l.obey(act.Resume{})
 	until(t, "only where the seed leads is not fetched yet", func() bool {
 		return len(asked) == 1 && l.frontier.Counters().Queued == 1
 	})
-	l.obey(harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Millisecond)})
+	l.obey(act.Stop{For: harvest.Duration(time.Millisecond)})
 	l.end()
 	l = startPaused(t, Config{Dir: dir, Job: job})
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("scope", harvest.ScopeHost)})
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Change{Settings: patch("scope", harvest.ScopeHost)})
+	l.obey(act.Resume{})
 	l.end()
 	for _, site := range []*site{s, moved, added} {
 		n := site.counts()

@@ -14,6 +14,7 @@ import (
 	"holdfast/crawler/control"
 	"holdfast/crawler/journal"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 	"holdfast/internal/disk"
 )
 
@@ -27,27 +28,27 @@ func afterCheckpoint(t *testing.T, dir string, job harvest.Job, gate chan struct
 		gate <- struct{}{}
 	}
 	until(t, "ten are done", func() bool { return len(l.queued("/p/")) == 30 })
-	if r := l.obey(harvest.Order{Act: harvest.ActCheckpoint, Name: "first"}); len(r.Checkpoints) != 1 || r.Checkpoints[0].Name != "first" || r.Checkpoints[0].Queued != 30 {
+	if r := l.obey(act.Checkpoint{Name: "first"}); len(r.Checkpoints) != 1 || r.Checkpoints[0].Name != "first" || r.Checkpoints[0].Queued != 30 {
 		t.Errorf("checkpoints %+v", r.Checkpoints)
 	}
 	queued = l.queued("/p/")
 	for _, bad := range []string{"first", "../x", ".", "a b"} {
-		if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActCheckpoint, Name: bad}); !errors.Is(err, harvest.ErrInvalid) {
+		if _, err := l.Obey(t.Context(), act.Order{Act: act.Checkpoint{Name: bad}}); !errors.Is(err, harvest.ErrInvalid) {
 			t.Errorf("a checkpoint called %q: %v", bad, err)
 		}
 	}
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("max_trans_hops", 1)})
+	l.obey(act.Change{Settings: patch("max_trans_hops", 1)})
 	for range 12 {
 		gate <- struct{}{}
 	}
 	until(t, "twelve more are done", func() bool { return len(l.queued("/p/")) == 18 })
-	if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActRestore, Name: "second"}); !errors.Is(err, harvest.ErrInvalid) {
+	if _, err := l.Obey(t.Context(), act.Order{Act: act.Restore{Name: "second"}}); !errors.Is(err, harvest.ErrInvalid) {
 		t.Errorf("a checkpoint that is not there: %v", err)
 	}
 	if restore {
-		l.obey(harvest.Order{Act: harvest.ActRestore, Name: "first", By: "anna"})
+		l.obey(act.Restore{Name: "first"}, "anna")
 	} else {
-		l.obey(harvest.Order{Act: harvest.ActStop})
+		l.obey(act.Stop{})
 	}
 	gate <- struct{}{} // what is in flight
 	if sum := l.end(); restore != (sum.Restore == "first") || !sum.Resumable {
@@ -83,7 +84,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("%d are queued: %v\nat the checkpoint: %v", len(now), now, queued)
 	}
 	close(gate)
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Resume{})
 	if sum := l.end(); sum.Reason != "completed" || sum.Counters.Succeeded != 102 {
 		t.Errorf("summary %+v", sum)
 	}
@@ -123,7 +124,7 @@ func TestFolderOfCrawlThatRuns(t *testing.T) {
 	dir := t.TempDir()
 	l := start(t, Config{Dir: dir, Job: job})
 	until(t, "forty pages wait", func() bool { return len(l.queued("/p/")) == 40 })
-	l.obey(harvest.Order{Act: harvest.ActCheckpoint, Name: "first"})
+	l.obey(act.Checkpoint{Name: "first"})
 	there := allFiles(t, dir)
 	other := job
 	other.Settings.MaxHops = 7

@@ -27,6 +27,7 @@ import (
 	"holdfast/crawler/render"
 	"holdfast/crawler/report"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 	"holdfast/internal/disk"
 	"holdfast/warc"
 )
@@ -228,13 +229,13 @@ func (c *Crawl) close() error {
 // Obey carries out a valid order while the crawl runs. An order that cannot be carried out is refused with
 // harvest.ErrInvalid. An order that changes something is carried out completely, or until the crawl ends, even if ctx
 // ends earlier.
-func (c *Crawl) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
+func (c *Crawl) Obey(ctx context.Context, o act.Order) (harvest.Reply, error) {
 	return c.orders.Obey(ctx, o)
 }
 
 // Past carries out an order that only reads (events, search, report, explain) from the folder of a crawl that is not
 // open. Other orders are refused with harvest.ErrInvalid. If the folder is not a crawl's, the error is
 // fs.ErrNotExist.
-func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, error) {
+func Past(ctx context.Context, dir string, o act.Order) (harvest.Reply, error) {
 	return control.Past(ctx, dir, o)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // What is explained is the URI as the crawl has it: how it was found, what became of it, what its domain may still
@@ -30,9 +31,8 @@ func TestExplain(t *testing.T) {
 	}
 	dir := t.TempDir()
 	l := startPaused(t, Config{Dir: dir, Job: job})
-	l.obey(harvest.Order{Act: harvest.ActFreeze, Queue: ".*"})
-	explain := func(o harvest.Order) *harvest.Explained {
-		o.Act = harvest.ActExplain
+	l.obey(act.Freeze{Queue: ".*"})
+	explain := func(o act.Explain) *harvest.Explained {
 		return l.obey(o).Explained
 	}
 	check := func(what string, got *harvest.Explained, want harvest.Explained) {
@@ -55,29 +55,28 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	host := s.host()
-	check("a seed that waits", explain(harvest.Order{URL: s.URL + "/"}), harvest.Explained{Known: "queued", Found: "in its queue", Source: s.URL + "/", Queue: host,
+	check("a seed that waits", explain(act.Explain{URL: s.URL + "/"}), harvest.Explained{Known: "queued", Found: "in its queue", Source: s.URL + "/", Queue: host,
 		Decision: "accept", DecidedBy: "scope", Limits: "127.0.0.1 has 0 documents, 0 bytes"})
-	check("a link that nobody found", explain(harvest.Order{URL: elsewhere + "/x"}), harvest.Explained{Known: "new", Found: "supposed: a link on the seed " + elsewhere + "/", Path: "L",
+	check("a link that nobody found", explain(act.Explain{URL: elsewhere + "/x"}), harvest.Explained{Known: "new", Found: "supposed: a link on the seed " + elsewhere + "/", Path: "L",
 		Via: elsewhere + "/", Source: elsewhere + "/", Queue: "mine", Decision: "accept", DecidedBy: "scope"})
-	check("a link out of scope", explain(harvest.Order{URL: "http://other.example/"}), harvest.Explained{Known: "new", Found: "supposed: a link on the seed " + elsewhere + "/", Path: "L",
+	check("a link out of scope", explain(act.Explain{URL: "http://other.example/"}), harvest.Explained{Known: "new", Found: "supposed: a link on the seed " + elsewhere + "/", Path: "L",
 		Via: elsewhere + "/", Source: elsewhere + "/", Queue: "other.example", Decision: "reject", DecidedBy: "reject", Status: -5000})
-	check("as asked", explain(harvest.Order{URL: s.URL + "/x", Path: "LL", Via: s.URL + "/y"}), harvest.Explained{Known: "new", Found: "as asked", Path: "LL",
+	check("as asked", explain(act.Explain{URL: s.URL + "/x", Path: "LL", Via: s.URL + "/y"}), harvest.Explained{Known: "new", Found: "as asked", Path: "LL",
 		Via: s.URL + "/y", Source: s.URL + "/", Queue: host, Decision: "reject", DecidedBy: "too_many_hops", Status: -4001})
-	l.obey(harvest.Order{Act: harvest.ActUnfreeze, Queue: ".*"})
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Unfreeze{Queue: ".*"})
+	l.obey(act.Resume{})
 	l.end()
 
-	past := func(o harvest.Order) *harvest.Explained {
-		o.Act = harvest.ActExplain
-		r, err := Past(t.Context(), dir, o)
+	past := func(o act.Explain) *harvest.Explained {
+		r, err := Past(t.Context(), dir, act.Order{Act: o})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r.Explained
 	}
-	check("an embed that was fetched", past(harvest.Order{URL: s.URL + "/i.png"}), harvest.Explained{Known: "finished with status 200; the crawl is over", Found: "in crawl.log", Path: "E",
+	check("an embed that was fetched", past(act.Explain{URL: s.URL + "/i.png"}), harvest.Explained{Known: "finished with status 200; the crawl is over", Found: "in crawl.log", Path: "E",
 		Via: s.URL + "/", Source: s.URL + "/", Queue: host, Logged: " 200 ", Decision: "accept", DecidedBy: "scope"})
-	check("what was never found", past(harvest.Order{URL: s.URL + "/never"}), harvest.Explained{Known: "not in crawl.log; the crawl is over", Found: "supposed: a link on the seed " + s.URL + "/", Path: "L",
+	check("what was never found", past(act.Explain{URL: s.URL + "/never"}), harvest.Explained{Known: "not in crawl.log; the crawl is over", Found: "supposed: a link on the seed " + s.URL + "/", Path: "L",
 		Via: s.URL + "/", Source: s.URL + "/", Queue: host, Decision: "accept", DecidedBy: "scope"})
 
 	job.Seeds = append(job.Seeds, s.URL+"/more")
@@ -88,11 +87,11 @@ func TestExplain(t *testing.T) {
 			limited = line[3]
 		}
 	}
-	check("at its limit", explain(harvest.Order{URL: limited}), harvest.Explained{Known: "finished with status -5003", Found: "in crawl.log", Path: "L", Via: s.URL + "/", Source: s.URL + "/",
+	check("at its limit", explain(act.Explain{URL: limited}), harvest.Explained{Known: "finished with status -5003", Found: "in crawl.log", Path: "L", Via: s.URL + "/", Source: s.URL + "/",
 		Queue: host, Logged: "Q:config-object", Decision: "reject", DecidedBy: "config-object", Status: -5003, Limits: "127.0.0.1 has 3 documents"})
-	check("by its address", explain(harvest.Order{URL: elsewhere + "/x"}), harvest.Explained{Known: "new", Found: "supposed: a link on the seed " + elsewhere + "/", Path: "L",
+	check("by its address", explain(act.Explain{URL: elsewhere + "/x"}), harvest.Explained{Known: "new", Found: "supposed: a link on the seed " + elsewhere + "/", Path: "L",
 		Via: elsewhere + "/", Source: elsewhere + "/", Queue: "mine", Decision: "reject", DecidedBy: "rules[0] ip_address_set", Status: -5000})
-	l.obey(harvest.Order{Act: harvest.ActStop})
+	l.obey(act.Stop{})
 	l.end()
 }
 
@@ -104,7 +103,7 @@ func TestExplainPastBehindProxy(t *testing.T) {
 	job.Settings.Proxies = []harvest.Route{{Hosts: []string{"*.example"}, Via: "http://anna:verysecret@127.0.0.1:3128"}}
 	dir := t.TempDir()
 	run(t, dir, job)
-	r, err := Past(t.Context(), dir, harvest.Order{Act: harvest.ActExplain, URL: s.URL + "/p/0"})
+	r, err := Past(t.Context(), dir, act.Order{Act: act.Explain{URL: s.URL + "/p/0"}})
 	if err != nil || r.Explained.Decision != "accept" || !strings.HasPrefix(r.Explained.Known, "finished with status 200") {
 		t.Errorf("%+v, %v", r.Explained, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"holdfast/crawler/control"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // Who pauses a crawl ends no one else's pause: an operator's order, whoever runs the crawl and a full disk each have
@@ -20,7 +21,7 @@ func TestPausesAreSeparate(t *testing.T) {
 	job.Settings.MinFreeDisk = 1 << 60
 	dir := t.TempDir()
 	l := startPaused(t, Config{Dir: dir, Job: job})
-	now := func() *harvest.Live { return l.obey(harvest.Order{Act: harvest.ActLive}).Live }
+	now := func() *harvest.Live { return l.obey(act.Live{}).Live }
 	reason := func(part string) {
 		t.Helper()
 		until(t, part, func() bool { v := now(); return v.State == "PAUSED" && strings.Contains(v.Reason, part) })
@@ -28,21 +29,21 @@ func TestPausesAreSeparate(t *testing.T) {
 	reason("before it starts")
 	until(t, "the disk has no room", func() bool { return l.course.Held(control.ForDisk) })
 	l.Pause("the lease")
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Resume{})
 	reason("the lease")
-	if v := l.obey(harvest.Order{Act: harvest.ActPause, Reason: "lunch", For: harvest.Duration(time.Hour)}).Live; v.State != "PAUSED" || v.Reason != "lunch" || v.Until == nil {
+	if v := l.obey(act.Pause{Reason: "lunch", For: harvest.Duration(time.Hour)}).Live; v.State != "PAUSED" || v.Reason != "lunch" || v.Until == nil {
 		t.Errorf("%+v", v)
 	}
 	l.Resume()
 	reason("lunch")
-	l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("min_free_disk", 0)})
+	l.obey(act.Change{Settings: patch("min_free_disk", 0)})
 	until(t, "the disk has room", func() bool { return !l.course.Held(control.ForDisk) })
 	reason("lunch")
 	if len(s.requests()) != 0 {
 		t.Errorf("a paused crawl asked: %v", s.requests())
 	}
 	l.Pause("the lease")
-	if v := l.obey(harvest.Order{Act: harvest.ActResume}).Live; v.State != "PAUSED" || v.Reason != "the lease" || v.Until != nil {
+	if v := l.obey(act.Resume{}).Live; v.State != "PAUSED" || v.Reason != "the lease" || v.Until != nil {
 		t.Errorf("%+v", v)
 	}
 	l.Resume()
@@ -66,7 +67,7 @@ func TestPauseEndsByItself(t *testing.T) {
 		t.Errorf("%v %s", err, text)
 	}
 	l := startPaused(t, Config{Dir: t.TempDir(), Job: newJob(s.URL + "/")})
-	l.obey(harvest.Order{Act: harvest.ActPause, Reason: "short", For: harvest.Duration(time.Millisecond)})
+	l.obey(act.Pause{Reason: "short", For: harvest.Duration(time.Millisecond)})
 	if sum := l.end(); sum.Reason != "completed" {
 		t.Errorf("summary %+v", sum)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"holdfast/crawler/control"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // live is a crawl that runs beside the test.
@@ -58,11 +59,11 @@ func begin(t testing.TB, c *Crawl) *live {
 }
 
 // obey gives an order that has to be carried out.
-func (l *live) obey(o harvest.Order) harvest.Reply {
+func (l *live) obey(given act.Act, by ...string) harvest.Reply {
 	l.t.Helper()
-	r, err := l.Obey(context.Background(), o)
+	r, err := l.Obey(context.Background(), act.Order{Act: given, By: strings.Join(by, "")})
 	if err != nil {
-		l.t.Fatalf("%s: %v", o.Act, err)
+		l.t.Fatalf("%s: %v", given.Kind(), err)
 	}
 	return r
 }
@@ -73,7 +74,7 @@ func (l *live) end() Summary {
 	select {
 	case <-l.ended:
 	case <-time.After(time.Minute):
-		l.t.Fatalf("the crawl does not end: %+v", l.obey(harvest.Order{Act: harvest.ActLive}).Live)
+		l.t.Fatalf("the crawl does not end: %+v", l.obey(act.Live{}).Live)
 	}
 	return l.sum
 }
@@ -92,7 +93,7 @@ func until(t testing.TB, what string, holds func() bool) {
 
 // queued are the URIs that wait, as an operator sees them.
 func (l *live) queued(pattern string) (all []string) {
-	for _, u := range l.obey(harvest.Order{Act: harvest.ActURIs, Pattern: pattern}).URIs {
+	for _, u := range l.obey(act.URIs{Pattern: pattern}).URIs {
 		all = append(all, u.URL)
 	}
 	return all
@@ -148,29 +149,29 @@ func TestURIsUnderControl(t *testing.T) {
 	dir := t.TempDir()
 	l := start(t, Config{Dir: dir, Job: job})
 	until(t, "forty pages wait", func() bool { return len(l.queued("/p/")) == 40 })
-	if n := l.obey(harvest.Order{Act: harvest.ActDelete, Pattern: `/p/1\d$`, By: "anna"}).Count; n != 10 {
+	if n := l.obey(act.Delete{Pattern: `/p/1\d$`}, "anna").Count; n != 10 {
 		t.Errorf("%d deleted", n)
 	}
 	if n := len(l.queued("/p/")); n != 30 {
 		t.Errorf("%d are listed after ten of forty were deleted", n)
 	}
-	l.obey(harvest.Order{Act: harvest.ActNever, URL: s.URL + "/p/20"})
-	l.obey(harvest.Order{Act: harvest.ActNever, URL: s.URL + "/not/found/yet"})
-	l.obey(harvest.Order{Act: harvest.ActForget, URL: s.URL + "/p/21"})
-	l.obey(harvest.Order{Act: harvest.ActForget, URL: s.URL + "/p/22"})
-	if e := l.obey(harvest.Order{Act: harvest.ActExplain, URL: s.URL + "/p/23"}).Explained; e.Known != "queued" || e.Decision != "accept" {
+	l.obey(act.Never{URL: s.URL + "/p/20"})
+	l.obey(act.Never{URL: s.URL + "/not/found/yet"})
+	l.obey(act.Forget{URL: s.URL + "/p/21"})
+	l.obey(act.Forget{URL: s.URL + "/p/22"})
+	if e := l.obey(act.Explain{URL: s.URL + "/p/23"}).Explained; e.Known != "queued" || e.Decision != "accept" {
 		t.Errorf("a queued URI is explained as %+v", e)
 	}
-	if e := l.obey(harvest.Order{Act: harvest.ActExplain, URL: s.URL + "/p/20"}).Explained; e.Known != "finished with status -5001" {
+	if e := l.obey(act.Explain{URL: s.URL + "/p/20"}).Explained; e.Known != "finished with status -5001" {
 		t.Errorf("known: %s", e.Known)
 	}
-	l.obey(harvest.Order{Act: harvest.ActSeeds, Seeds: []string{s.URL + "/p/22", "no seed at all", s.URL + "/"}, By: "anna"})
-	if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActForget, URL: s.URL + "/p/0"}); !errors.Is(err, harvest.ErrInvalid) {
+	l.obey(act.Seeds{Seeds: []string{s.URL + "/p/22", "no seed at all", s.URL + "/"}}, "anna")
+	if _, err := l.Obey(t.Context(), act.Order{Act: act.Forget{URL: s.URL + "/p/0"}}); !errors.Is(err, harvest.ErrInvalid) {
 		t.Errorf("a URI in flight is forgotten: %v", err)
 	}
-	if r := l.obey(harvest.Order{Act: harvest.ActSearch, Pattern: " -6000 "}); len(r.Lines) != 10 {
+	if r := l.obey(act.Search{Pattern: " -6000 "}); len(r.Lines) != 10 {
 		until(t, "the log has the deleted ones", func() bool {
-			return len(l.obey(harvest.Order{Act: harvest.ActSearch, Pattern: " -6000 "}).Lines) == 10
+			return len(l.obey(act.Search{Pattern: " -6000 "}).Lines) == 10
 		})
 	}
 	close(gate)
@@ -209,26 +210,26 @@ func TestQueuesUnderControl(t *testing.T) {
 	l := start(t, Config{Dir: dir, Job: job})
 	until(t, "all pages wait", func() bool { return len(l.queued("/p/")) == 80 })
 	name := strings.ReplaceAll(s.host(), ".", `\.`)
-	if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActFreeze, Queue: "127"}); !errors.Is(err, harvest.ErrInvalid) {
+	if _, err := l.Obey(t.Context(), act.Order{Act: act.Freeze{Queue: "127"}}); !errors.Is(err, harvest.ErrInvalid) {
 		t.Errorf("an expression that matches no whole name: %v", err)
 	}
-	l.obey(harvest.Order{Act: harvest.ActFreeze, Queue: name})
-	if q := l.obey(harvest.Order{Act: harvest.ActQueues, State: "frozen"}).Queues; len(q) != 1 || q[0].Name != s.host() || q[0].Queued != 40 {
+	l.obey(act.Freeze{Queue: name})
+	if q := l.obey(act.Queues{State: "frozen"}).Queues; len(q) != 1 || q[0].Name != s.host() || q[0].Queued != 40 {
 		t.Errorf("frozen queues %+v", q)
 	}
 	gate <- struct{}{} // what was in flight
 	until(t, "it ended", func() bool {
-		return l.obey(harvest.Order{Act: harvest.ActQueues, State: "frozen"}).Queues[0].InFlight == 0
+		return l.obey(act.Queues{State: "frozen"}).Queues[0].InFlight == 0
 	})
 	before := s.counts()
-	l.obey(harvest.Order{Act: harvest.ActBlock, URL: other.host(), Reason: "their wish"})
-	l.obey(harvest.Order{Act: harvest.ActKill, URL: other.URL + "/p/0"})
+	l.obey(act.Block{URL: other.host(), Reason: "their wish"})
+	l.obey(act.Kill{URL: other.URL + "/p/0"})
 	until(t, "the blocked host's URIs end", func() bool { return len(l.queued(other.host())) == 0 })
 	if after := s.counts(); len(after) != len(before) {
 		t.Errorf("a frozen queue went on: %v", after)
 	}
-	l.obey(harvest.Order{Act: harvest.ActRetire, Queue: name})
-	l.obey(harvest.Order{Act: harvest.ActUnfreeze, Queue: name})
+	l.obey(act.Retire{Queue: name})
+	l.obey(act.Unfreeze{Queue: name})
 	if sum := l.end(); sum.Counters.Queued != 39 || !sum.Resumable {
 		t.Errorf("summary %+v", sum)
 	}
@@ -244,9 +245,9 @@ func TestQueuesUnderControl(t *testing.T) {
 
 	job.Seeds = append(job.Seeds, other.URL+"/new")
 	l = startPaused(t, Config{Dir: dir, Job: job})
-	l.obey(harvest.Order{Act: harvest.ActBudget, Queue: name, Total: new(int64(1000))})
+	l.obey(act.Budget{Queue: name, Total: new(int64(1000))})
 	close(gate)
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Resume{})
 	if sum := l.end(); sum.Counters.Queued != 0 || sum.Reason != "completed" {
 		t.Errorf("summary %+v", sum)
 	}
@@ -260,9 +261,9 @@ func TestQueuesUnderControl(t *testing.T) {
 
 	l = startPaused(t, Config{Dir: dir, Job: job})
 	close(otherGate)
-	l.obey(harvest.Order{Act: harvest.ActUnblock, URL: strings.ToUpper(other.host())})
-	l.obey(harvest.Order{Act: harvest.ActSeeds, Seeds: []string{other.URL + "/p/30"}})
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Unblock{URL: strings.ToUpper(other.host())})
+	l.obey(act.Seeds{Seeds: []string{other.URL + "/p/30"}})
+	l.obey(act.Resume{})
 	l.end()
 	if n := other.counts(); n["/p/30"] != 1 {
 		t.Errorf("%v", n)
@@ -285,16 +286,16 @@ func startPaused(t testing.TB, cfg Config) *live {
 func TestWhatCannotBeListedIsRefused(t *testing.T) {
 	t.Parallel()
 	l := startPaused(t, Config{Dir: t.TempDir(), Job: newJob(smallSite(t).URL + "/")})
-	for _, o := range []harvest.Order{{Act: harvest.ActQueues, State: "idle"}, {Act: harvest.ActQueues, Sort: "size"}, {Act: harvest.ActURIs, After: "a page?"},
-		{Act: harvest.ActDomains, State: "frozen"}, {Act: harvest.ActEvents, After: "x"}, {Act: harvest.ActSearch, After: "x"}, {Act: harvest.ActSearch, Log: "x"}, {Act: harvest.ActReport, Name: "hosts", After: "x"}} {
-		if r, err := l.Obey(t.Context(), o); !errors.Is(err, harvest.ErrInvalid) {
+	for _, o := range []act.Act{act.Queues{State: "idle"}, act.Queues{Sort: "size"}, act.URIs{After: "a page?"},
+		act.Domains{State: "frozen"}, act.Events{After: "x"}, act.Search{After: "x"}, act.Search{Log: "x"}, act.Report{Name: "hosts", After: "x"}} {
+		if r, err := l.Obey(t.Context(), act.Order{Act: o}); !errors.Is(err, harvest.ErrInvalid) {
 			t.Errorf("%+v: %+v, %v", o, r, err)
 		}
 	}
-	if q := l.obey(harvest.Order{Act: harvest.ActQueues, State: "ready"}).Queues; len(q) != 1 {
+	if q := l.obey(act.Queues{State: "ready"}).Queues; len(q) != 1 {
 		t.Errorf("queues that are ready: %+v", q)
 	}
-	l.obey(harvest.Order{Act: harvest.ActStop})
+	l.obey(act.Stop{})
 	l.end()
 }
 
@@ -305,23 +306,23 @@ func TestUnblockedRobots(t *testing.T) {
 	job := newJob(s.URL + "/")
 	dir := t.TempDir()
 	l := startPaused(t, Config{Dir: dir, Job: job})
-	l.obey(harvest.Order{Act: harvest.ActBlock, URL: s.URL + "/robots.txt"})
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Block{URL: s.URL + "/robots.txt"})
+	l.obey(act.Resume{})
 	l.end()
 	if status, _ := logged(t, dir, s.URL+"/"); status != "-61" || len(s.requests()) != 0 {
 		t.Errorf("status %s, %d requests", status, len(s.requests()))
 	}
 	l = startPaused(t, Config{Dir: dir, Job: job})
 	for _, want := range []int64{1, 0} { // the second time there is nothing to end
-		if n := l.obey(harvest.Order{Act: harvest.ActUnblock, URL: s.URL + "/robots.txt"}).Count; n != want {
+		if n := l.obey(act.Unblock{URL: s.URL + "/robots.txt"}).Count; n != want {
 			t.Errorf("%d blocks ended, want %d", n, want)
 		}
 	}
-	if n := l.obey(harvest.Order{Act: harvest.ActForget, URL: s.URL + "/never/seen"}).Count; n != 0 {
+	if n := l.obey(act.Forget{URL: s.URL + "/never/seen"}).Count; n != 0 {
 		t.Errorf("%d URIs forgotten of none", n)
 	}
-	l.obey(harvest.Order{Act: harvest.ActSeeds, Seeds: []string{s.URL + "/a"}})
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Seeds{Seeds: []string{s.URL + "/a"}})
+	l.obey(act.Resume{})
 	l.end()
 	if n := s.counts(); n["/robots.txt"] != 1 || n["/a"] != 1 {
 		t.Errorf("requests %v", n)

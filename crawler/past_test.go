@@ -13,13 +13,14 @@ import (
 
 	"holdfast/crawler/events"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // happened are the kinds of the events after a number, from page to page until there are no more.
-func happened(t *testing.T, after string, limit int, ask func(harvest.Order) (harvest.Reply, error)) (all []events.Event, ended bool) {
+func happened(t *testing.T, after string, limit int, ask func(act.Order) (harvest.Reply, error)) (all []events.Event, ended bool) {
 	t.Helper()
 	for {
-		r, err := ask(harvest.Order{Act: harvest.ActEvents, After: after, Limit: limit})
+		r, err := ask(act.Order{Act: act.Events{After: after, Limit: limit}})
 		if err != nil || r.Missed {
 			t.Fatalf("after %s: missed %v, %v", after, r.Missed, err)
 		}
@@ -47,7 +48,7 @@ func TestAllEventsAreTold(t *testing.T) {
 	for i := range many {
 		l.events.Publish(events.Event{Kind: events.Alert, Reason: fmt.Sprint(i)})
 	}
-	check := func(when string, ask func(harvest.Order) (harvest.Reply, error), wantEnded bool) {
+	check := func(when string, ask func(act.Order) (harvest.Reply, error), wantEnded bool) {
 		t.Helper()
 		for _, limit := range []int{700, 10_000} {
 			all, ended := happened(t, "1", limit, ask)
@@ -74,10 +75,10 @@ func TestAllEventsAreTold(t *testing.T) {
 			}
 		}
 	}
-	obey := func(o harvest.Order) (harvest.Reply, error) { return l.Obey(t.Context(), o) }
-	past := func(o harvest.Order) (harvest.Reply, error) { return Past(t.Context(), dir, o) }
+	obey := func(o act.Order) (harvest.Reply, error) { return l.Obey(t.Context(), o) }
+	past := func(o act.Order) (harvest.Reply, error) { return Past(t.Context(), dir, o) }
 	check("while it runs", obey, false)
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Resume{})
 	l.end()
 	check("after its end", obey, true)
 	check("from its folder", past, true)
@@ -88,7 +89,7 @@ func TestAllEventsAreTold(t *testing.T) {
 	} else if n := len(all); n < many {
 		t.Errorf("a second run tells %d events", n)
 	}
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Resume{})
 	l.end()
 
 	text, err := os.ReadFile(filepath.Join(dir, "logs", "job.log"))
@@ -99,13 +100,13 @@ func TestAllEventsAreTold(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "logs", "job.log"), []byte(strings.Join(lines[3000:], "")), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := past(harvest.Order{Act: harvest.ActEvents, After: "1"}); err != nil || !r.Missed || len(r.Events) != 100 {
+	if r, err := past(act.Order{Act: act.Events{After: "1"}}); err != nil || !r.Missed || len(r.Events) != 100 {
 		t.Errorf("of a log without its beginning: %d events, missed %v, %v", len(r.Events), r.Missed, err)
 	}
-	if _, err := Past(t.Context(), t.TempDir(), harvest.Order{Act: harvest.ActEvents}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Past(t.Context(), t.TempDir(), act.Order{Act: act.Events{}}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder of no crawl: %v", err)
 	}
-	if _, err := past(harvest.Order{Act: harvest.ActPause}); !errors.Is(err, harvest.ErrInvalid) {
+	if _, err := past(act.Order{Act: act.Pause{}}); !errors.Is(err, harvest.ErrInvalid) {
 		t.Errorf("an ended crawl pauses: %v", err)
 	}
 }
@@ -122,15 +123,15 @@ func TestReportsWhileItRuns(t *testing.T) {
 	for name, want := range map[string]string{"crawl": "crawl status: Running - Active", "seeds": "200 CRAWLED " + s.URL + "/", "hosts": "127.0.0.1", "domains": "127.0.0.1",
 		"source": "127.0.0.1 ", "mimetype": "text/html", "responsecode": "200", "processors": "Processor: fetch", "frontier-summary": "Last state: RUN",
 		"frontier-nonempty": s.host(), "threads-report.txt": s.URL + "/p/0"} {
-		r := l.obey(harvest.Order{Act: harvest.ActReport, Name: name})
+		r := l.obey(act.Report{Name: name})
 		if text := strings.Join(r.Lines, "\n"); !strings.Contains(text, want) {
 			t.Errorf("%s report has no %q:\n%s", name, want, text)
 		}
 	}
-	all := l.obey(harvest.Order{Act: harvest.ActReport, Name: "crawl"}).Lines
+	all := l.obey(act.Report{Name: "crawl"}).Lines
 	var paged []string
 	for r, after := (harvest.Reply{Next: ""}), ""; ; after = r.Next {
-		if r = l.obey(harvest.Order{Act: harvest.ActReport, Name: "crawl", After: after, Limit: 3}); len(r.Lines) > 3 {
+		if r = l.obey(act.Report{Name: "crawl", After: after, Limit: 3}); len(r.Lines) > 3 {
 			t.Fatalf("%d lines", len(r.Lines))
 		}
 		if paged = append(paged, r.Lines...); r.Next == "" {
@@ -140,15 +141,15 @@ func TestReportsWhileItRuns(t *testing.T) {
 	if len(paged) != len(all) {
 		t.Errorf("%d lines in pages, %d at once", len(paged), len(all))
 	}
-	if r := l.obey(harvest.Order{Act: harvest.ActReport, Name: "crawl", Pattern: "^hosts "}); !slices.Equal(r.Lines, []string{"hosts visited: 1"}) {
+	if r := l.obey(act.Report{Name: "crawl", Pattern: "^hosts "}); !slices.Equal(r.Lines, []string{"hosts visited: 1"}) {
 		t.Errorf("found %q", r.Lines)
 	}
-	if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActReport, Name: "../job"}); !errors.Is(err, harvest.ErrInvalid) {
+	if _, err := l.Obey(t.Context(), act.Order{Act: act.Report{Name: "../job"}}); !errors.Is(err, harvest.ErrInvalid) {
 		t.Errorf("what is no report: %v", err)
 	}
 	close(gate)
 	l.end()
-	r, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActReport, Name: "crawl"})
+	r, err := l.Obey(t.Context(), act.Order{Act: act.Report{Name: "crawl"}})
 	if err != nil || !strings.Contains(strings.Join(r.Lines, "\n"), "crawl status: Finished") {
 		t.Errorf("after the end: %v %v", r.Lines, err)
 	}

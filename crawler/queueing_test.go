@@ -10,6 +10,7 @@ import (
 
 	"holdfast/crawler/plan"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // When the window of a sheet begins or ends, queues are treated otherwise at once, also one that is at work; so they
@@ -33,7 +34,7 @@ func TestWindowsOfSheetsReachTheQueues(t *testing.T) {
 	set(21)
 	l := open()
 	shown := func() string {
-		q := l.obey(harvest.Order{Act: harvest.ActQueues}).Queues[0]
+		q := l.obey(act.Queues{}).Queues[0]
 		return fmt.Sprint(q.InFlight, " ", q.Total, " ", q.Precedence)
 	}
 	reaches := func(want string) {
@@ -63,7 +64,7 @@ func TestWindowsOfSheetsReachTheQueues(t *testing.T) {
 		}
 		return false
 	})
-	l.obey(harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Millisecond)})
+	l.obey(act.Stop{For: harvest.Duration(time.Millisecond)})
 	l.end()
 	set(23)
 	l = open()

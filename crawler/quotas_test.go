@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // domainLines are the lines of the domains report but the first, each with the bytes left out.
@@ -49,8 +50,7 @@ func TestDomains(t *testing.T) {
 	job.Settings.Sheets[0].Settings = patch("max_domain_objects", 6, "harvest_domain_bytes", 0)
 	job.Seeds = append(job.Seeds, named+"/more")
 	l := startPaused(t, Config{Dir: dir, Job: job})
-	ask := func(o harvest.Order) (names []string, next string) {
-		o.Act = harvest.ActDomains
+	ask := func(o act.Domains) (names []string, next string) {
 		r := l.obey(o)
 		for _, d := range r.Domains {
 			if d.Bytes < 100*d.Objects {
@@ -61,27 +61,27 @@ func TestDomains(t *testing.T) {
 		return names, r.Next
 	}
 	first := fmt.Sprintf("127.0.0.1 %d harvest-size", n)
-	if got, next := ask(harvest.Order{Limit: 1}); len(got) != 1 || got[0] != first || next != "127.0.0.1" {
+	if got, next := ask(act.Domains{Limit: 1}); len(got) != 1 || got[0] != first || next != "127.0.0.1" {
 		t.Errorf("the first page is %q, then %q", got, next)
 	}
-	if got, next := ask(harvest.Order{After: "127.0.0.1"}); len(got) != 1 || got[0] != "localhost 4 config-object" || next != "" {
+	if got, next := ask(act.Domains{After: "127.0.0.1"}); len(got) != 1 || got[0] != "localhost 4 config-object" || next != "" {
 		t.Errorf("the second is %q, then %q", got, next)
 	}
-	if got, _ := ask(harvest.Order{Pattern: "^local"}); len(got) != 1 {
+	if got, _ := ask(act.Domains{Pattern: "^local"}); len(got) != 1 {
 		t.Errorf("by name: %q", got)
 	}
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Resume{})
 	l.end()
 	if got := domainLines(t, dir); len(got) != 2 || got[1] != "5 localhost -" {
 		t.Errorf("with a higher limit: %q", got)
 	}
 	l = startPaused(t, Config{Dir: dir, Job: job})
-	if got, _ := ask(harvest.Order{State: harvest.DomainsStopped}); len(got) != 1 || got[0] != first {
+	if got, _ := ask(act.Domains{State: harvest.DomainsStopped}); len(got) != 1 || got[0] != first {
 		t.Errorf("stopped: %q", got)
 	}
-	if _, err := l.Obey(t.Context(), harvest.Order{Act: harvest.ActDomains, State: "ready"}); err == nil {
+	if _, err := l.Obey(t.Context(), act.Order{Act: act.Domains{State: "ready"}}); err == nil {
 		t.Error("a state that domains do not have is accepted")
 	}
-	l.obey(harvest.Order{Act: harvest.ActStop})
+	l.obey(act.Stop{})
 	l.end()
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // The reports' figures: hosts without their ports and with a line for look-ups, what a queue's URIs came to, what was
@@ -84,6 +84,6 @@ func TestFiguresOfReports(t *testing.T) {
 
 	l := startPaused(t, Config{Dir: dir, Job: job})
 	until(t, "the longest queue of the run before is known", func() bool { return l.frontier.Summary().Longest == sum.Counters.Queued })
-	l.obey(harvest.Order{Act: harvest.ActResume})
+	l.obey(act.Resume{})
 	l.end()
 }

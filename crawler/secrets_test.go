@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // noSecrets looks for secrets in all that a crawl wrote for others, unpacked.
@@ -177,7 +178,7 @@ func TestFormLogin(t *testing.T) {
 // for.
 func TestFormLoginBrokenOff(t *testing.T) {
 	t.Parallel()
-	cut := harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Millisecond)}
+	cut := act.Stop{For: harvest.Duration(time.Millisecond)}
 	goOn := func(l *live, from string) { start(l.t, Config{Dir: l.cfg.Dir, Job: l.cfg.Job, From: from}).end() }
 	for name, breakOff := range map[string]func(l *live, drop func()){
 		"stop": func(l *live, _ func()) {
@@ -186,13 +187,13 @@ func TestFormLoginBrokenOff(t *testing.T) {
 			goOn(l, "")
 		},
 		"crash": func(l *live, _ func()) {
-			l.obey(harvest.Order{Act: harvest.ActCheckpoint, Name: "then"})
+			l.obey(act.Checkpoint{Name: "then"})
 			l.obey(cut)
 			l.end()
 			goOn(l, "then")
 		},
 		"kill": func(l *live, _ func()) {
-			if n := l.obey(harvest.Order{Act: harvest.ActKill, Worker: 1}).Count; n != 1 {
+			if n := l.obey(act.Kill{Worker: 1}).Count; n != 1 {
 				l.t.Errorf("%d fetches killed", n)
 			}
 			l.end()

@@ -21,6 +21,7 @@ import (
 
 	"holdfast/crawler/control"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 )
 
 // endlessAliases is a name server whose every answer is an alias.
@@ -179,17 +180,17 @@ func TestNothingIsLeft(t *testing.T) {
 		}()
 		switch i {
 		case 0:
-			l.obey(harvest.Order{Act: harvest.ActStop, For: harvest.Duration(time.Hour)})
+			l.obey(act.Stop{For: harvest.Duration(time.Hour)})
 		case 1:
 			cancel()
 		case 2:
-			l.obey(harvest.Order{Act: harvest.ActResume})
+			l.obey(act.Resume{})
 			until(t, "forty pages wait", func() bool { return len(l.queued("/p/")) == 40 })
-			l.obey(harvest.Order{Act: harvest.ActStop, For: harvest.Duration(50 * time.Millisecond)})
+			l.obey(act.Stop{For: harvest.Duration(50 * time.Millisecond)})
 		case 3:
-			l.obey(harvest.Order{Act: harvest.ActResume})
+			l.obey(act.Resume{})
 			close(gate)
-			l.obey(harvest.Order{Act: harvest.ActChange, Settings: patch("workers", 20)})
+			l.obey(act.Change{Settings: patch("workers", 20)})
 		}
 		l.end()
 		cancel()

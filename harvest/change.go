@@ -8,6 +8,9 @@ import (
 	"strings"
 )
 
+// Patch has new values for settings, by name.
+type Patch map[string]json.RawMessage
+
 // set gives one setting a value.
 func (s *Settings) set(name string, value json.RawMessage) error {
 	data, err := json.Marshal(map[string]json.RawMessage{name: value})
@@ -28,7 +31,7 @@ func (s *Settings) set(name string, value json.RawMessage) error {
 }
 
 // Lay gives settings values, by name. What results is to be checked with Validate.
-func (s *Settings) Lay(patch map[string]json.RawMessage) error {
+func (s *Settings) Lay(patch Patch) error {
 	for name, value := range patch {
 		if err := s.set(name, value); err != nil {
 			return err
@@ -39,8 +42,8 @@ func (s *Settings) Lay(patch map[string]json.RawMessage) error {
 
 // ParsePatch reads settings as a command line gives them, each as "name=value". A value is JSON, or else text: durations, words
 // and lone expressions need no quotes.
-func ParsePatch(given []string) (map[string]json.RawMessage, error) {
-	patch := make(map[string]json.RawMessage, len(given))
+func ParsePatch(given []string) (Patch, error) {
+	patch := make(Patch, len(given))
 	kinds := map[string]string{}
 	for _, r := range Reference() {
 		kinds[r.Name] = r.Type
@@ -71,7 +74,7 @@ func ParsePatch(given []string) (map[string]json.RawMessage, error) {
 
 // Change returns the settings with some of them changed while a crawl runs. A setting that cannot be changed then is refused, in a sheet
 // as well; sheets that set such a one stay as they are.
-func (s Settings) Change(patch map[string]json.RawMessage) (Settings, error) {
+func (s Settings) Change(patch Patch) (Settings, error) {
 	before := s.Sheets
 	for name, value := range patch {
 		if d, known := named(name); known && !d.Live {

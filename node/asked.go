@@ -16,6 +16,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/crawler"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 	"holdfast/node/lookup"
 	"holdfast/node/runner"
 	"holdfast/node/warrant"
@@ -90,7 +91,7 @@ func (c crawls) Log(ctx context.Context, job catalog.Job, tail int, w io.Writer)
 const orderLimit = 10 * time.Minute
 
 // Order gives an order to the node where the job crawls.
-func (c crawls) Order(ctx context.Context, job catalog.Job, o harvest.Order) (harvest.Reply, error) {
+func (c crawls) Order(ctx context.Context, job catalog.Job, o act.Order) (harvest.Reply, error) {
 	request := runner.OrderRequest{Job: job.ID, Order: o}
 	if job.Node == "" || job.Node == c.self {
 		reply, err := c.own.Order(ctx, c.self, request)

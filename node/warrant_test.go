@@ -15,6 +15,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 	"holdfast/node/config"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
@@ -66,8 +67,8 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 	}
 	decideSoon(t, asked, catalog.EndGrant, catalog.Ending{Person: "ended", ID: grants[0].ID})
 	elsewhere := asked.person(t, "elsewhere", catalog.Giving{Role: catalog.RoleOperator, Place: "south"})
-	order := func(act harvest.Act, patch map[string]json.RawMessage) runner.OrderRequest {
-		return runner.OrderRequest{Job: 7, Order: harvest.Order{Act: act, Settings: patch}}
+	order := func(given act.Act) runner.OrderRequest {
+		return runner.OrderRequest{Job: 7, Order: act.Order{Act: given}}
 	}
 	send := func(kind, token string, request any) error {
 		about, err := json.Marshal(request)
@@ -86,10 +87,10 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		request any
 		need    catalog.Role
 	}{
-		"look at a crawl":                 {runner.OrderCall, order(harvest.ActLive, nil), catalog.RoleReader},
-		"steer a crawl":                   {runner.OrderCall, order(harvest.ActPause, nil), catalog.RoleCurator},
-		"change settings":                 {runner.OrderCall, order(harvest.ActChange, map[string]json.RawMessage{"max_hops": json.RawMessage("3")}), catalog.RoleCurator},
-		"let a crawl reach what is inner": {runner.OrderCall, order(harvest.ActChange, private), catalog.RoleOperator},
+		"look at a crawl":                 {runner.OrderCall, order(act.Live{}), catalog.RoleReader},
+		"steer a crawl":                   {runner.OrderCall, order(act.Pause{}), catalog.RoleCurator},
+		"change settings":                 {runner.OrderCall, order(act.Change{Settings: harvest.Patch{"max_hops": json.RawMessage("3")}}), catalog.RoleCurator},
+		"let a crawl reach what is inner": {runner.OrderCall, order(act.Change{Settings: private}), catalog.RoleOperator},
 		"list audits":                     {replica.AuditCall, replica.AuditRequest{Act: "list"}, catalog.RoleReader},
 		"begin an audit":                  {replica.AuditCall, replica.AuditRequest{Act: "start", ID: "a"}, catalog.RoleOperator},
 		"stop an audit":                   {replica.AuditCall, replica.AuditRequest{Act: "stop", ID: "a"}, catalog.RoleOperator},

@@ -82,7 +82,7 @@ func (c *Orders) unblock(what, reason, by string) (int64, error) {
 }
 
 // changeBlocks changes what is blocked, keeps the difference, and returns how large that is.
-func (c *Orders) changeBlocks(change func(string) error, kind harvest.Act, what, reason, by string) (int64, error) {
+func (c *Orders) changeBlocks(change func(string) error, kind act.Kind, what, reason, by string) (int64, error) {
 	n := int64(0)
 	c.blocking.Lock()
 	defer c.blocking.Unlock()
@@ -189,7 +189,7 @@ func whole(expression string) *regexp.Regexp {
 	}
 	x, err := regexp.Compile("^(?:" + expression + ")$")
 	if err != nil {
-		return nil // Validate has compiled it
+		return nil // act.Check has compiled it
 	}
 	return x
 }

@@ -51,9 +51,9 @@ type Orders struct {
 // Obey carries out a valid order while the crawl runs. An order that cannot be carried out is refused with
 // harvest.ErrInvalid. An order that changes something is carried out completely, or until the crawl ends, even if ctx
 // ends earlier.
-func (c *Orders) Obey(ctx context.Context, o harvest.Order) (harvest.Reply, error) {
-	given, err := act.Of(o)
-	if err != nil {
+func (c *Orders) Obey(ctx context.Context, o act.Order) (harvest.Reply, error) {
+	given := o.Act
+	if err := act.Check(given); err != nil {
 		return harvest.Reply{}, err
 	}
 	if o, ok := given.(act.Events); ok { // their end is reported when orders are no longer accepted

@@ -17,12 +17,11 @@ import (
 // Past carries out an order that only reads (events, search, report, explain) from the folder of a crawl that is not
 // open. Other orders are refused with harvest.ErrInvalid. If the folder is not a crawl's, the error is
 // fs.ErrNotExist.
-func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, error) {
-	given, err := act.Of(o)
-	if err != nil {
+func Past(ctx context.Context, dir string, o act.Order) (harvest.Reply, error) {
+	if err := act.Check(o.Act); err != nil {
 		return harvest.Reply{}, err
 	}
-	switch a := given.(type) {
+	switch a := o.Act.(type) {
 	case act.Events:
 		after, err := eventNumber(a.After)
 		if err != nil {
@@ -42,7 +41,7 @@ func Past(ctx context.Context, dir string, o harvest.Order) (harvest.Reply, erro
 		out, err := explainPast(ctx, dir, a)
 		return harvest.Reply{Explained: out, Ended: true}, err
 	}
-	return harvest.Reply{}, harvest.Refused("act", string(o.Act),
+	return harvest.Reply{}, harvest.Refused("act", string(o.Kind()),
 		"events, search, report or explain: the crawl does not run")
 }
 

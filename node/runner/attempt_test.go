@@ -13,6 +13,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/crawler"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 	"holdfast/internal/disk"
 	"holdfast/node/wire"
 )
@@ -107,7 +108,7 @@ func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
 	t.Parallel()
 	c := idle(t)
 	job := catalog.Job{ID: 7, Attempt: 1, State: catalog.JobStarted}
-	events := harvest.Order{Act: harvest.ActEvents, After: "1"}
+	events := act.Order{Act: act.Events{After: "1"}}
 	if _, err := c.obey(t.Context(), job, events); codeOf(err) != CodeNotRunning {
 		t.Errorf("without a folder: %v", err)
 	}
@@ -132,16 +133,16 @@ func TestWhatAnEndedJobLeftIsRead(t *testing.T) {
 			t.Errorf("events of a job that is %s: %+v %v", state, r, err)
 		}
 	}
-	if r, err := c.obey(t.Context(), job, harvest.Order{Act: harvest.ActSearch, Pattern: "tw"}); err != nil || !slices.Equal(r.Lines, []string{"two"}) {
+	if r, err := c.obey(t.Context(), job, act.Order{Act: act.Search{Pattern: "tw"}}); err != nil || !slices.Equal(r.Lines, []string{"two"}) {
 		t.Errorf("search: %+v %v", r, err)
 	}
-	if r, err := c.obey(t.Context(), job, harvest.Order{Act: harvest.ActReport, Name: "hosts"}); err != nil || !slices.Equal(r.Lines, []string{"legend", "h"}) {
+	if r, err := c.obey(t.Context(), job, act.Order{Act: act.Report{Name: "hosts"}}); err != nil || !slices.Equal(r.Lines, []string{"legend", "h"}) {
 		t.Errorf("report: %+v %v", r, err)
 	}
-	if _, err := c.obey(t.Context(), job, harvest.Order{Act: harvest.ActReport, Name: "../settings/job.json"}); codeOf(err) != CodeRefused {
+	if _, err := c.obey(t.Context(), job, act.Order{Act: act.Report{Name: "../settings/job.json"}}); codeOf(err) != CodeRefused {
 		t.Errorf("what is no report: %v", err)
 	}
-	if _, err := c.obey(t.Context(), job, harvest.Order{Act: harvest.ActPause}); codeOf(err) != CodeNotRunning {
+	if _, err := c.obey(t.Context(), job, act.Order{Act: act.Pause{}}); codeOf(err) != CodeNotRunning {
 		t.Errorf("pause: %v", err)
 	}
 }
@@ -164,7 +165,7 @@ func TestACrawlThatEndedHasNoReportsYet(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.running[7] = &Attempt{crawl: ended}
-	if r, err := c.obey(t.Context(), catalog.Job{ID: 7, State: catalog.JobStarted}, harvest.Order{Act: harvest.ActReport, Name: "hosts"}); codeOf(err) != CodeNotRunning {
+	if r, err := c.obey(t.Context(), catalog.Job{ID: 7, State: catalog.JobStarted}, act.Order{Act: act.Report{Name: "hosts"}}); codeOf(err) != CodeNotRunning {
 		t.Errorf("%+v %v", r, err)
 	}
 }

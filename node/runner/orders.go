@@ -12,6 +12,7 @@ import (
 	"holdfast/crawler"
 	"holdfast/crawler/report"
 	"holdfast/harvest"
+	"holdfast/harvest/act"
 	"holdfast/node/wire"
 )
 
@@ -25,8 +26,8 @@ const (
 
 // OrderRequest gives an order to the job's node.
 type OrderRequest struct {
-	Job   uint64        `json:"job"`
-	Order harvest.Order `json:"order"`
+	Job   uint64    `json:"job"`
+	Order act.Order `json:"order"`
 }
 
 // Codes with which a node answers a request that it does not carry out.
@@ -53,7 +54,7 @@ func (c *Runner) Order(ctx context.Context, from catalog.NodeID, r OrderRequest)
 
 // obey carries out an order for a job as the catalog has it. If the crawl is not running, orders that only read are
 // answered from its folder.
-func (c *Runner) obey(ctx context.Context, job catalog.Job, o harvest.Order) (reply harvest.Reply, err error) {
+func (c *Runner) obey(ctx context.Context, job catalog.Job, o act.Order) (reply harvest.Reply, err error) {
 	crawl, dir := c.under(job.ID), ""
 	if crawl == nil && o.Kept() {
 		dir = c.find(job)
