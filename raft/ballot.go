@@ -68,7 +68,7 @@ type inquiry struct {
 // succeed.
 func (q *inquiry) run(ctx context.Context, r *hraft.Raft, b *ballot) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		voters := q.n.voters(r)
+		voters := votersIn(r)
 		voter := slices.Contains(voters, q.n.cfg.Self)
 		others := slices.DeleteFunc(voters, func(id catalog.NodeID) bool { return id == q.n.cfg.Self })
 		if err := q.ask(ctx, voter, others); err != nil {

@@ -59,7 +59,7 @@ func TestLostCountGoesOnFromTheState(t *testing.T) {
 			if err := n.Bootstrap(t.Context(), found); err != nil {
 				t.Fatal(err)
 			}
-			n.boot = 1 << 50 // thousands of years ahead
+			n.proposer.boot = 1 << 50 // thousands of years ahead
 			a := c.run(n)
 			c.propose(a, catalog.SetCollection, catalog.Collection{Name: "radio"})
 			c.stop(a.cfg.Self)

@@ -46,7 +46,7 @@ func TestALeaderWhoseClockIsOffStampsNothing(t *testing.T) {
 	c.eventually("a leads", a.IsLeader)
 	off.Store(int64(10 * 365 * 24 * time.Hour))
 	command := catalog.Command{Version: 1, Kind: addKind, Body: json.RawMessage(`{"key":"y","n":1}`)}
-	if got := a.submit([]catalog.Command{command})[0]; !errors.Is(got.err, errAgain) {
+	if got := a.intake.submit([]catalog.Command{command})[0]; !errors.Is(got.err, errAgain) {
 		t.Errorf("a leader ten years ahead answered %+v, want that another is asked", got)
 	}
 	c.propose(b, addKind, tinyAdd{Key: "x", N: 1})

@@ -126,7 +126,7 @@ func farBehind(t *testing.T) (c *cluster, a *running) {
 	for range 3 {
 		c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
 	}
-	if err := a.raft.Load().Snapshot().Error(); err != nil {
+	if err := a.raft.now().Snapshot().Error(); err != nil {
 		t.Fatal(err)
 	}
 	if first, err := a.wal.FirstIndex(); err != nil || first < 20 {

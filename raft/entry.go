@@ -108,18 +108,18 @@ func (f *fsm) applyEntry(w *overlay, index uint64, data []byte) (any, error) {
 
 // carry brings an entry to Raft and answers its commands. Commands that were left out continue at once, each in an
 // entry of its own, which has room for any command: a command that writes much delays nobody for long.
-func (n *Node) carry(r *hraft.Raft, e entry) {
-	answers := answersOf(r.Apply(e.encode(), n.timing.quorum), len(e.parcels))
+func (k *intake) carry(r *hraft.Raft, e entry) {
+	answers := answersOf(r.Apply(e.encode(), k.raft.quorum), len(e.parcels))
 	answered := 0
 	for i, p := range e.parcels {
 		if errors.Is(answers[i].err, errDeferred) {
-			go n.carry(r, entry{parcels: []*parcel{p}, texts: e.texts[i : i+1]})
+			go k.carry(r, entry{parcels: []*parcel{p}, texts: e.texts[i : i+1]})
 			continue
 		}
 		p.done <- answers[i]
 		answered++
 	}
-	n.packer.left(answered, n.send)
+	k.packer.left(answered, k.send)
 }
 
 // answersOf waits until an entry with that many commands is applied, or refused by Raft.

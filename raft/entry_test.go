@@ -165,7 +165,7 @@ func TestNoCommandIsLeftOutForLong(t *testing.T) {
 		body := asText(t, tinyAdd{Key: fmt.Sprint("k", i), N: 900})
 		commands[i] = catalog.Command{Version: 1, Kind: fillKind, Node: "a", Boot: n.boot, Seq: uint64(i + 1), Body: []byte(body)}
 	}
-	for i, answer := range a.submit(commands) {
+	for i, answer := range a.intake.submit(commands) {
 		if answer.err != nil || answer.result.Refusal != nil {
 			t.Errorf("command %d: %+v", i, answer)
 		}

@@ -49,7 +49,7 @@ func (w *crowd) add(ctx context.Context, t *testing.T, n *Node, pad int) {
 
 // call adds from the node until ctx or the node ends: commands that are small, large and too large, some of which nobody waits for.
 func (w *crowd) call(ctx context.Context, t *testing.T, n *Node, first int) {
-	for kind := first; ctx.Err() == nil && !n.stopped.Load(); kind++ {
+	for kind := first; ctx.Err() == nil && !n.raft.stopped.Load(); kind++ {
 		switch kind % 12 {
 		case 0:
 			w.add(context.Background(), t, n, catalog.MaxBytes)
@@ -94,7 +94,7 @@ func TestGroupsOfCommands(t *testing.T) {
 		if got := count(t, leader.Node, "x"); got < floor {
 			t.Errorf("a linear read gives %d after %d adds", got, floor)
 		}
-		if err := leader.raft.Load().LeadershipTransfer().Error(); err != nil {
+		if err := leader.raft.now().LeadershipTransfer().Error(); err != nil {
 			t.Log(err)
 		}
 	}
@@ -107,7 +107,7 @@ func TestGroupsOfCommands(t *testing.T) {
 	callers.Wait()
 	for _, n := range nodes { // a command whose caller has gone may be under way still
 		c.eventually(string(n.cfg.Self)+" has no command under way", func() bool {
-			s := &n.packer
+			s := &n.intake.packer
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			return s.inside == 0 && s.next == nil

@@ -13,9 +13,6 @@ import (
 	"holdfast/catalog"
 )
 
-// maxSkew is how far a node's clock may be from the members' median for it to lead.
-const maxSkew = 30 * time.Second
-
 // nearly is how many entries a node may be behind to become a voter.
 const nearly = 2048
 
@@ -52,7 +49,7 @@ func (n *Node) lead(ctx context.Context, r *hraft.Raft, trans hraft.Transport) {
 
 // skewed gives the leadership away when this node's clock is too far off, and reports whether it is.
 func (n *Node) skewed(r *hraft.Raft, complained bool) bool {
-	off := n.clockOff(r)
+	off := n.clock.off(r)
 	if off == 0 {
 		return false
 	}
@@ -63,30 +60,6 @@ func (n *Node) skewed(r *hraft.Raft, complained bool) bool {
 		n.log.Info("the leadership could not be handed over yet", "error", err)
 	}
 	return true
-}
-
-// clockOff returns how far this node's clock is from the members' median when that is too far to lead and stamp
-// commands, else 0. An only voter leads whatever its clock says, for nobody else may.
-func (n *Node) clockOff(r *hraft.Raft) time.Duration {
-	if n.cfg.Skew == nil {
-		return 0
-	}
-	if off := n.cfg.Skew(); off.Abs() > maxSkew && len(n.voters(r)) > 1 {
-		return off
-	}
-	return 0
-}
-
-// voters returns who votes by the latest configuration.
-func (n *Node) voters(r *hraft.Raft) []catalog.NodeID {
-	var out []catalog.NodeID
-	for _, s := range r.GetConfiguration().Configuration().Servers {
-		if s.Suffrage == hraft.Voter {
-			out = append(out, catalog.NodeID(s.ID))
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // arrange changes Raft's configuration by one step towards what the members and their places demand.
@@ -154,7 +127,7 @@ func (n *Node) enrol(r *hraft.Raft, conf configuration, members []Candidate) err
 
 // yield gives the leadership to another voter, which then changes this node's part.
 func (n *Node) yield(r *hraft.Raft) error {
-	if len(n.voters(r)) < 2 {
+	if len(votersIn(r)) < 2 {
 		return nil
 	}
 	if err := n.resign(r); err != nil {

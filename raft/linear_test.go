@@ -39,7 +39,7 @@ func TestCounterIsLinearizable(t *testing.T) {
 		c.eventually("operations go on", func() bool { return h.done() > before+40 })
 		leader := c.leader()
 		if round%2 == 1 {
-			if err := leader.raft.Load().LeadershipTransfer().Error(); err != nil {
+			if err := leader.raft.now().LeadershipTransfer().Error(); err != nil {
 				t.Log(err)
 			}
 			continue

@@ -77,7 +77,7 @@ func readPurged(path string) (uint64, error) {
 
 // cutLog cuts the log at the state's place, and reports ErrNotPurged when a file of it still begins at or before the index.
 func (n *Node) cutLog(index uint64) error {
-	r := n.raft.Load()
+	r := n.raft.now()
 	if r == nil {
 		return ErrStopped
 	}

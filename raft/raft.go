@@ -10,7 +10,6 @@ package raft
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -118,21 +117,19 @@ type Node struct {
 	boot      uint64
 	opened    time.Time
 
-	raft    atomic.Pointer[hraft.Raft] // nil before Run and after
-	changed *notice                    // the leader, or whether raft runs, changed
-	stopped atomic.Bool                // Run is ending
-	fatal   chan error
-	trail   atomic.Uint64 // entries of the log to keep behind a marker
+	raft     *consensus
+	clock    clock
+	intake   *intake
+	proposer *proposer
+	linear   *linear
+
+	fatal chan error
+	trail atomic.Uint64 // entries of the log to keep behind a marker
 
 	purging   atomic.Bool   // the log is to be cut at the next marker
 	rewritten atomic.Uint64 // the state was rewritten when this index was applied, or later
 
-	gate     gate
-	packer   packer
 	handover handover
-	ready    ready
-	requests requests
-	relay    relay
 	contacts contacts
 	leading  chan bool
 	running  sync.Mutex
@@ -169,14 +166,13 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 	}
 	n = &Node{
 		cfg: cfg.withDefaults(), timing: t, disk: d, forward: forward, machine: p.machine, log: log,
-		opened: time.Now(), changed: newNotice(), fatal: make(chan error, 1), leading: make(chan bool, 1),
+		opened: time.Now(), raft: newConsensus(t.quorum), fatal: make(chan error, 1), leading: make(chan bool, 1),
 		handover: handover{pause: 2 * t.network},
 	}
 	if p.free == nil {
 		p.free = func() (uint64, error) { free, _, err := d.Free(cfg.Dir); return free, err }
 	}
 	n.room = newRoom(p.free, log)
-	n.requests.init()
 	n.contacts.init()
 	if err := n.openStorage(p.step); err != nil {
 		return nil, err
@@ -184,6 +180,15 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 	n.snapshots = newSnapshots(n.state, n.setTrail)
 	n.fsm = &fsm{state: n.state, snapshots: n.snapshots, machine: p.machine, room: n.room, fail: n.fail}
 	n.layer = newLayer(cfg.Self, carrier)
+	n.clock = clock{now: n.cfg.Now, skew: n.cfg.Skew}
+	n.intake = &intake{raft: n.raft, room: n.room, clock: n.clock, grouped: n.grouped}
+	n.proposer = &proposer{
+		self: cfg.Self, boot: n.boot, raft: n.raft, requests: newRequests(),
+		relay: &relay{raft: n.raft, forward: forward}, here: n.intake.submitWithin,
+	}
+	n.linear = &linear{
+		self: cfg.Self, raft: n.raft, state: n.state, log: n.wal, room: n.room, forward: forward,
+	}
 	return n, nil
 }
 
@@ -293,6 +298,16 @@ func (n *Node) agree(step func(string) error) error {
 	return nil
 }
 
+// grouped reports whether the cluster's level lets several commands go in one log entry. What this node has applied is
+// in the log before what it proposes.
+func (n *Node) grouped() (grouped bool, err error) {
+	err = n.state.view(func(r reader) error {
+		grouped, err = n.machine.Grouped(r)
+		return err
+	})
+	return grouped, err
+}
+
 // fail stops the node.
 func (n *Node) fail(err error) {
 	select {
@@ -308,18 +323,6 @@ func (n *Node) Stream(from catalog.NodeID, c net.Conn) { n.layer.hand(from, c) }
 // view is valid only during the call.
 func (n *Node) View(fn func(catalog.View) error) error {
 	return n.state.view(func(r reader) error { return fn(catalog.NewView(r)) })
-}
-
-// command encodes a command in the form of the log.
-func command(c catalog.Command) ([]byte, error) {
-	data, err := json.Marshal(c)
-	if err != nil {
-		return nil, fmt.Errorf("encode the command %s: %w", c.Kind, err)
-	}
-	if len(data) > catalog.MaxBytes {
-		return nil, fmt.Errorf("%w: %s of %d bytes", ErrTooBig, c.Kind, len(data))
-	}
-	return data, nil
 }
 
 // Forwarder carries small requests to other nodes. Requests of other nodes are handed to Node.Serve.

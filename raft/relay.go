@@ -15,6 +15,9 @@ const maxCalls = 4
 
 // relay gathers the commands that callers on this node send to the leader.
 type relay struct {
+	raft    *consensus
+	forward Forwarder
+
 	mu      sync.Mutex
 	waiting []*errand
 	calls   int
@@ -31,7 +34,7 @@ type errand struct {
 }
 
 // send brings a command to the leader and returns the answer.
-func (y *relay) send(ctx context.Context, n *Node, leader catalog.NodeID, c catalog.Command) answer {
+func (y *relay) send(ctx context.Context, leader catalog.NodeID, c catalog.Command) answer {
 	text, err := command(c)
 	if err != nil {
 		return answer{err: err}
@@ -46,7 +49,7 @@ func (y *relay) send(ctx context.Context, n *Node, leader catalog.NodeID, c cata
 	start := y.calls < maxCalls
 	if start {
 		y.calls++
-		y.all.Go(func() { y.run(n) })
+		y.all.Go(func() { y.run() })
 	}
 	y.mu.Unlock()
 	select {
@@ -66,13 +69,13 @@ func (y *relay) end() {
 }
 
 // run sends batches until nothing waits.
-func (y *relay) run(n *Node) {
+func (y *relay) run() {
 	for {
 		batch := y.take()
 		if batch == nil {
 			return
 		}
-		answers, err := y.call(n, batch)
+		answers, err := y.call(batch)
 		for i, e := range batch {
 			if err != nil {
 				e.done <- answer{err: err}
@@ -109,16 +112,16 @@ func (y *relay) take() []*errand {
 }
 
 // call sends one batch. Every failure of the way may be tried again: the commands carry their numbers.
-func (y *relay) call(n *Node, batch []*errand) ([]answer, error) {
+func (y *relay) call(batch []*errand) ([]answer, error) {
 	texts := make([][]byte, len(batch))
 	for i, e := range batch {
 		texts[i] = e.text
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), n.timing.quorum)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), y.raft.quorum)
 	defer cancel()
-	stop := n.endsWithLeader(ctx, batch[0].leader, cancel)
+	stop := y.raft.endsWithLeader(ctx, batch[0].leader, cancel)
 	defer stop()
-	response, err := n.forward.Call(ctx, batch[0].leader, encodeProposal(texts))
+	response, err := y.forward.Call(ctx, batch[0].leader, encodeProposal(texts))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errAgain, err)
 	}
@@ -127,27 +130,4 @@ func (y *relay) call(n *Node, batch []*errand) ([]answer, error) {
 		return nil, fmt.Errorf("%w: %w", errAgain, err)
 	}
 	return answers, err
-}
-
-// endsWithLeader calls cancel when this node no longer takes the given one for the leader, so that nobody
-// waits for an answer from a node that is cut off.
-func (n *Node) endsWithLeader(ctx context.Context, leader catalog.NodeID, cancel func()) (stop func()) {
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		err := n.changed.wait(ctx, func() bool {
-			r := n.raft.Load()
-			if r == nil {
-				return true
-			}
-			_, now := r.LeaderWithID()
-			return catalog.NodeID(now) != leader
-		})
-		if err == nil {
-			cancel()
-		}
-	})
-	return func() {
-		cancel()
-		watching.Wait()
-	}
 }

@@ -106,7 +106,7 @@ func (n *Node) Room() error { return n.room.atLeast(RoomToDecide) }
 // cramped gives the leadership away when this node's disk is nearly full, and reports whether it is.
 func (n *Node) cramped(r *hraft.Raft, complained bool) bool {
 	why := n.Room()
-	if why == nil || len(n.voters(r)) < 2 {
+	if why == nil || len(votersIn(r)) < 2 {
 		return false
 	}
 	if !complained {

@@ -36,13 +36,12 @@ func (n *Node) Run(ctx context.Context) error {
 	events := make(chan hraft.Observation, 64)
 	observer := hraft.NewObserver(events, true, observed)
 	r.RegisterObserver(observer)
-	n.raft.Store(r)
-	n.changed.announce()
+	n.raft.set(r)
 	var follower, leader sync.WaitGroup
 	follower.Go(func() { n.follow(following, events, notify) })
 	leader.Go(func() { n.lead(ctx, r, trans) })
 	leader.Go(func() { inquiry.run(ctx, r, trans.ballot) })
-	n.gate.open()
+	n.raft.gate.open()
 
 	select {
 	case <-ctx.Done():
@@ -50,21 +49,19 @@ func (n *Node) Run(ctx context.Context) error {
 	case err = <-n.fatal:
 	}
 	cancel()
-	n.stopped.Store(true)
-	n.changed.announce()
+	n.raft.stop()
 	close(n.room.closing)
 	// Raft forgets to answer requests while it shuts down, so all are answered first.
-	n.gate.close()
+	n.raft.gate.close()
 	leader.Wait()
-	n.raft.Store(nil)
-	n.changed.announce()
+	n.raft.set(nil)
 	close(n.snapshots.closing)
 	n.layer.Close()
 	stopped := r.Shutdown().Error()
 	r.DeregisterObserver(observer)
 	unfollow()
 	follower.Wait()
-	n.relay.end()
+	n.proposer.relay.end()
 	return errors.Join(err, stopped, trans.Close(), n.Close())
 }
 
@@ -93,7 +90,7 @@ func (n *Node) start() (*hraft.Raft, transport, chan bool, error) {
 
 // handOver gives the leadership to another voter, if there is one to take it.
 func (n *Node) handOver(r *hraft.Raft) {
-	if r.State() != hraft.Leader || len(n.voters(r)) < 2 {
+	if r.State() != hraft.Leader || len(votersIn(r)) < 2 {
 		return
 	}
 	if err := n.resign(r); err != nil {
@@ -120,11 +117,11 @@ func (n *Node) follow(ctx context.Context, events <-chan hraft.Observation, noti
 		case leads := <-notify:
 			n.contacts.clear()
 			n.tellLeading(leads)
-			n.changed.announce()
+			n.raft.changed.announce()
 		case o := <-events:
 			switch data := o.Data.(type) {
 			case hraft.LeaderObservation:
-				n.changed.announce()
+				n.raft.changed.announce()
 			case hraft.FailedHeartbeatObservation:
 				n.contacts.lost(catalog.NodeID(data.PeerID), data.LastContact)
 			case hraft.ResumedHeartbeatObservation:
@@ -151,10 +148,7 @@ func (n *Node) tellLeading(leads bool) {
 func (n *Node) Leading() <-chan bool { return n.leading }
 
 // IsLeader reports whether this node thinks it leads.
-func (n *Node) IsLeader() bool {
-	r := n.raft.Load()
-	return r != nil && r.State() == hraft.Leader
-}
+func (n *Node) IsLeader() bool { return n.raft.leads() }
 
 // setTrailFirst sets how much log stays before the log's mean entry is known to Raft.
 func (n *Node) setTrailFirst(conf *hraft.Config) {
@@ -164,7 +158,7 @@ func (n *Node) setTrailFirst(conf *hraft.Config) {
 
 // setTrail tells Raft how many entries make up the log that is to stay behind a marker.
 func (n *Node) setTrail() {
-	r := n.raft.Load()
+	r := n.raft.now()
 	if r == nil {
 		return
 	}

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-
-	hraft "github.com/hashicorp/raft"
 
 	"holdfast/catalog"
 )
+
+// Propose has a command applied, exactly once, and returns the answer; a refusal is in the result. It may be
+// called on any node. When no leader with a majority is found within seconds it returns ErrNoQuorum, and then,
+// as when ctx ends, the command may or may not be applied.
+func (n *Node) Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error) {
+	return n.proposer.propose(ctx, kind, body, actor)
+}
 
 // Serve answers a request that another node sent with its Forwarder.
 func (n *Node) Serve(ctx context.Context, from catalog.NodeID, request []byte) ([]byte, error) {
@@ -30,9 +34,9 @@ func (n *Node) Serve(ctx context.Context, from catalog.NodeID, request []byte) (
 		if !n.IsLeader() {
 			return encodeUnable(errAgain), nil
 		}
-		return encodeAnswers(n.cfg.Vouch.submit(from, commands, n.submit))
+		return encodeAnswers(n.cfg.Vouch.submit(from, commands, n.intake.submit))
 	case askReadIndex:
-		index, err := n.readIndex()
+		index, err := n.linear.index()
 		if err != nil {
 			return encodeUnable(err), nil
 		}
@@ -79,110 +83,8 @@ func (vouch Vouch) submit(from catalog.NodeID, commands []catalog.Command, propo
 // Linear returns when the state that View reads on this node holds everything that was committed before the
 // call. It returns ErrNoQuorum when no leader is found within seconds.
 func (n *Node) Linear(ctx context.Context) error {
-	err := n.withLeader(ctx, func(ctx context.Context, leader catalog.NodeID) error {
-		if leader == n.cfg.Self {
-			index, err := n.readIndex()
-			if err != nil {
-				return err
-			}
-			return n.reach(ctx, index)
-		}
-		asking, cancel := context.WithCancel(ctx)
-		defer n.endsWithLeader(asking, leader, cancel)()
-		response, err := n.forward.Call(asking, leader, []byte{wireVersion, askReadIndex})
-		if err != nil {
-			return fmt.Errorf("%w: %w", errAgain, err)
-		}
-		index, err := decodeIndex(response)
-		if err != nil {
-			return err
-		}
-		return n.reach(ctx, index)
-	})
-	if err != nil {
+	if err := n.linear.wait(ctx); err != nil {
 		return fmt.Errorf("linear read: %w", err)
 	}
 	return nil
-}
-
-// reach returns when this node's state has reached index.
-func (n *Node) reach(ctx context.Context, index uint64) error {
-	return n.state.changed.wait(ctx, func() bool { return n.state.store().applied.Load() >= index })
-}
-
-// ready remembers the term of which this leader knows that everything before it is applied here.
-type ready struct {
-	mu   sync.Mutex
-	term uint64
-}
-
-// readIndex returns, on the leader, an index such that a state at it holds all that was acknowledged before
-// the call.
-func (n *Node) readIndex() (uint64, error) {
-	if !n.gate.enter() {
-		return 0, errAgain
-	}
-	defer n.gate.leave()
-	r := n.raft.Load()
-	if r.State() != hraft.Leader {
-		return 0, errAgain
-	}
-	term := r.CurrentTerm()
-	n.ready.mu.Lock()
-	if n.ready.term != term {
-		if err := n.begun(r, term); err != nil {
-			n.ready.mu.Unlock()
-			return 0, err
-		}
-		n.ready.term = term
-	}
-	n.ready.mu.Unlock()
-
-	// Every state that anyone has seen is at or below what is committed now. This node's state may be behind
-	// another's, so its applied index would be too low. That this node led at this position is verified afterwards.
-	index, err := n.lastTouching(r.CommitIndex())
-	if err != nil {
-		return 0, err
-	}
-	if err := r.VerifyLeader().Error(); err != nil || r.CurrentTerm() != term {
-		return 0, fmt.Errorf("%w: %w", errAgain, orChanged(err))
-	}
-	return index, nil
-}
-
-// begun returns when an entry of this leader's term is committed, and with it everything that earlier leaders acknowledged.
-func (n *Node) begun(r *hraft.Raft, term uint64) error {
-	var latest hraft.Log
-	if err := n.wal.GetLog(r.CommitIndex(), &latest); err == nil && latest.Term == term {
-		return nil
-	}
-	if err := n.room.atLeast(roomToWrite); err != nil {
-		return err // nothing is applied, and so the barrier would not come
-	}
-	if err := r.Barrier(n.timing.quorum).Error(); err != nil {
-		return fmt.Errorf("%w: %w", errAgain, err)
-	}
-	return nil
-}
-
-// lastTouching returns the last entry up to index that changes the state's position; Raft's own entries, which
-// mark the begin of a term, do not.
-func (n *Node) lastTouching(index uint64) (uint64, error) {
-	for ; index > n.state.store().marked(); index-- {
-		var entry hraft.Log
-		if err := n.wal.GetLog(index, &entry); err != nil {
-			return 0, fmt.Errorf("%w: read the raft log at index %d: %w", errAgain, index, err) // cut off by a new leader
-		}
-		if entry.Type == hraft.LogCommand || entry.Type == hraft.LogConfiguration {
-			return index, nil
-		}
-	}
-	return n.state.store().syncedTo(), nil
-}
-
-func orChanged(err error) error {
-	if err == nil {
-		return hraft.ErrLeadershipLost
-	}
-	return err
 }

@@ -40,7 +40,7 @@ type Status struct {
 func (n *Node) Status() Status {
 	st := n.state.store()
 	s := Status{Role: Outside, Applied: st.applied.Load(), Marker: st.marked(), Boot: n.boot, Replayed: n.fsm.entries()}
-	r := n.raft.Load()
+	r := n.raft.now()
 	if r == nil {
 		return s
 	}
@@ -48,7 +48,7 @@ func (n *Node) Status() Status {
 		s.LogBytes = size
 	}
 	_, leader := r.LeaderWithID()
-	s.Leader, s.Term, s.Commit, s.Voters = catalog.NodeID(leader), r.CurrentTerm(), r.CommitIndex(), n.voters(r)
+	s.Leader, s.Term, s.Commit, s.Voters = catalog.NodeID(leader), r.CurrentTerm(), r.CommitIndex(), votersIn(r)
 	s.LastContact, s.Quorum = n.Heard()
 	s.Quorum = s.Quorum && leader != "" && s.LastContact < 3*n.timing.heartbeat
 	in, voter := configurationOf(0, r.GetConfiguration().Configuration()).has(n.cfg.Self)
@@ -74,7 +74,7 @@ func (n *Node) Votes(id catalog.NodeID) bool {
 	st.mu.Lock()
 	_, voter := st.configuration.has(id)
 	st.mu.Unlock()
-	if r := n.raft.Load(); r != nil && !voter {
+	if r := n.raft.now(); r != nil && !voter {
 		_, voter = configurationOf(0, r.GetConfiguration().Configuration()).has(id)
 	}
 	return voter
@@ -84,7 +84,7 @@ func (n *Node) Votes(id catalog.NodeID) bool {
 // heard none since it was opened: then the time since that. On a leader that holds its lease it is 0, and on one that
 // led, at most the time since that.
 func (n *Node) Heard() (time.Duration, bool) {
-	r := n.raft.Load()
+	r := n.raft.now()
 	if r == nil {
 		return time.Since(n.opened), false
 	}
@@ -105,7 +105,7 @@ func (n *Node) Heard() (time.Duration, bool) {
 // Contacts returns, on the leader, how long each node that takes part has been silent: 0 for one that answers its
 // heartbeats. The count restarts when the leader changes. On other nodes it returns nil.
 func (n *Node) Contacts() map[catalog.NodeID]time.Duration {
-	r := n.raft.Load()
+	r := n.raft.now()
 	if r == nil || r.State() != hraft.Leader {
 		return nil
 	}
