@@ -58,7 +58,10 @@ func (b *ballot) carry() {
 
 // inquiry asks the other voters how far they have seen this node.
 type inquiry struct {
-	n        *Node
+	self     catalog.NodeID
+	round    time.Duration // how long one round of asking may take
+	forward  Forwarder
+	fail     func(error)
 	mine     Standing // before Raft was started: later the log may have grown beyond what was lost
 	answered map[catalog.NodeID]bool
 }
@@ -69,10 +72,10 @@ type inquiry struct {
 func (q *inquiry) run(ctx context.Context, r *hraft.Raft, b *ballot) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		voters := votersIn(r)
-		voter := slices.Contains(voters, q.n.cfg.Self)
-		others := slices.DeleteFunc(voters, func(id catalog.NodeID) bool { return id == q.n.cfg.Self })
+		voter := slices.Contains(voters, q.self)
+		others := slices.DeleteFunc(voters, func(id catalog.NodeID) bool { return id == q.self })
 		if err := q.ask(ctx, voter, others); err != nil {
-			q.n.fail(err)
+			q.fail(err)
 			return
 		}
 		answered := 0
@@ -97,7 +100,7 @@ func (q *inquiry) run(ctx context.Context, r *hraft.Raft, b *ballot) {
 
 // ask asks each that has not answered, once. ErrSetBack when one has seen this node further, and it votes.
 func (q *inquiry) ask(ctx context.Context, voter bool, others []catalog.NodeID) error {
-	ctx, cancel := context.WithTimeout(ctx, q.n.timing.network)
+	ctx, cancel := context.WithTimeout(ctx, q.round)
 	defer cancel()
 	type answer struct {
 		id    catalog.NodeID
@@ -111,7 +114,7 @@ func (q *inquiry) ask(ctx context.Context, voter bool, others []catalog.NodeID) 
 		go func() {
 			a := answer{id: id}
 			var response []byte
-			if response, a.err = q.n.forward.Call(ctx, id, []byte{wireVersion, askSeen}); a.err == nil {
+			if response, a.err = q.forward.Call(ctx, id, []byte{wireVersion, askSeen}); a.err == nil {
 				a.votes, a.seen, a.err = decodeSeen(response)
 			}
 			answers <- a
@@ -131,12 +134,6 @@ func (q *inquiry) ask(ctx context.Context, voter bool, others []catalog.NodeID) 
 		q.answered[a.id] = true
 	}
 	return failed
-}
-
-// newInquiry notes how far this node is, before Raft is started.
-func (n *Node) newInquiry() (*inquiry, error) {
-	mine, err := n.Standing()
-	return &inquiry{n: n, mine: mine, answered: map[catalog.NodeID]bool{}}, err
 }
 
 // sleep waits, and reports false when ctx ended first.

@@ -32,6 +32,6 @@ func (h *handover) try(do func() error) error {
 }
 
 // resign hands the leadership to whichever voter is furthest.
-func (n *Node) resign(r *hraft.Raft) error {
-	return n.handover.try(func() error { return r.LeadershipTransfer().Error() })
+func (h *handover) resign(r *hraft.Raft) error {
+	return h.try(func() error { return r.LeadershipTransfer().Error() })
 }

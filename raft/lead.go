@@ -2,10 +2,7 @@ package raft
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"sync"
+	"log/slog"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -13,239 +10,96 @@ import (
 	"holdfast/catalog"
 )
 
-// nearly is how many entries a node may be behind to become a voter.
-const nearly = 2048
+// leader does what the leader owes the cluster's consensus, while this node leads: members take part, removed nodes do
+// not, and the right members vote. It steps down when it cannot lead well.
+type leader struct {
+	self     catalog.NodeID
+	tick     time.Duration // between looks
+	limbo    limbo
+	clock    clock
+	room     *room
+	voters   *arranger
+	contacts *contacts
+	handover *handover
+	log      *slog.Logger
+}
 
-// lead does what the leader owes the cluster's consensus, while this node leads: members take part, removed nodes do
-// not, and the right members vote. It prevents a candidate from blocking the election. It returns when ctx is done.
-func (n *Node) lead(ctx context.Context, r *hraft.Raft, trans hraft.Transport) {
-	ticker := time.NewTicker(n.timing.tick)
+// run looks, until ctx is done, at what is owed. It prevents a candidate from blocking the election.
+func (l *leader) run(ctx context.Context, r *hraft.Raft, trans hraft.Transport) {
+	ticker := time.NewTicker(l.tick)
 	defer ticker.Stop()
 	complained := false
-	candidate := limbo{wait: 2 * n.timing.election}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		if _, leader := r.LeaderWithID(); candidate.lasts(r.State() == hraft.Candidate && leader != "") {
-			n.freeOf(leader, trans)
+		if _, known := r.LeaderWithID(); l.limbo.lasts(r.State() == hraft.Candidate && known != "") {
+			l.freeOf(known, trans)
 		}
 		if r.State() != hraft.Leader {
 			complained = false
 			continue
 		}
-		n.contacts.leads()
-		if n.skewed(r, complained) || n.cramped(r, complained) {
+		l.contacts.leads()
+		if l.skewed(r, complained) || l.cramped(r, complained) {
 			complained = true
 			continue
 		}
-		if err := n.arrange(ctx, r); err != nil && ctx.Err() == nil && r.State() == hraft.Leader {
-			n.log.Info("the voters could not be arranged yet", "error", err)
+		if err := l.voters.arrange(ctx, r); err != nil && ctx.Err() == nil && r.State() == hraft.Leader {
+			l.log.Info("the voters could not be arranged yet", "error", err)
 		}
 	}
 }
 
 // skewed gives the leadership away when this node's clock is too far off, and reports whether it is.
-func (n *Node) skewed(r *hraft.Raft, complained bool) bool {
-	off := n.clock.off(r)
+func (l *leader) skewed(r *hraft.Raft, complained bool) bool {
+	off := l.clock.off(r)
 	if off == 0 {
 		return false
 	}
 	if !complained {
-		n.log.Error("this node's clock is off: it does not lead", "by", off)
+		l.log.Error("this node's clock is off: it does not lead", "by", off)
 	}
-	if err := n.resign(r); err != nil {
-		n.log.Info("the leadership could not be handed over yet", "error", err)
+	if err := l.handover.resign(r); err != nil {
+		l.log.Info("the leadership could not be handed over yet", "error", err)
 	}
 	return true
 }
 
-// arrange changes Raft's configuration by one step towards what the members and their places demand.
-func (n *Node) arrange(ctx context.Context, r *hraft.Raft) error {
-	var members []Candidate
-	err := n.state.view(func(v reader) (err error) {
-		members, err = n.machine.Members(v)
-		return err
-	})
-	if err != nil || len(members) == 0 {
-		return err
+// cramped gives the leadership away when this node's disk is nearly full, and reports whether it is.
+func (l *leader) cramped(r *hraft.Raft, complained bool) bool {
+	why := l.room.atLeast(RoomToDecide)
+	if why == nil || len(votersIn(r)) < 2 {
+		return false
 	}
-	conf := configurationOf(0, r.GetConfiguration().Configuration())
-	if err := n.enrol(r, conf, members); err != nil {
-		return err
+	if !complained {
+		l.log.Error("this node does not lead", "reason", why)
 	}
-	for i := range members {
-		c := &members[i]
-		_, c.Voter = conf.has(c.ID)
-		c.Lost = c.ID != n.cfg.Self && n.contacts.since(c.ID) > n.cfg.Grace
-		c.Ready = c.ID == n.cfg.Self || n.contacts.since(c.ID) == 0
+	if err := l.handover.resign(r); err != nil {
+		l.log.Info("the leadership could not be handed over yet", "error", err)
 	}
-	now := votersOf(members)
-	if slices.Equal(ChooseVoters(members), now) {
-		return nil
-	}
-	known, ok := n.state.configured(configurationOf(0, r.GetConfiguration().Configuration()))
-	if !ok {
-		return nil // it is applied in a moment
-	}
-	n.askReady(ctx, members, known)
-	return n.elect(r, now, ChooseVoters(members))
+	return true
 }
 
-func votersOf(members []Candidate) []catalog.NodeID {
-	return idsOf(slices.DeleteFunc(slices.Clone(members), func(c Candidate) bool { return !c.Voter }))
-}
-
-// enrol lets new members take part without a vote, and removes nodes that are no longer members.
-func (n *Node) enrol(r *hraft.Raft, conf configuration, members []Candidate) error {
-	for _, c := range members {
-		if in, _ := conf.has(c.ID); in {
-			continue
-		}
-		n.log.Info("a member takes part in consensus", "node", c.ID)
-		n.contacts.heard(c.ID) // it may have been silent as a member before, and nothing says when that ends
-		if err := r.AddNonvoter(hraft.ServerID(c.ID), hraft.ServerAddress(c.ID), 0, n.timing.quorum).Error(); err != nil {
-			return fmt.Errorf("add %s: %w", c.ID, err)
-		}
-	}
-	for _, s := range conf.Servers {
-		if slices.ContainsFunc(members, func(c Candidate) bool { return c.ID == s.ID }) {
-			continue
-		}
-		if s.ID == n.cfg.Self {
-			return n.yield(r)
-		}
-		n.log.Info("a removed member leaves consensus", "node", s.ID)
-		if err := r.RemoveServer(hraft.ServerID(s.ID), 0, n.timing.quorum).Error(); err != nil {
-			return fmt.Errorf("remove %s: %w", s.ID, err)
-		}
-	}
-	return nil
-}
-
-// yield gives the leadership to another voter, which then changes this node's part.
-func (n *Node) yield(r *hraft.Raft) error {
-	if len(votersIn(r)) < 2 {
-		return nil
-	}
-	if err := n.resign(r); err != nil {
-		return fmt.Errorf("hand over the leadership: %w", err)
-	}
-	return nil
-}
-
-// askReady asks the nodes that might become voters how far they are. A node is ready if it is not far behind and has
-// the latest configuration, which came with the entry at known. The reason: a node refuses its vote to a node that is
-// not in its configuration, and a new voter counts for the majority at once. A cluster with a voter that knows only
-// an older configuration might never elect a leader.
-func (n *Node) askReady(ctx context.Context, members []Candidate, known uint64) {
-	var alive map[catalog.NodeID]bool
-	if n.cfg.Alive != nil {
-		alive = n.cfg.Alive()
-	}
-	ctx, cancel := context.WithTimeout(ctx, n.timing.quorum)
-	defer cancel()
-	goal := n.state.store().applied.Load()
-	var all sync.WaitGroup
-	for i := range members {
-		c := &members[i]
-		if c.Voter || !c.Ready || c.ID == n.cfg.Self {
-			continue
-		}
-		if alive != nil && !alive[c.ID] {
-			c.Ready = false
-			continue
-		}
-		all.Go(func() {
-			response, err := n.forward.Call(ctx, c.ID, []byte{wireVersion, askApplied})
-			if err != nil {
-				c.Ready = false
-				return
-			}
-			applied, err := decodeIndex(response)
-			c.Ready = err == nil && applied+nearly >= goal && applied >= known
-		})
-	}
-	all.Wait()
-}
-
-// elect makes the chosen nodes voters, and then only them.
-func (n *Node) elect(r *hraft.Raft, now, chosen []catalog.NodeID) error {
-	for _, id := range chosen {
-		if slices.Contains(now, id) {
-			continue
-		}
-		n.log.Info("a member becomes a voter", "node", id)
-		if err := r.AddVoter(hraft.ServerID(id), hraft.ServerAddress(id), 0, n.timing.quorum).Error(); err != nil {
-			return fmt.Errorf("let %s vote: %w", id, err)
-		}
-	}
-	for _, id := range now {
-		if slices.Contains(chosen, id) {
-			continue
-		}
-		if id == n.cfg.Self {
-			return n.yield(r)
-		}
-		n.log.Info("a member ceases to be a voter", "node", id)
-		if err := r.DemoteVoter(hraft.ServerID(id), 0, n.timing.quorum).Error(); err != nil {
-			return fmt.Errorf("let %s vote no more: %w", id, err)
-		}
-	}
-	return nil
-}
-
-// theCatalog is the catalog as a Machine.
-type theCatalog struct{}
-
-// Apply carries out one command.
-func (theCatalog) Apply(tx catalog.Tx, index uint64, data []byte) (catalog.Result, error) {
-	return catalog.Apply(tx, index, data)
-}
-
-// Grouped reports whether the cluster's level has entries with several commands.
-func (theCatalog) Grouped(r catalog.Reader) (bool, error) {
-	cluster, err := catalog.NewView(r).Cluster()
-	if errors.Is(err, catalog.ErrNotFound) {
-		return false, nil
-	}
-	return cluster.Level >= catalog.LevelOfGroups, err
-}
-
-// Members returns the members with the places of their replicas.
-func (theCatalog) Members(r catalog.Reader) ([]Candidate, error) {
-	view := catalog.NewView(r)
-	replicas, err := view.Replicas()
+// freeOf makes Raft forget the leader, as it does when a leader asks it to stand for election.
+func (l *leader) freeOf(leader hraft.ServerID, trans hraft.Transport) {
+	l.log.Warn("raft stands for election and yet holds on to a leader: it is made to forget it", "leader", leader)
+	self := []byte(l.self)
+	request := hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: self, Addr: self}}
+	err := trans.TimeoutNow(hraft.ServerID(l.self), hraft.ServerAddress(l.self), &request, &hraft.TimeoutNowResponse{})
 	if err != nil {
-		return nil, err
+		l.log.Error("raft could not be made to forget a leader", "leader", leader, "error", err)
 	}
-	places := make(map[catalog.ReplicaName]string)
-	for _, replica := range replicas {
-		places[replica.Name] = replica.Place
-	}
-	members, err := view.Members()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]Candidate, 0, len(members))
-	for _, m := range members {
-		out = append(out, Candidate{ID: m.ID, Place: places[m.Replica], OutOnly: m.OutOnly})
-	}
-	return out, nil
 }
 
-// Epoch returns the cluster's epoch, 0 before it was founded.
-func (theCatalog) Epoch(r catalog.Reader) (uint64, error) {
-	cluster, err := catalog.NewView(r).Cluster()
-	if errors.Is(err, catalog.ErrNotFound) {
-		return 0, nil
+// leave gives the leadership to another voter, if there is one to take it: the node ends.
+func (l *leader) leave(r *hraft.Raft) {
+	if r.State() != hraft.Leader || len(votersIn(r)) < 2 {
+		return
 	}
-	return cluster.Epoch, err
-}
-
-// Boot returns the last boot of the node from which the catalog has seen a request.
-func (theCatalog) Boot(r catalog.Reader, node catalog.NodeID) (uint64, error) {
-	return catalog.NewView(r).Boot(node)
+	if err := l.handover.resign(r); err != nil {
+		l.log.Info("the leadership was not handed over before stopping", "error", err)
+	}
 }

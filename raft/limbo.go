@@ -1,10 +1,6 @@
 package raft
 
-import (
-	"time"
-
-	hraft "github.com/hashicorp/raft"
-)
+import "time"
 
 // limbo watches for a state that Raft does not leave by itself: a candidate that knows a leader. It arises when this
 // node stands for election because a leader hands over to it, and hears that leader once more. If the election is
@@ -27,15 +23,4 @@ func (l *limbo) lasts(in bool) bool {
 		return true
 	}
 	return false
-}
-
-// freeOf makes Raft forget the leader, as it does when a leader asks it to stand for election.
-func (n *Node) freeOf(leader hraft.ServerID, trans hraft.Transport) {
-	n.log.Warn("raft stands for election and yet holds on to a leader: it is made to forget it", "leader", leader)
-	self := []byte(n.cfg.Self)
-	request := hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: self, Addr: self}}
-	err := trans.TimeoutNow(hraft.ServerID(n.cfg.Self), hraft.ServerAddress(n.cfg.Self), &request, &hraft.TimeoutNowResponse{})
-	if err != nil {
-		n.log.Error("raft could not be made to forget a leader", "leader", leader, "error", err)
-	}
 }

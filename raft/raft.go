@@ -108,6 +108,7 @@ type Node struct {
 	log     *slog.Logger
 
 	state     *state
+	agreed    agreed
 	snapshots *snapshots
 	fsm       *fsm
 	wal       *logStore
@@ -118,10 +119,10 @@ type Node struct {
 	opened    time.Time
 
 	raft     *consensus
-	clock    clock
 	intake   *intake
 	proposer *proposer
 	linear   *linear
+	leader   *leader
 
 	fatal chan error
 	trail atomic.Uint64 // entries of the log to keep behind a marker
@@ -129,7 +130,6 @@ type Node struct {
 	purging   atomic.Bool   // the log is to be cut at the next marker
 	rewritten atomic.Uint64 // the state was rewritten when this index was applied, or later
 
-	handover handover
 	contacts contacts
 	leading  chan bool
 	running  sync.Mutex
@@ -167,7 +167,6 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 	n = &Node{
 		cfg: cfg.withDefaults(), timing: t, disk: d, forward: forward, machine: p.machine, log: log,
 		opened: time.Now(), raft: newConsensus(t.quorum), fatal: make(chan error, 1), leading: make(chan bool, 1),
-		handover: handover{pause: 2 * t.network},
 	}
 	if p.free == nil {
 		p.free = func() (uint64, error) { free, _, err := d.Free(cfg.Dir); return free, err }
@@ -180,14 +179,24 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 	n.snapshots = newSnapshots(n.state, n.setTrail)
 	n.fsm = &fsm{state: n.state, snapshots: n.snapshots, machine: p.machine, room: n.room, fail: n.fail}
 	n.layer = newLayer(cfg.Self, carrier)
-	n.clock = clock{now: n.cfg.Now, skew: n.cfg.Skew}
-	n.intake = &intake{raft: n.raft, room: n.room, clock: n.clock, grouped: n.grouped}
+	n.agreed = agreed{state: n.state, machine: p.machine}
+	clock := clock{now: n.cfg.Now, skew: n.cfg.Skew}
+	n.intake = &intake{raft: n.raft, room: n.room, clock: clock, grouped: n.agreed.grouped}
 	n.proposer = &proposer{
 		self: cfg.Self, boot: n.boot, raft: n.raft, requests: newRequests(),
 		relay: &relay{raft: n.raft, forward: forward}, here: n.intake.submitWithin,
 	}
 	n.linear = &linear{
 		self: cfg.Self, raft: n.raft, state: n.state, log: n.wal, room: n.room, forward: forward,
+	}
+	handover := &handover{pause: 2 * t.network}
+	n.leader = &leader{
+		self: cfg.Self, tick: t.tick, limbo: limbo{wait: 2 * t.election}, clock: clock, room: n.room,
+		contacts: &n.contacts, handover: handover, log: log,
+		voters: &arranger{
+			self: cfg.Self, quorum: t.quorum, grace: n.cfg.Grace, alive: cfg.Alive, members: n.agreed.members,
+			state: n.state, forward: forward, contacts: &n.contacts, handover: handover, log: log,
+		},
 	}
 	return n, nil
 }
@@ -296,16 +305,6 @@ func (n *Node) agree(step func(string) error) error {
 		return fmt.Errorf("remove the raft log: %w", err)
 	}
 	return nil
-}
-
-// grouped reports whether the cluster's level lets several commands go in one log entry. What this node has applied is
-// in the log before what it proposes.
-func (n *Node) grouped() (grouped bool, err error) {
-	err = n.state.view(func(r reader) error {
-		grouped, err = n.machine.Grouped(r)
-		return err
-	})
-	return grouped, err
 }
 
 // fail stops the node.

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	hraft "github.com/hashicorp/raft"
-
 	"holdfast/internal/disk"
 )
 
@@ -102,18 +100,3 @@ func (r *room) say(err error) {
 // Room answers ErrNoRoom, with the free space, if the disk with log and state has too little room for callers'
 // commands.
 func (n *Node) Room() error { return n.room.atLeast(RoomToDecide) }
-
-// cramped gives the leadership away when this node's disk is nearly full, and reports whether it is.
-func (n *Node) cramped(r *hraft.Raft, complained bool) bool {
-	why := n.Room()
-	if why == nil || len(votersIn(r)) < 2 {
-		return false
-	}
-	if !complained {
-		n.log.Error("this node does not lead", "reason", why)
-	}
-	if err := n.resign(r); err != nil {
-		n.log.Info("the leadership could not be handed over yet", "error", err)
-	}
-	return true
-}

@@ -21,13 +21,17 @@ const maxEntries = 256
 func (n *Node) Run(ctx context.Context) error {
 	n.running.Lock()
 	defer n.running.Unlock()
-	inquiry, err := n.newInquiry()
+	standing, err := n.Standing()
 	if err != nil {
 		return errors.Join(err, n.Close())
 	}
 	r, trans, notify, err := n.start()
 	if err != nil {
 		return errors.Join(err, n.Close())
+	}
+	inquiry := &inquiry{
+		self: n.cfg.Self, round: n.timing.network, forward: n.forward, fail: n.fail,
+		mine: standing, answered: map[catalog.NodeID]bool{},
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -39,13 +43,13 @@ func (n *Node) Run(ctx context.Context) error {
 	n.raft.set(r)
 	var follower, leader sync.WaitGroup
 	follower.Go(func() { n.follow(following, events, notify) })
-	leader.Go(func() { n.lead(ctx, r, trans) })
+	leader.Go(func() { n.leader.run(ctx, r, trans) })
 	leader.Go(func() { inquiry.run(ctx, r, trans.ballot) })
 	n.raft.gate.open()
 
 	select {
 	case <-ctx.Done():
-		n.handOver(r)
+		n.leader.leave(r)
 	case err = <-n.fatal:
 	}
 	cancel()
@@ -86,16 +90,6 @@ func (n *Node) start() (*hraft.Raft, transport, chan bool, error) {
 		return nil, transport{}, nil, errors.Join(fmt.Errorf("start raft: %w", err), trans.Close())
 	}
 	return r, trans, notify, nil
-}
-
-// handOver gives the leadership to another voter, if there is one to take it.
-func (n *Node) handOver(r *hraft.Raft) {
-	if r.State() != hraft.Leader || len(votersIn(r)) < 2 {
-		return
-	}
-	if err := n.resign(r); err != nil {
-		n.log.Info("the leadership was not handed over before stopping", "error", err)
-	}
 }
 
 // observed picks the observations that follow handles.
