@@ -8,7 +8,7 @@ import (
 
 // Backup writes this node's current state, in the form of a streamed Raft snapshot, and returns the state's index.
 func (n *Node) Backup(w io.Writer) (index uint64, err error) {
-	st, version, err := n.state.pin()
+	st, version, err := n.storage.state.pin()
 	if err != nil {
 		return 0, fmt.Errorf("back up the state: %w", err)
 	}
@@ -40,7 +40,7 @@ func CheckBackup(r io.Reader) (index, keys uint64, err error) {
 // Check reads the whole state of this node and compares it with its checksums. The error says what is damaged. A
 // running node continues meanwhile.
 func (n *Node) Check() error {
-	st, version, err := n.state.pin()
+	st, version, err := n.storage.state.pin()
 	if err != nil {
 		return fmt.Errorf("check the state: %w", err)
 	}

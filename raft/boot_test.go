@@ -26,7 +26,7 @@ func TestRestoredFolderGetsNewNumbers(t *testing.T) {
 	for range 2 {
 		b = c.start("b")
 		c.propose(b, addKind, tinyAdd{Key: "x", N: 1})
-		last = b.boot
+		last = b.storage.boot
 		c.stop("b")
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -36,8 +36,8 @@ func TestRestoredFolderGetsNewNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = c.start("b")
-	if b.boot <= last {
-		t.Errorf("boot %d after %d", b.boot, last)
+	if b.storage.boot <= last {
+		t.Errorf("boot %d after %d", b.storage.boot, last)
 	}
 	if got := c.propose(b, addKind, tinyAdd{Key: "x", N: 10}); string(got.Value) != "13" {
 		t.Errorf("a new request is answered %s, as one of before", got.Value)
@@ -67,8 +67,8 @@ func TestLostCountGoesOnFromTheState(t *testing.T) {
 				t.Fatal(err)
 			}
 			a = c.start(a.cfg.Self)
-			if a.boot != 1<<50+1 {
-				t.Errorf("boot %d", a.boot)
+			if a.storage.boot != 1<<50+1 {
+				t.Errorf("boot %d", a.storage.boot)
 			}
 		})
 	}

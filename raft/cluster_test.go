@@ -426,7 +426,7 @@ func (c *cluster) leader() *running {
 // count reads a counter on a node.
 func count(t testing.TB, n *Node, key string) (value int) {
 	t.Helper()
-	err := n.state.view(func(r reader) (err error) { value, err = tinyCount(r, key); return err })
+	err := n.storage.state.view(func(r reader) (err error) { value, err = tinyCount(r, key); return err })
 	if err != nil {
 		t.Fatal(err)
 	}

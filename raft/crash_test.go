@@ -129,7 +129,7 @@ func farBehind(t *testing.T) (c *cluster, a *running) {
 	if err := a.raft.now().Snapshot().Error(); err != nil {
 		t.Fatal(err)
 	}
-	if first, err := a.wal.FirstIndex(); err != nil || first < 20 {
+	if first, err := a.storage.wal.FirstIndex(); err != nil || first < 20 {
 		t.Fatalf("the log still begins at %d, %v", first, err)
 	}
 	return c, a
@@ -247,7 +247,7 @@ func lostBatch(t *testing.T, c *cluster) string {
 		t.Fatal(err)
 	}
 	defer n.Close()
-	st := n.state.store()
+	st := n.storage.state.store()
 	at := st.position
 	txn := st.db.NewTransactionAt(at.Index, false)
 	defer txn.Discard()
@@ -299,7 +299,7 @@ func TestObsoleteLogIsRemoved(t *testing.T) {
 	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
 	c.stop("a")
 	n := c.open("a")
-	st := n.state.store()
+	st := n.storage.state.store()
 	at := st.position
 	// The state goes on without the log, as when a node dies between an install and the cutting of its log.
 	txn := st.db.NewTransactionAt(at.Index, false)
@@ -308,11 +308,11 @@ func TestObsoleteLogIsRemoved(t *testing.T) {
 	}
 	txn.Discard()
 	installed := marker{Index: at.Index + 50, Term: at.Term + 1, Synced: at.Index + 50, Whole: new(at.Index + 50)}
-	if err := errors.Join(n.wal.SetUint64([]byte(termKey), at.Term+1), st.writeMarker(installed), n.Close()); err != nil {
+	if err := errors.Join(n.storage.wal.SetUint64([]byte(termKey), at.Term+1), st.writeMarker(installed), n.Close()); err != nil {
 		t.Fatal(err)
 	}
 	n = c.open("a")
-	if last, err := n.wal.LastIndex(); err != nil || last != 0 {
+	if last, err := n.storage.wal.LastIndex(); err != nil || last != 0 {
 		t.Errorf("the log before the state is there up to %d, %v", last, err)
 	}
 	a = c.run(n)

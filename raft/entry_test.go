@@ -163,7 +163,7 @@ func TestNoCommandIsLeftOutForLong(t *testing.T) {
 	commands := make([]catalog.Command, 64)
 	for i := range commands {
 		body := asText(t, tinyAdd{Key: fmt.Sprint("k", i), N: 900})
-		commands[i] = catalog.Command{Version: 1, Kind: fillKind, Node: "a", Boot: n.boot, Seq: uint64(i + 1), Body: []byte(body)}
+		commands[i] = catalog.Command{Version: 1, Kind: fillKind, Node: "a", Boot: n.storage.boot, Seq: uint64(i + 1), Body: []byte(body)}
 	}
 	for i, answer := range a.intake.submit(commands) {
 		if answer.err != nil || answer.result.Refusal != nil {
@@ -249,17 +249,17 @@ func FuzzEntry(f *testing.F) {
 // entriesOf counts the entries of the node's log, and those with several commands.
 func entriesOf(t *testing.T, n *Node) (all, groups int) {
 	t.Helper()
-	first, err := n.wal.FirstIndex()
+	first, err := n.storage.wal.FirstIndex()
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := n.wal.LastIndex()
+	last, err := n.storage.wal.LastIndex()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := max(first, 1); i <= last; i++ {
 		var l hraft.Log
-		if err := n.wal.GetLog(i, &l); err != nil {
+		if err := n.storage.wal.GetLog(i, &l); err != nil {
 			t.Fatal(err)
 		}
 		if l.Type == hraft.LogCommand {

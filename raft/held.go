@@ -127,34 +127,3 @@ func (l *ledger) checkFiles(dir string) error {
 	}
 	return nil
 }
-
-// checkLog answers ErrStateLost if the opened log is shorter than recorded, or behind the state.
-func (n *Node) checkLog() error {
-	h, st := n.wal.ledger.now(), n.state.store()
-	last, err := n.wal.LastIndex()
-	if err != nil {
-		return fmt.Errorf("open the raft log: %w", err)
-	}
-	term, err := n.wal.number(termKey)
-	if err != nil {
-		return err
-	}
-	voted, err := n.wal.number(voteTermKey)
-	if err != nil {
-		return err
-	}
-	at := max(st.position.Index, st.marker.Index)
-	switch {
-	case term < h.Term:
-		return fmt.Errorf("%w: the log's metadata knows term %d, but the node was in term %d", ErrStateLost, term, h.Term)
-	case voted < h.VoteTerm:
-		return fmt.Errorf("%w: the log's metadata knows the vote of term %d, but the node voted in term %d", ErrStateLost, voted, h.VoteTerm)
-	case term < max(st.position.Term, st.marker.Term):
-		return fmt.Errorf("%w: the log's metadata knows term %d, but the state is of term %d", ErrStateLost, term, max(st.position.Term, st.marker.Term))
-	case last < h.Last:
-		return fmt.Errorf("%w: the raft log ends at index %d, but it ended at %d when the node stopped", ErrStateLost, last, h.Last)
-	case last < at && st.marker.Whole != nil && at > max(*st.marker.Whole, h.Cut):
-		return fmt.Errorf("%w: the raft log ends at index %d, but the state stands at %d", ErrStateLost, last, at)
-	}
-	return nil
-}

@@ -151,19 +151,19 @@ func TestAnEmptyLogIsNotALostOne(t *testing.T) {
 	c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
 	c.stop("a")
 	n := c.open("a")
-	first, err := n.wal.FirstIndex()
+	first, err := n.storage.wal.FirstIndex()
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := n.wal.LastIndex()
+	last, err := n.storage.wal.LastIndex()
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := n.state.store()
+	st := n.storage.state.store()
 	if err := st.mark(last, st.position.Term); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(n.wal.DeleteRange(first, last), n.Close()); err != nil {
+	if err := errors.Join(n.storage.wal.DeleteRange(first, last), n.Close()); err != nil {
 		t.Fatal(err)
 	}
 	a = c.start("a")

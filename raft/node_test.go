@@ -20,14 +20,14 @@ func TestSingleNodeRestartsWithoutReplay(t *testing.T) {
 	for range 20 {
 		c.propose(a, addKind, tinyAdd{Key: "x", N: 1})
 	}
-	boot := a.boot
+	boot := a.storage.boot
 	c.stop("a")
 	a = c.start("a")
 	if got := count(t, a.Node, "x"); got != 20 {
 		t.Errorf("after a restart the counter is %d, want 20", got)
 	}
-	if a.boot <= boot {
-		t.Errorf("boot %d after %d", a.boot, boot)
+	if a.storage.boot <= boot {
+		t.Errorf("boot %d after %d", a.storage.boot, boot)
 	}
 	if err := a.Linear(context.Background()); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	if _, err := a.Propose(context.Background(), addKind, tinyAdd{Key: "x", N: 1}, ""); !errors.Is(err, ErrStopped) {
 		t.Errorf("a stopped node answered %v", err)
 	}
-	if err := a.state.view(func(reader) error { return nil }); !errors.Is(err, ErrStopped) {
+	if err := a.storage.state.view(func(reader) error { return nil }); !errors.Is(err, ErrStopped) {
 		t.Errorf("a stopped node's state answered %v", err)
 	}
 	goleak.VerifyNone(t, ignore)

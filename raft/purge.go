@@ -32,12 +32,12 @@ const cutTries = 10
 // state without older versions, and cuts the log after the index. The node continues meanwhile. Members that were
 // away for longer then get the whole state. When Purge returns nil, no such value is left in raft/ and catalog/.
 func (n *Node) Purge(ctx context.Context, index uint64) error {
-	path := filepath.Join(n.cfg.Dir, "raft", purgedName)
+	path := filepath.Join(n.storage.dir, purgedName)
 	done, err := readPurged(path)
 	if err != nil || done >= index {
 		return err
 	}
-	if applied := n.state.store().applied.Load(); applied < index {
+	if applied := n.storage.state.store().applied.Load(); applied < index {
 		return fmt.Errorf("%w: index %d is not applied here, but %d", ErrNotPurged, index, applied)
 	}
 	if err := n.Room(); err != nil {
@@ -57,7 +57,7 @@ func (n *Node) Purge(ctx context.Context, index uint64) error {
 	if err != nil {
 		return err
 	}
-	return n.disk.WriteFile(path, writeBytes([]byte(strconv.FormatUint(index, 10)+"\n")))
+	return n.storage.disk.WriteFile(path, writeBytes([]byte(strconv.FormatUint(index, 10)+"\n")))
 }
 
 func readPurged(path string) (uint64, error) {
@@ -91,7 +91,7 @@ func (n *Node) cutLog(index uint64) error {
 	} else if err != nil {
 		return fmt.Errorf("cut the raft log: %w", err)
 	}
-	first, err := firstFile(filepath.Join(n.cfg.Dir, "raft"))
+	first, err := firstFile(n.storage.dir)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func firstFile(dir string) (uint64, error) {
 // rewrite makes a store with only the latest version of each key, and adopts it. The node continues meanwhile, but
 // takes no marker: entries applied after the copy began are applied to the copy from the log.
 func (n *Node) rewrite(ctx context.Context) error {
-	s := n.state
+	s := n.storage.state
 	s.marking.Lock()
 	defer s.marking.Unlock()
 	old, version, err := s.pin()
@@ -137,7 +137,7 @@ func (n *Node) rewrite(ctx context.Context) error {
 	drop := func(err error) error {
 		return errors.Join(err, next.close(), s.disk.RemoveAll(next.dir))
 	}
-	apply := &fsm{state: s, snapshots: n.snapshots, machine: n.machine, room: n.room, fail: func(error) {}}
+	apply := &fsm{state: s, snapshots: n.snapshots, machine: n.storage.agreed.machine, room: n.storage.room, fail: func(error) {}}
 	for behind := uint64(maxEntries); behind >= maxEntries; behind = old.applied.Load() - next.applied.Load() {
 		if err := n.catchUp(ctx, apply, next, old.applied.Load()); err != nil {
 			return drop(err)
@@ -218,7 +218,7 @@ func (n *Node) catchUp(ctx context.Context, apply *fsm, next *store, to uint64) 
 		logs := make([]*hraft.Log, 0, maxEntries)
 		for i := at + 1; i <= to && len(logs) < maxEntries; i++ {
 			entry := &hraft.Log{}
-			if err := n.wal.GetLog(i, entry); err != nil {
+			if err := n.storage.wal.GetLog(i, entry); err != nil {
 				return fmt.Errorf("read the raft log at index %d: %w", i, err)
 			}
 			logs = append(logs, entry)

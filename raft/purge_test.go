@@ -112,7 +112,7 @@ func TestPurge(t *testing.T) {
 		if err := n.Check(); err != nil {
 			t.Error(err)
 		}
-		if err := n.state.view(func(r reader) error {
+		if err := n.storage.state.view(func(r reader) error {
 			got, err := tinyCount(r, "n")
 			if got != want {
 				t.Errorf("%s counts %d, want %d", id, got, want)

@@ -14,12 +14,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	hraft "github.com/hashicorp/raft"
 
 	"holdfast/catalog"
 	"holdfast/internal/disk"
@@ -102,21 +99,14 @@ func (t timing) cutting(trailingMiB int) timing {
 type Node struct {
 	cfg     Config
 	timing  timing
-	disk    disk.Disk
 	forward Forwarder
-	machine Machine
 	log     *slog.Logger
+	opened  time.Time
 
-	state     *state
-	agreed    agreed
+	storage   *storage
 	snapshots *snapshots
 	fsm       *fsm
-	wal       *logStore
-	room      *room
-	witness   *Witness
 	layer     *layer
-	boot      uint64
-	opened    time.Time
 
 	raft     *consensus
 	intake   *intake
@@ -143,20 +133,16 @@ type parts struct {
 	free    func() (uint64, error) // bytes left on the disk
 }
 
-// Open opens the node's state and log and makes them agree: an unfinished install is dropped, lost batches
-// are found, an outdated log is removed. Run starts consensus; until then only View and Watch answer.
-func Open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog.Logger) (*Node, error) {
-	return open(cfg, d, carrier, forward, log, parts{})
-}
-
-func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog.Logger, p parts) (n *Node, err error) {
+// with returns the settings and the parts with the usual where nothing else was given.
+func (p parts) with(cfg Config, d disk.Disk) (Config, parts, error) {
+	cfg = cfg.withDefaults()
 	t, err := timingOf(cfg.Profile)
 	if err != nil {
-		return nil, err
+		return cfg, p, err
 	}
-	t = t.cutting(cfg.withDefaults().TrailingMiB)
-	if p.timing != nil {
-		t = *p.timing
+	if p.timing == nil {
+		t = t.cutting(cfg.TrailingMiB)
+		p.timing = &t
 	}
 	if p.machine == nil {
 		p.machine = theCatalog{}
@@ -164,38 +150,52 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 	if p.step == nil {
 		p.step = func(string) error { return nil }
 	}
-	n = &Node{
-		cfg: cfg.withDefaults(), timing: t, disk: d, forward: forward, machine: p.machine, log: log,
-		opened: time.Now(), raft: newConsensus(t.quorum), fatal: make(chan error, 1), leading: make(chan bool, 1),
-	}
 	if p.free == nil {
 		p.free = func() (uint64, error) { free, _, err := d.Free(cfg.Dir); return free, err }
 	}
-	n.room = newRoom(p.free, log)
-	n.contacts.init()
-	if err := n.openStorage(p.step); err != nil {
+	return cfg, p, nil
+}
+
+// Open opens the node's state and log and makes them agree: an unfinished install is dropped, lost batches
+// are found, an outdated log is removed. Run starts consensus; until then only View and Watch answer.
+func Open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog.Logger) (*Node, error) {
+	return open(cfg, d, carrier, forward, log, parts{})
+}
+
+func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog.Logger, p parts) (n *Node, err error) {
+	cfg, p, err = p.with(cfg, d)
+	if err != nil {
 		return nil, err
 	}
-	n.snapshots = newSnapshots(n.state, n.setTrail)
-	n.fsm = &fsm{state: n.state, snapshots: n.snapshots, machine: p.machine, room: n.room, fail: n.fail}
+	t := *p.timing
+	n = &Node{
+		cfg: cfg, timing: t, forward: forward, log: log,
+		opened: time.Now(), raft: newConsensus(t.quorum), fatal: make(chan error, 1), leading: make(chan bool, 1),
+	}
+	n.contacts.init()
+	if n.storage, err = openStorage(cfg, d, p, log, n.fail); err != nil {
+		return nil, err
+	}
+	state, room, agreed := n.storage.state, n.storage.room, n.storage.agreed
+	n.snapshots = newSnapshots(state, n.setTrail)
+	n.fsm = &fsm{state: state, snapshots: n.snapshots, machine: p.machine, room: room, fail: n.fail}
 	n.layer = newLayer(cfg.Self, carrier)
-	n.agreed = agreed{state: n.state, machine: p.machine}
-	clock := clock{now: n.cfg.Now, skew: n.cfg.Skew}
-	n.intake = &intake{raft: n.raft, room: n.room, clock: clock, grouped: n.agreed.grouped}
+	clock := clock{now: cfg.Now, skew: cfg.Skew}
+	n.intake = &intake{raft: n.raft, room: room, clock: clock, grouped: agreed.grouped}
 	n.proposer = &proposer{
-		self: cfg.Self, boot: n.boot, raft: n.raft, requests: newRequests(),
+		self: cfg.Self, boot: n.storage.boot, raft: n.raft, requests: newRequests(),
 		relay: &relay{raft: n.raft, forward: forward}, here: n.intake.submitWithin,
 	}
 	n.linear = &linear{
-		self: cfg.Self, raft: n.raft, state: n.state, log: n.wal, room: n.room, forward: forward,
+		self: cfg.Self, raft: n.raft, state: state, log: n.storage.wal, room: room, forward: forward,
 	}
 	handover := &handover{pause: 2 * t.network}
 	n.leader = &leader{
-		self: cfg.Self, tick: t.tick, limbo: limbo{wait: 2 * t.election}, clock: clock, room: n.room,
+		self: cfg.Self, tick: t.tick, limbo: limbo{wait: 2 * t.election}, clock: clock, room: room,
 		contacts: &n.contacts, handover: handover, log: log,
 		voters: &arranger{
-			self: cfg.Self, quorum: t.quorum, grace: n.cfg.Grace, alive: cfg.Alive, members: n.agreed.members,
-			state: n.state, forward: forward, contacts: &n.contacts, handover: handover, log: log,
+			self: cfg.Self, quorum: t.quorum, grace: cfg.Grace, alive: cfg.Alive, members: agreed.members,
+			state: state, forward: forward, contacts: &n.contacts, handover: handover, log: log,
 		},
 	}
 	return n, nil
@@ -217,96 +217,6 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// openStorage opens log and state.
-func (n *Node) openStorage(step func(string) error) (err error) {
-	raftDir := filepath.Join(n.cfg.Dir, "raft")
-	if err := n.disk.MkdirAll(raftDir); err != nil {
-		return err
-	}
-	ledger, err := openLedger(filepath.Join(n.cfg.Dir, "catalog"), n.disk, n.log)
-	if err != nil {
-		return err
-	}
-	if n.witness, err = openWitness(raftDir, n.disk, n.log); err != nil {
-		return err
-	}
-	if n.wal, err = openLog(raftDir, n.timing.segment, ledger, n.room, n.log, n.fail); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, n.wal.Close())
-		}
-	}()
-	used, err := hraft.HasExistingState(n.wal, n.wal, hraft.NewDiscardSnapshotStore())
-	if err != nil {
-		return fmt.Errorf("open the raft log in %s: %w", raftDir, err)
-	}
-	if err := step("log opened"); err != nil {
-		return err
-	}
-	n.state, err = openState(filepath.Join(n.cfg.Dir, "catalog"), n.disk, n.cfg.MemoryMiB, !used, step, n.log)
-	if err != nil {
-		return err
-	}
-	if err = errors.Join(n.checkLog(), n.checkStart(raftDir)); err == nil {
-		err = n.agree(step)
-	}
-	if err == nil {
-		err = n.wal.begin()
-	}
-	if err == nil {
-		n.boot, err = n.countStart(raftDir)
-	}
-	if err == nil {
-		err = step("boot")
-	}
-	if err != nil {
-		return errors.Join(err, n.state.close())
-	}
-	return nil
-}
-
-// agree removes a log that an install has made obsolete: one that ends before the state, or that holds
-// another entry at the state's place.
-func (n *Node) agree(step func(string) error) error {
-	st := n.state.store()
-	first, err := n.wal.FirstIndex()
-	if err != nil {
-		return fmt.Errorf("open the raft log: %w", err)
-	}
-	last, err := n.wal.LastIndex()
-	if err != nil {
-		return fmt.Errorf("open the raft log: %w", err)
-	}
-	m := st.marker
-	if last == 0 {
-		return nil
-	}
-	if first > m.Index+1 {
-		return fmt.Errorf("%w: the raft log begins at index %d, the state stands at %d", ErrDamaged, first, m.Index)
-	}
-	obsolete := last < m.Index
-	if !obsolete && first <= m.Index {
-		var entry hraft.Log
-		if err := n.wal.GetLog(m.Index, &entry); err != nil {
-			return fmt.Errorf("read the raft log at index %d: %w", m.Index, err)
-		}
-		obsolete = entry.Term != m.Term
-	}
-	if !obsolete {
-		return nil
-	}
-	if err := step("log obsolete"); err != nil {
-		return err
-	}
-	n.log.Info("the raft log before an installed state is removed", "from", first, "to", last, "state", m.Index)
-	if err := n.wal.DeleteRange(first, last); err != nil {
-		return fmt.Errorf("remove the raft log: %w", err)
-	}
-	return nil
-}
-
 // fail stops the node.
 func (n *Node) fail(err error) {
 	select {
@@ -321,7 +231,7 @@ func (n *Node) Stream(from catalog.NodeID, c net.Conn) { n.layer.hand(from, c) }
 // View calls fn with one consistent version of this node's state, which may lag behind the leader's. The
 // view is valid only during the call.
 func (n *Node) View(fn func(catalog.View) error) error {
-	return n.state.view(func(r reader) error { return fn(catalog.NewView(r)) })
+	return n.storage.state.view(func(r reader) error { return fn(catalog.NewView(r)) })
 }
 
 // Forwarder carries small requests to other nodes. Requests of other nodes are handed to Node.Serve.

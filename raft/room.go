@@ -99,4 +99,4 @@ func (r *room) say(err error) {
 
 // Room answers ErrNoRoom, with the free space, if the disk with log and state has too little room for callers'
 // commands.
-func (n *Node) Room() error { return n.room.atLeast(RoomToDecide) }
+func (n *Node) Room() error { return n.storage.hasRoom() }

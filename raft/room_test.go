@@ -55,7 +55,7 @@ func TestFullDiskOfALeader(t *testing.T) {
 	c.eventually("what others decide is applied still", func() bool { return count(t, old.Node, "x") == 2 })
 
 	d[id].Store(roomToWrite - 1)
-	c.eventually("the node has looked at its disk", func() bool { return old.room.atLeast(roomToWrite) != nil })
+	c.eventually("the node has looked at its disk", func() bool { return old.storage.room.atLeast(roomToWrite) != nil })
 	for range 3 {
 		c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})
 	}
@@ -108,7 +108,7 @@ func TestStoppingWhileThereIsNoRoom(t *testing.T) {
 	}
 	d[id].Store(0)
 	full := c.nodes[id]
-	c.eventually("the node has looked at its disk", func() bool { return full.room.atLeast(roomToWrite) != nil })
+	c.eventually("the node has looked at its disk", func() bool { return full.storage.room.atLeast(roomToWrite) != nil })
 	before := count(t, full.Node, "x")
 	for range 3 {
 		c.propose(c.leader(), addKind, tinyAdd{Key: "x", N: 1})

@@ -21,7 +21,7 @@ const maxEntries = 256
 func (n *Node) Run(ctx context.Context) error {
 	n.running.Lock()
 	defer n.running.Unlock()
-	standing, err := n.Standing()
+	standing, err := n.storage.standing()
 	if err != nil {
 		return errors.Join(err, n.Close())
 	}
@@ -54,7 +54,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	cancel()
 	n.raft.stop()
-	close(n.room.closing)
+	close(n.storage.room.closing)
 	// Raft forgets to answer requests while it shuts down, so all are answered first.
 	n.raft.gate.close()
 	leader.Wait()
@@ -72,12 +72,12 @@ func (n *Node) Run(ctx context.Context) error {
 // Close closes a node that was opened and will not be run. Run closes the node that it ran.
 func (n *Node) Close() error {
 	n.layer.Close()
-	return errors.Join(n.snapshots.close(), n.state.close(), n.wal.Close(), n.witness.close())
+	return errors.Join(n.snapshots.close(), n.storage.close())
 }
 
 // start starts Raft on the opened log and state.
 func (n *Node) start() (*hraft.Raft, transport, chan bool, error) {
-	if err := n.state.step("start"); err != nil {
+	if err := n.storage.step("start"); err != nil {
 		return nil, transport{}, nil, err
 	}
 	trans := newTransport(n.layer, n.timing, n.log)
@@ -85,7 +85,7 @@ func (n *Node) start() (*hraft.Raft, transport, chan bool, error) {
 	conf := configure(n.cfg.Self, n.timing, n.log)
 	conf.NotifyCh = notify
 	n.setTrailFirst(conf)
-	r, err := hraft.NewRaft(conf, n.fsm, n.wal, n.wal, n.snapshots, trans)
+	r, err := hraft.NewRaft(conf, n.fsm, n.storage.wal, n.storage.wal, n.snapshots, trans)
 	if err != nil {
 		return nil, transport{}, nil, errors.Join(fmt.Errorf("start raft: %w", err), trans.Close())
 	}
@@ -172,7 +172,7 @@ func (n *Node) trailing() uint64 {
 	if n.purging.Load() {
 		return 0
 	}
-	return max(1, uint64(n.cfg.TrailingMiB)<<20/n.wal.mean())
+	return max(1, uint64(n.cfg.TrailingMiB)<<20/n.storage.wal.mean())
 }
 
 // configure returns the library's settings.

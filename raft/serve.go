@@ -42,9 +42,9 @@ func (n *Node) Serve(ctx context.Context, from catalog.NodeID, request []byte) (
 		}
 		return encodeIndex(index), nil
 	case askSeen:
-		return encodeSeen(n.Votes(from), n.witness.of(from)), nil
+		return encodeSeen(n.Votes(from), n.storage.witness.of(from)), nil
 	case askApplied:
-		return encodeIndex(n.state.store().applied.Load()), nil
+		return encodeIndex(n.storage.state.store().applied.Load()), nil
 	}
 	return nil, fmt.Errorf("%w: from %s: request %d", errWire, from, request[1])
 }

@@ -38,13 +38,13 @@ type Status struct {
 
 // Status returns this node's state in consensus.
 func (n *Node) Status() Status {
-	st := n.state.store()
-	s := Status{Role: Outside, Applied: st.applied.Load(), Marker: st.marked(), Boot: n.boot, Replayed: n.fsm.entries()}
+	st := n.storage.state.store()
+	s := Status{Role: Outside, Applied: st.applied.Load(), Marker: st.marked(), Boot: n.storage.boot, Replayed: n.fsm.entries()}
 	r := n.raft.now()
 	if r == nil {
 		return s
 	}
-	if size, err := n.wal.size(); err == nil {
+	if size, err := n.storage.wal.size(); err == nil {
 		s.LogBytes = size
 	}
 	_, leader := r.LeaderWithID()
@@ -70,7 +70,7 @@ func (n *Node) Status() Status {
 // Votes reports whether the node has a vote, as far as this node knows: by what was agreed, or by what is being
 // agreed now.
 func (n *Node) Votes(id catalog.NodeID) bool {
-	st := n.state.store()
+	st := n.storage.state.store()
 	st.mu.Lock()
 	_, voter := st.configuration.has(id)
 	st.mu.Unlock()
@@ -115,6 +115,12 @@ func (n *Node) Contacts() map[catalog.NodeID]time.Duration {
 	}
 	return out
 }
+
+// Standing returns how far this node's log is.
+func (n *Node) Standing() (Standing, error) { return n.storage.standing() }
+
+// Witness is what this node remembers of the others.
+func (n *Node) Witness() *Witness { return n.storage.witness }
 
 // marked returns the index of the store's marker.
 func (s *store) marked() uint64 {

@@ -24,7 +24,7 @@ func newWatches() *watches { return &watches{all: make(map[*Watch]struct{})} }
 // whenever a whole state was installed. Close it when done.
 func (n *Node) Watch(prefixes ...string) *Watch {
 	c := make(chan struct{}, 1)
-	w := &Watch{C: c, c: c, set: n.state.watches}
+	w := &Watch{C: c, c: c, set: n.storage.state.watches}
 	for _, p := range prefixes {
 		w.prefixes = append(w.prefixes, []byte(p))
 	}

@@ -12,8 +12,6 @@ import (
 	"sync"
 	"time"
 
-	hraft "github.com/hashicorp/raft"
-
 	"holdfast/catalog"
 	"holdfast/internal/disk"
 )
@@ -77,29 +75,6 @@ func (s sighting) before(boot uint64) Standing {
 		return s.Earlier
 	}
 	return s.Standing
-}
-
-// Standing returns how far this node's log is.
-func (n *Node) Standing() (Standing, error) {
-	term, err := n.wal.number(termKey)
-	if err != nil {
-		return Standing{}, err
-	}
-	h := n.wal.ledger.now()
-	s := Standing{Log: h.Log, Boot: n.boot, Term: term}
-	last, err := n.wal.LastIndex()
-	if err != nil {
-		return Standing{}, fmt.Errorf("read the raft log: %w", err)
-	}
-	var entry hraft.Log
-	if last > 0 && n.wal.GetLog(last, &entry) == nil { // else it was cut off just now
-		s.LastTerm, s.LastIndex = entry.Term, entry.Index
-	}
-	st := n.state.store()
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	s = s.with(Standing{Log: s.Log, LastTerm: h.TakenTerm, LastIndex: h.Taken})
-	return s.with(Standing{Log: s.Log, LastTerm: st.marker.Term, LastIndex: st.marker.Index}), nil
 }
 
 // witnessEvery is how often, at most, what was seen of the others is written while only their logs grow.
@@ -182,9 +157,6 @@ func (w *Witness) of(id catalog.NodeID) sighting {
 	defer w.mu.Unlock()
 	return w.seen[id]
 }
-
-// Witness is what this node remembers of the others.
-func (n *Node) Witness() *Witness { return n.witness }
 
 // encodeSeen answers a node that asks how far it was seen: whether it votes, as far as is known here, and the standings.
 func encodeSeen(votes bool, seen sighting) []byte {
