@@ -72,14 +72,11 @@ const (
 )
 
 // crowded are the types that have more methods than they should. The table only shrinks.
-var crowded = map[string]int{
-	"raft.Node": 65,
-}
+var crowded = map[string]int{}
 
 // laden are the structs that have more fields than they should. The table only shrinks.
 var laden = map[string]int{
 	"cli.grammar": 33,
-	"raft.Node":   31,
 }
 
 // narrow are the rooms whose lines all fit. The list only grows.

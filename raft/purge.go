@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	hraft "github.com/hashicorp/raft"
 )
@@ -31,33 +32,45 @@ const cutTries = 10
 // Purge removes from this node's disk what was decided up to the index and then replaced or deleted: it rewrites the
 // state without older versions, and cuts the log after the index. The node continues meanwhile. Members that were
 // away for longer then get the whole state. When Purge returns nil, no such value is left in raft/ and catalog/.
-func (n *Node) Purge(ctx context.Context, index uint64) error {
-	path := filepath.Join(n.storage.dir, purgedName)
+func (n *Node) Purge(ctx context.Context, index uint64) error { return n.purger.purge(ctx, index) }
+
+// purger removes from the disk what was replaced or deleted.
+type purger struct {
+	storage   *storage
+	fsm       *fsm
+	raft      *consensus
+	trail     *trail
+	rewritten atomic.Uint64 // the state was rewritten when this index was applied, or later
+}
+
+// purge does it up to the index, unless it was done.
+func (p *purger) purge(ctx context.Context, index uint64) error {
+	path := filepath.Join(p.storage.dir, purgedName)
 	done, err := readPurged(path)
 	if err != nil || done >= index {
 		return err
 	}
-	if applied := n.storage.state.store().applied.Load(); applied < index {
+	if applied := p.storage.state.store().applied.Load(); applied < index {
 		return fmt.Errorf("%w: index %d is not applied here, but %d", ErrNotPurged, index, applied)
 	}
-	if err := n.Room(); err != nil {
+	if err := p.storage.hasRoom(); err != nil {
 		return err
 	}
-	if n.rewritten.Load() < index {
-		if err := n.rewrite(ctx); err != nil {
+	if p.rewritten.Load() < index {
+		if err := p.rewrite(ctx); err != nil {
 			return fmt.Errorf("write the state anew: %w", err)
 		}
-		n.rewritten.Store(index)
+		p.rewritten.Store(index)
 	}
 	// The last file of the log goes only when nothing was appended since the state's place was taken.
-	err = n.cutLog(index)
+	err = p.cutLog(index)
 	for tries := 1; tries < cutTries && errors.Is(err, errNewEntries) && ctx.Err() == nil; tries++ {
-		err = n.cutLog(index)
+		err = p.cutLog(index)
 	}
 	if err != nil {
 		return err
 	}
-	return n.storage.disk.WriteFile(path, writeBytes([]byte(strconv.FormatUint(index, 10)+"\n")))
+	return p.storage.disk.WriteFile(path, writeBytes([]byte(strconv.FormatUint(index, 10)+"\n")))
 }
 
 func readPurged(path string) (uint64, error) {
@@ -76,22 +89,18 @@ func readPurged(path string) (uint64, error) {
 }
 
 // cutLog cuts the log at the state's place, and reports ErrNotPurged when a file of it still begins at or before the index.
-func (n *Node) cutLog(index uint64) error {
-	r := n.raft.now()
+func (p *purger) cutLog(index uint64) error {
+	r := p.raft.now()
 	if r == nil {
 		return ErrStopped
 	}
-	n.purging.Store(true)
-	defer func() {
-		n.purging.Store(false)
-		n.setTrail()
-	}()
+	defer p.trail.cut()()
 	if err := r.Snapshot().Error(); errors.Is(err, hraft.ErrNothingNewToSnapshot) {
 		return fmt.Errorf("%w: nothing was decided since the node started", ErrNotPurged)
 	} else if err != nil {
 		return fmt.Errorf("cut the raft log: %w", err)
 	}
-	first, err := firstFile(n.storage.dir)
+	first, err := firstFile(p.storage.dir)
 	if err != nil {
 		return err
 	}
@@ -121,8 +130,8 @@ func firstFile(dir string) (uint64, error) {
 
 // rewrite makes a store with only the latest version of each key, and adopts it. The node continues meanwhile, but
 // takes no marker: entries applied after the copy began are applied to the copy from the log.
-func (n *Node) rewrite(ctx context.Context) error {
-	s := n.storage.state
+func (p *purger) rewrite(ctx context.Context) error {
+	s := p.storage.state
 	s.marking.Lock()
 	defer s.marking.Unlock()
 	old, version, err := s.pin()
@@ -137,18 +146,18 @@ func (n *Node) rewrite(ctx context.Context) error {
 	drop := func(err error) error {
 		return errors.Join(err, next.close(), s.disk.RemoveAll(next.dir))
 	}
-	apply := &fsm{state: s, snapshots: n.snapshots, machine: n.storage.agreed.machine, room: n.storage.room, fail: func(error) {}}
+	apply := &fsm{state: s, machine: p.storage.agreed.machine, room: p.storage.room, fail: func(error) {}}
 	for behind := uint64(maxEntries); behind >= maxEntries; behind = old.applied.Load() - next.applied.Load() {
-		if err := n.catchUp(ctx, apply, next, old.applied.Load()); err != nil {
+		if err := p.catchUp(ctx, apply, next, old.applied.Load()); err != nil {
 			return drop(err)
 		}
 	}
-	n.fsm.applying.Lock()
-	defer n.fsm.applying.Unlock()
+	p.fsm.applying.Lock()
+	defer p.fsm.applying.Unlock()
 	if s.store() != old {
 		return drop(fmt.Errorf("%w: another state was installed meanwhile", ErrNotPurged))
 	}
-	if err := n.catchUp(ctx, apply, next, old.applied.Load()); err != nil {
+	if err := p.catchUp(ctx, apply, next, old.applied.Load()); err != nil {
 		return drop(err)
 	}
 	m := old.markerNow()
@@ -210,7 +219,7 @@ func (s *state) copyAt(ctx context.Context, old *store, version uint64) (next *s
 }
 
 // catchUp applies the log's entries to the store up to the index.
-func (n *Node) catchUp(ctx context.Context, apply *fsm, next *store, to uint64) error {
+func (p *purger) catchUp(ctx context.Context, apply *fsm, next *store, to uint64) error {
 	for at := next.applied.Load(); at < to; at = next.applied.Load() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -218,7 +227,7 @@ func (n *Node) catchUp(ctx context.Context, apply *fsm, next *store, to uint64) 
 		logs := make([]*hraft.Log, 0, maxEntries)
 		for i := at + 1; i <= to && len(logs) < maxEntries; i++ {
 			entry := &hraft.Log{}
-			if err := n.storage.wal.GetLog(i, entry); err != nil {
+			if err := p.storage.wal.GetLog(i, entry); err != nil {
 				return fmt.Errorf("read the raft log at index %d: %w", i, err)
 			}
 			logs = append(logs, entry)

@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"holdfast/catalog"
@@ -113,16 +112,13 @@ type Node struct {
 	proposer *proposer
 	linear   *linear
 	leader   *leader
+	observer *observer
+	contacts *contacts
+	trail    *trail
+	purger   *purger
 
-	fatal chan error
-	trail atomic.Uint64 // entries of the log to keep behind a marker
-
-	purging   atomic.Bool   // the log is to be cut at the next marker
-	rewritten atomic.Uint64 // the state was rewritten when this index was applied, or later
-
-	contacts contacts
-	leading  chan bool
-	running  sync.Mutex
+	running sync.Mutex
+	fatal   chan error // what Run ends with
 }
 
 // parts are what tests of this room put in the place of the usual.
@@ -170,14 +166,14 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 	t := *p.timing
 	n = &Node{
 		cfg: cfg, timing: t, forward: forward, log: log,
-		opened: time.Now(), raft: newConsensus(t.quorum), fatal: make(chan error, 1), leading: make(chan bool, 1),
+		opened: time.Now(), raft: newConsensus(t.quorum), contacts: newContacts(), fatal: make(chan error, 1),
 	}
-	n.contacts.init()
 	if n.storage, err = openStorage(cfg, d, p, log, n.fail); err != nil {
 		return nil, err
 	}
 	state, room, agreed := n.storage.state, n.storage.room, n.storage.agreed
-	n.snapshots = newSnapshots(state, n.setTrail)
+	n.trail = &trail{mib: cfg.TrailingMiB, mean: n.storage.wal.mean, raft: n.raft, log: log}
+	n.snapshots = newSnapshots(state, n.trail.tell)
 	n.fsm = &fsm{state: state, snapshots: n.snapshots, machine: p.machine, room: room, fail: n.fail}
 	n.layer = newLayer(cfg.Self, carrier)
 	clock := clock{now: cfg.Now, skew: cfg.Skew}
@@ -192,12 +188,14 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 	handover := &handover{pause: 2 * t.network}
 	n.leader = &leader{
 		self: cfg.Self, tick: t.tick, limbo: limbo{wait: 2 * t.election}, clock: clock, room: room,
-		contacts: &n.contacts, handover: handover, log: log,
+		contacts: n.contacts, handover: handover, log: log,
 		voters: &arranger{
 			self: cfg.Self, quorum: t.quorum, grace: cfg.Grace, alive: cfg.Alive, members: agreed.members,
-			state: state, forward: forward, contacts: &n.contacts, handover: handover, log: log,
+			state: state, forward: forward, contacts: n.contacts, handover: handover, log: log,
 		},
 	}
+	n.observer = &observer{contacts: n.contacts, changed: n.raft.changed, leading: make(chan bool, 1)}
+	n.purger = &purger{storage: n.storage, fsm: n.fsm, raft: n.raft, trail: n.trail}
 	return n, nil
 }
 
