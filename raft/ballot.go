@@ -66,9 +66,9 @@ type inquiry struct {
 	answered map[catalog.NodeID]bool
 }
 
-// run opens the ballot once enough others have answered, and asks on until all have. It stops the node when it is found to be
-// set back. Enough are as many as it takes, with this node, to elect a leader: they can be asked whenever an election could
-// succeed.
+// run opens the ballot once enough others have answered, and asks on until all have. It stops the node when it is
+// found to be set back. Enough are as many as it takes, with this node, to elect a leader: they can be asked whenever
+// an election could succeed.
 func (q *inquiry) run(ctx context.Context, r *hraft.Raft, b *ballot) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		voters := votersIn(r)
@@ -128,8 +128,7 @@ func (q *inquiry) ask(ctx context.Context, voter bool, others []catalog.NodeID) 
 		case a.err != nil:
 			continue
 		case (voter || a.votes) && q.mine.behind(a.seen.before(q.mine.Boot)):
-			failed = fmt.Errorf("%w: %s has seen it in term %d with entry %d of term %d; here it is in term %d with entry %d of term %d", ErrSetBack, a.id,
-				a.seen.Term, a.seen.LastIndex, a.seen.LastTerm, q.mine.Term, q.mine.LastIndex, q.mine.LastTerm)
+			failed = fmt.Errorf("%w: %s has seen it %v; here it is %v", ErrSetBack, a.id, a.seen.Standing, q.mine)
 		}
 		q.answered[a.id] = true
 	}

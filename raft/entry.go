@@ -10,8 +10,8 @@ import (
 	"holdfast/catalog"
 )
 
-// entryGroup begins a log entry that holds several commands; after it come, for each, its length as an unsigned varint and
-// its bytes. A log entry that holds one command is that command and begins with a brace. See doc/format/catalog.md.
+// entryGroup begins a log entry that holds several commands; after it come, for each, its length as an unsigned varint
+// and its bytes. A log entry that holds one command is that command and begins with a brace. See doc/format/catalog.md.
 const entryGroup = 2
 
 // Limits of an entry with several commands. The leader obeys the first two. The others say when no further command of
@@ -90,7 +90,8 @@ func (f *fsm) applyEntry(w *overlay, index uint64, data []byte) (any, error) {
 		err = errors.New("log entry with several commands below the level that has them")
 	}
 	if err != nil {
-		return outcome{result: catalog.Result{Refusal: &catalog.Refusal{Code: catalog.Invalid, Message: err.Error()}}}, nil
+		refusal := &catalog.Refusal{Code: catalog.Invalid, Message: err.Error()}
+		return outcome{result: catalog.Result{Refusal: refusal}}, nil
 	}
 	out := make([]outcome, len(commands))
 	w.puts, w.putBytes = 0, 0

@@ -87,7 +87,8 @@ func (l *leader) cramped(r *hraft.Raft, complained bool) bool {
 func (l *leader) freeOf(leader hraft.ServerID, trans hraft.Transport) {
 	l.log.Warn("raft stands for election and yet holds on to a leader: it is made to forget it", "leader", leader)
 	self := []byte(l.self)
-	request := hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: self, Addr: self}}
+	header := hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: self, Addr: self}
+	request := hraft.TimeoutNowRequest{RPCHeader: header}
 	err := trans.TimeoutNow(hraft.ServerID(l.self), hraft.ServerAddress(l.self), &request, &hraft.TimeoutNowResponse{})
 	if err != nil {
 		l.log.Error("raft could not be made to forget a leader", "leader", leader, "error", err)

@@ -114,7 +114,8 @@ func (q *linear) lastTouching(index uint64) (uint64, error) {
 	for ; index > q.state.store().marked(); index-- {
 		var entry hraft.Log
 		if err := q.log.GetLog(index, &entry); err != nil {
-			return 0, fmt.Errorf("%w: read the raft log at index %d: %w", errAgain, index, err) // cut off by a new leader
+			// A new leader has cut it off.
+			return 0, fmt.Errorf("%w: read the raft log at index %d: %w", errAgain, index, err)
 		}
 		if entry.Type == hraft.LogCommand || entry.Type == hraft.LogConfiguration {
 			return index, nil

@@ -42,9 +42,11 @@ type logStore struct {
 	room     *room
 }
 
-// openLog opens the log in dir, kept in files of segment bytes, and takes the size of its latest entries as a sample. It calls
-// fail when what Raft believes of the log is true no more.
-func openLog(dir string, segment int, ledger *ledger, room *room, log *slog.Logger, fail func(error)) (*logStore, error) {
+// openLog opens the log in dir, kept in files of segment bytes, and takes the size of its latest entries as a sample.
+// It calls fail when what Raft believes of the log is no longer true.
+func openLog(
+	dir string, segment int, ledger *ledger, room *room, log *slog.Logger, fail func(error),
+) (*logStore, error) {
 	unlock, err := disk.Lock(filepath.Join(dir, "lock")) // the log's own lock would wait for ever
 	if errors.Is(err, disk.ErrLocked) {
 		err = errors.New("another process has it open")

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -69,7 +70,7 @@ func (l libraryLog) ImpliedArgs() []any { return l.implied }
 
 // With returns a logger that adds args to each message.
 func (l libraryLog) With(args ...any) hclog.Logger {
-	return libraryLog{log: l.log.With(args...), name: l.name, implied: append(l.implied[:len(l.implied):len(l.implied)], args...)}
+	return libraryLog{log: l.log.With(args...), name: l.name, implied: slices.Concat(l.implied, args)}
 }
 
 // Name returns the logger's name.

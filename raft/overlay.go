@@ -188,7 +188,9 @@ func (o *overlay) touches(prefix []byte) bool {
 // next returns the first change at or after key.
 func (o *overlay) next(key []byte) (found change, ok bool) {
 	o.sort()
-	i, _ := slices.BinarySearchFunc(o.order, key, func(place int, key []byte) int { return bytes.Compare(o.changes[place].key, key) })
+	i, _ := slices.BinarySearchFunc(o.order, key, func(place int, key []byte) int {
+		return bytes.Compare(o.changes[place].key, key)
+	})
 	if i == len(o.order) {
 		return change{}, false
 	}
@@ -222,7 +224,8 @@ func (o *overlay) sort() {
 // Scan calls visit for the keys with the prefix from the given key on, in order, until it returns false. A
 // visit may change the overlay; changes behind the scan's place are not seen.
 func (o *overlay) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
-	if o.cache != nil && len(prefix) > 0 && bytes.Compare(from, prefix) <= 0 && !reserved(prefix) && !o.touches(prefix) {
+	whole := bytes.Compare(from, prefix) <= 0
+	if o.cache != nil && len(prefix) > 0 && whole && !reserved(prefix) && !o.touches(prefix) {
 		return o.cache.scan(o.reader, prefix, visit)
 	}
 	it := o.iterate(prefix, from)

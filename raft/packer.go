@@ -32,8 +32,8 @@ type parcel struct {
 	done    chan answer // takes one answer without waiting
 }
 
-// submit takes the parcels and calls send with each group that is to go: at once, or later from a goroutine of its own. Who
-// answers parcels of a group calls left.
+// submit takes the parcels and calls send with each group that is to go: at once, or later from a goroutine of its own.
+// Who answers parcels of a group calls left.
 func (k *packer) submit(parcels []*parcel, send func([]*parcel)) {
 	k.mu.Lock()
 	if k.inside == 0 && k.next == nil {

@@ -6,8 +6,8 @@ import (
 	hraft "github.com/hashicorp/raft"
 )
 
-// transport is the library's transport over a layer, with pipelines that cannot be stopped up, without its fast path for
-// heartbeats, and without votes while the ballot is not open.
+// transport is the library's transport over a layer, with pipelines that cannot be stopped up, without its fast path
+// for heartbeats, and without votes while the ballot is not open.
 type transport struct {
 	*hraft.NetworkTransport
 	ballot *ballot
@@ -23,7 +23,9 @@ func (t transport) Close() error {
 }
 
 // RequestVote asks for a vote, once this node may stand for election.
-func (t transport) RequestVote(id hraft.ServerID, to hraft.ServerAddress, q *hraft.RequestVoteRequest, a *hraft.RequestVoteResponse) error {
+func (t transport) RequestVote(
+	id hraft.ServerID, to hraft.ServerAddress, q *hraft.RequestVoteRequest, a *hraft.RequestVoteResponse,
+) error {
 	if !t.ballot.opened.Load() {
 		return errNoVote
 	}
@@ -31,7 +33,9 @@ func (t transport) RequestVote(id hraft.ServerID, to hraft.ServerAddress, q *hra
 }
 
 // RequestPreVote asks whether this node would get a vote, once it may stand for election.
-func (t transport) RequestPreVote(id hraft.ServerID, to hraft.ServerAddress, q *hraft.RequestPreVoteRequest, a *hraft.RequestPreVoteResponse) error {
+func (t transport) RequestPreVote(
+	id hraft.ServerID, to hraft.ServerAddress, q *hraft.RequestPreVoteRequest, a *hraft.RequestPreVoteResponse,
+) error {
 	if !t.ballot.opened.Load() {
 		return errNoVote
 	}

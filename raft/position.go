@@ -85,7 +85,9 @@ func (c configuration) raft() hraft.Configuration {
 		if s.Voter {
 			suffrage = hraft.Voter
 		}
-		out.Servers = append(out.Servers, hraft.Server{Suffrage: suffrage, ID: hraft.ServerID(s.ID), Address: hraft.ServerAddress(s.ID)})
+		out.Servers = append(out.Servers, hraft.Server{
+			Suffrage: suffrage, ID: hraft.ServerID(s.ID), Address: hraft.ServerAddress(s.ID),
+		})
 	}
 	return out
 }

@@ -88,7 +88,8 @@ func readPurged(path string) (uint64, error) {
 	return index, nil
 }
 
-// cutLog cuts the log at the state's place, and reports ErrNotPurged when a file of it still begins at or before the index.
+// cutLog cuts the log at the state's place, and reports ErrNotPurged when a file of it still begins at or before the
+// index.
 func (p *purger) cutLog(index uint64) error {
 	r := p.raft.now()
 	if r == nil {

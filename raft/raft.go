@@ -40,7 +40,7 @@ var (
 type Config struct {
 	Dir         string                         // data folder; the node uses raft/ and catalog/ in it
 	Self        catalog.NodeID                 // this node
-	Profile     string                         // "lan" (default), "wan" or "local", on one machine: timeouts for the distance between voters
+	Profile     string                         // how far apart voters are: "lan" (default), "wan", "local" (one machine)
 	MemoryMiB   int                            // cache for the state's blocks, 16 by default
 	Grace       time.Duration                  // how long a voter may be lost before it is replaced, 2 min by default
 	TrailingMiB int                            // Raft log kept behind a marker, 1024 by default

@@ -49,7 +49,9 @@ func recoverNode(cfg Config, d disk.Disk, reason string, log *slog.Logger, p par
 	if err != nil {
 		return 0, fmt.Errorf("recover the cluster: %w", err)
 	}
-	raise := catalog.Command{Version: 1, Kind: catalog.RaiseEpoch, At: catalog.At(time.Now()), Actor: string(cfg.Self), Body: body}
+	raise := catalog.Command{
+		Version: 1, Kind: catalog.RaiseEpoch, At: catalog.At(time.Now()), Actor: string(cfg.Self), Body: body,
+	}
 	if err := s.impose(raise, term+1); err != nil {
 		return 0, fmt.Errorf("recover the cluster: %w", err)
 	}

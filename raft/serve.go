@@ -51,7 +51,9 @@ func (n *Node) Serve(ctx context.Context, from catalog.NodeID, request []byte) (
 
 // submit has those of the commands proposed that the member may forward, and refuses the others. Answers are in the
 // order of the commands.
-func (vouch Vouch) submit(from catalog.NodeID, commands []catalog.Command, propose func([]catalog.Command) []answer) []answer {
+func (vouch Vouch) submit(
+	from catalog.NodeID, commands []catalog.Command, propose func([]catalog.Command) []answer,
+) []answer {
 	if vouch == nil {
 		return propose(commands)
 	}

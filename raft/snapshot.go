@@ -70,7 +70,9 @@ func metaOf(m marker, conf configuration, size int64) *hraft.SnapshotMeta {
 }
 
 // Create returns a sink. The first write to it begins an install; the state's own snapshot writes nothing.
-func (s *snapshots) Create(_ hraft.SnapshotVersion, index, term uint64, _ hraft.Configuration, _ uint64, _ hraft.Transport) (hraft.SnapshotSink, error) {
+func (s *snapshots) Create(
+	_ hraft.SnapshotVersion, index, term uint64, _ hraft.Configuration, _ uint64, _ hraft.Transport,
+) (hraft.SnapshotSink, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.serial++

@@ -40,8 +40,12 @@ type state struct {
 
 // openState opens the state in dir, removes the remains of an unfinished install, and makes an empty state if there
 // has never been one. With fresh false, a missing pointer is an error: there was a state.
-func openState(dir string, d disk.Disk, cacheMiB int, fresh bool, step func(string) error, log *slog.Logger) (*state, error) {
-	s := &state{dir: dir, disk: d, log: log, cacheMiB: cacheMiB, step: step, changed: newNotice(), watches: newWatches()}
+func openState(
+	dir string, d disk.Disk, cacheMiB int, fresh bool, step func(string) error, log *slog.Logger,
+) (*state, error) {
+	s := &state{
+		dir: dir, disk: d, log: log, cacheMiB: cacheMiB, step: step, changed: newNotice(), watches: newWatches(),
+	}
 	if err := d.MkdirAll(dir); err != nil {
 		return nil, err
 	}
@@ -265,7 +269,8 @@ func (s *state) close() error {
 	return s.store().close()
 }
 
-// configured returns the index of the configuration that is applied here, and false while it lacks servers of the latest.
+// configured returns the index of the configuration that is applied here, and false while it lacks servers of the
+// latest.
 func (s *state) configured(latest configuration) (index uint64, ok bool) {
 	st := s.store()
 	st.mu.Lock()

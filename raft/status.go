@@ -39,7 +39,10 @@ type Status struct {
 // Status returns this node's state in consensus.
 func (n *Node) Status() Status {
 	st := n.storage.state.store()
-	s := Status{Role: Outside, Applied: st.applied.Load(), Marker: st.marked(), Boot: n.storage.boot, Replayed: n.fsm.entries()}
+	s := Status{
+		Role: Outside, Applied: st.applied.Load(), Marker: st.marked(),
+		Boot: n.storage.boot, Replayed: n.fsm.entries(),
+	}
 	r := n.raft.now()
 	if r == nil {
 		return s

@@ -42,8 +42,8 @@ type marker struct {
 	Term   uint64 `json:"term"`
 	Synced uint64 `json:"synced"`
 
-	// Whole is the index at which the store came to be without a log: by an install, a founding or a recovery. The log ends at the
-	// state's place or later once that is higher. nil: a store of an earlier version.
+	// Whole is the index at which the store came to be without a log: by an install, a founding or a recovery. The log
+	// ends at the state's place or later once that is higher. nil: a store of an earlier version.
 	Whole *uint64 `json:"whole,omitempty"`
 }
 

@@ -132,8 +132,8 @@ func (l *layer) keep(c net.Conn, peer catalog.NodeID) (net.Conn, error) {
 	return kept, nil
 }
 
-// Dial opens a stream to the node with that address, which may be this one. It ends when the layer is closed, so that a node
-// that stops does not wait for one that is gone.
+// Dial opens a stream to the node with that address, which may be this one. It ends when the layer is closed, so that a
+// node that stops does not wait for one that is gone.
 func (l *layer) Dial(to hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	peer := catalog.NodeID(to)
 	if peer == l.self {

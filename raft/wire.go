@@ -76,8 +76,9 @@ func decodeProposal(b []byte) ([]catalog.Command, error) {
 	return out, nil
 }
 
-// encodeAnswers makes the answer to a proposal: for each command a byte, and the result when that says yes. Results that
-// would make it too long are left for the next try, which finds them in the state: large ones do not keep others back.
+// encodeAnswers makes the answer to a proposal: for each command a byte, and the result when that says yes. Results
+// that would make it too long are left for the next try, which finds them in the state: large ones do not keep others
+// back.
 func encodeAnswers(answers []answer) ([]byte, error) {
 	b := []byte{saidYes}
 	for _, a := range answers {

@@ -20,7 +20,8 @@ import (
 // forgotten what it agreed to since then, and could undo decisions.
 var ErrSetBack = errors.New("this node was set back to an older copy of itself")
 
-// Standing is how far a node's log is, or was before its end was replaced. It is on stable storage, and only ever grows as long as Log stays the same.
+// Standing is how far a node's log is, or was before its end was replaced. It is on stable storage, and only ever grows
+// as long as Log stays the same.
 type Standing struct {
 	Log       uint64 `json:"log"`  // tells this log from others of the same node
 	Boot      uint64 `json:"boot"` // the node's start
@@ -158,7 +159,8 @@ func (w *Witness) of(id catalog.NodeID) sighting {
 	return w.seen[id]
 }
 
-// encodeSeen answers a node that asks how far it was seen: whether it votes, as far as is known here, and the standings.
+// encodeSeen answers a node that asks how far it was seen: whether it votes, as far as is known here, and the
+// standings.
 func encodeSeen(votes bool, seen sighting) []byte {
 	b := []byte{saidYes, 0}
 	if votes {
