@@ -125,6 +125,7 @@ var narrow = []string{
 	"node/warrant",
 	"node/wire",
 	"peer",
+	"raft",
 	"replay",
 	"replica",
 	"warc",

@@ -143,7 +143,7 @@ func (a *arranger) elect(r *hraft.Raft, now, chosen []catalog.NodeID) error {
 		}
 		a.log.Info("a member becomes a voter", "node", id)
 		if err := r.AddVoter(hraft.ServerID(id), hraft.ServerAddress(id), 0, a.quorum).Error(); err != nil {
-			return fmt.Errorf("let %s vote: %w", id, err)
+			return fmt.Errorf("make %s a voter: %w", id, err)
 		}
 	}
 	for _, id := range now {
@@ -153,9 +153,9 @@ func (a *arranger) elect(r *hraft.Raft, now, chosen []catalog.NodeID) error {
 		if id == a.self {
 			return a.yield(r)
 		}
-		a.log.Info("a member ceases to be a voter", "node", id)
+		a.log.Info("a member stops being a voter", "node", id)
 		if err := r.DemoteVoter(hraft.ServerID(id), 0, a.quorum).Error(); err != nil {
-			return fmt.Errorf("let %s vote no more: %w", id, err)
+			return fmt.Errorf("take the vote from %s: %w", id, err)
 		}
 	}
 	return nil

@@ -17,7 +17,8 @@ import (
 // ErrAnswered is part of a Forwarder's error when the other node was reached and answered with an error of its own.
 var ErrAnswered = errors.New("the other node answered with an error")
 
-var errNoVote = errors.New("this node does not vote before the others have said how far they have seen it")
+var errNoVote = errors.New("this node has just started and does not vote yet: " +
+	"it first asks the other voters how far its log had come")
 
 // ballot keeps a node that has just started from voting and standing for election, until it is open.
 type ballot struct {
@@ -128,7 +129,8 @@ func (q *inquiry) ask(ctx context.Context, voter bool, others []catalog.NodeID) 
 		case a.err != nil:
 			continue
 		case (voter || a.votes) && q.mine.behind(a.seen.before(q.mine.Boot)):
-			failed = fmt.Errorf("%w: %s has seen it %v; here it is %v", ErrSetBack, a.id, a.seen.Standing, q.mine)
+			failed = fmt.Errorf("%w: %s saw it in %s; now it is in %s",
+				ErrSetBack, a.id, a.seen.place(), q.mine.place())
 		}
 		q.answered[a.id] = true
 	}

@@ -20,10 +20,10 @@ func lastBoot(dir string) (last uint64, err error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("count the starts: %w", err)
+		return 0, fmt.Errorf("read the number of the last start: %w", err)
 	}
 	if last, err = strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err != nil {
-		return 0, fmt.Errorf("%w: %s says %.20q", ErrDamaged, path, text)
+		return 0, fmt.Errorf("%w: %s should hold a number, not %.20q", ErrDamaged, path, text)
 	}
 	return last, nil
 }

@@ -22,7 +22,8 @@ func (h *handover) try(do func() error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if since := time.Since(h.failed); since < h.pause {
-		return fmt.Errorf("it failed %v ago, and is tried again after %v", since.Round(time.Millisecond), h.pause)
+		return fmt.Errorf("the last attempt failed %v ago; the next one follows %v after that",
+			since.Round(time.Millisecond), h.pause)
 	}
 	if err := do(); err != nil {
 		h.failed = time.Now()

@@ -17,7 +17,7 @@ import (
 
 // ErrStateLost reports that a part of the node's log or state is gone, or older than the rest. Such a node has
 // forgotten what it agreed to, or for whom it voted, and could undo decisions.
-var ErrStateLost = errors.New("a part of the agreed log or state is lost, or is older than the rest")
+var ErrStateLost = errors.New("a part of the raft log or of the agreed state is missing, or is older than the rest")
 
 // heldName is the file in the state's folder that records what the log's folder must contain.
 const heldName = "log.json"
@@ -68,7 +68,7 @@ func openLedger(dir string, d disk.Disk, log *slog.Logger) (*ledger, error) {
 		return l, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what the log held: %w", err)
+		return nil, fmt.Errorf("read the record about the raft log: %w", err)
 	}
 	if err := json.Unmarshal(text, &l.held); err != nil || l.held.Version < 1 {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, l.path, err)
@@ -90,7 +90,7 @@ func (l *ledger) change(f func(*held)) error {
 		return err
 	}
 	if err := l.disk.WriteFile(l.path, writeBytes(append(text, '\n'))); err != nil {
-		return fmt.Errorf("keep what the log holds: %w", err)
+		return fmt.Errorf("write the record about the raft log: %w", err)
 	}
 	l.held = next
 	return nil
@@ -99,7 +99,7 @@ func (l *ledger) change(f func(*held)) error {
 // note is change where a failure does no harm.
 func (l *ledger) note(f func(*held)) {
 	if err := l.change(f); err != nil {
-		l.log.Warn("what the log holds is not kept a second time", "error", err)
+		l.log.Warn("the record about the raft log could not be written", "error", err)
 	}
 }
 
@@ -120,7 +120,7 @@ func (l *ledger) checkFiles(dir string) error {
 	for _, name := range files {
 		path := filepath.Join(dir, name)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: %s is not there", ErrStateLost, path)
+			return fmt.Errorf("%w: %s is missing", ErrStateLost, path)
 		} else if err != nil {
 			return fmt.Errorf("look for the raft log: %w", err)
 		}

@@ -137,7 +137,7 @@ func (s *state) finish(next *store, in *streamReader, number int) error {
 		return err
 	}
 	if !bytes.Equal(sum.tail, in.total) {
-		return fmt.Errorf("%w: the state installed in %s reads back differently", ErrDamaged, next.dir)
+		return fmt.Errorf("%w: the state written in %s differs from the one that was received", ErrDamaged, next.dir)
 	}
 	if err := s.step("install verified"); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (s *store) unbroken() (uint64, error) {
 	case expected == 0:
 		return whole, nil
 	case s.marker.Synced > 0:
-		return 0, fmt.Errorf("%w: the state in %s lacks batch %d", ErrDamaged, s.dir, expected)
+		return 0, fmt.Errorf("%w: the state in %s is missing the batch of index %d", ErrDamaged, s.dir, expected)
 	}
 	return 0, nil // the very first batches are missing
 }

@@ -60,7 +60,7 @@ func (l *leader) skewed(r *hraft.Raft, complained bool) bool {
 		return false
 	}
 	if !complained {
-		l.log.Error("this node's clock is off: it does not lead", "by", off)
+		l.log.Error("this node does not lead: its clock is too far from the other members' clocks", "by", off)
 	}
 	if err := l.handover.resign(r); err != nil {
 		l.log.Info("the leadership could not be handed over yet", "error", err)
@@ -85,13 +85,13 @@ func (l *leader) cramped(r *hraft.Raft, complained bool) bool {
 
 // freeOf makes Raft forget the leader, as it does when a leader asks it to stand for election.
 func (l *leader) freeOf(leader hraft.ServerID, trans hraft.Transport) {
-	l.log.Warn("raft stands for election and yet holds on to a leader: it is made to forget it", "leader", leader)
+	l.log.Warn("raft stands for election although it knows a leader: it is made to forget the leader", "leader", leader)
 	self := []byte(l.self)
 	header := hraft.RPCHeader{ProtocolVersion: hraft.ProtocolVersionMax, ID: self, Addr: self}
 	request := hraft.TimeoutNowRequest{RPCHeader: header}
 	err := trans.TimeoutNow(hraft.ServerID(l.self), hraft.ServerAddress(l.self), &request, &hraft.TimeoutNowResponse{})
 	if err != nil {
-		l.log.Error("raft could not be made to forget a leader", "leader", leader, "error", err)
+		l.log.Error("raft could not be made to forget the leader", "leader", leader, "error", err)
 	}
 }
 

@@ -21,7 +21,7 @@ const purgedName = "purged"
 
 // ErrNotPurged reports that the log or the state may still hold replaced or deleted values. Ask again after a further
 // decision.
-var ErrNotPurged = errors.New("older decisions are still on disk")
+var ErrNotPurged = errors.New("replaced or deleted values are still on this node's disk")
 
 // errNewEntries is ErrNotPurged where another try may succeed at once.
 var errNewEntries = fmt.Errorf("%w: entries were appended meanwhile", ErrNotPurged)
@@ -51,14 +51,14 @@ func (p *purger) purge(ctx context.Context, index uint64) error {
 		return err
 	}
 	if applied := p.storage.state.store().applied.Load(); applied < index {
-		return fmt.Errorf("%w: index %d is not applied here, but %d", ErrNotPurged, index, applied)
+		return fmt.Errorf("%w: the state must reach index %d first and is at %d", ErrNotPurged, index, applied)
 	}
 	if err := p.storage.hasRoom(); err != nil {
 		return err
 	}
 	if p.rewritten.Load() < index {
 		if err := p.rewrite(ctx); err != nil {
-			return fmt.Errorf("write the state anew: %w", err)
+			return fmt.Errorf("rewrite the state: %w", err)
 		}
 		p.rewritten.Store(index)
 	}
@@ -79,11 +79,11 @@ func readPurged(path string) (uint64, error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("read what was purged: %w", err)
+		return 0, fmt.Errorf("read how far the raft log was purged: %w", err)
 	}
 	index, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%w: %s says %.20q", ErrDamaged, path, text)
+		return 0, fmt.Errorf("%w: %s should hold a number, not %.20q", ErrDamaged, path, text)
 	}
 	return index, nil
 }
@@ -97,7 +97,7 @@ func (p *purger) cutLog(index uint64) error {
 	}
 	defer p.trail.cut()()
 	if err := r.Snapshot().Error(); errors.Is(err, hraft.ErrNothingNewToSnapshot) {
-		return fmt.Errorf("%w: nothing was decided since the node started", ErrNotPurged)
+		return fmt.Errorf("%w: the raft log can be cut after the next decision", ErrNotPurged)
 	} else if err != nil {
 		return fmt.Errorf("cut the raft log: %w", err)
 	}
@@ -106,7 +106,7 @@ func (p *purger) cutLog(index uint64) error {
 		return err
 	}
 	if first <= index {
-		return fmt.Errorf("%w: a file of the log begins at index %d", errNewEntries, first)
+		return fmt.Errorf("%w: a file of the raft log still begins at index %d", errNewEntries, first)
 	}
 	return nil
 }
@@ -115,14 +115,14 @@ func (p *purger) cutLog(index uint64) error {
 func firstFile(dir string) (uint64, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.wal"))
 	if err != nil || len(paths) == 0 {
-		return 0, errors.Join(fmt.Errorf("%w: no file of the log in %s", ErrDamaged, dir), err)
+		return 0, errors.Join(fmt.Errorf("%w: there is no file of the raft log in %s", ErrDamaged, dir), err)
 	}
 	first := ^uint64(0)
 	for _, path := range paths {
 		text, _, _ := strings.Cut(filepath.Base(path), "-")
 		index, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("%w: a file of the log is called %s", ErrDamaged, path)
+			return 0, fmt.Errorf("%w: the name of %s does not begin with an index", ErrDamaged, path)
 		}
 		first = min(first, index)
 	}
@@ -211,7 +211,7 @@ func (s *state) copyAt(ctx context.Context, old *store, version uint64) (next *s
 	}
 	sum := &lastBytes{}
 	if err = writeStream(sum, next, stream.head); err == nil && string(sum.tail) != string(stream.total) {
-		err = fmt.Errorf("%w: the state written in %s reads back differently", ErrDamaged, dir)
+		err = fmt.Errorf("%w: the state written in %s differs from the one it was copied from", ErrDamaged, dir)
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, next.close())

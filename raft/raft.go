@@ -27,20 +27,20 @@ var (
 	// may or may not have been applied.
 	ErrNoQuorum = errors.New("no quorum: too few voters of the cluster can be reached")
 	// ErrStopped reports that the node is not running.
-	ErrStopped = errors.New("the node's consensus is stopped")
+	ErrStopped = errors.New("consensus is not running on this node")
 	// ErrDamaged reports a state, log or stream that is not what this program wrote.
-	ErrDamaged = errors.New("damaged agreed state")
+	ErrDamaged = errors.New("the agreed state is damaged")
 	// ErrFounded reports that the node belongs to a cluster already.
-	ErrFounded = errors.New("the node has an agreed state already")
+	ErrFounded = errors.New("this node belongs to a cluster already")
 	// ErrTooBig reports a command above the size bound.
-	ErrTooBig = errors.New("command too big")
+	ErrTooBig = errors.New("the command is too big")
 )
 
 // Config holds the settings of a Node. Dir and Self are required.
 type Config struct {
 	Dir         string                         // data folder; the node uses raft/ and catalog/ in it
 	Self        catalog.NodeID                 // this node
-	Profile     string                         // how far apart voters are: "lan" (default), "wan", "local" (one machine)
+	Profile     string                         // distance between voters: "lan" (default), "wan" or "local"
 	MemoryMiB   int                            // cache for the state's blocks, 16 by default
 	Grace       time.Duration                  // how long a voter may be lost before it is replaced, 2 min by default
 	TrailingMiB int                            // Raft log kept behind a marker, 1024 by default

@@ -24,7 +24,8 @@ const (
 )
 
 // ErrNoRoom reports that the disk of the node's databases is full.
-var ErrNoRoom = errors.New("the disk that holds the node's databases is full: no commands are taken until it has room again")
+var ErrNoRoom = errors.New("the disk that holds the node's databases is full: " +
+	"the node accepts no changes until there is room again")
 
 // room watches the disk with log and state. As the disk fills, the node does less, in this order: it refuses its
 // callers' commands and gives the leadership away; if nobody else can lead, it takes no commands at all; then it
@@ -64,7 +65,7 @@ func (r *room) atLeast(bytes uint64) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w", ErrNoRoom, err)
 	case left < bytes:
-		return fmt.Errorf("%w: %d MiB are left, %d MiB are needed: %w", ErrNoRoom, left>>20, bytes>>20, disk.ErrFull)
+		return fmt.Errorf("%w: %d MiB are free, %d MiB are needed: %w", ErrNoRoom, left>>20, bytes>>20, disk.ErrFull)
 	}
 	return nil
 }

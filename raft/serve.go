@@ -86,7 +86,7 @@ func (vouch Vouch) submit(
 // call. It returns ErrNoQuorum when no leader is found within seconds.
 func (n *Node) Linear(ctx context.Context) error {
 	if err := n.linear.wait(ctx); err != nil {
-		return fmt.Errorf("linear read: %w", err)
+		return fmt.Errorf("read the latest agreed state: %w", err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func openState(
 	case errors.Is(err, fs.ErrNotExist) && fresh:
 		number = 0
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%w: there is a raft log: %w", ErrDamaged, err)
+		return nil, fmt.Errorf("%w: there is a raft log but no state: %w", ErrDamaged, err)
 	case err != nil:
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (s *state) pointer() (int, error) {
 	}
 	number, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || number < 1 {
-		return 0, fmt.Errorf("%w: %s says %.20q", ErrDamaged, path, text)
+		return 0, fmt.Errorf("%w: %s should hold a folder's number, not %.20q", ErrDamaged, path, text)
 	}
 	return number, nil
 }
@@ -157,7 +157,7 @@ func (s *state) publish(next *store, number int) error {
 func (s *state) settle() error {
 	cur := s.current
 	if cur.position.Index < cur.marker.Synced {
-		return fmt.Errorf("%w: the state in %s stands at index %d, but index %d was synced",
+		return fmt.Errorf("%w: the state in %s ends at index %d, but it was synced up to index %d",
 			ErrDamaged, cur.dir, cur.position.Index, cur.marker.Synced)
 	}
 	whole, err := cur.unbroken()

@@ -113,7 +113,7 @@ func (s *storage) agree() error {
 		return nil
 	}
 	if first > m.Index+1 {
-		return fmt.Errorf("%w: the raft log begins at index %d, the state stands at %d", ErrDamaged, first, m.Index)
+		return fmt.Errorf("%w: the raft log begins at index %d, but the state ends at %d", ErrDamaged, first, m.Index)
 	}
 	obsolete := last < m.Index
 	if !obsolete && first <= m.Index {
@@ -129,7 +129,8 @@ func (s *storage) agree() error {
 	if err := s.step("log obsolete"); err != nil {
 		return err
 	}
-	s.log.Info("the raft log before an installed state is removed", "from", first, "to", last, "state", m.Index)
+	s.log.Info("the raft log is older than the installed state and is removed",
+		"from", first, "to", last, "state", m.Index)
 	if err := s.wal.DeleteRange(first, last); err != nil {
 		return fmt.Errorf("remove the raft log: %w", err)
 	}
@@ -154,15 +155,19 @@ func (s *storage) checkLog() error {
 	at := max(st.position.Index, st.marker.Index)
 	switch {
 	case term < h.Term:
-		return fmt.Errorf("%w: the log's metadata knows term %d, but the node was in term %d", ErrStateLost, term, h.Term)
+		return fmt.Errorf("%w: the raft log's metadata is at term %d, but the node has been in term %d",
+			ErrStateLost, term, h.Term)
 	case voted < h.VoteTerm:
-		return fmt.Errorf("%w: the log's metadata knows the vote of term %d, but the node voted in term %d", ErrStateLost, voted, h.VoteTerm)
+		return fmt.Errorf("%w: by the raft log's metadata the node voted in term %d last, but it has voted in term %d",
+			ErrStateLost, voted, h.VoteTerm)
 	case term < max(st.position.Term, st.marker.Term):
-		return fmt.Errorf("%w: the log's metadata knows term %d, but the state is of term %d", ErrStateLost, term, max(st.position.Term, st.marker.Term))
+		return fmt.Errorf("%w: the raft log's metadata is at term %d, but the state is of term %d",
+			ErrStateLost, term, max(st.position.Term, st.marker.Term))
 	case last < h.Last:
-		return fmt.Errorf("%w: the raft log ends at index %d, but it ended at %d when the node stopped", ErrStateLost, last, h.Last)
+		return fmt.Errorf("%w: the raft log ends at index %d, but it ended at %d when the node stopped",
+			ErrStateLost, last, h.Last)
 	case last < at && st.marker.Whole != nil && at > max(*st.marker.Whole, h.Cut):
-		return fmt.Errorf("%w: the raft log ends at index %d, but the state stands at %d", ErrStateLost, last, at)
+		return fmt.Errorf("%w: the raft log ends at index %d, but the state ends at %d", ErrStateLost, last, at)
 	}
 	return nil
 }
@@ -173,7 +178,7 @@ func (s *storage) checkLog() error {
 // remembers, and not below the clock.
 func (s *storage) countStart() (boot uint64, err error) {
 	if boot, err = s.agreed.boot(s.self); err != nil {
-		return 0, fmt.Errorf("count the starts: %w", err)
+		return 0, fmt.Errorf("number this start of the node: %w", err)
 	}
 	boot, err = nextBoot(s.disk, s.dir, max(boot, uint64(max(catalog.At(time.Now()), 0))))
 	if err == nil {

@@ -100,7 +100,7 @@ func newStreamReader(r io.Reader) (*streamReader, error) {
 		return nil, err
 	}
 	if string(magic) != streamMagic {
-		return nil, fmt.Errorf("%w: a streamed snapshot begins with %q", ErrDamaged, magic)
+		return nil, fmt.Errorf("%w: a streamed snapshot must not begin with %q", ErrDamaged, magic)
 	}
 	if s.head.Index, err = s.number(); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (s *streamReader) end() error {
 		return err
 	}
 	if count != s.count {
-		return fmt.Errorf("%w: a streamed snapshot has %d keys and claims %d", ErrDamaged, s.count, count)
+		return fmt.Errorf("%w: a streamed snapshot has %d keys and announces %d", ErrDamaged, s.count, count)
 	}
 	s.total = s.sum.Sum(nil)
 	sent := make([]byte, sha256.Size)
@@ -163,7 +163,7 @@ func (s *streamReader) end() error {
 		return fmt.Errorf("%w: a streamed snapshot's checksum is wrong", ErrDamaged)
 	}
 	if _, err := s.in.ReadByte(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: a streamed snapshot goes on after its end", ErrDamaged)
+		return fmt.Errorf("%w: a streamed snapshot has bytes after its end", ErrDamaged)
 	}
 	return io.EOF
 }
@@ -188,7 +188,7 @@ func (s *streamReader) number() (uint64, error) {
 		s.sum.Write(raw[:i+1])
 		return n, nil
 	}
-	return 0, fmt.Errorf("%w: a streamed snapshot has a bad number", ErrDamaged)
+	return 0, fmt.Errorf("%w: a number in a streamed snapshot is wrong", ErrDamaged)
 }
 
 // bytes reads n bytes, into buf if it has the room.

@@ -115,7 +115,7 @@ func decodeAnswers(b []byte, count int) ([]answer, error) {
 	out := make([]answer, count)
 	for i := range out {
 		if len(b) == 0 {
-			return nil, fmt.Errorf("%w: %d of %d answers", errWire, i, count)
+			return nil, fmt.Errorf("%w: %d answers to %d commands", errWire, i, count)
 		}
 		said := b[0]
 		b = b[1:]
@@ -139,7 +139,7 @@ func decodeAnswers(b []byte, count int) ([]answer, error) {
 				out[i].err = fmt.Errorf("%w (the leader answered: %s)", ErrNoRoom, text)
 			}
 		default:
-			return nil, fmt.Errorf("%w: answer %d", errWire, said)
+			return nil, fmt.Errorf("%w: unknown answer %d", errWire, said)
 		}
 	}
 	return out, nil
@@ -176,7 +176,7 @@ func appendText(b []byte, text string) []byte {
 // cutVerdict reads an answer's first byte; anything but yes becomes an error.
 func cutVerdict(b []byte) ([]byte, error) {
 	if len(b) == 0 {
-		return nil, fmt.Errorf("%w: empty answer", errWire)
+		return nil, fmt.Errorf("%w: the answer is empty", errWire)
 	}
 	switch b[0] {
 	case saidYes:
@@ -190,13 +190,13 @@ func cutVerdict(b []byte) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("the other node answered: %s", text)
 	}
-	return nil, fmt.Errorf("%w: answer %d", errWire, b[0])
+	return nil, fmt.Errorf("%w: unknown answer %d", errWire, b[0])
 }
 
 func cutNumber(b []byte, most uint64) (uint64, []byte, error) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || n > most {
-		return 0, nil, fmt.Errorf("%w: number", errWire)
+		return 0, nil, fmt.Errorf("%w: a number in it is wrong", errWire)
 	}
 	return n, b[size:], nil
 }
@@ -207,7 +207,7 @@ func cutBytes(b []byte, most uint64) (text, rest []byte, err error) {
 		return nil, nil, err
 	}
 	if n > uint64(len(b)) {
-		return nil, nil, fmt.Errorf("%w: %d bytes announced, %d there", errWire, n, len(b))
+		return nil, nil, fmt.Errorf("%w: it announces %d bytes and has %d", errWire, n, len(b))
 	}
 	return b[:n], b[n:], nil
 }

@@ -39,6 +39,11 @@ func (s Standing) entryBefore(o Standing) bool {
 	return s.LastTerm < o.LastTerm || s.LastTerm == o.LastTerm && s.LastIndex < o.LastIndex
 }
 
+// place says in words how far that is.
+func (s Standing) place() string {
+	return fmt.Sprintf("term %d with a log that ends at entry %d of term %d", s.Term, s.LastIndex, s.LastTerm)
+}
+
 // with returns the higher of both. A log that began in a later start takes the place of the one before.
 func (s Standing) with(o Standing) Standing {
 	if s.Log != o.Log {
@@ -101,10 +106,11 @@ func openWitness(dir string, d disk.Disk, log *slog.Logger) (*Witness, error) {
 		return w, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read how far the others were: %w", err)
+		return nil, fmt.Errorf("read the record of how far the other members were: %w", err)
 	}
 	if err := json.Unmarshal(text, &w.seen); err != nil || w.seen == nil {
-		log.Error("how far the other members were cannot be read: one that was set back before now is not found out here", "file", w.path, "error", err)
+		log.Error("the record of how far the other members were cannot be read: "+
+			"this node does not notice if one of them was set back to an older copy", "file", w.path, "error", err)
 		w.seen = map[catalog.NodeID]sighting{}
 	}
 	return w, nil
@@ -136,7 +142,7 @@ func (w *Witness) write() error {
 		return err
 	}
 	if err := w.disk.WriteFile(w.path, writeBytes(append(text, '\n'))); err != nil {
-		return fmt.Errorf("keep how far the others are: %w", err)
+		return fmt.Errorf("write the record of how far the other members are: %w", err)
 	}
 	w.written, w.dirty = time.Now(), false
 	return nil
@@ -179,7 +185,7 @@ func decodeSeen(b []byte) (votes bool, seen sighting, err error) {
 		return false, seen, err
 	}
 	if len(b) == 0 {
-		return false, seen, fmt.Errorf("%w: empty standing", errWire)
+		return false, seen, fmt.Errorf("%w: it does not say how far the node was seen", errWire)
 	}
 	votes, b = b[0] == 1, b[1:]
 	for _, s := range []*Standing{&seen.Standing, &seen.Earlier} {
