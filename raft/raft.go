@@ -6,6 +6,13 @@
 // Every node applies the catalog and reads locally. A command proposed on any node goes to the leader with
 // the node's boot and sequence number and is applied once, however often it had to be tried. The leader
 // stamps the time on commands and chooses the voters.
+//
+// A Node is put together from parts that do not know it. On the disk: storage opens log and state, makes them fit each
+// other, and recovers them; trail and purger say how much of the log stays. On the way to a decision: proposer numbers
+// this node's commands, relay sends them to the leader, intake takes them there, and linear reads what was decided;
+// consensus is the running library and knows who leads. While the node leads: leader steps down when it must, and
+// arranger changes who votes. observer hears from the library who leads and whom the leader hears; inquiry asks the
+// other voters, after a start, how far this node's log had come.
 package raft
 
 import (
