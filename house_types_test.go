@@ -37,6 +37,7 @@ var inner = map[string][]string{
 
 	"harvest/act":      {},
 	"harvest/schedule": {},
+	"harvest/split":    {},
 }
 
 func TestInnerRoomsAreStrangers(t *testing.T) {

@@ -43,12 +43,13 @@ type setting struct {
 }
 
 // described is every setting, in the order of Settings. It is never changed.
-var described = describe()
+var described = describe(reflect.TypeFor[Settings]())
 
-// describe reads the tags. What they say wrong is a fault of this package, which any of its tests finds.
-func describe() (all []setting) {
+// describe reads the tags of a struct. What they say wrong is a fault of the package with the struct, which any of its
+// tests finds.
+func describe(t reflect.Type) (all []setting) {
 	group := ""
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[Settings]()) {
+	for _, f := range reflect.VisibleFields(t) {
 		if name, there := f.Tag.Lookup("group"); there {
 			group = name
 		}
@@ -153,9 +154,11 @@ func (d *setting) field(s *Settings) reflect.Value {
 }
 
 // Reference describes every setting, in the order of Settings.
-func Reference() []Setting {
-	out := make([]Setting, len(described))
-	for i, d := range described {
+func Reference() []Setting { return referenceOf(described) }
+
+func referenceOf(all []setting) []Setting {
+	out := make([]Setting, len(all))
+	for i, d := range all {
 		out[i] = d.Setting
 		out[i].Default = append(json.RawMessage{}, d.Default...)
 	}
