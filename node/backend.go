@@ -62,9 +62,10 @@ func (n *Node) room() archive.Room {
 func (n *Node) jobs() crawls { return crawls{n.id, n.crawls, carrier{n.peer}, n.warrants} }
 
 // indexes returns what tells how the indexes of all nodes stand.
-func (n *Node) indexes() indexes {
+func (n *Node) indexes() lookup.Indexes {
 	members := func() []catalog.Member { return n.roster.Known().Members }
-	return indexes{n.id, n.cfg.Name, n.indexer, members, n.warrants.Caller(carrier{n.peer}), n.log}
+	return lookup.Indexes{Self: n.id, Name: n.cfg.Name, Own: n.indexer, Members: members,
+		Ask: n.warrants.Caller(carrier{n.peer}), Log: n.log}
 }
 
 // agreed is the agreed state, of which it is known how far it has come, and through which this node decides.

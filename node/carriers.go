@@ -25,7 +25,6 @@ const (
 	raftStream   = "raft"
 	raftCall     = "raft.forward"
 	gossipStream = "gossip"
-	indexCall    = "index"
 )
 
 // carrier is how the rooms reach other nodes: through the peers' port.
@@ -133,12 +132,12 @@ func (n *Node) handleActs() {
 		}
 		return w.Here(catalog.CheckCopies)
 	}, warrant.Whoever(own.Audit)))
-	to.answers(indexCall, warrant.Answer(w, indexCall, func(r indexRequest) warrant.Deed {
+	to.answers(lookup.IndexCall, warrant.Answer(w, lookup.IndexCall, func(r lookup.IndexRequest) warrant.Deed {
 		if r.Rebuild {
 			return w.Here(catalog.RebuildIndex)
 		}
 		return look
-	}, warrant.Whoever(n.indexes().serve)))
+	}, warrant.Whoever(n.indexes().Serve)))
 	to.answers(runner.ProgressCall, warrant.Answer(w, runner.ProgressCall,
 		func(uint64) warrant.Deed { return look }, warrant.Whoever(n.jobs().serveProgress)))
 	to.answers(runner.OrderCall, warrant.Answer(w, runner.OrderCall, n.deedOf,

@@ -150,7 +150,8 @@ func (n *Node) vaultConfig() (vault.Config, error) {
 	}
 	return vault.Config{Self: n.id, Crawls: n.cfg.Limits.Crawls > 0, Only: only, Key: key,
 		Proved: *membership.ProveKey(id, key),
-		Agree:  n.raft, Alive: n.isAlive, Local: n.token.Access, Log: n.log.With("room", "vault")}, nil
+		Agree:  n.raft, NoQuorum: raft.ErrNoQuorum, NotPurged: raft.ErrNotPurged,
+		Alive: n.isAlive, Local: n.token.Access, Log: n.log.With("room", "vault")}, nil
 }
 
 func (n *Node) openWarrants() {

@@ -17,6 +17,7 @@ import (
 	"holdfast/harvest"
 	"holdfast/harvest/act"
 	"holdfast/node/config"
+	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
 	"holdfast/node/warrant"
@@ -94,8 +95,8 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"list audits":                     {replica.AuditCall, replica.AuditRequest{Act: "list"}, catalog.RoleReader},
 		"begin an audit":                  {replica.AuditCall, replica.AuditRequest{Act: "start", ID: "a"}, catalog.RoleOperator},
 		"stop an audit":                   {replica.AuditCall, replica.AuditRequest{Act: "stop", ID: "a"}, catalog.RoleOperator},
-		"look at an index":                {indexCall, indexRequest{}, catalog.RoleReader},
-		"rebuild an index":                {indexCall, indexRequest{Rebuild: true}, catalog.RoleOperator},
+		"look at an index":                {lookup.IndexCall, lookup.IndexRequest{}, catalog.RoleReader},
+		"rebuild an index":                {lookup.IndexCall, lookup.IndexRequest{Rebuild: true}, catalog.RoleOperator},
 		"verify a copy":                   {replica.VerifyCall, "none.warc", catalog.RoleOperator},
 		"find a lost file":                {replica.FindCall, replica.Held{Name: "none.warc"}, catalog.RoleOperator},
 		"list what nobody counts on":      {replica.StraysCall, struct{}{}, catalog.RoleOperator},

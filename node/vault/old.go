@@ -8,7 +8,6 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/harvest"
-	"holdfast/raft"
 )
 
 // sealPage is how many old jobs are looked at for one command.
@@ -92,7 +91,7 @@ func (v *Vault) purge(ctx context.Context) error {
 		return err
 	}
 	for range purgeTries {
-		if err = v.cfg.Agree.Purge(ctx, walk.Done); !errors.Is(err, raft.ErrNotPurged) {
+		if err = v.cfg.Agree.Purge(ctx, walk.Done); !errors.Is(err, v.cfg.NotPurged) {
 			return err
 		}
 		v.cfg.Log.Info("secrets from before level 2 are not all gone from this node's disk yet", "why", err)

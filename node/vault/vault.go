@@ -19,7 +19,6 @@ import (
 	"holdfast/duty"
 	"holdfast/harvest"
 	"holdfast/internal/seal"
-	"holdfast/raft"
 )
 
 // Level is the level of a cluster that knows secrets.
@@ -41,9 +40,11 @@ type Config struct {
 	Key    seal.Key
 	Proved catalog.SealKey // the key's public half, signed
 	Agree  Agreement
-	Alive  func(catalog.NodeID) bool
-	Local  func() (catalog.AccessToken, error) // the node's local token, as it is now
-	Log    *slog.Logger
+	// What Agree answers when nobody decides now, and when older decisions are still on this disk.
+	NoQuorum, NotPurged error
+	Alive               func(catalog.NodeID) bool
+	Local               func() (catalog.AccessToken, error) // the node's local token, as it is now
+	Log                 *slog.Logger
 }
 
 // Vault is a node's part in the keeping of secrets. Its methods may be called at the same time.
@@ -70,7 +71,7 @@ func (v *Vault) Run(ctx context.Context, changed <-chan struct{}) error {
 	for {
 		err := v.Round(ctx)
 		v.trouble.Store(&err)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, raft.ErrNoQuorum) {
+		if err != nil && ctx.Err() == nil && !errors.Is(err, v.cfg.NoQuorum) {
 			v.cfg.Log.Warn("secrets are not all sealed as they should be", "error", err)
 		}
 		select {
