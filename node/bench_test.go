@@ -54,7 +54,7 @@ func BenchmarkCopy(b *testing.B) {
 	nodes := benchNodes(b)
 	north, south := nodes[0].Node, nodes[1].Node
 	body := io.LimitReader(rand.NewChaCha8([32]byte{1}), copySize)
-	file, err := north.files().Put(b.Context(), api.PutRequest{Name: "copied.bin", Size: copySize, Body: body, Actor: "test"})
+	file, err := north.files().Put(b.Context(), api.PutRequest{Collection: "web", Name: "copied.bin", Size: copySize, Body: body, Actor: "test"})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func TestALostFileCanBeDeclaredAndTurnsUp(t *testing.T) {
 		t.Fatalf("%v, %+v", err, entry)
 	}
 	eventually(t, "put it again", func() error {
-		_, err := first.files().Put(ctx, api.PutRequest{Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
+		_, err := first.files().Put(ctx, api.PutRequest{Collection: "web", Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
 		return err
 	})
 	eventually(t, "it is complete", func() error {

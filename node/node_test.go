@@ -20,7 +20,7 @@ func TestThreeNodesKeepAFileAndRepairIt(t *testing.T) {
 	body := bytes.Repeat([]byte("what libraries keep "), 50_000)
 	var file catalog.File
 	eventually(t, "put a file", func() (err error) {
-		file, err = nodes[1].files().Put(ctx, api.PutRequest{Name: "first.warc", Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
+		file, err = nodes[1].files().Put(ctx, api.PutRequest{Collection: "web", Name: "first.warc", Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
 		return err
 	})
 	complete := func() error {

@@ -128,7 +128,7 @@ func putWhole(t *testing.T, by running, name catalog.FileName, on []running) cat
 	t.Helper()
 	body := bytes.Repeat([]byte(name[:1]), 100_000)
 	eventually(t, "put "+string(name), func() error {
-		_, err := by.files().Put(t.Context(), api.PutRequest{Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
+		_, err := by.files().Put(t.Context(), api.PutRequest{Collection: "web", Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Actor: "test"})
 		return err
 	})
 	for _, n := range on {

@@ -84,7 +84,7 @@ func TestNobodyIsGivenWrongBytes(t *testing.T) {
 	file, page := writePages(t, 1_500_000)
 	name := catalog.FileName("pages.warc")
 	eventually(t, "put the file", func() error {
-		_, err := north.files().Put(t.Context(), api.PutRequest{Name: name, Size: int64(len(file)), Body: bytes.NewReader(file), Actor: "test"})
+		_, err := north.files().Put(t.Context(), api.PutRequest{Collection: "web", Name: name, Size: int64(len(file)), Body: bytes.NewReader(file), Actor: "test"})
 		return err
 	})
 	complete := func() error {
