@@ -36,6 +36,7 @@ var inner = map[string][]string{
 	"crawler/scope":    {},
 
 	"harvest/act":      {},
+	"harvest/domain":   {},
 	"harvest/schedule": {},
 	"harvest/split":    {},
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"holdfast/harvest"
+	"holdfast/harvest/domain"
 )
 
 // Numbers of rules for which none is given: Heritrix's.
@@ -89,12 +90,12 @@ func transcluded(most, guesses int) test {
 
 func crossesDomain(harvest.Rule) (test, error) {
 	return test{
-		holds: func(u *Subject) bool { return u.Via != "" && u.Domain() != registered(u.viaParts().host) },
+		holds: func(u *Subject) bool { return u.Via != "" && u.Domain() != domain.Of(u.viaParts().host) },
 		fact: func(u *Subject) string {
 			if u.Via == "" {
 				return "a seed"
 			}
-			return "from " + registered(u.viaParts().host) + " to " + u.Domain()
+			return "from " + domain.Of(u.viaParts().host) + " to " + u.Domain()
 		},
 	}, nil
 }

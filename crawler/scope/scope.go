@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"holdfast/harvest"
+	"holdfast/harvest/domain"
 )
 
 // Status codes of URIs that a scope turns away, as Heritrix numbers them.
@@ -232,7 +233,7 @@ func (a *area) admit(seed string) {
 			a.paths[p.authority] = append(a.paths[p.authority], folder)
 		}
 	case harvest.ScopeDomain:
-		a.hosts[registered(p.host)] = struct{}{}
+		a.hosts[domain.Of(p.host)] = struct{}{}
 	default:
 		a.hosts[p.authority] = struct{}{}
 	}

@@ -5,10 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/net/publicsuffix"
-
 	"holdfast/cdx"
 	"holdfast/harvest"
+	"holdfast/harvest/domain"
 )
 
 // Subject is a URI to be judged: what is known when it is found and, after a fetch, the answer. It caches what it
@@ -81,7 +80,7 @@ func (u *Subject) Authority() string { return u.parts().authority }
 // Domain returns the registered domain of the host; for an address, or if there is none, the host itself.
 func (u *Subject) Domain() string {
 	if host := u.parts().host; u.domainOf != host || host == "" {
-		u.domainOf, u.domain = host, registered(host)
+		u.domainOf, u.domain = host, domain.Of(host)
 	}
 	return u.domain
 }
@@ -230,19 +229,6 @@ func (p *parts) read(url string) {
 		p.host, p.port = rest[:i], rest[i+1:]
 	}
 	p.path, p.query, _ = strings.Cut(p.rest, "?")
-}
-
-// registered returns the registered domain of a host; for an address, or if there is none, the host itself.
-func registered(host string) string {
-	host = strings.TrimSuffix(host, ".")
-	if host == "" || host[0] == '[' || host[len(host)-1] >= '0' && host[len(host)-1] <= '9' {
-		return host
-	}
-	d, err := publicsuffix.EffectiveTLDPlusOne(host)
-	if err != nil {
-		return host
-	}
-	return d
 }
 
 // surtForm keeps a URL's SURT form.
