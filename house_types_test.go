@@ -77,9 +77,7 @@ const (
 var crowded = map[string]int{}
 
 // laden are the structs that have more fields than they should. The table only shrinks.
-var laden = map[string]int{
-	"cli.grammar": 33,
-}
+var laden = map[string]int{}
 
 // narrow are the rooms whose lines all fit. The list only grows.
 var narrow = []string{

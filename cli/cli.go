@@ -70,50 +70,6 @@ type global struct {
 	Node   string `env:"HOLDFAST_NODE" placeholder:"NAME" help:"The name of the node in the cluster.toml."`
 }
 
-// lying are the commands about where the archive lies.
-type lying struct {
-	Shard shardCmd `cmd:"" help:"List the shards: the parts of each replica, and which nodes hold them."`
-	Disk  diskCmd  `cmd:"" help:"List, drain and pause the disks of one node."`
-}
-
-// grammar is the whole command line.
-type grammar struct {
-	global
-
-	Demo   demoCmd   `cmd:"" help:"Try everything: three nodes on this machine harvest a small website, copy it, repair damage, and show it."`
-	Up     upCmd     `cmd:"" help:"Archive web pages and browse them, with one node and all defaults."`
-	Crawl  crawlCmd  `cmd:"" help:"Crawl web pages into WARC files, without a cluster."`
-	Replay replayCmd `cmd:"" help:"Browse WARC files, without a cluster."`
-	WARC   warcCmd   `cmd:"" name:"warc" help:"Check, list, print and convert WARC files."`
-	CDX    cdxCmd    `cmd:"" name:"cdx" help:"Print the index of WARC files."`
-	Init   initCmd   `cmd:"" help:"Found a cluster with this node as its first."`
-	Start  startCmd  `cmd:"" help:"Run a node."`
-	Join   joinCmd   `cmd:"" help:"Make this machine a node of a cluster, with a join token."`
-	peopleGrammar
-	Peer     peerCmd       `cmd:"" help:"Test the network paths between the nodes."`
-	Settings configCmd     `cmd:"" name:"config" help:"Check a cluster.toml, or show the settings of a node."`
-	Status   statusCmd     `cmd:"" help:"Show the state of the cluster, and what is wrong."`
-	Nodes    nodeCmd       `cmd:"" name:"node" help:"List, invite, drain and remove nodes."`
-	Replica  replicaCmd    `cmd:"" help:"List, add and remove replicas: the sets of copies."`
-	Collects collectionCmd `cmd:"" name:"collection" help:"List, add and remove collections, which files and harvests belong to."`
-	lying
-	Cluster  clusterCmd  `cmd:"" help:"Raise the cluster's level, or recover the cluster."`
-	File     fileCmd     `cmd:"" help:"Put, get, list, verify and remove the archive's files."`
-	Audit    auditCmd    `cmd:"" help:"Check all copies of the files, and follow the checks."`
-	Job      jobCmd      `cmd:"" help:"Create, look at and control crawls."`
-	Crawling settingsCmd `cmd:"" name:"settings" help:"List the settings of a crawl."`
-	Capture  captureCmd  `cmd:"" help:"Find captures: the archived responses."`
-	Index    indexCmd    `cmd:"" help:"Show or rebuild the index of captures."`
-	Catalog  catalogCmd  `cmd:"" help:"Check, rebuild and trace what the nodes have agreed on."`
-	Help     helpCmd     `cmd:"" help:"List the commands, or explain one."`
-	Complete completeCmd `cmd:"" name:"completion" help:"Print a script that lets a shell complete commands and flags."`
-	Man      manCmd      `cmd:"" help:"Print a manual page, or write all of them."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
-
-	Words       wordsCmd         `cmd:"" name:"complete-words" hidden:"" help:"Print what can follow the given words; the completion scripts call this."`
-	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and exit."`
-}
-
 // app is the environment of a command: its streams, context, log and global flags.
 type app struct {
 	global

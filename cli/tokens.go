@@ -13,13 +13,6 @@ import (
 	"holdfast/node/membership"
 )
 
-// peopleGrammar are the commands about people and their rights.
-type peopleGrammar struct {
-	User   userCmd  `cmd:"" help:"Invite, list, change and disable the people who work with the archive."`
-	Grant  grantCmd `cmd:"" help:"Give, end and list grants: what each person may do, and where."`
-	Tokens tokenCmd `cmd:"" name:"token" help:"Create, list and revoke access tokens of people and programs."`
-}
-
 type tokenCmd struct {
 	Create tokenCreateCmd `cmd:"" help:"Create an access token for yourself or for a program of yours; it is printed once."`
 	List   tokenListCmd   `cmd:"" help:"List the access tokens."`
