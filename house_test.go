@@ -252,9 +252,6 @@ func read(p string) (source, error) {
 // clocks are what package time has that looks at a clock or waits.
 var clocks = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
 
-// locked are files of pure rooms that have a lock all the same. The list only shrinks.
-var locked = []string{filepath.Join("harvest", "sheet.go")}
-
 // Time comes into a pure room as a value, and nothing in it runs beside anything else.
 func TestPureRoomsHaveNoClockGoroutineOrLock(t *testing.T) {
 	for _, s := range sources(t) {
@@ -267,7 +264,7 @@ func TestPureRoomsHaveNoClockGoroutineOrLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, imp := range s.imports {
-			if (imp == "sync" || imp == "sync/atomic") && !slices.Contains(locked, s.path) {
+			if imp == "sync" || imp == "sync/atomic" {
 				t.Errorf("%s imports %s, but %s is pure", s.path, imp, s.room)
 			}
 		}

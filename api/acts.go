@@ -60,6 +60,7 @@ func looks[A act.Look](s jobs, api huma.API, summary string) {
 	r.adjust = func(op *huma.Operation) {
 		number := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[uint64](), true, "")
 		op.Parameters = []*huma.Param{{Name: "id", In: "path", Required: true, Schema: number}}
+		op.Errors = append(op.Errors, http.StatusUnprocessableEntity)
 		op.Middlewares = append(op.Middlewares, s.numbered(api))
 	}
 	handle(s.server, api, r, func(ctx context.Context, in *A) (harvest.Reply, error) {

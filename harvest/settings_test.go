@@ -2,9 +2,9 @@ package harvest
 
 import (
 	"encoding/json"
+	"hash/crc32"
 	"os"
 	"reflect"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -18,7 +18,7 @@ func TestSettingsAreWrittenAsEver(t *testing.T) {
 	}
 	want := strings.Split(strings.TrimSpace(string(text)), "\n")
 	var full Settings
-	fill(reflect.ValueOf(&full).Elem(), new(int))
+	fill(reflect.ValueOf(&full).Elem(), "")
 	for i, s := range []Settings{full, DefaultSettings()} {
 		if got, err := json.Marshal(s); err != nil || string(got) != want[i] {
 			t.Errorf("written as\n%s, want\n%s (%v)", got, want[i], err)
@@ -30,36 +30,36 @@ func TestSettingsAreWrittenAsEver(t *testing.T) {
 	}
 }
 
-// fill gives every field a value, each number and text another.
-func fill(v reflect.Value, n *int) {
-	*n++
+// fill gives every field a value that is made of its name alone, so that a new setting changes no other's.
+func fill(v reflect.Value, name string) {
 	switch v.Kind() {
 	case reflect.Struct:
-		*n--
 		for i := range v.NumField() {
-			fill(v.Field(i), n)
+			inner, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",") // a group has none
+			fill(v.Field(i), strings.Trim(name+"."+inner, "."))
 		}
 	case reflect.Slice:
-		*n--
 		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0), n)
+		fill(v.Index(0), name)
 	case reflect.Map:
-		*n--
 		v.Set(reflect.MakeMap(v.Type()))
 	case reflect.Pointer:
-		*n--
 		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem(), n)
+		fill(v.Elem(), name)
 	case reflect.String:
-		v.SetString("t" + strconv.Itoa(*n))
+		v.SetString(name)
 	case reflect.Bool:
-		*n--
 		v.SetBool(true)
 	case reflect.Int, reflect.Int64:
-		v.SetInt(int64(*n))
+		v.SetInt(numberOf(name))
 	case reflect.Float64:
-		v.SetFloat(float64(*n))
+		v.SetFloat(float64(numberOf(name)))
 	}
+}
+
+// numberOf makes a small number of a name.
+func numberOf(name string) int64 {
+	return int64(1 + crc32.ChecksumIEEE([]byte(name))%999_983)
 }
 
 func TestDefaultsAreNobodysToChange(t *testing.T) {

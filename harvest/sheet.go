@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -27,13 +26,18 @@ type Origin struct {
 	From  string          `json:"from"`
 }
 
-// Sheets finds the settings in effect for a URI. It is safe for concurrent use.
+// Sheets finds the settings in effect for a URI. It does not change; it may be used concurrently if its memo may.
 type Sheets struct {
 	base   *Settings
 	sheets []compiledSheet
+	memo   Memo // by the numbers of the sheets that hold, most specific last
+}
 
-	mu     sync.RWMutex
-	merged map[string]*Settings // by the numbers of the sheets that hold, most specific last
+// Memo remembers merged settings, so that the same sheets over a job's settings give the same *Settings again. It may
+// forget.
+type Memo interface {
+	Recall(sheets string) *Settings // nil: not known
+	Remember(sheets string, merged *Settings)
 }
 
 type compiledSheet struct {
@@ -44,12 +48,9 @@ type compiledSheet struct {
 	conditions  int
 }
 
-// maxMerged bounds the combinations of sheets that are remembered.
-const maxMerged = 4096
-
-// NewSheets prepares settings that are valid.
-func NewSheets(s Settings) (*Sheets, error) {
-	out := &Sheets{base: &s, merged: map[string]*Settings{}}
+// NewSheets prepares settings that are valid. Without a memo, settings are merged each time.
+func NewSheets(s Settings, memo Memo) (*Sheets, error) {
+	out := &Sheets{base: &s, memo: memo}
 	for _, sheet := range s.Sheets {
 		c, err := sheet.compile()
 		if err != nil {
@@ -86,11 +87,10 @@ func (s *Sheets) For(c Context) *Settings {
 		return s.base
 	}
 	key := fmt.Sprint(order)
-	s.mu.RLock()
-	out := s.merged[key]
-	s.mu.RUnlock()
-	if out != nil {
-		return out
+	if s.memo != nil {
+		if known := s.memo.Recall(key); known != nil {
+			return known
+		}
 	}
 	merged := *s.base
 	for _, i := range order {
@@ -101,12 +101,9 @@ func (s *Sheets) For(c Context) *Settings {
 			}
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.merged) >= maxMerged {
-		clear(s.merged)
+	if s.memo != nil {
+		s.memo.Remember(key, &merged)
 	}
-	s.merged[key] = &merged
 	return &merged
 }
 

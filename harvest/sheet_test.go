@@ -79,7 +79,7 @@ func sheets(t *testing.T, list ...Sheet) *Sheets {
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := NewSheets(s)
+	out, err := NewSheets(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

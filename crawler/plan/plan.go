@@ -22,7 +22,7 @@ type Plan struct {
 
 // New makes settings a plan. The error wraps harvest.ErrInvalid.
 func New(s harvest.Settings) (*Plan, error) {
-	sheets, err := harvest.NewSheets(s)
+	sheets, err := harvest.NewSheets(s, &memo{merged: map[string]*harvest.Settings{}})
 	if err != nil {
 		return nil, err
 	}

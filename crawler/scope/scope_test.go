@@ -14,7 +14,7 @@ func newScope(t testing.TB, s harvest.Settings, seeds ...string) *Scope {
 	if err := Check(s); err != nil {
 		t.Fatal(err)
 	}
-	sheets, err := harvest.NewSheets(s)
+	sheets, err := harvest.NewSheets(s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ type compiled struct {
 // types of the job and of its sheets. The error wraps harvest.ErrInvalid and names the setting, the given value and
 // the allowed values.
 func Check(settings harvest.Settings) error {
-	sheets, err := harvest.NewSheets(settings)
+	sheets, err := harvest.NewSheets(settings, nil)
 	if err != nil {
 		return err
 	}

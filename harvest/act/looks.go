@@ -47,7 +47,7 @@ type (
 	// Events tells what happened after an event.
 	Events struct {
 		past
-		After string `json:"after,omitempty" query:"after" pattern:"^[0-9]{1,19}$" doc:"the number of an event"`
+		After string `json:"after,omitempty" query:"after" pattern:"^(|[0-9]{1,19})$" doc:"the number of an event"`
 		Limit int    `json:"limit,omitempty" query:"limit" minimum:"0" maximum:"10000" doc:"at most this many"`
 	}
 
@@ -56,7 +56,7 @@ type (
 		past
 		Pattern string `json:"pattern,omitempty" query:"pattern" format:"regex" doc:"only lines that match"`
 		Log     string `json:"log,omitempty" query:"log" doc:"the log's file name; default: crawl.log"`
-		After   string `json:"after,omitempty" query:"after" pattern:"^[0-9]{1,18}$" doc:"next of the previous page"`
+		After   string `json:"after,omitempty" query:"after" pattern:"^(|[0-9]{1,18})$" doc:"next of the previous page"`
 		Limit   int    `json:"limit,omitempty" query:"limit" minimum:"0" maximum:"10000" doc:"at most this many"`
 	}
 
@@ -65,7 +65,7 @@ type (
 		past
 		Pattern string `json:"pattern,omitempty" query:"pattern" format:"regex" doc:"only lines that match"`
 		Name    string `json:"name" query:"name" required:"true" minLength:"1" doc:"a report's name, such as hosts"`
-		After   string `json:"after,omitempty" query:"after" pattern:"^[0-9]{1,18}$" doc:"next of the previous page"`
+		After   string `json:"after,omitempty" query:"after" pattern:"^(|[0-9]{1,18})$" doc:"next of the previous page"`
 		Limit   int    `json:"limit,omitempty" query:"limit" minimum:"0" maximum:"10000" doc:"at most this many"`
 	}
 )
