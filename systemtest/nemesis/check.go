@@ -175,6 +175,9 @@ func histories(c Contents, ops []Op) map[string][]porcupine.Operation {
 			subject = "put " + o.Subject
 			step.Input = change{act: Put, value: variants[o.Subject][Sum(c.Bytes(o.Subject, o.Variant))], maybe: !o.OK()}
 		case Weight, NewJob, Revoke, Collect:
+			if o.Act == Weight && len(all[subject]) == 0 { // as it was found
+				all[subject] = append(all[subject], porcupine.Operation{Call: -2, Return: -1, Input: change{act: Weight, value: foundWeight}})
+			}
 			step.Input = change{act: o.Act, value: o.Value}
 		case FinalRead:
 			step.Input = change{act: FinalRead, value: o.Value}
@@ -211,6 +214,9 @@ func has(by map[string]int64, sum string) bool {
 	_, there := by[sum]
 	return there
 }
+
+// foundWeight is the weight that a node shows until somebody sets one.
+const foundWeight = 100
 
 // register is something that is written and read. A file's name is written once: other bytes are refused for ever.
 var register = porcupine.Model{

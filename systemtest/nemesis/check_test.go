@@ -101,6 +101,9 @@ func TestCheckHistory(t *testing.T) {
 		{"a weight was lost", []Op{at(0, 1, weight(10)), at(1, 2, weight(20)), at(8, 9, finally(10))}, "not linearizable"},
 		{"weights at once", []Op{at(0, 2, weight(10)), at(1, 3, weight(20)), at(8, 9, finally(10))}, ""},
 		{"a refused weight", []Op{at(0, 1, weight(10)), at(1, 2, Op{Act: Weight, Subject: "weight n", Value: 20, Status: 422}), at(8, 9, finally(20))}, "not linearizable"},
+		{"an unknown weight was not set", []Op{at(0, 1, unanswered(70)), at(8, 9, finally(100))}, ""},
+		{"an unknown weight was set", []Op{at(0, 1, unanswered(70)), at(8, 9, finally(70))}, ""},
+		{"a weight of nobody", []Op{at(0, 1, unanswered(70)), at(8, 9, finally(80))}, "not linearizable"},
 		{"job numbers", []Op{at(0, 1, job(1)), at(2, 3, job(3)), at(2, 4, job(2))}, ""},
 		{"a job number twice", []Op{at(0, 1, job(1)), at(2, 3, job(1))}, "not linearizable"},
 		{"an earlier job number", []Op{at(0, 1, job(2)), at(2, 3, job(1))}, "not linearizable"},
@@ -123,6 +126,10 @@ func TestCheckHistory(t *testing.T) {
 
 func weight(n int64) Op {
 	return Op{Act: Weight, Subject: "weight n", Value: n, Status: 200}
+}
+
+func unanswered(n int64) Op {
+	return Op{Act: Weight, Subject: "weight n", Value: n, Status: 503}
 }
 
 func finally(n int64) Op {
