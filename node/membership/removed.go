@@ -43,7 +43,7 @@ func (m Member) Removed(now time.Time) bool {
 	if m.Refusals.removed(now) >= removedPatience && silent >= removedPatience {
 		return true // with a leader it is a member, whatever a single one says
 	}
-	if joined(*m.Roster.Known(), m.Roster.self) != 0 {
+	if m.Roster.Known().has(m.Roster.self) {
 		return false
 	}
 	return !m.Agreement.Votes(m.Roster.self) || silent >= removedPatience

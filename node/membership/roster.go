@@ -41,6 +41,11 @@ func NewRoster(folder Folder, d disk.Disk, self catalog.NodeID, k Known, links L
 // Known returns the current list. Do not change it; a change replaces it.
 func (r *Roster) Known() *Known { return r.known.Load() }
 
+// has reports whether the node is a member. The list of a founding has no time of joining.
+func (k *Known) has(id catalog.NodeID) bool {
+	return slices.ContainsFunc(k.Members, func(m catalog.Member) bool { return m.ID == id })
+}
+
 // Others returns the ids of the other members.
 func (k *Known) Others(self catalog.NodeID) []catalog.NodeID {
 	var out []catalog.NodeID
