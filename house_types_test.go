@@ -113,6 +113,7 @@ var narrow = []string{
 	"internal/kv/memory",
 	"internal/seal",
 	"internal/seed",
+	"internal/sorter",
 	"node",
 	"node/archive",
 	"node/config",

@@ -17,6 +17,7 @@ import (
 
 	"holdfast/cdx"
 	"holdfast/internal/kv"
+	"holdfast/internal/sorter"
 )
 
 // ErrUnsorted reports captures given to Load that are not in order of their keys and times.
@@ -79,8 +80,8 @@ func (x *Index) fill(ctx context.Context, captures iter.Seq2[cdx.Capture, error]
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	l := &loader{ctx: ctx, x: x, out: db.NewStreamWriter(), ids: map[string]uint32{},
-		digests: newSorter(dir, x.cfg.MemoryMiB<<20/3)}
-	defer l.digests.close()
+		digests: sorter.New(dir, x.cfg.MemoryMiB<<20/3)}
+	defer func() { err = errors.Join(err, l.digests.Close()) }()
 	if err = l.out.Prepare(); err == nil {
 		err = l.run(captures)
 	}
@@ -126,8 +127,8 @@ type loader struct {
 	x       *Index
 	out     *badger.StreamWriter
 	ids     map[string]uint32
-	files   []File // by number, from 1
-	digests *sorter
+	files   []File         // by number, from 1
+	digests *sorter.Sorter // of digest keys, each followed by the key of a URL
 }
 
 func (l *loader) run(captures iter.Seq2[cdx.Capture, error]) error {
@@ -183,7 +184,7 @@ func (l *loader) writeCaptures(out *flow, captures iter.Seq2[cdx.Capture, error]
 		n++
 		l.files[id-1].Captures++
 		if len(e.digest) > 0 {
-			if err := l.digests.add(e.digest, c.Key); err != nil {
+			if err := l.digests.Add(e.digest, c.Key); err != nil {
 				return err
 			}
 		}
@@ -203,16 +204,19 @@ func (l *loader) number(name string) uint32 {
 	return id
 }
 
+// digestKeyLen is the length of the keys of digests.
+const digestKeyLen = 1 + hashLen + tailLen
+
 func (l *loader) writeDigests() error {
 	out := newFlow(l.out, digestStream)
-	for e, err := range l.digests.sorted() {
+	for e, err := range l.digests.Sorted() {
 		if err == nil {
 			err = l.ctx.Err()
 		}
 		if err != nil {
 			return errors.Join(err, out.close())
 		}
-		out.write(e.key, e.value)
+		out.write(e[:digestKeyLen], e[digestKeyLen:])
 	}
 	return out.close()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"holdfast/cdx"
+	"holdfast/internal/sorter"
 )
 
 func list(captures ...cdx.Capture) func(func(cdx.Capture, error) bool) {
@@ -133,27 +134,31 @@ func TestInterruptedLoadStartsEmpty(t *testing.T) {
 
 func TestSorterSpills(t *testing.T) {
 	t.Parallel()
-	s := newSorter(t.TempDir(), 64<<10)
-	defer s.close()
+	s := sorter.New(t.TempDir(), 64<<10)
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	const n = 20_000
 	for i := range n {
-		if err := s.add(appendDigestKey(nil, digestHash(syntheticDigest(i)), 1, 1, int64(i)), fmt.Sprint("a rather long key of a page, number ", i)); err != nil {
+		if err := s.Add(appendDigestKey(nil, digestHash(syntheticDigest(i)), 1, 1, int64(i)), fmt.Sprint("a rather long key of a page, number ", i)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(s.runs) == 0 {
+	if !s.Spilled() {
 		t.Fatal("nothing was spilled")
 	}
 	var last []byte
 	got := 0
-	for e, err := range s.sorted() {
+	for e, err := range s.Sorted() {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Compare(last, e.key) > 0 {
-			t.Fatalf("%x after %x", e.key, last)
+		if slices.Compare(last, e[:digestKeyLen]) > 0 {
+			t.Fatalf("%x after %x", e[:digestKeyLen], last)
 		}
-		last = append(last[:0], e.key...)
+		last = append(last[:0], e[:digestKeyLen]...)
 		got++
 	}
 	if got != n {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -21,8 +22,8 @@ func WriteSources(ctx context.Context, w io.Writer, crawlLog io.Reader, spill st
 const maxPairs = 200_000
 
 func writeSources(ctx context.Context, w io.Writer, crawlLog io.Reader, spill string, room int) (err error) {
-	pairs := newSorter(spill, room)
-	defer pairs.close()
+	pairs := newTally(spill, room)
+	defer func() { err = cmp.Or(err, pairs.close()) }()
 	in := bufio.NewReaderSize(crawlLog, blockSize)
 	for n := 0; ; n++ {
 		if n%often == 0 && ctx.Err() != nil {
@@ -41,8 +42,8 @@ func writeSources(ctx context.Context, w io.Writer, crawlLog io.Reader, spill st
 			}
 		}
 	}
-	ranked := newSorter(spill, room)
-	defer ranked.close()
+	ranked := newTally(spill, room)
+	defer func() { err = cmp.Or(err, ranked.close()) }()
 	err = pairs.each(ctx, func(key string, count int64) error {
 		source, host := cutPair(key)
 		rank := binary.BigEndian.AppendUint64([]byte(source+"\x00"), uint64(math.MaxInt64-count))
@@ -54,7 +55,7 @@ func writeSources(ctx context.Context, w io.Writer, crawlLog io.Reader, spill st
 	return writeRanked(ctx, w, ranked)
 }
 
-func writeRanked(ctx context.Context, w io.Writer, ranked *sorter) error {
+func writeRanked(ctx context.Context, w io.Writer, ranked *tally) error {
 	out := bufio.NewWriter(w)
 	any := false
 	var line []byte
