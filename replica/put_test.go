@@ -319,3 +319,33 @@ func TestAFilePutAgainIsStored(t *testing.T) {
 		})
 	}
 }
+
+// TestBytesPutAgainAreNotSetAside has somebody find wrong bytes in the outbox, and the file put again before the finding
+// is acted on. The bytes that are there now are right, and stay.
+func TestBytesPutAgainAreNotSetAside(t *testing.T) {
+	t.Parallel()
+	name := fileName(1)
+	c := newCluster(t, "north-1")
+	north := c.node("north-1")
+	path, b := sourceFile(t, 1, 1000)
+	north.putInto("web", name, path)
+	outbox := north.r.store.outboxPath(name)
+	flip(t, outbox)
+	fresh := filepath.Join(t.TempDir(), "again")
+	if err := os.WriteFile(fresh, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	north.putInto("web", name, fresh)
+	north.r.server.entries.denounceSoon(t.Context(), name)
+	if f, err := north.r.entry(name); err != nil || f.Released || f.Source != nodeID("north-1") || f.Lost != 0 {
+		t.Errorf("the catalog counts on the bytes no more: %+v %v", f, err)
+	}
+	if got, err := os.ReadFile(outbox); err != nil || !bytes.Equal(got, b) {
+		t.Errorf("the outbox has %d bytes, %v", len(got), err)
+	}
+	flip(t, outbox)
+	north.r.server.entries.denounceSoon(t.Context(), name)
+	if isFile(outbox) {
+		t.Error("wrong bytes stay in the outbox")
+	}
+}

@@ -154,7 +154,7 @@ func (r *server) Checksum(ctx context.Context, from catalog.NodeID, name catalog
 	if err != nil {
 		switch {
 		case inOutbox && errors.Is(err, errUnreadable):
-			r.entries.denounceSoon(ctx, corruptFinding(name, catalog.Digest{}))
+			r.entries.denounceSoon(ctx, name)
 		case r.store.lost(name, err):
 			r.doubtful(ctx, corruptFinding(name, catalog.Digest{}))
 		}
@@ -163,7 +163,7 @@ func (r *server) Checksum(ctx context.Context, from catalog.NodeID, name catalog
 	switch {
 	case !known || h == heldAs(f):
 	case inOutbox:
-		r.entries.denounceSoon(ctx, corruptFinding(name, h.SHA256))
+		r.entries.denounceSoon(ctx, name)
 	case good:
 		r.doubtful(ctx, corruptFinding(name, h.SHA256))
 	}

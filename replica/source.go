@@ -162,6 +162,12 @@ func (r *entries) checkSource(ctx context.Context, name catalog.FileName) (size 
 		return 0, nil, err
 	}
 	defer end()
+	return r.checkLocked(ctx, name)
+}
+
+// checkLocked is checkSource for a caller that locks the name.
+func (r *entries) checkLocked(ctx context.Context, name catalog.FileName) (size int64, found *catalog.Finding,
+	err error) {
 	want, err := r.promised(name)
 	if err != nil && !isFile(r.store.outboxPath(name)) {
 		return 0, nil, nil // released or refused meanwhile
@@ -235,15 +241,16 @@ func (r *entries) tellSource(ctx context.Context, finding catalog.Finding) error
 	return nil
 }
 
-// denounceSoon is denounce for one who has other things to do: when something else is done about the file, or the
-// catalog cannot be told now, the next look at the outbox finds it again.
-func (r *entries) denounceSoon(ctx context.Context, finding catalog.Finding) {
-	end, _ := r.pending.try(finding.Name)
+// denounceSoon is checkSource for one who has found wrong bytes and has other things to do: when something else is done
+// about the file, or the catalog cannot be told now, the next look at the outbox finds it again. The bytes are read
+// once more: those that were found wrong may have been put again since.
+func (r *entries) denounceSoon(ctx context.Context, name catalog.FileName) {
+	end, _ := r.pending.try(name)
 	if end == nil {
 		return
 	}
 	defer end()
-	if err := r.denounce(ctx, finding); err != nil {
-		r.log.Warn("wrong bytes in the outbox could not be reported", "file", finding.Name, "err", err)
+	if _, _, err := r.checkLocked(ctx, name); err != nil {
+		r.log.Warn("wrong bytes in the outbox could not be reported", "file", name, "err", err)
 	}
 }
