@@ -90,7 +90,7 @@ func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if !c.course.Begin(cancel) {
-		return Summary{}, errors.New("this crawl has already run")
+		return Summary{}, errors.New("this crawl was run before: open it again to continue it")
 	}
 	context.AfterFunc(ctx, func() { close(c.halted) })
 	c.journal.Begin()

@@ -147,7 +147,7 @@ func nextNumber(txn *badger.Txn) (uint32, error) {
 		return 0, err
 	}
 	if n++; n == 0 {
-		return 0, errors.New("all file numbers are used up; rebuild the index")
+		return 0, errors.New("the index has numbered as many files as it can: rebuild it")
 	}
 	return n, txn.Set(key, binary.BigEndian.AppendUint32(nil, n))
 }

@@ -32,7 +32,7 @@ const progressLimit = 5 * time.Second
 // Progress asks the job's node.
 func (c crawls) Progress(ctx context.Context, job catalog.Job) (api.Progress, error) {
 	if job.Node == "" {
-		return api.Progress{}, fmt.Errorf("job %d has not begun: %w", job.ID, api.ErrNotFound)
+		return api.Progress{}, fmt.Errorf("job %d has not started: %w", job.ID, api.ErrNotFound)
 	}
 	if job.Node == c.self {
 		return c.serveProgress(ctx, c.self, job.ID)
@@ -62,7 +62,7 @@ func (c crawls) serveProgress(_ context.Context, _ catalog.NodeID, id uint64) (a
 // Log writes the last lines of the job's crawl.log, from the node that ran it.
 func (c crawls) Log(ctx context.Context, job catalog.Job, tail int, w io.Writer) error {
 	if job.Node == "" {
-		return fmt.Errorf("job %d has not begun: %w", job.ID, api.ErrNotFound)
+		return fmt.Errorf("job %d has not started: %w", job.ID, api.ErrNotFound)
 	}
 	if job.Node == c.self {
 		err := c.own.WriteLog(job, tail, w)

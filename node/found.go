@@ -105,7 +105,7 @@ func lost(err error) error {
 
 // ErrOldProgram reports the data folder of a cluster whose level this program does not know. It would interpret the
 // agreed commands differently from the others, and its catalog would no longer equal theirs.
-var ErrOldProgram = errors.New("this program is older than the cluster's level asks for: start the newer one")
+var ErrOldProgram = errors.New("this program is too old for the cluster's level: start a newer one")
 
 // checkLevel fails with ErrOldProgram when the cluster is above the level that the program supports.
 func checkLevel(view func(func(catalog.View) error) error, supported int) error {

@@ -24,7 +24,7 @@ type part struct {
 const stopPatience = 30 * time.Second
 
 // ErrHung reports that a node did not stop in time. Something of it still runs, and ends with the process.
-var ErrHung = errors.New("does not stop")
+var ErrHung = errors.New("did not stop")
 
 // stages says which part of a node is being stopped.
 type stages struct {
@@ -70,7 +70,7 @@ func bounded(s *stages, patience time.Duration, run func() error) error {
 		case <-next:
 			timer.Stop()
 		case <-timer.C:
-			return fmt.Errorf("%s: %w, though it was given %v: is one of the node's disks gone?",
+			return fmt.Errorf("%s: %w within %v: perhaps one of the node's disks does not answer",
 				what, ErrHung, patience)
 		}
 	}
@@ -99,7 +99,7 @@ func runParts(ctx context.Context, log *slog.Logger, stop *stages, started func(
 			if own.Err() != nil && (err == nil || errors.Is(err, context.Canceled)) {
 				err = nil
 			} else if err == nil {
-				err = errors.New("ended by itself")
+				err = errors.New("stopped while the node was running")
 			}
 			ends <- ended{p.name, err}
 		}()

@@ -25,7 +25,7 @@ func (p *Peer) accept(ctx context.Context) error {
 
 // serve greets one connection and, if it is welcome, serves it until it ends.
 func (p *Peer) serve(ctx context.Context, conn *quic.Conn) {
-	unhook := context.AfterFunc(ctx, func() { closeConn(conn, Stopping, "node is stopping") })
+	unhook := context.AfterFunc(ctx, func() { closeConn(conn, Stopping, "this node is stopping") })
 	defer unhook()
 	key, err := remoteKey(conn.ConnectionState().TLS)
 	if err != nil {
@@ -98,13 +98,13 @@ func (p *Peer) judge(h hello, from ID) answer {
 		h.class != whichClass && h.cluster != p.cfg.Cluster:
 		return refuse(OtherCluster, "this node belongs to another cluster")
 	case p.state != running:
-		return refuse(Stopping, "node is stopping")
+		return refuse(Stopping, "this node is stopping")
 	case h.class == joinClass, h.class == whichClass:
 		return a
 	case p.removed[from]:
 		return refuse(Removed, "your node was removed from the cluster")
 	case !member:
-		return refuse(Stranger, "your key is not in the member list")
+		return refuse(Stranger, "your node's key is not in the member list")
 	}
 	a.epoch = p.epoch
 	switch {

@@ -114,7 +114,7 @@ func (h *Handler) stream(w http.ResponseWriter, r *http.Request, q cdx.Query, co
 func parseCDXQuery(params url.Values) (cdx.Query, error) {
 	q := cdx.Query{URL: params.Get("url"), Match: cdx.Scope(params.Get("matchType")), Limit: maxCaptures}
 	if q.URL == "" {
-		return q, errors.New("a url= parameter must be given")
+		return q, errors.New("the parameter url is missing")
 	}
 	if q.Match == "" {
 		q.URL, q.Match = cdx.Pattern(q.URL)
@@ -136,7 +136,7 @@ func parseCDXQuery(params url.Values) (cdx.Query, error) {
 		if s := params.Get(name); s != "" {
 			n, err := strconv.Atoi(s)
 			if err != nil || n < 0 {
-				return q, fmt.Errorf("%s is not a number: %.40q", name, s)
+				return q, fmt.Errorf("%s=%.40s: want a number", name, s)
 			}
 			*into = n
 		}

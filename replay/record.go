@@ -13,7 +13,7 @@ import (
 )
 
 // errNoRecord reports that a capture's record is not where the index says.
-var errNoRecord = errors.New("no such record")
+var errNoRecord = errors.New("there is no record at that place of the file")
 
 // errNoOriginal reports a revisit whose content was not found.
 var errNoOriginal = errors.New("the capture that this revisit refers to is not in the archive")

@@ -111,7 +111,7 @@ func (a Answers) Audit(_ context.Context, _ catalog.NodeID, r AuditRequest) ([]A
 		"pause": a.Replica.PauseAudit, "resume": a.Replica.ResumeAudit, "stop": a.Replica.StopAudit,
 	}[r.Act]
 	if change == nil {
-		return nil, fmt.Errorf("audit request %q is not known", r.Act)
+		return nil, fmt.Errorf("unknown audit request %q", r.Act)
 	}
 	var out []Audit
 	var failed error

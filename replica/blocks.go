@@ -214,11 +214,11 @@ func openList(path string, want Held) (*list, error) {
 	head := make([]byte, listHead)
 	_, err = io.ReadFull(f, head)
 	if err == nil && !bytes.Equal(head, appendListHead(nil, want)) {
-		err = errors.New("it is about other bytes")
+		err = errors.New("the list is of other bytes")
 	}
 	info, failed := f.Stat()
 	if err = errors.Join(err, failed); err == nil && info.Size() != listSize(want.Size) {
-		err = errors.New("it is cut short")
+		err = errors.New("the list is cut short")
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("block digests of %s: %w: %w", want.Name, fs.ErrNotExist, err), f.Close())

@@ -29,7 +29,7 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 		return nil, nil, err
 	}
 	if size > 0 && room < size {
-		return nil, nil, fmt.Errorf("store %d bytes under %s: %w: %d bytes left beside the reserve", size, best.path,
+		return nil, nil, fmt.Errorf("store %d bytes under %s: %w: %d bytes left above the reserve", size, best.path,
 			disk.ErrFull, max(room, 0))
 	}
 	if err := best.mounted(); err != nil {
@@ -77,7 +77,7 @@ func (s *mounts) choose(n catalog.Shard, size int64) (best *root, room int64, er
 		}
 	}
 	if best == nil {
-		return nil, 0, errors.New("all disks for files are to be emptied")
+		return nil, 0, errors.New("every disk for files is being emptied: undrain one, or add another")
 	}
 	return best, room, nil
 }

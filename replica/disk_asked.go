@@ -51,9 +51,9 @@ func openAsked(path string, d disk.Disk, log *slog.Logger) *asked {
 		err = json.Unmarshal(text, &a.now)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.torn = fmt.Errorf("what is asked of the disks cannot be read: %s: %w. No shard moves between disks. Remove "+
-			"the file, and ask again", path, err)
-		log.Error("what is asked of the disks cannot be read; no shard moves between disks", "file", path, "err", err)
+		a.torn = fmt.Errorf("the list of disks to empty cannot be read: %s: %w. No shard moves between disks. "+
+			"Remove the file, then drain the disks again", path, err)
+		log.Error("the list of disks to empty cannot be read; no shard moves between disks", "file", path, "err", err)
 	}
 	return a
 }
@@ -82,7 +82,7 @@ func (a *asked) change(do func(*wishes) error) error {
 	if a.path != "" {
 		err := a.disk.WriteFile(a.path, func(w io.Writer) error { return json.NewEncoder(w).Encode(next) })
 		if err != nil {
-			return fmt.Errorf("note what is asked of the disks: %w", err)
+			return fmt.Errorf("write the list of disks to empty: %w", err)
 		}
 	}
 	a.now = next

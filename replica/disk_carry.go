@@ -99,7 +99,7 @@ func (m *shardMove) duplicate(ctx context.Context, b *Bytes, name catalog.FileNa
 func (m *shardMove) makeRoom(size int64) (release func(), err error) {
 	room, err := m.room(m.to)
 	if err == nil && room < size {
-		err = fmt.Errorf("%d bytes under %s: %w: %d bytes left beside the reserve", size, m.to.path,
+		err = fmt.Errorf("%d bytes under %s: %w: %d bytes left above the reserve", size, m.to.path,
 			disk.ErrFull, max(room, 0))
 	}
 	if err != nil {

@@ -178,7 +178,7 @@ func (e emptying) elsewhere(size int64) (dir string, err error) {
 		}
 	}
 	if dir == "" {
-		return "", errors.New("no other disk has room for it")
+		return "", errors.New("no other disk has room for the shard")
 	}
 	return dir, nil
 }

@@ -116,7 +116,8 @@ func (l *leavings) choose(n catalog.Shard, f found) error {
 		a, b := now.movedFrom(n), other.movedFrom(n)
 		switch {
 		case len(f.folders) > 2 || (a == other.mark) == (b == now.mark):
-			return fmt.Errorf("shard %s lies under both %s and %s", n, now.path, other.path)
+			return fmt.Errorf("shard %s is in two folders, %s and %s: rename or remove one of them", n, now.path,
+				other.path)
 		case b == now.mark:
 			now = other
 		}
@@ -181,7 +182,7 @@ func (l *leavings) add(one leftover) {
 }
 
 // errForeign reports that something lies in a leftover that is not the archive's.
-var errForeign = errors.New("something that is not the archive's lies there: look at it, and take it away")
+var errForeign = errors.New("it holds something that does not belong to the archive: move that elsewhere")
 
 // clear removes a root's remains of a shard that has moved away, as far as the shard has the same files on its new
 // root. Other remains are set aside, unless spare says that nobody wants them. Without the new root nothing is

@@ -100,7 +100,7 @@ func TestTwoFoldersOfAShardWithoutANoteAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := OpenStore(s.cfg, disk.New(), discard()); err == nil || !strings.Contains(err.Error(),
-		"lies under both") {
+		"is in two folders") {
 		t.Fatal(err)
 	}
 }

@@ -21,11 +21,11 @@ var (
 	// errSourceDisk marks a fault of the disk that a shard moves away from.
 	errSourceDisk = errors.New("the disk to move from")
 	// errWaits reports files that have to be put right before their shard can move.
-	errWaits = errors.New("files of the shard are wrong and have to be repaired first")
+	errWaits = errors.New("some files of the shard are damaged and have to be repaired first")
 	// errInUse reports a shard to which files are coming just now.
-	errInUse = errors.New("files are coming into the shard")
+	errInUse = errors.New("files are being added to the shard")
 	// errElsewhere reports a shard that is not where it was thought to be, or that cannot move yet.
-	errElsewhere = errors.New("the shard cannot move from there")
+	errElsewhere = errors.New("the shard is not on that disk")
 )
 
 // standing is the catalog's view of a file here.

@@ -37,7 +37,7 @@ func (r *server) Find(ctx context.Context, want Held) (bool, error) {
 			return has, nil
 		}
 	}
-	return false, fmt.Errorf("look for %s: it is being moved just now; ask again", want.Name)
+	return false, fmt.Errorf("look for %s: its shard is moving to another disk; ask again", want.Name)
 }
 
 // look reads everything here under the name once. It may miss files that move meanwhile, to another disk or to the

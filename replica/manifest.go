@@ -208,7 +208,7 @@ func checkName(name catalog.FileName) error {
 		return err
 	}
 	if name == ManifestName {
-		return fmt.Errorf("file name %q is the manifest's", string(name))
+		return fmt.Errorf("file name %q is reserved for the manifest", string(name))
 	}
 	return nil
 }

@@ -238,7 +238,7 @@ func (s *outgoing) note(name catalog.FileName) (catalog.Addition, error) {
 		return as, fmt.Errorf("read the note of %s: %w", name, err)
 	}
 	if as.Name != name {
-		return as, fmt.Errorf("read the note of %s: it is about %q", name, string(as.Name))
+		return as, fmt.Errorf("read the note of %s: it is about another file, %q", name, string(as.Name))
 	}
 	return as, nil
 }

@@ -344,7 +344,7 @@ func (r *puller) settled(rep catalog.CopyReport, refusal *catalog.Refusal) {
 }
 
 // errNotOwed ends a pull that the catalog no longer asks for.
-var errNotOwed = errors.New("copy is not owed any more")
+var errNotOwed = errors.New("the copy is no longer needed")
 
 // owes looks at the catalog once more before work is done.
 func (r *puller) owes(t task) error {

@@ -20,9 +20,9 @@ import (
 // Answers that a caller acts on.
 var (
 	// ErrBusy reports that the source has as many readers as it admits; try another, or later.
-	ErrBusy = errors.New("too many copies are being read already")
+	ErrBusy = errors.New("too many copies are being read at once")
 	// ErrNotHere reports that a node does not have the file's bytes: look at the catalog again.
-	ErrNotHere = errors.New("file is not here")
+	ErrNotHere = errors.New("this node does not have the file")
 	// ErrNoCopy reports that none of a file's reachable copies could be read.
 	ErrNoCopy = errors.New("no copy can be read now")
 	// ErrDamaged reports that bytes do not match the file's digest.
@@ -30,14 +30,14 @@ var (
 	// ErrChanged reports a file that changed while it was put.
 	ErrChanged = errors.New("file changed while it was read")
 	// ErrExists reports that other bytes are already kept under the name.
-	ErrExists = errors.New("other bytes are kept under that name")
+	ErrExists = errors.New("the archive has other bytes under that name")
 	// ErrPending reports a file whose bytes are safe in the outbox while the catalog could not be told
 	// yet; it is proposed again until the catalog answers.
-	ErrPending = errors.New("the catalog has not agreed yet")
+	ErrPending = errors.New("the cluster has not decided yet")
 	// ErrRange reports a range that does not lie within the file.
 	ErrRange = errors.New("range is outside the file")
 	// ErrUnknown reports a file that the catalog does not have, or an audit that this node does not have.
-	ErrUnknown = errors.New("not known")
+	ErrUnknown = errors.New("no such file")
 )
 
 // Peers reaches the same package on other nodes. A call answers ErrBusy or ErrNotHere as the node

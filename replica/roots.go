@@ -51,8 +51,8 @@ func (s *mounts) openRoots() error {
 			continue
 		}
 		if slices.Contains(s.cfg.Roots, path) {
-			return fmt.Errorf("%s: %w: its mark (%s) is not there. Mount it; if it is lost for good, take its line "+
-				"out of %s and run an audit, and its copies are made anew", path, ErrNotMounted, MarkName, s.cfg.Known)
+			return fmt.Errorf("%s: %w: its mark (%s) is missing. Mount it; if it is lost for good, remove its line "+
+				"from %s and run an audit: its copies are then made again", path, ErrNotMounted, MarkName, s.cfg.Known)
 		}
 		return fmt.Errorf("%s: %w under any folder for files of the settings, and was not emptied. Name it there "+
 			"again, and empty it with `holdfast disk drain` first; if it is lost for good, take its line out of %s "+
@@ -76,7 +76,7 @@ func (s *mounts) openRoots() error {
 		s.roots = append(s.roots, r)
 	}
 	if len(s.roots) == 0 {
-		return errors.New("the only folder for files was emptied and taken away; name another in the settings")
+		return errors.New("the only folder for files was emptied and removed: set another one in files")
 	}
 	if err := s.asked.forget(s.cfg.Roots, there); err != nil {
 		return err
@@ -91,7 +91,7 @@ func readMark(path string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("look whether %s is mounted: %w", path, err)
+		return "", fmt.Errorf("check whether %s is mounted: %w", path, err)
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(io.LimitReader(f, 4<<10))
@@ -101,9 +101,9 @@ func readMark(path string) (string, error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return "", fmt.Errorf("look whether %s is mounted: %w", path, err)
+		return "", fmt.Errorf("check whether %s is mounted: %w", path, err)
 	}
-	return "", fmt.Errorf("%s holds no mark", f.Name())
+	return "", fmt.Errorf("%s has no mark in it", f.Name())
 }
 
 // markRoot returns the root's mark, giving it one if it has none.
@@ -176,7 +176,7 @@ func (r *root) mounted() error {
 		return fmt.Errorf("%w: %w", ErrNotMounted, err)
 	}
 	if mark != r.mark {
-		return fmt.Errorf("%s: %w: its mark (%s) is not there", r.path, ErrNotMounted, MarkName)
+		return fmt.Errorf("%s: %w: its mark (%s) is missing", r.path, ErrNotMounted, MarkName)
 	}
 	return nil
 }

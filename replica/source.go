@@ -14,10 +14,10 @@ import (
 )
 
 // errSource reports bytes of the outbox that are not those which the archive counts on.
-var errSource = errors.New("the outbox has wrong bytes")
+var errSource = errors.New("the bytes in the outbox are wrong")
 
 // errPromise reports a file in the outbox of which cannot be told what its bytes have to be.
-var errPromise = errors.New("nobody knows what the file has to be")
+var errPromise = errors.New("the size and SHA-256 that were announced for it are missing")
 
 // outboxEvery is how often the outbox is audited: what lies there may be the only copy.
 const (

@@ -40,9 +40,9 @@ type amnesia struct {
 // amnesias are the ways. The last is one that the node cannot notice by itself.
 var amnesias = map[string]amnesia{
 	"the log's metadata is deleted": {"raft", func(dir, _ string) error { return os.Remove(filepath.Join(dir, "raft", "wal-meta.db")) },
-		[]string{"what this node has agreed on", "holdfast node remove --lost", "join anew"}},
+		[]string{"the log or the catalog of this node", "holdfast node remove --lost", "join again"}},
 	"the log is set back": {"raft", func(dir, kept string) error { return putBack(kept, filepath.Join(dir, "raft")) },
-		[]string{"what this node has agreed on", "holdfast node remove --lost", "join anew"}},
+		[]string{"the log or the catalog of this node", "holdfast node remove --lost", "join again"}},
 	"the whole folder is set back": {".", func(dir, kept string) error { return putBack(kept, dir) },
 		[]string{"set back to an older copy of itself", "holdfast node remove --lost", "join anew"}},
 }

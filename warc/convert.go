@@ -53,7 +53,7 @@ func (e *encoder) copyRecords(in io.Reader, name string, n int, count *int) erro
 		return err
 	}
 	if r.arc {
-		return &Error{File: name, Err: fmt.Errorf("an ARC file: %w", errors.ErrUnsupported)}
+		return &Error{File: name, Err: fmt.Errorf("ARC files cannot be converted: %w", errors.ErrUnsupported)}
 	}
 	for ; n < 0 || *count < n; *count++ {
 		rec, err := r.Next()

@@ -43,7 +43,7 @@ func (d *Draft) valid() error {
 	case TypeWarcinfo, TypeMetadata:
 	case TypeResponse, TypeRequest, TypeResource, TypeRevisit, TypeConversion, TypeContinuation:
 		if d.TargetURI == "" {
-			return fmt.Errorf("%s without target URI: %w", d.Type, ErrDraft)
+			return fmt.Errorf("a record of type %s needs a target URI: %w", d.Type, ErrDraft)
 		}
 	default:
 		return fmt.Errorf("type %.40q: %w", d.Type, ErrDraft)
@@ -55,7 +55,7 @@ func (d *Draft) valid() error {
 		return fmt.Errorf("block of %d bytes: %w", d.Size, ErrDraft)
 	}
 	if !oneLine(d.ContentType) || !oneLine(d.ID) || !oneLine(d.BlockDigest) || !oneLine(d.PayloadDigest) {
-		return fmt.Errorf("a field of more than one line: %w", ErrDraft)
+		return fmt.Errorf("a header field has more than one line: %w", ErrDraft)
 	}
 	for _, f := range d.Fields {
 		if !token(f.Name) || !oneLine(f.Value) {

@@ -91,7 +91,7 @@ func (e *encoder) record(d Draft) error {
 		small = e.block[:d.Size]
 		if d.Size > 0 {
 			if n, err := io.ReadFull(d.Block, small); err != nil {
-				return fmt.Errorf("block of %d bytes ends after %d: %w", d.Size, n, err)
+				return fmt.Errorf("the block should have %d bytes and ends after %d: %w", d.Size, n, err)
 			}
 		}
 		d.digest(small, e.format.Digest)
@@ -136,7 +136,7 @@ func (e *encoder) stream(block io.Reader, size int64) error {
 		return err
 	}
 	if n < size {
-		return fmt.Errorf("block of %d bytes ends after %d: %w", size, n, io.ErrUnexpectedEOF)
+		return fmt.Errorf("the block should have %d bytes and ends after %d: %w", size, n, io.ErrUnexpectedEOF)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func (b *Browser) launch(ctx context.Context, sandbox bool) error {
 		if slices.ContainsFunc(refusals[:], p.said) {
 			return fmt.Errorf("%w: %w", ErrUnavailable, errSandbox)
 		}
-		return fmt.Errorf("%w; it said: %s", err, p.lastWords())
+		return fmt.Errorf("%w; its last output: %s", err, p.lastWords())
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func elsewhere(dir string) (string, error) {
 		return "", err
 	}
 	if sys, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(sys.Uid) != os.Getuid() {
-		return "", fmt.Errorf("%s is not ours", dir)
+		return "", fmt.Errorf("folder %s belongs to another user", dir)
 	}
 	return dir, nil
 }

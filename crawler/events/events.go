@@ -100,11 +100,11 @@ func Parse(line []byte) (Event, error) {
 		return Event{}, fmt.Errorf("%w: %.200q: %w", ErrLine, line, err)
 	}
 	if len(cols) != 4 {
-		return bad(fmt.Errorf("%d columns", len(cols)))
+		return bad(fmt.Errorf("it has %d columns", len(cols)))
 	}
 	at, err := time.Parse(time.RFC3339, string(cols[0]))
 	if at = at.UTC(); err == nil && (at.Year() < 0 || at.Year() > 9999) {
-		err = errors.New("no time")
+		err = errors.New("its second column is not a time")
 	}
 	if err != nil {
 		return bad(err)

@@ -43,7 +43,7 @@ next:
 				continue next
 			}
 		}
-		return 0, fmt.Errorf("no extractor %q, only %s", name, strings.Join(typeNames[:], ", "))
+		return 0, fmt.Errorf("unknown extractor %q: want one of %s", name, strings.Join(typeNames[:], ", "))
 	}
 	return t, nil
 }

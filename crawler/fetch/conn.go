@@ -71,7 +71,7 @@ func (c *Client) reach(ctx context.Context, r *Request) (net.Conn, netip.Addr, e
 		return nc, netip.Addr{}, err
 	}
 	if len(addrs) == 0 {
-		return nil, netip.Addr{}, fmt.Errorf("connect to %s: no address", r.Target.Authority)
+		return nil, netip.Addr{}, fmt.Errorf("connect to %s: the host has no address", r.Target.Authority)
 	}
 	var failed error
 	each := max(r.Idle/time.Duration(len(addrs)), min(minConnect, r.Idle))
@@ -114,7 +114,8 @@ func (c *Client) allowed(r *Request) ([]netip.Addr, error) {
 		}
 	}
 	if len(first) == 0 && other {
-		return nil, fmt.Errorf("connect to %s from %s: no address of that family", r.Target.Authority, r.Way.Source)
+		return nil, fmt.Errorf("connect to %s from %s: the host has no address of that family, IPv4 or IPv6",
+			r.Target.Authority, r.Way.Source)
 	}
 	if len(first) == 0 && len(given) > 0 {
 		return nil, fmt.Errorf("%s at %s: %w", r.Target.Host, given[0], ErrForbidden)

@@ -69,7 +69,7 @@ func (r Resolver) Lookup(ctx context.Context, host string) Answer {
 		return a
 	}
 	if _, ok := dns.IsDomainName(name); !ok || len(name) > 254 {
-		a.Err, a.Permanent = fmt.Errorf("look up %.100q: not a name", host), true
+		a.Err, a.Permanent = fmt.Errorf("look up %.100q: not a host name", host), true
 		return a
 	}
 	servers, err := r.servers()

@@ -289,7 +289,7 @@ func (j *Jar) ImportText(data []byte, now time.Time) (int, error) {
 		}
 		expires, err := strconv.ParseFloat(words[4], 64)
 		if err != nil {
-			return taken, fmt.Errorf("cookies.txt: line %d: no time of expiry in column 5", number)
+			return taken, fmt.Errorf("cookies.txt: line %d: column 5 is not a time of expiry in seconds", number)
 		}
 		domain := strings.ToLower(strings.TrimPrefix(words[0], "."))
 		c := &cookie{Domain: domain, HostOnly: !strings.EqualFold(words[1], "TRUE"), Path: words[2],

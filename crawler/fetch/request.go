@@ -95,7 +95,7 @@ func (r *Request) check() error {
 		return fmt.Errorf("request of %s: method %.20q", r.Target.Authority, r.Method)
 	}
 	if r.Target.Host == "" {
-		return errors.New("request without a target")
+		return errors.New("the request has no URL")
 	}
 	return nil
 }

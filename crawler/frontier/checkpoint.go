@@ -141,7 +141,8 @@ func ReadCheckpoint(dir string) (info CheckpointInfo, err error) {
 		return info, fmt.Errorf("read checkpoint %s: %w: %w", dir, ErrDamaged, err)
 	}
 	if info.Version != version {
-		return info, fmt.Errorf("read checkpoint %s: form %d, not %d: %w", dir, info.Version, version, ErrVersion)
+		return info, fmt.Errorf("read checkpoint %s: found format %d, want %d: %w", dir, info.Version, version,
+			ErrVersion)
 	}
 	return info, nil
 }

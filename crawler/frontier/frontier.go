@@ -24,7 +24,7 @@ var (
 	ErrStopped   = errors.New("frontier is stopped")
 	ErrInFlight  = errors.New("URI is being fetched")
 	ErrNotQueued = errors.New("URI is not queued")
-	ErrCursor    = errors.New("the cursor is not from the end of a list")
+	ErrCursor    = errors.New("the cursor is not one that a list ended with")
 	ErrVersion   = errors.New("the frontier was written by another version of Holdfast: " +
 		"finish the crawl with that version, or remove the frontier's folder to begin again")
 )

@@ -221,7 +221,7 @@ func encodeTotals(t totals) []byte {
 
 func decodeTotals(v []byte) (t totals, err error) {
 	if len(v) > 0 && v[0] != version {
-		return t, fmt.Errorf("form %d, not %d: %w", v[0], version, ErrVersion)
+		return t, fmt.Errorf("found format %d, want %d: %w", v[0], version, ErrVersion)
 	}
 	r := reader{b: v}
 	r.version()

@@ -53,7 +53,7 @@ func ParseLine(line []byte) (Line, error) {
 func parseTime(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, s)
 	if t = t.UTC(); err == nil && (t.Year() < 0 || t.Year() > 9999) {
-		err = fmt.Errorf("no time: %q", s)
+		err = fmt.Errorf("%q is not a time", s)
 	}
 	return t, err
 }
@@ -68,7 +68,7 @@ func parseBegin(s string) (time.Time, time.Duration, error) {
 	}
 	i := strings.IndexAny(s, "+;")
 	if i != 17 {
-		return time.Time{}, 0, fmt.Errorf("no time and duration: %q", s)
+		return time.Time{}, 0, fmt.Errorf("%q is not a time and a duration joined by +", s)
 	}
 	t, err := time.Parse("20060102150405.000", s[:14]+"."+s[14:17])
 	if err != nil {
@@ -76,7 +76,7 @@ func parseBegin(s string) (time.Time, time.Duration, error) {
 	}
 	ms, err := strconv.ParseInt(s[i+1:], 10, 64)
 	if ms < -maxDuration || ms > maxDuration {
-		return time.Time{}, 0, fmt.Errorf("no duration: %q", s)
+		return time.Time{}, 0, fmt.Errorf("%q is not a duration in milliseconds", s)
 	}
 	return t, time.Duration(ms) * time.Millisecond, err
 }

@@ -105,7 +105,7 @@ func (u *Subject) port() int {
 // NewExpression compiles an expression; the error says what is wrong with it. If it fails during use, that is logged.
 func NewExpression(text string, log *slog.Logger) (*Expression, error) {
 	if len(text) > maxExpression {
-		return nil, fmt.Errorf("%d bytes long, at most %d", len(text), maxExpression)
+		return nil, fmt.Errorf("%d bytes long: at most %d are allowed", len(text), maxExpression)
 	}
 	options := []cel.EnvOption{ext.Strings(), cel.ParserExpressionSizeLimit(maxExpression),
 		cel.ParserRecursionLimit(100)}
@@ -125,7 +125,7 @@ func NewExpression(text string, log *slog.Logger) (*Expression, error) {
 		return nil, fmt.Errorf("%s", strings.Join(strings.Fields(err.Error()), " "))
 	}
 	if tree.OutputType() != cel.BoolType {
-		return nil, fmt.Errorf("it answers %s, not true or false", tree.OutputType())
+		return nil, fmt.Errorf("its result is of type %s: want true or false", tree.OutputType())
 	}
 	e := &Expression{text: text, values: values, log: log}
 	if e.program, err = env.Program(tree, cel.CostLimit(maxCost), cel.EvalOptions(cel.OptOptimize)); err != nil {

@@ -22,7 +22,7 @@ type pattern struct {
 
 func compilePattern(text string) (*pattern, error) {
 	if len(text) > maxPattern {
-		return nil, fmt.Errorf("%d bytes long, at most %d", len(text), maxPattern)
+		return nil, fmt.Errorf("%d bytes long: at most %d are allowed", len(text), maxPattern)
 	}
 	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -65,7 +65,7 @@ type patterns []*pattern
 
 func compilePatterns(texts []string) (patterns, error) {
 	if len(texts) > maxPatterns {
-		return nil, fmt.Errorf("%d expressions, at most %d", len(texts), maxPatterns)
+		return nil, fmt.Errorf("%d expressions: at most %d are allowed", len(texts), maxPatterns)
 	}
 	out := make(patterns, 0, len(texts))
 	for _, text := range texts {

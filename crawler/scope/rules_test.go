@@ -221,7 +221,7 @@ func TestRulesThatCannotBe(t *testing.T) {
 		`{"rule":"matches_regex","values":["("]}`:                      `regular expressions (RE2)`,
 		`{"rule":"matches_list_regex","values":["a"],"min":2}`:         `min: given 2`,
 		`{"rule":"expression","expression":"hostt == 'a'"}`:            `undeclared reference to 'hostt'`,
-		`{"rule":"expression","expression":"host"}`:                    `it answers string`,
+		`{"rule":"expression","expression":"host"}`:                    `its result is of type string`,
 		`{"rule":"expression","expression":"host == 1"}`:               `no matching overload`,
 		`{"rule":"expression"}`:                                        `expression: given none`,
 		`{"rule":"ip_address_set","values":["300.1.1.1"]}`:             `given "300.1.1.1", allowed: addresses or ranges`,

@@ -83,7 +83,7 @@ func (a Audits) Wish(ctx context.Context, id string, wish catalog.JobWish, reaso
 		catalog.WishPause: "pause", catalog.WishRun: "resume", catalog.WishStop: "stop",
 	}[wish]
 	if act == "" {
-		return api.Audit{}, fmt.Errorf("%w: wish %q", api.ErrInvalid, wish)
+		return api.Audit{}, fmt.Errorf("%w: wish %q: want run, pause or stop", api.ErrInvalid, wish)
 	}
 	if _, err := a.Show(ctx, id); err != nil {
 		return api.Audit{}, err

@@ -45,8 +45,8 @@ func (a Files) Put(ctx context.Context, put api.PutRequest) (catalog.File, error
 	as, err = a.Own.Replica.Put(ctx, path, as, replica.Owned)
 	switch {
 	case errors.Is(err, replica.ErrPending):
-		return catalog.File{}, fmt.Errorf("%s is safe on this node and will enter the archive: %w",
-			put.Name, api.ErrNoQuorum)
+		return catalog.File{}, fmt.Errorf("%s is stored on this node, and enters the archive "+
+			"when the cluster can decide again: %w", put.Name, api.ErrNoQuorum)
 	case err != nil:
 		return catalog.File{}, a.explain(err)
 	}
@@ -60,7 +60,7 @@ func (a Files) Put(ctx context.Context, put api.PutRequest) (catalog.File, error
 // when a leader was lost in between. Not found would say that it was refused.
 func notHeard(name catalog.FileName, err error) error {
 	if errors.Is(err, catalog.ErrNotFound) {
-		return fmt.Errorf("%w: %s has entered the archive, but this node has not heard of it yet; put it again",
+		return fmt.Errorf("%w: %s is in the archive, but this node does not show it yet; put it again to be sure",
 			api.ErrUnavailable, name)
 	}
 	return err
@@ -175,7 +175,7 @@ func (a Files) verify(ctx context.Context, file catalog.File, out *api.Verificat
 	var err error
 	switch out.Node {
 	case "":
-		err = errors.New("the shard has no holder yet")
+		err = fmt.Errorf("no node of replica %s holds shard %s yet", out.Replica, file.Name.Shard())
 	case string(a.Self):
 		held, err = a.Own.Replica.Verify(ctx, file.Name)
 	default:

@@ -55,7 +55,7 @@ type roomWriter struct {
 func (w *roomWriter) need(n int64) error {
 	free, err := w.free()
 	if err == nil && free < max(n, 0) {
-		err = fmt.Errorf("%w: %d bytes are left beside the reserve", disk.ErrFull, max(free, 0))
+		err = fmt.Errorf("%w: %d bytes are left above the reserve", disk.ErrFull, max(free, 0))
 	}
 	return err
 }

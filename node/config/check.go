@@ -36,7 +36,7 @@ func (c *Config) check() error {
 		return fmt.Errorf("crawls = %d: want 0 or more", c.Limits.Crawls)
 	}
 	if c.Limits.Lease < leastLease {
-		return fmt.Errorf("lease = %q: want at least 1m, or crawls are given away while a leader is elected",
+		return fmt.Errorf("lease = %q: want at least 1m, so that no job is taken from its node during an election",
 			c.Limits.Lease)
 	}
 	if !slices.Contains(logLevels(), c.Limits.LogLevel) {
@@ -110,7 +110,7 @@ func (c *Config) checkFolders() error {
 		case !filepath.IsAbs(dir):
 			return fmt.Errorf("files: %q: want a path from the root, as in \"/disk1/holdfast\"", dir)
 		case seen[clean]:
-			return fmt.Errorf("files: %q is there twice", dir)
+			return fmt.Errorf("files: %q is listed twice", dir)
 		}
 		seen[clean] = true
 	}

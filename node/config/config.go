@@ -168,7 +168,7 @@ func (f *File) check(text string) error {
 		case n.Name == "":
 			return errors.New("a [[node]] has no name")
 		case names[n.Name]:
-			return fmt.Errorf("%snode %q is there twice", where, n.Name)
+			return fmt.Errorf("%snode %q is defined twice", where, n.Name)
 		case f.replica(n.Replica) == nil:
 			return fmt.Errorf("%snode %s: %s", at(text, "replica", n.Replica), n.Name,
 				suggest("replica", n.Replica, f.replicaNames()))
@@ -191,7 +191,7 @@ func (f *File) checkReplicas(text string) error {
 		case r.Name == "":
 			return errors.New("a [[replica]] has no name")
 		case names[r.Name]:
-			return fmt.Errorf("%sreplica %q is there twice", where, r.Name)
+			return fmt.Errorf("%sreplica %q is defined twice", where, r.Name)
 		case r.Kind != "bitarchive" && r.Kind != "checksum":
 			return fmt.Errorf("%sreplica %s: %s", at(text, "kind", r.Kind), r.Name,
 				suggest("kind", r.Kind, []string{"bitarchive", "checksum"}))

@@ -36,9 +36,9 @@ func parseProxies(list []string) ([]netip.Prefix, error) {
 			p = netip.PrefixFrom(a.Unmap(), max(0, p.Bits()-96))
 		}
 		if least := narrowest(p); p.Bits() < least {
-			return nil, fmt.Errorf("trusted-proxies: %q is too wide: whoever is in it is believed whom it asks for, "+
-				"and may speak plain HTTP. Name the proxies themselves, as in \"192.0.2.10\", or their network, /%d "+
-				"or narrower, as in \"10.1.0.0/16\"", text, least)
+			return nil, fmt.Errorf("trusted-proxies: %q is too wide: every address in it may use plain HTTP, "+
+				"and may say for whom it asks. Name the proxies themselves, as in \"192.0.2.10\", or their network, "+
+				"/%d or narrower, as in \"10.1.0.0/16\"", text, least)
 		}
 		out = append(out, p.Masked())
 	}
@@ -56,7 +56,7 @@ func narrowest(p netip.Prefix) int {
 // check returns what is wrong with the settings of a port that listens on the address, or nil.
 func (s Secure) check(key, address string) error {
 	if (s.Certificate == "") != (s.CertificateKey == "") {
-		return errors.New("certificate and certificate-key: want both, or neither")
+		return errors.New("certificate and certificate-key: set both or neither")
 	}
 	host, port, _ := net.SplitHostPort(address)
 	if s.HTTPS() || len(s.TrustedProxies) > 0 || onlyHere(host) {

@@ -17,7 +17,7 @@ func (l shardList) MarshalText() ([]byte, error) {
 	var bits [catalog.Shards / 8]byte
 	for _, s := range l {
 		if s >= catalog.Shards {
-			return nil, fmt.Errorf("shard %d: want less than %d", s, catalog.Shards)
+			return nil, fmt.Errorf("shard %d: want a number below %d", s, catalog.Shards)
 		}
 		bits[s/8] |= 1 << (s % 8)
 	}

@@ -37,7 +37,7 @@ func (m Member) Invite(ctx context.Context, propose Propose, replica catalog.Rep
 	}
 	if len(token.Addresses) == 0 {
 		return "", catalog.JoinToken{}, fmt.Errorf("%w: no member has an address "+
-			"that a new node could dial: give addresses in cluster.toml", api.ErrInvalid)
+			"at which a new node could reach it: set addresses in cluster.toml", api.ErrInvalid)
 	}
 	if err := token.Check(); err != nil {
 		return "", catalog.JoinToken{}, fmt.Errorf("%w: %w", api.ErrInvalid, err)

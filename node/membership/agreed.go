@@ -14,12 +14,13 @@ import (
 
 // ErrStateLost reports that a node which has taken part in decisions lacks its log or its state. A voter that forgot
 // what it agreed to could undo decisions, and its newly numbered requests would be taken for earlier ones.
-var ErrStateLost = errors.New("what this node has agreed on with the others is gone: restore it; " +
-	"or, on another node, run `holdfast node remove --lost` for it, then let it join anew with a token: its files stay")
+var ErrStateLost = errors.New("the log or the catalog of this node is missing, or is older than it was: " +
+	"put it back as it was; or remove the node with `holdfast node remove --lost` on another node, " +
+	"then let it join again: its files stay")
 
 // ErrNoKey reports a member's folder without the node's key.
-var ErrNoKey = errors.New("the node's key is gone: restore it; or, on another node, " +
-	"run `holdfast node remove --lost` for it, then let it join as a new one: its files stay")
+var ErrNoKey = errors.New("the key of this node is missing: put it back; or remove the node " +
+	"with `holdfast node remove --lost` on another node, then let it join as a new one: its files stay")
 
 // agreedPath is a file that is there once the node has opened its log and its state.
 func (c Folder) agreedPath() string { return filepath.Join(c.IdentityDir(), "agreed") }

@@ -42,7 +42,7 @@ func AskNeighbours(ctx context.Context, cfg config.Config) (Neighbours, error) {
 				"run `holdfast node invite --replica %s`, then here `holdfast join`", ErrRunsAlready,
 				cfg.File.Cluster, f.Cluster, f.Address, cfg.Name, cfg.Replica.Name)
 		case f.Older:
-			return out, fmt.Errorf("%w, perhaps: the node at %s has an older program that does not say "+
+			return out, fmt.Errorf("%w, or may do so: the node at %s has an older program, which does not say "+
 				"which cluster it belongs to", ErrRunsAlready, f.Address)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 // ErrRemoved reports that the cluster has removed this node. It could only hold elections that it cannot win, and
 // would not learn what the archive has.
-var ErrRemoved = errors.New("this node was removed from the cluster and is no member any more; " +
-	"to use it again, let it join with a token (its files stay)")
+var ErrRemoved = errors.New("this node was removed from the cluster; to use it again, " +
+	"let it join with a token from `holdfast node invite` (its files stay)")
 
 const (
 	removedEvery    = time.Second

@@ -15,7 +15,8 @@ import (
 
 // ErrSuperseded reports that the cluster was recovered without this node: it went on under a higher epoch. The node
 // would only keep a second cluster alive, together with others that were left behind.
-var ErrSuperseded = errors.New("the cluster was recovered without this node; let it join anew with a token")
+var ErrSuperseded = errors.New("the cluster was recovered without this node: let it join again, " +
+	"with a token from `holdfast node invite`")
 
 func (c Folder) supersededPath() string { return filepath.Join(c.IdentityDir(), "superseded") }
 

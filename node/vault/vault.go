@@ -200,8 +200,9 @@ func boxesOf(members []catalog.Member, boxes [][]byte) (out []catalog.Box) {
 }
 
 // ErrNobodyOpens reports that no node that crawls has a key for secrets yet.
-var ErrNobodyOpens = errors.New("the job has secrets, and no node that crawls " +
-	"(and that secrets-to in this node's cluster.toml names, if it names any) has published a key to seal them to yet")
+var ErrNobodyOpens = errors.New("the job has secrets (passwords, cookies or logins), and no node that crawls " +
+	"has published a key for them yet; if secrets-to is set in this node's cluster.toml, " +
+	"only the nodes that it names count")
 
 // Seal parts a job from its secrets and seals these to the nodes that crawl. In a cluster of level 1 nothing can be
 // sealed, and a job with secrets is refused: they would lie in clear on every node.
@@ -264,7 +265,7 @@ func (v *Vault) Open(job catalog.Job) (harvest.Job, error) {
 		return b.Node == v.cfg.Self && slices.Equal(b.Key, v.cfg.Proved.Key)
 	})
 	if i < 0 {
-		return harvest.Job{}, fmt.Errorf("open the secrets of job %d: %w: they are not sealed to this node's key",
+		return harvest.Job{}, fmt.Errorf("open the secrets of job %d: %w: they were encrypted for other nodes",
 			job.ID, seal.ErrSealed)
 	}
 	text, err := v.cfg.Key.Open(x.Text, x.Boxes[i].Box, about(x.ID))

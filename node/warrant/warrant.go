@@ -70,10 +70,10 @@ func (w Warrants) Check(from catalog.NodeID, text string, what Deed) (actor stri
 	}
 	token, err := api.ParseToken(text)
 	if err != nil {
-		return "", refuse("the request carries no access token")
+		return "", refuse("the request has no access token")
 	}
-	unknown := refuse("the access token that the request carries is not known here, " +
-		"or is expired or revoked, or its owner is disabled")
+	unknown := refuse("the access token in the request is unknown to this node, expired or revoked, " +
+		"or its owner is disabled")
 	var who catalog.Caller
 	err = w.View(func(v catalog.View) error {
 		now, err := catalog.PeopleIn(v).Now(catalog.At(w.Now()))
