@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -82,6 +83,8 @@ var laden = map[string]int{}
 // narrow are the rooms whose lines all fit. The list only grows.
 var narrow = []string{
 	"access",
+	"api",
+	"api/wire",
 	"catalog",
 	"catalog/agree",
 	"catalog/cluster",
@@ -89,6 +92,7 @@ var narrow = []string{
 	"catalog/jobs",
 	"catalog/people",
 	"cdx",
+	"cli",
 	"client",
 	"crawler",
 	"crawler/browser",
@@ -106,7 +110,8 @@ var narrow = []string{
 	"crawler/report",
 	"crawler/scope",
 	"gossip",
-	"harvest/schedule",
+	"harvest",
+	"harvest/act",
 	"index",
 	"internal/coding",
 	"internal/disk",
@@ -205,6 +210,9 @@ func countFields(of *ast.StructType) (n int) {
 	return n
 }
 
+// tagged is the tag of a struct's field, which Go cannot break: the line counts as far as the tag.
+var tagged = regexp.MustCompile("`[a-zA-Z]+:\".*`$")
+
 func TestLinesFit(t *testing.T) {
 	for _, s := range sources(t) {
 		if s.test || !slices.Contains(narrow, s.dir) {
@@ -217,7 +225,8 @@ func TestLinesFit(t *testing.T) {
 		n := 0
 		for line := range strings.Lines(string(text)) {
 			n++
-			columns := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) + 3*strings.Count(line, "\t")
+			line = tagged.ReplaceAllString(strings.TrimSuffix(line, "\n"), "")
+			columns := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
 			if columns > maxColumns {
 				t.Errorf("%s:%d has %d columns, at most %d", s.path, n, columns, maxColumns)
 			}

@@ -14,14 +14,17 @@ import (
 )
 
 func (s tokens) accessRoutes(api huma.API) {
-	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodGet, path: "/api/v1/access-tokens", id: "access-token-list", tag: "tokens",
+	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodGet, path: "/api/v1/access-tokens",
+		id: "access-token-list", tag: "tokens",
 		summary: "List the access tokens: for an administrator all, for others their own and those without an owner"},
 		func(ctx context.Context, _ *struct{}) (wire.Page[wire.AccessToken], error) {
 			return whole(s.list(ctx))
 		})
 	type create struct{ Body wire.AccessTokenRequest }
-	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPost, path: "/api/v1/access-tokens", id: "access-token-create", tag: "tokens",
-		summary: "Create an access token for yourself or for a program of yours; its text is shown once", status: http.StatusCreated},
+	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPost, path: "/api/v1/access-tokens",
+		id: "access-token-create", tag: "tokens",
+		summary: "Create an access token for yourself or for a program of yours; its text is shown once",
+		status:  http.StatusCreated},
 		func(ctx context.Context, in *create) (wire.AccessToken, error) {
 			return s.create(ctx, in.Body)
 		})
@@ -29,12 +32,14 @@ func (s tokens) accessRoutes(api huma.API) {
 		ByName
 		Body wire.TakeRequest
 	}
-	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPost, path: "/api/v1/access-tokens/{name}/take", id: "access-token-take", tag: "tokens",
+	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPost,
+		path: "/api/v1/access-tokens/{name}/take", id: "access-token-take", tag: "tokens",
 		summary: "Become the owner of a program that has none; from then on it may do no more than you may"},
 		func(ctx context.Context, in *take) (wire.AccessToken, error) {
 			return s.take(ctx, in.Name, in.Body.Owner)
 		})
-	register(s.server, api, route{act: catalog.KeepOwn, method: http.MethodDelete, path: "/api/v1/access-tokens/{name}", id: "access-token-revoke", tag: "tokens",
+	register(s.server, api, route{act: catalog.KeepOwn, method: http.MethodDelete, path: "/api/v1/access-tokens/{name}",
+		id: "access-token-revoke", tag: "tokens",
 		summary: "Revoke your own access token; an administrator can revoke any", status: http.StatusNoContent},
 		func(ctx context.Context, in *ByName) (*struct{}, error) {
 			if err := s.mayRevoke(ctx, in.Name); err != nil {
@@ -80,7 +85,8 @@ func (s *server) accessToken(id string) (out wire.AccessToken, err error) {
 }
 
 func accessTokenOf(v catalog.View, t catalog.AccessToken, now catalog.Time) (wire.AccessToken, error) {
-	out := wire.AccessToken{ID: t.ID, Name: t.Name, Role: wire.Role(t.Role), Created: std(t.Created), Expires: std(t.Expires), State: "open", Kind: "program"}
+	out := wire.AccessToken{ID: t.ID, Name: t.Name, Role: wire.Role(t.Role), Created: std(t.Created),
+		Expires: std(t.Expires), State: "open", Kind: "program"}
 	switch {
 	case t.Revoked != 0:
 		out.State = "revoked"
@@ -155,7 +161,8 @@ func (s tokens) createWithoutOwner(ctx context.Context, in wire.AccessTokenReque
 	}
 	if in.Owner != "" || len(in.Collections)+len(in.Places) > 0 {
 		return problem(http.StatusNotImplemented, wire.CodeUnsupported, fmt.Sprintf(
-			"tokens have owners and scopes from level %d on; when every member has a program that knows it: holdfast cluster level %d",
+			"tokens have owners and scopes from level %d on; when every member has a program that knows it: "+
+				"holdfast cluster level %d",
 			catalog.LevelOfPeople, catalog.LevelOfPeople))
 	}
 	return s.propose(ctx, catalog.CreateAccess, kept, nil)
@@ -174,14 +181,15 @@ func (s tokens) createOwned(ctx context.Context, in wire.AccessTokenRequest, kep
 	if err := forbidden(who.MayMake(kept.Role, in.Program, collections, in.Places, kept.Expires)); err != nil {
 		return err
 	}
-	return s.propose(ctx, catalog.MakeToken, catalog.TokenMaking{Token: kept, Owner: owner, Program: in.Program, Collections: collections, Places: in.Places}, nil)
+	return s.propose(ctx, catalog.MakeToken, catalog.TokenMaking{Token: kept, Owner: owner, Program: in.Program,
+		Collections: collections, Places: in.Places}, nil)
 }
 
 // ownerFor returns the owner of a new token: the caller or, with a node's local token, the person named.
 func (s tokens) ownerFor(who caller, named string) (catalog.PersonID, error) {
 	if named == "" && who.Person == "" {
 		return "", problem(http.StatusConflict, wire.CodeConflict,
-			"owner: a token belongs to a person; a node's local token and a program without an owner have to say to whom")
+			"owner: a token belongs to a person; a node's local token and a program without an owner must name one")
 	}
 	if named == "" {
 		return who.Person, nil
@@ -191,7 +199,8 @@ func (s tokens) ownerFor(who caller, named string) (catalog.PersonID, error) {
 	case err != nil:
 		return "", err
 	case who.Person != "" && p.ID != who.Person:
-		return "", problem(http.StatusForbidden, wire.CodeForbidden, "a token belongs to the person who makes or takes it")
+		return "", problem(http.StatusForbidden, wire.CodeForbidden,
+			"a token belongs to the person who makes or takes it")
 	}
 	return p.ID, nil
 }
@@ -209,7 +218,8 @@ func (s tokens) take(ctx context.Context, id, named string) (wire.AccessToken, e
 	}
 	if !catalog.Holds(who.Rights, catalog.Role(token.Role)) {
 		return wire.AccessToken{}, problem(http.StatusForbidden, wire.CodeForbidden,
-			fmt.Sprintf("the program has the role %s for the whole archive; only who has it may take the program", token.Role))
+			fmt.Sprintf("the program has the role %s for the whole archive; only who has it may take the program",
+				token.Role))
 	}
 	if err := s.decide(ctx, catalog.TakeToken, catalog.TokenTaking{ID: id, Owner: owner}, nil); err != nil {
 		return wire.AccessToken{}, err
@@ -228,5 +238,6 @@ func (s tokens) mayRevoke(ctx context.Context, id string) error {
 	if err == nil && own && who.Role.Includes(catalog.Role(token.Role)) && len(who.Scopes) == 0 {
 		return nil
 	}
-	return problem(http.StatusForbidden, wire.CodeForbidden, "only its owner, or an administrator, may revoke this token")
+	return problem(http.StatusForbidden, wire.CodeForbidden,
+		"only its owner, or an administrator, may revoke this token")
 }

@@ -1,4 +1,5 @@
-// Package api is Holdfast's HTTP API under /api/v1. Its JSON is described by package wire, and its Go client is package client.
+// Package api is Holdfast's HTTP API under /api/v1. Its JSON is described by package wire, and its Go client is package
+// client.
 //
 // Handlers translate: a request becomes a query over the catalog, a proposed command, or a call to the node
 // through one of the small interfaces of Backend. What is agreed is answered from the local state, so reading
@@ -158,7 +159,8 @@ type Index interface {
 // Invites makes join tokens: the text that the operator of a new node is given once, and the part that the catalog
 // keeps.
 type Invites interface {
-	Create(ctx context.Context, replica catalog.ReplicaName, lifetime time.Duration, actor string) (text string, token catalog.JoinToken, err error)
+	Create(ctx context.Context, replica catalog.ReplicaName, lifetime time.Duration,
+		actor string) (text string, token catalog.JoinToken, err error)
 }
 
 // Backend is everything that the API needs of its node.
@@ -178,8 +180,8 @@ type Backend struct {
 	Now      func() time.Time // nil: time.Now
 	Node     catalog.NodeID   // the node that answers
 	Used     func(id string)  // an access token was used just now; nil: nobody keeps count
-	// Local returns the token for commands on the node's own machine, as it is now; its id is LocalID, and the catalog does not know
-	// it. nil lets nobody in.
+	// Local returns the token for commands on the node's own machine, as it is now; its id is LocalID, and the catalog
+	// does not know it. nil lets nobody in.
 	Local func() (catalog.AccessToken, error)
 }
 
@@ -244,8 +246,8 @@ func New(backend Backend, log *slog.Logger) http.Handler {
 
 // newServer returns the server over a node.
 func newServer(backend Backend, log *slog.Logger) *server {
-	s := &server{Catalog: received{backend.Catalog}, own: backend.Catalog, self: backend.Self, id: backend.Node, now: backend.Now,
-		used: backend.Used, local: backend.Local, log: log}
+	s := &server{Catalog: received{backend.Catalog}, own: backend.Catalog, self: backend.Self, id: backend.Node,
+		now: backend.Now, used: backend.Used, local: backend.Local, log: log}
 	if s.now == nil {
 		s.now = time.Now
 	}

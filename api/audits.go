@@ -11,7 +11,8 @@ import (
 )
 
 func (s audits) routes(api huma.API) {
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits", id: "audit-list", tag: "audits",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits", id: "audit-list",
+		tag:     "audits",
 		summary: "List the audits, newest first"},
 		func(ctx context.Context, _ *struct{}) (wire.Page[wire.Audit], error) {
 			return whole(s.audits.List(ctx))
@@ -24,12 +25,14 @@ func (s audits) routes(api huma.API) {
 		}
 		return out, err
 	}
-	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasAsked), method: http.MethodPost, path: "/api/v1/audits", id: "audit-run", tag: "audits",
+	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasAsked),
+		method: http.MethodPost, path: "/api/v1/audits", id: "audit-run", tag: "audits",
 		summary: "Read all copies and compare them with the catalog", status: http.StatusCreated},
 		func(ctx context.Context, in *start) (wire.Audit, error) {
 			return s.audits.Start(ctx, catalog.ReplicaName(in.Body.Replica), callerOf(ctx).Actor)
 		})
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits/{name}", id: "audit-show", tag: "audits",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits/{name}",
+		id: "audit-show", tag: "audits",
 		summary: "Show an audit and the progress of each node"},
 		func(ctx context.Context, in *ByName) (wire.Audit, error) {
 			return s.audits.Show(ctx, in.Name)
@@ -42,7 +45,8 @@ func (s audits) routes(api huma.API) {
 		a, err := s.audits.Show(ctx, in.Name)
 		return kindOf[catalog.ReplicaName](a.Replicas), err
 	}
-	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasOfAudit), method: http.MethodPost, path: "/api/v1/audits/{name}/wish", id: "audit-wish", tag: "audits",
+	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasOfAudit),
+		method: http.MethodPost, path: "/api/v1/audits/{name}/wish", id: "audit-wish", tag: "audits",
 		summary: "Pause, resume or stop an audit"},
 		func(ctx context.Context, in *wish) (wire.Audit, error) {
 			return s.audits.Wish(ctx, in.Name, wishOf(in.Body.Wish), in.Body.Reason, callerOf(ctx).Actor)

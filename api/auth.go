@@ -57,7 +57,8 @@ func (s *server) authenticate(authorization string) (caller, error) {
 	scheme, text, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return caller{}, problem(http.StatusUnauthorized, wire.CodeUnauthorized, "this needs an access token, as "+
-			"Authorization: Bearer holdfast-ID-SECRET: holdfast token create makes one, and identity/api-token in a node's data folder is one")
+			"Authorization: Bearer holdfast-ID-SECRET: holdfast token create makes one, and identity/api-token in a "+
+			"node's data folder is one")
 	}
 	token, err := ParseToken(text)
 	if err != nil {
@@ -88,7 +89,8 @@ func (s *server) authenticate(authorization string) (caller, error) {
 	case err != nil:
 		return caller{}, fmt.Errorf("look up access token %s: %w", token.ID, err)
 	case who.Invited:
-		return caller{}, problem(http.StatusForbidden, wire.CodeForbidden, "this is an invitation: accept it first, with holdfast user accept")
+		return caller{}, problem(http.StatusForbidden, wire.CodeForbidden,
+			"this is an invitation: accept it first, with holdfast user accept")
 	}
 	if s.used != nil {
 		s.used(token.ID)
@@ -124,7 +126,8 @@ func levelNow(c Catalog) (level int, err error) {
 
 // LocalCaller is who holds the local token of a node. In its name nobody acts as a person.
 func LocalCaller(level int, node catalog.NodeID, kept catalog.AccessToken) catalog.Caller {
-	who := catalog.Caller{Actor: kept.Name, Name: kept.Name, Program: true, Role: kept.Role, Rights: []catalog.Right{{Role: kept.Role}}}
+	who := catalog.Caller{Actor: kept.Name, Name: kept.Name, Program: true, Role: kept.Role,
+		Rights: []catalog.Right{{Role: kept.Role}}}
 	if level >= catalog.LevelOfPeople {
 		who.Actor = catalog.Local(node)
 	}
@@ -132,7 +135,8 @@ func LocalCaller(level int, node catalog.NodeID, kept catalog.AccessToken) catal
 }
 
 func unauthorized() error {
-	return problem(http.StatusUnauthorized, wire.CodeUnauthorized, "the access token is unknown, expired or revoked, or its owner is disabled")
+	return problem(http.StatusUnauthorized, wire.CodeUnauthorized,
+		"the access token is unknown, expired or revoked, or its owner is disabled")
 }
 
 // LocalID is the id of every node's local token.

@@ -19,8 +19,10 @@ import (
 
 func captureOf(c cdx.Capture) wire.Capture {
 	return wire.Capture{
-		Key: c.Key, Timestamp: c.Timestamp, URL: c.URL, MIME: c.MIME, Status: c.Status, Digest: c.Digest, Redirect: c.Redirect,
-		File: c.File, Offset: c.Offset, Length: c.Length, RefersURL: c.Refers.URL, RefersTimestamp: c.Refers.Timestamp,
+		Key: c.Key, Timestamp: c.Timestamp, URL: c.URL, MIME: c.MIME, Status: c.Status, Digest: c.Digest,
+		Redirect: c.Redirect,
+		File:     c.File, Offset: c.Offset, Length: c.Length, RefersURL: c.Refers.URL,
+		RefersTimestamp: c.Refers.Timestamp,
 	}
 }
 
@@ -49,12 +51,15 @@ func (in *captureQuery) query() cdx.Query {
 }
 
 func (s captures) routes(api huma.API) {
-	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/captures", id: "capture-list", tag: "captures",
+	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/captures",
+		id: "capture-list", tag: "captures",
 		summary: "Find captures by URL and time: JSON, one capture a line, in the order of the index", stream: true,
 		adjust: func(op *huma.Operation) {
+			one := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[wire.Capture](), true, "Capture")
 			op.Responses = map[string]*huma.Response{"200": {
-				Description: "One capture a line as it is found. A last line with \"incomplete\" names shards that no node answered for.",
-				Content:     map[string]*huma.MediaType{"application/x-ndjson": {Schema: api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[wire.Capture](), true, "Capture")}},
+				Description: "One capture a line as it is found. A last line with \"incomplete\" names shards that " +
+					"no node answered for.",
+				Content: map[string]*huma.MediaType{"application/x-ndjson": {Schema: one}},
 			}}
 		}},
 		func(ctx context.Context, in *captureQuery) (*huma.StreamResponse, error) {
@@ -63,7 +68,8 @@ func (s captures) routes(api huma.API) {
 				return nil, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 			}
 			next, stop := iter.Pull2(s.captures.Query(ctx, query))
-			first, err, more := next() // pulled before the answer begins, so that a failure is an error and not an empty list
+			// pulled before the answer begins, so that a failure is an error and not an empty list
+			first, err, more := next()
 			var incomplete *cdx.Incomplete
 			if more && err != nil && !errors.As(err, &incomplete) {
 				stop()
@@ -77,7 +83,8 @@ func (s captures) routes(api huma.API) {
 }
 
 // sendCaptures writes the captures, one per line, and at the end the shards that could not be asked.
-func (s captures) sendCaptures(hc huma.Context, next func() (cdx.Capture, error, bool), c cdx.Capture, err error, more bool) {
+func (s captures) sendCaptures(hc huma.Context,
+	next func() (cdx.Capture, error, bool), c cdx.Capture, err error, more bool) {
 	_, w := humago.Unwrap(hc)
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.WriteHeader(http.StatusOK)

@@ -20,18 +20,20 @@ import (
 // twice describes an act that is asked for twice.
 func twice(op *huma.Operation) {
 	op.Errors = append(op.Errors, http.StatusPreconditionRequired)
-	op.Description += " Without confirm it is refused with 428, whose errors say what it would do and give the value of confirm."
+	op.Description += " Without confirm it is refused with 428, whose errors say what it would do and give the value " +
+		"of confirm."
 }
 
-// confirmed refuses an act unless the value confirms just these effects on just this one: which tells the subject from others that have
-// had, or will have, its name.
+// confirmed refuses an act unless the value confirms just these effects on just this one: which tells the subject from
+// others that have had, or will have, its name.
 func confirmed(given, act, subject, which string, effects []string) error {
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{act, subject, which}, effects...), "\x00")))
 	want := hex.EncodeToString(sum[:8])
 	if given == want {
 		return nil
 	}
-	p := problem(http.StatusPreconditionRequired, wire.CodeUnconfirmed, fmt.Sprintf("to %s %s cannot be undone; send the same again with confirm", act, subject))
+	p := problem(http.StatusPreconditionRequired, wire.CodeUnconfirmed,
+		fmt.Sprintf("to %s %s cannot be undone; send the same again with confirm", act, subject))
 	for _, e := range effects {
 		p.Errors = append(p.Errors, &huma.ErrorDetail{Message: e})
 	}
@@ -41,7 +43,8 @@ func confirmed(given, act, subject, which string, effects []string) error {
 
 // effectsOfRemoval says what removing a node does to the cluster as this node sees it now.
 func effectsOfRemoval(st wire.Status, node wire.Node, lost bool) []string {
-	effects := []string{fmt.Sprintf("node %s is no member any more: the others refuse its key, and it stops", node.Name)}
+	effects := []string{fmt.Sprintf("node %s is no member any more: the others refuse its key, and it stops",
+		node.Name)}
 	if node.ID == st.Node.ID {
 		effects = append(effects, "it is the node that answers this request")
 	}
@@ -50,10 +53,12 @@ func effectsOfRemoval(st wire.Status, node wire.Node, lost bool) []string {
 		last = last && (n.Replica != node.Replica || n.ID == node.ID)
 	}
 	if last {
-		effects = append(effects, fmt.Sprintf("replica %s has no node any more: nothing keeps its copies", node.Replica))
+		effects = append(effects, fmt.Sprintf("replica %s has no node any more: nothing keeps its copies",
+			node.Replica))
 	}
 	if lost {
-		effects = append(effects, fmt.Sprintf("what lies on it counts as lost; its %d shards go to other nodes of replica %s, which copy every file again", node.Shards, node.Replica),
+		effects = append(effects, fmt.Sprintf("what lies on it counts as lost; its %d shards go to other nodes of "+
+			"replica %s, which copy every file again", node.Shards, node.Replica),
 			"files of which it has the only good copy are lost")
 	}
 	return append(effects, effectOnQuorum(st.Nodes, node))
@@ -74,7 +79,8 @@ func effectOnQuorum(nodes []wire.Node, gone wire.Node) string {
 	if 2*reached > voters {
 		return fmt.Sprintf("of %d voters that are left, %d are reached: the cluster can decide", voters, reached)
 	}
-	return fmt.Sprintf("of %d voters that are left, %d are reached: THE CLUSTER CANNOT DECIDE ANYTHING ANY MORE", voters, reached)
+	return fmt.Sprintf("of %d voters that are left, %d are reached: THE CLUSTER CANNOT DECIDE ANYTHING ANY MORE",
+		voters, reached)
 }
 
 // effectsOfFileRemoval says what removing a file does.
@@ -85,7 +91,8 @@ func effectsOfFileRemoval(f catalog.File) []string {
 			good++
 		}
 	}
-	return []string{fmt.Sprintf("file %s of %d bytes, SHA-256 %s, in collection %s is removed for ever", f.Name, f.Size, f.SHA256, f.Collection),
+	return []string{fmt.Sprintf("file %s of %d bytes, SHA-256 %s, in collection %s is removed for ever", f.Name, f.Size,
+		f.SHA256, f.Collection),
 		fmt.Sprintf("its bytes are deleted at %d replicas, where %d copies are verified", len(f.Copies), good),
 		"its name stays as a tombstone and cannot be used again"}
 }

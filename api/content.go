@@ -35,9 +35,12 @@ func (u *upload) Resolve(ctx huma.Context) []error {
 }
 
 func (s files) contentRoutes(api huma.API) {
-	binary := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
-	problems := map[string]*huma.MediaType{"application/problem+json": {Schema: &huma.Schema{Ref: "#/components/schemas/ErrorModel"}}}
-	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}/content", id: "file-get", tag: "files",
+	binary := map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString,
+		Format: "binary"}}}
+	fault := &huma.Schema{Ref: "#/components/schemas/ErrorModel"}
+	problems := map[string]*huma.MediaType{"application/problem+json": {Schema: fault}}
+	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}/content",
+		id: "file-get", tag: "files",
 		summary: "Get a file's bytes from a verified copy; supports ranges and If-Range", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{
@@ -49,12 +52,15 @@ func (s files) contentRoutes(api huma.API) {
 				"416": {Description: "The file has no such range"},
 			}
 		}}, s.download)
-	handle(s.server, api, route{act: catalog.PutFile, within: ofUpload(s.server), method: http.MethodPut, path: "/api/v1/files/{name}/content", id: "file-put", tag: "files",
-		summary: "Put a file into the archive; putting the same bytes again under the same name is no error", stream: true, status: http.StatusCreated,
+	handle(s.server, api, route{act: catalog.PutFile, within: ofUpload(s.server), method: http.MethodPut,
+		path: "/api/v1/files/{name}/content", id: "file-put", tag: "files",
+		summary: "Put a file into the archive; putting the same bytes again under the same name is no error",
+		stream:  true, status: http.StatusCreated,
 		adjust: func(op *huma.Operation) { op.RequestBody = &huma.RequestBody{Required: true, Content: binary} }},
 		func(ctx context.Context, in *upload) (wire.File, error) {
 			put := PutRequest{
-				Name: catalog.FileName(in.Name), Collection: catalog.CollectionName(in.Collection), Size: in.size, Body: in.body, Actor: callerOf(ctx).Actor,
+				Name: catalog.FileName(in.Name), Collection: catalog.CollectionName(in.Collection), Size: in.size,
+				Body: in.body, Actor: callerOf(ctx).Actor,
 			}
 			f, err := s.put(ctx, put, in.SHA256)
 			if err != nil {
@@ -72,7 +78,8 @@ func (s files) put(ctx context.Context, put PutRequest, digest string) (catalog.
 		return catalog.File{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 	}
 	if err := put.SHA256.UnmarshalText([]byte(digest)); err != nil {
-		return catalog.File{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, wire.DigestHeader+": "+err.Error())
+		return catalog.File{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid,
+			wire.DigestHeader+": "+err.Error())
 	}
 	there, err := s.file(string(put.Name))
 	switch {
@@ -80,7 +87,8 @@ func (s files) put(ctx context.Context, put PutRequest, digest string) (catalog.
 	case err != nil:
 		return catalog.File{}, err
 	case there.Removed != 0:
-		return catalog.File{}, problem(http.StatusConflict, wire.CodeConflict, fmt.Sprintf("file %s was removed; a name is used once", put.Name))
+		return catalog.File{}, problem(http.StatusConflict, wire.CodeConflict,
+			fmt.Sprintf("file %s was removed; a name is used once", put.Name))
 	case !put.SHA256.IsZero() && there.SHA256 == put.SHA256:
 		stands, err := s.verified(ctx, there.Name)
 		if err != nil {
@@ -90,7 +98,8 @@ func (s files) put(ctx context.Context, put PutRequest, digest string) (catalog.
 			return *stands, nil
 		}
 	case !put.SHA256.IsZero(), put.Size >= 0 && put.Size != there.Size:
-		return catalog.File{}, problem(http.StatusConflict, wire.CodeConflict, fmt.Sprintf("file %s is in the archive with other content, SHA-256 %s", put.Name, there.SHA256))
+		return catalog.File{}, problem(http.StatusConflict, wire.CodeConflict,
+			fmt.Sprintf("file %s is in the archive with other content, SHA-256 %s", put.Name, there.SHA256))
 	}
 	return s.archive.Put(ctx, put)
 }
@@ -130,7 +139,8 @@ func (s files) download(ctx context.Context, in *ByName) (*huma.StreamResponse, 
 		return nil, err
 	}
 	if f.Removed != 0 {
-		return nil, problem(http.StatusGone, wire.CodeNotFound, fmt.Sprintf("file %s was removed: %s", f.Name, f.Reason))
+		return nil, problem(http.StatusGone, wire.CodeNotFound,
+			fmt.Sprintf("file %s was removed: %s", f.Name, f.Reason))
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
@@ -149,7 +159,8 @@ func (s files) download(ctx context.Context, in *ByName) (*huma.StreamResponse, 
 		header.Set("ETag", `"`+f.SHA256.String()+`"`)
 		header.Set(wire.DigestHeader, f.SHA256.String())
 		header.Set("Content-Disposition", `attachment; filename="`+string(f.Name)+`"`)
-		http.ServeContent(&steadyWriter{ResponseWriter: held, control: http.NewResponseController(w)}, r, "", f.Added.Std(), content)
+		http.ServeContent(&steadyWriter{ResponseWriter: held, control: http.NewResponseController(w)}, r, "",
+			f.Added.Std(), content)
 		switch {
 		case content.failed == nil:
 			held.send()
@@ -200,7 +211,8 @@ func (w *heldHeader) send() {
 
 // forget drops the header fields about the file.
 func (w *heldHeader) forget() {
-	for _, name := range []string{"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "Content-Type", "ETag",
+	for _, name := range []string{"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range",
+		"Content-Type", "ETag",
 		"Last-Modified", wire.DigestHeader} {
 		w.Header().Del(name)
 	}
@@ -305,7 +317,8 @@ type steadyWriter struct {
 }
 
 func (w *steadyWriter) Write(p []byte) (int, error) {
-	if err := w.control.SetWriteDeadline(time.Now().Add(idleTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := w.control.SetWriteDeadline(time.Now().Add(idleTime)); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return 0, err
 	}
 	return w.ResponseWriter.Write(p)

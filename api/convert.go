@@ -26,13 +26,17 @@ func hexOf(d catalog.Digest) string {
 // fileOf is how the API shows a file of the catalog; verified tells when a replica's audit last passed its copy.
 func fileOf(f catalog.File, verified func(catalog.ReplicaName) catalog.Time) wire.File {
 	out := wire.File{
-		Name: string(f.Name), Size: f.Size, SHA256: hexOf(f.SHA256), Shard: f.Name.Shard().String(), Collection: string(f.Collection),
-		Added: std(f.Added), Job: f.Job, Attempt: f.Attempt, Source: string(f.Source), Released: f.Released, Complete: f.Complete(),
-		Removed: std(f.Removed), Reason: f.Reason, Lost: std(f.Lost), LostWhy: f.LostWhy, Version: f.Version, Copies: make([]wire.Copy, 0, len(f.Copies)),
+		Name: string(f.Name), Size: f.Size, SHA256: hexOf(f.SHA256), Shard: f.Name.Shard().String(),
+		Collection: string(f.Collection),
+		Added:      std(f.Added), Job: f.Job, Attempt: f.Attempt, Source: string(f.Source), Released: f.Released,
+		Complete: f.Complete(),
+		Removed:  std(f.Removed), Reason: f.Reason, Lost: std(f.Lost), LostWhy: f.LostWhy, Version: f.Version,
+		Copies: make([]wire.Copy, 0, len(f.Copies)),
 	}
 	for _, c := range f.Copies {
 		shown := wire.Copy{
-			Replica: string(c.Replica), State: wire.StoreState(c.State), Node: string(c.Node), Since: std(c.Since), FileList: wire.FileListStatus(c.FileList), Checksum: wire.ChecksumStatus(c.Checksum),
+			Replica: string(c.Replica), State: wire.StoreState(c.State), Node: string(c.Node), Since: std(c.Since),
+			FileList: wire.FileListStatus(c.FileList), Checksum: wire.ChecksumStatus(c.Checksum),
 			Found: hexOf(c.Found), Reason: c.Reason, Tries: c.Tries, Disputed: c.Disputed,
 		}
 		shown.FileList = cmp.Or(shown.FileList, wire.NoFileListStatus)
@@ -41,7 +45,8 @@ func fileOf(f catalog.File, verified func(catalog.ReplicaName) catalog.Time) wir
 			// Completed means that the bytes were stored, read, and had the file's digest.
 			shown.FileList, shown.Checksum = wire.FileListOK, wire.ChecksumOK
 		}
-		if at := verified(c.Replica); c.Good() && shown.FileList == wire.FileListOK && shown.Checksum == wire.ChecksumOK {
+		if at := verified(c.Replica); c.Good() && shown.FileList == wire.FileListOK &&
+			shown.Checksum == wire.ChecksumOK {
 			shown.Verified = std(max(c.Since, at))
 		}
 		out.Copies = append(out.Copies, shown)
@@ -52,10 +57,13 @@ func fileOf(f catalog.File, verified func(catalog.ReplicaName) catalog.Time) wir
 // jobOf is how the API shows a job; its node's name is looked up in names.
 func jobOf(j catalog.Job, names map[catalog.NodeID]string) wire.Job {
 	return wire.Job{
-		ID: j.ID, Harvest: j.Harvest, Collection: string(j.Collection), Channel: j.Channel, State: wire.JobState(j.State), Wish: wire.Wish(j.Wish),
-		WishReason: j.WishReason, Attempt: j.Attempt, Node: string(j.Node), NodeName: names[j.Node], Created: std(j.Created),
-		Submitted: std(j.Submitted), Started: std(j.Started), Ended: std(j.Ended), Stats: wire.JobStats(j.Stats), Reason: j.Reason,
-		Next: j.Next, Seeds: append([]string{}, j.Spec.Seeds...),
+		ID: j.ID, Harvest: j.Harvest, Collection: string(j.Collection), Channel: j.Channel,
+		State: wire.JobState(j.State), Wish: wire.Wish(j.Wish),
+		WishReason: j.WishReason, Attempt: j.Attempt, Node: string(j.Node), NodeName: names[j.Node],
+		Created:   std(j.Created),
+		Submitted: std(j.Submitted), Started: std(j.Started), Ended: std(j.Ended), Stats: wire.JobStats(j.Stats),
+		Reason: j.Reason,
+		Next:   j.Next, Seeds: append([]string{}, j.Spec.Seeds...),
 	}
 }
 
@@ -67,7 +75,8 @@ func eventOf(e catalog.Event) wire.Event {
 }
 
 func joinTokenOf(t catalog.JoinToken, now catalog.Time) wire.JoinToken {
-	out := wire.JoinToken{ID: t.ID, Replica: string(t.Replica), Created: std(t.Created), Expires: std(t.Expires), State: "open", UsedBy: string(t.UsedBy)}
+	out := wire.JoinToken{ID: t.ID, Replica: string(t.Replica), Created: std(t.Created), Expires: std(t.Expires),
+		State: "open", UsedBy: string(t.UsedBy)}
 	switch {
 	case t.Revoked != 0:
 		out.State = "revoked"

@@ -28,7 +28,8 @@ func patterns() map[string]string {
 		"file-put name":     `^[A-Za-z0-9_~+,=@-][A-Za-z0-9._~+,=@-]{0,199}$`,
 		"shard-list after":  `^(|[0-9a-f]{3})$`,
 		"capture-list from": stampPattern, "capture-list to": stampPattern, "capture-list closest": stampPattern,
-		"file-put Holdfast-SHA256": `^(|[0-9a-fA-F]{64})$`, "file-put Holdfast-Collection": `^(|[A-Za-z0-9_-][A-Za-z0-9._-]{0,63})$`,
+		"file-put Holdfast-SHA256":     `^(|[0-9a-fA-F]{64})$`,
+		"file-put Holdfast-Collection": `^(|[A-Za-z0-9_-][A-Za-z0-9._-]{0,63})$`,
 	}
 }
 
@@ -44,7 +45,8 @@ func describe(o *huma.OpenAPI) []byte {
 	if err := read.Decode(&whole); err != nil {
 		panic(err)
 	}
-	d := refining{whole: whole, schemas: at(whole, "components", "schemas"), types: o.Components.Schemas, done: map[string]bool{}}
+	d := refining{whole: whole, schemas: at(whole, "components", "schemas"), types: o.Components.Schemas,
+		done: map[string]bool{}}
 	d.refine()
 	var out bytes.Buffer
 	write := json.NewEncoder(&out)
@@ -85,7 +87,8 @@ func (d *refining) refine() {
 				}
 			}
 			if tooLong := at(op, "responses", "431"); tooLong != nil { // from below the API
-				tooLong["content"] = map[string]any{"text/plain": map[string]any{"schema": map[string]any{"type": "string"}}}
+				words := map[string]any{"schema": map[string]any{"type": "string"}}
+				tooLong["content"] = map[string]any{"text/plain": words}
 			}
 			for _, media := range at(op, "requestBody", "content") {
 				d.mayBeNull(at(media.(map[string]any), "schema"))

@@ -26,12 +26,14 @@ func (s cluster) diskRoutes(api huma.API) {
 			return s.disks.Show()
 		})
 	type wish struct{ Body wire.DiskWish }
-	handle(s.server, api, route{act: catalog.ChangeNode, within: here[wish](s.server), method: http.MethodPost, path: "/api/v1/disks/wish",
-		id: "disk-wish", tag: "disks",
+	handle(s.server, api, route{act: catalog.ChangeNode, within: here[wish](s.server), method: http.MethodPost,
+		path: "/api/v1/disks/wish",
+		id:   "disk-wish", tag: "disks",
 		summary: "Empty one of this node's disks or use it again; pause or resume moves between its disks"},
 		func(ctx context.Context, in *wish) (wire.Disks, error) {
 			if names := in.Body.Wish == "drain" || in.Body.Wish == "undrain"; names != (in.Body.Path != "") {
-				return wire.Disks{}, problem(http.StatusConflict, wire.CodeConflict, "a path is given to drain or undrain a disk, and only then")
+				return wire.Disks{}, problem(http.StatusConflict, wire.CodeConflict,
+					"a path is given to drain or undrain a disk, and only then")
 			}
 			return s.disks.Wish(in.Body, callerOf(ctx).Actor)
 		})

@@ -34,11 +34,14 @@ func (s jobs) eventRoutes(api huma.API) {
 		After string `query:"after" pattern:"^(|[0-9]{1,18})$" doc:"the number of the last event that the client knows; after a lost connection, send Last-Event-ID instead"`
 		Last  string `header:"Last-Event-ID" pattern:"^(|[0-9]{1,18})$"`
 	}
-	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/events", id: "job-events", tag: "jobs",
+	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/events",
+		id: "job-events", tag: "jobs",
 		summary: "Follow the events of a crawl until it ends: server-sent events", stream: true,
 		adjust: func(op *huma.Operation) {
-			op.Responses = map[string]*huma.Response{"200": {Description: "Events: id is the event's number, data its JSON. An event named missed stands for earlier events that are " +
-				"no longer kept; the last event is named end. If the stream stops without end, connect again with Last-Event-ID.",
+			op.Responses = map[string]*huma.Response{"200": {Description: "Events: id is the event's number, data " +
+				"its JSON. An event named missed stands for earlier events that are " +
+				"no longer kept; the last event is named end. If the stream stops without end, connect again with " +
+				"Last-Event-ID.",
 				Content: map[string]*huma.MediaType{"text/event-stream": {Schema: eventSchema()}}}}
 		}},
 		func(ctx context.Context, in *follow) (*huma.StreamResponse, error) {

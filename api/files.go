@@ -32,12 +32,14 @@ func (s files) entryRoutes(api huma.API) {
 		Paging
 		Prefix string `query:"prefix" maxLength:"200" doc:"list only names that begin with this"`
 	}
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files", id: "file-list", tag: "files",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files", id: "file-list",
+		tag:     "files",
 		summary: "List the files whose names begin with the prefix, in order"},
 		func(_ context.Context, in *list) (wire.Page[wire.File], error) {
 			return s.list(in.Prefix, in.After, in.Limit)
 		})
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}", id: "file-show", tag: "files",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}",
+		id: "file-show", tag: "files",
 		summary: "Show a file and its copies"},
 		func(_ context.Context, in *ByName) (wire.File, error) {
 			return s.shown(in.Name)
@@ -63,7 +65,8 @@ func (s files) entryRoutes(api huma.API) {
 		ByName
 		Body wire.FileRemoval
 	}
-	register(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/remove", id: "file-remove", tag: "files", adjust: twice,
+	register(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/remove",
+		id: "file-remove", tag: "files", adjust: twice,
 		summary: "Remove a file for ever; its entry stays as a tombstone", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			var digest catalog.Digest
@@ -81,7 +84,8 @@ func (s files) entryRoutes(api huma.API) {
 				return nil, err
 			}
 			if f.Removed == 0 && f.SHA256 == digest {
-				if err := confirmed(in.Body.Confirm, "remove file", in.Name, f.SHA256.String(), effectsOfFileRemoval(f)); err != nil {
+				if err := confirmed(in.Body.Confirm, "remove file", in.Name, f.SHA256.String(),
+					effectsOfFileRemoval(f)); err != nil {
 					return nil, err
 				}
 			}

@@ -16,7 +16,8 @@ func (s people) grantRoutes(api huma.API) {
 		Person string `query:"person" maxLength:"254" doc:"list only the grants of this person: id, e-mail address or name"`
 		Ended  bool   `query:"ended" doc:"also list grants that have ended"`
 	}
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/grants", id: "grant-list", tag: "people",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/grants", id: "grant-list",
+		tag:     "people",
 		summary: "List the grants"},
 		func(_ context.Context, in *list) (wire.Page[wire.Grant], error) {
 			var id catalog.PersonID
@@ -30,14 +31,16 @@ func (s people) grantRoutes(api huma.API) {
 			return whole(s.grants(id, in.Ended))
 		})
 	type give struct{ Body wire.GrantRequest }
-	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants", id: "grant-give", tag: "people",
+	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants",
+		id: "grant-give", tag: "people",
 		summary: "Give a person a role; you cannot give one to yourself", status: http.StatusCreated},
 		func(ctx context.Context, in *give) (wire.Grant, error) { return s.giveGrant(ctx, in.Body) })
 	type end struct {
 		ByID
 		Body wire.ReasonRequest
 	}
-	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants/{id}/end", id: "grant-end", tag: "people",
+	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants/{id}/end",
+		id: "grant-end", tag: "people",
 		summary: "End a grant; it stays in the list of ended grants"},
 		func(ctx context.Context, in *end) (wire.Grant, error) { return s.endGrant(ctx, in.ID, in.Body.Reason) })
 }
@@ -73,8 +76,10 @@ func grantOf(v catalog.View, g catalog.Grant, now catalog.Time) (wire.Grant, err
 	if err != nil {
 		return wire.Grant{}, err
 	}
-	out := wire.Grant{ID: g.ID, Person: string(g.Person), PersonName: p.Name, Role: wire.Role(g.Role), Collection: string(g.Scope.Collection), Place: g.Scope.Place, State: "open",
-		By: g.By, Since: std(g.Since), Until: std(g.Until), Reason: g.Reason, Ended: std(g.Ended), EndedBy: g.EndedBy, EndedWhy: g.EndedWhy}
+	out := wire.Grant{ID: g.ID, Person: string(g.Person), PersonName: p.Name, Role: wire.Role(g.Role),
+		Collection: string(g.Scope.Collection), Place: g.Scope.Place, State: "open",
+		By: g.By, Since: std(g.Since), Until: std(g.Until), Reason: g.Reason, Ended: std(g.Ended), EndedBy: g.EndedBy,
+		EndedWhy: g.EndedWhy}
 	there, err := people.There(g.Scope)
 	if err != nil {
 		return wire.Grant{}, err
@@ -99,7 +104,8 @@ func (s people) giveGrant(ctx context.Context, in wire.GrantRequest) (wire.Grant
 	if err := checkReader(catalog.Role(in.Role), in.Collection != "" || in.Place != ""); err != nil {
 		return wire.Grant{}, err
 	}
-	asked := catalog.Giving{Person: p.ID, Role: catalog.Role(in.Role), Collection: catalog.CollectionName(in.Collection), Place: in.Place, Reason: in.Reason}
+	asked := catalog.Giving{Person: p.ID, Role: catalog.Role(in.Role),
+		Collection: catalog.CollectionName(in.Collection), Place: in.Place, Reason: in.Reason}
 	if !in.Until.IsZero() {
 		asked.Until = catalog.At(in.Until)
 	}
@@ -138,7 +144,8 @@ func (s people) endGrant(ctx context.Context, id uint64, reason string) (wire.Gr
 			continue
 		}
 		var ended catalog.Grant
-		if err := s.decide(ctx, catalog.EndGrant, catalog.Ending{Person: catalog.PersonID(g.Person), ID: id, Reason: reason}, &ended); err != nil {
+		if err := s.decide(ctx, catalog.EndGrant,
+			catalog.Ending{Person: catalog.PersonID(g.Person), ID: id, Reason: reason}, &ended); err != nil {
 			return wire.Grant{}, err
 		}
 		return s.grantShown(ended)

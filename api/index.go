@@ -11,13 +11,16 @@ import (
 )
 
 func (s cluster) indexRoutes(api huma.API) {
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/index", id: "index-status", tag: "index",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/index", id: "index-status",
+		tag:     "index",
 		summary: "Show the state of the nodes' indexes"},
 		func(ctx context.Context, _ *struct{}) (wire.Page[wire.IndexStatus], error) {
 			return whole(s.index.Status(ctx))
 		})
 	type rebuild struct{ Body wire.IndexRebuild }
-	register(s.server, api, route{act: catalog.RebuildIndex, within: ofNode(s.server, func(in *rebuild) string { return in.Body.Node }), method: http.MethodPost, path: "/api/v1/index/rebuild", id: "index-rebuild", tag: "index",
+	register(s.server, api, route{act: catalog.RebuildIndex,
+		within: ofNode(s.server, func(in *rebuild) string { return in.Body.Node }), method: http.MethodPost,
+		path: "/api/v1/index/rebuild", id: "index-rebuild", tag: "index",
 		summary: "Rebuild the index from the files", status: http.StatusAccepted},
 		func(ctx context.Context, in *rebuild) (*struct{}, error) {
 			var id catalog.NodeID

@@ -51,7 +51,8 @@ func (s jobs) changeRoutes(api huma.API) {
 		in.Body.Collection = string(name) // what is decided about is what is done
 		return inCollections(name), err
 	})
-	handle(s.server, api, route{act: catalog.RunJob, within: intoCollection, method: http.MethodPost, path: "/api/v1/jobs", id: "job-create", tag: "jobs",
+	handle(s.server, api, route{act: catalog.RunJob, within: intoCollection, method: http.MethodPost,
+		path: "/api/v1/jobs", id: "job-create", tag: "jobs",
 		summary: "Create a job and submit it: a node claims it and crawls", status: http.StatusCreated},
 		func(ctx context.Context, in *create) (wire.Job, error) {
 			return s.createJob(ctx, in.Body)
@@ -60,10 +61,12 @@ func (s jobs) changeRoutes(api huma.API) {
 		ByID
 		Body wire.WishBody
 	}
-	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *wish) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
+	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *wish) uint64 { return in.ID }),
+		method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
 		summary: "Pause, resume or stop a job"},
 		func(ctx context.Context, in *wish) (wire.Job, error) {
-			if err := s.decide(ctx, catalog.WishJob, catalog.JobWishing{ID: in.ID, Wish: wishOf(in.Body.Wish), Reason: in.Body.Reason}, nil); err != nil {
+			if err := s.decide(ctx, catalog.WishJob,
+				catalog.JobWishing{ID: in.ID, Wish: wishOf(in.Body.Wish), Reason: in.Body.Reason}, nil); err != nil {
 				return wire.Job{}, err
 			}
 			if err := s.endPause(ctx, in.ID, wishOf(in.Body.Wish)); err != nil {
@@ -73,25 +76,29 @@ func (s jobs) changeRoutes(api huma.API) {
 		})
 }
 
-// endPause ends the pause that an order gave to the crawl of a job that is to run on: it is the crawl's own, the catalog does not know it.
+// endPause ends the pause of a crawl whose job may run again. An order gave the crawl that pause; the catalog does not
+// know of it.
 func (s jobs) endPause(ctx context.Context, id uint64, wish catalog.JobWish) error {
 	job, _, err := s.job(id)
 	if err != nil || wish != catalog.WishRun || job.State != catalog.JobStarted {
 		return err
 	}
 	_, err = s.order(ctx, id, act.Order{Act: act.Resume{}, By: callerOf(ctx).Actor})
-	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) { // no crawl of it is open, or it takes no orders any more
+	// no crawl of it is open, or it takes no orders any more
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("job %d is to run on, but a pause that its crawl itself was given could not be ended; ask again: %w", id, err)
+		return fmt.Errorf("job %d may run again, but its crawl is still paused: the pause could not be ended; send "+
+			"the request again: %w", id, err)
 	}
 	return nil
 }
 
 // endRoutes decide what becomes of a failed job.
 func (s jobs) endRoutes(api huma.API) {
-	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
+	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }),
+		method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
 		summary: "Create a new job from a failed one, and return the new one"},
 		func(ctx context.Context, in *ByID) (wire.Job, error) {
 			kept, _, err := s.job(in.ID)
@@ -109,7 +116,8 @@ func (s jobs) endRoutes(api huma.API) {
 			job.Settings = &wire.Settings{Settings: made.Spec.Settings.Redacted()}
 			return job, nil
 		})
-	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }), method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
+	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }),
+		method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
 		summary: "Mark a failed job as final: it will not be tried again"},
 		func(ctx context.Context, in *ByID) (wire.Job, error) {
 			if err := s.decide(ctx, catalog.RejectJob, catalog.JobRef{ID: in.ID}, nil); err != nil {
@@ -123,7 +131,8 @@ func (s jobs) endRoutes(api huma.API) {
 func waits(job catalog.Job, name string, self NodeStatus) string {
 	what := map[catalog.JobWish]string{catalog.WishStop: "stops", catalog.WishPause: "pauses"}[job.Wish]
 	at := self.Presence[job.Node]
-	if what == "" || job.Node == "" || at.State == "alive" || job.State != catalog.JobSubmitted && job.State != catalog.JobStarted {
+	if what == "" || job.Node == "" || at.State == "alive" || job.State != catalog.JobSubmitted &&
+		job.State != catalog.JobStarted {
 		return ""
 	}
 	text := fmt.Sprintf("node %s is not heard: the job %s when it answers", cmp.Or(name, string(job.Node)), what)
@@ -138,12 +147,14 @@ func waits(job catalog.Job, name string, self NodeStatus) string {
 }
 
 func (s jobs) readRoutes(api huma.API) {
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs", id: "job-list", tag: "jobs",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs", id: "job-list",
+		tag:     "jobs",
 		summary: "List the jobs, newest first"},
 		func(_ context.Context, in *Paging) (wire.Page[wire.Job], error) {
 			return s.list(in.After, in.Limit)
 		})
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}", id: "job-show", tag: "jobs",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}", id: "job-show",
+		tag:     "jobs",
 		summary: "Show a job, with live progress while it runs"},
 		func(ctx context.Context, in *ByID) (wire.Job, error) {
 			return s.showJob(ctx, in.ID)
@@ -152,7 +163,8 @@ func (s jobs) readRoutes(api huma.API) {
 		ByID
 		Tail int `query:"tail" default:"100" minimum:"0" maximum:"1000000" doc:"return this many lines from the end; 0 returns all"`
 	}
-	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/log", id: "job-log", tag: "jobs",
+	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/log",
+		id: "job-log", tag: "jobs",
 		summary: "The last lines of a job's crawl.log", stream: true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {Description: "The lines, Heritrix's crawl.log",
@@ -167,10 +179,12 @@ func (s jobs) readRoutes(api huma.API) {
 		})
 }
 
-// sendLog streams the job's log. An error before the first byte is answered as a problem; after it, the connection breaks.
+// sendLog streams the job's log. An error before the first byte is answered as a problem; after it, the connection
+// breaks.
 func (s jobs) sendLog(ctx context.Context, hc huma.Context, job catalog.Job, tail int) {
 	_, w := humago.Unwrap(hc)
-	out := &lateWriter{to: &steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)}, kind: "text/plain; charset=utf-8"}
+	out := &lateWriter{to: &steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)},
+		kind: "text/plain; charset=utf-8"}
 	err := s.crawls.Log(ctx, job, tail, out)
 	switch {
 	case err == nil:
@@ -222,7 +236,8 @@ func (s jobs) createJob(ctx context.Context, in wire.JobRequest) (wire.Job, erro
 	if err != nil {
 		return wire.Job{}, fmt.Errorf("encode job %s: %w", in.Name, err)
 	}
-	asked := catalog.JobCreation{Harvest: in.Harvest, Collection: catalog.CollectionName(in.Collection), Channel: in.Channel, Spec: text, Submit: true, Secret: secret}
+	asked := catalog.JobCreation{Harvest: in.Harvest, Collection: catalog.CollectionName(in.Collection),
+		Channel: in.Channel, Spec: text, Submit: true, Secret: secret}
 	if asked.Harvest == "" {
 		asked.Harvest = in.Name
 	}
@@ -242,7 +257,8 @@ func mayReach(rights []catalog.Right, settings harvest.Settings) error {
 		return nil
 	}
 	if err := catalog.May(rights, catalog.ReachInside, catalog.Where{}); err != nil {
-		return problem(http.StatusForbidden, wire.CodeForbidden, "a job with "+setting+" can reach services on the nodes' own network: "+err.Error())
+		return problem(http.StatusForbidden, wire.CodeForbidden,
+			"a job with "+setting+" can reach services on the nodes' own network: "+err.Error())
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ const (
 	secretsPage  = 100
 )
 
-// knownSecrets says which logins of jobs a node can open, or may have opened before their jobs ended. A node that leaves
-// gets no more of them, but nothing makes it forget these.
+// knownSecrets says which logins of jobs a node can open, or may have opened before their jobs ended. A node that
+// leaves gets no more of them, but nothing makes it forget these.
 func knownSecrets(c Catalog, node catalog.NodeID) (known []string, err error) {
 	jobs := 0
 	err = c.View(func(v catalog.View) error {
@@ -44,7 +44,8 @@ func knownSecrets(c Catalog, node catalog.NodeID) (known []string, err error) {
 					continue
 				}
 				if jobs++; jobs <= secretsShown {
-					known = append(known, fmt.Sprintf("it knows logins of job %d, %s; change them at the sites: %s", j.ID, j.Spec.Name, strings.Join(sealed, ", ")))
+					known = append(known, fmt.Sprintf("it knows logins of job %d, %s; change them at the sites: %s",
+						j.ID, j.Spec.Name, strings.Join(sealed, ", ")))
 				}
 			}
 			if len(page) < secretsPage {

@@ -14,11 +14,13 @@ import (
 )
 
 func (s cluster) levelRoutes(api huma.API) {
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/cluster/level", id: "level-show", tag: "status",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/cluster/level",
+		id: "level-show", tag: "status",
 		summary: "Show the cluster's level and what each member supports"},
 		func(ctx context.Context, _ *struct{}) (wire.Level, error) { return s.level(ctx) })
 	type raise struct{ Body wire.LevelRequest }
-	handle(s.server, api, route{act: catalog.ChangeLevel, method: http.MethodPut, path: "/api/v1/cluster/level", id: "level-raise", tag: "status",
+	handle(s.server, api, route{act: catalog.ChangeLevel, method: http.MethodPut, path: "/api/v1/cluster/level",
+		id: "level-raise", tag: "status",
 		summary: "Raise the cluster's level; it cannot be lowered"},
 		func(ctx context.Context, in *raise) (wire.Level, error) {
 			if err := s.Catalog.Linear(ctx); err != nil {
@@ -54,7 +56,8 @@ func (s cluster) level(ctx context.Context) (wire.Level, error) {
 		out.Level = cluster.Level
 		nodes, err := nodesOf(v, presence)
 		for _, n := range nodes {
-			out.Members = append(out.Members, wire.MemberLevel{ID: n.ID, Name: n.Name, Level: n.Level, Version: n.Presence.Version, State: n.Presence.State})
+			out.Members = append(out.Members, wire.MemberLevel{ID: n.ID, Name: n.Name, Level: n.Level,
+				Version: n.Presence.Version, State: n.Presence.State})
 		}
 		return err
 	})
@@ -90,9 +93,11 @@ func mayRaise(now wire.Level, epoch uint64, to int) error {
 			fmt.Sprintf("the cluster is at level %d, and a level is never lowered", now.Level))
 	}
 	if now.Level < 2 && to == 2 && epoch > 1 {
-		return problem(http.StatusConflict, wire.CodeConflict, "the cluster was recovered at level 1, so that nobody has "+
-			"compared copies with the catalog, and at level 2 nobody would be asked to: raise it to level 3, when all members "+
-			"support that")
+		return problem(http.StatusConflict, wire.CodeConflict,
+			"the cluster was recovered at level 1, so that nobody has "+
+				"compared copies with the catalog, and at level 2 nobody would be asked to: raise it to level 3, when "+
+				"all members "+
+				"support that")
 	}
 	var behind []string
 	for _, m := range now.Members {

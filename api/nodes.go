@@ -11,12 +11,14 @@ import (
 )
 
 func (s cluster) nodeRoutes(api huma.API) {
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/nodes", id: "node-list", tag: "nodes",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/nodes", id: "node-list",
+		tag:     "nodes",
 		summary: "List the nodes"},
 		func(ctx context.Context, _ *struct{}) (wire.Page[wire.Node], error) {
 			return whole(s.nodes(ctx))
 		})
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/nodes/{name}", id: "node-show", tag: "nodes",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/nodes/{name}",
+		id: "node-show", tag: "nodes",
 		summary: "Show a node, by name or id"},
 		func(ctx context.Context, in *ByName) (wire.Node, error) {
 			return s.node(ctx, in.Name)
@@ -25,14 +27,17 @@ func (s cluster) nodeRoutes(api huma.API) {
 		ByName
 		Body wire.NodeChange
 	}
-	handle(s.server, api, route{act: catalog.ChangeNode, within: ofNode(s.server, func(in *change) string { return in.Name }), method: http.MethodPatch, path: "/api/v1/nodes/{name}", id: "node-update", tag: "nodes",
+	handle(s.server, api, route{act: catalog.ChangeNode, within: ofNode(s.server,
+		func(in *change) string { return in.Name }), method: http.MethodPatch, path: "/api/v1/nodes/{name}",
+		id: "node-update", tag: "nodes",
 		summary: "Change a node's weight, or drain it"},
 		func(ctx context.Context, in *change) (wire.Node, error) {
 			node, err := s.node(ctx, in.Name)
 			if err != nil {
 				return wire.Node{}, err
 			}
-			asked := catalog.MemberChange{ID: catalog.NodeID(node.ID), Weight: in.Body.Weight, Draining: in.Body.Draining}
+			asked := catalog.MemberChange{ID: catalog.NodeID(node.ID), Weight: in.Body.Weight,
+				Draining: in.Body.Draining}
 			if err := s.propose(ctx, catalog.UpdateMember, asked, nil); err != nil {
 				return wire.Node{}, err
 			}
@@ -42,7 +47,8 @@ func (s cluster) nodeRoutes(api huma.API) {
 		ByName
 		Body wire.Removal
 	}
-	register(s.server, api, route{act: catalog.RemoveNode, method: http.MethodPost, path: "/api/v1/nodes/{name}/remove", id: "node-remove", tag: "nodes", adjust: twice,
+	register(s.server, api, route{act: catalog.RemoveNode, method: http.MethodPost, path: "/api/v1/nodes/{name}/remove",
+		id: "node-remove", tag: "nodes", adjust: twice,
 		summary: "Remove a node; refused while it holds shards, unless it is lost", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			node, err := s.node(ctx, in.Name)
@@ -51,7 +57,11 @@ func (s cluster) nodeRoutes(api huma.API) {
 			}
 			id := catalog.NodeID(node.ID)
 			var standing catalog.Digest // before the effects are looked at: what changes from here on is refused
-			err = s.Catalog.View(func(v catalog.View) (err error) { standing, err = catalog.Standing(v, id); return err })
+			err = s.Catalog.View(func(v catalog.View) (err error) {
+				standing,
+					err = catalog.Standing(v, id)
+				return err
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -71,7 +81,8 @@ func (s cluster) nodeRoutes(api huma.API) {
 			if err := confirmed(in.Body.Confirm, "remove node", node.Name, which, effects); err != nil {
 				return nil, err
 			}
-			return nil, s.propose(ctx, catalog.RemoveMember, catalog.MemberRemoval{ID: id, Lost: in.Body.Lost, Reason: in.Body.Reason, Standing: standing}, nil)
+			return nil, s.propose(ctx, catalog.RemoveMember,
+				catalog.MemberRemoval{ID: id, Lost: in.Body.Lost, Reason: in.Body.Reason, Standing: standing}, nil)
 		})
 }
 

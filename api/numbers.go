@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// unmarshal reads JSON in which a whole number may be written as 100, 100.0 or 1e2, as the description's "integer" allows.
+// unmarshal reads JSON in which a whole number may be written as 100, 100.0 or 1e2, as the description's "integer"
+// allows.
 func unmarshal(data []byte, v any) error { return json.Unmarshal(wholeNumbers(data), v) }
 
 // wholeNumbers writes the whole numbers of a JSON text without fraction and exponent. Text that is not JSON is not

@@ -17,27 +17,32 @@ import (
 const invitationTime = 7 * 24 * time.Hour
 
 func (s people) routes(api huma.API) {
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/users", id: "user-list", tag: "people",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/users", id: "user-list",
+		tag:     "people",
 		summary: "List the people"},
 		func(ctx context.Context, _ *struct{}) (wire.Page[wire.Person], error) { return whole(s.list(ctx)) })
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/users/{name}", id: "user-show", tag: "people",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/users/{name}",
+		id: "user-show", tag: "people",
 		summary: "Show a person, by id, e-mail address or name, with all grants"},
 		func(ctx context.Context, in *ByName) (wire.Person, error) { return s.show(ctx, in.Name) })
 	type invite struct{ Body wire.PersonRequest }
-	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users", id: "user-invite", tag: "people",
+	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users",
+		id: "user-invite", tag: "people",
 		summary: "Invite a person; the text of the invitation is shown once", status: http.StatusCreated},
 		func(ctx context.Context, in *invite) (wire.Invitation, error) { return s.invite(ctx, in.Body) })
 	type again struct {
 		ByName
 		Body wire.AgainRequest
 	}
-	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users/{name}/invitation", id: "user-invite-again", tag: "people",
-		summary: "Make another invitation for a person who has no token any more", status: http.StatusCreated},
+	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost,
+		path: "/api/v1/users/{name}/invitation", id: "user-invite-again", tag: "people",
+		summary: "Make another invitation for a person who has no valid token", status: http.StatusCreated},
 		func(ctx context.Context, in *again) (wire.Invitation, error) {
 			return s.inviteAgain(ctx, in.Name, in.Body)
 		})
 	type accept struct{ Body wire.AcceptRequest }
-	handle(s.server, api, route{method: http.MethodPost, path: "/api/v1/invitations/accept", id: "user-accept", tag: "people",
+	handle(s.server, api, route{method: http.MethodPost, path: "/api/v1/invitations/accept", id: "user-accept",
+		tag:     "people",
 		summary: "Accept an invitation; the answer is your own access token", status: http.StatusCreated,
 		adjust: func(op *huma.Operation) {
 			op.MaxBodyBytes = 4 << 10
@@ -50,7 +55,8 @@ func (s people) routes(api huma.API) {
 		ByName
 		Body wire.PersonChange
 	}
-	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPatch, path: "/api/v1/users/{name}", id: "user-set", tag: "people",
+	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPatch, path: "/api/v1/users/{name}",
+		id: "user-set", tag: "people",
 		summary: "Change a person; you can change your own language and time zone, an administrator everything"},
 		func(ctx context.Context, in *change) (wire.Person, error) {
 			return s.change(ctx, in.Name, in.Body)
@@ -60,8 +66,10 @@ func (s people) routes(api huma.API) {
 		Body wire.ReasonRequest
 	}
 	for id, kind := range map[string]catalog.Kind{"disable": catalog.DisablePerson, "enable": catalog.EnablePerson} {
-		handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users/{name}/" + id, id: "user-" + id, tag: "people",
-			summary: map[string]string{"disable": "Disable a person: she and her programs may do nothing", "enable": "Take it back that a person is disabled"}[id]},
+		handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users/{name}/" +
+			id, id: "user-" + id, tag: "people",
+			summary: map[string]string{"disable": "Disable a person: she and her programs may do nothing",
+				"enable": "Take it back that a person is disabled"}[id]},
 			func(ctx context.Context, in *why) (wire.Person, error) {
 				p, err := s.findPerson(in.Name)
 				if err == nil {
@@ -87,7 +95,8 @@ func (s people) list(ctx context.Context) (out []wire.Person, err error) {
 
 // personOf is how the API shows a person to the caller.
 func personOf(ctx context.Context, p catalog.Person) wire.Person {
-	out := wire.Person{ID: string(p.ID), Name: p.Name, Institution: p.Institution, State: wire.PersonState(p.State), Invited: std(p.Invited), Since: std(p.Since)}
+	out := wire.Person{ID: string(p.ID), Name: p.Name, Institution: p.Institution, State: wire.PersonState(p.State),
+		Invited: std(p.Invited), Since: std(p.Since)}
 	if who := callerOf(ctx); who.Person == p.ID || keepsPeople(ctx) {
 		out.Mail, out.Language, out.Zone, out.Reason = p.Mail, p.Language, p.Zone, p.Reason
 	}
@@ -128,7 +137,8 @@ func (s people) invite(ctx context.Context, in wire.PersonRequest) (wire.Invitat
 	if err := checkZone(in.Zone); err != nil {
 		return wire.Invitation{}, err
 	}
-	p := catalog.Person{ID: catalog.PersonID(NewToken().ID), Name: in.Name, Mail: in.Mail, Institution: in.Institution, Language: in.Language, Zone: in.Zone}
+	p := catalog.Person{ID: catalog.PersonID(NewToken().ID), Name: in.Name, Mail: in.Mail, Institution: in.Institution,
+		Language: in.Language, Zone: in.Zone}
 	return s.makeInvitation(ctx, catalog.InvitePerson, p, in.Lifetime)
 }
 
@@ -141,13 +151,15 @@ func (s people) inviteAgain(ctx context.Context, name string, in wire.AgainReque
 }
 
 // makeInvitation makes an invitation for a person.
-func (s people) makeInvitation(ctx context.Context, kind catalog.Kind, p catalog.Person, life string) (wire.Invitation, error) {
+func (s people) makeInvitation(ctx context.Context, kind catalog.Kind, p catalog.Person,
+	life string) (wire.Invitation, error) {
 	valid, err := lifetime(life, invitationTime)
 	if err != nil {
 		return wire.Invitation{}, err
 	}
 	secret := NewToken()
-	token := catalog.AccessToken{ID: secret.ID, Name: "invitation", SecretHash: secret.Hash(), Role: catalog.RoleReader, Expires: catalog.At(s.now().Add(valid))}
+	token := catalog.AccessToken{ID: secret.ID, Name: "invitation", SecretHash: secret.Hash(), Role: catalog.RoleReader,
+		Expires: catalog.At(s.now().Add(valid))}
 	err = s.decide(ctx, kind, catalog.Invitation{Person: p, Token: token}, nil)
 	shown, err := s.after(ctx, p.ID, err)
 	return wire.Invitation{Person: shown, Expires: std(token.Expires), Text: secret.String()}, err
@@ -155,7 +167,8 @@ func (s people) makeInvitation(ctx context.Context, kind catalog.Kind, p catalog
 
 // accept answers with a token of the person's own. Who has the invitation needs no other.
 func (s people) accept(ctx context.Context, in wire.AcceptRequest) (wire.AccessToken, error) {
-	denied := problem(http.StatusUnauthorized, wire.CodeUnauthorized, "the invitation is unknown, expired, used or taken back")
+	denied := problem(http.StatusUnauthorized, wire.CodeUnauthorized,
+		"the invitation is unknown, expired, used or taken back")
 	invitation, err := ParseToken(in.Invitation)
 	if err != nil {
 		return wire.AccessToken{}, denied
@@ -184,7 +197,8 @@ func (s people) accept(ctx context.Context, in wire.AcceptRequest) (wire.AccessT
 	secret := NewToken()
 	token := catalog.AccessToken{ID: secret.ID, Name: "first", SecretHash: secret.Hash(), Role: catalog.RoleAdmin}
 	ctx = context.WithValue(ctx, callerKey{}, caller{Caller: who})
-	if err := s.decide(ctx, catalog.AcceptInvitation, catalog.Acceptance{Invitation: invitation.ID, Token: token}, nil); err != nil {
+	if err := s.decide(ctx, catalog.AcceptInvitation, catalog.Acceptance{Invitation: invitation.ID, Token: token},
+		nil); err != nil {
 		return wire.AccessToken{}, err
 	}
 	out, err := s.accessToken(token.ID)
@@ -197,7 +211,8 @@ func (s people) change(ctx context.Context, name string, in wire.PersonChange) (
 	if err != nil {
 		return wire.Person{}, err
 	}
-	change := catalog.PersonChange{ID: p.ID, Name: in.Name, Mail: in.Mail, Institution: in.Institution, Language: in.Language, Zone: in.Zone}
+	change := catalog.PersonChange{ID: p.ID, Name: in.Name, Mail: in.Mail, Institution: in.Institution,
+		Language: in.Language, Zone: in.Zone}
 	if who := callerOf(ctx); who.Program || who.Person != p.ID || !change.Own() {
 		if err := may(ctx, catalog.KeepPeople, catalog.Where{}); err != nil {
 			return wire.Person{}, err
@@ -217,7 +232,8 @@ func checkZone(zone string) error {
 		return nil
 	}
 	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
-		return problem(http.StatusNotFound, wire.CodeNotFound, "zone "+zone+": no such time zone; want one such as Europe/Copenhagen")
+		return problem(http.StatusNotFound, wire.CodeNotFound,
+			"zone "+zone+": no such time zone; want one such as Europe/Copenhagen")
 	}
 	return nil
 }

@@ -16,7 +16,8 @@ import (
 
 // problem returns an error that is answered as it is.
 func problem(status int, code wire.Code, detail string) *huma.ErrorModel {
-	return &huma.ErrorModel{Type: wire.ProblemType + string(code), Title: http.StatusText(status), Status: status, Detail: detail}
+	return &huma.ErrorModel{Type: wire.ProblemType + string(code), Title: http.StatusText(status), Status: status,
+		Detail: detail}
 }
 
 // refusalStatus is the HTTP status of each refusal.
@@ -49,7 +50,8 @@ func (s *server) explain(err error) *huma.ErrorModel {
 		return model
 	case errors.As(err, &refusal) && refusal.Code == catalog.Unsupported:
 		return problem(refusalStatus(refusal.Code), wire.Code(refusal.Code), refusal.Message+fmt.Sprintf(
-			"; when every member has a program that knows it, raise the level: holdfast cluster level %d", catalog.Level))
+			"; when every member has a program that knows it, raise the level: holdfast cluster level %d",
+			catalog.Level))
 	case errors.As(err, &refusal):
 		return problem(refusalStatus(refusal.Code), wire.Code(refusal.Code), refusal.Message)
 	case errors.Is(err, ErrNoQuorum):
@@ -69,7 +71,8 @@ func (s *server) explain(err error) *huma.ErrorModel {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return problem(http.StatusBadRequest, wire.CodeIncomplete, "the body ended before its announced length")
 	case errors.Is(err, context.DeadlineExceeded):
-		return problem(http.StatusGatewayTimeout, wire.CodeTimeout, "no answer within the time allowed; what was asked may still be carried out")
+		return problem(http.StatusGatewayTimeout, wire.CodeTimeout,
+			"no answer within the time allowed; what was asked may still be carried out")
 	case errors.Is(err, context.Canceled):
 		return problem(499, wire.CodeTimeout, "the client went away")
 	}

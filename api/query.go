@@ -33,8 +33,10 @@ func nodesOf(v catalog.View, presence map[catalog.NodeID]wire.Presence) ([]wire.
 	nodes := make([]wire.Node, 0, len(members))
 	for _, m := range members {
 		n := wire.Node{
-			ID: string(m.ID), Name: m.Name, Replica: string(m.Replica), Place: places[m.Replica], Addresses: m.Addresses, OutOnly: m.OutOnly,
-			Weight: m.Weight, Draining: m.Draining, Shards: shards[m.ID], Level: m.Level, Joined: std(m.Joined), Presence: presence[m.ID],
+			ID: string(m.ID), Name: m.Name, Replica: string(m.Replica), Place: places[m.Replica],
+			Addresses: m.Addresses, OutOnly: m.OutOnly,
+			Weight: m.Weight, Draining: m.Draining, Shards: shards[m.ID], Level: m.Level, Joined: std(m.Joined),
+			Presence: presence[m.ID],
 		}
 		if n.Weight == 0 {
 			n.Weight = 100
@@ -80,7 +82,8 @@ func replicasOf(v catalog.View) ([]wire.Replica, error) {
 			return nil, err
 		}
 		shown := wire.Replica{
-			Name: string(r.Name), Kind: wire.ReplicaKind(r.Kind), Place: r.Place, Collections: kindOf[string](r.Collections), Created: std(r.Created), Files: totals.Files,
+			Name: string(r.Name), Kind: wire.ReplicaKind(r.Kind), Place: r.Place,
+			Collections: kindOf[string](r.Collections), Created: std(r.Created), Files: totals.Files,
 			Bytes: totals.Bytes, Good: totals.Good, Owed: totals.Owed, Disputed: totals.Disputed,
 		}
 		for _, p := range layout {

@@ -15,7 +15,8 @@ type received struct{ Catalog }
 func (r received) View(fn func(catalog.View) error) error {
 	return r.Catalog.View(func(v catalog.View) error {
 		if _, err := v.Cluster(); errors.Is(err, catalog.ErrNotFound) {
-			return fmt.Errorf("%w: this node has not received the catalog yet; ask again in a moment, or ask another node", ErrUnavailable)
+			return fmt.Errorf("%w: this node has not received the catalog yet; ask again in a moment, or ask another "+
+				"node", ErrUnavailable)
 		}
 		return fn(v)
 	})

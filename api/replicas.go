@@ -14,19 +14,23 @@ import (
 )
 
 func (s cluster) replicaRoutes(api huma.API) {
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas", id: "replica-list", tag: "replicas",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas", id: "replica-list",
+		tag:     "replicas",
 		summary: "List the replicas and the state of their copies"},
 		func(context.Context, *struct{}) (wire.Page[wire.Replica], error) {
 			return whole(s.replicas())
 		})
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}", id: "replica-show", tag: "replicas",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}",
+		id: "replica-show", tag: "replicas",
 		summary: "Show a replica"},
 		func(_ context.Context, in *ByName) (wire.Replica, error) {
 			return s.replica(in.Name)
 		})
 	type add struct{ Body wire.ReplicaRequest }
-	handle(s.server, api, route{act: catalog.ChangeReplica, method: http.MethodPost, path: "/api/v1/replicas", id: "replica-add", tag: "replicas",
-		summary: "Add a replica; nodes join it with join tokens, and then receive what it has to hold", status: http.StatusCreated},
+	handle(s.server, api, route{act: catalog.ChangeReplica, method: http.MethodPost, path: "/api/v1/replicas",
+		id: "replica-add", tag: "replicas",
+		summary: "Add a replica; nodes join it with join tokens, and then receive what it has to hold",
+		status:  http.StatusCreated},
 		func(ctx context.Context, in *add) (wire.Replica, error) {
 			return s.addReplica(ctx, in.Body)
 		})
@@ -34,7 +38,8 @@ func (s cluster) replicaRoutes(api huma.API) {
 		ByName
 		Body wire.ReasonRequest
 	}
-	register(s.server, api, route{act: catalog.ChangeReplica, method: http.MethodPost, path: "/api/v1/replicas/{name}/remove", id: "replica-remove", tag: "replicas",
+	register(s.server, api, route{act: catalog.ChangeReplica, method: http.MethodPost,
+		path: "/api/v1/replicas/{name}/remove", id: "replica-remove", tag: "replicas",
 		summary: "Remove a replica that has no nodes and no verified copies", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			asked := catalog.ReplicaRemoval{Replica: catalog.ReplicaName(in.Name), Reason: in.Body.Reason}
@@ -45,7 +50,8 @@ func (s cluster) replicaRoutes(api huma.API) {
 		After string `query:"after" doc:"the last shard of the previous page"`
 		Limit int    `query:"limit" default:"1000" minimum:"1" maximum:"4096"`
 	}
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}/shards", id: "shard-list", tag: "replicas",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}/shards",
+		id: "shard-list", tag: "replicas",
 		summary: "List a replica's shards: which node holds each, and where it moves"},
 		func(_ context.Context, in *shards) (wire.Page[wire.Shard], error) {
 			return s.shards(in.Name, in.After, in.Limit)
@@ -64,16 +70,19 @@ func (s cluster) collectionRoutes(api huma.API) {
 		})
 		return out, err
 	}
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/collections", id: "collection-list", tag: "replicas",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/collections",
+		id: "collection-list", tag: "replicas",
 		summary: "List the collections"},
 		func(context.Context, *struct{}) (wire.Page[wire.Collection], error) {
 			return whole(list())
 		})
 	type add struct{ Body wire.CollectionRequest }
-	handle(s.server, api, route{act: catalog.ChangeCollection, method: http.MethodPost, path: "/api/v1/collections", id: "collection-add", tag: "replicas",
+	handle(s.server, api, route{act: catalog.ChangeCollection, method: http.MethodPost, path: "/api/v1/collections",
+		id: "collection-add", tag: "replicas",
 		summary: "Add a collection; an existing one stays as it is", status: http.StatusCreated},
 		func(ctx context.Context, in *add) (wire.Collection, error) {
-			if err := s.decide(ctx, catalog.SetCollection, catalog.Collection{Name: catalog.CollectionName(in.Body.Name)}, nil); err != nil {
+			if err := s.decide(ctx, catalog.SetCollection,
+				catalog.Collection{Name: catalog.CollectionName(in.Body.Name)}, nil); err != nil {
 				return wire.Collection{}, err
 			}
 			collections, err := list()
@@ -93,7 +102,8 @@ func (s cluster) collectionRemoval(api huma.API) {
 		ByName
 		Body wire.ReasonRequest
 	}
-	register(s.server, api, route{act: catalog.ChangeCollection, method: http.MethodPost, path: "/api/v1/collections/{name}/remove", id: "collection-remove", tag: "replicas",
+	register(s.server, api, route{act: catalog.ChangeCollection, method: http.MethodPost,
+		path: "/api/v1/collections/{name}/remove", id: "collection-remove", tag: "replicas",
 		summary: "Remove a collection that no file, job or replica belongs to", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			asked := catalog.CollectionRemoval{Collection: catalog.CollectionName(in.Name), Reason: in.Body.Reason}
@@ -103,7 +113,8 @@ func (s cluster) collectionRemoval(api huma.API) {
 
 // addReplica adds a replica. The same again is no error; another one of the name is not changed.
 func (s cluster) addReplica(ctx context.Context, in wire.ReplicaRequest) (wire.Replica, error) {
-	want := catalog.Replica{Name: catalog.ReplicaName(in.Name), Kind: catalog.ReplicaKind(in.Kind), Place: cmp.Or(in.Place, in.Name),
+	want := catalog.Replica{Name: catalog.ReplicaName(in.Name), Kind: catalog.ReplicaKind(in.Kind),
+		Place:       cmp.Or(in.Place, in.Name),
 		Collections: kindOf[catalog.CollectionName](slices.Sorted(slices.Values(in.Collections)))}
 	if err := s.Catalog.Linear(ctx); err != nil {
 		return wire.Replica{}, err
@@ -113,7 +124,8 @@ func (s cluster) addReplica(ctx context.Context, in wire.ReplicaRequest) (wire.R
 		if errors.Is(err, catalog.ErrNotFound) {
 			return nil
 		}
-		if err == nil && (old.Kind != want.Kind || old.Place != want.Place || !slices.Equal(old.Collections, slices.Compact(want.Collections))) {
+		if err == nil && (old.Kind != want.Kind || old.Place != want.Place ||
+			!slices.Equal(old.Collections, slices.Compact(want.Collections))) {
 			err = problem(http.StatusConflict, wire.CodeConflict, "there is another replica "+in.Name+" already")
 		}
 		return err
@@ -158,7 +170,8 @@ func (s cluster) shards(replica, after string, limit int) (wire.Page[wire.Shard]
 	if after != "" {
 		last, err := catalog.ParseShard(after)
 		if err != nil {
-			return wire.Page[wire.Shard]{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "after: "+err.Error())
+			return wire.Page[wire.Shard]{},
+				problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "after: "+err.Error())
 		}
 		first = int(last) + 1
 	}
@@ -170,7 +183,8 @@ func (s cluster) shards(replica, after string, limit int) (wire.Page[wire.Shard]
 		}
 		for n := first; n < min(first+limit, catalog.Shards); n++ {
 			place := layout[n]
-			page.Items = append(page.Items, wire.Shard{Shard: catalog.Shard(n).String(), Holder: string(place.Holder), Next: string(place.Next)})
+			page.Items = append(page.Items,
+				wire.Shard{Shard: catalog.Shard(n).String(), Holder: string(place.Holder), Next: string(place.Next)})
 		}
 		if first+limit < catalog.Shards {
 			page.Next = catalog.Shard(first + limit - 1).String()

@@ -52,7 +52,8 @@ func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[harvest.Patch](), reflect.TypeFor[patch]())
 	config.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
-		"token": {Type: "http", Scheme: "bearer", Description: "An access token, holdfast-ID-SECRET, of a person or of a program that belongs to one."},
+		"token": {Type: "http", Scheme: "bearer", Description: "An access token, holdfast-ID-SECRET, of a person or " +
+			"of a program that belongs to one."},
 	}
 	mux := http.NewServeMux()
 	api := humago.New(mux, config)
@@ -168,7 +169,8 @@ func (s *server) refuseEmpty(api huma.API) func(huma.Context, func(huma.Context)
 		for _, p := range ctx.Operation().Parameters {
 			text := p.Schema.Type == huma.TypeString || p.Schema.Type == huma.TypeArray
 			if p.In == "query" && !text && slices.Contains(given[p.Name], "") {
-				s.write(api, ctx, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, p.Name+": given nothing, want a "+p.Schema.Type))
+				s.write(api, ctx, problem(http.StatusUnprocessableEntity, wire.CodeInvalid,
+					p.Name+": given nothing, want a "+p.Schema.Type))
 				return
 			}
 		}

@@ -129,7 +129,7 @@ func TestRunningOnEndsAnOrdersPause(t *testing.T) {
 	wish(wire.WishPause)
 	b.silent = true
 	_, err = c.Jobs().Wish(t.Context(), job.ID, wire.WishRun, "")
-	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "job 1 is to run on, but") {
+	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "job 1 may run again, but") {
 		t.Errorf("with a node that does not answer: %v", err)
 	}
 	if got, err := c.Jobs().Show(t.Context(), job.ID); err != nil || got.Wish != "" {

@@ -33,12 +33,14 @@ func (s cluster) statusRoutes(api huma.API) {
 			self := s.self.Status(ctx)
 			return wire.Health{Ready: self.Ready, Quorum: self.Quorum}, nil
 		})
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/status", id: "status", tag: "status",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/status", id: "status",
+		tag:     "status",
 		summary: "Show the state of the cluster, as this node sees it"},
 		func(ctx context.Context, _ *struct{}) (wire.Status, error) {
 			return s.status(ctx)
 		})
-	handle(s.server, api, route{act: catalog.LookAtNode, within: here[struct{}](s.server), method: http.MethodGet, path: "/api/v1/config", id: "config", tag: "status",
+	handle(s.server, api, route{act: catalog.LookAtNode, within: here[struct{}](s.server), method: http.MethodGet,
+		path: "/api/v1/config", id: "config", tag: "status",
 		summary: "This node's effective settings, without secrets"},
 		func(context.Context, *struct{}) (any, error) {
 			return s.self.Config(), nil
@@ -63,8 +65,9 @@ func (s cluster) status(ctx context.Context) (wire.Status, error) {
 			return err
 		}
 		st.Cluster = wire.Cluster{
-			ID: cluster.ID, Name: cluster.Name, Epoch: cluster.Epoch, Level: cluster.Level, Founded: std(cluster.Founded),
-			Quorum: self.Quorum, Leader: self.Leader,
+			ID: cluster.ID, Name: cluster.Name, Epoch: cluster.Epoch, Level: cluster.Level,
+			Founded: std(cluster.Founded),
+			Quorum:  self.Quorum, Leader: self.Leader,
 		}
 		if st.Nodes, err = nodesOf(v, self.Presence); err != nil {
 			return err
@@ -112,7 +115,8 @@ func failedSince(jobs []catalog.Job, since catalog.Time) string {
 	if len(failed) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d jobs failed in the last day, the last of them job %d: %s; resubmit or reject them", len(failed), failed[0].ID, failed[0].Reason)
+	return fmt.Sprintf("%d jobs failed in the last day, the last of them job %d: %s; resubmit or reject them",
+		len(failed), failed[0].ID, failed[0].Reason)
 }
 
 // majorityAt returns the place with which the majority of voters would be lost although there are three places, or "".
@@ -139,7 +143,8 @@ func majorityAt(nodes []wire.Node) string {
 func problemsOf(st wire.Status) []string {
 	var out []string
 	if !st.Cluster.Quorum {
-		out = append(out, "no quorum: nothing can be decided until most of the cluster's voters can reach each other; reading and crawls under lease go on")
+		out = append(out, "no quorum: nothing can be decided until most of the cluster's voters can reach each "+
+			"other; reading and crawls under lease go on")
 	}
 	for _, n := range st.Nodes {
 		if state := n.Presence.State; state != "alive" {
@@ -147,11 +152,13 @@ func problemsOf(st wire.Status) []string {
 		}
 	}
 	if place := majorityAt(st.Nodes); place != "" {
-		out = append(out, fmt.Sprintf("place %s has most of the voters: without it nothing can be decided, although there are three places", place))
+		out = append(out, fmt.Sprintf("place %s has most of the voters: without it nothing can be decided, although "+
+			"there are three places", place))
 	}
 	for _, r := range st.Replicas {
 		if r.Disputed > 0 {
-			out = append(out, fmt.Sprintf("replica %s: %d copies are disputed and wait for a verdict", r.Name, r.Disputed))
+			out = append(out, fmt.Sprintf("replica %s: %d copies are disputed and wait for a verdict", r.Name,
+				r.Disputed))
 		}
 		if !slices.ContainsFunc(st.Nodes, func(n wire.Node) bool { return n.Replica == r.Name }) {
 			out = append(out, fmt.Sprintf("replica %s has no node: nothing keeps its copies", r.Name))

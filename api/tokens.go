@@ -17,7 +17,8 @@ func (s tokens) routes(api huma.API) {
 }
 
 func (s tokens) joinRoutes(api huma.API) {
-	handle(s.server, api, route{act: catalog.InviteNode, method: http.MethodGet, path: "/api/v1/join-tokens", id: "join-token-list", tag: "tokens",
+	handle(s.server, api, route{act: catalog.InviteNode, method: http.MethodGet, path: "/api/v1/join-tokens",
+		id: "join-token-list", tag: "tokens",
 		summary: "List the join tokens"},
 		func(context.Context, *struct{}) (wire.Page[wire.JoinToken], error) {
 			page := wire.Page[wire.JoinToken]{Items: []wire.JoinToken{}}
@@ -31,7 +32,8 @@ func (s tokens) joinRoutes(api huma.API) {
 			return page, err
 		})
 	type create struct{ Body wire.JoinTokenRequest }
-	handle(s.server, api, route{act: catalog.InviteNode, method: http.MethodPost, path: "/api/v1/join-tokens", id: "join-token-create", tag: "tokens",
+	handle(s.server, api, route{act: catalog.InviteNode, method: http.MethodPost, path: "/api/v1/join-tokens",
+		id: "join-token-create", tag: "tokens",
 		summary: "Create a join token; its text is shown once", status: http.StatusCreated},
 		func(ctx context.Context, in *create) (wire.JoinToken, error) {
 			valid, err := lifetime(in.Body.Lifetime, 24*time.Hour)
@@ -46,7 +48,8 @@ func (s tokens) joinRoutes(api huma.API) {
 			shown.Text = text
 			return shown, nil
 		})
-	register(s.server, api, route{act: catalog.InviteNode, method: http.MethodDelete, path: "/api/v1/join-tokens/{name}", id: "join-token-revoke", tag: "tokens",
+	register(s.server, api, route{act: catalog.InviteNode, method: http.MethodDelete,
+		path: "/api/v1/join-tokens/{name}", id: "join-token-revoke", tag: "tokens",
 		summary: "Revoke a join token", status: http.StatusNoContent},
 		func(ctx context.Context, in *ByName) (*struct{}, error) {
 			return nil, s.propose(ctx, catalog.RevokeToken, catalog.Named{ID: in.Name}, nil)

@@ -11,7 +11,8 @@ import (
 )
 
 func (s cluster) trailRoutes(api huma.API) {
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/trail", id: "trail-list", tag: "trail",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/trail", id: "trail-list",
+		tag:     "trail",
 		summary: "The hash-chained audit trail of decisions, oldest first"},
 		func(_ context.Context, in *Paging) (wire.Page[wire.Event], error) {
 			page := wire.Page[wire.Event]{Items: []wire.Event{}}

@@ -10,7 +10,8 @@ import (
 
 // methods are tried on a path that does not have the requested method, to find out which ones it has.
 func methods() []string {
-	return []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
+	return []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete}
 }
 
 // unknown answers what no operation does: 405 where the path has other methods, 404 elsewhere.
@@ -19,7 +20,8 @@ func (s *server) unknown(mux *http.ServeMux) http.HandlerFunc {
 		p := problem(http.StatusNotFound, wire.CodeNotFound, "no such resource; /openapi.json describes what there is")
 		if allowed := methodsOf(mux, r); len(allowed) > 0 {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			p = problem(http.StatusMethodNotAllowed, wire.CodeMethod, r.Method+" is not allowed here; allowed: "+strings.Join(allowed, ", "))
+			p = problem(http.StatusMethodNotAllowed, wire.CodeMethod,
+				r.Method+" is not allowed here; allowed: "+strings.Join(allowed, ", "))
 		}
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(p.Status)

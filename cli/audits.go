@@ -28,7 +28,8 @@ type auditRunCmd struct {
 
 func (auditRunCmd) exits() []string {
 	return []string{"0   started; with --wait: every copy was read and is right",
-		"1   with --wait: a copy or a line of a manifest was wrong, or not all copies were read (a node did not answer, or copies are still to be made)"}
+		"1   with --wait: a copy or a line of a manifest was wrong, or not all copies were read (a node did not " +
+			"answer, or copies are still to be made)"}
 }
 
 func (c auditRunCmd) Run(a *app) error {
@@ -74,7 +75,8 @@ func waitAudit(ctx context.Context, a *app, archive *client.Client, audit wire.A
 		} else if lacking.IsZero() {
 			lacking = time.Now()
 		}
-		return audit.State == "done" || audit.State == "stopped" || !lacking.IsZero() && time.Since(lacking) > patience, nil
+		return audit.State == "done" || audit.State == "stopped" || !lacking.IsZero() && time.Since(lacking) > patience,
+			nil
 	})
 	shown.end(err == nil)
 	return audit, err
@@ -99,9 +101,11 @@ func showAudit(a *app, audit wire.Audit) error {
 		fmt.Fprintln(a.stdout)
 		rows := make([]table.Row, len(audit.Nodes))
 		for i, n := range audit.Nodes {
-			rows[i] = table.Row{n.Name, n.State, fmt.Sprintf("%d/%d", n.Files, n.Total), size(n.Bytes), n.Owed, n.Missing, n.Corrupt, n.Detail}
+			rows[i] = table.Row{n.Name, n.State, fmt.Sprintf("%d/%d", n.Files, n.Total), size(n.Bytes), n.Owed,
+				n.Missing, n.Corrupt, n.Detail}
 		}
-		if err := a.table(table.Row{"Node", "State", "Files", "Read", "Owed", "Missing", "Corrupt", "Detail"}, rows); err != nil {
+		if err := a.table(table.Row{"Node", "State", "Files", "Read", "Owed", "Missing", "Corrupt", "Detail"},
+			rows); err != nil {
 			return err
 		}
 		return auditFindings(a, audit)
@@ -111,7 +115,8 @@ func showAudit(a *app, audit wire.Audit) error {
 // auditFindings prints which copies were wrong and which were not read.
 func auditFindings(a *app, audit wire.Audit) error {
 	if audit.Owed > 0 {
-		fmt.Fprintf(a.stdout, "\n%d copies (%s) were not read: they are still to be made.\n", audit.Owed, size(audit.OwedBytes))
+		fmt.Fprintf(a.stdout, "\n%d copies (%s) were not read: they are still to be made.\n", audit.Owed,
+			size(audit.OwedBytes))
 	}
 	if audit.Unheld > 0 {
 		fmt.Fprintf(a.stdout, "\n%d copies could not be read: no node holds their shards.\n", audit.Unheld)
@@ -140,16 +145,19 @@ func auditFindings(a *app, audit wire.Audit) error {
 func auditTable(a *app, audits []wire.Audit) error {
 	rows := make([]table.Row, len(audits))
 	for i, u := range audits {
-		rows[i] = table.Row{u.ID, strings.Join(u.Replicas, ", "), u.State, when(u.Began), when(u.Ended), fmt.Sprintf("%d/%d", u.Files, u.Total), size(u.Bytes),
+		rows[i] = table.Row{u.ID, strings.Join(u.Replicas, ", "), u.State, when(u.Began), when(u.Ended),
+			fmt.Sprintf("%d/%d", u.Files, u.Total), size(u.Bytes),
 			u.Owed, u.Missing, u.Corrupt}
 	}
-	return a.table(table.Row{"Audit", "Replicas", "State", "Began", "Ended", "Files", "Read", "Owed", "Missing", "Corrupt"}, rows)
+	return a.table(table.Row{"Audit", "Replicas", "State", "Began", "Ended", "Files", "Read", "Owed", "Missing",
+		"Corrupt"}, rows)
 }
 
 type auditListCmd struct{}
 
 func (auditListCmd) Run(a *app) error {
-	return ask(a, showAll(auditTable), func(ctx context.Context, c *client.Client) ([]wire.Audit, error) { return c.Audits().List(ctx) })
+	return ask(a, showAll(auditTable),
+		func(ctx context.Context, c *client.Client) ([]wire.Audit, error) { return c.Audits().List(ctx) })
 }
 
 type auditShowCmd struct {

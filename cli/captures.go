@@ -78,9 +78,10 @@ func (indexStatusCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return list(a, all, table.Row{"Node", "Files", "Waiting", "Captures", "On disk", "Rebuilding", "Detail"}, func(i wire.IndexStatus) table.Row {
-			return table.Row{i.Name, i.Files, i.Pending, i.Captures, size(i.Bytes), yes(i.Rebuilding), i.Detail}
-		})
+		return list(a, all, table.Row{"Node", "Files", "Waiting", "Captures", "On disk", "Rebuilding", "Detail"},
+			func(i wire.IndexStatus) table.Row {
+				return table.Row{i.Name, i.Files, i.Pending, i.Captures, size(i.Bytes), yes(i.Rebuilding), i.Detail}
+			})
 	})
 }
 

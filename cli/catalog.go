@@ -41,7 +41,8 @@ func (catalogCheckCmd) Run(a *app) error {
 			for _, p := range report.Problems {
 				fmt.Fprintln(a.stdout, p)
 			}
-			_, err := fmt.Fprintf(a.stdout, "%d events, %d files and %d removed ones, %d problems\n", report.Events, report.Files, report.Removed, len(report.Problems))
+			_, err := fmt.Fprintf(a.stdout, "%d events, %d files and %d removed ones, %d problems\n", report.Events,
+				report.Files, report.Removed, len(report.Problems))
 			return err
 		}); err != nil {
 			return err
@@ -62,7 +63,8 @@ func (r *catalogReport) trail(ctx context.Context, c *client.Client) error {
 			return err
 		}
 		r.Events++
-		event := catalog.Event{Seq: e.Seq, Index: e.Index, At: catalog.At(e.At), Actor: e.Actor, Act: e.Act, Subject: e.Subject, Detail: e.Detail}
+		event := catalog.Event{Seq: e.Seq, Index: e.Index, At: catalog.At(e.At), Actor: e.Actor, Act: e.Act,
+			Subject: e.Subject, Detail: e.Detail}
 		if err := event.Previous.UnmarshalText([]byte(e.Previous)); err != nil {
 			return fmt.Errorf("event %d: %w", e.Seq, err)
 		}
@@ -111,7 +113,8 @@ func (r *catalogReport) files(ctx context.Context, c *client.Client) error {
 		problems = nil
 		for _, want := range before {
 			if got := counted[want.Name]; got.Files != want.Files || got.Bytes != want.Bytes {
-				problems = append(problems, fmt.Sprintf("replica %s: the totals say %d files of %d bytes, the entries %d of %d", want.Name, want.Files, want.Bytes, got.Files, got.Bytes))
+				problems = append(problems, fmt.Sprintf("replica %s: the totals say %d files of %d bytes, the "+
+					"entries %d of %d", want.Name, want.Files, want.Bytes, got.Files, got.Bytes))
 			}
 		}
 		if problems == nil {

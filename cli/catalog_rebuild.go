@@ -24,7 +24,9 @@ type catalogRebuildCmd struct {
 }
 
 func (catalogRebuildCmd) Help() string {
-	return "Use this when every node has lost the catalog: found the cluster again with init, start this node, and run this command.\nEach file in the node's folders is added to the catalog again if its bytes match its manifest. Repeat this on the other\nnodes: a file that several of them have is added once."
+	return "Use this when every node has lost the catalog: found the cluster again with init, start this node, and " +
+		"run this command.\nEach file in the node's folders is added to the catalog again if its bytes match its " +
+		"manifest. Repeat this on the other\nnodes: a file that several of them have is added once."
 }
 
 func (catalogRebuildCmd) exits() []string {
@@ -58,7 +60,8 @@ func (c catalogRebuildCmd) Run(a *app) error {
 			for _, p := range out.Problems {
 				fmt.Fprintln(a.stdout, p)
 			}
-			_, err := fmt.Fprintf(a.stdout, "%d files, %s, are in the catalog; %d problems\n", out.Entered, size(out.Bytes), len(out.Problems))
+			_, err := fmt.Fprintf(a.stdout, "%d files, %s, are in the catalog; %d problems\n", out.Entered,
+				size(out.Bytes), len(out.Problems))
 			return err
 		}); err != nil {
 			return err
@@ -91,7 +94,8 @@ func (r *rebuilt) root(ctx context.Context, archive *client.Client, root, collec
 		}
 		for _, e := range entries {
 			name := catalog.FileName(e.Name())
-			if e.Name() == manifest || !e.Type().IsRegular() || name.Check() != nil || name.Shard().String() != shard.Name() {
+			if e.Name() == manifest || !e.Type().IsRegular() || name.Check() != nil ||
+				name.Shard().String() != shard.Name() {
 				continue
 			}
 			path := filepath.Join(dir, e.Name())
@@ -125,8 +129,9 @@ func (r *rebuilt) enter(ctx context.Context, archive *client.Client, path, want,
 	if got := fmt.Sprintf("%x", h.Sum(nil)); got != want {
 		return fmt.Errorf("%w: SHA-256 %s, the manifest has %s", wire.ErrDigest, got, want)
 	}
-	_, err = archive.Files().Put(ctx, client.Upload{Name: filepath.Base(path), Collection: collection, Size: n, SHA256: want,
-		Open: func() (io.ReadCloser, error) { return os.Open(path) }})
+	_, err = archive.Files().Put(ctx,
+		client.Upload{Name: filepath.Base(path), Collection: collection, Size: n, SHA256: want,
+			Open: func() (io.ReadCloser, error) { return os.Open(path) }})
 	if err == nil {
 		r.Entered++
 		r.Bytes += n

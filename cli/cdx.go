@@ -28,7 +28,8 @@ func (c *cdxCmd) Run(a *app) error {
 	out := bufio.NewWriter(a.stdout)
 	var line []byte
 	if c.Format != "cdxj" && !a.JSON {
-		if _, err := fmt.Fprintln(out, map[string]string{"cdx11": cdx.Legend11, "cdx9": cdx.Legend9}[c.Format]); err != nil {
+		if _, err := fmt.Fprintln(out, map[string]string{"cdx11": cdx.Legend11,
+			"cdx9": cdx.Legend9}[c.Format]); err != nil {
 			return err
 		}
 	}

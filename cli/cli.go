@@ -161,7 +161,8 @@ func codeOf(err error) int {
 		return exitUsage
 	case errors.Is(err, config.ErrConfig):
 		return exitConfig
-	case errors.Is(err, membership.ErrRemoved), errors.Is(err, membership.ErrSuperseded), errors.Is(err, membership.ErrStateLost), errors.Is(err, membership.ErrNoKey),
+	case errors.Is(err, membership.ErrRemoved), errors.Is(err, membership.ErrSuperseded),
+		errors.Is(err, membership.ErrStateLost), errors.Is(err, membership.ErrNoKey),
 		errors.Is(err, node.ErrOldProgram):
 		return exitNoMember
 	case errors.Is(err, wire.ErrUnavailable), errors.Is(err, wire.ErrNoQuorum):
@@ -203,7 +204,8 @@ func exitCodes(command *kong.Node) []string {
 	if e, ok := command.Target.Addr().Interface().(exits); ok {
 		codes = slices.Clone(e.exits())
 	}
-	codes = append(codes, "64  wrong usage", "69  no node can be reached, or the cluster has no quorum", "78  the configuration cannot be used", "130 interrupted")
+	codes = append(codes, "64  wrong usage", "69  no node can be reached, or the cluster has no quorum",
+		"78  the configuration cannot be used", "130 interrupted")
 	slices.SortStableFunc(codes, func(a, b string) int { return codeNumber(a) - codeNumber(b) })
 	return slices.CompactFunc(codes, func(a, b string) bool { return codeNumber(a) == codeNumber(b) })
 }

@@ -39,7 +39,8 @@ func showStatus(a *app, st wire.Status) error {
 	if st.Cluster.Quorum {
 		quorum = "led by " + st.Cluster.LeaderName
 	}
-	fmt.Fprintf(a.stdout, "Cluster %s (%s), epoch %d: %s. Answered by %s.\n\n", st.Cluster.Name, short2(st.Cluster.ID), st.Cluster.Epoch, quorum, st.Node.Name)
+	fmt.Fprintf(a.stdout, "Cluster %s (%s), epoch %d: %s. Answered by %s.\n\n", st.Cluster.Name, short2(st.Cluster.ID),
+		st.Cluster.Epoch, quorum, st.Node.Name)
 	if err := nodeTable(a, st.Nodes); err != nil {
 		return err
 	}
@@ -59,7 +60,8 @@ func showStatus(a *app, st wire.Status) error {
 		fmt.Fprintf(a.stdout, "\nJobs: %s\n", strings.Join(jobs, ", "))
 	}
 	if st.Ownerless > 0 {
-		fmt.Fprintf(a.stdout, "\nAccess tokens without an owner: %d; see holdfast token list, and holdfast token take\n", st.Ownerless)
+		fmt.Fprintf(a.stdout, "\nAccess tokens without an owner: %d; see holdfast token list and holdfast token take\n",
+			st.Ownerless)
 	}
 	if st.Lost > 0 {
 		fmt.Fprintf(a.stdout, "\nFiles declared lost: %d\n", st.Lost)
@@ -68,7 +70,8 @@ func showStatus(a *app, st wire.Status) error {
 		fmt.Fprintf(a.stdout, "\nDisk of %s at %s: %s of %s free\n", st.Node.Name, d.Path, size(d.Free), size(d.Total))
 	}
 	if m := st.Node.DiskMove; m != nil {
-		fmt.Fprintf(a.stdout, "\nShard %s moves from %s to %s: %d of %d files\n", m.Shard, m.From, m.To, m.Files, m.TotalFiles)
+		fmt.Fprintf(a.stdout, "\nShard %s moves from %s to %s: %d of %d files\n", m.Shard, m.From, m.To, m.Files,
+			m.TotalFiles)
 	}
 	owed := int64(0)
 	for _, r := range st.Replicas {
@@ -97,17 +100,21 @@ func nodeTable(a *app, nodes []wire.Node) error {
 		if n.Draining {
 			state += ", draining"
 		}
-		rows[i] = table.Row{n.Name, short(n.ID), n.Replica, n.Place, state, yes(n.Presence.Voter), n.Shards, size(n.Presence.Free), n.Presence.Jobs, n.Presence.Version}
+		rows[i] = table.Row{n.Name, short(n.ID), n.Replica, n.Place, state, yes(n.Presence.Voter), n.Shards,
+			size(n.Presence.Free), n.Presence.Jobs, n.Presence.Version}
 	}
-	return a.table(table.Row{"Node", "Id", "Replica", "Place", "State", "Voter", "Shards", "Free", "Jobs", "Version"}, rows)
+	return a.table(table.Row{"Node", "Id", "Replica", "Place", "State", "Voter", "Shards", "Free", "Jobs", "Version"},
+		rows)
 }
 
 func replicaTable(a *app, replicas []wire.Replica) error {
 	rows := make([]table.Row, len(replicas))
 	for i, r := range replicas {
-		rows[i] = table.Row{r.Name, r.Kind, r.Place, r.Files, size(r.Bytes), r.Good, r.Owed, r.Disputed, fmt.Sprintf("%d/4096", r.Held), r.Moving}
+		rows[i] = table.Row{r.Name, r.Kind, r.Place, r.Files, size(r.Bytes), r.Good, r.Owed, r.Disputed,
+			fmt.Sprintf("%d/4096", r.Held), r.Moving}
 	}
-	return a.table(table.Row{"Replica", "Kind", "Place", "Files", "Bytes", "Good", "Owed", "Disputed", "Shards", "Moving"}, rows)
+	return a.table(table.Row{"Replica", "Kind", "Place", "Files", "Bytes", "Good", "Owed", "Disputed", "Shards",
+		"Moving"}, rows)
 }
 
 type nodeCmd struct {
@@ -126,7 +133,8 @@ type nodeCmd struct {
 type nodeListCmd struct{}
 
 func (nodeListCmd) Run(a *app) error {
-	return ask(a, showAll(nodeTable), func(ctx context.Context, c *client.Client) ([]wire.Node, error) { return c.Nodes().List(ctx) })
+	return ask(a, showAll(nodeTable),
+		func(ctx context.Context, c *client.Client) ([]wire.Node, error) { return c.Nodes().List(ctx) })
 }
 
 type nodeShowCmd struct {
@@ -142,7 +150,8 @@ func (c nodeShowCmd) Run(a *app) error {
 func showNode(a *app, n wire.Node) error {
 	return a.answer(n, func() error {
 		return a.table(nil, []table.Row{{"name", n.Name}, {"id", n.ID}, {"replica", n.Replica}, {"place", n.Place},
-			{"addresses", strings.Join(n.Addresses, ", ")}, {"state", n.Presence.State}, {"voter", yes(n.Presence.Voter)},
+			{"addresses", strings.Join(n.Addresses, ", ")}, {"state", n.Presence.State},
+			{"voter", yes(n.Presence.Voter)},
 			{"draining", yes(n.Draining)}, {"weight", n.Weight}, {"shards", n.Shards}, {"free", size(n.Presence.Free)},
 			{"jobs", n.Presence.Jobs}, {"version", n.Presence.Version}, {"joined", when(n.Joined)}})
 	})
@@ -185,14 +194,16 @@ type nodeRemoveCmd struct {
 }
 
 func (nodeRemoveCmd) Help() string {
-	return "A drained node may still hold files that the others have not copied yet. The command waits until they have. Interrupting\n" +
+	return "A drained node may still hold files that the others have not copied yet. The command waits until they " +
+		"have. Interrupting\n" +
 		"the wait changes nothing."
 }
 
 func (c nodeRemoveCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		if err := a.confirmed(c.Yes, func(confirm string) error {
-			return a.removeNode(ctx, archive, c.Name, wire.Removal{Lost: c.Lost, Reason: c.Reason, Confirmation: wire.Confirmation{Confirm: confirm}})
+			return a.removeNode(ctx, archive, c.Name,
+				wire.Removal{Lost: c.Lost, Reason: c.Reason, Confirmation: wire.Confirmation{Confirm: confirm}})
 		}); err != nil {
 			return err
 		}
@@ -217,19 +228,21 @@ type replicaCmd struct {
 type replicaListCmd struct{}
 
 func (replicaListCmd) Run(a *app) error {
-	return ask(a, showAll(replicaTable), func(ctx context.Context, c *client.Client) ([]wire.Replica, error) { return c.Replicas().List(ctx) })
+	return ask(a, showAll(replicaTable),
+		func(ctx context.Context, c *client.Client) ([]wire.Replica, error) { return c.Replicas().List(ctx) })
 }
 
 type replicaAddCmd struct {
 	Name       string   `arg:"" help:"The replica's name, as in cluster.toml."`
 	Kind       string   `required:"" enum:"bitarchive,checksum" help:"bitarchive holds the files; checksum holds only their checksums."`
 	Place      string   `help:"The place where its nodes stand and would fail together. Default: the replica's name."`
-	Collection []string `placeholder:"NAME" help:"A collection that the replica is to hold; may be repeated. Default: all collections."`
+	Collection []string `placeholder:"NAME" help:"Keep the files of this collection; may be repeated. Default: all collections."`
 }
 
 func (c replicaAddCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		in := wire.ReplicaRequest{Name: c.Name, Kind: wire.ReplicaKind(c.Kind), Place: c.Place, Collections: c.Collection}
+		in := wire.ReplicaRequest{Name: c.Name, Kind: wire.ReplicaKind(c.Kind), Place: c.Place,
+			Collections: c.Collection}
 		r, err := archive.Replicas().Add(ctx, in)
 		if err != nil {
 			return err
@@ -297,9 +310,14 @@ type clusterRecoverCmd struct {
 }
 
 func (clusterRecoverCmd) Help() string {
-	return "Stop the node first. It becomes the only voter, under a higher epoch. Members that come back with the older epoch are\nrefused and stop, so that there cannot be two clusters. Each of them joins again from its own folder with a join token,\nand keeps its key and its files. Remove nodes that are gone for good with node remove --lost.\n" +
-		"Nothing is released until the members have compared their copies with the catalog: the node where a file entered the\n" +
-		"archive keeps its bytes. At level 1 members do not compare: nothing is released until the level is raised to 3."
+	return "Stop the node first. It becomes the only voter, under a higher epoch. Members that come back with the " +
+		"older epoch are\nrefused and stop, so that there cannot be two clusters. Each of them joins again from its " +
+		"own folder with a join token,\nand keeps its key and its files. Remove nodes that are gone for good with " +
+		"node remove --lost.\n" +
+		"Nothing is released until the members have compared their copies with the catalog: the node where a file " +
+		"entered the\n" +
+		"archive keeps its bytes. At level 1 members do not compare: nothing is released until the level is raised " +
+		"to 3."
 }
 
 func (c clusterRecoverCmd) Run(a *app) error {
@@ -308,7 +326,8 @@ func (c clusterRecoverCmd) Run(a *app) error {
 		return err
 	}
 	if !c.Yes {
-		return usage("recover only when most voters are lost for good: members that come back are refused from then on. To go ahead, give --yes")
+		return usage("recover only when most voters are lost for good: members that come back are refused from then " +
+			"on. To go ahead, give --yes")
 	}
 	keepPrivate()
 	cluster, err := node.Recover(a.ctx, cfg, c.Reason, a.log)
@@ -316,7 +335,8 @@ func (c clusterRecoverCmd) Run(a *app) error {
 		return err
 	}
 	return a.answer(map[string]any{"cluster": cluster.ID, "name": cluster.Name, "epoch": cluster.Epoch}, func() error {
-		_, err := fmt.Fprintf(a.stdout, "cluster %s goes on with %s as its only voter, epoch %d; start the node\n", cluster.Name, cfg.Name, cluster.Epoch)
+		_, err := fmt.Fprintf(a.stdout, "cluster %s goes on with %s as its only voter, epoch %d; start the node\n",
+			cluster.Name, cfg.Name, cluster.Epoch)
 		return err
 	})
 }

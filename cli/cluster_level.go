@@ -15,12 +15,15 @@ type clusterLevelCmd struct {
 }
 
 func (clusterLevelCmd) Help() string {
-	return "During an upgrade, nodes with the old and the new program work together at the old level. When every node runs the new\n" +
-		"program, raise the level to use what is new. A level cannot be lowered, and older programs cannot join afterwards."
+	return "During an upgrade, nodes with the old and the new program work together at the old level. When every " +
+		"node runs the new\n" +
+		"program, raise the level to use what is new. A level cannot be lowered, and older programs cannot join " +
+		"afterwards."
 }
 
 func (clusterLevelCmd) exits() []string {
-	return []string{"0   shown, or the cluster is at that level now", "1   refused: a member does not support the level; stderr names it"}
+	return []string{"0   shown, or the cluster is at that level now",
+		"1   refused: a member does not support the level; stderr names it"}
 }
 
 func (c clusterLevelCmd) Run(a *app) error {
@@ -47,7 +50,8 @@ func showLevel(a *app, l wire.Level) error {
 		if l.Supported <= l.Level {
 			return nil
 		}
-		_, err := fmt.Fprintf(a.stdout, "\nEvery member supports level %d. To raise it: holdfast cluster level %d\n", l.Supported, l.Supported)
+		_, err := fmt.Fprintf(a.stdout, "\nEvery member supports level %d. To raise it: holdfast cluster level %d\n",
+			l.Supported, l.Supported)
 		return err
 	})
 }

@@ -23,8 +23,8 @@ func (c completeCmd) Run(a *app) error {
 	return err
 }
 
-// completionScript asks the program itself what may follow, so that it never falls behind the commands. Where nothing may
-// follow that the program knows, the shell offers files.
+// completionScript asks the program itself what may follow, so that it never falls behind the commands. Where nothing
+// may follow that the program knows, the shell offers files.
 func completionScript(shell string) string {
 	switch shell {
 	case "zsh":
@@ -57,7 +57,7 @@ complete -o default -F _holdfast holdfast
 }
 
 type wordsCmd struct {
-	Words []string `arg:"" optional:"" passthrough:"" help:"The words so far; the last is to be completed."`
+	Words []string `arg:"" optional:"" passthrough:"" help:"The words typed so far; the last one is completed."`
 }
 
 func (c wordsCmd) Run(a *app) error {

@@ -23,7 +23,8 @@ func (a *app) checked(job *harvest.Job) error {
 	if !a.atTerminal() {
 		return fmt.Errorf("%w; give --contact, or set HOLDFAST_CONTACT", err)
 	}
-	fmt.Fprint(a.stderr, "Site owners must be able to reach whoever crawls their site.\nYour e-mail address, or a page about the crawl: ")
+	fmt.Fprint(a.stderr, "Site owners must be able to reach whoever crawls their site.\nYour e-mail address, or a "+
+		"page about the crawl: ")
 	line, err := bufio.NewReader(a.stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("read the contact: %w", err)

@@ -31,7 +31,8 @@ type crawlCmd struct {
 }
 
 func (crawlCmd) exits() []string {
-	return []string{"0   ended: completed, or a limit was reached", "1   failed, or no seed was captured", "130 interrupted; the same command continues the crawl"}
+	return []string{"0   ended: completed, or a limit was reached", "1   failed, or no seed was captured",
+		"130 interrupted; the same command continues the crawl"}
 }
 
 // crawled is what crawl answers.
@@ -72,7 +73,8 @@ func (c crawlCmd) Run(a *app) (err error) {
 	run := crawler.Config{Dir: c.Out, Job: job, From: c.From, Forget: c.Anew}
 	if len(c.Prior) > 0 {
 		if settings.Deduplicate == "none" && !settings.Conditional && len(settings.Sheets) == 0 {
-			return errors.New("--earlier changes nothing while deduplicate is none and conditional is false: give --set deduplicate=url, digest or equivalent, or --set conditional=true")
+			return errors.New("--earlier changes nothing while deduplicate is none and conditional is false: give " +
+				"--set deduplicate=url, digest or equivalent, or --set conditional=true")
 		}
 		earlier, failed := openShelf(a, filepath.Join(c.Out, "state", "earlier"), c.Prior)
 		if errors.Is(failed, index.ErrInUse) {
@@ -89,11 +91,14 @@ func (c crawlCmd) Run(a *app) (err error) {
 		return err
 	}
 	if err := a.answer(done, func() error {
-		rows := []table.Row{{"ended", done.Stop}, {"found", done.Discovered}, {"fetched", done.Fetched}, {"failed", done.Failed},
-			{"left", done.Queued}, {"bytes", size(done.Bytes)}, {"time", time.Duration(done.Seconds * float64(time.Second)).Round(time.Millisecond)},
+		rows := []table.Row{{"ended", done.Stop}, {"found", done.Discovered}, {"fetched", done.Fetched},
+			{"failed", done.Failed},
+			{"left", done.Queued}, {"bytes", size(done.Bytes)},
+			{"time", time.Duration(done.Seconds * float64(time.Second)).Round(time.Millisecond)},
 			{"files", fmt.Sprintf("%d in %s", len(done.Files), filepath.Join(done.Dir, "warcs"))}}
 		if len(done.Damaged) > 0 {
-			rows = append(rows, table.Row{"damaged", fmt.Sprintf("%s; %d URIs queued again", strings.Join(done.Damaged, ", "), done.Again)})
+			rows = append(rows, table.Row{"damaged",
+				fmt.Sprintf("%s; %d URIs queued again", strings.Join(done.Damaged, ", "), done.Again)})
 		}
 		return a.table(nil, rows)
 	}); err != nil {
@@ -107,7 +112,8 @@ func (c crawlCmd) Run(a *app) (err error) {
 
 // inUse says that another process crawls in a folder.
 func inUse(dir string) error {
-	return fmt.Errorf("another process crawls in %s: holdfast job live %s shows it, and job pause, stop, set and restore control it. For another crawl, give another --out", dir, dir)
+	return fmt.Errorf("another process crawls in %s: holdfast job live %s shows it, and job pause, stop, set and "+
+		"restore control it. For another crawl, give another --out", dir, dir)
 }
 
 // crawlAll crawls until no operator wants it started from a checkpoint again. It takes orders all the time.
@@ -178,8 +184,10 @@ func crawl(a *app, dir string, run *crawler.Crawl) (crawled, error) {
 		return crawled{}, err
 	}
 	n := summary.Counters
-	done := crawled{Dir: dir, Stop: summary.Reason, Discovered: n.Discovered, Fetched: n.Succeeded, Failed: n.Failed, Queued: n.Queued, Bytes: n.Bytes,
-		Seconds: summary.Elapsed.Seconds(), Files: []string{}, Damaged: summary.Damage.Files, Again: summary.Damage.URIs, restore: summary.Restore, seeds: summary.Seeds}
+	done := crawled{Dir: dir, Stop: summary.Reason, Discovered: n.Discovered, Fetched: n.Succeeded, Failed: n.Failed,
+		Queued: n.Queued, Bytes: n.Bytes,
+		Seconds: summary.Elapsed.Seconds(), Files: []string{}, Damaged: summary.Damage.Files,
+		Again: summary.Damage.URIs, restore: summary.Restore, seeds: summary.Seeds}
 	entries, err := os.ReadDir(filepath.Join(dir, "warcs"))
 	for _, e := range entries {
 		if !strings.Contains(e.Name(), ".damaged") {

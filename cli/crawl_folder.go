@@ -27,7 +27,8 @@ type ofFolder struct {
 func showFolder(a *app, dir string) error {
 	reply, err := a.order(dir, act.Live{})
 	if err == nil && reply.Live != nil {
-		return a.answer(ofFolder{Dir: dir, Runs: true, Live: reply.Live}, func() error { return showLive(a, reply.Live) })
+		return a.answer(ofFolder{Dir: dir, Runs: true, Live: reply.Live},
+			func() error { return showLive(a, reply.Live) })
 	}
 	past, failed := crawler.Past(a.ctx, dir, act.Order{Act: act.Report{Name: "crawl"}})
 	if errors.Is(failed, fs.ErrNotExist) || failed != nil && err != nil {

@@ -63,8 +63,9 @@ func serveControl(ctx context.Context, dir string, crawl obeyer) (stop func(), e
 		done()
 		return nil, fmt.Errorf("listen on %s: %w", controlSocket, err)
 	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx },
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { control(w, r, crawl) })}
+	server := &http.Server{ReadHeaderTimeout: time.Minute,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler:     http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { control(w, r, crawl) })}
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = server.Serve(listener) }() // ends with Close
 	return func() {
@@ -104,7 +105,8 @@ func notRunning(dir string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("the crawl in %s can be controlled only by the user who runs it: %w", dir, err)
 	}
-	return fmt.Errorf("no crawl is running in %s; job show, log, search, events, report and explain read what it left, and holdfast crawl --out %s continues it", dir, dir)
+	return fmt.Errorf("no crawl is running in %s; job show, log, search, events, report and explain read what it "+
+		"left, and holdfast crawl --out %s continues it", dir, dir)
 }
 
 // order gives an order to a crawl: a job's number in the cluster, or the folder of a crawl on this machine. If that
@@ -126,10 +128,11 @@ func (a *app) order(target string, given act.Act) (reply harvest.Reply, err erro
 		return reply, notRunning(target, err)
 	}
 	defer done()
-	socket := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "unix", path)
-	}}}
+	}
+	socket := &http.Client{Transport: &http.Transport{DialContext: dial}}
 	defer socket.CloseIdleConnections()
 	text, err := json.Marshal(o)
 	if err != nil {

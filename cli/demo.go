@@ -21,7 +21,9 @@ type demoCmd struct {
 }
 
 func (demoCmd) Help() string {
-	return "Three nodes run as separate processes: replicas north and south hold the bytes, third holds checksums. They harvest a\nsmall website that this command serves itself, copy it, find and repair a flipped bit, and go on when one is killed."
+	return "Three nodes run as separate processes: replicas north and south hold the bytes, third holds checksums. " +
+		"They harvest a\nsmall website that this command serves itself, copy it, find and repair a flipped bit, and " +
+		"go on when one is killed."
 }
 
 func (demoCmd) exits() []string {
@@ -97,7 +99,8 @@ func showOutcome(a *app, out outcome) error {
 		return err
 	}
 	if out.Held {
-		_, err := fmt.Fprintf(a.stdout, "\nEverything held, in %.1f seconds. Browse the archived site: %s\n", out.Seconds, out.Browse)
+		_, err := fmt.Fprintf(a.stdout, "\nEverything held, in %.1f seconds. Browse the archived site: %s\n",
+			out.Seconds, out.Browse)
 		return err
 	}
 	_, err := fmt.Fprintln(a.stdout, "\nNot everything held.")

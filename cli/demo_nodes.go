@@ -49,7 +49,8 @@ type child struct {
 
 // form writes the cluster.toml, founds the cluster with the first node and lets the others join.
 func (t *trial) form(ctx context.Context) (string, error) {
-	t.nodes = []*child{{name: "north-1", replica: "north"}, {name: "south-1", replica: "south"}, {name: "third-1", replica: "third"}}
+	t.nodes = []*child{{name: "north-1", replica: "north"}, {name: "south-1", replica: "south"},
+		{name: "third-1", replica: "third"}}
 	if err := t.configure(); err != nil {
 		return "", err
 	}
@@ -101,7 +102,8 @@ func (t *trial) form(ctx context.Context) (string, error) {
 // configure gives each node free ports on loopback and writes the cluster.toml.
 func (t *trial) configure() error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "cluster = \"demo\"\nprofile = \"local\"\ndata = %q\nreserve = \"192MiB\"\nmemory = \"384MiB\"\nraft-log = \"64MiB\"\naudit-pace = \"0\"\nlog-level = \"info\"\n", filepath.Join(t.dir, "<node>"))
+	fmt.Fprintf(&text, "cluster = \"demo\"\nprofile = \"local\"\ndata = %q\nreserve = \"192MiB\"\nmemory = "+
+		"\"384MiB\"\nraft-log = \"64MiB\"\naudit-pace = \"0\"\nlog-level = \"info\"\n", filepath.Join(t.dir, "<node>"))
 	for _, r := range [][2]string{{"north", "bitarchive"}, {"south", "bitarchive"}, {"third", "checksum"}} {
 		fmt.Fprintf(&text, "\n[[replica]]\nname = %q\nkind = %q\n", r[0], r[1])
 	}
@@ -111,7 +113,8 @@ func (t *trial) configure() error {
 	}
 	for i, n := range t.nodes {
 		ports := free[3*i:]
-		fmt.Fprintf(&text, "\n[[node]]\nname = %q\nreplica = %q\naddresses = [%q]\npeer = %q\napi = %q\naccess = %q\n", n.name, n.replica, ports[0], ports[0], ports[1], ports[2])
+		fmt.Fprintf(&text, "\n[[node]]\nname = %q\nreplica = %q\naddresses = [%q]\npeer = %q\napi = %q\naccess = %q\n",
+			n.name, n.replica, ports[0], ports[0], ports[1], ports[2])
 	}
 	t.config = filepath.Join(t.dir, "cluster.toml")
 	if err := os.WriteFile(t.config, []byte(text.String()), 0o644); err != nil {
@@ -215,7 +218,8 @@ func (t *trial) start(ctx context.Context, n *child) (err error) {
 	})
 }
 
-// until looks every 100 ms until it is done. A node that does not answer is asked again, one that has ended is an error.
+// until looks every 100 ms until it is done. A node that does not answer is asked again, one that has ended is an
+// error.
 func (t *trial) until(ctx context.Context, n *child, look func(*client.Client) (bool, error)) error {
 	var last error
 	err := every(ctx, 100*time.Millisecond, func() (bool, error) {

@@ -25,7 +25,8 @@ func (t *trial) harvest(ctx context.Context) (string, error) {
 	s.AllowPrivate, s.OperatorContact = true, "demo@demo.test"
 	s.MinDelay, s.DelayFactor, s.RetryDelay, s.MaxRetries = 0, 0, harvest.Duration(1e9), 2
 	archive := t.nodes[0].client
-	job, err := archive.Jobs().Create(ctx, wire.JobRequest{Name: "lindhaven", Seeds: t.site.Seeds, Settings: &wire.Settings{Settings: s}})
+	job, err := archive.Jobs().Create(ctx,
+		wire.JobRequest{Name: "lindhaven", Seeds: t.site.Seeds, Settings: &wire.Settings{Settings: s}})
 	if err != nil {
 		return "", err
 	}
@@ -36,7 +37,8 @@ func (t *trial) harvest(ctx context.Context) (string, error) {
 	if job.State != wire.JobDone || job.Stats.StopReason != "completed" {
 		return "", fmt.Errorf("job %d ended %s, %s: %s", job.ID, job.State, job.Stats.StopReason, job.Reason)
 	}
-	return fmt.Sprintf("job %d on %s: %d documents, %s", job.ID, job.NodeName, job.Stats.Objects, size(job.Stats.Bytes)), nil
+	return fmt.Sprintf("job %d on %s: %d documents, %s", job.ID, job.NodeName, job.Stats.Objects,
+		size(job.Stats.Bytes)), nil
 }
 
 // captured asks the index for every URL that the site has.
@@ -72,9 +74,11 @@ func (t *trial) captured(ctx context.Context) (string, error) {
 		return len(missing) == 0, nil
 	})
 	if err != nil {
-		return "", fmt.Errorf("%w; %d of %d URLs are missing: %s", err, len(missing), total, strings.Join(missing[:min(len(missing), 5)], " "))
+		return "", fmt.Errorf("%w; %d of %d URLs are missing: %s", err, len(missing), total,
+			strings.Join(missing[:min(len(missing), 5)], " "))
 	}
-	return fmt.Sprintf("all %d URLs of the site; the %d that robots.txt keeps out are not", total, len(t.site.Refused())), nil
+	return fmt.Sprintf("all %d URLs of the site; the %d that robots.txt keeps out are not", total,
+		len(t.site.Refused())), nil
 }
 
 // files are those of the harvest.
@@ -133,7 +137,8 @@ func (t *trial) repaired(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("audit: %w", err)
 	}
 	if audit.Corrupt != 1 || audit.Missing != 0 {
-		return "", fmt.Errorf("the audit found %d corrupt and %d missing copies, not the one that was broken", audit.Corrupt, audit.Missing)
+		return "", fmt.Errorf("the audit found %d corrupt and %d missing copies, not the one that was broken",
+			audit.Corrupt, audit.Missing)
 	}
 	verdict := ""
 	err = t.until(ctx, t.nodes[0], func(archive *client.Client) (bool, error) {
@@ -159,7 +164,8 @@ func (t *trial) repaired(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("after the repair the copy of %s is %s %s", v.Replica, v.State, v.Detail)
 		}
 	}
-	return fmt.Sprintf("%s of %s: %s; set aside in quarantine, fetched again, verified", south.name, victim.Name, verdict), nil
+	return fmt.Sprintf("%s of %s: %s; set aside in quarantine, fetched again, verified", south.name, victim.Name,
+		verdict), nil
 }
 
 // flip turns one bit of a file.
@@ -223,7 +229,8 @@ func (t *trial) survive(ctx context.Context) (string, error) {
 		return "", err
 	}
 	t.browse = base + "/web/*/" + page
-	if status, body, err := south.page(ctx, "/web/"+cdx.Timestamp(t.began)+"/"+page); err == nil && status == 200 && bytes.Contains(body, []byte("/web/")) {
+	if status, body, err := south.page(ctx, "/web/"+cdx.Timestamp(t.began)+"/"+page); err == nil && status == 200 &&
+		bytes.Contains(body, []byte("/web/")) {
 		t.browse = base + "/web/" + cdx.Timestamp(t.began) + "/" + page
 	}
 	return fmt.Sprintf("%s was killed; %s is shown by %s", north.name, page, strings.Join(after, ", by ")), nil

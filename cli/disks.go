@@ -24,7 +24,8 @@ type diskCmd struct {
 type diskListCmd struct{}
 
 func (diskListCmd) Help() string {
-	return "Lists the disks of the node that is asked. Shards move away from a disk that is drained, and from the fullest disk to\n" +
+	return "Lists the disks of the node that is asked. Shards move away from a disk that is drained, and from the " +
+		"fullest disk to\n" +
 		"the emptiest when their use differs by more than 10 percentage points."
 }
 
@@ -40,7 +41,8 @@ type diskDrainCmd struct {
 }
 
 func (diskDrainCmd) Help() string {
-	return "Each file is copied to another disk and read back there; it is deleted here when its whole shard has moved. Files\n" +
+	return "Each file is copied to another disk and read back there; it is deleted here when its whole shard has " +
+		"moved. Files\n" +
 		"can be read at any time. An emptied disk can be removed from cluster.toml."
 }
 

@@ -13,7 +13,8 @@ import (
 	"holdfast/node/config"
 )
 
-// failure is an error as JSON, on stderr: {"error": {"code": …, "message": …, "exit": …, "fields": […]}}. Its shape is stable.
+// failure is an error as JSON, on stderr: {"error": {"code": …, "message": …, "exit": …, "fields": […]}}. Its shape is
+// stable.
 type failure struct {
 	Error failed `json:"error"`
 }

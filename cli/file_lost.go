@@ -15,8 +15,10 @@ type fileLostCmd struct {
 }
 
 func (fileLostCmd) Help() string {
-	return "First every node is asked, and reads whatever it has under that name. The file stays in the catalog, status counts it\n" +
-		"as lost, and its shard can move without it. It is no longer lost as soon as a node finds its bytes, or somebody\n" +
+	return "First every node looks for the file, and reads what it has under that name. The file stays in the " +
+		"catalog, status counts it\n" +
+		"as lost, and its shard can move without it. It is no longer lost as soon as a node finds its bytes, or " +
+		"somebody\n" +
 		"puts them again."
 }
 

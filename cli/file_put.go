@@ -29,7 +29,8 @@ type filePutCmd struct {
 const exitNotYet = 75
 
 func (filePutCmd) Help() string {
-	return "A file enters the archive on one node; the others copy it from there, and each copy is compared with the file's\n" +
+	return "A file enters the archive on one node; the others copy it from there, and each copy is compared with the " +
+		"file's\n" +
 		"SHA-256. Delete the original only when enough copies are verified for you. Interrupting the wait changes\n" +
 		"nothing: the archive goes on copying."
 }
@@ -98,7 +99,8 @@ func (p *putting) prepare(ctx context.Context) error {
 		}
 	}
 	if len(p.keeps) == 0 && p.Copies != "0" {
-		return usage("no replica holds the bytes of collection %s: add one, or give --copies 0 to put the files all the same", collection)
+		return usage("no replica holds the bytes of collection %s: add one, or give --copies 0 to put the files all "+
+			"the same", collection)
 	}
 	p.want, err = wanted(p.Copies, len(p.keeps), collection)
 	return err
@@ -173,7 +175,8 @@ func (p *putting) verified(f wire.File) (at []string) {
 
 // sound reports whether a copy was verified and nothing has been found against it since.
 func sound(c wire.Copy) bool {
-	return c.State == wire.UploadCompleted && !c.Verified.IsZero() && !c.Disputed && c.Checksum != wire.ChecksumCorrupt && c.FileList != wire.FileListMissing
+	return c.State == wire.UploadCompleted && !c.Verified.IsZero() && !c.Disputed &&
+		c.Checksum != wire.ChecksumCorrupt && c.FileList != wire.FileListMissing
 }
 
 // Pauses of a wait: between two looks, and between two lines of progress where there is no terminal.
@@ -209,7 +212,8 @@ func (p *putting) wait(ctx context.Context) error {
 			}
 			if bar == nil && time.Since(told) > waitTell {
 				told = time.Now()
-				fmt.Fprintf(p.a.stderr, "waiting for verified copies of %s; %d of %d files have enough\n", f.Name, i, len(p.files))
+				fmt.Fprintf(p.a.stderr, "waiting for verified copies of %s; %d of %d files have enough\n", f.Name, i,
+					len(p.files))
 			}
 			return false, nil
 		})
@@ -238,7 +242,8 @@ func (p *putting) missing(ctx context.Context, err error) error {
 	if len(few) > 1 {
 		text = fmt.Sprintf("%s and %d more files are in the archive", few[0], len(few)-1)
 	}
-	text += ", but not with the verified copies asked for; copying goes on without this command. Keep the originals until then"
+	text += ", but not with the verified copies asked for; copying goes on without this command. Keep the originals " +
+		"until then"
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w: %s", ctx.Err(), text)
@@ -250,13 +255,14 @@ func (p *putting) missing(ctx context.Context, err error) error {
 
 // show says of each file where its bytes are.
 func (p *putting) show() error {
-	return list(p.a, p.files, table.Row{"Name", "Size", "Collection", "Verified copies", "State"}, func(f wire.File) table.Row {
-		at := strings.Join(p.verified(f), ", ")
-		if at == "" {
-			at = "none yet; the bytes are on " + nameOf(p.names, f.Source)
-		}
-		return table.Row{f.Name, size(f.Size), f.Collection, at, stateOf(f)}
-	})
+	return list(p.a, p.files, table.Row{"Name", "Size", "Collection", "Verified copies", "State"},
+		func(f wire.File) table.Row {
+			at := strings.Join(p.verified(f), ", ")
+			if at == "" {
+				at = "none yet; the bytes are on " + nameOf(p.names, f.Source)
+			}
+			return table.Row{f.Name, size(f.Size), f.Collection, at, stateOf(f)}
+		})
 }
 
 // put hashes the file first, so that the archive refuses it if it changes on the way.
@@ -283,7 +289,8 @@ func (c filePutCmd) put(ctx context.Context, a *app, archive *client.Client, pat
 		return wire.File{}, err
 	}
 	sending := progress.bytes("send "+filepath.Base(path), n)
-	put, err := archive.Files().Put(ctx, client.Upload{Name: filepath.Base(path), Collection: c.Collection, Size: n, SHA256: fmt.Sprintf("%x", h.Sum(nil)),
+	put, err := archive.Files().Put(ctx, client.Upload{Name: filepath.Base(path), Collection: c.Collection, Size: n,
+		SHA256: fmt.Sprintf("%x", h.Sum(nil)),
 		Open: func() (io.ReadCloser, error) {
 			sending.set(0, n)
 			again, err := os.Open(path)

@@ -31,15 +31,18 @@ type fileCmd struct {
 }
 
 func fileTable(a *app, files []wire.File) error {
-	return list(a, files, table.Row{"Name", "Size", "Added", "Collection", "Copies", "State"}, func(f wire.File) table.Row {
-		good := 0
-		for _, c := range f.Copies {
-			if c.State == wire.UploadCompleted {
-				good++
+	return list(a, files, table.Row{"Name", "Size", "Added", "Collection", "Copies", "State"},
+		func(f wire.File) table.Row {
+			good := 0
+			for _, c := range f.Copies {
+				if c.State == wire.UploadCompleted {
+					good++
+				}
 			}
-		}
-		return table.Row{f.Name, size(f.Size), when(f.Added), f.Collection, fmt.Sprintf("%d/%d", good, len(f.Copies)), stateOf(f)}
-	})
+			return table.Row{f.Name, size(f.Size), when(f.Added), f.Collection,
+				fmt.Sprintf("%d/%d", good, len(f.Copies)),
+				stateOf(f)}
+		})
 }
 
 // stateOf describes the state of a file in a word or two.
@@ -89,10 +92,11 @@ func (c fileGetCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return a.answer(map[string]any{"name": c.Name, "path": out, "size": content.Size, "sha256": content.SHA256}, func() error {
-			_, err := fmt.Fprintf(a.stdout, "%s: %s, SHA-256 %s\n", out, size(content.Size), content.SHA256)
-			return err
-		})
+		return a.answer(map[string]any{"name": c.Name, "path": out, "size": content.Size, "sha256": content.SHA256},
+			func() error {
+				_, err := fmt.Fprintf(a.stdout, "%s: %s, SHA-256 %s\n", out, size(content.Size), content.SHA256)
+				return err
+			})
 	})
 }
 
@@ -187,8 +191,10 @@ func (c fileShowCmd) Run(a *app) error {
 }
 
 func showFile(a *app, f wire.File, names map[string]string) error {
-	rows := []table.Row{{"name", f.Name}, {"size", fmt.Sprintf("%d (%s)", f.Size, size(f.Size))}, {"sha256", f.SHA256}, {"shard", f.Shard},
-		{"collection", f.Collection}, {"added", when(f.Added)}, {"source", nameOf(names, f.Source)}, {"released", yes(f.Released)}, {"state", stateOf(f)}, {"version", f.Version}}
+	rows := []table.Row{{"name", f.Name}, {"size", fmt.Sprintf("%d (%s)", f.Size, size(f.Size))}, {"sha256", f.SHA256},
+		{"shard", f.Shard},
+		{"collection", f.Collection}, {"added", when(f.Added)}, {"source", nameOf(names, f.Source)},
+		{"released", yes(f.Released)}, {"state", stateOf(f)}, {"version", f.Version}}
 	if f.Job != 0 {
 		rows = append(rows, table.Row{"job", fmt.Sprintf("%d, attempt %d", f.Job, f.Attempt)})
 	}
@@ -204,7 +210,8 @@ func showFile(a *app, f wire.File, names map[string]string) error {
 	fmt.Fprintln(a.stdout)
 	copies := make([]table.Row, len(f.Copies))
 	for i, c := range f.Copies {
-		copies[i] = table.Row{c.Replica, nameOf(names, c.Node), c.State, c.FileList, c.Checksum, when(c.Verified), named(names, c.Reason)}
+		copies[i] = table.Row{c.Replica, nameOf(names, c.Node), c.State, c.FileList, c.Checksum, when(c.Verified),
+			named(names, c.Reason)}
 	}
 	return a.table(table.Row{"Replica", "Node", "State", "File list", "Checksum", "Verified at", "Reason"}, copies)
 }
@@ -228,9 +235,10 @@ func (c fileVerifyCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		if err := list(a, found, table.Row{"Replica", "Node", "State", "SHA-256", "Detail"}, func(v wire.Verification) table.Row {
-			return table.Row{v.Replica, nameOf(names, v.Node), v.State, v.SHA256, named(names, v.Detail)}
-		}); err != nil {
+		if err := list(a, found, table.Row{"Replica", "Node", "State", "SHA-256", "Detail"},
+			func(v wire.Verification) table.Row {
+				return table.Row{v.Replica, nameOf(names, v.Node), v.State, v.SHA256, named(names, v.Detail)}
+			}); err != nil {
 			return err
 		}
 		for _, v := range found {
@@ -252,7 +260,8 @@ type fileRemoveCmd struct {
 func (c fileRemoveCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		if err := a.confirmed(c.Yes, func(confirm string) error {
-			return archive.Files().Remove(ctx, c.Name, wire.FileRemoval{SHA256: strings.ToLower(c.SHA256), Reason: c.Reason, Confirmation: wire.Confirmation{Confirm: confirm}})
+			return archive.Files().Remove(ctx, c.Name, wire.FileRemoval{SHA256: strings.ToLower(c.SHA256),
+				Reason: c.Reason, Confirmation: wire.Confirmation{Confirm: confirm}})
 		}); err != nil {
 			return err
 		}

@@ -27,13 +27,17 @@ type grantGiveCmd struct {
 
 // Help explains what is refused.
 func (grantGiveCmd) Help() string {
-	return "Without --collection or --place, the role counts in the whole archive. You cannot give a grant to yourself. " +
-		"A grant for a collection ends when the collection is removed, even if another is added under the same name later.\n\n" +
-		"Give the first administrator their grant with the local token of a node (--config); that token works whatever the grants are."
+	return "Without --collection or --place, the role counts in the whole archive. You cannot give a grant to " +
+		"yourself. " +
+		"A grant for a collection ends when the collection is removed, even if another is added under the same name " +
+		"later.\n\n" +
+		"Give the first administrator their grant with the local token of a node (--config); that token works " +
+		"whatever the grants are."
 }
 
 func (c grantGiveCmd) Run(a *app) error {
-	asked := wire.GrantRequest{Person: c.Person, Role: wire.Role(c.Role), Collection: c.Collection, Place: c.Place, Reason: c.Reason}
+	asked := wire.GrantRequest{Person: c.Person, Role: wire.Role(c.Role), Collection: c.Collection, Place: c.Place,
+		Reason: c.Reason}
 	if c.Until != "" {
 		day, err := time.Parse(time.DateOnly, c.Until)
 		if err != nil {
@@ -53,7 +57,8 @@ type grantEndCmd struct {
 
 // Help says what stays.
 func (grantEndCmd) Help() string {
-	return "The grant stays in grant list --ended. At least one active administrator must keep a grant without an end date."
+	return "The grant stays in grant list --ended. At least one active administrator must keep a grant without an " +
+		"end date."
 }
 
 func (c grantEndCmd) Run(a *app) error {
@@ -87,7 +92,9 @@ func grantTable(a *app, all []wire.Grant) error {
 		case g.Place != "":
 			where = "place " + g.Place
 		}
-		rows[i] = table.Row{g.ID, g.PersonName, g.Role, where, g.State, g.ByName, when(g.Since), when(g.Until), when(g.Ended), g.Reason}
+		rows[i] = table.Row{g.ID, g.PersonName, g.Role, where, g.State, g.ByName, when(g.Since), when(g.Until),
+			when(g.Ended), g.Reason}
 	}
-	return a.table(table.Row{"Id", "Person", "Role", "In", "State", "Given by", "Since", "Until", "Ended", "Reason"}, rows)
+	return a.table(table.Row{"Id", "Person", "Role", "In", "State", "Given by", "Since", "Until", "Ended", "Reason"},
+		rows)
 }

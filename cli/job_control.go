@@ -84,9 +84,12 @@ func (c liveCmd) Run(a *app) error {
 
 func showLive(a *app, l *harvest.Live) error {
 	rows := []table.Row{{"state", standing(l)}, {"time", l.Elapsed.Std().Round(time.Second)},
-		{"URIs", fmt.Sprintf("%d found, %d queued, %d fetched, %d failed, %d left out; %d documents discarded", l.Discovered, l.Queued, l.Succeeded, l.Failed, l.Disregard, l.Discarded)},
-		{"rate", fmt.Sprintf("%.1f URIs and %s a second; %.1f since the beginning", l.Rate, size(int64(l.ByteRate)), l.Average)}}
-	for what, counts := range map[string]map[string]int64{"statuses": l.Statuses, "types": l.Types, "queues": l.QueueStates} {
+		{"URIs", fmt.Sprintf("%d found, %d queued, %d fetched, %d failed, %d left out; %d documents discarded",
+			l.Discovered, l.Queued, l.Succeeded, l.Failed, l.Disregard, l.Discarded)},
+		{"rate", fmt.Sprintf("%.1f URIs and %s a second; %.1f since the beginning", l.Rate, size(int64(l.ByteRate)),
+			l.Average)}}
+	for what, counts := range map[string]map[string]int64{"statuses": l.Statuses, "types": l.Types,
+		"queues": l.QueueStates} {
 		names := slices.SortedFunc(maps.Keys(counts), func(x, y string) int { return int(counts[y] - counts[x]) })
 		var parts []string
 		for _, name := range names[:min(len(names), 8)] {
@@ -95,11 +98,13 @@ func showLive(a *app, l *harvest.Live) error {
 		rows = append(rows, table.Row{what, strings.Join(parts, ", ")})
 	}
 	for _, h := range l.Slowest {
-		rows = append(rows, table.Row{"slow host", fmt.Sprintf("%s: %v on average of %d", h.Host, h.Mean.Std().Round(time.Millisecond), h.URIs)})
+		rows = append(rows, table.Row{"slow host",
+			fmt.Sprintf("%s: %v on average of %d", h.Host, h.Mean.Std().Round(time.Millisecond), h.URIs)})
 	}
 	for _, w := range l.Workers {
 		if w.URL != "" {
-			rows = append(rows, table.Row{fmt.Sprint("worker ", w.Number), fmt.Sprintf("%s for %v: %s", w.Stage, w.For.Std().Round(10*time.Millisecond), w.URL)})
+			rows = append(rows, table.Row{fmt.Sprint("worker ", w.Number),
+				fmt.Sprintf("%s for %v: %s", w.Stage, w.For.Std().Round(10*time.Millisecond), w.URL)})
 		}
 	}
 	return a.table(nil, rows)
@@ -118,13 +123,14 @@ func (c queuesCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return list(a, reply.Queues, table.Row{"Queue", "State", "Queued", "Fetched", "Bytes", "Spent", "Budget", "Wakes"}, func(q harvest.Queue) table.Row {
-		wake := ""
-		if q.Wake != nil {
-			wake = q.Wake.Format("15:04:05")
-		}
-		return table.Row{q.Name, q.State, q.Queued, q.Fetched, size(q.Bytes), q.Spent, q.Total, wake}
-	})
+	return list(a, reply.Queues, table.Row{"Queue", "State", "Queued", "Fetched", "Bytes", "Spent", "Budget", "Wakes"},
+		func(q harvest.Queue) table.Row {
+			wake := ""
+			if q.Wake != nil {
+				wake = q.Wake.Format("15:04:05")
+			}
+			return table.Row{q.Name, q.State, q.Queued, q.Fetched, size(q.Bytes), q.Spent, q.Total, wake}
+		})
 }
 
 // page shows a part of a list, and how to have the next.
@@ -153,9 +159,10 @@ func (c domainsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return page(a, reply.Next, reply.Domains, table.Row{"Domain", "Objects", "Bytes", "Stopped by"}, func(d harvest.DomainCount) table.Row {
-		return table.Row{d.Domain, d.Objects, size(d.Bytes), d.Stopped}
-	})
+	return page(a, reply.Next, reply.Domains, table.Row{"Domain", "Objects", "Bytes", "Stopped by"},
+		func(d harvest.DomainCount) table.Row {
+			return table.Row{d.Domain, d.Objects, size(d.Bytes), d.Stopped}
+		})
 }
 
 type urisCmd struct {
@@ -171,9 +178,10 @@ func (c urisCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return page(a, reply.Next, reply.URIs, table.Row{"URI", "Queue", "Path", "Via", "Tries"}, func(u harvest.QueuedURI) table.Row {
-		return table.Row{u.URL, u.Queue, u.Path, u.Via, u.Tries}
-	})
+	return page(a, reply.Next, reply.URIs, table.Row{"URI", "Queue", "Path", "Via", "Tries"},
+		func(u harvest.QueuedURI) table.Row {
+			return table.Row{u.URL, u.Queue, u.Path, u.Via, u.Tries}
+		})
 }
 
 type deleteCmd struct {
@@ -312,7 +320,8 @@ func (c explainCmd) Run(a *app) error {
 	e := reply.Explained
 	return a.answer(e, func() error {
 		rows := []table.Row{{"URI", e.URL}, {"counts as", e.Canonical}, {"known", e.Known}, {"log", e.Logged},
-			{"found", e.Found}, {"hops", e.Path}, {"in", e.Via}, {"seed", e.Source}, {"queue", e.Queue}, {"robots.txt", e.Robots}, {"limits", e.Limits},
+			{"found", e.Found}, {"hops", e.Path}, {"in", e.Via}, {"seed", e.Source}, {"queue", e.Queue},
+			{"robots.txt", e.Robots}, {"limits", e.Limits},
 			{"decision", strings.TrimSpace(e.Decision + ", by " + e.DecidedBy)}}
 		rows = slices.DeleteFunc(rows, func(r table.Row) bool { return r[1] == "" })
 		for _, w := range e.Words {
@@ -329,8 +338,8 @@ func (c explainCmd) Run(a *app) error {
 
 type killCmd struct {
 	target
-	URL    string `arg:"" optional:"" name:"url" help:"The URI whose fetch is to be aborted."`
-	Worker int    `help:"Abort what this worker fetches (a number of job live), instead of a URL."`
+	URL    string `arg:"" optional:"" name:"url" help:"Abort the fetch of this URI."`
+	Worker int    `help:"Abort the fetch of this worker instead; job live shows the numbers."`
 }
 
 func (c killCmd) Run(a *app) error {

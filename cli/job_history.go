@@ -58,7 +58,8 @@ func (reportCmd) Help() string { return "With --json, each line is a JSON string
 func (c reportCmd) Run(a *app) error {
 	out := json.NewEncoder(a.stdout)
 	for after := ""; ; {
-		reply, err := a.order(c.Crawl, act.Report{Name: c.Name, Pattern: c.Match, After: after, Limit: harvest.MaxListed})
+		reply, err := a.order(c.Crawl, act.Report{Name: c.Name, Pattern: c.Match, After: after,
+			Limit: harvest.MaxListed})
 		if err != nil {
 			return err
 		}

@@ -119,7 +119,8 @@ func (c jobCreateCmd) Run(a *app) error {
 		return err
 	}
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		job, err := archive.Jobs().Create(ctx, wire.JobRequest{Name: c.Name, Collection: c.Collection, Seeds: c.Seeds, Settings: &wire.Settings{Settings: settings}})
+		job, err := archive.Jobs().Create(ctx, wire.JobRequest{Name: c.Name, Collection: c.Collection, Seeds: c.Seeds,
+			Settings: &wire.Settings{Settings: settings}})
 		if err != nil {
 			return err
 		}
@@ -187,12 +188,14 @@ func clip(text string, n int) string {
 }
 
 func ended(job wire.Job) bool {
-	return job.State == wire.JobDone || job.State == wire.JobFailed || job.State == wire.JobResubmitted || job.State == wire.JobFailedRejected
+	return job.State == wire.JobDone || job.State == wire.JobFailed || job.State == wire.JobResubmitted ||
+		job.State == wire.JobFailedRejected
 }
 
 func showJob(a *app, j wire.Job) error {
 	return a.answer(j, func() error {
-		rows := []table.Row{{"id", j.ID}, {"harvest", j.Harvest}, {"collection", j.Collection}, {"state", j.State}, {"attempt", j.Attempt},
+		rows := []table.Row{{"id", j.ID}, {"harvest", j.Harvest}, {"collection", j.Collection}, {"state", j.State},
+			{"attempt", j.Attempt},
 			{"node", j.NodeName}, {"created", when(j.Created)}, {"started", when(j.Started)}, {"ended", when(j.Ended)}}
 		if j.Wish != "" {
 			rows = append(rows, table.Row{"wish", string(j.Wish) + " " + j.WishReason})
@@ -204,9 +207,11 @@ func showJob(a *app, j wire.Job) error {
 			rows = append(rows, table.Row{"reason", j.Reason})
 		}
 		if p := j.Progress; p != nil {
-			rows = append(rows, table.Row{"done", fmt.Sprintf("%d of %d found, %d failed, %s, %.1f a second", p.Done, p.Discovered, p.Failed, size(p.Bytes), p.Rate)})
+			rows = append(rows, table.Row{"done", fmt.Sprintf("%d of %d found, %d failed, %s, %.1f a second", p.Done,
+				p.Discovered, p.Failed, size(p.Bytes), p.Rate)})
 		} else if ended(j) {
-			rows = append(rows, table.Row{"done", fmt.Sprintf("%d objects, %s, %d failed, %d files, %s", j.Stats.Objects, size(j.Stats.Bytes), j.Stats.Failed, j.Stats.Files, j.Stats.StopReason)})
+			rows = append(rows, table.Row{"done", fmt.Sprintf("%d objects, %s, %d failed, %d files, %s",
+				j.Stats.Objects, size(j.Stats.Bytes), j.Stats.Failed, j.Stats.Files, j.Stats.StopReason)})
 		}
 		for i, seed := range j.Seeds {
 			if i == 10 {
@@ -234,8 +239,10 @@ func (c jobListCmd) Run(a *app) error {
 				break
 			}
 		}
-		return list(a, jobs, table.Row{"Job", "Harvest", "State", "Node", "Created", "Ended", "Objects", "Bytes", "Files"}, func(j wire.Job) table.Row {
-			return table.Row{j.ID, j.Harvest, j.State, j.NodeName, when(j.Created), when(j.Ended), j.Stats.Objects, size(j.Stats.Bytes), j.Stats.Files}
+		return list(a, jobs, table.Row{"Job", "Harvest", "State", "Node", "Created", "Ended", "Objects", "Bytes",
+			"Files"}, func(j wire.Job) table.Row {
+			return table.Row{j.ID, j.Harvest, j.State, j.NodeName, when(j.Created), when(j.Ended), j.Stats.Objects,
+				size(j.Stats.Bytes), j.Stats.Files}
 		})
 	})
 }

@@ -74,7 +74,8 @@ func nameOfCommand(at *kong.Node) string {
 func writePage(w io.Writer, at *kong.Node) error {
 	var p manPage
 	name := nameOfCommand(at)
-	p.line(".TH %s 1 \"\" %s \"Holdfast\"", quote(strings.ToUpper(strings.ReplaceAll(name, " ", "-"))), quote(node.Version()))
+	p.line(".TH %s 1 \"\" %s \"Holdfast\"", quote(strings.ToUpper(strings.ReplaceAll(name, " ", "-"))),
+		quote(node.Version()))
 	p.line(".SH NAME")
 	p.text(strings.ReplaceAll(name, " ", "-") + " - " + strings.TrimSuffix(helpOf(at), "."))
 	p.line(".SH SYNOPSIS")

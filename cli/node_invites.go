@@ -27,7 +27,8 @@ func (c nodeInviteCmd) Run(a *app) error {
 			return err
 		}
 		return a.answer(token, func() error {
-			fmt.Fprintf(a.stderr, "Join token %s for replica %s, good for one machine until %s:\n", token.ID, token.Replica, when(token.Expires))
+			fmt.Fprintf(a.stderr, "Join token %s for replica %s, good for one machine until %s:\n", token.ID,
+				token.Replica, when(token.Expires))
 			_, err := fmt.Fprintln(a.stdout, token.Text)
 			return err
 		})
@@ -46,9 +47,10 @@ func (nodeInvitesCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return list(a, tokens, table.Row{"Id", "Replica", "State", "Created", "Expires", "Used by"}, func(t wire.JoinToken) table.Row {
-			return table.Row{t.ID, t.Replica, t.State, when(t.Created), when(t.Expires), nameOf(names, t.UsedBy)}
-		})
+		return list(a, tokens, table.Row{"Id", "Replica", "State", "Created", "Expires", "Used by"},
+			func(t wire.JoinToken) table.Row {
+				return table.Row{t.ID, t.Replica, t.State, when(t.Created), when(t.Expires), nameOf(names, t.UsedBy)}
+			})
 	})
 }
 

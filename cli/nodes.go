@@ -26,11 +26,14 @@ type initCmd struct {
 }
 
 func (initCmd) Help() string {
-	return "Makes the node's key and founds the cluster that the cluster.toml describes. Do this on one node only; the others\njoin. Then run: holdfast start\n\nFirst it asks the other addresses in the cluster.toml whether a cluster of that name is already running there."
+	return "Makes the node's key and founds the cluster that the cluster.toml describes. Do this on one node only; " +
+		"the others\njoin. Then run: holdfast start\n\nFirst it asks the other addresses in the cluster.toml whether " +
+		"a cluster of that name is already running there."
 }
 
 func (initCmd) exits() []string {
-	return []string{"0   founded", "1   failed, or a cluster of that name runs already; stderr says where and how to join it"}
+	return []string{"0   founded", "1   failed, or a cluster of that name runs already; stderr says where and how to " +
+		"join it"}
 }
 
 func (c initCmd) Run(a *app) error {
@@ -59,7 +62,8 @@ func (c initCmd) ask(a *app, cfg config.Config) error {
 		return fmt.Errorf("%w. To found another cluster all the same, give --another", err)
 	}
 	if err == nil && len(found.Silent) > 0 && !a.JSON {
-		fmt.Fprintf(a.stderr, "nothing answers at %s; if a cluster of that name runs there, join it instead\n", strings.Join(found.Silent, ", "))
+		fmt.Fprintf(a.stderr, "nothing answers at %s; if a cluster of that name runs there, join it instead\n",
+			strings.Join(found.Silent, ", "))
 	}
 	return err
 }
@@ -69,7 +73,8 @@ type joinCmd struct {
 }
 
 func (joinCmd) Help() string {
-	return "Makes the node's key and asks the members that the token names to accept this node. It can be repeated safely.\nThen run: holdfast start"
+	return "Makes the node's key and asks the members that the token names to accept this node. It can be repeated " +
+		"safely.\nThen run: holdfast start"
 }
 
 func (c joinCmd) Run(a *app) error {
@@ -90,10 +95,12 @@ func (c joinCmd) Run(a *app) error {
 }
 
 func (a *app) founded(act string, cluster catalog.Cluster, cfg config.Config) error {
-	return a.answer(map[string]any{"cluster": cluster.ID, "name": cluster.Name, "node": cfg.Name, "data": cfg.Data}, func() error {
-		_, err := fmt.Fprintf(a.stdout, "%s: %s cluster %s (%s); its data is in %s\n", cfg.Name, act, cluster.Name, short2(cluster.ID), cfg.Data)
-		return err
-	})
+	return a.answer(map[string]any{"cluster": cluster.ID, "name": cluster.Name, "node": cfg.Name, "data": cfg.Data},
+		func() error {
+			_, err := fmt.Fprintf(a.stdout, "%s: %s cluster %s (%s); its data is in %s\n", cfg.Name, act, cluster.Name,
+				short2(cluster.ID), cfg.Data)
+			return err
+		})
 }
 
 type startCmd struct{}
@@ -103,7 +110,8 @@ func (startCmd) Help() string {
 }
 
 func (startCmd) exits() []string {
-	return []string{"0   stopped in order", "77  the node is no longer a member of the cluster, or has lost its part of the agreed state; starting it again does not help"}
+	return []string{"0   stopped in order", "77  the node is no longer a member of the cluster, or has lost its part " +
+		"of the agreed state; starting it again does not help"}
 }
 
 func (startCmd) Run(a *app) error {
@@ -206,7 +214,8 @@ func (peerCheckCmd) Run(a *app) error {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	paths := make([]path, len(report.Paths))
 	for i, p := range report.Paths {
-		paths[i] = path{string(p.Node), p.Name, p.Address, p.Answers, p.Trusted, ms(p.Handshake), ms(p.RTT), ms(p.Clock), p.Packet, p.Problem, p.Advice}
+		paths[i] = path{string(p.Node), p.Name, p.Address, p.Answers, p.Trusted, ms(p.Handshake), ms(p.RTT),
+			ms(p.Clock), p.Packet, p.Problem, p.Advice}
 	}
 	if err := a.answer(items[path]{paths}, func() error { return showPaths(a, report) }); err != nil {
 		return err
@@ -224,9 +233,11 @@ func showPaths(a *app, report peer.Report) error {
 		if p.Problem != "" {
 			state = p.Problem
 		}
-		rows[i] = table.Row{p.Name, p.Address, yes(p.Answers), yes(p.Trusted), p.RTT.Round(10 * time.Microsecond), p.Clock.Round(time.Millisecond), p.Packet, state}
+		rows[i] = table.Row{p.Name, p.Address, yes(p.Answers), yes(p.Trusted), p.RTT.Round(10 * time.Microsecond),
+			p.Clock.Round(time.Millisecond), p.Packet, state}
 	}
-	if err := a.table(table.Row{"Node", "Address", "Answers", "Trusted", "RTT", "Clock", "Packet", "State"}, rows); err != nil {
+	if err := a.table(table.Row{"Node", "Address", "Answers", "Trusted", "RTT", "Clock", "Packet", "State"},
+		rows); err != nil {
 		return err
 	}
 	for _, p := range report.Paths {
@@ -264,7 +275,8 @@ func (c configCheckCmd) Run(a *app) error {
 	}
 	names := file.NodeNames()
 	return a.answer(map[string]any{"valid": true, "cluster": file.Cluster, "nodes": names}, func() error {
-		_, err := fmt.Fprintf(a.stdout, "%s: cluster %s, %d replicas, nodes %s\n", name, file.Cluster, len(file.Replicas), strings.Join(names, ", "))
+		_, err := fmt.Fprintf(a.stdout, "%s: cluster %s, %d replicas, nodes %s\n", name, file.Cluster,
+			len(file.Replicas), strings.Join(names, ", "))
 		return err
 	})
 }

@@ -29,7 +29,8 @@ type userMovedCmd struct {
 }
 
 func (userMovedCmd) Run(*app) error {
-	return usage("access tokens are made with holdfast token create and revoked with holdfast token revoke; people are invited with holdfast user invite")
+	return usage("access tokens are made with holdfast token create and revoked with holdfast token revoke; people " +
+		"are invited with holdfast user invite")
 }
 
 type userInviteCmd struct {
@@ -44,7 +45,7 @@ type userInviteCmd struct {
 
 // Help says what follows.
 func (userInviteCmd) Help() string {
-	return "Give the invitation to that person alone. They accept it with: holdfast user accept --server URL @FILE\n\n" +
+	return "Give the invitation to that person only. They accept it with: holdfast user accept --server URL @FILE\n\n" +
 		"Give them a role with: holdfast grant give. No two people can have the same name or e-mail address."
 }
 
@@ -58,14 +59,16 @@ func (c userInviteCmd) Run(a *app) error {
 		if c.Again {
 			made, err = people.InviteAgain(ctx, c.Name, wire.AgainRequest{Lifetime: c.Expires})
 		} else {
-			made, err = people.Invite(ctx, wire.PersonRequest{Name: c.Name, Mail: c.Mail, Institution: c.Institution, Language: c.Language,
-				Zone: c.Zone, Lifetime: c.Expires})
+			made, err = people.Invite(ctx, wire.PersonRequest{Name: c.Name, Mail: c.Mail, Institution: c.Institution,
+				Language: c.Language,
+				Zone:     c.Zone, Lifetime: c.Expires})
 		}
 		if err != nil {
 			return err
 		}
 		return a.answer(made, func() error {
-			fmt.Fprintf(a.stderr, "Invitation for %s (%s), good until %s:\n", made.Person.Name, made.Person.ID, when(made.Expires))
+			fmt.Fprintf(a.stderr, "Invitation for %s (%s), good until %s:\n", made.Person.Name, made.Person.ID,
+				when(made.Expires))
 			_, err := fmt.Fprintln(a.stdout, made.Text)
 			return err
 		})
@@ -105,9 +108,10 @@ func (userListCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return list(a, people, table.Row{"Id", "Name", "E-mail", "Institution", "State", "Since"}, func(p wire.Person) table.Row {
-			return table.Row{p.ID, p.Name, p.Mail, p.Institution, p.State, when(p.Since)}
-		})
+		return list(a, people, table.Row{"Id", "Name", "E-mail", "Institution", "State", "Since"},
+			func(p wire.Person) table.Row {
+				return table.Row{p.ID, p.Name, p.Mail, p.Institution, p.State, when(p.Since)}
+			})
 	})
 }
 
@@ -124,8 +128,10 @@ func (c userShowCmd) Run(a *app) error {
 func showPerson(a *app, p wire.Person) error {
 	return a.answer(p, func() error {
 		var rows []table.Row
-		for _, f := range []struct{ name, value string }{{"id", p.ID}, {"name", p.Name}, {"e-mail", p.Mail}, {"institution", p.Institution},
-			{"language", p.Language}, {"zone", p.Zone}, {"state", string(p.State)}, {"since", when(p.Since)}, {"reason", p.Reason}} {
+		for _, f := range []struct{ name, value string }{{"id", p.ID}, {"name", p.Name}, {"e-mail", p.Mail},
+			{"institution", p.Institution},
+			{"language", p.Language}, {"zone", p.Zone}, {"state", string(p.State)}, {"since", when(p.Since)},
+			{"reason", p.Reason}} {
 			if f.value != "" {
 				rows = append(rows, table.Row{f.name, f.value})
 			}
@@ -149,11 +155,13 @@ type userSetCmd struct {
 
 // Help says who may.
 func (userSetCmd) Help() string {
-	return "You can set your own language and time zone; everything else needs an administrator. A person's id never changes."
+	return "You can set your own language and time zone; everything else needs an administrator. A person's id never " +
+		"changes."
 }
 
 func (c userSetCmd) Run(a *app) error {
-	change := wire.PersonChange{Name: c.Name, Mail: c.Mail, Institution: c.Institution, Language: c.Language, Zone: c.Zone}
+	change := wire.PersonChange{Name: c.Name, Mail: c.Mail, Institution: c.Institution, Language: c.Language,
+		Zone: c.Zone}
 	if change == (wire.PersonChange{}) {
 		return usage("nothing to change: give --name, --mail, --institution, --language or --zone")
 	}

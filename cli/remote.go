@@ -26,7 +26,7 @@ func (a *app) client() (*client.Client, error) {
 	server, named := a.Server, "--server "+a.Server
 	if server == "" {
 		if a.Config == "" {
-			return nil, usage("which node? give --server URL and --token TEXT, or --config cluster.toml and --node NAME")
+			return nil, usage("which node? give --server URL and --token TEXT, or --config FILE and --node NAME")
 		}
 		cfg, err := a.nodeConfig()
 		if err != nil {
@@ -95,7 +95,8 @@ func trustOnly(c *client.Client, path string) error {
 	return nil
 }
 
-// nodeConfig reads the cluster.toml and returns the settings of the node. With one node in the file, --node may be left out.
+// nodeConfig reads the cluster.toml and returns the settings of the node. With one node in the file, --node may be left
+// out.
 func (a *app) nodeConfig() (config.Config, error) {
 	if a.Config == "" {
 		return config.Config{}, usage("which node? give --config cluster.toml and --node NAME")

@@ -22,30 +22,32 @@ func (settingsListCmd) Help() string {
 }
 
 func (settingsListCmd) Run(a *app) error {
-	return list(a, harvest.Reference(), table.Row{"Setting", "Default", "Unit", "Level", "Live", "Meaning"}, func(s harvest.Setting) table.Row {
-		value := string(s.Default)
-		if value == "null" {
-			value = "none"
-		}
-		if len(value) > 40 {
-			value = value[:37] + "…"
-		}
-		live := "no"
-		if s.Live {
-			live = "yes"
-		}
-		help := s.Help
-		if len(s.Allowed) > 0 {
-			help += " Allowed: " + strings.Join(s.Allowed, ", ") + "."
-		}
-		return table.Row{s.Name, value, cmp.Or(s.Unit, s.Type), string(s.Level), live, help}
-	})
+	return list(a, harvest.Reference(), table.Row{"Setting", "Default", "Unit", "Level", "Live", "Meaning"},
+		func(s harvest.Setting) table.Row {
+			value := string(s.Default)
+			if value == "null" {
+				value = "none"
+			}
+			if len(value) > 40 {
+				value = value[:37] + "…"
+			}
+			live := "no"
+			if s.Live {
+				live = "yes"
+			}
+			help := s.Help
+			if len(s.Allowed) > 0 {
+				help += " Allowed: " + strings.Join(s.Allowed, ", ") + "."
+			}
+			return table.Row{s.Name, value, cmp.Or(s.Unit, s.Type), string(s.Level), live, help}
+		})
 }
 
 type settingsRulesCmd struct{}
 
 func (settingsRulesCmd) Run(a *app) error {
-	return list(a, scope.RuleHelps(), table.Row{"Rule", "Opposite", "Decision", "Takes", "Speaks where"}, func(r scope.RuleHelp) table.Row {
-		return table.Row{r.Name, r.Opposite, r.Decision, strings.ReplaceAll(r.Takes, "`", ""), r.Help}
-	})
+	return list(a, scope.RuleHelps(), table.Row{"Rule", "Opposite", "Decision", "Takes", "Speaks where"},
+		func(r scope.RuleHelp) table.Row {
+			return table.Row{r.Name, r.Opposite, r.Decision, strings.ReplaceAll(r.Takes, "`", ""), r.Help}
+		})
 }

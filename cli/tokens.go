@@ -26,7 +26,8 @@ type tokenRotateCmd struct{}
 
 // Help says when the old token ends.
 func (tokenRotateCmd) Help() string {
-	return "The token is stored in identity/api-token in the node's folder; commands with --config use it. The old token is " +
+	return "The token is stored in identity/api-token in the node's folder; commands with --config use it. The old " +
+		"token is " +
 		"refused at once, whether the node is running or not. Run this as the node's user."
 }
 
@@ -54,8 +55,10 @@ type tokenCreateCmd struct {
 
 // Help says what limits a token.
 func (tokenCreateCmd) Help() string {
-	return "A token never allows more than its owner may do at that time: it loses what its owner loses, and is refused " +
-		"while its owner is disabled.\n\nJoin tokens, by which a machine becomes a node, are made with: holdfast node invite"
+	return "A token never allows more than its owner may do at that time: it loses what its owner loses, and is " +
+		"refused " +
+		"while its owner is disabled.\n\nJoin tokens, by which a machine becomes a node, are made with: holdfast " +
+		"node invite"
 }
 
 func (c tokenCreateCmd) Run(a *app) error {
@@ -63,11 +66,13 @@ func (c tokenCreateCmd) Run(a *app) error {
 	case c.Replica != "":
 		return usage("join tokens are made with: holdfast node invite --replica %s", c.Replica)
 	case c.Name == "":
-		return usage("give the token a name: holdfast token create NAME. Join tokens are made with: holdfast node invite --replica REPLICA")
+		return usage("give the token a name: holdfast token create NAME. Join tokens are made with: holdfast node " +
+			"invite --replica REPLICA")
 	}
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		asked := wire.AccessTokenRequest{Name: c.Name, Role: wire.Role(c.Role), Lifetime: c.Expires, Program: c.Program || c.Owner != "",
-			Owner: c.Owner, Collections: c.Collection, Places: c.Place}
+		asked := wire.AccessTokenRequest{Name: c.Name, Role: wire.Role(c.Role), Lifetime: c.Expires,
+			Program: c.Program || c.Owner != "",
+			Owner:   c.Owner, Collections: c.Collection, Places: c.Place}
 		token, err := archive.Tokens().Create(ctx, asked)
 		if err != nil {
 			return err
@@ -97,8 +102,10 @@ type tokenListCmd struct{}
 
 // Help explains the list.
 func (tokenListCmd) Help() string {
-	return "Administrators see all tokens; others see their own and those of programs without an owner. Programs without an owner " +
-		"come from before level 3; holdfast token take gives one an owner. The column Used shows the last day on which a token " +
+	return "Administrators see all tokens; others see their own and those of programs without an owner. Programs " +
+		"without an owner " +
+		"come from before level 3; holdfast token take gives one an owner. The column Used shows the last day on " +
+		"which a token " +
 		"was used; it may be half an hour behind."
 }
 
@@ -110,7 +117,8 @@ func (tokenListCmd) Run(a *app) error {
 		}
 		head := table.Row{"Id", "Name", "Belongs to", "Role", "Only in", "State", "Expires", "Used"}
 		return list(a, tokens, head, func(t wire.AccessToken) table.Row {
-			return table.Row{t.ID, t.Name, whose(t), t.Role, strings.Join(slices.Concat(t.Collections, t.Places), ", "), t.State, when(t.Expires), t.Used}
+			return table.Row{t.ID, t.Name, whose(t), t.Role, strings.Join(slices.Concat(t.Collections, t.Places), ", "),
+				t.State, when(t.Expires), t.Used}
 		})
 	})
 }
@@ -135,7 +143,8 @@ type tokenTakeCmd struct {
 
 // Help says what changes.
 func (tokenTakeCmd) Help() string {
-	return "The program keeps its token, and from then on may do no more than its owner may. You can take a program only if you " +
+	return "The program keeps its token, and from then on may do no more than its owner may. You can take a program " +
+		"only if you " +
 		"have its token's role for the whole archive."
 }
 

@@ -27,11 +27,13 @@ type upCmd struct {
 }
 
 func (upCmd) Help() string {
-	return "Starts one node with all defaults, which is a cluster by itself in --data, archives the pages, and serves them until\nit is interrupted."
+	return "Starts one node with all defaults, which is a cluster by itself in --data, archives the pages, and " +
+		"serves them until\nit is interrupted."
 }
 
 func (upCmd) exits() []string {
-	return []string{"0   interrupted; with --once: the pages are archived", "1   failed; with --once, also when the crawl failed or captured nothing"}
+	return []string{"0   interrupted; with --once: the pages are archived",
+		"1   failed; with --once, also when the crawl failed or captured nothing"}
 }
 
 // upAnswer is what up says when the pages can be browsed.
@@ -137,9 +139,11 @@ func (c upCmd) archive(a *app, cfg config.Config, request *wire.JobRequest) erro
 		if j := answer.Job; j != nil && j.State != wire.JobDone {
 			fmt.Fprintf(a.stdout, "%s: %s\n", broughtIn(*j), j.Reason)
 		} else if j != nil {
-			fmt.Fprintf(a.stdout, "Archived %d documents, %s (%s).\n", j.Stats.Objects, size(j.Stats.Bytes), j.Stats.StopReason)
+			fmt.Fprintf(a.stdout, "Archived %d documents, %s (%s).\n", j.Stats.Objects, size(j.Stats.Bytes),
+				j.Stats.StopReason)
 		}
-		_, err := fmt.Fprintf(a.stdout, "Browse: %s/\nAPI:    %s (token in %s)\n", answer.Browse, answer.API, answer.Token)
+		_, err := fmt.Fprintf(a.stdout, "Browse: %s/\nAPI:    %s (token in %s)\n", answer.Browse, answer.API,
+			answer.Token)
 		return err
 	}); err != nil {
 		return err

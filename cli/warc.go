@@ -78,7 +78,8 @@ func (c *warcCheckCmd) Run(a *app) error {
 			code = max(code, exitFailed)
 		}
 		if !a.JSON && err == nil {
-			fmt.Fprintf(a.stdout, "%s: %s, %d records, %d errors\n", path, map[bool]string{true: "valid", false: "NOT valid"}[r.Valid], r.Records, summary.Errors)
+			fmt.Fprintf(a.stdout, "%s: %s, %d records, %d errors\n", path,
+				map[bool]string{true: "valid", false: "NOT valid"}[r.Valid], r.Records, summary.Errors)
 		}
 		results = append(results, r)
 		if a.ctx.Err() != nil {
@@ -119,7 +120,8 @@ func (c *warcListCmd) Run(a *app) error {
 			if r.Status > 0 {
 				status = fmt.Sprint(r.Status)
 			}
-			_, err := fmt.Fprintf(w, "%12d %10d  %-12s %-20s %-3s %s\n", r.Offset, r.Length, r.Type, r.Date, status, r.URL)
+			_, err := fmt.Fprintf(w, "%12d %10d  %-12s %-20s %-3s %s\n", r.Offset, r.Length, r.Type, r.Date, status,
+				r.URL)
 			return err
 		}); err != nil {
 			return err
@@ -156,7 +158,8 @@ func (c *warcListCmd) records(path string) func(func(listed, error) bool) {
 }
 
 func listRecord(path string, record *warc.Record) (listed, error) {
-	line := listed{File: path, Offset: record.Offset, Type: record.Type, URL: record.TargetURI(), ID: record.ID(), MIME: record.ContentType()}
+	line := listed{File: path, Offset: record.Offset, Type: record.Type, URL: record.TargetURI(), ID: record.ID(),
+		MIME: record.ContentType()}
 	if date, err := record.Date(); err == nil {
 		line.Date = date.UTC().Format(time.RFC3339)
 	}
@@ -239,7 +242,9 @@ func (c *warcConvertCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.answer(map[string]any{"file": made.Path, "size": made.Size, "records": made.Records, "sha256": fmt.Sprintf("%x", made.SHA256)}, func() error {
-		return a.table(nil, []table.Row{{"file", made.Path}, {"records", made.Records}, {"size", size(made.Size)}, {"sha256", fmt.Sprintf("%x", made.SHA256)}})
+	return a.answer(map[string]any{"file": made.Path, "size": made.Size, "records": made.Records,
+		"sha256": fmt.Sprintf("%x", made.SHA256)}, func() error {
+		return a.table(nil, []table.Row{{"file", made.Path}, {"records", made.Records}, {"size", size(made.Size)},
+			{"sha256", fmt.Sprintf("%x", made.SHA256)}})
 	})
 }

@@ -40,8 +40,8 @@ func (s *Settings) Lay(patch Patch) error {
 	return nil
 }
 
-// ParsePatch reads settings as a command line gives them, each as "name=value". A value is JSON, or else text: durations, words
-// and lone expressions need no quotes.
+// ParsePatch reads settings as a command line gives them, each as "name=value". A value is JSON, or else text:
+// durations, words and lone expressions need no quotes.
 func ParsePatch(given []string) (Patch, error) {
 	patch := make(Patch, len(given))
 	kinds := map[string]string{}
@@ -72,13 +72,13 @@ func ParsePatch(given []string) (Patch, error) {
 	return patch, nil
 }
 
-// Change returns the settings with some of them changed while a crawl runs. A setting that cannot be changed then is refused, in a sheet
-// as well; sheets that set such a one stay as they are.
+// Change returns the settings with some of them changed while a crawl runs. A setting that cannot be changed then is
+// refused, in a sheet as well; sheets that set such a one stay as they are.
 func (s Settings) Change(patch Patch) (Settings, error) {
 	before := s.Sheets
 	for name, value := range patch {
 		if d, known := named(name); known && !d.Live {
-			return s, invalid(name, "a change", "no change while the crawl runs")
+			return s, invalid(name, "a new value", "none while the crawl runs")
 		}
 		if err := s.set(name, value); err != nil {
 			return s, err
@@ -89,7 +89,8 @@ func (s Settings) Change(patch Patch) (Settings, error) {
 	}
 	if _, ok := patch["sheets"]; ok {
 		if name, differs := fixedDiffers(before, s.Sheets); differs {
-			return s, invalid("sheets: "+name, "a change of a setting that is not live", "no change of such while the crawl runs: the sheets that set them stay, in their order")
+			return s, invalid("sheets: "+name, "another value of a setting that cannot change while the crawl runs",
+				"sheets with the same values, in the same order, for such settings")
 		}
 	}
 	return s, nil

@@ -111,10 +111,12 @@ func (s Settings) validateText() error {
 		return invalid("user_agent", strconv.Quote(s.UserAgent), "printable ASCII text")
 	}
 	if productEnd(s.RobotsName) < len(s.RobotsName) {
-		return invalid("robots_name", strconv.Quote(s.RobotsName), "letters, dashes and underscores, as RFC 9309 has it")
+		return invalid("robots_name", strconv.Quote(s.RobotsName),
+			"letters, dashes and underscores, as RFC 9309 has it")
 	}
 	if !printable(s.QueueName) || len(s.QueueName) > maxQueueName {
-		return invalid("queue_name", strconv.Quote(s.QueueName), "printable ASCII text of at most "+strconv.Itoa(maxQueueName)+" letters")
+		return invalid("queue_name", strconv.Quote(s.QueueName),
+			"printable ASCII text of at most "+strconv.Itoa(maxQueueName)+" letters")
 	}
 	if !printable(s.Operator) {
 		return invalid("operator", strconv.Quote(s.Operator), "printable ASCII text")
@@ -169,8 +171,10 @@ func (c Credential) validate() error {
 func (s Settings) validateRoutes() error {
 	for _, r := range s.Proxies {
 		scheme, rest, ok := strings.Cut(r.Via, "://")
-		if r.Via != "direct" && (!ok || scheme != "http" && scheme != "socks5" || !strings.Contains(rest, ":")) || len(r.Hosts) == 0 {
-			return invalid("proxies", strconv.Quote(shownLogin(r.Via)), `hosts, and via http://host:port, socks5://host:port or direct`)
+		if r.Via != "direct" && (!ok || scheme != "http" && scheme != "socks5" || !strings.Contains(rest, ":")) ||
+			len(r.Hosts) == 0 {
+			return invalid("proxies", strconv.Quote(shownLogin(r.Via)),
+				`hosts, and via http://host:port, socks5://host:port or direct`)
 		}
 	}
 	for _, r := range s.SourceAddresses {

@@ -1,7 +1,7 @@
 package harvest
 
-// The groups of settings. A new one needs a line here, and the code that heeds it; doc/settings.md and the description of
-// the API are made of it with go test ./harvest ./api -update.
+// The groups of settings. A new one needs a line here, and the code that heeds it; doc/settings.md and the description
+// of the API are made of it with go test ./harvest ./api -update.
 
 // ScopeSettings say which URIs belong to a crawl.
 type ScopeSettings struct {

@@ -66,8 +66,8 @@ func (j Job) Validate() error {
 	}
 	for _, seed := range j.Seeds {
 		if host := seedHost(seed); host != "" && !IsLoopback(host) {
-			return fmt.Errorf("%w: %w: seed %.200q is not on this machine, and its owner must have an e-mail address or"+
-				" an http(s) URL to turn to", ErrInvalid, ErrNoContact, shownLogin(seed))
+			return fmt.Errorf("%w: %w: seed %.200q is not on this machine, so its owner must have"+
+				" an e-mail address or an http(s) URL to turn to", ErrInvalid, ErrNoContact, shownLogin(seed))
 		}
 	}
 	return nil
@@ -77,7 +77,8 @@ func (j Job) Validate() error {
 // that.
 func isURL(seed string) bool {
 	normal, err := cdx.Normalize(seed)
-	return err == nil && (strings.HasPrefix(normal, "http://") || strings.HasPrefix(normal, "https://")) && seedHost(normal) != ""
+	return err == nil && (strings.HasPrefix(normal, "http://") || strings.HasPrefix(normal, "https://")) &&
+		seedHost(normal) != ""
 }
 
 // IsLoopback reports whether host, a name or an address as written in a URL, can only mean this machine.

@@ -59,7 +59,8 @@ func (l *Limit) UnmarshalJSON(data []byte) error {
 	}
 	var n int64
 	if err := json.Unmarshal(data, &n); err != nil || n < 0 || n > huge {
-		return invalid("limit", string(data), "a whole number from 0 to "+strconv.FormatInt(huge, 10)+", or null for no limit")
+		return invalid("limit", string(data),
+			"a whole number from 0 to "+strconv.FormatInt(huge, 10)+", or null for no limit")
 	}
 	*l = Limit{n, true}
 	return nil

@@ -11,8 +11,8 @@ import (
 // Redaction replaces a secret.
 const Redaction = "[redacted]"
 
-// Redacted returns the settings without what lets one in somewhere: what Part takes out of them. It shares nothing that it changed
-// with s. For documents, logs and pages; a crawl cannot be run with it.
+// Redacted returns the settings without what lets one in somewhere: what Part takes out of them. It shares nothing that
+// it changed with s. For documents, logs and pages; a crawl cannot be run with it.
 func (s Settings) Redacted() Settings {
 	out, err := s.eachSecret(redact)
 	if err != nil { // settings of a sheet that cannot be written as JSON: show none
@@ -35,7 +35,8 @@ func redactedSetting(name string, raw json.RawMessage) json.RawMessage {
 // whole refuses settings in which secrets are redacted: the redaction is not a value.
 func (s Settings) whole() error {
 	left := func(where string) error {
-		return invalid(where, strconv.Quote(Redaction), "the value itself, which was left out where these settings were shown")
+		return invalid(where, strconv.Quote(Redaction),
+			"the value itself, which was left out where these settings were shown")
 	}
 	for _, h := range s.Headers {
 		if name, value, _ := strings.Cut(h, ":"); standsIn(strings.TrimSpace(value)) {

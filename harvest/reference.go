@@ -17,10 +17,10 @@ const (
 	OfURI Level = "uri" // may differ by URI, in a sheet
 )
 
-// Setting describes one setting: for the reference, for forms, and for checking what is given. It is read from the tag of
-// its field: json the name, group (of the struct around it), level, live "yes", unit, is the default, min, max, allowed
-// words, help. Defaults and limits are written as in JSON, but for texts without quotes, lists of words with spaces between,
-// and durations as 5m; a setting without is has no value, and one without max may be as large as 2^60.
+// Setting describes one setting: for the reference, for forms, and for checking what is given. It is read from the tag
+// of its field: json the name, group (of the struct around it), level, live "yes", unit, is the default, min, max,
+// allowed words, help. Defaults and limits are written as in JSON, but for texts without quotes, lists of words with
+// spaces between, and durations as 5m; a setting without is has no value, and one without max may be as large as 2^60.
 type Setting struct {
 	Name    string          `json:"name"`
 	Group   string          `json:"group"`

@@ -20,7 +20,7 @@ type Reply struct {
 	Events      []json.RawMessage `json:"events,omitempty"`
 	Lines       []string          `json:"lines,omitempty"`
 	Next        string            `json:"next,omitempty"`   // give it as After for more; "" at the end
-	Missed      bool              `json:"missed,omitempty"` // there were events after the one asked for that are kept no more
+	Missed      bool              `json:"missed,omitempty"` // some events after the given one are no longer kept
 	Ended       bool              `json:"ended,omitempty"`  // of events: there will be no more
 }
 
@@ -60,7 +60,7 @@ type Worker struct {
 	Number int      `json:"number"`
 	Stage  string   `json:"stage"` // "idle", or of the chain
 	URL    string   `json:"url,omitempty"`
-	For    Duration `json:"for"` // so long it has been at this URI
+	For    Duration `json:"for"` // how long it has been at this URI
 }
 
 // Queue is one queue of the frontier.
@@ -87,7 +87,8 @@ type DomainCount struct {
 	Domain  string `json:"domain"`
 	Objects int64  `json:"objects"`
 	Bytes   int64  `json:"bytes"`
-	Stopped string `json:"stopped_by,omitempty"` // the limit: config-object, config-size, harvest-object or harvest-size
+	// the limit: config-object, config-size, harvest-object or harvest-size
+	Stopped string `json:"stopped_by,omitempty"`
 }
 
 // QueuedURI is a URI that waits.
@@ -103,9 +104,10 @@ type QueuedURI struct {
 
 // Explained says how a crawl treats a URI, and why.
 type Explained struct {
-	URL       string            `json:"url"`
-	Canonical string            `json:"canonical"`
-	Known     string            `json:"known"`            // "new", "queued", "under way: fetch", "finished with status 200"
+	URL       string `json:"url"`
+	Canonical string `json:"canonical"`
+	// "new", "queued", "under way: fetch", "finished with status 200"
+	Known     string            `json:"known"`
 	Found     string            `json:"found"`            // the source of Path, Via and Source: queue, log, or assumed
 	Path      string            `json:"path,omitempty"`   // the hops it was found by; "": a seed
 	Via       string            `json:"via,omitempty"`    // the URI it was found in

@@ -19,8 +19,8 @@ type Secrets map[string]string
 // ErrNoSecret reports settings that refer to a secret that is not there.
 var ErrNoSecret = errors.New("a secret of the job is missing")
 
-// Part returns the job with a reference in the place of each secret, and the secrets. The job that is returned can be stored and
-// shown; Join puts the secrets back. A job without secrets is returned as it is, with no secrets.
+// Part returns the job with a reference in the place of each secret, and the secrets. The job that is returned can be
+// stored and shown; Join puts the secrets back. A job without secrets is returned as it is, with no secrets.
 func (j Job) Part() (Job, Secrets, error) {
 	secrets := Secrets{}
 	settings, err := j.Settings.eachSecret(func(name, value string) (string, error) {
@@ -37,7 +37,8 @@ func (j Job) Part() (Job, Secrets, error) {
 	return j, secrets, nil
 }
 
-// Join returns the job with its secrets where its settings refer to them. ErrNoSecret: one that it refers to is not among them.
+// Join returns the job with its secrets where its settings refer to them. ErrNoSecret: one that it refers to is not
+// among them.
 func (j Job) Join(secrets Secrets) (Job, error) {
 	settings, err := j.Settings.eachSecret(func(_, value string) (string, error) {
 		name, there := reference(value)
@@ -65,7 +66,8 @@ func (j Job) Sealed() (names []string) {
 		if !there {
 			return value, nil
 		}
-		if i, err := strconv.Atoi(part(name, 1)); err == nil && part(name, 0) == "credentials" && i < len(j.Settings.Credentials) {
+		if i, err := strconv.Atoi(part(name, 1)); err == nil && part(name, 0) == "credentials" &&
+			i < len(j.Settings.Credentials) {
 			name += " (" + j.Settings.Credentials[i].Domain + ")"
 		}
 		names = append(names, name)
@@ -133,16 +135,19 @@ func (s Settings) eachSecret(replace func(name, value string) (string, error)) (
 	return s, nil
 }
 
-// CheckSeeds refuses seeds with a password in their address. A crawl does not send it, but every log and record would show it.
+// CheckSeeds refuses seeds with a password in their address. A crawl does not send it, but every log and record would
+// show it.
 func CheckSeeds(seeds []string) error {
 	for _, seed := range seeds {
 		found := false
-		_, _ = eachLogin(strings.TrimSpace(seed), "", func(_, login string) (string, error) { // it returns no error of its own
+		// it returns no error of its own
+		_, _ = eachLogin(strings.TrimSpace(seed), "", func(_, login string) (string, error) {
 			found = strings.Contains(login, ":")
 			return login, nil
 		})
 		if found && strings.Contains(seed, "://") {
-			return invalid("seeds", strconv.Quote(shownLogin(seed)), "addresses without a password; logins belong in credentials")
+			return invalid("seeds", strconv.Quote(shownLogin(seed)),
+				"addresses without a password; logins belong in credentials")
 		}
 	}
 	return nil
@@ -154,7 +159,8 @@ func shownLogin(url string) string {
 	return url
 }
 
-func eachCredential(all []Credential, where string, replace func(name, value string) (string, error)) (_ []Credential, err error) {
+func eachCredential(all []Credential, where string,
+	replace func(name, value string) (string, error)) (_ []Credential, err error) {
 	all = slices.Clone(all)
 	for i := range all {
 		c, at := &all[i], where+strconv.Itoa(i)
@@ -211,7 +217,8 @@ func eachLogin(url, where string, replace func(name, value string) (string, erro
 }
 
 // eachHeader replaces the values of headers whose names say that they carry a login.
-func eachHeader(headers []string, where string, replace func(name, value string) (string, error)) (_ []string, err error) {
+func eachHeader(headers []string, where string,
+	replace func(name, value string) (string, error)) (_ []string, err error) {
 	headers = slices.Clone(headers)
 	for i, h := range headers {
 		name, value, _ := strings.Cut(h, ":")
@@ -244,7 +251,8 @@ func (s *Settings) HasLogins() bool {
 			return true
 		}
 		var headers []string
-		if raw, there := sheet.Settings["headers"]; there && (json.Unmarshal(raw, &headers) != nil || slices.ContainsFunc(headers, SecretHeader)) {
+		if raw, there := sheet.Settings["headers"]; there &&
+			(json.Unmarshal(raw, &headers) != nil || slices.ContainsFunc(headers, SecretHeader)) {
 			return true
 		}
 	}
@@ -253,7 +261,8 @@ func (s *Settings) HasLogins() bool {
 
 // secretHeader reports whether a header's name says that it carries a login.
 func secretHeader(name string) bool {
-	secret := []string{"authorization", "authentication", "auth-", "cookie", "token", "secret", "-pass-", "passwd", "password", "passphrase", "-pw-", "-pwd-",
+	secret := []string{"authorization", "authentication", "auth-", "cookie", "token", "secret", "-pass-", "passwd",
+		"password", "passphrase", "-pw-", "-pwd-",
 		"-key-", "apikey", "credential", "session", "login", "signature", "-jwt-"}
 	lower := "-" + strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "_", "-") + "-"
 	return slices.ContainsFunc(secret, func(word string) bool { return strings.Contains(lower, word) })
@@ -267,7 +276,8 @@ func secretValue(value string) bool {
 }
 
 // eachInSheet replaces the secrets of a sheet's setting. What cannot be read is one secret as a whole.
-func eachInSheet(name, where string, raw json.RawMessage, replace func(name, value string) (string, error)) (_ json.RawMessage, err error) {
+func eachInSheet(name, where string, raw json.RawMessage,
+	replace func(name, value string) (string, error)) (_ json.RawMessage, err error) {
 	var headers []string
 	var credentials []Credential
 	var routes []Route
@@ -299,7 +309,8 @@ func eachInSheet(name, where string, raw json.RawMessage, replace func(name, val
 }
 
 // eachWhole replaces a JSON value by a text, or a text that stands for such a value by that value.
-func eachWhole(where string, raw json.RawMessage, replace func(name, value string) (string, error)) (json.RawMessage, error) {
+func eachWhole(where string, raw json.RawMessage,
+	replace func(name, value string) (string, error)) (json.RawMessage, error) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil || !standsIn(text) {
 		text = string(raw)

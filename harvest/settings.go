@@ -7,8 +7,8 @@ import (
 )
 
 // Settings say how a job is crawled, in groups whose fields stand side by side in JSON, as if there were no groups. The
-// tag of a field describes the setting, once for all uses: see Setting. The JSON names are stable. DefaultSettings holds
-// the defaults; the zero value is not valid.
+// tag of a field describes the setting, once for all uses: see Setting. The JSON names are stable. DefaultSettings
+// holds the defaults; the zero value is not valid.
 type Settings struct {
 	ScopeSettings    `group:"scope"`
 	QueueSettings    `group:"politeness"`

@@ -61,7 +61,8 @@ func NewSheets(s Settings, memo Memo) (*Sheets, error) {
 	return out, nil
 }
 
-// Windows names the sheets that hold at some times only and do now. While it stays the same, so does what holds for a URI.
+// Windows names the sheets that hold at some times only and do now. While it stays the same, so does what holds for a
+// URI.
 func (s *Sheets) Windows(now time.Time) (open []string) {
 	for i := range s.sheets {
 		if c := &s.sheets[i]; c.timed() && c.inTime(now) {
@@ -140,7 +141,8 @@ func (s *Sheets) matching(c Context) []int {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b match) int {
-		return cmp.Or(cmp.Compare(a.prefix, b.prefix), cmp.Compare(s.sheets[a.sheet].conditions, s.sheets[b.sheet].conditions))
+		return cmp.Or(cmp.Compare(a.prefix, b.prefix),
+			cmp.Compare(s.sheets[a.sheet].conditions, s.sheets[b.sheet].conditions))
 	})
 	order := make([]int, len(found))
 	for i, m := range found {
@@ -197,7 +199,7 @@ func (s Sheet) compile() (c compiledSheet, err error) {
 	c = compiledSheet{Sheet: s, zone: time.UTC}
 	wrong := func(what, given, allowed string) error { return invalid("sheets: "+s.Name+": "+what, given, allowed) }
 	if s.Name == "" {
-		return c, invalid("sheets", "a sheet without a name", "a name for each")
+		return c, invalid("sheets", "a sheet without a name", "a name for each sheet")
 	}
 	if s.Regex != "" {
 		if c.regex, err = regexp.Compile(s.Regex); err != nil {
@@ -238,7 +240,8 @@ func (s Sheet) compile() (c compiledSheet, err error) {
 	c.Prefixes = make([]string, len(s.Prefixes))
 	for i, p := range s.Prefixes {
 		if c.Prefixes[i], err = SURTPrefix(p); err != nil {
-			return c, wrong("surt_prefixes", strconv.Quote(p), "SURT prefixes, as http://(org,example, ("+err.Error()+")")
+			return c, wrong("surt_prefixes", strconv.Quote(p),
+				"SURT prefixes, as http://(org,example, ("+err.Error()+")")
 		}
 	}
 	for _, given := range []bool{len(s.Prefixes) > 0, s.Regex != "", len(s.Ports) > 0, len(s.Days) > 0, s.From != ""} {
@@ -263,7 +266,8 @@ func (s Sheet) validate(base Settings) error {
 		case setting.Level != OfURI:
 			return invalid("sheets: "+s.Name, name, "settings that may differ by URI; "+name+" holds for the whole job")
 		case !setting.Live && (s.From != s.Until || len(s.Days) > 0):
-			return invalid("sheets: "+s.Name, name, "settings that may change while the crawl runs; the sheet is for a time, and "+name+" may not")
+			return invalid("sheets: "+s.Name, name,
+				"settings that can change while the crawl runs, because the sheet is for a time; "+name+" cannot")
 		}
 		if err := base.set(name, value); err != nil {
 			return fmt.Errorf("sheets: %s: %w", s.Name, err)

@@ -165,7 +165,7 @@ func TestSheetsThatCannotBe(t *testing.T) {
 		"from and until, or neither":     {Name: "a", From: "10:00", Settings: set("max_hops", "1")},
 		"min_delay: given 10m0s":         {Name: "a", Settings: set("min_delay", `"10m"`)},
 		"is for a time":                  {Name: "a", From: "22:00", Until: "06:00", Settings: set("queue_name", `"q"`)},
-		"and queue_name may not":         {Name: "a", Days: []string{"fri"}, Settings: set("queue_name", `"q"`)},
+		"queue_name cannot":              {Name: "a", Days: []string{"fri"}, Settings: set("queue_name", `"q"`)},
 		"queue_by holds for the whole":   {Name: "a", From: "22:00", Until: "06:00", Settings: set("queue_by", `"ip"`)},
 		`extractors: given "flash", all`: {Name: "a", Settings: set("extractors", `["flash"]`)},
 	} {

@@ -14,12 +14,12 @@ import (
 	"strings"
 )
 
-// DecodeStrict reads one JSON object into the struct that into points at. A key that the struct, or one within it, does not
-// know is refused with the nearest one that it does; the error says what was read, and wraps ErrInvalid.
+// DecodeStrict reads one JSON object into the struct that into points at. A key that the struct, or one within it, does
+// not know is refused with the nearest one that it does; the error says what was read, and wraps ErrInvalid.
 func DecodeStrict(data []byte, what string, into any) error { return decodeStrict(data, what, into) }
 
-// decodeStrict reads one JSON object into the struct into points at. A key that the struct, or one within it, does not know is
-// refused with the nearest one it does.
+// decodeStrict reads one JSON object into the struct into points at. A key that the struct, or one within it, does not
+// know is refused with the nearest one it does.
 func decodeStrict(data []byte, what string, into any) error {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(data, &given); err != nil {
@@ -47,7 +47,8 @@ func decodeStrict(data []byte, what string, into any) error {
 
 // keys is the way to a field as JSON has it: without the groups of settings, which are Go names.
 func keys(field string) string {
-	parts := slices.DeleteFunc(strings.Split(field, "."), func(part string) bool { return part != "" && 'A' <= part[0] && part[0] <= 'Z' })
+	parts := slices.DeleteFunc(strings.Split(field, "."),
+		func(part string) bool { return part != "" && 'A' <= part[0] && part[0] <= 'Z' })
 	return strings.Join(parts, ".")
 }
 
@@ -140,8 +141,8 @@ func DidYouMean(key string, known iter.Seq[string]) string {
 	return "; did you mean " + strconv.Quote(near) + "?"
 }
 
-// Nearest is the known name with the fewest edits to key, or "" where none is close; of equals the first in order. A key of
-// more than 100 bytes is close to none.
+// Nearest is the known name with the fewest edits to key, or "" where none is close; of equals the first in order. A
+// key of more than 100 bytes is close to none.
 func Nearest(key string, known iter.Seq[string]) string {
 	if len(key) > 100 {
 		return ""

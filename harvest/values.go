@@ -31,27 +31,30 @@ const Product = "holdfast"
 // sequence, the last rule that does not pass decides. The rules, by name, are those of the crawl engine
 // (doc/scope.md).
 type Rule struct {
-	Rule       string   `json:"rule"`                 // its name, as "surt_prefixed"
-	Decision   string   `json:"decision,omitempty"`   // "accept" or "reject"; default: the rule's usual decision
-	Values     []string `json:"values,omitempty"`     // prefixes, hosts, domains, expressions, types, schemes, codes: as the rule says
-	Min        *int64   `json:"min,omitempty"`        // least number matched; nil: the rule's own
-	Max        *int64   `json:"max,omitempty"`        // largest number matched or tolerated, as the rule says; nil: the rule's own
-	Expression string   `json:"expression,omitempty"` // CEL, of the rule "expression"
-	Comment    string   `json:"comment,omitempty"`    // why it is there
+	Rule     string `json:"rule"`               // its name, as "surt_prefixed"
+	Decision string `json:"decision,omitempty"` // "accept" or "reject"; default: the rule's usual decision
+	// prefixes, hosts, domains, expressions, types, schemes, codes: as the rule says
+	Values []string `json:"values,omitempty"`
+	Min    *int64   `json:"min,omitempty"` // least number matched; nil: the rule's own
+	// largest number matched or tolerated, as the rule says; nil: the rule's own
+	Max        *int64 `json:"max,omitempty"`
+	Expression string `json:"expression,omitempty"` // CEL, of the rule "expression"
+	Comment    string `json:"comment,omitempty"`    // why it is there
 }
 
 // Sheet is other settings for the URIs, and the times, that all its conditions hold for. Where several sheets set the
 // same setting, the most specific wins: the longest SURT prefix, then the most conditions, then the later.
 type Sheet struct {
-	Name     string                     `json:"name"`
-	Prefixes []string                   `json:"surt_prefixes,omitempty"` // any of these, as "http://(org,example,"
-	Regex    string                     `json:"regex,omitempty"`         // found in the URI
-	Ports    []int                      `json:"ports,omitempty"`
-	Days     []string                   `json:"days,omitempty"`  // "mon" to "sun"
-	From     string                     `json:"from,omitempty"`  // time of day, as "22:00"
-	Until    string                     `json:"until,omitempty"` // time of day, not included; before From: of the next day
-	Zone     string                     `json:"zone,omitempty"`  // IANA time zone; default UTC
-	Settings map[string]json.RawMessage `json:"settings"`        // settings that may differ by URI
+	Name     string   `json:"name"`
+	Prefixes []string `json:"surt_prefixes,omitempty"` // any of these, as "http://(org,example,"
+	Regex    string   `json:"regex,omitempty"`         // found in the URI
+	Ports    []int    `json:"ports,omitempty"`
+	Days     []string `json:"days,omitempty"` // "mon" to "sun"
+	From     string   `json:"from,omitempty"` // time of day, as "22:00"
+	// time of day, not included; before From: of the next day
+	Until    string                     `json:"until,omitempty"`
+	Zone     string                     `json:"zone,omitempty"` // IANA time zone; default UTC
+	Settings map[string]json.RawMessage `json:"settings"`       // settings that may differ by URI
 }
 
 // Credential lets the crawl in where a login is asked for. Secrets appear in no log, record or report.

@@ -57,7 +57,8 @@ type ProblemField struct {
 
 // What callers act on. An *Error is one of them by errors.Is; the server's backend returns them.
 var (
-	ErrNoQuorum    = errors.New("the cluster has no quorum: nothing can be decided until most of its voters can reach each other")
+	ErrNoQuorum = errors.New("the cluster has no quorum: nothing can be decided until most of its voters can " +
+		"reach each other")
 	ErrNotFound    = errors.New("not found")
 	ErrUnavailable = errors.New("not available just now") // the node that could answer is not reached, or is busy
 	ErrDigest      = errors.New("the bytes do not match their digest")

@@ -1,5 +1,5 @@
-// Package wire has the JSON of the HTTP API: what requests ask for and what answers say, as the server and the Go client
-// both write it. The description of the API, /openapi.json, is made of these types.
+// Package wire has the JSON of the HTTP API: what requests ask for and what answers say, as the server and the Go
+// client both write it. The description of the API, /openapi.json, is made of these types.
 //
 // It knows nothing of the archive but how a crawl's settings are written: a job that is asked for has them in it, and
 // package harvest describes them once. Names and ids are text here; whoever answers checks them.
