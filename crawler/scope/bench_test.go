@@ -46,7 +46,7 @@ func BenchmarkFloor(b *testing.B) {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	traps := make([]string, 100)
+	traps := make([]string, 1000)
 	for i := range traps {
 		traps[i] = fmt.Sprintf(`.*/trap%d/calendar\.php\?.*`, i)
 	}
@@ -60,7 +60,8 @@ func BenchmarkDecide(b *testing.B) {
 	}{
 		{"host", func(*harvest.Settings) {}},
 		{"domain", func(s *harvest.Settings) { s.Scope = "domain" }},
-		{"traps100", func(s *harvest.Settings) { s.Traps = traps }},
+		{"traps100", func(s *harvest.Settings) { s.Traps = traps[:100] }},
+		{"traps1000", func(s *harvest.Settings) { s.Traps = traps }},
 		{"prefixes1000", func(s *harvest.Settings) { s.SURTPrefixes = prefixes }},
 		{"expression", func(s *harvest.Settings) {
 			s.Rules = []harvest.Rule{{Rule: "expression", Decision: "reject", Expression: `host.endsWith(".org") && depth > 10`}}

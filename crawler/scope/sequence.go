@@ -196,8 +196,9 @@ func (t test) unlessSeed() test {
 }
 
 func trapStep(traps patterns) step {
+	screened := newScreen(traps)
 	t := test{
-		holds: func(u *Subject) bool { return traps.first(u.URL) != nil },
+		holds: func(u *Subject) bool { return screened.matches(u.URL) },
 		fact: func(u *Subject) string {
 			if p := traps.first(u.URL); p != nil {
 				return "matches " + p.text
