@@ -190,7 +190,10 @@ func TestRestartWithoutGoodbye(t *testing.T) {
 	again := prepare(t, Config{Listen: address}, id).begin(t)
 	again.SetMembers(1, []Member{a.member(), again.member()})
 	call(t, again, a, "second life")
-	call(t, a, again, "second life")
+	eventually(t, "the second life is called", func() bool { // a call may meet the change of connections
+		reply, err := a.Call(within(t), again.ID(), "echo", []byte("second life"))
+		return err == nil && string(reply) == a.ID().Short()+" second life"
+	})
 	eventually(t, "one connection is left", func() bool { return len(a.Stats().Links) == 1 })
 }
 
