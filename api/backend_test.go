@@ -41,6 +41,7 @@ type backend struct {
 	captures []cdx.Capture
 	missing  []int // shards
 	orders   []act.Kind
+	last     act.Order
 	deaf     bool     // crawls take no orders any more
 	silent   bool     // nodes do not answer
 	absent   bool     // this node is not seen alive
@@ -215,7 +216,7 @@ func (crawls) Check(job harvest.Job) error {
 
 func (c crawls) Order(_ context.Context, job catalog.Job, o act.Order) (harvest.Reply, error) {
 	c.b.mu.Lock()
-	c.b.orders = append(c.b.orders, o.Kind())
+	c.b.orders, c.b.last = append(c.b.orders, o.Kind()), o
 	deaf := c.b.deaf
 	c.b.mu.Unlock()
 	if o.Kind() == "resume" && c.b.silent {
