@@ -81,9 +81,9 @@ func steers[A act.Act](s jobs, api huma.API, summary string) {
 	r := actRoute(kind, http.MethodPost, summary)
 	r.act, r.within = catalog.RunJob, ofJob(s.server, func(in *steering[A]) uint64 { return in.ID })
 	handle(s.server, api, r, func(ctx context.Context, in *steering[A]) (harvest.Reply, error) {
-		job, _, err := s.job(in.ID)
+		_, shown, err := s.job(in.ID)
 		if err == nil {
-			err = mayGive(callerOf(ctx).Rights, job.Spec.Settings, in.Body)
+			err = mayGive(callerOf(ctx).Rights, shown.Settings.Settings, in.Body)
 		}
 		if err != nil {
 			return harvest.Reply{}, err

@@ -11,6 +11,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/client"
+	"holdfast/harvest"
 	"holdfast/harvest/act"
 )
 
@@ -64,7 +65,11 @@ func TestACrawlThatReachesInsideIsNotSentFurther(t *testing.T) {
 			if inside {
 				want = catalog.ReachInside
 			}
-			if got := ActOf(job.Spec.Settings, act.Order{Act: o}); got != want {
+			var spec harvest.Job
+			if err := b.View(func(v catalog.View) (err error) { spec, err = v.Head(&job); return err }); err != nil {
+				t.Fatal(err)
+			}
+			if got := ActOf(spec.Settings, act.Order{Act: o}); got != want {
 				t.Errorf("%s, settings %s, is %s to another node", name, settings, got)
 			}
 		}

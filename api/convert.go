@@ -62,8 +62,8 @@ func jobOf(j catalog.Job, names map[catalog.NodeID]string) wire.Job {
 		WishReason: j.WishReason, Attempt: j.Attempt, Node: string(j.Node), NodeName: names[j.Node],
 		Created:   std(j.Created),
 		Submitted: std(j.Submitted), Started: std(j.Started), Ended: std(j.Ended), Stats: wire.JobStats(j.Stats),
-		Reason: j.Reason,
-		Next:   j.Next, Seeds: append([]string{}, j.Spec.Seeds...),
+		Reason: j.Why(),
+		Next:   j.Next, Seeds: []string{},
 	}
 }
 

@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -101,9 +100,9 @@ func (s jobs) endRoutes(api huma.API) {
 		method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
 		summary: "Create a new job from a failed one, and return the new one"},
 		func(ctx context.Context, in *ByID) (wire.Job, error) {
-			kept, _, err := s.job(in.ID)
+			_, shown, err := s.job(in.ID)
 			if err == nil {
-				err = mayReach(callerOf(ctx).Rights, kept.Spec.Settings)
+				err = mayReach(callerOf(ctx).Rights, shown.Settings.Settings)
 			}
 			if err != nil {
 				return wire.Job{}, err
@@ -113,7 +112,7 @@ func (s jobs) endRoutes(api huma.API) {
 				return wire.Job{}, err
 			}
 			job := jobOf(made, nil)
-			job.Settings = &wire.Settings{Settings: made.Spec.Settings.Redacted()}
+			job.Seeds, job.Settings = shown.Seeds, shown.Settings
 			return job, nil
 		})
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }),
@@ -217,39 +216,6 @@ func (w *lateWriter) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-func (s jobs) createJob(ctx context.Context, in wire.JobRequest) (wire.Job, error) {
-	spec := harvest.Job{Name: in.Name, Seeds: in.Seeds, Settings: harvest.DefaultSettings()}
-	if in.Settings != nil {
-		spec.Settings = in.Settings.Settings
-	}
-	if err := errors.Join(harvest.CheckSeeds(spec.Seeds), spec.Validate(), s.crawls.Check(spec)); err != nil {
-		return wire.Job{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
-	}
-	if err := mayReach(callerOf(ctx).Rights, spec.Settings); err != nil {
-		return wire.Job{}, err
-	}
-	open, secret, err := s.secrets.Seal(spec)
-	if err != nil {
-		return wire.Job{}, err
-	}
-	text, err := json.Marshal(open)
-	if err != nil {
-		return wire.Job{}, fmt.Errorf("encode job %s: %w", in.Name, err)
-	}
-	asked := catalog.JobCreation{Harvest: in.Harvest, Collection: catalog.CollectionName(in.Collection),
-		Channel: in.Channel, Spec: text, Submit: true, Secret: secret}
-	if asked.Harvest == "" {
-		asked.Harvest = in.Name
-	}
-	var made catalog.Job
-	if err := s.propose(ctx, catalog.CreateJob, asked, &made); err != nil {
-		return wire.Job{}, err
-	}
-	job := jobOf(made, nil)
-	job.Settings = &wire.Settings{Settings: made.Spec.Settings.Redacted()}
-	return job, nil
-}
-
 // mayReach refuses settings with which a crawl could reach the nodes' own network, unless the caller may allow that.
 func mayReach(rights []catalog.Right, settings harvest.Settings) error {
 	setting := reaches(settings)
@@ -305,12 +271,15 @@ func (s jobs) list(after string, limit int) (wire.Page[wire.Job], error) {
 // job returns the catalog's job and how the API shows it.
 func (s *server) job(id uint64) (catalog.Job, wire.Job, error) {
 	var found catalog.Job
+	var spec harvest.Job
 	var names map[catalog.NodeID]string
 	err := s.Catalog.View(func(v catalog.View) (err error) {
 		if names, err = nodeNames(v); err != nil {
 			return err
 		}
-		found, err = v.Job(id)
+		if found, err = v.Job(id); err == nil {
+			spec, err = shownSpec(v, &found)
+		}
 		return err
 	})
 	if errors.Is(err, catalog.ErrNotFound) {
@@ -320,7 +289,8 @@ func (s *server) job(id uint64) (catalog.Job, wire.Job, error) {
 		return catalog.Job{}, wire.Job{}, err
 	}
 	shown := jobOf(found, names)
-	shown.Settings = &wire.Settings{Settings: found.Spec.Settings.Redacted()}
+	shown.Seeds = append([]string{}, spec.Seeds...)
+	shown.Settings = &wire.Settings{Settings: spec.Settings.Redacted()}
 	return found, shown, nil
 }
 

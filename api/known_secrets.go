@@ -24,34 +24,25 @@ func knownSecrets(c Catalog, node catalog.NodeID) (known []string, err error) {
 		if err != nil || m.Seal == nil {
 			return err // without a key it could open nothing
 		}
-		for after := uint64(0); ; {
-			page, err := v.Jobs("", after, secretsPage)
+		return eachSealed(v, func(j *catalog.Job) error {
+			spec, err := v.Head(j)
 			if err != nil {
 				return err
 			}
-			for i := range page {
-				j := &page[i]
-				after = j.ID
-				sealed := j.Spec.Sealed()
-				if len(sealed) == 0 {
-					continue
-				}
-				opens, err := mayHaveOpened(v, j, node)
-				if err != nil {
-					return err
-				}
-				if !opens {
-					continue
-				}
-				if jobs++; jobs <= secretsShown {
-					known = append(known, fmt.Sprintf("it knows logins of job %d, %s; change them at the sites: %s",
-						j.ID, j.Spec.Name, strings.Join(sealed, ", ")))
-				}
-			}
-			if len(page) < secretsPage {
+			sealed := spec.Sealed()
+			if len(sealed) == 0 {
 				return nil
 			}
-		}
+			opens, err := mayHaveOpened(v, j, node)
+			if err != nil || !opens {
+				return err
+			}
+			if jobs++; jobs <= secretsShown {
+				known = append(known, fmt.Sprintf("it knows logins of job %d, %s; change them at the sites: %s",
+					j.ID, spec.Name, strings.Join(sealed, ", ")))
+			}
+			return nil
+		})
 	})
 	if jobs > secretsShown {
 		known = append(known, fmt.Sprintf("and logins of %d more jobs", jobs-secretsShown))
@@ -59,14 +50,39 @@ func knownSecrets(c Catalog, node catalog.NodeID) (known []string, err error) {
 	return known, err
 }
 
-// mayHaveOpened reports whether a job's secrets are sealed to the node, or are gone and may have been.
+// eachSealed visits the jobs that have secrets or had some: those with parts are listed, the others are looked through.
+func eachSealed(v catalog.View, visit func(*catalog.Job) error) error {
+	for _, list := range []func(uint64, int) ([]catalog.Job, error){v.SealedJobs, v.OldJobs} {
+		for after := uint64(0); ; {
+			page, err := list(after, secretsPage)
+			if err != nil {
+				return err
+			}
+			for i := range page {
+				after = page[i].ID
+				if err := visit(&page[i]); err != nil {
+					return err
+				}
+			}
+			if len(page) < secretsPage {
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// mayHaveOpened reports whether any of a job's secrets is sealed to the node, or is gone and may have been.
 func mayHaveOpened(v catalog.View, j *catalog.Job, node catalog.NodeID) (bool, error) {
-	if j.Secret == "" {
-		return true, nil
+	names := j.AllSecrets()
+	for _, name := range names {
+		x, err := v.Secret(name)
+		if errors.Is(err, catalog.ErrNotFound) {
+			return true, nil
+		}
+		if err != nil || slices.ContainsFunc(x.Boxes, func(b catalog.Box) bool { return b.Node == node }) {
+			return true, err
+		}
 	}
-	x, err := v.Secret(j.Secret)
-	if errors.Is(err, catalog.ErrNotFound) {
-		return true, nil
-	}
-	return slices.ContainsFunc(x.Boxes, func(b catalog.Box) bool { return b.Node == node }), err
+	return len(names) == 0, nil
 }

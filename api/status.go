@@ -85,10 +85,14 @@ func (s cluster) status(ctx context.Context) (wire.Status, error) {
 				return err
 			}
 		}
-		jobs, err := newestJobs(v, 0, wire.MaxPage)
-		for _, j := range jobs {
-			st.Jobs[wire.JobState(j.State)]++
+		counts, err := v.Counts()
+		if err != nil {
+			return err
 		}
+		for state, n := range counts {
+			st.Jobs[wire.JobState(state)] = n
+		}
+		jobs, err := v.Newest(catalog.JobFailed, failedShown)
 		if text := failedSince(jobs, catalog.At(s.now().Add(-24*time.Hour))); text != "" {
 			st.Problems = append(st.Problems, text)
 		}
@@ -107,6 +111,9 @@ func (s cluster) status(ctx context.Context) (wire.Status, error) {
 	return st, nil
 }
 
+// failedShown is how many failed jobs are looked at for those that failed recently.
+const failedShown = 1000
+
 // failedSince lists jobs that have failed recently and wait for somebody to decide about them.
 func failedSince(jobs []catalog.Job, since catalog.Time) string {
 	failed := slices.DeleteFunc(slices.Clone(jobs), func(j catalog.Job) bool {
@@ -116,7 +123,7 @@ func failedSince(jobs []catalog.Job, since catalog.Time) string {
 		return ""
 	}
 	return fmt.Sprintf("%d jobs failed in the last day, the last of them job %d: %s; resubmit or reject them",
-		len(failed), failed[0].ID, failed[0].Reason)
+		len(failed), failed[0].ID, failed[0].Why())
 }
 
 // majorityAt returns the place with which the majority of voters would be lost although there are three places, or "".

@@ -65,6 +65,11 @@ func raiseLevel(s *agree.State, b *LevelChange) (any, error) {
 			return nil, err
 		}
 	}
+	if old < jobs.LevelOfParts && b.Level >= jobs.LevelOfParts {
+		if err := jobs.BeginWalk(s); err != nil {
+			return nil, err
+		}
+	}
 	now := s.Cluster
 	now.Level = b.Level
 	if err := s.SetCluster(now); err != nil {

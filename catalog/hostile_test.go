@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/catalog/jobs"
 
 	"pgregory.net/rapid"
 )
@@ -104,7 +105,18 @@ func (h hostile) jobs() (catalog.Kind, any) {
 	ref := catalog.JobRef{ID: uint64(h.number()), Node: h.node(), Attempt: h.number()}
 	end := catalog.JobEnd{ID: ref.ID, Node: ref.Node, Attempt: ref.Attempt, Failed: rapid.Bool().Draw(h.t, "failed"), Reason: h.text()}
 	switch kind := pick(h, "job", catalog.CreateJob, catalog.SubmitJob, catalog.ClaimJob, catalog.StartJob, catalog.FinishJob, catalog.LoseJob,
-		catalog.WishJob, catalog.ResubmitJob, catalog.RejectJob, catalog.RaiseEpoch, catalog.RaiseLevel); kind {
+		catalog.WishJob, catalog.ResubmitJob, catalog.RejectJob, catalog.RaiseEpoch, catalog.RaiseLevel,
+		jobs.OpenJob, jobs.AddPart, jobs.AddPart, jobs.CloseJob, jobs.DropJob, jobs.WalkJobs); kind {
+	case jobs.OpenJob:
+		return kind, jobs.JobOpening{Harvest: h.text(), Collection: "web", Channel: h.text(), Number: uint64(h.number()),
+			Run: uint64(h.number()), After: uint64(h.number())}
+	case jobs.AddPart:
+		return kind, jobs.JobAddition{ID: ref.ID, Number: h.number(), Part: jobs.Part{Items: h.number(), Text: h.text(),
+			Kind: pick(h, "part", jobs.PartJob, jobs.PartSeeds, jobs.PartConfigurations, "x")}}
+	case jobs.CloseJob:
+		return kind, jobs.JobClosing{ID: ref.ID, Parts: h.number(), Sum: digest("x"), Submit: rapid.Bool().Draw(h.t, "submit")}
+	case jobs.WalkJobs:
+		return kind, jobs.WalkStep{After: uint64(h.number()), Piece: h.number()}
 	case catalog.CreateJob:
 		return kind, catalog.JobCreation{Harvest: h.text(), Collection: catalog.CollectionName(h.text()), Channel: h.text(),
 			Spec: json.RawMessage(pick(h, "spec", `{}`, `null`, `[]`, `{"name":"j","seeds":["\u0000"]}`, `{"settings":{}}`))}
@@ -178,7 +190,7 @@ func TestHostile(t *testing.T) {
 		c := emptyCluster(rt)
 		c.join(rt, "south-1")
 		c.join(rt, "sums-1")
-		if level := rapid.IntRange(1, 3).Draw(rt, "level"); level > 1 {
+		if level := rapid.IntRange(1, catalog.Level).Draw(rt, "level"); level > 1 {
 			c.raiseTo(rt, level)
 		}
 		h := hostile{rt}
@@ -196,6 +208,7 @@ func TestHostile(t *testing.T) {
 			stepFills(rt, c)
 		}
 		settled(rt, c)
+		listed(rt, c)
 		readAll(t, c)
 		again := new(mem)
 		for i, data := range c.log {

@@ -83,8 +83,14 @@ func askedOfJob(r People, _ NodeID, c *Command) (people.Wanted, error) {
 	if json.Unmarshal(c.Body, &b) != nil {
 		return want, nil
 	}
-	if c.Kind != CreateJob {
-		j, err := jobs.NewView(r.Reader).Job(b.ID)
+	if c.Kind != CreateJob && c.Kind != jobs.OpenJob {
+		view := jobs.NewView(r.Reader)
+		j, err := view.Job(b.ID)
+		if errors.Is(err, ErrNotFound) {
+			var open jobs.Open
+			open, err = view.OpenJob(b.ID)
+			j = open.Job
+		}
 		if errors.Is(err, ErrNotFound) {
 			return want, nil
 		}

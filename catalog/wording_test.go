@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/catalog/jobs"
 )
 
 var update = flag.Bool("update-wording", false, "write testdata/wording.golden, which no change of a program should need")
@@ -73,6 +74,11 @@ var bodies = []struct {
 	{catalog.MakeToken, reflect.TypeFor[catalog.TokenMaking]()},
 	{catalog.TakeToken, reflect.TypeFor[catalog.TokenTaking]()},
 	{catalog.NoteUses, reflect.TypeFor[catalog.TokenUses]()},
+	{jobs.OpenJob, reflect.TypeFor[jobs.JobOpening]()},
+	{jobs.AddPart, reflect.TypeFor[jobs.JobAddition]()},
+	{jobs.CloseJob, reflect.TypeFor[jobs.JobClosing]()},
+	{jobs.DropJob, reflect.TypeFor[catalog.JobRef]()},
+	{jobs.WalkJobs, reflect.TypeFor[jobs.WalkStep]()},
 }
 
 // TestWordingOfWrongTypes sends every command with each of its fields of a wrong type. What it is answered is remembered in the

@@ -93,7 +93,7 @@ func (c upCmd) request(a *app) (*wire.JobRequest, error) {
 	if err := a.checked(&job); err != nil {
 		return nil, err
 	}
-	if err := crawler.Check(job); err != nil {
+	if err := errors.Join(crawler.Check(job), crawler.Able(job)); err != nil {
 		return nil, err
 	}
 	return &wire.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &wire.Settings{Settings: job.Settings}}, nil

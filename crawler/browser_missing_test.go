@@ -19,16 +19,19 @@ func browserJob(seeds ...string) harvest.Job {
 
 const redDot = `<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><rect width="10" height="10" fill="red"/></svg>`
 
-// A job that needs a browser is refused where there is none.
+// A job that needs a browser may be asked for anywhere, and is not crawled where there is none.
 func TestBrowserMissing(t *testing.T) {
 	job := browserJob("http://example.org/")
 	t.Setenv("PATH", t.TempDir())
-	err := Check(job)
+	if err := Check(job); err != nil {
+		t.Errorf("it cannot be stored: %v", err)
+	}
+	err := Able(job)
 	if err == nil || !strings.Contains(err.Error(), "chromium") || !strings.Contains(err.Error(), "browser_rules") {
 		t.Errorf("refused with %v", err)
 	}
 	job.Settings.BrowserRules = nil
-	if err := Check(job); err != nil {
+	if err := Able(job); err != nil {
 		t.Error(err)
 	}
 }

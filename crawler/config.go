@@ -32,11 +32,16 @@ type Config struct {
 	From     string                    // a checkpoint to start from; default: the crawl's last state
 }
 
-// Check reports whether a valid job can be crawled here: its rules and expressions can be compiled, and the programs
-// it needs are installed. The error wraps harvest.ErrInvalid.
+// Check reports whether a valid job can be crawled by this program, on any machine that has what it needs: its rules
+// and expressions can be compiled. The error wraps harvest.ErrInvalid.
 func Check(job harvest.Job) error {
-	return errors.Join(scope.Check(job.Settings), checkRoutes(&job.Settings), render.Available(&job.Settings),
-		checkCookies(job.Settings.FirstCookies))
+	return errors.Join(scope.Check(job.Settings), checkRoutes(&job.Settings), checkCookies(job.Settings.FirstCookies))
+}
+
+// Able reports whether this machine has what a job needs: this program understands its rules, and the programs that
+// it asks for are installed. The job's secrets need not be there. The error wraps harvest.ErrInvalid.
+func Able(job harvest.Job) error {
+	return errors.Join(scope.Check(job.Settings), render.Available(&job.Settings))
 }
 
 func checkRoutes(s *harvest.Settings) error {

@@ -55,3 +55,6 @@ func (c *Crawl) Resume() { c.course.Resume(control.ForRunner, "") }
 
 // Stop lets URIs in flight end and ends the crawl; Run then returns. The first reason counts.
 func (c *Crawl) Stop(reason string) { c.course.Stop(reason, 0, "") }
+
+// StopWithin is Stop, and what is in flight after that time is cut off.
+func (c *Crawl) StopWithin(reason string, within time.Duration) { c.course.Stop(reason, within, "") }

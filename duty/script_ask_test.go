@@ -115,7 +115,7 @@ func (s *script) ask(args []string) []string {
 		s.check(err)
 		return []string{fmt.Sprint("release ", names)}
 	case "claims": // claims NODE FREE CHANNEL...
-		refs, err := duty.Claims(v, id(args[1]), count(args, 2), args[3:])
+		refs, err := duty.Claims(v, duty.Claimant{Self: id(args[1]), Free: count(args, 2), Channels: args[3:]})
 		s.check(err)
 		out := "claim"
 		for _, r := range refs {

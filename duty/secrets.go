@@ -60,9 +60,10 @@ func reseal(x catalog.Secret, members []catalog.Member, self catalog.NodeID, ali
 	return out, first == self && self != "" && (len(out.To) > 0 || boxes < len(x.Boxes))
 }
 
-// CanOpen reports whether the node can open the job's secrets, or the job has none.
+// CanOpen reports whether the node can open all of the job's secrets, or the job has none.
 func CanOpen(view catalog.View, j *catalog.Job, self catalog.NodeID) (bool, error) {
-	if j.Secret == "" {
+	names := j.AllSecrets()
+	if len(names) == 0 {
 		return true, nil
 	}
 	m, err := view.Member(self)
@@ -72,9 +73,14 @@ func CanOpen(view catalog.View, j *catalog.Job, self catalog.NodeID) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	x, err := view.Secret(j.Secret)
-	if errors.Is(err, catalog.ErrNotFound) {
-		return false, nil
+	for _, name := range names {
+		x, err := view.Secret(name)
+		if errors.Is(err, catalog.ErrNotFound) {
+			return false, nil
+		}
+		if err != nil || x.Box(&m) == nil {
+			return false, err
+		}
 	}
-	return x.Box(&m) != nil, err
+	return true, nil
 }

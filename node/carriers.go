@@ -150,13 +150,21 @@ func (n *Node) handleActs() {
 }
 
 // deedOf returns the act that an order asks for, in the collection of its job. If the collection is not known, only a
-// caller who may do it everywhere may do it.
+// caller who may do it everywhere may do it; if the job's settings cannot be read, only one who may let it reach the
+// nodes' own network.
 func (n *Node) deedOf(r runner.OrderRequest) warrant.Deed {
 	d := warrant.Deed{Where: catalog.Where{Collections: []catalog.CollectionName{""}}}
 	_ = n.raft.View(func(v catalog.View) error {
 		job, err := v.Job(r.Job)
-		d.Act = api.ActOf(job.Spec.Settings, r.Order)
-		d.Where.Collections[0] = job.Collection
+		d.Act, d.Where.Collections[0] = api.ActOf(harvest.Settings{}, r.Order), job.Collection
+		if err != nil || r.Order.Reads() {
+			return err
+		}
+		d.Act = catalog.ReachInside
+		spec, err := v.Head(&job)
+		if err == nil {
+			d.Act = api.ActOf(spec.Settings, r.Order)
+		}
 		return err
 	})
 	return d

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/jobs"
+	"holdfast/crawler"
 	"holdfast/gossip"
 	"holdfast/index"
 	"holdfast/node/archive"
@@ -170,7 +172,8 @@ func (n *Node) openRunner() {
 		Agreement: n.raft, Archive: harvested{n.store, n.replica, n.log}, Insist: n.agreed().insist,
 		Silent: func() time.Duration { silent, _ := n.raft.Heard(); return silent },
 		Room:   func() (int64, error) { return n.room().Left(n.cfg.Data) },
-		Open:   n.vault.Open, Stale: n.vault.Stale, Captures: n.captures, Records: replayRecords{n.replica},
+		Able:   crawler.Able, Channels: []string{jobs.Focused, jobs.Snapshot},
+		Open: n.vault.Open, Stale: n.vault.Stale, Captures: n.captures, Records: replayRecords{n.replica},
 		Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C})
 }
 

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"holdfast/catalog/agree"
@@ -10,7 +11,13 @@ import (
 
 // Recall returns the job as it is now, for an answer that is asked for again.
 func Recall(r agree.Reader, id uint64) (any, error) {
-	job, _, err := agree.Get[Job](r, keyJob(id))
+	job, there, err := agree.Get[Job](r, keyJob(id))
+	if err == nil && !there {
+		var o Open
+		if o, there, err = agree.Get[Open](r, keyOpen(id)); there {
+			job = o.Job
+		}
+	}
 	return &job, err
 }
 
@@ -23,77 +30,105 @@ func find(s *agree.State, id uint64) (*Job, error) {
 	return &j, nil
 }
 
-// put stores the job and moves it from its old state's list to its own.
-func put(s *agree.State, old JobState, j *Job) error {
-	if old != j.State {
-		if old != "" {
-			s.Delete(keyJobState(old, j.ID))
-		}
-		s.Mark(keyJobState(j.State, j.ID))
-	}
-	return s.Set(keyJob(j.ID), j)
-}
-
 func createJob(s *agree.State, b *JobCreation) (any, error) {
-	if len(b.Harvest) == 0 || len(b.Harvest) > 200 || len(b.Channel) > 64 {
-		return nil, agree.Refuse(agree.Invalid,
-			"a job needs a harvest's name of at most 200 bytes and a channel of at most 64")
-	}
-	if there, err := cluster.In(s).HasCollection(b.Collection); err != nil || !there {
-		return nil, agree.OrNotFound(err, "no collection %q", agree.Clip(string(b.Collection), 64))
+	if err := checkMade(s, b.Harvest, b.Collection, b.Channel); err != nil {
+		return nil, err
 	}
 	if b.Secret != nil && s.Cluster.Level < 2 {
 		return nil, agree.UnknownField("secret")
 	}
-	spec, err := readSpec(b.Spec)
+	j := Job{Harvest: b.Harvest, Collection: b.Collection, Channel: b.Channel, State: JobNew}
+	if s.Cluster.Level < LevelOfParts {
+		spec, err := readSpec(b.Spec)
+		if err != nil {
+			return nil, err
+		}
+		j.Spec = spec
+	} else if len(b.Spec) == 0 {
+		return nil, agree.Refuse(agree.Invalid, "a job needs a spec")
+	}
+	if b.Secret != nil {
+		id, err := keepSecret(s, b.Secret)
+		if err != nil {
+			return nil, err
+		}
+		j.Secret = id
+	}
+	if s.Cluster.Level < LevelOfParts {
+		return create(s, &j, b.Submit)
+	}
+	id, err := nextNumber(s)
 	if err != nil {
 		return nil, err
 	}
-	j := Job{Harvest: b.Harvest, Collection: b.Collection, Channel: b.Channel, State: JobNew, Spec: spec}
-	if b.Secret != nil {
-		if err := checkSecret(s, b.Secret); err != nil {
-			return nil, err
-		}
-		if err := putSecret(s, b.Secret); err != nil {
-			return nil, err
-		}
-		j.Secret = b.Secret.ID
+	j.Parts = &Parts{Of: id, Seeds: b.Seeds}
+	if err := j.Parts.addText(s, b.Spec); err != nil {
+		return nil, err
 	}
-	return create(s, &j, b.Submit)
+	return begin(s, &j, id, b.Submit)
 }
 
-// readSpec reads a job's spec. A stored spec must be readable again, whatever the command contained.
-func readSpec(text []byte) (spec harvest.Job, err error) {
+// readSpec reads a job's spec as programs do that know no level above 3, and returns it with all defaults. A stored
+// spec must be readable again, whatever the command contained.
+func readSpec(text []byte) (json.RawMessage, error) {
+	var spec harvest.Job
 	if err := agree.DecodeStrict(text, &spec); err != nil {
-		return spec, agree.Refuse(agree.Invalid, "job: %v", err)
+		return nil, agree.Refuse(agree.Invalid, "job: %v", err)
 	}
 	stored, err := json.Marshal(&spec)
 	if err == nil {
 		err = json.Unmarshal(stored, new(harvest.Job))
 	}
 	if err != nil {
-		return spec, agree.Refuse(agree.Invalid, "job: %v", err)
+		return nil, agree.Refuse(agree.Invalid, "job: %v", err)
 	}
-	return spec, nil
+	return stored, nil
 }
 
-// create gives the job the next number and stores it, NEW or SUBMITTED.
-func create(s *agree.State, j *Job, submit bool) (any, error) {
+// nextNumber returns the number of a new job.
+func nextNumber(s *agree.State) (uint64, error) {
 	last, _, err := agree.Get[uint64](s, keyCount)
+	if err != nil {
+		return 0, err
+	}
+	return last + 1, s.Set(keyCount, last+1)
+}
+
+// create gives a job its number and stores it, NEW or SUBMITTED. Walks over old jobs that are under way come to it.
+func create(s *agree.State, j *Job, submit bool) (any, error) {
+	id, err := nextNumber(s)
 	if err != nil {
 		return nil, err
 	}
-	j.ID, j.Created = last+1, s.At
+	if err := sealNewJob(s, id); err != nil {
+		return nil, err
+	}
+	if j.Parts == nil {
+		if err := walkOn(s, id); err != nil {
+			return nil, err
+		}
+	}
+	return begin(s, j, id, submit)
+}
+
+// begin stores a new job.
+func begin(s *agree.State, j *Job, id uint64, submit bool) (any, error) {
+	j.ID, j.Created = id, s.At
 	if submit {
 		j.State, j.Submitted = JobSubmitted, s.At
 	}
-	if err := s.Set(keyCount, j.ID); err != nil {
+	if err := made(s, j); err != nil {
 		return nil, err
 	}
-	if err := sealNewJob(s, j.ID); err != nil {
-		return nil, err
+	return j, put(s, place{}, j)
+}
+
+// made notes of a new job with parts that it has secrets: this is asked when they are gone, too.
+func made(s *agree.State, j *Job) error {
+	if j.Parts != nil && len(j.AllSecrets()) > 0 {
+		s.Mark(keySealed(j.ID))
 	}
-	return j, put(s, "", j)
+	return nil
 }
 
 func submitJob(s *agree.State, b *JobRef) (any, error) {
@@ -104,8 +139,9 @@ func submitJob(s *agree.State, b *JobRef) (any, error) {
 	if j.State != JobNew {
 		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
+	was := j.place()
 	j.State, j.Submitted = JobSubmitted, s.At
-	return nil, put(s, JobNew, j)
+	return nil, put(s, was, j)
 }
 
 // claimJob gives a submitted job to the first node that asks; the same node may ask again.
@@ -127,8 +163,8 @@ func claimJob(s *agree.State, b *JobRef) (any, error) {
 	if j.Wish != WishRun {
 		return nil, agree.Refuse(agree.Conflict, "job %d is to %s", j.ID, j.Wish)
 	}
-	if j.Secret != "" {
-		x, _, err := agree.Get[Secret](s, keySecret(j.Secret))
+	for _, name := range j.AllSecrets() {
+		x, _, err := agree.Get[Secret](s, keySecret(name))
 		if err != nil {
 			return nil, err
 		}
@@ -136,9 +172,10 @@ func claimJob(s *agree.State, b *JobRef) (any, error) {
 			return nil, agree.Refuse(agree.Conflict, "job %d has secrets that node %s cannot open", j.ID, node.Name)
 		}
 	}
+	was := j.place()
 	j.Node = b.Node
 	j.Attempt++
-	return j, put(s, JobSubmitted, j)
+	return j, put(s, was, j)
 }
 
 // fenced returns the job when the node's attempt is its present one.
@@ -165,8 +202,9 @@ func startJob(s *agree.State, b *JobRef) (any, error) {
 	if j.State != JobSubmitted {
 		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
+	was := j.place()
 	j.State, j.Started = JobStarted, s.At
-	return nil, put(s, JobSubmitted, j)
+	return nil, put(s, was, j)
 }
 
 func finishJob(s *agree.State, b *JobEnd) (any, error) {
@@ -187,13 +225,29 @@ func finishJob(s *agree.State, b *JobEnd) (any, error) {
 	if j.State != JobStarted && j.State != JobSubmitted {
 		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
-	old := j.State
-	j.State, j.Ended, j.Stats, j.Reason = end, s.At, b.Stats, agree.ClipReason(b.Reason)
-	j.Stats.StopReason = agree.Clip(j.Stats.StopReason, 64)
-	if end == JobDone {
-		dropSecret(s, j)
+	if !b.Failed && (b.HarvestError != nil || b.UploadError != nil) {
+		return nil, agree.Refuse(agree.Invalid, "job %d is not done with an error", j.ID)
 	}
-	return nil, put(s, old, j)
+	was := j.place()
+	j.State, j.Ended, j.Stats = end, s.At, b.Stats
+	j.Stats.StopReason = agree.Clip(j.Stats.StopReason, 64)
+	blame(s, j, b)
+	if end == JobDone {
+		dropSecrets(s, j)
+	}
+	return nil, put(s, was, j)
+}
+
+// blame keeps what was wrong with an attempt: from level 4 on in two fields, before in one.
+func blame(s *agree.State, j *Job, b *JobEnd) {
+	if s.Cluster.Level < LevelOfParts {
+		j.Reason = agree.ClipReason(b.Reason)
+		return
+	}
+	j.Reason, j.HarvestError, j.UploadError = "", b.HarvestError.clipped(), b.UploadError.clipped()
+	if j.HarvestError == nil && j.UploadError == nil {
+		j.HarvestError = (&Fault{Short: b.Reason, Detail: b.Reason}).clipped()
+	}
 }
 
 // loseJob frees the job for another node's claim; one that was to stop fails instead.
@@ -202,18 +256,24 @@ func loseJob(s *agree.State, b *JobEnd) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	old := j.State
-	if old != JobStarted && old != JobSubmitted {
+	if !j.busy() {
 		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
-	j.Reason = agree.ClipReason(b.Reason)
+	was := j.place()
+	blame(s, j, b)
 	if j.Wish == WishStop {
 		j.State, j.Ended = JobFailed, s.At
 	} else {
 		j.State, j.Node, j.Started = JobSubmitted, "", 0
 	}
-	return nil, put(s, old, j)
+	return nil, put(s, was, j)
 }
+
+// A job that is to stop has so many milliseconds for it, if nothing else is said, and at most.
+const (
+	stopWithin = 10 * 60 * 1000
+	stopMost   = 7 * 24 * 60 * 60 * 1000
+)
 
 // wishJob records what is wanted of the job; a job that no node has is stopped at once.
 func wishJob(s *agree.State, b *JobWishing) (any, error) {
@@ -222,19 +282,27 @@ func wishJob(s *agree.State, b *JobWishing) (any, error) {
 	default:
 		return nil, agree.Refuse(agree.Invalid, "wish %q: want none, pause or stop", agree.Clip(string(b.Wish), 40))
 	}
+	if b.Within < 0 || b.Within > stopMost || b.Within != 0 && b.Wish != WishStop {
+		return nil, agree.Refuse(agree.Invalid,
+			"a deadline of %d ms: only a job that is to stop has one, of at most %d ms", b.Within, stopMost)
+	}
 	j, err := find(s, b.ID)
 	if err != nil {
 		return nil, err
 	}
-	old := j.State
-	if old != JobNew && old != JobSubmitted && old != JobStarted {
+	if j.State != JobNew && !j.busy() {
 		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
-	j.Wish, j.WishReason = b.Wish, agree.ClipReason(b.Reason)
-	if b.Wish == WishStop && j.Node == "" {
-		j.State, j.Ended, j.Reason = JobFailed, s.At, "stopped before a node began it"
+	was := j.place()
+	j.Wish, j.WishReason, j.WishBy = b.Wish, agree.ClipReason(b.Reason), 0
+	if b.Wish == WishStop && s.Cluster.Level >= LevelOfParts {
+		j.WishBy = s.At + agree.Time(cmp.Or(b.Within, stopWithin))
 	}
-	return nil, put(s, old, j)
+	if b.Wish == WishStop && j.Node == "" {
+		j.State, j.Ended = JobFailed, s.At
+		blame(s, j, &JobEnd{Reason: "stopped before a node began it"})
+	}
+	return nil, put(s, was, j)
 }
 
 // resubmitJob makes a new job of a failed one.
@@ -250,12 +318,17 @@ func resubmitJob(s *agree.State, b *JobRef) (any, error) {
 		return nil, agree.Refuse(agree.Conflict, "job %d is %s", old.ID, old.State)
 	}
 	j := Job{Harvest: old.Harvest, Collection: old.Collection, Channel: old.Channel, Spec: old.Spec,
-		State: JobNew, Secret: old.Secret}
+		State: JobNew, Secret: old.Secret, Number: old.Number, Run: old.Run}
+	if old.Parts != nil {
+		parts := *old.Parts
+		j.Parts, old.Parts.Secrets = &parts, nil
+	}
 	if _, err := create(s, &j, true); err != nil {
 		return nil, err
 	}
-	old.State, old.Next, old.Secret = JobResubmitted, j.ID, "" // the secret is the new job's
-	return &j, put(s, JobFailed, old)
+	was := old.place()
+	old.State, old.Next, old.Secret = JobResubmitted, j.ID, "" // the secrets are the new job's
+	return &j, put(s, was, old)
 }
 
 func rejectJob(s *agree.State, b *JobRef) (any, error) {
@@ -266,9 +339,10 @@ func rejectJob(s *agree.State, b *JobRef) (any, error) {
 	if j.State != JobFailed {
 		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
 	}
+	was := j.place()
 	j.State = JobFailedRejected
-	dropSecret(s, j)
-	return nil, put(s, JobFailed, j)
+	dropSecrets(s, j)
+	return nil, put(s, was, j)
 }
 
 // NoneOf refuses while a job of the collection may bring files still.
@@ -284,7 +358,13 @@ func NoneOf(s *agree.State, name cluster.CollectionName) error {
 			}
 		}
 	}
-	return nil
+	open, err := agree.List[Open](s, PrefixOpen, "", 0)
+	for i := range open {
+		if open[i].Job.Collection == name {
+			return agree.Refuse(agree.Conflict, "job %d of collection %s is being made", open[i].Job.ID, name)
+		}
+	}
+	return err
 }
 
 // apart is how many job numbers are left out when the epoch is raised: more than a lost majority can have given to

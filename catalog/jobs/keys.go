@@ -9,7 +9,21 @@ const (
 	prefixJobStates = "jobstate/" // <state>/<id>: mark
 	PrefixSecrets   = "secret/"   // <id>: Secret
 	PrefixSealing   = "sealing"   // Sealing: one key
+
+	// Since level 4.
+	prefixParts     = "jobpart/"    // <id>/<number>: part, in a form of its own
+	PrefixOpen      = "jobopen/"    // <id>: Open
+	prefixWaiting   = "jobwait/"    // <channel>/<id>: mark
+	prefixRunning   = "jobnode/"    // <node>/<id>: mark
+	prefixOfHarvest = "jobharvest/" // <harvest's number>/<run>/<id>: mark
+	prefixRuns      = "jobrun/"     // <harvest's number>/<run>: Run
+	prefixSealed    = "jobsealed/"  // <id>: mark
+	keyCounts       = "jobcounts"   // counts
+	PrefixWalk      = "jobwalk"     // Walk: one key
 )
+
+// oddChannel stands in keys for channels from before level 4 with a name that no channel can have.
+const oddChannel = "-"
 
 func keyJob(id uint64) string { return PrefixJobs + agree.Hex(id) }
 
@@ -18,3 +32,24 @@ func keyJobState(s JobState, id uint64) string {
 }
 
 func keySecret(id string) string { return PrefixSecrets + id }
+
+func prefixPartsOf(id uint64) string         { return prefixParts + agree.Hex(id) + "/" }
+func keyPart(id uint64, n int) string        { return prefixPartsOf(id) + agree.HexDigits(uint64(n), 8) }
+func keyOpen(id uint64) string               { return PrefixOpen + agree.Hex(id) }
+func keySealed(id uint64) string             { return prefixSealed + agree.Hex(id) }
+func prefixOn(n agree.NodeID) string         { return prefixRunning + string(n) + "/" }
+func keyOn(n agree.NodeID, id uint64) string { return prefixOn(n) + agree.Hex(id) }
+func keyRun(number, run uint64) string       { return prefixRuns + agree.Hex(number) + "/" + agree.Hex(run) }
+
+func prefixWaitingFor(channel string) string {
+	if channel != "" && CheckChannel(channel) != nil {
+		channel = oddChannel
+	}
+	return prefixWaiting + channel + "/"
+}
+
+func keyWaiting(channel string, id uint64) string { return prefixWaitingFor(channel) + agree.Hex(id) }
+
+func prefixOfRun(number, run uint64) string {
+	return prefixOfHarvest + agree.Hex(number) + "/" + agree.Hex(run) + "/"
+}

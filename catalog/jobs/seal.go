@@ -58,23 +58,23 @@ func sealJob(s *agree.State, id uint64, b *SealedJob) error {
 	if j.Secret != "" {
 		return agree.Refuse(agree.Conflict, "the secrets of job %d are sealed already", id)
 	}
-	spec, err := readSpec(b.Spec)
-	if err != nil {
-		return err
+	if j.Parts != nil {
+		return agree.Refuse(agree.Conflict, "job %d has never had secrets in clear", id)
 	}
-	j.Spec = spec
+	j.Spec = b.Spec
+	if s.Cluster.Level < LevelOfParts {
+		if j.Spec, err = readSpec(b.Spec); err != nil {
+			return err
+		}
+	}
 	ended := j.State == JobDone || j.State == JobFailedRejected || j.State == JobResubmitted
 	switch {
 	case b.Secret == nil && !ended:
 		return agree.Refuse(agree.Unsafe, "job %d is %s: its secrets are needed", id, j.State)
 	case b.Secret != nil && !ended:
-		if err := checkSecret(s, b.Secret); err != nil {
+		if j.Secret, err = keepSecret(s, b.Secret); err != nil {
 			return err
 		}
-		if err := putSecret(s, b.Secret); err != nil {
-			return err
-		}
-		j.Secret = b.Secret.ID
 	}
-	return put(s, j.State, j)
+	return put(s, j.place(), j)
 }

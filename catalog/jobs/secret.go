@@ -78,16 +78,23 @@ func opens(m *cluster.Member, b *Box) bool {
 	return m.Crawls && m.Seal != nil && bytes.Equal(m.Seal.Key, b.Key)
 }
 
-func putSecret(s *agree.State, x *Secret) error {
+// keepSecret checks and stores a new secret, and returns its id.
+func keepSecret(s *agree.State, x *Secret) (string, error) {
+	if err := checkSecret(s, x); err != nil {
+		return "", err
+	}
 	x.Created = s.At
-	return s.Set(keySecret(x.ID), x)
+	return x.ID, s.Set(keySecret(x.ID), x)
 }
 
-// dropSecret deletes the secret of a job that can no longer run.
-func dropSecret(s *agree.State, j *Job) {
-	if j.Secret != "" {
-		s.Delete(keySecret(j.Secret))
-		j.Secret = ""
+// dropSecrets deletes the secrets of a job that can no longer run.
+func dropSecrets(s *agree.State, j *Job) {
+	for _, id := range j.AllSecrets() {
+		s.Delete(keySecret(id))
+	}
+	j.Secret = ""
+	if j.Parts != nil {
+		j.Parts.Secrets = nil
 	}
 }
 

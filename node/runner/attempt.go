@@ -14,8 +14,11 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
+	"holdfast/catalog/jobs"
 	"holdfast/cdx"
 	"holdfast/crawler"
+	"holdfast/harvest"
 	"holdfast/warc"
 )
 
@@ -34,22 +37,23 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 		return ctx.Err()
 	}
 	end := catalog.JobEnd{ID: r.Job.ID, Node: c.cfg.Self, Attempt: r.Job.Attempt, Stats: statsOf(summary)}
+	var uploading error
 	if err != nil {
 		log.Error("crawl failed", "error", err)
-		end.Failed, end.Reason = true, err.Error()
-	} else if err := summary.Seeds.Err(); err != nil {
+	} else if err = summary.Seeds.Err(); err != nil {
 		log.Warn("crawl captured nothing", "reason", err)
-		end.Failed, end.Reason = true, err.Error()
 	}
 	if r.Dir != "" {
-		end.Stats.Files, err = c.bringIn(ctx, r, log)
+		end.Stats.Files, uploading = c.bringIn(ctx, r, log)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
-			log.Error("not all of the harvest is in the archive yet", "error", err)
-			end.Failed, end.Reason = true, strings.TrimPrefix(end.Reason+"; "+err.Error(), "; ")
+		if uploading != nil {
+			log.Error("not all of the harvest is in the archive yet", "error", uploading)
 		}
+	}
+	if err := c.blame(&end, err, uploading); err != nil {
+		return err
 	}
 	refusal, err := c.cfg.Insist(ctx, catalog.FinishJob, end)
 	if err != nil {
@@ -64,6 +68,40 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 		return nil // the remains in the folder are brought in later
 	}
 	return c.Tidy(r)
+}
+
+// blame says in an attempt's end what was wrong with the crawl, and with bringing its files in. Before level 4 the
+// catalog has one text for both.
+func (c *Runner) blame(end *catalog.JobEnd, crawling, uploading error) error {
+	if end.Failed = crawling != nil || uploading != nil; !end.Failed {
+		return nil
+	}
+	var cluster catalog.Cluster
+	err := c.cfg.Agreement.View(func(v catalog.View) (err error) { cluster, err = v.Cluster(); return err })
+	if err != nil {
+		return fmt.Errorf("read the cluster's level: %w", err)
+	}
+	end.HarvestError, end.UploadError = faultOf(crawling), faultOf(uploading)
+	if cluster.Level >= jobs.LevelOfParts {
+		return nil
+	}
+	for _, err := range []error{crawling, uploading} {
+		if err != nil {
+			end.Reason = strings.TrimPrefix(end.Reason+"; "+err.Error(), "; ")
+		}
+	}
+	end.HarvestError, end.UploadError = nil, nil
+	return nil
+}
+
+// faultOf is an error in a few words, its first line, and in full.
+func faultOf(err error) *jobs.Fault {
+	if err == nil {
+		return nil
+	}
+	short, _, _ := strings.Cut(err.Error(), "\n")
+	short = agree.Clip(short, 200)
+	return &jobs.Fault{Short: short, Detail: agree.Clip(err.Error(), 4000)}
 }
 
 func (c *Runner) crawl(ctx context.Context, r *Attempt, log *slog.Logger) (crawler.Summary, error) {
@@ -213,12 +251,28 @@ func (c *Runner) folder(job catalog.Job) (string, error) {
 		dir += fmt.Sprintf("-%d", job.Attempt)
 	}
 	kept := job // what lies in settings/ enters the archive
-	kept.Spec.Settings = job.Spec.Settings.Redacted()
+	if len(job.Spec) > 0 {
+		spec, err := redacted(job.Spec)
+		if err != nil {
+			return "", fmt.Errorf("read job %d: %w", job.ID, err)
+		}
+		kept.Spec = spec
+	}
 	if err := c.cfg.Disk.MkdirAll(filepath.Join(dir, "settings")); err != nil {
 		return "", err
 	}
 	note := func(w io.Writer) error { return json.NewEncoder(w).Encode(kept) }
 	return dir, c.cfg.Disk.WriteFile(AttemptPath(dir), note)
+}
+
+// redacted is the spec of a job from before level 4 without secrets; that of others is in settings/job.json alone.
+func redacted(text []byte) ([]byte, error) {
+	var spec harvest.Job
+	if err := json.Unmarshal(text, &spec); err != nil {
+		return nil, err
+	}
+	spec.Settings = spec.Settings.Redacted()
+	return json.Marshal(spec)
 }
 
 // find returns the folder of the job's present attempt on this node, or nothing.

@@ -78,24 +78,13 @@ func (c *Runner) crawlingNodes() (living []string, cutOff int, err error) {
 			living = append(living, string(id))
 		}
 		slices.Sort(living)
-		cut := map[catalog.NodeID]bool{}
-		for after := uint64(0); ; {
-			jobs, err := v.Jobs(catalog.JobStarted, after, 100)
-			if err != nil {
-				return err
-			}
-			if len(jobs) == 0 {
-				break
-			}
-			for _, job := range jobs {
-				after = job.ID
-				if job.Node != "" && !listed[job.Node] {
-					cut[job.Node] = true
-				}
+		running, err := v.RunningNodes()
+		for _, node := range running {
+			if !listed[node] {
+				cutOff++
 			}
 		}
-		cutOff = len(cut)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, 0, fmt.Errorf("look who crawls: %w", err)

@@ -53,7 +53,9 @@ type Config struct {
 	Insist    func(context.Context, catalog.Kind, any) (*catalog.Refusal, error) // proposes until it is decided
 	Silent    func() time.Duration                                               // since a leader was heard
 	Room      func() (int64, error)                                              // for Data, beside the reserve
-	Open      func(catalog.Job) (harvest.Job, error)                             // opens a job's secrets
+	Open      func(catalog.Job) (harvest.Job, error)                             // what a job crawls, with secrets
+	Able      func(harvest.Job) error                                            // what this node lacks for a job
+	Channels  []string                                                           // of which it takes jobs
 	Stale     func(catalog.View) (bool, error)                                   // secrets cannot be opened yet
 	Captures  crawler.Captures                                                   // of earlier crawls
 	Records   crawler.Records
@@ -76,6 +78,9 @@ type Runner struct {
 	running map[uint64]*Attempt
 	begun   map[uint64]int    // the attempts begun by this process, until the catalog here shows that they ended
 	left    map[string]string // folders of earlier attempts that are not all in the archive, and why
+
+	unable unable
+	freed  chan struct{} // a job has ended here, or there are more slots
 }
 
 // Attempt is one attempt of a job on this node.
@@ -91,13 +96,17 @@ type Attempt struct {
 // the catalog.
 const leasePoll = 500 * time.Millisecond
 
+// lookEvery is how often a node looks for jobs when nothing has changed.
+const lookEvery = 5 * time.Second
+
 // New returns a runner that runs nothing yet.
 func New(cfg Config) *Runner {
 	home := pace.NewHome(string(cfg.Self))
 	return &Runner{cfg: cfg, log: cfg.Log.With("room", "crawls"), started: time.Now(), slots: cfg.Slots, paceHome: home,
 		pacer: pace.New(pace.Config{Self: string(cfg.Self), Home: home, Homes: paceHomes{cfg.Caller},
 			Log: cfg.Log.With("room", "pace")}),
-		running: map[uint64]*Attempt{}, begun: map[uint64]int{}}
+		running: map[uint64]*Attempt{}, begun: map[uint64]int{}, unable: unable{why: map[uint64]inability{}},
+		freed: make(chan struct{}, 1)}
 }
 
 // SetSlots changes how many jobs are crawled at once. Running crawls continue.
@@ -105,6 +114,15 @@ func (c *Runner) SetSlots(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.slots = n
+	signal(c.freed)
+}
+
+// signal wakes who waits for the channel, at the next time that he does.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // Run works until ctx ends. Crawls under way are then paused where they are, and resumed by the next Run. changed
@@ -126,34 +144,43 @@ func (c *Runner) Run(ctx context.Context, changed <-chan struct{}) error {
 			c.mu.Lock()
 			delete(c.running, job.ID)
 			c.mu.Unlock()
+			signal(c.freed)
 		})
 	}
 	under.Go(func() { c.leftovers(ctx) })
+	look, looked := true, time.Time{}
 	for {
 		c.heed()
-		jobs, err := c.due(ctx)
-		if err != nil {
-			return err
-		}
-		for _, job := range jobs {
-			if c.begin(job) {
-				start(job)
+		if look || time.Since(looked) >= lookEvery {
+			jobs, again, err := c.due(ctx)
+			if err != nil {
+				return err
+			}
+			look, looked = again, time.Now()
+			for _, job := range jobs {
+				if c.begin(job) {
+					start(job)
+				}
 			}
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-changed:
+			look = true
+		case <-c.freed:
+			look = true
 		case <-tick.C:
 		}
 	}
 }
 
-// due returns the jobs to start now: this node's own that do not run here yet, then newly claimed ones.
-func (c *Runner) due(ctx context.Context) ([]catalog.Job, error) {
+// due returns the jobs to start now: this node's own that do not run here yet, then newly claimed ones. It is to be
+// asked again soon when a claim could not be decided, or an attempt that ended here is still in the way.
+func (c *Runner) due(ctx context.Context) (out []catalog.Job, again bool, err error) {
 	var mine []catalog.Job
 	var claims []catalog.JobRef
-	err := c.cfg.Agreement.View(func(v catalog.View) (err error) {
+	err = c.cfg.Agreement.View(func(v catalog.View) (err error) {
 		if mine, err = duty.Running(v, c.cfg.Self); err != nil {
 			return err
 		}
@@ -169,13 +196,13 @@ func (c *Runner) due(ctx context.Context) ([]catalog.Job, error) {
 		if stale, err := c.cfg.Stale(v); err != nil || stale {
 			return err // this node cannot open what is sealed to the key in the catalog
 		}
-		claims, err = duty.Claims(v, c.cfg.Self, free, nil)
+		claims, err = duty.Claims(v, duty.Claimant{Self: c.cfg.Self, Free: free, Channels: c.cfg.Channels,
+			Skip: c.unable.known, Able: func(j *catalog.Job) bool { return c.able(v, j) }})
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for jobs: %w", err)
+		return nil, false, fmt.Errorf("look for jobs: %w", err)
 	}
-	var out []catalog.Job
 	for _, job := range mine {
 		c.mu.Lock()
 		_, runs := c.running[job.ID]
@@ -189,19 +216,21 @@ func (c *Runner) due(ctx context.Context) ([]catalog.Job, error) {
 		_, runs := c.running[claim.ID]
 		c.mu.Unlock()
 		if runs {
+			again = true
 			continue // an earlier attempt of it has not ended here
 		}
 		result, err := c.cfg.Agreement.Propose(ctx, catalog.ClaimJob, claim, string(c.cfg.Self))
 		if err != nil || result.Refusal != nil {
+			again = true
 			continue // another node won, or nobody can decide now
 		}
 		var job catalog.Job
 		if err := json.Unmarshal(result.Value, &job); err != nil {
-			return nil, fmt.Errorf("read the job that was claimed: %w", err)
+			return nil, false, fmt.Errorf("read the job that was claimed: %w", err)
 		}
 		out = append(out, job)
 	}
-	return out, nil
+	return out, again, nil
 }
 
 // begin reports whether the job's attempt was not begun by this process before, and notes that it is now. The catalog
@@ -261,7 +290,7 @@ func (c *Runner) heed() {
 		}
 		if now.Wish != r.wish || held != r.held {
 			r.wish, r.held = now.Wish, held
-			r.obey(now.WishReason)
+			r.obey(now.WishReason, now.WishBy)
 			if held != "" {
 				c.log.Warn("job waits", "job", id, "why", held)
 			}
@@ -300,12 +329,15 @@ func (c *Runner) Problems() (all []string) {
 	for dir, why := range c.left {
 		all = append(all, fmt.Sprintf("not all of %s is in the archive: %s", dir, why))
 	}
+	all = append(all, c.unable.problems()...)
 	slices.Sort(all)
 	return all
 }
 
-func (r *Attempt) obey(reason string) {
+func (r *Attempt) obey(reason string, by catalog.Time) {
 	switch {
+	case r.wish == catalog.WishStop && by != 0:
+		r.crawl.StopWithin(reason, max(time.Until(by.Std()), time.Second))
 	case r.wish == catalog.WishStop:
 		r.crawl.Stop(reason)
 	case r.wish == catalog.WishPause:

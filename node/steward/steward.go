@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/jobs"
 	"holdfast/duty"
 )
 
@@ -52,7 +53,7 @@ type Steward struct {
 // Watched returns the prefixes of the catalog whose changes make work for a leader.
 func Watched() []string {
 	return []string{catalog.PrefixMembers, catalog.PrefixReplicas, catalog.PrefixLayout, catalog.PrefixDisputed,
-		catalog.PrefixFills, catalog.PrefixJobs}
+		catalog.PrefixFills, catalog.PrefixJobs, catalog.PrefixCluster, jobs.PrefixWalk}
 }
 
 // New returns a steward that does nothing yet.
@@ -93,7 +94,7 @@ func (s *Steward) Run(ctx context.Context, changed <-chan struct{}) error {
 // leaderRound does each duty once; the rest is done in the next round.
 func (s *Steward) leaderRound(ctx context.Context, since time.Time) error {
 	lose := func(ctx context.Context) error { return s.loseJobs(ctx, since) }
-	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, lose)
+	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, lose, s.partJobs)
 }
 
 // inTurn does each duty, whether or not those before it could be done.
@@ -168,6 +169,28 @@ func (s *Steward) fillReplicas(ctx context.Context) error {
 	}
 	for _, step := range steps {
 		if err := s.propose(ctx, catalog.FillReplica, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// partSteps is how many steps of the walk over old jobs are taken in one round.
+const partSteps = 20
+
+// partJobs gives parts to jobs from before level 4, a step at a time; what is left is done in the next round.
+func (s *Steward) partJobs(ctx context.Context) error {
+	for range partSteps {
+		var step jobs.WalkStep
+		var due bool
+		err := s.cfg.Agreement.View(func(v catalog.View) (err error) { step, due, err = duty.WalkDue(v); return err })
+		if err != nil {
+			return fmt.Errorf("find jobs without parts: %w", err)
+		}
+		if !due {
+			return nil
+		}
+		if err := s.propose(ctx, jobs.WalkJobs, step); err != nil {
 			return err
 		}
 	}

@@ -47,10 +47,14 @@ func (v *Vault) nextOld() (step catalog.SealStep, due bool, err error) {
 			if jobs[i].ID > walk.Jobs {
 				return nil
 			}
-			if jobs[i].Secret != "" {
+			if jobs[i].Secret != "" || jobs[i].Parts != nil {
 				continue
 			}
-			if open, secrets, err = jobs[i].Spec.Part(); err != nil {
+			spec, err := view.Spec(&jobs[i])
+			if err != nil {
+				return err
+			}
+			if open, secrets, err = spec.Part(); err != nil {
 				return fmt.Errorf("part job %d from its secrets: %w", jobs[i].ID, err)
 			}
 			if len(secrets) > 0 {

@@ -2,6 +2,7 @@ package vault
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"holdfast/catalog"
@@ -26,9 +27,12 @@ func (v *Vault) Problems() (all []string) {
 		for i := range secrets {
 			lost[secrets[i].ID] = !anyOpens(&secrets[i], members)
 		}
+		if !slices.Contains(slices.Collect(maps.Values(lost)), true) {
+			return nil
+		}
 		jobs, err := view.Jobs(catalog.JobSubmitted, 0, waitingShown)
 		for _, j := range jobs {
-			if j.Node == "" && lost[j.Secret] {
+			if j.Node == "" && slices.ContainsFunc(j.AllSecrets(), func(id string) bool { return lost[id] }) {
 				all = append(all, fmt.Sprintf(
 					"job %d waits: no node that crawls can open its secrets any more; "+
 						"stop it and create it again", j.ID))

@@ -251,32 +251,54 @@ func (v *Vault) seal(secrets harvest.Secrets) (*catalog.Secret, error) {
 	return &catalog.Secret{ID: id, Text: sealed.Text, Boxes: boxesOf(to, sealed.Boxes)}, nil
 }
 
-// Open returns a job's spec with its secrets.
-func (v *Vault) Open(job catalog.Job) (harvest.Job, error) {
-	if job.Secret == "" {
-		return job.Spec, nil
+// Open returns what a job crawls, put together from its parts, with its secrets.
+func (v *Vault) Open(job catalog.Job) (spec harvest.Job, err error) {
+	var sealed []catalog.Secret
+	err = v.cfg.Agree.View(func(view catalog.View) error {
+		if spec, err = view.Spec(&job); err != nil {
+			return err
+		}
+		for _, id := range job.AllSecrets() {
+			x, err := view.Secret(id)
+			if err != nil {
+				return fmt.Errorf("find the secrets of job %d: %w", job.ID, err)
+			}
+			sealed = append(sealed, x)
+		}
+		return nil
+	})
+	if err != nil || len(sealed) == 0 {
+		return spec, err
 	}
-	var x catalog.Secret
-	err := v.cfg.Agree.View(func(view catalog.View) (err error) { x, err = view.Secret(job.Secret); return err })
-	if err != nil {
-		return harvest.Job{}, fmt.Errorf("find the secrets of job %d: %w", job.ID, err)
+	all := harvest.Secrets{}
+	for i := range sealed {
+		secrets, err := v.unseal(&sealed[i])
+		if err != nil {
+			return harvest.Job{}, fmt.Errorf("open the secrets of job %d: %w", job.ID, err)
+		}
+		for name, value := range secrets {
+			if _, twice := all[name]; twice {
+				return harvest.Job{}, fmt.Errorf("open the secrets of job %d: two are named %s", job.ID, name)
+			}
+			all[name] = value
+		}
 	}
+	return spec.Join(all)
+}
+
+// unseal opens a secret that is sealed to this node.
+func (v *Vault) unseal(x *catalog.Secret) (secrets harvest.Secrets, err error) {
 	i := slices.IndexFunc(x.Boxes, func(b catalog.Box) bool {
 		return b.Node == v.cfg.Self && slices.Equal(b.Key, v.cfg.Proved.Key)
 	})
 	if i < 0 {
-		return harvest.Job{}, fmt.Errorf("open the secrets of job %d: %w: they were encrypted for other nodes",
-			job.ID, seal.ErrSealed)
+		return nil, fmt.Errorf("%w: they were encrypted for other nodes", seal.ErrSealed)
 	}
 	text, err := v.cfg.Key.Open(x.Text, x.Boxes[i].Box, about(x.ID))
-	if err != nil {
-		return harvest.Job{}, fmt.Errorf("open the secrets of job %d: %w", job.ID, err)
+	if err == nil {
+		err = json.Unmarshal(text, &secrets)
 	}
-	var secrets harvest.Secrets
-	if err := json.Unmarshal(text, &secrets); err != nil {
-		return harvest.Job{}, fmt.Errorf("read the secrets of job %d: %w", job.ID, err)
-	}
-	return job.Spec.Join(secrets)
+	return secrets, err
 }
 
 // may reports whether this node's operator lets secrets be sealed to the node. A node says itself that it crawls, so

@@ -1,0 +1,115 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"holdfast/api/wire"
+	"holdfast/catalog"
+	agreed "holdfast/catalog/jobs"
+	"holdfast/harvest"
+)
+
+// oneCommand is how many bytes the text of a job may have that goes into the catalog by one command.
+const oneCommand = 128 << 10
+
+// seedsShown is how many seeds of a job are shown.
+const seedsShown = 10_000
+
+func (s jobs) createJob(ctx context.Context, in wire.JobRequest) (wire.Job, error) {
+	spec := harvest.Job{Name: in.Name, Seeds: in.Seeds, Settings: harvest.DefaultSettings()}
+	if in.Settings != nil {
+		spec.Settings = in.Settings.Settings
+	}
+	if err := errors.Join(harvest.CheckSeeds(spec.Seeds), spec.Validate(), s.crawls.Check(spec)); err != nil {
+		return wire.Job{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
+	}
+	if err := mayReach(callerOf(ctx).Rights, spec.Settings); err != nil {
+		return wire.Job{}, err
+	}
+	open, secret, err := s.secrets.Seal(spec)
+	if err != nil {
+		return wire.Job{}, err
+	}
+	asked := catalog.JobCreation{Harvest: in.Harvest, Collection: catalog.CollectionName(in.Collection),
+		Channel: in.Channel, Submit: true, Secret: secret}
+	if asked.Harvest == "" {
+		asked.Harvest = in.Name
+	}
+	made, err := s.proposeJob(ctx, asked, open)
+	if err != nil {
+		return wire.Job{}, err
+	}
+	job := jobOf(made, nil)
+	job.Seeds = append(job.Seeds[:0], open.Seeds...)
+	job.Settings = &wire.Settings{Settings: open.Settings.Redacted()}
+	return job, nil
+}
+
+// proposeJob makes the job, by one command if it is small or the cluster knows no parts yet.
+func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
+	spec harvest.Job) (made catalog.Job, err error) {
+	var cluster catalog.Cluster
+	err = s.Catalog.View(func(v catalog.View) (err error) { cluster, err = v.Cluster(); return err })
+	if err != nil {
+		return made, err
+	}
+	if asked.Spec, err = json.Marshal(spec); err != nil {
+		return made, fmt.Errorf("encode job %s: %w", spec.Name, err)
+	}
+	parted := cluster.Level >= agreed.LevelOfParts
+	if parted {
+		asked.Seeds = len(spec.Seeds)
+	}
+	if !parted || len(asked.Spec) <= oneCommand {
+		err = s.propose(ctx, catalog.CreateJob, asked, &made)
+		return made, err
+	}
+	parts, err := agreed.Divide(spec)
+	if err != nil {
+		return made, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
+	}
+	closing := agreed.JobClosing{Parts: len(parts), Submit: true}
+	if closing.Sum, err = agreed.SumOf(parts); err != nil {
+		return made, err
+	}
+	opening := agreed.JobOpening{Harvest: asked.Harvest, Collection: asked.Collection, Channel: asked.Channel,
+		Secret: asked.Secret}
+	if err := s.propose(ctx, agreed.OpenJob, opening, &made); err != nil {
+		return made, err
+	}
+	closing.ID = made.ID
+	for i, part := range parts {
+		addition := agreed.JobAddition{ID: made.ID, Number: i + 1, Part: part}
+		if err := s.propose(ctx, agreed.AddPart, addition, nil); err != nil {
+			s.dropJob(ctx, made.ID)
+			return made, err
+		}
+	}
+	err = s.propose(ctx, agreed.CloseJob, closing, &made)
+	return made, err
+}
+
+// dropJob removes a job of which not all parts could be added.
+func (s jobs) dropJob(ctx context.Context, id uint64) {
+	ctx = context.WithoutCancel(ctx)
+	for left := 1; left > 0; {
+		if err := s.propose(ctx, agreed.DropJob, catalog.JobRef{ID: id}, &left); err != nil {
+			s.log.Warn("a job that is not whole is left", "job", id, "error", err)
+			return
+		}
+	}
+}
+
+// shownSpec returns what is shown of what a job crawls: its settings, and the first seeds.
+func shownSpec(v catalog.View, j *catalog.Job) (harvest.Job, error) {
+	if j.Parts != nil && j.Parts.Seeds > seedsShown {
+		return v.Head(j)
+	}
+	spec, err := v.Spec(j)
+	spec.Seeds = spec.Seeds[:min(len(spec.Seeds), seedsShown)]
+	return spec, err
+}

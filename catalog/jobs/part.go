@@ -1,0 +1,119 @@
+package jobs
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"holdfast/catalog/agree"
+)
+
+// PartKind says what a part's text is. The catalog does not read it.
+type PartKind string
+
+// The kinds of parts.
+const (
+	PartJob            PartKind = "job"            // a harvest.Job, or a piece of its text
+	PartConfigurations PartKind = "configurations" // configurations of domains
+	PartSeeds          PartKind = "seeds"          // seeds
+)
+
+// Bounds on the parts of a job.
+const (
+	MaxPartItems = 500       // configurations in a part
+	MaxPartBytes = 256 << 10 // of a part's text
+	maxParts     = 1 << 20
+	maxSecrets   = 100 // of a job
+)
+
+// Part is a piece of what a job crawls. It is written once.
+type Part struct {
+	Kind  PartKind `json:"kind"`
+	Items int      `json:"items,omitempty"` // configurations, or seeds
+	Text  string   `json:"text"`
+}
+
+func (p *Part) check() error {
+	switch p.Kind {
+	case PartJob, PartConfigurations, PartSeeds:
+	default:
+		return agree.Refuse(agree.Invalid, "part of kind %q: want job, configurations or seeds",
+			agree.Clip(string(p.Kind), 40))
+	}
+	if p.Text == "" || len(p.Text) > MaxPartBytes {
+		return agree.Refuse(agree.Invalid, "part of %d bytes: want 1 to %d", len(p.Text), MaxPartBytes)
+	}
+	if p.Items < 0 || p.Items > MaxPartBytes || p.Kind == PartConfigurations && p.Items > MaxPartItems {
+		return agree.Refuse(agree.Invalid, "part with %d items: at most %d configurations", p.Items, MaxPartItems)
+	}
+	return nil
+}
+
+// partHead is what stands before a stored part's text.
+type partHead struct {
+	Kind  PartKind `json:"kind"`
+	Items int      `json:"items,omitempty"`
+}
+
+// encodePart writes the version, what the part is, a line feed, and the text as it is: escaped, the text of an old job
+// would not always fit.
+func encodePart(p *Part) ([]byte, error) {
+	head, err := json.Marshal(partHead{p.Kind, p.Items})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 0, 2+len(head)+len(p.Text))
+	out = append(append(out, agree.ValueVersion), head...)
+	return append(append(out, '\n'), p.Text...), nil
+}
+
+func decodePart(value []byte) (Part, error) {
+	head, text, whole := bytes.Cut(value, []byte{'\n'})
+	if !whole || len(head) < 2 || head[0] != agree.ValueVersion {
+		return Part{}, fmt.Errorf("a job's part of %d bytes is not of version %d", len(value), agree.ValueVersion)
+	}
+	var h partHead
+	if err := json.Unmarshal(head[1:], &h); err != nil {
+		return Part{}, fmt.Errorf("a job's part: %w", err)
+	}
+	return Part{Kind: h.Kind, Items: h.Items, Text: string(text)}, nil
+}
+
+// add writes the next part, and counts it.
+func (h *Parts) add(s *agree.State, p *Part) error {
+	value, err := encodePart(p)
+	if err != nil {
+		return err
+	}
+	h.Count++
+	h.Bytes += int64(len(p.Text))
+	h.Sum = nextSum(h.Sum, value)
+	switch p.Kind {
+	case PartConfigurations:
+		h.Configurations += p.Items
+	default:
+		h.Seeds += p.Items
+	}
+	s.Put(keyPart(h.Of, h.Count), value)
+	return nil
+}
+
+// nextSum is the sum of all parts with one more.
+func nextSum(sum agree.Digest, part []byte) agree.Digest {
+	of := sha256.Sum256(part)
+	return sha256.Sum256(append(sum[:], of[:]...))
+}
+
+// addText writes the text of a job as parts, as many as are needed.
+func (h *Parts) addText(s *agree.State, text []byte) error {
+	for {
+		n := min(len(text), MaxPartBytes)
+		if err := h.add(s, &Part{Kind: PartJob, Text: string(text[:n])}); err != nil {
+			return err
+		}
+		if text = text[n:]; len(text) == 0 {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package jobs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"holdfast/catalog/agree"
+	"holdfast/harvest"
+)
+
+// What stands in parts is written by who proposes a job and read by who crawls or shows it, with what is in this file.
+// No command reads it.
+
+// ErrUnreadable reports the text of a job that this program cannot read, such as settings of a later one.
+var ErrUnreadable = errors.New("the text of the job cannot be read by this program")
+
+// Configuration is a line of a part of configurations.
+type Configuration struct {
+	Domain string   `json:"domain"`
+	Name   string   `json:"name"`
+	Seeds  []string `json:"seeds"`
+}
+
+// partGoal is how many bytes, as JSON, a part is cut at.
+const partGoal = 128 << 10
+
+// Divide returns a job's spec as parts: small ones as one, others with their seeds apart.
+func Divide(spec harvest.Job) ([]Part, error) {
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil, fmt.Errorf("encode job %s: %w", spec.Name, err)
+	}
+	if len(text) <= partGoal {
+		return []Part{{Kind: PartJob, Items: len(spec.Seeds), Text: string(text)}}, nil
+	}
+	seeds := spec.Seeds
+	spec.Seeds = nil
+	if text, err = json.Marshal(spec); err != nil {
+		return nil, fmt.Errorf("encode job %s: %w", spec.Name, err)
+	}
+	out := cut(string(text))
+	var list []string
+	size := 0
+	for i, seed := range seeds {
+		one, err := json.Marshal(seed)
+		if err != nil {
+			return nil, fmt.Errorf("encode seed %d: %w", i+1, err)
+		}
+		if len(one) > partGoal {
+			return nil, fmt.Errorf("%w: seed %d has %d bytes", harvest.ErrInvalid, i+1, len(seed))
+		}
+		if size += len(one) + 1; size > partGoal {
+			if out, err = withSeeds(out, list); err != nil {
+				return nil, err
+			}
+			list, size = nil, len(one)+1
+		}
+		list = append(list, seed)
+	}
+	return withSeeds(out, list)
+}
+
+func withSeeds(parts []Part, seeds []string) ([]Part, error) {
+	if len(seeds) == 0 {
+		return parts, nil
+	}
+	text, err := json.Marshal(seeds)
+	return append(parts, Part{Kind: PartSeeds, Items: len(seeds), Text: string(text)}), err
+}
+
+// cut returns the text of a job as parts, between whole characters.
+func cut(text string) (out []Part) {
+	for text != "" {
+		piece := agree.Clip(text, partGoal)
+		out = append(out, Part{Kind: PartJob, Text: piece})
+		text = text[len(piece):]
+	}
+	return out
+}
+
+// SumOf returns the sum that a job with these parts has.
+func SumOf(parts []Part) (agree.Digest, error) {
+	var sum agree.Digest
+	for i := range parts {
+		value, err := encodePart(&parts[i])
+		if err != nil {
+			return sum, err
+		}
+		sum = nextSum(sum, value)
+	}
+	return sum, nil
+}
+
+// Spec puts together what a job crawls, from its parts or from where it stood before level 4. Every part is there and
+// is the one that the job was made with, or it is an error.
+func (v View) Spec(j *Job) (harvest.Job, error) {
+	if j.Parts == nil {
+		return readJob(j, j.Spec)
+	}
+	var text strings.Builder
+	var seeds []string
+	var sum agree.Digest
+	for n := 1; n <= j.Parts.Count; n++ {
+		value, err := v.Reader.Get([]byte(keyPart(j.Parts.Of, n)))
+		if err == nil && value == nil {
+			err = fmt.Errorf("it has %d parts, and part %d is not there", j.Parts.Count, n)
+		}
+		var p Part
+		if err == nil {
+			sum = nextSum(sum, value)
+			p, err = decodePart(value)
+		}
+		if err == nil {
+			switch p.Kind {
+			case PartJob:
+				_, err = text.WriteString(p.Text)
+			case PartSeeds:
+				seeds, err = moreSeeds(seeds, p)
+			case PartConfigurations:
+				seeds, err = seedsOfConfigurations(seeds, p)
+			default:
+				err = fmt.Errorf("%w: part %d is of kind %q", ErrUnreadable, n, p.Kind)
+			}
+		}
+		if err != nil {
+			return harvest.Job{}, fmt.Errorf("put job %d together: %w", j.ID, err)
+		}
+	}
+	if sum != j.Parts.Sum {
+		return harvest.Job{}, fmt.Errorf("put job %d together: its parts are not those that it was made with", j.ID)
+	}
+	spec, err := readJob(j, []byte(text.String()))
+	spec.Seeds = append(spec.Seeds, seeds...)
+	return spec, err
+}
+
+func moreSeeds(seeds []string, p Part) ([]string, error) {
+	var more []string
+	if err := json.Unmarshal([]byte(p.Text), &more); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if len(more) != p.Items {
+		return nil, fmt.Errorf("a part has %d seeds instead of %d", len(more), p.Items)
+	}
+	return append(seeds, more...), nil
+}
+
+func seedsOfConfigurations(seeds []string, p Part) ([]string, error) {
+	var all []Configuration
+	if err := agree.DecodeStrict([]byte(p.Text), &all); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if len(all) != p.Items {
+		return nil, fmt.Errorf("a part has %d configurations instead of %d", len(all), p.Items)
+	}
+	for _, c := range all {
+		seeds = append(seeds, c.Seeds...)
+	}
+	return seeds, nil
+}
+
+func readJob(j *Job, text []byte) (spec harvest.Job, err error) {
+	if err := json.Unmarshal(text, &spec); err != nil {
+		return spec, fmt.Errorf("%w: job %d: %w", ErrUnreadable, j.ID, err)
+	}
+	return spec, nil
+}
+
+// Head puts together the text of a job's settings alone, without the seeds that are parts of their own.
+func (v View) Head(j *Job) (harvest.Job, error) {
+	if j.Parts == nil {
+		return readJob(j, j.Spec)
+	}
+	var text strings.Builder
+	for n := 1; n <= j.Parts.Count; n++ {
+		p, err := v.part(j.Parts.Of, n)
+		if err != nil {
+			return harvest.Job{}, err
+		}
+		if p.Kind != PartJob {
+			break
+		}
+		_, _ = text.WriteString(p.Text)
+	}
+	return readJob(j, []byte(text.String()))
+}
