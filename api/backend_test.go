@@ -42,14 +42,15 @@ type backend struct {
 	missing  []int // shards
 	orders   []act.Kind
 	last     act.Order
-	deaf     bool     // crawls take no orders any more
-	silent   bool     // nodes do not answer
-	absent   bool     // this node is not seen alive
-	lags     func()   // what this node learns when it asks the leader
-	between  func()   // what is decided between a look at the catalog and the next command, once
-	quiet    bool     // nothing more happens in crawls
-	made     int      // people
-	used     []string // access tokens
+	deaf     bool                     // crawls take no orders any more
+	silent   bool                     // nodes do not answer
+	absent   bool                     // this node is not seen alive
+	lags     func()                   // what this node learns when it asks the leader
+	between  func()                   // what is decided between a look at the catalog and the next command, once
+	refuse   func(catalog.Kind) error // of commands that cannot be decided; may be nil
+	quiet    bool                     // nothing more happens in crawls
+	made     int                      // people
+	used     []string                 // access tokens
 	tokens   map[*client.Client]string
 	address  string        // of the API
 	later    time.Duration // how far the clock of the leader is ahead of this machine's
@@ -84,6 +85,11 @@ func (b *backend) Propose(_ context.Context, kind catalog.Kind, body any, actor 
 	defer b.mu.Unlock()
 	if b.noQuorum {
 		return catalog.Result{}, fmt.Errorf("propose %s: %w", kind, ErrNoQuorum)
+	}
+	if b.refuse != nil {
+		if err := b.refuse(kind); err != nil {
+			return catalog.Result{}, err
+		}
 	}
 	text, err := json.Marshal(body)
 	if err != nil {

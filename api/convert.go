@@ -62,7 +62,8 @@ func jobOf(j catalog.Job, names map[catalog.NodeID]string) wire.Job {
 		WishReason: j.WishReason, Attempt: j.Attempt, Node: string(j.Node), NodeName: names[j.Node],
 		Created:   std(j.Created),
 		Submitted: std(j.Submitted), Started: std(j.Started), Ended: std(j.Ended), Stats: wire.JobStats(j.Stats),
-		Reason: j.Why(),
+		Reason: j.Why(), HarvestErr: (*wire.JobError)(j.HarvestError), UploadErr: (*wire.JobError)(j.UploadError),
+		WishBy: std(j.WishBy),
 		Next:   j.Next, Seeds: []string{},
 	}
 }

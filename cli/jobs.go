@@ -206,6 +206,14 @@ func showJob(a *app, j wire.Job) error {
 		if j.Reason != "" {
 			rows = append(rows, table.Row{"reason", j.Reason})
 		}
+		for _, e := range []struct {
+			what string
+			err  *wire.JobError
+		}{{"harvest error", j.HarvestErr}, {"upload error", j.UploadErr}} {
+			if e.err != nil && e.err.Detail != "" {
+				rows = append(rows, table.Row{e.what, e.err.Detail})
+			}
+		}
 		if p := j.Progress; p != nil {
 			rows = append(rows, table.Row{"done", fmt.Sprintf("%d of %d found, %d failed, %s, %.1f a second", p.Done,
 				p.Discovered, p.Failed, size(p.Bytes), p.Rate)})

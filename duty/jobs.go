@@ -127,3 +127,28 @@ func WalkDue(view catalog.View) (step jobs.WalkStep, due bool, err error) {
 	}
 	return jobs.WalkStep{After: walk.After, Piece: walk.Piece}, err == nil, err
 }
+
+// abandonedAfter is for how long a job made by hand may lack parts: whoever makes it has long been answered by then.
+const abandonedAfter = time.Hour
+
+// Abandoned lists the jobs made by hand that nobody makes whole any more, as when the node that made one stopped in
+// the middle, and those that are being dropped already. Jobs of a harvest's run are not listed: its split goes on or
+// drops them.
+func Abandoned(view catalog.View, now time.Time) (out []catalog.JobRef, err error) {
+	for after := uint64(0); ; {
+		open, err := view.OpenJobs(after, claimPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range open {
+			after = o.Job.ID
+			byHand := o.Job.Number == 0 && o.Job.Parts != nil
+			if byHand && (o.Dropping || now.Sub(o.Job.Created.Std()) > abandonedAfter) {
+				out = append(out, catalog.JobRef{ID: o.Job.ID})
+			}
+		}
+		if len(open) < claimPage {
+			return out, nil
+		}
+	}
+}

@@ -38,6 +38,7 @@ type Job struct {
 	State      JobState  `json:"state" enum:"NEW,SUBMITTED,STARTED,DONE,FAILED,RESUBMITTED,FAILED_REJECTED"`
 	Wish       Wish      `json:"wish,omitempty" enum:",pause,stop"`
 	WishReason string    `json:"wishReason,omitempty"`
+	WishBy     time.Time `json:"wishBy,omitzero" doc:"when a crawl that is to stop is cut off"`
 	Attempt    int       `json:"attempt"`
 	Node       string    `json:"node,omitempty"`
 	NodeName   string    `json:"nodeName,omitempty"`
@@ -46,12 +47,20 @@ type Job struct {
 	Started    time.Time `json:"started,omitzero"`
 	Ended      time.Time `json:"ended,omitzero"`
 	Stats      JobStats  `json:"stats"`
-	Reason     string    `json:"reason,omitempty"`
+	Reason     string    `json:"reason,omitempty" doc:"why the job failed, in a few words"`
+	HarvestErr *JobError `json:"harvestError,omitempty" doc:"what went wrong in the crawl"`
+	UploadErr  *JobError `json:"uploadError,omitempty" doc:"what went wrong when the files were brought into the archive"`
 	Next       uint64    `json:"next,omitempty" doc:"the job that took over"`
-	Seeds      []string  `json:"seeds"`
+	Seeds      []string  `json:"seeds" doc:"only in the answer about a single job; empty there if it has more than 10000"`
 	Settings   *Settings `json:"settings,omitempty" doc:"only in the answer about a single job"`
 	Note       string    `json:"note,omitempty" doc:"only in the answer about a single job, if a wish for it waits for its node"`
 	Progress   *Progress `json:"progress,omitempty" doc:"only in the answer about a single running job whose node answers"`
+}
+
+// JobError is an error of a job: in a few words, and all that is known.
+type JobError struct {
+	Short  string `json:"short"`
+	Detail string `json:"detail,omitempty"`
 }
 
 // JobRequest asks for a crawl.

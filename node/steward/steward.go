@@ -94,7 +94,7 @@ func (s *Steward) Run(ctx context.Context, changed <-chan struct{}) error {
 // leaderRound does each duty once; the rest is done in the next round.
 func (s *Steward) leaderRound(ctx context.Context, since time.Time) error {
 	lose := func(ctx context.Context) error { return s.loseJobs(ctx, since) }
-	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, lose, s.partJobs)
+	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, lose, s.partJobs, s.dropJobs)
 }
 
 // inTurn does each duty, whether or not those before it could be done.
@@ -191,6 +191,25 @@ func (s *Steward) partJobs(ctx context.Context) error {
 			return nil
 		}
 		if err := s.propose(ctx, jobs.WalkJobs, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropJobs removes jobs that nobody makes whole any more, a piece of each; what is left is done in the next round.
+func (s *Steward) dropJobs(ctx context.Context) error {
+	var abandoned []catalog.JobRef
+	err := s.cfg.Agreement.View(func(v catalog.View) (err error) {
+		abandoned, err = duty.Abandoned(v, s.cfg.Now())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find jobs that nobody makes whole: %w", err)
+	}
+	for _, job := range abandoned {
+		s.cfg.Log.Info("job that was never made whole is removed", "job", job.ID)
+		if err := s.propose(ctx, jobs.DropJob, job); err != nil {
 			return err
 		}
 	}
