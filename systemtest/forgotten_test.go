@@ -44,7 +44,7 @@ var amnesias = map[string]amnesia{
 	"the log is set back": {"raft", func(dir, kept string) error { return putBack(kept, filepath.Join(dir, "raft")) },
 		[]string{"the log or the catalog of this node", "holdfast node remove --lost", "join again"}},
 	"the whole folder is set back": {".", func(dir, kept string) error { return putBack(kept, dir) },
-		[]string{"set back to an older copy of itself", "holdfast node remove --lost", "join anew"}},
+		[]string{"set back to an older copy of itself", "holdfast node remove --lost", "join again"}},
 }
 
 func putBack(kept, dir string) error {

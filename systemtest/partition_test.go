@@ -285,7 +285,7 @@ func (p *partition) cutOff(host int, name string) {
 		t.Errorf("it took %v to say that there is no quorum", spent)
 	}
 	kept := "kept-" + name
-	if _, err := c.Do(ctx, alone, "file", "put", "--copies", "0", write(t, kept, 1000)); ExitCode(err) != 69 || !strings.Contains(err.Error(), "safe") {
+	if _, err := c.Do(ctx, alone, "file", "put", "--copies", "0", write(t, kept, 1000)); ExitCode(err) != 69 || !strings.Contains(err.Error(), "is stored on this node") {
 		t.Errorf("a file put without a quorum is to be kept: %v", err)
 	}
 	must(t, 20*time.Second, "the majority has a leader", func() error { _, err := oneLeader(ctx, c, others...); return err })

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -279,7 +280,8 @@ func (u *upgrade) summary(node string) []string {
 	}
 	var jobs wire.Page[wire.Job]
 	check(u.t, u.c.JSON(u.t.Context(), &jobs, node, "job", "list", "--limit", "0"))
-	for _, j := range jobs.Items {
+	for _, j := range jobs.Items { // a list does not say the seeds
+		check(u.t, u.c.JSON(u.t.Context(), &j, node, "job", "show", strconv.FormatUint(j.ID, 10)))
 		say("job %d %s %s %s %v", j.ID, j.Harvest, j.Collection, map[bool]string{true: "DONE", false: "not done"}[j.State == wire.JobDone], j.Seeds)
 	}
 	slices.Sort(all)

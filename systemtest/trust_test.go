@@ -135,7 +135,7 @@ func TestTrust(t *testing.T) {
 		if _, err := statusOf(ctx, c, "third-2"); ExitCode(err) != 69 {
 			return fmt.Errorf("it still answers: %v", err)
 		}
-		return says(c, "third-2", "is no member")
+		return says(c, "third-2", "was removed from the cluster")
 	})
 	must(t, 30*time.Second, "it is turned away when it dials", func() error { return counted(ctx, c, "removed", "north-1", "south-1", "third-1") })
 	if _, err := c.Do(ctx, "north-1", "file", "put", "--copies", "0", write(t, "after.bin", 1000)); err != nil {
