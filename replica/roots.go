@@ -56,7 +56,7 @@ func (s *mounts) openRoots() error {
 		}
 		return fmt.Errorf("%s: %w under any folder for files of the settings, and was not emptied. Name it there "+
 			"again, and empty it with `holdfast disk drain` first; if it is lost for good, take its line out of %s "+
-			"and run an audit, and its copies are made anew", path, ErrNotMounted, s.cfg.Known)
+			"and run an audit, and its copies are fetched again", path, ErrNotMounted, s.cfg.Known)
 	}
 	for _, path := range s.cfg.Roots {
 		if s.asked.takenAway(path) {

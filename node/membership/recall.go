@@ -37,7 +37,7 @@ func (c Folder) Recall(d disk.Disk, log *slog.Logger) (k Known, err error) {
 	if err = c.save(d, k); err != nil {
 		return k, err
 	}
-	log.Warn("the member list was not there; it is made anew from the agreed state",
+	log.Warn("the member list was not there; it is made again from the agreed state",
 		"cluster", k.Cluster.Name, "members", len(k.Members))
 	return k, nil
 }

@@ -54,6 +54,9 @@ func (r *Refusals) removed(now time.Time) time.Duration {
 	return now.Sub(r.since)
 }
 
+// joinAgain is what helps a node that the others refuse.
+const joinAgain = "let it join again, with a token from `holdfast node invite`"
+
 // Problems says who refuses this node and what helps.
 func (r *Refusals) Problems(name func(catalog.NodeID) string) (out []string) {
 	r.mu.Lock()
@@ -62,11 +65,11 @@ func (r *Refusals) Problems(name func(catalog.NodeID) string) (out []string) {
 		why := e.Reason
 		switch e.Refusal {
 		case peer.OlderEpoch:
-			why = "the cluster was recovered without this node: join it anew with a token"
+			why = "the cluster was recovered without this node: " + joinAgain
 		case peer.Removed:
-			why = "this node was removed from the cluster: join it anew with a token"
+			why = "this node was removed from the cluster: " + joinAgain
 		case peer.Stranger:
-			why = "this node is not in its member list: join it anew with a token, unless it has just joined"
+			why = "this node is not in its member list: unless it has just joined, " + joinAgain
 		}
 		out = append(out, fmt.Sprintf("refused by %s: %s", name(catalog.NodeID(id)), why))
 	}

@@ -16,7 +16,7 @@ func TestTheStatusSaysWhoRefusesThisNode(t *testing.T) {
 	r.Note(peer.Event{Kind: peer.EventRefused, Peer: "a", Refusal: peer.OtherCluster, Reason: "this node belongs to another cluster"})
 	r.Note(peer.Event{Kind: peer.EventTurnedAway, Peer: "c", Refusal: peer.Stranger})
 	want := []string{"refused by node a: this node belongs to another cluster",
-		"refused by node b: the cluster was recovered without this node: join it anew with a token"}
+		"refused by node b: the cluster was recovered without this node: " + joinAgain}
 	if got := r.Problems(name); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
