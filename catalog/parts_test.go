@@ -442,3 +442,23 @@ func (d jobsDrawn) answers() {
 		d.Fatalf("%v %v, want %v", running, err, nodes)
 	}
 }
+
+// TestAJobThatIsDoneHasNoError tries to end a crawl as done and with an error at once.
+func TestAJobThatIsDoneHasNoError(t *testing.T) {
+	c := aloneAt(t, catalog.Level)
+	_, parts, sum := divided(t, 3)
+	job := opened(t, c, jobs.JobOpening{})
+	for i, p := range parts {
+		c.must(t, jobs.AddPart, jobs.JobAddition{ID: job, Number: i + 1, Part: p})
+	}
+	c.must(t, jobs.CloseJob, jobs.JobClosing{ID: job, Parts: len(parts), Sum: sum, Submit: true})
+	c.must(t, catalog.ClaimJob, catalog.JobRef{ID: job, Node: id("north-1")})
+	c.must(t, catalog.StartJob, catalog.JobRef{ID: job, Node: id("north-1"), Attempt: 1})
+	for _, end := range []catalog.JobEnd{{HarvestError: &jobs.Fault{Short: "x"}}, {UploadError: &jobs.Fault{Short: "x"}}} {
+		end.ID, end.Node, end.Attempt = job, id("north-1"), 1
+		refusedAs(t, c.apply(t, catalog.FinishJob, end), catalog.Invalid, "done with an error")
+	}
+	if j, err := c.view().Job(job); err != nil || j.State != catalog.JobStarted {
+		t.Errorf("%v, it is %s", err, j.State)
+	}
+}

@@ -24,6 +24,14 @@ func (d Described[T]) Defaults() (v T) {
 	return v
 }
 
+// Parse reads the settings of what from JSON: a missing one has its default, and an unknown key is refused with the
+// nearest known one. The error wraps ErrInvalid. The values are not checked yet.
+func (d Described[T]) Parse(data []byte, what string) (T, error) {
+	v := d.Defaults()
+	err := DecodeStrict(data, what, &v)
+	return v, err
+}
+
 // Check holds the settings against the limits that their tags name.
 func (d Described[T]) Check(v T) error {
 	for _, one := range d.all {

@@ -39,12 +39,11 @@ func DefaultSettings() Settings { return described.Defaults() }
 // ParseSettings reads settings from JSON: a missing setting has its default, and an unknown key is refused with the
 // nearest known one. The error wraps harvest.ErrInvalid.
 func ParseSettings(data []byte) (Settings, error) {
-	type plain Settings
-	p := plain(DefaultSettings())
-	if err := harvest.DecodeStrict(data, "split settings", &p); err != nil {
+	s, err := described.Parse(data, "split settings")
+	if err != nil {
 		return Settings{}, err
 	}
-	return Settings(p), Settings(p).Validate()
+	return s, s.Validate()
 }
 
 // Validate reports whether the settings are valid. The error names the setting, its value and what is allowed, and
