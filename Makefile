@@ -13,7 +13,7 @@ RACE       = $(shell sh systemtest/packages.sh race)
 PLAIN      = $(shell sh systemtest/packages.sh plain)
 LATER      = $(shell sh systemtest/packages.sh later)
 
-.PHONY: all build test lint unit race long browser samples e2e apicheck nemesis bench fuzz clean
+.PHONY: all build test lint unit plain raced race long browser samples e2e apicheck nemesis bench fuzz clean
 
 all: build
 
@@ -27,13 +27,19 @@ lint:
 	$(GO) vet -tags e2e,browser,samples,nemesis,apicheck ./...
 	$(GO) tool staticcheck -tags e2e,browser,samples,nemesis,apicheck ./...
 
-# The unit tests with fixed seeds, and the smaller part of what takes many of them.
+# The unit tests with fixed seeds, and the smaller part of what takes many of them. Those with the race detector run beside those
+# without it: many wait more than they count.
 unit race: export GOTMPDIR := $(or $(TMPDIR),/tmp)
 unit race: export TMPDIR := $(shell sh systemtest/tmp.sh)
 unit:
-	$(GO) test -short -vet=off -timeout 20m -p 4 -parallel 4 $(PLAIN)
-	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 20m -p 4 -parallel 4
-	$(GO) test -short -vet=off -timeout 20m -race -p 4 -parallel 4 $(RACE)
+	@$(MAKE) --no-print-directory -j 2 plain raced
+
+plain:
+	$(GO) test -short -vet=off -timeout 20m -p 2 -parallel 4 $(PLAIN)
+	sh systemtest/large.sh $(GO) test -short -vet=off -timeout 20m -parallel 4
+
+raced:
+	$(GO) test -short -vet=off -timeout 20m -race -p 2 -parallel 4 $(RACE)
 
 # The unit tests that start goroutines and that `make test` runs without the race detector, with it.
 race:

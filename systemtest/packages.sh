@@ -7,14 +7,16 @@
 # that are concurrent all the same: `make race` runs them with the race detector.
 set -eu
 clusters=" node cli replica index "
-long=" node cli raft crawler "
+longest=" node raft "
+long=" replica cli crawler api crawler/frontier "
 go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir name; do
   kind=plain
   if grep -qE 'httptest[.]NewServer' "$dir"/*.go; then kind=served; fi
   if grep -qE '^[[:space:]]*go |[.]Go[(]' "$dir"/*.go; then kind=race; fi
   case "$clusters" in *" ${name#holdfast/} "*) kind=cluster ;; esac
-  order=2
-  case "$long" in *" ${name#holdfast/} "*) order=1 ;; esac
+  order=3
+  case "$long" in *" ${name#holdfast/} "*) order=2 ;; esac
+  case "$longest" in *" ${name#holdfast/} "*) order=1 ;; esac
   case "$1 $kind" in
   "race race" | "plain plain" | "plain served" | "plain cluster" | "later served" | "later cluster")
     echo "$order $name" ;;
