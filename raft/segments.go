@@ -99,12 +99,17 @@ func (s *spares) Delete(dir, name string) error {
 	return s.FS.Delete(dir, name)
 }
 
+// OpenWriter opens the named file to write on where the log ends.
+func (s *spares) OpenWriter(dir, name string) (types.WritableFile, error) {
+	return asTail(s.FS.OpenWriter(dir, name))
+}
+
 // make makes the named file of the spare one.
 func (s *spares) make(dir, name string, size uint64) (types.WritableFile, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.there || int64(size) != s.size {
-		return s.FS.Create(dir, name, size)
+		return asTail(s.FS.Create(dir, name, size))
 	}
 	path := filepath.Join(dir, name)
 	if _, err := os.Lstat(path); !errors.Is(err, iofs.ErrNotExist) {
