@@ -111,16 +111,21 @@ func (f *fsm) applyEntry(w *overlay, index uint64, data []byte) (any, error) {
 // entry of its own, which has room for any command: a command that writes much delays nobody for long.
 func (k *intake) carry(r *hraft.Raft, e entry) {
 	answers := answersOf(r.Apply(e.encode(), k.raft.quorum), len(e.parcels))
-	answered := 0
+	deferred := 0
+	for i := range answers {
+		if errors.Is(answers[i].err, errDeferred) {
+			deferred++
+		}
+	}
+	// Before the answers: who comes again is then counted once.
+	k.packer.left(len(answers)-deferred, k.send)
 	for i, p := range e.parcels {
 		if errors.Is(answers[i].err, errDeferred) {
 			go k.carry(r, entry{parcels: []*parcel{p}, texts: e.texts[i : i+1]})
 			continue
 		}
 		p.done <- answers[i]
-		answered++
 	}
-	k.packer.left(answered, k.send)
 }
 
 // answersOf waits until an entry with that many commands is applied, or refused by Raft.

@@ -97,10 +97,10 @@ func (k *intake) send(parcels []*parcel) {
 
 // turnAway answers commands that do not get to Raft.
 func (k *intake) turnAway(parcels []*parcel, err error) {
+	k.packer.left(len(parcels), k.send)
 	for _, p := range parcels {
 		p.done <- answer{err: err}
 	}
-	k.packer.left(len(parcels), k.send)
 }
 
 // maxSkew is how far a node's clock may be from the members' median for it to lead.

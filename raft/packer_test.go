@@ -2,6 +2,7 @@ package raft
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -63,6 +64,59 @@ func TestPacker(t *testing.T) {
 		packer.left(1, s.send)
 		if packer.inside != 0 || packer.next != nil || len(s.groups) != 4 {
 			t.Errorf("%d commands are left inside, %d groups went", packer.inside, len(s.groups))
+		}
+	})
+}
+
+// TestPackerKeepsThoseTogetherThatComeAgain answers several commands at once, of callers that come again at once, later, or not
+// at all: those that come again go together, and nobody waits long for the others.
+func TestPackerKeepsThoseTogetherThatComeAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var packer packer
+		s := &sent{at: make(map[*parcel]time.Time)}
+		come := func(n int) (last *parcel) {
+			for range n {
+				last = &parcel{}
+				packer.submit([]*parcel{last}, s.send)
+				synctest.Wait()
+			}
+			return last
+		}
+		expect := func(sizes ...int) {
+			t.Helper()
+			synctest.Wait()
+			var got []int
+			for _, g := range s.groups {
+				got = append(got, len(g))
+			}
+			if !slices.Equal(got, sizes) {
+				t.Fatalf("groups of %d commands went, not of %d", got, sizes)
+			}
+		}
+		come(8)
+		packer.left(1, s.send)
+		expect(1, 7)
+		come(1) // the first comes again
+		packer.left(7, s.send)
+		expect(1, 7)
+		come(7)
+		expect(1, 7, 8) // all go, and none waited for the time
+		packer.left(8, s.send)
+		began := time.Now()
+		late := come(3)
+		time.Sleep(linger)
+		expect(1, 7, 8, 3)
+		if waited := s.at[late].Sub(began); waited != linger {
+			t.Errorf("a command waited %v for callers that do not come again, not %v", waited, linger)
+		}
+		packer.left(3, s.send)
+		time.Sleep(linger)
+		come(1)
+		expect(1, 7, 8, 3, 1) // nobody is expected any longer
+		packer.left(1, s.send)
+		if packer.inside != 0 || packer.next != nil {
+			t.Errorf("%d inside, %v waits", packer.inside, packer.next)
 		}
 	})
 }
