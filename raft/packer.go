@@ -72,8 +72,8 @@ func (k *packer) submit(parcels []*parcel, send func([]*parcel)) {
 // settling reports whether several commands were answered together just now.
 func (k *packer) settling() bool { return k.wave > 1 && time.Since(k.idle) < linger }
 
-// left notes that n commands are answered or about to be. If they were the last under way, the waiting group goes: at once
-// behind a single command, and otherwise when as many have come again, or after a moment.
+// left notes that n commands are answered or about to be. If they were the last under way, the waiting group goes: at
+// once behind a single command, and otherwise when as many have come again, or after a moment.
 func (k *packer) left(n int, send func([]*parcel)) {
 	k.mu.Lock()
 	k.inside -= n

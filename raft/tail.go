@@ -21,10 +21,10 @@ type openFile interface {
 	Stat() (os.FileInfo, error)
 }
 
-// tail is a file of the log that is written to. Its room is set aside, but a file system has to note every part of that
-// room that is written for the first time, and a sync waits for this. So the tail writes zeros behind the log's end, much
-// at once: a later sync has to write the log's own bytes only. What is behind the log's end counts for nothing, and is
-// zero in a new file too.
+// tail is a file of the log that is written to. Its room is set aside, but a file system has to note every part of
+// that room that is written for the first time, and a sync waits for this. So the tail writes zeros behind the log's
+// end, much at once: a later sync has to write the log's own bytes only. What is behind the log's end counts for
+// nothing, and is zero in a new file too.
 type tail struct {
 	openFile
 	size   int64
