@@ -14,7 +14,8 @@ const aheadMost = catalog.Time(time.Minute / time.Millisecond)
 // AuditsDue lists at most n shards with files that node self holds and whose last pass ended longer ago than every:
 // shards without a pass first, then the oldest pass. A pass that ends in the future, because a clock was wrong, does
 // not count.
-func AuditsDue(view catalog.View, self catalog.NodeID, now catalog.Time, every time.Duration, n int) ([]catalog.Shard, error) {
+func AuditsDue(view catalog.View, self catalog.NodeID, now catalog.Time, every time.Duration,
+	n int) ([]catalog.Shard, error) {
 	h, err := holderOf(view, self)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,8 @@ func (h *holder) holds(s catalog.Shard) bool { return h.layout[s].Holder == h.se
 // the file's source), its replica, its place, other places. A file whose bytes are here already (because of a crash
 // before the report) is listed like any other: it only needs to be verified and reported. A file that no living node
 // has is listed without sources: the node may have bytes that are not counted.
-func Fetches(view catalog.View, self catalog.NodeID, alive Alive, clock Clock, after catalog.Cursor, n int) (Page, error) {
+func Fetches(view catalog.View, self catalog.NodeID, alive Alive, clock Clock, after catalog.Cursor,
+	n int) (Page, error) {
 	h, err := holderOf(view, self)
 	if err != nil || h.replica.Kind != catalog.Bitarchive {
 		return Page{Next: after, Done: true}, err
@@ -164,8 +165,8 @@ func (h *holder) onlyFar(sources []catalog.Holding) bool {
 	})
 }
 
-// turn returns how long after a new file's entry the replica may begin to fetch it from its source: the replicas begin one
-// after the other, in an order that differs per file, so that those behind find a copy nearer than the source.
+// turn returns how long after a new file's entry the replica may begin to fetch it from its source: the replicas begin
+// one after the other, in an order that differs per file, so that those behind find a copy nearer than the source.
 func (h *holder) turn(view catalog.View, f *catalog.File) (time.Duration, error) {
 	own := rank(string(f.Name), string(h.replica.Name))
 	before := 0

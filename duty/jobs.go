@@ -19,7 +19,8 @@ type Contacts struct {
 
 // LostJobs lists the attempts whose nodes were not heard from for lease and margin: until then, a node that is cut
 // off continues under its lease. The times must carry the monotonic clock.
-func LostJobs(view catalog.View, contacts Contacts, now time.Time, lease, margin time.Duration) ([]catalog.JobEnd, error) {
+func LostJobs(view catalog.View, contacts Contacts, now time.Time, lease,
+	margin time.Duration) ([]catalog.JobEnd, error) {
 	nodes, err := view.RunningNodes()
 	if err != nil {
 		return nil, err

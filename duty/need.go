@@ -7,9 +7,9 @@ import (
 	"holdfast/catalog"
 )
 
-// Needed looks at the first n of the owed copies of node self that go before all others, and lists those whose turn it is in
-// the order of need: those of files with the fewest good copies first, then those of files that entered first. It is for a
-// holder of either kind of replica.
+// Needed looks at the first n of the owed copies of node self that go before all others, and lists those whose turn it
+// is in the order of need: those of files with the fewest good copies first, then those of files that entered first. It
+// is for a holder of either kind of replica.
 func Needed(view catalog.View, self catalog.NodeID, alive Alive, clock Clock, n int) (Page, error) {
 	h, err := holderOf(view, self)
 	if err != nil {

@@ -84,7 +84,8 @@ type placing struct {
 	moves  int // that may still begin
 }
 
-func sharesOf(replica catalog.ReplicaName, members []catalog.Member, nodes []Room, layout []catalog.Placement, bytes int64) []share {
+func sharesOf(replica catalog.ReplicaName, members []catalog.Member, nodes []Room, layout []catalog.Placement,
+	bytes int64) []share {
 	var shares []share
 	for _, m := range members {
 		if m.Replica != replica {
@@ -155,7 +156,8 @@ func setTargets(shares []share) {
 }
 
 func (p *placing) share(node catalog.NodeID) *share {
-	i, ok := slices.BinarySearchFunc(p.shares, node, func(s share, n catalog.NodeID) int { return cmp.Compare(s.node, n) })
+	i, ok := slices.BinarySearchFunc(p.shares, node,
+		func(s share, n catalog.NodeID) int { return cmp.Compare(s.node, n) })
 	if !ok {
 		return nil
 	}

@@ -4,7 +4,8 @@ import "holdfast/catalog"
 
 // ReleasesDue lists at most n single files after the given name whose bytes node self may ask to release now, and the
 // name to continue after, empty when there are no more.
-func ReleasesDue(view catalog.View, self catalog.NodeID, after catalog.FileName, n int) ([]catalog.FileName, catalog.FileName, error) {
+func ReleasesDue(view catalog.View, self catalog.NodeID, after catalog.FileName,
+	n int) ([]catalog.FileName, catalog.FileName, error) {
 	files, err := view.Releases(self, after, n)
 	if err != nil {
 		return nil, "", err

@@ -40,7 +40,8 @@ func Reseals(view catalog.View, self catalog.NodeID, alive, may func(catalog.Nod
 	}
 }
 
-func reseal(x catalog.Secret, members []catalog.Member, self catalog.NodeID, alive, may func(catalog.NodeID) bool) (Reseal, bool) {
+func reseal(x catalog.Secret, members []catalog.Member, self catalog.NodeID, alive,
+	may func(catalog.NodeID) bool) (Reseal, bool) {
 	out, boxes, first := Reseal{Secret: x}, 0, catalog.NodeID("")
 	for i := range members {
 		m := &members[i]

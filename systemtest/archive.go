@@ -69,7 +69,8 @@ func (c *Cluster) Stored(ctx context.Context, node string, limit time.Duration) 
 		}
 		for _, r := range st.Replicas {
 			if r.Owed > 0 || r.Disputed > 0 || r.Good != r.Files {
-				return fmt.Errorf("replica %s: %d of %d files good, %d owed, %d disputed", r.Name, r.Good, r.Files, r.Owed, r.Disputed)
+				return fmt.Errorf("replica %s: %d of %d files good, %d owed, %d disputed", r.Name, r.Good, r.Files,
+					r.Owed, r.Disputed)
 			}
 		}
 		if files, err = c.Files(ctx, node, ""); err != nil {
@@ -85,7 +86,8 @@ func (c *Cluster) Stored(ctx context.Context, node string, limit time.Duration) 
 			return err
 		}
 		for _, x := range indexes.Items {
-			indexed := !slices.ContainsFunc(c.specs, func(s Spec) bool { return s.Name == x.Name && s.Kind == "checksum" })
+			indexed := !slices.ContainsFunc(c.specs,
+				func(s Spec) bool { return s.Name == x.Name && s.Kind == "checksum" })
 			if indexed && (x.Pending > 0 || x.Rebuilding || x.Files == 0 && len(files) > 0) {
 				return fmt.Errorf("index of %s: %d files wait, %s", x.Name, x.Pending, x.Detail)
 			}
@@ -208,7 +210,8 @@ func Complete(f wire.File) error {
 	}
 	for _, copied := range f.Copies {
 		if copied.State != wire.UploadCompleted || copied.Checksum != wire.ChecksumOK {
-			return fmt.Errorf("%s: the copy of %s is %s, its checksum %s", f.Name, copied.Replica, copied.State, copied.Checksum)
+			return fmt.Errorf("%s: the copy of %s is %s, its checksum %s", f.Name, copied.Replica, copied.State,
+				copied.Checksum)
 		}
 	}
 	return nil
@@ -251,7 +254,8 @@ func (c *Cluster) Valid(ctx context.Context, validator string, paths []string) e
 			return fmt.Errorf("warccheck: %w", err)
 		}
 		if f.Errors+f.Warnings > 0 {
-			return fmt.Errorf("warccheck of %s: %d errors, %d warnings: %.500s", f.File, f.Errors, f.Warnings, f.Messages)
+			return fmt.Errorf("warccheck of %s: %d errors, %d warnings: %.500s", f.File, f.Errors, f.Warnings,
+				f.Messages)
 		}
 	}
 	if len(own.Items) != len(paths) || checked != len(paths) {

@@ -96,7 +96,8 @@ func (m *Machine) Type(ctx context.Context, command string) (Output, error) {
 	m.count++
 	out := Output{m: m, path: filepath.Join(m.Dir, fmt.Sprintf(".shown-%d", m.count))}
 	code := out.path + "-code"
-	_, err := fmt.Fprintf(m.typed, "(exit ${last:-0}); { %s\n} >%s 2>&1 </dev/null; last=$?; echo $last >%s.new; mv %s.new %s\n",
+	_, err := fmt.Fprintf(m.typed, "(exit ${last:-0}); { %s\n} >%s 2>&1 </dev/null; last=$?; echo $last >%s.new; mv "+
+		"%s.new %s\n",
 		m.paths.Replace(command), out.path, code, code, code)
 	if err != nil {
 		return out, fmt.Errorf("type %q on %s: %w", command, m.Name, err)

@@ -81,7 +81,8 @@ const nowhere = "02:00:00:00:00:01"
 
 // Deafen loses what host from sends to host to, without a sign.
 func (w *Network) Deafen(ctx context.Context, from, to int) error {
-	return ip(ctx, "-n", w.Host(from), "neigh", "replace", w.IP(to), "lladdr", nowhere, "dev", "eth0", "nud", "permanent")
+	return ip(ctx, "-n", w.Host(from), "neigh", "replace", w.IP(to), "lladdr", nowhere, "dev", "eth0", "nud",
+		"permanent")
 }
 
 // Hear ends what Deafen began.

@@ -86,7 +86,8 @@ func (w RealWeb) Seeds(sites ...string) ([]string, error) {
 // Truth walks the links from the seeds without Holdfast and returns every URL found.
 func (w RealWeb) Truth(ctx context.Context, seeds []string) ([]Truth, error) {
 	out := filepath.Join(w.Dir, "truth.tsv")
-	cmd := exec.CommandContext(ctx, "python3", append([]string{filepath.Join(w.Tools, "linkcheck.py"), "-o", out}, seeds...)...)
+	cmd := exec.CommandContext(ctx, "python3", append([]string{filepath.Join(w.Tools, "linkcheck.py"), "-o", out},
+		seeds...)...)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("linkcheck: %w: %s", err, lastLines(text, 5))
 	}

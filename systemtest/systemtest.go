@@ -63,15 +63,18 @@ func Three(ip func(i int) string) []Spec {
 
 // NewCluster writes a cluster.toml for the nodes into dir. top holds further lines of the file's top.
 func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
-	c := &Cluster{Dir: dir, Program: program, Config: filepath.Join(dir, "cluster.toml"), nodes: map[string]*running{}, specs: specs,
+	c := &Cluster{Dir: dir, Program: program, Config: filepath.Join(dir, "cluster.toml"), nodes: map[string]*running{},
+		specs: specs,
 		ports: map[string]bool{}}
 	var text strings.Builder
-	fmt.Fprintf(&text, "cluster = \"test\"\ndata = %q\naudit-pace = \"0\"\nreserve = \"1MiB\"\n%s\n", filepath.Join(dir, "<node>"), top)
+	fmt.Fprintf(&text, "cluster = \"test\"\ndata = %q\naudit-pace = \"0\"\nreserve = \"1MiB\"\n%s\n",
+		filepath.Join(dir, "<node>"), top)
 	text.WriteString(trusting(specs))
 	seen := map[string]bool{}
 	for _, s := range specs {
 		if !seen[s.Replica] {
-			fmt.Fprintf(&text, "[[replica]]\nname = %q\nkind = %q\nplace = %q\n\n", s.Replica, s.Kind, s.Replica+"-place")
+			fmt.Fprintf(&text, "[[replica]]\nname = %q\nkind = %q\nplace = %q\n\n", s.Replica, s.Kind, s.Replica+
+				"-place")
 		}
 		seen[s.Replica] = true
 	}
@@ -85,7 +88,8 @@ func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
 	return c, os.WriteFile(c.Config, []byte(text.String()), 0o644)
 }
 
-// trusting returns the line that lets nodes on other than loopback addresses speak plain HTTP in the networks that tests make.
+// trusting returns the line that lets nodes on other than loopback addresses speak plain HTTP in the networks that
+// tests make.
 func trusting(specs []Spec) string {
 	var from []string
 	for _, s := range specs {
@@ -106,12 +110,13 @@ func (c *Cluster) nodeTable(s Spec) (string, error) {
 		return "", err
 	}
 	local := cmp.Or(s.Local, s.IP)
-	return fmt.Sprintf("[[node]]\nname = %q\nreplica = %q\npeer = \"%s:%d\"\napi = \"%s:%d\"\naccess = \"%s:%d\"\n%s\n\n",
+	return fmt.Sprintf("[[node]]\nname = %q\nreplica = %q\npeer = \"%s:%d\"\napi = \"%s:%d\"\naccess = "+
+		"\"%s:%d\"\n%s\n\n",
 		s.Name, s.Replica, s.IP, ports[0], local, ports[1], local, ports[2], s.Extra), nil
 }
 
-// freePorts returns n ports that are free on the address for both TCP and UDP, and that no other node has, or fixed ones where
-// the address is not this machine's (a namespace of its own).
+// freePorts returns n ports that are free on the address for both TCP and UDP, and that no other node has, or fixed
+// ones where the address is not this machine's (a namespace of its own).
 func (c *Cluster) freePorts(ip string, n int) ([]int, error) {
 	var ports []int
 	for len(ports) < n {
@@ -212,7 +217,8 @@ func (c *Cluster) Token(ctx context.Context, by, node string, flags ...string) (
 	err := Eventually(ctx, 30*time.Second, func() error {
 		err := c.JSON(ctx, &made, by, append([]string{"node", "invite", "--replica", replica}, flags...)...)
 		if err != nil { // a program of the last release calls it so
-			err = errors.Join(err, c.JSON(ctx, &made, by, append([]string{"token", "create", "--replica", replica}, flags...)...))
+			err = errors.Join(err, c.JSON(ctx, &made, by,
+				append([]string{"token", "create", "--replica", replica}, flags...)...))
 		}
 		if made.Text != "" {
 			return nil
@@ -246,7 +252,8 @@ func (c *Cluster) Do(ctx context.Context, node string, args ...string) ([]byte, 
 	var out, problems bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problems
 	if err := cmd.Run(); err != nil {
-		return out.Bytes(), fmt.Errorf("%s on %s: %w: %s", strings.Join(args, " "), node, err, bytes.TrimSpace(problems.Bytes()))
+		return out.Bytes(), fmt.Errorf("%s on %s: %w: %s", strings.Join(args, " "), node, err,
+			bytes.TrimSpace(problems.Bytes()))
 	}
 	return out.Bytes(), nil
 }

@@ -97,8 +97,10 @@ func (s Step) fails() bool {
 // Looks reports whether the command changes nothing, so that it can be typed again until it shows what is waited for.
 func (s Step) Looks() bool {
 	words := strings.Fields(s.Command)
-	return len(words) > 1 && words[0] == "holdfast" && (words[1] == "status" || words[1] == "peer" || s.Command == "holdfast cluster level" ||
-		len(words) > 2 && (slices.Contains([]string{"list", "show"}, words[2]) || words[1] == "audit")) || len(words) > 0 && words[0] == "journalctl"
+	return len(words) > 1 && words[0] == "holdfast" &&
+		(words[1] == "status" || words[1] == "peer" || s.Command == "holdfast cluster level" ||
+			len(words) > 2 && (slices.Contains([]string{"list", "show"}, words[2]) || words[1] == "audit")) ||
+		len(words) > 0 && words[0] == "journalctl"
 }
 
 // Shows compares what a command showed with what the transcript shows. In that, … within a line stands for any text,
@@ -114,7 +116,8 @@ func (s Step) Shows(got string) error {
 		if i < len(want) {
 			missing = strconv.Quote(s.Want[i])
 		}
-		return fmt.Errorf("line %d, %s: it does not show %s where the document does. It shows:\n%s", s.Line, s.Command, missing, got)
+		return fmt.Errorf("line %d, %s: it does not show %s where the document does. It shows:\n%s", s.Line, s.Command,
+			missing, got)
 	}
 	return nil
 }

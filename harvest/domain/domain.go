@@ -1,8 +1,8 @@
 // Package domain says what one domain is, for limits, statistics and what archivists keep alike, and reads lists of
 // domains and of seeds.
 //
-// The list of public suffixes is part of the program and changes with its versions: what is agreed on must not depend on
-// it, so it is asked before something is proposed.
+// The list of public suffixes is part of the program and changes with its versions: what is agreed on must not depend
+// on it, so it is asked before something is proposed.
 package domain
 
 import (
@@ -44,7 +44,8 @@ func Parse(text string) (string, error) {
 	}
 	name, err := profile.ToASCII(strings.TrimSuffix(given, "."))
 	if err != nil {
-		return "", wrong(given, "a name has letters, digits and dashes, with dots between its parts, and at most 253 bytes")
+		return "", wrong(given, "a name has letters, digits and dashes, with dots between its parts, and at most 253 "+
+			"bytes")
 	}
 	if isAddress(name) {
 		return "", wrong(given, "this is an address; addresses have no domain")

@@ -23,9 +23,9 @@ type Line struct {
 	Bad    error  // why the line cannot be used; it wraps harvest.ErrInvalid
 }
 
-// Lines reads a list line by line, in memory that does not depend on the list: UTF-8, with or without a byte order mark, lines
-// ending with LF or CRLF. Empty lines are left out, as are comments: a # at the beginning of a line, or after white
-// space. It is not safe for concurrent use.
+// Lines reads a list line by line, in memory that does not depend on the list: UTF-8, with or without a byte order
+// mark, lines ending with LF or CRLF. Empty lines are left out, as are comments: a # at the beginning of a line, or
+// after white space. It is not safe for concurrent use.
 type Lines struct {
 	in     *bufio.Reader
 	number int64

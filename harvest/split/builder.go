@@ -39,8 +39,8 @@ func NewBuilder(s Settings, snapshot bool) *Builder {
 	return &Builder{settings: s, most: s.mostIn(snapshot)}
 }
 
-// Add takes the next configuration and returns the jobs that are complete by that, in order. The error is ErrOrder; then
-// nothing has changed.
+// Add takes the next configuration and returns the jobs that are complete by that, in order. The error is ErrOrder;
+// then nothing has changed.
 func (b *Builder) Add(c Configuration) (done []*Job, err error) {
 	if b.begun && Compare(b.last, c) >= 0 {
 		return nil, fmt.Errorf("%w: %s of %s after %s of %s", ErrOrder, c.Name, c.Domain, b.last.Name, b.last.Domain)

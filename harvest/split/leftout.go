@@ -16,7 +16,8 @@ const (
 	Unfinished        Stop = "unfinished"
 )
 
-// Earlier is how a configuration fared in the snapshot that is continued. The zero value stands for one that was not in it.
+// Earlier is how a configuration fared in the snapshot that is continued. The zero value stands for one that was not in
+// it.
 type Earlier struct {
 	Stop   Stop
 	Limits Limits // the configuration's own, as they were then

@@ -24,8 +24,9 @@ type Configuration struct {
 	Expected int64         // objects; see Settings.Expected
 }
 
-// Compare puts configurations in the order in which they are made into jobs: by template, settings laid over it and byte
-// limit, the largest expectation first; of equals by the configuration's name, so that those of one domain are apart.
+// Compare puts configurations in the order in which they are made into jobs: by template, settings laid over it and
+// byte limit, the largest expectation first; of equals by the configuration's name, so that those of one domain are
+// apart.
 func Compare(a, b Configuration) int {
 	return cmp.Or(strings.Compare(a.Template, b.Template), strings.Compare(a.Overlay, b.Overlay),
 		cmp.Compare(bytesRank(a.Bytes), bytesRank(b.Bytes)), cmp.Compare(b.Expected, a.Expected),

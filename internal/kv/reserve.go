@@ -13,8 +13,8 @@ import (
 	"holdfast/internal/disk"
 )
 
-// manifestRoom is how much room the list of a database's tables has to grow. A record that is only half written would make the
-// database unreadable once another follows it.
+// manifestRoom is how much room the list of a database's tables has to grow. A record that is only half written would
+// make the database unreadable once another follows it.
 const manifestRoom = 1 << 20
 
 // Reserve sets aside the room that the open database needs for more data: for the log of its next memtable, and for

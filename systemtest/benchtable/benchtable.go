@@ -50,7 +50,8 @@ func run(args []string) int {
 		results = append(results, m.crawlSites(ctx, sites)...)
 	}
 	fmt.Print(render(results))
-	fmt.Printf("\n%d processors, %s, load %s before and %s after %v\n", runtime.NumCPU(), runtime.Version(), before, load(),
+	fmt.Printf("\n%d processors, %s, load %s before and %s after %v\n", runtime.NumCPU(), runtime.Version(), before,
+		load(),
 		time.Since(began).Round(time.Second))
 	for _, r := range results {
 		if r.err != nil {

@@ -43,9 +43,11 @@ func (m *measurer) heritrix(ctx context.Context, home string, seeds []string) (t
 	if err != nil {
 		return trip{}, err
 	}
-	cmd := exec.CommandContext(ctx, "java", "-Xmx1g", "-Dheritrix.home="+home, "-Djava.protocol.handler.pkgs=org.archive.net",
+	cmd := exec.CommandContext(ctx, "java", "-Xmx1g", "-Dheritrix.home="+home,
+		"-Djava.protocol.handler.pkgs=org.archive.net",
 		"-cp", strings.Join(jars, string(filepath.ListSeparator)), "org.archive.crawler.Heritrix",
-		"-a", "bench:bench", "-b", "127.0.0.1", "-p", cmp.Or(os.Getenv("HERITRIX_PORT"), "18443"), "-j", filepath.Join(dir, "jobs"), "-r", "bench")
+		"-a", "bench:bench", "-b", "127.0.0.1", "-p", cmp.Or(os.Getenv("HERITRIX_PORT"), "18443"), "-j",
+		filepath.Join(dir, "jobs"), "-r", "bench")
 	cmd.Dir = dir
 	began := time.Now()
 	out, err := cmd.CombinedOutput()
@@ -67,7 +69,8 @@ func (m *measurer) heritrix(ctx context.Context, home string, seeds []string) (t
 func heritrixProfile(home string) (profile string, err error) {
 	found, err := filepath.Glob(filepath.Join(home, "lib", "heritrix-engine-*.jar"))
 	if err != nil || len(found) != 1 {
-		return "", fmt.Errorf("%s=%s: no lib/heritrix-engine-*.jar: %w", envHeritrix, home, errors.Join(err, os.ErrNotExist))
+		return "", fmt.Errorf("%s=%s: no lib/heritrix-engine-*.jar: %w", envHeritrix, home,
+			errors.Join(err, os.ErrNotExist))
 	}
 	jar, err := zip.OpenReader(found[0])
 	if err != nil {
@@ -94,14 +97,18 @@ func heritrixJob(profile string, seeds []string) (string, error) {
 	}
 	for _, change := range [][2]string{
 		{"metadata.operatorContactUrl=ENTER_AN_URL_WITH_YOUR_CONTACT_INFO_HERE_FOR_WEBMASTERS_AFFECTED_BY_YOUR_CRAWL",
-			strings.Join([]string{"metadata.operatorContactUrl=http://127.0.0.1/", "disposition.delayFactor=0", "disposition.minDelayMs=0",
-				"disposition.maxDelayMs=0", "disposition.respectCrawlDelayUpToSeconds=0", "crawlController.pauseAtStart=false",
+			strings.Join([]string{"metadata.operatorContactUrl=http://127.0.0.1/", "disposition.delayFactor=0",
+				"disposition.minDelayMs=0",
+				"disposition.maxDelayMs=0", "disposition.respectCrawlDelayUpToSeconds=0",
+				"crawlController.pauseAtStart=false",
 				"crawlController.maxToeThreads=25", "fetchHttp.useHTTP11=true", "fetchHttp.sendConnectionClose=false",
 				"frontier.maxRetries=5", "frontier.retryDelaySeconds=1"}, "\n")},
 		{"http://example.example/example", strings.Join(seeds, "\n")},
 		{`<!-- <property name="maxHops" value="20" /> -->`, `<property name="maxHops" value="1000" />`},
-		{`<!-- <property name="seedsAsSurtPrefixes" value="true" /> -->`, `<property name="surtsSource"><bean class="org.archive.spring.ConfigString">` +
-			"<property name=\"value\"><value>\n" + strings.Join(hosts, "\n") + "\n</value></property></bean></property>"},
+		{`<!-- <property name="seedsAsSurtPrefixes" value="true" /> -->`,
+			`<property name="surtsSource"><bean class="org.archive.spring.ConfigString">` +
+				"<property name=\"value\"><value>\n" + strings.Join(hosts, "\n") +
+				"\n</value></property></bean></property>"},
 	} {
 		if !strings.Contains(profile, change[0]) {
 			return "", fmt.Errorf("heritrix: its profile has no %q: another version?", change[0])

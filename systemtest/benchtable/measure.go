@@ -93,7 +93,8 @@ func (m *measurer) once(ctx context.Context, b bench, round int) error {
 	for i := range parts {
 		parts[i] = "^" + parts[i] + "$"
 	}
-	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", strings.Join(parts, "/"), "-test.benchtime", b.times, "-test.timeout", "10m")
+	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", strings.Join(parts, "/"),
+		"-test.benchtime", b.times, "-test.timeout", "10m")
 	cmd.Dir = b.pkg
 	cmd.Env = append(os.Environ(), "TMPDIR="+m.dir)
 	out, err := cmd.CombinedOutput()

@@ -35,11 +35,14 @@ func rows() []row {
 	etcd := program{"etcd", "the Debian package etcd-server"}
 	warc := func(name, b, level string, goal float64) row {
 		return row{name: name, lower: true, ratio: goal, unit: ms, note: cpu,
-			ours: bench{"warc", "Benchmark" + b + level, "cpu-ns/op", "1s"}, base: bench{"warc", "Benchmark" + b + "Baseline" + level, "cpu-ns/op", "1s"}}
+			ours: bench{"warc", "Benchmark" + b + level, "cpu-ns/op", "1s"},
+			base: bench{"warc", "Benchmark" + b + "Baseline" + level, "cpu-ns/op", "1s"}}
 	}
 	index := func(name, b string, goal float64) row {
-		return row{name: name, figure: goal, unit: perSecond, note: "a second of one processor; baseline: bare Badger, one key each",
-			ours: bench{"index", b, "captures/cpu-s", "2x"}, base: bench{"index", b + "Baseline", "captures/cpu-s", "2x"}}
+		return row{name: name, figure: goal, unit: perSecond, note: "a second of one processor; baseline: bare " +
+			"Badger, one key each",
+			ours: bench{"index", b, "captures/cpu-s", "2x"},
+			base: bench{"index", b + "Baseline", "captures/cpu-s", "2x"}}
 	}
 	crawl := func(name, base, metric string, lower bool, u unit, note string) row {
 		return row{name: name, lower: lower, unit: u, note: note,
@@ -49,26 +52,41 @@ func rows() []row {
 		warc("WARC write, gzip 6", "Write", "/level=0", 0.90),
 		warc("WARC write, gzip 1", "Write", "/level=1", 0.90),
 		warc("WARC read", "Read", "", 0.85),
-		{name: "hash a stored file of 1 GiB", lower: true, ratio: 0.90, unit: seconds, note: cpu + "; baseline: openssl",
-			ours: bench{"replica", "BenchmarkHash", "cpu-s/op", "2x"}, base: bench{"replica", "BenchmarkHashBaseline", "cpu-s/op", "2x"}},
-		{name: "copy 1 GiB node to node", ratio: 0.90, unit: unit{1, "MB/s"}, note: "baseline: bare QUIC, hash, write, sync",
+		{name: "hash a stored file of 1 GiB", lower: true, ratio: 0.90, unit: seconds, note: cpu +
+			"; baseline: openssl",
+			ours: bench{"replica", "BenchmarkHash", "cpu-s/op", "2x"},
+			base: bench{"replica", "BenchmarkHashBaseline", "cpu-s/op", "2x"}},
+		{name: "copy 1 GiB node to node", ratio: 0.90, unit: unit{1, "MB/s"},
+			note: "baseline: bare QUIC, hash, write, sync",
 			ours: bench{"node", "BenchmarkCopy", "MB/s", "3x"}, base: bench{"peer", "BenchmarkCopyBare", "MB/s", "3x"}},
 		{name: "  processor time, both ends", lower: true, unit: seconds, note: cpu + " of the same",
-			ours: bench{"node", "BenchmarkCopy", "cpu-s/op", "3x"}, base: bench{"peer", "BenchmarkCopyBare", "cpu-s/op", "3x"}},
-		{name: "catalog commands, 3 nodes, 64 callers", ratio: 0.55, unit: perSecond, note: "baseline: bare Raft, empty state machine",
-			ours: bench{"raft", "BenchmarkCatalogCommands", "commands/s", "20000x"}, base: bench{"raft", "BenchmarkCatalogCommandsBaseline", "commands/s", "20000x"}},
+			ours: bench{"node", "BenchmarkCopy", "cpu-s/op", "3x"},
+			base: bench{"peer", "BenchmarkCopyBare", "cpu-s/op", "3x"}},
+		{name: "catalog commands, 3 nodes, 64 callers", ratio: 0.55, unit: perSecond,
+			note: "baseline: bare Raft, empty state machine",
+			ours: bench{"raft", "BenchmarkCatalogCommands", "commands/s", "20000x"},
+			base: bench{"raft", "BenchmarkCatalogCommandsBaseline", "commands/s", "20000x"}},
 		{name: "  processor time a command, all nodes", lower: true, unit: unit{1e-3, "ms"}, note: cpu + " of the same",
-			ours: bench{"raft", "BenchmarkCatalogCommands", "cpu-us/command", "20000x"}, base: bench{"raft", "BenchmarkCatalogCommandsBaseline", "cpu-us/command", "20000x"}},
-		{name: "catalog commands beside etcd", ratio: 1, unit: perSecond, note: "baseline: puts of the same bytes into etcd, 3 processes", needs: etcd,
-			ours: bench{"raft", "BenchmarkCatalogCommands", "commands/s", "20000x"}, base: bench{"raft", "BenchmarkEtcdPuts", "commands/s", "20000x"}},
-		{name: "  processor time a command, all nodes", lower: true, unit: unit{1e-3, "ms"}, note: cpu + " of the same", needs: etcd,
-			ours: bench{"raft", "BenchmarkCatalogCommands", "cpu-us/command", "20000x"}, base: bench{"raft", "BenchmarkEtcdPuts", "cpu-us/command", "20000x"}},
+			ours: bench{"raft", "BenchmarkCatalogCommands", "cpu-us/command", "20000x"},
+			base: bench{"raft", "BenchmarkCatalogCommandsBaseline", "cpu-us/command", "20000x"}},
+		{name: "catalog commands beside etcd", ratio: 1, unit: perSecond,
+			note: "baseline: puts of the same bytes into etcd, 3 processes", needs: etcd,
+			ours: bench{"raft", "BenchmarkCatalogCommands", "commands/s", "20000x"},
+			base: bench{"raft", "BenchmarkEtcdPuts", "commands/s", "20000x"}},
+		{name: "  processor time a command, all nodes", lower: true, unit: unit{1e-3, "ms"}, note: cpu + " of the same",
+			needs: etcd,
+			ours:  bench{"raft", "BenchmarkCatalogCommands", "cpu-us/command", "20000x"},
+			base:  bench{"raft", "BenchmarkEtcdPuts", "cpu-us/command", "20000x"}},
 		index("index, sorted load of captures", "BenchmarkLoad", 200_000),
 		index("index, captures of new files", "BenchmarkAdd", 40_000),
-		{name: "lookup over 3 nodes, p99", lower: true, figure: 5, unit: unit{1, "ms"}, note: "baseline: p99 of one bare QUIC call",
-			ours: bench{"node", "BenchmarkLookupThreeNodes", "p99-ms", "3000x"}, base: bench{"peer", "BenchmarkRoundTripBare", "p99-ms", "3000x"}},
+		{name: "lookup over 3 nodes, p99", lower: true, figure: 5, unit: unit{1, "ms"},
+			note: "baseline: p99 of one bare QUIC call",
+			ours: bench{"node", "BenchmarkLookupThreeNodes", "p99-ms", "3000x"},
+			base: bench{"peer", "BenchmarkRoundTripBare", "p99-ms", "3000x"}},
 		crawl("crawl 1 000 made pages beside wget", "BenchmarkCrawlWget", "pages/s", false, perSecond, "pages"),
-		crawl("  processor time, 1 000 pages", "BenchmarkCrawlWget", "cpu-s/1000pages", true, seconds, "baseline: wget"),
-		crawl("  processor time, 1 000 pages", "BenchmarkCrawlFloor", "cpu-s/1000pages", true, seconds, "baseline: only digests, gzip, tokenizing"),
+		crawl("  processor time, 1 000 pages", "BenchmarkCrawlWget", "cpu-s/1000pages", true, seconds,
+			"baseline: wget"),
+		crawl("  processor time, 1 000 pages", "BenchmarkCrawlFloor", "cpu-s/1000pages", true, seconds,
+			"baseline: only digests, gzip, tokenizing"),
 	}
 }

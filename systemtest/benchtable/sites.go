@@ -28,8 +28,10 @@ func siteRows() []row {
 	seconds := unit{1, "s"}
 	return []row{
 		{name: "crawl six documentation sites", unit: unit{1, "/s"}, note: "pages; baseline: wget --warc-file"},
-		{name: "  processor time, 1 000 pages", lower: true, unit: seconds, ratio: 3, note: "baseline: wget --warc-file"},
-		{name: "  processor time, 1 000 pages", lower: true, unit: seconds, ratio: 0.70, note: "baseline: only digests, gzip, tokenizing"},
+		{name: "  processor time, 1 000 pages", lower: true, unit: seconds, ratio: 3,
+			note: "baseline: wget --warc-file"},
+		{name: "  processor time, 1 000 pages", lower: true, unit: seconds, ratio: 0.70,
+			note: "baseline: only digests, gzip, tokenizing"},
 		{name: "  processor time, 1 000 pages", lower: true, unit: seconds, ratio: 3, note: "baseline: Heritrix"},
 	}
 }
@@ -81,7 +83,8 @@ func (m *measurer) inTurns(ctx context.Context, tools, wget string, results []re
 		return err
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	ours := append([]string{program, "crawl", "--out", "out", "--allow-private", "--min-delay", "0s", "--max-hops", "1000"}, seeds...)
+	ours := append([]string{program, "crawl", "--out", "out", "--allow-private", "--min-delay", "0s", "--max-hops",
+		"1000"}, seeds...)
 	theirs := append([]string{wget, "-q", "-r", "-l", "inf", "--delete-after", "--warc-file=w"}, seeds...)
 	var mine, other []trip
 	least := make([]float64, 0, m.rounds)
@@ -141,7 +144,9 @@ func (m *measurer) serve(ctx context.Context, tools string) (seeds []string, sto
 	if tools, err = filepath.Abs(tools); err != nil {
 		return nil, nil, err
 	}
-	w := systemtest.RealWeb{Tools: tools, Dir: dir, Debs: cmp.Or(os.Getenv("REALWEB"), filepath.Join(os.TempDir(), "realweb")), Port: cmp.Or(os.Getenv("PORT"), "8493")}
+	w := systemtest.RealWeb{Tools: tools, Dir: dir,
+		Debs: cmp.Or(os.Getenv("REALWEB"), filepath.Join(os.TempDir(), "realweb")),
+		Port: cmp.Or(os.Getenv("PORT"), "8493")}
 	if err := w.Start(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -166,7 +171,8 @@ func (m *measurer) visit(ctx context.Context, words []string, files string, floo
 	out, err := cmd.CombinedOutput()
 	t := trip{wall: time.Since(began)}
 	var ended *exec.ExitError
-	if err != nil && !(errors.As(err, &ended) && filepath.Base(words[0]) == "wget" && ended.ExitCode() == 8) { // 8: some page was not there
+	// 8: some page was not there
+	if err != nil && !(errors.As(err, &ended) && filepath.Base(words[0]) == "wget" && ended.ExitCode() == 8) {
 		return t, 0, fmt.Errorf("%s: %w: %s", filepath.Base(words[0]), err, out[max(0, len(out)-500):])
 	}
 	t.worked = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()

@@ -21,7 +21,8 @@ func render(results []result) string {
 		case r.skipped != "":
 			fmt.Fprintf(w, "%s\t\t\t\t%s\t\t%s\n", r.name, r.goal(), r.skipped)
 		default:
-			fmt.Fprintf(w, "%s\t%s\t%s\t%.0f %%\t%s\t%s\t%s\n", r.name, r.unit.show(r.mine), r.unit.show(r.theirs), 100*r.against(), r.goal(), r.met(), r.note)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%.0f %%\t%s\t%s\t%s\n", r.name, r.unit.show(r.mine), r.unit.show(r.theirs),
+				100*r.against(), r.goal(), r.met(), r.note)
 		}
 	}
 	_ = w.Flush() // a strings.Builder takes everything

@@ -13,14 +13,16 @@ import (
 // CheckHistory checks what clients were answered.
 func CheckHistory(c Contents, ops []Op) []Violation {
 	var all []Violation
-	for _, check := range []func(Contents, []Op) []Violation{wrongBytes, brokenPromises, internalErrors, needlessConflicts, notLinear} {
+	for _, check := range []func(Contents,
+		[]Op) []Violation{wrongBytes, brokenPromises, internalErrors, needlessConflicts, notLinear} {
 		all = append(all, check(c, ops)...)
 	}
 	return all
 }
 
 func violation(kind string, o Op, format string, args ...any) Violation {
-	return Violation{Kind: kind, About: o.Subject, Near: o.End, Detail: fmt.Sprintf(format, args...) + "\n      " + o.String()}
+	return Violation{Kind: kind, About: o.Subject, Near: o.End, Detail: fmt.Sprintf(format, args...) + "\n      " +
+		o.String()}
 }
 
 // wrongBytes finds answers that ended cleanly with bytes that are not those of the file that they name.
@@ -38,7 +40,8 @@ func wrongBytes(c Contents, ops []Op) (bad []Violation) {
 		case Replay:
 			page := c.Pages(o.Subject, 0)[o.From]
 			if o.Sum != Sum(page.Body) {
-				bad = append(bad, violation("wrong page", o, "the page has %d bytes, SHA-256 %.12s", len(page.Body), Sum(page.Body)))
+				bad = append(bad, violation("wrong page", o, "the page has %d bytes, SHA-256 %.12s", len(page.Body),
+					Sum(page.Body)))
 			}
 		}
 	}
@@ -161,7 +164,8 @@ func histories(c Contents, ops []Op) map[string][]porcupine.Operation {
 		if o.Act == Put && variants[o.Subject] == nil {
 			variants[o.Subject] = map[string]int64{}
 			for v := range Variants {
-				if sum := Sum(c.Bytes(o.Subject, v)); !has(variants[o.Subject], sum) { // variants of no bytes are all the same
+				// variants of no bytes are all the same
+				if sum := Sum(c.Bytes(o.Subject, v)); !has(variants[o.Subject], sum) {
 					variants[o.Subject][sum] = int64(v)
 				}
 			}
@@ -173,10 +177,12 @@ func histories(c Contents, ops []Op) map[string][]porcupine.Operation {
 		switch o.Act {
 		case Put:
 			subject = "put " + o.Subject
-			step.Input = change{act: Put, value: variants[o.Subject][Sum(c.Bytes(o.Subject, o.Variant))], maybe: !o.OK()}
+			step.Input = change{act: Put, value: variants[o.Subject][Sum(c.Bytes(o.Subject, o.Variant))],
+				maybe: !o.OK()}
 		case Weight, NewJob, Revoke, Collect:
 			if o.Act == Weight && len(all[subject]) == 0 { // as it was found
-				all[subject] = append(all[subject], porcupine.Operation{Call: -2, Return: -1, Input: change{act: Weight, value: foundWeight}})
+				all[subject] = append(all[subject],
+					porcupine.Operation{Call: -2, Return: -1, Input: change{act: Weight, value: foundWeight}})
 			}
 			step.Input = change{act: o.Act, value: o.Value}
 		case FinalRead:

@@ -92,14 +92,17 @@ func (c Contents) pages(name string, variant int) []byte {
 	var out bytes.Buffer
 	digests := c.size(name)%2 == 0
 	for i, page := range c.Pages(name, variant) {
-		block := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", len(page.Body), page.Body)
+		block := fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s",
+			len(page.Body), page.Body)
 		digest := ""
 		if digests {
 			digest = "WARC-Block-Digest: sha256:" + Sum(block) + "\r\n"
 		}
 		id := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", name, variant, i))
-		record := fmt.Appendf(nil, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:%x-%x-4%x-8%x-%x>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"+
-			"WARC-Target-URI: %s\r\n%sContent-Type: application/http;msgtype=response\r\nContent-Length: %d\r\n\r\n%s\r\n\r\n",
+		record := fmt.Appendf(nil, "WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: "+
+			"<urn:uuid:%x-%x-4%x-8%x-%x>\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"+
+			"WARC-Target-URI: %s\r\n%sContent-Type: application/http;msgtype=response\r\nContent-Length: "+
+			"%d\r\n\r\n%s\r\n\r\n",
 			id[:4], id[4:6], id[6:8], id[8:10], id[10:16], page.URL, digest, len(block), block)
 		if strings.HasSuffix(name, ".gz") {
 			member := gzip.NewWriter(&out)

@@ -56,7 +56,8 @@ func (o Op) OK() bool { return o.Clean && o.Status >= 200 && o.Status < 300 }
 func (o Op) Unknown() bool { return !o.Clean || o.Status >= 500 || o.Status == 499 }
 
 func (o Op) String() string {
-	s := fmt.Sprintf("%6d %7.3f-%7.3fs client %d %-7s %s %s", o.ID, o.Begin.Seconds(), o.End.Seconds(), o.Client, o.Node, o.Act, o.Subject)
+	s := fmt.Sprintf("%6d %7.3f-%7.3fs client %d %-7s %s %s", o.ID, o.Begin.Seconds(), o.End.Seconds(), o.Client,
+		o.Node, o.Act, o.Subject)
 	switch o.Act {
 	case Put:
 		s += fmt.Sprintf(" variant %d", o.Variant)
@@ -140,13 +141,15 @@ func (v Violation) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%s: %s: %s", v.Kind, v.About, v.Detail))
 }
 
-// Around returns the part of a history that explains a violation: the acts on the same subject, or those nearest in time.
+// Around returns the part of a history that explains a violation: the acts on the same subject, or those nearest in
+// time.
 func Around(ops []Op, v Violation, most int) []Op {
 	var near []Op
 	if v.About != "" {
 		near = slices.DeleteFunc(slices.Clone(ops), func(o Op) bool { return o.Subject != v.About })
 	} else {
-		near = slices.DeleteFunc(slices.Clone(ops), func(o Op) bool { return o.Begin > v.Near+2*time.Second || o.End < v.Near-2*time.Second })
+		near = slices.DeleteFunc(slices.Clone(ops),
+			func(o Op) bool { return o.Begin > v.Near+2*time.Second || o.End < v.Near-2*time.Second })
 	}
 	if len(near) <= most {
 		return near

@@ -16,23 +16,24 @@ type Kind string
 
 // The faults. Those that last end by themselves at the end of their time.
 const (
-	Kill      Kind = "kill"      // SIGKILL, and a start when its time is over
-	Stop      Kind = "stop"      // SIGTERM, and a start when its time is over
-	Pause     Kind = "pause"     // SIGSTOP, and SIGCONT
-	Cut       Kind = "cut"       // nothing passes between two nodes
-	OneWay    Kind = "one-way"   // what Node sends to Peer is lost
-	Isolate   Kind = "isolate"   // a node has no network
-	Full      Kind = "full"      // a node's disk has Amount bytes left
-	Clock     Kind = "clock"     // a node's clock is Amount seconds ahead
-	FlipFile  Kind = "flip-file" // a bit of a file of the archive changes
-	FlipLine  Kind = "flip-line" // a digit of a manifest changes
-	FlipOut   Kind = "flip-out"  // a bit of a file in the outbox changes
-	Vanish    Kind = "vanish"    // a file of the archive is gone
-	Truncate  Kind = "truncate"  // a file of the archive loses its end
-	Unread    Kind = "unread"    // reading a file of the archive is an error
-	LoseState Kind = "lose-raft" // kill, part of its Raft state is deleted; it must not start, and joins again with its old folder
-	Lose      Kind = "lose"      // the node is removed as lost; it joins again with its old folder
-	Drain     Kind = "drain"     // the node is to hold no shards; and is to hold some again
+	Kill     Kind = "kill"      // SIGKILL, and a start when its time is over
+	Stop     Kind = "stop"      // SIGTERM, and a start when its time is over
+	Pause    Kind = "pause"     // SIGSTOP, and SIGCONT
+	Cut      Kind = "cut"       // nothing passes between two nodes
+	OneWay   Kind = "one-way"   // what Node sends to Peer is lost
+	Isolate  Kind = "isolate"   // a node has no network
+	Full     Kind = "full"      // a node's disk has Amount bytes left
+	Clock    Kind = "clock"     // a node's clock is Amount seconds ahead
+	FlipFile Kind = "flip-file" // a bit of a file of the archive changes
+	FlipLine Kind = "flip-line" // a digit of a manifest changes
+	FlipOut  Kind = "flip-out"  // a bit of a file in the outbox changes
+	Vanish   Kind = "vanish"    // a file of the archive is gone
+	Truncate Kind = "truncate"  // a file of the archive loses its end
+	Unread   Kind = "unread"    // reading a file of the archive is an error
+	// kill, part of its Raft state is deleted; it must not start, and joins again with its old folder
+	LoseState Kind = "lose-raft"
+	Lose      Kind = "lose"  // the node is removed as lost; it joins again with its old folder
+	Drain     Kind = "drain" // the node is to hold no shards; and is to hold some again
 )
 
 // Fault is one thing that goes wrong. Times count from the start of the traffic.
@@ -118,7 +119,8 @@ func MakePlan(seed uint64, length time.Duration) Plan {
 func (p Plan) draw(random *rand.Rand, kind Kind) Fault {
 	nodes := Nodes()
 	tenth := p.Length / 10
-	f := Fault{Kind: kind, Node: nodes[random.IntN(len(nodes))], At: tenth + time.Duration(random.Int64N(int64(7*tenth))),
+	f := Fault{Kind: kind, Node: nodes[random.IntN(len(nodes))], At: tenth +
+		time.Duration(random.Int64N(int64(7*tenth))),
 		For: time.Second + time.Duration(random.Int64N(int64(p.Length/4)))}
 	f.At, f.For = f.At.Truncate(100*time.Millisecond), f.For.Truncate(100*time.Millisecond)
 	switch kind {

@@ -75,7 +75,8 @@ func lostFiles(ops []Op, f Final) (bad []Violation) {
 			continue
 		}
 		for _, v := range f.Views {
-			i := slices.IndexFunc(f.Reads, func(r Op) bool { return r.Node == v.Node && r.Subject == o.Subject && r.Act == Get })
+			i := slices.IndexFunc(f.Reads,
+				func(r Op) bool { return r.Node == v.Node && r.Subject == o.Subject && r.Act == Get })
 			switch {
 			case i < 0:
 				bad = append(bad, violation("acknowledged file not read", o, "nobody read it from %s", v.Node))
@@ -108,7 +109,8 @@ func catalogsDiffer(views []View) (bad []Violation) {
 	for _, v := range views {
 		for _, part := range slices.Sorted(maps.Keys(parts)) {
 			if other := views[0].Parts[part]; v.Parts[part] != other {
-				bad = append(bad, Violation{Kind: "catalogs differ", About: part, Detail: fmt.Sprintf("%s and %s: %s", views[0].Node, v.Node, firstDifference(other, v.Parts[part]))})
+				bad = append(bad, Violation{Kind: "catalogs differ", About: part,
+					Detail: fmt.Sprintf("%s and %s: %s", views[0].Node, v.Node, firstDifference(other, v.Parts[part]))})
 			}
 		}
 	}
@@ -145,8 +147,12 @@ func lostCopies(damage []Damage, views []View) (bad []Violation) {
 			continue
 		}
 		name, replica, _ := strings.Cut(e.Subject, "/")
-		if !slices.ContainsFunc(damage, func(d Damage) bool { return d.Replica == replica && (d.File == name || d.File == "") }) {
-			bad = append(bad, Violation{Kind: "copy lost without a fault", About: name, Detail: fmt.Sprintf("%s: %s", replica, e.Detail)})
+		if !slices.ContainsFunc(damage, func(d Damage) bool {
+			return d.Replica == replica &&
+				(d.File == name || d.File == "")
+		}) {
+			bad = append(bad, Violation{Kind: "copy lost without a fault", About: name,
+				Detail: fmt.Sprintf("%s: %s", replica, e.Detail)})
 		}
 	}
 	return bad
@@ -176,10 +182,12 @@ func disksDiffer(f Final) (bad []Violation) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(meant[node])) {
 			if sum := d.Files[name]; sum != meant[node][name] {
-				say("copy counted, not there", name, "the catalog counts SHA-256 %s, the disk has %s", meant[node][name], cmp.Or(sum, "no such file"))
+				say("copy counted, not there", name, "the catalog counts SHA-256 %s, the disk has %s",
+					meant[node][name], cmp.Or(sum, "no such file"))
 			}
 			if sum := d.Listed[name]; sum != meant[node][name] {
-				say("manifest wrong", name, "it should list SHA-256 %s, it has %s", meant[node][name], cmp.Or(sum, "no line"))
+				say("manifest wrong", name, "it should list SHA-256 %s, it has %s", meant[node][name],
+					cmp.Or(sum, "no line"))
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(d.Files)) {
@@ -198,23 +206,28 @@ func disksDiffer(f Final) (bad []Violation) {
 }
 
 // crash is what a Go program or its libraries print when something broke inside.
-var crash = regexp.MustCompile(`(?m)^.*(panic:|fatal error:|SIGBUS|SIGSEGV|DATA RACE|unexpected fault address|goroutine \d+ \[running\]).*$`)
+var crash = regexp.MustCompile(`(?m)^.*(panic:|fatal error:|SIGBUS|SIGSEGV|DATA RACE|unexpected fault address|` +
+	`goroutine \d+ \[running\]).*$`)
 
 // badEnds finds processes that nobody killed, stops that were not clean, and signs of a crash.
 func badEnds(f Final) (bad []Violation) {
 	for _, e := range f.Ends {
 		switch {
 		case e.Meant == "":
-			bad = append(bad, Violation{Kind: "process died", About: e.Node, Detail: fmt.Sprintf("exit code %d %s", e.Code, e.Problem)})
+			bad = append(bad, Violation{Kind: "process died", About: e.Node,
+				Detail: fmt.Sprintf("exit code %d %s", e.Code, e.Problem)})
 		case e.Meant == "refused" && e.Code <= 0:
-			bad = append(bad, Violation{Kind: "unclean refusal", About: e.Node, Detail: fmt.Sprintf("exit code %d %s", e.Code, e.Problem)})
+			bad = append(bad, Violation{Kind: "unclean refusal", About: e.Node,
+				Detail: fmt.Sprintf("exit code %d %s", e.Code, e.Problem)})
 		case e.Meant == "stopped" && (e.Code != 0 || e.Problem != ""):
-			bad = append(bad, Violation{Kind: "unclean stop", About: e.Node, Detail: fmt.Sprintf("exit code %d %s", e.Code, e.Problem)})
+			bad = append(bad, Violation{Kind: "unclean stop", About: e.Node,
+				Detail: fmt.Sprintf("exit code %d %s", e.Code, e.Problem)})
 		}
 	}
 	for _, node := range slices.Sorted(maps.Keys(f.Logs)) {
 		if at := crash.FindStringIndex(f.Logs[node]); at != nil {
-			bad = append(bad, Violation{Kind: "crash in the log", About: node, Detail: fmt.Sprintf("%.1500s", f.Logs[node][at[0]:])})
+			bad = append(bad, Violation{Kind: "crash in the log", About: node,
+				Detail: fmt.Sprintf("%.1500s", f.Logs[node][at[0]:])})
 		}
 	}
 	return bad
