@@ -23,9 +23,10 @@ var plan = map[string][]string{
 	"access":             {"cdx"},
 	"api":                {"api/wire", "catalog", "harvest", "cdx", "access"},
 	"api/wire":           {"harvest"},
-	"catalog":            {"catalog/agree", "catalog/cluster", "catalog/files", "catalog/jobs", "catalog/people"},
+	"catalog":            {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/jobs", "catalog/people"},
 	"catalog/agree":      {},
 	"catalog/cluster":    {"catalog/agree"},
+	"catalog/domains":    {"catalog/agree", "catalog/cluster", "catalog/jobs"},
 	"catalog/files":      {"catalog/agree", "catalog/cluster"},
 	"catalog/jobs":       {"catalog/agree", "catalog/cluster", "harvest"},
 	"catalog/people":     {"catalog/agree", "catalog/cluster"},
@@ -81,7 +82,7 @@ var forTests = []string{"internal/kv/memory", "internal/seed", "client"}
 // impure lists what the pure rooms must not import.
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
 
-var pure = []string{"cdx", "access", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/files", "catalog/jobs",
+var pure = []string{"cdx", "access", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/jobs",
 	"catalog/people", "duty"}
 
 const maxLines = 500

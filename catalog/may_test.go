@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/catalog/people"
 )
 
 // TestMay is the whole decision: who has a role in a scope may do an act where it touches what it touches.
 func TestMay(t *testing.T) {
 	kinds := map[catalog.Extent][]catalog.Act{
 		catalog.Anywhere:    {catalog.Look, catalog.KeepOwn, catalog.LookAtDisks},
-		catalog.Collections: {catalog.RunJob, catalog.PutFile},
+		catalog.Collections: {catalog.RunJob, catalog.PutFile, people.KeepDomain},
 		catalog.Places:      {catalog.LookAtNode, catalog.ChangeNode, catalog.CheckCopies, catalog.RebuildIndex},
 		catalog.Whole: {catalog.ReachInside, catalog.InviteNode, catalog.RemoveNode, catalog.ChangeReplica, catalog.ChangeCollection,
 			catalog.EraseFile, catalog.ChangeLevel, catalog.KeepPeople},

@@ -5,6 +5,7 @@ import (
 
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
+	"holdfast/catalog/domains"
 	"holdfast/catalog/files"
 	"holdfast/catalog/jobs"
 )
@@ -134,6 +135,9 @@ func removeCollection(s *agree.State, b *CollectionRemoval) (any, error) {
 		return nil, err
 	}
 	if err := jobs.NoneOf(s, b.Collection); err != nil {
+		return nil, err
+	}
+	if err := domains.NoneOf(s, b.Collection); err != nil {
 		return nil, err
 	}
 	cluster.DropCollection(s, b.Collection)

@@ -3,6 +3,7 @@ package catalog
 import (
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
+	"holdfast/catalog/domains"
 	"holdfast/catalog/files"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/people"
@@ -11,7 +12,8 @@ import (
 // table has all commands. A command's own room says what it is called, what it carries and what it does; those that
 // span subjects stand here.
 var table = agree.NewTable(agree.Subjects{
-	Rules:    [][]agree.Rule{agree.Rules, cluster.Rules, files.Rules, jobs.Rules, people.Rules, spanning},
+	Rules: [][]agree.Rule{agree.Rules, cluster.Rules, files.Rules, jobs.Rules, domains.Rules,
+		people.Rules, spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
 	Recall:   jobs.Recall,
 })
@@ -61,6 +63,21 @@ var asked = map[Kind]question{
 	AcceptInvitation: askedOfBody(people.View.AskedToAccept),
 	CreateAccess:     askedOfBody(people.View.AskedOfToken),
 	RevokeAccess:     askedOfBody(people.View.AskedOfToken),
+
+	domains.Create:              askedOfDomain,
+	domains.Set:                 askedOfDomain,
+	domains.SetAlias:            askedOfDomain,
+	domains.Remove:              askedOfDomain,
+	domains.SetConfiguration:    askedOfDomain,
+	domains.RemoveConfiguration: askedOfDomain,
+	domains.AddText:             askedOfDomain,
+	domains.SetList:             askedOfDomain,
+	domains.RemoveList:          askedOfDomain,
+	domains.SetField:            is(people.KeepDomain),
+	domains.RemoveField:         is(people.KeepDomain),
+	domains.SetSettings:         is(people.KeepDomain),
+	domains.BeginIngest:         askedOfDomain,
+	domains.StopIngest:          askedOfIngest,
 }
 
 // Apply carries out one command of the log and returns its answer. The error is the transaction's, or says

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"holdfast/catalog/cluster"
+	"holdfast/catalog/domains"
 	"holdfast/catalog/files"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/people"
@@ -53,3 +54,6 @@ func Standing(v View, id NodeID) (Digest, error) { return v.Standing(id) }
 
 // EntryMark returns the mark of a file's entry, for its removal or loss; see files.View.
 func EntryMark(v View, f File) (uint64, error) { return v.Mark(f) }
+
+// DomainsIn returns the view's values about domains.
+func DomainsIn(v View) domains.View { return domains.NewView(v.ofFiles.Reader) }

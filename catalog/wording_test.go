@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/catalog/domains"
 	"holdfast/catalog/jobs"
 )
 
@@ -79,6 +80,22 @@ var bodies = []struct {
 	{jobs.CloseJob, reflect.TypeFor[jobs.JobClosing]()},
 	{jobs.DropJob, reflect.TypeFor[catalog.JobRef]()},
 	{jobs.WalkJobs, reflect.TypeFor[jobs.WalkStep]()},
+	{domains.Create, reflect.TypeFor[domains.Creation]()},
+	{domains.Set, reflect.TypeFor[domains.Change]()},
+	{domains.SetAlias, reflect.TypeFor[domains.Aliasing]()},
+	{domains.Remove, reflect.TypeFor[domains.Ref]()},
+	{domains.SetConfiguration, reflect.TypeFor[domains.Configuring]()},
+	{domains.RemoveConfiguration, reflect.TypeFor[domains.PartRef]()},
+	{domains.AddText, reflect.TypeFor[domains.TextAddition]()},
+	{domains.SetList, reflect.TypeFor[domains.Listing]()},
+	{domains.RemoveList, reflect.TypeFor[domains.PartRef]()},
+	{domains.SetField, reflect.TypeFor[domains.Field]()},
+	{domains.RemoveField, reflect.TypeFor[domains.FieldRef]()},
+	{domains.SetSettings, reflect.TypeFor[domains.SettingsChange]()},
+	{domains.BeginIngest, reflect.TypeFor[domains.IngestBeginning]()},
+	{domains.AddIngested, reflect.TypeFor[domains.IngestChunk]()},
+	{domains.EndIngest, reflect.TypeFor[domains.IngestEnding]()},
+	{domains.StopIngest, reflect.TypeFor[domains.IngestStop]()},
 }
 
 // TestWordingOfWrongTypes sends every command with each of its fields of a wrong type. What it is answered is remembered in the

@@ -87,6 +87,13 @@ func keepSecret(s *agree.State, x *Secret) (string, error) {
 	return x.ID, s.Set(keySecret(x.ID), x)
 }
 
+// KeepSecret stores a new secret of something else than a job, and returns its id: it is sealed to further nodes as those
+// of jobs are.
+func KeepSecret(s *agree.State, x *Secret) (string, error) { return keepSecret(s, x) }
+
+// DropSecret deletes a secret that KeepSecret stored.
+func DropSecret(s *agree.State, id string) { s.Delete(keySecret(id)) }
+
 // dropSecrets deletes the secrets of a job that can no longer run.
 func dropSecrets(s *agree.State, j *Job) {
 	for _, id := range j.AllSecrets() {

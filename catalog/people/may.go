@@ -16,6 +16,7 @@ const (
 	Look             Act = "look"              // read what is agreed, what was archived, and the state of crawls
 	KeepOwn          Act = "keep-own"          // one's own account and tokens
 	RunJob           Act = "run-job"           // create, steer and end jobs of a collection
+	KeepDomain       Act = "keep-domain"       // of a collection; without one, what holds for the domains of all
 	PutFile          Act = "put-file"          // into a collection
 	ReachInside      Act = "reach-inside"      // let a crawl reach the nodes' own network
 	LookAtDisks      Act = "look-at-disks"     // what lies on the nodes besides the archive
@@ -49,7 +50,7 @@ func (a Act) Needs() (Role, Extent) {
 	switch a {
 	case Look, KeepOwn:
 		return RoleReader, Anywhere
-	case RunJob, PutFile:
+	case RunJob, KeepDomain, PutFile:
 		return RoleCurator, Collections
 	case ReachInside:
 		return RoleOperator, Whole

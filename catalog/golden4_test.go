@@ -1,0 +1,53 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"holdfast/catalog"
+)
+
+// TestStoredBytesOfLevel4 plays fixed lists of commands at level 4, one for each subject that came with it. A change of
+// what is stored or answered is a change of what level 4 means; after its release it needs a level of its own.
+func TestStoredBytesOfLevel4(t *testing.T) {
+	for name, of := range map[string]struct {
+		play             func(*golden)
+		stored, answered string
+	}{
+		"domains": {(*golden).domains,
+			"f478b1fff7852a57b1a6c47ecb96fa625862f64a19b21659e51651e286c27eed",
+			"55679d4ac4adb35cb8656fbd0a2609b569e9d37501e31247157492ea68e89d9f"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := &golden{cluster: emptyCluster(t), t: t}
+			g.raiseTo(t, 4)
+			of.play(g)
+			for _, data := range g.log[len(g.log)/2:] { // retries
+				res, err := catalog.Apply(g, g.index, data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.answers = append(g.answers, res)
+			}
+			text, err := json.Marshal(g.answers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := g.sum().String(); got != of.stored {
+				t.Errorf("the stored state has the digest %s", got)
+			}
+			if got := digest(string(text)).String(); got != of.answered {
+				t.Errorf("the answers have the digest %s", got)
+			}
+			refused := 0
+			for _, a := range g.answers {
+				if a.Refusal != nil {
+					refused++
+				}
+			}
+			if 2*refused > len(g.answers) {
+				t.Errorf("%d of %d commands are refused", refused, len(g.answers))
+			}
+		})
+	}
+}
