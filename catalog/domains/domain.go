@@ -87,7 +87,8 @@ func set(s *agree.State, b *Change) (any, error) {
 		return nil, err
 	}
 	if b.Version != d.Version {
-		return nil, agree.Refuse(agree.Conflict, "domain %s was changed meanwhile: it has version %d", d.Name, d.Version)
+		return nil, agree.Refuse(agree.Conflict, "domain %s was changed meanwhile: it has version %d", d.Name,
+			d.Version)
 	}
 	what := ""
 	if b.Collection != nil && *b.Collection != d.Collection {

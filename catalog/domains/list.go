@@ -62,8 +62,8 @@ func addText(s *agree.State, b *TextAddition) (any, error) {
 		return nil, err
 	}
 	if b.Text == "" || len(b.Text) > MaxPartBytes || b.Number < 1 || b.Number > MaxParts {
-		return nil, agree.Refuse(agree.Invalid, "part %d of %d bytes: want 1 to %d bytes, and at most %d parts", b.Number,
-			len(b.Text), MaxPartBytes, MaxParts)
+		return nil, agree.Refuse(agree.Invalid, "part %d of %d bytes: want 1 to %d bytes, and at most %d parts",
+			b.Number, len(b.Text), MaxPartBytes, MaxParts)
 	}
 	l, _, err := agree.Get[List](s, keyList(b.Domain, b.Kind, b.List))
 	if err != nil {
@@ -117,8 +117,8 @@ func setList(s *agree.State, b *Listing) (any, error) {
 		there = false
 	}
 	if there && l.Version != b.Version || !there && b.Version != 0 {
-		return nil, agree.Refuse(agree.Conflict, "list %s of %s was changed meanwhile: it has version %d", b.Name, d.Name,
-			l.Version)
+		return nil, agree.Refuse(agree.Conflict, "list %s of %s was changed meanwhile: it has version %d", b.Name,
+			d.Name, l.Version)
 	}
 	if !there && b.Kind == Seeds {
 		if d.Lists >= maxLists {
@@ -191,7 +191,8 @@ func removeList(s *agree.State, b *PartRef) (any, error) {
 	}
 	for i := range configs {
 		if l.Name != DefaultSeedList && slices.Contains(configs[i].Lists, l.Name) {
-			return nil, agree.Refuse(agree.Conflict, "seed list %s is used by configuration %s", l.Name, configs[i].Name)
+			return nil, agree.Refuse(agree.Conflict, "seed list %s is used by configuration %s", l.Name,
+				configs[i].Name)
 		}
 	}
 	l.Removed = s.At

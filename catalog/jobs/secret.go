@@ -87,8 +87,8 @@ func keepSecret(s *agree.State, x *Secret) (string, error) {
 	return x.ID, s.Set(keySecret(x.ID), x)
 }
 
-// KeepSecret stores a new secret of something else than a job, and returns its id: it is sealed to further nodes as those
-// of jobs are.
+// KeepSecret stores a new secret of something else than a job, and returns its id: it is sealed to further nodes as
+// those of jobs are.
 func KeepSecret(s *agree.State, x *Secret) (string, error) { return keepSecret(s, x) }
 
 // DropSecret deletes a secret that KeepSecret stored.
