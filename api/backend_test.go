@@ -35,7 +35,7 @@ type backend struct {
 	index    uint64
 	noQuorum bool
 	bytes    map[catalog.FileName][]byte
-	breakAt  int   // a read breaks after so many bytes, once, when not 0
+	breakAt  int   // a read breaks after that many bytes, once, when not 0
 	lostAt   int64 // the byte there cannot be read from any copy, when not 0
 	puts     int
 	captures []cdx.Capture

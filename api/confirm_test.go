@@ -63,7 +63,7 @@ func TestARemovalSaysWhatItDoesFirst(t *testing.T) {
 	}
 }
 
-// What confirms the removal of a node does not confirm that of another which has its name, nor of itself once it has joined anew.
+// What confirms the removal of a node does not confirm that of another which has its name, nor of itself once it has joined again.
 func TestAConfirmationIsOfOneNode(t *testing.T) {
 	ask := func(given, which string) (said string) {
 		t.Helper()

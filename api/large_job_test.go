@@ -12,7 +12,7 @@ import (
 	agreed "holdfast/catalog/jobs"
 )
 
-// many is so many seeds that their job does not fit into one command.
+// many is as many seeds as it takes that a job does not fit into one command.
 func many() (seeds []string) {
 	for i := range 8000 {
 		seeds = append(seeds, fmt.Sprintf("http://127.0.0.1/a/long/path/of/page-%d", i))

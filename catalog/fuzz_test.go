@@ -72,7 +72,7 @@ func fuzzSeeds() []string {
 	}
 }
 
-// readAll asks the view everything and counts the lists anew from the entries.
+// readAll asks the view everything and counts the lists again from the entries.
 func readAll(t *testing.T, c *cluster) {
 	v := c.view()
 	files, err := v.Files("", "", 0)

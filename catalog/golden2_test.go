@@ -224,7 +224,7 @@ func (g *golden) fill() {
 	}
 }
 
-// jobsWithSecrets has a node publish its key, and jobs created, sealed anew, claimed and ended.
+// jobsWithSecrets has a node publish its key, and jobs created, sealed again, claimed and ended.
 func (g *golden) jobsWithSecrets(t *testing.T) {
 	crawler := newSealer("north-9")
 	m := crawler.Member

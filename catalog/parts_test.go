@@ -32,7 +32,7 @@ func opened(t *testing.T, c *cluster, b jobs.JobOpening) uint64 {
 	return j.ID
 }
 
-// divided is a job with so many seeds, as parts.
+// divided is a job with the given number of seeds, as parts.
 func divided(t *testing.T, n int) (seeds []string, parts []jobs.Part, sum catalog.Digest) {
 	t.Helper()
 	for i := range n {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestScripts plays testdata/*.txt: blocks of commands, a line of four dashes, and what they answered.
-// With -update the answers are written anew.
+// With -update the answers are written again.
 func TestScripts(t *testing.T) {
 	update := flag.Lookup("update").Value.String() == "true"
 	paths, err := filepath.Glob("testdata/*.txt")
@@ -35,14 +35,14 @@ func TestScripts(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else if got != string(text) {
-				t.Errorf("answers differ (go test -update writes them anew):\n%s", got)
+				t.Errorf("answers differ (go test -update writes them again):\n%s", got)
 			}
 		})
 	}
 }
 
 func TestMain(m *testing.M) {
-	flag.Bool("update", false, "write the scripts' answers anew")
+	flag.Bool("update", false, "write the scripts' answers again")
 	os.Exit(seed.Main(m))
 }
 

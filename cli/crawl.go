@@ -22,12 +22,12 @@ import (
 type crawlCmd struct {
 	crawlFlags
 	listFlags
-	Out   string   `required:"" placeholder:"DIR" help:"Write warcs/, logs/ and reports/ into this folder. A crawl that was interrupted there is continued."`
-	Name  string   `default:"crawl" help:"The job's name."`
-	From  string   `name:"checkpoint" placeholder:"NAME" help:"Start again from this checkpoint of the crawl in DIR."`
-	Anew  bool     `name:"forget-changes" help:"Discard changes of settings that were made while the crawl in DIR ran. Without this, a change is kept unless the setting is given here with another value than at first."`
-	Prior []string `name:"earlier" placeholder:"PATH" sep:"none" help:"WARC files of earlier crawls, or folders of them. Content that they hold already is recorded as a revisit, according to the settings deduplicate and conditional. May be repeated."`
-	Seeds []string `arg:"" optional:"" name:"url" help:"URLs to start from."`
+	Out    string   `required:"" placeholder:"DIR" help:"Write warcs/, logs/ and reports/ into this folder. A crawl that was interrupted there is continued."`
+	Name   string   `default:"crawl" help:"The job's name."`
+	From   string   `name:"checkpoint" placeholder:"NAME" help:"Start again from this checkpoint of the crawl in DIR."`
+	Forget bool     `name:"forget-changes" help:"Discard changes of settings that were made while the crawl in DIR ran. Without this, a change is kept unless the setting is given here with another value than at first."`
+	Prior  []string `name:"earlier" placeholder:"PATH" sep:"none" help:"WARC files of earlier crawls, or folders of them. Content that they hold already is recorded as a revisit, according to the settings deduplicate and conditional. May be repeated."`
+	Seeds  []string `arg:"" optional:"" name:"url" help:"URLs to start from."`
 }
 
 func (crawlCmd) exits() []string {
@@ -70,7 +70,7 @@ func (c crawlCmd) Run(a *app) (err error) {
 	if err := a.checked(&job); err != nil {
 		return err
 	}
-	run := crawler.Config{Dir: c.Out, Job: job, From: c.From, Forget: c.Anew}
+	run := crawler.Config{Dir: c.Out, Job: job, From: c.From, Forget: c.Forget}
 	if len(c.Prior) > 0 {
 		if settings.Deduplicate == "none" && !settings.Conditional && len(settings.Sheets) == 0 {
 			return errors.New("--earlier changes nothing while deduplicate is none and conditional is false: give " +

@@ -12,7 +12,7 @@ import (
 	"holdfast/warc"
 )
 
-// taker takes finished files; before it takes one it fails so many times, or always if negative.
+// taker takes finished files; before it takes one it fails that many times, or always if negative.
 type taker struct {
 	failures int
 	taken    map[string]int

@@ -181,7 +181,7 @@ func checkMended(t *testing.T, dir string) {
 				recorded[r.TargetURI()]++
 			case warc.TypeResponse:
 				ids[r.Header.Get("WARC-Record-ID")] = true
-				delete(refers, r.TargetURI()) // recorded anew
+				delete(refers, r.TargetURI()) // recorded again
 				recorded[r.TargetURI()]++
 			}
 		})

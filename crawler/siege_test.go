@@ -43,7 +43,7 @@ func endlessAliases(t *testing.T) string {
 	return pc.LocalAddr().String()
 }
 
-// endless writes a piece again and again until the other side has gone, or so many bytes.
+// endless writes a piece again and again until the other side has gone, or that many bytes.
 func endless(w io.Writer, piece string, most int64) {
 	for n := int64(0); most <= 0 || n < most; n += int64(len(piece)) {
 		if _, err := io.WriteString(w, piece); err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	flag.Bool("update", false, "write the scripts' answers anew")
+	flag.Bool("update", false, "write the scripts' answers again")
 	if err := flag.Set("rapid.checks", "10"); err != nil { // each settles whole replicas
 		panic(err)
 	}
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts plays testdata/*.txt: blocks of lines, a line of four dashes, and what the duties answered.
-// Each script begins with an empty cluster. With -update the answers are written anew.
+// Each script begins with an empty cluster. With -update the answers are written again.
 func TestScripts(t *testing.T) {
 	update := flag.Lookup("update").Value.String() == "true"
 	paths, err := filepath.Glob("testdata/*.txt")
@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 					t.Fatal(err)
 				}
 			} else if got != string(text) {
-				t.Errorf("answers differ (go test -update writes them anew):\n%s", got)
+				t.Errorf("answers differ (go test -update writes them again):\n%s", got)
 			}
 		})
 	}

@@ -235,7 +235,7 @@ func (t *clock) stop() {
 	t.used += t.now() - t.at
 }
 
-// report tells how many captures an operation of so many did each second, and each second of one processor.
+// report tells how many captures an operation of that many did each second, and each second of one processor.
 func (t *clock) report(captures int) {
 	all := float64(captures * t.b.N)
 	t.b.ReportMetric(all/t.b.Elapsed().Seconds(), "captures/s")

@@ -37,7 +37,7 @@ func TestANodeThatLostItsStateOrKeyDoesNotTakePart(t *testing.T) {
 			t.Errorf("without %s: %v", lost.path, err)
 		}
 		if _, err := os.Lstat(path); err == nil {
-			t.Errorf("%s was made anew", lost.path)
+			t.Errorf("%s was made again", lost.path)
 		}
 		if err := os.Rename(path+"-away", path); err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func TestANodeThatLostItsStateOrKeyDoesNotTakePart(t *testing.T) {
 		}
 		return err
 	})
-	eventually(t, "it joins anew", func() error { return joinBy(t, member, cfg) })
+	eventually(t, "it joins again", func() error { return joinBy(t, member, cfg) })
 	back := start(t, cfg)
 	putWhole(t, back, "after.bin", []running{back})
 }

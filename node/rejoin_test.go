@@ -75,7 +75,7 @@ func TestANodeThatWasLeftBehindJoinsAnewWithItsFiles(t *testing.T) {
 		return err
 	})
 	if err := joinBy(t, first, cfgs[2]); err != nil { // it waits until the cluster has done with what it was
-		t.Fatalf("it does not join anew: %v", err)
+		t.Fatalf("it does not join again: %v", err)
 	}
 	third = start(t, cfgs[2])
 	putWhole(t, third, "last.bin", []running{first, third})
@@ -116,7 +116,7 @@ func TestAVoterThatForgotDoesNotKeepItsVote(t *testing.T) {
 		}
 		return err
 	})
-	eventually(t, "it joins anew", func() error { return joinBy(t, first, lost.cfg.Config) })
+	eventually(t, "it joins again", func() error { return joinBy(t, first, lost.cfg.Config) })
 	if first.raft.Votes(lost.id) {
 		t.Error("it votes before it knows anything")
 	}

@@ -308,7 +308,7 @@ func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
 		check(n)
 	}
 	decideSoon(t, nodes[0], catalog.SetCollection, catalog.Collection{Name: "after"})
-	for i, n := range nodes { // with a state that was written anew and a log that was cut
+	for i, n := range nodes { // with a state that was written again and a log that was cut
 		n.halt(t)
 		nodes[i] = start(t, n.cfg.Config)
 	}

@@ -15,7 +15,7 @@ import (
 	"holdfast/internal/disk"
 )
 
-// adding returns the text of a command of a node that adds to a counter, or with more keys writes so many.
+// adding returns the text of a command of a node that adds to a counter, or with more keys writes that many.
 func adding(t testing.TB, seq uint64, keys, pad int) []byte {
 	t.Helper()
 	kind := addKind

@@ -29,7 +29,7 @@ type packer struct {
 // group is the commands that wait to go together.
 type group struct {
 	parcels []*parcel
-	enough  int // with so many parcels it goes at once; 0: others are under way
+	enough  int // with that many parcels it goes at once; 0: others are under way
 	due     time.Time
 	limit   *time.Timer
 }

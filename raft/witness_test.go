@@ -162,7 +162,7 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-// TestADamagedMemoryOfOthersStopsNobody damages what a voter remembers of the others: it starts, and remembers anew.
+// TestADamagedMemoryOfOthersStopsNobody damages what a voter remembers of the others: it starts, and remembers again.
 func TestADamagedMemoryOfOthersStopsNobody(t *testing.T) {
 	t.Parallel()
 	dir, at := t.TempDir(), Standing{Log: 1, Boot: 5, Term: 3, LastTerm: 2, LastIndex: 10}

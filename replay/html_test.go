@@ -183,7 +183,7 @@ func FuzzHTML(f *testing.F) {
 	})
 }
 
-// hasNeutralised reports whether attributes may have been renamed, or text escaped anew.
+// hasNeutralised reports whether attributes may have been renamed, or text escaped again.
 func hasNeutralised(page []byte) bool {
 	lower := bytes.ToLower(page)
 	for _, s := range []string{"integrity", "ping", "manifest", "http-equiv", "&#58", "&colon", "&#x3a", "\\"} {

@@ -119,7 +119,7 @@ func (c *cluster) assign(replica catalog.ReplicaName, name string, from, to int)
 	}
 }
 
-// open opens the node's store anew, as after a restart.
+// open opens the node's store again, as after a restart.
 func (n *node) open() {
 	n.t.Helper()
 	log := discard()

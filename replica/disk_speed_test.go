@@ -17,7 +17,7 @@ const (
 	movedSize  = 1 << 20
 )
 
-// benchDisks returns a store of two folders with a shard of so many files on the first, as if they had come by copies.
+// benchDisks returns a store of two folders with a shard of that many files on the first, as if they had come by copies.
 func benchDisks(b *testing.B) (*Store, map[catalog.FileName]Held) {
 	b.Helper()
 	dir := b.TempDir()

@@ -17,7 +17,7 @@ import (
 	"holdfast/internal/disk"
 )
 
-// disksOf returns a cluster of two nodes, of which north-1 has several disks of a made-up size, with so many files
+// disksOf returns a cluster of two nodes, of which north-1 has several disks of a made-up size, with that many files
 // on the first.
 func disksOf(t *testing.T, disks, files int) (*cluster, *node, []catalog.FileName) {
 	t.Helper()

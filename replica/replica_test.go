@@ -34,7 +34,7 @@ func (n *node) put(name catalog.FileName, seed uint64, size int) []byte {
 	return b
 }
 
-// putSome puts so many files.
+// putSome puts that many files.
 func (n *node) putSome(count, size int) (names []catalog.FileName) {
 	n.t.Helper()
 	for i := range count {

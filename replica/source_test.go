@@ -221,7 +221,7 @@ func TestAnOutboxFileOfNobodyIsNoSuccess(t *testing.T) {
 }
 
 // TestALostFileIsTakenBackByItsSource declares a file lost while its source is being given the bytes again. The source offers
-// them without being started anew.
+// them without being started again.
 func TestALostFileIsTakenBackByItsSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t, "north-1", "south-1", "north-2")

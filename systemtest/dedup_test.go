@@ -67,7 +67,7 @@ func TestSecondJobIsDeduplicated(t *testing.T) {
 		path := strings.TrimPrefix(one.URL, site)
 		if one.MIME != "warc/revisit" {
 			if first[path] != "" && path != "/t.txt" && path != "/" && path != "/robots.txt" {
-				t.Errorf("%s is archived anew: %+v", path, one)
+				t.Errorf("%s is archived again: %+v", path, one)
 			}
 			if first[path] == "" {
 				first[path] = one.Timestamp

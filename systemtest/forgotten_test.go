@@ -53,7 +53,7 @@ func putBack(kept, dir string) error {
 
 // TestAVoterThatForgotUndoesNothing lets two of three voters acknowledge decisions that the third does not hear of,
 // kills all at the last answer, and lets one of the two forget. It and the third are a majority that does not know
-// the decisions: the one that forgot must notice, say so and not take part. It joins anew, nothing that was
+// the decisions: the one that forgot must notice, say so and not take part. It joins again, nothing that was
 // acknowledged is lost, and the catalogs are alike. HOLDFAST_SEED repeats a run as far as its times go,
 // HOLDFAST_TRIES tries each way as often.
 func TestAVoterThatForgotUndoesNothing(t *testing.T) {
@@ -186,7 +186,7 @@ func (f *forgetting) rejoin(way, by, node string) {
 		_, err := c.Do(t.Context(), by, "node", "remove", node, "--lost", "--yes", "--reason", "it forgot")
 		return err
 	})
-	must(t, 30*time.Second, way+": "+node+" joins anew", func() error { return c.Join(t.Context(), by, node) })
+	must(t, 30*time.Second, way+": "+node+" joins again", func() error { return c.Join(t.Context(), by, node) })
 	check(t, c.Settled(t.Context(), by, 2*time.Minute))
 }
 

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// fill writes zeros to the file until the disk has no more than so many bytes left. Whoever fills a disk does not ask us.
+// fill writes zeros to the file until the disk has no more than that many bytes left. Whoever fills a disk does not ask us.
 func fill(t *testing.T, path string, left int64) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)

@@ -114,7 +114,7 @@ func TestSalvageForeignFiles(t *testing.T) {
 }
 
 // TestSalvageSharedMember cuts a file whose records share one gzip member: the whole ones
-// are written anew, one member each.
+// are written again, one member each.
 func TestSalvageSharedMember(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.warc.gz.open")
 	packed := member(info() + page("http://a.example/", "first") + page("http://b.example/", strings.Repeat("second", 1000)))

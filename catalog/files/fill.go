@@ -8,7 +8,7 @@ import (
 // fillChunk bounds the files that one step of a Fill looks at.
 const fillChunk = 128
 
-// StartFill begins the walk over a replica's files, or begins it anew.
+// StartFill begins the walk over a replica's files, or begins it again.
 func StartFill(s *agree.State, replica cluster.ReplicaName, all bool) error {
 	f, going, err := agree.Get[Fill](s, keyFill(replica))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 type Walk struct {
 	Jobs  uint64 `json:"jobs"`            // the number of the last of them
 	After uint64 `json:"after"`           // the walk has come to this one
-	Piece int    `json:"piece,omitempty"` // so many parts of the next one are written already
+	Piece int    `json:"piece,omitempty"` // how many parts of the next one are written already
 	Done  uint64 `json:"done,omitempty"`  // the command of the log with which all jobs had parts
 }
 

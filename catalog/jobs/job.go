@@ -269,7 +269,7 @@ func loseJob(s *agree.State, b *JobEnd) (any, error) {
 	return nil, put(s, was, j)
 }
 
-// A job that is to stop has so many milliseconds for it, if nothing else is said, and at most.
+// How many milliseconds a job has for its stop: if nothing else is said, and at most.
 const (
 	stopWithin = 10 * 60 * 1000
 	stopMost   = 7 * 24 * 60 * 60 * 1000

@@ -221,7 +221,7 @@ func TestNumbersOfManySamplesAreWrittenNowAndThen(t *testing.T) {
 		n = h.Publish(Event{Kind: URIFinished})
 	}
 	if again := NewHub(Config{Last: last}); again.Publish(Event{Kind: Alert}) <= n {
-		t.Errorf("after %d, with %d written, numbers begin anew", n, last)
+		t.Errorf("after %d, with %d written, numbers begin again", n, last)
 	}
 }
 

@@ -154,7 +154,7 @@ func TestTotalBudget(t *testing.T) {
 	}
 }
 
-// A queue that its budget retires is named with one commit: not again when the frontier is opened anew, thawed, or an operator takes back
+// A queue that its budget retires is named with one commit, and no second time when the frontier is opened again, thawed, or an operator takes back
 // what he did; again when it may have spent more. One that has nothing left is not retired, nor is what an operator retires named.
 func TestRetiredQueuesAreNamed(t *testing.T) {
 	t.Parallel()
@@ -274,7 +274,7 @@ func TestAdmit(t *testing.T) {
 	})
 }
 
-// Queues that rest for long make room for others, also across opening anew, and wake up in time.
+// Queues that rest for long make room for others, also across opening again, and wake up in time.
 func TestSleepers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // golden compares what write writes with testdata/<name>.
 func golden(t *testing.T, name string, write func(io.Writer) error) {

@@ -1,4 +1,4 @@
-// Package schedule says when a harvest repeats: every so many minutes, hours, days, weeks or months, or once, in a time
+// Package schedule says when a harvest repeats: every N minutes, hours, days, weeks or months, or once, in a time
 // zone, from a date until another, with other frequencies for some periods (campaigns).
 //
 // It is pure: the time and the time zones are arguments.

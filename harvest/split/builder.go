@@ -114,7 +114,7 @@ func (b *Builder) fits(job *Job, c Configuration) bool {
 	return most-least < b.settings.MinAbsoluteSizeDifference || !b.settings.differ(least, most)
 }
 
-// differ reports whether the largest expectation is more than so many times the smallest; 0 counts as 1.
+// differ reports whether the largest expectation is more than the given multiple of the smallest; 0 counts as 1.
 func (s Settings) differ(least, most int64) bool {
 	over, times := bits.Mul64(uint64(max(least, 1)), uint64(s.MaxRelativeSizeDifference))
 	return over == 0 && uint64(max(most, 1)) > times

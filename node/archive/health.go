@@ -41,7 +41,7 @@ type Health struct {
 }
 
 // Look returns what a human should know of this node's copies, and how many files wait in its outbox. What it looks at
-// is bounded, and it looks anew only after a while.
+// is bounded, and it looks again only after a while.
 func (h *Health) Look() (problems []string, outbox int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -149,7 +149,7 @@ func (c *callers) enter(r *http.Request, host netip.Prefix) (leave func(), ok bo
 	return nil, false
 }
 
-// busy reports whether so many clients of proxies ask at once that their rates count.
+// busy reports whether enough clients of proxies ask at once for their rates to count.
 func (c *callers) busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

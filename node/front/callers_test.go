@@ -225,7 +225,7 @@ func (p *pipe) RemoteAddr() net.Addr { return p.from }
 func (p *pipe) LocalAddr() net.Addr  { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
 
 // TestNewConnectionsAreKeptToTheirRate comes again and again from one network, as whoever is cut off does: the port
-// takes so many at once and so many a second, and others as if nothing were.
+// takes that many at once and that many a second, and others as if nothing were.
 func TestNewConnectionsAreKeptToTheirRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := pipes{make(chan net.Addr), make(chan struct{})}

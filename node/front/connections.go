@@ -208,7 +208,7 @@ func (d *connections) opened() int {
 	return d.open.Len()
 }
 
-// crowded reports whether so many connections are open that callers' rates count.
+// crowded reports whether enough connections are open for callers' rates to count.
 func (d *connections) crowded() bool { return d.opened() >= min(crowd, d.all/2) }
 
 // crowd is the number of open connections from which on requests have a rate.

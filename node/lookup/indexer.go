@@ -29,7 +29,7 @@ type Indexer struct {
 	scanned bool                // the start's walk over the files has ended
 	failed  map[catalog.FileName]trouble
 	damaged map[catalog.FileName]string // indexed as far as they can be read
-	anew    map[catalog.FileName]bool   // to be read again though they are indexed
+	reread  map[catalog.FileName]bool   // to be read again though they are indexed
 	lacking [catalog.Shards]bool        // files that are meant to be here are not
 }
 
@@ -52,7 +52,8 @@ type trouble struct {
 func NewIndexer(x *index.Index, files Files, room func(context.Context) bool, log *slog.Logger) *Indexer {
 	return &Indexer{index: x, files: files, room: room, log: log.With("room", "index"),
 		wake:    make(chan struct{}, indexAtOnce),
-		pending: map[catalog.FileName]bool{}, failed: map[catalog.FileName]trouble{}, anew: map[catalog.FileName]bool{},
+		pending: map[catalog.FileName]bool{}, failed: map[catalog.FileName]trouble{},
+		reread:  map[catalog.FileName]bool{},
 		damaged: map[catalog.FileName]string{}}
 }
 
@@ -197,9 +198,9 @@ func (x *Indexer) add(ctx context.Context, name catalog.FileName) error {
 	}
 	open := func() (io.ReadCloser, error) { return x.files.Open(name) }
 	x.mu.Lock()
-	anew := x.anew[name]
+	again := x.reread[name]
 	x.mu.Unlock()
-	if anew {
+	if again {
 		return x.index.Renew(ctx, string(name), open)
 	}
 	return x.index.Add(ctx, string(name), open)
@@ -219,12 +220,12 @@ func (x *Indexer) settle(name catalog.FileName, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err == nil {
-		if !x.anew[name] {
+		if !x.reread[name] {
 			x.open[name.Shard()]--
 		}
 		delete(x.pending, name)
 		delete(x.failed, name)
-		delete(x.anew, name)
+		delete(x.reread, name)
 		delete(x.damaged, name)
 		x.noteDamage(file)
 		return
@@ -260,7 +261,7 @@ func (x *Indexer) Rebuild() error {
 // again queues a file that is indexed already. The caller holds the lock.
 func (x *Indexer) again(name catalog.FileName) {
 	if !x.pending[name] {
-		x.pending[name], x.anew[name] = true, true
+		x.pending[name], x.reread[name] = true, true
 		x.queue = append(x.queue, name)
 	}
 }
@@ -280,7 +281,7 @@ func (x *Indexer) Status() Status {
 	defer x.mu.Unlock()
 	out := Status{Files: int64(has.Files), Captures: has.Captures, Waiting: len(x.pending),
 		Damaged: maps.Clone(x.damaged), Failed: make(map[catalog.FileName]string, len(x.failed)),
-		Building: len(x.anew) > 0}
+		Building: len(x.reread) > 0}
 	for name, t := range x.failed {
 		out.Failed[name] = t.why
 	}

@@ -95,7 +95,7 @@ func buildStepped(ctx context.Context, dir string) (string, error) {
 	return program, nil
 }
 
-// setStep makes a node's clock so many seconds early.
+// setStep makes a node's clock that many seconds early.
 func setStep(path string, seconds int64) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
