@@ -64,6 +64,11 @@ func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
 	if parted {
 		asked.Seeds = len(spec.Seeds)
 	}
+	if !parted && len(asked.Spec) > catalog.MaxBytes-oneCommand/2 {
+		return made, &catalog.Refusal{Code: catalog.Unsupported, Message: fmt.Sprintf(
+			"a job of %d bytes needs level %d; this cluster is at level %d",
+			len(asked.Spec), agreed.LevelOfParts, cluster.Level)}
+	}
 	if !parted || len(asked.Spec) <= oneCommand {
 		err = s.propose(ctx, catalog.CreateJob, asked, &made)
 		return made, err

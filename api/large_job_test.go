@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"holdfast/api/wire"
@@ -44,6 +45,24 @@ func TestALargeJobIsMadeOfParts(t *testing.T) {
 	spec, err := v.Spec(&job)
 	if err != nil || !slices.Equal(spec.Seeds, seeds) || spec.Name != "large" {
 		t.Errorf("%v, %d seeds are crawled", err, len(spec.Seeds))
+	}
+}
+
+// TestALargeJobNeedsTheLevelOfParts asks a cluster of the level before for it, and is told what would help.
+func TestALargeJobNeedsTheLevelOfParts(t *testing.T) {
+	t.Parallel()
+	b, open := clusterOf(t, agreed.LevelOfParts-1)
+	c := open(b.person("anna", catalog.Giving{Role: catalog.RoleCurator}))
+	if _, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "small", Seeds: many()[:100]}); err != nil {
+		t.Error(err)
+	}
+	seeds := many()
+	for i := range seeds {
+		seeds[i] += strings.Repeat("x", 40)
+	}
+	_, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "large", Seeds: seeds})
+	if err == nil || !strings.Contains(err.Error(), "holdfast cluster level 4") {
+		t.Errorf("a job of %d seeds: %v", len(seeds), err)
 	}
 }
 

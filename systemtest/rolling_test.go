@@ -31,6 +31,7 @@ import (
 const (
 	lastRelease     = "7371ff868b4892106f4c5e0a4147850b627cb7aa" // level 1
 	releaseOfLevel2 = "57f740d"
+	releaseOfLevel3 = "e540ca1"
 )
 
 // newLevel is what this program brings.
@@ -92,7 +93,7 @@ const password = "kept-in-clear-by-old-programs"
 // TestRollingUpgrade takes clusters of earlier releases to this program, node by node, while files are put and got and
 // a job runs. Nothing is lost, the catalogs agree, and what is new is refused until the operator raises the level.
 func TestRollingUpgrade(t *testing.T) {
-	for level, commit := range map[int]string{1: lastRelease, 2: releaseOfLevel2} {
+	for level, commit := range map[int]string{1: lastRelease, 2: releaseOfLevel2, 3: releaseOfLevel3} {
 		t.Run(fmt.Sprintf("from level %d", level), func(t *testing.T) { roll(t, level, buildAt(t, commit)) })
 	}
 }
@@ -316,6 +317,12 @@ func (u *upgrade) refusesLevel(what, by string) {
 // oldMeanings checks that nothing is new yet though all nodes run the new program: commands of the new level are
 // refused, with what to do about it.
 func (u *upgrade) oldMeanings() {
+	for _, node := range threeNodes {
+		status, text := u.ask(node, "POST", "/jobs", u.large())
+		if status != http.StatusNotImplemented || !strings.Contains(string(text), "holdfast cluster level 4") {
+			u.t.Errorf("a large job at level %d on %s: %d %s", u.from, node, status, text)
+		}
+	}
 	if u.from >= 2 { // what came with level 3 is not asked for through the API: TestStoredBytesOfLevel2 has its refusals
 		return
 	}
@@ -327,6 +334,17 @@ func (u *upgrade) oldMeanings() {
 			u.t.Errorf("a job with a password at level %d on %s: %d %s", u.from, node, status, text)
 		}
 	}
+}
+
+// large is a request for a job that needs more than one command. Nobody answers at its seeds.
+func (u *upgrade) large() map[string]any {
+	request := u.request("large", "", nil)
+	var seeds []string
+	for i := range 9_000 {
+		seeds = append(seeds, fmt.Sprintf("http://127.0.0.1:9/a/%s/page-%d", strings.Repeat("long/", 10), i))
+	}
+	request["seeds"] = seeds
+	return request
 }
 
 // raise raises the level, as an operator does.
@@ -356,6 +374,13 @@ func (u *upgrade) works(long uint64) {
 	must(t, 2*time.Minute, "no password lies in clear", func() error {
 		return errors.Join(u.inClear(password), u.inClear("sealed-from-the-start"), u.inClear("never-stored"))
 	})
+	status, text := u.ask("north-1", "POST", "/jobs", u.large())
+	var large wire.Job
+	if status != http.StatusCreated || json.Unmarshal(text, &large) != nil || large.ID == 0 {
+		t.Fatalf("a large job at level %d: %d %.300s", newLevel, status, text)
+	}
+	_, err = u.c.Do(t.Context(), "third-1", "job", "stop", fmt.Sprint(large.ID), "--reason", "nobody answers")
+	check(t, err)
 	job, err := u.c.Job(t.Context(), "third-1", long)
 	check(t, err)
 	if job.State != wire.JobStarted || job.Attempt != 1 {
