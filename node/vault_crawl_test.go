@@ -78,6 +78,7 @@ func TestACrawlUsesASealedPassword(t *testing.T) {
 			if strings.Contains(path, "metadata") && bytes.Contains(text, []byte(harvest.Redaction)) {
 				documents++
 			}
+			checkProvenance(t, path, string(text))
 		}
 		if bytes.Contains(text, []byte(marker)) {
 			t.Errorf("%s holds the password", path)
@@ -99,5 +100,23 @@ func TestACrawlUsesASealedPassword(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// checkProvenance looks for what each file of job 1 says of the job.
+func checkProvenance(t *testing.T, path, text string) {
+	t.Helper()
+	name, want := filepath.Base(path), []string(nil)
+	switch {
+	case strings.HasPrefix(name, "1-metadata-"):
+		want = []string{"/crawl/setup/template.json?", "/crawl/logs/holdfast.out?", "/crawl/reports/archivefiles-report.txt?",
+			"/crawl/index/cdx?majorversion=2&minorversion=0&harvestid=0&jobid=1&filename=1-0-"}
+	case strings.HasPrefix(name, "1-0-"):
+		want = []string{"harvestInfo.jobId: 1\r\n", "harvestInfo.origHarvestDefinitionName: j\r\n", "ip: 127.0.0.1\r\n"}
+	}
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("%s does not say %q", path, w)
+		}
 	}
 }

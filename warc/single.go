@@ -10,9 +10,9 @@ import (
 	"holdfast/internal/disk"
 )
 
-// NewFile returns a writer of the one WARC/1.1 file at path, which is not rolled; the name's ending tells the
-// compression. An unfinished file of that name is removed, a finished one is fs.ErrExist. Of cfg, only Level, Info and
-// Now count.
+// NewFile returns a writer of the one WARC file at path, which is not rolled; the name's ending tells the compression.
+// An unfinished file of that name is removed, a finished one is fs.ErrExist. Of cfg, only Format, Level, Info and Now
+// count.
 func NewFile(d disk.Disk, path string, cfg FilesConfig, finished func(Finished) error) (*Files, error) {
 	cfg.Dir, cfg.Prefix, cfg.Node, cfg.MaxBytes = filepath.Dir(path), "", "", math.MaxInt64
 	switch {

@@ -186,3 +186,25 @@ func (v View) Head(j *Job) (harvest.Job, error) {
 	}
 	return readJob(j, []byte(text.String()))
 }
+
+// Configurations returns the configurations in the job's parts, nil when it has none.
+func (v View) Configurations(j *Job) (all []Configuration, err error) {
+	if j.Parts == nil || j.Parts.Configurations == 0 {
+		return nil, nil
+	}
+	for n := 1; n <= j.Parts.Count; n++ {
+		p, err := v.part(j.Parts.Of, n)
+		if err != nil {
+			return nil, err
+		}
+		if p.Kind != PartConfigurations {
+			continue
+		}
+		var some []Configuration
+		if err := agree.DecodeStrict([]byte(p.Text), &some); err != nil {
+			return nil, fmt.Errorf("%w: part %d of job %d: %w", ErrUnreadable, n, j.ID, err)
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}

@@ -50,10 +50,22 @@ func (c *Config) check() error {
 			return fmt.Errorf("secrets-to: %q: want the ids of nodes, as holdfast node list shows them", id)
 		}
 	}
+	if !isHost(c.Organization) {
+		return fmt.Errorf("organization = %q: want a name as hosts have it, such as \"example.org\": letters, digits, "+
+			"dots and hyphens", c.Organization)
+	}
 	if c.Limits.RaftLog < 1<<20 {
 		return fmt.Errorf("raft-log = %s: want at least 1MiB", c.Limits.RaftLog)
 	}
 	return nil
+}
+
+// isHost reports whether a name can be the host of a URI.
+func isHost(name string) bool {
+	return name != "" && len(name) <= 253 && !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "-") &&
+		!strings.ContainsFunc(name, func(r rune) bool {
+			return r != '.' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+		})
 }
 
 func (c *Config) checkAddresses() error {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,6 +68,8 @@ type Settings struct {
 	RaftLog   *Bytes    `toml:"raft-log"`
 	LogLevel  *string   `toml:"log-level"`  // debug, info, warn or error
 	FilesMode *FileMode `toml:"files-mode"` // permissions of the archive's files, in octal
+	// the institution, in the URIs of the records that document a job
+	Organization *string `toml:"organization"`
 
 	LocalToken     *string `toml:"local-token"`     // rights of a local token on other nodes: a role, or none
 	Certificate    *string `toml:"certificate"`     // PEM file for HTTPS on the API and access ports
@@ -92,6 +93,8 @@ type Config struct {
 	Files      []string
 	Limits     Limits
 	SecretsTo  []string // that this node seals secrets to; none = all that crawl
+	// Organization is the host in the URIs of metadata records, such as metadata://example.org/crawl/….
+	Organization string
 
 	proxies []string // as given
 }
@@ -307,6 +310,7 @@ func (c *Config) resolve(layers ...Settings) {
 			c.SecretsTo = slices.Clone(s.SecretsTo)
 		}
 		set(&c.Limits.FilesMode, s.FilesMode)
+		set(&c.Organization, s.Organization)
 		if len(s.Files) > 0 {
 			c.Files = s.Files
 		}
@@ -331,6 +335,7 @@ func set[T any](to *T, from *T) {
 func (c Config) Write(w io.Writer) error {
 	shown := struct {
 		Name      string   `toml:"name"`
+		Org       string   `toml:"organization"`
 		Replica   string   `toml:"replica"`
 		Kind      string   `toml:"kind"`
 		Place     string   `toml:"place"`
@@ -346,9 +351,9 @@ func (c Config) Write(w io.Writer) error {
 		Limits    Limits   `toml:"limits"`
 
 		SecretsTo []string `toml:"secrets-to,omitempty"`
-	}{c.Name, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer, c.Listen.API,
-		c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies, c.Limits,
-		c.SecretsTo}
+	}{c.Name, c.Organization, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer,
+		c.Listen.API, c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies,
+		c.Limits, c.SecretsTo}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}
@@ -373,12 +378,3 @@ func (c Config) IdentityDir() string { return filepath.Join(c.Data, "identity") 
 
 // TokenPath returns where the node keeps the token with which commands on its machine use its API.
 func (c Config) TokenPath() string { return filepath.Join(c.IdentityDir(), "api-token") }
-
-// Reached returns the addresses at which other nodes find this one. Without addresses in the file that is the address
-// it listens on, unless it listens on every address of the machine.
-func (c Config) Reached() []string {
-	if host, _, _ := net.SplitHostPort(c.Listen.Peer); len(c.Table.Addresses) == 0 && !everywhere(host) {
-		return []string{c.Listen.Peer}
-	}
-	return c.Table.Addresses
-}

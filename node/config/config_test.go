@@ -87,6 +87,7 @@ func TestBadConfigurationNamesTheLineAndWhatWasMeant(t *testing.T) {
 		{"address without port", `bandwidth = "30MB"`, `addresses = ["a.example:0"]`, `addresses: "a.example:0": want the host and port`},
 		{"one port for two", `bandwidth = "30MB"`, `access = "127.0.0.1:7481"`, `api "127.0.0.1:7481" and access "127.0.0.1:7481": one address cannot serve both`},
 		{"one port of all", `bandwidth = "30MB"`, `access = ":7481"`, `access ":7481": one address cannot serve both`},
+		{"no host", `bandwidth = "30MB"`, `organization = "a library"`, `organization = "a library": want a name as hosts have it`},
 		{"bad address", `bandwidth = "30MB"`, `peer = "7480"`, `peer "7480": want host:port`},
 	}
 	for _, tt := range tests {

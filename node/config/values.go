@@ -118,6 +118,8 @@ func Defaults() Settings {
 		LogLevel:   new("info"),
 		FilesMode:  new(FileMode(0o644)),
 
+		Organization: new("holdfast"),
+
 		LocalToken:     new("admin"),
 		Certificate:    new(""),
 		CertificateKey: new(""),

@@ -25,7 +25,8 @@ import (
 // run crawls one attempt to its end, lets all that it harvested enter the archive, and tells the catalog. It returns
 // early, leaving all as it is, when ctx ends.
 func (c *Runner) run(ctx context.Context, r *Attempt) error {
-	log := c.log.With("job", r.Job.ID, "attempt", r.Job.Attempt)
+	log := slog.New(r.out.handler(c.log.Handler())).With("job", r.Job.ID, "attempt", r.Job.Attempt)
+	defer func() { _ = r.out.end() }()
 	if r.Job.State == catalog.JobSubmitted {
 		ref := catalog.JobRef{ID: r.Job.ID, Node: c.cfg.Self, Attempt: r.Job.Attempt}
 		if refusal, err := c.cfg.Insist(ctx, catalog.StartJob, ref); err != nil || refusal != nil {
@@ -110,29 +111,48 @@ func (c *Runner) crawl(ctx context.Context, r *Attempt, log *slog.Logger) (crawl
 		return crawler.Summary{}, err
 	}
 	r.Dir = dir
+	from, err := c.prepare(r)
+	if err != nil {
+		return crawler.Summary{}, err
+	}
 	turns := jobPace{c.pacer, fmt.Sprintf("%d.%d", r.Job.ID, r.Job.Attempt)}
 	defer c.pacer.Leave(turns.job)
-	from := ""
+	defer func() { r.out.changes(from.given, dir) }()
+	info := from.info(c.cfg.Origin.Address, r.Job)
+	checkpoint := ""
 	for {
-		summary, err := c.crawlFrom(ctx, r, turns, dir, from, log)
+		summary, err := c.crawlFrom(ctx, r, turns, checkpoint, info, log)
 		if err != nil || summary.Restore == "" || ctx.Err() != nil {
 			return summary, err
 		}
 		log.Info("job starts from a checkpoint again", "checkpoint", summary.Restore)
-		from = summary.Restore
+		checkpoint = summary.Restore
 	}
 }
 
+// prepare begins the attempt's program log, and keeps what the job was made from in its folder.
+func (c *Runner) prepare(r *Attempt) (from made, err error) {
+	if err := r.out.begin(c.cfg.Disk, r.Dir); err != nil {
+		return from, err
+	}
+	r.out.introduce(c.cfg.Version, c.cfg.Name)
+	r.out.say("job %d, attempt %d, harvest %q, collection %s", r.Job.ID, r.Job.Attempt, r.Job.Harvest, r.Job.Collection)
+	if from, err = c.cfg.definition(r.Job); err != nil {
+		return from, err
+	}
+	return from, errors.Join(r.out.settings(from.given), from.keep(c.cfg.Disk, r.Dir))
+}
+
 // crawlFrom continues the crawl in the folder, or starts it from a checkpoint.
-func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, turns jobPace, dir, from string,
+func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, turns jobPace, checkpoint string, info []warc.Field,
 	log *slog.Logger) (crawler.Summary, error) {
 	spec, err := c.cfg.Open(r.Job)
 	if err != nil {
 		return crawler.Summary{}, err
 	}
 	crawl, err := crawler.New(crawler.Config{
-		Dir: dir, Job: spec, Prefix: fmt.Sprintf("%d-%s", r.Job.ID, fileWord(r.Job.Harvest)), Node: c.cfg.Name,
-		Disk: &c.cfg.Disk, Log: log, Pacer: turns, From: from,
+		Dir: r.Dir, Job: spec, Prefix: prefix(r.Job), Node: c.cfg.Name, Info: info,
+		Disk: &c.cfg.Disk, Log: log, Pacer: turns, From: checkpoint,
 		Earlier:  crawler.Archived{Captures: c.cfg.Captures, Records: c.cfg.Records, Log: log},
 		Finished: func(f warc.Finished) error { return c.enter(ctx, r.Job, f.Path, f.Size, f.SHA256) },
 	})
@@ -143,7 +163,7 @@ func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, turns jobPace, dir, 
 	r.crawl = crawl
 	c.mu.Unlock()
 	c.heed()
-	log.Info("job starts", "dir", dir, "harvest", r.Job.Harvest)
+	log.Info("job starts", "dir", r.Dir, "harvest", r.Job.Harvest)
 	return crawl.Run(ctx)
 }
 
@@ -335,17 +355,6 @@ func (c *Runner) Tidy(r *Attempt) error {
 		}
 	}
 	return c.cfg.Disk.WriteFile(TidiedPath(r.Dir), func(io.Writer) error { return nil })
-}
-
-// fileWord makes a harvest's name fit for a file's name.
-func fileWord(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '.', r == '_':
-			return r
-		}
-		return '_'
-	}, name)
 }
 
 // refusedError returns the refusal as an error, nil if there is none.

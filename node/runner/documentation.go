@@ -1,10 +1,14 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -15,9 +19,6 @@ import (
 	"holdfast/crawler"
 	"holdfast/warc"
 )
-
-// organization is the host part of the metadata records' URIs when the cluster's name cannot be one.
-const organization = "holdfast"
 
 // Document lets the attempt's metadata file enter the archive, <job>-metadata-<attempt>.warc.gz, with its settings,
 // reports and logs under the URIs that NetarchiveSuite's tools read. The file is made once: made again it would have
@@ -58,47 +59,108 @@ func (c *Runner) documented(ctx context.Context, name catalog.FileName) (bool, e
 	return true, nil
 }
 
-// MakeDocument makes the attempt's metadata file in its folder. The file is there only when it is whole.
+// MakeDocument makes the attempt's metadata file in its folder. The file is there only when it is whole. The attempt's
+// program log ends with it.
 func (c *Runner) MakeDocument(r *Attempt) error {
 	path := filepath.Join(r.Dir, string(MetadataName(r.Job)))
 	making := filepath.Join(r.Dir, "metadata")
-	if err := c.cfg.Disk.RemoveAll(making); err != nil {
+	if err := errors.Join(c.cfg.Disk.RemoveAll(making), c.cfg.Disk.MkdirAll(making)); err != nil {
 		return err
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		host = c.cfg.Name
+	log := slog.New(r.out.handler(c.log.Handler())).With("job", r.Job.ID, "attempt", r.Job.Attempt)
+	files, err := survey(c.cfg.Disk, r, making, log)
+	if err == nil {
+		err = r.out.end()
 	}
-	info := []warc.Field{{Name: "software", Value: "Holdfast/" + c.cfg.Version}, {Name: "hostname", Value: host},
-		{Name: "isPartOf", Value: strconv.FormatUint(r.Job.ID, 10)}}
+	if err != nil {
+		return err
+	}
 	made := filepath.Join(making, filepath.Base(path))
-	w, err := warc.NewFile(c.cfg.Disk, made, warc.FilesConfig{Info: info}, nil)
+	w, err := warc.NewFile(c.cfg.Disk, made, warc.FilesConfig{Info: c.cfg.documentInfo(r.Job),
+		Format: warc.Format{Version: "1.0"}}, nil) // older tools of NetarchiveSuite know no other
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(c.writeDocumentation(w, r), w.Close()); err != nil {
+	d := document{to: w, job: r.Job, organization: cmp.Or(c.cfg.Origin.Organization, "holdfast")}
+	if err := errors.Join(d.write(r.Dir, files), w.Close()); err != nil {
 		return err
 	}
 	return errors.Join(c.cfg.Disk.Rename(made, path), c.cfg.Disk.RemoveAll(making))
 }
 
-func (c *Runner) writeDocumentation(w *warc.Files, r *Attempt) error {
-	for _, folder := range []string{"settings", "reports", "logs"} {
-		err := filepath.WalkDir(filepath.Join(r.Dir, folder), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() {
+// documentInfo is what a metadata file's warcinfo record says.
+func (cfg *Config) documentInfo(job catalog.Job) []warc.Field {
+	host, err := os.Hostname()
+	if err != nil {
+		host = cfg.Name
+	}
+	info := []warc.Field{{Name: "software", Value: "Holdfast/" + cfg.Version}, {Name: "hostname", Value: host},
+		{Name: "isPartOf", Value: strconv.FormatUint(job.ID, 10)}}
+	if address := cfg.Origin.Address; address != "" {
+		info = append(info, warc.Field{Name: "ip", Value: address})
+	}
+	return info
+}
+
+// document is a metadata file that is being written.
+type document struct {
+	to           *warc.Files
+	job          catalog.Job
+	organization string
+}
+
+// write writes the files of an attempt's folder, and what was found in its WARC files.
+func (d *document) write(dir string, files []content) error {
+	folders := []struct{ name, part string }{{"settings", "setup"}, {"reports", "reports"}, {"logs", "logs"}}
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(dir, folder.name), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || !e.Type().IsRegular() {
 				return err
 			}
-			return c.writeDocument(w, r.Job, folder, path)
+			return d.file(path, d.uri(folder.part, filepath.Base(path)), kindOf(path))
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if folder.part == "reports" {
+			report := archiveFiles(files)
+			err := d.record(d.uri(folder.part, "archivefiles-report.txt"), "text/plain", strings.NewReader(report),
+				int64(len(report)))
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for _, f := range files {
+		uri := fmt.Sprintf("metadata://%s/crawl/index/cdx?majorversion=2&minorversion=0&"+
+			"harvestid=%d&jobid=%d&filename=%s", d.organization, d.job.Number, d.job.ID,
+			url.QueryEscape(f.name))
+		if err := d.file(f.cdx, uri, "application/x-cdx"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// writeDocument writes one file as a resource record.
-func (c *Runner) writeDocument(w *warc.Files, job catalog.Job, folder, path string) error {
+// uri is that of the record of a file of the attempt's folder.
+func (d *document) uri(part, name string) string {
+	at := fmt.Sprintf("metadata://%s/crawl/%s/%s", d.organization, part, url.PathEscape(name))
+	if part == "setup" && (name == aliasesFile || name == continuesFile) {
+		return fmt.Sprintf("%s?majorversion=1&minorversion=0&harvestid=%d&harvestnum=%d&jobid=%d", at, d.job.Number,
+			d.job.Run, d.job.ID)
+	}
+	return fmt.Sprintf("%s?heritrixVersion=Holdfast&harvestid=%d&jobid=%d", at, d.job.Number, d.job.ID)
+}
+
+func kindOf(path string) string {
+	if strings.HasSuffix(path, ".json") {
+		return "application/json"
+	}
+	return "text/plain"
+}
+
+// file writes one file as a record.
+func (d *document) file(path, uri, kind string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -108,15 +170,12 @@ func (c *Runner) writeDocument(w *warc.Files, job catalog.Job, folder, path stri
 	if err != nil {
 		return err
 	}
-	part := map[string]string{"settings": "setup", "reports": "reports", "logs": "logs"}[folder]
-	kind := "text/plain"
-	if strings.HasSuffix(path, ".json") {
-		kind = "application/json"
-	}
-	uri := fmt.Sprintf("metadata://%s/crawl/%s/%s?heritrixVersion=Holdfast&harvestid=%s&jobid=%d", organization, part,
-		filepath.Base(path), fileWord(job.Harvest), job.ID)
-	_, err = w.Write(warc.Draft{Type: warc.TypeResource, TargetURI: uri, ContentType: kind,
-		Block: f, Size: stat.Size()})
+	return d.record(uri, kind, f, stat.Size())
+}
+
+func (d *document) record(uri, kind string, block io.ReadSeeker, size int64) error {
+	_, err := d.to.Write(warc.Draft{Type: warc.TypeResource, TargetURI: uri, ContentType: kind, Block: block,
+		Size: size})
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
@@ -90,8 +91,16 @@ func (c *Runner) leftover(ctx context.Context, dir string) error {
 	if sameAttempt(now, had) && now.Node == c.cfg.Self && !ended {
 		return nil
 	}
-	r = &Attempt{Job: had, Dir: dir}
-	log := c.log.With("job", had.ID, "attempt", had.Attempt)
+	r = &Attempt{Job: had, Dir: dir, out: &programLog{}}
+	if !exists(filepath.Join(dir, string(MetadataName(had)))) {
+		if err := r.out.begin(c.cfg.Disk, dir); err != nil {
+			return err
+		}
+		r.out.introduce(c.cfg.Version, c.cfg.Name)
+		r.out.say("what attempt %d of job %d left is brought into the archive", had.Attempt, had.ID)
+	}
+	defer func() { _ = r.out.end() }()
+	log := slog.New(r.out.handler(c.log.Handler())).With("job", had.ID, "attempt", had.Attempt)
 	files, err := c.bringIn(ctx, r, log)
 	if err != nil {
 		return err

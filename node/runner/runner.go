@@ -42,6 +42,7 @@ type Config struct {
 	Self    catalog.NodeID
 	Name    string        // of the node
 	Version string        // of the program
+	Origin  Origin        // of jobs and documents
 	Data    string        // the node's folder; jobs lie in jobs/ there
 	Slots   int           // jobs crawled at once
 	Lease   time.Duration // how long a job continues without contact to a leader
@@ -90,6 +91,7 @@ type Attempt struct {
 	crawl *crawler.Crawl // nil until it is opened
 	wish  catalog.JobWish
 	held  string // why this node pauses it by itself
+	out   *programLog
 }
 
 // leasePoll is how often a running job's lease, its wish, and the room on the disk are looked at beside each change of
@@ -133,7 +135,7 @@ func (c *Runner) Run(ctx context.Context, changed <-chan struct{}) error {
 	var under sync.WaitGroup
 	defer under.Wait()
 	start := func(job catalog.Job) {
-		r := &Attempt{Job: job}
+		r := &Attempt{Job: job, out: &programLog{}}
 		c.mu.Lock()
 		c.running[job.ID] = r
 		c.mu.Unlock()
