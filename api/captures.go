@@ -36,7 +36,7 @@ type captureQuery struct {
 	Closest  string   `query:"closest" maxLength:"14"`
 	Limit    int      `query:"limit" minimum:"0" doc:"show at most this many; 0 shows all"`
 	Filters  []string `query:"filter,explode" maxItems:"20" doc:"[!][=|~]field:text; all must hold"`
-	Collapse int      `query:"collapse" minimum:"0" maximum:"14" doc:"of captures whose timestamps begin with the same digits, as many as this number, keep only the first"`
+	Collapse int      `query:"collapse" minimum:"0" maximum:"14" doc:"of captures whose timestamps agree in this many first digits, keep only the first; 0 keeps all"`
 }
 
 func (in *captureQuery) query() cdx.Query {

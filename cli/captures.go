@@ -25,7 +25,7 @@ type captureListCmd struct {
 	Reverse  bool     `help:"Show the newest first."`
 	Limit    int      `help:"Show at most this many."`
 	Filter   []string `sep:"none" placeholder:"[!][=|~]FIELD:TEXT" help:"Show only captures that pass this filter of the CDX server, such as =status:200; all must hold."`
-	Collapse int      `help:"Of captures whose timestamps begin with the same digits, as many as this number, show only the first."`
+	Collapse int      `placeholder:"N" help:"Of captures whose timestamps agree in their first N digits, show only the first."`
 }
 
 func (captureListCmd) Help() string {

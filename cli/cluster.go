@@ -306,7 +306,7 @@ type clusterCmd struct {
 
 type clusterRecoverCmd struct {
 	Reason string `required:"" help:"Reason, written into the audit trail."`
-	Yes    bool   `help:"Recover without asking. From then on, what the other nodes hold of the cluster's state is refused."`
+	Yes    bool   `help:"Recover without asking. Afterwards the cluster refuses the state that the other nodes still have."`
 }
 
 func (clusterRecoverCmd) Help() string {

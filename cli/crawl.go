@@ -25,7 +25,7 @@ type crawlCmd struct {
 	Out    string   `required:"" placeholder:"DIR" help:"Write warcs/, logs/ and reports/ into this folder. A crawl that was interrupted there is continued."`
 	Name   string   `default:"crawl" help:"The job's name."`
 	From   string   `name:"checkpoint" placeholder:"NAME" help:"Start again from this checkpoint of the crawl in DIR."`
-	Forget bool     `name:"forget-changes" help:"Discard changes of settings that were made while the crawl in DIR ran. Without this, a change is kept unless the setting is given here with another value than at first."`
+	Forget bool     `name:"forget-changes" help:"Forget the settings changed while the crawl in DIR ran. Without this they stay, except those that are given here with another value than the crawl began with."`
 	Prior  []string `name:"earlier" placeholder:"PATH" sep:"none" help:"WARC files of earlier crawls, or folders of them. Content that they hold already is recorded as a revisit, according to the settings deduplicate and conditional. May be repeated."`
 	Seeds  []string `arg:"" optional:"" name:"url" help:"URLs to start from."`
 }

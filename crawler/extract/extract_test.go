@@ -251,6 +251,16 @@ func TestTypeNames(t *testing.T) {
 	}
 }
 
+// A kind of document without a format to switch it on would never be read.
+func TestEveryKindHasAFormat(t *testing.T) {
+	t.Parallel()
+	for k := kindHTML; k < kinds; k++ {
+		if k.types() == 0 {
+			t.Errorf("kind %d is not in documentKind.types", k)
+		}
+	}
+}
+
 // Documents within documents end where the options say.
 func TestDepth(t *testing.T) {
 	body := []byte(`<a href=0><iframe srcdoc="<a href=1><iframe srcdoc='<a href=2>'>">`)

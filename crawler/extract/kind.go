@@ -83,11 +83,12 @@ const (
 	kindM3U8
 	kindDASH
 	kindOffice
+	kinds // how many there are
 )
 
 // types is the format that has to be switched on for a kind.
 func (k documentKind) types() Types {
-	return [...]Types{kindHTML: HTML, kindXHTML: HTML, kindSVG: SVG, kindCSS: CSS, kindJS: JS, kindJSON: JSON,
+	return [kinds]Types{kindHTML: HTML, kindXHTML: HTML, kindSVG: SVG, kindCSS: CSS, kindJS: JS, kindJSON: JSON,
 		kindWebManifest: JSON, kindJSONFeed: Feed, kindLD: JSON, kindXML: XML, kindFeed: Feed,
 		kindSitemap: Sitemap, kindSitemapText: Sitemap, kindPacked: Sitemap, kindRobots: RobotsTxt, kindPDF: PDF,
 		kindM3U8: M3U8, kindDASH: DASH, kindOffice: Office}[k]
