@@ -14,6 +14,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	agreed "holdfast/catalog/jobs"
 	"holdfast/harvest"
 	"holdfast/harvest/act"
 )
@@ -58,14 +59,13 @@ func (s jobs) changeRoutes(api huma.API) {
 		})
 	type wish struct {
 		ByID
-		Body wire.WishBody
+		Body wire.JobWish
 	}
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *wish) uint64 { return in.ID }),
 		method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
 		summary: "Pause, resume or stop a job"},
 		func(ctx context.Context, in *wish) (wire.Job, error) {
-			if err := s.decide(ctx, catalog.WishJob,
-				catalog.JobWishing{ID: in.ID, Wish: wishOf(in.Body.Wish), Reason: in.Body.Reason}, nil); err != nil {
+			if err := s.wish(ctx, in.ID, in.Body); err != nil {
 				return wire.Job{}, err
 			}
 			if err := s.endPause(ctx, in.ID, wishOf(in.Body.Wish)); err != nil {
@@ -73,6 +73,31 @@ func (s jobs) changeRoutes(api huma.API) {
 			}
 			return s.showJob(ctx, in.ID)
 		})
+}
+
+// wish lets the cluster agree on what is wanted of a job. Before level 4 a deadline is told to the crawl alone.
+func (s jobs) wish(ctx context.Context, id uint64, w wire.JobWish) error {
+	wishing := catalog.JobWishing{ID: id, Wish: wishOf(w.Wish), Reason: w.Reason, Within: w.For.Std().Milliseconds()}
+	if wishing.Within == 0 && w.For != 0 {
+		wishing.Within = 1 // 0 stands for the default
+	}
+	var cluster catalog.Cluster
+	err := s.Catalog.View(func(v catalog.View) (err error) { cluster, err = v.Cluster(); return err })
+	if err != nil {
+		return err
+	}
+	late := wishing.Wish == catalog.WishStop && w.For > 0 && cluster.Level < agreed.LevelOfParts
+	if late {
+		wishing.Within = 0
+	}
+	if err := s.decide(ctx, catalog.WishJob, wishing, nil); err != nil || !late {
+		return err
+	}
+	_, err = s.order(ctx, id, act.Order{Act: act.Stop{Reason: w.Reason, For: w.For}, By: callerOf(ctx).Actor})
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalid) { // no crawl of it is open, or not any more
+		return nil
+	}
+	return err
 }
 
 // endPause ends the pause of a crawl whose job may run again. An order gave the crawl that pause; the catalog does not

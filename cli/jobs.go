@@ -200,6 +200,9 @@ func showJob(a *app, j wire.Job) error {
 		if j.Wish != "" {
 			rows = append(rows, table.Row{"wish", string(j.Wish) + " " + j.WishReason})
 		}
+		if !j.WishBy.IsZero() && !ended(j) {
+			rows = append(rows, table.Row{"cut off", when(j.WishBy)})
+		}
 		if j.Note != "" {
 			rows = append(rows, table.Row{"note", j.Note})
 		}
@@ -331,14 +334,17 @@ type jobWish struct {
 	Reason string `help:"Reason, written into the audit trail and the job's log."`
 }
 
-// wish tells the cluster what somebody wants of a job, so that it outlasts restarts. A length of time, and wishes for
-// a crawl in a folder, go to the crawl itself.
+// wish tells the cluster what somebody wants of a job, so that it outlasts restarts. How long a pause lasts, and wishes
+// for a crawl in a folder, go to the crawl itself.
 func (w jobWish) wish(a *app, wish wire.Wish, given act.Act, length time.Duration) error {
 	id, err := strconv.ParseUint(w.Crawl, 10, 64)
-	if err != nil || length > 0 {
+	if err != nil || length > 0 && wish != wire.WishStop {
 		return w.give(a, given)
 	}
 	return ask(a, showJob, func(ctx context.Context, archive *client.Client) (wire.Job, error) {
+		if wish == wire.WishStop {
+			return archive.Jobs().Stop(ctx, id, w.Reason, length)
+		}
 		return archive.Jobs().Wish(ctx, id, wish, w.Reason)
 	})
 }
@@ -351,7 +357,7 @@ type (
 	jobResumeCmd struct{ jobWish }
 	jobStopCmd   struct {
 		jobWish
-		For time.Duration `placeholder:"TIME" help:"Let fetches in flight take this long before they are cut off."`
+		For time.Duration `placeholder:"TIME" help:"Let fetches in flight take this long before they are cut off; 10 minutes for a job of a cluster if not given."`
 	}
 )
 

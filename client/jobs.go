@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"holdfast/api/wire"
 	"holdfast/harvest"
@@ -33,7 +34,13 @@ func (j Jobs) Show(ctx context.Context, id uint64) (wire.Job, error) {
 
 // Wish pauses a job, lets it run on, or stops it.
 func (j Jobs) Wish(ctx context.Context, id uint64, wish wire.Wish, reason string) (wire.Job, error) {
-	return post[wire.Job](ctx, j.c, wire.WishBody{Wish: wish, Reason: reason}, "jobs", number(id), "wish")
+	return post[wire.Job](ctx, j.c, wire.JobWish{Wish: wish, Reason: reason}, "jobs", number(id), "wish")
+}
+
+// Stop ends a job. What is in flight after that time is cut off; 0: after ten minutes.
+func (j Jobs) Stop(ctx context.Context, id uint64, reason string, within time.Duration) (wire.Job, error) {
+	return post[wire.Job](ctx, j.c, wire.JobWish{Wish: wire.WishStop, Reason: reason, For: harvest.Duration(within)},
+		"jobs", number(id), "wish")
 }
 
 // Resubmit makes a new job of a failed one.

@@ -63,6 +63,13 @@ type JobError struct {
 	Detail string `json:"detail,omitempty"`
 }
 
+// JobWish asks that a job pauses, runs on, or stops.
+type JobWish struct {
+	Wish   Wish             `json:"wish" enum:"run,pause,stop"`
+	Reason string           `json:"reason,omitempty" maxLength:"500"`
+	For    harvest.Duration `json:"for,omitempty" doc:"with stop: what is still in flight after this time is cut off; default: 10m"`
+}
+
 // JobRequest asks for a crawl.
 type JobRequest struct {
 	Harvest    string    `json:"harvest,omitempty" doc:"the harvest that the job belongs to; default: the job's name"`

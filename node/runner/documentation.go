@@ -179,8 +179,16 @@ func (d *document) record(uri, kind string, block io.ReadSeeker, size int64) err
 	return err
 }
 
-// statsOf translates the figures of a crawl.
+// statsOf translates the figures of a crawl. Who stopped it, and why, is not the reason that counts: that stands in the
+// job's wish.
 func statsOf(s crawler.Summary) catalog.JobStats {
+	reason := "unfinished"
+	switch {
+	case s.StopLimits:
+		reason = s.Reason
+	case s.Counters.Queued == 0 && s.Reason == "completed":
+		reason = s.Reason
+	}
 	return catalog.JobStats{Objects: s.Counters.Succeeded, Bytes: s.Counters.Bytes, Failed: s.Counters.Failed,
-		StopReason: s.Reason}
+		StopReason: reason}
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"holdfast/catalog"
@@ -23,12 +24,50 @@ const leftoverEvery = 10 * time.Minute
 // recorded just before a crash. What cannot be brought in is tried again. It works beside the crawls until ctx ends.
 func (c *Runner) leftovers(ctx context.Context) {
 	for ctx.Err() == nil {
+		upTo := c.remains.now()
 		c.BringLeftovers(ctx)
+		c.remains.looked(upTo)
+		signal(c.freed)
 		select {
 		case <-ctx.Done():
 		case <-time.After(leftoverEvery):
+		case <-c.remains.more:
 		}
 	}
+}
+
+// remains counts attempts that left something in their folders. While it is not looked at, this node claims no jobs:
+// what was harvested comes before what may be. Something that cannot be brought in holds up nothing after that.
+type remains struct {
+	mu           sync.Mutex
+	added, known int
+	more         chan struct{} // something was added
+}
+
+func (r *remains) add() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.added++
+	signal(r.more)
+}
+
+// now is how many there are; looked tells that those were looked at, and some reports whether there are more.
+func (r *remains) now() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.added
+}
+
+func (r *remains) looked(upTo int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.known = max(r.known, upTo)
+}
+
+func (r *remains) some() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.added > r.known
 }
 
 // BringLeftovers looks at each folder once, and records the faults of folders whose files are not all in the archive.

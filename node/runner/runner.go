@@ -79,6 +79,7 @@ type Runner struct {
 	running map[uint64]*Attempt
 	begun   map[uint64]int    // the attempts begun by this process, until the catalog here shows that they ended
 	left    map[string]string // folders of earlier attempts that are not all in the archive, and why
+	remains remains
 
 	unable unable
 	freed  chan struct{} // a job has ended here, or there are more slots
@@ -90,7 +91,8 @@ type Attempt struct {
 	Dir   string
 	crawl *crawler.Crawl // nil until it is opened
 	wish  catalog.JobWish
-	held  string // why this node pauses it by itself
+	by    catalog.Time // when a crawl that is to stop is cut off
+	held  string       // why this node pauses it by itself
 	out   *programLog
 }
 
@@ -108,7 +110,8 @@ func New(cfg Config) *Runner {
 		pacer: pace.New(pace.Config{Self: string(cfg.Self), Home: home, Homes: paceHomes{cfg.Caller},
 			Log: cfg.Log.With("room", "pace")}),
 		running: map[uint64]*Attempt{}, begun: map[uint64]int{}, unable: unable{why: map[uint64]inability{}},
-		freed: make(chan struct{}, 1)}
+		remains: remains{more: make(chan struct{}, 1), added: 1}, // an earlier process may have left something
+		freed:   make(chan struct{}, 1)}
 }
 
 // SetSlots changes how many jobs are crawled at once. Running crawls continue.
@@ -146,6 +149,9 @@ func (c *Runner) Run(ctx context.Context, changed <-chan struct{}) error {
 			c.mu.Lock()
 			delete(c.running, job.ID)
 			c.mu.Unlock()
+			if r.Dir != "" && !exists(TidiedPath(r.Dir)) {
+				c.remains.add()
+			}
 			signal(c.freed)
 		})
 	}
@@ -192,8 +198,8 @@ func (c *Runner) due(ctx context.Context) (out []catalog.Job, again bool, err er
 		c.mu.Lock()
 		free := c.slots - len(c.running)
 		c.mu.Unlock()
-		if c.noRoom() != "" {
-			free = 0
+		if c.noRoom() != "" || c.remains.some() {
+			free = 0 // dormant, or what earlier attempts left comes first
 		}
 		if stale, err := c.cfg.Stale(v); err != nil || stale {
 			return err // this node cannot open what is sealed to the key in the catalog
@@ -290,9 +296,9 @@ func (c *Runner) heed() {
 			r.crawl.Stop("the job was given to another attempt")
 			continue
 		}
-		if now.Wish != r.wish || held != r.held {
-			r.wish, r.held = now.Wish, held
-			r.obey(now.WishReason, now.WishBy)
+		if now.Wish != r.wish || now.WishBy != r.by || held != r.held {
+			r.wish, r.by, r.held = now.Wish, now.WishBy, held
+			r.obey(now.WishReason)
 			if held != "" {
 				c.log.Warn("job waits", "job", id, "why", held)
 			}
@@ -314,8 +320,12 @@ func (c *Runner) noRoom() string {
 
 // Problems says which jobs this node holds up, which harvests are not all in the archive, and why.
 func (c *Runner) Problems() (all []string) {
+	dormant := c.noRoom()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if dormant != "" && c.slots > 0 {
+		all = append(all, "this node is dormant and claims no jobs: "+dormant)
+	}
 	for id, r := range c.running {
 		if r.held != "" {
 			all = append(all, fmt.Sprintf("job %d waits: %s", id, r.held))
@@ -336,10 +346,10 @@ func (c *Runner) Problems() (all []string) {
 	return all
 }
 
-func (r *Attempt) obey(reason string, by catalog.Time) {
+func (r *Attempt) obey(reason string) {
 	switch {
-	case r.wish == catalog.WishStop && by != 0:
-		r.crawl.StopWithin(reason, max(time.Until(by.Std()), time.Second))
+	case r.wish == catalog.WishStop && r.by != 0:
+		r.crawl.StopWithin(reason, max(time.Until(r.by.Std()), time.Second))
 	case r.wish == catalog.WishStop:
 		r.crawl.Stop(reason)
 	case r.wish == catalog.WishPause:
