@@ -47,6 +47,7 @@ type (
 	Stray        = wire.Stray
 	IndexStatus  = wire.IndexStatus
 	Progress     = wire.Progress
+	RunningJob   = wire.RunningJob
 	Presence     = wire.Presence
 	Listen       = wire.Listen
 	Disk         = wire.Disk
@@ -125,9 +126,19 @@ type Strays interface {
 	List(ctx context.Context) ([]NodeStrays, error) // of every member, including those that do not answer
 }
 
+// NodeJobs are the jobs that crawl on a node, or why the node did not say so.
+type NodeJobs struct {
+	Node catalog.NodeID
+	Name string
+	Jobs []wire.RunningJob // with what the node knows: number, state, reason, progress
+	Err  error
+}
+
 // Crawls returns the progress of the running jobs, on whichever node they run.
 type Crawls interface {
 	Progress(ctx context.Context, job catalog.Job) (Progress, error)
+	// Running asks every member which jobs crawl there, and how they stand now.
+	Running(ctx context.Context) []NodeJobs
 	// Log writes the last tail lines of the job's crawl.log, all of them when tail is 0.
 	Log(ctx context.Context, job catalog.Job, tail int, w io.Writer) error
 	// Order lets the job's crawl carry out an order that is valid. harvest.ErrInvalid: the crawl cannot do that.

@@ -213,6 +213,13 @@ type crawls struct{ b *backend }
 func (crawls) Progress(context.Context, catalog.Job) (wire.Progress, error) {
 	return wire.Progress{Done: 5}, nil
 }
+
+// Running says that job 1 crawls here, and that another node does not answer.
+func (crawls) Running(context.Context) []NodeJobs {
+	return []NodeJobs{{Node: "south", Name: "south-1", Err: errors.New("no answer")},
+		{Node: self, Name: "north-1", Jobs: []wire.RunningJob{{ID: 1, State: "PAUSED", Reason: "lunch", Progress: &wire.Progress{Done: 5}}}}}
+}
+
 func (crawls) Check(job harvest.Job) error {
 	if len(job.Settings.Rules) > 0 && job.Settings.Rules[0].Rule == "unknown" {
 		return fmt.Errorf("%w: rules: no such rule", harvest.ErrInvalid)

@@ -59,3 +59,25 @@ func TestADeadlineOfAStopIsKept(t *testing.T) {
 		}
 	}
 }
+
+// The jobs that run come from all nodes, and a node that does not answer is named.
+func TestRunningJobsAreListed(t *testing.T) {
+	t.Parallel()
+	b, open := clusterOf(t, catalog.Level)
+	c := open(localText)
+	job, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Harvest: "daily", Seeds: []string{"http://127.0.0.1/"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.must(catalog.ClaimJob, catalog.JobRef{ID: job.ID, Node: self})
+	got, err := c.Jobs().Running(t.Context())
+	if err != nil || len(got.Jobs) != 1 || len(got.Silent) != 1 || time.Since(got.At) > time.Minute {
+		t.Fatalf("%+v %v", got, err)
+	}
+	if one := got.Jobs[0]; one.ID != job.ID || one.Harvest != "daily" || one.Collection != "web" || one.NodeName != "north-1" || one.State != "PAUSED" || one.Reason != "lunch" || one.Progress.Done != 5 {
+		t.Errorf("%+v", one)
+	}
+	if got.Silent[0] != (wire.SilentNode{Node: "south", Name: "south-1", Reason: "no answer"}) {
+		t.Errorf("%+v", got.Silent)
+	}
+}

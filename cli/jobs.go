@@ -236,10 +236,18 @@ func showJob(a *app, j wire.Job) error {
 }
 
 type jobListCmd struct {
-	Limit int `default:"50" help:"Show at most this many, newest first; 0 shows all."`
+	Limit   int  `default:"50" help:"Show at most this many, newest first; 0 shows all."`
+	Running bool `help:"Show the jobs that run now, with live figures of all nodes."`
+}
+
+func (jobListCmd) exits() []string {
+	return []string{"0   listed", "1   with --running: a node did not answer"}
 }
 
 func (c jobListCmd) Run(a *app) error {
+	if c.Running {
+		return listRunning(a)
+	}
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		var jobs []wire.Job
 		for j, err := range archive.Jobs().List(ctx) {

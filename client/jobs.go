@@ -22,6 +22,11 @@ func (j Jobs) List(ctx context.Context) iter.Seq2[wire.Job, error] {
 	return all[wire.Job](ctx, j.c, nil, "jobs")
 }
 
+// Running lists the jobs that run, with live figures of all nodes.
+func (j Jobs) Running(ctx context.Context) (wire.RunningJobs, error) {
+	return get[wire.RunningJobs](ctx, j.c, "jobs", "running")
+}
+
 // Create creates a job and submits it.
 func (j Jobs) Create(ctx context.Context, in wire.JobRequest) (wire.Job, error) {
 	return post[wire.Job](ctx, j.c, in, "jobs")

@@ -59,7 +59,10 @@ func (n *Node) room() archive.Room {
 }
 
 // jobs returns what tells how jobs stand on all nodes.
-func (n *Node) jobs() crawls { return crawls{n.id, n.crawls, carrier{n.peer}, n.warrants} }
+func (n *Node) jobs() crawls {
+	members := func() []catalog.Member { return n.roster.Known().Members }
+	return crawls{n.id, n.crawls, carrier{n.peer}, n.warrants, members}
+}
 
 // indexes returns what tells how the indexes of all nodes stand.
 func (n *Node) indexes() lookup.Indexes {

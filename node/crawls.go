@@ -24,6 +24,7 @@ type crawls struct {
 	own      *runner.Runner
 	carrier  carrier
 	warrants warrant.Warrants
+	members  func() []catalog.Member
 }
 
 // progressLimit is how long another node may take to answer.
@@ -47,6 +48,33 @@ func (c crawls) Progress(ctx context.Context, job catalog.Job) (api.Progress, er
 		return p, fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	}
 	return p, nil
+}
+
+// Running asks every member. None is waited for longer than progressLimit.
+func (c crawls) Running(ctx context.Context) []api.NodeJobs {
+	ctx, cancel := context.WithTimeout(ctx, progressLimit)
+	defer cancel()
+	own := func(ctx context.Context) ([]api.RunningJob, error) { return c.serveRunning(ctx, c.self, struct{}{}) }
+	replies := wire.AskAll(ctx, c.warrants.Caller(c.carrier), c.self, c.members(), runner.RunningCall, struct{}{}, own)
+	out := make([]api.NodeJobs, len(replies))
+	for i, r := range replies {
+		out[i] = api.NodeJobs{Node: r.To.ID, Name: r.To.Name, Jobs: r.Answer, Err: r.Err}
+	}
+	return out
+}
+
+// serveRunning answers another node which jobs crawl here.
+func (c crawls) serveRunning(context.Context, catalog.NodeID, struct{}) ([]api.RunningJob, error) {
+	jobs := []api.RunningJob{}
+	for _, id := range c.own.List() {
+		job := api.RunningJob{ID: id, State: string(crawler.Preparing)}
+		if p, opened := c.own.Progress(id); opened {
+			progress := progressOf(p)
+			job.State, job.Reason, job.Progress = string(p.State), p.Reason, &progress
+		}
+		jobs = append(jobs, job)
+	}
+	return jobs, nil
 }
 
 // serveProgress answers another node how a job stands here.

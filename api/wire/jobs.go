@@ -100,3 +100,29 @@ type Progress struct {
 	Rate       float64 `json:"rate" doc:"URIs a second"`
 	Seconds    float64 `json:"seconds" doc:"since the attempt began"`
 }
+
+// RunningJobs are the jobs that run, with figures that their nodes gave for this answer.
+type RunningJobs struct {
+	At     time.Time    `json:"at" doc:"when the nodes were asked"`
+	Jobs   []RunningJob `json:"jobs"`
+	Silent []SilentNode `json:"silent" doc:"the nodes that did not answer; their jobs are listed without progress"`
+}
+
+// RunningJob is a job that runs.
+type RunningJob struct {
+	ID         uint64    `json:"id"`
+	Harvest    string    `json:"harvest"`
+	Collection string    `json:"collection"`
+	Node       string    `json:"node"`
+	NodeName   string    `json:"nodeName,omitempty"`
+	State      string    `json:"state,omitempty" doc:"of the crawl: PREPARING, RUNNING, PAUSED, STOPPING or FINISHED; empty if the node does not answer"`
+	Reason     string    `json:"reason,omitempty" doc:"of a pause or stop"`
+	Progress   *Progress `json:"progress,omitempty"`
+}
+
+// SilentNode is a node that was asked and did not answer.
+type SilentNode struct {
+	Node   string `json:"node"`
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}

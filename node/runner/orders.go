@@ -20,6 +20,7 @@ import (
 const (
 	OrderCall    = "job.order"
 	ProgressCall = "job.progress"
+	RunningCall  = "job.running"
 	LogStream    = "job.log"
 	PaceCall     = "pace"
 )
