@@ -188,6 +188,7 @@ type Backend struct {
 	Captures Captures
 	Index    Index
 	Invites  Invites
+	Ingests  Ingests
 	Now      func() time.Time // nil: time.Now
 	Node     catalog.NodeID   // the node that answers
 	Used     func(id string)  // an access token was used just now; nil: nobody keeps count

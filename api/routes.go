@@ -49,6 +49,8 @@ func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
 	config.Info.Description = description
 	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[wire.Settings](), reflect.TypeFor[settings]())
+	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[harvest.Limit](), reflect.TypeFor[limit]())
+	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[wire.Overlay](), reflect.TypeFor[settings]())
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[harvest.Patch](), reflect.TypeFor[patch]())
 	config.Info.License = &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"}
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
@@ -64,6 +66,8 @@ func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
 	audits{s, b.Audits}.routes(api)
 	jobs{s, b.Crawls, b.Secrets}.routes(api)
 	captures{s, b.Captures}.routes(api)
+	domains{s, b.Crawls, b.Secrets}.routes(api)
+	ingests{s, b.Ingests}.routes(api)
 	text := describe(api.OpenAPI())
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")

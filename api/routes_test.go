@@ -12,9 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	kept "holdfast/catalog/domains"
 	"holdfast/client"
 	"holdfast/harvest/act"
 )
@@ -76,6 +78,9 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"user-disable":      {"/users/nobody/disable", `{"reason":"x"}`, "admin"},
 		"user-enable":       {"/users/nobody/enable", `{"reason":"x"}`, "admin"},
 	}
+	for id, p := range domainProbes() {
+		all[id] = p
+	}
 	for _, given := range acts(t) {
 		path := "/jobs/" + job + "/crawl/" + string(given.Kind())
 		if _, looks := given.(act.Look); looks {
@@ -113,6 +118,7 @@ func allowed() map[string][]string {
 	return map[string][]string{
 		"reader":            {"reader", "curator", "operator", "admin", "web", "radio", "north", "third"},
 		"web":               {"curator", "operator", "admin", "web"},
+		"curator":           {"curator", "operator", "admin"},
 		"north":             {"operator", "admin", "north"},
 		"operator":          {"operator", "admin"},
 		"operator anywhere": {"operator", "admin", "north", "third"},
@@ -178,6 +184,10 @@ func (b *backend) furnish() (file, job string) {
 	if _, err := b.Put(b.t.Context(), PutRequest{Name: "a.warc.gz", Collection: "web", Body: strings.NewReader(text)}); err != nil {
 		b.t.Fatal(err)
 	}
+	b.must(kept.Create, kept.Creation{Name: "kept.org", Collection: "web"})
+	b.must(kept.Create, kept.Creation{Name: "alias.org", Collection: "web"})
+	b.must(kept.BeginIngest, kept.IngestBeginning{ID: "i", Collection: "web", Node: self})
+	b.must(kept.SetAlias, kept.Aliasing{Name: "alias.org", Of: "kept.org", Until: catalog.At(time.Now().Add(time.Hour))})
 	made := b.must(catalog.CreateJob, catalog.JobCreation{Harvest: "h", Collection: "web", Submit: true, Spec: []byte(`{"name":"j","seeds":["http://127.0.0.1/"]}`)})
 	var j catalog.Job
 	if err := json.Unmarshal(made.Value, &j); err != nil {

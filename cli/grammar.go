@@ -55,6 +55,8 @@ type clusterGrammar struct {
 type archiveGrammar struct {
 	File     fileCmd     `cmd:"" help:"Put, get, list, verify and remove the archive's files."`
 	Audit    auditCmd    `cmd:"" help:"Check all copies of the files, and follow the checks."`
+	Domain   domainCmd   `cmd:"" help:"Keep domains: their configurations, seed lists, traps and aliases; bring in lists of them."`
+	Field    fieldCmd    `cmd:"" help:"Define extended fields of domains and harvests."`
 	Job      jobCmd      `cmd:"" help:"Create, look at and control crawls."`
 	Crawling settingsCmd `cmd:"" name:"settings" help:"List the settings of a crawl."`
 	Capture  captureCmd  `cmd:"" help:"Find captures: the archived responses."`

@@ -18,6 +18,7 @@ import (
 	"holdfast/node/archive"
 	"holdfast/node/config"
 	"holdfast/node/front"
+	"holdfast/node/ingest"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
@@ -47,6 +48,7 @@ type Node struct {
 	indexer  *lookup.Indexer // nil on a node of a checksum replica
 	captures *lookup.Captures
 	crawls   *runner.Runner
+	ingests  *ingest.Runner
 	vault    *vault.Vault
 	token    *membership.LocalToken
 	warrants warrant.Warrants
@@ -110,6 +112,7 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	n.vault = vault.New(keeping)
 	n.openWarrants()
 	n.openRunner()
+	n.openIngests()
 	n.handle()
 	return n, cfg.Guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }
@@ -174,6 +177,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"vault", n.watching(n.vault.Run, vault.Watched()...)},
 		part{"uses", n.warrants.Uses.Run},
 		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
+		part{"ingest", n.ingests.Run},
 		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, api.New(n.backend(), n.log)) }},
 		part{"access", func(ctx context.Context) error { return ports.Access.Serve(ctx, readers) }},
 	)
