@@ -47,9 +47,7 @@ type Node struct {
 	index    *index.Index    // nil on a node of a checksum replica, as the indexer is
 	indexer  *lookup.Indexer // nil on a node of a checksum replica
 	captures *lookup.Captures
-	crawls   *runner.Runner
-	ingests  *ingest.Runner
-	vault    *vault.Vault
+	harvests
 	token    *membership.LocalToken
 	warrants warrant.Warrants
 
@@ -60,6 +58,13 @@ type Node struct {
 	clocks   *membership.Clocks
 	health   *archive.Health
 	closers  []func() error
+}
+
+// harvests are the parts of a node that have to do with harvests.
+type harvests struct {
+	crawls  *runner.Runner
+	ingests *ingest.Runner // lists of domains
+	vault   *vault.Vault
 }
 
 // New opens all that the node has on disk. It needs a configuration whose node has founded or joined a cluster, and
