@@ -323,6 +323,9 @@ func (s *server) job(id uint64) (catalog.Job, wire.Job, error) {
 // showJob adds live progress while the job runs and its node answers; without it the job is shown as agreed.
 func (s jobs) showJob(ctx context.Context, id uint64) (wire.Job, error) {
 	kept, shown, err := s.job(id)
+	if err == nil {
+		err = s.Catalog.View(func(v catalog.View) (err error) { shown.Note, err = v.Waits(&kept); return err })
+	}
 	if err == nil && kept.Wish != catalog.WishRun {
 		shown.Note = waits(kept, shown.NodeName, s.self.Status(ctx))
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,7 +63,7 @@ func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
 	}
 	parted := cluster.Level >= agreed.LevelOfParts
 	if parted {
-		asked.Seeds = len(spec.Seeds)
+		asked.Seeds, asked.Channel = len(spec.Seeds), cmp.Or(asked.Channel, agreed.Focused)
 	}
 	if !parted && len(asked.Spec) > catalog.MaxBytes-oneCommand/2 {
 		return made, &catalog.Refusal{Code: catalog.Unsupported, Message: fmt.Sprintf(

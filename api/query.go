@@ -38,6 +38,9 @@ func nodesOf(v catalog.View, presence map[catalog.NodeID]wire.Presence) ([]wire.
 			Weight: m.Weight, Draining: m.Draining, Shards: shards[m.ID], Level: m.Level, Joined: std(m.Joined),
 			Presence: presence[m.ID],
 		}
+		if m.Crawls {
+			n.Channels = m.Served()
+		}
 		if n.Weight == 0 {
 			n.Weight = 100
 		}

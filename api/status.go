@@ -92,6 +92,14 @@ func (s cluster) status(ctx context.Context) (wire.Status, error) {
 		for state, n := range counts {
 			st.Jobs[wire.JobState(state)] = n
 		}
+		unserved, err := v.Unserved()
+		if err != nil {
+			return err
+		}
+		for _, u := range unserved {
+			st.Problems = append(st.Problems, fmt.Sprintf("channel %s has %d jobs that wait, and no node that crawls "+
+				"serves it: name it in channels in the cluster.toml of one", u.Channel, u.Jobs))
+		}
 		jobs, err := v.Newest(catalog.JobFailed, failedShown)
 		if text := failedSince(jobs, catalog.At(s.now().Add(-24*time.Hour))); text != "" {
 			st.Problems = append(st.Problems, text)

@@ -93,7 +93,18 @@ func showStatus(a *app, st wire.Status) error {
 
 func short2(id string) string { return id[:min(len(id), 8)] }
 
-func nodeTable(a *app, nodes []wire.Node) error {
+func nodeTable(a *app, nodes []wire.Node) error { return nodeRows(a, nodes, nil) }
+
+// nodeList is the table of nodes with the channels that they serve.
+func nodeList(a *app, nodes []wire.Node) error {
+	return nodeRows(a, nodes, func(n wire.Node) string { return strings.Join(n.Channels, ", ") })
+}
+
+func nodeRows(a *app, nodes []wire.Node, channels func(wire.Node) string) error {
+	head := table.Row{"Node", "Id", "Replica", "Place", "State", "Voter", "Shards", "Free", "Jobs"}
+	if channels != nil {
+		head = append(head, "Channels")
+	}
 	rows := make([]table.Row, len(nodes))
 	for i, n := range nodes {
 		state := n.Presence.State
@@ -101,10 +112,13 @@ func nodeTable(a *app, nodes []wire.Node) error {
 			state += ", draining"
 		}
 		rows[i] = table.Row{n.Name, short(n.ID), n.Replica, n.Place, state, yes(n.Presence.Voter), n.Shards,
-			size(n.Presence.Free), n.Presence.Jobs, n.Presence.Version}
+			size(n.Presence.Free), n.Presence.Jobs}
+		if channels != nil {
+			rows[i] = append(rows[i], channels(n))
+		}
+		rows[i] = append(rows[i], n.Presence.Version)
 	}
-	return a.table(table.Row{"Node", "Id", "Replica", "Place", "State", "Voter", "Shards", "Free", "Jobs", "Version"},
-		rows)
+	return a.table(append(head, "Version"), rows)
 }
 
 func replicaTable(a *app, replicas []wire.Replica) error {
@@ -133,7 +147,7 @@ type nodeCmd struct {
 type nodeListCmd struct{}
 
 func (nodeListCmd) Run(a *app) error {
-	return ask(a, showAll(nodeTable),
+	return ask(a, showAll(nodeList),
 		func(ctx context.Context, c *client.Client) ([]wire.Node, error) { return c.Nodes().List(ctx) })
 }
 
@@ -152,7 +166,8 @@ func showNode(a *app, n wire.Node) error {
 		return a.table(nil, []table.Row{{"name", n.Name}, {"id", n.ID}, {"replica", n.Replica}, {"place", n.Place},
 			{"addresses", strings.Join(n.Addresses, ", ")}, {"state", n.Presence.State},
 			{"voter", yes(n.Presence.Voter)},
-			{"draining", yes(n.Draining)}, {"weight", n.Weight}, {"shards", n.Shards}, {"free", size(n.Presence.Free)},
+			{"draining", yes(n.Draining)}, {"channels", strings.Join(n.Channels, ", ")},
+			{"weight", n.Weight}, {"shards", n.Shards}, {"free", size(n.Presence.Free)},
 			{"jobs", n.Presence.Jobs}, {"version", n.Presence.Version}, {"joined", when(n.Joined)}})
 	})
 }

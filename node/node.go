@@ -166,7 +166,7 @@ func (n *Node) Run(ctx context.Context) error {
 		{"clocks", n.timekeeper().Run},
 		{"epoch", member.Yield},
 		{"membership", member.Stay},
-		{"announce", n.watching(member.Announce, catalog.PrefixMembers)},
+		{"announce", n.watching(member.Announce, catalog.PrefixMembers, catalog.PrefixCluster)},
 		{"news", n.news},
 		{"cover", n.watching(func(ctx context.Context, changed <-chan struct{}) error {
 			return n.captures.Cover(ctx, changed, n.changed.C)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"holdfast/catalog"
-	"holdfast/catalog/jobs"
 	"holdfast/crawler"
 	"holdfast/gossip"
 	"holdfast/index"
@@ -173,7 +172,7 @@ func (n *Node) openRunner() {
 		Agreement: n.raft, Archive: harvested{n.store, n.replica, n.log}, Insist: n.agreed().insist,
 		Silent: func() time.Duration { silent, _ := n.raft.Heard(); return silent },
 		Room:   func() (int64, error) { return n.room().Left(n.cfg.Data) },
-		Able:   crawler.Able, Channels: []string{jobs.Focused, jobs.Snapshot},
+		Able:   crawler.Able, Channels: n.cfg.Channels,
 		Open: n.vault.Open, Stale: n.vault.Stale, Captures: n.captures, Records: replayRecords{n.replica},
 		Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C})
 }

@@ -34,7 +34,7 @@ func (n *Node) Config() any {
 		"name": c.Name, "replica": c.Replica.Name, "kind": c.Replica.Kind, "place": c.Replica.Place,
 		"data": c.Data, "files": c.Files,
 		"peer": c.Listen.Peer, "api": c.Listen.API, "access": c.Listen.Access, "profile": c.File.Profile,
-		"limits": c.Limits,
+		"limits": c.Limits, "channels": c.Channels,
 	}
 }
 

@@ -79,6 +79,7 @@ type Node struct {
 	Draining  bool      `json:"draining" doc:"the node is being drained and is to hold no shards"`
 	Shards    int       `json:"shards" doc:"shards held by the node now"`
 	Level     int       `json:"level"`
+	Channels  []string  `json:"channels,omitempty" doc:"the channels whose jobs the node takes; absent if it crawls nothing"`
 	Joined    time.Time `json:"joined"`
 	Presence  Presence  `json:"presence"`
 }

@@ -53,7 +53,7 @@ type Job struct {
 	Next       uint64    `json:"next,omitempty" doc:"the job that took over"`
 	Seeds      []string  `json:"seeds" doc:"only in the answer about a single job; empty there if it has more than 10000"`
 	Settings   *Settings `json:"settings,omitempty" doc:"only in the answer about a single job"`
-	Note       string    `json:"note,omitempty" doc:"only in the answer about a single job, if a wish for it waits for its node"`
+	Note       string    `json:"note,omitempty" doc:"only in the answer about a single job, if it waits for a node that serves its channel, or a wish for it waits for its node"`
 	Progress   *Progress `json:"progress,omitempty" doc:"only in the answer about a single running job whose node answers"`
 }
 
@@ -74,7 +74,7 @@ type JobWish struct {
 type JobRequest struct {
 	Harvest    string    `json:"harvest,omitempty" doc:"the harvest that the job belongs to; default: the job's name"`
 	Collection string    `json:"collection,omitempty" doc:"collection; default: the cluster's first"`
-	Channel    string    `json:"channel,omitempty"`
+	Channel    string    `json:"channel,omitempty" maxLength:"64" doc:"which nodes may take the job; default: FOCUSED"`
 	Name       string    `json:"name" minLength:"1" maxLength:"100"`
 	Seeds      []string  `json:"seeds" minItems:"1" maxItems:"10000"`
 	Settings   *Settings `json:"settings,omitempty" doc:"the job's settings; a missing one has its default"`

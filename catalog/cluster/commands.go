@@ -7,8 +7,10 @@ var Rules = []agree.Rule{
 	{Kind: SetCollection, Level: 1, Do: agree.With(setCollection)},
 	{Kind: CreateToken, Level: 1, Do: agree.With(createToken)},
 	{Kind: RevokeToken, Level: 1, Do: agree.With(revokeToken)},
-	{Kind: JoinMember, Level: 1, Do: agree.With(joinMember), Joins: true},
-	{Kind: UpdateMember, Level: 1, Do: agree.With(updateMember)},
+	{Kind: JoinMember, Level: 1, Do: agree.Widened[joiningUnchanneled](LevelOfChannels,
+		agree.With(joinMember)), Joins: true},
+	{Kind: UpdateMember, Level: 1, Do: agree.Widened[changeUnchanneled](LevelOfChannels,
+		agree.With(updateMember))},
 	{Kind: ProveHolding, Level: 2, Do: agree.With(proveHolding)},
 }
 
@@ -43,9 +45,10 @@ type MemberChange struct {
 	Weight    *int          `json:"weight,omitempty"`
 	Draining  *bool         `json:"draining,omitempty"`
 	Level     *int          `json:"level,omitempty"`
-	Crawls    *bool         `json:"crawls,omitempty"` // since level 2
-	Seal      *SealKey      `json:"seal,omitempty"`   // since level 2; only the member itself may
-	Local     *agree.Digest `json:"local,omitempty"`  // since level 2; only the member itself may
+	Crawls    *bool         `json:"crawls,omitempty"`   // since level 2
+	Seal      *SealKey      `json:"seal,omitempty"`     // since level 2; only the member itself may
+	Local     *agree.Digest `json:"local,omitempty"`    // since level 2; only the member itself may
+	Channels  *[]string     `json:"channels,omitempty"` // since level 4; only the member itself may
 }
 
 // Proof reports that a member has compared the copies that the catalog counts for it with its files, after the epoch

@@ -71,6 +71,9 @@ func Admit(s *agree.State, m *Member) error {
 		return agree.Refuse(agree.Conflict, "the node's program supports level %d, the cluster is at %d", m.Level,
 			s.Cluster.Level)
 	}
+	if s.Cluster.Level < LevelOfChannels && m.Channels != nil {
+		return agree.UnknownField("channels")
+	}
 	if there, err := In(s).IsMember(m.ID); err != nil || there {
 		return agree.OrConflict(err, "node %s is a member already", m.ID)
 	}
@@ -124,6 +127,9 @@ func readmit(s *agree.State, m, old *Member) error {
 	if m.Weight == 0 {
 		m.Weight = old.Weight
 	}
+	if m.Channels == nil {
+		m.Channels = old.Channels
+	}
 	if err := checkMember(m); err != nil {
 		return err
 	}
@@ -154,7 +160,7 @@ func checkMember(m *Member) error {
 	if m.Seal != nil && !m.Seal.Proved(m.Key) {
 		return agree.Refuse(agree.Invalid, "the key for secrets is not signed by the node's own key")
 	}
-	return nil
+	return checkChannels(m.Channels)
 }
 
 // changeSealing changes a member's key for secrets and its local token, which only the member itself may change.
@@ -207,6 +213,9 @@ func updateMember(s *agree.State, b *MemberChange) (any, error) {
 	if err := changeSealing(s, &m, b); err != nil {
 		return nil, err
 	}
+	if err := changeChannels(s, &m, b.Channels); err != nil {
+		return nil, err
+	}
 	if err := checkMember(&m); err != nil || reflect.DeepEqual(m, old) {
 		return nil, err
 	}
@@ -221,6 +230,9 @@ func updateMember(s *agree.State, b *MemberChange) (any, error) {
 	detail := fmt.Sprintf("name=%s weight=%d draining=%t level=%d", m.Name, m.Weight, m.Draining, m.Level)
 	if b.Crawls != nil || b.Seal != nil {
 		detail += fmt.Sprintf(" crawls=%t", m.Crawls)
+	}
+	if b.Channels != nil {
+		detail += channelsText(&m)
 	}
 	return nil, s.Event(UpdateMember, string(m.ID), "%s", detail)
 }

@@ -19,9 +19,10 @@ type Member struct {
 	Draining  bool         `json:"draining,omitempty"`  // is to hold no shards
 	Level     int          `json:"level"`               // what its program supports
 	Joined    agree.Time   `json:"joined"`
-	Crawls    bool         `json:"crawls,omitempty"` // it crawls jobs, and so opens their secrets; since level 2
-	Seal      *SealKey     `json:"seal,omitempty"`   // its key for secrets; since level 2
-	Local     agree.Digest `json:"local,omitzero"`   // SHA-256 of the secret of its local token; since level 2
+	Crawls    bool         `json:"crawls,omitempty"`   // it crawls jobs, and so opens their secrets; since level 2
+	Seal      *SealKey     `json:"seal,omitempty"`     // its key for secrets; since level 2
+	Local     agree.Digest `json:"local,omitzero"`     // SHA-256 of the secret of its local token; since level 2
+	Channels  []string     `json:"channels,omitempty"` // that it serves; none: both defaults; since level 4
 }
 
 // ReplicaKind says what a replica holds.

@@ -1,23 +1,131 @@
 package jobs
 
-import "holdfast/catalog/agree"
+import (
+	"errors"
+	"slices"
+	"strconv"
+
+	"holdfast/catalog/agree"
+	"holdfast/catalog/cluster"
+)
 
 // The channels that come with the system: the defaults of their kinds.
 const (
-	Focused  = "FOCUSED"  // jobs of selective and event harvests, and those made by hand
-	Snapshot = "SNAPSHOT" // jobs of snapshot harvests
+	Focused  = cluster.Focused
+	Snapshot = cluster.Snapshot
 )
 
-// CheckChannel refuses what cannot be a channel's name: 1 to 64 letters, digits and underscores.
-func CheckChannel(name string) error {
-	ok := name != "" && len(name) <= 64
-	for i := range len(name) {
-		c := name[i]
-		ok = ok && (c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z')
+// CheckChannel refuses what cannot be a channel's name.
+func CheckChannel(name string) error { return cluster.CheckChannel(name) }
+
+// mayServe refuses a job of a channel that the node does not serve.
+func mayServe(s *agree.State, node *cluster.Member, j *Job) error {
+	if s.Cluster.Level < cluster.LevelOfChannels || node.Serves(j.Channel) {
+		return nil
 	}
-	if !ok {
-		return agree.Refuse(agree.Invalid, "channel %q: want 1 to 64 letters, digits and underscores",
-			agree.Clip(name, 64))
+	return agree.Refuse(agree.Conflict, "job %d is of channel %s, which node %s does not serve",
+		j.ID, agree.Clip(j.Channel, 64), node.Name)
+}
+
+// Serving reports whether a member that crawls serves the channel. It is not known, and taken for true, before members
+// say which channels they serve.
+func (v View) Serving(channel string) (bool, error) {
+	c, _, err := agree.Get[agree.Cluster](v.Reader, agree.PrefixCluster)
+	if err != nil || c.Level < cluster.LevelOfChannels {
+		return true, err
 	}
-	return nil
+	members, err := cluster.In(v.Reader).Members()
+	return slices.ContainsFunc(members, func(m cluster.Member) bool { return m.Crawls && m.Serves(channel) }), err
+}
+
+// Unserved is a channel with jobs that wait, and no node to take them.
+type Unserved struct {
+	Channel string
+	Jobs    int // how many, at most waitingCounted
+}
+
+// waitingCounted is how many jobs that wait in a channel are counted at most.
+const waitingCounted = 1000
+
+// Unserved returns the channels in which jobs wait that no member would take.
+func (v View) Unserved() (out []Unserved, err error) {
+	channels, err := v.waitingChannels()
+	if err != nil {
+		return nil, err
+	}
+	for _, channel := range channels {
+		served, err := v.Serving(channel)
+		if err != nil {
+			return nil, err
+		}
+		if served {
+			continue
+		}
+		n, err := v.WaitingIn(channel)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Unserved{channel, n})
+	}
+	return out, nil
+}
+
+// WaitingIn returns how many jobs wait in the channel; of many it counts the first ones.
+func (v View) WaitingIn(channel string) (int, error) {
+	jobs, err := agree.Tails(v.Reader, prefixWaiting+channel+"/", "", waitingCounted)
+	return len(jobs), err
+}
+
+// errKey reports a key that is not in its form.
+var errKey = errors.New("a key of a waiting job is damaged")
+
+// waitingChannels returns the channels in which jobs wait. It reads a key of each.
+func (v View) waitingChannels() (out []string, err error) {
+	for from := []byte(nil); ; {
+		channel, found := "", false
+		var damaged error
+		err := v.Reader.Scan([]byte(prefixWaiting), from, func(key, _ []byte) bool {
+			found = true
+			end := len(key) - len("/0123456789abcdef")
+			if end < len(prefixWaiting) {
+				damaged = errKey
+				return false
+			}
+			channel = string(key[len(prefixWaiting):end])
+			return false
+		})
+		if err = errors.Join(err, damaged); err != nil || !found {
+			return out, err
+		}
+		out = append(out, channel)
+		from = []byte(prefixWaiting + channel + "0") // behind all keys with a slash there
+	}
+}
+
+// Waits says why nobody takes a job that waits for a node, and nothing when somebody would.
+func (v View) Waits(j *Job) (string, error) {
+	if !j.place().waits {
+		return "", nil
+	}
+	served, err := v.Serving(j.Channel)
+	if err != nil || served {
+		return "", err
+	}
+	return "job " + strconv.FormatUint(j.ID, 10) + " waits: no node that crawls serves " + channelWords(j.Channel), nil
+}
+
+func channelWords(channel string) string {
+	if channel == "" {
+		return "jobs without a channel"
+	}
+	return "channel " + channel
+}
+
+// InChannel returns a job that waits in the channel, 0 if there is none.
+func InChannel(s *agree.State, channel string) (uint64, error) {
+	tails, err := agree.Tails(s, prefixWaitingFor(channel), "", 1)
+	if err != nil || len(tails) == 0 {
+		return 0, err
+	}
+	return strconv.ParseUint(tails[0], 16, 64)
 }

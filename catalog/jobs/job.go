@@ -163,6 +163,9 @@ func claimJob(s *agree.State, b *JobRef) (any, error) {
 	if j.Wish != WishRun {
 		return nil, agree.Refuse(agree.Conflict, "job %d is to %s", j.ID, j.Wish)
 	}
+	if err := mayServe(s, &node, j); err != nil {
+		return nil, err
+	}
 	for _, name := range j.AllSecrets() {
 		x, _, err := agree.Get[Secret](s, keySecret(name))
 		if err != nil {

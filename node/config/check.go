@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,9 @@ func (c *Config) check() error {
 	}
 	if c.Limits.Crawls < 0 {
 		return fmt.Errorf("crawls = %d: want 0 or more", c.Limits.Crawls)
+	}
+	if err := checkChannels(c.Channels); err != nil {
+		return err
 	}
 	if c.Limits.Lease < leastLease {
 		return fmt.Errorf("lease = %q: want at least 1m, so that no job is taken from its node during an election",
@@ -66,6 +70,28 @@ func isHost(name string) bool {
 		!strings.ContainsFunc(name, func(r rune) bool {
 			return r != '.' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 		})
+}
+
+// mostChannels is how many channels a node can serve.
+const mostChannels = 100
+
+// checkChannels returns what is wrong with the channels that a node is to serve, or nil.
+func checkChannels(names []string) error {
+	if len(names) == 0 {
+		return errors.New("channels = []: name at least one; crawls = 0 says that a node takes no jobs")
+	}
+	if len(names) > mostChannels {
+		return fmt.Errorf("channels: %d of them: want at most %d", len(names), mostChannels)
+	}
+	for i, name := range names {
+		if !regexp.MustCompile(`^[0-9A-Za-z_]{1,64}$`).MatchString(name) {
+			return fmt.Errorf("channels: %q: want 1 to 64 letters, digits and underscores", name)
+		}
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("channels: %q is named twice", name)
+		}
+	}
+	return nil
 }
 
 func (c *Config) checkAddresses() error {

@@ -63,6 +63,7 @@ type Settings struct {
 	AuditPace  *Bytes    `toml:"audit-pace"`
 	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
 	Crawls     *int      `toml:"crawls"`      // jobs crawled at once; 0 = this node crawls nothing
+	Channels   []string  `toml:"channels"`    // of harvests, whose jobs this node takes
 	Lease      *Duration `toml:"lease"`       // how long a job continues without contact to a leader
 	// of decisions kept for members that were away; beyond, they get the whole state
 	RaftLog   *Bytes    `toml:"raft-log"`
@@ -93,6 +94,7 @@ type Config struct {
 	Files      []string
 	Limits     Limits
 	SecretsTo  []string // that this node seals secrets to; none = all that crawl
+	Channels   []string // of harvests, whose jobs this node takes
 	// Organization is the host in the URIs of metadata records, such as metadata://example.org/crawl/….
 	Organization string
 
@@ -309,6 +311,9 @@ func (c *Config) resolve(layers ...Settings) {
 		if s.SecretsTo != nil {
 			c.SecretsTo = slices.Clone(s.SecretsTo)
 		}
+		if s.Channels != nil {
+			c.Channels = slices.Clone(s.Channels)
+		}
 		set(&c.Limits.FilesMode, s.FilesMode)
 		set(&c.Organization, s.Organization)
 		if len(s.Files) > 0 {
@@ -351,9 +356,10 @@ func (c Config) Write(w io.Writer) error {
 		Limits    Limits   `toml:"limits"`
 
 		SecretsTo []string `toml:"secrets-to,omitempty"`
+		Channels  []string `toml:"channels"`
 	}{c.Name, c.Organization, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer,
 		c.Listen.API, c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies,
-		c.Limits, c.SecretsTo}
+		c.Limits, c.SecretsTo, c.Channels}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}

@@ -113,6 +113,7 @@ func Defaults() Settings {
 		AuditPace:  new(Bytes(50 << 20)),
 		AuditEvery: new(Duration(90 * 24 * time.Hour)),
 		Crawls:     new(2),
+		Channels:   []string{"FOCUSED", "SNAPSHOT"},
 		Lease:      new(Duration(6 * time.Hour)),
 		RaftLog:    new(Bytes(1 << 30)),
 		LogLevel:   new("info"),
@@ -199,7 +200,7 @@ func unknownKey(path, text string, key toml.Key) string {
 func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
 		"audit-pace",
-		"audit-every", "crawls", "lease", "raft-log", "log-level"}
+		"audit-every", "crawls", "channels", "lease", "raft-log", "log-level"}
 	switch table {
 	case "replica":
 		return append(settings, "name", "kind", "place", "collections")

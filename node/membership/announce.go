@@ -7,31 +7,34 @@ import (
 	"slices"
 
 	"holdfast/catalog"
+	"holdfast/catalog/cluster"
 	"holdfast/node/config"
 )
 
 // Announce tells the cluster, once after each start, when cluster.toml or the program says something else about this
 // node than its entry in the member list. A weight that an operator set by command stays unless the file gives one.
+// It also tells which channels the node serves, as soon as the cluster has the level for that.
 func (m Member) Announce(ctx context.Context, changed <-chan struct{}) error {
-	for {
-		listed, err := m.listed()
+	for first := true; ; {
+		listed, level, err := m.listed()
 		if err != nil {
 			return err
 		}
-		if listed != nil {
+		if listed != nil && first {
+			first = false
 			m.compare()
 			if change, due := m.Folder.differs(m.Roster.self, *listed); due {
-				refusal, err := m.Insist(ctx, catalog.UpdateMember, change)
-				if err != nil {
+				if err := m.announce(ctx, change); err != nil {
 					return err
 				}
-				if refusal != nil {
-					m.Log.Error("the member list does not take what cluster.toml says of this node",
-						"reason", refusal.Message)
+			}
+		}
+		if listed != nil && level >= cluster.LevelOfChannels {
+			if change, due := m.Folder.serves(*listed); due {
+				if err := m.announce(ctx, change); err != nil {
+					return err
 				}
 			}
-			<-ctx.Done()
-			return ctx.Err()
 		}
 		select {
 		case <-ctx.Done():
@@ -39,6 +42,18 @@ func (m Member) Announce(ctx context.Context, changed <-chan struct{}) error {
 		case <-changed:
 		}
 	}
+}
+
+// announce changes this node's entry in the member list.
+func (m Member) announce(ctx context.Context, change catalog.MemberChange) error {
+	refusal, err := m.Insist(ctx, catalog.UpdateMember, change)
+	if err != nil {
+		return err
+	}
+	if refusal != nil {
+		m.Log.Error("the member list does not take what cluster.toml says of this node", "reason", refusal.Message)
+	}
+	return nil
 }
 
 // compare logs what cluster.toml has and the catalog has not.
@@ -53,17 +68,33 @@ func (m Member) compare() {
 	}
 }
 
-// listed returns this node's entry in the member list, nil while the catalog has none.
-func (m Member) listed() (*catalog.Member, error) {
+// listed returns this node's entry in the member list, nil while the catalog has none, and the cluster's level.
+func (m Member) listed() (*catalog.Member, int, error) {
 	var own catalog.Member
-	err := m.Agreement.View(func(v catalog.View) (err error) { own, err = v.Member(m.Roster.self); return err })
+	var c catalog.Cluster
+	err := m.Agreement.View(func(v catalog.View) (err error) {
+		if c, err = v.Cluster(); err == nil {
+			own, err = v.Member(m.Roster.self)
+		}
+		return err
+	})
 	if errors.Is(err, catalog.ErrNotFound) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read this node's entry in the member list: %w", err)
+		return nil, 0, fmt.Errorf("read this node's entry in the member list: %w", err)
 	}
-	return &own, nil
+	return &own, c.Level, nil
+}
+
+// serves returns the change of the entry's channels, and whether there is one.
+func (c Folder) serves(listed catalog.Member) (catalog.MemberChange, bool) {
+	change := catalog.MemberChange{ID: listed.ID}
+	if slices.Equal(c.Channels, listed.Served()) {
+		return change, false
+	}
+	change.Channels = &c.Channels
+	return change, true
 }
 
 // differs returns the fields of the entry that have to change.

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"slices"
 	"testing"
 
 	"holdfast/catalog"
@@ -28,5 +29,26 @@ func TestTheMemberListFollowsTheConfiguration(t *testing.T) {
 	change, due := cfg.differs("south", moved)
 	if !due || change.Level == nil || change.Weight != nil || change.Addresses == nil || (*change.Addresses)[0] != cfg.Listen.Peer {
 		t.Errorf("change %+v, due %v", change, due)
+	}
+}
+
+// A node's channels are told once the cluster has the level; both defaults need not be told.
+func TestTheMemberListFollowsTheChannels(t *testing.T) {
+	cfg := Folder{Config: configured(t)}
+	for _, tt := range []struct {
+		name           string
+		wanted, listed []string
+		due            bool
+	}{
+		{"defaults, nothing listed", []string{"FOCUSED", "SNAPSHOT"}, nil, false},
+		{"another, nothing listed", []string{"EVENTS"}, nil, true},
+		{"another, listed", []string{"EVENTS"}, []string{"EVENTS"}, false},
+		{"defaults again", []string{"FOCUSED", "SNAPSHOT"}, []string{"EVENTS"}, true},
+	} {
+		cfg.Channels = tt.wanted
+		change, due := cfg.serves(catalog.Member{ID: "south", Channels: tt.listed})
+		if due != tt.due || due && !slices.Equal(*change.Channels, tt.wanted) {
+			t.Errorf("%s: %+v, due %t", tt.name, change, due)
+		}
 	}
 }
