@@ -19,15 +19,17 @@ import (
 // they stand in, and may import that room's other inner rooms; those of node and catalog have rows of their own. Whoever may
 // import the catalog may import its subjects.
 var plan = map[string][]string{
-	"":                   {"cli"},
-	"access":             {"cdx"},
-	"api":                {"api/wire", "catalog", "harvest", "cdx", "access"},
-	"api/wire":           {"harvest"},
-	"catalog":            {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/jobs", "catalog/people"},
+	"":         {"cli"},
+	"access":   {"cdx"},
+	"api":      {"api/wire", "catalog", "harvest", "cdx", "access"},
+	"api/wire": {"harvest"},
+	"catalog": {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/harvests",
+		"catalog/jobs", "catalog/people"},
 	"catalog/agree":      {},
 	"catalog/cluster":    {"catalog/agree"},
 	"catalog/domains":    {"catalog/agree", "catalog/cluster", "catalog/jobs"},
 	"catalog/files":      {"catalog/agree", "catalog/cluster"},
+	"catalog/harvests":   {"catalog/agree", "catalog/cluster", "catalog/jobs", "harvest"},
 	"catalog/jobs":       {"catalog/agree", "catalog/cluster", "harvest"},
 	"catalog/people":     {"catalog/agree", "catalog/cluster"},
 	"cdx":                {},
@@ -83,8 +85,8 @@ var forTests = []string{"internal/kv/memory", "internal/seed", "client"}
 // impure lists what the pure rooms must not import.
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
 
-var pure = []string{"cdx", "access", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/jobs",
-	"catalog/people", "duty"}
+var pure = []string{"cdx", "access", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files",
+	"catalog/harvests", "catalog/jobs", "catalog/people", "duty"}
 
 const maxLines = 500
 

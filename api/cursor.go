@@ -16,6 +16,7 @@ const (
 	fileCursor    = `^(|f-([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?)$`
 	jobCursor     = `^(|j-(0|[1-9][0-9]{0,18}))$`
 	eventCursor   = `^(|e-(0|[1-9][0-9]{0,18}))$`
+	listCursor    = `^(|[nc]-([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?)$`
 	nothingBefore = ""
 )
 

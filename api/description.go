@@ -30,6 +30,8 @@ func patterns() map[string]string {
 		"domain-ingest-bad after": lineCursor,
 		"shard-list after":        `^(|[0-9a-f]{3})$`,
 		"capture-list from":       stampPattern, "capture-list to": stampPattern, "capture-list closest": stampPattern,
+		"channel-list after": listCursor, "template-list after": listCursor, "schedule-list after": listCursor,
+		"trap-list after":              listCursor,
 		"file-put Holdfast-SHA256":     `^(|[0-9a-fA-F]{64})$`,
 		"file-put Holdfast-Collection": `^(|[A-Za-z0-9_-][A-Za-z0-9._-]{0,63})$`,
 	}

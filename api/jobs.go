@@ -244,13 +244,18 @@ func (w *lateWriter) Write(p []byte) (int, error) {
 
 // mayReach refuses settings with which a crawl could reach the nodes' own network, unless the caller may allow that.
 func mayReach(rights []catalog.Right, settings harvest.Settings) error {
+	return mayReachBy(rights, "job", settings)
+}
+
+// mayReachBy is mayReach for what is not a job itself.
+func mayReachBy(rights []catalog.Right, what string, settings harvest.Settings) error {
 	setting := reaches(settings)
 	if setting == "" {
 		return nil
 	}
 	if err := catalog.May(rights, catalog.ReachInside, catalog.Where{}); err != nil {
 		return problem(http.StatusForbidden, wire.CodeForbidden,
-			"a job with "+setting+" can reach services on the nodes' own network: "+err.Error())
+			"a "+what+" with "+setting+" can reach services on the nodes' own network: "+err.Error())
 	}
 	return nil
 }

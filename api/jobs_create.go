@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	defined "holdfast/catalog/harvests"
 	agreed "holdfast/catalog/jobs"
 	"holdfast/harvest"
 )
@@ -25,11 +28,19 @@ func (s jobs) createJob(ctx context.Context, in wire.JobRequest) (wire.Job, erro
 	if in.Settings != nil {
 		spec.Settings = in.Settings.Settings
 	}
+	if err := s.addGlobalTraps(&spec.Settings); err != nil {
+		return wire.Job{}, err
+	}
 	if err := errors.Join(harvest.CheckSeeds(spec.Seeds), spec.Validate(), s.crawls.Check(spec)); err != nil {
 		return wire.Job{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 	}
 	if err := mayReach(callerOf(ctx).Rights, spec.Settings); err != nil {
 		return wire.Job{}, err
+	}
+	if in.Channel != "" {
+		if err := s.mustHaveChannel(in.Channel); err != nil {
+			return wire.Job{}, err
+		}
 	}
 	open, secret, err := s.secrets.Seal(spec)
 	if err != nil {
@@ -48,6 +59,41 @@ func (s jobs) createJob(ctx context.Context, in wire.JobRequest) (wire.Job, erro
 	job.Seeds = append(job.Seeds[:0], open.Seeds...)
 	job.Settings = &wire.Settings{Settings: open.Settings.Redacted()}
 	return job, nil
+}
+
+// addGlobalTraps adds the traps of the lists that are in use, as they are now.
+func (s jobs) addGlobalTraps(settings *harvest.Settings) error {
+	return s.Catalog.View(func(v catalog.View) error {
+		in := catalog.HarvestsIn(v)
+		lists, err := in.Definitions(defined.Traps)
+		if err != nil {
+			return err
+		}
+		all := slices.Clone(settings.Traps)
+		for _, list := range lists {
+			if list.Off {
+				continue
+			}
+			_, text, err := in.Text(defined.Traps, list.Name, list.Version)
+			if err != nil {
+				return err
+			}
+			all = append(all, strings.Split(text, "\n")...)
+		}
+		settings.Traps = all
+		return nil
+	})
+}
+
+// mustHaveChannel refuses a channel that there is not. Before channels were agreed, every name was one.
+func (s jobs) mustHaveChannel(name string) error {
+	return s.Catalog.View(func(v catalog.View) error {
+		cluster, err := v.Cluster()
+		if err == nil && cluster.Level >= agreed.LevelOfParts {
+			_, err = findChannel(v, name)
+		}
+		return err
+	})
 }
 
 // proposeJob makes the job, by one command if it is small or the cluster knows no parts yet.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/catalog"
+	defined "holdfast/catalog/harvests"
 )
 
 // Limits on the list of secrets that a node knew.
@@ -23,6 +24,9 @@ func knownSecrets(c Catalog, node catalog.NodeID) (known []string, err error) {
 		m, err := v.Member(node)
 		if err != nil || m.Seal == nil {
 			return err // without a key it could open nothing
+		}
+		if known, err = knownOfTemplates(v, node); err != nil {
+			return err
 		}
 		return eachSealed(v, func(j *catalog.Job) error {
 			spec, err := v.Head(j)
@@ -48,6 +52,36 @@ func knownSecrets(c Catalog, node catalog.NodeID) (known []string, err error) {
 		known = append(known, fmt.Sprintf("and logins of %d more jobs", jobs-secretsShown))
 	}
 	return known, err
+}
+
+// knownOfTemplates says which templates have logins that the node can open.
+func knownOfTemplates(v catalog.View, node catalog.NodeID) (known []string, err error) {
+	in := catalog.HarvestsIn(v)
+	all, err := in.Definitions(defined.Template)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range all {
+		versions, err := in.Versions(defined.Template, d.Name)
+		if err != nil {
+			return nil, err
+		}
+		opens := false
+		for i := range versions {
+			if versions[i].Secret == "" || opens {
+				continue
+			}
+			x, err := v.Secret(versions[i].Secret)
+			if err != nil {
+				return nil, fmt.Errorf("secret of template %s: %w", d.Name, err)
+			}
+			opens = slices.ContainsFunc(x.Boxes, func(b catalog.Box) bool { return b.Node == node })
+		}
+		if opens {
+			known = append(known, fmt.Sprintf("it knows logins of template %s; change them at the sites", d.Name))
+		}
+	}
+	return known, nil
 }
 
 // eachSealed visits the jobs that have secrets or had some: those with parts are listed, the others are looked through.

@@ -65,6 +65,7 @@ func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
 	files{s, b.Archive, b.Losses, b.Strays}.routes(api)
 	audits{s, b.Audits}.routes(api)
 	jobs{s, b.Crawls, b.Secrets}.routes(api)
+	definitions{s, b.Crawls, b.Secrets}.routes(api)
 	captures{s, b.Captures}.routes(api)
 	domains{s, b.Crawls, b.Secrets}.routes(api)
 	ingests{s, b.Ingests}.routes(api)

@@ -17,6 +17,9 @@ func TestStoredBytesOfLevel4(t *testing.T) {
 		"domains": {(*golden).domains,
 			"f478b1fff7852a57b1a6c47ecb96fa625862f64a19b21659e51651e286c27eed",
 			"55679d4ac4adb35cb8656fbd0a2609b569e9d37501e31247157492ea68e89d9f"},
+		"harvests": {(*golden).harvests,
+			"81c3d2b7760219358116ca48ce4c58487d206d946a07ec4cb891776e7f4bc55b",
+			"846aca821496d92a2b7fdf3c6da8d37168fa7443c8561595f8d00e603ca9403a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &golden{cluster: emptyCluster(t), t: t}

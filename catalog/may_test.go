@@ -14,7 +14,7 @@ func TestMay(t *testing.T) {
 		catalog.Anywhere:    {catalog.Look, catalog.KeepOwn, catalog.LookAtDisks},
 		catalog.Collections: {catalog.RunJob, catalog.PutFile, people.KeepDomain},
 		catalog.Places:      {catalog.LookAtNode, catalog.ChangeNode, catalog.CheckCopies, catalog.RebuildIndex},
-		catalog.Whole: {catalog.ReachInside, catalog.InviteNode, catalog.RemoveNode, catalog.ChangeReplica, catalog.ChangeCollection,
+		catalog.Whole: {catalog.Define, catalog.ReachInside, catalog.InviteNode, catalog.RemoveNode, catalog.ChangeReplica, catalog.ChangeCollection,
 			catalog.EraseFile, catalog.ChangeLevel, catalog.KeepPeople},
 		catalog.Nowhere: {"", "fly"},
 	}

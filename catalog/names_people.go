@@ -56,6 +56,7 @@ const (
 	KeepOwn          = people.KeepOwn
 	RunJob           = people.RunJob
 	PutFile          = people.PutFile
+	Define           = people.Define
 	ReachInside      = people.ReachInside
 	LookAtDisks      = people.LookAtDisks
 	LookAtNode       = people.LookAtNode

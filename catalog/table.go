@@ -5,6 +5,7 @@ import (
 	"holdfast/catalog/cluster"
 	"holdfast/catalog/domains"
 	"holdfast/catalog/files"
+	"holdfast/catalog/harvests"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/people"
 )
@@ -13,7 +14,7 @@ import (
 // span subjects stand here.
 var table = agree.NewTable(agree.Subjects{
 	Rules: [][]agree.Rule{agree.Rules, cluster.Rules, files.Rules, jobs.Rules, domains.Rules,
-		people.Rules, spanning},
+		harvests.Rules, people.Rules, spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
 	Recall:   jobs.Recall,
 })
@@ -25,6 +26,7 @@ var spanning = []agree.Rule{
 	{Kind: SetReplica, Level: 1, Do: agree.With(setReplica)},
 	{Kind: RemoveReplica, Level: 2, Do: agree.With(removeReplica)},
 	{Kind: RemoveCollection, Level: 2, Do: agree.With(removeCollection)},
+	{Kind: harvests.DeleteTemplate, Level: harvests.LevelOfDefinitions, Do: agree.With(deleteTemplate)},
 	{Kind: RemoveMember, Level: 1, Do: agree.Widened[memberRemovalUnmarked](cluster.LevelOfMarks,
 		agree.With(removeMember))},
 }
@@ -32,25 +34,41 @@ var spanning = []agree.Rule{
 // asked says which act a command is when a person or a program asks for it, for May. A command that is not listed is
 // for nodes alone: it is refused in anybody else's name.
 var asked = map[Kind]question{
-	RaiseLevel:       is(people.ChangeLevel),
-	SetReplica:       is(people.ChangeReplica),
-	RemoveReplica:    is(people.ChangeReplica),
-	SetCollection:    is(people.ChangeCollection),
-	RemoveCollection: is(people.ChangeCollection),
-	CreateToken:      is(people.InviteNode),
-	RevokeToken:      is(people.InviteNode),
-	RemoveMember:     is(people.RemoveNode),
-	UpdateMember:     askedOfMember,
-	RemoveFile:       is(people.EraseFile),
-	LoseFile:         is(people.EraseFile),
-	CreateJob:        askedOfJob,
-	jobs.OpenJob:     askedOfJob,
-	jobs.AddPart:     askedOfJob,
-	jobs.CloseJob:    askedOfJob,
-	jobs.DropJob:     askedOfJob,
-	WishJob:          askedOfJob,
-	ResubmitJob:      askedOfJob,
-	RejectJob:        askedOfJob,
+	RaiseLevel:              is(people.ChangeLevel),
+	SetReplica:              is(people.ChangeReplica),
+	RemoveReplica:           is(people.ChangeReplica),
+	SetCollection:           is(people.ChangeCollection),
+	RemoveCollection:        is(people.ChangeCollection),
+	CreateToken:             is(people.InviteNode),
+	RevokeToken:             is(people.InviteNode),
+	RemoveMember:            is(people.RemoveNode),
+	UpdateMember:            askedOfMember,
+	RemoveFile:              is(people.EraseFile),
+	LoseFile:                is(people.EraseFile),
+	CreateJob:               askedOfJob,
+	jobs.OpenJob:            askedOfJob,
+	jobs.AddPart:            askedOfJob,
+	jobs.CloseJob:           askedOfJob,
+	jobs.DropJob:            askedOfJob,
+	WishJob:                 askedOfJob,
+	ResubmitJob:             askedOfJob,
+	RejectJob:               askedOfJob,
+	harvests.CreateChannel:  is(people.Define),
+	harvests.SetChannel:     is(people.Define),
+	harvests.DeleteChannel:  is(people.Define),
+	harvests.CreateTemplate: is(people.Define),
+	harvests.SetTemplate:    is(people.Define),
+	harvests.CopyTemplate:   is(people.Define),
+	harvests.DeleteTemplate: is(people.Define),
+	harvests.CreateSchedule: is(people.Define),
+	harvests.SetSchedule:    is(people.Define),
+	harvests.CopySchedule:   is(people.Define),
+	harvests.DeleteSchedule: is(people.Define),
+	harvests.CreateTraps:    is(people.Define),
+	harvests.SetTraps:       is(people.Define),
+	harvests.CopyTraps:      is(people.Define),
+	harvests.DeleteTraps:    is(people.Define),
+
 	InvitePerson:     is(people.KeepPeople),
 	ReinvitePerson:   is(people.KeepPeople),
 	DisablePerson:    is(people.KeepPeople),

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/catalog/domains"
+	"holdfast/catalog/harvests"
 	"holdfast/catalog/jobs"
 )
 
@@ -96,6 +97,21 @@ var bodies = []struct {
 	{domains.AddIngested, reflect.TypeFor[domains.IngestChunk]()},
 	{domains.EndIngest, reflect.TypeFor[domains.IngestEnding]()},
 	{domains.StopIngest, reflect.TypeFor[domains.IngestStop]()},
+	{harvests.CreateChannel, reflect.TypeFor[harvests.ChannelCreation]()},
+	{harvests.SetChannel, reflect.TypeFor[harvests.ChannelChange]()},
+	{harvests.DeleteChannel, reflect.TypeFor[harvests.Ref]()},
+	{harvests.CreateTemplate, reflect.TypeFor[harvests.Creation]()},
+	{harvests.SetTemplate, reflect.TypeFor[harvests.Change]()},
+	{harvests.CopyTemplate, reflect.TypeFor[harvests.Copying]()},
+	{harvests.DeleteTemplate, reflect.TypeFor[harvests.Ref]()},
+	{harvests.CreateSchedule, reflect.TypeFor[harvests.Creation]()},
+	{harvests.SetSchedule, reflect.TypeFor[harvests.Change]()},
+	{harvests.CopySchedule, reflect.TypeFor[harvests.Copying]()},
+	{harvests.DeleteSchedule, reflect.TypeFor[harvests.Ref]()},
+	{harvests.CreateTraps, reflect.TypeFor[harvests.Creation]()},
+	{harvests.SetTraps, reflect.TypeFor[harvests.Change]()},
+	{harvests.CopyTraps, reflect.TypeFor[harvests.Copying]()},
+	{harvests.DeleteTraps, reflect.TypeFor[harvests.Ref]()},
 }
 
 // TestWordingOfWrongTypes sends every command with each of its fields of a wrong type. What it is answered is remembered in the

@@ -10,6 +10,7 @@ type grammar struct {
 	nodeGrammar
 	peopleGrammar
 	clusterGrammar
+	harvestGrammar
 	archiveGrammar
 	helpGrammar
 }
@@ -49,6 +50,14 @@ type clusterGrammar struct {
 	Shard    shardCmd      `cmd:"" help:"List the shards: the parts of each replica, and which nodes hold them."`
 	Disk     diskCmd       `cmd:"" help:"List, drain and pause the disks of one node."`
 	Cluster  clusterCmd    `cmd:"" help:"Raise the cluster's level, or recover the cluster."`
+}
+
+// harvestGrammar are the commands about what archivists define for harvests.
+type harvestGrammar struct {
+	Channel  channelCmd  `cmd:"" help:"List, create and delete channels, which say which nodes take which jobs."`
+	Template templateCmd `cmd:"" help:"Keep templates: settings of crawls that harvests refer to."`
+	Schedule scheduleCmd `cmd:"" help:"Keep schedules, which say when harvests repeat."`
+	Trap     trapCmd     `cmd:"" help:"Keep global lists of crawler traps: what no crawl fetches."`
 }
 
 // archiveGrammar are the commands about what the archive holds, and how that comes there.

@@ -105,6 +105,7 @@ type jobCreateCmd struct {
 	crawlFlags
 	Name       string   `required:"" help:"The job's name."`
 	Collection string   `help:"The collection that its files belong to. Default: the cluster's first."`
+	Channel    string   `placeholder:"FOCUSED" help:"The channel of the job: only nodes that serve it may take the job."`
 	Wait       bool     `help:"Wait until the job has ended."`
 	Seeds      []string `arg:"" name:"url" help:"URLs to start from."`
 }
@@ -119,8 +120,8 @@ func (c jobCreateCmd) Run(a *app) error {
 		return err
 	}
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		job, err := archive.Jobs().Create(ctx, wire.JobRequest{Name: c.Name, Collection: c.Collection, Seeds: c.Seeds,
-			Settings: &wire.Settings{Settings: settings}})
+		job, err := archive.Jobs().Create(ctx, wire.JobRequest{Name: c.Name, Collection: c.Collection,
+			Channel: c.Channel, Seeds: c.Seeds, Settings: &wire.Settings{Settings: settings}})
 		if err != nil {
 			return err
 		}
@@ -194,7 +195,8 @@ func ended(job wire.Job) bool {
 
 func showJob(a *app, j wire.Job) error {
 	return a.answer(j, func() error {
-		rows := []table.Row{{"id", j.ID}, {"harvest", j.Harvest}, {"collection", j.Collection}, {"state", j.State},
+		rows := []table.Row{{"id", j.ID}, {"harvest", j.Harvest}, {"collection", j.Collection},
+			{"channel", j.Channel}, {"state", j.State},
 			{"attempt", j.Attempt},
 			{"node", j.NodeName}, {"created", when(j.Created)}, {"started", when(j.Started)}, {"ended", when(j.Ended)}}
 		if j.Wish != "" {

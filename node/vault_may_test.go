@@ -10,6 +10,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	defined "holdfast/catalog/harvests"
 	"holdfast/node/vault"
 )
 
@@ -80,6 +81,11 @@ func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	decideSoon(t, first, catalog.CreateJob, catalog.JobCreation{Harvest: "h", Collection: "web", Spec: spec, Secret: secret})
+	_, forTemplate, err := mine.Seal(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decideSoon(t, first, defined.CreateTemplate, defined.Creation{Name: "deep", Text: "{}", Secret: forTemplate})
 	if err := mine.Round(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -112,7 +118,7 @@ func TestSecretsGoOnlyWhereTheOperatorSays(t *testing.T) {
 		t.Errorf("sealed to %v when both may have them", got)
 	}
 	text := remove() // whoever takes a node out learns what it knew
-	for _, want := range []string{"it knows logins of job 1", "credentials.0.password (127.0.0.1)", "headers.0", "proxies.0.via"} {
+	for _, want := range []string{"it knows logins of job 1", "it knows logins of template deep", "credentials.0.password (127.0.0.1)", "headers.0", "proxies.0.via"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not said: %s", want, text)
 		}

@@ -18,6 +18,7 @@ const (
 	RunJob           Act = "run-job"           // create, steer and end jobs of a collection
 	KeepDomain       Act = "keep-domain"       // of a collection; without one, what holds for the domains of all
 	PutFile          Act = "put-file"          // into a collection
+	Define           Act = "define"            // what harvests of any collection use
 	ReachInside      Act = "reach-inside"      // let a crawl reach the nodes' own network
 	LookAtDisks      Act = "look-at-disks"     // what lies on the nodes besides the archive
 	LookAtNode       Act = "look-at-node"      // a node's settings
@@ -52,6 +53,8 @@ func (a Act) Needs() (Role, Extent) {
 		return RoleReader, Anywhere
 	case RunJob, KeepDomain, PutFile:
 		return RoleCurator, Collections
+	case Define:
+		return RoleCurator, Whole
 	case ReachInside:
 		return RoleOperator, Whole
 	case LookAtDisks:

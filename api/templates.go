@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"holdfast/api/wire"
+	"holdfast/catalog"
+	defined "holdfast/catalog/harvests"
+	"holdfast/harvest"
+)
+
+func (s definitions) templateRoutes(api huma.API, all shelf[wire.Template]) {
+	type create struct{ Body wire.TemplateRequest }
+	r := all.route(catalog.Define, http.MethodPost, "", "create", "Create a template")
+	r.status = http.StatusCreated
+	handle(s.server, api, r, func(ctx context.Context, in *create) (wire.Template, error) {
+		text, secret, err := s.templateText(ctx, in.Body.Settings)
+		if err != nil {
+			return wire.Template{}, err
+		}
+		return all.made(ctx, "create", in.Body.Name, defined.Creation{Name: in.Body.Name, Text: text,
+			Off: in.Body.Inactive, Comment: in.Body.Comment, Secret: secret})
+	})
+	type change struct {
+		ByName
+		Body wire.TemplateChange
+	}
+	handle(s.server, api, all.route(catalog.Define, http.MethodPatch, "/{name}", "set",
+		"Change a template; settings become its next version, and those before stay as they are"),
+		func(ctx context.Context, in *change) (wire.Template, error) {
+			asked := defined.Change{Name: in.Name, After: in.Body.After, Comment: in.Body.Comment}
+			if in.Body.Active != nil {
+				asked.Off = new(!*in.Body.Active)
+			}
+			if given(in.Body.Settings) {
+				text, secret, err := s.templateText(ctx, in.Body.Settings)
+				if err != nil {
+					return wire.Template{}, err
+				}
+				asked.Text, asked.Secret = &text, secret
+			}
+			return all.made(ctx, "set", in.Name, asked)
+		})
+}
+
+// given reports whether a part of a request is there, and not null.
+func given(part json.RawMessage) bool { return len(part) > 0 && string(part) != "null" }
+
+// templateText checks a template and returns what the catalog keeps: the settings that it gives, and its secrets,
+// sealed.
+func (s definitions) templateText(ctx context.Context, raw json.RawMessage) (string, *catalog.Secret, error) {
+	settings, err := s.readTemplate(ctx, raw)
+	if err == nil {
+		spec := harvest.Job{Name: "template", Seeds: []string{"http://www.example.org/"}, Settings: settings}
+		if err = harvest.CheckTemplate(settings); err == nil {
+			err = errors.Join(spec.Validate(), s.crawls.Check(spec))
+		}
+		err = invalidAs422(err)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	open, secret, err := s.secrets.Seal(harvest.Job{Name: "template", Settings: settings})
+	if err != nil {
+		return "", nil, err
+	}
+	text, err := harvest.TemplateText(raw, open.Settings)
+	if err != nil {
+		return "", nil, invalidAs422(err)
+	}
+	return text, secret, checkTextSize("settings", text)
+}
+
+// readTemplate reads a template, and refuses one that the caller may not have jobs of.
+func (s definitions) readTemplate(ctx context.Context, raw []byte) (harvest.Settings, error) {
+	settings, err := harvest.ParseTemplate(raw)
+	if err != nil {
+		return settings, invalidAs422(err)
+	}
+	return settings, mayReachBy(callerOf(ctx).Rights, "template", settings)
+}
+
+// invalidAs422 makes a problem of the request of an error about settings.
+func invalidAs422(err error) error {
+	if err == nil {
+		return nil
+	}
+	return problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
+}
+
+func (s definitions) templateOf(v catalog.View, n *named) (wire.Template, error) {
+	out := wire.Template{Active: !n.Off}
+	var err error
+	if out.Defined, err = definedOf(v, n); err != nil || n.text == nil {
+		return out, err
+	}
+	text, err := harvest.ShownTemplate(*n.text)
+	out.Settings = json.RawMessage(text)
+	return out, err
+}

@@ -1,0 +1,82 @@
+package harvest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// setByHarvests are the settings that harvests and the configurations of domains set for each of their domains.
+func setByHarvests() []string {
+	return []string{"max_domain_objects", "max_domain_bytes", "harvest_domain_objects", "harvest_domain_bytes"}
+}
+
+// CheckTemplate refuses settings that no template of harvests can have: without an operator's contact, or with what
+// harvests set. It does not check what Validate does.
+func CheckTemplate(s Settings) error {
+	if s.OperatorContact == "" {
+		return fmt.Errorf("%w: %w: a template needs an e-mail address or an http(s) URL for owners of sites",
+			ErrInvalid, ErrNoContact)
+	}
+	of := map[string]int64{"max_domain_objects": s.MaxDomainObjects, "max_domain_bytes": s.MaxDomainBytes,
+		"harvest_domain_objects": s.HarvestDomainObjects, "harvest_domain_bytes": s.HarvestDomainBytes}
+	const allowed = "no such limit in a template: harvests and configurations of domains set it"
+	for _, name := range setByHarvests() {
+		if of[name] != 0 {
+			return invalid(name, strconv.FormatInt(of[name], 10), allowed)
+		}
+		for _, sheet := range s.Sheets {
+			if value, there := sheet.Settings[name]; there {
+				return invalid("sheets: "+sheet.Name+": "+name, string(value), allowed)
+			}
+		}
+	}
+	return nil
+}
+
+// TemplateText returns the settings that a template gives, and no others, as compact JSON: the values are those of s,
+// which was read from the template, maybe without its secrets.
+func TemplateText(template []byte, s Settings) (string, error) {
+	var given, job, all map[string]json.RawMessage
+	if err := json.Unmarshal(template, &given); err != nil {
+		return "", fmt.Errorf("%w: template: %w", ErrInvalid, err)
+	}
+	if err := json.Unmarshal(given["settings"], &job); err == nil && len(given["settings"]) > 0 {
+		given = job
+	}
+	text, err := plainJSON(s)
+	if err != nil {
+		return "", fmt.Errorf("encode settings: %w", err)
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return "", fmt.Errorf("encode settings: %w", err)
+	}
+	for name := range given {
+		if value, there := all[name]; there {
+			given[name] = value
+		}
+	}
+	if text, err = plainJSON(given); err != nil {
+		return "", fmt.Errorf("encode template: %w", err)
+	}
+	return string(text), nil
+}
+
+// plainJSON is JSON in which <, > and & stand as they are.
+func plainJSON(v any) ([]byte, error) {
+	var out bytes.Buffer
+	write := json.NewEncoder(&out)
+	write.SetEscapeHTML(false)
+	err := write.Encode(v)
+	return bytes.TrimSpace(out.Bytes()), err
+}
+
+// ShownTemplate is a template's text as it may be shown: without what lets one in somewhere.
+func ShownTemplate(text string) (string, error) {
+	s, err := ParseTemplate([]byte(text))
+	if err != nil {
+		return "", err
+	}
+	return TemplateText([]byte(text), s.Redacted())
+}
