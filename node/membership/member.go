@@ -44,7 +44,7 @@ func (m Member) Trust(ctx context.Context, changed <-chan struct{}) error {
 			return err
 		}
 		var look <-chan time.Time
-		if len(m.Roster.Known().Leaving) > 0 {
+		if len(m.Roster.Known().Leaving) > 0 || m.Roster.Unkept() {
 			look = tick.C
 		}
 		select {

@@ -29,6 +29,7 @@ type Roster struct {
 
 	changing sync.Mutex // one change at a time
 	known    atomic.Pointer[Known]
+	unkept   atomic.Bool // the disk was too full for the list's copy
 }
 
 // NewRoster returns a roster with the content of the folder.
@@ -78,7 +79,8 @@ type Applied interface {
 }
 
 // Follow takes the catalog's member list. A catalog that has not come as far as the list that this node knows, as on
-// one that has just joined, says nothing: the members that it lacks yet are those to hear it from.
+// one that has just joined, says nothing: the members that it lacks yet are those to hear it from. A full disk is no
+// error: see Unkept.
 func (r *Roster) Follow(c Applied) error {
 	r.changing.Lock()
 	defer r.changing.Unlock()
@@ -100,15 +102,27 @@ func (r *Roster) Follow(c Applied) error {
 	k.Index = c.Applied()
 	old := *r.Known()
 	k.Leaving = r.leaving(old, k, c.Votes)
-	if k.Cluster.ID == "" || older(k.Cluster.Epoch, applied, old) || sameKnown(old, k) {
+	if k.Cluster.ID == "" || older(k.Cluster.Epoch, applied, old) || sameKnown(old, k) && !r.unkept.Load() {
 		return nil
 	}
-	if err := r.folder.save(r.disk, k); err != nil {
+	err = r.folder.save(r.disk, k)
+	if err != nil && !errors.Is(err, disk.ErrFull) {
 		return fmt.Errorf("keep the member list: %w", err)
 	}
-	r.set(k)
+	if was := r.unkept.Swap(err != nil); err != nil && !was {
+		r.log.Warn("the member list has no copy on disk until there is room for it", "error", err)
+	} else if was && err == nil {
+		r.log.Info("the member list has a copy on disk again")
+	}
+	if !sameKnown(old, k) {
+		r.set(k)
+	}
 	return nil
 }
+
+// Unkept reports whether the list's copy on disk is behind, because the disk was full. Who is trusted follows the
+// catalog all the same; Follow tries to write the copy again.
+func (r *Roster) Unkept() bool { return r.unkept.Load() }
 
 // adopt takes a member list of the same cluster and epoch that a later command has made than the one known here. This
 // node's own state may be older than the list: who was removed votes still if this node knows it so, or is told.

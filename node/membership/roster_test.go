@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -138,6 +139,59 @@ func removeVoter(t *testing.T, remove func(*Roster, *agreed, catalog.NodeID)) {
 	}
 	stop()
 	<-ended
+}
+
+// TestAFullDiskEndsNoTrust has the member list change while the disk has no room for its copy: who is trusted follows the
+// catalog, and the copy is written when there is room.
+func TestAFullDiskEndsNoTrust(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &agreed{t: t}
+		self, next := memberOf("self"), memberOf("next")
+		a.apply(catalog.Found, catalog.Founding{Cluster: catalog.Cluster{ID: "c", Name: "C", Epoch: 1, Level: 1}, Member: self,
+			Collections: []catalog.Collection{{Name: "web"}},
+			Replicas:    []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "n"}}})
+		dir := t.TempDir()
+		folder := Folder{Config: config.Config{Data: filepath.Join(dir, "data")}}
+		for _, path := range []string{filepath.Join(folder.Data, "identity"), filepath.Join(dir, "undo")} {
+			if err := os.MkdirAll(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		full := disk.NewFaulty(filepath.Join(dir, "undo"))
+		trusted := &links{}
+		r := NewRoster(folder, full.Disk(), self.ID, Known{Cluster: catalog.Cluster{ID: "c", Epoch: 1}}, trusted,
+			slog.New(slog.DiscardHandler))
+		ctx, stop := context.WithCancel(t.Context())
+		changed, ended := make(chan struct{}), make(chan error, 1)
+		go func() { ended <- Member{Folder: folder, Roster: r, Agreement: a}.Trust(ctx, changed) }()
+		synctest.Wait()
+
+		full.FailAt(1, disk.ErrFull)
+		a.apply(catalog.CreateToken, catalog.JoinToken{ID: "t", SecretHash: sha256.Sum256([]byte("s")), Replica: "north",
+			Expires: 1 << 40})
+		a.apply(catalog.JoinMember, catalog.Joining{Token: "t", Secret: []byte("s"), Member: next})
+		changed <- struct{}{}
+		synctest.Wait()
+		if len(ended) > 0 {
+			t.Fatalf("it ended: %v", <-ended)
+		}
+		if k, err := folder.load(); err != nil || len(k.Members) != 1 {
+			t.Errorf("the full disk has %d members: %v", len(k.Members), err)
+		}
+		if want := []string{"next", "self"}; !slices.Equal(trusted.names, want) {
+			t.Errorf("linked are %v, want %v", trusted.names, want)
+		}
+		full.FailAt(0, nil)
+		time.Sleep(2 * leavingEvery)
+		synctest.Wait()
+		if k, err := folder.load(); err != nil || len(k.Members) != 2 {
+			t.Errorf("with room again, the disk has %d members: %v", len(k.Members), err)
+		}
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
 }
 
 // TestAListThatIsToldKeepsVotersAlone has a node that is behind told of a removal: it stays linked with the one that was
