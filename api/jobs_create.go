@@ -104,6 +104,9 @@ func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
 	if err != nil {
 		return made, err
 	}
+	if spec.Settings, err = spec.Settings.AtLevel(cluster.Level); err != nil {
+		return made, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
+	}
 	if asked.Spec, err = json.Marshal(spec); err != nil {
 		return made, fmt.Errorf("encode job %s: %w", spec.Name, err)
 	}

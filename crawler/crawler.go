@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,7 +65,8 @@ type Crawl struct {
 // Summary is how a run ended.
 type Summary struct {
 	State State
-	// Reason is why it ended: "completed", "object-limit", "size-limit", "time-limit", what Stop said, or "unfinished".
+	// Reason is why it ended: "completed", "object-limit", "size-limit", "time-limit", "no-response-timeout",
+	// "inactivity-timeout", what Stop said, or "unfinished".
 	Reason     string
 	Counters   frontier.Counters
 	Elapsed    time.Duration // of all runs, pauses not counted
@@ -87,6 +89,7 @@ type Damage = journal.Damage
 // and when the crawl is opened again. It may see a file twice.
 func (c *Crawl) Run(ctx context.Context) (Summary, error) {
 	given := ctx
+	c.lookAtWindows() // before anything is fetched
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	if !c.course.Begin(cancel) {
@@ -189,7 +192,8 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 	at := c.course.Finish(counters.Queued == 0 && failure == nil, failure != nil)
 	s := Summary{State: at.State, Reason: at.Reason, Counters: counters, Elapsed: at.Elapsed, Damage: c.damage,
 		Resumable: counters.Queued > 0 || c.journal.Handover.Waiting() > 0, Restore: at.Restore,
-		StopLimits: at.Reason == reasonObjects || at.Reason == reasonBytes || at.Reason == reasonTime}
+		StopLimits: slices.Contains([]string{reasonObjects, reasonBytes, reasonTime, control.ReasonNoResponse,
+			control.ReasonInactivity}, at.Reason)}
 	if failure == nil {
 		s.Seeds, failure = c.seeds.summary()
 	}

@@ -40,13 +40,21 @@ func repeat(done <-chan struct{}, every time.Duration, look func()) {
 	}
 }
 
-// watch begins to watch time, disk, progress and the windows of sheets until done is closed. The function that it
+// watch begins to watch time, disk, progress, and the windows of the job and of sheets, until done is closed. The function that it
 // returns waits until the watching has ended.
 func (c *Crawl) watch(ctx context.Context, done <-chan struct{}, fail func(error)) *sync.WaitGroup {
 	var watched sync.WaitGroup
 	watched.Go(func() { c.watchTime(done) })
 	watched.Go(func() { c.watchDisk(done) })
 	watched.Go(func() { c.watchProgress(done) })
+	watched.Go(func() { repeat(done, limitPoll, c.lookAtWindows) })
+	idle := &control.Idle{Course: c.course, Begun: c.crew.Begun, Busy: c.crew.Busy,
+		Limits: func() (time.Duration, time.Duration) {
+			s := c.plan.Base()
+			return s.NoResponseTimeout.Std(), s.InactivityTimeout.Std()
+		},
+		Received: func() int64 { return c.parts.Client.Received() + c.frontier.Counters().Bytes }} // DNS, too
+	watched.Go(func() { idle.Run(done) })
 	watched.Go(func() {
 		if err := c.watchWindows(ctx, done); err != nil {
 			fail(err)
@@ -116,6 +124,16 @@ func (c *Crawl) watchDisk(done <-chan struct{}) {
 	}
 	look()
 	repeat(done, limitPoll, look)
+}
+
+// lookAtWindows pauses the crawl while the job has windows and none of them is open. It is called by one at a time.
+func (c *Crawl) lookAtWindows() {
+	switch open := c.plan.Open(); {
+	case !open && !c.course.Held(control.ForWindow):
+		c.course.Pause(control.ForWindow, control.Hold{Reason: "none of the job's windows is open"}, 0)
+	case open:
+		c.course.Resume(control.ForWindow, "")
+	}
 }
 
 // watchProgress writes the progress log.

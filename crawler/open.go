@@ -22,6 +22,7 @@ import (
 	"holdfast/crawler/render"
 	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
+	"holdfast/harvest"
 	"holdfast/internal/disk"
 	"holdfast/warc"
 )
@@ -130,18 +131,21 @@ func (c *Crawl) openFrontier() (err error) {
 func (c *Crawl) openParts() (err error) {
 	s := c.plan.Base()
 	p := &c.parts
+	if p.Domains, err = c.openDomains(); err != nil {
+		return err
+	}
 	p.Plan, p.Frontier, p.Pacer, p.Objects, p.Limits = c.plan, c.frontier, c.cfg.Pacer, &c.objects, c.checkLimits
 	c.seeds = newSeeds(c.cfg.Job.Seeds)
-	if p.Scope, err = scope.New(c.plan.Sheets(), c.seeds.normal, c.log); err != nil {
+	if p.Scope, err = scope.New(c.plan.Sheets(), p.Domains, c.seeds.normal, c.log); err != nil {
 		return err
 	}
 	p.Entries = &plan.Entries{}
 	if p.Entries.Canon, err = scope.NewCanonicalizer(s.Canonicalization); err != nil {
 		return err
 	}
-	p.Servers, p.Quotas = hosts.NewServers(c.frontier), hosts.NewQuotas(c.frontier)
+	p.Servers, p.Quotas = hosts.NewServers(c.frontier), hosts.NewQuotas(c.frontier, p.Domains)
 	p.Slots, p.Limiters, p.Bandwidth = &hosts.Turns{}, hosts.NewLimiters(), fetch.NewLimiter(s.Bandwidth)
-	p.Jar, p.Logins = fetch.NewJar(0), fetch.NewLogins(s.Credentials)
+	p.Jar, p.Logins = fetch.NewJar(0), fetch.NewLogins(s.Credentials, p.Domains.Logins)
 	p.Resolver = &fetch.Resolver{Hosts: "/etc/hosts", Config: "/etc/resolv.conf", Server: s.Nameserver,
 		Timeout: 5 * time.Second, MaxTTL: s.MaxDNSTTL.Std()}
 	p.Client = fetch.New(fetch.Config{UserAgent: s.Agent(), From: s.From(), Timeout: s.FetchTimeout.Std(),
@@ -150,6 +154,27 @@ func (c *Crawl) openParts() (err error) {
 	p.Links = &chain.Links{Plan: c.plan, Entries: p.Entries, Scope: p.Scope, Frontier: c.frontier,
 		Known: chain.NewKnown()}
 	return c.recallParts()
+}
+
+// valueCountBy names the frontier's value that says for which domains documents count; none: those of their URLs, as in
+// crawls from before there was a choice.
+const valueCountBy = "count_by"
+
+// openDomains makes the table of the job's domains ready. A crawl goes on counting as it began.
+func (c *Crawl) openDomains() (*scope.Domains, error) {
+	by := c.plan.Base().CountBy
+	if c.frontier.Counters().Discovered > 0 {
+		began, err := c.frontier.Value(valueCountBy)
+		if err != nil {
+			return nil, err
+		}
+		if by = harvest.CountBy(began); by == "" {
+			by = harvest.CountByURL
+		}
+	} else if by != harvest.CountByURL {
+		c.frontier.SetValue(valueCountBy, []byte(by))
+	}
+	return scope.NewDomains(c.cfg.Job.Domains, by)
 }
 
 // recallParts loads state from the frontier into the parts: blocks, widenings of the scope, and sites with their own

@@ -19,6 +19,7 @@ import (
 	"holdfast/crawler/journal"
 	"holdfast/crawler/report"
 	"holdfast/crawler/scope"
+	"holdfast/harvest"
 	"holdfast/internal/disk"
 )
 
@@ -33,18 +34,24 @@ type reports struct {
 	course   *control.Course
 	board    *report.Board
 	seeds    *seeds
+	domains  *scope.Domains
+	settings func() *harvest.Settings
 
 	mu sync.Mutex // held while reports are written
 }
 
 func newReports(c *Crawl) *reports {
 	return &reports{dir: c.cfg.Dir, job: c.cfg.Job.Name, disk: c.disk, frontier: c.frontier, quotas: c.parts.Quotas,
-		scope: c.parts.Scope, figures: c.journal.Figures, course: c.course, board: c.board, seeds: c.seeds}
+		scope: c.parts.Scope, figures: c.journal.Figures, course: c.course, board: c.board, seeds: c.seeds,
+		domains: c.parts.Domains, settings: c.plan.Base}
 }
 
 // writeAll writes the reports at the end of a run.
 func (r *reports) writeAll(ctx context.Context, s Summary) error {
 	for _, name := range report.Names() {
+		if name == report.OfConfigurations && len(r.domains.Configurations()) == 0 {
+			continue
+		}
 		if err := r.write(ctx, name, s); err != nil {
 			return err
 		}
@@ -56,18 +63,19 @@ func (r *reports) writeAll(ctx context.Context, s Summary) error {
 func (r *reports) write(ctx context.Context, name string, s Summary) error {
 	now := time.Now()
 	write := map[string]func(io.Writer) error{
-		report.OfCrawl:      func(w io.Writer) error { return r.writeCrawl(w, s) },
-		report.OfHosts:      r.writeHosts,
-		report.OfDomains:    func(w io.Writer) error { return r.writeDomains(ctx, w) },
-		report.OfTypes:      func(w io.Writer) error { return report.WriteTypes(w, r.figures.Clone()) },
-		report.OfStatuses:   func(w io.Writer) error { return report.WriteStatuses(w, r.figures.Clone()) },
-		report.OfSeeds:      r.writeSeeds,
-		report.OfSources:    func(w io.Writer) error { return r.writeSources(ctx, w) },
-		report.OfProcessors: func(w io.Writer) error { return r.writeProcessors(w, now) },
-		report.OfFrontier:   func(w io.Writer) error { return r.writeFrontier(ctx, w, s, now) },
-		report.OfQueues:     func(w io.Writer) error { return r.writeNonempty(ctx, w, now) },
-		report.OfTraps:      r.writeTraps,
-		report.OfThreads:    func(w io.Writer) error { return report.WriteThreads(w, r.job, r.board.Workers(), now) },
+		report.OfCrawl:          func(w io.Writer) error { return r.writeCrawl(w, s) },
+		report.OfHosts:          r.writeHosts,
+		report.OfDomains:        func(w io.Writer) error { return r.writeDomains(ctx, w) },
+		report.OfConfigurations: func(w io.Writer) error { return r.writeConfigurations(ctx, w, s.Reason) },
+		report.OfTypes:          func(w io.Writer) error { return report.WriteTypes(w, r.figures.Clone()) },
+		report.OfStatuses:       func(w io.Writer) error { return report.WriteStatuses(w, r.figures.Clone()) },
+		report.OfSeeds:          r.writeSeeds,
+		report.OfSources:        func(w io.Writer) error { return r.writeSources(ctx, w) },
+		report.OfProcessors:     func(w io.Writer) error { return r.writeProcessors(w, now) },
+		report.OfFrontier:       func(w io.Writer) error { return r.writeFrontier(ctx, w, s, now) },
+		report.OfQueues:         func(w io.Writer) error { return r.writeNonempty(ctx, w, now) },
+		report.OfTraps:          r.writeTraps,
+		report.OfThreads:        func(w io.Writer) error { return report.WriteThreads(w, r.job, r.board.Workers(), now) },
 	}[name]
 	r.mu.Lock()
 	defer r.mu.Unlock()

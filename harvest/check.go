@@ -29,6 +29,9 @@ func (s Settings) Validate() error {
 	if err := s.validateText(); err != nil {
 		return err
 	}
+	if _, err := NewWindows(s.Windows); err != nil {
+		return err
+	}
 	if s.Nameserver != "" {
 		if at, err := netip.ParseAddrPort(s.Nameserver); err != nil || at.Port() == 0 {
 			return invalid("nameserver", strconv.Quote(s.Nameserver), "an address and a port, as 192.0.2.1:53")

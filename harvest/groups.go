@@ -75,6 +75,10 @@ type LimitSettings struct {
 	MaxObjects           int64    `json:"max_objects" level:"job" live:"yes" unit:"documents" help:"The crawl ends after this many documents; 0 is no limit."`
 	MaxBytes             int64    `json:"max_bytes" level:"job" live:"yes" unit:"bytes" help:"The crawl ends when it has received this much; 0 is no limit."`
 	MaxTime              Duration `json:"max_time" level:"job" live:"yes" max:"87600h" help:"The crawl ends after this time, not counting pauses; 0 is no limit."`
+	NoResponseTimeout    Duration `json:"no_response_timeout,omitzero" level:"job" live:"yes" is:"30m" max:"87600h" since:"4" help:"The crawl ends when not a byte has come for this time, not counting pauses; 0 is never."`
+	InactivityTimeout    Duration `json:"inactivity_timeout,omitzero" level:"job" live:"yes" is:"30m" max:"87600h" since:"4" help:"The crawl ends when no worker has had a URI for this time, not counting pauses; 0 is never."`
+	Windows              []Window `json:"windows,omitempty" level:"job" live:"yes" since:"4" help:"When the job crawls: days, and from and until as times of day, in a zone, as in sheets. Outside of all of these it is paused. None: always."`
+	CountBy              CountBy  `json:"count_by,omitzero" level:"job" is:"seed" allowed:"seed url" since:"4" before:"url" help:"For which domain a document counts, for limits and in statistics: that of the seed that led to it, or that of its URL."`
 	MaxDomainObjects     int64    `json:"max_domain_objects" level:"uri" live:"yes" unit:"documents" help:"The most from one registered domain, set by its configuration; 0 is no limit."`
 	MaxDomainBytes       int64    `json:"max_domain_bytes" level:"uri" live:"yes" unit:"bytes" help:"The most from one registered domain, set by its configuration; 0 is no limit."`
 	HarvestDomainObjects int64    `json:"harvest_domain_objects" level:"uri" live:"yes" unit:"documents" help:"The most from one registered domain, set by the harvest; 0 is no limit."`

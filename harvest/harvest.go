@@ -28,6 +28,7 @@ type Job struct {
 	Name     string   `json:"name"`
 	Seeds    []string `json:"seeds"`
 	Settings Settings `json:"settings"`
+	Domains  *Domains `json:"domains,omitempty"` // of a job that archivists' definitions made, since level 4
 }
 
 // UnmarshalJSON reads a job; settings that are not given have their defaults,
@@ -58,7 +59,7 @@ func (j Job) Validate() error {
 	if !slices.ContainsFunc(j.Seeds, isURL) {
 		return invalid("seeds", fmt.Sprintf("%.100q", shownLogin(j.Seeds[0])), "a URL such as http://www.example.org/")
 	}
-	if err := j.Settings.Validate(); err != nil {
+	if err := errors.Join(j.Settings.Validate(), j.Domains.validate()); err != nil {
 		return err
 	}
 	if j.Settings.OperatorContact != "" {

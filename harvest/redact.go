@@ -34,10 +34,6 @@ func redactedSetting(name string, raw json.RawMessage) json.RawMessage {
 
 // whole refuses settings in which secrets are redacted: the redaction is not a value.
 func (s Settings) whole() error {
-	left := func(where string) error {
-		return invalid(where, strconv.Quote(Redaction),
-			"the value itself, which was left out where these settings were shown")
-	}
 	for _, h := range s.Headers {
 		if name, value, _ := strings.Cut(h, ":"); standsIn(strings.TrimSpace(value)) {
 			return left("headers: " + name)
@@ -46,7 +42,26 @@ func (s Settings) whole() error {
 	if standsIn(s.FirstCookies) {
 		return left("first_cookies")
 	}
-	for _, c := range s.Credentials {
+	if err := wholeLogins(s.Credentials); err != nil {
+		return err
+	}
+	for _, r := range s.Proxies {
+		if loginStandsIn(r.Via) {
+			return left("proxies: " + strings.Join(r.Hosts, " ") + ": via")
+		}
+	}
+	return nil
+}
+
+// left refuses a redacted value.
+func left(where string) error {
+	return invalid(where, strconv.Quote(Redaction),
+		"the value itself, which was left out where these settings were shown")
+}
+
+// wholeLogins refuses logins in which secrets are redacted.
+func wholeLogins(all []Credential) error {
+	for _, c := range all {
 		switch {
 		case standsIn(c.Password):
 			return left("credentials: " + c.Domain + ": password")
@@ -57,11 +72,6 @@ func (s Settings) whole() error {
 			if standsIn(c.Fields[name]) {
 				return left("credentials: " + c.Domain + ": fields: " + name)
 			}
-		}
-	}
-	for _, r := range s.Proxies {
-		if loginStandsIn(r.Via) {
-			return left("proxies: " + strings.Join(r.Hosts, " ") + ": via")
 		}
 	}
 	return nil

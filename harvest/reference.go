@@ -21,6 +21,8 @@ const (
 // of its field: json the name, group (of the struct around it), level, live "yes", unit, is the default, min, max,
 // allowed words, help. Defaults and limits are written as in JSON, but for texts without quotes, lists of words with
 // spaces between, and durations as 5m; a setting without is has no value, and one without max may be as large as 2^60.
+// since is the level of a cluster from which on jobs may have the setting, and before the value for which a job stands
+// that was stored without it, if that is not the zero value.
 type Setting struct {
 	Name    string          `json:"name"`
 	Group   string          `json:"group"`
@@ -38,8 +40,10 @@ type Setting struct {
 // setting is a Setting and where it is found.
 type setting struct {
 	Setting
-	index []int         // of its field in Settings
-	given reflect.Value // its default; invalid where that is the zero value
+	index  []int         // of its field in Settings
+	given  reflect.Value // its default; invalid where that is the zero value
+	since  int           // the level that it came with; 0: it was always there
+	before reflect.Value // what holds for a job that was stored without it
 }
 
 // described is every setting, in the order of Settings. It is never changed.
@@ -81,6 +85,18 @@ func describeField(f reflect.StructField) (s setting, err error) {
 		if s.Max, err = limit(f.Type, tag("max"), huge); err != nil {
 			return s, err
 		}
+	}
+	if text := tag("since"); text != "" {
+		if s.since, err = strconv.Atoi(text); err != nil {
+			return s, err
+		}
+		before := reflect.New(f.Type)
+		if text := tag("before"); text != "" {
+			if err := json.Unmarshal(asJSON(f.Type, text), before.Interface()); err != nil {
+				return s, fmt.Errorf("before %s: %w", text, err)
+			}
+		}
+		s.before = before.Elem()
 	}
 	value := reflect.New(f.Type)
 	if text, there := f.Tag.Lookup("is"); there {

@@ -23,24 +23,34 @@ var ErrNoSecret = errors.New("a secret of the job is missing")
 // stored and shown; Join puts the secrets back. A job without secrets is returned as it is, with no secrets.
 func (j Job) Part() (Job, Secrets, error) {
 	secrets := Secrets{}
-	settings, err := j.Settings.eachSecret(func(name, value string) (string, error) {
-		if _, there := reference(value); there || value == Redaction {
-			return value, nil
-		}
-		secrets[name] = value
-		return sealedMark + name + "]", nil
-	})
+	parted, err := j.eachSecret(secrets.take)
 	if err != nil {
 		return Job{}, nil, err
 	}
-	j.Settings = settings
-	return j, secrets, nil
+	return parted, secrets, nil
+}
+
+// take keeps a secret and returns the reference that takes its place.
+func (s Secrets) take(name, value string) (string, error) {
+	if standsIn(value) {
+		return value, nil
+	}
+	s[name] = value
+	return sealedMark + name + "]", nil
+}
+
+// eachSecret returns the job with each secret replaced, in its settings and in the logins of its domains.
+func (j Job) eachSecret(replace func(name, value string) (string, error)) (_ Job, err error) {
+	if j.Settings, err = j.Settings.eachSecret(replace); err == nil {
+		j.Domains, err = j.Domains.eachSecret(replace)
+	}
+	return j, err
 }
 
 // Join returns the job with its secrets where its settings refer to them. ErrNoSecret: one that it refers to is not
 // among them.
 func (j Job) Join(secrets Secrets) (Job, error) {
-	settings, err := j.Settings.eachSecret(func(_, value string) (string, error) {
+	joined, err := j.eachSecret(func(_, value string) (string, error) {
 		name, there := reference(value)
 		if !there {
 			return value, nil
@@ -54,14 +64,13 @@ func (j Job) Join(secrets Secrets) (Job, error) {
 	if err != nil {
 		return Job{}, err
 	}
-	j.Settings = settings
-	return j, nil
+	return joined, nil
 }
 
 // Sealed names the secrets that were separated from the job, by their place in its settings, with the site of a
 // login.
 func (j Job) Sealed() (names []string) {
-	_, _ = j.Settings.eachSecret(func(_, value string) (string, error) { // it returns no error of its own
+	_, _ = j.eachSecret(func(_, value string) (string, error) { // it returns no error of its own
 		name, there := reference(value)
 		if !there {
 			return value, nil

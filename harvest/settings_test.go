@@ -9,23 +9,35 @@ import (
 	"testing"
 )
 
-// Settings lie in jobs that are stored and in templates: how they are written does not change. The file has settings
-// that are all given, and the defaults.
+// Settings lie in jobs that are stored and in templates: how they are written does not change. Each file has settings
+// that are all given, and the defaults: as clusters store them up to level 3, and from level 4 on.
 func TestSettingsAreWrittenAsEver(t *testing.T) {
-	text, err := os.ReadFile("testdata/settings.json")
+	var full Settings
+	fill(reflect.ValueOf(&full).Elem(), "")
+	early := full
+	for _, d := range described {
+		if d.since > 0 {
+			d.field(&early).Set(d.before)
+		}
+	}
+	defaults, err := DefaultSettings().AtLevel(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := strings.Split(strings.TrimSpace(string(text)), "\n")
-	var full Settings
-	fill(reflect.ValueOf(&full).Elem(), "")
-	for i, s := range []Settings{full, DefaultSettings()} {
-		if got, err := json.Marshal(s); err != nil || string(got) != want[i] {
-			t.Errorf("written as\n%s, want\n%s (%v)", got, want[i], err)
+	for file, all := range map[string][]Settings{"settings.json": {early, defaults}, "settings4.json": {full, DefaultSettings()}} {
+		text, err := os.ReadFile("testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
 		}
-		read, err := ParseSettings([]byte(want[i]))
-		if again, failed := json.Marshal(read); err != nil || failed != nil || string(again) != want[i] {
-			t.Errorf("read and written as\n%s, want\n%s (%v, %v)", again, want[i], err, failed)
+		want := strings.Split(strings.TrimSpace(string(text)), "\n")
+		for i, s := range all {
+			if got, err := json.Marshal(s); err != nil || string(got) != want[i] {
+				t.Errorf("written as\n%s, want\n%s (%v)", got, want[i], err)
+			}
+			read, err := ParseStoredJob([]byte(`{"settings":` + want[i] + `}`))
+			if again, failed := json.Marshal(read.Settings); err != nil || failed != nil || string(again) != want[i] {
+				t.Errorf("read and written as\n%s, want\n%s (%v, %v)", again, want[i], err, failed)
+			}
 		}
 	}
 }

@@ -42,10 +42,9 @@ type Memo interface {
 
 type compiledSheet struct {
 	Sheet
-	regex       *regexp.Regexp
-	zone        *time.Location
-	from, until int // minutes of the day; both 0: all day
-	conditions  int
+	regex      *regexp.Regexp
+	time       window
+	conditions int
 }
 
 // NewSheets prepares settings that are valid. Without a memo, settings are merged each time.
@@ -65,7 +64,7 @@ func NewSheets(s Settings, memo Memo) (*Sheets, error) {
 // URI.
 func (s *Sheets) Windows(now time.Time) (open []string) {
 	for i := range s.sheets {
-		if c := &s.sheets[i]; c.timed() && c.inTime(now) {
+		if c := &s.sheets[i]; c.time.timed() && c.time.open(now) {
 			open = append(open, c.Name)
 		}
 	}
@@ -167,36 +166,11 @@ func (s *compiledSheet) holds(c Context) (prefix int, ok bool) {
 	if len(s.Ports) > 0 && !slices.Contains(s.Ports, c.Port) || s.regex != nil && !s.regex.MatchString(c.URL) {
 		return 0, false
 	}
-	return prefix, s.inTime(c.Now)
-}
-
-// timed reports whether the sheet holds at some times only.
-func (s *compiledSheet) timed() bool { return len(s.Days) > 0 || s.from != s.until }
-
-// inTime reports whether the time is one at which the sheet holds.
-func (s *compiledSheet) inTime(now time.Time) bool {
-	if !s.timed() {
-		return true
-	}
-	now = now.In(s.zone)
-	minute := now.Hour()*60 + now.Minute()
-	if s.from > s.until && minute < s.until {
-		now = now.AddDate(0, 0, -1) // the night belongs to the day on which it began
-	}
-	if len(s.Days) > 0 && !slices.Contains(s.Days, strings.ToLower(now.Weekday().String()[:3])) {
-		return false
-	}
-	switch {
-	case s.from < s.until:
-		return minute >= s.from && minute < s.until
-	case s.from > s.until:
-		return minute >= s.from || minute < s.until
-	}
-	return true
+	return prefix, s.time.open(c.Now)
 }
 
 func (s Sheet) compile() (c compiledSheet, err error) {
-	c = compiledSheet{Sheet: s, zone: time.UTC}
+	c = compiledSheet{Sheet: s}
 	wrong := func(what, given, allowed string) error { return invalid("sheets: "+s.Name+": "+what, given, allowed) }
 	if s.Name == "" {
 		return c, invalid("sheets", "a sheet without a name", "a name for each sheet")
@@ -206,36 +180,14 @@ func (s Sheet) compile() (c compiledSheet, err error) {
 			return c, wrong("regex", strconv.Quote(s.Regex), "a regular expression ("+err.Error()+")")
 		}
 	}
-	if s.Zone != "" {
-		if c.zone, err = time.LoadLocation(s.Zone); err != nil {
-			return c, wrong("zone", strconv.Quote(s.Zone), "an IANA time zone, as Europe/Copenhagen")
-		}
-	}
 	for _, p := range s.Ports {
 		if p < 1 || p > 65535 {
 			return c, wrong("ports", strconv.Itoa(p), "1 to 65535")
 		}
 	}
-	for _, d := range s.Days {
-		if !slices.Contains([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, d) {
-			return c, wrong("days", strconv.Quote(d), "mon to sun")
-		}
-	}
-	if (s.From == "") != (s.Until == "") {
-		return c, wrong("from", strconv.Quote(s.From), "from and until, or neither")
-	}
-	for _, at := range []struct {
-		name, text string
-		into       *int
-	}{{"from", s.From, &c.from}, {"until", s.Until, &c.until}} {
-		if at.text == "" {
-			continue
-		}
-		t, err := time.Parse("15:04", at.text)
-		if err != nil {
-			return c, wrong(at.name, strconv.Quote(at.text), "a time of day, as 22:00")
-		}
-		*at.into = t.Hour()*60 + t.Minute()
+	in := Window{Days: s.Days, From: s.From, Until: s.Until, Zone: s.Zone}
+	if c.time, err = in.compile(wrong); err != nil {
+		return c, err
 	}
 	c.Prefixes = make([]string, len(s.Prefixes))
 	for i, p := range s.Prefixes {

@@ -21,11 +21,16 @@ func DecodeStrict(data []byte, what string, into any) error { return decodeStric
 // decodeStrict reads one JSON object into the struct into points at. A key that the struct, or one within it, does not
 // know is refused with the nearest one it does.
 func decodeStrict(data []byte, what string, into any) error {
+	return decodeKnown(data, what, into, jsonNames(reflect.TypeOf(into).Elem()))
+}
+
+// decodeKnown is decodeStrict where the struct itself has these keys.
+func decodeKnown(data []byte, what string, into any, known map[string]reflect.Type) error {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(data, &given); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrInvalid, what, err)
 	}
-	if err := knownKeys(given, what, reflect.TypeOf(into).Elem()); err != nil {
+	if err := knownKeys(given, what, known); err != nil {
 		return err
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -53,8 +58,7 @@ func keys(field string) string {
 }
 
 // knownKeys refuses keys that a struct does not know.
-func knownKeys(given map[string]json.RawMessage, what string, t reflect.Type) error {
-	known := jsonNames(t)
+func knownKeys(given map[string]json.RawMessage, what string, known map[string]reflect.Type) error {
 	for key, value := range given {
 		field, ok := known[key]
 		if ok {
@@ -81,7 +85,7 @@ func knownWithin(value json.RawMessage, what string, t reflect.Type) error {
 	case reflect.Struct:
 		var given map[string]json.RawMessage
 		if err := json.Unmarshal(value, &given); err == nil {
-			return knownKeys(given, what, t)
+			return knownKeys(given, what, jsonNames(t))
 		}
 	case reflect.Slice:
 		var list []json.RawMessage

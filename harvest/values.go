@@ -24,6 +24,18 @@ const (
 	RobotsSome   RobotsPolicy = "some"   // fetch, record, and obey for the paths of robots_paths alone
 )
 
+// CountBy says for which domain a document counts.
+type CountBy string
+
+// The domains that a document may count for.
+const (
+	CountBySeed CountBy = "seed" // that of the seed that led to it; found from several seeds, of the first
+	CountByURL  CountBy = "url"  // that of its URL
+)
+
+// IsZero reports whether it need not be written: it is what was done before there was a choice.
+func (c CountBy) IsZero() bool { return c == CountByURL }
+
 // Product is the name robots.txt knows this crawler by, unless the settings say otherwise.
 const Product = "holdfast"
 
@@ -55,6 +67,15 @@ type Sheet struct {
 	Until    string                     `json:"until,omitempty"`
 	Zone     string                     `json:"zone,omitempty"` // IANA time zone; default UTC
 	Settings map[string]json.RawMessage `json:"settings"`       // settings that may differ by URI
+}
+
+// Window is a time at which something holds, each week again. An empty one is all the time.
+type Window struct {
+	Days []string `json:"days,omitempty"` // "mon" to "sun"
+	From string   `json:"from,omitempty"` // time of day, as "22:00"
+	// time of day, not included; before From: of the next day
+	Until string `json:"until,omitempty"`
+	Zone  string `json:"zone,omitempty"` // IANA time zone; default UTC
 }
 
 // Credential lets the crawl in where a login is asked for. Secrets appear in no log, record or report.

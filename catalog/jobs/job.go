@@ -71,13 +71,13 @@ func createJob(s *agree.State, b *JobCreation) (any, error) {
 // readSpec reads a job's spec as programs do that know no level above 3, and returns it with all defaults. A stored
 // spec must be readable again, whatever the command contained.
 func readSpec(text []byte) (json.RawMessage, error) {
-	var spec harvest.Job
+	var spec harvest.OldJob
 	if err := agree.DecodeStrict(text, &spec); err != nil {
 		return nil, agree.Refuse(agree.Invalid, "job: %v", err)
 	}
 	stored, err := json.Marshal(&spec)
 	if err == nil {
-		err = json.Unmarshal(stored, new(harvest.Job))
+		err = json.Unmarshal(stored, new(harvest.OldJob))
 	}
 	if err != nil {
 		return nil, agree.Refuse(agree.Invalid, "job: %v", err)

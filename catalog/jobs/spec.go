@@ -17,11 +17,7 @@ import (
 var ErrUnreadable = errors.New("the text of the job cannot be read by this program")
 
 // Configuration is a line of a part of configurations.
-type Configuration struct {
-	Domain string   `json:"domain"`
-	Name   string   `json:"name"`
-	Seeds  []string `json:"seeds"`
-}
+type Configuration = harvest.Configuration
 
 // partGoal is how many bytes, as JSON, a part is cut at.
 const partGoal = 128 << 10
@@ -95,12 +91,19 @@ func SumOf(parts []Part) (agree.Digest, error) {
 
 // Spec puts together what a job crawls, from its parts or from where it stood before level 4. Every part is there and
 // is the one that the job was made with, or it is an error.
+//
+// The pieces of kind PartJob are, one after the other, the JSON of a harvest.Job, whose "domains" has the harvest's limits
+// for each domain and the expressions of all global lists of crawler traps that hold. The lines of parts of kind
+// PartConfigurations become its Domains.Configurations, in their order; their seeds, and those of parts of kind PartSeeds,
+// become its Seeds. Logins of configurations have references for their secrets, as those of the settings do: the secrets
+// come with the additions of the parts, under the names that harvest.Configuration.Part gives them.
 func (v View) Spec(j *Job) (harvest.Job, error) {
 	if j.Parts == nil {
 		return readJob(j, j.Spec)
 	}
 	var text strings.Builder
 	var seeds []string
+	var configurations []Configuration
 	var sum agree.Digest
 	for n := 1; n <= j.Parts.Count; n++ {
 		value, err := v.Reader.Get([]byte(keyPart(j.Parts.Of, n)))
@@ -119,7 +122,10 @@ func (v View) Spec(j *Job) (harvest.Job, error) {
 			case PartSeeds:
 				seeds, err = moreSeeds(seeds, p)
 			case PartConfigurations:
-				seeds, err = seedsOfConfigurations(seeds, p)
+				configurations, err = moreConfigurations(configurations, p)
+				for _, c := range configurations[max(0, len(configurations)-p.Items):] {
+					seeds = append(seeds, c.Seeds...)
+				}
 			default:
 				err = fmt.Errorf("%w: part %d is of kind %q", ErrUnreadable, n, p.Kind)
 			}
@@ -133,6 +139,12 @@ func (v View) Spec(j *Job) (harvest.Job, error) {
 	}
 	spec, err := readJob(j, []byte(text.String()))
 	spec.Seeds = append(spec.Seeds, seeds...)
+	if len(configurations) > 0 {
+		if spec.Domains == nil {
+			spec.Domains = &harvest.Domains{}
+		}
+		spec.Domains.Configurations = configurations
+	}
 	return spec, err
 }
 
@@ -147,22 +159,19 @@ func moreSeeds(seeds []string, p Part) ([]string, error) {
 	return append(seeds, more...), nil
 }
 
-func seedsOfConfigurations(seeds []string, p Part) ([]string, error) {
+func moreConfigurations(configurations []Configuration, p Part) ([]Configuration, error) {
 	var all []Configuration
 	if err := agree.DecodeStrict([]byte(p.Text), &all); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+		return configurations, fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if len(all) != p.Items {
-		return nil, fmt.Errorf("a part has %d configurations instead of %d", len(all), p.Items)
+		return configurations, fmt.Errorf("a part has %d configurations instead of %d", len(all), p.Items)
 	}
-	for _, c := range all {
-		seeds = append(seeds, c.Seeds...)
-	}
-	return seeds, nil
+	return append(configurations, all...), nil
 }
 
 func readJob(j *Job, text []byte) (spec harvest.Job, err error) {
-	if err := json.Unmarshal(text, &spec); err != nil {
+	if spec, err = harvest.ParseStoredJob(text); err != nil {
 		return spec, fmt.Errorf("%w: job %d: %w", ErrUnreadable, j.ID, err)
 	}
 	return spec, nil

@@ -23,6 +23,7 @@ type Parts struct {
 	Entries   *plan.Entries
 	Frontier  *frontier.Frontier
 	Scope     *scope.Scope
+	Domains   *scope.Domains
 	Links     *Links
 	Dedup     *Dedup
 	Servers   *hosts.Servers
@@ -62,7 +63,7 @@ func (p *Parts) Set(files *warc.Files) *Set {
 	extract := NewExtract(p.Logs, p.Log)
 	record := &Record{scope: p.Scope, dedup: p.Dedup, files: files}
 	asker := Asker{Logins: p.Logins, plan: p.Plan, client: p.Client, jar: p.Jar, limiters: p.Limiters,
-		bandwidth: p.Bandwidth, scope: p.Scope, dedup: p.Dedup, extract: extract, turn: turn}
+		bandwidth: p.Bandwidth, scope: p.Scope, domains: p.Domains, dedup: p.Dedup, extract: extract, turn: turn}
 	fetch := &Fetch{Asker: asker, resolver: p.Resolver, giveBack: giveBack}
 	direct := &Direct{asker: &fetch.Asker, resolver: p.Resolver, turn: turn, extract: extract, record: record}
 	post := &Post{plan: p.Plan, frontier: p.Frontier, links: p.Links, scope: p.Scope, servers: p.Servers,

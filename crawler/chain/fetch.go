@@ -68,6 +68,7 @@ type Asker struct {
 	limiters  *hosts.Limiters
 	bandwidth *fetch.Limiter
 	scope     *scope.Scope
+	domains   *scope.Domains
 	dedup     *Dedup
 	extract   *Extract
 	turn      *Turn
@@ -111,13 +112,12 @@ func (a *Asker) Send(ctx context.Context, v *Visit, r fetch.Request) *fetch.Exch
 	return x
 }
 
-// hidesCookies tells whether cookies are recorded without their values: from the first login on that the job's settings
-// have, those of all sites, as a login at one may let in at another.
+// hidesCookies tells whether cookies are recorded without their values: from the first login on that the job has, those of all sites, as a login at one may let in at another.
 func (a *Asker) hidesCookies() bool {
 	if a.jar.Hidden() {
 		return true
 	}
-	if !a.plan.Base().HasLogins() {
+	if !a.plan.Base().HasLogins() && !a.domains.HasLogins() {
 		return false
 	}
 	a.jar.Hide()

@@ -72,10 +72,10 @@ func (p *Post) Run(_ context.Context, v *Visit) error {
 	}
 	o.Attach = out
 	if o.Fetched && !IsPrerequisite(u) {
-		if err := p.count(v, &o); err != nil {
+		out.Domain, out.Bytes = p.quotas.Counted(v.Subject), o.Bytes
+		if err := p.count(v, out.Domain, &o); err != nil {
 			return err
 		}
-		out.Domain, out.Bytes = v.Subject.Domain(), o.Bytes
 	}
 	p.turn.End(v) // before another may be given out
 	if _, err := p.frontier.Finish(u, o, p.found); err != nil {
@@ -89,10 +89,10 @@ func (p *Post) Run(_ context.Context, v *Visit) error {
 	return nil
 }
 
-// count takes a document into the limits, the trap heuristics and, for an incremental crawl, its URI's record.
-func (p *Post) count(v *Visit, o *frontier.Outcome) error {
+// count takes a document into the limits of the domain that it counts for, the trap heuristics and, for an incremental crawl, its URI's record.
+func (p *Post) count(v *Visit, domain string, o *frontier.Outcome) error {
 	p.objects.Add(1)
-	if err := p.quotas.Add(v.Subject.Domain(), o.Bytes); err != nil {
+	if err := p.quotas.Add(domain, o.Bytes); err != nil {
 		return err
 	}
 	p.observe(v)

@@ -76,7 +76,7 @@ func (p *PreFetch) Judge(v *Visit) (Step, error) {
 	verdict := p.scope.Decide(v.Subject)
 	if verdict.Accepted() && !IsPrerequisite(v.URI) {
 		var err error
-		if verdict, err = p.quotas.Verdict(v.Subject.Domain(), v.Set); err != nil {
+		if verdict, err = p.quotas.Verdict(v.Subject, v.Set); err != nil {
 			return Over, err
 		}
 	}

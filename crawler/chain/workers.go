@@ -68,6 +68,7 @@ type Crew struct {
 	wanted int
 	idle   map[int]context.CancelFunc // ends a worker once it has no URI
 	doing  map[int]task
+	begun  int64         // URIs
 	ended  chan struct{} // closed when none is left
 }
 
@@ -137,6 +138,7 @@ func (w *Crew) begin(number int, url string, cancel context.CancelCauseFunc) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.doing[number] = task{url, cancel}
+	w.begun++
 }
 
 func (w *Crew) end(number int) {
@@ -163,6 +165,13 @@ func (w *Crew) Busy() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.doing)
+}
+
+// Begun is how many URIs they were given.
+func (w *Crew) Begun() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.begun
 }
 
 // Killed tells whether an operator broke the fetch of ctx off.

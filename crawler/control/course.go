@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"holdfast/crawler/events"
-	"holdfast/crawler/frontier"
 	"holdfast/crawler/report"
 )
 
@@ -31,6 +30,7 @@ const (
 	ForOperator Holder = iota // an order
 	ForRunner                 // the caller that runs the crawl
 	ForDisk
+	ForWindow // none of the job's windows is open
 	holders
 )
 
@@ -39,7 +39,7 @@ type Hold struct{ Reason, By string }
 
 // Course is the state of a crawl, the reason for it, and how long the crawl has run. It is safe for concurrent use.
 type Course struct {
-	frontier *frontier.Frontier
+	frontier Brake
 	logs     *report.Logs
 	events   *events.Hub
 
@@ -56,8 +56,15 @@ type Course struct {
 	restore string                  // the checkpoint that an operator wants the crawl to be started from
 }
 
+// Brake keeps URIs from being given out, for some time or for good: the frontier.
+type Brake interface {
+	Pause()
+	Resume()
+	Stop()
+}
+
 // NewCourse is that of a crawl that was opened and does not run yet.
-func NewCourse(f *frontier.Frontier, logs *report.Logs, hub *events.Hub) *Course {
+func NewCourse(f Brake, logs *report.Logs, hub *events.Hub) *Course {
 	return &Course{frontier: f, logs: logs, events: hub, state: Preparing}
 }
 

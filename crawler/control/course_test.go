@@ -5,18 +5,20 @@ import (
 	"time"
 
 	"holdfast/crawler/events"
-	"holdfast/crawler/frontier"
 	"holdfast/crawler/report"
 	"holdfast/internal/disk"
 )
 
+// noFrontier is one that has nothing to give out.
+type noFrontier struct{}
+
+func (noFrontier) Pause()  {}
+func (noFrontier) Resume() {}
+func (noFrontier) Stop()   {}
+
 // newTestCourse is that of a crawl without anything to fetch.
 func newTestCourse(t *testing.T) *Course {
 	t.Helper()
-	f, err := frontier.Open(frontier.Config{Dir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
 	logs, err := report.OpenLogs(disk.New(), t.TempDir(), report.Sizes{})
 	if err != nil {
 		t.Fatal(err)
@@ -27,11 +29,8 @@ func newTestCourse(t *testing.T) *Course {
 		if err := logs.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
 	})
-	return NewCourse(f, logs, hub)
+	return NewCourse(noFrontier{}, logs, hub)
 }
 
 // A pause with a length does not end another that took its place.

@@ -219,12 +219,13 @@ func explained(s *scope.Scope, subject *scope.Subject, key string, w whence) *ha
 
 // limits describes how close the URI's domain is to its limits, and rejects the URI if a limit is reached.
 func (e *Explainer) limits(out *harvest.Explained, subject *scope.Subject) error {
-	q, err := e.Quotas.Of(subject.Domain())
+	domain := e.Quotas.Counted(subject)
+	q, limits, err := e.Quotas.Of(domain, subject.Settings)
 	if err != nil {
 		return err
 	}
-	out.Limits = fmt.Sprintf("%s has %d documents, %d bytes", subject.Domain(), q.Objects, q.Bytes)
-	if verdict := q.Verdict(subject.Settings); !verdict.Accepted() && !strings.HasSuffix(subject.Path, "P") {
+	out.Limits = fmt.Sprintf("%s has %d documents, %d bytes", domain, q.Objects, q.Bytes)
+	if verdict := q.Verdict(limits); !verdict.Accepted() && !strings.HasSuffix(subject.Path, "P") {
 		out.Limits += "; its limit " + verdict.Rule + " is reached"
 		if out.Decision == "accept" {
 			out.Decision, out.DecidedBy, out.Status = "reject", verdict.Rule, verdict.Status

@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -27,8 +26,8 @@ func explainPast(ctx context.Context, dir string, o act.Explain) (*harvest.Expla
 	if err != nil {
 		return nil, fmt.Errorf("read the settings of the crawl: %w", err)
 	}
-	job := harvest.Job{}
-	if err := json.Unmarshal(data, &job); err != nil {
+	job, err := harvest.ParseStoredJob(data)
+	if err != nil {
 		return nil, fmt.Errorf("read the settings of the crawl in %s: %w", dir, err)
 	}
 	for i, r := range job.Settings.Proxies { // who asks there makes no difference here
@@ -39,7 +38,11 @@ func explainPast(ctx context.Context, dir string, o act.Explain) (*harvest.Expla
 		return nil, err
 	}
 	seeds, _ := plan.Seeds(job.Seeds)
-	judge, err := scope.New(p.Sheets(), seeds, slog.New(slog.DiscardHandler))
+	domains, err := scope.NewDomains(job.Domains, job.Settings.CountBy)
+	if err != nil {
+		return nil, err
+	}
+	judge, err := scope.New(p.Sheets(), domains, seeds, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return nil, err
 	}

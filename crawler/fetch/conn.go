@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -30,7 +31,8 @@ type conn struct {
 	silent    bool     // over TLS, the server chose no protocol
 	h2        *h2conn  // where HTTP/2 was agreed on
 	idle      time.Time
-	received  bool // anything, ever
+	received  bool          // anything, ever
+	count     *atomic.Int64 // of all bytes that the Client received; nil: nobody counts
 }
 
 // connect makes a connection that the request can go over: by the way given, with TLS where the scheme says so.
@@ -41,12 +43,13 @@ func (c *Client) connect(ctx context.Context, r *Request) (*conn, error) {
 			return nil, err
 		}
 		if r.Target.Scheme != "https" {
-			return &conn{Conn: nc, addr: addr, protocols: []string{"http/1.1"}, proxied: r.absolute()}, nil
+			return &conn{Conn: nc, addr: addr, protocols: []string{"http/1.1"}, proxied: r.absolute(),
+				count: &c.received}, nil
 		}
 		protos := c.speaks.offer(r)
 		out, err := c.secure(ctx, nc, r, protos)
 		if err == nil {
-			out.addr = addr
+			out.addr, out.count = addr, &c.received
 			return out, nil
 		}
 		nc.Close()
@@ -160,6 +163,9 @@ func (c *conn) reader(ctx context.Context, r *Request) func([]byte) (int, error)
 		}
 		n, err := c.Read(p)
 		c.received = c.received || n > 0
+		if c.count != nil {
+			c.count.Add(int64(n))
+		}
 		for _, l := range limiters {
 			if late := l.take(ctx, n); late != nil && err == nil {
 				err = late

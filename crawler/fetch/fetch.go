@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"holdfast/internal/coding"
@@ -64,7 +65,12 @@ type Client struct {
 	speaks *tongues
 
 	codings coding.Pool
+
+	received atomic.Int64
 }
+
+// Received is how many bytes have come from servers and proxies so far.
+func (c *Client) Received() int64 { return c.received.Load() }
 
 // New makes a Client. Close it to close its connections.
 func New(cfg Config) *Client {

@@ -96,7 +96,7 @@ func TestLogins(t *testing.T) {
 	}))
 	defer s.Close()
 	c := client(t)
-	l := NewLogins([]harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", User: "me", Password: "secret"}, {Domain: "127.0.0.1", Kind: "digest", User: "you", Password: "secret"}})
+	l := NewLogins([]harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", User: "me", Password: "secret"}, {Domain: "127.0.0.1", Kind: "digest", User: "you", Password: "secret"}}, nil)
 	steps := []struct{ path, want string }{
 		{"/basic/a/x", "[401 200]"}, {"/basic/a/y", "[200]"}, {"/basic/b/x", "[401 200]"}, {"/basic/a/z", "[200]"},
 		{"/d/x", "[401 200]"}, {"/d/y", "[200]"}, {"/d/z", "[401 200]"}, {"/e", "[200]"},
@@ -114,7 +114,7 @@ func TestLogins(t *testing.T) {
 	if got, _ := visit(t, c, l, s.URL+"/d/always"); len(got) > maxMisses+2 {
 		t.Errorf("asked %v", got)
 	}
-	wrong := NewLogins([]harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", User: "me", Password: "wrong"}})
+	wrong := NewLogins([]harvest.Credential{{Domain: "127.0.0.1", Kind: "basic", User: "me", Password: "wrong"}}, nil)
 	for _, want := range []string{"[401 401]", "[401]", "[401]"} {
 		if got, _ := visit(t, c, wrong, s.URL+"/basic/x"); fmt.Sprint(got) != want {
 			t.Errorf("wrong password: %v, want %s", got, want)

@@ -3,6 +3,7 @@ package fetch
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ const (
 type Logins struct {
 	mu      sync.Mutex
 	creds   []harvest.Credential
+	others  func(host string) []harvest.Credential
 	servers map[[2]string][]*realm // by scheme and authority
 }
 
@@ -39,9 +41,25 @@ type realm struct {
 // maxMisses is how often in a row a server may want another answer, as its nonces age.
 const maxMisses = 3
 
-// NewLogins takes the setting credentials.
-func NewLogins(creds []harvest.Credential) *Logins {
-	return &Logins{creds: slices.Clone(creds), servers: map[[2]string][]*realm{}}
+// NewLogins takes the setting credentials, and where others are found, unless that is nil.
+func NewLogins(creds []harvest.Credential, others func(host string) []harvest.Credential) *Logins {
+	if others == nil {
+		others = func(string) []harvest.Credential { return nil }
+	}
+	return &Logins{creds: slices.Clone(creds), others: others, servers: map[[2]string][]*realm{}}
+}
+
+// covering yields the credentials for a host. The caller holds mu.
+func (l *Logins) covering(host string) iter.Seq[harvest.Credential] {
+	return func(yield func(harvest.Credential) bool) {
+		for _, list := range [2][]harvest.Credential{l.creds, l.others(host)} {
+			for _, c := range list {
+				if covers(c.Domain, host) && !yield(c) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Set changes the credentials; what was learnt with other credentials is forgotten.
@@ -91,10 +109,7 @@ func (l *Logins) Challenged(t Target, h Head, sent string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, ch := range challenges {
-		for _, cred := range l.creds {
-			if !covers(cred.Domain, t.Host) {
-				continue
-			}
+		for cred := range l.covering(t.Host) {
 			if _, err := Authorization(cred, ch, "GET", t.Path, 1); err != nil {
 				continue
 			}
@@ -195,8 +210,8 @@ func (l *Logins) Forms(host string) []harvest.Credential {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []harvest.Credential
-	for _, c := range l.creds {
-		if c.Kind == "form" && covers(c.Domain, host) {
+	for c := range l.covering(host) {
+		if c.Kind == "form" {
 			out = append(out, c)
 		}
 	}

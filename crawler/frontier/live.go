@@ -299,6 +299,11 @@ func (f *store) URIs(ctx context.Context, filter URIFilter) (uris []URI, next st
 	return uris, next, err
 }
 
+// Each calls do for each queued URI, until it returns false. URIs newer than the last commit are missing.
+func (f *store) Each(ctx context.Context, do func(u *URI) bool) error {
+	return f.entries(ctx, URIFilter{}, do)
+}
+
 // entries calls do, with the frontier unlocked, for each committed entry that the filter chooses and that still is
 // there.
 func (f *store) entries(ctx context.Context, filter URIFilter, do func(u *URI) bool) error {

@@ -16,6 +16,7 @@ import (
 // count twice. Some of it is in memory.
 type Quotas struct {
 	frontier *frontier.Frontier
+	table    *scope.Domains
 	mu       sync.Mutex
 	domains  map[string]*domainQuota
 	stops    []string       // domains whose stop changed since the last commit
@@ -32,19 +33,20 @@ type domainQuota struct {
 	pending        int   // changes that are not committed: it has to stay in memory
 }
 
-// NewQuotas returns the quotas as the frontier has them.
-func NewQuotas(f *frontier.Frontier) *Quotas {
-	return &Quotas{frontier: f, domains: map[string]*domainQuota{}, taken: map[string]int{}}
+// NewQuotas returns the quotas as the frontier has them; the table says which documents count for which domain, and how
+// many may.
+func NewQuotas(f *frontier.Frontier, table *scope.Domains) *Quotas {
+	return &Quotas{frontier: f, table: table, domains: map[string]*domainQuota{}, taken: map[string]int{}}
 }
 
-// limited tells whether any limit of a domain is set.
-func limited(s *harvest.Settings) bool {
-	return s.MaxDomainObjects > 0 || s.MaxDomainBytes > 0 || s.HarvestDomainObjects > 0 || s.HarvestDomainBytes > 0
-}
+// Counted is the domain for which a document of a URI counts.
+func (q *Quotas) Counted(u *scope.Subject) string { return q.table.Counted(u) }
 
-// Verdict turns a URI of a domain away that has all it may have.
-func (q *Quotas) Verdict(domain string, s *harvest.Settings) (scope.Verdict, error) {
-	if !limited(s) {
+// Verdict turns a URI away whose domain has all it may have, by the settings in effect and the table.
+func (q *Quotas) Verdict(u *scope.Subject, s *harvest.Settings) (scope.Verdict, error) {
+	domain := q.Counted(u)
+	limits := q.table.Limits(domain, s)
+	if limits == (scope.Limits{}) {
 		return scope.Verdict{}, nil
 	}
 	q.mu.Lock()
@@ -54,7 +56,7 @@ func (q *Quotas) Verdict(domain string, s *harvest.Settings) (scope.Verdict, err
 		return scope.Verdict{}, err
 	}
 	before := d.Stopped()
-	v := d.Verdict(s)
+	v := d.Verdict(limits)
 	if d.Stopped() != before {
 		q.stops = append(q.stops, domain)
 		d.pending++
@@ -62,15 +64,15 @@ func (q *Quotas) Verdict(domain string, s *harvest.Settings) (scope.Verdict, err
 	return v, nil
 }
 
-// Of returns a copy of a domain's figures; changing the copy has no effect.
-func (q *Quotas) Of(domain string) (scope.Quota, error) {
+// Of returns a copy of a domain's figures, and its limits; changing the copy has no effect.
+func (q *Quotas) Of(domain string, s *harvest.Settings) (scope.Quota, scope.Limits, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	d, err := q.load(domain)
 	if err != nil {
-		return scope.Quota{}, err
+		return scope.Quota{}, scope.Limits{}, err
 	}
-	return d.Quota, nil
+	return d.Quota, q.table.Limits(domain, s), nil
 }
 
 // Add counts a document, whose outcome has to be committed later.

@@ -18,7 +18,7 @@ func TestDomainsInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	q := NewQuotas(f)
+	q := NewQuotas(f, &scope.Domains{})
 	name := func(i int) string { return fmt.Sprintf("d%d.example", i) }
 	add := func(domain string) {
 		t.Helper()

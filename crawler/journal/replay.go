@@ -74,8 +74,8 @@ func (r *Replay) group(g *group) error {
 	var subject scope.Subject
 	if !chain.IsPrerequisite(u) {
 		r.objects.Add(1)
-		subject.URL = g.uri
-		out.Domain, out.Bytes = subject.Domain(), o.Bytes
+		subject.URL, subject.Source = g.uri, u.Source
+		out.Domain, out.Bytes = r.quotas.Counted(&subject), o.Bytes
 		if err := r.quotas.Add(out.Domain, out.Bytes); err != nil {
 			return err
 		}

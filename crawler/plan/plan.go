@@ -18,6 +18,7 @@ import (
 type Plan struct {
 	Sheets *harvest.Sheets
 	Routes *fetch.Routes
+	times  harvest.Windows
 }
 
 // New makes settings a plan. The error wraps harvest.ErrInvalid.
@@ -30,7 +31,11 @@ func New(s harvest.Settings) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", harvest.ErrInvalid, err)
 	}
-	return &Plan{Sheets: sheets, Routes: routes}, nil
+	times, err := harvest.NewWindows(s.Windows)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{Sheets: sheets, Routes: routes, times: times}, nil
 }
 
 // Current is the plan that is followed now. It is safe for concurrent use.
@@ -95,6 +100,9 @@ func (c *Current) Context(t fetch.Target) harvest.Context {
 
 // Windows are the windows of sheets that are open now.
 func (c *Current) Windows() []string { return c.Sheets().Windows(c.now()) }
+
+// Open tells whether the job is to crawl now: it has no windows, or one of them is open.
+func (c *Current) Open() bool { return c.at.Load().times.Open(c.now()) }
 
 // Allowed tells whether an address may be reached.
 func (c *Current) Allowed(addr netip.Addr) bool {

@@ -16,23 +16,25 @@ const Suffix = "-report.txt"
 
 // Names of the reports.
 const (
-	OfCrawl      = "crawl"
-	OfSeeds      = "seeds"
-	OfHosts      = "hosts"
-	OfDomains    = "domains"
-	OfSources    = "source"
-	OfTypes      = "mimetype"
-	OfStatuses   = "responsecode"
-	OfProcessors = "processors"
-	OfFrontier   = "frontier-summary"
-	OfQueues     = "frontier-nonempty"
-	OfTraps      = "traps"
-	OfThreads    = "threads"
+	OfCrawl   = "crawl"
+	OfSeeds   = "seeds"
+	OfHosts   = "hosts"
+	OfDomains = "domains"
+	// OfConfigurations is written of jobs with a table of domains alone.
+	OfConfigurations = "configurations"
+	OfSources        = "source"
+	OfTypes          = "mimetype"
+	OfStatuses       = "responsecode"
+	OfProcessors     = "processors"
+	OfFrontier       = "frontier-summary"
+	OfQueues         = "frontier-nonempty"
+	OfTraps          = "traps"
+	OfThreads        = "threads"
 )
 
 // Names lists the reports.
 func Names() []string {
-	return []string{OfCrawl, OfSeeds, OfHosts, OfDomains, OfSources, OfTypes, OfStatuses, OfProcessors, OfFrontier,
+	return []string{OfCrawl, OfSeeds, OfHosts, OfDomains, OfConfigurations, OfSources, OfTypes, OfStatuses, OfProcessors, OfFrontier,
 		OfQueues, OfTraps, OfThreads}
 }
 

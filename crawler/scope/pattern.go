@@ -18,6 +18,7 @@ type pattern struct {
 	text    string
 	literal string // every match contains it; looked for first, as that is cheaper
 	all     *regexp.Regexp
+	later   *expressions // compiles it, instead of all
 }
 
 func compilePattern(text string) (*pattern, error) {
@@ -36,7 +37,13 @@ func compilePattern(text string) (*pattern, error) {
 }
 
 func (p *pattern) matches(s string) bool {
-	return (p.literal == "" || strings.Contains(s, p.literal)) && p.all.MatchString(s)
+	if p.literal != "" && !strings.Contains(s, p.literal) {
+		return false
+	}
+	if p.later != nil {
+		return p.later.matches(p.text, s)
+	}
+	return p.all.MatchString(s)
 }
 
 // required is the longest piece of text that everything an expression matches must contain.

@@ -24,7 +24,7 @@ func quotaNames() [quotaLimits]string {
 	return [4]string{ConfigObjects, ConfigBytes, HarvestObjects, HarvestBytes}
 }
 
-// Quota counts what was fetched of one registered domain, and remembers the limit that stopped it first. It is a
+// Quota counts the documents that count for one registered domain, and remembers the limit that stopped it first. It is a
 // plain value, not safe for concurrent use.
 type Quota struct {
 	Objects int64
@@ -38,22 +38,37 @@ func (q *Quota) Add(bytes int64) {
 	q.Bytes += max(bytes, 0)
 }
 
-// Stop returns the limit of the settings that the domain has reached, "" if there is none, and remembers it. A domain
-// whose limit was raised since then continues.
-func (q *Quota) Stop(s *harvest.Settings) string {
-	limits := [quotaLimits]struct{ most, used int64 }{
-		{s.MaxDomainObjects, q.Objects}, {s.MaxDomainBytes, q.Bytes},
-		{s.HarvestDomainObjects, q.Objects}, {s.HarvestDomainBytes, q.Bytes},
+// Limits are the limits of a domain, in the order of their names.
+type Limits [quotaLimits]harvest.Limit
+
+// LimitsOf are those of settings, where 0 is no limit.
+func LimitsOf(s *harvest.Settings) (l Limits) {
+	for i, most := range [quotaLimits]int64{s.MaxDomainObjects, s.MaxDomainBytes, s.HarvestDomainObjects,
+		s.HarvestDomainBytes} {
+		if most > 0 {
+			l[i] = harvest.AtMost(most)
+		}
+	}
+	return l
+}
+
+// Stop returns the limit that the domain has reached, "" if there is none, and remembers it. A domain whose limit was
+// raised since then continues.
+func (q *Quota) Stop(limits Limits) string {
+	used := [quotaLimits]int64{q.Objects, q.Bytes, q.Objects, q.Bytes}
+	reached := func(i int) bool {
+		most, given := limits[i].Given()
+		return given && used[i] >= most
 	}
 	names := quotaNames()
 	if q.stopped > 0 {
-		if l := limits[q.stopped-1]; l.most > 0 && l.used >= l.most {
+		if reached(int(q.stopped) - 1) {
 			return names[q.stopped-1]
 		}
 		q.stopped = 0
 	}
-	for i, l := range limits {
-		if l.most > 0 && l.used >= l.most {
+	for i := range limits {
+		if reached(i) {
 			q.stopped = byte(i + 1)
 			return names[i]
 		}
@@ -70,8 +85,8 @@ func (q *Quota) Stopped() string {
 }
 
 // Verdict turns a URI of the domain away where it is at a limit.
-func (q *Quota) Verdict(s *harvest.Settings) Verdict {
-	if name := q.Stop(s); name != "" {
+func (q *Quota) Verdict(limits Limits) Verdict {
+	if name := q.Stop(limits); name != "" {
 		return Verdict{Status: codeQuota, Rule: name, Note: "Q:" + name}
 	}
 	return Verdict{}

@@ -29,7 +29,7 @@ func TestQuota(t *testing.T) {
 			for range tt.objects {
 				q.Add(tt.bytes)
 			}
-			v := q.Verdict(&tt.settings)
+			v := q.Verdict(LimitsOf(&tt.settings))
 			if q.Stopped() != tt.want || v.Accepted() != (tt.want == "") || tt.want != "" && (v.Status != -5003 || v.Note != "Q:"+tt.want) {
 				t.Errorf("%+v, stopped by %q, want %q", v, q.Stopped(), tt.want)
 			}
@@ -45,15 +45,15 @@ func TestQuota(t *testing.T) {
 func TestQuotaRemembers(t *testing.T) {
 	q := Quota{Objects: 5, Bytes: 10}
 	s := harvest.Settings{LimitSettings: harvest.LimitSettings{HarvestDomainObjects: 5}}
-	if q.Stop(&s) != HarvestObjects {
+	if q.Stop(LimitsOf(&s)) != HarvestObjects {
 		t.Fatal(q.Stopped())
 	}
 	s.MaxDomainObjects = 5
-	if got := q.Stop(&s); got != HarvestObjects {
+	if got := q.Stop(LimitsOf(&s)); got != HarvestObjects {
 		t.Errorf("%s, the harvest's limit was first", got)
 	}
 	s = harvest.Settings{LimitSettings: harvest.LimitSettings{HarvestDomainObjects: 6}}
-	if got := q.Stop(&s); got != "" || q.Stopped() != "" {
+	if got := q.Stop(LimitsOf(&s)); got != "" || q.Stopped() != "" {
 		t.Errorf("still stopped by %s", got)
 	}
 }
@@ -69,7 +69,7 @@ func FuzzQuota(f *testing.F) {
 			}
 			return
 		}
-		q.Stop(&harvest.Settings{LimitSettings: harvest.LimitSettings{MaxDomainBytes: 1}})
+		q.Stop(LimitsOf(&harvest.Settings{LimitSettings: harvest.LimitSettings{MaxDomainBytes: 1}}))
 		if back, err := ParseQuota(q.Append(nil)); err != nil || back != q {
 			t.Fatal(back, err)
 		}

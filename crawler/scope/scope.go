@@ -38,9 +38,10 @@ func (v Verdict) Accepted() bool { return v.Status == 0 }
 
 // Scope is the rules of a crawl, worked out from its settings and seeds. It is safe for concurrent use.
 type Scope struct {
-	log    *slog.Logger
-	blocks blockList
-	traps  *Traps
+	log     *slog.Logger
+	blocks  blockList
+	traps   *Traps
+	domains *Domains // nil: none
 
 	rules atomic.Pointer[ruleSet]
 
@@ -58,9 +59,10 @@ type ruleSet struct {
 	other map[*harvest.Settings]*compiled
 }
 
-// New makes the scope of settings and seeds, which are URLs in normal form. The error wraps harvest.ErrInvalid.
-func New(sheets *harvest.Sheets, seeds []string, log *slog.Logger) (*Scope, error) {
-	s := &Scope{log: log, traps: NewTraps(), seeds: map[string]struct{}{}, within: newArea(sheets.Base().Scope)}
+// New makes the scope of settings, the table of the job's domains (nil: none) and seeds, which are URLs in normal form.
+// The error wraps harvest.ErrInvalid.
+func New(sheets *harvest.Sheets, domains *Domains, seeds []string, log *slog.Logger) (*Scope, error) {
+	s := &Scope{log: log, traps: NewTraps(), domains: domains, seeds: map[string]struct{}{}, within: newArea(sheets.Base().Scope)}
 	if err := s.Update(sheets); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func newScope(t testing.TB, s harvest.Settings, seeds ...string) *Scope {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc, err := New(sheets, seeds, slog.New(slog.DiscardHandler))
+	sc, err := New(sheets, nil, seeds, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

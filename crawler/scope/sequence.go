@@ -98,6 +98,9 @@ func (s *Scope) compile(settings *harvest.Settings) (*compiled, error) {
 		}
 		c.steps = append(c.steps, trapStep(traps))
 	}
+	if st, any := s.domains.trapStep(); any {
+		c.steps = append(c.steps, st)
+	}
 	if settings.TrapHeuristics {
 		c.steps = append(c.steps, s.heuristicStep())
 	}

@@ -287,8 +287,8 @@ func (c *Runner) folder(job catalog.Job) (string, error) {
 
 // redacted is the spec of a job from before level 4 without secrets; that of others is in settings/job.json alone.
 func redacted(text []byte) ([]byte, error) {
-	var spec harvest.Job
-	if err := json.Unmarshal(text, &spec); err != nil {
+	spec, err := harvest.ParseStoredJob(text)
+	if err != nil {
 		return nil, err
 	}
 	spec.Settings = spec.Settings.Redacted()
