@@ -76,22 +76,84 @@ func cpu(who int) time.Duration {
 }
 
 // BenchmarkCrawl crawls 1 000 pages with politeness off, in a process of its own, whose CPU it tells.
-func BenchmarkCrawl(b *testing.B) {
+func BenchmarkCrawl(b *testing.B) { benchCrawl(b, "") }
+
+// BenchmarkCrawlDomains is BenchmarkCrawl of a job with 10 000 domains that have limits and traps of their own, and of
+// one with 1 000 traps for all domains, beside one with neither. Opening and ending a crawl are told apart.
+func BenchmarkCrawlDomains(b *testing.B) {
+	for _, table := range []string{tableNone, tableDomains, tableTraps} {
+		b.Run("table="+table, func(b *testing.B) { benchCrawl(b, table) })
+	}
+}
+
+// envCrawlTable says which table of domains the job of the crawl in a process of its own has.
+const (
+	envCrawlTable = "HOLDFAST_TEST_CRAWL_TABLE"
+	tableNone     = "none"
+	tableDomains  = "domains"
+	tableTraps    = "traps"
+)
+
+// benchTable is a table of domains, one of them that of the pages, or of traps like those that people collect.
+func benchTable(kind string) *harvest.Domains {
+	trap := func(i int) string {
+		return fmt.Sprintf([]string{`.*/calendar%d/[0-9]{4}/.*`, `.*[?&]session%d=.*`, `.*\.site%d\.(org|net)/print/.*`}[i%3], i)
+	}
+	d := &harvest.Domains{}
+	if kind == tableNone {
+		return nil
+	}
+	if kind == tableTraps {
+		for i := range 1000 {
+			d.Traps = append(d.Traps, trap(i))
+		}
+		return d
+	}
+	for i := range 10_000 {
+		c := harvest.Configuration{Domain: fmt.Sprintf("d%d.org", i), Name: "all", Objects: harvest.AtMost(1e6), Bytes: harvest.AtMost(1e12)}
+		if i == 5000 {
+			c.Domain = "127.0.0.1"
+		}
+		for n := range 3 {
+			c.Traps = append(c.Traps, trap(3*i+n))
+		}
+		d.Configurations = append(d.Configurations, c)
+	}
+	return d
+}
+
+func benchCrawl(b *testing.B, table string) {
 	url := benchServer(b)
 	begin := cpu(syscall.RUSAGE_CHILDREN)
+	var opening time.Duration // and ending, of crawls of one document
 	for b.Loop() {
-		dir := b.TempDir()
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = append(os.Environ(), envCrawlDir+"="+dir, envCrawlSeed+"="+url+"/p/0", envCrawlBytes+"=1000000000")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			b.Fatalf("%v\n%s", err, out)
+		if table != "" {
+			before := cpu(syscall.RUSAGE_CHILDREN)
+			crawlApart(b, url+"/missing", table, 2)
+			opening += cpu(syscall.RUSAGE_CHILDREN) - before
 		}
-		log, err := os.ReadFile(filepath.Join(dir, "logs", "crawl.log"))
-		if err != nil || bytes.Count(log, []byte("\n")) != benchPages+1 {
-			b.Fatalf("%d lines in the log, %v", bytes.Count(log, []byte("\n")), err)
-		}
+		crawlApart(b, url+"/p/0", table, benchPages+1)
 	}
-	reportCPU(b, cpu(syscall.RUSAGE_CHILDREN)-begin)
+	used := cpu(syscall.RUSAGE_CHILDREN) - begin
+	if table != "" {
+		b.ReportMetric(opening.Seconds()/float64(b.N), "cpu-s/opening")
+		used -= 2 * opening
+	}
+	reportCPU(b, used)
+}
+
+// crawlApart crawls in a process of its own, with so many lines in the log.
+func crawlApart(b *testing.B, seed, table string, lines int) {
+	dir := b.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), envCrawlDir+"="+dir, envCrawlSeed+"="+seed, envCrawlBytes+"=1000000000", envCrawlTable+"="+table)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "logs", "crawl.log"))
+	if err != nil || bytes.Count(log, []byte("\n")) != lines {
+		b.Fatalf("%d lines in the log, %v", bytes.Count(log, []byte("\n")), err)
+	}
 }
 
 // BenchmarkCrawlWget is GNU wget writing WARC files of the same pages; its CPU is its own alone.

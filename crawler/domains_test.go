@@ -60,7 +60,9 @@ func newTown(t *testing.T, size map[string]int) *town {
 }
 
 // at is the address of a site.
-func (w *town) at(name string) string { return strings.Replace(w.URL, "127.0.0.1", name+".localhost", 1) + "/" }
+func (w *town) at(name string) string {
+	return strings.Replace(w.URL, "127.0.0.1", name+".localhost", 1) + "/"
+}
 
 // townJob harvests a configuration of each site; calendars of "traps" and evil of all are traps.
 func townJob(w *town, limits map[string]harvest.Limit, names ...string) harvest.Job {

@@ -44,6 +44,9 @@ func crawlHere(dir, seed, warcBytes string) error {
 	if os.Getenv(envCrawlAlike) != "" {
 		job = alikeJob(seed)
 	}
+	if table := os.Getenv(envCrawlTable); table != "" {
+		job.Domains = benchTable(table)
+	}
 	var err error
 	if job.Settings.WARCBytes, err = strconv.ParseInt(warcBytes, 10, 64); err != nil {
 		return err

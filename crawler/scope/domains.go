@@ -24,11 +24,26 @@ type Domains struct {
 	logins  map[string][]harvest.Credential
 }
 
-// row is what the table has of a domain.
+// row is what the table has of a domain. Its traps are made ready when they are first needed: many domains of a job are
+// never met.
 type row struct {
 	objects, bytes harvest.Limit
+	given          []string // traps
+	compiled       *expressions
+	once           sync.Once
 	traps          patterns
 	screen         *screen // of many traps; else nil
+}
+
+// ready makes the traps ready.
+func (r *row) ready() *row {
+	r.once.Do(func() {
+		r.traps = laterPatterns(r.given, r.compiled)
+		if len(r.traps) > fewTraps {
+			r.screen = newScreen(r.traps)
+		}
+	})
+	return r
 }
 
 // fewTraps is up to how many traps are tried one after the other.
@@ -37,7 +52,8 @@ const fewTraps = 8
 // maxTableCompiled is how many expressions of domains' own traps are kept compiled: a job may have very many.
 const maxTableCompiled = 4096
 
-// NewDomains makes the table ready; given may be nil. The error wraps harvest.ErrInvalid.
+// NewDomains makes the table ready; given may be nil, and has expressions that harvest.Job.Validate allows. The error
+// wraps harvest.ErrInvalid.
 func NewDomains(given *harvest.Domains, by harvest.CountBy) (*Domains, error) {
 	d := &Domains{byURL: by == harvest.CountByURL, seeds: map[string]string{}, rows: map[string]*row{},
 		logins: map[string][]harvest.Credential{}}
@@ -72,16 +88,8 @@ func NewDomains(given *harvest.Domains, by harvest.CountBy) (*Domains, error) {
 		if d.rows[c.Domain] != nil {
 			continue
 		}
-		r := &row{objects: c.Objects, bytes: c.Bytes}
-		if r.traps, err = laterPatterns(c.Traps, compiled); err != nil {
-			return nil, fmt.Errorf("%w: configurations: %s: traps: given %w, allowed: regular expressions (RE2)",
-				harvest.ErrInvalid, c.Domain, err)
-		}
-		if len(r.traps) > fewTraps {
-			r.screen = newScreen(r.traps)
-		}
-		d.trapped = d.trapped || len(r.traps) > 0
-		d.rows[c.Domain] = r
+		d.rows[c.Domain] = &row{objects: c.Objects, bytes: c.Bytes, given: c.Traps, compiled: compiled}
+		d.trapped = d.trapped || len(c.Traps) > 0
 	}
 	return d, nil
 }
@@ -150,9 +158,9 @@ func (d *Domains) isTrap(u *Subject) bool {
 	}
 	r := d.rows[u.Domain()]
 	switch {
-	case r == nil || len(r.traps) == 0:
+	case r == nil || len(r.given) == 0:
 		return false
-	case r.screen != nil:
+	case r.ready().screen != nil:
 		return r.screen.matches(u.URL)
 	}
 	return r.traps.first(u.URL) != nil
@@ -166,7 +174,7 @@ func (d *Domains) trapFact(u *Subject) string {
 	if r == nil {
 		return "matches none of " + count(len(d.traps), "expression") + " for all domains"
 	}
-	if p := r.traps.first(u.URL); p != nil {
+	if p := r.ready().traps.first(u.URL); p != nil {
 		return "matches " + p.text + " of domain " + u.Domain()
 	}
 	return fmt.Sprintf("matches none of %s for all domains, and of %d of domain %s",
@@ -199,18 +207,12 @@ func (e *expressions) matches(text, s string) bool {
 	return all.MatchString(s)
 }
 
-// laterPatterns are patterns that are compiled when they are needed.
-func laterPatterns(texts []string, compiled *expressions) (patterns, error) {
-	var out patterns
+// laterPatterns are patterns that are compiled when they are needed. What is no expression is left out: see NewDomains.
+func laterPatterns(texts []string, compiled *expressions) (out patterns) {
 	for _, text := range texts {
-		if len(text) > maxPattern {
-			return nil, fmt.Errorf("%.100q: %d bytes long: at most %d are allowed", text, len(text), maxPattern)
+		if tree, err := syntax.Parse(text, syntax.Perl); err == nil {
+			out = append(out, &pattern{text: text, literal: required(tree.Simplify()), later: compiled})
 		}
-		tree, err := syntax.Parse(text, syntax.Perl)
-		if err != nil {
-			return nil, fmt.Errorf("%q: %w", text, err)
-		}
-		out = append(out, &pattern{text: text, literal: required(tree.Simplify()), later: compiled})
 	}
-	return out, nil
+	return out
 }
