@@ -40,8 +40,8 @@ func repeat(done <-chan struct{}, every time.Duration, look func()) {
 	}
 }
 
-// watch begins to watch time, disk, progress, and the windows of the job and of sheets, until done is closed. The function that it
-// returns waits until the watching has ended.
+// watch begins to watch time, disk, progress, and the windows of the job and of sheets, until done is closed. The
+// function that it returns waits until the watching has ended.
 func (c *Crawl) watch(ctx context.Context, done <-chan struct{}, fail func(error)) *sync.WaitGroup {
 	var watched sync.WaitGroup
 	watched.Go(func() { c.watchTime(done) })

@@ -63,19 +63,21 @@ func (r *reports) writeAll(ctx context.Context, s Summary) error {
 func (r *reports) write(ctx context.Context, name string, s Summary) error {
 	now := time.Now()
 	write := map[string]func(io.Writer) error{
-		report.OfCrawl:          func(w io.Writer) error { return r.writeCrawl(w, s) },
-		report.OfHosts:          r.writeHosts,
-		report.OfDomains:        func(w io.Writer) error { return r.writeDomains(ctx, w) },
-		report.OfConfigurations: func(w io.Writer) error { return r.writeConfigurations(ctx, w, s.Reason) },
-		report.OfTypes:          func(w io.Writer) error { return report.WriteTypes(w, r.figures.Clone()) },
-		report.OfStatuses:       func(w io.Writer) error { return report.WriteStatuses(w, r.figures.Clone()) },
-		report.OfSeeds:          r.writeSeeds,
-		report.OfSources:        func(w io.Writer) error { return r.writeSources(ctx, w) },
-		report.OfProcessors:     func(w io.Writer) error { return r.writeProcessors(w, now) },
-		report.OfFrontier:       func(w io.Writer) error { return r.writeFrontier(ctx, w, s, now) },
-		report.OfQueues:         func(w io.Writer) error { return r.writeNonempty(ctx, w, now) },
-		report.OfTraps:          r.writeTraps,
-		report.OfThreads:        func(w io.Writer) error { return report.WriteThreads(w, r.job, r.board.Workers(), now) },
+		report.OfCrawl:   func(w io.Writer) error { return r.writeCrawl(w, s) },
+		report.OfHosts:   r.writeHosts,
+		report.OfDomains: func(w io.Writer) error { return r.writeDomains(ctx, w) },
+		report.OfConfigurations: func(w io.Writer) error {
+			return r.writeConfigurations(ctx, w, s.Reason)
+		},
+		report.OfTypes:      func(w io.Writer) error { return report.WriteTypes(w, r.figures.Clone()) },
+		report.OfStatuses:   func(w io.Writer) error { return report.WriteStatuses(w, r.figures.Clone()) },
+		report.OfSeeds:      r.writeSeeds,
+		report.OfSources:    func(w io.Writer) error { return r.writeSources(ctx, w) },
+		report.OfProcessors: func(w io.Writer) error { return r.writeProcessors(w, now) },
+		report.OfFrontier:   func(w io.Writer) error { return r.writeFrontier(ctx, w, s, now) },
+		report.OfQueues:     func(w io.Writer) error { return r.writeNonempty(ctx, w, now) },
+		report.OfTraps:      r.writeTraps,
+		report.OfThreads:    func(w io.Writer) error { return report.WriteThreads(w, r.job, r.board.Workers(), now) },
 	}[name]
 	r.mu.Lock()
 	defer r.mu.Unlock()

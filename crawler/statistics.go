@@ -16,14 +16,14 @@ import (
 	"holdfast/harvest/split"
 )
 
-// Statistic is what a crawl brought for a configuration of a domain. The last one of a crawl sums up what counted for
-// other domains: it has no domain.
+// Statistic is what a crawl brought for a configuration of a domain. The last one of a crawl sums up what counted
+// for other domains: it has no domain.
 type Statistic = report.Configuration
 
-// Statistics yields what a crawl that has ended brought: each configuration of the job's table, by domain and name, also
-// those of which nothing came, and the sum of other domains at the end. Together they are all documents of the crawl. It
-// reads a file in the crawl's folder, so that it may be asked again at any time, in bounded memory. The error is
-// fs.ErrNotExist when the crawl had no table of domains, or has not ended.
+// Statistics yields what a crawl that has ended brought: each configuration of the job's table, by domain and name,
+// also those of which nothing came, and the sum of other domains at the end. Together they are all documents of the
+// crawl. It reads a file in the crawl's folder, so that it may be asked again at any time, in bounded memory. The
+// error is fs.ErrNotExist when the crawl had no table of domains, or has not ended.
 func Statistics(dir string) iter.Seq2[Statistic, error] {
 	return func(yield func(Statistic, error) bool) {
 		f, err := os.Open(filepath.Join(dir, "reports", report.OfConfigurations+report.Suffix))

@@ -6,12 +6,12 @@ import (
 	"strconv"
 )
 
-// Domains is what a job knows of the domains that it is for, beside the settings, which hold for all of them. A job that
-// was made by hand has none. Configurations stand in the parts of a job, not in its text.
+// Domains is what a job knows of the domains that it is for, beside the settings, which hold for all of them. A job
+// that was made by hand has none. Configurations stand in the parts of a job, not in its text.
 type Domains struct {
 	Objects        Limit           `json:"objects,omitzero"` // the harvest's, for each domain
 	Bytes          Limit           `json:"bytes,omitzero"`   // the harvest's, for each domain
-	Traps          []string        `json:"traps,omitempty"`  // RE2: URIs that match completely are fetched of no domain
+	Traps          []string        `json:"traps,omitempty"`  // RE2: URIs that match completely are not fetched
 	Configurations []Configuration `json:"-"`
 }
 
@@ -20,10 +20,10 @@ type Domains struct {
 type Configuration struct {
 	Domain  string       `json:"domain"` // as domain.Of returns it
 	Name    string       `json:"name"`
-	Seeds   []string     `json:"seeds"` // what is found from them counts for the domain, whatever theirs is
+	Seeds   []string     `json:"seeds"` // what is found from them counts for the domain
 	Objects Limit        `json:"objects,omitzero"`
 	Bytes   Limit        `json:"bytes,omitzero"`
-	Traps   []string     `json:"traps,omitempty"`       // the domain's, RE2: its URIs that match completely are not fetched
+	Traps   []string     `json:"traps,omitempty"`       // RE2: URIs of the domain that match are not fetched
 	Logins  []Credential `json:"credentials,omitempty"` // in parts, with references for secrets: see Part
 	// Settings is what was laid over the template. A crawl does not read it: the job's settings have it already.
 	Settings Patch `json:"settings,omitempty"`
@@ -44,7 +44,8 @@ func (d *Domains) validate() error {
 	for i := range d.Configurations {
 		c := &d.Configurations[i]
 		if c.Domain == "" || c.Name == "" {
-			return invalid("configurations", strconv.Quote(c.Name)+" of "+strconv.Quote(c.Domain), "a name and a domain")
+			return invalid("configurations", strconv.Quote(c.Name)+" of "+strconv.Quote(c.Domain),
+				"a name and a domain")
 		}
 		where := "configurations: " + c.Domain + "/" + c.Name
 		if _, twice := known[[2]string{c.Domain, c.Name}]; twice {
@@ -103,8 +104,8 @@ func (c Configuration) eachSecret(replace func(name, value string) (string, erro
 	return c, err
 }
 
-// Part returns the configuration with a reference in the place of each secret of its logins, and the secrets, for a part
-// of a job. Job.Join puts them back.
+// Part returns the configuration with a reference in the place of each secret of its logins, and the secrets, for a
+// part of a job. Job.Join puts them back.
 func (c Configuration) Part() (Configuration, Secrets, error) {
 	secrets := Secrets{}
 	parted, err := c.eachSecret(secrets.take)

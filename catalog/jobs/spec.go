@@ -10,8 +10,8 @@ import (
 	"holdfast/harvest"
 )
 
-// What stands in parts is written by who proposes a job and read by who crawls or shows it, with what is in this file.
-// No command reads it.
+// What stands in parts is written by who proposes a job and read by who crawls or shows it, with what is in this
+// file. No command reads it.
 
 // ErrUnreadable reports the text of a job that this program cannot read, such as settings of a later one.
 var ErrUnreadable = errors.New("the text of the job cannot be read by this program")
@@ -89,14 +89,14 @@ func SumOf(parts []Part) (agree.Digest, error) {
 	return sum, nil
 }
 
-// Spec puts together what a job crawls, from its parts or from where it stood before level 4. Every part is there and
-// is the one that the job was made with, or it is an error.
+// Spec puts together what a job crawls, from its parts or from where it stood before level 4. Every part is there
+// and is the one that the job was made with, or it is an error.
 //
-// The pieces of kind PartJob are, one after the other, the JSON of a harvest.Job, whose "domains" has the harvest's limits
-// for each domain and the expressions of all global lists of crawler traps that hold. The lines of parts of kind
-// PartConfigurations become its Domains.Configurations, in their order; their seeds, and those of parts of kind PartSeeds,
-// become its Seeds. Logins of configurations have references for their secrets, as those of the settings do: the secrets
-// come with the additions of the parts, under the names that harvest.Configuration.Part gives them.
+// The pieces of kind PartJob are, one after the other, the JSON of a harvest.Job, whose "domains" has the harvest's
+// limits for each domain and the expressions of all global lists of crawler traps that hold. The lines of parts of
+// kind PartConfigurations become its Domains.Configurations, in their order; their seeds, and those of parts of kind
+// PartSeeds, become its Seeds. Logins of configurations have references for their secrets, as those of the settings
+// do: the secrets come with the additions of the parts, under the names that harvest.Configuration.Part gives them.
 func (v View) Spec(j *Job) (harvest.Job, error) {
 	if j.Parts == nil {
 		return readJob(j, j.Spec)

@@ -112,7 +112,8 @@ func (a *Asker) Send(ctx context.Context, v *Visit, r fetch.Request) *fetch.Exch
 	return x
 }
 
-// hidesCookies tells whether cookies are recorded without their values: from the first login on that the job has, those of all sites, as a login at one may let in at another.
+// hidesCookies tells whether cookies are recorded without their values: from the first login on that the job has,
+// those of all sites, as a login at one may let in at another.
 func (a *Asker) hidesCookies() bool {
 	if a.jar.Hidden() {
 		return true
@@ -124,8 +125,8 @@ func (a *Asker) hidesCookies() bool {
 	return true
 }
 
-// MayAnswer reports whether the answer to a request asks for a login that is configured; if so, it has already waited
-// as politeness demands.
+// MayAnswer reports whether the answer to a request asks for a login that is configured; if so, it has already
+// waited as politeness demands.
 func (a *Asker) MayAnswer(ctx context.Context, v *Visit, r fetch.Request) bool {
 	x := v.Exchange
 	return (x.Status == 401 || r.Authorization != "") && a.Logins.Challenged(v.Target, x.Head, r.Authorization) &&

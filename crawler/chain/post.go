@@ -89,7 +89,8 @@ func (p *Post) Run(_ context.Context, v *Visit) error {
 	return nil
 }
 
-// count takes a document into the limits of the domain that it counts for, the trap heuristics and, for an incremental crawl, its URI's record.
+// count takes a document into the limits of the domain that it counts for, the trap heuristics and, for an
+// incremental crawl, its URI's record.
 func (p *Post) count(v *Visit, domain string, o *frontier.Outcome) error {
 	p.objects.Add(1)
 	if err := p.quotas.Add(domain, o.Bytes); err != nil {
@@ -106,8 +107,8 @@ func (p *Post) count(v *Visit, domain string, o *frontier.Outcome) error {
 	return nil
 }
 
-// ForRules reports whether a URI was fetched only as robots rules: a document that a robots.txt redirects to, and the
-// redirect.
+// ForRules reports whether a URI was fetched only as robots rules: a document that a robots.txt redirects to, and
+// the redirect.
 func ForRules(u *frontier.URI, status int) bool {
 	return strings.HasPrefix(u.Key, robotsKey) || IsPrerequisite(u) && fetch.Redirects(status) &&
 		!strings.HasPrefix(u.Key, LoginKey)

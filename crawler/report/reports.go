@@ -34,8 +34,8 @@ const (
 
 // Names lists the reports.
 func Names() []string {
-	return []string{OfCrawl, OfSeeds, OfHosts, OfDomains, OfConfigurations, OfSources, OfTypes, OfStatuses, OfProcessors, OfFrontier,
-		OfQueues, OfTraps, OfThreads}
+	return []string{OfCrawl, OfSeeds, OfHosts, OfDomains, OfConfigurations, OfSources, OfTypes, OfStatuses,
+		OfProcessors, OfFrontier, OfQueues, OfTraps, OfThreads}
 }
 
 // Seed is a line of the seeds report.

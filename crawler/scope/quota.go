@@ -24,8 +24,8 @@ func quotaNames() [quotaLimits]string {
 	return [4]string{ConfigObjects, ConfigBytes, HarvestObjects, HarvestBytes}
 }
 
-// Quota counts the documents that count for one registered domain, and remembers the limit that stopped it first. It is a
-// plain value, not safe for concurrent use.
+// Quota counts the documents that count for one registered domain, and remembers the limit that stopped it first. It
+// is a plain value, not safe for concurrent use.
 type Quota struct {
 	Objects int64
 	Bytes   int64
@@ -52,8 +52,8 @@ func LimitsOf(s *harvest.Settings) (l Limits) {
 	return l
 }
 
-// Stop returns the limit that the domain has reached, "" if there is none, and remembers it. A domain whose limit was
-// raised since then continues.
+// Stop returns the limit that the domain has reached, "" if there is none, and remembers it. A domain whose limit
+// was raised since then continues.
 func (q *Quota) Stop(limits Limits) string {
 	used := [quotaLimits]int64{q.Objects, q.Bytes, q.Objects, q.Bytes}
 	reached := func(i int) bool {
@@ -97,8 +97,8 @@ const (
 	quotaLimits  = 4
 )
 
-// Append appends the state, for Parse to read: a byte 1, the number of the limit that stopped the domain (0: none), and
-// objects and bytes as unsigned varints.
+// Append appends the state, for Parse to read: a byte 1, the number of the limit that stopped the domain (0: none),
+// and objects and bytes as unsigned varints.
 func (q *Quota) Append(b []byte) []byte {
 	b = append(b, quotaVersion, q.stopped)
 	b = binary.AppendUvarint(b, uint64(q.Objects))

@@ -59,8 +59,8 @@ type ruleSet struct {
 	other map[*harvest.Settings]*compiled
 }
 
-// New makes the scope of settings, the table of the job's domains (nil: none) and seeds, which are URLs in normal form.
-// The error wraps harvest.ErrInvalid.
+// New makes the scope of settings, the table of the job's domains (nil: none) and seeds, which are URLs in normal
+// form. The error wraps harvest.ErrInvalid.
 func New(sheets *harvest.Sheets, domains *Domains, seeds []string, log *slog.Logger) (*Scope, error) {
 	s := &Scope{log: log, traps: NewTraps(), domains: domains, seeds: map[string]struct{}{}, within: newArea(sheets.Base().Scope)}
 	if err := s.Update(sheets); err != nil {
@@ -91,8 +91,8 @@ func (s *Scope) Update(sheets *harvest.Sheets) error {
 	return nil
 }
 
-// Admit widens the scope by another seed, a URL in normal form, and reports whether it was not a seed before. It also
-// keeps a seed that the scope contains anyway, because a later scope may not.
+// Admit widens the scope by another seed, a URL in normal form, and reports whether it was not a seed before. It
+// also keeps a seed that the scope contains anyway, because a later scope may not.
 func (s *Scope) Admit(seed string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
