@@ -62,7 +62,8 @@ type ruleSet struct {
 // New makes the scope of settings, the table of the job's domains (nil: none) and seeds, which are URLs in normal
 // form. The error wraps harvest.ErrInvalid.
 func New(sheets *harvest.Sheets, domains *Domains, seeds []string, log *slog.Logger) (*Scope, error) {
-	s := &Scope{log: log, traps: NewTraps(), domains: domains, seeds: map[string]struct{}{}, within: newArea(sheets.Base().Scope)}
+	s := &Scope{log: log, traps: NewTraps(), domains: domains, seeds: map[string]struct{}{},
+		within: newArea(sheets.Base().Scope)}
 	if err := s.Update(sheets); err != nil {
 		return nil, err
 	}
