@@ -173,6 +173,9 @@ func TestALargeJobIsSmallToTheLog(t *testing.T) {
 	if err != nil || len(spec.Seeds) != 1+10_000+200*4001 {
 		t.Errorf("%d seeds, %v", len(spec.Seeds), err)
 	}
+	if d := spec.Domains; d == nil || len(d.Configurations) != 10_000 || len(d.Configurations[9999].Seeds) != 1 {
+		t.Errorf("the table of domains is %+v", d)
+	}
 	c.put("jobpart/"+fmt.Sprintf("%016x/%08x", job, 7), "\x01{\"kind\":\"seeds\"}\n[]")
 	if _, err := c.view().Spec(&again); err == nil {
 		t.Error("a job with another part in the place of one of its own is put together")
