@@ -260,6 +260,10 @@ func TestSecretsStoredInClearAreSealedAtLevel2(t *testing.T) {
 	}
 	nodes = append(nodes, start(t, cfgs[1]))
 	job := secretJob()
+	var err error
+	if job.Settings, err = job.Settings.AtLevel(1); err != nil {
+		t.Fatal(err)
+	}
 	old := catalog.JobCreation{Harvest: "h", Collection: "web", Spec: json.RawMessage(asJSON(t, job))}
 	for range 2 {
 		decideSoon(t, nodes[0], catalog.CreateJob, old)
