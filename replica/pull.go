@@ -21,8 +21,8 @@ const page = 64
 const (
 	filePause    = 2 * time.Second
 	longestFile  = 10 * time.Minute
-	fullPause    = 30 * time.Second
-	longestFull  = 10 * time.Minute
+	fullPause    = 5 * time.Second // looking whether there is room costs next to nothing
+	longestFull  = time.Minute
 	settledPause = 2 * time.Second
 )
 
@@ -169,18 +169,22 @@ func (p *pulls) settle(name catalog.FileName) {
 }
 
 // fullDisk lets files of that size and larger ones on the same disk rest, after the disk was too full for one. Files
-// on other disks continue.
+// on other disks continue. The rest grows with each time that it ends in vain; that many files find the disk full at
+// once does not make it longer.
 func (p *pulls) fullDisk(f catalog.File) {
 	disk := p.disk(f.Name.Shard())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	full := p.full[disk]
-	if !now.Before(full.until) || f.Size < full.smallest {
+	resting := now.Before(full.until)
+	if !resting || f.Size < full.smallest {
 		full.smallest = f.Size
 	}
-	full.tries++
-	full.until = now.Add(backoff(full.tries, fullPause, longestFull))
+	if !resting {
+		full.tries++
+		full.until = now.Add(backoff(full.tries, fullPause, longestFull))
+	}
 	p.full[disk] = full
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"holdfast/catalog"
 	"holdfast/internal/disk"
@@ -38,6 +40,29 @@ func TestAFullDiskStopsOnlyFilesThatAreTooLarge(t *testing.T) {
 	if !begins("larger", 101) {
 		t.Error("after there was room for the smallest that had none")
 	}
+}
+
+// TestAFullDiskIsTriedAgainSoon has many files find a disk full at once, and again and again: the rest that follows does
+// not grow with their number, and never gets long.
+func TestAFullDiskIsTriedAgainSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPulls(func(catalog.Shard) string { return "/disk" })
+		for range 20 {
+			p.fullDisk(catalog.File{Size: 1})
+		}
+		time.Sleep(fullPause)
+		if !p.free(catalog.File{Name: "a", Size: 5}) {
+			t.Errorf("files rest for longer than %v after 20 of them found the disk full", fullPause)
+		}
+		for range 100 {
+			p.fullDisk(catalog.File{Size: 1})
+			time.Sleep(longestFull)
+			if !p.free(catalog.File{Name: "a", Size: 5}) {
+				t.Fatalf("files rest for longer than %v", longestFull)
+			}
+		}
+	})
 }
 
 // TestAFullDiskStopsItsOwnShardsAlone: what belongs on another disk goes on.
