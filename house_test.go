@@ -24,7 +24,7 @@ var plan = map[string][]string{
 	"api":      {"api/wire", "catalog", "harvest", "cdx", "access"},
 	"api/wire": {"harvest"},
 	"catalog": {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/harvests",
-		"catalog/jobs", "catalog/people"},
+		"catalog/jobs", "catalog/people", "catalog/runs"},
 	"catalog/agree":      {},
 	"catalog/cluster":    {"catalog/agree"},
 	"catalog/domains":    {"catalog/agree", "catalog/cluster", "catalog/jobs"},
@@ -32,6 +32,7 @@ var plan = map[string][]string{
 	"catalog/harvests":   {"catalog/agree", "catalog/cluster", "catalog/jobs", "harvest"},
 	"catalog/jobs":       {"catalog/agree", "catalog/cluster", "harvest"},
 	"catalog/people":     {"catalog/agree", "catalog/cluster"},
+	"catalog/runs":       {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/harvests", "catalog/jobs"},
 	"cdx":                {},
 	"cli":                {"api/wire", "client", "node", "node/config", "node/membership", "warc", "cdx", "access", "index", "crawler", "replay", "harvest", "catalog", "demo", "peer", "internal/disk"},
 	"client":             {"api/wire", "harvest", "cdx"},
@@ -86,7 +87,7 @@ var forTests = []string{"internal/kv/memory", "internal/seed", "client"}
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
 
 var pure = []string{"cdx", "access", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files",
-	"catalog/harvests", "catalog/jobs", "catalog/people", "duty"}
+	"catalog/harvests", "catalog/jobs", "catalog/people", "catalog/runs", "duty"}
 
 const maxLines = 500
 

@@ -12,7 +12,7 @@ import (
 func TestMay(t *testing.T) {
 	kinds := map[catalog.Extent][]catalog.Act{
 		catalog.Anywhere:    {catalog.Look, catalog.KeepOwn, catalog.LookAtDisks},
-		catalog.Collections: {catalog.RunJob, catalog.PutFile, people.KeepDomain},
+		catalog.Collections: {catalog.RunJob, catalog.PutFile, people.KeepDomain, people.KeepHarvest},
 		catalog.Places:      {catalog.LookAtNode, catalog.ChangeNode, catalog.CheckCopies, catalog.RebuildIndex},
 		catalog.Whole: {catalog.Define, catalog.ReachInside, catalog.InviteNode, catalog.RemoveNode, catalog.ChangeReplica, catalog.ChangeCollection,
 			catalog.EraseFile, catalog.ChangeLevel, catalog.KeepPeople},

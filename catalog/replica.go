@@ -8,6 +8,7 @@ import (
 	"holdfast/catalog/domains"
 	"holdfast/catalog/files"
 	"holdfast/catalog/jobs"
+	"holdfast/catalog/runs"
 )
 
 // setReplica makes or changes a replica. If the collections that it has to hold change, a Fill begins.
@@ -138,6 +139,9 @@ func removeCollection(s *agree.State, b *CollectionRemoval) (any, error) {
 		return nil, err
 	}
 	if err := domains.NoneOf(s, b.Collection); err != nil {
+		return nil, err
+	}
+	if err := runs.NoneOf(s, b.Collection); err != nil {
 		return nil, err
 	}
 	cluster.DropCollection(s, b.Collection)

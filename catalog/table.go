@@ -8,13 +8,14 @@ import (
 	"holdfast/catalog/harvests"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/people"
+	"holdfast/catalog/runs"
 )
 
 // table has all commands. A command's own room says what it is called, what it carries and what it does; those that
 // span subjects stand here.
 var table = agree.NewTable(agree.Subjects{
-	Rules: [][]agree.Rule{agree.Rules, cluster.Rules, files.Rules, jobs.Rules, domains.Rules,
-		harvests.Rules, people.Rules, spanning},
+	Rules: [][]agree.Rule{agree.Rules, cluster.Rules, files.Rules, jobs.Rules, unlessUsed(domains.Rules),
+		unlessUsed(harvests.Rules), runs.Rules, people.Rules, spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
 	Recall:   jobs.Recall,
 })
@@ -96,6 +97,14 @@ var asked = map[Kind]question{
 	domains.SetSettings:         is(people.KeepDomain),
 	domains.BeginIngest:         askedOfDomain,
 	domains.StopIngest:          askedOfIngest,
+
+	runs.Create:               askedOfHarvest,
+	runs.Set:                  askedOfHarvest,
+	runs.Activate:             askedOfHarvest,
+	runs.Deactivate:           askedOfHarvest,
+	runs.Remove:               askedOfHarvest,
+	runs.AddConfigurations:    askedOfHarvest,
+	runs.RemoveConfigurations: askedOfHarvest,
 }
 
 // Apply carries out one command of the log and returns its answer. The error is the transaction's, or says

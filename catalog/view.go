@@ -6,6 +6,7 @@ import (
 	"holdfast/catalog/files"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/people"
+	"holdfast/catalog/runs"
 )
 
 // View answers questions over the agreed state: those of each subject. It reads what its Reader shows, so that one View
@@ -54,6 +55,9 @@ func Standing(v View, id NodeID) (Digest, error) { return v.Standing(id) }
 
 // EntryMark returns the mark of a file's entry, for its removal or loss; see files.View.
 func EntryMark(v View, f File) (uint64, error) { return v.Mark(f) }
+
+// RunsIn returns the view's values about harvests and their runs.
+func RunsIn(v View) runs.View { return runs.NewView(v.ofFiles.Reader) }
 
 // DomainsIn returns the view's values about domains.
 func DomainsIn(v View) domains.View { return domains.NewView(v.ofFiles.Reader) }

@@ -13,6 +13,7 @@ import (
 	"holdfast/catalog/domains"
 	"holdfast/catalog/harvests"
 	"holdfast/catalog/jobs"
+	"holdfast/catalog/runs"
 )
 
 var update = flag.Bool("update-wording", false, "write testdata/wording.golden, which no change of a program should need")
@@ -112,6 +113,15 @@ var bodies = []struct {
 	{harvests.SetTraps, reflect.TypeFor[harvests.Change]()},
 	{harvests.CopyTraps, reflect.TypeFor[harvests.Copying]()},
 	{harvests.DeleteTraps, reflect.TypeFor[harvests.Ref]()},
+	{runs.Create, reflect.TypeFor[runs.Creation]()},
+	{runs.Set, reflect.TypeFor[runs.Change]()},
+	{runs.Activate, reflect.TypeFor[runs.Activation]()},
+	{runs.Deactivate, reflect.TypeFor[runs.Ref]()},
+	{runs.Remove, reflect.TypeFor[runs.Ref]()},
+	{runs.AddConfigurations, reflect.TypeFor[runs.Listing]()},
+	{runs.RemoveConfigurations, reflect.TypeFor[runs.Listing]()},
+	{runs.BeginRun, reflect.TypeFor[runs.Beginning]()},
+	{runs.EndRun, reflect.TypeFor[runs.Ending]()},
 }
 
 // TestWordingOfWrongTypes sends every command with each of its fields of a wrong type. What it is answered is remembered in the

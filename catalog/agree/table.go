@@ -50,6 +50,19 @@ func Widened[Old any](level int, do Handler) Handler {
 	}
 }
 
+// Unless refuses a command before its handler looks at it, for a reason that the handler's subject does not know of.
+func Unless[B any](reason func(*State, *B) error, do Handler) Handler {
+	return func(s *State, raw json.RawMessage) (any, error) {
+		body := new(B)
+		if DecodeStrict(raw, body) == nil { // else the handler says what is wrong with it
+			if err := reason(s, body); err != nil {
+				return nil, err
+			}
+		}
+		return do(s, raw)
+	}
+}
+
 // Subjects are the parts that a Table is made of.
 type Subjects struct {
 	// Rules are the rules of each subject. A kind is in one of them.

@@ -17,6 +17,7 @@ const (
 	KeepOwn          Act = "keep-own"          // one's own account and tokens
 	RunJob           Act = "run-job"           // create, steer and end jobs of a collection
 	KeepDomain       Act = "keep-domain"       // of a collection; without one, what holds for the domains of all
+	KeepHarvest      Act = "keep-harvest"      // define harvests of a collection, and activate them
 	PutFile          Act = "put-file"          // into a collection
 	Define           Act = "define"            // what harvests of any collection use
 	ReachInside      Act = "reach-inside"      // let a crawl reach the nodes' own network
@@ -51,7 +52,7 @@ func (a Act) Needs() (Role, Extent) {
 	switch a {
 	case Look, KeepOwn:
 		return RoleReader, Anywhere
-	case RunJob, KeepDomain, PutFile:
+	case RunJob, KeepDomain, KeepHarvest, PutFile:
 		return RoleCurator, Collections
 	case Define:
 		return RoleCurator, Whole
