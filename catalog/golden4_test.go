@@ -21,8 +21,8 @@ func TestStoredBytesOfLevel4(t *testing.T) {
 			"81c3d2b7760219358116ca48ce4c58487d206d946a07ec4cb891776e7f4bc55b",
 			"846aca821496d92a2b7fdf3c6da8d37168fa7443c8561595f8d00e603ca9403a"},
 		"runs": {(*golden).runs,
-			"7e0c330f2c2ebf0eb31fa13712e12769e8929fd61e9bbb80abaa841b01117aa1",
-			"42383ecc323be8d9d8866270720ec1f362408252eb101f103cce8ba30444239d"},
+			"1061aa5ee62e17c33668ffa7000be42cfff29ebdc7f36071460d1ba1fb644afb",
+			"fecbb0a9ea351823e34393adad066cf8195269580e1a3253164eb07140cc1ac4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &golden{cluster: emptyCluster(t), t: t}

@@ -22,9 +22,11 @@ func unlessUsed(rules []agree.Rule) []agree.Rule {
 		case domains.Set:
 			r.Do = agree.Unless(collectionUsed, r.Do)
 		case harvests.DeleteChannel:
-			r.Do = agree.Unless(func(s *agree.State, b *harvests.Ref) error { return runs.ChannelUnused(s, b.Name) }, r.Do)
+			r.Do = agree.Unless(func(s *agree.State, b *harvests.Ref) error { return runs.ChannelUnused(s, b.Name) },
+				r.Do)
 		case harvests.DeleteSchedule:
-			r.Do = agree.Unless(func(s *agree.State, b *harvests.Ref) error { return runs.ScheduleUnused(s, b.Name) }, r.Do)
+			r.Do = agree.Unless(func(s *agree.State, b *harvests.Ref) error { return runs.ScheduleUnused(s, b.Name) },
+				r.Do)
 		}
 	}
 	return rules

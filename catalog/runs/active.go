@@ -21,7 +21,8 @@ func activate(s *agree.State, b *Activation) (any, error) {
 	}
 	switch {
 	case h.Version != b.Version:
-		return nil, agree.Refuse(agree.Conflict, "harvest %d was changed meanwhile: it has version %d", h.Number, h.Version)
+		return nil, agree.Refuse(agree.Conflict, "harvest %d was changed meanwhile: it has version %d", h.Number,
+			h.Version)
 	case h.Active:
 		return nil, agree.Refuse(agree.Conflict, "harvest %d is active", h.Number)
 	case h.Kind != Snapshot && h.Configurations == 0:

@@ -3,7 +3,6 @@ package runs
 import (
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
-	"holdfast/catalog/domains"
 )
 
 // Rules are the subject's commands.
@@ -31,21 +30,6 @@ const (
 	BeginRun             agree.Kind = "run.begin"          // Beginning
 	EndRun               agree.Kind = "run.end"            // Ending
 )
-
-// Asked is what is said of a harvest that does not follow from its runs.
-type Asked struct {
-	Name     string               `json:"name"`
-	Channel  string               `json:"channel,omitempty"`
-	Schedule string               `json:"schedule,omitempty"`
-	Start    agree.Time           `json:"start,omitempty"`
-	Objects  *int64               `json:"objects,omitempty"`
-	Bytes    *int64               `json:"bytes,omitempty"`
-	MaxTime  int64                `json:"maxTime,omitempty"`
-	Earlier  uint64               `json:"earlier,omitempty"`
-	Audience string               `json:"audience,omitempty"`
-	Comments string               `json:"comments,omitempty"`
-	Fields   []domains.FieldValue `json:"fields,omitempty"` // by name
-}
 
 // Creation makes a harvest, which is not active.
 type Creation struct {
@@ -82,7 +66,8 @@ type Listing struct {
 	Configurations []Configuration `json:"configurations"`
 }
 
-// Beginning begins the run of a harvest that is due. Date is the one that the harvest has, and Next the one that follows,
+// Beginning begins the run of a harvest that is due. Date is the one that the harvest has, and Next the one that
+// follows,
 // 0 if there is none; Skipped dates lay between.
 type Beginning struct {
 	Number  uint64     `json:"number"`

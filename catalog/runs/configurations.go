@@ -81,7 +81,8 @@ func listed(s *agree.State, b *Listing) (*Harvest, error) {
 		return nil, err
 	}
 	if h.Kind == Snapshot {
-		return nil, agree.Refuse(agree.Invalid, "a snapshot has the default configurations of all domains, and no others")
+		return nil, agree.Refuse(agree.Invalid, "a snapshot has the default configurations of all domains, and no "+
+			"others")
 	}
 	return h, nil
 }

@@ -113,9 +113,7 @@ func (h *Harvest) say(s *agree.State, a *Asked) error {
 	h.use(s, useSchedule, h.Schedule, a.Schedule)
 	h.use(s, useEarlier, numbered(h.Earlier), numbered(a.Earlier))
 	domains.UseFields(s, domains.OfHarvests, agree.Hex(h.Number), h.Fields, a.Fields)
-	h.Channel, h.Schedule, h.Start, h.Objects, h.Bytes, h.MaxTime = a.Channel, a.Schedule, a.Start, a.Objects, a.Bytes,
-		a.MaxTime
-	h.Earlier, h.Audience, h.Comments, h.Fields = a.Earlier, a.Audience, a.Comments, a.Fields
+	h.Asked = *a
 	return nil
 }
 
@@ -141,9 +139,11 @@ func (h *Harvest) check(a *Asked) error {
 	case a.MaxTime < 0 || a.Start < 0:
 		return agree.Refuse(agree.Invalid, "a time is below 0")
 	case len(a.Audience) > maxAudience || !utf8.ValidString(a.Audience):
-		return agree.Refuse(agree.Invalid, "audience of %d bytes: want at most %d, of UTF-8", len(a.Audience), maxAudience)
+		return agree.Refuse(agree.Invalid, "audience of %d bytes: want at most %d, of UTF-8", len(a.Audience),
+			maxAudience)
 	case len(a.Comments) > maxComments || !utf8.ValidString(a.Comments):
-		return agree.Refuse(agree.Invalid, "comments of %d bytes: want at most %d, of UTF-8", len(a.Comments), maxComments)
+		return agree.Refuse(agree.Invalid, "comments of %d bytes: want at most %d, of UTF-8", len(a.Comments),
+			maxComments)
 	}
 	return nil
 }

@@ -58,14 +58,16 @@ func endRun(s *agree.State, b *Ending) (any, error) {
 		return nil, err
 	}
 	if made.Open != 0 || made.Jobs != b.Jobs {
-		return nil, agree.Refuse(agree.Conflict, "run %d of harvest %d has %d jobs, and job %d is open", b.Run, b.Number,
+		return nil, agree.Refuse(agree.Conflict, "run %d of harvest %d has %d jobs, and job %d is open", b.Run,
+			b.Number,
 			made.Jobs, made.Open)
 	}
 	h, there, err := agree.Get[Harvest](s, keyHarvest(b.Number))
 	if err != nil || !there {
 		return nil, agree.OrNotFound(err, "no harvest %d", b.Number)
 	}
-	r.State, r.Ended, r.Jobs, r.Configurations, r.LeftOut, r.Gone = Made, s.At, b.Jobs, b.Configurations, b.LeftOut, b.Gone
+	r.State, r.Ended, r.Jobs, r.Configurations, r.LeftOut, r.Gone = Made, s.At, b.Jobs, b.Configurations, b.LeftOut,
+		b.Gone
 	s.Delete(keyOpen(b.Number, b.Run))
 	if b.Error != "" {
 		r.State, r.Error, r.Detail = Failed, agree.ClipReason(b.Error), agree.Clip(b.Detail, maxDetail)
@@ -78,13 +80,15 @@ func endRun(s *agree.State, b *Ending) (any, error) {
 	if err := s.Set(keyRun(b.Number, b.Run), r); err != nil {
 		return nil, err
 	}
-	return &r, s.Event(EndRun, h.Name, "number=%d run=%d jobs=%d configurations=%d gone=%d error=%s", h.Number, r.Number,
+	return &r, s.Event(EndRun, h.Name, "number=%d run=%d jobs=%d configurations=%d gone=%d error=%s", h.Number,
+		r.Number,
 		r.Jobs, r.Configurations, r.Gone, agree.ClipReason(r.Error))
 }
 
 func (b *Ending) check() error {
 	if b.Configurations < 0 || b.Gone < 0 || len(b.LeftOut) > maxReasons {
-		return agree.Refuse(agree.Invalid, "the end of a run counts nothing below 0, and at most %d reasons", maxReasons)
+		return agree.Refuse(agree.Invalid, "the end of a run counts nothing below 0, and at most %d reasons",
+			maxReasons)
 	}
 	for reason, n := range b.LeftOut {
 		if n < 0 || len(reason) > 64 || !utf8.ValidString(reason) {

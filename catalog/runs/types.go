@@ -25,7 +25,6 @@ const (
 // Harvest is the definition of a harvest.
 type Harvest struct {
 	Number     uint64                 `json:"number"` // is given once; NetarchiveSuite's harvestid
-	Name       string                 `json:"name"`
 	Kind       Kind                   `json:"kind"`
 	Collection cluster.CollectionName `json:"collection"`
 	Index      uint64                 `json:"index"`   // of the command that made it
@@ -34,16 +33,7 @@ type Harvest struct {
 	Changed    agree.Time             `json:"changed"`
 	By         string                 `json:"by"` // who changed it last
 
-	Channel  string               `json:"channel,omitempty"`  // empty: the default of its kind
-	Schedule string               `json:"schedule,omitempty"` // of selective and event harvests
-	Start    agree.Time           `json:"start,omitempty"`    // no date is before
-	Objects  *int64               `json:"objects,omitempty"`  // of a snapshot: the most of each domain; nil: no limit
-	Bytes    *int64               `json:"bytes,omitempty"`    // the same
-	MaxTime  int64                `json:"maxTime,omitempty"`  // of a snapshot's job, in seconds; 0: no limit
-	Earlier  uint64               `json:"earlier,omitempty"`  // number of the snapshot that it continues
-	Audience string               `json:"audience,omitempty"`
-	Comments string               `json:"comments,omitempty"`
-	Fields   []domains.FieldValue `json:"fields,omitempty"` // by name
+	Asked
 
 	Configurations int64      `json:"configurations,omitempty"`
 	Active         bool       `json:"active,omitempty"`
@@ -54,6 +44,21 @@ type Harvest struct {
 	Error          string     `json:"error,omitempty"`   // why it was deactivated, if the system did it
 	Detail         string     `json:"detail,omitempty"`  // of the error
 	Removing       bool       `json:"removing,omitempty"`
+}
+
+// Asked is what is said of a harvest that does not follow from its runs.
+type Asked struct {
+	Name     string               `json:"name"`               // no other harvest has it
+	Channel  string               `json:"channel,omitempty"`  // empty: the default of its kind
+	Schedule string               `json:"schedule,omitempty"` // of selective and event harvests
+	Start    agree.Time           `json:"start,omitempty"`    // no date is before
+	Objects  *int64               `json:"objects,omitempty"`  // of a snapshot: the most of each domain; nil: no limit
+	Bytes    *int64               `json:"bytes,omitempty"`    // the same
+	MaxTime  int64                `json:"maxTime,omitempty"`  // of a snapshot's job, in seconds; 0: no limit
+	Earlier  uint64               `json:"earlier,omitempty"`  // number of the snapshot that it continues
+	Audience string               `json:"audience,omitempty"`
+	Comments string               `json:"comments,omitempty"`
+	Fields   []domains.FieldValue `json:"fields,omitempty"` // by name
 }
 
 // Configuration names a configuration of a domain.
