@@ -13,6 +13,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	kept "holdfast/catalog/domains"
+	"holdfast/catalog/harvests"
 	rights "holdfast/catalog/people"
 	"holdfast/harvest"
 )
@@ -88,7 +89,11 @@ func (s domains) configure(ctx context.Context, text, name string, in wire.Confi
 		asked.Version = *in.Version
 	}
 	if in.Template != nil {
-		asked.Template = *in.Template
+		if asked.Template = *in.Template; asked.Template != old.Template {
+			if err := s.hasTemplate(asked.Template); err != nil {
+				return err
+			}
+		}
 	}
 	if in.Seeds != nil {
 		asked.Lists = *in.Seeds
@@ -105,6 +110,17 @@ func (s domains) configure(ctx context.Context, text, name string, in wire.Confi
 		}
 	}
 	return s.decide(ctx, kept.SetConfiguration, asked, nil)
+}
+
+// hasTemplate refuses a template that is not there: a harvest could make no job with it.
+func (s domains) hasTemplate(name string) error {
+	return s.Catalog.View(func(v catalog.View) error {
+		_, err := catalog.HarvestsIn(v).Definition(harvests.Template, name)
+		if errors.Is(err, catalog.ErrNotFound) {
+			return problem(http.StatusNotFound, wire.CodeNotFound, fmt.Sprintf("no template %q", name))
+		}
+		return err
+	})
 }
 
 // changeLimits gives a configuration other limits.

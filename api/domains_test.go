@@ -224,6 +224,10 @@ func TestBadDomains(t *testing.T) {
 			_, err := c.Configure(ctx, "a.org", "x", wire.ConfigurationChange{Bytes: &minus})
 			return err
 		}, 422, "bytes"},
+		"no such template": {func() error {
+			_, err := c.Configure(ctx, "a.org", "x", wire.ConfigurationChange{Template: &none[0]})
+			return err
+		}, 404, "template"},
 		"no such list": {func() error {
 			_, err := c.Configure(ctx, "a.org", "x", wire.ConfigurationChange{Seeds: &none})
 			return err
