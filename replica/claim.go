@@ -55,6 +55,25 @@ func (s *Store) claim(n catalog.Shard, size int64) (r *root, release func(), err
 	}), nil
 }
 
+// hasRoom reports whether there is room for a file of the shard now. A store without disks for files takes none.
+func (s *Store) hasRoom(f catalog.File) bool {
+	if len(s.roots) == 0 {
+		return true
+	}
+	n := f.Name.Shard()
+	sh := &s.shards[n]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	var room int64
+	var err error
+	if sh.root != nil {
+		room, err = s.room(sh.root)
+	} else {
+		_, room, err = s.choose(n, f.Size)
+	}
+	return err == nil && room >= f.Size
+}
+
 // choose returns the root for a new shard and the room it has. Each root gets shards in proportion to the room it has:
 // the same shard goes to the same root as long as their rooms stay in proportion. A root without room for size is
 // chosen only when none has, and one that is to be emptied never.

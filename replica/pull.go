@@ -38,9 +38,12 @@ type pulls struct {
 
 	disk func(catalog.Shard) string // that holds a shard; empty when none does yet
 	full map[string]fullness        // of disks; of none: for shards that no disk holds yet, when none had room
+	room func(catalog.File) bool    // whether the file's disk has room for it by now
 }
 
-// fullness is that a disk had no room for a file: files of the smallest such size, and larger ones, rest.
+// fullness is that a disk had no room for a file: files of the smallest such size, and larger ones, rest. When their
+// rest is over, each is looked at whether there is room for it by now: a try that is bound to fail would be reported to
+// the catalog, and make the file's own pause longer.
 type fullness struct {
 	delay
 	smallest int64
@@ -70,8 +73,8 @@ type Pull struct {
 	Began time.Time        `json:"began"`
 }
 
-func newPulls(disk func(catalog.Shard) string) *pulls {
-	return &pulls{disk: disk, full: make(map[string]fullness), active: make(map[catalog.FileName]*pull),
+func newPulls(disk func(catalog.Shard) string, room func(catalog.File) bool) *pulls {
+	return &pulls{disk: disk, room: room, full: make(map[string]fullness), active: make(map[catalog.FileName]*pull),
 		later: make(map[catalog.FileName]delay), wake: make(chan struct{}, 1)}
 }
 
@@ -139,8 +142,21 @@ func (p *pulls) isFree(f catalog.File, now time.Time) bool {
 	if len(p.full) == 0 {
 		return true
 	}
-	full, ok := p.full[p.disk(f.Name.Shard())]
-	return !ok || !now.Before(full.until) || f.Size < full.smallest
+	on := p.disk(f.Name.Shard())
+	full, ok := p.full[on]
+	if !ok || f.Size < full.smallest {
+		return true
+	}
+	if now.Before(full.until) {
+		return false
+	}
+	if p.room(f) {
+		return true
+	}
+	full.tries++
+	full.until = now.Add(backoff(full.tries, fullPause, longestFull))
+	p.full[on] = full
+	return false
 }
 
 // busy reports whether the file is being pulled.

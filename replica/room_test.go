@@ -13,7 +13,7 @@ import (
 
 func TestAFullDiskStopsOnlyFilesThatAreTooLarge(t *testing.T) {
 	t.Parallel()
-	p := newPulls(func(catalog.Shard) string { return "disk" })
+	p := newPulls(func(catalog.Shard) string { return "disk" }, roomy)
 	begins := func(name string, size int64) bool {
 		if p.start(catalog.File{Name: catalog.FileName(name), Size: size}, false) == nil {
 			return false
@@ -42,12 +42,16 @@ func TestAFullDiskStopsOnlyFilesThatAreTooLarge(t *testing.T) {
 	}
 }
 
+// roomy is that there is room again.
+func roomy(catalog.File) bool { return true }
+
 // TestAFullDiskIsTriedAgainSoon has many files find a disk full at once, and again and again: the rest that follows does
-// not grow with their number, and never gets long.
+// not grow with their number, and never gets long. As long as the disk is full, no file is tried.
 func TestAFullDiskIsTriedAgainSoon(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPulls(func(catalog.Shard) string { return "/disk" })
+		room, looks := true, 0
+		p := newPulls(func(catalog.Shard) string { return "/disk" }, func(catalog.File) bool { looks++; return room })
 		for range 20 {
 			p.fullDisk(catalog.File{Size: 1})
 		}
@@ -62,13 +66,28 @@ func TestAFullDiskIsTriedAgainSoon(t *testing.T) {
 				t.Fatalf("files rest for longer than %v", longestFull)
 			}
 		}
+		room, looks = false, 0
+		p.fullDisk(catalog.File{Size: 5})
+		for range 120 {
+			time.Sleep(longestFull)
+			if p.free(catalog.File{Name: "a", Size: 5}) || !p.free(catalog.File{Name: "b", Size: 4}) {
+				t.Fatal("a file is tried on a full disk, or a smaller one is not")
+			}
+		}
+		if room = true; looks != 120 {
+			t.Errorf("%d looks in two hours", looks)
+		}
+		time.Sleep(longestFull)
+		if !p.free(catalog.File{Name: "a", Size: 5}) {
+			t.Error("the file rests though there is room")
+		}
 	})
 }
 
 // TestAFullDiskStopsItsOwnShardsAlone: what belongs on another disk goes on.
 func TestAFullDiskStopsItsOwnShardsAlone(t *testing.T) {
 	t.Parallel()
-	p := newPulls(func(n catalog.Shard) string { return []string{"one", "two", ""}[n%3] })
+	p := newPulls(func(n catalog.Shard) string { return []string{"one", "two", ""}[n%3] }, roomy)
 	var files [3]catalog.File // one of each disk, and one of a shard that has none
 	for i := 0; files[0].Name == "" || files[1].Name == "" || files[2].Name == ""; i++ {
 		f := catalog.File{Name: catalog.FileName(fmt.Sprint("f", i)), Size: 100}
