@@ -140,8 +140,7 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 	agreed, kept, pace := &agreed{cfg, cat, log}, &holdings{store, sums}, newLimiter(cfg.AuditRate)
 	found := &findings{agreed, kept}
 	pulls, sources, pending, leaving, proved := newPulls(store.shards.diskOf, store.hasRoom), newSources(),
-		newPending(), new(leaving),
-		newProved()
+		newPending(), new(leaving), newProved()
 	free := &releases{agreed: agreed, holdings: kept, duties: duties, pending: pending, leaving: leaving}
 	own := &entries{releases: free, agreed: agreed, holdings: kept, peers: peers, pace: pace, pending: pending,
 		takeover: newTakeover()}
