@@ -26,7 +26,7 @@ func patterns() map[string]string {
 	return map[string]string{
 		"file-list after": fileCursor, "job-list after": jobCursor, "trail-list after": eventCursor,
 		"file-put name":     `^[A-Za-z0-9_~+,=@-][A-Za-z0-9._~+,=@-]{0,199}$`,
-		"domain-list after": domainCursor, "domain-alias-list after": domainCursor,
+		"domain-list after": domainCursor, "domain-alias-list after": aliasCursor,
 		"domain-ingest-bad after": lineCursor,
 		"shard-list after":        `^(|[0-9a-f]{3})$`,
 		"capture-list from":       stampPattern, "capture-list to": stampPattern, "capture-list closest": stampPattern,

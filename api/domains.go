@@ -44,13 +44,13 @@ func ofDomain[I any](s *server, name func(*I) string) finder {
 	})
 }
 
-// domain returns a domain by its name as people write it.
+// domain returns a domain by its name as people write it. What cannot be a domain's name is not found, and why is said.
 func (s *server) domain(ctx context.Context, text string) (kept.Domain, error) {
 	name := kept.Name(text)
 	if name.Check() != nil {
 		parsed, err := domain.Parse(text)
 		if err != nil {
-			return kept.Domain{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
+			return kept.Domain{}, problem(http.StatusNotFound, wire.CodeNotFound, err.Error())
 		}
 		name = kept.Name(parsed)
 	}
@@ -65,7 +65,7 @@ func (s *server) domain(ctx context.Context, text string) (kept.Domain, error) {
 	}
 	if errors.Is(err, catalog.ErrNotFound) {
 		if _, wrong := domain.Parse(text); wrong != nil {
-			return d, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, wrong.Error())
+			return d, problem(http.StatusNotFound, wire.CodeNotFound, wrong.Error())
 		}
 		return d, fmt.Errorf("domain %s: %w", name, ErrNotFound)
 	}
@@ -74,6 +74,9 @@ func (s *server) domain(ctx context.Context, text string) (kept.Domain, error) {
 
 // domainCursor is the pattern of the cursor of a list of domains.
 const domainCursor = `^(|d-([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?)$`
+
+// aliasCursor is the pattern of the cursor of a list of aliases: when the last one expires, and its name.
+const aliasCursor = `^(|a-(0|[1-9][0-9]{0,15})-[a-z0-9_.-]{1,253})$`
 
 func (s domains) readRoutes(api huma.API) {
 	type list struct {

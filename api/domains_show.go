@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
@@ -67,19 +69,25 @@ func (s domains) list(prefix, cursor string, limit int) (wire.Page[wire.Domain],
 	return page, err
 }
 
+// openAliasCursor returns the alias that a page is to follow, nil for the list's start.
+func openAliasCursor(cursor string) (*kept.Domain, error) {
+	if cursor == nothingBefore {
+		return nil, nil
+	}
+	until, name, ok := strings.Cut(strings.TrimPrefix(cursor, "a-"), "-")
+	at, err := strconv.ParseInt(until, 10, 64)
+	if !ok || err != nil || !strings.HasPrefix(cursor, "a-") {
+		return nil, errCursor
+	}
+	return &kept.Domain{Name: kept.Name(name), Alias: &kept.Alias{Until: catalog.Time(at)}}, nil
+}
+
 // aliases returns a page of domains that are aliases.
 func (s domains) aliases(expired bool, cursor string, limit int) (wire.Page[wire.Domain], error) {
 	page := wire.Page[wire.Domain]{Items: []wire.Domain{}}
-	text, err := openCursor(cursor, "d")
+	after, err := openAliasCursor(cursor)
 	if err != nil {
 		return page, err
-	}
-	var after *kept.Domain
-	if text != "" {
-		after = &kept.Domain{Alias: &kept.Alias{}}
-		if _, err := fmt.Sscanf(text, "%d/%s", &after.Alias.Until, &after.Name); err != nil {
-			return page, fmt.Errorf("%w: %w", errCursor, err)
-		}
 	}
 	err = s.Catalog.View(func(v catalog.View) error {
 		now, err := catalog.PeopleIn(v).Now(catalog.At(s.now()))
@@ -94,7 +102,7 @@ func (s domains) aliases(expired bool, cursor string, limit int) (wire.Page[wire
 		if len(all) > limit {
 			all = all[:limit]
 			last := all[limit-1]
-			page.Next = makeCursor("d", fmt.Sprintf("%d/%s", last.Alias.Until, last.Name))
+			page.Next = fmt.Sprintf("a-%d-%s", last.Alias.Until, last.Name)
 		}
 		for i := range all {
 			page.Items = append(page.Items, domainOf(&all[i], now))

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"reflect"
@@ -166,16 +167,26 @@ func jsonFormat() huma.Format {
 }
 
 // refuseEmpty is the middleware that turns away parameters that are given and empty where the description wants a
-// number or a boolean: the framework takes them for absent.
+// number, a boolean, a time or one of some words: the framework takes them for absent.
 func (s *server) refuseEmpty(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		url := ctx.URL()
 		given := url.Query()
 		for _, p := range ctx.Operation().Parameters {
-			text := p.Schema.Type == huma.TypeString || p.Schema.Type == huma.TypeArray
-			if p.In == "query" && !text && slices.Contains(given[p.Name], "") {
+			want := p.Schema.Type
+			switch {
+			case want == huma.TypeArray, want == huma.TypeString && slices.Contains(p.Schema.Enum, any("")):
+				continue
+			case want == huma.TypeString && len(p.Schema.Enum) > 0:
+				want = "word of " + fmt.Sprint(p.Schema.Enum)
+			case want == huma.TypeString && p.Schema.Format == "date-time":
+				want = "time"
+			case want == huma.TypeString:
+				continue
+			}
+			if p.In == "query" && slices.Contains(given[p.Name], "") {
 				s.write(api, ctx, problem(http.StatusUnprocessableEntity, wire.CodeInvalid,
-					p.Name+": given nothing, want a "+p.Schema.Type))
+					p.Name+": given nothing, want a "+want))
 				return
 			}
 		}

@@ -152,7 +152,11 @@ func (u *upgrade) fillOld() uint64 {
 		t.Fatalf("%d of 12 files were put", n)
 	}
 	for _, name := range []string{"reader", "curator"} {
-		_, err := u.c.Do(ctx, "north-1", "user", "create", name, "--role", name)
+		words := []string{"user", "create", name, "--role", name}
+		if u.from >= 3 { // where people are invited
+			words = []string{"user", "invite", name, "--mail", name + "@demo.test"}
+		}
+		_, err := u.c.Do(ctx, "north-1", words...)
 		check(t, err)
 	}
 	_, err := u.c.Do(ctx, "south-1", "collection", "add", "maps")
