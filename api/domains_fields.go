@@ -14,8 +14,8 @@ import (
 	"holdfast/harvest/domain"
 )
 
-// byField is the input of an act on an extended field.
-type byField struct {
+// ByField is the input of an act on an extended field.
+type ByField struct {
 	Of   string `path:"of" enum:"domain,harvest"`
 	Name string `path:"name" minLength:"1" maxLength:"64"`
 }
@@ -37,7 +37,7 @@ func (s domains) fieldRoutes(api huma.API) {
 				Type: kept.FieldType(f.Type), Mandatory: f.Mandatory, Comments: f.Comments}, nil)
 		})
 	type removal struct {
-		byField
+		ByField
 		Body wire.ReasonRequest
 	}
 	register(s.server, api, route{act: rights.KeepDomain, method: http.MethodPost,
