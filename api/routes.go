@@ -167,13 +167,19 @@ func jsonFormat() huma.Format {
 }
 
 // refuseEmpty is the middleware that turns away parameters that are given and empty where the description wants a
-// number, a boolean, a time or one of some words: the framework takes them for absent.
+// number, a boolean, a time or one of some words: the framework takes them for absent. It also turns away a parameter
+// that is given too often, as empty ones do not count for the framework.
 func (s *server) refuseEmpty(api huma.API) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		url := ctx.URL()
 		given := url.Query()
 		for _, p := range ctx.Operation().Parameters {
 			want := p.Schema.Type
+			if most := p.Schema.MaxItems; p.In == "query" && most != nil && len(given[p.Name]) > *most {
+				s.write(api, ctx, problem(http.StatusUnprocessableEntity, wire.CodeInvalid,
+					fmt.Sprintf("%s: given %d times, at most %d", p.Name, len(given[p.Name]), *most)))
+				return
+			}
 			switch {
 			case want == huma.TypeArray, want == huma.TypeString && slices.Contains(p.Schema.Enum, any("")):
 				continue
