@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -266,6 +267,10 @@ func (s domains) getList(ctx context.Context, name string, kind kept.ListKind, l
 // listText returns the text of a list, or of the one that is implied. A domain without traps has an empty one.
 func listText(view kept.View, d *kept.Domain, kind kept.ListKind, name string, version uint64) (string, error) {
 	if version != 0 {
+		// The parts of an upload that is under way lie under the next version: they are no list yet.
+		if l, err := view.List(d.Name, kind, name); err != nil || version > l.Version {
+			return "", cmp.Or(err, catalog.ErrNotFound)
+		}
 		var text strings.Builder
 		for n := 1; ; n++ {
 			part, err := view.Text(d.Name, kind, name, version, n)

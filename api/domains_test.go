@@ -291,6 +291,28 @@ func TestSettingsOfDomainsHold(t *testing.T) {
 	}
 }
 
+// TestAnUploadUnderWayIsNoVersion has the first part of a list's next version come, and not the rest.
+func TestAnUploadUnderWayIsNoVersion(t *testing.T) {
+	t.Parallel()
+	b, c := keeper(t, "a.org")
+	if _, err := c.PutSeeds(t.Context(), "a.org", "all", "", strings.NewReader("http://a.org/\n")); err != nil {
+		t.Fatal(err)
+	}
+	for _, list := range []string{"all", "new"} {
+		b.must(kept.AddText, kept.TextAddition{Domain: "a.org", Kind: kept.Seeds, List: list, Upload: "u", Number: 1,
+			Text: "http://a.org/half\n"})
+	}
+	if text, err := c.Seeds(t.Context(), "a.org", "all", 1); err != nil || text != "http://a.org/\n" {
+		t.Errorf("version 1: %q, %v", text, err)
+	}
+	if text, err := c.Seeds(t.Context(), "a.org", "all", 2); status(err) != 404 {
+		t.Errorf("version 2, which is not whole: %q, %v", text, err)
+	}
+	if text, err := c.Seeds(t.Context(), "a.org", "new", 1); status(err) != 404 {
+		t.Errorf("a list that is not whole: %q, %v", text, err)
+	}
+}
+
 // TestLongSeedListIsStoredInParts uploads a list that is more than a command may carry.
 func TestLongSeedListIsStoredInParts(t *testing.T) {
 	t.Parallel()

@@ -101,7 +101,7 @@ type Configuring struct {
 	Secret   *jobs.Secret `json:"secret,omitempty"` // that Settings refer to
 }
 
-// TextAddition adds a part to the text of a list that does not count yet. The first part begins the text anew.
+// TextAddition adds a part to the text of a list that does not count yet. The first part begins the text again.
 type TextAddition struct {
 	Domain Name     `json:"domain"`
 	Kind   ListKind `json:"kind"`

@@ -32,7 +32,7 @@ func hasCollection(s *agree.State, name cluster.CollectionName) error {
 	return nil
 }
 
-// count notes that a collection has so many domains more.
+// count notes how many domains more a collection has.
 func count(s *agree.State, of cluster.CollectionName, more int64) error {
 	n, _, err := agree.Get[int64](s, keyCount(of))
 	if err != nil || more == 0 {

@@ -38,7 +38,7 @@ func (u *Uses) Note(id string) {
 	u.days[id] = today
 }
 
-// Run tells of uses until ctx ends.
+// Run reports uses until ctx ends.
 func (u *Uses) Run(ctx context.Context) error {
 	tick := time.NewTicker(usesEvery)
 	defer tick.Stop()

@@ -1,6 +1,6 @@
 // Package warrant makes sure of whose name a request between nodes is in. What one node asks another in the name of a
 // person or program carries that one's access token. The node that is asked checks it against its own catalog: that the
-// asking node is a member is not enough. doc/design.md lists every kind of call. It also tells of the uses of tokens.
+// asking node is a member is not enough. doc/design.md lists every kind of call. It also reports the uses of tokens.
 package warrant
 
 import (
