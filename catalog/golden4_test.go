@@ -21,8 +21,8 @@ func TestStoredBytesOfLevel4(t *testing.T) {
 			"81c3d2b7760219358116ca48ce4c58487d206d946a07ec4cb891776e7f4bc55b",
 			"846aca821496d92a2b7fdf3c6da8d37168fa7443c8561595f8d00e603ca9403a"},
 		"runs": {(*golden).runs,
-			"1061aa5ee62e17c33668ffa7000be42cfff29ebdc7f36071460d1ba1fb644afb",
-			"fecbb0a9ea351823e34393adad066cf8195269580e1a3253164eb07140cc1ac4"},
+			"f9b68bc2ca9a087d74ffe6f6e6cbfc2d653c7d94ddf997a8c56198a833bef914",
+			"a16c7745246a6fd232844c7d38efc510098d640ded516a332a06bd1c6a4e7196"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &golden{cluster: emptyCluster(t), t: t}

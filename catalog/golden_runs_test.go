@@ -43,4 +43,6 @@ func (g *golden) runs() {
 	g.say(who, runs.Deactivate, runs.Ref{Number: 1, Reason: "enough"})
 	g.say(who, runs.Remove, runs.Ref{Number: 1})
 	g.say(who, runs.Remove, runs.Ref{Number: 4})
+	g.say(who, runs.SetSettings, runs.SettingsChange{Text: `{"generator":"fixed"}`})
+	g.say(who, runs.SetSettings, runs.SettingsChange{Text: `{}`})
 }

@@ -105,6 +105,7 @@ var asked = map[Kind]question{
 	runs.Remove:               askedOfHarvest,
 	runs.AddConfigurations:    askedOfHarvest,
 	runs.RemoveConfigurations: askedOfHarvest,
+	runs.SetSettings:          is(people.KeepHarvest),
 }
 
 // Apply carries out one command of the log and returns its answer. The error is the transaction's, or says

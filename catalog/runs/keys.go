@@ -8,16 +8,17 @@ import (
 
 // The subject's keys, in the order of doc/format/catalog.md. All are of level 4.
 const (
-	PrefixHarvests = "harvest/"       // <number>: Harvest
-	keyCount       = "harvestcount"   // number of the last harvest
-	prefixIn       = "harvestin/"     // <collection>/<number>: mark
-	prefixNames    = "harvestname/"   // <name in hexadecimal digits>: number
-	prefixDue      = "harvestdue/"    // <time>/<number>: mark
-	prefixConfigs  = "harvestconfig/" // <number>/<domain>/<configuration>: mark
-	prefixOf       = "harvestof/"     // <domain>/<configuration>/<number>: mark
-	prefixUses     = "harvestuse/"    // <channel, schedule or earlier>/<name>/<number>: mark
-	PrefixRuns     = "harvestrun/"    // <number>/<run>: Run
-	prefixOpen     = "harvestopen/"   // <number>/<run>: mark
+	PrefixHarvests = "harvest/"        // <number>: Harvest
+	keyCount       = "harvestcount"    // number of the last harvest
+	prefixIn       = "harvestin/"      // <collection>/<number>: mark
+	prefixNames    = "harvestname/"    // <name in hexadecimal digits>: number
+	prefixDue      = "harvestdue/"     // <time>/<number>: mark
+	prefixConfigs  = "harvestconfig/"  // <number>/<domain>/<configuration>: mark
+	prefixOf       = "harvestof/"      // <domain>/<configuration>/<number>: mark
+	prefixUses     = "harvestuse/"     // <channel, schedule or earlier>/<name>/<number>: mark
+	PrefixRuns     = "harvestrun/"     // <number>/<run>: Run
+	keySettings    = "harvestsettings" // Settings
+	prefixOpen     = "harvestopen/"    // <number>/<run>: mark
 )
 
 func keyHarvest(number uint64) string { return PrefixHarvests + agree.Hex(number) }
