@@ -283,7 +283,7 @@ func (s *siege) verify() {
 			t.Errorf("%s was acknowledged with SHA-256 %s; the archive has %q", name, sum, there[name])
 		}
 	}
-	check(t, Eventually(t.Context(), 90*time.Second, s.swept))
+	check(t, Eventually(t.Context(), 3*time.Minute, s.swept)) // what meets an error is looked at again after up to a minute, twice
 	crawled := slices.DeleteFunc(slices.Clone(files), func(f wire.File) bool { return f.Job == 0 })
 	intact(t, c, files, crawled)
 	for _, job := range jobs.Items {

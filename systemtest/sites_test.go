@@ -283,7 +283,7 @@ func newCluster(t *testing.T, network, top string) *Cluster {
 		}
 		for _, s := range c.specs {
 			log, _ := os.ReadFile(filepath.Join(c.Dir, s.Name+".log"))
-			t.Logf("the end of %s.log:\n%s", s.Name, lastLines(log, 60))
+			t.Logf("the end of %s.log:\n%s", s.Name, lastLines(log, 25))
 		}
 	})
 	check(t, c.Found(t.Context()))
