@@ -65,5 +65,6 @@ func (g *golden) sealedTemplates() {
 	g.tell(harvests.CreateTemplate, harvests.Creation{Name: "sealed", Text: "x", Secret: secret("s1")})
 	g.tell(harvests.SetTemplate, harvests.Change{Name: "sealed", Text: &text, Secret: secret("s2")})
 	g.tell(harvests.CopyTemplate, harvests.Copying{From: "sealed", Name: "sealed.copy"})
+	g.tell(jobs.OpenJob, jobs.JobOpening{Harvest: "h", Collection: "web", Uses: []string{"s1", "s2"}})
 	g.tell(harvests.DeleteTemplate, harvests.Ref{Name: "sealed"})
 }

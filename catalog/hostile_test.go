@@ -109,10 +109,11 @@ func (h hostile) jobs() (catalog.Kind, any) {
 		jobs.OpenJob, jobs.AddPart, jobs.AddPart, jobs.CloseJob, jobs.DropJob, jobs.WalkJobs); kind {
 	case jobs.OpenJob:
 		return kind, jobs.JobOpening{Harvest: h.text(), Collection: "web", Channel: h.text(), Number: uint64(h.number()),
-			Run: uint64(h.number()), After: uint64(h.number())}
+			Run: uint64(h.number()), After: uint64(h.number()), Uses: pick(h, "uses", nil, nil, []string{"s"})}
 	case jobs.AddPart:
 		return kind, jobs.JobAddition{ID: ref.ID, Number: h.number(), Part: jobs.Part{Items: h.number(), Text: h.text(),
-			Kind: pick(h, "part", jobs.PartJob, jobs.PartSeeds, jobs.PartConfigurations, "x")}}
+			Kind: pick(h, "part", jobs.PartJob, jobs.PartSeeds, jobs.PartConfigurations, "x")},
+			Uses: pick(h, "uses", nil, nil, []string{"s"})}
 	case jobs.CloseJob:
 		return kind, jobs.JobClosing{ID: ref.ID, Parts: h.number(), Sum: digest("x"), Submit: rapid.Bool().Draw(h.t, "submit")}
 	case jobs.WalkJobs:

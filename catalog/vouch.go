@@ -79,9 +79,14 @@ func askedOfJob(r People, _ NodeID, c *Command) (people.Wanted, error) {
 	var b struct {
 		ID         uint64         `json:"id"`
 		Collection CollectionName `json:"collection"`
+		Uses       []string       `json:"uses"`
 	}
 	if json.Unmarshal(c.Body, &b) != nil {
 		return want, nil
+	}
+	if len(b.Uses) > 0 {
+		return want, agree.Refuse(agree.Denied, "only the leader makes jobs with secrets of templates and "+
+			"configurations")
 	}
 	if c.Kind != CreateJob && c.Kind != jobs.OpenJob {
 		view := jobs.NewView(r.Reader)

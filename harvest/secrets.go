@@ -30,6 +30,48 @@ func (j Job) Part() (Job, Secrets, error) {
 	return parted, secrets, nil
 }
 
+// SecretOf is the name of a secret with the id of what it is sealed in. A text that was put together from several
+// others, such as a template and what is laid over it, refers to secrets by such names: see ReferTo.
+func SecretOf(sealed, name string) string { return sealed + ":" + name }
+
+// referTo returns what replaces references by references to the same secrets by their full names.
+func referTo(sealed string) func(name, value string) (string, error) {
+	return func(_, value string) (string, error) {
+		if name, there := reference(value); there && sealed != "" {
+			return sealedMark + SecretOf(sealed, name) + "]", nil
+		}
+		return value, nil
+	}
+}
+
+// ReferTo returns the settings with each reference to a secret naming what it is sealed in, too. The settings are those
+// of one template or of one configuration; what is sealed is the same for all of them.
+func (s Settings) ReferTo(sealed string) (Settings, error) { return s.eachSecret(referTo(sealed)) }
+
+// ReferTo returns the new values with each reference to a secret naming what it is sealed in, too.
+func (p Patch) ReferTo(sealed string) (Patch, error) {
+	laid, out := Settings{}, maps.Clone(p)
+	if err := laid.Lay(p); err != nil {
+		return nil, err
+	}
+	laid, err := laid.ReferTo(sealed)
+	if err != nil {
+		return nil, err
+	}
+	changed := map[string]any{"credentials": laid.Credentials, "proxies": laid.Proxies, "headers": laid.Headers,
+		"first_cookies": laid.FirstCookies, "sheets": laid.Sheets}
+	for name := range out {
+		value, may := changed[name]
+		if !may || string(out[name]) == "null" {
+			continue
+		}
+		if out[name], err = plainJSON(value); err != nil {
+			return nil, fmt.Errorf("encode %s: %w", name, err)
+		}
+	}
+	return out, nil
+}
+
 // take keeps a secret and returns the reference that takes its place.
 func (s Secrets) take(name, value string) (string, error) {
 	if standsIn(value) {
@@ -74,6 +116,9 @@ func (j Job) Sealed() (names []string) {
 		name, there := reference(value)
 		if !there {
 			return value, nil
+		}
+		if in, rest, cut := strings.Cut(name, ":"); cut && !strings.Contains(in, ".") { // as SecretOf has made it
+			name = rest
 		}
 		if i, err := strconv.Atoi(part(name, 1)); err == nil && part(name, 0) == "credentials" &&
 			i < len(j.Settings.Credentials) {

@@ -128,3 +128,57 @@ func TestRefusalsTellNoSecret(t *testing.T) {
 		}
 	}
 }
+
+// Texts with secrets of their own are put together without one standing in for another.
+func TestReferencesToTheSecretsOfSeveral(t *testing.T) {
+	cookies := func(value string) Patch {
+		text, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Patch{"first_cookies": text, "max_hops": json.RawMessage(`3`),
+			"credentials": json.RawMessage(`[{"domain":"a.org","kind":"basic","user":"u","password":"` + value + `"}]`)}
+	}
+	var parted [2]Settings
+	var secrets [2]Secrets
+	for i, value := range []string{"hunter2", "swordfish"} {
+		var s Settings
+		if err := s.Lay(cookies(value)); err != nil {
+			t.Fatal(err)
+		}
+		open, found, err := Job{Settings: s}.Part()
+		if err != nil || len(found) != 2 {
+			t.Fatal(found, err)
+		}
+		parted[i], secrets[i] = open.Settings, found
+	}
+	template, err := parted[0].ReferTo("id1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch, err := Patch{"credentials": json.RawMessage(mustJSON(t, parted[1].Credentials)),
+		"max_hops": json.RawMessage(`3`)}.ReferTo("id2")
+	if err != nil || string(patch["max_hops"]) != "3" || len(patch) != 2 {
+		t.Fatal(patch, err)
+	}
+	if err := template.Lay(patch); err != nil {
+		t.Fatal(err)
+	}
+	all := Secrets{}
+	for i, id := range []string{"id1", "id2"} {
+		for name, value := range secrets[i] {
+			all[SecretOf(id, name)] = value
+		}
+	}
+	job := Job{Settings: template}
+	if names := job.Sealed(); !reflect.DeepEqual(names, []string{"credentials.0.password (a.org)", "first_cookies"}) {
+		t.Errorf("the job shows as sealed %q", names)
+	}
+	joined, err := job.Join(all)
+	if err != nil || joined.Settings.FirstCookies != "hunter2" || joined.Settings.Credentials[0].Password != "swordfish" {
+		t.Errorf("%+v, %v", joined.Settings, err)
+	}
+	if same, err := parted[0].ReferTo(""); err != nil || same.FirstCookies != parted[0].FirstCookies {
+		t.Errorf("%+v, %v", same, err)
+	}
+}

@@ -99,15 +99,18 @@ func (b *Configuring) setSettings(s *agree.State, c *Configuration) error {
 		}
 		return nil
 	}
+	user := jobs.ConfigurationUser(string(b.Domain), b.Name)
 	if c.Secret != "" {
-		jobs.DropSecret(s, c.Secret)
+		if err := jobs.FreeSecret(s, c.Secret, user); err != nil {
+			return err
+		}
 	}
 	c.Settings, c.Secret = *b.Settings, ""
 	if b.Secret == nil {
 		return nil
 	}
 	var err error
-	c.Secret, err = jobs.KeepSecret(s, b.Secret)
+	c.Secret, err = jobs.KeepSecret(s, b.Secret, user)
 	return err
 }
 
@@ -125,7 +128,9 @@ func removeConfiguration(s *agree.State, b *PartRef) (any, error) {
 	if d.Default == c.Name {
 		return nil, agree.Refuse(agree.Conflict, "configuration %s is used: it is the default of %s", c.Name, d.Name)
 	}
-	dropConfiguration(s, &c)
+	if err := dropConfiguration(s, &c); err != nil {
+		return nil, err
+	}
 	d.Configurations--
 	if err := put(s, d); err != nil {
 		return nil, err

@@ -46,13 +46,15 @@ func remove(s *agree.State, b *Ref) (any, error) {
 // removeParts removes configurations, lists and texts of a domain, and reports whether some may be left.
 func removeParts(s *agree.State, name Name) (left bool, err error) {
 	room := removeChunk
-	configs, err := agree.List[Configuration](s, prefixConfigsOf(name), "", room/3)
+	configs, err := agree.List[Configuration](s, prefixConfigsOf(name), "", room/4)
 	if err != nil {
 		return false, err
 	}
 	for i := range configs {
-		dropConfiguration(s, &configs[i])
-		room -= 3
+		if err := dropConfiguration(s, &configs[i]); err != nil {
+			return false, err
+		}
+		room -= 4
 	}
 	for _, prefix := range []string{prefixTexts, prefixOpen, prefixLists} {
 		if room <= 0 {
@@ -70,11 +72,12 @@ func removeParts(s *agree.State, name Name) (left bool, err error) {
 	return room <= 0, nil
 }
 
-// dropConfiguration removes a configuration and its secret.
-func dropConfiguration(s *agree.State, c *Configuration) {
+// dropConfiguration removes a configuration, and its secret if nothing else uses that.
+func dropConfiguration(s *agree.State, c *Configuration) error {
 	s.Delete(keyConfig(c.Domain, c.Name))
 	s.Delete(keyTemplate(c))
-	if c.Secret != "" {
-		jobs.DropSecret(s, c.Secret)
+	if c.Secret == "" {
+		return nil
 	}
+	return jobs.FreeSecret(s, c.Secret, jobs.ConfigurationUser(string(c.Domain), c.Name))
 }

@@ -106,6 +106,11 @@ func copied(s *agree.State, k Kind, b *Copying) (any, error) {
 	}
 	d := Definition{Name: b.Name, First: last + 1, Version: last + 1, Off: from.Off, Comment: from.Comment,
 		Created: s.At}
+	if v.Secret != "" {
+		if err := jobs.ShareSecret(s, v.Secret, jobs.TemplateUser(d.Name, d.Version)); err != nil {
+			return nil, err
+		}
+	}
 	if err := putText(s, k, &d, text, v.Items, v.Secret); err != nil {
 		return nil, err
 	}
@@ -129,7 +134,7 @@ func Remove(s *agree.State, k Kind, b *Ref) error {
 		}
 		s.Delete(k.keyText(d.Name, n))
 		if v.Secret != "" {
-			if err := freeSecret(s, v.Secret, d.Name, n); err != nil {
+			if err := jobs.FreeSecret(s, v.Secret, jobs.TemplateUser(d.Name, n)); err != nil {
 				return err
 			}
 		}
@@ -142,16 +147,6 @@ func Remove(s *agree.State, k Kind, b *Ref) error {
 }
 
 func remove(s *agree.State, k Kind, b *Ref) (any, error) { return nil, Remove(s, k, b) }
-
-// freeSecret deletes a secret with the last text that refers to it.
-func freeSecret(s *agree.State, secret, name string, version int) error {
-	s.Delete(keyOfSecret(secret, name, version))
-	left, err := agree.HasAny(s, prefixOfSecret(secret))
-	if err == nil && !left {
-		jobs.DropSecret(s, secret)
-	}
-	return err
-}
 
 // mayBeMade refuses a name that cannot be given, or is. It returns the last version that the name had before.
 func mayBeMade(s *agree.State, k Kind, name string) (last int, err error) {

@@ -4,13 +4,12 @@ import "holdfast/catalog/agree"
 
 // The subject's keys, in the order of doc/format/catalog.md. All are of level 4.
 const (
-	PrefixChannels  = "channel/"      // <channel>: Channel
-	PrefixTemplates = "template/"     // <template>: Definition
-	PrefixSchedules = "schedule/"     // <schedule>: Definition
-	PrefixTraps     = "trap/"         // <list>: Definition
-	suffixTexts     = "text/"         // template, schedule or trap, this, <name>/<version>: Version, and its text
-	suffixGone      = "gone/"         // template, schedule or trap, this, <name>: number of the last version
-	prefixSecretOf  = "templatelock/" // <secret>/<template>/<version>: mark
+	PrefixChannels  = "channel/"  // <channel>: Channel
+	PrefixTemplates = "template/" // <template>: Definition
+	PrefixSchedules = "schedule/" // <schedule>: Definition
+	PrefixTraps     = "trap/"     // <list>: Definition
+	suffixTexts     = "text/"     // template, schedule or trap, this, <name>/<version>: Version, and its text
+	suffixGone      = "gone/"     // template, schedule or trap, this, <name>: number of the last version
 )
 
 func keyChannel(name string) string { return PrefixChannels + name }
@@ -25,9 +24,3 @@ func (k Kind) keyText(name string, version int) string {
 }
 
 func (k Kind) keyGone(name string) string { return string(k) + suffixGone + name }
-
-func prefixOfSecret(secret string) string { return prefixSecretOf + secret + "/" }
-
-func keyOfSecret(secret, name string, version int) string {
-	return prefixOfSecret(secret) + name + "/" + agree.HexDigits(uint64(version), 8)
-}

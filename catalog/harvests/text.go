@@ -28,7 +28,7 @@ func addText(s *agree.State, k Kind, d *Definition, text string, items int, secr
 	id := ""
 	if secret != nil {
 		var err error
-		if id, err = jobs.KeepSecret(s, secret); err != nil {
+		if id, err = jobs.KeepSecret(s, secret, jobs.TemplateUser(d.Name, d.Version+1)); err != nil {
 			return err
 		}
 	}
@@ -43,9 +43,6 @@ func putText(s *agree.State, k Kind, d *Definition, text string, items int, secr
 		return err
 	}
 	s.Put(k.keyText(d.Name, d.Version), value)
-	if secret != "" {
-		s.Mark(keyOfSecret(secret, d.Name, d.Version))
-	}
 	return nil
 }
 

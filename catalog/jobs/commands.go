@@ -144,14 +144,16 @@ type JobOpening struct {
 	Collection cluster.CollectionName `json:"collection"`
 	Channel    string                 `json:"channel,omitempty"`
 	Secret     *Secret                `json:"secret,omitempty"`
+	Uses       []string               `json:"uses,omitempty"` // ids of secrets of others that the job's text refers to
 }
 
 // JobAddition adds a part to a job that is not whole.
 type JobAddition struct {
-	ID     uint64  `json:"id"`
-	Number int     `json:"number"` // of the part, from 1
-	Part   Part    `json:"part"`
-	Secret *Secret `json:"secret,omitempty"` // that the part refers to
+	ID     uint64   `json:"id"`
+	Number int      `json:"number"` // of the part, from 1
+	Part   Part     `json:"part"`
+	Secret *Secret  `json:"secret,omitempty"` // that the part refers to
+	Uses   []string `json:"uses,omitempty"`   // ids of secrets of others that the part refers to
 }
 
 // JobClosing makes a job whole. Parts and Sum say which parts it is to have.

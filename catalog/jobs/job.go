@@ -47,18 +47,18 @@ func createJob(s *agree.State, b *JobCreation) (any, error) {
 	} else if len(b.Spec) == 0 {
 		return nil, agree.Refuse(agree.Invalid, "a job needs a spec")
 	}
-	if b.Secret != nil {
-		id, err := keepSecret(s, b.Secret)
-		if err != nil {
+	if s.Cluster.Level < LevelOfParts {
+		if err := j.keepSecret(s, b.Secret); err != nil {
 			return nil, err
 		}
-		j.Secret = id
-	}
-	if s.Cluster.Level < LevelOfParts {
 		return create(s, &j, b.Submit)
 	}
 	id, err := nextNumber(s)
 	if err != nil {
+		return nil, err
+	}
+	j.ID = id
+	if err := j.keepSecret(s, b.Secret); err != nil {
 		return nil, err
 	}
 	j.Parts = &Parts{Of: id, Seeds: b.Seeds}
@@ -236,7 +236,9 @@ func finishJob(s *agree.State, b *JobEnd) (any, error) {
 	j.Stats.StopReason = agree.Clip(j.Stats.StopReason, 64)
 	blame(s, j, b)
 	if end == JobDone {
-		dropSecrets(s, j)
+		if err := j.freeSecrets(s); err != nil {
+			return nil, err
+		}
 	}
 	return nil, put(s, was, j)
 }
@@ -329,6 +331,7 @@ func resubmitJob(s *agree.State, b *JobRef) (any, error) {
 	if _, err := create(s, &j, true); err != nil {
 		return nil, err
 	}
+	j.passSecrets(s, old.ID)
 	was := old.place()
 	old.State, old.Next, old.Secret = JobResubmitted, j.ID, "" // the secrets are the new job's
 	return &j, put(s, was, old)
@@ -344,7 +347,9 @@ func rejectJob(s *agree.State, b *JobRef) (any, error) {
 	}
 	was := j.place()
 	j.State = JobFailedRejected
-	dropSecrets(s, j)
+	if err := j.freeSecrets(s); err != nil {
+		return nil, err
+	}
 	return nil, put(s, was, j)
 }
 

@@ -20,6 +20,7 @@ const (
 	prefixSealed    = "jobsealed/"  // <id>: mark
 	keyCounts       = "jobcounts"   // counts
 	PrefixWalk      = "jobwalk"     // Walk: one key
+	prefixUses      = "secretuse/"  // <secret>/<user>: mark
 )
 
 // oddChannel stands in keys for channels from before level 4 with a name that no channel can have.
@@ -31,7 +32,9 @@ func keyJobState(s JobState, id uint64) string {
 	return prefixJobStates + string(s) + "/" + agree.Hex(id)
 }
 
-func keySecret(id string) string { return PrefixSecrets + id }
+func keySecret(id string) string           { return PrefixSecrets + id }
+func prefixUsesOf(secret string) string    { return prefixUses + secret + "/" }
+func keyUse(secret string, by User) string { return prefixUsesOf(secret) + string(by) }
 
 func prefixPartsOf(id uint64) string         { return prefixParts + agree.Hex(id) + "/" }
 func keyPart(id uint64, n int) string        { return prefixPartsOf(id) + agree.HexDigits(uint64(n), 8) }

@@ -67,10 +67,11 @@ func openJob(s *agree.State, b *JobOpening) (any, error) {
 	}
 	o := Open{Job: Job{ID: id, Harvest: b.Harvest, Collection: b.Collection, Channel: b.Channel, State: JobNew,
 		Created: s.At, Number: b.Number, Run: b.Run, Parts: &Parts{Of: id}}}
-	if b.Secret != nil {
-		if o.Job.Secret, err = keepSecret(s, b.Secret); err != nil {
-			return nil, err
-		}
+	if err := o.Job.keepSecret(s, b.Secret); err != nil {
+		return nil, err
+	}
+	if err := o.Job.useSecrets(s, b.Uses); err != nil {
+		return nil, err
 	}
 	return &o.Job, s.Set(keyOpen(id), &o)
 }
@@ -118,14 +119,17 @@ func addPart(s *agree.State, b *JobAddition) (any, error) {
 		}
 	}
 	if b.Secret != nil {
-		if len(parts.Secrets) >= maxSecrets {
-			return nil, agree.Refuse(agree.Invalid, "job %d has %d secrets already", b.ID, len(parts.Secrets))
+		if n := len(o.Job.AllSecrets()); n >= MaxSecrets {
+			return nil, agree.Refuse(agree.Invalid, "job %d has %d secrets already", b.ID, n)
 		}
-		id, err := keepSecret(s, b.Secret)
+		id, err := KeepSecret(s, b.Secret, userJob(b.ID))
 		if err != nil {
 			return nil, err
 		}
 		parts.Secrets = append(parts.Secrets, id)
+	}
+	if err := o.Job.useSecrets(s, b.Uses); err != nil {
+		return nil, err
 	}
 	if err := parts.add(s, &b.Part); err != nil {
 		return nil, err
@@ -236,7 +240,6 @@ func dropJob(s *agree.State, b *JobRef) (any, error) {
 			return nil, err
 		}
 	}
-	dropSecrets(s, j)
 	s.Delete(keyOpen(j.ID))
-	return 0, nil
+	return 0, j.freeSecrets(s)
 }

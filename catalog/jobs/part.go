@@ -24,7 +24,7 @@ const (
 	MaxPartItems = 500       // configurations in a part
 	MaxPartBytes = 256 << 10 // of a part's text
 	maxParts     = 1 << 20
-	maxSecrets   = 100 // of a job
+	MaxSecrets   = 400 // of a job: one command ends the use of all
 )
 
 // Part is a piece of what a job crawls. It is written once.

@@ -72,7 +72,7 @@ func sealJob(s *agree.State, id uint64, b *SealedJob) error {
 	case b.Secret == nil && !ended:
 		return agree.Refuse(agree.Unsafe, "job %d is %s: its secrets are needed", id, j.State)
 	case b.Secret != nil && !ended:
-		if j.Secret, err = keepSecret(s, b.Secret); err != nil {
+		if err = j.keepSecret(s, b.Secret); err != nil {
 			return err
 		}
 	}

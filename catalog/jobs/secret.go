@@ -9,7 +9,7 @@ import (
 )
 
 // Secret is the secret part of a job's settings: encrypted, with a box for each node that may open it. The catalog
-// never sees it in clear. It is deleted when its job can no longer run.
+// never sees it in clear. It is deleted when nothing uses it any more; a job that can no longer run uses none.
 type Secret struct {
 	ID      string     `json:"id"` // random; the secret is sealed with it
 	Text    []byte     `json:"text"`
@@ -76,33 +76,6 @@ func checkBoxes(s *agree.State, boxes []Box) error {
 // opens reports whether the member may open the box, and can.
 func opens(m *cluster.Member, b *Box) bool {
 	return m.Crawls && m.Seal != nil && bytes.Equal(m.Seal.Key, b.Key)
-}
-
-// keepSecret checks and stores a new secret, and returns its id.
-func keepSecret(s *agree.State, x *Secret) (string, error) {
-	if err := checkSecret(s, x); err != nil {
-		return "", err
-	}
-	x.Created = s.At
-	return x.ID, s.Set(keySecret(x.ID), x)
-}
-
-// KeepSecret stores a new secret of something else than a job, and returns its id: it is sealed to further nodes as
-// those of jobs are.
-func KeepSecret(s *agree.State, x *Secret) (string, error) { return keepSecret(s, x) }
-
-// DropSecret deletes a secret that KeepSecret stored.
-func DropSecret(s *agree.State, id string) { s.Delete(keySecret(id)) }
-
-// dropSecrets deletes the secrets of a job that can no longer run.
-func dropSecrets(s *agree.State, j *Job) {
-	for _, id := range j.AllSecrets() {
-		s.Delete(keySecret(id))
-	}
-	j.Secret = ""
-	if j.Parts != nil {
-		j.Parts.Secrets = nil
-	}
 }
 
 // sealAgain adds boxes to a secret.

@@ -270,18 +270,22 @@ func (v *Vault) Open(job catalog.Job) (spec harvest.Job, err error) {
 	if err != nil || len(sealed) == 0 {
 		return spec, err
 	}
-	all := harvest.Secrets{}
+	all, twice := harvest.Secrets{}, []string{}
 	for i := range sealed {
 		secrets, err := v.unseal(&sealed[i])
 		if err != nil {
 			return harvest.Job{}, fmt.Errorf("open the secrets of job %d: %w", job.ID, err)
 		}
 		for name, value := range secrets {
-			if _, twice := all[name]; twice {
-				return harvest.Job{}, fmt.Errorf("open the secrets of job %d: two are named %s", job.ID, name)
+			all[harvest.SecretOf(sealed[i].ID, name)] = value
+			if _, there := all[name]; there {
+				twice = append(twice, name)
 			}
 			all[name] = value
 		}
+	}
+	for _, name := range twice { // only their names with the ids of their secrets say which is meant
+		delete(all, name)
 	}
 	return spec.Join(all)
 }
