@@ -21,8 +21,8 @@ func TestStoredBytesOfLevel4(t *testing.T) {
 			"d203cd36515c59f71ded6dd5df6bc73cb1a6fbfd02f49af152a98e2177139c86",
 			"979276f4541350e0a3ce368cf964ecb37270edadd30ea57786b65e9d3ade9d15"},
 		"runs": {(*golden).runs,
-			"f9b68bc2ca9a087d74ffe6f6e6cbfc2d653c7d94ddf997a8c56198a833bef914",
-			"a16c7745246a6fd232844c7d38efc510098d640ded516a332a06bd1c6a4e7196"},
+			"e83b2ced47db8212bf782957aba0e30bcaec8faddfa3711b736843fb417594f1",
+			"32217a733a5ccc0f891b686c5f847621741bd8402cd3d2d93a87c17036710aa1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &golden{cluster: emptyCluster(t), t: t}

@@ -30,11 +30,11 @@ func (g *golden) runs() {
 		h, _ := g.cluster.runs().Harvest(uint64(number + 1))
 		begin := runs.Beginning{Number: h.Number, Date: h.Next, Skipped: 2}
 		if h.Kind != runs.Snapshot {
-			begin.Next = h.Next + 1e6
+			begin.Next, begin.Schedule = h.Next+1e6, `{"unit":"day"}`
 		}
 		g.say(who, runs.BeginRun, begin)
 	}
-	g.say(who, runs.EndRun, runs.Ending{Number: 1, Run: 1, Configurations: 5, Gone: 1,
+	g.say(who, runs.EndRun, runs.Ending{Number: 1, Run: 1, Configurations: 5, Gone: 1, GoneNames: some,
 		LeftOut: map[string]int64{"alias": 2, "no-seeds": 1}})
 	g.say(who, runs.EndRun, runs.Ending{Number: 2, Run: 1, Error: "broken", Detail: "long"})
 	g.say(who, runs.Set, runs.Change{Number: 4, Version: 1, Asked: runs.Asked{Name: "continues", Earlier: 3}})

@@ -266,7 +266,7 @@ func TestRunsOfAHarvest(t *testing.T) {
 	if err != nil || len(due) != 1 || due[0].Number != number || due[0].Next != date {
 		t.Fatalf("due: %v, %v", due, err)
 	}
-	begin := runs.Beginning{Number: number, Date: date, Next: date + 50_000, Skipped: 3}
+	begin := runs.Beginning{Number: number, Date: date, Next: date + 50_000, Skipped: 3, Schedule: `{"unit":"day"}`}
 	c.must(t, runs.BeginRun, begin)
 	refusedAs(t, c.apply(t, runs.BeginRun, begin), catalog.Conflict, "the same date again")
 	h, err := c.runs().Harvest(number)
@@ -276,6 +276,9 @@ func TestRunsOfAHarvest(t *testing.T) {
 	open, err := c.runs().OpenRuns()
 	if err != nil || len(open) != 1 || open[0].State != runs.Splitting || open[0].Date != date || open[0].Index == 0 {
 		t.Errorf("open: %+v, %v", open, err)
+	}
+	if open[0].Definition.Name != "daily" || open[0].Schedule != begin.Schedule || h.From() == 0 || h.From() > date {
+		t.Errorf("the run keeps %+v and %q; dates are counted from %d", open[0].Definition, open[0].Schedule, h.From())
 	}
 	c.now = h.Next
 	refusedAs(t, c.apply(t, runs.BeginRun, runs.Beginning{Number: number, Date: h.Next}), catalog.Conflict, "a run while another is split")

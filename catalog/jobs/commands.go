@@ -143,6 +143,7 @@ type JobOpening struct {
 	After      uint64                 `json:"after,omitempty"` // the run's last job, as far as is known; 0: none
 	Collection cluster.CollectionName `json:"collection"`
 	Channel    string                 `json:"channel,omitempty"`
+	Template   string                 `json:"template,omitempty"` // and its version, as default@3
 	Secret     *Secret                `json:"secret,omitempty"`
 	Uses       []string               `json:"uses,omitempty"` // ids of secrets of others that the job's text refers to
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
@@ -46,6 +47,10 @@ func openJob(s *agree.State, b *JobOpening) (any, error) {
 	if b.Number == 0 && (b.Run != 0 || b.After != 0) {
 		return nil, agree.Refuse(agree.Invalid, "a job of run %d needs the number of its harvest", b.Run)
 	}
+	if len(b.Template) > maxTemplate || !utf8.ValidString(b.Template) {
+		return nil, agree.Refuse(agree.Invalid, "a template's name and version have at most %d bytes of UTF-8",
+			maxTemplate)
+	}
 	id, err := nextNumber(s)
 	if err != nil {
 		return nil, err
@@ -66,7 +71,7 @@ func openJob(s *agree.State, b *JobOpening) (any, error) {
 		}
 	}
 	o := Open{Job: Job{ID: id, Harvest: b.Harvest, Collection: b.Collection, Channel: b.Channel, State: JobNew,
-		Created: s.At, Number: b.Number, Run: b.Run, Parts: &Parts{Of: id}}}
+		Created: s.At, Number: b.Number, Run: b.Run, Parts: &Parts{Of: id, Template: b.Template}}}
 	if err := o.Job.keepSecret(s, b.Secret); err != nil {
 		return nil, err
 	}

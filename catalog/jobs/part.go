@@ -25,6 +25,7 @@ const (
 	MaxPartBytes = 256 << 10 // of a part's text
 	maxParts     = 1 << 20
 	MaxSecrets   = 400 // of a job: one command ends the use of all
+	maxTemplate  = 100 // bytes of a template's name and version
 )
 
 // Part is a piece of what a job crawls. It is written once.

@@ -84,9 +84,10 @@ type Parts struct {
 	Count          int          `json:"count"` // they are numbered from 1
 	Configurations int          `json:"configurations,omitempty"`
 	Seeds          int          `json:"seeds,omitempty"`
-	Bytes          int64        `json:"bytes"`             // of all texts
-	Sum            agree.Digest `json:"sum"`               // of all parts, in their order
-	Secrets        []string     `json:"secrets,omitempty"` // that parts refer to, while the job may run
+	Bytes          int64        `json:"bytes"`              // of all texts
+	Sum            agree.Digest `json:"sum"`                // of all parts, in their order
+	Secrets        []string     `json:"secrets,omitempty"`  // that parts refer to, while the job may run
+	Template       string       `json:"template,omitempty"` // of the settings, and its version, as default@3
 }
 
 // Fault is an error of a job: in a few words, and all that is known.

@@ -69,13 +69,13 @@ type Listing struct {
 }
 
 // Beginning begins the run of a harvest that is due. Date is the one that the harvest has, and Next the one that
-// follows,
-// 0 if there is none; Skipped dates lay between.
+// follows, 0 if there is none; Skipped dates lay between. Schedule is the text by which they were computed.
 type Beginning struct {
-	Number  uint64     `json:"number"`
-	Date    agree.Time `json:"date"`
-	Next    agree.Time `json:"next,omitempty"`
-	Skipped uint64     `json:"skipped,omitempty"`
+	Number   uint64     `json:"number"`
+	Date     agree.Time `json:"date"`
+	Next     agree.Time `json:"next,omitempty"`
+	Skipped  uint64     `json:"skipped,omitempty"`
+	Schedule string     `json:"schedule,omitempty"`
 }
 
 // Ending ends the making of a run's jobs. With an error the harvest is deactivated; the jobs that were made stay.
@@ -86,6 +86,7 @@ type Ending struct {
 	Configurations int64            `json:"configurations,omitempty"`
 	LeftOut        map[string]int64 `json:"leftOut,omitempty"`
 	Gone           int64            `json:"gone,omitempty"`
+	GoneNames      []Configuration  `json:"goneNames,omitempty"` // of the first of these
 	Error          string           `json:"error,omitempty"`
 	Detail         string           `json:"detail,omitempty"`
 }

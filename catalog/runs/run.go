@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"holdfast/catalog/agree"
+	"holdfast/catalog/harvests"
 	"holdfast/catalog/jobs"
 )
 
@@ -21,6 +22,9 @@ func beginRun(s *agree.State, b *Beginning) (any, error) {
 		return nil, agree.Refuse(agree.Conflict, "harvest %d is due at %d: it is %d", h.Number, b.Date, s.At)
 	case b.Next != 0 && (h.Kind == Snapshot || b.Next <= b.Date):
 		return nil, agree.Refuse(agree.Invalid, "%d cannot be the next date of harvest %d", b.Next, h.Number)
+	case len(b.Schedule) > harvests.MaxText || !utf8.ValidString(b.Schedule):
+		return nil, agree.Refuse(agree.Invalid, "a schedule of %d bytes: want at most %d, of UTF-8", len(b.Schedule),
+			harvests.MaxText)
 	}
 	if open, err := agree.HasAny(s, prefixOpenOf(h.Number)); err != nil || open {
 		return nil, agree.OrConflict(err, "the jobs of a run of harvest %d are being made", h.Number)
@@ -29,7 +33,8 @@ func beginRun(s *agree.State, b *Beginning) (any, error) {
 	h.Runs++
 	h.Skipped += b.Skipped
 	h.Next, h.Active, h.Ended = b.Next, b.Next != 0, b.Next == 0
-	r := &Run{Harvest: h.Number, Number: h.Runs, Date: b.Date, Begun: s.At, Index: s.Index, State: Splitting}
+	r := &Run{Harvest: h.Number, Number: h.Runs, Date: b.Date, Begun: s.At, Index: s.Index, State: Splitting,
+		Definition: h.Asked, Schedule: b.Schedule}
 	s.Mark(keyOpen(r.Harvest, r.Number))
 	if err := s.Set(keyRun(r.Harvest, r.Number), r); err != nil {
 		return nil, err
@@ -59,15 +64,14 @@ func endRun(s *agree.State, b *Ending) (any, error) {
 	}
 	if made.Open != 0 || made.Jobs != b.Jobs {
 		return nil, agree.Refuse(agree.Conflict, "run %d of harvest %d has %d jobs, and job %d is open", b.Run,
-			b.Number,
-			made.Jobs, made.Open)
+			b.Number, made.Jobs, made.Open)
 	}
 	h, there, err := agree.Get[Harvest](s, keyHarvest(b.Number))
 	if err != nil || !there {
 		return nil, agree.OrNotFound(err, "no harvest %d", b.Number)
 	}
-	r.State, r.Ended, r.Jobs, r.Configurations, r.LeftOut, r.Gone = Made, s.At, b.Jobs, b.Configurations, b.LeftOut,
-		b.Gone
+	r.State, r.Ended, r.Jobs, r.Configurations = Made, s.At, b.Jobs, b.Configurations
+	r.LeftOut, r.Gone, r.GoneNames = b.LeftOut, b.Gone, b.GoneNames
 	s.Delete(keyOpen(b.Number, b.Run))
 	if b.Error != "" {
 		r.State, r.Error, r.Detail = Failed, agree.ClipReason(b.Error), agree.Clip(b.Detail, maxDetail)
@@ -81,14 +85,21 @@ func endRun(s *agree.State, b *Ending) (any, error) {
 		return nil, err
 	}
 	return &r, s.Event(EndRun, h.Name, "number=%d run=%d jobs=%d configurations=%d gone=%d error=%s", h.Number,
-		r.Number,
-		r.Jobs, r.Configurations, r.Gone, agree.ClipReason(r.Error))
+		r.Number, r.Jobs, r.Configurations, r.Gone, agree.ClipReason(r.Error))
 }
 
 func (b *Ending) check() error {
 	if b.Configurations < 0 || b.Gone < 0 || len(b.LeftOut) > maxReasons {
 		return agree.Refuse(agree.Invalid, "the end of a run counts nothing below 0, and at most %d reasons",
 			maxReasons)
+	}
+	if len(b.GoneNames) > MaxGone {
+		return agree.Refuse(agree.Invalid, "the end of a run names at most %d configurations that were deleted", MaxGone)
+	}
+	for _, c := range b.GoneNames {
+		if len(c.Domain) > 253 || len(c.Name) > 64 || !utf8.ValidString(string(c.Domain)+c.Name) {
+			return agree.Refuse(agree.Invalid, "%q is no configuration", agree.Clip(c.Name, 64))
+		}
 	}
 	for reason, n := range b.LeftOut {
 		if n < 0 || len(reason) > 64 || !utf8.ValidString(reason) {

@@ -37,6 +37,7 @@ type Harvest struct {
 
 	Configurations int64      `json:"configurations,omitempty"`
 	Active         bool       `json:"active,omitempty"`
+	Since          agree.Time `json:"since,omitempty"`   // it was activated last
 	Next           agree.Time `json:"next,omitempty"`    // when it is due, while it is active
 	Runs           uint64     `json:"runs,omitempty"`    // number of the last run
 	Skipped        uint64     `json:"skipped,omitempty"` // dates that passed while nobody could begin a run
@@ -45,6 +46,9 @@ type Harvest struct {
 	Detail         string     `json:"detail,omitempty"`  // of the error
 	Removing       bool       `json:"removing,omitempty"`
 }
+
+// From is the time from which the harvest's dates are counted: its start, or when it was activated if that was later.
+func (h *Harvest) From() agree.Time { return max(h.Since, h.Start) }
 
 // Asked is what is said of a harvest that does not follow from its runs.
 type Asked struct {
@@ -87,10 +91,14 @@ type Run struct {
 	State   State      `json:"state"`
 	Ended   agree.Time `json:"ended,omitempty"` // the making of its jobs
 
+	Definition Asked  `json:"definition"`         // what was said of the harvest when the run began
+	Schedule   string `json:"schedule,omitempty"` // its text then
+
 	Jobs           uint64           `json:"jobs,omitempty"`
 	Configurations int64            `json:"configurations,omitempty"` // in its jobs
 	LeftOut        map[string]int64 `json:"leftOut,omitempty"`        // configurations, by reason
 	Gone           int64            `json:"gone,omitempty"`           // were deleted while its jobs were made
+	GoneNames      []Configuration  `json:"goneNames,omitempty"`      // of the first of these
 	Error          string           `json:"error,omitempty"`
 	Detail         string           `json:"detail,omitempty"`
 }
@@ -102,4 +110,5 @@ const (
 	maxComments = 4000
 	maxReasons  = 20 // for which configurations are left out of a run
 	maxDetail   = 4000
+	MaxGone     = 100 // names of configurations that were deleted
 )
