@@ -37,6 +37,7 @@ var inner = map[string][]string{
 	"crawler/scope":    {},
 
 	"harvest/act":      {},
+	"harvest/compose":  {},
 	"harvest/domain":   {},
 	"harvest/schedule": {},
 	"harvest/split":    {},

@@ -94,7 +94,8 @@ func (b *Ending) check() error {
 			maxReasons)
 	}
 	if len(b.GoneNames) > MaxGone {
-		return agree.Refuse(agree.Invalid, "the end of a run names at most %d configurations that were deleted", MaxGone)
+		return agree.Refuse(agree.Invalid, "the end of a run names at most %d configurations that were deleted",
+			MaxGone)
 	}
 	for _, c := range b.GoneNames {
 		if len(c.Domain) > 253 || len(c.Name) > 64 || !utf8.ValidString(string(c.Domain)+c.Name) {
