@@ -122,10 +122,9 @@ func (v View) Spec(j *Job) (harvest.Job, error) {
 			case PartSeeds:
 				seeds, err = moreSeeds(seeds, p)
 			case PartConfigurations:
-				configurations, err = moreConfigurations(configurations, p)
-				for _, c := range configurations[max(0, len(configurations)-p.Items):] {
-					seeds = append(seeds, c.Seeds...)
-				}
+				var more []string
+				configurations, more, err = joined(configurations, &p)
+				seeds = append(seeds, more...)
 			default:
 				err = fmt.Errorf("%w: part %d is of kind %q", ErrUnreadable, n, p.Kind)
 			}
@@ -157,17 +156,6 @@ func moreSeeds(seeds []string, p Part) ([]string, error) {
 		return nil, fmt.Errorf("a part has %d seeds instead of %d", len(more), p.Items)
 	}
 	return append(seeds, more...), nil
-}
-
-func moreConfigurations(configurations []Configuration, p Part) ([]Configuration, error) {
-	var all []Configuration
-	if err := agree.DecodeStrict([]byte(p.Text), &all); err != nil {
-		return configurations, fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	if len(all) != p.Items {
-		return configurations, fmt.Errorf("a part has %d configurations instead of %d", len(all), p.Items)
-	}
-	return append(configurations, all...), nil
 }
 
 func readJob(j *Job, text []byte) (spec harvest.Job, err error) {
@@ -209,11 +197,9 @@ func (v View) Configurations(j *Job) (all []Configuration, err error) {
 		if p.Kind != PartConfigurations {
 			continue
 		}
-		var some []Configuration
-		if err := agree.DecodeStrict([]byte(p.Text), &some); err != nil {
-			return nil, fmt.Errorf("%w: part %d of job %d: %w", ErrUnreadable, n, j.ID, err)
+		if all, _, err = joined(all, &p); err != nil {
+			return nil, fmt.Errorf("part %d of job %d: %w", n, j.ID, err)
 		}
-		all = append(all, some...)
 	}
 	return all, nil
 }
