@@ -24,12 +24,13 @@ var plan = map[string][]string{
 	"api":      {"api/wire", "catalog", "harvest", "cdx", "access"},
 	"api/wire": {"harvest"},
 	"catalog": {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/harvests",
-		"catalog/jobs", "catalog/people", "catalog/runs"},
+		"catalog/history", "catalog/jobs", "catalog/people", "catalog/runs"},
 	"catalog/agree":      {},
 	"catalog/cluster":    {"catalog/agree"},
 	"catalog/domains":    {"catalog/agree", "catalog/cluster", "catalog/jobs"},
 	"catalog/files":      {"catalog/agree", "catalog/cluster"},
 	"catalog/harvests":   {"catalog/agree", "catalog/cluster", "catalog/jobs", "harvest"},
+	"catalog/history":    {"catalog/agree", "catalog/jobs", "catalog/runs"},
 	"catalog/jobs":       {"catalog/agree", "catalog/cluster", "harvest"},
 	"catalog/people":     {"catalog/agree", "catalog/cluster"},
 	"catalog/runs":       {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/harvests", "catalog/jobs"},
@@ -87,7 +88,7 @@ var forTests = []string{"internal/kv/memory", "internal/seed", "client"}
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
 
 var pure = []string{"cdx", "access", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files",
-	"catalog/harvests", "catalog/jobs", "catalog/people", "catalog/runs", "duty"}
+	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/people", "catalog/runs", "duty"}
 
 const maxLines = 500
 

@@ -23,6 +23,9 @@ func TestStoredBytesOfLevel4(t *testing.T) {
 		"runs": {(*golden).runs,
 			"e83b2ced47db8212bf782957aba0e30bcaec8faddfa3711b736843fb417594f1",
 			"32217a733a5ccc0f891b686c5f847621741bd8402cd3d2d93a87c17036710aa1"},
+		"history": {(*golden).history,
+			"134a825d2e1c210e5378ede38c3c045cbad1491b6b50121006b10f5e635e84d2",
+			"657c43a56316871b6a017d212ee9eba7265dc3c070ef47a4a2d656608f011ae7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &golden{cluster: emptyCluster(t), t: t}

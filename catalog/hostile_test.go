@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/catalog/history"
 	"holdfast/catalog/jobs"
 
 	"pgregory.net/rapid"
@@ -106,7 +107,14 @@ func (h hostile) jobs() (catalog.Kind, any) {
 	end := catalog.JobEnd{ID: ref.ID, Node: ref.Node, Attempt: ref.Attempt, Failed: rapid.Bool().Draw(h.t, "failed"), Reason: h.text()}
 	switch kind := pick(h, "job", catalog.CreateJob, catalog.SubmitJob, catalog.ClaimJob, catalog.StartJob, catalog.FinishJob, catalog.LoseJob,
 		catalog.WishJob, catalog.ResubmitJob, catalog.RejectJob, catalog.RaiseEpoch, catalog.RaiseLevel,
-		jobs.OpenJob, jobs.AddPart, jobs.AddPart, jobs.CloseJob, jobs.DropJob, jobs.WalkJobs); kind {
+		jobs.OpenJob, jobs.AddPart, jobs.AddPart, jobs.CloseJob, jobs.DropJob, jobs.WalkJobs,
+		jobs.AddStatistics, jobs.DropStatistics, history.Keep); kind {
+	case jobs.AddStatistics:
+		return kind, jobs.JobStatistics{ID: ref.ID, Node: ref.Node, Attempt: ref.Attempt, Number: h.number(),
+			Last: rapid.Bool().Draw(h.t, "last"), Statistics: []jobs.Statistic{{Domain: pick(h, "of", "a.org", h.text()),
+				Name: pick(h, "name", "x", h.text()), Objects: int64(h.number()), Stop: h.text()}}}
+	case history.Keep:
+		return kind, history.Step{Job: ref.ID, After: pick(h, "after", 0, h.number())}
 	case jobs.OpenJob:
 		return kind, jobs.JobOpening{Harvest: h.text(), Collection: "web", Channel: h.text(), Number: uint64(h.number()),
 			Run: uint64(h.number()), After: uint64(h.number()), Uses: pick(h, "uses", nil, nil, []string{"s"})}
@@ -122,6 +130,7 @@ func (h hostile) jobs() (catalog.Kind, any) {
 		return kind, catalog.JobCreation{Harvest: h.text(), Collection: catalog.CollectionName(h.text()), Channel: h.text(),
 			Spec: json.RawMessage(pick(h, "spec", `{}`, `null`, `[]`, `{"name":"j","seeds":["\u0000"]}`, `{"settings":{}}`))}
 	case catalog.FinishJob, catalog.LoseJob:
+		end.Statistics = pick(h, "statistics", 0, 0, 1, h.number())
 		return kind, end
 	case catalog.WishJob:
 		return kind, catalog.JobWishing{ID: ref.ID, Wish: pick(h, "wish", catalog.WishRun, catalog.WishPause, catalog.WishStop, "x"), Reason: h.text()}

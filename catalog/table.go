@@ -6,6 +6,7 @@ import (
 	"holdfast/catalog/domains"
 	"holdfast/catalog/files"
 	"holdfast/catalog/harvests"
+	"holdfast/catalog/history"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/people"
 	"holdfast/catalog/runs"
@@ -15,7 +16,7 @@ import (
 // span subjects stand here.
 var table = agree.NewTable(agree.Subjects{
 	Rules: [][]agree.Rule{agree.Rules, cluster.Rules, files.Rules, jobs.Rules, unlessUsed(domains.Rules),
-		unlessUsed(harvests.Rules), runs.Rules, people.Rules, spanning},
+		unlessUsed(harvests.Rules), runs.Rules, history.Rules, people.Rules, spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
 	Recall:   jobs.Recall,
 })

@@ -4,6 +4,7 @@ import (
 	"holdfast/catalog/cluster"
 	"holdfast/catalog/domains"
 	"holdfast/catalog/files"
+	"holdfast/catalog/history"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/people"
 	"holdfast/catalog/runs"
@@ -61,3 +62,6 @@ func RunsIn(v View) runs.View { return runs.NewView(v.ofFiles.Reader) }
 
 // DomainsIn returns the view's values about domains.
 func DomainsIn(v View) domains.View { return domains.NewView(v.ofFiles.Reader) }
+
+// HistoryIn returns the view's values about what harvests brought.
+func HistoryIn(v View) history.View { return history.NewView(v.ofFiles.Reader) }

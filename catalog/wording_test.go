@@ -12,6 +12,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/catalog/domains"
 	"holdfast/catalog/harvests"
+	"holdfast/catalog/history"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
 )
@@ -82,6 +83,9 @@ var bodies = []struct {
 	{jobs.CloseJob, reflect.TypeFor[jobs.JobClosing]()},
 	{jobs.DropJob, reflect.TypeFor[catalog.JobRef]()},
 	{jobs.WalkJobs, reflect.TypeFor[jobs.WalkStep]()},
+	{jobs.AddStatistics, reflect.TypeFor[jobs.JobStatistics]()},
+	{jobs.DropStatistics, reflect.TypeFor[catalog.JobRef]()},
+	{history.Keep, reflect.TypeFor[history.Step]()},
 	{domains.Create, reflect.TypeFor[domains.Creation]()},
 	{domains.Set, reflect.TypeFor[domains.Change]()},
 	{domains.SetAlias, reflect.TypeFor[domains.Aliasing]()},

@@ -25,6 +25,8 @@ var Rules = []agree.Rule{
 	{Kind: CloseJob, Level: LevelOfParts, Do: agree.With(closeJob)},
 	{Kind: DropJob, Level: LevelOfParts, Do: agree.With(dropJob)},
 	{Kind: WalkJobs, Level: LevelOfParts, Do: agree.With(walkStep)},
+	{Kind: AddStatistics, Level: LevelOfParts, Do: agree.With(addStatistics)},
+	{Kind: DropStatistics, Level: LevelOfParts, Do: agree.With(dropStatistics)},
 }
 
 // The kinds of commands and their bodies.
@@ -45,6 +47,9 @@ const (
 	CloseJob    agree.Kind = "job.close"    // JobClosing: the job is whole, NEW or SUBMITTED
 	DropJob     agree.Kind = "job.drop"     // JobRef: a job that is not whole goes, some of its parts with each command
 	WalkJobs    agree.Kind = "job.walk"     // WalkStep: jobs from before level 4 are given parts
+
+	AddStatistics  agree.Kind = "job.statistics"   // JobStatistics, of an attempt that ends
+	DropStatistics agree.Kind = "job.unstatistics" // JobRef: of an attempt whose statistics count for nothing
 )
 
 // JobCreation asks for a job; its state becomes NEW.
@@ -87,6 +92,17 @@ type JobEnd struct {
 	// Since level 4; Reason then stands for a HarvestError when neither is given.
 	HarvestError *Fault `json:"harvestError,omitempty"`
 	UploadError  *Fault `json:"uploadError,omitempty"`
+	Statistics   int    `json:"statistics,omitempty"` // how many chunks of the attempt's statistics count: all
+}
+
+// JobStatistics adds a chunk to the statistics of an attempt. Every chunk but the last has StatisticsInChunk of them.
+type JobStatistics struct {
+	ID         uint64       `json:"id"`
+	Node       agree.NodeID `json:"node"`
+	Attempt    int          `json:"attempt"`
+	Number     int          `json:"number"` // from 1
+	Last       bool         `json:"last,omitempty"`
+	Statistics []Statistic  `json:"statistics"`
 }
 
 // jobEndJoined is JobEnd as it was before its errors were two.

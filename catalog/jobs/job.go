@@ -231,6 +231,9 @@ func finishJob(s *agree.State, b *JobEnd) (any, error) {
 	if !b.Failed && (b.HarvestError != nil || b.UploadError != nil) {
 		return nil, agree.Refuse(agree.Invalid, "job %d is not done with an error", j.ID)
 	}
+	if err := j.count(s, b.Statistics); err != nil {
+		return nil, err
+	}
 	was := j.place()
 	j.State, j.Ended, j.Stats = end, s.At, b.Stats
 	j.Stats.StopReason = agree.Clip(j.Stats.StopReason, 64)
@@ -263,6 +266,9 @@ func loseJob(s *agree.State, b *JobEnd) (any, error) {
 	}
 	if !j.busy() {
 		return nil, agree.Refuse(agree.Conflict, "job %d is %s", j.ID, j.State)
+	}
+	if err := j.lose(s); err != nil {
+		return nil, err
 	}
 	was := j.place()
 	blame(s, j, b)

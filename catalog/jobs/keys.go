@@ -11,16 +11,20 @@ const (
 	PrefixSealing   = "sealing"   // Sealing: one key
 
 	// Since level 4.
-	prefixParts     = "jobpart/"    // <id>/<number>: part, in a form of its own
-	PrefixOpen      = "jobopen/"    // <id>: Open
-	prefixWaiting   = "jobwait/"    // <channel>/<id>: mark
-	prefixRunning   = "jobnode/"    // <node>/<id>: mark
-	prefixOfHarvest = "jobharvest/" // <harvest's number>/<run>/<id>: mark
-	prefixRuns      = "jobrun/"     // <harvest's number>/<run>: Run
-	prefixSealed    = "jobsealed/"  // <id>: mark
-	keyCounts       = "jobcounts"   // counts
-	PrefixWalk      = "jobwalk"     // Walk: one key
-	prefixUses      = "secretuse/"  // <secret>/<user>: mark
+	prefixParts     = "jobpart/"      // <id>/<number>: part, in a form of its own
+	PrefixOpen      = "jobopen/"      // <id>: Open
+	prefixWaiting   = "jobwait/"      // <channel>/<id>: mark
+	prefixRunning   = "jobnode/"      // <node>/<id>: mark
+	prefixOfHarvest = "jobharvest/"   // <harvest's number>/<run>/<id>: mark
+	prefixRuns      = "jobrun/"       // <harvest's number>/<run>: Run
+	prefixSealed    = "jobsealed/"    // <id>: mark
+	keyCounts       = "jobcounts"     // counts
+	PrefixWalk      = "jobwalk"       // Walk: one key
+	prefixChunks    = "jobstat/"      // <id>/<attempt>/<number>: chunk
+	prefixTallies   = "jobtally/"     // <id>/<attempt>: tally
+	PrefixUncounted = "jobuncounted/" // <id>: Counted
+	PrefixLost      = "joblost/"      // <id>/<attempt>: mark
+	prefixUses      = "secretuse/"    // <secret>/<user>: mark
 )
 
 // oddChannel stands in keys for channels from before level 4 with a name that no channel can have.
@@ -43,6 +47,16 @@ func keySealed(id uint64) string             { return prefixSealed + agree.Hex(i
 func prefixOn(n agree.NodeID) string         { return prefixRunning + string(n) + "/" }
 func keyOn(n agree.NodeID, id uint64) string { return prefixOn(n) + agree.Hex(id) }
 func keyRun(number, run uint64) string       { return prefixRuns + agree.Hex(number) + "/" + agree.Hex(run) }
+
+func tailOfAttempt(id uint64, attempt int) string {
+	return agree.Hex(id) + "/" + agree.HexDigits(uint64(attempt), 8)
+}
+func keyChunk(id uint64, attempt, n int) string {
+	return prefixChunks + tailOfAttempt(id, attempt) + "/" + agree.HexDigits(uint64(n), 8)
+}
+func keyTally(id uint64, attempt int) string { return prefixTallies + tailOfAttempt(id, attempt) }
+func keyLost(id uint64, attempt int) string  { return PrefixLost + tailOfAttempt(id, attempt) }
+func keyUncounted(id uint64) string          { return PrefixUncounted + agree.Hex(id) }
 
 func prefixWaitingFor(channel string) string {
 	if channel != "" && CheckChannel(channel) != nil {

@@ -76,6 +76,7 @@ type Job struct {
 	WishBy       agree.Time `json:"wishBy,omitempty"` // when a job that is to stop is cut off
 	HarvestError *Fault     `json:"harvestError,omitempty"`
 	UploadError  *Fault     `json:"uploadError,omitempty"`
+	Statistics   int        `json:"statistics,omitempty"` // chunks of statistics of its attempt, once it has ended
 }
 
 // Parts says where the parts of a job are, and what is in them.

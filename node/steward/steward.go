@@ -1,5 +1,6 @@
 // Package steward carries out what the leader of a cluster owes: it places shards, fills replicas, judges disputed
-// copies, gives up jobs whose node is lost, and keeps the catalog's clock. duty decides what is owed.
+// copies, gives up jobs whose node is lost, keeps what jobs brought in the history of their domains, and keeps the
+// catalog's clock. duty decides what is owed.
 package steward
 
 import (
@@ -53,7 +54,8 @@ type Steward struct {
 // Watched returns the prefixes of the catalog whose changes make work for a leader.
 func Watched() []string {
 	return []string{catalog.PrefixMembers, catalog.PrefixReplicas, catalog.PrefixLayout, catalog.PrefixDisputed,
-		catalog.PrefixFills, catalog.PrefixJobs, catalog.PrefixCluster, jobs.PrefixWalk}
+		catalog.PrefixFills, catalog.PrefixJobs, catalog.PrefixCluster, jobs.PrefixWalk, jobs.PrefixUncounted,
+		jobs.PrefixLost}
 }
 
 // New returns a steward that does nothing yet.
@@ -94,7 +96,8 @@ func (s *Steward) Run(ctx context.Context, changed <-chan struct{}) error {
 // leaderRound does each duty once; the rest is done in the next round.
 func (s *Steward) leaderRound(ctx context.Context, since time.Time) error {
 	lose := func(ctx context.Context) error { return s.loseJobs(ctx, since) }
-	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, lose, s.partJobs, s.dropJobs)
+	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, lose, s.partJobs, s.dropJobs,
+		s.keepHistory, s.dropStatistics)
 }
 
 // inTurn does each duty, whether or not those before it could be done.
