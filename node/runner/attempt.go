@@ -38,6 +38,7 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 		return ctx.Err()
 	}
 	end := catalog.JobEnd{ID: r.Job.ID, Node: c.cfg.Self, Attempt: r.Job.Attempt, Stats: statsOf(summary)}
+	ended := err == nil // else its reports may be older than what it brought
 	var uploading error
 	if err != nil {
 		log.Error("crawl failed", "error", err)
@@ -55,6 +56,11 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 	}
 	if err := c.blame(&end, err, uploading); err != nil {
 		return err
+	}
+	if ended {
+		if err := c.tell(ctx, r, &end, log); err != nil {
+			return err
+		}
 	}
 	refusal, err := c.cfg.Insist(ctx, catalog.FinishJob, end)
 	if err != nil {
