@@ -17,7 +17,7 @@ import (
 // from then on they count. The job's totals are their sum. A job without configurations has none; of one whose
 // statistics cannot be read, or are refused, the end is told without.
 func (c *Runner) tell(ctx context.Context, r *Attempt, end *catalog.JobEnd, log *slog.Logger) error {
-	limits, err := c.limits(r.Job)
+	limits, err := limitsOf(c.cfg.Agreement, r.Job)
 	if err != nil || limits == nil {
 		return err
 	}
@@ -37,9 +37,9 @@ func (c *Runner) tell(ctx context.Context, r *Attempt, end *catalog.JobEnd, log 
 // owner names a configuration.
 type owner struct{ domain, name string }
 
-// limits are the own limits of the job's configurations; nil if it has no configurations.
-func (c *Runner) limits(job catalog.Job) (of map[owner]jobs.Statistic, err error) {
-	err = c.cfg.Agreement.View(func(v catalog.View) error {
+// limitsOf are the own limits of the job's configurations; nil if it has no configurations.
+func limitsOf(agreement Agreement, job catalog.Job) (of map[owner]jobs.Statistic, err error) {
+	err = agreement.View(func(v catalog.View) error {
 		all, err := v.Configurations(&job)
 		if len(all) > 0 {
 			of = map[owner]jobs.Statistic{}
