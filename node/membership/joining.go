@@ -55,11 +55,11 @@ func Join(ctx context.Context, cfg Folder, text string, log *slog.Logger) (_ cat
 		return catalog.Cluster{}, fmt.Errorf("encode the join request: %w", err)
 	}
 	answer, err := askToJoin(ctx, token, id, request)
-	var refused *peer.RemoteError
-	if errors.As(err, &refused) && refused.Code == codeMember {
+	switch refused := refusal(err); {
+	case refused == nil:
+	case refused.Code == codeMember:
 		return catalog.Cluster{}, cfg.memberStill(old)
-	}
-	if errors.As(err, &refused) && refused.Code != peer.CodeInternal {
+	default:
 		return catalog.Cluster{}, fmt.Errorf("join the cluster: %w: %s", ErrRefused, refused.Message)
 	}
 	if err != nil {
@@ -82,9 +82,8 @@ const joinWait = time.Minute
 // up.
 func askToJoin(ctx context.Context, token peer.Token, id peer.Identity, request []byte) (answer []byte, err error) {
 	for until := time.Now().Add(joinWait); ; {
-		var refused *peer.RemoteError
 		answer, err = peer.Join(ctx, token, id, request)
-		if !errors.As(err, &refused) || refused.Code != codeSoon || time.Now().After(until) {
+		if !errors.Is(err, &peer.RemoteError{Code: codeSoon}) || time.Now().After(until) {
 			return answer, err
 		}
 		select {
@@ -93,6 +92,26 @@ func askToJoin(ctx context.Context, token peer.Token, id peer.Identity, request 
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+// refusal is what a member answered to the request, nil if none did. Several members may have been asked, and others
+// may have been in trouble: what they answer about themselves is no refusal.
+func refusal(err error) *peer.RemoteError {
+	switch e := err.(type) {
+	case *peer.RemoteError:
+		if e.Code != peer.CodeInternal {
+			return e
+		}
+	case interface{ Unwrap() error }:
+		return refusal(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if r := refusal(one); r != nil {
+				return r
+			}
+		}
+	}
+	return nil
 }
 
 // ErrRefused reports that the cluster turned a machine away; the text says why.
