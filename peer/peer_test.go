@@ -111,11 +111,19 @@ func (n *testNode) saw(kind EventKind, about ID) (Event, bool) {
 	return Event{}, false
 }
 
-// acquaint gives all nodes one member list.
+// acquaint gives all nodes one member list. Each knows the others before any of them dials: a node that is called before
+// it knows the caller turns it away.
 func acquaint(epoch uint64, nodes ...*testNode) {
 	var members []Member
 	for _, n := range nodes {
 		members = append(members, n.member())
+	}
+	for _, n := range nodes {
+		known := slices.Clone(members)
+		for i := range known {
+			known[i].OutOnly = known[i].ID != n.ID() // so that it does not dial yet
+		}
+		n.SetMembers(epoch, known)
 	}
 	for _, n := range nodes {
 		n.SetMembers(epoch, members)
