@@ -305,6 +305,9 @@ func TestRunsOfAHarvest(t *testing.T) {
 	if err != nil || h.Active || h.Next != 0 || h.Error != "no template" || h.Detail != "long" {
 		t.Errorf("after an error: %+v, %v", h, err)
 	}
+	if failed, err := c.runs().Failed(10); err != nil || len(failed) != 1 || failed[0].Number != number {
+		t.Errorf("failed: %v, %v", failed, err)
+	}
 	if due, err := c.runs().Due(h.Changed+1e12, 10); err != nil || len(due) != 0 {
 		t.Errorf("due after an error: %v, %v", due, err)
 	}
@@ -312,6 +315,9 @@ func TestRunsOfAHarvest(t *testing.T) {
 	date = c.activated(t, number, 0)
 	if h, err = c.runs().Harvest(number); err != nil || h.Error != "" || h.Next != date {
 		t.Errorf("activated again: %+v, %v", h, err)
+	}
+	if failed, err := c.runs().Failed(10); err != nil || len(failed) != 0 {
+		t.Errorf("failed after it was activated again: %v, %v", failed, err)
 	}
 	c.must(t, runs.Deactivate, runs.Ref{Number: number, Reason: "enough"})
 	all, err := c.runs().Runs(number, 1, 5)

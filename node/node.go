@@ -18,6 +18,7 @@ import (
 	"holdfast/node/archive"
 	"holdfast/node/config"
 	"holdfast/node/front"
+	"holdfast/node/harvester"
 	"holdfast/node/ingest"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
@@ -62,9 +63,10 @@ type Node struct {
 
 // harvests are the parts of a node that have to do with harvests.
 type harvests struct {
-	crawls  *runner.Runner
-	ingests *ingest.Runner // lists of domains
-	vault   *vault.Vault
+	crawls    *runner.Runner
+	ingests   *ingest.Runner // lists of domains
+	vault     *vault.Vault
+	harvester *harvester.Harvester // makes jobs of harvests
 }
 
 // New opens all that the node has on disk. It needs a configuration whose node has founded or joined a cluster, and
@@ -118,6 +120,7 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	n.openWarrants()
 	n.openRunner()
 	n.openIngests()
+	n.openHarvester()
 	n.handle()
 	return n, cfg.Guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }
@@ -178,6 +181,7 @@ func (n *Node) Run(ctx context.Context) error {
 	parts = append(parts,
 		part{"replica", n.replica.Run},
 		part{"leader", n.watching(n.steward().Run, steward.Watched()...)},
+		part{"harvests", n.watching(n.harvester.Run, harvester.Watched()...)},
 		part{"pace", n.crawls.Pace},
 		part{"vault", n.watching(n.vault.Run, vault.Watched()...)},
 		part{"uses", n.warrants.Uses.Run},

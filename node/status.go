@@ -88,6 +88,7 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 	}
 	out.Problems = append(out.Problems, n.crawls.Problems()...)
 	out.Problems = append(out.Problems, n.vault.Problems()...)
+	out.Problems = append(out.Problems, n.harvester.Problems()...)
 	problems, outbox := n.health.Look()
 	out.Problems, out.Outbox = append(out.Problems, problems...), outbox
 	out.Problems = append(out.Problems, n.refusals.Problems(n.roster.NameOf)...)

@@ -33,6 +33,9 @@ func activate(s *agree.State, b *Activation) (any, error) {
 	if err := h.due(b.Next); err != nil {
 		return nil, err
 	}
+	if h.Error != "" {
+		s.Delete(keyFailed(h.Number))
+	}
 	h.Active, h.Since, h.Error, h.Detail = true, min(s.At, h.Next), "", ""
 	if err := changed(s, 0, h); err != nil {
 		return nil, err

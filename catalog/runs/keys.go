@@ -16,6 +16,7 @@ const (
 	prefixConfigs  = "harvestconfig/"  // <number>/<domain>/<configuration>: mark
 	prefixOf       = "harvestof/"      // <domain>/<configuration>/<number>: mark
 	prefixUses     = "harvestuse/"     // <channel, schedule or earlier>/<name>/<number>: mark
+	prefixFailed   = "harvestfailed/"  // <number>: mark
 	PrefixRuns     = "harvestrun/"     // <number>/<run>: Run
 	keySettings    = "harvestsettings" // Settings
 	prefixOpen     = "harvestopen/"    // <number>/<run>: mark
@@ -27,6 +28,8 @@ func keyName(name string) string      { return prefixNames + hexText(name) }
 func keyDue(at agree.Time, number uint64) string {
 	return prefixDue + agree.Hex(uint64(at)) + "/" + agree.Hex(number)
 }
+
+func keyFailed(number uint64) string { return prefixFailed + agree.Hex(number) }
 
 func prefixConfigsOf(number uint64) string { return prefixConfigs + agree.Hex(number) + "/" }
 

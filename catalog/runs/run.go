@@ -77,6 +77,7 @@ func endRun(s *agree.State, b *Ending) (any, error) {
 		r.State, r.Error, r.Detail = Failed, agree.ClipReason(b.Error), agree.Clip(b.Detail, maxDetail)
 		was := h.Next
 		h.Active, h.Next, h.Error, h.Detail = false, 0, r.Error, r.Detail
+		s.Mark(keyFailed(h.Number))
 		if err := put(s, was, &h); err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
 	"holdfast/catalog/domains"
+	"holdfast/catalog/jobs"
 )
 
 // Level is the level of a cluster that keeps harvests.
@@ -49,6 +50,17 @@ type Harvest struct {
 
 // From is the time from which the harvest's dates are counted: its start, or when it was activated if that was later.
 func (h *Harvest) From() agree.Time { return max(h.Since, h.Start) }
+
+// JobChannel is the channel of the harvest's jobs.
+func (h *Harvest) JobChannel() string {
+	switch {
+	case h.Channel != "":
+		return h.Channel
+	case h.Kind == Snapshot:
+		return jobs.Snapshot
+	}
+	return jobs.Focused
+}
 
 // Asked is what is said of a harvest that does not follow from its runs.
 type Asked struct {

@@ -54,6 +54,19 @@ func (v View) Due(now agree.Time, n int) (out []Harvest, err error) {
 	return out, err
 }
 
+// Failed returns at most n harvests that the system deactivated because of an error.
+func (v View) Failed(n int) (out []Harvest, err error) {
+	tails, err := agree.Tails(v.Reader, prefixFailed, "", n)
+	for _, tail := range tails {
+		h, err := agree.Found(agree.Get[Harvest](v.Reader, PrefixHarvests+tail))
+		if err != nil {
+			return out, fmt.Errorf("harvest %s, which failed: %w", tail, err)
+		}
+		out = append(out, h)
+	}
+	return out, err
+}
+
 // Configurations returns at most n configurations of a harvest behind the given one, by domain and name.
 func (v View) Configurations(number uint64, after Configuration, n int) ([]Configuration, error) {
 	tail := ""

@@ -115,12 +115,14 @@ func Head(name string, t Template, patch harvest.Patch, whole Whole) (harvest.Jo
 	return job, nil
 }
 
-// Check reports whether a job can be crawled with some configuration, as far as can be told without its secrets.
-func Check(head harvest.Job, some harvest.Configuration) error {
+// Check reports whether a job can be crawled with its configurations, as far as can be told without its secrets.
+func Check(head harvest.Job, all []harvest.Configuration) error {
 	job := head
-	job.Seeds = some.Seeds
+	for i := range all {
+		job.Seeds = append(job.Seeds, all[i].Seeds...)
+	}
 	table := *head.Domains
-	table.Configurations = []harvest.Configuration{some}
+	table.Configurations = all
 	job.Domains = &table
 	job, err := job.Filled()
 	if err != nil {

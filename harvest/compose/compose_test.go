@@ -38,7 +38,7 @@ func TestHead(t *testing.T) {
 		t.Errorf("the header is %q", s.Headers[0])
 	}
 	some := harvest.Configuration{Domain: "a.org", Name: "deep", Seeds: []string{"http://www.a.org/"}, Logins: o.Logins}
-	if err := compose.Check(head, some); err != nil {
+	if err := compose.Check(head, []harvest.Configuration{some}); err != nil {
 		t.Error(err)
 	}
 	whole.MaxTime = 3 * time.Hour

@@ -1,0 +1,149 @@
+// Package harvester makes jobs of harvests. On the node that leads it begins the runs that are due, splits each into
+// jobs, and submits these. Everything that it has decided is in the catalog: another leader goes on from there.
+package harvester
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/catalog/runs"
+	"holdfast/harvest/schedule"
+	"holdfast/harvest/split"
+)
+
+// Agreement is the agreed state, how to propose changes of it, and who leads.
+type Agreement interface {
+	View(func(catalog.View) error) error
+	Linear(ctx context.Context) error
+	Propose(ctx context.Context, kind catalog.Kind, body any, actor string) (catalog.Result, error)
+	IsLeader() bool
+}
+
+// History tells how configurations fared in earlier harvests.
+type History interface {
+	// Pending reports whether results of jobs that ended are not among the best yet.
+	Pending(catalog.View) (bool, error)
+	Best(v catalog.View, domain, configuration string) (split.History, error)
+	Earlier(v catalog.View, harvest uint64, domain, configuration string) (split.Earlier, error)
+}
+
+// Config holds the settings of a Harvester.
+type Config struct {
+	Self      catalog.NodeID
+	Dir       string // for temporary files
+	Agreement Agreement
+	History   History
+	Zones     schedule.Zones
+	Now       func() time.Time // the time that the members agree on
+	Log       *slog.Logger
+}
+
+// Harvester makes jobs of harvests. Its methods may be called at the same time.
+type Harvester struct{ cfg Config }
+
+// New returns a harvester that does nothing yet.
+func New(cfg Config) *Harvester { return &Harvester{cfg} }
+
+// Watched are the prefixes of the catalog whose changes Run is to be told of.
+func Watched() []string { return []string{catalog.PrefixJobs, runs.PrefixHarvests, runs.PrefixRuns} }
+
+const (
+	beat      = time.Second     // between two looks at who leads, and at the clock
+	lookEvery = 5 * time.Second // between two looks for work when nothing has changed
+	pause     = 5 * time.Second // before a split that did not succeed is tried again
+)
+
+// Run does what the leader owes to harvests while this node leads, until ctx ends. changed reports changes of the
+// catalog under Watched.
+func (h *Harvester) Run(ctx context.Context, changed <-chan struct{}) error {
+	tick := time.NewTicker(beat)
+	defer tick.Stop()
+	var lead *leading
+	defer func() { lead.end() }()
+	for look := true; ; {
+		if !h.cfg.Agreement.IsLeader() {
+			lead.end()
+			lead = nil
+		} else {
+			if lead == nil {
+				lead, look = h.lead(ctx), true
+			}
+			lead.round(look)
+		}
+		look = true
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-changed:
+		case <-lead.freed():
+		case <-tick.C:
+			look = false
+		}
+	}
+}
+
+// leading is what a node does as long as it leads.
+type leading struct {
+	*Harvester
+	ctx    context.Context // ends with the leadership
+	cancel context.CancelFunc
+	under  sync.WaitGroup
+	more   chan struct{} // a split has ended
+
+	minute  time.Time       // of the last dispatch
+	looked  time.Time       // when work was looked for
+	waiting map[uint64]bool // harvests of which it was said that they wait for a channel
+	splits  splits
+}
+
+func (h *Harvester) lead(ctx context.Context) *leading {
+	l := &leading{Harvester: h, more: make(chan struct{}, 1), waiting: map[uint64]bool{}, splits: newSplits()}
+	l.ctx, l.cancel = context.WithCancel(ctx)
+	return l
+}
+
+// end stops all work, and returns when it has stopped.
+func (l *leading) end() {
+	if l == nil {
+		return
+	}
+	l.cancel()
+	l.under.Wait()
+}
+
+func (l *leading) freed() <-chan struct{} {
+	if l == nil {
+		return nil
+	}
+	return l.more
+}
+
+// round begins what is due. look says that something may have changed.
+func (l *leading) round(look bool) {
+	if now := l.cfg.Now().Truncate(time.Minute); !now.Equal(l.minute) {
+		l.minute, look = now, true
+		if err := l.dispatch(l.ctx); err != nil {
+			l.minute = time.Time{} // again with the next beat
+			l.warn("not all harvests that are due have begun", err)
+		}
+	}
+	if !look && time.Since(l.looked) < lookEvery {
+		return
+	}
+	l.looked = time.Now()
+	if err := l.submit(l.ctx); err != nil {
+		l.warn("not all jobs could be submitted", err)
+	}
+	if err := l.split(); err != nil {
+		l.warn("the runs whose jobs are to be made could not be found", err)
+	}
+}
+
+func (l *leading) warn(what string, err error) {
+	if l.ctx.Err() == nil {
+		l.cfg.Log.Warn(what, "error", err)
+	}
+}

@@ -1,0 +1,196 @@
+package harvester
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"holdfast/catalog"
+	"holdfast/catalog/domains"
+	"holdfast/catalog/jobs"
+	"holdfast/catalog/runs"
+	"holdfast/harvest"
+	"holdfast/harvest/compose"
+	"holdfast/harvest/split"
+)
+
+// Bounds of what is in hand of a job.
+const (
+	linesPage = 200      // configurations that are read at a time
+	mostBytes = 32 << 20 // of seeds and traps in one job
+)
+
+// draft is a job that gets its configurations.
+type draft struct {
+	first harvest.Patch // laid over the template, the same for all
+	lines []harvest.Configuration
+	uses  map[string]bool // secrets of the configurations
+	bytes int
+}
+
+// full reports whether there is no room for one more configuration with or without a secret.
+func (d *draft) full() bool { return d.bytes >= mostBytes || len(d.uses) >= jobs.MaxSecrets-1 }
+
+// job makes a job in the catalog. It reads each configuration again: those that were changed since they were sorted are
+// left for the next pass, and those that were deleted are counted. A job with very much text, or very many secrets, is
+// made as several.
+func (s *splitting) job(ctx context.Context, job *split.Job) error {
+	d := &draft{uses: map[string]bool{}}
+	for rest := job.Configurations; len(rest) > 0; {
+		taken := 0
+		err := s.cfg.Agreement.View(func(v catalog.View) error {
+			r := s.at(v)
+			for taken < min(linesPage, len(rest)) && !d.full() {
+				if err := s.add(d, &r, &rest[taken]); err != nil {
+					return err
+				}
+				taken++
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if rest = rest[taken:]; d.full() || len(rest) == 0 {
+			if err := s.put(ctx, job.Configurations[0].Template, d); err != nil {
+				return err
+			}
+			d = &draft{uses: map[string]bool{}}
+		}
+	}
+	return nil
+}
+
+// add adds a configuration to a draft, as it is now.
+func (s *splitting) add(d *draft, r *reader, c *split.Configuration) error {
+	of, there, err := r.domain(domains.Name(c.Domain))
+	if err != nil {
+		return err
+	}
+	var f found
+	if there && s.snapshot() && of.DefaultName() != c.Name {
+		s.changed = true
+		return nil
+	}
+	if there {
+		f, there, err = r.find(of, c.Name)
+	}
+	if err != nil {
+		return err
+	}
+	if !there {
+		s.lose(c)
+		return nil
+	}
+	if f.as.Template != c.Template || f.as.Overlay != c.Overlay || f.as.Bytes != c.Bytes {
+		s.changed = true
+		return nil
+	}
+	line, err := r.line(&f)
+	if err != nil {
+		return err
+	}
+	if len(line.Seeds) == 0 {
+		s.leftOut[split.NoSeeds]++ // it has lost them meanwhile
+		return nil
+	}
+	if len(d.lines) == 0 {
+		d.first = f.overlay.Patch
+	}
+	d.lines = append(d.lines, line)
+	for _, list := range [][]string{line.Seeds, line.Traps} {
+		for _, text := range list {
+			d.bytes += len(text)
+		}
+	}
+	if f.kept.Secret != "" {
+		d.uses[f.kept.Secret] = true
+	}
+	return nil
+}
+
+// lose counts a configuration that was deleted while the jobs were made.
+func (s *splitting) lose(c *split.Configuration) {
+	if s.gone++; len(s.goneNames) < runs.MaxGone {
+		s.goneNames = append(s.goneNames, runs.Configuration{Domain: domains.Name(c.Domain), Name: c.Name})
+	}
+	s.cfg.Log.Info("configuration was deleted while the jobs of a run were made", "harvest", s.key.harvest,
+		"run", s.key.run, "domain", c.Domain, "configuration", c.Name)
+}
+
+// put makes a job of a draft: it is opened behind the run's last job, gets its parts, and is closed.
+func (s *splitting) put(ctx context.Context, label string, d *draft) error {
+	if len(d.lines) == 0 {
+		return nil
+	}
+	var head harvest.Job
+	var template compose.Template
+	err := s.cfg.Agreement.View(func(v catalog.View) (err error) {
+		head, template, err = s.head(v, label, d.first)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := compose.Check(head, d.lines); err != nil {
+		return breaks(err, "jobs of template %s cannot be crawled", template.Name)
+	}
+	opening := jobs.JobOpening{Harvest: s.run.Definition.Name, Number: s.key.harvest, Run: s.key.run, After: s.last,
+		Collection: s.harvest.Collection, Channel: s.harvest.JobChannel(), Template: label, Uses: d.secrets(template.Sealed)}
+	parts, err := d.parts(head)
+	if err != nil {
+		return breaks(err, "jobs of template %s cannot be stored", template.Name)
+	}
+	if err := s.store(ctx, opening, parts); err != nil {
+		return err
+	}
+	s.configurations += int64(len(d.lines))
+	return nil
+}
+
+// secrets names the secrets that the job refers to, in order.
+func (d *draft) secrets(template string) []string {
+	if template != "" {
+		d.uses[template] = true
+	}
+	return slices.Sorted(maps.Keys(d.uses))
+}
+
+func (d *draft) parts(head harvest.Job) ([]jobs.Part, error) {
+	parts, err := jobs.Divide(head)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := jobs.DivideConfigurations(d.lines)
+	return append(parts, lines...), err
+}
+
+// store stores a job, part by part.
+func (s *splitting) store(ctx context.Context, opening jobs.JobOpening, parts []jobs.Part) error {
+	sum, err := jobs.SumOf(parts)
+	if err != nil {
+		return err
+	}
+	value, err := s.propose(ctx, jobs.OpenJob, opening)
+	if err != nil {
+		return err
+	}
+	var j catalog.Job
+	if err := json.Unmarshal(value, &j); err != nil {
+		return fmt.Errorf("read the job that was opened: %w", err)
+	}
+	for i := range parts {
+		addition := jobs.JobAddition{ID: j.ID, Number: i + 1, Part: parts[i]}
+		if _, err := s.propose(ctx, jobs.AddPart, addition); err != nil {
+			return err
+		}
+	}
+	if _, err := s.propose(ctx, jobs.CloseJob, jobs.JobClosing{ID: j.ID, Parts: len(parts), Sum: sum}); err != nil {
+		return err
+	}
+	s.last, s.made = j.ID, s.made+1
+	s.cfg.Log.Debug("job of a harvest is made", "job", j.ID, "harvest", s.key.harvest, "run", s.key.run)
+	return nil
+}

@@ -1,0 +1,93 @@
+package harvester
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"holdfast/catalog"
+	"holdfast/catalog/runs"
+	"holdfast/harvest"
+	"holdfast/harvest/split"
+	"holdfast/internal/sorter"
+)
+
+// previewJobs is how many jobs a preview has one by one.
+const previewJobs = 1000
+
+// Preview is what a harvest would do if a run began now.
+type Preview struct {
+	Jobs           []PreviewJob // the first ones
+	Count          int64        // of all jobs
+	Configurations int64        // in all jobs
+	Expected       int64        // objects, of all jobs
+	LeftOut        map[split.Reason]int64
+	Channel        string
+	Served         bool   // a node that crawls serves the channel
+	Error          string // why no jobs can be made; then the rest is what was found until then
+}
+
+// PreviewJob is a job that a harvest would make.
+type PreviewJob struct {
+	Template       string        // and its version, as default@3
+	Overlay        string        // stands for the settings laid over the template; empty for none
+	Bytes          harvest.Limit // the limit of each configuration
+	Configurations int
+	Expected       int64 // objects
+}
+
+// Preview plans the jobs of a harvest as a run that begins now would, and makes none. ErrNotFound comes from the
+// catalog.
+func (h *Harvester) Preview(ctx context.Context, number uint64) (p Preview, err error) {
+	history := h.cfg.History
+	if history == nil {
+		history = noHistory{}
+	}
+	var m *material
+	err = h.cfg.Agreement.View(func(v catalog.View) error {
+		asked, err := catalog.RunsIn(v).Harvest(number)
+		if err != nil {
+			return err
+		}
+		p.Channel = asked.JobChannel()
+		if p.Served, err = v.Serving(p.Channel); err != nil {
+			return err
+		}
+		m, err = gather(v, asked, runs.Run{Harvest: number, Number: asked.Runs + 1, Begun: catalog.At(h.cfg.Now()),
+			Index: math.MaxUint64, Definition: asked.Asked})
+		return err
+	})
+	if err == nil {
+		err = h.preview(ctx, m, history, &p)
+	}
+	var bad *broken
+	if errors.As(err, &bad) {
+		p.Error, err = bad.Error(), nil
+	}
+	return p, err
+}
+
+func (h *Harvester) preview(ctx context.Context, m *material, history History, p *Preview) error {
+	w := &walk{material: m, history: history, taken: &taken{ended: true}, sorted: sorter.New(h.cfg.Dir, previewRoom),
+		leftOut: map[split.Reason]int64{}}
+	defer func() { _ = w.sorted.Close() }() // nameless temporary files
+	p.LeftOut = w.leftOut
+	if err := w.all(ctx, h.cfg.Agreement); err != nil {
+		return fmt.Errorf("read the configurations of harvest %d: %w", m.harvest.Number, err)
+	}
+	return divided(m, w.sorted, func(job *split.Job) error {
+		first := &job.Configurations[0]
+		if len(p.Jobs) < previewJobs {
+			p.Jobs = append(p.Jobs, PreviewJob{Template: first.Template, Overlay: first.Overlay, Bytes: first.Bytes,
+				Configurations: len(job.Configurations), Expected: job.Expected})
+		}
+		p.Count++
+		p.Configurations += int64(len(job.Configurations))
+		p.Expected += min(job.Expected, math.MaxInt64-p.Expected)
+		return ctx.Err()
+	})
+}
+
+// previewRoom is how many bytes of memory a preview sorts in: several may be asked for at once.
+const previewRoom = 8 << 20
