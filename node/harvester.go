@@ -1,12 +1,33 @@
 package node
 
 import (
+	"path/filepath"
 	"time"
 
+	"holdfast/catalog"
 	"holdfast/node/harvester"
+	"holdfast/node/runner"
 )
 
 func (n *Node) openHarvester() {
-	n.harvester = harvester.New(harvester.Config{Self: n.id, Dir: n.cfg.Data, Agreement: n.raft, Now: n.clocks.Now,
-		Zones: time.LoadLocation, Log: n.log.With("room", "harvester")})
+	n.harvester = harvester.New(harvester.Config{Self: n.id, Dir: filepath.Join(n.cfg.Data, "incoming"),
+		Agreement: n.raft, Now: n.clocks.Now, Zones: time.LoadLocation, Log: n.log.With("room", "harvester")})
+}
+
+// definition tells the runner what a job of a harvest was made from.
+func (n *Node) definition(job catalog.Job) (runner.Definition, error) {
+	d, err := n.harvester.Definition(job)
+	if err != nil {
+		return runner.Definition{}, err
+	}
+	out := runner.Definition{Harvest: d.Harvest, Template: d.Template, Schedule: d.Schedule, Info: runner.HarvestInfo{
+		HarvestName: d.Said.Name, HarvestComments: d.Said.Comments, ScheduleName: d.Said.Schedule,
+		TemplateName: d.TemplateName, TemplateDescription: d.TemplateComment, Audience: d.Said.Audience}}
+	if !d.TemplateMade.IsZero() {
+		out.Info.TemplateUpdated = d.TemplateMade.UTC().Format(time.RFC3339)
+	}
+	for _, a := range d.Aliases {
+		out.Aliases = append(out.Aliases, runner.Alias(a))
+	}
+	return out, nil
 }
