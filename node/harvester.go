@@ -14,9 +14,12 @@ func (n *Node) openHarvester() {
 		Agreement: n.raft, Now: n.clocks.Now, Zones: time.LoadLocation, Log: n.log.With("room", "harvester")})
 }
 
-// definition tells the runner what a job of a harvest was made from.
-func (n *Node) definition(job catalog.Job) (runner.Definition, error) {
-	d, err := n.harvester.Definition(job)
+// definitions tells the runner what jobs of harvests were made from.
+type definitions struct{ of *harvester.Harvester }
+
+// find finds what a job was made from.
+func (all definitions) find(job catalog.Job) (runner.Definition, error) {
+	d, err := all.of.Definition(job)
 	if err != nil {
 		return runner.Definition{}, err
 	}

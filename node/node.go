@@ -118,9 +118,9 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	}
 	n.vault = vault.New(keeping)
 	n.openWarrants()
+	n.openHarvester()
 	n.openRunner()
 	n.openIngests()
-	n.openHarvester()
 	n.handle()
 	return n, cfg.Guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }

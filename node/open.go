@@ -168,7 +168,7 @@ func (n *Node) openWarrants() {
 func (n *Node) openRunner() {
 	n.crawls = runner.New(runner.Config{Self: n.id, Name: n.cfg.Name, Version: Version(), Data: n.cfg.Data,
 		Origin: runner.Origin{Organization: n.cfg.Organization, Address: n.cfg.Address(),
-			Definition: n.definition},
+			Definition: definitions{n.harvester}.find},
 		Slots: n.cfg.Limits.Crawls, Lease: time.Duration(n.cfg.Limits.Lease), Disk: n.disk, Log: n.log,
 		Agreement: n.raft, Archive: harvested{n.store, n.replica, n.log}, Insist: n.agreed().insist,
 		Silent: func() time.Duration { silent, _ := n.raft.Heard(); return silent },

@@ -10,7 +10,6 @@ import (
 	"holdfast/catalog/agree"
 	"holdfast/catalog/domains"
 	"holdfast/catalog/harvests"
-	"holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
 	"holdfast/harvest"
 	"holdfast/harvest/compose"
@@ -42,8 +41,9 @@ func (h *Harvester) Definition(job catalog.Job) (d Definition, err error) {
 			return fmt.Errorf("run %d of harvest %d: %w", job.Run, job.Number, err)
 		}
 		d.Said = r.Definition
-		if d.Harvest, err = json.Marshal(defined{job.Number, job.Run, asked.Kind, string(asked.Collection), r.Date.Std(),
-			r.Definition}); err != nil {
+		d.Harvest, err = json.Marshal(defined{job.Number, job.Run, asked.Kind, string(asked.Collection),
+			r.Date.Std(), r.Definition})
+		if err != nil {
 			return err
 		}
 		if json.Valid([]byte(r.Schedule)) {
@@ -101,36 +101,16 @@ func (d *Definition) template(v catalog.View, job *catalog.Job) error {
 
 // aliases adds the aliases of the job's domains, which snapshots leave out.
 func (h *Harvester) aliases(job *catalog.Job, d *Definition) error {
-	if job.Parts == nil {
-		return nil
-	}
 	before := ""
-	for n := 1; n <= job.Parts.Count; n++ {
-		err := h.cfg.Agreement.View(func(v catalog.View) error {
-			p, err := v.Part(job, n)
-			if err != nil || p.Kind != jobs.PartConfigurations {
-				return err
-			}
-			var names []name
-			if err := json.Unmarshal([]byte(p.Text), &names); err != nil {
-				return fmt.Errorf("part %d of job %d: %w", n, job.ID, err)
-			}
-			for _, one := range names {
-				if one.Domain == before {
-					continue
-				}
-				before = one.Domain
-				if err := d.aliasesOf(catalog.DomainsIn(v), domains.Name(one.Domain), job.Created); err != nil {
-					return err
-				}
-			}
+	return namesOf(h.cfg.Agreement, job, func(one name) error {
+		if one.Domain == before {
 			return nil
-		})
-		if err != nil {
-			return err
 		}
-	}
-	return nil
+		before = one.Domain
+		return h.cfg.Agreement.View(func(v catalog.View) error {
+			return d.aliasesOf(catalog.DomainsIn(v), domains.Name(one.Domain), job.Created)
+		})
+	})
 }
 
 func (d *Definition) aliasesOf(v domains.View, of domains.Name, when catalog.Time) error {

@@ -255,7 +255,8 @@ func (r *reader) seeded(f *found) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if there && l.Items > 0 || !there && name == domains.DefaultSeedList && len(r.material.domains.DefaultSeeds) > 0 {
+		if there && l.Items > 0 || !there && name == domains.DefaultSeedList &&
+			len(r.material.domains.DefaultSeeds) > 0 {
 			return true, nil
 		}
 	}

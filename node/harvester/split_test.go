@@ -320,6 +320,9 @@ func TestPreview(t *testing.T) {
 		text, _ := json.Marshal(p)
 		t.Errorf("planned %v, made %v: %s", planned, made, text)
 	}
+	if p, err = a.harvester().Preview(t.Context(), number); err != nil || p.Busy != int64(len(all)) || len(p.BusyDomains) != 25 {
+		t.Errorf("%d configurations are in open jobs, of %d domains, %v", p.Busy, len(p.BusyDomains), err)
+	}
 	empty, err := a.harvester().Preview(t.Context(), a.define(runs.Event, runs.Asked{Name: "none"}))
 	if err != nil || empty.Count != 0 {
 		t.Errorf("a harvest without configurations: %+v, %v", empty, err)

@@ -96,7 +96,8 @@ func (l *leading) split() error {
 			case errors.Is(err, errPending):
 				l.cfg.Log.Info("run waits for the results of earlier jobs", "harvest", k.harvest, "run", k.run)
 			case err != nil:
-				l.warn("the jobs of a run are not all made", fmt.Errorf("run %d of harvest %d: %w", k.run, k.harvest, err))
+				l.warn("the jobs of a run are not all made",
+					fmt.Errorf("run %d of harvest %d: %w", k.run, k.harvest, err))
 			}
 			select {
 			case l.more <- struct{}{}:

@@ -48,16 +48,27 @@ func (s *splitting) taken(last uint64) (*taken, error) {
 			break
 		}
 	}
-	t.next, t.stop = iter.Pull2(t.sorted.Sorted())
+	t.begin()
 	return t, nil
 }
 
+// begin ends the sorting: places can be asked for.
+func (t *taken) begin() { t.next, t.stop = iter.Pull2(t.sorted.Sorted()) }
+
 // takenBy adds the configurations of a job.
 func (s *splitting) takenBy(t *taken, j *catalog.Job) error {
+	return namesOf(s.cfg.Agreement, j, func(one name) error {
+		t.count++
+		return t.sorted.Add(nil, one.place(s.snapshot()))
+	})
+}
+
+// namesOf names the configurations of a job, one after the other.
+func namesOf(agreed Agreement, j *catalog.Job, take func(name) error) error {
 	before := name{}
-	for n := 1; n <= j.Parts.Count; n++ {
+	for n := 1; j.Parts != nil && n <= j.Parts.Count; n++ {
 		var p jobs.Part
-		err := s.cfg.Agreement.View(func(v catalog.View) (err error) { p, err = v.Part(j, n); return err })
+		err := agreed.View(func(v catalog.View) (err error) { p, err = v.Part(j, n); return err })
 		if err != nil {
 			return err
 		}
@@ -73,8 +84,7 @@ func (s *splitting) takenBy(t *taken, j *catalog.Job) error {
 				continue
 			}
 			before = one
-			t.count++
-			if err := t.sorted.Add(nil, one.place(s.snapshot())); err != nil {
+			if err := take(one); err != nil {
 				return err
 			}
 		}

@@ -22,6 +22,7 @@ type walk struct {
 	taken   *taken
 	sorted  *sorter.Sorter
 
+	found   func(*split.Configuration) error // may be nil
 	after   name
 	ended   bool
 	leftOut map[split.Reason]int64
@@ -107,6 +108,11 @@ func (w *walk) look(r *reader, d *domains.Domain, configuration string) error {
 		return fmt.Errorf("the history of configuration %s of %s: %w", f.as.Name, f.as.Domain, err)
 	}
 	f.as.Expected = w.split.Expected(best, f.limits.Least(w.limits()))
+	if w.found != nil {
+		if err := w.found(&f.as); err != nil {
+			return err
+		}
+	}
 	w.buffer = f.as.AppendKey(w.buffer[:0])
 	return w.sorted.Add(w.buffer, "")
 }
