@@ -139,7 +139,7 @@ func (s *splitting) put(ctx context.Context, label string, d *draft) error {
 	}
 	opening := jobs.JobOpening{Harvest: s.run.Definition.Name, Number: s.key.harvest, Run: s.key.run, After: s.last,
 		Collection: s.harvest.Collection, Channel: s.harvest.JobChannel(), Template: label,
-			Uses: d.secrets(template.Sealed)}
+		Uses: d.secrets(template.Sealed)}
 	parts, err := d.parts(head)
 	if err != nil {
 		return breaks(err, "jobs of template %s cannot be stored", template.Name)
