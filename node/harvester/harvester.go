@@ -35,7 +35,7 @@ type Config struct {
 	Self      catalog.NodeID
 	Dir       string // for temporary files
 	Agreement Agreement
-	History   History
+	History   History // nil: the catalog's
 	Zones     schedule.Zones
 	Now       func() time.Time // the time that the members agree on
 	Log       *slog.Logger
@@ -45,7 +45,12 @@ type Config struct {
 type Harvester struct{ cfg Config }
 
 // New returns a harvester that does nothing yet.
-func New(cfg Config) *Harvester { return &Harvester{cfg} }
+func New(cfg Config) *Harvester {
+	if cfg.History == nil {
+		cfg.History = kept{}
+	}
+	return &Harvester{cfg}
+}
 
 // Watched are the prefixes of the catalog whose changes Run is to be told of.
 func Watched() []string { return []string{catalog.PrefixJobs, runs.PrefixHarvests, runs.PrefixRuns} }

@@ -45,10 +45,6 @@ type PreviewJob struct {
 // Preview plans the jobs of a harvest as a run that begins now would, and makes none. ErrNotFound comes from the
 // catalog.
 func (h *Harvester) Preview(ctx context.Context, number uint64) (p Preview, err error) {
-	history := h.cfg.History
-	if history == nil {
-		history = noHistory{}
-	}
 	var m *material
 	err = h.cfg.Agreement.View(func(v catalog.View) error {
 		asked, err := catalog.RunsIn(v).Harvest(number)
@@ -64,7 +60,7 @@ func (h *Harvester) Preview(ctx context.Context, number uint64) (p Preview, err 
 		return err
 	})
 	if err == nil {
-		err = h.preview(ctx, m, history, &p)
+		err = h.preview(ctx, m, &p)
 	}
 	var bad *broken
 	if errors.As(err, &bad) {
@@ -73,8 +69,8 @@ func (h *Harvester) Preview(ctx context.Context, number uint64) (p Preview, err 
 	return p, err
 }
 
-func (h *Harvester) preview(ctx context.Context, m *material, history History, p *Preview) error {
-	w := &walk{material: m, history: history, taken: &taken{ended: true}, sorted: sorter.New(h.cfg.Dir, previewRoom),
+func (h *Harvester) preview(ctx context.Context, m *material, p *Preview) error {
+	w := &walk{material: m, past: h.cfg.History, taken: &taken{ended: true}, sorted: sorter.New(h.cfg.Dir, previewRoom),
 		leftOut: map[split.Reason]int64{}}
 	defer func() { _ = w.sorted.Close() }() // nameless temporary files
 	p.LeftOut = w.leftOut

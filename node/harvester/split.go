@@ -24,9 +24,6 @@ var errMoved = errors.New("the run has other jobs by now")
 // can be done again, by any leader.
 func (h *Harvester) Split(ctx context.Context, harvest, run uint64) error {
 	s := &splitting{cfg: &h.cfg, key: key{harvest, run}}
-	if s.cfg.History == nil {
-		s.cfg.History = noHistory{}
-	}
 	for {
 		again, err := s.pass(ctx)
 		var bad *broken
@@ -83,7 +80,7 @@ func (s *splitting) pass(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	defer had.close()
-	w := &walk{material: s.material, history: s.cfg.History, taken: had, sorted: sorter.New(s.cfg.Dir, s.room),
+	w := &walk{material: s.material, past: s.cfg.History, taken: had, sorted: sorter.New(s.cfg.Dir, s.room),
 		leftOut: map[split.Reason]int64{}}
 	defer func() { _ = w.sorted.Close() }() // nameless temporary files
 	if err := w.all(ctx, s.cfg.Agreement); err != nil {

@@ -18,9 +18,9 @@ const walkPage = 500
 // into jobs, and counts the others.
 type walk struct {
 	*material
-	history History
-	taken   *taken
-	sorted  *sorter.Sorter
+	past   History
+	taken  *taken
+	sorted *sorter.Sorter
 
 	found   func(*split.Configuration) error // may be nil
 	after   name
@@ -103,7 +103,7 @@ func (w *walk) look(r *reader, d *domains.Domain, configuration string) error {
 		w.leftOut[reason]++
 		return nil
 	}
-	best, err := w.history.Best(r.view, f.as.Domain, f.as.Name)
+	best, err := w.past.Best(r.view, f.as.Domain, f.as.Name)
 	if err != nil {
 		return fmt.Errorf("the history of configuration %s of %s: %w", f.as.Name, f.as.Domain, err)
 	}
@@ -128,20 +128,9 @@ func (w *walk) reason(r *reader, f *found) (split.Reason, error) {
 		c.Alias = alias.Until > w.run.Begun
 	}
 	if earlier := w.run.Definition.Earlier; earlier != 0 {
-		if c.Earlier, err = w.history.Earlier(r.view, earlier, f.as.Domain, f.as.Name); err != nil {
+		if c.Earlier, err = w.past.Earlier(r.view, earlier, f.as.Domain, f.as.Name); err != nil {
 			return "", fmt.Errorf("the earlier harvest of %s: %w", f.as.Domain, err)
 		}
 	}
 	return w.split.LeftOut(c, split.Run{Snapshot: w.snapshot(), Limits: w.limits()}), nil
-}
-
-// noHistory is that of an archive that has harvested nothing.
-type noHistory struct{}
-
-func (noHistory) Pending(catalog.View) (bool, error) { return false, nil }
-
-func (noHistory) Best(catalog.View, string, string) (best split.History, err error) { return best, nil }
-
-func (noHistory) Earlier(catalog.View, uint64, string, string) (e split.Earlier, err error) {
-	return e, nil
 }
