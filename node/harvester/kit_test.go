@@ -2,6 +2,7 @@ package harvester
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/cluster"
 	"holdfast/catalog/domains"
 	"holdfast/catalog/harvests"
 	"holdfast/catalog/jobs"
@@ -35,7 +37,17 @@ type alone struct {
 }
 
 // self is the node.
-func self() catalog.NodeID { return catalog.Fingerprint(make([]byte, 32)) }
+func self() catalog.NodeID { return catalog.Fingerprint(publicKey()) }
+
+func private() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
+
+func publicKey() []byte { return private().Public().(ed25519.PublicKey) }
+
+// sealed is a secret that the node can open, as far as the catalog knows.
+func sealed(id string) *catalog.Secret {
+	return &catalog.Secret{ID: id, Text: []byte("sealed"), Boxes: []catalog.Box{{Node: self(), Key: make([]byte, 32),
+		Box: []byte("box")}}}
+}
 
 // newAlone is a cluster whose node crawls jobs of the default channels, with a template named default.
 func newAlone(t testing.TB) *alone {
@@ -45,9 +57,11 @@ func newAlone(t testing.TB) *alone {
 		Cluster:     catalog.Cluster{ID: "c1", Name: "test", Epoch: 1, Level: catalog.Level},
 		Collections: []catalog.Collection{{Name: "web"}, {Name: "radio"}},
 		Replicas:    []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}},
-		Member: catalog.Member{ID: self(), Name: "north-1", Key: make([]byte, 32), Replica: "north",
+		Member: catalog.Member{ID: self(), Name: "north-1", Key: publicKey(), Replica: "north",
 			Level: catalog.Level}})
-	a.must(catalog.UpdateMember, catalog.MemberChange{ID: self(), Crawls: new(true)})
+	seal := &catalog.SealKey{Key: make([]byte, 32)}
+	seal.Proof = ed25519.Sign(private(), cluster.SealStatement(seal.Key))
+	a.must(catalog.UpdateMember, catalog.MemberChange{ID: self(), Crawls: new(true), Seal: seal})
 	a.must(harvests.CreateTemplate, harvests.Creation{Name: "default", Text: `{"operator_contact":"web@example.org"}`})
 	return a
 }
