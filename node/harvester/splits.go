@@ -94,7 +94,7 @@ func (l *leading) split() error {
 			l.splits.end(k, err == nil)
 			switch {
 			case errors.Is(err, errPending):
-				l.cfg.Log.Info("run waits for the results of earlier jobs", "harvest", k.harvest, "run", k.run)
+				l.cfg.Log.Debug("run waits for the results of earlier jobs", "harvest", k.harvest, "run", k.run)
 			case err != nil:
 				l.warn("the jobs of a run are not all made",
 					fmt.Errorf("run %d of harvest %d: %w", k.run, k.harvest, err))

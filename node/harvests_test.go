@@ -1,0 +1,123 @@
+package node
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/catalog"
+	"holdfast/catalog/domains"
+	defined "holdfast/catalog/harvests"
+	"holdfast/catalog/runs"
+)
+
+// TestAHarvestBecomesFiles defines a harvest of a site. Without another word a job is made, crawled and documented, and
+// what it brought is in the history.
+func TestAHarvestBecomesFiles(t *testing.T) {
+	t.Parallel()
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "<html>welcome</html>")
+	}))
+	t.Cleanup(site.Close)
+	n := startNodes(t, threeConfigs(t, "")[:1])[0]
+	decide := func(kind catalog.Kind, body any) {
+		t.Helper()
+		eventually(t, string(kind), func() error {
+			r, err := n.raft.Propose(t.Context(), kind, body, string(n.id))
+			if err == nil && r.Refusal != nil {
+				err = r.Refusal
+			}
+			return err
+		})
+	}
+	decide(defined.CreateTemplate, defined.Creation{Name: "fast", Text: `{"operator_contact":"web@example.org",` +
+		`"allow_private":true,"min_delay":"0s","delay_factor":0,"robots":"ignore"}`})
+	collection := catalog.CollectionName(n.cfg.File.AllCollections()[0])
+	seeds := site.URL + "/ # the test's\n"
+	decide(domains.Create, domains.Creation{Name: "a.org", Collection: collection})
+	decide(domains.SetList, domains.Listing{Domain: "a.org", Kind: domains.Seeds, Name: "site", Text: seeds, Items: 1,
+		Sum: domains.SumOf(domains.Divide(seeds))})
+	decide(domains.SetConfiguration, domains.Configuring{Domain: "a.org", Name: "quick", Template: "fast",
+		Lists: []string{"site"}, Objects: new(int64(100))})
+	decide(runs.Create, runs.Creation{Kind: runs.Selective, Collection: collection,
+		Asked: runs.Asked{Name: "a site", Schedule: "daily", Audience: "readers"}})
+	decide(runs.AddConfigurations, runs.Listing{Number: 1,
+		Configurations: []runs.Configuration{{Domain: "a.org", Name: "quick"}}})
+	decide(runs.Activate, runs.Activation{Number: 1, Version: 2, Next: catalog.At(time.Now())})
+	eventually(t, "the job is done", func() error {
+		return n.raft.View(func(v catalog.View) error {
+			all, err := v.JobsOfRun(1, 1, 0, 1)
+			if err != nil || len(all) == 0 {
+				return errors.Join(err, errors.New("no job yet"))
+			}
+			if all[0].State == catalog.JobFailed {
+				t.Fatalf("the job failed: %s", all[0].Why())
+			}
+			if all[0].State != catalog.JobDone {
+				return fmt.Errorf("it is %s", all[0].State)
+			}
+			return nil
+		})
+	})
+	err := n.raft.View(func(v catalog.View) error {
+		r, err := catalog.RunsIn(v).Run(1, 1)
+		if err != nil || r.State != runs.Made || r.Configurations != 1 {
+			t.Errorf("the run is %+v", r)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the history has what it brought", func() error {
+		return n.raft.View(func(v catalog.View) error {
+			best, err := catalog.HistoryIn(v).Best("a.org", "quick")
+			if err == nil && (best.Objects != 1 || !best.Completed) {
+				err = fmt.Errorf("it is %+v", best)
+			}
+			return err
+		})
+	})
+	documents := map[string][]string{
+		"-metadata-": {"/crawl/setup/harvest.json?", "/crawl/setup/schedule.json?", `"name":"a site"`, "harvestid=1"},
+		"-1-":        {"harvestInfo.scheduleName: daily\r\n", "harvestInfo.templateName: fast\r\n", "harvestInfo.audience: readers\r\n"},
+	}
+	err = filepath.WalkDir(n.cfg.Data, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".warc.gz") {
+			return ignoreGone(err)
+		}
+		zipped, err := os.ReadFile(path)
+		if err != nil || !bytes.HasPrefix(zipped, []byte{0x1f, 0x8b}) { // digests of its blocks have its name, too
+			return ignoreGone(err)
+		}
+		unzipped, err := gzip.NewReader(bytes.NewReader(zipped))
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(unzipped)
+		for kind, want := range documents {
+			if !strings.Contains(filepath.Base(path), kind) {
+				continue
+			}
+			for _, w := range want {
+				if !bytes.Contains(text, []byte(w)) {
+					t.Errorf("%s does not say %q", path, w)
+				}
+			}
+			delete(documents, kind)
+		}
+		return err
+	})
+	if err != nil || len(documents) > 0 {
+		t.Errorf("no file of %v, %v", documents, err)
+	}
+}
