@@ -43,6 +43,12 @@ func (g *golden) runs() {
 	g.say(who, runs.Deactivate, runs.Ref{Number: 1, Reason: "enough"})
 	g.say(who, runs.Remove, runs.Ref{Number: 1})
 	g.say(who, runs.Remove, runs.Ref{Number: 4})
+	seeding := domains.Seeding{Domain: "seeded.org", Name: "harvest-2", Text: "http://seeded.org/\n", Items: 1}
+	add := runs.SeedsAddition{Number: 2, Template: "default", Bytes: &limit, Domains: []domains.Seeding{seeding}}
+	g.say(who, runs.AddSeeds, add)
+	g.say(who, runs.AddSeeds, add)
+	add.Domains[0].Version, add.Domains[0].Text = 1, "http://www.seeded.org/\n"
+	g.say(who, runs.AddSeeds, add)
 	g.say(who, runs.SetSettings, runs.SettingsChange{Text: `{"generator":"fixed"}`})
 	g.say(who, runs.SetSettings, runs.SettingsChange{Text: `{}`})
 }

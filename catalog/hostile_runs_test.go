@@ -17,7 +17,7 @@ func (h hostile) runs() (catalog.Kind, any) {
 		Channel: pick(h, "channel", "", "", "FOCUSED", "SNAPSHOT", "none"), Objects: h.limit(), Comments: text,
 		Earlier: uint64(rapid.IntRange(0, 3).Draw(h.t, "earlier"))}
 	some := []runs.Configuration{{Domain: h.domain(), Name: pick(h, "of", "x", domains.DefaultConfiguration)}}
-	switch rapid.IntRange(0, 10).Draw(h.t, "runs") {
+	switch rapid.IntRange(0, 11).Draw(h.t, "runs") {
 	case 0, 1:
 		return runs.Create, runs.Creation{Kind: pick(h, "kind", runs.Selective, runs.Snapshot, "x"),
 			Collection: catalog.CollectionName(text), Asked: asked}
@@ -32,7 +32,11 @@ func (h hostile) runs() (catalog.Kind, any) {
 			Configurations: some}
 	case 7:
 		return runs.SetSettings, runs.SettingsChange{Version: version, Text: text}
-	case 8, 9:
+	case 8:
+		return runs.AddSeeds, runs.SeedsAddition{Number: number, Template: text, Objects: h.limit(),
+			Domains: []domains.Seeding{{Domain: h.domain(), Name: pick(h, "of", "x", text), Version: version % 2,
+				Text: text + "\n", Items: 1}}}
+	case 9, 10:
 		return runs.BeginRun, runs.Beginning{Number: number, Date: at, Next: h.time(), Skipped: version}
 	}
 	return runs.EndRun, runs.Ending{Number: number, Run: version, Jobs: uint64(rapid.IntRange(0, 1).Draw(h.t, "jobs")),

@@ -381,6 +381,8 @@ func TestWhoMayDefineHarvests(t *testing.T) {
 		"activation elsewhere":       {runs.Activate, "person:berta", runs.Activation{Number: 2}, false},
 		"deactivation":               {runs.Deactivate, "person:berta", runs.Ref{Number: 1}, true},
 		"configurations elsewhere":   {runs.AddConfigurations, "person:berta", runs.Listing{Number: 2}, false},
+		"seeds elsewhere":            {runs.AddSeeds, "person:berta", runs.SeedsAddition{Number: 2}, false},
+		"seeds":                      {runs.AddSeeds, "person:berta", runs.SeedsAddition{Number: 1}, true},
 		"settings":                   {runs.SetSettings, "person:berta", runs.SettingsChange{}, false},
 		"settings, by who may":       {runs.SetSettings, "person:anna", runs.SettingsChange{}, true},
 		"removal elsewhere":          {runs.Remove, "person:berta", runs.Ref{Number: 2}, false},

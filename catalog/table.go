@@ -106,6 +106,7 @@ var asked = map[Kind]question{
 	runs.Remove:               askedOfHarvest,
 	runs.AddConfigurations:    askedOfHarvest,
 	runs.RemoveConfigurations: askedOfHarvest,
+	runs.AddSeeds:             askedOfHarvest,
 	runs.SetSettings:          is(people.KeepHarvest),
 }
 

@@ -124,6 +124,7 @@ var bodies = []struct {
 	{runs.Remove, reflect.TypeFor[runs.Ref]()},
 	{runs.AddConfigurations, reflect.TypeFor[runs.Listing]()},
 	{runs.RemoveConfigurations, reflect.TypeFor[runs.Listing]()},
+	{runs.AddSeeds, reflect.TypeFor[runs.SeedsAddition]()},
 	{runs.SetSettings, reflect.TypeFor[runs.SettingsChange]()},
 	{runs.BeginRun, reflect.TypeFor[runs.Beginning]()},
 	{runs.EndRun, reflect.TypeFor[runs.Ending]()},

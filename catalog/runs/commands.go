@@ -14,6 +14,7 @@ var Rules = []agree.Rule{
 	{Kind: Remove, Level: Level, Do: agree.With(remove)},
 	{Kind: AddConfigurations, Level: Level, Do: agree.With(addConfigurations)},
 	{Kind: RemoveConfigurations, Level: Level, Do: agree.With(removeConfigurations)},
+	{Kind: AddSeeds, Level: Level, Do: agree.With(addSeeds)},
 	{Kind: SetSettings, Level: Level, Do: agree.With(setSettings)},
 	{Kind: BeginRun, Level: Level, Do: agree.With(beginRun)},
 	{Kind: EndRun, Level: Level, Do: agree.With(endRun)},
@@ -28,6 +29,7 @@ const (
 	Remove               agree.Kind = "harvest.remove"     // Ref: some of what it has with each command
 	AddConfigurations    agree.Kind = "harvest.add"        // Listing
 	RemoveConfigurations agree.Kind = "harvest.drop"       // Listing
+	AddSeeds             agree.Kind = "harvest.seeds"      // SeedsAddition
 	SetSettings          agree.Kind = "harvest.settings"   // SettingsChange
 	BeginRun             agree.Kind = "run.begin"          // Beginning
 	EndRun               agree.Kind = "run.end"            // Ending
