@@ -21,7 +21,9 @@ func (s definitions) channelRoutes(api huma.API) {
 		func(_ context.Context, in *Listing) (wire.Page[wire.Channel], error) {
 			return searched(s.server, in,
 				func(v catalog.View) ([]catalog.Channel, error) { return catalog.HarvestsIn(v).Channels() },
-				func(c *catalog.Channel) entry { return entry{c.Name, c.Comment, c.Changed} }, channelOf)
+				func(c *catalog.Channel) entry {
+					return entry{name: c.Name, comment: c.Comment, changed: c.Changed}
+				}, channelOf)
 		})
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: path + "/{name}", id: "channel-show",
 		tag: "channels", summary: "Show a channel, with the nodes that serve it"},

@@ -94,7 +94,7 @@ func (s shelf[W]) command(verb string) catalog.Kind { return catalog.Kind(string
 func (s shelf[W]) list(in *Listing) (wire.Page[W], error) {
 	return searched(s.server, in,
 		func(v catalog.View) ([]catalog.Definition, error) { return catalog.HarvestsIn(v).Definitions(s.kind) },
-		func(d *catalog.Definition) entry { return entry{d.Name, d.Comment, d.Changed} },
+		func(d *catalog.Definition) entry { return entry{name: d.Name, comment: d.Comment, changed: d.Changed} },
 		func(v catalog.View, d *catalog.Definition) (W, error) { return s.show(v, &named{Definition: *d}) })
 }
 

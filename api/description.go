@@ -31,7 +31,9 @@ func patterns() map[string]string {
 		"shard-list after":        `^(|[0-9a-f]{3})$`,
 		"capture-list from":       stampPattern, "capture-list to": stampPattern, "capture-list closest": stampPattern,
 		"channel-list after": listCursor, "template-list after": listCursor, "schedule-list after": listCursor,
-		"trap-list after":              listCursor,
+		"trap-list after": listCursor, "harvest-list after": harvestCursor, "harvest-runs after": runCursor,
+		"harvest-configurations after": ofCursor, "harvest-seeds objects": limitPattern,
+		"harvest-seeds bytes":          limitPattern,
 		"file-put Holdfast-SHA256":     `^(|[0-9a-fA-F]{64})$`,
 		"file-put Holdfast-Collection": `^(|[A-Za-z0-9_-][A-Za-z0-9._-]{0,63})$`,
 	}

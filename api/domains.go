@@ -34,6 +34,7 @@ func (s domains) routes(api huma.API) {
 	s.listRoutes(api)
 	s.fieldRoutes(api)
 	s.settingsRoutes(api)
+	s.harvestSeedsRoutes(api)
 }
 
 // ofDomain finds the collection of the domain that a request is about.

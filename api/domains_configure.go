@@ -13,7 +13,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	kept "holdfast/catalog/domains"
-	"holdfast/catalog/harvests"
+	defined "holdfast/catalog/harvests"
 	rights "holdfast/catalog/people"
 	"holdfast/harvest"
 )
@@ -115,7 +115,7 @@ func (s domains) configure(ctx context.Context, text, name string, in wire.Confi
 // hasTemplate refuses a template that is not there: a harvest could make no job with it.
 func (s domains) hasTemplate(name string) error {
 	return s.Catalog.View(func(v catalog.View) error {
-		_, err := catalog.HarvestsIn(v).Definition(harvests.Template, name)
+		_, err := catalog.HarvestsIn(v).Definition(defined.Template, name)
 		if errors.Is(err, catalog.ErrNotFound) {
 			return problem(http.StatusNotFound, wire.CodeNotFound, fmt.Sprintf("no template %q", name))
 		}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -101,16 +100,7 @@ func (s domains) setSettings(ctx context.Context, changes map[string]any) error 
 	if err != nil {
 		return err
 	}
-	all := map[string]any{}
-	if stored.Text != "" {
-		if err := json.Unmarshal([]byte(stored.Text), &all); err != nil {
-			return err
-		}
-	}
-	for name, value := range changes {
-		all[name] = value
-	}
-	text, err := json.Marshal(all)
+	text, err := mergedSettings(stored.Text, changes)
 	if err != nil {
 		return err
 	}

@@ -21,13 +21,17 @@ type Listing struct {
 type entry struct {
 	name, comment string
 	changed       catalog.Time
+	next          catalog.Time // 0: none
 }
 
 // pageOf returns the items of a page, and the cursor of the next. All items are few enough to be looked at.
 func (in *Listing) pageOf(n int, of func(int) entry) (places []int, next string, err error) {
 	kind := "n"
-	if in.Sort == "changed" {
+	switch in.Sort {
+	case "changed":
 		kind = "c"
+	case "next":
+		kind = "d"
 	}
 	after, err := openCursor(in.After, kind)
 	if err != nil {
@@ -45,8 +49,11 @@ func (in *Listing) pageOf(n int, of func(int) entry) (places []int, next string,
 			continue
 		}
 		position := l.name
-		if kind == "c" {
+		switch kind {
+		case "c":
 			position = agree.Hex(^uint64(l.changed)) + l.name
+		case "d":
+			position = agree.Hex(uint64(l.next)-1) + l.name // those without a date come last
 		}
 		if position > after {
 			all = append(all, item{position, i})

@@ -17,6 +17,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	kept "holdfast/catalog/domains"
+	"holdfast/catalog/runs"
 	"holdfast/client"
 	"holdfast/harvest/act"
 )
@@ -93,9 +94,8 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"user-disable":      {"/users/nobody/disable", `{"reason":"x"}`, "admin"},
 		"user-enable":       {"/users/nobody/enable", `{"reason":"x"}`, "admin"},
 	}
-	for id, p := range domainProbes() {
-		all[id] = p
-	}
+	maps.Copy(all, domainProbes())
+	maps.Copy(all, harvestProbes())
 	for _, given := range acts(t) {
 		path := "/jobs/" + job + "/crawl/" + string(given.Kind())
 		if _, looks := given.(act.Look); looks {
@@ -201,6 +201,13 @@ func (b *backend) furnish() (file, job string) {
 	}
 	b.must(kept.Create, kept.Creation{Name: "kept.org", Collection: "web"})
 	b.must(kept.Create, kept.Creation{Name: "alias.org", Collection: "web"})
+	b.must(runs.Create, runs.Creation{Kind: runs.Selective, Collection: "web", Asked: runs.Asked{Name: "one",
+		Schedule: "daily"}})
+	b.must(runs.AddConfigurations, runs.Listing{Number: 1, Configurations: []runs.Configuration{{Domain: "kept.org",
+		Name: kept.DefaultConfiguration}}})
+	now := catalog.At(time.Now())
+	b.must(runs.Activate, runs.Activation{Number: 1, Version: 2, Next: now})
+	b.must(runs.BeginRun, runs.Beginning{Number: 1, Date: now, Next: now + 1e9}) // what has run is not deleted
 	b.must(kept.BeginIngest, kept.IngestBeginning{ID: "i", Collection: "web", Node: self})
 	b.must(kept.SetAlias, kept.Aliasing{Name: "alias.org", Of: "kept.org", Until: catalog.At(time.Now().Add(time.Hour))})
 	made := b.must(catalog.CreateJob, catalog.JobCreation{Harvest: "h", Collection: "web", Submit: true, Spec: []byte(`{"name":"j","seeds":["http://127.0.0.1/"]}`)})

@@ -84,28 +84,15 @@ func (s definitions) dates(all shelf[wire.Schedule], in *preview) ([]wire.Date, 
 	if err != nil {
 		return nil, err
 	}
-	read, err := schedule.Parse([]byte(*n.text))
+	plan, zone, err := readPlan(in.Name, *n.text)
 	if err != nil {
-		return nil, fmt.Errorf("read schedule %s: %w", in.Name, err)
-	}
-	plan, err := schedule.Compile(read, time.LoadLocation)
-	if err != nil {
-		return nil, fmt.Errorf("read schedule %s: %w", in.Name, err)
-	}
-	zone, err := time.LoadLocation(read.Zone)
-	if err != nil {
-		return nil, fmt.Errorf("read schedule %s: %w", in.Name, err)
+		return nil, err
 	}
 	start := in.From
 	if start.IsZero() {
 		start = s.now()
 	}
-	var out []wire.Date
-	for at, there := plan.Next(start, start.Add(-time.Minute)); there && len(out) < in.Limit; {
-		out = append(out, wire.Date{At: at.UTC(), Local: at.In(zone).Format("2006-01-02T15:04 MST")})
-		at, there = plan.Next(start, at)
-	}
-	return out, nil
+	return datesFrom(plan, zone, start, start.Add(-time.Minute), in.Limit), nil
 }
 
 func (s definitions) scheduleOf(v catalog.View, n *named) (wire.Schedule, error) {

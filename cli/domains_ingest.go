@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -126,25 +124,12 @@ func (domainSettingsCmd) Help() string {
 }
 
 func (c domainSettingsCmd) Run(a *app) error {
-	changes := map[string]any{}
-	for _, text := range c.Set {
-		name, value, ok := strings.Cut(text, "=")
-		if !ok {
-			return usage("--set %s: want NAME=VALUE", text)
-		}
-		var read any
-		if json.Unmarshal([]byte(value), &read) != nil {
-			read = value
-		}
-		changes[strings.TrimSpace(name)] = read
+	changes, err := readSettings(c.Set)
+	if err != nil {
+		return err
 	}
 	show := func(a *app, s wire.DomainSettings) error {
-		return a.answer(s, func() error {
-			out := json.NewEncoder(a.stdout)
-			out.SetIndent("", "  ")
-			out.SetEscapeHTML(false)
-			return out.Encode(s.Settings)
-		})
+		return a.answer(s, func() error { return printSettings(a, s.Settings) })
 	}
 	return ask(a, show, func(ctx context.Context, archive *client.Client) (wire.DomainSettings, error) {
 		if len(changes) == 0 {

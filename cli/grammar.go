@@ -54,6 +54,7 @@ type clusterGrammar struct {
 
 // harvestGrammar are the commands about what archivists define for harvests.
 type harvestGrammar struct {
+	Harvest  harvestCmd  `cmd:"" help:"Define harvests: what is crawled, and when; activate them, and follow their runs."`
 	Channel  channelCmd  `cmd:"" help:"List, create and delete channels, which say which nodes take which jobs."`
 	Template templateCmd `cmd:"" help:"Keep templates: settings of crawls that harvests refer to."`
 	Schedule scheduleCmd `cmd:"" help:"Keep schedules, which say when harvests repeat."`

@@ -125,12 +125,9 @@ type scheduleDatesCmd struct {
 }
 
 func (c scheduleDatesCmd) Run(a *app) error {
-	var from time.Time
-	if c.From != "" {
-		var err error
-		if from, err = time.Parse(time.RFC3339, c.From); err != nil {
-			return usage("--from %s: want a time such as 2026-01-31T22:00:00Z", c.From)
-		}
+	from, err := readTime("--from", c.From)
+	if err != nil {
+		return err
 	}
 	return ask(a, dateTable, func(ctx context.Context, archive *client.Client) ([]wire.Date, error) {
 		return archive.Schedules().Dates(ctx, c.Name, from, c.N)

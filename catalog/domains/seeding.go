@@ -8,8 +8,8 @@ import (
 	"holdfast/catalog/cluster"
 )
 
-// MaxSeedingBytes is how long a list may be to which seeds are added in bulk: each addition is a version, with its whole
-// text. Longer lists are uploaded whole.
+// MaxSeedingBytes is how long a list may be to which seeds are added in bulk: each addition is a version, with its
+// whole text. Longer lists are uploaded whole.
 const MaxSeedingBytes = 3 * MaxPartBytes
 
 // Occasion says what domains get whose seeds are given in bulk.
