@@ -1,0 +1,230 @@
+package dedup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/internal/disk"
+)
+
+// shelf has pieces, and counts how often each was asked for.
+type shelf struct {
+	mu     sync.Mutex
+	pieces map[uint64][]byte
+	asked  map[uint64]int
+	wait   chan struct{} // nil, or closed when answers may be given
+}
+
+func (s *shelf) Piece(ctx context.Context, job uint64) (io.ReadCloser, error) {
+	if s.wait != nil {
+		select {
+		case <-s.wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[job]++
+	if p, there := s.pieces[job]; there {
+		return io.NopCloser(bytes.NewReader(p)), nil
+	}
+	return nil, fmt.Errorf("job %d: %w", job, ErrNone)
+}
+
+type cacheTest struct {
+	*testing.T
+	shelf *shelf
+	cfg   Config
+	cache *Cache
+	now   time.Time
+}
+
+func newCacheTest(t *testing.T, jobs ...uint64) *cacheTest {
+	c := &cacheTest{T: t, shelf: &shelf{pieces: map[uint64][]byte{}, asked: map[uint64]int{}},
+		now: time.Unix(1_800_000_000, 0)}
+	for _, job := range jobs {
+		c.put(job)
+	}
+	c.cfg = Config{Dir: filepath.Join(t.TempDir(), "sets"), Disk: disk.New(), Source: c.shelf, Memory: 64 << 10,
+		Most: 1 << 30, Age: time.Hour, Room: func() (int64, error) { return 1 << 40, nil },
+		Now: func() time.Time { return c.now }, Log: slog.New(slog.DiscardHandler)}
+	c.again()
+	return c
+}
+
+func (c *cacheTest) put(job uint64) {
+	c.shelf.pieces[job] = pieceOf(c, job, []Document{{URL: fmt.Sprintf("http://j%d.test/", job),
+		Time: time.Unix(int64(job), 0).UTC(), Digest: fmt.Sprint("sha1:", job), File: "f"}})
+}
+
+func (c *cacheTest) again() {
+	var err error
+	if c.cache, err = NewCache(c.cfg); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// has opens the set of jobs and wants those of want in it.
+func (c *cacheTest) has(jobs []uint64, want ...uint64) {
+	c.Helper()
+	s, used, err := c.cache.Open(c.Context(), jobs)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if !slices.Equal(used, want) || s.Len() != uint64(len(want)) {
+		c.Fatalf("%d documents of jobs %v, want those of %v", s.Len(), used, want)
+	}
+	for _, job := range want {
+		if _, found, err := s.Latest(fmt.Sprintf("http://j%d.test/", job)); err != nil || !found {
+			c.Fatalf("the document of job %d: %v %v", job, found, err)
+		}
+	}
+}
+
+func (c *cacheTest) names(suffix string) (names []string) {
+	entries, err := os.ReadDir(c.cfg.Dir)
+	if err != nil {
+		c.Fatal(err)
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), suffix) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// Pieces are got once, for all sets; what is missing is left out and looked for again.
+func TestCache(t *testing.T) {
+	c := newCacheTest(t, 1, 2, 3)
+	c.has([]uint64{3, 1, 1, 9}, 1, 3)
+	c.has([]uint64{1, 2, 3}, 1, 2, 3)
+	c.has([]uint64{3, 1}, 1, 3)
+	c.has(nil)
+	if c.shelf.asked[1] != 1 || c.shelf.asked[3] != 1 || c.shelf.asked[9] != 1 {
+		t.Errorf("asked for %v", c.shelf.asked)
+	}
+	if sets := c.names(setSuffix); len(sets) != 3 || !strings.HasPrefix(sets[0], "1-2-3-") &&
+		!strings.HasPrefix(sets[1], "1-2-3-") {
+		t.Errorf("sets %v", sets)
+	}
+	c.put(9)
+	c.has([]uint64{1, 3, 9}, 1, 3, 9)
+	c.again()
+	c.has([]uint64{1, 3, 9}, 1, 3, 9)
+	if c.shelf.asked[1] != 1 || c.shelf.asked[9] != 2 {
+		t.Errorf("asked for %v", c.shelf.asked)
+	}
+}
+
+// Many ask at once: each piece is got once.
+func TestOneMakes(t *testing.T) {
+	c := newCacheTest(t, 1, 2)
+	c.shelf.wait = make(chan struct{})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			s, used, err := c.cache.Open(t.Context(), []uint64{1, 2})
+			if err != nil || len(used) != 2 {
+				t.Errorf("%v %v", used, err)
+				return
+			}
+			_ = s.Close()
+		})
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := c.cache.Open(gone, []uint64{1, 2}); !errors.Is(err, context.Canceled) {
+		t.Errorf("who left: %v", err)
+	}
+	close(c.shelf.wait)
+	all.Wait()
+	if c.shelf.asked[1] != 1 || c.shelf.asked[2] != 1 {
+		t.Errorf("asked for %v", c.shelf.asked)
+	}
+}
+
+// Whatever is damaged on the disk is made again; a piece that is damaged in the archive is left out.
+func TestDamageIsMended(t *testing.T) {
+	c := newCacheTest(t, 1, 2)
+	c.has([]uint64{1, 2}, 1, 2)
+	flip := func(name string) {
+		path := filepath.Join(c.cfg.Dir, name)
+		data, err := os.ReadFile(path)
+		if err == nil {
+			data[len(data)/2] ^= 4
+			err = os.WriteFile(path, data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	flip(c.names(setSuffix)[0])
+	c.again()
+	s, _, err := c.cache.Open(t.Context(), []uint64{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	flip(pieceName(2))
+	c.put(3)
+	c.has([]uint64{1, 2, 3}, 1, 2, 3)
+	if c.shelf.asked[1] != 1 || c.shelf.asked[2] != 2 {
+		t.Errorf("asked for %v", c.shelf.asked)
+	}
+	c.put(4)
+	c.shelf.pieces[4] = c.shelf.pieces[4][:90]
+	c.has([]uint64{1, 4}, 1)
+	c.put(4)
+	c.has([]uint64{1, 4}, 1, 4)
+}
+
+// What is not used goes, the oldest first; a set that is open stays readable.
+func TestTidy(t *testing.T) {
+	c := newCacheTest(t, 1, 2, 3)
+	c.has([]uint64{1}, 1)
+	s, _, err := c.cache.Open(t.Context(), []uint64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	c.now = c.now.Add(2 * time.Hour)
+	c.has([]uint64{2}, 2)
+	if all := c.names(""); len(all) != 2 {
+		t.Errorf("%v are left of the first and the second", all)
+	}
+	if _, found, err := s.Latest("http://j1.test/"); err != nil || !found {
+		t.Errorf("a set that is open: %v %v", found, err)
+	}
+	c.cfg.Most = 1
+	c.again()
+	c.has([]uint64{2, 3}, 2, 3)
+	if all := c.names(""); len(all) != 0 {
+		t.Errorf("%v are left", all)
+	}
+}
+
+func TestNoRoom(t *testing.T) {
+	c := newCacheTest(t, 1)
+	c.cfg.Room = func() (int64, error) { return 1 << 20, nil }
+	c.again()
+	if _, _, err := c.cache.Open(t.Context(), []uint64{1}); !errors.Is(err, disk.ErrFull) {
+		t.Errorf("%v", err)
+	}
+	if all := c.names(""); len(all) != 0 {
+		t.Errorf("%v are left", all)
+	}
+}
