@@ -60,7 +60,7 @@ var plan = map[string][]string{
 	"node/ingest":     {"api", "catalog", "harvest", "internal/disk"},
 	"node/lookup":     {"api", "catalog", "cdx", "index", "node/wire"},
 	"node/membership": {"api", "catalog", "duty", "internal/disk", "internal/seal", "node/config", "node/wire", "peer"},
-	"node/runner":     {"catalog", "cdx", "crawler", "duty", "harvest", "internal/disk", "internal/sorter", "node/wire", "warc"},
+	"node/runner":     {"catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/wire", "warc"},
 	"node/steward":    {"catalog", "duty"},
 	"node/vault":      {"catalog", "duty", "harvest", "internal/seal"},
 	"node/warrant":    {"api", "catalog", "node/wire"},

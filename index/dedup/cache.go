@@ -54,16 +54,15 @@ type Cache struct {
 }
 
 // NewCache returns the cache in a folder. What an earlier process was making is removed.
-func NewCache(cfg Config) (*Cache, error) {
-	c := &Cache{cfg: cfg, making: map[string]chan struct{}{}}
-	if err := cfg.Disk.MkdirAll(cfg.Dir); err != nil {
-		return nil, err
-	}
+func NewCache(cfg Config) *Cache {
 	left, err := filepath.Glob(filepath.Join(cfg.Dir, "sort-*.tmp"))
 	for _, path := range left {
 		err = errors.Join(err, cfg.Disk.Remove(path))
 	}
-	return c, errors.Join(err, cfg.Disk.CleanTemporary(cfg.Dir))
+	if err = errors.Join(err, cfg.Disk.CleanTemporary(cfg.Dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		cfg.Log.Warn("what is left of lists of documents cannot be removed", "error", err)
+	}
+	return &Cache{cfg: cfg, making: map[string]chan struct{}{}}
 }
 
 const (
@@ -178,7 +177,10 @@ func (c *Cache) once(ctx context.Context, name string, make func() error) error 
 		}
 		other, begin := c.begin(name)
 		if begin {
-			err := make()
+			err := c.cfg.Disk.MkdirAll(c.cfg.Dir)
+			if err == nil {
+				err = make()
+			}
 			if err == nil {
 				c.touch(path)
 			}
@@ -275,7 +277,7 @@ func (c *Cache) piece(ctx context.Context, job uint64) iter.Seq2[Document, error
 			return nil
 		}()
 		if errors.Is(err, ErrDamaged) {
-			c.cfg.Log.Warn("a list of documents is damaged; it is read from the archive again", "job", job, "error", err)
+			c.cfg.Log.Warn("a list of documents is damaged; it is read again", "job", job, "error", err)
 			err = errors.Join(err, c.cfg.Disk.Remove(path))
 		}
 		if err != nil {

@@ -52,8 +52,8 @@ func (d *Document) Original() (url string, date time.Time) {
 	return url, date
 }
 
-// check refuses what could not be found again, or would refer to nothing.
-func (d *Document) check() error {
+// Check refuses what could not be found again, or would refer to nothing.
+func (d *Document) Check() error {
 	switch {
 	case d.URL == "" || strings.IndexByte(d.URL, 0) >= 0 || len(d.URL) > maxURL:
 		return fmt.Errorf("a document needs a URL of at most %d bytes, without zeros", maxURL)
@@ -85,7 +85,7 @@ func keyLength(entry []byte) int {
 
 // line returns the document as a line of a piece, without its end.
 func (d *Document) line() (string, error) {
-	if err := d.check(); err != nil {
+	if err := d.Check(); err != nil {
 		return "", err
 	}
 	text, err := json.Marshal(d)
@@ -99,7 +99,7 @@ func parseLine(line []byte) (d Document, err error) {
 	if err := json.Unmarshal(line, &d); err != nil {
 		return d, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	if err := d.check(); err != nil {
+	if err := d.Check(); err != nil {
 		return d, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return d, nil

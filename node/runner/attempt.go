@@ -18,6 +18,7 @@ import (
 	"holdfast/catalog/jobs"
 	"holdfast/cdx"
 	"holdfast/crawler"
+	"holdfast/crawler/chain"
 	"holdfast/harvest"
 	"holdfast/warc"
 )
@@ -27,6 +28,7 @@ import (
 func (c *Runner) run(ctx context.Context, r *Attempt) error {
 	log := slog.New(r.out.handler(c.log.Handler())).With("job", r.Job.ID, "attempt", r.Job.Attempt)
 	defer func() { _ = r.out.end() }()
+	defer r.forget()
 	if r.Job.State == catalog.JobSubmitted {
 		ref := catalog.JobRef{ID: r.Job.ID, Node: c.cfg.Self, Attempt: r.Job.Attempt}
 		if refusal, err := c.cfg.Insist(ctx, catalog.StartJob, ref); err != nil || refusal != nil {
@@ -117,7 +119,7 @@ func (c *Runner) crawl(ctx context.Context, r *Attempt, log *slog.Logger) (crawl
 		return crawler.Summary{}, err
 	}
 	r.Dir = dir
-	from, err := c.prepare(r)
+	from, earlier, err := c.prepare(ctx, r, log)
 	if err != nil {
 		return crawler.Summary{}, err
 	}
@@ -127,7 +129,8 @@ func (c *Runner) crawl(ctx context.Context, r *Attempt, log *slog.Logger) (crawl
 	info := from.info(c.cfg.Origin.Address, r.Job)
 	checkpoint := ""
 	for {
-		summary, err := c.crawlFrom(ctx, r, turns, checkpoint, info, log)
+		summary, err := c.crawlFrom(ctx, r, crawler.Config{Pacer: turns, Earlier: earlier, From: checkpoint, Info: info,
+			Log: log})
 		if err != nil || summary.Restore == "" || ctx.Err() != nil {
 			return summary, err
 		}
@@ -136,32 +139,33 @@ func (c *Runner) crawl(ctx context.Context, r *Attempt, log *slog.Logger) (crawl
 	}
 }
 
-// prepare begins the attempt's program log, and keeps what the job was made from in its folder.
-func (c *Runner) prepare(r *Attempt) (from made, err error) {
+// prepare begins the attempt's program log, opens what earlier jobs recorded, and keeps what the job was made from in
+// its folder.
+func (c *Runner) prepare(ctx context.Context, r *Attempt,
+	log *slog.Logger) (from made, earlier chain.Earlier, err error) {
 	if err := r.out.begin(c.cfg.Disk, r.Dir); err != nil {
-		return from, err
+		return from, nil, err
 	}
 	r.out.introduce(c.cfg.Version, c.cfg.Name)
 	r.out.say("job %d, attempt %d, harvest %q, collection %s", r.Job.ID, r.Job.Attempt, r.Job.Harvest, r.Job.Collection)
 	if from, err = c.cfg.definition(r.Job); err != nil {
-		return from, err
+		return from, nil, err
 	}
-	return from, errors.Join(r.out.settings(from.given), from.keep(c.cfg.Disk, r.Dir))
+	if earlier, err = c.cfg.lookBack(ctx, r, &from, log); err != nil {
+		return from, nil, err
+	}
+	return from, earlier, errors.Join(r.out.settings(from.given), from.keep(c.cfg.Disk, r.Dir))
 }
 
 // crawlFrom continues the crawl in the folder, or starts it from a checkpoint.
-func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, turns jobPace, checkpoint string, info []warc.Field,
-	log *slog.Logger) (crawler.Summary, error) {
+func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, cfg crawler.Config) (crawler.Summary, error) {
 	spec, err := c.cfg.Open(r.Job)
 	if err != nil {
 		return crawler.Summary{}, err
 	}
-	crawl, err := crawler.New(crawler.Config{
-		Dir: r.Dir, Job: spec, Prefix: prefix(r.Job), Node: c.cfg.Name, Info: info,
-		Disk: &c.cfg.Disk, Log: log, Pacer: turns, From: checkpoint,
-		Earlier:  crawler.Archived{Captures: c.cfg.Captures, Records: c.cfg.Records, Log: log},
-		Finished: func(f warc.Finished) error { return c.enter(ctx, r.Job, f.Path, f.Size, f.SHA256) },
-	})
+	cfg.Dir, cfg.Job, cfg.Prefix, cfg.Node, cfg.Disk = r.Dir, spec, prefix(r.Job), c.cfg.Name, &c.cfg.Disk
+	cfg.Finished = func(f warc.Finished) error { return c.enter(ctx, r.Job, f.Path, f.Size, f.SHA256) }
+	crawl, err := crawler.New(cfg)
 	if err != nil {
 		return crawler.Summary{}, err
 	}
@@ -169,7 +173,7 @@ func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, turns jobPace, check
 	r.crawl = crawl
 	c.mu.Unlock()
 	c.heed()
-	log.Info("job starts", "dir", r.Dir, "harvest", r.Job.Harvest)
+	cfg.Log.Info("job starts", "dir", r.Dir, "harvest", r.Job.Harvest)
 	return crawl.Run(ctx)
 }
 

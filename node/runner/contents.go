@@ -30,7 +30,8 @@ type content struct {
 const sortRoom = 8 << 20
 
 // survey reads the attempt's WARC files, writes their CDX lines into a folder, and logs what cannot be read in them.
-func survey(d disk.Disk, r *Attempt, into string, log *slog.Logger) (all []content, err error) {
+// seen gets each record.
+func survey(d disk.Disk, r *Attempt, into string, seen *documents, log *slog.Logger) (all []content, err error) {
 	entries, err := os.ReadDir(filepath.Join(r.Dir, "warcs"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("look for the files of job %d: %w", r.Job.ID, err)
@@ -43,7 +44,7 @@ func survey(d disk.Disk, r *Attempt, into string, log *slog.Logger) (all []conte
 			log.Error("file was not finished", "file", e.Name())
 			continue
 		}
-		one, err := surveyFile(d, filepath.Join(r.Dir, "warcs", e.Name()), into, log)
+		one, err := surveyFile(d, filepath.Join(r.Dir, "warcs", e.Name()), into, seen, log)
 		if err != nil {
 			return nil, fmt.Errorf("make the CDX of %s: %w", e.Name(), err)
 		}
@@ -52,7 +53,7 @@ func survey(d disk.Disk, r *Attempt, into string, log *slog.Logger) (all []conte
 	return all, nil
 }
 
-func surveyFile(d disk.Disk, path, into string, log *slog.Logger) (one content, err error) {
+func surveyFile(d disk.Disk, path, into string, seen *documents, log *slog.Logger) (one content, err error) {
 	one.name = filepath.Base(path)
 	one.cdx = filepath.Join(into, one.name+".cdx")
 	file, err := os.Open(path)
@@ -67,7 +68,10 @@ func surveyFile(d disk.Disk, path, into string, log *slog.Logger) (one content, 
 	one.size, one.closed = stat.Size(), stat.ModTime()
 	sorted := sorter.New(into, sortRoom)
 	defer func() { err = errors.Join(err, sorted.Close()) }()
-	one.opened, err = linesOf(file, one.name, log, func(line string) error { return sorted.Add(nil, line) })
+	one.opened, err = linesOf(file, one.name, log, seen, func(line string) error { return sorted.Add(nil, line) })
+	if err == nil {
+		err = seen.end()
+	}
 	if err != nil {
 		return one, err
 	}
@@ -85,7 +89,8 @@ func surveyFile(d disk.Disk, path, into string, log *slog.Logger) (one content, 
 }
 
 // linesOf gives the CDX lines of a WARC file, and returns when the file was begun.
-func linesOf(file io.Reader, name string, log *slog.Logger, take func(string) error) (opened time.Time, err error) {
+func linesOf(file io.Reader, name string, log *slog.Logger, seen *documents,
+	take func(string) error) (opened time.Time, err error) {
 	tell := func(err error) error {
 		if damage := (*warc.Error)(nil); !errors.As(err, &damage) {
 			return err
@@ -106,6 +111,9 @@ func linesOf(file io.Reader, name string, log *slog.Logger, take func(string) er
 		if err == nil {
 			if date, bad := rec.Date(); opened.IsZero() && bad == nil {
 				opened = date
+			}
+			if err = seen.see(rec, name); err != nil {
+				return opened, err
 			}
 			line, err = cdxLine(rec, name)
 		}

@@ -68,7 +68,7 @@ func (c *Runner) MakeDocument(r *Attempt) error {
 		return err
 	}
 	log := slog.New(r.out.handler(c.log.Handler())).With("job", r.Job.ID, "attempt", r.Job.Attempt)
-	files, err := survey(c.cfg.Disk, r, making, log)
+	files, list, err := c.cfg.survey(r, making, log)
 	if err == nil {
 		err = r.out.end()
 	}
@@ -82,7 +82,7 @@ func (c *Runner) MakeDocument(r *Attempt) error {
 		return err
 	}
 	d := document{to: w, job: r.Job, organization: cmp.Or(c.cfg.Origin.Organization, "holdfast")}
-	if err := errors.Join(d.write(r.Dir, files), w.Close()); err != nil {
+	if err := errors.Join(d.write(r.Dir, files, list), w.Close()); err != nil {
 		return err
 	}
 	return errors.Join(c.cfg.Disk.Rename(made, path), c.cfg.Disk.RemoveAll(making))
@@ -110,7 +110,7 @@ type document struct {
 }
 
 // write writes the files of an attempt's folder, and what was found in its WARC files.
-func (d *document) write(dir string, files []content) error {
+func (d *document) write(dir string, files []content, list string) error {
 	folders := []struct{ name, part string }{{"settings", "setup"}, {"reports", "reports"}, {"logs", "logs"}}
 	for _, folder := range folders {
 		err := filepath.WalkDir(filepath.Join(dir, folder.name), func(path string, e fs.DirEntry, err error) error {
@@ -139,7 +139,8 @@ func (d *document) write(dir string, files []content) error {
 			return err
 		}
 	}
-	return nil
+	return d.file(list, fmt.Sprintf("metadata://%s%s?majorversion=1&minorversion=0&harvestid=%d&jobid=%d",
+		d.organization, documentsPath, d.job.Number, d.job.ID), "application/x-ndjson")
 }
 
 // uri is that of the record of a file of the attempt's folder.

@@ -57,7 +57,7 @@ func documented(t *testing.T, job catalog.Job, origin Origin, change func(*harve
 	if r.Dir, err = c.folder(job); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.prepare(r); err != nil {
+	if _, _, err := c.prepare(t.Context(), r, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"logs/crawl.log": "a line\n", "reports/hosts-report.txt": "hosts\n"} {
@@ -252,7 +252,7 @@ func TestMetadataFileOfAHarvest(t *testing.T) {
 		return d, nil
 	}}
 	c, r := documented(t, catalog.Job{ID: 9, Attempt: 1, Harvest: "daily", Collection: "web", Channel: "FOCUSED", Number: 12, Run: 4}, origin, func(*harvest.Settings) {})
-	from, err := c.prepare(r) // a resumed attempt keeps what was there
+	from, _, err := c.prepare(t.Context(), r, slog.New(slog.DiscardHandler)) // a resumed attempt keeps what was there
 	if err != nil {
 		t.Fatal(err)
 	}

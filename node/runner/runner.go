@@ -16,6 +16,7 @@ import (
 	"holdfast/crawler/pace"
 	"holdfast/duty"
 	"holdfast/harvest"
+	"holdfast/index/dedup"
 	"holdfast/internal/disk"
 	"holdfast/node/wire"
 )
@@ -60,6 +61,7 @@ type Config struct {
 	Stale     func(catalog.View) (bool, error)                                   // secrets cannot be opened yet
 	Captures  crawler.Captures                                                   // of earlier crawls
 	Records   crawler.Records
+	Documents *dedup.Cache // of earlier jobs; nil: jobs of harvests are compared with all captures, as others are
 
 	Caller wire.Caller
 	Alive  func() map[catalog.NodeID]bool
@@ -94,6 +96,15 @@ type Attempt struct {
 	by    catalog.Time // when a crawl that is to stop is cut off
 	held  string       // why this node pauses it by itself
 	out   *programLog
+
+	before *dedup.Set // what the jobs that it continues recorded; nil if it continues none
+}
+
+// forget closes what earlier jobs recorded.
+func (r *Attempt) forget() {
+	if r.before != nil {
+		_ = r.before.Close()
+	}
 }
 
 // leasePoll is how often a running job's lease, its wish, and the room on the disk are looked at beside each change of
