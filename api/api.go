@@ -174,6 +174,13 @@ type Invites interface {
 		actor string) (text string, token catalog.JoinToken, err error)
 }
 
+// Previews says what harvests would do.
+type Previews interface {
+	// Preview plans the jobs of a harvest as a run that begins now would, and makes none. catalog.ErrNotFound: there is
+	// no such harvest.
+	Preview(ctx context.Context, number uint64) (wire.HarvestPreview, error)
+}
+
 // Backend is everything that the API needs of its node.
 type Backend struct {
 	Catalog  Catalog
@@ -189,6 +196,7 @@ type Backend struct {
 	Index    Index
 	Invites  Invites
 	Ingests  Ingests
+	Previews Previews
 	Now      func() time.Time // nil: time.Now
 	Node     catalog.NodeID   // the node that answers
 	Used     func(id string)  // an access token was used just now; nil: nobody keeps count

@@ -16,7 +16,10 @@ import (
 )
 
 // harvests are the operations about harvests, their configurations and runs.
-type harvests struct{ *server }
+type harvests struct {
+	*server
+	previews Previews
+}
 
 // ByHarvest is the input of an act on a harvest.
 type ByHarvest struct {
@@ -29,6 +32,7 @@ func (s harvests) routes(api huma.API) {
 	s.activeRoutes(api)
 	s.configurationRoutes(api)
 	s.settingsRoutes(api)
+	s.previewRoutes(api)
 }
 
 // ofHarvest finds the collection of the harvest that a request is about.
@@ -97,6 +101,20 @@ func (s harvests) readRoutes(api huma.API) {
 				return wire.Page[wire.Date]{}, err
 			}
 			return whole(s.dates(&h, in.Limit))
+		})
+}
+
+func (s harvests) previewRoutes(api huma.API) {
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/harvests/{number}/preview",
+		id: "harvest-preview", tag: "harvests", limit: longTime,
+		summary: "Show which jobs a harvest would make if a run began now, and how large they would be"},
+		func(ctx context.Context, in *ByHarvest) (wire.HarvestPreview, error) {
+			if _, err := s.harvest(ctx, in.Number); err != nil {
+				return wire.HarvestPreview{}, err
+			}
+			p, err := s.previews.Preview(ctx, in.Number)
+			p.First = append([]wire.PreviewedJob{}, p.First...)
+			return p, err
 		})
 }
 

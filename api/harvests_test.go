@@ -36,6 +36,7 @@ func harvestProbes() map[string]probe {
 		"harvest-configurations-add":    {at + "/configurations/add", some, "web"},
 		"harvest-configurations-remove": {at + "/configurations/remove", some, "web"},
 		"harvest-seeds":                 {at + "/seeds", "http://kept.org/", "web"},
+		"harvest-preview":               reads(at + "/preview"),
 		"harvest-settings-show":         reads("/harvest-settings"),
 		"harvest-settings-set":          {"/harvest-settings", `{"max_domain_size":7}`, "curator"},
 	}
@@ -232,7 +233,7 @@ func TestStatesOfHarvests(t *testing.T) {
 	if !slices.Equal(numbers, []uint64{4, 3, 2, 1}) {
 		t.Errorf("%v", numbers)
 	}
-	s := harvests{newServer(Backend{Catalog: b}, nil)}
+	s := harvests{newServer(Backend{Catalog: b}, nil), nil}
 	page, err := s.runs(t.Context(), 1, "", 3)
 	if err != nil || len(page.Items) != 3 || page.Next == "" {
 		t.Fatalf("%+v, %v", page, err)
@@ -296,7 +297,7 @@ func TestHarvestsAreListed(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, got, tt.want)
 		}
 	}
-	s := harvests{newServer(Backend{Catalog: b}, nil)}
+	s := harvests{newServer(Backend{Catalog: b}, nil), nil}
 	var got []string
 	for in := (HarvestListing{Paging: Paging{Limit: 2}, Sort: "next"}); ; {
 		page, err := s.list(t.Context(), &in)

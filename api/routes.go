@@ -70,7 +70,7 @@ func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
 	captures{s, b.Captures}.routes(api)
 	domains{s, b.Crawls, b.Secrets}.routes(api)
 	ingests{s, b.Ingests}.routes(api)
-	harvests{s}.routes(api)
+	harvests{s, b.Previews}.routes(api)
 	text := describe(api.OpenAPI())
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")

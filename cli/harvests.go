@@ -31,6 +31,7 @@ type harvestCmd struct {
 	Configurations harvestConfigurationsCmd `cmd:"" help:"List the configurations of a harvest, by domain."`
 	Runs           harvestRunsCmd           `cmd:"" help:"List the runs of a harvest, the latest first."`
 	Dates          harvestDatesCmd          `cmd:"" help:"List the next dates of a harvest."`
+	Preview        harvestPreviewCmd        `cmd:"" help:"Show which jobs a harvest would make now, and how large they would be."`
 	Settings       harvestSettingsCmd       `cmd:"" help:"Show or change how harvests are split into jobs."`
 }
 

@@ -103,6 +103,11 @@ func (h Harvests) Dates(ctx context.Context, harvest uint64, n int) ([]wire.Date
 	return list[wire.Date](ctx, h.c, url.Values{"limit": {strconv.Itoa(n)}}, "harvests", number(harvest), "dates")
 }
 
+// Preview returns which jobs a harvest would make if a run began now.
+func (h Harvests) Preview(ctx context.Context, harvest uint64) (wire.HarvestPreview, error) {
+	return get[wire.HarvestPreview](ctx, h.c, "harvests", number(harvest), "preview")
+}
+
 // Settings returns how harvests are split into jobs.
 func (h Harvests) Settings(ctx context.Context) (wire.HarvestSettings, error) {
 	return get[wire.HarvestSettings](ctx, h.c, "harvest-settings")

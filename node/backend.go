@@ -28,8 +28,8 @@ func (n *Node) backend() api.Backend {
 		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Secrets: secrets{n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
 		Invites: invites{n.member(), agreed.Propose},
-		Ingests: n.ingests,
-		Local:   n.token.Access, Node: n.id, Used: n.warrants.Uses.Note,
+		Ingests: n.ingests, Previews: previews{n.harvester},
+		Local: n.token.Access, Node: n.id, Used: n.warrants.Uses.Note,
 	}
 }
 

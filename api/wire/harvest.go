@@ -144,3 +144,26 @@ type HarvestSeeds struct {
 	BadLines       []BadLine `json:"badLines,omitempty" doc:"these lines"`
 	Reason         string    `json:"reason,omitempty" doc:"why the rest of the list was not read"`
 }
+
+// HarvestPreview is what a harvest would do if a run began now.
+type HarvestPreview struct {
+	Jobs           int64            `json:"jobs" doc:"how many would be made"`
+	Configurations int64            `json:"configurations" doc:"in all jobs"`
+	Expected       int64            `json:"expected" doc:"objects that are expected of all jobs"`
+	LeftOut        map[string]int64 `json:"leftOut,omitempty" doc:"how many configurations would be left out, by reason"`
+	Busy           int64            `json:"busy" doc:"configurations whose domain is in an open job already"`
+	BusyDomains    []string         `json:"busyDomains,omitempty" doc:"the first of these domains"`
+	Channel        string           `json:"channel"`
+	Served         bool             `json:"served" doc:"a node that crawls serves the channel"`
+	Error          string           `json:"error,omitempty" doc:"why no jobs could be made; the rest is what was found until then"`
+	First          []PreviewedJob   `json:"first" doc:"the first 1000 jobs"`
+}
+
+// PreviewedJob is a job that a harvest would make.
+type PreviewedJob struct {
+	Template       string        `json:"template" doc:"and its version"`
+	Overlay        string        `json:"overlay,omitempty" doc:"stands for the settings that are laid over the template; jobs with the same have the same"`
+	Bytes          harvest.Limit `json:"bytes" doc:"limit on bytes of each configuration"`
+	Configurations int           `json:"configurations"`
+	Expected       int64         `json:"expected" doc:"objects"`
+}
