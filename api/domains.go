@@ -29,6 +29,7 @@ type ByDomain struct {
 
 func (s domains) routes(api huma.API) {
 	s.readRoutes(api)
+	s.historyRoutes(api)
 	s.changeRoutes(api)
 	s.configurationRoutes(api)
 	s.listRoutes(api)

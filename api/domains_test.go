@@ -23,7 +23,8 @@ func domainProbes() map[string]probe {
 	const at = "/domains/kept.org"
 	reads := func(path string) probe { return probe{path, "", "reader"} }
 	return map[string]probe{
-		"domain-list": reads("/domains"), "domain-show": reads(at), "domain-alias-list": reads("/domain-aliases"),
+		"domain-list": reads("/domains"), "domain-show": reads(at), "domain-history": reads(at + "/history"),
+		"domain-alias-list":   reads("/domain-aliases"),
 		"domain-create":       {"/domains", `{"name":"new.org","collection":"web"}`, "web"},
 		"domain-set":          {at, `{"owner":"x"}`, "web"},
 		"domain-alias":        {at + "/alias", `{}`, "web"},

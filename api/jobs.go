@@ -38,6 +38,7 @@ type ByID struct {
 func (s jobs) routes(api huma.API) {
 	s.changeRoutes(api)
 	s.readRoutes(api)
+	s.statisticRoutes(api)
 	s.runningRoutes(api)
 	s.endRoutes(api)
 	s.actRoutes(api)

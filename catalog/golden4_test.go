@@ -24,7 +24,7 @@ func TestStoredBytesOfLevel4(t *testing.T) {
 			"458bd2ee8df46f79c6067fc587a32fd748e268001abc15a18e21c14d8ddfa4c9",
 			"6ccd9d9129027cf9da0397c083f10190da66b229be1a33f6efa0c89ab9b82ca5"},
 		"history": {(*golden).history,
-			"134a825d2e1c210e5378ede38c3c045cbad1491b6b50121006b10f5e635e84d2",
+			"00ddf69ca1aedc9abdbdc62056e0b73beb9d7dea3581459619ca4f2c99070b0f",
 			"657c43a56316871b6a017d212ee9eba7265dc3c070ef47a4a2d656608f011ae7"},
 	} {
 		t.Run(name, func(t *testing.T) {

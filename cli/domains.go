@@ -20,6 +20,7 @@ type domainCmd struct {
 	Create      domainCreateCmd      `cmd:"" help:"Make a domain."`
 	List        domainListCmd        `cmd:"" help:"List domains by name."`
 	Show        domainShowCmd        `cmd:"" help:"Show a domain with its configurations and lists."`
+	History     domainHistoryCmd     `cmd:"" help:"List what jobs brought for a domain, the newest first."`
 	Set         domainSetCmd         `cmd:"" help:"Change a domain's collection, default configuration, owner, comments or fields."`
 	Remove      domainRemoveCmd      `cmd:"" help:"Remove a domain that nothing uses, with its configurations and lists."`
 	Alias       domainAliasCmd       `cmd:"" help:"Make a domain an alias of another one, or renew the alias."`

@@ -19,15 +19,16 @@ import (
 )
 
 type jobCmd struct {
-	Create jobCreateCmd `cmd:"" help:"Create a job, which is a crawl; a node with a free slot runs it."`
-	List   jobListCmd   `cmd:"" help:"List the jobs, newest first."`
-	Show   jobShowCmd   `cmd:"" help:"Show a job, with live progress while it runs."`
-	Log    jobLogCmd    `cmd:"" help:"Print the end of a job's crawl.log."`
-	Pause  jobPauseCmd  `cmd:"" help:"Pause a job."`
-	Resume jobResumeCmd `cmd:"" help:"Resume a paused job."`
-	Stop   jobStopCmd   `cmd:"" help:"Stop a job. What it has harvested is kept."`
-	Again  jobAgainCmd  `cmd:"" name:"resubmit" help:"Create a new job from a failed one."`
-	Reject jobRejectCmd `cmd:"" help:"Mark a failed job as final: it will not be tried again."`
+	Create jobCreateCmd     `cmd:"" help:"Create a job, which is a crawl; a node with a free slot runs it."`
+	List   jobListCmd       `cmd:"" help:"List the jobs, newest first."`
+	Show   jobShowCmd       `cmd:"" help:"Show a job, with live progress while it runs."`
+	Stats  jobStatisticsCmd `cmd:"" name:"statistics" help:"List what a job that has ended brought for each configuration of a domain."`
+	Log    jobLogCmd        `cmd:"" help:"Print the end of a job's crawl.log."`
+	Pause  jobPauseCmd      `cmd:"" help:"Pause a job."`
+	Resume jobResumeCmd     `cmd:"" help:"Resume a paused job."`
+	Stop   jobStopCmd       `cmd:"" help:"Stop a job. What it has harvested is kept."`
+	Again  jobAgainCmd      `cmd:"" name:"resubmit" help:"Create a new job from a failed one."`
+	Reject jobRejectCmd     `cmd:"" help:"Mark a failed job as final: it will not be tried again."`
 	controlCmds
 }
 

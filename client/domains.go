@@ -34,6 +34,11 @@ func (d Domains) Aliases(ctx context.Context, expired bool) iter.Seq2[wire.Domai
 	return all[wire.Domain](ctx, d.c, query, "domain-aliases")
 }
 
+// History yields what jobs brought for a domain, the newest first.
+func (d Domains) History(ctx context.Context, name string) iter.Seq2[wire.DomainHistory, error] {
+	return all[wire.DomainHistory](ctx, d.c, nil, "domains", name, "history")
+}
+
 // Show shows a domain with its configurations and lists.
 func (d Domains) Show(ctx context.Context, name string) (wire.Domain, error) {
 	return get[wire.Domain](ctx, d.c, "domains", name)

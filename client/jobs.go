@@ -27,6 +27,12 @@ func (j Jobs) Running(ctx context.Context) (wire.RunningJobs, error) {
 	return get[wire.RunningJobs](ctx, j.c, "jobs", "running")
 }
 
+// Statistics yields what a job that has ended brought for each configuration, by domain.
+func (j Jobs) Statistics(ctx context.Context, id uint64) iter.Seq2[wire.Statistic, error] {
+	query := url.Values{"limit": {strconv.Itoa(wire.MaxPage)}}
+	return all[wire.Statistic](ctx, j.c, query, "jobs", number(id), "statistics")
+}
+
 // Create creates a job and submits it.
 func (j Jobs) Create(ctx context.Context, in wire.JobRequest) (wire.Job, error) {
 	return post[wire.Job](ctx, j.c, in, "jobs")

@@ -7,9 +7,9 @@ import (
 // The subject's keys, in the order of doc/format/catalog.md. All are of level 4.
 const (
 	prefixBest  = "history/"   // <domain>/<configuration>: Best
-	prefixOf    = "historyof/" // <domain>/<time before the end of times>/<job>/<number of the statistic>: mark
+	prefixOf    = "historyof/" // <domain>/<what is left of time>/<and of numbers of jobs>/<number of the statistic>: mark
 	prefixIn    = "historyin/" // <number of a snapshot>/<domain>/<configuration>: Earlier
-	endOfTimes  = 1<<63 - 1
+	endOfAll    = 1<<63 - 1
 	digitsOfOne = 8
 )
 
@@ -19,7 +19,8 @@ func prefixOfDomain(domain string) string { return prefixOf + domain + "/" }
 
 // tailOf is the end of a key: the newest come first.
 func tailOf(ended agree.Time, job uint64, n int) string {
-	return agree.Hex(uint64(endOfTimes-ended)) + "/" + agree.Hex(job) + "/" + agree.HexDigits(uint64(n), digitsOfOne)
+	return agree.Hex(uint64(endOfAll-ended)) + "/" + agree.Hex(endOfAll-job) + "/" +
+		agree.HexDigits(uint64(n), digitsOfOne)
 }
 
 func keyIn(harvest uint64, domain, name string) string {

@@ -59,7 +59,7 @@ func lineAt(in jobs.View, tail string) (line Line, err error) {
 	if _, err := fmt.Sscanf(tail, "%16x/%16x/%8x", &before, &job, &n); err != nil {
 		return line, fmt.Errorf("%w: %w", errKey, err)
 	}
-	j, err := in.Job(job)
+	j, err := in.Job(endOfAll - job)
 	if err != nil {
 		return line, err
 	}
