@@ -22,8 +22,8 @@ func (domainHistoryCmd) Help() string {
 func (c domainHistoryCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		return stream(a, archive.Domains().History(ctx, c.Name), func(w io.Writer, h wire.DomainHistory) error {
-			_, err := fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%d\t%d\t%s\n", when(h.Received), h.Job, h.Harvest, h.Run,
-				h.Configuration, h.Objects, h.Bytes, h.Stop)
+			_, err := fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%d\t%d\t%s\n", when(h.Received), h.Job, h.Harvest,
+				h.Run, h.Configuration, h.Objects, h.Bytes, h.Stop)
 			return err
 		})
 	})
@@ -34,8 +34,8 @@ type jobStatisticsCmd struct {
 }
 
 func (jobStatisticsCmd) Help() string {
-	return "Each line has the domain, the configuration, objects, bytes, and why the harvest of the domain ended. The " +
-		"last line, without a domain, sums up what counted for other domains."
+	return "Each line has the domain, the configuration, objects, bytes, and why the harvest of the domain ended. " +
+		"The last line, without a domain, sums up what counted for other domains."
 }
 
 func (c jobStatisticsCmd) Run(a *app) error {

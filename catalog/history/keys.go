@@ -7,7 +7,7 @@ import (
 // The subject's keys, in the order of doc/format/catalog.md. All are of level 4.
 const (
 	prefixBest  = "history/"   // <domain>/<configuration>: Best
-	prefixOf    = "historyof/" // <domain>/<what is left of time>/<and of numbers of jobs>/<number of the statistic>: mark
+	prefixOf    = "historyof/" // <domain>/<left of all times>/<left of all numbers of jobs>/<number>: mark
 	prefixIn    = "historyin/" // <number of a snapshot>/<domain>/<configuration>: Earlier
 	endOfAll    = 1<<63 - 1
 	digitsOfOne = 8
