@@ -156,7 +156,11 @@ func (s domains) lay(ctx context.Context, asked *kept.Configuring, patch harvest
 		return nil
 	}
 	settings := harvest.DefaultSettings()
-	if err := settings.Lay(patch); err != nil {
+	err := settings.Lay(patch)
+	if err == nil {
+		err = harvest.CheckLaid(patch)
+	}
+	if err != nil {
 		return problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 	}
 	job := harvest.Job{Name: asked.Name, Seeds: []string{"http://127.0.0.1/"}, Settings: settings}

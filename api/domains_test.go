@@ -235,6 +235,7 @@ func TestBadDomains(t *testing.T) {
 		}, 404, "none"},
 		"an unknown key":       {lay("max_hopps", "3"), 422, "max_hops"},
 		"a bad value":          {lay("max_hops", "-3"), 422, "max_hops"},
+		"a template's setting": {lay("workers", "3"), 422, "in the template alone"},
 		"a redacted value":     {lay("headers", `["Cookie: [redacted]"]`), 422, "left out"},
 		"a sealed value":       {lay("headers", `["Cookie: [sealed headers.0]"]`), 422, "left out"},
 		"the nodes' network":   {lay("allow_private", "true"), 403, "operator"},

@@ -17,12 +17,12 @@ const (
 	OfURI Level = "uri" // may differ by URI, in a sheet
 )
 
-// Setting describes one setting: for the reference, for forms, and for checking what is given. It is read from the tag
-// of its field: json the name, group (of the struct around it), level, live "yes", unit, is the default, min, max,
-// allowed words, help. Defaults and limits are written as in JSON, but for texts without quotes, lists of words with
-// spaces between, and durations as 5m; a setting without is has no value, and one without max may be as large as 2^60.
-// since is the level of a cluster from which on jobs may have the setting, and before the value for which a job stands
-// that was stored without it, if that is not the zero value.
+// Setting describes one setting: for the reference, for forms, and for checking what is given. It is read from the
+// tag of its field: json the name, group (of the struct around it), level, live, lay and expert "yes", unit, is the
+// default, min, max, allowed words, help. Defaults and limits are written as in JSON, but for texts without quotes,
+// lists of words with spaces between, and durations as 5m; a setting without is has no value, and one without max
+// may be as large as 2^60. since is the level of a cluster from which on jobs may have the setting, and before the
+// value for which a job stands that was stored without it, if that is not the zero value.
 type Setting struct {
 	Name    string          `json:"name"`
 	Group   string          `json:"group"`
@@ -31,6 +31,8 @@ type Setting struct {
 	Default json.RawMessage `json:"default"`
 	Level   Level           `json:"level"`
 	Live    bool            `json:"live"`              // may be changed while the crawl runs
+	Layable bool            `json:"layable"`           // a configuration of a domain may lay it over a template's
+	Expert  bool            `json:"expert"`            // most crawls do without; forms may hide it
 	Min     int64           `json:"min,omitempty"`     // least number; of a duration in nanoseconds
 	Max     int64           `json:"max,omitempty"`     // largest; 0: no limit
 	Allowed []string        `json:"allowed,omitempty"` // words
@@ -75,6 +77,7 @@ func describeField(f reflect.StructField) (s setting, err error) {
 	s.Name, _, _ = strings.Cut(tag("json"), ",")
 	s.Type, s.Unit, s.Help = typeName(f.Type), tag("unit"), tag("help")
 	s.Level, s.Live = Level(tag("level")), tag("live") == "yes"
+	s.Layable, s.Expert = tag("lay") == "yes", tag("expert") == "yes"
 	if words := strings.Fields(tag("allowed")); len(words) > 0 {
 		s.Allowed = words
 	}

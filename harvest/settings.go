@@ -20,7 +20,7 @@ type Settings struct {
 	FileSettings     `group:"files"`
 
 	// Other settings for some URIs.
-	Sheets []Sheet `json:"sheets,omitempty" level:"job" live:"yes" help:"Other settings for some URIs and times." group:"files"`
+	Sheets []Sheet `json:"sheets,omitempty" level:"job" live:"yes" expert:"yes" help:"Other settings for some URIs and times." group:"files"`
 }
 
 // DefaultSettings are the settings of a crawl for which nothing was said.

@@ -35,20 +35,18 @@ func TestReferenceNamesEverySettingOnce(t *testing.T) {
 func TestReferenceDocument(t *testing.T) {
 	const file = "../doc/settings.md"
 	var b strings.Builder
-	b.WriteString("# Settings of a crawl\n\nGenerated from the code (`go test ./harvest -update`). Level `uri`: may differ by URI, in a sheet. Live: may be changed while the crawl runs.\n")
+	b.WriteString("# Settings of a crawl\n\nGenerated from the code (`go test ./harvest -update`). Level `uri`: may differ by URI, in a sheet. Live: may be changed while the crawl runs. Laid: a configuration of a domain may lay it over the template. Expert: most crawls do without.\n")
 	group := ""
 	for _, r := range Reference() {
 		if r.Group != group {
 			group = r.Group
-			fmt.Fprintf(&b, "\n## %s\n\n| setting | type | default | level | live | meaning |\n|---|---|---|---|---|---|\n", strings.ToUpper(group[:1])+group[1:])
+			fmt.Fprintf(&b, "\n## %s\n\n| setting | type | default | level | live | laid | expert | meaning |\n|---|---|---|---|---|---|---|---|\n", strings.ToUpper(group[:1])+group[1:])
 		}
-		kind, live := r.Type, "no"
+		kind := r.Type
 		if r.Unit != "" {
 			kind = r.Unit
 		}
-		if r.Live {
-			live = "yes"
-		}
+		yes := map[bool]string{true: "yes", false: "no"}
 		help := r.Help
 		if len(r.Allowed) > 0 {
 			help += " Allowed: " + words(r.Allowed) + "."
@@ -57,7 +55,8 @@ func TestReferenceDocument(t *testing.T) {
 		if len(value) > 90 || value == "null" {
 			value = map[bool]string{true: "none", false: "all"}[value == "null"]
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", r.Name, kind, strings.ReplaceAll(value, "|", "\\|"), r.Level, live, help)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s | %s | %s |\n", r.Name, kind, strings.ReplaceAll(value, "|", "\\|"), r.Level,
+			yes[r.Live], yes[r.Layable], yes[r.Expert], help)
 	}
 	if flag.Lookup("update").Value.String() == "true" {
 		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 )
 
@@ -30,6 +32,17 @@ func CheckTemplate(s Settings) error {
 			if value, there := sheet.Settings[name]; there {
 				return invalid("sheets: "+sheet.Name+": "+name, string(value), allowed)
 			}
+		}
+	}
+	return nil
+}
+
+// CheckLaid refuses settings that no configuration of a domain can lay over those of a template: they are of the job as
+// a whole, or harvests set them. It does not check their values.
+func CheckLaid(laid Patch) error {
+	for _, name := range slices.Sorted(maps.Keys(laid)) {
+		if d, known := named(name); known && !d.Layable {
+			return invalid(name, "a value of a configuration", "this setting in the template alone")
 		}
 	}
 	return nil

@@ -61,3 +61,29 @@ func TestTextOfATemplate(t *testing.T) {
 		t.Error("a setting that is not known is shown")
 	}
 }
+
+// A configuration lays what is of its domain's harvest over a template, and nothing that is of the job as a whole.
+func TestWhatAConfigurationLays(t *testing.T) {
+	var patch Patch
+	for _, r := range Reference() {
+		patch = Patch{r.Name: r.Default}
+		err := CheckLaid(patch)
+		if r.Layable != (err == nil) || err != nil && !strings.Contains(err.Error(), r.Name) {
+			t.Errorf("%s: %v", r.Name, err)
+		}
+	}
+	for name, want := range map[string]bool{"max_hops": true, "robots": true, "extractors": true, "max_objects": true,
+		"max_bytes": true, "max_document_bytes": true, "credentials": true, "first_cookies": true, "headers": true,
+		"max_domain_objects": false, "harvest_domain_bytes": false, "workers": false, "operator_contact": false,
+		"count_by": false, "allow_private": true, "nameserver": false, "sheets": false} {
+		if d, known := named(name); !known || d.Layable != want {
+			t.Errorf("%s: %t, want %t", name, d.Layable, want)
+		}
+	}
+	if d, _ := named("max_hops"); d.Expert {
+		t.Error("max_hops is for experts")
+	}
+	if err := CheckLaid(Patch{"max_hopps": nil}); err != nil {
+		t.Errorf("an unknown name is for Lay to refuse: %v", err)
+	}
+}
