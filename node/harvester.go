@@ -23,9 +23,10 @@ func (all definitions) find(job catalog.Job) (runner.Definition, error) {
 	if err != nil {
 		return runner.Definition{}, err
 	}
-	out := runner.Definition{Harvest: d.Harvest, Template: d.Template, Schedule: d.Schedule, Info: runner.HarvestInfo{
-		HarvestName: d.Said.Name, HarvestComments: d.Said.Comments, ScheduleName: d.Said.Schedule,
-		TemplateName: d.TemplateName, TemplateDescription: d.TemplateComment, Audience: d.Said.Audience}}
+	out := runner.Definition{Harvest: d.Harvest, Template: d.Template, Schedule: d.Schedule, Continues: d.Continues,
+		Info: runner.HarvestInfo{
+			HarvestName: d.Said.Name, HarvestComments: d.Said.Comments, ScheduleName: d.Said.Schedule,
+			TemplateName: d.TemplateName, TemplateDescription: d.TemplateComment, Audience: d.Said.Audience}}
 	if !d.TemplateMade.IsZero() {
 		out.Info.TemplateUpdated = d.TemplateMade.UTC().Format(time.RFC3339)
 	}

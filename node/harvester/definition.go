@@ -19,6 +19,7 @@ import (
 type Definition struct {
 	Harvest, Template, Schedule json.RawMessage // what there is not is nil
 	Aliases                     []Alias         // of the job's domains, as they are now and were when it was made
+	Continues                   []uint64        // jobs whose documents it need not store again
 	Said                        runs.Asked      // of the harvest
 	TemplateName                string
 	TemplateComment             string
@@ -48,6 +49,9 @@ func (h *Harvester) Definition(job catalog.Job) (d Definition, err error) {
 		}
 		if json.Valid([]byte(r.Schedule)) {
 			d.Schedule = json.RawMessage(r.Schedule)
+		}
+		if d.Continues, err = continued(v, &job, &asked); err != nil {
+			return err
 		}
 		return d.template(v, &job)
 	})

@@ -98,10 +98,12 @@ type leading struct {
 	under  sync.WaitGroup
 	more   chan struct{} // a split has ended
 
-	minute  time.Time       // of the last dispatch
-	looked  time.Time       // when work was looked for
-	waiting map[uint64]bool // harvests of which it was said that they wait for a channel
-	splits  splits
+	minute     time.Time       // of the last dispatch
+	dispatched time.Time       // when that was
+	stale      bool            // something has changed since
+	looked     time.Time       // when work was looked for
+	waiting    map[uint64]bool // harvests of which it was said that they wait for a channel
+	splits     splits
 }
 
 func (h *Harvester) lead(ctx context.Context) *leading {
@@ -128,8 +130,11 @@ func (l *leading) freed() <-chan struct{} {
 
 // round begins what is due. look says that something may have changed.
 func (l *leading) round(look bool) {
-	if now := l.cfg.Now().Truncate(time.Minute); !now.Equal(l.minute) {
-		l.minute, look = now, true
+	l.stale = l.stale || look
+	now := l.cfg.Now().Truncate(time.Minute)
+	// a harvest may also have become due by a change
+	if !now.Equal(l.minute) || l.stale && time.Since(l.dispatched) >= beat {
+		l.minute, l.dispatched, l.stale, look = now, time.Now(), false, true
 		if err := l.dispatch(l.ctx); err != nil {
 			l.minute = time.Time{} // again with the next beat
 			l.warn("not all harvests that are due have begun", err)

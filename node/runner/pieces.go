@@ -53,7 +53,8 @@ func documentOf(rec *warc.Record, file string) *dedup.Document {
 	at, err := rec.Date()
 	one := &dedup.Document{URL: rec.TargetURI(), Time: at, Digest: rec.Header.Get("WARC-Payload-Digest"), File: file,
 		Offset: rec.Offset, ID: rec.ID()}
-	if err != nil || one.Digest == "" || !rec.IsHTTP() || rec.Header.Get("WARC-Truncated") != "" {
+	cut := rec.Type == warc.TypeResponse && rec.Header.Get("WARC-Truncated") != "" // revisits have no body anyway
+	if err != nil || one.Digest == "" || !rec.IsHTTP() || cut {
 		return nil
 	}
 	head, err := rec.HTTP()

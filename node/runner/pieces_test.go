@@ -44,7 +44,8 @@ func visit(kind, url, id, head, digest, notes string, fields ...warc.Field) []wa
 	fields = append(fields, warc.Field{Name: "WARC-Payload-Digest", Value: digest})
 	if kind == warc.TypeRevisit {
 		fields = append(fields, warc.Field{Name: "WARC-Profile",
-			Value: "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"})
+			Value: "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"},
+			warc.Field{Name: "WARC-Truncated", Value: "length"})
 	}
 	about := "via: x\r\n"
 	if notes != "" {
