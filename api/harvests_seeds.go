@@ -77,8 +77,8 @@ func (s domains) seed(ctx context.Context, in *seeded) (wire.HarvestSeeds, error
 		return wire.HarvestSeeds{}, err
 	}
 	if h.Kind != runs.Event {
-		return wire.HarvestSeeds{}, refused("harvest %d is %s: seeds are given in bulk to event harvests", h.Number,
-			h.Kind)
+		return wire.HarvestSeeds{}, problem(http.StatusConflict, wire.CodeConflict,
+			fmt.Sprintf("harvest %d is a %s harvest: seeds are given in bulk to event harvests", h.Number, h.Kind))
 	}
 	to := &seeding{domains: s, harvest: h.Number, name: seedsName(&h), chosen: in.Template != "",
 		lines: map[kept.Name][]seedLine{}}

@@ -131,7 +131,7 @@ func TestBadSeedsInBulk(t *testing.T) {
 		"no template":         {1, client.SeedsOptions{Template: "none"}, 404, `no template "none"`},
 		"a negative limit":    {1, client.SeedsOptions{Objects: "-1"}, 422, "limit"},
 		"a word for a limit":  {1, client.SeedsOptions{Bytes: "many"}, 422, "limit"},
-		"a selective harvest": {2, client.SeedsOptions{}, 422, "harvest 2 is selective"},
+		"a selective harvest": {2, client.SeedsOptions{}, 409, "harvest 2 is a selective harvest"},
 		"no harvest":          {3, client.SeedsOptions{}, 404, "harvest 3"},
 	} {
 		_, err := c.AddSeeds(t.Context(), tt.number, tt.o, strings.NewReader("http://a.org/\n"))

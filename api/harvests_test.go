@@ -370,7 +370,7 @@ func TestBadHarvests(t *testing.T) {
 		"a schedule that ended":  {activate(3), 422, "schedule past: "},
 		"activated twice":        {activate(4), 409, "is active"},
 		"none there":             {activate(9), 404, "harvest 9"},
-		"no schedule":            {create(wire.HarvestRequest{Name: "x", Kind: "selective"}), 422, "needs a schedule"},
+		"no schedule":            {create(wire.HarvestRequest{Name: "x", Kind: "selective"}), 422, "need a schedule"},
 		"a snapshot's schedule":  {create(wire.HarvestRequest{Name: "x", Kind: "snapshot", Schedule: "daily"}), 422, "schedule"},
 		"an unknown schedule":    {create(wire.HarvestRequest{Name: "x", Kind: "event", Schedule: "none"}), 404, `no schedule "none"`},
 		"an unknown kind":        {create(wire.HarvestRequest{Name: "x", Kind: "total"}), 422, "kind"},

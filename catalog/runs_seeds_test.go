@@ -77,7 +77,7 @@ func TestSeedsInBulk(t *testing.T) {
 		"no domain's name":    {add(seeding("c", 0, "http://c/")), catalog.Invalid},
 		"no domains":          {add(), catalog.Invalid},
 		"a bad name":          {add(domains.Seeding{Domain: "c.org", Name: "a b", Text: "x\n", Items: 1}), catalog.Invalid},
-		"a selective harvest": {with(func(b *runs.SeedsAddition) { b.Number = selective }), catalog.Invalid},
+		"a selective harvest": {with(func(b *runs.SeedsAddition) { b.Number = selective }), catalog.Conflict},
 		"no harvest":          {with(func(b *runs.SeedsAddition) { b.Number = 9 }), catalog.NotFound},
 		"no template":         {with(func(b *runs.SeedsAddition) { b.Template = "" }), catalog.Invalid},
 		"a limit below 0":     {with(func(b *runs.SeedsAddition) { b.Objects = &minus }), catalog.Invalid},

@@ -354,6 +354,24 @@ func TestSnapshotsRunOnce(t *testing.T) {
 	}
 }
 
+// TestASnapshotOfWhichNoJobWasMadeRunsAgain: what was wrong may be mended by then.
+func TestASnapshotOfWhichNoJobWasMadeRunsAgain(t *testing.T) {
+	t.Parallel()
+	c := harvesting(t)
+	number := c.defined(t, runs.Snapshot, "first")
+	c.must(t, runs.BeginRun, runs.Beginning{Number: number, Date: c.activated(t, number, 0)})
+	c.must(t, runs.EndRun, runs.Ending{Number: number, Run: 1, Error: "there is no template"})
+	date := c.activated(t, number, 0)
+	c.must(t, runs.BeginRun, runs.Beginning{Number: number, Date: date})
+	c.must(t, runs.EndRun, runs.Ending{Number: number, Run: 2})
+	h, err := c.runs().Harvest(number)
+	if err != nil || h.Runs != 2 || h.Error != "" || !h.Ended {
+		t.Errorf("%+v, %v", h, err)
+	}
+	refusedAs(t, c.apply(t, runs.Activate, runs.Activation{Number: number, Version: h.Version, Next: c.now}),
+		catalog.Conflict, "a third run")
+}
+
 // TestWhoMayDefineHarvests: those with the role curator for the harvest's collection. Runs are for nodes alone.
 func TestWhoMayDefineHarvests(t *testing.T) {
 	t.Parallel()

@@ -108,7 +108,7 @@ type HarvestConfiguration struct {
 
 // HarvestConfigurations are configurations that a harvest is to have, or not any more.
 type HarvestConfigurations struct {
-	Configurations []HarvestConfiguration `json:"configurations" minItems:"1" maxItems:"100"`
+	Configurations []HarvestConfiguration `json:"configurations" minItems:"1" maxItems:"100" nullable:"false"`
 }
 
 // HarvestRun is one run of a harvest: its jobs are made of the configurations that there were when it began.

@@ -27,8 +27,16 @@ func activate(s *agree.State, b *Activation) (any, error) {
 		return nil, agree.Refuse(agree.Conflict, "harvest %d is active", h.Number)
 	case h.Kind != Snapshot && h.Configurations == 0:
 		return nil, agree.Refuse(agree.Conflict, "harvest %d has no configurations: add some first", h.Number)
-	case h.Kind == Snapshot && h.Runs > 0:
-		return nil, agree.Refuse(agree.Conflict, "snapshot %d has run; make another one that continues it", h.Number)
+	}
+	if h.Kind == Snapshot && h.Runs > 0 {
+		last, _, err := agree.Get[Run](s, keyRun(h.Number, h.Runs))
+		if err != nil {
+			return nil, err
+		}
+		if last.State != Failed || last.Jobs > 0 { // else it is as if it had not run
+			return nil, agree.Refuse(agree.Conflict, "snapshot %d has run; make another one that continues it",
+				h.Number)
+		}
 	}
 	if err := h.due(b.Next); err != nil {
 		return nil, err

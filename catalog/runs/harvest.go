@@ -133,7 +133,7 @@ func (h *Harvest) check(a *Asked) error {
 	case snapshot && a.Schedule != "":
 		return agree.Refuse(agree.Invalid, "a snapshot harvest runs once and has no schedule")
 	case !snapshot && a.Schedule == "":
-		return agree.Refuse(agree.Invalid, "a %s harvest needs a schedule", h.Kind)
+		return agree.Refuse(agree.Invalid, "%s harvests need a schedule", h.Kind)
 	case !snapshot && (a.Objects != nil || a.Bytes != nil || a.MaxTime != 0 || a.Earlier != 0):
 		return agree.Refuse(agree.Invalid, "only a snapshot harvest has limits of its own, or continues another")
 	case a.MaxTime < 0 || a.Start < 0:

@@ -31,8 +31,8 @@ func addSeeds(s *agree.State, b *SeedsAddition) (any, error) {
 		return nil, err
 	}
 	if h.Kind != Event {
-		return nil, agree.Refuse(agree.Invalid, "harvest %d is %s: seeds are given in bulk to event harvests", h.Number,
-			h.Kind)
+		return nil, agree.Refuse(agree.Conflict,
+			"harvest %d is a %s harvest: seeds are given in bulk to event harvests", h.Number, h.Kind)
 	}
 	o := domains.Occasion{Collection: h.Collection, Template: b.Template, Objects: b.Objects, Bytes: b.Bytes}
 	if err := o.Check(); err != nil {

@@ -310,7 +310,7 @@ func FuzzParseKey(f *testing.F) {
 func TestSettings(t *testing.T) {
 	want := Settings{Generator: Default, DomainConfigSubsetSize: 10_000, FixedDomainCountSnapshot: 10_000, MaxDomainSize: 5000,
 		MaxTotalSize: 8_000_000, MaxRelativeSizeDifference: 100, MinAbsoluteSizeDifference: 2000, ErrorFactorPrevResult: 10,
-		ErrorFactorBestGuess: 2, ExpectedAverageBytesPerObject: 38_000}
+		ErrorFactorBestGuess: 2, ExpectedAverageBytesPerObject: 38_000, MaxWaitingPerChannel: 100}
 	if got, err := ParseSettings([]byte(`{}`)); err != nil || got != want || got != DefaultSettings() {
 		t.Errorf("%+v, %v", got, err)
 	}

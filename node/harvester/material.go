@@ -155,7 +155,8 @@ func (m *material) version(v catalog.View, name string) (int, error) {
 	}
 	d, err := catalog.HarvestsIn(v).Definition(harvests.Template, name)
 	if errors.Is(err, agree.ErrNotFound) {
-		return 0, breaks(err, "there is no template %s", name)
+		return 0, breaks(err, "there is no template %s: make it, or give "+
+			"the configurations that have it another one", name)
 	}
 	if err == nil {
 		m.templates[name] = d.Version
