@@ -177,7 +177,7 @@ func TestRefusedHarvests(t *testing.T) {
 		"with a line in it":      {runs.Create, creation(runs.Event, func(a *runs.Asked) { a.Name = "a\nb" }), catalog.Invalid, "readable name"},
 		"with a long name":       {runs.Create, creation(runs.Event, func(a *runs.Asked) { a.Name = strings.Repeat("x", 201) }), catalog.Invalid, "readable name"},
 		"with a name that is":    {runs.Create, creation(runs.Event, func(a *runs.Asked) { a.Name = "daily" }), catalog.Conflict, "harvest 1 has the name"},
-		"without a schedule":     {runs.Create, creation(runs.Event, func(a *runs.Asked) { a.Schedule = "" }), catalog.Invalid, "needs a schedule"},
+		"without a schedule":     {runs.Create, creation(runs.Event, func(a *runs.Asked) { a.Schedule = "" }), catalog.Invalid, "need a schedule"},
 		"with no schedule":       {runs.Create, creation(runs.Event, func(a *runs.Asked) { a.Schedule = "none" }), catalog.NotFound, `schedule "none"`},
 		"a snapshot, scheduled":  {runs.Create, creation(runs.Snapshot, nothing), catalog.Invalid, "runs once"},
 		"with limits":            {runs.Create, creation(runs.Event, func(a *runs.Asked) { a.Bytes = &some }), catalog.Invalid, "only a snapshot"},
