@@ -320,7 +320,18 @@ func TestRunsOfAHarvest(t *testing.T) {
 		t.Errorf("failed after it was activated again: %v, %v", failed, err)
 	}
 	c.must(t, runs.Deactivate, runs.Ref{Number: number, Reason: "enough"})
-	all, err := c.runs().Runs(number, 1, 5)
+	// A snapshot cannot be activated again after an error: deactivating any harvest settles it.
+	date = c.activated(t, number, 0)
+	c.must(t, runs.BeginRun, runs.Beginning{Number: number, Date: date})
+	c.must(t, runs.EndRun, runs.Ending{Number: number, Run: 3, Error: "no template"})
+	c.must(t, runs.Deactivate, runs.Ref{Number: number, Reason: "seen"})
+	if failed, err := c.runs().Failed(10); err != nil || len(failed) != 0 {
+		t.Errorf("failed after it was deactivated: %v, %v", failed, err)
+	}
+	if h, err = c.runs().Harvest(number); err != nil || h.Error != "" || h.Detail != "" || !h.Ended {
+		t.Errorf("deactivated after an error: %+v, %v", h, err)
+	}
+	all, err := c.runs().Runs(number, 1, 1)
 	if err != nil || len(all) != 1 || all[0].Number != 2 || all[0].State != runs.Failed {
 		t.Errorf("%+v, %v", all, err)
 	}

@@ -51,14 +51,18 @@ func activate(s *agree.State, b *Activation) (any, error) {
 	return h, s.Event(Activate, h.Name, "number=%d next=%d", h.Number, h.Next)
 }
 
-// deactivate has a harvest run no more. A run whose jobs are being made goes on.
+// deactivate has a harvest run no more. A run whose jobs are being made goes on. The error of one that the system
+// deactivated is settled by that: its run keeps it.
 func deactivate(s *agree.State, b *Ref) (any, error) {
 	h, err := find(s, b.Number)
-	if err != nil || !h.Active {
+	if err != nil || !h.Active && h.Error == "" {
 		return h, err
 	}
+	if h.Error != "" {
+		s.Delete(keyFailed(h.Number))
+	}
 	was := h.Next
-	h.Active, h.Next = false, 0
+	h.Active, h.Next, h.Error, h.Detail = false, 0, "", ""
 	if err := changed(s, was, h); err != nil {
 		return nil, err
 	}

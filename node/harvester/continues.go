@@ -44,24 +44,36 @@ func continued(v catalog.View, job *catalog.Job, h *runs.Harvest) (ids []uint64,
 	return slices.Compact(ids), err
 }
 
+// snapshots lists a snapshot and those that it continues, the last one first; none for 0.
+func snapshots(v catalog.View, number uint64) (all []uint64, err error) {
+	for number != 0 && len(all) < longestChain {
+		h, err := catalog.RunsIn(v).Harvest(number)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, number)
+		number = h.Earlier
+	}
+	return all, nil
+}
+
 // chain adds the jobs of a snapshot and of those that it continues, and returns the number of the first of these.
 func chain(v catalog.View, number uint64, ids *[]uint64) (first uint64, err error) {
-	view := catalog.RunsIn(v)
-	for n := 0; number != 0 && n < longestChain; n++ {
-		h, err := view.Harvest(number)
+	all, err := snapshots(v, number)
+	for _, first = range all {
+		h, err := catalog.RunsIn(v).Harvest(first)
 		if err != nil {
 			return first, err
 		}
 		for run := uint64(1); run <= h.Runs; run++ {
-			some, err := ended(v, number, run)
+			some, err := ended(v, first, run)
 			if err != nil {
 				return first, err
 			}
 			*ids = append(*ids, some...)
 		}
-		first, number = number, h.Earlier
 	}
-	return first, nil
+	return first, err
 }
 
 // snapshotBefore is the number of the last snapshot of the collection that has run and was defined before another one;

@@ -77,6 +77,33 @@ func TestASnapshotContinuesAnother(t *testing.T) {
 	}
 }
 
+// TestASnapshotContinuesAChain leaves out what any snapshot of the chain completed: the one before it left that out
+// itself.
+func TestASnapshotContinuesAChain(t *testing.T) {
+	t.Parallel()
+	a := newAlone(t)
+	a.domain("aaa.org")
+	a.domain("bbb.org")
+	stops := map[string]string{"aaa.org": "completed", "bbb.org": "unfinished"}
+	next := func(earlier uint64, want ...string) uint64 {
+		number := a.define(runs.Snapshot, runs.Asked{Name: fmt.Sprintf("after %d", earlier), Earlier: earlier})
+		a.begin(number)
+		if err := a.harvester().Split(t.Context(), number, 1); err != nil {
+			t.Fatal(err)
+		}
+		a.once(number, 1, want)
+		a.crawled(number, 1, stops)
+		a.keepAll()
+		return number
+	}
+	first := next(0, "aaa.org/defaultconfig", "bbb.org/defaultconfig")
+	second := next(first, "bbb.org/defaultconfig")
+	third := next(second, "bbb.org/defaultconfig")
+	if left := a.run(third, 1).LeftOut; left["completed"] != 1 {
+		t.Errorf("left out: %v", left)
+	}
+}
+
 // keepAll brings the results of jobs that have ended into the history.
 func (a *alone) keepAll() {
 	a.t.Helper()

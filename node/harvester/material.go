@@ -42,6 +42,7 @@ type material struct {
 	split     split.Settings
 	domains   domain.Settings
 	traps     []string
+	earlier   []uint64       // the snapshots that this one continues, the last one first
 	templates map[string]int // the versions that are used
 }
 
@@ -55,7 +56,10 @@ func gather(v catalog.View, h runs.Harvest, r runs.Run) (m *material, err error)
 	if m.domains, err = domainSettings(v); err != nil {
 		return nil, err
 	}
-	m.traps, err = globalTraps(v)
+	if m.traps, err = globalTraps(v); err != nil {
+		return nil, err
+	}
+	m.earlier, err = snapshots(v, r.Definition.Earlier)
 	return m, err
 }
 

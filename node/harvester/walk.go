@@ -127,9 +127,12 @@ func (w *walk) reason(r *reader, f *found) (split.Reason, error) {
 	if alias := f.domain.Alias; alias != nil {
 		c.Alias = alias.Until > w.run.Begun
 	}
-	if earlier := w.run.Definition.Earlier; earlier != 0 {
+	for _, earlier := range w.earlier { // what one left out, those before it may have completed
 		if c.Earlier, err = w.past.Earlier(r.view, earlier, f.as.Domain, f.as.Name); err != nil {
 			return "", fmt.Errorf("the earlier harvest of %s: %w", f.as.Domain, err)
+		}
+		if c.Earlier.Stop != "" {
+			break
 		}
 	}
 	return w.split.LeftOut(c, split.Run{Snapshot: w.snapshot(), Limits: w.limits()}), nil
