@@ -16,6 +16,7 @@ import (
 	defined "holdfast/catalog/harvests"
 	rights "holdfast/catalog/people"
 	"holdfast/harvest"
+	"holdfast/harvest/domain"
 )
 
 // PartOfDomain is the input of an act on a configuration or list of a domain.
@@ -77,7 +78,10 @@ func (s domains) configure(ctx context.Context, text, name string, in wire.Confi
 		if errors.Is(err, catalog.ErrNotFound) {
 			return nil
 		}
-		old = stored
+		if err == nil {
+			old = stored
+			err = mayCrawlBy(v, callerOf(ctx).Rights, &old, settings)
+		}
 		return err
 	})
 	if err != nil {
@@ -90,7 +94,8 @@ func (s domains) configure(ctx context.Context, text, name string, in wire.Confi
 	}
 	if in.Template != nil {
 		if asked.Template = *in.Template; asked.Template != old.Template {
-			if err := s.hasTemplate(asked.Template); err != nil {
+			err := s.hasTemplate(callerOf(ctx).Rights, &kept.Configuration{Template: asked.Template}, settings)
+			if err != nil {
 				return err
 			}
 		}
@@ -112,14 +117,18 @@ func (s domains) configure(ctx context.Context, text, name string, in wire.Confi
 	return s.decide(ctx, kept.SetConfiguration, asked, nil)
 }
 
-// hasTemplate refuses a template that is not there: a harvest could make no job with it.
-func (s domains) hasTemplate(name string) error {
+// hasTemplate refuses a template that is not there: a harvest could make no job with it. It also refuses one that is
+// not for somebody with these rights.
+func (s domains) hasTemplate(rights []catalog.Right, c *kept.Configuration, settings domain.Settings) error {
 	return s.Catalog.View(func(v catalog.View) error {
-		_, err := catalog.HarvestsIn(v).Definition(defined.Template, name)
+		_, err := catalog.HarvestsIn(v).Definition(defined.Template, c.Template)
 		if errors.Is(err, catalog.ErrNotFound) {
-			return problem(http.StatusNotFound, wire.CodeNotFound, fmt.Sprintf("no template %q", name))
+			return problem(http.StatusNotFound, wire.CodeNotFound, fmt.Sprintf("no template %q", c.Template))
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return mayCrawlBy(v, rights, c, settings)
 	})
 }
 

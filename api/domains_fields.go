@@ -104,8 +104,18 @@ func (s domains) setSettings(ctx context.Context, changes map[string]any) error 
 	if err != nil {
 		return err
 	}
-	if _, err := domain.ParseSettings(text); err != nil {
+	settings, err := domain.ParseSettings(text)
+	if err != nil {
 		return problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
+	}
+	before, err := readDomainSettings(stored)
+	if err == nil && settings.DefaultTemplate != before.DefaultTemplate {
+		err = s.Catalog.View(func(v catalog.View) error {
+			return mayUseTemplate(v, callerOf(ctx).Rights, settings.DefaultTemplate)
+		})
+	}
+	if err != nil {
+		return err
 	}
 	return s.decide(ctx, kept.SetSettings, kept.SettingsChange{Version: stored.Version, Text: string(text)}, nil)
 }

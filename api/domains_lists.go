@@ -132,6 +132,9 @@ func (s domains) putList(ctx context.Context, name string, l kept.Listing, versi
 	check := s.checkTrap
 	if l.Kind == kept.Seeds {
 		check = checkSeed
+		if err := s.mayFeed(callerOf(ctx).Rights, d.Name, l.Name); err != nil {
+			return err
+		}
 	}
 	if items, err = readList(bytes.NewReader(raw), check); err == nil && l.Kind == kept.Traps {
 		err = s.checkTraps(d.Name, items)

@@ -63,6 +63,8 @@ type seeding struct {
 	name    string // of lists and configurations
 	asked   runs.SeedsAddition
 	chosen  bool // the template was
+	rights  []catalog.Right
+	set     domain.Settings
 	out     wire.HarvestSeeds
 
 	lines map[kept.Name][]seedLine // that were read and not given yet
@@ -81,7 +83,7 @@ func (s domains) seed(ctx context.Context, in *seeded) (wire.HarvestSeeds, error
 			fmt.Sprintf("harvest %d is a %s harvest: seeds are given in bulk to event harvests", h.Number, h.Kind))
 	}
 	to := &seeding{domains: s, harvest: h.Number, name: seedsName(&h), chosen: in.Template != "",
-		lines: map[kept.Name][]seedLine{}}
+		rights: callerOf(ctx).Rights, lines: map[kept.Name][]seedLine{}}
 	if err := to.begin(in); err != nil {
 		return wire.HarvestSeeds{}, err
 	}
@@ -113,6 +115,7 @@ func (s *seeding) begin(in *seeded) error {
 	if err != nil {
 		return err
 	}
+	s.set = settings
 	s.asked = runs.SeedsAddition{Number: s.harvest, Template: settings.DefaultTemplate,
 		Objects: limitOf(settings.DefaultObjects), Bytes: limitOf(settings.DefaultBytes)}
 	if s.chosen {
@@ -131,7 +134,7 @@ func (s *seeding) begin(in *seeded) error {
 			*to = &most
 		}
 	}
-	return s.hasTemplate(s.asked.Template)
+	return s.hasTemplate(s.rights, &kept.Configuration{Template: s.asked.Template}, settings)
 }
 
 // read reads all lines. What was given before an error stays.
@@ -340,6 +343,12 @@ func (s *seeding) fits(v catalog.View, name kept.Name, configuration string) (wh
 		return "", err
 	case s.chosen && c.Template != s.asked.Template:
 		return fmt.Sprintf("configuration %s of %s has the template %s", c.Name, name, c.Template), nil
+	}
+	var no huma.StatusError
+	if err := mayCrawlBy(v, s.rights, &c, s.set); errors.As(err, &no) {
+		return no.Error(), nil
+	} else if err != nil {
+		return "", err
 	}
 	for _, list := range c.Lists {
 		if list == configuration {

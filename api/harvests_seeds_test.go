@@ -144,3 +144,55 @@ func TestBadSeedsInBulk(t *testing.T) {
 		t.Errorf("%d bad lines, %q, %v", got.Bad, got.Reason, err)
 	}
 }
+
+// TestOnlyOperatorsLetHarvestsReachTheNodesNetwork: who cannot make a template with which crawls can reach it, or lay
+// that over one, cannot use it either, and does not say what is crawled with it.
+func TestOnlyOperatorsLetHarvestsReachTheNodesNetwork(t *testing.T) {
+	t.Parallel()
+	b, all, c := keeperAnd(t, "a.org", "b.org")
+	for name, text := range map[string]string{"default": "{}", "inside": `{"allow_private":true}`} {
+		b.must(defined.CreateTemplate, defined.Creation{Name: name, Text: text})
+	}
+	made(t, all.Harvests(), wire.HarvestRequest{Name: "e", Kind: "event", Schedule: "daily", Collection: "web"})
+	laid := `{"allow_private":true}`
+	b.must(kept.SetConfiguration, kept.Configuring{Domain: "b.org", Name: "deep", Template: "default",
+		Lists: []string{kept.DefaultSeedList}, Settings: &laid})
+	b.must(kept.SetConfiguration, kept.Configuring{Domain: "b.org", Name: "e-1", Template: "inside",
+		Lists: []string{kept.DefaultSeedList}})
+	inside, comment := "inside", "x"
+	for name, do := range map[string]func() error{
+		"a configuration": func() error {
+			_, err := c.Configure(t.Context(), "a.org", "x", wire.ConfigurationChange{Template: &inside})
+			return err
+		},
+		"the default template": func() error {
+			_, err := c.SetSettings(t.Context(), map[string]any{"default_template": inside})
+			return err
+		},
+		"seeds of an event": func() error {
+			_, err := all.Harvests().AddSeeds(t.Context(), 1, client.SeedsOptions{Template: inside},
+				strings.NewReader("http://a.org/\n"))
+			return err
+		},
+		"what an operator laid over a template": func() error {
+			_, err := c.Configure(t.Context(), "b.org", "deep", wire.ConfigurationChange{Comments: &comment})
+			return err
+		},
+		"a seed list": func() error {
+			_, err := c.PutSeeds(t.Context(), "b.org", kept.DefaultSeedList, "", strings.NewReader("http://10.0.0.1/\n"))
+			return err
+		},
+	} {
+		index := b.index
+		if err := do(); status(err) != 403 || !strings.Contains(err.Error(), "allow_private") || b.index != index {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	got, err := all.Harvests().AddSeeds(t.Context(), 1, client.SeedsOptions{}, strings.NewReader("http://b.org/\n"))
+	if err != nil || got.Bad != 1 || !strings.Contains(got.BadLines[0].Reason, "allow_private") {
+		t.Errorf("a seed for a configuration that is there: %+v, %v", got, err)
+	}
+	if _, err := c.PutSeeds(t.Context(), "a.org", kept.DefaultSeedList, "", strings.NewReader("http://a.org/\n")); err != nil {
+		t.Error(err)
+	}
+}
