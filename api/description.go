@@ -33,6 +33,7 @@ func patterns() map[string]string {
 		"capture-list from": stampPattern, "capture-list to": stampPattern, "capture-list closest": stampPattern,
 		"channel-list after": listCursor, "template-list after": listCursor, "schedule-list after": listCursor,
 		"trap-list after": listCursor, "harvest-list after": harvestCursor, "harvest-runs after": runCursor,
+		"harvest-jobs after":           jobCursor,
 		"harvest-configurations after": ofCursor, "harvest-seeds objects": limitPattern,
 		"harvest-seeds bytes":          limitPattern,
 		"file-put Holdfast-SHA256":     `^(|[0-9a-fA-F]{64})$`,

@@ -88,6 +88,16 @@ func (s harvests) readRoutes(api huma.API) {
 		func(ctx context.Context, in *paged) (wire.Page[wire.HarvestRun], error) {
 			return s.runs(ctx, in.Number, in.After, in.Limit)
 		})
+	type ofRun struct {
+		ByHarvest
+		Run uint64 `path:"run" doc:"the run's number, from 1"`
+		Paging
+	}
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: path + "/{number}/runs/{run}/jobs",
+		id: "harvest-jobs", tag: "harvests", summary: "List the jobs of a run of a harvest, the first first"},
+		func(ctx context.Context, in *ofRun) (wire.Page[wire.Job], error) {
+			return s.jobs(ctx, in.Number, in.Run, in.After, in.Limit)
+		})
 	type dates struct {
 		ByHarvest
 		Limit int `query:"limit" default:"10" minimum:"1" maximum:"1000" doc:"how many dates are listed"`

@@ -159,3 +159,37 @@ func (s harvests) configurations(ctx context.Context, number uint64, cursor stri
 	})
 	return page, err
 }
+
+// jobs lists the jobs of a run, by number.
+func (s harvests) jobs(ctx context.Context, number, run uint64, after string, limit int) (wire.Page[wire.Job], error) {
+	page := wire.Page[wire.Job]{Items: []wire.Job{}}
+	last, _, err := openNumberCursor(after, "j")
+	if err != nil {
+		return page, err
+	}
+	if _, err := s.harvest(ctx, number); err != nil {
+		return page, err
+	}
+	err = s.Catalog.View(func(v catalog.View) error {
+		if _, err := catalog.RunsIn(v).Run(number, run); err != nil {
+			if errors.Is(err, catalog.ErrNotFound) {
+				err = fmt.Errorf("run %d of harvest %d: %w", run, number, ErrNotFound)
+			}
+			return err
+		}
+		names, err := nodeNames(v)
+		if err != nil {
+			return err
+		}
+		all, err := v.JobsOfRun(number, run, last, limit+1)
+		if len(all) > limit {
+			all = all[:limit]
+			page.Next = makeNumberCursor("j", all[limit-1].ID)
+		}
+		for _, j := range all {
+			page.Items = append(page.Items, jobOf(j, names))
+		}
+		return err
+	})
+	return page, err
+}

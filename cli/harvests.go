@@ -30,6 +30,7 @@ type harvestCmd struct {
 	Seeds          harvestSeedsCmd          `cmd:"" help:"Give an event harvest seeds in bulk, from a file."`
 	Configurations harvestConfigurationsCmd `cmd:"" help:"List the configurations of a harvest, by domain."`
 	Runs           harvestRunsCmd           `cmd:"" help:"List the runs of a harvest, the latest first."`
+	Jobs           harvestJobsCmd           `cmd:"" help:"List the jobs of a run of a harvest."`
 	Dates          harvestDatesCmd          `cmd:"" help:"List the next dates of a harvest."`
 	Preview        harvestPreviewCmd        `cmd:"" help:"Show which jobs a harvest would make now, and how large they would be."`
 	Settings       harvestSettingsCmd       `cmd:"" help:"Show or change how harvests are split into jobs."`

@@ -207,6 +207,30 @@ func runTable(a *app, all []wire.HarvestRun) error {
 	})
 }
 
+type harvestJobsCmd struct {
+	ofHarvest
+	N uint64 `name:"run" help:"The number of the run; without it, the last one."`
+}
+
+func (c harvestJobsCmd) Run(a *app) error {
+	return ask(a, jobTable, func(ctx context.Context, archive *client.Client) ([]wire.Job, error) {
+		number, err := c.number(ctx, archive)
+		if err != nil {
+			return nil, err
+		}
+		if c.N != 0 {
+			return gathered(archive.Harvests().Jobs(ctx, number, c.N))
+		}
+		for last, err := range archive.Harvests().Runs(ctx, number) {
+			if err != nil {
+				return nil, err
+			}
+			return gathered(archive.Harvests().Jobs(ctx, number, last.Number))
+		}
+		return nil, nil // it has not run
+	})
+}
+
 type harvestDatesCmd struct {
 	ofHarvest
 	N int `short:"n" default:"10" help:"How many dates."`

@@ -261,11 +261,15 @@ func (c jobListCmd) Run(a *app) error {
 				break
 			}
 		}
-		return list(a, jobs, table.Row{"Job", "Harvest", "State", "Node", "Created", "Ended", "Objects", "Bytes",
-			"Files"}, func(j wire.Job) table.Row {
-			return table.Row{j.ID, j.Harvest, j.State, j.NodeName, when(j.Created), when(j.Ended), j.Stats.Objects,
-				size(j.Stats.Bytes), j.Stats.Files}
-		})
+		return jobTable(a, jobs)
+	})
+}
+
+func jobTable(a *app, jobs []wire.Job) error {
+	return list(a, jobs, table.Row{"Job", "Harvest", "State", "Node", "Created", "Ended", "Objects", "Bytes",
+		"Files"}, func(j wire.Job) table.Row {
+		return table.Row{j.ID, j.Harvest, j.State, j.NodeName, when(j.Created), when(j.Ended), j.Stats.Objects,
+			size(j.Stats.Bytes), j.Stats.Files}
 	})
 }
 

@@ -98,6 +98,11 @@ func (h Harvests) Runs(ctx context.Context, harvest uint64) iter.Seq2[wire.Harve
 	return all[wire.HarvestRun](ctx, h.c, pages(), "harvests", number(harvest), "runs")
 }
 
+// Jobs yields the jobs of a run of a harvest, the first first.
+func (h Harvests) Jobs(ctx context.Context, harvest, run uint64) iter.Seq2[wire.Job, error] {
+	return all[wire.Job](ctx, h.c, pages(), "harvests", number(harvest), "runs", number(run), "jobs")
+}
+
 // Dates lists the next dates of a harvest; of one that is not active, as if it were activated now.
 func (h Harvests) Dates(ctx context.Context, harvest uint64, n int) ([]wire.Date, error) {
 	return list[wire.Date](ctx, h.c, url.Values{"limit": {strconv.Itoa(n)}}, "harvests", number(harvest), "dates")
