@@ -305,3 +305,30 @@ func TestHowAConfigurationFaredInASnapshot(t *testing.T) {
 		t.Errorf("the next page: %+v, %v", gotten, err)
 	}
 }
+
+// TestWhatDidNotEnterTheArchiveWasNotCompleted, whatever the crawl says of it.
+func TestWhatDidNotEnterTheArchiveWasNotCompleted(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]struct{ upload, reject bool }{"upload": {upload: true}, "rejected": {reject: true},
+		"a failed crawl": {}} {
+		c := harvesting(t)
+		number := c.defined(t, runs.Snapshot, "all")
+		job := c.started(t, number, 1, 0)
+		end := jobs.JobEnd{ID: job.ID, Node: job.Node, Attempt: job.Attempt, Failed: true,
+			Statistics: c.tell(t, job, stat("a.org", 9, 90, "completed"))}
+		if spoil.upload {
+			end.UploadError = &jobs.Fault{Short: "no room"}
+		}
+		c.must(t, catalog.FinishJob, end)
+		if spoil.reject {
+			c.must(t, catalog.RejectJob, jobs.JobRef{ID: job.ID})
+		}
+		c.must(t, history.Keep, history.Step{Job: job.ID})
+		best, err := c.history().Best("a.org", "defaultconfig")
+		earlier, other := c.history().Earlier(number, "a.org", "defaultconfig")
+		stored := !spoil.upload && !spoil.reject
+		if err != nil || other != nil || best.Completed != stored || (earlier.Stop == "completed") != stored {
+			t.Errorf("%s: %+v, %+v, %v, %v", name, best, earlier, err, other)
+		}
+	}
+}

@@ -67,7 +67,9 @@ func ofSnapshot(s *agree.State, j *jobs.Job) (bool, error) {
 // keepOne writes a line of a job into the history of its domain. A line that is there already changes nothing.
 func keepOne(s *agree.State, j *jobs.Job, n int, x *jobs.Statistic, snapshot bool) error {
 	s.Mark(prefixOfDomain(x.Domain) + tailOf(j.Ended, j.ID, n))
-	is := Best{Job: j.ID, At: j.Ended, Completed: x.Stop == completed, Objects: x.Objects, Bytes: x.Bytes}
+	// What did not enter the archive was not completed, whatever the crawl says.
+	stored := j.UploadError == nil && j.State != jobs.JobFailedRejected
+	is := Best{Job: j.ID, At: j.Ended, Completed: x.Stop == completed && stored, Objects: x.Objects, Bytes: x.Bytes}
 	had, there, err := agree.Get[Best](s, keyBest(x.Domain, x.Name))
 	if err != nil {
 		return err
@@ -77,7 +79,7 @@ func keepOne(s *agree.State, j *jobs.Job, n int, x *jobs.Statistic, snapshot boo
 			return err
 		}
 	}
-	if !snapshot {
+	if !snapshot || !stored {
 		return nil
 	}
 	key := keyIn(j.Number, x.Domain, x.Name)

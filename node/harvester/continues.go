@@ -113,3 +113,45 @@ func ended(v catalog.View, number, run uint64) (ids []uint64, err error) {
 		}
 	}
 }
+
+// unfinished is the number of a snapshot, among one and those that it continues, of which jobs are being made or have
+// not ended; 0 if there is none. What it harvests is not known before.
+func unfinished(v catalog.View, number uint64) (uint64, error) {
+	all, err := snapshots(v, number)
+	if err != nil {
+		return 0, err
+	}
+	for _, one := range all {
+		h, err := catalog.RunsIn(v).Harvest(one)
+		if err != nil {
+			return 0, err
+		}
+		for run := uint64(1); run <= h.Runs; run++ {
+			if works, err := underWay(v, one, run); err != nil || works {
+				return one, err
+			}
+		}
+	}
+	return 0, nil
+}
+
+// underWay reports whether jobs of a run are being made or have not ended.
+func underWay(v catalog.View, number, run uint64) (bool, error) {
+	r, err := catalog.RunsIn(v).Run(number, run)
+	if err != nil || r.State == runs.Splitting {
+		return err == nil, err
+	}
+	for after := uint64(0); ; {
+		some, err := v.JobsOfRun(number, run, after, page)
+		if err != nil || len(some) == 0 {
+			return false, err
+		}
+		for i := range some {
+			after = some[i].ID
+			switch some[i].State {
+			case jobs.JobNew, jobs.JobSubmitted, jobs.JobStarted:
+				return true, nil
+			}
+		}
+	}
+}

@@ -1,7 +1,9 @@
 package harvester
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"holdfast/catalog"
@@ -95,5 +97,41 @@ func TestWhatASnapshotContinues(t *testing.T) {
 	four, _ := snapshot("2026, continued", three)
 	if got := a.continues(four); !slices.Equal(got, slices.Concat(first, second, third)) {
 		t.Errorf("the fourth continues %v, want %v", got, slices.Concat(first, second, third))
+	}
+}
+
+// What an unfinished snapshot harvests is not known: one that continues it waits, and says so.
+func TestASnapshotWaitsForTheOneThatItContinues(t *testing.T) {
+	t.Parallel()
+	a := newAlone(t)
+	a.domain("a.org")
+	one := a.define(runs.Snapshot, runs.Asked{Name: "first"})
+	a.begin(one)
+	two := a.define(runs.Snapshot, runs.Asked{Name: "second", Earlier: one})
+	a.begin(two)
+	h := a.harvester()
+	waits := func(when string) {
+		t.Helper()
+		if err := h.Split(t.Context(), two, 1); !errors.Is(err, errPending) {
+			t.Errorf("%s: %v", when, err)
+		}
+		if said := strings.Join(h.Problems(), "\n"); !strings.Contains(said, "until all jobs of snapshot 1") {
+			t.Errorf("%s: %s", when, said)
+		}
+	}
+	waits("while the jobs of the first are made")
+	if err := h.Split(t.Context(), one, 1); err != nil {
+		t.Fatal(err)
+	}
+	waits("while they are new")
+	for id := range a.made(one, 1) {
+		a.must(catalog.SubmitJob, jobs.JobRef{ID: id})
+		a.must(catalog.ClaimJob, jobs.JobRef{ID: id, Node: self(), Attempt: 1})
+		waits("while they run")
+		a.must(catalog.StartJob, jobs.JobRef{ID: id, Node: self(), Attempt: 1})
+		a.must(catalog.FinishJob, jobs.JobEnd{ID: id, Node: self(), Attempt: 1})
+	}
+	if err := h.Split(t.Context(), two, 1); err != nil || len(a.made(two, 1)) != 1 || len(h.Problems()) != 0 {
+		t.Errorf("afterwards: %v, %v, %v", err, a.made(two, 1), h.Problems())
 	}
 }

@@ -142,6 +142,9 @@ func (s *splitting) begin() error {
 		if pending, err := s.cfg.History.Pending(v); err != nil || pending {
 			return errors.Join(err, errPending)
 		}
+		if earlier, err := unfinished(v, h.Earlier); err != nil || earlier != 0 {
+			return errors.Join(err, errPending)
+		}
 		if h.Kind != runs.Snapshot {
 			if _, err := compiled(r.Schedule, s.cfg.Zones); err != nil {
 				return breaks(err, "the schedule %s cannot be used", r.Definition.Schedule)
