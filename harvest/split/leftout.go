@@ -47,6 +47,7 @@ const (
 	WasCompleted   Reason = "completed"        // by the snapshot that is continued
 	LimitNotRaised Reason = "limit not raised" // which stopped it in the snapshot that is continued
 	ZeroLimit      Reason = "zero limit"       // nothing may be fetched
+	BadSettings    Reason = "settings"         // what is laid over the template does not fit it
 )
 
 // LeftOut says why a configuration is left out of a run, or "".

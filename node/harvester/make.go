@@ -3,6 +3,7 @@ package harvester
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -125,17 +126,21 @@ func (s *splitting) put(ctx context.Context, label string, d *draft) error {
 	if len(d.lines) == 0 {
 		return nil
 	}
-	var head harvest.Job
-	var template compose.Template
-	err := s.cfg.Agreement.View(func(v catalog.View) (err error) {
-		head, template, err = s.head(v, label, d.first)
-		return err
-	})
+	head, template, err := s.compose(label, d.first, d.lines)
+	var bad *broken
+	if errors.As(err, &bad) && len(d.first) > 0 {
+		// if the template is sound, it is what is laid over it
+		if _, _, plain := s.compose(label, nil, d.lines); plain == nil {
+			s.leftOut[split.BadSettings] += int64(len(d.lines))
+			s.cfg.Log.Warn("configurations are left out: their settings do not fit the template", "harvest",
+				s.key.harvest,
+				"run", s.key.run, "template", label, "configurations", len(d.lines), "first", d.lines[0].Name,
+				"of", d.lines[0].Domain, "error", err)
+			return nil
+		}
+	}
 	if err != nil {
 		return err
-	}
-	if err := compose.Check(head, d.lines); err != nil {
-		return breaks(err, "jobs of template %s cannot be crawled", template.Name)
 	}
 	opening := jobs.JobOpening{Harvest: s.run.Definition.Name, Number: s.key.harvest, Run: s.key.run, After: s.last,
 		Collection: s.harvest.Collection, Channel: s.harvest.JobChannel(), Template: label,
@@ -194,4 +199,17 @@ func (s *splitting) store(ctx context.Context, opening jobs.JobOpening, parts []
 	s.last, s.made = j.ID, s.made+1
 	s.cfg.Log.Debug("job of a harvest is made", "job", j.ID, "harvest", s.key.harvest, "run", s.key.run)
 	return nil
+}
+
+// compose makes a job's text of a template with something laid over it, and checks it with the configurations.
+func (s *splitting) compose(label string, first harvest.Patch,
+	lines []harvest.Configuration) (head harvest.Job, template compose.Template, err error) {
+	err = s.cfg.Agreement.View(func(v catalog.View) (err error) {
+		head, template, err = s.head(v, label, first)
+		return err
+	})
+	if err == nil {
+		err = breaks(compose.Check(head, lines), "jobs of template %s cannot be crawled", template.Name)
+	}
+	return head, template, err
 }

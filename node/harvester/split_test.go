@@ -15,6 +15,7 @@ import (
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
 	"holdfast/harvest"
+	"holdfast/harvest/split"
 	"holdfast/internal/seed"
 )
 
@@ -266,10 +267,6 @@ func TestAHarvestThatCannotBeSplit(t *testing.T) {
 			a.must(harvests.CreateTemplate, harvests.Creation{Name: "later", Text: `{"operator_contact":"web@example.org","warp":9}`})
 			a.domain("z.org", domains.Configuring{Name: "deep", Template: "later"})
 		}, "template later cannot be used"},
-		"settings that do not fit": {func(a *alone) {
-			bad := `{"max_hops":-5}`
-			a.domain("z.org", domains.Configuring{Name: "deep", Settings: &bad})
-		}, "cannot be crawled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -289,6 +286,27 @@ func TestAHarvestThatCannotBeSplit(t *testing.T) {
 				t.Errorf("%d jobs, the run says %d", len(made), r.Jobs)
 			}
 		})
+	}
+}
+
+// TestSettingsThatDoNotFitLeaveOutNothingElse: whoever lays them over a template ends no other configuration's harvest.
+func TestSettingsThatDoNotFitLeaveOutNothingElse(t *testing.T) {
+	t.Parallel()
+	a := newAlone(t)
+	a.must(harvests.CreateTemplate, harvests.Creation{Name: "slow",
+		Text: `{"operator_contact":"web@example.org","min_delay":"20s","max_delay":"60s"}`})
+	a.domain("a.org", domains.Configuring{Name: "slow", Template: "slow"})
+	bad, worse := `{"max_delay":"10s"}`, `{"max_hops":-5}`
+	a.domain("b.org", domains.Configuring{Name: "slow", Template: "slow", Settings: &bad})
+	a.domain("c.org", domains.Configuring{Name: "slow", Template: "slow", Settings: &worse})
+	number := a.define(runs.Selective, runs.Asked{Name: "some"}, "a.org/slow", "b.org/slow", "c.org/slow")
+	a.begin(number)
+	if err := a.harvester().Split(t.Context(), number, 1); err != nil {
+		t.Fatal(err)
+	}
+	a.once(number, 1, []string{"a.org/slow"})
+	if r := a.run(number, 1); r.State != runs.Made || r.LeftOut[string(split.BadSettings)] != 2 || r.Configurations != 1 {
+		t.Errorf("%+v", r)
 	}
 }
 
