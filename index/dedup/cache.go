@@ -106,7 +106,8 @@ func (c *Cache) Open(ctx context.Context, jobs []uint64) (_ *Set, used []uint64,
 		name := setName(used)
 		if err = c.once(ctx, name, func() error { return c.build(ctx, name, used) }); err == nil {
 			if s, err = c.open(name); err == nil {
-				return s, used, c.tidy()
+				c.tidy()
+				return s, used, nil
 			}
 		}
 		if !errors.Is(err, ErrDamaged) && !errors.Is(err, os.ErrNotExist) {
@@ -288,7 +289,13 @@ func (c *Cache) piece(ctx context.Context, job uint64) iter.Seq2[Document, error
 
 // tidy removes what was not used for long, and what was used longest ago if there is too much. A set that is open stays
 // readable for who has it open.
-func (c *Cache) tidy() error {
+func (c *Cache) tidy() {
+	if err := c.removeOld(); err != nil {
+		c.cfg.Log.Warn("lists of documents that are not needed cannot be removed", "error", err)
+	}
+}
+
+func (c *Cache) removeOld() error {
 	entries, err := os.ReadDir(c.cfg.Dir)
 	if err != nil {
 		return err

@@ -8,11 +8,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"holdfast/crawler"
 	"holdfast/crawler/chain"
+	"holdfast/harvest"
 	"holdfast/index/dedup"
 )
 
@@ -28,14 +30,14 @@ func (cfg *Config) survey(r *Attempt, into string, log *slog.Logger) (files []co
 	return files, list, cfg.Disk.WriteFile(list, func(w io.Writer) error { return to.Write(w) })
 }
 
-// lookBack opens what the attempt compares documents with. A job of a harvest that looks for what is archived already
-// is compared with the jobs that it continues, as far as there are lists of theirs; which they are stays the same for
-// the whole attempt. Others are compared with all that is archived.
+// lookBack opens what the attempt compares documents with. A job of a harvest that looks for what is archived already,
+// or asks servers whether it has changed, is compared with the jobs that it continues, as far as there are lists of
+// theirs; which they are stays the same for the whole attempt. Others are compared with all that is archived.
 func (cfg *Config) lookBack(ctx context.Context, r *Attempt, from *made, log *slog.Logger) (chain.Earlier, error) {
 	if cfg.Documents == nil || r.Job.Number == 0 {
 		return crawler.Archived{Captures: cfg.Captures, Records: cfg.Records, Log: log}, nil
 	}
-	if !deduplicates(&from.given) {
+	if !looksBack(&from.given) {
 		return nil, nil
 	}
 	asked, err := continued(r.Dir)
@@ -58,6 +60,13 @@ func (cfg *Config) lookBack(ctx context.Context, r *Attempt, from *made, log *sl
 	r.before, from.Continues = set, used
 	r.out.say("%d documents of %d of %d earlier jobs are not stored again", set.Len(), len(used), len(asked))
 	return earlierJobs{set, cfg.kept}, nil
+}
+
+// looksBack reports whether the settings, or those of a sheet, have a use for what earlier jobs recorded.
+func looksBack(s *harvest.Settings) bool {
+	return deduplicates(s) || s.Conditional || slices.ContainsFunc(s.Sheets, func(sheet harvest.Sheet) bool {
+		return string(sheet.Settings["conditional"]) == "true"
+	})
 }
 
 // continued reads which jobs' documents the attempt is compared with. The error wraps fs.ErrNotExist before that is

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -150,6 +151,32 @@ func TestNextJobFindsWhatThisRecorded(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"etag":"\"1\""`) {
 		t.Errorf("%s %v", text, err)
 	}
+}
+
+// What earlier jobs recorded is looked up for what is not stored again, and for asking whether it has changed.
+func TestWhoLooksBack(t *testing.T) {
+	t.Parallel()
+	const off = `"deduplicate":"none"`
+	for text, want := range map[string]bool{
+		off:                              false,
+		`"deduplicate":"url"`:            true,
+		off + `,"conditional":true`:      true,
+		sheetWith(`"deduplicate":"url"`): true,
+		sheetWith(`"conditional":true`):  true,
+		sheetWith(`"conditional":false`): false,
+	} {
+		settings := harvest.DefaultSettings()
+		if err := json.Unmarshal([]byte("{"+text+"}"), &settings); err != nil {
+			t.Fatal(err)
+		}
+		if got := looksBack(&settings); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+func sheetWith(setting string) string {
+	return `"deduplicate":"none","sheets":[{"name":"s","settings":{` + setting + `}}]`
 }
 
 // A job keeps the jobs that it is compared with through restarts; one whose lists cannot be had stores all again.
