@@ -203,6 +203,33 @@ func TestAliasesExpire(t *testing.T) {
 	}
 }
 
+// TestAliasesStayInACollection refuses an alias of which no snapshot would have either domain.
+func TestAliasesStayInACollection(t *testing.T) {
+	c := withDomains(t, "a.org", "b.org")
+	c.must(t, catalog.SetCollection, catalog.Collection{Name: "other"})
+	move := func(name domains.Name, to catalog.CollectionName) catalog.Result {
+		d, err := c.domains().Domain(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.apply(t, domains.Set, domains.Change{Name: name, Version: d.Version, Collection: &to})
+	}
+	if r := move("b.org", "other"); r.Refusal != nil {
+		t.Fatal(r.Refusal)
+	}
+	alias := domains.Aliasing{Name: "b.org", Of: "a.org", Until: c.now + 1e9}
+	refusedAs(t, c.apply(t, domains.SetAlias, alias), catalog.Conflict, "an alias in another collection")
+	if r := move("b.org", "web"); r.Refusal != nil {
+		t.Fatal(r.Refusal)
+	}
+	c.must(t, domains.SetAlias, alias)
+	refusedAs(t, move("b.org", "other"), catalog.Conflict, "an alias that leaves its collection")
+	refusedAs(t, move("a.org", "other"), catalog.Conflict, "a domain that leaves its alias")
+	if n, err := c.domains().Count("web"); err != nil || n != 2 {
+		t.Errorf("%d domains, %v", n, err)
+	}
+}
+
 // TestSeedListsHaveVersions uploads a list in parts, and replaces it.
 func TestSeedListsHaveVersions(t *testing.T) {
 	c := withDomains(t, "a.org")

@@ -337,6 +337,26 @@ func TestRunsOfAHarvest(t *testing.T) {
 	}
 }
 
+// TestADateThatIsSetAsideIsSkipped counts a date that was due when the harvest got another one.
+func TestADateThatIsSetAsideIsSkipped(t *testing.T) {
+	t.Parallel()
+	c := harvesting(t)
+	number := c.defined(t, runs.Selective, "daily")
+	c.must(t, runs.AddConfigurations, runs.Listing{Number: number, Configurations: configurations("b.org")})
+	date := c.activated(t, number, 5000)
+	for i, want := range []uint64{0, 1} {
+		h, err := c.runs().Harvest(number)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.must(t, runs.Set, runs.Change{Number: number, Version: h.Version, Asked: h.Asked, Next: h.Next + 9000})
+		if h, err = c.runs().Harvest(number); err != nil || h.Skipped != want {
+			t.Errorf("%d: %d skipped, want %d, %v", i, h.Skipped, want, err)
+		}
+		c.now = max(c.now, date+20_000)
+	}
+}
+
 // TestSnapshotsRunOnce and are continued by others.
 func TestSnapshotsRunOnce(t *testing.T) {
 	t.Parallel()

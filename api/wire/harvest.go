@@ -41,7 +41,7 @@ type Harvest struct {
 	Missing        []string          `json:"missing,omitempty" doc:"mandatory fields without a value"`
 	Configurations int64             `json:"configurations" doc:"how many it has; a snapshot has the default configurations of all domains of its collection"`
 	Runs           uint64            `json:"runs" doc:"how often it has run"`
-	Skipped        uint64            `json:"skipped" doc:"dates on which it did not run, because nobody could begin a run"`
+	Skipped        uint64            `json:"skipped" doc:"dates on which it did not run: nobody could begin a run, or it got another date when it was due"`
 	Error          string            `json:"error,omitempty" doc:"why it was deactivated"`
 	Detail         string            `json:"detail,omitempty" doc:"of the error"`
 	LastRun        *HarvestRun       `json:"lastRun,omitempty"`
@@ -121,7 +121,8 @@ type HarvestRun struct {
 	Jobs           uint64                 `json:"jobs"`
 	Configurations int64                  `json:"configurations" doc:"in its jobs"`
 	LeftOut        map[string]int64       `json:"leftOut,omitempty" doc:"how many configurations were left out, by reason"`
-	Gone           int64                  `json:"gone,omitempty" doc:"configurations that were removed while its jobs were made"`
+	There          int64                  `json:"there" doc:"configurations that the harvest had when the run began; of a snapshot, domains of its collection"`
+	Gone           int64                  `json:"gone,omitempty" doc:"configurations that were removed before they were in a job"`
 	GoneNames      []HarvestConfiguration `json:"goneNames,omitempty" doc:"the first 100 of these"`
 	Error          string                 `json:"error,omitempty"`
 	Detail         string                 `json:"detail,omitempty" doc:"of the error"`

@@ -131,6 +131,18 @@ func move(s *agree.State, d *Domain, to cluster.CollectionName) error {
 	if err := hasCollection(s, to); err != nil {
 		return err
 	}
+	if d.Alias != nil {
+		return agree.Refuse(agree.Conflict, "domain %s is an alias of %s: end that before it gets another collection",
+			d.Name, d.Alias.Of)
+	}
+	first, err := NewView(s).AliasesOf(d.Name, "", 1)
+	if err != nil {
+		return err
+	}
+	if len(first) > 0 {
+		return agree.Refuse(agree.Conflict, "domain %s has the alias %s: end that before it gets another collection",
+			d.Name, first[0])
+	}
 	if err := count(s, d.Collection, -1); err != nil {
 		return err
 	}
@@ -205,6 +217,10 @@ func mayAlias(s *agree.State, d *Domain, b *Aliasing) error {
 	of, err := find(s, b.Of)
 	if err != nil {
 		return err
+	}
+	if of.Collection != d.Collection {
+		return agree.Refuse(agree.Conflict, "domain %s is of collection %s, and %s of %s: snapshots of %s would have "+
+			"neither", d.Name, d.Collection, of.Name, of.Collection, d.Collection)
 	}
 	if of.Alias != nil {
 		return agree.Refuse(agree.Conflict, "domain %s is an alias of %s itself", of.Name, of.Alias.Of)

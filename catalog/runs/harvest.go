@@ -86,6 +86,9 @@ func set(s *agree.State, b *Change) (any, error) {
 		if err := h.due(b.Next); err != nil {
 			return nil, err
 		}
+		if was != 0 && was <= s.At && h.Next > was {
+			h.Skipped++ // it was due, and no run of it had begun
+		}
 	} else if b.Next != 0 {
 		return nil, agree.Refuse(agree.Invalid, "harvest %d is not active, and has no date", h.Number)
 	}

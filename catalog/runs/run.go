@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"holdfast/catalog/agree"
+	"holdfast/catalog/domains"
 	"holdfast/catalog/harvests"
 	"holdfast/catalog/jobs"
 )
@@ -29,12 +30,18 @@ func beginRun(s *agree.State, b *Beginning) (any, error) {
 	if open, err := agree.HasAny(s, prefixOpenOf(h.Number)); err != nil || open {
 		return nil, agree.OrConflict(err, "the jobs of a run of harvest %d are being made", h.Number)
 	}
+	there := h.Configurations
+	if h.Kind == Snapshot {
+		if there, err = domains.NewView(s).Count(h.Collection); err != nil {
+			return nil, err
+		}
+	}
 	was := h.Next
 	h.Runs++
 	h.Skipped += b.Skipped
 	h.Next, h.Active, h.Ended = b.Next, b.Next != 0, b.Next == 0
-	r := &Run{Harvest: h.Number, Number: h.Runs, Date: b.Date, Begun: s.At, Index: s.Index, State: Splitting,
-		Definition: h.Asked, Schedule: b.Schedule}
+	r := &Run{Harvest: h.Number, Number: h.Runs, Date: b.Date, Begun: s.At, Index: s.Index, There: there,
+		State: Splitting, Definition: h.Asked, Schedule: b.Schedule}
 	s.Mark(keyOpen(r.Harvest, r.Number))
 	if err := s.Set(keyRun(r.Harvest, r.Number), r); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ type Harvest struct {
 	Since          agree.Time `json:"since,omitempty"`   // it was activated last
 	Next           agree.Time `json:"next,omitempty"`    // when it is due, while it is active
 	Runs           uint64     `json:"runs,omitempty"`    // number of the last run
-	Skipped        uint64     `json:"skipped,omitempty"` // dates that passed while nobody could begin a run
+	Skipped        uint64     `json:"skipped,omitempty"` // dates that passed without a run
 	Ended          bool       `json:"ended,omitempty"`   // no date follows
 	Error          string     `json:"error,omitempty"`   // why it was deactivated, if the system did it
 	Detail         string     `json:"detail,omitempty"`  // of the error
@@ -100,6 +100,7 @@ type Run struct {
 	Date    agree.Time `json:"date"`   // that was due
 	Begun   agree.Time `json:"begun"`
 	Index   uint64     `json:"index"` // of the command that began it
+	There   int64      `json:"there"` // configurations at that moment; of a snapshot the domains of its collection
 	State   State      `json:"state"`
 	Ended   agree.Time `json:"ended,omitempty"` // the making of its jobs
 

@@ -23,6 +23,7 @@ func (l *leading) dispatch(ctx context.Context) error {
 	now := l.cfg.Now()
 	var due []runs.Beginning
 	var waiting []runs.Harvest
+	var unread error
 	err := l.cfg.Agreement.View(func(v catalog.View) error {
 		all, err := duty.HarvestsDue(v, now)
 		if err != nil {
@@ -31,8 +32,9 @@ func (l *leading) dispatch(ctx context.Context) error {
 		waiting = all.Waiting
 		for i := range all.Due {
 			b, err := l.beginning(v, &all.Due[i], now)
-			if err != nil {
-				return err
+			if err != nil { // keeps no other harvest back
+				unread = errors.Join(unread, err)
+				continue
 			}
 			due = append(due, b)
 		}
@@ -42,7 +44,7 @@ func (l *leading) dispatch(ctx context.Context) error {
 		return fmt.Errorf("find harvests that are due: %w", err)
 	}
 	l.say(waiting)
-	return together(len(due), func(i int) error {
+	begun := together(len(due), func(i int) error {
 		r, err := l.cfg.Agreement.Propose(ctx, runs.BeginRun, due[i], string(l.cfg.Self))
 		if err == nil && r.Refusal != nil {
 			err = r.Refusal
@@ -53,6 +55,7 @@ func (l *leading) dispatch(ctx context.Context) error {
 		l.cfg.Log.Info("harvest begins", "harvest", due[i].Number, "skipped", due[i].Skipped)
 		return nil
 	})
+	return errors.Join(unread, begun)
 }
 
 // say logs of each harvest once that it waits for a channel.

@@ -42,14 +42,17 @@ type Config struct {
 }
 
 // Harvester makes jobs of harvests. Its methods may be called at the same time.
-type Harvester struct{ cfg Config }
+type Harvester struct {
+	cfg     Config
+	trouble trouble
+}
 
 // New returns a harvester that does nothing yet.
 func New(cfg Config) *Harvester {
 	if cfg.History == nil {
 		cfg.History = kept{}
 	}
-	return &Harvester{cfg}
+	return &Harvester{cfg: cfg, trouble: newTrouble()}
 }
 
 // Watched are the prefixes of the catalog whose changes Run is to be told of.
@@ -119,6 +122,7 @@ func (l *leading) end() {
 	}
 	l.cancel()
 	l.under.Wait()
+	l.trouble.forget()
 }
 
 func (l *leading) freed() <-chan struct{} {

@@ -7,8 +7,10 @@ import (
 	"math"
 
 	"holdfast/catalog"
+	"holdfast/catalog/domains"
 	"holdfast/catalog/runs"
 	"holdfast/harvest"
+	"holdfast/harvest/compose"
 	"holdfast/harvest/split"
 	"holdfast/internal/sorter"
 )
@@ -94,8 +96,15 @@ func (h *Harvester) preview(ctx context.Context, m *material, p *Preview) error 
 	if err := w.all(ctx, h.cfg.Agreement); err != nil {
 		return fmt.Errorf("read the configurations of harvest %d: %w", m.harvest.Number, err)
 	}
+	fits := map[string]bool{}
 	return divided(m, w.sorted, func(job *split.Job) error {
 		first := &job.Configurations[0]
+		if fit, err := h.fits(m, first, fits); err != nil {
+			return err
+		} else if !fit {
+			p.LeftOut[split.BadSettings] += int64(len(job.Configurations))
+			return ctx.Err()
+		}
 		if len(p.Jobs) < previewJobs {
 			p.Jobs = append(p.Jobs, PreviewJob{Template: first.Template, Overlay: first.Overlay, Bytes: first.Bytes,
 				Configurations: len(job.Configurations), Expected: job.Expected})
@@ -105,6 +114,48 @@ func (h *Harvester) preview(ctx context.Context, m *material, p *Preview) error 
 		p.Expected += min(job.Expected, math.MaxInt64-p.Expected)
 		return ctx.Err()
 	})
+}
+
+// fits reports whether the settings of a configuration fit its template; if they do not, a run leaves it out. The error
+// of a template that cannot be used is the reason for which a run fails. known remembers what was found.
+func (h *Harvester) fits(m *material, c *split.Configuration, known map[string]bool) (bool, error) {
+	mark := c.Template + " " + c.Overlay
+	if fit, there := known[mark]; there {
+		return fit, nil
+	}
+	fit := true
+	err := h.cfg.Agreement.View(func(v catalog.View) error {
+		r := m.at(v)
+		d, there, err := r.domain(domains.Name(c.Domain))
+		if err != nil || !there {
+			return err
+		}
+		f, there, err := r.find(d, c.Name)
+		if err != nil || !there {
+			return err
+		}
+		line, err := r.line(&f)
+		if err != nil {
+			return err
+		}
+		if err = m.usable(v, c.Template, f.overlay.Patch, line); err != nil && c.Overlay != "" {
+			fit = false
+			err = m.usable(v, c.Template, nil, line)
+		}
+		return err
+	})
+	known[mark] = fit
+	return fit, err
+}
+
+// usable reports whether a job of a template can be crawled, with something laid over it.
+func (m *material) usable(v catalog.View, label string, patch harvest.Patch, line harvest.Configuration) error {
+	head, template, err := m.head(v, label, patch)
+	if err != nil {
+		return err
+	}
+	return breaks(compose.Check(head, []harvest.Configuration{line}), "jobs of template %s cannot be crawled",
+		template.Name)
 }
 
 // previewRoom is how many bytes of memory a preview sorts in: several may be asked for at once.

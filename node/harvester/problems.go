@@ -37,6 +37,7 @@ func (h *Harvester) Problems() (out []string) {
 			}
 			out = append(out, said...)
 		}
+		out = append(out, h.trouble.say()...)
 		failed, err := catalog.RunsIn(v).Failed(problemsShown)
 		for _, f := range failed {
 			out = append(out, fmt.Sprintf("harvest %d (%s) was deactivated because of an error: %s", f.Number, f.Name,

@@ -206,7 +206,7 @@ func (s *splitting) end(ctx context.Context) error {
 		return nil
 	}
 	b := runs.Ending{Number: s.key.harvest, Run: s.key.run, Jobs: s.made, Configurations: s.configurations,
-		Gone: s.gone, GoneNames: s.goneNames}
+		Gone: s.missing(), GoneNames: s.goneNames}
 	for reason, n := range s.leftOut {
 		if b.LeftOut == nil {
 			b.LeftOut = map[string]int64{}
@@ -219,6 +219,16 @@ func (s *splitting) end(ctx context.Context) error {
 	s.cfg.Log.Info("jobs of a harvest are made", "harvest", b.Number, "run", b.Run, "jobs", b.Jobs,
 		"configurations", b.Configurations, "gone", b.Gone)
 	return nil
+}
+
+// missing is how many configurations were there when the run began and are not any more. Which these were is known only
+// of those that this leader lost.
+func (s *splitting) missing() int64 {
+	rest := s.run.There - s.configurations
+	for _, n := range s.leftOut {
+		rest -= n
+	}
+	return max(s.gone, rest)
 }
 
 // fail ends the run with an error, which deactivates the harvest. Jobs that were made stay.

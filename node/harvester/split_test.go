@@ -1,12 +1,15 @@
 package harvester
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"holdfast/catalog"
@@ -255,6 +258,83 @@ func TestConfigurationsThatChangeInASplit(t *testing.T) {
 	}
 }
 
+// TestWhatWasDeletedBeforeTheWalkIsCounted counts what was there when the run began and is in no job, and what only a
+// leader that died saw.
+func TestWhatWasDeletedBeforeTheWalkIsCounted(t *testing.T) {
+	t.Parallel()
+	a := newAlone(t)
+	a.settings(`{"domain_config_subset_size":2}`)
+	for i := range 6 {
+		a.domain(host(i))
+	}
+	number := a.define(runs.Snapshot, runs.Asked{Name: "all"})
+	a.begin(number)
+	a.must(domains.Remove, domains.Ref{Name: host(5)})
+	opened := 0
+	a.before = func(kind catalog.Kind, _ any) (bool, error) {
+		if kind != jobs.OpenJob {
+			return true, nil
+		}
+		switch opened++; opened {
+		case 2:
+			a.must(domains.Remove, domains.Ref{Name: host(4)})
+		case 3:
+			return false, errCut // after host(4) was missed
+		}
+		return true, nil
+	}
+	if err := a.harvester().Split(t.Context(), number, 1); err == nil && opened > 2 {
+		t.Fatal("the leader was not cut off")
+	}
+	a.before = nil
+	if err := a.harvester().Split(t.Context(), number, 1); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.run(number, 1); r.There != 6 || r.Gone != 2 || r.Configurations != 4 {
+		t.Errorf("of %d configurations %d are in jobs, and %d are gone", r.There, r.Configurations, r.Gone)
+	}
+}
+
+// TestTroubleOfASplitIsSaid is what an operator sees if no jobs can be made of a run.
+func TestTroubleOfASplitIsSaid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAlone(t)
+		a.domain("a.org")
+		number := a.define(runs.Snapshot, runs.Asked{Name: "all"})
+		full := errors.New("no space left on device")
+		a.before = func(kind catalog.Kind, _ any) (bool, error) {
+			if kind == jobs.OpenJob {
+				return false, full
+			}
+			return true, nil
+		}
+		a.begin(number)
+		h := a.harvester()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = h.Run(ctx, nil)
+		}()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if p := h.Problems(); len(p) != 1 || !strings.Contains(p[0], "run 1 of harvest 1 ") || !strings.Contains(p[0], full.Error()) {
+			t.Errorf("problems: %q", p)
+		}
+		a.mu.Lock()
+		a.before = nil
+		a.mu.Unlock()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if p := h.Problems(); len(p) != 0 || a.run(number, 1).State != runs.Made {
+			t.Errorf("problems: %q; the run is %s", p, a.run(number, 1).State)
+		}
+		cancel()
+		<-ended
+	})
+}
+
 // TestAHarvestThatCannotBeSplit is deactivated with the reason; jobs that were made stay.
 func TestAHarvestThatCannotBeSplit(t *testing.T) {
 	t.Parallel()
@@ -300,6 +380,10 @@ func TestSettingsThatDoNotFitLeaveOutNothingElse(t *testing.T) {
 	a.domain("b.org", domains.Configuring{Name: "slow", Template: "slow", Settings: &bad})
 	a.domain("c.org", domains.Configuring{Name: "slow", Template: "slow", Settings: &worse})
 	number := a.define(runs.Selective, runs.Asked{Name: "some"}, "a.org/slow", "b.org/slow", "c.org/slow")
+	p, err := a.harvester().Preview(t.Context(), number)
+	if err != nil || p.Error != "" || p.Configurations != 1 || p.LeftOut[split.BadSettings] != 2 {
+		t.Errorf("preview: %+v, %v", p, err)
+	}
 	a.begin(number)
 	if err := a.harvester().Split(t.Context(), number, 1); err != nil {
 		t.Fatal(err)

@@ -92,10 +92,12 @@ func (l *leading) split() error {
 		l.under.Go(func() {
 			err := l.Split(l.ctx, k.harvest, k.run)
 			l.splits.end(k, err == nil)
+			l.trouble.settle(k)
 			switch {
 			case errors.Is(err, errPending):
 				l.cfg.Log.Debug("run waits for the results of earlier jobs", "harvest", k.harvest, "run", k.run)
 			case err != nil:
+				l.trouble.note(k, err)
 				l.warn("the jobs of a run are not all made",
 					fmt.Errorf("run %d of harvest %d: %w", k.run, k.harvest, err))
 			}
