@@ -45,8 +45,8 @@ func (t trouble) say() (out []string) {
 		return cmp.Or(cmp.Compare(a.harvest, b.harvest), cmp.Compare(a.run, b.run))
 	})
 	for _, k := range all[:min(len(all), problemsShown)] {
-		out = append(out, fmt.Sprintf("the jobs of run %d of harvest %d could not be made here, and are tried again: %v",
-			k.run, k.harvest, t.why[k]))
+		out = append(out, fmt.Sprintf("the jobs of run %d of harvest %d could not be made here, and are tried again: "+
+			"%v", k.run, k.harvest, t.why[k]))
 	}
 	return out
 }

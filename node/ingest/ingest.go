@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,7 +53,7 @@ type Runner struct {
 	wake chan struct{}
 
 	mu       sync.Mutex
-	arriving map[string]bool // lists that are not agreed yet
+	arriving map[string]bool // lists that are not agreed on yet, as far as is known
 	reading  map[string]bool // ingests that run here now
 }
 
@@ -77,13 +78,19 @@ func (r *Runner) Begin(ctx context.Context, asked api.IngestRequest) (out domain
 	}
 	id := r.cfg.Now().UTC().Format("20060102T150405") + "-" + hex.EncodeToString(random)
 	r.note(r.arriving, id, true)
-	defer r.note(r.arriving, id, false)
+	decided := true
+	defer func() {
+		if decided {
+			r.note(r.arriving, id, false)
+		}
+	}()
 	begin := domains.IngestBeginning{ID: id, Collection: asked.Collection, Node: r.cfg.Self}
 	if begin.Size, begin.SHA256, err = r.receive(id, asked.Body); err != nil {
 		return out, err
 	}
 	result, err := r.cfg.Agree.Propose(ctx, domains.BeginIngest, begin, asked.Actor)
-	if err != nil { // it may be decided later: the list is kept until that is known
+	if err != nil { // it may be decided later: the list is kept until this node starts again
+		decided = false
 		return out, err
 	}
 	if result.Refusal != nil {
@@ -166,7 +173,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	for {
 		err := r.cfg.Agree.Linear(ctx)
 		if err == nil && !swept {
-			err = r.sweep()
+			err = r.sweep(ctx)
 			swept = err == nil
 		}
 		var ids []string
@@ -204,7 +211,7 @@ func (r *Runner) due() (ids []string, err error) {
 
 // sweep removes lists of which no ingest runs: what a crash left of uploads that nobody was told of, and of those that
 // have ended.
-func (r *Runner) sweep() error {
+func (r *Runner) sweep(ctx context.Context) error {
 	entries, err := os.ReadDir(r.cfg.Dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -212,20 +219,22 @@ func (r *Runner) sweep() error {
 	if err != nil {
 		return fmt.Errorf("look for lists of domains: %w", err)
 	}
+	r.mu.Lock()
+	keep := maps.Clone(r.arriving)
+	r.mu.Unlock()
+	// What arrives no more has been decided by now, perhaps in a command that this node has not carried out yet.
+	if err := r.cfg.Agree.Linear(ctx); err != nil {
+		return err
+	}
 	ids, err := r.due()
 	if err != nil {
 		return err
 	}
-	running := map[string]bool{}
 	for _, id := range ids {
-		running[id] = true
+		keep[id] = true
 	}
 	for _, e := range entries {
-		id, ours := strings.CutSuffix(e.Name(), suffix)
-		r.mu.Lock()
-		arriving := r.arriving[id]
-		r.mu.Unlock()
-		if ours && !running[id] && !arriving {
+		if id, ours := strings.CutSuffix(e.Name(), suffix); ours && !keep[id] {
 			if err := r.cfg.Disk.Remove(filepath.Join(r.cfg.Dir, e.Name())); err != nil {
 				return err
 			}
