@@ -159,6 +159,10 @@ func (c Credential) validate() error {
 	switch {
 	case c.Domain == "":
 		return invalid("credentials", "no domain", "a host or domain")
+	case strings.Contains(c.Domain, "@"):
+		return invalid("credentials", "a domain with @", "a host or domain; user and password are given apart")
+	case strings.ContainsAny(c.Domain, "/ \t\r\n") || strings.Count(c.Domain, ":") == 1: // more colons are IPv6's
+		return invalid("credentials", strconv.Quote(c.Domain), "a host or domain, without scheme, port or path")
 	case c.Kind != "basic" && c.Kind != "digest" && c.Kind != "form":
 		return invalid("credentials", strconv.Quote(c.Kind), "kind basic, digest or form")
 	case c.Kind == "form" && !strings.HasPrefix(c.URL, "http://") && !strings.HasPrefix(c.URL, "https://"):

@@ -158,3 +158,17 @@ func FuzzParseSettings(f *testing.F) {
 		}
 	})
 }
+
+// TestLoginsAreForHostsOrDomains refuses logins that no host would ever be sent.
+func TestLoginsAreForHostsOrDomains(t *testing.T) {
+	t.Parallel()
+	for domain, want := range map[string]bool{"example.org": true, "127.0.0.1": true, "::1": true, "fe80::1": true,
+		"127.0.0.1:8080": false, "https://example.org": false, "example.org/in": false, "anna:hunter2@example.org": false, "a b": false} {
+		s := DefaultSettings()
+		s.Contact, s.Credentials = "web@example.org", []Credential{{Domain: domain, Kind: "basic", User: "anna", Password: "hunter2"}}
+		err := s.Validate()
+		if (err == nil) != want || err != nil && (!errors.Is(err, ErrInvalid) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: %v", domain, err)
+		}
+	}
+}

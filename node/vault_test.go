@@ -146,7 +146,9 @@ func (r running) askAs(t *testing.T, token, method, path string) (int, string) {
 func (r running) send(t *testing.T, request *http.Request, token string) (int, string) {
 	t.Helper()
 	request.Header.Set("Authorization", "Bearer "+token)
-	request.Header.Set("Content-Type", "application/json")
+	if request.Header.Get("Content-Type") == "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	answer := httptest.NewRecorder()
 	api.New(r.backend(), slogOf(t)).ServeHTTP(answer, request.WithContext(t.Context()))
 	return answer.Code, answer.Body.String()
