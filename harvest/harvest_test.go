@@ -165,7 +165,7 @@ func TestLoginsAreForHostsOrDomains(t *testing.T) {
 	for domain, want := range map[string]bool{"example.org": true, "127.0.0.1": true, "::1": true, "fe80::1": true,
 		"127.0.0.1:8080": false, "https://example.org": false, "example.org/in": false, "anna:hunter2@example.org": false, "a b": false} {
 		s := DefaultSettings()
-		s.Contact, s.Credentials = "web@example.org", []Credential{{Domain: domain, Kind: "basic", User: "anna", Password: "hunter2"}}
+		s.OperatorContact, s.Credentials = "web@example.org", []Credential{{Domain: domain, Kind: "basic", User: "anna", Password: "hunter2"}}
 		err := s.Validate()
 		if (err == nil) != want || err != nil && (!errors.Is(err, ErrInvalid) || strings.Contains(err.Error(), "hunter2")) {
 			t.Errorf("%s: %v", domain, err)

@@ -229,8 +229,7 @@ func model(s Settings, snapshot bool, all []Configuration) string {
 	}
 next:
 	for _, c := range all {
-		for len(open) > 0 && strings.HasPrefix(broken(s, snapshot, &Job{Configurations: []Configuration{open[0][0], c}}), "(3)") ||
-			len(open) > 0 && (open[0][0].Overlay != c.Overlay || open[0][0].Bytes != c.Bytes) {
+		for len(open) > 0 && (open[0][0].Template != c.Template || open[0][0].Overlay != c.Overlay || open[0][0].Bytes != c.Bytes) {
 			shut(0)
 		}
 		held := 0
