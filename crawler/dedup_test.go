@@ -3,6 +3,7 @@ package crawler
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -259,5 +260,44 @@ func TestDeduplicationAfterACrash(t *testing.T) {
 		if !strings.Contains(string(log), want) {
 			t.Errorf("%v: the log does not say that %s is at %s:\n%s", err, uri, want, log)
 		}
+	}
+}
+
+// After a crash, a revisit counts with all that was received, though its record has only the head: in the log, and for
+// its domain.
+func TestRevisitsCountAfterACrash(t *testing.T) {
+	t.Parallel()
+	s := twinSite(t)
+	job := newJob(s.URL + "/")
+	job.Settings.Workers, job.Settings.Deduplicate, job.Settings.DeduplicateTypes = 1, "digest", []string{"*"}
+	first, second := t.TempDir(), t.TempDir()
+	run(t, first, job)
+	if len(revisits(t, first)) == 0 {
+		t.Fatal("there are no revisits")
+	}
+	// The files are there, the frontier is lost.
+	if err := os.CopyFS(filepath.Join(second, "warcs"), os.DirFS(filepath.Join(first, "warcs"))); err != nil {
+		t.Fatal(err)
+	}
+	run(t, second, job)
+	sizes := func(dir string) map[string]string {
+		all := map[string]string{}
+		for _, l := range logLines(t, dir) {
+			all[l[3]] = l[2]
+		}
+		return all
+	}
+	if want, got := sizes(first), sizes(second); !maps.Equal(got, want) {
+		t.Errorf("the log has sizes %v, and %v after a crash", want, got)
+	}
+	domains := func(dir string) string {
+		text, err := os.ReadFile(filepath.Join(dir, "reports", "domains-report.txt"))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(text)
+	}
+	if want, got := domains(first), domains(second); got != want {
+		t.Errorf("the report of domains is\n%s, and after a crash\n%s", want, got)
 	}
 }

@@ -126,6 +126,7 @@ const (
 	fieldCharset    = "charsetForLinkExtraction"
 	FieldAnnotation = "annotations"
 	FieldWorker     = "workerNumber"
+	FieldBodySize   = "bodySize" // received, of a revisit, whose record does not have the body
 	FieldOutlink    = "outlink"
 	FieldKey        = "frontierKey" // by which the frontier knows the URI, where that is not the URI
 )
@@ -151,6 +152,11 @@ func (r *Record) metadataDraft(v *Visit, concurrent string) warc.Draft {
 	begin, took := v.times()
 	line(FieldFetchTime, strconv.FormatInt(took.Milliseconds(), 10))
 	line(FieldWorker, strconv.Itoa(v.Worker))
+	if v.Dedup == frontier.Duplicate || v.Dedup == frontier.NotModified {
+		if size := v.Exchange.Response.Size() - v.Exchange.Response.HeadSize(); size > 0 {
+			line(FieldBodySize, strconv.FormatInt(size, 10))
+		}
+	}
 	if v.Links.Charset != "" {
 		line(fieldCharset, v.Links.Charset)
 	}

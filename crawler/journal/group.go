@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -143,6 +144,9 @@ func (g *group) take(rec *warc.Record) error {
 			return err
 		}
 		g.metadata(string(text))
+		if size, err := strconv.ParseInt(g.fields.Get(chain.FieldBodySize), 10, 64); err == nil && size > 0 {
+			g.bodySize, g.blockSize = g.bodySize+size, g.blockSize+size
+		}
 	}
 	return nil
 }
