@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
 	"holdfast/catalog/domains"
 	"holdfast/catalog/harvests"
 	"holdfast/catalog/jobs"
@@ -247,6 +248,43 @@ func TestConfigurationsOfAHarvest(t *testing.T) {
 	c.must(t, domains.Remove, domains.Ref{Name: "a.org"})
 	if h, err := c.runs().Harvest(daily); err != nil || h.Configurations != 0 {
 		t.Errorf("%d configurations: %v", h.Configurations, err)
+	}
+}
+
+// countingReader counts the keys that are read.
+type countingReader struct {
+	agree.Reader
+	keys *int
+}
+
+func (r countingReader) Get(key []byte) ([]byte, error) {
+	*r.keys++
+	return r.Reader.Get(key)
+}
+
+func (r countingReader) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
+	return r.Reader.Scan(prefix, from, func(key, value []byte) bool {
+		*r.keys++
+		return visit(key, value)
+	})
+}
+
+// TestDueHarvestsAreFoundByKey looks for harvests that are due among many that are not: these cost nothing.
+func TestDueHarvestsAreFoundByKey(t *testing.T) {
+	t.Parallel()
+	c := harvesting(t)
+	var date catalog.Time
+	for i := range 50 {
+		number := c.defined(t, runs.Selective, fmt.Sprint("harvest ", i))
+		c.must(t, runs.AddConfigurations, runs.Listing{Number: number, Configurations: configurations("b.org")})
+		if at := c.activated(t, number, catalog.Time(5000+i*1000)); i == 1 {
+			date = at
+		}
+	}
+	read := 0
+	due, err := runs.NewView(countingReader{c.view().Reader, &read}).Due(date, 0)
+	if err != nil || len(due) != 2 || read > 6 {
+		t.Errorf("%d harvests are due, %d keys were read: %v", len(due), read, err)
 	}
 }
 

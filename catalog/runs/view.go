@@ -34,13 +34,21 @@ func (v View) Harvests(after uint64, n int) ([]Harvest, error) {
 	return agree.List[Harvest](v.Reader, PrefixHarvests, numbered(after), n)
 }
 
-// Due returns at most n harvests whose date has come, the first date first.
+// Due returns at most n harvests whose date has come, the first date first. It reads nothing of the others.
 func (v View) Due(now agree.Time, n int) (out []Harvest, err error) {
-	tails, err := agree.Tails(v.Reader, prefixDue, "", n)
-	for _, tail := range tails {
+	var tails []string
+	err = v.Reader.Scan([]byte(prefixDue), nil, func(key, _ []byte) bool {
+		tail := string(key[len(prefixDue):])
 		if tail[:16] > agree.Hex(uint64(now)) {
-			break
+			return false
 		}
+		tails = append(tails, tail)
+		return n <= 0 || len(tails) < n
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, tail := range tails {
 		number, err := numberAtEnd(tail)
 		if err != nil {
 			return out, err
