@@ -59,9 +59,10 @@ func New(cfg Config) *Harvester {
 func Watched() []string { return []string{catalog.PrefixJobs, runs.PrefixHarvests, runs.PrefixRuns} }
 
 const (
-	beat      = time.Second     // between two looks at who leads, and at the clock
-	lookEvery = 5 * time.Second // between two looks for work when nothing has changed
-	pause     = 5 * time.Second // before a split that did not succeed is tried again
+	beat      = time.Second            // between two looks at who leads, and at the clock
+	lookEvery = 5 * time.Second        // between two looks for work when nothing has changed
+	lookPause = 100 * time.Millisecond // between two of them at least, and four times as long as the last one took
+	pause     = 5 * time.Second        // before a split that did not succeed is tried again
 )
 
 // Run does what the leader owes to harvests while this node leads, until ctx ends. changed reports changes of the
@@ -87,6 +88,9 @@ func (h *Harvester) Run(ctx context.Context, changed <-chan struct{}) error {
 			return ctx.Err()
 		case <-changed:
 		case <-lead.freed():
+			look = false // what else there is to split was found before
+		case <-lead.again():
+			look = false
 		case <-tick.C:
 			look = false
 		}
@@ -104,13 +108,18 @@ type leading struct {
 	minute     time.Time       // of the last dispatch
 	dispatched time.Time       // when that was
 	stale      bool            // something has changed since
-	looked     time.Time       // when work was looked for
+	unseen     bool            // something has changed since work was looked for
+	looked     time.Time       // when that was
+	took       time.Duration   // how long it took
+	soon       *time.Timer     // rings when work may be looked for
 	waiting    map[uint64]bool // harvests of which it was said that they wait for a channel
 	splits     splits
+	found      []foundRun // runs to be split, as of the last look
 }
 
 func (h *Harvester) lead(ctx context.Context) *leading {
-	l := &leading{Harvester: h, more: make(chan struct{}, 1), waiting: map[uint64]bool{}, splits: newSplits()}
+	l := &leading{Harvester: h, more: make(chan struct{}, 1), waiting: map[uint64]bool{}, splits: newSplits(),
+		soon: time.NewTimer(lookPause)}
 	l.ctx, l.cancel = context.WithCancel(ctx)
 	return l
 }
@@ -121,8 +130,16 @@ func (l *leading) end() {
 		return
 	}
 	l.cancel()
+	l.soon.Stop()
 	l.under.Wait()
 	l.trouble.forget()
+}
+
+func (l *leading) again() <-chan time.Time {
+	if l == nil {
+		return nil
+	}
+	return l.soon.C
 }
 
 func (l *leading) freed() <-chan struct{} {
@@ -134,26 +151,39 @@ func (l *leading) freed() <-chan struct{} {
 
 // round begins what is due. look says that something may have changed.
 func (l *leading) round(look bool) {
-	l.stale = l.stale || look
+	l.stale, l.unseen = l.stale || look, l.unseen || look
 	now := l.cfg.Now().Truncate(time.Minute)
 	// a harvest may also have become due by a change
 	if !now.Equal(l.minute) || l.stale && time.Since(l.dispatched) >= beat {
-		l.minute, l.dispatched, l.stale, look = now, time.Now(), false, true
+		l.minute, l.dispatched, l.stale, l.unseen = now, time.Now(), false, true
 		if err := l.dispatch(l.ctx); err != nil {
 			l.minute = time.Time{} // again with the next beat
 			l.warn("not all harvests that are due have begun", err)
 		}
 	}
-	if !look && time.Since(l.looked) < lookEvery {
+	l.split()
+	since := time.Since(l.looked)
+	if !l.unseen && since < lookEvery {
 		return
 	}
-	l.looked = time.Now()
+	if rest := max(lookPause, 4*l.took) - since; rest > 0 {
+		l.soon.Reset(rest)
+		return
+	}
+	l.unseen, l.looked = false, time.Now()
+	l.look()
+	l.took = time.Since(l.looked)
+}
+
+// look submits jobs, and begins to split the runs whose jobs are to be made.
+func (l *leading) look() {
 	if err := l.submit(l.ctx); err != nil {
 		l.warn("not all jobs could be submitted", err)
 	}
-	if err := l.split(); err != nil {
+	if err := l.findRuns(); err != nil {
 		l.warn("the runs whose jobs are to be made could not be found", err)
 	}
+	l.split()
 }
 
 func (l *leading) warn(what string, err error) {

@@ -32,6 +32,7 @@ type alone struct {
 	state memory.Tx
 	index uint64
 	led   bool
+	read  int // keys that View has read
 	// before is asked about each command, if it is set: whether it is decided, and what the leader hears.
 	before func(kind catalog.Kind, body any) (decide bool, err error)
 }
@@ -69,7 +70,29 @@ func newAlone(t testing.TB) *alone {
 func (a *alone) View(look func(catalog.View) error) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return look(catalog.NewView(&a.state))
+	return look(catalog.NewView(counted{a}))
+}
+
+// counted is the state of a cluster, which counts what is read of it.
+type counted struct{ a *alone }
+
+// reads is how many keys View has read.
+func (a *alone) reads() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.read
+}
+
+func (c counted) Get(key []byte) ([]byte, error) {
+	c.a.read++
+	return c.a.state.Get(key)
+}
+
+func (c counted) Scan(prefix, from []byte, visit func(key, value []byte) bool) error {
+	return c.a.state.Scan(prefix, from, func(key, value []byte) bool {
+		c.a.read++
+		return visit(key, value)
+	})
 }
 
 func (a *alone) Linear(ctx context.Context) error { return ctx.Err() }

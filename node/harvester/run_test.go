@@ -2,6 +2,7 @@ package harvester
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -62,6 +63,33 @@ func TestHarvestsRunWhenTheyAreDue(t *testing.T) {
 			t.Errorf("%d jobs are submitted", len(jobs))
 		}
 	})
+}
+
+// TestManyHarvestsAtOnce has harvests become due at the same time. What a leader reads for each does not grow with their
+// number.
+func TestManyHarvestsAtOnce(t *testing.T) {
+	t.Parallel()
+	reads := func(t *testing.T, n int) (each int) {
+		synctest.Test(t, func(t *testing.T) {
+			a := newAlone(t)
+			a.domain("a.org")
+			first := time.Now().Truncate(time.Minute).Add(time.Hour)
+			for i := range n {
+				a.activate(a.define(runs.Selective, runs.Asked{Name: fmt.Sprint("harvest ", i)}, "a.org/defaultconfig"), first)
+			}
+			before := a.reads()
+			a.leads(t, a.harvester())
+			time.Sleep(time.Until(first) + 20*time.Second)
+			each = (a.reads() - before) / n
+			for number := range uint64(n) {
+				a.once(number+1, 1, []string{"a.org/defaultconfig"})
+			}
+		})
+		return each
+	}
+	if few, many := reads(t, 20), reads(t, 200); many > 2*few {
+		t.Errorf("of each of 20 harvests %d keys were read, of each of 200 %d", few, many)
+	}
 }
 
 // TestJobsAreSubmittedAsChannelsHaveRoom submits the first jobs of a run, and others as these are taken.

@@ -28,14 +28,10 @@ type splits struct {
 
 func newSplits() splits { return splits{new(sync.Mutex), map[key]bool{}, map[key]time.Time{}} }
 
-// begin notes that a run is split from now on. It reports false if that is under way, was tried just now, or if too
-// many others of its kind are under way.
-func (s *splits) begin(k key, snapshot bool) bool {
+// room reports whether another run of its kind can be split.
+func (s *splits) room(snapshot bool) bool {
 	s.Lock()
 	defer s.Unlock()
-	if _, there := s.under[k]; there || time.Now().Before(s.after[k]) {
-		return false
-	}
 	same, most := 0, othersAtOnce
 	if snapshot {
 		most = snapshotsAtOnce
@@ -45,7 +41,14 @@ func (s *splits) begin(k key, snapshot bool) bool {
 			same++
 		}
 	}
-	if same >= most {
+	return same < most
+}
+
+// begin notes that a run is split from now on. It reports false if that is under way, or was tried just now.
+func (s *splits) begin(k key, snapshot bool) bool {
+	s.Lock()
+	defer s.Unlock()
+	if _, there := s.under[k]; there || time.Now().Before(s.after[k]) {
 		return false
 	}
 	s.under[k] = snapshot
@@ -63,13 +66,19 @@ func (s *splits) end(k key, done bool) {
 	}
 }
 
-// split begins to split the runs whose jobs are to be made, each in a goroutine of its own.
-func (l *leading) split() error {
-	var open []runs.Run
-	var snapshot []bool
-	err := l.cfg.Agreement.View(func(v catalog.View) (err error) {
+// foundRun is a run whose jobs are to be made.
+type foundRun struct {
+	key
+	snapshot bool
+}
+
+// findRuns finds the runs whose jobs are to be made.
+func (l *leading) findRuns() error {
+	l.found = l.found[:0]
+	return l.cfg.Agreement.View(func(v catalog.View) error {
 		view := catalog.RunsIn(v)
-		if open, err = view.OpenRuns(); err != nil {
+		open, err := view.OpenRuns()
+		if err != nil {
 			return err
 		}
 		for i := range open {
@@ -77,35 +86,45 @@ func (l *leading) split() error {
 			if err != nil {
 				return fmt.Errorf("harvest %d, which has an open run: %w", open[i].Harvest, err)
 			}
-			snapshot = append(snapshot, h.Kind == runs.Snapshot)
+			l.found = append(l.found, foundRun{key{open[i].Harvest, open[i].Number}, h.Kind == runs.Snapshot})
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	for i, r := range open {
-		k := key{r.Harvest, r.Number}
-		if !l.splits.begin(k, snapshot[i]) {
+}
+
+// split begins to split the runs that were found, as far as there is room, each in a goroutine of its own.
+func (l *leading) split() {
+	wait := l.found[:0]
+	for i, r := range l.found {
+		if !l.splits.room(r.snapshot) {
+			if wait = append(wait, r); !l.splits.room(!r.snapshot) {
+				wait = append(wait, l.found[i+1:]...)
+				break
+			}
 			continue
 		}
-		l.under.Go(func() {
-			err := l.Split(l.ctx, k.harvest, k.run)
-			l.splits.end(k, err == nil)
-			l.trouble.settle(k)
-			switch {
-			case errors.Is(err, errPending):
-				l.cfg.Log.Debug("run waits for the results of earlier jobs", "harvest", k.harvest, "run", k.run)
-			case err != nil:
-				l.trouble.note(k, err)
-				l.warn("the jobs of a run are not all made",
-					fmt.Errorf("run %d of harvest %d: %w", k.run, k.harvest, err))
-			}
-			select {
-			case l.more <- struct{}{}:
-			default:
-			}
-		})
+		if l.splits.begin(r.key, r.snapshot) {
+			l.under.Go(func() { l.splitOne(r.key) })
+		}
 	}
-	return nil
+	l.found = wait
+}
+
+// splitOne splits a run.
+func (l *leading) splitOne(k key) {
+	err := l.Split(l.ctx, k.harvest, k.run)
+	l.splits.end(k, err == nil)
+	l.trouble.settle(k)
+	switch {
+	case errors.Is(err, errPending):
+		l.cfg.Log.Debug("run waits for the results of earlier jobs", "harvest", k.harvest, "run", k.run)
+	case err != nil:
+		l.trouble.note(k, err)
+		l.warn("the jobs of a run are not all made",
+			fmt.Errorf("run %d of harvest %d: %w", k.run, k.harvest, err))
+	}
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
 }
