@@ -69,7 +69,7 @@ var plan = map[string][]string{
 	"raft":            {"catalog", "internal/disk", "internal/kv"},
 	"replay":          {"cdx", "warc", "access", "internal/coding"},
 	"replica":         {"catalog", "internal/disk"},
-	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "warc", "demo", "internal/disk", "cdx"},
+	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "cdx"},
 	"warc":            {"internal/coding", "internal/disk"},
 }
 

@@ -22,6 +22,10 @@ import (
 // backend is the node as the API sees it.
 func (n *Node) backend() api.Backend {
 	agreed, cluster := n.agreed(), n.cluster()
+	var now func() time.Time
+	if n.cfg.Dates != nil { // else the API asks this machine
+		now = dates(n.cfg.Dates, n.clocks)
+	}
 	return api.Backend{
 		Catalog: agreed, Archive: n.files(), Losses: archive.Losses{Cluster: cluster}, Self: n,
 		Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name}, Strays: archive.Strays{Cluster: cluster},
@@ -29,7 +33,7 @@ func (n *Node) backend() api.Backend {
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
 		Invites: invites{n.member(), agreed.Propose},
 		Ingests: n.ingests, Previews: previews{n.harvester},
-		Local: n.token.Access, Node: n.id, Used: n.warrants.Uses.Note,
+		Local: n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
 	}
 }
 

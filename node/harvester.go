@@ -6,12 +6,22 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/node/harvester"
+	"holdfast/node/membership"
 	"holdfast/node/runner"
 )
 
 func (n *Node) openHarvester() {
 	n.harvester = harvester.New(harvester.Config{Self: n.id, Dir: filepath.Join(n.cfg.Data, "incoming"),
-		Agreement: n.raft, Now: n.clocks.Now, Zones: time.LoadLocation, Log: n.log.With("room", "harvester")})
+		Agreement: n.raft, Now: dates(n.cfg.Dates, n.clocks), Zones: time.LoadLocation,
+		Log: n.log.With("room", "harvester")})
+}
+
+// dates is the clock by which harvests come due.
+func dates(of func(time.Time) time.Time, clocks *membership.Clocks) func() time.Time {
+	if of == nil {
+		return clocks.Now
+	}
+	return func() time.Time { return of(clocks.Now()) }
 }
 
 // definitions tells the runner what jobs of harvests were made from.

@@ -100,21 +100,32 @@ func decided(t *testing.T, n running, kind catalog.Kind, body any) {
 // defineSite defines and activates a harvest, number 1, of one site, with more settings in its template.
 func defineSite(t *testing.T, n running, seed, more string) {
 	t.Helper()
+	defineConfiguration(t, n, seed, more)
+	defineHarvest(t, n, runs.Asked{Name: "a site", Schedule: "daily", Audience: "readers"}, 1, time.Now())
+}
+
+// defineConfiguration defines the configuration quick of a domain a.org, with more settings in its template.
+func defineConfiguration(t *testing.T, n running, seed, more string) {
+	t.Helper()
 	decide := func(kind catalog.Kind, body any) { t.Helper(); decided(t, n, kind, body) }
 	decide(defined.CreateTemplate, defined.Creation{Name: "fast", Text: `{"operator_contact":"web@example.org",` +
 		`"allow_private":true,"min_delay":"0s","delay_factor":0,"robots":"ignore"` + more + `}`})
-	collection := catalog.CollectionName(n.cfg.File.AllCollections()[0])
 	seeds := seed + " # the test's\n"
-	decide(domains.Create, domains.Creation{Name: "a.org", Collection: collection})
+	decide(domains.Create, domains.Creation{Name: "a.org", Collection: "web"})
 	decide(domains.SetList, domains.Listing{Domain: "a.org", Kind: domains.Seeds, Name: "site", Text: seeds, Items: 1,
 		Sum: domains.SumOf(domains.Divide(seeds))})
 	decide(domains.SetConfiguration, domains.Configuring{Domain: "a.org", Name: "quick", Template: "fast",
 		Lists: []string{"site"}, Objects: new(int64(100))})
-	decide(runs.Create, runs.Creation{Kind: runs.Selective, Collection: collection,
-		Asked: runs.Asked{Name: "a site", Schedule: "daily", Audience: "readers"}})
-	decide(runs.AddConfigurations, runs.Listing{Number: 1,
+}
+
+// defineHarvest defines a harvest of that configuration, which gets the number, and activates it.
+func defineHarvest(t *testing.T, n running, asked runs.Asked, number uint64, next time.Time) {
+	t.Helper()
+	decide := func(kind catalog.Kind, body any) { t.Helper(); decided(t, n, kind, body) }
+	decide(runs.Create, runs.Creation{Kind: runs.Selective, Collection: "web", Asked: asked})
+	decide(runs.AddConfigurations, runs.Listing{Number: number,
 		Configurations: []runs.Configuration{{Domain: "a.org", Name: "quick"}}})
-	decide(runs.Activate, runs.Activation{Number: 1, Version: 2, Next: catalog.At(time.Now())})
+	decide(runs.Activate, runs.Activation{Number: number, Version: 2, Next: catalog.At(next)})
 }
 
 // harvestDone waits until the first job of a run of harvest 1 is done.

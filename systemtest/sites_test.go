@@ -274,7 +274,13 @@ func newCluster(t *testing.T, network, top string) *Cluster {
 	t.Helper()
 	program, err := Program()
 	check(t, err)
-	c, err := NewCluster(program, t.TempDir(), top, Three(func(i int) string { return fmt.Sprintf("%s.%d", network, i) }))
+	return startCluster(t, program, top, Three(func(i int) string { return fmt.Sprintf("%s.%d", network, i) }))
+}
+
+// startCluster starts nodes and waits until they have settled. If the test fails, it shows the ends of their logs.
+func startCluster(t *testing.T, program, top string, specs []Spec) *Cluster {
+	t.Helper()
+	c, err := NewCluster(program, t.TempDir(), top, specs)
 	check(t, err)
 	t.Cleanup(func() {
 		c.Close()

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -31,6 +32,7 @@ type Spec struct {
 	Program string   // the program it runs; the cluster's if empty
 	Prefix  []string // words before the program, such as: ip netns exec NAME
 	Extra   string   // further lines of its [[node]] table
+	Runner  []string // words in place of the program when the node is started
 }
 
 // Cluster is a set of nodes that one test owns. Close ends every process and removes the folder.
@@ -233,14 +235,18 @@ func (c *Cluster) Token(ctx context.Context, by, node string, flags ...string) (
 
 // command returns the program's command line for a node.
 func (c *Cluster) command(ctx context.Context, node string, args ...string) *exec.Cmd {
-	var prefix []string
-	program := c.Program
+	var words []string
 	for _, s := range c.specs {
-		if s.Name == node {
-			prefix, program = s.Prefix, cmp.Or(s.Program, program)
+		if s.Name != node {
+			continue
+		}
+		words = slices.Clone(s.Prefix)
+		if args[0] == "start" && s.Runner != nil {
+			words = append(words, s.Runner...)
+		} else {
+			words = append(words, cmp.Or(s.Program, c.Program))
 		}
 	}
-	words := append(append([]string{}, prefix...), program)
 	words = append(words, args...)
 	words = append(words, "--config", c.Config, "--node", node)
 	return exec.CommandContext(ctx, words[0], words[1:]...)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 )
@@ -97,6 +98,9 @@ type Config struct {
 	Channels   []string // of harvests, whose jobs this node takes
 	// Organization is the host in the URIs of metadata records, such as metadata://example.org/crawl/….
 	Organization string
+	// Dates gives the time by which harvests come due, at a time of the members' clocks; nil: the same. Trials let it
+	// pass faster. It must not be later than the time that it is given.
+	Dates func(now time.Time) time.Time
 
 	proxies []string // as given
 }
