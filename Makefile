@@ -4,6 +4,9 @@ FUZZ     ?= 10s
 JOBS     ?= 1
 PACKAGES ?= ./...
 BENCH    ?=
+LONG     ?=
+DOMAINS  ?= 1000000
+HARVESTS ?= 10000
 SAMPLES  ?=
 SEEDS    ?= 5
 
@@ -73,8 +76,14 @@ bin/apicheck: systemtest/apicheck/requirements.txt
 nemesis:
 	SEEDS=$(SEEDS) SEED=$(SEED) $(GO) test -tags nemesis -run TestNemesis -count=1 -parallel 2 -timeout 120m -v ./systemtest/nemesis
 
+# The table of figures; with LONG=1, what takes an hour: harvests of DOMAINS domains, and HARVESTS harvests with schedules.
 bench:
+ifeq ($(LONG),)
 	@$(GO) run ./systemtest/benchtable $(BENCH)
+else
+	HOLDFAST_DOMAINS=$(DOMAINS) HOLDFAST_HARVESTS=$(HARVESTS) $(GO) test -run '^$$' -bench '^Benchmark(ManyDomains|ManySchedules|Schedules)$$' \
+		-benchtime 1x -timeout 3h ./node ./node/harvester
+endif
 
 fuzz:
 	@FUZZ=$(FUZZ) JOBS=$(JOBS) PACKAGES="$(PACKAGES)" sh systemtest/fuzz.sh
