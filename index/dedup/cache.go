@@ -11,15 +11,14 @@ import (
 	"iter"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 
+	"holdfast/index/shelf"
 	"holdfast/internal/disk"
 )
 
@@ -47,22 +46,14 @@ type Config struct {
 
 // Cache keeps pieces and sets on the disk of a node, for all jobs that need them. It may be used by several goroutines.
 type Cache struct {
-	cfg Config
-
-	mu     sync.Mutex
-	making map[string]chan struct{} // closed when the thing of that name is made, or could not be
+	cfg   Config
+	shelf *shelf.Shelf
 }
 
 // NewCache returns the cache in a folder. What an earlier process was making is removed.
 func NewCache(cfg Config) *Cache {
-	left, err := filepath.Glob(filepath.Join(cfg.Dir, "sort-*.tmp"))
-	for _, path := range left {
-		err = errors.Join(err, cfg.Disk.Remove(path))
-	}
-	if err = errors.Join(err, cfg.Disk.CleanTemporary(cfg.Dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		cfg.Log.Warn("what is left of lists of documents cannot be removed", "error", err)
-	}
-	return &Cache{cfg: cfg, making: map[string]chan struct{}{}}
+	return &Cache{cfg: cfg, shelf: shelf.New(shelf.Config{Dir: cfg.Dir, Disk: cfg.Disk, Most: cfg.Most, Age: cfg.Age,
+		Room: cfg.Room, Now: cfg.Now, Log: cfg.Log})}
 }
 
 const (
@@ -104,9 +95,9 @@ func (c *Cache) Open(ctx context.Context, jobs []uint64) (_ *Set, used []uint64,
 	for range 2 { // a piece may turn out to be damaged, or have been removed for want of room meanwhile
 		var s *Set
 		name := setName(used)
-		if err = c.once(ctx, name, func() error { return c.build(ctx, name, used) }); err == nil {
+		if err = c.shelf.Once(ctx, name, func(w io.Writer) error { return c.build(ctx, w, used) }); err == nil {
 			if s, err = c.open(name); err == nil {
-				c.tidy()
+				c.shelf.Tidy()
 				return s, used, nil
 			}
 		}
@@ -130,7 +121,7 @@ func (c *Cache) Open(ctx context.Context, jobs []uint64) (_ *Set, used []uint64,
 // have makes sure that a job's piece is here, and reports false if it cannot be had now. The error is that of this
 // node: it was told to stop, or has no room.
 func (c *Cache) have(ctx context.Context, job uint64) (bool, error) {
-	err := c.once(ctx, pieceName(job), func() error { return c.fetch(ctx, job) })
+	err := c.shelf.Once(ctx, pieceName(job), func(w io.Writer) error { return c.fetch(ctx, w, job) })
 	switch {
 	case err == nil:
 		return true, nil
@@ -146,118 +137,56 @@ func (c *Cache) have(ctx context.Context, job uint64) (bool, error) {
 
 // open opens a set that is there. One that is damaged is removed.
 func (c *Cache) open(name string) (*Set, error) {
-	path := filepath.Join(c.cfg.Dir, name)
-	s, err := OpenSet(path)
+	s, err := OpenSet(c.shelf.Path(name))
 	if errors.Is(err, ErrDamaged) {
-		c.cfg.Log.Warn("a set of documents is damaged; it is made again", "error", err)
-		err = errors.Join(err, c.cfg.Disk.Remove(path))
+		err = errors.Join(err, c.shelf.Drop(name, err))
 	}
 	if err == nil {
-		c.touch(path)
+		c.shelf.Use(name)
 	}
 	return s, err
 }
 
-// touch notes that a file was used.
-func (c *Cache) touch(path string) {
-	now := c.cfg.Now()
-	if err := os.Chtimes(path, now, now); err != nil {
-		c.cfg.Log.Debug("cannot note that a list of documents was used", "error", err)
-	}
-}
-
-// once makes a file unless it is there. Who asks for one that is being made waits for it.
-func (c *Cache) once(ctx context.Context, name string, make func() error) error {
-	path := filepath.Join(c.cfg.Dir, name)
-	for {
-		if _, err := os.Stat(path); err == nil {
-			c.touch(path)
-			return nil
-		} else if !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		other, begin := c.begin(name)
-		if begin {
-			err := c.cfg.Disk.MkdirAll(c.cfg.Dir)
-			if err == nil {
-				err = make()
-			}
-			if err == nil {
-				c.touch(path)
-			}
-			c.end(name)
-			return err
-		}
-		select {
-		case <-other:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (c *Cache) begin(name string) (other <-chan struct{}, begin bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if done, there := c.making[name]; there {
-		return done, false
-	}
-	c.making[name] = make(chan struct{})
-	return nil, true
-}
-
-func (c *Cache) end(name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	close(c.making[name])
-	delete(c.making, name)
-}
-
-// fetch copies a job's piece into the folder, and reads it while it does.
-func (c *Cache) fetch(ctx context.Context, job uint64) error {
+// fetch copies a job's piece, and reads it while it does.
+func (c *Cache) fetch(ctx context.Context, to io.Writer, job uint64) error {
 	from, err := c.cfg.Source.Piece(ctx, job)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = from.Close() }()
-	return c.cfg.Disk.WriteFile(filepath.Join(c.cfg.Dir, pieceName(job)), func(w io.Writer) error {
-		packed, err := zstd.NewWriter(&roomy{to: w, room: c.cfg.Room}, zstd.WithEncoderLevel(zstd.SpeedFastest),
-			zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(true))
+	packed, err := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithEncoderCRC(true))
+	if err != nil {
+		return err
+	}
+	for _, err := range ReadPiece(io.TeeReader(from, packed)) {
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return err
 		}
-		for _, err := range ReadPiece(io.TeeReader(from, packed)) {
-			if err == nil {
-				err = ctx.Err()
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return packed.Close()
-	})
+	}
+	return packed.Close()
 }
 
 // build makes the set of jobs whose pieces are there. A damaged piece is removed.
-func (c *Cache) build(ctx context.Context, name string, jobs []uint64) error {
-	return c.cfg.Disk.WriteFile(filepath.Join(c.cfg.Dir, name), func(w io.Writer) error {
-		return BuildSet(&roomy{to: w, room: c.cfg.Room}, c.cfg.Dir, c.cfg.Memory,
-			func(yield func(iter.Seq2[Document, error]) bool) {
-				for _, job := range jobs {
-					if !yield(c.piece(ctx, job)) {
-						return
-					}
-				}
-			})
+func (c *Cache) build(ctx context.Context, to io.Writer, jobs []uint64) error {
+	return BuildSet(to, c.cfg.Dir, c.cfg.Memory, func(yield func(iter.Seq2[Document, error]) bool) {
+		for _, job := range jobs {
+			if !yield(c.piece(ctx, job)) {
+				return
+			}
+		}
 	})
 }
 
 // piece reads a piece that is there.
 func (c *Cache) piece(ctx context.Context, job uint64) iter.Seq2[Document, error] {
-	path := filepath.Join(c.cfg.Dir, pieceName(job))
+	name := pieceName(job)
 	return func(yield func(Document, error) bool) {
 		err := func() error {
-			f, err := os.Open(path)
+			f, err := os.Open(c.shelf.Path(name))
 			if err != nil {
 				return err
 			}
@@ -278,76 +207,10 @@ func (c *Cache) piece(ctx context.Context, job uint64) iter.Seq2[Document, error
 			return nil
 		}()
 		if errors.Is(err, ErrDamaged) {
-			c.cfg.Log.Warn("a list of documents is damaged; it is read again", "job", job, "error", err)
-			err = errors.Join(err, c.cfg.Disk.Remove(path))
+			err = errors.Join(err, c.shelf.Drop(name, err))
 		}
 		if err != nil {
 			yield(Document{}, err)
 		}
 	}
-}
-
-// tidy removes what was not used for long, and what was used longest ago if there is too much. A set that is open stays
-// readable for who has it open.
-func (c *Cache) tidy() {
-	if err := c.removeOld(); err != nil {
-		c.cfg.Log.Warn("lists of documents that are not needed cannot be removed", "error", err)
-	}
-}
-
-func (c *Cache) removeOld() error {
-	entries, err := os.ReadDir(c.cfg.Dir)
-	if err != nil {
-		return err
-	}
-	type file struct {
-		path string
-		size int64
-		used time.Time
-	}
-	var all []file
-	var sum int64
-	for _, e := range entries {
-		if !strings.HasSuffix(e.Name(), pieceSuffix) && !strings.HasSuffix(e.Name(), setSuffix) {
-			continue
-		}
-		if stat, err := e.Info(); err == nil {
-			all = append(all, file{filepath.Join(c.cfg.Dir, e.Name()), stat.Size(), stat.ModTime()})
-			sum += stat.Size()
-		}
-	}
-	slices.SortFunc(all, func(a, b file) int { return a.used.Compare(b.used) })
-	for _, f := range all {
-		if sum <= c.cfg.Most && c.cfg.Now().Sub(f.used) <= c.cfg.Age {
-			break
-		}
-		if err := c.cfg.Disk.Remove(f.path); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-		sum -= f.size
-	}
-	return nil
-}
-
-// roomy writes as long as there is room.
-type roomy struct {
-	to    io.Writer
-	room  func() (int64, error)
-	until int // bytes until it looks again
-}
-
-const roomEvery = 16 << 20
-
-func (r *roomy) Write(p []byte) (int, error) {
-	if r.until -= len(p); r.until < 0 {
-		left, err := r.room()
-		if err != nil {
-			return 0, err
-		}
-		if left < roomEvery {
-			return 0, fmt.Errorf("%w: %d bytes are left above the reserve", disk.ErrFull, max(left, 0))
-		}
-		r.until = roomEvery
-	}
-	return r.to.Write(p)
 }

@@ -18,15 +18,15 @@ import (
 	"holdfast/internal/disk"
 )
 
-// shelf has pieces, and counts how often each was asked for.
-type shelf struct {
+// stock has pieces, and counts how often each was asked for.
+type stock struct {
 	mu     sync.Mutex
 	pieces map[uint64][]byte
 	asked  map[uint64]int
 	wait   chan struct{} // nil, or closed when answers may be given
 }
 
-func (s *shelf) Piece(ctx context.Context, job uint64) (io.ReadCloser, error) {
+func (s *stock) Piece(ctx context.Context, job uint64) (io.ReadCloser, error) {
 	if s.wait != nil {
 		select {
 		case <-s.wait:
@@ -45,19 +45,19 @@ func (s *shelf) Piece(ctx context.Context, job uint64) (io.ReadCloser, error) {
 
 type cacheTest struct {
 	*testing.T
-	shelf *shelf
+	stock *stock
 	cfg   Config
 	cache *Cache
 	now   time.Time
 }
 
 func newCacheTest(t *testing.T, jobs ...uint64) *cacheTest {
-	c := &cacheTest{T: t, shelf: &shelf{pieces: map[uint64][]byte{}, asked: map[uint64]int{}},
+	c := &cacheTest{T: t, stock: &stock{pieces: map[uint64][]byte{}, asked: map[uint64]int{}},
 		now: time.Unix(1_800_000_000, 0)}
 	for _, job := range jobs {
 		c.put(job)
 	}
-	c.cfg = Config{Dir: filepath.Join(t.TempDir(), "sets"), Disk: disk.New(), Source: c.shelf, Memory: 64 << 10,
+	c.cfg = Config{Dir: filepath.Join(t.TempDir(), "sets"), Disk: disk.New(), Source: c.stock, Memory: 64 << 10,
 		Most: 1 << 30, Age: time.Hour, Room: func() (int64, error) { return 1 << 40, nil },
 		Now: func() time.Time { return c.now }, Log: slog.New(slog.DiscardHandler)}
 	c.again()
@@ -65,7 +65,7 @@ func newCacheTest(t *testing.T, jobs ...uint64) *cacheTest {
 }
 
 func (c *cacheTest) put(job uint64) {
-	c.shelf.pieces[job] = pieceOf(c, job, []Document{{URL: fmt.Sprintf("http://j%d.test/", job),
+	c.stock.pieces[job] = pieceOf(c, job, []Document{{URL: fmt.Sprintf("http://j%d.test/", job),
 		Time: time.Unix(int64(job), 0).UTC(), Digest: fmt.Sprint("sha1:", job), File: "f"}})
 }
 
@@ -111,8 +111,8 @@ func TestCache(t *testing.T) {
 	c.has([]uint64{1, 2, 3}, 1, 2, 3)
 	c.has([]uint64{3, 1}, 1, 3)
 	c.has(nil)
-	if c.shelf.asked[1] != 1 || c.shelf.asked[3] != 1 || c.shelf.asked[9] != 1 {
-		t.Errorf("asked for %v", c.shelf.asked)
+	if c.stock.asked[1] != 1 || c.stock.asked[3] != 1 || c.stock.asked[9] != 1 {
+		t.Errorf("asked for %v", c.stock.asked)
 	}
 	if sets := c.names(setSuffix); len(sets) != 3 || !strings.HasPrefix(sets[0], "1-2-3-") &&
 		!strings.HasPrefix(sets[1], "1-2-3-") {
@@ -122,15 +122,15 @@ func TestCache(t *testing.T) {
 	c.has([]uint64{1, 3, 9}, 1, 3, 9)
 	c.again()
 	c.has([]uint64{1, 3, 9}, 1, 3, 9)
-	if c.shelf.asked[1] != 1 || c.shelf.asked[9] != 2 {
-		t.Errorf("asked for %v", c.shelf.asked)
+	if c.stock.asked[1] != 1 || c.stock.asked[9] != 2 {
+		t.Errorf("asked for %v", c.stock.asked)
 	}
 }
 
 // Many ask at once: each piece is got once.
 func TestOneMakes(t *testing.T) {
 	c := newCacheTest(t, 1, 2)
-	c.shelf.wait = make(chan struct{})
+	c.stock.wait = make(chan struct{})
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -147,10 +147,10 @@ func TestOneMakes(t *testing.T) {
 	if _, _, err := c.cache.Open(gone, []uint64{1, 2}); !errors.Is(err, context.Canceled) {
 		t.Errorf("who left: %v", err)
 	}
-	close(c.shelf.wait)
+	close(c.stock.wait)
 	all.Wait()
-	if c.shelf.asked[1] != 1 || c.shelf.asked[2] != 1 {
-		t.Errorf("asked for %v", c.shelf.asked)
+	if c.stock.asked[1] != 1 || c.stock.asked[2] != 1 {
+		t.Errorf("asked for %v", c.stock.asked)
 	}
 }
 
@@ -179,11 +179,11 @@ func TestDamageIsMended(t *testing.T) {
 	flip(pieceName(2))
 	c.put(3)
 	c.has([]uint64{1, 2, 3}, 1, 2, 3)
-	if c.shelf.asked[1] != 1 || c.shelf.asked[2] != 2 {
-		t.Errorf("asked for %v", c.shelf.asked)
+	if c.stock.asked[1] != 1 || c.stock.asked[2] != 2 {
+		t.Errorf("asked for %v", c.stock.asked)
 	}
 	c.put(4)
-	c.shelf.pieces[4] = c.shelf.pieces[4][:90]
+	c.stock.pieces[4] = c.stock.pieces[4][:90]
 	c.has([]uint64{1, 4}, 1)
 	c.put(4)
 	c.has([]uint64{1, 4}, 1, 4)
