@@ -123,17 +123,19 @@ const (
 
 // Revisit tells from the annotations whether the line's capture was a revisit, or none.
 func (l *Line) Revisit() Revisit {
+	found := Novel
 	for _, a := range l.Annotations {
 		switch {
 		case a == "duplicate:server-not-modified":
 			return NotModified
+		case found != Novel: // the first counts
 		case strings.HasPrefix(a, "duplicate:"), strings.HasPrefix(a, "deduplicate:"):
-			return DupByHash
+			found = DupByHash
 		case strings.HasPrefix(a, "discarded:"):
-			return Discarded
+			found = Discarded
 		}
 	}
-	return Novel
+	return found
 }
 
 // Success reports whether the URI was fetched, in Heritrix's meaning: it was answered, whatever the answer.

@@ -114,3 +114,20 @@ func FuzzParse(f *testing.F) {
 		_ = hostOf(string(data))
 	})
 }
+
+// What a server said has not changed is told from other duplicates, also where the log says first which record has it.
+func TestRevisitOfALine(t *testing.T) {
+	for notes, want := range map[string]Revisit{
+		`2t`:                             Novel,
+		`duplicate:"f,1,20250101000000"`: DupByHash,
+		`duplicate:"f,1,20250101000000",duplicate:digest`:              DupByHash,
+		`duplicate:"f,1,20250101000000",duplicate:server-not-modified`: NotModified,
+		`duplicate:server-not-modified,2t`:                             NotModified,
+		`2t,discarded:filter`:                                          Discarded,
+	} {
+		l := Line{Annotations: annotations(notes)}
+		if got := l.Revisit(); got != want {
+			t.Errorf("%s: %v, want %v", notes, got, want)
+		}
+	}
+}
