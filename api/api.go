@@ -197,6 +197,7 @@ type Backend struct {
 	Invites  Invites
 	Ingests  Ingests
 	Previews Previews
+	Indexes  JobIndexes
 	Now      func() time.Time // nil: time.Now
 	Node     catalog.NodeID   // the node that answers
 	Used     func(id string)  // an access token was used just now; nil: nobody keeps count

@@ -23,6 +23,7 @@ type jobCmd struct {
 	List   jobListCmd       `cmd:"" help:"List the jobs, newest first."`
 	Show   jobShowCmd       `cmd:"" help:"Show a job, with live progress while it runs."`
 	Stats  jobStatisticsCmd `cmd:"" name:"statistics" help:"List what a job that has ended brought for each configuration of a domain."`
+	Index  jobIndexCmd      `cmd:"" help:"Print one index of several jobs: CDX, crawl.log and CDX together, or documents."`
 	Log    jobLogCmd        `cmd:"" help:"Print the end of a job's crawl.log."`
 	Pause  jobPauseCmd      `cmd:"" help:"Pause a job."`
 	Resume jobResumeCmd     `cmd:"" help:"Resume a paused job."`

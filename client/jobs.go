@@ -2,11 +2,13 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"holdfast/api/wire"
@@ -78,6 +80,52 @@ func (j Jobs) Log(ctx context.Context, id uint64, tail int, w io.Writer) error {
 	defer answer.Body.Close()
 	_, err = io.Copy(w, answer.Body)
 	return err
+}
+
+// Index writes one index of several jobs to w, and returns which of them it has. An error says that what was written is
+// not all.
+func (j Jobs) Index(ctx context.Context, kind wire.JobIndexKind, ids []uint64, w io.Writer) (wire.JobIndex, error) {
+	query := url.Values{"kind": {string(kind)}}
+	for _, id := range ids {
+		query.Add("job", number(id))
+	}
+	r, err := j.c.request(ctx, http.MethodGet, nil, query, "jobs", "index")
+	if err != nil {
+		return wire.JobIndex{}, err
+	}
+	answer, err := j.c.do(r)
+	if err != nil {
+		return wire.JobIndex{}, err
+	}
+	defer answer.Body.Close()
+	var of wire.JobIndex
+	if of.Jobs, err = numbers(answer.Header.Get(wire.JobsHeader)); err == nil {
+		of.Missing, err = numbers(answer.Header.Get(wire.MissingHeader))
+	}
+	if err != nil {
+		return wire.JobIndex{}, fmt.Errorf("answer of %s: %w", j.c.base.Host, err)
+	}
+	out := &failingWriter{to: w}
+	if _, err = io.Copy(out, answer.Body); err != nil && out.err == nil {
+		err = fmt.Errorf("get the index from %s: %w: %w", j.c.base.Host, wire.ErrUnavailable, err)
+	}
+	return of, err
+}
+
+// numbers reads numbers with commas.
+func numbers(text string) ([]uint64, error) {
+	all := []uint64{}
+	for word := range strings.SplitSeq(text, ",") {
+		if word == "" {
+			continue
+		}
+		id, err := strconv.ParseUint(word, 10, 64)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, id)
+	}
+	return all, nil
 }
 
 // Act lets the job's crawl carry out an act.

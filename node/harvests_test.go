@@ -216,4 +216,5 @@ func TestTheSecondRunStoresNoPictureAgain(t *testing.T) {
 			t.Errorf("run %d continues %.20q, want %q", run, block, want)
 		}
 	}
+	checkIndexes(t, n, site.URL+"/a.png")
 }

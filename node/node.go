@@ -14,6 +14,8 @@ import (
 	"holdfast/catalog"
 	"holdfast/gossip"
 	"holdfast/index"
+	"holdfast/index/dedup"
+	"holdfast/index/jobset"
 	"holdfast/internal/disk"
 	"holdfast/node/archive"
 	"holdfast/node/config"
@@ -67,6 +69,8 @@ type harvests struct {
 	ingests   *ingest.Runner // lists of domains
 	vault     *vault.Vault
 	harvester *harvester.Harvester // makes jobs of harvests
+	documents *dedup.Cache         // what jobs recorded
+	jobLines  *jobset.Cache        // indexes of sets of jobs
 }
 
 // New opens all that the node has on disk. It needs a configuration whose node has founded or joined a cluster, and
@@ -119,6 +123,7 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	n.vault = vault.New(keeping)
 	n.openWarrants()
 	n.openHarvester()
+	openDerived(n)
 	n.openRunner()
 	n.openIngests()
 	n.handle()

@@ -9,7 +9,6 @@ import (
 	"holdfast/crawler"
 	"holdfast/gossip"
 	"holdfast/index"
-	"holdfast/index/dedup"
 	"holdfast/node/archive"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
@@ -166,14 +165,6 @@ func (n *Node) openWarrants() {
 	n.warrants.Uses = &warrant.Uses{View: n.raft.View, Now: time.Now, Log: n.log, Propose: propose}
 }
 
-// documentsOf opens the cache of what jobs recorded.
-func documentsOf(n *Node) *dedup.Cache {
-	return dedup.NewCache(dedup.Config{Dir: filepath.Join(n.cfg.Data, "documents"), Disk: n.disk,
-		Source: runner.Pieces{Agreement: n.raft, Records: replayRecords{n.replica}}, Memory: 64 << 20, Most: 32 << 30,
-		Age: 60 * 24 * time.Hour, Room: func() (int64, error) { return n.room().Left(n.cfg.Data) }, Now: time.Now,
-		Log: n.log.With("room", "documents")})
-}
-
 func (n *Node) openRunner() {
 	n.crawls = runner.New(runner.Config{Self: n.id, Name: n.cfg.Name, Version: Version(), Data: n.cfg.Data,
 		Origin: runner.Origin{Organization: n.cfg.Organization, Address: n.cfg.Address(),
@@ -184,7 +175,7 @@ func (n *Node) openRunner() {
 		Room:   func() (int64, error) { return n.room().Left(n.cfg.Data) },
 		Able:   crawler.Able, Channels: n.cfg.Channels,
 		Open: n.vault.Open, Stale: n.vault.Stale, Captures: n.captures, Records: replayRecords{n.replica},
-		Documents: documentsOf(n), Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C})
+		Documents: n.documents, Caller: carrier{n.peer}, Alive: n.alive, News: n.changed.C})
 }
 
 // replayHandler is the handler of the access port.

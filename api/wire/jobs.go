@@ -20,6 +20,22 @@ const (
 	JobFailedRejected JobState = "FAILED_REJECTED"
 )
 
+// JobIndexKind is a kind of index of a set of jobs.
+type JobIndexKind string
+
+// The kinds of indexes of sets of jobs.
+const (
+	JobIndexCDX       JobIndexKind = "cdx"       // the lines of the metadata files' CDX
+	JobIndexFull      JobIndexKind = "full"      // crawl.log and CDX together, duplicates where they are stored: CDXJ
+	JobIndexDocuments JobIndexKind = "documents" // what later jobs are compared with: JSON
+)
+
+// JobIndex says of which jobs an index is.
+type JobIndex struct {
+	Jobs    []uint64 `json:"jobs"`    // that it has
+	Missing []uint64 `json:"missing"` // that it was asked of: there is no metadata file of theirs that can be read now
+}
+
 // JobStats is what an attempt of a job brought in.
 type JobStats struct {
 	Objects    int64  `json:"objects"` // URIs fetched with success

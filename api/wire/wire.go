@@ -14,10 +14,12 @@ type Page[T any] struct {
 // MaxPage is how many items a page has at most.
 const MaxPage = 1000
 
-// Headers of uploads and downloads beside the standard ones.
+// Headers of requests and answers beside the standard ones.
 const (
 	DigestHeader     = "Holdfast-SHA256"     // the file's SHA-256, 64 hexadecimal digits
 	CollectionHeader = "Holdfast-Collection" // the collection that an uploaded file is to belong to
+	JobsHeader       = "Holdfast-Jobs"       // the jobs that an index has, with commas
+	MissingHeader    = "Holdfast-Missing"    // the jobs that an index was asked of and does not have, with commas
 )
 
 // Wish is what is wanted of something that goes on.

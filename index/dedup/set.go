@@ -160,6 +160,23 @@ func (s *Set) lines(b block) ([]byte, error) {
 	return lines, nil
 }
 
+// WriteTo writes all documents as lines, as in a piece: by URL, the latest of a URL first. An error after the first
+// bytes says that they are not all.
+func (s *Set) WriteTo(to io.Writer) (n int64, err error) {
+	for _, b := range s.blocks {
+		lines, err := s.lines(b)
+		if err != nil {
+			return n, err
+		}
+		m, err := to.Write(lines)
+		n += int64(m)
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
 // Latest returns the latest document of the URL; false if there is none.
 func (s *Set) Latest(url string) (d Document, found bool, err error) {
 	// The URL's latest document is the first of its documents: it is in the last block that begins before the URL, or

@@ -17,6 +17,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/crawler"
+	"holdfast/node/metadata"
 	"holdfast/warc"
 )
 
@@ -40,7 +41,7 @@ func (c *Runner) Document(ctx context.Context, r *Attempt) (int, error) {
 
 // MetadataName is the name of the metadata file of the job's present attempt.
 func MetadataName(job catalog.Job) catalog.FileName {
-	return catalog.FileName(fmt.Sprintf("%d-metadata-%d.warc.gz", job.ID, job.Attempt))
+	return metadata.Name(job.ID, job.Attempt)
 }
 
 // documented reports whether the archive or the outbox has the metadata file. It waits until it knows, because the
@@ -132,15 +133,14 @@ func (d *document) write(dir string, files []content, list string) error {
 		}
 	}
 	for _, f := range files {
-		uri := fmt.Sprintf("metadata://%s/crawl/index/cdx?majorversion=2&minorversion=0&"+
-			"harvestid=%d&jobid=%d&filename=%s", d.organization, d.job.Number, d.job.ID,
-			url.QueryEscape(f.name))
+		uri := fmt.Sprintf("metadata://%s%s?majorversion=2&minorversion=0&harvestid=%d&jobid=%d&filename=%s",
+			d.organization, metadata.CDXPath, d.job.Number, d.job.ID, url.QueryEscape(f.name))
 		if err := d.file(f.cdx, uri, "application/x-cdx"); err != nil {
 			return err
 		}
 	}
 	return d.file(list, fmt.Sprintf("metadata://%s%s?majorversion=1&minorversion=0&harvestid=%d&jobid=%d",
-		d.organization, documentsPath, d.job.Number, d.job.ID), "application/x-ndjson")
+		d.organization, metadata.DocumentsPath, d.job.Number, d.job.ID), "application/x-ndjson")
 }
 
 // uri is that of the record of a file of the attempt's folder.

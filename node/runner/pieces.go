@@ -3,22 +3,15 @@ package runner
 import (
 	"bufio"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
 	"strconv"
 	"strings"
 
 	"holdfast/catalog"
-	"holdfast/crawler"
 	"holdfast/crawler/chain"
 	"holdfast/index/dedup"
 	"holdfast/warc"
 )
-
-// documentsPath is where in a metadata file the list of the job's documents stands, behind the organization.
-const documentsPath = "/crawl/index/documents"
 
 // documents collects what the job recorded of each URL, from its WARC files.
 type documents struct {
@@ -130,68 +123,6 @@ func (d *documents) end() error {
 		return nil
 	}
 	return d.to.Add(*one)
-}
-
-// Pieces finds the lists of documents of jobs in their metadata files.
-type Pieces struct {
-	Agreement Agreement
-	Records   crawler.Records
-}
-
-// Piece is a dedup.Source.
-func (p Pieces) Piece(ctx context.Context, id uint64) (io.ReadCloser, error) {
-	var name catalog.FileName
-	err := p.Agreement.View(func(v catalog.View) error {
-		job, err := v.Job(id)
-		if err != nil {
-			return err
-		}
-		name = MetadataName(job)
-		f, err := v.File(name)
-		if err == nil && (f.Removed != 0 || f.Lost != 0) {
-			err = catalog.ErrNotFound
-		}
-		return err
-	})
-	if errors.Is(err, catalog.ErrNotFound) {
-		return nil, dedup.ErrNone
-	}
-	if err != nil {
-		return nil, err
-	}
-	file, err := p.Records.Open(ctx, string(name), 0, 0)
-	if err != nil {
-		return nil, err
-	}
-	piece, err := pieceIn(file, string(name))
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{piece, file}, nil
-}
-
-// pieceIn finds the list of documents in a metadata file.
-func pieceIn(file io.Reader, name string) (io.Reader, error) {
-	records, err := warc.NewReader(file, name)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		rec, err := records.Next()
-		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s: %w", name, dedup.ErrNone)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if rec.Type == warc.TypeResource && strings.HasPrefix(rec.TargetURI(), "metadata://") &&
-			strings.Contains(rec.TargetURI(), documentsPath+"?") {
-			return rec.Block, nil
-		}
-	}
 }
 
 // earlierJobs is a chain.Earlier over what certain jobs recorded.

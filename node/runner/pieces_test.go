@@ -16,6 +16,7 @@ import (
 	"holdfast/harvest"
 	"holdfast/index/dedup"
 	"holdfast/internal/disk"
+	"holdfast/node/metadata"
 	"holdfast/warc"
 )
 
@@ -72,14 +73,7 @@ func (f oneFile) Piece(_ context.Context, job uint64) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	piece, err := pieceIn(file, path)
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{piece, file}, nil
+	return metadata.PieceIn(file, path)
 }
 
 // A job's metadata file lists what it recorded, and the next job finds it there: by URL with validators, by digest, and

@@ -1,0 +1,94 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/api/wire"
+)
+
+// indexesOfJobs are indexes of two lines, of all jobs but 2. That of documents breaks after its first line, and that of
+// job 3 before.
+type indexesOfJobs struct{}
+
+func (indexesOfJobs) Open(_ context.Context, kind wire.JobIndexKind, jobs []uint64) (JobIndex, []uint64, error) {
+	jobs = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(jobs))), func(id uint64) bool { return id == 2 })
+	return indexOfJobs{kind, jobs}, jobs, nil
+}
+
+type indexOfJobs struct {
+	kind wire.JobIndexKind
+	jobs []uint64
+}
+
+func (i indexOfJobs) WriteTo(w io.Writer) (int64, error) {
+	if slices.Contains(i.jobs, 3) {
+		return 0, errors.New("cannot be read")
+	}
+	n, err := io.WriteString(w, string(i.kind)+"\n")
+	if err == nil && i.kind == wire.JobIndexDocuments {
+		if f, ok := w.(http.Flusher); ok {
+			f.Flush()
+		}
+		return int64(n), errors.New("cannot be read on")
+	}
+	if err == nil && len(i.jobs) > 0 {
+		_, err = io.WriteString(w, "second\n")
+	}
+	return 0, err
+}
+
+func (indexOfJobs) Close() error { return nil }
+
+// An index is streamed, and says of which jobs it is. One that breaks is seen to be broken.
+func TestIndexOfJobs(t *testing.T) {
+	b, c, _ := keeperAnd(t)
+	for range 3 {
+		if _, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var text strings.Builder
+	of, err := c.Jobs().Index(t.Context(), wire.JobIndexFull, []uint64{2, 1, 2}, &text)
+	if err != nil || text.String() != "full\nsecond\n" || !slices.Equal(of.Jobs, []uint64{1}) ||
+		!slices.Equal(of.Missing, []uint64{2}) {
+		t.Errorf("%q %+v %v", text.String(), of, err)
+	}
+	if of, err = c.Jobs().Index(t.Context(), wire.JobIndexCDX, []uint64{2}, io.Discard); err != nil || len(of.Jobs) != 0 {
+		t.Errorf("%+v %v", of, err)
+	}
+	if _, err := c.Jobs().Index(t.Context(), wire.JobIndexDocuments, []uint64{1}, io.Discard); err == nil {
+		t.Error("an index that breaks ends well")
+	}
+	var problem *wire.Error
+	_, err = c.Jobs().Index(t.Context(), wire.JobIndexCDX, []uint64{3}, io.Discard)
+	if !errors.As(err, &problem) || problem.Status != http.StatusInternalServerError {
+		t.Errorf("cannot be read: %v", err)
+	}
+	for want, jobs := range map[int][]uint64{404: {1, 99}, 422: nil} {
+		_, err := c.Jobs().Index(t.Context(), wire.JobIndexCDX, jobs, io.Discard)
+		if !errors.As(err, &problem) || problem.Status != want {
+			t.Errorf("%v: %v", jobs, err)
+		}
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.address+"/api/v1/jobs/index?job=1&kind=cdx", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept-Encoding", "identity")
+	r.Header.Set("Authorization", "Bearer "+b.tokens[c])
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	plain, err := io.ReadAll(answer.Body)
+	if err != nil || string(plain) != "cdx\nsecond\n" || answer.Header.Get("Content-Type") != "application/x-cdx" {
+		t.Errorf("%q %v %v", plain, answer.Header, err)
+	}
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"holdfast/api/wire"
+	"holdfast/client"
+	"holdfast/internal/disk"
+)
+
+type jobIndexCmd struct {
+	Kind string   `default:"cdx" enum:"cdx,full,documents" help:"cdx, full or documents."`
+	Out  string   `short:"o" default:"-" placeholder:"PATH" help:"Write to this path; - is stdout."`
+	Jobs []uint64 `arg:"" name:"job" help:"Numbers of jobs."`
+}
+
+func (jobIndexCmd) Help() string {
+	return "One index of several jobs, made of their metadata files. Its lines are in the order of their bytes.\n\n" +
+		"cdx: URL, IP address, date, media type, length, file and offset of each record.\n\n" +
+		"full: CDXJ, made of crawl.log and the CDX. It has a line for each line of crawl.log; that of a duplicate " +
+		"says where the content is stored.\n\n" +
+		"documents: what later jobs are compared with, as JSON.\n\n" +
+		"With --json and without --out, each line is a JSON string."
+}
+
+func (jobIndexCmd) exits() []string {
+	return []string{"0   done", "1   failed, or there is nothing of some of the jobs, which stderr names"}
+}
+
+func (c jobIndexCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) (err error) {
+		var of wire.JobIndex
+		write := func(w io.Writer) (err error) {
+			of, err = archive.Jobs().Index(ctx, wire.JobIndexKind(c.Kind), c.Jobs, w)
+			return err
+		}
+		switch {
+		case c.Out != "-":
+			if err = disk.New().WriteFile(c.Out, write); err == nil {
+				err = a.answer(of, func() error {
+					_, err := fmt.Fprintf(a.stdout, "%s: the index of %d jobs\n", c.Out, len(of.Jobs))
+					return err
+				})
+			}
+		case a.JSON:
+			lines := &jsonLines{to: json.NewEncoder(a.stdout)}
+			if err = write(lines); err == nil {
+				err = lines.end()
+			}
+		default:
+			err = write(a.stdout)
+		}
+		if err != nil || len(of.Missing) == 0 {
+			return err
+		}
+		for _, id := range of.Missing {
+			_, _ = fmt.Fprintf(a.stderr, "job %d is not in the index: no metadata file can be read now\n", id)
+		}
+		return errNo
+	})
+}

@@ -1,0 +1,64 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"holdfast/api"
+	"holdfast/api/wire"
+	"holdfast/index/dedup"
+	"holdfast/index/jobset"
+	"holdfast/index/shelf"
+	"holdfast/internal/disk"
+	"holdfast/node/metadata"
+)
+
+// jobIndexes make indexes of sets of jobs for the API.
+type jobIndexes struct {
+	lines     *jobset.Cache
+	documents *dedup.Cache
+}
+
+// Open makes an index of those of the jobs whose metadata files are in the archive, or finds the one made before.
+func (i jobIndexes) Open(ctx context.Context, kind wire.JobIndexKind, jobs []uint64) (index api.JobIndex, used []uint64,
+	err error) {
+	switch kind {
+	case wire.JobIndexDocuments:
+		index, used, err = i.documents.Open(ctx, jobs)
+	case wire.JobIndexFull:
+		index, used, err = i.lines.Open(ctx, jobset.Full, jobs)
+	default:
+		index, used, err = i.lines.Open(ctx, jobset.CDX, jobs)
+	}
+	if errors.Is(err, disk.ErrFull) {
+		err = fmt.Errorf("%w: %w", api.ErrNoRoom, err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return index, used, nil
+}
+
+// derivedAge is how long what is made of metadata files is kept without being used.
+const derivedAge = 60 * 24 * time.Hour
+
+// openDerived opens what is kept of what metadata files say: documents for jobs that continue others, and indexes.
+func openDerived(n *Node) {
+	kept := func(name string, most int64) shelf.Config {
+		return shelf.Config{Dir: filepath.Join(n.cfg.Data, name), Disk: n.disk, Most: most, Age: derivedAge,
+			Room: func() (int64, error) { return n.room().Left(n.cfg.Data) }, Now: time.Now,
+			Log: n.log.With("room", name)}
+	}
+	files := func(kept shelf.Config) metadata.Files {
+		return metadata.Files{Jobs: metadata.Agreed{Agreement: n.raft}, Records: replayRecords{n.replica},
+			Dir: kept.Dir, Memory: 32 << 20, Log: kept.Log}
+	}
+	documents, indexes := kept("documents", 32<<30), kept("indexes", 16<<30)
+	n.documents = dedup.NewCache(dedup.Config{Dir: documents.Dir, Disk: documents.Disk, Source: files(documents),
+		Memory: 64 << 20, Most: documents.Most, Age: documents.Age, Room: documents.Room, Now: documents.Now,
+		Log: documents.Log})
+	n.jobLines = jobset.NewCache(jobset.Config{Config: indexes, Source: files(indexes), Memory: 32 << 20})
+}
