@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,9 +24,12 @@ type JobIndexes interface {
 	// Open returns an index of those of the jobs of which there is something in the archive now, and which they are,
 	// in order. What is closed is the caller's. ErrNoRoom: this node has no room to make it.
 	Open(ctx context.Context, kind wire.JobIndexKind, jobs []uint64) (JobIndex, []uint64, error)
+	// Records returns the records of a job whose URLs and media types have a match of the expressions, as a WARC file;
+	// nil matches all. ErrNotFound: no metadata file of the job can be read now.
+	Records(ctx context.Context, job uint64, url, kind *regexp.Regexp) (JobIndex, error)
 }
 
-// JobIndex is an index of a set of jobs. An error of WriteTo says that not all was written.
+// JobIndex is an index of a set of jobs, or records of a job. An error of WriteTo says that not all was written.
 type JobIndex interface {
 	io.WriterTo
 	io.Closer
@@ -54,6 +58,7 @@ func contentType(kind wire.JobIndexKind) string {
 }
 
 func (s jobIndexes) routes(api huma.API) {
+	s.recordRoutes(api)
 	text := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
 	header := func(what string) *huma.Param {
 		return &huma.Param{Description: what, Schema: &huma.Schema{Type: huma.TypeString}}
@@ -107,36 +112,109 @@ func (s jobIndexes) known(ids []uint64) error {
 // send streams an index. An error before the first byte is answered as a problem; after it, the connection breaks.
 func (s jobIndexes) send(hc huma.Context, kind wire.JobIndexKind, index JobIndex, used, asked []uint64) {
 	r, w := humago.Unwrap(hc)
-	out := &lateWriter{to: &steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)},
-		kind: contentType(kind)}
 	missing := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(asked))), func(id uint64) bool {
 		return slices.Contains(used, id)
 	})
 	w.Header().Set(wire.JobsHeader, numbers(used))
 	w.Header().Set(wire.MissingHeader, numbers(missing))
 	w.Header().Set("Vary", "Accept-Encoding")
-	var to io.Writer = out
-	end := func() error { out.begin(); return nil }
+	from := io.WriterTo(index)
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		w.Header().Set("Content-Encoding", "gzip")
-		packed, _ := gzip.NewWriterLevel(out, gzip.BestSpeed) // the level is one that there is
-		to, end = packed, packed.Close
+		from = packed{index}
 	}
-	_, err := index.WriteTo(to)
-	if err == nil {
-		err = end()
-	}
+	s.stream(hc, contentType(kind), from, wire.JobsHeader, wire.MissingHeader, "Content-Encoding", "Vary")
+}
+
+// stream sends what is written. An error before the first byte is answered as a problem, without the headers that are
+// named; after it, what was written is sent, and the connection breaks.
+func (s jobIndexes) stream(hc huma.Context, kind string, from io.WriterTo, headers ...string) {
+	_, w := humago.Unwrap(hc)
+	control := http.NewResponseController(w)
+	out := &lateWriter{to: &steadyWriter{ResponseWriter: w, control: control}, kind: kind}
+	_, err := from.WriteTo(out)
 	switch {
 	case err == nil:
+		out.begin()
 	case !out.begun:
-		for _, name := range []string{wire.JobsHeader, wire.MissingHeader, "Content-Encoding", "Vary"} {
+		for _, name := range headers {
 			w.Header().Del(name)
 		}
 		s.write(nil, hc, s.explain(err))
 	default:
-		s.log.Warn("index of jobs not sent to its end", "jobs", used, "error", err)
+		s.log.Warn("what was asked of jobs is not sent to its end", "operation", hc.Operation().OperationID, "error", err)
+		_ = control.Flush()
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// packed compresses what is written.
+type packed struct{ from io.WriterTo }
+
+// WriteTo implements io.WriterTo.
+func (p packed) WriteTo(to io.Writer) (int64, error) {
+	out, err := gzip.NewWriterLevel(to, gzip.BestSpeed)
+	if err != nil {
+		return 0, err
+	}
+	n, err := p.from.WriteTo(out)
+	if err == nil {
+		err = out.Close()
+	}
+	return n, err
+}
+
+type jobRecordQuery struct {
+	ByID
+	URL  string `query:"url" maxLength:"4096" doc:"a regular expression (RE2); records whose URL has a match"`
+	Type string `query:"type" maxLength:"4096" doc:"a regular expression (RE2); records whose media type has a match"`
+}
+
+func (s jobIndexes) recordRoutes(api huma.API) {
+	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/records",
+		id: "job-records", tag: "jobs",
+		summary: "Copy the records of a job that have matching URLs and media types out of its files, as one WARC file",
+		stream:  true,
+		adjust: func(op *huma.Operation) {
+			op.Responses = map[string]*huma.Response{"200": {
+				Description: "A warcinfo record, and the responses, revisits and resources as they are stored. If some " +
+					"cannot be read, a last record urn:holdfast:unread names them, and then the connection breaks.",
+				Content: map[string]*huma.MediaType{"application/warc": {Schema: &huma.Schema{Type: huma.TypeString,
+					Format: "binary"}}}}}
+		}},
+		func(ctx context.Context, in *jobRecordQuery) (*huma.StreamResponse, error) {
+			if err := s.known([]uint64{in.ID}); err != nil {
+				return nil, err
+			}
+			url, err := expression("url", in.URL)
+			if err != nil {
+				return nil, err
+			}
+			kind, err := expression("type", in.Type)
+			if err != nil {
+				return nil, err
+			}
+			records, err := s.indexes.Records(ctx, in.ID, url, kind)
+			if err != nil {
+				return nil, err
+			}
+			return &huma.StreamResponse{Body: func(hc huma.Context) {
+				defer func() { _ = records.Close() }()
+				s.stream(hc, "application/warc", records)
+			}}, nil
+		})
+}
+
+// expression compiles a parameter; nil stands for one that is not given.
+func expression(name, text string) (*regexp.Regexp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	found, err := regexp.Compile(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrInvalid, name, err)
+	}
+	return found, nil
 }
 
 // numbers writes numbers with commas.

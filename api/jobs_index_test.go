@@ -3,8 +3,10 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +21,14 @@ type indexesOfJobs struct{}
 func (indexesOfJobs) Open(_ context.Context, kind wire.JobIndexKind, jobs []uint64) (JobIndex, []uint64, error) {
 	jobs = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(jobs))), func(id uint64) bool { return id == 2 })
 	return indexOfJobs{kind, jobs}, jobs, nil
+}
+
+// Records are an index whose kind is what was asked for.
+func (indexesOfJobs) Records(_ context.Context, job uint64, url, kind *regexp.Regexp) (JobIndex, error) {
+	if job == 2 {
+		return nil, ErrNotFound
+	}
+	return indexOfJobs{wire.JobIndexKind(fmt.Sprint(url, kind)), []uint64{job}}, nil
 }
 
 type indexOfJobs struct {
@@ -90,5 +100,27 @@ func TestIndexOfJobs(t *testing.T) {
 	plain, err := io.ReadAll(answer.Body)
 	if err != nil || string(plain) != "cdx\nsecond\n" || answer.Header.Get("Content-Type") != "application/x-cdx" {
 		t.Errorf("%q %v %v", plain, answer.Header, err)
+	}
+}
+
+// Records are streamed as an index is; expressions are checked before.
+func TestRecordsOfAJob(t *testing.T) {
+	_, c, _ := keeperAnd(t)
+	for range 3 {
+		if _, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var text strings.Builder
+	if err := c.Jobs().Records(t.Context(), 1, "^http://a", "", &text); err != nil ||
+		text.String() != "^http://a<nil>\nsecond\n" {
+		t.Errorf("%q %v", text.String(), err)
+	}
+	for want, ask := range map[int][3]any{404: {uint64(2), "", ""}, 422: {uint64(1), "a", "("}, 500: {uint64(3), "", ""}} {
+		err := c.Jobs().Records(t.Context(), ask[0].(uint64), ask[1].(string), ask[2].(string), io.Discard)
+		var problem *wire.Error
+		if !errors.As(err, &problem) || problem.Status != want {
+			t.Errorf("%v: %v", ask, err)
+		}
 	}
 }

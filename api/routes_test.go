@@ -77,6 +77,7 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"job-reject":    {"/jobs/" + job + "/reject", "", "web"},
 		"job-list":      reads("/jobs"), "job-running": reads("/jobs/running"), "job-show": reads("/jobs/" + job), "job-log": reads("/jobs/" + job + "/log"),
 		"job-index":         reads("/jobs/index?job=" + job),
+		"job-records":       reads("/jobs/" + job + "/records"),
 		"job-statistics":    reads("/jobs/" + job + "/statistics"),
 		"job-events":        reads("/jobs/" + job + "/events"),
 		"join-token-list":   {"/join-tokens", "", "admin"},

@@ -24,6 +24,7 @@ type jobCmd struct {
 	Show   jobShowCmd       `cmd:"" help:"Show a job, with live progress while it runs."`
 	Stats  jobStatisticsCmd `cmd:"" name:"statistics" help:"List what a job that has ended brought for each configuration of a domain."`
 	Index  jobIndexCmd      `cmd:"" help:"Print one index of several jobs: CDX, crawl.log and CDX together, or documents."`
+	Copy   jobRecordsCmd    `cmd:"" name:"records" help:"Copy records out of a job's files, by URL and media type, into one WARC file."`
 	Log    jobLogCmd        `cmd:"" help:"Print the end of a job's crawl.log."`
 	Pause  jobPauseCmd      `cmd:"" help:"Pause a job."`
 	Resume jobResumeCmd     `cmd:"" help:"Resume a paused job."`

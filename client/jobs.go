@@ -105,11 +105,38 @@ func (j Jobs) Index(ctx context.Context, kind wire.JobIndexKind, ids []uint64, w
 	if err != nil {
 		return wire.JobIndex{}, fmt.Errorf("answer of %s: %w", j.c.base.Host, err)
 	}
-	out := &failingWriter{to: w}
-	if _, err = io.Copy(out, answer.Body); err != nil && out.err == nil {
-		err = fmt.Errorf("get the index from %s: %w: %w", j.c.base.Host, wire.ErrUnavailable, err)
+	return of, j.c.copyTo(w, answer.Body)
+}
+
+// Records writes the records of a job that have matches of the expressions (RE2) in their URL and media type to w, as a
+// WARC file; an empty expression matches all. An error says that what was written is not all: if its last record is
+// urn:holdfast:unread, that names the records that cannot be read.
+func (j Jobs) Records(ctx context.Context, id uint64, urls, types string, w io.Writer) error {
+	query := url.Values{}
+	for name, value := range map[string]string{"url": urls, "type": types} {
+		if value != "" {
+			query.Set(name, value)
+		}
 	}
-	return of, err
+	r, err := j.c.request(ctx, http.MethodGet, nil, query, "jobs", number(id), "records")
+	if err != nil {
+		return err
+	}
+	answer, err := j.c.do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	return j.c.copyTo(w, answer.Body)
+}
+
+// copyTo copies an answer, and tells an error of the connection from one of writing.
+func (c *Client) copyTo(w io.Writer, from io.Reader) error {
+	out := &failingWriter{to: w}
+	if _, err := io.Copy(out, from); err != nil && out.err == nil {
+		return fmt.Errorf("answer of %s: %w: %w", c.base.Host, wire.ErrUnavailable, err)
+	}
+	return out.err
 }
 
 // numbers reads numbers with commas.

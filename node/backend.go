@@ -32,7 +32,7 @@ func (n *Node) backend() api.Backend {
 		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Secrets: secrets{n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
 		Invites: invites{n.member(), agreed.Propose},
-		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexes{n.jobLines, n.documents},
+		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexesOf(n),
 		Local: n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
 	}
 }

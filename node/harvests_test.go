@@ -217,4 +217,5 @@ func TestTheSecondRunStoresNoPictureAgain(t *testing.T) {
 		}
 	}
 	checkIndexes(t, n, site.URL+"/a.png")
+	checkRecords(t, n, site.URL+"/a.png")
 }

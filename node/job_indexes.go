@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"holdfast/api"
@@ -20,7 +21,34 @@ import (
 type jobIndexes struct {
 	lines     *jobset.Cache
 	documents *dedup.Cache
+	records   metadata.Extractor
 }
+
+// Records selects records of a job.
+func (i jobIndexes) Records(ctx context.Context, job uint64, url, kind *regexp.Regexp) (api.JobIndex, error) {
+	found, err := i.records.Open(ctx, job, metadata.Selection{URL: url, Type: kind})
+	switch {
+	case errors.Is(err, jobset.ErrNone):
+		err = fmt.Errorf("%w: no metadata file of job %d can be read now", api.ErrNotFound, job)
+	case errors.Is(err, disk.ErrFull):
+		err = fmt.Errorf("%w: %w", api.ErrNoRoom, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// jobIndexesOf returns them with what a node has.
+func jobIndexesOf(n *Node) jobIndexes {
+	dir := filepath.Join(n.cfg.Data, indexesFolder)
+	return jobIndexes{n.jobLines, n.documents, metadata.Extractor{Records: replayRecords{n.replica}, Indexes: n.jobLines,
+		Dir: dir, Disk: n.disk, Room: func() (int64, error) { return n.room().Left(n.cfg.Data) }, Memory: 32 << 20,
+		Version: Version()}}
+}
+
+// indexesFolder is the folder of indexes of jobs.
+const indexesFolder = "indexes"
 
 // Open makes an index of those of the jobs whose metadata files are in the archive, or finds the one made before.
 func (i jobIndexes) Open(ctx context.Context, kind wire.JobIndexKind, jobs []uint64) (index api.JobIndex, used []uint64,
@@ -56,7 +84,7 @@ func openDerived(n *Node) {
 		return metadata.Files{Jobs: metadata.Agreed{Agreement: n.raft}, Records: replayRecords{n.replica},
 			Dir: kept.Dir, Memory: 32 << 20, Log: kept.Log}
 	}
-	documents, indexes := kept("documents", 32<<30), kept("indexes", 16<<30)
+	documents, indexes := kept("documents", 32<<30), kept(indexesFolder, 16<<30)
 	n.documents = dedup.NewCache(dedup.Config{Dir: documents.Dir, Disk: documents.Disk, Source: files(documents),
 		Memory: 64 << 20, Most: documents.Most, Age: documents.Age, Room: documents.Room, Now: documents.Now,
 		Log: documents.Log})

@@ -3,12 +3,16 @@ package node
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"holdfast/api"
 	"holdfast/api/wire"
 	"holdfast/warc"
 )
@@ -16,7 +20,7 @@ import (
 // indexOf returns the lines of an index of jobs, of which there is none of job 99.
 func indexOf(t *testing.T, n running, kind wire.JobIndexKind, jobs ...uint64) []string {
 	t.Helper()
-	index, used, err := jobIndexes{n.jobLines, n.documents}.Open(t.Context(), kind, append([]uint64{99}, jobs...))
+	index, used, err := jobIndexesOf(n.Node).Open(t.Context(), kind, append([]uint64{99}, jobs...))
 	if err != nil || !slices.Equal(used, jobs) {
 		t.Fatalf("%s of %v: of %v, %v", kind, jobs, used, err)
 	}
@@ -85,6 +89,45 @@ func checkIndexes(t *testing.T, n running, picture string) {
 	documents := indexOf(t, n, wire.JobIndexDocuments, 1, 2, 3)
 	if !strings.Contains(strings.Join(documents, "\n"), fmt.Sprintf(`{"url":%q,`, picture)) {
 		t.Errorf("no document %s: %s", picture, documents)
+	}
+}
+
+// checkRecords copies the picture out of each job's files.
+func checkRecords(t *testing.T, n running, picture string) {
+	t.Helper()
+	for job, want := range map[uint64]string{1: warc.TypeResponse, 2: warc.TypeRevisit, 3: warc.TypeRevisit} {
+		found, err := jobIndexesOf(n.Node).Records(t.Context(), job, nil, regexp.MustCompile("^image/png$"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text bytes.Buffer
+		if _, err := found.WriteTo(&text); err != nil {
+			t.Error(err)
+		}
+		if err := found.Close(); err != nil {
+			t.Error(err)
+		}
+		records, err := warc.NewReader(&text, "x.warc.gz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for {
+			rec, err := records.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, rec.Type+" "+rec.TargetURI())
+		}
+		if len(all) != 2 || all[1] != want+" "+picture {
+			t.Errorf("job %d has %q", job, all)
+		}
+	}
+	if _, err := jobIndexesOf(n.Node).Records(t.Context(), 99, nil, nil); !errors.Is(err, api.ErrNotFound) {
+		t.Errorf("records of no job: %v", err)
 	}
 }
 

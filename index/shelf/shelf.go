@@ -41,7 +41,7 @@ type Shelf struct {
 func New(cfg Config) *Shelf {
 	left, err := filepath.Glob(filepath.Join(cfg.Dir, sortingFiles+"*"))
 	for _, path := range left {
-		err = errors.Join(err, cfg.Disk.Remove(path))
+		err = errors.Join(err, cfg.Disk.RemoveAll(path))
 	}
 	if err = errors.Join(err, cfg.Disk.CleanTemporary(cfg.Dir)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		cfg.Log.Warn("what an earlier process was making cannot be removed", "dir", cfg.Dir, "error", err)
@@ -49,7 +49,8 @@ func New(cfg Config) *Shelf {
 	return &Shelf{cfg: cfg, making: map[string]chan struct{}{}}
 }
 
-// sortingFiles is how the names of a sorter's files begin. Those that are being written begin with a point.
+// sortingFiles is how the names of a sorter's files begin, and of whatever else is not kept. Those that are being
+// written begin with a point.
 const sortingFiles = "sort-"
 
 // Dir is the folder. Who makes a file may use it for sorting.
@@ -91,7 +92,7 @@ func (s *Shelf) Once(ctx context.Context, name string, make func(w io.Writer) er
 			err := s.cfg.Disk.MkdirAll(s.cfg.Dir)
 			if err == nil {
 				err = s.cfg.Disk.WriteFile(path, func(w io.Writer) error {
-					return make(&roomy{to: w, room: s.cfg.Room})
+					return make(Roomy(w, s.cfg.Room))
 				})
 			}
 			if err == nil {
@@ -166,6 +167,9 @@ func (s *Shelf) removeOld() error {
 	}
 	return nil
 }
+
+// Roomy returns a writer that writes as long as room says that there is room, and returns a disk.ErrFull then.
+func Roomy(to io.Writer, room func() (int64, error)) io.Writer { return &roomy{to: to, room: room} }
 
 // roomy writes as long as there is room.
 type roomy struct {
