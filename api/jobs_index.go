@@ -166,8 +166,8 @@ func (p packed) WriteTo(to io.Writer) (int64, error) {
 
 type jobRecordQuery struct {
 	ByID
-	URL  string `query:"url" maxLength:"4096" doc:"a regular expression (RE2); records whose URL has a match"`
-	Type string `query:"type" maxLength:"4096" doc:"a regular expression (RE2); records whose media type has a match"`
+	URL  string `query:"url" format:"regex" maxLength:"4096" doc:"a regular expression (RE2); records whose URL has a match"`
+	Type string `query:"type" format:"regex" maxLength:"4096" doc:"a regular expression (RE2); records whose media type has a match"`
 }
 
 func (s jobIndexes) recordRoutes(api huma.API) {
