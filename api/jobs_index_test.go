@@ -113,7 +113,7 @@ func TestRecordsOfAJob(t *testing.T) {
 	}
 	var text strings.Builder
 	if err := c.Jobs().Records(t.Context(), 1, "^http://a", "", &text); err != nil ||
-		text.String() != "^http://a<nil>\nsecond\n" {
+		text.String() != "^http://a <nil>\nsecond\n" {
 		t.Errorf("%q %v", text.String(), err)
 	}
 	for want, ask := range map[int][3]any{404: {uint64(2), "", ""}, 422: {uint64(1), "a", "("}, 500: {uint64(3), "", ""}} {
