@@ -142,7 +142,8 @@ func (s jobIndexes) stream(hc huma.Context, kind string, from io.WriterTo, heade
 		}
 		s.write(nil, hc, s.explain(err))
 	default:
-		s.log.Warn("what was asked of jobs is not sent to its end", "operation", hc.Operation().OperationID, "error", err)
+		s.log.Warn("what was asked of jobs is not sent to its end", "operation", hc.Operation().OperationID,
+			"error", err)
 		_ = control.Flush()
 		panic(http.ErrAbortHandler)
 	}
@@ -173,12 +174,12 @@ type jobRecordQuery struct {
 func (s jobIndexes) recordRoutes(api huma.API) {
 	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/records",
 		id: "job-records", tag: "jobs",
-		summary: "Copy the records of a job that have matching URLs and media types out of its files, as one WARC file",
+		summary: "Copy records of a job out of its files, by URL and media type, as one WARC file",
 		stream:  true,
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {
-				Description: "A warcinfo record, and the responses, revisits and resources as they are stored. If some " +
-					"cannot be read, a last record urn:holdfast:unread names them, and then the connection breaks.",
+				Description: "A warcinfo record, and the responses, revisits and resources as they are stored. If " +
+					"some cannot be read, a last record urn:holdfast:unread names them, and then the connection breaks.",
 				Content: map[string]*huma.MediaType{"application/warc": {Schema: &huma.Schema{Type: huma.TypeString,
 					Format: "binary"}}}}}
 		}},

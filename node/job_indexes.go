@@ -42,8 +42,9 @@ func (i jobIndexes) Records(ctx context.Context, job uint64, url, kind *regexp.R
 // jobIndexesOf returns them with what a node has.
 func jobIndexesOf(n *Node) jobIndexes {
 	dir := filepath.Join(n.cfg.Data, indexesFolder)
-	return jobIndexes{n.jobLines, n.documents, metadata.Extractor{Records: replayRecords{n.replica}, Indexes: n.jobLines,
-		Dir: dir, Disk: n.disk, Room: func() (int64, error) { return n.room().Left(n.cfg.Data) }, Memory: 32 << 20,
+	return jobIndexes{n.jobLines, n.documents, metadata.Extractor{Records: replayRecords{n.replica},
+		Indexes: n.jobLines, Dir: dir, Disk: n.disk, Memory: 32 << 20,
+		Room:    func() (int64, error) { return n.room().Left(n.cfg.Data) },
 		Version: Version()}}
 }
 
