@@ -179,7 +179,7 @@ func (s jobIndexes) recordRoutes(api huma.API) {
 		adjust: func(op *huma.Operation) {
 			op.Responses = map[string]*huma.Response{"200": {
 				Description: "A warcinfo record, and the responses, revisits and resources as they are stored. If " +
-					"some cannot be read, a last record urn:holdfast:unread names them, and then the connection breaks.",
+					"some cannot be read, a last record urn:holdfast:unread names them, and the connection breaks.",
 				Content: map[string]*huma.MediaType{"application/warc": {Schema: &huma.Schema{Type: huma.TypeString,
 					Format: "binary"}}}}}
 		}},
