@@ -16,6 +16,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/catalog/agree"
+	agreed "holdfast/catalog/jobs"
 	"holdfast/cdx"
 	"holdfast/client"
 	"holdfast/harvest"
@@ -174,9 +175,9 @@ func TestACursorAboveAllJobsCostsNoMore(t *testing.T) {
 	defer b.mu.Unlock()
 	for _, before := range []uint64{1, 2, 1 << 40, math.MaxUint64} {
 		left := 300
-		jobs, err := newestJobs(catalog.NewView(bounded{Reader: &b.state, left: &left}), before, 5)
-		if err != nil || (len(jobs) == 1) != (before > 1) {
-			t.Errorf("below %d: %v %v", before, err, jobs)
+		page, err := catalog.NewView(bounded{Reader: &b.state, left: &left}).Search(agreed.Search{}, before, 5)
+		if err != nil || (len(page.Jobs) == 1) != (before > 1) {
+			t.Errorf("below %d: %v %v", before, err, page)
 		}
 	}
 }
@@ -193,9 +194,9 @@ func TestJobsAreListedNewestFirstInPages(t *testing.T) {
 		}
 	}
 	b.mu.Lock()
-	jobs, err := newestJobs(catalog.NewView(&b.state), 0, 5)
+	found, err := catalog.NewView(&b.state).Search(agreed.Search{}, 0, 5)
 	b.mu.Unlock()
-	if err != nil || len(jobs) != 5 || jobs[0].ID != 23 || jobs[4].ID != 19 {
+	if jobs := found.Jobs; err != nil || len(jobs) != 5 || jobs[0].ID != 23 || jobs[4].ID != 19 {
 		t.Fatalf("%v %v", err, jobs)
 	}
 	var page wire.Page[wire.Job]

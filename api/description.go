@@ -18,6 +18,7 @@ import (
 const (
 	namePattern     = `^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$`
 	durationPattern = `^[-+]?(0|([0-9]{1,6}(\.[0-9]{1,6})?(ns|us|µs|ms|s|m|h)){1,6})$`
+	numberPattern   = `^(|0|[1-9][0-9]{0,18})$`
 	stampPattern    = `^(|[0-9]{1,14})$`
 )
 
@@ -34,6 +35,7 @@ func patterns() map[string]string {
 		"channel-list after": listCursor, "template-list after": listCursor, "schedule-list after": listCursor,
 		"trap-list after": listCursor, "harvest-list after": harvestCursor, "harvest-runs after": runCursor,
 		"harvest-jobs after":           jobCursor,
+		"job-list harvest":             numberPattern,
 		"harvest-configurations after": ofCursor, "harvest-seeds objects": limitPattern,
 		"harvest-seeds bytes":          limitPattern,
 		"file-put Holdfast-SHA256":     `^(|[0-9a-fA-F]{64})$`,

@@ -175,10 +175,8 @@ func waits(job catalog.Job, name string, self NodeStatus) string {
 func (s jobs) readRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs", id: "job-list",
 		tag:     "jobs",
-		summary: "List the jobs, newest first"},
-		func(_ context.Context, in *Paging) (wire.Page[wire.Job], error) {
-			return s.list(in.After, in.Limit)
-		})
+		summary: "List the jobs, newest first; a page may have fewer jobs than the limit, or none, and a next page"},
+		func(_ context.Context, in *JobListing) (wire.Page[wire.Job], error) { return s.list(in) })
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}", id: "job-show",
 		tag:     "jobs",
 		summary: "Show a job, with live progress while it runs"},
@@ -274,30 +272,6 @@ func reaches(settings harvest.Settings) string {
 		return "source_addresses"
 	}
 	return ""
-}
-
-func (s jobs) list(after string, limit int) (wire.Page[wire.Job], error) {
-	page := wire.Page[wire.Job]{Items: []wire.Job{}}
-	before, there, err := openNumberCursor(after, "j")
-	if err != nil || there && before == 0 { // there is nothing below job 0
-		return page, err
-	}
-	err = s.Catalog.View(func(v catalog.View) error {
-		names, err := nodeNames(v)
-		if err != nil {
-			return err
-		}
-		jobs, err := newestJobs(v, before, limit+1)
-		if len(jobs) > limit {
-			jobs = jobs[:limit]
-			page.Next = makeNumberCursor("j", jobs[limit-1].ID)
-		}
-		for _, j := range jobs {
-			page.Items = append(page.Items, jobOf(j, names))
-		}
-		return err
-	})
-	return page, err
 }
 
 // job returns the catalog's job and how the API shows it.

@@ -111,7 +111,9 @@ func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
 		return made, fmt.Errorf("encode job %s: %w", spec.Name, err)
 	}
 	parted := cluster.Level >= agreed.LevelOfParts
+	var domains []string
 	if parted {
+		domains = agreed.DomainsOf(spec.Seeds, domainToList)
 		asked.Seeds, asked.Channel = len(spec.Seeds), cmp.Or(asked.Channel, agreed.Focused)
 	}
 	if !parted && len(asked.Spec) > catalog.MaxBytes-oneCommand/2 {
@@ -119,11 +121,12 @@ func (s jobs) proposeJob(ctx context.Context, asked catalog.JobCreation,
 			"a job of %d bytes needs level %d; this cluster is at level %d",
 			len(asked.Spec), agreed.LevelOfParts, cluster.Level)}
 	}
-	if !parted || len(asked.Spec) <= oneCommand {
+	if !parted || len(asked.Spec) <= oneCommand && len(domains) <= agreed.MaxPartItems {
+		asked.Domains = domains
 		err = s.propose(ctx, catalog.CreateJob, asked, &made)
 		return made, err
 	}
-	parts, err := agreed.Divide(spec)
+	parts, err := agreed.DivideFor(spec, domainToList)
 	if err != nil {
 		return made, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 	}

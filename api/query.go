@@ -2,7 +2,6 @@ package api
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"holdfast/api/wire"
@@ -100,64 +99,6 @@ func replicasOf(v catalog.View) ([]wire.Replica, error) {
 		out = append(out, shown)
 	}
 	return out, nil
-}
-
-// newestJobs returns at most n jobs with ids below before (0: all), highest first. It looks at few jobs whatever before
-// is: callers choose it.
-func newestJobs(v catalog.View, before uint64, n int) ([]catalog.Job, error) {
-	last, err := lastJob(v)
-	if err != nil {
-		return nil, err
-	}
-	if before == 0 || before > last+1 {
-		before = last + 1
-	}
-	var out []catalog.Job
-	for before > 1 && len(out) < n {
-		first := uint64(1)
-		if window := uint64(n); before > window {
-			first = before - window
-		}
-		jobs, err := v.Jobs("", first-1, int(before-first))
-		if err != nil {
-			return nil, err
-		}
-		slices.Reverse(jobs)
-		for _, j := range jobs {
-			if j.ID < before && len(out) < n {
-				out = append(out, j)
-			}
-		}
-		before = first
-	}
-	return out, nil
-}
-
-// lastJob returns the highest job id, 0 when there is no job, by looking at few of them.
-func lastJob(v catalog.View) (uint64, error) {
-	behind := func(id uint64) (uint64, error) { // the first job after id, 0 if there is none
-		jobs, err := v.Jobs("", id, 1)
-		if err != nil || len(jobs) == 0 {
-			return 0, err
-		}
-		return jobs[0].ID, nil
-	}
-	last := uint64(0) // the highest known to be there
-	for step := uint64(1); step > 0; {
-		id, err := behind(last + step - 1)
-		switch {
-		case err != nil:
-			return 0, err
-		case id != 0:
-			last, step = id, step*2
-		default:
-			step /= 2
-		}
-		if step > 1<<62 {
-			return 0, fmt.Errorf("job %d: no such number of jobs", last)
-		}
-	}
-	return last, nil
 }
 
 // firstCollection is where files and jobs go when nothing else is said.

@@ -18,14 +18,14 @@ func TestStoredBytesOfLevel4(t *testing.T) {
 			"f478b1fff7852a57b1a6c47ecb96fa625862f64a19b21659e51651e286c27eed",
 			"55679d4ac4adb35cb8656fbd0a2609b569e9d37501e31247157492ea68e89d9f"},
 		"harvests": {(*golden).harvests,
-			"d203cd36515c59f71ded6dd5df6bc73cb1a6fbfd02f49af152a98e2177139c86",
+			"0a73b0d149013b8fc99474bb6f91543a4540ce61f69cd8e4f4b5fc85c5752404",
 			"979276f4541350e0a3ce368cf964ecb37270edadd30ea57786b65e9d3ade9d15"},
 		"runs": {(*golden).runs,
 			"cfd169219a71bdcd70c42dce146ee1387914f956804567bd083e3b8cb3747a02",
 			"9041e0004bf71442b3a6ca58183bc8d0bff6114f57b72852c11b6fdd31ce6c44"},
 		"history": {(*golden).history,
-			"00ddf69ca1aedc9abdbdc62056e0b73beb9d7dea3581459619ca4f2c99070b0f",
-			"657c43a56316871b6a017d212ee9eba7265dc3c070ef47a4a2d656608f011ae7"},
+			"c44aebab8cabd8b3fc8c69ac7b1cebd3861edeee61b3bd0524d92591b61eb779",
+			"2d79fc248f598999e8cd5c3ec595cb7a839f4633b98c4a717c72bcb327b6241f"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &golden{cluster: emptyCluster(t), t: t}

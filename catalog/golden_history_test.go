@@ -18,7 +18,7 @@ func (g *golden) history() {
 			opening.Number, opening.Run, opening.After = 1, 1, i-min(i, 1)
 		}
 		g.say(who, jobs.OpenJob, opening)
-		part := jobs.Part{Kind: jobs.PartJob, Text: "{}"}
+		part := jobs.Part{Kind: jobs.PartJob, Text: "{}", Domains: []string{"a.org", "b.org"}}
 		g.say(who, jobs.AddPart, jobs.JobAddition{ID: i + 1, Number: 1, Part: part})
 		sum, err := jobs.SumOf([]jobs.Part{part})
 		if err != nil {

@@ -440,6 +440,19 @@ func (d jobsDrawn) answers() {
 			check("channel "+channel, got, err)
 		}
 	}
+	for _, q := range []jobs.Search{{}, {State: catalog.JobSubmitted}, {Channel: "FOCUSED"},
+		{State: catalog.JobFailed, Channel: "FOCUSED", Harvest: new(uint64)}} {
+		var found []uint64
+		for _, j := range slices.Backward(all) {
+			if (q.State == "" || j.State == q.State) && (q.Channel == "" || j.Channel == q.Channel) {
+				found = append(found, j.ID)
+			}
+		}
+		what := fmt.Sprintf("%+v", q)
+		want[what] = found
+		page, err := v.Search(q, 0, 1000)
+		check(what, page.Jobs, err)
+	}
 	running, err := v.RunningNodes()
 	if err != nil || len(running) != len(nodes) {
 		d.Fatalf("%v %v, want %v", running, err, nodes)

@@ -240,41 +240,6 @@ func showJob(a *app, j wire.Job) error {
 	})
 }
 
-type jobListCmd struct {
-	Limit   int  `default:"50" help:"Show at most this many, newest first; 0 shows all."`
-	Running bool `help:"Show the jobs that run now, with live figures of all nodes."`
-}
-
-func (jobListCmd) exits() []string {
-	return []string{"0   listed", "1   with --running: a node did not answer"}
-}
-
-func (c jobListCmd) Run(a *app) error {
-	if c.Running {
-		return listRunning(a)
-	}
-	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		var jobs []wire.Job
-		for j, err := range archive.Jobs().List(ctx) {
-			if err != nil {
-				return err
-			}
-			if jobs = append(jobs, j); len(jobs) == c.Limit {
-				break
-			}
-		}
-		return jobTable(a, jobs)
-	})
-}
-
-func jobTable(a *app, jobs []wire.Job) error {
-	return list(a, jobs, table.Row{"Job", "Harvest", "State", "Node", "Created", "Ended", "Objects", "Bytes",
-		"Files"}, func(j wire.Job) table.Row {
-		return table.Row{j.ID, j.Harvest, j.State, j.NodeName, when(j.Created), when(j.Ended), j.Stats.Objects,
-			size(j.Stats.Bytes), j.Stats.Files}
-	})
-}
-
 type jobShowCmd struct {
 	Crawl string `arg:"" name:"job" help:"A job's number, or the folder of a crawl."`
 }

@@ -19,9 +19,39 @@ import (
 // Jobs are pieces of harvest runs, each a crawl.
 type Jobs struct{ c *Client }
 
+// JobQuery says which jobs are listed; what is empty counts for nothing.
+type JobQuery struct {
+	State       wire.JobState
+	Harvest     *uint64 // its number; 0: jobs made by hand
+	Run         uint64  // of the harvest
+	Channel     string
+	Domain      string    // that the job was made to crawl
+	From, Until time.Time // created at From or later, and before Until
+}
+
 // List yields the jobs, newest first.
-func (j Jobs) List(ctx context.Context) iter.Seq2[wire.Job, error] {
-	return all[wire.Job](ctx, j.c, nil, "jobs")
+func (j Jobs) List(ctx context.Context) iter.Seq2[wire.Job, error] { return j.Find(ctx, JobQuery{}) }
+
+// Find yields the jobs that are asked for, newest first.
+func (j Jobs) Find(ctx context.Context, q JobQuery) iter.Seq2[wire.Job, error] {
+	query := url.Values{}
+	if q.Harvest != nil {
+		query.Set("harvest", number(*q.Harvest))
+	}
+	if q.Run != 0 {
+		query.Set("run", number(q.Run))
+	}
+	for name, value := range map[string]string{"state": string(q.State), "channel": q.Channel, "domain": q.Domain} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	for name, at := range map[string]time.Time{"from": q.From, "until": q.Until} {
+		if !at.IsZero() {
+			query.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
+	return all[wire.Job](ctx, j.c, query, "jobs")
 }
 
 // Running lists the jobs that run, with live figures of all nodes.

@@ -49,6 +49,8 @@ type JobStats struct {
 type Job struct {
 	ID         uint64    `json:"id"`
 	Harvest    string    `json:"harvest"`
+	HarvestID  uint64    `json:"harvestid,omitempty" doc:"the harvest's number; none if the job was made by hand"`
+	Run        uint64    `json:"run,omitempty" doc:"of the harvest"`
 	Collection string    `json:"collection"`
 	Channel    string    `json:"channel,omitempty"`
 	State      JobState  `json:"state" enum:"NEW,SUBMITTED,STARTED,DONE,FAILED,RESUBMITTED,FAILED_REJECTED"`

@@ -61,6 +61,8 @@ type JobCreation struct {
 	Submit     bool                   `json:"submit,omitempty"`
 	Secret     *Secret                `json:"secret,omitempty"` // the secret that the spec refers to; since level 2
 	Seeds      int                    `json:"seeds,omitempty"`  // how many it has; since level 4
+	// Domains are those of its seeds; since level 4.
+	Domains []string `json:"domains,omitempty"`
 }
 
 // jobCreationUncounted is JobCreation as it was before it said how many seeds there are.

@@ -37,6 +37,9 @@ func walkOn(s *agree.State, id uint64) error {
 // walkMost is how many jobs one step of the walk looks at.
 const walkMost = 100
 
+// walkKeys is how many keys it changes at most for one of them.
+const walkKeys = 16
+
 // walkStep takes the walk one step on: over some small jobs, or over one part of a large one.
 func walkStep(s *agree.State, b *WalkStep) (any, error) {
 	w, there, err := agree.Get[Walk](s, PrefixWalk)
@@ -75,7 +78,7 @@ func (w *Walk) step(s *agree.State) error {
 			w.After = j.ID
 			continue
 		}
-		if size > 0 && size+len(j.Spec) > MaxPartBytes {
+		if size > 0 && size+len(j.Spec) > MaxPartBytes || !s.Room(walkKeys) {
 			return nil
 		}
 		size += len(j.Spec)
@@ -114,7 +117,7 @@ func convert(s *agree.State, j *Job, written int) error {
 		parts.Count, parts.Sum = n, nextSum(parts.Sum, value)
 		parts.Bytes += MaxPartBytes
 	}
-	if err := parts.addText(s, text[written*MaxPartBytes:]); err != nil {
+	if err := parts.addText(s, text[written*MaxPartBytes:], nil); err != nil {
 		return err
 	}
 	if bytes.Contains(text, []byte("[sealed ")) {

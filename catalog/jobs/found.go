@@ -56,7 +56,16 @@ func list(s *agree.State, was, now place, j *Job) error {
 	}
 	if was.state == "" {
 		s.Mark(prefixOfRun(j.Number, j.Run) + agree.Hex(j.ID))
+		s.Mark(listedOf(j.Number) + left(j.ID))
+		s.Mark(listedBy(j.Number, j.Run) + left(j.ID))
+		s.Mark(listedChannel(j.Channel) + left(j.ID))
+		if j.Parts.Of != j.ID {
+			s.Mark(keyAgain(j.ID, j.Parts.Of))
+		}
+	} else {
+		s.Delete(listedIn(was.state) + left(j.ID))
 	}
+	s.Mark(listedIn(now.state) + left(j.ID))
 	c, _, err := agree.Get[counts](s, keyCounts)
 	if err != nil {
 		return err

@@ -61,8 +61,11 @@ func createJob(s *agree.State, b *JobCreation) (any, error) {
 	if err := j.keepSecret(s, b.Secret); err != nil {
 		return nil, err
 	}
+	if err := checkDomains(b.Domains); err != nil {
+		return nil, err
+	}
 	j.Parts = &Parts{Of: id, Seeds: b.Seeds}
-	if err := j.Parts.addText(s, b.Spec); err != nil {
+	if err := j.Parts.addText(s, b.Spec, b.Domains); err != nil {
 		return nil, err
 	}
 	return begin(s, &j, id, b.Submit)

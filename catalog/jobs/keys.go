@@ -25,6 +25,7 @@ const (
 	PrefixUncounted = "jobuncounted/" // <id>: Counted
 	PrefixLost      = "joblost/"      // <id>/<attempt>: mark
 	prefixUses      = "secretuse/"    // <secret>/<user>: mark
+	prefixListed    = "joblist/"      // <what>/<of which>/<left of all numbers of jobs>: mark; the newest first
 )
 
 // oddChannel stands in keys for channels from before level 4 with a name that no channel can have.
@@ -58,14 +59,39 @@ func keyTally(id uint64, attempt int) string { return prefixTallies + tailOfAtte
 func keyLost(id uint64, attempt int) string  { return PrefixLost + tailOfAttempt(id, attempt) }
 func keyUncounted(id uint64) string          { return PrefixUncounted + agree.Hex(id) }
 
-func prefixWaitingFor(channel string) string {
+// channelInKey is how a channel stands in keys.
+func channelInKey(channel string) string {
 	if channel != "" && CheckChannel(channel) != nil {
-		channel = oddChannel
+		return oddChannel
 	}
-	return prefixWaiting + channel + "/"
+	return channel
 }
 
+func prefixWaitingFor(channel string) string { return prefixWaiting + channelInKey(channel) + "/" }
+
 func keyWaiting(channel string, id uint64) string { return prefixWaitingFor(channel) + agree.Hex(id) }
+
+// Prefixes of lists of jobs, the newest first.
+func listedIn(state JobState) string { return prefixListed + "state/" + string(state) + "/" }
+func listedOf(number uint64) string  { return prefixListed + "harvest/" + agree.Hex(number) + "/" }
+func listedBy(number, run uint64) string {
+	return prefixListed + "run/" + agree.Hex(number) + "/" + agree.Hex(run) + "/"
+}
+func listedChannel(channel string) string {
+	return prefixListed + "channel/" + channelInKey(channel) + "/"
+}
+func listedDomain(domain string) string         { return prefixListed + "domain/" + domain + "/" }
+func keyDomain(domain string, id uint64) string { return listedDomain(domain) + left(id) }
+
+// listedAgain has the jobs that took over the parts of another one: behind their numbers stands the other's.
+const listedAgain = prefixListed + "again/"
+
+func keyAgain(id, of uint64) string { return listedAgain + left(id) + "/" + agree.Hex(of) }
+
+// left is the number of a job in keys of which the newest come first.
+func left(id uint64) string { return agree.Hex(lastNumber - id) }
+
+const lastNumber = 1<<63 - 1
 
 func prefixOfRun(number, run uint64) string {
 	return prefixOfHarvest + agree.Hex(number) + "/" + agree.Hex(run) + "/"

@@ -28,6 +28,7 @@ type divider struct {
 	parts []Part
 	text  []byte
 	items int
+	of    []string // domains
 }
 
 func (d *divider) add(c Configuration) error {
@@ -47,14 +48,18 @@ func (d *divider) add(c Configuration) error {
 	}
 	d.text = append(append(d.text, between), line...)
 	d.items++
+	if last := len(d.of) - 1; last < 0 || d.of[last] != c.Domain {
+		d.of = append(d.of, c.Domain)
+	}
 	return nil
 }
 
 func (d *divider) end() {
 	if d.items > 0 {
-		d.parts = append(d.parts, Part{Kind: PartConfigurations, Items: d.items, Text: string(append(d.text, ']'))})
+		d.parts = append(d.parts, Part{Kind: PartConfigurations, Items: d.items,
+			Text: string(append(d.text, ']')), Domains: d.of})
 	}
-	d.text, d.items = nil, 0
+	d.text, d.items, d.of = nil, 0, nil
 }
 
 // pieces divides a configuration with very many seeds or traps.

@@ -221,8 +221,37 @@ func closeInRun(s *agree.State, j *Job, whole uint64) error {
 	return s.Set(keyRun(j.Number, j.Run), run)
 }
 
-// dropChunk is how many parts one command removes.
-const dropChunk = 500
+// How many parts one command removes at most, after how many bytes of parts it stops, and how many keys it changes
+// besides those of parts and secrets.
+const (
+	dropChunk = 500
+	dropBytes = 1 << 20
+	closeKeys = 8
+)
+
+// drop removes the last parts, as many as one command may, and the job from the lists of their domains.
+func (h *Parts) drop(s *agree.State) error {
+	for read, n := 0, 0; n < dropChunk && read < dropBytes && h.Count > 0; n++ {
+		value, err := s.Get([]byte(keyPart(h.Of, h.Count)))
+		if err != nil {
+			return err
+		}
+		p, err := decodePart(value)
+		if err != nil {
+			return err
+		}
+		if !s.Room(len(p.Domains) + closeKeys) {
+			return nil
+		}
+		for _, domain := range p.Domains {
+			s.Delete(keyDomain(domain, h.Of))
+		}
+		s.Delete(keyPart(h.Of, h.Count))
+		h.Count--
+		read += len(value)
+	}
+	return nil
+}
 
 // dropJob removes a job that is not whole, some of its parts with each command. Its answer is how many are left; with
 // none the job is gone.
@@ -233,12 +262,11 @@ func dropJob(s *agree.State, b *JobRef) (any, error) {
 	}
 	j := &o.Job
 	o.Dropping = true
-	for range min(dropChunk, j.Parts.Count) {
-		s.Delete(keyPart(j.ID, j.Parts.Count))
-		j.Parts.Count--
+	if err := j.Parts.drop(s); err != nil {
+		return nil, err
 	}
-	if j.Parts.Count > 0 {
-		return j.Parts.Count, s.Set(keyOpen(j.ID), o)
+	if j.Parts.Count > 0 || !s.Room(2*len(j.AllSecrets())+closeKeys) {
+		return max(j.Parts.Count, 1), s.Set(keyOpen(j.ID), o)
 	}
 	if j.Number != 0 {
 		if err := closeInRun(s, j, 0); err != nil {

@@ -33,6 +33,8 @@ type Part struct {
 	Kind  PartKind `json:"kind"`
 	Items int      `json:"items,omitempty"` // configurations, or seeds
 	Text  string   `json:"text"`
+	// Domains are those that the text is about. The catalog finds jobs by them.
+	Domains []string `json:"domains,omitempty"`
 }
 
 func (p *Part) check() error {
@@ -48,19 +50,33 @@ func (p *Part) check() error {
 	if p.Items < 0 || p.Items > MaxPartBytes || p.Kind == PartConfigurations && p.Items > MaxPartItems {
 		return agree.Refuse(agree.Invalid, "part with %d items: at most %d configurations", p.Items, MaxPartItems)
 	}
+	return checkDomains(p.Domains)
+}
+
+// checkDomains refuses what cannot be the domains of a part.
+func checkDomains(names []string) error {
+	if len(names) > MaxPartItems {
+		return agree.Refuse(agree.Invalid, "%d domains: at most %d for each part", len(names), MaxPartItems)
+	}
+	for _, name := range names {
+		if !isDomain(name) {
+			return agree.Refuse(agree.Invalid, "%q is no domain", agree.Clip(name, 253))
+		}
+	}
 	return nil
 }
 
 // partHead is what stands before a stored part's text.
 type partHead struct {
-	Kind  PartKind `json:"kind"`
-	Items int      `json:"items,omitempty"`
+	Kind    PartKind `json:"kind"`
+	Items   int      `json:"items,omitempty"`
+	Domains []string `json:"domains,omitempty"`
 }
 
 // encodePart writes the version, what the part is, a line feed, and the text as it is: escaped, the text of an old job
 // would not always fit.
 func encodePart(p *Part) ([]byte, error) {
-	head, err := json.Marshal(partHead{p.Kind, p.Items})
+	head, err := json.Marshal(partHead{p.Kind, p.Items, p.Domains})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +94,7 @@ func decodePart(value []byte) (Part, error) {
 	if err := json.Unmarshal(head[1:], &h); err != nil {
 		return Part{}, fmt.Errorf("a job's part: %w", err)
 	}
-	return Part{Kind: h.Kind, Items: h.Items, Text: string(text)}, nil
+	return Part{Kind: h.Kind, Items: h.Items, Text: string(text), Domains: h.Domains}, nil
 }
 
 // add writes the next part, and counts it.
@@ -97,6 +113,9 @@ func (h *Parts) add(s *agree.State, p *Part) error {
 		h.Seeds += p.Items
 	}
 	s.Put(keyPart(h.Of, h.Count), value)
+	for _, domain := range p.Domains {
+		s.Mark(keyDomain(domain, h.Of))
+	}
 	return nil
 }
 
@@ -106,14 +125,14 @@ func nextSum(sum agree.Digest, part []byte) agree.Digest {
 	return sha256.Sum256(append(sum[:], of[:]...))
 }
 
-// addText writes the text of a job as parts, as many as are needed.
-func (h *Parts) addText(s *agree.State, text []byte) error {
+// addText writes the text of a job as parts, as many as are needed. The domains are those that it is about.
+func (h *Parts) addText(s *agree.State, text []byte, domains []string) error {
 	for {
 		n := min(len(text), MaxPartBytes)
-		if err := h.add(s, &Part{Kind: PartJob, Text: string(text[:n])}); err != nil {
+		if err := h.add(s, &Part{Kind: PartJob, Text: string(text[:n]), Domains: domains}); err != nil {
 			return err
 		}
-		if text = text[n:]; len(text) == 0 {
+		if text, domains = text[n:], nil; len(text) == 0 {
 			return nil
 		}
 	}

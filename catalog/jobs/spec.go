@@ -23,13 +23,17 @@ type Configuration = harvest.Configuration
 const partGoal = 128 << 10
 
 // Divide returns a job's spec as parts: small ones as one, others with their seeds apart.
-func Divide(spec harvest.Job) ([]Part, error) {
+func Divide(spec harvest.Job) ([]Part, error) { return DivideFor(spec, nil) }
+
+// DivideFor is Divide with the domains of the seeds in the parts; domainOf returns "" for a seed that has none.
+func DivideFor(spec harvest.Job, domainOf func(seed string) string) ([]Part, error) {
+	domains := DomainsOf(spec.Seeds, domainOf)
 	text, err := json.Marshal(spec)
 	if err != nil {
 		return nil, fmt.Errorf("encode job %s: %w", spec.Name, err)
 	}
-	if len(text) <= partGoal {
-		return []Part{{Kind: PartJob, Items: len(spec.Seeds), Text: string(text)}}, nil
+	if len(text) <= partGoal && len(domains) <= MaxPartItems {
+		return []Part{{Kind: PartJob, Items: len(spec.Seeds), Text: string(text), Domains: domains}}, nil
 	}
 	seeds := spec.Seeds
 	spec.Seeds = nil
@@ -47,23 +51,39 @@ func Divide(spec harvest.Job) ([]Part, error) {
 		if len(one) > partGoal {
 			return nil, fmt.Errorf("%w: seed %d has %d bytes", harvest.ErrInvalid, i+1, len(seed))
 		}
-		if size += len(one) + 1; size > partGoal {
-			if out, err = withSeeds(out, list); err != nil {
+		if size += len(one) + 1; size > partGoal || domainOf != nil && len(list) == MaxPartItems {
+			if out, err = withSeeds(out, list, domainOf); err != nil {
 				return nil, err
 			}
 			list, size = nil, len(one)+1
 		}
 		list = append(list, seed)
 	}
-	return withSeeds(out, list)
+	return withSeeds(out, list, domainOf)
 }
 
-func withSeeds(parts []Part, seeds []string) ([]Part, error) {
+// DomainsOf returns the domains of seeds that can be domains of a part, each once.
+func DomainsOf(seeds []string, domainOf func(seed string) string) (out []string) {
+	if domainOf == nil {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, seed := range seeds {
+		if name := domainOf(seed); !known[name] && isDomain(name) {
+			known[name] = true
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func withSeeds(parts []Part, seeds []string, domainOf func(seed string) string) ([]Part, error) {
 	if len(seeds) == 0 {
 		return parts, nil
 	}
 	text, err := json.Marshal(seeds)
-	return append(parts, Part{Kind: PartSeeds, Items: len(seeds), Text: string(text)}), err
+	return append(parts, Part{Kind: PartSeeds, Items: len(seeds), Text: string(text),
+		Domains: DomainsOf(seeds, domainOf)}), err
 }
 
 // cut returns the text of a job as parts, between whole characters.

@@ -69,15 +69,24 @@ func (x *Statistic) check(last bool) error {
 	if x.Domain == "" && x.Name == "" && last {
 		return nil
 	}
-	whole := x.Domain != "" && len(x.Domain) <= 253
-	for i := range len(x.Domain) {
-		c := x.Domain[i]
-		whole = whole && ('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '.' || c == '-' || c == '_')
-	}
-	if !whole {
+	if !isDomain(x.Domain) {
 		return agree.Refuse(agree.Invalid, "statistics of %q, which is no domain", agree.Clip(x.Domain, 253))
 	}
 	return agree.CheckName("configuration", x.Name)
+}
+
+// isDomain reports whether a text can be the domain of a host: a name, or an address of version 4.
+func isDomain(text string) bool {
+	if text == "" || len(text) > 253 {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '.' || c == '-' || c == '_') {
+			return false
+		}
+	}
+	return true
 }
 
 // addStatistics adds a chunk of the statistics of an attempt that is under way. The same chunk again changes nothing;
