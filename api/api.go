@@ -191,6 +191,7 @@ type Backend struct {
 	Strays   Strays
 	OwnDisks OwnDisks
 	Crawls   Crawls
+	Ended    Ended
 	Secrets  Secrets
 	Captures Captures
 	Index    Index
@@ -251,6 +252,7 @@ type (
 	jobs struct {
 		*server
 		crawls  Crawls
+		ended   Ended
 		secrets Secrets
 	}
 	captures struct {

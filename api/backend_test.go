@@ -351,7 +351,7 @@ func clusterOf(t *testing.T, level int) (*backend, func(token string) *client.Cl
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: level},
 	})
-	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	b.address = server.URL
 	return b, func(token string) *client.Client {

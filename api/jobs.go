@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
@@ -38,6 +38,7 @@ type ByID struct {
 func (s jobs) routes(api huma.API) {
 	s.changeRoutes(api)
 	s.readRoutes(api)
+	s.documentRoutes(api)
 	s.statisticRoutes(api)
 	s.runningRoutes(api)
 	s.endRoutes(api)
@@ -185,40 +186,25 @@ func (s jobs) readRoutes(api huma.API) {
 		})
 	type tail struct {
 		ByID
-		Tail int `query:"tail" default:"100" minimum:"0" maximum:"1000000" doc:"return this many lines from the end; 0 returns all"`
+		Tail  int    `query:"tail" default:"100" minimum:"0" maximum:"1000000" doc:"return this many lines from the end; 0 returns all"`
+		Match string `query:"match" maxLength:"1000" doc:"only lines of the log that contain a match of this regular expression count; then tail is at most 1000, or 0"`
 	}
 	register(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/jobs/{id}/log",
 		id: "job-log", tag: "jobs",
-		summary: "The last lines of a job's crawl.log", stream: true,
-		adjust: func(op *huma.Operation) {
-			op.Responses = map[string]*huma.Response{"200": {Description: "The lines, Heritrix's crawl.log",
-				Content: map[string]*huma.MediaType{"text/plain": {Schema: &huma.Schema{Type: huma.TypeString}}}}}
-		}},
+		summary: "The last lines of a job's crawl.log; of a job that has ended, from its metadata file", stream: true,
+		adjust: givesText},
 		func(ctx context.Context, in *tail) (*huma.StreamResponse, error) {
 			job, _, err := s.job(in.ID)
 			if err != nil {
 				return nil, err
 			}
-			return &huma.StreamResponse{Body: func(hc huma.Context) { s.sendLog(ctx, hc, job, in.Tail) }}, nil
+			lines := in.Tail
+			if in.Match != "" {
+				lines = 0 // of the whole log
+			}
+			return s.text(in.Match, in.Tail, func(w io.Writer) error { return s.crawls.Log(ctx, job, lines, w) },
+				"job", in.ID, "document", "crawl.log")
 		})
-}
-
-// sendLog streams the job's log. An error before the first byte is answered as a problem; after it, the connection
-// breaks.
-func (s jobs) sendLog(ctx context.Context, hc huma.Context, job catalog.Job, tail int) {
-	_, w := humago.Unwrap(hc)
-	out := &lateWriter{to: &steadyWriter{ResponseWriter: w, control: http.NewResponseController(w)},
-		kind: "text/plain; charset=utf-8"}
-	err := s.crawls.Log(ctx, job, tail, out)
-	switch {
-	case err == nil:
-		out.begin()
-	case !out.begun:
-		s.write(nil, hc, s.explain(err))
-	default:
-		s.log.Warn("crawl log not sent to its end", "job", job.ID, "error", err)
-		panic(http.ErrAbortHandler)
-	}
 }
 
 // lateWriter sends the answer's head with the first byte, so that an error before it can still be told.

@@ -65,7 +65,7 @@ func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
 	tokens{s, b.Invites}.routes(api)
 	files{s, b.Archive, b.Losses, b.Strays}.routes(api)
 	audits{s, b.Audits}.routes(api)
-	jobs{s, b.Crawls, b.Secrets}.routes(api)
+	jobs{s, b.Crawls, b.Ended, b.Secrets}.routes(api)
 	jobIndexes{s, b.Indexes}.routes(api)
 	definitions{s, b.Crawls, b.Secrets}.routes(api)
 	captures{s, b.Captures}.routes(api)

@@ -26,6 +26,7 @@ type jobCmd struct {
 	Index  jobIndexCmd      `cmd:"" help:"Print one index of several jobs: CDX, crawl.log and CDX together, or documents."`
 	Copy   jobRecordsCmd    `cmd:"" name:"records" help:"Copy records out of a job's files, by URL and media type, into one WARC file."`
 	Log    jobLogCmd        `cmd:"" help:"Print the end of a job's crawl.log."`
+	Papers jobDocumentsCmd  `cmd:"" name:"documents" help:"List or print the settings, reports and logs of a job that has ended, from its metadata file."`
 	Pause  jobPauseCmd      `cmd:"" help:"Pause a job."`
 	Resume jobResumeCmd     `cmd:"" help:"Resume a paused job."`
 	Stop   jobStopCmd       `cmd:"" help:"Stop a job. What it has harvested is kept."`
@@ -257,6 +258,7 @@ func (c jobShowCmd) Run(a *app) error {
 type jobLogCmd struct {
 	Crawl string `arg:"" name:"job" help:"A job's number, or the folder of a crawl."`
 	Tail  int    `default:"100" help:"Print this many lines from the end; 0 prints all."`
+	Match string `placeholder:"REGEXP" help:"Of the log of a job, take only lines that contain a match of this regular expression; then --tail is at most 1000, or 0."`
 }
 
 func (jobLogCmd) Help() string {
@@ -271,10 +273,13 @@ func (c jobLogCmd) Run(a *app) error {
 	}
 	id, err := strconv.ParseUint(c.Crawl, 10, 64)
 	if err != nil {
+		if c.Match != "" {
+			return usage("--match is for the log of a job; job search looks through that of a folder")
+		}
 		err = copyLog(c.Crawl, c.Tail, out)
 	} else {
 		err = a.remote(func(ctx context.Context, archive *client.Client) error {
-			return archive.Jobs().Log(ctx, id, c.Tail, out)
+			return archive.Jobs().SearchLog(ctx, id, c.Match, c.Tail, out)
 		})
 	}
 	if err != nil {

@@ -98,8 +98,35 @@ func (j Jobs) Reject(ctx context.Context, id uint64) (wire.Job, error) {
 
 // Log writes the last tail lines of a job's crawl.log to w, all of them when tail is 0.
 func (j Jobs) Log(ctx context.Context, id uint64, tail int, w io.Writer) error {
+	return j.SearchLog(ctx, id, "", tail, w)
+}
+
+// SearchLog writes the lines of a job's crawl.log to w that contain a match of a regular expression: the last ones, at
+// most 1000, or all of them when tail is 0.
+func (j Jobs) SearchLog(ctx context.Context, id uint64, match string, tail int, w io.Writer) error {
 	query := url.Values{"tail": {strconv.Itoa(tail)}}
-	r, err := j.c.request(ctx, http.MethodGet, nil, query, "jobs", number(id), "log")
+	if match != "" {
+		query.Set("match", match)
+	}
+	return j.text(ctx, w, query, "jobs", number(id), "log")
+}
+
+// Documents lists the settings, reports and logs of a job that has ended, from its metadata file.
+func (j Jobs) Documents(ctx context.Context, id uint64) ([]wire.JobDocument, error) {
+	return list[wire.JobDocument](ctx, j.c, nil, "jobs", number(id), "documents")
+}
+
+// Document writes one of them to w, or its lines that contain a match of a regular expression.
+func (j Jobs) Document(ctx context.Context, id uint64, folder, name, match string, w io.Writer) error {
+	query := url.Values{}
+	if match != "" {
+		query.Set("match", match)
+	}
+	return j.text(ctx, w, query, "jobs", number(id), "documents", folder, name)
+}
+
+func (j Jobs) text(ctx context.Context, w io.Writer, query url.Values, path ...string) error {
+	r, err := j.c.request(ctx, http.MethodGet, nil, query, path...)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (n *Node) backend() api.Backend {
 	return api.Backend{
 		Catalog: agreed, Archive: n.files(), Losses: archive.Losses{Cluster: cluster}, Self: n,
 		Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name}, Strays: archive.Strays{Cluster: cluster},
-		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Secrets: secrets{n.vault},
+		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Ended: n.jobs(), Secrets: secrets{n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
 		Invites: invites{n.member(), agreed.Propose},
 		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexesOf(n),
@@ -66,7 +66,7 @@ func (n *Node) room() archive.Room {
 // jobs returns what tells how jobs stand on all nodes.
 func (n *Node) jobs() crawls {
 	members := func() []catalog.Member { return n.roster.Known().Members }
-	return crawls{n.id, n.crawls, carrier{n.peer}, n.warrants, members}
+	return crawls{n.id, n.crawls, carrier{n.peer}, n.warrants, members, n.log}
 }
 
 // indexes returns what tells how the indexes of all nodes stand.

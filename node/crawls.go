@@ -6,11 +6,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"holdfast/api"
+	shown "holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/crawler"
+	"holdfast/crawler/report"
 	"holdfast/harvest"
 	"holdfast/harvest/act"
 	"holdfast/node/runner"
@@ -25,6 +30,7 @@ type crawls struct {
 	carrier  carrier
 	warrants warrant.Warrants
 	members  func() []catalog.Member
+	log      *slog.Logger
 }
 
 // progressLimit is how long another node may take to answer.
@@ -87,8 +93,25 @@ func (c crawls) serveProgress(_ context.Context, _ catalog.NodeID, id uint64) (a
 	return progressOf(p), nil
 }
 
-// Log writes the last lines of the job's crawl.log, from the node that ran it.
+// Log writes the last lines of the job's crawl.log: once it has ended from its metadata file, else from the node that
+// runs it.
 func (c crawls) Log(ctx context.Context, job catalog.Job, tail int, w io.Writer) error {
+	begun := false
+	err := c.own.Ended.Use(ctx, &job, func(dir string) error {
+		begun = true
+		return report.CopyTail(w, filepath.Join(dir, "logs", report.CrawlLog), tail)
+	})
+	if err == nil || begun && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		c.log.Warn("metadata file of a job cannot be read; its node is asked", "job", job.ID, "error", err)
+	}
+	return c.logOf(ctx, job, tail, w)
+}
+
+// logOf asks the node that runs the job, or ran it.
+func (c crawls) logOf(ctx context.Context, job catalog.Job, tail int, w io.Writer) error {
 	if job.Node == "" {
 		return fmt.Errorf("job %d has not started: %w", job.ID, api.ErrNotFound)
 	}
@@ -113,8 +136,28 @@ func (c crawls) Log(ctx context.Context, job catalog.Job, tail int, w io.Writer)
 // orderLimit is how long a node may take over an order.
 const orderLimit = 10 * time.Minute
 
-// Order gives an order to the node where the job crawls.
-func (c crawls) Order(ctx context.Context, job catalog.Job, o act.Order) (harvest.Reply, error) {
+// Order gives an order to the node where the job crawls. What is read of a job that has ended comes from its metadata
+// file.
+func (c crawls) Order(ctx context.Context, job catalog.Job, o act.Order) (reply harvest.Reply, err error) {
+	if o.Kept() {
+		read := false
+		err = c.own.Ended.Use(ctx, &job, func(dir string) error {
+			reply, err = crawler.Past(ctx, dir, o)
+			read = err == nil || errors.Is(err, harvest.ErrInvalid)
+			return err
+		})
+		if read {
+			return reply, err
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.log.Warn("metadata file of a job cannot be read; its node is asked", "job", job.ID, "error", err)
+		}
+	}
+	return c.order(ctx, job, o)
+}
+
+// order gives an order to the node where the job crawls, or crawled.
+func (c crawls) order(ctx context.Context, job catalog.Job, o act.Order) (harvest.Reply, error) {
 	request := runner.OrderRequest{Job: job.ID, Order: o}
 	if job.Node == "" || job.Node == c.self {
 		reply, err := c.own.Order(ctx, c.self, request)
@@ -150,4 +193,38 @@ func (crawls) Check(job harvest.Job) error { return crawler.Check(job) }
 func progressOf(p crawler.Progress) api.Progress {
 	return api.Progress{Discovered: p.Discovered, Queued: p.Queued, Done: p.Succeeded, Failed: p.Failed, Bytes: p.Bytes,
 		Rate: p.URIsPerSecond, Seconds: p.Elapsed.Seconds()}
+}
+
+// Documents lists what is in the metadata file of a job that has ended.
+func (c crawls) Documents(ctx context.Context, job catalog.Job) (out []shown.JobDocument, err error) {
+	err = c.own.Ended.Use(ctx, &job, func(dir string) error {
+		all, err := runner.Papers(dir)
+		for _, p := range all {
+			out = append(out, shown.JobDocument{Folder: p.Folder, Name: p.Name, Type: p.Type, Size: p.Size})
+		}
+		return err
+	})
+	return out, notThere(err)
+}
+
+// Document writes one of them.
+func (c crawls) Document(ctx context.Context, job catalog.Job, folder, name string, w io.Writer) error {
+	return notThere(c.own.Ended.Use(ctx, &job, func(dir string) error {
+		all, err := runner.Papers(dir)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(all, func(p runner.Paper) bool { return p.Folder == folder && p.Name == name }) {
+			return fmt.Errorf("job %d has no %s/%s in its metadata file: %w", job.ID, folder, name, fs.ErrNotExist)
+		}
+		return report.CopyTail(w, filepath.Join(dir, folder, name), 0)
+	}))
+}
+
+// notThere turns fs.ErrNotExist into the API's error.
+func notThere(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", api.ErrNotFound, err)
+	}
+	return err
 }

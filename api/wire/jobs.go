@@ -144,3 +144,11 @@ type SilentNode struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
 }
+
+// JobDocument is one of the settings, reports and logs of a job that has ended.
+type JobDocument struct {
+	Folder string `json:"folder" enum:"settings,reports,logs"`
+	Name   string `json:"name"`
+	Type   string `json:"type" doc:"media type"`
+	Size   int64  `json:"size" doc:"bytes"`
+}

@@ -110,10 +110,14 @@ type document struct {
 	organization string
 }
 
+// documentFolders are the folders of a crawl that enter its metadata file, and the parts there.
+func documentFolders() []struct{ name, part string } {
+	return []struct{ name, part string }{{"settings", "setup"}, {"reports", "reports"}, {"logs", "logs"}}
+}
+
 // write writes the files of an attempt's folder, and what was found in its WARC files.
 func (d *document) write(dir string, files []content, list string) error {
-	folders := []struct{ name, part string }{{"settings", "setup"}, {"reports", "reports"}, {"logs", "logs"}}
-	for _, folder := range folders {
+	for _, folder := range documentFolders() {
 		err := filepath.WalkDir(filepath.Join(dir, folder.name), func(path string, e fs.DirEntry, err error) error {
 			if err != nil || !e.Type().IsRegular() {
 				return err

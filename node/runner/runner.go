@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -83,6 +84,7 @@ type Runner struct {
 	left    map[string]string // folders of earlier attempts that are not all in the archive, and why
 	remains remains
 
+	Ended  *Ended // jobs of any node
 	unable unable
 	freed  chan struct{} // a job has ended here, or there are more slots
 }
@@ -117,7 +119,9 @@ const lookEvery = 5 * time.Second
 // New returns a runner that runs nothing yet.
 func New(cfg Config) *Runner {
 	home := pace.NewHome(string(cfg.Self))
-	return &Runner{cfg: cfg, log: cfg.Log.With("room", "crawls"), started: time.Now(), slots: cfg.Slots, paceHome: home,
+	ended := NewEnded(EndedConfig{Dir: filepath.Join(cfg.Data, "ended"), Disk: cfg.Disk, Agreement: cfg.Agreement,
+		Records: cfg.Records, Room: cfg.Room, Log: cfg.Log.With("room", "ended")})
+	return &Runner{cfg: cfg, Ended: ended, log: cfg.Log.With("room", "crawls"), started: time.Now(), slots: cfg.Slots, paceHome: home,
 		pacer: pace.New(pace.Config{Self: string(cfg.Self), Home: home, Homes: paceHomes{cfg.Caller},
 			Log: cfg.Log.With("room", "pace")}),
 		running: map[uint64]*Attempt{}, begun: map[uint64]int{}, unable: unable{why: map[uint64]inability{}},
