@@ -7,15 +7,18 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/node/runner"
 )
 
 // TestRunningJobsOfAllNodes crawls on one node and asks another: it shows the figures of both. A stop with a deadline cuts
-// off what hangs, and is not the stop reason. When the node has gone it is named, with its jobs.
+// off what hangs, and is not the stop reason. When the node has gone it is named, with its jobs; what a job of it left
+// that had ended is read all the same.
 func TestRunningJobsOfAllNodes(t *testing.T) {
 	t.Parallel()
 	hang := make(chan struct{})
@@ -86,9 +89,25 @@ func TestRunningJobsOfAllNodes(t *testing.T) {
 		}
 		return errors.New("not yet")
 	})
+	ended := id
 	id = crawl()
 	running("the second job is shown", shown)
+	eventually(t, "another node has the metadata file of the first job", func() error {
+		if name := runner.MetadataName(first.job(t, ended)); !first.store.Has(name) {
+			return fmt.Errorf("%s is not there", name)
+		}
+		return nil
+	})
 	last.halt(t)
+	for path, want := range map[string]string{"log": "text/html", "log?match=html": "text/html", "documents": `"crawl.log"`,
+		"documents/logs/crawl.log?match=html": "text/html", "documents/reports/seeds-report.txt": site.URL,
+		"documents/settings/attempt.json": "attempt", "crawl/search?pattern=html": "text/html",
+		"crawl/report?name=seeds": site.URL, "crawl/events": "number"} {
+		path = fmt.Sprintf("/api/v1/jobs/%d/%s", ended, path)
+		if code, text := first.ask(t, http.MethodGet, path, nil); code != http.StatusOK || !strings.Contains(text, want) {
+			t.Errorf("%s, when its node has gone: %d %s", path, code, text)
+		}
+	}
 	running("the node is named", func(all wire.RunningJobs) bool {
 		return len(all.Silent) == 1 && all.Silent[0].Name == last.cfg.Name && all.Silent[0].Reason != "" && len(all.Jobs) == 1 &&
 			all.Jobs[0].ID == id && all.Jobs[0].NodeName == last.cfg.Name && all.Jobs[0].Progress == nil
