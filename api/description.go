@@ -36,6 +36,7 @@ func patterns() map[string]string {
 		"trap-list after": listCursor, "harvest-list after": harvestCursor, "harvest-runs after": runCursor,
 		"harvest-jobs after":           jobCursor,
 		"job-list harvest":             numberPattern,
+		"job-overlaps after":           overlapCursor,
 		"harvest-configurations after": ofCursor, "harvest-seeds objects": limitPattern,
 		"harvest-seeds bytes":          limitPattern,
 		"file-put Holdfast-SHA256":     `^(|[0-9a-fA-F]{64})$`,

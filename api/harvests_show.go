@@ -120,7 +120,7 @@ func (l look) shown(h *runs.Harvest) (wire.Harvest, error) {
 func runOf(r *runs.Run) wire.HarvestRun {
 	out := wire.HarvestRun{Number: r.Number, State: string(r.State), Date: std(r.Date), Begun: std(r.Begun),
 		Ended: std(r.Ended), Jobs: r.Jobs, Configurations: r.Configurations, LeftOut: r.LeftOut,
-		There: r.There, Gone: r.Gone,
+		There: r.There, Busy: r.Busy, Gone: r.Gone,
 		Error: r.Error, Detail: r.Detail}
 	for _, c := range r.GoneNames {
 		out.GoneNames = append(out.GoneNames, wire.HarvestConfiguration{Domain: string(c.Domain),

@@ -39,6 +39,7 @@ func (s jobs) routes(api huma.API) {
 	s.changeRoutes(api)
 	s.readRoutes(api)
 	s.documentRoutes(api)
+	s.overlapRoutes(api)
 	s.statisticRoutes(api)
 	s.runningRoutes(api)
 	s.endRoutes(api)

@@ -92,3 +92,33 @@ func TestJobsAreListedByWhatTheyAre(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenJobsShowTheDomainsThatTheyShare makes two jobs with a domain in common.
+func TestOpenJobsShowTheDomainsThatTheyShare(t *testing.T) {
+	t.Parallel()
+	b, as := testCluster(t)
+	c := as(catalog.RoleCurator).Jobs()
+	for range 2 {
+		if _, err := c.Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/",
+			"http://127.0.0.2/"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.2/"}}); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[uint64]string{1: "[{127.0.0.1 [2]} {127.0.0.2 [2 3]}]", 3: "[{127.0.0.2 [1 2]}]"} {
+		if got := collect(t, c.Overlaps(t.Context(), id)); fmt.Sprint(got) != want {
+			t.Errorf("job %d: %v, want %s", id, got, want)
+		}
+	}
+	b.must(catalog.WishJob, catalog.JobWishing{ID: 3, Wish: catalog.WishStop})
+	if got := collect(t, c.Overlaps(t.Context(), 3)); len(got) != 0 {
+		t.Errorf("a job that has ended: %v", got)
+	}
+	for _, err := range c.Overlaps(t.Context(), 9) {
+		if status(err) != 404 {
+			t.Errorf("a job that there is not: %v", err)
+		}
+	}
+}

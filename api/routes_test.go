@@ -79,6 +79,7 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"job-index":     reads("/jobs/index?job=" + job),
 		"job-records":   reads("/jobs/" + job + "/records"),
 		"job-documents": reads("/jobs/" + job + "/documents"), "job-document": reads("/jobs/" + job + "/documents/logs/crawl.log"),
+		"job-overlaps":      reads("/jobs/" + job + "/overlaps"),
 		"job-statistics":    reads("/jobs/" + job + "/statistics"),
 		"job-events":        reads("/jobs/" + job + "/events"),
 		"join-token-list":   {"/join-tokens", "", "admin"},

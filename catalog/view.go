@@ -57,6 +57,9 @@ func Standing(v View, id NodeID) (Digest, error) { return v.Standing(id) }
 // EntryMark returns the mark of a file's entry, for its removal or loss; see files.View.
 func EntryMark(v View, f File) (uint64, error) { return v.Mark(f) }
 
+// JobsIn returns the view's values about jobs.
+func JobsIn(v View) jobs.View { return v.ofJobs }
+
 // RunsIn returns the view's values about harvests and their runs.
 func RunsIn(v View) runs.View { return runs.NewView(v.ofFiles.Reader) }
 

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -72,5 +74,27 @@ func jobTable(a *app, jobs []wire.Job) error {
 		"Files"}, func(j wire.Job) table.Row {
 		return table.Row{j.ID, j.Harvest, j.State, j.NodeName, when(j.Created), when(j.Ended), j.Stats.Objects,
 			size(j.Stats.Bytes), j.Stats.Files}
+	})
+}
+
+type jobOverlapsCmd struct {
+	Job   uint64 `arg:"" help:"A job's number."`
+	Limit int    `default:"50" help:"Show at most this many; 0 shows all."`
+}
+
+func (c jobOverlapsCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		var found []wire.JobOverlap
+		for one, err := range archive.Jobs().Overlaps(ctx, c.Job) {
+			if err != nil {
+				return err
+			}
+			if found = append(found, one); len(found) == c.Limit {
+				break
+			}
+		}
+		return list(a, found, table.Row{"Domain", "Other jobs"}, func(o wire.JobOverlap) table.Row {
+			return table.Row{o.Domain, strings.Trim(fmt.Sprint(o.Jobs), "[]")}
+		})
 	})
 }

@@ -111,6 +111,11 @@ func (j Jobs) SearchLog(ctx context.Context, id uint64, match string, tail int, 
 	return j.text(ctx, w, query, "jobs", number(id), "log")
 }
 
+// Overlaps yields the domains of a job that has not ended which other such jobs crawl, too.
+func (j Jobs) Overlaps(ctx context.Context, id uint64) iter.Seq2[wire.JobOverlap, error] {
+	return all[wire.JobOverlap](ctx, j.c, nil, "jobs", number(id), "overlaps")
+}
+
 // Documents lists the settings, reports and logs of a job that has ended, from its metadata file.
 func (j Jobs) Documents(ctx context.Context, id uint64) ([]wire.JobDocument, error) {
 	return list[wire.JobDocument](ctx, j.c, nil, "jobs", number(id), "documents")

@@ -121,6 +121,7 @@ type HarvestRun struct {
 	Jobs           uint64                 `json:"jobs"`
 	Configurations int64                  `json:"configurations" doc:"in its jobs"`
 	LeftOut        map[string]int64       `json:"leftOut,omitempty" doc:"how many configurations were left out, by reason"`
+	Busy           int64                  `json:"busy,omitempty" doc:"configurations whose domain was in a job of another run that had not ended when the jobs were made"`
 	There          int64                  `json:"there" doc:"configurations that the harvest had when the run began; of a snapshot, domains of its collection"`
 	Gone           int64                  `json:"gone,omitempty" doc:"configurations that were removed before they were in a job"`
 	GoneNames      []HarvestConfiguration `json:"goneNames,omitempty" doc:"the first 100 of these"`

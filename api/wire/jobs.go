@@ -152,3 +152,9 @@ type JobDocument struct {
 	Type   string `json:"type" doc:"media type"`
 	Size   int64  `json:"size" doc:"bytes"`
 }
+
+// JobOverlap is a domain of a job that has not ended which other such jobs crawl, too.
+type JobOverlap struct {
+	Domain string   `json:"domain"`
+	Jobs   []uint64 `json:"jobs" doc:"the numbers of the other jobs"`
+}

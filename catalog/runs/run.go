@@ -78,7 +78,7 @@ func endRun(s *agree.State, b *Ending) (any, error) {
 		return nil, agree.OrNotFound(err, "no harvest %d", b.Number)
 	}
 	r.State, r.Ended, r.Jobs, r.Configurations = Made, s.At, b.Jobs, b.Configurations
-	r.LeftOut, r.Gone, r.GoneNames = b.LeftOut, b.Gone, b.GoneNames
+	r.LeftOut, r.Busy, r.Gone, r.GoneNames = b.LeftOut, b.Busy, b.Gone, b.GoneNames
 	s.Delete(keyOpen(b.Number, b.Run))
 	if b.Error != "" {
 		r.State, r.Error, r.Detail = Failed, agree.ClipReason(b.Error), agree.Clip(b.Detail, maxDetail)
@@ -97,7 +97,7 @@ func endRun(s *agree.State, b *Ending) (any, error) {
 }
 
 func (b *Ending) check() error {
-	if b.Configurations < 0 || b.Gone < 0 || len(b.LeftOut) > maxReasons {
+	if b.Configurations < 0 || b.Busy < 0 || b.Gone < 0 || len(b.LeftOut) > maxReasons {
 		return agree.Refuse(agree.Invalid, "the end of a run counts nothing below 0, and at most %d reasons",
 			maxReasons)
 	}

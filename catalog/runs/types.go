@@ -110,6 +110,7 @@ type Run struct {
 	Jobs           uint64           `json:"jobs,omitempty"`
 	Configurations int64            `json:"configurations,omitempty"` // in its jobs
 	LeftOut        map[string]int64 `json:"leftOut,omitempty"`        // configurations, by reason
+	Busy           int64            `json:"busy,omitempty"`           // their domain was in an open job of another run then
 	Gone           int64            `json:"gone,omitempty"`           // were deleted while its jobs were made
 	GoneNames      []Configuration  `json:"goneNames,omitempty"`      // of the first of these
 	Error          string           `json:"error,omitempty"`

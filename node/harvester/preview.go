@@ -76,26 +76,16 @@ func (h *Harvester) preview(ctx context.Context, m *material, p *Preview) error 
 		leftOut: map[split.Reason]int64{}}
 	defer func() { _ = w.sorted.Close() }() // nameless temporary files
 	p.LeftOut = w.leftOut
-	open, err := h.open(m.snapshot())
+	open, err := h.cfg.busy(m)
 	if err != nil {
-		return fmt.Errorf("read the domains of open jobs: %w", err)
+		return err
 	}
 	defer open.close()
-	w.found = func(c *split.Configuration) error {
-		busy, err := open.has(openPlace(c.Domain, m.snapshot()))
-		if !busy || err != nil {
-			return err
-		}
-		p.Busy++
-		last := len(p.BusyDomains) - 1
-		if last+1 < previewDomains && (last < 0 || p.BusyDomains[last] != c.Domain) {
-			p.BusyDomains = append(p.BusyDomains, c.Domain)
-		}
-		return nil
-	}
+	w.busy = open
 	if err := w.all(ctx, h.cfg.Agreement); err != nil {
 		return fmt.Errorf("read the configurations of harvest %d: %w", m.harvest.Number, err)
 	}
+	p.Busy, p.BusyDomains = open.count, open.domains
 	fits := map[string]bool{}
 	return divided(m, w.sorted, func(job *split.Job) error {
 		first := &job.Configurations[0]
@@ -160,43 +150,3 @@ func (m *material) usable(v catalog.View, label string, patch harvest.Patch, lin
 
 // previewRoom is how many bytes of memory a preview sorts in: several may be asked for at once.
 const previewRoom = 8 << 20
-
-// open sorts the domains of jobs that are new, wait or run.
-func (h *Harvester) open(snapshot bool) (*taken, error) {
-	t := &taken{sorted: sorter.New(h.cfg.Dir, previewRoom)}
-	for _, state := range []catalog.JobState{catalog.JobNew, catalog.JobSubmitted, catalog.JobStarted} {
-		for after := uint64(0); ; {
-			var page []catalog.Job
-			err := h.cfg.Agreement.View(func(v catalog.View) (err error) {
-				page, err = v.Jobs(state, after, takenPage)
-				return err
-			})
-			for i := range page {
-				after = page[i].ID
-				if err == nil {
-					err = namesOf(h.cfg.Agreement, &page[i], func(one name) error {
-						return t.sorted.Add(nil, openPlace(one.Domain, snapshot))
-					})
-				}
-			}
-			if err != nil {
-				t.close()
-				return nil, err
-			}
-			if len(page) < takenPage {
-				break
-			}
-		}
-	}
-	t.begin()
-	return t, nil
-}
-
-// openPlace is where a domain comes when a harvest's configurations are walked: without a slash in snapshots, as
-// name.place has it.
-func openPlace(domain string, snapshot bool) string {
-	if snapshot {
-		return domain
-	}
-	return domain + "/"
-}

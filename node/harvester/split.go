@@ -51,7 +51,8 @@ type splitting struct {
 
 	configurations int64 // in all jobs of the run
 	leftOut        map[split.Reason]int64
-	changed        bool // a configuration is another one than when it was sorted
+	busy           int64 // configurations whose domain is in an open job of another run
+	changed        bool  // a configuration is another one than when it was sorted
 	gone           int64
 	goneNames      []runs.Configuration
 }
@@ -80,13 +81,18 @@ func (s *splitting) pass(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	defer had.close()
+	open, err := s.cfg.busy(s.material)
+	if err != nil {
+		return false, err
+	}
+	defer open.close()
 	w := &walk{material: s.material, past: s.cfg.History, taken: had, sorted: sorter.New(s.cfg.Dir, s.room),
-		leftOut: map[split.Reason]int64{}}
+		busy: open, leftOut: map[split.Reason]int64{}}
 	defer func() { _ = w.sorted.Close() }() // nameless temporary files
 	if err := w.all(ctx, s.cfg.Agreement); err != nil {
 		return false, err
 	}
-	s.configurations, s.leftOut, s.changed = had.count, w.leftOut, false
+	s.configurations, s.leftOut, s.busy, s.changed = had.count, w.leftOut, open.count, false
 	err = divided(s.material, w.sorted, func(job *split.Job) error { return s.job(ctx, job) })
 	return s.changed, err
 }
@@ -206,7 +212,7 @@ func (s *splitting) end(ctx context.Context) error {
 		return nil
 	}
 	b := runs.Ending{Number: s.key.harvest, Run: s.key.run, Jobs: s.made, Configurations: s.configurations,
-		Gone: s.missing(), GoneNames: s.goneNames}
+		Busy: s.busy, Gone: s.missing(), GoneNames: s.goneNames}
 	for reason, n := range s.leftOut {
 		if b.LeftOut == nil {
 			b.LeftOut = map[string]int64{}
@@ -217,7 +223,7 @@ func (s *splitting) end(ctx context.Context) error {
 		return err
 	}
 	s.cfg.Log.Info("jobs of a harvest are made", "harvest", b.Number, "run", b.Run, "jobs", b.Jobs,
-		"configurations", b.Configurations, "gone", b.Gone)
+		"configurations", b.Configurations, "gone", b.Gone, "busy", b.Busy)
 	return nil
 }
 

@@ -425,6 +425,20 @@ func TestPreview(t *testing.T) {
 	if p, err = a.harvester().Preview(t.Context(), number); err != nil || p.Busy != int64(len(all)) || len(p.BusyDomains) != 25 {
 		t.Errorf("%d configurations are in open jobs, of %d domains, %v", p.Busy, len(p.BusyDomains), err)
 	}
+	others := map[uint64]int64{number: 0, a.define(runs.Selective, runs.Asked{Name: "others"}, all[:5]...): 5,
+		a.define(runs.Snapshot, runs.Asked{Name: "snapshot"}): 25}
+	for _, n := range slices.Sorted(maps.Keys(others)) {
+		if n != number {
+			a.begin(n)
+			if err := a.harvester().Split(t.Context(), n, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run, err := catalog.RunsIn(catalog.NewView(&a.state)).Run(n, 1)
+		if err != nil || run.Busy != others[n] {
+			t.Errorf("harvest %d: %d configurations were in open jobs of others, want %d, %v", n, run.Busy, others[n], err)
+		}
+	}
 	empty, err := a.harvester().Preview(t.Context(), a.define(runs.Event, runs.Asked{Name: "none"}))
 	if err != nil || empty.Count != 0 {
 		t.Errorf("a harvest without configurations: %+v, %v", empty, err)

@@ -22,7 +22,7 @@ type walk struct {
 	taken  *taken
 	sorted *sorter.Sorter
 
-	found   func(*split.Configuration) error // may be nil
+	busy    *busy // counts those that are in open jobs
 	after   name
 	ended   bool
 	leftOut map[split.Reason]int64
@@ -89,6 +89,9 @@ func (w *walk) domainsPage(r *reader) error {
 // look sorts a configuration, unless it is taken or left out.
 func (w *walk) look(r *reader, d *domains.Domain, configuration string) error {
 	if taken, err := w.taken.has(name{string(d.Name), configuration}.place(w.snapshot())); err != nil || taken {
+		if err == nil {
+			err = w.busy.see(r.view, string(d.Name))
+		}
 		return err
 	}
 	f, there, err := r.find(d, configuration)
@@ -108,10 +111,8 @@ func (w *walk) look(r *reader, d *domains.Domain, configuration string) error {
 		return fmt.Errorf("the history of configuration %s of %s: %w", f.as.Name, f.as.Domain, err)
 	}
 	f.as.Expected = w.split.Expected(best, f.limits.Least(w.limits()))
-	if w.found != nil {
-		if err := w.found(&f.as); err != nil {
-			return err
-		}
+	if err := w.busy.see(r.view, f.as.Domain); err != nil {
+		return err
 	}
 	w.buffer = f.as.AppendKey(w.buffer[:0])
 	return w.sorted.Add(w.buffer, "")
