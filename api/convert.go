@@ -57,9 +57,10 @@ func fileOf(f catalog.File, verified func(catalog.ReplicaName) catalog.Time) wir
 // jobOf is how the API shows a job; its node's name is looked up in names.
 func jobOf(j catalog.Job, names map[catalog.NodeID]string) wire.Job {
 	return wire.Job{
-		ID: j.ID, Harvest: j.Harvest, HarvestID: j.Number, Run: j.Run, Collection: string(j.Collection),
-		Channel: j.Channel,
-		State:   wire.JobState(j.State), Wish: wire.Wish(j.Wish),
+		ID: j.ID, Harvest: j.Harvest, JobOrigin: wire.JobOrigin{HarvestID: j.Number, Run: j.Run},
+		Collection: string(j.Collection),
+		Channel:    j.Channel,
+		State:      wire.JobState(j.State), Wish: wire.Wish(j.Wish),
 		WishReason: j.WishReason, Attempt: j.Attempt, Node: string(j.Node), NodeName: names[j.Node],
 		Created:   std(j.Created),
 		Submitted: std(j.Submitted), Started: std(j.Started), Ended: std(j.Ended), Stats: wire.JobStats(j.Stats),

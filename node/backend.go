@@ -29,7 +29,8 @@ func (n *Node) backend() api.Backend {
 	return api.Backend{
 		Catalog: agreed, Archive: n.files(), Losses: archive.Losses{Cluster: cluster}, Self: n,
 		Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name}, Strays: archive.Strays{Cluster: cluster},
-		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Ended: n.jobs(), Secrets: secrets{n.vault},
+		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Ended: n.jobs(),
+		Secrets:  secrets{n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
 		Invites: invites{n.member(), agreed.Propose},
 		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexesOf(n),

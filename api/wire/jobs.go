@@ -47,10 +47,9 @@ type JobStats struct {
 
 // Job is one piece of a harvest run.
 type Job struct {
-	ID         uint64    `json:"id"`
-	Harvest    string    `json:"harvest"`
-	HarvestID  uint64    `json:"harvestid,omitempty" doc:"the harvest's number; none if the job was made by hand"`
-	Run        uint64    `json:"run,omitempty" doc:"of the harvest"`
+	ID      uint64 `json:"id"`
+	Harvest string `json:"harvest"`
+	JobOrigin
 	Collection string    `json:"collection"`
 	Channel    string    `json:"channel,omitempty"`
 	State      JobState  `json:"state" enum:"NEW,SUBMITTED,STARTED,DONE,FAILED,RESUBMITTED,FAILED_REJECTED"`
@@ -73,6 +72,12 @@ type Job struct {
 	Settings   *Settings `json:"settings,omitempty" doc:"only in the answer about a single job"`
 	Note       string    `json:"note,omitempty" doc:"only in the answer about a single job, if it waits for a node that serves its channel, or a wish for it waits for its node"`
 	Progress   *Progress `json:"progress,omitempty" doc:"only in the answer about a single running job whose node answers"`
+}
+
+// JobOrigin says of which run a job is.
+type JobOrigin struct {
+	HarvestID uint64 `json:"harvestid,omitempty" doc:"the harvest's number; none if the job was made by hand"`
+	Run       uint64 `json:"run,omitempty" doc:"of the harvest"`
 }
 
 // JobError is an error of a job: in a few words, and all that is known.

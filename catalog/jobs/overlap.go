@@ -21,8 +21,8 @@ func (v View) OpenNow(skip func(*Job) bool) (*OpenJobsNow, error) {
 	out := &OpenJobsNow{parts: map[uint64][]uint64{}}
 	for _, state := range openStates() {
 		for before := uint64(0); ; {
-			page, err := v.searchLists(&Search{State: state}, v.lists(&Search{State: state}), 1,
-				orLast(before), searchPage)
+			in := searching{v, &Search{State: state}}
+			page, err := in.searchLists(in.lists(), 1, orLast(before), searchPage)
 			if err != nil {
 				return nil, err
 			}

@@ -38,7 +38,8 @@ const (
 // From and Until are looked up by the numbers of jobs, which are in the order of their making, unless the catalog's
 // clock was set back.
 func (v View) Search(q Search, before uint64, n int) (Matches, error) {
-	least, most, err := v.made(&q)
+	in := searching{v, &q}
+	least, most, err := in.made()
 	if err != nil {
 		return Matches{}, err
 	}
@@ -49,27 +50,33 @@ func (v View) Search(q Search, before uint64, n int) (Matches, error) {
 	if err != nil {
 		return Matches{}, err
 	}
-	lists := v.lists(&q)
+	lists := in.lists()
 	if old || len(lists) == 0 {
-		return v.searchHeads(&q, least, before, n)
+		return in.searchHeads(least, before, n)
 	}
-	return v.searchLists(&q, lists, least, before, n)
+	return in.searchLists(lists, least, before, n)
+}
+
+// searching is one search.
+type searching struct {
+	View
+	q *Search
 }
 
 // made returns between which numbers the jobs of the search are.
-func (v View) made(q *Search) (least, most uint64, err error) {
+func (v searching) made() (least, most uint64, err error) {
 	last, _, err := agree.Get[uint64](v.Reader, keyCount)
-	if least, most = 1, last+1; err == nil && q.From > 0 {
-		least, err = v.firstSince(q.From, last)
+	if least, most = 1, last+1; err == nil && v.q.From > 0 {
+		least, err = v.firstSince(v.q.From, last)
 	}
-	if err == nil && q.Until > 0 {
-		most, err = v.firstSince(q.Until, last)
+	if err == nil && v.q.Until > 0 {
+		most, err = v.firstSince(v.q.Until, last)
 	}
 	return least, most, err
 }
 
 // firstSince returns the number above all jobs that were made before the time.
-func (v View) firstSince(at agree.Time, last uint64) (uint64, error) {
+func (v searching) firstSince(at agree.Time, last uint64) (uint64, error) {
 	low, high := uint64(1), last+1
 	for low < high {
 		middle := low + (high-low)/2
@@ -87,9 +94,9 @@ func (v View) firstSince(at agree.Time, last uint64) (uint64, error) {
 }
 
 // searchHeads reads one job after the other.
-func (v View) searchHeads(q *Search, least, before uint64, n int) (out Matches, err error) {
+func (v searching) searchHeads(least, before uint64, n int) (out Matches, err error) {
 	window := uint64(searchPage)
-	if len(v.lists(q)) == 0 {
+	if len(v.lists()) == 0 {
 		window = min(window, uint64(n)+1) // all match
 	}
 	for read := 0; before > least; {
@@ -108,7 +115,7 @@ func (v View) searchHeads(q *Search, least, before uint64, n int) (out Matches, 
 				continue
 			}
 			read++
-			match, err := v.matches(q, j)
+			match, err := v.matches(j)
 			if err != nil {
 				return out, err
 			}
@@ -128,34 +135,36 @@ func (v View) searchHeads(q *Search, least, before uint64, n int) (out Matches, 
 }
 
 // matches reports whether a job is one that is looked for.
-func (v View) matches(q *Search, j *Job) (bool, error) {
-	if q.State != "" && j.State != q.State || q.Harvest != nil && (j.Number != *q.Harvest || q.Run != 0 && j.Run != q.Run) ||
-		q.Channel != "" && j.Channel != q.Channel || j.Created < q.From || q.Until > 0 && j.Created >= q.Until {
+func (v searching) matches(j *Job) (bool, error) {
+	if v.q.State != "" && j.State != v.q.State || v.q.Harvest != nil &&
+		(j.Number != *v.q.Harvest || v.q.Run != 0 && j.Run != v.q.Run) ||
+		v.q.Channel != "" && j.Channel != v.q.Channel || j.Created < v.q.From || v.q.Until > 0 &&
+		j.Created >= v.q.Until {
 		return false, nil
 	}
-	if q.Domain == "" {
+	if v.q.Domain == "" {
 		return true, nil
 	}
 	if j.Parts == nil {
 		return false, nil
 	}
-	return agree.Has(v.Reader, keyDomain(q.Domain, j.Parts.Of))
+	return agree.Has(v.Reader, keyDomain(v.q.Domain, j.Parts.Of))
 }
 
 // lists returns the lists that have all jobs of the search.
-func (v View) lists(q *Search) (out []lister) {
-	if q.Domain != "" {
-		out = append(out, &ofDomain{own: byKey{in: v.Reader, prefix: listedDomain(q.Domain)},
-			again: byKey{in: v.Reader, prefix: listedAgain}, domain: q.Domain})
+func (v searching) lists() (out []lister) {
+	if v.q.Domain != "" {
+		out = append(out, &ofDomain{own: byKey{in: v.Reader, prefix: listedDomain(v.q.Domain)},
+			again: byKey{in: v.Reader, prefix: listedAgain}, domain: v.q.Domain})
 	}
 	for _, one := range []struct {
 		asked  bool
 		prefix string
 	}{
-		{q.Harvest != nil && q.Run != 0, listedBy(q.number(), q.Run)},
-		{q.Harvest != nil && q.Run == 0, listedOf(q.number())},
-		{q.State != "", listedIn(q.State)},
-		{q.Channel != "", listedChannel(q.Channel)},
+		{v.q.Harvest != nil && v.q.Run != 0, listedBy(v.q.number(), v.q.Run)},
+		{v.q.Harvest != nil && v.q.Run == 0, listedOf(v.q.number())},
+		{v.q.State != "", listedIn(v.q.State)},
+		{v.q.Channel != "", listedChannel(v.q.Channel)},
 	} {
 		if one.asked {
 			out = append(out, &byKey{in: v.Reader, prefix: one.prefix})
@@ -172,7 +181,7 @@ func (q *Search) number() uint64 {
 }
 
 // searchLists returns the jobs that are in all lists.
-func (v View) searchLists(q *Search, lists []lister, least, before uint64, n int) (out Matches, err error) {
+func (v searching) searchLists(lists []lister, least, before uint64, n int) (out Matches, err error) {
 	steps := searchSteps
 	for {
 		id, whole, err := inAll(lists, before, least, &steps)
@@ -189,7 +198,7 @@ func (v View) searchLists(q *Search, lists []lister, least, before uint64, n int
 		before = id
 		j, there, err := agree.Get[Job](v.Reader, keyJob(id))
 		if err == nil && there { // else it is not whole
-			there, err = v.matches(q, &j)
+			there, err = v.matches(&j)
 		}
 		if err != nil {
 			return out, err

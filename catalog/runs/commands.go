@@ -87,9 +87,10 @@ type Ending struct {
 	Jobs           uint64           `json:"jobs"`
 	Configurations int64            `json:"configurations,omitempty"`
 	LeftOut        map[string]int64 `json:"leftOut,omitempty"`
-	Busy           int64            `json:"busy,omitempty"` // configurations whose domain is in an open job of another run
-	Gone           int64            `json:"gone,omitempty"`
-	GoneNames      []Configuration  `json:"goneNames,omitempty"` // of the first of these
-	Error          string           `json:"error,omitempty"`
-	Detail         string           `json:"detail,omitempty"`
+	// configurations whose domain is in an open job of another run
+	Busy      int64           `json:"busy,omitempty"`
+	Gone      int64           `json:"gone,omitempty"`
+	GoneNames []Configuration `json:"goneNames,omitempty"` // of the first of these
+	Error     string          `json:"error,omitempty"`
+	Detail    string          `json:"detail,omitempty"`
 }

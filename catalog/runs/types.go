@@ -110,11 +110,12 @@ type Run struct {
 	Jobs           uint64           `json:"jobs,omitempty"`
 	Configurations int64            `json:"configurations,omitempty"` // in its jobs
 	LeftOut        map[string]int64 `json:"leftOut,omitempty"`        // configurations, by reason
-	Busy           int64            `json:"busy,omitempty"`           // their domain was in an open job of another run then
-	Gone           int64            `json:"gone,omitempty"`           // were deleted while its jobs were made
-	GoneNames      []Configuration  `json:"goneNames,omitempty"`      // of the first of these
-	Error          string           `json:"error,omitempty"`
-	Detail         string           `json:"detail,omitempty"`
+	// their domain was in an open job of another run then
+	Busy      int64           `json:"busy,omitempty"`
+	Gone      int64           `json:"gone,omitempty"`      // were deleted while its jobs were made
+	GoneNames []Configuration `json:"goneNames,omitempty"` // of the first of these
+	Error     string          `json:"error,omitempty"`
+	Detail    string          `json:"detail,omitempty"`
 }
 
 // Bounds of what is said of a harvest.

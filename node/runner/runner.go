@@ -121,7 +121,8 @@ func New(cfg Config) *Runner {
 	home := pace.NewHome(string(cfg.Self))
 	ended := NewEnded(EndedConfig{Dir: filepath.Join(cfg.Data, "ended"), Disk: cfg.Disk, Agreement: cfg.Agreement,
 		Records: cfg.Records, Room: cfg.Room, Log: cfg.Log.With("room", "ended")})
-	return &Runner{cfg: cfg, Ended: ended, log: cfg.Log.With("room", "crawls"), started: time.Now(), slots: cfg.Slots, paceHome: home,
+	return &Runner{cfg: cfg, Ended: ended, log: cfg.Log.With("room", "crawls"), started: time.Now(), slots: cfg.Slots,
+		paceHome: home,
 		pacer: pace.New(pace.Config{Self: string(cfg.Self), Home: home, Homes: paceHomes{cfg.Caller},
 			Log: cfg.Log.With("room", "pace")}),
 		running: map[uint64]*Attempt{}, begun: map[uint64]int{}, unable: unable{why: map[uint64]inability{}},
