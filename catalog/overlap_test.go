@@ -99,6 +99,16 @@ func TestADomainOfManyJobsIsAskedForFewKeys(t *testing.T) {
 	if got, err := open.Of(in, "a.org"); err != nil || !slices.Equal(got, []uint64{oldest, newest}) || in.keys > 200 {
 		t.Errorf("%v, %v after %d keys", got, err, in.keys)
 	}
+	if is, known, err := v.OpenWith("a.org", nil); err != nil || !is || !known {
+		t.Errorf("the newest job of many is open: %t, %t, %v", is, known, err)
+	}
+	skip := func(j *jobs.Job) bool { return j.ID == newest }
+	if is, known, err := v.OpenWith("a.org", skip); err != nil || is || known {
+		t.Errorf("the oldest job of many is open: %t, %t, %v", is, known, err)
+	}
+	if is, known, err := v.OpenWith("b.org", skip); err != nil || !is || !known {
+		t.Errorf("the only job is open: %t, %t, %v", is, known, err)
+	}
 	in.keys = 0
 	if got, err := open.Of(in, "c.org"); err != nil || len(got) != 0 || in.keys > 10 {
 		t.Errorf("%v, %v after %d keys", got, err, in.keys)

@@ -61,6 +61,33 @@ func (o *OpenJobsNow) Len() (n int) {
 	return n
 }
 
+// openFew is how many jobs of a domain OpenWith looks at.
+const openFew = 8
+
+// OpenWith reports whether an open job crawls the domain, but for those that skip names; it may be nil. It looks at the
+// newest jobs of the domain alone; if none of them is open and there are more, it is not known.
+func (v View) OpenWith(domain string, skip func(*Job) bool) (open, known bool, err error) {
+	list := &byKey{in: v.Reader, prefix: listedDomain(domain)}
+	for before, n := uint64(lastNumber), 0; n < openFew; n++ {
+		e, err := list.next(before)
+		if err != nil || e.id == 0 {
+			return false, true, err
+		}
+		for id := e.id; id != 0; { // and those that took over
+			j, there, err := agree.Get[Job](v.Reader, keyJob(id))
+			if err != nil {
+				return false, false, err
+			}
+			if there && slices.Contains(openStates(), j.State) && (skip == nil || !skip(&j)) {
+				return true, true, nil
+			}
+			id = j.Next
+		}
+		before = e.id
+	}
+	return false, false, nil
+}
+
 // Parts returns the jobs for which the parts of them were made.
 func (o *OpenJobsNow) Parts() []uint64 { return o.of }
 

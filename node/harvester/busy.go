@@ -8,10 +8,10 @@ import (
 	"holdfast/internal/sorter"
 )
 
-// busy counts configurations whose domain is in an open job: one that is new, waits or runs. Which jobs are open is
-// what it was at the beginning.
+// busy counts configurations whose domain is in an open job: one that is new, waits or runs.
 type busy struct {
-	now      *jobs.OpenJobsNow // asked for each domain, by key; nil for snapshots
+	own      func(*jobs.Job) bool
+	now      *jobs.OpenJobsNow // nil before it is needed
 	sorted   *taken            // the domains of all open jobs, for snapshots: they walk over all domains anyway
 	snapshot bool
 
@@ -22,9 +22,12 @@ type busy struct {
 // busy returns what counts configurations of a run. The run's own jobs do not count.
 func (h *Config) busy(m *material) (*busy, error) {
 	b := &busy{snapshot: m.snapshot()}
-	own := func(j *jobs.Job) bool { return j.Number == m.harvest.Number && j.Run == m.run.Number }
-	err := h.Agreement.View(func(v catalog.View) (err error) { b.now, err = v.OpenNow(own); return err })
-	if err == nil && b.snapshot && b.now.Len() > 0 {
+	b.own = func(j *jobs.Job) bool { return j.Number == m.harvest.Number && j.Run == m.run.Number }
+	if !b.snapshot { // few configurations: each is asked for by key
+		return b, nil
+	}
+	err := h.Agreement.View(func(v catalog.View) (err error) { b.now, err = v.OpenNow(b.own); return err })
+	if err == nil && b.now.Len() > 0 {
 		err = b.sort(h)
 	}
 	if err != nil {
@@ -58,6 +61,21 @@ func (b *busy) sort(h *Config) error {
 	return nil
 }
 
+// open reports whether a domain is in an open job. Which jobs are open at all is read only for a domain of many jobs.
+func (b *busy) open(v catalog.View, domain string) (bool, error) {
+	if b.now == nil {
+		is, known, err := v.OpenWith(domain, b.own)
+		if err != nil || known {
+			return is, err
+		}
+		if b.now, err = v.OpenNow(b.own); err != nil {
+			return false, err
+		}
+	}
+	open, err := b.now.Of(catalog.JobsIn(v).Reader, domain)
+	return len(open) > 0, err
+}
+
 // see takes the next configuration. Those of snapshots come in the order of their domains.
 func (b *busy) see(v catalog.View, domain string) error {
 	is := false
@@ -65,9 +83,7 @@ func (b *busy) see(v catalog.View, domain string) error {
 	if b.sorted != nil {
 		is, err = b.sorted.has(domain)
 	} else if !b.snapshot {
-		var open []uint64
-		open, err = b.now.Of(catalog.JobsIn(v).Reader, domain)
-		is = len(open) > 0
+		is, err = b.open(v, domain)
 	}
 	if err != nil || !is {
 		return err
