@@ -439,8 +439,13 @@ func three(t testing.TB, c *cluster) (a, b, d *running) {
 	a = c.found("a", "north")
 	b = c.grow(a, "b", "south")
 	d = c.grow(a, "c", "west")
-	c.eventually("three voters", func() bool {
-		return len(a.Status().Voters) == 3 && b.Status().Role == Follower && d.Status().Role == Follower
+	c.eventually("three voters, and each knows them", func() bool {
+		for _, n := range []*running{a, b, d} {
+			if len(n.Status().Voters) != 3 || n != a && n.Status().Role != Follower {
+				return false
+			}
+		}
+		return true
 	})
 	return a, b, d
 }

@@ -54,7 +54,15 @@ func TestAVoterThatWasSetBackIsFoundOut(t *testing.T) {
 	}
 	c.hub.heal()
 	again = c.start(back)
-	if err := <-again.done; !errors.Is(err, ErrSetBack) {
+	c.eventually("the voter that was set back ends", func() bool {
+		select {
+		case err = <-again.done:
+			return true
+		default:
+			return false
+		}
+	})
+	if !errors.Is(err, ErrSetBack) {
 		t.Errorf("the voter that was set back ended with %v", err)
 	}
 	delete(c.nodes, back)
