@@ -332,3 +332,21 @@ func TestWhatDidNotEnterTheArchiveWasNotCompleted(t *testing.T) {
 		}
 	}
 }
+
+// TestTheHistoryOfADomainReadsItsOwnKeys: among many other domains' lines, a page of a domain's history costs as many
+// keys as it has lines, a few for each.
+func TestTheHistoryOfADomainReadsItsOwnKeys(t *testing.T) {
+	t.Parallel()
+	c := aloneAt(t, catalog.Level)
+	for range 5 {
+		c.ended(t, 0, 0, 0, lines(10, 3)...)
+	}
+	for n := range 50_000 {
+		c.put(fmt.Sprintf("historyof/z%06d.org/%016x/%016x/00000000", n, 1, 1), "\x01")
+	}
+	in := &counting{Reader: c}
+	got, err := history.NewView(in).OfDomain("d000004.org", "", 3)
+	if err != nil || len(got) != 3 || in.keys > 15 {
+		t.Errorf("%d lines, %v, after %d keys", len(got), err, in.keys)
+	}
+}
