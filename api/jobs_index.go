@@ -43,7 +43,7 @@ type jobIndexes struct {
 
 type jobIndexQuery struct {
 	Kind string   `query:"kind" enum:"cdx,full,documents" default:"cdx" doc:"cdx: the lines of the metadata files' CDX; full: crawl.log and CDX together, duplicates where they are stored, as CDXJ; documents: what later jobs are compared with, as JSON"`
-	Jobs []uint64 `query:"job,explode" required:"true" minItems:"1" maxItems:"1000" doc:"a job's number; given for each job"`
+	Jobs []uint64 `query:"job,explode" nullable:"false" required:"true" minItems:"1" maxItems:"1000" doc:"a job's number; given for each job"`
 }
 
 // contentType is that of a kind of index.
