@@ -47,6 +47,7 @@ var plan = map[string][]string{
 	"internal/disk":      {},
 	"internal/kv":        {"internal/disk"},
 	"internal/kv/memory": {},
+	"internal/ports":     {},
 	"internal/seed":      {},
 	"internal/seal":      {},
 	"internal/sorter":    {},
@@ -70,7 +71,7 @@ var plan = map[string][]string{
 	"raft":            {"catalog", "internal/disk", "internal/kv"},
 	"replay":          {"cdx", "warc", "access", "internal/coding"},
 	"replica":         {"catalog", "internal/disk"},
-	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "cdx"},
+	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx"},
 	"warc":            {"internal/coding", "internal/disk"},
 }
 
@@ -84,7 +85,7 @@ var fences = map[string]string{
 }
 
 // forTests are the rooms that the tests of any room may use.
-var forTests = []string{"internal/kv/memory", "internal/seed", "client"}
+var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed", "client"}
 
 // impure lists what the pure rooms must not import.
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}

@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +19,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/demo"
+	"holdfast/internal/ports"
 )
 
 func TestMain(m *testing.M) {
@@ -41,13 +42,12 @@ func (c formatted) Write(p []byte) (int, error) {
 // TestScripts plays testdata/script/*.txtar: each is one promise of the command line.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	var given addresses
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: false,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"site": site, "ports": given.ports, "ready": ready, "status": status, "has": has, "fetch": fetch, "flip": flipBit,
+			"site": site, "ports": setPorts, "ready": ready, "status": status, "has": has, "fetch": fetch, "flip": flipBit,
 		},
 	})
 }
@@ -63,39 +63,38 @@ func site(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// addresses are those that scripts were given. Demos, which scripts run as well, take theirs from other ports.
-type addresses struct {
-	mu    sync.Mutex
-	given map[string]bool
-}
-
-// take returns n free addresses that no script has.
-func (a *addresses) take(n int) ([]string, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.given == nil {
-		a.given = map[string]bool{}
-	}
-	for {
-		found, err := freePorts(n, highestPort+1, 32_767)
+// take returns n free addresses that no other script has. Demos, which scripts run as well, take theirs from other ports.
+func take(n int) ([]string, error) {
+	var out []string
+	for len(out) < n {
+		found, err := freePorts(1, highestPort+1, 32_767)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(found, func(at string) bool { return a.given[at] }) {
-			continue
+		_, port, err := net.SplitHostPort(found[0])
+		if err != nil {
+			return nil, err
 		}
-		for _, at := range found {
-			a.given[at] = true
+		number, err := strconv.Atoi(port)
+		if err != nil {
+			return nil, err
 		}
-		return found, nil
+		held, err := ports.Hold(number) // until this process ends: nodes come back
+		if err != nil {
+			return nil, err
+		}
+		if held != nil {
+			out = append(out, found[0])
+		}
 	}
+	return out, nil
 }
 
-// ports sets $<NAME>_PEER, $<NAME>_API and $<NAME>_ACCESS to free addresses for each name, and replaces them in the files
+// setPorts sets $<NAME>_PEER, $<NAME>_API and $<NAME>_ACCESS to free addresses for each name, and replaces them in the files
 // of the work folder that end in .toml.
-func (a *addresses) ports(ts *testscript.TestScript, neg bool, args []string) {
+func setPorts(ts *testscript.TestScript, neg bool, args []string) {
 	var pairs []string
-	found, err := a.take(3 * len(args))
+	found, err := take(3 * len(args))
 	ts.Check(err)
 	for n, name := range args {
 		for i, kind := range []string{"PEER", "API", "ACCESS"} {

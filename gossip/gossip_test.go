@@ -82,10 +82,14 @@ type testNode struct {
 	events []Event
 }
 
-func (n *testNode) saw(kind EventKind, id string) bool {
+func (n *testNode) seen() []Event {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.ContainsFunc(n.events, func(e Event) bool { return e.Kind == kind && e.Facts.ID == id })
+	return slices.Clone(n.events)
+}
+
+func (n *testNode) saw(kind EventKind, id string) bool {
+	return slices.ContainsFunc(n.seen(), func(e Event) bool { return e.Kind == kind && e.Facts.ID == id })
 }
 
 func (n *testNode) alive() []string {
@@ -215,20 +219,32 @@ func crashIsSuspectedThenFailed(t *testing.T) {
 
 func TestSuspicionIsTakenBack(t *testing.T) { inBubble(t, suspicionIsTakenBack) }
 
+// suspicionIsTakenBack asks for one suspicion that ends before the node counts as failed: whether word of it arrives in time is for
+// memberlist a matter of chance (it asks in random order), about 99 times of 100.
 func suspicionIsTakenBack(t *testing.T) {
 	w := newNetwork()
 	nodes := w.gather(t, "a", "b", "c")
-	w.sever(func(from, to string) bool { return from == "c" || to == "c" })
-	eventually(t, "c is suspected", func() bool { return nodes[0].saw(NodeSuspected, "c") })
-	state := func() State { return nodes[0].Nodes()[2].State }
-	if state() == Suspected && !slices.Contains(nodes[0].alive(), "c") {
-		t.Error("a node that is only suspected does not count as alive")
+	for range 5 {
+		before := nodes[0].seen()
+		since := func(kind EventKind) bool {
+			return slices.ContainsFunc(nodes[0].seen()[len(before):], func(e Event) bool { return e.Kind == kind && e.Facts.ID == "c" })
+		}
+		w.sever(func(from, to string) bool { return from == "c" || to == "c" })
+		eventually(t, "c is suspected", func() bool { return since(NodeSuspected) })
+		state := func() State { return nodes[0].Nodes()[2].State }
+		if state() == Suspected && !slices.Contains(nodes[0].alive(), "c") {
+			t.Error("a node that is only suspected does not count as alive")
+		}
+		w.sever(func(string, string) bool { return false })
+		eventually(t, "the suspicion has an end", func() bool { return since(NodeRecovered) || since(NodeFailed) })
+		if !since(NodeFailed) {
+			return
+		}
+		for _, n := range nodes {
+			eventually(t, "all are together again", func() bool { return len(n.alive()) == 3 })
+		}
 	}
-	w.sever(func(string, string) bool { return false })
-	eventually(t, "the suspicion is taken back", func() bool { return nodes[0].saw(NodeRecovered, "c") })
-	if nodes[0].saw(NodeFailed, "c") {
-		t.Error("c was held for failed in between")
-	}
+	t.Error("five times c was held for failed, though it could be reached as soon as it was suspected")
 }
 
 func TestRestartedNodeComesBack(t *testing.T) { inBubble(t, restartedNodeComesBack) }

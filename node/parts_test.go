@@ -10,12 +10,12 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"holdfast/internal/ports"
 	"holdfast/node/membership"
 	"holdfast/raft"
 )
@@ -109,20 +109,23 @@ func TestAStopIsBounded(t *testing.T) {
 	})
 }
 
-// given are the ports that tests were given. They lie below those that the system gives out, and that commands are tested with.
-var given sync.Map
-
-// freeUDP returns ports of loopback that nobody has, each once: clusters run side by side.
+// freeUDP returns ports of loopback that nobody has, each once: clusters run side by side. They lie below those that the system gives
+// out, and that commands are tested with.
 func freeUDP(t testing.TB, n int) []int {
 	t.Helper()
 	var out []int
 	for len(out) < n {
 		port := 4096 + rand.IntN(6144)
-		if _, taken := given.LoadOrStore(port, true); taken {
+		held, err := ports.Hold(port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if held == nil {
 			continue
 		}
 		c, err := net.ListenPacket("udp", fmt.Sprintf("127.0.0.1:%d", port))
 		if errors.Is(err, syscall.EADDRINUSE) {
+			_ = held.Close()
 			continue
 		}
 		if err == nil {
@@ -131,7 +134,7 @@ func freeUDP(t testing.TB, n int) []int {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { given.Delete(port) }) // after the nodes that begin later have stopped
+		t.Cleanup(func() { _ = held.Close() }) // after the nodes that begin later have stopped
 		out = append(out, port)
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"holdfast/internal/ports"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -44,7 +45,6 @@ type Cluster struct {
 	mu    sync.Mutex
 	nodes map[string]*running
 	specs []Spec
-	ports map[string]bool // that its nodes were given
 }
 
 type running struct {
@@ -66,8 +66,7 @@ func Three(ip func(i int) string) []Spec {
 // NewCluster writes a cluster.toml for the nodes into dir. top holds further lines of the file's top.
 func NewCluster(program, dir, top string, specs []Spec) (*Cluster, error) {
 	c := &Cluster{Dir: dir, Program: program, Config: filepath.Join(dir, "cluster.toml"), nodes: map[string]*running{},
-		specs: specs,
-		ports: map[string]bool{}}
+		specs: specs}
 	var text strings.Builder
 	fmt.Fprintf(&text, "cluster = \"test\"\ndata = %q\naudit-pace = \"0\"\nreserve = \"1MiB\"\n%s\n",
 		filepath.Join(dir, "<node>"), top)
@@ -107,28 +106,25 @@ func trusting(specs []Spec) string {
 
 // nodeTable returns a node's [[node]] table, with free ports on its address.
 func (c *Cluster) nodeTable(s Spec) (string, error) {
-	ports, err := c.freePorts(s.IP, 3)
+	at, err := freePorts(s.IP, 3)
 	if err != nil {
 		return "", err
 	}
 	local := cmp.Or(s.Local, s.IP)
 	return fmt.Sprintf("[[node]]\nname = %q\nreplica = %q\npeer = \"%s:%d\"\napi = \"%s:%d\"\naccess = "+
 		"\"%s:%d\"\n%s\n\n",
-		s.Name, s.Replica, s.IP, ports[0], local, ports[1], local, ports[2], s.Extra), nil
+		s.Name, s.Replica, s.IP, at[0], local, at[1], local, at[2], s.Extra), nil
 }
 
-// freePorts returns n ports that are free on the address for both TCP and UDP, and that no other node has, or fixed
-// ones where the address is not this machine's (a namespace of its own).
-func (c *Cluster) freePorts(ip string, n int) ([]int, error) {
-	var ports []int
-	for len(ports) < n {
+// freePorts returns n ports that are free on the address for both TCP and UDP, and that no other test was given, or
+// fixed ones where the address is not this machine's (a namespace of its own).
+func freePorts(ip string, n int) ([]int, error) {
+	var out []int
+	for len(out) < n {
 		// From below the ports of connections on their way out: one of these might have it before the node does, or
 		// while the node is down.
 		port := 10_240 + rand.IntN(32_768-10_240)
 		at := net.JoinHostPort(ip, fmt.Sprint(port))
-		if c.ports[at] {
-			continue
-		}
 		l, err := net.Listen("tcp", at)
 		switch {
 		case errors.Is(err, syscall.EADDRNOTAVAIL):
@@ -144,10 +140,15 @@ func (c *Cluster) freePorts(ip string, n int) ([]int, error) {
 			continue
 		}
 		_ = u.Close()
-		c.ports[at] = true
-		ports = append(ports, port)
+		held, err := ports.Hold(port) // until this process ends: nodes come back
+		if err != nil {
+			return nil, err
+		}
+		if held != nil {
+			out = append(out, port)
+		}
 	}
-	return ports, nil
+	return out, nil
 }
 
 // Program returns the program under test: $HOLDFAST_PROGRAM, or what make built.
