@@ -69,6 +69,7 @@ type Summary struct {
 	// "inactivity-timeout", what Stop said, or "unfinished".
 	Reason     string
 	Counters   frontier.Counters
+	Documents  Documents
 	Elapsed    time.Duration // of all runs, pauses not counted
 	Resumable  bool          // New and Run have something left to do, even if only to hand over files or write reports
 	StopLimits bool          // a limit of the job ended it
@@ -76,6 +77,10 @@ type Summary struct {
 	Damage     Damage        // what New found
 	Seeds      SeedSummary
 }
+
+// Documents are the documents that came, of all runs and domains: whatever their HTTP status, revisits too, without
+// DNS, robots.txt and logins. Statistics says how many of them are of which configuration.
+type Documents struct{ Objects, Bytes int64 }
 
 // Damage lists what was found damaged when a crawl was opened.
 type Damage = journal.Damage
@@ -194,6 +199,9 @@ func (c *Crawl) end(ctx context.Context, failure error) (Summary, error) {
 		Resumable: counters.Queued > 0 || c.journal.Handover.Waiting() > 0, Restore: at.Restore,
 		StopLimits: slices.Contains([]string{reasonObjects, reasonBytes, reasonTime, control.ReasonNoResponse,
 			control.ReasonInactivity}, at.Reason)}
+	sum, err := c.reports.documents(context.WithoutCancel(ctx))
+	failed(err)
+	s.Documents = sum
 	if failure == nil {
 		s.Seeds, failure = c.seeds.summary()
 	}

@@ -55,6 +55,9 @@ func TestCrawlOfASmallSite(t *testing.T) {
 	if c := sum.Counters; c.Succeeded != 10 || c.Disregarded != 1 || c.Failed != 0 || c.Discovered != 11 || c.Queued != 0 {
 		t.Errorf("counters %+v", c)
 	}
+	if d := sum.Documents; d.Objects != 9 || d.Bytes <= 0 { // robots.txt is none
+		t.Errorf("documents %+v", d)
+	}
 	for _, r := range []string{"crawl", "hosts", "mimetype", "responsecode", "seeds"} {
 		if data, err := os.ReadFile(filepath.Join(dir, "reports", r+"-report.txt")); err != nil || len(data) == 0 {
 			t.Errorf("%s report: %v", r, err)

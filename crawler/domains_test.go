@@ -111,8 +111,11 @@ func TestDomainsOfAJob(t *testing.T) {
 		job.Seeds = append(job.Seeds, dead)
 		job.Domains.Configurations = append(job.Domains.Configurations, harvest.Configuration{Domain: "dead.localhost", Name: "50% of dead", Seeds: []string{dead}})
 		dir := t.TempDir()
-		run(t, dir, job)
+		came := run(t, dir, job).Documents
 		lines, sum := statistics(t, dir)
+		if came != (Documents{sum.Objects, sum.Bytes}) {
+			t.Errorf("by %s: %+v came, the statistics have %+v", by, came, sum)
+		}
 		want := "config 4 config-object-limit, dead 0 unfinished, few 6 completed, harvest 12 object-limit, missing 1 completed, none 0 config-object-limit,  0 "
 		if by == harvest.CountByURL {
 			want = "config 4 config-object-limit, dead 0 unfinished, few 5 completed, harvest 12 object-limit, missing 1 completed, none 0 config-object-limit,  3 "

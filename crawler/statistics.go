@@ -40,6 +40,15 @@ func Statistics(dir string) iter.Seq2[Statistic, error] {
 	}
 }
 
+// documents is the sum of all domains, as of the last commit.
+func (r *reports) documents(ctx context.Context) (sum Documents, err error) {
+	err = r.quotas.Each(ctx, "", func(_ string, of scope.Quota) bool {
+		sum.Objects, sum.Bytes = sum.Objects+of.Objects, sum.Bytes+of.Bytes
+		return true
+	})
+	return sum, err
+}
+
 // writeConfigurations writes the configurations report of a crawl that ended for a reason.
 func (r *reports) writeConfigurations(ctx context.Context, w io.Writer, reason string) error {
 	table := map[string]*domainSum{}

@@ -40,8 +40,8 @@ const (
 
 // JobStats counts what an attempt of a job harvested.
 type JobStats struct {
-	Objects    int64  `json:"objects"` // URIs fetched with success
-	Bytes      int64  `json:"bytes"`   // bytes of content
+	Objects    int64  `json:"objects"` // documents that came; before level 4 also names of hosts, robots.txt, logins
+	Bytes      int64  `json:"bytes"`   // of these, as received
 	Failed     int64  `json:"failed"`
 	Files      int    `json:"files"`      // files that entered the archive
 	StopReason string `json:"stopReason"` // completed, object-limit, size-limit, time-limit, unfinished, …

@@ -39,7 +39,11 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	end := catalog.JobEnd{ID: r.Job.ID, Node: c.cfg.Self, Attempt: r.Job.Attempt, Stats: statsOf(summary)}
+	level, levelErr := levelOf(c.cfg.Agreement)
+	if levelErr != nil {
+		return levelErr
+	}
+	end := catalog.JobEnd{ID: r.Job.ID, Node: c.cfg.Self, Attempt: r.Job.Attempt, Stats: statsOf(summary, level)}
 	ended := err == nil // else its reports may be older than what it brought
 	var uploading error
 	if err != nil {
@@ -56,9 +60,7 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 			log.Error("not all of the harvest is in the archive yet", "error", uploading)
 		}
 	}
-	if err := c.blame(&end, err, uploading); err != nil {
-		return err
-	}
+	blame(&end, level, err, uploading)
 	if ended {
 		if err := c.tell(ctx, r, &end, log); err != nil {
 			return err
@@ -79,28 +81,29 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 	return c.Tidy(r)
 }
 
+// levelOf is the cluster's level.
+func levelOf(agreement Agreement) (int, error) {
+	var cluster catalog.Cluster
+	err := agreement.View(func(v catalog.View) (err error) { cluster, err = v.Cluster(); return err })
+	if err != nil {
+		return 0, fmt.Errorf("read the cluster's level: %w", err)
+	}
+	return cluster.Level, nil
+}
+
 // blame says in an attempt's end what was wrong with the crawl, and with bringing its files in. Before level 4 the
 // catalog has one text for both.
-func (c *Runner) blame(end *catalog.JobEnd, crawling, uploading error) error {
-	if end.Failed = crawling != nil || uploading != nil; !end.Failed {
-		return nil
-	}
-	var cluster catalog.Cluster
-	err := c.cfg.Agreement.View(func(v catalog.View) (err error) { cluster, err = v.Cluster(); return err })
-	if err != nil {
-		return fmt.Errorf("read the cluster's level: %w", err)
-	}
-	end.HarvestError, end.UploadError = faultOf(crawling), faultOf(uploading)
-	if cluster.Level >= jobs.LevelOfParts {
-		return nil
+func blame(end *catalog.JobEnd, level int, crawling, uploading error) {
+	end.Failed = crawling != nil || uploading != nil
+	if level >= jobs.LevelOfParts {
+		end.HarvestError, end.UploadError = faultOf(crawling), faultOf(uploading)
+		return
 	}
 	for _, err := range []error{crawling, uploading} {
 		if err != nil {
 			end.Reason = strings.TrimPrefix(end.Reason+"; "+err.Error(), "; ")
 		}
 	}
-	end.HarvestError, end.UploadError = nil, nil
-	return nil
 }
 
 // faultOf is an error in a few words, its first line, and in full.

@@ -283,7 +283,7 @@ func TestTheStopReason(t *testing.T) {
 		"unfinished": {queued("unfinished", 4, false), queued("anna: enough", 4, false), queued("completed", 4, false), queued("anna: enough", 0, false)},
 	} {
 		for _, s := range s {
-			if got := statsOf(s).StopReason; got != want {
+			if got := statsOf(s, catalog.Level).StopReason; got != want {
 				t.Errorf("%q with %d queued: %s, want %s", s.Reason, s.Counters.Queued, got, want)
 			}
 		}

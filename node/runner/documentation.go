@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/jobs"
 	"holdfast/crawler"
 	"holdfast/node/metadata"
 	"holdfast/warc"
@@ -185,8 +186,8 @@ func (d *document) record(uri, kind string, block io.ReadSeeker, size int64) err
 }
 
 // statsOf translates the figures of a crawl. Who stopped it, and why, is not the reason that counts: that stands in the
-// job's wish.
-func statsOf(s crawler.Summary) catalog.JobStats {
+// job's wish. Before level 4 a job counts all that came with success: names of hosts, robots.txt and logins, too.
+func statsOf(s crawler.Summary, level int) catalog.JobStats {
 	reason := "unfinished"
 	switch {
 	case s.StopLimits:
@@ -194,6 +195,9 @@ func statsOf(s crawler.Summary) catalog.JobStats {
 	case s.Counters.Queued == 0 && s.Reason == "completed":
 		reason = s.Reason
 	}
-	return catalog.JobStats{Objects: s.Counters.Succeeded, Bytes: s.Counters.Bytes, Failed: s.Counters.Failed,
-		StopReason: reason}
+	came := s.Documents
+	if level < jobs.LevelOfParts {
+		came = crawler.Documents{Objects: s.Counters.Succeeded, Bytes: s.Counters.Bytes}
+	}
+	return catalog.JobStats{Objects: came.Objects, Bytes: came.Bytes, Failed: s.Counters.Failed, StopReason: reason}
 }

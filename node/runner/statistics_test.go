@@ -14,6 +14,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/catalog/jobs"
+	"holdfast/crawler"
 	"holdfast/harvest"
 	"holdfast/internal/disk"
 	"holdfast/internal/kv/memory"
@@ -138,5 +139,20 @@ func TestAJobEndsWithoutStatisticsThatCannotBeTold(t *testing.T) {
 	end := catalog.JobEnd{}
 	if err := c.tell(t.Context(), r, &end, c.log); err != nil || end.Statistics != 0 || len(a.chunks) > 0 {
 		t.Errorf("a job without configurations: %+v, %v", end, err)
+	}
+}
+
+// TestWhatAJobCountsGoesByTheLevel: below level 4 its totals are what they were.
+func TestWhatAJobCountsGoesByTheLevel(t *testing.T) {
+	t.Parallel()
+	s := crawler.Summary{Documents: crawler.Documents{Objects: 4, Bytes: 400}}
+	s.Counters.Succeeded, s.Counters.Bytes, s.Counters.Failed = 6, 600, 1
+	for level, want := range map[int]catalog.JobStats{
+		jobs.LevelOfParts - 1: {Objects: 6, Bytes: 600, Failed: 1, StopReason: "unfinished"},
+		jobs.LevelOfParts:     {Objects: 4, Bytes: 400, Failed: 1, StopReason: "unfinished"},
+	} {
+		if got := statsOf(s, level); got != want {
+			t.Errorf("level %d: %+v, want %+v", level, got, want)
+		}
 	}
 }
