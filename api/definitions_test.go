@@ -40,6 +40,10 @@ func TestBadDefinitionsAreRefused(t *testing.T) {
 		"a channel that is there":     {"/channels", `{"name":"FOCUSED"}`, 409, "FOCUSED"},
 		"no contact":                  {"/templates", `{"name":"t","settings":{"max_hops":3}}`, 422, "operator_contact"},
 		"no settings":                 {"/templates", `{"name":"t"}`, 422, "settings"},
+		"a contact and settings":      {"/templates", `{"name":"default","contact":"a@example.org","settings":{` + contact + `}}`, 422, "not together with settings"},
+		"no contact at all":           {"/templates", `{"name":"default","contact":"","settings":null}`, 422, "settings"},
+		"a contact that is none":      {"/templates", `{"name":"default","contact":"nobody"}`, 422, "operator_contact"},
+		"a contact alone":             {"/templates", `{"name":"t","contact":"a@example.org"}`, 422, "default_template"},
 		"settings of another kind":    {"/templates", `{"name":"t","settings":[]}`, 422, "settings"},
 		"an unknown setting":          {"/templates", template(`,"max_hop":3`), 422, `max_hops`},
 		"a bad value":                 {"/templates", template(`,"max_hops":-3`), 422, "max_hops"},
@@ -93,6 +97,31 @@ func TestBadDefinitionsAreRefused(t *testing.T) {
 	}
 	if n := b.index - before; n > 3 { // the catalog is asked only where it alone knows
 		t.Errorf("%d commands were proposed", n)
+	}
+}
+
+// TestDefaultTemplate is made of a contact alone, under the name that new configurations refer to, whichever it is.
+func TestDefaultTemplate(t *testing.T) {
+	t.Parallel()
+	_, c, _ := curator(t)
+	const shown = `{"deduplicate":"digest","operator_contact":"a@example.org"}`
+	for _, name := range []string{"default", "ours"} {
+		request := wire.TemplateRequest{Name: name, Contact: "a@example.org"}
+		if name != "default" {
+			if _, err := c.Templates().Create(t.Context(), request); status(err) != http.StatusUnprocessableEntity {
+				t.Errorf("%s is not the default: %v", name, err)
+			}
+			if _, err := c.Domains().SetSettings(t.Context(), map[string]any{"default_template": name}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		made, err := c.Templates().Create(t.Context(), request)
+		if err != nil || made.Version != 1 || string(made.Settings) != shown {
+			t.Errorf("%+v %s %v", made, made.Settings, err)
+		}
+		if _, err := c.Templates().Create(t.Context(), request); status(err) != http.StatusConflict {
+			t.Errorf("%s is made twice: %v", name, err)
+		}
 	}
 }
 

@@ -19,7 +19,11 @@ func (s definitions) templateRoutes(api huma.API, all shelf[wire.Template]) {
 	r := all.route(catalog.Define, http.MethodPost, "", "create", "Create a template")
 	r.status = http.StatusCreated
 	handle(s.server, api, r, func(ctx context.Context, in *create) (wire.Template, error) {
-		text, secret, err := s.templateText(ctx, in.Body.Settings)
+		settings, err := s.givenTemplate(in.Body)
+		if err != nil {
+			return wire.Template{}, err
+		}
+		text, secret, err := s.templateText(ctx, settings)
 		if err != nil {
 			return wire.Template{}, err
 		}
@@ -46,6 +50,29 @@ func (s definitions) templateRoutes(api huma.API, all shelf[wire.Template]) {
 			}
 			return all.made(ctx, "set", in.Name, asked)
 		})
+}
+
+// givenTemplate returns the settings of a template that is asked for: those that are given, or, for the template that
+// new configurations have, those of a contact alone.
+func (s definitions) givenTemplate(in wire.TemplateRequest) (json.RawMessage, error) {
+	switch {
+	case given(in.Settings) && in.Contact != "":
+		return nil, refused("contact: not together with settings, whose operator_contact it is")
+	case given(in.Settings):
+		return in.Settings, nil
+	case in.Contact == "":
+		return nil, refused("settings: none are given, and no contact")
+	}
+	stored, err := s.domainSettings()
+	if err != nil {
+		return nil, err
+	}
+	if in.Name != stored.DefaultTemplate {
+		return nil, refused("contact: a template is made of a contact alone if new configurations have it, and these "+
+			"have %s (default_template of the settings of domains): give settings", stored.DefaultTemplate)
+	}
+	text, err := harvest.DefaultTemplate(in.Contact)
+	return json.RawMessage(text), err
 }
 
 // given reports whether a part of a request is there, and not null.

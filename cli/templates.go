@@ -17,7 +17,7 @@ type templateCmd struct {
 	Show     templateShowCmd     `cmd:"" help:"Show a template and its settings."`
 	Get      templateGetCmd      `cmd:"" help:"Print a template's settings as JSON, as crawl --template takes them."`
 	Versions templateVersionsCmd `cmd:"" help:"List the versions of a template, oldest first."`
-	Create   templateCreateCmd   `cmd:"" help:"Create a template from a file with settings."`
+	Create   templateCreateCmd   `cmd:"" help:"Create a template from a file with settings, or the default one from a contact."`
 	Set      templateSetCmd      `cmd:"" help:"Change a template: a file becomes its next version."`
 	Copy     templateCopyCmd     `cmd:"" help:"Copy a template."`
 	Delete   templateDeleteCmd   `cmd:"" help:"Delete a template that nothing uses."`
@@ -153,7 +153,8 @@ func (c templateVersionsCmd) Run(a *app) error {
 
 type templateCreateCmd struct {
 	Name    string `arg:"" help:"The template's name: letters, digits, dots, dashes and underscores."`
-	File    string `arg:"" help:"A JSON file with settings, as crawl --template takes it."`
+	File    string `arg:"" optional:"" help:"A JSON file with settings, as crawl --template takes it."`
+	Contact string `placeholder:"URL" help:"Without a file, for the default template: a web page or e-mail address with which site owners can reach you."`
 	Comment string `help:"What the template is for."`
 	Off     bool   `help:"Do not use the template yet."`
 }
@@ -161,17 +162,25 @@ type templateCreateCmd struct {
 // Help says what a template has to say, and what not.
 func (templateCreateCmd) Help() string {
 	return "A template needs an operator_contact. It cannot limit what is fetched of each domain: harvests and " +
-		"configurations of domains do. Passwords, cookies and logins are sealed to the nodes that crawl."
+		"configurations of domains do. Passwords, cookies and logins are sealed to the nodes that crawl.\n\n" +
+		"With --contact instead of a file, the template that new configurations have is made (\"default\", unless " +
+		"default_template of holdfast domain settings says another). It has the default settings, and content that " +
+		"is archived already is recorded as a revisit (deduplicate=digest)."
 }
 
 func (c templateCreateCmd) Run(a *app) error {
-	settings, err := readJSON(c.File)
-	if err != nil {
-		return err
+	request := wire.TemplateRequest{Name: c.Name, Contact: c.Contact, Inactive: c.Off, Comment: c.Comment}
+	if (c.File == "") == (c.Contact == "") {
+		return usage("give a file with settings, or --contact for the default template, and not both")
+	}
+	if c.File != "" {
+		var err error
+		if request.Settings, err = readJSON(c.File); err != nil {
+			return err
+		}
 	}
 	return ask(a, showTemplate, func(ctx context.Context, archive *client.Client) (wire.Template, error) {
-		return archive.Templates().Create(ctx, wire.TemplateRequest{Name: c.Name, Settings: settings,
-			Inactive: c.Off, Comment: c.Comment})
+		return archive.Templates().Create(ctx, request)
 	})
 }
 

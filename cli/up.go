@@ -45,7 +45,7 @@ type upAnswer struct {
 }
 
 func (c upCmd) Run(a *app) error {
-	request, err := c.request(a)
+	request, contact, err := c.request(a)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c upCmd) Run(a *app) error {
 	inner := *a
 	inner.ctx = ctx
 	return inner.run(n, func() error {
-		err := c.archive(&inner, cfg, request)
+		err := c.archive(&inner, cfg, request, contact)
 		if c.Once || err != nil {
 			stop()
 		}
@@ -82,25 +82,62 @@ func (c upCmd) Run(a *app) error {
 	})
 }
 
-// request returns what to crawl, nil if nothing. It is checked, and missing values are asked for, before anything is
-// made.
-func (c upCmd) request(a *app) (*wire.JobRequest, error) {
+// request returns what to crawl, nil if nothing, and the operator's contact, if it is known. It is checked, and missing
+// values are asked for, before anything is made.
+func (c upCmd) request(a *app) (_ *wire.JobRequest, contact string, err error) {
 	settings, err := c.settings()
 	if err != nil || len(c.Seeds) == 0 {
-		return nil, err
+		return nil, settings.OperatorContact, err
 	}
 	job := harvest.Job{Name: "up", Seeds: c.Seeds, Settings: settings}
 	if err := a.checked(&job); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if err := errors.Join(crawler.Check(job), crawler.Able(job)); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return &wire.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &wire.Settings{Settings: job.Settings}}, nil
+	return &wire.JobRequest{Name: job.Name, Seeds: job.Seeds, Settings: &wire.Settings{Settings: job.Settings}},
+		job.Settings.OperatorContact, nil
+}
+
+// prepare makes the template that harvests need, or says how to make it when no contact is known. There is none in a
+// fresh archive. What is in the way ends nothing: pages are archived without it.
+func (c upCmd) prepare(a *app, archive *client.Client, answer upAnswer, contact string) {
+	name, there, err := defaultTemplate(a.ctx, archive)
+	switch {
+	case err != nil || there:
+	case contact != "":
+		_, err = archive.Templates().Create(a.ctx, wire.TemplateRequest{Name: name, Contact: contact})
+		if err == nil && !a.JSON {
+			fmt.Fprintf(a.stderr, "Made the template %q, which harvests of this archive use, with the contact %s\n",
+				name, contact)
+		}
+	case !c.Once && !a.JSON:
+		fmt.Fprintf(a.stderr, "Harvests need the template %q, and a contact for owners of sites in it. To make it:\n"+
+			"holdfast template create %s --contact URL --server %s --token @%s\n", name, name, answer.API, answer.Token)
+	}
+	if err != nil && a.ctx.Err() == nil {
+		fmt.Fprintf(a.stderr, "There is no template for harvests yet: %v\n", err)
+	}
+}
+
+// defaultTemplate returns the name of the template that new configurations of domains have, and whether it is there.
+func defaultTemplate(ctx context.Context, archive *client.Client) (name string, there bool, err error) {
+	settings, err := archive.Domains().Settings(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	all, _ := settings.Settings.(map[string]any)
+	name, _ = all["default_template"].(string)
+	_, err = archive.Templates().Show(ctx, name, 0)
+	if errors.Is(err, wire.ErrNotFound) {
+		return name, false, nil
+	}
+	return name, err == nil, err
 }
 
 // archive lets the node crawl the request, waits until the files are stored and indexed, and says where to browse.
-func (c upCmd) archive(a *app, cfg config.Config, request *wire.JobRequest) error {
+func (c upCmd) archive(a *app, cfg config.Config, request *wire.JobRequest, contact string) error {
 	server, err := serverOf(cfg)
 	if err != nil {
 		return err
@@ -121,6 +158,7 @@ func (c upCmd) archive(a *app, cfg config.Config, request *wire.JobRequest) erro
 	if !a.JSON {
 		fmt.Fprintf(a.stderr, "API at %s, with the access token in %s\n", answer.API, answer.Token)
 	}
+	c.prepare(a, archive, answer, contact)
 	if request != nil {
 		job, err := archive.Jobs().Create(a.ctx, *request)
 		if err != nil {

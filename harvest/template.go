@@ -37,6 +37,16 @@ func CheckTemplate(s Settings) error {
 	return nil
 }
 
+// DefaultTemplate is the text of the template of harvests for which nothing but the operator's contact was said: all
+// settings have their defaults, but for what is archived already, which is not stored again.
+func DefaultTemplate(contact string) (string, error) {
+	text, err := plainJSON(map[string]string{"operator_contact": contact, "deduplicate": "digest"})
+	if err != nil {
+		return "", fmt.Errorf("encode template: %w", err)
+	}
+	return string(text), nil
+}
+
 // CheckLaid refuses settings that no configuration of a domain can lay over those of a template: they are of the job as
 // a whole, or harvests set them. It does not check their values.
 func CheckLaid(laid Patch) error {

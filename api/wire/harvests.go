@@ -64,7 +64,8 @@ type Template struct {
 // TemplateRequest makes a template.
 type TemplateRequest struct {
 	Name     string          `json:"name" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"`
-	Settings json.RawMessage `json:"settings" doc:"settings of a crawl, or a whole job, as in a template file"`
+	Settings json.RawMessage `json:"settings,omitempty" doc:"settings of a crawl, or a whole job, as in a template file"`
+	Contact  string          `json:"contact,omitempty" maxLength:"2048" doc:"instead of settings, for the template that new configurations have (default_template of the settings of domains): an e-mail address or a URL for owners of sites. The template has the default settings, and deduplicate is digest"`
 	Inactive bool            `json:"inactive,omitempty"`
 	Comment  string          `json:"comment,omitempty" maxLength:"500"`
 }
