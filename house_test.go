@@ -47,10 +47,14 @@ var plan = map[string][]string{
 	"internal/disk":      {},
 	"internal/kv":        {"internal/disk"},
 	"internal/kv/memory": {},
+	"internal/look":      {},
 	"internal/ports":     {},
 	"internal/seed":      {},
 	"internal/seal":      {},
 	"internal/sorter":    {},
+	"internal/words":     {},
+
+	"internal/words/wordstest": {"internal/words"},
 	"node": {"api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk",
 		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/runner", "node/steward", "node/vault",
 		"node/warrant", "node/wire", "peer", "raft", "replay", "replica", "warc"},
@@ -82,16 +86,17 @@ var fences = map[string]string{
 	"github.com/hashicorp/memberlist": "gossip",
 	"github.com/quic-go/quic-go":      "peer",
 	"github.com/danielgtaylor/huma":   "api",
+	"github.com/nicksnyder/go-i18n":   "internal/words",
 }
 
 // forTests are the rooms that the tests of any room may use.
-var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed", "client"}
+var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed", "internal/words/wordstest", "client"}
 
 // impure lists what the pure rooms must not import.
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
 
 var pure = []string{"cdx", "access", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files",
-	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/people", "catalog/runs", "duty"}
+	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words"}
 
 const maxLines = 500
 
