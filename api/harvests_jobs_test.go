@@ -2,7 +2,11 @@ package api
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,13 +15,13 @@ import (
 	defined "holdfast/catalog/harvests"
 	kept "holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
+	"holdfast/client"
 	"holdfast/harvest"
 )
 
-// The jobs of a run are listed in pages, the first first.
-func TestJobsOfARun(t *testing.T) {
-	t.Parallel()
-	b, c := harvesting(t)
+// jobsMade begins the run of a snapshot, which is the first harvest, and makes n jobs of it.
+func jobsMade(t *testing.T, b *backend, c client.Harvests, n int) (ids []uint64) {
+	t.Helper()
 	h := made(t, c, wire.HarvestRequest{Name: "all", Kind: "snapshot"})
 	at := catalog.At(time.Now()) - 1000
 	b.must(runs.Activate, runs.Activation{Number: 1, Version: h.Version, Next: at})
@@ -30,11 +34,10 @@ func TestJobsOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var want []uint64
-	for range 3 {
+	for range n {
 		open := kept.JobOpening{Harvest: "all", Number: 1, Run: 1, Collection: "web", Channel: defined.Snapshot}
-		if len(want) > 0 {
-			open.After = want[len(want)-1]
+		if len(ids) > 0 {
+			open.After = ids[len(ids)-1]
 		}
 		var job catalog.Job
 		if err := json.Unmarshal(b.must(kept.OpenJob, open).Value, &job); err != nil {
@@ -44,8 +47,16 @@ func TestJobsOfARun(t *testing.T) {
 			b.must(kept.AddPart, kept.JobAddition{ID: job.ID, Number: i + 1, Part: p})
 		}
 		b.must(kept.CloseJob, kept.JobClosing{ID: job.ID, Parts: len(parts), Sum: sum})
-		want = append(want, job.ID)
+		ids = append(ids, job.ID)
 	}
+	return ids
+}
+
+// The jobs of a run are listed in pages, the first first.
+func TestJobsOfARun(t *testing.T) {
+	t.Parallel()
+	b, c := harvesting(t)
+	want := jobsMade(t, b, c, 3)
 	var got []uint64
 	for job, err := range c.Jobs(t.Context(), 1, 1) {
 		if err != nil {
@@ -62,5 +73,53 @@ func TestJobsOfARun(t *testing.T) {
 				t.Errorf("run %d of harvest %d: %v", wrong[1], wrong[0], err)
 			}
 		}
+	}
+}
+
+// An index can be asked of all jobs of a harvest, or of one of its runs. It names those that it does not have.
+func TestIndexOfAHarvest(t *testing.T) {
+	t.Parallel()
+	b, c, _ := keeperAnd(t)
+	if ids := jobsMade(t, b, c.Harvests(), 2); !slices.Equal(ids, []uint64{1, 2}) {
+		t.Fatalf("jobs %v", ids)
+	}
+	if _, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}}); err != nil {
+		t.Fatal(err)
+	}
+	for run := range uint64(2) { // 0: of all
+		var text strings.Builder
+		of, err := c.Jobs().HarvestIndex(t.Context(), wire.JobIndexCDX, 1, run, &text)
+		if err != nil || !slices.Equal(of.Jobs, []uint64{1}) || !slices.Equal(of.Missing, []uint64{2}) ||
+			text.String() != "cdx\nsecond\n" {
+			t.Errorf("run %d: %q %+v %v", run, text.String(), of, err)
+		}
+	}
+	made(t, c.Harvests(), wire.HarvestRequest{Name: "later", Kind: "snapshot"})
+	if of, err := c.Jobs().HarvestIndex(t.Context(), wire.JobIndexCDX, 2, 0, io.Discard); err != nil ||
+		len(of.Jobs)+len(of.Missing) != 0 {
+		t.Errorf("a harvest that has not run: %+v %v", of, err)
+	}
+	for query, want := range map[string]int{"harvest=3": 404, "harvest=1&run=2": 404, "harvest=2&run=1": 404, "run=1": 422,
+		"": 422, "harvest=1&job=1": 422, "job=1&run=1": 422} {
+		answer, err := http.DefaultClient.Do(b.request(c, http.MethodGet, "/jobs/index?"+query, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%s: %d, want %d", query, answer.StatusCode, want)
+		}
+	}
+}
+
+// A harvest with more jobs than an index is made of is refused, not cut.
+func TestIndexOfManyJobs(t *testing.T) {
+	t.Parallel()
+	b, c, _ := keeperAnd(t)
+	jobsMade(t, b, c.Harvests(), mostIndexed+1)
+	var problem *wire.Error
+	_, err := c.Jobs().HarvestIndex(t.Context(), wire.JobIndexCDX, 1, 1, io.Discard)
+	if !errors.As(err, &problem) || problem.Status != http.StatusUnprocessableEntity {
+		t.Errorf("%v", err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	agreed "holdfast/catalog/jobs"
 )
 
 // JobIndexes makes indexes of sets of jobs.
@@ -42,9 +43,14 @@ type jobIndexes struct {
 }
 
 type jobIndexQuery struct {
-	Kind string   `query:"kind" enum:"cdx,full,documents" default:"cdx" doc:"cdx: the lines of the metadata files' CDX; full: crawl.log and CDX together, duplicates where they are stored, as CDXJ; documents: what later jobs are compared with, as JSON"`
-	Jobs []uint64 `query:"job,explode" nullable:"false" required:"true" minItems:"1" maxItems:"1000" doc:"a job's number; given for each job"`
+	Kind    string   `query:"kind" enum:"cdx,full,documents" default:"cdx" doc:"cdx: the lines of the metadata files' CDX; full: crawl.log and CDX together, duplicates where they are stored, as CDXJ; documents: what later jobs are compared with, as JSON"`
+	Jobs    []uint64 `query:"job,explode" nullable:"false" maxItems:"1000" doc:"a job's number; given for each job"`
+	Harvest uint64   `query:"harvest" maximum:"9223372036854775807" doc:"instead of jobs: all jobs of the harvest with this number, at most 1000"`
+	Run     uint64   `query:"run" maximum:"9223372036854775807" doc:"only the jobs of this run of the harvest"`
 }
+
+// mostIndexed is how many jobs one index is made of.
+const mostIndexed = 1000
 
 // contentType is that of a kind of index.
 func contentType(kind wire.JobIndexKind) string {
@@ -80,19 +86,67 @@ func (s jobIndexes) routes(api huma.API) {
 			}}
 		}},
 		func(ctx context.Context, in *jobIndexQuery) (*huma.StreamResponse, error) {
-			if err := s.known(in.Jobs); err != nil {
+			asked, err := s.asked(ctx, in)
+			if err != nil {
 				return nil, err
 			}
 			kind := wire.JobIndexKind(in.Kind)
-			index, used, err := s.indexes.Open(ctx, kind, in.Jobs)
+			index, used, err := s.indexes.Open(ctx, kind, asked)
 			if err != nil {
 				return nil, err
 			}
 			return &huma.StreamResponse{Body: func(hc huma.Context) {
 				defer func() { _ = index.Close() }()
-				s.send(hc, kind, index, used, in.Jobs)
+				s.send(hc, kind, index, used, asked)
 			}}, nil
 		})
+}
+
+// asked returns the jobs that an index is asked of: those that are given, or those of a harvest or of one of its runs.
+func (s jobIndexes) asked(ctx context.Context, in *jobIndexQuery) ([]uint64, error) {
+	switch {
+	case in.Harvest == 0 && in.Run != 0:
+		return nil, refused("run: give the harvest, too")
+	case in.Harvest == 0 && len(in.Jobs) == 0:
+		return nil, refused("job: give at least one, or a harvest")
+	case in.Harvest == 0:
+		return in.Jobs, s.known(in.Jobs)
+	case len(in.Jobs) > 0:
+		return nil, refused("job: not together with harvest")
+	}
+	if _, err := s.harvest(ctx, in.Harvest); err != nil {
+		return nil, err
+	}
+	return s.jobsOf(in.Harvest, in.Run)
+}
+
+// jobsOf returns the jobs of a harvest, or of one of its runs if that is not 0. It refuses more than mostIndexed.
+func (s jobIndexes) jobsOf(harvest, run uint64) (ids []uint64, err error) {
+	err = s.Catalog.View(func(v catalog.View) error {
+		if run != 0 {
+			if _, err := catalog.RunsIn(v).Run(harvest, run); errors.Is(err, catalog.ErrNotFound) {
+				return fmt.Errorf("run %d of harvest %d: %w", run, harvest, ErrNotFound)
+			} else if err != nil {
+				return err
+			}
+		}
+		for before := uint64(0); ; {
+			page, err := v.Search(agreed.Search{Harvest: &harvest, Run: run}, before, mostIndexed+1-len(ids))
+			if err != nil {
+				return err
+			}
+			for _, j := range page.Jobs {
+				ids = append(ids, j.ID)
+			}
+			if len(ids) > mostIndexed {
+				return refused("harvest: it has more than %d jobs: give a run, or the jobs", mostIndexed)
+			}
+			if before = page.Next; before == 0 {
+				return nil
+			}
+		}
+	})
+	return ids, err
 }
 
 // known refuses jobs that do not exist.

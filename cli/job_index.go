@@ -12,13 +12,16 @@ import (
 )
 
 type jobIndexCmd struct {
-	Kind string   `default:"cdx" enum:"cdx,full,documents" help:"cdx, full or documents."`
-	Out  string   `short:"o" default:"-" placeholder:"PATH" help:"Write to this path; - is stdout."`
-	Jobs []uint64 `arg:"" name:"job" help:"Numbers of jobs."`
+	Kind    string   `default:"cdx" enum:"cdx,full,documents" help:"cdx, full or documents."`
+	Out     string   `short:"o" default:"-" placeholder:"PATH" help:"Write to this path; - is stdout."`
+	Harvest string   `placeholder:"NAME" help:"Instead of jobs: all jobs of this harvest, by its name or number."`
+	OfRun   uint64   `name:"run" placeholder:"N" help:"Only the jobs of this run of the harvest."`
+	Jobs    []uint64 `arg:"" optional:"" name:"job" help:"Numbers of jobs."`
 }
 
 func (jobIndexCmd) Help() string {
-	return "One index of several jobs, made of their metadata files. Its lines are in the order of their bytes.\n\n" +
+	return "One index of several jobs, or of those of a harvest, made of their metadata files. Its lines are in the " +
+		"order of their bytes.\n\n" +
 		"cdx: URL, IP address, date, media type, length, file and offset of each record.\n\n" +
 		"full: CDXJ, made of crawl.log and the CDX. It has a line for each line of crawl.log; that of a duplicate " +
 		"says where the content is stored.\n\n" +
@@ -31,10 +34,16 @@ func (jobIndexCmd) exits() []string {
 }
 
 func (c jobIndexCmd) Run(a *app) error {
+	switch {
+	case c.Harvest == "" && c.OfRun != 0:
+		return usage("--run: give the harvest, too")
+	case (c.Harvest == "") == (len(c.Jobs) == 0):
+		return usage("give jobs, or --harvest, and not both")
+	}
 	return a.remote(func(ctx context.Context, archive *client.Client) (err error) {
 		var of wire.JobIndex
 		write := func(w io.Writer) (err error) {
-			of, err = archive.Jobs().Index(ctx, wire.JobIndexKind(c.Kind), c.Jobs, w)
+			of, err = c.get(ctx, archive, w)
 			return err
 		}
 		switch {
@@ -61,4 +70,17 @@ func (c jobIndexCmd) Run(a *app) error {
 		}
 		return errNo
 	})
+}
+
+// get writes the index that is asked for.
+func (c jobIndexCmd) get(ctx context.Context, archive *client.Client, w io.Writer) (wire.JobIndex, error) {
+	kind := wire.JobIndexKind(c.Kind)
+	if c.Harvest == "" {
+		return archive.Jobs().Index(ctx, kind, c.Jobs, w)
+	}
+	number, err := harvestNumber(ctx, archive, c.Harvest)
+	if err != nil {
+		return wire.JobIndex{}, err
+	}
+	return archive.Jobs().HarvestIndex(ctx, kind, number, c.OfRun, w)
 }

@@ -147,10 +147,25 @@ func (j Jobs) text(ctx context.Context, w io.Writer, query url.Values, path ...s
 // Index writes one index of several jobs to w, and returns which of them it has. An error says that what was written is
 // not all.
 func (j Jobs) Index(ctx context.Context, kind wire.JobIndexKind, ids []uint64, w io.Writer) (wire.JobIndex, error) {
-	query := url.Values{"kind": {string(kind)}}
+	query := url.Values{}
 	for _, id := range ids {
 		query.Add("job", number(id))
 	}
+	return j.index(ctx, kind, query, w)
+}
+
+// HarvestIndex does the same for all jobs of a harvest, or of one of its runs if that is not 0.
+func (j Jobs) HarvestIndex(ctx context.Context, kind wire.JobIndexKind, harvest, run uint64,
+	w io.Writer) (wire.JobIndex, error) {
+	query := url.Values{"harvest": {number(harvest)}}
+	if run != 0 {
+		query.Set("run", number(run))
+	}
+	return j.index(ctx, kind, query, w)
+}
+
+func (j Jobs) index(ctx context.Context, kind wire.JobIndexKind, query url.Values, w io.Writer) (wire.JobIndex, error) {
+	query.Set("kind", string(kind))
 	r, err := j.c.request(ctx, http.MethodGet, nil, query, "jobs", "index")
 	if err != nil {
 		return wire.JobIndex{}, err
