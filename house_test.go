@@ -73,7 +73,7 @@ var plan = map[string][]string{
 	"node/wire":       {"catalog"},
 	"peer":            {"internal/disk"},
 	"raft":            {"catalog", "internal/disk", "internal/kv"},
-	"replay":          {"cdx", "warc", "access", "internal/coding"},
+	"replay":          {"cdx", "warc", "access", "internal/coding", "internal/look", "internal/words"},
 	"replica":         {"catalog", "internal/disk"},
 	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx"},
 	"warc":            {"internal/coding", "internal/disk"},

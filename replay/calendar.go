@@ -27,7 +27,7 @@ type yearCount struct {
 }
 
 type month struct {
-	Name  string
+	Month time.Month
 	Weeks [][7]day
 }
 
@@ -36,7 +36,7 @@ type day struct {
 	Number   int
 	Captures int
 	Link     string // to the capture, or to the day's captures below
-	Level    int    // 0 to 3, of its colour
+	Level    string // few, some or many, of its colour
 }
 
 // listed is a capture in the list below the months.
@@ -44,7 +44,7 @@ type listed struct {
 	cdx.Capture
 	Anchor  string // on the first of a day
 	Blocked bool
-	Kind    string // ok, redirect, error, revisit, other
+	Kind    string // how its status looks: good, look or quiet
 }
 
 // maxListed is how many captures of a year are listed one by one.
@@ -66,7 +66,7 @@ func (h *Handler) calendar(w http.ResponseWriter, r *http.Request, q cdx.Query, 
 		h.notFound(w, r, t, incomplete)
 		return
 	}
-	h.show(w, r, http.StatusOK, "calendar", view{URL: q.URL, Heading: q.URL, Calendar: cal, Incomplete: missing})
+	h.show(w, r, http.StatusOK, "calendar", view{URL: q.URL, Calendar: cal, Incomplete: missing})
 }
 
 // gather counts the captures of a URL by year, and lists those of one year:
@@ -116,26 +116,24 @@ func (h *Handler) gather(r *http.Request, q cdx.Query, wanted int) (*calendar, i
 		}
 		cal.Captures = append(cal.Captures, item)
 	}
-	cal.fill(counts, days)
+	cal.fill(counts, days, h.prefix(r))
 	return cal, missing, nil
 }
 
 func kindName(c *cdx.Capture) string {
 	switch {
 	case c.Revisit():
-		return "revisit"
+		return "quiet"
 	case c.Status >= 200 && c.Status < 300:
-		return "ok"
-	case c.Status >= 300 && c.Status < 400:
-		return "redirect"
+		return "good"
 	case c.Status >= 400:
-		return "error"
+		return "look"
 	}
-	return "other"
+	return "quiet"
 }
 
 // fill lays out years and months.
-func (c *calendar) fill(counts map[int]int, days map[[2]int]int) {
+func (c *calendar) fill(counts map[int]int, days map[[2]int]int, prefix string) {
 	if c.Total == 0 {
 		return
 	}
@@ -155,7 +153,7 @@ func (c *calendar) fill(counts map[int]int, days map[[2]int]int) {
 	only := map[[2]int]string{}
 	for _, item := range c.Captures {
 		at := timeOf(item.Timestamp)
-		only[[2]int{int(at.Month()), at.Day()}] = "/web/" + item.Timestamp + "/" + linkSafe(item.URL)
+		only[[2]int{int(at.Month()), at.Day()}] = prefix + "/web/" + item.Timestamp + "/" + linkSafe(item.URL)
 	}
 	for m := time.January; m <= time.December; m++ {
 		c.Months = append(c.Months, layOut(c.Year, m, days, only))
@@ -164,7 +162,7 @@ func (c *calendar) fill(counts map[int]int, days map[[2]int]int) {
 
 // layOut makes a month's weeks, Monday first.
 func layOut(year int, m time.Month, days map[[2]int]int, only map[[2]int]string) month {
-	out := month{Name: m.String()}
+	out := month{Month: m}
 	first := time.Date(year, m, 1, 0, 0, 0, 0, time.UTC)
 	column := (int(first.Weekday()) + 6) % 7
 	last := time.Date(year, m+1, 0, 0, 0, 0, 0, time.UTC).Day()
@@ -174,12 +172,12 @@ func layOut(year int, m time.Month, days map[[2]int]int, only map[[2]int]string)
 		d := day{Number: n, Captures: days[at]}
 		switch {
 		case d.Captures == 1:
-			d.Link, d.Level = only[at], 1
+			d.Link, d.Level = only[at], "few"
 		case d.Captures > 1:
 			d.Link = "#d" + first.AddDate(0, 0, n-1).Format("20060102")
-			d.Level = 2
+			d.Level = "some"
 			if d.Captures > 5 {
-				d.Level = 3
+				d.Level = "many"
 			}
 		}
 		week[column] = d

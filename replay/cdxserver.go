@@ -215,7 +215,7 @@ func (h *Handler) timeMap(w http.ResponseWriter, r *http.Request, path string) {
 	format, address, _ := strings.Cut(path, "/")
 	q := cdx.Query{URL: repairURL(address), Limit: maxCaptures}
 	if _, err := q.Compile(); err != nil {
-		h.fail(w, r, http.StatusBadRequest, "That is not a URL that could have been archived.")
+		h.fail(w, r, http.StatusBadRequest, "replay.bad-url")
 		return
 	}
 	switch format {
@@ -225,7 +225,7 @@ func (h *Handler) timeMap(w http.ResponseWriter, r *http.Request, path string) {
 		contentType, write := cdxWriter(format, nil)
 		h.stream(w, r, q, contentType, write)
 	default:
-		h.fail(w, r, http.StatusNotFound, "Time maps come as link, cdxj or json.")
+		h.fail(w, r, http.StatusNotFound, "replay.time-map-formats")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 type links struct {
 	timestamp string
 	base      string // absolute URL that relative ones are resolved against
+	prefix    string // of links to pages: /_/TAG if the reader chose a language
 }
 
 // rewrite returns where a reference leads in the archive, with the modifier of
@@ -21,7 +22,11 @@ func (l *links) rewrite(ref, modifier string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return "/web/" + l.timestamp + modifier + "/" + to, true
+	path := "/web/" + l.timestamp + modifier + "/" + to
+	if modifier == "" || modifier == "mp_" { // what has a bar; the rest is the same in all languages
+		path = l.prefix + path
+	}
+	return path, true
 }
 
 // absolute resolves a reference that can be archived.
@@ -30,7 +35,8 @@ func (l *links) absolute(ref string) (string, bool) {
 	if trimmed == "" || trimmed[0] == '#' || len(trimmed) > cdx.MaxURL {
 		return "", false
 	}
-	if strings.HasPrefix(trimmed, "/web/") && parseTarget(trimmed[len("/web/"):]).timestamp == l.timestamp {
+	done, ok := strings.CutPrefix(strings.TrimPrefix(trimmed, l.prefix), "/web/")
+	if ok && parseTarget(done).timestamp == l.timestamp {
 		return "", false
 	}
 	return resolve(l.base, trimmed)

@@ -13,13 +13,11 @@ import (
 
 	"holdfast/access"
 	"holdfast/cdx"
+	"holdfast/internal/look"
 )
 
 //go:embed pages/*.html
 var templates embed.FS
-
-//go:embed static/style.css
-var styleSheet []byte
 
 // ownPolicy is for the handler's own pages: no script at all.
 const ownPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
@@ -32,14 +30,7 @@ type pages struct{ all map[string]*template.Template }
 func newPages() (*pages, error) {
 	p := &pages{all: map[string]*template.Template{}}
 	for _, name := range []string{"start", "calendar", "prefix", "message"} {
-		t, err := template.New("frame.html").Funcs(template.FuncMap{
-			"when":  func(ts string) string { return timeOf(ts).Format("2 January 2006, 15:04:05") },
-			"iso":   func(ts string) string { return timeOf(ts).Format("2006-01-02T15:04:05Z") },
-			"clock": func(ts string) string { return timeOf(ts).Format("15:04:05") },
-			"day":   func(ts string) string { return timeOf(ts).Format("2 January 2006") },
-			"bytes": sizeText,
-			"path":  linkSafe,
-		}).ParseFS(templates, "pages/frame.html", "pages/"+name+".html")
+		t, err := template.New("frame.html").ParseFS(templates, "pages/frame.html", "pages/"+name+".html")
 		if err != nil {
 			return nil, fmt.Errorf("parse page %s: %w", name, err)
 		}
@@ -50,28 +41,77 @@ func newPages() (*pages, error) {
 
 // view is the data of a page. Each page uses the fields that it needs.
 type view struct {
-	Archive, Heading, URL string
-	Message               string
-	Incomplete            int // shards that could not be asked
-	Calendar              *calendar
-	Addresses             []address
-	More                  bool // there are more addresses
-	Home                  bool // the frame's small form is not needed
+	reader
+	Archive, URL string
+	Heading      said // none: the page is about the URL
+	Message      said
+	Reason       string // words of the archive's people, in whatever language
+	Incomplete   int    // shards that could not be asked
+	Calendar     *calendar
+	Addresses    []address
+	More         bool // there are more addresses
+	Home         bool // the frame's small form is not needed
+	Style        string
+}
+
+// said is a message with its parameters.
+type said struct {
+	Key    string
+	params []any
+}
+
+func say(key string, params ...any) said { return said{key, params} }
+
+// Say writes a message in the reader's language.
+func (v view) Say(s said) string { return v.Text(s.Key, s.params...) }
+
+// Shards returns how many there are of what Incomplete counts.
+func (view) Shards() int { return 4096 }
+
+// Title returns what the page is about; empty for the start page.
+func (v view) Title() string {
+	if v.Heading.Key != "" {
+		return v.Say(v.Heading)
+	}
+	if v.Calendar != nil {
+		return v.URL
+	}
+	return ""
+}
+
+// When writes a capture's timestamp in the reader's language; Day writes its day, and ISO writes it for programs.
+func (v view) When(timestamp string) string { return v.Moment(timeOf(timestamp)) }
+
+// Day writes the day of a timestamp.
+func (v view) Day(timestamp string) string { return v.Date(timeOf(timestamp)) }
+
+// ISO writes a timestamp for programs.
+func (v view) ISO(timestamp string) string { return timeOf(timestamp).Format("2006-01-02T15:04:05Z") }
+
+// Figure writes a whole number.
+func (v view) Figure(n int) string { return v.Number(int64(n)) }
+
+// To returns a link to a page of the handler: /web/, what is asked for, and an archived URL.
+func (v view) To(what any, url string) string {
+	return fmt.Sprintf("%s/web/%v/%s", v.Prefix, what, linkSafe(url))
 }
 
 // show writes one of the handler's pages.
 func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, page string, v view) {
-	v.Archive = h.cfg.Title
+	v.Archive, v.reader, v.Style = h.cfg.Title, h.reader(r), "/_/"+h.style.Name
 	var b bytes.Buffer
 	if err := h.pages.all[page].Execute(&b, v); err != nil {
 		h.log.Error("write page", "page", page, "error", err)
 		http.Error(w, "the page could not be rendered", http.StatusInternalServerError)
 		return
 	}
+	h.varies(w, r)
 	header := w.Header()
 	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Language", v.Tag())
 	header.Set("Content-Security-Policy", ownPolicy)
 	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-cache") // the next crawl changes what it says
 	header.Set("Content-Length", fmt.Sprint(b.Len()))
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
@@ -79,10 +119,12 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, page 
 	}
 }
 
-func (h *Handler) style(w http.ResponseWriter, r *http.Request) {
+// sheet answers the style sheet, under a name that changes with it.
+func (h *Handler) sheet(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	w.Header().Set("Cache-Control", "max-age=3600")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(styleSheet))
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", look.Cache)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(h.style.Content))
 }
 
 // start answers the start page, or goes to the captures of the URL typed there.
@@ -95,7 +137,7 @@ func (h *Handler) start(w http.ResponseWriter, r *http.Request) {
 	address, scope := cdx.Pattern(typed)
 	if _, err := cdx.Key(address); err != nil {
 		h.show(w, r, http.StatusBadRequest, "start", view{Home: true, URL: typed,
-			Message: "That is not a web address."})
+			Message: say("replay.no-address")})
 		return
 	}
 	to := "/web/*/" + linkSafe(strings.ReplaceAll(repairURL(address), "#", "%23"))
@@ -104,36 +146,41 @@ func (h *Handler) start(w http.ResponseWriter, r *http.Request) {
 	} else if scope == cdx.Prefix {
 		to += "*"
 	}
-	redirect(w, to, http.StatusSeeOther)
+	redirect(w, h.prefix(r)+to, http.StatusSeeOther)
 }
 
 // fail answers with a page that says what is wrong.
-func (h *Handler) fail(w http.ResponseWriter, r *http.Request, status int, message string) {
-	h.show(w, r, status, "message", view{Heading: http.StatusText(status), Message: message})
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, status int, key string, params ...any) {
+	heading := say("replay.bad-request")
+	switch status {
+	case http.StatusNotFound:
+		heading = say("replay.not-found")
+	case http.StatusMethodNotAllowed:
+		heading = say("replay.not-allowed")
+	case http.StatusServiceUnavailable:
+		heading = say("replay.unavailable")
+	}
+	h.show(w, r, status, "message", view{Heading: heading, Message: say(key, params...)})
 }
 
 // refuse answers for a capture that may not be seen.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, why refusal) {
-	message := "This page is in the archive, but it may not be shown."
-	if why.reason != "" {
-		message += " " + why.reason
-	}
-	h.show(w, r, http.StatusUnavailableForLegalReasons, "message", view{Heading: "Not available", Message: message})
+	h.show(w, r, http.StatusUnavailableForLegalReasons, "message", view{Heading: say("replay.refused"),
+		Message: say("replay.refused-page"), Reason: why.reason})
 }
 
 // broken answers when captures or their content cannot be read.
 func (h *Handler) broken(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil { // the reader has gone away, or this node stops: never an empty page with a 200
-		h.later(w, r, "The request ended before the archive could read this page.")
+		h.later(w, r, "replay.ended-early")
 		return
 	}
 	if errors.Is(err, errNoOriginal) {
-		h.fail(w, r, http.StatusNotFound, "This capture says that the page had not changed, but the capture it "+
-			"refers to is not in this archive.")
+		h.fail(w, r, http.StatusNotFound, "replay.no-original")
 		return
 	}
 	h.log.Error("replay", "path", r.URL.Path, "error", err)
-	h.later(w, r, "The archive holds this page, but cannot read it at the moment.")
+	h.later(w, r, "replay.unreadable")
 }
 
 // unasked answers when the index cannot be queried: nobody knows then whether the archive has the page.
@@ -141,13 +188,13 @@ func (h *Handler) unasked(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() == nil {
 		h.log.Warn("the index cannot be queried", "path", r.URL.Path, "error", err)
 	}
-	h.later(w, r, "The index cannot be queried now, so the archive cannot tell whether it has this page.")
+	h.later(w, r, "replay.no-index")
 }
 
 // later answers with a page that says what cannot be done now.
-func (h *Handler) later(w http.ResponseWriter, r *http.Request, message string) {
+func (h *Handler) later(w http.ResponseWriter, r *http.Request, key string) {
 	w.Header().Set("Retry-After", retryAfter)
-	h.fail(w, r, http.StatusServiceUnavailable, message)
+	h.fail(w, r, http.StatusServiceUnavailable, key)
 }
 
 // retryAfter is when to ask again, in seconds: by then another node has been found that answers, if there is one.
@@ -156,13 +203,12 @@ const retryAfter = "10"
 // notFound answers for a URL without captures, with addresses near it. While a part of the index cannot be asked,
 // nobody knows whether there are any.
 func (h *Handler) notFound(w http.ResponseWriter, r *http.Request, t target, incomplete *cdx.Incomplete) {
-	v := view{Heading: "Not in the archive", URL: t.url, Message: "The archive has no capture of this address."}
+	v := view{Heading: say("replay.not-archived"), URL: t.url, Message: say("replay.no-capture")}
 	status := http.StatusNotFound
 	if incomplete != nil {
 		status = http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", retryAfter)
-		v.Heading, v.Message = "Not found", "No capture of this address was found in the part of the archive that "+
-			"can be reached."
+		v.Heading, v.Message = say("replay.not-found"), say("replay.no-capture-reached")
 		v.Incomplete = len(incomplete.Shards)
 	}
 	for _, q := range nearby(t.url) {
@@ -257,7 +303,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, t target) {
 		h.calendar(w, r, q, t)
 		return
 	}
-	v := view{URL: t.url, Heading: "Archived addresses"}
+	v := view{URL: t.url, Heading: say("replay.addresses")}
 	var err error
 	if v.Addresses, v.More, v.Incomplete, err = h.addresses(r, q, 500); err != nil {
 		h.unasked(w, r, err)
@@ -269,24 +315,9 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, t target) {
 	case v.Incomplete > 0:
 		w.Header().Set("Retry-After", retryAfter)
 		status = http.StatusServiceUnavailable
-		v.Message = "No address like this was found in the part of the archive that can be reached."
+		v.Message = say("replay.no-addresses-reached")
 	default:
-		status, v.Message = http.StatusNotFound, "The archive has no capture of an address like this."
+		status, v.Message = http.StatusNotFound, say("replay.no-addresses")
 	}
 	h.show(w, r, status, "prefix", v)
-}
-
-// sizeText writes a number of bytes for people.
-func sizeText(n int64) string {
-	switch {
-	case n <= 0:
-		return ""
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	case n < 1_000_000_000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }

@@ -17,6 +17,8 @@ import (
 	"holdfast/access"
 	"holdfast/cdx"
 	"holdfast/internal/coding"
+	"holdfast/internal/look"
+	"holdfast/internal/words"
 )
 
 // Captures finds captures.
@@ -43,6 +45,7 @@ type Config struct {
 	BaseURL    string               // where readers reach the handler, as http://host; default: the request's host
 	MaxDecoded int64                // bytes that a compressed page may unpack to; default 256 MiB
 	NoBanner   bool                 // leave out the bar that tells readers that a page is archived
+	Languages  *words.Offer         // of own pages and the bar; default: all of the program's, English first
 	// folder for records that are too large for memory while they are verified; default: the system's
 	Spool     string
 	SpoolRoom func(n int64) bool // whether that folder's disk has room for n bytes; default: it has
@@ -55,6 +58,8 @@ type Handler struct {
 	records  Records
 	log      *slog.Logger
 	pages    *pages
+	offer    *words.Offer
+	style    look.Sheet
 	memory   *spool
 	spool    *spool
 	codings  coding.Pool
@@ -76,7 +81,17 @@ func New(cfg Config, captures Captures, records Records, log *slog.Logger) (*Han
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{cfg: cfg, captures: captures, records: records, log: log, pages: p}
+	if cfg.Languages == nil {
+		w, err := words.Shipped()
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Languages, err = w.Offer(w.Tags()...); err != nil {
+			return nil, err
+		}
+	}
+	h := &Handler{cfg: cfg, captures: captures, records: records, log: log, pages: p, offer: cfg.Languages,
+		style: look.Style()}
 	h.spool = &spool{dir: cfg.Spool, limit: spoolLimit, room: cfg.SpoolRoom}
 	h.memory = &spool{limit: memoryLimit}
 	return h, nil
@@ -87,21 +102,21 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Referrer-Policy", "same-origin")
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		h.fail(w, r, http.StatusMethodNotAllowed, "An archive can only be read.")
+		h.fail(w, r, http.StatusMethodNotAllowed, "replay.read-only")
 		return
 	}
-	path := r.URL.EscapedPath()
+	chosen, path := h.offer.ByPath(r.URL.EscapedPath())
 	switch {
 	case path == "/":
 		h.start(w, r)
-	case path == "/_/style.css":
-		h.style(w, r)
+	case chosen == nil && path == "/_/"+h.style.Name:
+		h.sheet(w, r)
 	case path == "/cdx" || path == "/cdx/":
 		h.cdxServer(w, r)
 	case strings.HasPrefix(path, "/timemap/"):
 		h.timeMap(w, r, withQuery(path[len("/timemap/"):], r))
 	case path == "/web" || path == "/web/":
-		http.Redirect(w, r, "/", http.StatusFound)
+		http.Redirect(w, r, h.prefix(r)+"/", http.StatusFound)
 	case strings.HasPrefix(path, "/web/"):
 		h.web(w, r, withQuery(path[len("/web/"):], r))
 	default:
@@ -191,7 +206,7 @@ func (h *Handler) web(w http.ResponseWriter, r *http.Request, path string) {
 		return
 	}
 	if _, err := cdx.Key(t.url); err != nil {
-		h.fail(w, r, http.StatusBadRequest, "That is not a URL that could have been archived.")
+		h.fail(w, r, http.StatusBadRequest, "replay.bad-url")
 		return
 	}
 	if t.timestamp == "" && t.modifier == "" {
@@ -199,8 +214,8 @@ func (h *Handler) web(w http.ResponseWriter, r *http.Request, path string) {
 		if when := r.Header.Get("Accept-Datetime"); when != "" {
 			at, err := http.ParseTime(when)
 			if err != nil {
-				h.fail(w, r, http.StatusBadRequest, "Accept-Datetime is not a date of the form Thu, 31 May 2007 "+
-					"20:35:00 GMT.")
+				h.fail(w, r, http.StatusBadRequest, "replay.bad-date", "header", "Accept-Datetime",
+					"example", "Thu, 31 May 2007 20:35:00 GMT")
 				return
 			}
 			t.timestamp = cdx.Timestamp(at)
@@ -212,16 +227,21 @@ func (h *Handler) web(w http.ResponseWriter, r *http.Request, path string) {
 // stray answers a path that is no page of ours: most likely a link that a script of an archived page made. The
 // Referer shows which URL was meant.
 func (h *Handler) stray(w http.ResponseWriter, r *http.Request) {
-	_, from, ok := strings.Cut(r.Referer(), "//"+r.Host+"/web/")
-	if ok {
+	if l, _ := h.offer.ByPath(r.URL.EscapedPath() + "/"); l != nil && r.URL.EscapedPath() == l.Prefix() {
+		redirect(w, l.Prefix()+"/", http.StatusFound)
+		return
+	}
+	w.Header().Add("Vary", "Referer")
+	_, from, _ := strings.Cut(r.Referer(), "//"+r.Host)
+	chosen, from := h.offer.ByPath(from)
+	if from, ok := strings.CutPrefix(from, "/web/"); ok {
 		t := parseTarget(from)
 		if to, ok := resolve(t.url, withQuery(r.URL.EscapedPath(), r)); ok && t.timestamp != "" && !t.list {
-			w.Header().Set("Vary", "Referer")
-			redirect(w, "/web/"+t.timestamp+t.modifier+"/"+to, http.StatusTemporaryRedirect)
+			redirect(w, prefixOf(chosen)+"/web/"+t.timestamp+t.modifier+"/"+to, http.StatusTemporaryRedirect)
 			return
 		}
 	}
-	h.fail(w, r, http.StatusNotFound, "There is no such page here.")
+	h.fail(w, r, http.StatusNotFound, "replay.no-page")
 }
 
 // redirect sends the browser to a path without tidying the URL in it.

@@ -237,7 +237,7 @@ func TestTrouble(t *testing.T) {
 	resp.Body.Close()
 	s.missing = []int{1, 2, 3}
 	resp, body = get(t, srv, "/web/*/http://example.com/a/b")
-	if !strings.Contains(body, "3 of 4096 shards") {
+	if !strings.Contains(body, "3 of 4,096 shards") {
 		t.Errorf("calendar does not say that it is incomplete: %d", resp.StatusCode)
 	}
 	if resp, _ = get(t, srv, "/web/20260101000000/http://example.com/a/b"); resp.Header.Get("X-Archive-Incomplete") == "" {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"net/http"
 	"slices"
@@ -173,7 +172,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t target, d *do
 	exact := "/web/" + c.Timestamp + t.modifier + "/" + address
 	isPage := t.modifier == "" || t.modifier == "mp_"
 	if isPage && (t.timestamp != c.Timestamp || !sameURL(t.url, address)) {
-		redirect(w, linkSafe(exact), http.StatusFound)
+		redirect(w, h.prefix(r)+linkSafe(exact), http.StatusFound)
 		return
 	}
 	header := w.Header()
@@ -198,7 +197,7 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t target, d *do
 			header.Set(name, v)
 		}
 	}
-	l := &links{timestamp: c.Timestamp, base: c.URL}
+	l := &links{timestamp: c.Timestamp, base: c.URL, prefix: h.prefix(r)}
 	if t.timestamp != "" && len(t.timestamp) == 14 {
 		l.timestamp = t.timestamp
 	}
@@ -282,6 +281,10 @@ func (h *Handler) copied(d *document, err error) {
 func (h *Handler) render(w http.ResponseWriter, r *http.Request, t target, d *document, l *links) {
 	status := statusOf(d)
 	kind := kindOf(t.modifier, d.header.Get("Content-Type"))
+	bar := !h.cfg.NoBanner && (t.modifier == "" || t.modifier == "mp_")
+	if bar && (kind == kindHTML || kind == kindUnknown) {
+		h.varies(w, r)
+	}
 	if kind == kindOther || !hasBody(r, status) {
 		h.pass(w, r, d)
 		return
@@ -313,8 +316,8 @@ func (h *Handler) render(w http.ResponseWriter, r *http.Request, t target, d *do
 	}
 	rewriter := &htmlRewriter{out: w, links: l}
 	page := h.sniff(w, in, rewriter)
-	if !h.cfg.NoBanner && (t.modifier == "" || t.modifier == "mp_") {
-		rewriter.banner = h.banner(d)
+	if bar {
+		rewriter.banner = h.bar(r, d)
 	}
 	w.WriteHeader(status)
 	h.copied(d, rewriter.run(page))
@@ -374,21 +377,4 @@ func looksLikeHTML(head []byte) bool {
 		}
 	}
 	return false
-}
-
-// banner is the bar that tells readers what they are looking at.
-func (h *Handler) banner(d *document) string {
-	c, note := d.capture, ""
-	if d.flaw != "" {
-		note = " · the record's own digest does not match its content"
-	}
-	at := timeOf(c.Timestamp)
-	return `<div style="all:initial;display:block;position:relative;z-index:2147483647;background:#16324f;color:#fff;` +
-		`font:14px/1.5 system-ui,sans-serif;padding:6px 14px;text-align:left" ` +
-		`role="note" aria-label="Archived page" lang="en">` +
-		`<b style="all:unset;font-weight:600">` + html.EscapeString(h.cfg.Title) + `</b> · archived ` +
-		`<time style="all:unset" datetime="` + at.Format("2006-01-02T15:04:05Z") + `">` +
-		at.Format("2 January 2006, 15:04:05") + ` UTC</time>` + note + ` · ` +
-		`<a style="all:unset;color:#ffd479;text-decoration:underline;cursor:pointer" href="/web/*/` +
-		html.EscapeString(linkSafe(c.URL)) + `">all captures</a></div>`
 }

@@ -47,6 +47,7 @@ func parse(path, text string) (*file, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	var tables map[string]toml.Primitive
+	where := linesOf(text)
 	meta, err := toml.Decode(text, &tables)
 	if err != nil {
 		return nil, f.decodeError(err, 0)
@@ -54,16 +55,16 @@ func parse(path, text string) (*file, error) {
 	entries := map[string]map[string]entry{}
 	for table, content := range tables {
 		if err := f.read(table, content, meta, entries); err != nil {
-			return nil, f.decodeError(err, lineIn(text, toml.Key{table}))
+			return nil, f.decodeError(err, where.at(table))
 		}
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
 		key := unknown[0]
-		return nil, fmt.Errorf("%s:%d: unknown key %q", path, lineIn(text, key), key[len(key)-1])
+		return nil, fmt.Errorf("%s:%d: unknown key %q", path, where.at(key...), key[len(key)-1])
 	}
 	for _, table := range slices.Sorted(maps.Keys(entries)) {
 		for _, name := range slices.Sorted(maps.Keys(entries[table])) {
-			line := lineIn(text, toml.Key{table, name})
+			line := where.at(table, name)
 			if err := f.message(table+"."+name, entries[table][name], line); err != nil {
 				return nil, fmt.Errorf("%s:%d: %s.%s: %w", path, line, table, name, err)
 			}
@@ -71,10 +72,10 @@ func parse(path, text string) (*file, error) {
 	}
 	if f.direction != "" && f.direction != "ltr" && f.direction != "rtl" {
 		return nil, fmt.Errorf("%s:%d: direction = %q: want \"ltr\" or \"rtl\"", path,
-			lineIn(text, toml.Key{"direction"}), f.direction)
+			where.at("direction"), f.direction)
 	}
 	if err := f.format.check(); err != nil {
-		return nil, fmt.Errorf("%s:%d: %w", path, lineIn(text, toml.Key{"format"}), err)
+		return nil, fmt.Errorf("%s:%d: %w", path, where.at("format"), err)
 	}
 	return f, nil
 }
@@ -174,22 +175,30 @@ func (f *file) decodeError(err error, line int) error {
 	return fmt.Errorf("%s:%d: %s", f.path, line, strings.TrimPrefix(err.Error(), "toml: "))
 }
 
-// lineIn returns the number of the line where a key or table begins, 1 if it is not found.
-func lineIn(text string, key toml.Key) int {
-	table, last := "", key[len(key)-1]
-	for i, line := range strings.Split(text, "\n") {
+// lines are the numbers of the lines where keys and tables begin.
+type lines map[string]int
+
+func linesOf(text string) lines {
+	found, table, n := lines{}, "", 0
+	note := func(key string) {
+		if _, ok := found[key]; !ok {
+			found[key] = n
+		}
+	}
+	for line := range strings.Lines(text) {
+		n++
 		line = strings.TrimSpace(line)
 		if inner, ok := strings.CutPrefix(line, "["); ok {
 			table, _, _ = strings.Cut(inner, "]")
-			if table == key.String() || len(key) == 1 && strings.HasPrefix(table, last+".") {
-				return i + 1
-			}
-			continue
-		}
-		name, _, ok := strings.Cut(line, "=")
-		if ok && strings.TrimSpace(name) == last && table == toml.Key(key[:len(key)-1]).String() {
-			return i + 1
+			note(table)
+			top, _, _ := strings.Cut(table, ".")
+			note(top)
+		} else if name, _, ok := strings.Cut(line, "="); ok {
+			note(strings.TrimPrefix(table+"."+strings.TrimSpace(name), "."))
 		}
 	}
-	return 1
+	return found
 }
+
+// at returns the line of a key, 1 if it is not found.
+func (l lines) at(key ...string) int { return max(1, l[strings.Join(key, ".")]) }
