@@ -82,8 +82,8 @@ func openDerived(n *Node) {
 			Log: n.log.With("room", name)}
 	}
 	files := func(kept shelf.Config) metadata.Files {
-		return metadata.Files{Jobs: metadata.Agreed{Agreement: n.raft}, Records: replayRecords{n.replica},
-			Dir: kept.Dir, Memory: 32 << 20, Log: kept.Log}
+		return metadata.Files{Reader: metadata.Reader{Records: replayRecords{n.replica}, Dir: kept.Dir,
+			Room: kept.Room, Log: kept.Log}, Jobs: metadata.Agreed{Agreement: n.raft}, Memory: 32 << 20}
 	}
 	documents, indexes := kept("documents", 32<<30), kept(indexesFolder, 16<<30)
 	n.documents = dedup.NewCache(dedup.Config{Dir: documents.Dir, Disk: documents.Disk, Source: files(documents),

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"strconv"
 	"strings"
 
@@ -91,11 +90,9 @@ func (a Agreed) Attempts(id uint64) (attempts []int, err error) {
 
 // Files are the metadata files of jobs.
 type Files struct {
-	Jobs    Jobs
-	Records Records
-	Dir     string // for sorting
-	Memory  int    // bytes for that
-	Log     *slog.Logger
+	Reader // its folder is for sorting, too
+	Jobs   Jobs
+	Memory int // bytes for sorting
 }
 
 // kept reports whether the archive has the file's content.
@@ -142,8 +139,7 @@ func (f Files) Lines(ctx context.Context, kind jobset.Kind, job uint64, take fun
 	})
 }
 
-// each gives the records of a job's metadata files. It reads each file to its end: only then all of it is known to be
-// what the archive has.
+// each gives the records of a job's metadata files.
 func (f Files) each(ctx context.Context, job uint64, take func(path string, block io.Reader) error) error {
 	attempts, err := f.Jobs.Attempts(job)
 	if err != nil {
@@ -153,40 +149,25 @@ func (f Files) each(ctx context.Context, job uint64, take func(path string, bloc
 		return fmt.Errorf("job %d: %w", job, jobset.ErrNone)
 	}
 	for _, n := range attempts {
-		if err := f.read(ctx, string(Name(job, n)), take); err != nil {
+		if err := f.eachOf(ctx, string(Name(job, n)), take); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (f Files) read(ctx context.Context, name string, take func(path string, block io.Reader) error) error {
-	file, err := f.Records.Open(ctx, name, 0, 0)
+func (f Files) eachOf(ctx context.Context, name string, take func(path string, block io.Reader) error) (err error) {
+	file, err := f.Read(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }()
-	records, err := warc.NewReader(file, name)
-	if err != nil {
-		return err
-	}
-	for {
-		rec, err := records.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return file.Each(ctx, func(rec *warc.Record) error {
+		if path := PathOf(rec); path != "" {
+			return take(path, rec.Block)
 		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if path := ""; err == nil {
-			if path = PathOf(rec); path != "" {
-				err = take(path, rec.Block)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
+		return nil
+	})
 }
 
 // longestLine is how long a line may be that is made use of.

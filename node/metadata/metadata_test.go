@@ -71,7 +71,8 @@ func (s *shop) put(name string, drafts ...warc.Draft) []warc.Position {
 
 func newShop(t *testing.T) (*shop, Files) {
 	s := &shop{t: t, files: map[string][]byte{}, attempts: map[uint64][]int{}}
-	return s, Files{Jobs: s, Records: s, Dir: t.TempDir(), Memory: 64 << 10, Log: slog.New(slog.DiscardHandler)}
+	return s, Files{Reader: Reader{Records: s, Dir: t.TempDir(), Room: func() (int64, error) { return 1 << 40, nil },
+		Log: slog.New(slog.DiscardHandler)}, Jobs: s, Memory: 64 << 10}
 }
 
 func lines(t *testing.T, f Files, kind jobset.Kind, job uint64) (all []string) {

@@ -23,45 +23,21 @@ func (f Files) Piece(ctx context.Context, job uint64) (io.ReadCloser, error) {
 	if len(attempts) == 0 {
 		return nil, dedup.ErrNone
 	}
-	name := string(Name(job, attempts[len(attempts)-1]))
-	file, err := f.Records.Open(ctx, name, 0, 0)
+	file, err := f.Read(ctx, string(Name(job, attempts[len(attempts)-1])))
 	if err != nil {
 		return nil, err
 	}
-	piece, err := PieceIn(file, name)
-	if errors.Is(err, dedup.ErrNone) {
-		return f.makePiece(ctx, job)
+	block, err := file.block(DocumentsPath)
+	if err == nil && block != nil {
+		return struct {
+			io.Reader
+			io.Closer
+		}{block, file}, nil
 	}
-	return piece, err
-}
-
-// PieceIn finds the list of documents in a metadata file. Closing what it returns closes the file; with an error, the
-// file is closed.
-func PieceIn(file io.ReadCloser, name string) (_ io.ReadCloser, err error) {
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, file.Close())
-		}
-	}()
-	records, err := warc.NewReader(file, name)
-	if err != nil {
+	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, err
 	}
-	for {
-		rec, err := records.Next()
-		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s: %w", name, dedup.ErrNone)
-		}
-		if err != nil {
-			return nil, err
-		}
-		if PathOf(rec) == DocumentsPath {
-			return struct {
-				io.Reader
-				io.Closer
-			}{rec.Block, file}, nil
-		}
-	}
+	return f.makePiece(ctx, job)
 }
 
 // makePiece makes the list of a job's documents of its crawl.log and CDX.

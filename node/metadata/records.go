@@ -303,15 +303,20 @@ func (s *spool) Write(p []byte) (n int, err error) {
 	return s.memory.Write(p)
 }
 
+// content is what was written.
+func (s *spool) content() io.ReaderAt {
+	if s.large != nil {
+		return s.large
+	}
+	return bytes.NewReader(s.memory.Bytes())
+}
+
 // errPacked reports a record that is not packed as the others are.
 var errPacked = errors.New("it is not a gzip member of its own")
 
 // copy writes the first bytes.
 func (s *spool) copy(to io.Writer, length int64) error {
-	var from io.ReaderAt = bytes.NewReader(s.memory.Bytes())
-	if s.large != nil {
-		from = s.large
-	}
+	from := s.content()
 	magic := make([]byte, 2)
 	if _, err := from.ReadAt(magic, 0); err != nil || magic[0] != 0x1f || magic[1] != 0x8b {
 		return errPacked

@@ -19,6 +19,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/crawler"
 	"holdfast/internal/disk"
+	"holdfast/node/metadata"
 	"holdfast/warc"
 )
 
@@ -185,72 +186,46 @@ func (e *Ended) leave(one *unpacked) {
 	}
 }
 
-// What is wrong with a metadata file.
-var (
-	errUnlike  = errors.New("a record does not match its digest")
-	errNothing = errors.New("no settings, reports or logs are in it")
-)
+// errNothing reports a metadata file of which there is nothing to unpack.
+var errNothing = errors.New("no settings, reports or logs are in it")
 
-// unpack makes a folder of a metadata file. If a copy is damaged, it is read once more from another one.
+// unpack makes a folder of a metadata file.
 func (e *Ended) unpack(ctx context.Context, name, dir string) (bytes int64, err error) {
 	making := dir + ".making"
-	for again := true; ; again = false {
-		if err := errors.Join(e.cfg.Disk.RemoveAll(making), e.cfg.Disk.MkdirAll(making)); err != nil {
-			return 0, err
-		}
-		other := false
-		bytes, other, err = e.unpackOnce(ctx, name, making)
-		if err == nil {
-			return bytes, e.cfg.Disk.Rename(making, dir)
-		}
-		if !again || !other {
-			return 0, errors.Join(fmt.Errorf("read %s: %w", name, err), e.cfg.Disk.RemoveAll(making))
-		}
-		e.cfg.Log.Warn("metadata file is read again from another copy", "file", name, "error", err)
+	if err := errors.Join(e.cfg.Disk.RemoveAll(making), e.cfg.Disk.MkdirAll(making)); err != nil {
+		return 0, err
 	}
+	if bytes, err = e.records(ctx, name, making); err != nil {
+		return 0, errors.Join(fmt.Errorf("unpack %s: %w", name, err), e.cfg.Disk.RemoveAll(making))
+	}
+	return bytes, e.cfg.Disk.Rename(making, dir)
 }
 
-// unpackOnce reads the file to its end. After an error it says whether another copy may have other bytes.
-func (e *Ended) unpackOnce(ctx context.Context, name, into string) (bytes int64, other bool, err error) {
-	file, err := e.cfg.Records.Open(ctx, name, 0, 0)
-	if err != nil {
-		return 0, false, err
-	}
-	bytes, err = e.records(file, name, into)
-	if err != nil && ctx.Err() == nil {
-		doubtful, ok := file.(interface{ Doubt() bool })
-		other = ok && doubtful.Doubt()
-	}
-	return bytes, other, errors.Join(err, file.Close())
-}
-
-func (e *Ended) records(file io.Reader, name, into string) (bytes int64, err error) {
-	in, err := warc.NewReader(file, name)
+// records writes the records of a metadata file to files.
+func (e *Ended) records(ctx context.Context, name, into string) (bytes int64, err error) {
+	reader := metadata.Reader{Records: e.cfg.Records, Dir: e.cfg.Dir, Room: e.cfg.Room, Log: e.cfg.Log}
+	file, err := reader.Read(ctx, name)
 	if err != nil {
 		return 0, err
 	}
-	for found := 0; ; {
-		rec, err := in.Next()
-		if errors.Is(err, io.EOF) && found == 0 {
-			return 0, errNothing
-		}
-		if errors.Is(err, io.EOF) {
-			_, err = io.Copy(io.Discard, file) // the archive compares the whole file, too
-			return bytes, err
-		}
-		if err != nil {
-			return bytes, err
-		}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	found := 0
+	err = file.Each(ctx, func(rec *warc.Record) error {
 		folder, base := folderOf(rec.TargetURI())
 		if rec.Type != warc.TypeResource || folder == "" {
-			continue
+			return nil
 		}
 		found++
 		n, err := e.record(rec, filepath.Join(into, folder), base)
 		if bytes += n; err != nil {
-			return bytes, fmt.Errorf("%s/%s: %w", folder, base, err)
+			err = fmt.Errorf("%s/%s: %w", folder, base, err)
 		}
+		return err
+	})
+	if err == nil && found == 0 {
+		err = errNothing
 	}
+	return bytes, err
 }
 
 // folderOf returns where the file of a record lies in the folder of a crawl, "" if it is not from there.
@@ -280,21 +255,13 @@ func (e *Ended) record(rec *warc.Record, dir, base string) (n int64, err error) 
 	if left, err := e.cfg.Room(); err != nil || left < size {
 		return 0, errors.Join(err, fmt.Errorf("it has %d bytes, and the node has room for %d", size, left))
 	}
-	want, err := warc.ParseDigest(rec.Header.Get("WARC-Block-Digest"))
-	if err != nil {
-		return 0, err
-	}
 	if err := e.cfg.Disk.MkdirAll(dir); err != nil {
 		return 0, err
 	}
-	hash := want.Algorithm.New()
 	err = e.cfg.Disk.WriteFile(filepath.Join(dir, base), func(w io.Writer) (err error) {
-		n, err = io.Copy(io.MultiWriter(w, hash), rec.Block)
+		n, err = io.Copy(w, rec.Block)
 		return err
 	})
-	if got := warc.DigestOf(want.Algorithm, hash); err == nil && !got.Equal(want) {
-		err = fmt.Errorf("%w: %s instead of %s", errUnlike, got, want)
-	}
 	return n, err
 }
 
