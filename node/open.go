@@ -181,9 +181,13 @@ func (n *Node) openRunner() {
 // replayHandler is the handler of the access port.
 func (n *Node) replayHandler() (*replay.Handler, error) {
 	incoming := filepath.Join(n.cfg.Data, "incoming")
+	offered, err := languages(n.cfg.Config, n.log)
+	if err != nil {
+		return nil, err
+	}
 	cfg := replay.Config{Title: n.roster.Known().Cluster.Name, Spool: incoming, SpoolRoom: func(size int64) bool {
 		left, err := n.room().Left(incoming)
 		return err == nil && left >= size
-	}}
+	}, Languages: offered}
 	return replay.New(cfg, n.captures, replayRecords{n.replica}, n.log)
 }

@@ -17,7 +17,7 @@ func (h *Handler) bar(r *http.Request, d *document) string {
 	style := important("all:initial", "display:block", "position:relative", "z-index:2147483647", "background:#16324f",
 		"color:#fff", "font:14px/21px system-ui,sans-serif", "padding:6px 16px", "text-align:start",
 		"direction:"+l.Direction(), "visibility:visible", "opacity:1")
-	fmt.Fprintf(&b, `<div style="%s" role="note" aria-label="%s" lang="%s" dir="%s">`, style,
+	fmt.Fprintf(&b, `<div style="%s" role="region" aria-label="%s" lang="%s" dir="%s">`, style,
 		html.EscapeString(l.Text("replay.bar")), l.Tag(), l.Direction())
 	fmt.Fprintf(&b, `<b style="%s">%s</b> · `, important("all:unset", "font-weight:600"),
 		html.EscapeString(h.cfg.Title))

@@ -38,14 +38,16 @@ type entry struct {
 // parse reads a language file, named <tag>.toml. Errors name the file and the line.
 func parse(path, text string) (*file, error) {
 	stem := strings.TrimSuffix(path, ".toml")
-	tag, err := language.Parse(stem)
-	if err != nil || tag.String() != stem {
+	tag := language.Make(stem)
+	if !IsTag(stem) {
 		return nil, fmt.Errorf("%s: the name is not that of a language, such as da.toml or fr-CA.toml", path)
 	}
 	f := &file{path: path, tag: tag, messages: map[string]*message{}, noted: map[string]bool{}}
-	if f.rule, err = newRule(tag); err != nil {
+	rule, err := newRule(tag)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	f.rule = rule
 	var tables map[string]toml.Primitive
 	where := linesOf(text)
 	meta, err := toml.Decode(text, &tables)

@@ -45,6 +45,24 @@ func (w *Words) Offer(tags ...string) (*Offer, error) {
 	return o, nil
 }
 
+// IsTag reports whether a text is a language's tag as files of languages are named, such as "sv" or "fr-CA".
+func IsTag(s string) bool {
+	tag, err := language.Parse(s)
+	return err == nil && tag.String() == s
+}
+
+// Known returns those of the tags that are languages here, and the others.
+func (w *Words) Known(tags []string) (known, unknown []string) {
+	for _, tag := range tags {
+		if w.Language(tag) != nil {
+			known = append(known, tag)
+		} else {
+			unknown = append(unknown, tag)
+		}
+	}
+	return known, unknown
+}
+
 // meant returns the tag of the language that somebody meant who wrote its name, a variant of it, or another case.
 func (w *Words) meant(given string) string {
 	lower := strings.ToLower(strings.TrimSpace(given))

@@ -80,6 +80,9 @@ type Settings struct {
 	TrustedProxies []string `toml:"trusted-proxies"`
 	// ids of the nodes that this one seals secrets to; none = all that crawl
 	SecretsTo []string `toml:"secrets-to"`
+	// of the pages that readers see, as in "en"; the first is for those who ask for none of them
+	Languages     []string `toml:"languages"`
+	LanguageFiles *string  `toml:"language-files"` // folder of language files to lay over the program's
 }
 
 // Config is what one node runs with: its settings, and the tables that it belongs to.
@@ -96,6 +99,9 @@ type Config struct {
 	Limits     Limits
 	SecretsTo  []string // that this node seals secrets to; none = all that crawl
 	Channels   []string // of harvests, whose jobs this node takes
+	Languages  []string // of the pages that readers see, the default first
+	// LanguageFiles is a folder of language files to lay over the program's; empty: none.
+	LanguageFiles string
 	// Organization is the host in the URIs of metadata records, such as metadata://example.org/crawl/….
 	Organization string
 	// Dates gives the time by which harvests come due, at a time of the members' clocks; nil: the same. Trials let it
@@ -168,6 +174,9 @@ func (f *File) check(text string) error {
 		return fmt.Errorf("%sprofile %q: want \"lan\", \"wan\" or \"local\"", at(text, "profile", f.Profile), f.Profile)
 	}
 	if err := f.checkReplicas(text); err != nil {
+		return err
+	}
+	if err := f.checkLanguages(text); err != nil {
 		return err
 	}
 	names := map[string]bool{}
@@ -318,6 +327,10 @@ func (c *Config) resolve(layers ...Settings) {
 		if s.Channels != nil {
 			c.Channels = slices.Clone(s.Channels)
 		}
+		if s.Languages != nil {
+			c.Languages = slices.Clone(s.Languages)
+		}
+		set(&c.LanguageFiles, s.LanguageFiles)
 		set(&c.Limits.FilesMode, s.FilesMode)
 		set(&c.Organization, s.Organization)
 		if len(s.Files) > 0 {
@@ -361,9 +374,11 @@ func (c Config) Write(w io.Writer) error {
 
 		SecretsTo []string `toml:"secrets-to,omitempty"`
 		Channels  []string `toml:"channels"`
+		Languages []string `toml:"languages"`
+		Folder    string   `toml:"language-files,omitempty"`
 	}{c.Name, c.Organization, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer,
 		c.Listen.API, c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies,
-		c.Limits, c.SecretsTo, c.Channels}
+		c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}

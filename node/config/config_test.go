@@ -79,6 +79,15 @@ func TestBadConfigurationNamesTheLineAndWhatWasMeant(t *testing.T) {
 		{"not TOML", `kind = "checksum"`, `kind = checksum`, `cluster.toml:14:`},
 		{"short lease", `bandwidth = "30MB"`, `lease = "30s"`, `lease = "30s": want at least 1m`},
 		{"no channels", `bandwidth = "30MB"`, `channels = []`, `channels = []: name at least one`},
+		{"no language", `bandwidth = "30MB"`, `languages = []`, `cluster.toml: line 19: languages: name at least one of: en, da, de, fr, it`},
+		{"unknown language", `bandwidth = "10MB"`, `languages = ["en", "dk"]`, `cluster.toml: line 3: languages: unknown language "dk", want some of: en, da, de, fr, it`},
+		{"a country's variant", `bandwidth = "20MB"`, `languages = ["de-AT"]`, `cluster.toml: line 9: languages: unknown language "de-AT", did you mean "de"?`},
+		{"a language's name", `bandwidth = "10MB"`, "languages = [\n\"English\"]", `cluster.toml: line 3: languages: unknown language "English", did you mean "en"?`},
+		{"a language twice", `bandwidth = "30MB"`, `languages = ["da", "da"]`, `line 19: languages: "da" is named twice`},
+		{"languages as text", `bandwidth = "30MB"`, `languages = "da"`, `cluster.toml:19: languages: want a list, as in ["a", "b"], not a text in quotes`},
+		{"language, not languages", `bandwidth = "30MB"`, `language = ["da"]`, `cluster.toml:19: unknown key "language", did you mean "languages"?`},
+		{"no tag, with a folder", `bandwidth = "10MB"`, "language-files = \"/l\"\nlanguages = [\"sv\", \"sv_SE\"]", `line 4: languages: unknown language "sv_SE"`},
+		{"relative language files", `bandwidth = "10MB"`, `language-files = "l"`, `line 3: language-files = "l": want a path from the root`},
 		{"bad channel", `bandwidth = "30MB"`, `channels = ["a-b"]`, `channels: "a-b": want 1 to 64 letters`},
 		{"a channel twice", `bandwidth = "30MB"`, `channels = ["A", "A"]`, `channels: "A" is named twice`},
 		{"too much weight", `bandwidth = "30MB"`, `weight = 2000000`, `line 19: node north-1: weight 2000000: want 1 to 1000000`},
@@ -103,6 +112,18 @@ func TestBadConfigurationNamesTheLineAndWhatWasMeant(t *testing.T) {
 				t.Errorf("error %v does not wrap ErrConfig", err)
 			}
 		})
+	}
+}
+
+func TestLanguagesOfAFolderAreTaken(t *testing.T) {
+	t.Parallel()
+	f, err := Parse("cluster.toml", strings.Replace(twoNodes, `bandwidth = "10MB"`, "language-files = \"/l\"\nlanguages = [\"sv\", \"en\", \"fr-CA\"]", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.Node("north-1")
+	if err != nil || strings.Join(c.Languages, " ") != "sv en fr-CA" || c.LanguageFiles != "/l" {
+		t.Errorf("%v: %q from %q", err, c.Languages, c.LanguageFiles)
 	}
 }
 

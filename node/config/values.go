@@ -126,6 +126,8 @@ func Defaults() Settings {
 		CertificateKey: new(""),
 		TrustedProxies: []string{},
 		SecretsTo:      []string{},
+		Languages:      []string{"en", "da", "it", "fr", "de"},
+		LanguageFiles:  new(""),
 	}
 }
 
@@ -199,8 +201,9 @@ func unknownKey(path, text string, key toml.Key) string {
 // keysOf returns the keys that a [[replica]], a [[node]] or the top of the file may have.
 func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
-		"audit-pace",
-		"audit-every", "crawls", "channels", "lease", "raft-log", "log-level"}
+		"audit-pace", "audit-every", "crawls", "channels", "lease", "raft-log", "log-level", "files-mode",
+		"organization", "local-token", "certificate", "certificate-key", "trusted-proxies", "secrets-to", "languages",
+		"language-files"}
 	switch table {
 	case "replica":
 		return append(settings, "name", "kind", "place", "collections")

@@ -1,0 +1,33 @@
+package node
+
+import (
+	"log/slog"
+	"os"
+
+	"holdfast/internal/words"
+	"holdfast/node/config"
+)
+
+// languages returns what this node offers its readers. A file of the node's folder that has a fault is left out and
+// named in the log, and so is a language that is then not there.
+func languages(cfg config.Config, log *slog.Logger) (*words.Offer, error) {
+	all, err := words.Shipped()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.LanguageFiles != "" {
+		with, faults := all.Lay(os.DirFS(cfg.LanguageFiles))
+		for _, fault := range faults {
+			log.Warn("language file is left out", "folder", cfg.LanguageFiles, "error", fault)
+		}
+		all = with
+	}
+	known, unknown := all.Known(cfg.Languages)
+	for _, tag := range unknown {
+		log.Warn("language is not offered: there is no file of it", "language", tag, "folder", cfg.LanguageFiles)
+	}
+	if len(known) == 0 {
+		known = []string{"en"}
+	}
+	return all.Offer(known...)
+}
