@@ -23,8 +23,9 @@ import (
 // JobIndexes makes indexes of sets of jobs.
 type JobIndexes interface {
 	// Open returns an index of those of the jobs of which there is something in the archive now, and which they are,
-	// in order. What is closed is the caller's. ErrNoRoom: this node has no room to make it.
-	Open(ctx context.Context, kind wire.JobIndexKind, jobs []uint64) (JobIndex, []uint64, error)
+	// in order, and of which of these something is lost. What is closed is the caller's. ErrNoRoom: this node has no
+	// room to make it.
+	Open(ctx context.Context, kind wire.JobIndexKind, jobs []uint64) (JobIndex, wire.JobIndex, error)
 	// Records returns the records of a job whose URLs and media types have a match of the expressions, as a WARC file;
 	// nil matches all. ErrNotFound: no metadata file of the job can be read now.
 	Records(ctx context.Context, job uint64, url, kind *regexp.Regexp) (JobIndex, error)
@@ -80,6 +81,9 @@ func (s jobIndexes) routes(api huma.API) {
 				Headers: map[string]*huma.Param{
 					wire.JobsHeader:    header("the jobs that the index has, with commas"),
 					wire.MissingHeader: header("the jobs of which no metadata file can be read now, with commas"),
+					wire.IncompleteHeader: header("those of the jobs that the index has of which the metadata " +
+						"file of an earlier attempt is lost, with commas; not of documents, which are those of the " +
+						"last attempt"),
 				},
 				Content: map[string]*huma.MediaType{"application/x-cdx": text, "text/x-cdxj": text,
 					"application/x-ndjson": text},
@@ -91,13 +95,13 @@ func (s jobIndexes) routes(api huma.API) {
 				return nil, err
 			}
 			kind := wire.JobIndexKind(in.Kind)
-			index, used, err := s.indexes.Open(ctx, kind, asked)
+			index, of, err := s.indexes.Open(ctx, kind, asked)
 			if err != nil {
 				return nil, err
 			}
 			return &huma.StreamResponse{Body: func(hc huma.Context) {
 				defer func() { _ = index.Close() }()
-				s.send(hc, kind, index, used, asked)
+				s.send(hc, kind, index, of, asked)
 			}}, nil
 		})
 }
@@ -164,12 +168,13 @@ func (s jobIndexes) known(ids []uint64) error {
 }
 
 // send streams an index. An error before the first byte is answered as a problem; after it, the connection breaks.
-func (s jobIndexes) send(hc huma.Context, kind wire.JobIndexKind, index JobIndex, used, asked []uint64) {
+func (s jobIndexes) send(hc huma.Context, kind wire.JobIndexKind, index JobIndex, of wire.JobIndex, asked []uint64) {
 	r, w := humago.Unwrap(hc)
 	missing := slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(asked))), func(id uint64) bool {
-		return slices.Contains(used, id)
+		return slices.Contains(of.Jobs, id)
 	})
-	w.Header().Set(wire.JobsHeader, numbers(used))
+	w.Header().Set(wire.JobsHeader, numbers(of.Jobs))
+	w.Header().Set(wire.IncompleteHeader, numbers(of.Incomplete))
 	w.Header().Set(wire.MissingHeader, numbers(missing))
 	w.Header().Set("Vary", "Accept-Encoding")
 	from := io.WriterTo(index)
@@ -177,7 +182,8 @@ func (s jobIndexes) send(hc huma.Context, kind wire.JobIndexKind, index JobIndex
 		w.Header().Set("Content-Encoding", "gzip")
 		from = packed{index}
 	}
-	s.stream(hc, contentType(kind), from, wire.JobsHeader, wire.MissingHeader, "Content-Encoding", "Vary")
+	s.stream(hc, contentType(kind), from, wire.JobsHeader, wire.MissingHeader, wire.IncompleteHeader,
+		"Content-Encoding", "Vary")
 }
 
 // stream sends what is written. An error before the first byte is answered as a problem, without the headers that are

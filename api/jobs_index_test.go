@@ -14,13 +14,13 @@ import (
 	"holdfast/api/wire"
 )
 
-// indexesOfJobs are indexes of two lines, of all jobs but 2. That of documents breaks after its first line, and that of
+// indexesOfJobs are indexes of two lines, of all jobs but 2; the first of them is incomplete. That of documents breaks after its first line, and that of
 // job 3 before.
 type indexesOfJobs struct{}
 
-func (indexesOfJobs) Open(_ context.Context, kind wire.JobIndexKind, jobs []uint64) (JobIndex, []uint64, error) {
+func (indexesOfJobs) Open(_ context.Context, kind wire.JobIndexKind, jobs []uint64) (JobIndex, wire.JobIndex, error) {
 	jobs = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(jobs))), func(id uint64) bool { return id == 2 })
-	return indexOfJobs{kind, jobs}, jobs, nil
+	return indexOfJobs{kind, jobs}, wire.JobIndex{Jobs: jobs, Incomplete: jobs[:min(len(jobs), 1)]}, nil
 }
 
 // Records are an index whose kind is what was asked for.
@@ -66,7 +66,7 @@ func TestIndexOfJobs(t *testing.T) {
 	var text strings.Builder
 	of, err := c.Jobs().Index(t.Context(), wire.JobIndexFull, []uint64{2, 1, 2}, &text)
 	if err != nil || text.String() != "full\nsecond\n" || !slices.Equal(of.Jobs, []uint64{1}) ||
-		!slices.Equal(of.Missing, []uint64{2}) {
+		!slices.Equal(of.Missing, []uint64{2}) || !slices.Equal(of.Incomplete, []uint64{1}) {
 		t.Errorf("%q %+v %v", text.String(), of, err)
 	}
 	if of, err = c.Jobs().Index(t.Context(), wire.JobIndexCDX, []uint64{2}, io.Discard); err != nil || len(of.Jobs) != 0 {

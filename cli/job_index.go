@@ -30,7 +30,7 @@ func (jobIndexCmd) Help() string {
 }
 
 func (jobIndexCmd) exits() []string {
-	return []string{"0   done", "1   failed, or there is nothing of some of the jobs, which stderr names"}
+	return []string{"0   done", "1   failed, or there is nothing of some of the jobs, or not all, which stderr names"}
 }
 
 func (c jobIndexCmd) Run(a *app) error {
@@ -62,8 +62,12 @@ func (c jobIndexCmd) Run(a *app) error {
 		default:
 			err = write(a.stdout)
 		}
-		if err != nil || len(of.Missing) == 0 {
+		if err != nil || len(of.Missing)+len(of.Incomplete) == 0 {
 			return err
+		}
+		for _, id := range of.Incomplete {
+			_, _ = fmt.Fprintf(a.stderr, "job %d is not in the index as a whole: the metadata file of an earlier "+
+				"attempt is lost\n", id)
 		}
 		for _, id := range of.Missing {
 			_, _ = fmt.Fprintf(a.stderr, "job %d is not in the index: no metadata file can be read now\n", id)

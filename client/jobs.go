@@ -179,6 +179,9 @@ func (j Jobs) index(ctx context.Context, kind wire.JobIndexKind, query url.Value
 	if of.Jobs, err = numbers(answer.Header.Get(wire.JobsHeader)); err == nil {
 		of.Missing, err = numbers(answer.Header.Get(wire.MissingHeader))
 	}
+	if err == nil {
+		of.Incomplete, err = numbers(answer.Header.Get(wire.IncompleteHeader))
+	}
 	if err != nil {
 		return wire.JobIndex{}, fmt.Errorf("answer of %s: %w", j.c.base.Host, err)
 	}

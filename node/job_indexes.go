@@ -42,7 +42,8 @@ func (i jobIndexes) Records(ctx context.Context, job uint64, url, kind *regexp.R
 // jobIndexesOf returns them with what a node has.
 func jobIndexesOf(n *Node) jobIndexes {
 	dir := filepath.Join(n.cfg.Data, indexesFolder)
-	return jobIndexes{n.jobLines, n.documents, metadata.Extractor{Records: replayRecords{n.replica},
+	agreed := metadata.Agreed{Agreement: n.raft}
+	return jobIndexes{n.jobLines, n.documents, metadata.Extractor{Jobs: agreed, Records: replayRecords{n.replica},
 		Indexes: n.jobLines, Dir: dir, Disk: n.disk, Memory: 32 << 20,
 		Room:    func() (int64, error) { return n.room().Left(n.cfg.Data) },
 		Version: Version()}}
@@ -52,23 +53,34 @@ func jobIndexesOf(n *Node) jobIndexes {
 const indexesFolder = "indexes"
 
 // Open makes an index of those of the jobs whose metadata files are in the archive, or finds the one made before.
-func (i jobIndexes) Open(ctx context.Context, kind wire.JobIndexKind, jobs []uint64) (index api.JobIndex, used []uint64,
-	err error) {
+func (i jobIndexes) Open(ctx context.Context, kind wire.JobIndexKind, jobs []uint64) (index api.JobIndex,
+	of wire.JobIndex, err error) {
 	switch kind {
 	case wire.JobIndexDocuments:
-		index, used, err = i.documents.Open(ctx, jobs)
+		index, of.Jobs, err = i.documents.Open(ctx, jobs)
 	case wire.JobIndexFull:
-		index, used, err = i.lines.Open(ctx, jobset.Full, jobs)
+		index, of.Jobs, err = i.lines.Open(ctx, jobset.Full, jobs)
 	default:
-		index, used, err = i.lines.Open(ctx, jobset.CDX, jobs)
+		index, of.Jobs, err = i.lines.Open(ctx, jobset.CDX, jobs)
 	}
 	if errors.Is(err, disk.ErrFull) {
 		err = fmt.Errorf("%w: %w", api.ErrNoRoom, err)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, of, err
 	}
-	return index, used, nil
+	if kind != wire.JobIndexDocuments { // these are those of the last attempt
+		for _, job := range of.Jobs {
+			lost, err := i.records.Jobs.Lost(job)
+			if err != nil {
+				return nil, of, errors.Join(err, index.Close())
+			}
+			if len(lost) > 0 {
+				of.Incomplete = append(of.Incomplete, job)
+			}
+		}
+	}
+	return index, of, nil
 }
 
 // derivedAge is how long what is made of metadata files is kept without being used.

@@ -20,9 +20,9 @@ import (
 // indexOf returns the lines of an index of jobs, of which there is none of job 99.
 func indexOf(t *testing.T, n running, kind wire.JobIndexKind, jobs ...uint64) []string {
 	t.Helper()
-	index, used, err := jobIndexesOf(n.Node).Open(t.Context(), kind, append([]uint64{99}, jobs...))
-	if err != nil || !slices.Equal(used, jobs) {
-		t.Fatalf("%s of %v: of %v, %v", kind, jobs, used, err)
+	index, of, err := jobIndexesOf(n.Node).Open(t.Context(), kind, append([]uint64{99}, jobs...))
+	if err != nil || !slices.Equal(of.Jobs, jobs) || len(of.Incomplete) > 0 {
+		t.Fatalf("%s of %v: of %+v, %v", kind, jobs, of, err)
 	}
 	defer func() { _ = index.Close() }()
 	var text bytes.Buffer

@@ -34,6 +34,8 @@ const (
 type JobIndex struct {
 	Jobs    []uint64 `json:"jobs"`    // that it has
 	Missing []uint64 `json:"missing"` // that it was asked of: there is no metadata file of theirs that can be read now
+	// Incomplete are those of Jobs of which the metadata file of an earlier attempt is lost.
+	Incomplete []uint64 `json:"incomplete"`
 }
 
 // JobStats is what an attempt of a job brought in.

@@ -19,7 +19,9 @@ const (
 	DigestHeader     = "Holdfast-SHA256"     // the file's SHA-256, 64 hexadecimal digits
 	CollectionHeader = "Holdfast-Collection" // the collection that an uploaded file is to belong to
 	JobsHeader       = "Holdfast-Jobs"       // the jobs that an index has, with commas
-	MissingHeader    = "Holdfast-Missing"    // the jobs that an index was asked of and does not have, with commas
+	// IncompleteHeader has those of the jobs of an index of which the metadata file of an earlier attempt is lost.
+	IncompleteHeader = "Holdfast-Incomplete"
+	MissingHeader    = "Holdfast-Missing" // the jobs that an index was asked of and does not have, with commas
 )
 
 // Wish is what is wanted of something that goes on.

@@ -57,6 +57,8 @@ type Jobs interface {
 	// Attempts returns the attempts of a job whose metadata files are in the archive, and none without that of its
 	// present attempt.
 	Attempts(job uint64) ([]int, error)
+	// Lost returns the attempts before the present one whose metadata files were in the archive and are no more.
+	Lost(job uint64) ([]int, error)
 }
 
 // Agreed is Jobs by what is agreed.
@@ -78,6 +80,33 @@ func (a Agreed) Attempts(id uint64) (attempts []int, err error) {
 				attempts = append(attempts, n)
 			} else if n == job.Attempt {
 				attempts = nil
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, catalog.ErrNotFound) {
+		return nil, nil
+	}
+	return attempts, err
+}
+
+// Lost implements Jobs.
+func (a Agreed) Lost(id uint64) (attempts []int, err error) {
+	err = a.View(func(v catalog.View) error {
+		job, err := v.Job(id)
+		if err != nil {
+			return err
+		}
+		for n := 1; n < job.Attempt; n++ {
+			f, err := v.File(Name(id, n))
+			if errors.Is(err, catalog.ErrNotFound) {
+				continue // the attempt wrote none, or its node has not brought it in yet
+			}
+			if err != nil {
+				return err
+			}
+			if f.Removed != 0 || f.Lost != 0 {
+				attempts = append(attempts, n)
 			}
 		}
 		return nil

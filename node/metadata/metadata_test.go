@@ -26,7 +26,10 @@ type shop struct {
 	t        *testing.T
 	files    map[string][]byte
 	attempts map[uint64][]int
+	lost     []int // attempts of each job
 }
+
+func (s *shop) Lost(uint64) ([]int, error) { return s.lost, nil }
 
 func (s *shop) Attempts(job uint64) ([]int, error) { return s.attempts[job], nil }
 

@@ -35,6 +35,7 @@ func (s Selection) has(v *visit) bool {
 
 // Extractor copies records of a job out of its files.
 type Extractor struct {
+	Jobs    Jobs
 	Records Records
 	Indexes *jobset.Cache
 	Dir     string // for sorting, and for large records while they are read
@@ -104,7 +105,10 @@ func (x *Extraction) WriteTo(to io.Writer) (n int64, err error) {
 		return out.n, err
 	}
 	var unread strings.Builder
-	bad := 0
+	bad, err := x.lost(&unread)
+	if err != nil {
+		return out.n, err
+	}
 	for entry, err := range sorted.Sorted() {
 		if err == nil {
 			err = x.ctx.Err()
@@ -134,6 +138,16 @@ func (x *Extraction) WriteTo(to io.Writer) (n int64, err error) {
 		err = fmt.Errorf("%w: %d of job %d", ErrUnread, bad, x.job)
 	}
 	return out.n, err
+}
+
+// lost names the metadata files that are lost: which records they named is not known. It returns how many there are.
+func (x *Extraction) lost(to io.Writer) (n int, err error) {
+	attempts, err := x.from.Jobs.Lost(x.job)
+	for _, attempt := range attempts {
+		_, _ = fmt.Fprintf(to, "unread: %s 0 -: the file is lost, and with it which records attempt %d wrote\r\n",
+			Name(x.job, attempt), attempt)
+	}
+	return len(attempts), err
 }
 
 // UnreadURI is that of the record that names what cannot be read.

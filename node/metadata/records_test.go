@@ -33,7 +33,7 @@ func extractor(t *testing.T, s *shop, f Files) Extractor {
 			}
 		}
 	})
-	return Extractor{Records: s, Indexes: cache, Dir: f.Dir, Disk: disk.New(), Room: room, Memory: 64 << 10, Version: "1"}
+	return Extractor{Jobs: s, Records: s, Indexes: cache, Dir: f.Dir, Disk: disk.New(), Room: room, Memory: 64 << 10, Version: "1"}
 }
 
 // extract returns what is written, and the records in it: their URLs with their blocks.

@@ -78,6 +78,8 @@ type here string
 
 func (h here) Attempts(uint64) ([]int, error) { return []int{1}, nil }
 
+func (h here) Lost(uint64) ([]int, error) { return nil, nil }
+
 func (h here) Open(context.Context, string, int64, int64) (io.ReadCloser, error) {
 	return os.Open(string(h))
 }
