@@ -87,6 +87,7 @@ func TestBadConfigurationNamesTheLineAndWhatWasMeant(t *testing.T) {
 		{"languages as text", `bandwidth = "30MB"`, `languages = "da"`, `cluster.toml:19: languages: want a list, as in ["a", "b"], not a text in quotes`},
 		{"language, not languages", `bandwidth = "30MB"`, `language = ["da"]`, `cluster.toml:19: unknown key "language", did you mean "languages"?`},
 		{"no tag, with a folder", `bandwidth = "10MB"`, "language-files = \"/l\"\nlanguages = [\"sv\", \"sv_SE\"]", `line 4: languages: unknown language "sv_SE"`},
+		{"a folder's language twice", `bandwidth = "10MB"`, "language-files = \"/l\"\nlanguages = [\"sv\", \"sv\"]", `line 4: languages: "sv" is named twice`},
 		{"relative language files", `bandwidth = "10MB"`, `language-files = "l"`, `line 3: language-files = "l": want a path from the root`},
 		{"bad channel", `bandwidth = "30MB"`, `channels = ["a-b"]`, `channels: "a-b": want 1 to 64 letters`},
 		{"a channel twice", `bandwidth = "30MB"`, `channels = ["A", "A"]`, `channels: "A" is named twice`},

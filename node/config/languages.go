@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"holdfast/internal/words"
 )
@@ -10,10 +11,6 @@ import (
 // checkLanguages returns what is wrong with the languages of the file's tables, or nil. With a folder of language
 // files, which may be on the nodes alone, any tag may be the name of one.
 func (f *File) checkLanguages(text string) error {
-	known, err := words.Shipped()
-	if err != nil {
-		return err
-	}
 	all := []Settings{f.Settings}
 	for _, r := range f.Replicas {
 		all = append(all, r.Settings)
@@ -31,30 +28,41 @@ func (f *File) checkLanguages(text string) error {
 				at(text, "language-files", *s.LanguageFiles), *s.LanguageFiles)
 		}
 	}
+	all = slices.DeleteFunc(all, func(s Settings) bool { return s.Languages == nil })
+	if len(all) == 0 {
+		return nil
+	}
+	known, err := words.Shipped()
+	if err != nil {
+		return err
+	}
 	for _, s := range all {
-		if s.Languages == nil {
-			continue
-		}
-		for i, tag := range s.Languages {
-			var ours []string // those up to this one that are part of the program
-			for _, tag := range s.Languages[:i+1] {
-				if !folder || known.Language(tag) != nil || !words.IsTag(tag) {
-					ours = append(ours, tag)
-				}
-			}
-			if len(ours) == 0 {
-				continue
-			}
-			if _, err := known.Offer(ours...); err != nil {
-				return fmt.Errorf("%s%w", either(at(text, "languages", tag), at(text, "languages", "")), err)
-			}
-		}
-		if len(s.Languages) == 0 {
-			_, err := known.Offer()
-			return fmt.Errorf("%s%w", at(text, "languages", ""), err)
+		if tag, err := badLanguage(known, s.Languages, folder); err != nil {
+			return fmt.Errorf("%s%w", either(at(text, "languages", tag), at(text, "languages", "")), err)
 		}
 	}
 	return nil
+}
+
+// badLanguage returns the first of the languages that cannot be offered, and why. A tag that the program has no
+// language of may be that of a file in a folder.
+func badLanguage(known *words.Words, tags []string, folder bool) (string, error) {
+	if len(tags) == 0 {
+		_, err := known.Offer()
+		return "", err
+	}
+	for i, tag := range tags {
+		if slices.Contains(tags[:i], tag) {
+			return tag, fmt.Errorf("%w: %q is named twice", words.ErrLanguage, tag)
+		}
+		if folder && words.IsTag(tag) {
+			continue
+		}
+		if _, err := known.Offer(tag); err != nil {
+			return tag, err
+		}
+	}
+	return "", nil
 }
 
 // either returns a, or b if a is empty.
