@@ -3,7 +3,9 @@ package catalog_test
 import (
 	"fmt"
 
+	"holdfast/catalog"
 	"holdfast/catalog/domains"
+	"holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
 )
 
@@ -51,4 +53,12 @@ func (g *golden) runs() {
 	g.say(who, runs.AddSeeds, add)
 	g.say(who, runs.SetSettings, runs.SettingsChange{Text: `{"generator":"fixed"}`})
 	g.say(who, runs.SetSettings, runs.SettingsChange{Text: `{}`})
+	making := jobs.JobMaking{Opening: jobs.JobOpening{Harvest: "h", Collection: "web", Channel: "FOCUSED", Number: 2,
+		Run: 1, Template: "default@1"}, Parts: []jobs.Part{{Kind: jobs.PartJob, Text: `{"é":"<&>"}`},
+		{Kind: jobs.PartConfigurations, Items: 2, Text: "[]", Domains: []string{"a.org", "b.org"}}}}
+	g.say(who, jobs.MakeJob, making)
+	g.say(who, jobs.MakeJob, making)
+	making.Opening.After = 1
+	g.say(who, jobs.MakeJob, making)
+	g.say(who, catalog.SubmitJob, catalog.JobRef{ID: 1})
 }

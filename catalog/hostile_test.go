@@ -107,7 +107,7 @@ func (h hostile) jobs() (catalog.Kind, any) {
 	end := catalog.JobEnd{ID: ref.ID, Node: ref.Node, Attempt: ref.Attempt, Failed: rapid.Bool().Draw(h.t, "failed"), Reason: h.text()}
 	switch kind := pick(h, "job", catalog.CreateJob, catalog.SubmitJob, catalog.ClaimJob, catalog.StartJob, catalog.FinishJob, catalog.LoseJob,
 		catalog.WishJob, catalog.ResubmitJob, catalog.RejectJob, catalog.RaiseEpoch, catalog.RaiseLevel,
-		jobs.OpenJob, jobs.AddPart, jobs.AddPart, jobs.CloseJob, jobs.DropJob, jobs.WalkJobs,
+		jobs.OpenJob, jobs.AddPart, jobs.AddPart, jobs.CloseJob, jobs.DropJob, jobs.MakeJob, jobs.WalkJobs,
 		jobs.AddStatistics, jobs.DropStatistics, history.Keep); kind {
 	case jobs.AddStatistics:
 		return kind, jobs.JobStatistics{ID: ref.ID, Node: ref.Node, Attempt: ref.Attempt, Number: h.number(),
@@ -115,6 +115,10 @@ func (h hostile) jobs() (catalog.Kind, any) {
 				Name: pick(h, "name", "x", h.text()), Objects: int64(h.number()), Stop: h.text()}}}
 	case history.Keep:
 		return kind, history.Step{Job: ref.ID, After: pick(h, "after", 0, h.number())}
+	case jobs.MakeJob:
+		return kind, jobs.JobMaking{Opening: jobs.JobOpening{Harvest: h.text(), Collection: "web", Channel: h.text(),
+			Number: uint64(h.number()), Run: uint64(h.number()), After: uint64(h.number())},
+			Parts: []jobs.Part{{Kind: pick(h, "kind", jobs.PartJob, jobs.PartSeeds), Text: h.text(), Domains: pick(h, "domains", nil, []string{h.text()})}}}
 	case jobs.OpenJob:
 		return kind, jobs.JobOpening{Harvest: h.text(), Collection: "web", Channel: h.text(), Number: uint64(h.number()),
 			Run: uint64(h.number()), After: uint64(h.number()), Uses: pick(h, "uses", nil, nil, []string{"s"})}

@@ -273,16 +273,19 @@ func listed(t interface{ Fatalf(string, ...any) }, c *cluster) {
 		if busy && j.Node != "" {
 			want[fmt.Sprintf("jobnode/%s/%016x", j.Node, j.ID)] = true
 		}
+		channel := j.Channel
+		if channel != "" && jobs.CheckChannel(channel) != nil {
+			channel = "-"
+		}
+		if j.State == catalog.JobNew && j.Number != 0 && j.Wish == catalog.WishRun {
+			want[fmt.Sprintf("jobnew/%s/%016x", channel, j.ID)] = true
+		}
 		if j.State == catalog.JobSubmitted && j.Node == "" && j.Wish == catalog.WishRun {
-			channel := j.Channel
-			if channel != "" && jobs.CheckChannel(channel) != nil {
-				channel = "-"
-			}
 			want[fmt.Sprintf("jobwait/%s/%016x", channel, j.ID)] = true
 		}
 	}
 	for key := range c.All() {
-		for _, of := range []string{"jobharvest/", "jobnode/", "jobwait/"} {
+		for _, of := range []string{"jobharvest/", "jobnode/", "jobwait/", "jobnew/"} {
 			if strings.HasPrefix(key, of) && !want[key] {
 				t.Fatalf("%s is listed", key)
 			}

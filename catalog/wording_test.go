@@ -82,6 +82,7 @@ var bodies = []struct {
 	{jobs.AddPart, reflect.TypeFor[jobs.JobAddition]()},
 	{jobs.CloseJob, reflect.TypeFor[jobs.JobClosing]()},
 	{jobs.DropJob, reflect.TypeFor[catalog.JobRef]()},
+	{jobs.MakeJob, reflect.TypeFor[jobs.JobMaking]()},
 	{jobs.WalkJobs, reflect.TypeFor[jobs.WalkStep]()},
 	{jobs.AddStatistics, reflect.TypeFor[jobs.JobStatistics]()},
 	{jobs.DropStatistics, reflect.TypeFor[catalog.JobRef]()},

@@ -1,9 +1,12 @@
 package duty
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
 )
 
@@ -52,40 +55,34 @@ func HarvestsDue(view catalog.View, now time.Time) (out Harvests, err error) {
 	return out, nil
 }
 
-// submitPage is how many new jobs are read at a time, and submitMost how many are submitted at once.
-const (
-	submitPage = 100
-	submitMost = 1000
-)
+// submitMost is how many jobs of a channel are submitted at once.
+const submitMost = 1000
 
 // Submits lists the new jobs of harvests that are to be submitted now, the oldest first, so that at most the given
-// number wait in each channel. Jobs made by hand are submitted by who made them.
+// number wait in each channel. It reads no more of them than it lists. Jobs made by hand are submitted by who made
+// them.
 func Submits(view catalog.View, waiting int) (out []catalog.JobRef, err error) {
-	in := map[string]int{}
-	for after := uint64(0); ; {
-		page, err := view.Jobs(catalog.JobNew, after, submitPage)
+	reader := catalog.JobsIn(view).Reader
+	channels, err := jobs.NewChannels(reader)
+	if err != nil {
+		return nil, err
+	}
+	for _, channel := range channels {
+		n, err := view.WaitingIn(channel)
 		if err != nil {
 			return nil, err
 		}
-		for i := range page {
-			j := &page[i]
-			if after = j.ID; j.Number == 0 || j.Wish != catalog.WishRun {
-				continue
-			}
-			n, known := in[j.Channel]
-			if !known {
-				if n, err = view.WaitingIn(j.Channel); err != nil {
-					return nil, err
-				}
-			}
-			if in[j.Channel] = n; n >= waiting {
-				continue
-			}
-			in[j.Channel]++
-			out = append(out, catalog.JobRef{ID: j.ID})
+		if n >= waiting {
+			continue
 		}
-		if len(page) < submitPage || len(out) >= submitMost {
-			return out, nil
+		ids, err := jobs.NewIn(reader, channel, min(waiting-n, submitMost))
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			out = append(out, catalog.JobRef{ID: id})
 		}
 	}
+	slices.SortFunc(out, func(a, b catalog.JobRef) int { return cmp.Compare(a.ID, b.ID) })
+	return out, nil
 }

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -77,29 +78,51 @@ func (v View) WaitingIn(channel string) (int, error) {
 }
 
 // errKey reports a key that is not in its form.
-var errKey = errors.New("a key of a waiting job is damaged")
+var errKey = errors.New("a key of a list of jobs by channel is damaged")
 
-// waitingChannels returns the channels in which jobs wait. It reads a key of each.
-func (v View) waitingChannels() (out []string, err error) {
+// waitingChannels returns the channels in which jobs wait.
+func (v View) waitingChannels() ([]string, error) { return channels(v.Reader, prefixWaiting) }
+
+// channels returns the channels of a list of jobs by channel. It reads a key of each.
+func channels(r agree.Reader, prefix string) (out []string, err error) {
 	for from := []byte(nil); ; {
 		channel, found := "", false
 		var damaged error
-		err := v.Reader.Scan([]byte(prefixWaiting), from, func(key, _ []byte) bool {
+		err := r.Scan([]byte(prefix), from, func(key, _ []byte) bool {
 			found = true
 			end := len(key) - len("/0123456789abcdef")
-			if end < len(prefixWaiting) {
+			if end < len(prefix) {
 				damaged = errKey
 				return false
 			}
-			channel = string(key[len(prefixWaiting):end])
+			channel = string(key[len(prefix):end])
 			return false
 		})
 		if err = errors.Join(err, damaged); err != nil || !found {
 			return out, err
 		}
 		out = append(out, channel)
-		from = []byte(prefixWaiting + channel + "0") // behind all keys with a slash there
+		from = []byte(prefix + channel + "0") // behind all keys with a slash there
 	}
+}
+
+// NewChannels returns the channels of the new jobs of harvests that are to be submitted.
+func NewChannels(r agree.Reader) ([]string, error) { return channels(r, prefixNew) }
+
+// NewIn returns the numbers of at most n new jobs of harvests that are to be submitted to a channel, the oldest first.
+// Jobs made by hand, and with them all from before level 4, are not among them.
+func NewIn(r agree.Reader, channel string, n int) ([]uint64, error) {
+	tails, err := agree.Tails(r, prefixNewIn(channel), "", n)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]uint64, len(tails))
+	for i, tail := range tails {
+		if out[i], err = strconv.ParseUint(tail, 16, 64); err != nil {
+			return nil, fmt.Errorf("catalog key %q: %w", prefixNewIn(channel)+tail, err)
+		}
+	}
+	return out, nil
 }
 
 // Waits says why nobody takes a job that waits for a node, and nothing when somebody would.

@@ -24,6 +24,7 @@ var Rules = []agree.Rule{
 	{Kind: AddPart, Level: LevelOfParts, Do: agree.With(addPart)},
 	{Kind: CloseJob, Level: LevelOfParts, Do: agree.With(closeJob)},
 	{Kind: DropJob, Level: LevelOfParts, Do: agree.With(dropJob)},
+	{Kind: MakeJob, Level: LevelOfParts, Do: agree.With(makeJob)},
 	{Kind: WalkJobs, Level: LevelOfParts, Do: agree.With(walkStep)},
 	{Kind: AddStatistics, Level: LevelOfParts, Do: agree.With(addStatistics)},
 	{Kind: DropStatistics, Level: LevelOfParts, Do: agree.With(dropStatistics)},
@@ -46,6 +47,7 @@ const (
 	AddPart     agree.Kind = "job.part"     // JobAddition
 	CloseJob    agree.Kind = "job.close"    // JobClosing: the job is whole, NEW or SUBMITTED
 	DropJob     agree.Kind = "job.drop"     // JobRef: a job that is not whole goes, some of its parts with each command
+	MakeJob     agree.Kind = "job.make"     // JobMaking: a small job of a harvest, whole at once
 	WalkJobs    agree.Kind = "job.walk"     // WalkStep: jobs from before level 4 are given parts
 
 	AddStatistics  agree.Kind = "job.statistics"   // JobStatistics, of an attempt that ends
@@ -164,6 +166,12 @@ type JobOpening struct {
 	Template   string                 `json:"template,omitempty"` // and its version, as default@3
 	Secret     *Secret                `json:"secret,omitempty"`
 	Uses       []string               `json:"uses,omitempty"` // ids of secrets of others that the job's text refers to
+}
+
+// JobMaking makes a small job of a harvest at once. The answer is the job, with its number.
+type JobMaking struct {
+	Opening JobOpening `json:"opening"`
+	Parts   []Part     `json:"parts"`
 }
 
 // JobAddition adds a part to a job that is not whole.

@@ -9,6 +9,7 @@ type place struct {
 	state JobState
 	node  agree.NodeID // where it runs
 	waits bool         // a node of its channel may claim it
+	fresh bool         // of a harvest, and to be submitted
 }
 
 // place returns where the job is to be found as it is now.
@@ -17,6 +18,7 @@ func (j *Job) place() place {
 	if j.busy() {
 		p.node = j.Node
 	}
+	p.fresh = j.State == JobNew && j.Number != 0 && j.Wish == WishRun
 	p.waits = j.State == JobSubmitted && j.Node == "" && j.Wish == WishRun
 	return p
 }
@@ -50,6 +52,9 @@ func list(s *agree.State, was, now place, j *Job) error {
 	}
 	if was.waits != now.waits {
 		s.Marked(keyWaiting(j.Channel, j.ID), now.waits)
+	}
+	if was.fresh != now.fresh {
+		s.Marked(keyNew(j.Channel, j.ID), now.fresh)
 	}
 	if was.state == now.state {
 		return nil

@@ -14,6 +14,7 @@ const (
 	prefixParts     = "jobpart/"      // <id>/<number>: part, in a form of its own
 	PrefixOpen      = "jobopen/"      // <id>: Open
 	prefixWaiting   = "jobwait/"      // <channel>/<id>: mark
+	prefixNew       = "jobnew/"       // <channel>/<id>: mark
 	prefixRunning   = "jobnode/"      // <node>/<id>: mark
 	prefixOfHarvest = "jobharvest/"   // <harvest's number>/<run>/<id>: mark
 	prefixRuns      = "jobrun/"       // <harvest's number>/<run>: Run
@@ -70,6 +71,10 @@ func channelInKey(channel string) string {
 func prefixWaitingFor(channel string) string { return prefixWaiting + channelInKey(channel) + "/" }
 
 func keyWaiting(channel string, id uint64) string { return prefixWaitingFor(channel) + agree.Hex(id) }
+
+func prefixNewIn(channel string) string { return prefixNew + channelInKey(channel) + "/" }
+
+func keyNew(channel string, id uint64) string { return prefixNewIn(channel) + agree.Hex(id) }
 
 // Prefixes of lists of jobs, the newest first.
 func listedIn(state JobState) string { return prefixListed + "state/" + string(state) + "/" }

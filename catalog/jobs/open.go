@@ -41,44 +41,55 @@ func checkMade(s *agree.State, name string, collection cluster.CollectionName, c
 // openJob begins a job. A run of a harvest has at most one job that is not whole, and its jobs are opened one after the
 // other: who does not know of the last is refused.
 func openJob(s *agree.State, b *JobOpening) (any, error) {
-	if err := checkMade(s, b.Harvest, b.Collection, b.Channel); err != nil {
-		return nil, err
-	}
-	if b.Number == 0 && (b.Run != 0 || b.After != 0) {
-		return nil, agree.Refuse(agree.Invalid, "a job of run %d needs the number of its harvest", b.Run)
-	}
-	if len(b.Template) > maxTemplate || !utf8.ValidString(b.Template) {
-		return nil, agree.Refuse(agree.Invalid, "a template's name and version have at most %d bytes of UTF-8",
-			maxTemplate)
-	}
-	id, err := nextNumber(s)
+	j, run, err := b.next(s)
 	if err != nil {
 		return nil, err
 	}
 	if b.Number != 0 {
-		run, _, err := agree.Get[Run](s, keyRun(b.Number, b.Run))
-		if err != nil {
-			return nil, err
-		}
-		if run.Last != b.After || run.Open != 0 {
-			return nil, agree.Refuse(agree.Conflict,
-				"run %d of harvest %d: the last job is %d, and job %d is not whole",
-				b.Run, b.Number, run.Last, run.Open)
-		}
-		run.Last, run.Open = id, id
+		run.Open = j.ID
 		if err := s.Set(keyRun(b.Number, b.Run), run); err != nil {
 			return nil, err
 		}
 	}
-	o := Open{Job: Job{ID: id, Harvest: b.Harvest, Collection: b.Collection, Channel: b.Channel, State: JobNew,
-		Created: s.At, Number: b.Number, Run: b.Run, Parts: &Parts{Of: id, Template: b.Template}}}
-	if err := o.Job.keepSecret(s, b.Secret); err != nil {
-		return nil, err
+	o := Open{Job: *j}
+	return &o.Job, s.Set(keyOpen(j.ID), &o)
+}
+
+// next gives the job that an opening asks for its number, behind the last one of its run, and notes whose secrets it
+// uses. Neither job nor run is stored.
+func (b *JobOpening) next(s *agree.State) (*Job, *Run, error) {
+	if err := checkMade(s, b.Harvest, b.Collection, b.Channel); err != nil {
+		return nil, nil, err
 	}
-	if err := o.Job.useSecrets(s, b.Uses); err != nil {
-		return nil, err
+	if b.Number == 0 && (b.Run != 0 || b.After != 0) {
+		return nil, nil, agree.Refuse(agree.Invalid, "a job of run %d needs the number of its harvest", b.Run)
 	}
-	return &o.Job, s.Set(keyOpen(id), &o)
+	if len(b.Template) > maxTemplate || !utf8.ValidString(b.Template) {
+		return nil, nil, agree.Refuse(agree.Invalid, "a template's name and version have at most %d bytes of UTF-8",
+			maxTemplate)
+	}
+	id, err := nextNumber(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	var run Run
+	if b.Number != 0 {
+		if run, _, err = agree.Get[Run](s, keyRun(b.Number, b.Run)); err != nil {
+			return nil, nil, err
+		}
+		if run.Last != b.After || run.Open != 0 {
+			return nil, nil, agree.Refuse(agree.Conflict,
+				"run %d of harvest %d: the last job is %d, and job %d is not whole",
+				b.Run, b.Number, run.Last, run.Open)
+		}
+		run.Last = id
+	}
+	j := &Job{ID: id, Harvest: b.Harvest, Collection: b.Collection, Channel: b.Channel, State: JobNew,
+		Created: s.At, Number: b.Number, Run: b.Run, Parts: &Parts{Of: id, Template: b.Template}}
+	if err := j.keepSecret(s, b.Secret); err != nil {
+		return nil, nil, err
+	}
+	return j, &run, j.useSecrets(s, b.Uses)
 }
 
 // findOpen returns the job that is not whole, or a refusal when there is none.

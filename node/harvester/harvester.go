@@ -45,6 +45,7 @@ type Config struct {
 type Harvester struct {
 	cfg     Config
 	trouble trouble
+	texts   texts
 }
 
 // New returns a harvester that does nothing yet.
@@ -52,7 +53,7 @@ func New(cfg Config) *Harvester {
 	if cfg.History == nil {
 		cfg.History = kept{}
 	}
-	return &Harvester{cfg: cfg, trouble: newTrouble()}
+	return &Harvester{cfg: cfg, trouble: newTrouble(), texts: newTexts()}
 }
 
 // Watched are the prefixes of the catalog whose changes Run is to be told of.
@@ -114,7 +115,7 @@ type leading struct {
 	soon       *time.Timer     // rings when work may be looked for
 	waiting    map[uint64]bool // harvests of which it was said that they wait for a channel
 	splits     splits
-	found      []foundRun // runs to be split, as of the last look
+	found      [sizes][]key // runs to be split, as of the last look
 }
 
 func (h *Harvester) lead(ctx context.Context) *leading {

@@ -295,8 +295,11 @@ func (a *alone) settings(text string) {
 
 func host(i int) domains.Name { return domains.Name(fmt.Sprintf("d%04d.org", i)) }
 
-// isSnapshot reports whether a job that is opened is of a snapshot.
+// isSnapshot reports whether a job that is begun is of a snapshot.
 func (a *alone) isSnapshot(body any) bool {
 	o, is := body.(jobs.JobOpening)
+	if m, made := body.(jobs.JobMaking); made {
+		o, is = m.Opening, true
+	}
 	return is && o.Channel == jobs.Snapshot
 }

@@ -21,6 +21,8 @@ import (
 const (
 	linesPage = 200      // configurations that are read at a time
 	mostBytes = 32 << 20 // of seeds and traps in one job
+
+	lightBytes = mostBytes / 32 // of these, that every run has in hand at any time
 )
 
 // draft is a job that gets its configurations.
@@ -29,21 +31,50 @@ type draft struct {
 	lines []harvest.Configuration
 	uses  map[string]bool // secrets of the configurations
 	bytes int
+	long  bool // it has one of the texts
 }
 
 // full reports whether there is no room for one more configuration with or without a secret.
 func (d *draft) full() bool { return d.bytes >= mostBytes || len(d.uses) >= jobs.MaxSecrets-1 }
+
+// waits reports whether the draft has so much text that it has to wait for one of the texts before it gets more.
+func (d *draft) waits() bool { return d.bytes >= lightBytes && !d.long }
+
+// texts shares out the memory for seeds and traps among the runs that are split at the same time: a few of them at
+// most have a draft with much text in hand.
+type texts chan struct{}
+
+func newTexts() texts { return make(texts, large.most()+entire.most()) }
+
+// take waits until the draft may have as much text as a job has at most.
+func (t texts) take(ctx context.Context, d *draft) error {
+	select {
+	case t <- struct{}{}:
+		d.long = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// give gives back what the draft took.
+func (t texts) give(d *draft) {
+	if d.long {
+		<-t
+	}
+}
 
 // job makes a job in the catalog. It reads each configuration again: those that were changed since they were sorted are
 // left for the next pass, and those that were deleted are counted. A job with very much text, or very many secrets, is
 // made as several.
 func (s *splitting) job(ctx context.Context, job *split.Job) error {
 	d := &draft{uses: map[string]bool{}}
+	defer func() { s.texts.give(d) }()
 	for rest := job.Configurations; len(rest) > 0; {
 		taken := 0
 		err := s.cfg.Agreement.View(func(v catalog.View) error {
 			r := s.at(v)
-			for taken < min(linesPage, len(rest)) && !d.full() {
+			for taken < min(linesPage, len(rest)) && !d.full() && !d.waits() {
 				if err := s.add(d, &r, &rest[taken]); err != nil {
 					return err
 				}
@@ -54,11 +85,18 @@ func (s *splitting) job(ctx context.Context, job *split.Job) error {
 		if err != nil {
 			return err
 		}
-		if rest = rest[taken:]; d.full() || len(rest) == 0 {
+		rest = rest[taken:]
+		switch {
+		case d.full() || len(rest) == 0:
 			if err := s.put(ctx, job.Configurations[0].Template, d); err != nil {
 				return err
 			}
+			s.texts.give(d)
 			d = &draft{uses: map[string]bool{}}
+		case d.waits():
+			if err := s.texts.take(ctx, d); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -173,32 +211,54 @@ func (d *draft) parts(head harvest.Job) ([]jobs.Part, error) {
 	return append(parts, lines...), err
 }
 
-// store stores a job, part by part.
+// store stores a job: a small one at once, another part by part.
 func (s *splitting) store(ctx context.Context, opening jobs.JobOpening, parts []jobs.Part) error {
+	store := s.storeParts
+	if jobs.IsSmall(parts) {
+		store = s.storeAtOnce
+	}
+	id, err := store(ctx, opening, parts)
+	if err != nil {
+		return err
+	}
+	s.last, s.made = id, s.made+1
+	s.cfg.Log.Debug("job of a harvest is made", "job", id, "harvest", s.key.harvest, "run", s.key.run)
+	return nil
+}
+
+func (s *splitting) storeAtOnce(ctx context.Context, opening jobs.JobOpening, parts []jobs.Part) (uint64, error) {
+	return s.begun(s.propose(ctx, jobs.MakeJob, jobs.JobMaking{Opening: opening, Parts: parts}))
+}
+
+func (s *splitting) storeParts(ctx context.Context, opening jobs.JobOpening, parts []jobs.Part) (uint64, error) {
 	sum, err := jobs.SumOf(parts)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	value, err := s.propose(ctx, jobs.OpenJob, opening)
+	id, err := s.begun(s.propose(ctx, jobs.OpenJob, opening))
 	if err != nil {
-		return err
-	}
-	var j catalog.Job
-	if err := json.Unmarshal(value, &j); err != nil {
-		return fmt.Errorf("read the job that was opened: %w", err)
+		return 0, err
 	}
 	for i := range parts {
-		addition := jobs.JobAddition{ID: j.ID, Number: i + 1, Part: parts[i]}
+		addition := jobs.JobAddition{ID: id, Number: i + 1, Part: parts[i]}
 		if _, err := s.propose(ctx, jobs.AddPart, addition); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	if _, err := s.propose(ctx, jobs.CloseJob, jobs.JobClosing{ID: j.ID, Parts: len(parts), Sum: sum}); err != nil {
-		return err
+	_, err = s.propose(ctx, jobs.CloseJob, jobs.JobClosing{ID: id, Parts: len(parts), Sum: sum})
+	return id, err
+}
+
+// begun is the number of the job in an answer.
+func (*splitting) begun(answer json.RawMessage, err error) (uint64, error) {
+	var j catalog.Job
+	if err != nil {
+		return 0, err
 	}
-	s.last, s.made = j.ID, s.made+1
-	s.cfg.Log.Debug("job of a harvest is made", "job", j.ID, "harvest", s.key.harvest, "run", s.key.run)
-	return nil
+	if err := json.Unmarshal(answer, &j); err != nil {
+		return 0, fmt.Errorf("read the job that was begun: %w", err)
+	}
+	return j.ID, nil
 }
 
 // compose makes a job's text of a template with something laid over it, and checks it with the configurations.

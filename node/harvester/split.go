@@ -23,7 +23,7 @@ var errMoved = errors.New("the run has other jobs by now")
 // Split makes the jobs of a run that is open, and ends the run. What others have made of it is kept. After an error it
 // can be done again, by any leader.
 func (h *Harvester) Split(ctx context.Context, harvest, run uint64) error {
-	s := &splitting{cfg: &h.cfg, key: key{harvest, run}}
+	s := &splitting{cfg: &h.cfg, key: key{harvest, run}, texts: h.texts}
 	for {
 		again, err := s.pass(ctx)
 		var bad *broken
@@ -44,6 +44,7 @@ type splitting struct {
 	key key
 	*material
 
+	texts texts
 	room  int    // bytes of memory for sorting
 	last  uint64 // the run's last job
 	made  uint64 // how many jobs the run has

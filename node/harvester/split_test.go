@@ -232,7 +232,7 @@ func TestConfigurationsThatChangeInASplit(t *testing.T) {
 	a.begin(number)
 	opened := 0
 	a.before = func(kind catalog.Kind, body any) (bool, error) {
-		if kind != jobs.OpenJob {
+		if kind != jobs.OpenJob && kind != jobs.MakeJob {
 			return true, nil
 		}
 		switch opened++; opened {
@@ -272,7 +272,7 @@ func TestWhatWasDeletedBeforeTheWalkIsCounted(t *testing.T) {
 	a.must(domains.Remove, domains.Ref{Name: host(5)})
 	opened := 0
 	a.before = func(kind catalog.Kind, _ any) (bool, error) {
-		if kind != jobs.OpenJob {
+		if kind != jobs.OpenJob && kind != jobs.MakeJob {
 			return true, nil
 		}
 		switch opened++; opened {
@@ -304,7 +304,7 @@ func TestTroubleOfASplitIsSaid(t *testing.T) {
 		number := a.define(runs.Snapshot, runs.Asked{Name: "all"})
 		full := errors.New("no space left on device")
 		a.before = func(kind catalog.Kind, _ any) (bool, error) {
-			if kind == jobs.OpenJob {
+			if kind == jobs.OpenJob || kind == jobs.MakeJob {
 				return false, full
 			}
 			return true, nil

@@ -10,11 +10,31 @@ import (
 	"holdfast/catalog/runs"
 )
 
-// How many runs are split at the same time: snapshots apart, for they take long.
+// size is how much there is to split in a run.
+type size int
+
 const (
-	snapshotsAtOnce = 1
-	othersAtOnce    = 4
+	small  size = iota // so few configurations that one look has all
+	large              // more
+	entire             // a snapshot: all domains
+	sizes
 )
+
+// sizeOf is how large a run of the harvest is.
+func sizeOf(h *runs.Harvest) size {
+	switch {
+	case h.Kind == runs.Snapshot:
+		return entire
+	case h.Configurations > walkPage:
+		return large
+	}
+	return small
+}
+
+// most is how many runs of the size are split at the same time: each size apart, for larger ones take longer.
+func (of size) most() int {
+	return [sizes]int{small: 32, large: 4, entire: 1}[of]
+}
 
 // key names a run of a harvest.
 type key struct{ harvest, run uint64 }
@@ -22,36 +42,31 @@ type key struct{ harvest, run uint64 }
 // splits are the runs that this leader splits. Its methods may be called at the same time.
 type splits struct {
 	*sync.Mutex
-	under map[key]bool      // whether it is a snapshot's
+	under map[key]size
+	count [sizes]int        // of these
 	after map[key]time.Time // when a run that could not be split is tried again
 }
 
-func newSplits() splits { return splits{new(sync.Mutex), map[key]bool{}, map[key]time.Time{}} }
+func newSplits() splits {
+	return splits{Mutex: new(sync.Mutex), under: map[key]size{}, after: map[key]time.Time{}}
+}
 
-// room reports whether another run of its kind can be split.
-func (s *splits) room(snapshot bool) bool {
+// room reports whether another run of the size can be split.
+func (s *splits) room(of size) bool {
 	s.Lock()
 	defer s.Unlock()
-	same, most := 0, othersAtOnce
-	if snapshot {
-		most = snapshotsAtOnce
-	}
-	for _, is := range s.under {
-		if is == snapshot {
-			same++
-		}
-	}
-	return same < most
+	return s.count[of] < of.most()
 }
 
 // begin notes that a run is split from now on. It reports false if that is under way, or was tried just now.
-func (s *splits) begin(k key, snapshot bool) bool {
+func (s *splits) begin(k key, of size) bool {
 	s.Lock()
 	defer s.Unlock()
 	if _, there := s.under[k]; there || time.Now().Before(s.after[k]) {
 		return false
 	}
-	s.under[k] = snapshot
+	s.under[k] = of
+	s.count[of]++
 	return true
 }
 
@@ -59,6 +74,7 @@ func (s *splits) begin(k key, snapshot bool) bool {
 func (s *splits) end(k key, done bool) {
 	s.Lock()
 	defer s.Unlock()
+	s.count[s.under[k]]--
 	delete(s.under, k)
 	delete(s.after, k)
 	if !done {
@@ -66,15 +82,11 @@ func (s *splits) end(k key, done bool) {
 	}
 }
 
-// foundRun is a run whose jobs are to be made.
-type foundRun struct {
-	key
-	snapshot bool
-}
-
 // findRuns finds the runs whose jobs are to be made.
 func (l *leading) findRuns() error {
-	l.found = l.found[:0]
+	for of := range l.found {
+		l.found[of] = l.found[of][:0]
+	}
 	return l.cfg.Agreement.View(func(v catalog.View) error {
 		view := catalog.RunsIn(v)
 		open, err := view.OpenRuns()
@@ -86,7 +98,8 @@ func (l *leading) findRuns() error {
 			if err != nil {
 				return fmt.Errorf("harvest %d, which has an open run: %w", open[i].Harvest, err)
 			}
-			l.found = append(l.found, foundRun{key{open[i].Harvest, open[i].Number}, h.Kind == runs.Snapshot})
+			of := sizeOf(&h)
+			l.found[of] = append(l.found[of], key{open[i].Harvest, open[i].Number})
 		}
 		return nil
 	})
@@ -94,20 +107,16 @@ func (l *leading) findRuns() error {
 
 // split begins to split the runs that were found, as far as there is room, each in a goroutine of its own.
 func (l *leading) split() {
-	wait := l.found[:0]
-	for i, r := range l.found {
-		if !l.splits.room(r.snapshot) {
-			if wait = append(wait, r); !l.splits.room(!r.snapshot) {
-				wait = append(wait, l.found[i+1:]...)
-				break
+	for of, found := range l.found {
+		of := size(of)
+		for len(found) > 0 && l.splits.room(of) {
+			k := found[0]
+			if found = found[1:]; l.splits.begin(k, of) {
+				l.under.Go(func() { l.splitOne(k) })
 			}
-			continue
 		}
-		if l.splits.begin(r.key, r.snapshot) {
-			l.under.Go(func() { l.splitOne(r.key) })
-		}
+		l.found[of] = found
 	}
-	l.found = wait
 }
 
 // splitOne splits a run.
