@@ -23,10 +23,11 @@ import (
 //	block index  for each: offset uint64, length uint32, URL length uint32, URL
 //	digests      for each: first 8 bytes of SHA-256 of the digest, block uint32, document in it uint32; in order
 //	end          offset of the block index uint64, offset of the digests uint64, blocks uint32, documents uint64,
-//	             digests uint64, CRC-32C of the block index and of what stands here before it uint32, magic
+//	             digests uint64, CRC-32C of the digests uint32, CRC-32C of the block index and of what stands here
+//	             before it uint32, magic
 const (
-	setMagic   = "HFDEDUP1"
-	endSize    = 8 + 8 + 4 + 8 + 8 + 4 + 8
+	setMagic   = "HFDEDUP2"
+	endSize    = 8 + 8 + 4 + 8 + 8 + 4 + 4 + 8
 	blockSize  = 32 << 10 // of lines, before a block ends
 	digestSize = 16
 	maxBlock   = 16 << 20 // of lines in a block; a block that ends late is at most a line longer than blockSize
@@ -150,7 +151,7 @@ func (b *builder) end() error {
 	end := binary.BigEndian.AppendUint64(nil, b.at)
 	b.write(b.index)
 	end = binary.BigEndian.AppendUint64(end, b.at)
-	digests, last := uint64(0), [8]byte{}
+	digests, last, sumOfDigests := uint64(0), [8]byte{}, uint32(0)
 	for place, err := range b.digests.Sorted() {
 		if err != nil {
 			return fmt.Errorf("sort digests: %w", err)
@@ -160,11 +161,13 @@ func (b *builder) end() error {
 		}
 		last = [8]byte(place)
 		b.write(place)
+		sumOfDigests = crc32.Update(sumOfDigests, castagnoli(), place)
 		digests++
 	}
 	end = binary.BigEndian.AppendUint32(end, b.blocks)
 	end = binary.BigEndian.AppendUint64(end, b.documents)
 	end = binary.BigEndian.AppendUint64(end, digests)
+	end = binary.BigEndian.AppendUint32(end, sumOfDigests)
 	sum := crc32.Update(crc32.Checksum(b.index, castagnoli()), castagnoli(), end)
 	end = binary.BigEndian.AppendUint32(end, sum)
 	b.write(append(end, setMagic...))

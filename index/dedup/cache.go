@@ -80,7 +80,7 @@ func setName(jobs []uint64) string {
 // empty. A later call with the same jobs looks again for the pieces that were missing. The caller closes the set.
 func (c *Cache) Open(ctx context.Context, jobs []uint64) (_ *Set, used []uint64, err error) {
 	jobs = slices.Compact(slices.Sorted(slices.Values(jobs)))
-	if s, err := c.open(setName(jobs)); err == nil {
+	if s, err := c.open(ctx, setName(jobs)); err == nil {
 		return s, jobs, nil
 	}
 	for _, job := range jobs {
@@ -96,7 +96,7 @@ func (c *Cache) Open(ctx context.Context, jobs []uint64) (_ *Set, used []uint64,
 		var s *Set
 		name := setName(used)
 		if err = c.shelf.Once(ctx, name, func(w io.Writer) error { return c.build(ctx, w, used) }); err == nil {
-			if s, err = c.open(name); err == nil {
+			if s, err = c.open(ctx, name); err == nil {
 				c.shelf.Tidy()
 				return s, used, nil
 			}
@@ -135,16 +135,22 @@ func (c *Cache) have(ctx context.Context, job uint64) (bool, error) {
 	return false, nil
 }
 
-// open opens a set that is there. One that is damaged is removed.
-func (c *Cache) open(name string) (*Set, error) {
+// open opens a set that is there, and reads it: one that is damaged is removed before anything is looked up in it.
+func (c *Cache) open(ctx context.Context, name string) (*Set, error) {
 	s, err := OpenSet(c.shelf.Path(name))
+	if err == nil {
+		if err = s.check(ctx); err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}
 	if errors.Is(err, ErrDamaged) {
 		err = errors.Join(err, c.shelf.Drop(name, err))
 	}
-	if err == nil {
-		c.shelf.Use(name)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
+	c.shelf.Use(name)
+	return s, nil
 }
 
 // fetch copies a job's piece, and reads it while it does.

@@ -154,6 +154,34 @@ func TestOneMakes(t *testing.T) {
 	}
 }
 
+// TestDamagedSetIsMadeAgain: wherever a kept set is damaged, that is noticed when it is opened, and the set is made again
+// of the pieces that are here. Nothing of the damaged one is seen.
+func TestDamagedSetIsMadeAgain(t *testing.T) {
+	c := newCacheTest(t, 1, 2)
+	c.has([]uint64{1, 2}, 1, 2)
+	path := filepath.Join(c.cfg.Dir, c.names(setSuffix)[0])
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; at < len(good); at += 11 {
+		bad := bytes.Clone(good)
+		bad[at] ^= 4
+		for _, damaged := range [][]byte{bad, good[:at]} {
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c.has([]uint64{2, 1}, 1, 2)
+			if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, good) {
+				t.Fatalf("byte %d: the damaged set is still there: %v", at, err)
+			}
+		}
+	}
+	if c.stock.asked[1] != 1 || c.stock.asked[2] != 1 {
+		t.Errorf("pieces were got again: %v", c.stock.asked)
+	}
+}
+
 // Whatever is damaged on the disk is made again; a piece that is damaged in the archive is left out.
 func TestDamageIsMended(t *testing.T) {
 	c := newCacheTest(t, 1, 2)

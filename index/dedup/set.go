@@ -2,6 +2,7 @@ package dedup
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -22,9 +23,10 @@ type Set struct {
 	blocks    []block
 	documents uint64
 
-	digestsAt int64
-	digests   int64
-	every     []uint64 // the key of each strideth digest
+	digestsAt    int64
+	digests      int64
+	sumOfDigests uint32
+	every        []uint64 // the key of each strideth digest
 }
 
 type block struct {
@@ -100,11 +102,11 @@ func (s *Set) readEnd() error {
 	if err := s.read(index, indexAt); err != nil {
 		return err
 	}
-	sum := crc32.Update(crc32.Checksum(index, castagnoli()), castagnoli(), end[:36])
-	if sum != n.Uint32(end[36:]) {
+	sum := crc32.Update(crc32.Checksum(index, castagnoli()), castagnoli(), end[:40])
+	if sum != n.Uint32(end[40:]) {
 		return fmt.Errorf("%w: wrong checksum", ErrDamaged)
 	}
-	s.documents, s.digestsAt, s.digests = n.Uint64(end[20:]), digestsAt, digests
+	s.documents, s.digestsAt, s.digests, s.sumOfDigests = n.Uint64(end[20:]), digestsAt, digests, n.Uint32(end[36:])
 	if err := s.readIndex(index, blocks, indexAt); err != nil {
 		return err
 	}
@@ -114,6 +116,32 @@ func (s *Set) readEnd() error {
 			return err
 		}
 		s.every = append(s.every, n.Uint64(key))
+	}
+	return nil
+}
+
+// check reads all of the set. An error that wraps ErrDamaged says that it is not as it was written.
+func (s *Set) check(ctx context.Context) error {
+	documents := uint64(0)
+	for _, b := range s.blocks {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		lines, err := s.lines(b)
+		if err != nil {
+			return err
+		}
+		documents += uint64(bytes.Count(lines, []byte{'\n'}))
+	}
+	if documents != s.documents {
+		return fmt.Errorf("%w: %d documents, and %d were said", ErrDamaged, documents, s.documents)
+	}
+	sum := crc32.New(castagnoli())
+	if _, err := io.Copy(sum, io.NewSectionReader(s.file, s.digestsAt, s.digests*digestSize)); err != nil {
+		return err
+	}
+	if sum.Sum32() != s.sumOfDigests {
+		return fmt.Errorf("%w: wrong checksum of its digests", ErrDamaged)
 	}
 	return nil
 }
