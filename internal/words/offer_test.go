@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/fstest"
+	"time"
 
 	"holdfast/internal/words"
 )
@@ -106,6 +108,36 @@ func FuzzHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, header string) {
 		if tag := o.ByHeader([]string{header}).Tag(); tag != "en" && tag != "da" {
 			t.Errorf("%q chooses %s", header, tag)
+		}
+	})
+}
+
+// A language file comes from whoever runs the node: whatever is in it, it is left out or can be used.
+func FuzzFile(f *testing.F) {
+	for _, s := range []string{"name = \"x\"\n[replay.start]\ntext = \"{a}\"\n", "[format]\nunits = [\"\"]\n",
+		"[format]\nmonths = [\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\"]\ngroup-least = 99999\nsize = \"{unit}{number}{unit}\"\n",
+		"[ago.days]\none = \"{count}{count}\"\nother = \"}\"\n", "replay = 1\n", "[[replay]]\n", "[replay]\nstart = \"x\"\n"} {
+		f.Add(s)
+	}
+	w, err := words.Shipped()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		over, faults := w.Lay(fstest.MapFS{"sl.toml": {Data: []byte(text)}})
+		l := over.Language("sl")
+		if l == nil {
+			if len(faults) != 1 || !strings.Contains(faults[0].Error(), "sl.toml") {
+				t.Errorf("%q is left out, and is said to be: %v", text, faults)
+			}
+			return
+		}
+		at := time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC)
+		if l.Recent(at, at.Add(3*time.Hour)) == "" || l.Size(1<<62) == "" || l.Moment(at) == "" || len(l.Weekdays()) != 7 {
+			t.Errorf("%q: a time, a size or a week is empty", text)
+		}
+		for _, key := range l.Keys() {
+			l.Text(key, "count", 3)
 		}
 	})
 }
