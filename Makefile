@@ -81,7 +81,7 @@ bench:
 ifeq ($(LONG),)
 	@$(GO) run ./systemtest/benchtable $(BENCH)
 else
-	HOLDFAST_DOMAINS=$(DOMAINS) HOLDFAST_HARVESTS=$(HARVESTS) $(GO) test -run '^$$' -bench '^Benchmark(ManyDomains|ManySchedules|Schedules)$$' \
+	HOLDFAST_DOMAINS=$(DOMAINS) HOLDFAST_HARVESTS=$(HARVESTS) $(GO) test -run '^$$' -bench '^Benchmark(ManyDomains|ManySchedules|Schedules|WaitingJobs)$$' \
 		-benchtime 1x -timeout 3h ./node ./node/harvester
 endif
 
