@@ -127,15 +127,22 @@ func roll(t *testing.T, level int, old string) {
 		check(t, u.c.Start(node))
 		check(t, u.c.Settled(t.Context(), node, 2*time.Minute))
 		u.same(before, node)
+		u.noHarvests(node, false)
+	}
+	for _, node := range threeNodes {
+		u.noHarvests(node, true)
 	}
 	u.oldMeanings()
+	u.alike()
 	if found := u.inClear(password) != nil; found != (level < 2) {
 		t.Errorf("a password in clear at level %d is found: %t", level, found)
 	}
 	u.raise()
 	u.works(long)
+	u.harvests()
 	stop()
 	work.Wait()
+	u.alike()
 	u.verify(before)
 }
 
