@@ -223,10 +223,15 @@ func (m *manyDomains) keep(metric string, figure float64) {
 	m.figures[metric] = figure
 }
 
-// decide proposes a command until it is decided, and returns the answer.
-func (m *manyDomains) decide(kind catalog.Kind, body any) (answer json.RawMessage) {
+// decide proposes what people do until it is decided, and returns the answer.
+func (m *manyDomains) decide(kind catalog.Kind, body any) json.RawMessage {
+	return m.propose(kind, body, catalog.Local(m.n.id))
+}
+
+// propose proposes a command in the actor's name until it is decided, and returns the answer.
+func (m *manyDomains) propose(kind catalog.Kind, body any, actor string) (answer json.RawMessage) {
 	eventually(m.b, string(kind), func() error {
-		r, err := m.n.agreed().Propose(m.b.Context(), kind, body, string(m.n.id))
+		r, err := m.n.agreed().Propose(m.b.Context(), kind, body, actor)
 		if err == nil && r.Refusal != nil {
 			err = r.Refusal
 		}
@@ -350,7 +355,7 @@ func (m *manyDomains) endJob(id uint64) (count int, took time.Duration) {
 		}
 		return err
 	})
-	m.decide(catalog.ClaimJob, catalog.JobRef{ID: id, Node: m.n.id})
+	m.propose(catalog.ClaimJob, catalog.JobRef{ID: id, Node: m.n.id}, string(m.n.id))
 	var brought []jobs.Statistic
 	var attempt int
 	m.await("the job is claimed", func(v catalog.View) error {
@@ -367,15 +372,15 @@ func (m *manyDomains) endJob(id uint64) (count int, took time.Duration) {
 		}
 		return err
 	})
-	m.decide(catalog.StartJob, catalog.JobRef{ID: id, Node: m.n.id, Attempt: attempt})
+	m.propose(catalog.StartJob, catalog.JobRef{ID: id, Node: m.n.id, Attempt: attempt}, string(m.n.id))
 	began, chunks := time.Now(), 0
 	for rest := brought; len(rest) > 0; {
 		n := min(len(rest), jobs.StatisticsInChunk)
 		chunks++
-		m.decide(jobs.AddStatistics, jobs.JobStatistics{ID: id, Node: m.n.id, Attempt: attempt, Number: chunks,
-			Last: n == len(rest), Statistics: rest[:n]})
+		m.propose(jobs.AddStatistics, jobs.JobStatistics{ID: id, Node: m.n.id, Attempt: attempt, Number: chunks,
+			Last: n == len(rest), Statistics: rest[:n]}, string(m.n.id))
 		rest = rest[n:]
 	}
-	m.decide(catalog.FinishJob, catalog.JobEnd{ID: id, Node: m.n.id, Attempt: attempt, Statistics: chunks})
+	m.propose(catalog.FinishJob, catalog.JobEnd{ID: id, Node: m.n.id, Attempt: attempt, Statistics: chunks}, string(m.n.id))
 	return len(brought), time.Since(began)
 }

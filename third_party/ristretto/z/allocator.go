@@ -172,7 +172,7 @@ func (a *Allocator) TrimTo(max int) {
 			break
 		}
 		alloc += len(b)
-		if alloc < max {
+		if alloc < max || i == 0 { // each page is made from the size of the one before it
 			continue
 		}
 		Free(b)
@@ -232,6 +232,12 @@ func (a *Allocator) Copy(buf []byte) []byte {
 	return out
 }
 
+// largePage is the size from which on pages are not doubled, and mostKept what an allocator in a pool keeps.
+const (
+	largePage = 4 << 20
+	mostKept  = 8 << 20
+)
+
 func (a *Allocator) addBufferAt(bufIdx, minSz int) {
 	for {
 		if bufIdx >= len(a.buffers) {
@@ -250,6 +256,9 @@ func (a *Allocator) addBufferAt(bufIdx, minSz int) {
 	// We need to allocate a new buffer.
 	// Make pageSize double of the last allocation.
 	pageSize := 2 * len(a.buffers[bufIdx-1])
+	if pageSize > largePage && bufIdx < len(a.buffers)/2 {
+		pageSize = largePage
+	}
 	// Ensure pageSize is bigger than sz.
 	for pageSize < minSz {
 		pageSize *= 2
@@ -334,7 +343,11 @@ func (p *AllocatorPool) Return(a *Allocator) {
 		a.Release()
 		return
 	}
-	a.TrimTo(400 << 20)
+	if len(a.buffers[0]) > mostKept {
+		a.Release()
+		return
+	}
+	a.TrimTo(mostKept)
 
 	select {
 	case p.allocCh <- a:
