@@ -65,13 +65,16 @@ type store struct {
 	written       int64      // bytes until room is set aside again
 }
 
+// badgerOptions keeps the tables of all levels equally small: what merges them builds up to twenty at once, and each takes
+// about ten times its size of memory while it is built.
 func badgerOptions(dir string, cacheMiB int) badger.Options {
-	return badger.DefaultOptions(dir).
+	o := badger.DefaultOptions(dir).
 		WithMemTableSize(memtableBytes).
 		WithNumMemtables(2).
 		WithNumLevelZeroTables(3).
 		WithNumLevelZeroTablesStall(8).
 		WithNumCompactors(2).
+		WithBaseTableSize(1 << 20).
 		WithValueThreshold(1 << 20).
 		WithValueLogFileSize(16 << 20).
 		WithCompression(options.Snappy).
@@ -80,6 +83,8 @@ func badgerOptions(dir string, cacheMiB int) badger.Options {
 		WithDetectConflicts(false).
 		WithMetricsEnabled(false).
 		WithNumGoroutines(2)
+	o.TableSizeMultiplier = 1
+	return o
 }
 
 // openStore opens the folder dir, which is made if it is missing, and reads how far it has come.
