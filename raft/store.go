@@ -65,8 +65,8 @@ type store struct {
 	written       int64      // bytes until room is set aside again
 }
 
-// badgerOptions keeps the tables of all levels equally small: what merges them builds up to twenty at once, and each takes
-// about ten times its size of memory while it is built.
+// badgerOptions keeps the tables of all levels equally small: what merges them builds up to twenty at once, and each
+// takes about ten times its size of memory while it is built.
 func badgerOptions(dir string, cacheMiB int) badger.Options {
 	o := badger.DefaultOptions(dir).
 		WithMemTableSize(memtableBytes).
