@@ -39,12 +39,8 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	level, levelErr := levelOf(c.cfg.Agreement)
-	if levelErr != nil {
-		return levelErr
-	}
-	end := catalog.JobEnd{ID: r.Job.ID, Node: c.cfg.Self, Attempt: r.Job.Attempt, Stats: statsOf(summary, level)}
 	ended := err == nil // else its reports may be older than what it brought
+	var files int
 	var uploading error
 	if err != nil {
 		log.Error("crawl failed", "error", err)
@@ -52,7 +48,7 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 		log.Warn("crawl captured nothing", "reason", err)
 	}
 	if r.Dir != "" {
-		end.Stats.Files, uploading = c.bringIn(ctx, r, log)
+		files, uploading = c.bringIn(ctx, r, log)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -60,6 +56,12 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 			log.Error("not all of the harvest is in the archive yet", "error", uploading)
 		}
 	}
+	level, levelErr := levelOf(c.cfg.Agreement) // by now: the files may have taken long
+	if levelErr != nil {
+		return levelErr
+	}
+	end := catalog.JobEnd{ID: r.Job.ID, Node: c.cfg.Self, Attempt: r.Job.Attempt, Stats: statsOf(summary, level)}
+	end.Stats.Files = files
 	blame(&end, level, err, uploading)
 	if ended {
 		if err := c.tell(ctx, r, &end, log); err != nil {

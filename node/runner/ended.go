@@ -186,8 +186,11 @@ func (e *Ended) leave(one *unpacked) {
 	}
 }
 
-// errNothing reports a metadata file of which there is nothing to unpack.
-var errNothing = errors.New("no settings, reports or logs are in it")
+// What is wrong with a metadata file.
+var (
+	errNothing  = errors.New("no settings, reports or logs are in it")
+	errUnproved = errors.New("a record has no digest that it could be compared with")
+)
 
 // unpack makes a folder of a metadata file.
 func (e *Ended) unpack(ctx context.Context, name, dir string) (bytes int64, err error) {
@@ -216,6 +219,9 @@ func (e *Ended) records(ctx context.Context, name, into string) (bytes int64, er
 			return nil
 		}
 		found++
+		if rec.Header.Get("WARC-Block-Digest") == "" {
+			return fmt.Errorf("%s/%s: %w", folder, base, errUnproved)
+		}
 		n, err := e.record(rec, filepath.Join(into, folder), base)
 		if bytes += n; err != nil {
 			err = fmt.Errorf("%s/%s: %w", folder, base, err)

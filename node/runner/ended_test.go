@@ -2,6 +2,7 @@ package runner
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -188,5 +190,31 @@ func TestWhatIsNotUsedIsRemoved(t *testing.T) {
 	e.cfg.Room = func() (int64, error) { return 3, nil }
 	if err := e.Use(t.Context(), job, func(string) error { return nil }); err == nil {
 		t.Error("a full disk is written to")
+	}
+}
+
+// TestARecordWithoutADigestIsNotShown: there is nothing that could show that it is what the crawl left.
+func TestARecordWithoutADigestIsNotShown(t *testing.T) {
+	t.Parallel()
+	e, job, s := endedJob(t, 7)
+	packed, err := gzip.NewReader(bytes.NewReader(s.copies[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := func() error { return NewEnded(e.cfg).Use(t.Context(), job, func(string) error { return nil }) }
+	s.copies = [][]byte{text}
+	if err := use(); err != nil {
+		t.Fatal("a file that is not packed: ", err)
+	}
+	if err := e.cfg.Disk.RemoveAll(e.cfg.Dir); err != nil {
+		t.Fatal(err)
+	}
+	s.copies = [][]byte{regexp.MustCompile(`WARC-Block-Digest: [^\r]*\r\n`).ReplaceAll(text, nil)}
+	if err := use(); !errors.Is(err, errUnproved) {
+		t.Errorf("records without digests: %v", err)
 	}
 }
