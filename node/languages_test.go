@@ -34,6 +34,7 @@ func TestLanguagesOfTheNodesFolder(t *testing.T) {
 		{[]string{"sv", "da", "fi"}, dir, "sv=Sök da=Led", `fi.toml:4: unknown key`},
 		{[]string{"fi"}, dir, "en=Find", `language=fi`},
 		{[]string{"sv", "da"}, filepath.Join(dir, "none"), "da=Søg", `language=sv`},
+		{[]string{"da"}, filepath.Join(dir, "none"), "da=Søg", `no such file`},
 	} {
 		var log bytes.Buffer
 		o, err := languages(config.Config{Languages: tt.languages, LanguageFiles: tt.folder}, slog.New(slog.NewTextHandler(&log, nil)))

@@ -50,15 +50,22 @@ func Shipped() (*Words, error) {
 }
 
 // Lay returns the languages with those of a folder's *.toml files laid over them: a file adds a language, or overrides
-// some of its texts. A file with a fault is left out, and the error names it and the line.
+// some of its texts. A file with a fault is left out, and the error names it and the line. A folder that cannot be read
+// adds nothing, and is a fault.
 func (w *Words) Lay(folder fs.FS) (*Words, []error) {
 	next := &Words{files: map[string][]*file{}}
 	for tag, files := range w.files {
 		next.files[tag] = slices.Clone(files)
 	}
-	names, err := fs.Glob(folder, "*.toml")
+	entries, err := fs.ReadDir(folder, ".") // fs.Glob takes a folder that is not there for an empty one
 	if err != nil {
 		return w, []error{err}
+	}
+	var names []string
+	for _, e := range entries {
+		if path.Ext(e.Name()) == ".toml" {
+			names = append(names, e.Name())
+		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { // English first: it says what the others may have
 		return bool2int(b == english+".toml") - bool2int(a == english+".toml")
