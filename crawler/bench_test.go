@@ -142,7 +142,7 @@ func benchCrawl(b *testing.B, table string) {
 	reportCPU(b, used)
 }
 
-// crawlApart crawls in a process of its own, with so many lines in the log.
+// crawlApart crawls in a process of its own, with that number of lines in the log.
 func crawlApart(b *testing.B, seed, table string, lines int) {
 	dir := b.TempDir()
 	cmd := exec.Command(os.Args[0])

@@ -115,7 +115,7 @@ func TestSettingsAreChanged(t *testing.T) {
 }
 
 // What was changed while the crawl ran holds when it is opened again: for logins, for the queues that take part and for
-// how long all rest first. WARC files that are begun later tell of it.
+// how long all rest first. WARC files that are begun later name it.
 func TestChangesHoldAfterARestart(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -161,7 +161,7 @@ func TestChangesHoldAfterARestart(t *testing.T) {
 	}
 }
 
-// A file that is begun after a change tells of it.
+// A file that is begun after a change names it.
 func TestWarcinfoAfterAChange(t *testing.T) {
 	t.Parallel()
 	s := smallSite(t)

@@ -28,7 +28,7 @@ type town struct {
 	given map[string]int // by site and, for pictures, by the site of the page
 }
 
-// newTown has sites with so many pages; each page has a picture of the site "other".
+// newTown has sites with that number of pages; each page has a picture of the site "other".
 func newTown(t *testing.T, size map[string]int) *town {
 	w := &town{site: newSite(t), given: map[string]int{}}
 	w.mux.HandleFunc("/", func(out http.ResponseWriter, r *http.Request) {

@@ -24,7 +24,7 @@ func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	for name, hurt := range map[string]func(b []byte) []byte{
 		"early": func(b []byte) []byte { return scramble(b, 600, 40) },
-		"start":/* of the file, which tells of itself there */ func(b []byte) []byte { return scramble(b, 0, 2) },
+		"start":/* of the file, which describes itself there */ func(b []byte) []byte { return scramble(b, 0, 2) },
 		"middle":    func(b []byte) []byte { return scramble(b, len(b)*2/5, 3000) },
 		"scattered": func(b []byte) []byte { return scramble(scramble(scramble(b, 900, 1), len(b)/4, 5000), len(b)*2/5, 1) },
 		"cut":       func(b []byte) []byte { return b[:len(b)/4] },

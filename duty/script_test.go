@@ -239,7 +239,7 @@ func (s *script) hold(name string) {
 	}
 }
 
-// rooms is what gossip would tell of the nodes.
+// rooms is what gossip would say about the nodes.
 func (s *script) rooms() []duty.Room {
 	var out []duty.Room
 	for _, name := range s.names {

@@ -122,7 +122,7 @@ func run(t *testing.T, r *Runner) (stop func()) {
 	return stop
 }
 
-// list has so many domains, with bad lines and comments between them.
+// list has that number of domains, with bad lines and comments between them.
 func list(n int) (text string, bad map[int64]string) {
 	var b strings.Builder
 	b.WriteString("\uFEFF# a list\r\n")

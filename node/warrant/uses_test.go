@@ -31,7 +31,7 @@ func (d days) Get(key []byte) ([]byte, error) {
 
 func (days) Scan(_, _ []byte, _ func(key, value []byte) bool) error { return nil }
 
-// However often tokens are used, one command a day tells of all of them.
+// However often tokens are used, one command a day names all of them.
 func TestUsesAreToldOnceADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agreed := days{level: 2, used: map[string]catalog.Time{}}

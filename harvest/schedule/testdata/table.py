@@ -5,7 +5,7 @@ Every date up to the horizon is found by going through all of them: local days o
 the first date, minutes and hours added as elapsed time. What a local time means is found by trying both folds of
 zoneinfo, and by going forward minute by minute where neither is real.
 
-    python3 table.py          writes the table anew (the same as before, but for the time zone database)
+    python3 table.py          writes the table again (the same as before, but for the time zone database)
 """
 import calendar, gzip, hashlib, json, random, zoneinfo
 from datetime import date, datetime, time, timedelta, timezone
