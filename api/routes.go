@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -39,8 +40,9 @@ type route struct {
 	adjust  func(*huma.Operation) // nil: nothing to add
 }
 
-// routes builds the handler and the description of all operations.
-func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
+// routes builds the handler, and what gives the description of all operations: it is put together when it is first
+// asked for, which takes longer than all else here.
+func routes(b Backend, log *slog.Logger) (*http.ServeMux, func() []byte) {
 	s := newServer(b, log)
 	config := huma.DefaultConfig("Holdfast", "1")
 	config.CreateHooks = nil
@@ -72,10 +74,10 @@ func routes(b Backend, log *slog.Logger) (*http.ServeMux, []byte) {
 	domains{s, b.Crawls, b.Secrets}.routes(api)
 	ingests{s, b.Ingests}.routes(api)
 	harvests{s, b.Previews}.routes(api)
-	text := describe(api.OpenAPI())
+	text := sync.OnceValue(func() []byte { return describe(api.OpenAPI()) })
 	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/openapi+json")
-		if _, err := w.Write(text); err != nil {
+		if _, err := w.Write(text()); err != nil {
 			s.log.Debug("answer not sent", "error", err)
 		}
 	})

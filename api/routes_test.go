@@ -265,11 +265,11 @@ type operation struct{ method, act string }
 // described returns all operations by id.
 func described(t *testing.T) map[string]operation {
 	t.Helper()
-	_, text := routes(Backend{}, slog.New(slog.DiscardHandler))
+	_, description := routes(Backend{}, slog.New(slog.DiscardHandler))
 	var o struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`
 	}
-	if err := json.Unmarshal(text, &o); err != nil {
+	if err := json.Unmarshal(description(), &o); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]operation{}

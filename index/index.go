@@ -111,7 +111,7 @@ func badgerOptions(cfg Config) badger.Options {
 		WithIndexCacheSize(memory / 8).
 		WithNumCompactors(2).
 		WithCompression(options.Snappy).
-		WithValueLogFileSize(16 << 20)
+		WithValueLogFileSize(1 << 20)
 }
 
 // Close ends what is under way and closes the index.

@@ -11,7 +11,9 @@ import (
 
 // reader reads the catalog's keys at one version. It is a catalog.Reader.
 type reader struct {
-	txn *badger.Txn
+	txn     *badger.Txn
+	memory  *remembered // nil: of none
+	version uint64      // that the memory knows the transaction by
 }
 
 // own returns the value of one of the state's own keys, nil when it is not there.

@@ -81,7 +81,7 @@ func timingOf(profile string) (timing, error) {
 	case "", "lan":
 	case "local":
 		t.heartbeat, t.election, t.lease = 700*time.Millisecond, 700*time.Millisecond, 700*time.Millisecond
-		t.commit, t.tick = 20*time.Millisecond, 200*time.Millisecond
+		t.commit, t.tick, t.segment = 20*time.Millisecond, 200*time.Millisecond, 8<<20
 	case "wan":
 		t.heartbeat, t.election, t.lease, t.commit = 3*time.Second, 3*time.Second, 3*time.Second, 100*time.Millisecond
 		t.network, t.quorum = 30*time.Second, 10*time.Second

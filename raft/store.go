@@ -55,6 +55,7 @@ type store struct {
 	db   *badger.DB
 
 	applied atomic.Uint64 // the version of the last commit
+	memory  *remembered
 
 	mu            sync.Mutex
 	position      position
@@ -76,7 +77,7 @@ func badgerOptions(dir string, cacheMiB int) badger.Options {
 		WithNumCompactors(2).
 		WithBaseTableSize(1 << 20).
 		WithValueThreshold(1 << 20).
-		WithValueLogFileSize(16 << 20).
+		WithValueLogFileSize(2 << 20).
 		WithCompression(options.Snappy).
 		WithBlockCacheSize(int64(cacheMiB) << 20).
 		WithChecksumVerificationMode(options.OnBlockRead).
@@ -126,6 +127,7 @@ func (s *store) load() error {
 		}
 	}
 	s.applied.Store(s.position.Index)
+	s.memory = newRemembered(s.position.Index)
 	path := filepath.Join(s.dir, markerName)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -163,6 +165,7 @@ func (s *store) commit(w *overlay, pos position, conf *configuration) error {
 		err = txn.Set([]byte(positionKey), pos.encode())
 	}
 	if err == nil {
+		s.memory.writing(w, pos.Index)
 		err = txn.CommitAt(pos.Index, nil)
 	}
 	if err != nil {
@@ -316,7 +319,7 @@ func (s *store) writeMarker(m marker) error {
 func (s *store) viewAt(version uint64, fn func(reader) error) error {
 	txn := s.db.NewTransactionAt(version, false)
 	defer txn.Discard()
-	return fn(reader{txn: txn})
+	return fn(reader{txn: txn, memory: s.memory, version: version})
 }
 
 // close waits for the readers and closes the database.

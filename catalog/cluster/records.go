@@ -90,10 +90,14 @@ func (r Records) Placement(replica ReplicaName, shard Shard) (Placement, error) 
 	return decodePlacement(value)
 }
 
-// Layout returns the placements of all shards of the replica.
+// Layout returns the placements of all shards of the replica, which must not be changed: others may have them too.
 func (r Records) Layout(replica ReplicaName) ([]Placement, error) {
-	out := make([]Placement, Shards)
 	prefix := PrefixReplicaLayout(replica)
+	return agree.Remember(r.Reader, prefix, func() ([]Placement, error) { return r.layout(prefix) })
+}
+
+func (r Records) layout(prefix string) ([]Placement, error) {
+	out := make([]Placement, Shards)
 	var failed error
 	err := r.Scan([]byte(prefix), nil, func(key, value []byte) bool {
 		var shard Shard

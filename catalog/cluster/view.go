@@ -29,7 +29,7 @@ func (v View) Collections() ([]Collection, error) {
 	return agree.List[Collection](v.Reader, PrefixCollections, "", 0)
 }
 
-// Layout returns the placements of the replica's 4096 shards.
+// Layout returns the placements of the replica's 4096 shards, which must not be changed.
 func (v View) Layout(replica ReplicaName) ([]Placement, error) { return v.records().Layout(replica) }
 
 // Placement returns where one shard of the replica is.

@@ -282,3 +282,35 @@ func (m *meter) check(large bool) {
 		m.t.Errorf("the pace fell from %.0f to %.0f URIs a second of processor time", early, late)
 	}
 }
+
+// What was put in is never new; of the rest almost all is, but nothing while the filter is not complete.
+func TestFilterKnowsWhatWasPutIn(t *testing.T) {
+	t.Parallel()
+	const n = 500_000
+	s := filter{complete: true}
+	if !s.isNew(fingerprint("http://example.org/")) {
+		t.Error("an empty filter has something")
+	}
+	for i := range n {
+		s.put(fingerprint(filterKey(i)))
+	}
+	wrong := 0
+	for i := range n {
+		if s.isNew(fingerprint(filterKey(i))) {
+			t.Fatalf("%s is new", filterKey(i))
+		}
+		if !s.isNew(fingerprint(filterKey(n + i))) {
+			wrong++
+		}
+	}
+	if wrong > n/20 {
+		t.Errorf("%d of %d new ones were overlooked", wrong, n)
+	}
+	if perURI := s.size * 64 / n; perURI > 26 {
+		t.Errorf("%d bits for a URI", perURI)
+	}
+	s.complete = false
+	if s.isNew(fingerprint(filterKey(n))) {
+		t.Error("a filter that is not complete says what is new")
+	}
+}

@@ -16,6 +16,7 @@ import (
 type Tx struct {
 	keys   []string
 	values map[string][]byte
+	made   map[string]any // of the keys with a prefix; see Remember
 }
 
 // reserved reports whether a key is one of the database's own, which a transaction neither shows nor writes.
@@ -48,11 +49,37 @@ func (m *Tx) Scan(prefix, from []byte, visit func(key, value []byte) bool) error
 	}
 }
 
+// Remember returns what make returned the last time if no key with the prefix was written since, else what it returns
+// now.
+func (m *Tx) Remember(prefix string, make func() (any, error)) (any, error) {
+	if value, there := m.made[prefix]; there {
+		return value, nil
+	}
+	value, err := make()
+	if err == nil {
+		if m.made == nil {
+			m.made = map[string]any{}
+		}
+		m.made[prefix] = value
+	}
+	return value, err
+}
+
+// forget forgets what was made of a key.
+func (m *Tx) forget(key []byte) {
+	for prefix := range m.made {
+		if strings.HasPrefix(string(key), prefix) {
+			delete(m.made, prefix)
+		}
+	}
+}
+
 // Set makes value the value of key.
 func (m *Tx) Set(key, value []byte) error {
 	if reserved(key) {
 		return fmt.Errorf("write the state: key %q is reserved", key)
 	}
+	m.forget(key)
 	if i, there := slices.BinarySearch(m.keys, string(key)); !there {
 		m.keys = slices.Insert(m.keys, i, string(key))
 	}
@@ -68,6 +95,7 @@ func (m *Tx) Delete(key []byte) error {
 	if reserved(key) {
 		return fmt.Errorf("write the state: key %q is reserved", key)
 	}
+	m.forget(key)
 	if i, there := slices.BinarySearch(m.keys, string(key)); there {
 		m.keys = slices.Delete(m.keys, i, i+1)
 		delete(m.values, string(key))

@@ -33,3 +33,26 @@ func TestScannedSlicesDoNotLast(t *testing.T) {
 		t.Error("a value that was kept stays")
 	}
 }
+
+// What was made of a prefix's keys is made again when one of them is written or deleted.
+func TestRemember(t *testing.T) {
+	t.Parallel()
+	var m Tx
+	made := 0
+	for i, change := range []func() error{
+		func() error { return nil },
+		func() error { return m.Set([]byte("b"), nil) },
+		func() error { return m.Set([]byte("a1"), nil) },
+		func() error { return m.Delete([]byte("a1")) },
+	} {
+		must(t, change())
+		for range 2 {
+			if _, err := m.Remember("a", func() (any, error) { made++; return made, nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := max(1, i); made != want {
+			t.Errorf("made %d times after change %d, want %d", made, i, want)
+		}
+	}
+}
