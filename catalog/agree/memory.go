@@ -3,7 +3,7 @@ package agree
 // Memory is a Reader that keeps what was made of the keys with a prefix for as long as none of them is written.
 type Memory interface {
 	// Remember returns what make returned the last time if no key with the prefix was written since, else what it
-	// returns now. make may only read keys with the prefix, and gives one kind of value for each prefix. Several may have
+	// returns now. make reads only keys with the prefix, and gives one kind of value for each prefix. Several may have
 	// the value: it must not be changed. An error is not kept.
 	Remember(prefix string, make func() (any, error)) (any, error)
 }
