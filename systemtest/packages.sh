@@ -3,10 +3,10 @@
 # runs without, the longest first.
 #
 # Plain are the packages that start no goroutine, those whose only goroutines are a test's HTTP server, and those whose tests
-# run clusters of whole nodes or kill processes: the race detector makes these several times slower. "later" are the plain ones
-# that are concurrent all the same: `make race` runs them with the race detector.
+# run whole clusters or whole servers, or kill processes: the race detector makes these several times slower. "later" are the
+# plain ones that are concurrent all the same: `make race` runs them with the race detector.
 set -eu
-clusters=" node cli replica index "
+clusters=" node cli replica index raft api "
 longest=" node raft "
 long=" replica cli crawler api crawler/frontier "
 go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir name; do
