@@ -226,3 +226,19 @@ func benchBare(b *testing.B) *hraft.Raft {
 		}
 	}
 }
+
+// BenchmarkDecisionSeenOnAFollower has one caller on a follower decide, and wait until that follower shows it: what
+// someone waits for who asks a node that does not lead to change something.
+func BenchmarkDecisionSeenOnAFollower(b *testing.B) {
+	nodes := benchCluster(b)
+	var serial int64
+	for b.Loop() {
+		serial++
+		if err := addFile(nodes[1].Node, serial); err != nil {
+			b.Fatal(err)
+		}
+		if err := nodes[1].Linear(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
