@@ -75,7 +75,8 @@ type timing struct {
 func timingOf(profile string) (timing, error) {
 	t := timing{
 		heartbeat: time.Second, election: time.Second, lease: time.Second,
-		commit: time.Second, told: 10 * time.Millisecond, network: 10 * time.Second, quorum: 5 * time.Second, tick: time.Second,
+		commit: time.Second, told: 10 * time.Millisecond,
+		network: 10 * time.Second, quorum: 5 * time.Second, tick: time.Second,
 		snapshotEvery: time.Minute, snapshotAfter: 8192, segment: 64 << 20,
 	}
 	switch profile {
