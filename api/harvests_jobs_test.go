@@ -90,8 +90,14 @@ func TestIndexOfAHarvest(t *testing.T) {
 		var text strings.Builder
 		of, err := c.Jobs().HarvestIndex(t.Context(), wire.JobIndexCDX, 1, run, &text)
 		if err != nil || !slices.Equal(of.Jobs, []uint64{1}) || !slices.Equal(of.Missing, []uint64{2}) ||
-			text.String() != "cdx\nsecond\n" {
+			!slices.Equal(of.Unmade, []uint64{1}) || text.String() != "cdx\nsecond\n" {
 			t.Errorf("run %d: %q %+v %v", run, text.String(), of, err)
+		}
+	}
+	b.must(runs.EndRun, runs.Ending{Number: 1, Run: 1, Jobs: 2})
+	for run := range uint64(2) {
+		if of, err := c.Jobs().HarvestIndex(t.Context(), wire.JobIndexCDX, 1, run, io.Discard); err != nil || len(of.Unmade) != 0 {
+			t.Errorf("run %d, whose jobs are all made: %+v %v", run, of, err)
 		}
 	}
 	made(t, c.Harvests(), wire.HarvestRequest{Name: "later", Kind: "snapshot"})

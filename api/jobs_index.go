@@ -18,6 +18,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	agreed "holdfast/catalog/jobs"
+	"holdfast/catalog/runs"
 )
 
 // JobIndexes makes indexes of sets of jobs.
@@ -84,13 +85,15 @@ func (s jobIndexes) routes(api huma.API) {
 					wire.IncompleteHeader: header("those of the jobs that the index has of which the metadata " +
 						"file of an earlier attempt is lost, with commas; not of documents, which are those of the " +
 						"last attempt"),
+					wire.UnmadeHeader: header("the runs of the harvest whose jobs are being made, or " +
+						"could not all be made, with commas"),
 				},
 				Content: map[string]*huma.MediaType{"application/x-cdx": text, "text/x-cdxj": text,
 					"application/x-ndjson": text},
 			}}
 		}},
 		func(ctx context.Context, in *jobIndexQuery) (*huma.StreamResponse, error) {
-			asked, err := s.asked(ctx, in)
+			asked, unmade, err := s.asked(ctx, in)
 			if err != nil {
 				return nil, err
 			}
@@ -99,6 +102,7 @@ func (s jobIndexes) routes(api huma.API) {
 			if err != nil {
 				return nil, err
 			}
+			of.Unmade = unmade
 			return &huma.StreamResponse{Body: func(hc huma.Context) {
 				defer func() { _ = index.Close() }()
 				s.send(hc, kind, index, of, asked)
@@ -106,51 +110,81 @@ func (s jobIndexes) routes(api huma.API) {
 		})
 }
 
-// asked returns the jobs that an index is asked of: those that are given, or those of a harvest or of one of its runs.
-func (s jobIndexes) asked(ctx context.Context, in *jobIndexQuery) ([]uint64, error) {
+// asked returns the jobs that an index is asked of: those that are given, or those of a harvest or of one of its runs,
+// and which of these runs have not all of their jobs.
+func (s jobIndexes) asked(ctx context.Context, in *jobIndexQuery) (jobs, unmade []uint64, err error) {
 	switch {
 	case in.Harvest == 0 && in.Run != 0:
-		return nil, refused("run: give the harvest, too")
+		return nil, nil, refused("run: give the harvest, too")
 	case in.Harvest == 0 && len(in.Jobs) == 0:
-		return nil, refused("job: give at least one, or a harvest")
+		return nil, nil, refused("job: give at least one, or a harvest")
 	case in.Harvest == 0:
-		return in.Jobs, s.known(in.Jobs)
+		return in.Jobs, nil, s.known(in.Jobs)
 	case len(in.Jobs) > 0:
-		return nil, refused("job: not together with harvest")
+		return nil, nil, refused("job: not together with harvest")
 	}
 	if _, err := s.harvest(ctx, in.Harvest); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.jobsOf(in.Harvest, in.Run)
+	err = s.Catalog.View(func(v catalog.View) error {
+		if jobs, err = jobsOf(v, in.Harvest, in.Run); err == nil {
+			unmade, err = unmadeOf(v, in.Harvest, in.Run)
+		}
+		return err
+	})
+	return jobs, unmade, err
 }
 
 // jobsOf returns the jobs of a harvest, or of one of its runs if that is not 0. It refuses more than mostIndexed.
-func (s jobIndexes) jobsOf(harvest, run uint64) (ids []uint64, err error) {
-	err = s.Catalog.View(func(v catalog.View) error {
-		if run != 0 {
-			if _, err := catalog.RunsIn(v).Run(harvest, run); errors.Is(err, catalog.ErrNotFound) {
-				return fmt.Errorf("run %d of harvest %d: %w", run, harvest, ErrNotFound)
-			} else if err != nil {
-				return err
+func jobsOf(v catalog.View, harvest, run uint64) (ids []uint64, err error) {
+	if run != 0 {
+		if _, err := catalog.RunsIn(v).Run(harvest, run); errors.Is(err, catalog.ErrNotFound) {
+			return nil, fmt.Errorf("run %d of harvest %d: %w", run, harvest, ErrNotFound)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	for before := uint64(0); ; {
+		page, err := v.Search(agreed.Search{Harvest: &harvest, Run: run}, before, mostIndexed+1-len(ids))
+		if err != nil {
+			return nil, err
+		}
+		for _, j := range page.Jobs {
+			ids = append(ids, j.ID)
+		}
+		if len(ids) > mostIndexed {
+			return nil, refused("harvest: it has more than %d jobs: give a run, or the jobs", mostIndexed)
+		}
+		if before = page.Next; before == 0 {
+			return ids, nil
+		}
+	}
+}
+
+// unmadeOf returns the runs of a harvest whose jobs are not all made, or of these the one that is not 0.
+func unmadeOf(v catalog.View, harvest, only uint64) (unmade []uint64, err error) {
+	const page = 100
+	after := uint64(0)
+	if only != 0 {
+		after = only - 1
+	}
+	for {
+		of, err := catalog.RunsIn(v).Runs(harvest, after, page)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range of {
+			if only != 0 && r.Number != only {
+				return unmade, nil
+			}
+			if after = r.Number; r.State != runs.Made {
+				unmade = append(unmade, r.Number)
 			}
 		}
-		for before := uint64(0); ; {
-			page, err := v.Search(agreed.Search{Harvest: &harvest, Run: run}, before, mostIndexed+1-len(ids))
-			if err != nil {
-				return err
-			}
-			for _, j := range page.Jobs {
-				ids = append(ids, j.ID)
-			}
-			if len(ids) > mostIndexed {
-				return refused("harvest: it has more than %d jobs: give a run, or the jobs", mostIndexed)
-			}
-			if before = page.Next; before == 0 {
-				return nil
-			}
+		if len(of) < page {
+			return unmade, nil
 		}
-	})
-	return ids, err
+	}
 }
 
 // known refuses jobs that do not exist.
@@ -176,6 +210,7 @@ func (s jobIndexes) send(hc huma.Context, kind wire.JobIndexKind, index JobIndex
 	w.Header().Set(wire.JobsHeader, numbers(of.Jobs))
 	w.Header().Set(wire.IncompleteHeader, numbers(of.Incomplete))
 	w.Header().Set(wire.MissingHeader, numbers(missing))
+	w.Header().Set(wire.UnmadeHeader, numbers(of.Unmade))
 	w.Header().Set("Vary", "Accept-Encoding")
 	from := io.WriterTo(index)
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
@@ -183,7 +218,7 @@ func (s jobIndexes) send(hc huma.Context, kind wire.JobIndexKind, index JobIndex
 		from = packed{index}
 	}
 	s.stream(hc, contentType(kind), from, wire.JobsHeader, wire.MissingHeader, wire.IncompleteHeader,
-		"Content-Encoding", "Vary")
+		wire.UnmadeHeader, "Content-Encoding", "Vary")
 }
 
 // stream sends what is written. An error before the first byte is answered as a problem, without the headers that are

@@ -30,7 +30,8 @@ func (jobIndexCmd) Help() string {
 }
 
 func (jobIndexCmd) exits() []string {
-	return []string{"0   done", "1   failed, or there is nothing of some of the jobs, or not all, which stderr names"}
+	return []string{"0   done",
+		"1   failed, or there is nothing of some of the jobs, or not all, or more jobs will come, which stderr names"}
 }
 
 func (c jobIndexCmd) Run(a *app) error {
@@ -62,7 +63,7 @@ func (c jobIndexCmd) Run(a *app) error {
 		default:
 			err = write(a.stdout)
 		}
-		if err != nil || len(of.Missing)+len(of.Incomplete) == 0 {
+		if err != nil || len(of.Missing)+len(of.Incomplete)+len(of.Unmade) == 0 {
 			return err
 		}
 		for _, id := range of.Incomplete {
@@ -71,6 +72,10 @@ func (c jobIndexCmd) Run(a *app) error {
 		}
 		for _, id := range of.Missing {
 			_, _ = fmt.Fprintf(a.stderr, "job %d is not in the index: no metadata file can be read now\n", id)
+		}
+		for _, run := range of.Unmade {
+			_, _ = fmt.Fprintf(a.stderr, "run %d does not have all of its jobs: they are being made, or could not "+
+				"be made (holdfast harvest runs)\n", run)
 		}
 		return errNo
 	})

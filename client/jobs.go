@@ -182,6 +182,9 @@ func (j Jobs) index(ctx context.Context, kind wire.JobIndexKind, query url.Value
 	if err == nil {
 		of.Incomplete, err = numbers(answer.Header.Get(wire.IncompleteHeader))
 	}
+	if err == nil {
+		of.Unmade, err = numbers(answer.Header.Get(wire.UnmadeHeader))
+	}
 	if err != nil {
 		return wire.JobIndex{}, fmt.Errorf("answer of %s: %w", j.c.base.Host, err)
 	}

@@ -22,6 +22,8 @@ const (
 	// IncompleteHeader has those of the jobs of an index of which the metadata file of an earlier attempt is lost.
 	IncompleteHeader = "Holdfast-Incomplete"
 	MissingHeader    = "Holdfast-Missing" // the jobs that an index was asked of and does not have, with commas
+	// UnmadeHeader has the runs of a harvest whose jobs are being made, or could not all be made.
+	UnmadeHeader = "Holdfast-Unmade"
 )
 
 // Wish is what is wanted of something that goes on.
