@@ -112,6 +112,35 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// A client that prefers the original gets the stored bytes at a page's own address, and caches can tell them apart from
+// the page.
+func TestTheOriginalIsPreferred(t *testing.T) {
+	t.Parallel()
+	const page = `<html><body><a href="http://example.com/b">b</a></body></html>`
+	s, b := newShelf()
+	b.response("20260101000000", "http://example.com/a", "HTTP/1.1 200 OK\nContent-Type: text/html\n", page)
+	srv := server(t, s, Config{})
+	for _, tt := range []struct {
+		modifier, prefer string
+		original, varies bool
+	}{
+		{"", "", false, true}, {"", "original-content", true, true}, {"", "raw", true, true}, {"", "respond-async", false, true},
+		{"mp_", "original-content", true, true}, {"id_", "", true, false}, {"id_", "original-content", true, false},
+	} {
+		resp, body := get(t, srv, "/web/20260101000000"+tt.modifier+"/http://example.com/a", "Prefer", tt.prefer)
+		if (body == page) != tt.original {
+			t.Errorf("%+v: %s", tt, body)
+		}
+		if got := strings.Contains(strings.Join(resp.Header.Values("Vary"), ","), "Prefer"); got != tt.varies {
+			t.Errorf("%+v: Vary %q", tt, resp.Header.Values("Vary"))
+		}
+		applied := resp.Header.Get("Preference-Applied") == "original-content"
+		if want := tt.original && tt.prefer != ""; applied != want {
+			t.Errorf("%+v: Preference-Applied %q", tt, resp.Header.Get("Preference-Applied"))
+		}
+	}
+}
+
 func TestRevisits(t *testing.T) {
 	t.Parallel()
 	s, b := newShelf()

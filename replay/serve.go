@@ -183,6 +183,9 @@ func (h *Handler) answer(w http.ResponseWriter, r *http.Request, t target, d *do
 		header.Set(flawHeader, d.flaw)
 	}
 	raw := t.modifier == "id_" || t.modifier == "ir_"
+	if !raw {
+		header.Add("Vary", "Prefer") // a cache keeps what was asked for with it apart (RFC 7240, section 2)
+	}
 	if strings.Contains(r.Header.Get("Prefer"), "original-content") || strings.Contains(r.Header.Get("Prefer"), "raw") {
 		raw = true
 		header.Set("Preference-Applied", "original-content")
