@@ -208,7 +208,7 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 	n.observer = &observer{
 		contacts: n.contacts, changed: n.raft.changed, leading: make(chan bool, 1), back: n.herald.back,
 	}
-	n.purger = &purger{storage: n.storage, fsm: n.fsm, raft: n.raft, trail: n.trail}
+	n.purger = &purger{storage: n.storage, fsm: n.fsm, raft: n.raft, trail: n.trail, commit: t.commit}
 	return n, nil
 }
 
