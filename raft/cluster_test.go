@@ -235,7 +235,7 @@ func (h *hub) leave(id catalog.NodeID) {
 func quick() timing {
 	return timing{
 		heartbeat: 300 * time.Millisecond, election: 300 * time.Millisecond, lease: 300 * time.Millisecond,
-		commit: 5 * time.Second, told: time.Millisecond, network: 5 * time.Second, quorum: 30 * time.Second,
+		commit: 5 * time.Millisecond, network: 5 * time.Second, quorum: 30 * time.Second,
 		tick: 20 * time.Millisecond, snapshotEvery: time.Hour, snapshotAfter: 1 << 30, segment: 256 << 10,
 	}
 }

@@ -112,7 +112,6 @@ func (c *cluster) openAt(dir string, id catalog.NodeID, step func(string) error)
 // farBehind makes a cluster in which b has seen x=3, is stopped, and needs an install to see x=6.
 func farBehind(t *testing.T) (c *cluster, a *running) {
 	c = newCluster(t)
-	c.timing.commit = 20 * time.Millisecond // the leader tries again that soon where a node came back unnoticed
 	c.config = func(cfg *Config) { cfg.TrailingMiB = 1 }
 	a = c.found("a", "north")
 	b := c.grow(a, "b", "south")

@@ -91,7 +91,6 @@ func TestStoppingHandsTheLeadershipOver(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	c.timing.heartbeat, c.timing.election, c.timing.lease = time.Minute, time.Minute, time.Minute
-	c.timing.commit = 5 * time.Millisecond // who comes back hears of the leader by it
 	three(t, c)
 	old := c.leader()
 	term := old.Status().Term

@@ -22,9 +22,8 @@ func observed(o *hraft.Observation) bool {
 // observer keeps up with who leads and whom the leader hears.
 type observer struct {
 	contacts *contacts
-	changed  *notice         // the leader changed
-	leading  chan bool       // holds the latest change of whether this node leads
-	back     chan<- struct{} // told that the leader hears of a member again
+	changed  *notice   // the leader changed
+	leading  chan bool // holds the latest change of whether this node leads
 }
 
 // run takes what Raft observes until ctx is done.
@@ -46,10 +45,6 @@ func (o *observer) run(ctx context.Context, events <-chan hraft.Observation, not
 				o.contacts.lost(catalog.NodeID(data.PeerID), data.LastContact)
 			case hraft.ResumedHeartbeatObservation:
 				o.contacts.heard(catalog.NodeID(data.PeerID))
-				select {
-				case o.back <- struct{}{}:
-				default:
-				}
 			}
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	hraft "github.com/hashicorp/raft"
 )
@@ -30,9 +29,6 @@ var errNewEntries = fmt.Errorf("%w: entries were appended meanwhile", ErrNotPurg
 // cutTries is how often Purge tries to cut the log before it gives up for now.
 const cutTries = 10
 
-// settlePause is between looks at whether the last entry is applied.
-const settlePause = 20 * time.Millisecond
-
 // Purge removes from this node's disk what was decided up to the index and then replaced or deleted: it rewrites the
 // state without older versions, and cuts the log after the index. The node continues meanwhile. Members that were
 // away for longer then get the whole state. When Purge returns nil, no such value is left in raft/ and catalog/.
@@ -44,7 +40,6 @@ type purger struct {
 	fsm       *fsm
 	raft      *consensus
 	trail     *trail
-	commit    time.Duration // of Raft: when a follower hears at the latest that an entry is committed, or twice that
 	rewritten atomic.Uint64 // the state was rewritten when this index was applied, or later
 }
 
@@ -68,29 +63,14 @@ func (p *purger) purge(ctx context.Context, index uint64) error {
 		p.rewritten.Store(index)
 	}
 	// The last file of the log goes only when nothing was appended since the state's place was taken.
-	p.settle(ctx)
 	err = p.cutLog(index)
 	for tries := 1; tries < cutTries && errors.Is(err, errNewEntries) && ctx.Err() == nil; tries++ {
-		p.settle(ctx)
 		err = p.cutLog(index)
 	}
 	if err != nil {
 		return err
 	}
 	return p.storage.disk.WriteFile(path, writeBytes([]byte(strconv.FormatUint(index, 10)+"\n")))
-}
-
-// settle waits until the last entry of the log is applied, which on a follower may take as long as the commit timeout:
-// nothing comes after the entry by which the leader told that the others are committed. It gives up after some such
-// times, since entries may come again and again.
-func (p *purger) settle(ctx context.Context) {
-	limited, cancel := context.WithTimeout(ctx, 3*p.commit)
-	defer cancel()
-	for r := p.raft.now(); r != nil && r.AppliedIndex() < r.LastIndex(); r = p.raft.now() {
-		if !sleep(limited, settlePause) {
-			return
-		}
-	}
 }
 
 func readPurged(path string) (uint64, error) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"holdfast/catalog"
 )
@@ -39,35 +38,6 @@ func gone(err error) error {
 		return nil
 	}
 	return err
-}
-
-// A follower purges its log though nothing further is decided: it waits until it hears that the last entry, by which the
-// leader told of the others, is committed.
-func TestAFollowerAtRestPurges(t *testing.T) {
-	t.Parallel()
-	c := newCluster(t)
-	c.timing.commit = time.Second
-	a := c.found("a", "x")
-	b := c.grow(a, "b", "y")
-	d := c.grow(a, "c", "z")
-	c.eventually("all vote", func() bool { return len(b.Status().Voters) == 3 && len(d.Status().Voters) == 3 })
-	secret := strings.Repeat("s3cr3t-", 8)
-	c.propose(a, fillKind, tinyAdd{Key: "job", N: 3, Pad: []byte(secret)})
-	c.propose(a, fillKind, tinyAdd{Key: "job", N: 3, Pad: []byte("sealed")})
-	if err := b.Linear(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	index := b.storage.state.store().applied.Load()
-	c.eventually("the follower has the entry by which it was told", func() bool {
-		last, err := b.storage.wal.LastIndex()
-		return err == nil && last > index
-	})
-	if err := b.Purge(context.Background(), index); err != nil {
-		t.Error(err)
-	}
-	if found := holding(t, filepath.Join(c.dir, "b"), secret); len(found) > 0 {
-		t.Errorf("left in %v", found)
-	}
 }
 
 // What was replaced is gone from log and state after a purge, though the nodes go on deciding meanwhile; and nothing else is.

@@ -63,7 +63,6 @@ type Vouch func(from catalog.NodeID, commands []catalog.Command) ([]error, error
 // timing are the times and amounts a node goes by.
 type timing struct {
 	heartbeat, election, lease, commit time.Duration
-	told                               time.Duration // after the last entry, members are told that it is committed
 	network                            time.Duration // of one exchange
 	quorum                             time.Duration // how long a caller waits for a leader
 	tick                               time.Duration // of the leader's loop
@@ -74,8 +73,7 @@ type timing struct {
 
 func timingOf(profile string) (timing, error) {
 	t := timing{
-		heartbeat: time.Second, election: time.Second, lease: time.Second,
-		commit: time.Second, told: 10 * time.Millisecond,
+		heartbeat: time.Second, election: time.Second, lease: time.Second, commit: 50 * time.Millisecond,
 		network: 10 * time.Second, quorum: 5 * time.Second, tick: time.Second,
 		snapshotEvery: time.Minute, snapshotAfter: 8192, segment: 64 << 20,
 	}
@@ -83,9 +81,9 @@ func timingOf(profile string) (timing, error) {
 	case "", "lan":
 	case "local":
 		t.heartbeat, t.election, t.lease = 700*time.Millisecond, 700*time.Millisecond, 700*time.Millisecond
-		t.told, t.tick, t.segment = 2*time.Millisecond, 200*time.Millisecond, 8<<20
+		t.commit, t.tick, t.segment = 20*time.Millisecond, 200*time.Millisecond, 8<<20
 	case "wan":
-		t.heartbeat, t.election, t.lease = 3*time.Second, 3*time.Second, 3*time.Second
+		t.heartbeat, t.election, t.lease, t.commit = 3*time.Second, 3*time.Second, 3*time.Second, 100*time.Millisecond
 		t.network, t.quorum = 30*time.Second, 10*time.Second
 	default:
 		return timing{}, fmt.Errorf("profile %q: want lan, wan or local", profile)
@@ -121,7 +119,6 @@ type Node struct {
 	proposer *proposer
 	linear   *linear
 	leader   *leader
-	herald   *herald
 	observer *observer
 	contacts *contacts
 	trail    *trail
@@ -204,11 +201,8 @@ func open(cfg Config, d disk.Disk, carrier Carrier, forward Forwarder, log *slog
 			state: state, forward: forward, contacts: n.contacts, handover: handover, log: log,
 		},
 	}
-	n.herald = &herald{raft: n.raft, state: state, room: room, pause: t.told, back: make(chan struct{}, 1)}
-	n.observer = &observer{
-		contacts: n.contacts, changed: n.raft.changed, leading: make(chan bool, 1), back: n.herald.back,
-	}
-	n.purger = &purger{storage: n.storage, fsm: n.fsm, raft: n.raft, trail: n.trail, commit: t.commit}
+	n.observer = &observer{contacts: n.contacts, changed: n.raft.changed, leading: make(chan bool, 1)}
+	n.purger = &purger{storage: n.storage, fsm: n.fsm, raft: n.raft, trail: n.trail}
 	return n, nil
 }
 

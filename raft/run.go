@@ -43,7 +43,6 @@ func (n *Node) Run(ctx context.Context) error {
 	var follower, leader sync.WaitGroup
 	follower.Go(func() { n.observer.run(following, events, notify) })
 	leader.Go(func() { n.leader.run(ctx, r, trans) })
-	leader.Go(func() { n.herald.run(ctx, r) })
 	leader.Go(func() { inquiry.run(ctx, r, trans.ballot) })
 	n.raft.gate.open()
 
