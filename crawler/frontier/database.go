@@ -43,7 +43,8 @@ func openDatabase(dir string, log *slog.Logger) (*badger.DB, error) {
 		WithDetectConflicts(false).
 		WithMemTableSize(32 << 20).WithNumMemtables(2).WithNumLevelZeroTables(4).WithNumLevelZeroTablesStall(8).
 		WithBaseTableSize(8 << 20).WithBaseLevelSize(64 << 20).
-		WithValueLogFileSize(2 << 20).WithValueThreshold(768 << 10).
+		// The first is also the largest value there may be, and all cookies are one.
+		WithValueLogFileSize(16 << 20).WithValueThreshold(768 << 10).
 		WithNumCompactors(2).WithCompression(0).WithBlockCacheSize(0).WithIndexCacheSize(0).
 		WithMetricsEnabled(false)
 	// A compaction holds a dozen tables that are being built: large ones would be hundreds of MiB.
