@@ -51,8 +51,11 @@ type jobIndexQuery struct {
 	Run     uint64   `query:"run" maximum:"9223372036854775807" doc:"only the jobs of this run of the harvest"`
 }
 
-// mostIndexed is how many jobs one index is made of.
-const mostIndexed = 1000
+// mostIndexed is how many jobs one index is made of; mostUnmade, how many runs without all of their jobs it names.
+const (
+	mostIndexed = 1000
+	mostUnmade  = 100
+)
 
 // contentType is that of a kind of index.
 func contentType(kind wire.JobIndexKind) string {
@@ -86,7 +89,7 @@ func (s jobIndexes) routes(api huma.API) {
 						"file of an earlier attempt is lost, with commas; not of documents, which are those of the " +
 						"last attempt"),
 					wire.UnmadeHeader: header("the runs of the harvest whose jobs are being made, or " +
-						"could not all be made, with commas"),
+						"could not all be made, with commas; the first 100 of more"),
 				},
 				Content: map[string]*huma.MediaType{"application/x-cdx": text, "text/x-cdxj": text,
 					"application/x-ndjson": text},
@@ -161,7 +164,7 @@ func jobsOf(v catalog.View, harvest, run uint64) (ids []uint64, err error) {
 	}
 }
 
-// unmadeOf returns the runs of a harvest whose jobs are not all made, or of these the one that is not 0.
+// unmadeOf returns the first runs of a harvest whose jobs are not all made, or of these the one that is not 0.
 func unmadeOf(v catalog.View, harvest, only uint64) (unmade []uint64, err error) {
 	const page = 100
 	after := uint64(0)
@@ -181,8 +184,8 @@ func unmadeOf(v catalog.View, harvest, only uint64) (unmade []uint64, err error)
 				unmade = append(unmade, r.Number)
 			}
 		}
-		if len(of) < page {
-			return unmade, nil
+		if len(of) < page || len(unmade) >= mostUnmade {
+			return unmade[:min(len(unmade), mostUnmade)], nil
 		}
 	}
 }

@@ -22,7 +22,7 @@ const (
 	// IncompleteHeader has those of the jobs of an index of which the metadata file of an earlier attempt is lost.
 	IncompleteHeader = "Holdfast-Incomplete"
 	MissingHeader    = "Holdfast-Missing" // the jobs that an index was asked of and does not have, with commas
-	// UnmadeHeader has the runs of a harvest whose jobs are being made, or could not all be made.
+	// UnmadeHeader has the runs of a harvest whose jobs are being made, or could not all be made: at most 100.
 	UnmadeHeader = "Holdfast-Unmade"
 )
 

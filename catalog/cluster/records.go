@@ -91,8 +91,12 @@ func (r Records) Placement(replica ReplicaName, shard Shard) (Placement, error) 
 }
 
 // Layout returns the placements of all shards of the replica, which must not be changed: others may have them too.
+// There are none of a replica that does not exist.
 func (r Records) Layout(replica ReplicaName) ([]Placement, error) {
 	prefix := PrefixReplicaLayout(replica)
+	if _, there, err := r.Replica(replica); err != nil || !there {
+		return make([]Placement, Shards), err // what strangers may ask for is not to be remembered
+	}
 	return agree.Remember(r.Reader, prefix, func() ([]Placement, error) { return r.layout(prefix) })
 }
 

@@ -1,9 +1,13 @@
 package fetch
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"net/netip"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/net/publicsuffix"
 )
@@ -26,11 +30,41 @@ type cookie struct {
 	Expires  time.Time `json:"expires,omitzero"` // zero: with the job
 	Created  time.Time `json:"created"`
 	used     time.Time
+	encoded  int // bytes that it takes in an export
 }
 
 func (c *cookie) expired(now time.Time) bool { return !c.Expires.IsZero() && !c.Expires.After(now) }
 
-func (c *cookie) size() int { return len(c.Name) + len(c.Value) + len(c.Path) + len(c.Domain) }
+// exportedCookie is a cookie in an export.
+type exportedCookie struct {
+	cookie
+	// Bytes are the name and the value of which one is no UTF-8, which JSON could not give back.
+	Bytes [][]byte `json:"bytes,omitempty"`
+}
+
+// encode returns the cookie as it stands in an export, with one byte that parts it from the next.
+func (c *cookie) encode() ([]byte, error) {
+	as := exportedCookie{cookie: *c}
+	if !utf8.ValidString(c.Name + c.Value) {
+		as.Bytes, as.Name, as.Value = [][]byte{[]byte(c.Name), []byte(c.Value)}, "", ""
+	}
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(as); err != nil {
+		return nil, fmt.Errorf("encode cookie of %s: %w", c.Domain, err)
+	}
+	return out.Bytes(), nil
+}
+
+// decoded returns the cookie of an export.
+func (as *exportedCookie) decoded() *cookie {
+	c := as.cookie
+	if len(as.Bytes) == 2 {
+		c.Name, c.Value = string(as.Bytes[0]), string(as.Bytes[1])
+	}
+	return &c
+}
 
 // same tells whether b takes the place of c.
 func (c *cookie) same(b *cookie) bool {

@@ -106,12 +106,70 @@ func TestJarIsBounded(t *testing.T) {
 			j.Store(h, answered(t, lines...), noon.Add(time.Duration(i)*time.Second))
 		}
 	}
-	if j.Len() > 500 || j.Len() < 100 || j.bytes > 500*meanCookie || j.recent.Len() != len(j.domains) {
+	if j.Len() > 500 || j.Len() < 100 || j.bytes > 500*meanCookie || exportSize(t, j) > j.MaxExport() || j.recent.Len() != len(j.domains) {
 		t.Errorf("%d cookies of %d bytes, %d domains", j.Len(), j.bytes, len(j.domains))
 	}
 	last := j.Cookie(target(t, "http://site29.test/"), noon)
 	if last == "" || len(last) > maxCookieHeader {
 		t.Errorf("a header of %d bytes", len(last))
+	}
+}
+
+func exportSize(t *testing.T, j *Jar) int {
+	t.Helper()
+	data, err := j.Export()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if j.bytes > len(data) || len(data) > j.bytes+exportFrame {
+		t.Errorf("%d bytes are counted of an export of %d", j.bytes, len(data))
+	}
+	return len(data)
+}
+
+// Whatever JSON makes of the characters in cookies, an export is no larger than said, and gives the same cookies back.
+func TestExportIsBounded(t *testing.T) {
+	t.Parallel()
+	for _, letter := range []string{"<", "\"", "\\", "\u2028", "\xe6", "v"} {
+		j, again := NewJar(500), NewJar(500)
+		for i := range 200 {
+			h := target(t, fmt.Sprintf("http://site%d.test/", i))
+			value := "v" + strings.Repeat(letter, 4000/len(letter)) + "v"
+			j.Store(h, answered(t, "Set-Cookie: a="+value, "Set-Cookie: b="+value, "Set-Cookie: a="+value[:901]+"v"), noon)
+		}
+		if size := exportSize(t, j); size > j.MaxExport() || size < j.MaxExport()/2 {
+			t.Errorf("%q: an export of %d bytes, at most %d were meant", letter, size, j.MaxExport())
+		}
+		data, err := j.Export()
+		if err == nil {
+			err = again.Import(data, noon)
+		}
+		last := target(t, "http://site199.test/")
+		if want, got := j.Cookie(last, noon), again.Cookie(last, noon); err != nil || got != want || want == "" {
+			t.Errorf("%q: %q after the import, before it %q; %v", letter, got, want, err)
+		}
+		if j.Len() != again.Len() {
+			t.Errorf("%q: %d of %d cookies came back", letter, again.Len(), j.Len())
+		}
+	}
+}
+
+// A cookie of a cookies.txt that never expires does not keep all others from being exported.
+func TestEndlessCookie(t *testing.T) {
+	t.Parallel()
+	for _, expires := range []string{"9e18", "1e300", "Inf", "253402300800"} {
+		j, again := NewJar(0), NewJar(0)
+		n, err := j.ImportText([]byte("a.test\tFALSE\t/\tFALSE\t"+expires+"\tname\tvalue"), noon)
+		if err != nil || n != 1 {
+			t.Fatalf("%s: %d cookies, %v", expires, n, err)
+		}
+		data, err := j.Export()
+		if err == nil {
+			err = again.Import(data, noon)
+		}
+		if err != nil || again.Len() != 1 {
+			t.Errorf("%s: %d cookies came back, %v", expires, again.Len(), err)
+		}
 	}
 }
 

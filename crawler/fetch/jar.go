@@ -22,8 +22,10 @@ const (
 	maxPerResponse  = 50      // Set-Cookie fields that are looked at
 	maxCookieHeader = 8 << 10 // bytes of one Cookie header
 	defaultCookies  = 30_000
-	meanCookie      = 512 // bytes: the size of all cookies together is bounded too
+	meanCookie      = 512 // bytes in an export: the size of all cookies together is bounded too
 	jarVersion      = 1
+
+	endOfYear9999 = 253_402_300_799 // seconds: JSON has no later time
 )
 
 // Jar keeps the cookies of one job by RFC 6265. It holds a bounded number; the domains that were not asked for
@@ -137,22 +139,27 @@ func (j *Jar) put(c *cookie, gone, secure bool, now time.Time) {
 		return
 	}
 	j.changes++
-	if i := slices.IndexFunc(d.cookies, c.same); i >= 0 {
-		c.Created, c.used = d.cookies[i].Created, now
-		if gone {
-			j.remove(d, i)
-		} else {
-			j.bytes += c.size() - d.cookies[i].size()
-			d.cookies[i] = c
-		}
-	} else if !gone {
+	c.used = now
+	i := slices.IndexFunc(d.cookies, c.same)
+	if i >= 0 {
+		c.Created = d.cookies[i].Created
+	}
+	data, err := c.encode()
+	gone = gone || err != nil
+	c.encoded = len(data)
+	switch {
+	case i >= 0 && gone:
+		j.remove(d, i)
+	case i >= 0:
+		j.bytes += c.encoded - d.cookies[i].encoded
+		d.cookies[i] = c
+	case !gone:
 		if len(d.cookies) >= maxPerDomain {
 			j.remove(d, worst(d.cookies, now))
 		}
-		c.used = now
 		d.cookies = append(d.cookies, c)
 		j.count++
-		j.bytes += c.size()
+		j.bytes += c.encoded
 	}
 	if len(d.cookies) == 0 {
 		j.recent.Remove(at)
@@ -165,7 +172,7 @@ func (j *Jar) put(c *cookie, gone, secure bool, now time.Time) {
 
 func (j *Jar) remove(d *cookieDomain, i int) {
 	j.count--
-	j.bytes -= d.cookies[i].size()
+	j.bytes -= d.cookies[i].encoded
 	d.cookies = slices.Delete(d.cookies, i, i+1)
 }
 
@@ -173,7 +180,7 @@ func (j *Jar) forget(at *list.Element) {
 	d := j.recent.Remove(at).(*cookieDomain)
 	for _, c := range d.cookies {
 		j.count--
-		j.bytes -= c.size()
+		j.bytes -= c.encoded
 	}
 	delete(j.domains, d.name)
 }
@@ -227,24 +234,36 @@ func (j *Jar) Hidden() bool {
 
 // exported is the form of Export.
 type exported struct {
-	Version int       `json:"version"`
-	Hidden  bool      `json:"hidden,omitempty"`
-	Cookies []*cookie `json:"cookies"` // the domain not used longest first
+	Version int              `json:"version"`
+	Hidden  bool             `json:"hidden,omitempty"`
+	Cookies []exportedCookie `json:"cookies"` // the domain not used longest first
 }
 
-// Export is all cookies, for Import.
+// exportFrame is more than an export has beside its cookies, in bytes.
+const exportFrame = 100
+
+// MaxExport returns the bytes that an export has at most.
+func (j *Jar) MaxExport() int { return j.max*meanCookie + exportFrame }
+
+// Export returns all cookies, for Import.
 func (j *Jar) Export() ([]byte, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	out := exported{Version: jarVersion, Hidden: j.hidden, Cookies: []*cookie{}}
-	for at := j.recent.Back(); at != nil; at = at.Prev() {
-		out.Cookies = append(out.Cookies, at.Value.(*cookieDomain).cookies...)
+	out := bytes.NewBuffer(make([]byte, 0, j.bytes+exportFrame))
+	fmt.Fprintf(out, `{"version":%d,"hidden":%t,"cookies":[`, jarVersion, j.hidden)
+	for at, between := j.recent.Back(), ""; at != nil; at = at.Prev() {
+		for _, c := range at.Value.(*cookieDomain).cookies {
+			data, err := c.encode()
+			if err != nil {
+				return nil, fmt.Errorf("export cookies: %w", err)
+			}
+			out.WriteString(between)
+			out.Write(data[:len(data)-1]) // without the line's end
+			between = ","
+		}
 	}
-	data, err := json.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("export cookies: %w", err)
-	}
-	return data, nil
+	out.WriteString("]}")
+	return out.Bytes(), nil
 }
 
 // Import adds the cookies that Export wrote and that have not expired.
@@ -259,8 +278,8 @@ func (j *Jar) Import(data []byte, now time.Time) error {
 	if in.Hidden {
 		j.Hide()
 	}
-	for _, c := range in.Cookies {
-		if c != nil && c.acceptable() && !c.expired(now) {
+	for i := range in.Cookies {
+		if c := in.Cookies[i].decoded(); c.acceptable() && !c.expired(now) {
 			j.put(c, false, true, now)
 		}
 	}
@@ -295,7 +314,7 @@ func (j *Jar) ImportText(data []byte, now time.Time) (int, error) {
 		c := &cookie{Domain: domain, HostOnly: !strings.EqualFold(words[1], "TRUE"), Path: words[2],
 			Secure: strings.EqualFold(words[3], "TRUE"), Name: words[5], Value: words[6], Created: now}
 		if expires > 0 {
-			c.Expires = time.Unix(int64(min(expires, 1<<40)), 0).UTC()
+			c.Expires = time.Unix(int64(min(expires, endOfYear9999)), 0).UTC()
 		}
 		if c.acceptable() && !c.expired(now) {
 			j.put(c, false, true, now)

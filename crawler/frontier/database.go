@@ -35,6 +35,9 @@ type store struct {
 	advised    time.Time // when the system was told how tables are read; Commit has it
 }
 
+// maxValue is the largest value that the database takes, in bytes: all cookies are one.
+const maxValue = 16 << 20
+
 // openDatabase opens the database. A transaction has room for a sixth of a memory table, which limits how much one
 // commit can finish.
 func openDatabase(dir string, log *slog.Logger) (*badger.DB, error) {
@@ -43,8 +46,7 @@ func openDatabase(dir string, log *slog.Logger) (*badger.DB, error) {
 		WithDetectConflicts(false).
 		WithMemTableSize(32 << 20).WithNumMemtables(2).WithNumLevelZeroTables(4).WithNumLevelZeroTablesStall(8).
 		WithBaseTableSize(8 << 20).WithBaseLevelSize(64 << 20).
-		// The first is also the largest value there may be, and all cookies are one.
-		WithValueLogFileSize(16 << 20).WithValueThreshold(768 << 10).
+		WithValueLogFileSize(maxValue).WithValueThreshold(768 << 10).
 		WithNumCompactors(2).WithCompression(0).WithBlockCacheSize(0).WithIndexCacheSize(0).
 		WithMetricsEnabled(false)
 	// A compaction holds a dozen tables that are being built: large ones would be hundreds of MiB.

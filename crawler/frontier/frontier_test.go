@@ -1,11 +1,13 @@
 package frontier
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -237,6 +239,27 @@ func TestValuesAreCommittedWithTheBatch(t *testing.T) {
 	}
 	if v, err := f.Value("a/2"); err != nil || v != nil {
 		t.Errorf("%q, %v", v, err)
+	}
+}
+
+// The error of a value that is too large has nothing of it: it may be a secret, and ends in a record.
+func TestLargeValue(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := open(t, dir)
+	f.SetValue("large", bytes.Repeat([]byte("letmein "), maxValue/8))
+	commit(t, f)
+	f.SetValue("larger", bytes.Repeat([]byte("letmein "), maxValue/8+1))
+	err := f.Commit(f.Take())
+	if err == nil || !strings.Contains(err.Error(), "larger") || strings.Contains(err.Error(), "letmein") ||
+		strings.Contains(err.Error(), "6c65746d65696e") || len(err.Error()) > 200 {
+		t.Errorf("the error is %.300v", err)
+	}
+	f.Close()
+	f = open(t, dir)
+	defer f.Close()
+	if v, err := f.Value("large"); err != nil || len(v) != maxValue {
+		t.Errorf("%d bytes, %v", len(v), err)
 	}
 }
 

@@ -272,6 +272,9 @@ func (w *writer) try(key string, value []byte) error {
 	if value == nil {
 		return w.txn.Delete([]byte(key))
 	}
+	if len(value) > maxValue { // the database's own error would hold a part of it
+		return fmt.Errorf("write frontier: %.100q has %d bytes, more than %d", key, len(value), maxValue)
+	}
 	return w.txn.Set([]byte(key), value)
 }
 
