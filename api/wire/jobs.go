@@ -36,8 +36,8 @@ type JobIndex struct {
 	Missing []uint64 `json:"missing"` // that it was asked of: there is no metadata file of theirs that can be read now
 	// Incomplete are those of Jobs of which the metadata file of an earlier attempt is lost.
 	Incomplete []uint64 `json:"incomplete"`
-	// Unmade are the first 100 runs, of the harvest that it was asked of, whose jobs are being made, or could not all be
-	// made.
+	// Unmade are the first 100 runs of the harvest that it was asked of whose jobs are being made, or could not all
+	// be made.
 	Unmade []uint64 `json:"unmade"`
 }
 
