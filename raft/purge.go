@@ -26,6 +26,9 @@ var ErrNotPurged = errors.New("replaced or deleted values are still on this node
 // errNewEntries is ErrNotPurged where another try may succeed at once.
 var errNewEntries = fmt.Errorf("%w: entries were appended meanwhile", ErrNotPurged)
 
+// errReplaced is ErrNotPurged where another try makes the state anew.
+var errReplaced = fmt.Errorf("%w: another state was installed meanwhile", ErrNotPurged)
+
 // cutTries is how often Purge tries to cut the log before it gives up for now.
 const cutTries = 10
 
@@ -145,6 +148,9 @@ func (p *purger) rewrite(ctx context.Context) error {
 		return err
 	}
 	drop := func(err error) error {
+		if s.store() != old { // the log that it misses may be gone
+			err = errReplaced
+		}
 		return errors.Join(err, next.close(), s.disk.RemoveAll(next.dir))
 	}
 	apply := &fsm{state: s, machine: p.storage.agreed.machine, room: p.storage.room, fail: func(error) {}}
@@ -156,7 +162,7 @@ func (p *purger) rewrite(ctx context.Context) error {
 	p.fsm.applying.Lock()
 	defer p.fsm.applying.Unlock()
 	if s.store() != old {
-		return drop(fmt.Errorf("%w: another state was installed meanwhile", ErrNotPurged))
+		return drop(errReplaced)
 	}
 	if err := p.catchUp(ctx, apply, next, old.applied.Load()); err != nil {
 		return drop(err)
@@ -168,10 +174,9 @@ func (p *purger) rewrite(ctx context.Context) error {
 	if err := next.mark(m.Index, m.Term); err != nil {
 		return drop(err)
 	}
-	if err := s.publish(next, number); err != nil {
+	if err := s.replace(old, next, number); err != nil {
 		return drop(err)
 	}
-	s.adopt(next)
 	return nil
 }
 
@@ -246,11 +251,4 @@ func (p *purger) catchUp(ctx context.Context, apply *fsm, next *store, to uint64
 		}
 	}
 	return nil
-}
-
-// markerNow returns the store's marker.
-func (s *store) markerNow() marker {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.marker
 }

@@ -91,6 +91,10 @@ func TestPurge(t *testing.T) {
 				t.Fatalf("%s: %v", n.cfg.Self, err)
 			}
 			c.propose(a, addKind, tinyAdd{Key: "further", N: 1})
+			c.eventually("all know that the last decision is one", func() bool {
+				last, err := n.storage.wal.LastIndex()
+				return err == nil && n.storage.state.store().applied.Load() >= last-1 && n.raft.now().CommitIndex() >= last
+			})
 		}
 	}
 	for _, text := range []string{encoded, secret} {

@@ -32,6 +32,7 @@ type state struct {
 	number  int // of the highest folder in use
 	closed  bool
 
+	pointing sync.Mutex     // held while the pointer is written
 	marking  sync.Mutex     // of who writes a marker, or puts a store in the place of the current one
 	retiring sync.WaitGroup // stores that wait for their last reader
 	changed  *notice        // announces each commit and install
@@ -136,6 +137,29 @@ func (s *state) begin() error {
 
 // publish syncs a store and points to it.
 func (s *state) publish(next *store, number int) error {
+	s.pointing.Lock()
+	defer s.pointing.Unlock()
+	return s.point(next, number)
+}
+
+// replace publishes and adopts a store in the place of another one, unless one that was received is to take that place.
+func (s *state) replace(old, next *store, number int) error {
+	s.pointing.Lock()
+	defer s.pointing.Unlock()
+	if valid, err := s.pointer(); err != nil {
+		return err
+	} else if s.folder(valid) != old.dir {
+		return errReplaced
+	}
+	if err := s.point(next, number); err != nil {
+		return err
+	}
+	s.adopt(next)
+	return nil
+}
+
+// point syncs a store and points to it.
+func (s *state) point(next *store, number int) error {
 	if err := syncFolder(next.dir, "", s.disk); err != nil {
 		return err
 	}

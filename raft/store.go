@@ -261,13 +261,24 @@ func syncFolder(dir, suffix string, d disk.Disk) error {
 	return d.SyncDir(dir)
 }
 
-// mark syncs the store and then writes the marker: the log up to index may be forgotten afterwards.
+// mark syncs the store and then writes the marker: the log up to index may be forgotten afterwards. A later marker stays:
+// the store took the place of the one that was at index, and may have nothing at an index before its own marker.
 func (s *store) mark(index, term uint64) error {
 	synced := s.applied.Load()
 	if err := s.sync(); err != nil {
 		return err
 	}
+	if index < s.marked() {
+		return nil
+	}
 	return s.writeMarker(marker{Index: index, Term: term, Synced: min(synced, index), Whole: s.whole()})
+}
+
+// markerNow returns the store's marker.
+func (s *store) markerNow() marker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.marker
 }
 
 // whole returns where the store came to be without a log.
