@@ -261,8 +261,8 @@ func syncFolder(dir, suffix string, d disk.Disk) error {
 	return d.SyncDir(dir)
 }
 
-// mark syncs the store and then writes the marker: the log up to index may be forgotten afterwards. A later marker stays:
-// the store took the place of the one that was at index, and may have nothing at an index before its own marker.
+// mark syncs the store and then writes the marker: the log up to index may be forgotten afterwards. A later marker
+// stays: the store took the place of the one that was at index, and may have nothing as old.
 func (s *store) mark(index, term uint64) error {
 	synced := s.applied.Load()
 	if err := s.sync(); err != nil {
