@@ -45,6 +45,7 @@ var plan = map[string][]string{
 	"index":              {"cdx", "warc", "internal/disk", "internal/kv", "internal/sorter"},
 	"internal/coding":    {},
 	"internal/disk":      {},
+	"internal/inprocess": {},
 	"internal/kv":        {"internal/disk"},
 	"internal/kv/memory": {},
 	"internal/look":      {},
@@ -90,7 +91,7 @@ var fences = map[string]string{
 }
 
 // forTests are the rooms that the tests of any room may use.
-var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed", "internal/words/wordstest", "client"}
+var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed", "internal/words/wordstest", "internal/inprocess", "client"}
 
 // impure lists what the pure rooms must not import.
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}

@@ -115,7 +115,7 @@ func TestADisabledPersonDownloadsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	get := func(token, method, ranges string) (int, string) {
-		req, err := http.NewRequestWithContext(t.Context(), method, b.address+"/api/v1/files/"+file+"/content", nil)
+		req, err := http.NewRequestWithContext(t.Context(), method, b.server.URL+"/api/v1/files/"+file+"/content", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

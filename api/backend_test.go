@@ -52,7 +52,7 @@ type backend struct {
 	made     int                      // people
 	used     []string                 // access tokens
 	tokens   map[*client.Client]string
-	address  string        // of the API
+	server   *httptest.Server
 	later    time.Duration // how far the clock of the leader is ahead of this machine's
 }
 
@@ -353,7 +353,7 @@ func clusterOf(t *testing.T, level int) (*backend, func(token string) *client.Cl
 	})
 	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
-	b.address = server.URL
+	b.server = server
 	return b, func(token string) *client.Client {
 		c, err := client.New(server.URL, token)
 		if err != nil {

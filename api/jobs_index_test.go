@@ -86,7 +86,7 @@ func TestIndexOfJobs(t *testing.T) {
 			t.Errorf("%v: %v", jobs, err)
 		}
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.address+"/api/v1/jobs/index?job=1&kind=cdx", nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.server.URL+"/api/v1/jobs/index?job=1&kind=cdx", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

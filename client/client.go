@@ -41,9 +41,9 @@ func New(base, token string) (*Client, error) {
 	if !strings.Contains(base, "://") {
 		base = schemeFor(base) + "://" + base
 	}
-	u, err := url.Parse(base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%w: server %q: want a URL such as http://127.0.0.1:7481", wire.ErrInvalid, base)
+	u, err := parseBase(base)
+	if err != nil {
+		return nil, err
 	}
 	transport := &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
@@ -57,6 +57,32 @@ func New(base, token string) (*Client, error) {
 		transport.DialContext = (&net.Dialer{Timeout: 10 * time.Second, Control: onlyLoopback}).DialContext
 	}
 	return &Client{base: u, token: token, http: &http.Client{Transport: transport, CheckRedirect: stayThere}}, nil
+}
+
+// Over returns a client whose requests go over rt, and never past it: to the API's handler in the same program, or over
+// another transport. What rt sees is a URL below base, and the access token as a header; without a token, there is
+// none. The context of a call is that of its requests, with its values. How safely a token travels is rt's matter:
+// Exposed goes by the base alone.
+//
+// As each http.RoundTripper, rt must heed the requests' contexts and close their bodies. An answer that breaks off must
+// be an error of its body, never its end: that is what Files.Get continues after.
+func Over(rt http.RoundTripper, base, token string) (*Client, error) {
+	u, err := parseBase(base)
+	if err != nil {
+		return nil, err
+	}
+	if rt == nil {
+		return nil, fmt.Errorf("%w: a client over nothing", wire.ErrInvalid)
+	}
+	return &Client{base: u, token: token, http: &http.Client{Transport: rt, CheckRedirect: stayThere}}, nil
+}
+
+func parseBase(base string) (*url.URL, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%w: server %q: want a URL such as http://127.0.0.1:7481", wire.ErrInvalid, base)
+	}
+	return u, nil
 }
 
 // Exposed reports whether a client's token is sent in clear to another machine.

@@ -1,11 +1,52 @@
 package client
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+
+	"holdfast/api/wire"
 )
+
+// over is a way to a server that a test gives.
+type over func(*http.Request) (*http.Response, error)
+
+func (o over) RoundTrip(r *http.Request) (*http.Response, error) { return o(r) }
+
+type key struct{}
+
+// TestAClientOverAnotherWay asks with and without a token; what is sent is seen by the given way alone.
+func TestAClientOverAnotherWay(t *testing.T) {
+	for token, want := range map[string]string{"holdfast-a-b": "Bearer holdfast-a-b", "": ""} {
+		asked := 0
+		c, err := Over(over(func(r *http.Request) (*http.Response, error) {
+			asked++
+			got, sent := r.Header["Authorization"]
+			if r.URL.String() != "http://this-node/below/api/v1/nodes" || sent != (want != "") || sent && got[0] != want || r.Context().Value(key{}) != "a person" {
+				t.Errorf("asked %s with %v", r.URL, got)
+			}
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[]}`)), Request: r}, nil
+		}), "http://this-node/below", token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Nodes().List(context.WithValue(t.Context(), key{}, "a person")); err != nil || asked != 1 {
+			t.Errorf("%v, asked %d times", err, asked)
+		}
+		c.Close()
+	}
+	for _, base := range []string{"this-node", "127.0.0.1:7481", "ftp://x", "http://", ""} {
+		if _, err := Over(http.DefaultTransport, base, ""); !errors.Is(err, wire.ErrInvalid) {
+			t.Errorf("%q: %v", base, err)
+		}
+	}
+	if _, err := Over(nil, "http://this-node", ""); !errors.Is(err, wire.ErrInvalid) {
+		t.Errorf("over nothing: %v", err)
+	}
+}
 
 // FuzzProblem reads answers of a server that may be anything: there is always an error that says something.
 func FuzzProblem(f *testing.F) {
