@@ -162,6 +162,9 @@ func (s shelf[W]) copy(ctx context.Context, from string, in wire.Copying) (W, er
 		if _, err := s.readTemplate(ctx, []byte(*n.text)); err != nil {
 			return none, err
 		}
+		if err := s.mayBegin(ctx, in.Name, []byte(*n.text)); err != nil {
+			return none, err
+		}
 	}
 	if n.Version == 0 {
 		return s.made(ctx, "create", in.Name, defined.Creation{Name: in.Name, Text: *n.text, Comment: n.Comment})

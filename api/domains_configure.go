@@ -64,6 +64,9 @@ func (s domains) removePart(ctx context.Context, kind catalog.Kind, name, part, 
 
 // configure makes a configuration or changes it.
 func (s domains) configure(ctx context.Context, text, name string, in wire.ConfigurationChange) error {
+	if err := s.seesReach(ctx, callerOf(ctx).Rights); err != nil {
+		return err
+	}
 	d, err := s.domain(ctx, text)
 	if err != nil {
 		return err

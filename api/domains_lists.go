@@ -132,9 +132,6 @@ func (s domains) putList(ctx context.Context, name string, l kept.Listing, versi
 	check := s.checkTrap
 	if l.Kind == kept.Seeds {
 		check = checkSeed
-		if err := s.mayFeed(callerOf(ctx).Rights, d.Name, l.Name); err != nil {
-			return err
-		}
 	}
 	if items, err = readList(bytes.NewReader(raw), check); err == nil && l.Kind == kept.Traps {
 		err = s.checkTraps(d.Name, items)
@@ -145,6 +142,11 @@ func (s domains) putList(ctx context.Context, name string, l kept.Listing, versi
 	text := strings.ReplaceAll(strings.TrimPrefix(string(raw), "\uFEFF"), "\r\n", "\n")
 	l.Domain, l.Items = d.Name, len(items)
 	return s.again(ctx, version >= 0, func() error {
+		if l.Kind == kept.Seeds {
+			if err := s.feeds(ctx, d.Name, l.Name); err != nil {
+				return err
+			}
+		}
 		if l.Version = uint64(max(version, 0)); version < 0 {
 			if l.Version, err = s.listVersion(l); err != nil {
 				return err
@@ -152,6 +154,19 @@ func (s domains) putList(ctx context.Context, name string, l kept.Listing, versi
 		}
 		return s.storeList(ctx, l, kept.Divide(text))
 	})
+}
+
+// feeds refuses a seed list if the caller may not say what is crawled with a configuration that has it.
+func (s domains) feeds(ctx context.Context, of kept.Name, list string) error {
+	rights := callerOf(ctx).Rights
+	if err := s.seesReach(ctx, rights); err != nil {
+		return err
+	}
+	settings, err := s.domainSettings()
+	if err != nil {
+		return err
+	}
+	return s.Catalog.View(func(v catalog.View) error { return mayFeed(v, rights, of, list, settings) })
 }
 
 // listVersion returns the version that a list has, 0 for none.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,38 +41,36 @@ func mayCrawlBy(v catalog.View, rights []catalog.Right, c *kept.Configuration, o
 // mayUseTemplate refuses a template with which a crawl could reach the nodes' own network to somebody who could not
 // make it.
 func mayUseTemplate(v catalog.View, rights []catalog.Right, name string) error {
-	templates := catalog.HarvestsIn(v)
-	d, err := templates.Definition(defined.Template, name)
+	d, err := catalog.HarvestsIn(v).Definition(defined.Template, name)
 	if errors.Is(err, catalog.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	_, text, err := templates.Text(defined.Template, name, d.Version)
+	settings, err := templateNow(v, &d)
 	if err != nil {
-		return fmt.Errorf("template %s: %w", name, err)
-	}
-	settings, err := harvest.ParseTemplate([]byte(text))
-	if err != nil {
-		return fmt.Errorf("template %s: %w", name, err)
+		return err
 	}
 	return mayReachBy(rights, "template", settings)
 }
 
 // mayFeed refuses a seed list of a configuration with which a crawl could reach the nodes' own network.
-func (s domains) mayFeed(rights []catalog.Right, of kept.Name, list string) error {
-	settings, err := s.domainSettings()
-	if err != nil {
-		return err
-	}
-	return s.Catalog.View(func(v catalog.View) error {
-		all, err := catalog.DomainsIn(v).Configurations(of, "", 0)
-		for i := range all {
-			if err == nil && slices.Contains(all[i].Lists, list) {
-				err = mayCrawlBy(v, rights, &all[i], settings)
-			}
+func mayFeed(v catalog.View, rights []catalog.Right, of kept.Name, list string, settings domain.Settings) error {
+	all, err := catalog.DomainsIn(v).Configurations(of, "", 0)
+	for i := range all {
+		if err == nil && slices.Contains(all[i].Lists, list) {
+			err = mayCrawlBy(v, rights, &all[i], settings)
 		}
-		return err
-	})
+	}
+	return err
+}
+
+// seesReach waits, for somebody with these rights who may not let crawls reach the nodes' own network, until this node
+// knows what was decided so far.
+func (s *server) seesReach(ctx context.Context, rights []catalog.Right) error {
+	if catalog.May(rights, catalog.ReachInside, catalog.Where{}) == nil {
+		return nil
+	}
+	return s.Catalog.Linear(ctx)
 }

@@ -242,6 +242,9 @@ type plannedSeeds struct {
 // plan finds out which seeds are missing, of the first of the domains: as many as one decision has room for.
 func (s *seeding) plan(v catalog.View) (plannedSeeds, error) {
 	p := plannedSeeds{asked: s.asked}
+	if err := mayCrawlBy(v, s.rights, &kept.Configuration{Template: s.asked.Template}, s.set); err != nil {
+		return p, err
+	}
 	for _, name := range s.order {
 		b, why, err := s.look(v, name)
 		if err != nil {
@@ -327,6 +330,9 @@ func (s *seeding) look(v catalog.View, name kept.Name) (b seededDomain, why stri
 	if why, err = s.fits(v, name, b.Name); err != nil || why != "" {
 		return b, why, err
 	}
+	if why, err = whyNot(mayFeed(v, s.rights, name, b.Name, s.set)); err != nil || why != "" {
+		return b, why, err
+	}
 	return b, "", b.read(v)
 }
 
@@ -344,11 +350,8 @@ func (s *seeding) fits(v catalog.View, name kept.Name, configuration string) (wh
 	case s.chosen && c.Template != s.asked.Template:
 		return fmt.Sprintf("configuration %s of %s has the template %s", c.Name, name, c.Template), nil
 	}
-	var no huma.StatusError
-	if err := mayCrawlBy(v, s.rights, &c, s.set); errors.As(err, &no) {
-		return no.Error(), nil
-	} else if err != nil {
-		return "", err
+	if why, err := whyNot(mayCrawlBy(v, s.rights, &c, s.set)); err != nil || why != "" {
+		return why, err
 	}
 	for _, list := range c.Lists {
 		if list == configuration {
@@ -356,6 +359,15 @@ func (s *seeding) fits(v catalog.View, name kept.Name, configuration string) (wh
 		}
 	}
 	return fmt.Sprintf("configuration %s of %s does not have the seed list %s", c.Name, name, configuration), nil
+}
+
+// whyNot makes of a problem that is to be told the reason for which a domain is given nothing.
+func whyNot(err error) (string, error) {
+	var no huma.StatusError
+	if errors.As(err, &no) {
+		return no.Error(), nil
+	}
+	return "", err
 }
 
 // read reads the list that there is.

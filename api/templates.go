@@ -27,6 +27,9 @@ func (s definitions) templateRoutes(api huma.API, all shelf[wire.Template]) {
 		if err != nil {
 			return wire.Template{}, err
 		}
+		if err := s.mayBegin(ctx, in.Body.Name, settings); err != nil {
+			return wire.Template{}, err
+		}
 		return all.made(ctx, "create", in.Body.Name, defined.Creation{Name: in.Body.Name, Text: text,
 			Off: in.Body.Inactive, Comment: in.Body.Comment, Secret: secret})
 	})
@@ -41,14 +44,22 @@ func (s definitions) templateRoutes(api huma.API, all shelf[wire.Template]) {
 			if in.Body.Active != nil {
 				asked.Off = new(!*in.Body.Active)
 			}
-			if given(in.Body.Settings) {
-				text, secret, err := s.templateText(ctx, in.Body.Settings)
-				if err != nil {
-					return wire.Template{}, err
-				}
-				asked.Text, asked.Secret = &text, secret
+			if !given(in.Body.Settings) {
+				return all.made(ctx, "set", in.Name, asked)
 			}
-			return all.made(ctx, "set", in.Name, asked)
+			text, secret, err := s.templateText(ctx, in.Body.Settings)
+			if err != nil {
+				return wire.Template{}, err
+			}
+			asked.Text, asked.Secret = &text, secret
+			var out wire.Template
+			err = s.again(ctx, in.Body.After != 0, func() (err error) {
+				if asked.After, err = s.mayBecome(ctx, in.Name, in.Body.After, in.Body.Settings); err == nil {
+					out, err = all.made(ctx, "set", in.Name, asked)
+				}
+				return err
+			})
+			return out, err
 		})
 }
 
