@@ -21,7 +21,8 @@ import (
 var plan = map[string][]string{
 	"":         {"cli"},
 	"access":   {"cdx"},
-	"api":      {"api/wire", "catalog", "harvest", "cdx", "access"},
+	"alert":    {},
+	"api":      {"alert", "api/wire", "catalog", "harvest", "cdx", "access"},
 	"api/wire": {"harvest"},
 	"catalog": {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/harvests",
 		"catalog/history", "catalog/jobs", "catalog/people", "catalog/runs"},
@@ -56,20 +57,20 @@ var plan = map[string][]string{
 	"internal/words":     {},
 
 	"internal/words/wordstest": {"internal/words"},
-	"node": {"api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/words",
+	"node": {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/words",
 		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/runner", "node/steward", "node/vault",
 		"node/warrant", "node/wire", "peer", "raft", "replay", "replica", "warc"},
-	"node/archive":    {"api", "catalog", "duty", "internal/disk", "node/wire", "replica"},
+	"node/archive":    {"alert", "api", "catalog", "duty", "internal/disk", "node/wire", "replica"},
 	"node/config":     {"harvest", "internal/words"},
 	"node/front":      {"node/config"},
-	"node/harvester":  {"catalog", "duty", "harvest", "internal/sorter"},
+	"node/harvester":  {"alert", "catalog", "duty", "harvest", "internal/sorter"},
 	"node/ingest":     {"api", "catalog", "harvest", "internal/disk"},
 	"node/lookup":     {"api", "catalog", "cdx", "index", "node/wire"},
-	"node/membership": {"api", "catalog", "duty", "internal/disk", "internal/seal", "node/config", "node/wire", "peer"},
+	"node/membership": {"alert", "api", "catalog", "duty", "internal/disk", "internal/seal", "node/config", "node/wire", "peer"},
 	"node/metadata":   {"catalog", "cdx", "crawler", "index", "internal/disk", "internal/sorter", "warc"},
-	"node/runner":     {"catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/metadata", "node/wire", "warc"},
+	"node/runner":     {"alert", "catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/metadata", "node/wire", "warc"},
 	"node/steward":    {"catalog", "duty"},
-	"node/vault":      {"catalog", "duty", "harvest", "internal/seal"},
+	"node/vault":      {"alert", "catalog", "duty", "harvest", "internal/seal"},
 	"node/warrant":    {"api", "catalog", "node/wire"},
 	"node/wire":       {"catalog"},
 	"peer":            {"internal/disk"},
@@ -96,7 +97,7 @@ var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed",
 // impure lists what the pure rooms must not import.
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
 
-var pure = []string{"cdx", "access", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files",
+var pure = []string{"cdx", "access", "alert", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files",
 	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words"}
 
 const maxLines = 500

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/cdx"
@@ -60,6 +61,7 @@ type (
 // NodeStatus is what a node knows of itself and, by gossip, of the others.
 type NodeStatus struct {
 	wire.NodeStatus
+	Alerts   []alert.Alert               // what it sees; the wire's Problems and Alerts are made of them
 	Presence map[catalog.NodeID]Presence // of every member, this node too
 	Lease    time.Duration               // after so long without a word a node's jobs are taken from it
 }
@@ -184,6 +186,7 @@ type Previews interface {
 // Backend is everything that the API needs of its node.
 type Backend struct {
 	Catalog  Catalog
+	Alerts   Alerts
 	Archive  Archive
 	Losses   Losses
 	Self     Self
@@ -224,6 +227,7 @@ type server struct {
 	now     func() time.Time
 	used    func(id string)
 	local   func() (catalog.AccessToken, error)
+	seen    *watch
 	log     *slog.Logger
 }
 
@@ -233,6 +237,10 @@ type (
 		*server
 		index Index
 		disks OwnDisks
+	}
+	alerts struct {
+		*server
+		nodes Alerts
 	}
 	people struct{ *server }
 	tokens struct {
@@ -261,16 +269,26 @@ type (
 	}
 )
 
-// New returns the handler of /api/v1/, /openapi.json and /health.
-func New(backend Backend, log *slog.Logger) http.Handler {
-	mux, _ := routes(backend, log)
-	return mux
+// API answers /api/v1/, /openapi.json and /health.
+type API struct {
+	http.Handler
+	server *server
 }
+
+// New returns the API over a node.
+func New(backend Backend, log *slog.Logger) *API {
+	s := newServer(backend, log)
+	mux, _ := routes(s, backend, log)
+	return &API{mux, s}
+}
+
+// Watch looks for alerts until ctx ends, so that answers can tell since when they are there.
+func (a *API) Watch(ctx context.Context) error { return a.server.watchAlerts(ctx) }
 
 // newServer returns the server over a node.
 func newServer(backend Backend, log *slog.Logger) *server {
 	s := &server{Catalog: received{backend.Catalog}, own: backend.Catalog, self: backend.Self, id: backend.Node,
-		now: backend.Now, used: backend.Used, local: backend.Local, log: log}
+		now: backend.Now, used: backend.Used, local: backend.Local, seen: &watch{}, log: log}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/cdx"
@@ -208,6 +209,14 @@ func (b *backend) Query(context.Context, cdx.Query) iter.Seq2[cdx.Capture, error
 	}
 }
 
+// Alerts says what this node and another one see, and that a third does not answer.
+func (b *backend) Alerts(context.Context) []NodeAlerts {
+	low := alert.New(alert.DiskLow, "/data", "bytes", "5")
+	low.Node, low.Since = "east-1", time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	return []NodeAlerts{{Node: self, Name: "north-1"}, {Node: "south", Name: "south-1", Err: errors.New("no answer")},
+		{Node: "east", Name: "east-1", Alerts: []alert.Alert{low, alert.New(alert.HarvestWaits, "5", "name", "news", "snapshot", "4")}}}
+}
+
 type crawls struct{ b *backend }
 
 func (crawls) Progress(context.Context, catalog.Job) (wire.Progress, error) {
@@ -351,7 +360,7 @@ func clusterOf(t *testing.T, level int) (*backend, func(token string) *client.Cl
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: level},
 	})
-	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler)))
+	server := httptest.NewServer(New(Backend{Catalog: b, Alerts: b, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	b.server = server
 	return b, func(token string) *client.Client {

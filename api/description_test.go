@@ -69,7 +69,7 @@ func TestLifetimesAreLongEnoughToBeAgreedOn(t *testing.T) {
 
 // Cursors, durations and fields that may be null are described as they are checked.
 func TestTheDescriptionSaysWhatTheChecksSay(t *testing.T) {
-	_, description := routes(Backend{}, slog.New(slog.DiscardHandler))
+	_, description := routes(newServer(Backend{}, slog.New(slog.DiscardHandler)), Backend{}, slog.New(slog.DiscardHandler))
 	text := description()
 	for name, pattern := range patterns() {
 		if !strings.Contains(string(text), strings.Trim(jsonText(pattern), `"`)) {

@@ -68,7 +68,7 @@ func (s cluster) nodeRoutes(api huma.API) {
 			if node, err = s.node(ctx, node.ID); err != nil {
 				return nil, err
 			}
-			st, err := s.status(ctx)
+			st, _, _, err := s.overview(ctx)
 			if err != nil {
 				return nil, err
 			}

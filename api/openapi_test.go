@@ -16,7 +16,7 @@ import (
 func TestTheCommittedDescriptionIsInStep(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join("..", "doc", "openapi.json")
-	_, description := routes(Backend{}, slog.New(slog.DiscardHandler))
+	_, description := routes(newServer(Backend{}, slog.New(slog.DiscardHandler)), Backend{}, slog.New(slog.DiscardHandler))
 	want := description()
 	if update() {
 		if err := os.WriteFile(path, want, 0o644); err != nil {

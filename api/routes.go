@@ -42,8 +42,7 @@ type route struct {
 
 // routes builds the handler, and what gives the description of all operations: it is put together when it is first
 // asked for, which takes longer than all else here.
-func routes(b Backend, log *slog.Logger) (*http.ServeMux, func() []byte) {
-	s := newServer(b, log)
+func routes(s *server, b Backend, log *slog.Logger) (*http.ServeMux, func() []byte) {
 	config := huma.DefaultConfig("Holdfast", "1")
 	config.CreateHooks = nil
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
@@ -63,6 +62,7 @@ func routes(b Backend, log *slog.Logger) (*http.ServeMux, func() []byte) {
 	mux := http.NewServeMux()
 	api := humago.New(mux, config)
 	cluster{s, b.Index, b.OwnDisks}.routes(api)
+	alerts{s, b.Alerts}.routes(api)
 	people{s}.routes(api)
 	tokens{s, b.Invites}.routes(api)
 	files{s, b.Archive, b.Losses, b.Strays}.routes(api)

@@ -75,7 +75,7 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"job-wish":      {"/jobs/" + job + "/wish", `{"wish":"pause"}`, "web"},
 		"job-resubmit":  {"/jobs/" + job + "/resubmit", "", "web"},
 		"job-reject":    {"/jobs/" + job + "/reject", "", "web"},
-		"job-list":      reads("/jobs"), "job-running": reads("/jobs/running"), "job-show": reads("/jobs/" + job), "job-log": reads("/jobs/" + job + "/log"),
+		"job-list":      reads("/jobs"), "job-running": reads("/jobs/running"), "alert-list": reads("/alerts"), "job-show": reads("/jobs/" + job), "job-log": reads("/jobs/" + job + "/log"),
 		"job-index":     reads("/jobs/index?job=" + job),
 		"job-records":   reads("/jobs/" + job + "/records"),
 		"job-documents": reads("/jobs/" + job + "/documents"), "job-document": reads("/jobs/" + job + "/documents/logs/crawl.log"),
@@ -265,7 +265,7 @@ type operation struct{ method, act string }
 // described returns all operations by id.
 func described(t *testing.T) map[string]operation {
 	t.Helper()
-	_, description := routes(Backend{}, slog.New(slog.DiscardHandler))
+	_, description := routes(newServer(Backend{}, slog.New(slog.DiscardHandler)), Backend{}, slog.New(slog.DiscardHandler))
 	var o struct {
 		Paths map[string]map[string]json.RawMessage `json:"paths"`
 	}

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/alert"
 	"holdfast/api/wire"
 	"holdfast/catalog"
 )
@@ -37,7 +36,14 @@ func (s cluster) statusRoutes(api huma.API) {
 		tag:     "status",
 		summary: "Show the state of the cluster, as this node sees it"},
 		func(ctx context.Context, _ *struct{}) (wire.Status, error) {
-			return s.status(ctx)
+			st, agreed, own, err := s.overview(ctx)
+			if err != nil {
+				return wire.Status{}, err
+			}
+			all := alert.Merge(agreed, own)
+			st.Alerts, st.Problems = shownAlerts(all), alert.Texts(all)
+			st.Healthy = len(all) == 0
+			return st, nil
 		})
 	handle(s.server, api, route{act: catalog.LookAtNode, within: here[struct{}](s.server), method: http.MethodGet,
 		path: "/api/v1/config", id: "config", tag: "status",
@@ -47,20 +53,21 @@ func (s cluster) statusRoutes(api huma.API) {
 		})
 }
 
-// status combines what is agreed with what this node knows of the others at the moment.
-func (s cluster) status(ctx context.Context) (wire.Status, error) {
+// overview combines what is agreed with what this node knows of the others at the moment, and says what a person should
+// know of that, and of the node.
+func (s *server) overview(ctx context.Context) (st wire.Status, agreed, own []alert.Alert, err error) {
 	self := s.self.Status(ctx)
-	st := wire.Status{Node: self.NodeStatus, Jobs: map[wire.JobState]int{}, Problems: []string{}}
+	st = wire.Status{Node: self.NodeStatus, Jobs: map[wire.JobState]int{}, Problems: []string{}}
 	if st.Node.Running == nil {
 		st.Node.Running = []uint64{}
 	}
 	if st.Node.Disks == nil {
 		st.Node.Disks = []wire.Disk{}
 	}
-	err := s.own.View(func(v catalog.View) error {
+	err = s.own.View(func(v catalog.View) error {
 		cluster, err := v.Cluster()
 		if errors.Is(err, catalog.ErrNotFound) {
-			st.Problems = append(st.Problems, "this node has not received the catalog yet")
+			agreed = alert.At(st.Node.Name, []alert.Alert{alert.New(alert.CatalogMissing, "")})
 		} else if err != nil {
 			return err
 		}
@@ -92,94 +99,18 @@ func (s cluster) status(ctx context.Context) (wire.Status, error) {
 		for state, n := range counts {
 			st.Jobs[wire.JobState(state)] = n
 		}
-		unserved, err := v.Unserved()
-		if err != nil {
-			return err
-		}
-		for _, u := range unserved {
-			st.Problems = append(st.Problems, fmt.Sprintf("channel %s has %d jobs that wait, and no node that crawls "+
-				"serves it: name it in channels in the cluster.toml of one", u.Channel, u.Jobs))
-		}
-		jobs, err := v.Newest(catalog.JobFailed, failedShown)
-		if text := failedSince(jobs, catalog.At(s.now().Add(-24*time.Hour))); text != "" {
-			st.Problems = append(st.Problems, text)
-		}
+		decided, err := agreedAlerts(v, s.now())
+		agreed = append(agreed, decided...)
 		return err
 	})
 	if err != nil {
-		return wire.Status{}, fmt.Errorf("read the state: %w", err)
+		return wire.Status{}, nil, nil, fmt.Errorf("read the state: %w", err)
 	}
 	for _, n := range st.Nodes {
 		if n.ID == self.Leader {
 			st.Cluster.LeaderName = n.Name
 		}
 	}
-	st.Problems = append(st.Problems, problemsOf(st)...)
-	st.Healthy = len(st.Problems) == 0
-	return st, nil
-}
-
-// failedShown is how many failed jobs are looked at for those that failed recently.
-const failedShown = 1000
-
-// failedSince lists jobs that have failed recently and wait for somebody to decide about them.
-func failedSince(jobs []catalog.Job, since catalog.Time) string {
-	failed := slices.DeleteFunc(slices.Clone(jobs), func(j catalog.Job) bool {
-		return j.State != catalog.JobFailed || j.Wish == catalog.WishStop || j.Ended < since
-	})
-	if len(failed) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d jobs failed in the last day, the last of them job %d: %s; resubmit or reject them",
-		len(failed), failed[0].ID, failed[0].Why())
-}
-
-// majorityAt returns the place with which the majority of voters would be lost although there are three places, or "".
-func majorityAt(nodes []wire.Node) string {
-	places, voters, all := map[string]bool{}, map[string]int{}, 0
-	for _, n := range nodes {
-		if !n.OutOnly {
-			places[n.Place] = true
-		}
-		if n.Presence.Voter {
-			voters[n.Place]++
-			all++
-		}
-	}
-	for place, count := range voters {
-		if len(places) >= 3 && all > 1 && 2*count > all {
-			return place
-		}
-	}
-	return ""
-}
-
-// problemsOf lists everything that is wrong, worst first.
-func problemsOf(st wire.Status) []string {
-	var out []string
-	if !st.Cluster.Quorum {
-		out = append(out, "no quorum: nothing can be decided until most of the cluster's voters can reach each "+
-			"other; reading and crawls under lease go on")
-	}
-	for _, n := range st.Nodes {
-		if state := n.Presence.State; state != "alive" {
-			out = append(out, fmt.Sprintf("node %s is %s", n.Name, state))
-		}
-	}
-	if place := majorityAt(st.Nodes); place != "" {
-		out = append(out, fmt.Sprintf("place %s has most of the voters: without it nothing can be decided, although "+
-			"there are three places", place))
-	}
-	for _, r := range st.Replicas {
-		if r.Disputed > 0 {
-			out = append(out, fmt.Sprintf("replica %s: %d copies are disputed and wait for a verdict", r.Name,
-				r.Disputed))
-		}
-		if !slices.ContainsFunc(st.Nodes, func(n wire.Node) bool { return n.Replica == r.Name }) {
-			out = append(out, fmt.Sprintf("replica %s has no node: nothing keeps its copies", r.Name))
-		} else if r.Files > 0 && r.Held < catalog.Shards {
-			out = append(out, fmt.Sprintf("replica %s: %d shards have no holder", r.Name, catalog.Shards-r.Held))
-		}
-	}
-	return append(out, st.Node.Problems...)
+	agreed = s.seen.see(s.now(), append(clusterAlerts(st), agreed...))
+	return st, agreed, alert.At(st.Node.Name, self.Alerts), nil
 }

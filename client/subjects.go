@@ -52,6 +52,11 @@ func (c *Client) Status(ctx context.Context) (wire.Status, error) {
 	return get[wire.Status](ctx, c, "status")
 }
 
+// Alerts returns what a person should know of, as all nodes see it.
+func (c *Client) Alerts(ctx context.Context) (wire.Alerts, error) {
+	return get[wire.Alerts](ctx, c, "alerts")
+}
+
 // Config returns the node's effective settings as JSON.
 func (c *Client) Config(ctx context.Context) (json.RawMessage, error) {
 	return get[json.RawMessage](ctx, c, "config")

@@ -142,6 +142,8 @@ func (n *Node) handleActs() {
 		func(uint64) warrant.Deed { return look }, warrant.Whoever(n.jobs().serveProgress)))
 	to.answers(runner.RunningCall, warrant.Answer(w, runner.RunningCall,
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.jobs().serveRunning)))
+	to.answers(alertCall, warrant.Answer(w, alertCall,
+		func(struct{}) warrant.Deed { return look }, warrant.Whoever(alertsOf(n).serve)))
 	to.answers(runner.OrderCall, warrant.Answer(w, runner.OrderCall, n.deedOf,
 		func(ctx context.Context, from catalog.NodeID, by string, r runner.OrderRequest) (harvest.Reply, error) {
 			if by != "" && !r.Order.Reads() {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/node/archive"
@@ -134,7 +135,7 @@ func TestADrainThatCannotEndIsRefused(t *testing.T) {
 		t.Errorf("the end of a drain: %v", err)
 	}
 	why := func(alive bool) []string {
-		var out []string
+		var out []alert.Alert
 		err := nodes[0].raft.View(func(v catalog.View) (err error) {
 			out, err = archive.StuckDrain(v, nodes[0].id, func(catalog.NodeID) bool { return alive })
 			return err
@@ -142,7 +143,7 @@ func TestADrainThatCannotEndIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return out
+		return alert.Texts(out)
 	}
 	if got := why(false); len(got) > 0 {
 		t.Errorf("of a node that is not draining the status says %q", got)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/node/runner"
 )
@@ -47,7 +48,7 @@ func TestWhatAttemptsLeftIsBroughtIn(t *testing.T) {
 		t.Helper()
 		eventually(t, string(name)+" is in the archive", func() error {
 			if !n.archived(name) || !exists(runner.TidiedPath(dir)) {
-				return fmt.Errorf("%v", n.crawls.Problems())
+				return fmt.Errorf("%v", alert.Texts(n.crawls.Alerts()))
 			}
 			return nil
 		})
@@ -55,13 +56,13 @@ func TestWhatAttemptsLeftIsBroughtIn(t *testing.T) {
 	in(forgotten, "99-a.warc.gz")
 	failed := leave(t, cfg.Data, catalog.Job{ID: 98, Attempt: 1, Created: 6, Collection: "none"}, "98-a.warc.gz", "bytes")
 	n.crawls.BringLeftovers(t.Context())
-	if p := n.crawls.Problems(); len(p) != 1 || !strings.Contains(p[0], failed) {
+	if p := alert.Texts(n.crawls.Alerts()); len(p) != 1 || !strings.Contains(p[0], failed) {
 		t.Errorf("problems: %q", p)
 	}
 	leave(t, cfg.Data, catalog.Job{ID: 98, Attempt: 1, Created: 6, Collection: "web"}, "98-a.warc.gz", "bytes")
 	n.crawls.BringLeftovers(t.Context())
 	in(failed, "98-a.warc.gz")
-	if p := n.crawls.Problems(); len(p) > 0 {
+	if p := alert.Texts(n.crawls.Alerts()); len(p) > 0 {
 		t.Errorf("problems: %q", p)
 	}
 }

@@ -60,6 +60,7 @@ type Node struct {
 	changed  *changes // gossip has news
 	clocks   *membership.Clocks
 	health   *archive.Health
+	seen     *watch // since when there are alerts
 	closers  []func() error
 }
 
@@ -79,7 +80,8 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	cfg := folderOf(settings, log)
 	n := &Node{cfg: cfg, log: log.With("node", cfg.Name), disk: cfg.PrivateDisk(), started: time.Now(),
 		ready: make(chan struct{}),
-		bell:  newBell(), changed: newChanges(), clocks: membership.NewClocks(), refusals: membership.NewRefusals()}
+		bell:  newBell(), changed: newChanges(), clocks: membership.NewClocks(), refusals: membership.NewRefusals(),
+		seen: &watch{}}
 	if err := cfg.CheckAgreed(); err != nil {
 		return nil, err
 	}
@@ -164,7 +166,7 @@ func (n *Node) Run(ctx context.Context) error {
 		return errors.Join(err, n.close())
 	}
 	n.cfg.Listen.API, n.cfg.Listen.Access = ports.API.Addr().String(), ports.Access.Addr().String()
-	member := n.member()
+	member, answers := n.member(), api.New(n.backend(), n.log)
 	parts := []part{
 		{"peer", n.peer.Run},
 		{"raft", func(ctx context.Context) error { return lost(n.raft.Run(ctx)) }},
@@ -192,7 +194,8 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"uses", n.warrants.Uses.Run},
 		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
 		part{"ingest", n.ingests.Run},
-		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, api.New(n.backend(), n.log)) }},
+		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, answers) }},
+		part{"alerts", answers.Watch},
 		part{"access", func(ctx context.Context) error { return ports.Access.Serve(ctx, readers) }},
 	)
 	stop := newStages()

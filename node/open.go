@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/crawler"
 	"holdfast/gossip"
@@ -119,7 +120,7 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 	}, store, sums, others, replicaCatalog{n.raft, n.id, name, n.bell}, owed, n.log)
 	n.health = &archive.Health{Self: n.id, Outbox: in("outbox"), Store: n.store, Replica: n.replica,
 		View: n.raft.View, Alive: n.alive, Clock: n.clocks.Duty, Log: n.log,
-		More: func(v catalog.View) ([]string, error) { return membership.Unlisted(n.cfg.File, v) }}
+		More: func(v catalog.View) ([]alert.Alert, error) { return membership.Unlisted(n.cfg.File, v) }}
 	return err
 }
 

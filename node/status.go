@@ -2,11 +2,11 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"runtime/debug"
 	"slices"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/api"
 	"holdfast/api/wire"
 	"holdfast/catalog"
@@ -59,39 +59,34 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 			continue // it was emptied, and taken away
 		}
 		if err != nil {
-			out.Problems = append(out.Problems, fmt.Sprintf("disk %s: %v", path, err))
+			out.Alerts = append(out.Alerts, alert.New(alert.DiskUnreadable, path, "reason", err.Error()))
 			continue
 		}
 		out.Disks = append(out.Disks, api.Disk{Path: path, Free: int64(free), Total: int64(total)})
 		if free < uint64(n.cfg.Limits.Reserve) {
-			out.Problems = append(out.Problems, fmt.Sprintf("disk %s has %d bytes left, less than the reserve",
-				path, free))
+			out.Alerts = append(out.Alerts, alert.New(alert.DiskLow, path, "bytes", alert.Number(free)))
 		}
 	}
 	if report, err := n.replica.Disks.Report(); err == nil {
-		out.Problems = append(out.Problems, archive.Ailing(report)...)
+		out.Alerts = append(out.Alerts, archive.Ailing(report)...)
 		out.DiskMove = archive.Shown(report).Move
 	}
 	if err := n.raft.Room(); err != nil {
-		out.Problems = append(out.Problems, err.Error())
+		out.Alerts = append(out.Alerts, alert.New(alert.NoRoom, "", "reason", err.Error()))
 	}
 	if off := n.clocks.Skew(); off.Abs() > membership.MaxSkew {
-		out.Problems = append(out.Problems, fmt.Sprintf(
-			"the clock is %v ahead of the members' median: this node does not lead until it is set",
-			off.Round(time.Second)))
+		out.Alerts = append(out.Alerts, alert.New(alert.ClockOff, "", "ahead", off.Round(time.Second).String()))
 	}
 	if n.indexer != nil {
 		if failed := n.indexer.Status().Failed; len(failed) > 0 {
-			out.Problems = append(out.Problems, fmt.Sprintf("%d files could not be indexed: see index status",
-				len(failed)))
+			out.Alerts = append(out.Alerts, alert.New(alert.FilesNotIndexed, "", "files", alert.Number(len(failed))))
 		}
 	}
-	out.Problems = append(out.Problems, n.crawls.Problems()...)
-	out.Problems = append(out.Problems, n.vault.Problems()...)
-	out.Problems = append(out.Problems, n.harvester.Problems()...)
-	problems, outbox := n.health.Look()
-	out.Problems, out.Outbox = append(out.Problems, problems...), outbox
-	out.Problems = append(out.Problems, n.refusals.Problems(n.roster.NameOf)...)
+	health, outbox := n.health.Look()
+	out.Outbox = outbox
+	out.Alerts = n.seen.see(time.Now(), slices.Concat(out.Alerts, n.crawls.Alerts(), n.vault.Alerts(),
+		n.harvester.Alerts(), health, n.refusals.Alerts(n.roster.NameOf)))
+	out.Problems = alert.Texts(out.Alerts)
 	n.presence(out.Presence, r)
 	return out
 }

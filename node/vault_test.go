@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/api"
 	"holdfast/api/wire"
 	"holdfast/catalog"
@@ -352,7 +353,7 @@ func TestAJobThatNobodyCanRunIsShown(t *testing.T) {
 		}
 		return nil
 	})
-	if got := n.vault.Problems(); len(got) != 0 {
+	if got := alert.Texts(n.vault.Alerts()); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 	n.halt(t)
@@ -362,7 +363,7 @@ func TestAJobThatNobodyCanRunIsShown(t *testing.T) {
 	cfg := n.cfg.Config
 	n = start(t, cfg)
 	eventually(t, "it is told", func() error {
-		if got := n.vault.Problems(); len(got) != 1 || !strings.Contains(got[0], "job 1 waits: no node that crawls can open") {
+		if got := alert.Texts(n.vault.Alerts()); len(got) != 1 || !strings.Contains(got[0], "job 1 waits: no node that crawls can open") {
 			return fmt.Errorf("%v", got)
 		}
 		return nil

@@ -101,6 +101,7 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"find a lost file":                {replica.FindCall, replica.Held{Name: "none.warc"}, catalog.RoleOperator},
 		"list what nobody counts on":      {replica.StraysCall, struct{}{}, catalog.RoleOperator},
 		"see which jobs run":              {runner.RunningCall, struct{}{}, catalog.RoleReader},
+		"see what a node sees":            {alertCall, struct{}{}, catalog.RoleReader},
 		"see a job's progress":            {runner.ProgressCall, 7, catalog.RoleReader},
 	} {
 		t.Run(name, func(t *testing.T) {

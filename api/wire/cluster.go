@@ -20,7 +20,8 @@ type Status struct {
 	Lost      int              `json:"lost" doc:"number of files declared lost, at most 1000"`
 	Ownerless int              `json:"tokensWithoutOwner" doc:"access tokens from before level 3 that nobody has taken"`
 	Healthy   bool             `json:"healthy"`
-	Problems  []string         `json:"problems" doc:"why the cluster is not healthy"`
+	Problems  []string         `json:"problems" doc:"why the cluster is not healthy: the texts of the alerts"`
+	Alerts    []Alert          `json:"alerts" doc:"what a person should know of, as the answering node sees it; alert-list asks all nodes"`
 }
 
 // Cluster is the cluster's own record and who leads it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"holdfast/alert"
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/replica"
@@ -63,18 +64,18 @@ func Shown(r replica.DiskReport) api.Disks {
 }
 
 // Ailing says what an operator should look at.
-func Ailing(r replica.DiskReport) (problems []string) {
+func Ailing(r replica.DiskReport) (all []alert.Alert) {
 	if r.Fault != "" {
-		problems = append(problems, r.Fault)
+		all = append(all, alert.New(alert.DisksUnknown, "", "reason", r.Fault))
 	}
 	for _, d := range r.Disks {
 		switch {
 		case d.Why == "", d.State == replica.DiskGone && d.Why != replica.DiskTakenAway: // which the store tells
 		case d.State == replica.DiskDraining:
-			problems = append(problems, fmt.Sprintf("disk %s is not emptied: %s", d.Path, d.Why))
+			all = append(all, alert.New(alert.DiskNotEmptied, d.Path, "reason", d.Why))
 		default:
-			problems = append(problems, fmt.Sprintf("disk %s: %s", d.Path, d.Why))
+			all = append(all, alert.New(alert.DiskAiling, d.Path, "reason", d.Why))
 		}
 	}
-	return problems
+	return all
 }

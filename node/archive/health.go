@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/duty"
 	"holdfast/replica"
@@ -31,34 +32,36 @@ type Health struct {
 	View    func(func(catalog.View) error) error
 	Alive   func() map[catalog.NodeID]bool
 	Clock   func() duty.Clock
-	More    func(catalog.View) ([]string, error) // what else is to be said of the catalog
+	More    func(catalog.View) ([]alert.Alert, error) // what else is to be said of the catalog
 	Log     *slog.Logger
 
-	mu       sync.Mutex
-	at       time.Time
-	problems []string
-	outbox   int
+	mu     sync.Mutex
+	at     time.Time
+	alerts []alert.Alert
+	outbox int
 }
 
 // Look returns what a human should know of this node's copies, and how many files wait in its outbox. What it looks at
 // is bounded, and it looks again only after a while.
-func (h *Health) Look() (problems []string, outbox int) {
+func (h *Health) Look() (alerts []alert.Alert, outbox int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if time.Since(h.at) < healthEvery {
-		return h.problems, h.outbox
+		return h.alerts, h.outbox
 	}
 	var late int
 	h.outbox, late = h.lookAtOutbox(time.Now())
-	h.problems = nil
+	h.alerts = nil
 	if late > 0 {
-		h.problems = append(h.problems, fmt.Sprintf("%d files wait in the outbox to enter the archive", late))
+		h.alerts = append(h.alerts, alert.New(alert.OutboxLate, "", "files", alert.Number(late)))
 	}
 	if gone := h.Store.Mounted(); gone != nil {
-		h.problems = append(h.problems, strings.Split(gone.Error(), "\n")...)
+		for line := range strings.SplitSeq(gone.Error(), "\n") {
+			h.alerts = append(h.alerts, alert.New(alert.FolderGone, line, "reason", line))
+		}
 	}
-	h.problems = append(h.problems, unaudited(h.Replica.Audits())...)
-	h.problems = append(h.problems, unclaimed(h.Replica.Strays())...)
+	h.alerts = append(h.alerts, unaudited(h.Replica.Audits())...)
+	h.alerts = append(h.alerts, unclaimed(h.Replica.Strays())...)
 	alive := h.Alive()
 	err := h.View(func(v catalog.View) error {
 		found, err := ailing(v, h.Self, func(id catalog.NodeID) bool { return alive[id] }, h.Clock())
@@ -72,26 +75,25 @@ func (h *Health) Look() (problems []string, outbox int) {
 		if epoch, err := v.Unproved(h.Self); err != nil {
 			return err
 		} else if epoch != 0 {
-			drain = append(drain, "this node compares what it has with the catalog, since the cluster was recovered: "+
-				"until that is done, no copy is released that counts on it")
+			drain = append(drain, alert.New(alert.CopiesUnproved, ""))
 		}
 		strangers, err := nobodys(v, h.Store.Loose())
 		if err != nil {
 			return err
 		}
 		lacking, err := h.More(v)
-		h.problems = slices.Concat(h.problems, found, drain, strangers, lacking)
+		h.alerts = slices.Concat(h.alerts, found, drain, strangers, lacking)
 		return err
 	})
 	if err != nil && !errors.Is(err, catalog.ErrNotFound) { // one that has just joined does not see itself yet
-		h.problems = append(h.problems, "the catalog cannot be read: "+err.Error())
+		h.alerts = append(h.alerts, alert.New(alert.CatalogUnreadable, "", "reason", err.Error()))
 	}
 	h.at = time.Now()
-	return h.problems, h.outbox
+	return h.alerts, h.outbox
 }
 
 // unaudited says which shards the latest audit could not read.
-func unaudited(all []replica.Audit) []string {
+func unaudited(all []replica.Audit) []alert.Alert {
 	for _, one := range slices.Backward(all) {
 		if one.State == replica.AuditRunning && one.Faulty == 0 ||
 			one.State == replica.AuditPaused || one.State == replica.AuditStopped {
@@ -100,14 +102,14 @@ func unaudited(all []replica.Audit) []string {
 		if one.Faulty == 0 {
 			return nil
 		}
-		return []string{fmt.Sprintf("%d shards here could not be audited, among them %s: %s",
-			one.Faulty, one.Faults[0].Shard, one.Faults[0].Reason)}
+		return []alert.Alert{alert.New(alert.ShardsUnaudited, "", "shards", alert.Number(one.Faulty),
+			"shard", fmt.Sprint(one.Faults[0].Shard), "reason", one.Faults[0].Reason)}
 	}
 	return nil
 }
 
 // unclaimed describes the bytes here that the archive neither counts on nor asks for.
-func unclaimed(all []replica.Stray) []string {
+func unclaimed(all []replica.Stray) []alert.Alert {
 	all = slices.DeleteFunc(all, func(s replica.Stray) bool { return s.Harmless })
 	if len(all) == 0 {
 		return nil
@@ -116,12 +118,12 @@ func unclaimed(all []replica.Stray) []string {
 	for _, s := range all {
 		size += s.Size
 	}
-	return []string{fmt.Sprintf("%d files (%d bytes) lie here that the archive does not count on, among them %s: %s",
-		len(all), size, all[0].Path, all[0].State)}
+	return []alert.Alert{alert.New(alert.StrayFiles, "", "files", alert.Number(len(all)), "bytes", alert.Number(size),
+		"path", all[0].Path, "state", string(all[0].State))}
 }
 
 // ailing says which of the copies that the node owes come to nothing, and which disputes nobody but a human decides.
-func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, clock duty.Clock) ([]string, error) {
+func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, clock duty.Clock) (out []alert.Alert, err error) {
 	m, err := v.Member(self)
 	if err != nil {
 		return nil, err
@@ -135,34 +137,32 @@ func ailing(v catalog.View, self catalog.NodeID, alive duty.Alive, clock duty.Cl
 	if err != nil {
 		return nil, err
 	}
-	var out []string
 	failed := slices.DeleteFunc(owed, func(f catalog.File) bool {
 		c := f.Copy(m.Replica)
 		return c == nil || c.State != catalog.UploadFailed
 	})
 	if len(failed) > 0 {
 		f := &failed[0]
-		out = append(out, fmt.Sprintf("%d copies owed here have failed and are tried again, among them %s: %s",
-			len(failed), f.Name, f.Copy(m.Replica).Reason))
+		out = append(out, alert.New(alert.CopiesFailed, "", "copies", alert.Number(len(failed)),
+			"file", string(f.Name), "reason", f.Copy(m.Replica).Reason))
 	}
 	page, err := duty.Fetches(v, self, alive, clock, catalog.Cursor{}, healthPage)
 	if err != nil {
 		return nil, err
 	}
 	if page.Stuck > 0 {
-		out = append(out, fmt.Sprintf("%d copies owed here are stuck: no node that is alive has good bytes of them",
-			page.Stuck))
+		out = append(out, alert.New(alert.CopiesStuck, "", "copies", alert.Number(page.Stuck)))
 	}
 	verdicts, err := duty.Verdicts(v, "", healthPage)
 	if u := verdicts.Undecided; err == nil && len(u) > 0 {
-		out = append(out, fmt.Sprintf("%d disputed copies need an operator, among them %s in %s: %s",
-			len(u), u[0].Name, u[0].Replica, u[0].Why))
+		out = append(out, alert.New(alert.DisputesUndecided, "", "copies", alert.Number(len(u)),
+			"file", string(u[0].Name), "replica", string(u[0].Replica), "reason", u[0].Why))
 	}
 	return out, err
 }
 
 // StuckDrain says why this node's drain cannot end, if so: no other node of its replica is there to take its shards.
-func StuckDrain(v catalog.View, self catalog.NodeID, alive duty.Alive) ([]string, error) {
+func StuckDrain(v catalog.View, self catalog.NodeID, alive duty.Alive) ([]alert.Alert, error) {
 	m, err := v.Member(self)
 	if err != nil || !m.Draining {
 		return nil, err
@@ -175,7 +175,7 @@ func StuckDrain(v catalog.View, self catalog.NodeID, alive duty.Alive) ([]string
 	if err != nil {
 		return nil, err
 	}
-	why := "has no other node that is not draining"
+	why := alert.DrainAlone
 	for _, other := range members {
 		if other.ID == self || other.Replica != m.Replica || other.Draining {
 			continue
@@ -183,11 +183,9 @@ func StuckDrain(v catalog.View, self catalog.NodeID, alive duty.Alive) ([]string
 		if alive(other.ID) {
 			return nil, nil
 		}
-		why = "has no other node that is alive and not draining"
+		why = alert.DrainOthersAway
 	}
-	return []string{fmt.Sprintf(
-		"the drain of %s cannot end: replica %s %s. Let one join or start it, or run `holdfast node undrain %s`",
-		m.Name, m.Replica, why, m.Name)}, nil
+	return []alert.Alert{alert.New(why, m.Name, "replica", string(m.Replica))}, nil
 }
 
 // lookAtOutbox counts the files in the outbox, and those of the first that the archive should know by now but does not.
@@ -219,7 +217,7 @@ func (h *Health) archived(name catalog.FileName) bool {
 
 // nobodys says which of the files that lie in the archive's folders without being vouched for the archive does not
 // know.
-func nobodys(v catalog.View, loose []catalog.FileName) ([]string, error) {
+func nobodys(v catalog.View, loose []catalog.FileName) ([]alert.Alert, error) {
 	var unknown []catalog.FileName
 	for _, name := range loose[:min(len(loose), healthPage)] {
 		_, err := v.File(name)
@@ -233,6 +231,6 @@ func nobodys(v catalog.View, loose []catalog.FileName) ([]string, error) {
 	if len(unknown) == 0 {
 		return nil, nil
 	}
-	return []string{fmt.Sprintf("%d files that the archive does not know lie in its folders, among them %s: "+
-		"move them away, and put those that belong to it with holdfast file put", len(unknown), unknown[0])}, nil
+	return []alert.Alert{alert.New(alert.UnknownFiles, "", "files", alert.Number(len(unknown)),
+		"file", string(unknown[0]))}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
@@ -115,7 +116,7 @@ func TestASnapshotWaitsForTheOneThatItContinues(t *testing.T) {
 		if err := h.Split(t.Context(), two, 1); !errors.Is(err, errPending) {
 			t.Errorf("%s: %v", when, err)
 		}
-		if said := strings.Join(h.Problems(), "\n"); !strings.Contains(said, "until all jobs of snapshot 1") {
+		if said := strings.Join(alert.Texts(h.Alerts()), "\n"); !strings.Contains(said, "until all jobs of snapshot 1") {
 			t.Errorf("%s: %s", when, said)
 		}
 	}
@@ -131,7 +132,7 @@ func TestASnapshotWaitsForTheOneThatItContinues(t *testing.T) {
 		a.must(catalog.StartJob, jobs.JobRef{ID: id, Node: self(), Attempt: 1})
 		a.must(catalog.FinishJob, jobs.JobEnd{ID: id, Node: self(), Attempt: 1})
 	}
-	if err := h.Split(t.Context(), two, 1); err != nil || len(a.made(two, 1)) != 1 || len(h.Problems()) != 0 {
-		t.Errorf("afterwards: %v, %v, %v", err, a.made(two, 1), h.Problems())
+	if err := h.Split(t.Context(), two, 1); err != nil || len(a.made(two, 1)) != 1 || len(h.Alerts()) != 0 {
+		t.Errorf("afterwards: %v, %v, %v", err, a.made(two, 1), h.Alerts())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/catalog/harvests"
 	"holdfast/catalog/runs"
@@ -146,12 +147,12 @@ func TestAHarvestWaitsForItsChannel(t *testing.T) {
 			t.Fatalf("%+v", h)
 		}
 		h := a.harvester()
-		if p := h.Problems(); len(p) != 1 || !strings.Contains(p[0], "no node that crawls serves channel EVENTS") {
+		if p := alert.Texts(h.Alerts()); len(p) != 1 || !strings.Contains(p[0], "no node that crawls serves channel EVENTS") {
 			t.Errorf("problems: %q", p)
 		}
 		a.must(catalog.UpdateMember, catalog.MemberChange{ID: self(), Channels: &[]string{"EVENTS"}})
 		time.Sleep(time.Minute + beat)
-		if p := h.Problems(); len(p) != 0 || a.harvest(number).Runs != 1 {
+		if p := alert.Texts(h.Alerts()); len(p) != 0 || a.harvest(number).Runs != 1 {
 			t.Errorf("%+v, problems %q", a.harvest(number), p)
 		}
 		a.once(number, 1, []string{"a.org/defaultconfig"})
@@ -172,7 +173,7 @@ func TestAScheduleThatCannotBeRead(t *testing.T) {
 		if h := a.harvest(number); h.Active || h.Error != "the schedule odd cannot be used" || h.Detail == "" {
 			t.Errorf("%+v", h)
 		}
-		if p := a.harvester().Problems(); len(p) != 1 || !strings.Contains(p[0], "the schedule odd cannot be used") {
+		if p := alert.Texts(a.harvester().Alerts()); len(p) != 1 || !strings.Contains(p[0], "the schedule odd cannot be used") {
 			t.Errorf("problems: %q", p)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/catalog/domains"
 	"holdfast/catalog/harvests"
@@ -319,7 +320,7 @@ func TestTroubleOfASplitIsSaid(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if p := h.Problems(); len(p) != 1 || !strings.Contains(p[0], "run 1 of harvest 1 ") || !strings.Contains(p[0], full.Error()) {
+		if p := alert.Texts(h.Alerts()); len(p) != 1 || !strings.Contains(p[0], "run 1 of harvest 1 ") || !strings.Contains(p[0], full.Error()) {
 			t.Errorf("problems: %q", p)
 		}
 		a.mu.Lock()
@@ -327,7 +328,7 @@ func TestTroubleOfASplitIsSaid(t *testing.T) {
 		a.mu.Unlock()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if p := h.Problems(); len(p) != 0 || a.run(number, 1).State != runs.Made {
+		if p := alert.Texts(h.Alerts()); len(p) != 0 || a.run(number, 1).State != runs.Made {
 			t.Errorf("problems: %q; the run is %s", p, a.run(number, 1).State)
 		}
 		cancel()

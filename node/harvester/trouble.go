@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"holdfast/alert"
 )
 
 // trouble is what keeps this leader from making the jobs of runs, for example a full disk. It tries each of them again.
@@ -37,16 +39,16 @@ func (t trouble) forget() {
 	clear(t.why)
 }
 
-// say names the first runs, and why each waits.
-func (t trouble) say() (out []string) {
+// alerts names the first runs, and why each waits.
+func (t trouble) alerts() (out []alert.Alert) {
 	t.Lock()
 	defer t.Unlock()
 	all := slices.SortedFunc(maps.Keys(t.why), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.harvest, b.harvest), cmp.Compare(a.run, b.run))
 	})
 	for _, k := range all[:min(len(all), problemsShown)] {
-		out = append(out, fmt.Sprintf("the jobs of run %d of harvest %d could not be made here, and are tried again: "+
-			"%v", k.run, k.harvest, t.why[k]))
+		out = append(out, alert.New(alert.RunNotSplit, fmt.Sprintf("%d/%d", k.harvest, k.run), "run",
+			alert.Number(k.run), "harvest", alert.Number(k.harvest), "reason", t.why[k].Error()))
 	}
 	return out
 }

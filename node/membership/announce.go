@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/catalog/cluster"
 	"holdfast/node/config"
@@ -58,13 +59,13 @@ func (m Member) announce(ctx context.Context, change catalog.MemberChange) error
 
 // compare logs what cluster.toml has and the catalog has not.
 func (m Member) compare() {
-	var missing []string
+	var missing []alert.Alert
 	err := m.Agreement.View(func(v catalog.View) (err error) { missing, err = Unlisted(m.Folder.File, v); return err })
 	if err != nil {
 		m.Log.Warn("cluster.toml is not compared with the catalog", "error", err)
 	}
 	for _, one := range missing {
-		m.Log.Warn(one)
+		m.Log.Warn(one.Text())
 	}
 }
 
@@ -121,7 +122,7 @@ func (c Folder) differs(self catalog.NodeID, listed catalog.Member) (catalog.Mem
 
 // Unlisted lists the replicas and collections of cluster.toml that the cluster does not know, with the commands that
 // add them.
-func Unlisted(f *config.File, v catalog.View) ([]string, error) {
+func Unlisted(f *config.File, v catalog.View) ([]alert.Alert, error) {
 	collections, err := v.Collections()
 	if err != nil {
 		return nil, err
@@ -130,11 +131,10 @@ func Unlisted(f *config.File, v catalog.View) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []string
+	var out []alert.Alert
 	for _, name := range f.AllCollections() {
 		if !slices.ContainsFunc(collections, func(c catalog.Collection) bool { return string(c.Name) == name }) {
-			out = append(out, fmt.Sprintf(
-				"collection %s of cluster.toml is not the cluster's yet: holdfast collection add %s", name, name))
+			out = append(out, alert.New(alert.CollectionUnlisted, name))
 		}
 	}
 	for _, r := range f.Replicas {
@@ -148,7 +148,7 @@ func Unlisted(f *config.File, v catalog.View) ([]string, error) {
 		for _, c := range r.Collections {
 			command += " --collection " + c
 		}
-		out = append(out, fmt.Sprintf("replica %s of cluster.toml is not the cluster's yet: %s", r.Name, command))
+		out = append(out, alert.New(alert.ReplicaUnlisted, r.Name, "command", command))
 	}
 	return out, nil
 }

@@ -1,11 +1,12 @@
 package membership
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/peer"
 )
@@ -57,8 +58,8 @@ func (r *Refusals) removed(now time.Time) time.Duration {
 // joinAgain is what helps a node that the others refuse.
 const joinAgain = "let it join again, with a token from `holdfast node invite`"
 
-// Problems says who refuses this node and what helps.
-func (r *Refusals) Problems(name func(catalog.NodeID) string) (out []string) {
+// Alerts says who refuses this node and what helps.
+func (r *Refusals) Alerts(name func(catalog.NodeID) string) (out []alert.Alert) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for id, e := range r.by {
@@ -71,8 +72,8 @@ func (r *Refusals) Problems(name func(catalog.NodeID) string) (out []string) {
 		case peer.Stranger:
 			why = "this node is not in its member list: unless it has just joined, " + joinAgain
 		}
-		out = append(out, fmt.Sprintf("refused by %s: %s", name(catalog.NodeID(id)), why))
+		out = append(out, alert.New(alert.Refused, name(catalog.NodeID(id)), "reason", why))
 	}
-	slices.Sort(out)
+	slices.SortFunc(out, func(a, b alert.Alert) int { return strings.Compare(a.Subject, b.Subject) })
 	return out
 }

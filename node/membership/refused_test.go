@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/peer"
 )
@@ -17,11 +18,11 @@ func TestTheStatusSaysWhoRefusesThisNode(t *testing.T) {
 	r.Note(peer.Event{Kind: peer.EventTurnedAway, Peer: "c", Refusal: peer.Stranger})
 	want := []string{"refused by node a: this node belongs to another cluster",
 		"refused by node b: the cluster was recovered without this node: " + joinAgain}
-	if got := r.Problems(name); !slices.Equal(got, want) {
+	if got := alert.Texts(r.Alerts(name)); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	r.Note(peer.Event{Kind: peer.EventConnected, Peer: "b"})
-	if got := r.Problems(name); !slices.Equal(got, want[:1]) {
+	if got := alert.Texts(r.Alerts(name)); !slices.Equal(got, want[:1]) {
 		t.Errorf("%q, want %q", got, want[:1])
 	}
 }

@@ -1,10 +1,10 @@
 package runner
 
 import (
-	"fmt"
 	"sync"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 )
 
@@ -40,8 +40,8 @@ func (u *unable) note(id uint64, why string) bool {
 	return news
 }
 
-// problems says which jobs this node cannot crawl; those that were not found waiting for some time are forgotten.
-func (u *unable) problems() (all []string) {
+// alerts says which jobs this node cannot crawl; those that were not found waiting for some time are forgotten.
+func (u *unable) alerts() (all []alert.Alert) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for id, one := range u.why {
@@ -49,7 +49,7 @@ func (u *unable) problems() (all []string) {
 			delete(u.why, id)
 			continue
 		}
-		all = append(all, fmt.Sprintf("job %d is not claimed by this node: %s", id, one.why))
+		all = append(all, alert.New(alert.JobNotClaimed, alert.Number(id), "reason", one.why))
 	}
 	return all
 }

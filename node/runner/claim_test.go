@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/crawler"
 	"holdfast/harvest"
@@ -154,11 +155,11 @@ func TestADormantNodeClaimsNothing(t *testing.T) {
 	if got := claimed(t, c); len(got) > 0 {
 		t.Errorf("a node without room claims %d", got)
 	}
-	if p := c.Problems(); len(p) != 1 || !strings.HasPrefix(p[0], "this node is dormant and claims no jobs: there is no room") {
+	if p := alert.Texts(c.Alerts()); len(p) != 1 || !strings.HasPrefix(p[0], "this node is dormant and claims no jobs: there is no room") {
 		t.Errorf("problems: %q", p)
 	}
 	c.SetSlots(0)
-	if p := c.Problems(); len(p) > 0 {
+	if p := alert.Texts(c.Alerts()); len(p) > 0 {
 		t.Errorf("a node that crawls nothing is dormant: %q", p)
 	}
 	c.SetSlots(1)
@@ -166,7 +167,7 @@ func TestADormantNodeClaimsNothing(t *testing.T) {
 	if got := claimed(t, c); !slices.Equal(got, []uint64{id}) {
 		t.Errorf("with room it claims %d, want job %d", got, id)
 	}
-	if p := c.Problems(); len(p) > 0 {
+	if p := alert.Texts(c.Alerts()); len(p) > 0 {
 		t.Errorf("problems with room: %q", p)
 	}
 }
@@ -224,7 +225,7 @@ func TestWhatWasLeftComesBeforeNewJobs(t *testing.T) {
 	if got := claimed(t, c); !slices.Equal(got, []uint64{next}) {
 		t.Errorf("%d are claimed, want job %d", got, next)
 	}
-	if p := c.Problems(); len(p) != 1 || !strings.Contains(p[0], "97_a is in the archive") {
+	if p := alert.Texts(c.Alerts()); len(p) != 1 || !strings.Contains(p[0], "97_a is in the archive") {
 		t.Errorf("problems: %q", p)
 	}
 }

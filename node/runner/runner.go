@@ -9,9 +9,11 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/crawler"
 	"holdfast/crawler/pace"
@@ -334,31 +336,31 @@ func (c *Runner) noRoom() string {
 	return ""
 }
 
-// Problems says which jobs this node holds up, which harvests are not all in the archive, and why.
-func (c *Runner) Problems() (all []string) {
+// Alerts says which jobs this node holds up, which harvests are not all in the archive, and why.
+func (c *Runner) Alerts() (all []alert.Alert) {
 	dormant := c.noRoom()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if dormant != "" && c.slots > 0 {
-		all = append(all, "this node is dormant and claims no jobs: "+dormant)
+		all = append(all, alert.New(alert.NodeDormant, "", "reason", dormant))
 	}
 	for id, r := range c.running {
 		if r.held != "" {
-			all = append(all, fmt.Sprintf("job %d waits: %s", id, r.held))
+			all = append(all, alert.New(alert.JobHeld, alert.Number(id), "reason", r.held))
 			continue
 		}
 		if r.crawl == nil || r.wish != catalog.WishRun {
 			continue
 		}
 		if p := r.crawl.Progress(); p.State == crawler.Paused { // by itself, or by an order to the crawl alone
-			all = append(all, fmt.Sprintf("job %d is paused: %s", id, p.Reason))
+			all = append(all, alert.New(alert.JobPaused, alert.Number(id), "reason", p.Reason))
 		}
 	}
 	for dir, why := range c.left {
-		all = append(all, fmt.Sprintf("not all of %s is in the archive: %s", dir, why))
+		all = append(all, alert.New(alert.NotArchived, dir, "reason", why))
 	}
-	all = append(all, c.unable.problems()...)
-	slices.Sort(all)
+	all = append(all, c.unable.alerts()...)
+	slices.SortFunc(all, func(a, b alert.Alert) int { return strings.Compare(a.Key(), b.Key()) })
 	return all
 }
 

@@ -1,18 +1,18 @@
 package vault
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 )
 
-// Problems lists what prevents secrets from being sealed as they should be, and jobs that wait because no node can
+// Alerts lists what prevents secrets from being sealed as they should be, and jobs that wait because no node can
 // open their secrets.
-func (v *Vault) Problems() (all []string) {
+func (v *Vault) Alerts() (all []alert.Alert) {
 	if err := v.trouble.Load(); err != nil && *err != nil {
-		all = append(all, (*err).Error())
+		all = append(all, alert.New(alert.SecretsUnsealed, "", "reason", (*err).Error()))
 	}
 	err := v.cfg.Agree.View(func(view catalog.View) error {
 		members, err := view.Members()
@@ -33,15 +33,13 @@ func (v *Vault) Problems() (all []string) {
 		jobs, err := view.Jobs(catalog.JobSubmitted, 0, waitingShown)
 		for _, j := range jobs {
 			if j.Node == "" && slices.ContainsFunc(j.AllSecrets(), func(id string) bool { return lost[id] }) {
-				all = append(all, fmt.Sprintf(
-					"job %d waits: no node that crawls can open its secrets any more; "+
-						"stop it and create it again", j.ID))
+				all = append(all, alert.New(alert.JobSecretsLost, alert.Number(j.ID)))
 			}
 		}
 		return err
 	})
 	if err != nil {
-		all = append(all, fmt.Sprintf("secrets cannot be looked at: %v", err))
+		all = append(all, alert.New(alert.SecretsUnread, "", "reason", err.Error()))
 	}
 	return all
 }

@@ -1,8 +1,7 @@
 package harvester
 
 import (
-	"fmt"
-
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/duty"
 )
@@ -10,9 +9,9 @@ import (
 // problemsShown is how many harvests are named one by one.
 const problemsShown = 10
 
-// Problems says which harvests wait, for a channel or for the end of another harvest, and which were deactivated
-// because of an error.
-func (h *Harvester) Problems() (out []string) {
+// Alerts says which harvests wait, for a channel or for the end of another harvest, and which were deactivated because
+// of an error.
+func (h *Harvester) Alerts() (out []alert.Alert) {
 	err := h.cfg.Agreement.View(func(v catalog.View) error {
 		all, err := duty.HarvestsDue(v, h.cfg.Now())
 		if err != nil {
@@ -20,11 +19,11 @@ func (h *Harvester) Problems() (out []string) {
 		}
 		for i, w := range all.Waiting {
 			if i == problemsShown {
-				out = append(out, fmt.Sprintf("%d more harvests wait for a channel", len(all.Waiting)-i))
+				out = append(out, alert.New(alert.MoreUnserved, "", "harvests", alert.Number(len(all.Waiting)-i)))
 				break
 			}
-			out = append(out, fmt.Sprintf("harvest %d (%s) waits: no node that crawls serves channel %s; name it in "+
-				"channels in the cluster.toml of one", w.Number, w.Name, w.JobChannel()))
+			out = append(out, alert.New(alert.HarvestUnserved, alert.Number(w.Number), "name", string(w.Name),
+				"channel", string(w.JobChannel())))
 		}
 		open, err := catalog.RunsIn(v).OpenRuns()
 		if err != nil {
@@ -37,22 +36,22 @@ func (h *Harvester) Problems() (out []string) {
 			}
 			out = append(out, said...)
 		}
-		out = append(out, h.trouble.say()...)
+		out = append(out, h.trouble.alerts()...)
 		failed, err := catalog.RunsIn(v).Failed(problemsShown)
 		for _, f := range failed {
-			out = append(out, fmt.Sprintf("harvest %d (%s) was deactivated because of an error: %s", f.Number, f.Name,
-				f.Error))
+			out = append(out, alert.New(alert.HarvestDeactivated, alert.Number(f.Number), "name", string(f.Name),
+				"reason", f.Error))
 		}
 		return err
 	})
 	if err != nil {
-		out = append(out, fmt.Sprintf("harvests: %v", err))
+		out = append(out, alert.New(alert.HarvestsUnread, "", "reason", err.Error()))
 	}
 	return out
 }
 
 // waitsForAnother says that no jobs are made of a snapshot before the one that it continues is finished.
-func waitsForAnother(v catalog.View, number uint64) ([]string, error) {
+func waitsForAnother(v catalog.View, number uint64) ([]alert.Alert, error) {
 	h, err := catalog.RunsIn(v).Harvest(number)
 	if err != nil || h.Earlier == 0 {
 		return nil, err
@@ -61,6 +60,6 @@ func waitsForAnother(v catalog.View, number uint64) ([]string, error) {
 	if err != nil || earlier == 0 {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("harvest %d (%s) waits until all jobs of snapshot %d, which it continues, have ended",
-		h.Number, h.Name, earlier)}, nil
+	return []alert.Alert{alert.New(alert.HarvestWaits, alert.Number(h.Number), "name", string(h.Name),
+		"snapshot", alert.Number(earlier))}, nil
 }

@@ -1,0 +1,178 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"holdfast/alert"
+	"holdfast/api/wire"
+	"holdfast/catalog"
+)
+
+// watchEvery is how often it is looked for alerts when nobody asks.
+const watchEvery = 10 * time.Second
+
+// NodeAlerts are what a node sees, or why it did not say so.
+type NodeAlerts struct {
+	Node   catalog.NodeID
+	Name   string
+	Alerts []alert.Alert
+	Err    error // of another node only
+}
+
+// Alerts asks what the nodes see.
+type Alerts interface {
+	Alerts(ctx context.Context) []NodeAlerts // of every member, including those that do not answer
+}
+
+// watch remembers since when alerts were seen here.
+type watch struct {
+	mu sync.Mutex
+	alert.Watch
+}
+
+func (w *watch) see(now time.Time, all []alert.Alert) []alert.Alert {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.See(now, all)
+}
+
+func (s alerts) routes(api huma.API) {
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/alerts", id: "alert-list",
+		tag:     "status",
+		summary: "List what a person should know of, as all nodes see it; nodes that do not answer are named"},
+		func(ctx context.Context, _ *struct{}) (wire.Alerts, error) {
+			return s.list(ctx)
+		})
+}
+
+// list asks the nodes, and adds what this one reads in the agreed state and hears of the others.
+func (s alerts) list(ctx context.Context) (wire.Alerts, error) {
+	out := wire.Alerts{At: s.now().UTC(), Silent: []wire.SilentNode{}}
+	_, agreed, _, err := s.overview(ctx)
+	if err != nil {
+		return out, err
+	}
+	lists := [][]alert.Alert{agreed}
+	for _, n := range s.nodes.Alerts(ctx) {
+		if n.Err != nil {
+			out.Silent = append(out.Silent, wire.SilentNode{Node: string(n.Node), Name: n.Name, Reason: n.Err.Error()})
+			continue
+		}
+		lists = append(lists, n.Alerts)
+	}
+	slices.SortFunc(out.Silent, func(a, b wire.SilentNode) int { return cmp.Compare(a.Name, b.Name) })
+	out.Items = shownAlerts(alert.Merge(lists...))
+	return out, nil
+}
+
+// watchAlerts looks for alerts until ctx ends, so that it is known since when they are there.
+func (s *server) watchAlerts(ctx context.Context) error {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		if _, _, _, err := s.overview(ctx); err != nil && ctx.Err() == nil {
+			s.log.Warn("alerts cannot be looked for", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
+func shownAlerts(all []alert.Alert) []wire.Alert {
+	out := make([]wire.Alert, len(all))
+	for i, a := range all {
+		out[i] = wire.Alert{Kind: string(a.Kind), Severity: string(a.Severity), Subject: a.Subject, Node: a.Node,
+			Parameters: a.Parameters, Since: a.Since.UTC(), Text: a.Text()}
+		if a.Since.IsZero() {
+			out[i].Since = time.Time{}
+		}
+	}
+	return out
+}
+
+// agreedAlerts lists what is wrong by the agreed state.
+func agreedAlerts(v catalog.View, now time.Time) (out []alert.Alert, err error) {
+	unserved, err := v.Unserved()
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range unserved {
+		out = append(out, alert.New(alert.ChannelUnserved, fmt.Sprint(u.Channel), "jobs", fmt.Sprint(u.Jobs)))
+	}
+	jobs, err := v.Newest(catalog.JobFailed, failedShown)
+	return append(out, failedSince(jobs, catalog.At(now.Add(-24*time.Hour)))...), err
+}
+
+// failedShown is how many failed jobs are looked at for those that failed recently.
+const failedShown = 1000
+
+// failedSince says which jobs have failed recently and wait for somebody to decide about them.
+func failedSince(jobs []catalog.Job, since catalog.Time) []alert.Alert {
+	failed := slices.DeleteFunc(slices.Clone(jobs), func(j catalog.Job) bool {
+		return j.State != catalog.JobFailed || j.Wish == catalog.WishStop || j.Ended < since
+	})
+	if len(failed) == 0 {
+		return nil
+	}
+	return []alert.Alert{alert.New(alert.JobsFailed, "", "jobs", alert.Number(len(failed)),
+		"job", alert.Number(failed[0].ID), "reason", failed[0].Why())}
+}
+
+// majorityAt returns the place with which the majority of voters would be lost although there are three places, or "".
+func majorityAt(nodes []wire.Node) string {
+	places, voters, all := map[string]bool{}, map[string]int{}, 0
+	for _, n := range nodes {
+		if !n.OutOnly {
+			places[n.Place] = true
+		}
+		if n.Presence.Voter {
+			voters[n.Place]++
+			all++
+		}
+	}
+	for place, count := range voters {
+		if len(places) >= 3 && all > 1 && 2*count > all {
+			return place
+		}
+	}
+	return ""
+}
+
+// clusterAlerts lists what is wrong with the nodes and replicas, worst first.
+func clusterAlerts(st wire.Status) []alert.Alert {
+	var out []alert.Alert
+	if !st.Cluster.Quorum {
+		out = append(out, alert.New(alert.NoQuorum, ""))
+	}
+	for _, n := range st.Nodes {
+		if state := n.Presence.State; state != "alive" {
+			out = append(out, alert.New(alert.NodeAway, n.Name, "state", state))
+		}
+	}
+	if place := majorityAt(st.Nodes); place != "" {
+		out = append(out, alert.New(alert.PlaceMajority, place))
+	}
+	for _, r := range st.Replicas {
+		if r.Disputed > 0 {
+			out = append(out, alert.New(alert.CopiesDisputed, r.Name, "copies", fmt.Sprint(r.Disputed)))
+		}
+		if !slices.ContainsFunc(st.Nodes, func(n wire.Node) bool { return n.Replica == r.Name }) {
+			out = append(out, alert.New(alert.ReplicaWithoutNode, r.Name))
+		} else if r.Files > 0 && r.Held < catalog.Shards {
+			out = append(out, alert.New(alert.ShardsWithoutHolder, r.Name,
+				"shards", alert.Number(catalog.Shards-r.Held)))
+		}
+	}
+	return out
+}

@@ -1,0 +1,52 @@
+package api
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"holdfast/catalog"
+)
+
+// What all nodes see comes in one list; a node that does not answer is named.
+func TestAlertsOfAllNodes(t *testing.T) {
+	t.Parallel()
+	b, as := testCluster(t)
+	c := as(catalog.RoleReader)
+	b.absent = true
+	before := time.Now()
+	all, err := c.Alerts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, a := range all.Items {
+		kinds = append(kinds, a.Kind+" "+a.Node)
+	}
+	for _, want := range []string{"disk-low east-1", "harvest-waits ", "node-away "} {
+		if !slices.Contains(kinds, want) {
+			t.Errorf("%q is missing in %q", want, kinds)
+		}
+	}
+	if first := all.Items[0]; first.Kind != "disk-low" || first.Since.Year() != 2026 || first.Parameters["bytes"] != "5" ||
+		first.Severity != "bad" || first.Text != "disk /data has 5 bytes left, less than the reserve" {
+		t.Errorf("the first is %+v", first)
+	}
+	if len(all.Silent) != 1 || all.Silent[0].Name != "south-1" || all.Silent[0].Reason == "" {
+		t.Errorf("silent: %+v", all.Silent)
+	}
+	at := slices.IndexFunc(kinds, func(k string) bool { return k == "node-away " })
+	since := all.Items[at].Since
+	if since.Before(before.Add(-time.Second)) {
+		t.Errorf("seen since %v", since)
+	}
+	st, err := c.Status(t.Context())
+	if err != nil || st.Healthy || len(st.Alerts) != len(st.Problems) || st.Problems[0] != st.Alerts[0].Text {
+		t.Errorf("status: %+v, %q, %v", st.Alerts, st.Problems, err)
+	}
+	for _, a := range st.Alerts {
+		if a.Kind == "node-away" && !a.Since.Equal(since) {
+			t.Errorf("a second look says since %v, the first %v", a.Since, since)
+		}
+	}
+}
