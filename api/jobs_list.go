@@ -43,12 +43,7 @@ func (in *JobListing) search() (q agreed.Search, err error) {
 			return q, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "domain: "+err.Error())
 		}
 	}
-	if !in.From.IsZero() {
-		q.From = max(catalog.At(in.From), 0)
-	}
-	if !in.Until.IsZero() {
-		q.Until = max(catalog.At(in.Until), 1) // 0 stands for none
-	}
+	q.From, q.Until = between(in.From, in.Until)
 	return q, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
@@ -125,27 +126,76 @@ func (r *catalogReport) files(ctx context.Context, c *client.Client) error {
 	return nil
 }
 
-type catalogTrailCmd struct{}
-
-func (catalogTrailCmd) Help() string {
-	return "With --json, prints one JSON object per line, oldest first."
+type catalogTrailCmd struct {
+	Newest bool   `help:"Print the newest first."`
+	Limit  int    `placeholder:"N" help:"Print at most this many; 0 prints all."`
+	Actor  string `placeholder:"NAME" help:"Print only what this person, program or node did: a name, or an id as --json prints it."`
+	Act    string `placeholder:"file.remove" help:"Print only these acts."`
+	About  string `placeholder:"NAME" help:"Print only what was done to this thing, such as a file, a job or a node, or to a part of it."`
+	From   string `placeholder:"TIME" help:"Print only what was done at this time or later, such as 2026-01-02T03:04:05Z."`
+	Until  string `placeholder:"TIME" help:"Print only what was done before this time."`
 }
 
-func (catalogTrailCmd) Run(a *app) error {
-	return a.remote(func(ctx context.Context, c *client.Client) error {
-		names, err := nodeNames(ctx, c)
+func (catalogTrailCmd) Help() string {
+	return "With --json, prints one JSON object per line. What is printed by a filter hangs together by no hashes."
+}
+
+func (c catalogTrailCmd) query(names map[string]string) (q client.EventQuery, err error) {
+	q = client.EventQuery{Newest: c.Newest, Actor: idOf(names, c.Actor), Act: c.Act, Subject: idOf(names, c.About)}
+	if q.From, err = readTime("from", c.From); err == nil {
+		q.Until, err = readTime("until", c.Until)
+	}
+	return q, err
+}
+
+// idOf is the id of what alone has the name; else the name itself.
+func idOf(names map[string]string, name string) string {
+	id, found := name, 0
+	for one, is := range names {
+		if is == name {
+			id = one
+			found++
+		}
+	}
+	if found != 1 {
+		return name
+	}
+	return id
+}
+
+// most yields at most n items, all of them if n is 0.
+func most[T any](n int, all iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		left := n
+		for item, err := range all {
+			if left--; !yield(item, err) || left == 0 {
+				return
+			}
+		}
+	}
+}
+
+func (c catalogTrailCmd) Run(a *app) error {
+	return a.remote(func(ctx context.Context, archive *client.Client) error {
+		names, err := nodeNames(ctx, archive)
 		if err != nil {
 			return err
 		}
 		known := newTrailNames(names)
-		people, err := peopleNames(ctx, c)
+		people, err := peopleNames(ctx, archive)
 		if err != nil {
 			return err
 		}
 		for id, name := range people {
 			known.names[id] = name
 		}
-		return stream(a, c.Trail(ctx), func(w io.Writer, e wire.Event) error { return showEvent(w, known.show(e)) })
+		q, err := c.query(known.names)
+		if err != nil {
+			return err
+		}
+		return stream(a, most(c.Limit, archive.FindEvents(ctx, q)), func(w io.Writer, e wire.Event) error {
+			return showEvent(w, known.show(e))
+		})
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"time"
 
 	"holdfast/api/wire"
 )
@@ -107,6 +108,26 @@ func send[T any](ctx context.Context, c *Client, method string, in any, segments
 	var out T
 	err := c.call(ctx, method, in, &out, nil, segments...)
 	return out, err
+}
+
+// asked is a query with what is not empty.
+func asked(given map[string]string) url.Values {
+	query := url.Values{}
+	for name, value := range given {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+// between puts a time from one moment to another into a query; a zero one is not given.
+func between(query url.Values, from, until time.Time) {
+	for name, at := range map[string]time.Time{"from": from, "until": until} {
+		if !at.IsZero() {
+			query.Set(name, at.UTC().Format(time.RFC3339Nano))
+		}
+	}
 }
 
 // list asks for a list that comes in one page.

@@ -34,23 +34,14 @@ func (j Jobs) List(ctx context.Context) iter.Seq2[wire.Job, error] { return j.Fi
 
 // Find yields the jobs that are asked for, newest first.
 func (j Jobs) Find(ctx context.Context, q JobQuery) iter.Seq2[wire.Job, error] {
-	query := url.Values{}
+	query := asked(map[string]string{"state": string(q.State), "channel": q.Channel, "domain": q.Domain})
 	if q.Harvest != nil {
 		query.Set("harvest", number(*q.Harvest))
 	}
 	if q.Run != 0 {
 		query.Set("run", number(q.Run))
 	}
-	for name, value := range map[string]string{"state": string(q.State), "channel": q.Channel, "domain": q.Domain} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	for name, at := range map[string]time.Time{"from": q.From, "until": q.Until} {
-		if !at.IsZero() {
-			query.Set(name, at.UTC().Format(time.RFC3339Nano))
-		}
-	}
+	between(query, q.From, q.Until)
 	return all[wire.Job](ctx, j.c, query, "jobs")
 }
 

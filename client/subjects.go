@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
-	"net/url"
 	"strconv"
+	"time"
 
 	"holdfast/api/wire"
 )
@@ -74,5 +74,26 @@ func (c *Client) RaiseLevel(ctx context.Context, level int) (wire.Level, error) 
 
 // Trail yields the audit trail, oldest first.
 func (c *Client) Trail(ctx context.Context) iter.Seq2[wire.Event, error] {
-	return all[wire.Event](ctx, c, url.Values{"limit": {strconv.Itoa(wire.MaxPage)}}, "trail")
+	return c.FindEvents(ctx, EventQuery{})
+}
+
+// EventQuery says which events of the audit trail are listed; what is empty counts for nothing.
+type EventQuery struct {
+	Newest      bool      // first; else the oldest
+	Actor       string    // who did it: an id, or an actor as in events
+	Act         string    // such as file.remove
+	Subject     string    // what it was done to, or to a part of which
+	From, Until time.Time // done at From or later, and before Until
+}
+
+// FindEvents yields the events of the audit trail that are asked for.
+func (c *Client) FindEvents(ctx context.Context, q EventQuery) iter.Seq2[wire.Event, error] {
+	query := asked(map[string]string{"actor": q.Actor, "act": q.Act, "subject": q.Subject})
+	between(query, q.From, q.Until)
+	if q.Newest {
+		query.Set("sort", "newest")
+	} else {
+		query.Set("limit", strconv.Itoa(wire.MaxPage)) // who reads from the start on wants all
+	}
+	return all[wire.Event](ctx, c, query, "trail")
 }
