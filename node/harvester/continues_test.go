@@ -136,3 +136,48 @@ func TestASnapshotWaitsForTheOneThatItContinues(t *testing.T) {
 		t.Errorf("afterwards: %v, %v, %v", err, a.made(two, 1), h.Alerts())
 	}
 }
+
+// broke is a history that cannot be read.
+type broke struct{ History }
+
+func (broke) Pending(catalog.View) (bool, error) { return false, errCut }
+
+// A run that waits is not told as one whose jobs could not be made, nor the other way round.
+func TestWaitingIsToldFromErrors(t *testing.T) {
+	t.Parallel()
+	a := newAlone(t)
+	a.domain("a.org")
+	one := a.define(runs.Snapshot, runs.Asked{Name: "first"})
+	a.begin(one)
+	two := a.define(runs.Snapshot, runs.Asked{Name: "second", Earlier: one})
+	a.begin(two)
+	h := a.harvester()
+	l := h.lead(t.Context())
+	defer l.end()
+	said := func() string {
+		t.Helper()
+		k := key{two, 1}
+		if !l.splits.begin(k, entire) {
+			t.Fatal("the run is not tried")
+		}
+		l.splitOne(k)
+		clear(l.splits.after)
+		return strings.Join(h.Problems(), "\n")
+	}
+	const failed, waits = "could not be made here", "waits until all jobs of snapshot 1"
+	if got := said(); strings.Contains(got, failed) || !strings.Contains(got, waits) {
+		t.Errorf("a run that waits: %s", got)
+	}
+	history := h.cfg.History
+	h.cfg.History = broke{history}
+	if got := said(); !strings.Contains(got, failed) || !strings.Contains(got, errCut.Error()) {
+		t.Errorf("a history that cannot be read: %s", got)
+	}
+	h.cfg.History = history
+	if got := said(); strings.Contains(got, failed) {
+		t.Errorf("a run that waits again: %s", got)
+	}
+	if r := a.run(two, 1); r.State != runs.Splitting || r.Error != "" {
+		t.Errorf("the run is %s: %s", r.State, r.Error)
+	}
+}

@@ -146,11 +146,8 @@ func (s *splitting) begin() error {
 			return err
 		}
 		s.last, s.made = made.Last, made.Jobs
-		if pending, err := s.cfg.History.Pending(v); err != nil || pending {
-			return errors.Join(err, errPending)
-		}
-		if earlier, err := unfinished(v, h.Earlier); err != nil || earlier != 0 {
-			return errors.Join(err, errPending)
+		if err := s.waits(v, &h); err != nil {
+			return err
 		}
 		if h.Kind != runs.Snapshot {
 			if _, err := compiled(r.Schedule, s.cfg.Zones); err != nil {
@@ -169,6 +166,22 @@ func (s *splitting) begin() error {
 		s.room = int(min(max(n*perName, leastRoom), mostRoom))
 		return nil
 	})
+}
+
+// waits returns errPending if what earlier jobs have brought is not all known.
+func (s *splitting) waits(v catalog.View, h *runs.Harvest) error {
+	pending, err := s.cfg.History.Pending(v)
+	if err != nil {
+		return fmt.Errorf("results of earlier jobs: %w", err)
+	}
+	earlier, err := unfinished(v, h.Earlier)
+	if err != nil {
+		return fmt.Errorf("the snapshots that harvest %d continues: %w", h.Number, err)
+	}
+	if pending || earlier != 0 {
+		return errPending
+	}
+	return nil
 }
 
 // drop removes a job that was not made whole, in chunks. What it had is made into jobs again.
