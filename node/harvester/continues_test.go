@@ -162,7 +162,7 @@ func TestWaitingIsToldFromErrors(t *testing.T) {
 		}
 		l.splitOne(k)
 		clear(l.splits.after)
-		return strings.Join(h.Problems(), "\n")
+		return strings.Join(alert.Texts(h.Alerts()), "\n")
 	}
 	const failed, waits = "could not be made here", "waits until all jobs of snapshot 1"
 	if got := said(); strings.Contains(got, failed) || !strings.Contains(got, waits) {
