@@ -279,7 +279,21 @@ type API struct {
 func New(backend Backend, log *slog.Logger) *API {
 	s := newServer(backend, log)
 	mux, _ := routes(s, backend, log)
-	return &API{mux, s}
+	return &API{forPrograms(mux), s}
+}
+
+// forPrograms tells browsers that answers are no pages: they show, run, frame and keep nothing of them, whatever the
+// archived bytes in them claim to be.
+func forPrograms(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Watch looks for alerts until ctx ends, so that answers can tell since when they are there.
