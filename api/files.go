@@ -19,6 +19,7 @@ func (s files) routes(api huma.API) {
 	s.contentRoutes(api)
 	s.lossRoutes(api)
 	s.strayRoutes(api)
+	s.copyRoutes(api)
 }
 
 // verification is the input of file-verify.

@@ -92,6 +92,7 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"replica-list": reads("/replicas"), "replica-show": reads("/replicas/north"), "shard-list": reads("/replicas/north/shards"),
 		"replica-add":    {"/replicas", `{"name":"none","kind":"bitarchive","collections":["none"]}`, "admin"},
 		"replica-remove": {"/replicas/none/remove", `{"reason":"x"}`, "admin"}, "settings-list": reads("/settings"), "status": reads("/status"),
+		"copy-list":  reads("/copies?state=owed"),
 		"stray-list": {"/strays", "", "operator anywhere"}, "trail-list": reads("/trail"), "user-list": reads("/users"), "user-show": reads("/users/otto"),
 		"user-invite":       {"/users", `{"name":"","mail":"x@example.org"}`, "admin"},
 		"user-invite-again": {"/users/nobody/invitation", `{}`, "admin"},

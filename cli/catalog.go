@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"iter"
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
@@ -161,18 +160,6 @@ func idOf(names map[string]string, name string) string {
 		return name
 	}
 	return id
-}
-
-// most yields at most n items, all of them if n is 0.
-func most[T any](n int, all iter.Seq2[T, error]) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		left := n
-		for item, err := range all {
-			if left--; !yield(item, err) || left == 0 {
-				return
-			}
-		}
-	}
 }
 
 func (c catalogTrailCmd) Run(a *app) error {

@@ -24,6 +24,7 @@ type fileCmd struct {
 	Get    fileGetCmd    `cmd:"" help:"Download a file, and verify it."`
 	List   fileListCmd   `cmd:"" help:"List files by name."`
 	Show   fileShowCmd   `cmd:"" help:"Show a file and its copies."`
+	Copies fileCopiesCmd `cmd:"" help:"List the copies that are owed, disputed, corrupt or missing."`
 	Verify fileVerifyCmd `cmd:"" help:"Read the copies of a file, each on its own node, and compare them with the file's SHA-256."`
 	Strays fileStraysCmd `cmd:"" help:"List bytes on the nodes' disks that are not counted as a copy of any file."`
 	Lost   fileLostCmd   `cmd:"" help:"Declare a file lost: no node has its bytes any more."`

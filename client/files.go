@@ -23,6 +23,11 @@ func (f Files) List(ctx context.Context, prefix string) iter.Seq2[wire.File, err
 	return all[wire.File](ctx, f.c, url.Values{"prefix": {prefix}, "limit": {strconv.Itoa(wire.MaxPage)}}, "files")
 }
 
+// Copies yields the copies in a state: owed, disputed, corrupt or missing. Without a replica, it yields those of all.
+func (f Files) Copies(ctx context.Context, state, replica string) iter.Seq2[wire.FileCopy, error] {
+	return all[wire.FileCopy](ctx, f.c, asked(map[string]string{"state": state, "replica": replica}), "copies")
+}
+
 // Show shows a file and its copies.
 func (f Files) Show(ctx context.Context, name string) (wire.File, error) {
 	return get[wire.File](ctx, f.c, "files", name)

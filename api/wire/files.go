@@ -121,6 +121,17 @@ type Copy struct {
 	Disputed bool           `json:"disputed,omitempty"`
 }
 
+// FileCopy is one replica's copy of a file, in a list of copies.
+type FileCopy struct {
+	File       string `json:"file"`
+	Size       int64  `json:"size"`
+	SHA256     string `json:"sha256"`
+	Shard      string `json:"shard"`
+	Collection string `json:"collection"`
+	Job        uint64 `json:"job,omitempty"`
+	Copy
+}
+
 // FileRemoval makes a file's entry a tombstone.
 type FileRemoval struct {
 	SHA256 string `json:"sha256" pattern:"^[0-9a-fA-F]{64}$" doc:"the file's SHA-256; the file is removed only if it matches"`

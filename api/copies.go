@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"holdfast/api/wire"
+	"holdfast/catalog"
+	agreed "holdfast/catalog/files"
+)
+
+// copyCursor is the pattern of the cursors of a list of copies.
+const copyCursor = `^(|k-([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?)$`
+
+// CopyListing is the input of a list of copies.
+type CopyListing struct {
+	Paging
+	State   string `query:"state" required:"true" enum:"owed,disputed,corrupt,missing" doc:"owed: required and not verified; disputed: an audit's finding waits for a verdict; corrupt and missing: found so, and not repaired"`
+	Replica string `query:"replica" maxLength:"64" doc:"list only copies of this replica"`
+}
+
+func (s files) copyRoutes(api huma.API) {
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/copies", id: "copy-list",
+		tag: "files",
+		summary: "List the copies that something is wrong with. A page may be empty and have a next one. " +
+			"Replicas have the numbers of owed and disputed ones"},
+		func(_ context.Context, in *CopyListing) (wire.Page[wire.FileCopy], error) { return s.copies(in) })
+}
+
+// copies returns a page of copies.
+func (s files) copies(in *CopyListing) (wire.Page[wire.FileCopy], error) {
+	page := wire.Page[wire.FileCopy]{Items: []wire.FileCopy{}}
+	after, err := openCursor(in.After, "k")
+	if err != nil {
+		return page, err
+	}
+	q := agreed.CopySearch{Fault: agreed.CopyFault(in.State), Replica: catalog.ReplicaName(in.Replica)}
+	err = s.Catalog.View(func(v catalog.View) error {
+		found, err := v.Copies(q, after, in.Limit)
+		if found.Next != "" {
+			page.Next = makeCursor("k", found.Next)
+		}
+		for i := range found.Copies {
+			one := &found.Copies[i]
+			f, err := show(v, one.File)
+			if err != nil {
+				return err
+			}
+			for _, c := range f.Copies {
+				if c.Replica == string(one.Replica) {
+					page.Items = append(page.Items, wire.FileCopy{File: f.Name, Size: f.Size, SHA256: f.SHA256,
+						Shard: f.Shard, Collection: f.Collection, Job: f.Job, Copy: c})
+				}
+			}
+		}
+		return err
+	})
+	return page, err
+}

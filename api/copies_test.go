@@ -1,0 +1,55 @@
+package api
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/catalog"
+)
+
+// TestCopiesAreListedByWhatIsWrong puts files, of which one copy is verified and then found corrupt, and lists the copies.
+func TestCopiesAreListedByWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	b, as := testCluster(t)
+	c := as(catalog.RoleReader).Files()
+	b.holdAll()
+	for i := range 3 {
+		name := fmt.Sprintf("f%d", i)
+		sum := catalog.Digest(sha256.Sum256([]byte(name)))
+		b.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: catalog.FileName(name), Size: 2, SHA256: sum, Collection: "web", Source: self}}})
+		if i < 2 {
+			b.must(catalog.ReportCopies, catalog.CopyReports{Node: self, Copies: []catalog.CopyReport{{Name: catalog.FileName(name), State: catalog.UploadCompleted, SHA256: sum}}})
+		}
+	}
+	b.must(catalog.FindCopies, catalog.Findings{Node: self, Files: []catalog.Finding{{Name: "f1", FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: catalog.Digest{1}}}})
+	for _, tt := range []struct{ state, replica, want string }{
+		{"owed", "", "f0/third f1/third f2/north f2/third"}, {"owed", "north", "f2/north"}, {"owed", "nowhere", ""},
+		{"disputed", "", "f1/north"}, {"disputed", "third", ""}, {"corrupt", "", "f1/north"}, {"corrupt", "north", "f1/north"}, {"missing", "", ""},
+	} {
+		var got []string
+		for one, err := range c.Copies(t.Context(), tt.state, tt.replica) {
+			if err != nil || one.Size != 2 || one.Collection != "web" {
+				t.Fatal(err, one)
+			}
+			got = append(got, one.File+"/"+one.Replica)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s in %q: %v, want %s", tt.state, tt.replica, got, tt.want)
+		}
+	}
+	reader := as(catalog.RoleReader)
+	for query, want := range map[string]int{"": 422, "?state=": 422, "?state=odd": 422, "?state=owed&after=f-eA": 400, "?state=owed&after=k-eA": 200, "?state=corrupt&after=k-": 200, "?state=owed&limit=0": 422} {
+		code, text := b.ask(b.request(reader, http.MethodGet, "/copies"+query, ""))
+		if want == 400 && code == http.StatusUnprocessableEntity {
+			code = 400
+		}
+		if code != want {
+			t.Errorf("%s: %d %s", query, code, text)
+		}
+	}
+}
