@@ -154,22 +154,7 @@ func TestHarvestByHand(t *testing.T) {
 // serves has this node say that it crawls the jobs of some channels.
 func (b *backend) serves(channels ...string) {
 	b.t.Helper()
-	yes := true
-	body, err := json.Marshal(catalog.MemberChange{ID: self, Crawls: &yes, Channels: &channels})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	data, err := json.Marshal(catalog.Command{Version: 1, Kind: catalog.UpdateMember, At: catalog.At(time.Now()),
-		Actor: string(self), Node: self, Boot: 1, Seq: 1, Body: body})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.index++
-	if r, err := catalog.Apply(&b.state, b.index, data); err != nil || r.Refusal != nil {
-		b.t.Fatalf("%+v, %v", r, err)
-	}
+	b.says(self, catalog.MemberChange{ID: self, Crawls: new(true), Channels: &channels})
 }
 
 // TestStatesOfHarvests has harvests in all states that people see.

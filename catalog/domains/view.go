@@ -6,6 +6,7 @@ import (
 
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
+	"holdfast/catalog/jobs"
 )
 
 // View answers questions about the subject; see agree.View.
@@ -64,6 +65,11 @@ func (v View) TemplateUsed(template string) (Name, error) {
 	}
 	name, _, _ := strings.Cut(tails[0], "/")
 	return Name(name), nil
+}
+
+// ConfigurationsWith returns at most n configurations that use a secret, each as domain/name.
+func (v View) ConfigurationsWith(secret string, n int) ([]string, error) {
+	return jobs.ConfigurationsWith(v.Reader, secret, n)
 }
 
 // List returns a list of the domain's own, or ErrNotFound: DefaultSeedList may be implied.

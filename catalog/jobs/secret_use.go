@@ -16,8 +16,18 @@ func TemplateUser(name string, version int) User {
 	return User("template/" + name + "/" + agree.HexDigits(uint64(version), 8))
 }
 
+// configurationUsers is how configurations of domains begin as users of secrets.
+const configurationUsers = "configuration/"
+
 // ConfigurationUser is a configuration of a domain.
-func ConfigurationUser(domain, name string) User { return User("configuration/" + domain + "/" + name) }
+func ConfigurationUser(domain, name string) User {
+	return User(configurationUsers + domain + "/" + name)
+}
+
+// ConfigurationsWith returns at most n configurations of domains that use a secret, each as domain/name.
+func ConfigurationsWith(r agree.Reader, secret string, n int) ([]string, error) {
+	return agree.Tails(r, prefixUsesOf(secret)+configurationUsers, "", n)
+}
 
 // KeepSecret checks and stores a new secret, and returns its id. It stays as long as something uses it. Before level 4
 // a secret has one user, a job, and nothing is kept of it.

@@ -1,7 +1,6 @@
 package vault
 
 import (
-	"maps"
 	"slices"
 
 	"holdfast/alert"
@@ -19,24 +18,24 @@ func (v *Vault) Alerts() (all []alert.Alert) {
 		if err != nil {
 			return err
 		}
-		secrets, err := view.Secrets("", waitingShown)
-		if err != nil || len(secrets) == 0 {
+		jobs, err := view.Jobs(catalog.JobSubmitted, 0, waitingShown)
+		if err != nil {
 			return err
 		}
 		lost := map[string]bool{}
-		for i := range secrets {
-			lost[secrets[i].ID] = !anyOpens(&secrets[i], members)
-		}
-		if !slices.Contains(slices.Collect(maps.Values(lost)), true) {
-			return nil
-		}
-		jobs, err := view.Jobs(catalog.JobSubmitted, 0, waitingShown)
-		for _, j := range jobs {
-			if j.Node == "" && slices.ContainsFunc(j.AllSecrets(), func(id string) bool { return lost[id] }) {
-				all = append(all, alert.New(alert.JobSecretsLost, alert.Number(j.ID)))
+		for i := range jobs {
+			if jobs[i].Node != "" {
+				continue
+			}
+			waits, err := anyLost(view, members, jobs[i].AllSecrets(), lost)
+			if err != nil {
+				return err
+			}
+			if waits {
+				all = append(all, alert.New(alert.JobSecretsLost, alert.Number(jobs[i].ID)))
 			}
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		all = append(all, alert.New(alert.SecretsUnread, "", "reason", err.Error()))
@@ -46,6 +45,26 @@ func (v *Vault) Alerts() (all []alert.Alert) {
 
 // waitingShown is how many waiting jobs are looked at for status.
 const waitingShown = 1000
+
+// anyLost reports whether one of the secrets is there no more, or nobody that crawls can open it. lost is what is known
+// so far.
+func anyLost(view catalog.View, members []catalog.Member, ids []string, lost map[string]bool) (bool, error) {
+	for _, id := range ids {
+		is, known := lost[id]
+		if !known {
+			x, err := view.Secret(id)
+			if ignoreNotFound(err) != nil {
+				return false, err
+			}
+			is = err != nil || !anyOpens(&x, members)
+			lost[id] = is
+		}
+		if is {
+			return true, nil
+		}
+	}
+	return false, nil
+}
 
 func anyOpens(x *catalog.Secret, members []catalog.Member) bool {
 	for i := range members {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"reflect"
 	"testing"
 
+	"holdfast/alert"
 	"holdfast/catalog"
 	"holdfast/catalog/jobs"
 	"holdfast/harvest"
@@ -86,5 +89,46 @@ func TestSecretsOfSeveralInOneJob(t *testing.T) {
 	}
 	if _, err := open("[sealed first_cookies]"); !errors.Is(err, harvest.ErrNoSecret) {
 		t.Errorf("a name that two secrets have: %v", err)
+	}
+}
+
+// TestJobsWhoseSecretsAreLostAreNamed, however many secrets there are: a job waits for ever if only nodes that were
+// removed can open one of its secrets, or if it is gone.
+func TestJobsWhoseSecretsAreLostAreNamed(t *testing.T) {
+	t.Parallel()
+	state := new(agreed)
+	state.put(t, "member/n", "", catalog.Member{ID: "n", Crawls: true, Seal: &catalog.SealKey{Key: []byte("k")}})
+	state.put(t, "member/idle", "", catalog.Member{ID: "idle", Seal: &catalog.SealKey{Key: []byte("k")}})
+	secret := func(id string, node catalog.NodeID, key string) string {
+		state.put(t, "secret/"+id, "", catalog.Secret{ID: id, Text: []byte("x"),
+			Boxes: []catalog.Box{{Node: node, Key: []byte(key), Box: []byte("b")}}})
+		return id
+	}
+	for i := range waitingShown + 1 {
+		secret(fmt.Sprintf("a%06d", i), "n", "k")
+	}
+	for id, job := range []catalog.Job{
+		1: {Secret: secret("of-removed", "gone", "k")},
+		2: {Secret: secret("old-key", "n", "old")},
+		3: {Secret: secret("of-idle", "idle", "k")},
+		4: {Secret: "missing"},
+		5: {Parts: &jobs.Parts{Secrets: []string{"a000000", "of-removed"}}},
+		6: {Secret: "a000001"},
+		7: {Secret: "of-removed", Node: "n"},
+		8: {},
+	} {
+		if id > 0 {
+			job.ID, job.State = uint64(id), catalog.JobSubmitted
+			state.put(t, fmt.Sprintf("job/%016x", id), "", job)
+			state.put(t, fmt.Sprintf("jobstate/SUBMITTED/%016x", id), "", struct{}{})
+		}
+	}
+	v := New(Config{Self: "n", Agree: state})
+	var want []alert.Alert
+	for id := range uint64(5) {
+		want = append(want, alert.New(alert.JobSecretsLost, alert.Number(id+1)))
+	}
+	if got := v.Alerts(); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
