@@ -29,16 +29,10 @@ type verification struct {
 }
 
 func (s files) entryRoutes(api huma.API) {
-	type list struct {
-		Paging
-		Prefix string `query:"prefix" maxLength:"200" doc:"list only names that begin with this"`
-	}
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files", id: "file-list",
 		tag:     "files",
-		summary: "List the files whose names begin with the prefix, in order"},
-		func(_ context.Context, in *list) (wire.Page[wire.File], error) {
-			return s.list(in.Prefix, in.After, in.Limit)
-		})
+		summary: "List files by name: all, or by collection, job and state. A page may be empty and have a next one"},
+		func(_ context.Context, in *FileListing) (wire.Page[wire.File], error) { return s.list(in) })
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/files/{name}",
 		id: "file-show", tag: "files",
 		summary: "Show a file and its copies"},
@@ -154,32 +148,4 @@ func show(v catalog.View, f catalog.File) (wire.File, error) {
 		}
 	}
 	return out, nil
-}
-
-// files returns a page of the files whose names have the prefix.
-func (s files) list(prefix, cursor string, limit int) (wire.Page[wire.File], error) {
-	page := wire.Page[wire.File]{Items: []wire.File{}}
-	after, err := openCursor(cursor, "f")
-	if err != nil {
-		return page, err
-	}
-	err = s.Catalog.View(func(v catalog.View) error {
-		files, err := v.Files(prefix, catalog.FileName(after), limit+1)
-		if err != nil {
-			return err
-		}
-		if len(files) > limit {
-			files = files[:limit]
-			page.Next = makeCursor("f", string(files[limit-1].Name))
-		}
-		for _, f := range files {
-			item, err := show(v, f)
-			if err != nil {
-				return err
-			}
-			page.Items = append(page.Items, item)
-		}
-		return nil
-	})
-	return page, err
 }

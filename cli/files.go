@@ -22,7 +22,7 @@ import (
 type fileCmd struct {
 	Put    filePutCmd    `cmd:"" help:"Put files into the archive."`
 	Get    fileGetCmd    `cmd:"" help:"Download a file, and verify it."`
-	List   fileListCmd   `cmd:"" help:"List files by name."`
+	List   fileListCmd   `cmd:"" help:"List files by name, collection, job, state or replica."`
 	Show   fileShowCmd   `cmd:"" help:"Show a file and its copies."`
 	Copies fileCopiesCmd `cmd:"" help:"List the copies that are owed, disputed, corrupt or missing."`
 	Verify fileVerifyCmd `cmd:"" help:"Read the copies of a file, each on its own node, and compare them with the file's SHA-256."`
@@ -160,12 +160,18 @@ func same(content client.Content, h hash.Hash) error {
 }
 
 type fileListCmd struct {
-	Prefix string `arg:"" optional:"" help:"List only files whose names begin with this."`
+	Prefix     string `arg:"" optional:"" help:"List only files whose names begin with this."`
+	Collection string `placeholder:"NAME" help:"List only files of this collection."`
+	Job        uint64 `placeholder:"N" help:"List only files that this job made."`
+	State      string `enum:",complete,incomplete,owed,disputed,corrupt,missing,lost,removed" default:"" help:"List only files in this state: complete, incomplete, lost or removed; or owed, disputed, corrupt or missing, as a copy of theirs is."`
+	Replica    string `placeholder:"NAME" help:"List only files that this replica is to have a copy of; with a state of copies, those whose copy there is so."`
+	Limit      int    `default:"0" help:"Show at most this many; 0 shows all."`
 }
 
 func (c fileListCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		files, err := collect(archive.Files().List(ctx, c.Prefix))
+		files, err := collect(most(c.Limit, archive.Files().Search(ctx, client.FileQuery{Prefix: c.Prefix,
+			Collection: c.Collection, Job: c.Job, State: c.State, Replica: c.Replica})))
 		if err != nil {
 			return err
 		}

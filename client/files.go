@@ -18,9 +18,28 @@ import (
 // Files are the archive's files.
 type Files struct{ c *Client }
 
+// FileQuery says which files are listed; what is empty counts for nothing.
+type FileQuery struct {
+	Prefix     string // of the name
+	Collection string
+	Job        uint64 // that made it
+	State      string // complete, incomplete, owed, disputed, corrupt, missing, lost or removed
+	Replica    string // that is to have a copy; with a state of copies, whose copy is so
+}
+
 // List yields the files whose name has the prefix, by name.
 func (f Files) List(ctx context.Context, prefix string) iter.Seq2[wire.File, error] {
-	return all[wire.File](ctx, f.c, url.Values{"prefix": {prefix}, "limit": {strconv.Itoa(wire.MaxPage)}}, "files")
+	return f.Search(ctx, FileQuery{Prefix: prefix})
+}
+
+// Search yields the files that are asked for, by name.
+func (f Files) Search(ctx context.Context, q FileQuery) iter.Seq2[wire.File, error] {
+	query := asked(map[string]string{"prefix": q.Prefix, "collection": q.Collection, "state": q.State,
+		"replica": q.Replica, "limit": strconv.Itoa(wire.MaxPage)})
+	if q.Job != 0 {
+		query.Set("job", number(q.Job))
+	}
+	return all[wire.File](ctx, f.c, query, "files")
 }
 
 // Copies yields the copies in a state: owed, disputed, corrupt or missing. Without a replica, it yields those of all.
