@@ -13,6 +13,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	defined "holdfast/catalog/harvests"
+	"holdfast/catalog/history"
 	kept "holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
 	"holdfast/client"
@@ -128,4 +129,48 @@ func TestIndexOfManyJobs(t *testing.T) {
 	if !errors.As(err, &problem) || problem.Status != http.StatusUnprocessableEntity {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestARunThatWaitsHasNoError: a snapshot waits for the jobs of the one that it continues, and a run for the results of
+// earlier kept. One that failed waits for nothing.
+func TestARunThatWaitsHasNoError(t *testing.T) {
+	t.Parallel()
+	b, c := harvesting(t)
+	b.serves(defined.Snapshot)
+	job := jobsMade(t, b, c, 1)[0]
+	says := func(number uint64, state, waits, failed string) {
+		t.Helper()
+		h, err := c.Show(t.Context(), number)
+		if err != nil || h.LastRun == nil || h.LastRun.State != state || h.LastRun.Waits != waits ||
+			h.LastRun.Error != failed || h.Error != failed {
+			t.Errorf("%+v, %+v, %v: want %s, waiting %q, error %q", h, h.LastRun, err, state, waits, failed)
+		}
+		for r, err := range c.Runs(t.Context(), number) {
+			if err != nil || r.State != state || r.Waits != waits || r.Error != failed {
+				t.Errorf("%+v, %v: want %s, waiting %q, error %q", r, err, state, waits, failed)
+			}
+		}
+	}
+	says(1, "splitting", "", "")
+	h := made(t, c, wire.HarvestRequest{Name: "second", Kind: "snapshot", Continues: 1})
+	at := catalog.At(time.Now()) - 1000
+	b.must(runs.Activate, runs.Activation{Number: 2, Version: h.Version, Next: at})
+	b.must(runs.BeginRun, runs.Beginning{Number: 2, Date: at})
+	const ended, counted = "until all jobs of snapshot 1 have ended, which it continues",
+		"until what earlier jobs brought is in the history"
+	says(2, "splitting", ended, "")
+	b.must(runs.EndRun, runs.Ending{Number: 1, Run: 1, Jobs: 1, Configurations: 1})
+	says(1, "made", "", "")
+	says(2, "splitting", ended, "")
+	b.must(catalog.SubmitJob, catalog.JobRef{ID: job})
+	b.must(catalog.ClaimJob, catalog.JobRef{ID: job, Node: self})
+	says(2, "splitting", ended, "")
+	b.must(kept.AddStatistics, kept.JobStatistics{ID: job, Node: self, Attempt: 1, Number: 1, Last: true,
+		Statistics: []kept.Statistic{{Domain: "a.org", Name: "defaultconfig", Objects: 1, Stop: "completed"}}})
+	b.must(catalog.FinishJob, catalog.JobEnd{ID: job, Node: self, Attempt: 1, Statistics: 1})
+	says(2, "splitting", counted, "")
+	b.must(history.Keep, history.Step{Job: job})
+	says(2, "splitting", "", "")
+	b.must(runs.EndRun, runs.Ending{Number: 2, Run: 1, Error: "there is no template default"})
+	says(2, "failed", "", "there is no template default")
 }

@@ -122,7 +122,11 @@ func (s harvests) runs(ctx context.Context, number uint64, cursor string,
 			if err != nil {
 				return fmt.Errorf("run %d of harvest %d: %w", run, number, err)
 			}
-			page.Items = append(page.Items, runOf(&r))
+			shown, err := runOf(v, &h, &r)
+			if err != nil {
+				return err
+			}
+			page.Items = append(page.Items, shown)
 		}
 		return nil
 	})

@@ -109,7 +109,10 @@ func (l look) shown(h *runs.Harvest) (wire.Harvest, error) {
 		return out, err
 	}
 	if last != nil {
-		run := runOf(last)
+		run, err := runOf(l.v, h, last)
+		if err != nil {
+			return out, err
+		}
 		out.LastRun = &run
 	}
 	out.ChangedBy, err = catalog.PeopleIn(l.v).ActorName(h.By)
@@ -117,7 +120,7 @@ func (l look) shown(h *runs.Harvest) (wire.Harvest, error) {
 }
 
 // runOf is how the API shows a run.
-func runOf(r *runs.Run) wire.HarvestRun {
+func runOf(v catalog.View, h *runs.Harvest, r *runs.Run) (wire.HarvestRun, error) {
 	out := wire.HarvestRun{Number: r.Number, State: string(r.State), Date: std(r.Date), Begun: std(r.Begun),
 		Ended: std(r.Ended), Jobs: r.Jobs, Configurations: r.Configurations, LeftOut: r.LeftOut,
 		There: r.There, Busy: r.Busy, Gone: r.Gone,
@@ -126,5 +129,25 @@ func runOf(r *runs.Run) wire.HarvestRun {
 		out.GoneNames = append(out.GoneNames, wire.HarvestConfiguration{Domain: string(c.Domain),
 			Configuration: c.Name})
 	}
-	return out
+	var err error
+	if r.State == runs.Splitting {
+		out.Waits, err = runWaits(v, h)
+	}
+	return out, err
+}
+
+// runWaits says what has to happen before the jobs of a run can be made, or "".
+func runWaits(v catalog.View, h *runs.Harvest) (string, error) {
+	earlier, err := catalog.RunsIn(v).Unfinished(h.Earlier)
+	if err != nil {
+		return "", fmt.Errorf("the snapshots that harvest %d continues: %w", h.Number, err)
+	}
+	if earlier != 0 {
+		return fmt.Sprintf("until all jobs of snapshot %d have ended, which it continues", earlier), nil
+	}
+	pending, err := catalog.HistoryIn(v).PendingHistory()
+	if err != nil || !pending {
+		return "", err
+	}
+	return "until what earlier jobs brought is in the history", nil
 }

@@ -197,13 +197,13 @@ func (c harvestRunsCmd) Run(a *app) error {
 
 func runTable(a *app, all []wire.HarvestRun) error {
 	return list(a, all, table.Row{"Run", "State", "Date", "Begun", "Jobs", "Configurations", "Left out", "Removed",
-		"In open jobs", "Error"}, func(r wire.HarvestRun) table.Row {
+		"In open jobs", "Waits", "Error"}, func(r wire.HarvestRun) table.Row {
 		var left []string
 		for _, reason := range slices.Sorted(maps.Keys(r.LeftOut)) {
 			left = append(left, fmt.Sprintf("%s: %d", reason, r.LeftOut[reason]))
 		}
 		return table.Row{r.Number, r.State, when(r.Date), when(r.Begun), r.Jobs, r.Configurations,
-			strings.Join(left, ", "), r.Gone, r.Busy, r.Error}
+			strings.Join(left, ", "), r.Gone, r.Busy, r.Waits, r.Error}
 	})
 }
 

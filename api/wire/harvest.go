@@ -125,7 +125,8 @@ type HarvestRun struct {
 	There          int64                  `json:"there" doc:"configurations that the harvest had when the run began; of a snapshot, domains of its collection"`
 	Gone           int64                  `json:"gone,omitempty" doc:"configurations that were removed before they were in a job"`
 	GoneNames      []HarvestConfiguration `json:"goneNames,omitempty" doc:"the first 100 of these"`
-	Error          string                 `json:"error,omitempty"`
+	Waits          string                 `json:"waits,omitempty" doc:"what has to happen before its jobs can be made; this is no error"`
+	Error          string                 `json:"error,omitempty" doc:"why some of its jobs could not be made"`
 	Detail         string                 `json:"detail,omitempty" doc:"of the error"`
 }
 

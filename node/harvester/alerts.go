@@ -56,7 +56,7 @@ func waitsForAnother(v catalog.View, number uint64) ([]alert.Alert, error) {
 	if err != nil || h.Earlier == 0 {
 		return nil, err
 	}
-	earlier, err := unfinished(v, h.Earlier)
+	earlier, err := catalog.RunsIn(v).Unfinished(h.Earlier)
 	if err != nil || earlier == 0 {
 		return nil, err
 	}

@@ -11,8 +11,6 @@ import (
 const (
 	// lookBack is how many runs before a run are looked at for one that brought something.
 	lookBack = 20
-	// longestChain is how many snapshots that continue one another are looked at.
-	longestChain = 100
 	// page is how many are read at a time.
 	page = 500
 )
@@ -44,22 +42,9 @@ func continued(v catalog.View, job *catalog.Job, h *runs.Harvest) (ids []uint64,
 	return slices.Compact(ids), err
 }
 
-// snapshots lists a snapshot and those that it continues, the last one first; none for 0.
-func snapshots(v catalog.View, number uint64) (all []uint64, err error) {
-	for number != 0 && len(all) < longestChain {
-		h, err := catalog.RunsIn(v).Harvest(number)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, number)
-		number = h.Earlier
-	}
-	return all, nil
-}
-
 // chain adds the jobs of a snapshot and of those that it continues, and returns the number of the first of these.
 func chain(v catalog.View, number uint64, ids *[]uint64) (first uint64, err error) {
-	all, err := snapshots(v, number)
+	all, err := catalog.RunsIn(v).Snapshots(number)
 	for _, first = range all {
 		h, err := catalog.RunsIn(v).Harvest(first)
 		if err != nil {
@@ -109,48 +94,6 @@ func ended(v catalog.View, number, run uint64) (ids []uint64, err error) {
 			switch some[i].State {
 			case jobs.JobDone, jobs.JobFailed, jobs.JobFailedRejected:
 				ids = append(ids, after)
-			}
-		}
-	}
-}
-
-// unfinished is the number of a snapshot, among one and those that it continues, of which jobs are being made or have
-// not ended; 0 if there is none. What it harvests is not known before.
-func unfinished(v catalog.View, number uint64) (uint64, error) {
-	all, err := snapshots(v, number)
-	if err != nil {
-		return 0, err
-	}
-	for _, one := range all {
-		h, err := catalog.RunsIn(v).Harvest(one)
-		if err != nil {
-			return 0, err
-		}
-		for run := uint64(1); run <= h.Runs; run++ {
-			if works, err := underWay(v, one, run); err != nil || works {
-				return one, err
-			}
-		}
-	}
-	return 0, nil
-}
-
-// underWay reports whether jobs of a run are being made or have not ended.
-func underWay(v catalog.View, number, run uint64) (bool, error) {
-	r, err := catalog.RunsIn(v).Run(number, run)
-	if err != nil || r.State == runs.Splitting {
-		return err == nil, err
-	}
-	for after := uint64(0); ; {
-		some, err := v.JobsOfRun(number, run, after, page)
-		if err != nil || len(some) == 0 {
-			return false, err
-		}
-		for i := range some {
-			after = some[i].ID
-			switch some[i].State {
-			case jobs.JobNew, jobs.JobSubmitted, jobs.JobStarted:
-				return true, nil
 			}
 		}
 	}

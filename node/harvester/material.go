@@ -59,7 +59,7 @@ func gather(v catalog.View, h runs.Harvest, r runs.Run) (m *material, err error)
 	if m.traps, err = globalTraps(v); err != nil {
 		return nil, err
 	}
-	m.earlier, err = snapshots(v, r.Definition.Earlier)
+	m.earlier, err = catalog.RunsIn(v).Snapshots(r.Definition.Earlier)
 	return m, err
 }
 

@@ -174,7 +174,7 @@ func (s *splitting) waits(v catalog.View, h *runs.Harvest) error {
 	if err != nil {
 		return fmt.Errorf("results of earlier jobs: %w", err)
 	}
-	earlier, err := unfinished(v, h.Earlier)
+	earlier, err := catalog.RunsIn(v).Unfinished(h.Earlier)
 	if err != nil {
 		return fmt.Errorf("the snapshots that harvest %d continues: %w", h.Number, err)
 	}
