@@ -153,11 +153,16 @@ func auditTable(a *app, audits []wire.Audit) error {
 		"Corrupt"}, rows)
 }
 
-type auditListCmd struct{}
+type auditListCmd struct {
+	State   string `enum:",running,paused,stopped,incomplete,done" default:"" help:"List only audits in this state: running, paused, stopped, incomplete or done."`
+	Replica string `placeholder:"NAME" help:"List only audits that read copies of this replica."`
+	Limit   int    `default:"0" help:"Show at most this many, newest first; 0 shows all."`
+}
 
-func (auditListCmd) Run(a *app) error {
-	return ask(a, showAll(auditTable),
-		func(ctx context.Context, c *client.Client) ([]wire.Audit, error) { return c.Audits().List(ctx) })
+func (l auditListCmd) Run(a *app) error {
+	return ask(a, showAll(auditTable), func(ctx context.Context, c *client.Client) ([]wire.Audit, error) {
+		return collect(most(l.Limit, c.Audits().Find(ctx, l.State, l.Replica)))
+	})
 }
 
 type auditShowCmd struct {

@@ -108,7 +108,19 @@ type Audits struct{ c *Client }
 
 // List lists the audits, newest first.
 func (a Audits) List(ctx context.Context) ([]wire.Audit, error) {
-	return list[wire.Audit](ctx, a.c, nil, "audits")
+	var out []wire.Audit
+	for one, err := range a.Find(ctx, "", "") {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// Find yields the audits in the state, and of the replica, newest first. What is empty counts for nothing.
+func (a Audits) Find(ctx context.Context, state, replica string) iter.Seq2[wire.Audit, error] {
+	return all[wire.Audit](ctx, a.c, asked(map[string]string{"state": state, "replica": replica}), "audits")
 }
 
 // Start starts an audit of the replica, or of all when it is empty.
