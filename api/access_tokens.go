@@ -5,21 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
 )
 
 func (s tokens) accessRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodGet, path: "/api/v1/access-tokens",
 		id: "access-token-list", tag: "tokens",
 		summary: "List the access tokens: for an administrator all, for others their own and those without an owner"},
-		func(ctx context.Context, _ *struct{}) (wire.Page[wire.AccessToken], error) {
-			return whole(s.list(ctx))
-		})
+		s.list)
 	type create struct{ Body wire.AccessTokenRequest }
 	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPost, path: "/api/v1/access-tokens",
 		id: "access-token-create", tag: "tokens",
@@ -49,23 +49,55 @@ func (s tokens) accessRoutes(api huma.API) {
 		})
 }
 
-// list returns the tokens that the caller may see.
-func (s tokens) list(ctx context.Context) (out []wire.AccessToken, err error) {
+// tokenCursor is the pattern of the cursors of a list of access tokens.
+const tokenCursor = `^(|t-([A-Za-z0-9_-]{4})*([A-Za-z0-9_-]{2,3})?)$`
+
+// TokenListing is the input of a list of access tokens.
+type TokenListing struct {
+	LongPaging
+	Owner  string `query:"owner" maxLength:"200" doc:"list only tokens of the person with this id, and of her programs"`
+	State  string `query:"state" enum:"open,expired,revoked" doc:"list only tokens in this state"`
+	Kind   string `query:"kind" enum:"person,program,invitation" doc:"list only tokens of this kind"`
+	Search string `query:"search" maxLength:"200" doc:"list only tokens that have this text in their name or their owner's"`
+	Sort   string `query:"sort" enum:"id,newest" default:"id" doc:"by id, or the newest first; keep it from page to page"`
+}
+
+// matches reports whether a token is one that is asked for.
+func (in *TokenListing) matches(t *wire.AccessToken) bool {
+	wanted := strings.ToLower(in.Search)
+	return (in.Owner == "" || t.Owner == in.Owner) && (in.State == "" || t.State == in.State) &&
+		(in.Kind == "" || t.Kind == in.Kind) &&
+		(strings.Contains(strings.ToLower(t.Name), wanted) || strings.Contains(strings.ToLower(t.OwnerName), wanted))
+}
+
+func (in *TokenListing) position(t *wire.AccessToken) string {
+	if in.Sort == "newest" {
+		return agree.Hex(^uint64(t.Created.UnixMilli())) + t.ID
+	}
+	return t.ID
+}
+
+// list returns a page of the tokens that the caller may see.
+func (s tokens) list(ctx context.Context, in *TokenListing) (wire.Page[wire.AccessToken], error) {
+	var out []wire.AccessToken
 	who, all := callerOf(ctx), keepsPeople(ctx)
-	err = s.Catalog.View(func(v catalog.View) error {
+	err := s.Catalog.View(func(v catalog.View) error {
 		tokens, err := v.AccessTokens()
 		for _, t := range tokens {
 			shown, err := accessTokenOf(v, t, catalog.At(s.now()))
 			if err != nil {
 				return err
 			}
-			if all || shown.Owner == "" || shown.Owner == string(who.Person) {
+			if (all || shown.Owner == "" || shown.Owner == string(who.Person)) && in.matches(&shown) {
 				out = append(out, shown)
 			}
 		}
 		return err
 	})
-	return out, err
+	if err != nil {
+		return wire.Page[wire.AccessToken]{}, err
+	}
+	return pageOf(&in.LongPaging, "t", out, in.position)
 }
 
 // accessToken returns a token as the API shows it.

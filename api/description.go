@@ -30,7 +30,7 @@ func patterns() map[string]string {
 		"domain-list after": domainCursor, "domain-alias-list after": aliasCursor,
 		"domain-ingest-bad after": lineCursor,
 		"domain-history after":    historyCursor, "job-statistics after": statisticsCursor,
-		"audit-list after":  auditCursor,
+		"access-token-list after": tokenCursor, "audit-list after": auditCursor,
 		"copy-list after":   copyCursor,
 		"shard-list after":  `^(|[0-9a-f]{3})$`,
 		"capture-list from": stampPattern, "capture-list to": stampPattern, "capture-list closest": stampPattern,

@@ -63,7 +63,7 @@ func (a *app) table(head table.Row, rows []table.Row, widths ...table.ColumnConf
 
 // collect reads a list from its pages.
 func collect[T any](all iter.Seq2[T, error]) ([]T, error) {
-	var out []T
+	out := []T{} // as JSON, an empty list and not null
 	for item, err := range all {
 		if err != nil {
 			return nil, err

@@ -98,7 +98,13 @@ func whose(t wire.AccessToken) string {
 	return "program of " + t.OwnerName
 }
 
-type tokenListCmd struct{}
+type tokenListCmd struct {
+	Owner  string `placeholder:"NAME" help:"List only tokens of this person and of her programs: a name or an id."`
+	State  string `enum:",open,expired,revoked" default:"" help:"List only tokens in this state: open, expired or revoked."`
+	Kind   string `enum:",person,program,invitation" default:"" help:"List only tokens of this kind: person, program or invitation."`
+	Search string `placeholder:"TEXT" help:"List only tokens that have this text in their name or their owner's."`
+	Newest bool   `help:"List the newest first."`
+}
 
 // Help explains the list.
 func (tokenListCmd) Help() string {
@@ -109,9 +115,17 @@ func (tokenListCmd) Help() string {
 		"was used; it may be half an hour behind."
 }
 
-func (tokenListCmd) Run(a *app) error {
+func (l tokenListCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, c *client.Client) error {
-		tokens, err := c.Tokens().List(ctx)
+		q := client.TokenQuery{Owner: l.Owner, State: l.State, Kind: l.Kind, Search: l.Search, Newest: l.Newest}
+		if l.Owner != "" {
+			people, err := peopleNames(ctx, c)
+			if err != nil {
+				return err
+			}
+			q.Owner = idOf(people, l.Owner)
+		}
+		tokens, err := collect(c.Tokens().Find(ctx, q))
 		if err != nil {
 			return err
 		}

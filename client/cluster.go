@@ -108,7 +108,7 @@ type Audits struct{ c *Client }
 
 // List lists the audits, newest first.
 func (a Audits) List(ctx context.Context) ([]wire.Audit, error) {
-	var out []wire.Audit
+	out := []wire.Audit{}
 	for one, err := range a.Find(ctx, "", "") {
 		if err != nil {
 			return nil, err

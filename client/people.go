@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -77,9 +78,34 @@ func (g Grants) End(ctx context.Context, id uint64, reason string) (wire.Grant, 
 // Tokens are access tokens.
 type Tokens struct{ c *Client }
 
-// List lists the access tokens.
+// TokenQuery says which access tokens are listed; what is empty counts for nothing.
+type TokenQuery struct {
+	Owner  string // a person's id
+	State  string // open, expired or revoked
+	Kind   string // person, program or invitation
+	Search string // text in its name or its owner's
+	Newest bool   // first; else by id
+}
+
+// List lists the access tokens that the caller may see.
 func (t Tokens) List(ctx context.Context) ([]wire.AccessToken, error) {
-	return list[wire.AccessToken](ctx, t.c, nil, "access-tokens")
+	out := []wire.AccessToken{}
+	for one, err := range t.Find(ctx, TokenQuery{}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// Find yields those of the access tokens that the caller may see that are asked for.
+func (t Tokens) Find(ctx context.Context, q TokenQuery) iter.Seq2[wire.AccessToken, error] {
+	query := asked(map[string]string{"owner": q.Owner, "state": q.State, "kind": q.Kind, "search": q.Search})
+	if q.Newest {
+		query.Set("sort", "newest")
+	}
+	return all[wire.AccessToken](ctx, t.c, query, "access-tokens")
 }
 
 // Create makes an access token; its Text is shown only here.
