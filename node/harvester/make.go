@@ -9,7 +9,9 @@ import (
 	"slices"
 
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
 	"holdfast/catalog/domains"
+	"holdfast/catalog/harvests"
 	"holdfast/catalog/jobs"
 	"holdfast/catalog/runs"
 	"holdfast/harvest"
@@ -65,14 +67,19 @@ func (t texts) give(d *draft) {
 }
 
 // job makes a job in the catalog. It reads each configuration again: those that were changed since they were sorted are
-// left for the next pass, and those that were deleted are counted. A job with very much text, or very many secrets, is
-// made as several.
+// left for the next pass, and so are those whose template was; those that were deleted are counted. A job with very
+// much text, or very many secrets, is made as several.
 func (s *splitting) job(ctx context.Context, job *split.Job) error {
 	d := &draft{uses: map[string]bool{}}
 	defer func() { s.texts.give(d) }()
 	for rest := job.Configurations; len(rest) > 0; {
 		taken := 0
 		err := s.cfg.Agreement.View(func(v catalog.View) error {
+			old, err := replaced(v, job.Configurations[0].Template)
+			if err != nil || old {
+				s.changed, taken = s.changed || old, len(rest)
+				return err
+			}
 			r := s.at(v)
 			for taken < min(linesPage, len(rest)) && !d.full() && !d.waits() {
 				if err := s.add(d, &r, &rest[taken]); err != nil {
@@ -100,6 +107,20 @@ func (s *splitting) job(ctx context.Context, job *split.Job) error {
 		}
 	}
 	return nil
+}
+
+// replaced reports whether a template has another version by now than the label says, or is gone. The seeds that a
+// configuration has now were not put for what the template said before (doc/decisions/0017).
+func replaced(v catalog.View, label string) (bool, error) {
+	name, version, err := compose.ParseLabel(label)
+	if err != nil {
+		return false, err
+	}
+	d, err := catalog.HarvestsIn(v).Definition(harvests.Template, name)
+	if errors.Is(err, agree.ErrNotFound) {
+		return true, nil
+	}
+	return d.Version != version, err
 }
 
 // add adds a configuration to a draft, as it is now.

@@ -445,3 +445,40 @@ func TestPreview(t *testing.T) {
 		t.Errorf("a harvest without configurations: %+v, %v", empty, err)
 	}
 }
+
+// TestATemplateThatIsClosedInASplit: seeds that are put after it was closed are not crawled with what it said before.
+func TestATemplateThatIsClosedInASplit(t *testing.T) {
+	t.Parallel()
+	a := newAlone(t)
+	open, shut := `{"operator_contact":"a@example.org","allow_private":true}`, `{"operator_contact":"a@example.org"}`
+	a.must(harvests.CreateTemplate, harvests.Creation{Name: "open", Text: open})
+	a.domain("a.org", domains.Configuring{Name: "first"}, domains.Configuring{Name: "second", Template: "open"})
+	want := []string{"a.org/first", "a.org/second"}
+	number := a.define(runs.Selective, runs.Asked{Name: "h"}, want...)
+	a.begin(number)
+	jobsMade := 0
+	a.before = func(kind catalog.Kind, _ any) (bool, error) {
+		if kind == jobs.MakeJob {
+			if jobsMade++; jobsMade == 1 {
+				a.must(harvests.SetTemplate, harvests.Change{Name: "open", Text: &shut})
+				text := "http://10.0.0.1/\n"
+				a.must(domains.SetList, domains.Listing{Domain: "a.org", Kind: domains.Seeds,
+					Name: domains.DefaultSeedList, Text: text, Items: 1, Sum: domains.SumOf([]string{text})})
+			}
+		}
+		return true, nil
+	}
+	if err := a.harvester().Split(t.Context(), number, 1); err != nil {
+		t.Fatal(err)
+	}
+	a.once(number, 1, want)
+	for id := range a.made(number, 1) {
+		job := see(a, func(v catalog.View) (catalog.Job, error) { return v.Job(id) })
+		head := see(a, func(v catalog.View) (harvest.Job, error) { return v.Head(&job) })
+		lines := see(a, func(v catalog.View) ([]harvest.Configuration, error) { return v.Configurations(&job) })
+		if head.Settings.AllowPrivate || job.Parts.Template == "open@1" {
+			t.Errorf("job %d of %s crawls %v, which was put when the template was closed", id, job.Parts.Template,
+				lines[0].Seeds)
+		}
+	}
+}
