@@ -4,6 +4,7 @@ package systemtest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ type trialJob struct {
 	run      uint64
 	brought  []wire.Statistic
 	records  []trialRecord
-	cdx      map[string]string // URL by file and offset, as its metadata file says
+	cdx      map[string]string // what its metadata file says of a record, by file and offset
 	compared []uint64          // jobs with which it was compared
 }
 
@@ -36,6 +37,7 @@ type trialJob struct {
 type trialRecord struct {
 	kind, url, digest, media string
 	place                    string // file and offset
+	line                     string // what the CDX is to say of it
 	status, serial           int
 }
 
@@ -168,13 +170,17 @@ func (j *trialJob) readAbout(rec *warc.Record) error {
 	if !strings.Contains(uri, "/crawl/index/cdx?") {
 		return nil
 	}
-	lines := bufio.NewScanner(rec.Block)
+	lines, last := bufio.NewScanner(rec.Block), ""
 	for lines.Scan() {
 		words := strings.Fields(lines.Text())
 		if len(words) != 7 {
 			return fmt.Errorf("a line of the CDX is %q", lines.Text())
 		}
-		j.cdx[words[5]+" "+words[6]] = words[0]
+		if lines.Text() <= last {
+			return fmt.Errorf("a line of the CDX is %q, behind %q", lines.Text(), last)
+		}
+		last = lines.Text()
+		j.cdx[words[5]+" "+words[6]] = strings.Join([]string{words[0], words[1], words[2], words[4]}, " ")
 	}
 	return lines.Err()
 }
@@ -186,6 +192,12 @@ func (j *trialJob) readRecord(rec *warc.Record, file string) error {
 	}
 	r := trialRecord{kind: rec.Type, url: rec.TargetURI(), digest: rec.Header.Get("WARC-Payload-Digest"), serial: -1,
 		place: fmt.Sprint(file, " ", rec.Offset)}
+	date, err := rec.Date()
+	if err != nil {
+		return err
+	}
+	r.line = strings.Join([]string{r.url, cmp.Or(rec.Header.Get("WARC-IP-Address"), "-"),
+		date.UTC().Format("20060102150405"), rec.Header.Get("Content-Length")}, " ")
 	if rec.IsHTTP() {
 		head, err := rec.HTTP()
 		if err != nil {
@@ -207,8 +219,8 @@ func (s *trial) verifyJob(j *trialJob, hits []hit, recorded map[int]uint64) {
 	came, seen := map[string]count{}, map[string]bool{}
 	for i := range j.records {
 		r := &j.records[i]
-		if j.cdx[r.place] != r.url {
-			t.Errorf("job %d: the CDX says of %s %q, not %s", j.ID, r.place, j.cdx[r.place], r.url)
+		if j.cdx[r.place] != r.line {
+			t.Errorf("job %d: the CDX says of %s %q, not %q", j.ID, r.place, j.cdx[r.place], r.line)
 		}
 		if r.serial < 0 {
 			continue
