@@ -42,7 +42,8 @@ func (in *AuditListing) pageOf(all []wire.Audit) (wire.Page[wire.Audit], error) 
 
 // pageOf returns a page of a list that is there as a whole, in the order of what position says.
 func pageOf[T any](in *LongPaging, kind string, all []T, position func(*T) string) (wire.Page[T], error) {
-	page := wire.Page[T]{Items: []T{}}
+	total := int64(len(all))
+	page := wire.Page[T]{Items: []T{}, Total: &total}
 	after, err := openCursor(in.After, kind)
 	if err != nil {
 		return page, err

@@ -27,7 +27,7 @@ func TestAuditsAreListedByStateAndReplica(t *testing.T) {
 			var got []string
 			for in.Limit, in.After = limit, ""; ; {
 				page, err := in.pageOf(all)
-				if err != nil || len(page.Items) > limit || page.Items == nil {
+				if err != nil || len(page.Items) > limit || page.Items == nil || *page.Total != int64(len(strings.Fields(want))) {
 					t.Fatal(err, page)
 				}
 				for _, a := range page.Items {

@@ -25,7 +25,7 @@ func (s files) copyRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/copies", id: "copy-list",
 		tag: "files",
 		summary: "List the copies that something is wrong with. A page may be empty and have a next one. " +
-			"Replicas have the numbers of owed and disputed ones"},
+			"Owed and disputed ones are counted"},
 		func(_ context.Context, in *CopyListing) (wire.Page[wire.FileCopy], error) { return s.copies(in) })
 }
 
@@ -39,6 +39,9 @@ func (s files) copies(in *CopyListing) (wire.Page[wire.FileCopy], error) {
 	q := agreed.CopySearch{Fault: agreed.CopyFault(in.State), Replica: catalog.ReplicaName(in.Replica)}
 	err = s.Catalog.View(func(v catalog.View) error {
 		found, err := v.Copies(q, after, in.Limit)
+		if found.Total >= 0 {
+			page.Total = &found.Total
+		}
 		if found.Next != "" {
 			page.Next = makeCursor("k", found.Next)
 		}

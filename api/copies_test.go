@@ -48,7 +48,7 @@ func TestCopiesAreListedByWhatIsWrong(t *testing.T) {
 		if want == 400 && code == http.StatusUnprocessableEntity {
 			code = 400
 		}
-		if code != want {
+		if code != want || query == "?state=owed&after=k-eA" && !strings.Contains(text, `"total":4`) {
 			t.Errorf("%s: %d %s", query, code, text)
 		}
 	}

@@ -69,7 +69,7 @@ func (in *FileListing) matches(f *catalog.File, prefix string, complete func() (
 	case "owed":
 		test = func(c *catalog.Copy) bool { return !c.Surplus && c.State != catalog.UploadCompleted }
 	case "disputed":
-		test = func(c *catalog.Copy) bool { return c.Disputed }
+		test = func(c *catalog.Copy) bool { return !c.Surplus && c.Disputed }
 	case "corrupt":
 		test = func(c *catalog.Copy) bool { return !c.Surplus && c.Checksum == catalog.ChecksumCorrupt }
 	case "missing":

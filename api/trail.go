@@ -67,6 +67,9 @@ func (s cluster) trail(in *TrailListing) (wire.Page[wire.Event], error) {
 	}
 	err = s.Catalog.View(func(v catalog.View) error {
 		found, err := v.SearchTrail(q, at, in.Limit)
+		if found.Total >= 0 {
+			page.Total = &found.Total
+		}
 		if found.Next != 0 {
 			page.Next = makeNumberCursor("e", found.Next)
 		}

@@ -79,6 +79,9 @@ func TestTheTrailIsListedByWhatWasDone(t *testing.T) {
 	if slices.Reverse(all); !slices.Equal(all, pages) {
 		t.Errorf("newest first, page by page: %v, want %v", pages, all)
 	}
+	if _, text := b.ask(b.request(c, http.MethodGet, "/trail?limit=1", "")); !strings.Contains(text, fmt.Sprintf(`"total":%d`, len(all))) {
+		t.Errorf("%d events, and a page says %s", len(all), text)
+	}
 	if code, text := b.ask(b.request(c, http.MethodGet, "/trail?sort=newest&after=e-0", "")); code != http.StatusOK || !strings.Contains(text, `"items":[]`) {
 		t.Errorf("before the first event: %d %s", code, text)
 	}

@@ -9,6 +9,7 @@ package wire
 type Page[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty" doc:"cursor of the next page; absent on the last"`
+	Total *int64 `json:"total,omitempty" doc:"how many items all pages have; absent where they are not counted"`
 }
 
 // MaxPage is how many items a page has at most.

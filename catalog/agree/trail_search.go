@@ -20,6 +20,8 @@ type FoundEvents struct {
 	// Next is the event to go on behind, or, newest first, to go on before; 0: there are none. There may be a next page
 	// behind an empty one.
 	Next uint64
+	// Total is how many events all pages have, if all of the trail is looked for; else -1.
+	Total int64
 }
 
 // Bounds of one page: how many events are read in all, and at once.
@@ -38,7 +40,7 @@ func (v View) SearchTrail(q TrailSearch, at uint64, n int) (FoundEvents, error) 
 	if err != nil {
 		return FoundEvents{}, err
 	}
-	s := trailSearch{q: &q, n: n, least: 1, end: h.Seq + 1}
+	s := trailSearch{q: &q, n: n, least: 1, end: h.Seq + 1, found: FoundEvents{Total: -1}}
 	if q.From > 0 {
 		s.least, err = v.firstEvent(q.From, h.Seq)
 	}
@@ -51,6 +53,9 @@ func (v View) SearchTrail(q TrailSearch, at uint64, n int) (FoundEvents, error) 
 	s.window = trailPage
 	if len(q.Actors) == 0 && q.Act+q.Subject == "" {
 		s.window = min(trailPage, n+1) // all match
+		if q.From+q.Until == 0 {
+			s.found.Total = int64(h.Seq)
+		}
 	}
 	if q.Newest {
 		err = v.downwards(&s, at)

@@ -73,6 +73,10 @@ func TestTheTrailIsSearched(t *testing.T) {
 					if err != nil || len(page.Events) > limit || pages > n {
 						t.Fatalf("%+v: %v, page %d of %d events", q, err, pages, len(page.Events))
 					}
+					all := len(q.Actors) == 0 && q.Act+q.Subject == "" && q.From+q.Until == 0
+					if all && page.Total != n || !all && page.Total != -1 {
+						t.Fatalf("%+v: %d in all", q, page.Total)
+					}
 					if reader.values > 2500 {
 						t.Errorf("%+v: a page reads %d events", q, reader.values)
 					}

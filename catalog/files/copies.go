@@ -34,6 +34,8 @@ type FoundCopies struct {
 	Copies []FoundCopy
 	// Next is where there may be more, empty if there is none. There may be a next page behind an empty one.
 	Next string
+	// Total is how many copies all pages have, of those that are owed or disputed; else -1.
+	Total int64
 }
 
 // Bounds of one page: how many copies are looked at in all, and at once.
@@ -49,13 +51,14 @@ const (
 	inOwed     = "o"
 )
 
-// Copies returns at most n copies behind the place; empty is the start. Who was found corrupt or missing is disputed
+// Copies returns at most n copies behind the place; empty is the start. Copies that are not required any more are in no
+// list. What was found corrupt or missing is disputed
 // until the verdict, and owed from then on until the repair, and is looked for in both lists. A page ends after
 // copiesSeen that were looked at.
 func (v View) Copies(q CopySearch, after string, n int) (FoundCopies, error) {
 	s := copySearch{View: v, q: q, n: n, after: after}
-	whole, err := true, error(nil)
-	if q.Fault != CopyOwed {
+	whole, err := true, s.count()
+	if err == nil && q.Fault != CopyOwed {
 		whole, err = s.walk(inDisputed, PrefixDisputed, PrefixDisputed)
 	}
 	if err == nil && whole && q.Fault != CopyDisputed {
@@ -76,6 +79,30 @@ type copySearch struct {
 	after string // the place that was seen last
 	seen  int
 	found FoundCopies
+}
+
+// count adds up what the replicas have counted.
+func (s *copySearch) count() error {
+	if s.q.Fault != CopyOwed && s.q.Fault != CopyDisputed {
+		s.found.Total = -1
+		return nil
+	}
+	replicas, err := s.Replicas()
+	for _, r := range replicas {
+		if s.q.Replica != "" && s.q.Replica != r.Name {
+			continue
+		}
+		totals, err := s.Totals(r.Name)
+		if err != nil {
+			return err
+		}
+		if s.q.Fault == CopyOwed {
+			s.found.Total += totals.Owed
+		} else {
+			s.found.Total += totals.Disputed
+		}
+	}
+	return err
 }
 
 // walk goes through what is within a list. It reports false when the page ended before the list.
@@ -138,7 +165,7 @@ func (s *copySearch) take(list, tail string) (bool, error) {
 }
 
 func (s *copySearch) matches(list string, c *Copy) bool {
-	if list == inOwed && s.q.Fault != CopyOwed && c.Disputed { // it was in the other list
+	if c.Surplus || list == inOwed && s.q.Fault != CopyOwed && c.Disputed { // it was in the other list
 		return false
 	}
 	switch s.q.Fault {
