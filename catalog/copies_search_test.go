@@ -48,6 +48,31 @@ func TestCopiesAreSearched(t *testing.T) {
 		replica := []catalog.ReplicaName{"north", "south"}[i%2]
 		c.must(t, catalog.JudgeCopies, catalog.Verdicts{Copies: []catalog.Verdict{{Name: fileN(i), Replica: replica, Bad: i%3 != 0, Votes: "x"}}})
 	}
+	for fault, n := range searchCopies(t, c, n) {
+		if n == 0 {
+			t.Errorf("no copy is %s", fault)
+		}
+	}
+	// South is to hold them no more: its copies, which wait for their release, are in no list.
+	c.must(t, catalog.SetCollection, catalog.Collection{Name: "tv"})
+	c.must(t, catalog.SetReplica, catalog.Replica{Name: "south", Kind: catalog.Bitarchive, Place: "south", Collections: []catalog.CollectionName{"tv"}})
+	fillAll(t, c)
+	if f, err := c.view().File(fileN(25)); err != nil || !f.Copy("south").Surplus {
+		t.Fatalf("%+v %v", f, err)
+	}
+	searchCopies(t, c, n)
+	for _, odd := range []string{"", "a", "d", "d\xff\xff", "o", "onorth", "onorth/zzz", "o\xff", "z", "\xff", "d/", "\x00"} {
+		for _, fault := range slices.Sorted(slices.Values([]files.CopyFault{files.CopyOwed, files.CopyDisputed, files.CopyCorrupt})) {
+			if _, err := c.view().Copies(files.CopySearch{Fault: fault}, odd, 10); err != nil {
+				t.Errorf("%s behind %q: %v", fault, odd, err)
+			}
+		}
+	}
+}
+
+// searchCopies compares the lists of copies with what looking at every file finds, and counts them.
+func searchCopies(t *testing.T, c *cluster, n int) map[files.CopyFault]int {
+	t.Helper()
 	whole, err := c.view().Files("", "", 0)
 	if err != nil || len(whole) != n {
 		t.Fatal(err, len(whole))
@@ -92,24 +117,13 @@ func TestCopiesAreSearched(t *testing.T) {
 				if len(got) != len(want) {
 					t.Errorf("%s in %q: %d copies, want %d", fault, replica, len(got), len(want))
 				}
-				if limit == 1000 && fault == files.CopyCorrupt && replica == "" && pages == 0 {
+				if limit == 1000 && fault == files.CopyCorrupt && replica == "" && pages == 0 && counts[files.CopyOwed] > 2000 {
 					t.Error("thousands of copies are looked at in one page")
 				}
 			}
 		}
 	}
-	for fault, n := range counts {
-		if n == 0 {
-			t.Errorf("no copy is %s", fault)
-		}
-	}
-	for _, odd := range []string{"", "a", "d", "d\xff\xff", "o", "onorth", "onorth/zzz", "o\xff", "z", "\xff", "d/", "\x00"} {
-		for _, fault := range slices.Sorted(slices.Values([]files.CopyFault{files.CopyOwed, files.CopyDisputed, files.CopyCorrupt})) {
-			if _, err := c.view().Copies(files.CopySearch{Fault: fault}, odd, 10); err != nil {
-				t.Errorf("%s behind %q: %v", fault, odd, err)
-			}
-		}
-	}
+	return counts
 }
 
 func faulty(fault files.CopyFault, c *catalog.Copy) bool {

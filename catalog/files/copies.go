@@ -52,9 +52,8 @@ const (
 )
 
 // Copies returns at most n copies behind the place; empty is the start. Copies that are not required any more are in no
-// list. What was found corrupt or missing is disputed
-// until the verdict, and owed from then on until the repair, and is looked for in both lists. A page ends after
-// copiesSeen that were looked at.
+// list. What was found corrupt or missing is disputed until the verdict, and owed from then on until the repair, and is
+// looked for in both lists. A page ends after copiesSeen that were looked at.
 func (v View) Copies(q CopySearch, after string, n int) (FoundCopies, error) {
 	s := copySearch{View: v, q: q, n: n, after: after}
 	whole, err := true, s.count()
@@ -165,7 +164,7 @@ func (s *copySearch) take(list, tail string) (bool, error) {
 }
 
 func (s *copySearch) matches(list string, c *Copy) bool {
-	if c.Surplus || list == inOwed && s.q.Fault != CopyOwed && c.Disputed { // it was in the other list
+	if list == inOwed && s.q.Fault != CopyOwed && c.Disputed { // it was in the other list
 		return false
 	}
 	switch s.q.Fault {
