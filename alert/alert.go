@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Severity tells how much something matters.
@@ -50,17 +51,27 @@ func Number[N ~int | ~int64 | ~uint64](n N) string { return strconv.FormatInt(in
 // Key tells whether two alerts are of the same thing, as long as it lasts. Parameters may change meanwhile.
 func (a Alert) Key() string { return string(a.Kind) + "\x00" + a.Node + "\x00" + a.Subject }
 
-// Text returns the alert as an English sentence, without the node that sees it.
+// Text returns the alert as an English sentence of one line, without the node that sees it.
 func (a Alert) Text() string {
 	text := shapeOf(a.Kind).text
 	if text == "" { // of a node with a later program
-		text = string(a.Kind) + " " + a.Subject
+		text = string(a.Kind) + " {subject}"
 	}
-	var pairs []string
+	pairs := []string{"{subject}", a.Subject}
 	for name, value := range a.Parameters {
 		pairs = append(pairs, "{"+name+"}", value)
 	}
-	return strings.NewReplacer(append(pairs, "{subject}", a.Subject)...).Replace(text)
+	return Plain(strings.NewReplacer(pairs...).Replace(text))
+}
+
+// Plain returns the text without what would steer a terminal or turn the direction of writing: a space stands for it.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return ' '
+		}
+		return r
+	}, text)
 }
 
 // Texts returns the sentences of the alerts.
@@ -83,26 +94,59 @@ func At(node string, all []Alert) []Alert {
 	return out
 }
 
-// From returns what another node says that it sees, as what that node sees. Kinds of a later program are taken for
-// those that only a node sees.
-func From(node string, all []Alert) []Alert {
-	out := slices.Clone(all)
-	for i := range out {
-		shape := shapeOf(out[i].Kind)
-		if out[i].Node = ""; shape.local || shape.text == "" {
-			out[i].Node = node
+// Bounds of what is taken from another node.
+const (
+	mostOfOne  = 1000
+	mostText   = 1 << 10 // bytes of a subject or a parameter
+	mostValues = 16      // parameters
+)
+
+// From returns what another node says that it alone sees at the time now; what every node sees is for this one to
+// read. Kinds of a later program are taken for those that only a node sees. Of very many, the first are returned.
+func From(node string, now time.Time, all []Alert) []Alert {
+	var out []Alert
+	for _, a := range all {
+		shape := shapeOf(a.Kind)
+		if shape.text != "" && !shape.local || !isName(string(a.Kind)) {
+			continue
 		}
-		if shape.severity != "" {
-			out[i].Severity = shape.severity
-		} else if out[i].Severity != Look {
-			out[i].Severity = Bad
+		if len(out) == mostOfOne {
+			rest := New(MoreAlerts, "", "alerts", Number(len(all)-mostOfOne))
+			rest.Node = node
+			return append(out, rest)
 		}
+		is := Alert{Kind: a.Kind, Severity: shape.severity, Subject: clip(a.Subject), Node: node}
+		if is.Severity == "" {
+			if is.Severity = Bad; a.Severity == Look {
+				is.Severity = Look
+			}
+		}
+		if a.Since.Year() > 2000 && !a.Since.After(now.Add(time.Minute)) {
+			is.Since = a.Since
+		}
+		for name, value := range a.Parameters {
+			if is.Parameters == nil {
+				is.Parameters = map[string]string{}
+			}
+			if len(is.Parameters) < mostValues && isName(name) {
+				is.Parameters[name] = clip(value)
+			}
+		}
+		out = append(out, is)
 	}
 	return out
 }
 
-// Merge puts together what several nodes see. Of the same thing one alert stays, with the earliest time; the bad ones
-// come first, the rest is in the order in which it began.
+// isName reports whether the text can be the name of a kind or a parameter.
+func isName(text string) bool {
+	return text != "" && len(text) <= 64 &&
+		strings.IndexFunc(text, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') }) < 0
+}
+
+func clip(text string) string { return strings.ToValidUTF8(text[:min(len(text), mostText)], "") }
+
+// Merge puts together what several nodes see. Of the same thing one alert stays, with the earliest time. The bad ones
+// come first, of these what concerns the whole cluster; the rest is in the order in which it began.
 func Merge(lists ...[]Alert) []Alert {
 	var out []Alert
 	places := map[string]int{}
@@ -116,7 +160,19 @@ func Merge(lists ...[]Alert) []Alert {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Alert) int {
-		return cmp.Or(cmp.Compare(a.Severity, b.Severity), a.Since.Compare(b.Since))
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Kind.rank(), b.Kind.rank()),
+			a.Since.Compare(b.Since))
 	})
 	return out
+}
+
+// rank is lower for what keeps the whole cluster from working.
+func (k Kind) rank() int {
+	switch k {
+	case NoQuorum, CatalogMissing:
+		return 0
+	case NodeAway:
+		return 1
+	}
+	return 2
 }

@@ -121,17 +121,57 @@ func TestMerge(t *testing.T) {
 		a.Since = time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC)
 		return a
 	}
+	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
 	waits := New(HarvestWaits, "5", "name", "news", "snapshot", "4")
-	mine := At("north", []Alert{at(5, waits), at(6, New(DiskLow, "/data", "bytes", "1"))})
-	theirs := From("south", []Alert{at(3, waits), at(4, New(DiskLow, "/data", "bytes", "2")),
+	mine := At("north", []Alert{at(5, waits), at(6, New(DiskLow, "/data", "bytes", "1")), at(7, New(NoQuorum, ""))})
+	theirs := From("south", now, []Alert{at(3, waits), at(4, New(DiskLow, "/data", "bytes", "2")),
 		{Kind: "of-the-future", Subject: "x", Severity: "awful", Node: "somebody else"}})
 	var got []string
 	for _, a := range Merge(mine, theirs) {
 		got = append(got, fmt.Sprintf("%s %s %s %d %s", a.Severity, a.Node, a.Kind, a.Since.Minute(), a.Subject))
 	}
-	want := []string{"bad south of-the-future 0 x", "bad south disk-low 4 /data", "bad north disk-low 6 /data",
-		"look  harvest-waits 3 5"}
+	want := []string{"bad  no-quorum 7 ", "bad south of-the-future 0 x", "bad south disk-low 4 /data",
+		"bad north disk-low 6 /data", "look  harvest-waits 5 5"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What another node says is bounded, and cannot pass for what this one reads, for another time, or for more lines.
+func TestFromAnotherNode(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+	beyond, err := time.Parse(time.RFC3339, "9999-12-31T23:59:59-23:59")
+	if err != nil {
+		t.Fatal(err)
+	}
+	forged := New(JobHeld, "5", "reason", "x\x1b[2J\nHealthy.\u202e"+strings.Repeat("y", 5000), "subject", "6")
+	forged.Node, forged.Severity, forged.Since = "north", "fine", beyond
+	early := New(DiskLow, "/a", "bytes", "1")
+	early.Since = time.Time{}.Add(time.Hour)
+	many := New(OutboxLate, "", "files", "1")
+	for i := range 100 {
+		many.Parameters[strings.Repeat("a", i%60+1)+"\n"] = "x"
+		many.Parameters[strings.Repeat("b", i%60+1)] = "x"
+	}
+	got := From("south", now, []Alert{forged, early, many, New(NoQuorum, ""), {Kind: "Healthy.\n"}})
+	if len(got) != 3 {
+		t.Fatalf("%v", got)
+	}
+	text := got[0].Text()
+	if got[0].Node != "south" || got[0].Severity != Look || !got[0].Since.IsZero() || len(text) > 2*mostText ||
+		strings.ContainsAny(text, "\x1b\n\u202e") || !strings.HasPrefix(text, "job 5 waits: x [2J Healthy.") {
+		t.Errorf("%+v says %.60q", got[0], text)
+	}
+	if !got[1].Since.IsZero() || len(got[2].Parameters) > mostValues {
+		t.Errorf("%+v", got[1:])
+	}
+	flood := make([]Alert, 3*mostOfOne)
+	for i := range flood {
+		flood[i] = New(JobHeld, Number(i), "reason", "why")
+	}
+	got = From("south", now, flood)
+	if last := got[len(got)-1]; len(got) != mostOfOne+1 || last.Kind != MoreAlerts || last.Node != "south" {
+		t.Errorf("%d alerts, the last %+v", len(got), last)
 	}
 }

@@ -56,6 +56,7 @@ const (
 	UnknownFiles       Kind = "unknown-files"
 	CopiesFailed       Kind = "copies-failed"
 	CopiesStuck        Kind = "copies-stuck"
+	MoreAlerts         Kind = "more-alerts"
 	CopiesUnproved     Kind = "copies-unproved"
 )
 
@@ -104,11 +105,12 @@ func table() []entry {
 			"{reason}"}},
 		{DisputesUndecided, shape{every, Bad, "{copies} disputed copies need an operator, among them {file} in " +
 			"{replica}: {reason}"}},
-		{DrainAlone, shape{every, Bad, "the drain of {subject} cannot end: replica {replica} has no other node " +
+		{DrainAlone, shape{one, Bad, "the drain of {subject} cannot end: replica {replica} has no other node " +
 			"that is not draining. Let one join or start it, or run `holdfast node undrain {subject}`"}},
-		{DrainOthersAway, shape{every, Bad, "the drain of {subject} cannot end: replica {replica} has no other " +
+		{DrainOthersAway, shape{one, Bad, "the drain of {subject} cannot end: replica {replica} has no other " +
 			"node that is alive and not draining. Let one join or start it, or run `holdfast node undrain {subject}`"}},
 
+		{MoreAlerts, shape{one, Bad, "{alerts} more alerts of this node are not listed"}},
 		{CatalogMissing, shape{one, Bad, "this node has not received the catalog yet"}},
 		{CatalogUnreadable, shape{one, Bad, "the catalog cannot be read: {reason}"}},
 		{DiskUnreadable, shape{one, Bad, "disk {subject}: {reason}"}},

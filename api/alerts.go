@@ -17,19 +17,19 @@ import (
 )
 
 // watchEvery is how often it is looked for alerts when nobody asks.
-const watchEvery = 10 * time.Second
+const watchEvery = time.Minute
 
 // NodeAlerts are what a node sees, or why it did not say so.
 type NodeAlerts struct {
 	Node   catalog.NodeID
 	Name   string
 	Alerts []alert.Alert
-	Err    error // of another node only
+	Err    error
 }
 
-// Alerts asks what the nodes see.
+// Alerts asks what the other nodes see.
 type Alerts interface {
-	Alerts(ctx context.Context) []NodeAlerts // of every member, including those that do not answer
+	Alerts(ctx context.Context) []NodeAlerts // of every other member, including those that do not answer
 }
 
 // watch remembers since when alerts were seen here.
@@ -56,14 +56,15 @@ func (s alerts) routes(api huma.API) {
 // list asks the nodes, and adds what this one reads in the agreed state and hears of the others.
 func (s alerts) list(ctx context.Context) (wire.Alerts, error) {
 	out := wire.Alerts{At: s.now().UTC(), Silent: []wire.SilentNode{}}
-	_, agreed, _, err := s.overview(ctx)
+	_, agreed, own, err := s.overview(ctx)
 	if err != nil {
 		return out, err
 	}
-	lists := [][]alert.Alert{agreed}
+	lists := [][]alert.Alert{agreed, own}
 	for _, n := range s.nodes.Alerts(ctx) {
 		if n.Err != nil {
-			out.Silent = append(out.Silent, wire.SilentNode{Node: string(n.Node), Name: n.Name, Reason: n.Err.Error()})
+			out.Silent = append(out.Silent, wire.SilentNode{Node: string(n.Node), Name: n.Name,
+				Reason: alert.Plain(n.Err.Error())})
 			continue
 		}
 		lists = append(lists, n.Alerts)

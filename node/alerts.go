@@ -29,26 +29,25 @@ func (w *watch) see(now time.Time, all []alert.Alert) []alert.Alert {
 	return w.See(now, all)
 }
 
-// alerts asks the members what they see.
+// alerts asks the other members what they see.
 type alerts struct {
-	self    catalog.NodeID
-	members func() []catalog.Member
-	ask     wire.Caller // in the name of who asks
-	own     func(context.Context) []alert.Alert
+	others func() []catalog.NodeID
+	name   func(catalog.NodeID) string
+	ask    wire.Caller // in the name of who asks
+	own    func(context.Context) []alert.Alert
 }
 
-// Alerts asks every member. None is waited for longer than alertLimit.
+// Alerts asks every other member. None is waited for longer than alertLimit.
 func (a alerts) Alerts(ctx context.Context) []api.NodeAlerts {
 	ctx, cancel := context.WithTimeout(ctx, alertLimit)
 	defer cancel()
-	own := func(ctx context.Context) ([]alert.Alert, error) { return a.serve(ctx, a.self, struct{}{}) }
-	replies := wire.AskAll(ctx, a.ask, a.self, a.members(), alertCall, struct{}{}, own)
+	replies := wire.Gather(a.others(), func(to catalog.NodeID) ([]alert.Alert, error) {
+		return wire.Ask[[]alert.Alert](ctx, a.ask, to, alertCall, struct{}{})
+	})
 	out := make([]api.NodeAlerts, len(replies))
 	for i, r := range replies {
-		out[i] = api.NodeAlerts{Node: r.To.ID, Name: r.To.Name, Alerts: r.Answer, Err: r.Err}
-		if r.Err == nil && r.To.ID != a.self {
-			out[i].Alerts = alert.From(r.To.Name, r.Answer)
-		}
+		out[i] = api.NodeAlerts{Node: r.To, Name: a.name(r.To), Err: r.Err}
+		out[i].Alerts = alert.From(out[i].Name, time.Now(), r.Answer)
 	}
 	return out
 }
@@ -58,9 +57,8 @@ func (a alerts) serve(ctx context.Context, _ catalog.NodeID, _ struct{}) ([]aler
 	return a.own(ctx), nil
 }
 
-// alertsOf returns what asks the members in the name of who asks.
+// alertsOf returns what asks the other members in the name of who asks.
 func alertsOf(n *Node) alerts {
-	return alerts{self: n.id, ask: n.warrants.Caller(carrier{n.peer}),
-		members: func() []catalog.Member { return n.roster.Known().Members },
-		own:     func(ctx context.Context) []alert.Alert { return alert.At(n.cfg.Name, n.Status(ctx).Alerts) }}
+	return alerts{others: n.roster.Others, name: n.roster.NameOf, ask: n.warrants.Caller(carrier{n.peer}),
+		own: func(ctx context.Context) []alert.Alert { return alert.At(n.cfg.Name, n.Status(ctx).Alerts) }}
 }

@@ -99,8 +99,11 @@ func (p *purger) cutLog(index uint64) error {
 		return ErrStopped
 	}
 	defer p.trail.cut()()
+	old := p.storage.state.store()
 	if err := r.Snapshot().Error(); errors.Is(err, hraft.ErrNothingNewToSnapshot) {
 		return fmt.Errorf("%w: the raft log can be cut after the next decision", ErrNotPurged)
+	} else if err != nil && p.storage.state.store() != old {
+		return fmt.Errorf("%w: another state was installed: %w", errNewEntries, err)
 	} else if err != nil {
 		return fmt.Errorf("cut the raft log: %w", err)
 	}
@@ -149,7 +152,7 @@ func (p *purger) rewrite(ctx context.Context) error {
 	}
 	drop := func(err error) error {
 		if s.store() != old { // the log that it misses may be gone
-			err = errReplaced
+			err = fmt.Errorf("%w: %w", errReplaced, err)
 		}
 		return errors.Join(err, next.close(), s.disk.RemoveAll(next.dir))
 	}

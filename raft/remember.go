@@ -50,6 +50,15 @@ func (m *remembered) keep(prefix string, version uint64, value any) {
 	}
 }
 
+// leave gives up the place of a prefix of which nothing could be made.
+func (m *remembered) leave(prefix string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, there := m.made[prefix]; !there {
+		delete(m.since, prefix)
+	}
+}
+
 // Remember is that of agree.Memory.
 func (r reader) Remember(prefix string, make func() (any, error)) (any, error) {
 	if r.memory == nil {
@@ -59,8 +68,10 @@ func (r reader) Remember(prefix string, make func() (any, error)) (any, error) {
 		return value, nil
 	}
 	value, err := make()
-	if err == nil {
-		r.memory.keep(prefix, r.version, value)
+	if err != nil {
+		r.memory.leave(prefix)
+		return value, err
 	}
+	r.memory.keep(prefix, r.version, value)
 	return value, err
 }

@@ -192,7 +192,12 @@ func (k *sink) mark() error {
 	k.snapshots.tune()
 	k.snapshots.state.marking.Lock()
 	defer k.snapshots.state.marking.Unlock()
-	return k.snapshots.state.store().mark(k.index, k.term)
+	st, version, err := k.snapshots.state.pin() // it stays open although another may take its place
+	if err != nil {
+		return err
+	}
+	defer st.unpin(version)
+	return st.mark(k.index, k.term)
 }
 
 // accept refuses an install that is not what Raft announced or that would take the state back.

@@ -33,7 +33,7 @@ type state struct {
 	closed  bool
 
 	pointing sync.Mutex     // held while the pointer is written
-	marking  sync.Mutex     // of who writes a marker, or puts a store in the place of the current one
+	marking  sync.Mutex     // of who writes a marker, or rewrites the store
 	retiring sync.WaitGroup // stores that wait for their last reader
 	changed  *notice        // announces each commit and install
 	watches  *watches
@@ -169,11 +169,28 @@ func (s *state) point(next *store, number int) error {
 	if err := s.step("synced"); err != nil {
 		return err
 	}
-	path := filepath.Join(s.dir, pointerName)
-	if err := s.disk.WriteFile(path, writeBytes([]byte(strconv.Itoa(number)+"\n"))); err != nil {
+	if err := s.writePointer(number); err != nil {
 		return err
 	}
 	return s.step("pointed")
+}
+
+// writePointer writes which folder is valid. After an error it is the one that was, as far as the disk still allows:
+// the file may have its new name although that is not on stable storage, and the new folder is removed.
+func (s *state) writePointer(number int) error {
+	write := func(number int) error {
+		path := filepath.Join(s.dir, pointerName)
+		return s.disk.WriteFile(path, writeBytes([]byte(strconv.Itoa(number)+"\n")))
+	}
+	before, unknown := s.pointer()
+	err := write(number)
+	if err == nil || unknown != nil {
+		return err
+	}
+	if now, unread := s.pointer(); unread != nil || now != before {
+		err = errors.Join(err, write(before))
+	}
+	return err
 }
 
 // settle makes the state that was found whole. After a power cut a batch may be missing while a later one is

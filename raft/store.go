@@ -261,15 +261,18 @@ func syncFolder(dir, suffix string, d disk.Disk) error {
 	return d.SyncDir(dir)
 }
 
+// errOlderMarker reports that another store has come in the place of the one whose snapshot was being taken.
+var errOlderMarker = errors.New("the state has a later marker")
+
 // mark syncs the store and then writes the marker: the log up to index may be forgotten afterwards. A later marker
-// stays: the store took the place of the one that was at index, and may have nothing as old.
+// stays, with errOlderMarker: the store took the place of the one that was at index, and may have nothing as old.
 func (s *store) mark(index, term uint64) error {
 	synced := s.applied.Load()
 	if err := s.sync(); err != nil {
 		return err
 	}
-	if index < s.marked() {
-		return nil
+	if marked := s.marked(); index < marked {
+		return fmt.Errorf("%w: %d is before %d", errOlderMarker, index, marked)
 	}
 	return s.writeMarker(marker{Index: index, Term: term, Synced: min(synced, index), Whole: s.whole()})
 }

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 
 	"holdfast/catalog/agree"
@@ -94,11 +96,19 @@ func (r Records) Placement(replica ReplicaName, shard Shard) (Placement, error) 
 // There are none of a replica that does not exist.
 func (r Records) Layout(replica ReplicaName) ([]Placement, error) {
 	prefix := PrefixReplicaLayout(replica)
-	if _, there, err := r.Replica(replica); err != nil || !there {
-		return make([]Placement, Shards), err // what strangers may ask for is not to be remembered
+	all, err := agree.Remember(r.Reader, prefix, func() ([]Placement, error) {
+		if _, there, err := r.Replica(replica); err != nil || !there {
+			return nil, cmp.Or(err, errNoReplica) // what strangers may ask for is not to be remembered
+		}
+		return r.layout(prefix)
+	})
+	if errors.Is(err, errNoReplica) {
+		return make([]Placement, Shards), nil
 	}
-	return agree.Remember(r.Reader, prefix, func() ([]Placement, error) { return r.layout(prefix) })
+	return all, err
 }
+
+var errNoReplica = errors.New("there is no such replica")
 
 func (r Records) layout(prefix string) ([]Placement, error) {
 	out := make([]Placement, Shards)

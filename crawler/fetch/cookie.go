@@ -45,7 +45,7 @@ type exportedCookie struct {
 // encode returns the cookie as it stands in an export, with one byte that parts it from the next.
 func (c *cookie) encode() ([]byte, error) {
 	as := exportedCookie{cookie: *c}
-	if !utf8.ValidString(c.Name + c.Value) {
+	if !utf8.ValidString(c.Name) || !utf8.ValidString(c.Value) {
 		as.Bytes, as.Name, as.Value = [][]byte{[]byte(c.Name), []byte(c.Value)}, "", ""
 	}
 	var out bytes.Buffer

@@ -154,6 +154,20 @@ func TestExportIsBounded(t *testing.T) {
 	}
 }
 
+// A cookie whose name and value are UTF-8 only together comes back as it was.
+func TestExportOfBytes(t *testing.T) {
+	t.Parallel()
+	j, again, h := NewJar(0), NewJar(0), target(t, "http://a.test/")
+	j.Store(h, answered(t, "Set-Cookie: \xc3=\xa6"), noon)
+	data, err := j.Export()
+	if err == nil {
+		err = again.Import(data, noon)
+	}
+	if got := again.Cookie(h, noon); err != nil || got != "\xc3=\xa6" {
+		t.Errorf("it came back as %q, %v", got, err)
+	}
+}
+
 // A cookie of a cookies.txt that never expires does not keep all others from being exported.
 func TestEndlessCookie(t *testing.T) {
 	t.Parallel()
