@@ -154,6 +154,9 @@ func (s shelf[W]) versions(name string) (out []wire.Version, err error) {
 func (s shelf[W]) copy(ctx context.Context, from string, in wire.Copying) (W, error) {
 	var none W
 	var n named
+	if err := s.Catalog.Linear(ctx); err != nil {
+		return none, err
+	}
 	err := s.Catalog.View(func(v catalog.View) (err error) { n, err = s.find(v, from, in.Version); return err })
 	if err != nil {
 		return none, err
@@ -169,7 +172,7 @@ func (s shelf[W]) copy(ctx context.Context, from string, in wire.Copying) (W, er
 	if n.Version == 0 {
 		return s.made(ctx, "create", in.Name, defined.Creation{Name: in.Name, Text: *n.text, Comment: n.Comment})
 	}
-	return s.made(ctx, "copy", in.Name, defined.Copying{From: from, Version: in.Version, Name: in.Name})
+	return s.made(ctx, "copy", in.Name, defined.Copying{From: from, Version: n.version.Number, Name: in.Name})
 }
 
 // made proposes a change of a definition and shows it then.

@@ -103,7 +103,7 @@ func TestBadDefinitionsAreRefused(t *testing.T) {
 // TestDefaultTemplate is made of a contact alone, under the name that new configurations refer to, whichever it is.
 func TestDefaultTemplate(t *testing.T) {
 	t.Parallel()
-	_, c, _ := curator(t)
+	_, c, operator := curator(t)
 	const shown = `{"deduplicate":"digest","operator_contact":"a@example.org"}`
 	for _, name := range []string{"default", "ours"} {
 		request := wire.TemplateRequest{Name: name, Contact: "a@example.org"}
@@ -111,7 +111,7 @@ func TestDefaultTemplate(t *testing.T) {
 			if _, err := c.Templates().Create(t.Context(), request); status(err) != http.StatusUnprocessableEntity {
 				t.Errorf("%s is not the default: %v", name, err)
 			}
-			if _, err := c.Domains().SetSettings(t.Context(), map[string]any{"default_template": name}); err != nil {
+			if _, err := operator.Domains().SetSettings(t.Context(), map[string]any{"default_template": name}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -85,6 +85,10 @@ func (s domains) configure(ctx context.Context, text, name string, in wire.Confi
 			old = stored
 			err = mayCrawlBy(v, callerOf(ctx).Rights, &old, settings)
 		}
+		if err == nil && in.Version != nil && *in.Version != old.Version { // only the version that was looked at
+			err = problem(http.StatusConflict, wire.CodeConflict, fmt.Sprintf(
+				"configuration %s of %s has version %d by now, not %d", name, d.Name, old.Version, *in.Version))
+		}
 		return err
 	})
 	if err != nil {

@@ -90,9 +90,13 @@ func (s domains) shownSettings() (out wire.DomainSettings, err error) {
 	return out, err
 }
 
-// setSettings changes some settings of domains.
+// setSettings changes some settings of domains. Who may not let crawls reach the nodes' own network names no default
+// template that is not there: whoever makes it could open it, without a thought that it is everybody's.
 func (s domains) setSettings(ctx context.Context, changes map[string]any) error {
 	var stored kept.Settings
+	if err := s.seesReach(ctx, callerOf(ctx).Rights); err != nil {
+		return err
+	}
 	err := s.Catalog.View(func(v catalog.View) (err error) {
 		stored, err = catalog.DomainsIn(v).Settings()
 		return err
@@ -109,10 +113,10 @@ func (s domains) setSettings(ctx context.Context, changes map[string]any) error 
 		return problem(http.StatusUnprocessableEntity, wire.CodeInvalid, err.Error())
 	}
 	before, err := readDomainSettings(stored)
-	if err == nil && settings.DefaultTemplate != before.DefaultTemplate {
-		err = s.Catalog.View(func(v catalog.View) error {
-			return mayUseTemplate(v, callerOf(ctx).Rights, settings.DefaultTemplate)
-		})
+	rights := callerOf(ctx).Rights
+	if err == nil && settings.DefaultTemplate != before.DefaultTemplate &&
+		catalog.May(rights, catalog.ReachInside, catalog.Where{}) != nil {
+		err = s.hasTemplate(rights, &kept.Configuration{Template: settings.DefaultTemplate}, before)
 	}
 	if err != nil {
 		return err

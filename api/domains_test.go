@@ -14,6 +14,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	kept "holdfast/catalog/domains"
+	defined "holdfast/catalog/harvests"
 	"holdfast/client"
 	"holdfast/harvest"
 )
@@ -274,7 +275,8 @@ func TestBadDomains(t *testing.T) {
 // TestSettingsOfDomainsHold changes what is implied.
 func TestSettingsOfDomainsHold(t *testing.T) {
 	t.Parallel()
-	_, c := keeper(t, "a.org")
+	b, c := keeper(t, "a.org")
+	b.must(defined.CreateTemplate, defined.Creation{Name: "quick", Text: shut})
 	changed, err := c.SetSettings(t.Context(), map[string]any{"default_seeds": []string{"https://{domain}/"}, "default_bytes": nil,
 		"default_objects": 5, "default_template": "quick"})
 	if err != nil || changed.Version != 1 {

@@ -14,7 +14,7 @@ type FileListing struct {
 	Paging
 	Prefix     string `query:"prefix" maxLength:"200" doc:"list only names that begin with this"`
 	Collection string `query:"collection" maxLength:"64" doc:"list only files of this collection"`
-	Job        uint64 `query:"job" minimum:"1" maximum:"9223372036854775807" doc:"list only files that this job made"`
+	Job        uint64 `query:"job" minimum:"1" maximum:"9007199254740991" doc:"list only files that this job made"`
 	State      string `query:"state" enum:"complete,incomplete,owed,disputed,corrupt,missing,lost,removed" doc:"list only files in this state. complete: every replica has a verified copy that a node answers for; incomplete: it has not, and the file is neither removed nor lost; owed, disputed, corrupt, missing: a copy is so"`
 	Replica    string `query:"replica" maxLength:"64" doc:"list only files that this replica is to have a copy of; with a state of copies, those whose copy there is so"`
 }

@@ -204,7 +204,19 @@ func (s *seeding) give(ctx context.Context) error {
 		var p plannedSeeds
 		var added runs.SeedsAdded
 		err := s.again(ctx, false, func() error {
-			err := s.Catalog.View(func(v catalog.View) (err error) { p, err = s.plan(v); return err })
+			if err := s.seesReach(ctx, s.rights); err != nil {
+				return err
+			}
+			err := s.Catalog.View(func(v catalog.View) error {
+				stored, err := catalog.DomainsIn(v).Settings()
+				if err == nil {
+					s.set, err = readDomainSettings(stored)
+				}
+				if err == nil {
+					p, err = s.plan(v)
+				}
+				return err
+			})
 			if err != nil || len(p.asked.Domains) == 0 {
 				return err
 			}

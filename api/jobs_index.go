@@ -47,8 +47,8 @@ type jobIndexes struct {
 type jobIndexQuery struct {
 	Kind    string   `query:"kind" enum:"cdx,full,documents" default:"cdx" doc:"cdx: the lines of the metadata files' CDX; full: crawl.log and CDX together, duplicates where they are stored, as CDXJ; documents: what later jobs are compared with, as JSON"`
 	Jobs    []uint64 `query:"job,explode" nullable:"false" maxItems:"1000" doc:"a job's number; given for each job"`
-	Harvest uint64   `query:"harvest" maximum:"9223372036854775807" doc:"instead of jobs: all jobs of the harvest with this number, at most 1000"`
-	Run     uint64   `query:"run" maximum:"9223372036854775807" doc:"only the jobs of this run of the harvest"`
+	Harvest uint64   `query:"harvest" maximum:"9007199254740991" doc:"instead of jobs: all jobs of the harvest with this number, at most 1000"`
+	Run     uint64   `query:"run" maximum:"9007199254740991" doc:"only the jobs of this run of the harvest"`
 }
 
 // mostIndexed is how many jobs one index is made of; mostUnmade, how many runs without all of their jobs it names.

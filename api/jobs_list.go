@@ -19,7 +19,7 @@ type JobListing struct {
 	Paging
 	State   string    `query:"state" enum:"NEW,SUBMITTED,STARTED,DONE,FAILED,RESUBMITTED,FAILED_REJECTED" doc:"list only jobs in this state"`
 	Harvest string    `query:"harvest" doc:"list only jobs of the harvest with this number; 0: jobs made by hand"`
-	Run     uint64    `query:"run" maximum:"9223372036854775807" doc:"list only jobs of this run of the harvest; needs harvest"`
+	Run     uint64    `query:"run" maximum:"9007199254740991" doc:"list only jobs of this run of the harvest; needs harvest"`
 	Channel string    `query:"channel" maxLength:"64" doc:"list only jobs of this channel"`
 	Domain  string    `query:"domain" maxLength:"300" doc:"list only jobs that were made to crawl this domain: by a configuration, or by a seed if made by hand; not those from before level 4"`
 	From    time.Time `query:"from" doc:"list only jobs that were created at this time or later"`

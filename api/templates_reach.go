@@ -54,8 +54,12 @@ func (s definitions) mayBecome(ctx context.Context, name string, after int, raw 
 	}
 	err = s.Catalog.View(func(v catalog.View) error {
 		d, err := catalog.HarvestsIn(v).Definition(defined.Template, name)
-		if err != nil || after != 0 && after != d.Version {
+		if err != nil {
 			return err
+		}
+		if after != 0 && after != d.Version { // only the version that was looked at
+			return problem(http.StatusConflict, wire.CodeConflict, fmt.Sprintf(
+				"template %s has version %d by now, not %d", name, d.Version, after))
 		}
 		after = d.Version
 		now, err := templateNow(v, &d)
@@ -71,7 +75,7 @@ func (s definitions) mayBecome(ctx context.Context, name string, after int, raw 
 		return nil
 	})
 	if errors.Is(err, catalog.ErrNotFound) {
-		err = nil // it is refused when it is decided
+		err = problem(http.StatusNotFound, wire.CodeNotFound, fmt.Sprintf("no template %q", name))
 	}
 	return after, err
 }

@@ -435,12 +435,9 @@ func (u *upgrade) verify(before []string) {
 	t, ctx := u.t, u.t.Context()
 	files, err := u.c.Stored(ctx, "south-1", 3*time.Minute)
 	check(t, err)
-	var catalogs [][]wire.File
+	catalogs := make([][]wire.File, len(threeNodes))
 	for _, node := range threeNodes {
 		u.same(slices.DeleteFunc(slices.Clone(before), func(line string) bool { return strings.HasPrefix(line, "job") && strings.Contains(line, "not done") }), node)
-		listed, err := u.c.Files(ctx, node, "")
-		check(t, err)
-		catalogs = append(catalogs, listed)
 		client, err := local(u.c, node)
 		check(t, err)
 		for name, content := range u.acked {
@@ -453,11 +450,18 @@ func (u *upgrade) verify(before []string) {
 		_, err = u.c.Do(ctx, node, "catalog", "check")
 		check(t, err)
 	}
-	for i, listed := range catalogs {
-		if a, b := fmt.Sprintf("%+v", listed), fmt.Sprintf("%+v", catalogs[0]); a != b {
-			t.Errorf("%s and %s list other files:\n%s\n%s", threeNodes[i], threeNodes[0], a, b)
+	must(t, time.Minute, "all nodes list the same files", func() error { // audits write on meanwhile
+		for i, node := range threeNodes {
+			listed, err := u.c.Files(ctx, node, "")
+			if err != nil {
+				return err
+			}
+			if catalogs[i] = listed; fmt.Sprintf("%+v", listed) != fmt.Sprintf("%+v", catalogs[0]) {
+				return fmt.Errorf("%s and %s list other files:\n%+v\n%+v", node, threeNodes[0], listed, catalogs[0])
+			}
 		}
-	}
+		return nil
+	})
 	for _, node := range []string{"north-1", "south-1"} {
 		n, err := u.c.Manifests(ctx, node)
 		if err != nil || n != len(files) {

@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"fmt"
 	"slices"
 
 	"holdfast/alert"
@@ -27,6 +28,11 @@ func (v *Vault) Alerts() (all []alert.Alert) {
 			if jobs[i].Node != "" {
 				continue
 			}
+			if len(lost) > secretsShown {
+				all = append(all, alert.New(alert.SecretsUnread, "", "reason", fmt.Sprintf(
+					"jobs that wait have more than %d of them, and the rest was not looked at", secretsShown)))
+				break
+			}
 			waits, err := anyLost(view, members, jobs[i].AllSecrets(), lost)
 			if err != nil {
 				return err
@@ -45,6 +51,9 @@ func (v *Vault) Alerts() (all []alert.Alert) {
 
 // waitingShown is how many waiting jobs are looked at for status.
 const waitingShown = 1000
+
+// secretsShown is of how many secrets these may have.
+const secretsShown = 20_000
 
 // anyLost reports whether one of the secrets is there no more, or nobody that crawls can open it. lost is what is known
 // so far.
