@@ -58,6 +58,7 @@ const (
 	CopiesStuck        Kind = "copies-stuck"
 	MoreAlerts         Kind = "more-alerts"
 	CopiesUnproved     Kind = "copies-unproved"
+	SharedHost         Kind = "shared-host"
 )
 
 // shape is what is common to the alerts of a kind.
@@ -149,6 +150,10 @@ func table() []entry {
 			"of them"}},
 		{CopiesUnproved, shape{one, Look, "this node compares what it has with the catalog, since the cluster was " +
 			"recovered: until that is done, no copy is released that counts on it"}},
+		{SharedHost, shape{one, Look, "the archivists' pages ({pages}) and the captures ({access}) have one host " +
+			"name, {subject}: an archived page can plant cookies for the archivists' pages. Give them two names in " +
+			"cluster.toml, as in pages-url = \"https://archive.example.org\" and access-url = " +
+			"\"https://captures.example.org\""}},
 	}
 }
 

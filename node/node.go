@@ -167,6 +167,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.cfg.Listen.API, n.cfg.Listen.Access = ports.API.Addr().String(), ports.Access.Addr().String()
 	member, answers := n.member(), api.New(n.backend(), n.log)
+	captures := front.OriginsOf(n.cfg.Config).ForCaptures(readers)
 	parts := []part{
 		{"peer", n.peer.Run},
 		{"raft", func(ctx context.Context) error { return lost(n.raft.Run(ctx)) }},
@@ -196,7 +197,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"ingest", n.ingests.Run},
 		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, answers) }},
 		part{"alerts", answers.Watch},
-		part{"access", func(ctx context.Context) error { return ports.Access.Serve(ctx, readers) }},
+		part{"access", func(ctx context.Context) error { return ports.Access.Serve(ctx, captures) }},
 	)
 	stop := newStages()
 	return bounded(stop, stopPatience, func() error {

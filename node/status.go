@@ -12,6 +12,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/gossip"
 	"holdfast/node/archive"
+	"holdfast/node/front"
 	"holdfast/node/membership"
 	"holdfast/node/steward"
 	"holdfast/peer"
@@ -30,10 +31,12 @@ func Version() string {
 // Config returns the node's settings.
 func (n *Node) Config() any {
 	c := n.cfg
+	at := front.OriginsOf(c.Config)
 	return map[string]any{
 		"name": c.Name, "replica": c.Replica.Name, "kind": c.Replica.Kind, "place": c.Replica.Place,
 		"data": c.Data, "files": c.Files,
 		"peer": c.Listen.Peer, "api": c.Listen.API, "access": c.Listen.Access, "profile": c.File.Profile,
+		"pages-url": at.Pages.String(), "access-url": at.Captures.String(),
 		"limits": c.Limits, "channels": c.Channels,
 	}
 }
@@ -81,6 +84,10 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 		if failed := n.indexer.Status().Failed; len(failed) > 0 {
 			out.Alerts = append(out.Alerts, alert.New(alert.FilesNotIndexed, "", "files", alert.Number(len(failed))))
 		}
+	}
+	if at := front.OriginsOf(n.cfg.Config); at.Shared() {
+		out.Alerts = append(out.Alerts, alert.New(alert.SharedHost, at.Pages.Host, "pages", at.Pages.String(),
+			"access", at.Captures.String()))
 	}
 	health, outbox := n.health.Look()
 	out.Outbox = outbox

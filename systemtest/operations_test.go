@@ -42,7 +42,8 @@ var acts = map[string]act{
 	"Emptying a disk and taking it out": {after: func(w *world) { w.holds("south-1") }},
 	"Replacing a disk that is broken": {
 		before: (*world).breakDisk, after: func(w *world) { w.holds("north-1") }},
-	"Opening the API or the readers' port to others": {before: (*world).certify},
+	"Opening the API or the readers' port to others":        {before: (*world).certify},
+	"Two addresses: the archivists' pages and the captures": {}, // it has nothing to type
 	"Upgrading, and raising the level": {
 		before: (*world).olden, after: func(w *world) { w.holds("north-1"); w.holds("south-1") }},
 	"When most voters are lost for good": {before: (*world).burnMost, after: (*world).recovered},

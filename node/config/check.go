@@ -113,6 +113,9 @@ func (c *Config) checkAddresses() error {
 			return err
 		}
 	}
+	if err := c.checkOrigins(); err != nil {
+		return err
+	}
 	for _, a := range c.Table.Addresses {
 		if err := checkAddress(a); err != nil {
 			return fmt.Errorf("addresses: %q: %w", a, err)

@@ -52,8 +52,6 @@ type Settings struct {
 	// folders for the archive's files, one a disk; <data>/files if not given
 	Files   []string `toml:"files"`
 	Peer    *string  `toml:"peer"`    // UDP address of the peer port
-	API     *string  `toml:"api"`     // TCP address of the API
-	Access  *string  `toml:"access"`  // TCP address of replay and CDX
 	Memory  *Bytes   `toml:"memory"`  // limit that the Go runtime tries to stay under
 	Reserve *Bytes   `toml:"reserve"` // bytes to leave free on each disk; at least 192MiB are
 	// bytes per second of a replica (given for a node: of the node) for copying from others; 0 = no limit
@@ -73,16 +71,25 @@ type Settings struct {
 	// the institution, in the URIs of the records that document a job
 	Organization *string `toml:"organization"`
 
-	LocalToken     *string `toml:"local-token"`     // rights of a local token on other nodes: a role, or none
-	Certificate    *string `toml:"certificate"`     // PEM file for HTTPS on the API and access ports
-	CertificateKey *string `toml:"certificate-key"` // PEM file with its key
-	// addresses from which plain HTTP is taken and X-Forwarded-For believed
-	TrustedProxies []string `toml:"trusted-proxies"`
+	PortSettings
+	LocalToken *string `toml:"local-token"` // rights of a local token on other nodes: a role, or none
 	// ids of the nodes that this one seals secrets to; none = all that crawl
 	SecretsTo []string `toml:"secrets-to"`
 	// of the pages that readers see, as in "en"; the first is for those who ask for none of them
 	Languages     []string `toml:"languages"`
 	LanguageFiles *string  `toml:"language-files"` // folder of language files to lay over the program's
+}
+
+// PortSettings are the Settings of the TCP ports.
+type PortSettings struct {
+	API            *string `toml:"api"`             // TCP address of the API
+	Access         *string `toml:"access"`          // TCP address of replay and CDX
+	Certificate    *string `toml:"certificate"`     // PEM file for HTTPS on the API and access ports
+	CertificateKey *string `toml:"certificate-key"` // PEM file with its key
+	// addresses from which plain HTTP is taken and X-Forwarded-For believed
+	TrustedProxies []string `toml:"trusted-proxies"`
+	PagesURL       *Origin  `toml:"pages-url"`  // where browsers reach the API port, for the archivists' pages
+	AccessURL      *Origin  `toml:"access-url"` // where browsers reach the access port
 }
 
 // Config is what one node runs with: its settings, and the tables that it belongs to.
@@ -94,6 +101,8 @@ type Config struct {
 	File       *File
 	Listen     Listen
 	Secure     Secure
+	PagesURL   Origin // where browsers reach the archivists' pages, if the settings say so
+	AccessURL  Origin // the same of captures
 	LocalToken string // what this node's local token may do on other nodes: a role, or none
 	Files      []string
 	Limits     Limits
@@ -317,6 +326,8 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.LocalToken, s.LocalToken)
 		set(&c.Secure.Certificate, s.Certificate)
 		set(&c.Secure.CertificateKey, s.CertificateKey)
+		set(&c.PagesURL, s.PagesURL)
+		set(&c.AccessURL, s.AccessURL)
 		set(&c.Limits.LogLevel, s.LogLevel)
 		if s.TrustedProxies != nil {
 			c.proxies = s.TrustedProxies
@@ -370,6 +381,8 @@ func (c Config) Write(w io.Writer) error {
 		Cert      string   `toml:"certificate,omitempty"`
 		CertKey   string   `toml:"certificate-key,omitempty"`
 		Proxies   []string `toml:"trusted-proxies,omitempty"`
+		PagesURL  string   `toml:"pages-url,omitempty"`
+		AccessURL string   `toml:"access-url,omitempty"`
 		Limits    Limits   `toml:"limits"`
 
 		SecretsTo []string `toml:"secrets-to,omitempty"`
@@ -378,7 +391,7 @@ func (c Config) Write(w io.Writer) error {
 		Folder    string   `toml:"language-files,omitempty"`
 	}{c.Name, c.Organization, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer,
 		c.Listen.API, c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies,
-		c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles}
+		c.PagesURL.String(), c.AccessURL.String(), c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}

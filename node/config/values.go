@@ -104,8 +104,6 @@ func Defaults() Settings {
 	return Settings{
 		Data:       new("/var/lib/holdfast"),
 		Peer:       new("0.0.0.0:7480"),
-		API:        new("127.0.0.1:7481"),
-		Access:     new("127.0.0.1:7482"),
 		Memory:     new(Bytes(1536 << 20)),
 		Reserve:    new(Bytes(1 << 30)),
 		Bandwidth:  new(Bytes(0)),
@@ -121,13 +119,19 @@ func Defaults() Settings {
 
 		Organization: new("holdfast"),
 
-		LocalToken:     new("admin"),
-		Certificate:    new(""),
-		CertificateKey: new(""),
-		TrustedProxies: []string{},
-		SecretsTo:      []string{},
-		Languages:      []string{"en", "da", "it", "fr", "de"},
-		LanguageFiles:  new(""),
+		PortSettings: PortSettings{
+			API:            new("127.0.0.1:7481"),
+			Access:         new("127.0.0.1:7482"),
+			Certificate:    new(""),
+			CertificateKey: new(""),
+			TrustedProxies: []string{},
+			PagesURL:       new(Origin{}),
+			AccessURL:      new(Origin{}),
+		},
+		LocalToken:    new("admin"),
+		SecretsTo:     []string{},
+		Languages:     []string{"en", "da", "it", "fr", "de"},
+		LanguageFiles: new(""),
 	}
 }
 
@@ -202,8 +206,8 @@ func unknownKey(path, text string, key toml.Key) string {
 func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
 		"audit-pace", "audit-every", "crawls", "channels", "lease", "raft-log", "log-level", "files-mode",
-		"organization", "local-token", "certificate", "certificate-key", "trusted-proxies", "secrets-to", "languages",
-		"language-files"}
+		"organization", "local-token", "certificate", "certificate-key", "trusted-proxies", "pages-url", "access-url",
+		"secrets-to", "languages", "language-files"}
 	switch table {
 	case "replica":
 		return append(settings, "name", "kind", "place", "collections")

@@ -2,6 +2,7 @@ package front
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -242,13 +243,21 @@ func forwarded(s config.Secure, next http.Handler) http.Handler {
 			if client, ok := clientOf(s, r.Header.Values("X-Forwarded-For")); ok {
 				r.RemoteAddr = netip.AddrPortFrom(client, forwardedPort).String()
 			}
-		} else {
-			for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded"} {
-				r.Header.Del(name)
-			}
+		} else if dropForwarded(r.Header) {
+			r = r.WithContext(context.WithValue(r.Context(), relayedKey{}, true))
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// dropForwarded takes off what a proxy would say of a request, and reports whether there was any of it.
+func dropForwarded(h http.Header) (found bool) {
+	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "Forwarded"} {
+		_, given := h[name]
+		found = found || given
+		h.Del(name)
+	}
+	return found
 }
 
 // clientOf returns the last address that is not a trusted proxy's: anybody can have written those before it.
