@@ -48,6 +48,49 @@ func TestAClientOverAnotherWay(t *testing.T) {
 	}
 }
 
+// TestPages asks for one page of each list, at a place, and gets its cursor and total.
+func TestPages(t *testing.T) {
+	var got string
+	c, err := Over(over(func(r *http.Request) (*http.Response, error) {
+		got = r.URL.RequestURI()
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[{}],"next":"n","total":7}`)), Request: r}, nil
+	}), "http://this-node", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, ctx, number := Place{After: "c", Limit: 5}, t.Context(), uint64(3)
+	for want, ask := range map[string]func() (int, string, *int64, error){
+		"/api/v1/jobs?after=c&harvest=3&limit=5&state=DONE": func() (int, string, *int64, error) {
+			p, err := c.Jobs().Page(ctx, JobQuery{State: wire.JobDone, Harvest: &number}, at)
+			return len(p.Items), p.Next, p.Total, err
+		},
+		"/api/v1/jobs/3/statistics?after=c&limit=5": func() (int, string, *int64, error) {
+			p, err := c.Jobs().StatisticsPage(ctx, 3, at)
+			return len(p.Items), p.Next, p.Total, err
+		},
+		"/api/v1/files?after=c&job=3&limit=5": func() (int, string, *int64, error) {
+			p, err := c.Files().Page(ctx, FileQuery{Job: 3}, at)
+			return len(p.Items), p.Next, p.Total, err
+		},
+		"/api/v1/copies?after=c&limit=5&state=owed": func() (int, string, *int64, error) {
+			p, err := c.Files().CopiesPage(ctx, "owed", "", at)
+			return len(p.Items), p.Next, p.Total, err
+		},
+		"/api/v1/audits?replica=north": func() (int, string, *int64, error) {
+			p, err := c.Audits().Page(ctx, "", "north", Place{})
+			return len(p.Items), p.Next, p.Total, err
+		},
+		"/api/v1/trail?act=file.remove&after=c&limit=5&sort=newest": func() (int, string, *int64, error) {
+			p, err := c.EventPage(ctx, EventQuery{Newest: true, Act: "file.remove"}, at)
+			return len(p.Items), p.Next, p.Total, err
+		},
+	} {
+		if n, next, total, err := ask(); err != nil || got != want || n != 1 || next != "n" || total == nil || *total != 7 {
+			t.Errorf("%s: asked %s: %d items, %q, %v", want, got, n, next, err)
+		}
+	}
+}
+
 // FuzzProblem reads answers of a server that may be anything: there is always an error that says something.
 func FuzzProblem(f *testing.F) {
 	f.Add(`{"type":"urn:holdfast:problem:conflict","status":409,"detail":"no","errors":[{"location":"body.x","message":"bad"}]}`, 409)

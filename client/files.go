@@ -34,12 +34,18 @@ func (f Files) List(ctx context.Context, prefix string) iter.Seq2[wire.File, err
 
 // Search yields the files that are asked for, by name.
 func (f Files) Search(ctx context.Context, q FileQuery) iter.Seq2[wire.File, error] {
+	query := q.values()
+	query.Set("limit", strconv.Itoa(wire.MaxPage))
+	return all[wire.File](ctx, f.c, query, "files")
+}
+
+func (q FileQuery) values() url.Values {
 	query := asked(map[string]string{"prefix": q.Prefix, "collection": q.Collection, "state": q.State,
-		"replica": q.Replica, "limit": strconv.Itoa(wire.MaxPage)})
+		"replica": q.Replica})
 	if q.Job != 0 {
 		query.Set("job", number(q.Job))
 	}
-	return all[wire.File](ctx, f.c, query, "files")
+	return query
 }
 
 // Copies yields the copies in a state: owed, disputed, corrupt or missing. Without a replica, it yields those of all.

@@ -34,6 +34,10 @@ func (j Jobs) List(ctx context.Context) iter.Seq2[wire.Job, error] { return j.Fi
 
 // Find yields the jobs that are asked for, newest first.
 func (j Jobs) Find(ctx context.Context, q JobQuery) iter.Seq2[wire.Job, error] {
+	return all[wire.Job](ctx, j.c, q.values(), "jobs")
+}
+
+func (q JobQuery) values() url.Values {
 	query := asked(map[string]string{"state": string(q.State), "channel": q.Channel, "domain": q.Domain})
 	if q.Harvest != nil {
 		query.Set("harvest", number(*q.Harvest))
@@ -42,7 +46,7 @@ func (j Jobs) Find(ctx context.Context, q JobQuery) iter.Seq2[wire.Job, error] {
 		query.Set("run", number(q.Run))
 	}
 	between(query, q.From, q.Until)
-	return all[wire.Job](ctx, j.c, query, "jobs")
+	return query
 }
 
 // Running lists the jobs that run, with live figures of all nodes.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -88,12 +89,18 @@ type EventQuery struct {
 
 // FindEvents yields the events of the audit trail that are asked for.
 func (c *Client) FindEvents(ctx context.Context, q EventQuery) iter.Seq2[wire.Event, error] {
+	query := q.values()
+	if !q.Newest {
+		query.Set("limit", strconv.Itoa(wire.MaxPage)) // who reads from the start on wants all
+	}
+	return all[wire.Event](ctx, c, query, "trail")
+}
+
+func (q EventQuery) values() url.Values {
 	query := asked(map[string]string{"actor": q.Actor, "act": q.Act, "subject": q.Subject})
 	between(query, q.From, q.Until)
 	if q.Newest {
 		query.Set("sort", "newest")
-	} else {
-		query.Set("limit", strconv.Itoa(wire.MaxPage)) // who reads from the start on wants all
 	}
-	return all[wire.Event](ctx, c, query, "trail")
+	return query
 }

@@ -3,6 +3,7 @@ package words
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,6 +137,16 @@ func (l *Language) Number(n int64) string {
 		b.WriteByte(digits[i])
 	}
 	return b.String()
+}
+
+// Tenths writes a number with one digit of a fraction: 41.2.
+func (l *Language) Tenths(n float64) string {
+	tenths := int64(math.Round(math.Abs(n) * 10))
+	number := l.Number(tenths/10) + l.format.Decimal + strconv.FormatInt(tenths%10, 10)
+	if n < 0 && tenths > 0 {
+		return "−" + number
+	}
+	return number
 }
 
 // Size writes a number of bytes, with one digit of a fraction beyond the first thousand: 3.1 GB.

@@ -35,7 +35,7 @@ func TestTheLanguagesAreWhole(t *testing.T) {
 	wordstest.Check(t, "ago", os.DirFS("."))
 	// Each room with texts calls wordstest.Check; this list is of those that do.
 	for _, key := range w.Language("en").Keys() {
-		if room, _, _ := strings.Cut(key, "."); !slices.Contains([]string{"ago", "replay"}, room) {
+		if room, _, _ := strings.Cut(key, "."); !slices.Contains([]string{"ago", "alert", "replay", "web"}, room) {
 			t.Errorf("nobody checks the messages of %q", room)
 		}
 	}
@@ -47,7 +47,11 @@ func TestNothingIsLeftInEnglish(t *testing.T) {
 	w := shipped(t)
 	same := map[string]string{"replay.type": "da fr", "replay.nearby-captures": "", "replay.captures-table": "fr",
 		"replay.column-captures": "fr", "replay.day-captures": "fr", "replay.year-captures": "fr",
-		"replay.nearby-day": ""}
+		"replay.nearby-day": "",
+		"web.collection":    "fr", "web.configuration": "fr", "web.copies": "fr", "web.domain": "de", "web.file": "it",
+		"web.institution": "da fr", "web.job": "da", "web.mail": "da it", "web.name": "de", "web.node": "da",
+		"web.person": "da de", "web.person-active": "fr", "web.replica": "it", "web.role-admin": "da",
+		"web.sections": "fr", "web.version": "de fr"}
 	for _, key := range w.Language("en").Keys() {
 		for _, tag := range w.Tags()[1:] {
 			if strings.Contains(same[key], tag) {
@@ -100,6 +104,11 @@ func TestNumbersSizesAndTimes(t *testing.T) {
 			if c.got != c.want {
 				t.Errorf("%s: %q, want %q", tt.tag, c.got, c.want)
 			}
+		}
+	}
+	for n, want := range map[float64]string{41.24: "41,2", 0: "0,0", 0.96: "1,0", 12345.5: "12.345,5", -3.14: "−3,1"} {
+		if got := w.Language("de").Tenths(n); got != want {
+			t.Errorf("%v is %q, want %q", n, got, want)
 		}
 	}
 	if got := w.Language("en").Size(1<<63 - 1); got != "9,223.4\u00a0PB" {

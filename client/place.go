@@ -1,0 +1,60 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"holdfast/api/wire"
+)
+
+// Place is a place in a list: what follows a cursor, which the page before gave as Next, and how many items at most; 0
+// leaves that to the node.
+type Place struct {
+	After string
+	Limit int
+}
+
+// page asks for one page of a list.
+func page[T any](ctx context.Context, c *Client, query url.Values, at Place, segments ...string) (wire.Page[T], error) {
+	if at.After != "" {
+		query.Set("after", at.After)
+	}
+	if at.Limit != 0 {
+		query.Set("limit", strconv.Itoa(at.Limit))
+	}
+	var out wire.Page[T]
+	err := c.call(ctx, http.MethodGet, nil, &out, query, segments...)
+	return out, err
+}
+
+// Page returns one page of the jobs that are asked for, newest first.
+func (j Jobs) Page(ctx context.Context, q JobQuery, at Place) (wire.Page[wire.Job], error) {
+	return page[wire.Job](ctx, j.c, q.values(), at, "jobs")
+}
+
+// StatisticsPage returns one page of what Statistics yields.
+func (j Jobs) StatisticsPage(ctx context.Context, id uint64, at Place) (wire.Page[wire.Statistic], error) {
+	return page[wire.Statistic](ctx, j.c, url.Values{}, at, "jobs", number(id), "statistics")
+}
+
+// Page returns one page of the files that are asked for, by name.
+func (f Files) Page(ctx context.Context, q FileQuery, at Place) (wire.Page[wire.File], error) {
+	return page[wire.File](ctx, f.c, q.values(), at, "files")
+}
+
+// CopiesPage returns one page of what Copies yields.
+func (f Files) CopiesPage(ctx context.Context, state, replica string, at Place) (wire.Page[wire.FileCopy], error) {
+	return page[wire.FileCopy](ctx, f.c, asked(map[string]string{"state": state, "replica": replica}), at, "copies")
+}
+
+// Page returns one page of what Find yields.
+func (a Audits) Page(ctx context.Context, state, replica string, at Place) (wire.Page[wire.Audit], error) {
+	return page[wire.Audit](ctx, a.c, asked(map[string]string{"state": state, "replica": replica}), at, "audits")
+}
+
+// EventPage returns one page of the events of the audit trail that are asked for.
+func (c *Client) EventPage(ctx context.Context, q EventQuery, at Place) (wire.Page[wire.Event], error) {
+	return page[wire.Event](ctx, c, q.values(), at, "trail")
+}

@@ -1,0 +1,67 @@
+package web
+
+import (
+	"strconv"
+
+	"holdfast/alert"
+	"holdfast/api/wire"
+	"holdfast/internal/words"
+)
+
+// Severity marks how much an alert matters.
+func (v *view) Severity(a wire.Alert) mark {
+	if a.Severity == string(alert.Bad) {
+		return mark{"bad", v.Text("web.alert-bad")}
+	}
+	return mark{"look", v.Text("web.alert-look")}
+}
+
+// counted are the parameters of alerts that choose a plural form: a text of such a kind has {count} for them.
+func counted(name string) bool {
+	switch name {
+	case "copies", "files", "jobs", "shards", "harvests", "alerts":
+		return true
+	}
+	return false
+}
+
+// Alert returns an alert's text in the reader's language, in pieces: what stands for a parameter has its name. An alert
+// of a later program is in English.
+func (v *view) Alert(a wire.Alert) []words.Part {
+	key := "alert." + a.Kind
+	if v.Parameters(key) == nil && v.Text(key) == key {
+		return []words.Part{{Name: "text", Text: a.Text}}
+	}
+	pairs := []any{"subject", a.Subject}
+	for name, value := range a.Parameters {
+		n, err := strconv.ParseInt(value, 10, 64)
+		switch {
+		case err == nil && counted(name):
+			pairs = append(pairs, "count", n)
+		case err == nil && name == "bytes":
+			pairs = append(pairs, name, v.Size(n))
+		case name == "state" && a.Kind == string(alert.NodeAway):
+			pairs = append(pairs, name, v.Presence(value).Text)
+		default:
+			pairs = append(pairs, name, value)
+		}
+	}
+	return v.Parts(key, pairs...)
+}
+
+// AlertLink returns the page where one sees more of an alert, or "".
+func (v *view) AlertLink(a wire.Alert) string {
+	switch alert.Kind(a.Kind) {
+	case alert.JobHeld, alert.JobPaused, alert.JobNotClaimed, alert.JobSecretsLost:
+		return v.To("jobs", a.Subject)
+	case alert.JobsFailed:
+		return v.Ask("/jobs", "state", wire.JobFailed)
+	case alert.CopiesDisputed, alert.DisputesUndecided:
+		return v.Ask("/copies", "state", "disputed")
+	case alert.ReplicaWithoutNode, alert.ShardsWithoutHolder:
+		return v.To("replicas")
+	case alert.NodeAway, alert.DiskLow, alert.DrainAlone, alert.DrainOthersAway:
+		return v.To("nodes")
+	}
+	return ""
+}

@@ -1,0 +1,246 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/alert"
+	"holdfast/api/wire"
+	"holdfast/internal/inprocess"
+)
+
+// now is when the tests take place.
+func now() time.Time { return time.Date(2026, 11, 24, 8, 30, 0, 0, time.UTC) }
+
+// archive is an API that answers with what a test gives it.
+type archive struct {
+	mu      sync.Mutex
+	answers map[string]any           // by path below /api/v1, with or without the query
+	asked   []string                 // paths with their queries
+	tokens  map[string]bool          // that requests carried
+	slow    map[string]chan struct{} // paths that answer when the channel is closed
+}
+
+func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
+	a.mu.Lock()
+	a.asked = append(a.asked, path+"?"+r.URL.RawQuery)
+	a.tokens[r.Header.Get("Authorization")] = true
+	answer, ok := a.answers[path+"?"+r.URL.RawQuery]
+	if !ok {
+		answer, ok = a.answers[path]
+	}
+	wait := a.slow[path]
+	a.mu.Unlock()
+	if wait != nil {
+		select {
+		case <-wait:
+		case <-r.Context().Done():
+			panic(http.ErrAbortHandler)
+		}
+	}
+	status := http.StatusOK
+	if p, is := answer.(wire.Problem); is {
+		status = p.Status
+	}
+	if !ok {
+		status, answer = http.StatusNotFound, refusal(http.StatusNotFound, wire.CodeNotFound, path+" is not there")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(answer); err != nil {
+		panic(err)
+	}
+}
+
+func refusal(status int, code wire.Code, detail string) wire.Problem {
+	return wire.Problem{Type: wire.ProblemType + string(code), Status: status, Detail: detail}
+}
+
+// queries returns what was asked since the last time.
+func (a *archive) queries() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	asked := a.asked
+	a.asked = nil
+	return asked
+}
+
+// sessions are kept in memory.
+type sessions struct {
+	mu      sync.Mutex
+	open    map[string]Session
+	links   map[string]Session
+	broken  error
+	endless error // what End fails with
+	renewed int
+}
+
+func (s *sessions) Open(_ context.Context, link string) (Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, ok := s.links[link]
+	if s.broken != nil {
+		return Session{}, s.broken
+	} else if !ok {
+		return Session{}, ErrLink
+	}
+	delete(s.links, link)
+	s.open[found.Text] = found
+	return found, nil
+}
+
+func (s *sessions) Check(_ context.Context, text string) (Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, ok := s.open[text]
+	if s.broken != nil {
+		return Session{}, s.broken
+	} else if !ok {
+		return Session{}, ErrSignedOut
+	}
+	return found, nil
+}
+
+func (s *sessions) Renew(_ context.Context, text string) (Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := s.open[text]
+	s.renewed++
+	found.Text, found.Expires = text+"-renewed", now().Add(life)
+	s.open[found.Text] = found
+	return found, nil
+}
+
+func (s *sessions) End(_ context.Context, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.endless == nil {
+		delete(s.open, text)
+	}
+	return s.endless
+}
+
+// site is a handler with what it stands on. The session "admin" is signed in, and so are reader, curator, operator.
+type site struct {
+	*Handler
+	api      *archive
+	sessions *sessions
+	secure   bool
+}
+
+func newSite(t *testing.T) *site { return newSiteOf(t, "lindhaven", "north-1") }
+
+func newSiteOf(t *testing.T, cluster, name string) *site {
+	t.Helper()
+	s := &site{api: &archive{answers: filled(name), tokens: map[string]bool{}, slow: map[string]chan struct{}{}},
+		sessions: &sessions{open: map[string]Session{}, links: map[string]Session{}}}
+	for _, role := range roles() {
+		s.sessions.open[role] = Session{Text: role, Name: name, Person: "p1", Role: role, Zone: "UTC", Expires: now().Add(life)}
+	}
+	h, err := New(Config{Cluster: cluster, Node: name, API: inprocess.New(s.api, slog.New(slog.DiscardHandler)), Sessions: s.sessions,
+		Secure: func(*http.Request) bool { return s.secure }, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Handler = h
+	return s
+}
+
+func roles() []string { return []string{"reader", "curator", "operator", "admin"} }
+
+// send sends a request with the cookie of a session, "" for none; headers are names and values.
+func (s *site) send(t *testing.T, method, path, session string, form url.Values, headers ...string) (*http.Response, string) {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://archive.test"+path, strings.NewReader(form.Encode()))
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if session != "" {
+		r.AddCookie(&http.Cookie{Name: s.cookieName(r), Value: session})
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w.Result(), w.Body.String()
+}
+
+// get opens a page as the administrator.
+func (s *site) get(t *testing.T, path string) (*http.Response, string) {
+	t.Helper()
+	return s.send(t, http.MethodGet, path, "admin", nil)
+}
+
+// paths are a path of each page of the table, and of some with queries.
+func paths() []string {
+	return []string{"/", "/jobs", "/jobs?state=FAILED&harvest=3&run=2&domain=example.org&after=j-9", "/jobs/running", "/jobs/12", "/jobs/13",
+		"/files", "/files?state=owed&job=12&prefix=12-", "/files/12-a.warc.gz", "/replicas", "/copies", "/copies?state=corrupt&replica=north",
+		"/audits", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/alerts", "/nodes", "/people", "/people/p1"}
+}
+
+// filled is an archive that has something of each kind; each text that people or the web give is name.
+func filled(name string) map[string]any {
+	at := now().Add(-3 * time.Hour)
+	total := int64(1234)
+	done := wire.Job{ID: 12, Harvest: name, JobOrigin: wire.JobOrigin{HarvestID: 3, Run: 2}, Collection: name, Channel: name, State: wire.JobDone,
+		Attempt: 1, NodeName: name, Created: at, Started: at, Ended: at, Stats: wire.JobStats{Objects: 41832, Bytes: 3_100_000_000, Failed: 7, StopReason: "completed"}}
+	failed := done
+	failed.ID, failed.State, failed.Reason, failed.Next, failed.WishReason = 13, wire.JobFailed, name, 14, name
+	failed.Seeds, failed.HarvestErr = []string{"http://" + name, name}, &wire.JobError{Short: name, Detail: name}
+	failed.UploadErr, failed.Note, failed.Progress = &wire.JobError{Short: name, Detail: name}, name, &wire.Progress{Done: 5, Rate: 41.24}
+	copies := []wire.Copy{{Replica: name, State: wire.UploadCompleted, Node: name, Checksum: wire.ChecksumOK, FileList: wire.FileListOK, Verified: at},
+		{Replica: name, State: wire.UploadFailed, Reason: name}, {Replica: name, State: wire.UploadCompleted, Checksum: wire.ChecksumCorrupt}}
+	file := wire.File{Name: name, Size: 1 << 30, SHA256: strings.Repeat("ab", 32), Shard: "abc", Collection: name, Added: at, Job: 12, Source: name,
+		Reason: name, LostWhy: name, Copies: copies}
+	status := wire.Status{Cluster: wire.Cluster{Name: name, Quorum: true}, Node: wire.NodeStatus{Name: name, Version: name, Started: at, Outbox: 3,
+		Disks: []wire.Disk{{Path: name, Free: 5e9, Total: 9e9}}},
+		Nodes: []wire.Node{{Name: name, Replica: name, Place: name, Channels: []string{name}, Draining: true, Shards: 4096,
+			Presence: wire.Presence{State: "alive", Voter: true, LastHeard: at, Version: name, Free: 5e9}}},
+		Replicas: []wire.Replica{{Name: name, Kind: wire.Bitarchive, Place: name, Files: 10, Good: 7, Owed: 3, Disputed: 1, Held: 4096}}}
+	silent := []wire.SilentNode{{Name: name, Reason: name}}
+	alerts := wire.Alerts{At: now(), Silent: silent}
+	for _, kind := range slices.Sorted(maps.Keys(alert.Kinds())) {
+		a := wire.Alert{Kind: string(kind), Severity: "bad", Subject: name, Node: name, Since: at, Text: name, Parameters: map[string]string{}}
+		for _, p := range alert.Kinds()[kind] {
+			if a.Parameters[p] = name; counted(p) || p == "bytes" {
+				a.Parameters[p] = "2"
+			}
+		}
+		alerts.Items = append(alerts.Items, a)
+	}
+	alerts.Items = append(alerts.Items, wire.Alert{Kind: "of-the-future", Severity: "look", Subject: name, Text: name})
+	status.Alerts = alerts.Items
+	grant := wire.Grant{ID: 1, Role: wire.RoleCurator, Collection: name, State: "open", ByName: name, Since: at, Until: now().Add(time.Hour), Reason: name}
+	person := wire.Person{ID: "p1", Name: name, Mail: name, Institution: name, State: wire.Active, Since: at, Reason: name}
+	whole := person
+	whole.Grants = []wire.Grant{grant}
+	return map[string]any{
+		"/status": status, "/alerts": alerts,
+		"/jobs": wire.Page[wire.Job]{Items: []wire.Job{failed, done}, Next: "j-5", Total: &total},
+		"/jobs/running": wire.RunningJobs{At: now(), Silent: silent, Jobs: []wire.RunningJob{{ID: 15, Harvest: name, NodeName: name, State: "RUNNING",
+			Reason: name, Progress: &wire.Progress{Done: 12480, Queued: 9, Rate: 41.24, Bytes: 5e6}}, {ID: 16, Harvest: name, NodeName: name}}},
+		"/jobs/12": done, "/jobs/13": failed,
+		"/jobs/12/statistics": wire.Page[wire.Statistic]{Items: []wire.Statistic{{Domain: name, Configuration: name, Objects: 5, Bytes: 6, Stop: "time-limit"}}, Next: "s-1"},
+		"/jobs/13/statistics": wire.Page[wire.Statistic]{},
+		"/files":              wire.Page[wire.File]{Items: []wire.File{file}, Next: "f-1"},
+		"/files/12-a.warc.gz": file,
+		"/copies":             wire.Page[wire.FileCopy]{Items: []wire.FileCopy{{File: name, Size: 5, Copy: copies[1]}}, Next: "k-1", Total: &total},
+		"/audits":             wire.Page[wire.Audit]{Items: []wire.Audit{{ID: "a1", Replicas: []string{name}, State: "done", Began: at, Ended: at, Files: 9, Total: 9}}, Total: &total},
+		"/strays":             wire.Page[wire.NodeStrays]{Items: []wire.NodeStrays{{Name: name, Files: 1, Bytes: 5, Strays: []wire.Stray{{Name: name, Path: name, Size: 5, State: name}}}, {Name: name, Unreachable: name}}},
+		"/trail":              wire.Page[wire.Event]{Items: []wire.Event{{Seq: 5, At: at, ActorName: name, Act: name, Subject: name, Detail: name}}, Next: "e-5", Total: &total},
+		"/users":              wire.Page[wire.Person]{Items: []wire.Person{person}},
+		"/users/p1":           whole,
+	}
+}

@@ -1,0 +1,106 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"holdfast/api/wire"
+)
+
+// signInPage is what the page for signing in shows.
+type signInPage struct {
+	Link string // of the form; empty: the page says how to get one
+	Next string
+	Who  string // somebody who is signed in, if a link is about to replace her
+}
+
+// signIn shows the form of a sign-in link, which uses nothing up: mail scanners follow links. The form opens a session.
+func (t *turn) signIn() {
+	if t.r.Method == http.MethodPost {
+		t.open()
+		return
+	}
+	query := t.r.URL.Query()
+	p := signInPage{Link: query.Get("link"), Next: local(query.Get("next"))}
+	s, err := t.Handler.session(t.r)
+	if err == nil && p.Link == "" {
+		t.redirect(t.prefix() + p.Next)
+		return
+	}
+	if err == nil {
+		p.Who = s.Name
+	}
+	t.show(http.StatusOK, "sign-in", t.view("web.sign-in", p))
+}
+
+// open opens a session by the link of the form.
+func (t *turn) open() {
+	t.r.Body = http.MaxBytesReader(t.w, t.r.Body, maxForm)
+	if err := t.r.ParseForm(); err != nil {
+		t.message(http.StatusBadRequest, says{"web.refused", "web.refused-form"})
+		return
+	}
+	s, err := t.cfg.Sessions.Open(t.r.Context(), t.r.PostForm.Get("link"))
+	switch {
+	case errors.Is(err, ErrLink):
+		t.message(http.StatusForbidden, says{"web.sign-in", "web.link-spent"})
+	case err != nil:
+		t.cfg.Log.Warn("nobody can sign in", "error", err)
+		t.unavailable()
+	default:
+		t.keep(s)
+		t.redirect(t.prefix() + local(t.r.PostForm.Get("next")))
+	}
+}
+
+// signOut ends the session, and says so if it lives on.
+func (t *turn) signOut() {
+	if t.r.Method != http.MethodPost {
+		t.notAllowed("POST")
+		return
+	}
+	s, err := t.Handler.session(t.r)
+	if err == nil {
+		err = t.cfg.Sessions.End(t.r.Context(), s.Text)
+	}
+	t.forget()
+	if err != nil && !errors.Is(err, ErrSignedOut) {
+		t.cfg.Log.Warn("a session is not ended", "person", s.Person, "error", err)
+		t.message(http.StatusServiceUnavailable, says{"web.sign-out", "web.not-ended"})
+		return
+	}
+	t.redirect(t.prefix() + signIn)
+}
+
+// toSignIn sends somebody who is not signed in to where she can, and back here after it. Programs are told.
+func (t *turn) toSignIn() {
+	if len(t.r.CookiesNamed(t.cookieName(t.r))) > 0 {
+		t.forget()
+	}
+	if t.asJSON() {
+		t.problem(http.StatusUnauthorized, wire.CodeUnauthorized, "sign in first, at "+signIn)
+		return
+	}
+	here := t.path
+	if t.r.URL.RawQuery != "" {
+		here += "?" + t.r.URL.RawQuery
+	}
+	to := t.prefix() + signIn
+	if here = local(here); here != "/" {
+		to += "?next=" + url.QueryEscape(here)
+	}
+	t.redirect(to)
+}
+
+// unavailable says that nobody can tell now who is signed in.
+func (t *turn) unavailable() {
+	t.w.Header().Set("Retry-After", "10")
+	t.message(http.StatusServiceUnavailable, says{"web.unavailable", "web.unavailable-sessions"})
+}
+
+// redirect sends the browser to a path of ours, by GET.
+func (t *turn) redirect(path string) {
+	t.w.Header().Set("Location", path)
+	t.w.WriteHeader(http.StatusSeeOther)
+}

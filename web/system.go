@@ -1,0 +1,56 @@
+package web
+
+import (
+	"context"
+	"errors"
+
+	"holdfast/api/wire"
+)
+
+func showAlerts(ctx context.Context, v *visit) (any, error) {
+	var out *wire.Alerts
+	askAlerts(ctx, v, &out)
+	v.wait()
+	return out, nil
+}
+
+// nodesPage is what the page of the nodes shows.
+type nodesPage struct {
+	Nodes []wire.Node      `json:"nodes"`
+	Self  *wire.NodeStatus `json:"answering"` // the node that answers
+}
+
+func showNodes(_ context.Context, v *visit) (any, error) {
+	st := v.known()
+	if st == nil {
+		return &nodesPage{}, nil
+	}
+	return &nodesPage{st.Nodes, &st.Node}, nil
+}
+
+func showPeople(ctx context.Context, v *visit) (any, error) {
+	out := &listed[wire.Person]{}
+	v.ask(ctx, "web.people", soon, func(ctx context.Context) error {
+		all, err := v.api.People().List(ctx)
+		return out.set(wire.Page[wire.Person]{Items: all}, err)
+	})
+	v.wait()
+	return out, nil
+}
+
+func showPerson(ctx context.Context, v *visit) (any, error) {
+	var out *wire.Person
+	var missing error
+	v.ask(ctx, "web.person", soon, func(ctx context.Context) error {
+		p, err := v.api.People().Show(ctx, v.given["id"])
+		if errors.Is(err, wire.ErrNotFound) {
+			missing = err
+			return nil
+		} else if err == nil {
+			out, v.about = &p, p.Name
+		}
+		return err
+	})
+	v.wait()
+	return out, missing
+}

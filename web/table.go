@@ -1,0 +1,127 @@
+package web
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"html/template"
+	"net/url"
+	"strings"
+
+	"holdfast/api/wire"
+)
+
+// page is a line of the table of pages.
+type page struct {
+	path     string    // segments in braces are parameters, as in /jobs/{id}
+	title    string    // message
+	section  string    // message that names the section of the menu
+	role     wire.Role // that is needed at least
+	template string    // its file in pages, without .html
+	hidden   bool      // it is reached by links of other pages, and not in the menu
+	// show asks for what the page shows. An error stands for the whole page, such as wire.ErrNotFound; what cannot be
+	// read beside that is a fault of the visit.
+	show func(context.Context, *visit) (any, error)
+}
+
+// table returns all pages. The menu has the sections and the pages of each in this order.
+func table() []page {
+	const (
+		today, jobs, archive = "web.section-today", "web.section-jobs", "web.section-archive"
+		copies, system       = "web.section-preservation", "web.section-system"
+		in, aside            = false, true // the menu, or reached from other pages
+	)
+	return []page{
+		{"/", "web.today", today, wire.RoleReader, "today", in, showToday},
+		{"/jobs", "web.jobs", jobs, wire.RoleReader, "jobs", in, showJobs},
+		{"/jobs/running", "web.running", jobs, wire.RoleReader, "running", in, showRunning},
+		{"/jobs/{id}", "web.job", jobs, wire.RoleReader, "job", aside, showJob},
+		{"/files", "web.files", archive, wire.RoleReader, "files", in, showFiles},
+		{"/files/{name}", "web.file", archive, wire.RoleReader, "file", aside, showFile},
+		{"/replicas", "web.replicas", copies, wire.RoleReader, "replicas", in, showReplicas},
+		{"/copies", "web.copies", copies, wire.RoleReader, "copies", in, showCopies},
+		{"/audits", "web.audits", copies, wire.RoleReader, "audits", in, showAudits},
+		{"/strays", "web.strays", copies, wire.RoleOperator, "strays", in, showStrays},
+		{"/trail", "web.trail", copies, wire.RoleReader, "trail", in, showTrail},
+		{"/alerts", "web.alerts", system, wire.RoleReader, "alerts", in, showAlerts},
+		{"/nodes", "web.nodes", system, wire.RoleReader, "nodes", in, showNodes},
+		{"/people", "web.people", system, wire.RoleReader, "people", in, showPeople},
+		{"/people/{id}", "web.person", system, wire.RoleReader, "person", aside, showPerson},
+	}
+}
+
+//go:embed pages/*.html
+var files embed.FS
+
+// parse reads the templates: each page has the frame and the parts that several pages have.
+func parse(table []page) (map[string]*template.Template, error) {
+	all := map[string]*template.Template{}
+	for _, name := range append(names(table), "sign-in", "message") {
+		t, err := template.New("frame.html").ParseFS(files, "pages/frame.html", "pages/parts.html",
+			"pages/"+name+".html")
+		if err != nil {
+			return nil, fmt.Errorf("parse page %s: %w", name, err)
+		}
+		all[name] = t
+	}
+	return all, nil
+}
+
+func names(table []page) (all []string) {
+	for _, p := range table {
+		all = append(all, p.template)
+	}
+	return all
+}
+
+// find returns the page of a path, which has its escapes, and the parameters in it. Words come before parameters.
+func find(table []page, path string) (*page, map[string]string) {
+	for i := range table {
+		if table[i].path == path {
+			return &table[i], nil
+		}
+	}
+	for i := range table {
+		if given, ok := match(table[i].path, path); ok {
+			return &table[i], given
+		}
+	}
+	return nil, nil
+}
+
+func match(pattern, path string) (map[string]string, bool) {
+	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
+	if len(want) != len(have) {
+		return nil, false
+	}
+	given := map[string]string{}
+	for i, word := range want {
+		name, is := strings.CutPrefix(word, "{")
+		if !is && word != have[i] {
+			return nil, false
+		}
+		value, err := url.PathUnescape(have[i])
+		if is && (err != nil || value == "") {
+			return nil, false
+		}
+		given[strings.TrimSuffix(name, "}")] = value
+	}
+	return given, true
+}
+
+// includes reports whether the role has the other's rights, too. It is only for what is shown: the API decides.
+func includes(has string, needs wire.Role) bool { return rank(wire.Role(has)) >= rank(needs) }
+
+func rank(r wire.Role) int {
+	switch r {
+	case wire.RoleReader:
+		return 1
+	case wire.RoleCurator:
+		return 2
+	case wire.RoleOperator:
+		return 3
+	case wire.RoleAdmin:
+		return 4
+	}
+	return 0
+}

@@ -1,0 +1,187 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"holdfast/alert"
+	"holdfast/api/wire"
+	"holdfast/client"
+)
+
+// Of the jobs that were created in the last week, as many of each state are looked at for what ended since yesterday.
+const (
+	lookBack  = 7 * 24 * time.Hour
+	mostEnded = 500
+	yesterday = 24 * time.Hour
+)
+
+// shownAlerts and shownFailed are how many of them the page lists.
+const (
+	shownAlerts = 10
+	shownFailed = 5
+)
+
+// todayPage is what the first page shows. What is nil is not known.
+type todayPage struct {
+	Since   time.Time         `json:"since"`
+	Looked  time.Time         `json:"lookedFrom"` // jobs that were created earlier do not count
+	Done    *ended            `json:"cameIn"`
+	Failed  *ended            `json:"failed"`
+	Alerts  *wire.Alerts      `json:"alerts"`
+	Running *wire.RunningJobs `json:"running"`
+	Safe    safety            `json:"safe"`
+	Audit   *wire.Audit       `json:"lastAudit"` // the newest that ended; nil also if there is none
+	Audited bool              `json:"auditsKnown"`
+}
+
+// ended are the jobs of a state that ended since yesterday.
+type ended struct {
+	Jobs    int        `json:"jobs"`
+	Objects int64      `json:"objects"`
+	Bytes   int64      `json:"bytes"`
+	Files   int64      `json:"files"`
+	More    bool       `json:"more"` // there are more jobs than were looked at: these are the least
+	First   []wire.Job `json:"first"`
+}
+
+// add counts the jobs of a page that ended after since.
+func (e *ended) add(p wire.Page[wire.Job], since time.Time) {
+	e.More = p.Next != ""
+	e.First = []wire.Job{}
+	for _, j := range p.Items {
+		if j.Ended.Before(since) {
+			continue
+		}
+		e.Jobs++
+		e.Objects += j.Stats.Objects
+		e.Bytes += j.Stats.Bytes
+		e.Files += int64(j.Stats.Files)
+		if len(e.First) < shownFailed {
+			j.Seeds, j.Settings = nil, nil
+			e.First = append(e.First, j)
+		}
+	}
+}
+
+func showToday(ctx context.Context, v *visit) (any, error) {
+	p := &todayPage{Since: v.now.Add(-yesterday), Looked: v.now.Add(-lookBack)}
+	for state, to := range map[wire.JobState]**ended{wire.JobDone: &p.Done, wire.JobFailed: &p.Failed} {
+		name := "web.part-done"
+		if state == wire.JobFailed {
+			name = "web.part-failed"
+		}
+		v.ask(ctx, name, soon, func(ctx context.Context) error {
+			q := client.JobQuery{State: state, From: p.Looked}
+			found, err := v.api.Jobs().Page(ctx, q, client.Place{Limit: mostEnded})
+			if err == nil {
+				*to = &ended{}
+				(*to).add(found, p.Since)
+			}
+			return err
+		})
+	}
+	askAlerts(ctx, v, &p.Alerts)
+	askRunning(ctx, v, &p.Running)
+	v.ask(ctx, "web.part-audits", soon, func(ctx context.Context) error {
+		found, err := v.api.Audits().Page(ctx, "", "", client.Place{Limit: 20})
+		if err != nil {
+			return err
+		}
+		p.Audited = true
+		for i := range found.Items {
+			if a := &found.Items[i]; !a.Ended.IsZero() && p.Audit == nil {
+				p.Audit = a
+			}
+		}
+		return nil
+	})
+	p.Safe = judge(v.known(), p.Alerts)
+	return p, nil
+}
+
+func askAlerts(ctx context.Context, v *visit, to **wire.Alerts) {
+	v.ask(ctx, "web.part-alerts", later, func(ctx context.Context) error {
+		found, err := v.api.Alerts(ctx)
+		if err == nil {
+			*to = &found
+		}
+		return err
+	})
+}
+
+func askRunning(ctx context.Context, v *visit, to **wire.RunningJobs) {
+	v.ask(ctx, "web.part-running", later, func(ctx context.Context) error {
+		found, err := v.api.Jobs().Running(ctx)
+		if err == nil {
+			*to = &found
+		}
+		return err
+	})
+}
+
+// Bad and Look count the alerts of a severity.
+func (p *todayPage) Bad() (n int) { return severe(p.Alerts, alert.Bad) }
+
+// Look counts those that wait for a person.
+func (p *todayPage) Look() int { return severe(p.Alerts, alert.Look) }
+
+func severe(all *wire.Alerts, s alert.Severity) (n int) {
+	if all == nil {
+		return 0
+	}
+	for _, a := range all.Items {
+		if a.Severity == string(s) {
+			n++
+		}
+	}
+	return n
+}
+
+// First are the alerts that the page lists.
+func (p *todayPage) First() []wire.Alert {
+	return p.Alerts.Items[:min(len(p.Alerts.Items), shownAlerts)]
+}
+
+// safety is what can be said of the copies. All is only true if everybody answered and nothing is wrong.
+type safety struct {
+	Known    bool  `json:"known"`
+	All      bool  `json:"allVerified"`
+	Copies   int64 `json:"copies"` // verified
+	Owed     int64 `json:"owed"`
+	Disputed int64 `json:"disputed"`
+	Unheld   int   `json:"shardsWithoutHolder"`
+	Lost     int   `json:"filesLost"`
+	// What keeps the answer from being whole.
+	NoQuorum bool `json:"noQuorum"`      // what is agreed may be out of date
+	Away     int  `json:"nodesAway"`     // their copies cannot be read now
+	Unasked  bool `json:"nodesNotAsked"` // what nodes alone see is not known
+	Silent   int  `json:"nodesSilent"`   // of those that were asked
+}
+
+// judge says how safe the copies are. Nothing is safe because nobody answered.
+func judge(st *wire.Status, alerts *wire.Alerts) (s safety) {
+	if st == nil {
+		return s
+	}
+	s.Known, s.Lost, s.NoQuorum, s.Unasked = true, st.Lost, !st.Cluster.Quorum, alerts == nil
+	var files int64
+	for _, r := range st.Replicas {
+		files += r.Files
+		s.Copies += r.Good
+		s.Owed += r.Owed
+		s.Disputed += r.Disputed
+		s.Unheld += wire.Shards - r.Held
+	}
+	for _, n := range st.Nodes {
+		if n.Presence.State != "alive" {
+			s.Away++
+		}
+	}
+	if alerts != nil {
+		s.Silent = len(alerts.Silent)
+	}
+	s.All = len(st.Replicas) > 0 && s.Copies == files && s.Owed+s.Disputed == 0 &&
+		s.Unheld+s.Lost+s.Away+s.Silent == 0 && !s.NoQuorum && !s.Unasked
+	return s
+}
