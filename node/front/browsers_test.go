@@ -3,6 +3,8 @@ package front
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"net/http"
@@ -131,6 +133,38 @@ func isText(t *testing.T, r *http.Response) {
 	if !strings.HasPrefix(h.Get("Content-Type"), "text/plain") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Cache-Control") != "no-store" ||
 		!strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") || h.Get("Set-Cookie") != "" || (h.Get("Location") != "") != (r.StatusCode == http.StatusTemporaryRedirect) {
 		t.Errorf("%d %v", r.StatusCode, h)
+	}
+}
+
+// With a certificate of its own, the node answers the pages over TLS alone: not in clear on its own machine either.
+func TestPagesOverTLS(t *testing.T) {
+	t.Parallel()
+	secure, text := writePair(t, t.TempDir(), "a.example")
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(text)
+	o := site{api: "[::]:443", access: "[::]:8443", tls: true, pagesURL: "https://a.example", accURL: "https://c.example"}.origins(t)
+	for _, tt := range []struct {
+		from, scheme, host string
+		status             int
+	}{
+		{"203.0.113.9:4000", "https", "a.example", 200}, {"203.0.113.9:4000", "https", "c.example", 421},
+		{"127.0.0.1:4000", "https", "a.example", 200}, {"127.0.0.1:4000", "http", "a.example", 421},
+	} {
+		address := served(t, secure, tt.from, o.ForPages(shows("a page")))
+		transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: pool}}
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, tt.scheme+"://"+address+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = tt.host
+		resp, err := transport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.StatusCode != tt.status {
+			t.Errorf("%+v: %d %s", tt, resp.StatusCode, bodyOf(t, resp))
+		}
+		_ = resp.Body.Close()
 	}
 }
 
