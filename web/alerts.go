@@ -36,6 +36,7 @@ func (v *view) Alert(a wire.Alert) []words.Part {
 	for name, value := range a.Parameters {
 		n, err := strconv.ParseInt(value, 10, 64)
 		switch {
+		case name == "subject" || name == "count": // another node says so; it is not for it to say
 		case err == nil && counted(name):
 			pairs = append(pairs, "count", n)
 		case err == nil && name == "bytes":

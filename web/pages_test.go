@@ -61,6 +61,34 @@ func TestEveryAlertHasAText(t *testing.T) {
 	}
 }
 
+// Another node's alert says nothing but its parameters, and one of a later program is told in English.
+func TestAlertTexts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.api.answers["/alerts"] = wire.Alerts{At: now(), Items: []wire.Alert{
+		{Kind: "copies-disputed", Subject: "north", Parameters: map[string]string{"copies": "1", "subject": "FORGED", "count": "99"}},
+		{Kind: "copies-disputed", Subject: "north", Parameters: map[string]string{"copies": "12345"}},
+		{Kind: "disk-low", Subject: "/data", Parameters: map[string]string{"bytes": "5000000000"}},
+		{Kind: "node-away", Subject: "south", Parameters: map[string]string{"state": "failed"}},
+		{Kind: "job-held", Subject: "12", Parameters: map[string]string{"reason": "{subject} <b>"}},
+		{Kind: "of-the-future", Text: "something new"}}}
+	for tag, want := range map[string][]string{
+		"en": {"Replica <bdi>north</bdi>: <bdi>1</bdi> copy is disputed", "<bdi>12,345</bdi> copies are disputed", "has <bdi>5.0\u00a0GB</bdi> left",
+			"Node <bdi>south</bdi>: <bdi>failed</bdi>.", `<a href="/_/en/jobs/12">Job <bdi>12</bdi> waits: <bdi>{subject} &lt;b&gt;</bdi></a>`, "<bdi>something new</bdi>"},
+		"fr": {"Nœud <bdi>south</bdi>\u00a0: <bdi>en panne</bdi>.", "<bdi>something new</bdi>"},
+	} {
+		_, body := s.get(t, "/_/"+tag+"/alerts")
+		for _, text := range want {
+			if !strings.Contains(body, text) {
+				t.Errorf("%s: there is no %s in\n%s", tag, text, body)
+			}
+		}
+		if strings.Contains(body, "FORGED") {
+			t.Errorf("%s: a parameter passes for the subject", tag)
+		}
+	}
+}
+
 // plainKinds are the kinds without parameters.
 func plainKinds() (out []string) {
 	for kind, parameters := range alert.Kinds() {
@@ -339,7 +367,7 @@ func TestPaging(t *testing.T) {
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{"/": "/", "/jobs/running": "/jobs/running", "/jobs/12": "/jobs/{id}", "/files/a%2Fb": "/files/{name}",
-		"/files/": "", "/jobs/12/": "", "//": "", "/jobs/%zz": "", "": ""} {
+		"/files/": "", "/files/..": "", "/files/%2e%2E": "", "/people/.": "", "/jobs/12/": "", "//": "", "/jobs/%zz": "", "": ""} {
 		p, given := find(table(), path)
 		if got := ""; p != nil {
 			if got = p.path; got != want {

@@ -21,6 +21,7 @@ const life = 12 * time.Hour
 const (
 	maxCookie  = 4096 // bytes of a session's text
 	maxCookies = 3    // of our name that are looked at: other ports of this host can plant some
+	maxLink    = 1000 // bytes of a sign-in link's secret
 	maxNext    = 2000 // bytes of a path to go on to
 	maxForm    = 64 << 10
 )

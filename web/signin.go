@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"holdfast/api/wire"
 )
@@ -12,6 +13,7 @@ import (
 type signInPage struct {
 	Link string // of the form; empty: the page says how to get one
 	Next string
+	On   string // a link to Next
 	Who  string // somebody who is signed in, if a link is about to replace her
 }
 
@@ -22,10 +24,10 @@ func (t *turn) signIn() {
 		return
 	}
 	query := t.r.URL.Query()
-	p := signInPage{Link: query.Get("link"), Next: local(query.Get("next"))}
+	p := signInPage{Link: query.Get("link"), Next: local(query.Get("next")), On: t.onTo(query.Get("next"))}
 	s, err := t.Handler.session(t.r)
 	if err == nil && p.Link == "" {
-		t.redirect(t.prefix() + p.Next)
+		t.redirect(t.onTo(p.Next))
 		return
 	}
 	if err == nil {
@@ -41,7 +43,10 @@ func (t *turn) open() {
 		t.message(http.StatusBadRequest, says{"web.refused", "web.refused-form"})
 		return
 	}
-	s, err := t.cfg.Sessions.Open(t.r.Context(), t.r.PostForm.Get("link"))
+	link, s, err := t.r.PostForm.Get("link"), Session{}, ErrLink
+	if link != "" && len(link) <= maxLink {
+		s, err = t.cfg.Sessions.Open(t.r.Context(), link)
+	}
 	switch {
 	case errors.Is(err, ErrLink):
 		t.message(http.StatusForbidden, says{"web.sign-in", "web.link-spent"})
@@ -50,8 +55,16 @@ func (t *turn) open() {
 		t.unavailable()
 	default:
 		t.keep(s)
-		t.redirect(t.prefix() + local(t.r.PostForm.Get("next")))
+		t.redirect(t.onTo(t.r.PostForm.Get("next")))
 	}
+}
+
+// onTo is where somebody goes on who has signed in, in the language that she chose.
+func (t *turn) onTo(next string) string {
+	if next = local(next); strings.HasPrefix(next, "/_/") { // it says which language
+		return next
+	}
+	return t.prefix() + next
 }
 
 // signOut ends the session, and says so if it lives on.

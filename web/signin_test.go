@@ -50,6 +50,12 @@ func TestSignIn(t *testing.T) {
 	if resp, _ := s.send(t, http.MethodGet, "/sign-in?next=/files", "fresh", nil); resp.Header.Get("Location") != "/files" {
 		t.Errorf("signed in already: %v", resp.Header)
 	}
+	if resp, _ := s.send(t, http.MethodGet, "/_/de/sign-in?next=/_/da/files", "fresh", nil); resp.Header.Get("Location") != "/_/da/files" {
+		t.Errorf("a language in the way on: %v", resp.Header)
+	}
+	if resp, _ := s.send(t, http.MethodGet, "/_/de/sign-in?next=/files", "fresh", nil); resp.Header.Get("Location") != "/_/de/files" {
+		t.Errorf("the language is kept: %v", resp.Header)
+	}
 	resp, body := s.send(t, http.MethodPost, "/_/en/sign-in", "", form, ours()...)
 	if resp.StatusCode != http.StatusForbidden || len(resp.Header["Set-Cookie"]) > 0 || !strings.Contains(body, "unknown, used or expired") {
 		t.Errorf("the link again: %d %s", resp.StatusCode, body)
@@ -193,7 +199,7 @@ func TestSessionsUnknown(t *testing.T) {
 	s := newSite(t)
 	s.sessions.broken = errors.New("the state cannot be read")
 	for _, tt := range []struct{ method, path string }{{"GET", "/"}, {"POST", "/sign-in"}} {
-		resp, body := s.send(t, tt.method, tt.path, "admin", url.Values{}, ours()...)
+		resp, body := s.send(t, tt.method, tt.path, "admin", url.Values{"link": {"secret"}}, ours()...)
 		if resp.StatusCode != 503 || len(resp.Header["Set-Cookie"]) > 0 || strings.Contains(body, "cannot be read") || len(s.api.queries()) > 0 {
 			t.Errorf("%s %s: %d %s", tt.method, tt.path, resp.StatusCode, body)
 		}

@@ -101,7 +101,7 @@ func match(pattern, path string) (map[string]string, bool) {
 			return nil, false
 		}
 		value, err := url.PathUnescape(have[i])
-		if is && (err != nil || value == "") {
+		if is && (err != nil || value == "" || value == "." || value == "..") { // no names, but ways within a path
 			return nil, false
 		}
 		given[strings.TrimSuffix(name, "}")] = value
