@@ -8,8 +8,9 @@ import (
 )
 
 // ForPages lets requests through to the archivists' pages that browsers send to the address of Pages, and tells all
-// others which that is: what another name leads here by cannot ask for anything (DNS rebinding). The pages see the
-// Host of that address. Requests must come as Port.Serve passes them on.
+// others which that is: what another name leads here by cannot ask for anything (DNS rebinding). The Host of the
+// requests is then that of the browser, whatever a proxy made of it, so that it can be compared with an Origin.
+// Requests must come as Port.Serve passes them on.
 func (o Origins) ForPages(pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if allowed, reason := o.PagesAllowed(); !allowed {
@@ -22,7 +23,9 @@ func (o Origins) ForPages(pages http.Handler) http.Handler {
 			return
 		}
 		in := *r
-		in.Host = o.Pages.HostPort()
+		if in.Host = o.Pages.HostPort(); o.Pages.Loopback() {
+			in.Host = o.hostOf(r) // with the port of a tunnel
+		}
 		pages.ServeHTTP(w, &in)
 	})
 }
@@ -99,10 +102,7 @@ type relayedKey struct{}
 // browsed returns what the browser opened that sent the request. Only trusted proxies' X-Forwarded headers are left by
 // now; of several values the last one is from the nearest proxy.
 func (o Origins) browsed(r *http.Request) browsed {
-	b := browsed{scheme: "http", host: nameOf(r.Host)}
-	if host := last(r.Header.Values("X-Forwarded-Host")); host != "" && o.believes(b.host) {
-		b.host = nameOf(host)
-	}
+	b := browsed{scheme: "http", host: nameOf(o.hostOf(r))}
 	if r.TLS != nil {
 		b.scheme = "https"
 	}
@@ -114,6 +114,14 @@ func (o Origins) browsed(r *http.Request) browsed {
 		b.relayed = b.relayed || !from.Addr().IsLoopback()
 	}
 	return b
+}
+
+// hostOf returns the Host that the browser sent, as far as a trusted proxy tells.
+func (o Origins) hostOf(r *http.Request) string {
+	if host := last(r.Header.Values("X-Forwarded-Host")); host != "" && o.believes(nameOf(r.Host)) {
+		return host
+	}
+	return r.Host
 }
 
 // last returns the last value of a list that goes over the lines of a header.

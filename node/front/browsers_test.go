@@ -63,8 +63,8 @@ func TestPagesAnswerAtTheirAddress(t *testing.T) {
 		want string // that the pages see as Host; empty: not let through
 	}{
 		"the address":                       {here, local, "Host: localhost:7481", "localhost:7481"},
-		"the address in capitals":           {here, local, "Host: LOCALHOST:7481", "localhost:7481"},
-		"a tunnel's other port":             {here, local, "Host: localhost:9000", "localhost:7481"},
+		"the address in capitals":           {here, local, "Host: LOCALHOST:7481", "LOCALHOST:7481"},
+		"a tunnel's other port":             {here, local, "Host: localhost:9000", "localhost:9000"},
 		"the node's IP address":             {here, local, "Host: 127.0.0.1:7481", ""},
 		"the node's IPv6 address":           {here, local, "Host: [::1]:7481", ""},
 		"another name (DNS rebinding)":      {here, local, "Host: evil.test:7481", ""},
@@ -328,6 +328,7 @@ func TestForeignSitesCannotAct(t *testing.T) {
 		status int
 	}{
 		"the page itself":                {here, "127.0.0.1:4000", "Host: localhost:7481\nOrigin: http://localhost:7481", 200},
+		"the page itself, by a tunnel":   {here, "127.0.0.1:4000", "Host: localhost:9000\nOrigin: http://localhost:9000", 200},
 		"a capture":                      {here, "127.0.0.1:4000", "Host: localhost:7481\nOrigin: http://127.0.0.1:7482", 403},
 		"a capture, sandboxed":           {here, "127.0.0.1:4000", "Host: localhost:7481\nOrigin: null", 403},
 		"another program here":           {here, "127.0.0.1:4000", "Host: localhost:7481\nOrigin: http://localhost:3000", 403},
