@@ -58,6 +58,11 @@ func TestLongHeads(t *testing.T) {
 	dir, again := t.TempDir(), t.TempDir()
 	run(t, dir, newJob(s.URL+"/"))
 	tear(t, dir, again)
+	for _, line := range logLines(t, dir) { // the end of each was found
+		if strings.Contains(strings.Join(line, " "), "Trunc") {
+			t.Errorf("%v", line)
+		}
+	}
 	before := len(s.requests())
 	if sum := run(t, again, newJob(s.URL+"/")); sum.Reason != "completed" || sum.Counters.Succeeded != 4 {
 		t.Errorf("resumed: %+v", sum)

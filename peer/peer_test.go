@@ -18,7 +18,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must happen in the end.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // testNode is a Peer under test, with what it was told.
 type testNode struct {

@@ -6,8 +6,22 @@ import (
 	"strings"
 )
 
-// maxFields is how many header fields are looked at.
+// maxFields is how many header fields are looked at, whatever they are. As many again are looked at of those that say
+// where the body ends and what it is: without them the crawler would wait for what never comes.
 const maxFields = 1000
+
+// isVital reports whether a field says where the body ends, or what the response is.
+func isVital(name []byte) bool {
+	switch len(name) {
+	case len("Location"), len("Connection"), len("Content-Type"), len("Content-Length"), len("Content-Encoding"),
+		len("Transfer-Encoding"):
+		switch strings.ToLower(string(name)) {
+		case "location", "connection", "content-type", "content-length", "content-encoding", "transfer-encoding":
+			return true
+		}
+	}
+	return false
+}
 
 // Head is the status line and fields of a response.
 type Head struct {
@@ -74,12 +88,16 @@ func parseHead(raw []byte) (Head, bool) {
 		return Head{}, false
 	}
 	h.fields = make([]field, 0, 16)
-	for len(b) > 0 && len(h.fields) < maxFields {
+	kept := true // the last field
+	for len(b) > 0 && len(h.fields) < 2*maxFields {
 		line, b = cutLine(b)
 		if len(line) == 0 {
 			break
 		}
 		if (line[0] == ' ' || line[0] == '\t') && len(h.fields) > 0 {
+			if !kept {
+				continue
+			}
 			f := &h.fields[len(h.fields)-1]
 			f.value = append(append(f.value, ' '), bytes.TrimSpace(line)...) // its first lines are copied already
 			continue
@@ -88,7 +106,10 @@ func parseHead(raw []byte) (Head, bool) {
 		if !ok {
 			continue
 		}
-		h.fields = append(h.fields, field{bytes.TrimSpace(name), bytes.TrimSpace(value)})
+		name = bytes.TrimSpace(name)
+		if kept = len(h.fields) < maxFields || isVital(name); kept {
+			h.fields = append(h.fields, field{name, bytes.TrimSpace(value)})
+		}
 	}
 	return h, true
 }

@@ -213,3 +213,23 @@ func (p *inPieces) Read(into []byte) (int, error) {
 	p.b = p.b[n:]
 	return n, nil
 }
+
+// However many fields come before, those that say where the body ends count; what they are folded into does not.
+func TestVitalFieldsBehindMany(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("HTTP/1.1 200 OK\r\n")
+	for i := range 3 * maxFields {
+		fmt.Fprintf(&b, "X-Many: %d\r\n", i)
+	}
+	b.WriteString("CONTENT-LENGTH: 17\r\nX-Folded: a\r\n b\r\nContent-Type: text/plain\r\n folded\r\n\r\n")
+	h, ok := ParseHead(b.String())
+	if !ok || h.Get("Content-Length") != "17" || h.Get("Content-Type") != "text/plain folded" || h.Get("X-Folded") != "" ||
+		len(h.All("X-Many")) != maxFields {
+		t.Errorf("%t %q %q, %d fields", ok, h.Get("Content-Length"), h.Get("Content-Type"), len(h.fields))
+	}
+	flood, ok := ParseHead("HTTP/1.1 200 OK\r\n" + strings.Repeat("Location: /\r\n", 5*maxFields) + "\r\n")
+	if !ok || len(flood.fields) != 2*maxFields {
+		t.Errorf("%d fields of a flood", len(flood.fields))
+	}
+}
