@@ -58,7 +58,7 @@ var plan = map[string][]string{
 
 	"internal/words/wordstest": {"internal/words"},
 	"node": {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/words",
-		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/runner", "node/steward", "node/vault",
+		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/runner", "node/session", "node/steward", "node/vault",
 		"node/warrant", "node/wire", "peer", "raft", "replay", "replica", "warc"},
 	"node/archive":    {"alert", "api", "catalog", "duty", "internal/disk", "node/wire", "replica"},
 	"node/config":     {"harvest", "internal/words"},
@@ -70,6 +70,7 @@ var plan = map[string][]string{
 	"node/metadata":   {"catalog", "cdx", "crawler", "index", "internal/disk", "internal/sorter", "warc"},
 	"node/runner":     {"alert", "catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/metadata", "node/wire", "warc"},
 	"node/steward":    {"catalog", "duty"},
+	"node/session":    {"api", "catalog"},
 	"node/vault":      {"alert", "catalog", "duty", "harvest", "internal/seal"},
 	"node/warrant":    {"api", "catalog", "node/wire"},
 	"node/wire":       {"catalog"},

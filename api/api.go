@@ -205,6 +205,7 @@ type Backend struct {
 	Now      func() time.Time // nil: time.Now
 	Node     catalog.NodeID   // the node that answers
 	Used     func(id string)  // an access token was used just now; nil: nobody keeps count
+	Sessions Sessions         // nil: nobody signs in here
 	// Local returns the token for commands on the node's own machine, as it is now; its id is LocalID, and the catalog
 	// does not know it. nil lets nobody in.
 	Local func() (catalog.AccessToken, error)
@@ -229,6 +230,8 @@ type server struct {
 	local   func() (catalog.AccessToken, error)
 	seen    *watch
 	log     *slog.Logger
+
+	sessions Sessions
 }
 
 // The subjects.
@@ -302,7 +305,8 @@ func (a *API) Watch(ctx context.Context) error { return a.server.watchAlerts(ctx
 // newServer returns the server over a node.
 func newServer(backend Backend, log *slog.Logger) *server {
 	s := &server{Catalog: received{backend.Catalog}, own: backend.Catalog, self: backend.Self, id: backend.Node,
-		now: backend.Now, used: backend.Used, local: backend.Local, seen: &watch{}, log: log}
+		now: backend.Now, used: backend.Used, local: backend.Local, sessions: backend.Sessions,
+		seen: &watch{}, log: log}
 	if s.now == nil {
 		s.now = time.Now
 	}

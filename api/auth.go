@@ -51,14 +51,17 @@ func forbidden(err error) error {
 	return problem(http.StatusForbidden, wire.CodeForbidden, err.Error())
 }
 
-// authenticate finds the caller of a bearer token in the local state, so that it works without a quorum.
+// authenticate finds the caller of a bearer token, or of a session, in local state, so that it works without a quorum.
 // The secret's hash is compared in constant time, also for an id that is not there.
-func (s *server) authenticate(authorization string) (caller, error) {
+func (s *server) authenticate(ctx context.Context, authorization string) (caller, error) {
 	scheme, text, _ := strings.Cut(authorization, " ")
 	if !strings.EqualFold(scheme, "Bearer") {
 		return caller{}, problem(http.StatusUnauthorized, wire.CodeUnauthorized, "this needs an access token, as "+
 			"Authorization: Bearer holdfast-ID-SECRET: holdfast token create makes one, and identity/api-token in a "+
 			"node's data folder is one")
+	}
+	if strings.HasPrefix(text, SessionPrefix) {
+		return s.authenticateSession(ctx, text)
 	}
 	token, err := ParseToken(text)
 	if err != nil {
@@ -157,7 +160,7 @@ func usable(t catalog.AccessToken, now catalog.Time) bool {
 
 // still refuses what the caller of a long request may no longer do.
 func (s *server) still(ctx context.Context, act catalog.Act) error {
-	who, err := s.authenticate("Bearer " + callerOf(ctx).token)
+	who, err := s.authenticate(ctx, "Bearer "+callerOf(ctx).token)
 	if err != nil {
 		return err
 	}
@@ -168,7 +171,7 @@ func (s *server) still(ctx context.Context, act catalog.Act) error {
 // request wants it is decided when the request is read.
 func (s *server) admit(api huma.API, act catalog.Act) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
-		who, err := s.authenticate(ctx.Header("Authorization"))
+		who, err := s.authenticate(ctx.Context(), ctx.Header("Authorization"))
 		need, _ := act.Needs()
 		if err == nil && !slices.ContainsFunc(who.Rights, func(r catalog.Right) bool { return r.Role.Includes(need) }) {
 			err = forbidden(catalog.May(who.Rights, act, catalog.Where{}))

@@ -52,6 +52,7 @@ type backend struct {
 	quiet    bool                     // nothing more happens in crawls
 	made     int                      // people
 	used     []string                 // access tokens
+	api      *API
 	tokens   map[*client.Client]string
 	server   *httptest.Server
 	later    time.Duration // how far the clock of the leader is ahead of this machine's
@@ -360,7 +361,8 @@ func clusterOf(t *testing.T, level int) (*backend, func(token string) *client.Cl
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: level},
 	})
-	server := httptest.NewServer(New(Backend{Catalog: b, Alerts: b, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler)))
+	b.api = New(Backend{Sessions: b, Catalog: b, Alerts: b, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler))
+	server := httptest.NewServer(b.api)
 	t.Cleanup(server.Close)
 	b.server = server
 	return b, func(token string) *client.Client {

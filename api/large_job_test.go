@@ -61,7 +61,7 @@ func TestALargeJobNeedsTheLevelOfParts(t *testing.T) {
 		seeds[i] += strings.Repeat("x", 40)
 	}
 	_, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "large", Seeds: seeds})
-	if err == nil || !strings.Contains(err.Error(), "holdfast cluster level 4") {
+	if err == nil || !strings.Contains(err.Error(), fmt.Sprint("holdfast cluster level ", catalog.Level)) {
 		t.Errorf("a job of %d seeds: %v", len(seeds), err)
 	}
 }

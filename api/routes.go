@@ -65,6 +65,7 @@ func routes(s *server, b Backend, log *slog.Logger) (*http.ServeMux, func() []by
 	alerts{s, b.Alerts}.routes(api)
 	people{s}.routes(api)
 	tokens{s, b.Invites}.routes(api)
+	signIn{s}.routes(api)
 	files{s, b.Archive, b.Losses, b.Strays}.routes(api)
 	audits{s, b.Audits}.routes(api)
 	jobs{s, b.Crawls, b.Ended, b.Secrets}.routes(api)

@@ -57,6 +57,7 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"trap-copy":         {"/trap-lists/none/copy", `{"name":"t"}`, "curator"},
 		"collection-add":    {"/collections", `{"name":"new"}`, "admin"},
 		"collection-remove": {"/collections/none/remove", `{"reason":"x"}`, "admin"},
+		"sign-in":           {"/sign-in-links", "", "reader"},
 		"config":            {"/config", "", "north"}, "disk-list": reads("/disks"),
 		"disk-wish":   {"/disks/wish", `{"wish":"pause"}`, "north"},
 		"file-get":    reads("/files/" + file + "/content"),

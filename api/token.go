@@ -16,6 +16,10 @@ var ErrToken = errors.New("not an access token: want holdfast-ID-SECRET")
 
 const tokenPrefix = "holdfast-"
 
+// SessionPrefix begins the text of a session, by which a person who is signed in to the pages uses the API. No access
+// token has such an id.
+const SessionPrefix = tokenPrefix + "session-"
+
 // Token is an access token as its holder keeps it. The catalog keeps the ID and the secret's hash.
 type Token struct {
 	ID     string

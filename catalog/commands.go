@@ -12,7 +12,7 @@ const (
 )
 
 // Level is the highest level this program supports.
-const Level = 4
+const Level = 5
 
 // Founding makes an empty state a cluster with its first member.
 type Founding struct {

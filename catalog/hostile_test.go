@@ -7,6 +7,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/catalog/history"
 	"holdfast/catalog/jobs"
+	"holdfast/catalog/people"
 
 	"pgregory.net/rapid"
 )
@@ -173,7 +174,7 @@ func (h hostile) people() (catalog.Kind, any) {
 	who := pick[catalog.PersonID](h, "person", "anna", "anna", "berta", "", "a/b")
 	token := catalog.AccessToken{ID: pick(h, "token", "t1", "t2", "t3", "t4", "", "a/b"), Name: h.text(), SecretHash: digest("x"),
 		Role: pick(h, "role", catalog.RoleReader, catalog.RoleCurator, catalog.RoleAdmin, "x"), Expires: h.time()}
-	switch rapid.IntRange(0, 9).Draw(h.t, "people") {
+	switch rapid.IntRange(0, 10).Draw(h.t, "people") {
 	case 0, 1:
 		return catalog.InvitePerson, catalog.Invitation{Token: token, Person: catalog.Person{ID: who, Name: pick(h, "name", string(who), "Anna", ""),
 			Mail: pick(h, "mail", string(who)+"@x.org", "anna@x.org", h.text())}}
@@ -192,6 +193,8 @@ func (h hostile) people() (catalog.Kind, any) {
 		return catalog.MakeToken, catalog.TokenMaking{Token: token, Owner: who, Program: rapid.Bool().Draw(h.t, "program"), Collections: h.collections()}
 	case 8:
 		return catalog.TakeToken, catalog.TokenTaking{ID: token.ID, Owner: who}
+	case 9:
+		return people.EndSession, people.SessionEnd{Owner: pick(h, "owner", who.Actor(), h.text()), ID: token.ID, Until: h.time()}
 	}
 	return pick(h, "end", catalog.RevokeAccess, catalog.RevokeToken), catalog.Named{ID: token.ID}
 }

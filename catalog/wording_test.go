@@ -14,6 +14,7 @@ import (
 	"holdfast/catalog/harvests"
 	"holdfast/catalog/history"
 	"holdfast/catalog/jobs"
+	"holdfast/catalog/people"
 	"holdfast/catalog/runs"
 )
 
@@ -78,6 +79,7 @@ var bodies = []struct {
 	{catalog.MakeToken, reflect.TypeFor[catalog.TokenMaking]()},
 	{catalog.TakeToken, reflect.TypeFor[catalog.TokenTaking]()},
 	{catalog.NoteUses, reflect.TypeFor[catalog.TokenUses]()},
+	{people.EndSession, reflect.TypeFor[people.SessionEnd]()},
 	{jobs.OpenJob, reflect.TypeFor[jobs.JobOpening]()},
 	{jobs.AddPart, reflect.TypeFor[jobs.JobAddition]()},
 	{jobs.CloseJob, reflect.TypeFor[jobs.JobClosing]()},

@@ -140,3 +140,9 @@ func (i Invites) Create(ctx context.Context, in wire.JoinTokenRequest) (wire.Joi
 func (i Invites) Revoke(ctx context.Context, id string) error {
 	return i.c.call(ctx, http.MethodDelete, nil, nil, nil, "join-tokens", id)
 }
+
+// SignIn returns a link that begins a session at the pages of the node that is asked, once, with the rights of the
+// client's token. At another node it is worth nothing.
+func (p People) SignIn(ctx context.Context) (wire.SignInLink, error) {
+	return post[wire.SignInLink](ctx, p.c, nil, "sign-in-links")
+}

@@ -34,7 +34,8 @@ func (n *Node) backend() api.Backend {
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
 		Invites: invites{n.member(), agreed.Propose},
 		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexesOf(n),
-		Local: n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
+		Sessions: sessions{n.sessions, func() string { return "http://" + n.cfg.Listen.API }},
+		Local:    n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
+	"holdfast/node/session"
 	"holdfast/node/steward"
 	"holdfast/node/vault"
 	"holdfast/node/warrant"
@@ -51,8 +52,7 @@ type Node struct {
 	indexer  *lookup.Indexer // nil on a node of a checksum replica
 	captures *lookup.Captures
 	harvests
-	token    *membership.LocalToken
-	warrants warrant.Warrants
+	trust
 
 	roster   *membership.Roster
 	refusals *membership.Refusals
@@ -62,6 +62,13 @@ type Node struct {
 	health   *archive.Health
 	seen     *watch // since when there are alerts
 	closers  []func() error
+}
+
+// trust are the parts of a node by which it knows in whose name a request is.
+type trust struct {
+	token    *membership.LocalToken
+	warrants warrant.Warrants
+	sessions *session.Sessions // of this node's pages
 }
 
 // harvests are the parts of a node that have to do with harvests.
@@ -123,7 +130,9 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 		return nil, err
 	}
 	n.vault = vault.New(keeping)
-	n.openWarrants()
+	if err := n.openWarrants(); err != nil {
+		return nil, err
+	}
 	n.openHarvester()
 	openDerived(n)
 	n.openRunner()
@@ -193,6 +202,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"pace", n.crawls.Pace},
 		part{"vault", n.watching(n.vault.Run, vault.Watched()...)},
 		part{"uses", n.warrants.Uses.Run},
+		part{"sessions", n.sessions.Run},
 		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
 		part{"ingest", n.ingests.Run},
 		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, answers) }},

@@ -14,6 +14,7 @@ import (
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
+	"holdfast/node/session"
 	"holdfast/node/vault"
 	"holdfast/node/warrant"
 	"holdfast/peer"
@@ -156,7 +157,11 @@ func (n *Node) vaultConfig() (vault.Config, error) {
 		Alive: n.isAlive, Local: n.token.Access, Log: n.log.With("room", "vault")}, nil
 }
 
-func (n *Node) openWarrants() {
+func (n *Node) openWarrants() error {
+	id, err := n.cfg.OwnIdentity()
+	if err != nil {
+		return err
+	}
 	n.warrants = warrant.Warrants{Self: n.id, View: n.raft.View, Now: time.Now, Own: n.token.Text,
 		Trusts: func(m catalog.Member) (catalog.Role, bool) { return n.cfg.LocalRole(m.Name) }}
 	propose := func(ctx context.Context, kind catalog.Kind, body any) error {
@@ -164,6 +169,21 @@ func (n *Node) openWarrants() {
 		return err
 	}
 	n.warrants.Uses = &warrant.Uses{View: n.raft.View, Now: time.Now, Log: n.log, Propose: propose}
+	n.sessions = session.New(session.Config{Self: n.id, Key: id.Key, View: n.raft.View, Local: n.warrants.LocalOf,
+		Propose: refusing(n.agreed()), Used: n.warrants.Uses.Note, Now: time.Now, Log: n.log.With("room", "session")})
+	n.warrants.Session = n.sessions.Of
+	return nil
+}
+
+// refusing has commands decided, and takes a refusal for an error.
+func refusing(a agreed) session.Propose {
+	return func(ctx context.Context, kind catalog.Kind, body any, actor string) error {
+		result, err := a.Propose(ctx, kind, body, actor)
+		if err == nil && result.Refusal != nil {
+			err = result.Refusal
+		}
+		return err
+	}
 }
 
 func (n *Node) openRunner() {

@@ -20,6 +20,9 @@ import (
 // such command of people.
 func (u *upgrade) noHarvests(node string, all bool) {
 	u.t.Helper()
+	if u.from >= 4 {
+		return
+	}
 	for path, in := range map[string]any{
 		"/domains":   wire.DomainRequest{Name: "early.org"},
 		"/schedules": wire.ScheduleRequest{Name: "early", Schedule: json.RawMessage(`{"unit":"day"}`)},
@@ -28,7 +31,7 @@ func (u *upgrade) noHarvests(node string, all bool) {
 		"/harvests":  wire.HarvestRequest{Name: "early", Kind: "snapshot"},
 	} {
 		status, text := u.ask(node, http.MethodPost, path, in)
-		clear := status == http.StatusNotImplemented && strings.Contains(string(text), "holdfast cluster level 4")
+		clear := status == http.StatusNotImplemented && strings.Contains(string(text), fmt.Sprint("holdfast cluster level ", newLevel))
 		if !clear && (all || u.from < 3 || status != http.StatusForbidden) {
 			u.t.Errorf("POST %s at level %d on %s: %d %s", path, u.from, node, status, text)
 		}
@@ -39,7 +42,28 @@ func (u *upgrade) noHarvests(node string, all bool) {
 	}
 }
 
-// harvests checks that at level 4 a harvest becomes a job, which is crawled, and that its statistics are what came.
+// noPages checks that nobody signs in below level 5.
+func (u *upgrade) noPages(node string) {
+	u.t.Helper()
+	status, text := u.ask(node, http.MethodPost, "/sign-in-links", struct{}{})
+	if status != http.StatusNotImplemented || !strings.Contains(string(text), fmt.Sprint("holdfast cluster level ", newLevel)) {
+		u.t.Errorf("sign in at level %d on %s: %d %s", u.from, node, status, text)
+	}
+}
+
+// pages checks that then everybody does.
+func (u *upgrade) pages() {
+	u.t.Helper()
+	for _, node := range threeNodes {
+		var link wire.SignInLink
+		status, text := u.ask(node, http.MethodPost, "/sign-in-links", struct{}{})
+		if status != http.StatusCreated || json.Unmarshal(text, &link) != nil || link.URL == "" {
+			u.t.Errorf("sign in on %s: %d %s", node, status, text)
+		}
+	}
+}
+
+// harvests checks that from level 4 on a harvest becomes a job, which is crawled, and that its statistics are what came.
 func (u *upgrade) harvests() {
 	t, ctx := u.t, u.t.Context()
 	archive, err := local(u.c, "third-1")

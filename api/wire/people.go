@@ -72,6 +72,12 @@ type Invitation struct {
 	Text    string    `json:"text" doc:"the invitation itself; give it to that person alone"`
 }
 
+// SignInLink begins a session at a node's pages, once. Who has it signs in as whoever asked for it.
+type SignInLink struct {
+	URL     string    `json:"url" doc:"open it in a browser; it works once"`
+	Expires time.Time `json:"expires"`
+}
+
 // AcceptRequest accepts an invitation.
 type AcceptRequest struct {
 	Invitation string `json:"invitation" minLength:"1" maxLength:"300" doc:"the text of the invitation"`

@@ -24,6 +24,7 @@ var Rules = []agree.Rule{
 	{Kind: MakeToken, Level: LevelOfPeople, Do: with(makeToken)},
 	{Kind: TakeToken, Level: LevelOfPeople, Do: with(takeToken)},
 	{Kind: NoteUses, Level: LevelOfPeople, Do: with(noteUses)},
+	{Kind: EndSession, Level: LevelOfSessions, Do: with(endSession)},
 }
 
 // The kinds of commands and their bodies.
@@ -41,6 +42,7 @@ const (
 	MakeToken        agree.Kind = "access.make"    // TokenMaking
 	TakeToken        agree.Kind = "access.take"    // TokenTaking
 	NoteUses         agree.Kind = "access.used"    // TokenUses
+	EndSession       agree.Kind = "session.end"    // SessionEnd
 )
 
 // Invitation invites a person, with a token by which she accepts.

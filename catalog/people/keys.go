@@ -12,6 +12,7 @@ const (
 	PrefixGrants  = "grant/"     // <person>/<id>: Grant
 	PrefixBearers = "bearer/"    // <access token>: Bearer
 	prefixUses    = "used/"      // <access token>: Time, the last day
+	prefixEnded   = "ended/"     // <actor>: Ended
 )
 
 func keyPerson(id PersonID) string { return PrefixPeople + string(id) }
@@ -27,5 +28,7 @@ func keyGrant(id PersonID, n uint64) string { return prefixGrants(id) + agree.He
 func keyBearer(token string) string { return PrefixBearers + token }
 
 func keyUse(token string) string { return prefixUses + token }
+
+func keyEnded(owner string) string { return prefixEnded + owner }
 
 func keyAccess(id string) string { return PrefixAccess + id }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"holdfast/api"
@@ -28,6 +29,8 @@ type Warrants struct {
 	Trusts func(catalog.Member) (catalog.Role, bool) // what a member's local token may do here
 	Now    func() time.Time
 	Uses   *Uses // of access tokens, by this node's API
+	// Session returns whose session a request of a member carries. catalog.ErrNotFound: it has ended, or is none.
+	Session func(from catalog.NodeID, text string) (catalog.Caller, error)
 }
 
 // levelNow returns the cluster's level, as this node knows it.
@@ -65,23 +68,49 @@ func (w Warrants) Check(from catalog.NodeID, text string, what Deed) (actor stri
 	if err != nil || from == w.Self || reached > 0 && reached < level {
 		return "", err // a node that does not know the cluster's level yet lets nobody do anything
 	}
-	refuse := func(format string, args ...any) error {
-		return &wire.Refusal{Code: CodeForbidden, Message: fmt.Sprintf(format, args...)}
+	var who catalog.Caller
+	if strings.HasPrefix(text, api.SessionPrefix) {
+		who, err = w.inSession(from, text)
+	} else {
+		who, err = w.withToken(from, text, reached)
 	}
+	if err != nil {
+		return "", err
+	}
+	if err := catalog.May(who.Rights, what.Act, what.Where); err != nil {
+		return "", refuse("%s: %v", who.Name, err)
+	}
+	return who.Actor, nil
+}
+
+func refuse(format string, args ...any) error {
+	return &wire.Refusal{Code: CodeForbidden, Message: fmt.Sprintf(format, args...)}
+}
+
+// inSession returns who is signed in to the pages of a node.
+func (w Warrants) inSession(from catalog.NodeID, text string) (catalog.Caller, error) {
+	who, err := w.Session(from, text)
+	if errors.Is(err, catalog.ErrNotFound) {
+		err = refuse("the session in the request has ended, or is unknown to this node")
+	}
+	return who, err
+}
+
+// withToken returns who holds an access token. reached is the cluster's level.
+func (w Warrants) withToken(from catalog.NodeID, text string, reached int) (who catalog.Caller, err error) {
 	token, err := api.ParseToken(text)
 	if err != nil {
-		return "", refuse("the request has no access token")
+		return who, refuse("the request has no access token")
 	}
 	unknown := refuse("the access token in the request is unknown to this node, expired or revoked, " +
 		"or its owner is disabled")
-	var who catalog.Caller
 	err = w.View(func(v catalog.View) error {
 		now, err := catalog.PeopleIn(v).Now(catalog.At(w.Now()))
 		if err != nil {
 			return err
 		}
 		if token.ID == api.LocalID {
-			kept, err := w.localOf(v, from)
+			kept, err := w.LocalOf(v, from)
 			if err == nil && !api.Proves(token, kept, w.Now()) {
 				return unknown
 			}
@@ -101,20 +130,14 @@ func (w Warrants) Check(from catalog.NodeID, text string, what Deed) (actor stri
 		}
 		return err
 	})
-	if errors.Is(err, unknown) {
-		return "", err
+	if err != nil && !errors.Is(err, unknown) {
+		err = fmt.Errorf("look up access token %s: %w", token.ID, err)
 	}
-	if err != nil {
-		return "", fmt.Errorf("look up access token %s: %w", token.ID, err)
-	}
-	if err := catalog.May(who.Rights, what.Act, what.Where); err != nil {
-		return "", refuse("%s: %v", who.Name, err)
-	}
-	return who.Actor, nil
+	return who, err
 }
 
-// localOf returns what is known here of a member's local token, with the role that it has here.
-func (w Warrants) localOf(v catalog.View, from catalog.NodeID) (kept catalog.AccessToken, err error) {
+// LocalOf returns what is known here of a member's local token, with the role that it has here.
+func (w Warrants) LocalOf(v catalog.View, from catalog.NodeID) (kept catalog.AccessToken, err error) {
 	m, err := v.Member(from)
 	if role, ok := w.Trusts(m); err == nil && ok {
 		kept = catalog.AccessToken{ID: api.LocalID, Name: "local:" + m.Name, Role: role, SecretHash: m.Local}
@@ -127,7 +150,7 @@ func (w Warrants) localOf(v catalog.View, from catalog.NodeID) (kept catalog.Acc
 func (w Warrants) Vouch(from catalog.NodeID, commands []catalog.Command) ([]error, error) {
 	out := make([]error, len(commands))
 	err := w.View(func(v catalog.View) error {
-		kept, err := w.localOf(v, from)
+		kept, err := w.LocalOf(v, from)
 		if err != nil {
 			return err
 		}
