@@ -57,9 +57,9 @@ var plan = map[string][]string{
 	"internal/words":     {},
 
 	"internal/words/wordstest": {"internal/words"},
-	"node": {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/words",
+	"node": {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/inprocess", "internal/words",
 		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/runner", "node/session", "node/steward", "node/vault",
-		"node/warrant", "node/wire", "peer", "raft", "replay", "replica", "warc"},
+		"node/warrant", "node/wire", "peer", "raft", "replay", "replica", "warc", "web"},
 	"node/archive":    {"alert", "api", "catalog", "duty", "internal/disk", "node/wire", "replica"},
 	"node/config":     {"harvest", "internal/words"},
 	"node/front":      {"node/config"},

@@ -13,9 +13,9 @@ type signInCmd struct{}
 // Help says what the link is.
 func (signInCmd) Help() string {
 	return "The link works once, within ten minutes, in any browser that reaches the node. Whoever opens it is " +
-		"signed in as you: with --token as the person whose access token it is, with --config as administrator, by the " +
-		"node's own token. The session ends when you sign out, when the token is revoked, when your grants change, " +
-		"and after 12 hours without a visit."
+		"signed in as you: with --token as the person whose access token it is, with --config as administrator, by " +
+		"the node's own token. The session ends when you sign out, when the token is revoked, when your grants " +
+		"change, and after 12 hours without a visit."
 }
 
 func (signInCmd) Run(a *app) error {

@@ -12,6 +12,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/harvest"
 	"holdfast/node/archive"
+	"holdfast/node/front"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/vault"
@@ -34,7 +35,7 @@ func (n *Node) backend() api.Backend {
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),
 		Invites: invites{n.member(), agreed.Propose},
 		Ingests: n.ingests, Previews: previews{n.harvester}, Indexes: jobIndexesOf(n),
-		Sessions: sessions{n.sessions, func() string { return "http://" + n.cfg.Listen.API }},
+		Sessions: links{n.sessions, func() front.Origins { return front.OriginsOf(n.cfg.Config) }},
 		Local:    n.token.Access, Node: n.id, Used: n.warrants.Uses.Note, Now: now,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"time"
 
@@ -166,6 +167,12 @@ func (n *Node) isReady() bool {
 // ErrHung when a part does not stop in time: then the process is to end.
 func (n *Node) Run(ctx context.Context) error {
 	readers, err := n.replayHandler()
+	answers := api.New(n.backend(), n.log)
+	var origins front.Origins
+	var pages http.Handler
+	if err == nil {
+		pages, err = pagesOf(n, answers, &origins)
+	}
 	var ports front.Front
 	if err == nil {
 		ports, err = front.Listen(ctx, front.Config{API: n.cfg.Listen.API, Access: n.cfg.Listen.Access,
@@ -175,8 +182,8 @@ func (n *Node) Run(ctx context.Context) error {
 		return errors.Join(err, n.close())
 	}
 	n.cfg.Listen.API, n.cfg.Listen.Access = ports.API.Addr().String(), ports.Access.Addr().String()
-	member, answers := n.member(), api.New(n.backend(), n.log)
-	captures := front.OriginsOf(n.cfg.Config).ForCaptures(readers)
+	origins = front.OriginsOf(n.cfg.Config) // the ports are known
+	member, atAPI, captures := n.member(), besideAPI(answers, origins.ForPages(pages)), origins.ForCaptures(readers)
 	parts := []part{
 		{"peer", n.peer.Run},
 		{"raft", func(ctx context.Context) error { return lost(n.raft.Run(ctx)) }},
@@ -205,7 +212,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"sessions", n.sessions.Run},
 		part{"crawls", n.watching(n.crawls.Run, catalog.PrefixJobs)},
 		part{"ingest", n.ingests.Run},
-		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, answers) }},
+		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, atAPI) }},
 		part{"alerts", answers.Watch},
 		part{"access", func(ctx context.Context) error { return ports.Access.Serve(ctx, captures) }},
 	)

@@ -1,23 +1,109 @@
 package node
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
 	"time"
 
+	"holdfast/api"
+	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/internal/inprocess"
+	"holdfast/node/front"
 	"holdfast/node/session"
+	"holdfast/web"
 )
 
-// sessions are the sessions of this node's pages, as the API sees them.
-type sessions struct {
+// links are the links by which people sign in to this node's pages, as the API makes them.
+type links struct {
 	*session.Sessions
-	pages func() string // the address of the pages
+	origins func() front.Origins
 }
 
 // Link returns the address at which a session begins, once.
-func (s sessions) Link(who catalog.Caller, token string) (url string, expires time.Time, err error) {
-	secret, expires, err := s.Sessions.Link(who, token)
+func (l links) Link(who catalog.Caller, token string) (url string, expires time.Time, err error) {
+	at := l.origins()
+	if allowed, reason := at.PagesAllowed(); !allowed {
+		return "", time.Time{}, &catalog.Refusal{Code: catalog.Unsafe, Message: "this node serves no pages: " + reason}
+	}
+	secret, expires, err := l.Sessions.Link(who, token)
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	return s.pages() + "/sign-in?link=" + secret, expires, nil
+	return at.Pages.String() + "/sign-in?link=" + secret, expires, nil
+}
+
+// visitors are the sessions as the pages see them.
+type visitors struct{ sessions *session.Sessions }
+
+// Open begins a session by a link, and uses the link up.
+func (v visitors) Open(_ context.Context, link string) (web.Session, error) {
+	return visitor(v.sessions.Open(link))
+}
+
+// Check returns the session.
+func (v visitors) Check(_ context.Context, text string) (web.Session, error) {
+	return visitor(v.sessions.Check(v.sessions.Self(), text))
+}
+
+// Renew returns the session with a new end.
+func (v visitors) Renew(_ context.Context, text string) (web.Session, error) {
+	return visitor(v.sessions.Renew(text))
+}
+
+// End ends the session, on this node whatever the error.
+func (v visitors) End(ctx context.Context, text string) error { return v.sessions.End(ctx, text) }
+
+func visitor(s session.Session, err error) (web.Session, error) {
+	switch {
+	case errors.Is(err, session.ErrLink):
+		return web.Session{}, web.ErrLink
+	case errors.Is(err, session.ErrEnded):
+		return web.Session{}, web.ErrSignedOut
+	case err != nil:
+		return web.Session{}, err
+	}
+	return web.Session{Text: s.Text, Name: s.Caller.Name, Person: string(s.Caller.Person),
+		Role: highest(s.Caller.Rights), Language: s.Language, Zone: s.Zone, Expires: s.Expires}, nil
+}
+
+// highest is the highest role among the rights, in whatever scope; empty if there is none.
+func highest(rights []catalog.Right) string {
+	var role catalog.Role
+	for _, r := range rights {
+		if role == "" || r.Role.Includes(role) {
+			role = r.Role
+		}
+	}
+	return string(wire.Role(role))
+}
+
+// pagesOf returns the pages of a node. They are served where origins says, which need not be known yet.
+func pagesOf(n *Node, answers *api.API, origins *front.Origins) (http.Handler, error) {
+	offered, err := languages(n.cfg.Config, n.log)
+	if err != nil {
+		return nil, err
+	}
+	return web.New(web.Config{Cluster: n.roster.Known().Cluster.Name, Node: n.cfg.Name,
+		API: inprocess.New(answers.Pages(), n.log), Sessions: visitors{n.sessions}, Languages: offered,
+		Secure: func(*http.Request) bool { return origins.Pages.Scheme == "https" }, // they are served nowhere else
+		Log:    n.log.With("room", "web"), Now: time.Now})
+}
+
+// besideAPI answers at the API's port: the API what is for programs, and the pages all else.
+func besideAPI(answers, pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isAPI(r.URL.Path) {
+			answers.ServeHTTP(w, r)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	})
+}
+
+// isAPI reports whether a path at the API's port is for programs.
+func isAPI(path string) bool {
+	return strings.HasPrefix(path, "/api/") || path == "/api" || path == "/openapi.json" || path == "/health"
 }

@@ -58,6 +58,9 @@ type Session struct {
 	Text     string // secret: who has it acts as the owner
 }
 
+// Self is the node whose sessions they are.
+func (s *Sessions) Self() catalog.NodeID { return s.cfg.Self }
+
 // Caller returns whose session the text is, as this node's API asks.
 func (s *Sessions) Caller(text string) (catalog.Caller, error) {
 	found, err := s.Check(s.cfg.Self, text)
