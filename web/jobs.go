@@ -48,6 +48,9 @@ type jobPage struct {
 	Files      listed[wire.File]      `json:"files"`      // the first
 }
 
+// Ended reports whether the job is known to have ended: before, there are no figures of configurations.
+func (p *jobPage) Ended() bool { return p.Job != nil && !p.Job.Ended.IsZero() }
+
 func showJob(ctx context.Context, v *visit) (any, error) {
 	id, err := strconv.ParseUint(v.given["id"], 10, 53)
 	if err != nil {

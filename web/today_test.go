@@ -156,6 +156,22 @@ func TestSilentNodes(t *testing.T) {
 	}
 }
 
+// What a job brought is shown when it has ended; before, its progress is.
+func TestARunningJob(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.api.answers["/jobs/12"] = wire.Job{ID: 12, State: wire.JobStarted, Created: now(), Progress: &wire.Progress{Done: 12480}}
+	s.api.answers["/jobs/12/statistics"] = wire.Page[wire.Statistic]{Items: []wire.Statistic{}}
+	_, body := s.get(t, "/_/en/jobs/12")
+	if !strings.Contains(body, "12,480") || strings.Contains(body, "By configuration") || strings.Contains(body, "<dt>Objects</dt>") {
+		t.Errorf("%s", body)
+	}
+	s.api.answers["/jobs/12"] = wire.Job{ID: 12, State: wire.JobDone, Created: now(), Ended: now()}
+	if _, body := s.get(t, "/_/en/jobs/12"); !strings.Contains(body, "By configuration</h2>\n<p>Nothing.</p>") || !strings.Contains(body, "<dt>Objects</dt><dd>0</dd>") {
+		t.Errorf("%s", body)
+	}
+}
+
 // A session that ended while the page was asked for leads to signing in.
 func TestSignedOutMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -111,12 +111,23 @@ func (f *format) lacks() []string {
 	return lacks
 }
 
-// fill puts values into a pattern; names and values alternate.
+// fill puts values into a pattern; names and values alternate. What stands in a value is no parameter.
 func fill(pattern string, values ...string) string {
-	for i := 0; i < len(values); i += 2 {
-		values[i] = "{" + values[i] + "}"
+	var b strings.Builder
+	for {
+		plain, rest, _ := strings.Cut(pattern, "{")
+		b.WriteString(plain)
+		name, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			return b.String()
+		}
+		for i := 0; i+1 < len(values); i += 2 {
+			if values[i] == name {
+				b.WriteString(values[i+1])
+			}
+		}
+		pattern = after
 	}
-	return strings.NewReplacer(values...).Replace(pattern)
 }
 
 // Number writes a whole number: 41 832.

@@ -91,6 +91,7 @@ func isName(s string) bool {
 type rule struct {
 	localizer *i18n.Localizer
 	needed    []string // the forms that whole numbers take, and "other"
+	small     []string // the forms of 0, 1, 2, …: most figures are small, and asking takes long
 }
 
 // newRule returns a language's rule. It is an error if CLDR has none.
@@ -104,7 +105,8 @@ func newRule(tag language.Tag) (*rule, error) {
 	r := &rule{localizer: i18n.NewLocalizer(bundle, tag.String())}
 	found := map[string]bool{other: true}
 	for n := range int64(111) { // CLDR's rules look at the last two digits
-		found[r.form(n)] = true
+		form := r.form(n)
+		r.small, found[form] = append(r.small, form), true
 	}
 	for n := int64(1000); n <= 1_000_000_000; n *= 1000 {
 		found[r.form(n)] = true
@@ -115,6 +117,9 @@ func newRule(tag language.Tag) (*rule, error) {
 
 // form returns the name of the form.
 func (r *rule) form(count int64) string {
+	if count >= 0 && count < int64(len(r.small)) {
+		return r.small[count]
+	}
 	form, err := r.localizer.Localize(&i18n.LocalizeConfig{MessageID: "form", PluralCount: count})
 	if err != nil {
 		return other

@@ -191,6 +191,11 @@ func (l *Language) Own(key string) bool { return l.own[key] }
 // Text returns a message. Its parameters follow as name, value, name, value, …; whole numbers are written as the
 // language writes them. The parameter "count" chooses the plural form. The result is plain text, not HTML.
 func (l *Language) Text(key string, params ...any) string {
+	if m := l.messages[key]; m != nil && len(params) == 0 && len(m.forms[other]) == 1 && !m.plural {
+		if only := m.forms[other][0]; only.Name == "" {
+			return only.Text
+		}
+	}
 	var b strings.Builder
 	for _, p := range l.Parts(key, params...) {
 		b.WriteString(p.Text)
