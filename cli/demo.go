@@ -44,6 +44,7 @@ type outcome struct {
 	Seconds float64 `json:"seconds"`
 	Facts   []fact  `json:"facts"`
 	Browse  string  `json:"browse"`
+	Pages   string  `json:"pages,omitempty"` // a link that signs in, once
 	Data    string  `json:"data"`
 }
 
@@ -101,6 +102,9 @@ func showOutcome(a *app, out outcome) error {
 	if out.Held {
 		_, err := fmt.Fprintf(a.stdout, "\nEverything held, in %.1f seconds. Browse the archived site: %s\n",
 			out.Seconds, out.Browse)
+		if err == nil && out.Pages != "" {
+			_, err = fmt.Fprintf(a.stdout, "See what the nodes did (the link signs you in, once): %s\n", out.Pages)
+		}
 		return err
 	}
 	_, err := fmt.Fprintln(a.stdout, "\nNot everything held.")
@@ -139,9 +143,25 @@ func (t *trial) show(ctx context.Context) outcome {
 		if err != nil {
 			break
 		}
+		if len(out.Facts) == 1 && !t.app.JSON {
+			t.invite()
+		}
 	}
 	out.Seconds, out.Browse = time.Since(t.began).Seconds(), t.browse
+	if out.Held {
+		out.Pages = signInLink(t.app, t.lasting().client)
+	}
 	return out
+}
+
+// lasting is a node that no step kills.
+func (t *trial) lasting() *child { return t.nodes[1] }
+
+// invite prints how to watch the steps that follow.
+func (t *trial) invite() {
+	if link := signInLink(t.app, t.lasting().client); link != "" {
+		fmt.Fprintf(t.app.stderr, "Watch it in a browser (the link signs you in, once): %s\n", link)
+	}
 }
 
 // logs prints the end of each node's log, to see why something did not hold.

@@ -203,7 +203,7 @@ func (t *trial) verdict(ctx context.Context, archive *client.Client, name string
 
 // survive kills the northern node and reads pages from the others.
 func (t *trial) survive(ctx context.Context) (string, error) {
-	north, south, third := t.nodes[0], t.nodes[1], t.nodes[2]
+	north, south, third := t.nodes[0], t.lasting(), t.nodes[2]
 	if err := north.kill(); err != nil {
 		return "", err
 	}

@@ -27,3 +27,12 @@ func (signInCmd) Run(a *app) error {
 		})
 	}, func(ctx context.Context, c *client.Client) (wire.SignInLink, error) { return c.People().SignIn(ctx) })
 }
+
+// signInLink returns a link that signs in to the node's pages, empty if the node gives none: then it says why.
+func signInLink(a *app, archive *client.Client) string {
+	link, err := archive.People().SignIn(a.ctx)
+	if err != nil && a.ctx.Err() == nil && !a.JSON {
+		fmt.Fprintf(a.stderr, "There is no link to the pages: %v\n", err)
+	}
+	return link.URL
+}

@@ -39,6 +39,7 @@ func (upCmd) exits() []string {
 // upAnswer is what up says when the pages can be browsed.
 type upAnswer struct {
 	Browse string    `json:"browse"`
+	Pages  string    `json:"pages,omitempty"` // a link that signs in, once
 	API    string    `json:"api"`
 	Token  string    `json:"tokenFile"`
 	Job    *wire.Job `json:"job,omitempty"`
@@ -173,6 +174,9 @@ func (c upCmd) archive(a *app, cfg config.Config, request *wire.JobRequest, cont
 			return err
 		}
 	}
+	if !c.Once {
+		answer.Pages = signInLink(a, archive)
+	}
 	if err := a.answer(answer, func() error {
 		if j := answer.Job; j != nil && j.State != wire.JobDone {
 			fmt.Fprintf(a.stdout, "%s: %s\n", broughtIn(*j), j.Reason)
@@ -182,6 +186,10 @@ func (c upCmd) archive(a *app, cfg config.Config, request *wire.JobRequest, cont
 		}
 		_, err := fmt.Fprintf(a.stdout, "Browse: %s/\nAPI:    %s (token in %s)\n", answer.Browse, answer.API,
 			answer.Token)
+		if err == nil && answer.Pages != "" {
+			_, err = fmt.Fprintf(a.stdout, "Pages:  %s\n        (signs you in once, within ten minutes; "+
+				"another link: holdfast sign-in)\n", answer.Pages)
+		}
 		return err
 	}); err != nil {
 		return err

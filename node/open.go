@@ -169,7 +169,13 @@ func (n *Node) openWarrants() error {
 		return err
 	}
 	n.warrants.Uses = &warrant.Uses{View: n.raft.View, Now: time.Now, Log: n.log, Propose: propose}
-	n.sessions = session.New(session.Config{Self: n.id, Key: id.Key, View: n.raft.View, Local: n.warrants.LocalOf,
+	n.sessions = session.New(session.Config{Self: n.id, Key: id.Key, View: n.raft.View,
+		Local: func(v catalog.View, id catalog.NodeID) (catalog.AccessToken, error) {
+			if id == n.id {
+				return n.token.Access()
+			}
+			return n.warrants.LocalOf(v, id)
+		},
 		Propose: refusing(n.agreed()), Used: n.warrants.Uses.Note, Now: time.Now, Log: n.log.With("room", "session")})
 	n.warrants.Session = n.sessions.Of
 	return nil
