@@ -84,6 +84,7 @@ type sessions struct {
 	broken  error
 	endless error // what End fails with
 	renewed int
+	last    time.Time // no session ends after it
 }
 
 func (s *sessions) Open(_ context.Context, link string) (Session, error) {
@@ -117,7 +118,9 @@ func (s *sessions) Renew(_ context.Context, text string) (Session, error) {
 	defer s.mu.Unlock()
 	found := s.open[text]
 	s.renewed++
-	found.Text, found.Expires = text+"-renewed", now().Add(life)
+	if found.Text, found.Expires = text+"-renewed", now().Add(life); !s.last.IsZero() {
+		found.Expires = s.last
+	}
 	s.open[found.Text] = found
 	return found, nil
 }

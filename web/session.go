@@ -64,6 +64,9 @@ func (t *turn) renewed(s Session) Session {
 		t.cfg.Log.Warn("a session is not renewed", "person", s.Person, "error", err)
 		return s
 	}
+	if !next.Expires.After(s.Expires) { // there is an end that no renewal moves
+		return s
+	}
 	t.keep(next)
 	return next
 }

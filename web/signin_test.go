@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast/api/wire"
 )
 
 // ours are the headers with which a browser sends a form of our own page.
@@ -188,7 +190,12 @@ func TestRenewal(t *testing.T) {
 			t.Errorf("%s left: renewed %v, want %v: %v", left, got, want, resp.Header)
 		}
 	}
-	if s.sessions.renewed != 2 || !s.api.tokens["Bearer x-renewed"] {
+	s.sessions.open["x"] = Session{Text: "x", Role: "reader", Expires: now().Add(time.Hour)}
+	s.sessions.last = now().Add(time.Hour)
+	if resp, _ := s.send(t, http.MethodGet, "/", "x", nil); resp.StatusCode != 200 || len(resp.Header["Set-Cookie"]) > 0 {
+		t.Errorf("a session that cannot be longer: %d %v", resp.StatusCode, resp.Header)
+	}
+	if s.sessions.renewed != 3 || !s.api.tokens["Bearer x-renewed"] {
 		t.Errorf("renewed %d times, the API was asked with %v", s.sessions.renewed, s.api.tokens)
 	}
 }
@@ -208,6 +215,19 @@ func TestSessionsUnknown(t *testing.T) {
 	if resp, body := s.send(t, "POST", "/_/en/sign-out", "admin", url.Values{}, ours()...); resp.StatusCode != 503 ||
 		!strings.Contains(body, "could not be ended everywhere") || !strings.Contains(resp.Header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+// A node that did not know the name of its cluster when it started has it on the pages as soon as the API knows it.
+func TestNameOfTheCluster(t *testing.T) {
+	t.Parallel()
+	s := newSiteOf(t, "", "north-1")
+	if _, body := s.send(t, http.MethodGet, "/sign-in", "", nil); !strings.Contains(body, "<bdi>Holdfast</bdi></a>") {
+		t.Errorf("before: %s", body)
+	}
+	s.api.answers["/status"] = wire.Status{Cluster: wire.Cluster{Name: "lindhaven", Quorum: true}}
+	if _, body := s.get(t, "/"); !strings.Contains(body, "<bdi>lindhaven</bdi></a>") || !strings.Contains(body, " · lindhaven</title>") {
+		t.Errorf("after: %s", body)
 	}
 }
 

@@ -111,6 +111,9 @@ func (t *turn) fill(p *page, given map[string]string) {
 	}
 	view := t.view(p.title, data)
 	view.About, view.Faults, view.Status, view.Now = v.about, v.faults, v.status, v.now
+	if v.status != nil && v.status.Cluster.Name != "" {
+		view.Cluster = v.status.Cluster.Name
+	}
 	view.choose(t.table, p)
 	t.show(http.StatusOK, p.template, view)
 }

@@ -54,7 +54,7 @@ type Sessions interface {
 
 // Config says whose pages they are, and how they reach the archive.
 type Config struct {
-	Cluster   string                   // its name
+	Cluster   string                   // its name, as far as known; default "Holdfast"
 	Node      string                   // name of the node that serves
 	API       http.RoundTripper        // to the API's handler; requests carry Authorization: Bearer Session.Text
 	Sessions  Sessions                 // who is signed in
@@ -88,6 +88,9 @@ func newHandler(cfg Config, table []page) (*Handler, error) {
 		if cfg.Languages, err = shipped.Offer(shipped.Tags()...); err != nil {
 			return nil, err
 		}
+	}
+	if cfg.Cluster == "" {
+		cfg.Cluster = "Holdfast"
 	}
 	if cfg.Secure == nil {
 		cfg.Secure = func(r *http.Request) bool { return r.TLS != nil }
