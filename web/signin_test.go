@@ -218,6 +218,22 @@ func TestSessionsUnknown(t *testing.T) {
 	}
 }
 
+// What happened while the page was made happened just now, and a page says so in hours and minutes.
+func TestTimes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.api.answers["/trail"] = wire.Page[wire.Event]{Items: []wire.Event{{Seq: 1, At: now().Add(2 * time.Second)}, {Seq: 2, At: now().Add(time.Hour)}}}
+	_, body := s.get(t, "/_/en/trail")
+	for _, want := range []string{">08:30, just now</time>", ">24 November 2026, 09:30:00</time>"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("there is no %s in %s", want, body)
+		}
+	}
+	if _, body := s.get(t, "/_/en/"); !strings.Contains(body, "Since 23 November 2026, 08:30<") {
+		t.Errorf("%s", body)
+	}
+}
+
 // A node that did not know the name of its cluster when it started has it on the pages as soon as the API knows it.
 func TestNameOfTheCluster(t *testing.T) {
 	t.Parallel()

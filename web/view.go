@@ -180,10 +180,16 @@ func (v *view) Given(name string) string { return v.query.Get(name) }
 func (v *view) Paged() bool { return v.query.Get("after") != "" }
 
 // When writes a time as the reader sees it: her zone, and how long ago.
-func (v *view) When(t time.Time) string { return v.Recent(t.In(v.zone), v.Now.In(v.zone)) }
+func (v *view) When(t time.Time) string {
+	now := v.Now
+	if ahead := t.Sub(now); ahead > 0 && ahead < time.Minute { // it happened while the page was made
+		now = t
+	}
+	return v.Recent(t.In(v.zone), now.In(v.zone))
+}
 
 // At writes a time in the reader's zone.
-func (v *view) At(t time.Time) string { return v.Moment(t.In(v.zone)) }
+func (v *view) At(t time.Time) string { return v.Minute(t.In(v.zone)) }
 
 // Zone names the reader's time zone.
 func (v *view) Zone() string { return v.zone.String() }

@@ -218,6 +218,11 @@ func (l *Language) Moment(t time.Time) string {
 	return fill(l.format.Moment, "date", l.Date(t), "clock", l.Seconds(t))
 }
 
+// Minute writes day and time of day, without seconds.
+func (l *Language) Minute(t time.Time) string {
+	return fill(l.format.Moment, "date", l.Date(t), "clock", l.Clock(t))
+}
+
 // Recent writes a time as seen from now: "02:14, 6 h ago"; from the day before on, with the date.
 func (l *Language) Recent(t, now time.Time) string {
 	ago, clock := now.Sub(t), l.Clock(t)
@@ -234,7 +239,7 @@ func (l *Language) Recent(t, now time.Time) string {
 	case ago < day:
 		key, n = "ago.hours", int64(ago/time.Hour)
 	default:
-		clock = fill(l.format.Moment, "date", l.Date(t), "clock", clock)
+		clock = l.Minute(t)
 	}
 	return fill(l.format.Recent, "clock", clock, "ago", l.Text(key, countName, n))
 }
