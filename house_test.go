@@ -80,7 +80,7 @@ var plan = map[string][]string{
 	"replica":         {"catalog", "internal/disk"},
 	"systemtest":      {"api/wire", "catalog", "client", "harvest", "node", "node/config", "warc", "demo", "internal/disk", "internal/ports", "cdx"},
 	"warc":            {"internal/coding", "internal/disk"},
-	"web":             {"alert", "api/wire", "client", "internal/look", "internal/words"},
+	"web":             {"alert", "api/wire", "client", "harvest", "internal/look", "internal/words"},
 }
 
 // fences names the libraries that one room alone may know.

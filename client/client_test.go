@@ -80,6 +80,22 @@ func TestPages(t *testing.T) {
 			p, err := c.Audits().Page(ctx, "", "north", Place{})
 			return len(p.Items), p.Next, p.Total, err
 		},
+		"/api/v1/harvests?after=c&kind=event&limit=5": func() (int, string, *int64, error) {
+			p, err := c.Harvests().Page(ctx, HarvestQuery{Kind: "event"}, at)
+			return len(p.Items), p.Next, p.Total, err
+		},
+		"/api/v1/harvests/3/runs?after=c&limit=5": func() (int, string, *int64, error) {
+			p, err := c.Harvests().RunsPage(ctx, 3, at)
+			return len(p.Items), p.Next, p.Total, err
+		},
+		"/api/v1/domains?after=c&limit=5&prefix=ex": func() (int, string, *int64, error) {
+			p, err := c.Domains().Page(ctx, "ex", at)
+			return len(p.Items), p.Next, p.Total, err
+		},
+		"/api/v1/domains/example.org/history?after=c&limit=5": func() (int, string, *int64, error) {
+			p, err := c.Domains().HistoryPage(ctx, "example.org", at)
+			return len(p.Items), p.Next, p.Total, err
+		},
 		"/api/v1/trail?act=file.remove&after=c&limit=5&sort=newest": func() (int, string, *int64, error) {
 			p, err := c.EventPage(ctx, EventQuery{Newest: true, Act: "file.remove"}, at)
 			return len(p.Items), p.Next, p.Total, err

@@ -30,6 +30,10 @@ type HarvestQuery struct {
 
 // List yields harvests.
 func (h Harvests) List(ctx context.Context, q HarvestQuery) iter.Seq2[wire.Harvest, error] {
+	return all[wire.Harvest](ctx, h.c, q.values(), "harvests")
+}
+
+func (q HarvestQuery) values() url.Values {
 	query := listing(q.Search, q.Sort)
 	for name, value := range map[string]string{"named": q.Named, "collection": q.Collection, "domain": q.Domain,
 		"kind": q.Kind, "state": string(q.State)} {
@@ -37,7 +41,7 @@ func (h Harvests) List(ctx context.Context, q HarvestQuery) iter.Seq2[wire.Harve
 			query.Set(name, value)
 		}
 	}
-	return all[wire.Harvest](ctx, h.c, query, "harvests")
+	return query
 }
 
 // Show shows a harvest.

@@ -21,7 +21,7 @@ func page[T any](ctx context.Context, c *Client, query url.Values, at Place, seg
 	if at.After != "" {
 		query.Set("after", at.After)
 	}
-	if at.Limit != 0 {
+	if query.Del("limit"); at.Limit != 0 {
 		query.Set("limit", strconv.Itoa(at.Limit))
 	}
 	var out wire.Page[T]
@@ -57,4 +57,24 @@ func (a Audits) Page(ctx context.Context, state, replica string, at Place) (wire
 // EventPage returns one page of the events of the audit trail that are asked for.
 func (c *Client) EventPage(ctx context.Context, q EventQuery, at Place) (wire.Page[wire.Event], error) {
 	return page[wire.Event](ctx, c, q.values(), at, "trail")
+}
+
+// Page returns one page of the harvests that are asked for.
+func (h Harvests) Page(ctx context.Context, q HarvestQuery, at Place) (wire.Page[wire.Harvest], error) {
+	return page[wire.Harvest](ctx, h.c, q.values(), at, "harvests")
+}
+
+// RunsPage returns one page of what Runs yields.
+func (h Harvests) RunsPage(ctx context.Context, harvest uint64, at Place) (wire.Page[wire.HarvestRun], error) {
+	return page[wire.HarvestRun](ctx, h.c, url.Values{}, at, "harvests", number(harvest), "runs")
+}
+
+// Page returns one page of the domains whose names begin with the prefix, by name.
+func (d Domains) Page(ctx context.Context, prefix string, at Place) (wire.Page[wire.Domain], error) {
+	return page[wire.Domain](ctx, d.c, asked(map[string]string{"prefix": prefix}), at, "domains")
+}
+
+// HistoryPage returns one page of what History yields.
+func (d Domains) HistoryPage(ctx context.Context, name string, at Place) (wire.Page[wire.DomainHistory], error) {
+	return page[wire.DomainHistory](ctx, d.c, url.Values{}, at, "domains", name, "history")
 }

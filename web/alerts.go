@@ -9,11 +9,11 @@ import (
 )
 
 // Severity marks how much an alert matters.
-func (v *view) Severity(a wire.Alert) mark {
+func (l terms) Severity(a wire.Alert) mark {
 	if a.Severity == string(alert.Bad) {
-		return mark{"bad", v.Text("web.alert-bad")}
+		return mark{"bad", l.Text("web.alert-bad")}
 	}
-	return mark{"look", v.Text("web.alert-look")}
+	return mark{"look", l.Text("web.alert-look")}
 }
 
 // counted are the parameters of alerts that choose a plural form: a text of such a kind has {count} for them.
@@ -57,6 +57,8 @@ func (v *view) AlertLink(a wire.Alert) string {
 		return v.To("jobs", a.Subject)
 	case alert.JobsFailed:
 		return v.Ask("/jobs", "state", wire.JobFailed)
+	case alert.HarvestUnserved, alert.HarvestWaits, alert.HarvestDeactivated:
+		return v.To("harvests", a.Subject)
 	case alert.CopiesDisputed, alert.DisputesUndecided:
 		return v.Ask("/copies", "state", "disputed")
 	case alert.ReplicaWithoutNode, alert.ShardsWithoutHolder:

@@ -16,6 +16,7 @@ import (
 
 	"holdfast/alert"
 	"holdfast/api/wire"
+	"holdfast/harvest"
 	"holdfast/internal/inprocess"
 )
 
@@ -188,7 +189,8 @@ func (s *site) get(t *testing.T, path string) (*http.Response, string) {
 
 // paths are a path of each page of the table, and of some with queries.
 func paths() []string {
-	return []string{"/", "/jobs", "/jobs?state=FAILED&harvest=3&run=2&domain=example.org&after=j-9", "/jobs/running", "/jobs/12", "/jobs/13",
+	return []string{"/", "/harvests", "/harvests?search=news&kind=event&state=failed&domain=example.org", "/harvests/3", "/domains", "/domains?prefix=ex&after=d-9",
+		"/domains/example.org", "/jobs", "/jobs?state=FAILED&harvest=3&run=2&domain=example.org&after=j-9", "/jobs/running", "/jobs/12", "/jobs/13",
 		"/files", "/files?state=owed&job=12&prefix=12-", "/files/12-a.warc.gz", "/replicas", "/copies", "/copies?state=corrupt&replica=north",
 		"/audits", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/alerts", "/nodes", "/people", "/people/p1"}
 }
@@ -229,7 +231,23 @@ func filled(name string) map[string]any {
 	person := wire.Person{ID: "p1", Name: name, Mail: name, Institution: name, State: wire.Active, Since: at, Reason: name}
 	whole := person
 	whole.Grants = []wire.Grant{grant}
+	run := wire.HarvestRun{Number: 2, State: "failed", Date: at, Begun: at, Jobs: 4, Configurations: 9, There: 10, Waits: name, Error: name, Detail: name}
+	plan := wire.Harvest{Number: 3, Name: name, Kind: "snapshot", Collection: name, State: wire.HarvestFailed, Changed: at, ChangedBy: name, Channel: name,
+		Schedule: name, Next: now().Add(time.Hour), Audience: name, Comments: name, Runs: 2, Error: name, Detail: name, LastRun: &run,
+		HarvestLimits: wire.HarvestLimits{Objects: harvest.AtMost(5000), Continues: 1}}
+	domain := wire.Domain{Name: name, Collection: name, Created: at, Owner: name, Comments: name, Default: name, Alias: &wire.Alias{Of: name}}
+	wholeDomain := domain
+	wholeDomain.Aliases, wholeDomain.Fields = []string{name}, map[string]string{name: name}
+	wholeDomain.Configurations = []wire.Configuration{{Name: name, Template: name, Seeds: []string{name}, Bytes: harvest.AtMost(5e9), Comments: name, Default: true}}
+	wholeDomain.Seeds = []wire.List{{Name: name, Items: 5, Changed: at, Comments: name}}
 	return map[string]any{
+		"/harvests": wire.Page[wire.Harvest]{Items: []wire.Harvest{plan}, Next: "h-1"}, "/harvests/3": plan,
+		"/harvests/3/dates":    wire.Page[wire.Date]{Items: []wire.Date{{At: now().Add(time.Hour), Local: name}}},
+		"/harvests/3/runs":     wire.Page[wire.HarvestRun]{Items: []wire.HarvestRun{run}, Next: "r-1"},
+		"/domains":             wire.Page[wire.Domain]{Items: []wire.Domain{domain}, Next: "d-1"},
+		"/domains/example.org": wholeDomain,
+		"/domains/example.org/history": wire.Page[wire.DomainHistory]{Items: []wire.DomainHistory{{Job: 12, HarvestID: 3, Harvest: name, Received: at,
+			Statistic: wire.Statistic{Configuration: name, Objects: 5, Stop: "completed"}}}, Next: "h-1"},
 		"/status": status, "/alerts": alerts,
 		"/jobs": wire.Page[wire.Job]{Items: []wire.Job{failed, done}, Next: "j-5", Total: &total},
 		"/jobs/running": wire.RunningJobs{At: now(), Silent: silent, Jobs: []wire.RunningJob{{ID: 15, Harvest: name, NodeName: name, State: "RUNNING",

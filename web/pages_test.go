@@ -318,7 +318,7 @@ func TestRoles(t *testing.T) {
 		_, home := s.send(t, http.MethodGet, "/_/en/", "x", nil)
 		for _, p := range table() {
 			may := includes(role, p.role)
-			path := strings.NewReplacer("/jobs/{id}", "/jobs/12", "{name}", "12-a.warc.gz", "{id}", "p1").Replace(p.path)
+			path := strings.NewReplacer("/jobs/{id}", "/jobs/12", "{number}", "3", "/domains/{name}", "/domains/example.org", "{name}", "12-a.warc.gz", "{id}", "p1").Replace(p.path)
 			s.api.queries()
 			resp, body := s.send(t, http.MethodGet, "/_/en"+path, "x", nil)
 			if may != (resp.StatusCode == http.StatusOK) || !may && (resp.StatusCode != http.StatusForbidden ||

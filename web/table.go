@@ -27,12 +27,16 @@ type page struct {
 // table returns all pages. The menu has the sections and the pages of each in this order.
 func table() []page {
 	const (
-		today, jobs, archive = "web.section-today", "web.section-jobs", "web.section-archive"
-		copies, system       = "web.section-preservation", "web.section-system"
-		in, aside            = false, true // the menu, or reached from other pages
+		today, harvests, jobs   = "web.section-today", "web.section-harvests", "web.section-jobs"
+		archive, copies, system = "web.section-archive", "web.section-preservation", "web.section-system"
+		in, aside               = false, true // the menu, or reached from other pages
 	)
 	return []page{
 		{"/", "web.today", today, wire.RoleReader, "today", in, showToday},
+		{"/harvests", "web.harvests", harvests, wire.RoleReader, "harvests", in, showHarvests},
+		{"/harvests/{number}", "web.harvest", harvests, wire.RoleReader, "harvest", aside, showHarvest},
+		{"/domains", "web.domains", harvests, wire.RoleReader, "domains", in, showDomains},
+		{"/domains/{name}", "web.domain", harvests, wire.RoleReader, "domain", aside, showDomain},
 		{"/jobs", "web.jobs", jobs, wire.RoleReader, "jobs", in, showJobs},
 		{"/jobs/running", "web.running", jobs, wire.RoleReader, "running", in, showRunning},
 		{"/jobs/{id}", "web.job", jobs, wire.RoleReader, "job", aside, showJob},

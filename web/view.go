@@ -11,7 +11,7 @@ import (
 
 // view is the data of a page. The templates call its methods, and those of the language.
 type view struct {
-	*words.Language
+	terms
 	Prefix   string   // of links: /_/TAG if the reader chose the language, else empty
 	Choices  []choice // the languages, if there are several
 	Style    string
@@ -62,7 +62,7 @@ func (t *turn) language() *words.Language {
 // view returns what all pages have.
 func (t *turn) view(title string, data any) *view {
 	l := t.language()
-	v := &view{Language: l, Prefix: t.prefix(), Style: stylePath + t.style.Name, Cluster: t.cfg.Cluster,
+	v := &view{terms: terms{l}, Prefix: t.prefix(), Style: stylePath + t.style.Name, Cluster: t.cfg.Cluster,
 		Node: t.cfg.Node, Title: title, Who: t.who, Now: t.cfg.Now(), Data: data, zone: time.UTC, path: t.path,
 		query: t.r.URL.Query()}
 	if t.who != nil && t.who.Zone != "" {
