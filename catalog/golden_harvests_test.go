@@ -51,6 +51,7 @@ func (g *golden) harvests() {
 // sealedTemplates makes templates with secrets.
 func (g *golden) sealedTemplates() {
 	crawler := newSealer("north-2")
+	crawler.Level = 4
 	g.tell(catalog.CreateToken, catalog.JoinToken{ID: "t", SecretHash: digest("secret"), Replica: "north",
 		Expires: g.now + 1e6})
 	g.tell(catalog.JoinMember, catalog.Joining{Token: "t", Secret: []byte("secret"), Member: crawler.Member})

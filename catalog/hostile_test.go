@@ -174,7 +174,7 @@ func (h hostile) people() (catalog.Kind, any) {
 	who := pick[catalog.PersonID](h, "person", "anna", "anna", "berta", "", "a/b")
 	token := catalog.AccessToken{ID: pick(h, "token", "t1", "t2", "t3", "t4", "", "a/b"), Name: h.text(), SecretHash: digest("x"),
 		Role: pick(h, "role", catalog.RoleReader, catalog.RoleCurator, catalog.RoleAdmin, "x"), Expires: h.time()}
-	switch rapid.IntRange(0, 10).Draw(h.t, "people") {
+	switch rapid.IntRange(0, 12).Draw(h.t, "people") {
 	case 0, 1:
 		return catalog.InvitePerson, catalog.Invitation{Token: token, Person: catalog.Person{ID: who, Name: pick(h, "name", string(who), "Anna", ""),
 			Mail: pick(h, "mail", string(who)+"@x.org", "anna@x.org", h.text())}}
@@ -193,6 +193,10 @@ func (h hostile) people() (catalog.Kind, any) {
 		return catalog.MakeToken, catalog.TokenMaking{Token: token, Owner: who, Program: rapid.Bool().Draw(h.t, "program"), Collections: h.collections()}
 	case 8:
 		return catalog.TakeToken, catalog.TokenTaking{ID: token.ID, Owner: who}
+	case 10:
+		return people.SetPassword, people.PasswordSetting{ID: who, Hash: pick(h, "hash", "$argon2id$x", h.text())}
+	case 11:
+		return people.Enter, people.Entrance{Invitation: token.ID, Hash: pick(h, "hash", "$argon2id$x", h.text())}
 	case 9:
 		return people.EndSession, people.SessionEnd{Owner: pick(h, "owner", who.Actor(), h.text()), ID: token.ID, Until: h.time()}
 	}

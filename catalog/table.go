@@ -71,19 +71,21 @@ var asked = map[Kind]question{
 	harvests.CopyTraps:      is(people.Define),
 	harvests.DeleteTraps:    is(people.Define),
 
-	InvitePerson:      is(people.KeepPeople),
-	ReinvitePerson:    is(people.KeepPeople),
-	DisablePerson:     is(people.KeepPeople),
-	EnablePerson:      is(people.KeepPeople),
-	GiveGrant:         is(people.KeepPeople),
-	EndGrant:          is(people.KeepPeople),
-	MakeToken:         is(people.KeepOwn), // the command itself is refused for more than the owner's rights
-	TakeToken:         is(people.KeepOwn),
-	people.EndSession: is(people.KeepOwn), // the command itself is refused for another's
-	ChangePerson:      askedOfBody(people.View.AskedToChange),
-	AcceptInvitation:  askedOfBody(people.View.AskedToAccept),
-	CreateAccess:      askedOfBody(people.View.AskedOfToken),
-	RevokeAccess:      askedOfBody(people.View.AskedOfToken),
+	InvitePerson:       is(people.KeepPeople),
+	ReinvitePerson:     is(people.KeepPeople),
+	DisablePerson:      is(people.KeepPeople),
+	EnablePerson:       is(people.KeepPeople),
+	GiveGrant:          is(people.KeepPeople),
+	EndGrant:           is(people.KeepPeople),
+	MakeToken:          is(people.KeepOwn), // the command itself is refused for more than the owner's rights
+	TakeToken:          is(people.KeepOwn),
+	people.SetPassword: askedOfBody(people.View.AskedOfPassword),
+	people.Enter:       askedOfBody(people.View.AskedToEnter),
+	people.EndSession:  is(people.KeepOwn), // the command itself is refused for another's
+	ChangePerson:       askedOfBody(people.View.AskedToChange),
+	AcceptInvitation:   askedOfBody(people.View.AskedToAccept),
+	CreateAccess:       askedOfBody(people.View.AskedOfToken),
+	RevokeAccess:       askedOfBody(people.View.AskedOfToken),
 
 	domains.Create:              askedOfDomain,
 	domains.Set:                 askedOfDomain,

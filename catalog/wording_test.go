@@ -79,6 +79,8 @@ var bodies = []struct {
 	{catalog.MakeToken, reflect.TypeFor[catalog.TokenMaking]()},
 	{catalog.TakeToken, reflect.TypeFor[catalog.TokenTaking]()},
 	{catalog.NoteUses, reflect.TypeFor[catalog.TokenUses]()},
+	{people.SetPassword, reflect.TypeFor[people.PasswordSetting]()},
+	{people.Enter, reflect.TypeFor[people.Entrance]()},
 	{people.EndSession, reflect.TypeFor[people.SessionEnd]()},
 	{jobs.OpenJob, reflect.TypeFor[jobs.JobOpening]()},
 	{jobs.AddPart, reflect.TypeFor[jobs.JobAddition]()},

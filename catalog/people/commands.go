@@ -24,25 +24,29 @@ var Rules = []agree.Rule{
 	{Kind: MakeToken, Level: LevelOfPeople, Do: with(makeToken)},
 	{Kind: TakeToken, Level: LevelOfPeople, Do: with(takeToken)},
 	{Kind: NoteUses, Level: LevelOfPeople, Do: with(noteUses)},
+	{Kind: SetPassword, Level: LevelOfSessions, Do: with(setPassword)},
+	{Kind: Enter, Level: LevelOfSessions, Do: with(enter)},
 	{Kind: EndSession, Level: LevelOfSessions, Do: with(endSession)},
 }
 
 // The kinds of commands and their bodies.
 const (
-	CreateAccess     agree.Kind = "access.create"  // AccessToken
-	RevokeAccess     agree.Kind = "access.revoke"  // Named
-	InvitePerson     agree.Kind = "person.invite"  // Invitation
-	ReinvitePerson   agree.Kind = "person.again"   // Invitation, of a person that is there
-	AcceptInvitation agree.Kind = "person.accept"  // Acceptance
-	ChangePerson     agree.Kind = "person.set"     // PersonChange
-	DisablePerson    agree.Kind = "person.disable" // PersonRef
-	EnablePerson     agree.Kind = "person.enable"  // PersonRef
-	GiveGrant        agree.Kind = "grant.give"     // Giving
-	EndGrant         agree.Kind = "grant.end"      // Ending
-	MakeToken        agree.Kind = "access.make"    // TokenMaking
-	TakeToken        agree.Kind = "access.take"    // TokenTaking
-	NoteUses         agree.Kind = "access.used"    // TokenUses
-	EndSession       agree.Kind = "session.end"    // SessionEnd
+	CreateAccess     agree.Kind = "access.create"   // AccessToken
+	RevokeAccess     agree.Kind = "access.revoke"   // Named
+	InvitePerson     agree.Kind = "person.invite"   // Invitation
+	ReinvitePerson   agree.Kind = "person.again"    // Invitation, of a person that is there
+	AcceptInvitation agree.Kind = "person.accept"   // Acceptance
+	ChangePerson     agree.Kind = "person.set"      // PersonChange
+	DisablePerson    agree.Kind = "person.disable"  // PersonRef
+	EnablePerson     agree.Kind = "person.enable"   // PersonRef
+	GiveGrant        agree.Kind = "grant.give"      // Giving
+	EndGrant         agree.Kind = "grant.end"       // Ending
+	MakeToken        agree.Kind = "access.make"     // TokenMaking
+	TakeToken        agree.Kind = "access.take"     // TokenTaking
+	NoteUses         agree.Kind = "access.used"     // TokenUses
+	SetPassword      agree.Kind = "person.password" // PasswordSetting
+	Enter            agree.Kind = "person.enter"    // Entrance
+	EndSession       agree.Kind = "session.end"     // SessionEnd
 )
 
 // Invitation invites a person, with a token by which she accepts.

@@ -4,15 +4,16 @@ import "holdfast/catalog/agree"
 
 // The keys of the values about people.
 const (
-	PrefixAccess  = "access/"    // <id>: AccessToken
-	keyGrants     = "grantcount" // number of the last grant
-	PrefixPeople  = "person/"    // <person>: Person
-	prefixMails   = "mail/"      // <e-mail, lower case>: PersonID
-	prefixCalled  = "called/"    // <name, folded>: PersonID
-	PrefixGrants  = "grant/"     // <person>/<id>: Grant
-	PrefixBearers = "bearer/"    // <access token>: Bearer
-	prefixUses    = "used/"      // <access token>: Time, the last day
-	prefixEnded   = "ended/"     // <actor>: Ended
+	PrefixAccess   = "access/"    // <id>: AccessToken
+	keyGrants      = "grantcount" // number of the last grant
+	PrefixPeople   = "person/"    // <person>: Person
+	prefixMails    = "mail/"      // <e-mail, lower case>: PersonID
+	prefixCalled   = "called/"    // <name, folded>: PersonID
+	PrefixGrants   = "grant/"     // <person>/<id>: Grant
+	PrefixBearers  = "bearer/"    // <access token>: Bearer
+	prefixUses     = "used/"      // <access token>: Time, the last day
+	prefixPassword = "password/"  // <person>: Password
+	prefixEnded    = "ended/"     // <actor>: Ended
 )
 
 func keyPerson(id PersonID) string { return PrefixPeople + string(id) }
@@ -28,6 +29,8 @@ func keyGrant(id PersonID, n uint64) string { return prefixGrants(id) + agree.He
 func keyBearer(token string) string { return PrefixBearers + token }
 
 func keyUse(token string) string { return prefixUses + token }
+
+func keyPassword(id PersonID) string { return prefixPassword + string(id) }
 
 func keyEnded(owner string) string { return prefixEnded + owner }
 

@@ -110,35 +110,9 @@ func (r View) tokensOf(id PersonID) ([]held, error) {
 }
 
 func acceptInvitation(s *state, b *Acceptance) (any, error) {
-	bearer, there, err := agree.Get[Bearer](s, keyBearer(b.Invitation))
+	p, err := s.useInvitation(b.Invitation)
 	if err != nil {
 		return nil, err
-	}
-	token, _, err := agree.Get[AccessToken](s, keyAccess(b.Invitation))
-	if err != nil {
-		return nil, err
-	}
-	if !there || !bearer.Invites || !token.usable(s.At) {
-		return nil, agree.Refuse(agree.Denied, "the invitation is unknown, expired, used or taken back")
-	}
-	p, err := s.person(bearer.Owner)
-	if err != nil {
-		return nil, err
-	}
-	if p.State == Disabled {
-		return nil, agree.Refuse(agree.Denied, "person %s is disabled", p.ID)
-	}
-	if s.Actor != p.ID.Actor() {
-		return nil, agree.Refuse(agree.Denied, "an invitation is accepted by the person who was invited")
-	}
-	if err := s.revokeInvitations(p.ID); err != nil {
-		return nil, err
-	}
-	if p.State == Invited {
-		p.State, p.Accepted, p.Since = Active, s.At, s.At
-		if err := s.Set(keyPerson(p.ID), p); err != nil {
-			return nil, err
-		}
 	}
 	if err := PutAccess(s.State, &b.Token); err != nil {
 		return nil, err
@@ -147,6 +121,38 @@ func acceptInvitation(s *state, b *Acceptance) (any, error) {
 		return nil, err
 	}
 	return nil, s.Event(AcceptInvitation, string(p.ID), "token=%s", b.Token.ID)
+}
+
+// useInvitation uses up an invitation in the name of the person who was invited, who is active then.
+func (s *state) useInvitation(id string) (p Person, err error) {
+	bearer, there, err := agree.Get[Bearer](s, keyBearer(id))
+	if err != nil {
+		return p, err
+	}
+	token, _, err := agree.Get[AccessToken](s, keyAccess(id))
+	if err != nil {
+		return p, err
+	}
+	if !there || !bearer.Invites || !token.usable(s.At) {
+		return p, agree.Refuse(agree.Denied, "the invitation is unknown, expired, used or taken back")
+	}
+	if p, err = s.person(bearer.Owner); err != nil {
+		return p, err
+	}
+	if p.State == Disabled {
+		return p, agree.Refuse(agree.Denied, "person %s is disabled", p.ID)
+	}
+	if s.Actor != p.ID.Actor() {
+		return p, agree.Refuse(agree.Denied, "an invitation is accepted by the person who was invited")
+	}
+	if err := s.revokeInvitations(p.ID); err != nil {
+		return p, err
+	}
+	if p.State == Invited {
+		p.State, p.Accepted, p.Since = Active, s.At, s.At
+		err = s.Set(keyPerson(p.ID), p)
+	}
+	return p, err
 }
 
 func changePerson(s *state, b *PersonChange) (any, error) {

@@ -89,7 +89,7 @@ func (r View) SessionEnded(owner, id string) (bool, error) {
 	return slices.ContainsFunc(ended.Sessions, func(e EndedSession) bool { return e.ID == id }), err
 }
 
-// Standing is a text that changes with what a session's owner is and may: when the person is disabled or enabled, when
+// Standing is a text that changes with what a session's owner is and may: when the person is disabled or enabled or gets another password, when
 // a grant is given or ended, when all sessions of the owner end. A session is good for as long as it is the same. That
 // a grant expires does not change it: rights are looked up whenever the session is used.
 func (r View) Standing(owner string) (string, error) {
@@ -110,7 +110,11 @@ func (r View) Standing(owner string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	parts = append(parts, string(p.State), strconv.FormatInt(int64(p.Since), 10))
+	password, _, err := r.Password(p.ID)
+	if err != nil {
+		return "", err
+	}
+	parts = append(parts, string(p.State), strconv.FormatInt(int64(p.Since), 10), password.Hash)
 	for i := range grants {
 		parts = append(parts, strconv.FormatUint(grants[i].ID, 10), strconv.FormatInt(int64(grants[i].Ended), 10))
 	}

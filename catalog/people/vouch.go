@@ -56,7 +56,7 @@ func (r View) Named(from agree.NodeID, actor string, local Role, now agree.Time)
 // AskedToChange returns what a change of a person would do: what is her own she may change herself.
 func (r View) AskedToChange(body []byte) (Wanted, error) {
 	var b PersonChange
-	if json.Unmarshal(body, &b) == nil && b.Own() {
+	if read(body, &b) && b.Own() {
 		return Wanted{Act: KeepPeople, Whose: b.ID}, nil
 	}
 	return Wanted{Act: KeepPeople}, nil
@@ -65,7 +65,7 @@ func (r View) AskedToChange(body []byte) (Wanted, error) {
 // AskedToAccept returns what the acceptance of an invitation would do.
 func (r View) AskedToAccept(body []byte) (Wanted, error) {
 	var b Acceptance
-	if json.Unmarshal(body, &b) != nil {
+	if !read(body, &b) {
 		return Wanted{Act: KeepPeople}, nil
 	}
 	bearer, _, err := r.Bearer(b.Invitation)
@@ -75,9 +75,11 @@ func (r View) AskedToAccept(body []byte) (Wanted, error) {
 // AskedOfToken returns what a command about an access token would do: whose it is may do it.
 func (r View) AskedOfToken(body []byte) (Wanted, error) {
 	var b cluster.Named
-	if json.Unmarshal(body, &b) != nil {
+	if !read(body, &b) {
 		return Wanted{Act: KeepPeople}, nil
 	}
 	bearer, _, err := r.Bearer(b.ID)
 	return Wanted{Act: KeepPeople, Whose: bearer.Owner}, err
 }
+
+func read[B any](body []byte, b *B) bool { return json.Unmarshal(body, b) == nil }
