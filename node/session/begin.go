@@ -83,8 +83,11 @@ func (s *Sessions) standingOf(v catalog.View, c content) (string, error) {
 }
 
 func (s *Sessions) tokenOf(v catalog.View, c content) (catalog.AccessToken, error) {
-	if c.Token == api.LocalID {
+	switch c.Token {
+	case api.LocalID:
 		return s.cfg.Local(v, c.Node)
+	case byPassword:
+		return catalog.AccessToken{}, nil
 	}
 	return v.AccessToken(c.Token)
 }

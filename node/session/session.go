@@ -44,10 +44,14 @@ type Sessions struct {
 	cfg     Config
 	links   links
 	pending pending
+	hashing hashing
+	tries   tries
 }
 
 // New returns the sessions of a node. Run has to be called, too.
-func New(cfg Config) *Sessions { return &Sessions{cfg: cfg} }
+func New(cfg Config) *Sessions {
+	return &Sessions{cfg: cfg, hashing: make(hashing, maxHashing)}
+}
 
 // Session is a session as its owner sees it.
 type Session struct {
@@ -77,7 +81,7 @@ func (s *Sessions) Of(from catalog.NodeID, text string) (catalog.Caller, error) 
 type content struct {
 	ID       string         `json:"id"`
 	Node     catalog.NodeID `json:"node"`  // that signed it
-	Token    string         `json:"token"` // the id of the access token that it began with; api.LocalID: the node's own
+	Token    string         `json:"token"` // with which it began: an access token's id, api.LocalID, byPassword
 	Owner    string         `json:"owner"` // an actor
 	Standing string         `json:"standing"`
 	Began    catalog.Time   `json:"began"`
@@ -147,7 +151,7 @@ func (s *Sessions) Check(from catalog.NodeID, text string) (Session, error) {
 	case err != nil:
 		return Session{}, fmt.Errorf("look up session %s of %s: %w", c.ID, c.Owner, err)
 	}
-	if c.Token != api.LocalID && s.cfg.Used != nil {
+	if c.Token != api.LocalID && c.Token != byPassword && s.cfg.Used != nil {
 		s.cfg.Used(c.Token)
 	}
 	return out, nil
@@ -182,35 +186,37 @@ func (s *Sessions) proved(v catalog.View, c content, plain, signature []byte) er
 	return err
 }
 
-// worth returns what the session is worth now: what its token is.
+// worth returns what the session is worth now: what its token is, or what its owner may.
 func (s *Sessions) worth(v catalog.View, from catalog.NodeID, c content) (who catalog.Caller, err error) {
-	cluster, err := v.Cluster()
+	if c.Token == api.LocalID && c.Node != from {
+		return who, ErrEnded // a node's own token counts from that node alone
+	}
+	now, err := catalog.PeopleIn(v).Now(catalog.At(s.cfg.Now()))
 	if err != nil {
 		return who, err
 	}
-	var token catalog.AccessToken
-	if c.Token == api.LocalID {
-		if c.Node != from {
-			return who, ErrEnded // a node's own token counts from that node alone
-		}
-		if token, err = s.cfg.Local(v, c.Node); err != nil || token.SecretHash.IsZero() {
+	token, err := s.tokenOf(v, c)
+	if err != nil {
+		return who, err
+	}
+	switch c.Token {
+	case api.LocalID:
+		cluster, err := v.Cluster()
+		if err != nil || token.SecretHash.IsZero() {
 			return who, orEnded(err)
 		}
 		who = api.LocalCaller(cluster.Level, c.Node, token)
-	} else {
-		if token, err = v.AccessToken(c.Token); err != nil {
-			return who, err
-		}
-		now, err := catalog.PeopleIn(v).Now(catalog.At(s.cfg.Now()))
-		if err != nil {
-			return who, err
-		}
+	case byPassword:
+		_, id := people.ParseActor(c.Owner)
+		who, err = catalog.PeopleIn(v).CallerOf(catalog.PersonID(id), now)
+	default:
 		if token.Revoked != 0 || token.Expires != 0 && now >= token.Expires {
 			return who, ErrEnded
 		}
-		if who, err = catalog.PeopleIn(v).Caller(token, now); err != nil {
-			return who, err
-		}
+		who, err = catalog.PeopleIn(v).Caller(token, now)
+	}
+	if err != nil {
+		return who, err
 	}
 	standing, err := standing(v, who, token)
 	if err != nil {
