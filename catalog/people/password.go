@@ -47,8 +47,8 @@ func setPassword(s *state, b *PasswordSetting) (any, error) {
 
 func (s *state) putPassword(id PersonID, hash string) error {
 	if !strings.HasPrefix(hash, "$argon2id$") || len(hash) > maxHash || strings.ContainsFunc(hash, unprintable) {
-		return agree.Refuse(agree.Invalid, "that is not a hash of argon2id in the PHC string format, of at most %d bytes",
-			maxHash)
+		return agree.Refuse(agree.Invalid,
+			"that is not a hash of argon2id in the PHC string format, of at most %d bytes", maxHash)
 	}
 	return s.Set(keyPassword(id), Password{Hash: hash, Since: s.At})
 }

@@ -89,9 +89,9 @@ func (r View) SessionEnded(owner, id string) (bool, error) {
 	return slices.ContainsFunc(ended.Sessions, func(e EndedSession) bool { return e.ID == id }), err
 }
 
-// Standing is a text that changes with what a session's owner is and may: when the person is disabled or enabled or gets another password, when
-// a grant is given or ended, when all sessions of the owner end. A session is good for as long as it is the same. That
-// a grant expires does not change it: rights are looked up whenever the session is used.
+// Standing is a text that changes with what a session's owner is and may: when the person is disabled or enabled or
+// gets another password, when a grant is given or ended, when all sessions of the owner end. A session is good for as
+// long as it is the same. That a grant expires does not change it: rights are looked up whenever the session is used.
 func (r View) Standing(owner string) (string, error) {
 	ended, _, err := agree.Get[Ended](r.Reader, keyEnded(owner))
 	if err != nil {
