@@ -56,6 +56,7 @@ var plan = map[string][]string{
 	"internal/sorter":    {},
 	"internal/words":     {},
 
+	"internal/browsertest":     {},
 	"internal/words/wordstest": {"internal/words"},
 	"node": {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/inprocess", "internal/words",
 		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/runner", "node/session", "node/steward", "node/vault",
@@ -94,7 +95,7 @@ var fences = map[string]string{
 }
 
 // forTests are the rooms that the tests of any room may use.
-var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed", "internal/words/wordstest", "internal/inprocess", "client"}
+var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed", "internal/words/wordstest", "internal/browsertest", "internal/inprocess", "client"}
 
 // impure lists what the pure rooms must not import.
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}

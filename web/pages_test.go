@@ -364,6 +364,19 @@ func TestPaging(t *testing.T) {
 	}
 }
 
+// A list that has nothing offers to drop its filter, if it has one.
+func TestEmptyLists(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.api.answers["/jobs"] = wire.Page[wire.Job]{}
+	for path, want := range map[string]string{"/jobs": "<p>Nothing.</p>", "/jobs?state=&after=j-9&format=html": "<p>Nothing.</p>",
+		"/jobs?state=FAILED": `<p>Nothing matches the filter. <a href="/_/en/jobs">Show all</a></p>`} {
+		if _, body := s.get(t, "/_/en"+path); !strings.Contains(body, want) {
+			t.Errorf("%s lacks %s:\n%s", path, want, body)
+		}
+	}
+}
+
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{"/": "/", "/jobs/running": "/jobs/running", "/jobs/12": "/jobs/{id}", "/files/a%2Fb": "/files/{name}",

@@ -176,6 +176,16 @@ func (v *view) Here() string { return v.Prefix + v.path }
 // Given returns what the query says.
 func (v *view) Given(name string) string { return v.query.Get(name) }
 
+// Filtered reports whether a list shows a part of what there is.
+func (v *view) Filtered() bool {
+	for name, values := range v.query {
+		if name != "after" && name != "format" && strings.Join(values, "") != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // Paged reports whether this is not the first page of a list.
 func (v *view) Paged() bool { return v.query.Get("after") != "" }
 

@@ -1,0 +1,224 @@
+//go:build browser
+
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"holdfast/api/wire"
+	"holdfast/internal/browsertest"
+)
+
+// seen is an archive that pages are looked at with.
+type seen struct {
+	name string
+	site *site
+}
+
+// hostile is a text that people or the web may give: markup, both directions of writing, and ends of lines.
+const hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\r\nSet-Cookie: a=b \u202eשלום עולם مرحبا {count} 100%s"
+
+// archives are ordinary, hostile, with names of 200 letters, empty, and with an API that answers nothing.
+func archives(t *testing.T) []seen {
+	empty, silent := newSite(t), newSite(t)
+	empty.api.answers = unused()
+	silent.api.answers = map[string]any{}
+	return []seen{{"plain", newSite(t)}, {"hostile", newSiteOf(t, hostile, hostile)},
+		{"long", newSiteOf(t, strings.Repeat("lindhaven", 22), strings.Repeat("abcdefghij", 20))}, {"empty", empty}, {"silent", silent}}
+}
+
+// unused is an archive in which nothing has happened yet.
+func unused() map[string]any {
+	answers := filled("north-1")
+	for path, answer := range answers {
+		if !strings.HasPrefix(path[1:], "jobs/1") && !strings.HasPrefix(path, "/files/") && path != "/users/p1" {
+			answers[path] = emptied(answer)
+		}
+	}
+	answers["/jobs/13/statistics"] = wire.Page[wire.Statistic]{}
+	return answers
+}
+
+func emptied(answer any) any {
+	switch answer := answer.(type) {
+	case wire.Status:
+		answer.Alerts = nil
+		return answer
+	case wire.Alerts:
+		return wire.Alerts{At: now()}
+	case wire.RunningJobs:
+		return wire.RunningJobs{At: now()}
+	}
+	return map[string]any{"items": []any{}}
+}
+
+// variant is how a page is looked at.
+type variant struct {
+	tag   string
+	dark  bool
+	width int
+}
+
+func (v variant) String() string {
+	return fmt.Sprintf("%s-%s-%d", v.tag, map[bool]string{false: "light", true: "dark"}[v.dark], v.width)
+}
+
+// variants are all that there are; with HOLDFAST_PAGES=all each page is looked at in all. Otherwise each page is looked at
+// once with each archive, and by that in each language, in light and dark and in both widths.
+func variants(page, archive int) (all []variant) {
+	tags, widths := []string{"en", "da", "it", "fr", "de"}, []int{1440, 390}
+	if os.Getenv("HOLDFAST_PAGES") != "all" {
+		n := page + archive
+		return []variant{{tags[n%len(tags)], n&1 == 1, widths[n>>1&1]}}
+	}
+	for _, tag := range tags {
+		for _, width := range widths {
+			all = append(all, variant{tag, false, width}, variant{tag, true, width})
+		}
+	}
+	return all
+}
+
+// raw is the name of a message that a page shows in place of its text.
+var raw = regexp.MustCompile(`\b(web|alert|replay|words|unit)\.[a-z]+(-[a-z]+)*\b|<no value>|%!`)
+
+// wide lists what reaches over the edge of the window and is not in a part that scrolls by itself.
+const wide = `(() => {
+	const root = document.documentElement;
+	if (root.scrollWidth <= root.clientWidth) return [];
+	return [...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll, pre, .sections ul") &&
+		e.getBoundingClientRect().right > root.clientWidth).map(e => e.outerHTML.slice(0, 120));
+})()`
+
+// texts are all that a reader sees or hears.
+const texts = `document.title + "\n" + document.body.innerText + "\n" +
+	[...document.querySelectorAll("[aria-label], [title], [placeholder], option")].map(e => e.getAttribute("aria-label") ||
+	e.title || e.placeholder || e.text).join("\n")`
+
+// Every page, with every archive, as people see it: it fits the window, shows no message by its name, breaks no policy,
+// asks for nothing elsewhere, and axe-core finds nothing. HOLDFAST_PICTURES is a folder in which pictures are kept.
+func TestBrowserPages(t *testing.T) {
+	b := browsertest.Start(t)
+	pages := append(paths(), "/sign-in", "/sign-in?link=secret", "/nothing", "/jobs/99")
+	for a, archive := range archives(t) {
+		server := httptest.NewServer(archive.site)
+		t.Cleanup(server.Close)
+		tab := b.Open(t, server.URL, browsertest.View{Width: 1440})
+		for i, path := range pages {
+			if !strings.HasPrefix(path, "/sign-in") {
+				tab.Cookie(t, http.Cookie{Name: "holdfast", Value: "admin"})
+			} else {
+				tab.Forget(t)
+			}
+			for _, v := range variants(i, a) {
+				tab.Look(t, browsertest.View{Width: v.width, Dark: v.dark})
+				tab.Go(t, "/_/"+v.tag+path)
+				where := strings.Trim(strings.NewReplacer("/", "-", "?", "-", "&", "-", "=", "-").Replace(path), "-")
+				checkSeen(t, tab, archive.name, where, v)
+			}
+		}
+	}
+}
+
+func checkSeen(t *testing.T, tab *browsertest.Tab, archive, path string, v variant) {
+	t.Helper()
+	where := strings.TrimPrefix(path+"-"+archive+"-"+v.String(), "-")
+	tab.Picture(t, os.Getenv("HOLDFAST_PICTURES"), where)
+	var over []string
+	if tab.Eval(t, wide, &over); len(over) > 0 {
+		t.Errorf("%s is wider than the window: %s", where, strings.Join(over, "\n"))
+	}
+	if found := raw.FindString(tab.Text(t, texts)); found != "" {
+		t.Errorf("%s shows %q", where, found)
+	}
+	for _, finding := range tab.Findings(t) {
+		t.Errorf("%s: axe: %s", where, finding)
+	}
+	for _, complaint := range tab.Complaints() {
+		if path == "nothing" || path == "jobs-99" || archive == "silent" {
+			if strings.Contains(complaint, "the server responded with a status of 404") {
+				continue
+			}
+		}
+		t.Errorf("%s: %s", where, complaint)
+	}
+}
+
+// Somebody signs in by a link, looks at a job, goes back and signs out, with scripts switched off: by the mouse, and by
+// the keyboard alone. After it nothing is shown any more, not by the button that goes back either.
+func TestBrowserSignsInAndOut(t *testing.T) {
+	b := browsertest.Start(t)
+	for how, press := range map[string]func(*testing.T, *browsertest.Tab, string){
+		"mouse":    func(t *testing.T, tab *browsertest.Tab, what string) { tab.Click(t, what) },
+		"keyboard": byKeyboard,
+	} {
+		for _, width := range []int{1440, 390} {
+			t.Run(fmt.Sprintf("%s %d", how, width), func(t *testing.T) {
+				s := newSite(t)
+				s.sessions.links["secret"] = Session{Text: "fresh", Name: "Ada", Role: "curator", Zone: "UTC", Expires: now().Add(life)}
+				server := httptest.NewServer(s)
+				t.Cleanup(server.Close)
+				tab := b.Open(t, server.URL, browsertest.View{Width: width, NoScript: true, Language: "en"})
+				leads := func(what, to, shows string) {
+					t.Helper()
+					tab.Leads(t, func() { press(t, tab, what) })
+					if got := strings.TrimPrefix(tab.URL(t), server.URL); got != to || !strings.Contains(tab.Text(t, "document.body.innerText"), shows) {
+						t.Fatalf("%s leads to %s, which shows %s", what, got, tab.Text(t, "document.body.innerText"))
+					}
+				}
+				tab.Go(t, "/sign-in?link=secret")
+				leads("main button", "/", "Ada, curator")
+				leads(`main a[href$="/jobs/13"]`, "/jobs/13", "Job 13")
+				tab.Back(t, 1)
+				if got := tab.Text(t, "document.querySelector('h1').innerText"); got != "Today" {
+					t.Fatalf("back is %q", got)
+				}
+				leads("header form button", "/sign-in", "holdfast sign-in")
+				if len(s.sessions.open) != len(roles()) {
+					t.Error("the session is still open")
+				}
+				tab.Back(t, 1)
+				if text := tab.Text(t, "document.body.innerText"); strings.Contains(text, "Ada") || !strings.Contains(text, "holdfast sign-in") {
+					t.Errorf("back after signing out shows %s", text)
+				}
+				if complaints := tab.Complaints(); len(complaints) > 0 {
+					t.Errorf("%q", complaints)
+				}
+			})
+		}
+	}
+}
+
+// byKeyboard goes to an element by the key Tab, at each step of which the focus is to be seen, and presses Enter.
+func byKeyboard(t *testing.T, tab *browsertest.Tab, what string) {
+	t.Helper()
+	var passed []string
+	for range 200 {
+		tab.Press(t, "Tab")
+		var at struct {
+			There, Visible bool
+			Name           string
+		}
+		tab.Eval(t, fmt.Sprintf(`(() => {
+			const e = document.activeElement, r = e.getClientRects()[0], s = getComputedStyle(e);
+			const top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
+			return {there: e.matches(%q), name: e.outerHTML.slice(0, 100), visible: s.outlineStyle !== "none" &&
+				parseFloat(s.outlineWidth) >= 2 && (e.matches(".scroll, pre") || e === top || e.contains(top))};
+		})()`, what), &at)
+		if passed = append(passed, at.Name); !at.Visible && !strings.HasPrefix(at.Name, "<body") {
+			t.Errorf("%s: the focus is not to be seen on %s", tab.URL(t), at.Name)
+		}
+		if at.There {
+			tab.Press(t, "Enter")
+			return
+		}
+	}
+	t.Fatalf("%s: the keyboard does not reach %s, but %q", tab.URL(t), what, slices.Compact(passed))
+}
