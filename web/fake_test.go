@@ -18,6 +18,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/harvest"
 	"holdfast/internal/inprocess"
+	"holdfast/internal/words"
 )
 
 // now is when the tests take place.
@@ -145,6 +146,15 @@ type site struct {
 
 func newSite(t *testing.T) *site { return newSiteOf(t, "lindhaven", "north-1") }
 
+// offer are all languages: reading them takes longer than most tests.
+var offer = sync.OnceValues(func() (*words.Offer, error) {
+	all, err := words.Shipped()
+	if err != nil {
+		return nil, err
+	}
+	return all.Offer(all.Tags()...)
+})
+
 func newSiteOf(t *testing.T, cluster, name string) *site {
 	t.Helper()
 	s := &site{api: &archive{answers: filled(name), tokens: map[string]bool{}, slow: map[string]chan struct{}{}},
@@ -152,7 +162,11 @@ func newSiteOf(t *testing.T, cluster, name string) *site {
 	for _, role := range roles() {
 		s.sessions.open[role] = Session{Text: role, Name: name, Person: "p1", Role: role, Zone: "UTC", Expires: now().Add(life)}
 	}
-	h, err := New(Config{Cluster: cluster, Node: name, API: inprocess.New(s.api, slog.New(slog.DiscardHandler)), Sessions: s.sessions,
+	languages, err := offer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := New(Config{Cluster: cluster, Node: name, Languages: languages, API: inprocess.New(s.api, slog.New(slog.DiscardHandler)), Sessions: s.sessions,
 		Secure: func(*http.Request) bool { return s.secure }, Now: now})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"holdfast/alert"
 	"holdfast/api/wire"
+	"holdfast/internal/look"
 	"holdfast/internal/words"
 	"holdfast/internal/words/wordstest"
 )
@@ -238,6 +240,26 @@ func attribute(n *html.Node, key string) string {
 		}
 	}
 	return ""
+}
+
+// Every class that the pages use is one of the style sheet's, for a page has no style of its own.
+func TestClasses(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	known := map[string]bool{}
+	for _, m := range regexp.MustCompile(`\.([a-z][a-z0-9-]*)`).FindAllStringSubmatch(string(look.Style().Content), -1) {
+		known[m[1]] = true
+	}
+	for _, path := range append(paths(), "/nothing", "/sign-in?link=x") {
+		_, body := s.get(t, path)
+		for _, m := range regexp.MustCompile(` class="([^"]*)"`).FindAllStringSubmatch(body, -1) {
+			for class := range strings.FieldsSeq(m[1]) {
+				if !known[class] {
+					t.Errorf("%s: the style sheet has no class %q", path, class)
+				}
+			}
+		}
+	}
 }
 
 // Whatever people or the web put into a name stays text, on each page.
