@@ -119,6 +119,10 @@ func TestVouch(t *testing.T) {
 		"an invited person's grant":      {catalog.GiveGrant, "person:inga", "", catalog.Giving{}, false},
 		"one's own token goes":           {catalog.RevokeAccess, "person:berta", "", catalog.Named{ID: "berta-own"}, true},
 		"another's token goes":           {catalog.RevokeAccess, "person:berta", "", catalog.Named{ID: "anna-own"}, false},
+		"one's own session":              {people.EndSession, "person:berta", "", people.SessionEnd{Owner: "person:berta", ID: "s"}, true},
+		"a session without rights":       {people.EndSession, "person:inga", "", people.SessionEnd{Owner: "person:inga", ID: "s"}, true},
+		"another's session":              {people.EndSession, "person:inga", "", people.SessionEnd{Owner: "person:berta", ID: "s"}, false},
+		"a session of its local token":   {people.EndSession, catalog.Local(south), catalog.RoleReader, people.SessionEnd{Owner: catalog.Local(south)}, true},
 		"a level":                        {catalog.RaiseLevel, "person:berta", "", catalog.LevelChange{}, false},
 	} {
 		cmd := catalog.Command{Kind: tt.kind, Actor: tt.actor, Node: south, Body: raw(t, tt.body)}

@@ -81,7 +81,7 @@ var asked = map[Kind]question{
 	TakeToken:          is(people.KeepOwn),
 	people.SetPassword: askedOfBody(people.View.AskedOfPassword),
 	people.Enter:       askedOfBody(people.View.AskedToEnter),
-	people.EndSession:  is(people.KeepOwn), // the command itself is refused for another's
+	people.EndSession:  askedOfBody(people.View.AskedToEndSession),
 	ChangePerson:       askedOfBody(people.View.AskedToChange),
 	AcceptInvitation:   askedOfBody(people.View.AskedToAccept),
 	CreateAccess:       askedOfBody(people.View.AskedOfToken),

@@ -80,13 +80,14 @@ func (a *archive) queries() []string {
 
 // sessions are kept in memory.
 type sessions struct {
-	mu      sync.Mutex
-	open    map[string]Session
-	links   map[string]Session
-	broken  error
-	endless error // what End fails with
-	renewed int
-	last    time.Time // no session ends after it
+	mu        sync.Mutex
+	open      map[string]Session
+	links     map[string]Session
+	broken    error
+	endless   error // what End fails with
+	renewed   int
+	last      time.Time       // no session ends after it
+	elsewhere map[string]bool // sessions that only other nodes take
 }
 
 func (s *sessions) Open(_ context.Context, link string) (Session, error) {
@@ -132,6 +133,7 @@ func (s *sessions) End(_ context.Context, text string) error {
 	defer s.mu.Unlock()
 	if s.endless == nil {
 		delete(s.open, text)
+		delete(s.elsewhere, text)
 	}
 	return s.endless
 }

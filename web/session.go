@@ -33,17 +33,21 @@ func (h *Handler) cookieName(r *http.Request) string {
 	return plainCookie
 }
 
+// texts returns what may be sessions in the cookies of a request.
+func (h *Handler) texts(r *http.Request) (out []string) {
+	for i, c := range r.CookiesNamed(h.cookieName(r)) {
+		if i < maxCookies && c.Value != "" && len(c.Value) <= maxCookie {
+			out = append(out, c.Value)
+		}
+	}
+	return out
+}
+
 // session returns who is signed in. It is ErrSignedOut if nobody is; another error says that nobody knows.
 func (h *Handler) session(r *http.Request) (Session, error) {
 	err := ErrSignedOut
-	for i, c := range r.CookiesNamed(h.cookieName(r)) {
-		if i == maxCookies {
-			break
-		}
-		if c.Value == "" || len(c.Value) > maxCookie {
-			continue
-		}
-		found, failed := h.cfg.Sessions.Check(r.Context(), c.Value)
+	for _, text := range h.texts(r) {
+		found, failed := h.cfg.Sessions.Check(r.Context(), text)
 		if failed == nil {
 			return found, nil
 		}

@@ -67,19 +67,22 @@ func (t *turn) onTo(next string) string {
 	return t.prefix() + next
 }
 
-// signOut ends the session, and says so if it lives on.
+// signOut ends every session that the browser has a cookie of, also one that is worth nothing here: it may be good
+// elsewhere. It says so if one lives on.
 func (t *turn) signOut() {
 	if t.r.Method != http.MethodPost {
 		t.notAllowed("POST")
 		return
 	}
-	s, err := t.Handler.session(t.r)
-	if err == nil {
-		err = t.cfg.Sessions.End(t.r.Context(), s.Text)
+	var failed []error
+	for _, text := range t.texts(t.r) {
+		if err := t.cfg.Sessions.End(t.r.Context(), text); err != nil {
+			failed = append(failed, err)
+		}
 	}
 	t.forget()
-	if err != nil && !errors.Is(err, ErrSignedOut) {
-		t.cfg.Log.Warn("a session is not ended", "person", s.Person, "error", err)
+	if err := errors.Join(failed...); err != nil {
+		t.cfg.Log.Warn("a session is not ended", "error", err)
 		t.message(http.StatusServiceUnavailable, says{"web.sign-out", "web.not-ended"})
 		return
 	}

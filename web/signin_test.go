@@ -213,7 +213,7 @@ func TestSessionsUnknown(t *testing.T) {
 	}
 	s.sessions.broken, s.sessions.endless = nil, errors.New("no quorum")
 	if resp, body := s.send(t, "POST", "/_/en/sign-out", "admin", url.Values{}, ours()...); resp.StatusCode != 503 ||
-		!strings.Contains(body, "could not be ended everywhere") || !strings.Contains(resp.Header.Get("Set-Cookie"), "Max-Age=0") {
+		!strings.Contains(body, "could not be ended everywhere") || !strings.Contains(body, "after seven days at the latest") || !strings.Contains(resp.Header.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("%d %s", resp.StatusCode, body)
 	}
 }
@@ -293,5 +293,19 @@ func TestLanguage(t *testing.T) {
 	}
 	if _, body := s.send(t, http.MethodGet, "/jobs", "dane", nil); !strings.Contains(body, `<time datetime="2026-11-24T05:30:00Z">06.30, for 3 timer siden</time>`) {
 		t.Errorf("times in Copenhagen: %s", body)
+	}
+}
+
+// Signing out ends every session that the browser has a cookie of, also what this node takes for none.
+func TestSigningOutOfTwoSessions(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.sessions.elsewhere = map[string]bool{"elsewhere": true}
+	resp, _ := s.send(t, http.MethodPost, "/sign-out", "", url.Values{}, append(ours(), "Cookie", "holdfast=reader; holdfast=elsewhere; holdfast=admin")...)
+	if resp.StatusCode != http.StatusSeeOther || s.sessions.open["reader"].Text != "" || s.sessions.open["admin"].Text != "" || len(s.sessions.elsewhere) > 0 {
+		t.Errorf("%d, open %v, elsewhere %v", resp.StatusCode, s.sessions.open, s.sessions.elsewhere)
+	}
+	if resp, _ := s.send(t, http.MethodGet, "/sign-in", "", nil, "Cookie", "holdfast=reader; holdfast=admin"); resp.StatusCode != 200 {
+		t.Errorf("still signed in: %d", resp.StatusCode)
 	}
 }

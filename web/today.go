@@ -31,8 +31,8 @@ type todayPage struct {
 	Alerts  *wire.Alerts      `json:"alerts"`
 	Running *wire.RunningJobs `json:"running"`
 	Safe    safety            `json:"safe"`
-	Audit   *wire.Audit       `json:"lastAudit"` // the newest that ended; nil also if there is none
-	Audited bool              `json:"auditsKnown"`
+	Audit   *wire.Audit       `json:"lastAudit"`   // the newest that ended; nil also if there is none
+	Audited bool              `json:"auditsKnown"` // all audits were looked at
 }
 
 // ended are the jobs of a state that ended since yesterday.
@@ -88,7 +88,7 @@ func showToday(ctx context.Context, v *visit) (any, error) {
 		if err != nil {
 			return err
 		}
-		p.Audited = true
+		p.Audited = found.Next == "" // else an earlier one may have ended
 		for i := range found.Items {
 			if a := &found.Items[i]; !a.Ended.IsZero() && p.Audit == nil {
 				p.Audit = a
@@ -147,6 +147,7 @@ func (p *todayPage) First() []wire.Alert {
 type safety struct {
 	Known    bool  `json:"known"`
 	All      bool  `json:"allVerified"`
+	Empty    bool  `json:"empty"`  // no copy has to be there: nothing is verified, and nothing is wrong
 	Copies   int64 `json:"copies"` // verified
 	Owed     int64 `json:"owed"`
 	Disputed int64 `json:"disputed"`
@@ -166,8 +167,10 @@ func judge(st *wire.Status, alerts *wire.Alerts) (s safety) {
 	}
 	s.Known, s.Lost, s.NoQuorum, s.Unasked = true, st.Lost, !st.Cluster.Quorum, alerts == nil
 	var files int64
+	whole := true
 	for _, r := range st.Replicas {
 		files += r.Files
+		whole = whole && r.Good == r.Files
 		s.Copies += r.Good
 		s.Owed += r.Owed
 		s.Disputed += r.Disputed
@@ -181,7 +184,8 @@ func judge(st *wire.Status, alerts *wire.Alerts) (s safety) {
 	if alerts != nil {
 		s.Silent = len(alerts.Silent)
 	}
-	s.All = len(st.Replicas) > 0 && s.Copies == files && s.Owed+s.Disputed == 0 &&
+	calm := len(st.Replicas) > 0 && whole && s.Owed+s.Disputed == 0 &&
 		s.Unheld+s.Lost+s.Away+s.Silent == 0 && !s.NoQuorum && !s.Unasked
+	s.All, s.Empty = calm && files > 0, calm && files == 0
 	return s
 }

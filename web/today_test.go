@@ -24,15 +24,22 @@ func TestJudge(t *testing.T) {
 		t.Errorf("nobody answered: %+v", s)
 	}
 	for what, spoil := range map[string]func(*wire.Status, *wire.Alerts){
-		"a copy is owed":      func(st *wire.Status, _ *wire.Alerts) { st.Replicas[1].Good, st.Replicas[1].Owed = 9, 1 },
-		"a copy less":         func(st *wire.Status, _ *wire.Alerts) { st.Replicas[1].Good = 9 },
-		"a copy is disputed":  func(st *wire.Status, _ *wire.Alerts) { st.Replicas[0].Disputed = 1 },
-		"a shard has no node": func(st *wire.Status, _ *wire.Alerts) { st.Replicas[0].Held-- },
-		"a file is lost":      func(st *wire.Status, _ *wire.Alerts) { st.Lost = 1 },
-		"no quorum":           func(st *wire.Status, _ *wire.Alerts) { st.Cluster.Quorum = false },
-		"a node is away":      func(st *wire.Status, _ *wire.Alerts) { st.Nodes[0].Presence.State = "suspected" },
-		"a node is silent":    func(_ *wire.Status, a *wire.Alerts) { a.Silent = []wire.SilentNode{{Name: "south-1"}} },
-		"there is no replica": func(st *wire.Status, _ *wire.Alerts) { st.Replicas = nil },
+		"a copy is owed":        func(st *wire.Status, _ *wire.Alerts) { st.Replicas[1].Good, st.Replicas[1].Owed = 9, 1 },
+		"a copy less":           func(st *wire.Status, _ *wire.Alerts) { st.Replicas[1].Good = 9 },
+		"one less in the first": func(st *wire.Status, _ *wire.Alerts) { st.Replicas[0].Good = 9 },
+		"a copy is disputed":    func(st *wire.Status, _ *wire.Alerts) { st.Replicas[0].Disputed = 1 },
+		"a shard has no node":   func(st *wire.Status, _ *wire.Alerts) { st.Replicas[0].Held-- },
+		"a file is lost":        func(st *wire.Status, _ *wire.Alerts) { st.Lost = 1 },
+		"no quorum":             func(st *wire.Status, _ *wire.Alerts) { st.Cluster.Quorum = false },
+		"a node is away":        func(st *wire.Status, _ *wire.Alerts) { st.Nodes[0].Presence.State = "suspected" },
+		"a node is silent":      func(_ *wire.Status, a *wire.Alerts) { a.Silent = []wire.SilentNode{{Name: "south-1"}} },
+		"nothing is there": func(st *wire.Status, _ *wire.Alerts) {
+			for i := range st.Replicas {
+				st.Replicas[i].Files, st.Replicas[i].Good = 0, 0
+			}
+		},
+		"more here, less there": func(st *wire.Status, _ *wire.Alerts) { st.Replicas[0].Good, st.Replicas[1].Good = 9, 11 },
+		"there is no replica":   func(st *wire.Status, _ *wire.Alerts) { st.Replicas = nil },
 	} {
 		st, alerts := good(), &wire.Alerts{}
 		spoil(st, alerts)
@@ -180,5 +187,34 @@ func TestSignedOutMeanwhile(t *testing.T) {
 	resp, _ := s.get(t, "/jobs")
 	if resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "/sign-in?next=%2Fjobs" {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
+	}
+}
+
+// An archive without files is not called verified, nor wrong; and one whose replicas cannot be relied on not empty.
+func TestAnEmptyArchive(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	empty := wire.Status{Cluster: wire.Cluster{Quorum: true}, Replicas: []wire.Replica{{Name: "north", Held: wire.Shards}}}
+	s.api.answers["/status"], s.api.answers["/alerts"] = empty, wire.Alerts{At: now(), Items: []wire.Alert{}}
+	if _, body := s.get(t, "/_/en/"); !strings.Contains(body, "<strong>No copies yet</strong>") || strings.Contains(body, "All copies verified") {
+		t.Errorf("it is empty: %s", body)
+	}
+	empty.Cluster.Quorum = false
+	s.api.answers["/status"] = empty
+	if _, body := s.get(t, "/_/en/"); !strings.Contains(body, "Nobody can tell now") || strings.Contains(body, "No copies yet") {
+		t.Errorf("without a quorum: %s", body)
+	}
+}
+
+// That no audit has ended is said only when all were looked at.
+func TestManyAudits(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	running := []wire.Audit{{ID: "a9", State: "running", Began: now()}}
+	for next, want := range map[string]bool{"": true, "a-8": false} {
+		s.api.answers["/audits"] = wire.Page[wire.Audit]{Items: running, Next: next}
+		if _, body := s.get(t, "/_/en/"); strings.Contains(body, "No audit has ended") != want {
+			t.Errorf("more to come %q: the page says so: %t", next, !want)
+		}
 	}
 }

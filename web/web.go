@@ -48,7 +48,7 @@ type Sessions interface {
 	Check(ctx context.Context, text string) (Session, error)
 	// Renew returns a session of the same right with a new end.
 	Renew(ctx context.Context, text string) (Session, error)
-	// End ends the session. It is not an error if it has ended.
+	// End ends the session, on every node. It is not an error if it has ended, or is none.
 	End(ctx context.Context, text string) error
 }
 

@@ -72,6 +72,19 @@ func (r View) AskedToAccept(body []byte) (Wanted, error) {
 	return Wanted{Act: KeepPeople, Whose: bearer.Owner}, err
 }
 
+// AskedToEndSession returns what the end of a session would do: who has lost every right may sign out, too.
+func (r View) AskedToEndSession(body []byte) (Wanted, error) {
+	var b SessionEnd
+	if json.Unmarshal(body, &b) != nil {
+		return Wanted{Act: KeepOwn}, nil
+	}
+	kind, id := ParseActor(b.Owner)
+	if kind != PersonActor {
+		return Wanted{Act: KeepOwn}, nil
+	}
+	return Wanted{Act: KeepOwn, Whose: PersonID(id)}, nil
+}
+
 // AskedOfToken returns what a command about an access token would do: whose it is may do it.
 func (r View) AskedOfToken(body []byte) (Wanted, error) {
 	var b cluster.Named

@@ -14,7 +14,7 @@ import (
 
 // begin makes a session of what was proved.
 func (s *Sessions) begin(who catalog.Caller, token string) (Session, error) {
-	return s.extend(content{ID: random(16), Node: s.cfg.Self, Token: token, Owner: who.Actor}, true)
+	return s.extend(content{ID: random(16), Begun: s.cfg.Self, Token: token, Owner: who.Actor}, true)
 }
 
 // random returns a text of n random bytes.
@@ -53,13 +53,13 @@ func (s *Sessions) extend(c content, first bool) (Session, error) {
 		if err != nil {
 			return err
 		}
+		c.Node = s.cfg.Self
 		if first {
 			c.Began = now
 			if c.Standing, err = s.standingOf(v, c); err != nil {
 				return err
 			}
 		}
-		c.Node = s.cfg.Self
 		c.Expires = min(now+people.SessionLife, c.Began+people.SessionMost)
 		return nil
 	})

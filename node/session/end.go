@@ -54,14 +54,17 @@ func (p *pending) drop(id string) {
 }
 
 // End ends a session: on this node at once, whatever the error, and on every node when the error is nil. Otherwise the
-// node goes on asking, as long as it runs. A session that has ended already is no error.
+// node goes on asking, as long as it runs. A session that has ended already is no error, nor is a text that is none.
+//
+// One that is worth nothing here is ended, too, if a member signed it: it may be good on a node that knows more, or
+// from which alone it counts.
 func (s *Sessions) End(ctx context.Context, text string) error {
-	if _, err := s.Check(s.cfg.Self, text); err != nil {
-		return orNil(err)
+	c, plain, signature, err := parse(text)
+	if err == nil {
+		err = s.cfg.View(func(v catalog.View) error { return s.lives(v, c, plain, signature) })
 	}
-	c, _, _, err := parse(text)
 	if err != nil {
-		return err
+		return orNil(err)
 	}
 	e := people.SessionEnd{Owner: c.Owner, ID: c.ID, Until: c.Began + people.SessionMost}
 	s.pending.add(e)
@@ -70,11 +73,15 @@ func (s *Sessions) End(ctx context.Context, text string) error {
 
 // tell has the end of a session agreed. It is forgotten here when this node's state has it.
 func (s *Sessions) tell(ctx context.Context, e people.SessionEnd) error {
-	if err := s.cfg.Propose(ctx, people.EndSession, e, e.Owner); err != nil {
+	err := s.cfg.Propose(ctx, people.EndSession, e, e.Owner)
+	if kind, _ := people.ParseActor(e.Owner); err != nil && kind == people.PersonActor && gone(err) {
+		s.pending.drop(e.ID) // it has ended everywhere, and will not be good again
+		return nil
+	} else if err != nil {
 		return err
 	}
 	var known bool
-	err := s.cfg.View(func(v catalog.View) (err error) {
+	err = s.cfg.View(func(v catalog.View) (err error) {
 		known, err = catalog.PeopleIn(v).SessionEnded(e.Owner, e.ID)
 		return err
 	})
@@ -84,8 +91,14 @@ func (s *Sessions) tell(ctx context.Context, e people.SessionEnd) error {
 	return err
 }
 
+// gone reports whether the error says that a person is disabled, or not there: all her sessions have ended with that.
+func gone(err error) bool {
+	var refused *catalog.Refusal
+	return errors.As(err, &refused) && (refused.Code == catalog.Denied || refused.Code == catalog.NotFound)
+}
+
 func orNil(err error) error {
-	if errors.Is(err, ErrEnded) {
+	if errors.Is(err, catalog.ErrNotFound) {
 		return nil
 	}
 	return err

@@ -81,6 +81,7 @@ func (s *Sessions) Of(from catalog.NodeID, text string) (catalog.Caller, error) 
 type content struct {
 	ID       string         `json:"id"`
 	Node     catalog.NodeID `json:"node"`  // that signed it
+	Begun    catalog.NodeID `json:"begun"` // the node where it began: other nodes sign what they renew
 	Token    string         `json:"token"` // with which it began: an access token's id, api.LocalID, byPassword
 	Owner    string         `json:"owner"` // an actor
 	Standing string         `json:"standing"`
@@ -90,6 +91,9 @@ type content struct {
 
 // maxText bounds a session's text. Standing grows with the grants that a person ever had: it is kept as a digest.
 const maxText = 2 << 10
+
+// early is how far ahead the clock of the node may be that signed a session.
+const early = catalog.Day / 24
 
 // purpose separates a session's signature from all else that a node's key signs.
 func purpose(cluster string) []byte { return []byte("holdfast session v1\x00" + cluster + "\x00") }
@@ -159,8 +163,20 @@ func (s *Sessions) Check(from catalog.NodeID, text string) (Session, error) {
 
 // proved refuses a session that no member signed, or that has ended.
 func (s *Sessions) proved(v catalog.View, c content, plain, signature []byte) error {
+	err := s.lives(v, c, plain, signature)
+	if err == nil && s.pending.has(c.ID) {
+		err = ErrEnded
+	}
+	return err
+}
+
+// lives refuses a session that no member signed, or that has ended as far as is agreed.
+func (s *Sessions) lives(v catalog.View, c content, plain, signature []byte) error {
 	cluster, err := v.Cluster()
 	if err != nil {
+		return err
+	}
+	if _, err := v.Member(c.Begun); err != nil { // what a node began ends with it
 		return err
 	}
 	m, err := v.Member(c.Node)
@@ -175,12 +191,13 @@ func (s *Sessions) proved(v catalog.View, c content, plain, signature []byte) er
 	if err != nil {
 		return err
 	}
-	// What a node with a wrong clock signed lasts no longer than what others sign.
-	if now >= c.Expires || c.Expires > now+people.SessionLife+catalog.Day/24 || now >= c.Began+people.SessionMost {
+	// What a node with a wrong clock signed lasts no longer than what others sign, however often it is renewed.
+	if now >= c.Expires || c.Expires > now+people.SessionLife+early || c.Began > now+early ||
+		now >= c.Began+people.SessionMost {
 		return ErrEnded
 	}
 	ended, err := catalog.PeopleIn(v).SessionEnded(c.Owner, c.ID)
-	if err == nil && (ended || s.pending.has(c.ID)) {
+	if err == nil && ended {
 		err = ErrEnded
 	}
 	return err
