@@ -11,6 +11,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	subject "holdfast/catalog/people"
 )
 
 // invitationTime is how long an invitation is good for.
@@ -162,7 +163,11 @@ func (s people) makeInvitation(ctx context.Context, kind catalog.Kind, p catalog
 		Expires: catalog.At(s.now().Add(valid))}
 	err = s.decide(ctx, kind, catalog.Invitation{Person: p, Token: token}, nil)
 	shown, err := s.after(ctx, p.ID, err)
-	return wire.Invitation{Person: shown, Expires: std(token.Expires), Text: secret.String()}, err
+	out := wire.Invitation{Person: shown, Expires: std(token.Expires), Text: secret.String()}
+	if level, err := levelNow(s.own); err == nil && level >= subject.LevelOfSessions && s.sessions != nil {
+		out.URL = s.sessions.Invitation(out.Text)
+	}
+	return out, err
 }
 
 // accept answers with a token of the person's own. Who has the invitation needs no other.

@@ -20,6 +20,8 @@ type Sessions interface {
 	// Link returns the address at which a session begins, once, in the name of who, who has proved the access token of
 	// that id; and until when it is good.
 	Link(who catalog.Caller, token string) (url string, expires time.Time, err error)
+	// Invitation returns the address at which a person accepts an invitation, empty if this node serves no pages.
+	Invitation(text string) (url string)
 }
 
 type pagesKey struct{}

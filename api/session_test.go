@@ -26,6 +26,9 @@ func (b *backend) Caller(text string) (who catalog.Caller, err error) {
 	return who, err
 }
 
+// Invitation says what it was asked for.
+func (b *backend) Invitation(text string) string { return "http://pages.test/invitation?text=" + text }
+
 // Link says what it was asked for.
 func (b *backend) Link(who catalog.Caller, token string) (string, time.Time, error) {
 	if who.Program && token != LocalID {

@@ -70,6 +70,9 @@ func (c userInviteCmd) Run(a *app) error {
 			fmt.Fprintf(a.stderr, "Invitation for %s (%s), good until %s:\n", made.Person.Name, made.Person.ID,
 				when(made.Expires))
 			_, err := fmt.Fprintln(a.stdout, made.Text)
+			if err == nil && made.URL != "" {
+				fmt.Fprintf(a.stderr, "Or, in a browser, where they choose a password: %s\n", made.URL)
+			}
 			return err
 		})
 	})

@@ -11,6 +11,7 @@ import (
 	"holdfast/gossip"
 	"holdfast/index"
 	"holdfast/node/archive"
+	"holdfast/node/front"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
@@ -176,6 +177,7 @@ func (n *Node) openWarrants() error {
 			}
 			return n.warrants.LocalOf(v, id)
 		},
+		Pages:   func() error { return servesPages(front.OriginsOf(n.cfg.Config)) },
 		Propose: refusing(n.agreed()), Used: n.warrants.Uses.Note, Now: time.Now, Log: n.log.With("room", "session")})
 	n.warrants.Session = n.sessions.Of
 	return nil

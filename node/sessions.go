@@ -24,15 +24,28 @@ type links struct {
 
 // Link returns the address at which a session begins, once.
 func (l links) Link(who catalog.Caller, token string) (url string, expires time.Time, err error) {
-	at := l.origins()
-	if allowed, reason := at.PagesAllowed(); !allowed {
-		return "", time.Time{}, &catalog.Refusal{Code: catalog.Unsafe, Message: "this node serves no pages: " + reason}
-	}
 	secret, expires, err := l.Sessions.Link(who, token)
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	return at.Pages.String() + "/sign-in?link=" + secret, expires, nil
+	return l.origins().Pages.String() + "/sign-in?link=" + secret, expires, nil
+}
+
+// Invitation returns the address at which a person accepts an invitation, empty if this node serves no pages.
+func (l links) Invitation(text string) string {
+	at := l.origins()
+	if allowed, _ := at.PagesAllowed(); !allowed {
+		return ""
+	}
+	return at.Pages.String() + "/invitation?text=" + text
+}
+
+// servesPages refuses what has to do with pages on a node that serves none.
+func servesPages(at front.Origins) error {
+	if allowed, reason := at.PagesAllowed(); !allowed {
+		return &catalog.Refusal{Code: catalog.Unsafe, Message: "this node serves no pages: " + reason}
+	}
+	return nil
 }
 
 // visitors are the sessions as the pages see them.
@@ -56,8 +69,38 @@ func (v visitors) Renew(_ context.Context, text string) (web.Session, error) {
 // End ends the session, on this node whatever the error.
 func (v visitors) End(ctx context.Context, text string) error { return v.sessions.End(ctx, text) }
 
+// SignIn begins a session of the person with the password.
+func (v visitors) SignIn(ctx context.Context, who, password, from string) (web.Session, error) {
+	return visitor(v.sessions.Password(ctx, who, password, from))
+}
+
+// Invited returns the name of the person who is invited.
+func (v visitors) Invited(_ context.Context, text string) (string, error) {
+	p, err := v.sessions.Invited(text)
+	if errors.Is(err, session.ErrLink) {
+		err = web.ErrLink
+	}
+	return p.Name, err
+}
+
+// Enter accepts an invitation with a password.
+func (v visitors) Enter(ctx context.Context, text, chosen string) (web.Session, error) {
+	return visitor(v.sessions.Enter(ctx, text, chosen))
+}
+
+// Choose gives the person of a session another password.
+func (v visitors) Choose(ctx context.Context, text, old, chosen, from string) (web.Session, error) {
+	return visitor(v.sessions.Choose(ctx, text, old, chosen, from))
+}
+
 func visitor(s session.Session, err error) (web.Session, error) {
 	switch {
+	case errors.Is(err, session.ErrPassword):
+		return web.Session{}, web.ErrPassword
+	case errors.Is(err, session.ErrSlow):
+		return web.Session{}, web.ErrSlow
+	case errors.Is(err, session.ErrWeak):
+		return web.Session{}, web.ErrWeak
 	case errors.Is(err, session.ErrLink):
 		return web.Session{}, web.ErrLink
 	case errors.Is(err, session.ErrEnded):
@@ -88,8 +131,9 @@ func pagesOf(n *Node, answers *api.API, origins *front.Origins) (http.Handler, e
 	}
 	return web.New(web.Config{Cluster: n.roster.Known().Cluster.Name, Node: n.cfg.Name,
 		API: inprocess.New(answers.Pages(), n.log), Sessions: visitors{n.sessions}, Languages: offered,
-		Secure: func(*http.Request) bool { return origins.Pages.Scheme == "https" }, // they are served nowhere else
-		Log:    n.log.With("room", "web"), Now: time.Now})
+		Passwords: visitors{n.sessions},
+		Secure:    func(*http.Request) bool { return origins.Pages.Scheme == "https" }, // they are served nowhere else
+		Log:       n.log.With("room", "web"), Now: time.Now})
 }
 
 // besideAPI answers at the API's port: the API what is for programs, and the pages all else.

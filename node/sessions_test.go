@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -120,5 +121,53 @@ func TestASessionHoldsOnTheOtherNode(t *testing.T) {
 			}
 			return nil
 		})
+	}
+}
+
+// Who is invited chooses a password in a browser, and signs in with it at any node.
+func TestAPersonComesInWithAPassword(t *testing.T) {
+	t.Parallel()
+	nodes := startNodes(t, threeConfigs(t, "")[:2])
+	north, south := nodes[0], nodes[1]
+	own, err := north.token.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var invited wire.Invitation
+	eventually(t, "she is invited", func() error {
+		request := httptest.NewRequest(http.MethodPost, "/api/v1/users", strings.NewReader(`{"name":"Anna Berg","mail":"anna@example.org"}`))
+		status, text := north.send(t, request, own)
+		if status != http.StatusCreated {
+			return fmt.Errorf("%d %s", status, text)
+		}
+		return json.Unmarshal([]byte(text), &invited)
+	})
+	u, err := url.Parse(invited.URL)
+	if err != nil || u.Hostname() != "localhost" || u.Path != "/invitation" {
+		t.Fatal(invited.URL, err)
+	}
+	if answer, body := north.browse(t, http.MethodGet, u.RequestURI(), "", nil); answer.StatusCode != http.StatusOK || !strings.Contains(body, "Anna Berg") {
+		t.Fatalf("%d %s", answer.StatusCode, body)
+	}
+	const password = "correct horse battery"
+	form := url.Values{"text": {u.Query().Get("text")}, "password": {password}}
+	answer, body := north.browse(t, http.MethodPost, "/invitation", "", form)
+	if answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) != 1 {
+		t.Fatalf("%d %s", answer.StatusCode, body)
+	}
+	eventually(t, "she signs in at the other node", func() error {
+		answer, body := south.browse(t, http.MethodPost, "/sign-in", "", url.Values{"who": {"anna@example.org"}, "password": {password}})
+		if answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) != 1 {
+			return fmt.Errorf("%d %s", answer.StatusCode, body)
+		}
+		// She has no grant yet, and so there is no page for her; but it is she.
+		answer, body = south.browse(t, http.MethodGet, "/people", answer.Cookies()[0].Value, nil)
+		if answer.StatusCode != http.StatusForbidden || !strings.Contains(body, "Anna Berg") {
+			return fmt.Errorf("%d %s", answer.StatusCode, body)
+		}
+		return nil
+	})
+	if answer, body := south.browse(t, http.MethodPost, "/sign-in", "", url.Values{"who": {"anna@example.org"}, "password": {password + "?"}}); answer.StatusCode != http.StatusForbidden {
+		t.Errorf("a wrong password: %d %s", answer.StatusCode, body)
 	}
 }

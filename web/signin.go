@@ -15,6 +15,7 @@ type signInPage struct {
 	Next string
 	On   string // a link to Next
 	Who  string // somebody who is signed in, if a link is about to replace her
+	Asks *asks  // for a name and a password; nil: nobody has one
 }
 
 // signIn shows the form of a sign-in link, which uses nothing up: mail scanners follow links. The form opens a session.
@@ -33,29 +34,31 @@ func (t *turn) signIn() {
 	if err == nil {
 		p.Who = s.Name
 	}
+	if t.cfg.Passwords != nil {
+		p.Asks = &asks{}
+	}
 	t.show(http.StatusOK, "sign-in", t.view("web.sign-in", p))
 }
 
-// open opens a session by the link of the form.
+// open opens a session by the link or the password of the form.
 func (t *turn) open() {
-	t.r.Body = http.MaxBytesReader(t.w, t.r.Body, maxForm)
-	if err := t.r.ParseForm(); err != nil {
-		t.message(http.StatusBadRequest, says{"web.refused", "web.refused-form"})
+	form := t.form()
+	if form == nil {
 		return
 	}
-	link, s, err := t.r.PostForm.Get("link"), Session{}, ErrLink
+	if t.cfg.Passwords != nil && form.Has("who") {
+		t.byPassword(form)
+		return
+	}
+	link, s, err := form.Get("link"), Session{}, ErrLink
 	if link != "" && len(link) <= maxLink {
 		s, err = t.cfg.Sessions.Open(t.r.Context(), link)
 	}
 	switch {
 	case errors.Is(err, ErrLink):
 		t.message(http.StatusForbidden, says{"web.sign-in", "web.link-spent"})
-	case err != nil:
-		t.cfg.Log.Warn("nobody can sign in", "error", err)
-		t.unavailable()
 	default:
-		t.keep(s)
-		t.redirect(t.onTo(t.r.PostForm.Get("next")))
+		t.signedIn(s, err, form.Get("next"))
 	}
 }
 

@@ -58,6 +58,7 @@ type Config struct {
 	Node      string                   // name of the node that serves
 	API       http.RoundTripper        // to the API's handler; requests carry Authorization: Bearer Session.Text
 	Sessions  Sessions                 // who is signed in
+	Passwords Passwords                // default: nobody signs in with one
 	Languages *words.Offer             // default: all of the program's, English first
 	Secure    func(*http.Request) bool // the browser's connection is TLS; default: it reached this process by TLS
 	Log       *slog.Logger             // default: none
@@ -132,6 +133,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t.signIn()
 	case path == signOut:
 		t.signOut()
+	case t.passwordForms():
 	case r.Method == http.MethodPost:
 		t.notAllowed("GET, HEAD")
 	default:
@@ -144,6 +146,9 @@ const (
 	stylePath = "/_/"
 	signIn    = "/sign-in"
 	signOut   = "/sign-out"
+
+	invitation  = "/invitation"
+	ownPassword = "/password"
 )
 
 // guard sets what every answer tells browsers. The Referer stays within this origin; without any, browsers would send

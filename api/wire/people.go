@@ -70,6 +70,7 @@ type Invitation struct {
 	Person  Person    `json:"person"`
 	Expires time.Time `json:"expires"`
 	Text    string    `json:"text" doc:"the invitation itself; give it to that person alone"`
+	URL     string    `json:"url,omitempty" doc:"where the person accepts it in a browser, with a password; none if the node has no pages"`
 }
 
 // SignInLink begins a session at a node's pages, once. Who has it signs in as whoever asked for it.

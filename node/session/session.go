@@ -35,6 +35,7 @@ type Config struct {
 	Local   func(catalog.View, catalog.NodeID) (catalog.AccessToken, error)
 	Propose Propose
 	Used    func(token string) // an access token was used just now, by a session
+	Pages   func() error       // why nobody can sign in to this node's pages, if so; nil: everybody can
 	Now     func() time.Time
 	Log     *slog.Logger
 }
