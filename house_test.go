@@ -59,7 +59,7 @@ var plan = map[string][]string{
 	"internal/browsertest":     {},
 	"internal/words/wordstest": {"internal/words"},
 	"node": {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/inprocess", "internal/words",
-		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/runner", "node/session", "node/steward", "node/vault",
+		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/metrics", "node/runner", "node/session", "node/steward", "node/vault",
 		"node/warrant", "node/wire", "peer", "raft", "replay", "replica", "warc", "web"},
 	"node/archive":    {"alert", "api", "catalog", "duty", "internal/disk", "node/wire", "replica"},
 	"node/config":     {"harvest", "internal/words"},
@@ -69,6 +69,7 @@ var plan = map[string][]string{
 	"node/lookup":     {"api", "catalog", "cdx", "index", "node/wire"},
 	"node/membership": {"alert", "api", "catalog", "duty", "internal/disk", "internal/seal", "node/config", "node/wire", "peer"},
 	"node/metadata":   {"catalog", "cdx", "crawler", "index", "internal/disk", "internal/sorter", "warc"},
+	"node/metrics":    {},
 	"node/runner":     {"alert", "catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/metadata", "node/wire", "warc"},
 	"node/steward":    {"catalog", "duty"},
 	"node/session":    {"api", "catalog"},
@@ -92,6 +93,7 @@ var fences = map[string]string{
 	"github.com/quic-go/quic-go":      "peer",
 	"github.com/danielgtaylor/huma":   "api",
 	"github.com/nicksnyder/go-i18n":   "internal/words",
+	"github.com/prometheus":           "node/metrics",
 }
 
 // forTests are the rooms that the tests of any room may use.

@@ -25,6 +25,7 @@ import (
 	"holdfast/node/ingest"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
+	"holdfast/node/metrics"
 	"holdfast/node/runner"
 	"holdfast/node/session"
 	"holdfast/node/steward"
@@ -183,7 +184,9 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.cfg.Listen.API, n.cfg.Listen.Access = ports.API.Addr().String(), ports.Access.Addr().String()
 	origins = front.OriginsOf(n.cfg.Config) // the ports are known
-	member, atAPI, captures := n.member(), besideAPI(answers, origins.ForPages(pages)), origins.ForCaptures(readers)
+	figures := metrics.New(figuresOf(n), n.log.With("room", "metrics"))
+	atAPI := figures.Count("api", besideAPI(answers, answers.Guard(catalog.Look, figures), origins.ForPages(pages)))
+	member, captures := n.member(), figures.Count("access", origins.ForCaptures(readers))
 	parts := []part{
 		{"peer", n.peer.Run},
 		{"raft", func(ctx context.Context) error { return lost(n.raft.Run(ctx)) }},

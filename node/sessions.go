@@ -136,14 +136,18 @@ func pagesOf(n *Node, answers *api.API, origins *front.Origins) (http.Handler, e
 		Log:       n.log.With("room", "web"), Now: time.Now})
 }
 
-// besideAPI answers at the API's port: the API what is for programs, and the pages all else.
-func besideAPI(answers, pages http.Handler) http.Handler {
+// besideAPI answers at the API's port: the API what is for programs, figures what asks for metrics, and the pages all
+// else.
+func besideAPI(answers, figures, pages http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if isAPI(r.URL.Path) {
+		switch {
+		case isAPI(r.URL.Path):
 			answers.ServeHTTP(w, r)
-			return
+		case r.URL.Path == "/metrics":
+			figures.ServeHTTP(w, r)
+		default:
+			pages.ServeHTTP(w, r)
 		}
-		pages.ServeHTTP(w, r)
 	})
 }
 

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -100,16 +101,17 @@ func (n *Node) Status(context.Context) api.NodeStatus {
 
 // refusals counts the connections that this node refused, by reason.
 func refusals(s peer.Stats) map[string]uint64 {
-	out := map[string]uint64{}
-	for what, count := range map[string]uint64{"strangers": s.RefusedStrangers, "removed": s.RefusedRemoved,
+	out := allRefusals(s)
+	maps.DeleteFunc(out, func(_ string, count uint64) bool { return count == 0 })
+	return out
+}
+
+// allRefusals is refusals with each reason that there is.
+func allRefusals(s peer.Stats) map[string]uint64 {
+	return map[string]uint64{"strangers": s.RefusedStrangers, "removed": s.RefusedRemoved,
 		"clusters": s.RefusedOtherCluster,
 		"epochs":   s.RefusedEpoch, "malformed": s.RefusedMalformed, "busy": s.RefusedBusy, "joins": s.JoinsRefused,
-		"unknown-tokens": s.TokensUnknown, "expired-tokens": s.TokensExpired, "used-tokens": s.TokensUsed} {
-		if count > 0 {
-			out[what] = count
-		}
-	}
-	return out
+		"unknown-tokens": s.TokensUnknown, "expired-tokens": s.TokensExpired, "used-tokens": s.TokensUsed}
 }
 
 func (n *Node) presence(out map[catalog.NodeID]api.Presence, r raft.Status) {

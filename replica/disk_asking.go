@@ -45,6 +45,14 @@ func (d *Disks) Takes(path string) bool {
 	return r != nil && !r.draining.Load()
 }
 
+// Mounted answers ErrNotMounted when the disk at the path has gone away since the store was opened.
+func (d *Disks) Mounted(path string) error {
+	if r := d.rootAt(path); r != nil {
+		return r.mounted()
+	}
+	return nil
+}
+
 // ask records a wish, puts it into effect, and returns the state of the disks after it.
 func (d *Disks) ask(do func(*wishes) error) (DiskReport, error) {
 	if err := d.store.asked.change(do); err != nil {

@@ -39,6 +39,15 @@ type Health struct {
 	at     time.Time
 	alerts []alert.Alert
 	outbox int
+	fault  error // why the outbox could not be listed
+}
+
+// Waiting returns how many files wait in the outbox, as of the last look.
+func (h *Health) Waiting() (int, error) {
+	h.Look()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.outbox, h.fault
 }
 
 // Look returns what a human should know of this node's copies, and how many files wait in its outbox. What it looks at
@@ -50,7 +59,7 @@ func (h *Health) Look() (alerts []alert.Alert, outbox int) {
 		return h.alerts, h.outbox
 	}
 	var late int
-	h.outbox, late = h.lookAtOutbox(time.Now())
+	h.outbox, late, h.fault = h.lookAtOutbox(time.Now())
 	h.alerts = nil
 	if late > 0 {
 		h.alerts = append(h.alerts, alert.New(alert.OutboxLate, "", "files", alert.Number(late)))
@@ -189,9 +198,11 @@ func StuckDrain(v catalog.View, self catalog.NodeID, alive duty.Alive) ([]alert.
 }
 
 // lookAtOutbox counts the files in the outbox, and those of the first that the archive should know by now but does not.
-func (h *Health) lookAtOutbox(now time.Time) (all, late int) {
+func (h *Health) lookAtOutbox(now time.Time) (all, late int, err error) {
 	entries, err := os.ReadDir(h.Outbox)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	} else if err != nil {
 		h.Log.Warn("the outbox cannot be listed", "error", err)
 	}
 	for _, e := range entries {
@@ -206,7 +217,7 @@ func (h *Health) lookAtOutbox(now time.Time) (all, late int) {
 			late++
 		}
 	}
-	return all, late
+	return all, late, err
 }
 
 // archived reports whether the catalog here knows the name.

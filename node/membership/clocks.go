@@ -61,6 +61,13 @@ func (c *Clocks) knows(id catalog.NodeID) bool {
 	return known
 }
 
+// Compared returns how many other members' clocks are known.
+func (c *Clocks) Compared() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.others)
+}
+
 // Connected has the clocks compared soon.
 func (c *Clocks) Connected() {
 	select {

@@ -177,6 +177,8 @@ func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, cfg crawler.Config) 
 	c.mu.Lock()
 	r.crawl = crawl
 	c.mu.Unlock()
+	c.Tally.begin(crawl)
+	defer c.Tally.end(crawl)
 	c.heed()
 	cfg.Log.Info("job starts", "dir", r.Dir, "harvest", r.Job.Harvest)
 	return crawl.Run(ctx)

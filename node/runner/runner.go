@@ -85,6 +85,7 @@ type Runner struct {
 	begun   map[uint64]int    // the attempts begun by this process, until the catalog here shows that they ended
 	left    map[string]string // folders of earlier attempts that are not all in the archive, and why
 	remains remains
+	Tally   Tally // of what crawls here bring
 
 	Ended  *Ended // jobs of any node
 	unable unable
@@ -138,6 +139,13 @@ func (c *Runner) SetSlots(n int) {
 	defer c.mu.Unlock()
 	c.slots = n
 	signal(c.freed)
+}
+
+// Slots returns how many jobs may crawl here at once.
+func (c *Runner) Slots() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.slots
 }
 
 // signal wakes who waits for the channel, at the next time that he does.
