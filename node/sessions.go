@@ -101,6 +101,8 @@ func visitor(s session.Session, err error) (web.Session, error) {
 		return web.Session{}, web.ErrSlow
 	case errors.Is(err, session.ErrWeak):
 		return web.Session{}, web.ErrWeak
+	case errors.Is(err, session.ErrLimited):
+		return web.Session{}, web.ErrLimited
 	case errors.Is(err, session.ErrLink):
 		return web.Session{}, web.ErrLink
 	case errors.Is(err, session.ErrEnded):

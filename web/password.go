@@ -17,6 +17,8 @@ var (
 	ErrWeak = errors.New("that cannot be a password")
 	// ErrSlow: there were too many wrong passwords.
 	ErrSlow = errors.New("too many wrong passwords")
+	// ErrLimited: the session began with an access token that is worth less than a first password would be.
+	ErrLimited = errors.New("a limited access token chooses no first password")
 )
 
 // LeastPassword is how many characters a password has at least.
@@ -32,7 +34,7 @@ type Passwords interface {
 	// change nothing.
 	Enter(ctx context.Context, invitation, password string) (Session, error)
 	// Choose gives the person of a session another password. Her sessions end; the one returned begins. It fails with
-	// ErrPassword if old is not her present one, with ErrWeak or ErrSlow.
+	// ErrPassword if old is not her present one, with ErrWeak, ErrSlow or ErrLimited.
 	Choose(ctx context.Context, session, old, password, from string) (Session, error)
 }
 
@@ -171,6 +173,8 @@ func faultOf(err error) string {
 		return "web.password-slow"
 	case errors.Is(err, ErrWeak):
 		return "web.password-weak"
+	case errors.Is(err, ErrLimited):
+		return "web.password-limited"
 	}
 	return ""
 }

@@ -56,6 +56,8 @@ func (p *passwords) Choose(ctx context.Context, session, old, chosen, _ string) 
 	switch {
 	case err != nil:
 		return Session{}, err
+	case s.Person == "limited":
+		return Session{}, ErrLimited
 	case p.of[s.Person] != old:
 		return Session{}, ErrPassword
 	case len(chosen) < LeastPassword:
@@ -165,6 +167,14 @@ func TestAnotherPassword(t *testing.T) {
 		if resp.StatusCode != http.StatusForbidden || !strings.Contains(body, tt.says) || p.of["ada"] != "correct horse" {
 			t.Errorf("%s: %d %s", name, resp.StatusCode, body)
 		}
+	}
+	if _, err := p.begin("limited"); err != nil {
+		t.Fatal(err)
+	}
+	limited := url.Values{"password": {"a new long one"}}
+	if resp, body := s.send(t, http.MethodPost, "/_/en/password", "of-limited", limited, ours()...); resp.StatusCode != http.StatusForbidden ||
+		!strings.Contains(body, "token without limits") || len(resp.Header["Set-Cookie"]) > 0 {
+		t.Errorf("a limited token: %d %s", resp.StatusCode, body)
 	}
 	form := url.Values{"old": {"correct horse"}, "password": {"a new long one"}}
 	resp, _ := s.send(t, http.MethodPost, "/password", "of-ada", form, ours()...)

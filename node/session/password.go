@@ -34,6 +34,9 @@ var (
 	ErrWeak = fmt.Errorf("a password has at least %d characters, and is not your name or address", MinPassword)
 	// ErrSlow says that there were too many wrong tries: another one is possible in some minutes.
 	ErrSlow = errors.New("too many wrong passwords: try again in some minutes")
+	// ErrLimited says that a first password would be worth more than the access token that a session began with.
+	ErrLimited = errors.New("the access token has a role, scopes or an end of its own: choose the first password by " +
+		"an invitation, or sign in with a token without limits")
 )
 
 // Costs of argon2id (RFC 9106, section 4, second recommended option): 64 MiB for about a tenth of a second.
@@ -103,7 +106,8 @@ func (s *Sessions) Password(ctx context.Context, who, password, from string) (Se
 	if err != nil {
 		return Session{}, fmt.Errorf("look up a person who signs in: %w", err)
 	}
-	if !s.tries.allow(s.cfg.Now(), string(p.ID), from) {
+	account := accountOf(p, who)
+	if !s.tries.allow(s.cfg.Now(), account, from) {
 		return Session{}, ErrSlow
 	}
 	if len(password) > maxPassword {
@@ -116,7 +120,7 @@ func (s *Sessions) Password(ctx context.Context, who, password, from string) (Se
 	if !right || p.State != catalog.Active {
 		return Session{}, ErrPassword
 	}
-	s.tries.right(string(p.ID), from)
+	s.tries.right(account, from)
 	out, err := s.begin(catalog.Caller{Actor: p.ID.Actor()}, byPassword)
 	if errors.Is(err, ErrEnded) {
 		err = ErrPassword
@@ -124,8 +128,17 @@ func (s *Sessions) Password(ctx context.Context, who, password, from string) (Se
 	return out, err
 }
 
+// accountOf is what tries are counted by. A name that nobody has is slowed down like one that somebody has.
+func accountOf(p catalog.Person, who string) string {
+	if p.ID != "" {
+		return string(p.ID)
+	}
+	return nobody + shortDigest(strings.ToLower(who))
+}
+
 // Choose gives the person of a session another password, and returns a new session: the others have ended. old is the
-// password that she has, if she has one; a wrong one is ErrPassword.
+// password that she has, if she has one; a wrong one is ErrPassword. Who has none and signed in with an access token
+// that is worth less than a password gets ErrLimited.
 func (s *Sessions) Choose(ctx context.Context, text, old, chosen, from string) (Session, error) {
 	found, err := s.Check(s.cfg.Self, text)
 	if err != nil {
@@ -161,6 +174,8 @@ func (s *Sessions) Choose(ctx context.Context, text, old, chosen, from string) (
 			return Session{}, ErrPassword
 		}
 		s.tries.right(string(p.ID), from)
+	} else if by := found.Caller; by.Expires != 0 || len(by.Scopes) > 0 || !by.Role.Includes(catalog.RoleAdmin) {
+		return Session{}, ErrLimited
 	}
 	hash, err := s.hashing.hash(ctx, chosen)
 	if err != nil {

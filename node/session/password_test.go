@@ -219,3 +219,61 @@ func BenchmarkPassword(b *testing.B) {
 		}
 	}
 }
+
+// Who guesses does not learn which names there are: those that nobody has are slowed down in the same way.
+func TestSlowingDownTellsNoNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		n := a.nodes["north-1"]
+		for name, from := range map[string]func(i int) string{
+			"one address":    func(int) string { return "192.0.2.1" },
+			"many addresses": func(i int) string { return fmt.Sprint("198.51.100.", i) },
+		} {
+			left := map[string]int{}
+			for who, p := range map[string]catalog.Person{"anna": {ID: "anna"}, "nobody": {}} {
+				time.Sleep(time.Hour)
+				for left[who] < 1000 && n.tries.allow(time.Now(), accountOf(p, who), from(left[who])) {
+					left[who]++
+				}
+				_, err := n.Password(t.Context(), strings.ToUpper(who), "", from(left[who]))
+				if who == "nobody" && !errors.Is(err, ErrSlow) {
+					t.Errorf("%s: in capitals it is another name: %v", name, err)
+				}
+			}
+			if left["anna"] == 0 || left["anna"] != left["nobody"] {
+				t.Errorf("%s: %v tries are left", name, left)
+			}
+		}
+	})
+}
+
+// A session of an access token with limits does not become one without them by choosing the first password.
+func TestALimitedTokenChoosesNoFirstPassword(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		anna := catalog.PersonID("anna").Actor()
+		making := func(id string, role catalog.Role, expires catalog.Time) {
+			t.Helper()
+			token := catalog.AccessToken{ID: id, Name: id, SecretHash: api.Token{Secret: id}.Hash(), Role: role, Expires: expires}
+			a.must(anna, catalog.MakeToken, catalog.TokenMaking{Token: token, Owner: "anna"})
+		}
+		making("looks", catalog.RoleReader, 0)
+		making("soon", catalog.RoleCurator, catalog.At(time.Now().Add(time.Hour)))
+		n := a.nodes["north-1"]
+		for _, token := range []string{"looks", "soon"} {
+			if _, err := n.Choose(t.Context(), a.signIn(token).Text, "", good, "192.0.2.1"); !errors.Is(err, ErrLimited) {
+				t.Errorf("%s: %v", token, err)
+			}
+		}
+		if _, err := n.Password(t.Context(), "anna", good, "192.0.2.1"); !errors.Is(err, ErrPassword) {
+			t.Errorf("she has a password: %v", err)
+		}
+		s, err := n.Choose(t.Context(), a.signIn("anna").Text, "", good, "192.0.2.1")
+		if err != nil || a.good(s.Text) != everywhere {
+			t.Error(err)
+		}
+		if _, err := n.Choose(t.Context(), a.signIn("looks").Text, good, other, "192.0.2.1"); err != nil {
+			t.Errorf("she knows the one that she has: %v", err)
+		}
+	})
+}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strings"
 	"sync"
 	"time"
 )
@@ -40,14 +41,21 @@ type limit struct {
 	gap  time.Duration
 }
 
-// limits are those of a try. An account that nobody has counts by the address alone.
+// nobody begins an account that no person has.
+const nobody = "?"
+
+// limits are those of a try. What is remembered of accounts that nobody has is bounded with the addresses.
 func (t *tries) limits(account, from string) []limit {
 	if t.accounts == nil {
 		t.accounts, t.addresses = buckets{}, buckets{}
 	}
 	all := []limit{{t.addresses, from, triesOfAddress, gapOfAddress}}
+	accounts := t.accounts
+	if strings.HasPrefix(account, nobody) {
+		accounts = t.addresses
+	}
 	if account != "" {
-		all = append(all, limit{t.accounts, account, triesOfAccount, gapOfAccount},
+		all = append(all, limit{accounts, account, triesOfAccount, gapOfAccount},
 			limit{t.addresses, account + " " + from, triesOfPair, gapOfPair})
 	}
 	return all
