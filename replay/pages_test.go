@@ -41,6 +41,19 @@ func TestStartPage(t *testing.T) {
 	}
 }
 
+// Our own pages have no icon, and browsers are told so without an error; an archived page's icon is the archived one.
+func TestIcon(t *testing.T) {
+	t.Parallel()
+	srv := server(t, filled(), Config{})
+	if resp, _ := get(t, srv, "/favicon.ico", "Referer", srv.URL+"/"); resp.StatusCode != http.StatusNoContent {
+		t.Errorf("for our own page: %d", resp.StatusCode)
+	}
+	resp, _ := get(t, srv, "/favicon.ico", "Referer", srv.URL+"/web/20260101000000/http://example.com/")
+	if got := resp.Header.Get("Location"); got != "/web/20260101000000/http://example.com/favicon.ico" {
+		t.Errorf("for an archived page: %d %s", resp.StatusCode, got)
+	}
+}
+
 func TestCalendar(t *testing.T) {
 	t.Parallel()
 	s, b := newShelf()

@@ -241,6 +241,10 @@ func (h *Handler) stray(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if r.URL.Path == "/favicon.ico" { // browsers ask for it; our own pages have none
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
 	h.fail(w, r, http.StatusNotFound, "replay.no-page")
 }
 

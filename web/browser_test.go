@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -59,95 +57,34 @@ func emptied(answer any) any {
 	return map[string]any{"items": []any{}}
 }
 
-// variant is how a page is looked at.
-type variant struct {
-	tag   string
-	dark  bool
-	width int
-}
-
-func (v variant) String() string {
-	return fmt.Sprintf("%s-%s-%d", v.tag, map[bool]string{false: "light", true: "dark"}[v.dark], v.width)
-}
-
-// variants are all that there are; with HOLDFAST_PAGES=all each page is looked at in all. Otherwise each page is looked at
-// once with each archive, and by that in each language, in light and dark and in both widths.
-func variants(page, archive int) (all []variant) {
-	tags, widths := []string{"en", "da", "it", "fr", "de"}, []int{1440, 390}
-	if os.Getenv("HOLDFAST_PAGES") != "all" {
-		n := page + archive
-		return []variant{{tags[n%len(tags)], n&1 == 1, widths[n>>1&1]}}
-	}
-	for _, tag := range tags {
-		for _, width := range widths {
-			all = append(all, variant{tag, false, width}, variant{tag, true, width})
-		}
-	}
-	return all
-}
-
-// raw is the name of a message that a page shows in place of its text.
-var raw = regexp.MustCompile(`\b(web|alert|replay|words|unit)\.[a-z]+(-[a-z]+)*\b|<no value>|%!`)
-
-// wide lists what reaches over the edge of the window and is not in a part that scrolls by itself.
-const wide = `(() => {
-	const root = document.documentElement;
-	if (root.scrollWidth <= root.clientWidth) return [];
-	return [...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll, pre, .sections ul") &&
-		e.getBoundingClientRect().right > root.clientWidth).map(e => e.outerHTML.slice(0, 120));
-})()`
-
-// texts are all that a reader sees or hears.
-const texts = `document.title + "\n" + document.body.innerText + "\n" +
-	[...document.querySelectorAll("[aria-label], [title], [placeholder], option")].map(e => e.getAttribute("aria-label") ||
-	e.title || e.placeholder || e.text).join("\n")`
-
 // Every page, with every archive, as people see it: it fits the window, shows no message by its name, breaks no policy,
-// asks for nothing elsewhere, and axe-core finds nothing. HOLDFAST_PICTURES is a folder in which pictures are kept.
+// asks for nothing elsewhere, and axe-core finds nothing (see browsertest.Check).
 func TestBrowserPages(t *testing.T) {
 	b := browsertest.Start(t)
 	pages := append(paths(), "/sign-in", "/sign-in?link=secret", "/nothing", "/jobs/99")
 	for a, archive := range archives(t) {
-		server := httptest.NewServer(archive.site)
-		t.Cleanup(server.Close)
-		tab := b.Open(t, server.URL, browsertest.View{Width: 1440})
-		for i, path := range pages {
-			if !strings.HasPrefix(path, "/sign-in") {
-				tab.Cookie(t, http.Cookie{Name: "holdfast", Value: "admin"})
-			} else {
-				tab.Forget(t)
+		t.Run(archive.name, func(t *testing.T) {
+			t.Parallel()
+			server := httptest.NewServer(archive.site)
+			t.Cleanup(server.Close)
+			tab := b.Open(t, server.URL, browsertest.View{Width: 1440})
+			for i, path := range pages {
+				if !strings.HasPrefix(path, "/sign-in") {
+					tab.Cookie(t, http.Cookie{Name: "holdfast", Value: "admin"})
+				} else {
+					tab.Forget(t)
+				}
+				for _, v := range browsertest.Variants(a + i) {
+					tab.Look(t, v.View)
+					tab.Go(t, "/_/"+v.Tag+path)
+					status := 0
+					if archive.name == "silent" || path == "/nothing" || path == "/jobs/99" {
+						status = http.StatusNotFound
+					}
+					tab.Check(t, fmt.Sprintf("web%s-%s-%s", path, archive.name, v), status)
+				}
 			}
-			for _, v := range variants(i, a) {
-				tab.Look(t, browsertest.View{Width: v.width, Dark: v.dark})
-				tab.Go(t, "/_/"+v.tag+path)
-				where := strings.Trim(strings.NewReplacer("/", "-", "?", "-", "&", "-", "=", "-").Replace(path), "-")
-				checkSeen(t, tab, archive.name, where, v)
-			}
-		}
-	}
-}
-
-func checkSeen(t *testing.T, tab *browsertest.Tab, archive, path string, v variant) {
-	t.Helper()
-	where := strings.TrimPrefix(path+"-"+archive+"-"+v.String(), "-")
-	tab.Picture(t, os.Getenv("HOLDFAST_PICTURES"), where)
-	var over []string
-	if tab.Eval(t, wide, &over); len(over) > 0 {
-		t.Errorf("%s is wider than the window: %s", where, strings.Join(over, "\n"))
-	}
-	if found := raw.FindString(tab.Text(t, texts)); found != "" {
-		t.Errorf("%s shows %q", where, found)
-	}
-	for _, finding := range tab.Findings(t) {
-		t.Errorf("%s: axe: %s", where, finding)
-	}
-	for _, complaint := range tab.Complaints() {
-		if path == "nothing" || path == "jobs-99" || archive == "silent" {
-			if strings.Contains(complaint, "the server responded with a status of 404") {
-				continue
-			}
-		}
-		t.Errorf("%s: %s", where, complaint)
+		})
 	}
 }
 

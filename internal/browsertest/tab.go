@@ -136,6 +136,9 @@ func (tab *Tab) heard(m message) {
 		tab.complain("exception: %s", e.ExceptionDetails)
 	case "Page.javascriptDialogOpening":
 		tab.complain("dialog: %s", e.Message)
+		go func() { // the page waits for it; who reads must not call
+			_ = tab.b.try(tab.session, "Page.handleJavaScriptDialog", map[string]any{"accept": true}, nil)
+		}()
 	case "Audits.issueAdded":
 		if strings.Contains(string(e.Issue), "ContentSecurityPolicy") {
 			tab.complain("policy: %s", e.Issue)
