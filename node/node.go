@@ -167,12 +167,15 @@ func (n *Node) isReady() bool {
 // Run runs the node until ctx ends or a part of it fails. It returns when everything is stopped and closed, or with
 // ErrHung when a part does not stop in time: then the process is to end.
 func (n *Node) Run(ctx context.Context) error {
-	readers, err := n.replayHandler()
 	answers := api.New(n.backend(), n.log)
 	var origins front.Origins
-	var pages http.Handler
+	var readers, pages http.Handler
+	offered, err := languages(n.cfg.Config, n.log)
 	if err == nil {
-		pages, err = pagesOf(n, answers, &origins)
+		readers, err = n.replayHandler(offered)
+	}
+	if err == nil {
+		pages, err = pagesOf(n, answers, &origins, offered)
 	}
 	var ports front.Front
 	if err == nil {

@@ -10,6 +10,7 @@ import (
 	"holdfast/crawler"
 	"holdfast/gossip"
 	"holdfast/index"
+	"holdfast/internal/words"
 	"holdfast/node/archive"
 	"holdfast/node/front"
 	"holdfast/node/lookup"
@@ -208,12 +209,8 @@ func (n *Node) openRunner() {
 }
 
 // replayHandler is the handler of the access port.
-func (n *Node) replayHandler() (*replay.Handler, error) {
+func (n *Node) replayHandler(offered *words.Offer) (*replay.Handler, error) {
 	incoming := filepath.Join(n.cfg.Data, "incoming")
-	offered, err := languages(n.cfg.Config, n.log)
-	if err != nil {
-		return nil, err
-	}
 	cfg := replay.Config{Title: n.roster.Known().Cluster.Name, Spool: incoming, SpoolRoom: func(size int64) bool {
 		left, err := n.room().Left(incoming)
 		return err == nil && left >= size

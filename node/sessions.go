@@ -11,6 +11,7 @@ import (
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	"holdfast/internal/inprocess"
+	"holdfast/internal/words"
 	"holdfast/node/front"
 	"holdfast/node/session"
 	"holdfast/web"
@@ -126,11 +127,7 @@ func highest(rights []catalog.Right) string {
 }
 
 // pagesOf returns the pages of a node. They are served where origins says, which need not be known yet.
-func pagesOf(n *Node, answers *api.API, origins *front.Origins) (http.Handler, error) {
-	offered, err := languages(n.cfg.Config, n.log)
-	if err != nil {
-		return nil, err
-	}
+func pagesOf(n *Node, answers *api.API, origins *front.Origins, offered *words.Offer) (http.Handler, error) {
 	return web.New(web.Config{Cluster: n.roster.Known().Cluster.Name, Node: n.cfg.Name,
 		API: inprocess.New(answers.Pages(), n.log), Sessions: visitors{n.sessions}, Languages: offered,
 		Passwords: visitors{n.sessions},

@@ -103,7 +103,11 @@ func TestNobodyIsGivenWrongBytes(t *testing.T) {
 	place := int64(bytes.Index(file, page) + 700_000)
 	flipBit(t, path, place)
 	for _, n := range []running{third, north} {
-		handler, err := n.replayHandler()
+		offered, err := languages(n.cfg.Config, n.log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		handler, err := n.replayHandler(offered)
 		if err != nil {
 			t.Fatal(err)
 		}
