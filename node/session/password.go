@@ -32,8 +32,8 @@ var (
 	ErrPassword = errors.New("the name or the password is wrong")
 	// ErrWeak says that a password cannot be chosen.
 	ErrWeak = fmt.Errorf("a password has at least %d characters, and is not your name or address", MinPassword)
-	// ErrSlow says that there were too many wrong tries: another one is possible in some minutes.
-	ErrSlow = errors.New("too many wrong passwords: try again in some minutes")
+	// ErrSlow says that there were too many wrong tries, or too many at once: another one is possible in some minutes.
+	ErrSlow = errors.New("too many passwords: try again in some minutes")
 	// ErrLimited says that a first password would be worth more than the access token that a session began with.
 	ErrLimited = errors.New("the access token has a role, scopes or an end of its own: choose the first password by " +
 		"an invitation, or sign in with a token without limits")
@@ -51,16 +51,33 @@ const (
 // maxHashing is how many passwords are looked at at the same time: each takes costMemory.
 const maxHashing = 2
 
-// hashing keeps to maxHashing.
-type hashing chan struct{}
+// maxWaiting is how many more wait for that, some seconds long. Whoever comes then is told to come again.
+const maxWaiting = 30
 
+// hashing keeps to maxHashing and maxWaiting.
+type hashing struct {
+	slots chan struct{} // those that work
+	all   chan struct{} // those that work or wait
+}
+
+func newHashing() hashing {
+	return hashing{make(chan struct{}, maxHashing), make(chan struct{}, maxHashing+maxWaiting)}
+}
+
+// key fails with ErrSlow when too many wait.
 func (h hashing) key(ctx context.Context, password string, salt []byte) ([]byte, error) {
 	select {
-	case h <- struct{}{}:
+	case h.all <- struct{}{}:
+	default:
+		return nil, ErrSlow
+	}
+	defer func() { <-h.all }()
+	select {
+	case h.slots <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	defer func() { <-h }()
+	defer func() { <-h.slots }()
 	return argon2.IDKey([]byte(norm.NFC.String(password)), salt, costTime, costMemory, costThreads, hashBytes), nil
 }
 
@@ -92,6 +109,7 @@ func (h hashing) proves(ctx context.Context, password, kept string) (bool, error
 // Password begins a session of the person with that e-mail address, name or id. from is the address that asks, as text.
 // ErrPassword and ErrSlow do not tell whether there is such a person.
 func (s *Sessions) Password(ctx context.Context, who, password, from string) (Session, error) {
+	who = strings.TrimSpace(who) // keyboards of phones put a space behind what they complete
 	var p catalog.Person
 	var kept people.Password
 	err := s.cfg.View(func(v catalog.View) (err error) {
@@ -114,6 +132,9 @@ func (s *Sessions) Password(ctx context.Context, who, password, from string) (Se
 		return Session{}, ErrPassword
 	}
 	right, err := s.hashing.proves(ctx, password, kept.Hash)
+	if errors.Is(err, ErrSlow) { // it was not looked at
+		s.tries.right(account, from)
+	}
 	if err != nil {
 		return Session{}, err
 	}
@@ -167,6 +188,9 @@ func (s *Sessions) Choose(ctx context.Context, text, old, chosen, from string) (
 			return Session{}, ErrSlow
 		}
 		right, err := s.hashing.proves(ctx, old, kept.Hash)
+		if errors.Is(err, ErrSlow) {
+			s.tries.right(string(p.ID), from)
+		}
 		if err != nil {
 			return Session{}, err
 		}
@@ -190,6 +214,7 @@ func (s *Sessions) Choose(ctx context.Context, text, old, chosen, from string) (
 
 // weak refuses what cannot be a password of the person.
 func weak(chosen string, p catalog.Person) error {
+	chosen = norm.NFC.String(chosen) // as it is hashed
 	if utf8.RuneCountInString(chosen) < MinPassword || len(chosen) > maxPassword || !utf8.ValidString(chosen) ||
 		strings.EqualFold(chosen, p.Mail) || strings.EqualFold(chosen, p.Name) {
 		return ErrWeak

@@ -48,7 +48,7 @@ func TestSigningInWithAPassword(t *testing.T) {
 		}
 		a.must("", catalog.GiveGrant, catalog.Giving{Person: "carla", Role: catalog.RoleCurator})
 		a.down = true
-		for _, who := range []string{"carla", "carla@example.org", "CARLA@example.org"} {
+		for _, who := range []string{"carla", "carla@example.org", "CARLA@example.org", " carla@example.org "} {
 			s, err := a.nodes["south-1"].Password(t.Context(), who, good, "192.0.2.1")
 			if err != nil || a.good(s.Text) != everywhere || s.Caller.Actor != "person:carla" || len(s.Caller.Rights) != 1 {
 				t.Errorf("%s: %+v %v", who, s, err)
@@ -82,7 +82,7 @@ func TestChoosingAPassword(t *testing.T) {
 			want        error
 		}{
 			"a wrong old one": {other, other, ErrPassword}, "no old one": {"", other, ErrPassword}, "short": {good, "short", ErrWeak},
-			"her name": {good, "carla", ErrWeak}, "her address": {good, "Carla@Example.org", ErrWeak}, "not text": {good, strings.Repeat("\xff", 20), ErrWeak},
+			"her name": {good, "carla", ErrWeak}, "her address": {good, "Carla@Example.org", ErrWeak}, "six letters": {good, strings.Repeat("o\u0308", 6), ErrWeak}, "not text": {good, strings.Repeat("\xff", 20), ErrWeak},
 			"without end": {good, strings.Repeat("x", maxPassword+1), ErrWeak},
 		} {
 			if _, err := choose(first, tt.old, tt.chosen); !errors.Is(err, tt.want) {
@@ -184,7 +184,7 @@ func TestWrongPasswordsAreSlowedDown(t *testing.T) {
 
 func TestHashes(t *testing.T) {
 	t.Parallel()
-	h := make(hashing, maxHashing)
+	h := newHashing()
 	kept, err := h.hash(t.Context(), "Ångström-Messung") // as one keyboard writes it
 	if err != nil || len(kept) > 200 || !strings.HasPrefix(kept, "$argon2id$v=19$m=65536,t=3,p=4$") {
 		t.Fatal(kept, err)
@@ -201,17 +201,44 @@ func TestHashes(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	for range maxHashing {
-		h <- struct{}{}
+		h.slots <- struct{}{}
 	}
+	for range maxHashing + maxWaiting {
+		h.all <- struct{}{}
+	}
+	if _, err := h.proves(t.Context(), "x", kept); !errors.Is(err, ErrSlow) {
+		t.Errorf("more wait than may: %v", err)
+	}
+	<-h.all
 	cancel()
 	if _, err := h.proves(ctx, "x", kept); !errors.Is(err, context.Canceled) {
 		t.Errorf("it waits although nobody does: %v", err)
 	}
 }
 
+// A try that was not looked at, since too many wait, is none.
+func TestTooManyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		n := a.nodes["north-1"]
+		for range maxHashing + maxWaiting {
+			n.hashing.all <- struct{}{}
+		}
+		for range 2 * triesOfPair {
+			if _, err := n.Password(t.Context(), "anna", good, "192.0.2.1"); !errors.Is(err, ErrSlow) {
+				t.Fatal(err)
+			}
+		}
+		<-n.hashing.all
+		if _, err := n.Password(t.Context(), "anna", good, "192.0.2.1"); !errors.Is(err, ErrPassword) {
+			t.Errorf("when one can wait again: %v", err)
+		}
+	})
+}
+
 // BenchmarkPassword is the time of one look at a password, and what it takes of memory.
 func BenchmarkPassword(b *testing.B) {
-	h := make(hashing, maxHashing)
+	h := newHashing()
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := h.proves(b.Context(), good, ""); err != nil {

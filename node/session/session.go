@@ -51,7 +51,7 @@ type Sessions struct {
 
 // New returns the sessions of a node. Run has to be called, too.
 func New(cfg Config) *Sessions {
-	return &Sessions{cfg: cfg, hashing: make(hashing, maxHashing)}
+	return &Sessions{cfg: cfg, hashing: newHashing()}
 }
 
 // Session is a session as its owner sees it.
