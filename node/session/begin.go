@@ -66,7 +66,7 @@ func (s *Sessions) extend(c content, first bool) (Session, error) {
 	if err != nil {
 		return Session{}, err
 	}
-	text, err := s.seal(cluster.ID, c)
+	text, err := s.seal(cluster, c)
 	if err != nil {
 		return Session{}, err
 	}

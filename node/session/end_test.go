@@ -50,7 +50,7 @@ func TestSigningOutWhereTheSessionIsWorthNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Standing = "of a grant that south-1 has not heard of"
-		text, err := a.nodes["north-1"].seal("c", c)
+		text, err := a.nodes["north-1"].seal(founded, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestSessionsDoNotBeginLater(t *testing.T) {
 		for ahead, want := range map[catalog.Time]error{early: nil, early + 1: ErrEnded, 100 * people.SessionMost: ErrEnded} {
 			later := c
 			later.Began = catalog.At(time.Now()) + ahead
-			text, err := a.nodes["north-1"].seal("c", later)
+			text, err := a.nodes["north-1"].seal(founded, later)
 			if err != nil {
 				t.Fatal(err)
 			}

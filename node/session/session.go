@@ -97,12 +97,17 @@ const maxText = 2 << 10
 const early = catalog.Day / 24
 
 // purpose separates a session's signature from all else that a node's key signs.
-func purpose(cluster string) []byte { return []byte("holdfast session v1\x00" + cluster + "\x00") }
+//
+// The state from which a cluster is recovered may be older than the end of a session, so that none is good in the next
+// epoch.
+func purpose(c catalog.Cluster) []byte {
+	return fmt.Appendf(nil, "holdfast session v1\x00%s\x00%d\x00", c.ID, c.Epoch)
+}
 
 var coding = base64.RawURLEncoding.Strict()
 
 // seal returns the text of a session.
-func (s *Sessions) seal(cluster string, c content) (string, error) {
+func (s *Sessions) seal(cluster catalog.Cluster, c content) (string, error) {
 	plain, err := json.Marshal(c)
 	if err != nil {
 		return "", fmt.Errorf("encode a session: %w", err)
@@ -185,7 +190,7 @@ func (s *Sessions) lives(v catalog.View, c content, plain, signature []byte) err
 		return err
 	}
 	if len(m.Key) != ed25519.PublicKeySize ||
-		!ed25519.Verify(m.Key, append(purpose(cluster.ID), plain...), signature) {
+		!ed25519.Verify(m.Key, append(purpose(cluster), plain...), signature) {
 		return ErrEnded
 	}
 	now, err := catalog.PeopleIn(v).Now(catalog.At(s.cfg.Now()))

@@ -162,6 +162,9 @@ func (a *archive) good(text string) (out [2]bool) {
 	return out
 }
 
+// founded is the cluster, as far as sessions depend on it.
+var founded = catalog.Cluster{ID: "c", Epoch: 1}
+
 var (
 	everywhere = [2]bool{true, true}
 	nowhere    = [2]bool{}
@@ -213,6 +216,9 @@ func TestWhatEndsASession(t *testing.T) {
 		"she signs out":    func(a *archive, s Session) { a.end("north-1", s) },
 		"out elsewhere":    func(a *archive, s Session) { a.end("south-1", s) },
 		"out of a renewed": func(a *archive, s Session) { time.Sleep(time.Hour); a.end("south-1", a.renew("south-1", s)) },
+		"the cluster is recovered": func(a *archive, _ Session) {
+			a.must("", catalog.RaiseEpoch, catalog.EpochChange{Epoch: 2, Reason: "a lost majority"})
+		},
 		"all end": func(a *archive, s Session) {
 			a.must(s.Caller.Actor, people.EndSession, people.SessionEnd{Owner: s.Caller.Actor})
 		},
@@ -230,7 +236,7 @@ func TestWhatEndsASession(t *testing.T) {
 				if got := a.good(s.Text); got != want {
 					t.Errorf("the session is good: %v, want %v", got, want)
 				}
-				if got := a.good(other.Text); (got == everywhere) != (name != "the node goes") {
+				if got := a.good(other.Text); (got == everywhere) != (name != "the node goes" && name != "the cluster is recovered") {
 					t.Errorf("another's session is good: %v", got)
 				}
 				if name == "the token goes" || name == "she is disabled" || name == "the node goes" {
@@ -271,7 +277,7 @@ func TestForgedSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		stranger := New(Config{Key: ed25519.NewKeyFromSeed([]byte(strings.Repeat("z", 32)))})
-		forged := func(as *Sessions, cluster string, change func(c *content)) string {
+		forged := func(as *Sessions, cluster catalog.Cluster, change func(c *content)) string {
 			d := c
 			change(&d)
 			text, err := as.seal(cluster, d)
@@ -281,7 +287,7 @@ func TestForgedSessions(t *testing.T) {
 			return text
 		}
 		own := a.nodes["north-1"]
-		if a.good(forged(own, "c", func(*content) {})) != everywhere {
+		if a.good(forged(own, founded, func(*content) {})) != everywhere {
 			t.Fatal("what this test forges is not taken for other reasons")
 		}
 		for name, text := range map[string]string{
@@ -294,20 +300,21 @@ func TestForgedSessions(t *testing.T) {
 			"long":             s.Text + strings.Repeat("A", 1<<20),
 			"padded":           s.Text + "=",
 			"an access token":  "holdfast-anna-anna",
-			"by a stranger":    forged(stranger, "c", func(*content) {}),
-			"another cluster":  forged(own, "d", func(*content) {}),
-			"of another node":  forged(own, "c", func(c *content) { c.Node = a.ids["south-1"] }),
-			"of no node":       forged(own, "c", func(c *content) { c.Node = "" }),
-			"another owner":    forged(own, "c", func(c *content) { c.Owner = catalog.PersonID("berta").Actor() }),
-			"another token":    forged(own, "c", func(c *content) { c.Token = "berta" }),
-			"an invitation":    forged(own, "c", func(c *content) { c.Token = "anna-inv" }),
-			"unknown token":    forged(own, "c", func(c *content) { c.Token = "nobody" }),
-			"of no standing":   forged(own, "c", func(c *content) { c.Standing = "" }),
-			"longer than any":  forged(own, "c", func(c *content) { c.Expires += 2 * catalog.Day }),
-			"an earlier one":   forged(own, "c", func(c *content) { c.Began -= people.SessionMost }),
-			"expired":          forged(own, "c", func(c *content) { c.Expires = catalog.At(time.Now()) }),
-			"of the own token": forged(own, "c", func(c *content) { c.Token = api.LocalID }),
-			"without an id":    forged(own, "c", func(c *content) { c.ID = "" }),
+			"by a stranger":    forged(stranger, founded, func(*content) {}),
+			"another cluster":  forged(own, catalog.Cluster{ID: "d", Epoch: 1}, func(*content) {}),
+			"of an epoch ago":  forged(own, catalog.Cluster{ID: "c"}, func(*content) {}),
+			"of another node":  forged(own, founded, func(c *content) { c.Node = a.ids["south-1"] }),
+			"of no node":       forged(own, founded, func(c *content) { c.Node = "" }),
+			"another owner":    forged(own, founded, func(c *content) { c.Owner = catalog.PersonID("berta").Actor() }),
+			"another token":    forged(own, founded, func(c *content) { c.Token = "berta" }),
+			"an invitation":    forged(own, founded, func(c *content) { c.Token = "anna-inv" }),
+			"unknown token":    forged(own, founded, func(c *content) { c.Token = "nobody" }),
+			"of no standing":   forged(own, founded, func(c *content) { c.Standing = "" }),
+			"longer than any":  forged(own, founded, func(c *content) { c.Expires += 2 * catalog.Day }),
+			"an earlier one":   forged(own, founded, func(c *content) { c.Began -= people.SessionMost }),
+			"expired":          forged(own, founded, func(c *content) { c.Expires = catalog.At(time.Now()) }),
+			"of the own token": forged(own, founded, func(c *content) { c.Token = api.LocalID }),
+			"without an id":    forged(own, founded, func(c *content) { c.ID = "" }),
 		} {
 			if a.good(text) != nowhere {
 				t.Errorf("%s: it is taken", name)
