@@ -61,15 +61,16 @@ func emptied(answer any) any {
 // asks for nothing elsewhere, and axe-core finds nothing (see browsertest.Check).
 func TestBrowserPages(t *testing.T) {
 	b := browsertest.Start(t)
-	pages := append(paths(), "/sign-in", "/sign-in?link=secret", "/nothing", "/jobs/99")
+	pages := append(paths(), "/sign-in", "/sign-in?link=secret", "/invitation?text=secret", "/password", "/nothing", "/jobs/99")
 	for a, archive := range archives(t) {
 		t.Run(archive.name, func(t *testing.T) {
 			t.Parallel()
+			archive.site.cfg.Passwords = &passwords{sessions: archive.site.sessions, of: map[string]string{"secret": "", "p1": "old"}}
 			server := httptest.NewServer(archive.site)
 			t.Cleanup(server.Close)
 			tab := b.Open(t, server.URL, browsertest.View{Width: 1440})
 			for i, path := range pages {
-				if !strings.HasPrefix(path, "/sign-in") {
+				if !strings.HasPrefix(path, "/sign-in") && !strings.HasPrefix(path, "/invitation") {
 					tab.Cookie(t, http.Cookie{Name: "holdfast", Value: "admin"})
 				} else {
 					tab.Forget(t)
