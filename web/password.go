@@ -97,6 +97,18 @@ func (t *turn) signedIn(s Session, err error, next string) {
 	t.redirect(t.onTo(next))
 }
 
+// begun leads on who has chosen a password, unless that failed. A failure does not tell whether it was changed: what
+// was asked may be decided later.
+func (t *turn) begun(s Session, err error) {
+	if err != nil {
+		t.cfg.Log.Warn("a password is perhaps not changed", "error", err)
+		t.w.Header().Set("Retry-After", "10")
+		t.message(http.StatusServiceUnavailable, says{"web.unavailable", "web.password-unknown"})
+		return
+	}
+	t.signedIn(s, nil, "/")
+}
+
 // invitation lets a person choose a password who is invited. Looking at it uses nothing up.
 func (t *turn) invitation() {
 	text := t.r.URL.Query().Get("text")
@@ -116,7 +128,7 @@ func (t *turn) invitation() {
 		var s Session
 		s, err = t.cfg.Passwords.Enter(t.r.Context(), text, form.Get("password"))
 		if p.Fault = faultOf(err); p.Fault == "" && !errors.Is(err, ErrLink) {
-			t.signedIn(s, err, "/")
+			t.begun(s, err)
 			return
 		}
 	}
@@ -155,7 +167,7 @@ func (t *turn) ownPassword() {
 		}
 		s, err = t.cfg.Passwords.Choose(t.r.Context(), s.Text, form.Get("old"), form.Get("password"), siteOf(t.r))
 		if p.Fault = faultOf(err); p.Fault == "" {
-			t.signedIn(s, err, "/")
+			t.begun(s, err)
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,8 +13,10 @@ import (
 // passwords are kept in clear, by person. Those who are invited have none.
 type passwords struct {
 	*sessions
-	of   map[string]string
-	from []string // who asked
+	of map[string]string
+
+	undecided error    // what Choose fails with
+	from      []string // who asked
 }
 
 func (p *passwords) begin(who string) (Session, error) {
@@ -62,6 +65,8 @@ func (p *passwords) Choose(ctx context.Context, session, old, chosen, _ string) 
 		return Session{}, ErrPassword
 	case len(chosen) < LeastPassword:
 		return Session{}, ErrWeak
+	case p.undecided != nil:
+		return Session{}, p.undecided
 	}
 	delete(p.open, session)
 	p.of[s.Person] = chosen
@@ -176,8 +181,14 @@ func TestAnotherPassword(t *testing.T) {
 		!strings.Contains(body, "token without limits") || len(resp.Header["Set-Cookie"]) > 0 {
 		t.Errorf("a limited token: %d %s", resp.StatusCode, body)
 	}
+	p.undecided = errors.New("no quorum")
 	form := url.Values{"old": {"correct horse"}, "password": {"a new long one"}}
-	resp, _ := s.send(t, http.MethodPost, "/password", "of-ada", form, ours()...)
+	resp, body := s.send(t, http.MethodPost, "/_/en/password", "of-ada", form, ours()...)
+	if resp.StatusCode != http.StatusServiceUnavailable || len(resp.Header["Set-Cookie"]) > 0 || !strings.Contains(body, "may count from now on, or not") {
+		t.Errorf("nobody decides: %d %s", resp.StatusCode, body)
+	}
+	p.undecided = nil
+	resp, _ = s.send(t, http.MethodPost, "/password", "of-ada", form, ours()...)
 	if resp.StatusCode != http.StatusSeeOther || p.of["ada"] != "a new long one" || len(resp.Header["Set-Cookie"]) != 1 {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
 	}
