@@ -44,6 +44,7 @@ var acts = map[string]act{
 		before: (*world).breakDisk, after: func(w *world) { w.holds("north-1") }},
 	"Opening the API or the readers' port to others":        {before: (*world).certify},
 	"Two addresses: the archivists' pages and the captures": {}, // it has nothing to type
+	"Monitoring": {}, // it has nothing to type here: it takes a person's token
 	"Upgrading, and raising the level": {
 		before: (*world).olden, after: func(w *world) { w.holds("north-1"); w.holds("south-1") }},
 	"When most voters are lost for good": {before: (*world).burnMost, after: (*world).recovered},
