@@ -13,6 +13,10 @@ import (
 // Propose asks for a change in the name of an actor. The error is the command's refusal, too.
 type Propose func(ctx context.Context, kind catalog.Kind, body any, actor string) error
 
+// errStranger reports a session that no member signed, as far as this node knows them: one that has joined since may
+// have.
+var errStranger = errors.New("this node knows no member that signed the session: it may be good elsewhere")
+
 // endAgain is how long a node waits before it asks again that the end of a session be agreed.
 const endAgain = 10 * time.Second
 
@@ -56,15 +60,25 @@ func (p *pending) drop(id string) {
 // End ends a session: on this node at once, whatever the error, and on every node when the error is nil. Otherwise the
 // node goes on asking, as long as it runs. A session that has ended already is no error, nor is a text that is none.
 //
-// One that is worth nothing here is ended, too, if a member signed it: it may be good on a node that knows more, or
-// from which alone it counts.
+// One that is worth nothing here is ended, too, if a member signed it: it may be good on a node that knows more, from
+// which alone it counts, or whose clock is right. Of one that no member signed that this node knows, it says so.
 func (s *Sessions) End(ctx context.Context, text string) error {
 	c, plain, signature, err := parse(text)
-	if err == nil {
-		err = s.cfg.View(func(v catalog.View) error { return s.lives(v, c, plain, signature) })
-	}
 	if err != nil {
 		return orNil(err)
+	}
+	var ended bool
+	err = s.cfg.View(func(v catalog.View) (err error) {
+		if err = s.signed(v, c, plain, signature); errors.Is(err, catalog.ErrNotFound) {
+			return errStranger
+		} else if err != nil {
+			return err
+		}
+		ended, err = catalog.PeopleIn(v).SessionEnded(c.Owner, c.ID)
+		return err
+	})
+	if err != nil || ended {
+		return err
 	}
 	e := people.SessionEnd{Owner: c.Owner, ID: c.ID, Until: c.Began + people.SessionMost}
 	s.pending.add(e)

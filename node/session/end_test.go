@@ -127,3 +127,32 @@ func TestSessionsDoNotBeginLater(t *testing.T) {
 		}
 	})
 }
+
+// A node whose clock is wrong, or that does not know the member yet that signed a session, does not say that it ended.
+func TestSigningOutWhereTooLittleIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newArchive(t)
+		s, south := a.signIn("anna"), a.nodes["south-1"]
+		for name, off := range map[string]time.Duration{"behind": -48 * time.Hour, "ahead": 48 * time.Hour} {
+			s := a.signIn("anna")
+			south.cfg.Now = func() time.Time { return time.Now().Add(off) }
+			a.end("south-1", s)
+			south.cfg.Now = time.Now
+			if a.good(s.Text) != nowhere {
+				t.Errorf("a clock that is %s: she is told that she is signed out, and the session is good", name)
+			}
+		}
+		c, _, _, err := parse(s.Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Node, c.Begun = "a member that south-1 has not heard of", "a member that south-1 has not heard of"
+		text, err := a.nodes["north-1"].seal(founded, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := south.End(t.Context(), text); err == nil {
+			t.Error("a node says that a session has ended that it knows nothing of")
+		}
+	})
+}

@@ -176,8 +176,8 @@ func (s *Sessions) proved(v catalog.View, c content, plain, signature []byte) er
 	return err
 }
 
-// lives refuses a session that no member signed, or that has ended as far as is agreed.
-func (s *Sessions) lives(v catalog.View, c content, plain, signature []byte) error {
+// signed refuses a session that no member signed, as far as this node knows the members.
+func (s *Sessions) signed(v catalog.View, c content, plain, signature []byte) error {
 	cluster, err := v.Cluster()
 	if err != nil {
 		return err
@@ -192,6 +192,14 @@ func (s *Sessions) lives(v catalog.View, c content, plain, signature []byte) err
 	if len(m.Key) != ed25519.PublicKeySize ||
 		!ed25519.Verify(m.Key, append(purpose(cluster), plain...), signature) {
 		return ErrEnded
+	}
+	return nil
+}
+
+// lives refuses a session that no member signed, or that has ended as far as is agreed.
+func (s *Sessions) lives(v catalog.View, c content, plain, signature []byte) error {
+	if err := s.signed(v, c, plain, signature); err != nil {
+		return err
 	}
 	now, err := catalog.PeopleIn(v).Now(catalog.At(s.cfg.Now()))
 	if err != nil {
