@@ -67,11 +67,14 @@ func (w *statusAnswer) Write(p []byte) (int, error) {
 }
 
 // Flush sends what was written.
-func (w *statusAnswer) Flush() {
+func (w *statusAnswer) Flush() { _ = w.FlushError() }
+
+// FlushError is Flush for those who want to know whether it was sent.
+func (w *statusAnswer) FlushError() error {
 	if w.status == 0 {
 		w.status = http.StatusOK
 	}
-	_ = http.NewResponseController(w.ResponseWriter).Flush()
+	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
 // Unwrap gives net/http the writer itself.
