@@ -3,22 +3,23 @@
 # runs without, the longest first.
 #
 # Plain are the packages that start no goroutine, those whose only goroutines are a test's HTTP server, and those whose tests
-# run whole clusters or whole servers, or kill processes: the race detector makes these several times slower. "later" are the
-# plain ones that are concurrent all the same: `make race` runs them with the race detector.
+# run whole clusters or whole servers, kill processes, or count for long (models, every length of a file, passwords): the race
+# detector makes these three to ten times slower. "later" are the plain ones that are concurrent all the same: `make race` runs
+# them with the race detector.
 set -eu
-clusters=" node cli replica index raft api "
+heavy=" node cli replica index raft api replay warc web crawler/frontier index/dedup node/harvester node/session "
 longest=" node raft "
 long=" replica cli crawler api crawler/frontier "
 go list -f '{{.Dir}} {{.ImportPath}}' ./... | while read -r dir name; do
   kind=plain
   if grep -qE 'httptest[.]NewServer' "$dir"/*.go; then kind=served; fi
   if grep -qE '^[[:space:]]*go |[.]Go[(]' "$dir"/*.go; then kind=race; fi
-  case "$clusters" in *" ${name#holdfast/} "*) kind=cluster ;; esac
+  case "$heavy" in *" ${name#holdfast/} "*) kind=heavy ;; esac
   order=3
   case "$long" in *" ${name#holdfast/} "*) order=2 ;; esac
   case "$longest" in *" ${name#holdfast/} "*) order=1 ;; esac
   case "$1 $kind" in
-  "race race" | "plain plain" | "plain served" | "plain cluster" | "later served" | "later cluster")
+  "race race" | "plain plain" | "plain served" | "plain heavy" | "later served" | "later heavy")
     echo "$order $name" ;;
   esac
 done | sort -k 1,1 -s | cut -d ' ' -f 2

@@ -15,11 +15,11 @@ func TestHold(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		return // ports are reserved on Linux alone
 	}
-	first := hold(t)
+	first := take(t)
 	if first == nil {
 		t.Fatal("the port was not given")
 	}
-	if hold(t) != nil {
+	if take(t) != nil {
 		t.Error("the port was given twice")
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestOther$")
@@ -31,7 +31,7 @@ func TestHold(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := hold(t)
+	again := take(t)
 	if again == nil {
 		t.Fatal("the port was not given back")
 	}
@@ -45,12 +45,12 @@ func TestOther(t *testing.T) {
 	if os.Getenv("HOLDFAST_OTHER") == "" {
 		return
 	}
-	if hold(t) == nil {
+	if take(t) == nil {
 		_, _ = os.Stdout.WriteString("taken\n")
 	}
 }
 
-func hold(t *testing.T) io.Closer {
+func take(t *testing.T) io.Closer {
 	t.Helper()
 	c, err := Hold(port)
 	if err != nil {
