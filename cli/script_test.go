@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,6 +51,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"site": site, "ports": setPorts, "ready": ready, "status": status, "has": has, "fetch": fetch, "flip": flipBit,
+			"says": says,
 		},
 	})
 }
@@ -67,24 +71,27 @@ func site(ts *testscript.TestScript, neg bool, args []string) {
 func take(n int) ([]string, error) {
 	var out []string
 	for len(out) < n {
-		found, err := freePorts(1, highestPort+1, 32_767)
+		// Reserved before it is tried: a node that has it, and just now starts again, must not find it in use.
+		port := highestPort + 1 + rand.IntN(32_767-highestPort)
+		held, err := ports.Hold(port) // until this process ends: nodes come back
 		if err != nil {
 			return nil, err
 		}
-		_, port, err := net.SplitHostPort(found[0])
-		if err != nil {
-			return nil, err
+		if held == nil {
+			continue
 		}
-		number, err := strconv.Atoi(port)
+		at := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		packets, err := net.ListenPacket("udp", at)
 		if err != nil {
-			return nil, err
+			continue // somebody has it who did not ask for it
 		}
-		held, err := ports.Hold(number) // until this process ends: nodes come back
-		if err != nil {
-			return nil, err
+		l, err := net.Listen("tcp", at)
+		if err == nil {
+			err = l.Close()
+			out = append(out, at)
 		}
-		if held != nil {
-			out = append(out, found[0])
+		if err := errors.Join(err, packets.Close()); err != nil && !errors.Is(err, syscall.EADDRINUSE) {
+			return nil, err
 		}
 	}
 	return out, nil
@@ -126,6 +133,29 @@ func ready(ts *testscript.TestScript, neg bool, args []string) {
 		err = json.NewDecoder(answer.Body).Decode(&h)
 		return h.Ready && h.Quorum, err
 	}))
+}
+
+// says waits until a file has a text: says FILE TEXT LOG…. If it has not after a minute, the script ends with what is in
+// the files.
+func says(ts *testscript.TestScript, neg bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := every(ctx, 50*time.Millisecond, func() (bool, error) {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		return strings.Contains(string(text), args[1]), err
+	})
+	if err == nil {
+		return
+	}
+	for i, name := range args {
+		if text, err := os.ReadFile(ts.MkAbs(name)); i != 1 {
+			ts.Logf("%s (%v):\n%s", name, err, text)
+		}
+	}
+	ts.Fatalf("%s does not say %q: %v", args[0], args[1], err)
 }
 
 // status runs a command that must end with the exit code: status CODE COMMAND…

@@ -83,8 +83,9 @@ func (c *Cache) Open(ctx context.Context, jobs []uint64) (_ *Set, used []uint64,
 	if s, err := c.open(ctx, setName(jobs)); err == nil {
 		return s, jobs, nil
 	}
+	left := newPatience()
 	for _, job := range jobs {
-		there, err := c.have(ctx, job)
+		there, err := c.have(ctx, job, left)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -105,7 +106,7 @@ func (c *Cache) Open(ctx context.Context, jobs []uint64) (_ *Set, used []uint64,
 			break
 		}
 		for i := 0; i < len(used); {
-			there, err := c.have(ctx, used[i])
+			there, err := c.have(ctx, used[i], left)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -118,10 +119,35 @@ func (c *Cache) Open(ctx context.Context, jobs []uint64) (_ *Set, used []uint64,
 	return nil, nil, fmt.Errorf("make the set of documents of %d jobs: %w", len(used), err)
 }
 
+// patience are the pauses that are left between tries to get pieces, for all pieces of a set together: a run that
+// leaves one out for a fault that passes stores again what it could refer to, but nodes that are gone are not waited
+// for.
+type patience []time.Duration
+
+func newPatience() *patience {
+	return &patience{time.Second, 5 * time.Second, 20 * time.Second, time.Minute}
+}
+
 // have makes sure that a job's piece is here, and reports false if it cannot be had now. The error is that of this
 // node: it was told to stop, or has no room.
-func (c *Cache) have(ctx context.Context, job uint64) (bool, error) {
-	err := c.shelf.Once(ctx, pieceName(job), func(w io.Writer) error { return c.fetch(ctx, w, job) })
+func (c *Cache) have(ctx context.Context, job uint64, left *patience) (bool, error) {
+	get := func() error {
+		return c.shelf.Once(ctx, pieceName(job), func(w io.Writer) error { return c.fetch(ctx, w, job) })
+	}
+	err := get()
+	for len(*left) > 0 {
+		if err == nil || errors.Is(err, ErrNone) || errors.Is(err, ErrDamaged) || errors.Is(err, disk.ErrFull) {
+			break
+		}
+		c.cfg.Log.Info("the list of documents of a job is asked for again", "job", job, "error", err)
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After((*left)[0]):
+		}
+		*left = (*left)[1:]
+		err = get()
+	}
 	switch {
 	case err == nil:
 		return true, nil

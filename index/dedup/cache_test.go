@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"holdfast/internal/disk"
@@ -23,7 +24,8 @@ type stock struct {
 	mu     sync.Mutex
 	pieces map[uint64][]byte
 	asked  map[uint64]int
-	wait   chan struct{} // nil, or closed when answers may be given
+	wait   chan struct{}  // nil, or closed when answers may be given
+	faults map[uint64]int // how often a job's piece cannot be read before it can
 }
 
 func (s *stock) Piece(ctx context.Context, job uint64) (io.ReadCloser, error) {
@@ -37,6 +39,10 @@ func (s *stock) Piece(ctx context.Context, job uint64) (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[job]++
+	if s.faults[job] > 0 {
+		s.faults[job]--
+		return nil, errors.New("no answer")
+	}
 	if p, there := s.pieces[job]; there {
 		return io.NopCloser(bytes.NewReader(p)), nil
 	}
@@ -252,4 +258,33 @@ func TestNoRoom(t *testing.T) {
 	if all := c.names(""); len(all) != 0 {
 		t.Errorf("%v are left", all)
 	}
+}
+
+// TestAFaultThatPassesIsWaitedFor has pieces that cannot be read at first: they are in the set all the same. For those
+// that stay out of reach nobody waits longer than for one.
+func TestAFaultThatPassesIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := newCacheTest(t, 1, 2, 3)
+		c.stock.faults = map[uint64]int{1: 1, 3: 2}
+		began := time.Now()
+		c.has([]uint64{1, 2, 3}, 1, 2, 3)
+		if took := time.Since(began); took != 26*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		const many = 50
+		c := newCacheTest(t, 2)
+		c.stock.faults = map[uint64]int{}
+		jobs := []uint64{2}
+		for job := uint64(10); job < 10+many; job++ {
+			jobs, c.stock.faults[job] = append(jobs, job), many
+		}
+		began := time.Now()
+		c.has(jobs, 2)
+		if took := time.Since(began); took > 2*time.Minute {
+			t.Errorf("it took %v", took)
+		}
+	})
 }

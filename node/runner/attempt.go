@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"holdfast/catalog"
 	"holdfast/catalog/agree"
@@ -48,7 +47,9 @@ func (c *Runner) run(ctx context.Context, r *Attempt) error {
 		log.Warn("crawl captured nothing", "reason", err)
 	}
 	if r.Dir != "" {
-		files, uploading = c.bringIn(ctx, r, log)
+		if files, uploading = c.bringIn(ctx, r, log); uploading == nil {
+			uploading = c.intake().settle(ctx, r, log)
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -169,7 +170,7 @@ func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, cfg crawler.Config) 
 		return crawler.Summary{}, err
 	}
 	cfg.Dir, cfg.Job, cfg.Prefix, cfg.Node, cfg.Disk = r.Dir, spec, prefix(r.Job), c.cfg.Name, &c.cfg.Disk
-	cfg.Finished = func(f warc.Finished) error { return c.enter(ctx, r.Job, f.Path, f.Size, f.SHA256) }
+	cfg.Finished = func(f warc.Finished) error { return c.intake().enter(ctx, r.Job, f.Path, f.Size, f.SHA256) }
 	crawl, err := crawler.New(cfg)
 	if err != nil {
 		return crawler.Summary{}, err
@@ -182,87 +183,6 @@ func (c *Runner) crawlFrom(ctx context.Context, r *Attempt, cfg crawler.Config) 
 	c.heed()
 	cfg.Log.Info("job starts", "dir", r.Dir, "harvest", r.Job.Harvest)
 	return crawl.Run(ctx)
-}
-
-// enter lets a finished file of a job enter the archive. When it returns nil the bytes are safe in the outbox; a
-// catalog that cannot be told now is told later.
-func (c *Runner) enter(ctx context.Context, job catalog.Job, path string, size int64, sum catalog.Digest) error {
-	if c.entered(ctx, catalog.FileName(filepath.Base(path))) {
-		return nil // before a restart; its bytes are kept for as long as the archive needs them
-	}
-	return c.cfg.Archive.Put(ctx, path, catalog.Addition{
-		Name: catalog.FileName(filepath.Base(path)), Size: size, SHA256: sum,
-		Collection: job.Collection, Source: c.cfg.Self, Job: job.ID, Attempt: job.Attempt,
-	})
-}
-
-// bringIn lets everything that the attempt harvested enter the archive: finished files that are not there yet, the
-// whole records of files that a failure left open, and the metadata file. It returns the number of files.
-func (c *Runner) bringIn(ctx context.Context, r *Attempt, log *slog.Logger) (files int, err error) {
-	dir := filepath.Join(r.Dir, "warcs")
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("look for the files of job %d: %w", r.Job.ID, err)
-	}
-	var failed error
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		if strings.HasSuffix(path, ".open") {
-			saved, err := warc.Salvage(c.cfg.Disk, path)
-			if errors.Is(err, warc.ErrNothing) {
-				continue
-			}
-			if err != nil {
-				failed = errors.Join(failed, err)
-				continue
-			}
-			log.Warn("file salvaged", "file", saved.Finished.Path, "dropped", saved.Dropped)
-			path = saved.Finished.Path
-		}
-		files++
-		failed = errors.Join(failed, c.enter(ctx, r.Job, path, -1, catalog.Digest{}))
-	}
-	written, err := c.Document(ctx, r)
-	return files + written, errors.Join(failed, err)
-}
-
-// enteredLimit is how long a file waits for this node to be sure whether the archive has it already.
-const enteredLimit = 3 * time.Second
-
-// entered reports whether the archive has the file, as far as a quorum that answers soon can tell: there is a verified
-// copy, or this node's outbox keeps the bytes that it counts on. A name that the archive merely knows is not enough.
-func (c *Runner) entered(ctx context.Context, name catalog.FileName) bool {
-	if c.keptSafe(name) {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(ctx, enteredLimit)
-	defer cancel()
-	return c.cfg.Agreement.Linear(ctx) == nil && c.keptSafe(name)
-}
-
-func (c *Runner) keptSafe(name catalog.FileName) (safe bool) {
-	err := c.cfg.Agreement.View(func(v catalog.View) error {
-		f, err := v.File(name)
-		if err != nil {
-			return err
-		}
-		if f.Removed != 0 {
-			safe = true // nobody wants its bytes any longer
-			return nil
-		}
-		holders, err := v.CoveringFile(&f)
-		for _, h := range holders {
-			safe = safe || !h.Source || h.Node == c.cfg.Self && c.cfg.Archive.InOutbox(name)
-		}
-		return err
-	})
-	return err == nil && safe
-}
-
-// archived reports whether the catalog here knows the name.
-func (c *Runner) archived(name catalog.FileName) bool {
-	err := c.cfg.Agreement.View(func(v catalog.View) error { _, err := v.File(name); return err })
-	return err == nil
 }
 
 // AttemptPath is where a job's folder tells whose it is.
@@ -357,7 +277,7 @@ func (c *Runner) Tidy(r *Attempt) error {
 		names = append(names, catalog.FileName(e.Name()))
 	}
 	for _, name := range names {
-		if !waiting[name] && !c.archived(name) {
+		if !waiting[name] && !c.intake().archived(name) {
 			return fmt.Errorf("tidy job %d: %s is not in the archive; its folder stays", r.Job.ID, name)
 		}
 	}

@@ -37,7 +37,7 @@ func (c *Runner) Document(ctx context.Context, r *Attempt) (int, error) {
 			return 0, fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	return 1, c.enter(ctx, r.Job, path, -1, catalog.Digest{}) // the file stays until the folder is tidied
+	return 1, c.intake().enter(ctx, r.Job, path, -1, catalog.Digest{}) // the file stays until the folder is tidied
 }
 
 // MetadataName is the name of the metadata file of the job's present attempt.
@@ -48,9 +48,9 @@ func MetadataName(job catalog.Job) catalog.FileName {
 // documented reports whether the archive or the outbox has the metadata file. It waits until it knows, because the
 // agreed state here may be from before a restart.
 func (c *Runner) documented(ctx context.Context, name catalog.FileName) (bool, error) {
-	for !c.cfg.Archive.InOutbox(name) && !c.archived(name) {
+	for !c.cfg.Archive.InOutbox(name) && !c.intake().archived(name) {
 		if err := c.cfg.Agreement.Linear(ctx); err == nil {
-			return c.cfg.Archive.InOutbox(name) || c.archived(name), nil
+			return c.cfg.Archive.InOutbox(name) || c.intake().archived(name), nil
 		}
 		select {
 		case <-ctx.Done():
