@@ -18,6 +18,7 @@ import (
 // the name of a person whose id it knows. local is the role that the forwarding member's local token has on the
 // leader, empty for none.
 func (r People) Vouch(from NodeID, c *Command, local Role, now Time) error {
+	c = agree.Unguarded(c)
 	var want people.Wanted
 	if question := asked[c.Kind]; question != nil {
 		var err error

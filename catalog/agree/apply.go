@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 )
@@ -87,6 +88,9 @@ func (s *State) carryOut(rule *Rule, c *Command) (Result, uint64, error) {
 		return Result{}, 0, err
 	}
 	var res Result
+	if old, ok := value.(again); ok {
+		return Result{Value: json.RawMessage(old), Repeated: true}, 0, nil
+	}
 	if value != nil {
 		if res.Value, err = AppendJSON(nil, value); err != nil {
 			return Result{}, 0, err

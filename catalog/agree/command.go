@@ -36,6 +36,7 @@ const (
 	NotFound       Code = "not-found"       // what it names is not there
 	Conflict       Code = "conflict"        // the state has moved on, or says otherwise
 	Denied         Code = "denied"          // a token that is wrong, expired, used or revoked
+	Stale          Code = "stale"           // what it changes is not as it was seen, see Guard
 	Unsafe         Code = "unsafe"          // it would lose the last good copy or an unreleased file
 	OutcomeUnknown Code = "outcome-unknown" // a retry below the window: it may or may not have been applied
 	Unsupported    Code = "unsupported"     // an unknown command or one above the cluster's level
@@ -80,6 +81,8 @@ func UnknownField(name string) error {
 type Result struct {
 	Refusal *Refusal        `json:"refusal,omitempty"`
 	Value   json.RawMessage `json:"value,omitempty"` // its type follows from the kind: see doc/format/catalog.md
+	// Repeated says that the request was carried out before, see Guard.Once; Value is what it got then.
+	Repeated bool `json:"repeated,omitempty"`
 }
 
 // Recalled is a result's value that changes later. A retry of the command gets the value of that number as it is by

@@ -115,6 +115,10 @@ func (a answer) AppendJSON(out []byte) ([]byte, bool) {
 		o.Raw(`"value":`)
 		o.Out = append(o.Out, a.Result.Value...)
 	}
+	if a.Result.Repeated {
+		o.When(a.Result.Refusal != nil || len(a.Result.Value) > 0, `,`)
+		o.Raw(`"repeated":true`)
+	}
 	o.Raw(`}`)
 	if a.Number != 0 {
 		o.Uint(`,"job":`, a.Number)

@@ -9,9 +9,15 @@ const (
 	PrefixTrail   = "trail/"    // <sequence>: Event
 	prefixWindows = "window/"   // <node>: window
 	prefixAnswers = "answer/"   // <node>/<slot>: answer
+	prefixOnce    = "once/"     // <request>: done
+	prefixOnceAt  = "onceat/"   // <time>/<request>: a mark, to be found by age
 )
 
 func keyEvent(seq uint64) string          { return PrefixTrail + Hex(seq) }
+func keyOnce(request string) string       { return prefixOnce + request }
 func keyWindow(n NodeID) string           { return prefixWindows + string(n) }
 func prefixAnswer(node NodeID) string     { return prefixAnswers + string(node) + "/" }
 func keyAnswer(n NodeID, s uint64) string { return prefixAnswer(n) + HexDigits(s%WindowSize, 3) }
+func keyOnceAt(at Time, request string) string {
+	return prefixOnceAt + Hex(uint64(at)) + "/" + request
+}

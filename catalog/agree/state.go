@@ -16,10 +16,11 @@ type State struct {
 	Node    NodeID // through which node; empty when not said
 	Cluster Cluster
 
-	tx      Tx
-	changed staged
-	body    any    // of the command, when it is decoded
-	buffer  []byte // values are written into
+	tx       Tx
+	changed  staged
+	body     any    // of the command, when it is decoded
+	buffer   []byte // values are written into
+	reserved int    // keys that are written when the command's rule is done
 }
 
 func newState(tx Tx, index uint64) *State { return &State{tx: tx, Index: index} }
@@ -103,7 +104,7 @@ func (s *State) Marked(key string, there bool) {
 }
 
 // Room reports whether the command may still change that many keys.
-func (s *State) Room(keys int) bool { return len(s.changed.all)+keys <= maxKeys-ownKeys }
+func (s *State) Room(keys int) bool { return len(s.changed.all)+keys <= maxKeys-ownKeys-s.reserved }
 
 // flush hands the changes to the transaction.
 func (s *State) flush() error {

@@ -92,6 +92,7 @@ func NewTable(of Subjects) *Table {
 			t.rules[r.Kind] = r
 		}
 	}
+	t.rules[Guarded] = &Rule{Kind: Guarded, Level: LevelOfGuards, Do: With(t.guarded)}
 	return t
 }
 
