@@ -40,6 +40,7 @@ type logStore struct {
 	spares   *spares
 	ledger   *ledger
 	room     *room
+	state    func() marker // up to where the state has it all; nil: there is none yet
 }
 
 // openLog opens the log in dir, kept in files of segment bytes, and takes the size of its latest entries as a sample.
@@ -206,6 +207,9 @@ func (s *logStore) DeleteRange(first, last uint64) error {
 	if err != nil {
 		return err
 	}
+	if last, err = s.upToState(first, last, begin, end); err != nil || last < begin {
+		return err
+	}
 	if last >= end {
 		if err := s.noteCut(first <= begin, end); err != nil {
 			return err
@@ -219,6 +223,39 @@ func (s *logStore) DeleteRange(first, last uint64) error {
 	}
 	s.cut = s.cut || last >= end
 	return nil
+}
+
+// errUnlikeState reports a log that goes on beyond an installed state with entries that do not follow it.
+var errUnlikeState = errors.New("the raft log does not continue the state that was installed: start the node again")
+
+// upToState returns up to where the log from begin to end is deleted when Raft asks for first to last.
+//
+// When a state was installed, Raft (v1.8.0) removes the whole log, but goes on as if it still had the entries beyond the
+// state, and ends the process when it reads them (hashicorp/raft, issue 697). Entries beyond the state stay if they
+// follow it, as the paper has it ("In Search of an Understandable Consensus Algorithm", extended version, figure 13,
+// steps 6 and 7). Otherwise none is deleted, and the node must stop: the start removes such a log (storage.agree).
+func (s *logStore) upToState(first, last, begin, end uint64) (uint64, error) {
+	if s.state == nil || first > begin || last < end {
+		return last, nil // not the whole log
+	}
+	at := s.state()
+	if at.Index == 0 || end <= at.Index {
+		return last, nil
+	}
+	if begin == at.Index+1 {
+		return at.Index, nil // what was before it was deleted because the state had it
+	}
+	var entry hraft.Log
+	if begin <= at.Index {
+		if err := s.WAL.GetLog(at.Index, &entry); err != nil {
+			return 0, fmt.Errorf("read the raft log at index %d: %w", at.Index, err)
+		}
+	}
+	if entry.Term != at.Term {
+		s.fail(errUnlikeState)
+		return 0, errUnlikeState
+	}
+	return at.Index, nil
 }
 
 // noteCut records, before it happens, that entries are removed from the end of the log, or all of them. Other members

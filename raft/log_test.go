@@ -139,3 +139,64 @@ func TestLogThatCannotReplace(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestTheLogBeyondAStateStays removes the whole log, as Raft does when a state was installed: what is beyond the state and
+// follows it stays, because Raft goes on as if it did.
+func TestTheLogBeyondAStateStays(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		state       marker
+		first, last uint64 // of what stays; 0: nothing
+		fails       bool
+	}{
+		"no state":                {marker{}, 0, 0, false},
+		"a state within the log":  {marker{Index: 15, Term: 2}, 16, 20, false},
+		"at a change of the term": {marker{Index: 10, Term: 1}, 11, 20, false},
+		"at the end":              {marker{Index: 20, Term: 2}, 0, 0, false},
+		"beyond the end":          {marker{Index: 25, Term: 3}, 0, 0, false},
+		"another entry there":     {marker{Index: 15, Term: 3}, 1, 20, true},
+	} {
+		failed := 0
+		log, err := openLog(t.TempDir(), 1<<20, ledgerOf(t), roomy(), quiet(), func(error) { failed++ })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := uint64(1); i <= 20; i++ {
+			if err := log.StoreLog(&hraft.Log{Index: i, Term: 1 + (i-1)/10, Data: []byte("entry")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		log.state = func() marker { return tt.state }
+		for range 2 { // the second time as after a state at the same place
+			first, err := log.FirstIndex()
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, err := log.LastIndex()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := log.DeleteRange(first, last); (err != nil) != tt.fails || (failed > 0) != tt.fails {
+				t.Errorf("%s: %v, told %d times", name, err, failed)
+			}
+			first, err = log.FirstIndex()
+			last, lastErr := log.LastIndex()
+			if err := errors.Join(err, lastErr); err != nil || first != tt.first && tt.first > 0 || last != tt.last {
+				t.Errorf("%s: %d to %d stay, want %d to %d, %v", name, first, last, tt.first, tt.last, err)
+			}
+			for i := tt.first; i > 0 && i <= tt.last; i++ {
+				if err := log.GetLog(i, new(hraft.Log)); err != nil {
+					t.Errorf("%s: entry %d: %v", name, i, err)
+				}
+			}
+		}
+		if tt.last > 0 && !tt.fails {
+			if err := log.StoreLog(&hraft.Log{Index: 21, Term: 2}); err != nil {
+				t.Errorf("%s: it does not go on: %v", name, err)
+			}
+		}
+		if err := log.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

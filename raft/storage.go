@@ -67,6 +67,7 @@ func openStorage(cfg Config, d disk.Disk, p parts, log *slog.Logger, fail func(e
 	if err := s.begin(); err != nil {
 		return nil, errors.Join(err, s.state.close())
 	}
+	s.wal.state = func() marker { return s.state.store().markerNow() }
 	return s, nil
 }
 
