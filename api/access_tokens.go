@@ -22,7 +22,7 @@ func (s tokens) accessRoutes(api huma.API) {
 		s.list)
 	type create struct{ Body wire.AccessTokenRequest }
 	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPost, path: "/api/v1/access-tokens",
-		id: "access-token-create", tag: "tokens",
+		id: "access-token-create", once: true, tag: "tokens",
 		summary: "Create an access token for yourself or for a program of yours; its text is shown once",
 		status:  http.StatusCreated},
 		func(ctx context.Context, in *create) (wire.AccessToken, error) {
@@ -33,7 +33,7 @@ func (s tokens) accessRoutes(api huma.API) {
 		Body wire.TakeRequest
 	}
 	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPost,
-		path: "/api/v1/access-tokens/{name}/take", id: "access-token-take", tag: "tokens",
+		path: "/api/v1/access-tokens/{name}/take", id: "access-token-take", once: true, tag: "tokens",
 		summary: "Become the owner of a program that has none; from then on it may do no more than you may"},
 		func(ctx context.Context, in *take) (wire.AccessToken, error) {
 			return s.take(ctx, in.Name, in.Body.Owner)
@@ -174,6 +174,9 @@ func (s tokens) create(ctx context.Context, in wire.AccessTokenRequest) (wire.Ac
 		err = s.createWithoutOwner(ctx, in, kept)
 	} else {
 		err = s.createOwned(ctx, in, kept)
+	}
+	if err == nil {
+		err = guardOf(ctx).shownOnce("text")
 	}
 	if err != nil {
 		return wire.AccessToken{}, err

@@ -315,6 +315,11 @@ func newServer(backend Backend, log *slog.Logger) *server {
 
 // propose asks for a change in the name of the caller and decodes the command's value into value, unless nil.
 func (s *server) propose(ctx context.Context, kind catalog.Kind, body, value any) error {
+	g := guardOf(ctx)
+	kind, body, err := g.wrap(kind, body)
+	if err != nil {
+		return err
+	}
 	result, err := s.Catalog.Propose(ctx, kind, body, callerOf(ctx).Actor)
 	if err != nil {
 		return err
@@ -322,6 +327,7 @@ func (s *server) propose(ctx context.Context, kind catalog.Kind, body, value any
 	if result.Refusal != nil {
 		return result.Refusal
 	}
+	g.done(result)
 	if value == nil || len(result.Value) == 0 {
 		return nil
 	}

@@ -26,10 +26,12 @@ func (s definitions) channelRoutes(api huma.API) {
 				}, channelOf)
 		})
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: path + "/{name}", id: "channel-show",
-		tag: "channels", summary: "Show a channel, with the nodes that serve it"},
+		keys: keysOfChannel,
+		tag:  "channels", summary: "Show a channel, with the nodes that serve it"},
 		func(_ context.Context, in *ByName) (wire.Channel, error) { return s.showChannel(in.Name) })
 	type create struct{ Body wire.ChannelRequest }
-	handle(s.server, api, route{act: catalog.Define, method: http.MethodPost, path: path, id: "channel-create",
+	handle(s.server, api, route{act: catalog.Define, method: http.MethodPost,
+		path: path, id: "channel-create", once: true,
 		tag: "channels", summary: "Create a channel", status: http.StatusCreated},
 		func(ctx context.Context, in *create) (wire.Channel, error) {
 			asked := defined.ChannelCreation{Name: in.Body.Name, Snapshot: in.Body.Snapshot, Comment: in.Body.Comment}
@@ -43,7 +45,7 @@ func (s definitions) channelRoutes(api huma.API) {
 		Body wire.ChannelChange
 	}
 	handle(s.server, api, route{act: catalog.Define, method: http.MethodPatch, path: path + "/{name}",
-		id: "channel-set", tag: "channels", summary: "Change a channel's comment"},
+		id: "channel-set", once: true, keys: keysOfChannel, tag: "channels", summary: "Change a channel's comment"},
 		func(ctx context.Context, in *change) (wire.Channel, error) {
 			asked := defined.ChannelChange{Name: in.Name, Comment: in.Body.Comment}
 			if err := s.decide(ctx, defined.SetChannel, asked, nil); err != nil {
@@ -52,7 +54,7 @@ func (s definitions) channelRoutes(api huma.API) {
 			return s.showChannel(in.Name)
 		})
 	register(s.server, api, route{act: catalog.Define, method: http.MethodDelete, path: path + "/{name}",
-		id: "channel-delete", tag: "channels", status: http.StatusNoContent,
+		id: "channel-delete", once: true, tag: "channels", status: http.StatusNoContent,
 		summary: "Delete a channel that is no default and that no node serves and no job waits in"},
 		func(ctx context.Context, in *ByName) (*struct{}, error) {
 			return nil, s.decide(ctx, defined.DeleteChannel, defined.Ref{Name: in.Name}, nil)

@@ -77,12 +77,12 @@ func (s shelf[W]) routes(api huma.API, all string) {
 		Body wire.Copying
 	}
 	copies := s.route(catalog.Define, http.MethodPost, "/{name}/copy", "copy", "Copy a "+s.words)
-	copies.status = http.StatusCreated
+	copies.status, copies.once = http.StatusCreated, true
 	handle(s.server, api, copies, func(ctx context.Context, in *copying) (W, error) {
 		return s.copy(ctx, in.Name, in.Body)
 	})
 	remove := s.route(catalog.Define, http.MethodDelete, "/{name}", "delete", "Delete a "+s.words+" that nothing uses")
-	remove.status = http.StatusNoContent
+	remove.status, remove.once = http.StatusNoContent, true
 	register(s.server, api, remove, func(ctx context.Context, in *ByName) (*struct{}, error) {
 		return nil, s.decide(ctx, s.command("delete"), defined.Ref{Name: in.Name}, nil)
 	})

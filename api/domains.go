@@ -46,19 +46,28 @@ func ofDomain[I any](s *server, name func(*I) string) finder {
 	})
 }
 
+// domainName is the domain that a request names, in the catalog's spelling.
+func domainName(text string) (kept.Name, error) {
+	name := kept.Name(text)
+	if name.Check() == nil {
+		return name, nil
+	}
+	parsed, err := domain.Parse(text)
+	if err != nil {
+		return "", problem(http.StatusNotFound, wire.CodeNotFound, err.Error())
+	}
+	return kept.Name(parsed), nil
+}
+
 // domain returns a domain by its name as people write it. What cannot be a domain's name is not found, and why is said.
 func (s *server) domain(ctx context.Context, text string) (kept.Domain, error) {
-	name := kept.Name(text)
-	if name.Check() != nil {
-		parsed, err := domain.Parse(text)
-		if err != nil {
-			return kept.Domain{}, problem(http.StatusNotFound, wire.CodeNotFound, err.Error())
-		}
-		name = kept.Name(parsed)
+	name, err := domainName(text)
+	if err != nil {
+		return kept.Domain{}, err
 	}
 	var d kept.Domain
 	look := func(v catalog.View) (err error) { d, err = catalog.DomainsIn(v).Domain(name); return err }
-	err := s.Catalog.View(look)
+	err = s.Catalog.View(look)
 	if errors.Is(err, catalog.ErrNotFound) { // this node may be behind
 		if err := s.Catalog.Linear(ctx); err != nil {
 			return d, err
@@ -91,7 +100,8 @@ func (s domains) readRoutes(api huma.API) {
 			return s.list(in.Prefix, in.After, in.Limit)
 		})
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/domains/{name}",
-		id: "domain-show", tag: "domains", summary: "Show a domain with its configurations and lists"},
+		id: "domain-show", keys: keysOfDomain,
+		tag: "domains", summary: "Show a domain with its configurations and lists"},
 		func(ctx context.Context, in *ByDomain) (wire.Domain, error) { return s.show(ctx, in.Name) })
 	type aliases struct {
 		Paging
@@ -113,7 +123,7 @@ func (s domains) changeRoutes(api huma.API) {
 		return inCollections(name), err
 	})
 	handle(s.server, api, route{act: rights.KeepDomain, within: intoCollection, method: http.MethodPost,
-		path: "/api/v1/domains", id: "domain-create", tag: "domains", summary: "Make a domain",
+		path: "/api/v1/domains", id: "domain-create", once: true, tag: "domains", summary: "Make a domain",
 		status: http.StatusCreated},
 		func(ctx context.Context, in *create) (wire.Domain, error) { return s.create(ctx, in.Body) })
 	type change struct {
@@ -129,7 +139,7 @@ func (s domains) changeRoutes(api huma.API) {
 		return where, err
 	})
 	handle(s.server, api, route{act: rights.KeepDomain, within: both, method: http.MethodPatch,
-		path: "/api/v1/domains/{name}", id: "domain-set", tag: "domains",
+		path: "/api/v1/domains/{name}", id: "domain-set", once: true, keys: keysOfDomain, tag: "domains",
 		summary: "Change a domain's collection, default configuration, owner, comments or extended fields"},
 		func(ctx context.Context, in *change) (wire.Domain, error) {
 			return s.after(ctx, in.Name, s.change(ctx, in.Name, in.Body))
@@ -140,7 +150,7 @@ func (s domains) changeRoutes(api huma.API) {
 	}
 	handle(s.server, api, route{act: rights.KeepDomain,
 		within: ofDomain(s.server, func(in *alias) string { return in.Name }), method: http.MethodPut,
-		path: "/api/v1/domains/{name}/alias", id: "domain-alias", tag: "domains",
+		path: "/api/v1/domains/{name}/alias", id: "domain-alias", once: true, tag: "domains",
 		summary: "Make a domain an alias of another one, renew the alias, or end it"},
 		func(ctx context.Context, in *alias) (wire.Domain, error) {
 			return s.after(ctx, in.Name, s.alias(ctx, in.Name, in.Body.Of))
@@ -151,7 +161,7 @@ func (s domains) changeRoutes(api huma.API) {
 	}
 	register(s.server, api, route{act: rights.KeepDomain,
 		within: ofDomain(s.server, func(in *removal) string { return in.Name }), method: http.MethodPost,
-		path: "/api/v1/domains/{name}/remove", id: "domain-remove", tag: "domains",
+		path: "/api/v1/domains/{name}/remove", id: "domain-remove", once: true, tag: "domains",
 		summary: "Remove a domain that nothing uses, with its configurations and lists",
 		status:  http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {

@@ -32,7 +32,7 @@ func (s domains) configurationRoutes(api huma.API) {
 	}
 	handle(s.server, api, route{act: rights.KeepDomain,
 		within: ofDomain(s.server, func(in *change) string { return in.Name }), method: http.MethodPatch,
-		path: "/api/v1/domains/{name}/configurations/{part}", id: "domain-configure", tag: "domains",
+		path: "/api/v1/domains/{name}/configurations/{part}", id: "domain-configure", once: true, tag: "domains",
 		summary: "Make a configuration of a domain, or change it"},
 		func(ctx context.Context, in *change) (wire.Domain, error) {
 			err := s.again(ctx, in.Body.Version != nil, func() error {
@@ -46,7 +46,8 @@ func (s domains) configurationRoutes(api huma.API) {
 	}
 	handle(s.server, api, route{act: rights.KeepDomain,
 		within: ofDomain(s.server, func(in *removal) string { return in.Name }), method: http.MethodPost,
-		path: "/api/v1/domains/{name}/configurations/{part}/remove", id: "domain-unconfigure", tag: "domains",
+		path: "/api/v1/domains/{name}/configurations/{part}/remove", id: "domain-unconfigure", once: true,
+		tag:     "domains",
 		summary: "Remove a configuration of a domain that is not the default"},
 		func(ctx context.Context, in *removal) (wire.Domain, error) {
 			return s.removePart(ctx, kept.RemoveConfiguration, in.Name, in.Part, in.Body.Reason)

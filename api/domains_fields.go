@@ -28,7 +28,7 @@ func (s domains) fieldRoutes(api huma.API) {
 		func(_ context.Context, in *of) (wire.Page[wire.Field], error) { return whole(s.fields(in.Of)) })
 	type set struct{ Body wire.Field }
 	handle(s.server, api, route{act: rights.KeepDomain, method: http.MethodPut, path: "/api/v1/fields",
-		id: "field-set", tag: "domains",
+		id: "field-set", once: true, tag: "domains",
 		summary: "Define an extended field, or change whether it is mandatory and its comments"},
 		func(ctx context.Context, in *set) (wire.Field, error) {
 			f := in.Body
@@ -40,7 +40,7 @@ func (s domains) fieldRoutes(api huma.API) {
 		Body wire.ReasonRequest
 	}
 	register(s.server, api, route{act: rights.KeepDomain, method: http.MethodPost,
-		path: "/api/v1/fields/{of}/{name}/remove", id: "field-remove", tag: "domains",
+		path: "/api/v1/fields/{of}/{name}/remove", id: "field-remove", once: true, tag: "domains",
 		summary: "Remove an extended field that has no values", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			return nil, s.decide(ctx, kept.RemoveField, kept.FieldRef{Of: kept.FieldOf(in.Of), Name: in.Name,
@@ -66,7 +66,7 @@ func (s domains) settingsRoutes(api huma.API) {
 		func(context.Context, *struct{}) (wire.DomainSettings, error) { return s.shownSettings() })
 	type change struct{ Body map[string]any }
 	handle(s.server, api, route{act: rights.KeepDomain, method: http.MethodPatch, path: "/api/v1/domain-settings",
-		id: "domain-settings-set", tag: "domains",
+		id: "domain-settings-set", once: true, tag: "domains",
 		summary: "Change settings of domains; those that are not given stay"},
 		func(ctx context.Context, in *change) (wire.DomainSettings, error) {
 			err := s.again(ctx, false, func() error { return s.setSettings(ctx, in.Body) })

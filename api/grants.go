@@ -32,7 +32,7 @@ func (s people) grantRoutes(api huma.API) {
 		})
 	type give struct{ Body wire.GrantRequest }
 	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants",
-		id: "grant-give", tag: "people",
+		id: "grant-give", once: true, tag: "people",
 		summary: "Give a person a role; you cannot give one to yourself", status: http.StatusCreated},
 		func(ctx context.Context, in *give) (wire.Grant, error) { return s.giveGrant(ctx, in.Body) })
 	type end struct {
@@ -40,7 +40,7 @@ func (s people) grantRoutes(api huma.API) {
 		Body wire.ReasonRequest
 	}
 	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/grants/{id}/end",
-		id: "grant-end", tag: "people",
+		id: "grant-end", once: true, tag: "people",
 		summary: "End a grant; it stays in the list of ended grants"},
 		func(ctx context.Context, in *end) (wire.Grant, error) { return s.endGrant(ctx, in.ID, in.Body.Reason) })
 }

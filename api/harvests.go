@@ -137,7 +137,7 @@ func (s harvests) changeRoutes(api huma.API) {
 		return inCollections(name), err
 	})
 	handle(s.server, api, route{act: rights.KeepHarvest, within: intoCollection, method: http.MethodPost, path: path,
-		id: "harvest-create", tag: "harvests", summary: "Create a harvest, which is not active",
+		id: "harvest-create", once: true, tag: "harvests", summary: "Create a harvest, which is not active",
 		status: http.StatusCreated},
 		func(ctx context.Context, in *create) (wire.Harvest, error) { return s.create(ctx, in.Body) })
 	type change struct {
@@ -146,7 +146,7 @@ func (s harvests) changeRoutes(api huma.API) {
 	}
 	handle(s.server, api, route{act: rights.KeepHarvest,
 		within: ofHarvest(s.server, func(in *change) uint64 { return in.Number }), method: http.MethodPatch,
-		path: path + "/{number}", id: "harvest-set", tag: "harvests",
+		path: path + "/{number}", id: "harvest-set", once: true, tag: "harvests",
 		summary: "Change a harvest; what is not given stays"},
 		func(ctx context.Context, in *change) (wire.Harvest, error) {
 			err := s.again(ctx, in.Body.Version != nil, func() error { return s.change(ctx, in.Number, in.Body) })
@@ -158,7 +158,7 @@ func (s harvests) changeRoutes(api huma.API) {
 	}
 	handle(s.server, api, route{act: rights.KeepHarvest,
 		within: ofHarvest(s.server, func(in *copying) uint64 { return in.Number }), method: http.MethodPost,
-		path: path + "/{number}/copy", id: "harvest-copy", tag: "harvests", status: http.StatusCreated,
+		path: path + "/{number}/copy", id: "harvest-copy", once: true, tag: "harvests", status: http.StatusCreated,
 		limit: longTime, summary: "Copy a harvest with its configurations; the copy is not active"},
 		func(ctx context.Context, in *copying) (wire.Harvest, error) {
 			return s.copy(ctx, in.Number, in.Body.Name)
@@ -169,7 +169,8 @@ func (s harvests) changeRoutes(api huma.API) {
 	}
 	register(s.server, api, route{act: rights.KeepHarvest,
 		within: ofHarvest(s.server, func(in *removal) uint64 { return in.Number }), method: http.MethodPost,
-		path: path + "/{number}/delete", id: "harvest-delete", tag: "harvests", status: http.StatusNoContent,
+		path: path + "/{number}/delete", id: "harvest-delete", once: true,
+		tag: "harvests", status: http.StatusNoContent,
 		limit: longTime, summary: "Delete a harvest that is not active and has never run"},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			if err := s.remove(ctx, in.Number, in.Body.Reason); err != nil {
@@ -190,7 +191,7 @@ func (s harvests) activeRoutes(api huma.API) {
 	}
 	handle(s.server, api, route{act: rights.KeepHarvest,
 		within: ofHarvest(s.server, func(in *activation) uint64 { return in.Number }), method: http.MethodPost,
-		path: path + "/{number}/activate", id: "harvest-activate", tag: "harvests",
+		path: path + "/{number}/activate", id: "harvest-activate", once: true, tag: "harvests",
 		summary: "Activate a harvest: from now on it runs on its dates"},
 		func(ctx context.Context, in *activation) (wire.Harvest, error) {
 			err := s.again(ctx, in.Body.Version != nil, func() error {
@@ -204,7 +205,7 @@ func (s harvests) activeRoutes(api huma.API) {
 	}
 	handle(s.server, api, route{act: rights.KeepHarvest,
 		within: ofHarvest(s.server, func(in *reason) uint64 { return in.Number }), method: http.MethodPost,
-		path: path + "/{number}/deactivate", id: "harvest-deactivate", tag: "harvests",
+		path: path + "/{number}/deactivate", id: "harvest-deactivate", once: true, tag: "harvests",
 		summary: "Deactivate a harvest: it does not run any more; jobs that it made stay"},
 		func(ctx context.Context, in *reason) (wire.Harvest, error) {
 			err := s.decide(ctx, runs.Deactivate, runs.Ref{Number: in.Number, Reason: in.Body.Reason}, nil)

@@ -40,7 +40,8 @@ func (s harvests) configurationRoutes(api huma.API) {
 	} {
 		handle(s.server, api, route{act: rights.KeepHarvest,
 			within: ofHarvest(s.server, func(in *some) uint64 { return in.Number }), method: http.MethodPost,
-			path: path + "/" + r.verb, id: "harvest-configurations-" + r.verb, tag: "harvests", summary: r.summary},
+			path: path + "/" + r.verb, id: "harvest-configurations-" + r.verb, once: true,
+			tag: "harvests", summary: r.summary},
 			func(ctx context.Context, in *some) (wire.Harvest, error) {
 				return s.after(ctx, in.Number, s.configure(ctx, r.kind, in.Number, in.Body.Configurations))
 			})
@@ -54,7 +55,7 @@ func (s harvests) settingsRoutes(api huma.API) {
 		func(context.Context, *struct{}) (wire.HarvestSettings, error) { return s.shownSettings() })
 	type change struct{ Body map[string]any }
 	handle(s.server, api, route{act: rights.KeepHarvest, method: http.MethodPatch, path: path,
-		id: "harvest-settings-set", tag: "harvests",
+		id: "harvest-settings-set", once: true, tag: "harvests",
 		summary: "Change how harvests are split into jobs; settings that are not given stay"},
 		func(ctx context.Context, in *change) (wire.HarvestSettings, error) {
 			err := s.again(ctx, false, func() error { return s.setSettings(ctx, in.Body) })

@@ -56,7 +56,7 @@ func (s jobs) changeRoutes(api huma.API) {
 		return inCollections(name), err
 	})
 	handle(s.server, api, route{act: catalog.RunJob, within: intoCollection, method: http.MethodPost,
-		path: "/api/v1/jobs", id: "job-create", tag: "jobs",
+		path: "/api/v1/jobs", id: "job-create", once: true, tag: "jobs",
 		summary: "Create a job and submit it: a node claims it and crawls", status: http.StatusCreated},
 		func(ctx context.Context, in *create) (wire.Job, error) {
 			return s.createJob(ctx, in.Body)
@@ -66,7 +66,7 @@ func (s jobs) changeRoutes(api huma.API) {
 		Body wire.JobWish
 	}
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *wish) uint64 { return in.ID }),
-		method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", tag: "jobs",
+		method: http.MethodPost, path: "/api/v1/jobs/{id}/wish", id: "job-wish", once: true, tag: "jobs",
 		summary: "Pause, resume or stop a job"},
 		func(ctx context.Context, in *wish) (wire.Job, error) {
 			if err := s.wish(ctx, in.ID, in.Body); err != nil {
@@ -126,7 +126,7 @@ func (s jobs) endPause(ctx context.Context, id uint64, wish catalog.JobWish) err
 // endRoutes decide what becomes of a failed job.
 func (s jobs) endRoutes(api huma.API) {
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }),
-		method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", tag: "jobs",
+		method: http.MethodPost, path: "/api/v1/jobs/{id}/resubmit", id: "job-resubmit", once: true, tag: "jobs",
 		summary: "Create a new job from a failed one, and return the new one"},
 		func(ctx context.Context, in *ByID) (wire.Job, error) {
 			_, shown, err := s.job(in.ID)
@@ -145,7 +145,7 @@ func (s jobs) endRoutes(api huma.API) {
 			return job, nil
 		})
 	handle(s.server, api, route{act: catalog.RunJob, within: ofJob(s.server, func(in *ByID) uint64 { return in.ID }),
-		method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", tag: "jobs",
+		method: http.MethodPost, path: "/api/v1/jobs/{id}/reject", id: "job-reject", once: true, tag: "jobs",
 		summary: "Mark a failed job as final: it will not be tried again"},
 		func(ctx context.Context, in *ByID) (wire.Job, error) {
 			if err := s.decide(ctx, catalog.RejectJob, catalog.JobRef{ID: in.ID}, nil); err != nil {

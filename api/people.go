@@ -23,12 +23,12 @@ func (s people) routes(api huma.API) {
 		summary: "List the people"},
 		func(ctx context.Context, _ *struct{}) (wire.Page[wire.Person], error) { return whole(s.list(ctx)) })
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/users/{name}",
-		id: "user-show", tag: "people",
+		id: "user-show", keys: keysOfPerson, tag: "people",
 		summary: "Show a person, by id, e-mail address or name, with all grants"},
 		func(ctx context.Context, in *ByName) (wire.Person, error) { return s.show(ctx, in.Name) })
 	type invite struct{ Body wire.PersonRequest }
 	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users",
-		id: "user-invite", tag: "people",
+		id: "user-invite", once: true, tag: "people",
 		summary: "Invite a person; the text of the invitation is shown once", status: http.StatusCreated},
 		func(ctx context.Context, in *invite) (wire.Invitation, error) { return s.invite(ctx, in.Body) })
 	type again struct {
@@ -36,7 +36,7 @@ func (s people) routes(api huma.API) {
 		Body wire.AgainRequest
 	}
 	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost,
-		path: "/api/v1/users/{name}/invitation", id: "user-invite-again", tag: "people",
+		path: "/api/v1/users/{name}/invitation", id: "user-invite-again", once: true, tag: "people",
 		summary: "Make another invitation for a person who has no valid token", status: http.StatusCreated},
 		func(ctx context.Context, in *again) (wire.Invitation, error) {
 			return s.inviteAgain(ctx, in.Name, in.Body)
@@ -57,7 +57,7 @@ func (s people) routes(api huma.API) {
 		Body wire.PersonChange
 	}
 	handle(s.server, api, route{act: catalog.KeepOwn, method: http.MethodPatch, path: "/api/v1/users/{name}",
-		id: "user-set", tag: "people",
+		id: "user-set", once: true, keys: keysOfPerson, tag: "people",
 		summary: "Change a person; you can change your own language and time zone, an administrator everything"},
 		func(ctx context.Context, in *change) (wire.Person, error) {
 			return s.change(ctx, in.Name, in.Body)
@@ -68,7 +68,7 @@ func (s people) routes(api huma.API) {
 	}
 	for id, kind := range map[string]catalog.Kind{"disable": catalog.DisablePerson, "enable": catalog.EnablePerson} {
 		handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost, path: "/api/v1/users/{name}/" +
-			id, id: "user-" + id, tag: "people",
+			id, id: "user-" + id, tag: "people", once: true,
 			summary: map[string]string{"disable": "Disable a person: she and her programs may do nothing",
 				"enable": "Take it back that a person is disabled"}[id]},
 			func(ctx context.Context, in *why) (wire.Person, error) {
@@ -161,7 +161,9 @@ func (s people) makeInvitation(ctx context.Context, kind catalog.Kind, p catalog
 	secret := NewToken()
 	token := catalog.AccessToken{ID: secret.ID, Name: "invitation", SecretHash: secret.Hash(), Role: catalog.RoleReader,
 		Expires: catalog.At(s.now().Add(valid))}
-	err = s.decide(ctx, kind, catalog.Invitation{Person: p, Token: token}, nil)
+	if err = s.decide(ctx, kind, catalog.Invitation{Person: p, Token: token}, nil); err == nil {
+		err = guardOf(ctx).shownOnce("invitation")
+	}
 	shown, err := s.after(ctx, p.ID, err)
 	out := wire.Invitation{Person: shown, Expires: std(token.Expires), Text: secret.String()}
 	if level, err := levelNow(s.own); err == nil && level >= subject.LevelOfSessions && s.sessions != nil {

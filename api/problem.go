@@ -12,6 +12,7 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	"holdfast/catalog/agree"
 )
 
 // problem returns an error that is answered as it is.
@@ -29,6 +30,8 @@ func refusalStatus(code catalog.Code) int {
 		return http.StatusNotFound
 	case catalog.Conflict, catalog.Unsafe:
 		return http.StatusConflict
+	case agree.Stale:
+		return http.StatusPreconditionFailed
 	case catalog.Denied:
 		return http.StatusForbidden
 	case catalog.OutcomeUnknown:

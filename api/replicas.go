@@ -78,7 +78,7 @@ func (s cluster) collectionRoutes(api huma.API) {
 		})
 	type add struct{ Body wire.CollectionRequest }
 	handle(s.server, api, route{act: catalog.ChangeCollection, method: http.MethodPost, path: "/api/v1/collections",
-		id: "collection-add", tag: "replicas",
+		id: "collection-add", once: true, tag: "replicas",
 		summary: "Add a collection; an existing one stays as it is", status: http.StatusCreated},
 		func(ctx context.Context, in *add) (wire.Collection, error) {
 			if err := s.decide(ctx, catalog.SetCollection,
@@ -103,7 +103,7 @@ func (s cluster) collectionRemoval(api huma.API) {
 		Body wire.ReasonRequest
 	}
 	register(s.server, api, route{act: catalog.ChangeCollection, method: http.MethodPost,
-		path: "/api/v1/collections/{name}/remove", id: "collection-remove", tag: "replicas",
+		path: "/api/v1/collections/{name}/remove", id: "collection-remove", once: true, tag: "replicas",
 		summary: "Remove a collection that no file, job or replica belongs to", status: http.StatusNoContent},
 		func(ctx context.Context, in *removal) (*struct{}, error) {
 			asked := catalog.CollectionRemoval{Collection: catalog.CollectionName(in.Name), Reason: in.Body.Reason}

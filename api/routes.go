@@ -38,6 +38,8 @@ type route struct {
 	stream  bool                  // moves bytes for as long as they move; else the answer has limit
 	limit   time.Duration         // 0: requestTime
 	adjust  func(*huma.Operation) // nil: nothing to add
+	keys    keysOf                // what tells the version of what it shows or changes; nil: it has none
+	once    bool                  // a request may have a name by which it is carried out once
 }
 
 // routes builds the handler, and what gives the description of all operations: it is put together when it is first
@@ -114,7 +116,8 @@ func register[I, O any](s *server, api huma.API, r route, do func(context.Contex
 		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
 		op.Middlewares = huma.Middlewares{s.admit(api, r.act)}
 	}
-	op.Middlewares = append(op.Middlewares, s.refuseEmpty(api))
+	describeGuard(&op, &r)
+	op.Middlewares = append(op.Middlewares, s.refuseEmpty(api), s.guarding(api, &r))
 	if r.adjust != nil {
 		r.adjust(&op)
 	}

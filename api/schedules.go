@@ -18,7 +18,7 @@ import (
 func (s definitions) scheduleRoutes(api huma.API, all shelf[wire.Schedule]) {
 	type create struct{ Body wire.ScheduleRequest }
 	r := all.route(catalog.Define, http.MethodPost, "", "create", "Create a schedule")
-	r.status = http.StatusCreated
+	r.status, r.once = http.StatusCreated, true
 	handle(s.server, api, r, func(ctx context.Context, in *create) (wire.Schedule, error) {
 		text, err := s.scheduleText(in.Body.Schedule)
 		if err != nil {

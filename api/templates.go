@@ -17,7 +17,7 @@ import (
 func (s definitions) templateRoutes(api huma.API, all shelf[wire.Template]) {
 	type create struct{ Body wire.TemplateRequest }
 	r := all.route(catalog.Define, http.MethodPost, "", "create", "Create a template")
-	r.status = http.StatusCreated
+	r.status, r.once = http.StatusCreated, true
 	handle(s.server, api, r, func(ctx context.Context, in *create) (wire.Template, error) {
 		settings, err := s.givenTemplate(in.Body)
 		if err != nil {

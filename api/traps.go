@@ -17,7 +17,7 @@ import (
 func (s definitions) trapRoutes(api huma.API, all shelf[wire.TrapList]) {
 	type create struct{ Body wire.TrapListRequest }
 	r := all.route(catalog.Define, http.MethodPost, "", "create", "Create a list of crawler traps")
-	r.status = http.StatusCreated
+	r.status, r.once = http.StatusCreated, true
 	handle(s.server, api, r, func(ctx context.Context, in *create) (wire.TrapList, error) {
 		text, err := s.trapText(in.Body.Traps)
 		if err != nil {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
 	"holdfast/catalog/domains"
 	"holdfast/catalog/files"
@@ -62,6 +63,9 @@ func JobsIn(v View) jobs.View { return v.ofJobs }
 
 // RunsIn returns the view's values about harvests and their runs.
 func RunsIn(v View) runs.View { return runs.NewView(v.ofFiles.Reader) }
+
+// VersionOf returns what tells the values of the keys from any others, for a guarded command: see agree.VersionOf.
+func VersionOf(v View, keys ...string) (string, error) { return agree.VersionOf(v.ofFiles.Reader, keys...) }
 
 // DomainsIn returns the view's values about domains.
 func DomainsIn(v View) domains.View { return domains.NewView(v.ofFiles.Reader) }

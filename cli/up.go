@@ -159,6 +159,9 @@ func (c upCmd) archive(a *app, cfg config.Config, request *wire.JobRequest, cont
 	if !a.JSON {
 		fmt.Fprintf(a.stderr, "API at %s, with the access token in %s\n", answer.API, answer.Token)
 	}
+	if err := decides(a.ctx, archive); err != nil {
+		return err
+	}
 	c.prepare(a, archive, answer, contact)
 	if request != nil {
 		job, err := archive.Jobs().Create(a.ctx, *request)
@@ -198,6 +201,23 @@ func (c upCmd) archive(a *app, cfg config.Config, request *wire.JobRequest, cont
 		return fmt.Errorf("job %d: %s: %s", j.ID, j.State, j.Reason)
 	}
 	return nil
+}
+
+// decides waits until the node, which has just started, can decide by itself: on a slow machine that takes a while.
+func decides(ctx context.Context, archive *client.Client) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, wire.ErrNoQuorum)
+	defer cancel()
+	err := every(ctx, 50*time.Millisecond, func() (bool, error) {
+		status, err := archive.Status(ctx)
+		if errors.Is(err, wire.ErrUnavailable) {
+			return false, nil
+		}
+		return status.Cluster.Quorum, err
+	})
+	if err != nil && errors.Is(context.Cause(ctx), wire.ErrNoQuorum) {
+		return fmt.Errorf("the node did not begin to decide within two minutes: %w", wire.ErrNoQuorum)
+	}
+	return err
 }
 
 // broughtIn describes what a job that is not done has harvested.

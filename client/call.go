@@ -32,6 +32,7 @@ func (c *Client) request(ctx context.Context, method string, body io.Reader, que
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
+	condition(r)
 	return r, nil
 }
 
@@ -45,6 +46,10 @@ func (c *Client) do(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("ask %s: %w: %w", c.base.Host, wire.ErrUnavailable, err)
 	}
 	if answer.StatusCode < 300 {
+		if answer.Request == nil { // of a transport that does not say whose answer it is
+			answer.Request = r
+		}
+		note(answer)
 		return answer, nil
 	}
 	defer answer.Body.Close()

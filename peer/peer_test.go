@@ -275,7 +275,7 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 func TestCallErrors(t *testing.T) {
 	t.Parallel()
 	a, b := prepare(t, Config{}, newTestIdentity(t)), prepare(t, Config{}, newTestIdentity(t))
-	gone := make(chan struct{})
+	arrived, gone := make(chan struct{}), make(chan struct{})
 	for _, n := range []*testNode{a, b} {
 		n.HandleCall("coded", func(context.Context, ID, []byte) ([]byte, error) {
 			return nil, &RemoteError{Code: "no-leader", Message: "nobody leads"}
@@ -284,6 +284,7 @@ func TestCallErrors(t *testing.T) {
 		n.HandleCall("huge", func(context.Context, ID, []byte) ([]byte, error) { return make([]byte, MaxMessage+1), nil })
 	}
 	b.HandleCall("slow", func(ctx context.Context, _ ID, _ []byte) ([]byte, error) {
+		close(arrived)
 		<-ctx.Done()
 		close(gone)
 		return nil, ctx.Err()
@@ -315,9 +316,15 @@ func TestCallErrors(t *testing.T) {
 	if _, err := a.Call(within(t), newTestIdentity(t).ID(), "echo", nil); !errors.Is(err, ErrNotMember) {
 		t.Errorf("not a member: %v", err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := a.Call(ctx, b.ID(), "slow", nil); !errors.Is(err, context.DeadlineExceeded) {
+	ctx, cancel := context.WithCancel(within(t))
+	go func() {
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+		}
+		cancel()
+	}()
+	if _, err := a.Call(ctx, b.ID(), "slow", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("slow call: %v", err)
 	}
 	select {

@@ -392,7 +392,7 @@ func (c *cluster) kill(id catalog.NodeID) {
 // eventually waits until the condition holds.
 func (c *cluster) eventually(what string, holds func() bool) {
 	c.t.Helper()
-	deadline := time.NewTimer(30 * time.Second)
+	deadline := time.NewTimer(3 * time.Minute)
 	defer deadline.Stop()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()

@@ -230,8 +230,8 @@ var errUnlikeState = errors.New("the raft log does not continue the state that w
 
 // upToState returns up to where the log from begin to end is deleted when Raft asks for first to last.
 //
-// When a state was installed, Raft (v1.8.0) removes the whole log, but goes on as if it still had the entries beyond the
-// state, and ends the process when it reads them (hashicorp/raft, issue 697). Entries beyond the state stay if they
+// When a state was installed, Raft (v1.8.0) removes the whole log, but goes on as if it still had the entries beyond
+// the state, and ends the process when it reads them (hashicorp/raft, issue 697). Entries beyond the state stay if they
 // follow it, as the paper has it ("In Search of an Understandable Consensus Algorithm", extended version, figure 13,
 // steps 6 and 7). Otherwise none is deleted, and the node must stop: the start removes such a log (storage.agree).
 func (s *logStore) upToState(first, last, begin, end uint64) (uint64, error) {

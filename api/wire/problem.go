@@ -29,6 +29,8 @@ const (
 const (
 	CodeConflict       Code = "conflict"        // 409: the state has moved on, or says otherwise
 	CodeDenied         Code = "denied"          // 403: a token that is wrong, expired, used or revoked
+	CodeStale          Code = "stale"           // 412: what it changes has another version than If-Match says
+	CodeRepeated       Code = "repeated"        // 409: it was carried out already, and its secret was shown then
 	CodeUnsafe         Code = "unsafe"          // 409: it would lose the last good copy or an unreleased file
 	CodeOutcomeUnknown Code = "outcome-unknown" // 504: it may or may not have been carried out
 	CodeUnsupported    Code = "unsupported"     // 501: the cluster's level is too low for it

@@ -73,3 +73,6 @@ func keyBad(id string, seq uint64) string { return prefixBadOf(id) + agree.Hex(s
 
 func prefixReadingBy(node agree.NodeID) string       { return prefixReading + string(node) + "/" }
 func keyReading(node agree.NodeID, id string) string { return prefixReadingBy(node) + id }
+
+// KeyOfDomain is where a domain stands, for the version of what a person has seen.
+func KeyOfDomain(d Name) string { return keyDomain(d) }

@@ -14,6 +14,9 @@ const (
 
 func keyChannel(name string) string { return PrefixChannels + name }
 
+// KeyOfChannel is where a channel stands, for the version of what a person has seen.
+func KeyOfChannel(name string) string { return keyChannel(name) }
+
 func (k Kind) prefix() string         { return string(k) + "/" }
 func (k Kind) key(name string) string { return k.prefix() + name }
 

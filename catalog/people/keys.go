@@ -18,6 +18,9 @@ const (
 
 func keyPerson(id PersonID) string { return PrefixPeople + string(id) }
 
+// KeyOfPerson is where a person stands, for the version of what somebody has seen.
+func KeyOfPerson(id PersonID) string { return keyPerson(id) }
+
 func keyMail(mail string) string { return prefixMails + lower(mail) }
 
 func keyCalled(name string) string { return prefixCalled + folded(name) }
