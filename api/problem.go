@@ -87,7 +87,7 @@ func (s *server) explain(err error) *huma.ErrorModel {
 func (s *server) write(_ huma.API, ctx huma.Context, p *huma.ErrorModel) {
 	ctx.SetHeader("Content-Type", "application/problem+json")
 	ctx.SetStatus(p.Status)
-	if err := json.NewEncoder(ctx.BodyWriter()).Encode(p); err != nil {
+	if err := json.NewEncoder(ctx.BodyWriter()).Encode(codedOf(p)); err != nil {
 		s.log.Debug("answer not sent", "error", err)
 	}
 }

@@ -47,11 +47,13 @@ type route struct {
 func routes(s *server, b Backend, log *slog.Logger) (*http.ServeMux, func() []byte) {
 	config := huma.DefaultConfig("Holdfast", "1")
 	config.CreateHooks = nil
+	config.Transformers = append(config.Transformers, codeFields)
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.RejectUnknownQueryParameters = true
 	config.Formats = map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()}
 	config.Info.Description = description
 	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
+	describeProblems(config.Components.Schemas)
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[wire.Settings](), reflect.TypeFor[settings]())
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[harvest.Limit](), reflect.TypeFor[limit]())
 	config.Components.Schemas.RegisterTypeAlias(reflect.TypeFor[wire.Overlay](), reflect.TypeFor[settings]())

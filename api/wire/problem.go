@@ -52,10 +52,33 @@ type Problem struct {
 
 // ProblemField is what is wrong with one field of a request.
 type ProblemField struct {
-	Message  string `json:"message"`
-	Location string `json:"location"`
-	Value    any    `json:"value"`
+	Message  string            `json:"message,omitempty" doc:"what is wrong, in English"`
+	Location string            `json:"location,omitempty" doc:"where, such as body.items[3].tags or path.name"`
+	Value    any               `json:"value,omitempty" doc:"the value there"`
+	Code     FieldCode         `json:"code,omitempty" doc:"what is wrong, as one of a few words"`
+	Params   map[string]string `json:"params,omitempty" doc:"what belongs to the code, such as max"`
 }
+
+// FieldCode names what is wrong with a field.
+type FieldCode string
+
+// The codes, with their parameters.
+const (
+	FieldUnknown    FieldCode = "unknown"     // there is no such field
+	FieldRequired   FieldCode = "required"    // property: it is missing
+	FieldType       FieldCode = "type"        // want
+	FieldFormat     FieldCode = "format"      // want
+	FieldTooShort   FieldCode = "too-short"   // min, in characters
+	FieldTooLong    FieldCode = "too-long"    // max, in characters
+	FieldTooSmall   FieldCode = "too-small"   // min
+	FieldTooLarge   FieldCode = "too-large"   // max
+	FieldTooFew     FieldCode = "too-few"     // min, of items
+	FieldTooMany    FieldCode = "too-many"    // max, of items
+	FieldTwice      FieldCode = "twice"       // an item is there twice
+	FieldNotOneOf   FieldCode = "not-one-of"  // allowed, separated by ", "
+	FieldNotAllowed FieldCode = "not-allowed" // given, allowed: in English
+	FieldRefused    FieldCode = "refused"     // the message says why
+)
 
 // What callers act on. An *Error is one of them by errors.Is; the server's backend returns them.
 var (
@@ -74,6 +97,7 @@ type Error struct {
 	Code    Code     // the reason
 	Detail  string   // for people
 	Fields  []string // which fields of the request are wrong, or the effects of an act that has to be confirmed
+	Wrong   []ProblemField // the fields that are wrong, as data
 	Confirm string   // of an act that is to be confirmed: the value that does it
 }
 
@@ -117,6 +141,12 @@ func (p *Problem) AsError() *Error {
 		if value, ok := field.Value.(string); ok && field.Location == ConfirmField && e.Code == CodeUnconfirmed {
 			e.Confirm = value
 			continue
+		}
+		if field.Code != "" {
+			e.Wrong = append(e.Wrong, field)
+			if strings.Contains(p.Detail, field.Message) {
+				continue // the detail has it already
+			}
 		}
 		if text := strings.TrimSpace(strings.TrimPrefix(field.Location+": ", ": ") + field.Message); text != "" {
 			e.Fields = append(e.Fields, text)
