@@ -60,7 +60,8 @@ type form struct {
 func forms() []form {
 	return []form{
 		{wire.FieldUnknown, regexp.MustCompile(`^unexpected property$`), nil},
-		{wire.FieldRequired, regexp.MustCompile(`^expected required property (\S+) to be present`), []string{"property"}},
+		{wire.FieldRequired, regexp.MustCompile(`^expected required property (\S+) to be present`),
+			[]string{"property"}},
 		{wire.FieldRequired, regexp.MustCompile(`^required \w+ parameter is missing`), nil},
 		{wire.FieldTooShort, regexp.MustCompile(`^expected length >= (\d+)`), []string{"min"}},
 		{wire.FieldTooLong, regexp.MustCompile(`^expected length <= (\d+)`), []string{"max"}},
@@ -99,7 +100,8 @@ func paramsOf(names, values []string) map[string]string {
 
 // fieldsOfDetail finds the fields that a refusal of ours names: each line that begins with a field's name and a colon.
 func fieldsOfDetail(detail string) (fields []wire.ProblemField) {
-	named := regexp.MustCompile(`^(?:not valid: )?([a-z][A-Za-z0-9_]*(?:\[\d+\])?(?:\.[A-Za-z0-9_]+(?:\[\d+\])?)*): (.+)$`)
+	const word = `[A-Za-z0-9_]*(?:\[\d+\])?`
+	named := regexp.MustCompile(`^(?:not valid: )?([a-z]` + word + `(?:\.[A-Za-z0-9_]` + word + `)*): (.+)$`)
 	allowed := regexp.MustCompile(`^given (.+), allowed: (.+)$`)
 	for line := range strings.SplitSeq(detail, "\n") {
 		found := named.FindStringSubmatch(line)
