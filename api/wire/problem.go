@@ -93,12 +93,12 @@ var (
 
 // Error is a problem that the server answered with.
 type Error struct {
-	Status  int      // HTTP status
-	Code    Code     // the reason
-	Detail  string   // for people
-	Fields  []string // which fields of the request are wrong, or the effects of an act that has to be confirmed
+	Status  int            // HTTP status
+	Code    Code           // the reason
+	Detail  string         // for people
+	Fields  []string       // which fields of the request are wrong, or the effects of an act that has to be confirmed
 	Wrong   []ProblemField // the fields that are wrong, as data
-	Confirm string   // of an act that is to be confirmed: the value that does it
+	Confirm string         // of an act that is to be confirmed: the value that does it
 }
 
 // Error returns the detail, with the fields that are wrong.
