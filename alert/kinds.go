@@ -27,7 +27,7 @@ const (
 	NoticeUnserved      Kind = "notice-unserved"
 	VersionBehind       Kind = "version-behind"
 	HarvestLate         Kind = "harvest-late"
-	TokensLapse         Kind = "tokens-lapse"
+	TokenLapses         Kind = "token-lapses"
 )
 
 // What a node alone sees.
@@ -124,8 +124,7 @@ func table() []entry {
 		{VersionBehind, shape{every, Look, "node {subject} runs version {version}, others {newest}"}},
 		{HarvestLate, shape{every, Look, "harvest {subject} ({name}) was to begin at {date} and has not: jobs of its " +
 			"last run are still being made"}},
-		{TokensLapse, shape{every, Look, "{tokens} access tokens lapse within a week, the first of them {token} at " +
-			"{date}"}},
+		{TokenLapses, shape{every, Look, "access token {subject} ({name}) lapses at {date}"}},
 
 		{MoreAlerts, shape{one, Bad, "{alerts} more alerts of this node are not listed"}},
 		{CatalogMissing, shape{one, Bad, "this node has not received the catalog yet"}},

@@ -14,7 +14,7 @@ const (
 	mostSubject    = 1 << 10
 	mostParameters = 16
 	mostKinds      = 100
-	mostTo         = 20
+	mostTo         = 2
 	mostBoxes      = 1000
 	mostSealed     = 8 << 10
 )
@@ -101,8 +101,8 @@ func (a *Address) checkTo() error {
 				return agree.Refuse(agree.Invalid, "e-mail address %q: want name@host in ASCII", to)
 			}
 		}
-		if len(a.To) == 0 {
-			return agree.Refuse(agree.Invalid, "address %s needs an e-mail address", a.Name)
+		if len(a.To) != 1 { // one that does not exist would keep the others from being told
+			return agree.Refuse(agree.Invalid, "address %s needs one e-mail address, perhaps of a mailing list", a.Name)
 		}
 	case Webhook:
 		if len(a.To) != 1 || !strings.HasPrefix(a.To[0], "https://") && !strings.HasPrefix(a.To[0], "http://") ||

@@ -76,8 +76,8 @@ type Address struct {
 	// Number is given to no other address, so that a new one of the same name is told what the old one was.
 	Number uint64 `json:"number"`
 	Way    Way    `json:"way"`
-	// To are the mail addresses; of a webhook scheme and host alone; for standard error the name of a node, or nothing
-	// if any will do.
+	// To is the mail address; of a webhook scheme and host alone; for standard error the name of a node, or nothing if
+	// any will do.
 	To     []string `json:"to,omitempty"`
 	Inside bool     `json:"inside,omitempty"` // a webhook may be at an address of the nodes' own network
 	Filter
