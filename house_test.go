@@ -71,7 +71,7 @@ var plan = map[string][]string{
 	"node/membership": {"alert", "api", "catalog", "duty", "internal/disk", "internal/seal", "node/config", "node/wire", "peer"},
 	"node/metadata":   {"catalog", "cdx", "crawler", "index", "internal/disk", "internal/sorter", "warc"},
 	"node/metrics":    {},
-	"node/notices":    {"alert", "catalog", "duty", "internal/seal", "notice"},
+	"node/notices":    {"alert", "catalog", "duty", "internal/seal", "internal/words", "notice"},
 	"node/runner":     {"alert", "catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/metadata", "node/wire", "warc"},
 	"node/steward":    {"catalog", "duty"},
 	"node/session":    {"api", "catalog"},
