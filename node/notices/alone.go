@@ -2,7 +2,6 @@ package notices
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"holdfast/alert"
@@ -99,21 +98,4 @@ func (n *Notices) settleAlone(ctx context.Context) error {
 	}
 	n.alone = newAlone()
 	return nil
-}
-
-// Alerts are those that have to do with notices, and others that are decided from what is agreed.
-func (n *Notices) Alerts(auditEvery time.Duration) (out []alert.Alert) {
-	err := n.cfg.Agreement.View(func(v catalog.View) error {
-		now := n.cfg.Now()
-		told, err := duty.NoticeAlerts(v, now, n.cfg.Zones)
-		late, err2 := duty.HarvestsLate(v, now)
-		tokens, err3 := duty.TokensLapsing(v, now)
-		audits, err4 := duty.AuditsOld(v, n.cfg.Self, now, auditEvery)
-		out = append(append(append(append(out, told...), late...), tokens...), audits...)
-		return errors.Join(err, err2, err3, err4)
-	})
-	if err != nil {
-		out = append(out, alert.New(alert.CatalogUnreadable, "", "reason", err.Error()))
-	}
-	return out
 }

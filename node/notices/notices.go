@@ -47,7 +47,7 @@ type Config struct {
 	Self      catalog.NodeID
 	Name      string // of this node
 	Agreement Agreement
-	Seen      func(ctx context.Context) ([]alert.Alert, error) // all alerts that this node knows of, with its own
+	Seen      Seen
 	Alive     duty.Alive
 	Quorum    func() bool
 	Now       func() time.Time // the time that the members agree on
@@ -56,7 +56,13 @@ type Config struct {
 	Secrets   Secrets
 	Heartbeat func(ctx context.Context) error // nil: there is none
 	Log       *slog.Logger
+
+	AuditEvery  time.Duration // how long an audit of all may take; 0: there are none
+	Certificate string        // file with that of the ports; empty: none
 }
+
+// Seen returns all alerts that the node knows of, with those that it alone sees.
+type Seen func(ctx context.Context) ([]alert.Alert, error)
 
 // Notices is a node's part in telling people what goes wrong.
 type Notices struct {
@@ -65,6 +71,7 @@ type Notices struct {
 	lost   time.Time            // since when there is no quorum; zero: there is one
 	beat   time.Time            // the last heartbeat
 	alone  alone
+	latest latest
 
 	mu       sync.Mutex
 	under    map[string]bool  // notices that are being delivered
@@ -91,23 +98,23 @@ func (n *Notices) Run(ctx context.Context, changed <-chan struct{}) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	began := time.Now()
-	for looks := false; ; {
-		if err := n.round(ctx, looks); err != nil && ctx.Err() == nil {
+	for ticks := false; ; {
+		if err := n.round(ctx, ticks, ticks && time.Since(began) >= settles); err != nil && ctx.Err() == nil {
 			n.cfg.Log.Warn("what is to be told cannot be looked at", "error", err)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-changed:
-			looks = false
+			ticks = false
 		case <-tick.C:
-			looks = time.Since(began) >= settles
+			ticks = true
 		}
 	}
 }
 
-// round does once what is due. looks says that it looks at the alerts, too.
-func (n *Notices) round(ctx context.Context, looks bool) error {
+// round does once what is due. ticks says that it looks at what is to be tidied up, too, and looks at the alerts.
+func (n *Notices) round(ctx context.Context, ticks, looks bool) error {
 	if is, err := n.agrees(); err != nil || !is {
 		return err
 	}
@@ -126,10 +133,13 @@ func (n *Notices) round(ctx context.Context, looks bool) error {
 	}
 	n.lost = time.Time{}
 	failed := errors.Join(n.settleOwed(ctx), n.settleAlone(ctx))
+	if ticks {
+		failed = errors.Join(failed, n.tidy(ctx), n.reseal(ctx))
+	}
 	if looks {
 		seen, err := n.cfg.Seen(ctx)
 		if err == nil {
-			err = errors.Join(n.report(ctx, seen), n.tidy(ctx), n.reseal(ctx), n.heartbeat(ctx, seen))
+			err = errors.Join(n.report(ctx, seen), n.heartbeat(ctx, seen))
 		}
 		failed = errors.Join(failed, err)
 	}

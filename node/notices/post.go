@@ -85,7 +85,13 @@ func (o *Office) mail(ctx context.Context, to *agreed.Address, cluster, id strin
 		}
 		server.Password = strings.TrimRight(string(password), "\r\n")
 	}
-	return server.Send(ctx, to.To[0], id+"@"+strings.ToLower(cluster)+".holdfast", o.Now(), text)
+	return server.Send(ctx, to.To[0], MessageID(id, cluster), o.Now(), text)
+}
+
+// MessageID is the Message-ID of a notice, without brackets: the same whichever node sends it. It is short enough for
+// one line of a mail.
+func MessageID(id, cluster string) string {
+	return id + "@" + strings.ToLower(cluster[:min(len(cluster), 8)]) + ".holdfast"
 }
 
 func (o *Office) hook(ctx context.Context, to *agreed.Address, m *notice.Message, text notice.Text) error {
