@@ -47,7 +47,8 @@ func (k Kind) Archivists() bool {
 	return false
 }
 
-// Find returns the severity of a kind, and whether only a node sees such alerts; false if this program does not know it.
+// Find returns the severity of a kind, and whether only a node sees such alerts; false if this program does not know
+// it.
 func (k Kind) Find() (severity Severity, local, known bool) {
 	s := shapeOf(k)
 	return s.severity, s.local, s.text != ""

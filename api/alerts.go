@@ -56,14 +56,14 @@ func (s alerts) routes(api huma.API) {
 		})
 	type acknowledge struct{ Body wire.AcknowledgeRequest }
 	handle(s.server, api, route{act: rights.Acknowledge, method: http.MethodPost, path: "/api/v1/alerts/acknowledge",
-		id: "alert-acknowledge", tag: "status",
+		id: "alert-acknowledge", once: true, tag: "status",
 		summary: "Say that you know of an alert, until a time or until it is over; notices of it rest meanwhile"},
 		func(ctx context.Context, in *acknowledge) (wire.Acknowledgement, error) {
 			return s.acknowledge(ctx, &in.Body)
 		})
 	type withdraw struct{ Body wire.AlertRef }
 	register(s.server, api, route{act: rights.Acknowledge, method: http.MethodPost, path: "/api/v1/alerts/withdraw",
-		id: "alert-withdraw", tag: "status", status: http.StatusNoContent,
+		id: "alert-withdraw", once: true, tag: "status", status: http.StatusNoContent,
 		summary: "Take it back that an alert is acknowledged"},
 		func(ctx context.Context, in *withdraw) (*struct{}, error) {
 			of := faultOf(&in.Body)
@@ -281,12 +281,12 @@ func behind(nodes []wire.Node) (out []alert.Alert) {
 	var newest [3]int
 	text := ""
 	for i := range nodes {
-		if v, released := versionOf(&nodes[i]); released && slices.Compare(v[:], newest[:]) > 0 {
+		if v, released := releaseOf(&nodes[i]); released && slices.Compare(v[:], newest[:]) > 0 {
 			newest, text = v, nodes[i].Presence.Version
 		}
 	}
 	for i := range nodes {
-		if v, released := versionOf(&nodes[i]); released && v != newest {
+		if v, released := releaseOf(&nodes[i]); released && v != newest {
 			out = append(out, alert.New(alert.VersionBehind, nodes[i].Name, "version", nodes[i].Presence.Version,
 				"newest", text))
 		}
@@ -294,8 +294,8 @@ func behind(nodes []wire.Node) (out []alert.Alert) {
 	return out
 }
 
-// versionOf returns the version of a node that is alive, and false if it is not that of a release.
-func versionOf(n *wire.Node) (v [3]int, released bool) {
+// releaseOf returns the version of a node that is alive, and false if it is not that of a release.
+func releaseOf(n *wire.Node) (v [3]int, released bool) {
 	count, err := fmt.Sscanf(n.Presence.Version, "v%d.%d.%d", &v[0], &v[1], &v[2])
 	return v, count == 3 && err == nil && n.Presence.State == "alive" &&
 		n.Presence.Version == fmt.Sprintf("v%d.%d.%d", v[0], v[1], v[2])

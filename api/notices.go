@@ -43,26 +43,28 @@ func (s notices) routes(api huma.API) {
 		tag: "status", summary: "Show an address, and how its notices fare"},
 		func(_ context.Context, in *ByName) (wire.NoticeAddress, error) { return s.show(in.Name) })
 	type create struct{ Body wire.NoticeAddressRequest }
-	handle(s.server, api, route{act: rights.KeepNotices, within: within(func(_ context.Context, in *create) (catalog.Where,
-		error) {
+	ofBody := within(func(_ context.Context, in *create) (catalog.Where, error) {
 		return inCollections(catalog.CollectionName(in.Body.Collection)), nil
-	}), method: http.MethodPost, path: path, id: "notice-add", tag: "status", status: http.StatusCreated,
+	})
+	handle(s.server, api, route{act: rights.KeepNotices, within: ofBody, method: http.MethodPost,
+		path: path, id: "notice-add", once: true, tag: "status",
+		status:  http.StatusCreated,
 		summary: "Add an address for notices"},
 		func(ctx context.Context, in *create) (wire.NoticeAddress, error) { return s.add(ctx, &in.Body) })
 	type change struct {
 		ByName
 		Body wire.NoticeAddressChange
 	}
-	handle(s.server, api, route{act: rights.KeepNotices, within: ofAddress(s.server, func(in *change) (string, *string) {
-		return in.Name, in.Body.Collection
-	}), method: http.MethodPatch, path: path + "/{name}", id: "notice-set", tag: "status",
+	ofChange := ofAddress(s.server, func(in *change) (string, *string) { return in.Name, in.Body.Collection })
+	handle(s.server, api, route{act: rights.KeepNotices, within: ofChange, method: http.MethodPatch,
+		path: path + "/{name}", id: "notice-set", once: true, tag: "status",
 		summary: "Change an address"},
 		func(ctx context.Context, in *change) (wire.NoticeAddress, error) {
 			return s.set(ctx, in.Name, &in.Body)
 		})
 	byName := ofAddress(s.server, func(in *ByName) (string, *string) { return in.Name, nil })
 	register(s.server, api, route{act: rights.KeepNotices, within: byName, method: http.MethodDelete,
-		path: path + "/{name}", id: "notice-remove", tag: "status", status: http.StatusNoContent,
+		path: path + "/{name}", id: "notice-remove", once: true, tag: "status", status: http.StatusNoContent,
 		summary: "Remove an address, with the notices that are on their way there"},
 		func(ctx context.Context, in *ByName) (*struct{}, error) {
 			return nil, s.decide(ctx, agreed.Remove, agreed.Ref{Name: in.Name}, nil)
@@ -155,9 +157,9 @@ func addressOf(v catalog.View, a *agreed.Address) (wire.NoticeAddress, error) {
 }
 
 func (s notices) add(ctx context.Context, in *wire.NoticeAddressRequest) (wire.NoticeAddress, error) {
-	a := agreed.Address{Name: in.Name, Way: agreed.Way(in.Way), Inside: in.Inside, Filter: agreed.Filter{Kinds: in.Kinds,
-		Least: in.Least, Collection: in.Collection, Place: in.Place}, Language: in.Language, When: agreed.When(in.When),
-		Hour: in.Hour, Zone: in.Zone, Cleared: in.Cleared}
+	a := agreed.Address{Name: in.Name, Way: agreed.Way(in.Way), Inside: in.Inside,
+		Filter:   agreed.Filter{Kinds: in.Kinds, Least: in.Least, Collection: in.Collection, Place: in.Place},
+		Language: in.Language, When: agreed.When(in.When), Hour: in.Hour, Zone: in.Zone, Cleared: in.Cleared}
 	if a.Language == "" {
 		a.Language = "en"
 	}
@@ -174,9 +176,7 @@ func (s notices) add(ctx context.Context, in *wire.NoticeAddressRequest) (wire.N
 	if err != nil {
 		return wire.NoticeAddress{}, err
 	}
-	out, err := s.show(in.Name)
-	out.Secret = made
-	return out, err
+	return s.made(ctx, in.Name, made)
 }
 
 // aim sets where an address leads, and returns the secret of a webhook.
@@ -230,7 +230,8 @@ func (s notices) check(ctx context.Context, old, a *agreed.Address) error {
 			return string(c.Name) == a.Collection
 		}):
 			return refused("collection: there is no collection %q", a.Collection)
-		case a.Place != "" && !slices.ContainsFunc(replicas, func(r catalog.Replica) bool { return r.Place == a.Place }):
+		case a.Place != "" && !slices.ContainsFunc(replicas,
+			func(r catalog.Replica) bool { return r.Place == a.Place }):
 			return refused("place: no replica is at %q", a.Place)
 		}
 		return nil
@@ -272,8 +273,18 @@ func (s notices) set(ctx context.Context, name string, in *wire.NoticeAddressCha
 	if err != nil {
 		return wire.NoticeAddress{}, err
 	}
+	return s.made(ctx, name, made)
+}
+
+// made shows an address after a change, with the secret that was made by it.
+func (s notices) made(ctx context.Context, name, secret string) (wire.NoticeAddress, error) {
+	if secret != "" {
+		if err := guardOf(ctx).shownOnce("secret"); err != nil {
+			return wire.NoticeAddress{}, err
+		}
+	}
 	out, err := s.show(name)
-	out.Secret = made
+	out.Secret = secret
 	return out, err
 }
 

@@ -120,8 +120,8 @@ func askedOfAddress(r People, _ NodeID, c *Command) (people.Wanted, error) {
 	return want, nil
 }
 
-// NoticeReachesInside reports whether a change of an address lets notices reach the nodes' own network in a way in which
-// they do not yet. old is empty for a new address.
+// NoticeReachesInside reports whether a change of an address lets notices reach the nodes' own network in a way in
+// which they do not yet. old is empty for a new address.
 func NoticeReachesInside(old, next *notices.Address) bool {
 	return next.Inside && (!old.Inside || next.Sealed != nil)
 }

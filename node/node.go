@@ -137,7 +137,7 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	if err := n.openWarrants(); err != nil {
 		return nil, err
 	}
-	if err := n.openNotices(); err != nil {
+	if err := openNotices(n); err != nil {
 		return nil, err
 	}
 	n.openHarvester()

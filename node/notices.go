@@ -23,7 +23,8 @@ type telling struct {
 	hooks   hooks
 }
 
-func (n *Node) openNotices() error {
+// openNotices makes the parts of a node by which people are told.
+func openNotices(n *Node) error {
 	key, err := n.cfg.SealKey(n.disk)
 	if err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package notice delivers notices: it writes them in their reader's language, and sends them by mail, to a webhook, or to
-// standard error. Who is told of what, and when, is decided elsewhere. A notice has an id, which stays the same however
-// often and by whichever node it is sent: receivers know by it what they have had.
+// Package notice delivers notices: it writes them in their reader's language, and sends them by mail, to a webhook, or
+// to standard error. Who is told of what, and when, is decided elsewhere. A notice has an id, which stays the same
+// however often and by whichever node it is sent: receivers know by it what they have had.
 package notice
 
 import (

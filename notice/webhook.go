@@ -136,8 +136,8 @@ func Body(m *Message, text Text) ([]byte, error) {
 	return body, nil
 }
 
-// Send sends a body. When Send returns nil, the receiver has answered with a status of success. Errors do not say more of
-// the URL than its host.
+// Send sends a body. When Send returns nil, the receiver has answered with a status of success. Errors do not say more
+// of the URL than its host.
 func (h *Webhook) Send(ctx context.Context, id string, at time.Time, body []byte) error {
 	key, err := Key(h.Secret)
 	if err != nil {

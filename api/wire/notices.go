@@ -76,8 +76,8 @@ type NoticeAddressRequest struct {
 	Cleared  bool   `json:"cleared,omitempty"`
 }
 
-// NoticeAddressChange changes an address; what is absent stays as it is. A webhook whose URL is given gets the secret that
-// is given with it, or a new one.
+// NoticeAddressChange changes an address; what is absent stays as it is. A webhook whose URL is given gets the secret
+// that is given with it, or a new one.
 type NoticeAddressChange struct {
 	Version    int       `json:"version,omitempty" minimum:"0" doc:"that it is made for; none: whichever is there"`
 	To         *string   `json:"to,omitempty" maxLength:"2000"`

@@ -11,8 +11,8 @@ import (
 	"holdfast/notice"
 )
 
-// alone is what a node tells by itself while there is no quorum. It is not kept over a restart: what it tells again then
-// has the same id.
+// alone is what a node tells by itself while there is no quorum. It is not kept over a restart: what it tells again
+// then has the same id.
 type alone struct {
 	tries map[string]int       // by id
 	next  map[string]time.Time // by id; far away: it was told
@@ -27,8 +27,8 @@ type ownTelling struct {
 
 func newAlone() alone { return alone{tries: map[string]int{}, next: map[string]time.Time{}} }
 
-// tellAlone tells of what this node sees, once for each fault and address. The sends are one after the other, and a node
-// without a quorum has nothing else to do here.
+// tellAlone tells of what this node sees, once for each fault and address. The sends are one after the other, and a
+// node without a quorum has nothing else to do here.
 func (n *Notices) tellAlone(ctx context.Context, seen []alert.Alert) error {
 	now := n.cfg.Now()
 	var due []duty.Delivery

@@ -1,7 +1,7 @@
 // Package notices tells people what goes wrong. Each node reports the alerts that it alone sees, and the one that leads
-// those that all see; what is due to whom is decided by duty; a node that has what it takes claims a notice, delivers it,
-// and has agreed that it was told. Without a quorum, a node tells by itself of what it sees. While all is well, the one
-// that leads requests the heartbeat's URL each minute.
+// those that all see; what is due to whom is decided by duty; a node that has what it takes claims a notice, delivers
+// it, and has agreed that it was told. Without a quorum, a node tells by itself of what it sees. While all is well, the
+// one that leads requests the heartbeat's URL each minute.
 package notices
 
 import (
@@ -132,9 +132,9 @@ func (n *Notices) round(ctx context.Context, ticks, looks bool) error {
 		return n.tellAlone(ctx, seen)
 	}
 	n.lost = time.Time{}
-	failed := errors.Join(n.settleOwed(ctx), n.settleAlone(ctx))
+	failed := errors.Join(n.settleOwed(ctx), n.settleAlone(ctx), n.reseal(ctx))
 	if ticks {
-		failed = errors.Join(failed, n.tidy(ctx), n.reseal(ctx))
+		failed = errors.Join(failed, n.tidy(ctx))
 	}
 	if looks {
 		seen, err := n.cfg.Seen(ctx)

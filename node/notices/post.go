@@ -107,8 +107,8 @@ func (o *Office) hook(ctx context.Context, to *agreed.Address, m *notice.Message
 	return receiver.Send(ctx, m.ID, o.Now(), body)
 }
 
-// Heartbeat returns what requests the URL, which may be anywhere: who may write cluster.toml says where. nil if there is
-// none.
+// Heartbeat returns what requests the URL, which may be anywhere: who may write cluster.toml says where. nil if there
+// is none.
 func Heartbeat(text string) func(context.Context) error {
 	if text == "" {
 		return nil
