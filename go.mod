@@ -37,6 +37,8 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/wneessen/go-mail v0.8.1 // indirect
+
 require (
 	cel.dev/expr v0.25.1 // indirect
 	github.com/VividCortex/ewma v1.2.0 // indirect

@@ -24,8 +24,8 @@ var plan = map[string][]string{
 	"alert":    {},
 	"api":      {"alert", "api/wire", "catalog", "harvest", "cdx", "access"},
 	"api/wire": {"harvest"},
-	"catalog": {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/harvests",
-		"catalog/history", "catalog/jobs", "catalog/people", "catalog/runs"},
+	"catalog": {"alert", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files", "catalog/harvests",
+		"catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs"},
 	"catalog/agree":      {},
 	"catalog/cluster":    {"catalog/agree"},
 	"catalog/domains":    {"catalog/agree", "catalog/cluster", "catalog/jobs"},
@@ -33,6 +33,7 @@ var plan = map[string][]string{
 	"catalog/harvests":   {"catalog/agree", "catalog/cluster", "catalog/jobs", "harvest"},
 	"catalog/history":    {"catalog/agree", "catalog/jobs", "catalog/runs"},
 	"catalog/jobs":       {"catalog/agree", "catalog/cluster", "harvest"},
+	"catalog/notices":    {"catalog/agree", "catalog/cluster"},
 	"catalog/people":     {"catalog/agree", "catalog/cluster"},
 	"catalog/runs":       {"catalog/agree", "catalog/cluster", "catalog/domains", "catalog/harvests", "catalog/jobs"},
 	"cdx":                {},
@@ -40,7 +41,7 @@ var plan = map[string][]string{
 	"client":             {"api/wire", "harvest", "cdx"},
 	"crawler":            {"harvest", "cdx", "warc", "internal/coding", "internal/disk", "internal/kv", "internal/sorter"},
 	"demo":               {},
-	"duty":               {"catalog", "harvest"},
+	"duty":               {"alert", "catalog", "harvest"},
 	"gossip":             {"catalog"},
 	"harvest":            {"cdx"},
 	"index":              {"cdx", "warc", "internal/disk", "internal/kv", "internal/sorter"},
@@ -59,8 +60,8 @@ var plan = map[string][]string{
 	"internal/browsertest":     {},
 	"internal/words/wordstest": {"internal/words"},
 	"node": {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/inprocess", "internal/words",
-		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/metrics", "node/runner", "node/session", "node/steward", "node/vault",
-		"node/warrant", "node/wire", "peer", "raft", "replay", "replica", "warc", "web"},
+		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/metrics", "node/notices", "node/runner", "node/session", "node/steward", "node/vault",
+		"node/warrant", "node/wire", "notice", "peer", "raft", "replay", "replica", "warc", "web"},
 	"node/archive":    {"alert", "api", "catalog", "duty", "internal/disk", "node/wire", "replica"},
 	"node/config":     {"harvest", "internal/words"},
 	"node/front":      {"node/config"},
@@ -70,12 +71,14 @@ var plan = map[string][]string{
 	"node/membership": {"alert", "api", "catalog", "duty", "internal/disk", "internal/seal", "node/config", "node/wire", "peer"},
 	"node/metadata":   {"catalog", "cdx", "crawler", "index", "internal/disk", "internal/sorter", "warc"},
 	"node/metrics":    {},
+	"node/notices":    {"alert", "catalog", "duty", "internal/seal", "internal/words", "notice"},
 	"node/runner":     {"alert", "catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/metadata", "node/wire", "warc"},
 	"node/steward":    {"catalog", "duty"},
 	"node/session":    {"api", "catalog"},
 	"node/vault":      {"alert", "catalog", "duty", "harvest", "internal/seal"},
 	"node/warrant":    {"api", "catalog", "node/wire"},
 	"node/wire":       {"catalog"},
+	"notice":          {"alert", "internal/words"},
 	"peer":            {"internal/disk"},
 	"raft":            {"catalog", "internal/disk", "internal/kv"},
 	"replay":          {"cdx", "warc", "access", "internal/coding", "internal/look", "internal/words"},
@@ -94,6 +97,7 @@ var fences = map[string]string{
 	"github.com/danielgtaylor/huma":   "api",
 	"github.com/nicksnyder/go-i18n":   "internal/words",
 	"github.com/prometheus":           "node/metrics",
+	"github.com/wneessen/go-mail":     "notice",
 }
 
 // forTests are the rooms that the tests of any room may use.
@@ -103,7 +107,7 @@ var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed",
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
 
 var pure = []string{"cdx", "access", "alert", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files",
-	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words"}
+	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words"}
 
 const maxLines = 500
 

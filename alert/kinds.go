@@ -23,6 +23,11 @@ const (
 	DisputesUndecided   Kind = "disputes-undecided"
 	DrainAlone          Kind = "drain-alone"
 	DrainOthersAway     Kind = "drain-others-away"
+	NoticeUndelivered   Kind = "notice-undelivered"
+	NoticeUnserved      Kind = "notice-unserved"
+	VersionBehind       Kind = "version-behind"
+	HarvestLate         Kind = "harvest-late"
+	TokenLapses         Kind = "token-lapses"
 )
 
 // What a node alone sees.
@@ -59,6 +64,8 @@ const (
 	MoreAlerts         Kind = "more-alerts"
 	CopiesUnproved     Kind = "copies-unproved"
 	SharedHost         Kind = "shared-host"
+	CertificateLapses  Kind = "certificate-lapses"
+	AuditOld           Kind = "audit-old"
 )
 
 // shape is what is common to the alerts of a kind.
@@ -110,6 +117,14 @@ func table() []entry {
 			"that is not draining. Let one join or start it, or run `holdfast node undrain {subject}`"}},
 		{DrainOthersAway, shape{one, Bad, "the drain of {subject} cannot end: replica {replica} has no other " +
 			"node that is alive and not draining. Let one join or start it, or run `holdfast node undrain {subject}`"}},
+		{NoticeUndelivered, shape{every, Bad, "notices to {subject} were not accepted for three days and were given " +
+			"up: {reason}. `holdfast notice test {subject}` tells when it works again"}},
+		{NoticeUnserved, shape{every, Bad, "notices to {subject} wait: no node that is alive delivers {way}. Mail " +
+			"needs smtp in the cluster.toml of one"}},
+		{VersionBehind, shape{every, Look, "node {subject} runs version {version}, others {newest}"}},
+		{HarvestLate, shape{every, Look, "harvest {subject} ({name}) was to begin at {date} and has not: jobs of its " +
+			"last run are still being made"}},
+		{TokenLapses, shape{every, Look, "access token {subject} ({name}) lapses at {date}"}},
 
 		{MoreAlerts, shape{one, Bad, "{alerts} more alerts of this node are not listed"}},
 		{CatalogMissing, shape{one, Bad, "this node has not received the catalog yet"}},
@@ -154,6 +169,10 @@ func table() []entry {
 			"name, {subject}: an archived page can plant cookies for the archivists' pages. Give them two names in " +
 			"cluster.toml, as in pages-url = \"https://archive.example.org\" and access-url = " +
 			"\"https://captures.example.org\""}},
+		{CertificateLapses, shape{one, Bad, "the certificate {subject} is good until {date}: put a new one in its " +
+			"place, it is read when it changes"}},
+		{AuditOld, shape{one, Bad, "{shards} shards here were not audited for {days} days, more than twice what " +
+			"audit-every allows"}},
 	}
 }
 

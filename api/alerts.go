@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,6 +15,8 @@ import (
 	"holdfast/alert"
 	"holdfast/api/wire"
 	"holdfast/catalog"
+	notified "holdfast/catalog/notices"
+	rights "holdfast/catalog/people"
 )
 
 // watchEvery is how often it is looked for alerts when nobody asks.
@@ -51,6 +54,99 @@ func (s alerts) routes(api huma.API) {
 		func(ctx context.Context, _ *struct{}) (wire.Alerts, error) {
 			return s.list(ctx)
 		})
+	type acknowledge struct{ Body wire.AcknowledgeRequest }
+	handle(s.server, api, route{act: rights.Acknowledge, method: http.MethodPost, path: "/api/v1/alerts/acknowledge",
+		id: "alert-acknowledge", once: true, tag: "status",
+		summary: "Say that you know of an alert, until a time or until it is over; notices of it rest meanwhile"},
+		func(ctx context.Context, in *acknowledge) (wire.Acknowledgement, error) {
+			return s.acknowledge(ctx, &in.Body)
+		})
+	type withdraw struct{ Body wire.AlertRef }
+	register(s.server, api, route{act: rights.Acknowledge, method: http.MethodPost, path: "/api/v1/alerts/withdraw",
+		id: "alert-withdraw", once: true, tag: "status", status: http.StatusNoContent,
+		summary: "Take it back that an alert is acknowledged"},
+		func(ctx context.Context, in *withdraw) (*struct{}, error) {
+			of := faultOf(&in.Body)
+			if err := s.mayAcknowledge(ctx, of); err != nil {
+				return nil, err
+			}
+			return nil, s.decide(ctx, notified.Withdraw, of, nil)
+		})
+}
+
+func faultOf(a *wire.AlertRef) notified.Of {
+	return notified.Of{Kind: a.Kind, Node: a.Node, Subject: a.Subject}
+}
+
+// mayAcknowledge refuses a caller who has no right to what the alert is about.
+func (s alerts) mayAcknowledge(ctx context.Context, of notified.Of) error {
+	var act catalog.Act
+	var where catalog.Where
+	err := s.Catalog.View(func(v catalog.View) (err error) {
+		act, where, err = catalog.AcknowledgingAct(v, of)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return may(ctx, act, where)
+}
+
+func (s alerts) acknowledge(ctx context.Context, in *wire.AcknowledgeRequest) (out wire.Acknowledgement, err error) {
+	of := faultOf(&in.AlertRef)
+	if err := s.mayAcknowledge(ctx, of); err != nil {
+		return out, err
+	}
+	asked := notified.Acknowledging{Of: of, Note: in.Note, Until: timeOf(in.Until)}
+	if err := s.decide(ctx, notified.Acknowledge, asked, nil); err != nil {
+		return out, err
+	}
+	err = s.Catalog.View(func(v catalog.View) error {
+		is, err := acknowledgement(v, of, catalog.At(s.now()))
+		if err == nil && is == nil {
+			err = fmt.Errorf("alert %s: %w: it was over just then", of.Kind, ErrNotFound)
+		}
+		if err == nil {
+			out = *is
+		}
+		return err
+	})
+	return out, err
+}
+
+// acknowledgement returns who has acknowledged the alert, nil if nobody has.
+func acknowledgement(v catalog.View, of notified.Of, now catalog.Time) (*wire.Acknowledgement, error) {
+	a, is, err := catalog.NoticesIn(v).Acknowledged(of, now)
+	if err != nil || !is {
+		return nil, err
+	}
+	name, err := catalog.PeopleIn(v).ActorName(a.By)
+	return &wire.Acknowledgement{By: name, At: std(a.At), Until: std(a.Until), Note: a.Note}, err
+}
+
+// recall adds to alerts who knows of them, and since when they are, as far as that is agreed.
+func (s *server) recall(all []wire.Alert) error {
+	now := catalog.At(s.now())
+	return s.own.View(func(v catalog.View) error {
+		for i := range all {
+			a := &all[i]
+			of := notified.Of{Kind: a.Kind, Node: a.Node, Subject: a.Subject}
+			f, err := catalog.NoticesIn(v).Fault(of)
+			if errors.Is(err, catalog.ErrNotFound) || err == nil && !f.Open() {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if since := std(f.Since); a.Since.IsZero() || since.Before(a.Since) {
+				a.Since = since
+			}
+			if a.Acknowledged, err = acknowledgement(v, of, now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // list asks the nodes, and adds what this one reads in the agreed state and hears of the others.
@@ -71,7 +167,7 @@ func (s alerts) list(ctx context.Context) (wire.Alerts, error) {
 	}
 	slices.SortFunc(out.Silent, func(a, b wire.SilentNode) int { return cmp.Compare(a.Name, b.Name) })
 	out.Items = shownAlerts(alert.Merge(lists...))
-	return out, nil
+	return out, s.recall(out.Items)
 }
 
 // watchAlerts looks for alerts until ctx ends, so that it is known since when they are there.
@@ -161,6 +257,7 @@ func clusterAlerts(st wire.Status) []alert.Alert {
 			out = append(out, alert.New(alert.NodeAway, n.Name, "state", state))
 		}
 	}
+	out = append(out, behind(st.Nodes)...)
 	if place := majorityAt(st.Nodes); place != "" {
 		out = append(out, alert.New(alert.PlaceMajority, place))
 	}
@@ -176,4 +273,30 @@ func clusterAlerts(st wire.Status) []alert.Alert {
 		}
 	}
 	return out
+}
+
+// behind lists the nodes that are alive and run an older version than others. Versions of programs that were not
+// released are not compared.
+func behind(nodes []wire.Node) (out []alert.Alert) {
+	var newest [3]int
+	text := ""
+	for i := range nodes {
+		if v, released := releaseOf(&nodes[i]); released && slices.Compare(v[:], newest[:]) > 0 {
+			newest, text = v, nodes[i].Presence.Version
+		}
+	}
+	for i := range nodes {
+		if v, released := releaseOf(&nodes[i]); released && v != newest {
+			out = append(out, alert.New(alert.VersionBehind, nodes[i].Name, "version", nodes[i].Presence.Version,
+				"newest", text))
+		}
+	}
+	return out
+}
+
+// releaseOf returns the version of a node that is alive, and false if it is not that of a release.
+func releaseOf(n *wire.Node) (v [3]int, released bool) {
+	count, err := fmt.Sscanf(n.Presence.Version, "v%d.%d.%d", &v[0], &v[1], &v[2])
+	return v, count == 3 && err == nil && n.Presence.State == "alive" &&
+		n.Presence.Version == fmt.Sprintf("v%d.%d.%d", v[0], v[1], v[2])
 }

@@ -2,9 +2,11 @@ package api
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
 )
 
@@ -51,6 +53,31 @@ func TestAlertsOfAllNodes(t *testing.T) {
 	for _, a := range st.Alerts {
 		if a.Kind == "node-away" && !a.Since.Equal(since) {
 			t.Errorf("a second look says since %v, the first %v", a.Since, since)
+		}
+	}
+}
+
+// Nodes that run an older release than another one that is alive are named; what was not released is not compared.
+func TestVersionsBehind(t *testing.T) {
+	t.Parallel()
+	node := func(name, version, state string) wire.Node {
+		return wire.Node{Name: name, Presence: wire.Presence{Version: version, State: state}}
+	}
+	for _, tt := range []struct {
+		nodes []wire.Node
+		want  string
+	}{
+		{[]wire.Node{node("a", "v1.9.0", "alive"), node("b", "v1.10.0", "alive"), node("c", "v1.10.0", "alive")}, "a"},
+		{[]wire.Node{node("a", "v1.9.0", "alive"), node("b", "v2.0.0", "failed")}, ""},
+		{[]wire.Node{node("a", "v1.9.0", "alive"), node("b", "development", "alive"), node("c", "v2.0.0-rc.1", "alive"), node("d", "", "alive")}, ""},
+		{[]wire.Node{node("a", "v1.9.0", "alive")}, ""},
+	} {
+		var got []string
+		for _, a := range behind(tt.nodes) {
+			got = append(got, a.Subject)
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%v of %+v", got, tt.nodes)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"holdfast/alert"
@@ -187,6 +188,7 @@ type Previews interface {
 type Backend struct {
 	Catalog  Catalog
 	Alerts   Alerts
+	Notices  Notices
 	Archive  Archive
 	Losses   Losses
 	Self     Self
@@ -301,6 +303,12 @@ func forPrograms(next http.Handler) http.Handler {
 
 // Watch looks for alerts until ctx ends, so that answers can tell since when they are there.
 func (a *API) Watch(ctx context.Context) error { return a.server.watchAlerts(ctx) }
+
+// Seen returns the alerts that this node reads in the agreed state, hears of the others, or alone sees.
+func (a *API) Seen(ctx context.Context) ([]alert.Alert, error) {
+	_, agreed, own, err := a.server.overview(ctx)
+	return slices.Concat(agreed, own), err
+}
 
 // newServer returns the server over a node.
 func newServer(backend Backend, log *slog.Logger) *server {

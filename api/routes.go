@@ -67,6 +67,7 @@ func routes(s *server, b Backend, log *slog.Logger) (*http.ServeMux, func() []by
 	api := humago.New(mux, config)
 	cluster{s, b.Index, b.OwnDisks}.routes(api)
 	alerts{s, b.Alerts}.routes(api)
+	notices{s, b.Notices}.routes(api)
 	people{s}.routes(api)
 	tokens{s, b.Invites}.routes(api)
 	signIn{s}.routes(api)

@@ -43,7 +43,7 @@ func (s cluster) statusRoutes(api huma.API) {
 			all := alert.Merge(agreed, own)
 			st.Alerts, st.Problems = shownAlerts(all), alert.Texts(all)
 			st.Healthy = len(all) == 0
-			return st, nil
+			return st, s.recall(st.Alerts)
 		})
 	handle(s.server, api, route{act: catalog.LookAtNode, within: here[struct{}](s.server), method: http.MethodGet,
 		path: "/api/v1/config", id: "config", tag: "status",

@@ -11,9 +11,9 @@ import (
 // TestMay is the whole decision: who has a role in a scope may do an act where it touches what it touches.
 func TestMay(t *testing.T) {
 	kinds := map[catalog.Extent][]catalog.Act{
-		catalog.Anywhere:    {catalog.Look, catalog.KeepOwn, catalog.LookAtDisks},
-		catalog.Collections: {catalog.RunJob, catalog.PutFile, people.KeepDomain, people.KeepHarvest},
-		catalog.Places:      {catalog.LookAtNode, catalog.ChangeNode, catalog.CheckCopies, catalog.RebuildIndex},
+		catalog.Anywhere:    {catalog.Look, catalog.KeepOwn, catalog.LookAtDisks, people.Acknowledge},
+		catalog.Collections: {catalog.RunJob, catalog.PutFile, people.KeepDomain, people.KeepHarvest, people.AcknowledgeWork, people.KeepNotices},
+		catalog.Places:      {catalog.LookAtNode, catalog.ChangeNode, catalog.CheckCopies, catalog.RebuildIndex, people.AcknowledgeNode},
 		catalog.Whole: {catalog.Define, catalog.ReachInside, catalog.InviteNode, catalog.RemoveNode, catalog.ChangeReplica, catalog.ChangeCollection,
 			catalog.EraseFile, catalog.ChangeLevel, catalog.KeepPeople},
 		catalog.Nowhere: {"", "fly"},

@@ -8,6 +8,7 @@ import (
 	"holdfast/catalog/harvests"
 	"holdfast/catalog/history"
 	"holdfast/catalog/jobs"
+	"holdfast/catalog/notices"
 	"holdfast/catalog/people"
 	"holdfast/catalog/runs"
 )
@@ -16,7 +17,8 @@ import (
 // span subjects stand here.
 var table = agree.NewTable(agree.Subjects{
 	Rules: [][]agree.Rule{agree.Rules, cluster.Rules, files.Rules, jobs.Rules, unlessUsed(domains.Rules),
-		unlessUsed(harvests.Rules), runs.Rules, history.Rules, people.Rules, spanning},
+		unlessUsed(harvests.Rules), runs.Rules, history.Rules, people.Rules,
+		notices.Rules, spanning},
 	IsMember: func(r agree.Reader, node NodeID) (bool, error) { return cluster.In(r).IsMember(node) },
 	Recall:   jobs.Recall,
 })
@@ -111,6 +113,13 @@ var asked = map[Kind]question{
 	runs.RemoveConfigurations: askedOfHarvest,
 	runs.AddSeeds:             askedOfHarvest,
 	runs.SetSettings:          is(people.KeepHarvest),
+
+	notices.Acknowledge: askedOfAlert,
+	notices.Withdraw:    askedOfAlert,
+	notices.Create:      askedOfAddress,
+	notices.Set:         askedOfAddress,
+	notices.Remove:      askedOfAddress,
+	notices.Test:        askedOfAddress,
 }
 
 // Apply carries out one command of the log and returns its answer. The error is the transaction's, or says

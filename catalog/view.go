@@ -7,6 +7,7 @@ import (
 	"holdfast/catalog/files"
 	"holdfast/catalog/history"
 	"holdfast/catalog/jobs"
+	"holdfast/catalog/notices"
 	"holdfast/catalog/people"
 	"holdfast/catalog/runs"
 )
@@ -72,3 +73,6 @@ func DomainsIn(v View) domains.View { return domains.NewView(v.ofFiles.Reader) }
 
 // HistoryIn returns the view's values about what harvests brought.
 func HistoryIn(v View) history.View { return history.NewView(v.ofFiles.Reader) }
+
+// NoticesIn returns the view's values about faults and who is told of them.
+func NoticesIn(v View) notices.View { return notices.NewView(v.ofFiles.Reader) }

@@ -14,6 +14,7 @@ import (
 	"holdfast/catalog/harvests"
 	"holdfast/catalog/history"
 	"holdfast/catalog/jobs"
+	"holdfast/catalog/notices"
 	"holdfast/catalog/people"
 	"holdfast/catalog/runs"
 )
@@ -133,6 +134,17 @@ var bodies = []struct {
 	{runs.SetSettings, reflect.TypeFor[runs.SettingsChange]()},
 	{runs.BeginRun, reflect.TypeFor[runs.Beginning]()},
 	{runs.EndRun, reflect.TypeFor[runs.Ending]()},
+	{notices.Report, reflect.TypeFor[notices.Reporting]()},
+	{notices.Drop, reflect.TypeFor[notices.Dropping]()},
+	{notices.Acknowledge, reflect.TypeFor[notices.Acknowledging]()},
+	{notices.Withdraw, reflect.TypeFor[notices.Of]()},
+	{notices.Create, reflect.TypeFor[notices.Setting]()},
+	{notices.Set, reflect.TypeFor[notices.Setting]()},
+	{notices.Remove, reflect.TypeFor[notices.Ref]()},
+	{notices.SealAgain, reflect.TypeFor[notices.Resealing]()},
+	{notices.Test, reflect.TypeFor[notices.Testing]()},
+	{notices.Claim, reflect.TypeFor[notices.Claiming]()},
+	{notices.Settle, reflect.TypeFor[notices.Outcome]()},
 }
 
 // TestWordingOfWrongTypes sends every command with each of its fields of a wrong type. What it is answered is remembered in the

@@ -45,7 +45,8 @@ type clusterGrammar struct {
 	Peer     peerCmd       `cmd:"" help:"Test the network paths between the nodes."`
 	Settings configCmd     `cmd:"" name:"config" help:"Check a cluster.toml, or show the settings of a node."`
 	Status   statusCmd     `cmd:"" help:"Show the state of the cluster, and what is wrong."`
-	Alerts   alertCmd      `cmd:"" name:"alert" help:"List what is wrong or waits for a person, as all nodes see it."`
+	Alerts   alertCmd      `cmd:"" name:"alert" help:"List what is wrong or waits for a person, and acknowledge it."`
+	Notices  noticeCmd     `cmd:"" name:"notice" help:"Keep the addresses that are told of alerts: by mail, webhook or standard error."`
 	Nodes    nodeCmd       `cmd:"" name:"node" help:"List, invite, drain and remove nodes."`
 	Replica  replicaCmd    `cmd:"" help:"List, add and remove replicas: the sets of copies."`
 	Collects collectionCmd `cmd:"" name:"collection" help:"List, add and remove collections of files and harvests."`

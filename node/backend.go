@@ -28,8 +28,9 @@ func (n *Node) backend() api.Backend {
 		now = dates(n.cfg.Dates, n.clocks)
 	}
 	return api.Backend{
-		Catalog: agreed, Alerts: alertsOf(n), Archive: n.files(), Losses: archive.Losses{Cluster: cluster}, Self: n,
-		Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name}, Strays: archive.Strays{Cluster: cluster},
+		Catalog: agreed, Alerts: alertsOf(n), Notices: n.hooks, Archive: n.files(),
+		Losses: archive.Losses{Cluster: cluster}, Self: n, Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name},
+		Strays:   archive.Strays{Cluster: cluster},
 		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Ended: n.jobs(),
 		Secrets:  secrets{n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),

@@ -11,16 +11,9 @@ import (
 // languages returns what this node offers its readers. A file of the node's folder that has a fault is left out and
 // named in the log, and so is a language that is then not there.
 func languages(cfg config.Config, log *slog.Logger) (*words.Offer, error) {
-	all, err := words.Shipped()
+	all, err := texts(cfg, log)
 	if err != nil {
 		return nil, err
-	}
-	if cfg.LanguageFiles != "" {
-		with, faults := all.Lay(os.DirFS(cfg.LanguageFiles))
-		for _, fault := range faults {
-			log.Warn("language file is left out", "folder", cfg.LanguageFiles, "error", fault)
-		}
-		all = with
 	}
 	known, unknown := all.Known(cfg.Languages)
 	for _, tag := range unknown {
@@ -30,4 +23,17 @@ func languages(cfg config.Config, log *slog.Logger) (*words.Offer, error) {
 		known = []string{"en"}
 	}
 	return all.Offer(known...)
+}
+
+// texts returns all languages that the node knows: the program's, with those of its folder laid over them.
+func texts(cfg config.Config, log *slog.Logger) (*words.Words, error) {
+	all, err := words.Shipped()
+	if err != nil || cfg.LanguageFiles == "" {
+		return all, err
+	}
+	with, faults := all.Lay(os.DirFS(cfg.LanguageFiles))
+	for _, fault := range faults {
+		log.Warn("language file is left out", "folder", cfg.LanguageFiles, "error", fault)
+	}
+	return with, nil
 }

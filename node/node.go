@@ -26,6 +26,7 @@ import (
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/metrics"
+	"holdfast/node/notices"
 	"holdfast/node/runner"
 	"holdfast/node/session"
 	"holdfast/node/steward"
@@ -55,6 +56,7 @@ type Node struct {
 	captures *lookup.Captures
 	harvests
 	trust
+	telling
 
 	roster   *membership.Roster
 	refusals *membership.Refusals
@@ -135,6 +137,9 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	if err := n.openWarrants(); err != nil {
 		return nil, err
 	}
+	if err := openNotices(n); err != nil {
+		return nil, err
+	}
 	n.openHarvester()
 	openDerived(n)
 	n.openRunner()
@@ -168,6 +173,7 @@ func (n *Node) isReady() bool {
 // ErrHung when a part does not stop in time: then the process is to end.
 func (n *Node) Run(ctx context.Context) error {
 	answers := api.New(n.backend(), n.log)
+	n.notices.See(answers.Seen)
 	var origins front.Origins
 	var readers, pages http.Handler
 	offered, err := languages(n.cfg.Config, n.log)
@@ -220,6 +226,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"ingest", n.ingests.Run},
 		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, atAPI) }},
 		part{"alerts", answers.Watch},
+		part{"notices", n.watching(n.notices.Run, notices.Watched()...)},
 		part{"access", func(ctx context.Context) error { return ports.Access.Serve(ctx, captures) }},
 	)
 	stop := newStages()

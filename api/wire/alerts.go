@@ -12,6 +12,8 @@ type Alert struct {
 	Parameters map[string]string `json:"parameters,omitempty" doc:"what the text says beside the subject, by name"`
 	Since      time.Time         `json:"since,omitzero" doc:"when it was first seen; a node that starts begins anew"`
 	Text       string            `json:"text" doc:"the alert as an English sentence"`
+
+	Acknowledged *Acknowledgement `json:"acknowledged,omitempty" doc:"who knows of it; absent: nobody has said so, or not for this long"`
 }
 
 // Alerts are what all nodes see.

@@ -33,6 +33,10 @@ const (
 	EraseFile        Act = "erase-file"        // remove a file, declare it lost
 	ChangeLevel      Act = "change-level"      //
 	KeepPeople       Act = "keep-people"       // invite, change, disable; grants; all tokens
+	Acknowledge      Act = "acknowledge"       // some alerts; which of them the next two say
+	AcknowledgeWork  Act = "acknowledge-work"  // alerts about jobs and harvests
+	AcknowledgeNode  Act = "acknowledge-node"  // alerts about nodes and copies
+	KeepNotices      Act = "keep-notices"      // addresses for notices about a collection, or about all
 )
 
 // Extent says which right an act needs: for the whole archive, for its collections, or for its places.
@@ -52,7 +56,9 @@ func (a Act) Needs() (Role, Extent) {
 	switch a {
 	case Look, KeepOwn:
 		return RoleReader, Anywhere
-	case RunJob, KeepDomain, KeepHarvest, PutFile:
+	case Acknowledge:
+		return RoleCurator, Anywhere
+	case RunJob, KeepDomain, KeepHarvest, PutFile, AcknowledgeWork, KeepNotices:
 		return RoleCurator, Collections
 	case Define:
 		return RoleCurator, Whole
@@ -60,7 +66,7 @@ func (a Act) Needs() (Role, Extent) {
 		return RoleOperator, Whole
 	case LookAtDisks:
 		return RoleOperator, Anywhere
-	case LookAtNode, ChangeNode, CheckCopies, RebuildIndex:
+	case LookAtNode, ChangeNode, CheckCopies, RebuildIndex, AcknowledgeNode:
 		return RoleOperator, Places
 	case InviteNode, RemoveNode, ChangeReplica, ChangeCollection, EraseFile, ChangeLevel, KeepPeople:
 		return RoleAdmin, Whole

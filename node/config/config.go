@@ -72,6 +72,7 @@ type Settings struct {
 	Organization *string `toml:"organization"`
 
 	PortSettings
+	NoticeSettings
 	LocalToken *string `toml:"local-token"` // rights of a local token on other nodes: a role, or none
 	// ids of the nodes that this one seals secrets to; none = all that crawl
 	SecretsTo []string `toml:"secrets-to"`
@@ -106,6 +107,7 @@ type Config struct {
 	LocalToken string // what this node's local token may do on other nodes: a role, or none
 	Files      []string
 	Limits     Limits
+	Notices    Notices
 	SecretsTo  []string // that this node seals secrets to; none = all that crawl
 	Channels   []string // of harvests, whose jobs this node takes
 	Languages  []string // of the pages that readers see, the default first
@@ -344,6 +346,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.LanguageFiles, s.LanguageFiles)
 		set(&c.Limits.FilesMode, s.FilesMode)
 		set(&c.Organization, s.Organization)
+		c.Notices.resolve(&s.NoticeSettings)
 		if len(s.Files) > 0 {
 			c.Files = s.Files
 		}
@@ -389,9 +392,18 @@ func (c Config) Write(w io.Writer) error {
 		Channels  []string `toml:"channels"`
 		Languages []string `toml:"languages"`
 		Folder    string   `toml:"language-files,omitempty"`
+
+		SMTP      string `toml:"smtp,omitempty"`
+		Security  string `toml:"smtp-tls,omitempty"`
+		From      string `toml:"smtp-from,omitempty"`
+		User      string `toml:"smtp-user,omitempty"`
+		Password  string `toml:"smtp-password-file,omitempty"`
+		Heartbeat string `toml:"heartbeat-url,omitempty"`
 	}{c.Name, c.Organization, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer,
 		c.Listen.API, c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies,
-		c.PagesURL.String(), c.AccessURL.String(), c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles}
+		c.PagesURL.String(), c.AccessURL.String(), c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles,
+		c.Notices.SMTP, c.Notices.shownSecurity(), c.Notices.From, c.Notices.User, c.Notices.PasswordFile,
+		shownURL(c.Notices.Heartbeat)}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}

@@ -128,6 +128,14 @@ func Defaults() Settings {
 			PagesURL:       new(Origin{}),
 			AccessURL:      new(Origin{}),
 		},
+		NoticeSettings: NoticeSettings{
+			SMTP:             new(""),
+			SMTPTLS:          new("starttls"),
+			SMTPFrom:         new(""),
+			SMTPUser:         new(""),
+			SMTPPasswordFile: new(""),
+			HeartbeatURL:     new(""),
+		},
 		LocalToken:    new("admin"),
 		SecretsTo:     []string{},
 		Languages:     []string{"en", "da", "it", "fr", "de"},
@@ -207,7 +215,8 @@ func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
 		"audit-pace", "audit-every", "crawls", "channels", "lease", "raft-log", "log-level", "files-mode",
 		"organization", "local-token", "certificate", "certificate-key", "trusted-proxies", "pages-url", "access-url",
-		"secrets-to", "languages", "language-files"}
+		"secrets-to", "languages", "language-files", "smtp", "smtp-tls", "smtp-from", "smtp-user",
+		"smtp-password-file", "heartbeat-url"}
 	switch table {
 	case "replica":
 		return append(settings, "name", "kind", "place", "collections")

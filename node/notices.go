@@ -1,0 +1,81 @@
+package node
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"holdfast/api"
+	"holdfast/catalog"
+	told "holdfast/catalog/notices"
+	"holdfast/crawler/fetch"
+	"holdfast/internal/words"
+	"holdfast/node/notices"
+	"holdfast/notice"
+)
+
+// telling are the parts of a node by which people are told what goes wrong.
+type telling struct {
+	notices *notices.Notices
+	hooks   hooks
+}
+
+// openNotices makes the parts of a node by which people are told.
+func openNotices(n *Node) error {
+	key, err := n.cfg.SealKey(n.disk)
+	if err != nil {
+		return err
+	}
+	texts, err := texts(n.cfg.Config, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	secrets := notices.Secrets{Self: n.id, Key: key, View: n.raft.View}
+	for _, id := range n.cfg.SecretsTo {
+		secrets.Only = append(secrets.Only, catalog.NodeID(id))
+	}
+	office := &notices.Office{Name: n.cfg.Name, Secrets: secrets, Public: fetch.Public, Out: os.Stderr, Words: texts,
+		Zones: time.LoadLocation, Now: time.Now, PasswordFile: n.cfg.Notices.PasswordFile,
+		Pages: func() string { return n.cfg.PagesURL.String() }}
+	if s := &n.cfg.Notices; s.SMTP != "" {
+		office.Mail = &notice.Mail{Server: s.SMTP, Security: notice.Security(s.Security), Sender: s.From, User: s.User}
+	}
+	n.hooks = hooks{secrets, texts}
+	n.notices = notices.New(notices.Config{Self: n.id, Name: n.cfg.Name, Agreement: n.raft, Alive: n.isAlive,
+		Quorum: func() bool { return n.raft.Status().Quorum }, Now: n.clocks.Now, Zones: time.LoadLocation,
+		Post: office, Secrets: secrets, Heartbeat: notices.Heartbeat(n.cfg.Notices.Heartbeat),
+		AuditEvery: time.Duration(n.cfg.Limits.AuditEvery), Certificate: n.cfg.Secure.Certificate,
+		Log: n.log.With("room", "notices")})
+	return nil
+}
+
+// hooks are the notices as the API sees them.
+type hooks struct {
+	secrets notices.Secrets
+	texts   *words.Words
+}
+
+// Hook seals a webhook, with a secret that is made unless one is given.
+func (h hooks) Hook(text, secret string) (origin, made string, sealed *told.Sealed, err error) {
+	if origin, err = notice.CheckURL(text); err != nil {
+		return "", "", nil, fmt.Errorf("%w: to: %w", api.ErrInvalid, err)
+	}
+	if secret == "" {
+		key := make([]byte, 32)
+		_, _ = rand.Read(key)
+		secret = notice.Secret(key)
+	} else if _, err = notice.Key(secret); err != nil {
+		return "", "", nil, fmt.Errorf("%w: secret: %w", api.ErrInvalid, err)
+	}
+	sealed, err = h.secrets.Seal(notices.Hook{URL: text, Secret: secret})
+	if errors.Is(err, notices.ErrNobodyOpens) {
+		err = fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+	}
+	return origin, secret, sealed, err
+}
+
+// Languages are the tags of the languages in which notices can be written.
+func (h hooks) Languages() []string { return h.texts.Tags() }
