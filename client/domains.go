@@ -85,7 +85,8 @@ func (d Domains) PutSeeds(ctx context.Context, name, list, comments string, text
 	return d.put(ctx, text, query, "domains", name, "seeds", list)
 }
 
-// ReplaceSeeds is PutSeeds, refused as a conflict if the list has another version by now; of version 0, if there is one.
+// ReplaceSeeds is PutSeeds, refused as a conflict if the list has another version by now; of version 0, if there is
+// one.
 func (d Domains) ReplaceSeeds(ctx context.Context, name, list, comments string, version uint64,
 	text io.Reader) (wire.Domain, error) {
 	query := url.Values{"version": {number(version)}}

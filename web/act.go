@@ -12,7 +12,8 @@ import (
 	"holdfast/client"
 )
 
-// action is a line of the table of acts: what people do at a path. A GET there shows the form, a POST carries the act out.
+// action is a line of the table of acts: what people do at a path. A GET there shows the form, a POST carries the act
+// out.
 type action struct {
 	path    string    // segments in braces are parameters, as in /jobs/{id}/stop
 	title   string    // message; it names the act's button and the links to it, too
@@ -34,6 +35,7 @@ type outcome struct {
 	Notes []said   // on top of the page
 	Lines []string // that follow, such as bad lines of a list; in English
 	Text  string   // to be copied, such as a link; shown to its doer for a while
+	At    time.Time
 }
 
 // said is a message with its parameters: names and values. Sizes and times are written as the reader's language does.
@@ -76,24 +78,30 @@ func (t *turn) acted() bool {
 	if p, _ := find(t.table, t.path); p != nil && p.path == t.path && a.path != t.path {
 		return false // words come before parameters
 	}
-	t.act(a, given)
+	(&doing{t, a}).answer(given)
 	return true
 }
 
-// act answers at the path of an act.
-func (t *turn) act(a *action, given map[string]string) {
+// doing is a request for an act.
+type doing struct {
+	*turn
+	*action
+}
+
+// answer answers at the path of an act.
+func (t *doing) answer(given map[string]string) {
 	post := t.r.Method == http.MethodPost
 	s, err := t.Handler.session(t.r)
 	switch {
 	case errors.Is(err, ErrSignedOut) && post:
-		t.keepTyped(a, http.StatusForbidden, "web.kept-signed-out")
+		t.keepTyped(http.StatusForbidden, "web.kept-signed-out")
 		return
 	case errors.Is(err, ErrSignedOut):
 		t.toSignIn()
 		return
 	case err != nil && post:
 		t.cfg.Log.Warn("a session cannot be checked", "error", err)
-		t.keepTyped(a, http.StatusServiceUnavailable, "web.kept-unavailable")
+		t.keepTyped(http.StatusServiceUnavailable, "web.kept-unavailable")
 		return
 	case err != nil:
 		t.unavailable()
@@ -101,8 +109,8 @@ func (t *turn) act(a *action, given map[string]string) {
 	}
 	s = t.renewed(s)
 	t.who = &s
-	if !includes(s.Role, a.role) {
-		t.message(http.StatusForbidden, says{"web.forbidden", roleNeeded(a.role)})
+	if !includes(s.Role, t.role) {
+		t.message(http.StatusForbidden, says{"web.forbidden", roleNeeded(t.role)})
 		return
 	}
 	api, err := client.Over(t.cfg.API, inside, s.Text)
@@ -113,20 +121,20 @@ func (t *turn) act(a *action, given map[string]string) {
 	}
 	v := &visit{api: api, query: t.r.URL.Query(), given: given, now: t.cfg.Now(), zone: zoneOf(t.who)}
 	if post {
-		t.carryOut(a, v)
+		t.carryOut(v)
 		return
 	}
 	v.askStatus(t.r.Context())
-	f, err := a.ask(t.r.Context(), v)
+	f, err := t.ask(t.r.Context(), v)
 	v.wait()
 	if t.asked(v, err) {
 		return
 	}
-	t.showForm(http.StatusOK, a, v, f)
+	t.showForm(http.StatusOK, v, f)
 }
 
 // asked answers if a form cannot be shown, and reports whether it did.
-func (t *turn) asked(v *visit, err error) bool {
+func (t *doing) asked(v *visit, err error) bool {
 	var answered *wire.Error
 	switch {
 	case v.out || errors.As(err, &answered) && answered.Status == http.StatusUnauthorized:
@@ -134,7 +142,7 @@ func (t *turn) asked(v *visit, err error) bool {
 	case errors.Is(err, wire.ErrNotFound):
 		t.message(http.StatusNotFound, says{"web.not-found", "web.not-found-thing"})
 	case err != nil:
-		t.cfg.Log.Debug("a form cannot be shown", "path", t.path, "error", err)
+		t.cfg.Log.Debug("a form cannot be shown", "path", t.turn.path, "error", err)
 		t.message(http.StatusServiceUnavailable, says{"web.unavailable", "web.form-unavailable"})
 	default:
 		return false
@@ -143,9 +151,9 @@ func (t *turn) asked(v *visit, err error) bool {
 }
 
 // carryOut does what a form asks for, once, and leads on; or gives the form back.
-func (t *turn) carryOut(a *action, v *visit) {
+func (t *doing) carryOut(v *visit) {
 	limit := int64(maxTyped)
-	if a.large {
+	if t.large {
 		limit = maxLarge
 	}
 	typed, ok := t.typed(limit)
@@ -156,30 +164,30 @@ func (t *turn) carryOut(a *action, v *visit) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.r.Context()), actTime)
 	defer cancel()
 	key := typed.Get("key")
-	d, mine := t.done.begin(t.who.Person, t.path, key)
+	d, mine := t.done.begin(t.who.Person, t.turn.path, key)
 	if !mine {
 		t.goOn(d.out, key)
 		return
 	}
 	var out *outcome
 	defer func() { t.done.end(t.who.Person, d, out) }() // also if it panics
-	done, f, status := t.attempt(ctx, a, v, typed)
+	done, f, status := t.attempt(ctx, v, typed)
 	switch {
 	case done != nil:
 		out = done
 		t.goOn(out, key)
 	case f != nil:
-		t.showForm(status, a, v, f)
+		t.showForm(status, v, f)
 	}
 }
 
 // attempt does what a form asks for. Without an outcome it returns the form as it is given back, or nil if it has
 // answered.
-func (t *turn) attempt(ctx context.Context, a *action, v *visit, typed url.Values) (*outcome, *form, int) {
-	f, err := a.ask(ctx, v)
+func (t *doing) attempt(ctx context.Context, v *visit, typed url.Values) (*outcome, *form, int) {
+	f, err := t.ask(ctx, v)
 	v.wait()
 	if err != nil && !errors.Is(err, wire.ErrNotFound) {
-		t.refuseKept(a, typed, err)
+		t.refuseKept(typed, err)
 		return nil, nil, 0
 	}
 	if t.asked(v, err) {
@@ -192,17 +200,18 @@ func (t *turn) attempt(ctx context.Context, a *action, v *visit, typed url.Value
 	if f.check(); len(f.Faults) > 0 {
 		return nil, f, http.StatusUnprocessableEntity
 	}
-	out, err := a.do(ctx, v, f)
+	out, err := t.do(ctx, v, f)
 	if err == nil {
+		out.At = t.cfg.Now()
 		return &out, nil, 0
 	}
 	var answered *wire.Error
 	if errors.As(err, &answered) && answered.Status == http.StatusUnauthorized {
-		t.refuseKept(a, typed, err)
+		t.refuseKept(typed, err)
 		return nil, nil, 0
 	}
 	if answered != nil && answered.Code == wire.CodeConflict { // show what another person changed meanwhile
-		if present, failed := a.ask(ctx, v); failed == nil {
+		if present, failed := t.ask(ctx, v); failed == nil {
 			v.wait()
 			f = present
 			f.take(typed)
@@ -213,26 +222,26 @@ func (t *turn) attempt(ctx context.Context, a *action, v *visit, typed url.Value
 }
 
 // goOn leads to where an act ends, by GET.
-func (t *turn) goOn(did *outcome, key string) {
+func (t *doing) goOn(did *outcome, key string) {
 	to := t.prefix() + did.Next
 	mark := "?"
 	if strings.Contains(did.Next, "?") {
 		mark = "&"
 	}
-	t.redirect(to + mark + "done=" + key)
+	t.redirect(to + mark + "done=" + escape(key))
 }
 
 // showForm shows the form of an act, with a key of its own.
-func (t *turn) showForm(status int, a *action, v *visit, f *form) {
+func (t *doing) showForm(status int, v *visit, f *form) {
 	f.Key = newKey()
 	if f.Send == "" {
-		f.Send = a.title
+		f.Send = t.title
 	}
-	f.Large = a.large
-	view := t.view(a.title, f)
+	f.Large = t.large
+	view := t.view(t.title, f)
 	view.About, view.Faults, view.Status, view.Now = v.about, v.faults, v.status, v.now
 	view.Served = true
-	view.choose(t.table, &page{path: "", section: a.section, hidden: true})
+	view.choose(t.table, &page{path: "", section: t.section, hidden: true})
 	t.show(status, "form", view)
 }
 

@@ -184,6 +184,16 @@ func TestRefusedFormsComeBack(t *testing.T) {
 	}
 }
 
+// The key of a form cannot lead elsewhere, or add to the answer's head.
+func TestKeysAreEscaped(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	resp, _ := s.post(t, "/jobs/15/pause", formOf("a&format=json#\r\nSet-Cookie: x=y"))
+	if to := resp.Header.Get("Location"); to != "/jobs/15?done=a%26format%3Djson%23%0D%0ASet-Cookie%3A+x%3Dy" || len(resp.Header["Set-Cookie"]) > 0 {
+		t.Errorf("%q %v", to, resp.Header)
+	}
+}
+
 // What a form itself demands is not sent to the API: required fields, numbers, the name that confirms, the key.
 func TestFormsCheck(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"net/http"
-	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -66,7 +65,10 @@ func (t *turn) csv(p *page, v *visit, from lister) {
 		query.Set("after", next)
 		t.w.Header().Set("Link", "<"+t.prefix()+t.path+"?"+query.Encode()+`>; rel="next"`)
 	}
-	name := strings.Trim(strings.ReplaceAll(url.PathEscape(strings.Trim(p.path, "/")), "%", "-"), "-")
+	name := p.template
+	if next != "" || v.query.Get("after") != "" {
+		name += "-part"
+	}
 	t.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
 	t.send(http.StatusOK, "text/csv; charset=utf-8", text)
 }
@@ -119,6 +121,7 @@ func columnsOf(t reflect.Type, before string, index []int) (out []column) {
 		case f.Anonymous && of.Kind() == reflect.Struct:
 			out = append(out, columnsOf(of, before, at)...)
 		case name == "" || name == "-":
+		case strings.HasPrefix(f.Tag.Get("doc"), "only in the answer about a single"): // not in lists
 		case fits(of):
 			out = append(out, column{before + name, at})
 		case of.Kind() == reflect.Struct && before == "":

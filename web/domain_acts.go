@@ -18,7 +18,8 @@ func askDomain(ctx context.Context, v *visit) (*form, error) {
 		return nil, err
 	}
 	f := &form{Help: "web.domain-new-help"}
-	f.add(field{Name: "name", Label: "web.domain", Need: true, Most: 300, Value: v.query.Get("name"), Help: "web.domain-help"},
+	f.add(field{Name: "name", Label: "web.domain", Need: true, Most: 300, Value: v.query.Get("name"),
+		Help: "web.domain-help"},
 		field{Name: "collection", Label: "web.collection", Kind: choose,
 			Options: namedOptions("web.first-collection", collections)},
 		field{Name: "owner", Label: "web.owner", Most: 200},
@@ -124,9 +125,10 @@ func askConfiguration(ctx context.Context, v *visit) (*form, error) {
 		c.Settings, c.Comments = nil, ""
 	}
 	f.add(field{Name: "template", Label: "web.template", Need: true, Most: 64, Value: c.Template},
-		field{Name: "seeds", Label: "web.seed-lists", Kind: area, Need: true, Most: 4000, Value: strings.Join(c.Seeds, "\n"),
-			Help: "web.seed-lists-help"},
-		field{Name: "objects", Label: "web.most-objects", Kind: number, Value: numberOf(c.Objects), Help: "web.limit-help"},
+		field{Name: "seeds", Label: "web.seed-lists", Kind: area, Need: true, Most: 4000,
+			Value: strings.Join(c.Seeds, "\n"), Help: "web.seed-lists-help"},
+		field{Name: "objects", Label: "web.most-objects", Kind: number, Value: numberOf(c.Objects),
+			Help: "web.limit-help"},
 		field{Name: "bytes", Label: "web.most-bytes", Kind: number, Value: numberOf(c.Bytes), Help: "web.limit-help"},
 		field{Name: "comments", Label: "web.comments", Kind: area, Value: c.Comments, Most: 4000})
 	settings, given := harvest.DefaultSettings(), map[string]bool{}
@@ -161,8 +163,11 @@ func configure(ctx context.Context, v *visit, f *form) (outcome, error) {
 		return outcome{}, err
 	}
 	template, comments, seeds := f.text("template"), f.whole("comments"), f.lines("seeds")
-	in := wire.ConfigurationChange{Template: &template, Seeds: &seeds, Comments: &comments, Settings: wire.Overlay(laid),
+	in := wire.ConfigurationChange{Template: &template, Seeds: &seeds, Comments: &comments,
 		Objects: f.number("objects"), Bytes: f.number("bytes")}
+	if relaid(f) { // else secrets, which are not shown, would have to be typed again
+		in.Settings = wire.Overlay(laid)
+	}
 	if in.Version = f.version(); !there {
 		part, in.Version = f.text("name"), new(uint64)
 	}

@@ -33,6 +33,7 @@ type archive struct {
 	asked   []string                 // paths with their queries
 	tokens  map[string]bool          // that requests carried
 	slow    map[string]chan struct{} // paths that answer when the channel is closed
+	came    chan struct{}            // gets one for each request that waits, if there is one
 }
 
 func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -55,6 +56,9 @@ func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wait := a.slow[path]
 	a.mu.Unlock()
 	if wait != nil {
+		if a.came != nil {
+			a.came <- struct{}{}
+		}
 		select {
 		case <-wait:
 		case <-r.Context().Done():

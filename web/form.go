@@ -6,7 +6,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -177,10 +176,10 @@ func (f *form) refuse(err error) int {
 		}
 	}
 	for _, text := range answered.Fields {
-		on := f.located(text)
-		f.Faults = append(f.Faults, formFault{Field: on, Detail: text})
+		on, what := f.located(text)
+		f.Faults = append(f.Faults, formFault{Field: on, Detail: what})
 		if on != nil {
-			on.Faults = append(on.Faults, text)
+			on.Faults = append(on.Faults, what)
 		}
 	}
 	if answered.Status < 400 {
@@ -189,9 +188,9 @@ func (f *form) refuse(err error) int {
 	return answered.Status
 }
 
-// located returns the field at the beginning of a text such as "body.name: too long".
-func (f *form) located(text string) *field {
-	place, _, _ := strings.Cut(text, ": ")
+// located returns the field at the beginning of a text such as "body.name: too long", and what is wrong with it.
+func (f *form) located(text string) (on *field, what string) {
+	place, what, _ := strings.Cut(text, ": ")
 	place = strings.TrimPrefix(strings.TrimPrefix(place, "body."), "query.")
 	var found *field
 	for _, one := range f.Fields {
@@ -203,9 +202,12 @@ func (f *form) located(text string) *field {
 		}
 	}
 	if found == nil {
-		return f.named(text)
+		return f.named(text), text
 	}
-	return found
+	if place != found.inWire() { // a part of it, such as one of several lines
+		what = strings.TrimPrefix(place, found.inWire()) + ": " + what
+	}
+	return found, what
 }
 
 // named returns the field that a refusal names, as in "not valid: max_hops: given -1, allowed: …".
@@ -213,7 +215,7 @@ func (f *form) named(text string) *field {
 	for part := range strings.SplitSeq(text, ": ") {
 		for _, one := range f.Fields {
 			name := one.inWire()
-			if part == name || strings.HasSuffix(name, "."+part) {
+			if part == name || strings.HasPrefix(part, name+"[") || strings.HasSuffix(name, "."+part) {
 				return one
 			}
 		}
@@ -354,52 +356,6 @@ func (t *turn) typed(limit int64) (url.Values, bool) {
 		t.message(http.StatusBadRequest, says{"web.refused", "web.refused-form"})
 	}
 	return values, err == nil
-}
-
-// keptField is a field of a form that cannot be shown, with what was typed.
-type keptField struct{ Name, Value string }
-
-// kept is what was typed into a form that cannot be shown now.
-type kept struct {
-	Why    string // message
-	Title  string // message: the act
-	Fields []keptField
-	SignIn bool // it can be sent after signing in
-	Large  bool
-}
-
-// keepTyped answers a form of somebody who is not known, so that nothing that was typed is lost.
-func (t *turn) keepTyped(a *action, status int, why string) {
-	typed, ok := t.typed(maxTyped)
-	if ok {
-		t.showKept(a, typed, status, why)
-	}
-}
-
-// refuseKept answers a form that the API could not be asked about, so that nothing that was typed is lost.
-func (t *turn) refuseKept(a *action, typed url.Values, err error) {
-	var answered *wire.Error
-	if errors.As(err, &answered) && answered.Status == http.StatusUnauthorized {
-		t.showKept(a, typed, http.StatusForbidden, "web.kept-signed-out")
-		return
-	}
-	t.cfg.Log.Debug("a form cannot be shown", "path", t.path, "error", err)
-	t.showKept(a, typed, http.StatusServiceUnavailable, "web.kept-unavailable")
-}
-
-func (t *turn) showKept(a *action, typed url.Values, status int, why string) {
-	k := kept{Why: why, Title: a.title, SignIn: why == "web.kept-signed-out", Large: a.large}
-	names := make([]string, 0, len(typed))
-	for name := range typed {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		for _, value := range typed[name] {
-			k.Fields = append(k.Fields, keptField{name, value})
-		}
-	}
-	t.show(status, "kept", t.view(a.title, k))
 }
 
 // readFirst reads the first of the files that were given for a field.

@@ -93,7 +93,7 @@ func askHarvest(ctx context.Context, v *visit) (*form, error) {
 				{"snapshot", "web.harvest-snapshot"}}},
 		field{Name: "collection", Label: "web.collection", Kind: choose,
 			Options: namedOptions("web.first-collection", collections)})
-	return harvestFields(ctx, v, f, wire.Harvest{Kind: kind})
+	return harvestFields(ctx, v, f, wire.Harvest{}) // what does not fit the kind is refused, not left out
 }
 
 // harvestFields adds what can be said of a harvest at any time.
@@ -311,7 +311,8 @@ func deleteHarvest(ctx context.Context, v *visit, f *form) (outcome, error) {
 // askConfigurations is the form of configurations that a harvest is to have, or not any more. A link names one.
 func askConfigurations(ctx context.Context, v *visit) (*form, error) {
 	h, err := askOfHarvest(ctx, v)
-	f := &form{Help: "web.configurations-help", Effects: []said{{"web.effect-configurations", []any{"count", h.Configurations}}}}
+	f := &form{Help: "web.configurations-help",
+		Effects: []said{{"web.effect-configurations", []any{"count", h.Configurations}}}}
 	return f.add(field{Name: "configurations", Label: "web.configurations", Kind: code, Need: true,
 		Value: v.query.Get("name"), Help: "web.configurations-lines"}), err
 }
@@ -320,7 +321,8 @@ func configurationsOf(f *form) ([]wire.HarvestConfiguration, error) {
 	var out []wire.HarvestConfiguration
 	for _, text := range f.lines("configurations") {
 		domain, name, _ := strings.Cut(text, "/")
-		out = append(out, wire.HarvestConfiguration{Domain: strings.TrimSpace(domain), Configuration: strings.TrimSpace(name)})
+		out = append(out, wire.HarvestConfiguration{Domain: strings.TrimSpace(domain),
+			Configuration: strings.TrimSpace(name)})
 	}
 	if len(out) > 100 {
 		return nil, &formError{"configurations", "web.at-most-hundred", ""}

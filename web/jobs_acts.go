@@ -84,7 +84,8 @@ func askFailedJob(help string, grave bool) func(context.Context, *visit) (*form,
 		job, err := askJob(ctx, v)
 		f := &form{Help: help, Grave: grave}
 		if job.Stats.Objects > 0 {
-			f.Effects = []said{{"web.effect-job-brought", []any{"count", job.Stats.Objects, "size", size(job.Stats.Bytes)}}}
+			f.Effects = []said{{"web.effect-job-brought",
+				[]any{"count", job.Stats.Objects, "size", size(job.Stats.Bytes)}}}
 		}
 		if grave {
 			f.Confirm = plain(job.ID)

@@ -90,11 +90,11 @@ func archiveNow(ctx context.Context, v *visit, f *form) (outcome, error) {
 	came, err := seedHarvest(ctx, v, f, made.Number)
 	if err == nil && came.Seeds+came.Known == 0 {
 		reasons := append(badOf(came), came.Reason)
-		err = &formError{"urls", "web.no-seed", strings.TrimSpace(strings.Join(reasons, "; "))}
+		err = &formError{"urls", "web.no-seed", strings.Trim(strings.Join(reasons, "; "), "; ")}
 	}
 	if err != nil {
 		if failed := v.api.Harvests().Delete(ctx, made.Number, "it got no seeds"); failed != nil {
-			err = errors.Join(err, fmt.Errorf("harvest %d is left without seeds: %w", made.Number, failed))
+			err = &formError{"", "web.harvest-left", fmt.Sprintf("%d: %v; %v", made.Number, err, failed)}
 		}
 		return outcome{}, err
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -54,7 +55,7 @@ func settingFields(f *form, laid harvest.Patch, template harvest.Settings, templ
 		}
 		one := field{Name: "s." + s.Name, Plain: s.Name, Text: s.Help, Group: s.Group, Expert: s.Expert,
 			Wire: "settings." + s.Name, Value: settingText(s, laid[s.Name])}
-		holds := settingText(s, values[s.Name])
+		holds := cmp.Or(settingText(s, values[s.Name]), "–")
 		one.Origin = &said{"web.from-default", []any{"value", holds}}
 		if given[s.Name] {
 			one.Origin = &said{"web.from-template", []any{"value", holds, "template", templateName}}
@@ -93,4 +94,14 @@ func laidOf(f *form) (harvest.Patch, error) {
 		patch[name] = more[name]
 	}
 	return patch, nil
+}
+
+// relaid reports whether a setting was changed.
+func relaid(f *form) bool {
+	for _, one := range f.Fields {
+		if strings.HasPrefix(one.Name, "s.") && !one.same() {
+			return true
+		}
+	}
+	return false
 }

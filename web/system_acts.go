@@ -12,8 +12,8 @@ func askInvite(context.Context, *visit) (*form, error) {
 	return f.add(field{Name: "name", Label: "web.name", Need: true, Most: 100, Help: "web.person-name-help"},
 		field{Name: "mail", Label: "web.mail", Need: true, Most: 254},
 		field{Name: "institution", Label: "web.institution", Most: 64},
-		field{Name: "language", Label: "web.language", Kind: choose, Options: []option{{"", "web.as-browser"}, {Value: "en"},
-			{Value: "da"}, {Value: "it"}, {Value: "fr"}, {Value: "de"}}},
+		field{Name: "language", Label: "web.language", Kind: choose, Options: []option{{"", "web.as-browser"},
+			{Value: "en"}, {Value: "da"}, {Value: "it"}, {Value: "fr"}, {Value: "de"}}},
 		field{Name: "zone", Label: "web.time-zone", Most: 64, Help: "web.zone-help"},
 		field{Name: "lifetime", Label: "web.lifetime", Help: "web.lifetime-help", Most: 20}), nil
 }
@@ -87,8 +87,8 @@ func askGrant(ctx context.Context, v *visit) (*form, error) {
 	collections, err := collectionsOf(ctx, v)
 	f := &form{Help: "web.grant-help"}
 	return f.add(field{Name: "role", Label: "web.role", Kind: choose, Need: true, Value: string(wire.RoleReader),
-		Options: []option{{"reader", "web.role-reader"}, {"curator", "web.role-curator"}, {"operator", "web.role-operator"},
-			{"admin", "web.role-admin"}}},
+		Options: []option{{"reader", "web.role-reader"}, {"curator", "web.role-curator"},
+			{"operator", "web.role-operator"}, {"admin", "web.role-admin"}}},
 		field{Name: "collection", Label: "web.only-collection", Kind: choose, Help: "web.only-collection-help",
 			Options: namedOptions("web.whole-archive", collections)},
 		field{Name: "place", Label: "web.only-place", Most: 64, Help: "web.only-place-help"},
@@ -147,7 +147,9 @@ func askAudit(ctx context.Context, v *visit) (*form, error) {
 	f := &form{Help: "web.audit-run-help"}
 	var bytes, files int64
 	for _, r := range replicas {
-		files, bytes = files+r.Files, bytes+r.Bytes
+		if files += r.Files; r.Kind == wire.Bitarchive {
+			bytes += r.Bytes
+		}
 	}
 	f.Effects = []said{{"web.effect-audit", []any{"count", files, "size", size(bytes)}}}
 	return f.add(field{Name: "replica", Label: "web.replica", Kind: choose, Options: namedOptions("web.all-replicas",
@@ -243,7 +245,8 @@ func askWeight(ctx context.Context, v *visit) (*form, error) {
 	n, err := askOfNode(ctx, v)
 	f := &form{Help: "web.weight-help", Send: "web.save",
 		Effects: []said{{"web.effect-weight", []any{"count", n.Shards, "replica", n.Replica}}}}
-	return f.add(field{Name: "weight", Label: "web.weight", Kind: number, Need: true, Value: strconv.Itoa(n.Weight)}), err
+	return f.add(field{Name: "weight", Label: "web.weight", Kind: number, Need: true,
+		Value: strconv.Itoa(n.Weight)}), err
 }
 
 func weight(ctx context.Context, v *visit, f *form) (outcome, error) {

@@ -18,15 +18,17 @@ func jobActs() []action {
 			do: wishJob(wire.WishPause, "web.did-pause")},
 		{path: "/jobs/{id}/resume", title: "web.act-resume", section: section, role: curator, ask: askNothingOfJob,
 			do: wishJob(wire.WishRun, "web.did-resume"), button: true},
-		{path: "/jobs/{id}/stop", title: "web.act-stop", section: section, role: curator, ask: askStopJob, do: stopJob},
+		{path: "/jobs/{id}/stop", title: "web.act-stop", section: section, role: curator, ask: askStopJob,
+			do: stopJob},
 		{path: "/jobs/{id}/resubmit", title: "web.act-resubmit", section: section, role: curator,
 			ask: askFailedJob("web.resubmit-help", false), do: resubmitJob},
 		{path: "/jobs/{id}/reject", title: "web.act-reject", section: section, role: curator,
 			ask: askFailedJob("web.reject-help", true), do: rejectJob},
-		{path: "/jobs/{id}/freeze", title: "web.act-freeze", section: section, role: curator, ask: askQueues, do: freeze},
+		{path: "/jobs/{id}/freeze", title: "web.act-freeze", section: section, role: curator, ask: askQueues,
+			do: freeze},
 		{path: "/jobs/{id}/thaw", title: "web.act-thaw", section: section, role: curator, ask: askQueues, do: thaw},
 		{path: "/jobs/{id}/seeds", title: "web.act-seeds", section: section, role: curator, ask: askSeedsOfJob,
-			do: addSeedsToJob},
+			do: addSeedsToJob, large: true},
 		{path: "/jobs/{id}/set", title: "web.act-set", section: section, role: curator, ask: askLive, do: changeLive},
 		{path: "/jobs/{id}/checkpoint", title: "web.act-checkpoint", section: section, role: curator,
 			ask: askCheckpoint, do: checkpoint},
@@ -38,7 +40,8 @@ func harvestActs() []action {
 	return []action{
 		{path: "/archive-now", title: "web.act-now", section: "web.section-today", role: curator, ask: askNow,
 			do: archiveNow, large: true},
-		{path: "/new/harvest", title: "web.act-harvest", section: section, role: curator, ask: askHarvest, do: makeHarvest},
+		{path: "/new/harvest", title: "web.act-harvest", section: section, role: curator, ask: askHarvest,
+			do: makeHarvest},
 		{path: "/harvests/{number}/edit", title: "web.act-edit", section: section, role: curator, ask: askEditHarvest,
 			do: editHarvest},
 		{path: "/harvests/{number}/copy", title: "web.act-copy", section: section, role: curator, ask: askCopyHarvest,
@@ -53,7 +56,8 @@ func harvestActs() []action {
 			ask: askConfigurations, do: addConfigurations},
 		{path: "/harvests/{number}/remove", title: "web.act-take-out", section: section, role: curator,
 			ask: askConfigurations, do: removeConfigurations},
-		{path: "/harvests/{number}/seeds", title: "web.act-bulk", section: section, role: curator, ask: askBulk, do: bulk,
+		{path: "/harvests/{number}/seeds", title: "web.act-bulk", section: section, role: curator, ask: askBulk,
+			do:    bulk,
 			large: true},
 	}
 }
@@ -61,10 +65,12 @@ func harvestActs() []action {
 func domainActs() []action {
 	const section, curator = "web.section-harvests", wire.RoleCurator
 	return []action{
-		{path: "/new/domain", title: "web.act-domain", section: section, role: curator, ask: askDomain, do: makeDomain},
+		{path: "/new/domain", title: "web.act-domain", section: section, role: curator, ask: askDomain,
+			do: makeDomain},
 		{path: "/domains/{name}/edit", title: "web.act-edit", section: section, role: curator, ask: askEditDomain,
 			do: editDomain},
-		{path: "/domains/{name}/alias", title: "web.act-alias", section: section, role: curator, ask: askAlias, do: alias},
+		{path: "/domains/{name}/alias", title: "web.act-alias", section: section, role: curator, ask: askAlias,
+			do: alias},
 		{path: "/domains/{name}/remove", title: "web.act-delete", section: section, role: curator,
 			ask: askRemoveDomain, do: removeDomain},
 		{path: "/domains/{name}/traps", title: "web.act-traps", section: section, role: curator, ask: askTraps,
@@ -73,12 +79,15 @@ func domainActs() []action {
 			ask: askConfiguration, do: configure},
 		{path: "/domains/{name}/configurations/{part}", title: "web.act-edit", section: section, role: curator,
 			ask: askConfiguration, do: configure},
-		{path: "/domains/{name}/configurations/{part}/remove", title: "web.act-delete", section: section, role: curator,
-			ask: askPartGone, do: unconfigure},
-		{path: "/domains/{name}/seeds", title: "web.act-list", section: section, role: curator, ask: askList, do: putList,
+		{path: "/domains/{name}/configurations/{part}/remove", title: "web.act-delete", section: section,
+			role: curator,
+			ask:  askPartGone, do: unconfigure},
+		{path: "/domains/{name}/seeds", title: "web.act-list", section: section, role: curator, ask: askList,
+			do:    putList,
 			large: true},
-		{path: "/domains/{name}/seeds/{part}/edit", title: "web.act-edit", section: section, role: curator, ask: askList,
-			do: putList, large: true},
+		{path: "/domains/{name}/seeds/{part}/edit", title: "web.act-edit", section: section, role: curator,
+			ask: askList,
+			do:  putList, large: true},
 		{path: "/domains/{name}/seeds/{part}/remove", title: "web.act-delete", section: section, role: curator,
 			ask: askPartGone, do: removeList},
 	}
@@ -103,7 +112,8 @@ func definedActs() []action {
 			do: copySchedule},
 		{path: "/schedules/{name}/delete", title: "web.act-delete", section: section, role: curator,
 			ask: askDeleteDefined, do: deleteSchedule},
-		{path: "/new/trap-list", title: "web.act-trap-list", section: section, role: curator, ask: askNewTraps, do: makeTraps,
+		{path: "/new/trap-list", title: "web.act-trap-list", section: section, role: curator, ask: askNewTraps,
+			do:    makeTraps,
 			large: true},
 		{path: "/traps/{name}/edit", title: "web.act-edit", section: section, role: curator, ask: askEditTraps,
 			do: editTraps, large: true},
@@ -121,13 +131,16 @@ func definedActs() []action {
 }
 
 func systemActs() []action {
-	const people, copies, operator, admin = "web.section-system", "web.section-preservation", wire.RoleOperator, wire.RoleAdmin
+	const people, copies = "web.section-system", "web.section-preservation"
+	const operator, admin = wire.RoleOperator, wire.RoleAdmin
 	return []action{
 		{path: "/new/invitation", title: "web.act-invite", section: people, role: admin, ask: askInvite, do: invite},
 		{path: "/people/{id}/invite-again", title: "web.act-invite-again", section: people, role: admin,
 			ask: askInviteAgain, do: inviteAgain},
-		{path: "/people/{id}/disable", title: "web.act-disable", section: people, role: admin, ask: askDisable, do: disable},
-		{path: "/people/{id}/enable", title: "web.act-enable", section: people, role: admin, ask: askEnable, do: enable},
+		{path: "/people/{id}/disable", title: "web.act-disable", section: people, role: admin, ask: askDisable,
+			do: disable},
+		{path: "/people/{id}/enable", title: "web.act-enable", section: people, role: admin, ask: askEnable,
+			do: enable},
 		{path: "/people/{id}/grant", title: "web.act-grant", section: people, role: admin, ask: askGrant, do: grant},
 		{path: "/people/{id}/grants/{grant}/end", title: "web.act-end-grant", section: people, role: admin,
 			ask: askEndGrant, do: endGrant},
@@ -144,6 +157,7 @@ func systemActs() []action {
 			do: drain(true)},
 		{path: "/nodes/{name}/undrain", title: "web.act-undrain", section: people, role: operator, ask: askUndrain,
 			do: drain(false), button: true},
-		{path: "/nodes/{name}/weight", title: "web.act-weight", section: people, role: operator, ask: askWeight, do: weight},
+		{path: "/nodes/{name}/weight", title: "web.act-weight", section: people, role: operator, ask: askWeight,
+			do: weight},
 	}
 }
