@@ -27,6 +27,7 @@ type action struct {
 
 	button bool // it needs nothing that is typed: where it is offered, it is a button
 	large  bool // texts of several megabytes may be given, also as files
+	once   bool // it is one request, which the API carries out once under the name of the form's key, at any node
 }
 
 // outcome is what an act did: where its doer goes on, and what she is told there.
@@ -194,13 +195,14 @@ func (t *doing) attempt(ctx context.Context, v *visit, typed url.Values) (*outco
 		return nil, nil, 0
 	}
 	f.take(typed)
-	if key := typed.Get("key"); key == "" || len(key) > maxKey {
+	key := typed.Get("key")
+	if key == "" || len(key) > maxKey {
 		f.Faults = append(f.Faults, formFault{Message: "web.form-again"})
 	}
 	if f.check(); len(f.Faults) > 0 {
 		return nil, f, http.StatusUnprocessableEntity
 	}
-	out, err := t.do(ctx, v, f)
+	out, once, err := t.doOnce(ctx, v, f, key)
 	if err == nil {
 		out.At = t.cfg.Now()
 		return &out, nil, 0
@@ -218,7 +220,28 @@ func (t *doing) attempt(ctx context.Context, v *visit, typed url.Values) (*outco
 		}
 		f.compare()
 	}
-	return nil, f, f.refuse(err)
+	status := f.refuse(err)
+	if once && status >= http.StatusInternalServerError { // who sends it again as it is does it once
+		f.Key = key
+		f.Faults = append(f.Faults, formFault{Message: "web.again-once"})
+	}
+	return nil, f, status
+}
+
+// doOnce carries an act out, and reports whether the API knows it by the key of its form, so that it is not done again
+// when it is sent again. A cluster below level 5 knows no such names.
+func (t *doing) doOnce(ctx context.Context, v *visit, f *form, key string) (out outcome, once bool, err error) {
+	if !t.once {
+		out, err = t.do(ctx, v, f)
+		return out, false, err
+	}
+	out, err = t.do(client.Once(ctx, "pages-"+url.QueryEscape(key)), v, f)
+	var answered *wire.Error
+	if errors.As(err, &answered) && answered.Code == wire.CodeUnsupported {
+		out, err = t.do(ctx, v, f)
+		return out, false, err
+	}
+	return out, true, err
 }
 
 // goOn leads to where an act ends, by GET.
@@ -233,7 +256,9 @@ func (t *doing) goOn(did *outcome, key string) {
 
 // showForm shows the form of an act, with a key of its own.
 func (t *doing) showForm(status int, v *visit, f *form) {
-	f.Key = newKey()
+	if f.Key == "" {
+		f.Key = newKey()
+	}
 	if f.Send == "" {
 		f.Send = t.title
 	}

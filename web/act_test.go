@@ -1,9 +1,11 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -181,6 +183,80 @@ func TestRefusedFormsComeBack(t *testing.T) {
 			}
 			checkPage(t, what, "en", body)
 		}
+	}
+}
+
+// An act that the API carries out once under a name has that of its form's key, and no other does: the API would refuse
+// it. Which these are stands in the API's description.
+func TestNamedRequests(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../doc/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var api struct {
+		Paths map[string]map[string]struct{ Parameters []struct{ Name string } }
+	}
+	if err := json.Unmarshal(text, &api); err != nil {
+		t.Fatal(err)
+	}
+	s := newSiteOf(t, "north", "north")
+	for i, one := range tries("north") {
+		s.api.mu.Lock()
+		s.api.names = nil
+		s.api.mu.Unlock()
+		s.post(t, one.path, formOf(fmt.Sprint("K", i), one.typed...))
+		method, rest, _ := strings.Cut(one.does, " ")
+		path, _, _ := strings.Cut(rest, " ")
+		path, _, _ = strings.Cut(path, "?")
+		found := false
+		for pattern, operations := range api.Paths {
+			operation, has := operations[strings.ToLower(method)]
+			if _, fits := match(strings.TrimPrefix(pattern, "/api/v1"), path); !fits || !has {
+				continue
+			}
+			found = true
+			can := false
+			for _, p := range operation.Parameters {
+				can = can || p.Name == "Idempotency-Key"
+			}
+			want := ""
+			if a, _ := findAct(acts(), one.path); can && one.path != "/archive-now" { // which is several requests
+				want = fmt.Sprint("pages-K", i)
+			} else if a.once {
+				t.Errorf("%s cannot be named", one.path)
+			}
+			if s.api.names[0] != want {
+				t.Errorf("%s is named %q, want %q", one.path, s.api.names[0], want)
+			}
+		}
+		if !found {
+			t.Errorf("%s: the API has no %s", one.path, one.does)
+		}
+	}
+}
+
+// When nobody knows whether something was done, the form can be sent again as it is, under the same name. In a cluster
+// that knows no names it is done without, and no page says that it is done once.
+func TestSentAgainAfterNoAnswer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.api.answers["POST /domains"] = refusal(504, wire.CodeOutcomeUnknown, "who knows")
+	_, body := s.post(t, "/_/en/new/domain", formOf("K", "name", "a.example"))
+	if !strings.Contains(body, `name="key" value="K"`) || !strings.Contains(body, "it is not done twice") {
+		t.Errorf("%s", body)
+	}
+	s.api.answers["POST /audits"] = refusal(504, wire.CodeOutcomeUnknown, "who knows")
+	_, body = s.post(t, "/_/en/new/audit", formOf("K"))
+	if strings.Contains(body, `name="key" value="K"`) || strings.Contains(body, "it is not done twice") {
+		t.Errorf("an audit is begun as often as it is asked for: %s", body)
+	}
+	s.api.old = true
+	if resp, body := s.post(t, "/new/domain", formOf("L", "name", "a.example")); resp.StatusCode != http.StatusSeeOther {
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+	if s.api.names[len(s.api.names)-1] != "" {
+		t.Errorf("%v", s.api.names)
 	}
 }
 

@@ -31,6 +31,8 @@ type archive struct {
 	answers map[string]any           // by path below /api/v1, with or without the query; what is no GET, after its method
 	did     []string                 // what was changed: method, path with query, body
 	asked   []string                 // paths with their queries
+	names   []string                 // by which requests are carried out once
+	old     bool                     // the cluster knows no such names
 	tokens  map[string]bool          // that requests carried
 	slow    map[string]chan struct{} // paths that answer when the channel is closed
 	came    chan struct{}            // gets one for each request that waits, if there is one
@@ -47,6 +49,12 @@ func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.tokens[r.Header.Get("Authorization")] = true
 	if r.Method != http.MethodGet {
 		path = r.Method + " " + path
+		a.names = append(a.names, r.Header.Get("Idempotency-Key"))
+		if a.old && r.Header.Get("Idempotency-Key") != "" {
+			a.answers[path] = refusal(http.StatusNotImplemented, wire.CodeUnsupported, "the level is too low")
+		} else if a.old {
+			a.answers[path] = wire.Domain{Name: "a.example"}
+		}
 		a.did = append(a.did, path+strings.TrimSuffix("?"+r.URL.RawQuery, "?")+" "+string(body))
 	}
 	answer, ok := a.answers[path+"?"+r.URL.RawQuery]
