@@ -56,7 +56,7 @@ type field struct {
 	Help    string // message
 	Text    string // help in English, from the description of settings
 	Origin  *said  // where its value comes from if nothing is typed
-	Group   string // in English: fields of one stand together
+	Group   string // of the description of settings: fields of one stand together
 	Expert  bool   // it is folded away
 	Wire    string // its name in the API's requests; default: Name
 

@@ -4,7 +4,7 @@ import "strings"
 
 // group are fields that stand together and can be folded away.
 type group struct {
-	Name   string // in English, of the description of settings; may be empty
+	Name   string // of the description of settings
 	Expert bool
 	Fields []*field
 	Open   bool // something is typed there, or wrong
@@ -80,4 +80,27 @@ func (d *field) Shown() []option {
 		}
 	}
 	return append([]option{{Value: d.Value}}, d.Options...)
+}
+
+// SettingGroup names a group of settings.
+func (l terms) SettingGroup(name string) string {
+	switch name {
+	case "scope":
+		return l.Text("web.group-scope")
+	case "politeness":
+		return l.Text("web.group-politeness")
+	case "identity":
+		return l.Text("web.group-identity")
+	case "fetching":
+		return l.Text("web.group-fetching")
+	case "limits":
+		return l.Text("web.group-limits")
+	case "keeping":
+		return l.Text("web.group-keeping")
+	case "browser":
+		return l.Text("web.group-browser")
+	case "files":
+		return l.Text("web.group-files")
+	}
+	return name
 }

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -148,6 +149,39 @@ func TestTimesAreInTheReadersZone(t *testing.T) {
 	}
 	if did := s.api.changes(); len(did) != 1 || !strings.Contains(did[0], `"until":"2026-07-01T00:30:00+02:00"`) {
 		t.Errorf("did %v", did)
+	}
+}
+
+// Whatever is typed into any field of any form comes back as text, also beside what the API says of it.
+func TestHostileForms(t *testing.T) {
+	t.Parallel()
+	for what, typed := range map[string]string{"markup": `"><script>alert(1)</script></textarea><img src=x onerror=alert(1)>`, "rtl": "\u202eabc\u200f אבג",
+		"long": strings.Repeat("W", 200), "lines": "a\r\nSet-Cookie: b=c\r\n\r\n<b>", "template": "{{.}}'`${1}"} {
+		s := newSite(t)
+		s.api.refuseAll(wire.Problem{Type: wire.ProblemType + "invalid", Status: 422, Detail: typed, Errors: []wire.ProblemField{{Location: "body.name", Message: typed},
+			{Location: typed, Message: typed}}})
+		for i, one := range tries("north-1") {
+			_, page := s.get(t, one.path)
+			form := formOf("K" + strconv.Itoa(i))
+			for _, m := range regexp.MustCompile(` name="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+				if m[1] != "key" && m[1] != "viewport" && m[1] != "robots" {
+					form.Set(m[1], typed)
+				}
+			}
+			if confirm := regexp.MustCompile(`Type <bdi>([^<]*)</bdi> to confirm`).FindStringSubmatch(page); confirm != nil {
+				form.Set("confirm", confirm[1])
+			}
+			resp, body := s.post(t, "/_/en"+one.path, form)
+			if resp.StatusCode != 422 && resp.StatusCode != 409 || len(resp.Header["Set-Cookie"]) > 0 {
+				t.Errorf("%s %s: %d %v", what, one.path, resp.StatusCode, resp.Header)
+			}
+			checkPage(t, what+" "+one.path, "en", body)
+			if signedOut, body := s.send(t, http.MethodPost, "/_/en"+one.path, "", form, ours()...); signedOut.StatusCode != http.StatusForbidden {
+				t.Errorf("%s %s: %d", what, one.path, signedOut.StatusCode)
+			} else {
+				checkPage(t, what+" "+one.path, "en", body)
+			}
+		}
 	}
 }
 
