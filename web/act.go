@@ -306,7 +306,11 @@ func (v *view) MayOf(name, value string, segments ...any) []offered {
 }
 
 // Say returns a message in pieces.
-func (v *view) Say(s said) any {
+func (v *view) Say(of any) any {
+	s, _ := of.(said)
+	if p, is := of.(*said); is {
+		s = *p
+	}
 	params := append([]any{}, s.Params...)
 	for i, p := range params {
 		switch p := p.(type) {

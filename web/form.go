@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/api/wire"
 	"holdfast/harvest"
 )
 
@@ -60,10 +59,10 @@ type field struct {
 	Expert  bool   // it is folded away
 	Wire    string // its name in the API's requests; default: Name
 
-	Present string   // what it is now
-	Changed bool     // by another person, while this one typed
-	Faults  []string // in English
-	Missing bool     // it has to be filled in
+	Present string      // what it is now
+	Changed bool        // by another person, while this one typed
+	Faults  []formFault // of the API
+	Missing bool        // it has to be filled in
 }
 
 // option is one of a field that is chosen from.
@@ -76,6 +75,7 @@ type option struct {
 type formFault struct {
 	Field   *field
 	Message string // of ours; may be empty
+	Said    *said  // what the API found, in the reader's language; nil: Detail says it
 	Detail  string // of the API, in English
 }
 
@@ -143,84 +143,6 @@ func (f *form) compare() {
 		one.Changed = one.Kind != hidden && !one.same()
 	}
 	f.Faults = append(f.Faults, formFault{Message: "web.changed-meanwhile"})
-}
-
-// refuse puts the API's refusal into the form, and returns the status of the answer.
-func (f *form) refuse(err error) int {
-	var own *formError
-	if errors.As(err, &own) {
-		f.Faults = append(f.Faults, formFault{Field: f.field(own.field), Message: own.message, Detail: own.detail})
-	}
-	var answered *wire.Error
-	switch {
-	case errors.As(err, &answered):
-	case own != nil:
-		return http.StatusUnprocessableEntity
-	default:
-		answered = &wire.Error{Status: http.StatusServiceUnavailable, Code: wire.CodeUnavailable, Detail: err.Error()}
-	}
-	on := f.named(answered.Detail)
-	message := ""
-	switch {
-	case answered.Code == wire.CodeNoQuorum:
-		message = "web.fault-no-quorum"
-	case answered.Status >= http.StatusInternalServerError:
-		message = "web.perhaps-done"
-	case answered.Status == http.StatusForbidden:
-		message = "web.not-allowed"
-	}
-	if len(answered.Fields) == 0 || message != "" {
-		f.Faults = append(f.Faults, formFault{Field: on, Message: message, Detail: answered.Detail})
-		if on != nil {
-			on.Faults = append(on.Faults, answered.Detail)
-		}
-	}
-	for _, text := range answered.Fields {
-		on, what := f.located(text)
-		f.Faults = append(f.Faults, formFault{Field: on, Detail: what})
-		if on != nil {
-			on.Faults = append(on.Faults, what)
-		}
-	}
-	if answered.Status < 400 {
-		return http.StatusUnprocessableEntity
-	}
-	return answered.Status
-}
-
-// located returns the field at the beginning of a text such as "body.name: too long", and what is wrong with it.
-func (f *form) located(text string) (on *field, what string) {
-	place, what, _ := strings.Cut(text, ": ")
-	place = strings.TrimPrefix(strings.TrimPrefix(place, "body."), "query.")
-	var found *field
-	for _, one := range f.Fields {
-		name := one.inWire()
-		if place == name || strings.HasPrefix(place, name+".") || strings.HasPrefix(place, name+"[") {
-			if found == nil || len(name) > len(found.inWire()) {
-				found = one
-			}
-		}
-	}
-	if found == nil {
-		return f.named(text), text
-	}
-	if place != found.inWire() { // a part of it, such as one of several lines
-		what = strings.TrimPrefix(place, found.inWire()) + ": " + what
-	}
-	return found, what
-}
-
-// named returns the field that a refusal names, as in "not valid: max_hops: given -1, allowed: …".
-func (f *form) named(text string) *field {
-	for part := range strings.SplitSeq(text, ": ") {
-		for _, one := range f.Fields {
-			name := one.inWire()
-			if part == name || strings.HasPrefix(part, name+"[") || strings.HasSuffix(name, "."+part) {
-				return one
-			}
-		}
-	}
-	return nil
 }
 
 func (d *field) inWire() string {
@@ -308,15 +230,15 @@ func (f *form) duration(name string) (harvest.Duration, error) {
 	return d, nil
 }
 
-// localTime is how browsers write a date and a time.
-const localTime = "2006-01-02T15:04"
+// localTime is how a date and a time are typed. A browser's own field for them would lose what it does not understand.
+const localTime = "2006-01-02 15:04"
 
 // moment returns a date and a time that was typed in a zone, zero if none was.
 func (f *form) moment(name string, zone *time.Location) (time.Time, error) {
 	if f.text(name) == "" {
 		return time.Time{}, nil
 	}
-	at, err := time.ParseInLocation(localTime, strings.Replace(f.text(name), " ", "T", 1), zone)
+	at, err := time.ParseInLocation(localTime, strings.Replace(f.text(name), "T", " ", 1), zone)
 	if err != nil {
 		return at, &formError{name, "web.want-time", ""}
 	}

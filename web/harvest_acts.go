@@ -125,7 +125,7 @@ func harvestFields(ctx context.Context, v *visit, f *form, h wire.Harvest) (*for
 	return f, extended(ctx, v, f, "harvest", h.Fields)
 }
 
-// localOf writes a time as browsers write it in a form, empty if it is zero.
+// localOf writes a time as it is typed, empty if it is zero.
 func localOf(at time.Time, zone *time.Location) string {
 	if at.IsZero() {
 		return ""
