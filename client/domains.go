@@ -85,6 +85,17 @@ func (d Domains) PutSeeds(ctx context.Context, name, list, comments string, text
 	return d.put(ctx, text, query, "domains", name, "seeds", list)
 }
 
+// ReplaceSeeds is PutSeeds, refused as a conflict if the list has another version by now; of version 0, if there is
+// one.
+func (d Domains) ReplaceSeeds(ctx context.Context, name, list, comments string, version uint64,
+	text io.Reader) (wire.Domain, error) {
+	query := url.Values{"version": {number(version)}}
+	if comments != "" {
+		query.Set("comments", comments)
+	}
+	return d.put(ctx, text, query, "domains", name, "seeds", list)
+}
+
 // Seeds returns the text of a seed list; of an earlier version, if that is not 0.
 func (d Domains) Seeds(ctx context.Context, name, list string, version uint64) (string, error) {
 	query := url.Values{}

@@ -78,3 +78,19 @@ func (d Domains) Page(ctx context.Context, prefix string, at Place) (wire.Page[w
 func (d Domains) HistoryPage(ctx context.Context, name string, at Place) (wire.Page[wire.DomainHistory], error) {
 	return page[wire.DomainHistory](ctx, d.c, url.Values{}, at, "domains", name, "history")
 }
+
+// Page returns one page of the channels whose names or comments have the text, by name.
+func (h Channels) Page(ctx context.Context, search string, at Place) (wire.Page[wire.Channel], error) {
+	return page[wire.Channel](ctx, h.c, asked(map[string]string{"search": search}), at, "channels")
+}
+
+// Page returns one page of those whose names or comments have the text, by name.
+func (s shelf[T, Request, Change]) Page(ctx context.Context, search string, at Place) (wire.Page[T], error) {
+	return page[T](ctx, s.c, asked(map[string]string{"search": search}), at, s.path)
+}
+
+// ConfigurationsPage returns one page of what Configurations yields.
+func (h Harvests) ConfigurationsPage(ctx context.Context, harvest uint64,
+	at Place) (wire.Page[wire.HarvestConfiguration], error) {
+	return page[wire.HarvestConfiguration](ctx, h.c, url.Values{}, at, "harvests", number(harvest), "configurations")
+}

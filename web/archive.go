@@ -39,6 +39,9 @@ func showFile(ctx context.Context, v *visit) (any, error) {
 		return err
 	})
 	v.wait()
+	if out != nil && out.Removed.IsZero() {
+		v.offer("files", v.given["name"], "verify")
+	}
 	return out, missing
 }
 
@@ -64,6 +67,7 @@ func showCopies(ctx context.Context, v *visit) (any, error) {
 }
 
 func showAudits(ctx context.Context, v *visit) (any, error) {
+	v.offer("new", "audit")
 	out := &listed[wire.Audit]{}
 	v.ask(ctx, "web.audits", soon, func(ctx context.Context) error {
 		return out.set(v.api.Audits().Page(ctx, "", v.query.Get("replica"), v.at()))

@@ -36,12 +36,22 @@ func archives(t *testing.T) []seen {
 func unused() map[string]any {
 	answers := filled("north-1")
 	for path, answer := range answers {
-		if !strings.HasPrefix(path[1:], "jobs/1") && !strings.HasPrefix(path, "/files/") && path != "/users/p1" {
+		if strings.HasPrefix(path, "/") && !keeps(path) {
 			answers[path] = emptied(answer)
 		}
 	}
 	answers["/jobs/13/statistics"] = wire.Page[wire.Statistic]{}
 	return answers
+}
+
+// keeps reports whether an answer is of something that a page or a form is about.
+func keeps(path string) bool {
+	for _, one := range []string{"/jobs/1", "/files/", "/users/p1", "/harvests/3", "/domains/", "/templates/default", "/schedules/evenings", "/trap-lists/calendars", "/channels/", "/nodes/", "/audits/"} {
+		if strings.HasPrefix(path, one) {
+			return true
+		}
+	}
+	return false
 }
 
 func emptied(answer any) any {
@@ -61,7 +71,7 @@ func emptied(answer any) any {
 // asks for nothing elsewhere, and axe-core finds nothing (see browsertest.Check).
 func TestBrowserPages(t *testing.T) {
 	b := browsertest.Start(t)
-	pages := append(paths(), "/sign-in", "/sign-in?link=secret", "/invitation?text=secret", "/password", "/nothing", "/jobs/99")
+	pages := append(append(paths(), actPaths()...), "/sign-in", "/sign-in?link=secret", "/invitation?text=secret", "/password", "/nothing", "/jobs/99")
 	for a, archive := range archives(t) {
 		t.Run(archive.name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +89,7 @@ func TestBrowserPages(t *testing.T) {
 					tab.Look(t, v.View)
 					tab.Go(t, "/_/"+v.Tag+path)
 					status := 0
-					if archive.name == "silent" || path == "/nothing" || path == "/jobs/99" {
+					if archive.name == "silent" || path == "/nothing" || path == "/jobs/99" { // what it is of is not there
 						status = http.StatusNotFound
 					}
 					tab.Check(t, fmt.Sprintf("web%s-%s-%s", path, archive.name, v), status)
@@ -131,6 +141,51 @@ func TestBrowserSignsInAndOut(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A person makes a domain, also without scripts: what she mistypes comes back beside its field, and what she did is
+// told. axe-core needs scripts, and looks at the other run.
+func TestBrowserFillsInAForm(t *testing.T) {
+	b := browsertest.Start(t)
+	for width, noScript := range map[int]bool{1440: true, 390: false} {
+		t.Run(fmt.Sprint(width), func(t *testing.T) {
+			check := func(tab *browsertest.Tab, name string, status int) {
+				if !noScript {
+					tab.Check(t, name, status)
+				}
+			}
+			s := newSite(t)
+			s.api.answers["/domains/new.example"] = wire.Domain{Name: "new.example", Created: now()}
+			s.api.answers["POST /domains"] = wire.Problem{Type: wire.ProblemType + "invalid", Status: 422, Detail: "validation failed",
+				Errors: []wire.ProblemField{{Location: "body.owner", Message: "too long"}}}
+			server := httptest.NewServer(s)
+			t.Cleanup(server.Close)
+			tab := b.Open(t, server.URL, browsertest.View{Width: width, NoScript: noScript, Language: "en"})
+			tab.Cookie(t, http.Cookie{Name: "holdfast", Value: "admin"})
+			tab.Go(t, "/domains")
+			tab.Leads(t, func() { tab.Click(t, `main a[href$="/new/domain"]`) })
+			check(tab, "form", 0)
+			tab.Leads(t, func() { tab.Click(t, "main .fill button") }) // nothing is typed
+			if text := tab.Text(t, "document.querySelector('main').innerText"); !strings.Contains(text, "Fill this in.") {
+				t.Fatalf("%s", text)
+			}
+			check(tab, "form-missing", 422)
+			tab.Text(t, "document.querySelector('#f-name').value = 'new.example'")
+			tab.Leads(t, func() { tab.Click(t, "main .fill button") })
+			if text := tab.Text(t, "document.querySelector('main').innerText"); !strings.Contains(text, "too long") || tab.Text(t, "document.querySelector('#f-name').value") != "new.example" {
+				t.Fatalf("%s", text)
+			}
+			check(tab, "form-refused", 422)
+			s.api.mu.Lock()
+			s.api.answers["POST /domains"] = wire.Domain{Name: "new.example"}
+			s.api.mu.Unlock()
+			tab.Leads(t, func() { tab.Click(t, "main .fill button") })
+			if text := tab.Text(t, "document.querySelector('main').innerText"); !strings.HasPrefix(strings.TrimPrefix(tab.URL(t), server.URL), "/domains/new.example?done=") || !strings.Contains(text, "is made") {
+				t.Fatalf("%s %s", tab.URL(t), text)
+			}
+			check(tab, "form-done", 0)
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -27,17 +28,35 @@ func now() time.Time { return time.Date(2026, 11, 24, 8, 30, 0, 0, time.UTC) }
 // archive is an API that answers with what a test gives it.
 type archive struct {
 	mu      sync.Mutex
-	answers map[string]any           // by path below /api/v1, with or without the query
+	answers map[string]any           // by path below /api/v1, with or without the query; what is no GET, after its method
+	did     []string                 // what was changed: method, path with query, body
 	asked   []string                 // paths with their queries
+	names   []string                 // by which requests are carried out once
+	old     bool                     // the cluster knows no such names
 	tokens  map[string]bool          // that requests carried
 	slow    map[string]chan struct{} // paths that answer when the channel is closed
+	came    chan struct{}            // gets one for each request that waits, if there is one
 }
 
 func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(err)
+	}
 	a.mu.Lock()
 	a.asked = append(a.asked, path+"?"+r.URL.RawQuery)
 	a.tokens[r.Header.Get("Authorization")] = true
+	if r.Method != http.MethodGet {
+		path = r.Method + " " + path
+		a.names = append(a.names, r.Header.Get("Idempotency-Key"))
+		if a.old && r.Header.Get("Idempotency-Key") != "" {
+			a.answers[path] = refusal(http.StatusNotImplemented, wire.CodeUnsupported, "the level is too low")
+		} else if a.old {
+			a.answers[path] = wire.Domain{Name: "a.example"}
+		}
+		a.did = append(a.did, path+strings.TrimSuffix("?"+r.URL.RawQuery, "?")+" "+string(body))
+	}
 	answer, ok := a.answers[path+"?"+r.URL.RawQuery]
 	if !ok {
 		answer, ok = a.answers[path]
@@ -45,6 +64,9 @@ func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wait := a.slow[path]
 	a.mu.Unlock()
 	if wait != nil {
+		if a.came != nil {
+			a.came <- struct{}{}
+		}
 		select {
 		case <-wait:
 		case <-r.Context().Done():
@@ -58,11 +80,33 @@ func (a *archive) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		status, answer = http.StatusNotFound, refusal(http.StatusNotFound, wire.CodeNotFound, path+" is not there")
 	}
+	if text, is := answer.(plainText); is {
+		w.Header().Set("Content-Type", "text/plain")
+		if _, err := io.WriteString(w, string(text)); err != nil {
+			panic(err)
+		}
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
+	if answer == nil {
+		return
+	}
 	if err := json.NewEncoder(w).Encode(answer); err != nil {
 		panic(err)
 	}
+}
+
+// plainText is an answer that is no JSON.
+type plainText string
+
+// changes returns what was changed since the last time.
+func (a *archive) changes() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	did := a.did
+	a.did = nil
+	return did
 }
 
 func refusal(status int, code wire.Code, detail string) wire.Problem {
@@ -208,6 +252,9 @@ func paths() []string {
 	return []string{"/", "/harvests", "/harvests?search=news&kind=event&state=failed&domain=example.org", "/harvests/3", "/domains", "/domains?prefix=ex&after=d-9",
 		"/domains/example.org", "/jobs", "/jobs?state=FAILED&harvest=3&run=2&domain=example.org&after=j-9", "/jobs/running", "/jobs/12", "/jobs/13",
 		"/files", "/files?state=owed&job=12&prefix=12-", "/files/12-a.warc.gz", "/replicas", "/copies", "/copies?state=corrupt&replica=north",
+		"/harvests/3/preview", "/harvests/3/configurations", "/domains/example.org/seeds/main", "/domains/example.org/seeds/main?version=2",
+		"/templates", "/templates?search=x", "/templates/default", "/schedules", "/schedules/evenings", "/channels", "/traps", "/traps/calendars?version=1",
+		"/jobs/15/crawl", "/jobs/15/crawl?queue=a&state=frozen",
 		"/audits", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/alerts", "/nodes", "/people", "/people/p1"}
 }
 
@@ -256,7 +303,7 @@ func filled(name string) map[string]any {
 	wholeDomain.Aliases, wholeDomain.Fields = []string{name}, map[string]string{name: name}
 	wholeDomain.Configurations = []wire.Configuration{{Name: name, Template: name, Seeds: []string{name}, Bytes: harvest.AtMost(5e9), Comments: name, Default: true}}
 	wholeDomain.Seeds = []wire.List{{Name: name, Items: 5, Changed: at, Comments: name}}
-	return map[string]any{
+	answers := map[string]any{
 		"/harvests": wire.Page[wire.Harvest]{Items: []wire.Harvest{plan}, Next: "h-1"}, "/harvests/3": plan,
 		"/harvests/3/dates":    wire.Page[wire.Date]{Items: []wire.Date{{At: now().Add(time.Hour), Local: name}}},
 		"/harvests/3/runs":     wire.Page[wire.HarvestRun]{Items: []wire.HarvestRun{run}, Next: "r-1"},
@@ -280,4 +327,6 @@ func filled(name string) map[string]any {
 		"/users":              wire.Page[wire.Person]{Items: []wire.Person{person}},
 		"/users/p1":           whole,
 	}
+	maps.Copy(answers, defined(name))
+	return answers
 }

@@ -308,3 +308,47 @@ func (l terms) MostBytes(of harvest.Limit) string {
 	}
 	return l.Text("web.no-limit")
 }
+
+// IsActive marks whether a template or a list of traps counts.
+func (l terms) IsActive(active bool) mark {
+	if active {
+		return mark{"good", l.Text("web.active")}
+	}
+	return mark{"quiet", l.Text("web.inactive")}
+}
+
+// QueueState names the state of a queue of a crawl.
+func (l terms) QueueState(s string) string {
+	switch s {
+	case "ready":
+		return l.Text("web.queue-ready")
+	case "snoozed":
+		return l.Text("web.queue-snoozed")
+	case "busy":
+		return l.Text("web.queue-busy")
+	case "empty":
+		return l.Text("web.queue-empty")
+	case "inactive":
+		return l.Text("web.queue-inactive")
+	case "retired":
+		return l.Text("web.queue-retired")
+	case "frozen":
+		return l.Text("web.queue-frozen")
+	}
+	return s
+}
+
+// AtLimit says which limit stopped a domain of a crawl.
+func (l terms) AtLimit(s string) string {
+	switch s {
+	case "config-object":
+		return l.Text("web.stop-config-object-limit")
+	case "config-size":
+		return l.Text("web.stop-config-size-limit")
+	case "harvest-object":
+		return l.Text("web.stop-object-limit")
+	case "harvest-size":
+		return l.Text("web.stop-size-limit")
+	}
+	return s
+}

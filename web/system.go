@@ -29,6 +29,7 @@ func showNodes(_ context.Context, v *visit) (any, error) {
 }
 
 func showPeople(ctx context.Context, v *visit) (any, error) {
+	v.offer("new", "invitation")
 	out := &listed[wire.Person]{}
 	v.ask(ctx, "web.people", soon, func(ctx context.Context) error {
 		all, err := v.api.People().List(ctx)
@@ -48,9 +49,25 @@ func showPerson(ctx context.Context, v *visit) (any, error) {
 			return nil
 		} else if err == nil {
 			out, v.about = &p, p.Name
+			offerPerson(v, p)
 		}
 		return err
 	})
 	v.wait()
 	return out, missing
+}
+
+// offerPerson names what can be done about a person.
+func offerPerson(v *visit, p wire.Person) {
+	v.offer("people", p.ID, "grant")
+	switch p.State {
+	case wire.Invited:
+		v.offer("people", p.ID, "invite-again")
+		v.offer("people", p.ID, "disable")
+	case wire.Active:
+		v.offer("people", p.ID, "invite-again")
+		v.offer("people", p.ID, "disable")
+	case wire.Disabled:
+		v.offer("people", p.ID, "enable")
+	}
 }

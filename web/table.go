@@ -36,10 +36,22 @@ func table() []page {
 		{"/harvests", "web.harvests", harvests, wire.RoleReader, "harvests", in, showHarvests},
 		{"/harvests/{number}", "web.harvest", harvests, wire.RoleReader, "harvest", aside, showHarvest},
 		{"/domains", "web.domains", harvests, wire.RoleReader, "domains", in, showDomains},
+		{"/harvests/{number}/preview", "web.preview", harvests, wire.RoleReader, "preview", aside, showPreview},
+		{"/harvests/{number}/configurations", "web.configurations-of", harvests, wire.RoleReader, "configurations",
+			aside, showConfigurations},
 		{"/domains/{name}", "web.domain", harvests, wire.RoleReader, "domain", aside, showDomain},
+		{"/domains/{name}/seeds/{part}", "web.seed-list", harvests, wire.RoleReader, "seeds", aside, showList},
+		{"/templates", "web.templates", harvests, wire.RoleReader, "templates", in, showTemplates},
+		{"/templates/{name}", "web.template", harvests, wire.RoleReader, "template", aside, showTemplate},
+		{"/schedules", "web.schedules", harvests, wire.RoleReader, "schedules", in, showSchedules},
+		{"/schedules/{name}", "web.schedule", harvests, wire.RoleReader, "schedule", aside, showSchedule},
+		{"/channels", "web.channels", harvests, wire.RoleReader, "channels", in, showChannels},
+		{"/traps", "web.trap-lists", harvests, wire.RoleReader, "traps", in, showTrapLists},
+		{"/traps/{name}", "web.trap-list", harvests, wire.RoleReader, "trap", aside, showTrapList},
 		{"/jobs", "web.jobs", jobs, wire.RoleReader, "jobs", in, showJobs},
 		{"/jobs/running", "web.running", jobs, wire.RoleReader, "running", in, showRunning},
 		{"/jobs/{id}", "web.job", jobs, wire.RoleReader, "job", aside, showJob},
+		{"/jobs/{id}/crawl", "web.crawl-of", jobs, wire.RoleReader, "crawl", aside, showCrawl},
 		{"/files", "web.files", archive, wire.RoleReader, "files", in, showFiles},
 		{"/files/{name}", "web.file", archive, wire.RoleReader, "file", aside, showFile},
 		{"/replicas", "web.replicas", copies, wire.RoleReader, "replicas", in, showReplicas},
@@ -60,7 +72,7 @@ var files embed.FS
 // parse reads the templates: each page has the frame and the parts that several pages have.
 func parse(table []page) (map[string]*template.Template, error) {
 	all := map[string]*template.Template{}
-	for _, name := range append(names(table), "sign-in", "invitation", "password", "message") {
+	for _, name := range append(names(table), "sign-in", "invitation", "password", "message", "form", "kept") {
 		t, err := template.New("frame.html").ParseFS(files, "pages/frame.html", "pages/parts.html",
 			"pages/"+name+".html")
 		if err != nil {

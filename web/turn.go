@@ -85,7 +85,7 @@ func (t *turn) fill(p *page, given map[string]string) {
 		t.unavailable()
 		return
 	}
-	v := &visit{api: api, query: t.r.URL.Query(), given: given, now: t.cfg.Now()}
+	v := &visit{api: api, query: t.r.URL.Query(), given: given, now: t.cfg.Now(), zone: zoneOf(t.who)}
 	v.askStatus(ctx)
 	data, err := p.show(ctx, v)
 	v.wait()
@@ -109,10 +109,24 @@ func (t *turn) fill(p *page, given map[string]string) {
 		t.json(p, v, data)
 		return
 	}
+	lines, lists := linesOf(data)
+	if lists && t.r.URL.Query().Get("format") == "csv" {
+		t.csv(p, v, lines)
+		return
+	}
+	if text, is := data.(file); is && t.r.URL.Query().Get("format") == "file" {
+		t.file(p, text)
+		return
+	}
 	view := t.view(p.title, data)
+	view.Lists = lists
 	view.About, view.Faults, view.Status, view.Now = v.about, v.faults, v.status, v.now
 	if v.status != nil && v.status.Cluster.Name != "" {
 		view.Cluster = v.status.Cluster.Name
+	}
+	view.Served, view.Offers = true, view.offers(t.acts, v.acts)
+	if key := v.query.Get("done"); key != "" {
+		view.Did = t.done.told(t.who.Person, key)
 	}
 	view.choose(t.table, p)
 	t.show(http.StatusOK, p.template, view)

@@ -25,9 +25,14 @@ type view struct {
 	Faults   []fault
 	Status   *wire.Status // of the cluster; nil: not known
 	Page     bool         // one of the table, which may be had as JSON
+	Lists    bool         // it may be had as CSV
+	Served   bool         // the archive was asked for it
+	Offers   []offered    // what can be done here
+	Did      *outcome     // of the act that led here
 	Now      time.Time
 	Data     any
 
+	acts  []action
 	zone  *time.Location
 	path  string
 	query url.Values
@@ -63,13 +68,8 @@ func (t *turn) language() *words.Language {
 func (t *turn) view(title string, data any) *view {
 	l := t.language()
 	v := &view{terms: terms{l}, Prefix: t.prefix(), Style: stylePath + t.style.Name, Cluster: t.cfg.Cluster,
-		Node: t.cfg.Node, Title: title, Who: t.who, Now: t.cfg.Now(), Data: data, zone: time.UTC, path: t.path,
-		query: t.r.URL.Query()}
-	if t.who != nil && t.who.Zone != "" {
-		if zone, err := time.LoadLocation(t.who.Zone); err == nil {
-			v.zone = zone
-		}
-	}
+		Node: t.cfg.Node, Title: title, Who: t.who, Now: t.cfg.Now(), Data: data, zone: zoneOf(t.who), path: t.path,
+		query: t.r.URL.Query(), acts: t.acts}
 	all := t.cfg.Languages.Languages()
 	here := t.path
 	if t.r.URL.RawQuery != "" {
@@ -86,9 +86,19 @@ func (t *turn) view(title string, data any) *view {
 	return v
 }
 
+// zoneOf is somebody's time zone, UTC if she has none.
+func zoneOf(who *Session) *time.Location {
+	if who != nil && who.Zone != "" {
+		if zone, err := time.LoadLocation(who.Zone); err == nil {
+			return zone
+		}
+	}
+	return time.UTC
+}
+
 // choose makes the menu for the person's role. It has a section with the first of its pages that she may see.
 func (v *view) choose(table []page, current *page) {
-	v.Page = current != nil
+	v.Page = current != nil && current.path != ""
 	if v.Who == nil {
 		return
 	}
@@ -134,13 +144,19 @@ func (v *view) Of(it any) part { return part{v, it} }
 
 // To returns a link to a page: the segments of its path.
 func (v *view) To(segments ...any) string {
+	return v.Prefix + way(segments...)
+}
+
+// way is a path of ours.
+func way(segments ...any) string {
 	var b strings.Builder
-	b.WriteString(v.Prefix)
 	for _, s := range segments {
 		b.WriteString("/" + url.PathEscape(plain(s)))
 	}
 	return b.String()
 }
+
+func escape(value string) string { return url.QueryEscape(value) }
 
 // Ask returns a link to the page at a path, with a query of names and values.
 func (v *view) Ask(path string, pairs ...any) string {
@@ -157,7 +173,7 @@ func (v *view) Ask(path string, pairs ...any) string {
 func (v *view) With(name, value string) string {
 	query := url.Values{}
 	for key, values := range v.query {
-		if key != name && len(values) > 0 {
+		if key != name && key != "done" && len(values) > 0 {
 			query.Set(key, values[0])
 		}
 	}
@@ -179,7 +195,7 @@ func (v *view) Given(name string) string { return v.query.Get(name) }
 // Filtered reports whether a list shows a part of what there is.
 func (v *view) Filtered() bool {
 	for name, values := range v.query {
-		if name != "after" && name != "format" && strings.Join(values, "") != "" {
+		if name != "after" && name != "format" && name != "done" && strings.Join(values, "") != "" {
 			return true
 		}
 	}

@@ -31,7 +31,9 @@ type visit struct {
 	query url.Values
 	given map[string]string // the parameters of the path
 	now   time.Time
-	about string // what the page is about, after its title
+	zone  *time.Location
+	about string   // what the page is about, after its title
+	acts  []string // paths of what can be done here
 
 	going  sync.WaitGroup
 	mu     sync.Mutex // for the rest
@@ -115,7 +117,25 @@ func (v *visit) known() *wire.Status {
 }
 
 // at is where the list of this page begins.
-func (v *visit) at() client.Place { return client.Place{After: v.query.Get("after"), Limit: onePage} }
+func (v *visit) at() client.Place {
+	limit := onePage
+	if v.query.Get("format") == "csv" {
+		limit = wire.MaxPage
+	}
+	return client.Place{After: v.query.Get("after"), Limit: limit}
+}
+
+// offer names acts that can be done here, each by the segments of its path.
+func (v *visit) offer(segments ...any) { v.acts = append(v.acts, way(segments...)) }
+
+// id reads a number of the path.
+func (v *visit) id(name string) (uint64, error) {
+	id, err := strconv.ParseUint(v.given[name], 10, 53)
+	if err != nil {
+		return 0, wire.ErrNotFound
+	}
+	return id, nil
+}
 
 // number reads a number of the query. Another text is a fault, and false.
 func (v *visit) number(name, part string) (uint64, bool) {

@@ -69,15 +69,17 @@ type Config struct {
 type Handler struct {
 	cfg       Config
 	table     []page
+	acts      []action
+	done      *once
 	templates map[string]*template.Template
 	style     look.Sheet
 	cross     *http.CrossOriginProtection
 }
 
 // New returns a handler. It serves every path that is not the API's.
-func New(cfg Config) (*Handler, error) { return newHandler(cfg, table()) }
+func New(cfg Config) (*Handler, error) { return newHandler(cfg, table(), acts()) }
 
-func newHandler(cfg Config, table []page) (*Handler, error) {
+func newHandler(cfg Config, table []page, acts []action) (*Handler, error) {
 	if cfg.API == nil || cfg.Sessions == nil {
 		return nil, fmt.Errorf("pages: %w: need the API and the sessions", wire.ErrInvalid)
 	}
@@ -106,8 +108,8 @@ func newHandler(cfg Config, table []page) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Handler{cfg: cfg, table: table, templates: templates, style: look.Style(),
-		cross: http.NewCrossOriginProtection()}, nil
+	return &Handler{cfg: cfg, table: table, acts: acts, done: newOnce(cfg.Now), templates: templates,
+		style: look.Style(), cross: http.NewCrossOriginProtection()}, nil
 }
 
 // policy lets pages load the style sheet and send forms to this origin, and nothing else: no script, no style of
@@ -133,7 +135,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t.signIn()
 	case path == signOut:
 		t.signOut()
-	case t.passwordForms():
+	case t.passwordForms(), t.acted():
 	case r.Method == http.MethodPost:
 		t.notAllowed("GET, HEAD")
 	default:

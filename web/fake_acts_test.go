@@ -1,0 +1,178 @@
+package web
+
+import (
+	"encoding/json"
+	"time"
+
+	"holdfast/api/wire"
+	"holdfast/harvest"
+)
+
+// defined is what archivists define, a crawl that runs, and what the API answers to acts.
+func defined(name string) map[string]any {
+	at := now().Add(-3 * time.Hour)
+	text := func(v any) json.RawMessage {
+		out, err := json.Marshal(v)
+		if err != nil {
+			panic(err)
+		}
+		return out
+	}
+	about := wire.Defined{Name: name, Version: 2, Comment: name, Created: at, Changed: at, ChangedBy: name, Shown: 2}
+	template := wire.Template{Defined: about, Active: true, Settings: text(map[string]any{"max_hops": 7, "operator_contact": name})}
+	schedule := wire.Schedule{Defined: about, Schedule: text(map[string]any{"unit": "week", "weekday": "mon", "at": "22:00", "zone": "Europe/Copenhagen"})}
+	traps := wire.TrapList{Defined: about, Active: true, Traps: []string{name}}
+	channel := wire.Channel{Name: name, Comment: name, Created: at, Nodes: []string{name}, Waiting: 3}
+	versions := wire.Page[wire.Version]{Items: []wire.Version{{Version: 1, Made: at, MadeBy: name}, {Version: 2, Made: at, MadeBy: name}}}
+	running := wire.Job{ID: 15, Harvest: name, State: wire.JobStarted, Created: at, Started: at, NodeName: name,
+		Progress: &wire.Progress{Done: 12480, Queued: 9, Rate: 41.24, Bytes: 5e6}, Settings: &wire.Settings{Settings: harvest.DefaultSettings()}}
+	wake := now().Add(time.Minute)
+	live := harvest.Reply{Live: &harvest.Live{State: "RUNNING", Reason: name, Queued: 9, Succeeded: 5, Rate: 41.24,
+		Slowest: []harvest.SlowHost{{Host: name, Mean: harvest.Duration(time.Second), URIs: 3}}}}
+	line := at.Format("2006-01-02T15:04:05.000Z") + " 7 host-blocked " + string(text(map[string]any{"reason": name, "by": name, "host": name}))
+	domain := wire.Domain{Name: "acted.example", Default: "main", Version: 4, Configurations: []wire.Configuration{{Name: "main", Template: "default",
+		Seeds: []string{"main"}, Default: true, Version: 3, Settings: wire.Overlay{"max_hops": text(3)}}, {Name: "other", Template: "default"}},
+		Seeds: []wire.List{{Name: "main", Items: 1, Version: 2, Changed: at}}}
+	return map[string]any{
+		"/templates": wire.Page[wire.Template]{Items: []wire.Template{template}}, "/templates/default": template, "/templates/default/versions": versions,
+		"/schedules": wire.Page[wire.Schedule]{Items: []wire.Schedule{schedule}}, "/schedules/evenings": schedule, "/schedules/evenings/versions": versions,
+		"/schedules/evenings/dates": wire.Page[wire.Date]{Items: []wire.Date{{At: wake, Local: name}}},
+		"/trap-lists":               wire.Page[wire.TrapList]{Items: []wire.TrapList{traps}}, "/trap-lists/calendars": traps, "/trap-lists/calendars/versions": versions,
+		"/channels": wire.Page[wire.Channel]{Items: []wire.Channel{channel, {Name: "FOCUSED", Default: true}}}, "/channels/SLOW": channel,
+		"/collections": wire.Page[wire.Collection]{Items: []wire.Collection{{Name: name}}},
+		"/fields":      wire.Page[wire.Field]{Items: []wire.Field{{Name: name, Type: "text"}, {Name: "seen", Type: "boolean"}, {Name: "when", Type: "date"}}},
+		"/jobs/15":     running, "/jobs/15/crawl/live": live,
+		"/jobs/15/crawl/queues":  harvest.Reply{Queues: []harvest.Queue{{Name: name, State: "ready", Queued: 4, Wake: &wake}, {Name: name, State: "frozen"}}},
+		"/jobs/15/crawl/domains": harvest.Reply{Domains: []harvest.DomainCount{{Domain: name, Objects: 5, Stopped: "config-size"}}},
+		"/jobs/15/crawl/search":  harvest.Reply{Lines: []string{line, "no event"}},
+		"/harvests/3/preview": wire.HarvestPreview{Jobs: 3, Configurations: 9, Expected: 1200, LeftOut: map[string]int64{name: 2}, Busy: 1, BusyDomains: []string{name},
+			Channel: name, Error: name, First: []wire.PreviewedJob{{Template: name, Overlay: name, Configurations: 4, Expected: 600}}},
+		"/harvests/3/configurations":      wire.Page[wire.HarvestConfiguration]{Items: []wire.HarvestConfiguration{{Domain: name, Configuration: name}}, Next: "c-1"},
+		"/domains/example.org/seeds/main": plainText("https://example.org/" + name), "/domains/example.org/traps": plainText(name),
+		"/domains/acted.example":            domain,
+		"/domains/acted.example/seeds/main": plainText("https://example.org/"),
+		"/audits/a1":                        wire.Audit{ID: "a1", Replicas: []string{name}, State: "running", Began: at, Files: 4, Total: 9},
+		"/nodes/north-1":                    wire.Node{Name: "north-1", Replica: name, Shards: 4096, Weight: 100},
+		"/replicas":                         wire.Page[wire.Replica]{Items: []wire.Replica{{Name: name, Files: 10, Bytes: 5e9}}},
+
+		"POST /jobs/15/wish": running, "POST /jobs/13/resubmit": wire.Job{ID: 16}, "POST /jobs/13/reject": running,
+		"POST /jobs/15/crawl/freeze": harvest.Reply{Count: 2}, "POST /jobs/15/crawl/thaw": harvest.Reply{Count: 1},
+		"POST /jobs/15/crawl/unfreeze": harvest.Reply{Count: 1}, "POST /jobs/15/crawl/seeds": harvest.Reply{Count: 1},
+		"POST /jobs/15/crawl/change": harvest.Reply{}, "POST /jobs/15/crawl/checkpoint": harvest.Reply{},
+		"POST /harvests": wire.Harvest{Number: 8, Name: name}, "PATCH /harvests/3": wire.Harvest{Number: 3}, "POST /harvests/3/copy": wire.Harvest{Number: 9, Name: name},
+		"POST /harvests/3/activate": wire.Harvest{Number: 3, Next: wake}, "POST /harvests/3/deactivate": wire.Harvest{Number: 3}, "POST /harvests/3/delete": nil,
+		"POST /harvests/3/configurations/add": wire.Harvest{Configurations: 5}, "POST /harvests/3/configurations/remove": wire.Harvest{Configurations: 4},
+		"POST /harvests/3/seeds": wire.HarvestSeeds{Seeds: 2, Domains: 1, Known: 1, Bad: 1, BadLines: []wire.BadLine{{Line: 4, Reason: name}}, Reason: name},
+		"POST /harvests/8/seeds": wire.HarvestSeeds{Seeds: 2, Domains: 1}, "POST /harvests/8/delete": nil,
+		"POST /schedules": schedule, "PATCH /schedules/evenings": schedule, "POST /schedules/evenings/copy": schedule, "DELETE /schedules/evenings": nil,
+		"POST /templates": template, "PATCH /templates/default": template, "POST /templates/default/copy": template, "DELETE /templates/default": nil,
+		"POST /trap-lists": traps, "PATCH /trap-lists/calendars": traps, "POST /trap-lists/calendars/copy": traps, "DELETE /trap-lists/calendars": nil,
+		"POST /channels": channel, "PATCH /channels/SLOW": channel, "DELETE /channels/SLOW": nil,
+		"POST /domains": wire.Domain{Name: "new.example"}, "PATCH /domains/acted.example": domain, "PUT /domains/acted.example/alias": domain, "POST /domains/acted.example/remove": nil,
+		"PUT /domains/acted.example/traps": domain, "PATCH /domains/acted.example/configurations/main": domain, "PATCH /domains/acted.example/configurations/fresh": domain,
+		"POST /domains/acted.example/configurations/other/remove": domain, "PUT /domains/acted.example/seeds/main": domain, "PUT /domains/acted.example/seeds/fresh": domain,
+		"POST /domains/acted.example/seeds/main/remove": domain,
+		"POST /users":               wire.Invitation{Person: wire.Person{ID: "p1", Name: name}, Expires: wake, Text: "secret-text", URL: "https://archive.test/invitation?text=x"},
+		"POST /users/p1/invitation": wire.Invitation{Person: wire.Person{ID: "p1", Name: name}, Expires: wake, Text: "secret-text"},
+		"POST /users/p1/disable":    wire.Person{}, "POST /users/p1/enable": wire.Person{}, "POST /grants": wire.Grant{}, "POST /grants/1/end": wire.Grant{},
+		"POST /audits": wire.Audit{ID: "a2"}, "POST /audits/a1/wish": wire.Audit{},
+		"POST /files/12-a.warc.gz/verify": wire.Page[wire.Verification]{Items: []wire.Verification{{Replica: name, State: "ok"},
+			{Replica: name, State: "corrupt", Detail: name}, {Replica: name, State: "unreachable"}, {Replica: name, State: "missing"}}},
+		"PATCH /nodes/north-1": wire.Node{Name: "north-1"},
+	}
+}
+
+// tried is an act with what a person types, and what it does at the API.
+type tried struct {
+	path, does string
+	typed      []string // names and values
+}
+
+// tries has each act of the table at least once.
+func tries(name string) []tried {
+	return []tried{
+		{"/jobs/15/pause", `POST /jobs/15/wish {"wish":"pause","reason":"lunch"}`, []string{"reason", "lunch"}},
+		{"/jobs/15/resume", `POST /jobs/15/wish {"wish":"run"}`, nil},
+		{"/jobs/15/stop", `POST /jobs/15/wish {"wish":"stop","reason":"why","for":"30s"}`, []string{"reason", "why", "for", "30s", "confirm", "15"}},
+		{"/jobs/13/resubmit", `POST /jobs/13/resubmit `, nil},
+		{"/jobs/13/reject", `POST /jobs/13/reject `, []string{"confirm", "13"}},
+		{"/jobs/15/freeze", `POST /jobs/15/crawl/freeze {"reason":"slow","queue":"a\\.b"}`, []string{"queue", `a\.b`, "reason", "slow"}},
+		{"/jobs/15/thaw", `POST /jobs/15/crawl/unfreeze {"queue":".*"}`, []string{"queue", ".*"}},
+		{"/jobs/15/seeds", `POST /jobs/15/crawl/seeds {"seeds":["https://a.example/","https://b.example/"]}`, []string{"seeds", "https://a.example/\r\n\r\n https://b.example/ "}},
+		{"/jobs/15/set", `POST /jobs/15/crawl/change {"settings":{"max_hops":3}}`, []string{"setting", "max_hops", "value", "3"}},
+		{"/jobs/15/set", `POST /jobs/15/crawl/change {"settings":{"surt_prefixes":["+http://(org,a,","-http://(org,b,"]}}`,
+			[]string{"setting", "surt_prefixes", "value", "+http://(org,a,\r\n-http://(org,b,"}},
+		{"/jobs/15/checkpoint", `POST /jobs/15/crawl/checkpoint {"name":"noon"}`, []string{"name", "noon"}},
+		{"/new/harvest", `POST /harvests {"name":"News","kind":"selective","schedule":"evenings","start":"2026-12-24T22:00:00Z","objects":5,"audience":"all","comments":"a\nb","fields":{"seen":"true"}}`,
+			[]string{"name", " News ", "kind", "selective", "schedule", "evenings", "start", "2026-12-24T22:00", "objects", "5", "audience", "all", "comments", "a\r\nb", "x.seen", "true"}},
+		{"/harvests/3/edit", `PATCH /harvests/3 {"version":0,"name":"Other","channel":"","schedule":"`, []string{"version", "0", "name", "Other", "schedule", name, "channel", "",
+			"objects", "", "continues", "1", "audience", "", "comments", ""}},
+		{"/harvests/3/copy", `POST /harvests/3/copy {"name":"Copy"}`, []string{"name", "Copy"}},
+		{"/harvests/3/activate", `POST /harvests/3/activate {}`, nil},
+		{"/harvests/3/deactivate", `POST /harvests/3/deactivate {"reason":"why"}`, []string{"reason", "why"}},
+		{"/harvests/3/delete", `POST /harvests/3/delete {"reason":"why"}`, []string{"reason", "why", "confirm", name}},
+		{"/harvests/3/add", `POST /harvests/3/configurations/add {"configurations":[{"domain":"a.example"},{"domain":"b.example","configuration":"front"}]}`,
+			[]string{"configurations", "a.example\r\nb.example/front"}},
+		{"/harvests/3/remove", `POST /harvests/3/configurations/remove {"configurations":[{"domain":"a.example"}]}`, []string{"configurations", "a.example"}},
+		{"/harvests/3/seeds", `POST /harvests/3/seeds?bytes=7&objects=5&template=t https://a.example/` + "\n# b", []string{"urls", "https://a.example/\r\n# b", "template", "t", "objects", "5", "bytes", "7"}},
+		{"/archive-now", `POST /harvests {"name":"Now","kind":"event","schedule":"once"}`, []string{"name", "Now", "urls", "https://a.example/"}},
+		{"/new/domain", `POST /domains {"name":"new.example","owner":"me"}`, []string{"name", "new.example", "owner", "me"}},
+		{"/domains/acted.example/edit", `PATCH /domains/acted.example {"version":4,"owner":"me","comments":"","default":"other"}`,
+			[]string{"version", "4", "owner", "me", "default", "other", "comments", ""}},
+		{"/domains/acted.example/alias", `PUT /domains/acted.example/alias {"of":"b.example"}`, []string{"of", "b.example"}},
+		{"/domains/acted.example/remove", `POST /domains/acted.example/remove {"reason":"why"}`, []string{"reason", "why", "confirm", "acted.example"}},
+		{"/domains/acted.example/traps", `PUT /domains/acted.example/traps .*/cal`, []string{"traps", ".*/cal", "version", "0"}},
+		{"/domains/acted.example/configure", `PATCH /domains/acted.example/configurations/fresh {"version":0,"template":"default","seeds":["main"],"objects":5,"no_limit":["bytes"],"comments":""}`,
+			[]string{"name", "fresh", "template", "default", "seeds", "main", "objects", "5"}},
+		{"/domains/acted.example/configurations/main", `PATCH /domains/acted.example/configurations/main {"version":3,"template":"default","seeds":["main"],"bytes":0,"no_limit":["objects"],"settings":{"max_hops":4,"scope":"host"},"comments":""}`,
+			[]string{"version", "3", "template", "default", "seeds", "main", "bytes", "0", "s.max_hops", "4", "s.scope", "host", "objects", ""}},
+		{"/domains/acted.example/configurations/other/remove", `POST /domains/acted.example/configurations/other/remove {"reason":"why"}`, []string{"reason", "why", "confirm", "other"}},
+		{"/domains/acted.example/seeds", `PUT /domains/acted.example/seeds/fresh?version=0 https://a.example/`, []string{"name", "fresh", "urls", "https://a.example/"}},
+		{"/domains/acted.example/seeds/main/edit", `PUT /domains/acted.example/seeds/main?comments=mine&version=2 https://a.example/`, []string{"version", "2", "urls", "https://a.example/", "comments", "mine"}},
+		{"/domains/acted.example/seeds/main/remove", `POST /domains/acted.example/seeds/main/remove {"reason":"why"}`, []string{"reason", "why", "confirm", "main"}},
+		{"/new/template", `POST /templates {"name":"t","contact":"a@b.example"}`, []string{"name", "t", "contact", "a@b.example"}},
+		{"/templates/default/edit", `PATCH /templates/default {"settings":{"max_hops":1},"active":false,"comment":"c","after":2}`,
+			[]string{"version", "2", "settings", `{"max_hops":1}`, "comment", "c"}},
+		{"/templates/default/copy", `POST /templates/default/copy {"name":"two"}`, []string{"name", "two"}},
+		{"/templates/default/delete", `DELETE /templates/default `, []string{"confirm", "default"}},
+		{"/new/schedule", `POST /schedules {"name":"s","schedule":{"every":2,"unit":"week","at":"22:00","weekday":"mon","zone":"UTC"}}`,
+			[]string{"name", "s", "unit", "week", "every", "2", "at", "22:00", "weekday", "mon", "zone", "UTC"}},
+		{"/schedules/evenings/edit", `PATCH /schedules/evenings {"schedule":{"unit":"hour","minute":0,"campaigns":[{"unit":"day","from":"2026-05-20","until":"2026-06-07"}]},"comment":"","after":2}`,
+			[]string{"version", "2", "unit", "hour", "minute", "0", "at", "", "weekday", "", "zone", "", "comment", "", "campaigns", `[{"unit":"day","from":"2026-05-20","until":"2026-06-07"}]`}},
+		{"/schedules/evenings/copy", `POST /schedules/evenings/copy {"name":"two"}`, []string{"name", "two"}},
+		{"/schedules/evenings/delete", `DELETE /schedules/evenings `, []string{"confirm", "evenings"}},
+		{"/new/trap-list", `POST /trap-lists {"name":"t","traps":[".*/a",".*/b"]}`, []string{"name", "t", "traps", ".*/a\r\n.*/b"}},
+		{"/traps/calendars/edit", `PATCH /trap-lists/calendars {"traps":[".*/a"],"active":true,"comment":"","after":2}`, []string{"version", "2", "traps", ".*/a", "active", "yes", "comment", ""}},
+		{"/traps/calendars/copy", `POST /trap-lists/calendars/copy {"name":"two"}`, []string{"name", "two"}},
+		{"/traps/calendars/delete", `DELETE /trap-lists/calendars `, []string{"confirm", "calendars"}},
+		{"/new/channel", `POST /channels {"name":"SLOW","snapshot":true}`, []string{"name", "SLOW", "snapshot", "yes"}},
+		{"/channels/SLOW/edit", `PATCH /channels/SLOW {"comment":"c"}`, []string{"comment", "c"}},
+		{"/channels/SLOW/delete", `DELETE /channels/SLOW `, []string{"confirm", "SLOW"}},
+		{"/new/invitation", `POST /users {"name":"Ada","mail":"ada@example.org","language":"da"}`, []string{"name", "Ada", "mail", "ada@example.org", "language", "da"}},
+		{"/people/p1/invite-again", `POST /users/p1/invitation {"lifetime":"24h"}`, []string{"lifetime", "24h"}},
+		{"/people/p1/disable", `POST /users/p1/disable {"reason":"why"}`, []string{"reason", "why", "confirm", name}},
+		{"/people/p1/enable", `POST /users/p1/enable {"reason":"why"}`, []string{"reason", "why"}},
+		{"/people/p1/grant", `POST /grants {"person":"p1","role":"curator","collection":"c","until":"2026-12-24T22:00:00Z","reason":"why"}`,
+			[]string{"role", "curator", "collection", "c", "until", "2026-12-24T22:00", "reason", "why"}},
+		{"/people/p1/grants/1/end", `POST /grants/1/end {"reason":"why"}`, []string{"reason", "why"}},
+		{"/new/audit", `POST /audits {"replica":"north"}`, []string{"replica", "north"}},
+		{"/audits/a1/pause", `POST /audits/a1/wish {"wish":"pause"}`, nil},
+		{"/audits/a1/resume", `POST /audits/a1/wish {"wish":"run"}`, nil},
+		{"/audits/a1/stop", `POST /audits/a1/wish {"wish":"stop","reason":"why"}`, []string{"reason", "why"}},
+		{"/files/12-a.warc.gz/verify", `POST /files/12-a.warc.gz/verify?replica=north `, []string{"replica", "north"}},
+		{"/nodes/north-1/drain", `PATCH /nodes/north-1 {"draining":true}`, []string{"confirm", "north-1"}},
+		{"/nodes/north-1/undrain", `PATCH /nodes/north-1 {"draining":false}`, nil},
+		{"/nodes/north-1/weight", `PATCH /nodes/north-1 {"weight":50}`, []string{"weight", "50"}},
+	}
+}
+
+// refuseAll makes the API refuse each change.
+func (a *archive) refuseAll(p wire.Problem) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for path := range a.answers {
+		if path[0] != '/' {
+			a.answers[path] = p
+		}
+	}
+}

@@ -1,0 +1,185 @@
+package web
+
+import "holdfast/api/wire"
+
+// acts returns all acts. What is offered at a page is named by the page, and who may do it stands here.
+func acts() []action {
+	var all []action
+	for _, some := range [][]action{jobActs(), harvestActs(), domainActs(), definedActs(), systemActs()} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+func jobActs() []action {
+	const section, curator = "web.section-jobs", wire.RoleCurator
+	return []action{
+		{path: "/jobs/{id}/pause", title: "web.act-pause", section: section, once: true, role: curator,
+			ask: askJobWish,
+			do:  wishJob(wire.WishPause, "web.did-pause")},
+		{path: "/jobs/{id}/resume", title: "web.act-resume", section: section, once: true, role: curator,
+			ask: askNothingOfJob,
+			do:  wishJob(wire.WishRun, "web.did-resume"), button: true},
+		{path: "/jobs/{id}/stop", title: "web.act-stop", section: section, once: true, role: curator, ask: askStopJob,
+			do: stopJob},
+		{path: "/jobs/{id}/resubmit", title: "web.act-resubmit", section: section, once: true, role: curator,
+			ask: askFailedJob("web.resubmit-help", false), do: resubmitJob},
+		{path: "/jobs/{id}/reject", title: "web.act-reject", section: section, once: true, role: curator,
+			ask: askFailedJob("web.reject-help", true), do: rejectJob},
+		{path: "/jobs/{id}/freeze", title: "web.act-freeze", section: section, role: curator, ask: askQueues,
+			do: freeze},
+		{path: "/jobs/{id}/thaw", title: "web.act-thaw", section: section, role: curator, ask: askQueues, do: thaw},
+		{path: "/jobs/{id}/seeds", title: "web.act-seeds", section: section, role: curator, ask: askSeedsOfJob,
+			do: addSeedsToJob, large: true},
+		{path: "/jobs/{id}/set", title: "web.act-set", section: section, role: curator, ask: askLive, do: changeLive},
+		{path: "/jobs/{id}/checkpoint", title: "web.act-checkpoint", section: section, role: curator,
+			ask: askCheckpoint, do: checkpoint},
+	}
+}
+
+func harvestActs() []action {
+	const section, curator = "web.section-harvests", wire.RoleCurator
+	return []action{
+		{path: "/archive-now", title: "web.act-now", section: "web.section-today", role: curator, ask: askNow,
+			do: archiveNow, large: true},
+		{path: "/new/harvest", title: "web.act-harvest", section: section, once: true, role: curator, ask: askHarvest,
+			do: makeHarvest},
+		{path: "/harvests/{number}/edit", title: "web.act-edit", section: section, once: true, role: curator,
+			ask: askEditHarvest,
+			do:  editHarvest},
+		{path: "/harvests/{number}/copy", title: "web.act-copy", section: section, once: true, role: curator,
+			ask: askCopyHarvest,
+			do:  copyHarvest},
+		{path: "/harvests/{number}/activate", title: "web.act-activate", section: section, once: true, role: curator,
+			ask: askActivate, do: activate, button: true},
+		{path: "/harvests/{number}/deactivate", title: "web.act-deactivate", section: section, once: true,
+			role: curator,
+			ask:  askDeactivate, do: deactivate},
+		{path: "/harvests/{number}/delete", title: "web.act-delete", section: section, once: true, role: curator,
+			ask: askDeleteHarvest, do: deleteHarvest},
+		{path: "/harvests/{number}/add", title: "web.act-add", section: section, once: true, role: curator,
+			ask: askConfigurations, do: addConfigurations},
+		{path: "/harvests/{number}/remove", title: "web.act-take-out", section: section, once: true, role: curator,
+			ask: askConfigurations, do: removeConfigurations},
+		{path: "/harvests/{number}/seeds", title: "web.act-bulk", section: section, role: curator, ask: askBulk,
+			do:    bulk,
+			large: true},
+	}
+}
+
+func domainActs() []action {
+	const section, curator = "web.section-harvests", wire.RoleCurator
+	return []action{
+		{path: "/new/domain", title: "web.act-domain", section: section, once: true, role: curator, ask: askDomain,
+			do: makeDomain},
+		{path: "/domains/{name}/edit", title: "web.act-edit", section: section, once: true, role: curator,
+			ask: askEditDomain,
+			do:  editDomain},
+		{path: "/domains/{name}/alias", title: "web.act-alias", section: section, once: true, role: curator,
+			ask: askAlias,
+			do:  alias},
+		{path: "/domains/{name}/remove", title: "web.act-delete", section: section, once: true, role: curator,
+			ask: askRemoveDomain, do: removeDomain},
+		{path: "/domains/{name}/traps", title: "web.act-traps", section: section, role: curator, ask: askTraps,
+			do: putTraps, large: true},
+		{path: "/domains/{name}/configure", title: "web.act-configuration", section: section, once: true,
+			role: curator,
+			ask:  askConfiguration, do: configure},
+		{path: "/domains/{name}/configurations/{part}", title: "web.act-edit", section: section, once: true,
+			role: curator,
+			ask:  askConfiguration, do: configure},
+		{path: "/domains/{name}/configurations/{part}/remove", title: "web.act-delete", section: section,
+			once: true, role: curator,
+			ask: askPartGone, do: unconfigure},
+		{path: "/domains/{name}/seeds", title: "web.act-list", section: section, role: curator, ask: askList,
+			do:    putList,
+			large: true},
+		{path: "/domains/{name}/seeds/{part}/edit", title: "web.act-edit", section: section, role: curator,
+			ask: askList,
+			do:  putList, large: true},
+		{path: "/domains/{name}/seeds/{part}/remove", title: "web.act-delete", section: section, role: curator,
+			ask: askPartGone, do: removeList},
+	}
+}
+
+func definedActs() []action {
+	const section, curator = "web.section-harvests", wire.RoleCurator
+	return []action{
+		{path: "/new/template", title: "web.act-template", section: section, once: true, role: curator,
+			ask: askNewTemplate,
+			do:  makeTemplate, large: true},
+		{path: "/templates/{name}/edit", title: "web.act-edit", section: section, role: curator, ask: askEditTemplate,
+			do: editTemplate, large: true},
+		{path: "/templates/{name}/copy", title: "web.act-copy", section: section, once: true, role: curator,
+			ask: askCopyDefined,
+			do:  copyTemplate},
+		{path: "/templates/{name}/delete", title: "web.act-delete", section: section, once: true, role: curator,
+			ask: askDeleteDefined, do: deleteTemplate},
+		{path: "/new/schedule", title: "web.act-schedule", section: section, once: true, role: curator,
+			ask: askNewSchedule,
+			do:  makeSchedule, large: true},
+		{path: "/schedules/{name}/edit", title: "web.act-edit", section: section, role: curator, ask: askEditSchedule,
+			do: editSchedule, large: true},
+		{path: "/schedules/{name}/copy", title: "web.act-copy", section: section, once: true, role: curator,
+			ask: askCopyDefined,
+			do:  copySchedule},
+		{path: "/schedules/{name}/delete", title: "web.act-delete", section: section, once: true, role: curator,
+			ask: askDeleteDefined, do: deleteSchedule},
+		{path: "/new/trap-list", title: "web.act-trap-list", section: section, once: true, role: curator,
+			ask:   askNewTraps,
+			do:    makeTraps,
+			large: true},
+		{path: "/traps/{name}/edit", title: "web.act-edit", section: section, role: curator, ask: askEditTraps,
+			do: editTraps, large: true},
+		{path: "/traps/{name}/copy", title: "web.act-copy", section: section, once: true, role: curator,
+			ask: askCopyDefined,
+			do:  copyTraps},
+		{path: "/traps/{name}/delete", title: "web.act-delete", section: section, once: true, role: curator,
+			ask: askDeleteDefined,
+			do:  deleteTraps},
+		{path: "/new/channel", title: "web.act-channel", section: section, once: true, role: curator,
+			ask: askNewChannel,
+			do:  makeChannel},
+		{path: "/channels/{name}/edit", title: "web.act-edit", section: section, once: true, role: curator,
+			ask: askEditChannel,
+			do:  editChannel},
+		{path: "/channels/{name}/delete", title: "web.act-delete", section: section, once: true, role: curator,
+			ask: askDeleteDefined, do: deleteChannel},
+	}
+}
+
+func systemActs() []action {
+	const people, copies = "web.section-system", "web.section-preservation"
+	const operator, admin = wire.RoleOperator, wire.RoleAdmin
+	return []action{
+		{path: "/new/invitation", title: "web.act-invite", section: people, once: true, role: admin, ask: askInvite,
+			do: invite},
+		{path: "/people/{id}/invite-again", title: "web.act-invite-again", section: people, once: true, role: admin,
+			ask: askInviteAgain, do: inviteAgain},
+		{path: "/people/{id}/disable", title: "web.act-disable", section: people, once: true, role: admin,
+			ask: askDisable,
+			do:  disable},
+		{path: "/people/{id}/enable", title: "web.act-enable", section: people, once: true, role: admin,
+			ask: askEnable,
+			do:  enable},
+		{path: "/people/{id}/grant", title: "web.act-grant", section: people, once: true, role: admin, ask: askGrant,
+			do: grant},
+		{path: "/people/{id}/grants/{grant}/end", title: "web.act-end-grant", section: people, once: true, role: admin,
+			ask: askEndGrant, do: endGrant},
+		{path: "/new/audit", title: "web.act-audit", section: copies, role: operator, ask: askAudit, do: runAudit},
+		{path: "/audits/{id}/pause", title: "web.act-pause", section: copies, role: operator,
+			ask: askOfAudit("web.audit-pause-help"), do: wishAudit(wire.WishPause)},
+		{path: "/audits/{id}/resume", title: "web.act-resume", section: copies, role: operator,
+			ask: askOfAudit("web.audit-resume-help"), do: wishAudit(wire.WishRun), button: true},
+		{path: "/audits/{id}/stop", title: "web.act-stop", section: copies, role: operator,
+			ask: askOfAudit("web.audit-stop-help"), do: wishAudit(wire.WishStop)},
+		{path: "/files/{name}/verify", title: "web.act-verify", section: "web.section-archive", role: operator,
+			ask: askVerify, do: verify},
+		{path: "/nodes/{name}/drain", title: "web.act-drain", section: people, role: operator, ask: askDrain,
+			do: drain(true)},
+		{path: "/nodes/{name}/undrain", title: "web.act-undrain", section: people, role: operator, ask: askUndrain,
+			do: drain(false), button: true},
+		{path: "/nodes/{name}/weight", title: "web.act-weight", section: people, role: operator, ask: askWeight,
+			do: weight},
+	}
+}
