@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -22,12 +23,13 @@ import (
 
 const benchPages = 1000
 
-// benchPage is page n of about 12 kB with some 60 links.
-func benchPage(n int) []byte {
+// benchPage is page n of about 12 kB with some 60 links to those of the same host, of so many hosts.
+func benchPage(n, hosts int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<!DOCTYPE html><html><head><title>Page %d</title></head><body>\n", n)
 	for i := range 60 {
-		fmt.Fprintf(&b, "<li class=\"toctree item\"><a class=\"reference internal\" href=\"/p/%d\">Section %d of chapter %d</a></li>\n", (n*7+i*i+1)%benchPages, i, n)
+		to := (n*7 + i*i + 1) % benchPages / hosts * hosts
+		fmt.Fprintf(&b, "<li class=\"toctree item\"><a class=\"reference internal\" href=\"/p/%d\">Section %d of chapter %d</a></li>\n", to+n%hosts, i, n)
 		if i%2 == 0 {
 			fmt.Fprintf(&b, "<p>Paragraph %d of page %d tells what a reader of it %x wants to know about that.</p>\n", i, n, sha1.Sum(fmt.Append(nil, n, i)))
 		}
@@ -37,10 +39,10 @@ func benchPage(n int) []byte {
 }
 
 // benchServer serves the pages from memory in a process of its own account: it writes prepared bytes, and little else.
-func benchServer(b *testing.B) string {
+func benchServer(b *testing.B, hosts int) string {
 	pages := make([][]byte, benchPages)
 	for n := range pages {
-		body := benchPage(n)
+		body := benchPage(n, hosts)
 		pages[n] = append(fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: %d\r\n\r\n", len(body)), body...)
 	}
 	missing := []byte("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
@@ -76,13 +78,21 @@ func cpu(who int) time.Duration {
 }
 
 // BenchmarkCrawl crawls 1 000 pages with politeness off, in a process of its own, whose CPU it tells.
-func BenchmarkCrawl(b *testing.B) { benchCrawl(b, "") }
+func BenchmarkCrawl(b *testing.B) {
+	url := benchServer(b, 1)
+	begin := cpu(syscall.RUSAGE_CHILDREN)
+	for b.Loop() {
+		crawlApart(b, url+"/p/0", "", benchPages+1)
+	}
+	reportCPU(b, cpu(syscall.RUSAGE_CHILDREN)-begin)
+}
 
 // BenchmarkCrawlDomains is BenchmarkCrawl of a job with 10 000 domains that have limits and traps of their own, and of
-// one with 1 000 traps for all domains, beside one with neither. Opening and ending a crawl are told apart.
+// one with 1 000 traps for all domains, beside one with neither. The pages are those of ten of the domains.
+// Opening and ending a crawl are told apart.
 func BenchmarkCrawlDomains(b *testing.B) {
 	for _, table := range []string{tableNone, tableDomains, tableTraps} {
-		b.Run("table="+table, func(b *testing.B) { benchCrawl(b, table) })
+		b.Run("table="+table, func(b *testing.B) { benchDomains(b, table) })
 	}
 }
 
@@ -94,52 +104,57 @@ const (
 	tableTraps    = "traps"
 )
 
-// benchTable is a table of domains, one of them that of the pages, or of traps like those that people collect.
+// Of the domains of the table, so many have the pages.
+const benchHosts = 10
+
+// benchDomain is the name of a domain of the table.
+func benchDomain(i int) string { return fmt.Sprintf("d%d.localhost", i) }
+
+// benchTable is a table of domains, or of traps, like those that people collect. In every third of a domain's traps, and
+// in one of a hundred for all domains, no words are fixed.
 func benchTable(kind string) *harvest.Domains {
 	trap := func(i int) string {
 		return fmt.Sprintf([]string{`.*/calendar%d/[0-9]{4}/.*`, `.*[?&]session%d=.*`, `.*\.site%d\.(org|net)/print/.*`}[i%3], i)
 	}
+	loose := func(i int) string { return fmt.Sprintf(`.*/[0-9]{%d}/[a-z]+/.*`, 4+i%7) }
 	d := &harvest.Domains{}
 	if kind == tableNone {
 		return nil
 	}
 	if kind == tableTraps {
-		for i := range 1000 {
+		for i := range 990 {
 			d.Traps = append(d.Traps, trap(i))
+		}
+		for i := range 10 {
+			d.Traps = append(d.Traps, loose(i))
 		}
 		return d
 	}
 	for i := range 10_000 {
-		c := harvest.Configuration{Domain: fmt.Sprintf("d%d.org", i), Name: "all", Objects: harvest.AtMost(1e6), Bytes: harvest.AtMost(1e12)}
-		if i == 5000 {
-			c.Domain = "127.0.0.1"
-		}
-		for n := range 3 {
-			c.Traps = append(c.Traps, trap(3*i+n))
-		}
-		d.Configurations = append(d.Configurations, c)
+		d.Configurations = append(d.Configurations, harvest.Configuration{Domain: benchDomain(i), Name: "all",
+			Objects: harvest.AtMost(1e6), Bytes: harvest.AtMost(1e12), Traps: []string{trap(2 * i), trap(2*i + 1), loose(i)}})
 	}
 	return d
 }
 
-func benchCrawl(b *testing.B, table string) {
-	url := benchServer(b)
-	begin := cpu(syscall.RUSAGE_CHILDREN)
-	var opening time.Duration // and ending, of crawls of one document
+func benchDomains(b *testing.B, table string) {
+	url := benchServer(b, benchHosts)
+	_, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
+	var seeds []string
+	for n := range benchHosts {
+		seeds = append(seeds, fmt.Sprintf("http://%s:%s/p/%d", benchDomain(n*997), port, n))
+	}
+	var opening, all time.Duration // and ending, of crawls of one document; of the others
 	for b.Loop() {
-		if table != "" {
-			before := cpu(syscall.RUSAGE_CHILDREN)
-			crawlApart(b, url+"/missing", table, 2)
-			opening += cpu(syscall.RUSAGE_CHILDREN) - before
-		}
-		crawlApart(b, url+"/p/0", table, benchPages+1)
+		begin := cpu(syscall.RUSAGE_CHILDREN)
+		crawlApart(b, url+"/missing", table, 2)
+		between := cpu(syscall.RUSAGE_CHILDREN)
+		crawlApart(b, strings.Join(seeds, " "), table, benchPages+2*benchHosts) // names and robots.txt
+		opening += between - begin
+		all += cpu(syscall.RUSAGE_CHILDREN) - between
 	}
-	used := cpu(syscall.RUSAGE_CHILDREN) - begin
-	if table != "" {
-		b.ReportMetric(opening.Seconds()/float64(b.N), "cpu-s/opening")
-		used -= 2 * opening
-	}
-	reportCPU(b, used)
+	b.ReportMetric(opening.Seconds()/float64(b.N), "cpu-s/opening")
+	reportCPU(b, all-opening)
 }
 
 // crawlApart crawls in a process of its own, with that number of lines in the log.
@@ -163,7 +178,7 @@ func BenchmarkCrawlWget(b *testing.B) {
 		b.Log("no wget on this machine: nothing to compare with")
 		return
 	}
-	url := benchServer(b)
+	url := benchServer(b, 1)
 	begin := cpu(syscall.RUSAGE_CHILDREN)
 	for b.Loop() {
 		cmd := exec.Command(wget, "-q", "-r", "-l", "inf", "--delete-after", "--warc-file=w", url+"/p/0")
@@ -184,7 +199,7 @@ func BenchmarkCrawlWget(b *testing.B) {
 func BenchmarkCrawlFloor(b *testing.B) {
 	var pages [][]byte
 	for n := range benchPages {
-		pages = append(pages, benchPage(n))
+		pages = append(pages, benchPage(n, 1))
 	}
 	begin := cpu(syscall.RUSAGE_SELF)
 	z, err := gzip.NewWriterLevel(io.Discard, harvest.DefaultSettings().WARCLevel)

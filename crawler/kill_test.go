@@ -36,13 +36,14 @@ func killJob(seed string) harvest.Job {
 	return job
 }
 
-func crawlHere(dir, seed, warcBytes string) error {
-	job := newJob(seed)
+// crawlHere crawls from seeds, with spaces between them.
+func crawlHere(dir, seeds, warcBytes string) error {
+	job := newJob(strings.Fields(seeds)...)
 	if os.Getenv(envCrawlBrowser) != "" {
-		job = browserJob(seed)
+		job = browserJob(seeds)
 	}
 	if os.Getenv(envCrawlAlike) != "" {
-		job = alikeJob(seed)
+		job = alikeJob(seeds)
 	}
 	if table := os.Getenv(envCrawlTable); table != "" {
 		job.Domains = benchTable(table)

@@ -48,6 +48,12 @@ func rows() []row {
 		return row{name: name, lower: lower, unit: u, note: note,
 			ours: bench{"crawler", "BenchmarkCrawl", metric, "2x"}, base: bench{"crawler", base, metric, "2x"}}
 	}
+	table := func(name, of string) row {
+		return row{name: name, lower: true, ratio: 0.90, unit: seconds,
+			note: cpu + " of 1 000 pages; baseline: without",
+			ours: bench{"crawler", "BenchmarkCrawlDomains/table=" + of, "cpu-s/1000pages", "5x"},
+			base: bench{"crawler", "BenchmarkCrawlDomains/table=none", "cpu-s/1000pages", "5x"}}
+	}
 	return []row{
 		warc("WARC write, gzip 6", "Write", "/level=0", 0.90),
 		warc("WARC write, gzip 1", "Write", "/level=1", 0.90),
@@ -88,5 +94,7 @@ func rows() []row {
 			"baseline: wget"),
 		crawl("  processor time, 1 000 pages", "BenchmarkCrawlFloor", "cpu-s/1000pages", true, seconds,
 			"baseline: only digests, gzip, tokenizing"),
+		table("crawl for 10 000 domains with limits and traps", "domains"),
+		table("crawl with 1 000 traps for all domains", "traps"),
 	}
 }
