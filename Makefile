@@ -16,6 +16,9 @@ RACE       = $(shell sh systemtest/packages.sh race)
 PLAIN      = $(shell sh systemtest/packages.sh plain)
 LATER      = $(shell sh systemtest/packages.sh later)
 
+# The last thing that is made of the readers of our WARC files.
+READERS    = bin/readers/classes/ReadWithJWAT.class
+
 .PHONY: all build test lint unit plain raced race long browser samples e2e apicheck nemesis bench fuzz clean
 
 all: build
@@ -63,8 +66,15 @@ browser:
 samples:
 	HOLDFAST_SAMPLES="$(SAMPLES)" $(GO) test -tags samples -vet=off -count=1 -run TestForeignFiles ./warc
 
-e2e: build
+e2e: build $(READERS)
 	$(GO) test -tags e2e -count=1 -parallel 2 -timeout 30m ./systemtest/...
+
+# Other programs that read our WARC files in the tests: warcio, from the Python package index, and JWAT, from Maven's.
+$(READERS): $(wildcard systemtest/readers/*)
+	rm -rf bin/readers && python3 -m venv bin/readers
+	bin/readers/bin/pip install --quiet --requirement systemtest/readers/requirements.txt
+	mvn --quiet --batch-mode --file systemtest/readers/pom.xml dependency:copy-dependencies -DoutputDirectory=$(abspath bin/readers/jars)
+	javac -cp 'bin/readers/jars/*' -d bin/readers/classes systemtest/readers/ReadWithJWAT.java
 
 # Lets an independent tool, from the Python package index, compare the API's description with a node's answers.
 # CASES=60 SEED=2 tries more and others.

@@ -31,6 +31,8 @@ type trialJob struct {
 	records  []trialRecord
 	cdx      map[string]string // what its metadata file says of a record, by file and offset
 	compared []uint64          // jobs with which it was compared
+	paths    []string          // its files, the metadata file last
+	count    int               // of all records in them
 }
 
 // trialRecord is a response, resource or revisit.
@@ -75,6 +77,28 @@ func (s *trial) verify(step func(string, ...any)) {
 	s.verifyPictures(jobs, step)
 	s.verifyHistory(jobs)
 	step("statistics, history and metadata are what the servers' log says")
+	s.verifyReaders(jobs, step)
+}
+
+// verifyReaders has other programs read all files, and find each record by the CDX of the metadata files.
+func (s *trial) verifyReaders(jobs map[uint64]*trialJob, step func(string, ...any)) {
+	var paths []string
+	records, found := 0, 0
+	var one *trialJob
+	for _, id := range slices.Sorted(maps.Keys(jobs)) {
+		j := jobs[id]
+		paths = append(paths, j.paths...)
+		records, found = records+j.count, found+len(j.cdx)
+		if one == nil && len(j.paths) > 1 {
+			one = j
+		}
+	}
+	readEverywhere(s.t, paths, records, found)
+	if one == nil {
+		s.t.Fatal("no job has two files")
+	}
+	readersFindFaults(s.t, one.paths, one.paths[len(one.paths)-1])
+	step("warcio and JWAT read %d files, and find %d records by the CDX", len(paths), found)
 }
 
 // verifyRuns checks when a harvest ran, and that each run has each of its configurations in one job, on the right
@@ -140,11 +164,17 @@ func (j *trialJob) read(path, name string) (err error) {
 	if err != nil {
 		return err
 	}
+	if strings.Contains(name, "-metadata-") {
+		j.paths = append(j.paths, path)
+	} else {
+		j.paths = slices.Insert(j.paths, 0, path)
+	}
 	for {
 		rec, err := in.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		j.count++
 		if err == nil && strings.Contains(name, "-metadata-") {
 			err = j.readAbout(rec)
 		} else if err == nil {
