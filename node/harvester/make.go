@@ -1,6 +1,7 @@
 package harvester
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -66,12 +67,16 @@ func (t texts) give(d *draft) {
 	}
 }
 
-// job makes a job in the catalog. It reads each configuration again: those that were changed since they were sorted are
-// left for the next pass, and so are those whose template was; those that were deleted are counted. A job with very
-// much text, or very many secrets, is made as several.
+// job makes a job in the catalog; the last one may still be on its way when it returns: see storing. It reads each
+// configuration again: those that were changed since they were sorted are left for the next pass, and so are those whose
+// template was; those that were deleted are counted. A job with very much text, or very many secrets, is made as several.
 func (s *splitting) job(ctx context.Context, job *split.Job) error {
 	d := &draft{uses: map[string]bool{}}
 	defer func() { s.texts.give(d) }()
+	// The catalog keeps what a job has by domain, too: in their order they are read and written faster.
+	slices.SortFunc(job.Configurations, func(a, b split.Configuration) int {
+		return cmp.Or(cmp.Compare(a.Domain, b.Domain), cmp.Compare(a.Name, b.Name))
+	})
 	for rest := job.Configurations; len(rest) > 0; {
 		taken := 0
 		err := s.cfg.Agreement.View(func(v catalog.View) error {
@@ -95,11 +100,11 @@ func (s *splitting) job(ctx context.Context, job *split.Job) error {
 		rest = rest[taken:]
 		switch {
 		case d.full() || len(rest) == 0:
-			if err := s.put(ctx, job.Configurations[0].Template, d); err != nil {
+			whole := d
+			d = &draft{uses: map[string]bool{}}
+			if err := s.put(ctx, job.Configurations[0].Template, whole); err != nil {
 				return err
 			}
-			s.texts.give(d)
-			d = &draft{uses: map[string]bool{}}
 		case d.waits():
 			if err := s.texts.take(ctx, d); err != nil {
 				return err
@@ -180,8 +185,15 @@ func (s *splitting) lose(c *split.Configuration) {
 		"run", s.key.run, "domain", c.Domain, "configuration", c.Name)
 }
 
-// put makes a job of a draft: it is opened behind the run's last job, gets its parts, and is closed.
-func (s *splitting) put(ctx context.Context, label string, d *draft) error {
+// put makes a job of a draft, and begins to store it as soon as the one before is stored. It gives back what the draft
+// took when it is no longer needed.
+func (s *splitting) put(ctx context.Context, label string, d *draft) (err error) {
+	stored := false
+	defer func() {
+		if !stored {
+			s.texts.give(d)
+		}
+	}()
 	if len(d.lines) == 0 {
 		return nil
 	}
@@ -201,18 +213,47 @@ func (s *splitting) put(ctx context.Context, label string, d *draft) error {
 	if err != nil {
 		return err
 	}
-	opening := jobs.JobOpening{Harvest: s.run.Definition.Name, Number: s.key.harvest, Run: s.key.run, After: s.last,
+	opening := jobs.JobOpening{Harvest: s.run.Definition.Name, Number: s.key.harvest, Run: s.key.run,
 		Collection: s.harvest.Collection, Channel: s.harvest.JobChannel(), Template: label,
 		Uses: d.secrets(template.Sealed)}
 	parts, err := d.parts(head)
 	if err != nil {
 		return breaks(err, "jobs of template %s cannot be stored", template.Name)
 	}
-	if err := s.store(ctx, opening, parts); err != nil {
+	if err := s.storing.wait(); err != nil {
 		return err
 	}
-	s.configurations += int64(len(d.lines))
+	stored = true
+	s.storing.begin(func() error {
+		defer s.texts.give(d)
+		if err := s.store(ctx, opening, parts); err != nil {
+			return err
+		}
+		s.configurations += int64(len(d.lines))
+		return nil
+	})
 	return nil
+}
+
+// storing is a job that is on its way to the catalog, if there is one, while the next one is read. Between begin and
+// wait, what is known of the run's jobs is that job's. The zero storing has none.
+type storing chan error
+
+// begin calls store in a goroutine of its own. No job is on its way.
+func (s *storing) begin(store func() error) {
+	done := make(chan error, 1)
+	*s = done
+	go func() { done <- store() }()
+}
+
+// wait waits until no job is on its way, and returns what became of the last one, once.
+func (s *storing) wait() error {
+	if *s == nil {
+		return nil
+	}
+	err := <-*s
+	*s = nil
+	return err
 }
 
 // secrets names the secrets that the job refers to, in order.
@@ -232,8 +273,9 @@ func (d *draft) parts(head harvest.Job) ([]jobs.Part, error) {
 	return append(parts, lines...), err
 }
 
-// store stores a job: a small one at once, another part by part.
+// store stores a job behind the run's last one: a small one at once; another is opened, gets its parts, and is closed.
 func (s *splitting) store(ctx context.Context, opening jobs.JobOpening, parts []jobs.Part) error {
+	opening.After = s.last
 	store := s.storeParts
 	if jobs.IsSmall(parts) {
 		store = s.storeAtOnce

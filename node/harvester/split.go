@@ -50,6 +50,8 @@ type splitting struct {
 	made  uint64 // how many jobs the run has
 	ended bool   // the run is not open any more
 
+	storing storing
+
 	configurations int64 // in all jobs of the run
 	leftOut        map[split.Reason]int64
 	busy           int64 // configurations whose domain is in an open job of another run
@@ -95,7 +97,7 @@ func (s *splitting) pass(ctx context.Context) (again bool, err error) {
 	}
 	s.configurations, s.leftOut, s.busy, s.changed = had.count, w.leftOut, open.count, false
 	err = divided(s.material, w.sorted, func(job *split.Job) error { return s.job(ctx, job) })
-	return s.changed, err
+	return s.changed, errors.Join(err, s.storing.wait())
 }
 
 // divided makes jobs of sorted configurations.

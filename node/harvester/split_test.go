@@ -452,8 +452,10 @@ func TestATemplateThatIsClosedInASplit(t *testing.T) {
 	a := newAlone(t)
 	open, shut := `{"operator_contact":"a@example.org","allow_private":true}`, `{"operator_contact":"a@example.org"}`
 	a.must(harvests.CreateTemplate, harvests.Creation{Name: "open", Text: open})
-	a.domain("a.org", domains.Configuring{Name: "first"}, domains.Configuring{Name: "second", Template: "open"})
-	want := []string{"a.org/first", "a.org/second"}
+	a.must(harvests.CreateTemplate, harvests.Creation{Name: "middle", Text: shut})
+	a.domain("a.org", domains.Configuring{Name: "first"}, domains.Configuring{Name: "second", Template: "middle"},
+		domains.Configuring{Name: "third", Template: "open"})
+	want := []string{"a.org/first", "a.org/second", "a.org/third"} // the third is read when the first job is stored
 	number := a.define(runs.Selective, runs.Asked{Name: "h"}, want...)
 	a.begin(number)
 	jobsMade := 0
