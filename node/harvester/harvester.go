@@ -27,8 +27,13 @@ type History interface {
 	// Pending reports whether results of jobs that ended are not among the best yet.
 	Pending(catalog.View) (bool, error)
 	Best(v catalog.View, domain, configuration string) (split.History, error)
+	// Between is Best for all domains from the first to the last, as long as the view holds.
+	Between(v catalog.View, first, last string) (Bests, error)
 	Earlier(v catalog.View, harvest uint64, domain, configuration string) (split.Earlier, error)
 }
+
+// Bests returns the best history of a configuration of a domain.
+type Bests func(domain, configuration string) (split.History, error)
 
 // Config holds the settings of a Harvester.
 type Config struct {

@@ -2,6 +2,7 @@ package harvester
 
 import (
 	"holdfast/catalog"
+	"holdfast/catalog/history"
 	"holdfast/harvest/split"
 )
 
@@ -11,7 +12,15 @@ type kept struct{}
 func (kept) Pending(v catalog.View) (bool, error) { return catalog.HistoryIn(v).PendingHistory() }
 
 func (kept) Best(v catalog.View, domain, configuration string) (split.History, error) {
-	b, err := catalog.HistoryIn(v).Best(domain, configuration)
+	return best(catalog.HistoryIn(v).Best(domain, configuration))
+}
+
+func (kept) Between(v catalog.View, first, last string) (Bests, error) {
+	r, err := catalog.HistoryIn(v).Range(first, last, 4*walkPage)
+	return func(domain, configuration string) (split.History, error) { return best(r.Best(domain, configuration)) }, err
+}
+
+func best(b history.Best, err error) (split.History, error) {
 	return split.History{At: int64(b.At), Completed: b.Completed, Objects: b.Objects, Bytes: b.Bytes}, err
 }
 

@@ -22,6 +22,7 @@ type walk struct {
 	taken  *taken
 	sorted *sorter.Sorter
 
+	bests   Bests // of the page that is read
 	busy    *busy // counts those that are in open jobs
 	after   name
 	ended   bool
@@ -48,6 +49,9 @@ func (w *walk) page(v catalog.View) error {
 	if w.snapshot() {
 		return w.domainsPage(&r)
 	}
+	w.bests = func(domain, configuration string) (split.History, error) {
+		return w.past.Best(v, domain, configuration)
+	}
 	number := w.harvest.Number
 	page, err := catalog.RunsIn(v).Configurations(number,
 		runs.Configuration{Domain: domains.Name(w.after.Domain), Name: w.after.Name}, walkPage)
@@ -72,6 +76,12 @@ func (w *walk) domainsPage(r *reader) error {
 	page, err := r.domains.Domains("", domains.Name(w.after.Domain), walkPage)
 	if err != nil {
 		return err
+	}
+	if len(page) > 0 {
+		w.bests, err = w.past.Between(r.view, string(page[0].Name), string(page[len(page)-1].Name))
+		if err != nil {
+			return err
+		}
 	}
 	for i := range page {
 		d := &page[i]
@@ -106,7 +116,7 @@ func (w *walk) look(r *reader, d *domains.Domain, configuration string) error {
 		w.leftOut[reason]++
 		return nil
 	}
-	best, err := w.past.Best(r.view, f.as.Domain, f.as.Name)
+	best, err := w.bests(f.as.Domain, f.as.Name)
 	if err != nil {
 		return fmt.Errorf("the history of configuration %s of %s: %w", f.as.Name, f.as.Domain, err)
 	}
