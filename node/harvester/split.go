@@ -97,7 +97,10 @@ func (s *splitting) pass(ctx context.Context) (again bool, err error) {
 	}
 	s.configurations, s.leftOut, s.busy, s.changed = had.count, w.leftOut, open.count, false
 	err = divided(s.material, w.sorted, func(job *split.Job) error { return s.job(ctx, job) })
-	return s.changed, errors.Join(err, s.storing.wait())
+	if unstored := s.storing.wait(); unstored != nil {
+		return false, unstored // whatever else there is comes up again
+	}
+	return s.changed, err
 }
 
 // divided makes jobs of sorted configurations.
