@@ -68,8 +68,9 @@ func (t texts) give(d *draft) {
 }
 
 // job makes a job in the catalog; the last one may still be on its way when it returns: see storing. It reads each
-// configuration again: those that were changed since they were sorted are left for the next pass, and so are those whose
-// template was; those that were deleted are counted. A job with very much text, or very many secrets, is made as several.
+// configuration again: those that were changed since they were sorted are left for the next pass, and so are those
+// whose template was; those that were deleted are counted. A job with very much text, or very many secrets, is made
+// as several.
 func (s *splitting) job(ctx context.Context, job *split.Job) error {
 	d := &draft{uses: map[string]bool{}}
 	defer func() { s.texts.give(d) }()
