@@ -66,7 +66,9 @@ func JobsIn(v View) jobs.View { return v.ofJobs }
 func RunsIn(v View) runs.View { return runs.NewView(v.ofFiles.Reader) }
 
 // VersionOf returns what tells the values of the keys from any others, for a guarded command: see agree.VersionOf.
-func VersionOf(v View, keys ...string) (string, error) { return agree.VersionOf(v.ofFiles.Reader, keys...) }
+func VersionOf(v View, keys ...string) (string, error) {
+	return agree.VersionOf(v.ofFiles.Reader, keys...)
+}
 
 // DomainsIn returns the view's values about domains.
 func DomainsIn(v View) domains.View { return domains.NewView(v.ofFiles.Reader) }
