@@ -158,6 +158,9 @@ func TestHostileForms(t *testing.T) {
 	t.Parallel()
 	for what, typed := range map[string]string{"markup": `"><script>alert(1)</script></textarea><img src=x onerror=alert(1)>`, "rtl": "\u202eabc\u200f אבג",
 		"long": strings.Repeat("W", 200), "lines": "a\r\nSet-Cookie: b=c\r\n\r\n<b>", "template": "{{.}}'`${1}"} {
+		if testing.Short() && what != "markup" && what != "lines" {
+			continue
+		}
 		s := newSite(t)
 		s.api.refuseAll(wire.Problem{Type: wire.ProblemType + "invalid", Status: 422, Detail: typed, Errors: []wire.ProblemField{{Location: "body.name", Message: typed},
 			{Location: typed, Message: typed}}})
