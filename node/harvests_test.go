@@ -125,8 +125,12 @@ func defineHarvest(t *testing.T, n running, asked runs.Asked, number uint64, nex
 	decide(runs.Create, runs.Creation{Kind: runs.Selective, Collection: "web", Asked: asked})
 	decide(runs.AddConfigurations, runs.Listing{Number: number,
 		Configurations: []runs.Configuration{{Domain: "a.org", Name: "quick"}}})
-	decide(runs.Activate, runs.Activation{Number: number, Version: 2, Next: catalog.At(next)})
+	decide(runs.Activate, runs.Activation{Number: number, Version: 2, Next: onTheMinute(next)})
 }
+
+// onTheMinute is the beginning of a minute: dates of schedules are whole minutes, and a harvest whose first date was some
+// seconds before one would run again then.
+func onTheMinute(at time.Time) catalog.Time { return catalog.At(at.Truncate(time.Minute)) }
 
 // harvestDone waits until the first job of a run of harvest 1 is done.
 func harvestDone(t *testing.T, n running, run uint64) {
@@ -146,6 +150,27 @@ func harvestDone(t *testing.T, n running, run uint64) {
 			return nil
 		})
 	})
+}
+
+// tellJobs says which jobs there are, and of which runs.
+func tellJobs(t *testing.T, n running) {
+	t.Helper()
+	err := n.raft.View(func(v catalog.View) error {
+		for id := uint64(1); ; id++ {
+			job, err := v.Job(id)
+			if errors.Is(err, catalog.ErrNotFound) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			t.Logf("job %d of run %d: %s, attempt %d, submitted %v, started %v, ended %v", id, job.Run, job.State, job.Attempt,
+				job.Submitted.Std(), job.Started.Std(), job.Ended.Std())
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // textsOf are the decompressed WARC files whose names begin so.
@@ -202,7 +227,7 @@ func TestTheSecondRunStoresNoPictureAgain(t *testing.T) {
 		if err := n.raft.View(func(v catalog.View) (err error) { h, err = catalog.RunsIn(v).Harvest(1); return err }); err != nil {
 			t.Fatal(err)
 		}
-		decided(t, n, runs.Activate, runs.Activation{Number: 1, Version: h.Version, Next: catalog.At(time.Now())})
+		decided(t, n, runs.Activate, runs.Activation{Number: 1, Version: h.Version, Next: onTheMinute(time.Now())})
 		harvestDone(t, n, run)
 		text := textsOf(t, n, fmt.Sprint(run, "-1-"))
 		if bytes.Contains(text, []byte(picture)) || bytes.Count(text, []byte("WARC-Type: revisit")) != 1 ||
@@ -214,6 +239,7 @@ func TestTheSecondRunStoresNoPictureAgain(t *testing.T) {
 		_, block, _ := bytes.Cut(record, []byte("\r\n\r\n"))
 		if want := fmt.Sprint(run-1, "\r\n\r\nWARC"); !bytes.HasPrefix(block, []byte(want)) {
 			t.Errorf("run %d continues %.20q, want %q", run, block, want)
+			tellJobs(t, n)
 		}
 	}
 	checkIndexes(t, n, site.URL+"/a.png")
