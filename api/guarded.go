@@ -163,7 +163,11 @@ func (s *server) guardFor(ctx huma.Context, r *route) (*guard, error) {
 		g.version = now
 		return g, nil
 	}
-	wanted, err := versionOf(ctx.Header(versionHeader))
+	version, versioned, err := oneOf(ctx, versionHeader)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := versionOf(version, versioned)
 	switch {
 	case err != nil:
 		return nil, err
@@ -174,14 +178,14 @@ func (s *server) guardFor(ctx huma.Context, r *route) (*guard, error) {
 		return nil, problem(http.StatusPreconditionFailed, wire.CodeStale, "it was changed meanwhile: look at it again")
 	}
 	g.version = wanted
-	name := ctx.Header(onceHeader)
-	if name == "" {
-		return g, nil
+	name, named, err := oneOf(ctx, onceHeader)
+	if err != nil || !named {
+		return g, err
 	}
 	if !r.once {
 		return nil, problem(http.StatusBadRequest, wire.CodeInvalid, "Idempotency-Key: this request cannot have one")
 	}
-	if len(name) > maxOnce || strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' }) {
+	if name == "" || len(name) > maxOnce || strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' }) {
 		return nil, problem(http.StatusBadRequest, wire.CodeInvalid,
 			fmt.Sprintf("Idempotency-Key: want 1 to %d visible characters of ASCII", maxOnce))
 	}
@@ -190,9 +194,22 @@ func (s *server) guardFor(ctx huma.Context, r *route) (*guard, error) {
 	return g, err
 }
 
+// oneOf returns the value of a header, and whether it is there. One that is there twice is refused: neither counts more.
+func oneOf(ctx huma.Context, name string) (value string, there bool, err error) {
+	r, _ := humago.Unwrap(ctx)
+	all := r.Header.Values(name)
+	if len(all) > 1 {
+		return "", true, problem(http.StatusBadRequest, wire.CodeInvalid, name+": given more than once")
+	}
+	if len(all) == 0 {
+		return "", false, nil
+	}
+	return all[0], true, nil
+}
+
 // versionOf reads If-Match; empty for none, and for "*".
-func versionOf(header string) (string, error) {
-	if header == "" || header == "*" {
+func versionOf(header string, there bool) (string, error) {
+	if !there || header == "*" {
 		return "", nil
 	}
 	version, err := strconv.Unquote(header)

@@ -93,7 +93,7 @@ func TestAChangeOfWhatSomebodyElseChanged(t *testing.T) {
 // TestARequestActsOnce sends requests again under their names.
 func TestARequestActsOnce(t *testing.T) {
 	t.Parallel()
-	_, open := clusterOf(t, catalog.Level)
+	b, open := clusterOf(t, catalog.Level)
 	c := open(localText)
 	ctx := client.Once(t.Context(), "form-1")
 	for i := range 3 {
@@ -119,6 +119,15 @@ func TestARequestActsOnce(t *testing.T) {
 	for name, want := range map[string]int{"a b": http.StatusBadRequest, strings.Repeat("n", 201): http.StatusBadRequest, "\xe4": http.StatusBadRequest} {
 		if _, err := c.Jobs().Create(client.Once(t.Context(), name), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}}); status(err) != want {
 			t.Errorf("the name %q: %v", name, err)
+		}
+	}
+	for _, headers := range []http.Header{{"Idempotency-Key": {""}}, {"Idempotency-Key": {"a", "b"}}, {"If-Match": {""}}, {"If-Match": {"*", "*"}}} {
+		r := b.request(c, http.MethodPatch, "/channels/FOCUSED", `{"comment":"c"}`)
+		for name, values := range headers {
+			r.Header[name] = values
+		}
+		if code, text := b.ask(r); code != http.StatusBadRequest {
+			t.Errorf("%v: %d %s", headers, code, text)
 		}
 	}
 	if _, err := c.Audits().Start(client.Once(t.Context(), "form-3"), ""); status(err) != http.StatusBadRequest {

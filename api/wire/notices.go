@@ -4,7 +4,7 @@ import "time"
 
 // AlertRef names an alert, as lists of alerts do.
 type AlertRef struct {
-	Kind    string `json:"kind" minLength:"1" maxLength:"64" doc:"the alert's kind"`
+	Kind    string `json:"kind" minLength:"1" maxLength:"64" pattern:"^[a-z-]+$" doc:"the alert's kind"`
 	Node    string `json:"node,omitempty" maxLength:"64" doc:"the node that sees it, if the alert has one"`
 	Subject string `json:"subject,omitempty" maxLength:"1024" doc:"the alert's subject, if it has one"`
 }
