@@ -183,9 +183,11 @@ func (s *server) guardFor(ctx huma.Context, r *route) (*guard, error) {
 		return g, err
 	}
 	if !r.once {
-		return nil, problem(http.StatusBadRequest, wire.CodeInvalid, "Idempotency-Key: this request cannot have one")
+		return nil, problem(http.StatusBadRequest, wire.CodeInvalid,
+			"Idempotency-Key: this request cannot have one")
 	}
-	if name == "" || len(name) > maxOnce || strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' }) {
+	hidden := func(c rune) bool { return c < '!' || c > '~' }
+	if name == "" || len(name) > maxOnce || strings.ContainsFunc(name, hidden) {
 		return nil, problem(http.StatusBadRequest, wire.CodeInvalid,
 			fmt.Sprintf("Idempotency-Key: want 1 to %d visible characters of ASCII", maxOnce))
 	}
@@ -194,7 +196,7 @@ func (s *server) guardFor(ctx huma.Context, r *route) (*guard, error) {
 	return g, err
 }
 
-// oneOf returns the value of a header, and whether it is there. One that is there twice is refused: neither counts more.
+// oneOf returns the value of a header, and whether it is there. One that is there twice is refused.
 func oneOf(ctx huma.Context, name string) (value string, there bool, err error) {
 	r, _ := humago.Unwrap(ctx)
 	all := r.Header.Values(name)
