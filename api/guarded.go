@@ -117,7 +117,7 @@ func describeGuard(op *huma.Operation, r *route) {
 	}
 	text := func(name, pattern, doc string) {
 		op.Parameters = append(op.Parameters, &huma.Param{Name: name, In: "header", Description: doc,
-			Schema: &huma.Schema{Type: huma.TypeString, Pattern: pattern}})
+			Schema: &huma.Schema{Type: huma.TypeString, Pattern: pattern, MinLength: new(1)}})
 	}
 	if r.keys != nil {
 		text(versionHeader, `^(\*|"[0-9a-f]{32}")$`, "change it only if it has this version: the ETag of an answer")
