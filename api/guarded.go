@@ -209,9 +209,9 @@ func oneOf(ctx huma.Context, name string) (value string, there bool, err error) 
 	return all[0], true, nil
 }
 
-// versionOf reads If-Match; empty for none, and for "*".
+// versionOf reads If-Match; empty for none, for an empty one, and for "*".
 func versionOf(header string, there bool) (string, error) {
-	if !there || header == "*" {
+	if !there || header == "" || header == "*" {
 		return "", nil
 	}
 	version, err := strconv.Unquote(header)
