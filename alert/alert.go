@@ -1,5 +1,5 @@
 // Package alert has what a person should know of as data: a kind, what it is of, and its parameters. A page says it in
-// the reader's language, a list counts and sorts it, and a notice tells of it once; Text is the English sentence for
+// the reader's language, a list counts and sorts it, and a notice reports it once; Text is the English sentence for
 // the command line, the log and programs that want one.
 package alert
 

@@ -23,7 +23,7 @@ import (
 
 const benchPages = 1000
 
-// benchPage is page n of about 12 kB with some 60 links to those of the same host, of so many hosts.
+// benchPage is page n of about 12 kB with some 60 links to those of the same host, of that number of hosts.
 func benchPage(n, hosts int) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "<!DOCTYPE html><html><head><title>Page %d</title></head><body>\n", n)
@@ -104,7 +104,7 @@ const (
 	tableTraps    = "traps"
 )
 
-// Of the domains of the table, so many have the pages.
+// Of the domains of the table, that many have the pages.
 const benchHosts = 10
 
 // benchDomain is the name of a domain of the table.

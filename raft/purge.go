@@ -26,7 +26,7 @@ var ErrNotPurged = errors.New("replaced or deleted values are still on this node
 // errNewEntries is ErrNotPurged where another try may succeed at once.
 var errNewEntries = fmt.Errorf("%w: entries were appended meanwhile", ErrNotPurged)
 
-// errReplaced is ErrNotPurged where another try makes the state anew.
+// errReplaced is ErrNotPurged where another try makes the state again.
 var errReplaced = fmt.Errorf("%w: another state was installed meanwhile", ErrNotPurged)
 
 // cutTries is how often Purge tries to cut the log before it gives up for now.

@@ -331,20 +331,16 @@ func configurationsOf(f *form) ([]wire.HarvestConfiguration, error) {
 }
 
 func addConfigurations(ctx context.Context, v *visit, f *form) (outcome, error) {
-	id, err := v.id("number")
-	if err != nil {
-		return outcome{}, err
-	}
-	some, err := configurationsOf(f)
-	if err != nil {
-		return outcome{}, err
-	}
-	h, err := v.api.Harvests().Add(ctx, id, some...)
-	note := said{"web.did-configurations", []any{"count", h.Configurations}}
-	return outcome{Next: way("harvests", id, "configurations"), Notes: []said{note}}, err
+	return changeConfigurations(ctx, v, f, v.api.Harvests().Add)
 }
 
 func removeConfigurations(ctx context.Context, v *visit, f *form) (outcome, error) {
+	return changeConfigurations(ctx, v, f, v.api.Harvests().Remove)
+}
+
+// changeConfigurations gives a harvest the configurations that were typed, or takes them away.
+func changeConfigurations(ctx context.Context, v *visit, f *form,
+	change func(context.Context, uint64, ...wire.HarvestConfiguration) (wire.Harvest, error)) (outcome, error) {
 	id, err := v.id("number")
 	if err != nil {
 		return outcome{}, err
@@ -353,7 +349,7 @@ func removeConfigurations(ctx context.Context, v *visit, f *form) (outcome, erro
 	if err != nil {
 		return outcome{}, err
 	}
-	h, err := v.api.Harvests().Remove(ctx, id, some...)
+	h, err := change(ctx, id, some...)
 	note := said{"web.did-configurations", []any{"count", h.Configurations}}
 	return outcome{Next: way("harvests", id, "configurations"), Notes: []said{note}}, err
 }

@@ -185,7 +185,7 @@ func askVerify(ctx context.Context, v *visit) (*form, error) {
 		namesOf(file.Copies, func(c wire.Copy) string { return c.Replica }))}), err
 }
 
-// verify reads copies of a file again, and tells of each what was found: right is only what was read and found so.
+// verify reads copies of a file again, and says for each what was found: right is only what was read and found so.
 func verify(ctx context.Context, v *visit, f *form) (outcome, error) {
 	var replicas []string
 	if one := f.text("replica"); one != "" {

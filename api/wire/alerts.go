@@ -10,7 +10,7 @@ type Alert struct {
 	Subject    string            `json:"subject,omitempty" doc:"what it is of: the name of a node or replica, a path, or the number of a job or harvest; by the kind"`
 	Node       string            `json:"node,omitempty" doc:"name of the node that sees it; absent for what every node sees"`
 	Parameters map[string]string `json:"parameters,omitempty" doc:"what the text says beside the subject, by name"`
-	Since      time.Time         `json:"since,omitzero" doc:"when it was first seen; a node that starts begins anew"`
+	Since      time.Time         `json:"since,omitzero" doc:"when it was first seen; a node that starts does not know earlier times"`
 	Text       string            `json:"text" doc:"the alert as an English sentence"`
 
 	Acknowledged *Acknowledgement `json:"acknowledged,omitempty" doc:"who knows of it; absent: nobody has said so, or not for this long"`

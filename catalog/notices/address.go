@@ -36,7 +36,7 @@ func create(s *agree.State, b *Setting) (any, error) {
 	if err := s.Set(keyNumbers, a.Number); err != nil {
 		return nil, err
 	}
-	// A report tells of what comes from now on.
+	// A report has what comes from now on.
 	if err := s.Set(keyState(a.Number), State{Last: s.At}); err != nil {
 		return nil, err
 	}

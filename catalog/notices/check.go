@@ -57,7 +57,7 @@ func checkAddress(s *agree.State, a *Address) error {
 	if err := a.checkFilter(); err != nil {
 		return err
 	}
-	if !isCode(a.Language, "-", 35) || a.Language == "" {
+	if !agree.IsCode(a.Language, "-", 35) || a.Language == "" {
 		return agree.Refuse(agree.Invalid, "language %q: want a tag such as da or en-GB", agree.Clip(a.Language, 40))
 	}
 	switch a.When {
@@ -72,7 +72,7 @@ func checkAddress(s *agree.State, a *Address) error {
 	default:
 		return agree.Refuse(agree.Invalid, "when %q: want at-once, hourly or daily", agree.Clip(string(a.When), 20))
 	}
-	if !isCode(a.Zone, "-_+/", 64) {
+	if !agree.IsCode(a.Zone, "-_+/", 64) {
 		return agree.Refuse(agree.Invalid, "zone %q: want a time zone such as Europe/Copenhagen",
 			agree.Clip(a.Zone, 64))
 	}
@@ -139,7 +139,7 @@ func (f *Filter) checkFilter() error {
 	if f.Least != "" && !isSeverity(f.Least) {
 		return agree.Refuse(agree.Invalid, "severity %q: want look or bad", agree.Clip(f.Least, 20))
 	}
-	if len(f.Place) > 64 || len(f.Collection) > 64 || !isReadable(f.Place) || !isReadable(f.Collection) {
+	if len(f.Place) > 64 || len(f.Collection) > 64 || !agree.Readable(f.Place) || !agree.Readable(f.Collection) {
 		return agree.Refuse(agree.Invalid, "a place and a collection are names of at most 64 bytes")
 	}
 	return nil
@@ -190,22 +190,6 @@ func (x *Sealed) Box(m *cluster.Member) *Box {
 	return nil
 }
 
-// Text is checked byte by byte and not with package unicode, whose tables change with the versions of Go: members with
-// different programs have to decide alike.
-
-// isReadable refuses control characters and characters that reverse, hide or break text.
-func isReadable(text string) bool {
-	for _, r := range text {
-		switch {
-		case r < ' ', 0x7f <= r && r <= 0xa0, r == 0xad, r == 0x61c, r == utf8.RuneError, r == 0xfeff,
-			0x200b <= r && r <= 0x200f, 0x2028 <= r && r <= 0x202e, 0x2060 <= r && r <= 0x206f,
-			0xe0000 <= r && r <= 0xe0fff:
-			return false
-		}
-	}
-	return true
-}
-
 // isVisible reports whether the text is ASCII without spaces, quotes, brackets and what separates addresses.
 func isVisible(text string) bool {
 	for i := range len(text) {
@@ -214,18 +198,6 @@ func isVisible(text string) bool {
 		}
 	}
 	return true
-}
-
-// isCode reports whether the text is of letters, digits and the given signs.
-func isCode(text, signs string, most int) bool {
-	for i := range len(text) {
-		c := text[i]
-		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-		if !letter && strings.IndexByte(signs, c) < 0 {
-			return false
-		}
-	}
-	return len(text) <= most
 }
 
 // isHour reports whether the text is a time of day, 00:00 to 23:59.

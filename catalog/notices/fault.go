@@ -166,7 +166,7 @@ func acknowledge(s *agree.State, b *Acknowledging) (any, error) {
 	if err := checkOf(&b.Of); err != nil {
 		return nil, err
 	}
-	if b.Note == "" || len(b.Note) > 500 || !isReadable(b.Note) {
+	if b.Note == "" || len(b.Note) > 500 || !agree.Readable(b.Note) {
 		return nil, agree.Refuse(agree.Invalid, "a note of 1 to 500 bytes of readable text says why")
 	}
 	if b.Until <= s.At || b.Until > s.At+AcknowledgedMost {

@@ -130,7 +130,7 @@ type Notice struct {
 	Items   []Item       `json:"items,omitempty"`
 	Report  bool         `json:"report,omitempty"` // of a day
 	Test    bool         `json:"test,omitempty"`
-	Due     agree.Time   `json:"due"`            // what it tells of ended then
+	Due     agree.Time   `json:"due"`            // what it reports ended then
 	Node    agree.NodeID `json:"node,omitempty"` // that delivers it, or tried last
 	Tries   int          `json:"tries,omitempty"`
 	First   agree.Time   `json:"first"`

@@ -48,7 +48,7 @@ func makeToken(s *state, b *TokenMaking) (any, error) {
 	if err := bearer.within(b.Token.Role, rights); err != nil {
 		return nil, err
 	}
-	if !readable(b.Token.Name) || b.Token.Name == "" {
+	if !agree.Readable(b.Token.Name) || b.Token.Name == "" {
 		return nil, agree.Refuse(agree.Invalid, "a token needs a readable name")
 	}
 	if err := PutAccess(s.State, &b.Token); err != nil {

@@ -27,7 +27,7 @@ type ownTelling struct {
 
 func newAlone() alone { return alone{tries: map[string]int{}, next: map[string]time.Time{}} }
 
-// tellAlone tells of what this node sees, once for each fault and address. The sends are one after the other, and a
+// tellAlone reports what this node sees, once for each fault and address. The sends are one after the other, and a
 // node without a quorum has nothing else to do here.
 func (n *Notices) tellAlone(ctx context.Context, seen []alert.Alert) error {
 	now := n.cfg.Now()

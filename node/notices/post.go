@@ -140,7 +140,7 @@ func Heartbeat(text string) func(context.Context) error {
 const lapsesWithin = 14 * 24 * time.Hour
 
 // Certificate says that the certificate in the file is good for two weeks at most, if it is. A file that cannot be read
-// is for others to tell of.
+// is for others to report.
 func Certificate(path string, now time.Time) []alert.Alert {
 	if path == "" {
 		return nil

@@ -382,7 +382,7 @@ func sum(of map[string]int) (n int) {
 	return n
 }
 
-// Without a quorum each node tells of what it sees, under ids that are the same; when it is back, nobody tells it again.
+// Without a quorum each node reports what it sees, under ids that are the same; when it is back, nobody tells it again.
 func TestWithoutAQuorum(t *testing.T) {
 	within(t, 1, func(tr *trial) {
 		tr.address("a")
