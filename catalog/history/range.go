@@ -16,8 +16,8 @@ type Range struct {
 }
 
 // Range reads the best histories of the domains from the first to the last, the first most of them. What it does not
-// have is read when it is asked for: keys are not quite in the order of domains, for a.org-b is behind a.org, and a.org-b/x
-// before a.org/x. A Range holds as long as its View.
+// have is read when it is asked for: keys are not quite in the order of domains, for a.org-b is behind a.org, and
+// a.org-b/x before a.org/x. A Range holds as long as its View.
 func (v View) Range(first, last string, most int) (*Range, error) {
 	r := &Range{view: v, from: prefixBest + first, to: strings.TrimSuffix(prefixBest, "/") + "0",
 		bests: map[string][]byte{}}
