@@ -44,7 +44,8 @@ var acts = map[string]act{
 		before: (*world).breakDisk, after: func(w *world) { w.holds("north-1") }},
 	"Opening the API or the readers' port to others":        {before: (*world).certify},
 	"Two addresses: the archivists' pages and the captures": {}, // it has nothing to type
-	"Monitoring": {}, // it has nothing to type here: it takes a person's token
+	"Monitoring":                   {}, // it has nothing to type here: it takes a person's token
+	"Being told when nobody looks": {},
 	"Upgrading, and raising the level": {
 		before: (*world).olden, after: func(w *world) { w.holds("north-1"); w.holds("south-1") }},
 	"When most voters are lost for good": {before: (*world).burnMost, after: (*world).recovered},
@@ -254,10 +255,10 @@ func (w *world) breakDisk() {
 func (w *world) certify() {
 	dir := w.t.TempDir()
 	for _, line := range []string{
-		"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=ca -keyout ca.key -out ca.pem",
+		"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 90 -subj /CN=ca -keyout ca.key -out ca.pem",
 		"openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=north-1 -keyout key.pem -out cert.csr",
 		"printf subjectAltName=" + w.machines["north-1"].Path("DNS:north-1,IP:north-1.example.org") + " >names",
-		"openssl x509 -req -in cert.csr -CA ca.pem -CAkey ca.key -days 2 -extfile names -out cert.pem",
+		"openssl x509 -req -in cert.csr -CA ca.pem -CAkey ca.key -days 90 -extfile names -out cert.pem",
 	} {
 		cmd := exec.CommandContext(w.t.Context(), "sh", "-c", line)
 		cmd.Dir = dir
