@@ -2,12 +2,17 @@ package catalog
 
 import (
 	"fmt"
+	"iter"
+	"reflect"
 
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
 )
 
 // What only the tests look at.
+
+// Bodies has the kind of every command, in their order, with the type of its body.
+func Bodies() iter.Seq2[Kind, reflect.Type] { return table.Bodies() }
 
 // MemberByName returns the member of that name, or ErrNotFound.
 func (v View) MemberByName(name string) (Member, error) {

@@ -363,11 +363,12 @@ func TestOrderAtTheEnd(t *testing.T) {
 	job := newJob(s.URL + "/")
 	job.Settings.Workers = 3
 	dir := t.TempDir()
-	l := start(t, Config{Dir: dir, Job: job})
+	l := startPaused(t, Config{Dir: dir, Job: job})
 	_, done, ok := l.orders.Gate.Enter(t.Context())
 	if !ok {
 		t.Fatal("it takes no orders")
 	}
+	l.obey(act.Resume{})
 	until(t, "the workers have ended", l.orders.Gate.Closed)
 	if _, err := l.AddSeeds([]string{s.URL + "/late"}, ""); err != nil {
 		t.Error(err)

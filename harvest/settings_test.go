@@ -1,7 +1,9 @@
 package harvest
 
 import (
+	"bytes"
 	"encoding/json"
+	"flag"
 	"hash/crc32"
 	"os"
 	"reflect"
@@ -10,7 +12,8 @@ import (
 )
 
 // Settings lie in jobs that are stored and in templates: how they are written does not change. Each file has settings
-// that are all given, and the defaults: as clusters store them up to level 3, and from level 4 on.
+// that are all given, and the defaults: as clusters store them up to level 3, and from level 4 on. -update writes the
+// second file anew, for a setting that is added.
 func TestSettingsAreWrittenAsEver(t *testing.T) {
 	var full Settings
 	fill(reflect.ValueOf(&full).Elem(), "")
@@ -23,6 +26,17 @@ func TestSettingsAreWrittenAsEver(t *testing.T) {
 	defaults, err := DefaultSettings().AtLevel(3)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if flag.Lookup("update").Value.String() == "true" {
+		var out bytes.Buffer
+		for _, s := range []Settings{full, DefaultSettings()} {
+			if err := json.NewEncoder(&out).Encode(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile("testdata/settings4.json", out.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for file, all := range map[string][]Settings{"settings.json": {early, defaults}, "settings4.json": {full, DefaultSettings()}} {
 		text, err := os.ReadFile("testdata/" + file)

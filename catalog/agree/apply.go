@@ -128,7 +128,7 @@ func (s *State) attempt(rule *Rule, c *Command) (any, error) {
 	if s.Actor == "" {
 		s.Actor = string(c.Node)
 	}
-	value, err := rule.Do(s, c.Body)
+	value, err := rule.Do.run(s, c.Body)
 	if err != nil {
 		return nil, err
 	}

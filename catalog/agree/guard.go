@@ -112,7 +112,7 @@ func (t *Table) guarded(s *State, g *Guard) (any, error) {
 	if g.Once != "" {
 		s.reserved = 2 + 2*forgetOnce
 	}
-	value, err := rule.Do(s, g.Body)
+	value, err := rule.Do.run(s, g.Body)
 	if err != nil || g.Once == "" {
 		return value, err
 	}

@@ -2,6 +2,10 @@ package agree
 
 import (
 	"encoding/json"
+	"iter"
+	"maps"
+	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -17,13 +21,29 @@ type Rule struct {
 	Founds, Joins bool
 }
 
-// Handler carries out one kind of command. It returns the result's value, a *Refusal, or the transaction's error.
-type Handler func(s *State, body json.RawMessage) (any, error)
+// Handler carries out one kind of command. With makes one.
+type Handler struct {
+	body reflect.Type
+	do   func(s *State, body json.RawMessage) (any, error)
+}
+
+// run carries a command out. It returns the result's value, a *Refusal, or the transaction's error.
+func (h Handler) run(s *State, body json.RawMessage) (any, error) { return h.do(s, body) }
+
+// after is a handler that looks at a command first; what look returns is the answer, if it is an error.
+func (h Handler) after(look func(s *State, raw json.RawMessage) error) Handler {
+	return Handler{body: h.body, do: func(s *State, raw json.RawMessage) (any, error) {
+		if err := look(s, raw); err != nil {
+			return nil, err
+		}
+		return h.do(s, raw)
+	}}
+}
 
 // With decodes a command's body for its handler, unless that is done. Unknown fields are refused: they come from a
 // level that this cluster does not have.
 func With[B any](do func(*State, *B) (any, error)) Handler {
-	return func(s *State, raw json.RawMessage) (any, error) {
+	return Handler{body: reflect.TypeFor[B](), do: func(s *State, raw json.RawMessage) (any, error) {
 		body, read := s.body.(*B)
 		if !read {
 			body = new(B)
@@ -32,35 +52,34 @@ func With[B any](do func(*State, *B) (any, error)) Handler {
 			}
 		}
 		return do(s, body)
-	}
+	}}
 }
 
 // Widened is for a command whose body has more fields since a level than Old had. Below the level those fields are
 // refused as programs of that level refuse them, before anything else about the command is looked at: what members
 // answer and remember must be the same.
 func Widened[Old any](level int, do Handler) Handler {
-	return func(s *State, raw json.RawMessage) (any, error) {
-		if s.Cluster.Level < level {
-			err := DecodeStrict(raw, new(Old))
-			if err != nil && strings.HasPrefix(err.Error(), "json: unknown field") {
-				return nil, Refuse(Invalid, "body: %v", err)
-			}
+	return do.after(func(s *State, raw json.RawMessage) error {
+		if s.Cluster.Level >= level {
+			return nil
 		}
-		return do(s, raw)
-	}
+		err := DecodeStrict(raw, new(Old))
+		if err != nil && strings.HasPrefix(err.Error(), "json: unknown field") {
+			return Refuse(Invalid, "body: %v", err)
+		}
+		return nil
+	})
 }
 
 // Unless refuses a command before its handler looks at it, for a reason that the handler's subject does not know of.
 func Unless[B any](reason func(*State, *B) error, do Handler) Handler {
-	return func(s *State, raw json.RawMessage) (any, error) {
+	return do.after(func(s *State, raw json.RawMessage) error {
 		body := new(B)
-		if DecodeStrict(raw, body) == nil { // else the handler says what is wrong with it
-			if err := reason(s, body); err != nil {
-				return nil, err
-			}
+		if DecodeStrict(raw, body) != nil {
+			return nil // the handler says what is wrong with it
 		}
-		return do(s, raw)
-	}
+		return reason(s, body)
+	})
 }
 
 // Subjects are the parts that a Table is made of.
@@ -102,6 +121,17 @@ func (t *Table) LevelOf(kind Kind) (int, bool) {
 		return r.Level, true
 	}
 	return 0, false
+}
+
+// Bodies has the kind of every command, in their order, with the type of its body.
+func (t *Table) Bodies() iter.Seq2[Kind, reflect.Type] {
+	return func(yield func(Kind, reflect.Type) bool) {
+		for _, kind := range slices.Sorted(maps.Keys(t.rules)) {
+			if !yield(kind, t.rules[kind].Do.body) {
+				return
+			}
+		}
+	}
 }
 
 // body returns the command's body when its kind comes often and it is in the form in which the programs write it.
