@@ -27,7 +27,7 @@ func (k Kind) About() About {
 		return OfJob
 	case HarvestUnserved, HarvestWaits, HarvestDeactivated, HarvestLate:
 		return OfHarvest
-	case RunNotSplit:
+	case RunNotSplit, RunUnusual, RunLimited, RunSilent:
 		return OfRun
 	}
 	return Nothing

@@ -28,6 +28,9 @@ const (
 	VersionBehind       Kind = "version-behind"
 	HarvestLate         Kind = "harvest-late"
 	TokenLapses         Kind = "token-lapses"
+	RunUnusual          Kind = "run-unusual"
+	RunLimited          Kind = "run-limited"
+	RunSilent           Kind = "run-silent"
 )
 
 // What a node alone sees.
@@ -125,6 +128,12 @@ func table() []entry {
 		{HarvestLate, shape{every, Look, "harvest {subject} ({name}) was to begin at {date} and has not: jobs of its " +
 			"last run are still being made"}},
 		{TokenLapses, shape{every, Look, "access token {subject} ({name}) lapses at {date}"}},
+		{RunUnusual, shape{every, Look, "run {run} of harvest {harvest} ({name}) brought {objects} objects and " +
+			"{bytes} bytes; usual are {usual-objects} and {usual-bytes}"}},
+		{RunLimited, shape{every, Look, "run {run} of harvest {harvest} ({name}) met a limit in {configurations} " +
+			"configurations that were harvested completely before"}},
+		{RunSilent, shape{every, Look, "run {run} of harvest {harvest} ({name}) brought nothing of " +
+			"{configurations} configurations that brought something before"}},
 
 		{MoreAlerts, shape{one, Bad, "{alerts} more alerts of this node are not listed"}},
 		{CatalogMissing, shape{one, Bad, "this node has not received the catalog yet"}},

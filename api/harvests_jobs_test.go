@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,37 @@ func TestJobsOfARun(t *testing.T) {
 			if status(err) != 404 {
 				t.Errorf("run %d of harvest %d: %v", wrong[1], wrong[0], err)
 			}
+		}
+	}
+}
+
+// What the jobs of a run brought is shown once one is done.
+func TestWhatARunBrought(t *testing.T) {
+	t.Parallel()
+	b, c := harvesting(t)
+	ids := jobsMade(t, b, c, 2)
+	shown := func() *wire.RunBrought {
+		page, err := c.RunsPage(t.Context(), 1, client.Place{})
+		if err != nil || len(page.Items) != 1 {
+			t.Fatalf("%+v, %v", page, err)
+		}
+		return page.Items[0].Brought
+	}
+	if got := shown(); got != nil {
+		t.Errorf("before anything came: %+v", got)
+	}
+	b.must(runs.EndRun, runs.Ending{Number: 1, Run: 1, Jobs: 2})
+	for i, id := range ids {
+		b.must(catalog.SubmitJob, catalog.JobRef{ID: id})
+		b.must(catalog.ClaimJob, catalog.JobRef{ID: id, Node: self})
+		b.must(kept.AddStatistics, kept.JobStatistics{ID: id, Node: self, Attempt: 1, Number: 1, Last: true,
+			Statistics: []kept.Statistic{{Domain: "a.org", Name: "x", Objects: 5, Bytes: 50, Stop: "completed"}}})
+		b.must(catalog.FinishJob, catalog.JobEnd{ID: id, Node: self, Attempt: 1, Statistics: 1})
+		b.must(history.Keep, history.Step{Job: id})
+		n := int64(i + 1)
+		want := &wire.RunBrought{Whole: n == 2, Jobs: uint64(n), Configurations: n, Objects: 5 * n, Bytes: 50 * n}
+		if got := shown(); !reflect.DeepEqual(got, want) {
+			t.Errorf("after %d jobs: %+v", n, got)
 		}
 	}
 }

@@ -131,7 +131,27 @@ func runOf(v catalog.View, h *runs.Harvest, r *runs.Run) (wire.HarvestRun, error
 	}
 	var err error
 	if r.State == runs.Splitting {
-		out.Waits, err = runWaits(v, h)
+		if out.Waits, err = runWaits(v, h); err != nil {
+			return out, err
+		}
+	}
+	out.Brought, err = broughtBy(v, h, r.Number)
+	return out, err
+}
+
+// broughtBy is how the API shows what a run brought; nil if nothing is known of it.
+func broughtBy(v catalog.View, h *runs.Harvest, run uint64) (*wire.RunBrought, error) {
+	in := catalog.HistoryIn(v)
+	sum, whole, err := in.Sum(h.Number, run)
+	if err != nil || sum.Jobs == 0 {
+		return nil, err
+	}
+	out := &wire.RunBrought{Whole: whole, Jobs: sum.Jobs, Configurations: sum.Configurations, Objects: sum.Objects,
+		Bytes: sum.Bytes, Limited: sum.Limited, Silent: sum.Silent}
+	usual, known, err := in.Usual(h.Number, run)
+	if known && err == nil {
+		out.Usual = &wire.RunUsual{Runs: usual.Runs, Objects: usual.Objects, Bytes: usual.Bytes,
+			Differs: whole && usual.Differs(sum)}
 	}
 	return out, err
 }

@@ -19,7 +19,7 @@ func (l terms) Severity(a wire.Alert) mark {
 // counted are the parameters of alerts that choose a plural form: a text of such a kind has {count} for them.
 func counted(name string) bool {
 	switch name {
-	case "copies", "files", "jobs", "shards", "harvests", "alerts":
+	case "copies", "files", "jobs", "shards", "harvests", "alerts", "configurations":
 		return true
 	}
 	return false
@@ -39,8 +39,10 @@ func (v *view) Alert(a wire.Alert) []words.Part {
 		case name == "subject" || name == "count": // another node says so; it is not for it to say
 		case err == nil && counted(name):
 			pairs = append(pairs, "count", n)
-		case err == nil && name == "bytes":
+		case err == nil && (name == "bytes" || name == "usual-bytes"):
 			pairs = append(pairs, name, v.Size(n))
+		case err == nil && (name == "objects" || name == "usual-objects"):
+			pairs = append(pairs, name, v.Figure(n))
 		case name == "state" && a.Kind == string(alert.NodeAway):
 			pairs = append(pairs, name, v.Presence(value).Text)
 		default:
@@ -59,6 +61,8 @@ func (v *view) AlertLink(a wire.Alert) string {
 		return v.Ask("/jobs", "state", wire.JobFailed)
 	case alert.HarvestUnserved, alert.HarvestWaits, alert.HarvestDeactivated:
 		return v.To("harvests", a.Subject)
+	case alert.RunUnusual, alert.RunLimited, alert.RunSilent:
+		return v.Ask("/jobs", "harvest", a.Parameters["harvest"], "run", a.Parameters["run"])
 	case alert.CopiesDisputed, alert.DisputesUndecided:
 		return v.Ask("/copies", "state", "disputed")
 	case alert.ReplicaWithoutNode, alert.ShardsWithoutHolder:

@@ -128,6 +128,27 @@ type HarvestRun struct {
 	Waits          string                 `json:"waits,omitempty" doc:"what has to happen before its jobs can be made; this is no error"`
 	Error          string                 `json:"error,omitempty" doc:"why some of its jobs could not be made"`
 	Detail         string                 `json:"detail,omitempty" doc:"of the error"`
+	Brought        *RunBrought            `json:"brought,omitempty" doc:"what its jobs brought that are done; missing before the first of them is, and of runs from before level 5"`
+}
+
+// RunBrought is what the jobs of a run brought that are done.
+type RunBrought struct {
+	Whole          bool      `json:"whole" doc:"all of its jobs are done; else jobs run, wait or failed"`
+	Jobs           uint64    `json:"jobs" doc:"that are done"`
+	Configurations int64     `json:"configurations" doc:"in these jobs"`
+	Objects        int64     `json:"objects"`
+	Bytes          int64     `json:"bytes"`
+	Limited        int64     `json:"limited,omitempty" doc:"configurations that met a limit and were harvested completely before"`
+	Silent         int64     `json:"silent,omitempty" doc:"configurations that brought nothing and brought something before"`
+	Usual          *RunUsual `json:"usual,omitempty" doc:"what the last five whole runs before brought; missing if there are fewer than three"`
+}
+
+// RunUsual is what runs of a harvest usually bring.
+type RunUsual struct {
+	Runs    int   `json:"runs" doc:"from which it is told"`
+	Objects int64 `json:"objects" doc:"the median"`
+	Bytes   int64 `json:"bytes" doc:"the median"`
+	Differs bool  `json:"differs" doc:"the run is whole and brought under half or over three times of one of these"`
 }
 
 // HarvestSettings say how harvests are split into jobs.

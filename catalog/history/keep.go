@@ -44,13 +44,19 @@ func keep(s *agree.State, b *Step) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	var brought Sum
 	for i := range some {
-		if some[i].Domain == "" {
-			continue
+		if some[i].Domain != "" {
+			had, err := keepOne(s, &j, c.After*jobs.StatisticsInChunk+i, &some[i], snapshot)
+			if err != nil {
+				return nil, err
+			}
+			brought.compare(&had, &some[i])
 		}
-		if err := keepOne(s, &j, c.After*jobs.StatisticsInChunk+i, &some[i], snapshot); err != nil {
-			return nil, err
-		}
+		brought.add(&some[i])
+	}
+	if err := addUp(s, &j, brought, c.After+1 == j.Statistics); err != nil {
+		return nil, err
 	}
 	return nil, jobs.CountNext(s, &j, c)
 }
@@ -64,30 +70,32 @@ func ofSnapshot(s *agree.State, j *jobs.Job) (bool, error) {
 	return there && h.Kind == runs.Snapshot, err
 }
 
-// keepOne writes a line of a job into the history of its domain. A line that is there already changes nothing.
-func keepOne(s *agree.State, j *jobs.Job, n int, x *jobs.Statistic, snapshot bool) error {
+// keepOne writes a line of a job into the history of its domain, and returns the best harvest of the configuration
+// before. A line that is there already changes nothing.
+func keepOne(s *agree.State, j *jobs.Job, n int, x *jobs.Statistic, snapshot bool) (had Best, err error) {
 	s.Mark(prefixOfDomain(x.Domain) + tailOf(j.Ended, j.ID, n))
 	// What did not enter the archive was not completed, whatever the crawl says.
 	stored := j.UploadError == nil && j.State != jobs.JobFailedRejected
 	is := Best{Job: j.ID, At: j.Ended, Completed: x.Stop == completed && stored, Objects: x.Objects, Bytes: x.Bytes}
 	had, there, err := agree.Get[Best](s, keyBest(x.Domain, x.Name))
 	if err != nil {
-		return err
+		return had, err
 	}
 	if !there || is.better(&had) {
 		if err := s.Set(keyBest(x.Domain, x.Name), is); err != nil {
-			return err
+			return had, err
 		}
 	}
 	if !snapshot || !stored {
-		return nil
+		return had, nil
 	}
 	key := keyIn(j.Number, x.Domain, x.Name)
 	before, there, err := agree.Get[Earlier](s, key)
 	if err != nil || there && (before.At > j.Ended || before.At == j.Ended && before.Job > j.ID) {
-		return err // a job that took over from another ends later
+		return had, err // a job that took over from another ends later
 	}
-	return s.Set(key, Earlier{Job: j.ID, At: j.Ended, Stop: x.Stop, MaxObjects: x.MaxObjects, MaxBytes: x.MaxBytes})
+	return had, s.Set(key, Earlier{Job: j.ID, At: j.Ended, Stop: x.Stop, MaxObjects: x.MaxObjects,
+		MaxBytes: x.MaxBytes})
 }
 
 // notFound turns agree.ErrNotFound into false.

@@ -36,8 +36,9 @@ func (n *Notices) Alerts() []alert.Alert {
 		late, err2 := duty.HarvestsLate(v, now)
 		tokens, err3 := duty.TokensLapsing(v, now)
 		audits, err4 := duty.AuditsOld(v, n.cfg.Self, now, n.cfg.AuditEvery)
-		out = slices.Concat(told, late, tokens, audits)
-		return errors.Join(err, err2, err3, err4)
+		unusual, err5 := duty.RunsUnusual(v, now)
+		out = slices.Concat(told, late, tokens, audits, unusual)
+		return errors.Join(err, err2, err3, err4, err5)
 	})
 	if err != nil {
 		out = append(out, alert.New(alert.CatalogUnreadable, "", "reason", err.Error()))
