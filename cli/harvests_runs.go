@@ -197,13 +197,20 @@ func (c harvestRunsCmd) Run(a *app) error {
 
 func runTable(a *app, all []wire.HarvestRun) error {
 	return list(a, all, table.Row{"Run", "State", "Date", "Begun", "Jobs", "Configurations", "Left out", "Removed",
-		"In open jobs", "Waits", "Error"}, func(r wire.HarvestRun) table.Row {
+		"In open jobs", "Objects", "Size", "Usual", "Waits", "Error"}, func(r wire.HarvestRun) table.Row {
+		var objects, came, usual any = "", "", ""
+		if b := r.Brought; b != nil {
+			objects, came = b.Objects, size(b.Bytes)
+			if u := b.Usual; u != nil {
+				usual = fmt.Sprintf("%d, %s", u.Objects, size(u.Bytes))
+			}
+		}
 		var left []string
 		for _, reason := range slices.Sorted(maps.Keys(r.LeftOut)) {
 			left = append(left, fmt.Sprintf("%s: %d", reason, r.LeftOut[reason]))
 		}
 		return table.Row{r.Number, r.State, when(r.Date), when(r.Begun), r.Jobs, r.Configurations,
-			strings.Join(left, ", "), r.Gone, r.Busy, r.Waits, r.Error}
+			strings.Join(left, ", "), r.Gone, r.Busy, objects, came, usual, r.Waits, r.Error}
 	})
 }
 
