@@ -10,7 +10,7 @@ import (
 )
 
 // TestAMandatoryFieldIsGiven by whoever says something of a domain or a harvest, from when it is mandatory on. What was
-// there before stays, and what a program makes by itself has none.
+// there before stays as it is.
 func TestAMandatoryFieldIsGiven(t *testing.T) {
 	t.Parallel()
 	c := harvesting(t)
@@ -30,10 +30,12 @@ func TestAMandatoryFieldIsGiven(t *testing.T) {
 		"a new harvest with another alone": {runs.Create, runs.Creation{Kind: runs.Selective, Collection: "web",
 			Asked: runs.Asked{Name: "x", Schedule: "daily", Fields: []domains.FieldValue{{Name: "note", Value: "n"}}}},
 			"the field fund is mandatory"},
-		"a harvest from before, changed": {runs.Set, runs.Change{Number: before,
+		"a harvest from before, changed": {runs.Set, runs.Change{Number: before, Version: 1,
 			Asked: runs.Asked{Name: "before", Schedule: "daily"}}, "the field fund is mandatory"},
 		"a domain from before, changed": {domains.Set, domains.Change{Name: "a.org",
 			Fields: &[]domains.FieldValue{{Name: "note", Value: "n"}}}, "the field fund is mandatory"},
+		"a new domain without it": {domains.Create, domains.Creation{Name: "made.org", Collection: "web"},
+			"the field fund is mandatory"},
 		"a value of another type": {domains.Set, domains.Change{Name: "a.org",
 			Fields: &[]domains.FieldValue{{Name: "fund", Value: "seven"}}}, "field fund"},
 	} {
@@ -44,5 +46,5 @@ func TestAMandatoryFieldIsGiven(t *testing.T) {
 	}
 	c.must(t, runs.Set, runs.Change{Number: before, Version: 1, Asked: runs.Asked{Name: "before", Schedule: "daily", Fields: given}})
 	c.must(t, domains.Set, domains.Change{Name: "a.org", Fields: &given})
-	c.must(t, domains.Create, domains.Creation{Name: "made.org", Collection: "web"})
+	c.must(t, domains.Create, domains.Creation{Name: "made.org", Collection: "web", Fields: given})
 }
