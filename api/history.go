@@ -98,7 +98,11 @@ func (s jobs) statistics(id uint64, cursor string, limit int) (wire.Page[wire.St
 			page.Next = makeNumberCursor("s", uint64(after+limit))
 		}
 		for i := range all {
-			page.Items = append(page.Items, statisticOf(&all[i]))
+			shown := statisticOf(&all[i])
+			if err == nil && shown.Domain != "" {
+				shown.Best, err = bestOf(v, id, &all[i])
+			}
+			page.Items = append(page.Items, shown)
 		}
 		return err
 	})
@@ -106,4 +110,14 @@ func (s jobs) statistics(id uint64, cursor string, limit int) (wire.Page[wire.St
 		return page, fmt.Errorf("job %d: %w", id, ErrNotFound)
 	}
 	return page, err
+}
+
+// bestOf is the best harvest of a configuration, unless it is that of the job itself.
+func bestOf(v catalog.View, job uint64, x *agreed.Statistic) (*wire.BestHarvest, error) {
+	best, err := catalog.HistoryIn(v).Best(x.Domain, x.Name)
+	if err != nil || best.Job == 0 || best.Job == job {
+		return nil, err
+	}
+	return &wire.BestHarvest{Job: best.Job, Received: std(best.At), Completed: best.Completed, Objects: best.Objects,
+		Bytes: best.Bytes}, nil
 }

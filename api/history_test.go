@@ -79,6 +79,13 @@ func TestHistoryOfADomainAndStatisticsOfAJob(t *testing.T) {
 		statistics[n-1].Bytes != 4 || statistics[299].Domain != "d299.org" {
 		t.Errorf("%d statistics: %+v", n, statistics[n-1])
 	}
+	if statistics[0].Best != nil || statistics[299].Best != nil {
+		t.Errorf("its own harvests are the best: %+v", statistics[0].Best)
+	}
+	earlier := collect(t, all.Jobs().Statistics(t.Context(), last-1))
+	if b := earlier[0].Best; b == nil || b.Job != last || b.Objects != 149 || b.Bytes != 10 || b.Completed || b.Received.IsZero() {
+		t.Errorf("the best harvest beside the one before: %+v", b)
+	}
 	for _, err := range all.Jobs().Statistics(t.Context(), 9999) {
 		if err == nil {
 			t.Error("statistics of a job that does not exist")

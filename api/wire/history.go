@@ -17,6 +17,17 @@ type Statistic struct {
 
 	MaxObjects harvest.Limit `json:"maxObjects,omitzero" doc:"the configuration's own limit, as it was; none: no limit"`
 	MaxBytes   harvest.Limit `json:"maxBytes,omitzero" doc:"the configuration's own limit, as it was; none: no limit"`
+
+	Best *BestHarvest `json:"best,omitempty" doc:"of a job's statistics: the best harvest of the configuration by now, from which the next one is planned, if it is another job's"`
+}
+
+// BestHarvest is the harvest of a configuration that was completed last, or else the one with most objects.
+type BestHarvest struct {
+	Job       uint64    `json:"job"`
+	Received  time.Time `json:"received" doc:"when the job ended"`
+	Completed bool      `json:"completed" doc:"it left nothing and met no limit"`
+	Objects   int64     `json:"objects"`
+	Bytes     int64     `json:"bytes"`
 }
 
 // DomainHistory is what one job brought for a domain.
