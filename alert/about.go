@@ -37,7 +37,7 @@ func (k Kind) About() About {
 // nodes and copies.
 func (k Kind) Archivists() bool {
 	switch k {
-	case ChannelUnserved, JobsFailed, MoreUnserved, NoticeUndelivered, NoticeUnserved:
+	case ChannelUnserved, JobsFailed, MoreUnserved, NoticeUndelivered, NoticeUnserved, AliasesLapse:
 		return true
 	}
 	switch k.About() {

@@ -31,6 +31,7 @@ const (
 	RunUnusual          Kind = "run-unusual"
 	RunLimited          Kind = "run-limited"
 	RunSilent           Kind = "run-silent"
+	AliasesLapse        Kind = "aliases-lapse"
 )
 
 // What a node alone sees.
@@ -134,6 +135,8 @@ func table() []entry {
 			"configurations that were harvested completely before"}},
 		{RunSilent, shape{every, Look, "run {run} of harvest {harvest} ({name}) brought nothing of " +
 			"{configurations} configurations that brought something before"}},
+		{AliasesLapse, shape{every, Look, "{aliases} aliases lapse within two weeks, the first of them {alias} at " +
+			"{date}: renew them, or they are harvested as domains of their own"}},
 
 		{MoreAlerts, shape{one, Bad, "{alerts} more alerts of this node are not listed"}},
 		{CatalogMissing, shape{one, Bad, "this node has not received the catalog yet"}},

@@ -6,6 +6,7 @@ import (
 
 	"holdfast/alert"
 	"holdfast/catalog"
+	"holdfast/catalog/domains"
 	"holdfast/catalog/notices"
 )
 
@@ -165,6 +166,23 @@ func TokensLapsing(view catalog.View, now time.Time) ([]alert.Alert, error) {
 	}
 	return out, nil
 }
+
+// AliasesLapsing says how many aliases lapse within two weeks, a thousand at most.
+func AliasesLapsing(view catalog.View, now time.Time) ([]alert.Alert, error) {
+	at := catalog.At(now)
+	begin := &domains.Domain{Alias: &domains.Alias{Until: at}}
+	some, err := catalog.DomainsIn(view).Aliases(begin, at+aliasesSoon, aliasesLooked)
+	if err != nil || len(some) == 0 {
+		return nil, err
+	}
+	return []alert.Alert{alert.New(alert.AliasesLapse, "", "aliases", alert.Number(len(some)),
+		"alias", string(some[0].Name), "date", written(some[0].Alias.Until))}, nil
+}
+
+const (
+	aliasesSoon   = 14 * catalog.Day
+	aliasesLooked = 1000
+)
 
 // AuditsOld says how many shards that node self holds were audited longer ago than twice the time that an audit may
 // take, if any. What was never audited here is not counted: it is due, and its time begins with its move here.

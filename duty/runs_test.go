@@ -100,3 +100,25 @@ func TestRunsThatDiffer(t *testing.T) {
 		t.Errorf("before what it brought is known: %v, %v", all, err)
 	}
 }
+
+// TestAliasesThatLapse are told for two weeks before they do, and not after.
+func TestAliasesThatLapse(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t)
+	day := 24 * time.Hour
+	for name, in := range map[domains.Name]time.Duration{"b.org": 10 * day, "c.org": 12 * day, "d.org": 40 * day} {
+		r.apply(domains.Create, domains.Creation{Name: name, Collection: "web"})
+		r.apply(domains.SetAlias, domains.Aliasing{Name: name, Of: "a.org", Until: catalog.At(r.now.Add(in))})
+	}
+	for after, want := range map[time.Duration][2]string{-5 * day: {}, 0: {"2", "b.org"}, 11 * day: {"1", "c.org"}, 13 * day: {}, 30 * day: {"1", "d.org"}, 41 * day: {}} {
+		all, err := duty.AliasesLapsing(r.view(), r.now.Add(after))
+		r.check(err)
+		var got [2]string
+		if len(all) > 0 {
+			got = [2]string{all[0].Parameters["aliases"], all[0].Parameters["alias"]}
+		}
+		if got != want || len(all) > 1 {
+			t.Errorf("after %v: %v, want %v", after, got, want)
+		}
+	}
+}

@@ -37,8 +37,9 @@ func (n *Notices) Alerts() []alert.Alert {
 		tokens, err3 := duty.TokensLapsing(v, now)
 		audits, err4 := duty.AuditsOld(v, n.cfg.Self, now, n.cfg.AuditEvery)
 		unusual, err5 := duty.RunsUnusual(v, now)
-		out = slices.Concat(told, late, tokens, audits, unusual)
-		return errors.Join(err, err2, err3, err4, err5)
+		aliases, err6 := duty.AliasesLapsing(v, now)
+		out = slices.Concat(told, late, tokens, audits, unusual, aliases)
+		return errors.Join(err, err2, err3, err4, err5, err6)
 	})
 	if err != nil {
 		out = append(out, alert.New(alert.CatalogUnreadable, "", "reason", err.Error()))
