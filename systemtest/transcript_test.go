@@ -2,6 +2,9 @@ package systemtest
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -79,5 +82,27 @@ func TestCopied(t *testing.T) {
 	}
 	if _, err := Copied("join holdfast-…", nil); !errors.Is(err, ErrNoCopied) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestEveryActOfTheOperatorIsFollowed: what doc/operations.md tells has its place in TestOperations, which takes minutes
+// to say so.
+func TestEveryActOfTheOperatorIsFollowed(t *testing.T) {
+	told, err := os.ReadFile(filepath.Join("..", "doc", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	test, err := os.ReadFile("operations_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := Sections(string(told))[2:]
+	if len(all) < 10 {
+		t.Fatalf("doc/operations.md has %d sections", len(all))
+	}
+	for _, s := range all {
+		if !strings.Contains(string(test), fmt.Sprintf("%q:", s.Heading)) {
+			t.Errorf("doc/operations.md tells of %q: write down in acts of operations_test.go what it promises", s.Heading)
+		}
 	}
 }
