@@ -55,6 +55,7 @@ func defined(name string) map[string]any {
 		"/nodes/north-1":                    wire.Node{Name: "north-1", Replica: name, Shards: 4096, Weight: 100},
 		"/replicas":                         wire.Page[wire.Replica]{Items: []wire.Replica{{Name: name, Files: 10, Bytes: 5e9}}},
 
+		"POST /alerts/acknowledge": wire.Acknowledgement{}, "POST /alerts/withdraw": struct{}{},
 		"POST /jobs/15/wish": running, "POST /jobs/13/resubmit": wire.Job{ID: 16}, "POST /jobs/13/reject": running,
 		"POST /jobs/15/crawl/freeze": harvest.Reply{Count: 2}, "POST /jobs/15/crawl/thaw": harvest.Reply{Count: 1},
 		"POST /jobs/15/crawl/unfreeze": harvest.Reply{Count: 1}, "POST /jobs/15/crawl/seeds": harvest.Reply{Count: 1},
@@ -94,6 +95,10 @@ func tries(name string) []tried {
 		{"/jobs/15/pause", `POST /jobs/15/wish {"wish":"pause","reason":"lunch"}`, []string{"reason", "lunch"}},
 		{"/jobs/15/resume", `POST /jobs/15/wish {"wish":"run"}`, nil},
 		{"/jobs/15/stop", `POST /jobs/15/wish {"wish":"stop","reason":"why","for":"30s"}`, []string{"reason", "why", "for", "30s", "confirm", "15"}},
+		{"/alerts/acknowledge", `POST /alerts/acknowledge {"kind":"disk-low","node":"n","subject":"/data","note":"Friday","until":"2026-12-24T22:00:00Z"}`,
+			[]string{"kind", "disk-low", "node", "n", "subject", "/data", "note", "Friday", "until", "2026-12-24T22:00"}},
+		{"/alerts/withdraw", `POST /alerts/withdraw {"kind":"disk-low","node":"n","subject":"/data"}`,
+			[]string{"kind", "disk-low", "node", "n", "subject", "/data"}},
 		{"/jobs/13/resubmit", `POST /jobs/13/resubmit `, nil},
 		{"/jobs/13/reject", `POST /jobs/13/reject `, []string{"confirm", "13"}},
 		{"/jobs/15/freeze", `POST /jobs/15/crawl/freeze {"reason":"slow","queue":"a\\.b"}`, []string{"queue", `a\.b`, "reason", "slow"}},

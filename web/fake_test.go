@@ -288,7 +288,10 @@ func filled(name string) map[string]any {
 		}
 		alerts.Items = append(alerts.Items, a)
 	}
-	alerts.Items = append(alerts.Items, wire.Alert{Kind: "of-the-future", Severity: "look", Subject: name, Text: name})
+	alerts.Items = append(alerts.Items, wire.Alert{Kind: "of-the-future", Severity: "look", Subject: name, Text: name},
+		wire.Alert{Kind: string(alert.HarvestLate), Severity: "look", Subject: "9", Text: name,
+			Parameters:   map[string]string{"name": name, "date": name},
+			Acknowledged: &wire.Acknowledgement{By: name, At: at, Until: at.Add(life), Note: name}})
 	status.Alerts = alerts.Items
 	grant := wire.Grant{ID: 1, Role: wire.RoleCurator, Collection: name, State: "open", ByName: name, Since: at, Until: now().Add(time.Hour), Reason: name}
 	person := wire.Person{ID: "p1", Name: name, Mail: name, Institution: name, State: wire.Active, Since: at, Reason: name}

@@ -5,7 +5,7 @@ import "holdfast/api/wire"
 // acts returns all acts. What is offered at a page is named by the page, and who may do it stands here.
 func acts() []action {
 	var all []action
-	for _, some := range [][]action{jobActs(), harvestActs(), domainActs(), definedActs(), systemActs()} {
+	for _, some := range [][]action{jobActs(), harvestActs(), domainActs(), definedActs(), systemActs(), alertActs()} {
 		all = append(all, some...)
 	}
 	return all
