@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -287,6 +288,43 @@ func (tab *Tab) Press(t testing.TB, key string) {
 		}
 		tab.call(t, "Input.dispatchKeyEvent", event, nil)
 	}
+}
+
+// Type types a text where the focus is.
+func (tab *Tab) Type(t testing.TB, text string) {
+	t.Helper()
+	tab.call(t, "Input.insertText", map[string]any{"text": text}, nil)
+}
+
+// Reach goes by the key Tab to the first element that the selector finds, and fails if the focus is not to be seen on
+// the way.
+func (tab *Tab) Reach(t testing.TB, selector string) {
+	t.Helper()
+	quoted, err := json.Marshal(selector)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var passed []string
+	for range 300 {
+		tab.Press(t, "Tab")
+		var at struct {
+			There, Visible bool
+			Name           string
+		}
+		tab.Eval(t, fmt.Sprintf(`(() => {
+			const e = document.activeElement, r = e.getClientRects()[0], s = getComputedStyle(e);
+			const top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
+			return {there: e.matches(%s), name: e.outerHTML.slice(0, 100), visible: s.outlineStyle !== "none" &&
+				parseFloat(s.outlineWidth) >= 2 && (e.matches(".scroll, pre") || e === top || e.contains(top))};
+		})()`, quoted), &at)
+		if passed = append(passed, at.Name); !at.Visible && !strings.HasPrefix(at.Name, "<body") {
+			t.Errorf("%s: the focus is not to be seen on %s", tab.URL(t), at.Name)
+		}
+		if at.There {
+			return
+		}
+	}
+	t.Fatalf("%s: the keyboard does not reach %s, but %q", tab.URL(t), selector, slices.Compact(passed))
 }
 
 // Cookie gives the tab a cookie for its origin.
