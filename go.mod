@@ -37,7 +37,11 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/wneessen/go-mail v0.8.1 // indirect
+require (
+	github.com/coreos/go-oidc/v3 v3.21.0 // indirect
+	github.com/wneessen/go-mail v0.8.1 // indirect
+	golang.org/x/oauth2 v0.37.0 // indirect
+)
 
 require (
 	cel.dev/expr v0.25.1 // indirect
