@@ -2,8 +2,8 @@
 // knows nothing of the archive. What it learns is who the service says somebody is, in which groups; what that is worth
 // is decided elsewhere.
 //
-// A sign-in that has begun is kept by the browser, sealed by this node, so that nobody can make this node remember much.
-// It is good for ten minutes and once.
+// A sign-in that has begun is kept by the browser, sealed by this node, so that nobody can make this node remember
+// much. It is good for ten minutes and once.
 package openid
 
 import (
@@ -216,7 +216,9 @@ func (s *Service) discover(ctx context.Context) (*known, error) {
 		}
 		k.endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
-	k.says.Signs = slices.DeleteFunc(k.says.Signs, func(name string) bool { return !slices.Contains(signatures(), name) })
+	k.says.Signs = slices.DeleteFunc(k.says.Signs, func(name string) bool {
+		return !slices.Contains(signatures(), name)
+	})
 	if len(k.says.Signs) == 0 {
 		return nil, errors.New("it signs ID tokens in no way that is taken")
 	}

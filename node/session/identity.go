@@ -119,7 +119,8 @@ func (s *Sessions) admit(ctx context.Context, who Proof) error {
 func (s *Sessions) grantsEnd() catalog.Time { return catalog.At(s.cfg.Now()) + people.GroupLife }
 
 // regroup has agreed what the groups of an identity give now. Where nothing is lost, a session begins also if that
-// cannot be agreed, with what there is: a site that is cut off must be able to work. Where something is lost, none does.
+// cannot be agreed, with what there is: a site that is cut off must be able to work. Where something is lost, none
+// does.
 func (s *Sessions) regroup(ctx context.Context, p catalog.Person, i people.Identity, gives []people.GroupGrant) error {
 	given, err := s.given(p.ID, i)
 	if err != nil || len(given) == 0 && len(gives) == 0 {

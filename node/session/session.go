@@ -83,7 +83,7 @@ type content struct {
 	ID       string         `json:"id"`
 	Node     catalog.NodeID `json:"node"`  // that signed it
 	Begun    catalog.NodeID `json:"begun"` // the node where it began: other nodes sign what they renew
-	Token    string         `json:"token"` // with which it began: an access token's id, api.LocalID, byPassword, byIdentity
+	Token    string         `json:"token"` // with which it began: an access token's id, api.LocalID, byPassword, …
 	Owner    string         `json:"owner"` // an actor
 	Standing string         `json:"standing"`
 	Began    catalog.Time   `json:"began"`
