@@ -57,7 +57,7 @@ func (s *Service) Finish(ctx context.Context, texts []string, query url.Values) 
 }
 
 func (s *Service) finish(ctx context.Context, f flow, query url.Values) (Answer, error) {
-	k, err := s.ask(ctx)
+	k, err := s.ask(ctx, freshness)
 	if err != nil {
 		return Answer{}, err
 	}

@@ -59,7 +59,7 @@ const sealed = "holdfast sign-in v1"
 // Begin returns the address at the service where somebody signs in, and what her browser has to bring back. next and
 // invitation are given back by Finish.
 func (s *Service) Begin(ctx context.Context, next, invitation string) (url, text string, err error) {
-	k, err := s.ask(ctx)
+	k, err := s.ask(ctx, alive)
 	if err != nil {
 		return "", "", err
 	}

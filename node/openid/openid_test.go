@@ -324,6 +324,16 @@ func TestTheServiceComesBack(t *testing.T) {
 	if _, _, err := d.Finish(t.Context(), []string{kept}, answer); !errors.Is(err, ErrSilent) || !d.Silent() {
 		t.Errorf("%v, silent: %t", err, d.Silent())
 	}
+	i.gone = false
+	d.pass(silence)
+	if _, err := d.signIn(); err != nil {
+		t.Errorf("back again: %v", err)
+	}
+	i.gone = true
+	d.pass(alive) // nobody is sent to a service that is not there
+	if _, _, err := d.Begin(t.Context(), "/", ""); !errors.Is(err, ErrSilent) || !d.Silent() {
+		t.Errorf("%v, silent: %t", err, d.Silent())
+	}
 	d.pass(mentioned)
 	if d.Silent() {
 		t.Error("it is said for ever that the service does not answer")

@@ -46,6 +46,7 @@ const (
 	maxAnswer  = 1 << 20         // bytes
 	maxHead    = 64 << 10
 	freshness  = 15 * time.Minute // how long what the service says of itself, and its keys, are taken for true
+	alive      = 5 * time.Second  // how long it is taken to be there, before a browser is sent to it
 	silence    = 10 * time.Second // how long the service is not asked again that did not answer
 	mentioned  = time.Minute      // how long the sign-in page says that it did not answer
 	maxAtOnce  = 8                // sign-ins for which the service is asked at the same time
@@ -160,13 +161,13 @@ func (c *cut) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ask returns what the service says of itself, not older than freshness. Who asks while it is being asked waits, for
+// ask returns what the service says of itself, not older than that. Who asks while it is being asked waits, for
 // as long as one answer may take. ErrSilent: it does not say, or lately did not.
-func (s *Service) ask(ctx context.Context) (*known, error) {
+func (s *Service) ask(ctx context.Context, old time.Duration) (*known, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.cfg.Now()
-	if s.known != nil && now.Sub(s.known.at) < freshness && !now.Before(s.known.at) {
+	if s.known != nil && now.Sub(s.known.at) < old && !now.Before(s.known.at) {
 		return s.known, nil
 	}
 	if s.failed.within(now, silence) {
