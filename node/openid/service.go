@@ -77,9 +77,9 @@ type Service struct {
 	used  used
 	slots chan struct{}
 
-	mu     sync.Mutex // held while the service is asked about itself
-	known  *known     // nil: not asked yet
-	failed moment     // when it last did not answer
+	asking chan struct{} // has a place while nobody asks the service about itself
+	known  *known        // only for who asks; nil: not asked yet
+	failed moment        // when it last did not answer
 }
 
 // moment is a time that can be looked at while the service is being asked.
@@ -128,7 +128,8 @@ func New(cfg Config) *Service {
 		CheckRedirect: func(*http.Request, []*http.Request) error {
 			return errors.New("it leads elsewhere, which no answer for signing in may")
 		}}
-	return &Service{cfg: cfg, web: web, flows: newSeal(), slots: make(chan struct{}, maxAtOnce)}
+	return &Service{cfg: cfg, web: web, flows: newSeal(), slots: make(chan struct{}, maxAtOnce),
+		asking: make(chan struct{}, 1)}
 }
 
 // Silent reports whether the service did not answer lately.
@@ -164,8 +165,8 @@ func (c *cut) Read(p []byte) (int, error) {
 // ask returns what the service says of itself, not older than that. Who asks while it is being asked waits, for
 // as long as one answer may take. ErrSilent: it does not say, or lately did not.
 func (s *Service) ask(ctx context.Context, old time.Duration) (*known, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.asking <- struct{}{}
+	defer func() { <-s.asking }()
 	now := s.cfg.Now()
 	if s.known != nil && now.Sub(s.known.at) < old && !now.Before(s.known.at) {
 		return s.known, nil

@@ -204,6 +204,11 @@ func TestNewcomers(t *testing.T) {
 		if err != nil || s.Caller.Person != "newd" || !slices.Equal(a.roles(s.Text), []catalog.Role{"curator"}) {
 			t.Fatalf("%+v %v", s, err)
 		}
+		twice := proof("d", curates) // who came a moment later by another window
+		twice.Newcomer = &catalog.Person{ID: "other", Name: "Dora", Mail: "dora@example.org"}
+		if err := a.nodes["north-1"].admit(t.Context(), twice); err != nil {
+			t.Errorf("the same one twice: %v", err)
+		}
 		if s, err = ask("d", "Dorothea", "d@example.net", curates); err != nil || s.Caller.Person != "newd" || s.Caller.Name != "Dora" {
 			t.Errorf("once more, with another name: %+v %v", s, err)
 		}
