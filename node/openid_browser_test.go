@@ -202,6 +202,19 @@ func TestBrowserSignIn(t *testing.T) {
 	emil.signIn("emil")
 	emil.until("linked to nobody here")
 
+	// Unlinked, she is nobody here: her session ends, and she is not taken for who she was.
+	was, err := archive.People().Show(t.Context(), "dora of the issuer")
+	if err != nil || len(was.Identities) != 1 {
+		t.Fatalf("%+v %v", was, err)
+	}
+	if _, err := archive.People().Unlink(t.Context(), was.ID, was.Identities[0].ID, "a trial"); err != nil {
+		t.Fatal(err)
+	}
+	dora.Go(t, "/jobs")
+	dora.until("Sign in with Lindhaven")
+	dora.Eval(t, `document.querySelector('form[action$="/sign-in/openid"] button').click()`, nil)
+	dora.until("belongs to somebody else here") // her name is taken, by herself
+
 	// A lost group, after keys that changed with a restart.
 	if _, err := archive.Grants().Give(t.Context(), wire.GrantRequest{Person: "Anna", Role: wire.RoleReader}); err != nil {
 		t.Fatal(err)

@@ -176,6 +176,22 @@ func TestASilentService(t *testing.T) {
 	}
 }
 
+// Nobody is led elsewhere after signing in.
+func TestWhereASignInLeads(t *testing.T) {
+	t.Parallel()
+	for _, next := range []string{"//evil.test/", "https://evil.test/", "/\\evil.test", "javascript:alert(1)", "/a\nb", ""} {
+		s, l := newLogin(t)
+		s.send(t, http.MethodPost, "/sign-in/openid", "", url.Values{"next": {next}}, ours()...)
+		if l.next != "/" {
+			t.Errorf("%q is kept as %q", next, l.next)
+		}
+		l.next = next
+		if resp, _ := back(t, s, http.MethodGet, "/sign-in/openid?state=good", "sealed"); resp.Header.Get("Refresh") != "0; url=/" {
+			t.Errorf("%q leads to %q", next, resp.Header.Get("Refresh"))
+		}
+	}
+}
+
 // An invitation can be accepted with the account; its text goes along.
 func TestAnInvitationWithAnAccount(t *testing.T) {
 	t.Parallel()

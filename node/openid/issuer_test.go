@@ -127,7 +127,10 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
 		i.write(w, map[string]any{"error": code, "error_description": "SECRET"})
 	}
-	user, password, _ := r.BasicAuth()
+	user, password, basic := r.BasicAuth()
+	if !basic && i.discovery != nil {
+		user, password = r.FormValue("client_id"), r.FormValue("client_secret")
+	}
 	if user != "holdfast" || password != "s3cret" {
 		fail(http.StatusUnauthorized, "invalid_client")
 		return

@@ -28,6 +28,17 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
+// The client's secret goes where the service takes it.
+func TestTheWayOfTheSecret(t *testing.T) {
+	for _, ways := range [][]string{{"private_key_jwt", "client_secret_post"}, {"client_secret_post", "client_secret_basic"}} {
+		i := newIssuer(t)
+		i.discovery = func(doc map[string]any) { doc["token_endpoint_auth_methods_supported"] = ways }
+		if got, err := newDesk(t, i, nil).signIn(); err != nil || got.Subject != "anna|1" || i.tokens != 1 {
+			t.Errorf("%v: %v %v, asked %d times", ways, got, err, i.tokens)
+		}
+	}
+}
+
 // What is not proved to be about this sign-in lets nobody in.
 func TestLyingTokens(t *testing.T) {
 	other, err := rsa.GenerateKey(rand.Reader, 2048)
