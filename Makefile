@@ -55,12 +55,12 @@ race:
 long:
 	$(GO) test -vet=off -count=1 -timeout 20m -parallel 4 ./...
 
-# The tests that need Chromium; those of our own pages let npm bring axe-core. HOLDFAST_PAGES=all looks at every page in every
+# The tests that need Chromium; those of our own pages let npm bring axe-core, and signing in a real service of OpenID Connect. HOLDFAST_PAGES=all looks at every page in every
 # language, in light and dark and in both widths, and HOLDFAST_PICTURES=/path/to/folder keeps a picture of each.
 browser:
 	$(GO) test -tags browser -race -vet=off -count=1 -timeout 10m -run Browser ./crawler
 	$(GO) test -tags browser -race -vet=off -count=1 -timeout 10m ./crawler/browser
-	$(GO) test -tags browser -vet=off -count=1 -timeout 60m -run Browser ./internal/browsertest ./web ./replay
+	$(GO) test -tags browser -vet=off -count=1 -timeout 60m -run Browser ./internal/browsertest ./web ./replay ./node
 
 # Reads a collection of files that other tools wrote: make samples SAMPLES=/path/to/samples
 samples:

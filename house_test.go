@@ -60,7 +60,7 @@ var plan = map[string][]string{
 	"internal/browsertest":     {},
 	"internal/words/wordstest": {"internal/words"},
 	"node": {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/inprocess", "internal/words",
-		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/metrics", "node/notices", "node/runner", "node/session", "node/steward", "node/vault",
+		"node/archive", "node/config", "node/front", "node/harvester", "node/ingest", "node/lookup", "node/membership", "node/metadata", "node/metrics", "node/notices", "node/openid", "node/runner", "node/session", "node/steward", "node/vault",
 		"node/warrant", "node/wire", "notice", "peer", "raft", "replay", "replica", "warc", "web"},
 	"node/archive":    {"alert", "api", "catalog", "duty", "internal/disk", "node/wire", "replica"},
 	"node/config":     {"harvest", "internal/words"},
@@ -72,6 +72,7 @@ var plan = map[string][]string{
 	"node/metadata":   {"catalog", "cdx", "crawler", "index", "internal/disk", "internal/sorter", "warc"},
 	"node/metrics":    {},
 	"node/notices":    {"alert", "catalog", "duty", "internal/seal", "internal/words", "notice"},
+	"node/openid":     {},
 	"node/runner":     {"alert", "catalog", "cdx", "crawler", "duty", "harvest", "index", "internal/disk", "internal/sorter", "node/metadata", "node/wire", "warc"},
 	"node/steward":    {"catalog", "duty"},
 	"node/session":    {"api", "catalog"},
@@ -98,6 +99,8 @@ var fences = map[string]string{
 	"github.com/nicksnyder/go-i18n":   "internal/words",
 	"github.com/prometheus":           "node/metrics",
 	"github.com/wneessen/go-mail":     "notice",
+	"github.com/coreos/go-oidc":       "node/openid",
+	"golang.org/x/oauth2":             "node/openid",
 }
 
 // forTests are the rooms that the tests of any room may use.

@@ -79,7 +79,7 @@ func grantOf(v catalog.View, g catalog.Grant, now catalog.Time) (wire.Grant, err
 	out := wire.Grant{ID: g.ID, Person: string(g.Person), PersonName: p.Name, Role: wire.Role(g.Role),
 		Collection: string(g.Scope.Collection), Place: g.Scope.Place, State: "open",
 		By: g.By, Since: std(g.Since), Until: std(g.Until), Reason: g.Reason, Ended: std(g.Ended), EndedBy: g.EndedBy,
-		EndedWhy: g.EndedWhy}
+		EndedWhy: g.EndedWhy, Groups: g.Identity != ""}
 	there, err := people.There(g.Scope)
 	if err != nil {
 		return wire.Grant{}, err

@@ -79,6 +79,22 @@ func (s people) routes(api huma.API) {
 				return s.after(ctx, p.ID, err)
 			})
 	}
+	type unlink struct {
+		ByName
+		ID   string `path:"id" minLength:"1" maxLength:"64" pattern:"^[0-9a-f]+$"`
+		Body wire.ReasonRequest
+	}
+	handle(s.server, api, route{act: catalog.KeepPeople, method: http.MethodPost,
+		path: "/api/v1/users/{name}/identities/{id}/unlink", id: "user-unlink", tag: "people", once: true,
+		summary: "Unlink the account of an institution from a person: it signs her in no more"},
+		func(ctx context.Context, in *unlink) (wire.Person, error) {
+			p, err := s.findPerson(in.Name)
+			if err == nil {
+				err = s.decide(ctx, subject.UnlinkIdentity, subject.Unlinking{Person: p.ID, Identity: in.ID,
+					Reason: in.Body.Reason}, nil)
+			}
+			return s.after(ctx, p.ID, err)
+		})
 	s.grantRoutes(api)
 }
 
@@ -122,7 +138,24 @@ func (s people) show(ctx context.Context, text string) (wire.Person, error) {
 		return wire.Person{}, err
 	}
 	out := personOf(ctx, p)
-	out.Grants, err = s.grants(p.ID, true)
+	if out.Grants, err = s.grants(p.ID, true); err != nil {
+		return out, err
+	}
+	if who := callerOf(ctx); who.Person == p.ID || keepsPeople(ctx) {
+		out.Identities, err = s.identities(p.ID)
+	}
+	return out, err
+}
+
+// identities returns the accounts with which a person signs in.
+func (s people) identities(id catalog.PersonID) (out []wire.Identity, err error) {
+	err = s.Catalog.View(func(v catalog.View) error {
+		all, err := catalog.PeopleIn(v).Identities(id)
+		for _, i := range all {
+			out = append(out, wire.Identity{ID: i.ID, Issuer: i.Issuer, Subject: i.Subject, Since: std(i.Since)})
+		}
+		return err
+	})
 	return out, err
 }
 

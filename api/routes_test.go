@@ -106,6 +106,7 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"user-invite-again": {"/users/nobody/invitation", `{}`, "admin"},
 		"user-set":          {"/users/otto", `{"name":"otto"}`, "admin"}, // or oneself: see TestWhatOneChangesOfOneself
 		"user-disable":      {"/users/nobody/disable", `{"reason":"x"}`, "admin"},
+		"user-unlink":       {"/users/nobody/identities/00ff/unlink", `{"reason":"x"}`, "admin"},
 		"user-enable":       {"/users/nobody/enable", `{"reason":"x"}`, "admin"},
 	}
 	maps.Copy(all, domainProbes())

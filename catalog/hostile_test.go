@@ -174,7 +174,9 @@ func (h hostile) people() (catalog.Kind, any) {
 	who := pick[catalog.PersonID](h, "person", "anna", "anna", "berta", "", "a/b")
 	token := catalog.AccessToken{ID: pick(h, "token", "t1", "t2", "t3", "t4", "", "a/b"), Name: h.text(), SecretHash: digest("x"),
 		Role: pick(h, "role", catalog.RoleReader, catalog.RoleCurator, catalog.RoleAdmin, "x"), Expires: h.time()}
-	switch rapid.IntRange(0, 12).Draw(h.t, "people") {
+	switch rapid.IntRange(0, 13).Draw(h.t, "people") {
+	case 13:
+		return h.identities(who, token)
 	case 0, 1:
 		return catalog.InvitePerson, catalog.Invitation{Token: token, Person: catalog.Person{ID: who, Name: pick(h, "name", string(who), "Anna", ""),
 			Mail: pick(h, "mail", string(who)+"@x.org", "anna@x.org", h.text())}}

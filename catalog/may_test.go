@@ -123,6 +123,13 @@ func TestVouch(t *testing.T) {
 		"a session without rights":       {people.EndSession, "person:inga", "", people.SessionEnd{Owner: "person:inga", ID: "s"}, true},
 		"another's session":              {people.EndSession, "person:inga", "", people.SessionEnd{Owner: "person:berta", ID: "s"}, false},
 		"a session of its local token":   {people.EndSession, catalog.Local(south), catalog.RoleReader, people.SessionEnd{Owner: catalog.Local(south)}, true},
+		"an identity by invitation":      {people.EnterIdentified, "person:inga", "", people.Identification{Invitation: "inga-invitation"}, true},
+		"another's, by invitation":       {people.EnterIdentified, "person:berta", "", people.Identification{Invitation: "inga-invitation"}, false},
+		"groups by a local token":        {people.Regroup, catalog.Local(south), catalog.RoleAdmin, people.Grouping{}, true},
+		"groups by a lesser local token": {people.Regroup, catalog.Local(south), catalog.RoleOperator, people.Grouping{}, false},
+		"groups by a node itself":        {people.Regroup, string(south), "", people.Grouping{}, false},
+		"a person by a lesser token":     {people.AdmitPerson, catalog.Local(south), catalog.RoleReader, people.Admission{}, false},
+		"one's own identity goes":        {people.UnlinkIdentity, "person:berta", "", people.Unlinking{Person: "berta"}, false},
 		"a level":                        {catalog.RaiseLevel, "person:berta", "", catalog.LevelChange{}, false},
 	} {
 		cmd := catalog.Command{Kind: tt.kind, Actor: tt.actor, Node: south, Body: raw(t, tt.body)}

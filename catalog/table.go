@@ -84,10 +84,16 @@ var asked = map[Kind]question{
 	people.SetPassword: askedOfBody(people.View.AskedOfPassword),
 	people.Enter:       askedOfBody(people.View.AskedToEnter),
 	people.EndSession:  askedOfBody(people.View.AskedToEndSession),
-	ChangePerson:       askedOfBody(people.View.AskedToChange),
-	AcceptInvitation:   askedOfBody(people.View.AskedToAccept),
-	CreateAccess:       askedOfBody(people.View.AskedOfToken),
-	RevokeAccess:       askedOfBody(people.View.AskedOfToken),
+
+	people.EnterIdentified: askedOfBody(people.View.AskedToEnter),
+	people.AdmitPerson:     is(people.KeepPeople),
+	people.UnlinkIdentity:  is(people.KeepPeople),
+	people.Regroup:         is(people.KeepPeople),
+
+	ChangePerson:     askedOfBody(people.View.AskedToChange),
+	AcceptInvitation: askedOfBody(people.View.AskedToAccept),
+	CreateAccess:     askedOfBody(people.View.AskedOfToken),
+	RevokeAccess:     askedOfBody(people.View.AskedOfToken),
 
 	domains.Create:              askedOfDomain,
 	domains.Set:                 askedOfDomain,

@@ -19,6 +19,7 @@ type userCmd struct {
 	Set     userSetCmd     `cmd:"" help:"Change a person's name, e-mail address, institution, language or time zone."`
 	Disable userDisableCmd `cmd:"" help:"Disable a person: their tokens, and those of their programs, are refused."`
 	Enable  userEnableCmd  `cmd:"" help:"Enable a disabled person again."`
+	Unlink  userUnlinkCmd  `cmd:"" help:"Unlink an institution's account from a person: it no longer signs them in."`
 	Create  userMovedCmd   `cmd:"" hidden:"" passthrough:"" help:"Replaced by: holdfast token create."`
 	Revoke  userMovedCmd   `cmd:"" hidden:"" passthrough:"" help:"Replaced by: holdfast token revoke."`
 }
@@ -139,11 +140,45 @@ func showPerson(a *app, p wire.Person) error {
 				rows = append(rows, table.Row{f.name, f.value})
 			}
 		}
-		if err := a.table(nil, rows); err != nil || len(p.Grants) == 0 {
+		if err := a.table(nil, rows); err != nil {
+			return err
+		}
+		if err := identityTable(a, p.Identities); err != nil || len(p.Grants) == 0 {
 			return err
 		}
 		fmt.Fprintln(a.stdout)
 		return grantTable(a, p.Grants)
+	})
+}
+
+// identityTable shows the accounts with which a person signs in, if there are any.
+func identityTable(a *app, all []wire.Identity) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var rows []table.Row
+	for _, i := range all {
+		rows = append(rows, table.Row{i.ID, i.Issuer, i.Subject, when(i.Since)})
+	}
+	fmt.Fprintln(a.stdout)
+	return a.table(table.Row{"Linked account", "Issuer", "Subject", "Since"}, rows)
+}
+
+type userUnlinkCmd struct {
+	Person  string `arg:"" help:"The person: id, e-mail address or name."`
+	Account string `arg:"" help:"The id of the linked account, as holdfast user show prints it."`
+	Reason  string `required:"" help:"Reason, written into the audit trail."`
+}
+
+// Help says what becomes of sessions.
+func (userUnlinkCmd) Help() string {
+	return "The person's sessions end, and so do the grants that the account's groups gave. To link another account, " +
+		"invite them again (holdfast user invite --again); they accept the invitation with that account."
+}
+
+func (c userUnlinkCmd) Run(a *app) error {
+	return ask(a, showPerson, func(ctx context.Context, archive *client.Client) (wire.Person, error) {
+		return archive.People().Unlink(ctx, c.Person, c.Account, c.Reason)
 	})
 }
 

@@ -53,6 +53,12 @@ func (p People) Enable(ctx context.Context, person, reason string) (wire.Person,
 	return post[wire.Person](ctx, p.c, wire.ReasonRequest{Reason: reason}, "users", person, "enable")
 }
 
+// Unlink makes the account of an institution sign a person in no more; its id is in the answer of Show.
+func (p People) Unlink(ctx context.Context, person, identity, reason string) (wire.Person, error) {
+	return post[wire.Person](ctx, p.c, wire.ReasonRequest{Reason: reason}, "users", person, "identities", identity,
+		"unlink")
+}
+
 // Grants are the roles that people were given.
 type Grants struct{ c *Client }
 

@@ -130,9 +130,9 @@ func highest(rights []catalog.Right) string {
 func pagesOf(n *Node, answers *api.API, origins *front.Origins, offered *words.Offer) (http.Handler, error) {
 	return web.New(web.Config{Cluster: n.roster.Known().Cluster.Name, Node: n.cfg.Name,
 		API: inprocess.New(answers.Pages(), n.log), Sessions: visitors{n.sessions}, Languages: offered,
-		Passwords: visitors{n.sessions},
-		Secure:    func(*http.Request) bool { return origins.Pages.Scheme == "https" }, // they are served nowhere else
-		Log:       n.log.With("room", "web"), Now: time.Now})
+		Passwords: visitors{n.sessions}, OpenID: institutionOf(n, origins),
+		Secure: func(*http.Request) bool { return origins.Pages.Scheme == "https" }, // they are served nowhere else
+		Log:    n.log.With("room", "web"), Now: time.Now})
 }
 
 // besideAPI answers at the API's port: the API what is for programs, figures what asks for metrics, and the pages all

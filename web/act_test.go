@@ -348,7 +348,7 @@ func TestOffers(t *testing.T) {
 		"/":                   {[]string{"/archive-now"}, nil},
 		"/harvests":           {[]string{"/new/harvest"}, nil},
 		"/harvests/3/preview": {[]string{"/harvests/3/activate"}, []string{"/harvests/3/delete"}}, // it has run
-		"/people/p1":          {[]string{"/people/p1/grants/1/end", "/people/p1/disable"}, []string{"/people/p1/enable"}},
+		"/people/p1":          {[]string{"/people/p1/grants/1/end", "/people/p1/identities/00ff/unlink", "/people/p1/disable"}, []string{"/people/p1/enable"}},
 		"/domains/acted.example": {[]string{"/domains/acted.example/configurations/main", "/domains/acted.example/configurations/other/remove"},
 			[]string{"/domains/acted.example/configurations/main/remove"}},
 	} {

@@ -27,8 +27,12 @@ func archives(t *testing.T) []seen {
 	empty, silent := newSite(t), newSite(t)
 	empty.api.answers = unused()
 	silent.api.answers = map[string]any{}
-	return []seen{{"plain", newSite(t)}, {"hostile", newSiteOf(t, hostile, hostile)},
+	all := []seen{{"plain", newSite(t)}, {"hostile", newSiteOf(t, hostile, hostile)},
 		{"long", newSiteOf(t, strings.Repeat("lindhaven", 22), strings.Repeat("abcdefghij", 20))}, {"empty", empty}, {"silent", silent}}
+	for _, s := range all[1:] { // one signs in by a service, too
+		s.site.cfg.OpenID = &login{silent: s.name == "silent"}
+	}
+	return all
 }
 
 // unused is an archive in which nothing has happened yet.

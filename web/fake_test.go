@@ -297,6 +297,7 @@ func filled(name string) map[string]any {
 	person := wire.Person{ID: "p1", Name: name, Mail: name, Institution: name, State: wire.Active, Since: at, Reason: name}
 	whole := person
 	whole.Grants = []wire.Grant{grant}
+	whole.Identities = []wire.Identity{{ID: "00ff", Issuer: name, Subject: name, Since: at}}
 	run := wire.HarvestRun{Number: 2, State: "failed", Date: at, Begun: at, Jobs: 4, Configurations: 9, There: 10, Waits: name, Error: name, Detail: name,
 		Brought: &wire.RunBrought{Whole: true, Jobs: 4, Configurations: 9, Objects: 7, Bytes: 1 << 20, Usual: &wire.RunUsual{Runs: 5, Objects: 70, Bytes: 1 << 30, Differs: true}}}
 	plan := wire.Harvest{Number: 3, Name: name, Kind: "snapshot", Collection: name, State: wire.HarvestFailed, Changed: at, ChangedBy: name, Channel: name,

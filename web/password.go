@@ -45,6 +45,8 @@ type asks struct {
 	Invited    string // the person's name
 	Fault      string // message; empty: none
 	Least      int
+
+	Institution *institution // whose account can be used instead; nil: none
 }
 
 // passwordForms answers what has to do with passwords, and reports false for all else.
@@ -79,7 +81,7 @@ func (t *turn) byPassword(form url.Values) {
 	s, err := t.cfg.Passwords.SignIn(t.r.Context(), who, form.Get("password"), siteOf(t.r))
 	if fault := faultOf(err); fault != "" {
 		p := signInPage{Next: local(form.Get("next")), On: t.onTo(form.Get("next")),
-			Asks: &asks{Who: who, Fault: fault}}
+			Asks: &asks{Who: who, Fault: fault}, Institution: t.institution("")}
 		t.show(refused(err), "sign-in", t.view("web.sign-in", p))
 		return
 	}
@@ -123,7 +125,7 @@ func (t *turn) invitation() {
 	if text != "" && len(text) <= maxLink {
 		name, err = t.cfg.Passwords.Invited(t.r.Context(), text)
 	}
-	p := asks{Invitation: text, Invited: name, Least: LeastPassword}
+	p := asks{Invitation: text, Invited: name, Least: LeastPassword, Institution: t.institution("")}
 	if err == nil && form != nil {
 		var s Session
 		s, err = t.cfg.Passwords.Enter(t.r.Context(), text, form.Get("password"))

@@ -16,6 +16,8 @@ type signInPage struct {
 	On   string // a link to Next
 	Who  string // somebody who is signed in, if a link is about to replace her
 	Asks *asks  // for a name and a password; nil: nobody has one
+
+	Institution *institution // whose account one can sign in with; nil: none
 }
 
 // signIn shows the form of a sign-in link, which uses nothing up: mail scanners follow links. The form opens a session.
@@ -37,6 +39,7 @@ func (t *turn) signIn() {
 	if t.cfg.Passwords != nil {
 		p.Asks = &asks{}
 	}
+	p.Institution = t.institution("")
 	t.show(http.StatusOK, "sign-in", t.view("web.sign-in", p))
 }
 

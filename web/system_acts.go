@@ -142,6 +142,26 @@ func endGrant(ctx context.Context, v *visit, f *form) (outcome, error) {
 	return outcome{Next: way("people", v.given["id"])}, err
 }
 
+func askUnlink(ctx context.Context, v *visit) (*form, error) {
+	p, err := askOfPerson(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range p.Identities {
+		if i.ID == v.given["identity"] {
+			f := &form{Help: "web.unlink-help"}
+			return f.add(field{Name: "subject", Label: "web.account", Kind: choose, Value: i.Subject,
+				Options: namedOptions("", []string{i.Subject})[1:]}, reason(true)), nil
+		}
+	}
+	return nil, wire.ErrNotFound
+}
+
+func unlink(ctx context.Context, v *visit, f *form) (outcome, error) {
+	_, err := v.api.People().Unlink(ctx, v.given["id"], v.given["identity"], f.text("reason"))
+	return outcome{Next: way("people", v.given["id"])}, err
+}
+
 func askAudit(ctx context.Context, v *visit) (*form, error) {
 	replicas, err := v.api.Replicas().List(ctx)
 	f := &form{Help: "web.audit-run-help"}

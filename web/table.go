@@ -72,7 +72,8 @@ var files embed.FS
 // parse reads the templates: each page has the frame and the parts that several pages have.
 func parse(table []page) (map[string]*template.Template, error) {
 	all := map[string]*template.Template{}
-	for _, name := range append(names(table), "sign-in", "invitation", "password", "message", "form", "kept") {
+	for _, name := range append(names(table), "sign-in", "away", "invitation", "password", "message", "form",
+		"kept") {
 		t, err := template.New("frame.html").ParseFS(files, "pages/frame.html", "pages/parts.html",
 			"pages/"+name+".html")
 		if err != nil {

@@ -166,6 +166,8 @@ func systemActs() []action {
 			do: grant},
 		{path: "/people/{id}/grants/{grant}/end", title: "web.act-end-grant", section: people, once: true, role: admin,
 			ask: askEndGrant, do: endGrant},
+		{path: "/people/{id}/identities/{identity}/unlink", title: "web.act-unlink", section: people, once: true,
+			role: admin, ask: askUnlink, do: unlink},
 		{path: "/new/audit", title: "web.act-audit", section: copies, role: operator, ask: askAudit, do: runAudit},
 		{path: "/audits/{id}/pause", title: "web.act-pause", section: copies, role: operator,
 			ask: askOfAudit("web.audit-pause-help"), do: wishAudit(wire.WishPause)},

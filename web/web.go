@@ -59,6 +59,7 @@ type Config struct {
 	API       http.RoundTripper        // to the API's handler; requests carry Authorization: Bearer Session.Text
 	Sessions  Sessions                 // who is signed in
 	Passwords Passwords                // default: nobody signs in with one
+	OpenID    OpenID                   // default: nobody signs in with the account of an institution
 	Languages *words.Offer             // default: all of the program's, English first
 	Secure    func(*http.Request) bool // the browser's connection is TLS; default: it reached this process by TLS
 	Log       *slog.Logger             // default: none
@@ -135,7 +136,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t.signIn()
 	case path == signOut:
 		t.signOut()
-	case t.passwordForms(), t.acted():
+	case t.openID(), t.passwordForms(), t.acted():
 	case r.Method == http.MethodPost:
 		t.notAllowed("GET, HEAD")
 	default:
@@ -149,6 +150,7 @@ const (
 	signIn    = "/sign-in"
 	signOut   = "/sign-out"
 
+	openIDPath  = "/sign-in/openid" // the service comes back here
 	invitation  = "/invitation"
 	ownPassword = "/password"
 )

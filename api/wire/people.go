@@ -38,6 +38,15 @@ type Person struct {
 	Since       time.Time   `json:"since" doc:"of the state"`
 	Reason      string      `json:"reason,omitempty" doc:"of the state"`
 	Grants      []Grant     `json:"grants,omitempty" doc:"only in the answer about a single person"`
+	Identities  []Identity  `json:"identities,omitempty" doc:"only in the answer about a single person, to herself and to administrators"`
+}
+
+// Identity is the account of an institution with which a person signs in to the pages.
+type Identity struct {
+	ID      string    `json:"id"`
+	Issuer  string    `json:"issuer" doc:"the service of OpenID Connect"`
+	Subject string    `json:"subject" doc:"what the service calls the account"`
+	Since   time.Time `json:"since"`
 }
 
 // PersonRequest invites a person.
@@ -101,6 +110,7 @@ type Grant struct {
 	Ended      time.Time `json:"ended,omitzero"`
 	EndedBy    string    `json:"endedBy,omitempty"`
 	EndedWhy   string    `json:"endedWhy,omitempty"`
+	Groups     bool      `json:"groups,omitempty" doc:"groups of an account gave it: it lasts a day unless the person signs in again"`
 }
 
 // GrantRequest gives a person a role.

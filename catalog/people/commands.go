@@ -27,6 +27,10 @@ var Rules = []agree.Rule{
 	{Kind: SetPassword, Level: LevelOfSessions, Do: with(setPassword)},
 	{Kind: Enter, Level: LevelOfSessions, Do: with(enter)},
 	{Kind: EndSession, Level: LevelOfSessions, Do: with(endSession)},
+	{Kind: EnterIdentified, Level: LevelOfIdentities, Do: with(enterIdentified)},
+	{Kind: AdmitPerson, Level: LevelOfIdentities, Do: with(admitPerson)},
+	{Kind: UnlinkIdentity, Level: LevelOfIdentities, Do: with(unlinkIdentity)},
+	{Kind: Regroup, Level: LevelOfIdentities, Do: with(regroup)},
 }
 
 // The kinds of commands and their bodies.
@@ -47,6 +51,10 @@ const (
 	SetPassword      agree.Kind = "person.password" // PasswordSetting
 	Enter            agree.Kind = "person.enter"    // Entrance
 	EndSession       agree.Kind = "session.end"     // SessionEnd
+	EnterIdentified  agree.Kind = "identity.enter"  // Identification
+	AdmitPerson      agree.Kind = "identity.admit"  // Admission
+	UnlinkIdentity   agree.Kind = "identity.unlink" // Unlinking
+	Regroup          agree.Kind = "identity.groups" // Grouping
 )
 
 // Invitation invites a person, with a token by which she accepts.

@@ -45,7 +45,7 @@ func giveGrant(s *state, b *Giving) (any, error) {
 		if !old.Open(s.At) {
 			continue
 		}
-		if open++; old.Role == g.Role && old.Scope == g.Scope && old.Until == g.Until {
+		if open++; old.Identity == "" && old.Role == g.Role && old.Scope == g.Scope && old.Until == g.Until {
 			return old, nil
 		}
 	}

@@ -14,6 +14,9 @@ const (
 	prefixUses     = "used/"      // <access token>: Time, the last day
 	prefixPassword = "password/"  // <person>: Password
 	prefixEnded    = "ended/"     // <actor>: Ended
+
+	prefixIdentity   = "identity/"   // <person>/<identity>: Identity
+	prefixIdentified = "identified/" // <identity>: PersonID
 )
 
 func keyPerson(id PersonID) string { return PrefixPeople + string(id) }
@@ -36,5 +39,11 @@ func keyUse(token string) string { return prefixUses + token }
 func keyPassword(id PersonID) string { return prefixPassword + string(id) }
 
 func keyEnded(owner string) string { return prefixEnded + owner }
+
+func prefixIdentities(id PersonID) string { return prefixIdentity + string(id) + "/" }
+
+func keyIdentity(id PersonID, identity string) string { return prefixIdentities(id) + identity }
+
+func keyIdentified(identity string) string { return prefixIdentified + identity }
 
 func keyAccess(id string) string { return PrefixAccess + id }

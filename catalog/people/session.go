@@ -90,7 +90,8 @@ func (r View) SessionEnded(owner, id string) (bool, error) {
 }
 
 // Standing is a text that changes with what a session's owner is and may: when the person is disabled or enabled or
-// gets another password, when a grant is given or ended, when all sessions of the owner end. A session is good for as
+// gets another password, when an identity is linked or unlinked, when a grant is given or ended, when all sessions of
+// the owner end. A session is good for as
 // long as it is the same. That a grant expires does not change it: rights are looked up whenever the session is used.
 func (r View) Standing(owner string) (string, error) {
 	ended, _, err := agree.Get[Ended](r.Reader, keyEnded(owner))
@@ -117,6 +118,13 @@ func (r View) Standing(owner string) (string, error) {
 	parts = append(parts, string(p.State), strconv.FormatInt(int64(p.Since), 10), password.Hash)
 	for i := range grants {
 		parts = append(parts, strconv.FormatUint(grants[i].ID, 10), strconv.FormatInt(int64(grants[i].Ended), 10))
+	}
+	identities, err := r.Identities(p.ID)
+	if err != nil {
+		return "", err
+	}
+	for _, i := range identities {
+		parts = append(parts, i.ID, strconv.FormatInt(int64(i.Since), 10))
 	}
 	return strings.Join(parts, " "), nil
 }

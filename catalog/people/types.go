@@ -69,6 +69,7 @@ type Grant struct {
 	Ended    agree.Time `json:"ended,omitempty"`
 	EndedBy  string     `json:"endedBy,omitempty"`
 	EndedWhy string     `json:"endedWhy,omitempty"`
+	Identity string     `json:"identity,omitempty"` // whose groups gave it, by id; empty: somebody gave it by hand
 }
 
 // Open reports whether the grant counts at that time.

@@ -63,7 +63,7 @@ func Start(t testing.TB) *Browser {
 		"--no-startup-window", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
 		"--disable-component-update", "--disable-sync", "--disable-extensions", "--password-store=basic",
 		"--disable-breakpad", "--disable-features=Translate,OptimizationHints,MediaRouter,PaintHolding",
-		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1, EXCLUDE localhost", "--lang=en",
+		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost", "--lang=en",
 		"--user-data-dir="+filepath.Join(dir, "data"))
 	said, err := os.Create(b.said)
 	if err != nil {

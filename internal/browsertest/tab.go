@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // View is what a person has in front of her.
@@ -242,6 +243,28 @@ func (tab *Tab) Text(t testing.TB, expression string) (text string) {
 	t.Helper()
 	tab.Eval(t, "String("+expression+")", &text)
 	return text
+}
+
+// Until waits until the page says the text, whichever page it is by then: pages may lead on by themselves meanwhile.
+func (tab *Tab) Until(t testing.TB, text string) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	var got struct{ Result struct{ Value string } }
+	for {
+		err := tab.b.try(tab.session, "Runtime.evaluate", map[string]any{"returnByValue": true,
+			"expression": `location.href + "\n" + (document.body ? document.body.innerText : "")`}, &got)
+		if err == nil && strings.Contains(got.Result.Value, text) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("no page says %q in %s: %s %v", text, Patience, got.Result.Value, err)
+		}
+	}
 }
 
 // URL is the address of the document.

@@ -42,6 +42,9 @@ func (c *Config) check() error {
 	if err := c.Notices.check(); err != nil {
 		return err
 	}
+	if err := c.OpenID.check(); err != nil {
+		return err
+	}
 	if c.Limits.Lease < leastLease {
 		return fmt.Errorf("lease = %q: want at least 1m, so that no job is taken from its node during an election",
 			c.Limits.Lease)

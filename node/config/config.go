@@ -73,6 +73,7 @@ type Settings struct {
 
 	PortSettings
 	NoticeSettings
+	OpenIDSettings
 	LocalToken *string `toml:"local-token"` // rights of a local token on other nodes: a role, or none
 	// ids of the nodes that this one seals secrets to; none = all that crawl
 	SecretsTo []string `toml:"secrets-to"`
@@ -108,6 +109,7 @@ type Config struct {
 	Files      []string
 	Limits     Limits
 	Notices    Notices
+	OpenID     OpenID   // where people sign in with the account of their institution
 	SecretsTo  []string // that this node seals secrets to; none = all that crawl
 	Channels   []string // of harvests, whose jobs this node takes
 	Languages  []string // of the pages that readers see, the default first
@@ -347,6 +349,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.FilesMode, s.FilesMode)
 		set(&c.Organization, s.Organization)
 		c.Notices.resolve(&s.NoticeSettings)
+		c.OpenID.resolve(&s.OpenIDSettings)
 		if len(s.Files) > 0 {
 			c.Files = s.Files
 		}
@@ -369,6 +372,9 @@ func set[T any](to *T, from *T) {
 
 // Write writes the settings that hold for the node as TOML, for `config show`.
 func (c Config) Write(w io.Writer) error {
+	if c.OpenID.Issuer == "" {
+		c.OpenID = OpenID{}
+	}
 	shown := struct {
 		Name      string   `toml:"name"`
 		Org       string   `toml:"organization"`
@@ -399,11 +405,21 @@ func (c Config) Write(w io.Writer) error {
 		User      string `toml:"smtp-user,omitempty"`
 		Password  string `toml:"smtp-password-file,omitempty"`
 		Heartbeat string `toml:"heartbeat-url,omitempty"`
+
+		Issuer string      `toml:"openid-issuer,omitempty"`
+		Client string      `toml:"openid-client,omitempty"`
+		Secret string      `toml:"openid-secret-file,omitempty"`
+		Called string      `toml:"openid-name,omitempty"`
+		Scopes []string    `toml:"openid-scopes,omitempty"`
+		Claim  string      `toml:"openid-groups-claim,omitempty"`
+		Groups []GroupRule `toml:"openid-groups,omitempty"`
+		Create bool        `toml:"openid-create,omitempty"`
 	}{c.Name, c.Organization, c.Replica.Name, c.Replica.Kind, c.Replica.Place, c.Data, c.Files, c.Listen.Peer,
 		c.Listen.API, c.Listen.Access, c.Table.Addresses, c.Secure.Certificate, c.Secure.CertificateKey, c.proxies,
 		c.PagesURL.String(), c.AccessURL.String(), c.Limits, c.SecretsTo, c.Channels, c.Languages, c.LanguageFiles,
 		c.Notices.SMTP, c.Notices.shownSecurity(), c.Notices.From, c.Notices.User, c.Notices.PasswordFile,
-		shownURL(c.Notices.Heartbeat)}
+		shownURL(c.Notices.Heartbeat), c.OpenID.Issuer, c.OpenID.Client, c.OpenID.SecretFile, c.OpenID.Name,
+		c.OpenID.Scopes, c.OpenID.Claim, c.OpenID.Groups, c.OpenID.Create}
 	if err := toml.NewEncoder(w).Encode(shown); err != nil {
 		return fmt.Errorf("write the settings of %s: %w", c.Name, err)
 	}

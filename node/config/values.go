@@ -136,6 +136,16 @@ func Defaults() Settings {
 			SMTPPasswordFile: new(""),
 			HeartbeatURL:     new(""),
 		},
+		OpenIDSettings: OpenIDSettings{
+			OpenIDIssuer:      new(""),
+			OpenIDClient:      new(""),
+			OpenIDSecretFile:  new(""),
+			OpenIDName:        new(""),
+			OpenIDScopes:      []string{"openid", "profile", "email"},
+			OpenIDGroupsClaim: new("groups"),
+			OpenIDGroups:      []GroupRule{},
+			OpenIDCreate:      new(false),
+		},
 		LocalToken:    new("admin"),
 		SecretsTo:     []string{},
 		Languages:     []string{"en", "da", "it", "fr", "de"},
@@ -205,7 +215,7 @@ func plainly(message string) string {
 func unknownKey(path, text string, key toml.Key) string {
 	last, table := key[len(key)-1], ""
 	if len(key) > 1 {
-		table = key[0]
+		table = key[len(key)-2]
 	}
 	return fmt.Sprintf("%s:%d: %s", path, lineOf(text, last, ""), suggest("key", last, keysOf(table)))
 }
@@ -216,8 +226,11 @@ func keysOf(table string) []string {
 		"audit-pace", "audit-every", "crawls", "channels", "lease", "raft-log", "log-level", "files-mode",
 		"organization", "local-token", "certificate", "certificate-key", "trusted-proxies", "pages-url", "access-url",
 		"secrets-to", "languages", "language-files", "smtp", "smtp-tls", "smtp-from", "smtp-user",
-		"smtp-password-file", "heartbeat-url"}
+		"smtp-password-file", "heartbeat-url", "openid-issuer", "openid-client", "openid-secret-file", "openid-name",
+		"openid-scopes", "openid-groups-claim", "openid-groups", "openid-create"}
 	switch table {
+	case "openid-groups":
+		return []string{"group", "role", "collection", "place"}
 	case "replica":
 		return append(settings, "name", "kind", "place", "collections")
 	case "node":

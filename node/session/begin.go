@@ -86,7 +86,7 @@ func (s *Sessions) tokenOf(v catalog.View, c content) (catalog.AccessToken, erro
 	switch c.Token {
 	case api.LocalID:
 		return s.cfg.Local(v, c.Node)
-	case byPassword:
+	case byPassword, byIdentity:
 		return catalog.AccessToken{}, nil
 	}
 	return v.AccessToken(c.Token)

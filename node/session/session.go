@@ -83,7 +83,7 @@ type content struct {
 	ID       string         `json:"id"`
 	Node     catalog.NodeID `json:"node"`  // that signed it
 	Begun    catalog.NodeID `json:"begun"` // the node where it began: other nodes sign what they renew
-	Token    string         `json:"token"` // with which it began: an access token's id, api.LocalID, byPassword
+	Token    string         `json:"token"` // with which it began: an access token's id, api.LocalID, byPassword, …
 	Owner    string         `json:"owner"` // an actor
 	Standing string         `json:"standing"`
 	Began    catalog.Time   `json:"began"`
@@ -161,7 +161,7 @@ func (s *Sessions) Check(from catalog.NodeID, text string) (Session, error) {
 	case err != nil:
 		return Session{}, fmt.Errorf("look up session %s of %s: %w", c.ID, c.Owner, err)
 	}
-	if c.Token != api.LocalID && c.Token != byPassword && s.cfg.Used != nil {
+	if c.Token != api.LocalID && !byHerself(c.Token) && s.cfg.Used != nil {
 		s.cfg.Used(c.Token)
 	}
 	return out, nil
@@ -237,7 +237,7 @@ func (s *Sessions) worth(v catalog.View, from catalog.NodeID, c content) (who ca
 			return who, orEnded(err)
 		}
 		who = api.LocalCaller(cluster.Level, c.Node, token)
-	case byPassword:
+	case byPassword, byIdentity:
 		_, id := people.ParseActor(c.Owner)
 		who, err = catalog.PeopleIn(v).CallerOf(catalog.PersonID(id), now)
 	default:
@@ -258,6 +258,9 @@ func (s *Sessions) worth(v catalog.View, from catalog.NodeID, c content) (who ca
 	}
 	return who, nil
 }
+
+// byHerself reports whether a session began without an access token: the person proved who she is.
+func byHerself(token string) bool { return token == byPassword || token == byIdentity }
 
 // standing is a digest of what a session depends on: its owner's standing, and the secret of its token.
 func standing(v catalog.View, who catalog.Caller, token catalog.AccessToken) (string, error) {
