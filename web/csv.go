@@ -48,9 +48,9 @@ func linesOf(data any) (lister, bool) {
 
 // csv answers with the lines of a list. If it goes on, the header Link says where. What could not be read is never an
 // empty list.
-func (t *turn) csv(p *page, v *visit, from lister) {
+func (t *turn) csv(p *page, got *looked, from lister) {
 	items, next, read := from.lines()
-	if !read || len(v.faults) > 0 {
+	if !read || len(got.notRead(p)) > 0 {
 		t.problem(http.StatusServiceUnavailable, wire.CodeUnavailable, "the list could not be read")
 		return
 	}
@@ -66,7 +66,7 @@ func (t *turn) csv(p *page, v *visit, from lister) {
 		t.w.Header().Set("Link", "<"+t.prefix()+t.path+"?"+query.Encode()+`>; rel="next"`)
 	}
 	name := p.template
-	if next != "" || v.query.Get("after") != "" {
+	if next != "" || got.query.Get("after") != "" {
 		name += "-part"
 	}
 	t.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,7 @@ func showJobs(ctx context.Context, v *visit) (any, error) {
 }
 
 func showRunning(ctx context.Context, v *visit) (any, error) {
+	v.live = true
 	var out *wire.RunningJobs
 	askRunning(ctx, v, &out)
 	v.wait()
@@ -87,7 +89,13 @@ func showJob(ctx context.Context, v *visit) (any, error) {
 	if p.Job != nil {
 		p.offer(v, id)
 	}
+	v.live = lasts(p.Job)
 	return p, missing
+}
+
+// lasts reports whether a job is not known to have ended.
+func lasts(job *wire.Job) bool {
+	return job == nil || slices.Contains([]wire.JobState{wire.JobNew, wire.JobSubmitted, wire.JobStarted}, job.State)
 }
 
 // offer names what can be done with the job as it stands.
@@ -205,6 +213,7 @@ func showCrawl(ctx context.Context, v *visit) (any, error) {
 		p.Events.set(wire.Page[crawlEvent]{Items: eventsOf(r.Lines)}, nil)
 	})
 	v.wait()
+	v.live = lasts(p.Job)
 	if p.Live != nil {
 		for _, what := range []string{"freeze", "thaw", "seeds", "set", "checkpoint"} {
 			v.offer("jobs", id, what)

@@ -100,7 +100,7 @@ func (t *turn) toSignIn() {
 	if len(t.r.CookiesNamed(t.cookieName(t.r))) > 0 {
 		t.forget()
 	}
-	if t.asJSON() {
+	if t.asJSON() || t.asPart() {
 		t.problem(http.StatusUnauthorized, wire.CodeUnauthorized, "sign in first, at "+signIn)
 		return
 	}

@@ -8,6 +8,7 @@ import (
 )
 
 func showAlerts(ctx context.Context, v *visit) (any, error) {
+	v.live = true
 	var out *wire.Alerts
 	askAlerts(ctx, v, &out)
 	v.wait()
@@ -21,6 +22,7 @@ type nodesPage struct {
 }
 
 func showNodes(_ context.Context, v *visit) (any, error) {
+	v.live = true
 	st := v.known()
 	if st == nil {
 		return &nodesPage{}, nil

@@ -66,6 +66,7 @@ func (e *ended) add(p wire.Page[wire.Job], since time.Time) {
 
 func showToday(ctx context.Context, v *visit) (any, error) {
 	v.offer("archive-now")
+	v.live = true
 	p := &todayPage{Since: v.now.Add(-yesterday), Looked: v.now.Add(-lookBack)}
 	for state, to := range map[wire.JobState]**ended{wire.JobDone: &p.Done, wire.JobFailed: &p.Failed} {
 		name := "web.part-done"

@@ -25,6 +25,7 @@ type turn struct {
 	chosen *words.Language // by the path, else nil
 	path   string          // without what chose the language; with its escapes
 	who    *Session        // who is signed in, if that is known
+	api    *client.Client  // with her right, once she is known
 }
 
 // prefix is what the paths begin with to which the answer leads.
@@ -50,7 +51,9 @@ func (t *turn) page() {
 		t.unavailable()
 		return
 	}
-	s = t.renewed(s)
+	if !t.asPart() { // a page that is left open keeps nobody signed in
+		s = t.renewed(s)
+	}
 	t.who = &s
 	p, given := find(t.table, t.path)
 	switch {
@@ -78,70 +81,94 @@ func roleNeeded(r wire.Role) string {
 
 // fill asks for what a page shows, and shows it.
 func (t *turn) fill(p *page, given map[string]string) {
-	ctx := t.r.Context()
 	api, err := client.Over(t.cfg.API, inside, t.who.Text)
 	if err != nil {
 		t.cfg.Log.Error("the API cannot be asked", "error", err)
 		t.unavailable()
 		return
 	}
-	v := &visit{api: api, query: t.r.URL.Query(), given: given, now: t.cfg.Now(), zone: zoneOf(t.who)}
-	v.askStatus(ctx)
-	data, err := p.show(ctx, v)
-	v.wait()
+	t.api = api
+	if t.asPart() {
+		t.part(p, given)
+		return
+	}
+	ctx := t.r.Context()
+	got := t.look(ctx, p, given, t.r.URL.Query())
 	if ctx.Err() != nil { // the reader has gone away, or this node stops: never an empty page with a 200
 		t.message(http.StatusServiceUnavailable, says{"web.unavailable", "web.unavailable-ended"})
 		return
 	}
+	if t.instead(got) {
+		return
+	}
+	format := t.r.URL.Query().Get("format")
+	lines, lists := linesOf(got.data)
+	text, isText := got.data.(file)
+	switch {
+	case format == "json":
+		t.json(p, got)
+	case lists && format == "csv":
+		t.csv(p, got, lines)
+	case isText && format == "file":
+		t.file(p, text)
+	default:
+		t.show(http.StatusOK, p.template, t.viewOf(p, got))
+	}
+}
+
+// instead answers if there is nothing to show, and reports whether it did.
+func (t *turn) instead(got *looked) bool {
 	var answered *wire.Error
 	switch {
-	case v.out || errors.As(err, &answered) && answered.Status == http.StatusUnauthorized:
+	case got.out || errors.As(got.err, &answered) && answered.Status == http.StatusUnauthorized:
 		t.toSignIn()
-		return
-	case errors.Is(err, wire.ErrNotFound):
+	case errors.Is(got.err, wire.ErrNotFound):
 		t.message(http.StatusNotFound, says{"web.not-found", "web.not-found-thing"})
-		return
-	case err != nil:
-		v.failed(p.title, err)
+	default:
+		return false
 	}
-	slices.SortStableFunc(v.faults, func(a, b fault) int { return strings.Compare(a.Part, b.Part) })
-	if t.asJSON() {
-		t.json(p, v, data)
-		return
+	return true
+}
+
+// viewOf returns what the template of a page is given.
+func (t *turn) viewOf(p *page, got *looked) *view {
+	view := t.view(p.title, got.data)
+	_, view.Lists = linesOf(got.data)
+	view.About, view.Faults, view.Status, view.Now = got.about, got.notRead(p), got.status, got.now
+	if got.live {
+		view.Live = stylePath + t.script.Name
 	}
-	lines, lists := linesOf(data)
-	if lists && t.r.URL.Query().Get("format") == "csv" {
-		t.csv(p, v, lines)
-		return
+	if got.status != nil && got.status.Cluster.Name != "" {
+		view.Cluster = got.status.Cluster.Name
 	}
-	if text, is := data.(file); is && t.r.URL.Query().Get("format") == "file" {
-		t.file(p, text)
-		return
-	}
-	view := t.view(p.title, data)
-	view.Lists = lists
-	view.About, view.Faults, view.Status, view.Now = v.about, v.faults, v.status, v.now
-	if v.status != nil && v.status.Cluster.Name != "" {
-		view.Cluster = v.status.Cluster.Name
-	}
-	view.Served, view.Offers = true, view.offers(t.acts, v.acts)
-	if key := v.query.Get("done"); key != "" {
+	view.Served, view.Offers = true, view.offers(t.acts, got.acts)
+	if key := t.r.URL.Query().Get("done"); key != "" {
 		view.Did = t.done.told(t.who.Person, key)
 	}
 	view.choose(t.table, p)
-	t.show(http.StatusOK, p.template, view)
+	return view
+}
+
+// notRead returns what could not be read, in order.
+func (l *looked) notRead(p *page) []fault {
+	faults := slices.Clone(l.faults)
+	if l.err != nil {
+		faults = append(faults, partFault(p.title, l.err))
+	}
+	slices.SortStableFunc(faults, func(a, b fault) int { return strings.Compare(a.Part, b.Part) })
+	return faults
 }
 
 // json answers with what the page shows, for programs.
-func (t *turn) json(p *page, v *visit, data any) {
+func (t *turn) json(p *page, got *looked) {
 	out := struct {
 		Page    string  `json:"page"`
 		Cluster string  `json:"cluster"`
 		Node    string  `json:"node"`
 		Faults  []fault `json:"faults"`
 		Data    any     `json:"data"`
-	}{p.path, t.cfg.Cluster, t.cfg.Node, []fault{}, data}
-	for _, f := range v.faults {
+	}{p.path, t.cfg.Cluster, t.cfg.Node, []fault{}, got.data}
+	for _, f := range got.notRead(p) {
 		f.Part, f.Why = bare(f.Part), strings.TrimPrefix(bare(f.Why), "fault-")
 		out.Faults = append(out.Faults, f)
 	}
@@ -172,7 +199,7 @@ type says struct{ title, text string }
 
 // message answers with a page that says one thing.
 func (t *turn) message(status int, what says) {
-	if t.asJSON() {
+	if t.asJSON() || t.asPart() {
 		code := map[int]wire.Code{http.StatusForbidden: wire.CodeForbidden, http.StatusNotFound: wire.CodeNotFound,
 			http.StatusMethodNotAllowed: wire.CodeMethod, http.StatusServiceUnavailable: wire.CodeUnavailable}[status]
 		t.problem(status, code, t.language().Text(what.title)+": "+t.language().Text(what.text))
@@ -190,6 +217,9 @@ func (t *turn) notAllowed(methods string) {
 
 // show writes a page.
 func (t *turn) show(status int, template string, v *view) {
+	if v.Live != "" {
+		t.w.Header().Set("Content-Security-Policy", scripted)
+	}
 	var b bytes.Buffer
 	if err := t.templates[template].Execute(&b, v); err != nil {
 		t.cfg.Log.Error("write page", "page", template, "error", err)

@@ -27,6 +27,7 @@ type view struct {
 	Page     bool         // one of the table, which may be had as JSON
 	Lists    bool         // it may be had as CSV
 	Served   bool         // the archive was asked for it
+	Live     string       // the script that redraws it; empty: it is not redrawn
 	Offers   []offered    // what can be done here
 	Did      *outcome     // of the act that led here
 	Now      time.Time
@@ -173,7 +174,7 @@ func (v *view) Ask(path string, pairs ...any) string {
 func (v *view) With(name, value string) string {
 	query := url.Values{}
 	for key, values := range v.query {
-		if key != name && key != "done" && len(values) > 0 {
+		if key != name && key != "done" && key != "format" && len(values) > 0 {
 			query.Set(key, values[0])
 		}
 	}
@@ -216,6 +217,14 @@ func (v *view) When(t time.Time) string {
 
 // At writes a time in the reader's zone.
 func (v *view) At(t time.Time) string { return v.Minute(t.In(v.zone)) }
+
+// Seconds writes a time of day in the reader's zone.
+func (v *view) Seconds(t time.Time) string { return v.terms.Seconds(t.In(v.zone)) }
+
+// SecondOf writes a time in the reader's zone, with its seconds.
+func (v *view) SecondOf(t time.Time) string {
+	return v.Moment(t.In(v.zone))
+}
 
 // Zone names the reader's time zone.
 func (v *view) Zone() string { return v.zone.String() }

@@ -34,6 +34,7 @@ type visit struct {
 	zone  *time.Location
 	about string   // what the page is about, after its title
 	acts  []string // paths of what can be done here
+	live  bool     // the page changes by itself, and is redrawn
 
 	going  sync.WaitGroup
 	mu     sync.Mutex // for the rest
@@ -78,6 +79,16 @@ func (v *visit) wait() { v.going.Wait() }
 
 // failed notes that a part could not be read.
 func (v *visit) failed(part string, err error) {
+	f := partFault(part, err)
+	var answered *wire.Error
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.faults = append(v.faults, f)
+	v.out = v.out || errors.As(err, &answered) && answered.Status == http.StatusUnauthorized
+}
+
+// partFault says why a part could not be read.
+func partFault(part string, err error) fault {
 	f := fault{Part: part, Why: "web.fault-other", Reason: err.Error()}
 	var answered *wire.Error
 	if errors.As(err, &answered) {
@@ -93,10 +104,7 @@ func (v *visit) failed(part string, err error) {
 	case errors.Is(err, wire.ErrInvalid):
 		f.Why = "web.fault-invalid"
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.faults = append(v.faults, f)
-	v.out = v.out || answered != nil && answered.Status == http.StatusUnauthorized
+	return f
 }
 
 // askStatus asks for the state of the cluster, which every page's head has.

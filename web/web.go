@@ -2,8 +2,9 @@
 // whether all is safe, in every language, without a command line.
 //
 // It reaches the archive by package client alone, over the API's handler in the same process and with the right of the
-// person who is signed in: no page can do what the API cannot. All pages work without JavaScript. A page is a line in
-// the table of pages (table.go) and a template; the menu, the rights and the tests follow from the table.
+// person who is signed in: no page can do what the API cannot. All pages work without JavaScript; some are redrawn by
+// it. A page is a line in the table of pages (table.go) and a template; the menu, the rights and the tests follow from
+// the table.
 package web
 
 import (
@@ -74,6 +75,8 @@ type Handler struct {
 	done      *once
 	templates map[string]*template.Template
 	style     look.Sheet
+	script    look.Sheet
+	live      *shared
 	cross     *http.CrossOriginProtection
 }
 
@@ -110,11 +113,11 @@ func newHandler(cfg Config, table []page, acts []action) (*Handler, error) {
 		return nil, err
 	}
 	return &Handler{cfg: cfg, table: table, acts: acts, done: newOnce(cfg.Now), templates: templates,
-		style: look.Style(), cross: http.NewCrossOriginProtection()}, nil
+		style: look.Style(), script: script(), live: newShared(cfg.Now), cross: http.NewCrossOriginProtection()}, nil
 }
 
 // policy lets pages load the style sheet and send forms to this origin, and nothing else: no script, no style of
-// their own, no frame.
+// their own, no frame. Pages that are redrawn have scripted instead.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; " +
 	"frame-ancestors 'none'"
 
@@ -128,6 +131,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		t.notAllowed("GET, HEAD, POST")
 	case chosen == nil && path == stylePath+h.style.Name:
 		h.sheet(w, r)
+	case chosen == nil && path == stylePath+h.script.Name:
+		h.program(w, r)
 	case path == "/favicon.ico":
 		w.WriteHeader(http.StatusNoContent)
 	case r.Method == http.MethodPost && h.foreign(r) != nil:
