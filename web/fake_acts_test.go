@@ -33,6 +33,8 @@ func defined(name string) map[string]any {
 	domain := wire.Domain{Name: "acted.example", Default: "main", Version: 4, Configurations: []wire.Configuration{{Name: "main", Template: "default",
 		Seeds: []string{"main"}, Default: true, Version: 3, Settings: wire.Overlay{"max_hops": text(3)}}, {Name: "other", Template: "default"}},
 		Seeds: []wire.List{{Name: "main", Items: 1, Version: 2, Changed: at}}}
+	address := wire.NoticeAddress{Name: name, Way: "mail", To: name, NoticeFilter: wire.NoticeFilter{Kinds: []string{"disk-low"}, Least: "bad", Collection: name, Place: name},
+		Language: "da", When: "daily", Hour: "07:30", Zone: "Europe/Copenhagen", Version: 2, Told: 41, Lost: 2, Waiting: 3, Undelivered: at, Reason: name}
 	return map[string]any{
 		"/templates": wire.Page[wire.Template]{Items: []wire.Template{template}}, "/templates/default": template, "/templates/default/versions": versions,
 		"/schedules": wire.Page[wire.Schedule]{Items: []wire.Schedule{schedule}}, "/schedules/evenings": schedule, "/schedules/evenings/versions": versions,
@@ -79,7 +81,11 @@ func defined(name string) map[string]any {
 		"POST /audits": wire.Audit{ID: "a2"}, "POST /audits/a1/wish": wire.Audit{},
 		"POST /files/12-a.warc.gz/verify": wire.Page[wire.Verification]{Items: []wire.Verification{{Replica: name, State: "ok"},
 			{Replica: name, State: "corrupt", Detail: name}, {Replica: name, State: "unreachable"}, {Replica: name, State: "missing"}}},
-		"PATCH /nodes/north-1": wire.Node{Name: "north-1"},
+		"PATCH /nodes/north-1":  wire.Node{Name: "north-1"},
+		"/notice-addresses":     wire.Page[wire.NoticeAddress]{Items: []wire.NoticeAddress{address, {Name: name, Way: "stderr", Told: 5}}},
+		"/notice-addresses/ops": address, "/notice-addresses/hook": wire.NoticeAddress{Name: "hook", Way: "webhook", To: "https://hook.example", When: "at-once", Language: "en", Version: 3},
+		"POST /notice-addresses": wire.NoticeAddress{Name: name, Secret: "whsec_made"}, "PATCH /notice-addresses/ops": address, "PATCH /notice-addresses/hook": address,
+		"DELETE /notice-addresses/ops": nil, "POST /notice-addresses/ops/test": wire.NoticeTest{ID: "msg_1", Reason: name},
 	}
 }
 
@@ -161,6 +167,15 @@ func tries(name string) []tried {
 			[]string{"role", "curator", "collection", "c", "until", "2026-12-24T22:00", "reason", "why"}},
 		{"/people/p1/identities/00ff/unlink", `POST /users/p1/identities/00ff/unlink {"reason":"why"}`, []string{"reason", "why"}},
 		{"/people/p1/grants/1/end", `POST /grants/1/end {"reason":"why"}`, []string{"reason", "why"}},
+		{"/new/notice", `POST /notice-addresses {"name":"ops","way":"webhook","to":"https://hook.example/x","secret":"whsec_a","inside":true,"kinds":["disk-low","node-away"],"least":"bad","collection":"c","place":"p","language":"da","when":"daily","hour":"07:30","zone":"UTC","cleared":true}`,
+			[]string{"name", "ops", "way", "webhook", "to", "https://hook.example/x", "secret", "whsec_a", "inside", "yes", "kinds", "disk-low\r\nnode-away", "least", "bad", "collection", "c",
+				"place", "p", "language", "da", "when", "daily", "hour", "07:30", "zone", "UTC", "cleared", "yes"}},
+		{"/notices/hook/edit", `PATCH /notice-addresses/hook {"version":3,"inside":true,"kinds":[],"least":"","collection":"","place":"","language":"en","when":"hourly","hour":"","zone":"","cleared":false}`,
+			[]string{"version", "3", "to", "", "inside", "yes", "when", "hourly"}},
+		{"/notices/ops/edit", `PATCH /notice-addresses/ops {"version":2,"to":"new@example.org","kinds":["disk-low"],"least":"look","collection":"","place":"","language":"en","when":"at-once","hour":"","zone":"","cleared":true}`,
+			[]string{"version", "2", "to", "new@example.org", "kinds", "disk-low", "least", "look", "collection", "", "place", "", "language", "en", "when", "at-once", "hour", "", "zone", "", "cleared", "yes"}},
+		{"/notices/ops/remove", `DELETE /notice-addresses/ops `, []string{"confirm", name}},
+		{"/notices/ops/test", `POST /notice-addresses/ops/test `, nil},
 		{"/new/audit", `POST /audits {"replica":"north"}`, []string{"replica", "north"}},
 		{"/audits/a1/pause", `POST /audits/a1/wish {"wish":"pause"}`, nil},
 		{"/audits/a1/resume", `POST /audits/a1/wish {"wish":"run"}`, nil},

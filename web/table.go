@@ -60,6 +60,7 @@ func table() []page {
 		{"/strays", "web.strays", copies, wire.RoleOperator, "strays", in, showStrays},
 		{"/trail", "web.trail", copies, wire.RoleReader, "trail", in, showTrail},
 		{"/alerts", "web.alerts", system, wire.RoleReader, "alerts", in, showAlerts},
+		{"/notices", "web.notices", system, wire.RoleReader, "notices", in, showNotices},
 		{"/nodes", "web.nodes", system, wire.RoleReader, "nodes", in, showNodes},
 		{"/people", "web.people", system, wire.RoleReader, "people", in, showPeople},
 		{"/people/{id}", "web.person", system, wire.RoleReader, "person", aside, showPerson},

@@ -5,7 +5,8 @@ import "holdfast/api/wire"
 // acts returns all acts. What is offered at a page is named by the page, and who may do it stands here.
 func acts() []action {
 	var all []action
-	for _, some := range [][]action{jobActs(), harvestActs(), domainActs(), definedActs(), systemActs(), alertActs()} {
+	for _, some := range [][]action{jobActs(), harvestActs(), domainActs(), definedActs(), systemActs(), alertActs(),
+		noticeActs()} {
 		all = append(all, some...)
 	}
 	return all
@@ -145,6 +146,20 @@ func definedActs() []action {
 			do:  editChannel},
 		{path: "/channels/{name}/delete", title: "web.act-delete", section: section, once: true, role: curator,
 			ask: askDeleteDefined, do: deleteChannel},
+	}
+}
+
+func noticeActs() []action {
+	const section, curator = "web.section-system", wire.RoleCurator
+	return []action{
+		{path: "/new/notice", title: "web.act-notice", section: section, once: true, role: curator, ask: askNewNotice,
+			do: addNotice},
+		{path: "/notices/{name}/edit", title: "web.act-edit", section: section, once: true, role: curator,
+			ask: askEditNotice, do: editNotice},
+		{path: "/notices/{name}/remove", title: "web.act-delete", section: section, once: true, role: curator,
+			ask: askRemoveNotice, do: removeNotice},
+		{path: "/notices/{name}/test", title: "web.act-test", section: section, role: curator, ask: askTestNotice,
+			do: testNotice, button: true},
 	}
 }
 
