@@ -79,6 +79,11 @@ func (d Domains) HistoryPage(ctx context.Context, name string, at Place) (wire.P
 	return page[wire.DomainHistory](ctx, d.c, url.Values{}, at, "domains", name, "history")
 }
 
+// BadPage returns one page of what Bad yields.
+func (i Ingests) BadPage(ctx context.Context, id string, at Place) (wire.Page[wire.BadLine], error) {
+	return page[wire.BadLine](ctx, i.c, url.Values{}, at, "domain-ingests", id, "bad")
+}
+
 // Page returns one page of the channels whose names or comments have the text, by name.
 func (h Channels) Page(ctx context.Context, search string, at Place) (wire.Page[wire.Channel], error) {
 	return page[wire.Channel](ctx, h.c, asked(map[string]string{"search": search}), at, "channels")

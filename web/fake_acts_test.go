@@ -6,6 +6,8 @@ import (
 
 	"holdfast/api/wire"
 	"holdfast/harvest"
+	"holdfast/harvest/domain"
+	"holdfast/harvest/split"
 )
 
 // defined is what archivists define, a crawl that runs, and what the API answers to acts.
@@ -30,11 +32,12 @@ func defined(name string) map[string]any {
 	live := harvest.Reply{Live: &harvest.Live{State: "RUNNING", Reason: name, Queued: 9, Succeeded: 5, Rate: 41.24,
 		Slowest: []harvest.SlowHost{{Host: name, Mean: harvest.Duration(time.Second), URIs: 3}}}}
 	line := at.Format("2006-01-02T15:04:05.000Z") + " 7 host-blocked " + string(text(map[string]any{"reason": name, "by": name, "host": name}))
-	domain := wire.Domain{Name: "acted.example", Default: "main", Version: 4, Configurations: []wire.Configuration{{Name: "main", Template: "default",
+	acted := wire.Domain{Name: "acted.example", Default: "main", Version: 4, Configurations: []wire.Configuration{{Name: "main", Template: "default",
 		Seeds: []string{"main"}, Default: true, Version: 3, Settings: wire.Overlay{"max_hops": text(3)}}, {Name: "other", Template: "default"}},
 		Seeds: []wire.List{{Name: "main", Items: 1, Version: 2, Changed: at}}}
 	address := wire.NoticeAddress{Name: name, Way: "mail", To: name, NoticeFilter: wire.NoticeFilter{Kinds: []string{"disk-low"}, Least: "bad", Collection: name, Place: name},
 		Language: "da", When: "daily", Hour: "07:30", Zone: "Europe/Copenhagen", Version: 2, Told: 41, Lost: 2, Waiting: 3, Undelivered: at, Reason: name}
+	ingest := wire.Ingest{ID: "i1", Collection: name, Node: name, By: name, Size: 5_000_000, State: wire.IngestRunning, Reason: name, Began: at, Lines: 9, Read: 1_000_000, Made: 4, Known: 3, Bad: 2}
 	return map[string]any{
 		"/templates": wire.Page[wire.Template]{Items: []wire.Template{template}}, "/templates/default": template, "/templates/default/versions": versions,
 		"/schedules": wire.Page[wire.Schedule]{Items: []wire.Schedule{schedule}}, "/schedules/evenings": schedule, "/schedules/evenings/versions": versions,
@@ -51,7 +54,7 @@ func defined(name string) map[string]any {
 			Channel: name, Error: name, First: []wire.PreviewedJob{{Template: name, Overlay: name, Configurations: 4, Expected: 600}}},
 		"/harvests/3/configurations":      wire.Page[wire.HarvestConfiguration]{Items: []wire.HarvestConfiguration{{Domain: name, Configuration: name}}, Next: "c-1"},
 		"/domains/example.org/seeds/main": plainText("https://example.org/" + name), "/domains/example.org/traps": plainText(name),
-		"/domains/acted.example":            domain,
+		"/domains/acted.example":            acted,
 		"/domains/acted.example/seeds/main": plainText("https://example.org/"),
 		"/audits/a1":                        wire.Audit{ID: "a1", Replicas: []string{name}, State: "running", Began: at, Files: 4, Total: 9},
 		"/nodes/north-1":                    wire.Node{Name: "north-1", Replica: name, Shards: 4096, Weight: 100},
@@ -71,16 +74,22 @@ func defined(name string) map[string]any {
 		"POST /templates": template, "PATCH /templates/default": template, "POST /templates/default/copy": template, "DELETE /templates/default": nil,
 		"POST /trap-lists": traps, "PATCH /trap-lists/calendars": traps, "POST /trap-lists/calendars/copy": traps, "DELETE /trap-lists/calendars": nil,
 		"POST /channels": channel, "PATCH /channels/SLOW": channel, "DELETE /channels/SLOW": nil,
-		"POST /domains": wire.Domain{Name: "new.example"}, "PATCH /domains/acted.example": domain, "PUT /domains/acted.example/alias": domain, "POST /domains/acted.example/remove": nil,
-		"PUT /domains/acted.example/traps": domain, "PATCH /domains/acted.example/configurations/main": domain, "PATCH /domains/acted.example/configurations/fresh": domain,
-		"POST /domains/acted.example/configurations/other/remove": domain, "PUT /domains/acted.example/seeds/main": domain, "PUT /domains/acted.example/seeds/fresh": domain,
-		"POST /domains/acted.example/seeds/main/remove": domain,
+		"POST /domains": wire.Domain{Name: "new.example"}, "PATCH /domains/acted.example": acted, "PUT /domains/acted.example/alias": acted, "POST /domains/acted.example/remove": nil,
+		"PUT /domains/acted.example/traps": acted, "PATCH /domains/acted.example/configurations/main": acted, "PATCH /domains/acted.example/configurations/fresh": acted,
+		"POST /domains/acted.example/configurations/other/remove": acted, "PUT /domains/acted.example/seeds/main": acted, "PUT /domains/acted.example/seeds/fresh": acted,
+		"POST /domains/acted.example/seeds/main/remove": acted,
 		"POST /users":               wire.Invitation{Person: wire.Person{ID: "p1", Name: name}, Expires: wake, Text: "secret-text", URL: "https://archive.test/invitation?text=x"},
 		"POST /users/p1/invitation": wire.Invitation{Person: wire.Person{ID: "p1", Name: name}, Expires: wake, Text: "secret-text"},
 		"POST /users/p1/disable":    wire.Person{}, "POST /users/p1/enable": wire.Person{}, "POST /grants": wire.Grant{}, "POST /grants/1/end": wire.Grant{}, "POST /users/p1/identities/00ff/unlink": wire.Person{},
 		"POST /audits": wire.Audit{ID: "a2"}, "POST /audits/a1/wish": wire.Audit{},
 		"POST /files/12-a.warc.gz/verify": wire.Page[wire.Verification]{Items: []wire.Verification{{Replica: name, State: "ok"},
 			{Replica: name, State: "corrupt", Detail: name}, {Replica: name, State: "unreachable"}, {Replica: name, State: "missing"}}},
+		"/domain-ingests": wire.Page[wire.Ingest]{Items: []wire.Ingest{ingest, {ID: "i2", State: wire.IngestDone, Began: at, Bad: 1}}}, "/domain-ingests/i1": ingest,
+		"/domain-ingests/i1/bad": wire.Page[wire.BadLine]{Items: []wire.BadLine{{Line: 4, Reason: name}}, Next: "b-4"},
+		"POST /domain-ingests":   ingest, "POST /domain-ingests/i1/stop": wire.Ingest{ID: "i1", State: wire.IngestStopped},
+		"PUT /fields": wire.Field{}, "POST /fields/domain/seen/remove": nil,
+		"/domain-settings": wire.DomainSettings{Settings: domain.DefaultSettings()}, "PATCH /domain-settings": wire.DomainSettings{},
+		"/harvest-settings": wire.HarvestSettings{Settings: split.DefaultSettings()}, "PATCH /harvest-settings": wire.HarvestSettings{},
 		"PATCH /nodes/north-1":  wire.Node{Name: "north-1"},
 		"/notice-addresses":     wire.Page[wire.NoticeAddress]{Items: []wire.NoticeAddress{address, {Name: name, Way: "stderr", Told: 5}}},
 		"/notice-addresses/ops": address, "/notice-addresses/hook": wire.NoticeAddress{Name: "hook", Way: "webhook", To: "https://hook.example", When: "at-once", Language: "en", Version: 3},
@@ -167,6 +176,14 @@ func tries(name string) []tried {
 			[]string{"role", "curator", "collection", "c", "until", "2026-12-24T22:00", "reason", "why"}},
 		{"/people/p1/identities/00ff/unlink", `POST /users/p1/identities/00ff/unlink {"reason":"why"}`, []string{"reason", "why"}},
 		{"/people/p1/grants/1/end", `POST /grants/1/end {"reason":"why"}`, []string{"reason", "why"}},
+		{"/new/ingest", "POST /domain-ingests?collection=c a.example\n# b", []string{"domains", "a.example\r\n# b", "collection", "c"}},
+		{"/ingests/i1/stop", `POST /domain-ingests/i1/stop {"reason":"why"}`, []string{"reason", "why"}},
+		{"/new/field", `PUT /fields {"of":"harvest","name":"owner","type":"date","mandatory":true,"comments":"c"}`, []string{"name", "owner", "of", "harvest", "type", "date", "mandatory", "yes", "comments", "c"}},
+		{"/fields/domain/seen/edit", `PUT /fields {"of":"","name":"seen","type":"boolean","mandatory":true}`, []string{"mandatory", "yes", "comments", ""}},
+		{"/fields/domain/seen/remove", `POST /fields/domain/seen/remove {"reason":"why"}`, []string{"confirm", "seen", "reason", "why"}},
+		{"/presets/domain/edit", `PATCH /domain-settings {"alias_expiry":"24h","default_bytes":null,"default_objects":5,"default_seeds":["https://{domain}/","http://{domain}/"]}`,
+			[]string{"s.default_bytes", "", "s.default_objects", "5", "s.alias_expiry", "24h", "s.default_seeds", "https://{domain}/\r\nhttp://{domain}/"}},
+		{"/presets/harvest/edit", `PATCH /harvest-settings {"generator":"fixed","leave_out_zero_limits":true}`, []string{"s.generator", "fixed", "s.leave_out_zero_limits", "true"}},
 		{"/new/notice", `POST /notice-addresses {"name":"ops","way":"webhook","to":"https://hook.example/x","secret":"whsec_a","inside":true,"kinds":["disk-low","node-away"],"least":"bad","collection":"c","place":"p","language":"da","when":"daily","hour":"07:30","zone":"UTC","cleared":true}`,
 			[]string{"name", "ops", "way", "webhook", "to", "https://hook.example/x", "secret", "whsec_a", "inside", "yes", "kinds", "disk-low\r\nnode-away", "least", "bad", "collection", "c",
 				"place", "p", "language", "da", "when", "daily", "hour", "07:30", "zone", "UTC", "cleared", "yes"}},

@@ -250,7 +250,7 @@ func (s *site) get(t *testing.T, path string) (*http.Response, string) {
 // paths are a path of each page of the table, and of some with queries.
 func paths() []string {
 	return []string{"/", "/harvests", "/harvests?search=news&kind=event&state=failed&domain=example.org", "/harvests/3", "/domains", "/domains?prefix=ex&after=d-9",
-		"/domains/example.org", "/jobs", "/jobs?state=FAILED&harvest=3&run=2&domain=example.org&after=j-9", "/jobs/running", "/jobs/12", "/jobs/13",
+		"/domains/example.org", "/ingests", "/ingests/i1", "/fields", "/presets", "/jobs", "/jobs?state=FAILED&harvest=3&run=2&domain=example.org&after=j-9", "/jobs/running", "/jobs/12", "/jobs/13",
 		"/files", "/files?state=owed&job=12&prefix=12-", "/files/12-a.warc.gz", "/replicas", "/copies", "/copies?state=corrupt&replica=north",
 		"/harvests/3/preview", "/harvests/3/configurations", "/domains/example.org/seeds/main", "/domains/example.org/seeds/main?version=2",
 		"/templates", "/templates?search=x", "/templates/default", "/schedules", "/schedules/evenings", "/channels", "/traps", "/traps/calendars?version=1",

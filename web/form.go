@@ -188,8 +188,10 @@ func (f *form) whole(name string) string {
 }
 
 // lines returns the lines that were typed into a field, without empty ones.
-func (f *form) lines(name string) (out []string) {
-	for one := range strings.Lines(f.whole(name)) {
+func (f *form) lines(name string) []string { return linesIn(f.whole(name)) }
+
+func linesIn(text string) (out []string) {
+	for one := range strings.Lines(text) {
 		if one = strings.TrimSpace(one); one != "" {
 			out = append(out, one)
 		}

@@ -160,6 +160,7 @@ func TestEveryPageInEveryLanguage(t *testing.T) {
 func checkRaw(t *testing.T, where, body string) {
 	t.Helper()
 	body = regexp.MustCompile(`(?s)<pre.*?</pre>|<textarea.*?</textarea>`).ReplaceAllString(body, "")
+	body = strings.ReplaceAll(body, "{domain}", "") // stands so in seeds of domains to come
 	for _, raw := range regexp.MustCompile(`\b(web|alert)\.[a-z]|[{}]|%!|&lt;nil&gt;|0001`).FindAllString(body, -1) {
 		t.Errorf("%s shows %q:\n%s", where, raw, body)
 	}
@@ -354,7 +355,7 @@ func TestRoles(t *testing.T) {
 		_, home := s.send(t, http.MethodGet, "/_/en/", "x", nil)
 		for _, p := range table() {
 			may := includes(role, p.role)
-			path := strings.NewReplacer("/jobs/{id}/crawl", "/jobs/15/crawl", "/jobs/{id}", "/jobs/12", "{number}", "3", "/domains/{name}", "/domains/example.org",
+			path := strings.NewReplacer("/jobs/{id}/crawl", "/jobs/15/crawl", "/jobs/{id}", "/jobs/12", "{number}", "3", "/ingests/{id}", "/ingests/i1", "/domains/{name}", "/domains/example.org",
 				"{part}", "main", "/templates/{name}", "/templates/default", "/schedules/{name}", "/schedules/evenings", "/traps/{name}", "/traps/calendars",
 				"{name}", "12-a.warc.gz", "{id}", "p1").Replace(p.path)
 			s.api.queries()

@@ -12,7 +12,7 @@ import (
 func (f *form) refuse(err error) int {
 	var own *formError
 	if errors.As(err, &own) {
-		f.Faults = append(f.Faults, formFault{Field: f.field(own.field), Message: own.message, Detail: own.detail})
+		f.blame(formFault{Field: f.field(own.field), Message: own.message, Detail: own.detail})
 	}
 	var answered *wire.Error
 	switch {

@@ -1,12 +1,16 @@
 package web
 
-import "holdfast/api/wire"
+import (
+	"holdfast/api/wire"
+	"holdfast/harvest/domain"
+	"holdfast/harvest/split"
+)
 
 // acts returns all acts. What is offered at a page is named by the page, and who may do it stands here.
 func acts() []action {
 	var all []action
-	for _, some := range [][]action{jobActs(), harvestActs(), domainActs(), definedActs(), systemActs(), alertActs(),
-		noticeActs()} {
+	for _, some := range [][]action{jobActs(), harvestActs(), domainActs(), definedActs(), setUpActs(),
+		systemActs(), alertActs(), noticeActs()} {
 		all = append(all, some...)
 	}
 	return all
@@ -146,6 +150,27 @@ func definedActs() []action {
 			do:  editChannel},
 		{path: "/channels/{name}/delete", title: "web.act-delete", section: section, once: true, role: curator,
 			ask: askDeleteDefined, do: deleteChannel},
+	}
+}
+
+// setUpActs are what archivists set up once: domains in bulk, fields, and what new things begin with.
+func setUpActs() []action {
+	const section, curator = "web.section-harvests", wire.RoleCurator
+	return []action{
+		{path: "/new/ingest", title: "web.act-ingest", section: section, role: curator, ask: askIngest,
+			do: beginIngest, large: true},
+		{path: "/ingests/{id}/stop", title: "web.act-stop", section: section, role: curator, ask: askStopIngest,
+			do: stopIngest},
+		{path: "/new/field", title: "web.act-field", section: section, once: true, role: curator, ask: askNewField,
+			do: makeField},
+		{path: "/fields/{of}/{name}/edit", title: "web.act-edit", section: section, once: true, role: curator,
+			ask: askEditField, do: editField},
+		{path: "/fields/{of}/{name}/remove", title: "web.act-delete", section: section, once: true, role: curator,
+			ask: askRemoveField, do: removeField},
+		{path: "/presets/domain/edit", title: "web.act-domain-presets", section: section, once: true, role: curator,
+			ask: askPresets(domainPresets, domain.Reference()), do: setDomainPresets},
+		{path: "/presets/harvest/edit", title: "web.act-harvest-presets", section: section, once: true, role: curator,
+			ask: askPresets(harvestPresets, split.Reference()), do: setHarvestPresets},
 	}
 }
 
