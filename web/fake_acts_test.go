@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"holdfast/api/wire"
@@ -30,6 +31,7 @@ func defined(name string) map[string]any {
 		Progress: &wire.Progress{Done: 12480, Queued: 9, Rate: 41.24, Bytes: 5e6}, Settings: &wire.Settings{Settings: harvest.DefaultSettings()}}
 	wake := now().Add(time.Minute)
 	live := harvest.Reply{Live: &harvest.Live{State: "RUNNING", Reason: name, Queued: 9, Succeeded: 5, Rate: 41.24,
+		Types: map[string]int64{name: 4}, Statuses: map[string]int64{name: 4}, Workers: []harvest.Worker{{Number: 1, Stage: "idle"}, {Number: 3, Stage: name, URL: name, For: harvest.Duration(time.Minute)}},
 		Slowest: []harvest.SlowHost{{Host: name, Mean: harvest.Duration(time.Second), URIs: 3}}}}
 	line := at.Format("2006-01-02T15:04:05.000Z") + " 7 host-blocked " + string(text(map[string]any{"reason": name, "by": name, "host": name}))
 	acted := wire.Domain{Name: "acted.example", Default: "main", Version: 4, Configurations: []wire.Configuration{{Name: "main", Template: "default",
@@ -84,6 +86,15 @@ func defined(name string) map[string]any {
 		"POST /audits": wire.Audit{ID: "a2"}, "POST /audits/a1/wish": wire.Audit{},
 		"POST /files/12-a.warc.gz/verify": wire.Page[wire.Verification]{Items: []wire.Verification{{Replica: name, State: "ok"},
 			{Replica: name, State: "corrupt", Detail: name}, {Replica: name, State: "unreachable"}, {Replica: name, State: "missing"}}},
+		"/jobs/15/crawl/uris":        harvest.Reply{URIs: []harvest.QueuedURI{{URL: name, Queue: name, Path: "LE", Via: name, Source: name, Priority: 1, Tries: 2}}, Next: "u-2"},
+		"/jobs/15/crawl/checkpoints": harvest.Reply{Checkpoints: []harvest.Checkpoint{{Name: name, Taken: at, Queued: 7, Bytes: 5e6}}},
+		"/jobs/15/crawl/report":      harvest.Reply{Lines: []string{name}, Next: "9"},
+		"/jobs/15/crawl/explain": harvest.Reply{Explained: &harvest.Explained{URL: name, Canonical: name, Known: name, Found: "queue", Path: "L", Via: name, Source: name, Queue: name, Logged: name,
+			Decision: "REJECT", DecidedBy: name, Status: -5000, Words: []harvest.Word{{Rule: name, Decision: "PASS"}, {Rule: name, Decision: "REJECT", Why: name}}, Robots: name, Limits: name,
+			Settings: map[string]harvest.Origin{"max_hops": {Value: text(7), From: name}}}},
+		"POST /jobs/15/crawl/retire": harvest.Reply{Count: 2}, "POST /jobs/15/crawl/budget": harvest.Reply{Count: 2}, "POST /jobs/15/crawl/block": harvest.Reply{},
+		"POST /jobs/15/crawl/unblock": harvest.Reply{}, "POST /jobs/15/crawl/delete": harvest.Reply{Count: 1}, "POST /jobs/15/crawl/never": harvest.Reply{},
+		"POST /jobs/15/crawl/forget": harvest.Reply{}, "POST /jobs/15/crawl/kill": harvest.Reply{}, "POST /jobs/15/crawl/restore": harvest.Reply{},
 		"/domain-ingests": wire.Page[wire.Ingest]{Items: []wire.Ingest{ingest, {ID: "i2", State: wire.IngestDone, Began: at, Bad: 1}}}, "/domain-ingests/i1": ingest,
 		"/domain-ingests/i1/bad": wire.Page[wire.BadLine]{Items: []wire.BadLine{{Line: 4, Reason: name}}, Next: "b-4"},
 		"POST /domain-ingests":   ingest, "POST /domain-ingests/i1/stop": wire.Ingest{ID: "i1", State: wire.IngestStopped},
@@ -176,6 +187,15 @@ func tries(name string) []tried {
 			[]string{"role", "curator", "collection", "c", "until", "2026-12-24T22:00", "reason", "why"}},
 		{"/people/p1/identities/00ff/unlink", `POST /users/p1/identities/00ff/unlink {"reason":"why"}`, []string{"reason", "why"}},
 		{"/people/p1/grants/1/end", `POST /grants/1/end {"reason":"why"}`, []string{"reason", "why"}},
+		{"/jobs/15/retire", `POST /jobs/15/crawl/retire {"reason":"why","queue":"a\\.example"}`, []string{"queue", `a\.example`, "reason", "why"}},
+		{"/jobs/15/budget", `POST /jobs/15/crawl/budget {"queue":".*","total_budget":0}`, []string{"queue", ".*", "total", "0", "session", ""}},
+		{"/jobs/15/block", `POST /jobs/15/crawl/block {"reason":"why","url":"a.example"}`, []string{"url", "a.example", "reason", "why"}},
+		{"/jobs/15/unblock", `POST /jobs/15/crawl/unblock {"url":"a.example"}`, []string{"url", "a.example"}},
+		{"/jobs/15/delete", `POST /jobs/15/crawl/delete {"queue":"a.*","pattern":"\\.gif$"}`, []string{"queue", "a.*", "pattern", `\.gif$`, "counted", `a.* \.gif$`, "confirm", "15"}},
+		{"/jobs/15/never", `POST /jobs/15/crawl/never {"url":"https://a.example/"}`, []string{"url", "https://a.example/"}},
+		{"/jobs/15/forget", `POST /jobs/15/crawl/forget {"url":"https://a.example/"}`, []string{"url", "https://a.example/"}},
+		{"/jobs/15/kill", `POST /jobs/15/crawl/kill {"worker":3}`, []string{"url", "", "worker", "3"}},
+		{"/jobs/15/restore", `POST /jobs/15/crawl/restore {"name":"` + strings.ReplaceAll(name, `"`, `\"`) + `"}`, []string{"name", name, "confirm", "15"}},
 		{"/new/ingest", "POST /domain-ingests?collection=c a.example\n# b", []string{"domains", "a.example\r\n# b", "collection", "c"}},
 		{"/ingests/i1/stop", `POST /domain-ingests/i1/stop {"reason":"why"}`, []string{"reason", "why"}},
 		{"/new/field", `PUT /fields {"of":"harvest","name":"owner","type":"date","mandatory":true,"comments":"c"}`, []string{"name", "owner", "of", "harvest", "type", "date", "mandatory", "yes", "comments", "c"}},

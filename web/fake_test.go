@@ -255,6 +255,8 @@ func paths() []string {
 		"/harvests/3/preview", "/harvests/3/configurations", "/domains/example.org/seeds/main", "/domains/example.org/seeds/main?version=2",
 		"/templates", "/templates?search=x", "/templates/default", "/schedules", "/schedules/evenings", "/channels", "/traps", "/traps/calendars?version=1",
 		"/jobs/15/crawl", "/jobs/15/crawl?queue=a&state=frozen",
+		"/jobs/15/uris", "/jobs/15/uris?pattern=a&queue=b&after=u-1", "/jobs/15/explain", "/jobs/15/explain?url=https://a.example/", "/jobs/15/log", "/jobs/15/log?log=job.log&pattern=x&after=7",
+		"/jobs/15/report?name=hosts", "/jobs/15/checkpoints",
 		"/audits", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/alerts", "/notices", "/nodes", "/people", "/people/p1"}
 }
 

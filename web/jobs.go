@@ -215,7 +215,8 @@ func showCrawl(ctx context.Context, v *visit) (any, error) {
 	v.wait()
 	v.live = lasts(p.Job)
 	if p.Live != nil {
-		for _, what := range []string{"freeze", "thaw", "seeds", "set", "checkpoint"} {
+		for _, what := range []string{"freeze", "thaw", "retire", "budget", "block", "unblock", "seeds", "set",
+			"checkpoint"} {
 			v.offer("jobs", id, what)
 		}
 	}

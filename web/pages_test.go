@@ -355,7 +355,8 @@ func TestRoles(t *testing.T) {
 		_, home := s.send(t, http.MethodGet, "/_/en/", "x", nil)
 		for _, p := range table() {
 			may := includes(role, p.role)
-			path := strings.NewReplacer("/jobs/{id}/crawl", "/jobs/15/crawl", "/jobs/{id}", "/jobs/12", "{number}", "3", "/ingests/{id}", "/ingests/i1", "/domains/{name}", "/domains/example.org",
+			path := strings.NewReplacer("/jobs/{id}/crawl", "/jobs/15/crawl", "/jobs/{id}/uris", "/jobs/15/uris", "/jobs/{id}/explain", "/jobs/15/explain", "/jobs/{id}/log", "/jobs/15/log",
+				"/jobs/{id}/report", "/jobs/15/report", "/jobs/{id}/checkpoints", "/jobs/15/checkpoints", "/jobs/{id}", "/jobs/12", "{number}", "3", "/ingests/{id}", "/ingests/i1", "/domains/{name}", "/domains/example.org",
 				"{part}", "main", "/templates/{name}", "/templates/default", "/schedules/{name}", "/schedules/evenings", "/traps/{name}", "/traps/calendars",
 				"{name}", "12-a.warc.gz", "{id}", "p1").Replace(p.path)
 			s.api.queries()

@@ -9,8 +9,8 @@ import (
 // acts returns all acts. What is offered at a page is named by the page, and who may do it stands here.
 func acts() []action {
 	var all []action
-	for _, some := range [][]action{jobActs(), harvestActs(), domainActs(), definedActs(), setUpActs(),
-		systemActs(), alertActs(), noticeActs()} {
+	for _, some := range [][]action{jobActs(), crawlActs(), harvestActs(), domainActs(), definedActs(),
+		setUpActs(), systemActs(), alertActs(), noticeActs()} {
 		all = append(all, some...)
 	}
 	return all
@@ -39,6 +39,30 @@ func jobActs() []action {
 		{path: "/jobs/{id}/set", title: "web.act-set", section: section, role: curator, ask: askLive, do: changeLive},
 		{path: "/jobs/{id}/checkpoint", title: "web.act-checkpoint", section: section, role: curator,
 			ask: askCheckpoint, do: checkpoint},
+	}
+}
+
+// crawlActs are the orders to a crawl that runs.
+func crawlActs() []action {
+	const section, curator = "web.section-jobs", wire.RoleCurator
+	return []action{
+		{path: "/jobs/{id}/retire", title: "web.act-retire", section: section, role: curator, ask: askRetire,
+			do: retire},
+		{path: "/jobs/{id}/budget", title: "web.act-budget", section: section, role: curator, ask: askBudget,
+			do: budget},
+		{path: "/jobs/{id}/block", title: "web.act-block", section: section, role: curator,
+			ask: askURL("web.block-help", true), do: orderOf(blockOf, "web.did-block")},
+		{path: "/jobs/{id}/unblock", title: "web.act-unblock", section: section, role: curator,
+			ask: askURL("web.unblock-help", true), do: orderOf(unblockOf, "web.did-unblock")},
+		{path: "/jobs/{id}/delete", title: "web.act-delete-uris", section: section, role: curator, ask: askDelete,
+			do: deleteURIs},
+		{path: "/jobs/{id}/never", title: "web.act-never", section: section, role: curator,
+			ask: askURL("web.never-help", false), do: orderOf(neverOf, "web.did-never")},
+		{path: "/jobs/{id}/forget", title: "web.act-forget", section: section, role: curator,
+			ask: askURL("web.forget-help", false), do: orderOf(forgetOf, "web.did-forget")},
+		{path: "/jobs/{id}/kill", title: "web.act-kill", section: section, role: curator, ask: askKill, do: kill},
+		{path: "/jobs/{id}/restore", title: "web.act-restore", section: section, role: curator, ask: askRestore,
+			do: restore},
 	}
 }
 
