@@ -71,13 +71,13 @@ func showCheckpoints(ctx context.Context, v *visit) (any, error) {
 	return l, err
 }
 
-// logLine is a line of a log or a report of a crawl.
-type logLine struct {
+// crawlLine is a line of a log or a report of a crawl.
+type crawlLine struct {
 	Line string `json:"line"`
 }
 
-func linesOfText(lines []string) []logLine {
-	out := make([]logLine, len(lines))
+func linesOfText(lines []string) []crawlLine {
+	out := make([]crawlLine, len(lines))
 	for i, one := range lines {
 		out[i].Line = one
 	}
@@ -88,7 +88,7 @@ func linesOfText(lines []string) []logLine {
 func (l *crawlList[T]) Text() string {
 	var b strings.Builder
 	for _, one := range l.Items {
-		if line, is := any(one).(logLine); is {
+		if line, is := any(one).(crawlLine); is {
 			b.WriteString(line.Line + "\n")
 		}
 	}
@@ -114,22 +114,22 @@ func chosen(v *visit, parameter string, names []string) string {
 	return names[0]
 }
 
-func showLog(ctx context.Context, v *visit) (any, error) {
+func showJobLog(ctx context.Context, v *visit) (any, error) {
 	at := v.at()
-	l, err := askCrawlList(ctx, v, "web.log", act.Search{Log: chosen(v, "log", crawlLogs()),
+	l, err := askCrawlList(ctx, v, "web.job-log", act.Search{Log: chosen(v, "log", crawlLogs()),
 		Pattern: v.query.Get("pattern"), After: at.After, Limit: at.Limit},
-		func(l *crawlList[logLine], r harvest.Reply) { l.take(linesOfText(r.Lines), r.Next) })
+		func(l *crawlList[crawlLine], r harvest.Reply) { l.take(linesOfText(r.Lines), r.Next) })
 	if err == nil {
 		l.Names = crawlLogs()
 	}
 	return l, err
 }
 
-func showReport(ctx context.Context, v *visit) (any, error) {
+func showJobReport(ctx context.Context, v *visit) (any, error) {
 	at := v.at()
-	l, err := askCrawlList(ctx, v, "web.report", act.Report{Name: chosen(v, "name", crawlReports()),
+	l, err := askCrawlList(ctx, v, "web.job-report", act.Report{Name: chosen(v, "name", crawlReports()),
 		Pattern: v.query.Get("pattern"), After: at.After, Limit: at.Limit},
-		func(l *crawlList[logLine], r harvest.Reply) { l.take(linesOfText(r.Lines), r.Next) })
+		func(l *crawlList[crawlLine], r harvest.Reply) { l.take(linesOfText(r.Lines), r.Next) })
 	if err == nil {
 		l.Names = crawlReports()
 	}
