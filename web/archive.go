@@ -41,12 +41,19 @@ func showFile(ctx context.Context, v *visit) (any, error) {
 	v.wait()
 	if out != nil && out.Removed.IsZero() {
 		v.offer("files", v.given["name"], "verify")
+		if out.Lost.IsZero() {
+			v.offer("files", v.given["name"], "lost")
+		} else {
+			v.offer("files", v.given["name"], "found")
+		}
+		v.offer("files", v.given["name"], "remove")
 	}
 	return out, missing
 }
 
 // showReplicas shows what is known of the replicas, which the state of the cluster has.
 func showReplicas(_ context.Context, v *visit) (any, error) {
+	v.offer("new", "replica")
 	if st := v.known(); st != nil {
 		return st.Replicas, nil
 	}

@@ -15,7 +15,7 @@ import (
 
 // redrawn are the pages that change by themselves.
 func redrawn() []string {
-	return []string{"/", "/jobs/running", "/jobs/15", "/jobs/15/crawl", "/nodes", "/audits", "/alerts"}
+	return []string{"/", "/jobs/running", "/jobs/15", "/jobs/15/crawl", "/nodes", "/audits", "/alerts", "/disks"}
 }
 
 // What a page asks for again has all its parts that are redrawn, as the page has them, says of when it is, and can be

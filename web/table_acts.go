@@ -10,7 +10,7 @@ import (
 func acts() []action {
 	var all []action
 	for _, some := range [][]action{jobActs(), crawlActs(), harvestActs(), domainActs(), definedActs(),
-		setUpActs(), systemActs(), alertActs(), noticeActs()} {
+		setUpActs(), systemActs(), alertActs(), noticeActs(), diskActs(), layoutActs()} {
 		all = append(all, some...)
 	}
 	return all
@@ -195,6 +195,44 @@ func setUpActs() []action {
 			ask: askPresets(domainPresets, domain.Reference()), do: setDomainPresets},
 		{path: "/presets/harvest/edit", title: "web.act-harvest-presets", section: section, once: true, role: curator,
 			ask: askPresets(harvestPresets, split.Reference()), do: setHarvestPresets},
+	}
+}
+
+// diskActs are about the disks of the node that serves the page.
+func diskActs() []action {
+	const section, operator = "web.section-system", wire.RoleOperator
+	return []action{
+		{path: "/disks/pause", title: "web.act-pause-moves", section: section, role: operator,
+			ask: askDisks("web.disk-pause-help", false), do: wishDisks("pause", "web.did-moves-pause")},
+		{path: "/disks/resume", title: "web.act-resume-moves", section: section, role: operator,
+			ask: askDisks("web.disk-resume-help", false), do: wishDisks("resume", "web.did-moves-resume")},
+		{path: "/disks/{path}/drain", title: "web.act-drain-disk", section: section, role: operator, ask: askDrainDisk,
+			do: wishDisks("drain", "web.did-drain-disk")},
+		{path: "/disks/{path}/undrain", title: "web.act-undrain-disk", section: section, role: operator,
+			ask: askDisks("web.disk-undrain-help", true), do: wishDisks("undrain", "web.did-undrain-disk")},
+	}
+}
+
+// layoutActs change what the archive is made of, or lose or remove a file.
+func layoutActs() []action {
+	const copies, admin = "web.section-preservation", wire.RoleAdmin
+	return []action{
+		{path: "/new/replica", title: "web.act-replica", section: copies, role: admin, ask: askReplica,
+			do: addReplica},
+		{path: "/replicas/{name}/remove", title: "web.act-delete", section: copies, role: admin,
+			ask: askRemoveReplica, do: removeReplica},
+		{path: "/new/collection", title: "web.act-collection", section: copies, once: true, role: admin,
+			ask: askCollection, do: addCollection},
+		{path: "/collections/{name}/remove", title: "web.act-delete", section: copies, once: true, role: admin,
+			ask: askRemoveCollection, do: removeCollection},
+		{path: "/level/raise", title: "web.act-raise", section: "web.section-system", role: admin, ask: askRaise,
+			do: raise},
+		{path: "/files/{name}/lost", title: "web.act-lost", section: "web.section-archive", role: admin,
+			ask: askOfFile("web.lost-help"), do: loseFile},
+		{path: "/files/{name}/found", title: "web.act-found", section: "web.section-archive", role: admin,
+			ask: askFound, do: findFile},
+		{path: "/files/{name}/remove", title: "web.act-remove-file", section: "web.section-archive", role: admin,
+			ask: askRemoveFile, do: removeFile},
 	}
 }
 
