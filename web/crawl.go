@@ -150,11 +150,17 @@ func showExplained(ctx context.Context, v *visit) (any, error) {
 	v.about = plain(id)
 	p := &explainPage{Job: id}
 	given := act.Explain{URL: v.query.Get("url"), Via: v.query.Get("via"), Path: v.query.Get("path")}
+	runs := false
 	if given.URL != "" {
+		v.ask(ctx, "web.job", soon, func(ctx context.Context) error {
+			job, err := v.api.Jobs().Show(ctx, id)
+			runs = job.State == wire.JobStarted
+			return err
+		})
 		lookAt(ctx, v, "web.explain", id, given, func(r harvest.Reply) { p.Explained = r.Explained })
 		v.wait()
 	}
-	if p.Explained != nil {
+	if p.Explained != nil && runs {
 		for _, what := range []string{"never", "forget", "block", "kill"} {
 			v.acts = append(v.acts, way("jobs", id, what)+"?url="+escape(given.URL))
 		}
@@ -186,7 +192,9 @@ func askURL(help string, part bool) func(context.Context, *visit) (*form, error)
 		_, err := askJob(ctx, v)
 		f := &form{Help: help}
 		if part {
-			return f.add(urlOf(v, "web.block-url-help"), reason(false)), err
+			url := urlOf(v, "web.block-url-help")
+			url.Wire = "block" // so refusals name it
+			return f.add(url, reason(false)), err
 		}
 		return f.add(urlOf(v, "web.uri-help")), err
 	}

@@ -70,6 +70,10 @@ func TestOrdersOfRows(t *testing.T) {
 			}
 		}
 	}
+	s.api.answers["/jobs/12/crawl/explain"] = s.api.answers["/jobs/15/crawl/explain"]
+	if _, body := s.get(t, "/jobs/12/explain?url=a"); strings.Contains(body, "/jobs/12/never") || !strings.Contains(body, "max_hops") {
+		t.Errorf("a crawl that is over can be steered: %s", body)
+	}
 	if _, body := s.get(t, "/jobs/15/kill?worker=1"); strings.Contains(body, "was at") {
 		t.Errorf("a worker that is idle: %s", body)
 	}
@@ -86,6 +90,18 @@ func TestCrawlThatIsAway(t *testing.T) {
 		resp, body := s.get(t, "/_/en"+path)
 		if resp.StatusCode != http.StatusOK || !strings.Contains(body, "its node is away") || strings.Contains(body, "<p>Nothing.") || strings.Contains(body, "/jobs/15/delete") ||
 			strings.Contains(body, "/jobs/15/checkpoint\"") {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+		}
+	}
+}
+
+// A refusal stands beside the field that it is about, as crawls name it.
+func TestRefusedBlock(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.api.refuseAll(refusal(422, wire.CodeInvalid, `invalid request: not valid: block: given "a/b", allowed: a host`))
+	for _, path := range []string{"/jobs/15/block", "/jobs/15/unblock"} {
+		if resp, body := s.post(t, path, formOf("K", "url", "a/b")); resp.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, `id="e-url"`) {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
 		}
 	}

@@ -38,8 +38,12 @@ func loseFile(ctx context.Context, v *visit, f *form) (outcome, error) {
 
 func askFound(ctx context.Context, v *visit) (*form, error) {
 	v.about = v.given["name"]
-	_, err := v.api.Files().Show(ctx, v.given["name"])
-	return (&form{Help: "web.found-help"}).add(reason(true)), err
+	file, err := v.api.Files().Show(ctx, v.given["name"])
+	f := &form{Help: "web.found-help"}
+	if err == nil && file.Lost.IsZero() { // the archive would take it for done
+		f.Faults = []formFault{{Message: "web.not-lost"}}
+	}
+	return f.add(reason(true)), err
 }
 
 func findFile(ctx context.Context, v *visit, f *form) (outcome, error) {

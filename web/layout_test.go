@@ -79,6 +79,18 @@ func TestFileIsRemovedTwice(t *testing.T) {
 	}
 }
 
+// A file that is not lost cannot be found: the archive would say that it is done.
+func TestFoundThoughNotLost(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.api.answers["/files/f"] = wire.File{Name: "f"}
+	s.api.answers["POST /files/f/found"] = nil
+	resp, body := s.post(t, "/_/en/files/f/found", formOf("K", "reason", "why"))
+	if did := s.api.changes(); resp.StatusCode != http.StatusUnprocessableEntity || len(did) > 0 || !strings.Contains(body, "not declared lost") {
+		t.Errorf("%d, did %v: %s", resp.StatusCode, did, body)
+	}
+}
+
 // A file that is lost can be found, one that is there be declared lost, and a tombstone neither.
 func TestFileOffers(t *testing.T) {
 	t.Parallel()

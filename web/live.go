@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/api/wire"
 	"holdfast/internal/look"
 )
 
@@ -76,7 +77,8 @@ type round struct {
 func newShared(now func() time.Time) *shared { return &shared{now: now, rounds: map[string]*round{}} }
 
 // get returns what was answered about the page of the key, by somebody else or by asking now. Without an answer before
-// ctx ends it returns nil. An answer to somebody who is signed out is for nobody else.
+// ctx ends it returns nil. An answer to somebody who is signed out, or about a
+// page that is not redrawn, is for nobody else.
 func (s *shared) get(ctx context.Context, key string, ask func() *looked) *looked {
 	r, mine := s.join(key)
 	switch {
@@ -96,7 +98,7 @@ func (s *shared) get(ctx context.Context, key string, ask func() *looked) *looke
 	var got *looked
 	defer func() { s.end(key, r, got) }() // also if it panics
 	out := ask()
-	if !out.out {
+	if !out.out && out.live {
 		got = out
 	}
 	return out
@@ -149,9 +151,13 @@ func (t *turn) part(p *page, given map[string]string) {
 	query := t.r.URL.Query()
 	query.Del("format")
 	query.Del("done")
-	got := t.live.get(t.r.Context(), t.path+"?"+query.Encode(), func() *looked {
-		return t.look(context.WithoutCancel(t.r.Context()), p, given, query)
-	})
+	ask := func() *looked { return t.look(context.WithoutCancel(t.r.Context()), p, given, query) }
+	var got *looked
+	if p.role == wire.RoleReader { // what more is needed for may depend on collections and places
+		got = t.live.get(t.r.Context(), t.path+"?"+query.Encode(), ask)
+	} else {
+		got = ask()
+	}
 	if got == nil {
 		t.message(http.StatusServiceUnavailable, says{"web.unavailable", "web.unavailable-ended"})
 		return

@@ -168,6 +168,13 @@ func TestPartsAreNotForAll(t *testing.T) {
 	if resp, part := s.send(t, http.MethodGet, "/strays?format=part", "reader", nil); resp.StatusCode != http.StatusForbidden || strings.Contains(part, "north-1") {
 		t.Errorf("a reader: %d %s", resp.StatusCode, part)
 	}
+	for _, path := range []string{"/strays?format=part", "/people/p1?format=part"} { // is no reader's, is not redrawn
+		s.get(t, path)
+		s.api.queries()
+		if s.get(t, path); len(s.api.queries()) == 0 {
+			t.Errorf("%s is shared", path)
+		}
+	}
 	if resp, part := s.send(t, http.MethodGet, "/?format=part", "gone", nil); resp.StatusCode != http.StatusUnauthorized || strings.Contains(part, "<") {
 		t.Errorf("signed out: %d %s", resp.StatusCode, part)
 	}
@@ -224,7 +231,7 @@ func TestSharedIsBounded(t *testing.T) {
 	at := now()
 	s := newShared(func() time.Time { return at })
 	asked := 0
-	ask := func() *looked { asked++; return &looked{visit: &visit{}} }
+	ask := func() *looked { asked++; return &looked{visit: &visit{live: true}} }
 	for range 2 {
 		for i := range maxShared + 5 {
 			s.get(t.Context(), fmt.Sprint(i), ask)
