@@ -1,6 +1,6 @@
 // Package look holds what all pages of the program look like: one style sheet, with the colours, type and grid for
-// light and dark. Pages have no style and no script of their own beside it, so that their Content-Security-Policy
-// needs no exception.
+// light and dark. Pages have no style of their own beside it, so that their Content-Security-Policy needs no
+// exception.
 package look
 
 import (
