@@ -48,15 +48,15 @@ func linesOf(data any) (lister, bool) {
 
 // csv answers with the lines of a list. If it goes on, the header Link says where. What could not be read is never an
 // empty list.
-func (t *turn) csv(p *page, got *looked, from lister) {
+func (t *opening) csv(got *looked, from lister) {
 	items, next, read := from.lines()
-	if !read || len(got.notRead(p)) > 0 {
+	if !read || len(got.notRead(t.of)) > 0 {
 		t.problem(http.StatusServiceUnavailable, wire.CodeUnavailable, "the list could not be read")
 		return
 	}
 	text, err := csvOf(items)
 	if err != nil {
-		t.cfg.Log.Error("write page as CSV", "page", p.path, "error", err)
+		t.cfg.Log.Error("write page as CSV", "page", t.of.path, "error", err)
 		t.problem(http.StatusInternalServerError, wire.CodeInternal, "see the node's log")
 		return
 	}
@@ -65,7 +65,7 @@ func (t *turn) csv(p *page, got *looked, from lister) {
 		query.Set("after", next)
 		t.w.Header().Set("Link", "<"+t.prefix()+t.path+"?"+query.Encode()+`>; rel="next"`)
 	}
-	name := p.template
+	name := t.of.template
 	if next != "" || got.query.Get("after") != "" {
 		name += "-part"
 	}

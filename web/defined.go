@@ -162,15 +162,15 @@ func (p *listPage) file() (text string, ok bool) {
 }
 
 // file answers with a text as a file.
-func (t *turn) file(p *page, of file) {
+func (t *opening) file(of file) {
 	text, ok := of.file()
 	if !ok {
 		t.problem(http.StatusServiceUnavailable, wire.CodeUnavailable, "the text could not be read")
 		return
 	}
-	name := p.template + ".txt"
+	name := t.of.template + ".txt"
 	if json.Valid([]byte(text)) {
-		name = p.template + ".json"
+		name = t.of.template + ".json"
 	}
 	t.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	t.send(http.StatusOK, "application/octet-stream", []byte(text))

@@ -7,11 +7,9 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
-	"holdfast/api/wire"
 	"holdfast/internal/look"
 )
 
@@ -143,46 +141,4 @@ func (r *round) over() bool {
 	default:
 		return false
 	}
-}
-
-// part answers with what has changed of a page since it was drawn. The right to the page was checked before; what any
-// reader is shown of it depends on nothing but its path and query.
-func (t *turn) part(p *page, given map[string]string) {
-	query := t.r.URL.Query()
-	query.Del("format")
-	query.Del("done")
-	ask := func() *looked { return t.look(context.WithoutCancel(t.r.Context()), p, given, query) }
-	var got *looked
-	if p.role == wire.RoleReader { // what more is needed for may depend on collections and places
-		got = t.live.get(t.r.Context(), t.path+"?"+query.Encode(), ask)
-	} else {
-		got = ask()
-	}
-	if got == nil {
-		t.message(http.StatusServiceUnavailable, says{"web.unavailable", "web.unavailable-ended"})
-		return
-	}
-	if t.instead(got) {
-		return
-	}
-	view := t.viewOf(p, got)
-	var b bytes.Buffer
-	if err := t.templates[p.template].ExecuteTemplate(&b, "part", view); err != nil {
-		t.cfg.Log.Error("write part of a page", "page", p.template, "error", err)
-		http.Error(t.w, "the page could not be rendered", http.StatusInternalServerError)
-		return
-	}
-	t.w.Header().Set("Content-Language", view.Tag())
-	t.send(http.StatusOK, "text/html; charset=utf-8", b.Bytes())
-}
-
-// look asks for what a page shows.
-func (t *turn) look(ctx context.Context, p *page, given map[string]string, query url.Values) *looked {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	v := &visit{api: t.api, query: query, given: given, now: t.cfg.Now(), zone: zoneOf(t.who)}
-	v.askStatus(ctx)
-	data, err := p.show(ctx, v)
-	v.wait()
-	return &looked{v, data, err}
 }

@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
 	"holdfast/api/wire"
-	"holdfast/client"
 	"holdfast/internal/words"
 )
 
@@ -25,7 +23,6 @@ type turn struct {
 	chosen *words.Language // by the path, else nil
 	path   string          // without what chose the language; with its escapes
 	who    *Session        // who is signed in, if that is known
-	api    *client.Client  // with her right, once she is known
 }
 
 // prefix is what the paths begin with to which the answer leads.
@@ -62,7 +59,7 @@ func (t *turn) page() {
 	case !includes(s.Role, p.role):
 		t.message(http.StatusForbidden, says{"web.forbidden", roleNeeded(p.role)})
 	default:
-		t.fill(p, given)
+		t.openPage(p, given)
 	}
 }
 
@@ -77,108 +74,6 @@ func roleNeeded(r wire.Role) string {
 		return "web.needs-curator"
 	}
 	return "web.needs-reader"
-}
-
-// fill asks for what a page shows, and shows it.
-func (t *turn) fill(p *page, given map[string]string) {
-	api, err := client.Over(t.cfg.API, inside, t.who.Text)
-	if err != nil {
-		t.cfg.Log.Error("the API cannot be asked", "error", err)
-		t.unavailable()
-		return
-	}
-	t.api = api
-	if t.asPart() {
-		t.part(p, given)
-		return
-	}
-	ctx := t.r.Context()
-	got := t.look(ctx, p, given, t.r.URL.Query())
-	if ctx.Err() != nil { // the reader has gone away, or this node stops: never an empty page with a 200
-		t.message(http.StatusServiceUnavailable, says{"web.unavailable", "web.unavailable-ended"})
-		return
-	}
-	if t.instead(got) {
-		return
-	}
-	format := t.r.URL.Query().Get("format")
-	lines, lists := linesOf(got.data)
-	text, isText := got.data.(file)
-	switch {
-	case format == "json":
-		t.json(p, got)
-	case lists && format == "csv":
-		t.csv(p, got, lines)
-	case isText && format == "file":
-		t.file(p, text)
-	default:
-		t.show(http.StatusOK, p.template, t.viewOf(p, got))
-	}
-}
-
-// instead answers if there is nothing to show, and reports whether it did.
-func (t *turn) instead(got *looked) bool {
-	var answered *wire.Error
-	switch {
-	case got.out || errors.As(got.err, &answered) && answered.Status == http.StatusUnauthorized:
-		t.toSignIn()
-	case errors.Is(got.err, wire.ErrNotFound):
-		t.message(http.StatusNotFound, says{"web.not-found", "web.not-found-thing"})
-	default:
-		return false
-	}
-	return true
-}
-
-// viewOf returns what the template of a page is given.
-func (t *turn) viewOf(p *page, got *looked) *view {
-	view := t.view(p.title, got.data)
-	_, view.Lists = linesOf(got.data)
-	view.About, view.Faults, view.Status, view.Now = got.about, got.notRead(p), got.status, got.now
-	if got.live {
-		view.Live = stylePath + t.script.Name
-	}
-	if got.status != nil && got.status.Cluster.Name != "" {
-		view.Cluster = got.status.Cluster.Name
-	}
-	view.Served, view.Offers = true, view.offers(t.acts, got.acts)
-	if key := t.r.URL.Query().Get("done"); key != "" {
-		view.Did = t.done.told(t.who.Person, key)
-	}
-	view.choose(t.table, p)
-	return view
-}
-
-// notRead returns what could not be read, in order.
-func (l *looked) notRead(p *page) []fault {
-	faults := slices.Clone(l.faults)
-	if l.err != nil {
-		faults = append(faults, partFault(p.title, l.err))
-	}
-	slices.SortStableFunc(faults, func(a, b fault) int { return strings.Compare(a.Part, b.Part) })
-	return faults
-}
-
-// json answers with what the page shows, for programs.
-func (t *turn) json(p *page, got *looked) {
-	out := struct {
-		Page    string  `json:"page"`
-		Cluster string  `json:"cluster"`
-		Node    string  `json:"node"`
-		Faults  []fault `json:"faults"`
-		Data    any     `json:"data"`
-	}{p.path, t.cfg.Cluster, t.cfg.Node, []fault{}, got.data}
-	for _, f := range got.notRead(p) {
-		f.Part, f.Why = bare(f.Part), strings.TrimPrefix(bare(f.Why), "fault-")
-		out.Faults = append(out.Faults, f)
-	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		t.cfg.Log.Error("write page as JSON", "page", p.path, "error", err)
-		t.problem(http.StatusInternalServerError, wire.CodeInternal, "see the node's log")
-		return
-	}
-	t.send(http.StatusOK, "application/json", append(text, '\n'))
 }
 
 // bare is the name of a message without its room.
