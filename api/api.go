@@ -204,6 +204,7 @@ type Backend struct {
 	Ingests  Ingests
 	Previews Previews
 	Indexes  JobIndexes
+	Logs     Logs
 	Now      func() time.Time // nil: time.Now
 	Node     catalog.NodeID   // the node that answers
 	Used     func(id string)  // an access token was used just now; nil: nobody keeps count

@@ -9,6 +9,7 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/node/logbook"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
@@ -144,6 +145,11 @@ func (n *Node) handleActs() {
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.jobs().serveRunning)))
 	to.answers(alertCall, warrant.Answer(w, alertCall,
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(alertsOf(n).serve)))
+	books := booksOf(n)
+	to.answers(logbook.LinesCall, warrant.Answer(w, logbook.LinesCall,
+		func(api.LogQuery) warrant.Deed { return w.Here(catalog.LookAtNode) }, warrant.Whoever(books.ServeLines)))
+	to.answers(logbook.RaiseCall, warrant.Answer(w, logbook.RaiseCall,
+		func(logbook.RaiseRequest) warrant.Deed { return w.Here(catalog.ChangeNode) }, books.ServeRaise))
 	to.answers(runner.OrderCall, warrant.Answer(w, runner.OrderCall, n.deedOf,
 		func(ctx context.Context, from catalog.NodeID, by string, r runner.OrderRequest) (harvest.Reply, error) {
 			if by != "" && !r.Order.Reads() {

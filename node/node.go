@@ -113,6 +113,7 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 			err = errors.Join(err, n.close())
 		}
 	}()
+	openLog(n, log)
 	if err := cfg.Guard(n.log); err != nil {
 		return nil, err
 	}
