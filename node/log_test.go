@@ -71,6 +71,12 @@ func TestTheLogOfAnotherNodeIsRead(t *testing.T) {
 	if err != nil || !strings.Contains(string(written), "msg=\"node runs\" node=south-1 ") || !strings.Contains(string(written), "of interest now") {
 		t.Errorf("%v\n%s", err, written)
 	}
+	for _, n := range nodes { // whose tokens the requests carried
+		token, err := n.token.Text()
+		if err != nil || len(token) < 20 || strings.Contains(string(written), token[len(token)-20:]) {
+			t.Errorf("the log of everything has the local token of %s: %v", n.cfg.Name, err)
+		}
+	}
 	if _, err := booksOf(here.Node).Lines(ctx, there.id, api.LogQuery{Limit: 1}); !errors.Is(err, api.ErrUnavailable) || !strings.Contains(err.Error(), "read the log of south-1") {
 		t.Errorf("of a node that is down: %v", err)
 	}

@@ -52,8 +52,10 @@ func defined(name string) map[string]any {
 		"/domains/acted.example":            domain,
 		"/domains/acted.example/seeds/main": plainText("https://example.org/"),
 		"/audits/a1":                        wire.Audit{ID: "a1", Replicas: []string{name}, State: "running", Began: at, Files: 4, Total: 9},
-		"/nodes/north-1":                    wire.Node{Name: "north-1", Replica: name, Shards: 4096, Weight: 100},
-		"/replicas":                         wire.Page[wire.Replica]{Items: []wire.Replica{{Name: name, Files: 10, Bytes: 5e9}}},
+		"/nodes/north-1/log": wire.NodeLog{Name: name, Next: "4d-9", Missed: 2, Restarted: true, Level: wire.LogLevel{Now: "debug", Usual: "info", Until: now(), By: name},
+			Items: []wire.LogLine{{Time: at, Level: "warn", Message: name, Attributes: []wire.LogAttribute{{Name: name, Value: name}}}, {Time: at, Level: "of the future", Message: name}}},
+		"/nodes/north-1": wire.Node{Name: "north-1", Replica: name, Shards: 4096, Weight: 100},
+		"/replicas":      wire.Page[wire.Replica]{Items: []wire.Replica{{Name: name, Files: 10, Bytes: 5e9}}},
 
 		"POST /alerts/acknowledge": wire.Acknowledgement{}, "POST /alerts/withdraw": struct{}{},
 		"POST /jobs/15/wish": running, "POST /jobs/13/resubmit": wire.Job{ID: 16}, "POST /jobs/13/reject": running,
@@ -79,7 +81,8 @@ func defined(name string) map[string]any {
 		"POST /audits": wire.Audit{ID: "a2"}, "POST /audits/a1/wish": wire.Audit{},
 		"POST /files/12-a.warc.gz/verify": wire.Page[wire.Verification]{Items: []wire.Verification{{Replica: name, State: "ok"},
 			{Replica: name, State: "corrupt", Detail: name}, {Replica: name, State: "unreachable"}, {Replica: name, State: "missing"}}},
-		"PATCH /nodes/north-1": wire.Node{Name: "north-1"},
+		"PUT /nodes/north-1/log-level": wire.LogLevel{Now: "debug", Usual: "info"},
+		"PATCH /nodes/north-1":         wire.Node{Name: "north-1"},
 	}
 }
 
@@ -168,6 +171,7 @@ func tries(name string) []tried {
 		{"/files/12-a.warc.gz/verify", `POST /files/12-a.warc.gz/verify?replica=north `, []string{"replica", "north"}},
 		{"/nodes/north-1/drain", `PATCH /nodes/north-1 {"draining":true}`, []string{"confirm", "north-1"}},
 		{"/nodes/north-1/undrain", `PATCH /nodes/north-1 {"draining":false}`, nil},
+		{"/nodes/north-1/log-level", `PUT /nodes/north-1/log-level {"level":"debug","for":"1h"}`, []string{"level", "debug", "for", "1h"}},
 		{"/nodes/north-1/weight", `PATCH /nodes/north-1 {"weight":50}`, []string{"weight", "50"}},
 	}
 }
