@@ -205,6 +205,7 @@ type Backend struct {
 	Previews Previews
 	Indexes  JobIndexes
 	Logs     Logs
+	Figures  Figures
 	Now      func() time.Time // nil: time.Now
 	Node     catalog.NodeID   // the node that answers
 	Used     func(id string)  // an access token was used just now; nil: nobody keeps count

@@ -57,6 +57,13 @@ func (n Nodes) Log(ctx context.Context, name string, q LogQuery) (wire.NodeLog, 
 	return out, err
 }
 
+// Figures returns a few figures of a node over the last "hour" or "week".
+func (n Nodes) Figures(ctx context.Context, name, span string) (wire.NodeFigures, error) {
+	var out wire.NodeFigures
+	err := n.c.call(ctx, http.MethodGet, nil, &out, asked(map[string]string{"span": span}), "nodes", name, "figures")
+	return out, err
+}
+
 // SetLogLevel makes a node log more for a time.
 func (n Nodes) SetLogLevel(ctx context.Context, name string, request wire.LogLevelRequest) (wire.LogLevel, error) {
 	return send[wire.LogLevel](ctx, n.c, http.MethodPut, request, "nodes", name, "log-level")

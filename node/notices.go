@@ -13,6 +13,7 @@ import (
 	told "holdfast/catalog/notices"
 	"holdfast/crawler/fetch"
 	"holdfast/internal/words"
+	"holdfast/node/figures"
 	"holdfast/node/logbook"
 	"holdfast/node/notices"
 	"holdfast/notice"
@@ -22,7 +23,8 @@ import (
 type telling struct {
 	notices *notices.Notices
 	hooks   hooks
-	book    *logbook.Book // the node's log
+	book    *logbook.Book    // the node's log
+	figures *figures.Figures // over time
 }
 
 // openNotices makes the parts of a node by which people are told.
