@@ -52,6 +52,7 @@ func defined(name string) map[string]any {
 		"/domains/acted.example":            domain,
 		"/domains/acted.example/seeds/main": plainText("https://example.org/"),
 		"/audits/a1":                        wire.Audit{ID: "a1", Replicas: []string{name}, State: "running", Began: at, Files: 4, Total: 9},
+		"/nodes/north-1/figures":            figuresOf(name, "hour"), "/nodes/north-1/figures?span=week": figuresOf(name, "week"),
 		"/nodes/north-1/log": wire.NodeLog{Name: name, Next: "4d-9", Missed: 2, Restarted: true, Level: wire.LogLevel{Now: "debug", Usual: "info", Until: now(), By: name},
 			Items: []wire.LogLine{{Time: at, Level: "warn", Message: name, Attributes: []wire.LogAttribute{{Name: name, Value: name}}}, {Time: at, Level: "of the future", Message: name}}},
 		"/nodes/north-1": wire.Node{Name: "north-1", Replica: name, Shards: 4096, Weight: 100},

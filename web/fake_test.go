@@ -255,7 +255,7 @@ func paths() []string {
 		"/harvests/3/preview", "/harvests/3/configurations", "/domains/example.org/seeds/main", "/domains/example.org/seeds/main?version=2",
 		"/templates", "/templates?search=x", "/templates/default", "/schedules", "/schedules/evenings", "/channels", "/traps", "/traps/calendars?version=1",
 		"/jobs/15/crawl", "/jobs/15/crawl?queue=a&state=frozen",
-		"/audits", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/alerts", "/nodes", "/nodes/north-1/log", "/nodes/north-1/log?level=warn&text=a%3Db&room=index&after=4d-7", "/people", "/people/p1"}
+		"/audits", "/strays", "/trail", "/trail?actor=p1&after=e-7", "/alerts", "/nodes", "/nodes/north-1", "/nodes/north-1?span=week", "/nodes/north-1/log", "/nodes/north-1/log?level=warn&text=a%3Db&room=index&after=4d-7", "/people", "/people/p1"}
 }
 
 // filled is an archive that has something of each kind; each text that people or the web give is name.

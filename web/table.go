@@ -61,6 +61,7 @@ func table() []page {
 		{"/trail", "web.trail", copies, wire.RoleReader, "trail", in, showTrail},
 		{"/alerts", "web.alerts", system, wire.RoleReader, "alerts", in, showAlerts},
 		{"/nodes", "web.nodes", system, wire.RoleReader, "nodes", in, showNodes},
+		{"/nodes/{name}", "web.node", system, wire.RoleReader, "node", aside, showNode},
 		{"/nodes/{name}/log", "web.log", system, wire.RoleOperator, "log", aside, showLog},
 		{"/people", "web.people", system, wire.RoleReader, "people", in, showPeople},
 		{"/people/{id}", "web.person", system, wire.RoleReader, "person", aside, showPerson},

@@ -17,8 +17,8 @@ import (
 	"holdfast/internal/disk"
 )
 
-// The file (doc/format/figures.md): a line that says what it is, a line of JSON that names the figures, for each span the
-// number of its points and the points, each with its step and a value a figure, and a checksum of all that.
+// The file (doc/format/figures.md): a line that says what it is, a line of JSON that names the figures, for each span
+// the number of its points and the points, each with its step and a value a figure, and a checksum of all that.
 const (
 	magic   = "holdfast figures 1\n"
 	maxFile = 16 << 20
