@@ -59,7 +59,7 @@ func (c logShowCmd) Run(a *app) error {
 		if !c.Follow {
 			return a.answer(got, func() error { return printLines(a.stdout, got.Items) })
 		}
-		return c.follow(ctx, a, archive.Nodes(), name, query, got)
+		return c.follow(ctx, a, archive.Nodes(), name, query, got, logPause)
 	})
 }
 
@@ -74,7 +74,7 @@ func nodeOr(ctx context.Context, c *client.Client, name string) (string, error) 
 
 // follow prints what was got and what comes, until ctx ends. A node that does not answer is asked again.
 func (c logShowCmd) follow(ctx context.Context, a *app, nodes client.Nodes, name string, query client.LogQuery,
-	got wire.NodeLog) error {
+	got wire.NodeLog, pause time.Duration) error {
 	silent := false
 	query.Limit = wire.MaxPage
 	for {
@@ -93,7 +93,7 @@ func (c logShowCmd) follow(ctx context.Context, a *app, nodes client.Nodes, name
 		}
 		if len(got.Items) < query.Limit {
 			select {
-			case <-time.After(logPause):
+			case <-time.After(pause):
 			case <-ctx.Done():
 				return nil
 			}

@@ -30,7 +30,7 @@ type NodeLog struct {
 // LogLevel says which lines a node keeps: those of a level and above.
 type LogLevel struct {
 	Now   string    `json:"now" enum:"debug,info,warn,error"`
-	Usual string    `json:"usual" enum:"debug,info,warn,error" doc:"as cluster.toml says"`
+	Usual string    `json:"usual" enum:"debug,info,warn,error" doc:"as cluster.toml says; debug if the node was started with --verbose"`
 	Until time.Time `json:"until,omitzero" doc:"when the usual level holds again; absent if it does now"`
 	By    string    `json:"by,omitempty" doc:"who changed it for a time"`
 }

@@ -1,5 +1,6 @@
 // Package figures keeps a few figures of a node over time, an hour by ten seconds and a week by five minutes, in
-// bounded memory and a small file, so that pages can show them without any other program. What is not known is no figure.
+// bounded memory and a small file, so that pages can show them without any other program. What is not known is no
+// figure.
 package figures
 
 import (

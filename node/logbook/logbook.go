@@ -137,7 +137,7 @@ var ErrLevel = errors.New("log level cannot be set")
 func (b *Book) Raise(to slog.Level, length time.Duration, by string) error {
 	l := &b.level
 	if to > l.usual {
-		return fmt.Errorf("%w: %s keeps fewer lines than %s, which cluster.toml says", ErrLevel, name(to),
+		return fmt.Errorf("%w: %s keeps fewer lines than %s, which is usual here", ErrLevel, name(to),
 			name(l.usual))
 	}
 	if to < l.usual && (length <= 0 || length > MaxRaise) {
