@@ -3,8 +3,10 @@ package figures
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"math"
 	"os"
@@ -278,10 +280,11 @@ func FuzzDecode(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(whole)
-	f.Add([]byte(magic + "[]\n"))
+	f.Add(whole[len(magic) : len(whole)-4])
+	f.Add([]byte("[]\n\x01\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		of, hour, week, err := decode(text)
+		text = append([]byte(magic), text...) // with the checksum that it should have
+		of, hour, week, err := decode(binary.LittleEndian.AppendUint32(text, crc32.ChecksumIEEE(text)))
 		if err != nil {
 			return
 		}
