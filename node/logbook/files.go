@@ -31,18 +31,25 @@ type files struct {
 	said *slog.Logger // set before run
 
 	mu    sync.Mutex
-	queue [][]byte
+	queue []waiting
 	bytes int
-	lost  uint64 // lines that are in no file
+	lost  uint64 // lines that were left out since the last one that waits
 	over  bool
 
 	wake chan struct{} // something waits, or it is over
 	done chan struct{}
 
 	// of the goroutine that writes
-	file   *disk.File
-	since  int // bytes since the room was looked at
-	broken time.Time
+	file    *disk.File
+	since   int // bytes since the room was looked at
+	broken  time.Time
+	missing uint64 // lines that are not in the file since the last one that is
+}
+
+// waiting is a line that waits to be written, after so many that were left out.
+type waiting struct {
+	line []byte
+	lost uint64
 }
 
 func newFiles(cfg Config) *files {
@@ -58,7 +65,8 @@ func (f *files) Write(line []byte) (int, error) {
 		f.lost++
 		return len(line), nil
 	}
-	f.queue, f.bytes = append(f.queue, append([]byte(nil), line...)), f.bytes+len(line)
+	f.queue = append(f.queue, waiting{append([]byte(nil), line...), f.lost})
+	f.bytes, f.lost = f.bytes+len(line), 0
 	select {
 	case f.wake <- struct{}{}:
 	default:
@@ -76,13 +84,11 @@ func (f *files) run() {
 		batch, over := f.queue, f.over
 		f.queue, f.bytes = nil, 0
 		f.mu.Unlock()
-		for _, line := range batch {
-			f.put(line)
+		for _, w := range batch {
+			f.put(w)
 		}
 		if over {
-			if f.file != nil {
-				_ = f.file.Close() // nothing more can be done about its lines
-			}
+			f.finish()
 			return
 		}
 	}
@@ -107,16 +113,31 @@ func (f *files) close() bool {
 	}
 }
 
-// put writes a line, or counts it as lost. The first of several failures is said, and that it is over.
-func (f *files) put(line []byte) {
+// finish ends the file, also if it could not be written: nothing more can be done about its lines.
+func (f *files) finish() {
+	f.mu.Lock()
+	f.missing += f.lost
+	f.lost = 0
+	f.mu.Unlock()
+	if f.missing > 0 && f.file != nil {
+		_ = f.append(f.gap(f.missing))
+	}
+	if f.file != nil {
+		_ = f.file.Close()
+	}
+}
+
+// put writes a line, or counts it as missing. The first of several failures is said, and that it is over.
+func (f *files) put(w waiting) {
+	f.missing += w.lost
 	if !f.broken.IsZero() && time.Since(f.broken) < retryEvery {
-		f.lose()
+		f.missing++
 		return
 	}
-	err := f.write(line)
+	err := f.write(w.line)
 	switch {
 	case err != nil:
-		f.lose()
+		f.missing++
 		first := f.broken.IsZero()
 		f.broken = time.Now()
 		if f.file != nil {
@@ -132,28 +153,17 @@ func (f *files) put(line []byte) {
 	}
 }
 
-func (f *files) lose() {
-	f.mu.Lock()
-	f.lost++
-	f.mu.Unlock()
-}
-
 // write appends a line to the current file, after having begun a new one if there is no room in it. Before it says how
 // many lines are missing there.
 func (f *files) write(line []byte) error {
 	if err := f.ready(len(line)); err != nil {
 		return err
 	}
-	f.mu.Lock()
-	missing := f.lost
-	f.mu.Unlock()
-	if missing > 0 {
-		if err := f.append(f.gap(missing)); err != nil {
+	if f.missing > 0 {
+		if err := f.append(f.gap(f.missing)); err != nil {
 			return err
 		}
-		f.mu.Lock()
-		f.lost -= missing
-		f.mu.Unlock()
+		f.missing = 0
 	}
 	return f.append(line)
 }
