@@ -64,7 +64,7 @@ var plan = map[string][]string{
 		"node/warrant", "node/wire", "notice", "peer", "raft", "replay", "replica", "warc", "web"},
 	"node/archive":    {"alert", "api", "catalog", "duty", "internal/disk", "node/wire", "replica"},
 	"node/config":     {"harvest", "internal/words"},
-	"node/figures":   {"api", "catalog", "internal/disk", "node/wire"},
+	"node/figures":    {"api", "catalog", "internal/disk", "node/wire"},
 	"node/front":      {"node/config"},
 	"node/harvester":  {"alert", "catalog", "duty", "harvest", "internal/sorter"},
 	"node/ingest":     {"api", "catalog", "harvest", "internal/disk"},
