@@ -204,6 +204,8 @@ type Backend struct {
 	Ingests  Ingests
 	Previews Previews
 	Indexes  JobIndexes
+	Logs     Logs
+	Figures  Figures
 	Now      func() time.Time // nil: time.Now
 	Node     catalog.NodeID   // the node that answers
 	Used     func(id string)  // an access token was used just now; nil: nobody keeps count

@@ -66,6 +66,8 @@ func routes(s *server, b Backend, log *slog.Logger) (*http.ServeMux, func() []by
 	mux := http.NewServeMux()
 	api := humago.New(mux, config)
 	cluster{s, b.Index, b.OwnDisks}.routes(api)
+	logs{s, b.Logs}.routes(api)
+	figures{s, b.Figures}.routes(api)
 	alerts{s, b.Alerts}.routes(api)
 	notices{s, b.Notices}.routes(api)
 	people{s}.routes(api)

@@ -95,6 +95,7 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"join-token-revoke": {"/join-tokens/none", "", "admin"},
 		"level-show":        reads("/cluster/level"),
 		"level-raise":       {"/cluster/level", `{"level":1}`, "admin"}, "node-list": reads("/nodes"), "node-show": reads("/nodes/north-1"),
+		"node-figures": reads("/nodes/north-1/figures"), "node-log": {"/nodes/north-1/log", "", "north"}, "node-log-level": {"/nodes/north-1/log-level", `{"level":"debug"}`, "north"},
 		"node-update":  {"/nodes/north-1", `{"weight":50}`, "north"},
 		"node-remove":  {"/nodes/none/remove", `{"reason":"x"}`, "admin"},
 		"replica-list": reads("/replicas"), "replica-show": reads("/replicas/north"), "shard-list": reads("/replicas/north/shards"),

@@ -48,6 +48,7 @@ type clusterGrammar struct {
 	Alerts   alertCmd      `cmd:"" name:"alert" help:"List what is wrong or waits for a person, and acknowledge it."`
 	Notices  noticeCmd     `cmd:"" name:"notice" help:"Keep the addresses that are told of alerts: by mail, webhook or standard error."`
 	Nodes    nodeCmd       `cmd:"" name:"node" help:"List, invite, drain and remove nodes."`
+	Log      logCmd        `cmd:"" help:"Show the last lines of a node's log, or make it log more for a time."`
 	Replica  replicaCmd    `cmd:"" help:"List, add and remove replicas: the sets of copies."`
 	Collects collectionCmd `cmd:"" name:"collection" help:"List, add and remove collections of files and harvests."`
 	Shard    shardCmd      `cmd:"" help:"List the shards: the parts of each replica, and which nodes hold them."`

@@ -144,7 +144,7 @@ func (startCmd) Run(a *app) error {
 	})
 }
 
-// nodeLog is the log of a node: to stderr, at the level of its settings, or all with --verbose.
+// nodeLog is the log of a node: to stderr, at the level and in the form of its settings, or all with --verbose.
 func (a *app) nodeLog(cfg config.Config) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Limits.LogLevel)); err != nil {
@@ -153,7 +153,11 @@ func (a *app) nodeLog(cfg config.Config) (*slog.Logger, error) {
 	if a.Verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level})), nil
+	how := &slog.HandlerOptions{Level: level}
+	if cfg.Limits.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(a.stderr, how)), nil
+	}
+	return slog.New(slog.NewTextHandler(a.stderr, how)), nil
 }
 
 // run runs the node until the command is interrupted, and calls ready once it is ready. An interruption is no error.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"net/http"
+	"strconv"
+	"time"
 
 	"holdfast/api/wire"
 )
@@ -29,6 +31,42 @@ func (n Nodes) Change(ctx context.Context, name string, change wire.NodeChange) 
 // Remove removes a node.
 func (n Nodes) Remove(ctx context.Context, name string, removal wire.Removal) error {
 	return n.c.call(ctx, http.MethodPost, removal, nil, nil, "nodes", name, "remove")
+}
+
+// LogQuery says which lines of a node's log are asked for; what is empty counts for nothing.
+type LogQuery struct {
+	Level string    // debug, info, warn or error: lines of this level and above
+	Text  string    // that is in the line; attributes stand there as name=value
+	Room  string    // part of the program that wrote the line
+	Since time.Time // written then or later
+	After string    // Next of an earlier answer: the lines that follow; else the last ones
+	Limit int       // 0 leaves that to the node
+}
+
+// Log returns lines of a node's log, the oldest first.
+func (n Nodes) Log(ctx context.Context, name string, q LogQuery) (wire.NodeLog, error) {
+	query := asked(map[string]string{"level": q.Level, "text": q.Text, "room": q.Room, "after": q.After})
+	if !q.Since.IsZero() {
+		query.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if q.Limit != 0 {
+		query.Set("limit", strconv.Itoa(q.Limit))
+	}
+	var out wire.NodeLog
+	err := n.c.call(ctx, http.MethodGet, nil, &out, query, "nodes", name, "log")
+	return out, err
+}
+
+// Figures returns a few figures of a node over the last "hour" or "week".
+func (n Nodes) Figures(ctx context.Context, name, span string) (wire.NodeFigures, error) {
+	var out wire.NodeFigures
+	err := n.c.call(ctx, http.MethodGet, nil, &out, asked(map[string]string{"span": span}), "nodes", name, "figures")
+	return out, err
+}
+
+// SetLogLevel makes a node log more for a time.
+func (n Nodes) SetLogLevel(ctx context.Context, name string, request wire.LogLevelRequest) (wire.LogLevel, error) {
+	return send[wire.LogLevel](ctx, n.c, http.MethodPut, request, "nodes", name, "log-level")
 }
 
 // Replicas are the sets of the archive.

@@ -9,6 +9,8 @@ import (
 	"holdfast/api"
 	"holdfast/catalog"
 	"holdfast/harvest"
+	"holdfast/node/figures"
+	"holdfast/node/logbook"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
@@ -144,6 +146,13 @@ func (n *Node) handleActs() {
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.jobs().serveRunning)))
 	to.answers(alertCall, warrant.Answer(w, alertCall,
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(alertsOf(n).serve)))
+	books := booksOf(n)
+	to.answers(logbook.LinesCall, warrant.Answer(w, logbook.LinesCall,
+		func(api.LogQuery) warrant.Deed { return w.Here(catalog.LookAtNode) }, warrant.Whoever(books.ServeLines)))
+	to.answers(logbook.RaiseCall, warrant.Answer(w, logbook.RaiseCall,
+		func(logbook.RaiseRequest) warrant.Deed { return w.Here(catalog.ChangeNode) }, books.ServeRaise))
+	to.answers(figures.Call, warrant.Answer(w, figures.Call,
+		func(figures.Request) warrant.Deed { return look }, warrant.Whoever(figuresOfAll(n).Serve)))
 	to.answers(runner.OrderCall, warrant.Answer(w, runner.OrderCall, n.deedOf,
 		func(ctx context.Context, from catalog.NodeID, by string, r runner.OrderRequest) (harvest.Reply, error) {
 			if by != "" && !r.Order.Reads() {

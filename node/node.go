@@ -113,6 +113,7 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 			err = errors.Join(err, n.close())
 		}
 	}()
+	openLog(n, log)
 	if err := cfg.Guard(n.log); err != nil {
 		return nil, err
 	}
@@ -144,6 +145,7 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	openDerived(n)
 	n.openRunner()
 	n.openIngests()
+	openFigures(n)
 	n.handle()
 	return n, cfg.Guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }
@@ -226,6 +228,7 @@ func (n *Node) Run(ctx context.Context) error {
 		part{"ingest", n.ingests.Run},
 		part{"api", func(ctx context.Context) error { return ports.API.Serve(ctx, atAPI) }},
 		part{"alerts", answers.Watch},
+		part{"figures", n.figures.Run},
 		part{"notices", n.watching(n.notices.Run, notices.Watched()...)},
 		part{"access", func(ctx context.Context) error { return ports.Access.Serve(ctx, captures) }},
 	)

@@ -13,14 +13,18 @@ import (
 	told "holdfast/catalog/notices"
 	"holdfast/crawler/fetch"
 	"holdfast/internal/words"
+	"holdfast/node/figures"
+	"holdfast/node/logbook"
 	"holdfast/node/notices"
 	"holdfast/notice"
 )
 
-// telling are the parts of a node by which people are told what goes wrong.
+// telling are the parts of a node by which people are told what goes on and what goes wrong.
 type telling struct {
 	notices *notices.Notices
 	hooks   hooks
+	book    *logbook.Book    // the node's log
+	figures *figures.Figures // over time
 }
 
 // openNotices makes the parts of a node by which people are told.

@@ -17,6 +17,8 @@ import (
 	"holdfast/harvest"
 	"holdfast/harvest/act"
 	"holdfast/node/config"
+	"holdfast/node/figures"
+	"holdfast/node/logbook"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/runner"
@@ -102,6 +104,9 @@ func TestMembersNeedTheTokenOfWhoMay(t *testing.T) {
 		"list what nobody counts on":      {replica.StraysCall, struct{}{}, catalog.RoleOperator},
 		"see which jobs run":              {runner.RunningCall, struct{}{}, catalog.RoleReader},
 		"see what a node sees":            {alertCall, struct{}{}, catalog.RoleReader},
+		"read a node's log":               {logbook.LinesCall, api.LogQuery{}, catalog.RoleOperator},
+		"see a node's figures":            {figures.Call, figures.Request{Span: "hour"}, catalog.RoleReader},
+		"make a node log more":            {logbook.RaiseCall, logbook.RaiseRequest{Level: "debug", Seconds: 60}, catalog.RoleOperator},
 		"see a job's progress":            {runner.ProgressCall, 7, catalog.RoleReader},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -59,8 +59,11 @@ func defined(name string) map[string]any {
 		"/domains/acted.example":            acted,
 		"/domains/acted.example/seeds/main": plainText("https://example.org/"),
 		"/audits/a1":                        wire.Audit{ID: "a1", Replicas: []string{name}, State: "running", Began: at, Files: 4, Total: 9},
-		"/nodes/north-1":                    wire.Node{Name: "north-1", Replica: name, Shards: 4096, Weight: 100},
-		"/replicas":                         wire.Page[wire.Replica]{Items: []wire.Replica{{Name: name, Files: 10, Bytes: 5e9}}},
+		"/nodes/north-1/figures":            figuresOf(name, "hour"), "/nodes/north-1/figures?span=week": figuresOf(name, "week"),
+		"/nodes/north-1/log": wire.NodeLog{Name: name, Next: "4d-9", Missed: 2, Restarted: true, Level: wire.LogLevel{Now: "debug", Usual: "info", Until: now(), By: name},
+			Items: []wire.LogLine{{Time: at, Level: "warn", Message: name, Attributes: []wire.LogAttribute{{Name: name, Value: name}}}, {Time: at, Level: "of the future", Message: name}}},
+		"/nodes/north-1": wire.Node{Name: "north-1", Replica: name, Shards: 4096, Weight: 100},
+		"/replicas":      wire.Page[wire.Replica]{Items: []wire.Replica{{Name: name, Files: 10, Bytes: 5e9}}},
 
 		"POST /alerts/acknowledge": wire.Acknowledgement{}, "POST /alerts/withdraw": struct{}{},
 		"POST /jobs/15/wish": running, "POST /jobs/13/resubmit": wire.Job{ID: 16}, "POST /jobs/13/reject": running,
@@ -107,11 +110,12 @@ func defined(name string) map[string]any {
 		"PUT /fields": wire.Field{}, "POST /fields/domain/seen/remove": nil,
 		"/domain-settings": wire.DomainSettings{Settings: domain.DefaultSettings()}, "PATCH /domain-settings": wire.DomainSettings{},
 		"/harvest-settings": wire.HarvestSettings{Settings: split.DefaultSettings()}, "PATCH /harvest-settings": wire.HarvestSettings{},
-		"PATCH /nodes/north-1":  wire.Node{Name: "north-1"},
 		"/notice-addresses":     wire.Page[wire.NoticeAddress]{Items: []wire.NoticeAddress{address, {Name: name, Way: "stderr", Told: 5}}},
 		"/notice-addresses/ops": address, "/notice-addresses/hook": wire.NoticeAddress{Name: "hook", Way: "webhook", To: "https://hook.example", When: "at-once", Language: "en", Version: 3},
 		"POST /notice-addresses": wire.NoticeAddress{Name: name, Secret: "whsec_made"}, "PATCH /notice-addresses/ops": address, "PATCH /notice-addresses/hook": address,
 		"DELETE /notice-addresses/ops": nil, "POST /notice-addresses/ops/test": wire.NoticeTest{ID: "msg_1", Reason: name},
+		"PUT /nodes/north-1/log-level": wire.LogLevel{Now: "debug", Usual: "info"},
+		"PATCH /nodes/north-1":         wire.Node{Name: "north-1"},
 	}
 }
 
@@ -239,6 +243,7 @@ func tries(name string) []tried {
 		{"/files/12-a.warc.gz/verify", `POST /files/12-a.warc.gz/verify?replica=north `, []string{"replica", "north"}},
 		{"/nodes/north-1/drain", `PATCH /nodes/north-1 {"draining":true}`, []string{"confirm", "north-1"}},
 		{"/nodes/north-1/undrain", `PATCH /nodes/north-1 {"draining":false}`, nil},
+		{"/nodes/north-1/log-level", `PUT /nodes/north-1/log-level {"level":"debug","for":"1h"}`, []string{"level", "debug", "for", "1h"}},
 		{"/nodes/north-1/weight", `PATCH /nodes/north-1 {"weight":50}`, []string{"weight", "50"}},
 	}
 }

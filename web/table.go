@@ -73,6 +73,8 @@ func table() []page {
 		{"/alerts", "web.alerts", system, wire.RoleReader, "alerts", in, showAlerts},
 		{"/notices", "web.notices", system, wire.RoleReader, "notices", in, showNotices},
 		{"/nodes", "web.nodes", system, wire.RoleReader, "nodes", in, showNodes},
+		{"/nodes/{name}", "web.node", system, wire.RoleReader, "node", aside, showNode},
+		{"/nodes/{name}/log", "web.log", system, wire.RoleOperator, "log", aside, showLog},
 		{"/disks", "web.disks", system, wire.RoleReader, "disks", in, showDisks},
 		{"/level", "web.level", system, wire.RoleReader, "level", in, showLevel},
 		{"/people", "web.people", system, wire.RoleReader, "people", in, showPeople},

@@ -285,5 +285,7 @@ func systemActs() []action {
 			do: drain(false), button: true},
 		{path: "/nodes/{name}/weight", title: "web.act-weight", section: people, role: operator, ask: askWeight,
 			do: weight},
+		{path: "/nodes/{name}/log-level", title: "web.act-log-level", section: people, role: operator,
+			ask: askLogLevel, do: setLogLevel},
 	}
 }

@@ -52,6 +52,9 @@ func (c *Config) check() error {
 	if !slices.Contains(logLevels(), c.Limits.LogLevel) {
 		return errors.New(suggest("log-level", c.Limits.LogLevel, logLevels()))
 	}
+	if err := c.Limits.checkLog(); err != nil {
+		return err
+	}
 	if c.Limits.Memory < leastMemory {
 		return fmt.Errorf("memory = %s: want at least 256MiB", c.Limits.Memory)
 	}
@@ -66,6 +69,31 @@ func (c *Config) check() error {
 	}
 	if c.Limits.RaftLog < 1<<20 {
 		return fmt.Errorf("raft-log = %s: want at least 1MiB", c.Limits.RaftLog)
+	}
+	return nil
+}
+
+const (
+	leastLogFile = 64 << 10
+	mostLogBytes = 10 << 30 // of all log files
+)
+
+// checkLog returns what is wrong with the settings of the node's log, or nil.
+func (l *Limits) checkLog() error {
+	if formats := []string{"text", "json"}; !slices.Contains(formats, l.LogFormat) {
+		return errors.New(suggest("log-format", l.LogFormat, formats))
+	}
+	if l.LogFiles < 0 {
+		return fmt.Errorf("log-files = %d: want 0 or more", l.LogFiles)
+	}
+	if l.LogFiles == 0 {
+		return nil
+	}
+	if l.LogSize < leastLogFile {
+		return fmt.Errorf("log-file-size = %s: want at least 64KiB", l.LogSize)
+	}
+	if l.LogSize > mostLogBytes/Bytes(l.LogFiles) {
+		return fmt.Errorf("log-files = %d and log-file-size = %s: want at most 10GiB in all", l.LogFiles, l.LogSize)
 	}
 	return nil
 }

@@ -66,11 +66,11 @@ type Settings struct {
 	Lease      *Duration `toml:"lease"`       // how long a job continues without contact to a leader
 	// of decisions kept for members that were away; beyond, they get the whole state
 	RaftLog   *Bytes    `toml:"raft-log"`
-	LogLevel  *string   `toml:"log-level"`  // debug, info, warn or error
 	FilesMode *FileMode `toml:"files-mode"` // permissions of the archive's files, in octal
 	// the institution, in the URIs of the records that document a job
 	Organization *string `toml:"organization"`
 
+	LogSettings
 	PortSettings
 	NoticeSettings
 	OpenIDSettings
@@ -80,6 +80,14 @@ type Settings struct {
 	// of the pages that readers see, as in "en"; the first is for those who ask for none of them
 	Languages     []string `toml:"languages"`
 	LanguageFiles *string  `toml:"language-files"` // folder of language files to lay over the program's
+}
+
+// LogSettings are the Settings of a node's log.
+type LogSettings struct {
+	LogLevel    *string `toml:"log-level"`     // debug, info, warn or error
+	LogFormat   *string `toml:"log-format"`    // "text" or "json", on standard error and in the files
+	LogFileSize *Bytes  `toml:"log-file-size"` // most bytes of one of the files in <data>/log
+	LogFiles    *int    `toml:"log-files"`     // how many of them are kept; 0 = none is written
 }
 
 // PortSettings are the Settings of the TCP ports.
@@ -143,6 +151,9 @@ type Limits struct {
 	Lease      Duration // of a job
 	RaftLog    Bytes    // of the Raft log, kept behind a marker
 	LogLevel   string
+	LogFormat  string   // "text" or "json"
+	LogSize    Bytes    // of one log file
+	LogFiles   int      // log files that are kept; 0 = none is written
 	FilesMode  FileMode // of the archive's files
 }
 
@@ -333,6 +344,9 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.PagesURL, s.PagesURL)
 		set(&c.AccessURL, s.AccessURL)
 		set(&c.Limits.LogLevel, s.LogLevel)
+		set(&c.Limits.LogFormat, s.LogFormat)
+		set(&c.Limits.LogSize, s.LogFileSize)
+		set(&c.Limits.LogFiles, s.LogFiles)
 		if s.TrustedProxies != nil {
 			c.proxies = s.TrustedProxies
 		}

@@ -114,11 +114,16 @@ func Defaults() Settings {
 		Channels:   []string{"FOCUSED", "SNAPSHOT"},
 		Lease:      new(Duration(6 * time.Hour)),
 		RaftLog:    new(Bytes(1 << 30)),
-		LogLevel:   new("info"),
 		FilesMode:  new(FileMode(0o644)),
 
 		Organization: new("holdfast"),
 
+		LogSettings: LogSettings{
+			LogLevel:    new("info"),
+			LogFormat:   new("text"),
+			LogFileSize: new(Bytes(16 << 20)),
+			LogFiles:    new(5),
+		},
 		PortSettings: PortSettings{
 			API:            new("127.0.0.1:7481"),
 			Access:         new("127.0.0.1:7482"),
@@ -223,11 +228,12 @@ func unknownKey(path, text string, key toml.Key) string {
 // keysOf returns the keys that a [[replica]], a [[node]] or the top of the file may have.
 func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
-		"audit-pace", "audit-every", "crawls", "channels", "lease", "raft-log", "log-level", "files-mode",
-		"organization", "local-token", "certificate", "certificate-key", "trusted-proxies", "pages-url", "access-url",
-		"secrets-to", "languages", "language-files", "smtp", "smtp-tls", "smtp-from", "smtp-user",
-		"smtp-password-file", "heartbeat-url", "openid-issuer", "openid-client", "openid-secret-file", "openid-name",
-		"openid-scopes", "openid-groups-claim", "openid-groups", "openid-create"}
+		"audit-pace", "audit-every", "crawls", "channels", "lease", "raft-log", "log-level", "log-format",
+		"log-file-size", "log-files", "files-mode", "organization", "local-token", "certificate", "certificate-key",
+		"trusted-proxies", "pages-url", "access-url", "secrets-to", "languages", "language-files", "smtp", "smtp-tls",
+		"smtp-from", "smtp-user", "smtp-password-file", "heartbeat-url",
+		"openid-issuer", "openid-client", "openid-secret-file", "openid-name", "openid-scopes", "openid-groups-claim",
+		"openid-groups", "openid-create"}
 	switch table {
 	case "openid-groups":
 		return []string{"group", "role", "collection", "place"}

@@ -18,7 +18,7 @@ const OwnerOnly = 0o600
 // guarded are the folders of a node that hold its keys, what the cluster agreed, and the state of crawls.
 func (c Folder) guarded() []string {
 	var all []string
-	for _, name := range []string{"identity", "raft", "catalog", "jobs"} {
+	for _, name := range []string{"identity", "raft", "catalog", "jobs", "log"} {
 		all = append(all, filepath.Join(c.Data, name))
 	}
 	return all
