@@ -45,6 +45,7 @@ var acts = map[string]act{
 	"Opening the API or the readers' port to others":        {before: (*world).certify},
 	"Two addresses: the archivists' pages and the captures": {}, // it has nothing to type
 	"Monitoring":                   {}, // it has nothing to type here: it takes a person's token
+	"The log of a node":            {},
 	"Being told when nobody looks": {},
 	"Upgrading, and raising the level": {
 		before: (*world).olden, after: func(w *world) { w.holds("north-1"); w.holds("south-1") }},
