@@ -16,7 +16,7 @@ type FileListing struct {
 	Collection string `query:"collection" maxLength:"64" doc:"list only files of this collection"`
 	Job        uint64 `query:"job" minimum:"1" maximum:"9007199254740991" doc:"list only files that this job made"`
 	State      string `query:"state" enum:"complete,incomplete,owed,disputed,corrupt,missing,lost,removed" doc:"list only files in this state. complete: every replica has a verified copy that a node answers for; incomplete: it has not, and the file is neither removed nor lost; owed, disputed, corrupt, missing: a copy is so"`
-	Replica    string `query:"replica" maxLength:"64" doc:"list only files that this replica is to have a copy of; with a state of copies, those whose copy there is so"`
+	Replica    string `query:"replica" maxLength:"64" doc:"list only files that belong on this replica; with a state of copies, only those whose copy on it is in that state"`
 }
 
 // Bounds of one page: how many files are read in all, and at once.

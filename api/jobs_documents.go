@@ -89,7 +89,7 @@ func (s jobs) text(match string, tail int, write func(io.Writer) error, about ..
 		case !out.begun:
 			s.write(nil, hc, s.explain(err))
 		default:
-			s.log.Warn("a text is not sent to its end", append(about, "error", err)...)
+			s.log.Warn("sending a document was cut off", append(about, "error", err)...)
 			panic(http.ErrAbortHandler)
 		}
 	}}, nil

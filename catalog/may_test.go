@@ -10,13 +10,26 @@ import (
 
 // TestMay is the whole decision: who has a role in a scope may do an act where it touches what it touches.
 func TestMay(t *testing.T) {
-	kinds := map[catalog.Extent][]catalog.Act{
-		catalog.Anywhere:    {catalog.Look, catalog.KeepOwn, catalog.LookAtDisks, people.Acknowledge},
-		catalog.Collections: {catalog.RunJob, catalog.PutFile, people.KeepDomain, people.KeepHarvest, people.AcknowledgeWork, people.KeepNotices},
-		catalog.Places:      {catalog.LookAtNode, catalog.ChangeNode, catalog.CheckCopies, catalog.RebuildIndex, people.AcknowledgeNode},
-		catalog.Whole: {catalog.Define, catalog.ReachInside, catalog.InviteNode, catalog.RemoveNode, catalog.ChangeReplica, catalog.ChangeCollection,
-			catalog.EraseFile, catalog.ChangeLevel, catalog.KeepPeople},
-		catalog.Nowhere: {"", "fly"},
+	type need struct {
+		role   catalog.Role
+		extent catalog.Extent
+	}
+	const reader, curator, operator, admin = catalog.RoleReader, catalog.RoleCurator, catalog.RoleOperator, catalog.RoleAdmin
+	needs := map[catalog.Act]need{
+		"": {}, "fly": {},
+		catalog.Look: {reader, catalog.Anywhere}, catalog.KeepOwn: {reader, catalog.Anywhere},
+		people.Acknowledge: {curator, catalog.Anywhere}, catalog.LookAtDisks: {operator, catalog.Anywhere},
+		catalog.RunJob: {curator, catalog.Collections}, catalog.PutFile: {curator, catalog.Collections},
+		people.KeepDomain: {curator, catalog.Collections}, people.KeepHarvest: {curator, catalog.Collections},
+		people.AcknowledgeWork: {curator, catalog.Collections}, people.KeepNotices: {curator, catalog.Collections},
+		catalog.LookAtNode: {operator, catalog.Places}, catalog.ChangeNode: {operator, catalog.Places},
+		catalog.CheckCopies: {operator, catalog.Places}, catalog.RebuildIndex: {operator, catalog.Places},
+		people.AcknowledgeNode: {operator, catalog.Places},
+		catalog.Define:         {curator, catalog.Whole}, catalog.ReachInside: {operator, catalog.Whole},
+		catalog.InviteNode: {admin, catalog.Whole}, catalog.RemoveNode: {admin, catalog.Whole},
+		catalog.ChangeReplica: {admin, catalog.Whole}, catalog.ChangeCollection: {admin, catalog.Whole},
+		catalog.EraseFile: {admin, catalog.Whole}, catalog.ChangeLevel: {admin, catalog.Whole},
+		catalog.KeepPeople: {admin, catalog.Whole},
 	}
 	rights := []catalog.Right{{Role: catalog.RoleReader}, {Role: catalog.RoleCurator}, {Role: catalog.RoleOperator}, {Role: catalog.RoleAdmin},
 		{Role: catalog.RoleCurator, Collection: "web"}, {Role: catalog.RoleCurator, Collection: "radio"},
@@ -29,27 +42,22 @@ func TestMay(t *testing.T) {
 		catalog.Collections: {"web": "web"},
 		catalog.Places:      {"north": "north"},
 	}
-	for extent, acts := range kinds {
-		for _, act := range acts {
-			role, got := act.Needs()
-			if got != extent {
-				t.Fatalf("%s is measured by %d, want %d", act, got, extent)
+	for act, want := range needs {
+		role, extent := act.Needs()
+		if (need{role, extent}) != want {
+			t.Errorf("%s needs %s, measured by %d; want %s by %d", act, role, extent, want.role, want.extent)
+		}
+		for name, where := range wheres {
+			for _, r := range rights {
+				in := string(r.Collection) + r.Place
+				may := r.Role.Includes(want.role) && want.extent != catalog.Nowhere &&
+					(in == "" || want.extent == catalog.Anywhere || in == scoped[want.extent][name])
+				if err := catalog.May([]catalog.Right{r}, act, where); (err == nil) != may {
+					t.Errorf("%+v: %s of %q: %v, want %t", r, act, name, err, may)
+				}
 			}
-			for name, where := range wheres {
-				for _, r := range rights {
-					includes := r.Role.Includes(role)
-					in := string(r.Collection) + r.Place
-					want := includes && (in == "" || extent == catalog.Anywhere || in == scoped[extent][name])
-					if extent == catalog.Nowhere {
-						want = false
-					}
-					if err := catalog.May([]catalog.Right{r}, act, where); (err == nil) != want {
-						t.Errorf("%+v: %s of %q: %v, want %t", r, act, name, err, want)
-					}
-				}
-				if err := catalog.May(nil, act, where); err == nil {
-					t.Errorf("nobody may %s of %q", act, name)
-				}
+			if err := catalog.May(nil, act, where); err == nil {
+				t.Errorf("nobody may %s of %q", act, name)
 			}
 		}
 	}

@@ -156,8 +156,8 @@ func showParts(a *app, d wire.Domain) error {
 
 type domainSetCmd struct {
 	Name       string   `arg:"" help:"The domain."`
-	Collection *string  `help:"The collection that the domain is to be of."`
-	Default    *string  `placeholder:"NAME" help:"The configuration that is to be the default."`
+	Collection *string  `help:"Move the domain to this collection."`
+	Default    *string  `placeholder:"NAME" help:"Make this configuration the default."`
 	Owner      *string  `help:"Who owns the site, or looks after the domain."`
 	Comments   *string  `help:"Comments."`
 	Field      []string `placeholder:"NAME=VALUE" sep:"none" help:"The value of an extended field; NAME= takes it away. May be repeated."`

@@ -9,7 +9,7 @@ import (
 type fileLostCmd struct {
 	Name   string `arg:"" help:"A file's name."`
 	Reason string `required:"" help:"Reason, written into the audit trail."`
-	Undo   bool   `help:"Take the declaration back: the file's copies are to be made again."`
+	Undo   bool   `help:"Withdraw the declaration: the missing copies are made again."`
 
 	IfVersion uint64 `help:"Refuse unless the file's entry still has this version, as file show printed it." placeholder:"N"`
 }

@@ -78,7 +78,7 @@ type harvestCreateCmd struct {
 	Bytes      *int64        `placeholder:"N" help:"Of a snapshot: fetch at most this many bytes of each domain."`
 	MaxTime    time.Duration `placeholder:"24h" help:"Of a snapshot: the longest that a job may take."`
 	Continues  string        `placeholder:"HARVEST" help:"Of a snapshot: the snapshot that it continues."`
-	Audience   string        `help:"Whom the harvest is for."`
+	Audience   string        `help:"Who the harvest is for."`
 	Comments   string        `help:"Comments."`
 	Field      []string      `placeholder:"NAME=VALUE" sep:"none" help:"The value of an extended field. May be repeated."`
 }
@@ -217,8 +217,8 @@ type harvestSetCmd struct {
 	Bytes     *int64         `placeholder:"N" help:"Of a snapshot: fetch at most this many bytes of each domain."`
 	MaxTime   *time.Duration `placeholder:"24h" help:"Of a snapshot: the longest that a job may take."`
 	Continues string         `placeholder:"HARVEST" help:"Of a snapshot: the snapshot that it continues."`
-	Clear     []string       `enum:"start,objects,bytes,maxTime,continues" help:"Take away start, objects, bytes, maxTime or continues. May be repeated."`
-	Audience  *string        `help:"Whom the harvest is for."`
+	Clear     []string       `enum:"start,objects,bytes,maxTime,continues" help:"Remove start, objects, bytes, maxTime or continues. May be repeated."`
+	Audience  *string        `help:"Who the harvest is for."`
 	Comments  *string        `help:"Comments."`
 	Field     []string       `placeholder:"NAME=VALUE" sep:"none" help:"The value of an extended field; NAME= takes it away. May be repeated."`
 }

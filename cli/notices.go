@@ -103,7 +103,7 @@ type noticeSetCmd struct {
 	Name       string    `arg:"" help:"The address's name."`
 	To         *string   `help:"Another destination; @FILE reads it from a file. A webhook gets a new secret with it."`
 	Secret     string    `help:"With --to: the webhook's secret."`
-	Inside     *bool     `negatable:"" help:"Let the webhook be at an address that is not public, or no longer."`
+	Inside     *bool     `negatable:"" help:"Allow a webhook at an address that is not public; --no-inside forbids it again."`
 	Kind       *[]string `placeholder:"KIND" help:"Tell only of alerts of this kind; may be repeated."`
 	Least      *string   `help:"Tell only of alerts of this severity or worse: look or bad; empty: all."`
 	Collection *string   `help:"Tell only of alerts about this collection; empty: all."`

@@ -214,7 +214,7 @@ func (h *Handler) notFound(w http.ResponseWriter, r *http.Request, t target, inc
 	for _, q := range nearby(t.url) {
 		list, more, _, err := h.addresses(r, q, 12)
 		if err != nil {
-			h.log.Debug("what is near an address cannot be told", "url", t.url, "error", err)
+			h.log.Debug("cannot list captures near this address", "url", t.url, "error", err)
 		}
 		if v.Addresses, v.More = list, more; len(list) > 0 {
 			break

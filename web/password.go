@@ -103,7 +103,7 @@ func (t *turn) signedIn(s Session, err error, next string) {
 // was asked may be decided later.
 func (t *turn) begun(s Session, err error) {
 	if err != nil {
-		t.cfg.Log.Warn("a password is perhaps not changed", "error", err)
+		t.cfg.Log.Warn("changing a password failed; it may or may not have changed", "error", err)
 		t.w.Header().Set("Retry-After", "10")
 		t.message(http.StatusServiceUnavailable, says{"web.unavailable", "web.password-unknown"})
 		return

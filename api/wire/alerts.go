@@ -7,7 +7,7 @@ import "time"
 type Alert struct {
 	Kind       string            `json:"kind" doc:"what sort of thing it is, such as node-away; kinds keep their meaning"`
 	Severity   string            `json:"severity" doc:"bad: something fails, or copies are at risk; look: something waits for a person, or soon will"`
-	Subject    string            `json:"subject,omitempty" doc:"what it is of: the name of a node or replica, a path, or the number of a job or harvest; by the kind"`
+	Subject    string            `json:"subject,omitempty" doc:"what the alert is about; the kind says which: the name of a node or replica, a path, or the number of a job or harvest"`
 	Node       string            `json:"node,omitempty" doc:"name of the node that sees it; absent for what every node sees"`
 	Parameters map[string]string `json:"parameters,omitempty" doc:"what the text says beside the subject, by name"`
 	Since      time.Time         `json:"since,omitzero" doc:"when it was first seen; a node that starts does not know earlier times"`

@@ -46,7 +46,7 @@ type NoticeAddress struct {
 	When     string `json:"when" enum:"at-once,hourly,daily"`
 	Hour     string `json:"hour,omitempty" doc:"when the daily report is made, such as 07:30"`
 	Zone     string `json:"zone,omitempty" doc:"time zone of the hour and of times in notices, such as Europe/Copenhagen; none: UTC"`
-	Cleared  bool   `json:"cleared" doc:"it is told, too, when an alert is over"`
+	Cleared  bool   `json:"cleared" doc:"a notice is also sent when an alert is over"`
 
 	Version   int       `json:"version" doc:"counts the changes"`
 	Changed   time.Time `json:"changed"`

@@ -16,8 +16,8 @@ var Rules = []agree.Rule{
 // Keep brings a chunk of the statistics of a job that has ended into the history. It is for the leader.
 const Keep agree.Kind = "history.keep" // Step
 
-// Step names the job, and how many chunks of it are in the history. It is refused when there are others by now, so
-// that it can be asked for again.
+// Step names the job, and how many chunks of it are in the history. It is refused if that number has
+// changed; the caller then tries again.
 type Step struct {
 	Job   uint64 `json:"job"`
 	After int    `json:"after,omitempty"`

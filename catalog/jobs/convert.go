@@ -23,8 +23,8 @@ func BeginWalk(s *agree.State) error {
 	return s.Set(PrefixWalk, Walk{Jobs: last})
 }
 
-// walkOn lets a walk that is under way see a new job without parts: one that takes over from one to which it has not
-// come.
+// walkOn lets a walk that is under way see a new job without parts: one that replaces a job that the walk has not
+// reached.
 func walkOn(s *agree.State, id uint64) error {
 	w, there, err := agree.Get[Walk](s, PrefixWalk)
 	if err != nil || !there {

@@ -48,7 +48,8 @@ type dashReader struct {
 	made    int
 }
 
-// dash reads an MPD manifest. Of segments by template those are made whose numbers or times it tells.
+// dash reads an MPD manifest. From a SegmentTemplate it makes only the URLs whose
+// numbers or times the manifest lists.
 func (x *documents) dash(b []byte) {
 	s := xmlScanner{b: b}
 	r := dashReader{x: x.collector}

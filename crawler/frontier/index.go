@@ -8,7 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// Places of queues that have URIs. A waiting queue's is its precedence; it keeps it while it is active.
+// Places of queues that have URIs. A waiting queue stands at its precedence, and stays there while it is active.
 const (
 	worstPrecedence = 100
 	placeSleeping   = 0xe0 // rests for long, in the order of waking up

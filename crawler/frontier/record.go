@@ -249,7 +249,7 @@ type span struct{ from, end int }
 
 func (s span) of(text string) string { return text[s.from:s.end] }
 
-// after reads what appendAfter wrote after the text that is in other of texts, and puts it at the end of texts.
+// after decodes a text that appendAfter wrote as what differs from the one at other in texts, and appends it to texts.
 func (r *reader) after(texts []byte, other span) ([]byte, span) {
 	from, shared := len(texts), r.uvarint()
 	if shared > uint64(other.end-other.from) {

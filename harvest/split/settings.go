@@ -25,7 +25,7 @@ type Settings struct {
 	ErrorFactorPrevResult         int64  `json:"error_factor_prev_result" is:"10" min:"1" max:"1000000" help:"If the best earlier harvest of a configuration was completed: the part of the distance to the limit by which more is expected; 10 is a tenth."`
 	ErrorFactorBestGuess          int64  `json:"error_factor_best_guess" is:"2" min:"1" max:"1000000" help:"If no earlier harvest of a configuration was completed: the part of the distance to the limit by which more is expected; 2 is half."`
 	MaxWaitingPerChannel          int64  `json:"max_waiting_per_channel" unit:"jobs" is:"100" min:"1" max:"100000" help:"How many jobs of harvests wait for a node in one channel at most; further ones are submitted when these are taken."`
-	ExpectedAverageBytesPerObject int64  `json:"expected_average_bytes_per_object" unit:"bytes" is:"38000" min:"1" max:"1000000000000" help:"How large an object is taken to be, at the least, and where too little is known."`
+	ExpectedAverageBytesPerObject int64  `json:"expected_average_bytes_per_object" unit:"bytes" is:"38000" min:"1" max:"1000000000000" help:"How large an object is assumed to be, at the least, and where too little is known."`
 	LeaveOutZeroLimits            bool   `json:"leave_out_zero_limits" help:"Leave out configurations whose limit, or whose harvest's limit, is 0. Otherwise they are in a job, of which nothing of theirs is fetched."`
 }
 

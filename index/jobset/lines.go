@@ -111,7 +111,7 @@ func openLines(path string) (_ *Lines, err error) {
 		return nil, fmt.Errorf("%w: it does not end as one does", ErrDamaged)
 	}
 	if _, err := io.ReadFull(l.in, ends); err != nil || string(ends) != linesMagic {
-		return nil, fmt.Errorf("%w: it does not begin as one does", ErrDamaged)
+		return nil, fmt.Errorf("%w: the header of the index file is wrong", ErrDamaged)
 	}
 	return l, nil
 }

@@ -46,7 +46,7 @@ type files struct {
 	missing uint64 // lines that are not in the file since the last one that is
 }
 
-// waiting is a line that waits to be written, after so many that were left out.
+// waiting is a line that waits to be written. Before it, lost lines were left out.
 type waiting struct {
 	line []byte
 	lost uint64

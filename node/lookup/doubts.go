@@ -17,7 +17,7 @@ type Doubts struct {
 // doubtTime is how long a node that did not answer is asked last.
 const doubtTime = 15 * time.Second
 
-// NewDoubts returns doubts of nobody.
+// NewDoubts returns an empty set of nodes in doubt.
 func NewDoubts() *Doubts { return &Doubts{until: map[catalog.NodeID]time.Time{}} }
 
 // Add doubts the node from now on, for a while.

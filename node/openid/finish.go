@@ -201,7 +201,7 @@ func (s *Service) read(ctx context.Context, k *known, id *oidc.IDToken, token *o
 	if k.provider.UserInfoEndpoint() != "" && slices.ContainsFunc(wanted, lacks) {
 		info, err := k.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 		if err != nil {
-			s.fail("the service for signing in does not say more about who signs in", errors.New(withoutURL(err)))
+			s.fail("the sign-in service did not answer the request for user information", errors.New(withoutURL(err)))
 			return Answer{}, ErrSilent
 		}
 		more := claims{}

@@ -126,7 +126,7 @@ func New(cfg Config) *Service {
 	}
 	web := &http.Client{Transport: bounded{cfg.Transport}, Timeout: patience,
 		CheckRedirect: func(*http.Request, []*http.Request) error {
-			return errors.New("it leads elsewhere, which no answer for signing in may")
+			return errors.New("the sign-in service redirected, and redirects are not followed")
 		}}
 	return &Service{cfg: cfg, web: web, flows: newSeal(), slots: make(chan struct{}, maxAtOnce),
 		asking: make(chan struct{}, 1)}

@@ -35,7 +35,7 @@ type link struct {
 }
 
 // Link returns the secret of a link that begins one session in the name of who, who has proved the access token of that
-// id. A *catalog.Refusal when who is not a person, and at a level of the cluster that knows no sessions.
+// id. It returns a *catalog.Refusal if who is not a person, or if the cluster's level has no sessions.
 func (s *Sessions) Link(who catalog.Caller, token string) (secret string, expires time.Time, err error) {
 	if err := s.allowed(who, token); err != nil {
 		return "", time.Time{}, err

@@ -41,7 +41,7 @@ func (s *Steward) dropStatistics(ctx context.Context) error {
 	var lost []jobs.JobRef
 	err := s.cfg.Agreement.View(func(v catalog.View) (err error) { lost, err = v.LostStatistics(lostOnes); return err })
 	if err != nil {
-		return fmt.Errorf("find statistics that count for nothing: %w", err)
+		return fmt.Errorf("find statistics that are no longer used: %w", err)
 	}
 	for _, attempt := range lost {
 		if err := s.propose(ctx, jobs.DropStatistics, attempt); err != nil {
