@@ -37,7 +37,8 @@ func (k Kind) About() About {
 // nodes and copies.
 func (k Kind) Archivists() bool {
 	switch k {
-	case ChannelUnserved, JobsFailed, MoreUnserved, NoticeUndelivered, NoticeUnserved, AliasesLapse:
+	case ChannelUnserved, JobsFailed, MoreUnserved, NoticeUndelivered, NoticeUnserved, AliasesLapse,
+		MoreRunsUnusual:
 		return true
 	}
 	switch k.About() {

@@ -32,6 +32,7 @@ const (
 	RunLimited          Kind = "run-limited"
 	RunSilent           Kind = "run-silent"
 	AliasesLapse        Kind = "aliases-lapse"
+	MoreRunsUnusual     Kind = "more-runs-unusual"
 )
 
 // What a node alone sees.
@@ -135,6 +136,8 @@ func table() []entry {
 			"configurations that were harvested completely before"}},
 		{RunSilent, shape{every, Look, "run {run} of harvest {harvest} ({name}) brought nothing of " +
 			"{configurations} configurations that brought something before"}},
+		{MoreRunsUnusual, shape{every, Look, "at least {runs} more runs that ended within the last day differ from " +
+			"what is usual, or were not compared"}},
 		{AliasesLapse, shape{every, Look, "{aliases} aliases lapse within two weeks, the first of them {alias} at " +
 			"{date}: renew them, or they are harvested as domains of their own"}},
 

@@ -11,30 +11,34 @@ import (
 
 const (
 	runsTold   = catalog.Day // for how long a run is told that differs from others
-	runsLooked = 200         // runs that ended lately that are looked at
+	runsLooked = 1000        // runs that ended lately that are compared
 	runsShown  = 20          // of which it is told
 )
 
 // RunsUnusual says which runs that ended within the last day brought less or more than is usual: of runs before, or of
-// single configurations.
+// single configurations. How many more there are is told, too.
 func RunsUnusual(view catalog.View, now time.Time) (out []alert.Alert, err error) {
 	v := catalog.HistoryIn(view)
-	all, err := v.LastRuns(catalog.At(now)-runsTold, runsLooked)
+	all, err := v.LastRuns(catalog.At(now)-runsTold, runsLooked+1)
 	if err != nil {
 		return nil, err
 	}
-	told := 0
-	for _, r := range all {
-		if told == runsShown {
-			break
-		}
+	told, more := 0, max(0, len(all)-runsLooked)
+	for _, r := range all[:min(len(all), runsLooked)] {
 		some, err := runUnusual(view, r.Harvest, r.Run)
 		if err != nil {
 			return out, fmt.Errorf("run %d of harvest %d: %w", r.Run, r.Harvest, err)
 		}
-		if len(some) > 0 {
+		switch {
+		case len(some) == 0:
+		case told == runsShown:
+			more++
+		default:
 			out, told = append(out, some...), told+1
 		}
+	}
+	if more > 0 {
+		out = append(out, alert.New(alert.MoreRunsUnusual, "", "runs", alert.Number(more)))
 	}
 	return out, nil
 }

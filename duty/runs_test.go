@@ -20,6 +20,7 @@ type runner struct {
 	*script
 	node catalog.NodeID
 	job  uint64
+	each catalog.Time // between two runs
 }
 
 func newRunner(t *testing.T) runner {
@@ -33,7 +34,7 @@ func newRunner(t *testing.T) runner {
 	s.apply(runs.Activate, runs.Activation{Number: 1, Version: 2, Next: catalog.At(time.Unix(1000, 0))})
 	members, err := s.view().Members()
 	s.check(err)
-	return runner{s, members[0].ID, 0}
+	return runner{s, members[0].ID, 0, catalog.Day}
 }
 
 // run lets the next run bring objects of 10 bytes; what is kept says whether its statistics enter the history.
@@ -41,7 +42,7 @@ func (r *runner) run(objects int64, stop string, kept bool) {
 	h, err := catalog.RunsIn(r.view()).Harvest(1)
 	r.check(err)
 	r.now = h.Next.Std()
-	r.apply(runs.BeginRun, runs.Beginning{Number: 1, Date: h.Next, Next: h.Next + catalog.Day})
+	r.apply(runs.BeginRun, runs.Beginning{Number: 1, Date: h.Next, Next: h.Next + r.each})
 	r.job++
 	r.apply(jobs.MakeJob, jobs.JobMaking{Opening: jobs.JobOpening{Harvest: "News", Collection: "web", Number: 1, Run: h.Runs + 1},
 		Parts: []jobs.Part{{Kind: jobs.PartJob, Text: `{}`}}})
@@ -98,6 +99,32 @@ func TestRunsThatDiffer(t *testing.T) {
 	r.run(1, "completed", false)
 	if all, err := duty.RunsUnusual(r.view(), r.now); err != nil || slices.ContainsFunc(all, func(a alert.Alert) bool { return a.Subject == "1/9" }) {
 		t.Errorf("before what it brought is known: %v, %v", all, err)
+	}
+}
+
+// TestRunsThatAreNotListedAreCounted: nobody is to believe that all others are as usual.
+func TestRunsThatAreNotListedAreCounted(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t)
+	r.each = 1000
+	r.run(5, "completed", true)
+	listed := func() (n int, more string) {
+		all, err := duty.RunsUnusual(r.view(), r.now)
+		r.check(err)
+		for _, a := range all {
+			if a.Kind == alert.MoreRunsUnusual {
+				more = a.Parameters["runs"]
+			} else {
+				n++
+			}
+		}
+		return n, more
+	}
+	for range 23 { // each meets a limit where the first one was completed
+		r.run(5, "config-object-limit", true)
+	}
+	if n, more := listed(); n != 20 || more != "3" {
+		t.Errorf("%d are listed, %q more", n, more)
 	}
 }
 

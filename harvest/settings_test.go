@@ -13,7 +13,7 @@ import (
 
 // Settings lie in jobs that are stored and in templates: how they are written does not change. Each file has settings
 // that are all given, and the defaults: as clusters store them up to level 3, and from level 4 on. -update writes the
-// second file anew, for a setting that is added.
+// second file, for a setting that is added.
 func TestSettingsAreWrittenAsEver(t *testing.T) {
 	var full Settings
 	fill(reflect.ValueOf(&full).Elem(), "")

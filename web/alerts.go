@@ -19,7 +19,7 @@ func (l terms) Severity(a wire.Alert) mark {
 // counted are the parameters of alerts that choose a plural form: a text of such a kind has {count} for them.
 func counted(name string) bool {
 	switch name {
-	case "copies", "files", "jobs", "shards", "harvests", "alerts", "configurations", "aliases":
+	case "copies", "files", "jobs", "shards", "harvests", "alerts", "configurations", "aliases", "runs":
 		return true
 	}
 	return false
@@ -63,6 +63,8 @@ func (v *view) AlertLink(a wire.Alert) string {
 		return v.To("harvests", a.Subject)
 	case alert.RunUnusual, alert.RunLimited, alert.RunSilent:
 		return v.Ask("/jobs", "harvest", a.Parameters["harvest"], "run", a.Parameters["run"])
+	case alert.MoreRunsUnusual:
+		return v.To("harvests")
 	case alert.AliasesLapse:
 		return v.To("domains", a.Parameters["alias"])
 	case alert.CopiesDisputed, alert.DisputesUndecided:

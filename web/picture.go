@@ -12,7 +12,7 @@ const (
 	pictureHigh = 100
 )
 
-// means returns the means of so many parts of a row of values, each of the values that are known: NaN if none is.
+// means parts a row of values, and returns the mean of each part, of the values that are known: NaN if none is.
 func means(values []*float64, parts int) []float64 {
 	out := make([]float64, parts)
 	for i := range out {
