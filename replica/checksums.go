@@ -74,18 +74,18 @@ func (c *Checksums) Record(h Held) error {
 
 func (c *Checksums) record(n catalog.Shard, h Held) error {
 	path := c.path(n)
-	m, err := readManifest(path)
+	before, err := findLines(path, map[catalog.FileName]bool{h.Name: true})
 	if err != nil {
 		return err
 	}
 	now := line{digest: h.SHA256, size: h.Size}
-	before, there := m.lines[h.Name]
 	switch {
-	case there && before == now:
+	case len(before.at) == 1 && before.digest == now.digest && before.size == now.size:
 		return nil
-	case there:
-		m.lines[h.Name] = now
-		return writeManifest(c.disk, path, m)
+	case len(before.at) > 0: // a crash in between leaves no record, and the file is recorded again
+		if err := dropLine(c.disk, path, h.Name); err != nil {
+			return err
+		}
 	}
 	if err := c.disk.MkdirAll(filepath.Dir(path)); err != nil {
 		return err
@@ -93,15 +93,24 @@ func (c *Checksums) record(n catalog.Shard, h Held) error {
 	return addLine(c.disk, path, h.Name, now)
 }
 
-// Forget removes the record of a file; it is no error if there is none.
-func (c *Checksums) Forget(name catalog.FileName) error {
-	n := name.Shard()
-	c.shards[n].Lock()
-	defer c.shards[n].Unlock()
-	if err := dropLine(c.disk, c.path(n), name); err != nil {
-		return fmt.Errorf("forget the checksum of %s: %w", name, err)
+// Forget removes the records of files; it is no error if there are none.
+func (c *Checksums) Forget(names ...catalog.FileName) error {
+	for n, some := range byShard(names) {
+		if err := c.forgetIn(n, some); err != nil {
+			return fmt.Errorf("forget %d checksums, of which that of %s is the first: %w", len(some), some[0], err)
+		}
 	}
 	return nil
+}
+
+func (c *Checksums) forgetIn(n catalog.Shard, names []catalog.FileName) error {
+	c.shards[n].Lock()
+	defer c.shards[n].Unlock()
+	drop := make(map[catalog.FileName]bool, len(names))
+	for _, name := range names {
+		drop[name] = true
+	}
+	return dropLines(c.disk, c.path(n), drop)
 }
 
 // Lookup returns the record of a file, and whether there is a readable one.
@@ -109,12 +118,11 @@ func (c *Checksums) Lookup(name catalog.FileName) (Held, bool) {
 	n := name.Shard()
 	c.shards[n].Lock()
 	defer c.shards[n].Unlock()
-	m, err := readManifest(c.path(n))
-	if err != nil {
+	l, err := findLines(c.path(n), map[catalog.FileName]bool{name: true})
+	if err != nil || len(l.at) == 0 {
 		return Held{}, false
 	}
-	l, ok := m.lines[name]
-	return Held{Name: name, Size: l.size, SHA256: l.digest}, ok
+	return Held{Name: name, Size: l.size, SHA256: l.digest}, true
 }
 
 // List returns the records of the shard, by name. Size is -1 where a record lost it.

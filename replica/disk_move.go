@@ -243,7 +243,7 @@ func (m *shardMove) commit(sh *shard) error {
 	sh.root = m.to
 	sh.moves++
 	for _, name := range loose {
-		m.setLoose(name, true)
+		m.loose.add(name)
 	}
 	m.left.add(leftover{m.shard, m.from})
 	return nil
@@ -273,7 +273,7 @@ func (m *shardMove) lines() (manifest, []catalog.FileName, error) {
 		switch {
 		case !there:
 			is.lines[name] = l
-		case one.right && !m.isLoose(name):
+		case one.right && !m.loose.has(name):
 			is.lines[name] = line{digest: one.held.SHA256, size: l.size}
 		}
 	}

@@ -189,19 +189,6 @@ func addLine(d disk.Disk, path string, name catalog.FileName, l line) error {
 	return writeManifest(d, path, manifest{lines: map[catalog.FileName]line{name: l}})
 }
 
-// dropLine takes the entry of name out of the manifest at path, durably.
-func dropLine(d disk.Disk, path string, name catalog.FileName) error {
-	m, err := readManifest(path)
-	if err != nil {
-		return err
-	}
-	if _, ok := m.lines[name]; !ok {
-		return nil
-	}
-	delete(m.lines, name)
-	return writeManifest(d, path, m)
-}
-
 // checkName says what is wrong with a name that comes from disk or from elsewhere.
 func checkName(name catalog.FileName) error {
 	if err := name.Check(); err != nil {

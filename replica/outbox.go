@@ -268,15 +268,28 @@ func (s *outgoing) Outbox() ([]catalog.Addition, error) {
 
 // Discharge removes a file from the outbox; it is no error if it is not there. The caller has made sure that the
 // catalog released it, or never knew it.
-func (s *outgoing) Discharge(name catalog.FileName) error {
+func (s *outgoing) Discharge(names ...catalog.FileName) error {
 	s.outbox.Lock()
 	defer s.outbox.Unlock()
-	for _, path := range []string{s.outboxPath(name), s.notePath(name)} {
-		if err := s.disk.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("discharge %s: %w", name, err)
+	var files, notes []string
+	for _, name := range names {
+		if isFile(s.outboxPath(name)) {
+			files = append(files, filepath.Base(s.outboxPath(name)))
+		}
+		for _, path := range []string{s.notePath(name), blocksPath(s.outboxPath(name))} {
+			if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+				notes = append(notes, filepath.Base(path))
+			}
 		}
 	}
-	return s.dropList(s.outboxPath(name))
+	err := s.disk.RemoveAt(s.cfg.Outbox, files) // first: a file without a note could not be looked after
+	if err == nil {
+		err = s.disk.RemoveAt(s.cfg.Outbox, notes)
+	}
+	if err != nil {
+		return fmt.Errorf("discharge from the outbox: %w", err)
+	}
+	return nil
 }
 
 // cleanOutbox removes what interrupted calls left: temporary names, and notes without bytes.

@@ -1,13 +1,16 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"holdfast/catalog"
@@ -20,16 +23,16 @@ func (s *Store) place(h Held, path string) error {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	target := sh.path(h.Name)
-	if isFile(target) && !s.isLoose(h.Name) {
+	if isFile(target) && !s.loose.has(h.Name) {
 		return fmt.Errorf("place %s: %w", h.Name, ErrExists)
 	}
 	if err := s.clear(sh, h.Name); err != nil {
 		return fmt.Errorf("place %s: %w", h.Name, err)
 	}
-	s.setLoose(h.Name, true)
+	s.loose.add(h.Name)
 	if err := s.disk.Rename(path, target); err != nil {
 		if !isFile(target) {
-			s.setLoose(h.Name, false)
+			s.loose.drop(h.Name)
 		}
 		return fmt.Errorf("place %s: %w", h.Name, err)
 	}
@@ -45,10 +48,10 @@ func (s *Store) placeLink(h Held, path string) error {
 	if err := s.clear(sh, h.Name); err != nil {
 		return fmt.Errorf("place %s: %w", h.Name, err)
 	}
-	s.setLoose(h.Name, true)
+	s.loose.add(h.Name)
 	if err := s.disk.Link(path, target); err != nil {
 		if !isFile(target) {
-			s.setLoose(h.Name, false)
+			s.loose.drop(h.Name)
 		}
 		return fmt.Errorf("place %s: %w", h.Name, err)
 	}
@@ -84,20 +87,15 @@ func (s *Store) vouch(sh *shard, h Held) error {
 	if err != nil {
 		return fmt.Errorf("list %s in its manifest: %w", h.Name, err)
 	}
-	s.mu.Lock()
-	delete(s.loose, h.Name)
-	delete(s.missing, h.Name)
-	s.mu.Unlock()
+	s.loose.drop(h.Name)
+	s.missing.drop(h.Name)
 	s.cfg.Kept(h.Name)
 	return nil
 }
 
 // dropNoted takes out the line of a file that was missing, before another is written for it.
 func (s *Store) dropNoted(path string, name catalog.FileName) error {
-	s.mu.Lock()
-	_, missing := s.missing[name]
-	s.mu.Unlock()
-	if !missing {
+	if !s.missing.has(name) {
 		return nil
 	}
 	return dropLine(s.disk, path, name)
@@ -124,41 +122,77 @@ func (s *Store) Vouch(ctx context.Context, want Held) error {
 	return err
 }
 
-// Delete removes the file's bytes and their line; it is no error if they are not there. The caller has made sure that
-// the catalog released this node's copy.
-func (s *Store) Delete(name catalog.FileName) error {
-	sh := &s.shards[name.Shard()]
+// Delete removes the bytes of files and their lines; it is no error if they are not there. The caller has made sure
+// that the catalog released this node's copies. The files of a shard go together: what that costs does not depend on
+// how many others there are.
+func (s *Store) Delete(names ...catalog.FileName) error {
+	for shard, some := range byShard(names) {
+		if err := s.deleteIn(shard, some); err != nil {
+			return fmt.Errorf("delete %d files of shard %s, %s first: %w", len(some), shard, some[0], err)
+		}
+	}
+	return nil
+}
+
+// byShard groups names by their shards, in order.
+func byShard(names []catalog.FileName) iter.Seq2[catalog.Shard, []catalog.FileName] {
+	return func(yield func(catalog.Shard, []catalog.FileName) bool) {
+		sorted := slices.Clone(names)
+		slices.SortFunc(sorted, func(a, b catalog.FileName) int {
+			return cmp.Or(cmp.Compare(a.Shard(), b.Shard()), cmp.Compare(a, b))
+		})
+		for len(sorted) > 0 {
+			shard, n := sorted[0].Shard(), 1
+			for n < len(sorted) && sorted[n].Shard() == shard {
+				n++
+			}
+			if !yield(shard, sorted[:n]) {
+				return
+			}
+			sorted = sorted[n:]
+		}
+	}
+}
+
+func (s *Store) deleteIn(n catalog.Shard, names []catalog.FileName) error {
+	sh := &s.shards[n]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.root == nil {
 		return nil
 	}
-	if err := s.unlist(sh, name); err != nil {
-		return fmt.Errorf("delete %s: %w", name, err)
+	if err := s.unlist(sh, n, names...); err != nil {
+		return err
 	}
-	if err := s.disk.Remove(sh.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("delete %s: %w", name, err)
+	gone := make([]string, 0, 2*len(names))
+	for _, name := range names {
+		gone = append(gone, string(name), blocksMark+string(name))
 	}
-	s.setLoose(name, false)
-	if err := s.dropList(sh.path(name)); err != nil {
-		return fmt.Errorf("delete %s: %w", name, err)
+	if err := s.disk.RemoveAt(filepath.Join(sh.root.path, n.String()), gone); err != nil {
+		return err
+	}
+	for _, name := range names {
+		s.loose.drop(name)
 	}
 	return nil
 }
 
-// unlist drops the file's line; the file, if there is one, is loose from then on.
-func (s *Store) unlist(sh *shard, name catalog.FileName) error {
-	present := isFile(sh.path(name))
-	if present {
-		s.setLoose(name, true)
+// unlist drops the lines of files of a shard; those of the files that are there are loose from then on.
+func (s *Store) unlist(sh *shard, n catalog.Shard, names ...catalog.FileName) error {
+	drop := make(map[catalog.FileName]bool, len(names))
+	for _, name := range names {
+		drop[name] = true
+		if isFile(sh.path(name)) {
+			s.loose.add(name)
+		}
 	}
-	if err := dropLine(s.disk, sh.manifest(name.Shard()), name); err != nil {
+	if err := dropLines(s.disk, sh.manifest(n), drop); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	delete(s.missing, name)
-	s.mu.Unlock()
-	s.cfg.Gone(name)
+	for _, name := range names {
+		s.missing.drop(name)
+		s.cfg.Gone(name)
+	}
 	return nil
 }
 
@@ -181,21 +215,21 @@ func (s *Store) Quarantine(name catalog.FileName, reason string) error {
 func (s *Store) quarantine(sh *shard, name catalog.FileName, reason string) error {
 	from := sh.path(name)
 	if !isFile(from) {
-		return s.unlist(sh, name)
+		return s.unlist(sh, name.Shard(), name)
 	}
 	to := s.aside(sh.root.quarantine, name)
 	if err := s.writeReason(to, reason); err != nil {
 		return err
 	}
 	s.spoilt.note(name, from)
-	err := s.unlist(sh, name)
+	err := s.unlist(sh, name.Shard(), name)
 	if err == nil {
 		err = s.disk.Rename(from, to)
 	}
 	if err != nil {
 		return errors.Join(err, s.disk.Remove(to+reasonSuffix))
 	}
-	s.setLoose(name, false)
+	s.loose.drop(name)
 	s.log.Warn("copy set aside", "file", name, "reason", reason, "path", to)
 	return s.dropList(from)
 }

@@ -76,12 +76,12 @@ func (s *Store) reconcileShard(n catalog.Shard) error {
 			s.log.Warn("a file that is none of the archive's lies in a shard", "shard", n, "file", text)
 		default:
 			s.log.Info("file without a line in its manifest", "shard", n, "file", text)
-			s.loose[name] = struct{}{}
+			s.loose.add(name)
 		}
 	}
 	for name := range m.lines {
 		s.log.Warn("file is missing", "shard", n, "file", name)
-		s.missing[name] = struct{}{}
+		s.missing.add(name)
 	}
 	if temporary {
 		return s.disk.CleanTemporary(dir)
@@ -112,11 +112,11 @@ func (s *Store) finishQuarantine(r *root) error {
 			continue
 		}
 		sh := &s.shards[name.Shard()]
-		if _, loose := s.loose[name]; loose && sh.root == r {
+		if s.loose.has(name) && sh.root == r {
 			if err := s.disk.Rename(sh.path(name), to); err != nil {
 				return err
 			}
-			delete(s.loose, name)
+			s.loose.drop(name)
 			continue
 		}
 		if err := s.disk.Remove(to + reasonSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {

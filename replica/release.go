@@ -367,81 +367,28 @@ func (r *releases) releaseHeld(ctx context.Context, names []catalog.FileName) (l
 	if err != nil {
 		return len(names), err
 	}
+	var accepted []catalog.FileName
 	for i, name := range names {
 		if refusal := results[i].Refusal; refusal != nil {
 			r.log.Info("release refused", "file", name, "err", refusal)
 			left++
 			continue
 		}
-		applied, err := r.awaitRelease(ctx, name)
-		if err != nil {
-			return left, err
+		accepted = append(accepted, name)
+	}
+	for waited := 20 * time.Millisecond; ; waited *= 2 {
+		accepted, err = r.deleteReleased(accepted)
+		if len(accepted) == 0 || err != nil || waited > appliedWithin {
+			return left + len(accepted), err
 		}
-		if !applied {
-			left++
+		if err := sleep(ctx, waited); err != nil {
+			return left + len(accepted), err
 		}
 	}
-	return left, nil
 }
 
 // appliedWithin is how long this node's own catalog may be behind an answer before a release is left for later.
 const appliedWithin = 5 * time.Second
-
-// awaitRelease deletes the bytes as soon as the catalog here shows that they are released.
-func (r *releases) awaitRelease(ctx context.Context, name catalog.FileName) (bool, error) {
-	for waited := 20 * time.Millisecond; ; waited *= 2 {
-		done, err := r.deleteReleased(name)
-		if done || err != nil || waited > appliedWithin {
-			return done, err
-		}
-		if err := sleep(ctx, waited); err != nil {
-			return false, err
-		}
-	}
-}
-
-// deleteReleased deletes this node's bytes of the file as far as the catalog here no longer counts on them. It
-// is called after a release of them was carried out, and reports whether that shows.
-func (r *releases) deleteReleased(name catalog.FileName) (bool, error) {
-	defer r.leaving.begin(name.Shard())()
-	var f catalog.File
-	var p catalog.Placement
-	err := r.catalog.View(func(v catalog.View) (err error) {
-		if f, err = v.File(name); err != nil {
-			return err
-		}
-		p, err = v.Placement(r.cfg.Replica, name.Shard())
-		return err
-	})
-	if errors.Is(err, catalog.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("release %s: %w", name, err)
-	}
-	c := f.Copy(r.cfg.Replica)
-	sourced := f.Source == r.cfg.Self && !f.Released
-	surplus := c != nil && c.Surplus && c.Node == r.cfg.Self
-	if sourced || surplus {
-		return false, nil
-	}
-	if f.Lost != 0 {
-		return true, r.layAside(f)
-	}
-	if err := r.store.Discharge(name); err != nil {
-		return false, err
-	}
-	keeper := p.Holder == r.cfg.Self || p.Next == r.cfg.Self
-	if f.Removed == 0 && c != nil && !c.Surplus && keeper {
-		return true, nil
-	}
-	if r.sums != nil {
-		if err := r.sums.Forget(name); err != nil {
-			return false, err
-		}
-	}
-	return true, errors.Join(r.store.Delete(name), r.store.DropPart(name))
-}
 
 // names returns all that lies here of a shard, vouched for or not, that the catalog knows.
 func (r *releases) names(shard catalog.Shard) ([]catalog.FileName, error) {
@@ -453,11 +400,7 @@ func (r *releases) names(shard catalog.Shard) ([]catalog.FileName, error) {
 	for _, h := range held {
 		all = append(all, h.Name)
 	}
-	for _, name := range r.store.Loose() {
-		if name.Shard() == shard {
-			all = append(all, name)
-		}
-	}
+	all = append(all, r.store.loose.of(shard)...)
 	if r.sums == nil {
 		listed, err := r.store.contents(shard)
 		if err != nil {

@@ -94,7 +94,7 @@ func (s *Store) relist(n catalog.Shard, right []Held, gone []catalog.FileName) (
 	rewrite := m.faults > 0
 	for _, h := range right {
 		l, listed := m.lines[h.Name]
-		loose := s.isLoose(h.Name)
+		loose := s.loose.has(h.Name)
 		if listed && l.digest == h.SHA256 && !loose || !isFile(sh.path(h.Name)) {
 			continue
 		}
@@ -116,15 +116,13 @@ func (s *Store) relist(n catalog.Shard, right []Held, gone []catalog.FileName) (
 			return nil, fmt.Errorf("list the files of shard %s: %w", n, err)
 		}
 	}
-	s.mu.Lock()
 	for _, h := range fresh {
-		delete(s.loose, h.Name)
-		delete(s.missing, h.Name)
+		s.loose.drop(h.Name)
+		s.missing.drop(h.Name)
 	}
 	for _, name := range gone {
-		delete(s.missing, name)
+		s.missing.drop(name)
 	}
-	s.mu.Unlock()
 	for _, h := range fresh {
 		s.cfg.Kept(h.Name)
 	}
@@ -133,7 +131,5 @@ func (s *Store) relist(n catalog.Shard, right []Held, gone []catalog.FileName) (
 
 // noteMissing notes that a listed file is not in its place, so that its line goes before it is listed again.
 func (s *Store) noteMissing(name catalog.FileName) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.missing[name] = struct{}{}
+	s.missing.add(name)
 }

@@ -50,7 +50,7 @@ func (s *Store) try(name catalog.FileName, doubted bool, take func(path string, 
 			switch {
 			case err != nil:
 			case doubted && shard != nil && os.SameFile(shard, info), s.spoilt.has(name, b.File),
-				placed && s.isLoose(name):
+				placed && s.loose.has(name):
 				err = ErrNotHere
 			default:
 				err = take(path, b)

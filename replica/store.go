@@ -43,9 +43,8 @@ type Store struct {
 	shards places
 	left   *leavings
 
-	mu      sync.Mutex
-	loose   map[catalog.FileName]struct{} // in a shard's folder without a line in its manifest
-	missing map[catalog.FileName]struct{} // with a line, without the file
+	loose   noted // in a shard's folder without a line in its manifest
+	missing noted // with a line, without the file
 }
 
 // media reads, copies, hashes and sets aside files, wherever they lie in a store, and keeps their block digests.
@@ -115,8 +114,7 @@ func OpenStore(cfg StoreConfig, d disk.Disk, log *slog.Logger) (*Store, error) {
 		cfg.Gone = func(catalog.FileName) {}
 	}
 	m := &media{cfg: cfg, disk: d, log: log, open: openBytes}
-	s := &Store{media: m, mounts: &mounts{media: m, free: d.Free}, outgoing: &outgoing{media: m},
-		loose: make(map[catalog.FileName]struct{}), missing: make(map[catalog.FileName]struct{})}
+	s := &Store{media: m, mounts: &mounts{media: m, free: d.Free}, outgoing: &outgoing{media: m}}
 	s.blocks.New = func() any { b := make([]byte, blockSize); return &b }
 	for _, dir := range []string{cfg.Incoming, cfg.Outbox, cfg.Quarantine} {
 		if err := d.MkdirAll(dir); err != nil {
@@ -190,7 +188,7 @@ func (sh *shard) path(name catalog.FileName) string {
 
 // Has reports whether the store vouches for the file: it is in place and in its shard's manifest.
 func (s *Store) Has(name catalog.FileName) bool {
-	if checkName(name) != nil || s.isLoose(name) {
+	if checkName(name) != nil || s.loose.has(name) {
 		return false
 	}
 	return s.shards.present(name)
@@ -210,38 +208,11 @@ func (s *Store) measurePlaced(ctx context.Context, want Held, limit *limiter, re
 	}
 }
 
-func (s *Store) isLoose(name catalog.FileName) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, ok := s.loose[name]
-	return ok
-}
-
-func (s *Store) setLoose(name catalog.FileName, loose bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if loose {
-		s.loose[name] = struct{}{}
-	} else {
-		delete(s.loose, name)
-	}
-}
-
 // Loose returns the files that lie in a shard's folder without being vouched for.
-func (s *Store) Loose() []catalog.FileName { return s.noted(s.loose) }
+func (s *Store) Loose() []catalog.FileName { return s.loose.all() }
 
 // Missing returns the files that a manifest lists and that were not there when the store was opened.
-func (s *Store) Missing() []catalog.FileName { return s.noted(s.missing) }
-
-func (s *Store) noted(set map[catalog.FileName]struct{}) []catalog.FileName {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	m := manifest{lines: make(map[catalog.FileName]line, len(set))}
-	for name := range set {
-		m.lines[name] = line{}
-	}
-	return m.names()
-}
+func (s *Store) Missing() []catalog.FileName { return s.missing.all() }
 
 // Bytes is a file open for reading. It stays readable if the file is removed meanwhile.
 type Bytes struct {

@@ -113,7 +113,7 @@ func checkManifests(t *testing.T, s *Store) {
 		}
 		for _, f := range files {
 			name := catalog.FileName(strings.TrimPrefix(f.Name(), blocksMark))
-			if _, listed := m.lines[name]; !listed && f.Name() != ManifestName && f.Name() != movedName && !s.isLoose(name) {
+			if _, listed := m.lines[name]; !listed && f.Name() != ManifestName && f.Name() != movedName && !s.loose.has(name) {
 				t.Fatalf("shard %s: %s is not listed and not loose", n, name)
 			}
 		}

@@ -118,6 +118,31 @@ func (d Disk) Append(path string, line []byte) (err error) {
 	return f.Sync()
 }
 
+// Overwrite sets the bytes at the given offsets of the file at path to b. A crash leaves each of them as it was or as it
+// is to be, and nothing else changes. When Overwrite returns nil all are on stable storage. Offsets beyond the end fail.
+func (d Disk) Overwrite(path string, at []int64, b byte) (err error) {
+	f, err := d.open(path, os.O_RDWR, d.fileMode())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closing := f.Close(); err == nil {
+			err = closing
+		}
+	}()
+	for _, offset := range at {
+		if offset < 0 || offset >= f.Size() {
+			return fmt.Errorf("overwrite %s: byte %d of %d", path, offset, f.Size())
+		}
+	}
+	for _, offset := range at {
+		if err := f.overwrite(offset, b); err != nil {
+			return describe("overwrite", path, err)
+		}
+	}
+	return f.syncData()
+}
+
 // wholeLines returns the offset after the last newline of the first size bytes of r.
 func wholeLines(r io.ReaderAt, size int64) (int64, error) {
 	buf := make([]byte, 4096)
@@ -165,6 +190,21 @@ func (d Disk) Link(old, new string) error {
 		}
 	}
 	return d.SyncDir(filepath.Dir(new))
+}
+
+// RemoveAt removes files of the folder dir, durably: the folder is synced once, after the last of them. Names that are
+// not there are passed over. After an error some may be gone, and may come back after a crash.
+func (d Disk) RemoveAt(dir string, names []string) error {
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := d.remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return describe("remove", path, err)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return d.SyncDir(dir)
 }
 
 // Remove removes the file or empty folder at path, durably.

@@ -39,10 +39,17 @@ type inode struct {
 	dev, ino uint64
 }
 
-// content is a file that was written: a spare name for it and how many bytes are safe.
+// content is a file that was written: a spare name for it, how many bytes are safe, and what was changed in place.
 type content struct {
-	spare string
-	size  int64
+	spare   string
+	size    int64
+	changed []spot
+}
+
+// spot is a byte as it was before it was changed in place.
+type spot struct {
+	offset int64
+	before byte
 }
 
 // entry is one name that changed since its folder was synced, with what it stood for before.
@@ -122,8 +129,11 @@ func (t *Faulty) Crash() error {
 	return nil
 }
 
-// cut takes the bytes that were not synced off a file.
+// cut takes the bytes that were not synced off a file, and brings back those that were changed in place.
 func cut(c *content) error {
+	if err := c.unchange(); err != nil {
+		return err
+	}
 	info, err := os.Stat(c.spare)
 	if err != nil {
 		return err
@@ -132,6 +142,20 @@ func cut(c *content) error {
 		return nil
 	}
 	return os.Truncate(c.spare, c.size)
+}
+
+func (c *content) unchange() error {
+	if len(c.changed) == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(c.spare, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	for i := len(c.changed) - 1; i >= 0 && err == nil; i-- {
+		_, err = f.WriteAt([]byte{c.changed[i].before}, c.changed[i].offset)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // revert brings back what stood at the i-th changed name.

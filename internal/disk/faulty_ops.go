@@ -186,6 +186,29 @@ func (t *Faulty) write(f *File, p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
+// overwrite changes a byte in place, and remembers the one before until the file is synced.
+func (t *Faulty) overwrite(f *File, offset int64, b byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.era != t.era {
+		return ErrCrashed
+	}
+	if err := t.step(); err != nil {
+		return err
+	}
+	c, err := t.contentOf(f)
+	if err != nil {
+		return err
+	}
+	var before [1]byte
+	if _, err := f.file.ReadAt(before[:], offset); err != nil {
+		return err
+	}
+	c.changed = append(c.changed, spot{offset, before[0]})
+	_, err = f.file.WriteAt([]byte{b}, offset)
+	return err
+}
+
 func (t *Faulty) truncate(f *File, size int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -222,7 +245,7 @@ func (t *Faulty) sync(f *File) error {
 	if err != nil {
 		return err
 	}
-	c.size = info.Size()
+	c.size, c.changed = info.Size(), nil
 	return nil
 }
 

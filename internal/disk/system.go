@@ -81,6 +81,14 @@ func (f *File) write(p []byte) (int, error) {
 	return f.file.Write(p)
 }
 
+func (f *File) overwrite(offset int64, b byte) error {
+	if f.disk.twin != nil {
+		return f.disk.twin.overwrite(f, offset, b)
+	}
+	_, err := f.file.WriteAt([]byte{b}, offset)
+	return err
+}
+
 func (f *File) truncate(size int64) error {
 	if f.disk.twin != nil {
 		return f.disk.twin.truncate(f, size)
