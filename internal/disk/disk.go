@@ -118,8 +118,9 @@ func (d Disk) Append(path string, line []byte) (err error) {
 	return f.Sync()
 }
 
-// Overwrite sets the bytes at the given offsets of the file at path to b. A crash leaves each of them as it was or as it
-// is to be, and nothing else changes. When Overwrite returns nil all are on stable storage. Offsets beyond the end fail.
+// Overwrite sets the bytes at the given offsets of the file at path to b. A crash leaves each of them as it was or as
+// it is to be, and nothing else changes. When Overwrite returns nil all are on stable storage. Offsets beyond the end
+// fail.
 func (d Disk) Overwrite(path string, at []int64, b byte) (err error) {
 	f, err := d.open(path, os.O_RDWR, d.fileMode())
 	if err != nil {
