@@ -18,9 +18,10 @@ type State struct {
 
 	tx       Tx
 	changed  staged
-	body     any    // of the command, when it is decoded
-	buffer   []byte // values are written into
-	reserved int    // keys that are written when the command's rule is done
+	body     any            // of the command, when it is decoded
+	buffer   []byte         // values are written into
+	reserved int            // keys that are written when the command's rule is done
+	made     map[string]any // of the keys with a prefix; see Remember
 }
 
 func newState(tx Tx, index uint64) *State { return &State{tx: tx, Index: index} }
@@ -71,6 +72,31 @@ func (s *State) Scan(prefix, from []byte, visit func(key, value []byte) bool) er
 	return err
 }
 
+// Remember is that of Memory, within one command.
+func (s *State) Remember(prefix string, make func() (any, error)) (any, error) {
+	if value, there := s.made[prefix]; there {
+		return value, nil
+	}
+	value, err := make()
+	if err == nil {
+		if s.made == nil {
+			s.made = map[string]any{}
+		}
+		s.made[prefix] = value
+	}
+	return value, err
+}
+
+// put stages a value, nil to delete the key, and forgets what was made of it.
+func (s *State) put(key string, value []byte) {
+	for prefix := range s.made {
+		if strings.HasPrefix(key, prefix) {
+			delete(s.made, prefix)
+		}
+	}
+	s.changed.put(key, value)
+}
+
 // Set stages the value of a key.
 func (s *State) Set(key string, v any) error {
 	if cap(s.buffer)-len(s.buffer) < 768 {
@@ -80,19 +106,19 @@ func (s *State) Set(key string, v any) error {
 	if err != nil {
 		return err
 	}
-	s.changed.put(key, out[len(s.buffer):len(out):len(out)])
+	s.put(key, out[len(s.buffer):len(out):len(out)])
 	s.buffer = out
 	return nil
 }
 
 // Put stages a value in a form of its own, which begins with ValueVersion.
-func (s *State) Put(key string, value []byte) { s.changed.put(key, value) }
+func (s *State) Put(key string, value []byte) { s.put(key, value) }
 
 // Mark stages a key that says all by being there.
-func (s *State) Mark(key string) { s.changed.put(key, []byte{ValueVersion}) }
+func (s *State) Mark(key string) { s.put(key, []byte{ValueVersion}) }
 
 // Delete stages that the key goes.
-func (s *State) Delete(key string) { s.changed.put(key, nil) }
+func (s *State) Delete(key string) { s.put(key, nil) }
 
 // Marked stages that a mark is there or goes.
 func (s *State) Marked(key string, there bool) {

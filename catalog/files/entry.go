@@ -14,7 +14,7 @@ const maxSize = 1 << 50
 // follows from it: shard, root, owed, needed, disputed, source and release lists, totals.
 func (s *state) putFile(old, now *File) error {
 	now.Version++
-	if err := s.Set(keyFile(now.Name), now); err != nil {
+	if err := s.putEntry(now); err != nil {
 		return err
 	}
 	shard := now.Name.Shard()

@@ -1,6 +1,8 @@
 package files
 
 import (
+	"fmt"
+
 	"holdfast/catalog/agree"
 	"holdfast/catalog/cluster"
 )
@@ -20,6 +22,7 @@ const (
 	PrefixDisputed = "disputed/" // <name>/<replica>: mark
 	prefixPasses   = "pass/"     // <replica>/<shard>: ShardPass
 	prefixTotals   = "totals/"   // <replica>: Totals
+	prefixWords    = "word/"     // <number, 8 hexadecimal digits>: a text of compact entries (level 5)
 )
 
 // PrefixOwed returns the prefix of the keys of a replica's owed copies: a change beneath it means work for the holder
@@ -57,6 +60,8 @@ func keyRelease(n agree.NodeID, name FileName) string { return PrefixReleases(n)
 func keyPass(r cluster.ReplicaName, s cluster.Shard) string {
 	return prefixPasses + string(r) + "/" + s.String()
 }
+
+func keyWord(n uint64) string { return fmt.Sprintf("%s%08x", prefixWords, n) }
 
 func keyTotals(r cluster.ReplicaName) string { return prefixTotals + string(r) }
 

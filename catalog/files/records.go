@@ -13,7 +13,13 @@ type records struct{ cluster.Records }
 func recordsIn(r agree.Reader) records { return records{cluster.In(r)} }
 
 func (r records) file(name FileName) (File, bool, error) {
-	return agree.Get[File](r.Reader, keyFile(name))
+	key := []byte(keyFile(name))
+	value, err := r.Get(key)
+	if err != nil || value == nil {
+		return File{}, false, err
+	}
+	f, err := decodeFile(key, value, r.words)
+	return f, err == nil, err
 }
 
 // entry returns the file's entry, or a refusal when there is none.

@@ -30,11 +30,15 @@ func (v View) Files(prefix string, after FileName, n int) ([]File, error) {
 	if after != "" {
 		start = []byte(keyFile(after) + "\x00")
 	}
+	words, err := v.records().words()
+	if err != nil {
+		return nil, err
+	}
 	var out []File
 	var failed error
-	err := v.Reader.Scan([]byte(PrefixFiles+prefix), start, func(key, value []byte) bool {
-		var f File
-		if failed = agree.DecodeValue(key, value, &f); failed != nil {
+	err = v.Reader.Scan([]byte(PrefixFiles+prefix), start, func(key, value []byte) bool {
+		f, err := decodeFile(key, value, func() (wordList, error) { return words, nil })
+		if failed = err; failed != nil {
 			return false
 		}
 		out = append(out, dress(f))
