@@ -54,6 +54,25 @@ func (c Clock) began(name catalog.FileName, tries int, stamp catalog.Time) catal
 	return min(c.Seen(name, tries, stamp), c.Now)
 }
 
+// And returns both pages as one, without what the other lists a second time. The other's end is its end.
+func (p Page) And(other Page) Page {
+	listed := make(map[catalog.FileName]bool, len(p.Fetches))
+	for i := range p.Fetches {
+		listed[p.Fetches[i].File.Name] = true
+	}
+	for _, f := range other.Fetches {
+		if !listed[f.File.Name] {
+			p.Fetches = append(p.Fetches, f)
+		}
+	}
+	if other.Wake != 0 {
+		p.wait(other.Wake)
+	}
+	p.Next, p.Done, p.Stuck = other.Next, other.Done, p.Stuck+other.Stuck
+	sortByNeed(p.Fetches)
+	return p
+}
+
 // wait notes that something is due at the time.
 func (p *Page) wait(at catalog.Time) {
 	if p.Wake == 0 || at < p.Wake {

@@ -108,8 +108,16 @@ func (s *script) ask(args []string) []string {
 		page, err := duty.ChecksumFetches(v, id(args[1]), duty.Clock{Now: s.stamp(), Seen: s.seen}, catalog.Cursor{}, 100)
 		return s.page(page, err)
 	case "needed":
-		page, err := duty.Needed(v, id(args[1]), s.alive, duty.Clock{Now: s.stamp(), Seen: s.seen}, 100)
-		return s.page(page, err)
+		page, err := duty.Needed(v, id(args[1]), s.alive, duty.Clock{Now: s.stamp(), Seen: s.seen}, "", 100)
+		return s.page(page.Page, err)
+	case "neededof": // neededof NODE FILE...
+		var names []catalog.FileName
+		for _, name := range args[2:] {
+			names = append(names, catalog.FileName(name))
+		}
+		page, err := duty.NeededOf(v, id(args[1]), s.alive, duty.Clock{Now: s.stamp(), Seen: s.seen}, names)
+		page.Done = true
+		return append(s.page(page.Page, err), fmt.Sprint("idle ", page.Idle))
 	case "releases":
 		names, _, err := duty.ReleasesDue(v, id(args[1]), "", 100)
 		s.check(err)

@@ -9,6 +9,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/duty"
 	"holdfast/node/membership"
+	"holdfast/raft"
 	"holdfast/replica"
 )
 
@@ -22,6 +23,8 @@ type duties struct {
 	alive      duty.Alive
 	clocks     *membership.Clocks
 	bell       *bell
+	news       *raft.Keys // of the files whose entries change
+	lately     lately
 
 	mu    sync.Mutex
 	timer *time.Timer // rings when the first of the copies that wait for their turn is due
@@ -29,11 +32,22 @@ type duties struct {
 }
 
 // Needed returns the owed copies that go before all others and whose turn it is.
-func (d *duties) Needed(n int) ([]replica.Fetch, error) {
+func (d *duties) Needed(after catalog.FileName, n int) ([]replica.Fetch, catalog.FileName, error) {
+	lately := d.lately.take(d.news)
+	var page duty.NeededPage
 	fetches, _, err := d.page(func(v catalog.View) (duty.Page, error) {
-		return duty.Needed(v, d.self, d.alive, d.clocks.Duty(), n)
+		changed, err := duty.NeededOf(v, d.self, d.alive, d.clocks.Duty(), lately)
+		if err != nil {
+			return duty.Page{}, err
+		}
+		page, err = duty.Needed(v, d.self, d.alive, d.clocks.Duty(), after, n)
+		page.Idle = changed.Idle
+		return changed.And(page.Page), err
 	})
-	return fetches, err
+	if err == nil {
+		d.lately.forget(page.Idle)
+	}
+	return fetches, page.Next, err
 }
 
 // Fetches returns the copies behind the cursor whose turn it is.

@@ -115,7 +115,9 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 	others := replica.Remote{Self: n.id, Place: n.cfg.Replica.Place, Carrier: carrier{n.peer},
 		View: n.raft.View, Alive: n.alive, Doubts: doubts}
 	owed := &duties{self: n.id, replica: name, kind: kind, auditEvery: time.Duration(n.cfg.Limits.AuditEvery),
-		view: n.raft.View, alive: n.isAlive, clocks: n.clocks, bell: n.bell}
+		view: n.raft.View, alive: n.isAlive, clocks: n.clocks, bell: n.bell,
+		news: n.raft.Keys(catalog.PrefixFiles)}
+	n.closers = append(n.closers, func() error { owed.news.Close(); return nil })
 	n.replica, err = replica.New(replica.Config{
 		Self: n.id, Replica: name, Audits: in("audits"),
 		Bandwidth: int64(n.cfg.Limits.Bandwidth), Giving: int64(n.cfg.Limits.Giving),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,6 +49,7 @@ func TestThreeNodesAgree(t *testing.T) {
 	defer watch.Close()
 	other := d.Watch("count/z")
 	defer other.Close()
+	keys, others := d.Keys("count/"), d.Keys("count/z")
 	for i, n := range []*running{a, b, d} {
 		result := c.propose(n, addKind, tinyAdd{Key: "y", N: 1})
 		if string(result.Value) != string(rune('1'+i)) {
@@ -67,6 +69,17 @@ func TestThreeNodesAgree(t *testing.T) {
 	case <-other.C:
 		t.Error("a watch was signalled for a key it does not watch")
 	default:
+	}
+	if got := keys.Take(); !slices.Equal(got, []string{"y"}) || len(others.Take()) > 0 || len(keys.Take()) > 0 {
+		t.Errorf("keys that were written: %q", got)
+	}
+	keys.Close()
+	c.propose(a, addKind, tinyAdd{Key: "y", N: 1})
+	if err := d.Linear(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := keys.Take(); len(got) > 0 {
+		t.Errorf("keys are collected after Close: %q", got)
 	}
 }
 

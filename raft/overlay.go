@@ -187,6 +187,20 @@ func (o *overlay) touches(prefix []byte) bool {
 	return ok && bytes.HasPrefix(c.key, prefix)
 }
 
+// eachUnder calls visit for the changed keys with the prefix, in order, until it returns false.
+func (o *overlay) eachUnder(prefix []byte, visit func(key []byte) bool) {
+	o.sort()
+	i, _ := slices.BinarySearchFunc(o.order, prefix, func(place int, key []byte) int {
+		return bytes.Compare(o.changes[place].key, key)
+	})
+	for ; i < len(o.order); i++ {
+		key := o.changes[o.order[i]].key
+		if !bytes.HasPrefix(key, prefix) || !visit(key) {
+			return
+		}
+	}
+}
+
 // next returns the first change at or after key.
 func (o *overlay) next(key []byte) (found change, ok bool) {
 	o.sort()

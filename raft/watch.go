@@ -10,6 +10,7 @@ type Watch struct {
 	c        chan struct{}
 	prefixes [][]byte
 	set      *watches
+	keys     *Keys // that are collected in place of a signal
 }
 
 // watches are the watches of one state.
@@ -58,10 +59,15 @@ func (s *watches) written(o *overlay) {
 	defer s.mu.Unlock()
 	for w := range s.all {
 		for _, p := range w.prefixes {
-			if o.touches(p) {
-				w.signal()
-				break
+			if !o.touches(p) {
+				continue
 			}
+			if w.keys != nil {
+				w.keys.written(o)
+			} else {
+				w.signal()
+			}
+			break
 		}
 	}
 }
@@ -71,6 +77,8 @@ func (s *watches) installed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for w := range s.all {
-		w.signal()
+		if w.keys == nil {
+			w.signal()
+		}
 	}
 }

@@ -367,13 +367,16 @@ func answered(in io.ReadCloser) (io.ReadCloser, error) {
 }
 
 // Needed, Fetches, Releases, Moves and Audits are the duties, straight from the view.
-func (n *node) Needed(max int) (fetches []Fetch, err error) {
+func (n *node) Needed(after catalog.FileName, max int) (fetches []Fetch, next catalog.FileName, err error) {
 	err = n.View(func(v catalog.View) error {
 		layout, err := v.Layout(n.replica)
 		if err != nil {
 			return err
 		}
-		files, err := v.Needed(n.replica, func(s catalog.Shard) bool { return layout[s].Holder == n.id }, "", max)
+		files, err := v.Needed(n.replica, func(s catalog.Shard) bool { return layout[s].Holder == n.id }, after, max)
+		if len(files) == max {
+			next = files[max-1].Name
+		}
 		for _, f := range files {
 			from := n.sources(v, f)
 			if f.Source == n.id {
@@ -383,7 +386,7 @@ func (n *node) Needed(max int) (fetches []Fetch, err error) {
 		}
 		return err
 	})
-	return fetches, err
+	return fetches, next, err
 }
 
 func (n *node) Fetches(after catalog.Cursor, max int) (fetches []Fetch, next catalog.Cursor, err error) {

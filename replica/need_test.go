@@ -116,3 +116,48 @@ func TestNoClassStarves(t *testing.T) {
 		t.Errorf("without what is needed, class %d comes first", c)
 	}
 }
+
+// pages are duties of which the first page of what goes before others has nothing that can be made.
+type pages struct{ Duties }
+
+func (pages) Needed(after catalog.FileName, n int) ([]Fetch, catalog.FileName, error) {
+	switch after {
+	case "":
+		return nil, "m", nil
+	case "m":
+		return []Fetch{{File: catalog.File{Name: "n"}, Sources: []catalog.NodeID{"x"}}}, "p", nil
+	}
+	return []Fetch{{File: catalog.File{Name: "z"}, Sources: []catalog.NodeID{"x"}}}, "", nil
+}
+
+func (pages) Fetches(catalog.Cursor, int) ([]Fetch, catalog.Cursor, error) {
+	return nil, catalog.Cursor{}, nil
+}
+
+func (pages) Moves() (Moves, error) { return Moves{}, nil }
+
+// TestWhatIsStuckHoldsNothingUp lets the scout look at what goes before others, page by page: where a page has nothing
+// that can be made it asks to be called again, and goes on behind it; what it found before stays.
+func TestWhatIsStuckHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "north-1", "south-1")
+	own := *c.node("north-1").r.puller
+	own.duties = pages{}
+	s := &scout{puller: &own, queue: newQueue(func() {})}
+	for _, want := range []struct {
+		found []catalog.FileName
+		again bool
+	}{{nil, true}, {[]catalog.FileName{"n"}, true}, {[]catalog.FileName{"n", "z"}, false}, {nil, true}} {
+		again, err := s.lookNeeded(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []catalog.FileName
+		for _, f := range s.queue.waiting[needed] {
+			found = append(found, f.File.Name)
+		}
+		if !slices.Equal(found, want.found) || again.IsZero() == want.again {
+			t.Errorf("waiting %v, to look again at %v, want %v, %v", found, again, want.found, want.again)
+		}
+	}
+}

@@ -32,6 +32,7 @@ type releases struct {
 	duties  Duties
 	pending *pending
 	leaving *leaving
+	refused refusals
 }
 
 // puller makes the copies that this node owes.

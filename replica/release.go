@@ -321,20 +321,33 @@ func (r *releases) runReleases(ctx context.Context) error {
 	})
 }
 
+// sooner returns the shorter of two pauses; 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
 func (r *releases) releaseDue(ctx context.Context) (again time.Duration, err error) {
 	for after := catalog.FileName(""); ; {
 		names, err := r.duties.Releases(after, catalog.MaxItems)
 		if err != nil || len(names) == 0 {
 			return again, err
 		}
-		left, err := r.release(ctx, names)
+		after = names[len(names)-1]
+		ready, rest := r.refused.ready(names, time.Now())
+		again = sooner(again, rest)
+		if len(ready) == 0 {
+			continue
+		}
+		left, err := r.release(ctx, ready)
 		if err != nil {
 			return again, err
 		}
 		if left > 0 {
-			again = 10 * time.Second
+			again = sooner(again, firstRefusal)
 		}
-		after = names[len(names)-1]
 	}
 }
 
@@ -371,9 +384,11 @@ func (r *releases) releaseHeld(ctx context.Context, names []catalog.FileName) (l
 	for i, name := range names {
 		if refusal := results[i].Refusal; refusal != nil {
 			r.log.Info("release refused", "file", name, "err", refusal)
+			r.refused.note(name, time.Now())
 			left++
 			continue
 		}
+		r.refused.forget(name)
 		accepted = append(accepted, name)
 	}
 	for waited := 20 * time.Millisecond; ; waited *= 2 {

@@ -79,9 +79,10 @@ type Moves struct {
 
 // Duties says what this node owes, decided from the catalog.
 type Duties interface {
-	// Needed returns about n of the owed copies that go before all others, in the order of need. None in a cluster
-	// whose catalog does not list them: then they are found among the Fetches.
-	Needed(n int) ([]Fetch, error)
+	// Needed looks at n of the owed copies that go before all others, of files behind after, and at those that changed
+	// lately. It returns those that can be made, in the order of need, and the name to continue behind, empty when
+	// there are no more. None in a cluster whose catalog does not list them: then they are found among the Fetches.
+	Needed(after catalog.FileName, n int) (fetches []Fetch, next catalog.FileName, err error)
 	// Fetches returns about n owed copies behind the cursor, and the cursor behind them; the zero cursor
 	// when there are no more. Copies that failed and whose pause is not over may be left out.
 	Fetches(after catalog.Cursor, n int) ([]Fetch, catalog.Cursor, error)

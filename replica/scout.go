@@ -13,12 +13,17 @@ const neededMost = 1024
 // pagesMost is how many pages of all that is owed are looked at in one go.
 const pagesMost = 32
 
+// walkRest is how many times as long as a step took a walk rests before its next one, when the step found nothing that
+// can be made.
+const walkRest = 40
+
 // scout looks at the owed copies, and offers to the workers those that can be made now, each class separately. It
 // never waits for a worker, and looks at no more copies than they can make soon.
 type scout struct {
 	*puller
 	queue  *queue
-	cursor catalog.Cursor // of the walk over all that is owed
+	cursor catalog.Cursor   // of the walk over all that is owed
+	needs  catalog.FileName // of the walk over what goes before others
 
 	walked time.Time     // when the shards that move here were looked at last
 	took   time.Duration // how long that took
@@ -37,8 +42,12 @@ func (s *scout) look(ctx context.Context) (rested time.Time, err error) {
 	return rested, nil
 }
 
+// lookNeeded looks at a page of the copies that go before others, and at those that changed lately. Where the page has
+// little that can be made, because its files have no living source, it continues behind it the next time: whatever is
+// stuck, the rest has its turn. What it takes stays a small part of the time.
 func (s *scout) lookNeeded(context.Context) (rested time.Time, err error) {
-	fetches, err := s.duties.Needed(neededMost)
+	began, first := time.Now(), s.needs == ""
+	fetches, next, err := s.duties.Needed(s.needs, neededMost)
 	if err != nil {
 		return rested, err
 	}
@@ -52,7 +61,17 @@ func (s *scout) lookNeeded(context.Context) (rested time.Time, err error) {
 			ready = append(ready, f)
 		}
 	}
-	s.queue.replace(needed, ready)
+	if first {
+		s.queue.replace(needed, ready)
+	} else {
+		s.queue.offer(needed, ready...)
+	}
+	if next != "" && len(ready) >= offeredMost {
+		return rested, nil // what follows has its turn when these are made
+	}
+	if s.needs = next; next != "" {
+		rested = earlier(rested, began.Add(walkRest*time.Since(began)))
+	}
 	return rested, nil
 }
 
@@ -83,9 +102,13 @@ func (s *scout) offerMoving(f Fetch) (time.Time, error) {
 // lookOwed continues the walk over all owed copies until enough of them wait for a worker, or all were seen. After
 // some pages it gives way to a look at more urgent copies.
 func (s *scout) lookOwed(context.Context) (rested time.Time, err error) {
+	began, found := time.Now(), 0
 	for pages := 0; s.queue.wants(filling) >= page; pages++ {
 		if pages == pagesMost {
-			return time.Now(), nil
+			if found > 0 {
+				return time.Now(), nil
+			}
+			return earlier(rested, began.Add(walkRest*time.Since(began))), nil
 		}
 		fetches, next, err := s.duties.Fetches(s.cursor, page)
 		if err != nil {
@@ -98,6 +121,7 @@ func (s *scout) lookOwed(context.Context) (rested time.Time, err error) {
 			}
 			if rested = earlier(rested, at); can {
 				s.queue.offer(filling, f)
+				found++
 			}
 		}
 		if s.cursor = next; next == (catalog.Cursor{}) {

@@ -26,7 +26,17 @@ func (r Records) Collection(name CollectionName) (Collection, bool, error) {
 
 // Replica returns the replica, and false if there is none.
 func (r Records) Replica(name ReplicaName) (Replica, bool, error) {
-	return agree.Get[Replica](r.Reader, keyReplica(name))
+	all, err := agree.Remember(r.Reader, PrefixReplicas, func() (map[ReplicaName]Replica, error) {
+		list, err := r.Replicas()
+		byName := make(map[ReplicaName]Replica, len(list))
+		for _, one := range list {
+			byName[one.Name] = one
+		}
+		return byName, err
+	})
+	one, there := all[name]
+	one.Collections = slices.Clone(one.Collections)
+	return one, there, err
 }
 
 // IsRemoved reports whether the replica is being removed.

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"strings"
 
 	"holdfast/catalog/agree"
@@ -75,6 +76,11 @@ func (v View) Needed(replica cluster.ReplicaName, wanted func(cluster.Shard) boo
 		return n <= 0 || len(names) < n
 	})
 	return v.entries(names, err)
+}
+
+// IsNeeded reports whether the replica owes a copy of the file that goes before others.
+func (v View) IsNeeded(replica cluster.ReplicaName, name FileName) (bool, error) {
+	return agree.Has(v.Reader, keyNeed(replica, name))
 }
 
 // Lost returns at most n files behind after that are declared lost.
@@ -154,6 +160,27 @@ func (v View) Owed(replica cluster.ReplicaName, wanted func(cluster.Shard) bool,
 		after = Cursor{Shard: last.Shard(), After: last}
 	}
 	return files, after, err
+}
+
+// OwedShards returns in which shards the replica owes a copy.
+func (v View) OwedShards(replica cluster.ReplicaName) (out [cluster.Shards]bool, err error) {
+	prefix := PrefixOwed(replica)
+	for shard := cluster.Shard(0); shard < cluster.Shards; shard++ {
+		next, there := cluster.Shard(0), false
+		var failed error
+		err := v.Reader.Scan([]byte(prefix), []byte(prefix+shard.String()+"/"), func(key, _ []byte) bool {
+			text, _, _ := strings.Cut(string(key[len(prefix):]), "/")
+			next, failed = cluster.ParseShard(text)
+			there = failed == nil
+			return false
+		})
+		if err = cmp.Or(err, failed); err != nil || !there {
+			return out, err
+		}
+		shard = next
+		out[shard] = true
+	}
+	return out, nil
 }
 
 // ShardFiles returns at most n files of the shard behind after, tombstones too.

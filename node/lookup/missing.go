@@ -22,6 +22,7 @@ const (
 func (x *Indexer) Lack(ctx context.Context, cat Catalog, replica catalog.ReplicaName,
 	doubtful func() []catalog.FileName, changed <-chan struct{}) error {
 	for {
+		began := time.Now()
 		doubted := doubtful()
 		var lacking [catalog.Shards]bool
 		err := cat.View(func(v catalog.View) (err error) { lacking, err = Lacking(v, replica, doubted); return err })
@@ -29,6 +30,7 @@ func (x *Indexer) Lack(ctx context.Context, cat Catalog, replica catalog.Replica
 			return fmt.Errorf("look for lacking copies: %w", err)
 		}
 		x.setLacking(lacking)
+		pause := max(lackPause, 4*time.Since(began))
 		var again <-chan time.Time // what becomes of the doubtful ones shows on the disk only
 		if len(doubted) > 0 {
 			again = time.After(lackAgain)
@@ -42,7 +44,7 @@ func (x *Indexer) Lack(ctx context.Context, cat Catalog, replica catalog.Replica
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(lackPause):
+		case <-time.After(pause):
 		}
 	}
 }
@@ -51,7 +53,7 @@ func (x *Indexer) Lack(ctx context.Context, cat Catalog, replica catalog.Replica
 // that the catalog does not know is nobody's: its shard is answered as if it were not there.
 func Lacking(v catalog.View, replica catalog.ReplicaName,
 	doubtful []catalog.FileName) (out [catalog.Shards]bool, err error) {
-	if out, err = owing(v, replica); err != nil {
+	if out, err = v.OwedShards(replica); err != nil {
 		return out, err
 	}
 	for _, name := range doubtful {
@@ -67,20 +69,4 @@ func Lacking(v catalog.View, replica catalog.ReplicaName,
 		}
 	}
 	return out, nil
-}
-
-// owing returns the shards in which the replica owes a file; it looks at one file of each.
-func owing(v catalog.View, replica catalog.ReplicaName) (out [catalog.Shards]bool, err error) {
-	for at := (catalog.Cursor{}); ; {
-		files, _, err := v.Owed(replica, nil, at, 1)
-		if err != nil || len(files) == 0 {
-			return out, err
-		}
-		shard := files[0].Name.Shard()
-		out[shard] = true
-		if shard+1 == catalog.Shards {
-			return out, nil
-		}
-		at = catalog.Cursor{Shard: shard + 1}
-	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"holdfast/catalog"
@@ -49,6 +50,8 @@ type Steward struct {
 	cfg   Config
 	clock clockDuty
 	told  map[duty.Undecided]bool // disputed copies that were logged as undecided
+
+	judged time.Time // until when they are not looked at again
 }
 
 // Watched returns the prefixes of the catalog whose changes make work for a leader.
@@ -164,16 +167,27 @@ func (s *Steward) propose(ctx context.Context, kind catalog.Kind, body any) erro
 	return nil
 }
 
+// fillTime is how long steps of walks over replicas' files are taken in one round: the other duties come again then, and
+// a walk over a million files does not repeat them thousands of times.
+const fillTime = 2 * time.Second
+
 func (s *Steward) fillReplicas(ctx context.Context) error {
-	var steps []catalog.FillStep
-	err := s.cfg.Agreement.View(func(v catalog.View) (err error) { steps, err = duty.Fill(v); return err })
-	if err != nil {
-		return fmt.Errorf("find replicas to fill: %w", err)
-	}
-	for _, step := range steps {
-		if err := s.propose(ctx, catalog.FillReplica, step); err != nil {
-			return err
+	var last []catalog.FillStep
+	for began := time.Now(); time.Since(began) < fillTime; {
+		var steps []catalog.FillStep
+		err := s.cfg.Agreement.View(func(v catalog.View) (err error) { steps, err = duty.Fill(v); return err })
+		if err != nil {
+			return fmt.Errorf("find replicas to fill: %w", err)
 		}
+		if len(steps) == 0 || slices.Equal(steps, last) { // refused, or the state here is behind
+			return nil
+		}
+		for _, step := range steps {
+			if err := s.propose(ctx, catalog.FillReplica, step); err != nil {
+				return err
+			}
+		}
+		last = steps
 	}
 	return nil
 }
@@ -235,10 +249,19 @@ func fresh(told map[duty.Undecided]bool,
 	return unheard, now
 }
 
+// judgeRest is how many times as long as a look at all disputed copies took the steward rests before the next: of a
+// million that nobody can decide it would otherwise do nothing else.
+const judgeRest = 20
+
 // judge decides disputed copies by vote; copies without a majority are left for an operator.
 func (s *Steward) judge(ctx context.Context) error {
+	if time.Now().Before(s.judged) {
+		return nil
+	}
+	began := time.Now()
 	var undecided []duty.Undecided
 	defer func() {
+		s.judged = time.Now().Add(judgeRest * time.Since(began))
 		var unheard []duty.Undecided
 		unheard, s.told = fresh(s.told, undecided)
 		for _, u := range unheard {
