@@ -167,8 +167,8 @@ func (s *Steward) propose(ctx context.Context, kind catalog.Kind, body any) erro
 	return nil
 }
 
-// fillTime is how long steps of walks over replicas' files are taken in one round: the other duties come again then, and
-// a walk over a million files does not repeat them thousands of times.
+// fillTime is how long steps of walks over replicas' files are taken in one round: the other duties come again then,
+// and a walk over a million files does not repeat them thousands of times.
 const fillTime = 2 * time.Second
 
 func (s *Steward) fillReplicas(ctx context.Context) error {
