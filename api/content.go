@@ -84,6 +84,9 @@ func (s files) put(ctx context.Context, put PutRequest, digest string) (catalog.
 	there, err := s.file(string(put.Name))
 	switch {
 	case errors.Is(err, ErrNotFound):
+		if err := s.kept(put.Collection); err != nil {
+			return catalog.File{}, err
+		}
 	case err != nil:
 		return catalog.File{}, err
 	case there.Removed != 0:
@@ -102,6 +105,24 @@ func (s files) put(ctx context.Context, put PutRequest, digest string) (catalog.
 			fmt.Sprintf("file %s is in the archive with other content, SHA-256 %s", put.Name, there.SHA256))
 	}
 	return s.archive.Put(ctx, put)
+}
+
+// kept refuses a new file of a collection whose bytes no replica is meant to hold: its only copy would stay where it
+// was put, for ever.
+func (s files) kept(collection catalog.CollectionName) error {
+	var holds bool
+	err := s.Catalog.View(func(v catalog.View) error {
+		replicas, err := v.Replicas()
+		for _, r := range replicas {
+			holds = holds || r.Kind == catalog.Bitarchive && r.Holds(collection)
+		}
+		return err
+	})
+	if err == nil && !holds {
+		return problem(http.StatusConflict, wire.CodeConflict, fmt.Sprintf("no replica holds the bytes of collection "+
+			"%s: add one, or have one hold it too", collection))
+	}
+	return err
 }
 
 // verified returns the entry of a file if a living node has a verified copy of the bytes, or nil. A source alone does

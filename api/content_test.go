@@ -56,6 +56,32 @@ func TestAFileGoesInAndComesOut(t *testing.T) {
 	}
 }
 
+// TestAPutIntoACollectionThatNobodyHolds is refused before its body is read, also when checksums of it would be kept.
+func TestAPutIntoACollectionThatNobodyHolds(t *testing.T) {
+	t.Parallel()
+	b, as := testCluster(t)
+	b.must(catalog.SetCollection, catalog.Collection{Name: "radio"})
+	var replicas []catalog.Replica
+	if err := b.View(func(v catalog.View) (err error) { replicas, err = v.Replicas(); return err }); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range replicas {
+		if r.Kind == catalog.Bitarchive {
+			r.Collections = []catalog.CollectionName{"web"}
+			b.must(catalog.SetReplica, r)
+		}
+	}
+	up := upload1("a.warc.gz", []byte("text"))
+	up.Collection = "radio"
+	if _, err := as(catalog.RoleCurator).Files().Put(t.Context(), up); status(err) != http.StatusConflict || b.puts != 0 {
+		t.Errorf("%v, %d bodies were read", err, b.puts)
+	}
+	up.Collection = "web"
+	if _, err := as(catalog.RoleCurator).Files().Put(t.Context(), up); err != nil {
+		t.Errorf("a collection that is held: %v", err)
+	}
+}
+
 // TestAPutIsReadUnlessAVerifiedCopyStands puts a file again, whose bytes are nowhere, disputed, at a node that does not
 // answer, at one that has not compared its copies since a recovery, and verified. Only the last may be answered without a look at the body.
 func TestAPutIsReadUnlessAVerifiedCopyStands(t *testing.T) {

@@ -39,6 +39,9 @@ func fileOf(f catalog.File, verified func(catalog.ReplicaName) catalog.Time) wir
 			FileList: wire.FileListStatus(c.FileList), Checksum: wire.ChecksumStatus(c.Checksum),
 			Found: hexOf(c.Found), Reason: c.Reason, Tries: c.Tries, Disputed: c.Disputed,
 		}
+		if c.State == catalog.DataUploaded { // of a program that said so below level 5; its digest was never agreed
+			shown.State = wire.UploadStarted
+		}
 		shown.FileList = cmp.Or(shown.FileList, wire.NoFileListStatus)
 		shown.Checksum = cmp.Or(shown.Checksum, wire.ChecksumUnknown)
 		if c.Good() && shown.FileList == wire.NoFileListStatus && shown.Checksum == wire.ChecksumUnknown {

@@ -15,7 +15,7 @@ func TestTheWordsOnTheWireAreTheCatalogs(t *testing.T) {
 		{string(wire.JobFailed), string(catalog.JobFailed)}, {string(wire.JobResubmitted), string(catalog.JobResubmitted)},
 		{string(wire.JobFailedRejected), string(catalog.JobFailedRejected)},
 		{string(wire.WishPause), string(catalog.WishPause)}, {string(wire.WishStop), string(catalog.WishStop)},
-		{string(wire.UploadStarted), string(catalog.UploadStarted)}, {string(wire.DataUploaded), string(catalog.DataUploaded)},
+		{string(wire.UploadStarted), string(catalog.UploadStarted)},
 		{string(wire.UploadCompleted), string(catalog.UploadCompleted)}, {string(wire.UploadFailed), string(catalog.UploadFailed)},
 		{string(wire.NoFileListStatus), string(catalog.NoFileListStatus)}, {string(wire.FileListOK), string(catalog.FileListOK)},
 		{string(wire.FileListMissing), string(catalog.FileListMissing)}, {string(wire.ChecksumUnknown), string(catalog.ChecksumUnknown)},

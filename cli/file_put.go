@@ -22,6 +22,7 @@ type filePutCmd struct {
 	Paths      []string      `arg:"" name:"path" help:"The files to put; each is stored under its base name."`
 	Collection string        `help:"The collection that the files belong to. Default: the cluster's first."`
 	Copies     string        `placeholder:"N|all|0" help:"Wait until this many replicas have a verified copy of the bytes. all waits for every replica of the collection, including those that hold checksums; 0 does not wait. Default: 2, or 1 where only one replica holds bytes."`
+	Delete     bool          `help:"Delete each local file once the verified copies that were asked for are there, and it is still what was put."`
 	Wait       time.Duration `help:"Wait at most this long. Default: no limit." placeholder:"TIME"`
 }
 
@@ -31,8 +32,8 @@ const exitNotYet = 75
 func (filePutCmd) Help() string {
 	return "A file enters the archive on one node; the others copy it from there, and each copy is compared with the " +
 		"file's\n" +
-		"SHA-256. Delete the original only when enough copies are verified for you. Interrupting the wait changes\n" +
-		"nothing: the archive goes on copying."
+		"SHA-256. Delete the original only when enough copies are verified for you, or let --delete do it then.\n" +
+		"Interrupting the wait changes nothing: the archive goes on copying."
 }
 
 func (filePutCmd) exits() []string {
@@ -50,6 +51,7 @@ type putting struct {
 	keeps    map[string]bool // replicas that hold bytes
 	names    map[string]string
 	files    []wire.File
+	local    []original // of the files, in the same order
 	failures []error
 }
 
@@ -61,6 +63,9 @@ func (c filePutCmd) Run(a *app) error {
 		}
 		p.putAll(ctx)
 		err := p.wait(ctx)
+		if p.Delete && ctx.Err() == nil {
+			p.deleteLocal()
+		}
 		if len(p.failures) > 0 && codeOf(err) == exitNotYet {
 			err = errors.New(err.Error()) // not all are in the archive
 		}
@@ -91,6 +96,9 @@ func (p *putting) prepare(ctx context.Context) error {
 			collection = all[0].Name
 		}
 	}
+	if p.Delete && p.Copies == "0" {
+		return usage("--delete deletes files when copies of them are verified; --copies 0 waits for none")
+	}
 	p.names = namesOf(nodes)
 	p.keeps = map[string]bool{}
 	for _, r := range replicas {
@@ -98,9 +106,8 @@ func (p *putting) prepare(ctx context.Context) error {
 			p.keeps[r.Name] = true
 		}
 	}
-	if len(p.keeps) == 0 && p.Copies != "0" {
-		return usage("no replica holds the bytes of collection %s: add one, or give --copies 0 to put the files all "+
-			"the same", collection)
+	if len(p.keeps) == 0 {
+		return usage("no replica holds the bytes of collection %s: add one, or have one hold it too", collection)
 	}
 	p.want, err = wanted(p.Copies, len(p.keeps), collection)
 	return err
@@ -137,10 +144,13 @@ func wanted(flag string, replicas int, collection string) (int, error) {
 // putAll puts one file after the other; one that fails does not keep the next from the archive.
 func (p *putting) putAll(ctx context.Context) {
 	for i, path := range p.Paths {
-		f, err := p.put(ctx, p.a, p.client, path)
+		before, err := os.Stat(path)
 		if err == nil {
-			p.files = append(p.files, f)
-			continue
+			var f wire.File
+			if f, err = p.put(ctx, p.a, p.client, path); err == nil {
+				p.files, p.local = append(p.files, f), append(p.local, original{path, before})
+				continue
+			}
 		}
 		if ctx.Err() != nil {
 			err = fmt.Errorf("the file may not be in the archive, put it again: %w", err)
@@ -151,6 +161,35 @@ func (p *putting) putAll(ctx context.Context) {
 				p.failures = append(p.failures, fmt.Errorf("%d more files were not put", rest))
 			}
 			return
+		}
+	}
+}
+
+// original is a local file as it was before it was put.
+type original struct {
+	path   string
+	before os.FileInfo
+}
+
+// deleteLocal removes the local files of which enough copies are verified. One that was changed or replaced since it
+// was put stays, and counts as a failure.
+func (p *putting) deleteLocal() {
+	for i, f := range p.files {
+		if !p.enough(f) {
+			continue
+		}
+		local := p.local[i]
+		now, err := os.Lstat(local.path)
+		switch {
+		case err != nil:
+		case !os.SameFile(local.before, now) || now.Size() != local.before.Size() || now.Size() != f.Size ||
+			!now.ModTime().Equal(local.before.ModTime()):
+			err = errors.New("it was changed since it was put, and stays")
+		default:
+			err = os.Remove(local.path)
+		}
+		if err != nil {
+			p.failures = append(p.failures, fmt.Errorf("delete %s: %w", local.path, err))
 		}
 	}
 }

@@ -85,7 +85,6 @@ type StoreState string
 // The store states, as archivists know them.
 const (
 	UploadStarted   StoreState = "UPLOAD_STARTED"   // owed, follows from the file's entry
-	DataUploaded    StoreState = "DATA_UPLOADED"    // the bytes are there, their checksum is not agreed
 	UploadCompleted StoreState = "UPLOAD_COMPLETED" // verified
 	UploadFailed    StoreState = "UPLOAD_FAILED"    // with a reason; tried again with growing pauses
 )
@@ -109,7 +108,7 @@ const (
 // Copy is one replica's holding of a file.
 type Copy struct {
 	Replica  string         `json:"replica"`
-	State    StoreState     `json:"state" enum:"UPLOAD_STARTED,DATA_UPLOADED,UPLOAD_COMPLETED,UPLOAD_FAILED"`
+	State    StoreState     `json:"state" enum:"UPLOAD_STARTED,UPLOAD_COMPLETED,UPLOAD_FAILED"`
 	Node     string         `json:"node,omitempty"`
 	Since    time.Time      `json:"since"`
 	FileList FileListStatus `json:"fileList" enum:"NO_FILELIST_STATUS,OK,MISSING" doc:"result of the last look at the copy, when it was stored or by an audit"`

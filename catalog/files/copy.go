@@ -36,8 +36,9 @@ func (s *state) kept(m *cluster.Member, name FileName) (File, *Copy, bool, error
 }
 
 func (s *state) reportCopy(m *cluster.Member, r *CopyReport) error {
-	switch r.State {
-	case DataUploaded, UploadCompleted, UploadFailed:
+	switch {
+	case r.State == UploadCompleted, r.State == UploadFailed:
+	case r.State == DataUploaded && s.Cluster.Level < LevelOfCompact:
 	default:
 		return agree.Refuse(agree.Invalid, "state %q cannot be reported", agree.Clip(string(r.State), 40))
 	}

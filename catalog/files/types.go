@@ -14,7 +14,7 @@ type StoreState string
 // The store states, as archivists know them.
 const (
 	UploadStarted   StoreState = "UPLOAD_STARTED"   // owed, follows from the file's entry
-	DataUploaded    StoreState = "DATA_UPLOADED"    // the bytes are there, their checksum is not agreed
+	DataUploaded    StoreState = "DATA_UPLOADED"    // never reported; accepted below level 5
 	UploadCompleted StoreState = "UPLOAD_COMPLETED" // verified
 	UploadFailed    StoreState = "UPLOAD_FAILED"    // with a reason; tried again with growing pauses
 )
