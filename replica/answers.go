@@ -104,7 +104,7 @@ func (a Answers) Audit(_ context.Context, _ catalog.NodeID, r AuditRequest) ([]A
 		return a.Replica.Audits(), nil
 	}
 	if r.Act == "start" {
-		one, err := a.Replica.JoinAudit(r.ID, r.Nodes, r.Unheld)
+		one, err := a.Replica.JoinAudit(r.ID, r)
 		return []Audit{one}, err
 	}
 	change := map[string]func(string) (Audit, error){

@@ -22,7 +22,7 @@ import (
 // AuditState is the state of an audit.
 type AuditState string
 
-// The states. An audit that is to run waits for those begun before it.
+// The states. An audit that is due by itself waits for those that somebody asked for.
 const (
 	AuditRunning AuditState = "running"
 	AuditPaused  AuditState = "paused"
@@ -50,6 +50,10 @@ type Audit struct {
 	// of the group: all whose copies were to be audited, this one too
 	Nodes      []catalog.NodeID `json:"nodes,omitempty"`
 	State      AuditState       `json:"state"`
+	Kind       AuditKind        `json:"kind,omitempty"` // empty: AuditChecksum
+	Scope      AuditScope       `json:"scope,omitzero"`
+	Planned    bool             `json:"planned,omitempty"`   // the shards of a scope by names are known
+	Worked     time.Duration    `json:"worked,omitempty"`    // nanoseconds that it has been at work
 	Scheduled  bool             `json:"scheduled,omitempty"` // begun because it was due
 	Shards     []catalog.Shard  `json:"shards"`
 	Passed     int              `json:"passed"` // shards done
@@ -121,18 +125,17 @@ type audits struct {
 	wake chan struct{}
 
 	mu     sync.Mutex
-	all    []*Audit // by id, and so by their beginning
-	stop   context.CancelFunc
-	now    string                      // the one being carried out
-	rest   map[catalog.Shard]time.Time // shards that could not be passed, until when they are left alone
-	opened time.Time                   // when this process read them
+	all    []*Audit                      // by id, and so by their beginning
+	now    map[string]context.CancelFunc // those being carried out
+	rest   map[catalog.Shard]time.Time   // shards that could not be passed, until when they are left alone
+	opened time.Time                     // when this process read them
 }
 
 // openAudits reads the state of the audits. The state of one that is damaged is set aside: its shards are due again,
 // and nothing else depends on it.
 func openAudits(dir string, d disk.Disk, log *slog.Logger) (*audits, error) {
 	a := &audits{dir: dir, disk: d, wake: make(chan struct{}, 1), rest: make(map[catalog.Shard]time.Time),
-		opened: time.Now()}
+		now: make(map[string]context.CancelFunc), opened: time.Now()}
 	if err := d.MkdirAll(dir); err != nil {
 		return nil, fmt.Errorf("open audits: %w", err)
 	}
@@ -192,8 +195,8 @@ func (a *audits) change(id string, do func(*Audit) error) (Audit, error) {
 		if err := do(one); err != nil {
 			return one.copy(), err
 		}
-		if one.State != AuditRunning && a.now == id {
-			a.stop()
+		if stop := a.now[id]; one.State != AuditRunning && stop != nil {
+			stop()
 		}
 		a.poke()
 		return one.copy(), a.save(one)
@@ -211,6 +214,7 @@ func (a *audits) poke() {
 // copy returns a copy of the audit's present state, for others.
 func (one *Audit) copy() Audit {
 	c := *one
+	c.Shards = slices.Clone(one.Shards)
 	c.Exceptions, c.Unknown, c.Faults = slices.Clone(one.Exceptions), slices.Clone(one.Unknown),
 		slices.Clone(one.Faults)
 	if one.Pass != nil {
@@ -253,70 +257,6 @@ func (a *audits) add(one *Audit) (Audit, error) {
 	}
 	a.poke()
 	return one.copy(), nil
-}
-
-// StartAudit begins an audit of the shards, or of all shards that this node holds if none are given, as part of a
-// group of audits on several nodes unless group is empty. Audits are carried out one after the other while Run runs.
-func (r *auditor) StartAudit(group string, shards []catalog.Shard) (Audit, error) {
-	return r.startAudit(shards, &Audit{Group: group})
-}
-
-// JoinAudit begins this node's part of an audit of everything that the nodes hold. Each part knows all nodes, so that
-// a node that does not take part is noticed, and so are shards that no node holds.
-func (r *auditor) JoinAudit(group string, nodes []catalog.NodeID, unheld catalog.Root) (Audit, error) {
-	return r.startAudit(nil, &Audit{Group: group, Nodes: nodes, Unheld: unheld})
-}
-
-func (r *auditor) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) {
-	one.State, one.Began = AuditRunning, time.Now()
-	all := len(shards) == 0 && !one.Scheduled
-	one.Outbox = one.Outbox || all
-	present := map[catalog.Shard]bool{}
-	for _, shard := range r.store.Shards() {
-		present[shard] = true
-	}
-	err := r.catalog.View(func(v catalog.View) error {
-		layout, err := v.Layout(r.cfg.Replica)
-		if err != nil {
-			return err
-		}
-		for n, p := range layout {
-			shard := catalog.Shard(n)
-			if p.Holder != r.cfg.Self || !all && !slices.Contains(shards, shard) {
-				continue
-			}
-			root, err := v.Root(r.cfg.Replica, shard)
-			if err != nil {
-				return err
-			}
-			if root.Files == 0 && all && !present[shard] {
-				continue // nothing is to be there, and nothing is
-			}
-			one.Shards = append(one.Shards, shard)
-			one.TotalFiles += root.Files
-			one.TotalBytes += root.Bytes
-		}
-		return nil
-	})
-	if err != nil {
-		return Audit{}, fmt.Errorf("start audit: %w", err)
-	}
-	if one.Outbox {
-		kept, err := r.store.Outbox()
-		if err != nil {
-			r.log.Error("the outbox cannot be audited", "err", err) // told again at the audit's end
-		}
-		for _, as := range kept {
-			one.TotalFiles++
-			one.TotalBytes += as.Size
-		}
-	}
-	if one.Scheduled { // as they are due
-		slices.SortFunc(one.Shards, func(a, b catalog.Shard) int {
-			return slices.Index(shards, a) - slices.Index(shards, b)
-		})
-	}
-	return r.audits.add(one)
 }
 
 // Audits returns this node's audits, the oldest first.

@@ -60,12 +60,15 @@ func (p *passing) walk(ctx context.Context) error {
 			return err
 		}
 		delete(p.stale, f.Name)
+		if !p.audit.Scope.Has(f.Name) {
+			continue
+		}
 		if err := p.check(ctx, f); err != nil {
 			return err
 		}
 	}
 	for name := range p.stale {
-		if name > begun { // names before it were looked at before the audit was interrupted
+		if name > begun && p.audit.Scope.Has(name) { // names before it were looked at before the audit was interrupted
 			p.gone = append(p.gone, name)
 		}
 	}
@@ -108,6 +111,9 @@ func (p *passing) survey() error {
 	}
 	var unknown []catalog.FileName
 	for _, name := range names {
+		if !p.audit.Scope.Has(name) {
+			continue
+		}
 		_, err := p.entry(name)
 		if err == nil {
 			continue
@@ -191,6 +197,14 @@ func (p *passing) check(ctx context.Context, f catalog.File) error {
 	if c.State != catalog.UploadCompleted {
 		p.pass(f, true)
 		return p.save()
+	}
+	if p.audit.kind() == AuditPresence && !c.Disputed {
+		if fine, err := p.present(f); err != nil {
+			return err
+		} else if fine {
+			p.audits.update(func() { p.audit.Files++; p.audit.Pass.After = f.Name })
+			return p.tend(ctx)
+		}
 	}
 	finding, err := p.examine(ctx, f)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"time"
 
 	"holdfast/catalog"
 )
@@ -104,6 +105,10 @@ type Config struct {
 	Bandwidth int64  // bytes/s that all fetches together may take, no limit if 0
 	Giving    int64  // bytes/s that copies which others make here may take together, no limit if 0
 	AuditRate int64  // bytes/s at which audits read, no limit if 0
+	// PresenceEvery is how often it is looked whether all files are there; only when asked for if 0.
+	PresenceEvery time.Duration
+	// AuditHours tells whether audits that nobody asked for may be at work at the time; always if nil.
+	AuditHours func(time.Time) bool
 }
 
 // Replica carries out what its node owes to the archive. Its parts share what is agreed and what is kept here, and know

@@ -11,63 +11,8 @@ import (
 	"holdfast/catalog"
 )
 
-// How often it is asked whether an audit is due, and how often one under way is saved.
-const (
-	auditEvery = time.Minute
-	saveEvery  = 10 * time.Second
-)
-
-// runAudits carries out the audits that should run, the oldest first, and begins those that are due.
-func (r *auditor) runAudits(ctx context.Context) error {
-	var asked time.Time
-	for tries := 0; ; {
-		one := r.audits.next()
-		if one == nil && time.Since(asked) >= auditEvery {
-			asked = time.Now()
-			due, err := r.duties.Audits()
-			if due = r.audits.rested(due, asked); err == nil && (len(due) > 0 || r.outboxDue(asked)) {
-				_, err = r.startAudit(due, &Audit{Scheduled: true, Outbox: r.outboxDue(asked)})
-			}
-			if err != nil {
-				r.log.Error("due audits cannot be begun", "err", err)
-			}
-			one = r.audits.next()
-		}
-		pause := auditEvery
-		if one != nil {
-			if err := r.audit(ctx, one); err != nil && ctx.Err() == nil {
-				tries++
-				pause = backoff(tries, time.Second, auditEvery)
-				r.log.Warn("audit waits", "audit", one.ID, "err", err)
-			} else if ctx.Err() == nil {
-				tries = 0
-				continue
-			}
-		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-r.audits.wake:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-}
-
-// next returns the oldest audit that is to run.
-func (a *audits) next() *Audit {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, one := range a.all {
-		if one.State == AuditRunning {
-			return one
-		}
-	}
-	return nil
-}
+// saveEvery is how often an audit under way is saved.
+const saveEvery = 10 * time.Second
 
 // audit carries the audit on until it ends, is paused, or the context ends.
 func (r *auditor) audit(parent context.Context, one *Audit) error {
@@ -76,15 +21,26 @@ func (r *auditor) audit(parent context.Context, one *Audit) error {
 	a := r.audits
 	running := false
 	a.update(func() {
-		a.now, a.stop = one.ID, cancel
+		a.now[one.ID] = cancel
 		running = one.State == AuditRunning
 	})
-	defer a.update(func() { a.now = "" })
-	saved := time.Now()
-	for running && one.Passed < len(one.Shards) {
-		if err := r.stretch(ctx, one); err != nil {
+	defer a.update(func() { delete(a.now, one.ID) })
+	if running {
+		if err := r.plan(ctx, one); err != nil {
 			if ctx.Err() != nil && parent.Err() == nil {
 				err = nil // paused or stopped
+			}
+			return err
+		}
+	}
+	saved := time.Now()
+	for running && one.Passed < len(one.Shards) {
+		began := time.Now()
+		err := r.stretch(ctx, one)
+		a.update(func() { one.Worked += max(0, time.Since(began)) })
+		if err != nil {
+			if ctx.Err() != nil && parent.Err() == nil {
+				err = nil // paused or stopped, or others go first
 			}
 			return errors.Join(err, a.keep(one))
 		}
@@ -111,6 +67,7 @@ func (r *auditor) audit(parent context.Context, one *Audit) error {
 		if one.State != AuditRunning {
 			return nil
 		}
+		one.unmet()
 		one.State, one.Ended = AuditDone, time.Now()
 		if one.Faulty > 0 || one.OutboxFault != "" {
 			one.State = AuditIncomplete
@@ -170,11 +127,15 @@ func (r *auditor) stretch(ctx context.Context, one *Audit) error {
 				Exceptions: pass.Exceptions, Surveyed: true}
 		}
 	}
+	passed := len(passes)
+	if !one.proves() {
+		passes = nil
+	}
 	if err := r.recordPasses(ctx, passes); err != nil {
 		r.audits.update(func() { one.goBack(before) })
 		return err
 	}
-	r.audits.update(func() { one.Passed += len(passes) })
+	r.audits.update(func() { one.Passed += passed })
 	return nil
 }
 

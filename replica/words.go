@@ -94,7 +94,14 @@ type AuditRequest struct {
 	// Nodes are all whose copies are to be audited, and Unheld is what no node holds, with a start.
 	Nodes  []catalog.NodeID `json:"nodes,omitempty"`
 	Unheld catalog.Root     `json:"unheld,omitzero"`
+	// Kind and Scope are asked of nodes whose programs know them: in a cluster of LevelOfScopes.
+	Kind  AuditKind  `json:"kind,omitempty"`
+	Scope AuditScope `json:"scope,omitzero"`
 }
+
+// LevelOfScopes is the level of a cluster whose nodes know kinds and scopes of audits. A program before would read all
+// of its copies, whatever it was asked for.
+const LevelOfScopes = 5
 
 // GroupID is the id under which all nodes know an audit of the named one.
 func (one *Audit) GroupID(node string) string {
