@@ -186,8 +186,8 @@ func table() []entry {
 			"\"https://captures.example.org\""}},
 		{CertificateLapses, shape{one, Bad, "the certificate {subject} is good until {date}: put a new one in its " +
 			"place, it is read when it changes"}},
-		{AuditOld, shape{one, Bad, "{shards} shards here were not audited for {days} days, more than twice what " +
-			"audit-every allows"}},
+		{AuditOld, shape{one, Bad, "{shards} shards here were not read by an audit for {days} days, more than " +
+			"audit-age allows"}},
 	}
 }
 

@@ -116,10 +116,19 @@ type Self interface {
 	Config() any
 }
 
-// Audits reads all copies again, each node its own.
+// AuditOrder says which copies an audit is to check, and how. The zero value reads all.
+type AuditOrder struct {
+	Replica catalog.ReplicaName // empty: all
+	Kind    string              // as in wire.AuditRequest
+	Shard   *catalog.Shard
+	Prefix  catalog.FileName
+	Files   []catalog.FileName
+}
+
+// Audits checks copies, each node its own.
 type Audits interface {
-	Start(ctx context.Context, replica catalog.ReplicaName, actor string) (Audit, error) // replica empty: all
-	List(ctx context.Context) ([]Audit, error)                                           // newest first
+	Start(ctx context.Context, order AuditOrder, actor string) (Audit, error)
+	List(ctx context.Context) ([]Audit, error) // newest first
 	Show(ctx context.Context, id string) (Audit, error)
 	Wish(ctx context.Context, id string, wish catalog.JobWish, reason, actor string) (Audit, error)
 }

@@ -44,7 +44,7 @@ func TestARoleMayDoWhatThoseBeforeItMay(t *testing.T) {
 			_, err := c.Jobs().Create(t.Context(), wire.JobRequest{Name: "j", Seeds: []string{"http://127.0.0.1/"}})
 			return err
 		}},
-		{"audit", catalog.RoleOperator, func(c *client.Client) error { _, err := c.Audits().Start(t.Context(), ""); return err }},
+		{"audit", catalog.RoleOperator, func(c *client.Client) error { _, err := c.Audits().Start(t.Context(), wire.AuditRequest{}); return err }},
 		{"join tokens", catalog.RoleAdmin, func(c *client.Client) error { _, err := c.Invites().List(t.Context()); return err }},
 	}
 	for _, role := range []catalog.Role{"", catalog.RoleReader, catalog.RoleCurator, catalog.RoleOperator, catalog.RoleAdmin} {

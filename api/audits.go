@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -84,9 +85,18 @@ func (s audits) routes(api huma.API) {
 	}
 	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasAsked),
 		method: http.MethodPost, path: "/api/v1/audits", id: "audit-run", tag: "audits",
-		summary: "Read all copies and compare them with the catalog", status: http.StatusCreated},
+		summary: "Check all copies, or those of a replica, a shard, a prefix or some files", status: http.StatusCreated},
 		func(ctx context.Context, in *start) (wire.Audit, error) {
-			return s.audits.Start(ctx, catalog.ReplicaName(in.Body.Replica), callerOf(ctx).Actor)
+			order := AuditOrder{Replica: catalog.ReplicaName(in.Body.Replica), Kind: in.Body.Kind,
+				Prefix: catalog.FileName(in.Body.Prefix), Files: kindOf[catalog.FileName](in.Body.Files)}
+			if in.Body.Shard != "" {
+				shard, err := catalog.ParseShard(in.Body.Shard)
+				if err != nil {
+					return wire.Audit{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+				}
+				order.Shard = &shard
+			}
+			return s.audits.Start(ctx, order, callerOf(ctx).Actor)
 		})
 	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/audits/{name}",
 		id: "audit-show", tag: "audits",

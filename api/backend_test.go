@@ -280,7 +280,8 @@ func (crawls) Log(_ context.Context, job catalog.Job, tail int, w io.Writer) err
 
 type fakeAudits struct{}
 
-func (fakeAudits) Start(_ context.Context, replica catalog.ReplicaName, _ string) (wire.Audit, error) {
+func (fakeAudits) Start(_ context.Context, order AuditOrder, _ string) (wire.Audit, error) {
+	replica := order.Replica
 	return wire.Audit{ID: "a1", State: "running", Replicas: []string{string(replica)}, Nodes: []wire.AuditNode{}}, nil
 }
 func (fakeAudits) List(context.Context) ([]wire.Audit, error) { return nil, nil }

@@ -130,7 +130,7 @@ func TestARequestActsOnce(t *testing.T) {
 			t.Errorf("%v: %d %s", headers, code, text)
 		}
 	}
-	if _, err := c.Audits().Start(client.Once(t.Context(), "form-3"), ""); status(err) != http.StatusBadRequest {
+	if _, err := c.Audits().Start(client.Once(t.Context(), "form-3"), wire.AuditRequest{}); status(err) != http.StatusBadRequest {
 		t.Errorf("what acts each time takes a name: %v", err)
 	}
 	_, open = clusterOf(t, agree.LevelOfGuards-1)

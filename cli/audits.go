@@ -13,7 +13,7 @@ import (
 )
 
 type auditCmd struct {
-	Run_   auditRunCmd    `cmd:"" name:"run" help:"Read all copies and compare them with the catalog."`
+	Run_   auditRunCmd    `cmd:"" name:"run" help:"Check all copies, or those of a replica, a shard, a prefix or some files."`
 	List   auditListCmd   `cmd:"" help:"List the audits, newest first."`
 	Show   auditShowCmd   `cmd:"" help:"Show an audit and the progress of each node."`
 	Pause  auditPauseCmd  `cmd:"" help:"Pause an audit."`
@@ -22,19 +22,23 @@ type auditCmd struct {
 }
 
 type auditRunCmd struct {
-	Replica string `help:"Audit only this replica."`
-	Wait    bool   `help:"Wait until the audit has ended."`
+	Files   []string `arg:"" optional:"" name:"file" help:"Audit only the copies of these files."`
+	Kind    string   `enum:"checksum,presence" default:"checksum" help:"checksum: read every byte of each copy. presence: look at names, sizes and manifests, and read only copies at which something is odd."`
+	Replica string   `placeholder:"NAME" help:"Audit only this replica."`
+	Shard   string   `placeholder:"SHARD" help:"Audit only this shard: three hexadecimal digits, as file show prints them."`
+	Prefix  string   `help:"Audit only files whose names begin with this."`
+	Wait    bool     `help:"Wait until the audit has ended."`
 }
 
 func (auditRunCmd) exits() []string {
-	return []string{"0   started; with --wait: every copy was read and is right",
-		"1   with --wait: a copy or a line of a manifest was wrong, or not all copies were read (a node did not " +
-			"answer, or copies are still to be made)"}
+	return []string{"0   started; with --wait: every copy that was asked for was checked, and nothing was found wrong",
+		"1   with --wait: a copy or a line of a manifest was wrong, or not all copies were checked (a node did " +
+			"not answer, or copies are still to be made)"}
 }
 
 func (c auditRunCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
-		audit, err := archive.Audits().Start(ctx, c.Replica)
+		audit, err := archive.Audits().Start(ctx, c.request())
 		if err != nil {
 			return err
 		}
@@ -51,6 +55,16 @@ func (c auditRunCmd) Run(a *app) error {
 		}
 		return nil
 	})
+}
+
+// request is what is asked of the API. A program of an earlier version knows neither kinds nor parts, and is not told of
+// what is the default.
+func (c auditRunCmd) request() wire.AuditRequest {
+	in := wire.AuditRequest{Replica: c.Replica, Shard: c.Shard, Prefix: c.Prefix, Files: c.Files}
+	if c.Kind != "checksum" {
+		in.Kind = c.Kind
+	}
+	return in
 }
 
 // patience is how long a node may not answer before an audit that waits for it counts as ended.
@@ -121,6 +135,13 @@ func auditFindings(a *app, audit wire.Audit) error {
 	if audit.Unheld > 0 {
 		fmt.Fprintf(a.stdout, "\n%d copies could not be read: no node holds their shards.\n", audit.Unheld)
 	}
+	if audit.Unseen > 0 {
+		fmt.Fprintf(a.stdout, "\n%d copies were not checked: their shards moved, or the files were removed, while the "+
+			"audit began.\n", audit.Unseen)
+	}
+	if audit.Left > 0 {
+		fmt.Fprintf(a.stdout, "\nAbout %s left.\n", time.Duration(audit.Left)*time.Second)
+	}
 	var rows []table.Row
 	var omitted int64
 	for _, n := range audit.Nodes {
@@ -145,12 +166,30 @@ func auditFindings(a *app, audit wire.Audit) error {
 func auditTable(a *app, audits []wire.Audit) error {
 	rows := make([]table.Row, len(audits))
 	for i, u := range audits {
-		rows[i] = table.Row{u.ID, strings.Join(u.Replicas, ", "), u.State, when(u.Began), when(u.Ended),
+		rows[i] = table.Row{u.ID, strings.Join(u.Replicas, ", "), u.State, auditOf(u), when(u.Began), when(u.Ended),
 			fmt.Sprintf("%d/%d", u.Files, u.Total), size(u.Bytes),
 			u.Owed, u.Missing, u.Corrupt}
 	}
-	return a.table(table.Row{"Audit", "Replicas", "State", "Began", "Ended", "Files", "Read", "Owed", "Missing",
+	return a.table(table.Row{"Audit", "Replicas", "State", "Kind", "Began", "Ended", "Files", "Read", "Owed", "Missing",
 		"Corrupt"}, rows)
+}
+
+// auditOf says what an audit checks, and of which copies.
+func auditOf(u wire.Audit) string {
+	words := []string{u.Kind}
+	if u.Shard != "" {
+		words = append(words, "of shard "+u.Shard)
+	}
+	if u.Prefix != "" {
+		words = append(words, "of "+u.Prefix+"…")
+	}
+	switch {
+	case len(u.Named) == 1:
+		words = append(words, "of "+u.Named[0])
+	case len(u.Named) > 1:
+		words = append(words, fmt.Sprintf("of %d files", len(u.Named)))
+	}
+	return strings.Join(words, " ")
 }
 
 type auditListCmd struct {

@@ -129,7 +129,7 @@ func (t *trial) repaired(ctx context.Context) (string, error) {
 	if err := flip(stored, victim.Size/2); err != nil {
 		return "", err
 	}
-	audit, err := archive.Audits().Start(ctx, "")
+	audit, err := archive.Audits().Start(ctx, wire.AuditRequest{})
 	if err != nil {
 		return "", err
 	}

@@ -141,7 +141,7 @@ func (x Index) Rebuild(ctx context.Context, node string) error {
 	return x.c.call(ctx, http.MethodPost, wire.IndexRebuild{Node: node}, nil, nil, "index", "rebuild")
 }
 
-// Audits are passes over the copies, in which each is read again.
+// Audits are passes over copies, in which each is checked.
 type Audits struct{ c *Client }
 
 // List lists the audits, newest first.
@@ -161,9 +161,9 @@ func (a Audits) Find(ctx context.Context, state, replica string) iter.Seq2[wire.
 	return all[wire.Audit](ctx, a.c, asked(map[string]string{"state": state, "replica": replica}), "audits")
 }
 
-// Start starts an audit of the replica, or of all when it is empty.
-func (a Audits) Start(ctx context.Context, replica string) (wire.Audit, error) {
-	return post[wire.Audit](ctx, a.c, wire.AuditRequest{Replica: replica}, "audits")
+// Start starts an audit; a request that says nothing asks for one that reads every copy.
+func (a Audits) Start(ctx context.Context, in wire.AuditRequest) (wire.Audit, error) {
+	return post[wire.Audit](ctx, a.c, in, "audits")
 }
 
 // Show shows an audit.

@@ -184,10 +184,11 @@ const (
 	aliasesLooked = 1000
 )
 
-// AuditsOld says how many shards that node self holds were audited longer ago than twice the time that an audit may
-// take, if any. What was never audited here is not counted: it is due, and its time begins with its move here.
-func AuditsOld(view catalog.View, self catalog.NodeID, now time.Time, every time.Duration) ([]alert.Alert, error) {
-	if every == 0 {
+// AuditsOld says how many shards that node self holds were read as a whole longer ago than they may be, if any; most 0
+// says that they may be of any age. What another holder read is not counted: the time of a shard begins with its move
+// here. The time of one that nobody ever read begins with its first file.
+func AuditsOld(view catalog.View, self catalog.NodeID, now time.Time, most time.Duration) ([]alert.Alert, error) {
+	if most == 0 {
 		return nil, nil
 	}
 	h, err := holderOf(view, self)
@@ -206,10 +207,28 @@ func AuditsOld(view catalog.View, self catalog.NodeID, now time.Time, every time
 		return nil, err
 	}
 	shards, oldest := 0, catalog.At(now)
+	old := func(since catalog.Time) {
+		if since+catalog.Time(most.Milliseconds()) <= catalog.At(now) {
+			shards, oldest = shards+1, min(oldest, since)
+		}
+	}
+	passed := map[catalog.Shard]bool{}
 	for _, p := range passes {
-		if p.Node == self && h.holds(p.Shard) && roots[p.Shard].Files > 0 &&
-			p.Ended+catalog.Time(2*every.Milliseconds()) <= catalog.At(now) {
-			shards, oldest = shards+1, min(oldest, p.Ended)
+		passed[p.Shard] = true
+		if p.Node == self && h.holds(p.Shard) && roots[p.Shard].Files > 0 {
+			old(p.Ended)
+		}
+	}
+	for s := range catalog.Shard(catalog.Shards) {
+		if passed[s] || !h.holds(s) || roots[s].Files == 0 {
+			continue
+		}
+		since, err := firstStored(view, h.replica.Name, s)
+		if err != nil {
+			return nil, err
+		}
+		if since != 0 {
+			old(since)
 		}
 	}
 	if shards == 0 {
@@ -218,3 +237,18 @@ func AuditsOld(view catalog.View, self catalog.NodeID, now time.Time, every time
 	days := (catalog.At(now) - oldest) / catalog.Day
 	return []alert.Alert{alert.New(alert.AuditOld, "", "shards", alert.Number(shards), "days", alert.Number(days))}, nil
 }
+
+// firstStored returns since when the replica has the first of the shard's files that it has, 0 if that is none of the
+// first few.
+func firstStored(view catalog.View, r catalog.ReplicaName, s catalog.Shard) (catalog.Time, error) {
+	files, err := view.ShardFiles(s, "", firstLooked)
+	for i := range files {
+		if c := files[i].Copy(r); c != nil && c.Good() && !c.Surplus {
+			return c.Since, err
+		}
+	}
+	return 0, err
+}
+
+// firstLooked is at how many files of a shard firstStored looks.
+const firstLooked = 10

@@ -124,26 +124,35 @@ func TestTokensLapsing(t *testing.T) {
 	}
 }
 
-// An audit is old when it is more than twice as old as it may be; a shard that was never audited here is not counted,
-// nor is one that another node holds.
+// An audit is old when it is older than it may be; the time of a shard that nobody ever read begins with its first file.
+// One that another node holds is not counted.
 func TestAuditsOld(t *testing.T) {
 	w := newNewswire(t)
 	w.do(catalog.AssignShards, catalog.Assignment{Replica: "north", Node: nodeID("north-1"), Shards: []catalog.Shard{catalog.FileName("a.warc").Shard()}})
 	w.do(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: "a.warc", Collection: "web", Source: nodeID("north-1"), Size: 1, SHA256: sha256.Sum256([]byte("a"))}}})
 	old := func() []alert.Alert {
-		got, err := AuditsOld(w.view(), nodeID("north-1"), w.now, 10*24*time.Hour)
+		got, err := AuditsOld(w.view(), nodeID("north-1"), w.now, 20*24*time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
 	if got := old(); len(got) != 0 {
+		t.Errorf("never audited, and nothing there yet: %v", got)
+	}
+	w.do(catalog.ReportCopies, catalog.CopyReports{Node: nodeID("north-1"), Copies: []catalog.CopyReport{{Name: "a.warc", State: catalog.UploadCompleted, SHA256: sha256.Sum256([]byte("a"))}}})
+	w.pass(20*24*time.Hour - time.Minute)
+	if got := old(); len(got) != 0 {
+		t.Errorf("never audited, and not for long: %v", got)
+	}
+	w.pass(time.Minute)
+	if got := old(); len(got) != 1 || got[0].Parameters["days"] != "20" {
 		t.Errorf("never audited: %v", got)
 	}
 	w.do(catalog.PassShard, catalog.ShardPass{Replica: "north", Shard: catalog.FileName("a.warc").Shard(), Node: nodeID("north-1"), Ended: catalog.At(w.now)})
 	w.pass(20*24*time.Hour - time.Minute)
 	if got := old(); len(got) != 0 {
-		t.Errorf("within twice the time: %v", got)
+		t.Errorf("within the time: %v", got)
 	}
 	w.pass(time.Minute)
 	if got := old(); len(got) != 1 || got[0].Parameters["days"] != "20" || got[0].Parameters["shards"] != "1" {

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/catalog"
 	"holdfast/duty"
+	"holdfast/node/config"
 	"holdfast/node/membership"
 	"holdfast/raft"
 	"holdfast/replica"
@@ -158,6 +159,14 @@ func (d *duties) Audits() (shards []catalog.Shard, err error) {
 		return nil, nil
 	}
 	return shards, err
+}
+
+// auditAge returns how old the last reading of a shard may be before an alert says so.
+func auditAge(limits config.Limits) time.Duration {
+	if limits.AuditAge != 0 {
+		return time.Duration(limits.AuditAge)
+	}
+	return 2 * time.Duration(limits.AuditEvery)
 }
 
 // bell signals all who listen; a listener that has not heard the last signal yet hears one.

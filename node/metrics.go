@@ -135,7 +135,7 @@ func auditsOf(all []replica.Audit) (out metrics.Audits) {
 		switch {
 		case a.State == replica.AuditRunning:
 			out.Running++
-		case a.State.Ended() && a.State != replica.AuditStopped && a.Ended.After(out.Last.Ended):
+		case a.Proves() && a.State.Ended() && a.State != replica.AuditStopped && a.Ended.After(out.Last.Ended):
 			out.Last = metrics.Audit{Ended: a.Ended, Complete: a.State == replica.AuditDone, Files: a.Files,
 				Missing: a.Missing, Corrupt: a.Corrupt, Relisted: a.Relisted, Unknowns: a.Unknowns}
 		}

@@ -49,7 +49,7 @@ func TestThreeNodesKeepAFileAndRepairIt(t *testing.T) {
 	// One bit of a copy flips; an audit finds it, the others outvote it, it is set aside and fetched again.
 	path := filepath.Join(nodes[0].cfg.Data, "files", file.Name.Shard().String(), string(file.Name))
 	spoil(t, path)
-	one, err := nodes[2].audits().Start(ctx, "", "test")
+	one, err := nodes[2].audits().Start(ctx, api.AuditOrder{}, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -141,8 +141,8 @@ func (one *Audit) kind() AuditKind {
 	return one.Kind
 }
 
-// proves reports whether the audit's passes read whole shards, so that the catalog may say so of every copy in them.
-func (one *Audit) proves() bool { return one.kind() == AuditChecksum && !one.Scope.ByName() }
+// Proves reports whether the audit's passes read whole shards, so that the catalog may say so of every copy in them.
+func (one *Audit) Proves() bool { return one.kind() == AuditChecksum && !one.Scope.ByName() }
 
 // unmet notes named files that the audit was to look at and that it did not meet: they were removed, or are not to be
 // here any more. Nobody looked at them.

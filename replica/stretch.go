@@ -128,7 +128,7 @@ func (r *auditor) stretch(ctx context.Context, one *Audit) error {
 		}
 	}
 	passed := len(passes)
-	if !one.proves() {
+	if !one.Proves() {
 		passes = nil
 	}
 	if err := r.recordPasses(ctx, passes); err != nil {

@@ -177,7 +177,7 @@ func askAudit(ctx context.Context, v *visit) (*form, error) {
 }
 
 func runAudit(ctx context.Context, v *visit, f *form) (outcome, error) {
-	_, err := v.api.Audits().Start(ctx, f.text("replica"))
+	_, err := v.api.Audits().Start(ctx, wire.AuditRequest{Replica: f.text("replica")})
 	return outcome{Next: "/audits", Notes: []said{{Key: "web.did-audit"}}}, err
 }
 

@@ -187,19 +187,30 @@ type Audit struct {
 	Lines    int64       `json:"lines" doc:"lines of manifests that were wrong or missing and have been corrected"`
 	Nodes    []AuditNode `json:"nodes"`
 
+	Kind   string   `json:"kind" enum:"checksum,presence" doc:"checksum: every byte of each copy was read; presence: names, sizes and manifests were looked at, and only copies read at which something was odd"`
+	Shard  string   `json:"shard,omitempty" doc:"only copies of this shard"`
+	Prefix string   `json:"prefix,omitempty" doc:"only copies of files whose names begin with this"`
+	Named  []string `json:"named,omitempty" doc:"only copies of these files"`
+	Left   int64    `json:"leftSeconds,omitempty" doc:"about how long the slowest node will go on, while it works as it did so far"`
+	Unseen int64    `json:"unseen" doc:"copies that were asked for and that no node looked at: their shards moved, or the files were removed, while the audit began"`
+
 	Owed      int64 `json:"owed" doc:"copies that were not read because they are still to be made: the catalog does not count on them"`
 	OwedBytes int64 `json:"owedBytes"`
 	Unheld    int64 `json:"unheld" doc:"copies in shards that no node held when the audit began: nobody could read them"`
 }
 
-// Clean reports whether the audit has read every copy that the archive is to have, and found nothing wrong.
+// Clean reports whether the audit has checked every copy that was asked for, and found nothing wrong.
 func (a Audit) Clean() bool {
-	return a.State == "done" && a.Missing+a.Corrupt+a.Lines+a.Owed+a.Unheld == 0
+	return a.State == "done" && a.Missing+a.Corrupt+a.Lines+a.Owed+a.Unheld+a.Unseen == 0
 }
 
 // AuditRequest asks for an audit.
 type AuditRequest struct {
-	Replica string `json:"replica,omitempty" doc:"default: every replica"`
+	Replica string   `json:"replica,omitempty" doc:"default: every replica"`
+	Kind    string   `json:"kind,omitempty" enum:"checksum,presence" doc:"checksum, the default, reads every byte; presence looks at names, sizes and manifests"`
+	Shard   string   `json:"shard,omitempty" pattern:"^[0-9a-f]{3}$" doc:"only copies of this shard"`
+	Prefix  string   `json:"prefix,omitempty" maxLength:"255" doc:"only copies of files whose names begin with this"`
+	Files   []string `json:"files,omitempty" maxItems:"1000" doc:"only copies of these files"`
 }
 
 // AuditNode is one node's part of an audit.

@@ -20,17 +20,27 @@ type Audits struct {
 	Name string // of this node
 }
 
-// Start begins an audit on every node of the replica, or of all. A node that is not reached is missed at the end.
-func (a Audits) Start(ctx context.Context, name catalog.ReplicaName, actor string) (api.Audit, error) {
+// Start begins an audit on every node that has copies in question. A node that is not reached is missed at the end.
+func (a Audits) Start(ctx context.Context, order api.AuditOrder, actor string) (api.Audit, error) {
+	name := order.Replica
 	members, err := a.members(name)
 	if err != nil {
 		return api.Audit{}, err
 	}
 	id := strings.ToLower(rand.Text()[:12]) + "-" + a.Name // no time: clocks step, and two may ask at once
-	a.Log.Info("audit starts", "audit", id, "replica", name, "by", actor)
+	a.Log.Info("audit starts", "audit", id, "kind", order.Kind, "replica", name, "by", actor)
 	begun := 0
-	start := replica.AuditRequest{Act: "start", ID: id}
-	if start.Unheld, err = a.unheld(name); err != nil {
+	start := replica.AuditRequest{Act: "start", ID: id, Kind: replica.AuditKind(order.Kind),
+		Scope: replica.AuditScope{Shard: order.Shard, Prefix: order.Prefix, Files: order.Files}}
+	if start.Scope.All() {
+		start.Unheld, err = a.unheld(name, nil)
+	} else if len(members) > 0 {
+		members, err = a.narrow(&start, name, members)
+	}
+	if err == nil {
+		err = a.knownKinds(start)
+	}
+	if err != nil {
 		return api.Audit{}, err
 	}
 	for _, m := range members {
@@ -102,8 +112,9 @@ func (a Audits) Wish(ctx context.Context, id string, wish catalog.JobWish, reaso
 	return a.Show(ctx, id)
 }
 
-// unheld returns how many files the replica, or all, are to hold in shards that no node holds, and their bytes.
-func (a Audits) unheld(name catalog.ReplicaName) (none catalog.Root, err error) {
+// unheld returns how many files the replica, or all, are to hold in shards that no node holds, and their bytes: in all
+// shards, or in one.
+func (a Audits) unheld(name catalog.ReplicaName, only *catalog.Shard) (none catalog.Root, err error) {
 	err = a.Catalog.View(func(v catalog.View) error {
 		replicas, err := v.Replicas()
 		for _, r := range replicas {
@@ -115,7 +126,7 @@ func (a Audits) unheld(name catalog.ReplicaName) (none catalog.Root, err error) 
 				return err
 			}
 			for shard, p := range layout {
-				if p.Holder != "" {
+				if p.Holder != "" || only != nil && catalog.Shard(shard) != *only {
 					continue
 				}
 				root, err := v.Root(r.Name, catalog.Shard(shard))

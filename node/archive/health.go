@@ -104,7 +104,7 @@ func (h *Health) Look() (alerts []alert.Alert, outbox int) {
 // unaudited says which shards the latest audit could not read.
 func unaudited(all []replica.Audit) []alert.Alert {
 	for _, one := range slices.Backward(all) {
-		if one.State == replica.AuditRunning && one.Faulty == 0 ||
+		if one.Faulty == 0 && (one.State == replica.AuditRunning || !one.Proves()) || len(one.Scope.Files) > 0 ||
 			one.State == replica.AuditPaused || one.State == replica.AuditStopped {
 			continue
 		}

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,6 +78,7 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 			"; its program is older and counts copies that it has not got yet as read", "; ")
 	}
 	whole.Nodes = append(whole.Nodes, part)
+	describe(whole, &one)
 	whole.Files += one.Files
 	whole.Bytes += one.Bytes
 	whole.Total += one.TotalFiles
@@ -91,6 +93,23 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	}
 	if one.Ended.After(whole.Ended) {
 		whole.Ended = one.Ended
+	}
+}
+
+// describe says what the audit is about, and how long its slowest part will go on.
+func describe(whole *api.Audit, one *replica.Audit) {
+	whole.Kind = cmp.Or(string(one.Kind), string(replica.AuditChecksum))
+	whole.Prefix = string(one.Scope.Prefix)
+	whole.Unseen = one.Scope.Copies // less is worked out when all parts are known
+	if one.Scope.Shard != nil {
+		whole.Shard = one.Scope.Shard.String()
+	}
+	whole.Named = nil
+	for _, name := range one.Scope.Files {
+		whole.Named = append(whole.Named, string(name))
+	}
+	if one.State == replica.AuditRunning {
+		whole.Left = max(whole.Left, int64(one.Left().Seconds()))
 	}
 }
 
@@ -149,6 +168,11 @@ func conclude(a *api.Audit) {
 			a.State = state
 			break
 		}
+	}
+	if a.Unseen = max(0, a.Unseen-a.Total-a.Unheld); a.State != string(replica.AuditDone) {
+		a.Unseen = 0 // those who have not ended may not have counted yet
+	} else if a.Unseen > 0 {
+		a.State = string(replica.AuditIncomplete)
 	}
 	switch a.State {
 	case unreachable:

@@ -61,9 +61,10 @@ type Settings struct {
 	// bytes per second that audits, and moves between disks, read; 0 = no limit
 	AuditPace  *Bytes    `toml:"audit-pace"`
 	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
-	Crawls     *int      `toml:"crawls"`      // jobs crawled at once; 0 = this node crawls nothing
-	Channels   []string  `toml:"channels"`    // of harvests, whose jobs this node takes
-	Lease      *Duration `toml:"lease"`       // how long a job continues without contact to a leader
+	AuditSettings
+	Crawls   *int      `toml:"crawls"`   // jobs crawled at once; 0 = this node crawls nothing
+	Channels []string  `toml:"channels"` // of harvests, whose jobs this node takes
+	Lease    *Duration `toml:"lease"`    // how long a job continues without contact to a leader
 	// of decisions kept for members that were away; beyond, they get the whole state
 	RaftLog   *Bytes    `toml:"raft-log"`
 	FilesMode *FileMode `toml:"files-mode"` // permissions of the archive's files, in octal
@@ -80,6 +81,14 @@ type Settings struct {
 	// of the pages that readers see, as in "en"; the first is for those who ask for none of them
 	Languages     []string `toml:"languages"`
 	LanguageFiles *string  `toml:"language-files"` // folder of language files to lay over the program's
+}
+
+// AuditSettings are the Settings of audits beside the pace and the time of a full one.
+type AuditSettings struct {
+	PresenceEvery *Duration `toml:"presence-every"` // how often it is looked whether all files are there; 0 = only when asked for
+	AuditHours    *Hours    `toml:"audit-hours"`    // in which audits that are due are at work; none = always
+	// how old the last full reading of a shard may be before an alert says so; 0 = twice audit-every
+	AuditAge *Duration `toml:"audit-age"`
 }
 
 // LogSettings are the Settings of a node's log.
@@ -147,6 +156,9 @@ type Limits struct {
 	Giving     Bytes    // per second, what others copy from this node, 0 = no limit
 	AuditPace  Bytes    // per second, 0 = no limit
 	AuditEvery Duration // 0 = only when asked for
+	Presence   Duration // between looks at which files are there, 0 = only when asked for
+	AuditHours Hours
+	AuditAge   Duration // of the last full reading of a shard, 0 = no alert
 	Crawls     int      // at once
 	Lease      Duration // of a job
 	RaftLog    Bytes    // of the Raft log, kept behind a marker
@@ -335,6 +347,9 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.Giving, s.Giving)
 		set(&c.Limits.AuditPace, s.AuditPace)
 		set(&c.Limits.AuditEvery, s.AuditEvery)
+		set(&c.Limits.Presence, s.PresenceEvery)
+		set(&c.Limits.AuditHours, s.AuditHours)
+		set(&c.Limits.AuditAge, s.AuditAge)
 		set(&c.Limits.Crawls, s.Crawls)
 		set(&c.Limits.Lease, s.Lease)
 		set(&c.Limits.RaftLog, s.RaftLog)

@@ -110,11 +110,16 @@ func Defaults() Settings {
 		Giving:     new(Bytes(0)),
 		AuditPace:  new(Bytes(50 << 20)),
 		AuditEvery: new(Duration(90 * 24 * time.Hour)),
-		Crawls:     new(2),
-		Channels:   []string{"FOCUSED", "SNAPSHOT"},
-		Lease:      new(Duration(6 * time.Hour)),
-		RaftLog:    new(Bytes(1 << 30)),
-		FilesMode:  new(FileMode(0o644)),
+		AuditSettings: AuditSettings{
+			PresenceEvery: new(Duration(24 * time.Hour)),
+			AuditHours:    new(Hours{}),
+			AuditAge:      new(Duration(0)),
+		},
+		Crawls:    new(2),
+		Channels:  []string{"FOCUSED", "SNAPSHOT"},
+		Lease:     new(Duration(6 * time.Hour)),
+		RaftLog:   new(Bytes(1 << 30)),
+		FilesMode: new(FileMode(0o644)),
 
 		Organization: new("holdfast"),
 
@@ -228,7 +233,7 @@ func unknownKey(path, text string, key toml.Key) string {
 // keysOf returns the keys that a [[replica]], a [[node]] or the top of the file may have.
 func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
-		"audit-pace", "audit-every", "crawls", "channels", "lease", "raft-log", "log-level", "log-format",
+		"audit-pace", "audit-every", "presence-every", "audit-hours", "audit-age", "crawls", "channels", "lease", "raft-log", "log-level", "log-format",
 		"log-file-size", "log-files", "files-mode", "organization", "local-token", "certificate", "certificate-key",
 		"trusted-proxies", "pages-url", "access-url", "secrets-to", "languages", "language-files", "smtp", "smtp-tls",
 		"smtp-from", "smtp-user", "smtp-password-file", "heartbeat-url",

@@ -35,7 +35,7 @@ func (n *Notices) Alerts() []alert.Alert {
 		told, err := duty.NoticeAlerts(v, now, n.cfg.Zones)
 		late, err2 := duty.HarvestsLate(v, now)
 		tokens, err3 := duty.TokensLapsing(v, now)
-		audits, err4 := duty.AuditsOld(v, n.cfg.Self, now, n.cfg.AuditEvery)
+		audits, err4 := duty.AuditsOld(v, n.cfg.Self, now, n.cfg.AuditAge)
 		unusual, err5 := duty.RunsUnusual(v, now)
 		aliases, err6 := duty.AliasesLapsing(v, now)
 		out = slices.Concat(told, late, tokens, audits, unusual, aliases)

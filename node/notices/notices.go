@@ -57,7 +57,7 @@ type Config struct {
 	Heartbeat func(ctx context.Context) error // nil: there is none
 	Log       *slog.Logger
 
-	AuditEvery  time.Duration // how long an audit of all may take; 0: there are none
+	AuditAge    time.Duration // how old the last reading of a shard may be; 0: any age
 	Certificate string        // file with that of the ports; empty: none
 }
 
