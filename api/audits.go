@@ -85,7 +85,8 @@ func (s audits) routes(api huma.API) {
 	}
 	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, replicasAsked),
 		method: http.MethodPost, path: "/api/v1/audits", id: "audit-run", tag: "audits",
-		summary: "Check all copies, or those of a replica, a shard, a prefix or some files", status: http.StatusCreated},
+		summary: "Check all copies, or those of a replica, a shard, a prefix or some files",
+		status:  http.StatusCreated},
 		func(ctx context.Context, in *start) (wire.Audit, error) {
 			order := AuditOrder{Replica: catalog.ReplicaName(in.Body.Replica), Kind: in.Body.Kind,
 				Prefix: catalog.FileName(in.Body.Prefix), Files: kindOf[catalog.FileName](in.Body.Files)}

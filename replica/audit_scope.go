@@ -59,7 +59,8 @@ func (s *AuditScope) Check() error {
 
 // Wanted walks the files of the scope, which names files, and calls see with each that the archive is to have. The
 // walk is made in pages of one view each.
-func (s *AuditScope) Wanted(view func(func(catalog.View) error) error, see func(catalog.View, catalog.File) error) error {
+func (s *AuditScope) Wanted(view func(func(catalog.View) error) error,
+	see func(catalog.View, catalog.File) error) error {
 	one := func(v catalog.View, f catalog.File) error {
 		if f.Removed != 0 || f.Lost != 0 || !s.Has(f.Name) {
 			return nil

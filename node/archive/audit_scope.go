@@ -10,8 +10,8 @@ import (
 	"holdfast/replica"
 )
 
-// knownKinds refuses what programs of the cluster's level do not know: they would read all of their copies, whatever was
-// asked for.
+// knownKinds refuses what programs of the cluster's level do not know: they would read all of their copies, whatever
+// was asked for.
 func (a Audits) knownKinds(start replica.AuditRequest) error {
 	if start.Scope.All() && (start.Kind == "" || start.Kind == replica.AuditChecksum) {
 		return nil

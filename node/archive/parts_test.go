@@ -71,6 +71,8 @@ func TestAnAuditIsCleanOnlyWhenAllWasRead(t *testing.T) {
 		"copies still to be made": {replica.Audit{Tally: replica.Tally{Files: 2, Owed: 1, OwedBytes: 7}}, false,
 			api.AuditNode{Owed: 1, OwedBytes: 7}},
 		"shards that no node holds": {replica.Audit{Unheld: catalog.Root{Files: 5}}, false, api.AuditNode{}},
+		"copies that were asked for and seen": {replica.Audit{TotalFiles: 3, Scope: replica.AuditScope{Prefix: "a", Copies: 3}}, true, api.AuditNode{}},
+		"a shard that moved while it began":   {replica.Audit{TotalFiles: 3, Scope: replica.AuditScope{Prefix: "a", Copies: 4}}, false, api.AuditNode{}},
 		"more than is listed": {replica.Audit{Exceptions: []catalog.Finding{missing, corrupt},
 			Tally: replica.Tally{Excepted: 501, Missing: 300, Corrupt: 200, Relisted: 1}}, false,
 			api.AuditNode{Missing: 300, Corrupt: 200, Lines: 1, Omitted: 498}},

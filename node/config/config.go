@@ -85,8 +85,9 @@ type Settings struct {
 
 // AuditSettings are the Settings of audits beside the pace and the time of a full one.
 type AuditSettings struct {
-	PresenceEvery *Duration `toml:"presence-every"` // how often it is looked whether all files are there; 0 = only when asked for
-	AuditHours    *Hours    `toml:"audit-hours"`    // in which audits that are due are at work; none = always
+	// how often it is looked whether all files are there; 0 = only when asked for
+	PresenceEvery *Duration `toml:"presence-every"`
+	AuditHours    *Hours    `toml:"audit-hours"` // in which audits that are due are at work; none = always
 	// how old the last full reading of a shard may be before an alert says so; 0 = twice audit-every
 	AuditAge *Duration `toml:"audit-age"`
 }

@@ -15,7 +15,8 @@ func (h *Hours) UnmarshalText(text []byte) error {
 	if len(text) > 0 {
 		var rest string
 		n, _ := fmt.Sscanf(string(text)+" .", "%d-%d %s", &read.From, &read.To, &rest)
-		if n != 3 || rest != "." || min(read.From, read.To) < 0 || read.From > 23 || read.To > 24 || read.From == read.To {
+		if n != 3 || rest != "." || min(read.From, read.To) < 0 || read.From > 23 || read.To > 24 ||
+			read.From == read.To {
 			return fmt.Errorf("%q are not hours of the day such as \"22-6\"", text)
 		}
 	}

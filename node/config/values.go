@@ -233,7 +233,8 @@ func unknownKey(path, text string, key toml.Key) string {
 // keysOf returns the keys that a [[replica]], a [[node]] or the top of the file may have.
 func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
-		"audit-pace", "audit-every", "presence-every", "audit-hours", "audit-age", "crawls", "channels", "lease", "raft-log", "log-level", "log-format",
+		"audit-pace", "audit-every", "presence-every", "audit-hours", "audit-age",
+		"crawls", "channels", "lease", "raft-log", "log-level", "log-format",
 		"log-file-size", "log-files", "files-mode", "organization", "local-token", "certificate", "certificate-key",
 		"trusted-proxies", "pages-url", "access-url", "secrets-to", "languages", "language-files", "smtp", "smtp-tls",
 		"smtp-from", "smtp-user", "smtp-password-file", "heartbeat-url",
