@@ -31,7 +31,7 @@ type auditRunCmd struct {
 }
 
 func (auditRunCmd) exits() []string {
-	return []string{"0   started; with --wait: every copy that was asked for was checked and is right",
+	return []string{"0   started; with --wait: every copy asked for was checked and is right",
 		"1   with --wait: a copy or a line of a manifest was wrong, or not all copies were checked (a node did " +
 			"not answer, or copies are still to be made)"}
 }

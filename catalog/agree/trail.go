@@ -46,6 +46,12 @@ func (s *State) Event(act Kind, subject, format string, args ...any) error {
 	return s.Set(keyTrail, head{Seq: e.Seq, Hash: e.Hash})
 }
 
+// TrailHead returns the hash of the trail's last event. All who decide or change anything have a part in it.
+func (s *State) TrailHead() (Digest, error) {
+	h, _, err := Get[head](s, keyTrail)
+	return h.Hash, err
+}
+
 func hashEvent(e Event) (Digest, error) {
 	e.Hash = Digest{}
 	text, err := json.Marshal(e)

@@ -23,6 +23,9 @@ var Rules = []agree.Rule{
 	{Kind: LeaveShard, Level: 1, Do: with(leaveShard)},
 	{Kind: LeaveShards, Level: 2, Do: with(leaveShards)},
 	{Kind: FillReplica, Level: 1, Do: with(fillReplica)},
+	{Kind: DrawLots, Level: LevelOfChallenges, Do: with(drawLots)},
+	{Kind: FindAnswers, Level: LevelOfChallenges, Do: with(findAnswers)},
+	{Kind: NoteCheck, Level: LevelOfChallenges, Do: with(noteCheck)},
 }
 
 // The kinds of commands and their bodies.
@@ -43,7 +46,48 @@ const (
 	LeaveShard   agree.Kind = "shard.leave"     // Leaving
 	LeaveShards  agree.Kind = "shard.leaves"    // Leavings
 	FillReplica  agree.Kind = "replica.fill"    // FillStep
+	DrawLots     agree.Kind = "audit.draw"      // Drawing
+	FindAnswers  agree.Kind = "audit.answers"   // Answers, at most MaxItems
+	NoteCheck    agree.Kind = "audit.check"     // Check
 )
+
+// LevelOfChallenges is the level of a cluster whose nodes challenge each other for the bytes of their copies.
+const LevelOfChallenges = 5
+
+// Drawing draws lots again for who challenges whom. It is refused unless the number follows the last one's, and before
+// DrawLeast is over.
+type Drawing struct {
+	Node   agree.NodeID `json:"node"`
+	Number uint64       `json:"number"`
+}
+
+// Answer is a copy of which another node gave a wrong answer to a challenge.
+type Answer struct {
+	Name  FileName   `json:"name"`
+	Since agree.Time `json:"since"` // of the copy's state when it was challenged; refused when that is another now
+}
+
+// Answers are wrong answers about copies of one replica. They are taken from each copy's examiner alone, which has a
+// good copy itself, and has read it. Each disputes a copy until a verdict.
+type Answers struct {
+	Node    agree.NodeID        `json:"node"` // the examiner
+	Replica cluster.ReplicaName `json:"replica"`
+	Draw    uint64              `json:"draw"`
+	Files   []Answer            `json:"files"`
+}
+
+// Check is the record of a node's last check of one kind, of all that it was to check. Of checksum audits there are
+// records for each shard instead.
+type Check struct {
+	Node     agree.NodeID        `json:"node"`    // who made it
+	Replica  cluster.ReplicaName `json:"replica"` // whose copies were checked
+	Kind     string              `json:"kind"`    // presence or challenge
+	Began    agree.Time          `json:"began"`
+	Ended    agree.Time          `json:"ended"`
+	Files    int64               `json:"files"`    // copies that were checked
+	Findings int64               `json:"findings"` // among them
+	Missed   int64               `json:"missed"`   // copies that were to be checked, and were not
+}
 
 // Assignment sets the holder of shards that have none, or the next node of shards that move.
 type Assignment struct {

@@ -23,6 +23,8 @@ const (
 	prefixPasses   = "pass/"     // <replica>/<shard>: ShardPass
 	prefixTotals   = "totals/"   // <replica>: Totals
 	prefixWords    = "word/"     // <number, 8 hexadecimal digits>: a text of compact entries (level 5)
+	keyDraws       = "draws"     // Draws: the last two (level 5)
+	prefixChecks   = "check/"    // <replica>/<kind>/<node>: Check (level 5)
 )
 
 // PrefixOwed returns the prefix of the keys of a replica's owed copies: a change beneath it means work for the holder
@@ -62,6 +64,10 @@ func keyPass(r cluster.ReplicaName, s cluster.Shard) string {
 }
 
 func keyWord(n uint64) string { return fmt.Sprintf("%s%08x", prefixWords, n) }
+
+func keyCheck(r cluster.ReplicaName, kind string, node agree.NodeID) string {
+	return prefixChecks + string(r) + "/" + kind + "/" + string(node)
+}
 
 func keyTotals(r cluster.ReplicaName) string { return prefixTotals + string(r) }
 
