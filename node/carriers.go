@@ -111,6 +111,7 @@ func (n *Node) handle() {
 		})
 	})
 	carrier{p}.answers(replica.ChecksumCall, wire.Answer(replica.ChecksumCall, n.answers().Checksum))
+	carrier{p}.answers(replica.ChallengeCall, wire.Answer(replica.ChallengeCall, n.answers().Challenge))
 	carrier{p}.answers(lookup.DigestCall, n.captures.AnswerDigest())
 	carrier{p}.answers(membership.MembersCall, n.roster.AnswerMembers())
 	carrier{p}.answers(membership.ClockCall, n.clocks.AnswerClock())

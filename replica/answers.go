@@ -74,6 +74,12 @@ func (a Answers) Checksum(ctx context.Context, from catalog.NodeID, name catalog
 	return held, reasoned(err)
 }
 
+// Challenge answers a ChallengeCall.
+func (a Answers) Challenge(ctx context.Context, from catalog.NodeID, c Challenge) ([]byte, error) {
+	mac, err := a.Replica.Challenge(ctx, from, c)
+	return mac, reasoned(err)
+}
+
 // Verify answers a VerifyCall.
 func (a Answers) Verify(ctx context.Context, _ catalog.NodeID, name catalog.FileName) (Held, error) {
 	held, err := a.Replica.Verify(ctx, name)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,8 @@ type Audit struct {
 	Scope      AuditScope       `json:"scope,omitzero"`
 	Planned    bool             `json:"planned,omitempty"`   // the shards of a scope by names are known
 	Worked     time.Duration    `json:"worked,omitempty"`    // nanoseconds that it has been at work
+	Draw       uint64           `json:"draw,omitempty"`      // of challenges: by which the examiners are known
+	Share      float64          `json:"share,omitempty"`     // of challenges: of the copies that are challenged; 0: all
 	Scheduled  bool             `json:"scheduled,omitempty"` // begun because it was due
 	Shards     []catalog.Shard  `json:"shards"`
 	Passed     int              `json:"passed"` // shards done
@@ -66,13 +69,16 @@ type Audit struct {
 	Unheld     catalog.Root      `json:"unheld,omitzero"`
 	Exceptions []catalog.Finding `json:"exceptions,omitempty"` // the first of them
 	// the first files on disk that the catalog does not know
-	Unknown     []catalog.FileName `json:"unknown,omitempty"`
-	Faults      []ShardFault       `json:"faults,omitempty"`      // the first shards that could not be passed
-	Faulty      int                `json:"faulty,omitempty"`      // how many could not
-	Outbox      bool               `json:"outbox,omitempty"`      // the outbox is read too, behind the shards
-	OutboxFault string             `json:"outboxFault,omitempty"` // why it could not be read
-	OutboxAfter catalog.FileName   `json:"outboxAfter,omitempty"` // the last file of it that was checked
-	Pass        *Pass              `json:"pass,omitempty"`        // the shard under way
+	Unknown []catalog.FileName `json:"unknown,omitempty"`
+	// the first challenges that were not answered rightly, and how those of each replica's copies ended
+	Unanswered  []Unanswered                  `json:"unanswered,omitempty"`
+	Asked       map[catalog.ReplicaName]Asked `json:"asked,omitempty"`
+	Faults      []ShardFault                  `json:"faults,omitempty"`      // the first shards that could not be passed
+	Faulty      int                           `json:"faulty,omitempty"`      // how many could not
+	Outbox      bool                          `json:"outbox,omitempty"`      // the outbox is read too, behind the shards
+	OutboxFault string                        `json:"outboxFault,omitempty"` // why it could not be read
+	OutboxAfter catalog.FileName              `json:"outboxAfter,omitempty"` // the last file of it that was checked
+	Pass        *Pass                         `json:"pass,omitempty"`        // the shard under way
 }
 
 // Tally counts what an audit has found so far.
@@ -87,6 +93,27 @@ type Tally struct {
 	Corrupt   int   `json:"corrupt,omitempty"`
 	Relisted  int   `json:"relisted,omitempty"` // lines of manifests that were wrong or missing, and were put right
 	Unknowns  int   `json:"unknowns"`           // files on disk that the catalog does not know
+	// challenges with a wrong answer, a reason instead of one, none in time, and those that could not be made
+	Wrong     int `json:"wrong,omitempty"`
+	Refused   int `json:"refused,omitempty"`
+	Late      int `json:"late,omitempty"`
+	Unreached int `json:"unreached,omitempty"`
+}
+
+// Asked counts the challenges of one replica's copies.
+type Asked struct {
+	Files    int64 `json:"files"`    // answered
+	Findings int64 `json:"findings"` // wrong, refused or late
+	Missed   int64 `json:"missed"`   // not answered, or not made
+}
+
+// asked counts challenges. The caller holds the lock of the audits.
+func (one *Audit) asked(r catalog.ReplicaName, files, findings, missed int64) {
+	if one.Asked == nil {
+		one.Asked = map[catalog.ReplicaName]Asked{}
+	}
+	a := one.Asked[r]
+	one.Asked[r] = Asked{a.Files + files, a.Findings + findings, a.Missed + missed}
 }
 
 // Pass is how far the audit of one shard has come.
@@ -214,7 +241,7 @@ func (a *audits) poke() {
 // copy returns a copy of the audit's present state, for others.
 func (one *Audit) copy() Audit {
 	c := *one
-	c.Shards = slices.Clone(one.Shards)
+	c.Shards, c.Unanswered, c.Asked = slices.Clone(one.Shards), slices.Clone(one.Unanswered), maps.Clone(one.Asked)
 	c.Exceptions, c.Unknown, c.Faults = slices.Clone(one.Exceptions), slices.Clone(one.Unknown),
 		slices.Clone(one.Faults)
 	if one.Pass != nil {

@@ -68,6 +68,14 @@ func (w *auditWork) beginDue(now time.Time) {
 			w.log.Error("the look at all copies that is due cannot be begun", "err", err)
 		}
 	}
+	if draw, err := w.challengesDue(); err != nil {
+		w.log.Error("challenges that are due cannot be begun", "err", err)
+	} else if draw != 0 {
+		_, err := w.startAudit(nil, &Audit{Scheduled: true, Kind: AuditChallenge, Draw: draw, Share: w.cfg.Challenges})
+		if err != nil {
+			w.log.Error("challenges that are due cannot be begun", "err", err)
+		}
+	}
 	for _, one := range w.Audits() {
 		if !one.State.Ended() && one.State != AuditPaused && one.kind() == AuditChecksum &&
 			(one.Scheduled || one.Scope.All()) {
@@ -124,7 +132,7 @@ func (w *auditWork) begin(ctx context.Context, now time.Time) time.Duration {
 
 // haste orders the audits that are due by themselves: short ones do not wait for one that goes on for weeks.
 func (one *Audit) haste() int {
-	return slices.Index([]AuditKind{AuditPresence, AuditChecksum}, one.kind())
+	return slices.Index([]AuditKind{AuditPresence, AuditChallenge, AuditChecksum}, one.kind())
 }
 
 func (w *auditWork) start(ctx context.Context, one *Audit) {

@@ -19,6 +19,8 @@ const (
 	AuditChecksum AuditKind = "checksum"
 	// AuditPresence looks at names, sizes and manifests. It reads only the bytes of copies at which something is odd.
 	AuditPresence AuditKind = "presence"
+	// AuditChallenge challenges the nodes of other replicas for the bytes of the copies that this node examines.
+	AuditChallenge AuditKind = "challenge"
 )
 
 // scopeFiles is how many files may be named for one audit.
@@ -30,11 +32,13 @@ type AuditScope struct {
 	Shard  *catalog.Shard     `json:"shard,omitempty"`
 	Prefix catalog.FileName   `json:"prefix,omitempty"` // of the files' names
 	Files  []catalog.FileName `json:"files,omitempty"`  // at most scopeFiles
+	// Replica is whose copies are challenged, empty: those of all others.
+	Replica catalog.ReplicaName `json:"replica,omitempty"`
 	// Copies is how many copies all nodes together are to look at, according to who asked; 0 if that is not known.
 	Copies int64 `json:"copies,omitempty"`
 }
 
-// All reports whether nothing is left out.
+// All reports whether no file is left out.
 func (s *AuditScope) All() bool { return s.Shard == nil && s.Prefix == "" && len(s.Files) == 0 }
 
 // Has reports whether the file is in the scope.
@@ -110,6 +114,18 @@ func (r *auditor) plan(ctx context.Context, one *Audit) error {
 	wanted := map[catalog.Shard]bool{}
 	var files, bytes int64
 	err := one.Scope.Wanted(r.catalog.View, func(v catalog.View, f catalog.File) error {
+		if one.kind() == AuditChallenge {
+			draw, err := drawOf(v, one.Draw)
+			if err != nil {
+				return err
+			}
+			some, err := r.targets(v, draw, one.Scope.Replica, f)
+			if len(some) > 0 {
+				wanted[f.Name.Shard()] = true
+				files, bytes = files+int64(len(some)), bytes+f.Size*int64(len(some))
+			}
+			return err
+		}
 		p, err := v.Placement(r.cfg.Replica, f.Name.Shard())
 		if err != nil || p.Holder != r.cfg.Self {
 			return err
@@ -148,7 +164,7 @@ func (one *Audit) Proves() bool { return one.kind() == AuditChecksum && !one.Sco
 // unmet notes named files that the audit was to look at and that it did not meet: they were removed, or are not to be
 // here any more. Nobody looked at them.
 func (one *Audit) unmet() {
-	if met := one.Files + one.Owed; len(one.Scope.Files) > 0 && one.Faulty == 0 && met < one.TotalFiles {
+	if met := one.Files + one.Owed + int64(one.Refused+one.Late+one.Unreached); len(one.Scope.Files) > 0 && one.Faulty == 0 && met < one.TotalFiles {
 		one.Faulty++
 		one.Faults = append(one.Faults, ShardFault{Shard: one.Shards[0], Reason: fmt.Sprintf(
 			"%d of the named files are not to be here any more, and were not looked at", one.TotalFiles-met)})
@@ -158,7 +174,7 @@ func (one *Audit) unmet() {
 // Left estimates how long the audit will go on, by what it has done so far while it was at work: 0 if that cannot be
 // told.
 func (one *Audit) Left() time.Duration {
-	done, all := one.Bytes+one.OwedBytes, one.TotalBytes
+	done, all := one.Bytes+one.OwedBytes, one.TotalBytes // of challenges, what was not answered is in neither
 	if one.kind() != AuditChecksum {
 		done, all = one.Files+one.Owed, one.TotalFiles
 	}

@@ -18,7 +18,7 @@ func (r *auditor) StartAudit(group string, shards []catalog.Shard) (Audit, error
 // not take part is noticed, and so are shards that no node holds.
 func (r *auditor) JoinAudit(group string, ask AuditRequest) (Audit, error) {
 	switch ask.Kind {
-	case "", AuditChecksum, AuditPresence:
+	case "", AuditChecksum, AuditPresence, AuditChallenge:
 	default:
 		return Audit{}, fmt.Errorf("an audit of the kind %q: this program does not know it", ask.Kind)
 	}
@@ -30,13 +30,16 @@ func (r *auditor) JoinAudit(group string, ask AuditRequest) (Audit, error) {
 		shards = []catalog.Shard{*ask.Scope.Shard}
 	}
 	return r.startAudit(shards, &Audit{Group: group, Nodes: ask.Nodes, Unheld: ask.Unheld, Kind: ask.Kind,
-		Scope: ask.Scope})
+		Scope: ask.Scope, Draw: ask.Draw})
 }
 
 func (r *auditor) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) {
 	one.State, one.Began = AuditRunning, time.Now()
 	all := len(shards) == 0 && one.Scope.All() && (!one.Scheduled || one.kind() == AuditPresence)
 	one.Outbox = one.Outbox || all && !one.Scheduled && one.kind() == AuditChecksum
+	if one.kind() == AuditChallenge && !one.Scope.ByName() {
+		return r.startChallenges(shards, one)
+	}
 	if one.Scope.ByName() { // r.plan finds the shards
 		return r.audits.add(one)
 	}

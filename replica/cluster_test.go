@@ -53,6 +53,8 @@ type node struct {
 	down bool
 	// twist, when set, changes what this node sends to readers.
 	twist func(offset int64, in io.Reader) io.Reader
+	// answer, when set, answers challenges in its place.
+	answer func(ctx context.Context, c Challenge, honest func(context.Context, Challenge) ([]byte, error)) ([]byte, error)
 }
 
 func nodeID(name string) catalog.NodeID { return catalog.Fingerprint(nodeKey(name)) }

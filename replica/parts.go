@@ -66,6 +66,7 @@ type comparer struct{ *findings }
 type auditor struct {
 	*findings
 	entries *entries
+	peers   Peers
 	duties  Duties
 	audits  *audits
 	pace    *limiter
@@ -77,6 +78,8 @@ type server struct {
 	entries             *entries
 	peers               Peers
 	bulk, reads, hashes slots    // admission of others
+	answers             slots    // of those who challenge
+	answering           *limiter // of what is read for them
 	giving              *limiter // of what others copy from here
 	sources             *sources
 	proved              *proved

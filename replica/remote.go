@@ -85,6 +85,12 @@ func (p Remote) Checksum(ctx context.Context, from catalog.NodeID, name catalog.
 	return held, Understood(err)
 }
 
+// Challenge makes the node read its bytes and returns its answer.
+func (p Remote) Challenge(ctx context.Context, to catalog.NodeID, c Challenge) ([]byte, error) {
+	mac, err := ask[[]byte](ctx, p.Carrier, to, ChallengeCall, c)
+	return mac, Understood(err)
+}
+
 func (p Remote) request(ctx context.Context, from catalog.NodeID, r fileRequest) (io.ReadCloser, error) {
 	limit := fileAnswerLimit
 	if r.Reader {

@@ -53,6 +53,9 @@ type Peers interface {
 	Read(ctx context.Context, from catalog.NodeID, name catalog.FileName, offset, length int64) (io.ReadCloser, error)
 	// Checksum makes the node read its bytes of the file at rest and returns their size and digest.
 	Checksum(ctx context.Context, from catalog.NodeID, name catalog.FileName) (Held, error)
+	// Challenge makes the node read its bytes of a file and returns its answer; ErrNotExaminer if this node is not to
+	// ask.
+	Challenge(ctx context.Context, to catalog.NodeID, c Challenge) ([]byte, error)
 }
 
 // Catalog is the agreed state.
@@ -107,6 +110,9 @@ type Config struct {
 	AuditRate int64  // bytes/s at which audits read, no limit if 0
 	// PresenceEvery is how often it is looked whether all files are there; only when asked for if 0.
 	PresenceEvery time.Duration
+	// Challenges is the share of the copies it examines that a node challenges after each draw; only when asked for
+	// if 0.
+	Challenges float64
 	// AuditHours tells whether audits that nobody asked for may be at work at the time; always if nil.
 	AuditHours func(time.Time) bool
 }
@@ -152,7 +158,8 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 		takeover: newTakeover()}
 	serves := &server{findings: found, entries: own, peers: peers, bulk: make(slots, cfg.Serves),
 		reads:  make(slots, 16*cfg.Serves),
-		hashes: make(slots, cfg.Serves), giving: newLimiter(cfg.Giving), sources: sources, proved: proved}
+		hashes: make(slots, cfg.Serves), answers: make(slots, challengesAtOnce),
+		answering: answerLimit(cfg.AuditRate), giving: newLimiter(cfg.Giving), sources: sources, proved: proved}
 	pull := &puller{agreed: agreed, holdings: kept, entries: own, own: serves.Checksum, peers: peers, duties: duties,
 		bandwidth: newLimiter(cfg.Bandwidth), sources: sources, pulls: pulls, leaving: leaving, proved: proved}
 	pull.reports = newReporter(agreed.proposeReports, log)
@@ -160,7 +167,8 @@ func New(cfg Config, store *Store, sums *Checksums, peers Peers, cat Catalog, du
 	r := &Replica{agreed: agreed, holdings: kept, findings: found, entries: own, puller: pull, server: serves,
 		releases: free,
 		mender:   &mender{findings: found, pulls: pulls}, comparer: &comparer{found},
-		auditor: &auditor{findings: found, entries: own, duties: duties, audits: audits, pace: pace},
+		auditor: &auditor{findings: found, entries: own, peers: peers, duties: duties, audits: audits,
+			pace: pace},
 		finder: &finder{agreed: agreed, holdings: kept, entries: own, releases: free, duties: duties, pulls: pulls,
 			pace: pace}}
 	r.Disks = newDisks(r)

@@ -69,7 +69,7 @@ func (r *auditor) audit(parent context.Context, one *Audit) error {
 		}
 		one.unmet()
 		one.State, one.Ended = AuditDone, time.Now()
-		if one.Faulty > 0 || one.OutboxFault != "" {
+		if one.Faulty > 0 || one.OutboxFault != "" || one.Unreached > 0 {
 			one.State = AuditIncomplete
 		}
 		r.log.Info("audit has ended", "audit", one.ID, "state", one.State, "files", one.Files, "exceptions",
@@ -77,6 +77,9 @@ func (r *auditor) audit(parent context.Context, one *Audit) error {
 			"owed", one.Owed, "shards not passed", one.Faulty)
 		return nil
 	})
+	if err == nil {
+		r.noteChecks(ctx, one.ID)
+	}
 	return err
 }
 
@@ -106,7 +109,13 @@ func (r *auditor) stretch(ctx context.Context, one *Audit) error {
 				break
 			}
 		}
-		pass, err := r.passShard(ctx, one, one.Shards[i])
+		var pass catalog.ShardPass
+		var err error
+		if one.kind() == AuditChallenge {
+			err = r.examineShard(ctx, one, one.Shards[i])
+		} else {
+			pass, err = r.passShard(ctx, one, one.Shards[i])
+		}
 		if shardFault(err) && ctx.Err() == nil {
 			if len(passes) > 0 {
 				break // its turn comes again when these are recorded
@@ -168,6 +177,7 @@ const lastName catalog.FileName = "\xff"
 
 func (one *Audit) goBack(to Audit) {
 	one.Pass, one.Tally, one.Exceptions, one.Unknown = to.Pass, to.Tally, to.Exceptions, to.Unknown
+	one.Unanswered, one.Asked = to.Unanswered, to.Asked
 }
 
 func (r *auditor) recordPasses(ctx context.Context, passes []catalog.ShardPass) error {

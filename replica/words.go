@@ -19,6 +19,8 @@ const (
 	FindCall     = "file.find"
 	AuditCall    = "audit"
 	StraysCall   = "strays"
+
+	ChallengeCall = "file.challenge"
 )
 
 // Carrier reaches other nodes. When the other side answered with a reason, the error has a method Reason that returns
@@ -32,6 +34,8 @@ type Carrier interface {
 const (
 	reasonBusy    = "busy"
 	reasonNotHere = "not-here"
+
+	reasonNotExaminer = "not-examiner"
 )
 
 // refusal is an error that travels with a reason.
@@ -51,11 +55,14 @@ func reasoned(err error) error {
 		return refusal{err, reasonBusy}
 	case errors.Is(err, ErrNotHere):
 		return refusal{err, reasonNotHere}
+	case errors.Is(err, ErrNotExaminer):
+		return refusal{err, reasonNotExaminer}
 	}
 	return err
 }
 
-// Understood turns another node's answer to a ChecksumCall or a VerifyCall into ErrBusy or ErrNotHere where it is that.
+// Understood turns another node's answer to a call about a file into ErrBusy, ErrNotHere or ErrNotExaminer where it is
+// that.
 func Understood(err error) error {
 	var with interface{ Reason() string }
 	if errors.As(err, &with) {
@@ -64,6 +71,8 @@ func Understood(err error) error {
 			return ErrBusy
 		case reasonNotHere:
 			return ErrNotHere
+		case reasonNotExaminer:
+			return ErrNotExaminer
 		}
 	}
 	return err
@@ -97,6 +106,7 @@ type AuditRequest struct {
 	// Kind and Scope are asked of nodes whose programs know them: in a cluster of LevelOfScopes.
 	Kind  AuditKind  `json:"kind,omitempty"`
 	Scope AuditScope `json:"scope,omitzero"`
+	Draw  uint64     `json:"draw,omitempty"` // of challenges
 }
 
 // LevelOfScopes is the level of a cluster whose nodes know kinds and scopes of audits. A program before would read all

@@ -205,3 +205,42 @@ func (v View) Examiner(d Draw, replica cluster.ReplicaName, shard cluster.Shard,
 func (v View) Checks(replica cluster.ReplicaName, kind string) ([]Check, error) {
 	return agree.List[Check](v.Reader, prefixChecks+string(replica)+"/"+kind+"/", "", 0)
 }
+
+// Examined is what one node is to examine: the copies that a replica is to have of one collection's files in a shard.
+type Examined struct {
+	Replica    cluster.ReplicaName
+	Collection cluster.CollectionName
+	Holder     agree.NodeID // of the shard, empty if there is none
+	Examiner   agree.NodeID // empty if no other node has the bytes
+	Files      int64
+	Bytes      int64
+}
+
+// Examined returns by whom the replica's copies in the shard are examined by the draw. Collections without files are
+// left out.
+func (v View) Examined(d Draw, replica cluster.Replica, shard cluster.Shard) (out []Examined, err error) {
+	p, err := v.Placement(replica.Name, shard)
+	if err != nil {
+		return nil, err
+	}
+	prefix := prefixRoots + shard.String() + "/"
+	var failed error
+	err = v.Reader.Scan([]byte(prefix), nil, func(key, value []byte) bool {
+		var root Root
+		failed = agree.DecodeValue(key, value, &root)
+		if name := cluster.CollectionName(key[len(prefix):]); replica.Holds(name) && root.Files > 0 {
+			out = append(out, Examined{Replica: replica.Name, Collection: name, Holder: p.Holder, Files: root.Files,
+				Bytes: root.Bytes})
+		}
+		return failed == nil
+	})
+	for i := range out {
+		if err == nil {
+			err = failed
+		}
+		if err == nil {
+			out[i].Examiner, err = v.records().examiner(d, replica, shard, out[i].Collection)
+		}
+	}
+	return out, err
+}
