@@ -71,6 +71,7 @@ const (
 	SharedHost         Kind = "shared-host"
 	CertificateLapses  Kind = "certificate-lapses"
 	AuditOld           Kind = "audit-old"
+	ChallengesFailed   Kind = "challenges-failed"
 )
 
 // shape is what is common to the alerts of a kind.
@@ -170,6 +171,8 @@ func table() []entry {
 		{SecretsUnread, shape{one, Bad, "secrets cannot be looked at: {reason}"}},
 		{OutboxLate, shape{one, Look, "{files} files wait in the outbox to enter the archive"}},
 		{ShardsUnaudited, shape{one, Bad, "{shards} shards here could not be audited, among them {shard}: {reason}"}},
+		{ChallengesFailed, shape{one, Bad, "{copies} challenges by this node were not answered rightly, among them " +
+			"that for {file} in {replica}: {outcome}"}},
 		{StrayFiles, shape{one, Look, "{files} files ({bytes} bytes) lie here that the archive does not count on, " +
 			"among them {path}: {state}"}},
 		{UnknownFiles, shape{one, Look, "{files} files that the archive does not know lie in its folders, among " +

@@ -23,7 +23,7 @@ type auditCmd struct {
 
 type auditRunCmd struct {
 	Files   []string `arg:"" optional:"" name:"file" help:"Audit only the copies of these files."`
-	Kind    string   `enum:"checksum,presence" default:"checksum" help:"checksum: read every byte of each copy. presence: look at names, sizes and manifests, and read only copies at which something is odd."`
+	Kind    string   `enum:"checksum,presence,challenge" default:"checksum" help:"checksum: read every byte of each copy. presence: look at names, sizes and manifests, and read only copies at which something is odd. challenge: let a node of another replica, that nobody chooses, ask for what only the bytes can answer."`
 	Replica string   `placeholder:"NAME" help:"Audit only this replica."`
 	Shard   string   `placeholder:"SHARD" help:"Audit only this shard: three hexadecimal digits, as file show prints them."`
 	Prefix  string   `help:"Audit only files whose names begin with this."`
@@ -82,7 +82,7 @@ func waitAudit(ctx context.Context, a *app, archive *client.Client, audit wire.A
 			return false, err
 		}
 		audit = now
-		shown.set(audit.Files+audit.Owed, audit.Total)
+		shown.set(audit.Files+audit.Owed+audit.Refused+audit.Late+audit.Unreached, audit.Total)
 		shown.on(atWork(audit))
 		if audit.State != "incomplete" {
 			lacking = time.Time{}
@@ -135,6 +135,14 @@ func auditFindings(a *app, audit wire.Audit) error {
 	if audit.Unheld > 0 {
 		fmt.Fprintf(a.stdout, "\n%d copies could not be read: no node holds their shards.\n", audit.Unheld)
 	}
+	if failed := audit.Wrong + audit.Refused + audit.Late; failed > 0 {
+		fmt.Fprintf(a.stdout, "\n%d challenges were not answered rightly: %d wrong, %d refused, %d late.\n", failed,
+			audit.Wrong, audit.Refused, audit.Late)
+	}
+	if audit.Unreached > 0 {
+		fmt.Fprintf(a.stdout, "\n%d challenges could not be made or compared: nobody knows about these copies.\n",
+			audit.Unreached)
+	}
 	if audit.Unseen > 0 {
 		fmt.Fprintf(a.stdout, "\n%d copies were not checked: their shards moved, or the files were removed, while the "+
 			"audit began.\n", audit.Unseen)
@@ -147,14 +155,18 @@ func auditFindings(a *app, audit wire.Audit) error {
 	for _, n := range audit.Nodes {
 		omitted += n.Omitted
 		for _, f := range n.Findings {
-			rows = append(rows, table.Row{n.Name, f.File, f.State, f.SHA256})
+			found := f.SHA256
+			if f.Replica != "" {
+				found = strings.TrimSpace("in " + f.Replica + " " + f.Detail)
+			}
+			rows = append(rows, table.Row{n.Name, f.File, f.State, found})
 		}
 	}
 	if len(rows) == 0 {
 		return nil
 	}
 	fmt.Fprintln(a.stdout)
-	if err := a.table(table.Row{"Node", "File", "Found", "SHA-256"}, rows); err != nil {
+	if err := a.table(table.Row{"Node", "File", "Found", "Detail"}, rows); err != nil {
 		return err
 	}
 	if omitted > 0 {
@@ -177,6 +189,9 @@ func auditTable(a *app, audits []wire.Audit) error {
 // auditOf says what an audit checks, and of which copies.
 func auditOf(u wire.Audit) string {
 	words := []string{u.Kind}
+	if u.Challenged != "" {
+		words = append(words, "of "+u.Challenged)
+	}
 	if u.Shard != "" {
 		words = append(words, "of shard "+u.Shard)
 	}

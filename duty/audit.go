@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/files"
 )
 
 // aheadMost is how far the stamp of a pass may be ahead of this node's clock: no clock that is trusted is further off.
@@ -43,4 +44,21 @@ func AuditsDue(view catalog.View, self catalog.NodeID, now catalog.Time, every t
 	}
 	slices.SortStableFunc(out, func(a, b catalog.Shard) int { return cmp.Compare(ended[a], ended[b]) })
 	return out[:min(n, len(out))], nil
+}
+
+// drawEvery is how long a draw of who challenges whom holds.
+const drawEvery = 30 * catalog.Day
+
+// DrawDue returns the number of the next draw when that is due, else 0. A draw in the future, because a clock was wrong,
+// holds no longer than another.
+func DrawDue(view catalog.View, now catalog.Time) (uint64, error) {
+	cluster, err := view.Cluster()
+	if err != nil || cluster.Level < files.LevelOfChallenges {
+		return 0, err
+	}
+	draws, err := view.Draws()
+	if last := draws.Last; err != nil || last.Number > 0 && now < last.At+drawEvery && last.At <= now+aheadMost {
+		return 0, err
+	}
+	return draws.Last.Number + 1, nil
 }

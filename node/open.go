@@ -122,6 +122,7 @@ func (n *Node) openReplica(doubts *lookup.Doubts) error {
 		Self: n.id, Replica: name, Audits: in("audits"),
 		Bandwidth: int64(n.cfg.Limits.Bandwidth), Giving: int64(n.cfg.Limits.Giving),
 		AuditRate: int64(n.cfg.Limits.AuditPace), PresenceEvery: time.Duration(n.cfg.Limits.Presence),
+		Challenges: n.cfg.Limits.Challenges,
 		AuditHours: n.cfg.Limits.AuditHours.Has,
 	}, store, sums, others, replicaCatalog{n.raft, n.id, name, n.bell}, owed, n.log)
 	n.health = &archive.Health{Self: n.id, Outbox: in("outbox"), Store: n.store, Replica: n.replica,

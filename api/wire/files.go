@@ -187,12 +187,17 @@ type Audit struct {
 	Lines    int64       `json:"lines" doc:"lines of manifests that were wrong or missing and have been corrected"`
 	Nodes    []AuditNode `json:"nodes"`
 
-	Kind   string   `json:"kind" enum:"checksum,presence" doc:"checksum: every byte of each copy was read; presence: names, sizes and manifests were looked at, and only copies read at which something was odd"`
-	Shard  string   `json:"shard,omitempty" doc:"only copies of this shard"`
-	Prefix string   `json:"prefix,omitempty" doc:"only copies of files whose names begin with this"`
-	Named  []string `json:"named,omitempty" doc:"only copies of these files"`
-	Left   int64    `json:"leftSeconds,omitempty" doc:"about how long the slowest node will go on, while it works as it did so far"`
-	Unseen int64    `json:"unseen" doc:"copies that were asked for and that no node looked at: their shards moved, or the files were removed, while the audit began"`
+	Kind       string   `json:"kind" enum:"checksum,presence,challenge" doc:"checksum: every byte of each copy was read; presence: names, sizes and manifests were looked at, and only copies read at which something was odd; challenge: the nodes of other replicas had to show that they have the bytes"`
+	Challenged string   `json:"challenged,omitempty" doc:"the replica whose copies were challenged, by nodes of the replicas; absent: those of all"`
+	Wrong      int64    `json:"wrong" doc:"challenges with a wrong answer: the node has other bytes, or does not have the file"`
+	Refused    int64    `json:"refused" doc:"challenges that a node did not answer, with a reason"`
+	Late       int64    `json:"late" doc:"challenges that a node did not answer in time"`
+	Unreached  int64    `json:"unreached" doc:"challenges that could not be made, or not be compared"`
+	Shard      string   `json:"shard,omitempty" doc:"only copies of this shard"`
+	Prefix     string   `json:"prefix,omitempty" doc:"only copies of files whose names begin with this"`
+	Named      []string `json:"named,omitempty" doc:"only copies of these files"`
+	Left       int64    `json:"leftSeconds,omitempty" doc:"about how long the slowest node will go on, while it works as it did so far"`
+	Unseen     int64    `json:"unseen" doc:"copies that were asked for and that no node looked at: their shards moved, or the files were removed, while the audit began"`
 
 	Owed      int64 `json:"owed" doc:"copies that were not read because they are still to be made: the catalog does not count on them"`
 	OwedBytes int64 `json:"owedBytes"`
@@ -201,13 +206,14 @@ type Audit struct {
 
 // Clean reports whether the audit has checked every copy that was asked for, and found nothing wrong.
 func (a Audit) Clean() bool {
-	return a.State == "done" && a.Missing+a.Corrupt+a.Lines+a.Owed+a.Unheld+a.Unseen == 0
+	return a.State == "done" && a.Missing+a.Corrupt+a.Lines+a.Owed+a.Unheld+a.Unseen+
+		a.Wrong+a.Refused+a.Late+a.Unreached == 0
 }
 
 // AuditRequest asks for an audit.
 type AuditRequest struct {
 	Replica string   `json:"replica,omitempty" doc:"default: every replica"`
-	Kind    string   `json:"kind,omitempty" enum:"checksum,presence" doc:"checksum, the default, reads every byte; presence looks at names, sizes and manifests"`
+	Kind    string   `json:"kind,omitempty" enum:"checksum,presence,challenge" doc:"checksum, the default, reads every byte; presence looks at names, sizes and manifests; challenge lets nodes of other replicas ask for what only the bytes can answer"`
 	Shard   string   `json:"shard,omitempty" pattern:"^[0-9a-f]{3}$" doc:"only copies of this shard"`
 	Prefix  string   `json:"prefix,omitempty" maxLength:"255" doc:"only copies of files whose names begin with this"`
 	Files   []string `json:"files,omitempty" maxItems:"1000" doc:"only copies of these files"`
@@ -229,15 +235,24 @@ type AuditNode struct {
 	Owed      int64 `json:"owed"`
 	OwedBytes int64 `json:"owedBytes"`
 
-	Findings []AuditFinding `json:"findings" doc:"the first missing and corrupt copies"`
-	Omitted  int64          `json:"omitted" doc:"missing and corrupt copies that are not listed"`
+	Wrong     int64 `json:"wrong"`
+	Refused   int64 `json:"refused"`
+	Late      int64 `json:"late"`
+	Unreached int64 `json:"unreached"`
+
+	Findings []AuditFinding `json:"findings" doc:"the first missing and corrupt copies, and the first challenges that were not answered rightly"`
+	Omitted  int64          `json:"omitted" doc:"findings that are not listed"`
 }
 
 // AuditFinding is a copy that an audit found wrong.
 type AuditFinding struct {
 	File   string `json:"file"`
-	State  string `json:"state" enum:"missing,corrupt"`
+	State  string `json:"state" enum:"missing,corrupt,wrong,refused,late,unreached,unread" doc:"missing and corrupt copies of the node itself; of challenges, as they are counted. unread: the examiner could not read its own copy, or it is wrong"`
 	SHA256 string `json:"sha256,omitempty" doc:"SHA-256 of the bytes that were found; absent if they could not be read"`
+
+	Replica string `json:"replica,omitempty" doc:"of the copy that was challenged"`
+	Node    string `json:"node,omitempty" doc:"that was asked"`
+	Detail  string `json:"detail,omitempty"`
 }
 
 // Capture is one archived response at one time; in a stream's last line, instead, the shards not covered.

@@ -32,7 +32,9 @@ func (a Audits) Start(ctx context.Context, order api.AuditOrder, actor string) (
 	begun := 0
 	start := replica.AuditRequest{Act: "start", ID: id, Kind: replica.AuditKind(order.Kind),
 		Scope: replica.AuditScope{Shard: order.Shard, Prefix: order.Prefix, Files: order.Files}}
-	if start.Scope.All() {
+	if start.Kind == replica.AuditChallenge {
+		members, err = a.narrowToExaminers(&start, name)
+	} else if start.Scope.All() {
 		start.Unheld, err = a.unheld(name, nil)
 	} else if len(members) > 0 {
 		members, err = a.narrow(&start, name, members)

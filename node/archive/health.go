@@ -70,6 +70,7 @@ func (h *Health) Look() (alerts []alert.Alert, outbox int) {
 		}
 	}
 	h.alerts = append(h.alerts, unaudited(h.Replica.Audits())...)
+	h.alerts = append(h.alerts, unanswered(h.Replica.Audits())...)
 	h.alerts = append(h.alerts, unclaimed(h.Replica.Strays())...)
 	alive := h.Alive()
 	err := h.View(func(v catalog.View) error {
@@ -113,6 +114,28 @@ func unaudited(all []replica.Audit) []alert.Alert {
 		}
 		return []alert.Alert{alert.New(alert.ShardsUnaudited, "", "shards", alert.Number(one.Faulty),
 			"shard", fmt.Sprint(one.Faults[0].Shard), "reason", one.Faults[0].Reason)}
+	}
+	return nil
+}
+
+// unanswered says which challenges of the last audit of that kind were not answered rightly. Those that could not be made
+// are in the audit.
+func unanswered(all []replica.Audit) []alert.Alert {
+	for _, one := range slices.Backward(all) {
+		if one.Kind != replica.AuditChallenge || one.State == replica.AuditStopped {
+			continue
+		}
+		failed := one.Wrong + one.Refused + one.Late
+		for _, u := range one.Unanswered {
+			if u.Outcome == replica.AnswerUnreached || u.Outcome == replica.AnswerUnread {
+				continue
+			}
+			return []alert.Alert{alert.New(alert.ChallengesFailed, "", "copies", alert.Number(failed),
+				"file", string(u.Name), "replica", string(u.Replica), "outcome", string(u.Outcome))}
+		}
+		if one.State != replica.AuditRunning {
+			return nil
+		}
 	}
 	return nil
 }

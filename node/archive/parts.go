@@ -70,7 +70,14 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 		}
 		part.Findings = append(part.Findings, found)
 	}
-	part.Omitted = part.Missing + part.Corrupt - int64(len(part.Findings))
+	part.Wrong, part.Refused = int64(one.Wrong), int64(one.Refused)
+	part.Late, part.Unreached = int64(one.Late), int64(one.Unreached)
+	for _, u := range one.Unanswered {
+		part.Findings = append(part.Findings, api.AuditFinding{File: string(u.Name), State: string(u.Outcome),
+			Replica: string(u.Replica), Node: string(u.Node), Detail: u.Why})
+	}
+	part.Omitted = part.Missing + part.Corrupt + part.Wrong + part.Refused + part.Late + part.Unreached -
+		int64(len(part.Findings))
 	part.Detail = auditDetail(one)
 	if m.Level < owedLevel && one.State == replica.AuditDone {
 		part.State = string(replica.AuditIncomplete)
@@ -87,6 +94,10 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 	whole.Missing += part.Missing
 	whole.Corrupt += part.Corrupt
 	whole.Lines += part.Lines
+	whole.Wrong += part.Wrong
+	whole.Refused += part.Refused
+	whole.Late += part.Late
+	whole.Unreached += part.Unreached
 	whole.Unheld = max(whole.Unheld, one.Unheld.Files) // every part says the same of the whole
 	if one.Began.Before(whole.Began) {
 		whole.Began = one.Began
@@ -99,7 +110,7 @@ func addPart(whole *api.Audit, m catalog.Member, one replica.Audit) {
 // describe says what the audit is about, and how long its slowest part will go on.
 func describe(whole *api.Audit, one *replica.Audit) {
 	whole.Kind = cmp.Or(string(one.Kind), string(replica.AuditChecksum))
-	whole.Prefix = string(one.Scope.Prefix)
+	whole.Prefix, whole.Challenged = string(one.Scope.Prefix), string(one.Scope.Replica)
 	whole.Unseen = one.Scope.Copies // less is worked out when all parts are known
 	if one.Scope.Shard != nil {
 		whole.Shard = one.Scope.Shard.String()

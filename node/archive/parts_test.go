@@ -70,7 +70,7 @@ func TestAnAuditIsCleanOnlyWhenAllWasRead(t *testing.T) {
 		"nothing wrong": {replica.Audit{Tally: replica.Tally{Files: 3}}, true, api.AuditNode{}},
 		"copies still to be made": {replica.Audit{Tally: replica.Tally{Files: 2, Owed: 1, OwedBytes: 7}}, false,
 			api.AuditNode{Owed: 1, OwedBytes: 7}},
-		"shards that no node holds": {replica.Audit{Unheld: catalog.Root{Files: 5}}, false, api.AuditNode{}},
+		"shards that no node holds":           {replica.Audit{Unheld: catalog.Root{Files: 5}}, false, api.AuditNode{}},
 		"copies that were asked for and seen": {replica.Audit{TotalFiles: 3, Scope: replica.AuditScope{Prefix: "a", Copies: 3}}, true, api.AuditNode{}},
 		"a shard that moved while it began":   {replica.Audit{TotalFiles: 3, Scope: replica.AuditScope{Prefix: "a", Copies: 4}}, false, api.AuditNode{}},
 		"more than is listed": {replica.Audit{Exceptions: []catalog.Finding{missing, corrupt},

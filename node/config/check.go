@@ -33,6 +33,9 @@ func (c *Config) check() error {
 	if roles := []string{"none", "reader", "curator", "operator", "admin"}; !slices.Contains(roles, c.LocalToken) {
 		return errors.New(suggest("local-token", c.LocalToken, roles))
 	}
+	if share := c.Limits.Challenges; !(share >= 0 && share <= 1) {
+		return fmt.Errorf("challenge-share = %v: want a share from 0 to 1, such as 0.01", share)
+	}
 	if c.Limits.Crawls < 0 {
 		return fmt.Errorf("crawls = %d: want 0 or more", c.Limits.Crawls)
 	}

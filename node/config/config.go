@@ -90,6 +90,8 @@ type AuditSettings struct {
 	AuditHours    *Hours    `toml:"audit-hours"` // in which audits that are due are at work; none = always
 	// how old the last full reading of a shard may be before an alert says so; 0 = twice audit-every
 	AuditAge *Duration `toml:"audit-age"`
+	// share of the copies that a node examines, of which it challenges the nodes after each draw; 0 = only when asked for
+	Challenges *float64 `toml:"challenge-share"`
 }
 
 // LogSettings are the Settings of a node's log.
@@ -159,6 +161,7 @@ type Limits struct {
 	AuditEvery Duration // 0 = only when asked for
 	Presence   Duration // between looks at which files are there, 0 = only when asked for
 	AuditHours Hours
+	Challenges float64  // share of the copies, 0 to 1
 	AuditAge   Duration // of the last full reading of a shard, 0 = no alert
 	Crawls     int      // at once
 	Lease      Duration // of a job
@@ -351,6 +354,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.Presence, s.PresenceEvery)
 		set(&c.Limits.AuditHours, s.AuditHours)
 		set(&c.Limits.AuditAge, s.AuditAge)
+		set(&c.Limits.Challenges, s.Challenges)
 		set(&c.Limits.Crawls, s.Crawls)
 		set(&c.Limits.Lease, s.Lease)
 		set(&c.Limits.RaftLog, s.RaftLog)

@@ -114,6 +114,7 @@ func Defaults() Settings {
 			PresenceEvery: new(Duration(24 * time.Hour)),
 			AuditHours:    new(Hours{}),
 			AuditAge:      new(Duration(0)),
+			Challenges:    new(0.01),
 		},
 		Crawls:    new(2),
 		Channels:  []string{"FOCUSED", "SNAPSHOT"},
@@ -233,7 +234,7 @@ func unknownKey(path, text string, key toml.Key) string {
 // keysOf returns the keys that a [[replica]], a [[node]] or the top of the file may have.
 func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
-		"audit-pace", "audit-every", "presence-every", "audit-hours", "audit-age",
+		"audit-pace", "audit-every", "presence-every", "audit-hours", "audit-age", "challenge-share",
 		"crawls", "channels", "lease", "raft-log", "log-level", "log-format",
 		"log-file-size", "log-files", "files-mode", "organization", "local-token", "certificate", "certificate-key",
 		"trusted-proxies", "pages-url", "access-url", "secrets-to", "languages", "language-files", "smtp", "smtp-tls",

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/catalog/files"
 	"holdfast/catalog/jobs"
 	"holdfast/duty"
 )
@@ -99,7 +100,7 @@ func (s *Steward) Run(ctx context.Context, changed <-chan struct{}) error {
 // leaderRound does each duty once; the rest is done in the next round.
 func (s *Steward) leaderRound(ctx context.Context, since time.Time) error {
 	lose := func(ctx context.Context) error { return s.loseJobs(ctx, since) }
-	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, lose, s.partJobs, s.dropJobs,
+	return inTurn(ctx, s.keepClock, s.placeShards, s.fillReplicas, s.judge, s.drawLots, lose, s.partJobs, s.dropJobs,
 		s.keepHistory, s.dropStatistics)
 }
 
@@ -252,6 +253,19 @@ func fresh(told map[duty.Undecided]bool,
 // judgeRest is how many times as long as a look at all disputed copies took the steward rests before the next: of a
 // million that nobody can decide it would otherwise do nothing else.
 const judgeRest = 20
+
+// drawLots draws again who challenges whom, when that is due.
+func (s *Steward) drawLots(ctx context.Context) error {
+	var number uint64
+	err := s.cfg.Agreement.View(func(v catalog.View) (err error) {
+		number, err = duty.DrawDue(v, catalog.At(s.cfg.Now()))
+		return err
+	})
+	if err != nil || number == 0 {
+		return err
+	}
+	return s.propose(ctx, files.DrawLots, files.Drawing{Node: s.cfg.Self, Number: number})
+}
 
 // judge decides disputed copies by vote; copies without a majority are left for an operator.
 func (s *Steward) judge(ctx context.Context) error {
