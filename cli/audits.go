@@ -57,8 +57,8 @@ func (c auditRunCmd) Run(a *app) error {
 	})
 }
 
-// request is what is asked of the API. A program of an earlier version knows neither kinds nor parts, and is not told of
-// what is the default.
+// request is what is asked of the API. A program of an earlier version knows neither kinds nor parts, and is not told
+// of what is the default.
 func (c auditRunCmd) request() wire.AuditRequest {
 	in := wire.AuditRequest{Replica: c.Replica, Shard: c.Shard, Prefix: c.Prefix, Files: c.Files}
 	if c.Kind != "checksum" {

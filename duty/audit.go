@@ -49,8 +49,8 @@ func AuditsDue(view catalog.View, self catalog.NodeID, now catalog.Time, every t
 // drawEvery is how long a draw of who challenges whom holds.
 const drawEvery = 30 * catalog.Day
 
-// DrawDue returns the number of the next draw when that is due, else 0. A draw in the future, because a clock was wrong,
-// holds no longer than another.
+// DrawDue returns the number of the next draw when that is due, else 0. A draw in the future, because a clock was
+// wrong, holds no longer than another.
 func DrawDue(view catalog.View, now catalog.Time) (uint64, error) {
 	cluster, err := view.Cluster()
 	if err != nil || cluster.Level < files.LevelOfChallenges {

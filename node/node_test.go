@@ -74,6 +74,40 @@ func TestThreeNodesKeepAFileAndRepairIt(t *testing.T) {
 	if err != nil || len(aside) != 2 {
 		t.Errorf("quarantine: %v %v, want the bad copy and its reason", aside, err)
 	}
+
+	// Another bit flips. A look at what is there does not see it; a node of the other replica that asks for the bytes does.
+	audited := func(order api.AuditOrder) (now api.Audit) {
+		t.Helper()
+		one, err := nodes[2].audits().Start(ctx, order, "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "audit ends", func() error {
+			if now, err = nodes[1].audits().Show(ctx, one.ID); err != nil || now.State != "done" {
+				return errors.Join(err, fmt.Errorf("%+v", now))
+			}
+			return nil
+		})
+		return now
+	}
+	spoil(t, path)
+	if now := audited(api.AuditOrder{Kind: "presence", Files: []catalog.FileName{file.Name}}); !now.Clean() || now.Files != 3 {
+		t.Errorf("presence: %+v", now)
+	}
+	now := audited(api.AuditOrder{Kind: "challenge", Replica: catalog.ReplicaName(nodes[0].cfg.Replica.Name)})
+	if now.Wrong != 1 || now.Files != 1 || now.Clean() {
+		t.Errorf("challenges: %+v", now)
+	}
+	eventually(t, "repair", func() error {
+		got, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(got, body) {
+			return fmt.Errorf("%d bytes: %v", len(got), err)
+		}
+		return complete()
+	})
+	if now = audited(api.AuditOrder{Kind: "challenge", Replica: catalog.ReplicaName(nodes[0].cfg.Replica.Name)}); !now.Clean() || now.Files != 1 {
+		t.Errorf("challenges after the repair: %+v", now)
+	}
 }
 
 func spoil(t *testing.T, path string) {

@@ -53,10 +53,6 @@ type Audit struct {
 	State      AuditState       `json:"state"`
 	Kind       AuditKind        `json:"kind,omitempty"` // empty: AuditChecksum
 	Scope      AuditScope       `json:"scope,omitzero"`
-	Planned    bool             `json:"planned,omitempty"`   // the shards of a scope by names are known
-	Worked     time.Duration    `json:"worked,omitempty"`    // nanoseconds that it has been at work
-	Draw       uint64           `json:"draw,omitempty"`      // of challenges: by which the examiners are known
-	Share      float64          `json:"share,omitempty"`     // of challenges: of the copies that are challenged; 0: all
 	Scheduled  bool             `json:"scheduled,omitempty"` // begun because it was due
 	Shards     []catalog.Shard  `json:"shards"`
 	Passed     int              `json:"passed"` // shards done
@@ -65,20 +61,34 @@ type Audit struct {
 	TotalFiles int64            `json:"totalFiles"` // as the catalog had it when the audit began
 	TotalBytes int64            `json:"totalBytes"`
 	Tally
+	Course
+	Challenges
 	// of the group: what no node held when it began, so that nobody reads it
 	Unheld     catalog.Root      `json:"unheld,omitzero"`
 	Exceptions []catalog.Finding `json:"exceptions,omitempty"` // the first of them
 	// the first files on disk that the catalog does not know
-	Unknown []catalog.FileName `json:"unknown,omitempty"`
-	// the first challenges that were not answered rightly, and how those of each replica's copies ended
-	Unanswered  []Unanswered                  `json:"unanswered,omitempty"`
-	Asked       map[catalog.ReplicaName]Asked `json:"asked,omitempty"`
-	Faults      []ShardFault                  `json:"faults,omitempty"`      // the first shards that could not be passed
-	Faulty      int                           `json:"faulty,omitempty"`      // how many could not
-	Outbox      bool                          `json:"outbox,omitempty"`      // the outbox is read too, behind the shards
-	OutboxFault string                        `json:"outboxFault,omitempty"` // why it could not be read
-	OutboxAfter catalog.FileName              `json:"outboxAfter,omitempty"` // the last file of it that was checked
-	Pass        *Pass                         `json:"pass,omitempty"`        // the shard under way
+	Unknown     []catalog.FileName `json:"unknown,omitempty"`
+	Faults      []ShardFault       `json:"faults,omitempty"`      // the first shards that could not be passed
+	Faulty      int                `json:"faulty,omitempty"`      // how many could not
+	Outbox      bool               `json:"outbox,omitempty"`      // the outbox is read too, behind the shards
+	OutboxFault string             `json:"outboxFault,omitempty"` // why it could not be read
+	OutboxAfter catalog.FileName   `json:"outboxAfter,omitempty"` // the last file of it that was checked
+	Pass        *Pass              `json:"pass,omitempty"`        // the shard under way
+}
+
+// Course is how far an audit has come in time.
+type Course struct {
+	Planned bool          `json:"planned,omitempty"` // the shards of a scope by names are known
+	Worked  time.Duration `json:"worked,omitempty"`  // nanoseconds that it has been at work
+}
+
+// Challenges are what an audit that challenges has beside what other audits have.
+type Challenges struct {
+	Draw  uint64  `json:"draw,omitempty"`  // by which the examiners are known
+	Share float64 `json:"share,omitempty"` // of the copies that are challenged; 0: all
+	// the first that were not answered rightly, and how those of each replica's copies ended
+	Unanswered []Unanswered                  `json:"unanswered,omitempty"`
+	Asked      map[catalog.ReplicaName]Asked `json:"asked,omitempty"`
 }
 
 // Tally counts what an audit has found so far.

@@ -71,7 +71,8 @@ func (w *auditWork) beginDue(now time.Time) {
 	if draw, err := w.challengesDue(); err != nil {
 		w.log.Error("challenges that are due cannot be begun", "err", err)
 	} else if draw != 0 {
-		_, err := w.startAudit(nil, &Audit{Scheduled: true, Kind: AuditChallenge, Draw: draw, Share: w.cfg.Challenges})
+		_, err := w.startAudit(nil, &Audit{Scheduled: true, Kind: AuditChallenge,
+			Challenges: Challenges{Draw: draw, Share: w.cfg.Challenges}})
 		if err != nil {
 			w.log.Error("challenges that are due cannot be begun", "err", err)
 		}

@@ -164,7 +164,8 @@ func (one *Audit) Proves() bool { return one.kind() == AuditChecksum && !one.Sco
 // unmet notes named files that the audit was to look at and that it did not meet: they were removed, or are not to be
 // here any more. Nobody looked at them.
 func (one *Audit) unmet() {
-	if met := one.Files + one.Owed + int64(one.Refused+one.Late+one.Unreached); len(one.Scope.Files) > 0 && one.Faulty == 0 && met < one.TotalFiles {
+	met := one.Files + one.Owed + int64(one.Refused+one.Late+one.Unreached)
+	if len(one.Scope.Files) > 0 && one.Faulty == 0 && met < one.TotalFiles {
 		one.Faulty++
 		one.Faults = append(one.Faults, ShardFault{Shard: one.Shards[0], Reason: fmt.Sprintf(
 			"%d of the named files are not to be here any more, and were not looked at", one.TotalFiles-met)})
@@ -174,7 +175,7 @@ func (one *Audit) unmet() {
 // Left estimates how long the audit will go on, by what it has done so far while it was at work: 0 if that cannot be
 // told.
 func (one *Audit) Left() time.Duration {
-	done, all := one.Bytes+one.OwedBytes, one.TotalBytes // of challenges, what was not answered is in neither
+	done, all := one.Bytes+one.OwedBytes, one.TotalBytes
 	if one.kind() != AuditChecksum {
 		done, all = one.Files+one.Owed, one.TotalFiles
 	}

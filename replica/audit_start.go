@@ -30,7 +30,7 @@ func (r *auditor) JoinAudit(group string, ask AuditRequest) (Audit, error) {
 		shards = []catalog.Shard{*ask.Scope.Shard}
 	}
 	return r.startAudit(shards, &Audit{Group: group, Nodes: ask.Nodes, Unheld: ask.Unheld, Kind: ask.Kind,
-		Scope: ask.Scope, Draw: ask.Draw})
+		Scope: ask.Scope, Challenges: Challenges{Draw: ask.Draw}})
 }
 
 func (r *auditor) startAudit(shards []catalog.Shard, one *Audit) (Audit, error) {

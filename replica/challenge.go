@@ -38,8 +38,9 @@ func newNonce() []byte {
 // challengeWord keeps answers apart from all else that is made with HMAC-SHA256.
 const challengeWord = "holdfast challenge 1"
 
-// answerTo returns the hash into which the bytes of the file are to be written. Before them come, each behind its length
-// of eight bytes, the word, both nodes' ids and the file's name; then the draw and the size that the catalog has.
+// answerTo returns the hash into which the bytes of the file are to be written. Before them come, each behind its
+// length of eight bytes, the word, both nodes' ids and the file's name; then the draw, and the size that the catalog
+// has.
 func (c Challenge) answerTo(asker, asked catalog.NodeID, size int64) hash.Hash {
 	h := hmac.New(sha256.New, c.Nonce)
 	var head []byte
@@ -52,9 +53,9 @@ func (c Challenge) answerTo(asker, asked catalog.NodeID, size int64) hash.Hash {
 	return h
 }
 
-// answer reads this node's copy of the wanted file in its shard, and returns its answer to the challenge, its size and
+// readFor reads a store's copy of the wanted file in its shard, and returns the answer to the challenge, its size and
 // its SHA-256. The bytes are read now, from the disk, whatever is known of them.
-func (s *Store) answer(ctx context.Context, c Challenge, asker, asked catalog.NodeID, want Held,
+func (c Challenge) readFor(ctx context.Context, s *Store, asker, asked catalog.NodeID, want Held,
 	limit *limiter) (mac []byte, got Held, err error) {
 	got.Name = want.Name
 	err = s.shards.inPlace(s.Path, want.Name, func(path string) error {
@@ -75,8 +76,8 @@ func (s *Store) answer(ctx context.Context, c Challenge, asker, asked catalog.No
 	return mac, got, err
 }
 
-// examinerOf returns the entry of a file, and the node that examines a replica's copy of it by the draw: empty when there
-// is none, or when the draw does not hold any more.
+// examinerOf returns the entry of a file, and the node that examines a replica's copy of it by the draw: empty when
+// there is none, or when the draw does not hold any more.
 func (r *agreed) examinerOf(name catalog.FileName, replica catalog.ReplicaName, number uint64) (f catalog.File,
 	who catalog.NodeID, err error) {
 	err = r.catalog.View(func(v catalog.View) error {
@@ -122,7 +123,7 @@ func (r *server) Challenge(ctx context.Context, from catalog.NodeID, c Challenge
 	if err != nil {
 		return nil, err
 	}
-	mac, got, err := r.store.answer(ctx, c, from, r.cfg.Self, heldAs(f), r.answering)
+	mac, got, err := c.readFor(ctx, r.store, from, r.cfg.Self, heldAs(f), r.answering)
 	switch {
 	case err != nil && ctx.Err() == nil && !r.store.shards.present(c.Name):
 		r.store.noteMissing(c.Name)

@@ -24,7 +24,8 @@ const (
 	AnswerRefused   Outcome = "refused"   // the node gave a reason instead of an answer
 	AnswerLate      Outcome = "late"      // it gave no answer in time
 	AnswerUnreached Outcome = "unreached" // it could not be asked
-	AnswerUnread    Outcome = "unread"    // this node could not read its own bytes, or they are wrong: nothing was compared
+	// AnswerUnread: this node could not read its own bytes, or they are wrong. Nothing was compared.
+	AnswerUnread Outcome = "unread"
 )
 
 // Unanswered is a challenge that was not answered rightly.
@@ -307,8 +308,8 @@ func (e *examining) note(t target, outcome Outcome, why string) {
 	})
 }
 
-// ask challenges the copy, reads this node's own bytes, and compares. No outcome means that the answer is right. An error
-// keeps the audit from going on.
+// ask challenges the copy, reads this node's own bytes, and compares. No outcome means that the answer is right. An
+// error keeps the audit from going on.
 func (e *examining) ask(ctx context.Context, t target) (Outcome, string, error) {
 	switch {
 	case !t.own:
@@ -334,11 +335,11 @@ func (e *examining) ask(ctx context.Context, t target) (Outcome, string, error) 
 	return e.compare(ctx, t, c, mac)
 }
 
-// compare reads this node's own bytes and compares them with an answer; no answer means that the node does not have the
-// file.
+// compare reads this node's own bytes and compares them with an answer; no answer means that the node does not have
+// the file.
 func (e *examining) compare(ctx context.Context, t target, c Challenge, mac []byte) (Outcome, string, error) {
 	want := heldAs(t.file)
-	right, got, err := e.store.answer(ctx, c, e.cfg.Self, t.node, want, e.pace)
+	right, got, err := c.readFor(ctx, e.store, e.cfg.Self, t.node, want, e.pace)
 	switch {
 	case ctx.Err() != nil:
 		return "", "", ctx.Err()

@@ -187,21 +187,26 @@ type Audit struct {
 	Lines    int64       `json:"lines" doc:"lines of manifests that were wrong or missing and have been corrected"`
 	Nodes    []AuditNode `json:"nodes"`
 
-	Kind       string   `json:"kind" enum:"checksum,presence,challenge" doc:"checksum: every byte of each copy was read; presence: names, sizes and manifests were looked at, and only copies read at which something was odd; challenge: the nodes of other replicas had to show that they have the bytes"`
-	Challenged string   `json:"challenged,omitempty" doc:"the replica whose copies were challenged, by nodes of the replicas; absent: those of all"`
-	Wrong      int64    `json:"wrong" doc:"challenges with a wrong answer: the node has other bytes, or does not have the file"`
-	Refused    int64    `json:"refused" doc:"challenges that a node did not answer, with a reason"`
-	Late       int64    `json:"late" doc:"challenges that a node did not answer in time"`
-	Unreached  int64    `json:"unreached" doc:"challenges that could not be made, or not be compared"`
-	Shard      string   `json:"shard,omitempty" doc:"only copies of this shard"`
-	Prefix     string   `json:"prefix,omitempty" doc:"only copies of files whose names begin with this"`
-	Named      []string `json:"named,omitempty" doc:"only copies of these files"`
-	Left       int64    `json:"leftSeconds,omitempty" doc:"about how long the slowest node will go on, while it works as it did so far"`
-	Unseen     int64    `json:"unseen" doc:"copies that were asked for and that no node looked at: their shards moved, or the files were removed, while the audit began"`
+	Kind string `json:"kind" enum:"checksum,presence,challenge" doc:"checksum: every byte of each copy was read; presence: names, sizes and manifests were looked at, and only copies read at which something was odd; challenge: the nodes of other replicas had to show that they have the bytes"`
+	AuditChallenges
+	Shard  string   `json:"shard,omitempty" doc:"only copies of this shard"`
+	Prefix string   `json:"prefix,omitempty" doc:"only copies of files whose names begin with this"`
+	Named  []string `json:"named,omitempty" doc:"only copies of these files"`
+	Left   int64    `json:"leftSeconds,omitempty" doc:"about how long the slowest node will go on, while it works as it did so far"`
+	Unseen int64    `json:"unseen" doc:"copies that were asked for and that no node looked at: their shards moved, or the files were removed, while the audit began"`
 
 	Owed      int64 `json:"owed" doc:"copies that were not read because they are still to be made: the catalog does not count on them"`
 	OwedBytes int64 `json:"owedBytes"`
 	Unheld    int64 `json:"unheld" doc:"copies in shards that no node held when the audit began: nobody could read them"`
+}
+
+// AuditChallenges is what an audit of the kind challenge has beside what others have.
+type AuditChallenges struct {
+	Challenged string `json:"challenged,omitempty" doc:"the replica whose copies were challenged, by nodes of the replicas; absent: those of all"`
+	Wrong      int64  `json:"wrong" doc:"challenges with a wrong answer: the node has other bytes, or does not have the file"`
+	Refused    int64  `json:"refused" doc:"challenges that a node did not answer, with a reason"`
+	Late       int64  `json:"late" doc:"challenges that a node did not answer in time"`
+	Unreached  int64  `json:"unreached" doc:"challenges that could not be made, or not be compared"`
 }
 
 // Clean reports whether the audit has checked every copy that was asked for, and found nothing wrong.

@@ -142,7 +142,8 @@ func (s *state) findAnswer(m *cluster.Member, asked cluster.Replica, draw Draw, 
 	}
 	c := f.Copy(asked.Name)
 	if c == nil || c.Surplus || c.State != UploadCompleted || c.Since != b.Since {
-		return agree.Refuse(agree.Conflict, "the copy of %s in %s is not the one that was challenged", f.Name, asked.Name)
+		return agree.Refuse(agree.Conflict, "the copy of %s in %s is not the one that was challenged", f.Name,
+			asked.Name)
 	}
 	if c.Disputed {
 		return nil

@@ -118,8 +118,8 @@ func unaudited(all []replica.Audit) []alert.Alert {
 	return nil
 }
 
-// unanswered says which challenges of the last audit of that kind were not answered rightly. Those that could not be made
-// are in the audit.
+// unanswered says which challenges of the last audit of that kind were not answered rightly. Those that could not be
+// made are in the audit.
 func unanswered(all []replica.Audit) []alert.Alert {
 	for _, one := range slices.Backward(all) {
 		if one.Kind != replica.AuditChallenge || one.State == replica.AuditStopped {

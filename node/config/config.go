@@ -90,7 +90,7 @@ type AuditSettings struct {
 	AuditHours    *Hours    `toml:"audit-hours"` // in which audits that are due are at work; none = always
 	// how old the last full reading of a shard may be before an alert says so; 0 = twice audit-every
 	AuditAge *Duration `toml:"audit-age"`
-	// share of the copies that a node examines, of which it challenges the nodes after each draw; 0 = only when asked for
+	// share of the copies that a node examines, of which it challenges the nodes after each draw; 0 = only when asked
 	Challenges *float64 `toml:"challenge-share"`
 }
 
