@@ -46,7 +46,7 @@ func (j *Judgement) judge(view catalog.View, f *catalog.File) error {
 		return err
 	}
 	count := map[catalog.Digest]int{f.SHA256: 1}
-	total := 1
+	total, read := 1, 0 // read: copies of which an audit found the bytes
 	words := []string{"catalog=" + short(f.SHA256)}
 	for i := range f.Copies {
 		c := &f.Copies[i]
@@ -60,6 +60,7 @@ func (j *Judgement) judge(view catalog.View, f *catalog.File) error {
 			continue
 		default:
 			vote, word = c.Found, short(c.Found)
+			read++
 		}
 		count[vote]++
 		total++
@@ -71,7 +72,11 @@ func (j *Judgement) judge(view catalog.View, f *catalog.File) error {
 	case 2*count[f.SHA256] <= total:
 		why = "no majority: " + votes
 		for i := range f.Copies { // the same digest everywhere but in the catalog?
-			if d := f.Copies[i].Found; !d.IsZero() && 2*count[d] > total {
+			switch d := f.Copies[i].Found; {
+			case d.IsZero() || 2*count[d] <= total:
+			case count[d] == total-1 && read >= 2:
+				why = "catalog wrong: all copies that were read are the same, and not what the catalog has: " + votes
+			default:
 				why = "the replicas outvote the catalog: " + votes
 			}
 		}
