@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"holdfast/api/wire"
 	"holdfast/catalog"
+	agreed "holdfast/catalog/files"
 )
 
 // TestCopiesAreListedByWhatIsWrong puts files, of which one copy is verified and then found corrupt, and lists the copies.
@@ -51,5 +53,59 @@ func TestCopiesAreListedByWhatIsWrong(t *testing.T) {
 		if code != want || query == "?state=owed&after=k-eA" && !strings.Contains(text, `"total":4`) {
 			t.Errorf("%s: %d %s", query, code, text)
 		}
+	}
+}
+
+// TestChecksOfAReplica shows what is missing and changed, and when what was checked last, without a check. Of what was
+// never checked, and of what another holder checked, nothing is said to be known.
+func TestChecksOfAReplica(t *testing.T) {
+	t.Parallel()
+	b, as := testCluster(t)
+	c := as(catalog.RoleReader).Replicas()
+	b.holdAll()
+	shards := map[catalog.Shard]bool{}
+	for i := range 4 {
+		name := catalog.FileName(fmt.Sprintf("f%d", i))
+		shards[name.Shard()] = true
+		sum := catalog.Digest(sha256.Sum256([]byte(name)))
+		b.must(catalog.AddFiles, catalog.Additions{Files: []catalog.Addition{{Name: name, Size: 2, SHA256: sum, Collection: "web", Source: self}}})
+		b.must(catalog.ReportCopies, catalog.CopyReports{Node: self, Copies: []catalog.CopyReport{{Name: name, State: catalog.UploadCompleted, SHA256: sum}}})
+	}
+	show := func() (out map[string]wire.ReplicaCheck, all wire.ReplicaChecks) {
+		t.Helper()
+		all, err := c.Checks(t.Context(), "north")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = map[string]wire.ReplicaCheck{}
+		for _, k := range all.Checks {
+			out[k.Kind] = k
+		}
+		return out, all
+	}
+	n := int64(len(shards))
+	got, all := show()
+	if got["checksum"].Never != n || got["presence"].Never != 1 || got["challenge"].Never != 1 || all.Missing+all.Changed != 0 || all.Files != 4 ||
+		!got["checksum"].Oldest.IsZero() {
+		t.Errorf("before any check: %+v", all)
+	}
+	b.must(catalog.FindCopies, catalog.Findings{Node: self, Files: []catalog.Finding{
+		{Name: "f1", FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: catalog.Digest{1}},
+		{Name: "f2", FileList: catalog.FileListMissing, Checksum: catalog.ChecksumUnknown},
+		{Name: "f3", FileList: catalog.FileListMissing, Checksum: catalog.ChecksumUnknown}}})
+	b.must(catalog.PassShard, catalog.ShardPass{Replica: "north", Node: self, Shard: catalog.FileName("f0").Shard(), Exceptions: 1})
+	b.must(agreed.NoteCheck, agreed.Check{Node: self, Replica: "north", Kind: "presence", Findings: 2, Missed: 3})
+	got, all = show()
+	if all.Missing != 2 || all.Changed != 1 || all.Partly {
+		t.Errorf("found: %+v", all)
+	}
+	if k := got["checksum"]; k.Checked != 1 || k.Never != n-1 || k.Findings != 1 {
+		t.Errorf("a shard was read: %+v", k)
+	}
+	if k := got["presence"]; k.Checked != 1 || k.Never != 0 || k.Findings != 2 || k.Missed != 3 {
+		t.Errorf("presence: %+v", k)
+	}
+	if _, err := c.Checks(t.Context(), "nowhere"); status(err) != http.StatusNotFound {
+		t.Errorf("no replica: %v", err)
 	}
 }

@@ -26,6 +26,12 @@ func (s cluster) replicaRoutes(api huma.API) {
 		func(_ context.Context, in *ByName) (wire.Replica, error) {
 			return s.replica(in.Name)
 		})
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}/checks",
+		id: "replica-checks", tag: "replicas",
+		summary: "Show how a replica's copies are, by the last checks of each kind"},
+		func(ctx context.Context, in *ByName) (wire.ReplicaChecks, error) {
+			return s.checks(ctx, in.Name)
+		})
 	type add struct{ Body wire.ReplicaRequest }
 	handle(s.server, api, route{act: catalog.ChangeReplica, method: http.MethodPost, path: "/api/v1/replicas",
 		id: "replica-add", tag: "replicas",

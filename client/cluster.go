@@ -82,6 +82,11 @@ func (r Replicas) Show(ctx context.Context, name string) (wire.Replica, error) {
 	return get[wire.Replica](ctx, r.c, "replicas", name)
 }
 
+// Checks shows how a replica's copies are, by the last checks of each kind; it starts none.
+func (r Replicas) Checks(ctx context.Context, name string) (wire.ReplicaChecks, error) {
+	return get[wire.ReplicaChecks](ctx, r.c, "replicas", name, "checks")
+}
+
 // Add adds a replica.
 func (r Replicas) Add(ctx context.Context, in wire.ReplicaRequest) (wire.Replica, error) {
 	return post[wire.Replica](ctx, r.c, in, "replicas")

@@ -32,6 +32,27 @@ type Replica struct {
 	Moving      int         `json:"shardsMoving"`
 }
 
+// ReplicaChecks says how a replica's copies are, by the checks that were made: nothing is checked for it.
+type ReplicaChecks struct {
+	Replica
+	Missing int64          `json:"missing" doc:"copies that were not found and are not repaired"`
+	Changed int64          `json:"changed" doc:"copies whose bytes were found to be others and that are not repaired"`
+	Partly  bool           `json:"partly" doc:"so many copies are owed or disputed that not all of them were looked at: there may be more missing and changed ones"`
+	Checks  []ReplicaCheck `json:"checks" doc:"of each kind; the lists of copies are at /api/v1/copies"`
+}
+
+// ReplicaCheck is how the last checks of one kind were. Checks of the kind checksum are counted in shards with files,
+// the others in nodes: of presence, those that hold shards with files; of challenges, those that asked.
+type ReplicaCheck struct {
+	Kind     string    `json:"kind" enum:"checksum,presence,challenge"`
+	Oldest   time.Time `json:"oldest,omitzero" doc:"when the oldest of them ended; of checksum, that of the bytes longest unread"`
+	Newest   time.Time `json:"newest,omitzero"`
+	Checked  int64     `json:"checked" doc:"shards, or nodes, with a check"`
+	Never    int64     `json:"never" doc:"shards, or nodes, without a check by the present holder; of challenges, 1 if there was none"`
+	Findings int64     `json:"findings" doc:"what these checks found wrong"`
+	Missed   int64     `json:"missed" doc:"copies that these checks did not check"`
+}
+
 // ReplicaRequest asks for a new replica.
 type ReplicaRequest struct {
 	Name        string      `json:"name" pattern:"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"`
