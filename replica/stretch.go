@@ -78,7 +78,7 @@ func (r *auditor) audit(parent context.Context, one *Audit) error {
 		return nil
 	})
 	if err == nil {
-		r.noteChecks(ctx, one.ID)
+		r.noteChecks(parent, one.ID) // ctx has ended with the audit
 	}
 	return err
 }
