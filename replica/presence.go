@@ -15,7 +15,7 @@ func (p *passing) present(f catalog.File) (bool, error) {
 	if p.sums != nil {
 		return p.held[f.Name] == want, nil
 	}
-	if l, listed := p.lines[f.Name]; !listed || l.digest != f.SHA256 || p.store.isLoose(f.Name) {
+	if l, listed := p.lines[f.Name]; !listed || l.digest != f.SHA256 || p.store.loose.has(f.Name) {
 		return false, nil
 	}
 	var info fs.FileInfo
