@@ -93,6 +93,9 @@ type Archive interface {
 	Put(ctx context.Context, put PutRequest) (catalog.File, error)
 	// Open reads length bytes at the offset of a verified copy.
 	Open(ctx context.Context, name catalog.FileName, offset, length int64) (io.ReadCloser, error)
+	// OpenCopy is Open for one replica's copy, which is refused when it is not good.
+	OpenCopy(ctx context.Context, name catalog.FileName, from catalog.ReplicaName, offset, length int64) (io.ReadCloser,
+		error)
 	// Verify reads the copies of these replicas again, each on its own node, and reports the results. Without replicas
 	// it reads every copy.
 	Verify(ctx context.Context, name catalog.FileName, replicas []catalog.ReplicaName) ([]Verification, error)

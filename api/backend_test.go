@@ -168,6 +168,13 @@ func (b *backend) Open(_ context.Context, name catalog.FileName, offset, length 
 	return io.NopCloser(bytes.NewReader(text)), nil
 }
 
+func (b *backend) OpenCopy(ctx context.Context, name catalog.FileName, from catalog.ReplicaName, offset, length int64) (io.ReadCloser, error) {
+	if from != "north" {
+		return nil, &catalog.Refusal{Code: catalog.Conflict, Message: "the copy in " + string(from) + " is not good"}
+	}
+	return b.Open(ctx, name, offset, length)
+}
+
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk went away") }

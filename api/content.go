@@ -153,8 +153,14 @@ func (s files) verified(ctx context.Context, name catalog.FileName) (stands *cat
 	return stands, err
 }
 
+// downloading is the input of file-get.
+type downloading struct {
+	ByName
+	Replica string `query:"replica" maxLength:"64" doc:"read this replica's copy alone; refused when that is not good"`
+}
+
 // download answers with the file's bytes as net/http serves content: ranges, conditions, HEAD.
-func (s files) download(ctx context.Context, in *ByName) (*huma.StreamResponse, error) {
+func (s files) download(ctx context.Context, in *downloading) (*huma.StreamResponse, error) {
 	f, err := s.file(in.Name)
 	if err != nil {
 		return nil, err
@@ -165,9 +171,10 @@ func (s files) download(ctx context.Context, in *ByName) (*huma.StreamResponse, 
 	}
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		r, w := humago.Unwrap(hc)
-		content := &content{ctx: ctx, archive: s.archive, file: f, stop: rangeEnd(r.Header.Get("Range"), f.Size)}
+		content := &content{ctx: ctx, archive: s.archive, file: f, replica: catalog.ReplicaName(in.Replica),
+			stop: rangeEnd(r.Header.Get("Range"), f.Size)}
 		defer content.close()
-		if r.Method == http.MethodHead && f.Size > 0 {
+		if r.Method == http.MethodHead && f.Size > 0 || in.Replica != "" {
 			// The first byte is asked for, so that an archive that cannot answer is an error and not an empty 200.
 			if err := content.open(); err != nil {
 				s.write(nil, hc, s.explain(err))
@@ -247,10 +254,11 @@ type content struct {
 	ctx     context.Context
 	archive Archive
 	file    catalog.File
-	stop    int64         // how far is expected to be read
-	offset  int64         // where the next Read reads
-	from    io.ReadCloser // open, or nil
-	at      int64         // the position of from
+	replica catalog.ReplicaName // whose copy alone is read; empty: any
+	stop    int64               // how far is expected to be read
+	offset  int64               // where the next Read reads
+	from    io.ReadCloser       // open, or nil
+	at      int64               // the position of from
 	failed  error
 }
 
@@ -259,7 +267,13 @@ func (c *content) open() error {
 	if c.stop <= c.offset {
 		c.stop = c.file.Size
 	}
-	from, err := c.archive.Open(c.ctx, c.file.Name, c.offset, c.stop-c.offset)
+	var from io.ReadCloser
+	var err error
+	if c.replica == "" {
+		from, err = c.archive.Open(c.ctx, c.file.Name, c.offset, c.stop-c.offset)
+	} else {
+		from, err = c.archive.OpenCopy(c.ctx, c.file.Name, c.replica, c.offset, c.stop-c.offset)
+	}
 	if err != nil {
 		return err
 	}

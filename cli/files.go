@@ -68,15 +68,16 @@ func stateOf(f wire.File) string {
 }
 
 type fileGetCmd struct {
-	Name string `arg:"" help:"A file's name."`
-	Out  string `short:"o" placeholder:"PATH" help:"Write to this path; - is stdout. Default: the file's name in the current folder. An interrupted download (PATH.part) is continued."`
+	Name    string `arg:"" help:"A file's name."`
+	Replica string `placeholder:"NAME" help:"Get only this replica's copy; refused when it is not good. By default the nearest good copy is read, and another when that turns out wrong."`
+	Out     string `short:"o" placeholder:"PATH" help:"Write to this path; - is stdout. Default: the file's name in the current folder. An interrupted download (PATH.part) is continued."`
 }
 
 func (c fileGetCmd) Run(a *app) error {
 	return a.remote(func(ctx context.Context, archive *client.Client) error {
 		if c.Out == "-" {
 			h := sha256.New()
-			content, err := archive.Files().Get(ctx, c.Name, 0, io.MultiWriter(a.stdout, h))
+			content, err := archive.Files().GetCopy(ctx, c.Name, c.Replica, 0, io.MultiWriter(a.stdout, h))
 			if err != nil {
 				return err
 			}
@@ -114,7 +115,7 @@ func (c fileGetCmd) save(ctx context.Context, a *app, archive *client.Client, ou
 	}
 	defer part.Close()
 	h, begun := sha256.New(), part.Size()
-	if begun > file.Size {
+	if begun > file.Size || c.Replica != "" { // what is there may have come from another copy
 		begun = 0
 		err = part.Truncate(0)
 	} else {
@@ -128,12 +129,12 @@ func (c fileGetCmd) save(ctx context.Context, a *app, archive *client.Client, ou
 	getting := progress.bytes("get "+c.Name, file.Size)
 	getting.from(begun, file.Size)
 	content := client.Content{Size: file.Size, SHA256: file.SHA256}
-	if begun < file.Size {
+	if begun < file.Size || c.Replica != "" {
 		writers := []io.Writer{part, h}
 		if getting != nil {
 			writers = append(writers, counter{getting})
 		}
-		content, err = archive.Files().Get(ctx, c.Name, begun, io.MultiWriter(writers...))
+		content, err = archive.Files().GetCopy(ctx, c.Name, c.Replica, begun, io.MultiWriter(writers...))
 	}
 	getting.end(err == nil)
 	if err != nil {

@@ -112,9 +112,14 @@ type Content struct {
 // Get writes a file's bytes from the offset on to w, and continues where it was if the connection breaks. The caller
 // compares the result with the SHA-256: only the caller has seen the bytes before the offset.
 func (f Files) Get(ctx context.Context, name string, offset int64, w io.Writer) (Content, error) {
+	return f.GetCopy(ctx, name, "", offset, w)
+}
+
+// GetCopy is Get from one replica's copy alone, which is refused when it is not good.
+func (f Files) GetCopy(ctx context.Context, name, replica string, offset int64, w io.Writer) (Content, error) {
 	var known Content
 	for try := 1; ; try++ {
-		n, content, err := f.get(ctx, name, offset, known, w)
+		n, content, err := f.get(ctx, name, replica, offset, known, w)
 		offset += n
 		if content != (Content{}) {
 			known = content
@@ -131,8 +136,10 @@ func (f Files) Get(ctx context.Context, name string, offset int64, w io.Writer) 
 	}
 }
 
-func (f Files) get(ctx context.Context, name string, offset int64, known Content, w io.Writer) (int64, Content, error) {
-	r, err := f.c.request(ctx, http.MethodGet, nil, nil, "files", name, "content")
+func (f Files) get(ctx context.Context, name, replica string, offset int64, known Content, w io.Writer) (int64, Content,
+	error) {
+	r, err := f.c.request(ctx, http.MethodGet, nil, asked(map[string]string{"replica": replica}), "files", name,
+		"content")
 	if err != nil {
 		return 0, Content{}, err
 	}

@@ -17,6 +17,17 @@ import (
 // else from the nearest good one. Errors are ErrUnknown, ErrRange, or ErrNoCopy with the worst answer of a copy. The
 // Reading's bytes are verified; if a copy turns out wrong, or ends, the next one continues.
 func (r *server) OpenRange(ctx context.Context, name catalog.FileName, offset, length int64) (*Reading, error) {
+	return r.openRange(ctx, name, "", offset, length)
+}
+
+// OpenCopy is OpenRange from the copy of one node alone: when that is not right, no other continues.
+func (r *server) OpenCopy(ctx context.Context, name catalog.FileName, node catalog.NodeID, offset,
+	length int64) (*Reading, error) {
+	return r.openRange(ctx, name, node, offset, length)
+}
+
+func (r *server) openRange(ctx context.Context, name catalog.FileName, only catalog.NodeID, offset,
+	length int64) (*Reading, error) {
 	f, err := r.entry(name)
 	if errors.Is(err, catalog.ErrNotFound) || err == nil && f.Removed != 0 {
 		return nil, fmt.Errorf("open %s: %w", name, ErrUnknown)
@@ -30,7 +41,7 @@ func (r *server) OpenRange(ctx context.Context, name catalog.FileName, offset, l
 	if offset < 0 || length < 0 || length > f.Size-offset {
 		return nil, fmt.Errorf("open %s: %w: %d bytes from %d of %d", name, ErrRange, length, offset, f.Size)
 	}
-	rd := &Reading{r: r, ctx: ctx, file: f, want: heldAs(f), at: offset, end: offset + length, failed: ErrNotHere}
+	rd := &Reading{r: r, ctx: ctx, file: f, only: only, want: heldAs(f), at: offset, end: offset + length, failed: ErrNotHere}
 	rd.plan()
 	if err := rd.next(); err != nil {
 		return nil, errors.Join(err, rd.Close())
@@ -49,6 +60,7 @@ type Reading struct {
 	r       *server
 	ctx     context.Context // of the request, whose body this is
 	file    catalog.File
+	only    catalog.NodeID // whose copy alone is read; empty: any
 	want    Held
 	at, end int64
 	list    *list     // block digests that this node has; nil: none
@@ -73,6 +85,10 @@ func (rd *Reading) plan() {
 		if rd.list = r.store.ownList(rd.want); rd.list == nil && rd.at == 0 && rd.end == rd.want.Size {
 			rd.whole = sha256.New()
 		}
+	}
+	if rd.only != "" {
+		rd.tries = append(rd.tries[:0], try{node: rd.only}, try{node: rd.only, build: rd.only == r.cfg.Self})
+		return
 	}
 	from, err := r.peers.Sources(rd.file)
 	if err != nil {

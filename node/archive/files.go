@@ -123,6 +123,56 @@ func (a Files) Open(ctx context.Context, name catalog.FileName, offset, length i
 	return nil, a.explainOpen(ctx, err)
 }
 
+// OpenCopy reads a part of a file from one replica's copy alone. A copy that the catalog does not count on is refused.
+func (a Files) OpenCopy(ctx context.Context, name catalog.FileName, from catalog.ReplicaName, offset,
+	length int64) (io.ReadCloser, error) {
+	var node catalog.NodeID
+	err := a.Catalog.View(func(v catalog.View) error {
+		f, err := v.File(name)
+		if err != nil {
+			return err
+		}
+		c := f.Copy(from)
+		if c == nil || c.Surplus || f.Removed != 0 {
+			return fmt.Errorf("%w: replica %s is not to have file %s", api.ErrNotFound, from, name)
+		}
+		r, err := v.Replica(from)
+		if err != nil {
+			return err
+		}
+		if r.Kind != catalog.Bitarchive {
+			return fmt.Errorf("%w: replica %s has no bytes", api.ErrInvalid, from)
+		}
+		if !c.Good() {
+			return &catalog.Refusal{Code: catalog.Conflict, Message: fmt.Sprintf("the copy of %s in %s is not good: %s",
+				name, from, wrongWith(c))}
+		}
+		if node, err = v.Keeper(&f, c); err == nil && node == "" {
+			err = fmt.Errorf("%w: no node answers for the copy of %s in %s", api.ErrUnavailable, name, from)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, a.explain(err)
+	}
+	body, err := a.Own.Replica.OpenCopy(ctx, name, node, offset, length)
+	if err == nil {
+		return body, nil
+	}
+	return nil, a.explainOpen(ctx, err)
+}
+
+// wrongWith says in a word what is wrong with a copy.
+func wrongWith(c *catalog.Copy) string {
+	switch {
+	case c.FileList == catalog.FileListMissing:
+		return "missing"
+	case c.Checksum == catalog.ChecksumCorrupt:
+		return "changed"
+	}
+	return "still to be made (" + string(c.State) + ")"
+}
+
 // explainOpen is explain for a reader: whatever kept every copy from being read now may be over later.
 func (a Files) explainOpen(ctx context.Context, err error) error {
 	switch {
