@@ -27,6 +27,24 @@ func (s files) copyRoutes(api huma.API) {
 		summary: "List the copies that something is wrong with. A page may be empty and have a next one. " +
 			"Owed and disputed ones are counted"},
 		func(_ context.Context, in *CopyListing) (wire.Page[wire.FileCopy], error) { return s.copies(in) })
+	type replacement struct {
+		ByName
+		Body wire.CopyReplacement
+	}
+	handle(s.server, api, route{act: catalog.EraseFile, method: http.MethodPost, path: "/api/v1/files/{name}/replace",
+		id: "file-replace", tag: "files", once: true,
+		summary: "Set a replica's bad copy of a file aside, and make it again from a good one"},
+		func(ctx context.Context, in *replacement) (wire.File, error) {
+			ask := agreed.Replacement{Name: catalog.FileName(in.Name), Replica: catalog.ReplicaName(in.Body.Replica),
+				Reason: in.Body.Reason}
+			if err := ask.SHA256.UnmarshalText([]byte(in.Body.SHA256)); err != nil {
+				return wire.File{}, problem(http.StatusUnprocessableEntity, wire.CodeInvalid, "sha256: "+err.Error())
+			}
+			if err := s.decide(ctx, agreed.ReplaceCopy, ask, nil); err != nil {
+				return wire.File{}, err
+			}
+			return s.shown(in.Name)
+		})
 }
 
 // copies returns a page of copies.

@@ -236,3 +236,53 @@ func TestChecks(t *testing.T) {
 		t.Errorf("%+v, %v: it ended in the future", all, err)
 	}
 }
+
+// TestReplaceOnlyWhatIsBad replaces copies by hand: only one that was found with just these bytes, with a good one elsewhere.
+func TestReplaceOnlyWhatIsBad(t *testing.T) {
+	t.Parallel()
+	find := func(c *cluster, node string, found catalog.Digest) {
+		c.must(t, catalog.FindCopies, catalog.Findings{Node: id(node), Files: []catalog.Finding{{Name: "f", FileList: catalog.FileListOK, Checksum: catalog.ChecksumCorrupt, Found: found}}})
+	}
+	release := func(c *cluster) { // the source is no good copy that stays
+		c.must(t, catalog.ReleaseFiles, catalog.Releases{Node: id("south-2"), Files: []catalog.FileName{"f"}})
+	}
+	for what, tt := range map[string]struct {
+		before func(*cluster)
+		ask    files.Replacement
+		code   catalog.Code // empty: done
+	}{
+		"bad":              {func(c *cluster) { find(c, "south-1", digest("bad")) }, files.Replacement{Name: "f", Replica: "south", SHA256: digest("bad")}, ""},
+		"with other bytes": {func(c *cluster) { find(c, "south-1", digest("bad")) }, files.Replacement{Name: "f", Replica: "south", SHA256: digest("worse")}, catalog.Conflict},
+		"right":            {nil, files.Replacement{Name: "f", Replica: "south", SHA256: digest("bad")}, catalog.Conflict},
+		"with the right":   {func(c *cluster) { find(c, "south-1", digest("bad")) }, files.Replacement{Name: "f", Replica: "south", SHA256: digest("f")}, catalog.Invalid},
+		"unreadable":       {func(c *cluster) { find(c, "south-1", catalog.Digest{}) }, files.Replacement{Name: "f", Replica: "south"}, catalog.Invalid},
+		"of no replica":    {nil, files.Replacement{Name: "f", Replica: "none", SHA256: digest("bad")}, catalog.Conflict},
+		"of no file":       {nil, files.Replacement{Name: "g", Replica: "south", SHA256: digest("bad")}, catalog.NotFound},
+		"without a good one": {func(c *cluster) {
+			release(c)
+			find(c, "south-1", digest("bad"))
+			find(c, "north-1", digest("bad"))
+		}, files.Replacement{Name: "f", Replica: "south", SHA256: digest("bad")}, catalog.Unsafe},
+	} {
+		c := challenged(t, files.LevelOfChallenges)
+		if tt.before != nil {
+			tt.before(c)
+		}
+		tt.ask.Reason = "test"
+		r := c.apply(t, files.ReplaceCopy, tt.ask).Refusal
+		if r != nil {
+			if r.Code != tt.code {
+				t.Errorf("%s: %v", what, r)
+			}
+			continue
+		}
+		f, err := c.view().File("f")
+		if got := f.Copy("south"); err != nil || tt.code != "" || got.State != catalog.UploadFailed || got.Disputed || f.Copy("north").State != catalog.UploadCompleted {
+			t.Errorf("%s: %+v, %v", what, got, err)
+		}
+	}
+	c := challenged(t, files.LevelOfChallenges-1)
+	if r := c.apply(t, files.ReplaceCopy, files.Replacement{Name: "f", Replica: "south", SHA256: digest("bad")}).Refusal; r == nil || r.Code != catalog.Unsupported {
+		t.Errorf("before its level: %v", r)
+	}
+}

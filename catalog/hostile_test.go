@@ -54,7 +54,7 @@ func (h hostile) number() int { return pick(h, "number", 1, 1, 2, 2, 3, 0, -1, 1
 
 // layout draws a command about members, replicas and shards.
 func (h hostile) layout() (catalog.Kind, any) {
-	switch rapid.IntRange(0, 14).Draw(h.t, "layout") {
+	switch rapid.IntRange(0, 15).Draw(h.t, "layout") {
 	case 0:
 		return catalog.SetReplica, catalog.Replica{Name: h.replica(), Kind: pick(h, "kind", catalog.Bitarchive, catalog.Checksum, "x"), Place: h.text(), Collections: h.collections()}
 	case 1:
@@ -78,6 +78,8 @@ func (h hostile) layout() (catalog.Kind, any) {
 		return files.DrawLots, files.Drawing{Node: h.node(), Number: uint64(h.number())}
 	case 12:
 		return files.FindAnswers, files.Answers{Node: h.node(), Replica: h.replica(), Draw: uint64(h.number()), Files: []files.Answer{{Name: h.file(), Since: h.time()}}}
+	case 14:
+		return files.ReplaceCopy, files.Replacement{Name: h.file(), Replica: h.replica(), SHA256: digest(h.text()), Reason: h.text()}
 	case 13:
 		return files.NoteCheck, files.Check{Node: h.node(), Replica: h.replica(), Kind: pick(h, "check", "presence", "challenge", ""), Ended: h.time(), Missed: int64(h.number())}
 	}

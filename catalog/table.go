@@ -49,6 +49,7 @@ var asked = map[Kind]question{
 	UpdateMember:            askedOfMember,
 	RemoveFile:              is(people.EraseFile),
 	LoseFile:                is(people.EraseFile),
+	files.ReplaceCopy:       is(people.EraseFile),
 	CreateJob:               askedOfJob,
 	jobs.OpenJob:            askedOfJob,
 	jobs.AddPart:            askedOfJob,

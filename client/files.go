@@ -70,6 +70,11 @@ func (f Files) Remove(ctx context.Context, name string, removal wire.FileRemoval
 	return f.c.call(ctx, http.MethodPost, removal, nil, nil, "files", name, "remove")
 }
 
+// Replace sets a replica's copy aside that was found to have other bytes, and has it made again from a good one.
+func (f Files) Replace(ctx context.Context, name string, in wire.CopyReplacement) (wire.File, error) {
+	return post[wire.File](ctx, f.c, in, "files", name, "replace")
+}
+
 // Lose declares that nobody has a file's bytes any more. With a version above 0 it is refused when the file's entry is
 // not of that version any more.
 func (f Files) Lose(ctx context.Context, name string, version uint64, reason string) error {

@@ -41,7 +41,8 @@ func (r *server) openRange(ctx context.Context, name catalog.FileName, only cata
 	if offset < 0 || length < 0 || length > f.Size-offset {
 		return nil, fmt.Errorf("open %s: %w: %d bytes from %d of %d", name, ErrRange, length, offset, f.Size)
 	}
-	rd := &Reading{r: r, ctx: ctx, file: f, only: only, want: heldAs(f), at: offset, end: offset + length, failed: ErrNotHere}
+	rd := &Reading{r: r, ctx: ctx, file: f, only: only, want: heldAs(f), at: offset, end: offset + length,
+		failed: ErrNotHere}
 	rd.plan()
 	if err := rd.next(); err != nil {
 		return nil, errors.Join(err, rd.Close())

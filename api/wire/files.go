@@ -32,6 +32,13 @@ type Replica struct {
 	Moving      int         `json:"shardsMoving"`
 }
 
+// CopyReplacement asks that a bad copy is made again from a good one.
+type CopyReplacement struct {
+	Replica string `json:"replica" minLength:"1" maxLength:"64"`
+	SHA256  string `json:"sha256" pattern:"^[0-9a-f]{64}$" doc:"of the bad bytes, as the copy was found with; another copy is not replaced"`
+	Reason  string `json:"reason" minLength:"1" maxLength:"500"`
+}
+
 // ReplicaChecks says how a replica's copies are, by the checks that were made: nothing is checked for it.
 type ReplicaChecks struct {
 	Replica

@@ -157,3 +157,42 @@ func passShard(s *state, b *ShardPass) (any, error) {
 	b.Began = max(0, min(b.Began, b.Ended))
 	return nil, s.Set(keyPass(b.Replica, b.Shard), b)
 }
+
+// replaceCopy lets a person decide what a vote left undecided, or has decided already: then it is fetched at once.
+func replaceCopy(s *state, b *Replacement) (any, error) {
+	f, err := s.entry(b.Name)
+	if err != nil {
+		return nil, err
+	}
+	replica := agree.Clip(string(b.Replica), 64)
+	c := f.Copy(b.Replica)
+	switch {
+	case f.Removed != 0 || f.Lost != 0:
+		return nil, agree.Refuse(agree.Conflict, "file %s was removed, or is declared lost", f.Name)
+	case c == nil || c.Surplus:
+		return nil, agree.Refuse(agree.Conflict, "replica %q is not to hold file %s", replica, f.Name)
+	case b.SHA256 == f.SHA256 || b.SHA256.IsZero():
+		return nil, agree.Refuse(agree.Invalid, "SHA-256 %s is not that of a bad copy of %s", b.SHA256, f.Name)
+	case c.Checksum != ChecksumCorrupt || c.Good():
+		return nil, agree.Refuse(agree.Conflict, "nothing was found wrong with the bytes of %s in %s: audit them first",
+			f.Name, replica)
+	case c.Found != b.SHA256:
+		return nil, agree.Refuse(agree.Conflict, "the copy of %s in %s was found with SHA-256 %s, not %s", f.Name,
+			replica, c.Found, b.SHA256)
+	}
+	if ok, err := s.repairable(&f); err != nil || !ok {
+		if err == nil {
+			err = agree.Refuse(agree.Unsafe, "file %s has no good copy to make the one in %s from", f.Name, replica)
+		}
+		return nil, err
+	}
+	old, now := edit(f)
+	c = now.Copy(b.Replica)
+	c.Disputed, c.State, c.Tries, c.Since = false, UploadFailed, 0, s.At
+	c.Reason = agree.ClipReason("replaced: " + b.Reason)
+	if err := s.putFile(old, now); err != nil {
+		return nil, err
+	}
+	return nil, s.Event(ReplaceCopy, string(f.Name)+"/"+replica, "sha256=%s reason=%s", b.SHA256,
+		agree.ClipReason(b.Reason))
+}

@@ -26,6 +26,7 @@ var Rules = []agree.Rule{
 	{Kind: DrawLots, Level: LevelOfChallenges, Do: with(drawLots)},
 	{Kind: FindAnswers, Level: LevelOfChallenges, Do: with(findAnswers)},
 	{Kind: NoteCheck, Level: LevelOfChallenges, Do: with(noteCheck)},
+	{Kind: ReplaceCopy, Level: LevelOfChallenges, Do: with(replaceCopy)},
 }
 
 // The kinds of commands and their bodies.
@@ -49,6 +50,7 @@ const (
 	DrawLots     agree.Kind = "audit.draw"      // Drawing
 	FindAnswers  agree.Kind = "audit.answers"   // Answers, at most MaxItems
 	NoteCheck    agree.Kind = "audit.check"     // Check
+	ReplaceCopy  agree.Kind = "copy.replace"    // Replacement
 )
 
 // LevelOfChallenges is the level of a cluster whose nodes challenge each other for the bytes of their copies.
@@ -74,6 +76,15 @@ type Answers struct {
 	Replica cluster.ReplicaName `json:"replica"`
 	Draw    uint64              `json:"draw"`
 	Files   []Answer            `json:"files"`
+}
+
+// Replacement decides that a copy is bad, of which an audit found other bytes: it is set aside and owed again. It is
+// refused for a copy that was not found to have this SHA-256, and while there are no good bytes to make it from.
+type Replacement struct {
+	Name    FileName            `json:"name"`
+	Replica cluster.ReplicaName `json:"replica"`
+	SHA256  agree.Digest        `json:"sha256"` // of the bad bytes that were found
+	Reason  string              `json:"reason"`
 }
 
 // Check is the record of a node's last check of one kind, of all that it was to check. Of checksum audits there are
