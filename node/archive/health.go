@@ -105,7 +105,8 @@ func (h *Health) Look() (alerts []alert.Alert, outbox int) {
 // unaudited says which shards the latest audit could not read.
 func unaudited(all []replica.Audit) []alert.Alert {
 	for _, one := range slices.Backward(all) {
-		if one.Faulty == 0 && (one.State == replica.AuditRunning || !one.Proves()) || len(one.Scope.Files) > 0 ||
+		whole := one.Proves() && one.Scope.All()
+		if one.Faulty == 0 && (one.State == replica.AuditRunning || !whole) || len(one.Scope.Files) > 0 ||
 			one.State == replica.AuditPaused || one.State == replica.AuditStopped {
 			continue
 		}
@@ -133,8 +134,8 @@ func unanswered(all []replica.Audit) []alert.Alert {
 			return []alert.Alert{alert.New(alert.ChallengesFailed, "", "copies", alert.Number(failed),
 				"file", string(u.Name), "replica", string(u.Replica), "outcome", string(u.Outcome))}
 		}
-		if one.State != replica.AuditRunning {
-			return nil
+		if one.State != replica.AuditRunning && one.Scope.All() && one.Scope.Replica == "" {
+			return nil // what was asked for of a part says nothing about the rest
 		}
 	}
 	return nil
