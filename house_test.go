@@ -59,6 +59,9 @@ var plan = map[string][]string{
 
 	"internal/browsertest":     {},
 	"internal/words/wordstest": {"internal/words"},
+	"ledger":                   {},
+	"ledger/ledgertest":        {"ledger"},
+	"ledger/proof":             {"ledger"},
 	"node": {"alert", "api", "api/wire", "catalog", "cdx", "crawler", "duty", "gossip", "harvest", "index", "internal/disk", "internal/inprocess", "internal/words",
 		"node/archive", "node/config", "node/figures", "node/front", "node/harvester", "node/ingest", "node/logbook", "node/lookup", "node/membership", "node/metadata", "node/metrics", "node/notices", "node/openid", "node/runner", "node/session", "node/steward", "node/vault",
 		"node/warrant", "node/wire", "notice", "peer", "raft", "replay", "replica", "warc", "web"},
@@ -106,13 +109,13 @@ var fences = map[string]string{
 }
 
 // forTests are the rooms that the tests of any room may use.
-var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed", "internal/words/wordstest", "internal/browsertest", "internal/inprocess", "client"}
+var forTests = []string{"internal/kv/memory", "internal/ports", "internal/seed", "internal/words/wordstest", "internal/browsertest", "internal/inprocess", "client", "ledger/ledgertest"}
 
 // impure lists what the pure rooms must not import.
 var impure = []string{"os", "net", "net/http", "log", "log/slog", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "syscall", "io/ioutil"}
 
 var pure = []string{"cdx", "access", "alert", "harvest", "catalog", "catalog/agree", "catalog/cluster", "catalog/domains", "catalog/files",
-	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words"}
+	"catalog/harvests", "catalog/history", "catalog/jobs", "catalog/notices", "catalog/people", "catalog/runs", "duty", "internal/look", "internal/words", "ledger"}
 
 const maxLines = 500
 
