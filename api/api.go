@@ -205,6 +205,7 @@ type Backend struct {
 	Losses   Losses
 	Self     Self
 	Audits   Audits
+	Ledgers  Ledgers
 	Strays   Strays
 	OwnDisks OwnDisks
 	Crawls   Crawls

@@ -285,6 +285,16 @@ func (crawls) Log(_ context.Context, job catalog.Job, tail int, w io.Writer) err
 	return err
 }
 
+type fakeLedgers struct{}
+
+func (fakeLedgers) Make(_ context.Context, replica catalog.ReplicaName, _ string) (wire.LedgerMaking, error) {
+	return wire.LedgerMaking{Node: string(self), Replica: string(replica), State: "running"}, nil
+}
+
+func (fakeLedgers) Making(_ context.Context, replica catalog.ReplicaName) ([]wire.LedgerMaking, error) {
+	return []wire.LedgerMaking{{Node: string(self), Replica: string(replica), State: "failed", Detail: "x"}}, nil
+}
+
 type fakeAudits struct{}
 
 func (fakeAudits) Start(_ context.Context, order AuditOrder, _ string) (wire.Audit, error) {
@@ -370,7 +380,7 @@ func clusterOf(t *testing.T, level int) (*backend, func(token string) *client.Cl
 		Replicas: []catalog.Replica{{Name: "north", Kind: catalog.Bitarchive, Place: "north"}, {Name: "third", Kind: catalog.Checksum, Place: "third"}},
 		Member:   catalog.Member{ID: self, Name: "north-1", Key: key(), Replica: "north", Level: level},
 	})
-	b.api = New(Backend{Sessions: b, Catalog: b, Alerts: b, Notices: hooks{}, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, Logs: &b.books, Figures: nodeFigures{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler))
+	b.api = New(Backend{Sessions: b, Catalog: b, Alerts: b, Notices: hooks{}, Archive: b, Losses: losses{}, Self: b, Audits: fakeAudits{}, Ledgers: fakeLedgers{}, Strays: strays{}, OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}, Ingests: listsOfDomains{b}, Previews: previews{}, Indexes: indexesOfJobs{}, Logs: &b.books, Figures: nodeFigures{}, Node: self, Local: b.local, Used: b.note}, slog.New(slog.DiscardHandler))
 	server := httptest.NewServer(b.api)
 	t.Cleanup(server.Close)
 	b.server = server

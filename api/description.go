@@ -31,7 +31,7 @@ func patterns() map[string]string {
 		"domain-ingest-bad after": lineCursor,
 		"domain-history after":    historyCursor, "job-statistics after": statisticsCursor,
 		"access-token-list after": tokenCursor, "audit-list after": auditCursor,
-		"copy-list after":   copyCursor,
+		"copy-list after": copyCursor, "ledger-list after": ledgerCursor,
 		"shard-list after":  `^(|[0-9a-f]{3})$`,
 		"capture-list from": stampPattern, "capture-list to": stampPattern, "capture-list closest": stampPattern,
 		"channel-list after": listCursor, "template-list after": listCursor, "schedule-list after": listCursor,

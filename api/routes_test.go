@@ -37,6 +37,8 @@ func probes(t *testing.T, file, job string) map[string]probe {
 		"access-token-list":   reads("/access-tokens"), "access-token-take": {"/access-tokens/none/take", `{}`, "reader"},
 		"access-token-revoke": {"/access-tokens/none", "", "admin"}, // or one's own: see TestTokensOfOneself
 		"audit-list":          reads("/audits"), "audit-show": reads("/audits/x"),
+		"ledger-list": reads("/replicas/north/ledgers"), "ledger-show": reads("/replicas/north/ledgers/1"),
+		"ledger-make": {"/replicas/north/ledgers", "", "north"}, "ledger-making": reads("/replicas/north/ledger-making"),
 		"audit-run":    {"/audits", `{"replica":"north"}`, "north"},
 		"audit-wish":   {"/audits/north/wish", `{"wish":"run"}`, "north"},
 		"capture-list": reads("/captures?url=http://example.org/"), "collection-list": reads("/collections"),

@@ -54,7 +54,12 @@ func (h hostile) number() int { return pick(h, "number", 1, 1, 2, 2, 3, 0, -1, 1
 
 // layout draws a command about members, replicas and shards.
 func (h hostile) layout() (catalog.Kind, any) {
-	switch rapid.IntRange(0, 15).Draw(h.t, "layout") {
+	switch rapid.IntRange(0, 16).Draw(h.t, "layout") {
+	case 16:
+		name := h.file()
+		return files.RecordLedger, files.Ledger{Replica: h.replica(), Serial: uint64(h.number()), Name: name, SHA256: h.digest(name), Node: h.node(),
+			Time: h.time(), First: uint64(h.number()), Last: uint64(h.number()), Signed: []catalog.NodeID{h.node()},
+			Unsigned: []files.LedgerRefusal{{Node: h.node(), Reason: h.text()}}}
 	case 0:
 		return catalog.SetReplica, catalog.Replica{Name: h.replica(), Kind: pick(h, "kind", catalog.Bitarchive, catalog.Checksum, "x"), Place: h.text(), Collections: h.collections()}
 	case 1:

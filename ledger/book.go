@@ -163,3 +163,6 @@ func slurp(name string, open Open) ([]byte, error) {
 
 // ReadHead reads a head alone, from the text that was found under the name.
 func ReadHead(name string, text []byte) (*Head, error) { return ParseHead(name, reader(text)) }
+
+// ReadPage reads a page alone, from the text that was found under the name.
+func ReadPage(name string, text []byte) (*Page, error) { return ParsePage(name, reader(text)) }

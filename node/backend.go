@@ -13,6 +13,7 @@ import (
 	"holdfast/harvest"
 	"holdfast/node/archive"
 	"holdfast/node/front"
+	"holdfast/node/ledgers"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/vault"
@@ -30,6 +31,7 @@ func (n *Node) backend() api.Backend {
 	return api.Backend{
 		Catalog: agreed, Alerts: alertsOf(n), Notices: n.hooks, Archive: n.files(),
 		Losses: archive.Losses{Cluster: cluster}, Self: n, Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name},
+		Ledgers:  ledgers.Nodes{Ledgers: n.ledgers},
 		Strays:   archive.Strays{Cluster: cluster},
 		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Ended: n.jobs(),
 		Secrets:  secrets{n.vault},

@@ -10,6 +10,7 @@ import (
 	"holdfast/catalog"
 	"holdfast/harvest"
 	"holdfast/node/figures"
+	"holdfast/node/ledgers"
 	"holdfast/node/logbook"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
@@ -115,6 +116,9 @@ func (n *Node) handle() {
 	carrier{p}.answers(lookup.DigestCall, n.captures.AnswerDigest())
 	carrier{p}.answers(membership.MembersCall, n.roster.AnswerMembers())
 	carrier{p}.answers(membership.ClockCall, n.clocks.AnswerClock())
+	carrier{p}.answers(ledgers.PageCall, wire.Answer(ledgers.PageCall, n.ledgers.Page))
+	carrier{p}.answers(ledgers.KeepCall, wire.Answer(ledgers.KeepCall, n.ledgers.Keep))
+	carrier{p}.answers(ledgers.SignCall, wire.Answer(ledgers.SignCall, n.ledgers.Sign))
 	carrier{p}.answers(runner.PaceCall, n.crawls.AnswerPace())
 	n.handleActs()
 }
@@ -148,6 +152,10 @@ func (n *Node) handleActs() {
 	to.answers(alertCall, warrant.Answer(w, alertCall,
 		func(struct{}) warrant.Deed { return look }, warrant.Whoever(alertsOf(n).serve)))
 	books := booksOf(n)
+	to.answers(ledgers.MakeCall, warrant.Answer(w, ledgers.MakeCall,
+		func(struct{}) warrant.Deed { return w.Here(catalog.CheckCopies) }, n.ledgers.Begin))
+	to.answers(ledgers.StateCall, warrant.Answer(w, ledgers.StateCall,
+		func(struct{}) warrant.Deed { return look }, warrant.Whoever(n.ledgers.State)))
 	to.answers(logbook.LinesCall, warrant.Answer(w, logbook.LinesCall,
 		func(api.LogQuery) warrant.Deed { return w.Here(catalog.LookAtNode) }, warrant.Whoever(books.ServeLines)))
 	to.answers(logbook.RaiseCall, warrant.Answer(w, logbook.RaiseCall,

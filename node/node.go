@@ -23,6 +23,7 @@ import (
 	"holdfast/node/front"
 	"holdfast/node/harvester"
 	"holdfast/node/ingest"
+	"holdfast/node/ledgers"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/metrics"
@@ -54,6 +55,7 @@ type Node struct {
 	index    *index.Index    // nil on a node of a checksum replica, as the indexer is
 	indexer  *lookup.Indexer // nil on a node of a checksum replica
 	captures *lookup.Captures
+	ledgers  *ledgers.Ledgers
 	harvests
 	trust
 	telling
@@ -146,6 +148,9 @@ func New(settings config.Config, log *slog.Logger) (_ *Node, err error) {
 	n.openRunner()
 	n.openIngests()
 	openFigures(n)
+	if err := openLedgers(n); err != nil {
+		return nil, err
+	}
 	n.handle()
 	return n, cfg.Guard(slog.New(slog.DiscardHandler)) // what libraries have just made
 }
@@ -218,6 +223,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	parts = append(parts,
 		part{"replica", n.replica.Run},
+		part{"ledgers", n.ledgers.Run},
 		part{"leader", n.watching(n.steward().Run, steward.Watched()...)},
 		part{"harvests", n.watching(n.harvester.Run, harvester.Watched()...)},
 		part{"pace", n.crawls.Pace},

@@ -27,6 +27,7 @@ var Rules = []agree.Rule{
 	{Kind: FindAnswers, Level: LevelOfChallenges, Do: with(findAnswers)},
 	{Kind: NoteCheck, Level: LevelOfChallenges, Do: with(noteCheck)},
 	{Kind: ReplaceCopy, Level: LevelOfChallenges, Do: with(replaceCopy)},
+	{Kind: RecordLedger, Level: LevelOfLedgers, Do: with(recordLedger)},
 }
 
 // The kinds of commands and their bodies.
@@ -51,6 +52,7 @@ const (
 	FindAnswers  agree.Kind = "audit.answers"   // Answers, at most MaxItems
 	NoteCheck    agree.Kind = "audit.check"     // Check
 	ReplaceCopy  agree.Kind = "copy.replace"    // Replacement
+	RecordLedger agree.Kind = "ledger.record"   // Ledger
 )
 
 // LevelOfChallenges is the level of a cluster whose nodes challenge each other for the bytes of their copies.

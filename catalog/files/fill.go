@@ -267,5 +267,8 @@ func DropReplica(s *agree.State, name cluster.ReplicaName) error {
 			s.Delete(key)
 		}
 	}
+	if err := dropLedgers(s, name); err != nil {
+		return err
+	}
 	return cluster.DropReplica(s, name)
 }

@@ -25,6 +25,8 @@ const (
 	prefixWords    = "word/"     // <number, 8 hexadecimal digits>: a text of compact entries (level 5)
 	keyDraws       = "draws"     // Draws: the last two (level 5)
 	prefixChecks   = "check/"    // <replica>/<kind>/<node>: Check (level 5)
+	prefixLedger   = "ledger/"   // <replica>/<serial>: Ledger (level 5)
+	PrefixNewest   = "newest/"   // <replica>: Ledger, the one with the greatest number (level 5)
 )
 
 // PrefixOwed returns the prefix of the keys of a replica's owed copies: a change beneath it means work for the holder
@@ -86,3 +88,11 @@ func keyLeft(n agree.NodeID, r cluster.ReplicaName, s cluster.Shard) string {
 func keyDisputed(name FileName, r cluster.ReplicaName) string {
 	return PrefixDisputed + string(name) + "/" + string(r)
 }
+
+func prefixLedgers(r cluster.ReplicaName) string { return prefixLedger + string(r) + "/" }
+
+func keyLedger(r cluster.ReplicaName, serial uint64) string {
+	return prefixLedgers(r) + agree.Hex(serial)
+}
+
+func keyNewestLedger(r cluster.ReplicaName) string { return PrefixNewest + string(r) }

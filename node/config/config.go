@@ -62,9 +62,10 @@ type Settings struct {
 	AuditPace  *Bytes    `toml:"audit-pace"`
 	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
 	AuditSettings
-	Crawls   *int      `toml:"crawls"`   // jobs crawled at once; 0 = this node crawls nothing
-	Channels []string  `toml:"channels"` // of harvests, whose jobs this node takes
-	Lease    *Duration `toml:"lease"`    // how long a job continues without contact to a leader
+	LedgerEvery *Duration `toml:"ledger-every"` // how often each replica with bytes makes a ledger; 0 = only when asked for
+	Crawls      *int      `toml:"crawls"`       // jobs crawled at once; 0 = this node crawls nothing
+	Channels    []string  `toml:"channels"`     // of harvests, whose jobs this node takes
+	Lease       *Duration `toml:"lease"`        // how long a job continues without contact to a leader
 	// of decisions kept for members that were away; beyond, they get the whole state
 	RaftLog   *Bytes    `toml:"raft-log"`
 	FilesMode *FileMode `toml:"files-mode"` // permissions of the archive's files, in octal
@@ -153,24 +154,25 @@ type Listen struct {
 
 // Limits bound what a node uses.
 type Limits struct {
-	Memory     Bytes    // of the Go runtime
-	Reserve    Bytes    // left free on each disk
-	Bandwidth  Bytes    // per second, of this node, 0 = no limit
-	Giving     Bytes    // per second, what others copy from this node, 0 = no limit
-	AuditPace  Bytes    // per second, 0 = no limit
-	AuditEvery Duration // 0 = only when asked for
-	Presence   Duration // between looks at which files are there, 0 = only when asked for
-	AuditHours Hours
-	Challenges float64  // share of the copies, 0 to 1
-	AuditAge   Duration // of the last full reading of a shard, 0 = no alert
-	Crawls     int      // at once
-	Lease      Duration // of a job
-	RaftLog    Bytes    // of the Raft log, kept behind a marker
-	LogLevel   string
-	LogFormat  string   // "text" or "json"
-	LogSize    Bytes    // of one log file
-	LogFiles   int      // log files that are kept; 0 = none is written
-	FilesMode  FileMode // of the archive's files
+	Memory      Bytes    // of the Go runtime
+	Reserve     Bytes    // left free on each disk
+	Bandwidth   Bytes    // per second, of this node, 0 = no limit
+	Giving      Bytes    // per second, what others copy from this node, 0 = no limit
+	AuditPace   Bytes    // per second, 0 = no limit
+	AuditEvery  Duration // 0 = only when asked for
+	Presence    Duration // between looks at which files are there, 0 = only when asked for
+	AuditHours  Hours
+	Challenges  float64  // share of the copies, 0 to 1
+	AuditAge    Duration // of the last full reading of a shard, 0 = no alert
+	LedgerEvery Duration // 0 = only when asked for
+	Crawls      int      // at once
+	Lease       Duration // of a job
+	RaftLog     Bytes    // of the Raft log, kept behind a marker
+	LogLevel    string
+	LogFormat   string   // "text" or "json"
+	LogSize     Bytes    // of one log file
+	LogFiles    int      // log files that are kept; 0 = none is written
+	FilesMode   FileMode // of the archive's files
 }
 
 // ErrConfig reports a cluster.toml that cannot be used; the error's text names the line and suggests what was meant.
@@ -355,6 +357,7 @@ func (c *Config) resolve(layers ...Settings) {
 		set(&c.Limits.AuditHours, s.AuditHours)
 		set(&c.Limits.AuditAge, s.AuditAge)
 		set(&c.Limits.Challenges, s.Challenges)
+		set(&c.Limits.LedgerEvery, s.LedgerEvery)
 		set(&c.Limits.Crawls, s.Crawls)
 		set(&c.Limits.Lease, s.Lease)
 		set(&c.Limits.RaftLog, s.RaftLog)

@@ -116,11 +116,12 @@ func Defaults() Settings {
 			AuditAge:      new(Duration(0)),
 			Challenges:    new(0.01),
 		},
-		Crawls:    new(2),
-		Channels:  []string{"FOCUSED", "SNAPSHOT"},
-		Lease:     new(Duration(6 * time.Hour)),
-		RaftLog:   new(Bytes(1 << 30)),
-		FilesMode: new(FileMode(0o644)),
+		LedgerEvery: new(Duration(24 * time.Hour)),
+		Crawls:      new(2),
+		Channels:    []string{"FOCUSED", "SNAPSHOT"},
+		Lease:       new(Duration(6 * time.Hour)),
+		RaftLog:     new(Bytes(1 << 30)),
+		FilesMode:   new(FileMode(0o644)),
 
 		Organization: new("holdfast"),
 
@@ -235,7 +236,7 @@ func unknownKey(path, text string, key toml.Key) string {
 func keysOf(table string) []string {
 	settings := []string{"data", "files", "peer", "api", "access", "memory", "reserve", "bandwidth", "bandwidth-out",
 		"audit-pace", "audit-every", "presence-every", "audit-hours", "audit-age", "challenge-share",
-		"crawls", "channels", "lease", "raft-log", "log-level", "log-format",
+		"ledger-every", "crawls", "channels", "lease", "raft-log", "log-level", "log-format",
 		"log-file-size", "log-files", "files-mode", "organization", "local-token", "certificate", "certificate-key",
 		"trusted-proxies", "pages-url", "access-url", "secrets-to", "languages", "language-files", "smtp", "smtp-tls",
 		"smtp-from", "smtp-user", "smtp-password-file", "heartbeat-url",

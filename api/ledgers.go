@@ -1,0 +1,142 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"holdfast/api/wire"
+	"holdfast/catalog"
+	agreed "holdfast/catalog/files"
+)
+
+// ledgerCursor is the pattern of the cursors of a list of ledgers.
+const ledgerCursor = `^(|l-(0|[1-9][0-9]{0,18}))$`
+
+// LedgerMaking is how the ledger stands that a node makes.
+type LedgerMaking = wire.LedgerMaking
+
+// Ledgers makes ledgers of replicas.
+type Ledgers interface {
+	// Make has a node of the replica make a ledger now, and returns how that stands.
+	Make(ctx context.Context, replica catalog.ReplicaName, actor string) (LedgerMaking, error)
+	// Making tells how it stands on each node of the replica, those that do not answer too.
+	Making(ctx context.Context, replica catalog.ReplicaName) ([]LedgerMaking, error)
+}
+
+// ledgers are the operations about ledgers.
+type ledgers struct {
+	*server
+	make Ledgers
+}
+
+// LedgerListing is the input of a list of ledgers.
+type LedgerListing struct {
+	ByName
+	Paging
+}
+
+func (s ledgers) routes(api huma.API) {
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}/ledgers",
+		id: "ledger-list", tag: "ledgers",
+		summary: "List the last ledgers of a replica, newest first"},
+		func(_ context.Context, in *LedgerListing) (wire.Page[wire.Ledger], error) { return s.list(in) })
+	type one struct {
+		ByName
+		Serial uint64 `path:"serial" minimum:"1" maximum:"9223372036854775807"`
+	}
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet,
+		path: "/api/v1/replicas/{name}/ledgers/{serial}", id: "ledger-show", tag: "ledgers",
+		summary: "Show one of the last ledgers of a replica"},
+		func(_ context.Context, in *one) (out wire.Ledger, err error) {
+			err = s.Catalog.View(func(v catalog.View) error {
+				l, err := v.Ledger(catalog.ReplicaName(in.Name), in.Serial)
+				if err == nil {
+					out, err = ledgerOf(v, l)
+				}
+				return err
+			})
+			return out, err
+		})
+	named := func(_ context.Context, in *ByName) ([]catalog.ReplicaName, error) {
+		return []catalog.ReplicaName{catalog.ReplicaName(in.Name)}, nil
+	}
+	handle(s.server, api, route{act: catalog.CheckCopies, within: ofReplicas(s.server, named),
+		method: http.MethodPost, path: "/api/v1/replicas/{name}/ledgers", id: "ledger-make", tag: "ledgers",
+		summary: "Have a node of the replica make a ledger now; ledger-making tells when it is done",
+		status:  http.StatusAccepted},
+		func(ctx context.Context, in *ByName) (wire.LedgerMaking, error) {
+			if err := s.known(in.Name); err != nil {
+				return wire.LedgerMaking{}, err
+			}
+			return s.make.Make(ctx, catalog.ReplicaName(in.Name), callerOf(ctx).Actor)
+		})
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}/ledger-making",
+		id: "ledger-making", tag: "ledgers",
+		summary: "Tell how the ledger stands that is being made, or was made last, on each node of a replica"},
+		func(ctx context.Context, in *ByName) (wire.Page[wire.LedgerMaking], error) {
+			if err := s.known(in.Name); err != nil {
+				return wire.Page[wire.LedgerMaking]{}, err
+			}
+			return whole(s.make.Making(ctx, catalog.ReplicaName(in.Name)))
+		})
+}
+
+// known refuses a replica that there is not.
+func (s ledgers) known(name string) error {
+	return s.Catalog.View(func(v catalog.View) error {
+		_, err := v.Replica(catalog.ReplicaName(name))
+		return err
+	})
+}
+
+func (s ledgers) list(in *LedgerListing) (wire.Page[wire.Ledger], error) {
+	page := wire.Page[wire.Ledger]{Items: []wire.Ledger{}}
+	before, there, err := openNumberCursor(in.After, "l")
+	if err != nil || there && before <= 1 {
+		return page, err
+	}
+	err = s.Catalog.View(func(v catalog.View) error {
+		if _, err := v.Replica(catalog.ReplicaName(in.Name)); err != nil {
+			return err
+		}
+		all, err := v.Ledgers(catalog.ReplicaName(in.Name), before, in.Limit+1)
+		if err != nil {
+			return err
+		}
+		if len(all) > in.Limit {
+			all = all[:in.Limit]
+			page.Next = makeNumberCursor("l", all[in.Limit-1].Serial)
+		}
+		for _, l := range all {
+			one, err := ledgerOf(v, l)
+			if err != nil {
+				return err
+			}
+			page.Items = append(page.Items, one)
+		}
+		return nil
+	})
+	return page, err
+}
+
+func ledgerOf(v catalog.View, l agreed.Ledger) (wire.Ledger, error) {
+	out := wire.Ledger{Replica: string(l.Replica), Serial: l.Serial, Name: string(l.Name), SHA256: l.SHA256.String(),
+		Time: l.Time.Std(), Recorded: l.Recorded.Std(), Node: string(l.Node), By: l.By, Files: l.Files, Bytes: l.Bytes,
+		Missing: l.Missing, First: l.First, Last: l.Last, Signed: []wire.LedgerSigner{},
+		Unsigned: []wire.LedgerUnsigning{}}
+	members, err := v.Members()
+	names := map[catalog.NodeID]string{}
+	for _, m := range members {
+		names[m.ID] = m.Name
+	}
+	for _, id := range l.Signed {
+		out.Signed = append(out.Signed, wire.LedgerSigner{Node: string(id), Name: names[id]})
+	}
+	for _, r := range l.Unsigned {
+		out.Unsigned = append(out.Unsigned, wire.LedgerUnsigning{
+			LedgerSigner: wire.LedgerSigner{Node: string(r.Node), Name: names[r.Node]}, Reason: r.Reason})
+	}
+	return out, err
+}
