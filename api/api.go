@@ -196,16 +196,21 @@ type Previews interface {
 	Preview(ctx context.Context, number uint64) (wire.HarvestPreview, error)
 }
 
+// Proofs are what shows that the archive is as it was.
+type Proofs struct {
+	Audits  Audits
+	Ledgers Ledgers
+}
+
 // Backend is everything that the API needs of its node.
 type Backend struct {
-	Catalog  Catalog
-	Alerts   Alerts
-	Notices  Notices
-	Archive  Archive
-	Losses   Losses
-	Self     Self
-	Audits   Audits
-	Ledgers  Ledgers
+	Catalog Catalog
+	Alerts  Alerts
+	Notices Notices
+	Archive Archive
+	Losses  Losses
+	Self    Self
+	Proofs
 	Strays   Strays
 	OwnDisks OwnDisks
 	Crawls   Crawls

@@ -72,8 +72,9 @@ func (s ledgers) routes(api huma.API) {
 			}
 			return s.make.Make(ctx, catalog.ReplicaName(in.Name), callerOf(ctx).Actor)
 		})
-	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet, path: "/api/v1/replicas/{name}/ledger-making",
-		id: "ledger-making", tag: "ledgers",
+	handle(s.server, api, route{act: catalog.Look, method: http.MethodGet,
+		path: "/api/v1/replicas/{name}/ledger-making",
+		id:   "ledger-making", tag: "ledgers",
 		summary: "Tell how the ledger stands that is being made, or was made last, on each node of a replica"},
 		func(ctx context.Context, in *ByName) (wire.Page[wire.LedgerMaking], error) {
 			if err := s.known(in.Name); err != nil {

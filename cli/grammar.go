@@ -69,6 +69,7 @@ type harvestGrammar struct {
 type archiveGrammar struct {
 	File     fileCmd     `cmd:"" help:"Put, get, list, verify and remove the archive's files."`
 	Audit    auditCmd    `cmd:"" help:"Check all copies of the files, and follow the checks."`
+	Ledger   ledgerCmd   `cmd:"" help:"Make ledgers, which prove what a replica holds, and check folders by them without a cluster."`
 	Domain   domainCmd   `cmd:"" help:"Keep domains: their configurations, seed lists, traps and aliases; bring in lists of them."`
 	Field    fieldCmd    `cmd:"" help:"Define extended fields of domains and harvests."`
 	Job      jobCmd      `cmd:"" help:"Create, look at and control crawls."`

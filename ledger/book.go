@@ -75,7 +75,8 @@ func (b *Book) Shard(shard int) ([]Entry, *Row, error) {
 		}
 		files, row = all, r
 		if got := RootOf(all); got != r.Root {
-			return nil, nil, wrong(PageName(b.Head.Base, b.Pages[i].Holder), "shard %s: the lists name %d files of %d bytes "+
+			return nil, nil, wrong(PageName(b.Head.Base, b.Pages[i].Holder), "shard %s: the lists name %d files "+
+				"of %d bytes "+
 				"with root %s, the page says %d of %d with root %s", ShardName(shard), got.Files, got.Bytes, got.Sum,
 				r.Root.Files, r.Root.Bytes, r.Root.Sum)
 		}
@@ -118,7 +119,8 @@ func (h *Head) Follows(before *Head, text []byte) error {
 		return wrong(name, "%s has SHA-256 %s, and is named with %s: the older one was changed", h.Previous.Name,
 			digestOf(text), h.Previous.SHA256)
 	case h.Span.First != before.Span.Last+1 || h.Span.Before != before.Span.Head:
-		return wrong(name, "its trail begins with event %d, that of %s ends with %d, or their hashes differ: the trail is cut",
+		return wrong(name, "its trail begins with event %d, that of %s ends with %d, or their hashes differ: the "+
+			"trail is cut",
 			h.Span.First, HeadName(before.Base), before.Span.Last)
 	case h.Time.Before(before.Time):
 		return wrong(name, "it is older than %s, which it follows", HeadName(before.Base))

@@ -42,7 +42,8 @@ func OpenChain(lists []List, open Open) (*Chain, error) {
 // lists alone knows the same (nothing, if no list speaks of it). Each shard is asked for once, in their order.
 func (c *Chain) Shard(shard int) ([]Entry, Changes, error) {
 	if shard != c.next {
-		return nil, Changes{}, fmt.Errorf("shard %s is asked for in the place of %s", ShardName(shard), ShardName(c.next))
+		return nil, Changes{}, fmt.Errorf("shard %s is asked for in the place of %s", ShardName(shard),
+			ShardName(c.next))
 	}
 	c.next++
 	all := Changes{Shard: shard}

@@ -119,7 +119,8 @@ func (r *listReader) shard(shard int) (c Changes, there bool, err error) {
 func (r *listReader) entries(c *Changes) error {
 	for {
 		text, err := r.lines.peek()
-		if errors.Is(err, io.EOF) || err == nil && (strings.HasPrefix(text, "# shard ") || strings.HasPrefix(text, "# end ")) {
+		if errors.Is(err, io.EOF) || err == nil && (strings.HasPrefix(text, "# shard ") || strings.HasPrefix(text,
+			"# end ")) {
 			return nil
 		}
 		if err != nil {

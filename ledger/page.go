@@ -68,7 +68,8 @@ func (p *Page) Encode() []byte {
 		if !r.Checked.IsZero() {
 			checked = formatTime(r.Checked)
 		}
-		fmt.Fprintf(&b, "# shard %s %s checked %s faults %d\n", ShardName(r.Shard), encodeRoot(r.Root), checked, r.Faults)
+		fmt.Fprintf(&b, "# shard %s %s checked %s faults %d\n", ShardName(r.Shard), encodeRoot(r.Root), checked,
+			r.Faults)
 		for _, name := range r.Missing {
 			fmt.Fprintf(&b, "# missing %s\n", name)
 		}
@@ -222,7 +223,8 @@ func (h *Head) Assemble(pages []*Page) error {
 		missing += n
 	}
 	if total != h.Total || missing != h.Missing {
-		return wrong(HeadName(h.Base), "the pages add up to %d files of %d bytes, the head says %d of %d; or their roots "+
+		return wrong(HeadName(h.Base), "the pages add up to %d files of %d bytes, the head says %d of %d; or "+
+			"their roots "+
 			"or missing files differ", total.Files, total.Bytes, h.Total.Files, h.Total.Bytes)
 	}
 	return nil

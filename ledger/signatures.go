@@ -197,7 +197,8 @@ func ParseTrusted(file string, in io.Reader) ([]Trusted, error) {
 		}
 		words := append(strings.Split(text, "\t"), "", "")
 		t := Trusted{ID: strings.TrimSpace(words[0]), Name: words[1], Place: words[2]}
-		if raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(t.ID)); err != nil ||
+		if raw,
+			err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(t.ID)); err != nil ||
 			len(raw) != sha256.Size || t.ID != strings.ToLower(t.ID) {
 			return nil, l.wrong("%q is not the id of a node: 52 small letters and digits", clip(t.ID))
 		}
@@ -255,7 +256,8 @@ func (s *Signatures) Judge(h *Head, texts map[string][]byte, trusted []Trusted, 
 		faults = append(faults, wrong(HeadName(h.Base), "no holder has signed it"))
 	}
 	if len(signed) < witnesses {
-		faults = append(faults, wrong(HeadName(h.Base), "%d nodes at other places have countersigned it, %d are asked for",
+		faults = append(faults, wrong(HeadName(h.Base), "%d nodes at other places have countersigned it, %d are "+
+			"asked for",
 			len(signed), witnesses))
 	}
 	return signed, faults

@@ -34,7 +34,8 @@ func CheckTrail(want File, span Span, in io.Reader) error {
 		return fmt.Errorf("read %s: %w", want.Name, err)
 	}
 	if next != span.Last+1 || previous != span.Head {
-		return wrong(want.Name, "it ends with event %d (%s), the ledger says %d (%s): the trail is cut", next-1, previous,
+		return wrong(want.Name, "it ends with event %d (%s), the ledger says %d (%s): the trail is cut", next-1,
+			previous,
 			span.Last, span.Head)
 	}
 	if got := Digest(sum.Sum(nil)); got != want.SHA256 {

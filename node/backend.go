@@ -30,9 +30,9 @@ func (n *Node) backend() api.Backend {
 	}
 	return api.Backend{
 		Catalog: agreed, Alerts: alertsOf(n), Notices: n.hooks, Archive: n.files(),
-		Losses: archive.Losses{Cluster: cluster}, Self: n, Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name},
-		Ledgers:  ledgers.Nodes{Ledgers: n.ledgers},
-		Strays:   archive.Strays{Cluster: cluster},
+		Losses: archive.Losses{Cluster: cluster}, Self: n, Strays: archive.Strays{Cluster: cluster},
+		Proofs: api.Proofs{Audits: archive.Audits{Cluster: cluster, Name: n.cfg.Name},
+			Ledgers: ledgers.Nodes{Ledgers: n.ledgers}},
 		OwnDisks: archive.Disks{Own: n.replica.Disks, Log: n.log}, Crawls: n.jobs(), Ended: n.jobs(),
 		Secrets:  secrets{n.vault},
 		Captures: lookup.Arranged{Captures: n.captures}, Index: n.indexes(),

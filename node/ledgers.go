@@ -7,9 +7,16 @@ import (
 	"time"
 
 	"holdfast/catalog"
+	"holdfast/node/archive"
 	"holdfast/node/ledgers"
 	"holdfast/replica"
 )
+
+// proving are the parts of a node that look whether the archive is as it was.
+type proving struct {
+	health  *archive.Health
+	ledgers *ledgers.Ledgers
+}
 
 // openLedgers opens what makes the ledgers of this node's replica.
 func openLedgers(n *Node) (err error) {
@@ -25,7 +32,8 @@ func openLedgers(n *Node) (err error) {
 		Open: func(ctx context.Context, name catalog.FileName) (io.ReadCloser, error) {
 			return n.replica.OpenRange(ctx, name, 0, -1)
 		}}
-	n.ledgers, err = ledgers.New(ledgers.Config{Self: n.id, Replica: catalog.ReplicaName(n.cfg.Replica.Name), Key: id.Key,
+	n.ledgers, err = ledgers.New(ledgers.Config{Self: n.id, Replica: catalog.ReplicaName(n.cfg.Replica.Name),
+		Key:   id.Key,
 		Every: time.Duration(n.cfg.Limits.LedgerEvery), Dir: filepath.Join(n.cfg.Data, "ledgers"), Disk: n.disk,
 		Agreement: n.agreed(), Bytes: bytes, Call: carrier{n.peer}, Ask: n.warrants.Caller(carrier{n.peer}),
 		Alive: n.alive, Now: n.clocks.Now, Log: n.log.With("room", "ledgers")})

@@ -23,7 +23,6 @@ import (
 	"holdfast/node/front"
 	"holdfast/node/harvester"
 	"holdfast/node/ingest"
-	"holdfast/node/ledgers"
 	"holdfast/node/lookup"
 	"holdfast/node/membership"
 	"holdfast/node/metrics"
@@ -55,7 +54,6 @@ type Node struct {
 	index    *index.Index    // nil on a node of a checksum replica, as the indexer is
 	indexer  *lookup.Indexer // nil on a node of a checksum replica
 	captures *lookup.Captures
-	ledgers  *ledgers.Ledgers
 	harvests
 	trust
 	telling
@@ -65,9 +63,9 @@ type Node struct {
 	bell     *bell    // rings when something is due that the catalog does not tell
 	changed  *changes // gossip has news
 	clocks   *membership.Clocks
-	health   *archive.Health
-	seen     *watch // since when there are alerts
-	closers  []func() error
+	proving
+	seen    *watch // since when there are alerts
+	closers []func() error
 }
 
 // trust are the parts of a node by which it knows in whose name a request is.

@@ -50,7 +50,8 @@ func recordLedger(s *state, b *Ledger) (any, error) {
 		return nil, agree.OrNotFound(err, "no replica %q", agree.Clip(string(b.Replica), 64))
 	}
 	if m.Replica != r.Name || r.Kind != cluster.Bitarchive {
-		return nil, agree.Refuse(agree.Conflict, "%s holds no bytes of replica %s, and makes no ledger of it", m.Name, r.Name)
+		return nil, agree.Refuse(agree.Conflict, "%s holds no bytes of replica %s, and makes no ledger of it", m.Name,
+			r.Name)
 	}
 	last, _, err := agree.Get[Ledger](s, keyNewestLedger(b.Replica))
 	if err != nil {
@@ -62,7 +63,8 @@ func recordLedger(s *state, b *Ledger) (any, error) {
 	}
 	if b.First != last.Last+1 || b.Last+1 < b.First || b.Time < last.Time || b.Time > s.At ||
 		b.Files < 0 || b.Bytes < 0 || b.Missing < 0 || len(b.Signed) > maxSigners || len(b.Unsigned) > maxSigners {
-		return nil, agree.Refuse(agree.Invalid, "ledger %d of replica %s does not follow number %d: events %d to %d", b.Serial,
+		return nil, agree.Refuse(agree.Invalid, "ledger %d of replica %s does not follow number %d: events %d to %d",
+			b.Serial,
 			r.Name, last.Serial, b.First, b.Last)
 	}
 	if err := s.hasFile(b.Name, b.SHA256); err != nil {
@@ -89,7 +91,8 @@ func recordLedger(s *state, b *Ledger) (any, error) {
 	if err := s.Set(keyNewestLedger(b.Replica), b); err != nil {
 		return nil, err
 	}
-	return nil, s.Event(RecordLedger, string(b.Replica), "%s sha256=%s files=%d bytes=%d missing=%d signed=%d unsigned=%d by=%s",
+	return nil, s.Event(RecordLedger, string(b.Replica), "%s sha256=%s files=%d bytes=%d missing=%d signed=%d "+
+		"unsigned=%d by=%s",
 		b.Name, b.SHA256, b.Files, b.Bytes, b.Missing, len(b.Signed), len(b.Unsigned), b.By)
 }
 

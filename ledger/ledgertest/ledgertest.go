@@ -88,7 +88,8 @@ func ID(key ed25519.PrivateKey) string { return ledger.Fingerprint(key.Public().
 // Trusted is the list of all four nodes.
 func (a *Archive) Trusted() (out []ledger.Trusted) {
 	for i, key := range slices.Concat(a.Keys, a.Outside) {
-		out = append(out, ledger.Trusted{ID: ID(key), Name: fmt.Sprint("node-", i), Place: []string{"Oslo", "Oslo", "Bergen", "Tromsø"}[i]})
+		out = append(out, ledger.Trusted{ID: ID(key), Name: fmt.Sprint("node-", i), Place: []string{"Oslo", "Oslo",
+			"Bergen", "Tromsø"}[i]})
 	}
 	return out
 }

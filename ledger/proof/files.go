@@ -247,7 +247,8 @@ func (c *check) shard(p *pool, b *ledger.Book, shard int, entries []ledger.Entry
 	}
 }
 
-// own returns the files of the ledger itself, which cannot list them, with their digests. Nothing says the digest of the
+// own returns the files of the ledger itself, which cannot list them, with their digests. Nothing says the digest of
+// the
 // signatures.
 func own(b *ledger.Book) map[string]ledger.Digest {
 	head := ledger.HeadName(b.Head.Base)

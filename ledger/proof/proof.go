@@ -105,7 +105,8 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		return c.result, err
 	}
 	newest := books[len(books)-1]
-	c.result.Ledger, c.result.Time = ledger.HeadName(newest.Head.Base), newest.Head.Time.Format("2006-01-02 15:04:05 UTC")
+	c.result.Ledger, c.result.Time = ledger.HeadName(newest.Head.Base), newest.Head.Time.Format("2006-01-02 "+
+		"15:04:05 UTC")
 	c.result.Replica, c.result.Files, c.result.Known = newest.Head.Replica, newest.Head.Total.Files, newest.Head.Missing
 	c.bytes = newest.Head.Total.Bytes
 	c.links(books)

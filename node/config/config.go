@@ -62,10 +62,11 @@ type Settings struct {
 	AuditPace  *Bytes    `toml:"audit-pace"`
 	AuditEvery *Duration `toml:"audit-every"` // how long a full audit pass may take; 0 = only when asked for
 	AuditSettings
-	LedgerEvery *Duration `toml:"ledger-every"` // how often each replica with bytes makes a ledger; 0 = only when asked for
-	Crawls      *int      `toml:"crawls"`       // jobs crawled at once; 0 = this node crawls nothing
-	Channels    []string  `toml:"channels"`     // of harvests, whose jobs this node takes
-	Lease       *Duration `toml:"lease"`        // how long a job continues without contact to a leader
+	// how often each replica with bytes makes a ledger; 0 = only when asked for
+	LedgerEvery *Duration `toml:"ledger-every"`
+	Crawls      *int      `toml:"crawls"`   // jobs crawled at once; 0 = this node crawls nothing
+	Channels    []string  `toml:"channels"` // of harvests, whose jobs this node takes
+	Lease       *Duration `toml:"lease"`    // how long a job continues without contact to a leader
 	// of decisions kept for members that were away; beyond, they get the whole state
 	RaftLog   *Bytes    `toml:"raft-log"`
 	FilesMode *FileMode `toml:"files-mode"` // permissions of the archive's files, in octal

@@ -197,10 +197,12 @@ func (l *Ledgers) able() error {
 		case err != nil:
 			return err
 		case c.Level < files.LevelOfLedgers:
-			return &catalog.Refusal{Code: catalog.Unsupported, Message: fmt.Sprintf("ledgers need level %d, the cluster is at "+
+			return &catalog.Refusal{Code: catalog.Unsupported, Message: fmt.Sprintf("ledgers need level %d, the "+
+				"cluster is at "+
 				"level %d: raise it with holdfast cluster level", files.LevelOfLedgers, c.Level)}
 		case r.Kind != catalog.Bitarchive:
-			return &catalog.Refusal{Code: catalog.Conflict, Message: fmt.Sprintf("replica %s holds no bytes: nobody could sign "+
+			return &catalog.Refusal{Code: catalog.Conflict, Message: fmt.Sprintf("replica %s holds no bytes: "+
+				"nobody could sign "+
 				"a ledger of it", r.Name)}
 		}
 		return nil

@@ -109,7 +109,8 @@ func (l *Ledgers) draft(ctx context.Context) (*draft, []catalog.NodeID, error) {
 		return nil, nil, err
 	}
 	if !slices.Contains(holders, l.cfg.Self) {
-		return nil, nil, fmt.Errorf("this node holds no files of replica %s: only a holder makes its ledger", l.cfg.Replica)
+		return nil, nil, fmt.Errorf("this node holds no files of replica %s: only a holder makes its ledger",
+			l.cfg.Replica)
 	}
 	d.head.Base = ledger.Base(d.head.Replica, l.cfg.Now(), d.head.Serial)
 	d.dir = filepath.Join(l.cfg.Dir, d.head.Base)
@@ -151,7 +152,8 @@ func holdersOf(v catalog.View, name catalog.ReplicaName) (out []catalog.NodeID, 
 	return out, nil
 }
 
-// homeOf returns the collection that ledgers belong to: of those that the replica holds, the one that most replicas with
+// homeOf returns the collection that ledgers belong to: of those that the replica holds, the one that most replicas
+// with
 // bytes hold, and of these the oldest.
 func homeOf(v catalog.View, of *catalog.Replica, replicas []catalog.Replica) (catalog.CollectionName, error) {
 	all, err := v.Collections()
@@ -282,7 +284,8 @@ func (d *draft) writeTrail() error {
 	err := d.cfg.Disk.WriteFile(filepath.Join(d.dir, name), func(w io.Writer) error {
 		w = io.MultiWriter(w, sum)
 		return eachEvent(d.cfg.Agreement, span.First, 0, func(e agree.Event) error {
-			if err := agree.VerifyEvents([]agree.Event{e}, agree.Digest(span.Head)); err != nil || e.Seq != span.Last+1 {
+			if err := agree.VerifyEvents([]agree.Event{e}, agree.Digest(span.Head)); err != nil ||
+				e.Seq != span.Last+1 {
 				return fmt.Errorf("write the trail behind event %d: %w", span.Last, cmp.Or(err, agree.ErrTrail))
 			}
 			span.Last, span.Head = e.Seq, ledger.Digest(e.Hash)
@@ -358,7 +361,8 @@ func (d *draft) countersign(ctx context.Context, head []byte) error {
 
 // record is what the catalog gets to know.
 func (d *draft) record(by string) files.Ledger {
-	out := files.Ledger{Replica: d.replica.Name, Serial: d.head.Serial, Name: catalog.FileName(ledger.HeadName(d.head.Base)),
+	out := files.Ledger{Replica: d.replica.Name, Serial: d.head.Serial,
+		Name:   catalog.FileName(ledger.HeadName(d.head.Base)),
 		SHA256: sha256.Sum256(d.head.Encode()), Node: d.cfg.Self, Time: catalog.At(d.head.Time),
 		Files: d.head.Total.Files, Bytes: d.head.Total.Bytes, Missing: d.head.Missing,
 		First: d.head.Span.First, Last: d.head.Span.Last, By: by}

@@ -78,7 +78,8 @@ func (l *Ledgers) ours(from catalog.NodeID, base string) error {
 		m, err := v.Member(from)
 		if err != nil || m.Replica != l.cfg.Replica || !strings.HasPrefix(base, "ledger-"+string(l.cfg.Replica)+"-") ||
 			catalog.FileName(base).Check() != nil || len(base) > 100 {
-			return &catalog.Refusal{Code: catalog.Conflict, Message: fmt.Sprintf("%s is no ledger of replica %s that %s makes",
+			return &catalog.Refusal{Code: catalog.Conflict, Message: fmt.Sprintf("%s is no ledger of replica %s "+
+				"that %s makes",
 				agree.Clip(base, 100), l.cfg.Replica, from)}
 		}
 		return nil

@@ -66,7 +66,8 @@ type witness struct {
 	layout []catalog.Placement
 }
 
-// read takes the ledger apart: head and pages have to belong together, and the pages have to be signed by their holders.
+// read takes the ledger apart: head and pages have to belong together, and the pages have to be signed by their
+// holders.
 func (w *witness) read(r SignRequest) (err error) {
 	if w.head, err = ledger.ReadHead(ledger.HeadName(r.Base), r.Head); err != nil {
 		return err
@@ -164,7 +165,8 @@ func (w *witness) compareLinks(r SignRequest) error {
 		case mine.Place == of.Place:
 			return refusal("this node stands at %s, too", of.Place)
 		case h.Serial != newest.Serial+1 || h.Span.First != newest.Last+1:
-			return refusal("it is number %d from event %d on; the newest that this node knows is number %d up to event %d",
+			return refusal("it is number %d from event %d on; the newest that this node knows is number %d up to "+
+				"event %d",
 				h.Serial, h.Span.First, newest.Serial, newest.Last)
 		case h.Previous != nil && (h.Previous.Name != string(newest.Name) ||
 			h.Previous.SHA256 != ledger.Digest(newest.SHA256)):
@@ -199,7 +201,8 @@ func (w *witness) compareTrail() error {
 		return err
 	}
 	if last != span.Head || ledger.Digest(sum.Sum(nil)) != w.head.Trail.SHA256 {
-		return refusal("the trail's events %d to %d are others here: event %d has hash %s, the ledger says %s", span.First,
+		return refusal("the trail's events %d to %d are others here: event %d has hash %s, the ledger says %s",
+			span.First,
 			span.Last, span.Last, last, span.Head)
 	}
 	return nil
@@ -240,19 +243,22 @@ func (w *witness) compareShard(shard catalog.Shard) error {
 		return err
 	}
 	if held != said || len(missing) > 0 {
-		return refusal("shard %s: this node's catalog counts %d files of %d bytes at the ledger's time, the ledger %d of %d, "+
+		return refusal("shard %s: this node's catalog counts %d files of %d bytes at the ledger's time, the "+
+			"ledger %d of %d, "+
 			"or their root or missing files differ; if files of it change just now, the next ledger may agree", shard,
 			held.Files, held.Bytes, said.Files, said.Bytes)
 	}
 	return nil
 }
 
-// sameRoot reports whether the ledger has all files that the replica is to hold in the shard, and all of their copies are
+// sameRoot reports whether the ledger has all files that the replica is to hold in the shard, and all of their copies
+// are
 // good: then their entries need not be read.
 func (w *witness) sameRoot(shard catalog.Shard, said ledger.Root, missing int) (same bool, err error) {
 	err = w.cfg.Agreement.View(func(v catalog.View) error {
 		root, err := v.Root(catalog.ReplicaName(w.head.Replica), shard)
-		if err != nil || missing > 0 || said != (ledger.Root{Files: root.Files, Bytes: root.Bytes, Sum: ledger.Digest(root.Sum)}) {
+		if err != nil || missing > 0 || said != (ledger.Root{Files: root.Files, Bytes: root.Bytes,
+			Sum: ledger.Digest(root.Sum)}) {
 			return err
 		}
 		doubt, err := v.Doubtful(catalog.ReplicaName(w.head.Replica), shard)
