@@ -207,6 +207,11 @@ func agreedAlerts(v catalog.View, now time.Time) (out []alert.Alert, err error) 
 	for _, u := range unserved {
 		out = append(out, alert.New(alert.ChannelUnserved, fmt.Sprint(u.Channel), "jobs", fmt.Sprint(u.Jobs)))
 	}
+	old, err := ledgersOld(v, now)
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, old...)
 	jobs, err := v.Newest(catalog.JobFailed, failedShown)
 	return append(out, failedSince(jobs, catalog.At(now.Add(-24*time.Hour)))...), err
 }

@@ -2,10 +2,13 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"holdfast/alert"
 	"holdfast/api/wire"
 	"holdfast/catalog"
 	agreed "holdfast/catalog/files"
@@ -140,4 +143,48 @@ func ledgerOf(v catalog.View, l agreed.Ledger) (wire.Ledger, error) {
 			LedgerSigner: wire.LedgerSigner{Node: string(r.Node), Name: names[r.Node]}, Reason: r.Reason})
 	}
 	return out, err
+}
+
+// oldAfter is how old the newest ledger of a replica may be.
+const oldAfter = 3 * 24 * time.Hour
+
+// ledgersOld says which replicas with bytes have an old ledger, or none although they are old enough to have one.
+func ledgersOld(v catalog.View, now time.Time) (out []alert.Alert, err error) {
+	c, err := v.Cluster()
+	if errors.Is(err, catalog.ErrNotFound) || err == nil && c.Level < agreed.LevelOfLedgers {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	replicas, err := v.Replicas()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range replicas {
+		newest, err := v.NewestLedger(r.Name)
+		if err != nil {
+			return nil, err
+		}
+		since := newest.Recorded
+		if newest.Serial == 0 {
+			totals, err := v.Totals(r.Name)
+			if err != nil {
+				return nil, err
+			}
+			if totals.Good == 0 {
+				continue
+			}
+			since = r.Created
+		}
+		age := now.Sub(since.Std())
+		switch {
+		case r.Kind != catalog.Bitarchive || age <= oldAfter:
+		case newest.Serial == 0:
+			out = append(out, alert.New(alert.LedgerNone, string(r.Name)))
+		default:
+			out = append(out, alert.New(alert.LedgerOld, string(r.Name), "days", alert.Number(age/(24*time.Hour))))
+		}
+	}
+	return out, nil
 }

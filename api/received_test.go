@@ -20,7 +20,7 @@ func TestANodeWithoutTheCatalogSaysSo(t *testing.T) {
 	local := func() (catalog.AccessToken, error) {
 		return catalog.AccessToken{ID: LocalID, Name: "local", SecretHash: token.Hash(), Role: catalog.RoleAdmin}, nil
 	}
-	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Local: local, Audits: fakeAudits{}, Strays: strays{},
+	server := httptest.NewServer(New(Backend{Catalog: b, Archive: b, Self: b, Local: local, Proofs: Proofs{Audits: fakeAudits{}}, Strays: strays{},
 		OwnDisks: ownDisks{}, Crawls: crawls{b}, Ended: ended{}, Captures: b, Index: indexes{}, Invites: b, Secrets: secrets{}}, slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, token.String())

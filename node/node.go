@@ -18,7 +18,6 @@ import (
 	"holdfast/index/dedup"
 	"holdfast/index/jobset"
 	"holdfast/internal/disk"
-	"holdfast/node/archive"
 	"holdfast/node/config"
 	"holdfast/node/front"
 	"holdfast/node/harvester"

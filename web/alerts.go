@@ -69,7 +69,7 @@ func (v *view) AlertLink(a wire.Alert) string {
 		return v.To("domains", a.Parameters["alias"])
 	case alert.CopiesDisputed, alert.DisputesUndecided:
 		return v.Ask("/copies", "state", "disputed")
-	case alert.ReplicaWithoutNode, alert.ShardsWithoutHolder:
+	case alert.ReplicaWithoutNode, alert.ShardsWithoutHolder, alert.LedgerOld, alert.LedgerNone:
 		return v.To("replicas")
 	case alert.NodeAway, alert.DiskLow, alert.DrainAlone, alert.DrainOthersAway:
 		return v.To("nodes")
