@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -55,9 +56,10 @@ func (s ledgers) routes(api huma.API) {
 		func(_ context.Context, in *one) (out wire.Ledger, err error) {
 			err = s.Catalog.View(func(v catalog.View) error {
 				l, err := v.Ledger(catalog.ReplicaName(in.Name), in.Serial)
-				if err == nil {
-					out, err = ledgerOf(v, l)
+				if err != nil {
+					return fmt.Errorf("ledger %d of replica %s: %w", in.Serial, in.Name, err)
 				}
+				out, err = ledgerOf(v, l)
 				return err
 			})
 			return out, err
@@ -90,8 +92,10 @@ func (s ledgers) routes(api huma.API) {
 // known refuses a replica that there is not.
 func (s ledgers) known(name string) error {
 	return s.Catalog.View(func(v catalog.View) error {
-		_, err := v.Replica(catalog.ReplicaName(name))
-		return err
+		if _, err := v.Replica(catalog.ReplicaName(name)); err != nil {
+			return fmt.Errorf("replica %s: %w", name, err)
+		}
+		return nil
 	})
 }
 
@@ -103,7 +107,7 @@ func (s ledgers) list(in *LedgerListing) (wire.Page[wire.Ledger], error) {
 	}
 	err = s.Catalog.View(func(v catalog.View) error {
 		if _, err := v.Replica(catalog.ReplicaName(in.Name)); err != nil {
-			return err
+			return fmt.Errorf("replica %s: %w", in.Name, err)
 		}
 		all, err := v.Ledgers(catalog.ReplicaName(in.Name), before, in.Limit+1)
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-const headTitle = "# holdfast ledger 1"
+const headTitle = "# holdfast-ledger 1"
 
 // File is a file that a ledger names by its content.
 type File struct {

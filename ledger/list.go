@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-const listTitle = "# holdfast ledger list 1"
+const listTitle = "# holdfast-ledger-list 1"
 
 // Changes is what came and went in one shard.
 type Changes struct {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const pageTitle = "# holdfast ledger page 1"
+const pageTitle = "# holdfast-ledger-page 1"
 
 // List is a list of files that counts for a page.
 type List struct {

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-const signaturesTitle = "# holdfast ledger signatures 1"
+const signaturesTitle = "# holdfast-ledger-signatures 1"
 
 // Signature is one node's signature of one file of a ledger, by its Ed25519 key.
 type Signature struct {

@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	buffer    = 1 << 20
-	saveEvery = 10 * time.Second
-	maxKept   = 10000 // findings that the state file keeps
+	buffer  = 1 << 20
+	maxKept = 10000 // findings that the state file keeps
 )
 
 // task is one copy of a file that is to be read.
@@ -170,7 +169,7 @@ func (c *check) files(ctx context.Context, b *ledger.Book) error {
 			continue
 		}
 		c.shard(p, b, shard, entries)
-		if c.State != "" && time.Since(saved) >= saveEvery {
+		if c.State != "" && time.Since(saved) >= c.SaveEvery {
 			p.under.Wait()
 			if err := c.save(ctx, state, shard+1); err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 
 	"holdfast/ledger"
 )
@@ -45,6 +46,7 @@ type Config struct {
 	Newer     bool             // the folders may have files that the ledger does not list: they are counted
 	Workers   int              // files read at once; 0: one for each processor
 	State     string           // a file that keeps how far the check is; empty: none
+	SaveEvery time.Duration    // how often it is written; 0: every ten seconds
 
 	Found    func(Finding)  // called for each finding, not at the same time
 	Progress func(Progress) // called from time to time
@@ -88,6 +90,9 @@ type check struct {
 func Run(ctx context.Context, cfg Config) (Result, error) {
 	if cfg.Workers <= 0 {
 		cfg.Workers = runtime.GOMAXPROCS(0)
+	}
+	if cfg.SaveEvery <= 0 {
+		cfg.SaveEvery = 10 * time.Second
 	}
 	c := &check{Config: cfg, result: Result{Findings: map[Kind]int{}}}
 	if len(cfg.Ledgers) == 0 {

@@ -215,10 +215,10 @@ func (l *Ledgers) due() (due bool, err error) {
 	if l.cfg.Every <= 0 || l.able() != nil {
 		return false, nil
 	}
-	alive := l.cfg.Alive()
+	alive, now := l.cfg.Alive(), l.cfg.Now()
 	err = l.cfg.Agreement.View(func(v catalog.View) error {
 		newest, err := v.NewestLedger(l.cfg.Replica)
-		if err != nil || newest.Serial > 0 && l.cfg.Now().Sub(newest.Recorded.Std()) < l.cfg.Every {
+		if err != nil || newest.Serial > 0 && now.Sub(newest.Recorded.Std()) < l.cfg.Every {
 			return err
 		}
 		holders, err := holdersOf(v, l.cfg.Replica)

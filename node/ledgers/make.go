@@ -43,7 +43,7 @@ func (l *Ledgers) make(ctx context.Context, by string) (files.Ledger, error) {
 	if err != nil {
 		return files.Ledger{}, err
 	}
-	defer func() { _ = l.cfg.Disk.RemoveAll(d.dir) }()
+	defer l.forget(d)
 	if err := d.gather(ctx, holders); err != nil {
 		return files.Ledger{}, err
 	}
@@ -67,6 +67,19 @@ func (l *Ledgers) make(ctx context.Context, by string) (files.Ledger, error) {
 		return files.Ledger{}, fmt.Errorf("record ledger %s: %w", d.head.Base, err)
 	}
 	return record, nil
+}
+
+// forget drops what is left of a ledger that is made, or came to nothing.
+func (l *Ledgers) forget(d *draft) {
+	l.mu.Lock()
+	if l.page != nil && l.page.base == d.head.Base {
+		l.page.cancel()
+		l.page = nil
+	}
+	l.mu.Unlock()
+	if err := l.cfg.Disk.RemoveAll(d.dir); err != nil {
+		l.cfg.Log.Warn("what is left of a ledger could not be removed", "path", d.dir, "error", err)
+	}
 }
 
 // draft begins a ledger, and names the holders whose pages it needs.
@@ -214,7 +227,7 @@ func (d *draft) gather(ctx context.Context, holders []catalog.NodeID) error {
 
 // pageOf asks a holder for its page until it is done.
 func (d *draft) pageOf(ctx context.Context, holder catalog.NodeID) (PageReply, error) {
-	for {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, pollEvery) {
 		reply, err := ask(ctx, d.cfg, holder, PageCall, PageRequest{d.head.Base}, askLimit, d.Page)
 		if err != nil || reply.Done {
 			return reply, err
@@ -223,7 +236,7 @@ func (d *draft) pageOf(ctx context.Context, holder catalog.NodeID) (PageReply, e
 		select {
 		case <-ctx.Done():
 			return reply, ctx.Err()
-		case <-time.After(pollEvery):
+		case <-time.After(pause):
 		}
 	}
 }
