@@ -108,7 +108,8 @@ func table() []entry {
 		{ShardsWithoutHolder, shape{every, Bad, "replica {subject}: {shards} shards have no holder"}},
 		{ChannelUnserved, shape{every, Bad, "channel {subject} has {jobs} jobs that wait, and no node that crawls " +
 			"serves it: name it in channels in the cluster.toml of one"}},
-		{LedgerOld, shape{every, Bad, "replica {subject}: its newest ledger is {days} days old; see holdfast ledger make"}},
+		{LedgerOld, shape{every, Bad, "replica {subject}: its newest ledger is {days} days old; see holdfast " +
+			"ledger make"}},
 		{LedgerNone, shape{every, Look, "replica {subject} has no ledger yet: nobody could prove what it holds; see " +
 			"holdfast ledger make"}},
 		{JobsFailed, shape{every, Bad, "{jobs} jobs failed in the last day, the last of them job {job}: {reason}; " +

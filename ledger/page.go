@@ -212,6 +212,9 @@ func (h *Head) Assemble(pages []*Page) error {
 		if p.Base != h.Base || p.Holder != s.Holder || p.Replica != h.Replica {
 			return wrong(s.File.Name, "it is not the page of %s in this ledger", s.Holder)
 		}
+		if p.Time.After(h.Time) {
+			return wrong(s.File.Name, "it is of a later time than the head")
+		}
 		for _, row := range p.Rows {
 			if other, twice := claimed[row.Shard]; twice {
 				return wrong(s.File.Name, "shard %s is claimed by %s too", ShardName(row.Shard), other)

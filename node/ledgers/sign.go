@@ -173,6 +173,11 @@ func (w *witness) compareLinks(r SignRequest) error {
 			return refusal("the ledger before is %s with SHA-256 %s, not %s with %s", newest.Name, newest.SHA256,
 				h.Previous.Name, h.Previous.SHA256)
 		}
+		for _, p := range w.pages {
+			if catalog.At(p.Time) < newest.Time {
+				return refusal("the page of %s is older than the ledger before", p.Holder)
+			}
+		}
 		return nil
 	})
 	if err != nil {
