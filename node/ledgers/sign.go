@@ -102,17 +102,24 @@ func (w *witness) read(r SignRequest) (err error) {
 	return nil
 }
 
-// awaitTime waits until this node's catalog has come to the time of all pages.
+// awaitTime waits until this node's catalog has come to the time of all pages, and to the last event of the trail.
 func (w *witness) awaitTime(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, behindLimit)
 	defer cancel()
 	for {
 		var now catalog.Time
-		err := w.cfg.Agreement.View(func(v catalog.View) (err error) { now, err = v.Clock(); return err })
+		late := false
+		err := w.cfg.Agreement.View(func(v catalog.View) (err error) {
+			if now, err = v.Clock(); err != nil || w.head.Span.Last == 0 {
+				return err
+			}
+			last, err := v.Trail(w.head.Span.Last-1, 1)
+			late = len(last) == 0
+			return err
+		})
 		if err != nil {
 			return err
 		}
-		late := false
 		for _, p := range w.pages {
 			late = late || now < catalog.At(p.Time)
 		}
@@ -237,9 +244,14 @@ func (w *witness) compareShard(shard catalog.Shard) error {
 		return err
 	}
 	var held ledger.Root
+	var edge []ledger.Entry
 	err := eachHeld(w.cfg.Agreement, catalog.ReplicaName(w.head.Replica), shard, at, func(f *catalog.File) {
 		if missing[string(f.Name)] {
 			delete(missing, string(f.Name))
+			return
+		}
+		if f.Copy(catalog.ReplicaName(w.head.Replica)).Since == at {
+			edge = append(edge, entryOf(f))
 			return
 		}
 		held.Add(entryOf(f))
@@ -247,13 +259,37 @@ func (w *witness) compareShard(shard catalog.Shard) error {
 	if err != nil {
 		return err
 	}
-	if held != said || len(missing) > 0 {
+	if !reaches(held, edge, said) || len(missing) > 0 {
 		return refusal("shard %s: this node's catalog counts %d files of %d bytes at the ledger's time, the "+
 			"ledger %d of %d, "+
 			"or their root or missing files differ; if files of it change just now, the next ledger may agree", shard,
 			held.Files, held.Bytes, said.Files, said.Bytes)
 	}
 	return nil
+}
+
+// mostEdge bounds the files of a shard whose copies were verified at the very time of a page.
+const mostEdge = 10
+
+// reaches reports whether the files said are those held and some of those at the edge: copies that were verified at
+// the very
+// time of the page. Commands of the same time may have been carried out before the holder looked, or behind.
+func reaches(held ledger.Root, edge []ledger.Entry, said ledger.Root) bool {
+	if len(edge) > mostEdge {
+		return false
+	}
+	for some := range 1 << len(edge) {
+		sum := held
+		for i, e := range edge {
+			if some&(1<<i) != 0 {
+				sum.Add(e)
+			}
+		}
+		if sum == said {
+			return true
+		}
+	}
+	return false
 }
 
 // sameRoot reports whether the ledger has all files that the replica is to hold in the shard, and all of their copies
